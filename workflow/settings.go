@@ -1,0 +1,76 @@
+package workflow
+
+// ExecutionConfig says how jobs are run (facts/torc-spec.md section 9). A nil
+// field was not given; the accessors supply the default.
+type ExecutionConfig struct {
+	Mode                  string                 `json:"mode,omitempty"` // direct, slurm, auto
+	SigkillHeadroomSecs   *int64                 `json:"sigkill_headroom_seconds,omitempty"`
+	TimeoutExitCode       *int64                 `json:"timeout_exit_code,omitempty"`
+	StaggeredStart        *bool                  `json:"staggered_start,omitempty"`
+	LimitResources        *bool                  `json:"limit_resources,omitempty"`
+	TerminationSignal     string                 `json:"termination_signal,omitempty"`
+	SigtermLeadSecs       *int64                 `json:"sigterm_lead_seconds,omitempty"`
+	OOMExitCode           *int64                 `json:"oom_exit_code,omitempty"`
+	SrunTerminationSignal string                 `json:"srun_termination_signal,omitempty"`
+	SrunMPI               string                 `json:"srun_mpi,omitempty"`
+	EnableCPUBind         *bool                  `json:"enable_cpu_bind,omitempty"`
+	Stdio                 *StdioConfig           `json:"stdio,omitempty"`
+	JobStdioOverrides     map[string]StdioConfig `json:"job_stdio_overrides,omitempty"`
+}
+
+// StdioMode says which streams of a job are kept, and in which files.
+type StdioMode string
+
+// The stdio modes.
+const (
+	StdioSeparate StdioMode = "separate" // .o and .e
+	StdioCombined StdioMode = "combined" // .log
+	StdioNoStdout StdioMode = "no_stdout"
+	StdioNoStderr StdioMode = "no_stderr"
+	StdioNone     StdioMode = "none"
+)
+
+// Valid reports whether m is one of the five modes.
+func (m StdioMode) Valid() bool {
+	switch m {
+	case StdioSeparate, StdioCombined, StdioNoStdout, StdioNoStderr, StdioNone:
+		return true
+	}
+	return false
+}
+
+// StdioConfig is a stdio mode with what becomes of the files on success.
+type StdioConfig struct {
+	Mode            StdioMode `json:"mode,omitempty"`
+	DeleteOnSuccess *bool     `json:"delete_on_success,omitempty"`
+}
+
+// DynamicJobsConfig limits spawn_jobs.
+type DynamicJobsConfig struct {
+	MaxIterations *int64 `json:"max_iterations,omitempty"` // per lineage; at least 1
+}
+
+// ResourceMonitorConfig says what a runner measures (facts/torc-api.md section 2).
+type ResourceMonitorConfig struct {
+	Enabled               bool               `json:"enabled"`
+	Granularity           string             `json:"granularity"` // summary, time_series
+	SampleIntervalSeconds int64              `json:"sample_interval_seconds"`
+	FlushIntervalSeconds  int64              `json:"flush_interval_seconds"`
+	GeneratePlots         bool               `json:"generate_plots"`
+	Jobs                  *JobMonitorConfig  `json:"jobs"`
+	ComputeNode           *NodeMonitorConfig `json:"compute_node"`
+}
+
+// JobMonitorConfig is the jobs block of ResourceMonitorConfig.
+type JobMonitorConfig struct {
+	Enabled     bool   `json:"enabled"`
+	Granularity string `json:"granularity"`
+}
+
+// NodeMonitorConfig is the compute_node block of ResourceMonitorConfig.
+type NodeMonitorConfig struct {
+	Enabled     bool   `json:"enabled"`
+	Granularity string `json:"granularity"`
+	CPU         bool   `json:"cpu"`
+	Memory      bool   `json:"memory"`
+}
