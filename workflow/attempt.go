@@ -1,166 +1,20 @@
 package workflow
 
-import "time"
-
-// Evidence is what is known about how an attempt ended (design: engine,
-// section 4). The zero value of a field means that nothing is known of it.
-type Evidence struct {
-	ExitCode *int64 `json:"exit_code,omitempty"` // nil if it did not exit by itself
-	Signal   int    `json:"signal,omitempty"`    // the signal that ended it
-	// KilledBy says why we killed it: timeout, cancel, drain, fence or
-	// memory_limit; empty if we did not.
-	KilledBy KillReason `json:"killed_by,omitempty"`
-	// OOMKills is by how much the cgroup's oom_kill counter grew while the
-	// attempt ran; OOMVictims are processes of this attempt that died by
-	// SIGKILL then. OOMExclusive says that nothing else lived in the cgroup.
-	OOMKills     int64 `json:"oom_kills,omitempty"`
-	OOMVictims   int   `json:"oom_victims,omitempty"`
-	OOMExclusive bool  `json:"oom_exclusive,omitempty"`
-
-	MemoryLimitBytes int64   `json:"memory_limit_bytes,omitempty"` // the enforced limit
-	RunLimitSeconds  int64   `json:"run_limit_seconds,omitempty"`  // the enforced run time
-	PeakMemoryBytes  int64   `json:"peak_memory_bytes,omitempty"`
-	AvgMemoryBytes   int64   `json:"avg_memory_bytes,omitempty"`
-	PeakCPUPercent   float64 `json:"peak_cpu_percent,omitempty"`
-	AvgCPUPercent    float64 `json:"avg_cpu_percent,omitempty"`
-	CPUSeconds       float64 `json:"cpu_seconds,omitempty"`
-
-	SpawnError string `json:"spawn_error,omitempty"` // could not be started: the error's text
-	SpawnErrno int    `json:"spawn_errno,omitempty"`
-	// SpawnOfCommand says that the command itself is at fault for SpawnError
-	// (no such program, not executable), not the node.
-	SpawnOfCommand bool `json:"spawn_of_command,omitempty"`
-	// NeverStarted says that no process was spawned: not an attempt at all.
-	NeverStarted bool `json:"never_started,omitempty"`
-
-	MissingOutputs     []string `json:"missing_outputs,omitempty"` // paths of declared outputs, at most 10
-	MissingOutputCount int      `json:"missing_output_count,omitempty"`
-	DiskFull           bool     `json:"disk_full,omitempty"`
-	StderrTail         string   `json:"stderr_tail,omitempty"`         // at most 64 KiB on the runner, 4 KiB on the wire
-	TerminationMessage string   `json:"termination_message,omitempty"` // at most 4 KiB
-	LostRunner         bool     `json:"lost_runner,omitempty"`         // its runner is gone; nobody saw the end
-	Note               string   `json:"note,omitempty"`
-
-	Slurm *SlurmEvidence `json:"slurm,omitempty"`
-}
-
-// SlurmEvidence is what Slurm says about the allocation or step of an attempt.
-type SlurmEvidence struct {
-	JobState     string `json:"job_state,omitempty"`  // for example NODE_FAIL
-	StepState    string `json:"step_state,omitempty"` // for example OUT_OF_MEMORY
-	ExitCode     string `json:"exit_code,omitempty"`  // as sacct writes it, for example 0:125
-	Reason       string `json:"reason,omitempty"`
-	CanceledBy   string `json:"canceled_by,omitempty"`    // user id or name
-	CanceledByUs bool   `json:"canceled_by_us,omitempty"` // our own recorded scancel
-	RestartCount int    `json:"restart_count,omitempty"`
-}
-
-// KillReason says why we ended an attempt.
-type KillReason string
-
-// The reasons for which an attempt is killed.
-const (
-	KilledByTimeout     KillReason = "timeout"
-	KilledByCancel      KillReason = "cancel"
-	KilledByDrain       KillReason = "drain"
-	KilledByFence       KillReason = "fence"
-	KilledByMemoryLimit KillReason = "memory_limit"
-)
-
-// CauseKind names why an attempt ended as it did.
-type CauseKind string
-
-// The causes.
-const (
-	CauseOK            CauseKind = "ok"
-	CauseExit          CauseKind = "exit"
-	CauseSignal        CauseKind = "signal"
-	CauseOOM           CauseKind = "oom"
-	CauseOOMPartial    CauseKind = "oom_partial"
-	CauseTimeout       CauseKind = "timeout"
-	CauseWalltime      CauseKind = "walltime"
-	CauseNodeFail      CauseKind = "node_fail"
-	CausePreempted     CauseKind = "preempted"
-	CauseCanceledUser  CauseKind = "canceled_user"
-	CauseCanceledAdmin CauseKind = "canceled_admin"
-	CauseLaunch        CauseKind = "launch"
-	CauseOutputMissing CauseKind = "output_missing"
-	CauseDiskFull      CauseKind = "disk_full"
-	CauseLost          CauseKind = "lost"
-)
-
-// Confidence says how sure a cause is.
-type Confidence string
-
-// The degrees of confidence.
-const (
-	Certain Confidence = "certain"
-	Likely  Confidence = "likely"
-	Guess   Confidence = "guess"
-)
-
-// Cause is why an attempt ended, with the status and return code that follow.
-type Cause struct {
-	Kind       CauseKind
-	Confidence Confidence
-	Status     JobStatus // completed, failed, canceled or terminated
+// Attempt is the record of one try of a job in a run. It is written once when
+// the attempt starts, completed once when it ends, and never overwritten.
+type Attempt struct {
+	WorkflowID int64
+	JobID      int64
+	RunID      int64
+	AttemptID  int64
+	Fence      int64
+	RunnerID   *int64 // the compute node; nil if a torc client reported it without one
+	Node       string // host that it ran on
+	StartedMS  *int64 // milliseconds since the epoch; nil: reported without a start
+	EndedMS    *int64 // nil while it runs
+	Status     JobStatus
 	ReturnCode int64
-	Text       string // the evidence in one line that a person can read
-	// OfCommand says of a launch failure that the command is at fault.
-	OfCommand bool
-}
-
-// ReturnCodes are the return codes that a workflow's execution_config sets.
-type ReturnCodes struct {
-	Timeout int64 // default 152
-	OOM     int64 // default 137
-}
-
-// Action is what happens to a job after an attempt.
-type Action string
-
-// The actions of a decision.
-const (
-	ActionNone    Action = "none"    // the attempt's own status stands: ok, canceled
-	ActionRetry   Action = "retry"   // ready again
-	ActionRecover Action = "recover" // recovery script first, then ready again
-	ActionHold    Action = "hold"    // pending_failed
-	ActionFail    Action = "fail"    // the attempt's own status stands: failed, terminated
-)
-
-// Decision is what happens next, and why.
-type Decision struct {
-	Action         Action
-	Reason         string        // one sentence
-	Rule           string        // id of the rule that decided, for example "handler:simulation/0" or "default:preempted"
-	Counted        bool          // a retry that uses budget
-	Delay          time.Duration // earliest next start, from now
-	AvoidNode      bool          // not on the node of this attempt
-	RecoveryScript string        // for ActionRecover
-	// OnRecoveryError is what happens if the script fails or its runner dies:
-	// retry, fail or hold.
-	OnRecoveryError Action
-	PolicyHash      string // identifies the policies that decided
-}
-
-// RuleCount is how often a rule has granted a retry of a job in this run.
-type RuleCount struct {
-	Counted int64
-	Free    int64
-}
-
-// History is what happened to the job before, in this run.
-type History struct {
-	AttemptID     int64 // of the attempt that just ended
-	CountedFails  int64 // attempts before this one whose retry was counted
-	Rules         map[string]RuleCount
-	ReportedByOld bool // reported through a torc call, not by our runner
-}
-
-// Policies are the rules that apply to a job.
-type Policies struct {
-	Handler          *FailureHandlerDefinition // nil if the job has none
-	UsePendingFailed bool
-	// Default is the built-in policy; see DefaultPolicy.
-	Default Policy
+	Cause      Cause
+	Evidence   Evidence
+	Decision   Decision
 }

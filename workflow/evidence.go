@@ -1,0 +1,66 @@
+package workflow
+
+// Evidence is what is known about how an attempt ended (design: engine,
+// section 4). The zero value of a field means that nothing is known of it.
+type Evidence struct {
+	ExitCode *int64 `json:"exit_code,omitempty"` // nil if it did not exit by itself
+	Signal   int    `json:"signal,omitempty"`    // the signal that ended it
+	// KilledBy says why we killed it: timeout, cancel, drain, fence or
+	// memory_limit; empty if we did not.
+	KilledBy KillReason `json:"killed_by,omitempty"`
+	// OOMKills is by how much the cgroup's oom_kill counter grew while the
+	// attempt ran; OOMVictims are processes of this attempt that died by
+	// SIGKILL then. OOMExclusive says that nothing else lived in the cgroup.
+	OOMKills     int64 `json:"oom_kills,omitempty"`
+	OOMVictims   int   `json:"oom_victims,omitempty"`
+	OOMExclusive bool  `json:"oom_exclusive,omitempty"`
+
+	MemoryLimitBytes int64   `json:"memory_limit_bytes,omitempty"` // the enforced limit
+	RunLimitSeconds  int64   `json:"run_limit_seconds,omitempty"`  // the enforced run time
+	PeakMemoryBytes  int64   `json:"peak_memory_bytes,omitempty"`
+	AvgMemoryBytes   int64   `json:"avg_memory_bytes,omitempty"`
+	PeakCPUPercent   float64 `json:"peak_cpu_percent,omitempty"`
+	AvgCPUPercent    float64 `json:"avg_cpu_percent,omitempty"`
+	CPUSeconds       float64 `json:"cpu_seconds,omitempty"`
+
+	SpawnError string `json:"spawn_error,omitempty"` // could not be started: the error's text
+	SpawnErrno int    `json:"spawn_errno,omitempty"`
+	// SpawnOfCommand says that the command itself is at fault for SpawnError
+	// (no such program, not executable), not the node.
+	SpawnOfCommand bool `json:"spawn_of_command,omitempty"`
+	// NeverStarted says that no process was spawned: not an attempt at all.
+	NeverStarted bool `json:"never_started,omitempty"`
+
+	MissingOutputs     []string `json:"missing_outputs,omitempty"` // paths of declared outputs, at most 10
+	MissingOutputCount int      `json:"missing_output_count,omitempty"`
+	DiskFull           bool     `json:"disk_full,omitempty"`
+	StderrTail         string   `json:"stderr_tail,omitempty"`         // at most 64 KiB on the runner, 4 KiB on the wire
+	TerminationMessage string   `json:"termination_message,omitempty"` // at most 4 KiB
+	LostRunner         bool     `json:"lost_runner,omitempty"`         // its runner is gone; nobody saw the end
+	Note               string   `json:"note,omitempty"`
+
+	Slurm *SlurmEvidence `json:"slurm,omitempty"`
+}
+
+// SlurmEvidence is what Slurm says about the allocation or step of an attempt.
+type SlurmEvidence struct {
+	JobState     string `json:"job_state,omitempty"`  // for example NODE_FAIL
+	StepState    string `json:"step_state,omitempty"` // for example OUT_OF_MEMORY
+	ExitCode     string `json:"exit_code,omitempty"`  // as sacct writes it, for example 0:125
+	Reason       string `json:"reason,omitempty"`
+	CanceledBy   string `json:"canceled_by,omitempty"`    // user id or name
+	CanceledByUs bool   `json:"canceled_by_us,omitempty"` // our own recorded scancel
+	RestartCount int    `json:"restart_count,omitempty"`
+}
+
+// KillReason says why we ended an attempt.
+type KillReason string
+
+// The reasons for which an attempt is killed.
+const (
+	KilledByTimeout     KillReason = "timeout"
+	KilledByCancel      KillReason = "cancel"
+	KilledByDrain       KillReason = "drain"
+	KilledByFence       KillReason = "fence"
+	KilledByMemoryLimit KillReason = "memory_limit"
+)

@@ -1,0 +1,36 @@
+package workflow
+
+import "encoding/json"
+
+// FailureHandler is a stored failure handler. Rules is kept as the client
+// wrote it.
+type FailureHandler struct {
+	ID         int64
+	WorkflowID int64
+	Name       string
+	Rules      string // a JSON array of FailureRule
+}
+
+// DefaultHandlerRetries is max_retries of a rule that does not say.
+const DefaultHandlerRetries = 3
+
+// UnmarshalJSON reads a rule; max_retries that is not there is 3.
+func (r *FailureRule) UnmarshalJSON(text []byte) error {
+	type plain FailureRule
+	rule := plain{MaxRetries: DefaultHandlerRetries}
+	if err := json.Unmarshal(text, &rule); err != nil {
+		return err
+	}
+	*r = FailureRule(rule)
+	return nil
+}
+
+// Definition reads the stored rules.
+func (h *FailureHandler) Definition() (*FailureHandlerDefinition, error) {
+	d := &FailureHandlerDefinition{Name: h.Name}
+	if err := json.Unmarshal([]byte(h.Rules), &d.Rules); err != nil {
+		return nil, Errorf(CodeInvalid, "failure handler %s: rules are not a list of rules: %v", h.Name, err).
+			WithHint(`write [{"exit_codes": [10], "recovery_script": "./fix.sh", "max_retries": 3}]`)
+	}
+	return d, nil
+}

@@ -1,0 +1,24 @@
+package workflow
+
+// File is a file that jobs read or write.
+type File struct {
+	ID         int64
+	WorkflowID int64
+	Name       string
+	Path       string
+	Identifier *string  // stays the same when the path changes
+	ModTime    *float64 // seconds since the epoch; nil if it was not there
+}
+
+// JobFileRelationship links a file's producer with a consumer; either may be
+// missing, not both.
+type JobFileRelationship struct {
+	FileID          int64
+	FileName        string
+	FilePath        string
+	ProducerJobID   *int64
+	ProducerJobName *string
+	ConsumerJobID   *int64
+	ConsumerJobName *string
+	WorkflowID      int64
+}

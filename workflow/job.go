@@ -1,0 +1,113 @@
+package workflow
+
+// DefaultPriority of a job, and the origins that a job may have besides none.
+const (
+	DefaultPriority = 0
+	OriginRetry     = "retry"
+	OriginSpawn     = "spawn"
+)
+
+// Phase refines the status pending.
+type Phase string
+
+// The phases.
+const (
+	PhaseNone     Phase = ""
+	PhaseRecovery Phase = "recovery" // its runner is running the recovery script
+)
+
+// Job is a command with its needs and its place in the graph.
+type Job struct {
+	ID               int64
+	WorkflowID       int64
+	Name             string
+	Command          string
+	InvocationScript *string
+	Env              map[string]string // effective: the workflow's overlaid by the job's
+	Status           JobStatus
+	StartTime        *string // RFC 3339; while running
+	ComputeNodeID    *int64  // while running
+
+	// CancelOnBlockingJobFailure: canceled rather than run when a dependency
+	// was not successful. Default true.
+	CancelOnBlockingJobFailure bool
+	SupportsTermination        bool
+
+	// The relations, ascending; nil where they were not asked for.
+	DependsOn      []int64
+	InputFiles     []int64
+	OutputFiles    []int64
+	InputUserData  []int64
+	OutputUserData []int64
+
+	ResourceRequirementsID *int64
+	SchedulerID            *int64
+	FailureHandlerID       *int64
+	AttemptID              int64 // 1 + the highest attempt recorded in this run
+	Priority               int64
+	Origin                 *string  // retry, spawn
+	Labels                 []string // sorted, without repeats
+
+	Stdio      *StdioConfig // of the job alone
+	RunTimeout *RunTimeout
+
+	JobState
+}
+
+// JobState is what the engine keeps of a job beside its status.
+type JobState struct {
+	GateID      *int64 // the gate of its set of dependencies; nil if it has none
+	Fence       int64  // of its latest lease; only grows
+	NotBeforeMS *int64 // ready, but not to be claimed before this time
+	Phase       Phase
+	Hold        *Hold  // while pending_failed
+	SkippedBy   *int64 // canceled because of this job's failure
+	InputHash   string // see InputHash; empty until initialised
+}
+
+// Hold is why a job waits for a classification, and for how long.
+type Hold struct {
+	Reason     string
+	DeadlineMS *int64 // nil: waits for ever
+}
+
+// JobUpdate is a change of a job: a nil field is kept. A list that is empty
+// but not nil clears. The relations, Env and what only an uninitialised job may
+// change are there to be compared with what is stored too.
+type JobUpdate struct {
+	Name                       *string
+	Command                    *string
+	InvocationScript           *string
+	Env                        map[string]string
+	Status                     *JobStatus
+	CancelOnBlockingJobFailure *bool
+	SupportsTermination        *bool
+	DependsOn                  []int64
+	InputFiles                 []int64
+	OutputFiles                []int64
+	InputUserData              []int64
+	OutputUserData             []int64
+	ResourceRequirementsID     *int64
+	SchedulerID                *int64
+	Priority                   *int64
+	Labels                     []string
+}
+
+// RunningJob is a running job with the node that it runs on.
+type RunningJob struct {
+	JobID           int64
+	JobName         string
+	ComputeNodeName string
+	SchedulerType   string
+	SchedulerJobID  *string
+	StartTime       *string
+}
+
+// JobDependency is one edge of the graph.
+type JobDependency struct {
+	JobID            int64
+	JobName          string
+	DependsOnJobID   int64
+	DependsOnJobName string
+	WorkflowID       int64
+}

@@ -1,0 +1,77 @@
+package workflow
+
+import "encoding/json"
+
+// What torc's server fills in for a workflow that does not say.
+const (
+	DefaultWaitForNewJobsSeconds     = 90
+	DefaultWaitForHealthyDatabaseMin = 20
+	DefaultMinTimeForNewJobsSeconds  = 300
+	DefaultSpawnIterations           = 1000 // dynamic_jobs.max_iterations
+)
+
+// Workflow is a graph of jobs with what they have in common.
+type Workflow struct {
+	ID                  int64
+	Name                string
+	User                string
+	Description         *string
+	Project             *string
+	Metadata            json.RawMessage // an object; nil if not given
+	Env                 map[string]string
+	Timestamp           string // of creation, YYYY-MM-DDTHH:MM:SS.mmmZ
+	SubmissionDirectory *string
+	AccessGroups        []string // sorted
+
+	ComputeNodeExpirationBufferSeconds       *int64 // no default
+	ComputeNodeWaitForNewJobsSeconds         int64
+	ComputeNodeIgnoreWorkflowCompletion      bool
+	ComputeNodeWaitForHealthyDatabaseMinutes int64
+	ComputeNodeMinTimeForNewJobsSeconds      int64
+
+	UsePendingFailed *bool
+	EnableROCrate    *bool
+	EnforceRuntime   bool // kill a job that exceeds its declared runtime
+	ExecutionConfig  *ExecutionConfig
+	ResourceMonitor  *ResourceMonitorConfig
+	SlurmDefaults    json.RawMessage // an object; nil if not given
+	DynamicJobs      *DynamicJobsConfig
+
+	// RunID grows by one with every reset_status and by nothing else; 0 before
+	// the first.
+	RunID      int64
+	IsCanceled bool
+	IsArchived bool
+
+	// EndGeneration counts the ends of the current run: it grows when a run
+	// that had its verdict is opened again.
+	EndGeneration int64
+	// Verdict is the event type of the current generation's verdict, empty
+	// while there is none.
+	Verdict EventType
+}
+
+// WorkflowUpdate is a change of a workflow: a nil field is kept. Env,
+// SubmissionDirectory, DynamicJobs and AccessGroups cannot change; they are
+// there to be compared with what is stored.
+type WorkflowUpdate struct {
+	Name        *string
+	User        *string
+	Description *string
+	Project     *string
+	Metadata    json.RawMessage
+
+	ComputeNodeExpirationBufferSeconds       *int64
+	ComputeNodeWaitForNewJobsSeconds         *int64
+	ComputeNodeIgnoreWorkflowCompletion      *bool
+	ComputeNodeWaitForHealthyDatabaseMinutes *int64
+
+	UsePendingFailed *bool
+	EnableROCrate    *bool
+	ExecutionConfig  *ExecutionConfig
+
+	Env                 map[string]string
+	SubmissionDirectory *string
+	DynamicJobs         *DynamicJobsConfig
+	AccessGroups        []string
+}
