@@ -1,0 +1,29 @@
+package api
+
+// Action is something to do at a point of a workflow's life.
+type Action struct {
+	ID               *int64  `json:"id,omitempty"`
+	WorkflowID       int64   `json:"workflow_id"`
+	TriggerType      string  `json:"trigger_type"`
+	ActionType       string  `json:"action_type"`
+	ActionConfig     Object  `json:"action_config"`
+	JobIDs           []int64 `json:"job_ids,omitempty"`
+	TriggerCount     *int64  `json:"trigger_count,omitempty"`
+	RequiredTriggers *int64  `json:"required_triggers,omitempty"`
+	Executed         *bool   `json:"executed,omitempty"`
+	ExecutedAt       *string `json:"executed_at,omitempty"` // RFC 3339
+	ExecutedBy       *int64  `json:"executed_by,omitempty"` // compute node
+	Persistent       *bool   `json:"persistent,omitempty"`
+	IsRecovery       *bool   `json:"is_recovery,omitempty"`
+}
+
+// ClaimActionRequest is the body of POST …/actions/{action_id}/claim.
+type ClaimActionRequest struct {
+	ComputeNodeID *int64 `json:"compute_node_id,omitempty"`
+}
+
+// ClaimAction is its answer.
+type ClaimAction struct {
+	ActionID int64 `json:"action_id"`
+	Success  bool  `json:"success"`
+}

@@ -1,0 +1,42 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// Attempt is one try of a job. It is never overwritten.
+type Attempt struct {
+	JobID         int64              `json:"job_id"`
+	RunID         int64              `json:"run_id"`
+	AttemptID     int64              `json:"attempt_id"`
+	ComputeNodeID *int64             `json:"compute_node_id,omitempty"`
+	Node          string             `json:"node,omitempty"`
+	Status        workflow.JobStatus `json:"status"` // running while it runs
+	ReturnCode    *int64             `json:"return_code,omitempty"`
+	StartedMS     *int64             `json:"started_ms,omitempty"`
+	EndedMS       *int64             `json:"ended_ms,omitempty"`
+	Cause         string             `json:"cause,omitempty"`
+	Confidence    string             `json:"confidence,omitempty"`
+	CauseText     string             `json:"cause_text,omitempty"` // the evidence in one line
+	Decision      string             `json:"decision,omitempty"`   // retry, recover, hold, fail
+	Reason        string             `json:"reason,omitempty"`     // of the decision
+	Rule          string             `json:"rule,omitempty"`       // that decided
+	PolicyHash    string             `json:"policy_hash,omitempty"`
+	// Late is set if the report came with an old fence and had no effect.
+	Late     bool               `json:"late,omitempty"`
+	Evidence *workflow.Evidence `json:"evidence,omitempty"`
+}
+
+// JobAttempts is the answer to GET /jobs/{id}/attempts.
+type JobAttempts struct {
+	Attempts []Attempt `json:"attempts"` // by run, then attempt
+}
+
+// Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why:
+// a text for people.
+type Explanation struct {
+	JobID      *int64    `json:"job_id,omitempty"`
+	WorkflowID int64     `json:"workflow_id"`
+	Name       string    `json:"name"`
+	Status     string    `json:"status"`
+	Lines      []string  `json:"lines"` // the text
+	Attempts   []Attempt `json:"attempts,omitempty"`
+}

@@ -1,0 +1,123 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// Job is a job on the wire. A nil field was not given or does not apply.
+type Job struct {
+	ID                         *int64                `json:"id,omitempty"`
+	WorkflowID                 int64                 `json:"workflow_id"`
+	Name                       string                `json:"name"`
+	Command                    string                `json:"command"`
+	InvocationScript           *string               `json:"invocation_script,omitempty"`
+	Env                        map[string]string     `json:"env,omitempty"`
+	Status                     *workflow.JobStatus   `json:"status,omitempty"`
+	StartTime                  *string               `json:"start_time,omitempty"`      // RFC 3339
+	ComputeNodeID              *int64                `json:"compute_node_id,omitempty"` // while it runs
+	ScheduleComputeNodes       *ScheduleComputeNodes `json:"schedule_compute_nodes,omitempty"`
+	CancelOnBlockingJobFailure *bool                 `json:"cancel_on_blocking_job_failure,omitempty"`
+	SupportsTermination        *bool                 `json:"supports_termination,omitempty"`
+	// The five lists of relations are ascending, and absent when empty. In a
+	// PUT an empty list replaces what was there, an absent one keeps it.
+	DependsOnJobIDs        []int64  `json:"depends_on_job_ids,omitempty"`
+	InputFileIDs           []int64  `json:"input_file_ids,omitempty"`
+	OutputFileIDs          []int64  `json:"output_file_ids,omitempty"`
+	InputUserDataIDs       []int64  `json:"input_user_data_ids,omitempty"`
+	OutputUserDataIDs      []int64  `json:"output_user_data_ids,omitempty"`
+	ResourceRequirementsID *int64   `json:"resource_requirements_id,omitempty"`
+	SchedulerID            *int64   `json:"scheduler_id,omitempty"`
+	FailureHandlerID       *int64   `json:"failure_handler_id,omitempty"`
+	AttemptID              *int64   `json:"attempt_id,omitempty"`
+	Priority               *int64   `json:"priority,omitempty"`
+	Origin                 *string  `json:"origin,omitempty"` // retry, spawn
+	Labels                 []string `json:"labels,omitempty"`
+
+	// Ours; all read-only.
+
+	// NotBefore is when a ready job may be claimed at the earliest, in
+	// milliseconds since the epoch, if that lies ahead.
+	NotBefore *int64 `json:"not_before,omitempty"`
+	// Phase is "recovery" while a recovery script runs for the job.
+	Phase *string `json:"phase,omitempty"`
+	// SkippedBy is the job whose failure canceled this one.
+	SkippedBy *int64 `json:"skipped_by,omitempty"`
+}
+
+// ScheduleComputeNodes is accepted for compatibility and never stored.
+type ScheduleComputeNodes struct {
+	MaxParallelJobs       *int64 `json:"max_parallel_jobs,omitempty"`
+	NumJobs               int64  `json:"num_jobs"`
+	SchedulerID           int64  `json:"scheduler_id"`
+	StartOneWorkerPerNode *bool  `json:"start_one_worker_per_node,omitempty"`
+}
+
+// Jobs is the body of POST /bulk_jobs, and its answer.
+type Jobs struct {
+	Jobs []Job `json:"jobs"`
+}
+
+// NodeResources is what is free on each node of a claiming runner.
+type NodeResources struct {
+	ID                *int64   `json:"id,omitempty"`
+	NumCPUs           int64    `json:"num_cpus"`
+	MemoryGB          float64  `json:"memory_gb"` // GiB
+	NumGPUs           int64    `json:"num_gpus"`
+	NumNodes          int64    `json:"num_nodes"`
+	TimeLimit         *string  `json:"time_limit,omitempty"` // ISO 8601; absent is unlimited
+	SchedulerConfigID *int64   `json:"scheduler_config_id,omitempty"`
+	Labels            []string `json:"labels,omitempty"`
+}
+
+// ClaimedJobs answers both claims.
+type ClaimedJobs struct {
+	Jobs   []Job   `json:"jobs"`
+	Reason *string `json:"reason,omitempty"`
+}
+
+// Completion is one entry of a batch of completions.
+type Completion struct {
+	JobID  int64              `json:"job_id"`
+	Status workflow.JobStatus `json:"status"`
+	RunID  int64              `json:"run_id"`
+	Result Result             `json:"result"`
+}
+
+// BatchCompleteRequest is the body of POST /workflows/{id}/batch_complete_jobs.
+type BatchCompleteRequest struct {
+	Completions []Completion `json:"completions"`
+}
+
+// BatchCompleteResponse says which entries were recorded.
+type BatchCompleteResponse struct {
+	Completed []int64           `json:"completed"`
+	Errors    []CompletionError `json:"errors"`
+}
+
+// CompletionError says why an entry was refused.
+type CompletionError struct {
+	JobID   int64  `json:"job_id"`
+	Message string `json:"message"`
+}
+
+// SpawnRequest is the body of POST /jobs/{id}/spawn_jobs.
+type SpawnRequest struct {
+	Lineage *string    `json:"lineage,omitempty"`
+	Jobs    []SpawnJob `json:"jobs"`
+	State   any        `json:"state,omitempty"`
+}
+
+// SpawnJob is a job to add to a running workflow.
+type SpawnJob struct {
+	Name                       string   `json:"name"`
+	Command                    string   `json:"command"`
+	ResourceRequirements       *string  `json:"resource_requirements,omitempty"` // its name
+	Priority                   *int64   `json:"priority,omitempty"`
+	CancelOnBlockingJobFailure *bool    `json:"cancel_on_blocking_job_failure,omitempty"`
+	DependsOn                  []string `json:"depends_on,omitempty"` // names
+	Labels                     []string `json:"labels,omitempty"`
+}
+
+// SpawnResponse lists the spawned jobs.
+type SpawnResponse struct {
+	SpawnedJobIDs []int64 `json:"spawned_job_ids"`
+	Iteration     int64   `json:"iteration"`
+}

@@ -1,0 +1,23 @@
+package api
+
+// Message is an answer that says only that it was done.
+type Message struct {
+	Message string `json:"message"`
+}
+
+// DeleteCount says how many rows a bulk delete removed.
+type DeleteCount struct {
+	Count int64 `json:"count"`
+}
+
+// Ping is the answer to GET /ping.
+type Ping struct {
+	Status string `json:"status"`
+}
+
+// VersionInfo is the answer to GET /version.
+type VersionInfo struct {
+	Version    string `json:"version"`
+	APIVersion string `json:"api_version"`
+	GitHash    string `json:"git_hash,omitempty"`
+}

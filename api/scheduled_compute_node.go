@@ -1,0 +1,11 @@
+package api
+
+// ScheduledComputeNode is an allocation that was asked for.
+type ScheduledComputeNode struct {
+	ID                *int64 `json:"id,omitempty"`
+	WorkflowID        int64  `json:"workflow_id"`
+	SchedulerID       int64  `json:"scheduler_id"` // the Slurm job id
+	SchedulerConfigID int64  `json:"scheduler_config_id"`
+	SchedulerType     string `json:"scheduler_type"`
+	Status            string `json:"status"` // pending, active, complete
+}

@@ -1,0 +1,174 @@
+package api
+
+import (
+	"encoding/json"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Workflow is a workflow on the wire.
+type Workflow struct {
+	ID                                       *int64                          `json:"id,omitempty"`
+	Name                                     string                          `json:"name"`
+	User                                     string                          `json:"user"`
+	Description                              *string                         `json:"description,omitempty"`
+	Env                                      map[string]string               `json:"env,omitempty"`
+	Timestamp                                *string                         `json:"timestamp,omitempty"`
+	ComputeNodeExpirationBufferSeconds       *int64                          `json:"compute_node_expiration_buffer_seconds,omitempty"`
+	ComputeNodeWaitForNewJobsSeconds         *int64                          `json:"compute_node_wait_for_new_jobs_seconds,omitempty"`
+	ComputeNodeIgnoreWorkflowCompletion      *bool                           `json:"compute_node_ignore_workflow_completion,omitempty"`
+	ComputeNodeWaitForHealthyDatabaseMinutes *int64                          `json:"compute_node_wait_for_healthy_database_minutes,omitempty"`
+	ComputeNodeMinTimeForNewJobsSeconds      *int64                          `json:"compute_node_min_time_for_new_jobs_seconds,omitempty"`
+	ResourceMonitorConfig                    *workflow.ResourceMonitorConfig `json:"resource_monitor_config,omitempty"`
+	SlurmDefaults                            Object                          `json:"slurm_defaults,omitempty"`
+	UsePendingFailed                         *bool                           `json:"use_pending_failed,omitempty"`
+	EnableROCrate                            *bool                           `json:"enable_ro_crate,omitempty"`
+	Project                                  *string                         `json:"project,omitempty"`
+	Metadata                                 Object                          `json:"metadata,omitempty"`
+	ExecutionConfig                          *workflow.ExecutionConfig       `json:"execution_config,omitempty"`
+	RunID                                    *int64                          `json:"run_id,omitempty"`      // read-only
+	IsCanceled                               *bool                           `json:"is_canceled,omitempty"` // read-only
+	IsArchived                               *bool                           `json:"is_archived,omitempty"` // read-only
+	DynamicJobs                              *workflow.DynamicJobsConfig     `json:"dynamic_jobs,omitempty"`
+	AccessGroups                             []string                        `json:"access_groups,omitempty"`
+	SubmissionDirectory                      *string                         `json:"submission_directory,omitempty"`
+	// EnforceRuntime ends jobs that exceed their declared runtime; ours.
+	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
+}
+
+// Object is a JSON object whose content is the user's own.
+type Object map[string]json.RawMessage
+
+// ArchiveRequest is the body of POST /workflows/{id}/archive.
+type ArchiveRequest struct {
+	IsArchived bool `json:"is_archived"`
+}
+
+// IsComplete is the answer to GET /workflows/{id}/is_complete.
+type IsComplete struct {
+	IsCanceled bool `json:"is_canceled"`
+	IsComplete bool `json:"is_complete"`
+}
+
+// IsUninitialized is the answer to GET /workflows/{id}/is_uninitialized.
+type IsUninitialized struct {
+	IsUninitialized bool `json:"is_uninitialized"`
+}
+
+// ResetJobStatus is the answer to POST /workflows/{id}/reset_job_status.
+type ResetJobStatus struct {
+	WorkflowID   int64              `json:"workflow_id"`
+	UpdatedCount int64              `json:"updated_count"`
+	Status       workflow.JobStatus `json:"status"`
+	ResetType    *string            `json:"reset_type,omitempty"`
+}
+
+// ChangedInputs is the answer to POST /workflows/{id}/process_changed_job_inputs.
+type ChangedInputs struct {
+	ReinitializedJobs []string `json:"reinitialized_jobs"`
+}
+
+// JobCounts counts the jobs of a workflow by status.
+type JobCounts struct {
+	Uninitialized int64 `json:"uninitialized"`
+	Blocked       int64 `json:"blocked"`
+	Ready         int64 `json:"ready"`
+	Pending       int64 `json:"pending"`
+	Running       int64 `json:"running"`
+	Completed     int64 `json:"completed"`
+	Failed        int64 `json:"failed"`
+	Canceled      int64 `json:"canceled"`
+	Terminated    int64 `json:"terminated"`
+	Disabled      int64 `json:"disabled"`
+	PendingFailed int64 `json:"pending_failed"`
+}
+
+// WorkflowStatus is the answer to GET /workflows/{id}/status.
+type WorkflowStatus struct {
+	WorkflowID                    int64            `json:"workflow_id"`
+	WorkflowName                  string           `json:"workflow_name"`
+	WorkflowUser                  string           `json:"workflow_user"`
+	TotalJobs                     int64            `json:"total_jobs"`
+	JobsByStatus                  JobCounts        `json:"jobs_by_status"`
+	TotalExecTimeMinutes          float64          `json:"total_exec_time_minutes"`
+	WalltimeSeconds               *float64         `json:"walltime_seconds,omitempty"`
+	ActiveComputeNodes            int64            `json:"active_compute_nodes"`
+	PendingScheduledNodes         int64            `json:"pending_scheduled_nodes"`
+	ActiveScheduledNodes          int64            `json:"active_scheduled_nodes"`
+	IsComplete                    bool             `json:"is_complete"`
+	IsCanceled                    bool             `json:"is_canceled"`
+	RuntimeBlockedReadyJobs       int64            `json:"runtime_blocked_ready_jobs"`
+	LongestReadyRuntimeSeconds    *int64           `json:"longest_ready_runtime_seconds,omitempty"`
+	MaxAllocationRemainingSeconds *int64           `json:"max_allocation_remaining_seconds,omitempty"`
+	UnservedReadyLabels           map[string]int64 `json:"unserved_ready_labels,omitempty"`
+	// RunID and Verdict are ours: the run that is counted, and how it ended
+	// (completed, failed, canceled), if it has.
+	RunID   int64  `json:"run_id"`
+	Verdict string `json:"verdict,omitempty"`
+}
+
+// JobIDs is the answer to GET /workflows/{id}/job_ids.
+type JobIDs struct {
+	JobIDs []int64 `json:"job_ids"`
+	Count  int64   `json:"count"`
+}
+
+// RequiredFiles is the answer to GET /workflows/{id}/required_existing_files.
+type RequiredFiles struct {
+	Files []int64 `json:"files"`
+}
+
+// MissingUserData is the answer to GET /workflows/{id}/missing_user_data.
+type MissingUserData struct {
+	UserData []int64 `json:"user_data"`
+}
+
+// RunningJob is a running job with the node that it runs on.
+type RunningJob struct {
+	JobID           int64   `json:"job_id"`
+	JobName         string  `json:"job_name"`
+	ComputeNodeName string  `json:"compute_node_name"`
+	SchedulerType   string  `json:"scheduler_type"`
+	SchedulerJobID  *string `json:"scheduler_job_id,omitempty"`
+	StartTime       *string `json:"start_time,omitempty"`
+}
+
+// SlurmJobCorrelation says that a job ran in a Slurm job.
+type SlurmJobCorrelation struct {
+	SlurmJobID string `json:"slurm_job_id"`
+	JobID      int64  `json:"job_id"`
+	JobName    string `json:"job_name"`
+}
+
+// JobDependency is one edge of the graph.
+type JobDependency struct {
+	JobID            int64  `json:"job_id"`
+	JobName          string `json:"job_name"`
+	DependsOnJobID   int64  `json:"depends_on_job_id"`
+	DependsOnJobName string `json:"depends_on_job_name"`
+	WorkflowID       int64  `json:"workflow_id"`
+}
+
+// JobFileRelationship joins a file with one producer and one consumer.
+type JobFileRelationship struct {
+	FileID          int64   `json:"file_id"`
+	FileName        string  `json:"file_name"`
+	FilePath        string  `json:"file_path"`
+	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
+	ProducerJobName *string `json:"producer_job_name,omitempty"`
+	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
+	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
+	WorkflowID      int64   `json:"workflow_id"`
+}
+
+// JobUserDataRelationship joins a user data record with one producer and one
+// consumer.
+type JobUserDataRelationship struct {
+	UserDataID      int64   `json:"user_data_id"`
+	UserDataName    string  `json:"user_data_name"`
+	ProducerJobID   *int64  `json:"producer_job_id,omitempty"`
+	ProducerJobName *string `json:"producer_job_name,omitempty"`
+	ConsumerJobID   *int64  `json:"consumer_job_id,omitempty"`
+	ConsumerJobName *string `json:"consumer_job_name,omitempty"`
+	WorkflowID      int64   `json:"workflow_id"`
+}
