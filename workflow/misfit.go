@@ -1,0 +1,64 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// MisfitReason names what keeps a job from a runner; empty if nothing does.
+type MisfitReason string
+
+// The reasons.
+const (
+	MisfitLabels    MisfitReason = "labels"
+	MisfitSlots     MisfitReason = "slots"
+	MisfitScheduler MisfitReason = "scheduler"
+	MisfitRuntime   MisfitReason = "runtime"
+	MisfitNodes     MisfitReason = "nodes"
+	MisfitGPUs      MisfitReason = "gpus"
+	MisfitMemory    MisfitReason = "memory"
+	MisfitCPUs      MisfitReason = "cpus"
+	MisfitTogether  MisfitReason = "together" // no single node has all of it
+)
+
+// Misfit is why a job does not fit an offer, and by how much. Needed and
+// Available are in the unit of the reason: bytes, seconds or a number.
+type Misfit struct {
+	Reason                  MisfitReason
+	Needed, Available       int64
+	JobLabels, RunnerLabels []string // of MisfitLabels
+}
+
+// String says it in one line, for example "memory: needs 8.00 GiB, largest node
+// has 4.00 GiB".
+func (m Misfit) String() string {
+	largest := func(needed, available string) string {
+		return fmt.Sprintf("%s: needs %s, largest node has %s", m.Reason, needed, available)
+	}
+	switch m.Reason {
+	case MisfitLabels:
+		return fmt.Sprintf("labels: job has %s, runner has %s", labelsInWords(m.JobLabels), labelsInWords(m.RunnerLabels))
+	case MisfitSlots:
+		return "slots: the runner takes no more jobs now"
+	case MisfitScheduler:
+		return fmt.Sprintf("scheduler: job belongs to scheduler %d, runner to another", m.Needed)
+	case MisfitRuntime:
+		return fmt.Sprintf("runtime: needs %s, runner has %s left", FormatSeconds(m.Needed), FormatSeconds(m.Available))
+	case MisfitNodes:
+		return fmt.Sprintf("nodes: needs %d whole ones, %d idle", m.Needed, m.Available)
+	case MisfitGPUs, MisfitCPUs:
+		return largest(fmt.Sprint(m.Needed), fmt.Sprint(m.Available))
+	case MisfitMemory:
+		return largest(FormatBytes(m.Needed), FormatBytes(m.Available))
+	case MisfitTogether:
+		return "no single node has CPUs, memory and GPUs free together"
+	}
+	return "fits"
+}
+
+func labelsInWords(labels []string) string {
+	if len(labels) == 0 {
+		return "none"
+	}
+	return strings.Join(labels, ",")
+}
