@@ -1,0 +1,98 @@
+# `make` alone prints this help. Nothing here needs more than Go, a C compiler
+# (SQLite is compiled in) and a POSIX shell; `make lint` fetches its linter
+# through the Go module proxy.
+
+GO      ?= go
+CC      ?= cc
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS  = -X main.version=$(VERSION)
+BIN      = bin/torc-slurm
+EXAMPLE  = examples/outbreak
+
+# Packages with goroutines, sockets or processes are tested under the race
+# detector; the pure ones gain nothing from it.
+CONCURRENT = ./internal/... ./store/... ./server/... ./client/... ./runner/... ./metricsdb/... ./cmd/...
+
+.DEFAULT_GOAL := help
+
+##@ Use
+
+.PHONY: help
+help: ## this text
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: tools ## compile bin/torc-slurm
+	$(GO) build -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/torc-slurm
+	@ln -sf torc-slurm bin/torc
+
+.PHONY: run
+run: build ## build, then run the example workflow to its end
+	cd $(EXAMPLE) && rm -rf results torc_output && $(CURDIR)/$(BIN) -s run workflow.yaml
+	@cat $(EXAMPLE)/results/report.txt
+
+.PHONY: dist
+dist: tools ## a static binary for other machines, in dist/
+	CGO_ENABLED=1 $(GO) build -trimpath -tags 'netgo osusergo sqlite_omit_load_extension' \
+		-ldflags '-s -w $(LDFLAGS) -linkmode external -extldflags "-static"' \
+		-o dist/torc-slurm ./cmd/torc-slurm
+	@if ldd dist/torc-slurm >/dev/null 2>&1; then \
+		echo 'dist/torc-slurm is not static:'; ldd dist/torc-slurm; exit 1; fi
+	@dist/torc-slurm --version
+	@ls -lh dist/torc-slurm
+
+##@ Develop
+
+.PHONY: test
+test: tools ## all tests, under the race detector where it pays
+	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
+	$(GO) test -race $(TESTFLAGS) $(CONCURRENT)
+
+.PHONY: check
+check: fmt vet generated lint test ## what CI runs: format, vet, lint, generated files, tests
+
+.PHONY: fmt
+fmt: ## fail if a file is not as gofmt writes it
+	@files=$$(gofmt -l $$(git ls-files '*.go')); \
+	if [ -n "$$files" ]; then echo 'run gofmt -w on:'; echo "$$files"; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: ## golangci-lint, in the version that tools/go.mod names
+	@$(GO) tool -modfile=tools/go.mod golangci-lint version >/dev/null || { \
+		echo 'golangci-lint could not be fetched or built (tools/go.mod); is the Go module proxy reachable?'; exit 1; }
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+
+.PHONY: generate
+generate: ## rewrite the generated files (docs/reference, api/openapi.yaml, …)
+	$(GO) generate ./...
+
+.PHONY: generated
+generated: ## fail if a generated file is not what `make generate` makes
+	.ci/generated
+
+.PHONY: fuzz
+fuzz: tools ## each fuzz test for FUZZTIME (20s)
+	.ci/fuzz $(FUZZTIME)
+
+.PHONY: bench
+bench: build ## measure against the baselines; BENCHFLAGS=-help lists the workloads
+	$(GO) run ./bench $(BENCHFLAGS)
+
+.PHONY: examples
+examples: build ## run every example to its end and check what it left
+	.ci/examples
+
+.PHONY: clean
+clean: ## remove what the targets above have made
+	rm -rf bin dist torc_output coverage.out examples/torc_output examples/*/torc_output examples/*/results
+
+.PHONY: tools
+tools:
+	@command -v $(GO) >/dev/null || { echo 'torc-slurm needs Go 1.26 or later: https://go.dev/dl'; exit 1; }
+	@command -v $(CC) >/dev/null || { echo 'torc-slurm needs a C compiler for SQLite (for instance: apt-get install gcc libc6-dev)'; exit 1; }
