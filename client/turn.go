@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// answerTime is how long a turn may take beyond the time that it asked the
+// daemon to wait.
+const answerTime = 30 * time.Second
+
+// Register introduces a runner of a workflow. Repeating it with the same key
+// returns the same runner.
+func (c *Client) Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	var resp api.RegisterResponse
+	path := fmt.Sprintf("/workflows/%d/runners", workflowID)
+	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+		return nil, err
+	}
+	return &resp, nil
+}
+
+// Turn says and hears everything that there is between a runner and the
+// daemon. It may be repeated.
+func (c *Client) Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+	wait := time.Duration(req.WaitSeconds * float64(time.Second))
+	ctx, cancel := context.WithTimeout(ctx, wait+answerTime)
+	defer cancel()
+	var resp api.TurnResponse
+	path := fmt.Sprintf("/runners/%d/turn", runnerID)
+	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+		return nil, err
+	}
+	return &resp, nil
+}
+
+// Leave says goodbye. It may be repeated.
+func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	var resp api.LeaveResponse
+	path := fmt.Sprintf("/runners/%d/leave", runnerID)
+	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+		return nil, err
+	}
+	return &resp, nil
+}
