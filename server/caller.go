@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"net/http"
+)
+
+// Authenticator checks who makes a request.
+type Authenticator interface {
+	// Authenticate returns who calls; false refuses the request with 401.
+	Authenticate(r *http.Request) (Caller, bool)
+}
+
+// Caller is who makes a request.
+type Caller struct {
+	// User is a name for events and for the owner of new workflows; "anonymous"
+	// without credentials, "unknown" with wrong ones that were let pass.
+	User string
+	// Known says that credentials proved the name.
+	Known bool
+}
+
+var anonymous = Caller{User: "anonymous"}
+
+type callerKey struct{}
+
+// callerOf returns who makes the request of ctx.
+func callerOf(ctx context.Context) Caller {
+	if c, ok := ctx.Value(callerKey{}).(Caller); ok {
+		return c
+	}
+	return anonymous
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"sync"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// Topic is something that a request can wait for.
+type Topic struct {
+	kind topicKind
+	id   int64
+}
+
+type topicKind uint8
+
+const (
+	topicEvents topicKind = iota
+	topicWork
+	topicRunner
+)
+
+// EventsOf is touched when a workflow's event log has grown.
+func EventsOf(workflowID int64) Topic { return Topic{topicEvents, workflowID} }
+
+// WorkOf is touched when a workflow has new ready jobs, or has ended.
+func WorkOf(workflowID int64) Topic { return Topic{topicWork, workflowID} }
+
+// RunnerOf is touched when a runner's leases or orders have changed.
+func RunnerOf(runnerID int64) Topic { return Topic{topicRunner, runnerID} }
+
+// Hub wakes waiting requests after commits. It carries no data: whoever is
+// woken reads the store, so nothing can be lost or overflow.
+type Hub struct {
+	mu   sync.Mutex
+	subs map[Topic]map[*Subscription]struct{}
+}
+
+// NewHub returns a hub without subscriptions.
+func NewHub() *Hub {
+	return &Hub{subs: map[Topic]map[*Subscription]struct{}{}}
+}
+
+// Subscription is a request that waits. C has a value as long as a topic was
+// touched since the last receive.
+type Subscription struct {
+	C      <-chan struct{}
+	c      chan struct{}
+	hub    *Hub
+	topics []Topic
+}
+
+// Subscribe begins to listen to topics. The caller must Close it.
+func (h *Hub) Subscribe(topics ...Topic) *Subscription {
+	c := make(chan struct{}, 1)
+	sub := &Subscription{C: c, c: c, hub: h, topics: topics}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range topics {
+		if h.subs[t] == nil {
+			h.subs[t] = map[*Subscription]struct{}{}
+		}
+		h.subs[t][sub] = struct{}{}
+	}
+	return sub
+}
+
+// Close ends the subscription.
+func (s *Subscription) Close() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	for _, t := range s.topics {
+		delete(s.hub.subs[t], s)
+		if len(s.hub.subs[t]) == 0 {
+			delete(s.hub.subs, t)
+		}
+	}
+}
+
+// Publish wakes everybody whom a commit concerns. It never blocks, so that it
+// can be called from store.Options.OnCommit.
+func (h *Hub) Publish(c store.Changes) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id := range c.Events {
+		h.touch(EventsOf(id))
+	}
+	for _, id := range c.Ready {
+		h.touch(WorkOf(id))
+	}
+	for _, id := range c.Ended {
+		h.touch(WorkOf(id))
+	}
+	for _, id := range c.Runners {
+		h.touch(RunnerOf(id))
+	}
+}
+
+// Wake touches a topic without a commit.
+func (h *Hub) Wake(t Topic) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.touch(t)
+}
+
+func (h *Hub) touch(t Topic) {
+	for sub := range h.subs[t] {
+		select {
+		case sub.c <- struct{}{}:
+		default: // it has not looked since the last touch
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// Metrics counts what the daemon does, for GET /metrics.
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	streams  prometheus.Gauge
+	claims   *prometheus.CounterVec
+	attempts *prometheus.CounterVec
+	group    prometheus.Histogram
+	runners  prometheus.Gauge
+}
+
+const namespace = "torc_slurm"
+
+// NewMetrics returns metrics in a registry of their own.
+func NewMetrics(db *store.Store) *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "http_requests_total", Help: "Requests by route, method and class of status.",
+		}, []string{"route", "method", "class"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "http_request_duration_seconds", Help: "Time to answer, by route.",
+			Buckets: prometheus.ExponentialBuckets(0.0005, 4, 9),
+		}, []string{"route"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "event_streams", Help: "Clients that read an event stream.",
+		}),
+		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "claimed_jobs_total", Help: "Jobs that were given to runners, by way.",
+		}, []string{"way"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "attempts_finished_total", Help: "Attempts that ended, by cause.",
+		}, []string{"cause"}),
+		group: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Namespace: namespace, Name: "commit_use_cases", Help: "Use cases in one commit.",
+			Buckets: prometheus.ExponentialBuckets(1, 2, 8),
+		}),
+		runners: prometheus.NewGauge(prometheus.GaugeOpts{
+			Namespace: namespace, Name: "runners", Help: "Runners with a live lease.",
+		}),
+	}
+	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "database_size_bytes", Help: "Size of the database with its write-ahead log.",
+	}, func() float64 { return databaseSize(db.Path()) })
+	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.group, m.runners, size,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler serves the metrics.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Claimed counts jobs that were given out: by a "turn" of ours or by a "call"
+// of torc's.
+func (m *Metrics) Claimed(way string, jobs int) {
+	m.claims.WithLabelValues(way).Add(float64(jobs))
+}
+
+// AttemptEnded counts an attempt that ended for a cause.
+func (m *Metrics) AttemptEnded(cause string) {
+	m.attempts.WithLabelValues(cause).Inc()
+}
+
+// Committed counts the use cases of one commit.
+func (m *Metrics) Committed(useCases int) {
+	m.group.Observe(float64(useCases))
+}
+
+// SetRunners says how many runners are alive.
+func (m *Metrics) SetRunners(n int) { m.runners.Set(float64(n)) }
+
+// request counts one request. The pattern is the mux's; it is empty for a path
+// that does not exist.
+func (m *Metrics) request(pattern, method string, status int, took time.Duration) {
+	_, route, _ := strings.Cut(pattern, " ")
+	if route == "" {
+		route, method = "none", "none" // the client's own words must not become labels
+	}
+	route = strings.TrimPrefix(route, api.BasePath)
+	m.requests.WithLabelValues(route, method, strconv.Itoa(status/100)+"xx").Inc()
+	m.latency.WithLabelValues(route).Observe(took.Seconds())
+}
+
+func databaseSize(path string) float64 {
+	total := int64(0)
+	for _, name := range []string{path, path + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			total += info.Size()
+		}
+	}
+	return float64(total)
+}

@@ -1,0 +1,195 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// route is one entry of the table that the mux and openapi.yaml are made from.
+type route struct {
+	method  string
+	pattern string // below api.BasePath
+	summary string
+	params  []param
+	body    reflect.Type // nil: whatever is sent is ignored
+	out     reflect.Type // nil: not JSON
+	media   string       // of the body or of an answer that is not JSON
+	// statuses lists what a success can be answered with besides 200.
+	statuses []int
+	bulk     bool // the body may be large
+	conflict int  // the status of a conflict
+	serve    func(s *Server, rt *route, w http.ResponseWriter, r *http.Request)
+}
+
+// option changes a route.
+type option func(*route)
+
+// bulk lets the body be as large as Server.MaxBulkBody.
+func bulk(rt *route) { rt.bulk = true }
+
+// conflict409 answers a conflict with 409; without it the answer is 422, as in
+// torc.
+func conflict409(rt *route) { rt.conflict = http.StatusConflict }
+
+// also documents another status of success.
+func also(status int) option {
+	return func(rt *route) { rt.statuses = append(rt.statuses, status) }
+}
+
+const maxBody = 2 << 20
+
+// handle makes a route of a handler. The parameters are read into P, the body
+// into B, and what the handler returns is the answer.
+func handle[P, B, Out any](method, pattern, summary string, fn func(*request[P, B]) (Out, error), options ...option) route {
+	rt := route{
+		method: method, pattern: pattern, summary: summary,
+		params: paramsOf(reflect.TypeFor[P]()), body: reflect.TypeFor[B](), out: reflect.TypeFor[Out](),
+		conflict: http.StatusUnprocessableEntity,
+	}
+	if rt.body == reflect.TypeFor[none]() {
+		rt.body = nil
+	}
+	for _, change := range options {
+		change(&rt)
+	}
+	rt.serve = func(s *Server, rt *route, w http.ResponseWriter, r *http.Request) {
+		in := &request[P, B]{Request: r, Status: http.StatusOK}
+		if err := readParams(r, rt.params, reflect.ValueOf(&in.Params).Elem()); err != nil {
+			s.fail(w, r, rt, err)
+			return
+		}
+		if rt.body != nil {
+			if err := s.readBody(w, r, rt, &in.Body); err != nil {
+				s.fail(w, r, rt, err)
+				return
+			}
+		}
+		out, err := fn(in)
+		if err != nil {
+			s.fail(w, r, rt, err)
+			return
+		}
+		writeJSON(w, in.Status, out)
+	}
+	return rt
+}
+
+// stream makes a route of a handler that writes its answer itself, up to the
+// point where it returns an error before having written anything.
+func stream[P any](method, pattern, summary, media string, fn func(w http.ResponseWriter, r *request[P, none]) error, options ...option) route {
+	rt := route{
+		method: method, pattern: pattern, summary: summary, media: media,
+		params: paramsOf(reflect.TypeFor[P]()), conflict: http.StatusUnprocessableEntity,
+	}
+	for _, change := range options {
+		change(&rt)
+	}
+	rt.serve = func(s *Server, rt *route, w http.ResponseWriter, r *http.Request) {
+		in := &request[P, none]{Request: r, Status: http.StatusOK}
+		err := readParams(r, rt.params, reflect.ValueOf(&in.Params).Elem())
+		if err == nil {
+			err = fn(w, in)
+		}
+		if err != nil {
+			s.fail(w, r, rt, err)
+		}
+	}
+	return rt
+}
+
+// mux registers the routes and the pages beside the API.
+func (s *Server) mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range s.routes() {
+		mux.HandleFunc(rt.method+" "+api.BasePath+rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			rt.serve(s, &rt, w, r)
+		})
+	}
+	mux.HandleFunc("GET "+api.BasePath+"/openapi.yaml", serveOpenAPI)
+	mux.HandleFunc("GET /{$}", s.serveHome)
+	mux.HandleFunc("GET /dashboard", s.serveHome)
+	mux.Handle("GET /metrics", s.Metrics.Handler())
+	return mux
+}
+
+// readBody reads the body of a request into dest, a pointer.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, rt *route, dest any) error {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return textErrorf(http.StatusUnsupportedMediaType, "Content type error: send application/json")
+	}
+	limit := int64(maxBody)
+	if rt.bulk {
+		limit = s.MaxBulkBody
+	}
+	if r.ContentLength > limit {
+		w.Header().Set("Connection", "close") // the rest of the body is not read
+		return tooLarge(limit)
+	}
+	var text bytes.Buffer
+	if r.ContentLength > 0 {
+		text.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := text.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return tooLarge(limit)
+	case err != nil:
+		return textErrorf(http.StatusBadRequest, "the body ended early: %v", err)
+	}
+	return decodeBody(text.Bytes(), dest)
+}
+
+func tooLarge(limit int64) error {
+	return textErrorf(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", limit)
+}
+
+// isJSON reports whether a media type is application/json or
+// application/*+json.
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" ||
+		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}
+
+// fail answers a request that failed, and logs what is our own fault.
+func (s *Server) fail(w http.ResponseWriter, r *http.Request, rt *route, err error) {
+	var text *textError
+	if errors.As(err, &text) {
+		refuse(w, text.status, text.text)
+		return
+	}
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // the client has gone; nobody reads an answer
+	}
+	e := asHTTP(err, rt.conflict)
+	if e.status >= 500 {
+		span, _ := r.Context().Value(spanKey{}).(string)
+		s.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "span_id", span, "error", err)
+	}
+	writeError(w, e)
+}
+
+// writeJSON sends v. Texts are written as they are, without HTML escapes.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err) // a type of ours that cannot be written
+	}
+	text.Truncate(text.Len() - 1) // the newline
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = io.Copy(w, &text) // the client may be gone
+}

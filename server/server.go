@@ -1,0 +1,71 @@
+// Package server is the daemon: the HTTP API over the store, the event stream,
+// credentials and metrics.
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// Server answers the HTTP API. Store is needed; everything else has a default.
+type Server struct {
+	Store   *store.Store
+	Hub     *Hub             // must be told of every commit; see store.Options.OnCommit
+	Metrics *Metrics         // nil: a registry of its own
+	Auth    Authenticator    // nil: everybody may do everything, as "anonymous"
+	Log     *slog.Logger     // nil: slog.Default
+	Now     func() time.Time // nil: time.Now
+
+	// Version and GitHash are what GET /version says.
+	Version string
+	GitHash string
+	// MaxBulkBody is the limit for bodies of bulk requests in bytes; 0 means
+	// 200 MiB.
+	MaxBulkBody int64
+	// InitializeBarrier makes the first N asynchronous initialisations wait for
+	// each other (TORC_TEST_INITIALIZE_JOBS_BARRIER).
+	InitializeBarrier int
+
+	setUp   sync.Once
+	barrier *barrier
+	tasks   sync.WaitGroup // background tasks; Close waits for them
+}
+
+func (s *Server) defaults() {
+	s.setUp.Do(func() {
+		if s.Hub == nil {
+			s.Hub = NewHub()
+		}
+		if s.Metrics == nil {
+			s.Metrics = NewMetrics(s.Store)
+		}
+		if s.Log == nil {
+			s.Log = slog.Default()
+		}
+		if s.Now == nil {
+			s.Now = time.Now
+		}
+		if s.Version == "" {
+			s.Version = "1.0.0"
+		}
+		if s.MaxBulkBody == 0 {
+			s.MaxBulkBody = 200 << 20
+		}
+		s.barrier = newBarrier(s.InitializeBarrier)
+	})
+}
+
+// Handler returns the handler of the whole API, with the pages beside it.
+func (s *Server) Handler() http.Handler {
+	s.defaults()
+	return s.middleware(s.mux())
+}
+
+// Close waits for the background tasks that requests have started.
+func (s *Server) Close() {
+	s.tasks.Wait()
+}

@@ -1,0 +1,14 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// isUnique reports whether err says that a unique key exists already.
+func isUnique(err error) bool {
+	var e sqlite3.Error
+	return errors.As(err, &e) &&
+		(e.ExtendedCode == sqlite3.ErrConstraintUnique || e.ExtendedCode == sqlite3.ErrConstraintPrimaryKey)
+}
