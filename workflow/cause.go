@@ -9,9 +9,9 @@ const (
 	CauseExit          CauseKind = "exit"
 	CauseSignal        CauseKind = "signal"
 	CauseOOM           CauseKind = "oom"
-	CauseOOMPartial    CauseKind = "oom_partial"
-	CauseTimeout       CauseKind = "timeout"
-	CauseWalltime      CauseKind = "walltime"
+	CauseOOMPartial    CauseKind = "oom_partial" // exit 0, but a process of it was killed
+	CauseTimeout       CauseKind = "timeout"     // its own limit
+	CauseWalltime      CauseKind = "walltime"    // the allocation's
 	CauseNodeFail      CauseKind = "node_fail"
 	CausePreempted     CauseKind = "preempted"
 	CauseCanceledUser  CauseKind = "canceled_user"
@@ -20,7 +20,18 @@ const (
 	CauseOutputMissing CauseKind = "output_missing"
 	CauseDiskFull      CauseKind = "disk_full"
 	CauseLost          CauseKind = "lost"
+	// CauseNeverStarted is not an attempt: claimed, but no process was spawned.
+	CauseNeverStarted CauseKind = "never_started"
 )
+
+// CauseKinds lists all causes.
+func CauseKinds() []CauseKind {
+	return []CauseKind{
+		CauseOK, CauseExit, CauseSignal, CauseOOM, CauseOOMPartial, CauseTimeout, CauseWalltime, CauseNodeFail,
+		CausePreempted, CauseCanceledUser, CauseCanceledAdmin, CauseLaunch, CauseOutputMissing, CauseDiskFull,
+		CauseLost, CauseNeverStarted,
+	}
+}
 
 // Confidence says how sure a cause is.
 type Confidence string
@@ -36,15 +47,344 @@ const (
 type Cause struct {
 	Kind       CauseKind
 	Confidence Confidence
-	Status     JobStatus // completed, failed, canceled or terminated
+	// Status is completed, failed, canceled or terminated; ready for
+	// CauseNeverStarted.
+	Status     JobStatus
 	ReturnCode int64
 	Text       string // the evidence in one line that a person can read
 	// OfCommand says of a launch failure that the command is at fault.
 	OfCommand bool
+	// ByDrain says of walltime that it was our own drain that cut the attempt.
+	ByDrain bool
+	// MayStillRun says that nobody confirmed that its processes are gone: they
+	// were on a node that cannot be reached any more.
+	MayStillRun bool
 }
 
-// ReturnCodes are the return codes that a workflow's execution_config sets.
+// ReturnCodes are the return codes that a workflow's execution_config sets;
+// 0 stands for the default.
 type ReturnCodes struct {
 	Timeout int64 // default 152
 	OOM     int64 // default 137
+}
+
+// The return codes of attempts that have none of their own.
+const (
+	DefaultTimeoutCode  int64 = 152
+	DefaultOOMCode      int64 = 137
+	CodeOutputMissing   int64 = 1
+	CodeCannotExecute   int64 = 126
+	CodeCommandNotFound int64 = 127
+	CodeUnknown         int64 = -1   // ended, nobody knows how
+	CodeLost            int64 = -128 // nobody saw it end
+)
+
+func (c ReturnCodes) timeout() int64 { return orDefault(c.Timeout, DefaultTimeoutCode) }
+func (c ReturnCodes) oom() int64     { return orDefault(c.OOM, DefaultOOMCode) }
+
+func orDefault(v, def int64) int64 {
+	if v == 0 {
+		return def
+	}
+	return v
+}
+
+// ReturnCodes returns the codes that the configuration sets; c may be nil.
+func (c *ExecutionConfig) ReturnCodes() ReturnCodes {
+	var codes ReturnCodes
+	if c != nil && c.TimeoutExitCode != nil {
+		codes.Timeout = *c.TimeoutExitCode
+	}
+	if c != nil && c.OOMExitCode != nil {
+		codes.OOM = *c.OOMExitCode
+	}
+	return codes
+}
+
+// Classify says what became of an attempt. It always has an answer. The
+// requirements may be nil; they are only cited, and not if they are the
+// default ones, which nobody enforces.
+func Classify(e Evidence, codes ReturnCodes, requirements *ResourceRequirements) Cause {
+	x := examination{Evidence: e, codes: codes, requirements: requirements}
+	for _, look := range examinations {
+		if c, ok := look(&x); ok {
+			return c
+		}
+	}
+	return x.lost()
+}
+
+// examinations is the order in which explanations are tried: what we did
+// ourselves, success, what Slurm says, what the kernel says, what the command
+// says.
+var examinations = []func(*examination) (Cause, bool){
+	(*examination).neverStarted,
+	(*examination).launch,
+	(*examination).ownKill,
+	(*examination).success,
+	(*examination).slurmVerdict,
+	(*examination).memory,
+	(*examination).drained,
+	(*examination).diskFull,
+	(*examination).signaled,
+	(*examination).exited,
+}
+
+// examination is one look at the evidence of an attempt.
+type examination struct {
+	Evidence
+	codes        ReturnCodes
+	requirements *ResourceRequirements
+}
+
+// The errno of a program that is not there.
+const errnoENOENT = 2
+
+func (x *examination) neverStarted() (Cause, bool) {
+	if !x.NeverStarted {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseNeverStarted, Confidence: Certain, Status: Ready, ReturnCode: CodeUnknown,
+		Text: join("claimed but not started", x.Note)}, true
+}
+
+func (x *examination) launch() (Cause, bool) {
+	if x.SpawnError == "" && x.SpawnErrno == 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseLaunch, Confidence: Certain, Status: Failed, ReturnCode: CodeCannotExecute, OfCommand: x.SpawnOfCommand}
+	if x.SpawnErrno == errnoENOENT {
+		c.ReturnCode = CodeCommandNotFound
+	}
+	who := "node"
+	if x.SpawnOfCommand {
+		who = "command"
+	}
+	c.Text = "could not be started (" + who + "): " + x.spawnErrorText()
+	return c, true
+}
+
+// ownKill is what we did: a drain comes later, since an attempt that we drain
+// may have ended by itself or because Slurm took its node.
+func (x *examination) ownKill() (Cause, bool) {
+	switch x.KilledBy {
+	case KilledByTimeout:
+		return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated,
+			ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: x.timeoutText()}, true
+	case KilledByMemoryLimit:
+		return Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed,
+			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
+	case KilledByCancel:
+		return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
+			ReturnCode: x.knownCodeOr(CodeUnknown), Text: join("canceled with the workflow", x.endText())}, true
+	case KilledByFence:
+		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed,
+			ReturnCode: CodeLost, Text: join("its job had been given to another runner", x.endText())}, true
+	}
+	return Cause{}, false
+}
+
+// success is exit code 0, unless something was wrong with it all the same.
+func (x *examination) success() (Cause, bool) {
+	if x.ExitCode == nil || *x.ExitCode != 0 || x.Signal != 0 {
+		return Cause{}, false
+	}
+	if x.OOMExclusive && x.OOMKills > 0 || x.Slurm != nil && x.Slurm.StepState == slurmOOM {
+		return Cause{Kind: CauseOOMPartial, Confidence: Certain, Status: Failed,
+			ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
+	}
+	if x.MissingOutputCount > 0 || len(x.MissingOutputs) > 0 {
+		if x.KilledBy == KilledByDrain {
+			return Cause{}, false // cut off before it had written them
+		}
+		return Cause{Kind: CauseOutputMissing, Confidence: Certain, Status: Failed,
+			ReturnCode: CodeOutputMissing, Text: x.missingText()}, true
+	}
+	return Cause{Kind: CauseOK, Confidence: Certain, Status: Completed, Text: x.successText()}, true
+}
+
+// The states of Slurm that explain an end.
+const (
+	slurmOOM       = "OUT_OF_MEMORY"
+	slurmNodeFail  = "NODE_FAIL"
+	slurmBootFail  = "BOOT_FAIL"
+	slurmPreempted = "PREEMPTED"
+	slurmRequeued  = "REQUEUED"
+	slurmTimeout   = "TIMEOUT"
+	slurmDeadline  = "DEADLINE"
+	slurmCancelled = "CANCELLED"
+)
+
+// slurmVerdict believes the step's state, which is about this attempt alone,
+// and the job's only if the attempt did not end by itself, by its own code.
+func (x *examination) slurmVerdict() (Cause, bool) {
+	if x.Slurm == nil {
+		return Cause{}, false
+	}
+	if c, ok := x.slurmState(x.Slurm.StepState, "step"); ok {
+		return c, true
+	}
+	if x.Slurm.JobState != slurmOOM && x.ExitCode != nil && signalOfCode(*x.ExitCode) == 0 {
+		return Cause{}, false
+	}
+	c, ok := x.slurmState(x.Slurm.JobState, "job")
+	if ok && x.Slurm.JobState == slurmOOM {
+		c.Confidence = Likely // others may have run in the same allocation
+	}
+	return c, ok
+}
+
+func (x *examination) slurmState(state, of string) (Cause, bool) {
+	text := join("Slurm "+of+" "+state, x.Slurm.Reason, x.endText())
+	c := Cause{Confidence: Certain, Status: Terminated, ReturnCode: x.knownCodeOr(CodeUnknown), Text: text}
+	switch state {
+	case slurmOOM:
+		c.Kind, c.Status, c.ReturnCode = CauseOOM, Failed, x.ownCodeOr(x.codes.oom())
+		c.Text = x.oomText("Slurm " + of + " " + state)
+	case slurmNodeFail, slurmBootFail:
+		c.Kind, c.Status, c.ReturnCode = CauseNodeFail, Failed, x.knownCodeOr(CodeLost)
+		c.MayStillRun = !x.endKnown()
+	case slurmPreempted:
+		c.Kind = CausePreempted
+	case slurmRequeued:
+		c.Kind, c.Confidence = CausePreempted, Likely
+	case slurmTimeout, slurmDeadline:
+		c.Kind, c.ReturnCode = CauseWalltime, x.ownCodeOr(x.codes.timeout())
+		c.ByDrain = x.KilledBy == KilledByDrain
+	case slurmCancelled:
+		x.slurmCanceled(&c)
+	default:
+		return Cause{}, false
+	}
+	return c, true
+}
+
+// slurmCanceled tells the three kinds of scancel apart: ours, the owner's and
+// somebody else's.
+func (x *examination) slurmCanceled(c *Cause) {
+	by := x.Slurm.CanceledBy
+	switch {
+	case x.Slurm.CanceledByUs:
+		c.Kind, c.Text = CausePreempted, join("we canceled its allocation", x.Slurm.Reason, x.endText())
+	case by == "":
+		c.Kind, c.Status, c.Confidence = CauseCanceledUser, Canceled, Guess
+		c.Text = join("its allocation was canceled", x.Slurm.Reason, x.endText())
+	case by == "0" || by == "root" || x.Slurm.Owner != "" && by != x.Slurm.Owner:
+		c.Kind, c.Status = CauseCanceledAdmin, Canceled
+		c.Text = join("its allocation was canceled by "+by, x.Slurm.Reason, x.endText())
+	default:
+		c.Kind, c.Status = CauseCanceledUser, Canceled
+		c.Text = join("its allocation was canceled by its owner "+by, x.Slurm.Reason, x.endText())
+		if x.Slurm.Owner == "" {
+			c.Confidence = Likely
+			c.Text = join("its allocation was canceled by "+by, x.Slurm.Reason, x.endText())
+		}
+	}
+}
+
+// memory is an OOM kill that the kernel counted: certain if one of this
+// attempt's processes died by it or nothing else lived in the cgroup, likely if
+// the attempt ended by SIGKILL meanwhile. Otherwise it was a neighbour.
+func (x *examination) memory() (Cause, bool) {
+	if x.OOMKills <= 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseOOM, Status: Failed, ReturnCode: x.ownCodeOr(x.codes.oom()), Text: x.oomText("")}
+	switch {
+	case x.OOMVictims > 0 || x.OOMExclusive:
+		c.Confidence = Certain
+	case x.signal() == sigKill && x.KilledBy == "":
+		c.Confidence = Likely
+	default:
+		return Cause{}, false
+	}
+	return c, true
+}
+
+// drained is an attempt that we cut off because its allocation was ending.
+func (x *examination) drained() (Cause, bool) {
+	if x.KilledBy != KilledByDrain {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseWalltime, Confidence: Certain, Status: Terminated, ByDrain: true,
+		ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: join("stopped because its runner had to leave", x.endText(), x.missingText())}, true
+}
+
+func (x *examination) diskFull() (Cause, bool) {
+	seen := x.DiskFull
+	if !seen && !saysDiskFull(x.StderrTail) || !x.endKnown() {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(CodeUnknown),
+		Text: join("no space left, says its error output", x.endText())}
+	if seen {
+		c.Confidence, c.Text = Certain, join("no space left on the device", x.endText())
+	}
+	return c, true
+}
+
+// signaled is a signal that nothing above explains. Shells report a command's
+// signal as 128+n, so such an exit code is likely one too. SIGKILL that nobody
+// owns up to is most often the kernel's answer to too much memory.
+func (x *examination) signaled() (Cause, bool) {
+	signal := x.signal()
+	if signal == 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseSignal, Confidence: Certain, Status: Failed, ReturnCode: 128 + int64(signal), Text: x.endText()}
+	if x.Signal == 0 {
+		c.Confidence = Likely
+	}
+	if signal == sigKill {
+		c.Kind, c.Confidence, c.ReturnCode, c.Text = CauseOOM, Guess, x.codes.oom(), x.oomText("guessed, since nobody is known to have killed it")
+	}
+	return c, true
+}
+
+func (x *examination) exited() (Cause, bool) {
+	if x.ExitCode == nil {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: *x.ExitCode, Text: x.endText()}, true
+}
+
+// lost is what remains: nobody can say.
+func (x *examination) lost() Cause {
+	text := "nobody saw how it ended"
+	if x.LostRunner {
+		text = "its runner is gone and nobody saw how it ended"
+	}
+	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: CodeLost, Text: join(text, x.Note),
+		MayStillRun: x.Slurm != nil}
+}
+
+func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal != 0 }
+
+// signal is the signal that ended the attempt, or that its shell reported.
+func (x *examination) signal() int {
+	if x.Signal != 0 || x.ExitCode == nil {
+		return max(x.Signal, 0)
+	}
+	return signalOfCode(*x.ExitCode)
+}
+
+// ownCodeOr returns the code that the attempt chose itself, if not 0; a death
+// by signal is not chosen.
+func (x *examination) ownCodeOr(code int64) int64 {
+	if x.ExitCode != nil && *x.ExitCode != 0 && x.Signal == 0 && signalOfCode(*x.ExitCode) == 0 {
+		return *x.ExitCode
+	}
+	return code
+}
+
+// knownCodeOr returns the exit code or 128 + signal, or code if neither is
+// known.
+func (x *examination) knownCodeOr(code int64) int64 {
+	switch {
+	case x.Signal > 0:
+		return 128 + int64(x.Signal)
+	case x.ExitCode != nil:
+		return *x.ExitCode
+	}
+	return code
 }

@@ -1,6 +1,10 @@
 package workflow
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Action is what happens to a job after an attempt.
 type Action string
@@ -16,9 +20,11 @@ const (
 
 // Decision is what happens next, and why.
 type Decision struct {
-	Action         Action
-	Reason         string        // one sentence
-	Rule           string        // id of the rule that decided, for example "handler:simulation/0" or "default:preempted"
+	Action Action
+	Reason string // one sentence
+	// Rule is the id of the rule that decided, for example
+	// "handler:simulation/1" or "default:preempted"; empty if none did.
+	Rule           string
 	Counted        bool          // a retry that uses budget
 	Delay          time.Duration // earliest next start, from now
 	AvoidNode      bool          // not on the node of this attempt
@@ -27,4 +33,172 @@ type Decision struct {
 	// retry, fail or hold.
 	OnRecoveryError Action
 	PolicyHash      string // identifies the policies that decided
+}
+
+// Retries reports whether the job gets another attempt.
+func (d Decision) Retries() bool { return d.Action == ActionRetry || d.Action == ActionRecover }
+
+// RuleCount is how often a rule has granted a retry of a job in this run.
+type RuleCount struct {
+	Counted int64
+	Free    int64
+}
+
+// History is what happened to the job before, in this run.
+type History struct {
+	AttemptID     int64 // of the attempt that just ended
+	CountedFails  int64 // attempts before this one whose retry was counted
+	Rules         map[string]RuleCount
+	ReportedByOld bool // reported through a torc call, not by our runner
+}
+
+// Grant returns the history after d, for the next attempt. It does not change
+// h.
+func (h History) Grant(d Decision) History {
+	if !d.Retries() {
+		return h
+	}
+	rules := make(map[string]RuleCount, len(h.Rules)+1)
+	for id, n := range h.Rules {
+		rules[id] = n
+	}
+	n := rules[d.Rule]
+	if d.Counted {
+		n.Counted++
+		h.CountedFails++
+	} else {
+		n.Free++
+	}
+	rules[d.Rule] = n
+	h.Rules = rules
+	h.AttemptID++
+	return h
+}
+
+// Attempt is the number of the attempt that just ended if uncounted ones are
+// left out: what torc's max_retries is compared with.
+func (h History) Attempt() int64 { return 1 + h.CountedFails }
+
+// The rules that no policy holds.
+const (
+	RuleNeverStarted = "never_started"
+	RuleClassified   = "classified" // retries that a classification granted
+)
+
+// ClassifiedRetryLimit is how many retries of a job classifications may grant
+// in a run.
+const ClassifiedRetryLimit = 3
+
+// unreachableDelay is how long a retry waits if the earlier attempt may still
+// be running where nobody can reach it.
+const unreachableDelay = 2 * time.Minute
+
+// Decide says what happens to a job after an attempt that ended with cause c.
+// The same policies, history and cause give the same decision.
+//
+// What a torc client reports is left as it is: such clients have applied the
+// failure handler themselves.
+func Decide(p Policies, h History, c Cause) Decision {
+	switch {
+	case c.Kind == CauseNeverStarted:
+		return Decision{Action: ActionRetry, Rule: RuleNeverStarted, Reason: "never started, so it was no attempt"}
+	case !c.Status.IsUnsuccessful() || c.Status == Canceled:
+		return Decision{Action: ActionNone, Reason: noneReason(c)}
+	case h.ReportedByOld:
+		return Decision{Action: ActionFail, Reason: "reported by a client that decides itself: " + c.Status.String()}
+	}
+	d := decideFailure(p, h, c)
+	d.PolicyHash = p.Hash()
+	if d.Retries() && c.MayStillRun {
+		d.Delay = max(d.Delay, unreachableDelay)
+	}
+	return d
+}
+
+// DecideClassified grants a held job the retry that a classification asks for,
+// or says that it has had all of them.
+func DecideClassified(h History) (Decision, error) {
+	used := h.Rules[RuleClassified].Counted
+	if used >= ClassifiedRetryLimit {
+		return Decision{}, Errorf(CodeConflict, "classifications have granted all %d retries of this job", ClassifiedRetryLimit).
+			WithHint("classify it as failed, or reset it")
+	}
+	return Decision{Action: ActionRetry, Rule: RuleClassified, Counted: true,
+		Reason: fmt.Sprintf("classified as worth a retry, %d of %d", used+1, ClassifiedRetryLimit)}, nil
+}
+
+func noneReason(c Cause) string {
+	if c.Status == Canceled {
+		return "canceled: no retry"
+	}
+	return "successful"
+}
+
+func decideFailure(p Policies, h History, c Cause) Decision {
+	if p.Handler != nil && handlerApplies(c) {
+		if i := p.Handler.match(c.ReturnCode); i >= 0 {
+			return p.Handler.decide(i, h, c)
+		}
+	}
+	for _, policy := range p.ordered() {
+		if r := policy.match(c); r != nil {
+			return r.decide(h, c)
+		}
+	}
+	why := unmatchedReason(p.Handler, c)
+	if p.UsePendingFailed {
+		return Decision{Action: ActionHold, Reason: why + ", held for a classification"}
+	}
+	return Decision{Action: ActionFail, Reason: why}
+}
+
+// handlerApplies: handlers are for what the command did, not for what was done
+// to it.
+func handlerApplies(c Cause) bool {
+	return slices.Contains([]CauseKind{CauseExit, CauseSignal, CauseOOM, CauseTimeout, CauseOutputMissing}, c.Kind)
+}
+
+func unmatchedReason(handler *FailureHandlerDefinition, c Cause) string {
+	switch {
+	case handler == nil:
+		return fmt.Sprintf("no rule for cause %s", c.Kind)
+	case !handlerApplies(c):
+		return fmt.Sprintf("no rule for cause %s, which failure handlers do not treat", c.Kind)
+	}
+	return fmt.Sprintf("no rule of handler %s for return code %d", handler.Name, c.ReturnCode)
+}
+
+// match returns the index of the rule for a return code, -1 if there is none:
+// the first that names it, else the first that matches all.
+func (h *FailureHandlerDefinition) match(code int64) int {
+	exact := slices.IndexFunc(h.Rules, func(r FailureRule) bool { return slices.Contains(r.ExitCodes, code) })
+	if exact >= 0 {
+		return exact
+	}
+	return slices.IndexFunc(h.Rules, func(r FailureRule) bool { return r.MatchAllExitCodes })
+}
+
+// decide applies rule i. Its max_retries is torc's: the number of attempts,
+// counting those that used budget.
+func (h *FailureHandlerDefinition) decide(i int, history History, c Cause) Decision {
+	r := h.Rules[i]
+	attempt := history.Attempt()
+	reason := fmt.Sprintf("rule %d of handler %s: %s %d, attempt %d of %d",
+		i+1, h.Name, codeWord(c), c.ReturnCode, attempt, r.MaxRetries)
+	d := Decision{Action: ActionRetry, Rule: fmt.Sprintf("handler:%s/%d", h.Name, i+1), Reason: reason, Counted: true}
+	switch {
+	case attempt >= r.MaxRetries:
+		d.Action, d.Counted, d.Reason = ActionFail, false, reason+", none left"
+	case r.RecoveryScript != "":
+		d.Action, d.RecoveryScript = ActionRecover, r.RecoveryScript
+		d.OnRecoveryError = ActionRetry // a broken script does not take the retry away
+	}
+	return d
+}
+
+func codeWord(c Cause) string {
+	if c.Kind == CauseExit {
+		return "exit code"
+	}
+	return string(c.Kind) + ", return code"
 }

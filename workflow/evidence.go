@@ -49,6 +49,7 @@ type SlurmEvidence struct {
 	ExitCode     string `json:"exit_code,omitempty"`  // as sacct writes it, for example 0:125
 	Reason       string `json:"reason,omitempty"`
 	CanceledBy   string `json:"canceled_by,omitempty"`    // user id or name
+	Owner        string `json:"owner,omitempty"`          // of the allocation, written like CanceledBy
 	CanceledByUs bool   `json:"canceled_by_us,omitempty"` // our own recorded scancel
 	RestartCount int    `json:"restart_count,omitempty"`
 }

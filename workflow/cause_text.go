@@ -1,0 +1,174 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+)
+
+const sigKill = 9
+
+// signalNames are Linux's signals that a process may die by.
+var signalNames = map[int]string{
+	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+	9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+	16: "SIGSTKFLT", 24: "SIGXCPU", 25: "SIGXFSZ", 26: "SIGVTALRM", 27: "SIGPROF", 29: "SIGIO", 30: "SIGPWR", 31: "SIGSYS",
+}
+
+// SignalName returns a signal's name, for example SIGKILL.
+func SignalName(signal int) string {
+	if name, ok := signalNames[signal]; ok {
+		return name
+	}
+	return fmt.Sprintf("signal %d", signal)
+}
+
+// signalOfCode is the signal that a shell reports as an exit code, 0 if the
+// code does not look like one.
+func signalOfCode(code int64) int {
+	if code > 128 && code < 128+64 {
+		if n := int(code - 128); signalNames[n] != "" {
+			return n
+		}
+	}
+	return 0
+}
+
+// saysDiskFull reports whether a command complains of a full disk or quota.
+func saysDiskFull(stderr string) bool {
+	for _, words := range []string{"No space left on device", "Disk quota exceeded", "ENOSPC", "EDQUOT"} {
+		if strings.Contains(stderr, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// join puts the parts that say something behind each other.
+func join(parts ...string) string {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// endText says how the process ended: "exit code 3", "SIGKILL"; empty if
+// nobody knows.
+func (x *examination) endText() string {
+	switch {
+	case x.Signal > 0:
+		return SignalName(x.Signal)
+	case x.ExitCode == nil:
+		return ""
+	}
+	text := fmt.Sprintf("exit code %d", *x.ExitCode)
+	switch {
+	case *x.ExitCode == CodeCommandNotFound:
+		text += " (a shell says so when a command is not found)"
+	case *x.ExitCode == CodeCannotExecute:
+		text += " (a shell says so when a command cannot be executed)"
+	case signalOfCode(*x.ExitCode) != 0:
+		text += " (" + SignalName(signalOfCode(*x.ExitCode)) + ")"
+	}
+	return text
+}
+
+// oomText: "OOM: 1 cgroup kill, peak 3.98 of 4.00 GiB, SIGKILL".
+func (x *examination) oomText(first string) string {
+	kills := ""
+	if x.OOMKills > 0 {
+		kills = fmt.Sprintf("%d cgroup %s", x.OOMKills, plural(x.OOMKills, "kill", "kills"))
+	}
+	end := x.endText()
+	if end == first {
+		end = ""
+	}
+	return "OOM: " + join(first, kills, x.peakText(), end)
+}
+
+func (x *examination) peakText() string {
+	limit := x.memoryLimit()
+	switch {
+	case x.PeakMemoryBytes > 0 && limit > 0:
+		return "peak " + formatPair(x.PeakMemoryBytes, limit)
+	case x.PeakMemoryBytes > 0:
+		return "peak " + FormatBytes(x.PeakMemoryBytes)
+	case limit > 0:
+		return "limit " + FormatBytes(limit)
+	}
+	return ""
+}
+
+// memoryLimit is the enforced limit, else the declared memory.
+func (x *examination) memoryLimit() int64 {
+	if x.MemoryLimitBytes > 0 || x.requirements == nil || !x.requirements.Enforced() {
+		return x.MemoryLimitBytes
+	}
+	bytes, err := ParseMemory(x.requirements.Memory)
+	if err != nil {
+		return 0
+	}
+	return bytes
+}
+
+// formatPair writes "3.98 of 4.00 GiB", or both units if they differ.
+func formatPair(part, whole int64) string {
+	a, b := FormatBytes(part), FormatBytes(whole)
+	if number, unit, _ := strings.Cut(a, " "); strings.HasSuffix(b, " "+unit) {
+		a = number
+	}
+	return a + " of " + b
+}
+
+func (x *examination) timeoutText() string {
+	limit := ""
+	if x.RunLimitSeconds > 0 {
+		limit = "limit " + FormatSeconds(x.RunLimitSeconds)
+	}
+	return join("ran longer than it may", limit, x.endText())
+}
+
+func (x *examination) missingText() string {
+	n := max(x.MissingOutputCount, len(x.MissingOutputs))
+	if n == 0 {
+		return ""
+	}
+	const shown = 3
+	text := fmt.Sprintf("%d output %s missing", n, plural(int64(n), "file", "files"))
+	if len(x.MissingOutputs) == 0 {
+		return text
+	}
+	text += ": " + strings.Join(x.MissingOutputs[:min(shown, len(x.MissingOutputs))], ", ")
+	if n > shown {
+		text += ", ..."
+	}
+	return text
+}
+
+// successText mentions what did not change the verdict but may matter.
+func (x *examination) successText() string {
+	text := "exit code 0"
+	if x.OOMKills > 0 {
+		text = join(text, fmt.Sprintf("though %d cgroup OOM %s meanwhile, of it or of a neighbour", x.OOMKills, plural(x.OOMKills, "kill", "kills")))
+	}
+	if x.KilledBy == KilledByDrain {
+		text = join(text, "while being stopped")
+	}
+	return join(text, x.Note)
+}
+
+func (x *examination) spawnErrorText() string {
+	if x.SpawnError == "" {
+		return fmt.Sprintf("errno %d", x.SpawnErrno)
+	}
+	return x.SpawnError
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

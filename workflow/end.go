@@ -1,0 +1,98 @@
+package workflow
+
+// Counts is what a workflow's run amounts to.
+type Counts struct {
+	ByStatus [len(statusNames)]int64 // jobs, by JobStatus
+	Retried  int64                   // attempts that were followed by another one
+	ByCause  map[CauseKind]int64     // attempts that ended, without ok
+	// WorkflowCanceled: jobs that have not run will not.
+	WorkflowCanceled bool
+}
+
+// Total is the number of jobs.
+func (c Counts) Total() int64 {
+	var n int64
+	for _, k := range c.ByStatus {
+		n += k
+	}
+	return n
+}
+
+// Open is the number of jobs that are not complete.
+func (c Counts) Open() int64 {
+	n := c.Total()
+	for s := range c.ByStatus {
+		if JobStatus(s).IsComplete() {
+			n -= c.ByStatus[s]
+		}
+	}
+	return n
+}
+
+// Live is the number of jobs that a runner holds.
+func (c Counts) Live() int64 { return c.ByStatus[Pending] + c.ByStatus[Running] }
+
+// Ended reports whether the run is over: every job is complete, or the
+// workflow was canceled and no attempt is live.
+func (c Counts) Ended() bool {
+	if c.WorkflowCanceled {
+		return c.Live() == 0
+	}
+	return c.Open() == 0
+}
+
+// Verdict is how a run ended.
+type Verdict struct {
+	EventType EventType // EventWorkflowCompleted, EventWorkflowFailed or EventWorkflowCanceled
+	Severity  Severity
+	Payload   EndPayload
+}
+
+// EndPayload is the data of the event that ends a run.
+type EndPayload struct {
+	Category  string `json:"category"` // workflow
+	EventType string `json:"event_type"`
+	// EvaluatedByEndStep tells the verdict from other events of its type.
+	EvaluatedByEndStep bool  `json:"evaluated_by_end_step"`
+	WorkflowID         int64 `json:"workflow_id"`
+	RunID              int64 `json:"run_id"`
+	EndGeneration      int64 `json:"end_generation"`
+
+	TotalSteps       int64               `json:"total_steps"`
+	FailedStepsCount int64               `json:"failed_steps_count"` // failed and terminated
+	Completed        int64               `json:"completed"`
+	Failed           int64               `json:"failed"`
+	Canceled         int64               `json:"canceled"`
+	Terminated       int64               `json:"terminated"`
+	Disabled         int64               `json:"disabled"`
+	NotRun           int64               `json:"not_run"` // of a canceled workflow
+	Retried          int64               `json:"retried"`
+	ByCause          map[CauseKind]int64 `json:"by_cause,omitempty"`
+}
+
+// EndVerdict judges a run that has ended: it is successful if no job failed,
+// was terminated or was canceled. The caller adds the ids to the payload.
+func EndVerdict(c Counts) Verdict {
+	v := Verdict{EventType: EventWorkflowCompleted, Severity: SeverityInfo, Payload: EndPayload{
+		Category:           CategoryWorkflow,
+		EvaluatedByEndStep: true,
+		TotalSteps:         c.Total(),
+		FailedStepsCount:   c.ByStatus[Failed] + c.ByStatus[Terminated],
+		Completed:          c.ByStatus[Completed],
+		Failed:             c.ByStatus[Failed],
+		Canceled:           c.ByStatus[Canceled],
+		Terminated:         c.ByStatus[Terminated],
+		Disabled:           c.ByStatus[Disabled],
+		NotRun:             c.Open(),
+		Retried:            c.Retried,
+		ByCause:            c.ByCause,
+	}}
+	switch {
+	case c.WorkflowCanceled:
+		v.EventType, v.Severity = EventWorkflowCanceled, SeverityWarning
+	case v.Payload.FailedStepsCount+v.Payload.Canceled > 0:
+		v.EventType, v.Severity = EventWorkflowFailed, SeverityError
+	}
+	v.Payload.EventType = string(v.EventType)
+	return v
+}

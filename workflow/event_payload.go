@@ -1,0 +1,119 @@
+package workflow
+
+// JobStartedPayload is the data of EventJobStarted.
+type JobStartedPayload struct {
+	JobID         int64  `json:"job_id"`
+	JobName       string `json:"job_name"`
+	ComputeNodeID int64  `json:"compute_node_id"`
+	RunID         int64  `json:"run_id"`
+	AttemptID     int64  `json:"attempt_id"`
+}
+
+// JobEndedPayload is the data of the events that a job has ended or is held.
+// The first four fields are torc's.
+type JobEndedPayload struct {
+	JobID      int64     `json:"job_id"`
+	JobName    string    `json:"job_name"`
+	Status     JobStatus `json:"status"`
+	ReturnCode int64     `json:"return_code"`
+
+	RunID     int64     `json:"run_id"`
+	AttemptID int64     `json:"attempt_id"`
+	Cause     CauseKind `json:"cause,omitempty"`
+	Text      string    `json:"text,omitempty"`   // the cause in one line
+	Reason    string    `json:"reason,omitempty"` // of the decision
+	// RoutedToEnd and OriginalFailedJob are set when the job was not
+	// successful: the run goes on to its end all the same.
+	RoutedToEnd       bool   `json:"routed_to_end,omitempty"`
+	OriginalFailedJob string `json:"original_failed_job,omitempty"`
+}
+
+// NewJobEndedPayload fills in what follows from the status.
+func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status JobStatus, c Cause, reason string) JobEndedPayload {
+	p := JobEndedPayload{JobID: jobID, JobName: name, Status: status, ReturnCode: c.ReturnCode,
+		RunID: runID, AttemptID: attempt, Cause: c.Kind, Text: c.Text, Reason: reason}
+	if status.IsUnsuccessful() {
+		p.RoutedToEnd, p.OriginalFailedJob = true, name
+	}
+	return p
+}
+
+// JobRetriedPayload is the data of EventJobRetried. The first seven fields are
+// torc's.
+type JobRetriedPayload struct {
+	EventType       EventType `json:"event_type"`
+	JobID           int64     `json:"job_id"`
+	JobName         string    `json:"job_name"`
+	PreviousAttempt int64     `json:"previous_attempt"`
+	NewAttempt      int64     `json:"new_attempt"`
+	RunID           int64     `json:"run_id"`
+	Message         string    `json:"message"`
+
+	Cause       CauseKind `json:"cause,omitempty"`
+	Text        string    `json:"text,omitempty"`
+	Rule        string    `json:"rule,omitempty"`
+	Counted     bool      `json:"counted"`
+	Recovery    bool      `json:"recovery,omitempty"` // the script runs first
+	NotBeforeMS *int64    `json:"not_before_ms,omitempty"`
+}
+
+// JobsSkippedPayload is the data of EventJobsSkipped: jobs that were canceled
+// because a dependency was not successful.
+type JobsSkippedPayload struct {
+	Category   string `json:"category"` // job
+	RunID      int64  `json:"run_id"`
+	Count      int64  `json:"count"`
+	FirstJobID int64  `json:"first_job_id"`
+	LastJobID  int64  `json:"last_job_id"`
+	SkippedBy  int64  `json:"skipped_by"` // the job whose end began it
+}
+
+// JobRecoveredPayload is the data of EventJobRecovered.
+type JobRecoveredPayload struct {
+	JobID      int64  `json:"job_id"`
+	JobName    string `json:"job_name"`
+	RunID      int64  `json:"run_id"`
+	AttemptID  int64  `json:"attempt_id"` // the one that failed
+	ReturnCode int64  `json:"return_code"`
+	Error      string `json:"error,omitempty"`
+	Action     Action `json:"action"` // what happened then
+}
+
+// JobClassifiedPayload is the data of EventJobClassified.
+type JobClassifiedPayload struct {
+	JobID   int64     `json:"job_id"`
+	JobName string    `json:"job_name"`
+	RunID   int64     `json:"run_id"`
+	Status  JobStatus `json:"status"` // ready or failed
+	Author  string    `json:"author"`
+	Reason  string    `json:"reason,omitempty"`
+}
+
+// WorkflowCanceledPayload is the data of EventWorkflowCanceled as torc writes
+// it when somebody cancels.
+type WorkflowCanceledPayload struct {
+	Category   string `json:"category"` // workflow
+	Message    string `json:"message"`
+	WorkflowID int64  `json:"workflow_id"`
+	RunID      int64  `json:"run_id"`
+}
+
+// WorkflowReopenedPayload is the data of EventWorkflowReopened.
+type WorkflowReopenedPayload struct {
+	Category      string `json:"category"` // workflow
+	WorkflowID    int64  `json:"workflow_id"`
+	RunID         int64  `json:"run_id"`
+	EndGeneration int64  `json:"end_generation"` // the one that begins
+	Reason        string `json:"reason"`
+}
+
+// ReportLatePayload is the data of EventReportLate.
+type ReportLatePayload struct {
+	JobID      int64     `json:"job_id"`
+	RunID      int64     `json:"run_id"`
+	AttemptID  int64     `json:"attempt_id"`
+	Fence      int64     `json:"fence"`
+	ReturnCode int64     `json:"return_code"`
+	Cause      CauseKind `json:"cause"`
+	Text       string    `json:"text"`
+}
