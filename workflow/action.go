@@ -1,6 +1,35 @@
 package workflow
 
-import "encoding/json"
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// The points of a workflow's life at which an action is triggered. Others can
+// be stored; nothing ever triggers them.
+const (
+	TriggerWorkflowStart    = "on_workflow_start"
+	TriggerWorkflowComplete = "on_workflow_complete"
+	TriggerJobsReady        = "on_jobs_ready"
+	TriggerJobsComplete     = "on_jobs_complete"
+	TriggerWorkerStart      = "on_worker_start"
+	TriggerWorkerComplete   = "on_worker_complete"
+)
+
+// TriggerTypes lists them.
+func TriggerTypes() []string {
+	return []string{TriggerWorkflowStart, TriggerWorkflowComplete, TriggerJobsReady, TriggerJobsComplete,
+		TriggerWorkerStart, TriggerWorkerComplete}
+}
+
+// The types of an action. Others can be stored; runners leave them alone.
+const (
+	ActionRunCommands   = "run_commands"
+	ActionScheduleNodes = "schedule_nodes"
+)
 
 // ActionRecord is something to do at a point of a workflow's life.
 type ActionRecord struct {
@@ -15,6 +44,187 @@ type ActionRecord struct {
 	Executed         bool
 	ExecutedAt       *string // RFC 3339
 	ExecutedBy       *int64  // compute node
-	Persistent       bool
-	IsRecovery       bool
+	Persistent       bool    // never executed for good: each runner may claim it
+	IsRecovery       bool    // made by a recovery; gone at the next initialisation
+}
+
+// IsPending reports whether the action is triggered and waits to be claimed.
+func (a *ActionRecord) IsPending() bool {
+	return a.TriggerCount >= a.RequiredTriggers && !a.Executed
+}
+
+// IsJobTrigger reports whether a trigger counts jobs.
+func IsJobTrigger(trigger string) bool {
+	return trigger == TriggerJobsReady || trigger == TriggerJobsComplete
+}
+
+// RequiredTriggers is how often a trigger must count before its action is
+// pending: once for each of its jobs, else once. Without jobs a job trigger
+// never counts.
+func RequiredTriggers(trigger string, jobIDs []int64) int64 {
+	if IsJobTrigger(trigger) && jobIDs != nil {
+		return int64(len(jobIDs))
+	}
+	return 1
+}
+
+// TriggerReached reports whether a job in a status has satisfied a job trigger:
+// it has been ready at some time, or it is complete.
+func TriggerReached(trigger string, s JobStatus) bool {
+	switch trigger {
+	case TriggerJobsReady:
+		return s != Uninitialized && s != Blocked
+	case TriggerJobsComplete:
+		return s.IsComplete()
+	}
+	return false
+}
+
+// TriggerCounts reports whether a change of a listed job's status counts for a
+// job trigger. A job that is ready once more after a failed attempt does not
+// count again.
+func TriggerCounts(trigger string, from, to JobStatus) bool {
+	return TriggerReached(trigger, to) && !TriggerReached(trigger, from)
+}
+
+// ResetAction is what initialising does to an action: statuses are those of its
+// jobs afterwards. It says whether the action stays at all.
+func ResetAction(a ActionRecord, onlyUninitialized bool, statuses []JobStatus) (ActionRecord, bool) {
+	if a.IsRecovery {
+		return a, false
+	}
+	if !onlyUninitialized || !keepsExecuted(a.TriggerType, statuses) {
+		a.Executed, a.ExecutedAt, a.ExecutedBy = false, nil, nil
+	}
+	a.TriggerCount = 0
+	switch a.TriggerType {
+	case TriggerJobsReady, TriggerJobsComplete:
+		for _, s := range statuses {
+			if TriggerReached(a.TriggerType, s) {
+				a.TriggerCount++
+			}
+		}
+	case TriggerWorkflowStart:
+		a.TriggerCount = 1
+	case TriggerWorkerStart, TriggerWorkerComplete:
+		a.TriggerCount = a.RequiredTriggers
+	}
+	return a, true
+}
+
+// keepsExecuted: what the workflow's start did is not repeated for a part of
+// it, nor what was done for jobs that all stay complete.
+func keepsExecuted(trigger string, statuses []JobStatus) bool {
+	switch trigger {
+	case TriggerWorkflowStart:
+		return true
+	case TriggerJobsReady, TriggerJobsComplete:
+		return !slices.ContainsFunc(statuses, func(s JobStatus) bool { return !s.IsComplete() })
+	}
+	return false
+}
+
+// MergeActionConfig overlays an action's config by the keys of patch and checks
+// the result.
+func MergeActionConfig(actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
+	changes, err := decodeObject(patch)
+	if err != nil {
+		return nil, err
+	}
+	if len(changes) == 0 {
+		return nil, invalidConfig("nothing to change")
+	}
+	merged, err := decodeObject(config)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(merged, changes)
+	text, err := json.Marshal(merged)
+	if err != nil {
+		return nil, invalidConfig("%v", err)
+	}
+	return text, ValidateActionConfig(actionType, text)
+}
+
+// ValidateActionConfig checks the config of run_commands and schedule_nodes; of
+// other types only that it is an object.
+func ValidateActionConfig(actionType string, config json.RawMessage) error {
+	fields, err := decodeObject(config)
+	if err != nil {
+		return err
+	}
+	switch actionType {
+	case ActionRunCommands:
+		return validateRunCommands(fields)
+	case ActionScheduleNodes:
+		return validateScheduleNodes(fields)
+	}
+	return nil
+}
+
+func validateRunCommands(fields map[string]json.RawMessage) error {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != "commands" {
+			return invalidConfig("run_commands has the key commands alone, not %s", key)
+		}
+	}
+	var commands []*string
+	text, there := fields["commands"]
+	if err := json.Unmarshal(text, &commands); !there || err != nil || slices.Contains(commands, nil) {
+		return invalidConfig("commands must be a list of strings")
+	}
+	if len(commands) == 0 {
+		return invalidConfig("commands must not be empty")
+	}
+	return nil
+}
+
+// scheduleNodesKeys says of each key what its value must be.
+var scheduleNodesKeys = map[string]string{
+	"scheduler_id":              "an integer",
+	"scheduler_type":            "a string",
+	"num_allocations":           "an integer",
+	"start_one_worker_per_node": "true or false",
+	"max_parallel_jobs":         "an integer",
+}
+
+func validateScheduleNodes(fields map[string]json.RawMessage) error {
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		want, known := scheduleNodesKeys[key]
+		if !known {
+			return invalidConfig("schedule_nodes has no key %s; it has %s",
+				key, strings.Join(slices.Sorted(maps.Keys(scheduleNodesKeys)), ", "))
+		}
+		var ok bool
+		switch want {
+		case "an integer":
+			ok = decodes[int64](fields[key])
+		case "a string":
+			ok = decodes[string](fields[key])
+		default:
+			ok = decodes[bool](fields[key])
+		}
+		if !ok {
+			return invalidConfig("%s must be %s", key, want)
+		}
+	}
+	return nil
+}
+
+// decodes reports whether a JSON value is a T; null is none.
+func decodes[T any](text json.RawMessage) bool {
+	var v *T
+	return json.Unmarshal(text, &v) == nil && v != nil
+}
+
+func decodeObject(text json.RawMessage) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimSpace(text), &fields); err != nil || fields == nil {
+		return nil, invalidConfig("it must be a JSON object")
+	}
+	return fields, nil
+}
+
+func invalidConfig(format string, args ...any) *Error {
+	return Errorf(CodeInvalid, "Invalid action_config: "+format, args...)
 }

@@ -1,6 +1,10 @@
 package workflow
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Deps returns what node i of a graph depends on, as indexes; the graphs of
 // this file have the nodes 0..n-1. The result is not changed.
@@ -170,4 +174,19 @@ func invert(n int, deps Deps) (open []int32, dependants adjacency) {
 		}
 	}
 	return open, adjacency{start: start, list: list}
+}
+
+// CycleText writes a cycle by names: "a -> b -> a", where each depends on the
+// next. The middle of a long one is left out.
+func CycleText(cycle []int, name func(i int) string) string {
+	const shown = 8
+	var names []string
+	for k, i := range cycle {
+		if len(cycle) > shown && k == shown-1 {
+			names = append(names, fmt.Sprintf("(%d more)", len(cycle)-shown+1))
+			break
+		}
+		names = append(names, name(i))
+	}
+	return strings.Join(append(names, name(cycle[0])), " -> ")
 }
