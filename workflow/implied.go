@@ -1,0 +1,83 @@
+package workflow
+
+import "slices"
+
+// Dependencies returns for each job of the definition what it waits for, by
+// depends_on or because another job writes a file or user data that it reads:
+// ascending, without repeats. A job does not wait for itself. Jobs whose
+// relations share slices share the result, which is not to be changed.
+func (d *Definition) Dependencies() [][]int32 {
+	writers := d.writers()
+	merged := make(map[relationKey][]int32)
+	all := make([][]int32, len(d.Jobs))
+	for i := range d.Jobs {
+		j := &d.Jobs[i]
+		key := relationKey{keyOf(j.DependsOn), keyOf(j.InputFiles), keyOf(j.InputUserData)}
+		deps, known := merged[key]
+		if !known {
+			deps = writers.merge(j)
+			merged[key] = deps
+		}
+		if at, self := slices.BinarySearch(deps, int32(i)); self {
+			deps = slices.Delete(slices.Clone(deps), at, at+1)
+		}
+		all[i] = deps
+	}
+	return all
+}
+
+// sliceKey identifies a slice by where it lies.
+type sliceKey struct {
+	first *int32
+	n     int
+}
+
+type relationKey [3]sliceKey
+
+func keyOf(s []int32) sliceKey {
+	if len(s) == 0 {
+		return sliceKey{}
+	}
+	return sliceKey{&s[0], len(s)}
+}
+
+// writers lists for each file and each user data record who writes it.
+type writers struct {
+	ofFile, ofUserData [][]int32
+}
+
+func (d *Definition) writers() writers {
+	w := writers{make([][]int32, len(d.Files)), make([][]int32, len(d.UserData))}
+	for i := range d.Jobs {
+		for _, f := range d.Jobs[i].OutputFiles {
+			w.ofFile[f] = append(w.ofFile[f], int32(i))
+		}
+		for _, u := range d.Jobs[i].OutputUserData {
+			w.ofUserData[u] = append(w.ofUserData[u], int32(i))
+		}
+	}
+	return w
+}
+
+func (w writers) merge(j *JobDefinition) []int32 {
+	var deps []int32
+	for _, f := range j.InputFiles {
+		deps = append(deps, w.ofFile[f]...)
+	}
+	for _, u := range j.InputUserData {
+		deps = append(deps, w.ofUserData[u]...)
+	}
+	if len(deps) == 0 {
+		return j.DependsOn
+	}
+	deps = append(deps, j.DependsOn...)
+	slices.Sort(deps)
+	return slices.Compact(deps)
+}
+
+// FindCycle returns a cycle of the definition's jobs, nil if there is none; see
+// the function of that name.
+func (d *Definition) FindCycle() []int {
+	deps := d.Dependencies()
+	return FindCycle(len(deps), func(i int) []int32 { return deps[i] })
+}
