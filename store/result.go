@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const resultColumns = `r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code,
+	r.exec_time_minutes, r.completion_time, r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, j.name`
+
+const resultTables = `result r JOIN job j ON j.id = r.job_id`
+
+func scanResult(row rowScanner) (r workflow.Result, err error) {
+	err = row.Scan(&r.ID, &r.JobID, &r.WorkflowID, &r.RunID, &r.AttemptID, &r.ComputeNodeID, &r.ReturnCode,
+		&r.ExecTimeMinutes, &r.CompletionTime, &r.Status, &r.PeakMemoryBytes, &r.AvgMemoryBytes, &r.PeakCPUPercent, &r.AvgCPUPercent, &r.JobName)
+	return r, err
+}
+
+// CreateResult stores a result and makes it the job's current one. Storing the
+// same result again returns the stored one.
+func (s *Store) CreateResult(_ context.Context, r workflow.Result) (workflow.Result, error) {
+	var created workflow.Result
+	err := s.writer.do("create result", func(tx *Tx) (err error) {
+		if err := tx.requireWorkflow(r.WorkflowID); err != nil {
+			return err
+		}
+		if err := tx.requireIn("job", "job", r.WorkflowID, r.JobID); err != nil {
+			return err
+		}
+		if err := tx.requireIn("compute_node", "compute node", r.WorkflowID, r.ComputeNodeID); err != nil {
+			return err
+		}
+		id, err := insertResult(tx, r)
+		if isUnique(err) {
+			if id, err = sameResult(tx, r); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		if err := tx.execOne(`UPDATE job SET result_id = ? WHERE id = ?`, id, r.JobID); err != nil {
+			return fmt.Errorf("make result %d the current one of job %d: %w", id, r.JobID, err)
+		}
+		created, err = getResult(tx, id)
+		return err
+	})
+	return created, err
+}
+
+// insertResult stores the result of an attempt.
+func insertResult(tx *Tx, r workflow.Result) (int64, error) {
+	id, err := tx.insert(`INSERT INTO result (job_id, workflow_id, run_id, attempt_id, compute_node_id, return_code, exec_time_minutes,
+		completion_time, status, peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		r.JobID, r.WorkflowID, r.RunID, r.AttemptID, r.ComputeNodeID, r.ReturnCode, r.ExecTimeMinutes,
+		r.CompletionTime, r.Status, r.PeakMemoryBytes, r.AvgMemoryBytes, r.PeakCPUPercent, r.AvgCPUPercent)
+	if err != nil {
+		return 0, fmt.Errorf("insert the result of job %d, run %d, attempt %d: %w", r.JobID, r.RunID, r.AttemptID, err)
+	}
+	return id, nil
+}
+
+// sameResult returns the id of the stored result of r's attempt, if it says
+// the same.
+func sameResult(tx *Tx, r workflow.Result) (int64, error) {
+	var id, code int64
+	var status workflow.JobStatus
+	var completed string
+	err := tx.row(`SELECT id, return_code, status, completion_time FROM result WHERE job_id = ? AND run_id = ? AND attempt_id = ?`,
+		[]any{r.JobID, r.RunID, r.AttemptID}, &id, &code, &status, &completed)
+	if err != nil {
+		return 0, fmt.Errorf("read the result of job %d, run %d, attempt %d: %w", r.JobID, r.RunID, r.AttemptID, err)
+	}
+	if code != r.ReturnCode || status != r.Status || completed != r.CompletionTime {
+		return 0, workflow.Errorf(workflow.CodeConflict, "job %d already has another result for run %d, attempt %d", r.JobID, r.RunID, r.AttemptID)
+	}
+	return id, nil
+}
+
+// Result returns a result.
+func (s *Store) Result(ctx context.Context, id int64) (workflow.Result, error) {
+	return readOne(ctx, s.read, "result", id, `SELECT `+resultColumns+` FROM `+resultTables+` WHERE r.id = ?`, scanResult)
+}
+
+// ResultFilter says which results of a workflow are wanted; nil fields do not
+// matter.
+type ResultFilter struct {
+	WorkflowID    int64
+	JobID         *int64
+	RunID         *int64
+	ReturnCode    *int64
+	Status        *workflow.JobStatus
+	ComputeNodeID *int64
+	AllRuns       bool // not only the current result of each job
+}
+
+// Results returns a page of the results of a workflow.
+func (s *Store) Results(ctx context.Context, q ResultFilter, page Page) ([]workflow.Result, int64, error) {
+	if err := s.requireWorkflow(ctx, q.WorkflowID); err != nil {
+		return nil, 0, err
+	}
+	f := where(`r.workflow_id = ?`, q.WorkflowID)
+	equal(f, "r.job_id", q.JobID)
+	equal(f, "r.run_id", q.RunID)
+	equal(f, "r.return_code", q.ReturnCode)
+	equal(f, "r.compute_node_id", q.ComputeNodeID)
+	if q.Status != nil {
+		f.add("r.status = ?", int64(*q.Status))
+	}
+	if !q.AllRuns {
+		f.add("j.result_id = r.id")
+	}
+	sortable := map[string]string{}
+	for _, c := range []string{"job_id", "workflow_id", "run_id", "attempt_id", "compute_node_id", "return_code", "exec_time_minutes",
+		"completion_time", "status", "peak_memory_bytes", "avg_memory_bytes", "peak_cpu_percent", "avg_cpu_percent"} {
+		sortable[c] = "r." + c
+	}
+	return readList(ctx, s.read, list{
+		columns: resultColumns, from: resultTables, filter: f, sortable: sortable, id: "r.id", page: page,
+	}, scanResult)
+}
+
+// UpdateResult changes a result's run, return code, times and status. It must
+// stay with its job.
+func (s *Store) UpdateResult(_ context.Context, r workflow.Result) (workflow.Result, error) {
+	var updated workflow.Result
+	err := s.writer.do("update result", func(tx *Tx) (err error) {
+		if updated, err = getResult(tx, r.ID); err != nil {
+			return err
+		}
+		if err := sameWorkflow("result", r.ID, updated.WorkflowID, r.WorkflowID); err != nil {
+			return err
+		}
+		if updated.JobID != r.JobID {
+			return workflow.Errorf(workflow.CodeInvalid, "result %d belongs to job %d, not to job %d", r.ID, updated.JobID, r.JobID)
+		}
+		err = tx.execOne(`UPDATE result SET run_id = ?, return_code = ?, exec_time_minutes = ?, completion_time = ?, status = ? WHERE id = ?`,
+			r.RunID, r.ReturnCode, r.ExecTimeMinutes, r.CompletionTime, r.Status, r.ID)
+		if isUnique(err) {
+			return workflow.Errorf(workflow.CodeConflict, "job %d already has another result for run %d, attempt %d", r.JobID, r.RunID, updated.AttemptID)
+		}
+		if err != nil {
+			return fmt.Errorf("update result %d: %w", r.ID, err)
+		}
+		updated, err = getResult(tx, r.ID)
+		return err
+	})
+	return updated, err
+}
+
+// DeleteResult deletes a result, not the attempt that it tells of.
+func (s *Store) DeleteResult(_ context.Context, id int64) (workflow.Result, error) {
+	var deleted workflow.Result
+	err := s.writer.do("delete result", func(tx *Tx) (err error) {
+		if deleted, err = getResult(tx, id); err != nil {
+			return err
+		}
+		if _, err := tx.exec(`UPDATE job SET result_id = NULL WHERE id = ? AND result_id = ?`, deleted.JobID, id); err != nil {
+			return fmt.Errorf("delete result %d: %w", id, err)
+		}
+		return tx.execOne(`DELETE FROM result WHERE id = ?`, id)
+	})
+	return deleted, err
+}
+
+// DeleteResults deletes all results of a workflow and returns how many there
+// were.
+func (s *Store) DeleteResults(_ context.Context, workflowID int64) (n int64, err error) {
+	err = s.writer.do("delete results", func(tx *Tx) (err error) {
+		if err := tx.requireWorkflow(workflowID); err != nil {
+			return err
+		}
+		for _, query := range []string{
+			`UPDATE job SET result_id = NULL WHERE workflow_id = ? AND result_id IS NOT NULL`,
+			`DELETE FROM result WHERE job_id IN (SELECT id FROM job WHERE workflow_id = ?)`,
+		} {
+			if n, err = tx.exec(query, workflowID); err != nil {
+				return fmt.Errorf("delete results of workflow %d: %w", workflowID, err)
+			}
+		}
+		return nil
+	})
+	return n, err
+}
+
+func getResult(tx *Tx, id int64) (workflow.Result, error) {
+	return getOne(tx, "result", id, `SELECT `+resultColumns+` FROM `+resultTables+` WHERE r.id = ?`, scanResult)
+}
