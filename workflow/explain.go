@@ -1,0 +1,243 @@
+package workflow
+
+import "fmt"
+
+// JobFacts is what is known about a job when somebody asks why it is where it
+// is.
+type JobFacts struct {
+	NowMS            int64
+	Job              Job
+	Class            Class
+	WorkflowCanceled bool
+	// Open and Unsuccessful are the first few of the dependencies that are not
+	// complete, and of those that ended without success.
+	Dependencies      int64
+	OpenCount         int64
+	Open              []DependencyFact
+	UnsuccessfulCount int64
+	Unsuccessful      []DependencyFact
+	SkippedByName     string
+	RunnerHost        string // of the runner that holds the job
+	Runners           []RunnerFacts
+	ReadyAhead        int64 // ready jobs that are claimed before this one
+	Attempts          []Attempt
+}
+
+// DependencyFact is a dependency and its status.
+type DependencyFact struct {
+	Name   string
+	Status JobStatus
+}
+
+// Explain says why a job is where it is and what happens next.
+func Explain(f JobFacts) Explanation {
+	e := Explanation{Subject: fmt.Sprintf("job %d %q", f.Job.ID, f.Job.Name)}
+	fits, best := explainFit(f.Class, f.Runners)
+	e.State = f.state()
+	e.add("dependencies", f.dependencyLines()...)
+	if f.Job.Status == Ready || f.Job.Status == Blocked {
+		e.add("needs", f.Class.needs())
+		e.add("runners", fits...)
+	}
+	e.add("attempts", f.attemptLines()...)
+	e.Next = f.next(best)
+	return e
+}
+
+// state says in words where the job stands.
+func (f JobFacts) state() string {
+	switch f.Job.Status {
+	case Uninitialized:
+		return "uninitialized, not part of a run yet"
+	case Blocked:
+		return fmt.Sprintf("blocked, waits for %d of %s", f.OpenCount, countOf(f.Dependencies, "dependency", "dependencies"))
+	case Ready:
+		if f.waits() {
+			return fmt.Sprintf("ready, but not to be started for another %s", agoMS(f.NowMS, *f.Job.NotBeforeMS))
+		}
+		return "ready, waits for a runner"
+	case Pending:
+		if f.Job.Phase == PhaseRecovery {
+			return "pending, its recovery script is running" + f.on()
+		}
+		return "pending, claimed and about to start" + f.on()
+	case Running:
+		return fmt.Sprintf("running, attempt %d%s%s", f.Job.AttemptID, f.on(), f.runningFor())
+	case Canceled:
+		return f.canceledState()
+	case Disabled:
+		return "disabled, counts as done for the jobs behind it"
+	case PendingFailed:
+		if f.Job.Hold != nil && f.Job.Hold.Reason != "" {
+			return "pending_failed, held: " + f.Job.Hold.Reason
+		}
+		return "pending_failed, held for a classification"
+	}
+	text := f.Job.Status.String()
+	if last := f.lastAttempt(); last != nil && last.Cause.Text != "" {
+		text += ", " + last.Cause.Text
+	}
+	return text
+}
+
+func (f JobFacts) canceledState() string {
+	switch {
+	case f.Job.SkippedBy != nil && f.SkippedByName != "":
+		return fmt.Sprintf("canceled, because job %d %q before it was not successful", *f.Job.SkippedBy, f.SkippedByName)
+	case f.Job.SkippedBy != nil:
+		return fmt.Sprintf("canceled, because job %d before it was not successful", *f.Job.SkippedBy)
+	case f.WorkflowCanceled:
+		return "canceled with the workflow"
+	}
+	return "canceled"
+}
+
+func (f JobFacts) waits() bool { return f.Job.NotBeforeMS != nil && *f.Job.NotBeforeMS > f.NowMS }
+
+func (f JobFacts) on() string {
+	if f.RunnerHost == "" {
+		return ""
+	}
+	return " on " + f.RunnerHost
+}
+
+func (f JobFacts) runningFor() string {
+	if last := f.lastAttempt(); last != nil && last.EndedMS == nil && last.StartedMS != nil {
+		return " for " + agoMS(*last.StartedMS, f.NowMS)
+	}
+	return ""
+}
+
+func (f JobFacts) lastAttempt() *Attempt {
+	if len(f.Attempts) == 0 {
+		return nil
+	}
+	return &f.Attempts[len(f.Attempts)-1]
+}
+
+func (f JobFacts) dependencyLines() []string {
+	var lines []string
+	if f.OpenCount > 0 {
+		lines = append(lines, "not complete: "+dependencyNames(f.Open, f.OpenCount))
+	}
+	if f.UnsuccessfulCount > 0 {
+		lines = append(lines, "not successful: "+dependencyNames(f.Unsuccessful, f.UnsuccessfulCount))
+	}
+	if len(lines) == 0 && f.Dependencies > 0 {
+		lines = append(lines, fmt.Sprintf("complete: all %d", f.Dependencies))
+	}
+	return lines
+}
+
+func dependencyNames(deps []DependencyFact, total int64) string {
+	names := make([]string, len(deps))
+	for i, d := range deps {
+		names[i] = fmt.Sprintf("%s (%s)", d.Name, d.Status)
+	}
+	return firstFew(names, total)
+}
+
+// attemptLines shows the attempts, oldest first: all of a short history, the
+// first and the latest of a long one.
+func (f JobFacts) attemptLines() []string {
+	const head, tail = 2, 8
+	var lines []string
+	for i := range f.Attempts {
+		hidden := len(f.Attempts) - head - tail
+		if hidden > 0 && i >= head && i < head+hidden {
+			if i == head {
+				lines = append(lines, fmt.Sprintf("(%d more)", hidden))
+			}
+			continue
+		}
+		lines = append(lines, f.Attempts[i].line(f.NowMS))
+	}
+	return lines
+}
+
+// line is one attempt: "1 on node7, 12s: failed, exit code 10 -> retry: rule 1
+// of ...".
+func (a *Attempt) line(nowMS int64) string {
+	text := fmt.Sprint(a.AttemptID)
+	if a.Node != "" {
+		text += " on " + a.Node
+	}
+	if a.EndedMS == nil {
+		if a.StartedMS == nil {
+			return text + ": claimed"
+		}
+		return text + ": running for " + agoMS(*a.StartedMS, nowMS)
+	}
+	if a.StartedMS != nil {
+		text += ", " + agoMS(*a.StartedMS, *a.EndedMS)
+	}
+	text += ": " + join(a.Status.String(), string(a.Cause.Kind), a.Cause.Text)
+	if a.Cause.Confidence == Likely || a.Cause.Confidence == Guess {
+		text += fmt.Sprintf(" (%s)", a.Cause.Confidence)
+	}
+	if a.Decision.Action != "" && a.Decision.Action != ActionNone {
+		text += fmt.Sprintf(" -> %s: %s", a.Decision.Action, a.Decision.Reason)
+	}
+	return text
+}
+
+// next says what the job waits for, or what a person can do.
+func (f JobFacts) next(best fitLevel) string {
+	if f.WorkflowCanceled && !f.Job.Status.IsComplete() && !f.Job.Status.IsLive() {
+		return "nothing, the workflow is canceled; a reset of the workflow makes it run again"
+	}
+	switch f.Job.Status {
+	case Uninitialized:
+		return "starting the workflow makes it ready or blocked"
+	case Blocked:
+		return f.nextBlocked()
+	case Ready:
+		return f.nextReady(best)
+	case Pending:
+		if f.Job.Phase == PhaseRecovery {
+			return "when the script has ended the job is ready again"
+		}
+		return "its runner starts it; if that runner goes away it is ready again"
+	case Running:
+		return "its runner reports how it ends"
+	case PendingFailed:
+		if h := f.Job.Hold; h != nil && h.DeadlineMS != nil {
+			return fmt.Sprintf("somebody classifies it as worth a retry or as failed, or the deadline in %s decides", agoMS(f.NowMS, *h.DeadlineMS))
+		}
+		return "somebody has to classify it as worth a retry or as failed; the jobs behind it wait"
+	case Completed, Disabled:
+		return "nothing"
+	}
+	return "nothing by itself; a retry or a reset makes it run again"
+}
+
+func (f JobFacts) nextBlocked() string {
+	switch {
+	case f.UnsuccessfulCount > 0 && f.Job.CancelOnBlockingJobFailure:
+		return "canceled when the other dependencies are complete, because one was not successful"
+	case f.UnsuccessfulCount > 0:
+		return "ready when the other dependencies are complete; it runs although one was not successful"
+	}
+	return "ready when the dependencies are complete"
+}
+
+func (f JobFacts) nextReady(best fitLevel) string {
+	switch {
+	case len(f.Runners) == 0:
+		return "no runner is live; start one for this workflow"
+	case best == fitsNever:
+		return "no live runner can ever take it; start a larger one, or lower its requirements"
+	case f.waits():
+		return "a runner takes it then"
+	case best == fitsLater:
+		return "a runner takes it when others have ended" + f.ahead()
+	}
+	return "a runner takes it in its next turn" + f.ahead()
+}
+
+func (f JobFacts) ahead() string {
+	if f.ReadyAhead == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s before it", countOf(f.ReadyAhead, "ready job is", "ready jobs are"))
+}

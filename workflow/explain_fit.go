@@ -1,0 +1,82 @@
+package workflow
+
+import (
+	"fmt"
+	"strings"
+)
+
+// RunnerFacts is what a live runner has in all and what of it is free now.
+type RunnerFacts struct {
+	ID    int64
+	Host  string
+	Total Offer
+	Free  Offer
+}
+
+// fitLevel says how far a job is from a runner.
+type fitLevel int
+
+const (
+	fitsNow fitLevel = iota
+	fitsLater
+	fitsNever
+)
+
+// fit says whether a runner can take a job of the class now, when others have
+// ended, or never. A runner that is not strict takes jobs of other schedulers
+// when it has none of its own.
+func (r RunnerFacts) fit(c Class) (fitLevel, string) {
+	try := func(o Offer) (bool, Misfit) {
+		p := NewPacker(o)
+		p.relaxed = !o.StrictScheduler
+		return p.Fits(c)
+	}
+	if ok, why := try(r.Total); !ok {
+		return fitsNever, why.String()
+	}
+	if ok, why := try(r.Free); !ok {
+		return fitsLater, "busy; " + strings.Replace(why.String(), "largest node has", "most free on a node is", 1)
+	}
+	return fitsNow, "fits now"
+}
+
+// explainFit lists what keeps the job from each runner, runners with the same
+// answer in one line, and the best level of all.
+func explainFit(c Class, runners []RunnerFacts) (lines []string, best fitLevel) {
+	best = fitsNever
+	hosts := make(map[string][]string)
+	var order []string
+	for _, r := range runners {
+		level, text := r.fit(c)
+		best = min(best, level)
+		if level == fitsNever {
+			text = "never: " + text
+		}
+		if hosts[text] == nil {
+			order = append(order, text)
+		}
+		hosts[text] = append(hosts[text], fmt.Sprintf("%d (%s)", r.ID, r.Host))
+	}
+	for _, text := range order {
+		n := int64(len(hosts[text]))
+		lines = append(lines, fmt.Sprintf("%s %s: %s", plural(n, "runner", "runners"), firstFew(hosts[text], n), text))
+	}
+	return lines, best
+}
+
+// needs writes what a job of the class asks for.
+func (c Class) needs() string {
+	parts := []string{countOf(c.CPUs, "CPU", "CPUs"), FormatBytes(c.MemoryBytes)}
+	if c.GPUs > 0 {
+		parts = append(parts, countOf(c.GPUs, "GPU", "GPUs"))
+	}
+	parts = append(parts, FormatSeconds(c.RuntimeSeconds))
+	text := strings.Join(parts, ", ")
+	if c.Nodes > 1 {
+		text += fmt.Sprintf(", on %d whole nodes", c.Nodes)
+	}
+	if len(c.Labels) > 0 {
+		text += ", labels " + JoinLabels(c.Labels)
+	}
+	return text
+}

@@ -1,0 +1,181 @@
+package workflow
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// WorkflowFacts is what is known about a workflow when somebody asks why it has
+// not finished, or why it ended as it did.
+type WorkflowFacts struct {
+	NowMS      int64
+	ID         int64
+	Name       string
+	RunID      int64
+	Counts     Counts
+	IsArchived bool
+	// Ready groups the ready jobs that may be claimed now.
+	Ready []ClassFact
+	// Waiting counts ready jobs that are not to be claimed yet, the first of
+	// them in WaitingMS from now.
+	Waiting     int64
+	WaitingMS   int64
+	Runners     []RunnerFacts
+	Failures    []FailureFact // the latest few
+	FailedCount int64
+	Held        []string // names, the first few
+}
+
+// ClassFact is how many ready jobs are of a class, and the name of one.
+type ClassFact struct {
+	Class   Class
+	Jobs    int64
+	Example string
+}
+
+// FailureFact is a job that was not successful, and why.
+type FailureFact struct {
+	Name    string
+	Attempt int64
+	Cause   Cause
+}
+
+// ExplainWorkflow says where a workflow stands, what keeps it from its end and
+// what happens next.
+func ExplainWorkflow(f WorkflowFacts) Explanation {
+	e := Explanation{Subject: fmt.Sprintf("workflow %d %q", f.ID, f.Name)}
+	e.State = f.state()
+	e.add("jobs", f.Counts.lines()...)
+	misfits, stuck := f.misfitLines()
+	e.add("ready jobs", misfits...)
+	e.add("held", f.heldLines()...)
+	e.add("failures", f.failureLines()...)
+	e.Next = f.next(stuck)
+	return e
+}
+
+func (f WorkflowFacts) state() string {
+	c := f.Counts
+	switch {
+	case f.IsArchived:
+		return "archived"
+	case c.Total() == 0:
+		return "has no jobs"
+	case c.Ended():
+		return fmt.Sprintf("run %d has ended, %s", f.RunID, verdictWord(EndVerdict(c).EventType))
+	case c.WorkflowCanceled:
+		return fmt.Sprintf("run %d is canceled, %s still live", f.RunID, countOf(c.Live(), "job is", "jobs are"))
+	case c.ByStatus[Uninitialized]+c.ByStatus[Disabled] == c.Total():
+		return "not started"
+	}
+	return fmt.Sprintf("run %d goes on, %d of %s complete", f.RunID, c.Total()-c.Open(), countOf(c.Total(), "job is", "jobs are"))
+}
+
+func verdictWord(t EventType) string {
+	return strings.TrimPrefix(string(t), "workflow_")
+}
+
+// lines lists the counts that are not zero.
+func (c Counts) lines() []string {
+	var parts []string
+	for _, s := range JobStatuses() {
+		if n := c.ByStatus[s]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, s))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	lines := []string{strings.Join(parts, ", ")}
+	var causes []string
+	for _, kind := range slices.Sorted(maps.Keys(c.ByCause)) {
+		causes = append(causes, fmt.Sprintf("%d %s", c.ByCause[kind], kind))
+	}
+	if len(causes) > 0 {
+		lines = append(lines, "attempts by cause: "+strings.Join(causes, ", "))
+	}
+	if c.Retried > 0 {
+		lines = append(lines, countOf(c.Retried, "attempt was retried", "attempts were retried"))
+	}
+	return lines
+}
+
+// misfitLines groups the ready jobs by what keeps them from running; stuck
+// counts those that no live runner can ever take.
+func (f WorkflowFacts) misfitLines() (lines []string, stuck int64) {
+	for _, r := range f.Ready {
+		who := fmt.Sprintf("%s as %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
+		if r.Jobs == 1 {
+			who = fmt.Sprintf("%s (%s)", r.Example, r.Class.needs())
+		}
+		fits, best := explainFit(r.Class, f.Runners)
+		switch {
+		case len(f.Runners) == 0:
+			lines = append(lines, who+": no runner is live")
+			stuck += r.Jobs
+		case best == fitsNow:
+			lines = append(lines, who+": taken in the next turn of a runner")
+		case best == fitsLater:
+			lines = append(lines, who+": wait until others have ended")
+		default:
+			lines = append(lines, who+": fit no runner")
+			for _, l := range fits {
+				lines = append(lines, "  "+l)
+			}
+			stuck += r.Jobs
+		}
+	}
+	if f.Waiting > 0 {
+		lines = append(lines, fmt.Sprintf("%s for a delay, the first for another %s",
+			countOf(f.Waiting, "job waits", "jobs wait"), agoMS(0, f.WaitingMS)))
+	}
+	return lines, stuck
+}
+
+func (f WorkflowFacts) heldLines() []string {
+	n := f.Counts.ByStatus[PendingFailed]
+	if n == 0 {
+		return nil
+	}
+	return []string{firstFew(f.Held, n)}
+}
+
+func (f WorkflowFacts) failureLines() []string {
+	var lines []string
+	for _, x := range f.Failures {
+		lines = append(lines, fmt.Sprintf("%s, attempt %d: %s", x.Name, x.Attempt, join(string(x.Cause.Kind), x.Cause.Text)))
+	}
+	if more := f.FailedCount - int64(len(f.Failures)); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+func (f WorkflowFacts) next(stuck int64) string {
+	c := f.Counts
+	switch {
+	case f.IsArchived || c.Total() == 0:
+		return "nothing"
+	case c.Ended() && EndVerdict(c).EventType == EventWorkflowCompleted:
+		return "nothing"
+	case c.Ended():
+		return "nothing by itself; retry or reset what was not successful"
+	case c.WorkflowCanceled:
+		return "its runners end what is live"
+	case c.ByStatus[Uninitialized] > 0 && c.Live()+c.ByStatus[Ready]+c.ByStatus[Blocked] == 0:
+		return "start it"
+	case c.Live() > 0:
+		return "the live jobs end"
+	case len(f.Runners) == 0 && c.ByStatus[Ready] > 0:
+		return "no runner is live; start one"
+	case stuck > 0 && stuck == c.ByStatus[Ready]:
+		return "nothing that is ready fits a live runner; start a larger one, or lower the requirements"
+	case c.ByStatus[Ready] > 0:
+		return "a runner takes the next ready job"
+	case c.ByStatus[PendingFailed] > 0:
+		return "somebody has to classify what is held"
+	}
+	return "nothing can happen: every job left waits for another one; check the dependencies"
+}
