@@ -1,0 +1,164 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// waitGraph is what jobs wait for, with nodes of its own for files, user data
+// and lists that many jobs share: a thousand jobs behind a thousand jobs are two
+// thousand edges, not a million.
+type waitGraph struct {
+	b         *builder
+	producers [2][][]int32 // of files, of user data
+	firstUse  [2]int       // node of the first file, of the first user data record
+	firstGate int          // node of the first shared list
+	gates     [][]int32    // what the shared lists stand for, as nodes
+	gateOf    []planGates  // by plan
+	planOf    func(job int32) int
+	scratch   []int32
+}
+
+// planGates are the shared lists of a plan: depends_on, input files, input user
+// data. The number is a node; 0 is none, as that is a job.
+type planGates [3]int32
+
+// checkCycles reports a cycle of dependencies, be they written as such or made
+// by files and user data.
+func (b *builder) checkCycles() {
+	g := &waitGraph{b: b}
+	g.planOf = func(job int32) int {
+		k, found := slices.BinarySearchFunc(b.plans, job, func(p *jobPlan, job int32) int { return int(p.first) - int(job) })
+		if !found {
+			k--
+		}
+		return k
+	}
+	g.producers[0] = g.makers(len(b.def.Files), func(j *workflow.JobDefinition) []int32 { return j.OutputFiles })
+	g.producers[1] = g.makers(len(b.def.UserData), func(j *workflow.JobDefinition) []int32 { return j.OutputUserData })
+	g.firstUse[0] = len(b.def.Jobs)
+	g.firstUse[1] = g.firstUse[0] + len(b.def.Files)
+	g.firstGate = g.firstUse[1] + len(b.def.UserData)
+	g.addGates()
+	cycle := workflow.FindCycle(g.firstGate+len(g.gates), g.deps)
+	if cycle == nil {
+		return
+	}
+	at, text := g.describe(cycle)
+	b.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
+}
+
+// makers finds the jobs that write each file or user data record.
+func (g *waitGraph) makers(n int, outputs func(*workflow.JobDefinition) []int32) [][]int32 {
+	makers := make([][]int32, n)
+	for i := range g.b.def.Jobs {
+		for _, f := range outputs(&g.b.def.Jobs[i]) {
+			makers[f] = append(makers[f], int32(i))
+		}
+	}
+	return makers
+}
+
+// addGates makes nodes for the lists that the instances of a plan share.
+func (g *waitGraph) addGates() {
+	g.gateOf = make([]planGates, len(g.b.plans))
+	for k, p := range g.b.plans {
+		for kind, s := range []*selection{p.dependsOn, p.uses[0], p.uses[2]} {
+			if !s.constant || len(s.all) < 2 || p.sweep.count < 2 {
+				continue
+			}
+			list := s.all
+			if kind > 0 {
+				list = make([]int32, len(s.all))
+				for i, f := range s.all {
+					list[i] = int32(g.firstUse[kind-1]) + f
+				}
+			}
+			g.gateOf[k][kind] = int32(g.firstGate + len(g.gates))
+			g.gates = append(g.gates, list)
+		}
+	}
+}
+
+// deps returns what a node waits for. The result is valid until the next call.
+func (g *waitGraph) deps(i int) []int32 {
+	switch {
+	case i >= g.firstGate:
+		return g.gates[i-g.firstGate]
+	case i >= g.firstUse[1]:
+		return g.producers[1][i-g.firstUse[1]]
+	case i >= g.firstUse[0]:
+		return g.producers[0][i-g.firstUse[0]]
+	}
+	j := &g.b.def.Jobs[i]
+	if len(j.DependsOn) == 0 && len(j.InputFiles) == 0 && len(j.InputUserData) == 0 {
+		return nil
+	}
+	k := g.planOf(int32(i))
+	p, gates := g.b.plans[k], g.gateOf[k]
+	g.scratch = g.scratch[:0]
+	if gates[0] != 0 {
+		g.scratch = append(g.scratch, gates[0])
+	} else {
+		g.scratch = append(g.scratch, j.DependsOn...)
+	}
+	g.addUses(int32(i), 0, j.InputFiles, j.OutputFiles, p.uses[0].all, gates[1])
+	g.addUses(int32(i), 1, j.InputUserData, j.OutputUserData, p.uses[2].all, gates[2])
+	return g.scratch
+}
+
+// addUses adds what a job waits for because of files (0) or user data (1). A
+// job that updates a file in place does not wait for itself.
+func (g *waitGraph) addUses(job int32, kind int, inputs, outputs, shared []int32, gate int32) {
+	updates := len(outputs) > 0 && slices.ContainsFunc(inputs, func(f int32) bool { return slices.Contains(g.producers[kind][f], job) })
+	if gate != 0 && !updates && len(inputs) == len(shared) && &inputs[0] == &shared[0] {
+		g.scratch = append(g.scratch, gate)
+		return
+	}
+	for _, f := range inputs {
+		if !updates || !slices.Contains(g.producers[kind][f], job) {
+			g.scratch = append(g.scratch, int32(g.firstUse[kind])+f)
+			continue
+		}
+		for _, maker := range g.producers[kind][f] {
+			if maker != job {
+				g.scratch = append(g.scratch, maker)
+			}
+		}
+	}
+}
+
+// describe writes a cycle by names, and where its first job is.
+func (g *waitGraph) describe(cycle []int) (at *node, text string) {
+	const shown = 12
+	first := slices.IndexFunc(cycle, func(i int) bool { return i < g.firstUse[0] })
+	cycle = slices.Concat(cycle[first:], cycle[:first], cycle[first:first+1])
+	var parts []string
+	through := ""
+	for _, i := range cycle {
+		switch {
+		case i >= g.firstGate:
+		case i >= g.firstUse[1]:
+			through = fmt.Sprintf(" (by the user data %s)", clip(g.b.userData.names[i-g.firstUse[1]]))
+		case i >= g.firstUse[0]:
+			through = fmt.Sprintf(" (by the file %s)", clip(g.b.files.names[i-g.firstUse[0]]))
+		default:
+			parts = append(parts, g.b.def.Jobs[i].Name+through)
+			through = ""
+		}
+	}
+	if extra := len(parts) - shown; extra > 0 {
+		parts = slices.Concat(parts[:shown-2], []string{fmt.Sprintf("%d more", extra+1)}, parts[len(parts)-1:])
+	}
+	origin := g.b.jobs.origin(int32(cycle[0]))
+	for _, key := range []string{"depends_on", "depends_on_regexes", "input_files", "input_file_regexes", "input_user_data", "input_user_data_regexes"} {
+		if n := origin.child(key); n != nil {
+			origin = n
+			break
+		}
+	}
+	return origin, strings.Join(parts, " → ")
+}

@@ -1,0 +1,427 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Document is a workflow specification as a user writes it. Its Go types, their
+// json and jsonschema tags and their comments are the one description of the
+// format: the reader, the JSON Schema and the mapping from KDL are derived from
+// them. A key without omitempty is required.
+//
+// A program may also build a Document and hand its JSON to Parse.
+type Document struct {
+	located
+
+	// Name of the workflow.
+	Name string `json:"name"`
+	// User is accepted for compatibility; the owner is always the one who creates the workflow.
+	User string `json:"user,omitempty"`
+	// Description says what the workflow is for.
+	Description string `json:"description,omitempty"`
+	// Project is a label that groups workflows.
+	Project string `json:"project,omitempty"`
+	// Metadata is a free object that is kept with the workflow.
+	Metadata json.RawMessage `json:"metadata,omitempty" jsonschema:"type=object"`
+	// Variables are constants: {name} is replaced by the value in every string of the file.
+	Variables map[string]string `json:"variables,omitempty"`
+	// Parameters are sweep axes that jobs, files and user data share by use_parameters.
+	Parameters Parameters `json:"parameters,omitempty"`
+	// ParametersFile is a table (.csv, .json, .jsonl) that items share by use_parameters_file.
+	ParametersFile string `json:"parameters_file,omitempty"`
+	// Env is exported to every job.
+	Env map[string]string `json:"env,omitempty"`
+
+	// Jobs are the commands of the workflow.
+	Jobs []*Job `json:"jobs"`
+	// Files are what jobs read and write; they order the jobs.
+	Files []*File `json:"files,omitempty"`
+	// UserData are named JSON values that jobs read and write; they order the jobs.
+	UserData []*UserData `json:"user_data,omitempty"`
+	// ResourceRequirements are named sizes of jobs.
+	ResourceRequirements []*ResourceRequirements `json:"resource_requirements,omitempty"`
+	// FailureHandlers are named lists of rules for failed jobs.
+	FailureHandlers []*FailureHandler `json:"failure_handlers,omitempty"`
+	// SlurmSchedulers are the shapes of allocations to ask Slurm for.
+	SlurmSchedulers []*SlurmScheduler `json:"slurm_schedulers,omitempty"`
+	// Actions are done at points of the workflow's life.
+	Actions []*Action `json:"actions,omitempty"`
+
+	// SlurmDefaults are sbatch options (long names without dashes) for every allocation.
+	SlurmDefaults json.RawMessage `json:"slurm_defaults,omitempty" jsonschema:"type=object"`
+	// ResourceMonitor says what is measured while jobs run.
+	ResourceMonitor *ResourceMonitor `json:"resource_monitor,omitempty"`
+	// ExecutionConfig says how jobs are run and ended.
+	ExecutionConfig *ExecutionConfig `json:"execution_config,omitempty"`
+	// DynamicJobs limits the jobs that running jobs may add.
+	DynamicJobs *DynamicJobs `json:"dynamic_jobs,omitempty"`
+	// UsePendingFailed holds a failed job that no rule covers for a decision.
+	UsePendingFailed bool `json:"use_pending_failed,omitempty"`
+	// EnableROCrate records files and jobs as RO-Crate entities.
+	EnableROCrate bool `json:"enable_ro_crate,omitempty"`
+	// EnforceRuntime kills a job that runs longer than the runtime of its resource requirements.
+	EnforceRuntime bool `json:"enforce_runtime,omitempty"`
+	// AccessGroups are the groups that may see the workflow.
+	AccessGroups []string `json:"access_groups,omitempty"`
+
+	// ComputeNodeWaitForNewJobsSeconds is how long an idle runner stays.
+	ComputeNodeWaitForNewJobsSeconds *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty" jsonschema:"minimum=0"`
+	// ComputeNodeIgnoreWorkflowCompletion keeps runners after the workflow's end.
+	ComputeNodeIgnoreWorkflowCompletion *bool `json:"compute_node_ignore_workflow_completion,omitempty"`
+	// ComputeNodeWaitForHealthyDatabaseMinutes is the patience for an unreachable server.
+	ComputeNodeWaitForHealthyDatabaseMinutes *int64 `json:"compute_node_wait_for_healthy_database_minutes,omitempty" jsonschema:"minimum=0"`
+	// ComputeNodeExpirationBufferSeconds is accepted for compatibility and has no effect.
+	ComputeNodeExpirationBufferSeconds *int64 `json:"compute_node_expiration_buffer_seconds,omitempty"`
+}
+
+// Sweep is how an item becomes many: its own axes, shared axes, or a table.
+type Sweep struct {
+	// Parameters are the item's own axes; they hide the shared ones.
+	Parameters Parameters `json:"parameters,omitempty"`
+	// ParameterMode combines axes: every combination (product) or element by element (zip).
+	ParameterMode string `json:"parameter_mode,omitempty" jsonschema:"enum=product,enum=zip"`
+	// UseParameters names the shared axes to use.
+	UseParameters []string `json:"use_parameters,omitempty"`
+	// ParametersFile is a table (.csv, .json, .jsonl): one instance per row.
+	ParametersFile string `json:"parameters_file,omitempty"`
+	// UseParametersFile expands over the table of the workflow.
+	UseParametersFile *bool `json:"use_parameters_file,omitempty"`
+}
+
+// Job is one command, or a family of them if it has parameters.
+type Job struct {
+	located
+
+	// Name of the job; unique after expansion.
+	Name string `json:"name"`
+	// Command is run by bash -c.
+	Command string `json:"command"`
+	// InvocationScript is put before the command.
+	InvocationScript string `json:"invocation_script,omitempty"`
+	// Env is exported to the job; it wins over the workflow's env.
+	Env map[string]string `json:"env,omitempty"`
+	// Priority: jobs with a higher one are started first.
+	Priority *int64 `json:"priority,omitempty" jsonschema:"minimum=0"`
+	// Labels: only runners that have all of them take the job.
+	Labels []string `json:"labels,omitempty"`
+	// ResourceRequirements names what the job needs.
+	ResourceRequirements string `json:"resource_requirements,omitempty"`
+	// FailureHandler names the rules for a failure of the job.
+	FailureHandler string `json:"failure_handler,omitempty"`
+	// Scheduler names the slurm_scheduler whose allocations take the job.
+	Scheduler string `json:"scheduler,omitempty"`
+	// CancelOnBlockingJobFailure cancels the job if one that it depends on fails (the default).
+	CancelOnBlockingJobFailure *bool `json:"cancel_on_blocking_job_failure,omitempty"`
+	// SupportsTermination is accepted for compatibility and has no effect.
+	SupportsTermination *bool `json:"supports_termination,omitempty"`
+	// Stdio says which output of the job is kept.
+	Stdio *Stdio `json:"stdio,omitempty"`
+	// Timeouts bound the job in time.
+	Timeouts *Timeouts `json:"timeouts,omitempty"`
+
+	// DependsOn names jobs that must end before this one starts.
+	DependsOn []string `json:"depends_on,omitempty"`
+	// DependsOnRegexes select such jobs by patterns.
+	DependsOnRegexes []string `json:"depends_on_regexes,omitempty"`
+	// InputFiles names files that the job reads.
+	InputFiles []string `json:"input_files,omitempty"`
+	// InputFileRegexes select such files by patterns.
+	InputFileRegexes []string `json:"input_file_regexes,omitempty"`
+	// OutputFiles names files that the job writes.
+	OutputFiles []string `json:"output_files,omitempty"`
+	// OutputFileRegexes select such files by patterns.
+	OutputFileRegexes []string `json:"output_file_regexes,omitempty"`
+	// InputUserData names user data that the job reads.
+	InputUserData []string `json:"input_user_data,omitempty"`
+	// InputUserDataRegexes select such user data by patterns.
+	InputUserDataRegexes []string `json:"input_user_data_regexes,omitempty"`
+	// OutputUserData names user data that the job writes.
+	OutputUserData []string `json:"output_user_data,omitempty"`
+	// OutputUserDataRegexes select such user data by patterns.
+	OutputUserDataRegexes []string `json:"output_user_data_regexes,omitempty"`
+
+	Sweep
+}
+
+// File is a file, or a family of them if it has parameters.
+type File struct {
+	located
+
+	// Name by which jobs refer to the file.
+	Name string `json:"name"`
+	// Path of the file.
+	Path string `json:"path"`
+	// Identifier is the RO-Crate @id of the file.
+	Identifier *string `json:"identifier,omitempty"`
+	// ModTime is the file's time in seconds since 1970; normally left out.
+	ModTime *float64 `json:"st_mtime,omitempty"`
+
+	Sweep
+}
+
+// UserData is a named JSON value, or a family of them if it has parameters.
+type UserData struct {
+	located
+
+	// Name by which jobs refer to the value.
+	Name string `json:"name,omitempty"`
+	// Data is any JSON value; templates are filled in in its strings.
+	Data json.RawMessage `json:"data,omitempty"`
+	// IsEphemeral marks a value that matters only while the workflow runs.
+	IsEphemeral bool `json:"is_ephemeral,omitempty"`
+
+	Sweep
+}
+
+// ResourceRequirements is what a job needs on each of its nodes.
+type ResourceRequirements struct {
+	located
+
+	// Name by which jobs refer to the requirements.
+	Name string `json:"name"`
+	// NumCPUs is the number of CPUs.
+	NumCPUs int64 `json:"num_cpus" jsonschema:"minimum=1"`
+	// Memory is a whole number with an optional k, m, g or t, for example 4g.
+	Memory string `json:"memory"`
+	// NumGPUs is the number of GPUs.
+	NumGPUs int64 `json:"num_gpus,omitempty" jsonschema:"minimum=0"`
+	// NumNodes is the number of nodes.
+	NumNodes *int64 `json:"num_nodes,omitempty" jsonschema:"minimum=1"`
+	// Runtime is an ISO 8601 duration, for example PT30M.
+	Runtime string `json:"runtime,omitempty"`
+}
+
+// FailureHandler is a named list of rules; the first that fits counts.
+type FailureHandler struct {
+	located
+
+	// Name by which jobs refer to the handler.
+	Name string `json:"name"`
+	// Rules say what to do for which exit code.
+	Rules []*FailureRule `json:"rules"`
+}
+
+// FailureRule says what to do for some exit codes.
+type FailureRule struct {
+	located
+
+	// ExitCodes that the rule is for.
+	ExitCodes []int64 `json:"exit_codes,omitempty"`
+	// MatchAllExitCodes makes it the rule for all codes that no other rule names.
+	MatchAllExitCodes bool `json:"match_all_exit_codes,omitempty"`
+	// RecoveryScript runs before the next attempt.
+	RecoveryScript string `json:"recovery_script,omitempty"`
+	// MaxRetries is the total number of attempts.
+	MaxRetries *int64 `json:"max_retries,omitempty" jsonschema:"minimum=0"`
+}
+
+// SlurmScheduler is the shape of an allocation.
+type SlurmScheduler struct {
+	located
+
+	// Name by which jobs and actions refer to it.
+	Name string `json:"name,omitempty"`
+	// Account to charge.
+	Account string `json:"account"`
+	// Nodes of one allocation.
+	Nodes *int64 `json:"nodes,omitempty" jsonschema:"minimum=1"`
+	// Walltime as Slurm writes it, for example 04:00:00.
+	Walltime string `json:"walltime,omitempty"`
+	// Partition to use.
+	Partition string `json:"partition,omitempty"`
+	// QOS to use.
+	QOS string `json:"qos,omitempty"`
+	// Gres, for example gpu:2.
+	Gres string `json:"gres,omitempty"`
+	// Mem is the memory per node, for example 180g.
+	Mem string `json:"mem,omitempty"`
+	// Tmp is the local disk per node.
+	Tmp string `json:"tmp,omitempty"`
+	// Extra is literal text after the last #SBATCH.
+	Extra string `json:"extra,omitempty"`
+	// NtasksPerNode is kept but not used.
+	NtasksPerNode *int64 `json:"ntasks_per_node,omitempty" jsonschema:"minimum=1"`
+	// SerializeAllocations runs the allocations one after another.
+	SerializeAllocations bool `json:"serialize_allocations,omitempty"`
+}
+
+// Action is something to do at a point of the workflow's life.
+type Action struct {
+	located
+
+	// TriggerType says when.
+	TriggerType string `json:"trigger_type" jsonschema:"enum=on_workflow_start,enum=on_workflow_complete,enum=on_worker_start,enum=on_worker_complete,enum=on_jobs_ready,enum=on_jobs_complete"`
+	// ActionType says what.
+	ActionType string `json:"action_type" jsonschema:"enum=run_commands,enum=schedule_nodes"`
+	// Jobs that on_jobs_ready and on_jobs_complete wait for.
+	Jobs []string `json:"jobs,omitempty"`
+	// JobNameRegexes select such jobs by patterns.
+	JobNameRegexes []string `json:"job_name_regexes,omitempty"`
+	// Commands of run_commands.
+	Commands []string `json:"commands,omitempty"`
+	// Scheduler of schedule_nodes.
+	Scheduler string `json:"scheduler,omitempty"`
+	// SchedulerType of schedule_nodes.
+	SchedulerType string `json:"scheduler_type,omitempty"`
+	// NumAllocations to ask for.
+	NumAllocations *int64 `json:"num_allocations,omitempty" jsonschema:"minimum=1"`
+	// StartOneWorkerPerNode starts a runner on every node of an allocation.
+	StartOneWorkerPerNode bool `json:"start_one_worker_per_node,omitempty"`
+	// MaxParallelJobs bounds the jobs that run at once on a runner.
+	MaxParallelJobs *int64 `json:"max_parallel_jobs,omitempty" jsonschema:"minimum=1"`
+	// Persistent lets several runners carry out the action.
+	Persistent bool `json:"persistent,omitempty"`
+}
+
+// Stdio says which output of a job is kept.
+type Stdio struct {
+	// Mode: separate (.o and .e), combined (.log), no_stdout, no_stderr, none.
+	Mode string `json:"mode,omitempty" jsonschema:"enum=separate,enum=combined,enum=no_stdout,enum=no_stderr,enum=none"`
+	// DeleteOnSuccess removes the files of a job that succeeded.
+	DeleteOnSuccess *bool `json:"delete_on_success,omitempty"`
+}
+
+// Timeouts bound a job in time.
+type Timeouts struct {
+	// Run bounds one attempt.
+	Run *RunTimeout `json:"run,omitempty"`
+}
+
+// RunTimeout bounds one attempt of a job.
+type RunTimeout struct {
+	// After is when the attempt is told to end: PT4H or 4h.
+	After string `json:"after"`
+	// Grace is how long it may take to end before it is killed; 30 s by default.
+	Grace string `json:"grace,omitempty"`
+	// Policy: retry leaves what follows to the failure handler.
+	Policy string `json:"policy,omitempty" jsonschema:"enum=retry"`
+}
+
+// DynamicJobs limits the jobs that running jobs may add.
+type DynamicJobs struct {
+	// MaxIterations per lineage.
+	MaxIterations *int64 `json:"max_iterations,omitempty" jsonschema:"minimum=1"`
+}
+
+// ExecutionConfig says how jobs are run and ended.
+type ExecutionConfig struct {
+	located
+
+	// Mode: direct (processes of the runner), slurm (srun steps), auto.
+	Mode string `json:"mode,omitempty" jsonschema:"enum=direct,enum=slurm,enum=auto"`
+	// SigkillHeadroomSeconds: jobs are killed this long before the allocation ends.
+	SigkillHeadroomSeconds *int64 `json:"sigkill_headroom_seconds,omitempty" jsonschema:"minimum=0"`
+	// TimeoutExitCode is recorded for a job that was ended for its time.
+	TimeoutExitCode *int64 `json:"timeout_exit_code,omitempty"`
+	// StaggeredStart spreads the start of runners.
+	StaggeredStart *bool `json:"staggered_start,omitempty"`
+	// LimitResources kills jobs that exceed their memory (direct mode).
+	LimitResources *bool `json:"limit_resources,omitempty"`
+	// TerminationSignal, for example SIGTERM (direct mode).
+	TerminationSignal string `json:"termination_signal,omitempty"`
+	// SigtermLeadSeconds: the signal is sent this long before the kill (direct mode).
+	SigtermLeadSeconds *int64 `json:"sigterm_lead_seconds,omitempty" jsonschema:"minimum=0"`
+	// OOMExitCode is recorded for a job that was killed for its memory (direct mode).
+	OOMExitCode *int64 `json:"oom_exit_code,omitempty"`
+	// SrunTerminationSignal, for example TERM@120 (slurm mode).
+	SrunTerminationSignal string `json:"srun_termination_signal,omitempty"`
+	// EnableCPUBind lets srun bind CPUs (slurm mode).
+	EnableCPUBind *bool `json:"enable_cpu_bind,omitempty"`
+	// SrunMPI is the --mpi of the srun that starts one runner per node.
+	SrunMPI string `json:"srun_mpi,omitempty"`
+	// Stdio of jobs that do not say otherwise.
+	Stdio *Stdio `json:"stdio,omitempty"`
+	// JobStdioOverrides by job name; the stdio of jobs is preferred.
+	JobStdioOverrides map[string]*Stdio `json:"job_stdio_overrides,omitempty"`
+}
+
+// ResourceMonitor says what is measured while jobs run.
+type ResourceMonitor struct {
+	located
+
+	// Enabled switches the measuring of jobs on, if there is no jobs block.
+	Enabled bool `json:"enabled,omitempty"`
+	// Granularity of the measuring of jobs, if there is no jobs block.
+	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
+	// SampleIntervalSeconds between two samples.
+	SampleIntervalSeconds *int64 `json:"sample_interval_seconds,omitempty" jsonschema:"minimum=1"`
+	// FlushIntervalSeconds between two writes of a time series.
+	FlushIntervalSeconds *int64 `json:"flush_interval_seconds,omitempty" jsonschema:"minimum=1"`
+	// GeneratePlots at the end.
+	GeneratePlots bool `json:"generate_plots,omitempty"`
+	// Jobs are measured like this.
+	Jobs *JobMonitor `json:"jobs,omitempty"`
+	// ComputeNode is measured like this.
+	ComputeNode *NodeMonitor `json:"compute_node,omitempty"`
+}
+
+// JobMonitor says how jobs are measured.
+type JobMonitor struct {
+	// Enabled switches it on.
+	Enabled bool `json:"enabled,omitempty"`
+	// Granularity: one summary, or a time series.
+	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
+}
+
+// NodeMonitor says how nodes are measured.
+type NodeMonitor struct {
+	// Enabled switches it on.
+	Enabled bool `json:"enabled,omitempty"`
+	// Granularity: one summary, or a time series.
+	Granularity string `json:"granularity,omitempty" jsonschema:"enum=summary,enum=time_series"`
+	// CPU is measured unless false.
+	CPU *bool `json:"cpu,omitempty"`
+	// Memory is measured unless false.
+	Memory *bool `json:"memory,omitempty"`
+}
+
+// Parameters are named axes in the order in which they were written; the
+// combinations are made in this order, the last axis running fastest.
+type Parameters []Parameter
+
+// Parameter is one axis.
+type Parameter struct {
+	Name string
+	// Value is what a user writes: a range 1:100:2, a list [a,b], @file or one
+	// value. A list that was written as one is in Items.
+	Value string
+	Items []Value
+
+	at *node
+}
+
+// MarshalJSON writes the axes as an object in their order.
+func (ps Parameters) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, p := range ps {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(jsonString(p.Name))
+		b.WriteByte(':')
+		if p.Items == nil {
+			b.Write(jsonString(p.Value))
+		} else {
+			b.WriteString(p.definition())
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// located is embedded by structs of the document that later checks ask for
+// their place in the file.
+type located struct{ at *node }
+
+func (l *located) locate(n *node) { l.at = n }
+
+// jsonString writes a string as JSON, without the escapes that only HTML needs.
+func jsonString(s string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // a string always encodes
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

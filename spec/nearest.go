@@ -1,0 +1,53 @@
+package spec
+
+import "strings"
+
+// nearest returns the candidate that a misspelt word probably means, or the
+// empty string.
+func nearest(word string, candidates []string) string {
+	best, bestDistance := "", max(1, len(word)/3)+1
+	for _, c := range candidates {
+		if abs(len(c)-len(word)) >= bestDistance {
+			continue
+		}
+		if d := distance(strings.ToLower(word), strings.ToLower(c), bestDistance); d < bestDistance {
+			best, bestDistance = c, d
+		}
+	}
+	return best
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// distance is the number of insertions, deletions, changes and swaps of
+// neighbours that turn a into b; limit or more if it is at least limit.
+func distance(a, b string, limit int) int {
+	const longest = 200
+	if len(a) > longest || len(b) > longest {
+		return limit
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		least := i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+			least = min(least, row[j])
+		}
+		if least >= limit {
+			return limit
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,133 @@
+package spec
+
+import (
+	"strconv"
+	"strings"
+)
+
+// kind is what a node of the tree is.
+type kind uint8
+
+const (
+	kindNull kind = iota
+	kindBool
+	kindInt
+	kindFloat
+	kindString
+	kindList
+	kindMap
+)
+
+// article names a kind in an error message.
+func (k kind) article() string {
+	switch k {
+	case kindBool:
+		return "true or false"
+	case kindInt:
+		return "a whole number"
+	case kindFloat:
+		return "a number with a fraction"
+	case kindString:
+		return "a string"
+	case kindList:
+		return "a list"
+	case kindMap:
+		return "a map"
+	}
+	return "null"
+}
+
+// pos is a place in a file: line and column (in characters) from 1. The zero
+// pos means nowhere, as in a document that was built in code.
+type pos struct{ line, col int32 }
+
+// node is a value of a user's file with its place. Every format is read into
+// this one tree; all that follows knows no formats.
+type node struct {
+	kind   kind
+	plain  bool // a string that was written without quotes
+	at     pos
+	key    string // in a map
+	keyAt  pos
+	parent *node
+	text   string  // of a string; of a number: as JSON writes it
+	items  []*node // of a list or a map, in the order as written
+}
+
+// child returns the entry of a map with the key, nil if there is none.
+func (n *node) child(key string) *node {
+	if n == nil || n.kind != kindMap {
+		return nil
+	}
+	for _, c := range n.items {
+		if c.key == key {
+			return c
+		}
+	}
+	return nil
+}
+
+// get returns the entry of a map with the key, or the map itself if it has no
+// such entry: the best place for a message about that key.
+func (n *node) get(key string) *node {
+	if c := n.child(key); c != nil {
+		return c
+	}
+	return n
+}
+
+// item returns the i-th element of a list, or the node itself.
+func (n *node) item(i int) *node {
+	if n == nil || i >= len(n.items) {
+		return n
+	}
+	return n.items[i]
+}
+
+// add appends a child to a list or map.
+func (n *node) add(c *node) {
+	c.parent = n
+	n.items = append(n.items, c)
+}
+
+// path says where in the document n is, for example jobs[3].env.HOME.
+func (n *node) path() string {
+	var parts []string
+	for ; n != nil && n.parent != nil; n = n.parent {
+		if n.parent.kind == kindMap {
+			parts = append(parts, pathKey(n.key))
+			continue
+		}
+		for i, c := range n.parent.items {
+			if c == n {
+				parts = append(parts, "["+strconv.Itoa(i)+"]")
+				break
+			}
+		}
+	}
+	var b strings.Builder
+	for i := len(parts) - 1; i >= 0; i-- {
+		if b.Len() > 0 && parts[i][0] != '[' {
+			b.WriteByte('.')
+		}
+		b.WriteString(parts[i])
+	}
+	return b.String()
+}
+
+// pathKey writes a map key as a part of a path.
+func pathKey(key string) string {
+	for _, r := range key {
+		if r != '_' && r != '-' && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') {
+			return strconv.Quote(key)
+		}
+	}
+	if key == "" {
+		return `""`
+	}
+	return key
+}
+
+// maxDepth bounds the nesting of a file. No sensible specification comes near;
+// it keeps hostile input from exhausting the stack.
+const maxDepth = 200

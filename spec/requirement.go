@@ -1,0 +1,218 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Defaults of the format, where it differs from the API's.
+const (
+	defaultRuntime        = "PT1H"
+	defaultWalltime       = "01:00:00"
+	defaultMaxRetries     = 3
+	defaultGraceSeconds   = 30
+	defaultIdleSeconds    = 90
+	defaultSampleInterval = 10
+	defaultFlushInterval  = 300
+)
+
+// names collects the names of a section and reports repeats.
+type names struct {
+	noun  string
+	known []string
+	first map[string]*node
+}
+
+func (b *builder) newNames(noun string) *names {
+	return &names{noun: noun, first: map[string]*node{}}
+}
+
+// addTo notes a name of a section that is not expanded.
+func (b *builder) addTo(x *names, at *node, name string) {
+	where := at.get("name")
+	switch {
+	case strings.TrimSpace(name) == "":
+		b.fail(where, "", "a %s needs a name", x.noun)
+	case x.first[name] != nil || slices.Contains(x.known, name):
+		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
+	default:
+		x.known = append(x.known, name)
+		x.first[name] = where
+	}
+}
+
+// check reports a name that the section does not have.
+func (b *builder) check(x *names, n *node, name string) {
+	const format = "there is no %s named %s"
+	if slices.Contains(x.known, name) || b.repeated(n, format) {
+		return
+	}
+	hint := "the specification has none"
+	if near := nearest(name, x.known); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if len(x.known) > 0 {
+		hint = "there is " + strings.Join(x.known[:min(len(x.known), 10)], ", ")
+	}
+	b.fail(n, hint, format, x.noun, clip(name))
+}
+
+// buildRequirements reads the resource requirements.
+func (b *builder) buildRequirements() {
+	b.requirements = b.newNames("resource_requirements")
+	for _, r := range b.doc.ResourceRequirements {
+		b.addTo(b.requirements, r.at, r.Name)
+		if r.Name == workflow.DefaultRequirements {
+			b.fail(r.at.get("name"), "choose another name", "every workflow has requirements named %s already", r.Name)
+		}
+		d := workflow.ResourceRequirements{Name: r.Name, NumCPUs: r.NumCPUs, NumGPUs: r.NumGPUs, NumNodes: 1, Memory: r.Memory, Runtime: defaultRuntime}
+		if r.NumNodes != nil {
+			d.NumNodes = *r.NumNodes
+		}
+		if r.Runtime != "" {
+			d.Runtime = r.Runtime
+		}
+		if r.Memory != "" || r.at.child("memory") != nil && r.at.child("memory").kind == kindString {
+			_, err := workflow.ParseMemory(r.Memory)
+			b.failDomain(r.at.get("memory"), err)
+		}
+		_, err := workflow.ParseRuntime(d.Runtime)
+		b.failDomain(r.at.get("runtime"), err)
+		b.def.Requirements = append(b.def.Requirements, d)
+	}
+}
+
+// failDomain reports an error of the domain, if there is one.
+func (b *builder) failDomain(n *node, err error) {
+	if err == nil {
+		return
+	}
+	if e, ok := err.(*workflow.Error); ok {
+		b.fail(n, e.Hint, "%s", e.Message)
+		return
+	}
+	b.fail(n, "", "%s", err.Error())
+}
+
+// requirementsName checks the requirements of an instance. The default ones
+// exist without being written down and are what an empty name means.
+func (b *builder) requirementsName(p *jobPlan, name string) string {
+	if name == "" || name == workflow.DefaultRequirements {
+		return ""
+	}
+	b.check(b.requirements, p.job.at.get("resource_requirements"), name)
+	return name
+}
+
+// schedulerName checks the scheduler of an instance.
+func (b *builder) schedulerName(p *jobPlan, name string) string {
+	if name != "" {
+		b.check(b.schedulers, p.job.at.get("scheduler"), name)
+	}
+	return name
+}
+
+// checkHandlerName checks the failure handler of a job.
+func (b *builder) checkHandlerName(j *Job) {
+	if j.FailureHandler != "" {
+		b.check(b.handlers, j.at.get("failure_handler"), j.FailureHandler)
+	}
+}
+
+// buildHandlers reads the failure handlers.
+func (b *builder) buildHandlers() {
+	b.handlers = b.newNames("failure handler")
+	for _, h := range b.doc.FailureHandlers {
+		b.addTo(b.handlers, h.at, h.Name)
+		d := workflow.FailureHandlerDefinition{Name: h.Name}
+		for _, r := range h.Rules {
+			rule := workflow.FailureRule{
+				ExitCodes: r.ExitCodes, MatchAllExitCodes: r.MatchAllExitCodes, RecoveryScript: r.RecoveryScript, MaxRetries: defaultMaxRetries,
+			}
+			if r.MaxRetries != nil {
+				rule.MaxRetries = *r.MaxRetries
+			}
+			if len(r.ExitCodes) == 0 && !r.MatchAllExitCodes {
+				b.warn(r.at, "give it exit_codes or match_all_exit_codes: true", "this rule never matches")
+			}
+			for i, code := range r.ExitCodes {
+				if code == 0 {
+					b.warn(r.at.get("exit_codes").item(i), "", "exit code 0 is a success and never matches")
+				}
+			}
+			d.Rules = append(d.Rules, rule)
+		}
+		b.def.FailureHandlers = append(b.def.FailureHandlers, d)
+	}
+}
+
+// runTimeout reads timeouts.run of a job.
+func (b *builder) runTimeout(j *Job) *workflow.RunTimeout {
+	if j.Timeouts == nil || j.Timeouts.Run == nil {
+		return nil
+	}
+	run, at := j.Timeouts.Run, j.at.get("timeouts").get("run")
+	t := &workflow.RunTimeout{AfterSeconds: b.seconds(at.get("after"), run.After), GraceSeconds: defaultGraceSeconds}
+	if run.Grace != "" {
+		t.GraceSeconds = b.seconds(at.get("grace"), run.Grace)
+	}
+	if run.After != "" && t.AfterSeconds == 0 {
+		b.fail(at.get("after"), "at least one second", "a job needs some time")
+	}
+	return t
+}
+
+// seconds reads a duration, ISO 8601 or as Go writes it.
+func (b *builder) seconds(n *node, text string) int64 {
+	if text == "" {
+		return 0 // missing, and reported as such
+	}
+	if s := strings.TrimSpace(text); s != "" && s[0] != 'P' && s[0] != 'p' {
+		d, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			b.fail(n, "write PT30M or 30m", "%s is not a duration", clip(text))
+		case d < 0:
+			b.fail(n, "", "a duration cannot be negative")
+		}
+		return int64(d / time.Second)
+	}
+	seconds, err := workflow.ParseRuntime(text)
+	b.failDomain(n, err)
+	return seconds
+}
+
+// stdio reads a stdio block; nil if there is none.
+func (b *builder) stdio(s *Stdio) *workflow.StdioConfig {
+	if s == nil {
+		return nil
+	}
+	c := &workflow.StdioConfig{Mode: workflow.StdioMode(s.Mode), DeleteOnSuccess: s.DeleteOnSuccess}
+	if c.Mode == "" {
+		c.Mode = workflow.StdioSeparate
+	}
+	return c
+}
+
+// checkEnv checks a variable of an environment.
+func (b *builder) checkEnv(n *node, name, value string) {
+	if !workflow.ValidEnvName(name) {
+		b.failKey(n, "use letters, digits and _, not starting with a digit", "%s is not a name for an environment variable", clip(name))
+	}
+	if strings.ContainsRune(value, 0) {
+		b.fail(n, "", "an environment variable cannot contain a NUL character")
+	}
+}
+
+// isIdentifier reports whether s is letters, digits and _, not starting with a digit.
+func isIdentifier(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c != '_' && !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || i > 0 && '0' <= c && c <= '9') {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,72 @@
+package spec
+
+import "reflect"
+
+// advice is an error text with what would be right.
+type advice struct{ message, hint string }
+
+// reserve says that a key has a meaning in store but none yet.
+func reserve(key, instead string) advice {
+	return advice{key + " is reserved: this version does not evaluate it yet", instead}
+}
+
+const useHandler = "remove it or use a failure_handler"
+
+// reservedKeys are keys that are kept for later versions or have been replaced.
+// Using one is an error: ignoring it would run another workflow than the one
+// that was written.
+var reservedKeys = map[reflect.Type]map[string]advice{
+	reflect.TypeFor[Document](): {
+		"slurm_config":       {"slurm_config has been replaced by execution_config", "write its keys under execution_config"},
+		"retry_policies":     reserve("retry_policies", useHandler),
+		"global_max_retries": reserve("global_max_retries", useHandler),
+		"max_retries_total":  reserve("max_retries_total", useHandler),
+		"max_failures":       reserve("max_failures", "remove it"),
+		"failure_categories": reserve("failure_categories", useHandler),
+		"circuit_breakers":   reserve("circuit_breakers", "remove it"),
+		"deadline":           reserve("deadline", "remove it or bound jobs by timeouts.run"),
+		"cancel_siblings_on": reserve("cancel_siblings_on", "remove it"),
+		"end":                reserve("end", "remove it or use an action with on_workflow_complete"),
+		"on_failure":         reserve("on_failure", "remove it or use an action with on_workflow_complete"),
+		"classify_timeout":   reserve("classify_timeout", "remove it"),
+	},
+	reflect.TypeFor[Job](): {
+		"retry_policies": reserve("retry_policies", useHandler),
+		"undo":           reserve("undo", "remove it"),
+		"run_if":         reserve("run_if", "remove it or use cancel_on_blocking_job_failure"),
+		"workflow":       reserve("workflow", "write a command"),
+	},
+	reflect.TypeFor[Timeouts](): {
+		"queue":     reserve("timeouts.queue", "remove it or use timeouts.run"),
+		"total":     reserve("timeouts.total", "remove it or use timeouts.run"),
+		"heartbeat": reserve("timeouts.heartbeat", "remove it or use timeouts.run"),
+	},
+	reflect.TypeFor[Action](): {
+		"min_ready_jobs":        reserve("min_ready_jobs", "remove it or use num_allocations"),
+		"max_ready_age":         reserve("max_ready_age", "remove it"),
+		"max_allocations":       reserve("max_allocations", "remove it or use num_allocations"),
+		"max_submit_per_minute": reserve("max_submit_per_minute", "remove it"),
+		"idle_timeout":          reserve("idle_timeout", "remove it or use compute_node_wait_for_new_jobs_seconds"),
+		"give_up_after":         reserve("give_up_after", "remove it"),
+	},
+}
+
+// reservedValues are values of enumerations that are kept for later versions,
+// by key.
+var reservedValues = map[string]map[string]advice{
+	"trigger_type": {
+		"auto_schedule_on_ready_jobs": reserve("auto_schedule_on_ready_jobs", "use on_workflow_start or on_jobs_ready"),
+	},
+	"policy": {
+		"fail":          reserve("the policy fail", "use retry: without a failure_handler a job that was timed out fails"),
+		"fail_workflow": reserve("the policy fail_workflow", "use retry"),
+		"alert":         reserve("the policy alert", "use retry"),
+	},
+}
+
+// droppedKeys had a meaning in older versions of torc; they are accepted.
+var droppedKeys = map[reflect.Type]map[string]string{
+	reflect.TypeFor[Document](): {
+		"jobs_sort_method": "use the priority of jobs to order them",
+	},
+}

@@ -1,0 +1,256 @@
+package spec
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// buildSchedulers reads the Slurm schedulers.
+func (b *builder) buildSchedulers() {
+	b.schedulers = b.newNames("slurm_scheduler")
+	for _, s := range b.doc.SlurmSchedulers {
+		if s.Name == "" {
+			b.warn(s.at, "give it a name", "a slurm_scheduler without a name is left out")
+			continue
+		}
+		b.addTo(b.schedulers, s.at, s.Name)
+		d := workflow.SlurmSchedulerDefinition{
+			Name: s.Name, Account: s.Account, Gres: s.Gres, Mem: s.Mem, Nodes: 1, NtasksPerNode: s.NtasksPerNode, Partition: s.Partition,
+			QOS: s.QOS, Tmp: s.Tmp, Walltime: defaultWalltime, Extra: s.Extra, SerializeAllocations: s.SerializeAllocations,
+		}
+		if s.Nodes != nil {
+			d.Nodes = *s.Nodes
+		}
+		if s.Walltime != "" {
+			d.Walltime = s.Walltime
+		}
+		b.def.SlurmSchedulers = append(b.def.SlurmSchedulers, d)
+	}
+}
+
+// forbiddenDefaults are sbatch options that belong to a slurm_scheduler.
+var forbiddenDefaults = []string{"partition", "nodes", "walltime", "time", "mem", "gres", "name", "job-name"}
+
+// slurmDefaults checks the sbatch options for all allocations.
+func (b *builder) slurmDefaults() json.RawMessage {
+	at := b.doc.at.child("slurm_defaults")
+	if at == nil || at.kind == kindNull {
+		return nil
+	}
+	if at.kind != kindMap {
+		b.fail(at, "write sbatch options, for example {qos: high}", "expected a map, found %s", at.kind.article())
+		return nil
+	}
+	for _, c := range at.items {
+		switch {
+		case slices.Contains(forbiddenDefaults, strings.ReplaceAll(strings.ToLower(c.key), "_", "-")):
+			b.failKey(c, "give it to the slurm_schedulers", "%s cannot stand in slurm_defaults", c.key)
+		case c.kind == kindNull || c.kind > kindString:
+			b.warn(c, "use a string, number, or true or false", "the option %s is skipped: it is %s", c.key, c.kind.article())
+		}
+	}
+	return b.doc.SlurmDefaults
+}
+
+// checkNodes applies the node rule: a job that is assigned to a scheduler of
+// several nodes runs on one node or on all.
+func (b *builder) checkNodes() {
+	if b.opts.SkipChecks {
+		return
+	}
+	for _, a := range b.doc.Actions {
+		if a.ActionType != "schedule_nodes" || a.SchedulerType != "slurm" {
+			continue
+		}
+		s := b.schedulerNamed(a.Scheduler)
+		if s == nil || s.Nodes <= 1 {
+			continue
+		}
+		for i := range b.def.Jobs {
+			j := &b.def.Jobs[i]
+			r := b.requirementsNamed(j.Requirements)
+			if j.Scheduler != s.Name || r == nil || r.NumNodes <= 1 || r.NumNodes == s.Nodes {
+				continue
+			}
+			b.fail(b.jobs.origin(int32(i)).get("resource_requirements"), "use num_nodes 1 or as many as the scheduler has",
+				"the job needs %d nodes, the allocations of its scheduler %s have %d", r.NumNodes, s.Name, s.Nodes)
+		}
+	}
+}
+
+func (b *builder) schedulerNamed(name string) *workflow.SlurmSchedulerDefinition {
+	for i := range b.def.SlurmSchedulers {
+		if b.def.SlurmSchedulers[i].Name == name {
+			return &b.def.SlurmSchedulers[i]
+		}
+	}
+	return nil
+}
+
+func (b *builder) requirementsNamed(name string) *workflow.ResourceRequirements {
+	for i := range b.def.Requirements {
+		if b.def.Requirements[i].Name == name {
+			return &b.def.Requirements[i]
+		}
+	}
+	return nil
+}
+
+// room is what an allocation of a scheduler offers; negative is unlimited.
+type room struct {
+	seconds, memory, gpus int64
+}
+
+// checkRoom applies the resource rule: a job must fit into an allocation of
+// its scheduler, a job without one into that of at least one. What does not
+// fit can still be meant (a scheduler may be changed later), so it is a doubt.
+func (b *builder) checkRoom() {
+	if b.opts.SkipChecks || len(b.def.SlurmSchedulers) == 0 {
+		return
+	}
+	rooms := make([]room, len(b.def.SlurmSchedulers))
+	for i := range rooms {
+		rooms[i] = b.roomOf(i)
+	}
+	checked := map[[2]string]bool{}
+	for i := range b.def.Jobs {
+		j := &b.def.Jobs[i]
+		pair := [2]string{j.Requirements, j.Scheduler}
+		r := b.requirementsNamed(j.Requirements)
+		if r == nil || checked[pair] {
+			continue
+		}
+		checked[pair] = true
+		b.checkFit(b.jobs.origin(int32(i)), j, r, rooms)
+	}
+}
+
+// checkFit checks one combination of requirements and scheduler.
+func (b *builder) checkFit(at *node, j *workflow.JobDefinition, r *workflow.ResourceRequirements, rooms []room) {
+	var misfits []string
+	for k := range rooms {
+		s := &b.def.SlurmSchedulers[k]
+		if j.Scheduler != "" && j.Scheduler != s.Name {
+			continue
+		}
+		misfit := rooms[k].misfit(r, s)
+		if misfit == "" {
+			return
+		}
+		misfits = append(misfits, misfit)
+	}
+	where := at.get("resource_requirements")
+	switch {
+	case len(misfits) == 0: // the scheduler is unknown: reported already
+	case j.Scheduler != "":
+		b.doubt(where, "enlarge the scheduler or lower the requirements", "the requirements %s do not fit into the scheduler %s: %s", r.Name, j.Scheduler, misfits[0])
+	default:
+		b.doubt(where, "add a scheduler, enlarge one, or lower the requirements", "the requirements %s fit into no slurm_scheduler: %s", r.Name, strings.Join(misfits, "; "))
+	}
+}
+
+// misfit says why requirements do not fit, the empty string if they do.
+func (o room) misfit(r *workflow.ResourceRequirements, s *workflow.SlurmSchedulerDefinition) string {
+	runtime, err1 := workflow.ParseRuntime(r.Runtime)
+	memory, err2 := workflow.ParseMemory(r.Memory)
+	switch {
+	case err1 != nil || err2 != nil:
+		return "" // reported already
+	case o.seconds >= 0 && runtime > o.seconds:
+		return "runtime " + r.Runtime + " is longer than the walltime " + s.Walltime + " of " + s.Name
+	case o.memory >= 0 && memory > o.memory:
+		return "memory " + r.Memory + " is more than the mem " + s.Mem + " of " + s.Name
+	case o.gpus >= 0 && r.NumGPUs > o.gpus:
+		return strconv.FormatInt(r.NumGPUs, 10) + " GPUs are more than the gres " + s.Gres + " of " + s.Name
+	}
+	return ""
+}
+
+// roomOf reads what the i-th scheduler offers and reports what cannot be read.
+func (b *builder) roomOf(i int) room {
+	s := &b.def.SlurmSchedulers[i]
+	at := b.schedulers.first[s.Name].parentOf()
+	o := room{seconds: -1, memory: -1, gpus: -1}
+	if seconds, ok := parseWalltime(s.Walltime); ok {
+		o.seconds = seconds
+	} else {
+		b.doubt(at.get("walltime"), "write HH:MM:SS, D-HH:MM:SS or minutes", "%s is not a walltime", clip(s.Walltime))
+	}
+	if s.Mem != "" {
+		if memory, ok := parseSlurmMemory(s.Mem); ok {
+			o.memory = memory
+		} else {
+			b.doubt(at.get("mem"), "write a whole number with an optional K, M, G or T", "%s is not an amount of memory", clip(s.Mem))
+		}
+	}
+	if s.Gres != "" {
+		o.gpus = gresGPUs(s.Gres)
+	}
+	return o
+}
+
+// parentOf is the map that n is an entry of.
+func (n *node) parentOf() *node {
+	if n == nil || n.key != "name" {
+		return n
+	}
+	return n.parent
+}
+
+var walltime = regexp.MustCompile(`^(?:(\d{1,5})-(\d{1,5})(?::(\d{1,5})(?::(\d{1,5}))?)?|(\d{1,5}):(\d{1,5}):(\d{1,5})|(\d{1,7})(?::(\d{1,5}))?)$`)
+
+// parseWalltime reads a time limit as Slurm does: minutes, minutes:seconds,
+// hours:minutes:seconds, days-hours and so on. UNLIMITED is -1.
+func parseWalltime(text string) (seconds int64, ok bool) {
+	text = strings.TrimSpace(text)
+	if strings.EqualFold(text, "UNLIMITED") || strings.EqualFold(text, "INFINITE") {
+		return -1, true
+	}
+	m := walltime.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
+	}
+	units := []int64{86400, 3600, 60, 1, 3600, 60, 1, 60, 1}
+	for i, u := range units {
+		n, _ := strconv.ParseInt(m[i+1], 10, 64) // digits, or empty for 0
+		seconds += n * u
+	}
+	return seconds, true
+}
+
+// parseSlurmMemory reads --mem: megabytes without a unit; 0 is a whole node.
+func parseSlurmMemory(text string) (int64, bool) {
+	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), "B"), "b")
+	if text == "0" {
+		return -1, true
+	}
+	if text != "" && text[len(text)-1] >= '0' && text[len(text)-1] <= '9' {
+		text += "m"
+	}
+	n, err := workflow.ParseMemory(text)
+	return n, err == nil
+}
+
+var gres = regexp.MustCompile(`(?i)^(?:gres/)?gpu(?::[^:()]+?)??(?::(\d+))?(?:\([^)]*\))?$`)
+
+// gresGPUs counts the GPUs of a --gres; what it cannot read counts as none.
+func gresGPUs(text string) int64 {
+	total := int64(0)
+	for part := range strings.SplitSeq(text, ",") {
+		m := gres.FindStringSubmatch(strings.TrimSpace(part))
+		switch {
+		case m == nil:
+		case m[1] == "":
+			total++
+		default:
+			n, _ := strconv.ParseInt(m[1], 10, 32)
+			total += n
+		}
+	}
+	return total
+}

@@ -1,0 +1,317 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// sweep is what an item expands to: so many rows of values for its columns.
+type sweep struct {
+	columns []string
+	axes    []*axis
+	zip     bool
+	table   *table
+	count   int
+}
+
+// one is the sweep of an item without parameters.
+var one = &sweep{count: 1}
+
+// row puts the values of the i-th instance into row. In a product the last
+// axis runs fastest.
+func (s *sweep) row(i int, row []Value) {
+	switch {
+	case s.table != nil:
+		copy(row, s.table.rows[i])
+	case s.zip:
+		for k, a := range s.axes {
+			row[k] = a.value(i)
+		}
+	default:
+		for k := len(s.axes) - 1; k >= 0; k-- {
+			n := s.axes[k].len()
+			row[k] = s.axes[k].value(i % n)
+			i /= n
+		}
+	}
+}
+
+// combine makes a sweep of axes.
+func combine(columns []string, axes []*axis, zip bool) (*sweep, error) {
+	s := &sweep{columns: columns, axes: axes, zip: zip, count: 1}
+	if len(axes) == 0 {
+		return one, nil
+	}
+	if zip {
+		s.count = axes[0].len()
+		for k, a := range axes {
+			if a.len() != s.count {
+				return nil, bad("zip needs as many values in each parameter; product combines all with all",
+					"zip of %s (%d values) and %s (%d values)", columns[0], s.count, columns[k], a.len())
+			}
+		}
+		return s, nil
+	}
+	for _, a := range axes {
+		if a.len() == 0 {
+			s.count = 0
+			return s, nil
+		}
+		if s.count > maxInstances/a.len() {
+			return nil, bad("", "the parameters have more than %d combinations", maxInstances)
+		}
+		s.count *= a.len()
+	}
+	return s, nil
+}
+
+// parameters reads the parameters of an item.
+func (d *decoder) parameters(n *node) Parameters {
+	if !d.wants(n, n.kind == kindMap, "a map") {
+		return nil
+	}
+	ps := make(Parameters, 0, len(n.items))
+	for _, c := range n.items {
+		p := Parameter{Name: c.key, at: c}
+		switch c.kind {
+		case kindString, kindInt, kindFloat, kindBool:
+			p.Value = c.text
+		case kindList:
+			p.Items = d.listItems(c)
+		default:
+			d.fail(c, rangeHint, "a parameter is a string, number or list, not %s", c.kind.article())
+			continue
+		}
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// listItems reads a list that was written as one. Strings stay strings, but
+// are split at commas, as existing workflows know it.
+func (d *decoder) listItems(n *node) []Value {
+	items := make([]Value, 0, len(n.items))
+	for _, c := range n.items {
+		switch c.kind {
+		case kindString:
+			pieces := parseList(c.text).values
+			if len(pieces) < 2 {
+				items = append(items, StringValue(c.text))
+				continue
+			}
+			d.warn(c, "write the pieces as elements of their own, or use a table", "%s becomes %d values: lists are split at commas", clip(c.text), len(pieces))
+			for _, p := range pieces {
+				items = append(items, StringValue(p.String()))
+			}
+		case kindInt, kindFloat:
+			items = append(items, c.value())
+		case kindBool:
+			items = append(items, StringValue(c.text))
+		default:
+			d.fail(c, "", "a value of a parameter is a string or number, not %s", c.kind.article())
+		}
+	}
+	return items
+}
+
+// definition is the parameter as it was written.
+func (p *Parameter) definition() string {
+	if p.Items == nil {
+		return p.Value
+	}
+	var b []byte
+	for i, v := range p.Items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, v.json()...)
+	}
+	return "[" + string(b) + "]"
+}
+
+// axis parses a parameter.
+func (p *Parameter) axis(read func(string) ([]byte, error)) (*axis, error) {
+	if p.Items != nil {
+		return &axis{values: p.Items}, nil
+	}
+	return parseAxis(p.Value, read)
+}
+
+// Combinations expands parameters outside a specification: each combination is
+// the values in the order of the parameters. The mode is product or zip.
+func Combinations(ps Parameters, mode string, opts Options) ([][]Value, error) {
+	opts = opts.withDefaults()
+	var columns []string
+	var axes []*axis
+	for i := range ps {
+		a, err := ps[i].axis(opts.read)
+		if err != nil {
+			return nil, fmt.Errorf("parameter %s: %w", ps[i].Name, err)
+		}
+		columns, axes = append(columns, ps[i].Name), append(axes, a)
+	}
+	s, err := combine(columns, axes, mode == "zip")
+	if err != nil {
+		return nil, err
+	}
+	rows := make([][]Value, s.count)
+	for i := range rows {
+		rows[i] = make([]Value, len(columns))
+		s.row(i, rows[i])
+	}
+	return rows, nil
+}
+
+// sweepOf finds what an item expands to; nil if that is in error. The node is
+// the item's.
+func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
+	useTable := s.UseParametersFile != nil && *s.UseParametersFile
+	result := one
+	switch {
+	case s.ParametersFile != "" || useTable:
+		result = b.tableSweep(at, s, useTable)
+	case len(s.Parameters) > 0:
+		if len(s.UseParameters) > 0 {
+			b.warn(at.get("use_parameters"), "remove one of the two", "use_parameters has no effect beside parameters")
+		}
+		result = b.axisSweep(at, s, s.Parameters)
+	case len(s.UseParameters) > 0:
+		result = b.axisSweep(at, s, b.sharedParameters(at, s.UseParameters))
+	}
+	if result == nil {
+		return nil
+	}
+	if result.count == 0 {
+		b.warn(at.get("parameters"), "", "has no instances: a parameter has no values")
+	}
+	if b.instances += result.count; b.instances > maxInstances {
+		b.fail(at, "", "the specification expands to more than %d instances", maxInstances)
+		return nil
+	}
+	return result
+}
+
+func (b *builder) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
+	if s.ParameterMode != "" && s.ParameterMode != "product" && s.ParameterMode != "zip" {
+		hint := "use product or zip"
+		if near := nearest(s.ParameterMode, []string{"product", "zip"}); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		b.warn(at.get("parameter_mode"), hint, "%s counts as product", clip(s.ParameterMode))
+	}
+	var columns []string
+	var axes []*axis
+	ok := true
+	for i := range ps {
+		a := b.axis(&ps[i])
+		ok = ok && a != nil
+		columns, axes = append(columns, ps[i].Name), append(axes, a)
+	}
+	if !ok {
+		return nil
+	}
+	sw, err := combine(columns, axes, s.ParameterMode == "zip")
+	if err != nil {
+		where := at.get("parameters")
+		if where == at {
+			where = at.get("use_parameters")
+		}
+		b.failValue(where, err)
+		return nil
+	}
+	return sw
+}
+
+// axis parses a parameter once; nil if it is in error.
+func (b *builder) axis(p *Parameter) *axis {
+	if a, ok := b.axes[p.at]; ok && p.at != nil {
+		return a
+	}
+	a, err := p.axis(b.opts.read)
+	if err != nil {
+		b.failValue(p.at, err)
+	}
+	b.axes[p.at] = a
+	return a
+}
+
+// failValue reports what a parameter or table has wrong.
+func (b *builder) failValue(n *node, err error) {
+	var why *badValue
+	hint := ""
+	if errors.As(err, &why) {
+		hint = why.hint
+	}
+	b.fail(n, hint, "%v", err)
+}
+
+// sharedParameters picks parameters of the workflow by their names.
+func (b *builder) sharedParameters(at *node, names []string) Parameters {
+	var picked Parameters
+	known := make([]string, len(b.doc.Parameters))
+	for i, p := range b.doc.Parameters {
+		known[i] = p.Name
+	}
+	for i, name := range names {
+		k := slices.Index(known, name)
+		switch {
+		case k < 0:
+			hint := "the workflow's parameters have no such key"
+			if near := nearest(name, known); near != "" {
+				hint = "did you mean " + near + "?"
+			}
+			b.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is left out", clip(name))
+		case !slices.Contains(names[:i], name):
+			picked = append(picked, b.doc.Parameters[k])
+		}
+	}
+	return picked
+}
+
+// tableSweep expands over a table, the item's own or the workflow's.
+func (b *builder) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
+	key := "parameters_file"
+	if s.ParametersFile == "" {
+		key = "use_parameters_file"
+	}
+	ok := true
+	for _, other := range []string{"parameters", "parameter_mode", "use_parameters"} {
+		if at.child(other) != nil && at.child(other).kind != kindNull {
+			b.failKey(at.child(other), "remove one of the two", "%s and %s exclude each other", other, key)
+			ok = false
+		}
+	}
+	where, path := at.get(key), s.ParametersFile
+	switch {
+	case s.ParametersFile != "" && useTable:
+		b.failKey(at.get("use_parameters_file"), "remove one of the two", "parameters_file and use_parameters_file exclude each other")
+		ok = false
+	case useTable && b.doc.ParametersFile == "":
+		b.fail(where, "give the workflow a parameters_file", "the workflow has no parameters_file")
+		ok = false
+	case useTable:
+		where, path = b.doc.at.get("parameters_file"), b.doc.ParametersFile
+	}
+	if !ok {
+		return nil
+	}
+	t := b.tableAt(where, path)
+	if t == nil {
+		return nil
+	}
+	return &sweep{columns: t.columns, table: t, count: len(t.rows)}
+}
+
+// tableAt reads a table once; nil if it is in error.
+func (b *builder) tableAt(where *node, path string) *table {
+	if t, ok := b.tables[path]; ok {
+		return t
+	}
+	t, err := readTable(path, b.opts.read)
+	if err != nil {
+		b.failValue(where, err)
+	}
+	b.tables[path] = t
+	return t
+}
