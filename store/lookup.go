@@ -110,3 +110,18 @@ func setOptional[T any](field **T, value *T) {
 		*field = value
 	}
 }
+
+// deleteAll runs a statement that deletes rows of a workflow and returns how
+// many there were.
+func (s *Store) deleteAll(name string, workflowID int64, query string) (n int64, err error) {
+	err = s.writer.do(name, func(tx *Tx) (err error) {
+		if err := tx.requireWorkflow(workflowID); err != nil {
+			return err
+		}
+		if n, err = tx.exec(query, workflowID); err != nil {
+			return fmt.Errorf("%s of workflow %d: %w", name, workflowID, err)
+		}
+		return nil
+	})
+	return n, err
+}
