@@ -378,12 +378,12 @@ func (x *examination) ownCodeOr(code int64) int64 {
 }
 
 // knownCodeOr returns the exit code or 128 + signal, or code if neither is
-// known.
+// known. It is for attempts without success, so that 0 does not count.
 func (x *examination) knownCodeOr(code int64) int64 {
 	switch {
 	case x.Signal > 0:
 		return 128 + int64(x.Signal)
-	case x.ExitCode != nil:
+	case x.ExitCode != nil && *x.ExitCode != 0:
 		return *x.ExitCode
 	}
 	return code
