@@ -1,13 +1,12 @@
-// Package failpoint makes a program stop or fail at named places, for crash
-// tests. A place that is not armed costs a nil check.
+// Package failpoint makes a program die at named places, for crash tests. A
+// place that is not armed costs a nil check.
 //
 // Nothing is global and no environment is read here: main parses the text
-// (the variable TORC_SLURM_FAILPOINTS) and passes the Set to whoever has
+// (the variable TORC_SLURM_FAILPOINTS) and passes Set.Hit to whoever has
 // places to hit.
 package failpoint
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strconv"
@@ -15,9 +14,6 @@ import (
 	"sync"
 	"syscall"
 )
-
-// ErrInjected is what an armed "error" failpoint returns.
-var ErrInjected = errors.New("injected failure")
 
 // Set is a set of armed failpoints. The nil Set has none. It is safe for
 // concurrent use.
@@ -29,7 +25,6 @@ type Set struct {
 // point is one armed failpoint: it fires at the at-th hit, or, if at is 0,
 // with a probability.
 type point struct {
-	action action
 	at     int
 	chance float64
 
@@ -38,18 +33,10 @@ type point struct {
 	rnd  *rand.Rand
 }
 
-type action int
-
-const (
-	actionKill action = iota
-	actionError
-)
-
 // Parse reads failpoints separated by commas or semicolons:
 //
 //	store.commit.before=kill@37      SIGKILL to this process at the 37th hit
 //	store.commit.after=kill%0.01/7   at each hit with probability 0.01, seed 7
-//	store.write=error@2              Hit returns ErrInjected at the 2nd hit
 //
 // Without @ or % a failpoint fires at the first hit. An empty text is the nil
 // Set.
@@ -62,7 +49,7 @@ func Parse(text string) (*Set, error) {
 		}
 		name, rest, ok := strings.Cut(item, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("failpoint %q: want name=action", item)
+			return nil, fmt.Errorf("failpoint %q: want name=kill", item)
 		}
 		if s.points[name] != nil {
 			return nil, fmt.Errorf("failpoint %q is given twice", name)
@@ -80,70 +67,49 @@ func Parse(text string) (*Set, error) {
 }
 
 func parsePoint(text string) (*point, error) {
-	p := &point{at: 1}
-	name := text
-	if i := strings.IndexAny(text, "@%"); i >= 0 {
-		name = text[:i]
-		var err error
-		if text[i] == '@' {
-			err = p.parseCount(text[i+1:])
-		} else {
-			err = p.parseChance(text[i+1:])
-		}
-		if err != nil {
-			return nil, err
-		}
+	when, ok := strings.CutPrefix(text, "kill")
+	if !ok {
+		return nil, fmt.Errorf("unknown action %q, there is only kill", text)
 	}
-	switch name {
-	case "kill":
-		p.action = actionKill
-	case "error":
-		p.action = actionError
-	default:
-		return nil, fmt.Errorf("action %q is neither kill nor error", name)
+	switch {
+	case when == "":
+		return &point{at: 1}, nil
+	case when[0] == '@':
+		n, err := strconv.Atoi(when[1:])
+		if err != nil || n < 1 {
+			return nil, fmt.Errorf("hit %q is not a positive number", when[1:])
+		}
+		return &point{at: n}, nil
+	case when[0] == '%':
+		return parseChance(when[1:])
 	}
-	return p, nil
+	return nil, fmt.Errorf("unknown action %q, there is only kill", text)
 }
 
-func (p *point) parseCount(text string) error {
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 1 {
-		return fmt.Errorf("hit %q is not a positive number", text)
-	}
-	p.at = n
-	return nil
-}
-
-func (p *point) parseChance(text string) error {
+func parseChance(text string) (*point, error) {
 	chance, seedText, _ := strings.Cut(text, "/")
 	f, err := strconv.ParseFloat(chance, 64)
 	if err != nil || !(f > 0 && f <= 1) {
-		return fmt.Errorf("probability %q is not in (0, 1]", chance)
+		return nil, fmt.Errorf("probability %q is not in (0, 1]", chance)
 	}
 	var seed uint64
 	if seedText != "" {
 		if seed, err = strconv.ParseUint(seedText, 10, 64); err != nil {
-			return fmt.Errorf("seed %q is not a number", seedText)
+			return nil, fmt.Errorf("seed %q is not a number", seedText)
 		}
 	}
-	p.at, p.chance, p.rnd = 0, f, rand.New(rand.NewPCG(seed, seed))
-	return nil
+	return &point{chance: f, rnd: rand.New(rand.NewPCG(seed, seed))}, nil
 }
 
-// Hit passes the place of that name. It returns nil unless the failpoint is
-// armed as "error" and fires; a "kill" that fires does not return.
-func (s *Set) Hit(name string) error {
+// Hit passes the place of that name. If it is armed and fires, Hit does not
+// return.
+func (s *Set) Hit(name string) {
 	if s == nil {
-		return nil
+		return
 	}
-	p := s.points[name]
-	if p == nil || !p.fires() {
-		return nil
-	}
-	if p.action == actionKill {
+	if p := s.points[name]; p != nil && p.fires() {
 		s.kill()
 	}
-	return fmt.Errorf("failpoint %s: %w", name, ErrInjected)
 }
 
 func (p *point) fires() bool {

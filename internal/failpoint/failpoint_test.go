@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -11,9 +12,10 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"a":             "want name=action",
-		"=kill":         "want name=action",
-		"a=explode":     "neither kill nor error",
+		"a":             "want name=kill",
+		"=kill":         "want name=kill",
+		"a=explode":     "there is only kill",
+		"a=killer":      "there is only kill",
 		"a=kill@0":      "not a positive number",
 		"a=kill@x":      "not a positive number",
 		"a=kill%0":      "not in (0, 1]",
@@ -32,56 +34,48 @@ func TestNilSetIsInert(t *testing.T) {
 	if err != nil || s != nil {
 		t.Fatalf("Parse of nothing = %v, %v", s, err)
 	}
-	if err := s.Hit("anything"); err != nil {
-		t.Fatal(err)
-	}
+	s.Hit("anything")
 }
 
-func TestFiresAtTheNthHitOnce(t *testing.T) {
-	s, err := Parse("a=error@3;b=error")
+// fired hits a place n times and returns the numbers of the hits that killed.
+func fired(t *testing.T, text, name string, n int) (hits []int) {
+	t.Helper()
+	s, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var fired []int
-	for i := 1; i <= 6; i++ {
-		if err := s.Hit("a"); errors.Is(err, ErrInjected) {
-			fired = append(fired, i)
+	hit := 0
+	s.kill = func() { hits = append(hits, hit) }
+	for hit = 1; hit <= n; hit++ {
+		s.Hit(name)
+	}
+	return hits
+}
+
+func TestFiresAtTheNthHitOnce(t *testing.T) {
+	for _, tc := range []struct {
+		text, name string
+		want       []int
+	}{
+		{"a=kill@3;b=kill", "a", []int{3}},
+		{"a=kill@3, b=kill", "b", []int{1}},
+		{"a=kill@3", "other", nil},
+	} {
+		if got := fired(t, tc.text, tc.name, 6); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %s fired at %v, want %v", tc.text, tc.name, got, tc.want)
 		}
-	}
-	if len(fired) != 1 || fired[0] != 3 {
-		t.Errorf("fired at %v, want at 3 only", fired)
-	}
-	if s.Hit("b") == nil {
-		t.Error("b did not fire at its first hit")
-	}
-	if s.Hit("unknown") != nil {
-		t.Error("a place that is not armed fired")
 	}
 }
 
 func TestChanceIsRepeatable(t *testing.T) {
-	run := func(seed string) (fired string) {
-		s, err := Parse("a=error%0.25/" + seed)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for range 1000 {
-			if s.Hit("a") != nil {
-				fired += "x"
-			} else {
-				fired += "."
-			}
-		}
-		return fired
+	first := fired(t, "a=kill%0.25/7", "a", 1000)
+	if again := fired(t, "a=kill%0.25/7", "a", 1000); !slices.Equal(first, again) {
+		t.Error("the same seed fired at other hits")
 	}
-	first, again, other := run("7"), run("7"), run("8")
-	if first != again {
-		t.Error("the same seed fired at other places")
+	if other := fired(t, "a=kill%0.25/8", "a", 1000); slices.Equal(first, other) {
+		t.Error("another seed fired at the same hits")
 	}
-	if first == other {
-		t.Error("another seed fired at the same places")
-	}
-	if n := strings.Count(first, "x"); n < 180 || n > 320 {
+	if n := len(first); n < 180 || n > 320 {
 		t.Errorf("fired %d of 1000 times at probability 0.25", n)
 	}
 }
@@ -93,8 +87,8 @@ func TestKill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = s.Hit("a")
-		_ = s.Hit("a")
+		s.Hit("a")
+		s.Hit("a")
 		os.Exit(3) // not reached
 	}
 	cmd := exec.Command(os.Args[0], "-test.run=^TestKill$")
