@@ -1,5 +1,7 @@
 package api
 
+import "encoding/json"
+
 // ComputeNode is a runner: a process on a node that takes jobs.
 type ComputeNode struct {
 	ID                *int64   `json:"id,omitempty"`
@@ -20,10 +22,10 @@ type ComputeNode struct {
 	Labels            []string `json:"labels,omitempty"`
 	// Scheduler is free; Slurm runners store {"scheduler_id": id of the
 	// scheduled compute node, "type": "slurm", "slurm_job_id": ...}.
-	Scheduler       any      `json:"scheduler,omitempty"`
-	SampleCount     *int64   `json:"sample_count,omitempty"`
-	PeakCPUPercent  *float64 `json:"peak_cpu_percent,omitempty"`
-	AvgCPUPercent   *float64 `json:"avg_cpu_percent,omitempty"`
-	PeakMemoryBytes *int64   `json:"peak_memory_bytes,omitempty"`
-	AvgMemoryBytes  *int64   `json:"avg_memory_bytes,omitempty"`
+	Scheduler       json.RawMessage `json:"scheduler,omitempty"`
+	SampleCount     *int64          `json:"sample_count,omitempty"`
+	PeakCPUPercent  *float64        `json:"peak_cpu_percent,omitempty"`
+	AvgCPUPercent   *float64        `json:"avg_cpu_percent,omitempty"`
+	PeakMemoryBytes *int64          `json:"peak_memory_bytes,omitempty"`
+	AvgMemoryBytes  *int64          `json:"avg_memory_bytes,omitempty"`
 }

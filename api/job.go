@@ -1,6 +1,10 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import (
+	"encoding/json"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
 
 // Job is a job on the wire. A nil field was not given or does not apply.
 type Job struct {
@@ -100,9 +104,9 @@ type CompletionError struct {
 
 // SpawnRequest is the body of POST /jobs/{id}/spawn_jobs.
 type SpawnRequest struct {
-	Lineage *string    `json:"lineage,omitempty"`
-	Jobs    []SpawnJob `json:"jobs"`
-	State   any        `json:"state,omitempty"`
+	Lineage *string         `json:"lineage,omitempty"`
+	Jobs    []SpawnJob      `json:"jobs"`
+	State   json.RawMessage `json:"state,omitempty"`
 }
 
 // SpawnJob is a job to add to a running workflow.

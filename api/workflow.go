@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -36,8 +38,24 @@ type Workflow struct {
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
 }
 
-// Object is a JSON object whose content is the user's own.
-type Object map[string]json.RawMessage
+// Object is a JSON object whose content is the user's own, as it was written.
+type Object json.RawMessage
+
+// MarshalJSON writes the object.
+func (o Object) MarshalJSON() ([]byte, error) { return json.RawMessage(o).MarshalJSON() }
+
+// UnmarshalJSON accepts an object, and null for none.
+func (o *Object) UnmarshalJSON(text []byte) error {
+	switch {
+	case string(text) == "null":
+		*o = nil
+		return nil
+	case len(text) == 0 || text[0] != '{':
+		return errors.New("expected an object")
+	}
+	*o = bytes.Clone(text)
+	return nil
+}
 
 // ArchiveRequest is the body of POST /workflows/{id}/archive.
 type ArchiveRequest struct {
