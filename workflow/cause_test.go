@@ -179,17 +179,17 @@ func TestReturnCodesOfConfig(t *testing.T) {
 	}
 }
 
-// statusOfCause is the table of the design: which statuses a cause may have.
-var statusOfCause = map[CauseKind][]JobStatus{
-	CauseOK: {Completed}, CauseExit: {Failed}, CauseSignal: {Failed}, CauseOOM: {Failed}, CauseOOMPartial: {Failed},
-	CauseTimeout: {Terminated}, CauseWalltime: {Terminated}, CauseNodeFail: {Failed}, CausePreempted: {Terminated},
-	CauseCanceledUser: {Canceled}, CauseCanceledAdmin: {Canceled}, CauseLaunch: {Failed}, CauseOutputMissing: {Failed},
-	CauseDiskFull: {Failed}, CauseLost: {Failed}, CauseNeverStarted: {Ready},
+// statusOfCause is the table of the design.
+var statusOfCause = map[CauseKind]JobStatus{
+	CauseOK: Completed, CauseExit: Failed, CauseSignal: Failed, CauseOOM: Failed, CauseOOMPartial: Failed,
+	CauseTimeout: Terminated, CauseWalltime: Terminated, CauseNodeFail: Failed, CausePreempted: Terminated,
+	CauseCanceledUser: Canceled, CauseCanceledAdmin: Canceled, CauseLaunch: Failed, CauseOutputMissing: Failed,
+	CauseDiskFull: Failed, CauseLost: Failed, CauseNeverStarted: Ready,
 }
 
 func TestEveryCauseHasAStatus(t *testing.T) {
 	for _, k := range CauseKinds() {
-		if len(statusOfCause[k]) == 0 {
+		if _, ok := statusOfCause[k]; !ok {
 			t.Errorf("no status for %s", k)
 		}
 	}
@@ -205,7 +205,7 @@ func TestClassifyAlwaysHasAnAnswer(t *testing.T) {
 		e, codes := drawEvidence(t), ReturnCodes{Timeout: rapid.Int64Range(0, 3).Draw(t, "timeout"), OOM: rapid.Int64Range(0, 3).Draw(t, "oom")}
 		req := rapid.SampledFrom([]*ResourceRequirements{nil, {Name: "r", Memory: "2g"}, {Name: "r", Memory: "much"}}).Draw(t, "requirements")
 		c := Classify(e, codes, req)
-		if statusOfCause[c.Kind] == nil || statusOfCause[c.Kind][0] != c.Status {
+		if want, ok := statusOfCause[c.Kind]; !ok || c.Status != want {
 			t.Fatalf("cause %s has status %s", c.Kind, c.Status)
 		}
 		if c.Text == "" || strings.Contains(c.Text, "\n") {

@@ -52,10 +52,10 @@ type History struct {
 	ReportedByOld bool // reported through a torc call, not by our runner
 }
 
-// Grant returns the history after d, for the next attempt. It does not change
-// h.
+// Grant returns the history after d, for the next attempt; what was never
+// started was none. It does not change h.
 func (h History) Grant(d Decision) History {
-	if !d.Retries() {
+	if !d.Retries() || d.Rule == RuleNeverStarted {
 		return h
 	}
 	rules := make(map[string]RuleCount, len(h.Rules)+1)

@@ -1,0 +1,267 @@
+package workflow_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func exit(n int64) Cause { return Cause{Kind: CauseExit, Status: Failed, ReturnCode: n} }
+
+func cause(k CauseKind) Cause {
+	c := Cause{Kind: k, Status: statusOfCause[k]}
+	if k != CauseOK {
+		c.ReturnCode = 7
+	}
+	return c
+}
+
+func TestDecide(t *testing.T) {
+	handler := &FailureHandlerDefinition{Name: "simulation", Rules: []FailureRule{
+		{MatchAllExitCodes: true, MaxRetries: 2},
+		{ExitCodes: []int64{10, 11}, RecoveryScript: "./fix.sh", MaxRetries: 3},
+		{ExitCodes: []int64{10}, MaxRetries: 9},
+	}}
+	exact := &FailureHandlerDefinition{Name: "exact", Rules: []FailureRule{{ExitCodes: []int64{10}, MaxRetries: 3}}}
+	drained := Cause{Kind: CauseWalltime, Status: Terminated, ReturnCode: 152, ByDrain: true}
+	used := func(rule string, counted, free int64) History {
+		return History{Rules: map[string]RuleCount{rule: {Counted: counted, Free: free}}}
+	}
+	tests := []struct {
+		name string
+		p    Policies
+		h    History
+		c    Cause
+		want Decision
+	}{
+		{name: "success", c: cause(CauseOK), want: Decision{Action: ActionNone, Reason: "successful"}},
+		{name: "canceled", p: Policies{Handler: handler, UsePendingFailed: true}, c: cause(CauseCanceledUser),
+			want: Decision{Action: ActionNone, Reason: "canceled: no retry"}},
+		{name: "never started", c: cause(CauseNeverStarted),
+			want: Decision{Action: ActionRetry, Rule: "never_started", Reason: "never started, so it was no attempt"}},
+		{name: "no rule", c: exit(1), want: Decision{Action: ActionFail, Reason: "no rule for cause exit"}},
+		{name: "no rule, held", p: Policies{UsePendingFailed: true}, c: exit(1),
+			want: Decision{Action: ActionHold, Reason: "no rule for cause exit, held for a classification"}},
+		{name: "no rule of the handler, held", p: Policies{Handler: exact, UsePendingFailed: true}, c: exit(1),
+			want: Decision{Action: ActionHold, Reason: "no rule of handler exact for return code 1, held for a classification"}},
+		{name: "exact rule beats match-all wherever it stands", p: Policies{Handler: handler}, c: exit(10),
+			want: Decision{Action: ActionRecover, Rule: "handler:simulation/2", Counted: true, RecoveryScript: "./fix.sh",
+				OnRecoveryError: ActionRetry, Reason: "rule 2 of handler simulation: exit code 10, attempt 1 of 3"}},
+		{name: "second attempt", p: Policies{Handler: handler}, h: History{AttemptID: 2, CountedFails: 1}, c: exit(10),
+			want: Decision{Action: ActionRecover, Rule: "handler:simulation/2", Counted: true, RecoveryScript: "./fix.sh",
+				OnRecoveryError: ActionRetry, Reason: "rule 2 of handler simulation: exit code 10, attempt 2 of 3"}},
+		{name: "attempts used up: fail, no hold, no other rule", p: Policies{Handler: handler, UsePendingFailed: true},
+			h: History{AttemptID: 3, CountedFails: 2}, c: exit(10),
+			want: Decision{Action: ActionFail, Rule: "handler:simulation/2",
+				Reason: "rule 2 of handler simulation: exit code 10, attempt 3 of 3, none left"}},
+		{name: "uncounted attempts do not use it up", p: Policies{Handler: exact}, h: History{AttemptID: 7, CountedFails: 1}, c: exit(10),
+			want: Decision{Action: ActionRetry, Rule: "handler:exact/1", Counted: true,
+				Reason: "rule 1 of handler exact: exit code 10, attempt 2 of 3"}},
+		{name: "match-all", p: Policies{Handler: handler}, c: cause(CauseOOM),
+			want: Decision{Action: ActionRetry, Rule: "handler:simulation/1", Counted: true,
+				Reason: "rule 1 of handler simulation: oom, return code 7, attempt 1 of 2"}},
+		{name: "a handler does not treat a full disk", p: Policies{Handler: handler}, c: cause(CauseDiskFull),
+			want: Decision{Action: ActionFail, Reason: "no rule for cause disk_full, which failure handlers do not treat"}},
+		{name: "preempted, in spite of a handler", p: Policies{Handler: handler}, c: cause(CausePreempted),
+			want: Decision{Action: ActionRetry, Rule: "default:preempted", Reason: "rule default:preempted: preempted, free retry 1 of 50"}},
+		{name: "preempted too often", h: used("default:preempted", 0, 50), c: cause(CausePreempted),
+			want: Decision{Action: ActionFail, Rule: "default:preempted",
+				Reason: "rule default:preempted: preempted, all 50 free retries used"}},
+		{name: "our drain", c: drained,
+			want: Decision{Action: ActionRetry, Rule: "default:drained", Reason: "rule default:drained: walltime, free retry 1 of 50"}},
+		{name: "walltime otherwise", c: cause(CauseWalltime), want: Decision{Action: ActionFail, Reason: "no rule for cause walltime"}},
+		{name: "node failure", h: used("default:infra", 2, 0), c: cause(CauseNodeFail),
+			want: Decision{Action: ActionRetry, Rule: "default:infra", Counted: true, AvoidNode: true,
+				Reason: "rule default:infra: node_fail, retry 3 of 3"}},
+		{name: "node failure and loss share a budget", h: used("default:infra", 3, 0), c: cause(CauseLost),
+			want: Decision{Action: ActionFail, Rule: "default:infra", Reason: "rule default:infra: lost, all 3 retries used"}},
+		{name: "lost where nobody can look", c: Cause{Kind: CauseLost, Status: Failed, ReturnCode: -128, MayStillRun: true},
+			want: Decision{Action: ActionRetry, Rule: "default:infra", Counted: true, AvoidNode: true, Delay: 2 * time.Minute,
+				Reason: "rule default:infra: lost, retry 1 of 3"}},
+		{name: "launch on a node", c: cause(CauseLaunch),
+			want: Decision{Action: ActionRetry, Rule: "default:launch", Counted: true, AvoidNode: true, Delay: 5 * time.Second,
+				Reason: "rule default:launch: launch, retry 1 of 3"}},
+		{name: "launch of a command", c: Cause{Kind: CauseLaunch, Status: Failed, ReturnCode: 127, OfCommand: true},
+			want: Decision{Action: ActionFail, Reason: "no rule for cause launch"}},
+		{name: "a torc client's own word", p: Policies{Handler: handler, UsePendingFailed: true}, h: History{ReportedByOld: true}, c: exit(10),
+			want: Decision{Action: ActionFail, Reason: "reported by a client that decides itself: failed"}},
+		{name: "a torc client's terminated", h: History{ReportedByOld: true}, c: drained,
+			want: Decision{Action: ActionFail, Reason: "reported by a client that decides itself: terminated"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.p.Default = DefaultPolicy()
+			got := Decide(tt.p, tt.h, tt.c)
+			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(Decision{}, "PolicyHash")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPolicyRuleThatDoesNotRetry(t *testing.T) {
+	p := Policies{Default: Policy{Rules: []PolicyRule{{ID: "bad", Causes: []CauseKind{CauseDiskFull}, Action: ActionHold}}}}
+	got := Decide(p, History{}, cause(CauseDiskFull))
+	want := Decision{Action: ActionHold, Rule: "bad", Reason: "rule bad: disk_full", PolicyHash: p.Hash()}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPolicyHashTellsRulesApart(t *testing.T) {
+	a := Policies{Default: DefaultPolicy()}
+	b := Policies{Default: DefaultPolicy()}
+	if a.Hash() != b.Hash() {
+		t.Error("equal policies, different hashes")
+	}
+	b.Default.Rules[0].MaxFree++
+	c := Policies{Default: DefaultPolicy(), UsePendingFailed: true}
+	d := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MaxRetries: 2}}}}
+	if a.Hash() == b.Hash() || a.Hash() == c.Hash() || a.Hash() == d.Hash() {
+		t.Error("different policies, equal hashes")
+	}
+}
+
+func TestDecideClassified(t *testing.T) {
+	h := History{AttemptID: 1}
+	for n := range ClassifiedRetryLimit {
+		d, err := DecideClassified(h)
+		if err != nil {
+			t.Fatalf("retry %d: %v", n+1, err)
+		}
+		h = h.Grant(d)
+	}
+	if _, err := DecideClassified(h); CodeOf(err) != CodeConflict {
+		t.Errorf("after %d retries: %v", ClassifiedRetryLimit, err)
+	}
+	if h.Attempt() != 1+ClassifiedRetryLimit {
+		t.Errorf("attempt %d", h.Attempt())
+	}
+}
+
+func drawPolicies(t *rapid.T) Policies {
+	p := Policies{Default: DefaultPolicy(), UsePendingFailed: rapid.Bool().Draw(t, "hold")}
+	if rapid.Bool().Draw(t, "handler") {
+		p.Handler = &FailureHandlerDefinition{Name: "h", Rules: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) FailureRule {
+			return FailureRule{
+				ExitCodes:         rapid.SliceOfN(rapid.Int64Range(1, 4), 0, 3).Draw(t, "codes"),
+				MatchAllExitCodes: rapid.Bool().Draw(t, "all"),
+				RecoveryScript:    rapid.SampledFrom([]string{"", "./fix"}).Draw(t, "script"),
+				MaxRetries:        rapid.Int64Range(-1, 4).Draw(t, "max"),
+			}
+		}), 0, 4).Draw(t, "rules")}
+	}
+	return p
+}
+
+func drawCause(t *rapid.T) Cause {
+	c := cause(rapid.SampledFrom(CauseKinds()).Draw(t, "cause"))
+	if c.Kind != CauseOK {
+		c.ReturnCode = rapid.Int64Range(1, 5).Draw(t, "code")
+	}
+	c.ByDrain = c.Kind == CauseWalltime && rapid.Bool().Draw(t, "drain")
+	c.OfCommand = c.Kind == CauseLaunch && rapid.Bool().Draw(t, "of_command")
+	return c
+}
+
+// Over any history of failures: no budget is exceeded, what was not the job's
+// fault uses no counted budget, and the same facts give the same decision.
+func TestBudgetsAreNeverExceeded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := drawPolicies(t)
+		h := History{AttemptID: 1}
+		for range rapid.IntRange(1, 80).Draw(t, "attempts") {
+			c := drawCause(t)
+			d := Decide(p, h, c)
+			if diff := cmp.Diff(d, Decide(p, h, c)); diff != "" {
+				t.Fatalf("not the same again:\n%s", diff)
+			}
+			if d.Reason == "" {
+				t.Fatal("no reason")
+			}
+			uncounted := c.Kind == CausePreempted || c.Kind == CauseNeverStarted || c.ByDrain
+			if d.Counted && (uncounted || !d.Retries()) {
+				t.Fatalf("%s is counted: %+v", c.Kind, d)
+			}
+			if d.Retries() && !uncounted && !d.Counted {
+				t.Fatalf("%s is retried for free: %+v", c.Kind, d)
+			}
+			h = h.Grant(d)
+		}
+		checkBudgets(t, p, h)
+	})
+}
+
+func checkBudgets(t *rapid.T, p Policies, h History) {
+	limits := map[string]RuleCount{}
+	for _, r := range p.Default.Rules {
+		limits[r.ID] = RuleCount{Counted: r.Limit, Free: r.MaxFree}
+	}
+	most := int64(1)
+	for id, n := range h.Rules {
+		limit, known := limits[id]
+		if !known { // a handler's rule
+			limit = RuleCount{Counted: 3}
+		}
+		if n.Counted > limit.Counted || n.Free > limit.Free {
+			t.Fatalf("rule %s granted %+v of %+v", id, n, limit)
+		}
+		if known {
+			most += n.Counted
+		}
+	}
+	if p.Handler != nil {
+		for _, r := range p.Handler.Rules {
+			most = max(most, r.MaxRetries)
+		}
+		most += limits["default:infra"].Counted + limits["default:launch"].Counted
+	}
+	if h.Attempt() > most {
+		t.Fatalf("%d counted attempts of at most %d", h.Attempt(), most)
+	}
+}
+
+// The guard of torc: a rule with max_retries N allows N attempts, all else
+// being equal.
+func TestHandlerAllowsSoManyAttempts(t *testing.T) {
+	for limit := int64(1); limit <= 5; limit++ {
+		p := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MatchAllExitCodes: true, MaxRetries: limit}}}}
+		h, attempts := History{AttemptID: 1}, int64(1)
+		for {
+			d := Decide(p, h, exit(3))
+			if !d.Retries() {
+				break
+			}
+			h = h.Grant(d)
+			attempts++
+		}
+		if attempts != limit || h.AttemptID != limit {
+			t.Errorf("max_retries %d: %d attempts, last id %d", limit, attempts, h.AttemptID)
+		}
+	}
+}
+
+func TestFailureHandlerRules(t *testing.T) {
+	h := FailureHandler{Name: "h", Rules: `[{"exit_codes":[10,11],"recovery_script":"./fix.sh"},{"match_all_exit_codes":true,"max_retries":5}]`}
+	got, err := h.Definition()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &FailureHandlerDefinition{Name: "h", Rules: []FailureRule{
+		{ExitCodes: []int64{10, 11}, RecoveryScript: "./fix.sh", MaxRetries: DefaultHandlerRetries},
+		{MatchAllExitCodes: true, MaxRetries: 5},
+	}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{"", "{}", `[{"exit_codes":"ten"}]`} {
+		if _, err := (&FailureHandler{Rules: bad}).Definition(); CodeOf(err) != CodeInvalid {
+			t.Errorf("rules %q: %v", bad, err)
+		}
+	}
+}
