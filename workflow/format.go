@@ -21,27 +21,24 @@ func FormatBytes(bytes int64) string {
 
 // FormatSeconds writes a duration for people: 45s, 1m30s, 2h, 3d4h.
 func FormatSeconds(seconds int64) string {
-	if seconds < 0 {
-		return "-" + FormatSeconds(-seconds)
-	}
-	const day = 86400
-	out := ""
-	if seconds >= day {
-		out, seconds = fmt.Sprintf("%dd", seconds/day), seconds%day
-	}
-	for _, u := range []struct {
-		size   int64
-		letter string
-	}{{3600, "h"}, {60, "m"}, {1, "s"}} {
-		if n := seconds / u.size; n > 0 {
-			out += fmt.Sprintf("%d%s", n, u.letter)
-		}
-		seconds %= u.size
-	}
-	if out == "" {
+	if seconds == 0 {
 		return "0s"
 	}
-	return out
+	sign, left := "", uint64(seconds)
+	if seconds < 0 {
+		sign, left = "-", -left // right for the smallest int64 too
+	}
+	text := sign
+	for _, u := range []struct {
+		size   uint64
+		letter string
+	}{{86400, "d"}, {3600, "h"}, {60, "m"}, {1, "s"}} {
+		if n := left / u.size; n > 0 {
+			text += fmt.Sprintf("%d%s", n, u.letter)
+		}
+		left %= u.size
+	}
+	return text
 }
 
 // FormatDuration is FormatSeconds with tenths below ten seconds.
