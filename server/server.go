@@ -33,6 +33,9 @@ type Server struct {
 	setUp   sync.Once
 	barrier *barrier
 	tasks   sync.WaitGroup // background tasks; Close waits for them
+
+	stop     sync.Once
+	stopping chan struct{} // closed by Stop: event streams end
 }
 
 func (s *Server) defaults() {
@@ -56,6 +59,7 @@ func (s *Server) defaults() {
 			s.MaxBulkBody = 200 << 20
 		}
 		s.barrier = newBarrier(s.InitializeBarrier)
+		s.stopping = make(chan struct{})
 	})
 }
 
@@ -65,7 +69,15 @@ func (s *Server) Handler() http.Handler {
 	return s.middleware(s.mux())
 }
 
-// Close waits for the background tasks that requests have started.
+// Stop ends the event streams, which would keep an http.Server from shutting
+// down.
+func (s *Server) Stop() {
+	s.defaults()
+	s.stop.Do(func() { close(s.stopping) })
+}
+
+// Close stops and waits for the background tasks that requests have started.
 func (s *Server) Close() {
+	s.Stop()
 	s.tasks.Wait()
 }

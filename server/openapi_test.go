@@ -1,0 +1,100 @@
+package server
+
+import (
+	"bytes"
+	"flag"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+const openAPIFile = "../api/openapi.yaml"
+
+func TestOpenAPIFileIsUpToDate(t *testing.T) {
+	want, err := OpenAPIYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(openAPIFile, want, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(openAPIFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s does not describe the API any more; run: go test ./server -run OpenAPI -update", openAPIFile)
+	}
+}
+
+func TestOpenAPIIsValid(t *testing.T) {
+	doc := loadOpenAPI(t)
+	if doc.Info.Version != api.Version {
+		t.Errorf("version %q, want %q", doc.Info.Version, api.Version)
+	}
+}
+
+// loadOpenAPI reads and validates the generated document.
+func loadOpenAPI(t *testing.T) *openapi3.T {
+	t.Helper()
+	text, err := OpenAPIYAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	loader := openapi3.NewLoader()
+	doc, err := loader.LoadFromData(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(loader.Context); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestEveryRouteIsDescribed(t *testing.T) {
+	doc := loadOpenAPI(t)
+	described := 0
+	for path, item := range doc.Paths.Map() {
+		described += len(item.Operations())
+		if strings.HasPrefix(path, api.BasePath) {
+			t.Errorf("%s contains the base path", path)
+		}
+	}
+	routes := new(Server).routes()
+	if described != len(routes) {
+		t.Errorf("%d operations are described, %d exist", described, len(routes))
+	}
+	for _, rt := range routes {
+		item := doc.Paths.Value(rt.pattern)
+		if item == nil || item.GetOperation(rt.method) == nil {
+			t.Errorf("%s %s is not described", rt.method, rt.pattern)
+			continue
+		}
+		op := item.GetOperation(rt.method)
+		if op.Summary == "" || op.Responses.Status(http.StatusOK) == nil {
+			t.Errorf("%s %s has no summary or no answer", rt.method, rt.pattern)
+		}
+		if strings.Count(rt.pattern, "{") != countPathParams(op) {
+			t.Errorf("%s %s: its path parameters are not all described", rt.method, rt.pattern)
+		}
+	}
+}
+
+func countPathParams(op *openapi3.Operation) (n int) {
+	for _, p := range op.Parameters {
+		if p.Value.In == "path" {
+			n++
+		}
+	}
+	return n
+}

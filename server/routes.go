@@ -1,0 +1,24 @@
+package server
+
+import "slices"
+
+// routes is the table of the API.
+func (s *Server) routes() []route {
+	return slices.Concat(
+		s.systemRoutes(),
+		s.taskRoutes(),
+		s.fileRoutes(),
+		s.userDataRoutes(),
+		s.resourceRequirementsRoutes(),
+		s.resultRoutes(),
+		s.slurmStatsRoutes(),
+		s.eventRoutes(),
+		s.computeNodeRoutes(),
+		s.scheduledComputeNodeRoutes(),
+		s.slurmSchedulerRoutes(),
+		s.localSchedulerRoutes(),
+		s.failureHandlerRoutes(),
+		s.actionRoutes(),
+		s.remoteWorkerRoutes(),
+	)
+}
