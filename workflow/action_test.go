@@ -1,0 +1,161 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestValidateActionConfig(t *testing.T) {
+	tests := []struct {
+		actionType, config, want string
+	}{
+		{ActionRunCommands, `{"commands":["a","b"]}`, ""},
+		{ActionRunCommands, `{"commands":[]}`, "commands must not be empty"},
+		{ActionRunCommands, `{"commands":"a"}`, "commands must be a list of strings"},
+		{ActionRunCommands, `{"commands":["a",1]}`, "commands must be a list of strings"},
+		{ActionRunCommands, `{"commands":["a",null]}`, "commands must be a list of strings"},
+		{ActionRunCommands, `{"commands":null}`, "commands must not be empty"},
+		{ActionRunCommands, `{}`, "commands must be a list of strings"},
+		{ActionRunCommands, `{"commands":["a"],"shell":"zsh"}`, "run_commands has the key commands alone, not shell"},
+		{ActionScheduleNodes, `{}`, ""},
+		{ActionScheduleNodes, `{"scheduler_id":1,"scheduler_type":"slurm","num_allocations":2,"start_one_worker_per_node":true,"max_parallel_jobs":3}`, ""},
+		{ActionScheduleNodes, `{"scheduler_id":"1"}`, "scheduler_id must be an integer"},
+		{ActionScheduleNodes, `{"scheduler_id":1.5}`, "scheduler_id must be an integer"},
+		{ActionScheduleNodes, `{"scheduler_type":1}`, "scheduler_type must be a string"},
+		{ActionScheduleNodes, `{"start_one_worker_per_node":"yes"}`, "start_one_worker_per_node must be true or false"},
+		{ActionScheduleNodes, `{"max_parallel_jobs":null}`, "max_parallel_jobs must be an integer"},
+		{ActionScheduleNodes, `{"nodes":1}`, "schedule_nodes has no key nodes; it has max_parallel_jobs, num_allocations, scheduler_id, scheduler_type, start_one_worker_per_node"},
+		{"something_else", `{"any":["thing"]}`, ""},
+		{"something_else", `[]`, "it must be a JSON object"},
+		{"something_else", `null`, "it must be a JSON object"},
+		{"something_else", `"{}"`, "it must be a JSON object"},
+		{"something_else", ``, "it must be a JSON object"},
+	}
+	for _, tt := range tests {
+		err := ValidateActionConfig(tt.actionType, json.RawMessage(tt.config))
+		got := ""
+		if err != nil {
+			got = strings.TrimPrefix(err.Error(), "Invalid action_config: ")
+			if CodeOf(err) != CodeInvalid || got == err.Error() {
+				t.Errorf("%s %s: %v", tt.actionType, tt.config, err)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s %s: %q, want %q", tt.actionType, tt.config, got, tt.want)
+		}
+	}
+}
+
+func TestMergeActionConfig(t *testing.T) {
+	got, err := MergeActionConfig(ActionScheduleNodes, json.RawMessage(`{"scheduler_id":1,"num_allocations":2}`), json.RawMessage(`{"num_allocations":5}`))
+	if err != nil || string(got) != `{"num_allocations":5,"scheduler_id":1}` {
+		t.Errorf("%s, %v", got, err)
+	}
+	for _, bad := range []string{`{}`, `[]`, `{"num_allocations":"many"}`} {
+		if _, err := MergeActionConfig(ActionScheduleNodes, json.RawMessage(`{}`), json.RawMessage(bad)); CodeOf(err) != CodeInvalid {
+			t.Errorf("patch %s: %v", bad, err)
+		}
+	}
+	if _, err := MergeActionConfig(ActionScheduleNodes, nil, json.RawMessage(`{"scheduler_id":1}`)); CodeOf(err) != CodeInvalid {
+		t.Errorf("config that is no object: %v", err)
+	}
+}
+
+func TestRequiredTriggers(t *testing.T) {
+	for _, tt := range []struct {
+		trigger string
+		jobs    []int64
+		want    int64
+	}{
+		{TriggerJobsReady, []int64{1, 2, 3}, 3},
+		{TriggerJobsComplete, nil, 1},
+		{TriggerWorkflowStart, []int64{1, 2}, 1},
+	} {
+		if got := RequiredTriggers(tt.trigger, tt.jobs); got != tt.want {
+			t.Errorf("%s %v: %d", tt.trigger, tt.jobs, got)
+		}
+	}
+}
+
+func TestTriggerCounts(t *testing.T) {
+	tests := []struct {
+		trigger  string
+		from, to JobStatus
+		want     bool
+	}{
+		{TriggerJobsReady, Blocked, Ready, true},
+		{TriggerJobsReady, Blocked, Canceled, true},
+		{TriggerJobsReady, Running, Ready, false},
+		{TriggerJobsReady, Failed, Ready, false},
+		{TriggerJobsReady, Uninitialized, Blocked, false},
+		{TriggerJobsComplete, Running, Failed, true},
+		{TriggerJobsComplete, Running, PendingFailed, false},
+		{TriggerJobsComplete, PendingFailed, Failed, true},
+		{TriggerJobsComplete, Completed, Disabled, false},
+		{TriggerWorkflowStart, Blocked, Ready, false},
+	}
+	for _, tt := range tests {
+		if got := TriggerCounts(tt.trigger, tt.from, tt.to); got != tt.want {
+			t.Errorf("%s, %s -> %s: %v", tt.trigger, tt.from, tt.to, got)
+		}
+	}
+}
+
+func TestResetAction(t *testing.T) {
+	executed := func(trigger string, required int64) ActionRecord {
+		return ActionRecord{TriggerType: trigger, TriggerCount: 9, RequiredTriggers: required, Executed: true,
+			ExecutedAt: ptr("2026-01-01T00:00:00Z"), ExecutedBy: ptr(int64(3))}
+	}
+	tests := []struct {
+		name         string
+		action       ActionRecord
+		onlyUninit   bool
+		statuses     []JobStatus
+		wantCount    int64
+		wantExecuted bool
+		wantPending  bool
+	}{
+		{"start, in full", executed(TriggerWorkflowStart, 1), false, nil, 1, false, true},
+		{"start, in part", executed(TriggerWorkflowStart, 1), true, nil, 1, true, false},
+		{"complete, in part", executed(TriggerWorkflowComplete, 1), true, nil, 0, false, false},
+		{"worker start", executed(TriggerWorkerStart, 1), true, nil, 1, false, true},
+		{"worker complete", executed(TriggerWorkerComplete, 2), false, nil, 2, false, true},
+		{"jobs complete, all still are", executed(TriggerJobsComplete, 2), true, []JobStatus{Completed, Failed}, 2, true, false},
+		{"jobs complete, one runs again", executed(TriggerJobsComplete, 2), true, []JobStatus{Completed, Ready}, 1, false, false},
+		{"jobs complete, in full", executed(TriggerJobsComplete, 2), false, []JobStatus{Completed, Failed}, 2, false, true},
+		{"jobs ready", executed(TriggerJobsReady, 2), false, []JobStatus{Ready, Blocked}, 1, false, false},
+		{"jobs ready, both", executed(TriggerJobsReady, 2), true, []JobStatus{Ready, Completed}, 2, false, true},
+		{"unknown trigger", executed("on_full_moon", 1), false, nil, 0, false, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, keep := ResetAction(tt.action, tt.onlyUninit, tt.statuses)
+			if !keep || got.TriggerCount != tt.wantCount || got.Executed != tt.wantExecuted || got.IsPending() != tt.wantPending {
+				t.Errorf("keep %v, pending %v, %+v", keep, got.IsPending(), got)
+			}
+			if (got.ExecutedAt != nil) != tt.wantExecuted || (got.ExecutedBy != nil) != tt.wantExecuted {
+				t.Errorf("executed at %v by %v", got.ExecutedAt, got.ExecutedBy)
+			}
+		})
+	}
+	if _, keep := ResetAction(ActionRecord{IsRecovery: true}, false, nil); keep {
+		t.Error("an action of a recovery is kept")
+	}
+}
+
+func TestTriggerTypes(t *testing.T) {
+	var ofJobs []string
+	for _, trigger := range TriggerTypes() {
+		if IsJobTrigger(trigger) {
+			ofJobs = append(ofJobs, trigger)
+		}
+	}
+	if diff := cmp.Diff([]string{TriggerJobsReady, TriggerJobsComplete}, ofJobs); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

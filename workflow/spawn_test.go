@@ -1,0 +1,115 @@
+package workflow_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func spawnFacts(jobs ...SpawnJob) SpawnFacts {
+	return SpawnFacts{
+		Request: SpawnRequest{Jobs: jobs}, CallerID: 7, CallerName: "opt", CallerStatus: Running,
+		Existing: map[string]int64{"opt": 7, "prep": 3}, Iteration: 4,
+		Requirements: map[string]int64{DefaultRequirements: 1, "big": 2}, Env: map[string]string{"A": "1"},
+	}
+}
+
+func TestPlanSpawn(t *testing.T) {
+	f := spawnFacts(
+		SpawnJob{Name: "g5_a", Command: "./a", ResourceRequirements: "big", Priority: 2, Labels: []string{"y", "x"}},
+		SpawnJob{Name: "g5_b", Command: "./b", CancelOnBlockingJobFailure: ptr(false), DependsOn: []string{"g5_a", "prep", "opt", "prep"}},
+	)
+	f.Request.State = json.RawMessage(`{"best":1.5}`)
+	got, err := PlanSpawn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := SpawnPlan{
+		Iteration: 5,
+		Jobs: []SpawnedJob{
+			{Name: "g5_a", Command: "./a", RequirementsID: 2, Priority: 2, CancelOnBlockingJobFailure: true, Labels: []string{"x", "y"}, DependsOn: []int64{7}},
+			{Name: "g5_b", Command: "./b", RequirementsID: 1, DependsOn: []int64{7, 3}, DependsOnSiblings: []int{0}},
+		},
+		Env:    map[string]string{"A": "1", EnvLineage: "opt"},
+		Record: &LineageState{Name: "__torc_lineage__opt__g000005", Data: json.RawMessage(`{"generation":5,"spawn_count":2,"state":{"best":1.5}}`)},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPlanSpawnAgain(t *testing.T) {
+	f := spawnFacts(SpawnJob{Name: "prep"}, SpawnJob{Name: "opt"})
+	got, err := PlanSpawn(f)
+	if diff := cmp.Diff(SpawnPlan{Replay: true, IDs: []int64{3, 7}, Iteration: 4}, got); diff != "" || err != nil {
+		t.Errorf("%v, (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestPlanSpawnEnd(t *testing.T) {
+	f := spawnFacts()
+	got, err := PlanSpawn(f)
+	if diff := cmp.Diff(SpawnPlan{Iteration: 4}, got); diff != "" || err != nil {
+		t.Errorf("nothing to do: %v, (-want +got):\n%s", err, diff)
+	}
+	f.Request.Lineage, f.Request.State = "mine", json.RawMessage(`7`)
+	got, err = PlanSpawn(f)
+	want := SpawnPlan{Iteration: 4, Record: &LineageState{Name: "__torc_lineage__mine__final", Final: true,
+		Data: json.RawMessage(`{"generation":4,"spawn_count":0,"final":true,"state":7}`)}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("the end: %v, (-want +got):\n%s", err, diff)
+	}
+}
+
+// Each request also has what would be refused later: the order is torc's.
+func TestPlanSpawnRefusals(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(*SpawnFacts)
+		want   string
+	}{
+		{"duplicate", func(f *SpawnFacts) { f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "new"}) }, `duplicate job name "new"`},
+		{"priority", func(f *SpawnFacts) { f.Request.Jobs[0].Priority = -1 }, "priority -1 is negative"},
+		{"label", func(f *SpawnFacts) { f.Request.Jobs[0].Labels = []string{"a,b"} }, "invalid label"},
+		{"status", func(f *SpawnFacts) { f.CallerStatus = Pending }, "must be Running"},
+		{"replay", func(f *SpawnFacts) { f.Existing["new"] = 9; f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "other"}) }, "Inconsistent replay: 1 of 2"},
+		{"cap", func(f *SpawnFacts) { f.Iteration = 1000 }, "cap of 1000"},
+		{"own cap", func(f *SpawnFacts) { f.MaxIteration = 4 }, "cap of 4"},
+		{"requirements", func(*SpawnFacts) {}, `unknown resource requirements "huge"`},
+		{"cycle", func(f *SpawnFacts) {
+			f.Request.Jobs = []SpawnJob{{Name: "a", DependsOn: []string{"b"}}, {Name: "b", DependsOn: []string{"a"}}}
+		}, "cycle among the spawned jobs: a -> b -> a"},
+		{"dependency", func(f *SpawnFacts) { f.Request.Jobs[0].ResourceRequirements = "" }, `depends on unknown job "nowhere"`},
+		{"state", func(f *SpawnFacts) {
+			f.Request.Jobs, f.Request.State = []SpawnJob{{Name: "new"}}, json.RawMessage("{")
+		}, "not JSON"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := spawnFacts(SpawnJob{Name: "new", ResourceRequirements: "huge", DependsOn: []string{"nowhere"}})
+			tt.change(&f)
+			_, err := PlanSpawn(f)
+			if CodeOf(err) != CodeInvalid || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+func TestLineageIteration(t *testing.T) {
+	for _, n := range []int64{0, 1, 999_999, 1_000_000} {
+		if got, ok := LineageIteration("opt", LineageRecord("opt", n)); !ok || got != n {
+			t.Errorf("%s: %d, %v", LineageRecord("opt", n), got, ok)
+		}
+	}
+	for _, name := range []string{LineageFinalRecord("opt"), "__torc_lineage__opt__g", "__torc_lineage__opt__g-1",
+		"__torc_lineage__optimum__g000001", "__torc_lineage__opt__g" + strings.Repeat("9", 30)} {
+		if n, ok := LineageIteration("opt", name); ok {
+			t.Errorf("%s is iteration %d", name, n)
+		}
+	}
+}
