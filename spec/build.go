@@ -40,8 +40,8 @@ func (b *builder) checkShared() {
 // buildWorkflow fills in what concerns the workflow as a whole.
 func (b *builder) buildWorkflow() {
 	doc, d := b.doc, b.def
-	if doc.Name == "" && doc.at.child("name") != nil {
-		b.fail(doc.at.get("name"), "", "a workflow needs a name")
+	if n := doc.at.child("name"); doc.Name == "" && n != nil && n.kind == kindString {
+		b.fail(n, "", "a workflow needs a name")
 	}
 	d.Name, d.User, d.Description, d.Project = doc.Name, b.opts.User, doc.Description, doc.Project
 	d.Metadata = b.metadata()

@@ -47,7 +47,11 @@ func (b *builder) checkCycles() {
 	if cycle == nil {
 		return
 	}
-	at, text := g.describe(cycle)
+	at, names, text := g.describe(cycle)
+	if names == 1 {
+		b.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
+		return
+	}
 	b.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
 }
 
@@ -131,8 +135,9 @@ func (g *waitGraph) addUses(job int32, kind int, inputs, outputs, shared []int32
 	}
 }
 
-// describe writes a cycle by names, and where its first job is.
-func (g *waitGraph) describe(cycle []int) (at *node, text string) {
+// describe writes a cycle by names, with the number of jobs in it and the place
+// of its first job.
+func (g *waitGraph) describe(cycle []int) (at *node, jobs int, text string) {
 	const shown = 12
 	first := slices.IndexFunc(cycle, func(i int) bool { return i < g.firstUse[0] })
 	cycle = slices.Concat(cycle[first:], cycle[:first], cycle[first:first+1])
@@ -150,15 +155,16 @@ func (g *waitGraph) describe(cycle []int) (at *node, text string) {
 			through = ""
 		}
 	}
+	jobs = len(parts) - 1
 	if extra := len(parts) - shown; extra > 0 {
 		parts = slices.Concat(parts[:shown-2], []string{fmt.Sprintf("%d more", extra+1)}, parts[len(parts)-1:])
 	}
 	origin := g.b.jobs.origin(int32(cycle[0]))
-	for _, key := range []string{"depends_on", "depends_on_regexes", "input_files", "input_file_regexes", "input_user_data", "input_user_data_regexes"} {
+	for _, key := range []string{"depends_on", "depends_on_regexes", "input_files", "input_file_regexes", "input_user_data", "input_user_data_regexes", "command"} {
 		if n := origin.child(key); n != nil {
 			origin = n
 			break
 		}
 	}
-	return origin, strings.Join(parts, " → ")
+	return origin, jobs, strings.Join(parts, " → ")
 }

@@ -183,13 +183,14 @@ func (d *decoder) list(n *node, v reflect.Value, f *field) {
 		d.fail(n, hint, "expected a list, found %s", n.kind.article())
 		return
 	}
-	v.Set(reflect.MakeSlice(v.Type(), len(n.items), len(n.items)))
-	for i, c := range n.items {
-		if v.Index(i).Kind() == reflect.Pointer {
-			// A nil element would be a trap for everything that follows.
-			v.Index(i).Set(reflect.New(v.Type().Elem().Elem()))
+	v.Set(reflect.MakeSlice(v.Type(), 0, len(n.items)))
+	for _, c := range n.items {
+		e := reflect.New(v.Type().Elem()).Elem()
+		d.value(c, e, f)
+		if e.Kind() == reflect.Pointer && c.kind != kindMap {
+			continue // what follows needs the place of each item
 		}
-		d.value(c, v.Index(i), f)
+		v.Set(reflect.Append(v, e))
 	}
 }
 
@@ -202,12 +203,12 @@ func (d *decoder) wants(n *node, ok bool, what string) bool {
 	switch {
 	case what == "a string" && n.kind < kindString && n.kind != kindNull:
 		hint = "put it in quotes: " + strconv.Quote(n.text)
-	case what != "a string" && n.kind == kindString && !n.plain:
-		hint = "write it without quotes"
 	case what == "true or false" && slices.Contains([]string{"yes", "on", "Yes", "On", "YES", "ON"}, n.text):
 		hint = "write true"
 	case what == "true or false" && slices.Contains([]string{"no", "off", "No", "Off", "NO", "OFF"}, n.text):
 		hint = "write false"
+	case what != "a string" && n.kind == kindString && !n.plain:
+		hint = "write it without quotes"
 	}
 	if n.kind == kindMap || n.kind == kindList || n.kind == kindNull {
 		d.fail(n, hint, "expected %s, found %s", what, n.kind.article())

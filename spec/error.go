@@ -159,13 +159,14 @@ type report struct {
 	warnings []*Warning
 	dropped  int
 	seen     map[reportKey]*Error
+	family   bool // what is reported is about one of many instances
 }
 
 // reportKey makes repeated messages about the same place one: a wrong line
-// with a million instances is one error.
+// with a million instances is one error, whatever their names.
 type reportKey struct {
-	n      *node
-	format string
+	n    *node
+	text string
 }
 
 func newReport(s source) *report {
@@ -184,21 +185,32 @@ func (r *report) failKey(n *node, hint, format string, args ...any) {
 
 // repeated reports whether the same thing has been said of n already, and
 // counts it.
-func (r *report) repeated(n *node, format string) bool {
-	e := r.seen[reportKey{n, format}]
+func (r *report) repeated(n *node, format string, args ...any) bool {
+	e := r.seen[r.key(n, format, args)]
 	if e != nil {
 		e.more++
 	}
 	return e != nil
 }
 
+func (r *report) key(n *node, format string, args []any) reportKey {
+	if r.family {
+		return reportKey{n, format}
+	}
+	return reportKey{n, fmt.Sprintf(format, args...)}
+}
+
+// failIn reports an error about a part of the text n.
+func (r *report) failIn(n *node, part, hint, format string, args ...any) {
+	r.failAt(n, r.source.find(n, part), hint, format, args...)
+}
+
 func (r *report) failAt(n *node, s spot, hint, format string, args ...any) {
-	key := reportKey{n, format}
-	if n != nil && r.repeated(n, format) {
+	if n != nil && r.repeated(n, format, args...) {
 		return
 	}
 	e := r.make(n, s, hint, fmt.Sprintf(format, args...))
-	r.seen[key] = e
+	r.seen[r.key(n, format, args)] = e
 	if len(r.errors) == maxErrors {
 		r.dropped++
 		return
@@ -222,8 +234,7 @@ func (r *report) doubt(n *node, hint, format string, args ...any) {
 }
 
 func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, args ...any) {
-	key := reportKey{n, format}
-	if n != nil && r.repeated(n, format) {
+	if n != nil && r.repeated(n, format, args...) {
 		return
 	}
 	w := &Warning{NeedsConfirmation: confirm}
@@ -231,7 +242,7 @@ func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, 
 		w.Error = *r.make(n, s, hint, fmt.Sprintf(format, args...))
 		r.warnings = append(r.warnings, w)
 	}
-	r.seen[key] = &w.Error
+	r.seen[r.key(n, format, args)] = &w.Error
 }
 
 func (r *report) make(n *node, s spot, hint, message string) *Error {
@@ -292,6 +303,28 @@ func (n *node) keySpot() spot {
 		return spot{n.at, 1}
 	}
 	return n.parent.spot()
+}
+
+// find looks for a part of the text n in the lines where n stands; if it is
+// written otherwise there, the place is that of n.
+func (s source) find(n *node, part string) spot {
+	const lines = 50
+	whole := n.spot()
+	if whole.at.line == 0 || part == "" {
+		return whole
+	}
+	for i := range lines {
+		line := s.line(int(whole.at.line) + i)
+		from := 0
+		if i == 0 {
+			from = min(len(line), len(string([]rune(line)[:min(utf8.RuneCountInString(line), int(whole.at.col)-1)])))
+		}
+		if at := strings.Index(line[from:], part); at >= 0 {
+			column := utf8.RuneCountInString(line[:from+at]) + 1
+			return spot{pos{whole.at.line + int32(i), int32(column)}, utf8.RuneCountInString(part)}
+		}
+	}
+	return whole
 }
 
 // source is the text of a file.

@@ -144,7 +144,7 @@ func (b *builder) buildMonitor() *workflow.ResourceMonitorConfig {
 	if n := m.ComputeNode; n != nil {
 		c.ComputeNode = &workflow.NodeMonitorConfig{Enabled: n.Enabled, Granularity: granularity(n.Granularity), CPU: n.CPU == nil || *n.CPU, Memory: n.Memory == nil || *n.Memory}
 	}
-	if m.Jobs != nil && m.at.child("enabled") != nil {
+	if m.Jobs != nil && m.at.child("enabled") != nil && m.Enabled != m.Jobs.Enabled {
 		b.warnKey(m.at.get("enabled"), "say it in the jobs block", "enabled has no effect beside a jobs block")
 	}
 	if !c.Enabled && (c.Jobs == nil || !c.Jobs.Enabled) && (c.ComputeNode == nil || !c.ComputeNode.Enabled) && m.at.child("enabled") == nil {

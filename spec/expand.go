@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -54,17 +55,19 @@ func (b *builder) expandFiles() {
 		b.files.grow(s.count)
 		b.def.Files = slices.Grow(b.def.Files, s.count)
 		row := make([]Value, len(s.columns))
+		b.family = s.count > 1
 		for i := range s.count {
 			s.row(i, row)
 			d := workflow.FileDefinition{
 				Name: b.texts.fill(&name, row), Path: b.texts.fill(&path, row), Identifier: b.texts.fill(&identifier, row), ModTime: f.ModTime,
 			}
-			if d.Path == "" {
-				b.fail(f.at.get("path"), "", "a file needs a path")
+			if path := f.at.child("path"); d.Path == "" && path != nil && path.kind == kindString {
+				b.fail(path, "", "a file needs a path")
 			}
 			b.addName(b.files, f.at, d.Name)
 			b.def.Files = append(b.def.Files, d)
 		}
+		b.family = false
 	}
 }
 
@@ -89,6 +92,7 @@ func (b *builder) expandUserData() {
 		}
 		b.userData.grow(s.count)
 		row := make([]Value, len(s.columns))
+		b.family = s.count > 1
 		for i := range s.count {
 			s.row(i, row)
 			d := workflow.UserDataDefinition{Name: b.texts.fill(&name, row), IsEphemeral: u.IsEphemeral, Data: shared}
@@ -98,6 +102,7 @@ func (b *builder) expandUserData() {
 			b.addName(b.userData, u.at, d.Name)
 			b.def.UserData = append(b.def.UserData, d)
 		}
+		b.family = false
 	}
 }
 
@@ -136,20 +141,24 @@ func (b *builder) expandJobs() {
 		b.jobs.grow(s.count)
 		b.def.Jobs = slices.Grow(b.def.Jobs, s.count)
 		row := make([]Value, len(s.columns))
+		b.family = s.count > 1
 		for i := range s.count {
 			s.row(i, row)
 			name := b.texts.fill(&p.name, row)
 			b.addName(b.jobs, j.at, name)
 			b.def.Jobs = append(b.def.Jobs, workflow.JobDefinition{Name: name})
 		}
+		b.family = false
 	}
 	for _, p := range b.plans {
 		b.preparePlan(p)
 		row := make([]Value, len(p.sweep.columns))
+		b.family = p.sweep.count > 1
 		for i := range p.sweep.count {
 			p.sweep.row(i, row)
 			b.fillJob(&b.def.Jobs[int(p.first)+i], p, row)
 		}
+		b.family = false
 	}
 }
 
@@ -158,6 +167,11 @@ func (b *builder) preparePlan(p *jobPlan) {
 	j, columns := p.job, p.sweep.columns
 	if c := j.at.child("command"); j.Command == "" && c != nil && c.kind == kindString {
 		b.fail(j.at.get("command"), "", "a job needs a command")
+	}
+	for _, key := range []string{"command", "invocation_script"} {
+		if c := j.at.child(key); c != nil && strings.ContainsRune(c.text, 0) {
+			b.fail(c, "", "a command cannot contain a NUL character")
+		}
 	}
 	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(j.InvocationScript, columns)
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)

@@ -179,7 +179,8 @@ func (r *jsonReader) object() *node {
 			}
 			break
 		}
-		keyAt, key := r.at, r.key()
+		keyAt := r.at
+		key := r.key()
 		if first, again := keys.add(key, keyAt); again {
 			r.failAt(keyAt, "", "the key %q is already there in line %d", key, first.line)
 		}

@@ -13,7 +13,8 @@ import (
 // document, so every key has a place in KDL.
 type kdlReader struct{ errors syntaxErrors }
 
-// readKDL reads a KDL document.
+// readKDL reads a KDL document. If it is well formed, there is a tree even if
+// some of its nodes make no sense and are errors.
 func readKDL(data []byte) (*node, error) {
 	nodes, err := kdl.Parse(data)
 	if err != nil {
@@ -26,7 +27,7 @@ func readKDL(data []byte) (*node, error) {
 	root := &node{kind: kindMap, at: pos{1, 1}}
 	r.fill(root, reflect.TypeFor[Document](), nodes)
 	if len(r.errors) > 0 {
-		return nil, r.errors
+		return root, r.errors
 	}
 	return root, nil
 }

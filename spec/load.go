@@ -145,7 +145,8 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 	return b, format
 }
 
-// tree reads the text into a tree, nil if that fails.
+// tree reads the text into a tree, nil if that fails. What is wrong with parts
+// of it only is reported, and the rest goes on.
 func (r *report) tree(name string, data []byte) (Format, *node) {
 	if err := checkText(data); err != nil {
 		r.syntax(err)
@@ -161,7 +162,6 @@ func (r *report) tree(name string, data []byte) (Format, *node) {
 	}
 	if err != nil {
 		r.syntax(err)
-		return format, nil
 	}
 	return format, root
 }

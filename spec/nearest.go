@@ -5,7 +5,7 @@ import "strings"
 // nearest returns the candidate that a misspelt word probably means, or the
 // empty string.
 func nearest(word string, candidates []string) string {
-	best, bestDistance := "", max(1, len(word)/3)+1
+	best, bestDistance := "", min(len(word), max(1, len(word)/3)+1)
 	for _, c := range candidates {
 		if abs(len(c)-len(word)) >= bestDistance {
 			continue
@@ -14,7 +14,15 @@ func nearest(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	return best
+	if best != "" {
+		return best
+	}
+	for _, c := range candidates { // cpus for num_cpus, trigger for trigger_type
+		if strings.HasPrefix(c, word+"_") || strings.HasSuffix(c, "_"+word) {
+			return c
+		}
+	}
+	return ""
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -83,7 +83,7 @@ func (b *builder) checkReference(n *node, text string, end int) {
 	inner := text[2:end]
 	for _, noun := range []string{"files.", "user_data."} {
 		if strings.HasPrefix(inner, noun) {
-			b.fail(n, "write ${"+noun+"input.NAME} or ${"+noun+"output.NAME}", "%s is neither input nor output", clip(text[:end+1]))
+			b.failIn(n, text[:end+1], "write ${"+noun+"input.NAME} or ${"+noun+"output.NAME}", "%s is neither input nor output", clip(text[:end+1]))
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (b *builder) reference(n *node, whole string, k int, name string, lists *[4
 	}
 	i, ok := index.byName[name]
 	if !ok {
-		b.unknownName(n, index, name)
+		b.unknownName(n, whole, index, name)
 		return whole
 	}
 	list := &lists[k].command

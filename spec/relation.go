@@ -52,7 +52,9 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 	x.names = append(x.names, name)
 	where := at.get("name")
 	if strings.TrimSpace(name) == "" {
-		b.fail(where, "", "a %s needs a name", x.noun)
+		if where != at && where.kind == kindString { // otherwise reported already
+			b.fail(where, "", "a %s needs a name", x.noun)
+		}
 		return
 	}
 	first, again := x.byName[name]
@@ -124,7 +126,7 @@ func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, key stri
 		s.constant = s.constant && t.constant()
 	}
 	if s.constant {
-		s.listed = slices.Clone(b.listed(s, nil))
+		s.listed = b.indexes.keep(b.listed(s, nil))
 		s.matched = b.matched(s, nil)
 		s.all = union(s.listed, s.matched)
 	}
@@ -149,16 +151,17 @@ func (b *builder) listed(s *selection, row []Value) []int32 {
 			found = append(found, i)
 			continue
 		}
-		b.unknownName(s.nameAt.item(k), s.index, string(b.scratch))
+		b.unknownName(s.nameAt.item(k), "", s.index, string(b.scratch))
 	}
 	b.found = found[:0]
 	return found
 }
 
-// unknownName reports a name that nothing has.
-func (b *builder) unknownName(n *node, x *nameIndex, name string) {
+// unknownName reports a name that nothing has. It is the text n, or in the part
+// of it that is given.
+func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
 	const format = "there is no %s named %s"
-	if b.repeated(n, format) {
+	if b.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
 	hint := ""
@@ -170,10 +173,10 @@ func (b *builder) unknownName(n *node, x *nameIndex, name string) {
 	if family >= 0 {
 		hint = fmt.Sprintf("there is %s; to select a whole family use a regex such as ^%s_", candidates[family], regexp.QuoteMeta(name))
 	}
-	if open := placeholder.FindString(name); open != "" && (n == nil || !strings.Contains(n.text, "${")) {
+	if open := placeholder.FindString(name); open != "" {
 		hint = open + " is no parameter of this item; to select a whole family use a regex"
 	}
-	b.fail(n, hint, format, x.noun, clip(name))
+	b.failIn(n, part, hint, format, x.noun, clip(name))
 }
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*(:[^}]*)?\}`)

@@ -35,7 +35,9 @@ func (b *builder) addTo(x *names, at *node, name string) {
 	where := at.get("name")
 	switch {
 	case strings.TrimSpace(name) == "":
-		b.fail(where, "", "a %s needs a name", x.noun)
+		if where != at && where.kind == kindString { // otherwise reported already
+			b.fail(where, "", "a %s needs a name", x.noun)
+		}
 	case x.first[name] != nil || slices.Contains(x.known, name):
 		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
 	default:
@@ -47,7 +49,7 @@ func (b *builder) addTo(x *names, at *node, name string) {
 // check reports a name that the section does not have.
 func (b *builder) check(x *names, n *node, name string) {
 	const format = "there is no %s named %s"
-	if slices.Contains(x.known, name) || b.repeated(n, format) {
+	if slices.Contains(x.known, name) || b.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
 	hint := "the specification has none"
@@ -154,34 +156,38 @@ func (b *builder) runTimeout(j *Job) *workflow.RunTimeout {
 		return nil
 	}
 	run, at := j.Timeouts.Run, j.at.get("timeouts").get("run")
-	t := &workflow.RunTimeout{AfterSeconds: b.seconds(at.get("after"), run.After), GraceSeconds: defaultGraceSeconds}
-	if run.Grace != "" {
-		t.GraceSeconds = b.seconds(at.get("grace"), run.Grace)
+	t := &workflow.RunTimeout{GraceSeconds: defaultGraceSeconds}
+	if after, ok := b.seconds(at.get("after"), run.After); ok {
+		if t.AfterSeconds = after; after == 0 {
+			b.fail(at.get("after"), "at least one second", "a job needs some time")
+		}
 	}
-	if run.After != "" && t.AfterSeconds == 0 {
-		b.fail(at.get("after"), "at least one second", "a job needs some time")
+	if grace, ok := b.seconds(at.get("grace"), run.Grace); ok {
+		t.GraceSeconds = grace
 	}
 	return t
 }
 
-// seconds reads a duration, ISO 8601 or as Go writes it.
-func (b *builder) seconds(n *node, text string) int64 {
-	if text == "" {
-		return 0 // missing, and reported as such
+// seconds reads a duration, ISO 8601 or as Go writes it; ok is false if there
+// is none or it is wrong.
+func (b *builder) seconds(n *node, text string) (seconds int64, ok bool) {
+	text = strings.TrimSpace(text)
+	if n.kind != kindString || n.key == "run" {
+		return 0, false // missing
 	}
-	if s := strings.TrimSpace(text); s != "" && s[0] != 'P' && s[0] != 'p' {
-		d, err := time.ParseDuration(s)
+	if text != "" && text[0] != 'P' && text[0] != 'p' {
+		d, err := time.ParseDuration(text)
 		switch {
 		case err != nil:
 			b.fail(n, "write PT30M or 30m", "%s is not a duration", clip(text))
 		case d < 0:
 			b.fail(n, "", "a duration cannot be negative")
 		}
-		return int64(d / time.Second)
+		return int64(d / time.Second), err == nil && d >= 0
 	}
 	seconds, err := workflow.ParseRuntime(text)
 	b.failDomain(n, err)
-	return seconds
+	return seconds, err == nil
 }
 
 // stdio reads a stdio block; nil if there is none.

@@ -62,7 +62,7 @@ func (v *variables) add(c *node) {
 	}
 	for _, m := range dollarTemplate.FindAllStringSubmatch(c.text, -1) {
 		if m[1] == "" {
-			v.fail(c, "write the text out: variables are not replaced in variables", "the value contains %s", m[0])
+			v.failIn(c, m[0], "write the text out: variables are not replaced in variables", "the value contains %s", m[0])
 		}
 	}
 	v.values[c.key] = c.text
@@ -134,7 +134,7 @@ func (v *variables) walk(n *node) {
 		if near := nearest(name, v.known); near != "" {
 			hint = "did you mean {" + near + "}?"
 		}
-		v.fail(n, hint, "undefined template name %s", m[0])
+		v.failIn(n, m[0], hint, "undefined template name %s", m[0])
 	}
 	n.text = v.replace(n.text)
 }

@@ -79,7 +79,7 @@ func checkTokens(tokens token.Tokens) error {
 		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
 			dashes++
 		case token.InvalidType:
-			return &syntaxError{tokenPlace(t), yamlMessage(t.Error), ""}
+			return yamlSyntax(t, t.Error)
 		}
 		if flow+dashes > maxDepth || t.Position.IndentLevel > maxDepth {
 			return &syntaxError{tokenPlace(t), fmt.Sprintf("lists and maps are nested more than %d deep", maxDepth), ""}
@@ -94,20 +94,26 @@ func yamlError(err error) error {
 	if !errors.As(err, &withToken) || withToken.GetToken() == nil {
 		return &syntaxError{pos{1, 1}, yamlMessage(err.Error()), ""}
 	}
-	hint := ""
-	message := yamlMessage(withToken.GetMessage())
+	return yamlSyntax(withToken.GetToken(), withToken.GetMessage())
+}
+
+// yamlSyntax adds a hint to the commonest mistakes.
+func yamlSyntax(t *token.Token, message string) *syntaxError {
+	e := &syntaxError{tokenPlace(t), yamlMessage(message), ""}
 	switch {
 	case strings.Contains(message, "mapping value is not allowed"):
-		hint = "a text that contains ': ' needs quotes; otherwise look at the indentation"
-	case strings.Contains(message, "found character '\t'"), strings.Contains(message, "tab"):
-		hint = "YAML is indented by blanks, not by tabs"
+		e.hint = "a text that contains ': ' needs quotes; otherwise look at the indentation"
+	case strings.Contains(message, "\t"):
+		e.hint = "YAML is indented by blanks, not by tabs"
+	case strings.Contains(message, "not allowed in this context"):
+		e.hint = "look at the indentation of this line and the one before"
 	}
-	return &syntaxError{tokenPlace(withToken.GetToken()), message, hint}
+	return e
 }
 
 func yamlMessage(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
-	return "YAML: " + first
+	return "YAML: " + strings.ReplaceAll(first, "\t", `\t`)
 }
 
 func tokenPlace(t *token.Token) pos {

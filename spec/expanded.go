@@ -1,0 +1,169 @@
+package spec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JSON writes the document as a specification that Parse reads.
+func (d *Document) JSON() ([]byte, error) {
+	c := *d
+	if c.Jobs == nil {
+		c.Jobs = []*Job{}
+	}
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(&c); err != nil {
+		return nil, fmt.Errorf("write the specification of workflow %q: %w", d.Name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// Expanded writes a definition as a document without sweeps, regexes and
+// references: reading it again gives an equal definition.
+func Expanded(def *workflow.Definition) *Document {
+	d := &Document{
+		Name: def.Name, User: def.User, Description: def.Description, Project: def.Project, Metadata: def.Metadata, Env: def.Env,
+		SlurmDefaults: def.SlurmDefaults, UsePendingFailed: def.UsePendingFailed, EnableROCrate: def.EnableROCrate,
+		EnforceRuntime: def.EnforceRuntime, AccessGroups: def.AccessGroups,
+		ComputeNodeWaitForNewJobsSeconds:         def.ComputeNodeWaitForNewJobsSeconds,
+		ComputeNodeIgnoreWorkflowCompletion:      def.ComputeNodeIgnoreWorkflowCompletion,
+		ComputeNodeWaitForHealthyDatabaseMinutes: def.ComputeNodeWaitForHealthyDatabaseMinutes,
+		ComputeNodeExpirationBufferSeconds:       def.ComputeNodeExpirationBufferSeconds,
+		ResourceMonitor:                          expandedMonitor(def.ResourceMonitor),
+		ExecutionConfig:                          expandedExecution(def.ExecutionConfig),
+		Jobs:                                     make([]*Job, len(def.Jobs)),
+	}
+	if def.DynamicJobs != nil {
+		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}
+	}
+	for i := range def.Jobs {
+		d.Jobs[i] = expandedJob(def, &def.Jobs[i])
+	}
+	for _, f := range def.Files {
+		file := &File{Name: f.Name, Path: f.Path, ModTime: f.ModTime}
+		if f.Identifier != "" {
+			file.Identifier = &f.Identifier
+		}
+		d.Files = append(d.Files, file)
+	}
+	for _, u := range def.UserData {
+		d.UserData = append(d.UserData, &UserData{Name: u.Name, Data: u.Data, IsEphemeral: u.IsEphemeral})
+	}
+	for _, r := range def.Requirements {
+		d.ResourceRequirements = append(d.ResourceRequirements, &ResourceRequirements{
+			Name: r.Name, NumCPUs: r.NumCPUs, Memory: r.Memory, NumGPUs: r.NumGPUs, NumNodes: &r.NumNodes, Runtime: r.Runtime,
+		})
+	}
+	for i := range def.FailureHandlers {
+		d.FailureHandlers = append(d.FailureHandlers, expandedHandler(&def.FailureHandlers[i]))
+	}
+	for _, s := range def.SlurmSchedulers {
+		d.SlurmSchedulers = append(d.SlurmSchedulers, &SlurmScheduler{
+			Name: s.Name, Account: s.Account, Nodes: &s.Nodes, Walltime: s.Walltime, Partition: s.Partition, QOS: s.QOS, Gres: s.Gres,
+			Mem: s.Mem, Tmp: s.Tmp, Extra: s.Extra, NtasksPerNode: s.NtasksPerNode, SerializeAllocations: s.SerializeAllocations,
+		})
+	}
+	for i := range def.Actions {
+		d.Actions = append(d.Actions, expandedAction(def, &def.Actions[i]))
+	}
+	return d
+}
+
+func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
+	job := &Job{
+		Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env, Labels: j.Labels,
+		ResourceRequirements: j.Requirements, FailureHandler: j.FailureHandler, Scheduler: j.Scheduler, Stdio: expandedStdio(j.Stdio),
+	}
+	if j.Priority != 0 {
+		job.Priority = &j.Priority
+	}
+	if j.RunOnFailure {
+		cancel := false
+		job.CancelOnBlockingJobFailure = &cancel
+	}
+	if t := j.RunTimeout; t != nil {
+		job.Timeouts = &Timeouts{Run: &RunTimeout{After: workflow.FormatRuntime(t.AfterSeconds), Grace: workflow.FormatRuntime(t.GraceSeconds)}}
+	}
+	for _, i := range j.DependsOn {
+		job.DependsOn = append(job.DependsOn, def.Jobs[i].Name)
+	}
+	for _, i := range j.InputFiles {
+		job.InputFiles = append(job.InputFiles, def.Files[i].Name)
+	}
+	for _, i := range j.OutputFiles {
+		job.OutputFiles = append(job.OutputFiles, def.Files[i].Name)
+	}
+	for _, i := range j.InputUserData {
+		job.InputUserData = append(job.InputUserData, def.UserData[i].Name)
+	}
+	for _, i := range j.OutputUserData {
+		job.OutputUserData = append(job.OutputUserData, def.UserData[i].Name)
+	}
+	return job
+}
+
+func expandedStdio(s *workflow.StdioConfig) *Stdio {
+	if s == nil {
+		return nil
+	}
+	return &Stdio{Mode: string(s.Mode), DeleteOnSuccess: s.DeleteOnSuccess}
+}
+
+func expandedHandler(h *workflow.FailureHandlerDefinition) *FailureHandler {
+	handler := &FailureHandler{Name: h.Name, Rules: []*FailureRule{}}
+	for _, r := range h.Rules {
+		handler.Rules = append(handler.Rules, &FailureRule{
+			ExitCodes: r.ExitCodes, MatchAllExitCodes: r.MatchAllExitCodes, RecoveryScript: r.RecoveryScript, MaxRetries: &r.MaxRetries,
+		})
+	}
+	return handler
+}
+
+func expandedAction(def *workflow.Definition, a *workflow.ActionDefinition) *Action {
+	action := &Action{
+		TriggerType: a.TriggerType, ActionType: a.ActionType, Commands: a.Commands, Scheduler: a.Scheduler, SchedulerType: a.SchedulerType,
+		StartOneWorkerPerNode: a.StartOneWorkerPerNode, MaxParallelJobs: a.MaxParallelJobs, Persistent: a.Persistent,
+	}
+	if a.NumAllocations != 1 {
+		action.NumAllocations = &a.NumAllocations
+	}
+	for _, i := range a.Jobs {
+		action.Jobs = append(action.Jobs, def.Jobs[i].Name)
+	}
+	return action
+}
+
+func expandedMonitor(m *workflow.ResourceMonitorConfig) *ResourceMonitor {
+	if m == nil {
+		return nil
+	}
+	monitor := &ResourceMonitor{
+		Enabled: m.Enabled, Granularity: m.Granularity, SampleIntervalSeconds: &m.SampleIntervalSeconds,
+		FlushIntervalSeconds: &m.FlushIntervalSeconds, GeneratePlots: m.GeneratePlots,
+	}
+	if m.Jobs != nil {
+		monitor.Jobs = &JobMonitor{Enabled: m.Jobs.Enabled, Granularity: m.Jobs.Granularity}
+	}
+	if n := m.ComputeNode; n != nil {
+		monitor.ComputeNode = &NodeMonitor{Enabled: n.Enabled, Granularity: n.Granularity, CPU: &n.CPU, Memory: &n.Memory}
+	}
+	return monitor
+}
+
+func expandedExecution(e *workflow.ExecutionConfig) *ExecutionConfig {
+	if e == nil {
+		return nil
+	}
+	return &ExecutionConfig{
+		Mode: e.Mode, SigkillHeadroomSeconds: e.SigkillHeadroomSecs, TimeoutExitCode: e.TimeoutExitCode, StaggeredStart: e.StaggeredStart,
+		LimitResources: e.LimitResources, TerminationSignal: e.TerminationSignal, SigtermLeadSeconds: e.SigtermLeadSecs,
+		OOMExitCode: e.OOMExitCode, SrunTerminationSignal: e.SrunTerminationSignal, SrunMPI: e.SrunMPI, EnableCPUBind: e.EnableCPUBind,
+		Stdio: expandedStdio(e.Stdio),
+	}
+}

@@ -1,0 +1,166 @@
+package spec
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// load reads a specification that must be without errors.
+func load(t *testing.T, path string) *Result {
+	t.Helper()
+	r, err := Load(path, Options{User: "me"})
+	if err != nil {
+		t.Fatalf("%s:\n%s", path, rendered(err))
+	}
+	return r
+}
+
+// parseText reads a YAML text that must be without errors.
+func parseText(t *testing.T, text string) *Result {
+	t.Helper()
+	r, err := Parse("test.yaml", []byte(text), Options{User: "me"})
+	if err != nil {
+		t.Fatal(rendered(err))
+	}
+	return r
+}
+
+func rendered(err error) string {
+	if errs, ok := err.(Errors); ok {
+		return errs.Render()
+	}
+	return err.Error()
+}
+
+// sameDefinitions compares two definitions; JSON in them by its meaning.
+func sameDefinitions(a, b *workflow.Definition) string {
+	return cmp.Diff(a, b, cmp.Comparer(func(x, y json.RawMessage) bool {
+		if len(x) == 0 || len(y) == 0 {
+			return len(x) == len(y)
+		}
+		var v, w any
+		return json.Unmarshal(x, &v) == nil && json.Unmarshal(y, &w) == nil && cmp.Equal(v, w)
+	}))
+}
+
+func TestGoodFilesAreTheSameInEachFormat(t *testing.T) {
+	want := load(t, "testdata/good/everything.yaml")
+	for _, ext := range []string{"json", "json5", "kdl"} {
+		got := load(t, "testdata/good/everything."+ext)
+		if diff := sameDefinitions(want.Definition, got.Definition); diff != "" {
+			t.Errorf("%s (-yaml +%s):\n%s", ext, ext, diff)
+		}
+		if string(got.Format) != ext {
+			t.Errorf("format %s, want %s", got.Format, ext)
+		}
+	}
+}
+
+// TestDefinition compares the definitions of the good files, and what is
+// doubtful about them, with golden files.
+func TestDefinition(t *testing.T) {
+	files, err := filepath.Glob("testdata/good/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no good files", err)
+	}
+	for _, file := range files {
+		r := load(t, file)
+		r.Definition.SubmissionDirectory = "DIR"
+		text, err := json.MarshalIndent(r.Definition, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, strings.TrimSuffix(file, ".yaml")+".golden", string(text)+"\n"+warnings(r.Warnings))
+	}
+}
+
+func warnings(ws []*Warning) string {
+	var b strings.Builder
+	for _, w := range ws {
+		b.WriteString("\nwarning: " + w.Render())
+	}
+	return b.String()
+}
+
+// golden compares a text with a file, or writes it with -update.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", path, diff)
+	}
+}
+
+// TestExpandedIsAFixpoint: the expanded document says the same as the original.
+func TestExpandedIsAFixpoint(t *testing.T) {
+	for _, r := range []*Result{load(t, "testdata/good/everything.yaml")} {
+		text, err := Expanded(r.Definition).JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := Parse("expanded.json", text, Options{User: "me"})
+		if err != nil {
+			t.Fatal(rendered(err))
+		}
+		if diff := sameDefinitions(r.Definition, again.Definition); diff != "" {
+			t.Errorf("-original +expanded:\n%s", diff)
+		}
+	}
+}
+
+func TestStdinFindsTheFormat(t *testing.T) {
+	want := load(t, "testdata/good/everything.yaml").Definition
+	for _, format := range []Format{YAML, JSON, JSON5, KDL} {
+		f, err := os.Open("testdata/good/everything." + string(format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := Load("-", Options{User: "me", Stdin: f})
+		f.Close()
+		if err != nil {
+			t.Fatal(rendered(err))
+		}
+		if r.Format != format {
+			t.Errorf("found %s, want %s", r.Format, format)
+		}
+		if diff := sameDefinitions(want, r.Definition); diff != "" {
+			t.Errorf("%s: %s", format, diff)
+		}
+	}
+}
+
+func TestLoadRefusesWhatIsNotThere(t *testing.T) {
+	for name, c := range map[string]struct {
+		path  string
+		stdin string
+		code  workflow.Code
+	}{
+		"no file":     {"testdata/none.yaml", "", workflow.CodeNotFound},
+		"a folder":    {"testdata", "", workflow.CodeInvalid},
+		"empty stdin": {"-", "", workflow.CodeInvalid},
+	} {
+		_, err := Load(c.path, Options{Stdin: strings.NewReader(c.stdin)})
+		if got := workflow.CodeOf(err); got != c.code {
+			t.Errorf("%s: %v has the code %s, want %s", name, err, got, c.code)
+		}
+	}
+	if _, err := Load("-", Options{}); workflow.CodeOf(err) != workflow.CodeInvalid {
+		t.Errorf("no stdin: %v", err)
+	}
+}

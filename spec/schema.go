@@ -1,0 +1,15 @@
+package spec
+
+import (
+	_ "embed" // for schema.json
+	"slices"
+)
+
+//go:generate go test -run TestSchemaIsCurrent -update .
+
+//go:embed schema.json
+var schemaJSON []byte
+
+// Schema returns the JSON Schema (draft 2020-12) of specifications in YAML, JSON
+// and JSON5, for editors. It is made from the types of Document.
+func Schema() []byte { return slices.Clone(schemaJSON) }
