@@ -1,0 +1,100 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// phase is how far an attempt has come on the runner.
+type phase uint8
+
+const (
+	queued     phase = iota // granted, waits for room
+	starting                // its process is being started
+	running                 // its process runs
+	ending                  // its leader is gone, others of its tree are not
+	finishing               // evidence is being gathered
+	reported                // its report waits for the daemon's answer
+	repairing               // its recovery script waits to be started
+	discarding              // to be given back
+)
+
+// attempt is a lease and what the runner does about it: run the job, or the
+// recovery script of its failed attempt. The goroutine of Run owns it; grant
+// and key never change.
+type attempt struct {
+	grant api.Grant
+	key   string
+
+	phase    phase
+	granted  time.Time
+	pid      int
+	started  time.Time
+	exit     *Exit
+	spawnErr *SpawnError
+	killed   workflow.KillReason
+	void     bool // the lease is lost; nothing is reported
+	note     string
+	files    stdio
+	gpus     []string // to give back
+	taken    bool     // holds capacity
+	alone    bool     // nothing else of ours ran during its life
+	oomStart int64
+	swept    bool // its strays have been looked for
+	watch    *watch
+	timer    *time.Timer // run time limit
+	runLimit time.Duration
+	// How it is to be killed, for a start that is under way.
+	killSignal unix.Signal
+	killLead   time.Duration
+	recovery   *api.Recovery // the script to run instead of the job, else nil
+}
+
+func (a *attempt) ref() api.LeaseRef { return a.grant.LeaseRef }
+
+// live reports whether processes of the attempt may exist.
+func (a *attempt) live() bool {
+	switch a.phase {
+	case starting, running, ending, finishing:
+		return true
+	}
+	return false
+}
+
+// String names the attempt in logs and events.
+func (a *attempt) String() string {
+	return fmt.Sprintf("job %d attempt %d", a.grant.JobID, a.grant.Attempt)
+}
+
+// Messages from the workers to the owner.
+type (
+	startedMsg struct {
+		attempt *attempt
+		pid     int
+		at      time.Time
+		files   stdio
+		oom     int64
+		err     error
+	}
+	exitedMsg struct {
+		attempt *attempt
+		exit    Exit
+	}
+	// goneMsg says that no process of the attempt's tree is left, or that
+	// those in left could not be ended.
+	goneMsg struct {
+		attempt *attempt
+		left    int
+	}
+	finishedMsg struct {
+		attempt *attempt
+		report  api.Report
+		strays  bool // processes of it are still about: nothing else is set
+	}
+	overdueMsg struct{ attempt *attempt }
+)

@@ -1,0 +1,153 @@
+package runner
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const (
+	terminationDir  = "termination"
+	terminationSize = 4 << 10
+)
+
+// terminationFile is where an attempt may say why it ends.
+func (r *Runner) terminationFile(g *api.Grant) string {
+	path := LogPath("", r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, ".txt")
+	return filepath.Join(r.opts.OutputDir, terminationDir, filepath.Base(path))
+}
+
+// findings is what the owner knows of an ended attempt, handed to the worker
+// that gathers the rest.
+type findings struct {
+	grant           *api.Grant
+	pid             int
+	started         time.Time
+	exit            *Exit
+	spawnErr        *SpawnError
+	killed          workflow.KillReason
+	note            string
+	files           stdio
+	alone           bool
+	oomStart        int64
+	memoryLimit     int64
+	runLimit        time.Duration
+	usage           usage
+	dir             string
+	terminationFile string
+}
+
+// report gathers the evidence of an ended attempt.
+func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
+	r := api.Report{
+		LeaseRef:  f.grant.LeaseRef,
+		StartedMS: f.started.UnixMilli(),
+		EndedMS:   time.Now().UnixMilli(),
+	}
+	e := &r.Evidence
+	e.KilledBy, e.Note = f.killed, f.note
+	e.MemoryLimitBytes = f.memoryLimit
+	e.RunLimitSeconds = int64(f.runLimit / time.Second)
+	if f.spawnErr != nil {
+		f.addSpawnError(e)
+		return r
+	}
+	r.EndedMS = f.exit.At.UnixMilli()
+	if f.exit.Signal != 0 {
+		e.Signal = f.exit.Signal
+	} else {
+		code := int64(f.exit.Code)
+		e.ExitCode = &code
+	}
+	f.addUsage(e)
+	if f.pid != 0 {
+		f.addOOM(e, oom)
+		f.addWords(e)
+	}
+	if f.succeeded() {
+		found := checkOutputs(f.grant.OutputFiles, f.dir)
+		r.FileTimes = found.times
+		e.MissingOutputs, e.MissingOutputCount = found.missing, found.count
+		if found.count == 0 && f.files.deleteIfOK {
+			if err := f.files.remove(); err != nil {
+				log.Warn("cannot delete output files", "job_id", f.grant.JobID, "error", err)
+			}
+		}
+	}
+	return r
+}
+
+func (f *findings) succeeded() bool { return f.exit.Signal == 0 && f.exit.Code == 0 }
+
+func (f *findings) addSpawnError(e *workflow.Evidence) {
+	e.SpawnError = f.spawnErr.Error()
+	e.SpawnErrno = f.spawnErr.Errno
+	e.SpawnOfCommand = f.spawnErr.OfCommand
+	errno := unix.Errno(f.spawnErr.Errno)
+	e.DiskFull = errno == unix.ENOSPC || errno == unix.EDQUOT
+}
+
+// addUsage takes the larger of what was sampled and what the kernel says. The
+// kernel's peak is worth something only above our own size, where every child
+// starts from.
+func (f *findings) addUsage(e *workflow.Evidence) {
+	e.PeakMemoryBytes = f.usage.peakMemory
+	e.AvgMemoryBytes = f.usage.averageMemory()
+	if f.exit.MaxRSS > e.PeakMemoryBytes && f.exit.MaxRSS > ownMaxRSS() {
+		e.PeakMemoryBytes = f.exit.MaxRSS
+	}
+	if e.AvgMemoryBytes == 0 {
+		e.AvgMemoryBytes = e.PeakMemoryBytes
+	}
+	cpu := max(f.exit.CPU, f.usage.lastCPU)
+	e.CPUSeconds = cpu.Seconds()
+	if elapsed := f.exit.At.Sub(f.started); elapsed > 0 {
+		e.AvgCPUPercent = 100 * cpu.Seconds() / elapsed.Seconds()
+	}
+	e.PeakCPUPercent = max(f.usage.peakCPU, e.AvgCPUPercent)
+}
+
+func ownMaxRSS() int64 {
+	var usage unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return usage.Maxrss << 10
+}
+
+// addOOM compares the cgroup's counter with its value at the start.
+func (f *findings) addOOM(e *workflow.Evidence, oom *oomCounter) {
+	grown := oom.kills() - f.oomStart
+	if grown <= 0 {
+		return
+	}
+	e.OOMKills = grown
+	// A shell reports a child's death by SIGKILL as exit code 137.
+	const killedChild = 128 + int(unix.SIGKILL)
+	if f.killed == "" && (f.exit.Signal == int(unix.SIGKILL) || f.exit.Code == killedChild) {
+		e.OOMVictims = 1
+	}
+	e.OOMExclusive = f.alone && oom.onlyUs()
+}
+
+// addWords takes in what the attempt said about its end.
+func (f *findings) addWords(e *workflow.Evidence) {
+	if message := tail(f.terminationFile, terminationSize); message != "" {
+		e.TerminationMessage = message
+		_ = os.Remove(f.terminationFile) // the report has it
+	}
+	if f.succeeded() {
+		return
+	}
+	e.StderrTail = tail(f.files.stderr, tailSize)
+	e.DiskFull = strings.Contains(e.StderrTail, unix.ENOSPC.Error()) ||
+		strings.Contains(strings.ToLower(e.StderrTail), "no space left on device") ||
+		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded")
+}

@@ -1,0 +1,61 @@
+package runner
+
+import "time"
+
+// Executor starts what the runner was told to run. The default starts
+// processes; another one serves to measure everything else.
+type Executor interface {
+	// Start starts a command and returns the process id, 0 if it has no
+	// process. If err is nil, exited is called exactly once, from any
+	// goroutine and perhaps before Start returns. An error that is a
+	// *SpawnError says whose fault it was.
+	Start(c *Command, exited func(Exit)) (pid int, err error)
+}
+
+// Command is what an Executor starts.
+type Command struct {
+	Argv []string // Argv[0] is an absolute path
+	Env  []string
+	Dir  string // empty for the runner's own
+	// Stdout and Stderr are paths of files that do not exist yet; empty to
+	// discard. Equal paths are opened once.
+	Stdout, Stderr string
+}
+
+// Exit says how a command ended.
+type Exit struct {
+	Code   int // exit code, if Signal is 0
+	Signal int
+	At     time.Time
+	// CPU is the CPU time of the process and of the children it waited for.
+	CPU time.Duration
+	// MaxRSS is the kernel's peak for the largest of them, in bytes. It is
+	// never below the peak of the process that started it.
+	MaxRSS int64
+	// Remains says that the process group has members left.
+	Remains bool
+}
+
+// SpawnError says why a command could not be started.
+type SpawnError struct {
+	Err   error
+	Errno int // 0 if unknown
+	// OfCommand says that the command is at fault, not the node.
+	OfCommand bool
+}
+
+// Error returns the cause's text.
+func (e *SpawnError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *SpawnError) Unwrap() error { return e.Err }
+
+// NullExecutor ends every command at once and successfully, without a process.
+// It serves to measure the control plane.
+type NullExecutor struct{}
+
+// Start calls exited before it returns.
+func (NullExecutor) Start(_ *Command, exited func(Exit)) (int, error) {
+	exited(Exit{At: time.Now()})
+	return 0, nil
+}

@@ -1,0 +1,40 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// leaveTime bounds the last call.
+const leaveTime = 10 * time.Second
+
+// goodbye completes the summary and tells the daemon that the runner leaves.
+func (r *Runner) goodbye() {
+	s := &r.summary
+	s.Duration = time.Since(r.began)
+	s.Reason = r.leaving.reason
+	s.Complete, s.Canceled = r.turns.latest.Complete, r.turns.latest.Canceled
+	s.OpenJobs = r.turns.latest.OpenJobs
+	s.Undelivered = r.spool.undelivered()
+	if !r.turns.outage.since.IsZero() {
+		if s.Reason == "" {
+			s.Reason = "the daemon does not answer"
+		}
+		r.log.Warn("leaving without a word to the daemon", "undelivered", s.Undelivered)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
+	req := &api.LeaveRequest{
+		Reason: s.Reason, DurationSeconds: s.Duration.Seconds(), SampleCount: s.SampleCount,
+		PeakCPUPercent: s.PeakCPUPercent, AvgCPUPercent: s.AvgCPUPercent,
+		PeakMemoryBytes: s.PeakMemoryBytes, AvgMemoryBytes: s.AvgMemoryBytes,
+	}
+	if _, err := r.opts.Client.Leave(ctx, r.id, req); err != nil {
+		r.log.Warn("could not say goodbye to the daemon", "error", err)
+		return
+	}
+	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
+}

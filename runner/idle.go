@@ -1,0 +1,50 @@
+package runner
+
+import (
+	"context"
+	"time"
+)
+
+// over decides whether the runner is done, and sends it on its way when there
+// is nothing left for it.
+func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
+	if err := r.hopeless(now); err != nil {
+		return true, err
+	}
+	t := &r.turns
+	if len(r.attempts) > 0 || t.saying != nil || !t.silent() || r.actions.running {
+		return false, nil
+	}
+	if !r.leaving.active() {
+		reason := r.nothingLeft(now)
+		if reason == "" {
+			return false, nil
+		}
+		r.leave(StopDrain, reason, "", 0)
+	}
+	return !r.actBeforeLeaving(ctx), nil
+}
+
+// nothingLeft says why a runner without work need not wait for more; the empty
+// string means that it must wait.
+func (r *Runner) nothingLeft(now time.Time) string {
+	t := &r.turns
+	if t.answers == 0 || !t.outage.since.IsZero() {
+		return ""
+	}
+	patience := seconds(r.about.WaitForNewJobs)
+	idle := now.Sub(r.active) >= patience
+	switch {
+	case t.latest.Complete && !r.about.IgnoreCompletion:
+		return "the workflow is complete"
+	case r.opts.Persistent && t.latest.ClaimableLater:
+		return ""
+	case t.latest.Complete && idle:
+		return "the workflow is complete"
+	case !t.latest.Complete && !t.latest.ClaimableLater && !r.opts.Persistent:
+		return "none of the open jobs can become work for this runner"
+	case idle:
+		return "no work for " + patience.String()
+	}
+	return ""
+}

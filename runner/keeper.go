@@ -1,0 +1,285 @@
+package runner
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Times of the keeper.
+const (
+	endingTick    = 20 * time.Millisecond // while a tree is being ended
+	endingTickMax = 250 * time.Millisecond
+	firstSample   = 100 * time.Millisecond // age at which an attempt is first measured
+	minSampleWait = 5 * time.Millisecond   // between two looks
+	killPatience  = 10 * time.Second       // after SIGKILL; a process in the kernel's hands may not go
+)
+
+// watch is what the keeper knows of one attempt's processes.
+type watch struct {
+	attempt *attempt
+	key     string
+	pid     int
+	started time.Time
+	limit   int64 // of memory, in bytes; 0 for none
+
+	overLimit bool // has been told; owned by keeper.run
+
+	// The rest is guarded by keeper.mu.
+	usage      usage
+	leaderGone bool
+	end        *endOrder
+}
+
+// endOrder says how a tree is to be ended.
+type endOrder struct {
+	signal    unix.Signal
+	signalled bool
+	killAt    time.Time
+}
+
+// keeper watches the process trees of all live attempts: it measures them,
+// notices those above their memory limit, and ends those that must end. One
+// goroutine reads the process table, once for all of them.
+type keeper struct {
+	log      *slog.Logger
+	tell     func(any)
+	interval time.Duration // between samples; 0 for none
+	record   func(time.Time, *watch, sample)
+	keys     keyCache
+	wake     chan struct{}
+
+	mu      sync.Mutex
+	watches map[*watch]bool
+
+	seen map[processID]*watch // owned by run
+}
+
+func newKeeper(log *slog.Logger, interval time.Duration, tell func(any)) *keeper {
+	return &keeper{
+		log: log, tell: tell, interval: interval,
+		wake:    make(chan struct{}, 1),
+		watches: make(map[*watch]bool),
+		seen:    make(map[processID]*watch),
+	}
+}
+
+// add starts watching. It is cheap: most attempts end before they are looked at.
+func (k *keeper) add(w *watch) {
+	k.mu.Lock()
+	k.watches[w] = true
+	first := len(k.watches) == 1
+	k.mu.Unlock()
+	if first {
+		k.nudge()
+	}
+}
+
+// remove ends watching and returns what was measured.
+func (k *keeper) remove(w *watch) usage {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.watches, w)
+	return w.usage
+}
+
+// endTree signals the attempt's processes and kills what is left after lead.
+// When its leader has exited and nothing is left a goneMsg is told. A second
+// call can only hasten.
+func (k *keeper) endTree(w *watch, sig unix.Signal, lead time.Duration) {
+	killAt := time.Now().Add(lead)
+	k.mu.Lock()
+	if w.end == nil {
+		w.end = &endOrder{signal: sig, killAt: killAt}
+	} else if killAt.Before(w.end.killAt) {
+		w.end.killAt = killAt
+	}
+	k.watches[w] = true
+	k.mu.Unlock()
+	k.nudge()
+}
+
+// leaderExited tells the keeper that the leader has been reaped.
+func (k *keeper) leaderExited(w *watch) {
+	k.mu.Lock()
+	w.leaderGone = true
+	ending := w.end != nil
+	k.mu.Unlock()
+	if ending {
+		k.nudge()
+	}
+}
+
+func (k *keeper) nudge() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// run measures and ends until ctx is done.
+func (k *keeper) run(ctx context.Context) {
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	pause := endingTick
+	for {
+		next, ending := k.next(pause)
+		timer.Reset(next)
+		select {
+		case <-ctx.Done():
+			return
+		case <-k.wake:
+			pause = endingTick
+			if k.idle() {
+				continue
+			}
+		case <-timer.C:
+			if ending {
+				pause = min(2*pause, endingTickMax)
+			}
+		}
+		k.look(time.Now())
+	}
+}
+
+// idle reports whether a look would serve nothing yet.
+func (k *keeper) idle() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for w := range k.watches {
+		if w.end != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns when to look at the process table again.
+func (k *keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	now := time.Now()
+	wait = time.Hour
+	for w := range k.watches {
+		if w.end != nil {
+			ending = true
+			wait = min(wait, pause, max(0, w.end.killAt.Sub(now)))
+			if w.end.signalled && !now.Before(w.end.killAt) {
+				wait = min(wait, pause)
+			}
+			continue
+		}
+		wait = min(wait, k.untilSample(w, now))
+	}
+	if ending {
+		wait = max(wait, endingTick/4)
+	}
+	return wait, ending
+}
+
+// untilSample returns how long w needs no sample.
+func (k *keeper) untilSample(w *watch, now time.Time) time.Duration {
+	every := k.interval
+	if w.limit > 0 && (every == 0 || every > limitInterval) {
+		every = limitInterval
+	}
+	if every == 0 {
+		return time.Hour
+	}
+	due := w.started.Add(min(firstSample, every))
+	if w.usage.samples > 0 {
+		due = w.usage.last.Add(every)
+	}
+	return max(due.Sub(now), minSampleWait)
+}
+
+// look reads the process table once and acts on it. The lock is not held while
+// /proc is read: that may block.
+func (k *keeper) look(now time.Time) {
+	table, err := processes()
+	if err != nil {
+		k.log.Warn("cannot read the process table", "error", err)
+		return
+	}
+	k.mu.Lock()
+	watches := slices.Collect(maps.Keys(k.watches))
+	k.mu.Unlock()
+	trees := k.forest(watches).grow(table)
+	k.remember(trees)
+	for _, w := range watches {
+		k.visit(now, w, trees[w])
+	}
+}
+
+func (k *keeper) visit(now time.Time, w *watch, tree []*process) {
+	k.mu.Lock()
+	due := !w.leaderGone && k.untilSample(w, now) <= minSampleWait
+	k.mu.Unlock()
+	if due && len(tree) > 0 {
+		k.measure(now, w, tree)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if w.end != nil {
+		k.advance(now, w, tree)
+	}
+}
+
+func (k *keeper) forest(watches []*watch) *forest {
+	f := &forest{
+		self:   os.Getpid(),
+		leader: make(map[int]*watch, len(watches)),
+		byKey:  make(map[string]*watch, len(watches)),
+		seen:   k.seen,
+		keyOf:  k.keys.of,
+		known:  children.isKnown,
+	}
+	for _, w := range watches {
+		f.leader[w.pid] = w
+		f.byKey[w.key] = w
+	}
+	return f
+}
+
+// remember keeps whose the processes are, so that they are known when their
+// parents have died.
+func (k *keeper) remember(trees map[*watch][]*process) {
+	seen := make(map[processID]*watch, len(k.seen))
+	for w, tree := range trees {
+		for _, p := range tree {
+			seen[p.id()] = w
+		}
+	}
+	k.seen = seen
+}
+
+// advance takes the next step of ending a tree.
+func (k *keeper) advance(now time.Time, w *watch, tree []*process) {
+	e := w.end
+	switch {
+	case w.leaderGone && len(tree) == 0:
+		k.finish(w, 0)
+	case now.Before(e.killAt):
+		if !e.signalled {
+			e.signalled = true
+			signalTree(w.pid, tree, e.signal)
+		}
+	case now.Before(e.killAt.Add(killPatience)):
+		e.signalled = true
+		signalTree(w.pid, tree, unix.SIGKILL)
+	default:
+		k.finish(w, len(tree))
+	}
+}
+
+func (k *keeper) finish(w *watch, left int) {
+	w.end = nil
+	delete(k.watches, w)
+	k.tell(goneMsg{attempt: w.attempt, left: left})
+}

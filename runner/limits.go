@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Defaults of an execution_config.
+const (
+	defaultLead     = 30 * time.Second
+	defaultHeadroom = 60 * time.Second
+)
+
+// policy is how a workflow wants its jobs limited and ended.
+type policy struct {
+	signal         unix.Signal
+	lead           time.Duration // from the signal to SIGKILL
+	headroom       time.Duration // from SIGKILL to the end of the allocation
+	limitResources bool
+	enforceRuntime bool
+}
+
+func newPolicy(config *workflow.ExecutionConfig, enforceRuntime bool) policy {
+	p := policy{
+		signal: unix.SIGTERM, lead: defaultLead, headroom: defaultHeadroom,
+		limitResources: true, enforceRuntime: enforceRuntime,
+	}
+	if config == nil {
+		return p
+	}
+	p.signal = terminationSignal(config.TerminationSignal)
+	if config.SigtermLeadSecs != nil {
+		p.lead = seconds(*config.SigtermLeadSecs)
+	}
+	if config.SigkillHeadroomSecs != nil {
+		p.headroom = seconds(*config.SigkillHeadroomSecs)
+	}
+	if config.LimitResources != nil {
+		p.limitResources = *config.LimitResources
+	}
+	return p
+}
+
+// maxSeconds keeps durations representable whatever a user wrote.
+const maxSeconds = 100 * 365 * 86400
+
+func seconds(n int64) time.Duration {
+	return time.Duration(min(max(n, 0), maxSeconds)) * time.Second
+}
+
+// terminationSignal reads a signal's name, with or without SIG; unknown ones
+// are SIGTERM.
+func terminationSignal(name string) unix.Signal {
+	switch strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(name)), "SIG") {
+	case "INT":
+		return unix.SIGINT
+	case "USR1":
+		return unix.SIGUSR1
+	case "USR2":
+		return unix.SIGUSR2
+	case "HUP":
+		return unix.SIGHUP
+	case "KILL":
+		return unix.SIGKILL
+	}
+	return unix.SIGTERM
+}
+
+// memoryLimit returns the memory that an attempt may use, 0 for no limit.
+func (p policy) memoryLimit(g *api.Grant) int64 {
+	if !p.limitResources || g.Requirements == workflow.DefaultRequirements {
+		return 0
+	}
+	return g.MemoryBytes
+}
+
+// runLimit returns how long an attempt may run and how long it then has to
+// end; 0 for no limit.
+func (p policy) runLimit(g *api.Grant) (after, grace time.Duration) {
+	switch {
+	case g.RunTimeout != nil && g.RunTimeout.AfterSeconds > 0:
+		return seconds(g.RunTimeout.AfterSeconds), seconds(g.RunTimeout.GraceSeconds)
+	case p.enforceRuntime && g.Requirements != workflow.DefaultRequirements && g.RuntimeSeconds > 0:
+		return seconds(g.RuntimeSeconds), p.lead
+	}
+	return 0, 0
+}
+
+// marginShare is the largest part of a runner's time that lead and headroom
+// may take together: margins made for hours would eat up a short allocation.
+const marginShare = 0.2
+
+// schedule says when a runner that must end at a known time acts.
+type schedule struct {
+	end     time.Time // zero for none
+	drainAt time.Time // jobs are signalled
+	lead    time.Duration
+}
+
+func (p policy) schedule(start, end time.Time) schedule {
+	if end.IsZero() {
+		return schedule{lead: p.lead}
+	}
+	lead, margin := p.lead, p.lead+p.headroom
+	if most := time.Duration(marginShare * float64(end.Sub(start))); margin > most && margin > 0 {
+		most = max(0, most)
+		lead = time.Duration(float64(lead) * float64(most) / float64(margin))
+		margin = most
+	}
+	return schedule{end: end, drainAt: end.Add(-margin), lead: lead}
+}
+
+// left returns the whole seconds that jobs have, nil without end.
+func (s schedule) left(now time.Time) *int64 {
+	if s.end.IsZero() {
+		return nil
+	}
+	left := max(0, int64(s.drainAt.Sub(now)/time.Second))
+	return &left
+}
+
+// parseEnd reads an end time of the wire; the zero time if there is none.
+func parseEnd(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	end, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("end time: %w", err)
+	}
+	return end, nil
+}

@@ -1,0 +1,156 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+)
+
+func TestMain(m *testing.M) {
+	if helper := os.Getenv("RUNNER_TEST_HELPER"); helper != "" {
+		runHelper(helper)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// patience bounds the waiting for things that happen in milliseconds.
+const patience = 20 * time.Second
+
+// job makes a job of a command.
+func job(command string) runnertest.Job {
+	return runnertest.Job{Grant: api.Grant{Command: command}}
+}
+
+// testOptions are options for a runner with two slots.
+func testOptions(t testing.TB, d *runnertest.Daemon) Options {
+	t.Helper()
+	return Options{
+		Client: d, WorkflowID: 1, OutputDir: t.TempDir(),
+		Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30},
+	}
+}
+
+// run runs a runner to its end.
+func run(t testing.TB, o Options) Summary {
+	t.Helper()
+	s, err := tryRun(t, o)
+	if err != nil {
+		t.Fatalf("Run: %v", err)
+	}
+	return s
+}
+
+func tryRun(t testing.TB, o Options) (Summary, error) {
+	t.Helper()
+	r, err := New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	defer cancel()
+	return r.Run(ctx)
+}
+
+// started is a runner in the background.
+type background struct {
+	*Runner
+	summary Summary
+	err     error
+	done    chan struct{}
+}
+
+func start(t testing.TB, o Options) *background {
+	t.Helper()
+	r, err := New(o)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	b := &background{Runner: r, done: make(chan struct{})}
+	go func() {
+		defer close(b.done)
+		b.summary, b.err = r.Run(context.Background())
+	}()
+	t.Cleanup(func() {
+		r.Stop(StopHurry)
+		<-b.done
+	})
+	return b
+}
+
+// wait waits until the runner has ended.
+func (b *background) wait(t testing.TB) Summary {
+	t.Helper()
+	select {
+	case <-b.done:
+	case <-time.After(patience):
+		t.Fatal("runner does not end")
+	}
+	if b.err != nil {
+		t.Fatalf("Run: %v", b.err)
+	}
+	return b.summary
+}
+
+// eventually waits for a condition.
+func eventually(t testing.TB, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(patience)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("not within %s: %s", patience, what)
+		case <-tick.C:
+		}
+	}
+}
+
+func noViolations(t testing.TB, d *runnertest.Daemon) {
+	t.Helper()
+	for _, v := range d.Violations() {
+		t.Error("violation:", v)
+	}
+}
+
+// logText reads an attempt's file.
+func logText(t testing.TB, dir string, jobID, attempt int64, ending string) string {
+	t.Helper()
+	data, err := os.ReadFile(LogPath(dir, 1, jobID, 1, attempt, ending))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// logNames lists the attempts' files.
+func logNames(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join(dir, stdioDir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func contains(t testing.TB, what, text, part string) {
+	t.Helper()
+	if !strings.Contains(text, part) {
+		t.Errorf("%s is %q, want it to contain %q", what, text, part)
+	}
+}
+
+func runHelper(string) {}

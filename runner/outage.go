@@ -1,0 +1,99 @@
+package runner
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// How often a daemon that does not answer is tried again.
+const (
+	firstRetry = 500 * time.Millisecond
+	lastRetry  = 15 * time.Second
+)
+
+// How long a runner that wants to leave tries to deliver its reports.
+const (
+	deliverPatience      = 20 * time.Second
+	deliverPatienceHurry = 2 * time.Second
+)
+
+// outage is the time in which the daemon does not answer.
+type outage struct {
+	since   time.Time // zero while it answers
+	retryAt time.Time
+	delay   time.Duration
+	cause   error
+	refused int // refusals in a row
+}
+
+// onTurnError takes in that a turn failed: the daemon is absent, or it does
+// not know us (any more).
+func (r *Runner) onTurnError(err error, now time.Time) {
+	o := &r.turns.outage
+	if refusal := refused(err); refusal != nil {
+		o.refused++
+		r.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
+	}
+	if o.since.IsZero() {
+		o.since = now
+		r.log.Warn("the daemon does not answer; going on with what there is", "error", err)
+		r.emit(Event{Kind: EventOutage, Message: err.Error()})
+	}
+	o.cause = err
+	o.delay = min(max(2*o.delay, firstRetry), lastRetry)
+	o.retryAt = now.Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(o.delay)))
+}
+
+func (r *Runner) outageOver(now time.Time) {
+	o := &r.turns.outage
+	if !o.since.IsZero() {
+		r.log.Info("the daemon answers again", "after_s", now.Sub(o.since).Seconds())
+		r.emit(Event{Kind: EventResumed})
+	}
+	*o = outage{}
+}
+
+// refusals is how many refusals in a row end a runner. One may come from a
+// daemon that is just being set up again.
+const refusals = 3
+
+// hopeless returns an error when it is no use to wait for the daemon any
+// longer. Running jobs are always waited for: their ends go to the spool.
+func (r *Runner) hopeless(now time.Time) error {
+	o := &r.turns.outage
+	if o.since.IsZero() || r.liveAttempts() > 0 {
+		return nil
+	}
+	patience := time.Duration(r.about.WaitForHealthyMins) * time.Minute
+	from := o.since
+	if r.leaving.active() {
+		from = maxTime(from, r.leaving.since)
+		patience = min(patience, deliverPatience)
+		if r.leaving.kind >= StopHurry {
+			patience = deliverPatienceHurry
+		}
+	}
+	if o.refused < refusals && now.Sub(from) < patience {
+		return nil
+	}
+	e := workflow.Errorf(workflow.CodeUnavailable, "the daemon did not take the runner's last words: %v", o.cause)
+	e.Err = o.cause
+	if n := len(r.turns.outbox); n > 0 {
+		e.Hint = fmt.Sprintf("%d reports are kept in %s and delivered by the next run", n, r.spool.dir)
+	}
+	return e
+}
+
+// liveAttempts counts the attempts whose processes may exist.
+func (r *Runner) liveAttempts() int {
+	n := 0
+	for _, a := range r.attempts {
+		if a.live() {
+			n++
+		}
+	}
+	return n
+}

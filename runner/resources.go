@@ -1,0 +1,96 @@
+package runner
+
+import (
+	"log/slog"
+	"runtime"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// Resources are what a node has for jobs.
+type Resources struct {
+	CPUs        int64
+	MemoryBytes int64
+	GPUs        int64
+	// GPUDevices names the devices; 0 to GPUs-1 if empty.
+	GPUDevices []string
+}
+
+// capacity is what jobs take from.
+type capacity struct {
+	cpus, memory, gpus int64
+}
+
+func (r Resources) capacity() capacity {
+	return capacity{cpus: r.CPUs, memory: r.MemoryBytes, gpus: r.GPUs}
+}
+
+func needs(g *api.Grant) capacity {
+	return capacity{cpus: g.CPUs, memory: g.MemoryBytes, gpus: g.GPUs}
+}
+
+func (c capacity) plus(d capacity) capacity {
+	return capacity{c.cpus + d.cpus, c.memory + d.memory, c.gpus + d.gpus}
+}
+
+func (c capacity) minus(d capacity) capacity {
+	return capacity{c.cpus - d.cpus, c.memory - d.memory, c.gpus - d.gpus}
+}
+
+// holds reports whether d fits into c.
+func (c capacity) holds(d capacity) bool {
+	return d.cpus <= c.cpus && d.memory <= c.memory && d.gpus <= c.gpus
+}
+
+// atLeastZero clips negative amounts.
+func (c capacity) atLeastZero() capacity {
+	return capacity{max(0, c.cpus), max(0, c.memory), max(0, c.gpus)}
+}
+
+// orDetected fills what is zero with what this node has.
+func (r Resources) orDetected(environ []string, log *slog.Logger) Resources {
+	if r.CPUs <= 0 {
+		r.CPUs = int64(runtime.NumCPU()) // heeds the affinity mask
+	}
+	if r.MemoryBytes <= 0 {
+		r.MemoryBytes = nodeMemory(log)
+	}
+	switch {
+	case len(r.GPUDevices) > 0:
+		r.GPUs = int64(len(r.GPUDevices))
+	case r.GPUs <= 0:
+		r.GPUDevices = detectGPUs(environ)
+		r.GPUs = int64(len(r.GPUDevices))
+	}
+	return r
+}
+
+// devices names the GPUs.
+func (r Resources) devices() []string {
+	if len(r.GPUDevices) > 0 {
+		return r.GPUDevices
+	}
+	devices := make([]string, 0, r.GPUs)
+	for i := range r.GPUs {
+		devices = append(devices, strconv.FormatInt(i, 10))
+	}
+	return devices
+}
+
+// nodeMemory returns the node's memory, or the limit of our cgroup if that is
+// lower.
+func nodeMemory(log *slog.Logger) int64 {
+	var info unix.Sysinfo_t
+	if err := unix.Sysinfo(&info); err != nil {
+		log.Warn("cannot read the node's memory; assuming 1 GiB", "error", err)
+		return 1 << 30
+	}
+	total := int64(info.Totalram) * int64(info.Unit)
+	if limit := cgroupMemoryLimit(); limit > 0 {
+		total = min(total, limit)
+	}
+	return total
+}

@@ -1,0 +1,277 @@
+// Package runner runs jobs on a node: it asks the daemon for work that fits,
+// starts, measures, limits and ends processes, gathers evidence of how they
+// ended, and reports it.
+package runner
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Turner is how a runner reaches the daemon; *client.Client is one.
+type Turner interface {
+	Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error)
+	Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error)
+	Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error)
+}
+
+// Options say what a runner works on and with. Client, WorkflowID and
+// OutputDir are needed; the rest works when zero.
+type Options struct {
+	Client     Turner
+	WorkflowID int64
+	// OutputDir holds the attempts' files; it is made if it is not there.
+	OutputDir string
+	// Resources are what jobs may use; what the node has where zero.
+	Resources Resources
+	// MaxParallelJobs, if not zero, is the number of jobs at a time, whatever
+	// they need.
+	MaxParallelJobs int64
+	Labels          []string
+	// TimeLimit is how long the runner may live, from Run on; EndTime, which
+	// wins, is when it must have ended. Zero for no end.
+	TimeLimit time.Duration
+	EndTime   time.Time
+	// Persistent lets the runner wait, without limit, for jobs that may still
+	// become work for it.
+	Persistent bool
+
+	APIURL   string   // for the jobs' environment
+	Environ  []string // what jobs inherit; nil for this process's environment
+	WorkDir  string   // where jobs start; empty for this process's directory
+	NodeType string   // "local" (default) or "slurm"
+	Hostname string   // os.Hostname if empty
+	// SchedulerConfigID, StrictScheduler and Scheduler are passed on when
+	// registering.
+	SchedulerConfigID *int64
+	StrictScheduler   bool
+	Scheduler         any
+
+	Executor Executor     // nil for processes
+	Actions  ActionClient // nil for no actions
+	Log      *slog.Logger // nil for none
+	// OnEvent, if not nil, is called in order for everything that happens; it
+	// must not block.
+	OnEvent func(Event)
+}
+
+// Runner runs the jobs of one workflow on this node. Make one with New.
+//
+// The goroutine of Run owns all fields below "owned by Run"; others send it
+// messages through the mailbox.
+type Runner struct {
+	opts     Options
+	log      *slog.Logger
+	shell    string // path of bash
+	executor Executor
+	box      *mailbox
+	pool     *pool
+	keeper   *keeper
+	oom      *oomCounter
+	stopping chan StopKind
+	requests sync.WaitGroup // turns under way
+
+	// Set when registering, constant afterwards.
+	key      string
+	id       int64
+	about    *api.RegisterResponse
+	policy   policy
+	env      environment
+	spool    *delivery
+	leftover *journal
+
+	// Owned by Run.
+	began    time.Time
+	total    capacity
+	free     capacity
+	gpus     *gpuPool
+	schedule schedule
+	attempts map[api.LeaseRef]*attempt // everything that is leased
+	byJob    map[int64]*attempt        // whose processes may live
+	queue    []*attempt                // granted, to be started
+	busy     int64                     // attempts that hold capacity
+	pace     pace
+	turns    turns
+	repairs  repairs
+	leaving  leaving
+	actions  actions
+	active   time.Time // last grant or end
+	summary  Summary
+}
+
+// New checks the options and makes a runner; Run starts it.
+func New(o Options) (*Runner, error) {
+	if o.Client == nil || o.WorkflowID <= 0 || o.OutputDir == "" {
+		return nil, errors.New("runner: client, workflow and output directory are needed")
+	}
+	dir, err := filepath.Abs(o.OutputDir)
+	if err != nil {
+		return nil, fmt.Errorf("runner: output directory: %w", err)
+	}
+	o.OutputDir = dir
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Environ == nil {
+		o.Environ = inheritedEnvironment()
+	}
+	if o.NodeType == "" {
+		o.NodeType = workflow.SchedulerLocal
+	}
+	if o.Hostname == "" {
+		if o.Hostname, err = os.Hostname(); err != nil {
+			return nil, fmt.Errorf("runner: host name: %w", err)
+		}
+	}
+	shell, err := exec.LookPath("bash")
+	if err != nil {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "bash is not on the PATH").
+			WithHint("jobs are run with bash -c; install bash")
+	}
+	o.Resources = o.Resources.orDetected(o.Environ, o.Log)
+	return &Runner{
+		opts: o, log: o.Log, shell: shell,
+		key:      rand.Text(),
+		box:      newMailbox(),
+		stopping: make(chan StopKind, 4),
+		attempts: make(map[api.LeaseRef]*attempt),
+		byJob:    make(map[int64]*attempt),
+		total:    o.Resources.capacity(),
+		free:     o.Resources.capacity(),
+		gpus:     newGPUPool(o.Resources.devices()),
+	}, nil
+}
+
+// Run registers, works until there is nothing left to do or it is told to
+// stop, and says goodbye. It may be called once. When ctx is done the runner
+// ends its jobs as StopCancel does.
+func (r *Runner) Run(ctx context.Context) (Summary, error) {
+	r.began = time.Now()
+	if err := r.prepare(); err != nil {
+		return r.summary, err
+	}
+	if err := r.register(ctx); err != nil {
+		return r.summary, err
+	}
+	release, err := r.open()
+	if err != nil {
+		return r.summary, err
+	}
+	err = r.loop(ctx)
+	r.goodbye()
+	return r.summary, errors.Join(err, release())
+}
+
+// prepare makes the directories that attempts write to.
+func (r *Runner) prepare() error {
+	for _, name := range []string{stdioDir, terminationDir, spoolDir} {
+		dir := filepath.Join(r.opts.OutputDir, name)
+		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return workflow.Errorf(workflow.CodeInvalid, "cannot write to the output directory: %v", err).
+				WithHint("choose another one with --output-dir")
+		}
+	}
+	return nil
+}
+
+// open starts the goroutines that work for the loop; release ends them.
+func (r *Runner) open() (release func() error, err error) {
+	var closers []func() error
+	release = func() error {
+		var errs []error
+		for i := len(closers) - 1; i >= 0; i-- {
+			errs = append(errs, closers[i]())
+		}
+		return errors.Join(errs...)
+	}
+	if r.executor = r.opts.Executor; r.executor == nil {
+		e, err := newProcessExecutor(r.log)
+		if err != nil {
+			return nil, err
+		}
+		r.executor = e
+		closers = append(closers, func() error { e.close(); return nil })
+	}
+	r.oom = openOOMCounter(r.log)
+	closers = append(closers, r.oom.close)
+	if err := r.openSpool(&closers); err != nil {
+		return nil, errors.Join(err, release())
+	}
+	r.openMonitor(&closers)
+	r.pool = newPool(max(2, runtime.GOMAXPROCS(0)))
+	closers = append(closers, func() error { r.pool.close(); return nil })
+	return release, nil
+}
+
+// openMonitor starts the keeper.
+func (r *Runner) openMonitor(closers *[]func() error) {
+	r.keeper = newKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.box.put)
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { r.keeper.run(ctx) })
+	*closers = append(*closers, func() error { cancel(); wg.Wait(); return nil })
+}
+
+// register introduces the runner to the daemon.
+func (r *Runner) register(ctx context.Context) error {
+	end := r.opts.EndTime
+	if end.IsZero() && r.opts.TimeLimit > 0 {
+		end = r.began.Add(r.opts.TimeLimit)
+	}
+	req := &api.RegisterRequest{
+		Key: r.key, Hostname: r.opts.Hostname, PID: int64(os.Getpid()), BootID: bootID(),
+		StartTime: r.began.Format(time.RFC3339Nano),
+		NumCPUs:   r.total.cpus, MemoryBytes: r.total.memory, NumGPUs: r.total.gpus, NumNodes: 1,
+		Labels: r.opts.Labels, NodeType: r.opts.NodeType, OutputDir: r.opts.OutputDir,
+		MaxParallelJobs:   r.opts.MaxParallelJobs,
+		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
+		Scheduler: r.opts.Scheduler,
+	}
+	if !end.IsZero() {
+		req.EndTime = end.Format(time.RFC3339)
+	}
+	resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)
+	if err != nil {
+		return fmt.Errorf("register with workflow %d: %w", r.opts.WorkflowID, err)
+	}
+	r.id, r.about = resp.RunnerID, resp
+	r.policy = newPolicy(resp.ExecutionConfig, resp.EnforceRuntime)
+	r.schedule = r.policy.schedule(r.began, end)
+	r.env = newEnvironment(r.opts.Environ, resp.Env, r.sharedVariables())
+	r.summary = Summary{
+		RunnerID: resp.RunnerID, RunID: resp.RunID, Workflow: resp.WorkflowName,
+		ByStatus: make(map[workflow.JobStatus]int64), ByCause: make(map[workflow.CauseKind]int64),
+	}
+	r.log = r.log.With("workflow_id", r.opts.WorkflowID, "compute_node_id", r.id)
+	r.log.Info("registered", "run_id", resp.RunID, "num_cpus", r.total.cpus,
+		"memory_bytes", r.total.memory, "num_gpus", r.total.gpus)
+	r.emit(Event{Kind: EventRegistered})
+	return nil
+}
+
+// emit tells the watcher, if there is one.
+func (r *Runner) emit(e Event) {
+	if r.opts.OnEvent != nil {
+		e.Time = time.Now()
+		r.opts.OnEvent(e)
+	}
+}
+
+func (r *Runner) emitFor(a *attempt, e Event) {
+	if r.opts.OnEvent != nil {
+		e.JobID, e.JobName, e.Attempt = a.grant.JobID, a.grant.Name, a.grant.Attempt
+		r.emit(e)
+	}
+}

@@ -1,0 +1,480 @@
+// Package runnertest has a daemon for tests of runners: it lives in memory,
+// grants jobs, keeps leases and fences, answers like the real one, and notes
+// everything that a runner must not do.
+package runnertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Job is a job that the daemon grants: a Grant without its lease.
+type Job struct {
+	api.Grant
+	After []int64 // ids of jobs that must be complete before
+	// Repair is the recovery script of a failed attempt; the job is then ready
+	// again, at most Retries times.
+	Repair  string
+	Retries int
+}
+
+// State is what the daemon knows of a job.
+type State struct {
+	Job      Job
+	Status   workflow.JobStatus
+	Attempts []api.Report // as reported, in order
+	Repaired []api.Recovered
+	Late     []api.Report
+	Fence    int64
+	runner   int64
+	held     api.Held
+	repair   *api.Recovery
+}
+
+// ErrDown is what calls return while the daemon is down.
+var ErrDown = errors.New("connection refused")
+
+// Daemon is the fake. Its fields may be set before the first call.
+type Daemon struct {
+	Welcome    api.RegisterResponse // what runners are told; ids are filled in
+	mu         sync.Mutex
+	jobs       map[int64]*State
+	order      []int64
+	fence      int64
+	runners    map[string]int64
+	turns      map[int64]*conversation
+	registered []api.RegisterRequest
+	left       []api.LeaveRequest
+	violations []string
+	orders     []api.Order
+	voided     []api.LeaseRef
+	down       bool
+	lose       int
+	canceled   bool
+	calls      int
+	changed    chan struct{} // closed and replaced at every change
+}
+
+// conversation is the daemon's side of a runner's turns.
+type conversation struct {
+	newest  int64
+	granted map[api.LeaseRef]bool
+}
+
+// New makes a daemon with jobs; jobs without an id are numbered from 1.
+func New(jobs ...Job) *Daemon {
+	d := &Daemon{
+		Welcome: api.RegisterResponse{
+			RunID: 1, WorkflowName: "test", LeaseSeconds: 60, HeartbeatSeconds: 15,
+			WaitForNewJobs: 0, WaitForHealthyMins: 1,
+		},
+		jobs:    make(map[int64]*State),
+		runners: make(map[string]int64),
+		turns:   make(map[int64]*conversation),
+		changed: make(chan struct{}),
+	}
+	d.Add(jobs...)
+	return d
+}
+
+// Add adds jobs.
+func (d *Daemon) Add(jobs ...Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, j := range jobs {
+		if j.JobID == 0 {
+			j.JobID = int64(len(d.order) + 1)
+		}
+		if j.Name == "" {
+			j.Name = fmt.Sprintf("job%d", j.JobID)
+		}
+		if j.Requirements == "" {
+			j.Requirements = workflow.DefaultRequirements
+		}
+		j.CPUs, j.Nodes = max(1, j.CPUs), max(1, j.Nodes)
+		d.jobs[j.JobID] = &State{Job: j, Status: workflow.Ready}
+		d.order = append(d.order, j.JobID)
+	}
+	d.change()
+}
+
+// change wakes those who wait; the caller holds mu.
+func (d *Daemon) change() {
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// Register makes a runner known.
+func (d *Daemon) Register(_ context.Context, _ int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down {
+		return nil, ErrDown
+	}
+	id, ok := d.runners[req.Key]
+	if !ok {
+		id = int64(len(d.runners) + 1)
+		d.runners[req.Key] = id
+		d.turns[id] = &conversation{granted: make(map[api.LeaseRef]bool)}
+		d.registered = append(d.registered, *req)
+	}
+	resp := d.Welcome
+	resp.RunnerID = id
+	return &resp, nil
+}
+
+// Leave voids what the runner still has.
+func (d *Daemon) Leave(_ context.Context, runner int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.down {
+		return nil, ErrDown
+	}
+	d.left = append(d.left, *req)
+	resp := &api.LeaveResponse{}
+	for _, s := range d.jobs {
+		if s.runner == runner && s.Status.IsLive() {
+			d.free(s)
+			resp.GivenBack++
+		}
+	}
+	return resp, nil
+}
+
+// Turn answers a turn like the real daemon: at once if there is something to
+// say or a newer turn has come, else after the time that the runner allows.
+func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls++
+	if d.down {
+		return nil, ErrDown
+	}
+	c := d.turns[runner]
+	if c == nil {
+		return nil, &client.APIError{Status: 404, Message: "no such runner"}
+	}
+	if req.Turn > c.newest {
+		c.newest = req.Turn
+		d.change()
+	}
+	resp := &api.TurnResponse{Turn: req.Turn, RunID: req.RunID}
+	d.hear(runner, req, resp)
+	if err := d.answer(ctx, runner, req, resp); err != nil {
+		return nil, err
+	}
+	if d.lose > 0 {
+		d.lose--
+		return nil, ErrDown
+	}
+	return resp, nil
+}
+
+// hear takes in what the runner says.
+func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse) {
+	for _, h := range req.Held {
+		s := d.jobs[h.JobID]
+		switch {
+		case s == nil:
+			d.violation("runner %d holds unknown job %d", runner, h.JobID)
+		case s.Fence != h.Fence || !s.Status.IsLive():
+			resp.Voided = append(resp.Voided, h.LeaseRef)
+		default:
+			s.held = h
+			if h.StartedMS > 0 && s.Status == workflow.Pending && s.repair == nil {
+				s.Status = workflow.Running
+			}
+		}
+	}
+	for i := range req.Reports {
+		resp.Results = append(resp.Results, d.report(&req.Reports[i]))
+	}
+	for i := range req.Recovered {
+		resp.Results = append(resp.Results, d.recovered(&req.Recovered[i]))
+	}
+	for _, ref := range req.GiveBack {
+		s := d.jobs[ref.JobID]
+		if s != nil && s.Fence == ref.Fence && s.Status.IsLive() {
+			d.free(s)
+		}
+	}
+	resp.Voided = append(resp.Voided, d.voided...)
+	d.voided = nil
+}
+
+// answer adds grants and the state of things, waiting for them if allowed.
+func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest, resp *api.TurnResponse) error {
+	c := d.turns[runner]
+	deadline := time.NewTimer(time.Duration(req.WaitSeconds * float64(time.Second)))
+	defer deadline.Stop()
+	for {
+		if c.newest == req.Turn {
+			d.grant(runner, req, resp)
+			resp.Orders, d.orders = d.orders, nil
+		}
+		resp.Canceled = d.canceled
+		resp.OpenJobs, resp.ClaimableLater = d.open()
+		resp.Complete = resp.OpenJobs == 0
+		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Orders) > 0
+		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || c.newest > req.Turn {
+			return nil
+		}
+		changed := d.changed
+		d.mu.Unlock()
+		var err error
+		waited := false
+		select {
+		case <-changed:
+		case <-deadline.C:
+			waited = true
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		d.mu.Lock()
+		if err != nil || d.down {
+			return errors.Join(err, ErrDown)
+		}
+		if waited {
+			return nil
+		}
+	}
+}
+
+// grant gives the runner what it can take, and again what it did not hear of.
+func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnResponse) {
+	known := make(map[api.LeaseRef]bool)
+	for _, h := range req.Held {
+		known[h.LeaseRef] = true
+	}
+	var room api.FreeNode
+	if len(req.Free.Nodes) > 0 {
+		room = req.Free.Nodes[0]
+	}
+	for _, id := range d.order {
+		s := d.jobs[id]
+		ref := api.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
+		if s.repair != nil {
+			ref.Attempt--
+		}
+		if s.runner == runner && s.Status.IsLive() && !known[ref] {
+			g := s.Job.Grant
+			g.LeaseRef, g.Recovery = ref, s.repair
+			resp.Grants = append(resp.Grants, g)
+			continue
+		}
+		if s.Status != workflow.Ready || !d.isReady(s) || int64(len(resp.Grants)) >= req.Free.Slots {
+			continue
+		}
+		g := s.Job.Grant
+		if len(req.Free.Nodes) > 0 {
+			if g.CPUs > room.CPUs || g.MemoryBytes > room.MemoryBytes || g.GPUs > room.GPUs {
+				continue
+			}
+			room.CPUs -= g.CPUs
+			room.MemoryBytes -= g.MemoryBytes
+			room.GPUs -= g.GPUs
+		}
+		d.fence++
+		s.Fence, s.runner, s.Status, s.held = d.fence, runner, workflow.Pending, api.Held{}
+		g.LeaseRef = api.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
+		resp.Grants = append(resp.Grants, g)
+	}
+}
+
+func (d *Daemon) isReady(s *State) bool {
+	for _, id := range s.Job.After {
+		if !d.jobs[id].Status.IsComplete() {
+			return false
+		}
+	}
+	return true
+}
+
+// report records the end of an attempt.
+func (d *Daemon) report(r *api.Report) api.ReportResult {
+	result := api.ReportResult{LeaseRef: r.LeaseRef}
+	s := d.jobs[r.JobID]
+	if s == nil {
+		d.violation("report of unknown job %d", r.JobID)
+		result.Outcome = api.OutcomeRefused
+		return result
+	}
+	for i := range s.Attempts {
+		if s.Attempts[i].LeaseRef == r.LeaseRef {
+			result.Outcome, result.Status, result.Recovery = api.OutcomeDuplicate, s.Status, s.repair
+			return result
+		}
+	}
+	if s.Fence != r.Fence || !s.Status.IsLive() {
+		s.Late = append(s.Late, *r)
+		result.Outcome, result.Status = api.OutcomeLate, s.Status
+		return result
+	}
+	s.Attempts = append(s.Attempts, *r)
+	d.decide(s, r, &result)
+	d.change()
+	return result
+}
+
+// decide is a small copy of what the engine does with an end.
+func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
+	e := &r.Evidence
+	cause := workflow.CauseOK
+	code := int64(0)
+	switch {
+	case e.SpawnError != "":
+		cause, code = workflow.CauseLaunch, 127
+	case e.KilledBy == workflow.KilledByDrain:
+		cause, code = workflow.CauseWalltime, 152
+	case e.KilledBy == workflow.KilledByCancel:
+		cause, code = workflow.CauseCanceledUser, 143
+	case e.KilledBy == workflow.KilledByTimeout:
+		cause, code = workflow.CauseTimeout, 152
+	case e.KilledBy == workflow.KilledByMemoryLimit:
+		cause, code = workflow.CauseOOM, 137
+	case e.Signal != 0:
+		cause, code = workflow.CauseSignal, int64(128+e.Signal)
+	case e.ExitCode != nil && *e.ExitCode != 0:
+		cause, code = workflow.CauseExit, *e.ExitCode
+	case e.MissingOutputCount > 0:
+		cause, code = workflow.CauseOutputMissing, 1
+	}
+	result.Outcome, result.Cause, result.ReturnCode = api.OutcomeAccepted, string(cause), code
+	switch {
+	case cause == workflow.CauseOK:
+		s.Status = workflow.Completed
+	case cause == workflow.CauseWalltime:
+		d.free(s)
+	case cause == workflow.CauseCanceledUser:
+		s.Status = workflow.Canceled
+	case s.Job.Repair != "" && len(s.Attempts) <= s.Job.Retries:
+		s.Status = workflow.Pending
+		s.repair = &api.Recovery{Script: s.Job.Repair, ReturnCode: code, Cause: string(cause), TimeoutSeconds: 30}
+		result.Recovery = s.repair
+	case len(s.Attempts) <= s.Job.Retries:
+		d.free(s)
+	default:
+		s.Status = workflow.Failed
+	}
+	result.Status = s.Status
+}
+
+func (d *Daemon) recovered(r *api.Recovered) api.ReportResult {
+	result := api.ReportResult{LeaseRef: r.LeaseRef, Outcome: api.OutcomeAccepted}
+	s := d.jobs[r.JobID]
+	if s == nil || s.repair == nil || s.Fence != r.Fence {
+		d.violation("recovery of job %d reported, which has none", r.JobID)
+		result.Outcome = api.OutcomeRefused
+		return result
+	}
+	s.Repaired = append(s.Repaired, *r)
+	s.repair = nil
+	d.free(s)
+	result.Status = s.Status
+	return result
+}
+
+// free makes a leased job ready again.
+func (d *Daemon) free(s *State) {
+	s.Status, s.runner, s.held = workflow.Ready, 0, api.Held{}
+	d.change()
+}
+
+func (d *Daemon) open() (open int64, later bool) {
+	for _, s := range d.jobs {
+		if !s.Status.IsComplete() {
+			open++
+		}
+	}
+	return open, open > 0
+}
+
+func (d *Daemon) violation(format string, args ...any) {
+	d.violations = append(d.violations, fmt.Sprintf(format, args...))
+}
+
+// SetDown makes all calls fail, or work again.
+func (d *Daemon) SetDown(down bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.down = down
+	d.change()
+}
+
+// LoseAnswers lets the next n turns take effect and their answers get lost.
+func (d *Daemon) LoseAnswers(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.lose = n
+}
+
+// Order gives an order to the next runner that makes a turn.
+func (d *Daemon) Order(o api.Order) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.orders = append(d.orders, o)
+	d.change()
+}
+
+// Void takes a job from its runner; it is failed.
+func (d *Daemon) Void(job int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.jobs[job]
+	d.voided = append(d.voided, s.held.LeaseRef)
+	s.Status = workflow.Failed
+	s.Fence = 0
+	d.change()
+}
+
+// Job returns a copy of what is known of a job.
+func (d *Daemon) Job(id int64) State {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := *d.jobs[id]
+	s.Attempts = slices.Clone(s.Attempts)
+	return s
+}
+
+// Held returns how the runner that has a job holds it.
+func (d *Daemon) Held(id int64) api.Held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.jobs[id].held
+}
+
+// Registered returns the registrations, Left the goodbyes.
+func (d *Daemon) Registered() []api.RegisterRequest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.registered)
+}
+
+// Left returns the goodbyes.
+func (d *Daemon) Left() []api.LeaveRequest {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.left)
+}
+
+// Violations lists what runners did that they must not do.
+func (d *Daemon) Violations() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.violations)
+}
+
+// Calls counts the turns.
+func (d *Daemon) Calls() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls
+}

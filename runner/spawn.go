@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// processExecutor starts each command as the leader of its own session. There
+// is no parent-death signal: it would fire when the starting thread ends, and
+// leftovers are ended by the next runner or the daemon instead.
+type processExecutor struct {
+	null int // an open /dev/null
+	log  *slog.Logger
+}
+
+func newProcessExecutor(log *slog.Logger) (*processExecutor, error) {
+	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", os.DevNull, err)
+	}
+	if err := children.acquire(); err != nil {
+		unix.Close(fd)
+		return nil, err
+	}
+	return &processExecutor{null: fd, log: log}, nil
+}
+
+func (e *processExecutor) close() {
+	children.release()
+	unix.Close(e.null)
+}
+
+// Start opens the command's files and starts its process.
+func (e *processExecutor) Start(c *Command, exited func(Exit)) (int, error) {
+	stdout, err := e.open(c.Stdout)
+	if err != nil {
+		return 0, err
+	}
+	defer e.closeFile(stdout)
+	stderr := stdout
+	if c.Stderr != c.Stdout {
+		if stderr, err = e.open(c.Stderr); err != nil {
+			return 0, err
+		}
+		defer e.closeFile(stderr)
+	}
+	pid, err := children.start(c.Argv, &syscall.ProcAttr{
+		Dir:   c.Dir,
+		Env:   c.Env,
+		Files: []uintptr{uintptr(e.null), uintptr(stdout), uintptr(stderr)},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	}, exited)
+	if err != nil {
+		return 0, spawnError(c, err)
+	}
+	return pid, nil
+}
+
+// open makes a new output file. An existing one is never overwritten: it holds
+// the output of an attempt.
+func (e *processExecutor) open(path string) (int, error) {
+	if path == "" {
+		return e.null, nil
+	}
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_APPEND | unix.O_CLOEXEC
+	fd, err := openRetry(path, flags|unix.O_EXCL)
+	if errors.Is(err, unix.EEXIST) {
+		e.log.Warn("output file exists already; appending to it", "path", path)
+		fd, err = openRetry(path, flags)
+	}
+	if err != nil {
+		return 0, nodeFault(fmt.Errorf("open output file %s: %w", path, err))
+	}
+	return fd, nil
+}
+
+func openRetry(path string, flags int) (int, error) {
+	for {
+		fd, err := unix.Open(path, flags, 0o666)
+		if !errors.Is(err, unix.EINTR) {
+			return fd, err
+		}
+	}
+}
+
+func (e *processExecutor) closeFile(fd int) {
+	if fd != e.null {
+		unix.Close(fd)
+	}
+}
+
+// nodeFault is a SpawnError that another node might not have.
+func nodeFault(err error) *SpawnError {
+	s := &SpawnError{Err: err}
+	var errno unix.Errno
+	if errors.As(err, &errno) {
+		s.Errno = int(errno)
+	}
+	return s
+}
+
+// spawnError explains why the process could not be started. The kernel reports
+// one number for a missing directory and a missing program alike.
+func spawnError(c *Command, err error) *SpawnError {
+	s := nodeFault(err)
+	switch {
+	case errors.Is(err, unix.E2BIG):
+		s.Err = fmt.Errorf("command and environment are larger than the system allows: %w", err)
+		s.OfCommand = true
+	case errors.Is(err, unix.EINVAL):
+		s.Err = fmt.Errorf("command or environment contains a NUL byte: %w", err)
+		s.OfCommand = true
+	case c.Dir != "" && !isDirectory(c.Dir):
+		s.Err = fmt.Errorf("working directory %s: %w", c.Dir, err)
+	default:
+		s.Err = fmt.Errorf("start %s: %w", c.Argv[0], err)
+	}
+	return s
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}

@@ -1,0 +1,201 @@
+package spool
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// Contents is what a spool file holds.
+type Contents struct {
+	Path   string
+	Header Header
+	// Reports are all reports in the file; the first Answered of them were
+	// answered by the daemon.
+	Reports  []api.Report
+	Answered int
+	// Cut says that the file ends in the middle of a frame or in a damaged one.
+	Cut bool
+}
+
+// Pending returns the reports that the daemon has not answered.
+func (c *Contents) Pending() []api.Report { return c.Reports[min(c.Answered, len(c.Reports)):] }
+
+// Read reads one spool file, of a living or a dead writer. An error means that
+// it is no spool file or cannot be read at all.
+func Read(path string) (*Contents, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	c, err := decode(bufio.NewReader(file))
+	if err != nil {
+		return nil, fmt.Errorf("spool file %s: %w", path, err)
+	}
+	c.Path = path
+	return c, nil
+}
+
+// Files lists the spool files in a directory, none if it is not there.
+func Files(dir string) ([]string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("list spool files: %w", err)
+	}
+	var paths []string
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), Ending) {
+			paths = append(paths, filepath.Join(dir, e.Name()))
+		}
+	}
+	slices.Sort(paths)
+	return paths, nil
+}
+
+var errCut = errors.New("cut off or damaged")
+
+func decode(in io.Reader) (*Contents, error) {
+	c := &Contents{}
+	kind, data, err := readFrame(in)
+	if err != nil {
+		return nil, err
+	}
+	if kind != kindHeader {
+		return nil, errors.New("does not start with a header")
+	}
+	if err := json.Unmarshal(data, &c.Header); err != nil {
+		return nil, fmt.Errorf("header: %w", err)
+	}
+	for {
+		kind, data, err := readFrame(in)
+		if errors.Is(err, io.EOF) {
+			return c, nil
+		}
+		if errors.Is(err, errCut) {
+			c.Cut = true
+			return c, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := c.add(kind, data); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (c *Contents) add(kind byte, data []byte) error {
+	switch kind {
+	case kindReport:
+		var r api.Report
+		if err := json.Unmarshal(data, &r); err != nil {
+			return fmt.Errorf("report: %w", err)
+		}
+		c.Reports = append(c.Reports, r)
+	case kindDone:
+		var n int
+		if err := json.Unmarshal(data, &n); err != nil {
+			return fmt.Errorf("count of answers: %w", err)
+		}
+		c.Answered += n
+	}
+	return nil // kinds of later releases are passed over
+}
+
+// readFrame returns io.EOF at the end and errCut for a frame that is not whole.
+func readFrame(in io.Reader) (byte, []byte, error) {
+	var head [frameHead]byte
+	switch _, err := io.ReadFull(in, head[:]); {
+	case errors.Is(err, io.EOF):
+		return 0, nil, io.EOF
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return 0, nil, errCut
+	case err != nil:
+		return 0, nil, err
+	}
+	size := binary.LittleEndian.Uint32(head[0:])
+	if size > maxFrame {
+		return 0, nil, errCut
+	}
+	data := make([]byte, size)
+	switch _, err := io.ReadFull(in, data); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return 0, nil, errCut
+	case err != nil:
+		return 0, nil, err
+	}
+	sum := crc32.Update(crc32.Checksum(head[8:], crcTable), crcTable, data)
+	if sum != binary.LittleEndian.Uint32(head[4:]) {
+		return 0, nil, errCut
+	}
+	return head[8], data, nil
+}
+
+// Abandoned is the spool file of a writer that is gone. It is locked, so that
+// one runner delivers it.
+type Abandoned struct {
+	Contents
+	file *os.File
+}
+
+// TakeOver returns the spool files in dir that are of the workflow, were written
+// on the host, and whose writers are dead. Damaged files are reported through
+// warn and left alone.
+func TakeOver(dir string, workflowID int64, hostname string, warn func(path string, err error)) ([]*Abandoned, error) {
+	paths, err := Files(dir)
+	if err != nil {
+		return nil, err
+	}
+	var taken []*Abandoned
+	for _, path := range paths {
+		a, err := takeOver(path, workflowID, hostname)
+		if err != nil {
+			warn(path, err)
+		}
+		if a != nil {
+			taken = append(taken, a)
+		}
+	}
+	return taken, nil
+}
+
+// takeOver returns nil for a file that is not to be taken over.
+func takeOver(path string, workflowID int64, hostname string) (*Abandoned, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		if errors.Is(err, os.ErrNotExist) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	if lock(file) != nil {
+		return nil, file.Close()
+	}
+	c, err := Read(path)
+	if err != nil || c.Header.WorkflowID != workflowID || c.Header.Hostname != hostname {
+		return nil, errors.Join(err, file.Close())
+	}
+	return &Abandoned{Contents: *c, file: file}, nil
+}
+
+// Delivered removes the file: the daemon has answered everything in it.
+func (a *Abandoned) Delivered() error {
+	return errors.Join(os.Remove(a.Path), a.file.Close())
+}
+
+// Release leaves the file for another runner.
+func (a *Abandoned) Release() error { return a.file.Close() }

@@ -1,0 +1,194 @@
+// Package spool keeps reports of runners in a file until the daemon has
+// recorded them, so that an exit status survives the runner and the daemon's
+// absence. A file belongs to one life of one runner and is written by it alone.
+//
+// A file is a sequence of frames: length (4 bytes), CRC-32C of the rest (4),
+// kind (1), JSON (length bytes); numbers are little endian. The first frame is
+// the Header. A frame that is cut off or damaged ends the file: a writer that
+// was killed in the middle of a write had not sent that report yet.
+package spool
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// Ending is the ending of spool files' names.
+const Ending = ".reports"
+
+// Header says whose reports a file holds.
+type Header struct {
+	WorkflowID int64  `json:"workflow_id"`
+	RunID      int64  `json:"run_id"`
+	RunnerID   int64  `json:"runner_id"`
+	Key        string `json:"key"` // of the runner
+	Hostname   string `json:"hostname"`
+	PID        int    `json:"pid"`
+	BootID     string `json:"boot_id"`
+}
+
+// frame kinds
+const (
+	kindHeader byte = 'H'
+	kindReport byte = 'R'
+	kindDone   byte = 'D' // the daemon has answered that many more reports
+)
+
+const frameHead = 9
+
+// maxFrame bounds what is read as one frame; reports are far smaller.
+const maxFrame = 16 << 20
+
+// compactSize is from when on a file whose reports are all delivered is cut.
+const compactSize = 1 << 20
+
+var crcTable = crc32.MakeTable(crc32.Castagnoli)
+
+// Writer appends to a spool file. It is not safe for concurrent use.
+type Writer struct {
+	file    *os.File
+	path    string
+	header  []byte // its frame
+	size    int64
+	pending int // reports that the daemon has not answered
+	buf     bytes.Buffer
+}
+
+// Create makes the file of a new runner in dir and locks it, so that others
+// can tell that its writer lives. It gets its name when it is locked.
+func Create(dir string, h Header) (*Writer, error) {
+	path := filepath.Join(dir, fmt.Sprintf("wf%d_%s_%s%s", h.WorkflowID, h.Hostname, h.Key, Ending))
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("create spool file: %w", err)
+	}
+	w := &Writer{file: file, path: path}
+	if err := w.begin(h); err != nil {
+		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
+	}
+	return w, nil
+}
+
+func (w *Writer) begin(h Header) error {
+	if err := lock(w.file); err != nil {
+		return err
+	}
+	if err := w.frame(kindHeader, h); err != nil {
+		return err
+	}
+	w.header = bytes.Clone(w.buf.Bytes())
+	if err := w.flush(); err != nil {
+		return err
+	}
+	return os.Rename(w.file.Name(), w.path)
+}
+
+// Append writes reports; with sync they are on the disk when it returns, else
+// they are safe from the end of this process alone.
+func (w *Writer) Append(reports []api.Report, sync bool) error {
+	if len(reports) == 0 {
+		return nil
+	}
+	for i := range reports {
+		if err := w.frame(kindReport, &reports[i]); err != nil {
+			return err
+		}
+	}
+	w.pending += len(reports)
+	if err := w.flush(); err != nil {
+		return err
+	}
+	if sync {
+		if err := w.file.Sync(); err != nil {
+			return fmt.Errorf("sync spool file: %w", err)
+		}
+	}
+	return nil
+}
+
+// Done records that the daemon has answered the oldest n reports.
+func (w *Writer) Done(n int) error {
+	if n <= 0 {
+		return nil
+	}
+	w.pending -= n
+	if w.pending <= 0 && w.size > compactSize {
+		return w.compact()
+	}
+	if err := w.frame(kindDone, n); err != nil {
+		return err
+	}
+	return w.flush()
+}
+
+// Pending returns how many reports the daemon has not answered.
+func (w *Writer) Pending() int { return w.pending }
+
+// Close closes the file, and removes it if everything in it was answered.
+func (w *Writer) Close() error {
+	var err error
+	if w.pending <= 0 {
+		err = os.Remove(w.path)
+	}
+	return errors.Join(err, w.file.Close())
+}
+
+// compact drops the frames of a file that has nothing left to deliver.
+func (w *Writer) compact() error {
+	if err := w.file.Truncate(0); err != nil {
+		return fmt.Errorf("cut spool file: %w", err)
+	}
+	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("cut spool file: %w", err)
+	}
+	w.size = 0
+	w.buf.Reset()
+	w.buf.Write(w.header)
+	return w.flush()
+}
+
+func (w *Writer) frame(kind byte, value any) error {
+	data, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("encode spool frame: %w", err)
+	}
+	var head [frameHead]byte
+	binary.LittleEndian.PutUint32(head[0:], uint32(len(data)))
+	head[8] = kind
+	sum := crc32.Update(crc32.Checksum(head[8:], crcTable), crcTable, data)
+	binary.LittleEndian.PutUint32(head[4:], sum)
+	w.buf.Write(head[:])
+	w.buf.Write(data)
+	return nil
+}
+
+// flush writes what was framed with one call. A part that was written before
+// an error is cut off again, so that later frames can be read.
+func (w *Writer) flush() error {
+	n, err := w.file.WriteAt(w.buf.Bytes(), w.size)
+	w.buf.Reset()
+	if err != nil {
+		return errors.Join(fmt.Errorf("write spool file: %w", err), w.file.Truncate(w.size))
+	}
+	w.size += int64(n)
+	return nil
+}
+
+// lock takes the file's lock, failing at once if it is held.
+func lock(file *os.File) error {
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return fmt.Errorf("lock %s: %w", file.Name(), err)
+	}
+	return nil
+}

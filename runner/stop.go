@@ -1,0 +1,117 @@
+package runner
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// StopKind says how urgently a runner is to stop.
+type StopKind int
+
+// The ways to stop; a later, more urgent one overtakes an earlier one.
+const (
+	// StopDrain: take nothing new, let running jobs end, leave.
+	StopDrain StopKind = iota + 1
+	// StopCancel: signal the jobs, kill what is left after the lead time,
+	// report, give everything back, leave. Other runners may take the jobs.
+	StopCancel
+	// StopHurry: kill at once.
+	StopHurry
+)
+
+// Stop asks the runner to stop; Run returns when it has.
+func (r *Runner) Stop(kind StopKind) {
+	select {
+	case r.stopping <- kind:
+	default: // as many requests as fit are waiting already
+	}
+}
+
+// leaving says whether and why the runner is on its way out.
+type leaving struct {
+	kind   StopKind // 0 while it is not
+	reason string
+	since  time.Time
+}
+
+func (l leaving) active() bool { return l.kind != 0 }
+
+// leave starts or hastens the way out; killed says whose wish the end of the
+// running jobs is.
+func (r *Runner) leave(kind StopKind, reason string, killed workflow.KillReason, lead time.Duration) {
+	if kind <= r.leaving.kind {
+		return
+	}
+	if !r.leaving.active() {
+		r.leaving.reason = reason
+		r.leaving.since = time.Now()
+		r.emit(Event{Kind: EventStopping, Message: reason})
+		r.log.Info("stopping", "reason", reason)
+	}
+	r.leaving.kind = kind
+	r.giveBackQueue()
+	r.dropRepairs()
+	if kind >= StopCancel {
+		if r.actions.running {
+			r.actions.cancel()
+		}
+		for _, a := range r.attempts {
+			r.kill(a, killed, r.policy.signal, lead)
+		}
+	}
+}
+
+// stop carries out a request to stop.
+func (r *Runner) stop(kind StopKind) {
+	switch kind {
+	case StopDrain:
+		r.leave(kind, "told to drain", "", 0)
+	case StopCancel:
+		r.leave(kind, "told to stop", workflow.KilledByDrain, r.policy.lead)
+	case StopHurry:
+		r.leave(kind, "told to stop at once", workflow.KilledByDrain, 0)
+	}
+}
+
+// obey carries out an order of the daemon.
+func (r *Runner) obey(order api.Order) {
+	switch order {
+	case api.OrderDrain:
+		r.leave(StopDrain, "the daemon ordered to drain", "", 0)
+	case api.OrderStop:
+		r.leave(StopCancel, "the daemon ordered to stop", workflow.KilledByDrain, r.policy.lead)
+	case api.OrderCancel:
+		r.leave(StopCancel, "the workflow was canceled", workflow.KilledByCancel, r.policy.lead)
+	default:
+		r.log.Warn("unknown order", "order", order)
+	}
+}
+
+// checkEnd drains when the runner's time is up.
+func (r *Runner) checkEnd(now time.Time) {
+	if !r.schedule.end.IsZero() && !now.Before(r.schedule.drainAt) {
+		r.leave(StopCancel, "the time limit is near", workflow.KilledByDrain, r.schedule.lead)
+	}
+}
+
+// kill ends the processes of an attempt: the signal, and SIGKILL after lead.
+// The first reason is kept.
+func (r *Runner) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead time.Duration) {
+	switch a.phase {
+	case starting, running:
+		if a.killed == "" && a.exit == nil {
+			a.killed = why
+		}
+	case ending: // what is left of the tree; the attempt ended by itself
+	default:
+		return
+	}
+	a.killLead, a.killSignal = lead, sig
+	if a.watch != nil {
+		r.keeper.endTree(a.watch, sig, lead)
+	}
+}
