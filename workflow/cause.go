@@ -186,7 +186,7 @@ func (x *examination) ownKill() (Cause, bool) {
 
 // success is exit code 0, unless something was wrong with it all the same.
 func (x *examination) success() (Cause, bool) {
-	if x.ExitCode == nil || *x.ExitCode != 0 || x.Signal != 0 {
+	if x.ExitCode == nil || *x.ExitCode != 0 || x.Signal > 0 {
 		return Cause{}, false
 	}
 	if x.OOMExclusive && x.OOMKills > 0 || x.Slurm != nil && x.Slurm.StepState == slurmOOM {
@@ -332,7 +332,7 @@ func (x *examination) signaled() (Cause, bool) {
 		return Cause{}, false
 	}
 	c := Cause{Kind: CauseSignal, Confidence: Certain, Status: Failed, ReturnCode: 128 + int64(signal), Text: x.endText()}
-	if x.Signal == 0 {
+	if x.Signal <= 0 {
 		c.Confidence = Likely
 	}
 	if signal == sigKill {
@@ -358,11 +358,11 @@ func (x *examination) lost() Cause {
 		MayStillRun: x.Slurm != nil}
 }
 
-func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal != 0 }
+func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal > 0 }
 
 // signal is the signal that ended the attempt, or that its shell reported.
 func (x *examination) signal() int {
-	if x.Signal != 0 || x.ExitCode == nil {
+	if x.Signal > 0 || x.ExitCode == nil {
 		return max(x.Signal, 0)
 	}
 	return signalOfCode(*x.ExitCode)
@@ -371,7 +371,7 @@ func (x *examination) signal() int {
 // ownCodeOr returns the code that the attempt chose itself, if not 0; a death
 // by signal is not chosen.
 func (x *examination) ownCodeOr(code int64) int64 {
-	if x.ExitCode != nil && *x.ExitCode != 0 && x.Signal == 0 && signalOfCode(*x.ExitCode) == 0 {
+	if x.ExitCode != nil && *x.ExitCode != 0 && x.Signal <= 0 && signalOfCode(*x.ExitCode) == 0 {
 		return *x.ExitCode
 	}
 	return code

@@ -147,7 +147,7 @@ func decideFailure(p Policies, h History, c Cause) Decision {
 	}
 	why := unmatchedReason(p.Handler, c)
 	if p.UsePendingFailed {
-		return Decision{Action: ActionHold, Reason: why + ", held for a classification"}
+		return Decision{Action: ActionHold, Reason: why + "; it waits for a classification"}
 	}
 	return Decision{Action: ActionFail, Reason: why}
 }

@@ -90,8 +90,8 @@ type FailureHandlerDefinition struct {
 	Rules []FailureRule
 }
 
-// FailureRule is one rule of a failure handler (seed 000). MaxRetries is
-// torc's: the total number of attempts.
+// FailureRule is one rule of a failure handler. MaxRetries is torc's: the total
+// number of attempts.
 type FailureRule struct {
 	ExitCodes         []int64 `json:"exit_codes"`
 	MatchAllExitCodes bool    `json:"match_all_exit_codes"`

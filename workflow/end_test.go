@@ -95,11 +95,17 @@ func TestCountsAddUp(t *testing.T) {
 func TestSeverity(t *testing.T) {
 	all := []Severity{SeverityDebug, SeverityInfo, SeverityWarning, SeverityError}
 	for i, s := range all {
+		if SeverityOf(s.Level()) != s {
+			t.Errorf("level %d is %s, not %s", s.Level(), SeverityOf(s.Level()), s)
+		}
 		for k, level := range all {
 			if s.AtLeast(level) != (i >= k) {
 				t.Errorf("%s at least %s: %v", s, level, s.AtLeast(level))
 			}
 		}
+	}
+	if SeverityOf(-1) != SeverityInfo || SeverityOf(4) != SeverityInfo {
+		t.Error("a level that does not exist is info")
 	}
 	if SeverityDebug.AtLeast("loud") || !SeverityInfo.AtLeast("loud") {
 		t.Error("an unknown level is info")

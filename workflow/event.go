@@ -2,34 +2,6 @@ package workflow
 
 import "encoding/json"
 
-// Severity of an event.
-type Severity string
-
-// The severities, rising.
-const (
-	SeverityDebug   Severity = "debug"
-	SeverityInfo    Severity = "info"
-	SeverityWarning Severity = "warning"
-	SeverityError   Severity = "error"
-)
-
-// rank orders the severities; an unknown one counts as info.
-func (s Severity) rank() int {
-	switch s {
-	case SeverityDebug:
-		return 0
-	case SeverityWarning:
-		return 2
-	case SeverityError:
-		return 3
-	}
-	return 1
-}
-
-// AtLeast reports whether an event of this severity is shown at a level. An
-// unknown level is info.
-func (s Severity) AtLeast(level Severity) bool { return s.rank() >= level.rank() }
-
 // EventType names what an event reports.
 type EventType string
 

@@ -1,7 +1,7 @@
 package workflow
 
-// Evidence is what is known about how an attempt ended (design: engine,
-// section 4). The zero value of a field means that nothing is known of it.
+// Evidence is what is known about how an attempt ended. The zero value of a
+// field means that nothing is known of it.
 type Evidence struct {
 	ExitCode *int64 `json:"exit_code,omitempty"` // nil if it did not exit by itself
 	Signal   int    `json:"signal,omitempty"`    // the signal that ended it

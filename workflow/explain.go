@@ -69,13 +69,13 @@ func (f JobFacts) state() string {
 		return "disabled, counts as done for the jobs behind it"
 	case PendingFailed:
 		if f.Job.Hold != nil && f.Job.Hold.Reason != "" {
-			return "pending_failed, held: " + f.Job.Hold.Reason
+			return "pending_failed, " + f.Job.Hold.Reason
 		}
-		return "pending_failed, held for a classification"
+		return "pending_failed, it waits for a classification"
 	}
 	text := f.Job.Status.String()
-	if last := f.lastAttempt(); last != nil && last.Cause.Text != "" {
-		text += ", " + last.Cause.Text
+	if last := f.lastAttempt(); last != nil {
+		text = join(text, last.Cause.Summary())
 	}
 	return text
 }
@@ -171,10 +171,7 @@ func (a *Attempt) line(nowMS int64) string {
 	if a.StartedMS != nil {
 		text += ", " + agoMS(*a.StartedMS, *a.EndedMS)
 	}
-	text += ": " + join(a.Status.String(), string(a.Cause.Kind), a.Cause.Text)
-	if a.Cause.Confidence == Likely || a.Cause.Confidence == Guess {
-		text += fmt.Sprintf(" (%s)", a.Cause.Confidence)
-	}
+	text += ": " + join(a.Status.String(), a.Cause.Summary())
 	if a.Decision.Action != "" && a.Decision.Action != ActionNone {
 		text += fmt.Sprintf(" -> %s: %s", a.Decision.Action, a.Decision.Reason)
 	}

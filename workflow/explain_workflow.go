@@ -106,7 +106,7 @@ func (c Counts) lines() []string {
 // counts those that no live runner can ever take.
 func (f WorkflowFacts) misfitLines() (lines []string, stuck int64) {
 	for _, r := range f.Ready {
-		who := fmt.Sprintf("%s as %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
+		who := fmt.Sprintf("%s like %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
 		if r.Jobs == 1 {
 			who = fmt.Sprintf("%s (%s)", r.Example, r.Class.needs())
 		}
@@ -118,9 +118,9 @@ func (f WorkflowFacts) misfitLines() (lines []string, stuck int64) {
 		case best == fitsNow:
 			lines = append(lines, who+": taken in the next turn of a runner")
 		case best == fitsLater:
-			lines = append(lines, who+": wait until others have ended")
+			lines = append(lines, who+plural(r.Jobs, ": waits", ": wait")+" until others have ended")
 		default:
-			lines = append(lines, who+": fit no runner")
+			lines = append(lines, who+plural(r.Jobs, ": fits", ": fit")+" no live runner")
 			for _, l := range fits {
 				lines = append(lines, "  "+l)
 			}
@@ -145,7 +145,7 @@ func (f WorkflowFacts) heldLines() []string {
 func (f WorkflowFacts) failureLines() []string {
 	var lines []string
 	for _, x := range f.Failures {
-		lines = append(lines, fmt.Sprintf("%s, attempt %d: %s", x.Name, x.Attempt, join(string(x.Cause.Kind), x.Cause.Text)))
+		lines = append(lines, fmt.Sprintf("%s, attempt %d: %s", x.Name, x.Attempt, x.Cause.Summary()))
 	}
 	if more := f.FailedCount - int64(len(f.Failures)); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
@@ -166,8 +166,11 @@ func (f WorkflowFacts) next(stuck int64) string {
 		return "its runners end what is live"
 	case c.ByStatus[Uninitialized] > 0 && c.Live()+c.ByStatus[Ready]+c.ByStatus[Blocked] == 0:
 		return "start it"
+	case c.Live() > 0 && stuck > 0:
+		return fmt.Sprintf("goes on as live jobs end; for %s somebody has to start a larger runner or lower the requirements",
+			countOf(stuck, "ready job", "ready jobs"))
 	case c.Live() > 0:
-		return "the live jobs end"
+		return "goes on as live jobs end"
 	case len(f.Runners) == 0 && c.ByStatus[Ready] > 0:
 		return "no runner is live; start one"
 	case stuck > 0 && stuck == c.ByStatus[Ready]:

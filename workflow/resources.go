@@ -27,7 +27,7 @@ func (r *ResourceRequirements) Enforced() bool { return r.Name != DefaultRequire
 
 // ParseMemory turns a size such as "512m" into bytes: an integer with an
 // optional letter k, m, g or t (binary, any case); no letter means bytes.
-// Source: facts/torc-api.md 0.6.
+// It reads what torc reads, and nothing else.
 func ParseMemory(text string) (int64, error) {
 	s := strings.TrimSpace(text)
 	bad := func(why string) (int64, error) {
@@ -88,7 +88,7 @@ const (
 
 // ParseRuntime turns an ISO 8601 duration such as "PT30M" or "P1DT2H" into
 // whole seconds; fractions of a second are dropped. A year is 365.25 days and
-// a month a twelfth of that. Source: facts/torc-api.md 0.6.
+// a month a twelfth of that, as in torc.
 func ParseRuntime(text string) (int64, error) {
 	s := strings.ToUpper(strings.TrimSpace(text))
 	bad := func(why string) (int64, error) {

@@ -1,7 +1,7 @@
 package workflow
 
-// ExecutionConfig says how jobs are run (facts/torc-spec.md section 9). A nil
-// field was not given; the accessors supply the default.
+// ExecutionConfig says how jobs are run. A nil or empty field was not given: its
+// reader supplies the default.
 type ExecutionConfig struct {
 	Mode                  string                 `json:"mode,omitempty"` // direct, slurm, auto
 	SigkillHeadroomSecs   *int64                 `json:"sigkill_headroom_seconds,omitempty"`
@@ -50,7 +50,7 @@ type DynamicJobsConfig struct {
 	MaxIterations *int64 `json:"max_iterations,omitempty"` // per lineage; at least 1
 }
 
-// ResourceMonitorConfig says what a runner measures (facts/torc-api.md section 2).
+// ResourceMonitorConfig says what a runner measures.
 type ResourceMonitorConfig struct {
 	Enabled               bool               `json:"enabled"`
 	Granularity           string             `json:"granularity"` // summary, time_series

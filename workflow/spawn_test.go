@@ -76,7 +76,10 @@ func TestPlanSpawnRefusals(t *testing.T) {
 		{"priority", func(f *SpawnFacts) { f.Request.Jobs[0].Priority = -1 }, "priority -1 is negative"},
 		{"label", func(f *SpawnFacts) { f.Request.Jobs[0].Labels = []string{"a,b"} }, "invalid label"},
 		{"status", func(f *SpawnFacts) { f.CallerStatus = Pending }, "must be Running"},
-		{"replay", func(f *SpawnFacts) { f.Existing["new"] = 9; f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "other"}) }, "Inconsistent replay: 1 of 2"},
+		{"replay", func(f *SpawnFacts) {
+			f.Existing["new"] = 9
+			f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "other"})
+		}, "Inconsistent replay: 1 of 2"},
 		{"cap", func(f *SpawnFacts) { f.Iteration = 1000 }, "cap of 1000"},
 		{"own cap", func(f *SpawnFacts) { f.MaxIteration = 4 }, "cap of 4"},
 		{"requirements", func(*SpawnFacts) {}, `unknown resource requirements "huge"`},

@@ -3,7 +3,7 @@ package workflow
 import "fmt"
 
 // JobStatus is the wire status of a job. Names and numbers are torc's
-// (facts/torc-api.md section 1); the numbers are what the database stores.
+// (HTTP API 0.23); the numbers are what the database stores.
 type JobStatus int8
 
 // The job statuses. A job in Completed, Failed, Canceled, Terminated or

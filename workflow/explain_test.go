@@ -1,0 +1,171 @@
+package workflow_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const nowMS = int64(1_700_000_000_000)
+
+func runner(id int64, host string, total, free OfferNode) RunnerFacts {
+	return RunnerFacts{ID: id, Host: host,
+		Total: Offer{Nodes: []OfferNode{total}, Slots: 10},
+		Free:  Offer{Nodes: []OfferNode{free}, Slots: 10}}
+}
+
+func endedAttempt(id, seconds int64, c Cause, d Decision) Attempt {
+	start := nowMS - 100_000
+	return Attempt{AttemptID: id, Node: "n1", StartedMS: ptr(start), EndedMS: ptr(start + 1000*seconds), Status: c.Status, Cause: c, Decision: d}
+}
+
+func jobFacts(status JobStatus) JobFacts {
+	return JobFacts{
+		NowMS: nowMS,
+		Job:   Job{ID: 17, Name: "train", Status: status, AttemptID: 1, CancelOnBlockingJobFailure: true},
+		Class: Class{CPUs: 2, MemoryBytes: 8 * gib, Nodes: 1, RuntimeSeconds: 3600},
+	}
+}
+
+var (
+	smallNode = OfferNode{CPUs: 2, MemoryBytes: 4 * gib}
+	bigNode   = OfferNode{CPUs: 16, MemoryBytes: 64 * gib}
+	fullNode  = OfferNode{CPUs: 16, MemoryBytes: 7 * gib, Busy: true}
+)
+
+func TestExplain(t *testing.T) {
+	retry := Decision{Action: ActionRetry, Reason: "rule 1 of handler simulation: exit code 10, attempt 1 of 3"}
+	failed := Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: 10, Text: "exit code 10"}
+	guess := Cause{Kind: CauseOOM, Confidence: Guess, Status: Failed, ReturnCode: 137, Text: "OOM: guessed, SIGKILL"}
+	tests := []struct {
+		name   string
+		status JobStatus
+		change func(f *JobFacts)
+	}{
+		{"uninitialized", Uninitialized, nil},
+		{"blocked", Blocked, func(f *JobFacts) {
+			f.Dependencies, f.OpenCount = 9, 7
+			for i := range 6 {
+				f.Open = append(f.Open, DependencyFact{fmt.Sprint("prep_", i), Running})
+			}
+			f.Runners = []RunnerFacts{runner(3, "n1", smallNode, smallNode)}
+		}},
+		{"blocked behind a failure", Blocked, func(f *JobFacts) {
+			f.Dependencies, f.OpenCount, f.UnsuccessfulCount = 2, 1, 1
+			f.Open = []DependencyFact{{"slow", Ready}}
+			f.Unsuccessful = []DependencyFact{{"prep", Failed}}
+		}},
+		{"blocked behind a failure, runs all the same", Blocked, func(f *JobFacts) {
+			f.Dependencies, f.OpenCount, f.UnsuccessfulCount = 2, 1, 1
+			f.Unsuccessful = []DependencyFact{{"prep", Failed}}
+			f.Job.CancelOnBlockingJobFailure = false
+		}},
+		{"ready without a runner", Ready, func(f *JobFacts) { f.Dependencies = 3 }},
+		{"ready, fits nowhere", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", smallNode, smallNode), runner(4, "n2", smallNode, OfferNode{}),
+				{ID: 5, Host: "n3", Total: Offer{Nodes: []OfferNode{bigNode}, Slots: 1, Labels: []string{"gpu"}}}}
+		}},
+		{"ready, fits later", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", smallNode, smallNode), runner(6, "n4", bigNode, fullNode)}
+			f.ReadyAhead = 4
+		}},
+		{"ready, fits now", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(6, "n4", bigNode, bigNode)}
+			f.Class.Labels = nil
+			f.ReadyAhead = 1
+		}},
+		{"ready, of another scheduler", Ready, func(f *JobFacts) {
+			f.Class.SchedulerID, f.Class.GPUs, f.Class.Nodes, f.Class.Labels = ptr(int64(2)), 1, 2, []string{"gpu"}
+			f.Runners = []RunnerFacts{{ID: 1, Host: "n1", Total: Offer{Slots: 1, StrictScheduler: true, Labels: []string{"gpu"}}}}
+		}},
+		{"ready, not yet", Ready, func(f *JobFacts) {
+			f.Job.NotBeforeMS = ptr(nowMS + 90_000)
+			f.Runners = []RunnerFacts{runner(6, "n4", bigNode, bigNode)}
+			f.Attempts = []Attempt{endedAttempt(1, 12, failed, retry)}
+		}},
+		{"ready in a canceled workflow", Ready, func(f *JobFacts) { f.WorkflowCanceled = true }},
+		{"pending", Pending, func(f *JobFacts) {
+			f.RunnerHost = "n1"
+			f.Attempts = []Attempt{{AttemptID: 1, Node: "n1"}}
+		}},
+		{"recovering", Pending, func(f *JobFacts) {
+			f.RunnerHost, f.Job.Phase = "n1", PhaseRecovery
+			f.Attempts = []Attempt{endedAttempt(1, 12, failed, Decision{Action: ActionRecover, Reason: retry.Reason})}
+		}},
+		{"running", Running, func(f *JobFacts) {
+			f.RunnerHost, f.Job.AttemptID = "n1", 2
+			f.Attempts = []Attempt{endedAttempt(1, 12, failed, retry), {AttemptID: 2, Node: "n1", StartedMS: ptr(nowMS - 65_400)}}
+		}},
+		{"completed", Completed, func(f *JobFacts) {
+			f.Dependencies = 3
+			f.Attempts = []Attempt{endedAttempt(1, 12, Cause{Kind: CauseOK, Confidence: Certain, Status: Completed, Text: "exit code 0"}, Decision{Action: ActionNone})}
+		}},
+		{"failed", Failed, func(f *JobFacts) {
+			for i := range int64(14) {
+				f.Attempts = append(f.Attempts, endedAttempt(i+1, i, guess, retry))
+			}
+		}},
+		{"terminated without attempts", Terminated, nil},
+		{"skipped", Canceled, func(f *JobFacts) { f.Job.SkippedBy, f.SkippedByName = ptr(int64(4)), "prep" }},
+		{"skipped by a job that is gone", Canceled, func(f *JobFacts) { f.Job.SkippedBy = ptr(int64(4)) }},
+		{"canceled with the workflow", Canceled, func(f *JobFacts) { f.WorkflowCanceled = true }},
+		{"canceled", Canceled, nil},
+		{"disabled", Disabled, nil},
+		{"held", PendingFailed, func(f *JobFacts) {
+			f.Job.Hold = &Hold{Reason: "no rule for cause exit; it waits for a classification", DeadlineMS: ptr(nowMS + 7200_000)}
+		}},
+		{"held for ever", PendingFailed, nil},
+	}
+	var b strings.Builder
+	for _, tt := range tests {
+		f := jobFacts(tt.status)
+		if tt.change != nil {
+			tt.change(&f)
+		}
+		fmt.Fprintf(&b, "=== %s\n%s\n", tt.name, Explain(f))
+	}
+	golden(t, "testdata/explain_job.golden", b.String())
+}
+
+func TestExplainWorkflow(t *testing.T) {
+	small := Class{CPUs: 1, MemoryBytes: gib, Nodes: 1, RuntimeSeconds: 60}
+	big := Class{CPUs: 2, MemoryBytes: 8 * gib, Nodes: 1, RuntimeSeconds: 60}
+	tests := []struct {
+		name string
+		f    WorkflowFacts
+	}{
+		{"empty", WorkflowFacts{}},
+		{"archived", WorkflowFacts{IsArchived: true, Counts: counts(map[JobStatus]int64{Completed: 1})}},
+		{"not started", WorkflowFacts{Counts: counts(map[JobStatus]int64{Uninitialized: 3, Disabled: 1})}},
+		{"running", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, Running: 2, Ready: 3, Blocked: 8}),
+			Ready:   []ClassFact{{small, 2, "sim_4"}, {big, 1, "merge"}},
+			Runners: []RunnerFacts{runner(1, "n1", smallNode, OfferNode{CPUs: 0, MemoryBytes: gib}), runner(2, "n2", smallNode, OfferNode{})}}},
+		{"nothing fits", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 5}),
+			Ready: []ClassFact{{big, 5, "sim_1"}}, Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
+		{"no runner", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 5, Completed: 1}), Ready: []ClassFact{{big, 5, "sim_1"}}}},
+		{"next turn", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 3}), Waiting: 2, WaitingMS: 30_000,
+			Ready: []ClassFact{{small, 1, "sim_1"}}, Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
+		{"held", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, PendingFailed: 7, Blocked: 1}), Held: []string{"a", "b", "c", "d", "e", "f"}}},
+		{"stuck", WorkflowFacts{Counts: counts(map[JobStatus]int64{Blocked: 2})}},
+		{"canceled, live", WorkflowFacts{Counts: canceledCounts(map[JobStatus]int64{Running: 2, Ready: 1})}},
+		{"canceled", WorkflowFacts{Counts: canceledCounts(map[JobStatus]int64{Canceled: 2, Ready: 1})}},
+		{"completed", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 2})}},
+		{"failed", WorkflowFacts{FailedCount: 4, Failures: []FailureFact{{"sim_3", 3, Cause{Kind: CauseExit, Text: "exit code 10"}}, {"sim_4", 1, Cause{Kind: CauseLost}}},
+			Counts: Counts{ByStatus: counts(map[JobStatus]int64{Completed: 2, Failed: 4, Canceled: 1}).ByStatus, Retried: 2,
+				ByCause: map[CauseKind]int64{CauseLost: 1, CauseExit: 5}}}},
+	}
+	var b strings.Builder
+	for _, tt := range tests {
+		tt.f.NowMS, tt.f.ID, tt.f.Name, tt.f.RunID = nowMS, 5, "sweep", 1
+		fmt.Fprintf(&b, "=== %s\n%s\n", tt.name, ExplainWorkflow(tt.f))
+	}
+	golden(t, "testdata/explain_workflow.golden", b.String())
+}
+
+func canceledCounts(byStatus map[JobStatus]int64) Counts {
+	c := counts(byStatus)
+	c.WorkflowCanceled = true
+	return c
+}
