@@ -13,6 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
+//go:generate go test -run OpenAPI -update .
+
 var update = flag.Bool("update", false, "write golden files")
 
 const openAPIFile = "../api/openapi.yaml"

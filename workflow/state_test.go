@@ -11,6 +11,8 @@ import (
 	. "github.com/torc-slurm/torc-slurm/workflow"
 )
 
+//go:generate go test -run TestStatesDocument -update .
+
 // Operations that lead from almost everywhere are listed below the diagram, not
 // drawn in it.
 var notDrawn = []Operation{OpReset, OpManage, OpComplete}
