@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // link matches the target of a Markdown link that is neither a URL nor an
@@ -61,6 +63,19 @@ func TestDecisionIndex(t *testing.T) {
 	for _, page := range pages {
 		if !strings.Contains(string(index), "("+filepath.Base(page)+")") {
 			t.Errorf("%s is not in the index", page)
+		}
+	}
+}
+
+// TestCausesAreExplained makes sure that users can look up each cause.
+func TestCausesAreExplained(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs/howto/failures-and-retries.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cause := range workflow.CauseKinds() {
+		if !strings.Contains(string(page), "`"+string(cause)+"`") {
+			t.Errorf("failures-and-retries.md says nothing of the cause %s", cause)
 		}
 	}
 }
