@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQuantile(t *testing.T) {
+	values := []float64{5, 1, 4, 2, 3}
+	for _, tc := range []struct{ q, want float64 }{{0, 1}, {0.5, 3}, {0.99, 5}, {1, 5}} {
+		if got := quantile(values, tc.q); got != tc.want {
+			t.Errorf("quantile %g = %g, want %g", tc.q, got, tc.want)
+		}
+	}
+	if got := median([]int64(nil)); got != 0 {
+		t.Errorf("median of nothing = %d", got)
+	}
+}
+
+func TestReplaceSection(t *testing.T) {
+	old := "# Performance\n" + beginMark + "old\n" + endMark + "more\n"
+	got, err := replaceSection([]byte(old), "new\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# Performance\n" + beginMark + "new\n" + endMark + "more\n"; string(got) != want {
+		t.Errorf("got %q", got)
+	}
+	for _, text := range []string{"", beginMark} {
+		if _, err := replaceSection([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), "no line") {
+			t.Errorf("%q: got %v", text, err)
+		}
+	}
+}
