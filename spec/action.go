@@ -42,7 +42,9 @@ func (b *builder) selectJobs(a *Action, d *workflow.ActionDefinition) {
 		return
 	}
 	s := b.selectionOf(b.jobs, a.at, nil, "jobs", a.Jobs, "job_name_regexes", a.JobNameRegexes)
-	d.Jobs = s.all
+	if d.Jobs = s.all; len(s.all) == 0 && len(a.Jobs) == 0 {
+		b.fail(a.at.get("trigger_type"), "name a job, or let a regex match one", "%s selects no job", a.TriggerType)
+	}
 }
 
 func (b *builder) checkRunCommands(a *Action) {

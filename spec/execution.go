@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,10 +39,21 @@ func (b *builder) buildExecution() *workflow.ExecutionConfig {
 		Stdio: b.stdio(e.Stdio),
 	}
 	b.overrideStdio(e)
-	if reflect.DeepEqual(c, &workflow.ExecutionConfig{}) {
+	if isDefaultExecution(c) {
 		return nil
 	}
 	return c
+}
+
+// isDefaultExecution reports whether c says nothing that would not hold anyway.
+func isDefaultExecution(c *workflow.ExecutionConfig) bool {
+	is := func(p *int64, value int64) bool { return p == nil || *p == value }
+	flag := func(p *bool, value bool) bool { return p == nil || *p == value }
+	return (c.Mode == "" || c.Mode == "direct") && is(c.SigkillHeadroomSecs, 60) && is(c.TimeoutExitCode, 152) &&
+		flag(c.StaggeredStart, true) && flag(c.LimitResources, true) && is(c.SigtermLeadSecs, 30) && is(c.OOMExitCode, 137) &&
+		(c.TerminationSignal == "" || strings.TrimPrefix(c.TerminationSignal, "SIG") == "TERM") &&
+		c.SrunTerminationSignal == "" && c.SrunMPI == "" && flag(c.EnableCPUBind, false) &&
+		(c.Stdio == nil || c.Stdio.Mode == workflow.StdioSeparate && flag(c.Stdio.DeleteOnSuccess, false))
 }
 
 // checkMode applies the rules of which key goes with which mode.

@@ -46,12 +46,24 @@ func readFormat(f Format, data []byte) (*node, error) {
 	return readKDL(data)
 }
 
-// detect reads a text of an unknown format: the first in which it is a map.
+// detect reads a text of an unknown format: the first in which it is a map, if
+// possible one with the keys of a specification (a line of KDL with a colon in
+// it can look like YAML).
 func detect(data []byte) (Format, *node, error) {
+	var other *node
+	var otherFormat Format
 	for _, f := range []Format{JSON, JSON5, YAML, KDL} {
-		if n, err := readFormat(f, data); err == nil && n.kind == kindMap {
+		n, err := readFormat(f, data)
+		switch {
+		case err != nil || n.kind != kindMap:
+		case n.child("name") != nil || n.child("jobs") != nil:
 			return f, n, nil
+		case other == nil:
+			other, otherFormat = n, f
 		}
+	}
+	if other != nil {
+		return otherFormat, other, nil
 	}
 	guess := guessFormat(data)
 	n, err := readFormat(guess, data)

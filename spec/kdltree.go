@@ -160,10 +160,10 @@ func (r *kdlReader) single(c *kdl.Node) *node {
 		return scalarNode(c.Args[0])
 	case 0:
 		r.fail(c.Pos, "", "%s needs a value", c.Name)
-	default:
-		r.fail(c.Args[1].Pos, "put a text with blanks in quotes", "%s has one value only", c.Name)
+		return &node{at: kdlPos(c.Pos)}
 	}
-	return &node{at: kdlPos(c.Pos)}
+	r.fail(c.Args[1].Pos, "put a text with blanks in quotes", "%s has one value only", c.Name)
+	return scalarNode(c.Args[0])
 }
 
 // axis reads a parameter: one value, or several as a list.

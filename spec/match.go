@@ -1,0 +1,108 @@
+package spec
+
+import (
+	"regexp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+)
+
+// matched returns what the regexes select.
+func (b *builder) matched(s *selection, row []Value) []int32 {
+	var all []int32
+	for k := range s.regexes {
+		at, pattern := s.regexAt.item(k), string(s.regexes[k].fill(nil, row))
+		found, ok := b.match(s.index, at, pattern)
+		if ok && len(found) == 0 {
+			b.noMatch(at, s, pattern)
+		}
+		all = union(all, found)
+	}
+	return all
+}
+
+// maxComparisons bounds the work of regexes that differ from job to job.
+const maxComparisons = 1_000_000_000
+
+// match returns what a regex selects; ok is false if that is not known. It is
+// searched for anywhere in the name.
+func (b *builder) match(x *nameIndex, at *node, pattern string) (found []int32, ok bool) {
+	if found, ok := x.matches[pattern]; ok {
+		return found, true
+	}
+	re, err := regexp.Compile(pattern)
+	if err != nil {
+		why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
+		b.fail(at, "the syntax is RE2", "%s is not a regular expression: %s", clip(pattern), why)
+		return nil, false
+	}
+	candidates := x.withPrefix(anchoredPrefix(pattern))
+	if x.comparisons += len(candidates); x.comparisons > maxComparisons {
+		b.fail(at, "let it start with ^ and a fixed text, or name what you mean", "the regexes need more than %d comparisons", maxComparisons)
+		return nil, false
+	}
+	for _, i := range candidates {
+		if re.MatchString(x.names[i]) {
+			found = append(found, i)
+		}
+	}
+	slices.Sort(found)
+	found = slices.Clip(found)
+	x.matches[pattern] = found
+	return found, true
+}
+
+// anchoredPrefix is the text that all matches of a regex start with, if it is
+// anchored to the start.
+func anchoredPrefix(pattern string) string {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil || re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[0].Op != syntax.OpBeginText {
+		return ""
+	}
+	if literal := re.Sub[1]; literal.Op == syntax.OpLiteral && literal.Flags&syntax.FoldCase == 0 {
+		return string(literal.Rune)
+	}
+	return ""
+}
+
+// withPrefix returns the instances whose names start with a text, and at first
+// others as well: sorting the names pays only for many regexes.
+func (x *nameIndex) withPrefix(prefix string) []int32 {
+	const few = 30
+	if x.inOrder == nil {
+		x.inOrder = make([]int32, len(x.names))
+		for i := range x.inOrder {
+			x.inOrder[i] = int32(i)
+		}
+	}
+	if x.searches++; prefix == "" || x.searches < few {
+		return x.inOrder
+	}
+	if x.sorted == nil {
+		x.sorted = slices.Clone(x.inOrder)
+		slices.SortFunc(x.sorted, func(a, b int32) int { return strings.Compare(x.names[a], x.names[b]) })
+	}
+	from, _ := slices.BinarySearchFunc(x.sorted, prefix, func(i int32, p string) int { return strings.Compare(x.names[i], p) })
+	to := from
+	for to < len(x.sorted) && strings.HasPrefix(x.names[x.sorted[to]], prefix) {
+		to++
+	}
+	return x.sorted[from:to]
+}
+
+// noMatch reports a regex that matches nothing.
+func (b *builder) noMatch(at *node, s *selection, pattern string) {
+	hint := "regexes see the names after expansion"
+	if len(s.index.names) > 0 {
+		hint += ", for example " + s.index.names[0]
+	}
+	if open := placeholder.FindString(pattern); open != "" {
+		hint = open + " is no parameter of this item"
+	}
+	const format = "the regex %s matches no %s"
+	if s.lenient {
+		b.warn(at, hint, format, clip(pattern), s.index.noun)
+		return
+	}
+	b.fail(at, hint, format, clip(pattern), s.index.noun)
+}

@@ -1,0 +1,104 @@
+package spec
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// nameIndex finds the expanded jobs, files or user data by their names.
+type nameIndex struct {
+	noun    string // job, file, user data
+	names   []string
+	byName  map[string]int32
+	spans   []span
+	matches map[string][]int32 // of regexes
+	// inOrder and sorted are all instances, as expanded and by name; they are
+	// made when regexes need them.
+	inOrder, sorted []int32
+	searches        int // regexes so far
+	comparisons     int
+}
+
+// span says from which item on an item of the document provides the instances.
+type span struct {
+	start int32
+	at    *node
+}
+
+func newNameIndex(noun string) *nameIndex {
+	return &nameIndex{noun: noun, byName: map[string]int32{}, matches: map[string][]int32{}}
+}
+
+// grow makes room for more names.
+func (x *nameIndex) grow(n int) {
+	if len(x.byName) == 0 {
+		x.byName = make(map[string]int32, n)
+	}
+	x.names = slices.Grow(x.names, n)
+}
+
+// origin is the item of the document that the i-th instance comes from.
+func (x *nameIndex) origin(i int32) *node {
+	k, found := slices.BinarySearchFunc(x.spans, i, func(s span, i int32) int { return int(s.start) - int(i) })
+	if !found {
+		k--
+	}
+	return x.spans[k].at
+}
+
+// addName adds an instance of an item.
+func (b *builder) addName(x *nameIndex, at *node, name string) {
+	i := int32(len(x.names))
+	if len(x.spans) == 0 || x.spans[len(x.spans)-1].at != at {
+		x.spans = append(x.spans, span{i, at})
+	}
+	x.names = append(x.names, name)
+	where := at.get("name")
+	if strings.TrimSpace(name) == "" {
+		if where != at && where.kind == kindString { // otherwise reported already
+			b.fail(where, "", "a %s needs a name", x.noun)
+		}
+		return
+	}
+	first, again := x.byName[name]
+	if !again {
+		x.byName[name] = i
+		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			b.badName(where, name, x.noun)
+		}
+		return
+	}
+	if origin := x.origin(first); origin != at {
+		line := ""
+		if at := origin.get("name").spot().at; at.line > 0 {
+			line = fmt.Sprintf(" in line %d", at.line)
+		}
+		b.fail(where, "names are unique; rename one", "the %s %s is already there%s", x.noun, clip(name), line)
+		return
+	}
+	b.fail(where, "put the parameters that differ into the name, for example "+b.nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
+}
+
+// badName reports control characters: NUL ends every C string; others only
+// garble terminals.
+func (b *builder) badName(where *node, name, noun string) {
+	if strings.ContainsRune(name, 0) {
+		b.fail(where, "", "the name of a %s cannot contain a NUL character", noun)
+		return
+	}
+	b.warn(where, "", "the name %s contains control characters", clip(name))
+}
+
+// nameHint is a name with all parameters of an item.
+func (b *builder) nameHint(at *node) string {
+	text := at.get("name").text
+	if ps := at.child("parameters"); ps != nil {
+		for _, p := range ps.items {
+			if !strings.Contains(text, "{"+p.key) {
+				text += "_{" + p.key + "}"
+			}
+		}
+	}
+	return text
+}

@@ -1,0 +1,135 @@
+package spec
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// selection is a list of names and a list of regexes that together select
+// jobs, files or user data.
+type selection struct {
+	index    *nameIndex
+	names    []template
+	regexes  []template
+	nameAt   *node
+	regexAt  *node
+	constant bool
+	lenient  bool    // a regex may match nothing
+	matched  []int32 // what the regexes selected, if constant
+	listed   []int32 // what the names selected, if constant
+	all      []int32 // both, if constant
+}
+
+// selectionOf prepares the two lists of an item, which stand under two keys.
+func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, key string, names []string, regexKey string, regexes []string) *selection {
+	s := &selection{index: x, nameAt: at.get(key), regexAt: at.get(regexKey), constant: true, lenient: regexKey == "job_name_regexes"}
+	for _, n := range names {
+		s.names = append(s.names, parseTemplate(n, columns))
+	}
+	for _, r := range regexes {
+		s.regexes = append(s.regexes, parseTemplate(r, columns))
+	}
+	for _, t := range slices.Concat(s.names, s.regexes) {
+		s.constant = s.constant && t.constant()
+	}
+	if s.constant {
+		s.listed = b.indexes.keep(b.listed(s, nil))
+		s.matched = b.matched(s, nil)
+		s.all = union(s.listed, s.matched)
+	}
+	return s
+}
+
+// resolve returns what is selected for a row, ascending and without repeats.
+// The result is shared and must not be changed.
+func (b *builder) resolve(s *selection, row []Value) []int32 {
+	if s.constant {
+		return s.all
+	}
+	return b.indexes.keep(union(b.listed(s, row), b.matched(s, row)))
+}
+
+// listed looks the names up, in the order as written.
+func (b *builder) listed(s *selection, row []Value) []int32 {
+	found := b.found[:0]
+	for k := range s.names {
+		b.scratch = s.names[k].fill(b.scratch[:0], row)
+		if i, ok := s.index.byName[string(b.scratch)]; ok {
+			found = append(found, i)
+			continue
+		}
+		b.unknownName(s.nameAt.item(k), "", s.index, string(b.scratch))
+	}
+	b.found = found[:0]
+	return found
+}
+
+// unknownName reports a name that nothing has. It is the text n, or in the part
+// of it that is given.
+func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
+	const format = "there is no %s named %s"
+	if b.repeated(n, format, x.noun, clip(name)) {
+		return
+	}
+	hint := ""
+	candidates := x.names[:min(len(x.names), 20_000)]
+	if near := nearest(name, candidates); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	family := slices.IndexFunc(candidates, func(c string) bool { return strings.HasPrefix(c, name+"_") })
+	if family >= 0 {
+		hint = fmt.Sprintf("there is %s; to select a whole family use a regex such as ^%s_", candidates[family], regexp.QuoteMeta(name))
+	}
+	if open := placeholder.FindString(name); open != "" {
+		hint = open + " is no parameter of this item; to select a whole family use a regex"
+	}
+	b.failIn(n, part, hint, format, x.noun, clip(name))
+}
+
+var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*(:[^}]*)?\}`)
+
+// union merges two lists of indexes, ascending and without repeats. It returns
+// one of them if the other adds nothing.
+func union(a, b []int32) []int32 {
+	if len(b) == 0 && ascending(a) {
+		return a
+	}
+	if len(a) == 0 && ascending(b) {
+		return b
+	}
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// ascending reports whether a list is sorted and without repeats.
+func ascending(a []int32) bool {
+	for i := 1; i < len(a); i++ {
+		if a[i-1] >= a[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// indexArena makes many small lists of indexes with few allocations.
+type indexArena struct{ block []int32 }
+
+// keep returns a copy of a list, nil if it is empty.
+func (a *indexArena) keep(list []int32) []int32 {
+	if len(list) == 0 {
+		return nil
+	}
+	const size = 16 << 10
+	if len(list) > size/8 {
+		return slices.Clone(list)
+	}
+	if cap(a.block)-len(a.block) < len(list) {
+		a.block = make([]int32, 0, size)
+	}
+	from := len(a.block)
+	a.block = append(a.block, list...)
+	return a.block[from:len(a.block):len(a.block)]
+}
