@@ -39,7 +39,7 @@ const (
 
 // report prints the table with what made it, and replaces it in a file.
 func (t table) report(ctx context.Context, b *bench, path string) error {
-	text := fmt.Sprintf("%s\n\nMade by `%s`, medians of %d runs in turns.\n\n%s",
+	text := fmt.Sprintf("%s\n\nMade by `%s`, medians of %d run(s) each, in turns.\n\n%s",
 		machine(ctx, b), strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), b.rounds, t.markdown())
 	fmt.Print(text)
 	if path == "" {
