@@ -9,7 +9,7 @@ const (
 	OpInitialize Operation = "initialize" // initialize_jobs: from the graph
 	OpRelease    Operation = "release"    // the last dependency is complete
 	OpSkip       Operation = "skip"       // a dependency was not successful
-	OpReopen     Operation = "reopen"     // the failure that skipped it is taken back
+	OpReopen     Operation = "reopen"     // a dependency that was complete runs again
 	OpClaim      Operation = "claim"      // a runner takes it
 	OpGiveBack   Operation = "give_back"  // a runner took it and did not start it
 	OpStart      Operation = "start"      // a process was spawned
@@ -63,7 +63,7 @@ var transitionRules = []rule{
 	{OpInitialize, setOf(Ready, Completed, Failed, Canceled), setOf(Blocked)},
 	{OpRelease, setOf(Blocked), setOf(Ready)},
 	{OpSkip, setOf(Blocked), setOf(Canceled)},
-	{OpReopen, setOf(Canceled), setOf(Blocked)},
+	{OpReopen, setOf(Ready, Canceled), setOf(Blocked)},
 	{OpClaim, setOf(Ready), setOf(Pending)},
 	{OpGiveBack, setOf(Pending), setOf(Ready)},
 	{OpStart, setOf(Pending), setOf(Running)},

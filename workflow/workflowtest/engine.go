@@ -1,0 +1,223 @@
+// Package workflowtest has a reference engine for tests: the semantics of the
+// statuses in a graph, written as naively as possible. It looks at all jobs
+// again and again until nothing changes, and knows no counters, leases or time.
+// What the store does with gates and sets must come to the same.
+package workflowtest
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Job is a job of the reference engine. Jobs are named by their index.
+type Job struct {
+	Status    workflow.JobStatus
+	DependsOn []int
+	// CancelOnFailure: canceled if a dependency was not successful.
+	CancelOnFailure bool
+	Skipped         bool // canceled for that reason
+}
+
+// Engine is a workflow. Its methods are the operations of the same names; they
+// refuse what the state machine does not allow and then change nothing.
+type Engine struct {
+	Jobs     []Job
+	Canceled bool
+}
+
+// Initialize makes every job that has to run blocked, ready or skipped: those
+// that are uninitialized, were cut off (terminated) or are held, and what is
+// behind them. With onlyUninitialized, what is behind other jobs that are not
+// complete stays as it is; otherwise it waits for them again, even if it was
+// complete. Live and disabled jobs are left alone.
+func (e *Engine) Initialize(onlyUninitialized bool) {
+	toRun := func(s workflow.JobStatus) bool {
+		return s == workflow.Uninitialized || s == workflow.Terminated || s == workflow.PendingFailed
+	}
+	behind := e.behind(func(s workflow.JobStatus) bool {
+		return toRun(s) || !onlyUninitialized && !s.IsComplete()
+	})
+	for i := range e.Jobs {
+		s := e.Jobs[i].Status
+		if (toRun(s) || behind[i]) && !s.IsLive() && s != workflow.Disabled {
+			e.set(i, workflow.Blocked)
+		}
+	}
+	e.settle()
+}
+
+// ResetJobs makes jobs uninitialized: all of them, or what was not successful
+// or is held, with everything behind what was not successful. Disabled jobs are
+// left alone; live ones lose their lease.
+func (e *Engine) ResetJobs(failedOnly bool) {
+	reset := make([]bool, len(e.Jobs))
+	if failedOnly {
+		reset = e.behind(workflow.JobStatus.IsUnsuccessful)
+	}
+	for i := range e.Jobs {
+		s := e.Jobs[i].Status
+		if !failedOnly || s.IsUnsuccessful() || s == workflow.PendingFailed {
+			reset[i] = true
+		}
+		if reset[i] && s != workflow.Disabled {
+			e.set(i, workflow.Uninitialized)
+		}
+	}
+	e.settle()
+}
+
+// Cancel cancels the workflow: live jobs end, what has not started stays as it
+// is, and nothing is released or skipped any more.
+func (e *Engine) Cancel() {
+	e.Canceled = true
+	for i := range e.Jobs {
+		if e.Jobs[i].Status.IsLive() {
+			e.set(i, workflow.Canceled)
+		}
+	}
+}
+
+// ResetStatus begins a new run: the workflow is not canceled any more. Jobs
+// stay as they are until something happens to them.
+func (e *Engine) ResetStatus() { e.Canceled = false }
+
+// Claim gives a job to a runner.
+func (e *Engine) Claim(i int) error {
+	if e.Canceled {
+		return fmt.Errorf("claim job %d: the workflow is canceled", i)
+	}
+	return e.Apply(workflow.OpClaim, i, workflow.Pending)
+}
+
+// Apply lets any other operation change one job's status.
+func (e *Engine) Apply(op workflow.Operation, i int, to workflow.JobStatus) error {
+	from := e.Jobs[i].Status
+	if !workflow.CanTransition(from, to, op) {
+		return fmt.Errorf("%s job %d: %s does not become %s", op, i, from, to)
+	}
+	e.set(i, to)
+	if op == workflow.OpManage && from.IsComplete() && to == workflow.Uninitialized {
+		e.resetNext(i)
+	}
+	e.settle()
+	return nil
+}
+
+// Spawn adds a job that waits for others, and returns its index.
+func (e *Engine) Spawn(dependsOn []int, cancelOnFailure bool) int {
+	e.Jobs = append(e.Jobs, Job{Status: workflow.Blocked, DependsOn: dependsOn, CancelOnFailure: cancelOnFailure})
+	e.settle()
+	return len(e.Jobs) - 1
+}
+
+// Counts counts the jobs by status.
+func (e *Engine) Counts() workflow.Counts {
+	c := workflow.Counts{WorkflowCanceled: e.Canceled}
+	for _, j := range e.Jobs {
+		c.ByStatus[j.Status]++
+	}
+	return c
+}
+
+// Statuses lists the jobs' statuses.
+func (e *Engine) Statuses() []workflow.JobStatus {
+	all := make([]workflow.JobStatus, len(e.Jobs))
+	for i, j := range e.Jobs {
+		all[i] = j.Status
+	}
+	return all
+}
+
+func (e *Engine) set(i int, s workflow.JobStatus) {
+	e.Jobs[i].Status, e.Jobs[i].Skipped = s, false
+}
+
+// settle reopens, releases and skips until there is nothing left to do.
+func (e *Engine) settle() {
+	if e.Canceled {
+		return
+	}
+	for changed := true; changed; {
+		changed = false
+		for i := range e.Jobs {
+			if next, skipped := e.consequence(i); next != e.Jobs[i].Status {
+				e.set(i, next)
+				e.Jobs[i].Skipped = skipped
+				changed = true
+			}
+		}
+	}
+}
+
+// consequence is the status that a job takes because of its dependencies: it is
+// released or skipped when all are complete, and blocked again when it has not
+// begun and one is open again.
+func (e *Engine) consequence(i int) (next workflow.JobStatus, skipped bool) {
+	j := e.Jobs[i]
+	switch {
+	case e.open(i) && (j.Status == workflow.Ready || j.Skipped):
+		return workflow.Blocked, false
+	case j.Status != workflow.Blocked || e.open(i):
+		return j.Status, j.Skipped
+	case j.CancelOnFailure && e.failedBefore(i):
+		return workflow.Canceled, true
+	}
+	return workflow.Ready, false
+}
+
+// resetNext resets the completed and failed jobs that directly depend on i.
+func (e *Engine) resetNext(i int) {
+	for k := range e.Jobs {
+		s := e.Jobs[k].Status
+		if e.dependsOn(k, i) && (s == workflow.Completed || s == workflow.Failed) {
+			e.set(k, workflow.Uninitialized)
+		}
+	}
+}
+
+func (e *Engine) dependsOn(i, on int) bool {
+	for _, d := range e.Jobs[i].DependsOn {
+		if d == on {
+			return true
+		}
+	}
+	return false
+}
+
+// open reports whether a dependency of the job is not complete.
+func (e *Engine) open(i int) bool {
+	for _, d := range e.Jobs[i].DependsOn {
+		if !e.Jobs[d].Status.IsComplete() {
+			return true
+		}
+	}
+	return false
+}
+
+// failedBefore reports whether a dependency of the job was not successful.
+func (e *Engine) failedBefore(i int) bool {
+	for _, d := range e.Jobs[i].DependsOn {
+		if e.Jobs[d].Status.IsUnsuccessful() {
+			return true
+		}
+	}
+	return false
+}
+
+// behind marks the jobs that depend on one whose status is as asked, directly
+// or through others, whatever those are.
+func (e *Engine) behind(is func(workflow.JobStatus) bool) []bool {
+	marked := make([]bool, len(e.Jobs))
+	for changed := true; changed; {
+		changed = false
+		for i := range e.Jobs {
+			for _, d := range e.Jobs[i].DependsOn {
+				if !marked[i] && (marked[d] || is(e.Jobs[d].Status)) {
+					marked[i], changed = true, true
+				}
+			}
+		}
+	}
+	return marked
+}

@@ -1,0 +1,375 @@
+package workflowtest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// job makes a job that is canceled if what it depends on was not successful.
+func job(dependsOn ...int) Job { return Job{DependsOn: dependsOn, CancelOnFailure: true} }
+
+// started returns an initialised engine.
+func started(jobs ...Job) *Engine {
+	e := &Engine{Jobs: jobs}
+	e.Initialize(false)
+	return e
+}
+
+// finish claims a job and lets it end.
+func finish(t *testing.T, e *Engine, i int, s workflow.JobStatus) {
+	t.Helper()
+	if err := e.Claim(i); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Apply(workflow.OpFinish, i, s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantStatuses(t *testing.T, e *Engine, want ...workflow.JobStatus) {
+	t.Helper()
+	if diff := cmp.Diff(want, e.Statuses()); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+}
+
+func TestFailureCascadesThroughADiamond(t *testing.T) {
+	regardless := Job{DependsOn: []int{3}}
+	e := started(job(), job(0), job(0), job(1, 2), regardless)
+	wantStatuses(t, e, workflow.Ready, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Blocked)
+	finish(t, e, 0, workflow.Completed)
+	finish(t, e, 1, workflow.Failed)
+	wantStatuses(t, e, workflow.Completed, workflow.Failed, workflow.Ready, workflow.Blocked, workflow.Blocked)
+	finish(t, e, 2, workflow.Completed)
+	wantStatuses(t, e, workflow.Completed, workflow.Failed, workflow.Completed, workflow.Canceled, workflow.Ready)
+	if !e.Jobs[3].Skipped || e.Jobs[1].Skipped {
+		t.Errorf("skipped: %+v", e.Jobs)
+	}
+}
+
+func TestFailureCascadesThroughALongChain(t *testing.T) {
+	jobs := []Job{job()}
+	for i := range 150 {
+		jobs = append(jobs, job(i))
+	}
+	e := started(jobs...)
+	finish(t, e, 0, workflow.Terminated)
+	if c := e.Counts(); c.ByStatus[workflow.Canceled] != 150 || !c.Ended() {
+		t.Errorf("%v", c.ByStatus)
+	}
+}
+
+func TestDisabledDependencyIsSatisfied(t *testing.T) {
+	e := &Engine{Jobs: []Job{job(), job(0)}}
+	if err := e.Apply(workflow.OpDisable, 0, workflow.Disabled); err != nil {
+		t.Fatal(err)
+	}
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Disabled, workflow.Ready)
+	e.ResetJobs(false)
+	wantStatuses(t, e, workflow.Disabled, workflow.Uninitialized)
+}
+
+func TestHoldKeepsWhatIsBehindBlocked(t *testing.T) {
+	e := started(job(), job(0))
+	if err := e.Claim(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Apply(workflow.OpHold, 0, workflow.PendingFailed); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.PendingFailed, workflow.Blocked)
+	if e.Counts().Ended() {
+		t.Error("ended though a job is held")
+	}
+	if err := e.Apply(workflow.OpClassify, 0, workflow.Failed); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.Failed, workflow.Canceled)
+}
+
+func TestCancelLeavesWhatHasNotStarted(t *testing.T) {
+	e := started(job(), job(), job(0))
+	if err := e.Claim(0); err != nil {
+		t.Fatal(err)
+	}
+	e.Cancel()
+	wantStatuses(t, e, workflow.Canceled, workflow.Ready, workflow.Blocked)
+	if err := e.Claim(1); err == nil {
+		t.Error("claimed in a canceled workflow")
+	}
+	if !e.Counts().Ended() {
+		t.Error("not ended")
+	}
+	e.ResetStatus()
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Canceled, workflow.Ready, workflow.Canceled)
+}
+
+func TestRetryOpensAgainWhatWasSkipped(t *testing.T) {
+	e := started(job(), job(), job(0, 1), job(2), Job{DependsOn: []int{0}})
+	finish(t, e, 0, workflow.Failed)
+	finish(t, e, 1, workflow.Completed)
+	wantStatuses(t, e, workflow.Failed, workflow.Completed, workflow.Canceled, workflow.Canceled, workflow.Ready)
+	if err := e.Apply(workflow.OpRetry, 0, workflow.Ready); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.Ready, workflow.Completed, workflow.Blocked, workflow.Blocked, workflow.Blocked)
+	finish(t, e, 0, workflow.Completed)
+	wantStatuses(t, e, workflow.Completed, workflow.Completed, workflow.Ready, workflow.Blocked, workflow.Ready)
+}
+
+func TestResetOfFailedJobs(t *testing.T) {
+	e := started(job(), job(), job(0), job(2), job(1))
+	finish(t, e, 0, workflow.Failed)
+	finish(t, e, 1, workflow.Completed)
+	e.ResetJobs(true)
+	wantStatuses(t, e, workflow.Uninitialized, workflow.Completed, workflow.Uninitialized, workflow.Uninitialized, workflow.Ready)
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Ready, workflow.Completed, workflow.Blocked, workflow.Blocked, workflow.Ready)
+}
+
+// A job that was reset is not released by a failure that still stands.
+func TestInitializeSkipsBehindAFailure(t *testing.T) {
+	e := started(job(), job(0))
+	finish(t, e, 0, workflow.Failed)
+	if err := e.Apply(workflow.OpManage, 1, workflow.Uninitialized); err != nil {
+		t.Fatal(err)
+	}
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Failed, workflow.Canceled)
+}
+
+func TestInitializeInFullWaitsForWhatIsOpen(t *testing.T) {
+	e := started(job(), job(0), job(1))
+	finish(t, e, 0, workflow.Completed)
+	finish(t, e, 1, workflow.Completed)
+	finish(t, e, 2, workflow.Completed)
+	if err := e.Apply(workflow.OpManage, 0, workflow.Ready); err != nil {
+		t.Fatal(err)
+	}
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Ready, workflow.Completed, workflow.Completed)
+	e.Initialize(false)
+	wantStatuses(t, e, workflow.Ready, workflow.Blocked, workflow.Blocked)
+}
+
+func TestManageResetsWhatCameNext(t *testing.T) {
+	e := started(job(), job(0), job(1))
+	finish(t, e, 0, workflow.Completed)
+	finish(t, e, 1, workflow.Completed)
+	finish(t, e, 2, workflow.Completed)
+	if err := e.Apply(workflow.OpManage, 0, workflow.Uninitialized); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.Uninitialized, workflow.Uninitialized, workflow.Completed)
+}
+
+func TestSpawnedJobsWait(t *testing.T) {
+	e := started(job())
+	if err := e.Claim(0); err != nil {
+		t.Fatal(err)
+	}
+	if i := e.Spawn([]int{0}, true); i != 1 {
+		t.Errorf("index %d", i)
+	}
+	wantStatuses(t, e, workflow.Pending, workflow.Blocked)
+	if err := e.Apply(workflow.OpFinish, 0, workflow.Completed); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.Completed, workflow.Ready)
+}
+
+func drawJobs(t *rapid.T) []Job {
+	jobs := make([]Job, rapid.IntRange(1, 9).Draw(t, "jobs"))
+	for i := range jobs {
+		jobs[i].CancelOnFailure = rapid.Bool().Draw(t, "cancel")
+		if i > 0 {
+			jobs[i].DependsOn = rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, 3, rapid.ID).Draw(t, "deps")
+			slices.Sort(jobs[i].DependsOn)
+		}
+	}
+	return jobs
+}
+
+// drawOperation does something to the engine, if it may be done. An operator's
+// word is left out: it may break the rules that the test is about.
+func drawOperation(t *rapid.T, e *Engine) {
+	i := rapid.IntRange(0, len(e.Jobs)-1).Draw(t, "job")
+	switch rapid.IntRange(0, 12).Draw(t, "what") {
+	case 0:
+		e.Initialize(rapid.Bool().Draw(t, "only"))
+	case 1:
+		e.ResetJobs(rapid.Bool().Draw(t, "failed_only"))
+	case 2:
+		e.ResetStatus()
+		e.Initialize(true)
+	case 3:
+		if rapid.Bool().Draw(t, "really") {
+			e.Cancel()
+		}
+	case 4, 5, 6:
+		for k := range e.Jobs { // whatever can be claimed first
+			if e.Claim(k) == nil {
+				break
+			}
+		}
+	default:
+		var possible []workflow.Transition
+		for _, tr := range workflow.Transitions() {
+			single := !slices.Contains([]workflow.Operation{workflow.OpInitialize, workflow.OpReset, workflow.OpManage, workflow.OpRelease, workflow.OpSkip, workflow.OpReopen, workflow.OpClaim, workflow.OpCancel}, tr.Op)
+			if single && tr.From == e.Jobs[i].Status {
+				possible = append(possible, tr)
+			}
+		}
+		if len(possible) > 0 {
+			tr := rapid.SampledFrom(possible).Draw(t, "transition")
+			if err := e.Apply(tr.Op, i, tr.To); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// checkRules says what must hold of a workflow that is not canceled.
+func checkRules(e *Engine) error {
+	if e.Canceled {
+		return nil
+	}
+	for i, j := range e.Jobs {
+		switch {
+		case j.Status == workflow.Blocked && !e.open(i):
+			return fmt.Errorf("job %d is blocked and waits for nothing", i)
+		case j.Status == workflow.Ready && e.open(i):
+			return fmt.Errorf("job %d is ready before its dependencies", i)
+		case j.Skipped != (j.Skipped && j.Status == workflow.Canceled && e.failedBefore(i)):
+			return fmt.Errorf("job %d is %s and skipped without a failure before it", i, j.Status)
+		}
+	}
+	return nil
+}
+
+func TestRulesHoldWhateverHappens(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &Engine{Jobs: drawJobs(t)}
+		e.Initialize(false)
+		for range rapid.IntRange(0, 30).Draw(t, "operations") {
+			drawOperation(t, e)
+			if err := checkRules(e); err != nil {
+				t.Fatalf("%v\n%+v", err, e.Jobs)
+			}
+		}
+	})
+}
+
+// Every workflow comes to its end if runners take what is ready and people
+// classify what is held.
+func TestEveryWorkflowEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &Engine{Jobs: drawJobs(t)}
+		e.Initialize(false)
+		for range rapid.IntRange(0, 20).Draw(t, "operations") {
+			drawOperation(t, e)
+		}
+		e.ResetStatus()
+		e.Initialize(true)
+		for turns := 0; !e.Counts().Ended(); turns++ {
+			if turns > 10*len(e.Jobs) {
+				t.Fatalf("it does not end: %v", e.Statuses())
+			}
+			for i := range e.Jobs {
+				run(t, e, i)
+			}
+		}
+		for _, s := range e.Statuses() {
+			if !s.IsComplete() {
+				t.Fatalf("ended with a job that is %s", s)
+			}
+		}
+	})
+}
+
+// run brings one job a step further.
+func run(t *rapid.T, e *Engine, i int) {
+	ends := rapid.SampledFrom([]workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Terminated, workflow.Canceled})
+	step := map[workflow.JobStatus]workflow.Transition{
+		workflow.Ready:         {To: workflow.Pending, Op: workflow.OpClaim},
+		workflow.Pending:       {To: workflow.Running, Op: workflow.OpStart},
+		workflow.Running:       {To: ends.Draw(t, "end"), Op: workflow.OpFinish},
+		workflow.PendingFailed: {To: workflow.Failed, Op: workflow.OpClassify},
+	}
+	if s, ok := step[e.Jobs[i].Status]; ok {
+		if err := e.Apply(s.Op, i, s.To); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// gated is what the store does: statuses with gates that many jobs share, and
+// counters instead of looking.
+type gated struct {
+	jobs   []Job
+	gateOf []int32
+	gates  []workflow.Gate
+	behind [][]int32 // the gates that count a job
+}
+
+func newGated(jobs []Job) *gated {
+	deps := make([][]int32, len(jobs))
+	for i, j := range jobs {
+		for _, d := range j.DependsOn {
+			deps[i] = append(deps[i], int32(d))
+		}
+	}
+	gateOf, first := workflow.GroupByDependencies(len(jobs), func(i int) []int32 { return deps[i] })
+	g := &gated{jobs: slices.Clone(jobs), gateOf: gateOf, gates: make([]workflow.Gate, len(first)), behind: make([][]int32, len(jobs))}
+	for k, i := range first {
+		for _, d := range deps[i] {
+			g.gates[k].Add(jobs[d].Status)
+			g.behind[d] = append(g.behind[d], int32(k))
+		}
+	}
+	return g
+}
+
+// set changes a job's status and whatever follows from it.
+func (g *gated) set(i int, s workflow.JobStatus) {
+	from := g.jobs[i].Status
+	g.jobs[i].Status = s
+	for _, k := range g.behind[i] {
+		g.gates[k].Change(from, s)
+		for b := range g.jobs {
+			if g.gateOf[b] != k || g.jobs[b].Status != workflow.Blocked {
+				continue
+			}
+			if next := g.gates[k].Status(g.jobs[b].CancelOnFailure); next != workflow.Blocked {
+				g.set(b, next)
+			}
+		}
+	}
+}
+
+// Gates come to the same as looking at all dependencies.
+func TestGatesEqualTheReference(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := &Engine{Jobs: drawJobs(t)}
+		e.Initialize(false)
+		g := newGated(e.Jobs)
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			i := rapid.IntRange(0, len(e.Jobs)-1).Draw(t, "job")
+			run(t, e, i)
+			g.set(i, e.Jobs[i].Status)
+			for k, j := range g.jobs {
+				if j.Status != e.Jobs[k].Status {
+					t.Fatalf("job %d is %s by its gate and %s by looking", k, j.Status, e.Jobs[k].Status)
+				}
+			}
+		}
+	})
+}
