@@ -1,0 +1,160 @@
+package runner
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// cpuTime is the CPU time of this process and its children.
+func cpuTime() time.Duration {
+	var total time.Duration
+	for _, who := range []int{unix.RUSAGE_SELF, unix.RUSAGE_CHILDREN} {
+		var u unix.Rusage
+		if unix.Getrusage(who, &u) == nil {
+			total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return total
+}
+
+// reportRates adds jobs per second and CPU per job to a benchmark's result.
+func reportRates(b *testing.B, cpu time.Duration) {
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+	b.ReportMetric(float64(cpu.Microseconds())/float64(b.N), "cpu-µs/job")
+}
+
+// BenchmarkBareSpawner is what the machine can do: two goroutines that start
+// and await the command, without and with two new files each.
+func BenchmarkBareSpawner(b *testing.B) {
+	b.Run("process", func(b *testing.B) { benchmarkBare(b, false) })
+	b.Run("process-files", func(b *testing.B) { benchmarkBare(b, true) })
+}
+
+func benchmarkBare(b *testing.B, files bool) {
+	dir := b.TempDir()
+	before := cpuTime()
+	var wg sync.WaitGroup
+	next := make(chan int, b.N)
+	for i := range b.N {
+		next <- i
+	}
+	close(next)
+	b.ResetTimer()
+	for range 2 {
+		wg.Go(func() {
+			for i := range next {
+				if err := spawnBare(dir, i, files); err != nil {
+					b.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.StopTimer()
+	reportRates(b, cpuTime()-before)
+}
+
+func spawnBare(dir string, i int, files bool) error {
+	cmd := exec.Command("bash", "-c", "/bin/true")
+	if files {
+		for ending, stream := range map[string]*io.Writer{".o": &cmd.Stdout, ".e": &cmd.Stderr} {
+			f, err := os.Create(filepath.Join(dir, strconv.Itoa(i)+ending))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			*stream = f
+		}
+	}
+	return cmd.Run()
+}
+
+func BenchmarkRunner(b *testing.B) {
+	none := &workflow.StdioConfig{Mode: workflow.StdioNone}
+	b.Run("process", func(b *testing.B) { benchmarkRunner(b, 2, none, nil, false) })
+	b.Run("process-http", func(b *testing.B) { benchmarkRunner(b, 2, none, nil, true) })
+	b.Run("process-files", func(b *testing.B) { benchmarkRunner(b, 2, nil, nil, false) })
+	b.Run("null", func(b *testing.B) { benchmarkRunner(b, 1000, none, NullExecutor{}, false) })
+	b.Run("null-http", func(b *testing.B) { benchmarkRunner(b, 1000, none, NullExecutor{}, true) })
+}
+
+func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, executor Executor, overHTTP bool) {
+	jobs := make([]runnertest.Job, b.N)
+	for i := range jobs {
+		jobs[i] = runnertest.Job{Grant: api.Grant{Command: "/bin/true", Stdio: stdio}}
+	}
+	d := runnertest.New(jobs...)
+	o := testOptions(b, d)
+	o.MaxParallelJobs, o.Executor = slots, executor
+	if overHTTP {
+		o.Client = serveHTTP(b, d)
+	}
+	before := cpuTime()
+	b.ResetTimer()
+	s := run(b, o)
+	b.StopTimer()
+	reportRates(b, cpuTime()-before)
+	b.ReportMetric(float64(d.Calls())/float64(b.N), "turns/job")
+	if s.ByStatus[workflow.Completed] != int64(b.N) {
+		b.Errorf("summary %+v", s)
+	}
+}
+
+// serveHTTP puts the fake behind a real listener and returns a client for it.
+func serveHTTP(t testing.TB, d *runnertest.Daemon) *client.Client {
+	t.Helper()
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /workflows/{id}/runners", func(w http.ResponseWriter, r *http.Request) {
+		var req api.RegisterRequest
+		serve(w, r, &req, func() (any, error) { return d.Register(r.Context(), 1, &req) })
+	})
+	mux.HandleFunc("POST /runners/{id}/turn", func(w http.ResponseWriter, r *http.Request) {
+		var req api.TurnRequest
+		serve(w, r, &req, func() (any, error) { return d.Turn(r.Context(), 1, &req) })
+	})
+	mux.HandleFunc("POST /runners/{id}/leave", func(w http.ResponseWriter, r *http.Request) {
+		var req api.LeaveRequest
+		serve(w, r, &req, func() (any, error) { return d.Leave(r.Context(), 1, &req) })
+	})
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	c, err := client.New(client.Options{URL: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func serve(w http.ResponseWriter, r *http.Request, req any, call func() (any, error)) {
+	if err := json.NewDecoder(r.Body).Decode(req); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	resp, err := call()
+	if err != nil {
+		status := http.StatusServiceUnavailable
+		if strings.Contains(err.Error(), "no such runner") {
+			status = http.StatusNotFound
+		}
+		http.Error(w, err.Error(), status)
+		return
+	}
+	_ = json.NewEncoder(w).Encode(resp)
+}
