@@ -57,6 +57,8 @@ func TestClassify(t *testing.T) {
 		{name: "oom of a child, own exit code", e: Evidence{ExitCode: code(1), OOMKills: 3, OOMVictims: 1}, req: declared,
 			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 1,
 				Text: "OOM: 3 cgroup kills, limit 4.00 GiB, exit code 1"}},
+		{name: "oom in its own cgroup, victim unknown", e: Evidence{ExitCode: code(1), OOMKills: 1, OOMExclusive: true},
+			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 1, Text: "OOM: 1 cgroup kill, exit code 1"}},
 		{name: "oom in a shared cgroup", e: Evidence{ExitCode: code(137), OOMKills: 1},
 			want: Cause{Kind: CauseOOM, Confidence: Likely, Status: Failed, ReturnCode: 137,
 				Text: "OOM: 1 cgroup kill, exit code 137 (SIGKILL)"}},

@@ -110,6 +110,16 @@ func TestTakeWholeNodes(t *testing.T) {
 	}
 }
 
+func TestTakeMakesANodeBusy(t *testing.T) {
+	p := NewPacker(Offer{Slots: 9, Nodes: []OfferNode{{CPUs: 4}, {CPUs: 4}}})
+	if _, ok := p.Take(Class{CPUs: 1, Nodes: 1}); !ok {
+		t.Fatal("not taken")
+	}
+	if ok, why := p.Fits(Class{CPUs: 1, Nodes: 2}); ok || why.Available != 1 {
+		t.Errorf("two whole nodes beside a job on one of them: %v, %s", ok, why)
+	}
+}
+
 func TestTakeStopsWithTheSlots(t *testing.T) {
 	p := NewPacker(Offer{Slots: 2, IgnoreResources: true})
 	for range 2 {

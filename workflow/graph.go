@@ -89,12 +89,12 @@ func FindCycle(n int, deps Deps) []int {
 	for i := left(at); i != at; i = left(i) {
 		lowest = min(lowest, i)
 	}
-	return shortestCycle(lowest, inOrder, deps)
+	return shortestCycle(lowest, deps)
 }
 
-// shortestCycle searches breadth first from start through nodes that are not
-// excluded until it comes back.
-func shortestCycle(start int, excluded []bool, deps Deps) []int {
+// shortestCycle searches breadth first from start, which lies on a cycle, until
+// it comes back.
+func shortestCycle(start int, deps Deps) []int {
 	from := map[int]int{start: -1}
 	queue := []int{start}
 	for len(queue) > 0 {
@@ -110,7 +110,7 @@ func shortestCycle(start int, excluded []bool, deps Deps) []int {
 				slices.Reverse(cycle)
 				return cycle
 			}
-			if _, known := from[i]; !known && !excluded[i] {
+			if _, known := from[i]; !known {
 				from[i] = at
 				queue = append(queue, i)
 			}

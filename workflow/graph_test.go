@@ -17,6 +17,10 @@ func TestTopologicalOrder(t *testing.T) {
 	if diff := cmp.Diff([]int32{2, 4, 0, 1, 3}, order); diff != "" || !ok {
 		t.Errorf("%v, (-want +got):\n%s", ok, diff)
 	}
+	order, _ = TopologicalOrder(4, depsOf([][]int32{{}, {}, {1}, {0}}))
+	if diff := cmp.Diff([]int32{0, 1, 2, 3}, order); diff != "" {
+		t.Errorf("the lowest number first (-want +got):\n%s", diff)
+	}
 	order, ok = TopologicalOrder(4, depsOf([][]int32{{}, {2}, {1}, {2}}))
 	if diff := cmp.Diff([]int32{0}, order); diff != "" || ok {
 		t.Errorf("%v, (-want +got):\n%s", ok, diff)
@@ -181,7 +185,7 @@ func TestGateFollowsItsDependencies(t *testing.T) {
 }
 
 func TestDefinitionDependencies(t *testing.T) {
-	shared := []int32{0, 1}
+	shared, third := []int32{0, 1}, []int32{2}
 	d := Definition{
 		Files: make([]FileDefinition, 3), UserData: make([]UserDataDefinition, 1),
 		Jobs: []JobDefinition{
@@ -192,9 +196,11 @@ func TestDefinitionDependencies(t *testing.T) {
 			{Name: "in place", InputFiles: []int32{0, 2}, OutputFiles: []int32{2}, DependsOn: []int32{1}},
 			{Name: "data", InputUserData: []int32{0}, DependsOn: []int32{1}},
 			{Name: "again", InputFiles: shared},
+			{Name: "append", InputFiles: third, OutputFiles: third},
+			{Name: "read", InputFiles: third},
 		},
 	}
-	want := [][]int32{nil, nil, {0, 1}, {0, 1, 2}, {0, 1}, {1}, {0, 1}}
+	want := [][]int32{nil, nil, {0, 1}, {0, 1, 2}, {0, 1, 7}, {1}, {0, 1}, {4}, {4, 7}}
 	got := d.Dependencies()
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -202,10 +208,14 @@ func TestDefinitionDependencies(t *testing.T) {
 	if &got[2][0] != &got[6][0] {
 		t.Error("jobs with the same relations do not share")
 	}
+	if diff := cmp.Diff([]int{4, 7}, d.FindCycle()); diff != "" {
+		t.Errorf("two that write what both read (-want +got):\n%s", diff)
+	}
+	d.Jobs[7].OutputFiles = nil
 	if cycle := d.FindCycle(); cycle != nil {
 		t.Errorf("cycle %v", cycle)
 	}
-	d.Jobs[0].InputFiles = []int32{2}
+	d.Jobs[0].InputFiles = third
 	if diff := cmp.Diff([]int{0, 4}, d.FindCycle()); diff != "" {
 		t.Errorf("cycle by files (-want +got):\n%s", diff)
 	}

@@ -64,7 +64,6 @@ func (e *Engine) ResetJobs(failedOnly bool) {
 			e.set(i, workflow.Uninitialized)
 		}
 	}
-	e.settle()
 }
 
 // Cancel cancels the workflow: live jobs end, what has not started stays as it
