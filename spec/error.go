@@ -248,8 +248,7 @@ func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, 
 func (r *report) make(n *node, s spot, hint, message string) *Error {
 	e := &Error{File: r.source.name, Path: n.path(), Message: message, Hint: hint, width: s.width}
 	if s.at.line > 0 {
-		e.Line, e.Column = int(s.at.line), int(s.at.col)
-		e.Excerpt = r.source.line(e.Line)
+		e.Line, e.Column, e.Excerpt = r.source.place(s.at)
 	}
 	return e
 }
@@ -331,6 +330,14 @@ func (s source) find(n *node, part string) spot {
 type source struct {
 	name string
 	text []byte
+}
+
+// place returns a place with its line. A library may count line ends that are
+// none here; such a place is moved to the nearest one.
+func (s source) place(at pos) (line, column int, text string) {
+	line = min(int(at.line), bytes.Count(s.text, []byte("\n"))+1)
+	text = s.line(line)
+	return line, min(int(at.col), utf8.RuneCountInString(text)+1), text
 }
 
 // line returns a line without its end; lines count from 1.

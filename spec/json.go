@@ -418,11 +418,7 @@ func (r *jsonReader) escape(b *strings.Builder) {
 	if c == 'u' {
 		u := r.hex(4)
 		if utf16.IsSurrogate(u) {
-			if low := r.lowSurrogate(); low >= 0 {
-				u = utf16.DecodeRune(u, low)
-			} else {
-				u = utf8.RuneError
-			}
+			u = utf16.DecodeRune(u, r.lowSurrogate(u))
 		}
 		b.WriteRune(u)
 		return
@@ -451,9 +447,9 @@ func (r *jsonReader) escape(b *strings.Builder) {
 }
 
 // lowSurrogate takes the second half of a character that is written as two
-// escapes; -1 if it is not there.
-func (r *jsonReader) lowSurrogate() rune {
-	if !strings.HasPrefix(r.text[r.off:], `\u`) {
+// escapes; -1 if there is none.
+func (r *jsonReader) lowSurrogate(high rune) rune {
+	if high >= 0xDC00 || !strings.HasPrefix(r.text[r.off:], `\u`) {
 		return -1
 	}
 	saved, at := r.off, r.at

@@ -132,7 +132,7 @@ func checkReader(t *testing.T, data []byte, read func([]byte) (*node, error)) {
 		checkSyntaxError(t, data, err)
 		return
 	}
-	lines := int32(strings.Count(string(data), "\n") + 2)
+	lines := int32(strings.Count(string(data), "\n") + strings.Count(string(data), "\r") + 2)
 	var walk func(n *node)
 	walk = func(n *node) {
 		if n.at.line < 1 || n.at.col < 1 || n.at.line > lines {
