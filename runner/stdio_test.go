@@ -1,0 +1,145 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestStdioModes(t *testing.T) {
+	const base = "job_wf1_j1_r1_a1"
+	for mode, want := range map[workflow.StdioMode]map[string]string{
+		"":                      {base + ".o": "out\n", base + ".e": "err\n"},
+		workflow.StdioSeparate: {base + ".o": "out\n", base + ".e": "err\n"},
+		workflow.StdioCombined: {base + ".log": "out\nerr\n"},
+		workflow.StdioNoStdout: {base + ".e": "err\n"},
+		workflow.StdioNoStderr: {base + ".o": "out\n"},
+		workflow.StdioNone:     {},
+	} {
+		t.Run(string(mode), func(t *testing.T) {
+			j := job("echo out; echo err >&2")
+			j.Stdio = &workflow.StdioConfig{Mode: mode}
+			o := testOptions(t, runnertest.New(j))
+			run(t, o)
+			got := make(map[string]string)
+			for _, name := range logNames(t, o.OutputDir) {
+				data, err := os.ReadFile(filepath.Join(o.OutputDir, stdioDir, name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				got[name] = string(data)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestDeleteOnSuccess(t *testing.T) {
+	good, bad := job("echo x"), job("echo x; exit 1")
+	good.Stdio = &workflow.StdioConfig{DeleteOnSuccess: ptr(true)}
+	bad.Stdio = good.Stdio
+	o := testOptions(t, runnertest.New(good, bad))
+	run(t, o)
+	names := logNames(t, o.OutputDir)
+	slices.Sort(names)
+	if want := []string{"job_wf1_j2_r1_a1.e", "job_wf1_j2_r1_a1.o"}; !slices.Equal(names, want) {
+		t.Errorf("files %v, want %v", names, want)
+	}
+}
+
+func TestExistingLogIsKept(t *testing.T) {
+	o := testOptions(t, runnertest.New(job("echo new")))
+	path := LogPath(o.OutputDir, 1, 1, 1, 1, ".o")
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte("old\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	run(t, o)
+	if got := logText(t, o.OutputDir, 1, 1, ".o"); got != "old\nnew\n" {
+		t.Errorf("file is %q", got)
+	}
+}
+
+func TestBinaryOutput(t *testing.T) {
+	d := runnertest.New(job("head -c 100000 /dev/urandom | tee /dev/stderr; exit 1"))
+	o := testOptions(t, d)
+	run(t, o)
+	e := d.Job(1).Attempts[0].Evidence
+	if !utf8.ValidString(e.StderrTail) || len(e.StderrTail) == 0 || len(e.StderrTail) > tailSize {
+		t.Errorf("tail of %d bytes, valid: %v", len(e.StderrTail), utf8.ValidString(e.StderrTail))
+	}
+	if out, err := logText(t, o.OutputDir, 1, 1, ".o"), logText(t, o.OutputDir, 1, 1, ".e"); len(out) != 100000 || out != err {
+		t.Errorf("files of %d and %d bytes", len(out), len(err))
+	}
+}
+
+func TestTail(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	for _, c := range []struct {
+		name, text, want string
+		size             int64
+	}{
+		{"short", "abc", "abc", 10},
+		{"long", strings.Repeat("x", 100) + "end", "xend", 4},
+		{"cut rune", "aéb", "b", 2},
+		{"empty", "", "", 10},
+		{"invalid", "a\xffb", "a\uFFFDb", 10},
+		{"invalid grows", "\xff\xff\xff", "\uFFFD", 3},
+	} {
+		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := tail(path, c.size); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+	if got := tail(path+".no", 10); got != "" {
+		t.Errorf("missing file: %q", got)
+	}
+	if got := tail(t.TempDir(), 10); got != "" {
+		t.Errorf("directory: %q", got)
+	}
+}
+
+func TestUnwritableOutput(t *testing.T) {
+	d := runnertest.New(job("true"), runnertest.Job{Grant: job("true").Grant, After: []int64{1}})
+	o := testOptions(t, d)
+	// A directory in the place of the file cannot be written to, not even by root.
+	if err := os.MkdirAll(LogPath(o.OutputDir, 1, 1, 1, 1, ".o"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	run(t, o)
+	e := d.Job(1).Attempts[0].Evidence
+	contains(t, "spawn error", e.SpawnError, "open output file")
+	if e.SpawnOfCommand || e.SpawnErrno == 0 || e.ExitCode != nil {
+		t.Errorf("evidence %+v", e)
+	}
+	if d.Job(2).Status != workflow.Completed {
+		t.Error("the runner did not go on")
+	}
+}
+
+func TestOutputDirectoryThatCannotBeMade(t *testing.T) {
+	o := testOptions(t, runnertest.New())
+	path := filepath.Join(o.OutputDir, "file")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.OutputDir = filepath.Join(path, "out")
+	_, err := tryRun(t, o)
+	if workflow.CodeOf(err) != workflow.CodeInvalid {
+		t.Errorf("error %v", err)
+	}
+}
