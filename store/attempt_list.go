@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JobAttempts returns the attempts of a job in all its runs, oldest first. One
+// that runs now is among them, without an end.
+func (s *Store) JobAttempts(ctx context.Context, jobID int64) ([]workflow.Attempt, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	var one int
+	err = tx.QueryRowContext(ctx, `SELECT 1 FROM job j JOIN workflow w ON w.id = j.workflow_id WHERE j.id = ? AND w.is_hidden = 0`, jobID).Scan(&one)
+	if err := orNotFound(err, "job", jobID); err != nil {
+		return nil, err
+	}
+	return jobAttempts(ctx, tx, jobID)
+}
+
+// snapshot begins a read of several statements that see one state.
+func (s *Store) snapshot(ctx context.Context) (*sql.Tx, error) {
+	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, fmt.Errorf("begin to read %s: %w", s.path, err)
+	}
+	return tx, nil
+}
+
+func jobAttempts(ctx context.Context, tx *sql.Tx, jobID int64) ([]workflow.Attempt, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT workflow_id, job_id, run_id, attempt_id, fence, compute_node_id, hostname, start_ms, end_ms, status,
+			return_code, cause, confidence, cause_text, evidence, action, reason, rule, counted, policy_hash
+		FROM attempt WHERE job_id = ? ORDER BY run_id, attempt_id`, jobID)
+	if err != nil {
+		return nil, fmt.Errorf("read the attempts of job %d: %w", jobID, err)
+	}
+	attempts, err := collect(rows, scanAttempt)
+	if err != nil {
+		return nil, fmt.Errorf("read the attempts of job %d: %w", jobID, err)
+	}
+	live := workflow.Attempt{Status: workflow.Running}
+	err = tx.QueryRowContext(ctx, `SELECT j.workflow_id, j.id, w.run_id, j.attempt_id, j.fence, j.compute_node_id, COALESCE(n.hostname, ''), j.start_ms
+		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
+		WHERE j.id = ? AND j.status = 4`, jobID).
+		Scan(&live.WorkflowID, &live.JobID, &live.RunID, &live.AttemptID, &live.Fence, &live.RunnerID, &live.Node, &live.StartedMS)
+	switch err {
+	case nil:
+		return append(attempts, live), nil
+	case sql.ErrNoRows:
+		return attempts, nil
+	}
+	return nil, fmt.Errorf("read the running attempt of job %d: %w", jobID, err)
+}
+
+func scanAttempt(r rowScanner) (a workflow.Attempt, err error) {
+	var host, evidence sql.NullString
+	err = r.Scan(&a.WorkflowID, &a.JobID, &a.RunID, &a.AttemptID, &a.Fence, &a.RunnerID, &host, &a.StartedMS, &a.EndedMS, &a.Status,
+		&a.ReturnCode, &a.Cause.Kind, &a.Cause.Confidence, &a.Cause.Text, &evidence,
+		&a.Decision.Action, &a.Decision.Reason, &a.Decision.Rule, &a.Decision.Counted, &a.Decision.PolicyHash)
+	if err != nil {
+		return a, err
+	}
+	a.Node, a.Cause.Status, a.Cause.ReturnCode = host.String, a.Status, a.ReturnCode
+	if evidence.Valid {
+		err = json.Unmarshal([]byte(evidence.String), &a.Evidence)
+	}
+	return a, err
+}

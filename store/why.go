@@ -1,0 +1,337 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// few is how many examples of something an explanation names.
+const few = 5
+
+// JobFacts returns what is known about a job, for workflow.Explain.
+func (s *Store) JobFacts(ctx context.Context, id int64) (workflow.JobFacts, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return workflow.JobFacts{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	f, err := l.job(id)
+	if err != nil {
+		return f, orNotFound(err, "job", id)
+	}
+	return f, nil
+}
+
+// WorkflowFacts returns what is known about a workflow, for
+// workflow.ExplainWorkflow.
+func (s *Store) WorkflowFacts(ctx context.Context, id int64) (workflow.WorkflowFacts, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return workflow.WorkflowFacts{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	f, err := l.workflow(id)
+	if err != nil {
+		return f, orNotFound(err, "workflow", id)
+	}
+	return f, nil
+}
+
+// looker gathers facts within one snapshot.
+type looker struct {
+	ctx   context.Context
+	tx    *sql.Tx
+	nowMS int64
+}
+
+func (l *looker) row(query string, args []any, dest ...any) error {
+	return l.tx.QueryRowContext(l.ctx, query, args...).Scan(dest...)
+}
+
+func look[T any](l *looker, query string, args []any, scan func(rowScanner) (T, error)) ([]T, error) {
+	rows, err := l.tx.QueryContext(l.ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scan)
+}
+
+func scanString(r rowScanner) (s string, err error) { return s, r.Scan(&s) }
+
+func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
+	var class, notBefore int64
+	var phase bool
+	var hold, host sql.NullString
+	j := &f.Job
+	f.NowMS = l.nowMS
+	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.cancel_on_blocking_job_failure, j.gate_id, j.not_before_ms,
+			j.phase, j.hold, j.skipped_by, j.class_id, w.is_canceled, n.hostname
+		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
+		WHERE j.id = ? AND w.is_hidden = 0`, []any{id},
+		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.CancelOnBlockingJobFailure, &j.GateID, &notBefore,
+		&phase, &hold, &j.SkippedBy, &class, &f.WorkflowCanceled, &host)
+	if err != nil {
+		return f, err
+	}
+	f.RunnerHost = host.String
+	if notBefore != 0 {
+		j.NotBeforeMS = &notBefore
+	}
+	if phase {
+		j.Phase = workflow.PhaseRecovery
+	}
+	if hold.Valid {
+		if err := json.Unmarshal([]byte(hold.String), &j.Hold); err != nil {
+			return f, fmt.Errorf("read the hold of job %d: %w", id, err)
+		}
+	}
+	if j.SkippedBy != nil {
+		if err := l.row(`SELECT COALESCE((SELECT name FROM job WHERE id = ?), '')`, []any{*j.SkippedBy}, &f.SkippedByName); err != nil {
+			return f, err
+		}
+	}
+	if err := l.dependencies(&f); err != nil {
+		return f, err
+	}
+	if f.Runners, err = l.runners(j.WorkflowID); err != nil {
+		return f, err
+	}
+	if err := l.place(&f, class); err != nil {
+		return f, err
+	}
+	f.Attempts, err = jobAttempts(l.ctx, l.tx, id)
+	return f, err
+}
+
+// dependencies fills in what the job waits for.
+func (l *looker) dependencies(f *workflow.JobFacts) error {
+	if f.Job.GateID == nil {
+		return nil
+	}
+	type group struct {
+		status workflow.JobStatus
+		n      int64
+	}
+	groups, err := look(l, `SELECT j.status, COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = ? GROUP BY j.status`,
+		[]any{*f.Job.GateID}, func(r rowScanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		f.Dependencies += g.n
+		switch {
+		case !g.status.IsComplete():
+			f.OpenCount += g.n
+		case g.status.IsUnsuccessful():
+			f.UnsuccessfulCount += g.n
+		}
+	}
+	scan := func(r rowScanner) (d workflow.DependencyFact, err error) { return d, r.Scan(&d.Name, &d.Status) }
+	const query = `SELECT j.name, j.status FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = ? AND j.status `
+	if f.Open, err = look(l, query+`NOT BETWEEN 5 AND 9 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, few}, scan); err != nil {
+		return err
+	}
+	f.Unsuccessful, err = look(l, query+`BETWEEN 6 AND 8 ORDER BY j.id LIMIT ?`, []any{*f.Job.GateID, few}, scan)
+	return err
+}
+
+// place fills in the job's class and how many ready jobs are claimed before it.
+func (l *looker) place(f *workflow.JobFacts, class int64) error {
+	classes, err := l.classes(f.Job.WorkflowID, class)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(classes, func(c workflow.ClassFact) bool { return c.Class.ID == class })
+	if i < 0 {
+		return nil // its requirements are gone
+	}
+	f.Class = classes[i].Class
+	if f.Job.Status != workflow.Ready {
+		return nil
+	}
+	for _, c := range classes {
+		ahead := c.Jobs
+		switch order := workflow.CompareClasses(c.Class, f.Class); {
+		case order > 0:
+			continue
+		case order == 0:
+			err := l.row(`SELECT COUNT(*) FROM job WHERE class_id = ? AND status = 2 AND not_before_ms <= ? AND id < ?`,
+				[]any{c.Class.ID, l.nowMS, f.Job.ID}, &ahead)
+			if err != nil {
+				return err
+			}
+		}
+		f.ReadyAhead += ahead
+	}
+	return nil
+}
+
+// classes returns the classes of a workflow that have ready jobs to be claimed
+// now, and one more class.
+func (l *looker) classes(workflowID, also int64) ([]workflow.ClassFact, error) {
+	return look(l, `SELECT * FROM (
+			SELECT c.id, c.priority, c.scheduler_id, c.labels, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
+				(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2) AS jobs,
+				COALESCE((SELECT name FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2 LIMIT 1), '')
+			FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.workflow_id = ?1)
+		WHERE jobs > 0 OR id = ?3 ORDER BY id`, []any{workflowID, l.nowMS, also},
+		func(r rowScanner) (c workflow.ClassFact, err error) {
+			var scheduler int64
+			var labels string
+			err = r.Scan(&c.Class.ID, &c.Class.Priority, &scheduler, &labels, &c.Class.CPUs, &c.Class.GPUs, &c.Class.Nodes,
+				&c.Class.MemoryBytes, &c.Class.RuntimeSeconds, &c.Jobs, &c.Example)
+			if err != nil {
+				return c, err
+			}
+			if scheduler != 0 {
+				c.Class.SchedulerID = &scheduler
+			}
+			c.Class.Labels, err = workflow.ParseLabels(labels)
+			return c, err
+		})
+}
+
+// runners returns what the live runners of a workflow have and what of it
+// their jobs leave.
+func (l *looker) runners(workflowID int64) ([]workflow.RunnerFacts, error) {
+	return look(l, `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler,
+			COALESCE(n.max_parallel_jobs, 0), COALESCE(n.end_time, ''),
+			COUNT(j.id), CAST(TOTAL(q.num_cpus * q.num_nodes) AS INTEGER), CAST(TOTAL(q.memory_bytes * q.num_nodes) AS INTEGER),
+			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER)
+		FROM compute_node n
+			LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4)
+			LEFT JOIN claim_class c ON c.id = j.class_id
+			LEFT JOIN resource_requirements q ON q.id = c.requirements_id
+		WHERE n.workflow_id = ? AND n.is_active = 1 GROUP BY n.id ORDER BY n.id LIMIT 1000`, []any{workflowID}, l.scanRunner)
+}
+
+func (l *looker) scanRunner(r rowScanner) (f workflow.RunnerFacts, err error) {
+	var node, used workflow.OfferNode
+	var memoryGB float64
+	var nodes, slots, jobs int64
+	var labels sql.NullString
+	var end string
+	o := &f.Total
+	err = r.Scan(&f.ID, &f.Host, &node.CPUs, &memoryGB, &node.GPUs, &nodes, &labels, &o.SchedulerConfigID, &o.StrictScheduler,
+		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs)
+	if err != nil {
+		return f, err
+	}
+	if o.Labels, err = workflow.ParseLabels(labels.String); err != nil {
+		return f, err
+	}
+	node.MemoryBytes = int64(memoryGB * (1 << 30))
+	o.Nodes = slices.Repeat([]workflow.OfferNode{node}, int(min(max(nodes, 1), 10_000)))
+	if o.IgnoreResources = slots > 0; !o.IgnoreResources {
+		slots = math.MaxInt32
+	}
+	o.Slots = slots
+	if t, err := time.Parse(time.RFC3339, end); err == nil {
+		o.TimeLeftSeconds = new(max(0, (t.UnixMilli()-l.nowMS)/1000))
+	}
+	f.Free = *o
+	f.Free.Slots = slots - jobs
+	f.Free.Nodes = lessUsed(o.Nodes, used)
+	return f, nil
+}
+
+// lessUsed takes what jobs use from nodes, one after the other: on which node
+// a job runs is not recorded.
+func lessUsed(nodes []workflow.OfferNode, used workflow.OfferNode) []workflow.OfferNode {
+	free := slices.Clone(nodes)
+	take := func(have, want *int64) bool {
+		n := min(*have, *want)
+		*have, *want = *have-n, *want-n
+		return n > 0
+	}
+	for i := range free {
+		cpus := take(&free[i].CPUs, &used.CPUs)
+		memory := take(&free[i].MemoryBytes, &used.MemoryBytes)
+		gpus := take(&free[i].GPUs, &used.GPUs)
+		free[i].Busy = cpus || memory || gpus
+	}
+	return free
+}
+
+func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
+	f.NowMS = l.nowMS
+	err = l.row(`SELECT id, name, run_id, is_archived, is_canceled FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id},
+		&f.ID, &f.Name, &f.RunID, &f.IsArchived, &f.Counts.WorkflowCanceled)
+	if err != nil {
+		return f, err
+	}
+	if err := l.counts(&f); err != nil {
+		return f, err
+	}
+	if f.Ready, err = l.classes(id, 0); err != nil {
+		return f, err
+	}
+	var first int64
+	err = l.row(`SELECT COUNT(*), COALESCE(MIN(j.not_before_ms), 0) FROM claim_class c JOIN job j ON j.class_id = c.id
+		WHERE c.workflow_id = ? AND j.status = 2 AND j.not_before_ms > ?`, []any{id, l.nowMS}, &f.Waiting, &first)
+	if err != nil {
+		return f, err
+	}
+	if f.Waiting > 0 {
+		f.WaitingMS = first - l.nowMS
+	}
+	if f.Runners, err = l.runners(id); err != nil {
+		return f, err
+	}
+	f.Held, err = look(l, `SELECT name FROM job WHERE workflow_id = ? AND status = 10 ORDER BY id LIMIT ?`, []any{id, few}, scanString)
+	if err != nil {
+		return f, err
+	}
+	f.Failures, err = look(l, `SELECT j.name, a.attempt_id, a.cause, a.confidence, a.status, a.return_code, a.cause_text
+		FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ? AND a.attempt_id = j.attempt_id
+		WHERE j.workflow_id = ? AND j.status IN (6, 8) ORDER BY a.end_ms DESC, j.id DESC LIMIT ?`, []any{f.RunID, id, few},
+		func(r rowScanner) (x workflow.FailureFact, err error) {
+			return x, r.Scan(&x.Name, &x.Attempt, &x.Cause.Kind, &x.Cause.Confidence, &x.Cause.Status, &x.Cause.ReturnCode, &x.Cause.Text)
+		})
+	return f, err
+}
+
+// counts fills in what the run amounts to so far.
+func (l *looker) counts(f *workflow.WorkflowFacts) error {
+	type group struct {
+		status workflow.JobStatus
+		n      int64
+	}
+	groups, err := look(l, `SELECT status, n FROM job_count WHERE workflow_id = ?`, []any{f.ID},
+		func(r rowScanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
+	if err != nil {
+		return err
+	}
+	for _, g := range groups {
+		f.Counts.ByStatus[g.status] = g.n
+	}
+	f.FailedCount = f.Counts.ByStatus[workflow.Failed] + f.Counts.ByStatus[workflow.Terminated]
+	type ended struct {
+		cause   workflow.CauseKind
+		n       int64
+		retried int64
+	}
+	causes, err := look(l, `SELECT a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ?
+		WHERE j.workflow_id = ? GROUP BY a.cause`, []any{f.RunID, f.ID},
+		func(r rowScanner) (e ended, err error) { return e, r.Scan(&e.cause, &e.n, &e.retried) })
+	if err != nil {
+		return err
+	}
+	f.Counts.ByCause = map[workflow.CauseKind]int64{}
+	for _, e := range causes {
+		f.Counts.Retried += e.retried
+		if e.cause != workflow.CauseOK {
+			f.Counts.ByCause[e.cause] = e.n
+		}
+	}
+	return nil
+}
