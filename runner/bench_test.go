@@ -1,15 +1,11 @@
 package runner
 
 import (
-	"encoding/json"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -104,7 +99,7 @@ func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, exe
 	o := testOptions(b, d)
 	o.MaxParallelJobs, o.Executor = slots, executor
 	if overHTTP {
-		o.Client = serveHTTP(b, d)
+		o.Client = httpClient(b, serveHTTP(b, d))
 	}
 	before := cpuTime()
 	b.ResetTimer()
@@ -115,46 +110,4 @@ func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, exe
 	if s.ByStatus[workflow.Completed] != int64(b.N) {
 		b.Errorf("summary %+v", s)
 	}
-}
-
-// serveHTTP puts the fake behind a real listener and returns a client for it.
-func serveHTTP(t testing.TB, d *runnertest.Daemon) *client.Client {
-	t.Helper()
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /workflows/{id}/runners", func(w http.ResponseWriter, r *http.Request) {
-		var req api.RegisterRequest
-		serve(w, r, &req, func() (any, error) { return d.Register(r.Context(), 1, &req) })
-	})
-	mux.HandleFunc("POST /runners/{id}/turn", func(w http.ResponseWriter, r *http.Request) {
-		var req api.TurnRequest
-		serve(w, r, &req, func() (any, error) { return d.Turn(r.Context(), 1, &req) })
-	})
-	mux.HandleFunc("POST /runners/{id}/leave", func(w http.ResponseWriter, r *http.Request) {
-		var req api.LeaveRequest
-		serve(w, r, &req, func() (any, error) { return d.Leave(r.Context(), 1, &req) })
-	})
-	server := httptest.NewServer(mux)
-	t.Cleanup(server.Close)
-	c, err := client.New(client.Options{URL: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func serve(w http.ResponseWriter, r *http.Request, req any, call func() (any, error)) {
-	if err := json.NewDecoder(r.Body).Decode(req); err != nil {
-		http.Error(w, err.Error(), http.StatusBadRequest)
-		return
-	}
-	resp, err := call()
-	if err != nil {
-		status := http.StatusServiceUnavailable
-		if strings.Contains(err.Error(), "no such runner") {
-			status = http.StatusNotFound
-		}
-		http.Error(w, err.Error(), status)
-		return
-	}
-	_ = json.NewEncoder(w).Encode(resp)
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 )
 
@@ -153,4 +155,20 @@ func contains(t testing.TB, what, text, part string) {
 	}
 }
 
-func runHelper(string) {}
+// runHelper is the runner in a process of its own; the daemon's URL and the
+// output directory are given by the test.
+func runHelper(arguments string) {
+	url, dir, _ := strings.Cut(arguments, " ")
+	c, err := client.New(client.Options{URL: url})
+	if err == nil {
+		var r *Runner
+		r, err = New(Options{Client: c, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30}})
+		if err == nil {
+			_, err = r.Run(context.Background())
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

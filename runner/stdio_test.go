@@ -17,7 +17,7 @@ import (
 func TestStdioModes(t *testing.T) {
 	const base = "job_wf1_j1_r1_a1"
 	for mode, want := range map[workflow.StdioMode]map[string]string{
-		"":                      {base + ".o": "out\n", base + ".e": "err\n"},
+		"":                     {base + ".o": "out\n", base + ".e": "err\n"},
 		workflow.StdioSeparate: {base + ".o": "out\n", base + ".e": "err\n"},
 		workflow.StdioCombined: {base + ".log": "out\nerr\n"},
 		workflow.StdioNoStdout: {base + ".e": "err\n"},

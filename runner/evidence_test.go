@@ -1,0 +1,191 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestTerminationMessage(t *testing.T) {
+	d := runnertest.New(job(`echo "license gone" > "$TORC_TERMINATION_FILE"; echo details >&2; exit 9`),
+		job(`head -c 100000 /dev/zero | tr '\0' x > "$TORC_TERMINATION_FILE"`))
+	o := testOptions(t, d)
+	run(t, o)
+	if e := d.Job(1).Attempts[0].Evidence; e.TerminationMessage != "license gone\n" || e.StderrTail != "details\n" {
+		t.Errorf("evidence %+v", e)
+	}
+	if e := d.Job(2).Attempts[0].Evidence; len(e.TerminationMessage) != terminationSize {
+		t.Errorf("message of %d bytes", len(e.TerminationMessage))
+	}
+	if left, _ := os.ReadDir(filepath.Join(o.OutputDir, terminationDir)); len(left) != 0 {
+		t.Errorf("%d files left", len(left))
+	}
+}
+
+func TestOutputFiles(t *testing.T) {
+	dir := t.TempDir()
+	j := job("touch there")
+	j.OutputFiles = []api.GrantFile{{ID: 4, Path: "there"}, {ID: 5, Path: dir + "/not there"}}
+	failed := job("touch other; exit 1")
+	failed.OutputFiles = []api.GrantFile{{ID: 6, Path: "no"}}
+	d := runnertest.New(j, failed)
+	o := testOptions(t, d)
+	o.WorkDir = dir
+	run(t, o)
+	r := d.Job(1).Attempts[0]
+	if e := r.Evidence; e.MissingOutputCount != 1 || !slices.Equal(e.MissingOutputs, []string{dir + "/not there"}) {
+		t.Errorf("evidence %+v", e)
+	}
+	info, err := os.Stat(dir + "/there")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(r.FileTimes) != 1 || r.FileTimes[0].FileID != 4 ||
+		int64(r.FileTimes[0].ModTime) != info.ModTime().Unix() {
+		t.Errorf("times %+v", r.FileTimes)
+	}
+	if e := d.Job(2).Attempts[0].Evidence; e.MissingOutputCount != 0 {
+		t.Errorf("a failed attempt's outputs do not matter: %+v", e)
+	}
+}
+
+func TestManyMissingOutputs(t *testing.T) {
+	files := make([]api.GrantFile, 25)
+	for i := range files {
+		files[i].Path = "/no/such/file"
+	}
+	if o := checkOutputs(files, ""); o.count != 25 || len(o.missing) != maxMissing {
+		t.Errorf("%d missing, %d named", o.count, len(o.missing))
+	}
+}
+
+func TestMissingCommand(t *testing.T) {
+	d := runnertest.New(job("no-such-command-anywhere --flag"))
+	run(t, testOptions(t, d))
+	e := d.Job(1).Attempts[0].Evidence
+	if e.ExitCode == nil || *e.ExitCode != 127 {
+		t.Errorf("evidence %+v", e)
+	}
+	contains(t, "stderr", e.StderrTail, "not found")
+}
+
+func TestSpawnErrors(t *testing.T) {
+	for _, c := range []struct {
+		name, command, dir, text string
+		ofCommand                bool
+		errno                    unix.Errno
+	}{
+		{"too long", "true " + strings.Repeat("x", 1<<18), "", "larger than the system allows", true, unix.E2BIG},
+		{"NUL", "echo a\x00b", "", "NUL byte", true, unix.EINVAL},
+		{"no directory", "true", "/no/such/dir", "working directory /no/such/dir", false, unix.ENOENT},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := runnertest.New(job(c.command))
+			o := testOptions(t, d)
+			o.WorkDir = c.dir
+			run(t, o)
+			e := d.Job(1).Attempts[0].Evidence
+			contains(t, "error", e.SpawnError, c.text)
+			if e.SpawnOfCommand != c.ofCommand || e.SpawnErrno != int(c.errno) {
+				t.Errorf("evidence %+v", e)
+			}
+		})
+	}
+}
+
+func TestDiskFull(t *testing.T) {
+	d := runnertest.New(job("echo x > /dev/full"), job("echo 'No space left on device' >&2"))
+	run(t, testOptions(t, d))
+	if e := d.Job(1).Attempts[0].Evidence; !e.DiskFull {
+		t.Errorf("evidence %+v", e)
+	}
+	if e := d.Job(2).Attempts[0].Evidence; e.DiskFull {
+		t.Errorf("an attempt that went well: %+v", e)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	d := runnertest.New(job(hog + " & sleep 0.5; kill $!"))
+	d.Welcome.ResourceMonitor = &workflow.ResourceMonitorConfig{Enabled: true, SampleIntervalSeconds: 1}
+	run(t, testOptions(t, d))
+	e := d.Job(1).Attempts[0].Evidence
+	if e.PeakMemoryBytes < 150<<20 || e.AvgMemoryBytes == 0 {
+		t.Errorf("memory: %+v", e)
+	}
+	if e.CPUSeconds <= 0 || e.AvgCPUPercent <= 0 || e.PeakCPUPercent < e.AvgCPUPercent {
+		t.Errorf("CPU: %+v", e)
+	}
+}
+
+func TestCgroupPaths(t *testing.T) {
+	const v1 = "4:memory:/slurm/uid_1/job_2\n1:name=systemd:/x\n0::/y\n"
+	const mounts = "30 20 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n" +
+		"31 20 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+	for _, c := range []struct {
+		name, groups, mounts string
+		want                 []string
+	}{
+		{"hybrid", v1, mounts, []string{"/sys/fs/cgroup/memory/slurm/uid_1/job_2", "/sys/fs/cgroup/unified/y"}},
+		{"v2", "0::/system.slice/job\n", "31 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			[]string{"/sys/fs/cgroup/system.slice/job"}},
+		{"in a container", "0::/pod/7\n", "31 20 0:27 /pod/7 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+			[]string{"/sys/fs/cgroup"}},
+		{"nothing", "", "", nil},
+	} {
+		if got := memoryGroups(c.groups, c.mounts); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestOOMCounter(t *testing.T) {
+	for text, want := range map[string]int64{
+		"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n":               3,
+		"low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\noom_group_kill 0\n": 2,
+		"": 0,
+	} {
+		if got := parseOOMKills([]byte(text)); got != want {
+			t.Errorf("%q: %d", text, got)
+		}
+	}
+}
+
+func TestOOMEvidence(t *testing.T) {
+	dir := t.TempDir()
+	events := filepath.Join(dir, "memory.events")
+	if err := os.WriteFile(events, []byte("oom_kill 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(events)
+	if err != nil {
+		t.Fatal(err)
+	}
+	oom := &oomCounter{file: file, procs: filepath.Join(dir, "none")}
+	defer oom.close()
+	for _, c := range []struct {
+		name    string
+		f       findings
+		kills   int64
+		victims int
+	}{
+		{"killed", findings{exit: &Exit{Signal: 9}, oomStart: 4}, 1, 1},
+		{"child killed", findings{exit: &Exit{Code: 137}, oomStart: 4}, 1, 1},
+		{"somebody else's", findings{exit: &Exit{Code: 1}, oomStart: 3}, 2, 0},
+		{"by us", findings{exit: &Exit{Signal: 9}, oomStart: 4, killed: workflow.KilledByTimeout}, 1, 0},
+		{"none", findings{exit: &Exit{Signal: 9}, oomStart: 5}, 0, 0},
+	} {
+		var e workflow.Evidence
+		c.f.addOOM(&e, oom)
+		if e.OOMKills != c.kills || e.OOMVictims != c.victims || e.OOMExclusive {
+			t.Errorf("%s: %+v", c.name, e)
+		}
+	}
+}
