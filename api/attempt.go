@@ -20,9 +20,7 @@ type Attempt struct {
 	Reason        string             `json:"reason,omitempty"`     // of the decision
 	Rule          string             `json:"rule,omitempty"`       // that decided
 	PolicyHash    string             `json:"policy_hash,omitempty"`
-	// Late is set if the report came with an old fence and had no effect.
-	Late     bool               `json:"late,omitempty"`
-	Evidence *workflow.Evidence `json:"evidence,omitempty"`
+	Evidence      *workflow.Evidence `json:"evidence,omitempty"`
 }
 
 // JobAttempts is the answer to GET /jobs/{id}/attempts.
@@ -30,13 +28,6 @@ type JobAttempts struct {
 	Attempts []Attempt `json:"attempts"` // by run, then attempt
 }
 
-// Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why:
-// a text for people.
-type Explanation struct {
-	JobID      *int64    `json:"job_id,omitempty"`
-	WorkflowID int64     `json:"workflow_id"`
-	Name       string    `json:"name"`
-	Status     string    `json:"status"`
-	Lines      []string  `json:"lines"` // the text
-	Attempts   []Attempt `json:"attempts,omitempty"`
-}
+// Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why. Its
+// String is the text for people.
+type Explanation = workflow.Explanation

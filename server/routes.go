@@ -20,5 +20,6 @@ func (s *Server) routes() []route {
 		s.failureHandlerRoutes(),
 		s.actionRoutes(),
 		s.remoteWorkerRoutes(),
+		s.whyRoutes(),
 	)
 }

@@ -1,0 +1,49 @@
+package server
+
+import (
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func (s *Server) whyRoutes() []route {
+	return []route{
+		handle("GET", "/jobs/{id}/attempts", "List the attempts of a job, with causes and decisions", s.listAttempts),
+		handle("GET", "/jobs/{id}/why", "Explain why a job is where it is", s.whyJob),
+		handle("GET", "/workflows/{id}/why", "Explain where a workflow stands", s.whyWorkflow),
+	}
+}
+
+func fromAttempt(a workflow.Attempt) api.Attempt {
+	wire := api.Attempt{
+		JobID: a.JobID, RunID: a.RunID, AttemptID: a.AttemptID, ComputeNodeID: a.RunnerID, Node: a.Node, Status: a.Status,
+		StartedMS: a.StartedMS, EndedMS: a.EndedMS,
+	}
+	if a.EndedMS == nil {
+		return wire
+	}
+	wire.ReturnCode, wire.Evidence = &a.ReturnCode, &a.Evidence
+	wire.Cause, wire.Confidence, wire.CauseText = string(a.Cause.Kind), string(a.Cause.Confidence), a.Cause.Text
+	wire.Decision, wire.Reason, wire.Rule, wire.PolicyHash = string(a.Decision.Action), a.Decision.Reason, a.Decision.Rule, a.Decision.PolicyHash
+	return wire
+}
+
+func (s *Server) listAttempts(r *request[idParams, none]) (api.JobAttempts, error) {
+	attempts, err := s.Store.JobAttempts(r.Context(), r.Params.ID)
+	return api.JobAttempts{Attempts: each(attempts, fromAttempt)}, err
+}
+
+func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
+	facts, err := s.Store.JobFacts(r.Context(), r.Params.ID)
+	if err != nil {
+		return api.Explanation{}, err
+	}
+	return workflow.Explain(facts), nil
+}
+
+func (s *Server) whyWorkflow(r *request[idParams, none]) (api.Explanation, error) {
+	facts, err := s.Store.WorkflowFacts(r.Context(), r.Params.ID)
+	if err != nil {
+		return api.Explanation{}, err
+	}
+	return workflow.ExplainWorkflow(facts), nil
+}
