@@ -113,7 +113,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	d := runnertest.New(job(hog + " & sleep 0.5; kill $!"))
+	d := runnertest.New(job(hog + " & sleep 1.4; kill $!"))
 	d.Welcome.ResourceMonitor = &workflow.ResourceMonitorConfig{Enabled: true, SampleIntervalSeconds: 1}
 	run(t, testOptions(t, d))
 	e := d.Job(1).Attempts[0].Evidence

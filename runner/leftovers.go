@@ -65,13 +65,17 @@ func (j *journal) started(pid int, key string) {
 	if err != nil {
 		return // it has been reaped already
 	}
-	line := fmt.Sprintf("%d %d %s\n", pid, p.start, key)
+	line := journalLine(pid, p.start, key)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines[key] = line
 	if err := j.write(line); err != nil {
 		j.log.Warn("cannot note a process for those who come after us", "error", err)
 	}
+}
+
+func journalLine(pid int, start uint64, key string) string {
+	return strconv.Itoa(pid) + " " + strconv.FormatUint(start, 10) + " " + key + "\n"
 }
 
 // ended forgets the processes of an attempt; a journal that has grown is begun

@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -172,3 +173,5 @@ func runHelper(arguments string) {
 		os.Exit(1)
 	}
 }
+
+func testLog() *slog.Logger { return slog.New(slog.DiscardHandler) }

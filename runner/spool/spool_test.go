@@ -1,0 +1,201 @@
+package spool
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+var header = Header{WorkflowID: 7, RunID: 2, RunnerID: 3, Key: "key", Hostname: "host", PID: 1, BootID: "boot"}
+
+func report(id int64) api.Report {
+	return api.Report{LeaseRef: api.LeaseRef{JobID: id, Attempt: 1, Fence: id + 100}, StartedMS: 5, EndedMS: 6}
+}
+
+func reports(from, to int64) []api.Report {
+	var list []api.Report
+	for id := from; id < to; id++ {
+		list = append(list, report(id))
+	}
+	return list
+}
+
+func create(t testing.TB, dir string) *Writer {
+	t.Helper()
+	w, err := Create(dir, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func onlyFile(t testing.TB, dir string) string {
+	t.Helper()
+	files, err := Files(dir)
+	if err != nil || len(files) != 1 {
+		t.Fatalf("files %v, %v", files, err)
+	}
+	return files[0]
+}
+
+func TestWriteAndRead(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	must(t, w.Append(reports(1, 4), false))
+	must(t, w.Done(2))
+	must(t, w.Append(reports(4, 5), true))
+	c, err := Read(onlyFile(t, dir))
+	must(t, err)
+	if diff := cmp.Diff(header, c.Header); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(reports(3, 5), c.Pending()); diff != "" {
+		t.Error(diff)
+	}
+	if len(c.Reports) != 4 || c.Cut || w.Pending() != 2 {
+		t.Errorf("%+v", c)
+	}
+	must(t, w.Close())
+	onlyFile(t, dir) // undelivered reports stay
+}
+
+func TestCloseRemovesDeliveredFile(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	must(t, w.Append(reports(1, 4), false))
+	must(t, w.Done(3))
+	must(t, w.Close())
+	if files, err := Files(dir); len(files) != 0 || err != nil {
+		t.Errorf("files %v, %v", files, err)
+	}
+}
+
+func TestDeliveredFileIsCut(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	big := report(1)
+	big.Evidence.StderrTail = string(make([]byte, compactSize))
+	must(t, w.Append([]api.Report{big}, false))
+	must(t, w.Done(1))
+	must(t, w.Append(reports(2, 3), false))
+	path := onlyFile(t, dir)
+	info, err := os.Stat(path)
+	must(t, err)
+	if info.Size() > 1000 {
+		t.Errorf("size %d", info.Size())
+	}
+	c, err := Read(path)
+	must(t, err)
+	if diff := cmp.Diff(reports(2, 3), c.Pending()); diff != "" {
+		t.Error(diff)
+	}
+	must(t, w.Close())
+}
+
+// TestDamage cuts a file anywhere, or flips a bit of it: what is read is always
+// a beginning of what was written.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	must(t, w.Append(reports(1, 6), false))
+	whole, err := os.ReadFile(onlyFile(t, dir))
+	must(t, err)
+	must(t, w.Close())
+	c, err := Read(onlyFile(t, dir))
+	must(t, err)
+	want := c.Reports
+	path := filepath.Join(dir, "damaged")
+	rapid.Check(t, func(t *rapid.T) {
+		data := append([]byte(nil), whole...)
+		at := rapid.IntRange(0, len(data)-1).Draw(t, "at")
+		if rapid.Bool().Draw(t, "cut") {
+			data = data[:at]
+		} else {
+			data[at] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Read(path)
+		if err != nil {
+			return // the header was hit
+		}
+		if len(c.Reports) > len(want) {
+			t.Fatalf("%d reports", len(c.Reports))
+		}
+		if diff := cmp.Diff(want[:len(c.Reports)], append([]api.Report{}, c.Reports...)); diff != "" {
+			t.Fatal(diff)
+		}
+		if len(c.Reports) < len(want) && !c.Cut {
+			// A cut between two frames cannot be told from the end.
+			if len(data) == len(whole) {
+				t.Fatal("damage not noticed")
+			}
+		}
+	})
+}
+
+func TestTakeOver(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	must(t, w.Append(reports(1, 3), false))
+	warn := func(path string, err error) { t.Errorf("%s: %v", path, err) }
+	take := func(workflow int64, host string, want int) []*Abandoned {
+		t.Helper()
+		taken, err := TakeOver(dir, workflow, host, warn)
+		must(t, err)
+		if len(taken) != want {
+			t.Fatalf("took %d files, want %d", len(taken), want)
+		}
+		return taken
+	}
+	take(7, "host", 0) // its writer lives
+	must(t, w.Close())
+	take(8, "host", 0)
+	take(7, "other", 0)
+	first := take(7, "host", 1)
+	take(7, "host", 0) // somebody else delivers it
+	must(t, first[0].Release())
+	second := take(7, "host", 1)
+	if diff := cmp.Diff(reports(1, 3), second[0].Pending()); diff != "" {
+		t.Error(diff)
+	}
+	must(t, second[0].Delivered())
+	take(7, "host", 0)
+}
+
+func TestTakeOverLeavesDamagedFilesAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x"+Ending)
+	must(t, os.WriteFile(path, []byte("not a spool file at all"), 0o600))
+	var warned error
+	taken, err := TakeOver(dir, 7, "host", func(_ string, err error) { warned = err })
+	if err != nil || len(taken) != 0 || warned == nil {
+		t.Errorf("taken %v, error %v, warning %v", taken, err, warned)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNoDirectory(t *testing.T) {
+	if files, err := Files(filepath.Join(t.TempDir(), "no")); files != nil || err != nil {
+		t.Errorf("%v, %v", files, err)
+	}
+	if _, err := Read("/no/such/file"); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
