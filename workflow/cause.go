@@ -48,7 +48,7 @@ type Cause struct {
 	Kind       CauseKind
 	Confidence Confidence
 	// Status is completed, failed, canceled or terminated; ready for
-	// CauseNeverStarted.
+	// CauseNeverStarted, and pending_failed if a torc client said so.
 	Status     JobStatus
 	ReturnCode int64
 	Text       string // the evidence in one line that a person can read
@@ -161,6 +161,9 @@ func (x *examination) launch() (Cause, bool) {
 		who = "command"
 	}
 	c.Text = "could not be started (" + who + "): " + x.spawnErrorText()
+	if x.DiskFull { // its output files could not be made
+		c.Kind, c.OfCommand = CauseDiskFull, false
+	}
 	return c, true
 }
 
@@ -311,16 +314,11 @@ func (x *examination) drained() (Cause, bool) {
 }
 
 func (x *examination) diskFull() (Cause, bool) {
-	seen := x.DiskFull
-	if !seen && !saysDiskFull(x.StderrTail) || !x.endKnown() {
+	if !x.DiskFull && !saysDiskFull(x.StderrTail) || !x.endKnown() {
 		return Cause{}, false
 	}
-	c := Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(CodeUnknown),
-		Text: join("no space left, says its error output", x.endText())}
-	if seen {
-		c.Confidence, c.Text = Certain, join("no space left on the device", x.endText())
-	}
-	return c, true
+	return Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(CodeUnknown),
+		Text: join("no space left on the device, or no quota", x.endText())}, true
 }
 
 // signaled is a signal that nothing above explains. Shells report a command's

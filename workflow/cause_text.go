@@ -51,7 +51,8 @@ func (c Cause) Summary() string {
 
 // saysDiskFull reports whether a command complains of a full disk or quota.
 func saysDiskFull(stderr string) bool {
-	for _, words := range []string{"No space left on device", "Disk quota exceeded", "ENOSPC", "EDQUOT"} {
+	stderr = strings.ToLower(stderr)
+	for _, words := range []string{"no space left on device", "disk quota exceeded", "enospc", "edquot"} {
 		if strings.Contains(stderr, words) {
 			return true
 		}

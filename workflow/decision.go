@@ -102,6 +102,8 @@ func Decide(p Policies, h History, c Cause) Decision {
 	switch {
 	case c.Kind == CauseNeverStarted:
 		return Decision{Action: ActionRetry, Rule: RuleNeverStarted, Reason: "never started, so it was no attempt"}
+	case c.Status == PendingFailed:
+		return Decision{Action: ActionHold, Reason: "reported by a client that decides itself: " + c.Status.String()}
 	case !c.Status.IsUnsuccessful() || c.Status == Canceled:
 		return Decision{Action: ActionNone, Reason: noneReason(c)}
 	case h.ReportedByOld:

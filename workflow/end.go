@@ -4,7 +4,7 @@ package workflow
 type Counts struct {
 	ByStatus [len(statusNames)]int64 // jobs, by JobStatus
 	Retried  int64                   // attempts that were followed by another one
-	ByCause  map[CauseKind]int64     // attempts that ended, without ok
+	ByCause  map[CauseKind]int64     // attempts that ended
 	// WorkflowCanceled: jobs that have not run will not.
 	WorkflowCanceled bool
 }
@@ -41,6 +41,20 @@ func (c Counts) Ended() bool {
 	return c.Open() == 0
 }
 
+// troubles is ByCause without the successes; nil if nothing is left.
+func (c Counts) troubles() map[CauseKind]int64 {
+	var rest map[CauseKind]int64
+	for kind, n := range c.ByCause {
+		if kind != CauseOK && n > 0 {
+			if rest == nil {
+				rest = make(map[CauseKind]int64)
+			}
+			rest[kind] = n
+		}
+	}
+	return rest
+}
+
 // Verdict is how a run ended.
 type Verdict struct {
 	EventType EventType // EventWorkflowCompleted, EventWorkflowFailed or EventWorkflowCanceled
@@ -67,7 +81,7 @@ type EndPayload struct {
 	Disabled         int64               `json:"disabled"`
 	NotRun           int64               `json:"not_run"` // of a canceled workflow
 	Retried          int64               `json:"retried"`
-	ByCause          map[CauseKind]int64 `json:"by_cause,omitempty"`
+	ByCause          map[CauseKind]int64 `json:"by_cause,omitempty"` // without ok
 }
 
 // EndVerdict judges a run that has ended: it is successful if no job failed,
@@ -85,7 +99,7 @@ func EndVerdict(c Counts) Verdict {
 		Disabled:           c.ByStatus[Disabled],
 		NotRun:             c.Open(),
 		Retried:            c.Retried,
-		ByCause:            c.ByCause,
+		ByCause:            c.troubles(),
 	}}
 	switch {
 	case c.WorkflowCanceled:

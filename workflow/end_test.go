@@ -43,7 +43,7 @@ func TestEndVerdict(t *testing.T) {
 
 func TestEndPayload(t *testing.T) {
 	c := counts(map[JobStatus]int64{Completed: 5, Failed: 2, Terminated: 1, Canceled: 3, Disabled: 1})
-	c.Retried, c.ByCause = 4, map[CauseKind]int64{CauseOOM: 1, CauseExit: 6}
+	c.Retried, c.ByCause = 4, map[CauseKind]int64{CauseOK: 5, CauseOOM: 1, CauseExit: 6, CauseLost: 0}
 	v := EndVerdict(c)
 	v.Payload.WorkflowID, v.Payload.RunID = 7, 2
 	text, err := json.Marshal(v.Payload)

@@ -26,9 +26,8 @@ const (
 // ended, or never. A runner that is not strict takes jobs of other schedulers
 // when it has none of its own.
 func (r RunnerFacts) fit(c Class) (fitLevel, string) {
-	try := func(o Offer) (bool, Misfit) {
-		p := NewPacker(o)
-		p.relaxed = !o.StrictScheduler
+	try := func(o Offer) (bool, Misfit) { // nothing is taken, so that the nodes need no copy
+		p := Packer{offer: o, nodes: o.Nodes, slots: o.Slots, relaxed: !o.StrictScheduler}
 		return p.Fits(c)
 	}
 	if ok, why := try(r.Total); !ok {

@@ -2,6 +2,7 @@ package workflow_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -144,6 +145,8 @@ func TestExplainWorkflow(t *testing.T) {
 			Runners: []RunnerFacts{runner(1, "n1", smallNode, OfferNode{CPUs: 0, MemoryBytes: gib}), runner(2, "n2", smallNode, OfferNode{})}}},
 		{"nothing fits", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 5}),
 			Ready: []ClassFact{{big, 5, "sim_1"}}, Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
+		{"many kinds of jobs", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 10}), Ready: append(slices.Repeat([]ClassFact{{small, 1, "sim"}}, 9), ClassFact{big, 1, "merge"}),
+			Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
 		{"no runner", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 5, Completed: 1}), Ready: []ClassFact{{big, 5, "sim_1"}}}},
 		{"next turn", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 3}), Waiting: 2, WaitingMS: 30_000,
 			Ready: []ClassFact{{small, 1, "sim_1"}}, Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},

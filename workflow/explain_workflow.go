@@ -48,8 +48,8 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	e := Explanation{Subject: fmt.Sprintf("workflow %d %q", f.ID, f.Name)}
 	e.State = f.state()
 	e.add("jobs", f.Counts.lines()...)
-	misfits, stuck := f.misfitLines()
-	e.add("ready jobs", misfits...)
+	ready, stuck := f.readyLines()
+	e.add("ready jobs", ready...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
 	e.Next = f.next(stuck)
@@ -90,11 +90,12 @@ func (c Counts) lines() []string {
 	}
 	lines := []string{strings.Join(parts, ", ")}
 	var causes []string
-	for _, kind := range slices.Sorted(maps.Keys(c.ByCause)) {
-		causes = append(causes, fmt.Sprintf("%d %s", c.ByCause[kind], kind))
+	troubles := c.troubles()
+	for _, kind := range slices.Sorted(maps.Keys(troubles)) {
+		causes = append(causes, fmt.Sprintf("%d %s", troubles[kind], kind))
 	}
 	if len(causes) > 0 {
-		lines = append(lines, "attempts by cause: "+strings.Join(causes, ", "))
+		lines = append(lines, "attempts without success, by cause: "+strings.Join(causes, ", "))
 	}
 	if c.Retried > 0 {
 		lines = append(lines, countOf(c.Retried, "attempt was retried", "attempts were retried"))
@@ -102,36 +103,45 @@ func (c Counts) lines() []string {
 	return lines
 }
 
-// misfitLines groups the ready jobs by what keeps them from running; stuck
-// counts those that no live runner can ever take.
-func (f WorkflowFacts) misfitLines() (lines []string, stuck int64) {
+// readyLines groups the ready jobs by what keeps them from running, those that
+// no live runner can ever take first; stuck counts these.
+func (f WorkflowFacts) readyLines() (lines []string, stuck int64) {
+	const shown = 8
+	var byLevel [fitsNever + 1][]string
 	for _, r := range f.Ready {
-		who := fmt.Sprintf("%s like %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
-		if r.Jobs == 1 {
-			who = fmt.Sprintf("%s (%s)", r.Example, r.Class.needs())
-		}
-		fits, best := explainFit(r.Class, f.Runners)
-		switch {
-		case len(f.Runners) == 0:
-			lines = append(lines, who+": no runner is live")
-			stuck += r.Jobs
-		case best == fitsNow:
-			lines = append(lines, who+": taken in the next turn of a runner")
-		case best == fitsLater:
-			lines = append(lines, who+plural(r.Jobs, ": waits", ": wait")+" until others have ended")
-		default:
-			lines = append(lines, who+plural(r.Jobs, ": fits", ": fit")+" no live runner")
-			for _, l := range fits {
-				lines = append(lines, "  "+l)
-			}
+		line, level := f.readyLine(r)
+		byLevel[level] = append(byLevel[level], line)
+		if level == fitsNever {
 			stuck += r.Jobs
 		}
+	}
+	lines = slices.Concat(byLevel[fitsNever], byLevel[fitsLater], byLevel[fitsNow])
+	if len(lines) > shown {
+		lines = append(lines[:shown], fmt.Sprintf("and %d more kinds of jobs", len(f.Ready)-shown))
 	}
 	if f.Waiting > 0 {
 		lines = append(lines, fmt.Sprintf("%s for a delay, the first for another %s",
 			countOf(f.Waiting, "job waits", "jobs wait"), agoMS(0, f.WaitingMS)))
 	}
 	return lines, stuck
+}
+
+func (f WorkflowFacts) readyLine(r ClassFact) (line string, level fitLevel) {
+	who := fmt.Sprintf("%s like %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
+	if r.Jobs == 1 {
+		who = fmt.Sprintf("%s (%s)", r.Example, r.Class.needs())
+	}
+	fits, best := explainFit(r.Class, f.Runners)
+	switch {
+	case len(f.Runners) == 0:
+		return who + ": no runner is live", best
+	case best == fitsNow:
+		return who + ": taken in the next turn of a runner", best
+	case best == fitsLater:
+		return who + plural(r.Jobs, ": waits", ": wait") + " until others have ended", best
+	}
+	why := strings.ReplaceAll(strings.Join(fits, "; "), ": never: ", ": ")
+	return who + plural(r.Jobs, ": fits", ": fit") + " no live runner; " + why, best
 }
 
 func (f WorkflowFacts) heldLines() []string {

@@ -1,0 +1,28 @@
+package workflow
+
+import "fmt"
+
+// ClassifyReport names the cause of an attempt that a torc client reports. Such
+// a client says how an attempt ended, not why, so that the name is a guess
+// where it is not plain; the status and the return code stay as reported.
+func ClassifyReport(status JobStatus, returnCode int64, codes ReturnCodes) Cause {
+	c := Cause{Kind: CauseExit, Confidence: Likely, Status: status, ReturnCode: returnCode,
+		Text: fmt.Sprintf("reported as %s with return code %d", status, returnCode)}
+	switch {
+	case status == Completed:
+		c.Kind, c.Confidence = CauseOK, Certain
+	case status == Canceled:
+		c.Kind = CauseCanceledUser
+	case status == Terminated:
+		c.Kind = CauseWalltime
+	case returnCode == CodeLost:
+		c.Kind = CauseLost
+	case returnCode == codes.timeout():
+		c.Kind, c.Confidence = CauseTimeout, Guess
+	case returnCode == codes.oom():
+		c.Kind, c.Confidence = CauseOOM, Guess
+	case signalOfCode(returnCode) != 0:
+		c.Kind = CauseSignal
+	}
+	return c
+}

@@ -1,0 +1,40 @@
+package workflow_test
+
+import (
+	"testing"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestClassifyReport(t *testing.T) {
+	tests := []struct {
+		status JobStatus
+		code   int64
+		want   CauseKind
+		action Action
+	}{
+		{Completed, 0, CauseOK, ActionNone},
+		{Canceled, 137, CauseCanceledUser, ActionNone},
+		{Terminated, 152, CauseWalltime, ActionFail},
+		{Failed, 1, CauseExit, ActionFail},
+		{Failed, 0, CauseExit, ActionFail},
+		{Failed, 137, CauseOOM, ActionFail},
+		{Failed, 139, CauseSignal, ActionFail},
+		{Failed, 152, CauseTimeout, ActionFail},
+		{Failed, -128, CauseLost, ActionFail},
+		{PendingFailed, 3, CauseExit, ActionHold},
+	}
+	for _, tt := range tests {
+		c := ClassifyReport(tt.status, tt.code, ReturnCodes{})
+		if c.Kind != tt.want || c.Status != tt.status || c.ReturnCode != tt.code || c.Text == "" {
+			t.Errorf("%s, %d: %+v", tt.status, tt.code, c)
+		}
+		d := Decide(Policies{Default: DefaultPolicy(), UsePendingFailed: true}, History{ReportedByOld: true}, c)
+		if d.Action != tt.action {
+			t.Errorf("%s, %d: %s, %s", tt.status, tt.code, d.Action, d.Reason)
+		}
+	}
+	if c := ClassifyReport(Failed, 9, ReturnCodes{OOM: 9}); c.Kind != CauseOOM {
+		t.Errorf("the workflow's own OOM code: %s", c.Kind)
+	}
+}
