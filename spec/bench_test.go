@@ -2,6 +2,7 @@ package spec
 
 import (
 	"fmt"
+	"runtime"
 	"testing"
 )
 
@@ -21,4 +22,60 @@ func BenchmarkParse100k(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkParse1M(b *testing.B) {
+	src := sweepOfJobs(1_000_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse("sweep.yaml", src, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// manyJobs is a specification that writes every job out.
+func manyJobs(n int) *Document {
+	d := &Document{Name: "many"}
+	for i := range n {
+		d.Jobs = append(d.Jobs, &Job{Name: fmt.Sprintf("job_%d", i), Command: fmt.Sprintf("echo %d", i)})
+	}
+	return d
+}
+
+func BenchmarkParse100kWrittenOutJSON(b *testing.B) {
+	src, err := manyJobs(100_000).JSON()
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse("many.json", src, Options{}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// TestMemoryOfASweep bounds the memory per job: a million jobs must stay under
+// 1.5 GiB together with the garbage that making them leaves behind.
+func TestMemoryOfASweep(t *testing.T) {
+	const jobs, perJob = 200_000, 650 // bytes
+	src := sweepOfJobs(jobs)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	r, err := Parse("sweep.yaml", src, Options{})
+	if err != nil {
+		t.Fatal(rendered(err))
+	}
+	runtime.ReadMemStats(&after)
+	allocated := (after.TotalAlloc - before.TotalAlloc) / jobs
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	kept := (after.HeapAlloc - before.HeapAlloc) / jobs
+	t.Logf("%d bytes per job allocated, %d kept", allocated, kept)
+	if allocated > perJob {
+		t.Errorf("%d bytes per job, at most %d are allowed", allocated, perJob)
+	}
+	runtime.KeepAlive(r)
 }

@@ -30,6 +30,7 @@ type builder struct {
 	indexes indexArena
 	scratch []byte
 	found   []int32
+	refs    references
 }
 
 func newBuilder(r *report, doc *Document, opts Options) *builder {
@@ -191,7 +192,9 @@ func (b *builder) preparePlan(p *jobPlan) {
 		b.selectionOf(b.userData, j.at, columns, "output_user_data", j.OutputUserData, "output_user_data_regexes", j.OutputUserDataRegexes),
 	}
 	if p.command.constant() && p.script.constant() {
-		p.shared = b.refer(p, j.Command, j.InvocationScript)
+		shared := *b.refer(p, j.Command, j.InvocationScript)
+		p.shared = &shared
+		b.refs = references{}
 	}
 }
 

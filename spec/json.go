@@ -169,7 +169,6 @@ func (r *jsonReader) deeper() {
 func (r *jsonReader) object() *node {
 	r.deeper()
 	n := &node{kind: kindMap, at: r.at}
-	keys := keySet{}
 	r.next()
 	for {
 		r.space()
@@ -181,8 +180,8 @@ func (r *jsonReader) object() *node {
 		}
 		keyAt := r.at
 		key := r.key()
-		if first, again := keys.add(key, keyAt); again {
-			r.failAt(keyAt, "", "the key %q is already there in line %d", key, first.line)
+		if first := n.child(key); first != nil {
+			r.failAt(keyAt, "", "the key %q is already there in line %d", key, first.keyAt.line)
 		}
 		r.space()
 		if r.peek() != ':' {
@@ -385,7 +384,17 @@ func jsonFloat(v float64) string {
 func (r *jsonReader) quoted() string {
 	start := r.at
 	quote := r.next()
+	from := r.off
+	for r.plainCharacter(quote) {
+		r.next()
+	}
+	text := r.text[from:r.off]
+	if r.peek() == quote { // nearly always: nothing to replace
+		r.next()
+		return text
+	}
 	var b strings.Builder
+	b.WriteString(text)
 	for {
 		c := r.next()
 		switch {
@@ -403,6 +412,13 @@ func (r *jsonReader) quoted() string {
 			b.WriteRune(c)
 		}
 	}
+}
+
+// plainCharacter reports whether the next character of a string stands for
+// itself whatever the rules.
+func (r *jsonReader) plainCharacter(quote rune) bool {
+	c := r.peek()
+	return c >= ' ' && c != quote && c != '\\'
 }
 
 // escape reads what follows a backslash in a string.
@@ -478,15 +494,4 @@ func (r *jsonReader) hex(digits int) rune {
 		r.next()
 	}
 	return v
-}
-
-// keySet finds keys that are given twice.
-type keySet map[string]pos
-
-// add notes a key; if it was there already, again is true and first its place.
-func (s keySet) add(key string, at pos) (first pos, again bool) {
-	if first, again = s[key]; !again {
-		s[key] = at
-	}
-	return first, again
 }

@@ -13,6 +13,7 @@ type nameIndex struct {
 	byName  map[string]int32
 	spans   []span
 	matches map[string][]int32 // of regexes
+	nothing *selection         // shared by all who select nothing
 	// inOrder and sorted are all instances, as expanded and by name; they are
 	// made when regexes need them.
 	inOrder, sorted []int32
@@ -27,7 +28,9 @@ type span struct {
 }
 
 func newNameIndex(noun string) *nameIndex {
-	return &nameIndex{noun: noun, byName: map[string]int32{}, matches: map[string][]int32{}}
+	x := &nameIndex{noun: noun, byName: map[string]int32{}, matches: map[string][]int32{}}
+	x.nothing = &selection{index: x, constant: true}
+	return x
 }
 
 // grow makes room for more names.

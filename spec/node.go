@@ -50,14 +50,21 @@ type node struct {
 	key    string // in a map
 	keyAt  pos
 	parent *node
-	text   string  // of a string; of a number: as JSON writes it
-	items  []*node // of a list or a map, in the order as written
+	text   string           // of a string; of a number: as JSON writes it
+	items  []*node          // of a list or a map, in the order as written
+	index  map[string]*node // of a large map
 }
+
+// largeMap is the number of entries from which on a map has an index.
+const largeMap = 16
 
 // child returns the entry of a map with the key, nil if there is none.
 func (n *node) child(key string) *node {
 	if n == nil || n.kind != kindMap {
 		return nil
+	}
+	if n.index != nil {
+		return n.index[key]
 	}
 	for _, c := range n.items {
 		if c.key == key {
@@ -88,6 +95,16 @@ func (n *node) item(i int) *node {
 func (n *node) add(c *node) {
 	c.parent = n
 	n.items = append(n.items, c)
+	if n.kind != kindMap || len(n.items) < largeMap {
+		return
+	}
+	if n.index == nil {
+		n.index = make(map[string]*node, 2*largeMap)
+		for _, i := range n.items {
+			n.index[i.key] = i
+		}
+	}
+	n.index[c.key] = c
 }
 
 // path says where in the document n is, for example jobs[3].env.HOME.

@@ -18,9 +18,14 @@ type referenced struct{ command, script []int32 }
 // referenceKinds are the forms of references, in the order of jobPlan.uses.
 var referenceKinds = [4]string{"files.input.", "files.output.", "user_data.input.", "user_data.output."}
 
-// refer replaces the references in both texts.
+// refer replaces the references in both texts. The result is valid until the
+// next call.
 func (b *builder) refer(p *jobPlan, command, script string) *references {
-	r := &references{command: command, script: script}
+	r := &b.refs
+	r.command, r.script = command, script
+	for k := range r.lists {
+		r.lists[k].command, r.lists[k].script = r.lists[k].command[:0], r.lists[k].script[:0]
+	}
 	if strings.Contains(command, "${") {
 		r.command = b.substitute(p.job.at.get("command"), command, &r.lists, false)
 	}

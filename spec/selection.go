@@ -24,6 +24,9 @@ type selection struct {
 
 // selectionOf prepares the two lists of an item, which stand under two keys.
 func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, key string, names []string, regexKey string, regexes []string) *selection {
+	if len(names) == 0 && len(regexes) == 0 {
+		return x.nothing
+	}
 	s := &selection{index: x, nameAt: at.get(key), regexAt: at.get(regexKey), constant: true, lenient: regexKey == "job_name_regexes"}
 	for _, n := range names {
 		s.names = append(s.names, parseTemplate(n, columns))

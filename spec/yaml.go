@@ -227,7 +227,6 @@ func (r *yamlReader) tagged(v *ast.TagNode) *node {
 
 // entries reads the keys and values of a map.
 func (r *yamlReader) entries(n *node, values []*ast.MappingValueNode) {
-	keys := keySet{}
 	var merged []*node
 	for _, v := range values {
 		if v.Key.Type() == ast.MergeKeyType {
@@ -235,15 +234,15 @@ func (r *yamlReader) entries(n *node, values []*ast.MappingValueNode) {
 			continue
 		}
 		key, keyAt := r.key(v.Key), place(v.Key)
-		if first, again := keys.add(key, keyAt); again {
-			panic(&syntaxError{keyAt, fmt.Sprintf("the key %q is already there in line %d", key, first.line), ""})
+		if first := n.child(key); first != nil {
+			panic(&syntaxError{keyAt, fmt.Sprintf("the key %q is already there in line %d", key, first.keyAt.line), ""})
 		}
 		c := r.value(v.Value)
 		c.key, c.keyAt = key, keyAt
 		n.add(c)
 	}
 	for _, c := range merged { // what is written wins over what is merged
-		if _, again := keys.add(c.key, c.keyAt); !again {
+		if n.child(c.key) == nil {
 			n.add(c)
 		}
 	}
