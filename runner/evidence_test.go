@@ -113,6 +113,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
+	t.Parallel()
 	d := runnertest.New(job(hog + " & sleep 1.4; kill $!"))
 	d.Welcome.ResourceMonitor = &workflow.ResourceMonitorConfig{Enabled: true, SampleIntervalSeconds: 1}
 	run(t, testOptions(t, d))

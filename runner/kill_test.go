@@ -141,6 +141,7 @@ func TestVoidedAttemptIsKilledAndNotReported(t *testing.T) {
 }
 
 func TestRunTimeout(t *testing.T) {
+	t.Parallel()
 	j := job("trap 'exit 7' TERM; while :; do sleep 0.01; done")
 	j.RunTimeout = &workflow.RunTimeout{AfterSeconds: 1, GraceSeconds: 10}
 	d := runnertest.New(j)
@@ -204,6 +205,7 @@ func TestMemoryLimitDoesNotConcernTheDefaultRequirement(t *testing.T) {
 }
 
 func TestDaemonsOfJobsAreEnded(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, command string }{
 		{"background child", "sleep 1000 & echo $! > PID"},
 		{"own session", "setsid sleep 1000 & echo $! > PID; sleep 0.05"},
@@ -225,6 +227,7 @@ func TestDaemonsOfJobsAreEnded(t *testing.T) {
 }
 
 func TestTimeLimitDrains(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 1000"))
 	o := testOptions(t, d)

@@ -25,6 +25,7 @@ func spoolFiles(t testing.TB, dir string) []string {
 }
 
 func TestGoesOnWhileTheDaemonIsAbsent(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > "+dir+"/pid; until [ -e "+dir+"/go ]; do sleep 0.01; done; exit 5"), job("true"))
 	o := testOptions(t, d)
@@ -106,6 +107,7 @@ func (m *mute) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.T
 }
 
 func TestLostAnswers(t *testing.T) {
+	t.Parallel()
 	var jobs []runnertest.Job
 	for range 30 {
 		jobs = append(jobs, job("true"))
@@ -137,6 +139,7 @@ func (l *lossy) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.
 }
 
 func TestRefusedRunnerEnds(t *testing.T) {
+	t.Parallel()
 	d := runnertest.New(job("true"))
 	o := testOptions(t, d)
 	o.Client = &stranger{Daemon: d}
@@ -167,6 +170,7 @@ func runnerProcess(t testing.TB, url, dir string) *exec.Cmd {
 // TestKilledRunner kills a runner the hard way; the next one ends what it left
 // behind and delivers what it had not said.
 func TestKilledRunner(t *testing.T) {
+	t.Parallel()
 	scratch := t.TempDir()
 	d := runnertest.New(
 		job("trap '' TERM; echo $$ > "+scratch+"/pid; (setsid sleep 1000 & echo $! > "+scratch+"/daemon); while :; do sleep 0.01; done"),

@@ -59,6 +59,7 @@ func TestChain(t *testing.T) {
 }
 
 func TestManyJobs(t *testing.T) {
+	t.Parallel()
 	const n = 400
 	var jobs []runnertest.Job
 	for range n {

@@ -44,7 +44,10 @@ var ErrDown = errors.New("connection refused")
 
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
-	Welcome    api.RegisterResponse // what runners are told; ids are filled in
+	Welcome api.RegisterResponse // what runners are told; ids are filled in
+	// RepairSeconds bounds recovery scripts.
+	RepairSeconds float64
+
 	mu         sync.Mutex
 	jobs       map[int64]*State
 	order      []int64
@@ -76,10 +79,11 @@ func New(jobs ...Job) *Daemon {
 			RunID: 1, WorkflowName: "test", LeaseSeconds: 60, HeartbeatSeconds: 15,
 			WaitForNewJobs: 0, WaitForHealthyMins: 1,
 		},
-		jobs:    make(map[int64]*State),
-		runners: make(map[string]int64),
-		turns:   make(map[int64]*conversation),
-		changed: make(chan struct{}),
+		RepairSeconds: 30,
+		jobs:          make(map[int64]*State),
+		runners:       make(map[string]int64),
+		turns:         make(map[int64]*conversation),
+		changed:       make(chan struct{}),
 	}
 	d.Add(jobs...)
 	return d
@@ -284,7 +288,8 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 		}
 		d.fence++
 		s.Fence, s.runner, s.Status, s.held = d.fence, runner, workflow.Pending, api.Held{}
-		g.LeaseRef = api.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
+		ref.Fence = s.Fence
+		g.LeaseRef, g.Recovery = ref, s.repair
 		resp.Grants = append(resp.Grants, g)
 	}
 }
@@ -357,7 +362,7 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 		s.Status = workflow.Canceled
 	case s.Job.Repair != "" && len(s.Attempts) <= s.Job.Retries:
 		s.Status = workflow.Pending
-		s.repair = &api.Recovery{Script: s.Job.Repair, ReturnCode: code, Cause: string(cause), TimeoutSeconds: 30}
+		s.repair = &api.Recovery{Script: s.Job.Repair, ReturnCode: code, Cause: string(cause), TimeoutSeconds: d.RepairSeconds}
 		result.Recovery = s.repair
 	case len(s.Attempts) <= s.Job.Retries:
 		d.free(s)
@@ -432,6 +437,17 @@ func (d *Daemon) Void(job int64) {
 	d.voided = append(d.voided, s.held.LeaseRef)
 	s.Status = workflow.Failed
 	s.Fence = 0
+	d.change()
+}
+
+// ExpectRecovery makes a job wait for the recovery script of its grant: its
+// first attempt failed with a runner that is gone.
+func (d *Daemon) ExpectRecovery(job int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s := d.jobs[job]
+	s.repair, s.Job.Recovery = s.Job.Recovery, nil
+	s.Attempts = append(s.Attempts, api.Report{LeaseRef: api.LeaseRef{JobID: job, Attempt: 1}})
 	d.change()
 }
 

@@ -1,0 +1,124 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// fakeActions are actions that are always due.
+type fakeActions struct {
+	mu      sync.Mutex
+	list    []api.Action
+	claimed []int64
+	refuse  bool
+}
+
+func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
+	t.Helper()
+	config, err := json.Marshal(map[string]any{"commands": commands})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.list = append(f.list, api.Action{
+		ID: ptr(int64(len(f.list) + 1)), TriggerType: trigger, ActionType: workflow.ActionRunCommands,
+		ActionConfig: config, TriggerCount: ptr(int64(1)), RequiredTriggers: ptr(int64(1)),
+	})
+}
+
+func (f *fakeActions) Actions(context.Context, int64) ([]api.Action, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.list), nil
+}
+
+func (f *fakeActions) ClaimAction(_ context.Context, _, id, _ int64) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.claimed = append(f.claimed, id)
+	f.list[id-1].Executed = ptr(true)
+	return !f.refuse, nil
+}
+
+func TestActions(t *testing.T) {
+	dir := t.TempDir()
+	note := func(word string) string { return "echo " + word + " >> " + dir + "/order" }
+	f := &fakeActions{}
+	f.add(t, workflow.TriggerWorkflowStart, note("start"), "pwd; env | grep ^TORC_ | grep -v KEY | sort")
+	f.add(t, workflow.TriggerWorkerStart, note("worker-start"))
+	f.add(t, workflow.TriggerJobsComplete, note("jobs-complete"), "false", note("never"))
+	f.add(t, workflow.TriggerWorkflowComplete, note("end"))
+	f.add(t, workflow.TriggerWorkerComplete, note("worker-end"))
+	f.add(t, "on_tuesdays", note("never"))
+	d := runnertest.New(job(note("job")))
+	o := testOptions(t, d)
+	o.Actions = f
+	var messages []string
+	o.OnEvent = func(e Event) {
+		if e.Kind == EventAction {
+			messages = append(messages, e.Message)
+		}
+	}
+	run(t, o)
+	data, err := os.ReadFile(dir + "/order")
+	if err != nil {
+		t.Fatal(err)
+	}
+	words := strings.Fields(string(data))
+	if !slices.Equal(words[:3], []string{"start", "worker-start", "job"}) || slices.Contains(words, "never") {
+		t.Errorf("order %v", words)
+	}
+	rest := words[3:]
+	slices.Sort(rest)
+	if !slices.Equal(rest, []string{"end", "jobs-complete", "worker-end"}) {
+		t.Errorf("rest %v", rest)
+	}
+	out, err := os.ReadFile(o.OutputDir + "/" + stdioDir + "/action_wf1_ac1_r1_c2.o")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := o.OutputDir + "\nTORC_OUTPUT_DIR=" + o.OutputDir + "\nTORC_RUN_ID=1\nTORC_WORKFLOW_ID=1\n"; string(out) != want {
+		t.Errorf("command saw %q, want %q", out, want)
+	}
+	if len(messages) != 7 || !strings.Contains(strings.Join(messages, "\n"), "return code 1") {
+		t.Errorf("events %q", messages)
+	}
+}
+
+func TestActionOfAnotherRunner(t *testing.T) {
+	dir := t.TempDir()
+	f := &fakeActions{refuse: true}
+	f.add(t, workflow.TriggerWorkflowStart, "touch "+dir+"/ran")
+	o := testOptions(t, runnertest.New(job("true")))
+	o.Actions = f
+	run(t, o)
+	if _, err := os.Stat(dir + "/ran"); err == nil {
+		t.Error("the action ran")
+	}
+	if len(f.claimed) != 1 {
+		t.Errorf("claimed %v", f.claimed)
+	}
+}
+
+func TestStopEndsActions(t *testing.T) {
+	dir := t.TempDir()
+	f := &fakeActions{}
+	f.add(t, workflow.TriggerWorkflowStart, "echo $$ > "+dir+"/pid; exec sleep 1000")
+	o := testOptions(t, runnertest.New(job("true")))
+	o.Actions = f
+	r := start(t, o)
+	pid := pidIn(t, dir+"/pid")
+	r.Stop(StopCancel)
+	r.wait(t)
+	if isAlive(pid) {
+		t.Error("the command lives")
+	}
+}
