@@ -69,8 +69,9 @@ func operation(b *schemaBuilder, rt *route) *openapi3.Operation {
 	}
 	op.Responses = openapi3.NewResponses()
 	op.Responses.Delete("default")
-	for _, status := range append([]int{http.StatusOK}, rt.statuses...) {
-		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: success(b, rt, status)})
+	op.Responses.Set("200", &openapi3.ResponseRef{Value: success(b, http.StatusOK, rt.out, rt.media)})
+	for status, out := range rt.others {
+		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: success(b, status, out, rt.media)})
 	}
 	failures := []int{400, 401, 404, 422, 500}
 	if rt.body != nil {
@@ -90,12 +91,12 @@ func operationID(rt *route) string {
 	return strings.ToLower(rt.method) + name
 }
 
-func success(b *schemaBuilder, rt *route, status int) *openapi3.Response {
+func success(b *schemaBuilder, status int, out reflect.Type, media string) *openapi3.Response {
 	response := openapi3.NewResponse().WithDescription(http.StatusText(status))
-	if rt.out == nil {
-		return response.WithContent(openapi3.Content{rt.media: openapi3.NewMediaType().WithSchema(openapi3.NewStringSchema())})
+	if out == nil {
+		return response.WithContent(openapi3.Content{media: openapi3.NewMediaType().WithSchema(openapi3.NewStringSchema())})
 	}
-	return response.WithContent(openapi3.NewContentWithJSONSchemaRef(b.ref(rt.out)))
+	return response.WithContent(openapi3.NewContentWithJSONSchemaRef(b.ref(out)))
 }
 
 func parameter(b *schemaBuilder, p param) *openapi3.Parameter {

@@ -23,8 +23,8 @@ type route struct {
 	body    reflect.Type // nil: whatever is sent is ignored
 	out     reflect.Type // nil: not JSON
 	media   string       // of the body or of an answer that is not JSON
-	// statuses lists what a success can be answered with besides 200.
-	statuses []int
+	// others are the types of successes with another status than 200.
+	others   map[int]reflect.Type
 	bulk     bool // the body may be large
 	conflict int  // the status of a conflict
 	serve    func(s *Server, rt *route, w http.ResponseWriter, r *http.Request)
@@ -40,9 +40,18 @@ func bulk(rt *route) { rt.bulk = true }
 // torc.
 func conflict409(rt *route) { rt.conflict = http.StatusConflict }
 
-// also documents another status of success.
-func also(status int) option {
-	return func(rt *route) { rt.statuses = append(rt.statuses, status) }
+// answers documents what a handler that returns any answers with a status.
+func answers(status int, sample any) option {
+	return func(rt *route) {
+		if status == http.StatusOK {
+			rt.out = reflect.TypeOf(sample)
+			return
+		}
+		if rt.others == nil {
+			rt.others = map[int]reflect.Type{}
+		}
+		rt.others[status] = reflect.TypeOf(sample)
+	}
 }
 
 const maxBody = 2 << 20
