@@ -49,11 +49,26 @@ func makeSchema(t *testing.T) []byte {
 	for _, name := range []string{"ResourceMonitor", "JobMonitor", "NodeMonitor"} {
 		s.Definitions[name].AdditionalProperties = nil // unknown keys are a warning here
 	}
+	for _, def := range s.Definitions {
+		for p := def.Properties.Oldest(); p != nil; p = p.Next() {
+			p.Value.Description = describe(p.Key, p.Value.Description)
+		}
+	}
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return append(text, '\n')
+}
+
+// describe makes a comment on a Go field one on a key: NumCPUs is num_cpus.
+func describe(key, comment string) string {
+	word, rest, _ := strings.Cut(comment, " ")
+	name := strings.TrimSuffix(word, ":")
+	if strings.EqualFold(name, strings.ReplaceAll(key, "_", "")) {
+		return key + strings.TrimPrefix(word, name) + " " + rest
+	}
+	return strings.ReplaceAll(comment, "\n", " ")
 }
 
 // freeSchema describes the types that reflection cannot.
