@@ -45,35 +45,58 @@ func (g Gate) Status(cancelOnFailure bool) JobStatus {
 // gates holds for each gate the first job that has it. Dependencies are
 // ascending and without repeats.
 func GroupByDependencies(n int, deps Deps) (gateOf, gates []int32) {
+	g := gateGroups{deps: deps, byPlace: make(map[sliceKey]int32), byHash: make(map[uint64]int32)}
 	gateOf = make([]int32, n)
-	byHash := make(map[uint64][]int32) // gates
 	for i := range n {
-		set := deps(i)
-		if len(set) == 0 {
-			gateOf[i] = -1
-			continue
-		}
-		hash := hashSet(set)
-		gate := int32(-1)
-		for _, g := range byHash[hash] {
-			if sameSet(set, deps(int(gates[g]))) {
-				gate = g
-				break
-			}
-		}
-		if gate < 0 {
-			gate = int32(len(gates))
-			gates = append(gates, int32(i))
-			byHash[hash] = append(byHash[hash], gate)
-		}
-		gateOf[i] = gate
+		gateOf[i] = g.gateOf(int32(i))
 	}
-	return gateOf, gates
+	return gateOf, g.gates
 }
 
-// sameSet is slices.Equal, quick where two jobs share one slice.
-func sameSet(a, b []int32) bool {
-	return len(a) == len(b) && (&a[0] == &b[0] || slices.Equal(a, b))
+// gateGroups finds a gate by its set of dependencies: a long one first by where
+// it lies, since jobs often share one slice, then by a hash.
+type gateGroups struct {
+	deps    Deps
+	gates   []int32 // the first job of each
+	next    []int32 // for each gate another one with the same hash, -1 for none
+	byPlace map[sliceKey]int32
+	byHash  map[uint64]int32
+}
+
+// longList is from where on looking up where a list lies beats reading it.
+const longList = 16
+
+func (g *gateGroups) gateOf(job int32) int32 {
+	set := g.deps(int(job))
+	if len(set) == 0 {
+		return -1
+	}
+	if len(set) < longList {
+		return g.byContent(job, set)
+	}
+	gate, known := g.byPlace[keyOf(set)]
+	if !known {
+		gate = g.byContent(job, set)
+		g.byPlace[keyOf(set)] = gate
+	}
+	return gate
+}
+
+func (g *gateGroups) byContent(job int32, set []int32) int32 {
+	hash := hashSet(set)
+	first, known := g.byHash[hash]
+	if !known {
+		first = -1
+	}
+	for k := first; k >= 0; k = g.next[k] {
+		if slices.Equal(set, g.deps(int(g.gates[k]))) {
+			return k
+		}
+	}
+	gate := int32(len(g.gates))
+	g.gates, g.next = append(g.gates, job), append(g.next, first)
+	g.byHash[hash] = gate
+	return gate
 }
 
 // hashSet is FNV-1a over the numbers.

@@ -7,17 +7,10 @@ import "slices"
 // ascending, without repeats. A job does not wait for itself. Jobs whose
 // relations share slices share the result, which is not to be changed.
 func (d *Definition) Dependencies() [][]int32 {
-	writers := d.writers()
-	merged := make(map[relationKey][]int32)
+	m := merger{writers: d.writers(), known: make(map[relationKey][]int32)}
 	all := make([][]int32, len(d.Jobs))
 	for i := range d.Jobs {
-		j := &d.Jobs[i]
-		key := relationKey{keyOf(j.DependsOn), keyOf(j.InputFiles), keyOf(j.InputUserData)}
-		deps, known := merged[key]
-		if !known {
-			deps = writers.merge(j)
-			merged[key] = deps
-		}
+		deps := m.dependencies(&d.Jobs[i])
 		if at, self := slices.BinarySearch(deps, int32(i)); self {
 			deps = slices.Delete(slices.Clone(deps), at, at+1)
 		}
@@ -57,6 +50,25 @@ func (d *Definition) writers() writers {
 		}
 	}
 	return w
+}
+
+// merger joins what jobs wait for, once for jobs that share long lists.
+type merger struct {
+	writers
+	known map[relationKey][]int32
+}
+
+func (m *merger) dependencies(j *JobDefinition) []int32 {
+	if len(j.InputFiles)+len(j.InputUserData) < longList {
+		return m.merge(j)
+	}
+	key := relationKey{keyOf(j.DependsOn), keyOf(j.InputFiles), keyOf(j.InputUserData)}
+	deps, known := m.known[key]
+	if !known {
+		deps = m.merge(j)
+		m.known[key] = deps
+	}
+	return deps
 }
 
 func (w writers) merge(j *JobDefinition) []int32 {

@@ -12,7 +12,7 @@ func NormalizeLabels(labels []string) ([]string, error) {
 		return nil, nil
 	}
 	for _, l := range labels {
-		why := ""
+		var why string
 		switch {
 		case l == "":
 			why = "it is empty"

@@ -102,18 +102,16 @@ func (r *PolicyRule) decide(h History, c Cause) Decision {
 	if r.Action != ActionRetry {
 		return d
 	}
-	used, limit, kind := h.Rules[r.ID].Free, r.MaxFree, "free retry"
+	used, limit, free := h.Rules[r.ID].Free, r.MaxFree, "free "
 	if r.Counted {
-		used, limit, kind = h.Rules[r.ID].Counted, r.Limit, "retry"
+		used, limit, free = h.Rules[r.ID].Counted, r.Limit, ""
 	}
 	if used >= limit {
 		d.Action = ActionFail
-		d.Reason = fmt.Sprintf("%s, all %d %s used", d.Reason, limit, plural(limit, kind, kindPlural(kind)))
+		d.Reason = fmt.Sprintf("%s, all %d %s%s used", d.Reason, limit, free, plural(limit, "retry", "retries"))
 		return d
 	}
-	d.Reason = fmt.Sprintf("%s, %s %d of %d", d.Reason, kind, used+1, limit)
+	d.Reason = fmt.Sprintf("%s, %sretry %d of %d", d.Reason, free, used+1, limit)
 	d.Counted, d.Delay, d.AvoidNode = r.Counted, r.Delay, r.AvoidLast
 	return d
 }
-
-func kindPlural(kind string) string { return kind[:len(kind)-1] + "ies" }

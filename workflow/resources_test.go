@@ -107,3 +107,41 @@ func TestFormatDuration(t *testing.T) {
 		}
 	}
 }
+
+// Whatever a user writes is refused or means an amount that can be written
+// again.
+func FuzzParseMemory(f *testing.F) {
+	for _, seed := range []string{"512m", "4G", " 2 t ", "-1", "1.5g", "99999999999999999999"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := ParseMemory(text)
+		if err != nil {
+			if CodeOf(err) != CodeInvalid {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		if again, err := ParseMemory(FormatMemory(n)); n < 0 || err != nil || again != n {
+			t.Fatalf("%q is %d, written as %q: %d, %v", text, n, FormatMemory(n), again, err)
+		}
+	})
+}
+
+func FuzzParseRuntime(f *testing.F) {
+	for _, seed := range []string{"PT30M", "P1DT2H", "P1Y2M3W", "PT0.5H", "P", "PT-1S", "P9999999999999999999D"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := ParseRuntime(text)
+		if err != nil {
+			if CodeOf(err) != CodeInvalid {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		if again, err := ParseRuntime(FormatRuntime(n)); n < 0 || err != nil || again != n {
+			t.Fatalf("%q is %d, written as %q: %d, %v", text, n, FormatRuntime(n), again, err)
+		}
+	})
+}

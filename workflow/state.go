@@ -47,15 +47,16 @@ func (s statusSet) has(x JobStatus) bool { return x.Valid() && s&(1<<x) != 0 }
 
 const everyStatus statusSet = 1<<(PendingFailed+1) - 1
 
-// rule says that op leads from each status of from to each status of to.
-type rule struct {
+// transitionRule says that op leads from each status of from to each status of
+// to.
+type transitionRule struct {
 	op       Operation
 	from, to statusSet
 }
 
 // transitionRules is the state machine. A transition to the same status is not
 // one, whatever the rules say.
-var transitionRules = []rule{
+var transitionRules = []transitionRule{
 	// A live job is left alone. A terminated one was cut off and runs again; a
 	// held one is given up for a fresh start. What is behind a job that has to
 	// run (again) waits for it, and what is behind a failure is skipped.

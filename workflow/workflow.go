@@ -4,10 +4,10 @@ import "encoding/json"
 
 // What torc's server fills in for a workflow that does not say.
 const (
-	DefaultWaitForNewJobsSeconds     = 90
-	DefaultWaitForHealthyDatabaseMin = 20
-	DefaultMinTimeForNewJobsSeconds  = 300
-	DefaultSpawnIterations           = 1000 // dynamic_jobs.max_iterations
+	DefaultWaitForNewJobsSeconds         = 90
+	DefaultWaitForHealthyDatabaseMinutes = 20
+	DefaultMinTimeForNewJobsSeconds      = 300
+	DefaultSpawnIterations               = 1000 // dynamic_jobs.max_iterations
 )
 
 // Workflow is a graph of jobs with what they have in common.
