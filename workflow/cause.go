@@ -48,7 +48,7 @@ type Cause struct {
 	Kind       CauseKind
 	Confidence Confidence
 	// Status is completed, failed, canceled or terminated; ready for
-	// CauseNeverStarted, and pending_failed if a torc client said so.
+	// CauseNeverStarted.
 	Status     JobStatus
 	ReturnCode int64
 	Text       string // the evidence in one line that a person can read
@@ -56,6 +56,8 @@ type Cause struct {
 	OfCommand bool
 	// ByDrain says of walltime that it was our own drain that cut the attempt.
 	ByDrain bool
+	// HoldAsked says that a torc client reported the failure as pending_failed.
+	HoldAsked bool
 	// MayStillRun says that nobody confirmed that its processes are gone: they
 	// were on a node that cannot be reached any more.
 	MayStillRun bool

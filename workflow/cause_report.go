@@ -4,10 +4,15 @@ import "fmt"
 
 // ClassifyReport names the cause of an attempt that a torc client reports. Such
 // a client says how an attempt ended, not why, so that the name is a guess
-// where it is not plain; the status and the return code stay as reported.
+// where it is not plain; the return code stays as reported, and the status too,
+// save that an attempt that is reported as pending_failed has failed: its job is
+// to be held.
 func ClassifyReport(status JobStatus, returnCode int64, codes ReturnCodes) Cause {
 	c := Cause{Kind: CauseExit, Confidence: Likely, Status: status, ReturnCode: returnCode,
 		Text: fmt.Sprintf("reported as %s with return code %d", status, returnCode)}
+	if status == PendingFailed {
+		c.Status, c.HoldAsked = Failed, true
+	}
 	switch {
 	case status == Completed:
 		c.Kind, c.Confidence = CauseOK, Certain

@@ -40,8 +40,8 @@ func (d Decision) Retries() bool { return d.Action == ActionRetry || d.Action ==
 
 // RuleCount is how often a rule has granted a retry of a job in this run.
 type RuleCount struct {
-	Counted int64
-	Free    int64
+	Counted int64 `json:"counted,omitempty"`
+	Free    int64 `json:"free,omitempty"`
 }
 
 // History is what happened to the job before, in this run.
@@ -102,8 +102,8 @@ func Decide(p Policies, h History, c Cause) Decision {
 	switch {
 	case c.Kind == CauseNeverStarted:
 		return Decision{Action: ActionRetry, Rule: RuleNeverStarted, Reason: "never started, so it was no attempt"}
-	case c.Status == PendingFailed:
-		return Decision{Action: ActionHold, Reason: "reported by a client that decides itself: " + c.Status.String()}
+	case c.HoldAsked:
+		return Decision{Action: ActionHold, Reason: "reported by a client that decides itself: pending_failed"}
 	case !c.Status.IsUnsuccessful() || c.Status == Canceled:
 		return Decision{Action: ActionNone, Reason: noneReason(c)}
 	case h.ReportedByOld:
