@@ -41,7 +41,7 @@ func (b *builder) selectJobs(a *Action, d *workflow.ActionDefinition) {
 		b.fail(a.at.get("trigger_type"), "add jobs or job_name_regexes", "%s needs jobs to wait for", a.TriggerType)
 		return
 	}
-	s := b.selectionOf(b.jobs, a.at, nil, "jobs", a.Jobs, "job_name_regexes", a.JobNameRegexes)
+	s := b.selectionOf(b.jobs, a.at, nil, listing{key: "jobs", names: a.Jobs, regexKey: "job_name_regexes", regexes: a.JobNameRegexes, lenient: true})
 	if d.Jobs = s.all; len(s.all) == 0 && len(a.Jobs) == 0 {
 		b.fail(a.at.get("trigger_type"), "name a job, or let a regex match one", "%s selects no job", a.TriggerType)
 	}

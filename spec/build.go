@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // build makes the definition. The order is that of the dependencies between
@@ -62,7 +64,7 @@ func (b *builder) buildWorkflow() {
 	d.ResourceMonitor = b.buildMonitor()
 	d.SlurmDefaults = b.slurmDefaults()
 	if doc.DynamicJobs != nil && doc.DynamicJobs.MaxIterations != nil {
-		d.DynamicJobs = dynamicJobs(doc.DynamicJobs)
+		d.DynamicJobs = &workflow.DynamicJobsConfig{MaxIterations: doc.DynamicJobs.MaxIterations}
 	}
 }
 

@@ -1,7 +1,7 @@
 package spec
 
 import (
-	"slices"
+	"errors"
 	"strings"
 	"time"
 
@@ -19,53 +19,11 @@ const (
 	defaultFlushInterval  = 300
 )
 
-// names collects the names of a section and reports repeats.
-type names struct {
-	noun  string
-	known []string
-	first map[string]*node
-}
-
-func (b *builder) newNames(noun string) *names {
-	return &names{noun: noun, first: map[string]*node{}}
-}
-
-// addTo notes a name of a section that is not expanded.
-func (b *builder) addTo(x *names, at *node, name string) {
-	where := at.get("name")
-	switch {
-	case strings.TrimSpace(name) == "":
-		if where != at && where.kind == kindString { // otherwise reported already
-			b.fail(where, "", "a %s needs a name", x.noun)
-		}
-	case x.first[name] != nil || slices.Contains(x.known, name):
-		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
-	default:
-		x.known = append(x.known, name)
-		x.first[name] = where
-	}
-}
-
-// check reports a name that the section does not have.
-func (b *builder) check(x *names, n *node, name string) {
-	const format = "there is no %s named %s"
-	if slices.Contains(x.known, name) || b.repeated(n, format, x.noun, clip(name)) {
-		return
-	}
-	hint := "the specification has none"
-	if near := nearest(name, x.known); near != "" {
-		hint = "did you mean " + near + "?"
-	} else if len(x.known) > 0 {
-		hint = "there is " + strings.Join(x.known[:min(len(x.known), 10)], ", ")
-	}
-	b.fail(n, hint, format, x.noun, clip(name))
-}
-
 // buildRequirements reads the resource requirements.
 func (b *builder) buildRequirements() {
-	b.requirements = b.newNames("resource_requirements")
+	b.requirements = newNames("resource_requirements")
 	for _, r := range b.doc.ResourceRequirements {
-		b.addTo(b.requirements, r.at, r.Name)
+		b.addTo(b.requirements, len(b.def.Requirements), r.at, r.Name)
 		if r.Name == workflow.DefaultRequirements {
 			b.fail(r.at.get("name"), "choose another name", "every workflow has requirements named %s already", r.Name)
 		}
@@ -88,14 +46,13 @@ func (b *builder) buildRequirements() {
 
 // failDomain reports an error of the domain, if there is one.
 func (b *builder) failDomain(n *node, err error) {
-	if err == nil {
-		return
-	}
-	if e, ok := err.(*workflow.Error); ok {
+	var e *workflow.Error
+	switch {
+	case errors.As(err, &e):
 		b.fail(n, e.Hint, "%s", e.Message)
-		return
+	case err != nil:
+		b.fail(n, "", "%v", err)
 	}
-	b.fail(n, "", "%s", err.Error())
 }
 
 // requirementsName checks the requirements of an instance. The default ones
@@ -125,9 +82,9 @@ func (b *builder) checkHandlerName(j *Job) {
 
 // buildHandlers reads the failure handlers.
 func (b *builder) buildHandlers() {
-	b.handlers = b.newNames("failure handler")
+	b.handlers = newNames("failure_handler")
 	for _, h := range b.doc.FailureHandlers {
-		b.addTo(b.handlers, h.at, h.Name)
+		b.addTo(b.handlers, len(b.def.FailureHandlers), h.at, h.Name)
 		d := workflow.FailureHandlerDefinition{Name: h.Name}
 		for _, r := range h.Rules {
 			rule := workflow.FailureRule{

@@ -12,13 +12,13 @@ import (
 
 // buildSchedulers reads the Slurm schedulers.
 func (b *builder) buildSchedulers() {
-	b.schedulers = b.newNames("slurm_scheduler")
+	b.schedulers = newNames("slurm_scheduler")
 	for _, s := range b.doc.SlurmSchedulers {
 		if s.Name == "" {
 			b.warn(s.at, "give it a name", "a slurm_scheduler without a name is left out")
 			continue
 		}
-		b.addTo(b.schedulers, s.at, s.Name)
+		b.addTo(b.schedulers, len(b.def.SlurmSchedulers), s.at, s.Name)
 		d := workflow.SlurmSchedulerDefinition{
 			Name: s.Name, Account: s.Account, Gres: s.Gres, Mem: s.Mem, Nodes: 1, NtasksPerNode: s.NtasksPerNode, Partition: s.Partition,
 			QOS: s.QOS, Tmp: s.Tmp, Walltime: defaultWalltime, Extra: s.Extra, SerializeAllocations: s.SerializeAllocations,
@@ -84,19 +84,15 @@ func (b *builder) checkNodes() {
 }
 
 func (b *builder) schedulerNamed(name string) *workflow.SlurmSchedulerDefinition {
-	for i := range b.def.SlurmSchedulers {
-		if b.def.SlurmSchedulers[i].Name == name {
-			return &b.def.SlurmSchedulers[i]
-		}
+	if i, ok := b.schedulers.index[name]; ok {
+		return &b.def.SlurmSchedulers[i]
 	}
 	return nil
 }
 
 func (b *builder) requirementsNamed(name string) *workflow.ResourceRequirements {
-	for i := range b.def.Requirements {
-		if b.def.Requirements[i].Name == name {
-			return &b.def.Requirements[i]
-		}
+	if i, ok := b.requirements.index[name]; ok {
+		return &b.def.Requirements[i]
 	}
 	return nil
 }
@@ -174,7 +170,7 @@ func (o room) misfit(r *workflow.ResourceRequirements, s *workflow.SlurmSchedule
 // roomOf reads what the i-th scheduler offers and reports what cannot be read.
 func (b *builder) roomOf(i int) room {
 	s := &b.def.SlurmSchedulers[i]
-	at := b.schedulers.first[s.Name].parentOf()
+	at := b.schedulers.first[s.Name]
 	o := room{seconds: -1, memory: -1, gpus: -1}
 	if seconds, ok := parseWalltime(s.Walltime); ok {
 		o.seconds = seconds
@@ -192,14 +188,6 @@ func (b *builder) roomOf(i int) room {
 		o.gpus = gresGPUs(s.Gres)
 	}
 	return o
-}
-
-// parentOf is the map that n is an entry of.
-func (n *node) parentOf() *node {
-	if n == nil || n.key != "name" {
-		return n
-	}
-	return n.parent
 }
 
 var walltime = regexp.MustCompile(`^(?:(\d{1,5})-(\d{1,5})(?::(\d{1,5})(?::(\d{1,5}))?)?|(\d{1,5}):(\d{1,5}):(\d{1,5})|(\d{1,7})(?::(\d{1,5}))?)$`)

@@ -64,7 +64,7 @@ func makeSchema(t *testing.T) []byte {
 // describe makes a comment on a Go field one on a key: NumCPUs is num_cpus.
 func describe(key, comment string) string {
 	word, rest, _ := strings.Cut(comment, " ")
-	name := strings.TrimSuffix(word, ":")
+	name := strings.TrimRight(word, ":,")
 	if strings.EqualFold(name, strings.ReplaceAll(key, "_", "")) {
 		return key + strings.TrimPrefix(word, name) + " " + rest
 	}

@@ -16,22 +16,29 @@ type selection struct {
 	nameAt   *node
 	regexAt  *node
 	constant bool
-	lenient  bool    // a regex may match nothing
+	lenient  bool
 	matched  []int32 // what the regexes selected, if constant
 	listed   []int32 // what the names selected, if constant
 	all      []int32 // both, if constant
 }
 
-// selectionOf prepares the two lists of an item, which stand under two keys.
-func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, key string, names []string, regexKey string, regexes []string) *selection {
-	if len(names) == 0 && len(regexes) == 0 {
+// listing is two lists of an item as they stand in the document.
+type listing struct {
+	key, regexKey  string
+	names, regexes []string
+	lenient        bool // a regex may match nothing
+}
+
+// selectionOf prepares the two lists of an item.
+func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, l listing) *selection {
+	if len(l.names) == 0 && len(l.regexes) == 0 {
 		return x.nothing
 	}
-	s := &selection{index: x, nameAt: at.get(key), regexAt: at.get(regexKey), constant: true, lenient: regexKey == "job_name_regexes"}
-	for _, n := range names {
+	s := &selection{index: x, nameAt: at.get(l.key), regexAt: at.get(l.regexKey), constant: true, lenient: l.lenient}
+	for _, n := range l.names {
 		s.names = append(s.names, parseTemplate(n, columns))
 	}
-	for _, r := range regexes {
+	for _, r := range l.regexes {
 		s.regexes = append(s.regexes, parseTemplate(r, columns))
 	}
 	for _, t := range slices.Concat(s.names, s.regexes) {

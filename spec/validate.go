@@ -1,12 +1,5 @@
 package spec
 
-import (
-	"cmp"
-	"slices"
-
-	"github.com/torc-slurm/torc-slurm/workflow"
-)
-
 // Validation is the result of a dry run.
 type Validation struct {
 	Valid    bool     `json:"valid"`
@@ -84,16 +77,4 @@ func (b *builder) summary() Summary {
 		s.SchedulerNames = append(s.SchedulerNames, b.def.SlurmSchedulers[i].Name)
 	}
 	return s
-}
-
-// sortedWarnings returns the warnings in the order of their places.
-func (r *report) sortedWarnings() []*Warning {
-	slices.SortStableFunc(r.warnings, func(a, b *Warning) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
-	return r.warnings
-}
-
-func dynamicJobs(d *DynamicJobs) *workflow.DynamicJobsConfig {
-	return &workflow.DynamicJobsConfig{MaxIterations: d.MaxIterations}
 }

@@ -1,0 +1,179 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// jobPlan is a job of the document, prepared for its instances.
+type jobPlan struct {
+	job   *Job
+	sweep *sweep
+	first int32 // its first instance
+
+	name, command, script   template
+	requirements, scheduler template
+	env                     map[string]*template
+	labels                  []template
+	sharedEnv               map[string]string // if no value has placeholders
+	sharedLabels            []string
+	stdio                   *workflow.StdioConfig
+	runTimeout              *workflow.RunTimeout
+
+	dependsOn *selection
+	// uses are input files, output files, input user data, output user data.
+	uses [4]*selection
+	// shared is what command and script refer to, if both have no placeholders.
+	shared *references
+}
+
+// expandJobs expands the jobs of the document: first all names, then, as they
+// may refer to any of them, the rest.
+func (b *builder) expandJobs() {
+	for _, j := range b.doc.Jobs {
+		s := b.sweepOf(j.at, &j.Sweep)
+		if s == nil || s.count == 0 {
+			continue
+		}
+		p := &jobPlan{job: j, sweep: s, first: int32(len(b.def.Jobs)), name: parseTemplate(j.Name, s.columns)}
+		b.plans = append(b.plans, p)
+		b.jobs.grow(s.count)
+		b.def.Jobs = slices.Grow(b.def.Jobs, s.count)
+		row := make([]Value, len(s.columns))
+		b.family = s.count > 1
+		for i := range s.count {
+			s.row(i, row)
+			name := b.texts.fill(&p.name, row)
+			b.addName(b.jobs, j.at, name)
+			b.def.Jobs = append(b.def.Jobs, workflow.JobDefinition{Name: name})
+		}
+		b.family = false
+	}
+	for _, p := range b.plans {
+		b.preparePlan(p)
+		row := make([]Value, len(p.sweep.columns))
+		b.family = p.sweep.count > 1
+		for i := range p.sweep.count {
+			p.sweep.row(i, row)
+			b.fillJob(&b.def.Jobs[int(p.first)+i], p, row)
+		}
+		b.family = false
+	}
+}
+
+// preparePlan cuts the templates of a job and does once what all instances share.
+func (b *builder) preparePlan(p *jobPlan) {
+	j, columns := p.job, p.sweep.columns
+	if c := j.at.child("command"); j.Command == "" && c != nil && c.kind == kindString {
+		b.fail(j.at.get("command"), "", "a job needs a command")
+	}
+	for _, key := range []string{"command", "invocation_script"} {
+		if c := j.at.child(key); c != nil && strings.ContainsRune(c.text, 0) {
+			b.fail(c, "", "a command cannot contain a NUL character")
+		}
+	}
+	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(j.InvocationScript, columns)
+	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
+	p.stdio = b.stdio(j.Stdio)
+	p.runTimeout = b.runTimeout(j)
+	p.prepareEnv(b, columns)
+	p.prepareLabels(b, columns)
+	b.checkHandlerName(j)
+	if j.SupportsTermination != nil {
+		b.warnKey(j.at.get("supports_termination"), "remove it; the termination signal is set under execution_config", "supports_termination has no effect")
+	}
+	p.dependsOn = b.selectionOf(b.jobs, j.at, columns, listing{key: "depends_on", names: j.DependsOn, regexKey: "depends_on_regexes", regexes: j.DependsOnRegexes})
+	p.uses = [4]*selection{
+		b.selectionOf(b.files, j.at, columns, listing{key: "input_files", names: j.InputFiles, regexKey: "input_file_regexes", regexes: j.InputFileRegexes}),
+		b.selectionOf(b.files, j.at, columns, listing{key: "output_files", names: j.OutputFiles, regexKey: "output_file_regexes", regexes: j.OutputFileRegexes}),
+		b.selectionOf(b.userData, j.at, columns, listing{key: "input_user_data", names: j.InputUserData, regexKey: "input_user_data_regexes", regexes: j.InputUserDataRegexes}),
+		b.selectionOf(b.userData, j.at, columns, listing{key: "output_user_data", names: j.OutputUserData, regexKey: "output_user_data_regexes", regexes: j.OutputUserDataRegexes}),
+	}
+	if p.command.constant() && p.script.constant() {
+		shared := *b.refer(p, j.Command, j.InvocationScript)
+		p.shared = &shared
+		b.refs = references{}
+	}
+}
+
+func (p *jobPlan) prepareEnv(b *builder, columns []string) {
+	if len(p.job.Env) == 0 {
+		return
+	}
+	where := p.job.at.get("env")
+	p.env = make(map[string]*template, len(p.job.Env))
+	constant := true
+	for name, value := range p.job.Env {
+		b.checkEnv(where.get(name), name, value)
+		t := parseTemplate(value, columns)
+		p.env[name] = &t
+		constant = constant && t.constant()
+	}
+	if constant {
+		p.sharedEnv = p.job.Env
+	}
+}
+
+func (p *jobPlan) prepareLabels(b *builder, columns []string) {
+	if len(p.job.Labels) == 0 {
+		return
+	}
+	if p.job.Scheduler != "" {
+		b.fail(p.job.at.get("labels"), "a scheduler's allocations have no labels; remove one of the two", "a job cannot have labels and a scheduler")
+	}
+	constant := true
+	for _, text := range p.job.Labels {
+		t := parseTemplate(text, columns)
+		p.labels = append(p.labels, t)
+		constant = constant && t.constant()
+	}
+	if constant {
+		p.sharedLabels = b.jobLabels(p, nil)
+	}
+}
+
+// jobLabels are the labels of an instance, sorted and without repeats.
+func (b *builder) jobLabels(p *jobPlan, row []Value) []string {
+	labels := make([]string, len(p.labels))
+	for k := range p.labels {
+		labels[k] = b.texts.fill(&p.labels[k], row)
+		_, err := workflow.NormalizeLabels(labels[k : k+1])
+		b.failDomain(p.job.at.get("labels").item(k), err)
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels)
+}
+
+// fillJob makes one instance.
+func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
+	j := p.job
+	if j.Priority != nil {
+		d.Priority = *j.Priority
+	}
+	d.Env, d.Labels, d.Stdio, d.RunTimeout = p.sharedEnv, p.sharedLabels, p.stdio, p.runTimeout
+	if p.env != nil && d.Env == nil {
+		d.Env = make(map[string]string, len(p.env))
+		for name, t := range p.env {
+			d.Env[name] = b.texts.fill(t, row)
+		}
+	}
+	if p.labels != nil && d.Labels == nil {
+		d.Labels = b.jobLabels(p, row)
+	}
+	d.Requirements = b.requirementsName(p, b.texts.fill(&p.requirements, row))
+	d.Scheduler = b.schedulerName(p, b.texts.fill(&p.scheduler, row))
+	d.FailureHandler = j.FailureHandler
+	d.RunOnFailure = j.CancelOnBlockingJobFailure != nil && !*j.CancelOnBlockingJobFailure
+	d.DependsOn = b.resolve(p.dependsOn, row)
+
+	refs := p.shared
+	if refs == nil {
+		refs = b.refer(p, b.texts.fill(&p.command, row), b.texts.fill(&p.script, row))
+	}
+	d.Command, d.InvocationScript = refs.command, refs.script
+	for k, list := range []*[]int32{&d.InputFiles, &d.OutputFiles, &d.InputUserData, &d.OutputUserData} {
+		*list = b.used(p.uses[k], refs.lists[k], row)
+	}
+}

@@ -1,0 +1,138 @@
+package spec
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// maxErrors is how many errors of one file are kept.
+const maxErrors = 200
+
+// report collects what is wrong with one file.
+type report struct {
+	source   source
+	errors   Errors
+	warnings []*Warning
+	dropped  int
+	seen     map[reportKey]*Error
+	family   bool // what is reported is about one of many instances
+}
+
+// reportKey makes repeated messages about the same place one: a wrong line
+// with a million instances is one error, whatever their names.
+type reportKey struct {
+	n    *node
+	text string
+}
+
+func newReport(s source) *report {
+	return &report{source: s, seen: map[reportKey]*Error{}}
+}
+
+// fail reports an error about the value n.
+func (r *report) fail(n *node, hint, format string, args ...any) {
+	r.failAt(n, n.spot(), hint, format, args...)
+}
+
+// failKey reports an error about the key of n.
+func (r *report) failKey(n *node, hint, format string, args ...any) {
+	r.failAt(n, n.keySpot(), hint, format, args...)
+}
+
+// repeated reports whether the same thing has been said of n already, and
+// counts it.
+func (r *report) repeated(n *node, format string, args ...any) bool {
+	e := r.seen[r.key(n, format, args)]
+	if e != nil {
+		e.more++
+	}
+	return e != nil
+}
+
+func (r *report) key(n *node, format string, args []any) reportKey {
+	if r.family {
+		return reportKey{n, format}
+	}
+	return reportKey{n, fmt.Sprintf(format, args...)}
+}
+
+// failIn reports an error about a part of the text n.
+func (r *report) failIn(n *node, part, hint, format string, args ...any) {
+	r.failAt(n, r.source.find(n, part), hint, format, args...)
+}
+
+func (r *report) failAt(n *node, s spot, hint, format string, args ...any) {
+	if n != nil && r.repeated(n, format, args...) {
+		return
+	}
+	e := r.make(n, s, hint, fmt.Sprintf(format, args...))
+	r.seen[r.key(n, format, args)] = e
+	if len(r.errors) == maxErrors {
+		r.dropped++
+		return
+	}
+	r.errors = append(r.errors, e)
+}
+
+// warn reports something doubtful about the value n.
+func (r *report) warn(n *node, hint, format string, args ...any) {
+	r.addWarning(n, n.spot(), false, hint, format, args...)
+}
+
+// warnKey reports something doubtful about the key of n.
+func (r *report) warnKey(n *node, hint, format string, args ...any) {
+	r.addWarning(n, n.keySpot(), false, hint, format, args...)
+}
+
+// doubt reports something that a person must confirm.
+func (r *report) doubt(n *node, hint, format string, args ...any) {
+	r.addWarning(n, n.spot(), true, hint, format, args...)
+}
+
+func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, args ...any) {
+	if n != nil && r.repeated(n, format, args...) {
+		return
+	}
+	w := &Warning{NeedsConfirmation: confirm}
+	if len(r.warnings) < maxErrors {
+		w.Error = *r.make(n, s, hint, fmt.Sprintf(format, args...))
+		r.warnings = append(r.warnings, w)
+	}
+	r.seen[r.key(n, format, args)] = &w.Error
+}
+
+func (r *report) make(n *node, s spot, hint, message string) *Error {
+	e := &Error{File: r.source.name, Path: n.path(), Message: message, Hint: hint, width: s.width}
+	if s.at.line > 0 {
+		e.Line, e.Column, e.Excerpt = r.source.place(s.at)
+	}
+	return e
+}
+
+// err returns the errors in order, nil if there are none.
+func (r *report) err() error {
+	if len(r.errors) == 0 {
+		return nil
+	}
+	byPlace(r.errors)
+	if r.dropped > 0 {
+		r.errors = append(r.errors, &Error{File: r.source.name, Message: fmt.Sprintf("%d more errors are not shown", r.dropped)})
+		r.dropped = 0
+	}
+	return r.errors
+}
+
+func byPlace(errs []*Error) {
+	slices.SortStableFunc(errs, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+}
+
+// sortedWarnings returns the warnings in the order of their places.
+func (r *report) sortedWarnings() []*Warning {
+	slices.SortStableFunc(r.warnings, func(a, b *Warning) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return r.warnings
+}
