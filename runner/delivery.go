@@ -15,21 +15,23 @@ import (
 // spoolDir is where reports wait for the daemon, under the output directory.
 const spoolDir = "spool"
 
-// delivery writes reports to the spool before they are sent. Runs of runners
-// that died are delivered along with our own reports: they stand first in the
-// outbox.
+// delivery writes reports to the spool before they are sent. Reports that
+// runners which died left in theirs are delivered along with our own: they
+// stand first in the outbox. Reports are numbered from 0 in the order of the
+// outbox, in which they are also answered.
 //
-// The goroutines of turns use it; one turn with reports is under way at a time.
+// The goroutines of turns and of the pool use it.
 type delivery struct {
 	dir string
 	log *slog.Logger
 
-	mu     sync.Mutex
-	writer *spool.Writer
-	old    []*spool.Abandoned
-	oldest int // how many reports of old files the daemon has not answered
-	ahead  int // reports in the writer that the daemon has not answered
-	broken bool
+	mu       sync.Mutex
+	writer   *spool.Writer
+	old      []*spool.Abandoned
+	inherit  int64 // so many of the first reports are in old
+	written  int64 // so many of the first reports are on file
+	answered int64 // so many the daemon has answered
+	failing  bool
 }
 
 // openSpool makes this life's spool file and takes over those of dead runners.
@@ -59,11 +61,12 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	}
 	for _, old := range d.old {
 		pending := old.Pending()
-		d.oldest += len(pending)
+		d.inherit += int64(len(pending))
 		r.turns.outbox = append(r.turns.outbox, pending...)
 		r.log.Info("delivering the reports of an earlier runner", "path", old.Path, "reports", len(pending))
 	}
-	d.dropOld(0)
+	d.written = d.inherit
+	d.dropOld()
 	r.spool = d
 	r.leftover, err = openJournal(r.opts.OutputDir, r.opts.WorkflowID, r.opts.Hostname, r.key, r.log)
 	if err != nil {
@@ -73,48 +76,46 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	return nil
 }
 
-// before makes reports survive this process, and, while the daemon is absent,
-// the node. Reports that are on file already are passed over.
-func (d *delivery) before(reports []api.Report, sync bool) {
+// before makes reports survive this process, and, with sync, the node; first
+// is the number of the first of them. Those that are on file are passed over.
+func (d *delivery) before(first int64, reports []api.Report, sync bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	onFile := d.oldest + d.ahead
-	if len(reports) <= onFile || d.broken {
+	end := first + int64(len(reports))
+	if end <= d.written {
 		return
 	}
-	fresh := reports[onFile:]
+	fresh := reports[max(0, d.written-first):]
 	if err := d.writer.Append(fresh, sync); err != nil {
 		// The reports still go to the daemon; what is lost is their safety.
-		d.broken = true
-		d.log.Error("cannot write the spool; reports are only in memory", "error", err)
+		if !d.failing {
+			d.log.Error("cannot write the spool; reports are only in memory", "error", err)
+		}
+		d.failing = true
 		return
 	}
-	d.ahead += len(fresh)
+	d.failing = false
+	d.written = end
 }
 
-// after takes in that the daemon has answered the oldest n reports.
+// after takes in that the daemon has answered n more reports.
 func (d *delivery) after(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	old := min(n, d.oldest)
-	d.dropOld(old)
-	own := min(n-old, d.ahead)
-	if own == 0 {
-		return
+	before := max(d.answered, d.inherit)
+	d.answered += int64(n)
+	d.dropOld()
+	if own := min(d.answered, d.written) - before; own > 0 {
+		if err := d.writer.Done(int(own)); err != nil {
+			d.log.Error("cannot write the spool", "error", err)
+		}
 	}
-	d.ahead -= own
-	if err := d.writer.Done(own); err != nil {
-		d.log.Error("cannot write the spool", "error", err)
-	}
-	if d.ahead == 0 {
-		d.broken = false
-	}
+	d.written = max(d.written, d.answered)
 }
 
-// dropOld removes the files of dead runners when the last report of all of
-// them was answered; n more have been.
-func (d *delivery) dropOld(n int) {
-	if d.oldest -= n; d.oldest > 0 {
+// dropOld removes the files of dead runners when all in them is answered.
+func (d *delivery) dropOld() {
+	if d.answered < d.inherit {
 		return
 	}
 	for _, old := range d.old {
@@ -125,11 +126,11 @@ func (d *delivery) dropOld(n int) {
 	d.old = nil
 }
 
-// undelivered returns how many reports the daemon has not answered.
+// undelivered returns how many reports on file the daemon has not answered.
 func (d *delivery) undelivered() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.oldest + d.ahead
+	return int(d.written - d.answered)
 }
 
 func (d *delivery) close() error {

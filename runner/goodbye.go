@@ -17,6 +17,7 @@ func (r *Runner) goodbye() {
 	s.Reason = r.leaving.reason
 	s.Complete, s.Canceled = r.turns.latest.Complete, r.turns.latest.Canceled
 	s.OpenJobs = r.turns.latest.OpenJobs
+	r.spool.before(r.turns.answered, r.turns.outbox, true)
 	s.Undelivered = r.spool.undelivered()
 	if !r.turns.outage.since.IsZero() {
 		if s.Reason == "" {

@@ -23,24 +23,28 @@ func quick(d *runnertest.Daemon, leadSeconds int64) {
 }
 
 // pidIn waits for a pid that a job writes to a file.
-func pidIn(t testing.TB, path string) int {
+func pidIn(t testing.TB, path string) processID {
 	t.Helper()
-	var pid int
+	var id processID
 	eventually(t, "a pid in "+path, func() bool {
 		data, err := os.ReadFile(path)
 		if err != nil || !strings.HasSuffix(string(data), "\n") {
 			return false
 		}
-		pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
+		id.pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
 		return err == nil
 	})
-	return pid
+	if p, err := readProcess(id.pid); err == nil {
+		id = p.id() // else it has ended already
+	}
+	return id
 }
 
-// isAlive reports whether a process runs; a zombie does not.
-func isAlive(pid int) bool {
-	p, err := readProcess(pid)
-	return err == nil && !p.dead()
+// isAlive reports whether a process runs; a zombie does not, and a pid may
+// have passed to another one.
+func isAlive(id processID) bool {
+	p, err := readProcess(id.pid)
+	return err == nil && !p.dead() && p.id() == id
 }
 
 func TestStopCancelGivesJobsAGrace(t *testing.T) {

@@ -392,6 +392,15 @@ func (r *Runner) onFinished(m finishedMsg) {
 	default:
 		a.phase = reported
 		r.turns.report(m.report)
+		r.secure()
+	}
+}
+
+// secure puts reports on file that cannot be sent now.
+func (r *Runner) secure() {
+	if t := &r.turns; !t.outage.since.IsZero() {
+		first, reports := t.answered, t.outbox[:len(t.outbox):len(t.outbox)]
+		r.pool.do(func() { r.spool.before(first, reports, true) })
 	}
 }
 

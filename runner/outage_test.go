@@ -276,8 +276,8 @@ func TestLeftoversNeedTheSameProcess(t *testing.T) {
 		if n, err := EndLeftovers(dir, log); n != c.want || err != nil {
 			t.Errorf("%s: ended %d, %v", c.name, n, err)
 		}
-		if isAlive(p.pid) != (c.want == 0) {
-			t.Errorf("%s: alive %v", c.name, isAlive(p.pid))
+		if isAlive(p.id()) != (c.want == 0) {
+			t.Errorf("%s: alive %v", c.name, isAlive(p.id()))
 		}
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: the journal is still there", c.name)

@@ -113,9 +113,10 @@ func TestStraysAreReaped(t *testing.T) {
 	if e := <-ended; !e.Remains {
 		t.Error("the group has members left and nobody says so")
 	}
-	pid := pidIn(t, dir+"/pid")
+	id := pidIn(t, dir+"/pid")
 	eventually(t, "the stray is reaped", func() bool {
-		return errors.Is(unix.Kill(pid, 0), unix.ESRCH)
+		p, err := readProcess(id.pid)
+		return err != nil || p.id() != id
 	})
 }
 

@@ -32,6 +32,7 @@ type turns struct {
 	polling *flight
 
 	outbox    []api.Report // in the order of their ends; saying carries the first of them
+	answered  int64        // reports that have left the outbox
 	recovered []api.Recovered
 	giveBack  []api.LeaseRef
 	newsSince time.Time // of the oldest start or report that was not said; zero for none
@@ -262,8 +263,9 @@ func (r *Runner) offerNode(f *api.Free, ahead, waiting int64) int64 {
 func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 	f := &flight{req: req, sent: time.Now()}
 	absent := !r.turns.outage.since.IsZero()
+	first := r.turns.answered
 	r.requests.Go(func() {
-		r.spool.before(req.Reports, absent)
+		r.spool.before(first, req.Reports, absent)
 		resp, err := r.opts.Client.Turn(ctx, r.id, req)
 		if err == nil {
 			r.spool.after(len(req.Reports))
@@ -370,6 +372,7 @@ func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
 		}
 	}
 	t.outbox = dropFirst(t.outbox, len(req.Reports))
+	t.answered += int64(len(req.Reports))
 	t.recovered = dropFirst(t.recovered, len(req.Recovered))
 	t.giveBack = dropFirst(t.giveBack, len(req.GiveBack))
 	if len(t.outbox) > 0 && t.reportDue.IsZero() {
