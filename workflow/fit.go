@@ -18,8 +18,7 @@ type Offer struct {
 	SchedulerConfigID *int64
 	StrictScheduler   bool
 	// IgnoreResources: only slots and labels count, neither the size nor the
-	// runtime nor the scheduler of a job. Jobs are then taken by priority and
-	// id alone, not in the order of CompareClasses.
+	// runtime nor the scheduler of a job.
 	IgnoreResources bool
 }
 
@@ -59,6 +58,16 @@ func CompareClasses(a, b Class) int {
 	)
 }
 
+// Compare orders classes as this offer takes them: by CompareClasses, or by
+// priority alone if it ignores resources. Jobs of classes that compare as equal
+// are taken in the order of their ids.
+func (o Offer) Compare(a, b Class) int {
+	if o.IgnoreResources {
+		return cmp.Compare(b.Priority, a.Priority)
+	}
+	return CompareClasses(a, b)
+}
+
 // Packer hands out an offer, job by job, without promising anything twice. A
 // job for one node is put where it leaves least, so that nodes stay free for
 // larger ones; a job for several nodes gets whole ones.
@@ -92,7 +101,7 @@ func (p *Packer) Candidates(classes []Class) []Class {
 		p.relaxed = true
 		found = fitting()
 	}
-	slices.SortStableFunc(found, CompareClasses)
+	slices.SortStableFunc(found, p.offer.Compare)
 	return found
 }
 

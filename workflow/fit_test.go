@@ -161,6 +161,7 @@ func TestCandidates(t *testing.T) {
 		{"never if strict", strict, classes[:1], nil},
 		{"a class that does not fit is nothing else", offer, []Class{classes[0], classes[3]}, []int64{1}},
 		{"none", offer, nil, nil},
+		{"by priority alone", Offer{Slots: 5, IgnoreResources: true}, classes, []int64{1, 4, 5, 2, 3}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

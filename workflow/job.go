@@ -67,8 +67,8 @@ type JobState struct {
 
 // Hold is why a job waits for a classification, and for how long.
 type Hold struct {
-	Reason     string
-	DeadlineMS *int64 // nil: waits for ever
+	Reason     string `json:"reason"`
+	DeadlineMS *int64 `json:"deadline_ms,omitempty"` // nil: waits for ever
 }
 
 // JobUpdate is a change of a job: a nil field is kept. A list that is empty
