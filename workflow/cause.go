@@ -72,17 +72,17 @@ type ReturnCodes struct {
 
 // The return codes of attempts that have none of their own.
 const (
-	DefaultTimeoutCode  int64 = 152
-	DefaultOOMCode      int64 = 137
-	CodeOutputMissing   int64 = 1
-	CodeCannotExecute   int64 = 126
-	CodeCommandNotFound int64 = 127
-	CodeUnknown         int64 = -1   // ended, nobody knows how
-	CodeLost            int64 = -128 // nobody saw it end
+	DefaultTimeoutReturnCode  int64 = 152
+	DefaultOOMReturnCode      int64 = 137
+	ReturnCodeOutputMissing   int64 = 1
+	ReturnCodeCannotExecute   int64 = 126
+	ReturnCodeCommandNotFound int64 = 127
+	ReturnCodeUnknown         int64 = -1   // ended, nobody knows how
+	ReturnCodeLost            int64 = -128 // nobody saw it end
 )
 
-func (c ReturnCodes) timeout() int64 { return orDefault(c.Timeout, DefaultTimeoutCode) }
-func (c ReturnCodes) oom() int64     { return orDefault(c.OOM, DefaultOOMCode) }
+func (c ReturnCodes) timeout() int64 { return orDefault(c.Timeout, DefaultTimeoutReturnCode) }
+func (c ReturnCodes) oom() int64     { return orDefault(c.OOM, DefaultOOMReturnCode) }
 
 func orDefault(v, def int64) int64 {
 	if v == 0 {
@@ -146,7 +146,7 @@ func (x *examination) neverStarted() (Cause, bool) {
 	if !x.NeverStarted {
 		return Cause{}, false
 	}
-	return Cause{Kind: CauseNeverStarted, Confidence: Certain, Status: Ready, ReturnCode: CodeUnknown,
+	return Cause{Kind: CauseNeverStarted, Confidence: Certain, Status: Ready, ReturnCode: ReturnCodeUnknown,
 		Text: join("claimed but not started", x.Note)}, true
 }
 
@@ -154,9 +154,9 @@ func (x *examination) launch() (Cause, bool) {
 	if x.SpawnError == "" && x.SpawnErrno == 0 {
 		return Cause{}, false
 	}
-	c := Cause{Kind: CauseLaunch, Confidence: Certain, Status: Failed, ReturnCode: CodeCannotExecute, OfCommand: x.SpawnOfCommand}
+	c := Cause{Kind: CauseLaunch, Confidence: Certain, Status: Failed, ReturnCode: ReturnCodeCannotExecute, OfCommand: x.SpawnOfCommand}
 	if x.SpawnErrno == errnoENOENT {
-		c.ReturnCode = CodeCommandNotFound
+		c.ReturnCode = ReturnCodeCommandNotFound
 	}
 	who := "node"
 	if x.SpawnOfCommand {
@@ -181,10 +181,10 @@ func (x *examination) ownKill() (Cause, bool) {
 			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
 	case KilledByCancel:
 		return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
-			ReturnCode: x.knownCodeOr(CodeUnknown), Text: join("canceled with the workflow", x.endText())}, true
+			ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join("canceled with the workflow", x.endText())}, true
 	case KilledByFence:
 		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed,
-			ReturnCode: CodeLost, Text: join("its job had been given to another runner", x.endText())}, true
+			ReturnCode: ReturnCodeLost, Text: join("its job had been given to another runner", x.endText())}, true
 	}
 	return Cause{}, false
 }
@@ -203,7 +203,7 @@ func (x *examination) success() (Cause, bool) {
 			return Cause{}, false // cut off before it had written them
 		}
 		return Cause{Kind: CauseOutputMissing, Confidence: Certain, Status: Failed,
-			ReturnCode: CodeOutputMissing, Text: x.missingText()}, true
+			ReturnCode: ReturnCodeOutputMissing, Text: x.missingText()}, true
 	}
 	return Cause{Kind: CauseOK, Confidence: Certain, Status: Completed, Text: x.successText()}, true
 }
@@ -241,13 +241,13 @@ func (x *examination) slurmVerdict() (Cause, bool) {
 
 func (x *examination) slurmState(state, of string) (Cause, bool) {
 	text := join("Slurm "+of+" "+state, x.Slurm.Reason, x.endText())
-	c := Cause{Confidence: Certain, Status: Terminated, ReturnCode: x.knownCodeOr(CodeUnknown), Text: text}
+	c := Cause{Confidence: Certain, Status: Terminated, ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: text}
 	switch state {
 	case slurmOOM:
 		c.Kind, c.Status, c.ReturnCode = CauseOOM, Failed, x.ownCodeOr(x.codes.oom())
 		c.Text = x.oomText("Slurm " + of + " " + state)
 	case slurmNodeFail, slurmBootFail:
-		c.Kind, c.Status, c.ReturnCode = CauseNodeFail, Failed, x.knownCodeOr(CodeLost)
+		c.Kind, c.Status, c.ReturnCode = CauseNodeFail, Failed, x.knownCodeOr(ReturnCodeLost)
 		c.MayStillRun = !x.endKnown()
 	case slurmPreempted:
 		c.Kind = CausePreempted
@@ -319,7 +319,7 @@ func (x *examination) diskFull() (Cause, bool) {
 	if !x.DiskFull && !saysDiskFull(x.StderrTail) || !x.endKnown() {
 		return Cause{}, false
 	}
-	return Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(CodeUnknown),
+	return Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(ReturnCodeUnknown),
 		Text: join("no space left on the device, or no quota", x.endText())}, true
 }
 
@@ -354,7 +354,7 @@ func (x *examination) lost() Cause {
 	if x.LostRunner {
 		text = "its runner is gone and nobody saw how it ended"
 	}
-	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: CodeLost, Text: join(text, x.Note),
+	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: ReturnCodeLost, Text: join(text, x.Note),
 		MayStillRun: x.Slurm != nil}
 }
 

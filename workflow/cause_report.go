@@ -20,7 +20,7 @@ func ClassifyReport(status JobStatus, returnCode int64, codes ReturnCodes) Cause
 		c.Kind = CauseCanceledUser
 	case status == Terminated:
 		c.Kind = CauseWalltime
-	case returnCode == CodeLost:
+	case returnCode == ReturnCodeLost:
 		c.Kind = CauseLost
 	case returnCode == codes.timeout():
 		c.Kind, c.Confidence = CauseTimeout, Guess

@@ -82,9 +82,9 @@ func (x *examination) endText() string {
 	}
 	text := fmt.Sprintf("exit code %d", *x.ExitCode)
 	switch {
-	case *x.ExitCode == CodeCommandNotFound:
+	case *x.ExitCode == ReturnCodeCommandNotFound:
 		text += " (a shell says so when a command is not found)"
-	case *x.ExitCode == CodeCannotExecute:
+	case *x.ExitCode == ReturnCodeCannotExecute:
 		text += " (a shell says so when a command cannot be executed)"
 	case signalOfCode(*x.ExitCode) != 0:
 		text += " (" + SignalName(signalOfCode(*x.ExitCode)) + ")"
