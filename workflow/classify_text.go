@@ -33,22 +33,6 @@ func signalOfCode(code int64) int {
 	return 0
 }
 
-// Summary is the text with the cause's name in front, where the text does not
-// say it by itself, and with the confidence behind, where it is not certain.
-func (c Cause) Summary() string {
-	text := c.Text
-	switch {
-	case text == "":
-		text = string(c.Kind)
-	case c.Kind != CauseOK && c.Kind != CauseExit && c.Kind != CauseOOM:
-		text = string(c.Kind) + ": " + text
-	}
-	if c.Confidence == Likely || c.Confidence == Guess {
-		text += " (" + string(c.Confidence) + ")"
-	}
-	return text
-}
-
 // saysDiskFull reports whether a command complains of a full disk or quota.
 func saysDiskFull(stderr string) bool {
 	stderr = strings.ToLower(stderr)

@@ -1,0 +1,208 @@
+package workflow
+
+// Classify says what became of an attempt. It always has an answer. The
+// requirements may be nil; they are only cited, and not if they are the
+// default ones, which nobody enforces.
+func Classify(e Evidence, codes ReturnCodes, requirements *ResourceRequirements) Cause {
+	x := examination{Evidence: e, codes: codes, requirements: requirements}
+	for _, look := range examinations {
+		if c, ok := look(&x); ok {
+			return c
+		}
+	}
+	return x.lost()
+}
+
+// examinations is the order in which explanations are tried: what we did
+// ourselves, success, what Slurm says, what the kernel says, what the command
+// says.
+var examinations = []func(*examination) (Cause, bool){
+	(*examination).neverStarted,
+	(*examination).launch,
+	(*examination).ownKill,
+	(*examination).success,
+	(*examination).slurmVerdict,
+	(*examination).memory,
+	(*examination).drained,
+	(*examination).diskFull,
+	(*examination).signaled,
+	(*examination).exited,
+}
+
+// examination is one look at the evidence of an attempt.
+type examination struct {
+	Evidence
+	codes        ReturnCodes
+	requirements *ResourceRequirements
+}
+
+// The errno of a program that is not there.
+const errnoENOENT = 2
+
+func (x *examination) neverStarted() (Cause, bool) {
+	if !x.NeverStarted {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseNeverStarted, Confidence: Certain, Status: Ready, ReturnCode: ReturnCodeUnknown,
+		Text: join("claimed but not started", x.Note)}, true
+}
+
+func (x *examination) launch() (Cause, bool) {
+	if x.SpawnError == "" && x.SpawnErrno == 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseLaunch, Confidence: Certain, Status: Failed, ReturnCode: ReturnCodeCannotExecute, OfCommand: x.SpawnOfCommand}
+	if x.SpawnErrno == errnoENOENT {
+		c.ReturnCode = ReturnCodeCommandNotFound
+	}
+	who := "node"
+	if x.SpawnOfCommand {
+		who = "command"
+	}
+	c.Text = "could not be started (" + who + "): " + x.spawnErrorText()
+	if x.DiskFull { // its output files could not be made
+		c.Kind, c.OfCommand = CauseDiskFull, false
+	}
+	return c, true
+}
+
+// ownKill is what we did: a drain comes later, since an attempt that we drain
+// may have ended by itself or because Slurm took its node.
+func (x *examination) ownKill() (Cause, bool) {
+	switch x.KilledBy {
+	case KilledByTimeout:
+		return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated,
+			ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: x.timeoutText()}, true
+	case KilledByMemoryLimit:
+		return Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed,
+			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
+	case KilledByCancel:
+		return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
+			ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join("canceled with the workflow", x.endText())}, true
+	case KilledByFence:
+		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed,
+			ReturnCode: ReturnCodeLost, Text: join("its job had been given to another runner", x.endText())}, true
+	}
+	return Cause{}, false
+}
+
+// success is exit code 0, unless something was wrong with it all the same.
+func (x *examination) success() (Cause, bool) {
+	if x.ExitCode == nil || *x.ExitCode != 0 || x.Signal > 0 {
+		return Cause{}, false
+	}
+	if x.OOMExclusive && x.OOMKills > 0 || x.Slurm != nil && x.Slurm.StepState == slurmOOM {
+		return Cause{Kind: CauseOOMPartial, Confidence: Certain, Status: Failed,
+			ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
+	}
+	if x.MissingOutputCount > 0 || len(x.MissingOutputs) > 0 {
+		if x.KilledBy == KilledByDrain {
+			return Cause{}, false // cut off before it had written them
+		}
+		return Cause{Kind: CauseOutputMissing, Confidence: Certain, Status: Failed,
+			ReturnCode: ReturnCodeOutputMissing, Text: x.missingText()}, true
+	}
+	return Cause{Kind: CauseOK, Confidence: Certain, Status: Completed, Text: x.successText()}, true
+}
+
+// memory is an OOM kill that the kernel counted: certain if one of this
+// attempt's processes died by it or nothing else lived in the cgroup, likely if
+// the attempt ended by SIGKILL meanwhile. Otherwise it was a neighbour.
+func (x *examination) memory() (Cause, bool) {
+	if x.OOMKills <= 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseOOM, Status: Failed, ReturnCode: x.ownCodeOr(x.codes.oom()), Text: x.oomText("")}
+	switch {
+	case x.OOMVictims > 0 || x.OOMExclusive:
+		c.Confidence = Certain
+	case x.signal() == sigKill && x.KilledBy == "":
+		c.Confidence = Likely
+	default:
+		return Cause{}, false
+	}
+	return c, true
+}
+
+// drained is an attempt that we cut off because its allocation was ending.
+func (x *examination) drained() (Cause, bool) {
+	if x.KilledBy != KilledByDrain {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseWalltime, Confidence: Certain, Status: Terminated, ByDrain: true,
+		ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: join("stopped because its runner had to leave", x.endText(), x.missingText())}, true
+}
+
+func (x *examination) diskFull() (Cause, bool) {
+	if !x.DiskFull && !saysDiskFull(x.StderrTail) || !x.endKnown() {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseDiskFull, Confidence: Likely, Status: Failed, ReturnCode: x.knownCodeOr(ReturnCodeUnknown),
+		Text: join("no space left on the device, or no quota", x.endText())}, true
+}
+
+// signaled is a signal that nothing above explains. Shells report a command's
+// signal as 128+n, so such an exit code is likely one too. SIGKILL that nobody
+// owns up to is most often the kernel's answer to too much memory.
+func (x *examination) signaled() (Cause, bool) {
+	signal := x.signal()
+	if signal == 0 {
+		return Cause{}, false
+	}
+	c := Cause{Kind: CauseSignal, Confidence: Certain, Status: Failed, ReturnCode: 128 + int64(signal), Text: x.endText()}
+	if x.Signal <= 0 {
+		c.Confidence = Likely
+	}
+	if signal == sigKill {
+		c.Kind, c.Confidence, c.ReturnCode, c.Text = CauseOOM, Guess, x.codes.oom(), x.oomText("guessed, since nobody is known to have killed it")
+	}
+	return c, true
+}
+
+func (x *examination) exited() (Cause, bool) {
+	if x.ExitCode == nil {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: *x.ExitCode, Text: x.endText()}, true
+}
+
+// lost is what remains: nobody can say.
+func (x *examination) lost() Cause {
+	text := "nobody saw how it ended"
+	if x.LostRunner {
+		text = "its runner is gone and nobody saw how it ended"
+	}
+	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: ReturnCodeLost, Text: join(text, x.Note),
+		MayStillRun: x.Slurm != nil}
+}
+
+func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal > 0 }
+
+// signal is the signal that ended the attempt, or that its shell reported.
+func (x *examination) signal() int {
+	if x.Signal > 0 || x.ExitCode == nil {
+		return max(x.Signal, 0)
+	}
+	return signalOfCode(*x.ExitCode)
+}
+
+// ownCodeOr returns the code that the attempt chose itself, if not 0; a death
+// by signal is not chosen.
+func (x *examination) ownCodeOr(code int64) int64 {
+	if x.ExitCode != nil && *x.ExitCode != 0 && x.Signal <= 0 && signalOfCode(*x.ExitCode) == 0 {
+		return *x.ExitCode
+	}
+	return code
+}
+
+// knownCodeOr returns the exit code or 128 + signal, or code if neither is
+// known. It is for attempts without success, so that 0 does not count.
+func (x *examination) knownCodeOr(code int64) int64 {
+	switch {
+	case x.Signal > 0:
+		return 128 + int64(x.Signal)
+	case x.ExitCode != nil && *x.ExitCode != 0:
+		return *x.ExitCode
+	}
+	return code
+}
