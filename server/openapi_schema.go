@@ -44,13 +44,13 @@ func (b *schemaBuilder) ref(t reflect.Type) *openapi3.SchemaRef {
 	}
 	switch t {
 	case reflect.TypeFor[json.RawMessage]():
-		return inline(openapi3.NewSchema()) // anything
+		return inline(openapi3.NewSchema().WithNullable()) // anything
 	case reflect.TypeFor[api.Object]():
 		return inline(openapi3.NewObjectSchema().WithAnyAdditionalProperties())
 	}
 	switch t.Kind() {
 	case reflect.Interface:
-		return inline(openapi3.NewSchema())
+		return inline(openapi3.NewSchema().WithNullable())
 	case reflect.Bool:
 		return inline(openapi3.NewBoolSchema())
 	case reflect.String:
