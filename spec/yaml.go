@@ -3,9 +3,6 @@ package spec
 import (
 	"errors"
 	"fmt"
-	"math"
-	"math/big"
-	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -34,9 +31,9 @@ func readYAML(data []byte) (n *node, err error) {
 	if err := checkTokens(tokens); err != nil {
 		return nil, err
 	}
-	file, err := parser.Parse(tokens, 0)
+	file, err := parseTokens(tokens)
 	if err != nil {
-		return nil, yamlError(err)
+		return nil, err
 	}
 	r := &yamlReader{anchors: map[string]ast.Node{}, open: map[string]bool{}}
 	defer func() {
@@ -61,6 +58,20 @@ func readYAML(data []byte) (n *node, err error) {
 		n = &node{at: pos{1, 1}}
 	}
 	return n, nil
+}
+
+// parseTokens calls the library. Files come from anywhere, so a mistake of the
+// library must not end the process.
+func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
+	defer func() {
+		if thrown := recover(); thrown != nil {
+			err = &syntaxError{pos{1, 1}, fmt.Sprintf("YAML: the text cannot be read: %v", thrown), "write it as JSON5"}
+		}
+	}()
+	if file, err = parser.Parse(tokens, 0); err != nil {
+		return nil, yamlError(err)
+	}
+	return file, nil
 }
 
 // checkTokens refuses nesting that would exhaust the stack of the library's
@@ -281,66 +292,4 @@ func (r *yamlReader) key(k ast.MapKeyNode) string {
 		return n.text
 	}
 	return v.GetToken().Value
-}
-
-// scalar resolves a scalar by the core schema of YAML 1.2. The library's own
-// reading differs in places (1_000, 010, 1e3), so its text is taken.
-func (r *yamlReader) scalar(n *node, v ast.ScalarNode) {
-	t := v.GetToken()
-	switch t.Type {
-	case token.SingleQuoteType, token.DoubleQuoteType:
-		n.kind, n.text = kindString, t.Value
-		return
-	case token.ImplicitNullType:
-		n.text = "null"
-		return
-	}
-	plain(n, t.Value)
-}
-
-// plain resolves a scalar without quotes.
-func plain(n *node, text string) {
-	n.text, n.plain = text, true
-	switch text {
-	case "", "~", "null", "Null", "NULL":
-		n.kind, n.text = kindNull, "null"
-		return
-	case "true", "True", "TRUE":
-		n.kind, n.text = kindBool, "true"
-		return
-	case "false", "False", "FALSE":
-		n.kind, n.text = kindBool, "false"
-		return
-	}
-	n.kind = kindString
-	sign, digits := "", text
-	switch text[0] {
-	case '-':
-		sign, digits = "-", text[1:]
-	case '+':
-		digits = text[1:]
-	}
-	if digits == "" || !strings.ContainsAny(digits[:1], ".0123456789") {
-		return
-	}
-	for prefix, base := range map[string]int{"0x": 16, "0o": 8, "0b": 2} {
-		if rest, ok := strings.CutPrefix(digits, prefix); ok {
-			if v, ok := new(big.Int).SetString(rest, base); ok && len(rest) < 100 && !strings.ContainsAny(rest, "+-_") {
-				n.kind, n.text = kindInt, sign+v.String()
-			}
-			return
-		}
-	}
-	if whole, rest := splitDigits(digits); len(whole) > 1 && whole[0] == '0' && rest == "" {
-		return // 007 is a text, not a number
-	} else if rest == "" {
-		n.kind, n.text = kindInt, sign+whole
-		return
-	}
-	if strings.ContainsAny(digits, "xXpP_") {
-		return
-	}
-	if v, err := strconv.ParseFloat(text, 64); err == nil && !math.IsInf(v, 0) {
-		n.kind, n.text = kindFloat, jsonFloat(v)
-	}
 }
