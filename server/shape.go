@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 
@@ -25,7 +26,8 @@ type shape struct {
 type shapeField struct {
 	elem *shape // nil if there is nothing to check in it
 	kind reflect.Kind
-	null bool // null is a value of it
+	null bool  // null is a value of it
+	enum []any // the only values; nil: any
 }
 
 var closedTypes = map[reflect.Type]bool{
@@ -70,7 +72,34 @@ func bodyError(err error) error {
 	if errors.As(err, &syntax) {
 		return textErrorf(400, "Json deserialize error: %v", err)
 	}
+	var mismatch *json.UnmarshalTypeError
+	if errors.As(err, &mismatch) {
+		at := ""
+		if mismatch.Field != "" {
+			at = " for field `" + mismatch.Field + "`"
+		}
+		return textErrorf(422, "Json deserialize error: invalid type: %s%s, expected %s", mismatch.Value, at, jsonType(mismatch.Type))
+	}
 	return textErrorf(422, "Json deserialize error: %s", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// jsonType is what a client has to send for a Go type.
+func jsonType(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonType(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "a boolean"
+	case reflect.Int, reflect.Int64, reflect.Int32:
+		return "an integer"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }
 
 // shapeIn finds the struct in t, behind a pointer, slice or map.
@@ -112,7 +141,8 @@ func shapeOf(t reflect.Type) *shape {
 		kind, elem := shapeIn(f.Type)
 		nested = nested || elem != nil
 		null := f.Type.Kind() == reflect.Pointer || f.Type == rawMessage || f.Type.Kind() == reflect.Interface
-		s.fields[name] = shapeField{elem: elem, kind: kind, null: null}
+		s.fields[name] = shapeField{elem: elem, kind: kind, null: null, enum: enums[f.Type]}
+		nested = nested || s.fields[name].enum != nil
 		if !strings.Contains(options, "omitempty") && !lenientTypes[t] {
 			s.required = append(s.required, name)
 		}
@@ -183,6 +213,9 @@ func (s *shape) check(text []byte, path string) error {
 		field, known := s.fields[name]
 		if !known && s.closed {
 			return fmt.Errorf("unknown field `%s`%s", name, at)
+		}
+		if field.enum != nil && !slices.ContainsFunc(field.enum, func(v any) bool { return string(value) == fmt.Sprintf("%q", v) }) {
+			return fmt.Errorf("unknown value %s for field `%s`%s, expected one of %v", value, name, at, field.enum)
 		}
 		if field.elem == nil || string(value) == "null" {
 			continue
