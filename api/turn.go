@@ -133,6 +133,10 @@ type FreeNode struct {
 	CPUs        int64  `json:"num_cpus"`
 	MemoryBytes int64  `json:"memory_bytes"`
 	GPUs        int64  `json:"num_gpus"`
+	// Busy says that jobs run there, so it is not for a job that wants whole
+	// nodes. The same node may be listed several times: a runner of short jobs
+	// asks for some ahead.
+	Busy bool `json:"busy,omitempty"`
 }
 
 // TurnResponse is what the daemon says in one turn.

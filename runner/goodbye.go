@@ -17,6 +17,9 @@ func (r *Runner) goodbye() {
 	s.Reason = r.leaving.reason
 	s.Complete, s.Canceled = r.turns.latest.Complete, r.turns.latest.Canceled
 	s.OpenJobs = r.turns.latest.OpenJobs
+	if r.monitor != nil && r.monitor.node != nil {
+		r.addNodeUsage(s)
+	}
 	r.spool.before(r.turns.answered, r.turns.outbox, true)
 	s.Undelivered = r.spool.undelivered()
 	if !r.turns.outage.since.IsZero() {
@@ -38,4 +41,14 @@ func (r *Runner) goodbye() {
 		return
 	}
 	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
+}
+
+// addNodeUsage takes in what was measured of the node.
+func (r *Runner) addNodeUsage(s *Summary) {
+	r.monitor.mu.Lock()
+	defer r.monitor.mu.Unlock()
+	u := r.monitor.usage.summary()
+	s.SampleCount = u.SampleCount
+	s.PeakCPUPercent, s.AvgCPUPercent = u.PeakCPUPercent, u.AvgCPUPercent
+	s.PeakMemoryBytes, s.AvgMemoryBytes = u.PeakMemoryBytes, u.AvgMemoryBytes
 }

@@ -79,6 +79,7 @@ type Runner struct {
 	box      *mailbox
 	pool     *pool
 	keeper   *keeper
+	monitor  *monitor // nil if there is nothing to do for it
 	oom      *oomCounter
 	stopping chan StopKind
 	requests sync.WaitGroup // turns under way
@@ -215,11 +216,18 @@ func (r *Runner) open() (release func() error, err error) {
 	return release, nil
 }
 
-// openMonitor starts the keeper.
+// openMonitor starts what measures.
 func (r *Runner) openMonitor(closers *[]func() error) {
 	r.keeper = newKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.box.put)
+	r.monitor = newMonitor(r.about.ResourceMonitor, r.metricsPath(), r.log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
+	if r.monitor != nil {
+		if r.monitor.jobs {
+			r.keeper.record = r.monitor.record
+		}
+		wg.Go(func() { r.monitor.run(ctx) })
+	}
 	wg.Go(func() { r.keeper.run(ctx) })
 	*closers = append(*closers, func() error { cancel(); wg.Wait(); return nil })
 }

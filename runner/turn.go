@@ -227,36 +227,32 @@ func (r *Runner) offer(now time.Time) api.Free {
 		return f
 	}
 	waiting := int64(len(r.queue))
-	ahead := r.pace.ahead(r.slots())
-	f.Slots = max(0, r.slots()-r.busy-waiting+ahead)
-	if r.opts.MaxParallelJobs == 0 {
-		f.Slots = r.offerNode(&f, ahead, waiting)
+	ahead := max(0, r.pace.ahead(r.slots())-waiting)
+	if r.opts.MaxParallelJobs > 0 {
+		f.Slots = max(0, r.slots()-r.busy-waiting) + ahead
+		return f
+	}
+	room := r.free
+	for _, a := range r.queue {
+		room = room.minus(needs(&a.grant))
+	}
+	room = room.atLeastZero()
+	f.Slots = room.cpus + ahead
+	if room.cpus > 0 {
+		f.Nodes = append(f.Nodes, r.node(room, r.busy+waiting > 0))
+	}
+	// What is taken ahead finds the whole node, several times over, but never
+	// more than a node at once: a job must not be larger than it.
+	for taken := int64(0); taken < ahead; taken += max(1, r.total.cpus) {
+		f.Nodes = append(f.Nodes, r.node(r.total, true))
 	}
 	return f
 }
 
-// offerNode adds the node's free resources to f and returns how many jobs they
-// may be used for. More than the whole node is never offered: a job must not
-// be larger than it.
-func (r *Runner) offerNode(f *api.Free, ahead, waiting int64) int64 {
-	room := r.free
-	slots := f.Slots
-	if waiting < ahead {
-		room = r.total
-		slots = min(slots, r.total.cpus)
-	} else {
-		for _, a := range r.queue {
-			room = room.minus(needs(&a.grant))
-		}
+func (r *Runner) node(room capacity, busy bool) api.FreeNode {
+	return api.FreeNode{
+		Name: r.opts.Hostname, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy,
 	}
-	room = room.atLeastZero()
-	if room.cpus == 0 {
-		return 0
-	}
-	f.Nodes = []api.FreeNode{{
-		Name: r.opts.Hostname, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus,
-	}}
-	return slots
 }
 
 // send makes a turn in the background.

@@ -258,10 +258,7 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 	for _, h := range req.Held {
 		known[h.LeaseRef] = true
 	}
-	var room api.FreeNode
-	if len(req.Free.Nodes) > 0 {
-		room = req.Free.Nodes[0]
-	}
+	nodes := slices.Clone(req.Free.Nodes)
 	for _, id := range d.order {
 		s := d.jobs[id]
 		ref := api.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
@@ -278,13 +275,8 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 			continue
 		}
 		g := s.Job.Grant
-		if len(req.Free.Nodes) > 0 {
-			if g.CPUs > room.CPUs || g.MemoryBytes > room.MemoryBytes || g.GPUs > room.GPUs {
-				continue
-			}
-			room.CPUs -= g.CPUs
-			room.MemoryBytes -= g.MemoryBytes
-			room.GPUs -= g.GPUs
+		if len(nodes) > 0 && !place(&g, nodes) {
+			continue
 		}
 		d.fence++
 		s.Fence, s.runner, s.Status, s.held = d.fence, runner, workflow.Pending, api.Held{}
@@ -292,6 +284,20 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 		g.LeaseRef, g.Recovery = ref, s.repair
 		resp.Grants = append(resp.Grants, g)
 	}
+}
+
+// place takes room for a job from the first node that has it.
+func place(g *api.Grant, nodes []api.FreeNode) bool {
+	for i := range nodes {
+		n := &nodes[i]
+		if g.CPUs <= n.CPUs && g.MemoryBytes <= n.MemoryBytes && g.GPUs <= n.GPUs {
+			n.CPUs -= g.CPUs
+			n.MemoryBytes -= g.MemoryBytes
+			n.GPUs -= g.GPUs
+			return true
+		}
+	}
+	return false
 }
 
 func (d *Daemon) isReady(s *State) bool {

@@ -1,0 +1,248 @@
+package runner
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/metricsdb"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const (
+	metricsDir    = "resource_utilization"
+	defaultFlush  = 300 * time.Second
+	timeSeries    = "time_series"
+	flushTime     = 10 * time.Second // bounds one write
+	maxBufferSize = 100_000          // samples; more are not kept when they cannot be written
+)
+
+// monitor measures the node and writes time series of jobs and node. Job
+// samples come from the keeper.
+type monitor struct {
+	log      *slog.Logger
+	path     string
+	node     *workflow.NodeMonitorConfig // nil if the node is not measured
+	interval time.Duration
+	flush    time.Duration
+	jobs     bool // jobs' samples are kept
+	system   bool // the node's, too
+
+	mu    sync.Mutex
+	batch metricsdb.Batch
+	usage nodeUsage
+}
+
+// newMonitor returns nil if nothing is to be measured beyond the keeper's sums.
+func newMonitor(c *workflow.ResourceMonitorConfig, path string, log *slog.Logger) *monitor {
+	if c == nil {
+		return nil
+	}
+	m := &monitor{log: log, path: path, interval: defaultInterval, flush: defaultFlush}
+	if c.SampleIntervalSeconds > 0 {
+		m.interval = seconds(c.SampleIntervalSeconds)
+	}
+	if c.FlushIntervalSeconds > 0 {
+		m.flush = seconds(c.FlushIntervalSeconds)
+	}
+	granularity := c.Granularity
+	if c.Jobs != nil {
+		granularity = c.Jobs.Granularity
+	}
+	m.jobs = monitorInterval(c) > 0 && granularity == timeSeries
+	if c.ComputeNode != nil && c.ComputeNode.Enabled {
+		m.node = c.ComputeNode
+		m.system = c.ComputeNode.Granularity == timeSeries
+	}
+	if !m.jobs && m.node == nil {
+		return nil
+	}
+	return m
+}
+
+// record keeps a job's sample; the keeper calls it.
+func (m *monitor) record(now time.Time, w *watch, s sample) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.batch.Jobs) >= maxBufferSize {
+		return
+	}
+	g := &w.attempt.grant
+	if m.batch.Names == nil {
+		m.batch.Names = make(map[int64]string)
+	}
+	m.batch.Names[g.JobID] = g.Name
+	m.batch.Jobs = append(m.batch.Jobs, metricsdb.JobSample{
+		JobID: g.JobID, Timestamp: now.Unix(), CPUPercent: s.cpuPercent,
+		MemoryBytes: s.memory, Processes: int64(s.processes),
+	})
+}
+
+// run measures and writes until ctx is done, and then writes the rest.
+func (m *monitor) run(ctx context.Context) {
+	sample := time.NewTicker(m.interval)
+	defer sample.Stop()
+	flush := time.NewTicker(m.flush)
+	defer flush.Stop()
+	if m.node != nil {
+		m.measureNode(time.Now())
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			if m.node != nil {
+				m.measureNode(time.Now())
+			}
+			m.write(true)
+			return
+		case now := <-sample.C:
+			if m.node != nil {
+				m.measureNode(now)
+			}
+		case <-flush.C:
+			m.write(false)
+		}
+	}
+}
+
+// write moves the buffered samples to the file. What cannot be written now is
+// tried again.
+func (m *monitor) write(last bool) {
+	m.mu.Lock()
+	batch := m.batch
+	m.batch = metricsdb.Batch{}
+	if last && m.system {
+		s := m.usage.summary()
+		batch.Summary = &s
+	}
+	m.mu.Unlock()
+	if batch.Empty() {
+		return
+	}
+	if err := writeMetrics(m.path, &batch); err != nil {
+		m.log.Warn("cannot write resource metrics", "path", m.path, "error", err)
+		m.mu.Lock()
+		m.batch.Jobs = append(batch.Jobs, m.batch.Jobs...)
+		m.batch.System = append(batch.System, m.batch.System...)
+		m.mu.Unlock()
+	}
+}
+
+func writeMetrics(path string, batch *metricsdb.Batch) error {
+	db, err := metricsdb.Open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
+	defer cancel()
+	return db.Write(ctx, batch)
+}
+
+// metricsPath is the file of this runner's time series.
+func (r *Runner) metricsPath() string {
+	name := fmt.Sprintf("resource_metrics_wf%d_h%s_r%d.db", r.opts.WorkflowID, r.opts.Hostname, r.about.RunID)
+	return filepath.Join(r.opts.OutputDir, metricsDir, name)
+}
+
+// nodeUsage sums up measurements of the node.
+type nodeUsage struct {
+	busy, total int64 // CPU ticks at the last measurement
+	count       int64
+	peakCPU     float64
+	sumCPU      float64
+	peakMemory  int64
+	sumMemory   float64
+}
+
+// measureNode takes one measurement. CPU use is known from the second one on.
+func (m *monitor) measureNode(now time.Time) {
+	busy, total := nodeCPU()
+	used, memory := nodeMemoryUse()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	u := &m.usage
+	first := u.total == 0
+	var percent float64
+	if total > u.total && !first {
+		percent = 100 * float64(busy-u.busy) / float64(total-u.total)
+	}
+	u.busy, u.total = busy, total
+	if first {
+		return
+	}
+	if !m.node.CPU {
+		percent = 0
+	}
+	if !m.node.Memory {
+		used, memory = 0, 0
+	}
+	u.count++
+	u.peakCPU = max(u.peakCPU, percent)
+	u.sumCPU += percent
+	u.peakMemory = max(u.peakMemory, used)
+	u.sumMemory += float64(used)
+	if m.system && len(m.batch.System) < maxBufferSize {
+		m.batch.System = append(m.batch.System, metricsdb.SystemSample{
+			Timestamp: now.Unix(), CPUPercent: percent, MemoryBytes: used, TotalMemoryBytes: memory,
+		})
+	}
+}
+
+func (u *nodeUsage) summary() metricsdb.Summary {
+	n := float64(max(1, u.count))
+	return metricsdb.Summary{
+		SampleCount: u.count, PeakCPUPercent: u.peakCPU, AvgCPUPercent: u.sumCPU / n,
+		PeakMemoryBytes: u.peakMemory, AvgMemoryBytes: int64(u.sumMemory / n),
+	}
+}
+
+// nodeCPU returns the busy and all CPU ticks since the boot, 0 if unknown.
+func nodeCPU() (busy, total int64) {
+	data, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return 0, 0
+	}
+	line, _, _ := bytes.Cut(data, []byte{'\n'})
+	return parseNodeCPU(line)
+}
+
+// parseNodeCPU reads "cpu user nice system idle iowait irq softirq steal …".
+func parseNodeCPU(line []byte) (busy, total int64) {
+	fields := bytes.Fields(line)
+	for i := 1; i < len(fields) && i <= 8; i++ {
+		n := number(fields[i])
+		total += n
+		if i != 4 && i != 5 {
+			busy += n
+		}
+	}
+	return busy, total
+}
+
+// nodeMemoryUse returns the bytes in use and in all, 0 if unknown.
+func nodeMemoryUse() (used, total int64) {
+	data, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return 0, 0
+	}
+	var available int64
+	for line := range bytes.Lines(data) {
+		fields := bytes.Fields(line)
+		if len(fields) < 2 {
+			continue
+		}
+		switch string(fields[0]) {
+		case "MemTotal:":
+			total = number(fields[1]) << 10
+		case "MemAvailable:":
+			available = number(fields[1]) << 10
+		}
+	}
+	return total - available, total
+}
