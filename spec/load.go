@@ -4,6 +4,7 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -131,6 +132,7 @@ func Parse(name string, data []byte, opts Options) (*Result, error) {
 // parse does all the work; what is wrong is in the builder's report.
 func parse(name string, data []byte, opts Options) (*builder, Format) {
 	opts = opts.withDefaults()
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := newReport(source{name, data})
 	b := newBuilder(r, &Document{}, opts)
 	format, root := r.tree(name, data)

@@ -145,6 +145,18 @@ func TestStdinFindsTheFormat(t *testing.T) {
 	}
 }
 
+func TestByteOrderMarkIsSkipped(t *testing.T) {
+	for _, format := range []Format{YAML, JSON, JSON5, KDL} {
+		data, err := os.ReadFile("testdata/good/everything." + string(format))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse("x."+string(format), append([]byte("\uFEFF"), data...), Options{}); err != nil {
+			t.Errorf("%s: %s", format, rendered(err))
+		}
+	}
+}
+
 func TestLoadRefusesWhatIsNotThere(t *testing.T) {
 	for name, c := range map[string]struct {
 		path  string

@@ -85,5 +85,5 @@ func (s source) line(number int) string {
 		rest = rest[end+1:]
 	}
 	text, _, _ := bytes.Cut(rest, []byte("\n"))
-	return strings.TrimPrefix(strings.ToValidUTF8(string(bytes.TrimSuffix(text, []byte("\r"))), "\uFFFD"), "\uFEFF")
+	return strings.ToValidUTF8(string(bytes.TrimSuffix(text, []byte("\r"))), "\uFFFD")
 }
