@@ -1,0 +1,76 @@
+package server
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestWire plays the conversations in testdata/*.wire: a line that begins with
+// a method is a request, the line that begins with "<" after it is the answer.
+// Clock and ids are the same each time. With -update the answers are written.
+func TestWire(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.wire")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no conversations, error %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".wire"), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := newAPI(t)
+			a.workflow() // 1
+			a.workflow() // 2
+			got := converse(a, string(text))
+			if *update {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			compareLines(t, string(text), got)
+		})
+	}
+}
+
+// converse makes the requests of a conversation and writes it with the answers
+// that came.
+func converse(a *testAPI, text string) string {
+	a.t.Helper()
+	var out bytes.Buffer
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "<"):
+			continue
+		case line == "\n" || strings.HasPrefix(line, "#"):
+			out.WriteString(line)
+			continue
+		}
+		out.WriteString(line)
+		method, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		path, body, _ := strings.Cut(strings.TrimSpace(rest), " ")
+		answer := a.send(method, path, strings.TrimSpace(body))
+		fmt.Fprintf(&out, "< %d %s\n", answer.status, answer.text)
+	}
+	return out.String()
+}
+
+func compareLines(t *testing.T, want, got string) {
+	t.Helper()
+	wanted, gotten := strings.Split(want, "\n"), strings.Split(got, "\n")
+	request := ""
+	for i, line := range gotten {
+		if !strings.HasPrefix(line, "<") {
+			request = line
+		}
+		if i >= len(wanted) || wanted[i] != line {
+			t.Fatalf("line %d, after\n%s\ngot  %s\nwant %s", i+1, request, line, strings.Join(wanted[min(i, len(wanted)):min(i+1, len(wanted))], ""))
+		}
+	}
+}
