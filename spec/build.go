@@ -12,6 +12,9 @@ import (
 // the sections; errors do not stop it.
 func (b *builder) build() {
 	b.checkShared()
+	if !b.measure() {
+		return
+	}
 	b.buildRequirements()
 	b.buildHandlers()
 	b.buildSchedulers()

@@ -18,7 +18,9 @@ type builder struct {
 
 	axes      map[*node]*axis
 	tables    map[string]*table
+	sweeps    map[*Sweep]*sweep
 	instances int
+	size      int // bytes of expanded texts and relations
 
 	requirements, handlers, schedulers *names
 
@@ -40,10 +42,23 @@ func newBuilder(r *report, doc *Document, opts Options) *builder {
 	}
 }
 
+// maxSize bounds what a specification expands to, in bytes.
+const maxSize = 2 << 30
+
+// spend counts bytes of an expansion. It returns false, with an error, when
+// they are too many to go on.
+func (b *builder) spend(at *node, bytes int) bool {
+	if b.size += bytes; b.size <= maxSize {
+		return true
+	}
+	b.fail(at, "let jobs read large data from files", "the specification expands to more than %d GiB of text", maxSize>>30)
+	return false
+}
+
 // expandFiles expands the files of the document.
 func (b *builder) expandFiles() {
 	for _, f := range b.doc.Files {
-		s := b.sweepOf(f.at, &f.Sweep)
+		s := b.sweeps[&f.Sweep]
 		if s == nil || s.count == 0 {
 			continue
 		}
@@ -78,7 +93,7 @@ func (b *builder) expandUserData() {
 			b.warn(u.at, "give it a name", "user data without a name is left out")
 			continue
 		}
-		s := b.sweepOf(u.at, &u.Sweep)
+		s := b.sweeps[&u.Sweep]
 		if s == nil || s.count == 0 {
 			continue
 		}
@@ -98,6 +113,9 @@ func (b *builder) expandUserData() {
 			d := workflow.UserDataDefinition{Name: b.texts.fill(&name, row), IsEphemeral: u.IsEphemeral, Data: shared}
 			if !data.constant() {
 				d.Data = data.fill(nil, row)
+				if !b.spend(u.at, len(d.Data)) {
+					break
+				}
 			}
 			b.addName(b.userData, u.at, d.Name)
 			b.def.UserData = append(b.def.UserData, d)

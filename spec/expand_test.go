@@ -365,3 +365,25 @@ func TestDocumentInCode(t *testing.T) {
 		t.Errorf("%s, %v", empty, err)
 	}
 }
+
+// TestTooMuchText: an expansion that takes too much memory is refused on the
+// way, not when the memory is gone.
+func TestTooMuchText(t *testing.T) {
+	for name, text := range map[string]string{
+		"commands":  "user_data: [{name: u, data: xxxxxxxxxx}]\njobs: [{name: 'j{i}', command: '${user_data.input.u} {i}', parameters: {i: '1:100'}}]",
+		"data":      "user_data: [{name: 'u{i}', data: 'xxxxxxxxxx{i}', parameters: {i: '1:100'}}]\njobs: []",
+		"relations": "jobs: [{name: 'a{i}', command: x, parameters: {i: '1:30'}}, {name: 'b{i}', command: x, parameters: {i: '1:30'}, depends_on_regexes: ['^a.{1,{i}}']}]",
+	} {
+		root, err := readYAML([]byte("name: w\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := newReport(source{"w.yaml", []byte(text)})
+		b := newBuilder(r, (&decoder{r}).decode(root), Options{}.withDefaults())
+		b.size = maxSize - 1000
+		b.build()
+		if err := b.err(); err == nil || !strings.Contains(err.Error(), "GiB of text") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

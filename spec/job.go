@@ -33,7 +33,7 @@ type jobPlan struct {
 // may refer to any of them, the rest.
 func (b *builder) expandJobs() {
 	for _, j := range b.doc.Jobs {
-		s := b.sweepOf(j.at, &j.Sweep)
+		s := b.sweeps[&j.Sweep]
 		if s == nil || s.count == 0 {
 			continue
 		}
@@ -53,14 +53,38 @@ func (b *builder) expandJobs() {
 	}
 	for _, p := range b.plans {
 		b.preparePlan(p)
-		row := make([]Value, len(p.sweep.columns))
-		b.family = p.sweep.count > 1
-		for i := range p.sweep.count {
-			p.sweep.row(i, row)
-			b.fillJob(&b.def.Jobs[int(p.first)+i], p, row)
-		}
-		b.family = false
+		b.fillJobs(p)
 	}
+}
+
+// fillJobs makes the instances of a job.
+func (b *builder) fillJobs(p *jobPlan) {
+	b.family = p.sweep.count > 1
+	defer func() { b.family = false }()
+	row := make([]Value, len(p.sweep.columns))
+	for i := range p.sweep.count {
+		p.sweep.row(i, row)
+		d := &b.def.Jobs[int(p.first)+i]
+		b.fillJob(d, p, row)
+		if !b.spend(p.job.at, p.cost(d)) {
+			return
+		}
+	}
+}
+
+// cost is about how many bytes an instance takes that it does not share.
+func (p *jobPlan) cost(d *workflow.JobDefinition) int {
+	cost := 0
+	if p.shared == nil {
+		cost = len(d.Command) + len(d.InvocationScript)
+	}
+	lists := [5][]int32{d.DependsOn, d.InputFiles, d.OutputFiles, d.InputUserData, d.OutputUserData}
+	for k, s := range [5]*selection{p.dependsOn, p.uses[0], p.uses[1], p.uses[2], p.uses[3]} {
+		if list := lists[k]; len(list) > 0 && (len(s.all) == 0 || &list[0] != &s.all[0]) {
+			cost += 4 * len(list)
+		}
+	}
+	return cost
 }
 
 // preparePlan cuts the templates of a job and does once what all instances share.

@@ -163,6 +163,22 @@ func Combinations(ps Parameters, mode string, opts Options) ([][]Value, error) {
 	return rows, nil
 }
 
+// measure finds what each item expands to. It reports whether that can be done
+// in reasonable time and space.
+func (b *builder) measure() bool {
+	b.sweeps = make(map[*Sweep]*sweep, len(b.doc.Files)+len(b.doc.UserData)+len(b.doc.Jobs))
+	for _, f := range b.doc.Files {
+		b.sweeps[&f.Sweep] = b.sweepOf(f.at, &f.Sweep)
+	}
+	for _, u := range b.doc.UserData {
+		b.sweeps[&u.Sweep] = b.sweepOf(u.at, &u.Sweep)
+	}
+	for _, j := range b.doc.Jobs {
+		b.sweeps[&j.Sweep] = b.sweepOf(j.at, &j.Sweep)
+	}
+	return b.instances <= maxInstances
+}
+
 // sweepOf finds what an item expands to; nil if that is in error. The node is
 // the item's.
 func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
@@ -187,7 +203,6 @@ func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
 	}
 	if b.instances += result.count; b.instances > maxInstances {
 		b.fail(at, "", "the specification expands to more than %d instances", maxInstances)
-		return nil
 	}
 	return result
 }

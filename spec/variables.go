@@ -43,8 +43,7 @@ func substituteVariables(r *report, root *node, read func(string) ([]byte, error
 			v.failKey(c, "rename one of them", "the variable %s is also a parameter or a column of a table", c.key)
 		}
 	}
-	v.known = slices.Sorted(maps.Keys(v.values))
-	v.known = slices.AppendSeq(v.known, maps.Keys(v.others))
+	v.known = slices.Concat(slices.Sorted(maps.Keys(v.values)), slices.Sorted(maps.Keys(v.others)))
 	for _, c := range root.items {
 		if c != block {
 			v.walk(c)
