@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"runtime/debug"
 	"strconv"
@@ -49,8 +50,8 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 // panicked answers a request whose handler panicked, if it has not answered
 // already, and logs it once.
 func (s *Server) panicked(w *statusWriter, r *http.Request, span string, p any) {
-	if p == http.ErrAbortHandler {
-		panic(p)
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(p) // the connection is cut on purpose
 	}
 	s.Log.Error("a handler panicked", "method", r.Method, "path", r.URL.Path, "span_id", span,
 		"panic", p, "stack", string(debug.Stack()))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -50,10 +51,10 @@ func jobAttempts(ctx context.Context, tx *sql.Tx, jobID int64) ([]workflow.Attem
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND j.status = 4`, jobID).
 		Scan(&live.WorkflowID, &live.JobID, &live.RunID, &live.AttemptID, &live.Fence, &live.RunnerID, &live.Node, &live.StartedMS)
-	switch err {
-	case nil:
+	switch {
+	case err == nil:
 		return append(attempts, live), nil
-	case sql.ErrNoRows:
+	case errors.Is(err, sql.ErrNoRows):
 		return attempts, nil
 	}
 	return nil, fmt.Errorf("read the running attempt of job %d: %w", jobID, err)
