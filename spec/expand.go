@@ -20,7 +20,7 @@ type builder struct {
 	tables    map[string]*table
 	sweeps    map[*Sweep]*sweep
 	instances int
-	size      int // bytes of expanded texts and relations
+	size      int // bytes of the expansion, but for those in texts
 
 	requirements, handlers, schedulers *names
 
@@ -45,10 +45,10 @@ func newBuilder(r *report, doc *Document, opts Options) *builder {
 // maxSize bounds what a specification expands to, in bytes.
 const maxSize = 2 << 30
 
-// spend counts bytes of an expansion. It returns false, with an error, when
-// they are too many to go on.
+// spend counts bytes of an expansion besides those in b.texts. It returns
+// false, with an error, when they are too many to go on.
 func (b *builder) spend(at *node, bytes int) bool {
-	if b.size += bytes; b.size <= maxSize {
+	if b.size += bytes; b.size+b.texts.size <= maxSize {
 		return true
 	}
 	b.fail(at, "let jobs read large data from files", "the specification expands to more than %d GiB of text", maxSize>>30)
@@ -81,6 +81,9 @@ func (b *builder) expandFiles() {
 			}
 			b.addName(b.files, f.at, d.Name)
 			b.def.Files = append(b.def.Files, d)
+			if !b.spend(f.at, 0) {
+				break
+			}
 		}
 		b.family = false
 	}

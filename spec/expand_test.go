@@ -372,6 +372,8 @@ func TestTooMuchText(t *testing.T) {
 	for name, text := range map[string]string{
 		"commands":  "user_data: [{name: u, data: xxxxxxxxxx}]\njobs: [{name: 'j{i}', command: '${user_data.input.u} {i}', parameters: {i: '1:100'}}]",
 		"data":      "user_data: [{name: 'u{i}', data: 'xxxxxxxxxx{i}', parameters: {i: '1:100'}}]\njobs: []",
+		"names":     "jobs: [{name: 'jobjobjobjob{i}', command: x, parameters: {i: '1:100'}}]",
+		"paths":     "files: [{name: 'f{i}', path: 'pathpathpath{i}', parameters: {i: '1:100'}}]\njobs: []",
 		"relations": "jobs: [{name: 'a{i}', command: x, parameters: {i: '1:30'}}, {name: 'b{i}', command: x, parameters: {i: '1:30'}, depends_on_regexes: ['^a.{1,{i}}']}]",
 	} {
 		root, err := readYAML([]byte("name: w\n" + text))

@@ -12,6 +12,7 @@ type jobPlan struct {
 	job   *Job
 	sweep *sweep
 	first int32 // its first instance
+	count int   // of instances
 
 	name, command, script   template
 	requirements, scheduler template
@@ -48,6 +49,10 @@ func (b *builder) expandJobs() {
 			name := b.texts.fill(&p.name, row)
 			b.addName(b.jobs, j.at, name)
 			b.def.Jobs = append(b.def.Jobs, workflow.JobDefinition{Name: name})
+			p.count++
+			if !b.spend(j.at, 0) {
+				break
+			}
 		}
 		b.family = false
 	}
@@ -59,10 +64,10 @@ func (b *builder) expandJobs() {
 
 // fillJobs makes the instances of a job.
 func (b *builder) fillJobs(p *jobPlan) {
-	b.family = p.sweep.count > 1
+	b.family = p.count > 1
 	defer func() { b.family = false }()
 	row := make([]Value, len(p.sweep.columns))
-	for i := range p.sweep.count {
+	for i := range p.count {
 		p.sweep.row(i, row)
 		d := &b.def.Jobs[int(p.first)+i]
 		b.fillJob(d, p, row)

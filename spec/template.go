@@ -175,6 +175,7 @@ func appendPadded(b []byte, i int64, width int) []byte {
 type textArena struct {
 	block   strings.Builder
 	scratch []byte
+	size    int // bytes kept so far
 }
 
 const arenaBlock = 64 << 10
@@ -190,6 +191,7 @@ func (a *textArena) fill(t *template, row []Value) string {
 
 // keep returns b as a string.
 func (a *textArena) keep(b []byte) string {
+	a.size += len(b)
 	if a.block.Cap()-a.block.Len() < len(b) {
 		if len(b) > arenaBlock/8 {
 			return string(b)
