@@ -50,6 +50,10 @@ test: tools ## all tests, under the race detector where it pays
 	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
 	$(GO) test -race $(TESTFLAGS) $(CONCURRENT)
 
+.PHONY: cover
+cover: tools ## tests with the coverage of each package
+	$(GO) test -cover ./...
+
 .PHONY: check
 check: fmt vet generated lint test ## what CI runs: format, vet, lint, generated files, tests
 
