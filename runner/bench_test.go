@@ -111,3 +111,36 @@ func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, exe
 		b.Errorf("summary %+v", s)
 	}
 }
+
+// BenchmarkChain measures one hop: from the end of a job to the end of the job
+// that waited for it.
+func BenchmarkChain(b *testing.B) {
+	b.Run("bare", func(b *testing.B) {
+		for i := range b.N {
+			if err := spawnBare("", i, false); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.Run("runner", func(b *testing.B) { benchmarkChain(b, false) })
+	b.Run("runner-http", func(b *testing.B) { benchmarkChain(b, true) })
+}
+
+func benchmarkChain(b *testing.B, overHTTP bool) {
+	jobs := make([]runnertest.Job, b.N)
+	for i := range jobs {
+		jobs[i] = runnertest.Job{Grant: api.Grant{Command: "/bin/true"}}
+		jobs[i].Stdio = &workflow.StdioConfig{Mode: workflow.StdioNone}
+		if i > 0 {
+			jobs[i].After = []int64{int64(i)}
+		}
+	}
+	d := runnertest.New(jobs...)
+	o := testOptions(b, d)
+	if overHTTP {
+		o.Client = httpClient(b, serveHTTP(b, d))
+	}
+	b.ResetTimer()
+	run(b, o)
+	b.ReportMetric(float64(d.Calls())/float64(b.N), "turns/job")
+}

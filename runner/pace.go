@@ -5,7 +5,7 @@ import "time"
 // aheadTime is how much work a runner wants to have at hand, so that CPUs are
 // not idle while it asks for more. Jobs that run longer than that are not
 // taken ahead: another runner could start them at once.
-const aheadTime = 50 * time.Millisecond
+const aheadTime = 100 * time.Millisecond
 
 // maxAhead bounds the jobs taken ahead per slot.
 const maxAhead = 64

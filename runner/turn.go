@@ -14,7 +14,7 @@ import (
 // When turns are made. What is said with a report travels with it; while CPUs
 // have work, reports wait a little, so that many share a request.
 const (
-	reportDelay  = 10 * time.Millisecond  // reports, while there is work at hand
+	reportDelay  = 20 * time.Millisecond  // reports, while there is work at hand
 	startDelay   = 50 * time.Millisecond  // word that jobs have started
 	hungryDelay  = 8 * time.Millisecond   // between an answer and asking for more work
 	contentDelay = 100 * time.Millisecond // the same when all slots are taken
