@@ -33,7 +33,8 @@ func (r *Runner) nothingLeft(now time.Time) string {
 		return ""
 	}
 	patience := seconds(r.about.WaitForNewJobs)
-	idle := now.Sub(r.active) >= patience
+	// Idle is who has asked since the last piece of work and got nothing.
+	idle := now.Sub(r.active) >= patience && !t.asked.Before(r.active)
 	switch {
 	case t.latest.Complete && !r.about.IgnoreCompletion:
 		return "the workflow is complete"

@@ -52,6 +52,7 @@ func (r *Runner) outageOver(now time.Time) {
 	if !o.since.IsZero() {
 		r.log.Info("the daemon answers again", "after_s", now.Sub(o.since).Seconds())
 		r.emit(Event{Kind: EventResumed})
+		r.active = now // what there was to do meanwhile is not known
 	}
 	*o = outage{}
 }

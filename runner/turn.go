@@ -48,6 +48,7 @@ type turns struct {
 	outage     outage
 
 	heard   int64 // the newest turn that was answered
+	asked   time.Time // when the newest answered turn that asked for work was sent
 	answers int64
 	latest  api.TurnResponse // that answer's words on the workflow
 }
@@ -185,6 +186,9 @@ func (r *Runner) say(now time.Time) *api.TurnRequest {
 func (r *Runner) poll(free api.Free) *api.TurnRequest {
 	r.turns.no++
 	wait := longPoll.Seconds()
+	if r.turns.answers == 0 {
+		wait = 0 // to learn how things are
+	}
 	if beat := r.about.HeartbeatSeconds; beat > 0 {
 		wait = min(wait, beat*2/3)
 	}
@@ -288,6 +292,9 @@ func (r *Runner) onAnswer(m answerMsg) {
 	}
 	r.outageOver(now)
 	t.answers++
+	if m.flight.req.Free.Slots > 0 {
+		t.asked = maxTime(t.asked, m.flight.sent)
+	}
 	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(r.about.LeaseSeconds)))
 	if said {
 		r.settleSaid(m.flight.req, m.resp)

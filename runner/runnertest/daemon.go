@@ -45,6 +45,10 @@ var ErrDown = errors.New("connection refused")
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
 	Welcome api.RegisterResponse // what runners are told; ids are filled in
+	// Hopeless makes the daemon say that no open job can become work.
+	Hopeless bool
+	// Impatient makes the daemon answer at once, whatever it may wait.
+	Impatient bool
 	// RepairSeconds bounds recovery scripts.
 	RepairSeconds float64
 
@@ -221,14 +225,16 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 	defer deadline.Stop()
 	for {
 		if c.newest == req.Turn {
-			d.grant(runner, req, resp)
+			if !d.Hopeless {
+				d.grant(runner, req, resp)
+			}
 			resp.Orders, d.orders = d.orders, nil
 		}
 		resp.Canceled = d.canceled
 		resp.OpenJobs, resp.ClaimableLater = d.open()
 		resp.Complete = resp.OpenJobs == 0
 		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Orders) > 0
-		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || c.newest > req.Turn {
+		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || d.Impatient || c.newest > req.Turn {
 			return nil
 		}
 		changed := d.changed
@@ -405,7 +411,7 @@ func (d *Daemon) open() (open int64, later bool) {
 			open++
 		}
 	}
-	return open, open > 0
+	return open, open > 0 && !d.Hopeless
 }
 
 func (d *Daemon) violation(format string, args ...any) {
