@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"bytes"
 	"fmt"
 	"runtime"
 	"testing"
@@ -43,16 +44,25 @@ func manyJobs(n int) *Document {
 	return d
 }
 
-func BenchmarkParse100kWrittenOutJSON(b *testing.B) {
-	src, err := manyJobs(100_000).JSON()
+func BenchmarkParse100kWrittenOut(b *testing.B) {
+	asJSON, err := manyJobs(100_000).JSON()
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Parse("many.json", src, Options{}); err != nil {
-			b.Fatal(err)
-		}
+	var asYAML bytes.Buffer
+	asYAML.WriteString("name: many\njobs:\n")
+	for i := range 100_000 {
+		fmt.Fprintf(&asYAML, "  - name: job_%d\n    command: \"echo %d\"\n", i, i)
+	}
+	for name, src := range map[string][]byte{"many.json": asJSON, "many.yaml": asYAML.Bytes()} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Parse(name, src, Options{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

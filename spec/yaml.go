@@ -1,41 +1,31 @@
 package spec
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"strings"
+	"io"
+	"slices"
 
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/lexer"
-	"github.com/goccy/go-yaml/parser"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v3"
 )
 
 // maxAliased bounds how many nodes the aliases of a YAML file may stand for,
 // so that a few lines cannot unfold to gigabytes.
 const maxAliased = 1_000_000
 
-// yamlReader turns the syntax tree of the YAML library into ours.
+// yamlReader turns the nodes of the YAML library into ours. That library is
+// fast and knows the grammar of libyaml, as the readers of existing
+// specifications do; what is wrong with a text another one explains better.
 type yamlReader struct {
-	anchors map[string]ast.Node
-	open    map[string]bool // anchors whose value is being read
-	aliased int             // nodes made inside aliases
+	open    []*yaml.Node // anchored values that are being read
+	aliased int          // nodes made inside aliases
 	inAlias int
 	depth   int
 }
 
 // readYAML reads the one document of a YAML file.
 func readYAML(data []byte) (n *node, err error) {
-	tokens := lexer.Tokenize(string(data))
-	if err := checkTokens(tokens); err != nil {
-		return nil, err
-	}
-	file, err := parseTokens(tokens)
-	if err != nil {
-		return nil, err
-	}
-	r := &yamlReader{anchors: map[string]ast.Node{}, open: map[string]bool{}}
 	defer func() {
 		if thrown := recover(); thrown != nil {
 			syntax, ok := thrown.(*syntaxError)
@@ -45,116 +35,33 @@ func readYAML(data []byte) (n *node, err error) {
 			n, err = nil, syntax
 		}
 	}()
-	for _, doc := range file.Docs {
-		if doc.Body == nil {
-			continue
-		}
-		if n != nil {
-			return nil, &syntaxError{place(doc.Body), "a file has one document only", "remove the line --- and what follows"}
-		}
-		n = r.value(doc.Body)
+	decoder := yaml.NewDecoder(bytes.NewReader(data))
+	var first, second yaml.Node
+	switch err := decoder.Decode(&first); {
+	case errors.Is(err, io.EOF): // nothing but comments
+		return &node{at: pos{1, 1}}, nil
+	case err != nil:
+		return nil, explainYAML(data, err)
 	}
-	if n == nil {
-		n = &node{at: pos{1, 1}}
+	switch err := decoder.Decode(&second); {
+	case err == nil && second.Line > 0:
+		return nil, &syntaxError{place(second.Content[0]), "a file has one document only", "remove the line --- and what follows"}
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, explainYAML(data, err)
 	}
-	return n, nil
+	return (&yamlReader{}).value(first.Content[0]), nil
 }
 
-// parseTokens calls the library. Files come from anywhere, so a mistake of the
-// library must not end the process.
-func parseTokens(tokens token.Tokens) (file *ast.File, err error) {
-	defer func() {
-		if thrown := recover(); thrown != nil {
-			err = &syntaxError{pos{1, 1}, fmt.Sprintf("YAML: the text cannot be read: %v", thrown), "write it as JSON5"}
-		}
-	}()
-	if file, err = parser.Parse(tokens, 0); err != nil {
-		return nil, yamlError(err)
-	}
-	return file, nil
+// place is where a node starts.
+func place(v *yaml.Node) pos {
+	return pos{int32(max(1, v.Line)), int32(max(1, v.Column))}
 }
 
-// checkTokens refuses nesting that would exhaust the stack of the library's
-// parser, which has no bound of its own.
-func checkTokens(tokens token.Tokens) error {
-	flow, dashes, line := 0, 0, 0
-	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, dashes = t.Position.Line, 0
-		}
-		switch t.Type {
-		case token.SequenceStartType, token.MappingStartType:
-			flow++
-		case token.SequenceEndType, token.MappingEndType:
-			flow--
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType, token.AnchorType:
-			dashes++
-		case token.InvalidType:
-			return yamlSyntax(t, t.Error)
-		}
-		if flow+dashes > maxDepth || t.Position.IndentLevel > maxDepth {
-			return &syntaxError{tokenPlace(t), fmt.Sprintf("lists and maps are nested more than %d deep", maxDepth), ""}
-		}
-	}
-	return nil
+func (r *yamlReader) fail(v *yaml.Node, hint, format string, args ...any) {
+	panic(&syntaxError{place(v), fmt.Sprintf(format, args...), hint})
 }
 
-// yamlError turns an error of the library into ours.
-func yamlError(err error) error {
-	var withToken yaml.Error
-	if !errors.As(err, &withToken) || withToken.GetToken() == nil {
-		return &syntaxError{pos{1, 1}, yamlMessage(err.Error()), ""}
-	}
-	return yamlSyntax(withToken.GetToken(), withToken.GetMessage())
-}
-
-// yamlSyntax adds a hint to the commonest mistakes.
-func yamlSyntax(t *token.Token, message string) *syntaxError {
-	e := &syntaxError{tokenPlace(t), yamlMessage(message), ""}
-	switch {
-	case strings.Contains(message, "mapping value is not allowed"):
-		e.hint = "a text that contains ': ' needs quotes; otherwise look at the indentation"
-	case strings.Contains(message, "\t"):
-		e.hint = "YAML is indented by blanks, not by tabs"
-	case strings.Contains(message, "not allowed in this context"):
-		e.hint = "look at the indentation of this line and the one before"
-	}
-	return e
-}
-
-func yamlMessage(text string) string {
-	first, _, _ := strings.Cut(text, "\n")
-	return "YAML: " + strings.ReplaceAll(first, "\t", `\t`)
-}
-
-func tokenPlace(t *token.Token) pos {
-	if t == nil || t.Position == nil {
-		return pos{1, 1}
-	}
-	return pos{int32(max(1, t.Position.Line)), int32(max(1, t.Position.Column))}
-}
-
-// place is where a node starts. The library gives a block map the place of its
-// first colon.
-func place(n ast.Node) pos {
-	switch v := n.(type) {
-	case *ast.MappingNode:
-		if !v.IsFlowStyle && len(v.Values) > 0 {
-			return place(v.Values[0].Key)
-		}
-	case *ast.MappingValueNode:
-		return place(v.Key)
-	case *ast.LiteralNode:
-		return tokenPlace(v.Start)
-	}
-	return tokenPlace(n.GetToken())
-}
-
-func (r *yamlReader) fail(n ast.Node, hint, format string, args ...any) {
-	panic(&syntaxError{place(n), fmt.Sprintf(format, args...), hint})
-}
-
-func (r *yamlReader) value(v ast.Node) *node {
+func (r *yamlReader) value(v *yaml.Node) *node {
 	if r.depth++; r.depth > maxDepth {
 		r.fail(v, "", "lists and maps are nested more than %d deep", maxDepth)
 	}
@@ -164,91 +71,68 @@ func (r *yamlReader) value(v ast.Node) *node {
 			r.fail(v, "", "the aliases of this file stand for more than %d values", maxAliased)
 		}
 	}
+	if v.Anchor != "" {
+		r.open = append(r.open, v)
+		defer func() { r.open = r.open[:len(r.open)-1] }()
+	}
 	n := &node{at: place(v)}
-	switch v := v.(type) {
-	case *ast.MappingNode:
+	switch v.Kind {
+	case yaml.MappingNode:
 		n.kind = kindMap
-		r.entries(n, v.Values)
-	case *ast.MappingValueNode:
-		n.kind = kindMap
-		r.entries(n, []*ast.MappingValueNode{v})
-	case *ast.SequenceNode:
+		r.entries(n, v.Content)
+	case yaml.SequenceNode:
 		n.kind = kindList
-		for _, item := range v.Values {
+		for _, item := range v.Content {
 			n.add(r.value(item))
 		}
-	case *ast.AnchorNode:
-		return r.anchor(v)
-	case *ast.AliasNode:
+	case yaml.AliasNode:
 		return r.alias(v)
-	case *ast.TagNode:
-		return r.tagged(v)
-	case *ast.LiteralNode:
-		n.kind, n.text = kindString, v.Value.Value
-	case ast.ScalarNode:
-		r.scalar(n, v)
 	default:
-		r.fail(v, "", "unexpected %s", v.Type())
+		scalar(n, v)
 	}
+	r.checkTag(n, v)
 	return n
 }
 
-func (r *yamlReader) anchor(v *ast.AnchorNode) *node {
-	name := v.Name.GetToken().Value
-	if v.Value == nil {
-		r.fail(v, "", "the anchor &%s has no value", name)
-	}
-	r.anchors[name] = v.Value
-	r.open[name] = true
-	defer delete(r.open, name)
-	return r.value(v.Value)
-}
-
-func (r *yamlReader) alias(v *ast.AliasNode) *node {
-	name := v.Value.GetToken().Value
-	target, ok := r.anchors[name]
-	switch {
-	case !ok:
-		r.fail(v, fmt.Sprintf("mark the value with &%s before its first use", name), "unknown alias *%s", name)
-	case r.open[name]:
-		r.fail(v, "", "the alias *%s stands inside its own value", name)
+func (r *yamlReader) alias(v *yaml.Node) *node {
+	if slices.Contains(r.open, v.Alias) {
+		r.fail(v, "", "the alias *%s stands inside its own value", v.Value)
 	}
 	r.inAlias++
 	defer func() { r.inAlias-- }()
-	return r.value(target)
+	return r.value(v.Alias)
 }
 
-func (r *yamlReader) tagged(v *ast.TagNode) *node {
-	tag := v.Start.Value
-	if v.Value == nil {
-		return &node{at: place(v)}
+// checkTag applies a tag that was written down, such as !!str.
+func (r *yamlReader) checkTag(n *node, v *yaml.Node) {
+	if v.Style&yaml.TaggedStyle == 0 {
+		return
 	}
-	n := r.value(v.Value)
+	kinds := map[string]kind{"!!map": kindMap, "!!seq": kindList, "!!int": kindInt, "!!float": kindFloat, "!!bool": kindBool, "!!null": kindNull, "!!str": kindString}
+	wanted, ok := kinds[v.Tag]
 	switch {
-	case tag == "!!str" && n.kind <= kindString:
-		n.kind, n.text = kindString, v.Value.GetToken().Value
-	case tag == "!!map" && n.kind == kindMap, tag == "!!seq" && n.kind == kindList,
-		tag == "!!int" && n.kind == kindInt, tag == "!!float" && n.kind == kindFloat,
-		tag == "!!bool" && n.kind == kindBool, tag == "!!null" && n.kind == kindNull:
+	case ok && wanted == kindString && n.kind <= kindString:
+		n.kind, n.text = kindString, v.Value
+	case ok && wanted == n.kind:
 	default:
-		r.fail(v, "remove the tag", "the tag %s does not fit here", tag)
+		r.fail(v, "remove the tag", "the tag %s does not fit here", v.Tag)
 	}
-	return n
 }
 
 // entries reads the keys and values of a map.
-func (r *yamlReader) entries(n *node, values []*ast.MappingValueNode) {
+func (r *yamlReader) entries(n *node, content []*yaml.Node) {
 	var merged []*node
-	for _, v := range values {
-		if v.Key.Type() == ast.MergeKeyType {
-			merged = append(merged, r.merged(v.Value)...)
+	for i := 0; i < len(content); i += 2 {
+		k, v := content[i], content[i+1]
+		if isPlain(k) && k.Value == "<<" {
+			merged = append(merged, r.merged(v)...)
 			continue
 		}
-		key, keyAt := r.key(v.Key), place(v.Key)
+		key, keyAt := r.key(k), place(k)
 		if first := n.child(key); first != nil {
 			panic(&syntaxError{keyAt, fmt.Sprintf("the key %q is already there in line %d", key, first.keyAt.line), ""})
 		}
-		c := r.value(v.Value)
+		c := r.value(v)
 		c.key, c.keyAt = key, keyAt
 		n.add(c)
 	}
@@ -260,36 +144,32 @@ func (r *yamlReader) entries(n *node, values []*ast.MappingValueNode) {
 }
 
 // merged returns the entries that the merge key << brings.
-func (r *yamlReader) merged(v ast.Node) []*node {
+func (r *yamlReader) merged(v *yaml.Node) []*node {
 	n := r.value(v)
-	switch n.kind {
-	case kindMap:
-		return n.items
-	case kindList:
-		var all []*node
-		for _, m := range n.items {
-			if m.kind != kindMap {
-				r.fail(v, "", "<< takes a map or a list of maps")
-			}
-			all = append(all, m.items...)
-		}
-		return all
+	maps := []*node{n}
+	if n.kind == kindList {
+		maps = n.items
 	}
-	r.fail(v, "", "<< takes a map or a list of maps")
-	return nil
+	var all []*node
+	for _, m := range maps {
+		if m.kind != kindMap {
+			r.fail(v, "", "<< takes a map or a list of maps")
+		}
+		all = append(all, m.items...)
+	}
+	return all
 }
 
-func (r *yamlReader) key(k ast.MapKeyNode) string {
-	v := ast.Node(k)
-	if marked, ok := k.(*ast.MappingKeyNode); ok {
-		v = marked.Value
-	}
-	n := r.value(v)
-	if n.kind > kindString {
-		r.fail(k, "", "a key is a string, not %s", n.kind.article())
-	}
-	if n.kind == kindString {
+func (r *yamlReader) key(k *yaml.Node) string {
+	n := r.value(k)
+	switch {
+	case n.kind == kindString:
+		return n.text
+	case n.kind < kindString && k.Kind == yaml.ScalarNode:
+		return k.Value // 1 and true are keys as they are written
+	case n.kind < kindString:
 		return n.text
 	}
-	return v.GetToken().Value
+	r.fail(k, "", "a key is a string, not %s", n.kind.article())
+	return ""
 }

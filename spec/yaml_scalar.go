@@ -6,23 +6,23 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
+	"go.yaml.in/yaml/v3"
 )
 
+// isPlain reports whether a scalar was written without quotes and without a tag.
+func isPlain(v *yaml.Node) bool {
+	const marked = yaml.DoubleQuotedStyle | yaml.SingleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle | yaml.TaggedStyle
+	return v.Kind == yaml.ScalarNode && v.Style&marked == 0
+}
+
 // scalar resolves a scalar by the core schema of YAML 1.2. The library's own
-// reading differs in places (1_000, 010, 1e3), so its text is taken.
-func (r *yamlReader) scalar(n *node, v ast.ScalarNode) {
-	t := v.GetToken()
-	switch t.Type {
-	case token.SingleQuoteType, token.DoubleQuoteType:
-		n.kind, n.text = kindString, t.Value
-		return
-	case token.ImplicitNullType:
-		n.text = "null"
+// reading differs in places (yes, 1_000, 010, 12:30), so its text is taken.
+func scalar(n *node, v *yaml.Node) {
+	if v.Style&^yaml.TaggedStyle != 0 {
+		n.kind, n.text = kindString, v.Value
 		return
 	}
-	plain(n, t.Value)
+	plain(n, v.Value)
 }
 
 // plain resolves a scalar without quotes.
