@@ -17,7 +17,7 @@ const (
 	endingTick    = 20 * time.Millisecond // while a tree is being ended
 	endingTickMax = 250 * time.Millisecond
 	firstSample   = 100 * time.Millisecond // age at which an attempt is first measured
-	minSampleWait = 5 * time.Millisecond   // between two looks
+	lookGap       = 250 * time.Millisecond // between two looks that only measure
 	killPatience  = 10 * time.Second       // after SIGKILL; a process in the kernel's hands may not go
 )
 
@@ -58,7 +58,9 @@ type keeper struct {
 	mu      sync.Mutex
 	watches map[*watch]bool
 
-	seen map[processID]*watch // owned by run
+	// Owned by run.
+	seen   map[processID]*watch
+	looked time.Time
 }
 
 func newKeeper(log *slog.Logger, interval time.Duration, tell func(any)) *keeper {
@@ -166,29 +168,29 @@ func (k *keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 	defer k.mu.Unlock()
 	now := time.Now()
 	wait = time.Hour
+	soonest := k.looked.Add(lookGap).Sub(now)
 	for w := range k.watches {
 		if w.end != nil {
 			ending = true
-			wait = min(wait, pause, max(0, w.end.killAt.Sub(now)))
-			if w.end.signalled && !now.Before(w.end.killAt) {
-				wait = min(wait, pause)
-			}
+			wait = min(wait, pause, max(endingTick/4, w.end.killAt.Sub(now)))
 			continue
 		}
-		wait = min(wait, k.untilSample(w, now))
+		wait = min(wait, max(k.untilSample(w, now), soonest))
 	}
-	if ending {
-		wait = max(wait, endingTick/4)
+	return max(0, wait), ending
+}
+
+// every returns how often w is to be measured, 0 for never.
+func (k *keeper) every(w *watch) time.Duration {
+	if w.limit > 0 && (k.interval == 0 || k.interval > limitInterval) {
+		return limitInterval
 	}
-	return wait, ending
+	return k.interval
 }
 
 // untilSample returns how long w needs no sample.
 func (k *keeper) untilSample(w *watch, now time.Time) time.Duration {
-	every := k.interval
-	if w.limit > 0 && (every == 0 || every > limitInterval) {
-		every = limitInterval
-	}
+	every := k.every(w)
 	if every == 0 {
 		return time.Hour
 	}
@@ -196,12 +198,13 @@ func (k *keeper) untilSample(w *watch, now time.Time) time.Duration {
 	if w.usage.samples > 0 {
 		due = w.usage.last.Add(every)
 	}
-	return max(due.Sub(now), minSampleWait)
+	return due.Sub(now)
 }
 
 // look reads the process table once and acts on it. The lock is not held while
 // /proc is read: that may block.
 func (k *keeper) look(now time.Time) {
+	k.looked = now
 	table, err := processes()
 	if err != nil {
 		k.log.Warn("cannot read the process table", "error", err)
@@ -219,7 +222,8 @@ func (k *keeper) look(now time.Time) {
 
 func (k *keeper) visit(now time.Time, w *watch, tree []*process) {
 	k.mu.Lock()
-	due := !w.leaderGone && k.untilSample(w, now) <= minSampleWait
+	// What is due soon is measured now, so that one look serves many.
+	due := !w.leaderGone && k.untilSample(w, now) <= k.every(w)/4
 	k.mu.Unlock()
 	if due && len(tree) > 0 {
 		k.measure(now, w, tree)

@@ -47,7 +47,7 @@ type turns struct {
 	pollDelay  time.Duration
 	outage     outage
 
-	heard   int64 // the newest turn that was answered
+	heard   int64     // the newest turn that was answered
 	asked   time.Time // when the newest answered turn that asked for work was sent
 	answers int64
 	latest  api.TurnResponse // that answer's words on the workflow
