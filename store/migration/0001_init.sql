@@ -1,0 +1,420 @@
+-- The job database. Times named *_ms are milliseconds since the epoch, made by
+-- the program and never by SQL. JSON columns hold text as it goes over the wire.
+
+CREATE TABLE owner (
+  id         INTEGER PRIMARY KEY CHECK (id = 1),
+  host       TEXT    NOT NULL,
+  pid        INTEGER NOT NULL,
+  boot_id    TEXT    NOT NULL,
+  epoch      INTEGER NOT NULL,
+  started_ms INTEGER NOT NULL,
+  beat_ms    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE workflow (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  name        TEXT    NOT NULL,
+  user        TEXT    NOT NULL,
+  description TEXT,
+  project     TEXT,
+  metadata    TEXT,
+  env         TEXT,
+  timestamp   TEXT    NOT NULL,
+  submission_directory TEXT,
+  compute_node_expiration_buffer_seconds        INTEGER,
+  compute_node_wait_for_new_jobs_seconds        INTEGER NOT NULL DEFAULT 90,
+  compute_node_ignore_workflow_completion       INTEGER NOT NULL DEFAULT 0 CHECK (compute_node_ignore_workflow_completion IN (0, 1)),
+  compute_node_wait_for_healthy_database_minutes INTEGER NOT NULL DEFAULT 20,
+  compute_node_min_time_for_new_jobs_seconds    INTEGER NOT NULL DEFAULT 300,
+  resource_monitor_config TEXT,
+  slurm_defaults          TEXT,
+  execution_config        TEXT,
+  dynamic_jobs            TEXT,
+  access_groups           TEXT,
+  use_pending_failed INTEGER CHECK (use_pending_failed IN (0, 1)),
+  enable_ro_crate    INTEGER CHECK (enable_ro_crate IN (0, 1)),
+  enforce_runtime    INTEGER NOT NULL DEFAULT 0 CHECK (enforce_runtime IN (0, 1)),
+  run_id      INTEGER NOT NULL DEFAULT 0 CHECK (run_id >= 0),
+  is_canceled INTEGER NOT NULL DEFAULT 0 CHECK (is_canceled IN (0, 1)),
+  is_archived INTEGER NOT NULL DEFAULT 0 CHECK (is_archived IN (0, 1)),
+  -- A workflow that is still being created or deleted in chunks is invisible.
+  is_hidden   INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
+  create_key  TEXT UNIQUE,
+  event_seq   INTEGER NOT NULL DEFAULT 0, -- of the last event
+  end_generation INTEGER NOT NULL DEFAULT 0,
+  has_ended   INTEGER NOT NULL DEFAULT 0 CHECK (has_ended IN (0, 1)) -- the verdict of (run_id, end_generation) is written
+) STRICT;
+
+-- How many jobs of a workflow are in each status; derived, recounted by db check.
+CREATE TABLE job_count (
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  status      INTEGER NOT NULL CHECK (status BETWEEN 0 AND 10),
+  n           INTEGER NOT NULL CHECK (n >= 0),
+  PRIMARY KEY (workflow_id, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE resource_requirements (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id   INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name          TEXT    NOT NULL,
+  num_cpus      INTEGER NOT NULL CHECK (num_cpus > 0),
+  num_gpus      INTEGER NOT NULL,
+  num_nodes     INTEGER NOT NULL CHECK (num_nodes > 0),
+  memory        TEXT    NOT NULL,
+  runtime       TEXT    NOT NULL,
+  memory_bytes  INTEGER NOT NULL CHECK (memory_bytes >= 0), -- derived from memory
+  runtime_s     INTEGER NOT NULL CHECK (runtime_s >= 0)     -- derived from runtime
+) STRICT;
+CREATE INDEX resource_requirements_workflow ON resource_requirements (workflow_id, name);
+
+CREATE TABLE failure_handler (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name        TEXT    NOT NULL,
+  rules       TEXT    NOT NULL
+) STRICT;
+CREATE INDEX failure_handler_workflow ON failure_handler (workflow_id);
+
+CREATE TABLE slurm_scheduler (
+  id                    INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id           INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name                  TEXT    NOT NULL,
+  account               TEXT    NOT NULL,
+  gres                  TEXT,
+  mem                   TEXT,
+  nodes                 INTEGER NOT NULL,
+  ntasks_per_node       INTEGER,
+  partition             TEXT,
+  qos                   TEXT,
+  tmp                   TEXT,
+  walltime              TEXT    NOT NULL,
+  extra                 TEXT,
+  serialize_allocations INTEGER NOT NULL DEFAULT 0 CHECK (serialize_allocations IN (0, 1))
+) STRICT;
+CREATE INDEX slurm_scheduler_workflow ON slurm_scheduler (workflow_id);
+
+CREATE TABLE local_scheduler (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  memory      TEXT    NOT NULL,
+  num_cpus    INTEGER NOT NULL
+) STRICT;
+CREATE INDEX local_scheduler_workflow ON local_scheduler (workflow_id);
+
+CREATE TABLE scheduled_compute_node (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id         INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  scheduler_id        INTEGER NOT NULL, -- the Slurm job id
+  scheduler_config_id INTEGER NOT NULL,
+  scheduler_type      TEXT    NOT NULL,
+  status              TEXT    NOT NULL
+) STRICT;
+CREATE INDEX scheduled_compute_node_workflow ON scheduled_compute_node (workflow_id);
+
+-- A runner of ours, or a compute node that a torc client made.
+CREATE TABLE compute_node (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id         INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  hostname            TEXT    NOT NULL,
+  pid                 INTEGER NOT NULL,
+  start_time          TEXT    NOT NULL,
+  end_time            TEXT,
+  duration_seconds    REAL,
+  is_active           INTEGER NOT NULL DEFAULT 0 CHECK (is_active IN (0, 1)),
+  num_cpus            INTEGER NOT NULL,
+  memory_gb           REAL    NOT NULL,
+  num_gpus            INTEGER NOT NULL,
+  num_nodes           INTEGER NOT NULL,
+  time_limit          TEXT,
+  scheduler_config_id INTEGER,
+  compute_node_type   TEXT    NOT NULL,
+  labels              TEXT, -- comma-joined, sorted
+  scheduler           TEXT,
+  sample_count        INTEGER,
+  peak_cpu_percent    REAL,
+  avg_cpu_percent     REAL,
+  peak_memory_bytes   INTEGER,
+  avg_memory_bytes    INTEGER,
+  -- Only for runners of ours.
+  runner_key          TEXT UNIQUE,
+  boot_id             TEXT,
+  output_dir          TEXT,
+  max_parallel_jobs   INTEGER,
+  strict_scheduler    INTEGER NOT NULL DEFAULT 0,
+  turn                INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX compute_node_workflow ON compute_node (workflow_id);
+CREATE INDEX compute_node_active ON compute_node (workflow_id) WHERE is_active = 1;
+
+-- Environments of jobs (their own, without the workflow's), stored once each.
+CREATE TABLE job_env (
+  id          INTEGER PRIMARY KEY,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  env         TEXT    NOT NULL, -- JSON object, keys sorted
+  UNIQUE (workflow_id, env)
+) STRICT;
+
+-- Jobs of one class are equal to whoever claims.
+CREATE TABLE claim_class (
+  id              INTEGER PRIMARY KEY,
+  workflow_id     INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  priority        INTEGER NOT NULL,
+  requirements_id INTEGER NOT NULL,
+  scheduler_id    INTEGER NOT NULL DEFAULT 0, -- 0: none
+  labels          TEXT    NOT NULL DEFAULT '', -- comma-joined, sorted
+  UNIQUE (workflow_id, priority, requirements_id, scheduler_id, labels)
+) STRICT;
+
+-- Jobs with the same set of dependencies share a gate. open and failed are
+-- derived from the dependencies' statuses, recounted by db check.
+CREATE TABLE gate (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  hash        BLOB    NOT NULL, -- of the sorted job ids
+  open        INTEGER NOT NULL CHECK (open >= 0),   -- dependencies that are not complete
+  failed      INTEGER NOT NULL CHECK (failed >= 0), -- dependencies that failed, were canceled or terminated
+  UNIQUE (workflow_id, hash)
+) STRICT;
+
+CREATE TABLE gate_dependency (
+  job_id  INTEGER NOT NULL, -- the dependency
+  gate_id INTEGER NOT NULL REFERENCES gate (id) ON DELETE CASCADE,
+  PRIMARY KEY (job_id, gate_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX gate_dependency_gate ON gate_dependency (gate_id, job_id);
+
+CREATE TABLE job (
+  id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id        INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name               TEXT    NOT NULL,
+  command            TEXT    NOT NULL,
+  invocation_script  TEXT,
+  env_id             INTEGER REFERENCES job_env (id),
+  status             INTEGER NOT NULL DEFAULT 0 CHECK (status BETWEEN 0 AND 10),
+  class_id           INTEGER NOT NULL REFERENCES claim_class (id),
+  gate_id            INTEGER REFERENCES gate (id),
+  failure_handler_id INTEGER REFERENCES failure_handler (id) ON DELETE SET NULL,
+  cancel_on_blocking_job_failure INTEGER NOT NULL DEFAULT 1 CHECK (cancel_on_blocking_job_failure IN (0, 1)),
+  supports_termination INTEGER NOT NULL DEFAULT 0 CHECK (supports_termination IN (0, 1)),
+  stdio              TEXT,
+  run_timeout        TEXT,
+  origin             TEXT,
+  input_hash         BLOB,
+  -- What changes while it runs.
+  attempt_id         INTEGER NOT NULL DEFAULT 1 CHECK (attempt_id >= 1), -- of the current or next attempt
+  fence              INTEGER NOT NULL DEFAULT 0, -- grows with every grant
+  compute_node_id    INTEGER, -- who holds the lease, or ran it last on the wire
+  claimed_ms         INTEGER,
+  start_ms           INTEGER,
+  not_before_ms      INTEGER NOT NULL DEFAULT 0,
+  phase              INTEGER NOT NULL DEFAULT 0 CHECK (phase IN (0, 1)), -- 1: its recovery script runs
+  recovery           TEXT,    -- the order of that script, JSON
+  hold               TEXT,    -- why and until when, JSON
+  skipped_by         INTEGER, -- the failed job that canceled it
+  rule_counts        TEXT,    -- retries granted per rule in this run, JSON
+  counted_failures   INTEGER NOT NULL DEFAULT 0,
+  avoid_nodes        TEXT,    -- JSON array
+  result_id          INTEGER  -- its current result
+) STRICT;
+CREATE INDEX job_workflow ON job (workflow_id, id);
+CREATE INDEX job_name ON job (workflow_id, name);
+CREATE INDEX job_gate ON job (gate_id) WHERE gate_id IS NOT NULL;
+CREATE INDEX job_class ON job (class_id);
+CREATE INDEX job_ready ON job (class_id, not_before_ms, id) WHERE status = 2;
+CREATE INDEX job_live ON job (compute_node_id, id) WHERE status IN (3, 4);
+CREATE INDEX job_unsuccessful ON job (workflow_id, status) WHERE status IN (6, 7, 8, 10);
+CREATE INDEX job_handler ON job (failure_handler_id) WHERE failure_handler_id IS NOT NULL;
+
+CREATE TABLE file (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name        TEXT    NOT NULL,
+  path        TEXT    NOT NULL,
+  identifier  TEXT,
+  st_mtime    REAL
+) STRICT;
+CREATE INDEX file_workflow ON file (workflow_id, id);
+
+CREATE TABLE user_data (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id  INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  name         TEXT    NOT NULL,
+  is_ephemeral INTEGER NOT NULL DEFAULT 0 CHECK (is_ephemeral IN (0, 1)),
+  data         TEXT
+) STRICT;
+CREATE INDEX user_data_workflow ON user_data (workflow_id, id);
+CREATE UNIQUE INDEX user_data_lineage ON user_data (workflow_id, name) WHERE name GLOB '__torc_lineage__*';
+
+CREATE TABLE job_input_file (
+  job_id  INTEGER NOT NULL,
+  file_id INTEGER NOT NULL,
+  PRIMARY KEY (job_id, file_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_input_file_file ON job_input_file (file_id, job_id);
+CREATE TABLE job_output_file (
+  job_id  INTEGER NOT NULL,
+  file_id INTEGER NOT NULL,
+  PRIMARY KEY (job_id, file_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_output_file_file ON job_output_file (file_id, job_id);
+CREATE TABLE job_input_user_data (
+  job_id       INTEGER NOT NULL,
+  user_data_id INTEGER NOT NULL,
+  PRIMARY KEY (job_id, user_data_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_input_user_data_data ON job_input_user_data (user_data_id, job_id);
+CREATE TABLE job_output_user_data (
+  job_id       INTEGER NOT NULL,
+  user_data_id INTEGER NOT NULL,
+  PRIMARY KEY (job_id, user_data_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX job_output_user_data_data ON job_output_user_data (user_data_id, job_id);
+
+-- One row per try, written when it ends, never changed.
+CREATE TABLE attempt (
+  job_id            INTEGER NOT NULL,
+  run_id            INTEGER NOT NULL,
+  attempt_id        INTEGER NOT NULL,
+  workflow_id       INTEGER NOT NULL,
+  fence             INTEGER NOT NULL,
+  compute_node_id   INTEGER,
+  hostname          TEXT,
+  start_ms          INTEGER,
+  end_ms            INTEGER NOT NULL,
+  status            INTEGER NOT NULL CHECK (status BETWEEN 5 AND 8),
+  return_code       INTEGER NOT NULL,
+  cause             TEXT    NOT NULL,
+  confidence        TEXT    NOT NULL,
+  cause_text        TEXT    NOT NULL,
+  evidence          TEXT,
+  action            TEXT    NOT NULL, -- none, retry, recover, hold, fail
+  reason            TEXT    NOT NULL,
+  rule              TEXT    NOT NULL DEFAULT '',
+  counted           INTEGER NOT NULL DEFAULT 0 CHECK (counted IN (0, 1)),
+  policy_hash       TEXT    NOT NULL DEFAULT '',
+  peak_memory_bytes INTEGER,
+  avg_memory_bytes  INTEGER,
+  peak_cpu_percent  REAL,
+  avg_cpu_percent   REAL,
+  cpu_seconds       REAL,
+  PRIMARY KEY (job_id, run_id, attempt_id)
+) STRICT, WITHOUT ROWID;
+
+-- Reports under an old fence: kept, without effect.
+CREATE TABLE late_report (
+  id              INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id     INTEGER NOT NULL,
+  job_id          INTEGER NOT NULL,
+  run_id          INTEGER NOT NULL,
+  attempt_id      INTEGER NOT NULL,
+  fence           INTEGER NOT NULL,
+  compute_node_id INTEGER,
+  received_ms     INTEGER NOT NULL,
+  report          TEXT    NOT NULL
+) STRICT;
+CREATE INDEX late_report_workflow ON late_report (workflow_id);
+CREATE INDEX late_report_job ON late_report (job_id);
+
+-- torc's view of an attempt; clients may change and delete it.
+CREATE TABLE result (
+  id                 INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id        INTEGER NOT NULL,
+  job_id             INTEGER NOT NULL,
+  run_id             INTEGER NOT NULL,
+  attempt_id         INTEGER NOT NULL,
+  compute_node_id    INTEGER NOT NULL,
+  return_code        INTEGER NOT NULL,
+  exec_time_minutes  REAL    NOT NULL,
+  completion_time    TEXT    NOT NULL,
+  status             INTEGER NOT NULL CHECK (status BETWEEN 0 AND 10),
+  peak_memory_bytes  INTEGER,
+  avg_memory_bytes   INTEGER,
+  peak_cpu_percent   REAL,
+  avg_cpu_percent    REAL,
+  UNIQUE (job_id, run_id, attempt_id)
+) STRICT;
+
+CREATE TABLE slurm_stats (
+  id                   INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id          INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  job_id               INTEGER NOT NULL,
+  run_id               INTEGER NOT NULL,
+  attempt_id           INTEGER NOT NULL,
+  slurm_job_id         TEXT,
+  max_rss_bytes        INTEGER,
+  max_vm_size_bytes    INTEGER,
+  max_disk_read_bytes  INTEGER,
+  max_disk_write_bytes INTEGER,
+  ave_cpu_seconds      REAL,
+  node_list            TEXT,
+  UNIQUE (workflow_id, job_id, run_id, attempt_id)
+) STRICT;
+
+-- Append only; seq is gap-free per workflow. torc's edits replace or remove
+-- the payload, never the row.
+CREATE TABLE event (
+  id           INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id  INTEGER NOT NULL,
+  seq          INTEGER NOT NULL,
+  timestamp_ms INTEGER NOT NULL,
+  type         TEXT    NOT NULL,
+  severity     INTEGER NOT NULL CHECK (severity BETWEEN 0 AND 3), -- debug, info, warning, error
+  data         TEXT    NOT NULL,
+  is_deleted   INTEGER NOT NULL DEFAULT 0 CHECK (is_deleted IN (0, 1)),
+  UNIQUE (workflow_id, seq)
+) STRICT;
+
+CREATE TABLE workflow_action (
+  id                INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id       INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  trigger_type      TEXT    NOT NULL,
+  action_type       TEXT    NOT NULL,
+  action_config     TEXT    NOT NULL,
+  has_job_ids       INTEGER NOT NULL DEFAULT 0 CHECK (has_job_ids IN (0, 1)),
+  trigger_count     INTEGER NOT NULL DEFAULT 0,
+  required_triggers INTEGER NOT NULL DEFAULT 1,
+  executed          INTEGER NOT NULL DEFAULT 0 CHECK (executed IN (0, 1)),
+  executed_at       TEXT,
+  executed_by       INTEGER,
+  persistent        INTEGER NOT NULL DEFAULT 0 CHECK (persistent IN (0, 1)),
+  is_recovery       INTEGER NOT NULL DEFAULT 0 CHECK (is_recovery IN (0, 1))
+) STRICT;
+CREATE INDEX workflow_action_workflow ON workflow_action (workflow_id);
+
+CREATE TABLE workflow_action_job (
+  job_id    INTEGER NOT NULL,
+  action_id INTEGER NOT NULL REFERENCES workflow_action (id) ON DELETE CASCADE,
+  PRIMARY KEY (job_id, action_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX workflow_action_job_action ON workflow_action_job (action_id, job_id);
+
+CREATE TABLE remote_worker (
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  worker      TEXT    NOT NULL,
+  PRIMARY KEY (workflow_id, worker)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id    INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  operation      TEXT    NOT NULL,
+  parameters     TEXT    NOT NULL DEFAULT '',
+  status         TEXT    NOT NULL CHECK (status IN ('queued', 'running', 'succeeded', 'failed')),
+  created_at_ms  INTEGER NOT NULL,
+  started_at_ms  INTEGER,
+  finished_at_ms INTEGER,
+  error          TEXT
+) STRICT;
+CREATE UNIQUE INDEX task_active ON task (workflow_id) WHERE status IN ('queued', 'running');
+CREATE INDEX task_workflow ON task (workflow_id);
+
+-- One verdict per (run, generation).
+CREATE TABLE verdict (
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id      INTEGER NOT NULL,
+  generation  INTEGER NOT NULL,
+  type        TEXT    NOT NULL, -- workflow_completed, workflow_failed, workflow_canceled
+  payload     TEXT    NOT NULL,
+  at_ms       INTEGER NOT NULL,
+  PRIMARY KEY (workflow_id, run_id, generation)
+) STRICT, WITHOUT ROWID;

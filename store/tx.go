@@ -1,0 +1,190 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Tx is the transaction of one use case. It belongs to the writer's goroutine
+// and must not be used after the use case has returned.
+type Tx struct {
+	w       *writer
+	nowMS   int64
+	counts  map[statusCount]int64
+	changes Changes
+}
+
+type statusCount struct {
+	workflowID int64
+	status     workflow.JobStatus
+}
+
+// Now is the time of the use case in milliseconds since the epoch.
+func (tx *Tx) Now() int64 { return tx.nowMS }
+
+// exec runs a statement and returns how many rows it changed.
+func (tx *Tx) exec(query string, args ...any) (int64, error) {
+	res, err := tx.result(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// insert runs an INSERT and returns the new row's id.
+func (tx *Tx) insert(query string, args ...any) (int64, error) {
+	res, err := tx.result(query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+func (tx *Tx) result(query string, args ...any) (sql.Result, error) {
+	s, err := tx.w.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.ExecContext(context.Background(), args...)
+}
+
+// execOne runs a statement that must change exactly one row; otherwise it
+// returns errNoRow.
+func (tx *Tx) execOne(query string, args ...any) error {
+	n, err := tx.exec(query, args...)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return fmt.Errorf("%w: %d rows changed", errNoRow, n)
+	}
+	return nil
+}
+
+// errNoRow says that an update found no row in the state that it expected.
+var errNoRow = errors.New("no such row in the expected state")
+
+// query runs a SELECT. All rows must be read before the next statement.
+func (tx *Tx) query(query string, args ...any) (*sql.Rows, error) {
+	s, err := tx.w.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(context.Background(), args...)
+}
+
+// row runs a SELECT of one row into dest; sql.ErrNoRows if there is none.
+func (tx *Tx) row(query string, args []any, dest ...any) error {
+	s, err := tx.w.stmt(query)
+	if err != nil {
+		return err
+	}
+	return s.QueryRowContext(context.Background(), args...).Scan(dest...)
+}
+
+// count notes that n jobs of a workflow entered (or, negative, left) a status.
+// The table is brought up to date once, at the end of the use case.
+func (tx *Tx) count(workflowID int64, status workflow.JobStatus, n int64) {
+	if tx.counts == nil {
+		tx.counts = map[statusCount]int64{}
+	}
+	tx.counts[statusCount{workflowID, status}] += n
+	if status == workflow.Ready && n > 0 {
+		tx.ready(workflowID)
+	}
+}
+
+// move notes that n jobs of a workflow changed their status.
+func (tx *Tx) move(workflowID int64, from, to workflow.JobStatus, n int64) {
+	tx.count(workflowID, from, -n)
+	tx.count(workflowID, to, n)
+}
+
+// ready notes that a workflow has new work for runners.
+func (tx *Tx) ready(workflowID int64) {
+	if !slices.Contains(tx.changes.Ready, workflowID) {
+		tx.changes.Ready = append(tx.changes.Ready, workflowID)
+	}
+}
+
+// event appends an event to a workflow's log, with the next seq.
+func (tx *Tx) event(workflowID int64, kind string, severity workflow.Severity, data any) error {
+	text, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
+	}
+	var seq int64
+	err = tx.row(`UPDATE workflow SET event_seq = event_seq + 1 WHERE id = ? RETURNING event_seq`, []any{workflowID}, &seq)
+	if err != nil {
+		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
+	}
+	_, err = tx.insert(`INSERT INTO event (workflow_id, seq, timestamp_ms, type, severity, data) VALUES (?, ?, ?, ?, ?, ?)`,
+		workflowID, seq, tx.nowMS, kind, severity.Level(), string(text))
+	if err != nil {
+		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
+	}
+	if tx.changes.Events == nil {
+		tx.changes.Events = map[int64]int64{}
+	}
+	tx.changes.Events[workflowID] = seq
+	return nil
+}
+
+// flush writes what was collected.
+func (tx *Tx) flush() error {
+	for k, n := range tx.counts {
+		if n == 0 {
+			continue
+		}
+		_, err := tx.exec(`INSERT INTO job_count (workflow_id, status, n) VALUES (?1, ?2, ?3)
+			ON CONFLICT (workflow_id, status) DO UPDATE SET n = n + ?3`, k.workflowID, int(k.status), n)
+		if err != nil {
+			return fmt.Errorf("count %d %s jobs of workflow %d: %w", n, k.status, k.workflowID, err)
+		}
+	}
+	tx.counts = nil
+	return nil
+}
+
+// changesOf merges what the use cases of a group changed.
+func changesOf(group []*useCase) Changes {
+	var all Changes
+	for _, u := range group {
+		if u.err != nil || u.tx == nil {
+			continue
+		}
+		c := u.tx.changes
+		all.Ready = appendNew(all.Ready, c.Ready)
+		all.Ended = appendNew(all.Ended, c.Ended)
+		all.Runners = appendNew(all.Runners, c.Runners)
+		for id, seq := range c.Events {
+			if all.Events == nil {
+				all.Events = map[int64]int64{}
+			}
+			all.Events[id] = max(all.Events[id], seq)
+		}
+		if c.NotBefore != 0 && (all.NotBefore == 0 || c.NotBefore < all.NotBefore) {
+			all.NotBefore = c.NotBefore
+		}
+	}
+	return all
+}
+
+func appendNew(to, from []int64) []int64 {
+	for _, id := range from {
+		if !slices.Contains(to, id) {
+			to = append(to, id)
+		}
+	}
+	return to
+}
+
+func (c *Changes) empty() bool {
+	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0
+}
