@@ -2,13 +2,10 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // When turns are made. What is said with a report travels with it; while CPUs
@@ -137,19 +134,6 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// hungry reports whether room is empty, or about to be, for want of work.
-func (r *Runner) hungry() bool {
-	return int64(len(r.queue)) < max(1, r.pace.ahead(r.slots())/4)
-}
-
-// slots is how many jobs may run at a time, at most.
-func (r *Runner) slots() int64 {
-	if r.opts.MaxParallelJobs > 0 {
-		return r.opts.MaxParallelJobs
-	}
-	return r.total.cpus
-}
-
 // takeTurn makes the turns that are due.
 func (r *Runner) takeTurn(ctx context.Context, now time.Time) {
 	t := &r.turns
@@ -223,42 +207,6 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 	return held
 }
 
-// offer says what the runner can take. Jobs that end soon are taken ahead of
-// the room that they will find.
-func (r *Runner) offer(now time.Time) api.Free {
-	f := api.Free{TimeLeftSeconds: r.schedule.left(now)}
-	if r.leaving.active() || !r.turns.outage.since.IsZero() || r.actionsFirst() {
-		return f
-	}
-	waiting := int64(len(r.queue))
-	ahead := max(0, r.pace.ahead(r.slots())-waiting)
-	if r.opts.MaxParallelJobs > 0 {
-		f.Slots = max(0, r.slots()-r.busy-waiting) + ahead
-		return f
-	}
-	room := r.free
-	for _, a := range r.queue {
-		room = room.minus(needs(&a.grant))
-	}
-	room = room.atLeastZero()
-	f.Slots = room.cpus + ahead
-	if room.cpus > 0 {
-		f.Nodes = append(f.Nodes, r.node(room, r.busy+waiting > 0))
-	}
-	// What is taken ahead finds the whole node, several times over, but never
-	// more than a node at once: a job must not be larger than it.
-	for taken := int64(0); taken < ahead; taken += max(1, r.total.cpus) {
-		f.Nodes = append(f.Nodes, r.node(r.total, true))
-	}
-	return f
-}
-
-func (r *Runner) node(room capacity, busy bool) api.FreeNode {
-	return api.FreeNode{
-		Name: r.opts.Hostname, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy,
-	}
-}
-
 // send makes a turn in the background.
 func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 	f := &flight{req: req, sent: time.Now()}
@@ -275,154 +223,6 @@ func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 	return f
 }
 
-// onAnswer takes in what the daemon says.
-func (r *Runner) onAnswer(m answerMsg) {
-	t := &r.turns
-	now := time.Now()
-	said := m.flight == t.saying
-	if said {
-		t.saying = nil
-	}
-	if m.flight == t.polling {
-		t.polling = nil
-	}
-	if m.err != nil {
-		r.onTurnError(m.err, now)
-		return
-	}
-	r.outageOver(now)
-	t.answers++
-	if m.flight.req.Free.Slots > 0 {
-		t.asked = maxTime(t.asked, m.flight.sent)
-	}
-	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(r.about.LeaseSeconds)))
-	if said {
-		r.settleSaid(m.flight.req, m.resp)
-	}
-	for i := range m.resp.Grants {
-		r.accept(m.resp.Grants[i], now)
-	}
-	for _, ref := range m.resp.Voided {
-		r.void(ref)
-	}
-	if m.flight.req.Turn > t.heard {
-		t.heard = m.flight.req.Turn
-		r.hearNews(m.resp)
-	}
-	r.paceTurns(m, now)
-	t.dropClosed()
-}
-
-// hearNews takes in the newest word on the workflow and the allocation.
-func (r *Runner) hearNews(resp *api.TurnResponse) {
-	r.turns.latest = api.TurnResponse{
-		Complete: resp.Complete, Canceled: resp.Canceled,
-		OpenJobs: resp.OpenJobs, ClaimableLater: resp.ClaimableLater,
-	}
-	end, err := parseEnd(resp.EndTime)
-	if err != nil {
-		r.log.Warn("daemon sent a bad end time", "error", err)
-	} else if !end.IsZero() {
-		r.schedule = r.policy.schedule(r.began, end)
-	}
-	for _, order := range resp.Orders {
-		r.obey(order)
-	}
-	if resp.Canceled {
-		r.obey(api.OrderCancel)
-	}
-}
-
-// paceTurns decides when to wait for news again. A daemon that answers at once
-// though it has nothing to say is asked less and less often.
-func (r *Runner) paceTurns(m answerMsg, now time.Time) {
-	t := &r.turns
-	delay := contentDelay
-	if r.busy+int64(len(r.queue)) < r.slots() {
-		delay = hungryDelay
-	}
-	wanted := secondsOf(m.flight.req.WaitSeconds)
-	superseded := m.flight.req.Turn < t.no
-	if wanted > 0 && len(m.resp.Grants) == 0 && !superseded && now.Sub(m.flight.sent) < wanted/10 {
-		t.pollDelay = min(max(2*t.pollDelay, delay), maxPollDelay)
-	} else {
-		t.pollDelay = 0
-	}
-	t.pollAt = now.Add(max(delay, t.pollDelay))
-}
-
-// settleSaid takes in the answers to reports, recoveries and returned jobs.
-func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
-	t := &r.turns
-	said := len(req.Reports) + len(req.Recovered)
-	if len(resp.Results) != said {
-		r.log.Error("daemon answered another number of reports than it was sent",
-			"sent", said, "answered", len(resp.Results))
-	}
-	for i := range req.Reports {
-		if i < len(resp.Results) {
-			r.onResult(&req.Reports[i], &resp.Results[i])
-		}
-	}
-	for i := range req.Recovered {
-		if a := r.attempts[req.Recovered[i].LeaseRef]; a != nil {
-			r.forget(a)
-		}
-	}
-	for _, ref := range req.GiveBack {
-		if a := r.attempts[ref]; a != nil {
-			r.forget(a)
-		}
-	}
-	t.outbox = dropFirst(t.outbox, len(req.Reports))
-	t.answered += int64(len(req.Reports))
-	t.recovered = dropFirst(t.recovered, len(req.Recovered))
-	t.giveBack = dropFirst(t.giveBack, len(req.GiveBack))
-	if len(t.outbox) > 0 && t.reportDue.IsZero() {
-		t.reportDue = time.Now()
-	}
-}
-
-func dropFirst[T any](list []T, n int) []T {
-	if n == len(list) {
-		return nil
-	}
-	return list[n:]
-}
-
-// onResult takes in the daemon's word on one report.
-func (r *Runner) onResult(report *api.Report, result *api.ReportResult) {
-	a := r.attempts[report.LeaseRef]
-	switch result.Outcome {
-	case api.OutcomeAccepted:
-		r.count(result)
-		r.actions.due = true
-	case api.OutcomeDuplicate:
-	default:
-		r.log.Warn("report not taken", "job_id", report.JobID, "attempt_id", report.Attempt,
-			"outcome", result.Outcome, "message", result.Message)
-	}
-	if a == nil {
-		return // of an earlier life of this runner
-	}
-	r.emitFor(a, Event{
-		Kind: EventEnded, Status: result.Status, ReturnCode: result.ReturnCode,
-		Cause: workflow.CauseKind(result.Cause), Reason: result.Reason, Message: result.Message,
-		Duration: time.Duration(report.EndedMS-report.StartedMS) * time.Millisecond,
-	})
-	if result.Recovery != nil {
-		r.repair(a, result.Recovery)
-		return
-	}
-	r.forget(a)
-}
-
-func (r *Runner) count(result *api.ReportResult) {
-	r.summary.Attempts++
-	r.summary.ByStatus[result.Status]++
-	r.summary.ByCause[workflow.CauseKind(result.Cause)]++
-}
-
 // untilNext returns how long the loop may sleep.
 func (r *Runner) untilNext(now time.Time) time.Duration {
 	t := &r.turns
@@ -437,15 +237,6 @@ func (r *Runner) untilNext(now time.Time) time.Duration {
 		next = minTime(next, r.schedule.drainAt)
 	}
 	return max(0, next.Sub(now))
-}
-
-// refused returns the daemon's refusal in err, nil if it did not answer.
-func refused(err error) *client.APIError {
-	var e *client.APIError
-	if errors.As(err, &e) && e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 429 {
-		return e
-	}
-	return nil
 }
 
 func secondsOf(s float64) time.Duration {

@@ -1,0 +1,110 @@
+package runner
+
+import (
+	"errors"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// launch starts the process of an attempt; it runs on the pool.
+func (r *Runner) launch(a *attempt, gpus []string) {
+	g := &a.grant
+	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
+	files := stdioPaths(g.Stdio, base)
+	m := startedMsg{attempt: a, files: files, oom: r.oom.kills()}
+	m.at = time.Now()
+	m.pid, m.err = r.executor.Start(&Command{
+		Argv:   []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)},
+		Env:    r.env.with(g.Env, jobVariables(g, a.key, r.terminationFile(g), gpus)),
+		Dir:    r.opts.WorkDir,
+		Stdout: files.stdout, Stderr: files.stderr,
+	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
+	if m.err == nil && m.pid != 0 {
+		r.leftover.started(m.pid, a.key)
+	}
+	r.box.put(m)
+}
+
+func (r *Runner) onStarted(m startedMsg) {
+	a := m.attempt
+	a.started, a.pid, a.files, a.oomStart = m.at, m.pid, m.files, m.oom
+	if m.err != nil {
+		r.onSpawnError(a, m.err)
+		return
+	}
+	a.phase = running
+	if a.recovery == nil {
+		r.summary.Started++
+		r.turns.started(m.at)
+		r.emitFor(a, Event{Kind: EventStarted})
+	}
+	if a.pid != 0 {
+		a.watch = &watch{attempt: a, key: a.key, pid: a.pid, started: a.started}
+		if a.recovery == nil {
+			a.watch.limit = r.policy.memoryLimit(&a.grant)
+		}
+	}
+	switch {
+	case a.exit != nil:
+		r.leaderEnded(a)
+	case a.pid != 0:
+		r.supervise(a)
+	}
+}
+
+func (r *Runner) onSpawnError(a *attempt, err error) {
+	if !errors.As(err, &a.spawnErr) {
+		a.spawnErr = nodeFault(err)
+	}
+	r.log.Warn("job could not be started", "job_id", a.grant.JobID, "error", err)
+	a.phase = finishing
+	r.release(a)
+	r.finish(a)
+}
+
+// supervise watches a running attempt and its limits.
+func (r *Runner) supervise(a *attempt) {
+	r.keeper.add(a.watch)
+	if a.killed != "" {
+		r.keeper.endTree(a.watch, a.killSignal, a.killLead)
+	}
+	after, _ := r.timeLimit(a)
+	if after > 0 {
+		a.runLimit = after
+		a.timer = time.AfterFunc(after-time.Since(a.started), func() { r.box.put(overdueMsg{a}) })
+	}
+}
+
+// timeLimit returns how long an attempt or a recovery script may run and how
+// long it then has to end; 0 for no limit.
+func (r *Runner) timeLimit(a *attempt) (after, grace time.Duration) {
+	if a.recovery != nil {
+		return a.repairTime(), min(r.policy.lead, strayLead)
+	}
+	return r.policy.runLimit(&a.grant)
+}
+
+// onOverdue ends an attempt that has used up its run time.
+func (r *Runner) onOverdue(a *attempt) {
+	if a.phase != running || a.exit != nil {
+		return
+	}
+	_, grace := r.timeLimit(a)
+	r.log.Info("run time is over", "job_id", a.grant.JobID, "limit_s", a.runLimit.Seconds())
+	r.kill(a, workflow.KilledByTimeout, r.policy.signal, grace)
+}
+
+// onOverLimit kills an attempt that uses more memory than it asked for. It
+// gets no grace: the node's memory is at stake.
+func (r *Runner) onOverLimit(m overLimitMsg) {
+	a := m.attempt
+	if a.phase != running || a.exit != nil || a.killed != "" {
+		return
+	}
+	r.log.Info("memory limit exceeded", "job_id", a.grant.JobID,
+		"memory_bytes", m.memory, "limit_bytes", a.watch.limit)
+	r.kill(a, workflow.KilledByMemoryLimit, unix.SIGKILL, 0)
+}

@@ -1,0 +1,116 @@
+package runner
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// staleQueue is how long a granted job may wait for room before it is given
+// back: it was taken ahead of jobs that turned out to be long.
+const staleQueue = 2 * time.Second
+
+// accept takes in a grant. The same grant twice is one.
+func (r *Runner) accept(g api.Grant, now time.Time) {
+	if r.attempts[g.LeaseRef] != nil || r.turns.isClosed[g.LeaseRef] {
+		return
+	}
+	a := &attempt{
+		grant: g, granted: now, phase: queued,
+		key: fmt.Sprintf("%s.%d.%d.%d", r.key, g.JobID, g.Attempt, g.Fence),
+	}
+	r.attempts[g.LeaseRef] = a
+	r.active = now
+	r.emitFor(a, Event{Kind: EventGranted})
+	switch {
+	case r.leaving.active():
+		r.discard(a)
+	case g.Recovery != nil:
+		r.repair(a, g.Recovery)
+	default:
+		r.queue = append(r.queue, a)
+	}
+}
+
+// discard gives a job back that was not started.
+func (r *Runner) discard(a *attempt) {
+	a.phase = discarding
+	r.turns.giveBack = append(r.turns.giveBack, a.ref())
+}
+
+func (r *Runner) giveBackQueue() {
+	for _, a := range r.queue {
+		r.discard(a)
+	}
+	r.queue = nil
+}
+
+// startQueued starts granted jobs in the order of their grants while there is
+// room, and gives back those that waited too long for it.
+func (r *Runner) startQueued(now time.Time) {
+	if len(r.queue) == 0 || now.After(r.turns.leaseUntil) {
+		return // without a valid lease somebody else may have the job
+	}
+	n := 0
+	for _, a := range r.queue {
+		if !r.hasRoom(a) {
+			break
+		}
+		r.start(a)
+		n++
+	}
+	r.queue = r.queue[n:]
+	if len(r.queue) > 0 && now.Sub(r.queue[0].granted) > staleQueue {
+		r.log.Debug("giving back jobs that were taken too early", "jobs", len(r.queue))
+		r.giveBackQueue()
+	}
+}
+
+// hasRoom reports whether a can start now. A job that is larger than the node
+// would wait for ever: it may start when it is alone.
+func (r *Runner) hasRoom(a *attempt) bool {
+	if r.byJob[a.grant.JobID] != nil {
+		return false // an attempt that we lost still has processes
+	}
+	if r.opts.MaxParallelJobs > 0 {
+		return r.busy < r.opts.MaxParallelJobs
+	}
+	return r.busy == 0 || r.free.holds(needs(&a.grant))
+}
+
+// start takes room for a and has its process started.
+func (r *Runner) start(a *attempt) {
+	a.phase = starting
+	r.byJob[a.grant.JobID] = a
+	a.taken = true
+	r.free = r.free.minus(needs(&a.grant))
+	if a.alone = r.busy == 0; r.busy == 1 {
+		for _, other := range r.byJob {
+			other.alone = false
+		}
+	}
+	r.busy++
+	visible, shared := r.gpus.take(a.grant.GPUs)
+	if shared {
+		r.log.Warn("more GPUs in use than there are; sharing", "job_id", a.grant.JobID)
+	} else {
+		a.gpus = visible
+	}
+	r.pool.do(func() { r.launch(a, visible) })
+}
+
+// release gives back what start took.
+func (r *Runner) release(a *attempt) {
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	if !a.taken {
+		return
+	}
+	a.taken = false
+	r.busy--
+	r.free = r.free.plus(needs(&a.grant))
+	r.gpus.give(a.gpus)
+	a.gpus = nil
+}
