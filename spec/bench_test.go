@@ -69,7 +69,7 @@ func BenchmarkParse100kWrittenOut(b *testing.B) {
 // TestMemoryOfASweep bounds the memory per job: a million jobs must stay under
 // 1.5 GiB together with the garbage that making them leaves behind.
 func TestMemoryOfASweep(t *testing.T) {
-	const jobs, perJob = 200_000, 650 // bytes
+	const jobs, perJob = 200_000, 1000 // bytes
 	src := sweepOfJobs(jobs)
 	var before, after runtime.MemStats
 	runtime.GC()
