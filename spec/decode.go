@@ -93,7 +93,7 @@ func (d *decoder) object(n *node, v reflect.Value) {
 		f := s.byKey[c.key]
 		switch {
 		case f == nil:
-			d.unknownKey(n, c, v.Type(), s)
+			d.unknownKey(c, v.Type(), s)
 		case c.kind != kindNull:
 			d.value(c, v.FieldByIndex(f.index), f)
 		case f.required:
@@ -108,7 +108,7 @@ func (d *decoder) object(n *node, v reflect.Value) {
 }
 
 // unknownKey reports a key that the struct does not have.
-func (d *decoder) unknownKey(n, c *node, t reflect.Type, s *schema) {
+func (d *decoder) unknownKey(c *node, t reflect.Type, s *schema) {
 	if text, ok := reservedKeys[t][c.key]; ok {
 		d.failKey(c, text.hint, "%s", text.message)
 		return
