@@ -7,6 +7,7 @@ func (s *Server) routes() []route {
 	return slices.Concat(
 		s.systemRoutes(),
 		s.taskRoutes(),
+		s.workflowRoutes(),
 		s.fileRoutes(),
 		s.userDataRoutes(),
 		s.resourceRequirementsRoutes(),

@@ -1,0 +1,115 @@
+package server
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Endpoint is where a daemon can be reached, as its endpoint file says. The
+// file is readable for its owner only, since it has the token.
+type Endpoint struct {
+	URL      string    `json:"url"`              // of the API, on TCP
+	Socket   string    `json:"socket,omitempty"` // Unix socket on Host
+	Token    string    `json:"token,omitempty"`
+	Host     string    `json:"host"`
+	PID      int       `json:"pid"`
+	BootID   string    `json:"boot_id"`
+	Database string    `json:"database"` // absolute
+	Started  time.Time `json:"started"`
+	Version  string    `json:"version"`
+}
+
+// EndpointPath is where the user's own daemon keeps its endpoint file.
+func EndpointPath(home string) string { return filepath.Join(home, "endpoint.json") }
+
+// DatabaseEndpointPath is where the daemon of a database that is not in a home
+// keeps its endpoint file.
+func DatabaseEndpointPath(database string) string { return database + ".endpoint.json" }
+
+// TokenPath is the file that holds nothing but the token of a daemon; jobs are
+// told its path.
+func TokenPath(endpointPath string) string {
+	return strings.TrimSuffix(endpointPath, ".json") + ".token"
+}
+
+// ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none.
+func ReadEndpoint(path string) (Endpoint, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Endpoint{}, fmt.Errorf("read endpoint file: %w", err)
+	}
+	var e Endpoint
+	if err := json.Unmarshal(text, &e); err != nil {
+		return Endpoint{}, workflow.Errorf(workflow.CodeCorrupt, "endpoint file %s: %v", path, err).
+			WithHint("delete it; a daemon that runs writes it anew when it is restarted")
+	}
+	return e, nil
+}
+
+// writeEndpoint writes the endpoint file and the token file.
+func writeEndpoint(path string, e Endpoint) error {
+	text, err := json.MarshalIndent(e, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writePrivate(TokenPath(path), []byte(e.Token)); err != nil {
+		return err
+	}
+	return writePrivate(path, append(text, '\n'))
+}
+
+// removeEndpoint removes the files of an endpoint, if they are still its own.
+func removeEndpoint(path string, e Endpoint) error {
+	now, err := ReadEndpoint(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (now.PID != e.PID || now.BootID != e.BootID || !now.Started.Equal(e.Started)) {
+		return nil
+	}
+	return errors.Join(os.Remove(path), os.Remove(TokenPath(path)))
+}
+
+// writePrivate replaces a file by one that only its owner can read.
+func writePrivate(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	_, err = f.Write(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // what is left of it
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+// NewToken makes a secret for a daemon.
+func NewToken() string {
+	secret := make([]byte, 24)
+	_, _ = rand.Read(secret) // never fails
+	return hex.EncodeToString(secret)
+}
+
+// BootID identifies the current boot of this host; empty where the kernel does
+// not say.
+func BootID() string {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"sync"
+	"time"
+)
+
+// LeasePeriod is how long a runner's leases last after its latest turn;
+// HeartbeatPeriod is how often it must make a turn at least.
+const (
+	LeasePeriod     = 60 * time.Second
+	HeartbeatPeriod = 15 * time.Second
+)
+
+// leases knows when each runner of ours made its latest turn. It lives in
+// memory, on the monotonic clock: a heartbeat writes nothing, and a restart of
+// the daemon gives every runner a full period.
+type leases struct {
+	mu      sync.Mutex
+	runners map[int64]*runnerLease
+}
+
+type runnerLease struct {
+	seen    time.Time // with a monotonic reading
+	turn    int64
+	newer   chan struct{} // closed when a newer turn arrives
+	suspect bool          // its connection broke during a turn
+}
+
+func newLeases() *leases { return &leases{runners: map[int64]*runnerLease{}} }
+
+// renew notes that a runner is alive. The channel is closed when the runner
+// makes a newer turn than this one.
+func (l *leases) renew(runner, turn int64, now time.Time) (newer <-chan struct{}) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runners[runner]
+	if r == nil {
+		r = &runnerLease{newer: make(chan struct{}), turn: turn}
+		l.runners[runner] = r
+	}
+	if turn > r.turn {
+		close(r.newer)
+		r.newer, r.turn = make(chan struct{}), turn
+	}
+	r.seen, r.suspect = now, false
+	return r.newer
+}
+
+// adopt gives a runner that a former daemon knew a full period.
+func (l *leases) adopt(runner int64, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.runners[runner] == nil {
+		l.runners[runner] = &runnerLease{seen: now, newer: make(chan struct{})}
+	}
+}
+
+// forget ends the account of a runner that has left.
+func (l *leases) forget(runner int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.runners, runner)
+}
+
+// doubt notes that a runner's connection broke during a turn.
+func (l *leases) doubt(runner int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runners[runner]; r != nil {
+		r.suspect = true
+	}
+}
+
+// silent returns the runners that are to be looked at, with how long they have
+// been silent: those whose leases are over and those whose connection broke.
+func (l *leases) silent(now time.Time) map[int64]time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[int64]time.Duration{}
+	for id, r := range l.runners {
+		if silence := now.Sub(r.seen); r.suspect || silence > LeasePeriod {
+			all[id] = silence
+		}
+	}
+	return all
+}
+
+// any reports whether there are live runners.
+func (l *leases) any() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.runners) > 0
+}

@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// deleteChunk is how many rows one use case deletes at most, so that others
+// get their turn in between.
+const deleteChunk = 5000
+
+// DeleteWorkflow deletes a workflow with everything in it and returns it. It
+// disappears at once; its rows go in chunks.
+func (s *Store) DeleteWorkflow(_ context.Context, id int64) (workflow.Workflow, error) {
+	var w workflow.Workflow
+	err := s.writer.do("hide workflow", func(tx *Tx) (err error) {
+		if w, err = getWorkflow(tx, id); err != nil {
+			return err
+		}
+		tx.changes.Ended = append(tx.changes.Ended, id)
+		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = NULL WHERE id = ?`, id)
+	})
+	if err != nil {
+		return w, err
+	}
+	return w, s.deleteRows(id)
+}
+
+// DeleteLeftovers deletes the rows of workflows whose creation or deletion a
+// crash has cut short. It is for the start of a daemon, before it serves.
+func (s *Store) DeleteLeftovers(ctx context.Context) error {
+	rows, err := s.read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
+	if err != nil {
+		return fmt.Errorf("read hidden workflows: %w", err)
+	}
+	ids, err := collect(rows, func(r rowScanner) (id int64, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return fmt.Errorf("read hidden workflows: %w", err)
+	}
+	for _, id := range ids {
+		if err := s.deleteRows(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ofJobs are the tables whose rows belong to a job.
+var ofJobs = []string{"job_input_file", "job_output_file", "job_input_user_data", "job_output_user_data",
+	"gate_dependency", "workflow_action_job", "attempt", "late_report", "result"}
+
+// deleteRows deletes the rows of a hidden workflow, children first.
+func (s *Store) deleteRows(id int64) error {
+	if err := s.deleteJobRows(id); err != nil {
+		return err
+	}
+	for _, query := range []string{
+		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM file WHERE id IN (SELECT id FROM file WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM user_data WHERE id IN (SELECT id FROM user_data WHERE workflow_id = ? LIMIT ?)`,
+	} {
+		for n := int64(deleteChunk); n == deleteChunk; {
+			err := s.writer.do("delete workflow", func(tx *Tx) (err error) {
+				n, err = tx.exec(query, id, deleteChunk)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("delete workflow %d: %w", id, err)
+			}
+		}
+	}
+	return s.writer.do("delete workflow", func(tx *Tx) error {
+		// The few rows that are left go with it, by cascade.
+		if _, err := tx.exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
+			return fmt.Errorf("delete workflow %d: %w", id, err)
+		}
+		return nil
+	})
+}
+
+// deleteJobRows deletes the jobs of a hidden workflow with what belongs to
+// them.
+func (s *Store) deleteJobRows(id int64) error {
+	const jobs = `(SELECT id FROM job WHERE workflow_id = ?1 ORDER BY id LIMIT ?2)`
+	for n := int64(deleteChunk); n == deleteChunk; {
+		err := s.writer.do("delete jobs of a workflow", func(tx *Tx) (err error) {
+			for _, table := range ofJobs {
+				if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id IN `+jobs, id, deleteChunk); err != nil {
+					return fmt.Errorf("from %s: %w", table, err)
+				}
+			}
+			n, err = tx.exec(`DELETE FROM job WHERE id IN `+jobs, id, deleteChunk)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete the jobs of workflow %d: %w", id, err)
+		}
+	}
+	return nil
+}
