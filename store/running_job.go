@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// RunningJobs returns a page of the running jobs of a workflow with their
+// nodes, by job id. Jobs whose node is not known are left out.
+func (s *Store) RunningJobs(ctx context.Context, workflowID int64, page Page) ([]workflow.RunningJob, int64, error) {
+	if err := s.requireWorkflow(ctx, workflowID); err != nil {
+		return nil, 0, err
+	}
+	return readList(ctx, s.read, list{
+		columns: `j.id, j.name, n.hostname, n.compute_node_type, CAST(a.scheduler_id AS TEXT), j.start_ms`,
+		from: `job j JOIN compute_node n ON n.id = j.compute_node_id
+			LEFT JOIN scheduled_compute_node a ON a.id = json_extract(n.scheduler, '$.scheduler_id') AND a.workflow_id = n.workflow_id`,
+		filter: where(`j.workflow_id = ? AND j.status = 4`, workflowID), id: "j.id", page: page,
+	}, func(r rowScanner) (j workflow.RunningJob, err error) {
+		var start sql.NullInt64
+		err = r.Scan(&j.JobID, &j.JobName, &j.ComputeNodeName, &j.SchedulerType, &j.SchedulerJobID, &start)
+		if start.Valid {
+			j.StartTime = new(rfc3339(start.Int64))
+		}
+		return j, err
+	})
+}
+
+// SlurmJobCorrelations returns a page of which jobs ran in which Slurm jobs,
+// over all runs.
+func (s *Store) SlurmJobCorrelations(ctx context.Context, workflowID int64, page Page) ([]workflow.SlurmJobCorrelation, int64, error) {
+	if err := s.requireWorkflow(ctx, workflowID); err != nil {
+		return nil, 0, err
+	}
+	return readList(ctx, s.read, list{
+		columns: `slurm_job_id, job_id, job_name`,
+		from: `(SELECT DISTINCT a.workflow_id, CAST(a.scheduler_id AS TEXT) AS slurm_job_id, j.id AS job_id, j.name AS job_name
+			FROM scheduled_compute_node a
+				JOIN compute_node n ON n.workflow_id = a.workflow_id AND n.compute_node_type = 'slurm' AND json_extract(n.scheduler, '$.scheduler_id') = a.id
+				JOIN result r ON r.compute_node_id = n.id
+				JOIN job j ON j.id = r.job_id
+			WHERE a.scheduler_type = 'slurm')`,
+		filter: where(`workflow_id = ?`, workflowID), id: "slurm_job_id,job_id", page: page,
+	}, func(r rowScanner) (c workflow.SlurmJobCorrelation, err error) {
+		return c, r.Scan(&c.SlurmJobID, &c.JobID, &c.JobName)
+	})
+}
