@@ -31,6 +31,8 @@ type Server struct {
 	InitializeBarrier int
 
 	setUp   sync.Once
+	leases  *leases
+	look    chan struct{} // tells the watchdog that a runner's connection broke
 	barrier *barrier
 	tasks   sync.WaitGroup // background tasks; Close waits for them
 
@@ -60,6 +62,8 @@ func (s *Server) defaults() {
 		}
 		s.barrier = newBarrier(s.InitializeBarrier)
 		s.stopping = make(chan struct{})
+		s.leases = newLeases()
+		s.look = make(chan struct{}, 1)
 	})
 }
 

@@ -1,0 +1,101 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// LiveRunner is a runner of ours that has not left.
+type LiveRunner struct {
+	ID         int64
+	WorkflowID int64
+	Hostname   string
+	PID        int64
+	BootID     string
+	OutputDir  string
+	NodeType   string // local, slurm
+}
+
+// LiveRunners returns the runners of ours that have not left.
+func (s *Store) LiveRunners(ctx context.Context) ([]LiveRunner, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type
+		FROM compute_node WHERE is_active = 1 AND runner_key IS NOT NULL ORDER BY id`)
+	if err != nil {
+		return nil, fmt.Errorf("list live runners: %w", err)
+	}
+	runners, err := collect(rows, func(r rowScanner) (n LiveRunner, err error) {
+		return n, r.Scan(&n.ID, &n.WorkflowID, &n.Hostname, &n.PID, &n.BootID, &n.OutputDir, &n.NodeType)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list live runners: %w", err)
+	}
+	return runners, nil
+}
+
+// Delayed tells which workflows have ready jobs whose delay ends after the
+// first and not after the second time, and when the next delay ends after
+// that; 0 if none does. Times are in ms.
+func (s *Store) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64, nextMS int64, err error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT DISTINCT workflow_id FROM job
+		WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ? AND not_before_ms <= ?`, afterMS, untilMS)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
+	}
+	due, err = collect(rows, func(r rowScanner) (id int64, err error) { return id, r.Scan(&id) })
+	if err != nil {
+		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
+	}
+	err = s.read.QueryRowContext(ctx, `SELECT COALESCE(MIN(not_before_ms), 0) FROM job
+		WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?`, untilMS).Scan(&nextMS)
+	if err != nil {
+		return nil, 0, fmt.Errorf("find the next delayed job: %w", err)
+	}
+	return due, nextMS, nil
+}
+
+// HasOpenWork reports whether a runner may be at work, a delay runs or a task
+// is active: whether a daemon is needed even if nobody is connected.
+func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT
+		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4) WHERE n.is_active = 1)
+		OR EXISTS (SELECT 1 FROM job WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?)
+		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.now().UnixMilli()).Scan(&open)
+	if err != nil {
+		return false, fmt.Errorf("look for open work: %w", err)
+	}
+	return open, nil
+}
+
+// ReturnUnstarted makes jobs ready again that a torc client claimed before a
+// time (in ms) and never started: the answer was lost, or the client is gone.
+// It returns how many there were.
+func (s *Store) ReturnUnstarted(_ context.Context, claimedBeforeMS int64) (n int64, err error) {
+	err = s.writer.do("return unstarted jobs", func(tx *Tx) error {
+		n = 0
+		rows, err := tx.query(`SELECT workflow_id, COUNT(*) FROM job
+			WHERE status = 3 AND compute_node_id IS NULL AND claimed_ms < ? GROUP BY workflow_id`, claimedBeforeMS)
+		if err != nil {
+			return fmt.Errorf("find unstarted jobs: %w", err)
+		}
+		type group struct{ workflowID, jobs int64 }
+		groups, err := collect(rows, func(r rowScanner) (g group, err error) { return g, r.Scan(&g.workflowID, &g.jobs) })
+		if err != nil {
+			return fmt.Errorf("find unstarted jobs: %w", err)
+		}
+		if len(groups) == 0 {
+			return nil
+		}
+		n, err = tx.exec(`UPDATE job SET status = 2, fence = fence + 1, claimed_ms = NULL
+			WHERE status = 3 AND compute_node_id IS NULL AND claimed_ms < ?`, claimedBeforeMS)
+		if err != nil {
+			return fmt.Errorf("return unstarted jobs: %w", err)
+		}
+		for _, g := range groups {
+			tx.move(g.workflowID, workflow.Pending, workflow.Ready, g.jobs)
+		}
+		return nil
+	})
+	return n, err
+}
