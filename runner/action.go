@@ -89,11 +89,11 @@ func (r *Runner) actBeforeLeaving(ctx context.Context) bool {
 func (r *Runner) act(ctx context.Context, triggers ...string) {
 	ctx, cancel := context.WithCancel(ctx)
 	r.actions.running, r.actions.cancel = true, cancel
-	ran := maps.Clone(r.actions.ran)
+	ran, id := maps.Clone(r.actions.ran), r.id
 	r.requests.Go(func() {
 		defer cancel()
 		m := actedMsg{}
-		if err := r.runActions(ctx, triggers, ran, &m); err != nil {
+		if err := r.runActions(ctx, id, triggers, ran, &m); err != nil {
 			r.log.Error("actions", "error", err)
 		}
 		r.box.put(m)
@@ -113,7 +113,7 @@ func (r *Runner) onActed(m actedMsg) {
 }
 
 // runActions claims and runs what is due, one after the other.
-func (r *Runner) runActions(ctx context.Context, triggers []string, ran map[int64]bool, m *actedMsg) error {
+func (r *Runner) runActions(ctx context.Context, runnerID int64, triggers []string, ran map[int64]bool, m *actedMsg) error {
 	call, cancel := context.WithTimeout(ctx, actionCall)
 	list, err := r.opts.Actions.Actions(call, r.opts.WorkflowID)
 	cancel()
@@ -132,7 +132,7 @@ func (r *Runner) runActions(ctx context.Context, triggers []string, ran map[int6
 			continue
 		}
 		m.ran = append(m.ran, *a.ID)
-		if err := r.runAction(ctx, a); err != nil {
+		if err := r.runAction(ctx, runnerID, a); err != nil {
 			errs = append(errs, fmt.Errorf("action %d: %w", *a.ID, err))
 		}
 	}
@@ -147,7 +147,7 @@ func isDue(a *api.Action) bool {
 }
 
 // runAction claims an action and runs its commands until one fails.
-func (r *Runner) runAction(ctx context.Context, a *api.Action) error {
+func (r *Runner) runAction(ctx context.Context, runnerID int64, a *api.Action) error {
 	var config struct {
 		Commands []string `json:"commands"`
 	}
@@ -156,7 +156,7 @@ func (r *Runner) runAction(ctx context.Context, a *api.Action) error {
 	}
 	call, cancel := context.WithTimeout(ctx, actionCall)
 	defer cancel()
-	mine, err := r.opts.Actions.ClaimAction(call, r.opts.WorkflowID, *a.ID, r.id)
+	mine, err := r.opts.Actions.ClaimAction(call, r.opts.WorkflowID, *a.ID, runnerID)
 	if err != nil || !mine {
 		return err
 	}

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"errors"
+	"net/http"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -157,10 +158,15 @@ func dropFirst[T any](list []T, n int) []T {
 	return list[n:]
 }
 
-// refused returns the daemon's refusal in err, nil if it did not answer.
+// refused returns the daemon's refusal in err, nil if it did not answer or the
+// credential is at fault, which may be set right.
 func refused(err error) *client.APIError {
 	var e *client.APIError
-	if errors.As(err, &e) && e.Status >= 400 && e.Status < 500 && e.Status != 408 && e.Status != 429 {
+	if !errors.As(err, &e) {
+		return nil
+	}
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity:
 		return e
 	}
 	return nil

@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -64,11 +63,6 @@ func (a *attempt) live() bool {
 		return true
 	}
 	return false
-}
-
-// String names the attempt in logs and events.
-func (a *attempt) String() string {
-	return fmt.Sprintf("job %d attempt %d", a.grant.JobID, a.grant.Attempt)
 }
 
 // Messages from the workers to the owner.

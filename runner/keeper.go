@@ -52,7 +52,6 @@ type keeper struct {
 	tell     func(any)
 	interval time.Duration // between samples; 0 for none
 	record   func(time.Time, *watch, sample)
-	keys     keyCache
 	wake     chan struct{}
 
 	mu      sync.Mutex
@@ -60,6 +59,7 @@ type keeper struct {
 
 	// Owned by run.
 	seen   map[processID]*watch
+	keys   keyCache
 	looked time.Time
 }
 
@@ -69,6 +69,7 @@ func newKeeper(log *slog.Logger, interval time.Duration, tell func(any)) *keeper
 		wake:    make(chan struct{}, 1),
 		watches: make(map[*watch]bool),
 		seen:    make(map[processID]*watch),
+		keys:    make(keyCache),
 	}
 }
 

@@ -64,6 +64,8 @@ func (r *Runner) handle(message any) {
 		r.onOverLimit(m)
 	case answerMsg:
 		r.onAnswer(m)
+	case greetedMsg:
+		r.onGreeted(m)
 	case actedMsg:
 		r.onActed(m)
 	case Event:

@@ -3,6 +3,7 @@ package runner
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -138,10 +139,9 @@ func writeMetrics(path string, batch *metricsdb.Batch) error {
 	if err != nil {
 		return err
 	}
-	defer db.Close()
 	ctx, cancel := context.WithTimeout(context.Background(), flushTime)
 	defer cancel()
-	return db.Write(ctx, batch)
+	return errors.Join(db.Write(ctx, batch), db.Close())
 }
 
 // metricsPath is the file of this runner's time series.

@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -26,7 +28,14 @@ type outage struct {
 	retryAt time.Time
 	delay   time.Duration
 	cause   error
-	refused int // refusals in a row
+	refused int  // refusals in a row
+	greeted bool // registered again since the last refusal
+}
+
+// greetedMsg is the daemon's answer to a runner that registers again.
+type greetedMsg struct {
+	resp *api.RegisterResponse
+	err  error
 }
 
 // onTurnError takes in that a turn failed: the daemon is absent, or it does
@@ -34,8 +43,11 @@ type outage struct {
 func (r *Runner) onTurnError(err error, now time.Time) {
 	o := &r.turns.outage
 	if refusal := refused(err); refusal != nil {
-		o.refused++
+		o.refused, o.greeted = o.refused+1, false
 		r.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
+		if o.refused == refusals {
+			r.leave(StopCancel, "the daemon refuses the runner: "+refusal.Message, workflow.KilledByFence, r.policy.lead)
+		}
 	}
 	if o.since.IsZero() {
 		o.since = now
@@ -57,9 +69,37 @@ func (r *Runner) outageOver(now time.Time) {
 	*o = outage{}
 }
 
-// refusals is how many refusals in a row end a runner. One may come from a
-// daemon that is just being set up again.
+// refusals is how many refusals in a row end a runner. After each of them it
+// registers again: it was silent for too long and taken for dead.
 const refusals = 3
+
+// greet registers again.
+func (r *Runner) greet(ctx context.Context) *flight {
+	f := &flight{req: &api.TurnRequest{Turn: r.turns.no}, sent: time.Now()}
+	r.requests.Go(func() {
+		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, r.registration)
+		r.box.put(greetedMsg{resp, err})
+	})
+	return f
+}
+
+// onGreeted goes on under the new id. In another run of the workflow there is
+// nothing to go on with.
+func (r *Runner) onGreeted(m greetedMsg) {
+	now := time.Now()
+	r.turns.saying = nil
+	if m.err != nil {
+		r.onTurnError(m.err, now)
+		return
+	}
+	r.id = m.resp.RunnerID
+	r.turns.outage.greeted = true
+	r.turns.outage.retryAt = now
+	r.log.Info("registered again", "new_compute_node_id", r.id)
+	if m.resp.RunID != r.about.RunID {
+		r.leave(StopCancel, "the workflow was reset", workflow.KilledByFence, r.policy.lead)
+	}
+}
 
 // hopeless returns an error when it is no use to wait for the daemon any
 // longer. Running jobs are always waited for: their ends go to the spool.

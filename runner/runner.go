@@ -85,15 +85,16 @@ type Runner struct {
 	requests sync.WaitGroup // turns under way
 
 	// Set when registering, constant afterwards.
-	key      string
-	id       int64
-	about    *api.RegisterResponse
-	policy   policy
-	env      environment
-	spool    *delivery
-	leftover *journal
+	key          string
+	registration *api.RegisterRequest
+	about        *api.RegisterResponse
+	policy       policy
+	env          environment
+	spool        *delivery
+	leftover     *journal
 
 	// Owned by Run.
+	id       int64 // may change when we have to register again
 	began    time.Time
 	total    capacity
 	free     capacity
@@ -254,6 +255,7 @@ func (r *Runner) register(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register with workflow %d: %w", r.opts.WorkflowID, err)
 	}
+	r.registration = req
 	r.id, r.about = resp.RunnerID, resp
 	r.policy = newPolicy(resp.ExecutionConfig, resp.EnforceRuntime)
 	r.schedule = r.policy.schedule(r.began, end)

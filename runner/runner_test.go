@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -74,6 +73,6 @@ func TestManyJobs(t *testing.T) {
 	if names := logNames(t, o.OutputDir); len(names) != 2*n {
 		t.Errorf("%d output files", len(names))
 	}
-	t.Log(fmt.Sprintf("%d jobs in %s with %d turns", n, s.Duration, d.Calls()))
+	t.Logf("%d jobs in %s with %d turns", n, s.Duration, d.Calls())
 	noViolations(t, d)
 }

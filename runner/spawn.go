@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -69,6 +70,9 @@ func (e *processExecutor) open(path string) (int, error) {
 	}
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_APPEND | unix.O_CLOEXEC
 	fd, err := openRetry(path, flags|unix.O_EXCL)
+	if errors.Is(err, unix.ENOENT) && os.MkdirAll(filepath.Dir(path), 0o777) == nil {
+		fd, err = openRetry(path, flags|unix.O_EXCL) // somebody tidied up
+	}
 	if errors.Is(err, unix.EEXIST) {
 		e.log.Warn("output file exists already; appending to it", "path", path)
 		fd, err = openRetry(path, flags)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"os"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -180,21 +179,19 @@ func pss(p *process) int64 {
 }
 
 // keyCache remembers the attempt keys of processes.
-type keyCache struct {
-	mu   sync.Mutex
-	keys map[processID]string
-}
+type keyCache map[processID]string
 
-func (c *keyCache) of(id processID) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	key, ok := c.keys[id]
+// maxKeys bounds the cache.
+const maxKeys = 10_000
+
+func (c keyCache) of(id processID) string {
+	key, ok := c[id]
 	if !ok {
 		key = attemptKeyOf(id.pid)
-		if c.keys == nil || len(c.keys) > 10_000 {
-			c.keys = make(map[processID]string)
+		if len(c) >= maxKeys {
+			clear(c)
 		}
-		c.keys[id] = key
+		c[id] = key
 	}
 	return key
 }

@@ -138,7 +138,11 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 func (r *Runner) takeTurn(ctx context.Context, now time.Time) {
 	t := &r.turns
 	if at := r.sayAt(now); !at.IsZero() && !now.Before(at) {
-		t.saying = r.send(ctx, r.say(now))
+		if o := &t.outage; o.refused > 0 && !o.greeted {
+			t.saying = r.greet(ctx)
+		} else {
+			t.saying = r.send(ctx, r.say(now))
+		}
 		return
 	}
 	if t.saying != nil || !t.outage.since.IsZero() || now.Before(t.pollAt) {
@@ -211,10 +215,10 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 	f := &flight{req: req, sent: time.Now()}
 	absent := !r.turns.outage.since.IsZero()
-	first := r.turns.answered
+	first, id := r.turns.answered, r.id
 	r.requests.Go(func() {
 		r.spool.before(first, req.Reports, absent)
-		resp, err := r.opts.Client.Turn(ctx, r.id, req)
+		resp, err := r.opts.Client.Turn(ctx, id, req)
 		if err == nil {
 			r.spool.after(len(req.Reports))
 		}

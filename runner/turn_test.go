@@ -282,6 +282,24 @@ func TestJobsTakenTooEarlyAreGivenBack(t *testing.T) {
 	})
 }
 
+// TestRunnerTakenForDead registers again and goes on.
+func TestRunnerTakenForDead(t *testing.T) {
+	forgetful := func() *runnertest.Daemon {
+		d := runnertest.New(job("1m"), job("1s"))
+		time.AfterFunc(30*time.Second, d.ForgetRunners)
+		return d
+	}
+	bubble(t, forgetful, nil, func(s Summary, err error, d *runnertest.Daemon, e *sleeper) {
+		if err != nil || !s.Complete || len(d.Registered()) != 2 {
+			t.Errorf("%+v, %v, registered %d times", s, err, len(d.Registered()))
+		}
+		// Without processes the lost attempt cannot be ended; it ends by itself.
+		if j := d.Job(1); len(j.Attempts) != 1 || e.starts() != 3 {
+			t.Errorf("job %+v, %d starts", j, e.starts())
+		}
+	})
+}
+
 func TestMaxParallelJobs(t *testing.T) {
 	commands := strings.Split(strings.Repeat("1s,", 9)+"1s", ",")
 	five := func(o *Options) { o.MaxParallelJobs = 5 }

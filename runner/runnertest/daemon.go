@@ -463,6 +463,21 @@ func (d *Daemon) ExpectRecovery(job int64) {
 	d.change()
 }
 
+// ForgetRunners makes the daemon take all runners for dead: it knows none, and
+// their jobs are ready.
+func (d *Daemon) ForgetRunners() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.turns = make(map[int64]*conversation)
+	d.runners = make(map[string]int64)
+	for _, s := range d.jobs {
+		if s.Status.IsLive() {
+			d.free(s)
+		}
+	}
+	d.change()
+}
+
 // Job returns a copy of what is known of a job.
 func (d *Daemon) Job(id int64) State {
 	d.mu.Lock()
