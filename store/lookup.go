@@ -80,7 +80,7 @@ func readOne[T any](ctx context.Context, db *sql.DB, table string, id int64, que
 
 // getOne reads the row of an id within a transaction.
 func getOne[T any](tx *Tx, table string, id int64, query string, scan func(rowScanner) (T, error)) (T, error) {
-	stmt, err := tx.w.stmt(query)
+	stmt, err := tx.stmt(query)
 	if err != nil {
 		var zero T
 		return zero, err

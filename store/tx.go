@@ -18,6 +18,7 @@ type Tx struct {
 	nowMS   int64
 	counts  map[statusCount]int64
 	changes Changes
+	rows    *sql.Rows // of the latest query
 }
 
 type statusCount struct {
@@ -47,7 +48,7 @@ func (tx *Tx) insert(query string, args ...any) (int64, error) {
 }
 
 func (tx *Tx) result(query string, args ...any) (sql.Result, error) {
-	s, err := tx.w.stmt(query)
+	s, err := tx.stmt(query)
 	if err != nil {
 		return nil, err
 	}
@@ -72,16 +73,42 @@ var errNoRow = errors.New("no such row in the expected state")
 
 // query runs a SELECT. All rows must be read before the next statement.
 func (tx *Tx) query(query string, args ...any) (*sql.Rows, error) {
-	s, err := tx.w.stmt(query)
+	s, err := tx.stmt(query)
 	if err != nil {
 		return nil, err
 	}
-	return s.QueryContext(context.Background(), args...)
+	tx.rows, err = s.QueryContext(context.Background(), args...)
+	return tx.rows, err
+}
+
+// errOpenRows says that a use case runs a statement while it reads the rows of
+// another: the same statement would begin anew, and a change of what is being
+// read has no defined outcome.
+var errOpenRows = errors.New("rows of a query are still being read")
+
+// stmt returns the prepared statement for a query.
+func (tx *Tx) stmt(query string) (*sql.Stmt, error) {
+	if tx.closeRows() {
+		return nil, fmt.Errorf("%w at %q", errOpenRows, query)
+	}
+	return tx.w.stmt(query)
+}
+
+// closeRows closes the rows of the latest query and reports whether they had
+// been left open.
+func (tx *Tx) closeRows() (wereOpen bool) {
+	if tx.rows == nil {
+		return false
+	}
+	_, err := tx.rows.Columns() // fails when they are closed
+	tx.rows.Close()
+	tx.rows = nil
+	return err == nil
 }
 
 // row runs a SELECT of one row into dest; sql.ErrNoRows if there is none.
 func (tx *Tx) row(query string, args []any, dest ...any) error {
-	s, err := tx.w.stmt(query)
+	s, err := tx.stmt(query)
 	if err != nil {
 		return err
 	}
@@ -139,16 +166,25 @@ func (tx *Tx) event(workflowID int64, kind string, severity workflow.Severity, d
 // flush writes what was collected.
 func (tx *Tx) flush() error {
 	for k, n := range tx.counts {
-		if n == 0 {
-			continue
-		}
-		_, err := tx.exec(`INSERT INTO job_count (workflow_id, status, n) VALUES (?1, ?2, ?3)
-			ON CONFLICT (workflow_id, status) DO UPDATE SET n = n + ?3`, k.workflowID, int(k.status), n)
-		if err != nil {
+		if err := tx.addCount(k, n); err != nil {
 			return fmt.Errorf("count %d %s jobs of workflow %d: %w", n, k.status, k.workflowID, err)
 		}
 	}
 	tx.counts = nil
+	return nil
+}
+
+// addCount adds n to a row of job_count. A negative number is only ever taken
+// from a row that is there: SQLite would check it before it sees the conflict.
+func (tx *Tx) addCount(k statusCount, n int64) error {
+	switch {
+	case n < 0:
+		return tx.execOne(`UPDATE job_count SET n = n + ? WHERE workflow_id = ? AND status = ?`, n, k.workflowID, int(k.status))
+	case n > 0:
+		_, err := tx.exec(`INSERT INTO job_count (workflow_id, status, n) VALUES (?1, ?2, ?3)
+			ON CONFLICT (workflow_id, status) DO UPDATE SET n = n + ?3`, k.workflowID, int(k.status), n)
+		return err
+	}
 	return nil
 }
 
