@@ -84,14 +84,19 @@ func (l *list) order() string {
 // readList returns a page of rows and how many there are in all, both as of
 // one moment.
 func readList[T any](ctx context.Context, db *sql.DB, l list, scan func(rowScanner) (T, error)) (items []T, total int64, err error) {
-	if l.filter == nil {
-		l.filter = &filter{}
-	}
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, 0, fmt.Errorf("list %s: %w", l.from, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	return readPage(ctx, tx, l, scan)
+}
+
+// readPage is readList within a transaction.
+func readPage[T any](ctx context.Context, tx *sql.Tx, l list, scan func(rowScanner) (T, error)) (items []T, total int64, err error) {
+	if l.filter == nil {
+		l.filter = &filter{}
+	}
 	count := "SELECT COUNT(*) FROM " + l.from + l.filter.sql()
 	if err := tx.QueryRowContext(ctx, count, l.filter.args...).Scan(&total); err != nil {
 		return nil, 0, fmt.Errorf("count %s: %w", l.from, err)

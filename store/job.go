@@ -1,0 +1,214 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// jobColumns of jobTables are what a jobScanner reads.
+const jobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
+	j.cancel_on_blocking_job_failure, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
+	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout,
+	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash`
+
+const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id`
+
+// jobScanner reads jobs. Jobs with the same environment share it.
+type jobScanner struct {
+	envs map[[2]string]map[string]string
+}
+
+func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
+	var workflowEnv, env, stdio, timeout, hold sql.NullString
+	var startMS sql.NullInt64
+	var requirements, scheduler, notBefore int64
+	var labels string
+	var inRecovery bool
+	var hash []byte
+	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
+		&j.CancelOnBlockingJobFailure, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
+		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout,
+		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash)
+	if err != nil {
+		return j, err
+	}
+	if requirements != 0 {
+		j.ResourceRequirementsID = &requirements
+	}
+	if scheduler != 0 {
+		j.SchedulerID = &scheduler
+	}
+	if j.Status != workflow.Running {
+		j.ComputeNodeID = nil
+	} else if startMS.Valid {
+		j.StartTime = new(rfc3339(startMS.Int64))
+	}
+	if notBefore != 0 {
+		j.NotBeforeMS = &notBefore
+	}
+	if inRecovery {
+		j.Phase = workflow.PhaseRecovery
+	}
+	if len(hash) > 0 {
+		j.InputHash = hex.EncodeToString(hash)
+	}
+	if j.Labels, err = workflow.ParseLabels(labels); err != nil {
+		return j, fmt.Errorf("read the labels of job %d: %w", j.ID, err)
+	}
+	if j.Env, err = s.env(workflowEnv.String, env.String); err != nil {
+		return j, fmt.Errorf("read the environment of job %d: %w", j.ID, err)
+	}
+	for _, c := range []struct {
+		text sql.NullString
+		dest any
+	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {hold, &j.Hold}} {
+		if c.text.Valid {
+			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
+				return j, fmt.Errorf("read job %d: %w", j.ID, err)
+			}
+		}
+	}
+	return j, nil
+}
+
+// env returns a workflow's environment overlaid by a job's.
+func (s *jobScanner) env(workflowEnv, jobEnv string) (map[string]string, error) {
+	key := [2]string{workflowEnv, jobEnv}
+	if env, known := s.envs[key]; known {
+		return env, nil
+	}
+	var parts [2]map[string]string
+	for i, text := range key {
+		if text != "" {
+			if err := json.Unmarshal([]byte(text), &parts[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	env := workflow.MergeEnv(parts[0], parts[1])
+	if s.envs == nil {
+		s.envs = map[[2]string]map[string]string{}
+	}
+	s.envs[key] = env
+	return env, nil
+}
+
+const selectJob = `SELECT ` + jobColumns + ` FROM ` + jobTables + ` WHERE j.id = ? AND w.is_hidden = 0`
+
+// Job returns a job with all its relations.
+func (s *Store) Job(ctx context.Context, id int64) (workflow.Job, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return workflow.Job{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	j, err := new(jobScanner).scan(tx.QueryRowContext(ctx, selectJob, id))
+	if err != nil {
+		return j, orNotFound(err, "job", id)
+	}
+	jobs := []workflow.Job{j}
+	if err := addRelations(reader(ctx, tx), jobs); err != nil {
+		return j, fmt.Errorf("read the relations of job %d: %w", id, err)
+	}
+	return jobs[0], nil
+}
+
+// getJob reads a job with all its relations within a transaction.
+func getJob(tx *Tx, id int64) (workflow.Job, error) {
+	j, err := getOne(tx, "job", id, selectJob, new(jobScanner).scan)
+	if err != nil {
+		return j, err
+	}
+	jobs := []workflow.Job{j}
+	if err := addRelations(tx.query, jobs); err != nil {
+		return j, fmt.Errorf("read the relations of job %d: %w", id, err)
+	}
+	return jobs[0], nil
+}
+
+// queryFunc runs a SELECT.
+type queryFunc func(query string, args ...any) (*sql.Rows, error)
+
+// reader runs SELECTs of one snapshot.
+func reader(ctx context.Context, tx *sql.Tx) queryFunc {
+	return func(query string, args ...any) (*sql.Rows, error) { return tx.QueryContext(ctx, query, args...) }
+}
+
+// addRelations fills in the relations of jobs, with one query for each kind.
+func addRelations(query queryFunc, jobs []workflow.Job) error {
+	ids, gates := make([]int64, len(jobs)), []int64{}
+	for i, j := range jobs {
+		if ids[i] = j.ID; j.GateID != nil {
+			gates = append(gates, *j.GateID)
+		}
+	}
+	deps, err := related(query, `SELECT d.gate_id, d.job_id FROM gate_dependency d
+		WHERE d.gate_id IN (SELECT value FROM json_each(?)) ORDER BY d.gate_id, d.job_id`, gates)
+	if err != nil {
+		return err
+	}
+	var lists [4]map[int64][]int64
+	for i, table := range linkTables {
+		lists[i], err = related(query, `SELECT job_id, `+table.column+` FROM `+table.name+`
+			WHERE job_id IN (SELECT value FROM json_each(?)) ORDER BY job_id, `+table.column, ids)
+		if err != nil {
+			return err
+		}
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		if j.GateID != nil {
+			j.DependsOn = deps[*j.GateID]
+		}
+		for k, list := range linksOf(j) {
+			*list = lists[k][j.ID]
+		}
+	}
+	return nil
+}
+
+// linkTable is a table that links jobs with files or user data.
+type linkTable struct{ name, column, target, what string }
+
+// linkTables are in the order of linksOf.
+var linkTables = [4]linkTable{
+	{"job_input_file", "file_id", "file", "file"},
+	{"job_output_file", "file_id", "file", "file"},
+	{"job_input_user_data", "user_data_id", "user_data", "user data"},
+	{"job_output_user_data", "user_data_id", "user_data", "user data"},
+}
+
+// linksOf returns a job's links with files and user data.
+func linksOf(j *workflow.Job) [4]*[]int64 {
+	return [4]*[]int64{&j.InputFiles, &j.OutputFiles, &j.InputUserData, &j.OutputUserData}
+}
+
+// related reads (owner, related) pairs of the owners with the given ids.
+func related(query queryFunc, text string, owners []int64) (map[int64][]int64, error) {
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	ids, err := json.Marshal(owners)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := query(text, string(ids))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	lists := map[int64][]int64{}
+	for rows.Next() {
+		var owner, id int64
+		if err := rows.Scan(&owner, &id); err != nil {
+			return nil, err
+		}
+		lists[owner] = append(lists[owner], id)
+	}
+	return lists, rows.Err()
+}

@@ -1,0 +1,115 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JobFilter says which jobs of a workflow are wanted; nil fields do not matter.
+type JobFilter struct {
+	WorkflowID          int64
+	Status              *workflow.JobStatus
+	NeedsFile           *int64 // reads this file
+	UpstreamJob         *int64 // depends on this job
+	ActiveComputeNodeID *int64 // runs on this node
+	OriginIsSet         *bool
+	Name                *string
+	Command             *string   // a part of it
+	Labels              *[]string // a runner with exactly these could claim it; normalized
+	WithRelations       bool      // fill in the relations
+}
+
+// Jobs returns a page of the jobs of a workflow.
+func (s *Store) Jobs(ctx context.Context, q JobFilter, page Page) ([]workflow.Job, int64, error) {
+	if err := s.requireWorkflow(ctx, q.WorkflowID); err != nil {
+		return nil, 0, err
+	}
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	f, err := jobFilter(ctx, tx, q)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list the jobs of workflow %d: %w", q.WorkflowID, err)
+	}
+	jobs, total, err := readPage(ctx, tx, list{
+		columns: jobColumns, from: jobTables, filter: f, id: "j.id", page: page,
+		sortable: map[string]string{
+			"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command", "invocation_script": "j.invocation_script",
+			"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.cancel_on_blocking_job_failure",
+			"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
+			"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
+		},
+	}, new(jobScanner).scan)
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.WithRelations {
+		if err := addRelations(reader(ctx, tx), jobs); err != nil {
+			return nil, 0, fmt.Errorf("read the relations of jobs of workflow %d: %w", q.WorkflowID, err)
+		}
+	}
+	return jobs, total, nil
+}
+
+func jobFilter(ctx context.Context, tx *sql.Tx, q JobFilter) (*filter, error) {
+	f := where(`j.workflow_id = ?`, q.WorkflowID)
+	equal(f, "j.status", q.Status)
+	equal(f, "j.name", q.Name)
+	contains(f, "j.command", q.Command)
+	if q.NeedsFile != nil {
+		f.add(`j.id IN (SELECT job_id FROM job_input_file WHERE file_id = ?)`, *q.NeedsFile)
+	}
+	if q.UpstreamJob != nil {
+		f.add(`j.gate_id IN (SELECT gate_id FROM gate_dependency WHERE job_id = ?)`, *q.UpstreamJob)
+	}
+	if q.ActiveComputeNodeID != nil {
+		f.add(`j.compute_node_id = ? AND j.status IN (3, 4) AND j.status = 4`, *q.ActiveComputeNodeID) // the index has both
+	}
+	if q.OriginIsSet != nil {
+		f.add(`(j.origin IS NOT NULL) = ?`, *q.OriginIsSet)
+	}
+	if q.Labels != nil {
+		classes, err := classesFor(ctx, tx, q.WorkflowID, *q.Labels)
+		if err != nil {
+			return nil, err
+		}
+		f.add(`j.class_id IN (SELECT value FROM json_each(?))`, classes)
+	}
+	return f, nil
+}
+
+// classesFor lists, in JSON, the classes that a runner with the given labels
+// may claim from.
+func classesFor(ctx context.Context, tx *sql.Tx, workflowID int64, labels []string) (string, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, labels FROM claim_class WHERE workflow_id = ?`, workflowID)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	ids := []int64{}
+	for rows.Next() {
+		var id int64
+		var joined string
+		if err := rows.Scan(&id, &joined); err != nil {
+			return "", err
+		}
+		wanted, err := workflow.ParseLabels(joined)
+		if err != nil {
+			return "", err
+		}
+		if workflow.LabelsMatch(wanted, labels) {
+			ids = append(ids, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return "", err
+	}
+	text, err := json.Marshal(ids)
+	return string(text), err
+}
