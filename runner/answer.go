@@ -40,6 +40,9 @@ func (r *Runner) onAnswer(m answerMsg) {
 	for _, ref := range m.resp.Voided {
 		r.void(ref)
 	}
+	for _, order := range m.resp.Orders {
+		r.obey(order)
+	}
 	if m.flight.req.Turn > t.heard {
 		t.heard = m.flight.req.Turn
 		r.hearNews(m.resp)
@@ -124,9 +127,6 @@ func (r *Runner) hearNews(resp *api.TurnResponse) {
 		r.log.Warn("daemon sent a bad end time", "error", err)
 	} else if !end.IsZero() {
 		r.schedule = r.policy.schedule(r.began, end)
-	}
-	for _, order := range resp.Orders {
-		r.obey(order)
 	}
 	if resp.Canceled {
 		r.obey(api.OrderCancel)

@@ -44,7 +44,7 @@ type attempt struct {
 	taken    bool     // holds capacity
 	alone    bool     // nothing else of ours ran during its life
 	oomStart int64
-	swept    bool // its strays have been looked for
+	stuck    bool // some of its processes do not end
 	watch    *watch
 	timer    *time.Timer // run time limit
 	runLimit time.Duration

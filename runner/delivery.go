@@ -50,7 +50,7 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 		Hostname: r.opts.Hostname, PID: os.Getpid(), BootID: bootID(),
 	})
 	if err != nil {
-		return err
+		return unwritable(err)
 	}
 	*closers = append(*closers, d.close)
 	d.old, err = spool.TakeOver(dir, r.opts.WorkflowID, r.opts.Hostname, func(path string, err error) {
@@ -70,7 +70,7 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	r.spool = d
 	r.leftover, err = openJournal(r.opts.OutputDir, r.opts.WorkflowID, r.opts.Hostname, r.key, r.log)
 	if err != nil {
-		return err
+		return unwritable(err)
 	}
 	*closers = append(*closers, r.leftover.close)
 	return nil

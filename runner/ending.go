@@ -39,11 +39,12 @@ func (r *Runner) leaderEnded(a *attempt) {
 func (r *Runner) settle(a *attempt) {
 	if a.watch != nil {
 		r.keeper.leaderExited(a.watch)
-		if a.killed != "" {
-			return // the tree is being ended already
-		}
-		if a.exit.Remains {
-			r.keeper.endTree(a.watch, unix.SIGTERM, min(r.policy.lead, strayLead))
+		switch {
+		case a.killed != "":
+			r.keeper.endTree(a.watch, a.killSignal, a.killLead) // it may be under way
+			return
+		case a.exit.Remains:
+			r.endStrays(a)
 			return
 		}
 	}
@@ -51,10 +52,20 @@ func (r *Runner) settle(a *attempt) {
 	r.finish(a)
 }
 
+// endStrays ends what an attempt left behind.
+func (r *Runner) endStrays(a *attempt) {
+	if a.killed != "" {
+		r.keeper.endTree(a.watch, unix.SIGKILL, 0) // they had their grace
+		return
+	}
+	r.keeper.endTree(a.watch, unix.SIGTERM, min(r.policy.lead, strayLead))
+}
+
 // onGone takes in that the tree of an attempt is gone.
 func (r *Runner) onGone(a *attempt, left int) {
 	if left > 0 {
 		a.note = fmt.Sprintf("%d processes could not be ended", left)
+		a.stuck = true
 		r.log.Error("processes do not end", "job_id", a.grant.JobID, "processes", left)
 	}
 	if a.exit == nil { // not even the leader went
@@ -62,14 +73,13 @@ func (r *Runner) onGone(a *attempt, left int) {
 		r.release(a)
 	}
 	a.phase = finishing
-	a.swept = true
 	r.finish(a)
 }
 
 // finish looks for processes that the attempt left behind outside of its
 // group, and has the evidence gathered.
 func (r *Runner) finish(a *attempt) {
-	look := a.pid != 0 && !a.swept
+	look := a.pid != 0 && !a.stuck
 	f := findings{
 		grant: &a.grant, pid: a.pid, started: a.started, exit: a.exit,
 		spawnErr: a.spawnErr, killed: a.killed, note: a.note, files: a.files,
@@ -101,7 +111,7 @@ func (r *Runner) onFinished(m finishedMsg) {
 	a := m.attempt
 	if m.strays {
 		a.phase = ending
-		r.keeper.endTree(a.watch, unix.SIGTERM, min(r.policy.lead, strayLead))
+		r.endStrays(a)
 		return
 	}
 	delete(r.byJob, a.grant.JobID)

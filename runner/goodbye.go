@@ -29,18 +29,22 @@ func (r *Runner) goodbye() {
 		r.log.Warn("leaving without a word to the daemon", "undelivered", s.Undelivered)
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
-	defer cancel()
-	req := &api.LeaveRequest{
+	r.sayLeave(&api.LeaveRequest{
 		Reason: s.Reason, DurationSeconds: s.Duration.Seconds(), SampleCount: s.SampleCount,
 		PeakCPUPercent: s.PeakCPUPercent, AvgCPUPercent: s.AvgCPUPercent,
 		PeakMemoryBytes: s.PeakMemoryBytes, AvgMemoryBytes: s.AvgMemoryBytes,
-	}
+	})
+	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
+}
+
+// sayLeave makes the last call. If it gets lost, the runner's silence says the
+// same later.
+func (r *Runner) sayLeave(req *api.LeaveRequest) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
+	defer cancel()
 	if _, err := r.opts.Client.Leave(ctx, r.id, req); err != nil {
 		r.log.Warn("could not say goodbye to the daemon", "error", err)
-		return
 	}
-	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
 }
 
 // addNodeUsage takes in what was measured of the node.

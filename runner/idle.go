@@ -12,7 +12,11 @@ func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 		return true, err
 	}
 	t := &r.turns
-	if len(r.attempts) > 0 || t.saying != nil || !t.silent() || r.actions.running {
+	working := len(r.attempts)
+	if r.leaving.active() {
+		working -= len(r.repairs.waiting)
+	}
+	if working > 0 || t.saying != nil || !t.silent() || r.actions.running {
 		return false, nil
 	}
 	if !r.leaving.active() {

@@ -116,6 +116,51 @@ func TestStopDrainLetsJobsEnd(t *testing.T) {
 	}
 }
 
+// eager is an executor whose processes end before their start is known.
+type eager struct {
+	*processExecutor
+	stopped chan struct{}
+}
+
+func (e *eager) Start(c *Command, exited func(Exit)) (int, error) {
+	ended := make(chan Exit, 1)
+	pid, err := e.processExecutor.Start(c, func(x Exit) { ended <- x })
+	if err != nil {
+		return 0, err
+	}
+	exited(<-ended)
+	<-e.stopped
+	return pid, nil
+}
+
+func TestStopWhileAJobStarts(t *testing.T) {
+	d := runnertest.New(job("true"))
+	o := testOptions(t, d)
+	real, err := newProcessExecutor(testLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer real.close()
+	e := &eager{real, make(chan struct{})}
+	o.Executor = e
+	granted := make(chan struct{})
+	o.OnEvent = func(ev Event) {
+		switch ev.Kind {
+		case EventGranted:
+			close(granted)
+		case EventStopping:
+			close(e.stopped)
+		}
+	}
+	r := start(t, o)
+	<-granted
+	r.Stop(StopCancel)
+	r.wait(t)
+	if a := d.Job(1).Attempts; len(a) != 1 {
+		t.Errorf("attempts %+v", a)
+	}
+}
+
 func TestOrderCancel(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 1000"))

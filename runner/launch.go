@@ -14,8 +14,10 @@ func (r *Runner) launch(a *attempt, gpus []string) {
 	g := &a.grant
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
 	files := stdioPaths(g.Stdio, base)
-	m := startedMsg{attempt: a, files: files, oom: r.oom.kills()}
-	m.at = time.Now()
+	m := startedMsg{attempt: a, files: files, at: time.Now()}
+	if r.opts.Executor == nil {
+		m.oom = r.oom.kills()
+	}
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv:   []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)},
 		Env:    r.env.with(g.Env, jobVariables(g, a.key, r.terminationFile(g), gpus)),
@@ -101,7 +103,7 @@ func (r *Runner) onOverdue(a *attempt) {
 // gets no grace: the node's memory is at stake.
 func (r *Runner) onOverLimit(m overLimitMsg) {
 	a := m.attempt
-	if a.phase != running || a.exit != nil || a.killed != "" {
+	if a.phase != running || a.exit != nil {
 		return
 	}
 	r.log.Info("memory limit exceeded", "job_id", a.grant.JobID,

@@ -7,8 +7,12 @@ import "time"
 // taken ahead: another runner could start them at once.
 const aheadTime = 100 * time.Millisecond
 
-// maxAhead bounds the jobs taken ahead per slot.
-const maxAhead = 64
+// maxAhead and maxAheadTotal bound the jobs taken ahead, per slot and in all:
+// each turn lists them.
+const (
+	maxAhead      = 64
+	maxAheadTotal = 1000
+)
 
 // pace follows how long jobs run.
 type pace struct {
@@ -35,5 +39,5 @@ func (p *pace) ahead(slots int64) int64 {
 	if p.mean > 0 {
 		perSlot = min(perSlot, int64(aheadTime/p.mean))
 	}
-	return slots * perSlot
+	return min(slots*perSlot, maxAheadTotal)
 }

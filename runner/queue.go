@@ -24,10 +24,10 @@ func (r *Runner) accept(g api.Grant, now time.Time) {
 	r.active = now
 	r.emitFor(a, Event{Kind: EventGranted})
 	switch {
-	case r.leaving.active():
-		r.discard(a)
 	case g.Recovery != nil:
 		r.repair(a, g.Recovery)
+	case r.leaving.active():
+		r.discard(a)
 	default:
 		r.queue = append(r.queue, a)
 	}

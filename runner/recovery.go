@@ -29,8 +29,12 @@ func (r *Runner) repair(a *attempt, script *api.Recovery) {
 	r.repairs.waiting = append(r.repairs.waiting, a)
 }
 
-// startRepairs starts waiting scripts, a few at a time.
+// startRepairs starts waiting scripts, a few at a time. A runner that leaves
+// starts none: with its leave their leases are free for others.
 func (r *Runner) startRepairs() {
+	if r.leaving.active() {
+		return
+	}
 	for len(r.repairs.waiting) > 0 && r.repairs.running < max(1, r.slots()) {
 		a := r.repairs.waiting[0]
 		r.repairs.waiting = r.repairs.waiting[1:]
@@ -101,15 +105,6 @@ func (r *Runner) repaired(a *attempt) {
 	r.emitFor(a, Event{Kind: EventRecovered, ReturnCode: answer.ReturnCode, Message: answer.Error})
 	a.phase = reported
 	r.turns.recovered = append(r.turns.recovered, answer)
-}
-
-// dropRepairs leaves the waiting scripts to others: with the runner's leave its
-// leases are free.
-func (r *Runner) dropRepairs() {
-	for _, a := range r.repairs.waiting {
-		r.forget(a)
-	}
-	r.repairs.waiting = nil
 }
 
 // returnCode is what a shell would say of an exit.

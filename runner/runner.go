@@ -169,6 +169,7 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	}
 	release, err := r.open()
 	if err != nil {
+		r.sayLeave(&api.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
 		return r.summary, err
 	}
 	err = r.loop(ctx)
@@ -181,12 +182,21 @@ func (r *Runner) prepare() error {
 	for _, name := range []string{stdioDir, terminationDir, spoolDir} {
 		dir := filepath.Join(r.opts.OutputDir, name)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return workflow.Errorf(workflow.CodeInvalid, "cannot write to the output directory: %v", err).
-				WithHint("choose another one with --output-dir")
+			return unwritable(err)
 		}
 	}
 	return nil
 }
+
+func unwritable(err error) error {
+	e := workflow.Errorf(workflow.CodeInvalid, "cannot write to the output directory: %v", err).
+		WithHint("choose another one with --output-dir")
+	e.Err = err
+	return e
+}
+
+// minWorkers is how many files may hang on a file system before starts do.
+const minWorkers = 4
 
 // open starts the goroutines that work for the loop; release ends them.
 func (r *Runner) open() (release func() error, err error) {
@@ -212,7 +222,7 @@ func (r *Runner) open() (release func() error, err error) {
 		return nil, errors.Join(err, release())
 	}
 	r.openMonitor(&closers)
-	r.pool = newPool(max(2, runtime.GOMAXPROCS(0)))
+	r.pool = newPool(max(minWorkers, runtime.GOMAXPROCS(0)))
 	closers = append(closers, func() error { r.pool.close(); return nil })
 	return release, nil
 }

@@ -54,7 +54,6 @@ func (r *Runner) leave(kind StopKind, reason string, killed workflow.KillReason,
 	}
 	r.leaving.kind = kind
 	r.giveBackQueue()
-	r.dropRepairs()
 	if kind >= StopCancel {
 		if r.actions.running {
 			r.actions.cancel()
