@@ -13,14 +13,14 @@ import (
 // engine. Its rows are written directly.
 type nouns struct {
 	*Store
-	t        *testing.T
+	t        testing.TB
 	ctx      context.Context
 	now      time.Time
 	workflow int64
 	other    int64
 }
 
-func newNouns(t *testing.T) *nouns {
+func newNouns(t testing.TB) *nouns {
 	t.Helper()
 	n := &nouns{t: t, ctx: t.Context(), now: time.UnixMilli(1_795_255_200_000)}
 	s, err := Open(t.Context(), Options{

@@ -1,0 +1,312 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// CreateJobs stores jobs of one workflow, all or none, and returns them in the
+// same order with their ids, effective environments and sorted labels. Jobs
+// begin uninitialized and depend on jobs that exist already. Without
+// requirements they get the workflow's default ones.
+func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.Job, error) {
+	checked := slices.Clone(jobs)
+	for i := range checked {
+		if err := checkNewJob(&checked[i]); err != nil {
+			return nil, err
+		}
+		if checked[i].WorkflowID != checked[0].WorkflowID {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "the jobs belong to different workflows: %d and %d", checked[0].WorkflowID, checked[i].WorkflowID)
+		}
+	}
+	if len(checked) == 0 {
+		return nil, nil
+	}
+	created := make([]workflow.Job, len(checked))
+	err := s.writer.do("create jobs", func(tx *Tx) error {
+		copy(created, checked)
+		return createJobs(tx, created)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return created, nil
+}
+
+// checkNewJob refuses what no job may have, and brings a job's lists into
+// their stored form.
+func checkNewJob(j *workflow.Job) (err error) {
+	if j.Priority < 0 {
+		return workflow.Errorf(workflow.CodeInvalid, "job %q: priority must not be negative, but is %d", j.Name, j.Priority)
+	}
+	if err := workflow.ValidateEnv(j.Env); err != nil {
+		return fmt.Errorf("job %q: %w", j.Name, err)
+	}
+	if j.Labels, err = workflow.NormalizeLabels(j.Labels); err != nil {
+		return fmt.Errorf("job %q: %w", j.Name, err)
+	}
+	j.DependsOn = idSet(j.DependsOn)
+	for _, list := range linksOf(j) {
+		*list = idSet(*list)
+	}
+	j.Status, j.AttemptID, j.Origin, j.StartTime, j.ComputeNodeID = workflow.Uninitialized, 1, nil, nil, nil
+	return nil
+}
+
+// idSet returns ids ascending and without repeats; nil if there are none.
+func idSet(ids []int64) []int64 {
+	if len(ids) == 0 {
+		return nil
+	}
+	set := slices.Clone(ids)
+	slices.Sort(set)
+	return slices.Compact(set)
+}
+
+func createJobs(tx *Tx, jobs []workflow.Job) error {
+	id := jobs[0].WorkflowID
+	w, err := getWorkflow(tx, id)
+	if err != nil {
+		return err
+	}
+	in, err := newJobInserter(tx, id)
+	if err != nil {
+		return err
+	}
+	gates := map[[sha256.Size]byte]int64{}
+	for i := range jobs {
+		if jobs[i].GateID, err = in.gate(gates, &jobs[i]); err != nil {
+			return err
+		}
+		if err := in.insert(&jobs[i]); err != nil {
+			return err
+		}
+		jobs[i].Env = workflow.MergeEnv(w.Env, jobs[i].Env)
+	}
+	return in.finish()
+}
+
+// jobInserter stores jobs of one workflow.
+type jobInserter struct {
+	tx           *Tx
+	workflowID   int64
+	first, next  int64 // ids of its first and its next job
+	requirements int64 // the default ones
+	known        map[reference]bool
+	classes      map[classKey]int64
+	envs         map[string]int64
+	jobs         *bulk
+	links        [4]*bulk
+	byStatus     map[workflow.JobStatus]int64
+}
+
+// reference is a row that jobs refer to.
+type reference struct {
+	table string
+	id    int64
+}
+
+func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
+	in := &jobInserter{
+		tx: tx, workflowID: workflowID,
+		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
+		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, status, class_id, gate_id, failure_handler_id,
+			cancel_on_blocking_job_failure, supports_termination, stdio, run_timeout, origin`),
+	}
+	for i, table := range linkTables {
+		in.links[i] = newBulk(tx, table.name, "job_id, "+table.column)
+	}
+	err := tx.row(`SELECT MIN(id) FROM resource_requirements WHERE workflow_id = ? AND name = ?`,
+		[]any{workflowID, workflow.DefaultRequirements}, &in.requirements)
+	if err != nil {
+		return nil, fmt.Errorf("find the default requirements of workflow %d: %w", workflowID, err)
+	}
+	if in.first, err = tx.nextID("job"); err != nil {
+		return nil, fmt.Errorf("number new jobs of workflow %d: %w", workflowID, err)
+	}
+	in.next = in.first
+	return in, nil
+}
+
+// gate returns the gate of a new job's dependencies; nil if it has none.
+func (in *jobInserter) gate(known map[[sha256.Size]byte]int64, j *workflow.Job) (*int64, error) {
+	if len(j.DependsOn) == 0 {
+		return nil, nil
+	}
+	if last := j.DependsOn[len(j.DependsOn)-1]; last >= in.first {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q depends on job %d, which does not exist", j.Name, last)
+	}
+	hash := gateHash(j.DependsOn)
+	id, found := known[hash]
+	if !found {
+		var err error
+		if id, err = in.tx.gateOf(in.workflowID, j.DependsOn); err != nil {
+			return nil, err
+		}
+		known[hash] = id
+	}
+	return &id, nil
+}
+
+// insert stores a job, whose Env is its own alone, and sets its id.
+func (in *jobInserter) insert(j *workflow.Job) error {
+	class, err := in.class(j)
+	if err != nil {
+		return err
+	}
+	if j.FailureHandlerID != nil {
+		if err := in.require("failure_handler", "failure handler", *j.FailureHandlerID); err != nil {
+			return err
+		}
+	}
+	env, err := in.env(j.Env)
+	if err != nil {
+		return fmt.Errorf("insert job %q: %w", j.Name, err)
+	}
+	stdio, err := jsonText(j.Stdio)
+	if err != nil {
+		return fmt.Errorf("insert job %q: %w", j.Name, err)
+	}
+	timeout, err := jsonText(j.RunTimeout)
+	if err != nil {
+		return fmt.Errorf("insert job %q: %w", j.Name, err)
+	}
+	j.ID = in.next
+	in.next++
+	in.byStatus[j.Status]++
+	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, int64(j.Status), class, j.GateID, j.FailureHandlerID,
+		j.CancelOnBlockingJobFailure, j.SupportsTermination, stdio, timeout, j.Origin)
+	if err != nil {
+		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
+	}
+	for i, list := range linksOf(j) {
+		for _, id := range *list {
+			if err := in.links[i].add(j.ID, id); err != nil {
+				return fmt.Errorf("insert links of jobs of workflow %d: %w", in.workflowID, err)
+			}
+		}
+	}
+	return nil
+}
+
+// class returns the claim class of a new job, whose requirements it sets if it
+// has none.
+func (in *jobInserter) class(j *workflow.Job) (int64, error) {
+	if j.ResourceRequirementsID == nil {
+		j.ResourceRequirementsID = &in.requirements
+	}
+	key := classKey{priority: j.Priority, requirementsID: *j.ResourceRequirementsID, labels: workflow.JoinLabels(j.Labels)}
+	if j.SchedulerID != nil {
+		key.schedulerID = *j.SchedulerID
+	}
+	if id, known := in.classes[key]; known {
+		return id, nil
+	}
+	if err := in.require("resource_requirements", "resource requirements", key.requirementsID); err != nil {
+		return 0, err
+	}
+	if err := in.tx.checkScheduler(in.workflowID, key.schedulerID); err != nil {
+		return 0, err
+	}
+	id, err := in.tx.classOf(in.workflowID, key)
+	in.classes[key] = id
+	return id, err
+}
+
+// checkScheduler refuses a scheduler of another workflow. One that is not known
+// at all may be: torc's clients use schedulers as mere numbers.
+func (tx *Tx) checkScheduler(workflowID, id int64) error {
+	if id == 0 {
+		return nil
+	}
+	var owner int64
+	err := tx.row(`SELECT workflow_id FROM slurm_scheduler WHERE id = ?`, []any{id}, &owner)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read scheduler %d: %w", id, err)
+	case owner != workflowID:
+		return workflow.Errorf(workflow.CodeInvalid, "scheduler %d belongs to workflow %d, not to workflow %d", id, owner, workflowID)
+	}
+	return nil
+}
+
+// require refuses a reference into another workflow, and asks only once.
+func (in *jobInserter) require(table, what string, id int64) error {
+	ref := reference{table, id}
+	if in.known[ref] {
+		return nil
+	}
+	in.known[ref] = true
+	return in.tx.requireIn(table, what, in.workflowID, id)
+}
+
+// env returns the id of an environment; nil for an empty one.
+func (in *jobInserter) env(env map[string]string) (any, error) {
+	if len(env) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(env)
+	if err != nil {
+		return nil, err
+	}
+	if id, known := in.envs[string(text)]; known {
+		return id, nil
+	}
+	id, err := in.tx.envOf(in.workflowID, string(text))
+	in.envs[string(text)] = id
+	return id, err
+}
+
+// envOf returns the id of an environment, which it stores if it is new.
+func (tx *Tx) envOf(workflowID int64, env string) (id int64, err error) {
+	err = tx.row(`SELECT id FROM job_env WHERE workflow_id = ? AND env = ?`, []any{workflowID, env}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		id, err = tx.insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, ?)`, workflowID, env)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("environment of jobs of workflow %d: %w", workflowID, err)
+	}
+	return id, nil
+}
+
+// finish writes what was not written yet, and checks and counts it all.
+func (in *jobInserter) finish() error {
+	if err := in.jobs.flush(); err != nil {
+		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
+	}
+	for i, table := range linkTables {
+		if err := in.links[i].flush(); err != nil {
+			return fmt.Errorf("insert links of jobs of workflow %d: %w", in.workflowID, err)
+		}
+		if err := in.checkLinks(table); err != nil {
+			return err
+		}
+	}
+	for status, n := range in.byStatus {
+		in.tx.count(in.workflowID, status, n)
+	}
+	return nil
+}
+
+// checkLinks refuses links with what does not exist in the workflow.
+func (in *jobInserter) checkLinks(table linkTable) error {
+	var id int64
+	err := in.tx.row(`SELECT l.`+table.column+` FROM `+table.name+` l LEFT JOIN `+table.target+` t ON t.id = l.`+table.column+`
+		WHERE l.job_id >= ? AND l.job_id < ? AND t.workflow_id IS NOT ? LIMIT 1`, []any{in.first, in.next, in.workflowID}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check links of jobs of workflow %d: %w", in.workflowID, err)
+	}
+	return in.tx.requireIn(table.target, table.what, in.workflowID, id)
+}
