@@ -57,7 +57,7 @@ func asHTTP(err error, conflict int) *httpError {
 	if !errors.As(err, &w) {
 		return internal(err.Error())
 	}
-	detail := api.ErrorDetail{Message: w.Message, Hint: w.Hint}
+	detail := api.ErrorDetail{Message: strings.TrimSuffix(err.Error(), w.Error()) + w.Message, Hint: w.Hint}
 	status := http.StatusInternalServerError
 	switch w.Code {
 	case workflow.CodeInvalid:

@@ -115,7 +115,7 @@ func (h *hostile) text(rt route) string {
 // json writes a value of a type, now and then one of another type.
 func (h *hostile) json(typ reflect.Type, depth int) string {
 	if depth > 4 || h.oneIn(150, "wrong") {
-		return h.pick("value", []string{"null", "1.5", "true", `"x"`, "[]", "{}", "[null]", "-0", "1e400"})
+		return h.pick("value", []string{"null", "1.5", "true", `"x"`, "[]", "{}", "[null]", "-0"})
 	}
 	if typ.Kind() == reflect.Pointer {
 		return h.json(typ.Elem(), depth)
