@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +104,29 @@ func TestDetectGPUs(t *testing.T) {
 	}
 	if got := rocmDevices([]string{"device,Device ID", "card0,0x740f", "card1,0x740f"}); !slices.Equal(got, []string{"0", "1"}) {
 		t.Errorf("rocm: %v", got)
+	}
+}
+
+func TestDetectGPUsByTool(t *testing.T) {
+	dir := t.TempDir()
+	tool := func(name, script string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir)
+	if got := detectGPUs(nil); len(got) != 0 {
+		t.Errorf("no tool: %v", got)
+	}
+	tool("nvidia-smi", "exit 9")
+	tool("rocm-smi", "echo device,id; echo card0,0x1; echo card1,0x1")
+	if got := detectGPUs(nil); !slices.Equal(got, []string{"0", "1"}) {
+		t.Errorf("rocm-smi: %v", got)
+	}
+	tool("nvidia-smi", "echo 0; echo 1; echo 2")
+	if got := detectGPUs(nil); !slices.Equal(got, []string{"0", "1", "2"}) {
+		t.Errorf("nvidia-smi: %v", got)
 	}
 }
 

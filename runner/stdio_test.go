@@ -105,6 +105,13 @@ func TestTail(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
+	// Of a file of 1 GB only the end is read.
+	if err := os.Truncate(path, 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	if got := tail(path, 3); got != "\x00\x00\x00" {
+		t.Errorf("large file: %q", got)
+	}
 	if got := tail(path+".no", 10); got != "" {
 		t.Errorf("missing file: %q", got)
 	}

@@ -1,8 +1,11 @@
 package runner
 
 import (
+	"os/exec"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestGrow sorts a table in which processes have wandered off in every way.
@@ -69,4 +72,31 @@ func TestFindAttemptKey(t *testing.T) {
 			t.Errorf("%q: %q, want %q", environ, got, want)
 		}
 	}
+}
+
+// TestAdopted compares the two ways of listing children that are not ours.
+func TestAdopted(t *testing.T) {
+	acquireReaper(t)
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	ended := make(chan Exit, 1)
+	ours, err := startShell("sleep 1000", func(e Exit) { ended <- e })
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := adoptedByTable()
+	if !slices.Contains(list, cmd.Process.Pid) || slices.Contains(list, ours) {
+		t.Errorf("adopted %v; other code's child is %d, ours is %d", list, cmd.Process.Pid, ours)
+	}
+	if slices.Contains(adopted(), ours) {
+		t.Errorf("%d is ours", ours)
+	}
+	children.signalGroup(ours, unix.SIGKILL)
+	<-ended
 }
