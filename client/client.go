@@ -8,20 +8,21 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
-
-	"github.com/torc-slurm/torc-slurm/api"
 )
 
 // Options say where the daemon is and who is calling.
@@ -31,6 +32,17 @@ type Options struct {
 	URL string
 	// Token is sent as a bearer token; empty for none.
 	Token string
+	// User and Password are sent by basic authentication if there is a
+	// Password and no Token.
+	User     string
+	Password string
+	// Cookie is sent as the Cookie header; empty for none.
+	Cookie string
+	// CACert is a PEM file with the authorities that certificates are checked
+	// against instead of the system's; empty for those.
+	CACert string
+	// Insecure accepts any certificate.
+	Insecure bool
 	// UnixSocket, if not empty, is connected to instead of the URL's host.
 	UnixSocket string
 	// CAFingerprint, if not empty, is the SHA-256 of the only certificate that
@@ -45,9 +57,9 @@ type Options struct {
 
 // Client is a connection to a daemon. It is safe for concurrent use.
 type Client struct {
-	base  string
-	token string
-	http  *retryablehttp.Client
+	base   string
+	header http.Header // of every request
+	http   *retryablehttp.Client
 }
 
 // New makes a client; it connects with the first call.
@@ -66,8 +78,8 @@ func New(o Options) (*Client, error) {
 			return (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "unix", o.UnixSocket)
 		}
 	}
-	if o.CAFingerprint != "" {
-		transport.TLSClientConfig = pinned(o.CAFingerprint)
+	if err := o.trust(transport); err != nil {
+		return nil, err
 	}
 	retries := o.Retries
 	switch {
@@ -76,7 +88,7 @@ func New(o Options) (*Client, error) {
 	case retries < 0:
 		retries = 0
 	}
-	c := &Client{base: strings.TrimRight(o.URL, "/"), token: o.Token, http: retryablehttp.NewClient()}
+	c := &Client{base: strings.TrimRight(o.URL, "/"), header: o.header(), http: retryablehttp.NewClient()}
 	c.http.HTTPClient = &http.Client{Transport: transport}
 	c.http.RetryMax = retries
 	c.http.RetryWaitMin = 50 * time.Millisecond
@@ -85,9 +97,53 @@ func New(o Options) (*Client, error) {
 	c.http.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.http.Logger = nil
 	if o.Log != nil {
-		c.http.Logger = o.Log
+		c.http.Logger = debugLog{o.Log}
 	}
 	return c, nil
+}
+
+// debugLog writes everything at level debug: a failed try is no error yet.
+type debugLog struct{ log *slog.Logger }
+
+func (l debugLog) Error(msg string, keysAndValues ...any) { l.log.Debug(msg, keysAndValues...) }
+func (l debugLog) Warn(msg string, keysAndValues ...any)  { l.log.Debug(msg, keysAndValues...) }
+func (l debugLog) Info(msg string, keysAndValues ...any)  { l.log.Debug(msg, keysAndValues...) }
+func (l debugLog) Debug(msg string, keysAndValues ...any) { l.log.Debug(msg, keysAndValues...) }
+
+// header makes the credentials that every request carries.
+func (o Options) header() http.Header {
+	h := http.Header{}
+	switch {
+	case o.Token != "":
+		h.Set("Authorization", "Bearer "+o.Token)
+	case o.Password != "":
+		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(o.User+":"+o.Password)))
+	}
+	if o.Cookie != "" {
+		h.Set("Cookie", o.Cookie)
+	}
+	return h
+}
+
+// trust sets which certificates a transport accepts.
+func (o Options) trust(transport *http.Transport) error {
+	switch {
+	case o.CAFingerprint != "":
+		transport.TLSClientConfig = pinned(o.CAFingerprint)
+	case o.CACert != "":
+		pem, err := os.ReadFile(o.CACert)
+		if err != nil {
+			return fmt.Errorf("client: read certificates: %w", err)
+		}
+		roots := x509.NewCertPool()
+		if !roots.AppendCertsFromPEM(pem) {
+			return fmt.Errorf("client: %s has no PEM certificate", o.CACert)
+		}
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	case o.Insecure:
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} // by explicit wish
+	}
+	return nil
 }
 
 // pinned accepts exactly the certificate with the fingerprint, whoever signed it.
@@ -109,18 +165,6 @@ func pinned(fingerprint string) *tls.Config {
 	}
 }
 
-// APIError is a refusal by the daemon.
-type APIError struct {
-	Status  int // HTTP status
-	Message string
-	Detail  api.ErrorDetail
-}
-
-// Error returns the daemon's message with the HTTP status.
-func (e *APIError) Error() string {
-	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
-}
-
 // do makes one call: in is sent as JSON unless nil, the answer is decoded into
 // out unless nil. A status of 400 or more is an *APIError.
 func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
@@ -135,24 +179,38 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 	if body != nil {
 		raw = body
 	}
-	req, err := retryablehttp.NewRequestWithContext(ctx, method, c.base+path, raw)
+	req, err := c.request(ctx, method, path, raw, "application/json")
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return err
 	}
+	return c.answer(req, out)
+}
+
+// request makes a request with the credentials. The body is nil, bytes, or a
+// func() (io.Reader, error) that returns it anew for each try.
+func (c *Client) request(ctx context.Context, method, path string, body any, media string) (*retryablehttp.Request, error) {
+	req, err := retryablehttp.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", method, path, err)
+	}
+	maps.Copy(req.Header, c.header)
 	if body != nil {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", media)
 	}
-	if c.token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.token)
-	}
+	return req, nil
+}
+
+// answer sends a request and decodes what comes back.
+func (c *Client) answer(req *retryablehttp.Request, out any) error {
+	what := req.Method + " " + req.URL.Path
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return fmt.Errorf("%s %s: %w", method, path, err)
+		return unreachable(what, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return fmt.Errorf("%s %s: read answer: %w", method, path, err)
+		return unreachable(what, err)
 	}
 	if resp.StatusCode >= 400 {
 		return apiError(resp.StatusCode, answer)
@@ -161,22 +219,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s %s: decode answer: %w", method, path, err)
+		return fmt.Errorf("%s: decode answer: %w", what, err)
 	}
 	return nil
-}
-
-// apiError reads a refusal: a JSON error body, or plain text.
-func apiError(status int, body []byte) *APIError {
-	e := &APIError{Status: status}
-	var wire api.ErrorResponse
-	if json.Unmarshal(body, &wire) == nil && wire.Error.Message != "" {
-		e.Detail = wire.Error
-		e.Message = wire.Error.Message
-		return e
-	}
-	if e.Message = strings.TrimSpace(string(body)); e.Message == "" {
-		e.Message = http.StatusText(status)
-	}
-	return e
 }

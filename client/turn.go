@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -51,26 +50,4 @@ func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveReques
 		return nil, err
 	}
 	return &resp, nil
-}
-
-// Actions lists the actions of a workflow.
-func (c *Client) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
-	var actions []api.Action
-	path := fmt.Sprintf("/workflows/%d/actions", workflowID)
-	if err := c.do(ctx, http.MethodGet, path, nil, &actions); err != nil {
-		return nil, err
-	}
-	return actions, nil
-}
-
-// ClaimAction reports whether the action is the runner's to carry out; it is
-// not if another runner was first.
-func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
-	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
-	err := c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
-	var refusal *APIError
-	if errors.As(err, &refusal) && refusal.Status == http.StatusConflict {
-		return false, nil
-	}
-	return err == nil, err
 }

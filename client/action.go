@@ -1,0 +1,44 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// Actions lists the actions of a workflow.
+func (c *Client) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
+	var actions []api.Action
+	path := fmt.Sprintf("/workflows/%d/actions", workflowID)
+	if err := c.do(ctx, http.MethodGet, path, nil, &actions); err != nil {
+		return nil, err
+	}
+	return actions, nil
+}
+
+// ClaimAction reports whether the action is the runner's to carry out; it is
+// not if another runner was first.
+func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
+	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
+	err := c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
+	var refusal *APIError
+	if errors.As(err, &refusal) && refusal.Status == http.StatusConflict {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// UpdateAction changes the keys of an action's configuration that are given.
+func (c *Client) UpdateAction(ctx context.Context, workflowID, actionID int64, config api.Object) (*api.Action, error) {
+	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
+	return call[api.Action](ctx, c, http.MethodPut, path, config)
+}
+
+// DeleteAction removes an action.
+func (c *Client) DeleteAction(ctx context.Context, workflowID, actionID int64) (*api.Message, error) {
+	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
+	return call[api.Message](ctx, c, http.MethodDelete, path, nil)
+}

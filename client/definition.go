@@ -1,0 +1,49 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// CreateDefinition creates a whole workflow, all or nothing. It is streamed: no
+// side holds all of its text. Repeating it with the same key returns the
+// workflow that the first one made.
+func (c *Client) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
+	var open *io.PipeReader // of the latest try
+	written := make(chan struct{})
+	close(written)
+	// wait ends the writer of the latest try. Its error is that of the pipe,
+	// which the request has seen.
+	wait := func() {
+		if open != nil {
+			open.CloseWithError(errors.New("the request has ended"))
+		}
+		<-written
+	}
+	defer wait()
+	body := func() (io.Reader, error) {
+		wait()
+		r, w := io.Pipe()
+		done := make(chan struct{})
+		open, written = r, done
+		go func() {
+			defer close(done)
+			w.CloseWithError(api.WriteDefinition(w, d, key))
+		}()
+		return r, nil
+	}
+	req, err := c.request(ctx, http.MethodPost, "/workflows/definition", body, "application/x-ndjson")
+	if err != nil {
+		return nil, err
+	}
+	out := new(api.DefinitionResponse)
+	if err := c.answer(req, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}

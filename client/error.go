@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// APIError is a refusal by the daemon.
+type APIError struct {
+	Status  int // HTTP status
+	Message string
+	Detail  api.ErrorDetail
+}
+
+// Error returns the daemon's message with the HTTP status.
+func (e *APIError) Error() string {
+	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
+}
+
+// unreachableError says that there was no answer.
+type unreachableError struct {
+	call string
+	err  error
+}
+
+func (e *unreachableError) Error() string { return e.call + ": " + e.err.Error() }
+
+func (e *unreachableError) Unwrap() error { return e.err }
+
+// unreachable wraps the error of a call that got no answer. The end of the
+// caller's context is not the server's fault.
+func unreachable(call string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return fmt.Errorf("%s: %w", call, err)
+	}
+	var dial *url.Error // repeats method and path
+	if errors.As(err, &dial) {
+		err = dial.Err
+	}
+	return &unreachableError{call: call, err: err}
+}
+
+// IsUnreachable reports whether err means that the server gave no answer.
+func IsUnreachable(err error) bool {
+	var e *unreachableError
+	return errors.As(err, &e)
+}
+
+// IsNotFound reports whether err means that what a call is about does not
+// exist.
+func IsNotFound(err error) bool {
+	var e *APIError
+	return errors.As(err, &e) && e.Status == http.StatusNotFound
+}
+
+// apiError reads a refusal: a JSON error body, or plain text.
+func apiError(status int, body []byte) *APIError {
+	e := &APIError{Status: status}
+	var wire api.ErrorResponse
+	if json.Unmarshal(body, &wire) == nil && wire.Error.Message != "" {
+		e.Detail = wire.Error
+		e.Message = wire.Error.Message
+		return e
+	}
+	if e.Message = strings.TrimSpace(string(body)); e.Message == "" {
+		e.Message = http.StatusText(status)
+	}
+	return e
+}

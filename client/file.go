@@ -1,0 +1,45 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// FileFilter selects the files; nil and empty fields select nothing.
+type FileFilter struct {
+	Page
+	WorkflowID      int64
+	ProducedByJobID *int64
+	Name            string // exactly
+	PathPart        string // a part of it, in any case
+	IsOutput        bool   // only files that a job writes
+}
+
+// Files lists the files of a workflow.
+func (c *Client) Files(ctx context.Context, f FileFilter) iter.Seq2[api.File, error] {
+	return pages[api.File](ctx, c, "/files", f.Page, values("workflow_id", f.WorkflowID, "produced_by_job_id", f.ProducedByJobID, "name", f.Name, "path", f.PathPart, "is_output", f.IsOutput))
+}
+
+// File returns one of the the files.
+func (c *Client) File(ctx context.Context, id int64) (*api.File, error) {
+	return get[api.File](ctx, c, "/files/%d", id)
+}
+
+// CreateFile adds one to the the files of a workflow.
+func (c *Client) CreateFile(ctx context.Context, v *api.File) (*api.File, error) {
+	return call[api.File](ctx, c, http.MethodPost, "/files", v)
+}
+
+// UpdateFile changes one of the the files.
+func (c *Client) UpdateFile(ctx context.Context, id int64, v *api.File) (*api.File, error) {
+	return call[api.File](ctx, c, http.MethodPut, fmt.Sprintf("/files/%d", id), v)
+}
+
+// DeleteFile removes one of the the files and returns what it was.
+func (c *Client) DeleteFile(ctx context.Context, id int64) (*api.File, error) {
+	return call[api.File](ctx, c, http.MethodDelete, fmt.Sprintf("/files/%d", id), nil)
+}

@@ -1,0 +1,84 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JobFilter selects jobs of a workflow; nil and empty fields select nothing.
+type JobFilter struct {
+	Page
+	WorkflowID           int64
+	Status               *workflow.JobStatus
+	Name                 string // a part of it, in any case
+	Command              string // a part of it, in any case
+	UpstreamJobID        *int64
+	NeedsFileID          *int64
+	ActiveComputeNodeID  *int64
+	IncludeRelationships bool
+}
+
+// Jobs lists jobs of a workflow.
+func (c *Client) Jobs(ctx context.Context, f JobFilter) iter.Seq2[api.Job, error] {
+	status := ""
+	if f.Status != nil {
+		status = f.Status.String()
+	}
+	return pages[api.Job](ctx, c, "/jobs", f.Page, values("workflow_id", f.WorkflowID, "status", status,
+		"name", f.Name, "command", f.Command, "upstream_job_id", f.UpstreamJobID, "needs_file_id", f.NeedsFileID,
+		"active_compute_node_id", f.ActiveComputeNodeID, "include_relationships", f.IncludeRelationships))
+}
+
+// Job returns a job with all its relations.
+func (c *Client) Job(ctx context.Context, id int64) (*api.Job, error) {
+	return get[api.Job](ctx, c, "/jobs/%d", id)
+}
+
+// CreateJob adds a job to a workflow.
+func (c *Client) CreateJob(ctx context.Context, j *api.Job) (*api.Job, error) {
+	return call[api.Job](ctx, c, http.MethodPost, "/jobs", j)
+}
+
+// CreateJobs adds jobs to a workflow, all or none.
+func (c *Client) CreateJobs(ctx context.Context, jobs []api.Job) ([]api.Job, error) {
+	out, err := call[api.Jobs](ctx, c, http.MethodPost, "/bulk_jobs", api.Jobs{Jobs: jobs})
+	if err != nil {
+		return nil, err
+	}
+	return out.Jobs, nil
+}
+
+// UpdateJob changes the fields of a job that are given.
+func (c *Client) UpdateJob(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
+	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), j)
+}
+
+// DeleteJob removes a job.
+func (c *Client) DeleteJob(ctx context.Context, id int64) (*api.Job, error) {
+	return call[api.Job](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), nil)
+}
+
+// DeleteJobs removes all jobs of a workflow and returns how many there were.
+func (c *Client) DeleteJobs(ctx context.Context, workflowID int64) (int64, error) {
+	out, err := call[api.DeleteCount](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs?workflow_id=%d", workflowID), nil)
+	if err != nil {
+		return 0, err
+	}
+	return out.Count, nil
+}
+
+// ManageStatusChange sets the status of a job, other than to a complete one.
+func (c *Client) ManageStatusChange(ctx context.Context, id int64, status workflow.JobStatus, runID int64) (*api.Job, error) {
+	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d/manage_status_change/%s/%d", id, status, runID), nil)
+}
+
+// RetryJob makes a job ready again for another attempt, if it has had fewer
+// than maxRetries.
+func (c *Client) RetryJob(ctx context.Context, id, runID, maxRetries int64) (*api.Job, error) {
+	return call[api.Job](ctx, c, http.MethodPost, fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d", id, runID, maxRetries), nil)
+}

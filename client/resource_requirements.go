@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// ResourceRequirementsFilter selects the resource requirements; nil and empty fields select nothing.
+type ResourceRequirementsFilter struct {
+	Page
+	WorkflowID int64
+	JobID      *int64
+	Name       string // exactly
+}
+
+// ResourceRequirements lists the resource requirements of a workflow.
+func (c *Client) ResourceRequirements(ctx context.Context, f ResourceRequirementsFilter) iter.Seq2[api.ResourceRequirements, error] {
+	return pages[api.ResourceRequirements](ctx, c, "/resource_requirements", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "name", f.Name))
+}
+
+// ResourceRequirement returns one of the the resource requirements.
+func (c *Client) ResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
+	return get[api.ResourceRequirements](ctx, c, "/resource_requirements/%d", id)
+}
+
+// CreateResourceRequirement adds one to the the resource requirements of a workflow.
+func (c *Client) CreateResourceRequirement(ctx context.Context, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
+	return call[api.ResourceRequirements](ctx, c, http.MethodPost, "/resource_requirements", v)
+}
+
+// UpdateResourceRequirement changes one of the the resource requirements.
+func (c *Client) UpdateResourceRequirement(ctx context.Context, id int64, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
+	return call[api.ResourceRequirements](ctx, c, http.MethodPut, fmt.Sprintf("/resource_requirements/%d", id), v)
+}
+
+// DeleteResourceRequirement removes one of the the resource requirements and returns what it was.
+func (c *Client) DeleteResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
+	return call[api.ResourceRequirements](ctx, c, http.MethodDelete, fmt.Sprintf("/resource_requirements/%d", id), nil)
+}

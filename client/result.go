@@ -1,0 +1,37 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// ResultFilter selects the results; nil and empty fields select nothing.
+type ResultFilter struct {
+	Page
+	WorkflowID    int64
+	JobID         *int64
+	RunID         *int64
+	ReturnCode    *int64
+	Status        string
+	ComputeNodeID *int64
+	AllRuns       bool // not only the current result of each job
+}
+
+// Results lists the results of a workflow.
+func (c *Client) Results(ctx context.Context, f ResultFilter) iter.Seq2[api.Result, error] {
+	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns))
+}
+
+// Result returns one of the the results.
+func (c *Client) Result(ctx context.Context, id int64) (*api.Result, error) {
+	return get[api.Result](ctx, c, "/results/%d", id)
+}
+
+// DeleteResult removes one of the the results and returns what it was.
+func (c *Client) DeleteResult(ctx context.Context, id int64) (*api.Result, error) {
+	return call[api.Result](ctx, c, http.MethodDelete, fmt.Sprintf("/results/%d", id), nil)
+}

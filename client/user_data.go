@@ -1,0 +1,57 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// UserDataFilter selects the user data; nil and empty fields select nothing.
+type UserDataFilter struct {
+	Page
+	WorkflowID    int64
+	ConsumerJobID *int64
+	ProducerJobID *int64
+	Name          string // a part of it, in any case
+	IsEphemeral   *bool
+}
+
+// UserData lists the user data of a workflow.
+func (c *Client) UserData(ctx context.Context, f UserDataFilter) iter.Seq2[api.UserData, error] {
+	return pages[api.UserData](ctx, c, "/user_data", f.Page, values("workflow_id", f.WorkflowID, "consumer_job_id", f.ConsumerJobID, "producer_job_id", f.ProducerJobID, "name", f.Name, "is_ephemeral", f.IsEphemeral))
+}
+
+// UserDataRecord returns one of the the user data.
+func (c *Client) UserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
+	return get[api.UserData](ctx, c, "/user_data/%d", id)
+}
+
+// CreateUserDataRecord adds one to the the user data of a workflow.
+func (c *Client) CreateUserDataRecord(ctx context.Context, v *api.UserData) (*api.UserData, error) {
+	return call[api.UserData](ctx, c, http.MethodPost, "/user_data", v)
+}
+
+// UpdateUserDataRecord changes one of the the user data.
+func (c *Client) UpdateUserDataRecord(ctx context.Context, id int64, v *api.UserData) (*api.UserData, error) {
+	return call[api.UserData](ctx, c, http.MethodPut, fmt.Sprintf("/user_data/%d", id), v)
+}
+
+// DeleteUserDataRecord removes one of the the user data and returns what it was.
+func (c *Client) DeleteUserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
+	return call[api.UserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data/%d", id), nil)
+}
+
+// AddUserData adds a record that one job reads and one job writes; nil for
+// none.
+func (c *Client) AddUserData(ctx context.Context, v *api.UserData, consumerJobID, producerJobID *int64) (*api.UserData, error) {
+	query := values("consumer_job_id", consumerJobID, "producer_job_id", producerJobID)
+	return call[api.UserData](ctx, c, http.MethodPost, "/user_data"+encode(query), v)
+}
+
+// DeleteAllUserData removes all user data of a workflow.
+func (c *Client) DeleteAllUserData(ctx context.Context, workflowID int64) (*api.DeletedUserData, error) {
+	return call[api.DeletedUserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data?workflow_id=%d", workflowID), nil)
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// WorkflowFilter selects workflows; nil and empty fields select nothing.
+type WorkflowFilter struct {
+	Page
+	Name        string // exactly
+	User        string // exactly
+	Description string // a part of it, in any case
+	IsArchived  *bool
+	AccessGroup string
+}
+
+// Workflows lists workflows.
+func (c *Client) Workflows(ctx context.Context, f WorkflowFilter) iter.Seq2[api.Workflow, error] {
+	return pages[api.Workflow](ctx, c, "/workflows", f.Page, values("name", f.Name, "user", f.User,
+		"description", f.Description, "is_archived", f.IsArchived, "access_group", f.AccessGroup))
+}
+
+// Workflow returns a workflow.
+func (c *Client) Workflow(ctx context.Context, id int64) (*api.Workflow, error) {
+	return get[api.Workflow](ctx, c, "/workflows/%d", id)
+}
+
+// CreateWorkflow creates a workflow without jobs.
+func (c *Client) CreateWorkflow(ctx context.Context, w *api.Workflow) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodPost, "/workflows", w)
+}
+
+// UpdateWorkflow changes the fields of a workflow that are given.
+func (c *Client) UpdateWorkflow(ctx context.Context, id int64, w *api.Workflow) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d", id), w)
+}
+
+// DeleteWorkflow removes a workflow with everything in it.
+func (c *Client) DeleteWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d", id), nil)
+}
+
+// ArchiveWorkflow puts a workflow into the archive, or takes it out.
+func (c *Client) ArchiveWorkflow(ctx context.Context, id int64, archived bool) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/archive", id), api.ArchiveRequest{IsArchived: archived})
+}
+
+// CancelWorkflow cancels a workflow.
+func (c *Client) CancelWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d/cancel", id), nil)
+}
+
+// WorkflowStatus summarises a workflow.
+func (c *Client) WorkflowStatus(ctx context.Context, id int64) (*api.WorkflowStatus, error) {
+	return get[api.WorkflowStatus](ctx, c, "/workflows/%d/status", id)
+}
+
+// IsComplete says whether a workflow has ended.
+func (c *Client) IsComplete(ctx context.Context, id int64) (*api.IsComplete, error) {
+	return get[api.IsComplete](ctx, c, "/workflows/%d/is_complete", id)
+}
+
+// IsUninitialized reports whether no job of a workflow has been initialised.
+func (c *Client) IsUninitialized(ctx context.Context, id int64) (bool, error) {
+	out, err := get[api.IsUninitialized](ctx, c, "/workflows/%d/is_uninitialized", id)
+	return err == nil && out.IsUninitialized, err
+}
+
+// ResetStatus begins a new run of a workflow, unless something of it is still
+// alive and force is not set.
+func (c *Client) ResetStatus(ctx context.Context, id int64, force bool) (*api.Workflow, error) {
+	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force))
+	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
+}
+
+// ResetJobStatus makes jobs uninitialised: all, or the failed ones with what
+// depends on them.
+func (c *Client) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
+	path := fmt.Sprintf("/workflows/%d/reset_job_status", id) + encode(values("failed_only", failedOnly))
+	return call[api.ResetJobStatus](ctx, c, http.MethodPost, path, nil)
+}
+
+// Initialize makes jobs ready or blocked: all that are not complete, or only
+// uninitialised ones with what depends on them.
+func (c *Client) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
+	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized))
+	return c.do(ctx, http.MethodPost, path, nil, nil)
+}
+
+// StartInitialize is Initialize as a background task.
+func (c *Client) StartInitialize(ctx context.Context, id int64, onlyUninitialized bool) (*api.Task, error) {
+	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "async", true))
+	return call[api.Task](ctx, c, http.MethodPost, path, nil)
+}
+
+// ProcessChangedInputs makes jobs whose inputs have changed uninitialised and
+// returns their names; a dry run only returns them.
+func (c *Client) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool) ([]string, error) {
+	path := fmt.Sprintf("/workflows/%d/process_changed_job_inputs", id) + encode(values("dry_run", dryRun))
+	out, err := call[api.ChangedInputs](ctx, c, http.MethodPost, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.ReinitializedJobs, nil
+}
+
+// RequiredExistingFiles lists the files that must be there before jobs run.
+func (c *Client) RequiredExistingFiles(ctx context.Context, id int64) ([]int64, error) {
+	out, err := get[api.RequiredFiles](ctx, c, "/workflows/%d/required_existing_files", id)
+	if err != nil {
+		return nil, err
+	}
+	return out.Files, nil
+}
+
+// MissingUserData lists the user data that jobs need and that has no value.
+func (c *Client) MissingUserData(ctx context.Context, id int64) ([]int64, error) {
+	out, err := get[api.MissingUserData](ctx, c, "/workflows/%d/missing_user_data", id)
+	if err != nil {
+		return nil, err
+	}
+	return out.UserData, nil
+}
+
+// JobIDs lists the ids of a workflow's jobs.
+func (c *Client) JobIDs(ctx context.Context, id int64) ([]int64, error) {
+	out, err := get[api.JobIDs](ctx, c, "/workflows/%d/job_ids", id)
+	if err != nil {
+		return nil, err
+	}
+	return out.JobIDs, nil
+}
+
+// RunningJobs lists the running jobs of a workflow with their nodes.
+func (c *Client) RunningJobs(ctx context.Context, id int64, page Page) iter.Seq2[api.RunningJob, error] {
+	return pages[api.RunningJob](ctx, c, fmt.Sprintf("/workflows/%d/running_jobs", id), page, nil)
+}
+
+// JobDependencies lists the edges between jobs.
+func (c *Client) JobDependencies(ctx context.Context, id int64, page Page) iter.Seq2[api.JobDependency, error] {
+	return pages[api.JobDependency](ctx, c, fmt.Sprintf("/workflows/%d/job_dependencies", id), page, nil)
+}
+
+// JobFileRelationships lists the files with their producers and consumers.
+func (c *Client) JobFileRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobFileRelationship, error] {
+	return pages[api.JobFileRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_file_relationships", id), page, nil)
+}
+
+// JobUserDataRelationships lists the user data with their producers and
+// consumers.
+func (c *Client) JobUserDataRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobUserDataRelationship, error] {
+	return pages[api.JobUserDataRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_user_data_relationships", id), page, nil)
+}

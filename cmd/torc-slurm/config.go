@@ -1,0 +1,215 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Config is what the configuration files say; names and defaults are torc's.
+type Config struct {
+	Client ClientConfig   `toml:"client" json:"client"`
+	Server ServerConfig   `toml:"server" json:"server"`
+	Dash   map[string]any `toml:"dash,omitempty" json:"dash,omitempty"`
+
+	warnings []string
+}
+
+// ClientConfig is about the command line.
+type ClientConfig struct {
+	// APIURL is the server; the user's own daemon if empty.
+	APIURL   string    `toml:"api_url" json:"api_url"`
+	Format   string    `toml:"format" json:"format"`
+	LogLevel string    `toml:"log_level" json:"log_level"`
+	Run      RunConfig `toml:"run" json:"run"`
+	TLS      TLSConfig `toml:"tls" json:"tls"`
+	// The rest is about parts that this version does not have.
+	Offline map[string]any `toml:"offline,omitempty" json:"offline,omitempty"`
+	Slurm   map[string]any `toml:"slurm,omitempty" json:"slurm,omitempty"`
+	Watch   map[string]any `toml:"watch,omitempty" json:"watch,omitempty"`
+	HPC     map[string]any `toml:"hpc,omitempty" json:"hpc,omitempty"`
+}
+
+// RunConfig has the defaults of run and exec. Zero stands for what the machine
+// has, or for no limit.
+type RunConfig struct {
+	PollInterval        float64 `toml:"poll_interval" json:"poll_interval"`                   // seconds
+	ClaimBackoffMaxSecs float64 `toml:"claim_backoff_max_secs" json:"claim_backoff_max_secs"` // seconds
+	MaxParallelJobs     int64   `toml:"max_parallel_jobs,omitempty" json:"max_parallel_jobs,omitempty"`
+	OutputDir           string  `toml:"output_dir" json:"output_dir"`
+	NumCPUs             int64   `toml:"num_cpus,omitempty" json:"num_cpus,omitempty"`
+	MemoryGB            float64 `toml:"memory_gb,omitempty" json:"memory_gb,omitempty"` // GiB
+	NumGPUs             int64   `toml:"num_gpus,omitempty" json:"num_gpus,omitempty"`
+}
+
+// TLSConfig says which certificates are trusted.
+type TLSConfig struct {
+	CACert   string `toml:"ca_cert,omitempty" json:"ca_cert,omitempty"`
+	Insecure bool   `toml:"insecure" json:"insecure"`
+}
+
+// ServerConfig has the defaults of serve.
+type ServerConfig struct {
+	LogLevel                    string        `toml:"log_level" json:"log_level"`
+	Host                        string        `toml:"host" json:"host"`
+	URL                         string        `toml:"url,omitempty" json:"url,omitempty"` // another name of host
+	Port                        int           `toml:"port" json:"port"`
+	Threads                     int           `toml:"threads" json:"threads"`
+	Database                    string        `toml:"database,omitempty" json:"database,omitempty"`
+	CompletionCheckIntervalSecs float64       `toml:"completion_check_interval_secs" json:"completion_check_interval_secs"`
+	Logging                     LoggingConfig `toml:"logging" json:"logging"`
+	HTTPS                       bool          `toml:"https,omitempty" json:"https,omitempty"`
+	TLSCert                     string        `toml:"tls_cert,omitempty" json:"tls_cert,omitempty"`
+	TLSKey                      string        `toml:"tls_key,omitempty" json:"tls_key,omitempty"`
+	AuthFile                    string        `toml:"auth_file,omitempty" json:"auth_file,omitempty"`
+	RequireAuth                 bool          `toml:"require_auth,omitempty" json:"require_auth,omitempty"`
+	CredentialCacheTTLSecs      *int64        `toml:"credential_cache_ttl_secs,omitempty" json:"credential_cache_ttl_secs,omitempty"`
+	EnforceAccessControl        bool          `toml:"enforce_access_control,omitempty" json:"enforce_access_control,omitempty"`
+	AdminUsers                  []string      `toml:"admin_users,omitempty" json:"admin_users,omitempty"`
+	DisableAdminSQL             bool          `toml:"disable_admin_sql,omitempty" json:"disable_admin_sql,omitempty"`
+	DisableAdminSQLWrites       bool          `toml:"disable_admin_sql_writes,omitempty" json:"disable_admin_sql_writes,omitempty"`
+}
+
+// LoggingConfig says where the daemon writes its log.
+type LoggingConfig struct {
+	LogDir   string `toml:"log_dir,omitempty" json:"log_dir,omitempty"`
+	JSONLogs bool   `toml:"json_logs" json:"json_logs"`
+}
+
+func defaultConfig() *Config {
+	return &Config{
+		Client: ClientConfig{
+			Format: formatTable, LogLevel: "warn",
+			Run: RunConfig{PollInterval: 5, ClaimBackoffMaxSecs: 300, OutputDir: "torc_output"},
+		},
+		Server: ServerConfig{LogLevel: "info", Host: "127.0.0.1", Port: 8080, Threads: 1, CompletionCheckIntervalSecs: 30},
+	}
+}
+
+// configFile is a place where a configuration may be.
+type configFile struct {
+	Kind string `json:"kind"` // system, user, local
+	Path string `json:"path"`
+}
+
+// configFiles are read in this order; a later one wins.
+func configFiles(env *Environment) []configFile {
+	return []configFile{
+		{"system", "/etc/torc/config.toml"},
+		{"user", filepath.Join(env.userConfigDir(), "torc", "config.toml")},
+		{"local", env.path("torc.toml")},
+	}
+}
+
+// loadConfig reads the files and the variables TORC_<SECTION>__<FIELD>.
+func loadConfig(env *Environment) (*Config, error) {
+	c := defaultConfig()
+	for _, f := range configFiles(env) {
+		if err := c.read(f.Path); err != nil {
+			return nil, err
+		}
+	}
+	return c, c.readVariables(env.Environ)
+}
+
+// read lays a file over the configuration, if there is one.
+func (c *Config) read(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return workflow.Errorf(workflow.CodeInvalid, "configuration file: %v", err)
+	}
+	meta, err := toml.NewDecoder(strings.NewReader(string(text))).Decode(c)
+	var syntax toml.ParseError
+	switch {
+	case errors.As(err, &syntax):
+		return workflow.Errorf(workflow.CodeInvalid, "%s:%d: %s", path, syntax.Position.Line, firstOf(syntax.Message, syntax.Error()))
+	case err != nil:
+		return workflow.Errorf(workflow.CodeInvalid, "%s: %v", path, err)
+	}
+	for _, key := range meta.Undecoded() {
+		c.warnings = append(c.warnings, fmt.Sprintf("%s: unknown key %s", path, key))
+	}
+	return nil
+}
+
+// readVariables lays TORC_CLIENT__RUN__OUTPUT_DIR=x and the like over the
+// configuration.
+func (c *Config) readVariables(environ []string) error {
+	for _, entry := range environ {
+		name, value, _ := strings.Cut(entry, "=")
+		path, ok := strings.CutPrefix(name, "TORC_")
+		if !ok || !strings.Contains(path, "__") {
+			continue
+		}
+		err := setField(reflect.ValueOf(c).Elem(), strings.Split(strings.ToLower(path), "__"), value)
+		if errors.Is(err, errNoField) {
+			c.warnings = append(c.warnings, fmt.Sprintf("the variable %s sets nothing that there is", name))
+		} else if err != nil {
+			return workflow.Errorf(workflow.CodeInvalid, "variable %s: %v", name, err)
+		}
+	}
+	return nil
+}
+
+var errNoField = errors.New("no such field")
+
+// setField sets the field of a struct that a path of toml names leads to.
+func setField(v reflect.Value, path []string, value string) error {
+	for i := range v.NumField() {
+		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("toml"), ",")
+		if name != path[0] || name == "" {
+			continue
+		}
+		field := v.Field(i)
+		if len(path) > 1 {
+			if field.Kind() != reflect.Struct {
+				return errNoField
+			}
+			return setField(field, path[1:], value)
+		}
+		return setValue(field, value)
+	}
+	return errNoField
+}
+
+func setValue(field reflect.Value, value string) error {
+	switch field.Kind() {
+	case reflect.String:
+		field.SetString(value)
+	case reflect.Bool:
+		b, err := strconv.ParseBool(value)
+		if err != nil {
+			return fmt.Errorf("%q is not true or false", value)
+		}
+		field.SetBool(b)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a whole number", value)
+		}
+		field.SetInt(n)
+	case reflect.Float64:
+		f, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			return fmt.Errorf("%q is not a number", value)
+		}
+		field.SetFloat(f)
+	case reflect.Slice:
+		field.Set(reflect.ValueOf(strings.Split(value, ",")))
+	default:
+		return errNoField
+	}
+	return nil
+}

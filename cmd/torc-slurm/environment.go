@@ -1,0 +1,118 @@
+package main
+
+import (
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// Environment is all that the program takes from outside, so that a test can
+// run a command within its own process.
+type Environment struct {
+	Args           []string // Args[0] is the name by which the program was called
+	Environ        []string // NAME=value
+	Dir            string   // current directory, absolute
+	Executable     string   // this program, to start it again
+	Stdin          io.Reader
+	Stdout         io.Writer
+	Stderr         io.Writer
+	StdinTerminal  bool
+	StdoutTerminal bool
+	StderrTerminal bool
+	// Width returns the width of the terminal in columns, 0 if there is none.
+	Width func() int
+	Now   func() time.Time
+	// Signals delivers SIGINT, SIGTERM and SIGHUP.
+	Signals <-chan os.Signal
+	// StopSignals ends their delivery.
+	StopSignals func()
+}
+
+// processEnvironment is that of this process.
+func processEnvironment() Environment {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	// Where these fail, what needs them says so.
+	dir, _ := os.Getwd()
+	executable, _ := os.Executable()
+	return Environment{
+		Args: os.Args, Environ: os.Environ(), Dir: dir, Executable: executable,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
+		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
+		StderrTerminal: term.IsTerminal(int(os.Stderr.Fd())),
+		Width:          terminalWidth,
+		Now:            time.Now,
+		Signals:        signals,
+		StopSignals:    func() { signal.Stop(signals) },
+	}
+}
+
+func terminalWidth() int {
+	for _, f := range []*os.File{os.Stdout, os.Stderr} {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// getenv returns the value of a variable, empty if it is not set.
+func (e *Environment) getenv(name string) string {
+	value, _ := e.lookupEnv(name)
+	return value
+}
+
+// lookupEnv returns the value of a variable; the last one counts, as in a
+// shell.
+func (e *Environment) lookupEnv(name string) (string, bool) {
+	for i := len(e.Environ) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+// path returns a user's path as an absolute one.
+func (e *Environment) path(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(e.Dir, name)
+}
+
+// user is the name under which workflows are created.
+func (e *Environment) user() string {
+	for _, name := range []string{"TORC_USERNAME", "USER", "LOGNAME", "USERNAME"} {
+		if value := e.getenv(name); value != "" {
+			return value
+		}
+	}
+	return "unknown"
+}
+
+// home is the directory of the user's own daemon.
+func (e *Environment) home() string {
+	if dir := e.getenv("TORC_HOME"); dir != "" {
+		return e.path(dir)
+	}
+	if dir := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "torc-slurm")
+	}
+	return filepath.Join(e.getenv("HOME"), ".local", "state", "torc-slurm")
+}
+
+// userConfigDir is where the user's configuration files are.
+func (e *Environment) userConfigDir() string {
+	if dir := e.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return dir
+	}
+	return filepath.Join(e.getenv("HOME"), ".config")
+}

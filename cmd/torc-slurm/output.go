@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+)
+
+// The output formats.
+const (
+	formatTable = "table"
+	formatJSON  = "json"
+	formatCSV   = "csv"
+)
+
+// column is a column of a list.
+type column[T any] struct {
+	title string
+	cell  func(T) string
+	// only, if not empty, is the format (table or csv) that has the column.
+	only string
+}
+
+// list says how items of a kind are shown.
+type list[T any] struct {
+	things  string // for the total below the table: jobs
+	columns []column[T]
+}
+
+// showList writes items as a table with a total, as {"items": [...]} or as CSV.
+func showList[T any](a *app, l list[T], items []T) error {
+	if a.format == formatJSON {
+		if items == nil {
+			items = []T{}
+		}
+		return a.writeJSON(struct {
+			Items []T `json:"items"`
+		}{items})
+	}
+	header, rows := l.cells(a.format, items)
+	out := bufio.NewWriter(a.Stdout)
+	if a.format == formatCSV {
+		w := csv.NewWriter(out)
+		if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
+			return err
+		}
+		return out.Flush()
+	}
+	width := 0
+	if a.StdoutTerminal {
+		width = a.Width()
+	}
+	writeTable(out, header, rows, width)
+	fmt.Fprintf(out, "Total: %d %s\n", len(items), l.things)
+	return out.Flush()
+}
+
+// cells makes the texts of the columns that a format has.
+func (l list[T]) cells(format string, items []T) (header []string, rows [][]string) {
+	var shown []column[T]
+	for _, c := range l.columns {
+		if c.only == "" || c.only == format {
+			shown = append(shown, c)
+			header = append(header, c.title)
+		}
+	}
+	for _, item := range items {
+		row := make([]string, len(shown))
+		for i, c := range shown {
+			row[i] = c.cell(item)
+		}
+		rows = append(rows, row)
+	}
+	return header, rows
+}
+
+// showRecord writes one thing: as JSON, or as the text writes it. There is no
+// CSV of one thing.
+func (a *app) showRecord(v any, text func(w io.Writer)) error {
+	switch a.format {
+	case formatJSON:
+		return a.writeJSON(v)
+	case formatCSV:
+		return usageErrorf("csv is for lists; use -f table or -f json here")
+	}
+	out := bufio.NewWriter(a.Stdout)
+	text(out)
+	return out.Flush()
+}
+
+// showMessage writes the outcome of a command: as a sentence, or v as JSON.
+func (a *app) showMessage(v any, format string, args ...any) error {
+	if a.format == formatJSON {
+		return a.writeJSON(v)
+	}
+	_, err := fmt.Fprintf(a.Stdout, format+"\n", args...)
+	return err
+}
+
+// writeJSON writes v, indented, on standard output.
+func (a *app) writeJSON(v any) error {
+	out := bufio.NewWriter(a.Stdout)
+	enc := json.NewEncoder(out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// note tells the user something on standard error.
+func (a *app) note(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, format+"\n", args...)
+}
+
+// field is a line of a record.
+type field struct {
+	name  string
+	value string
+}
+
+// writeFields writes a record as lines of name and value; those without a
+// value are left out.
+func writeFields(w io.Writer, fields ...field) {
+	width := 0
+	for _, f := range fields {
+		if f.value != "" {
+			width = max(width, len(f.name))
+		}
+	}
+	for _, f := range fields {
+		if f.value != "" {
+			fmt.Fprintf(w, "%-*s  %s\n", width+1, f.name+":", f.value)
+		}
+	}
+}
+
+// orEmpty writes an optional value; nothing for none.
+func orEmpty[T any](v *T) string {
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(*v)
+}

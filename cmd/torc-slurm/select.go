@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// parseID reads the id of a thing from an argument.
+func parseID(thing, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, usageErrorf("%q is not the id of a %s: ids are numbers from 1", text, thing)
+	}
+	return id, nil
+}
+
+// parseIDs reads ids from arguments.
+func parseIDs(thing string, texts []string) ([]int64, error) {
+	ids := make([]int64, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = parseID(thing, text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// optionalArg returns the i-th argument, empty if there are fewer.
+func optionalArg(args []string, i int) string {
+	if i < len(args) {
+		return args[i]
+	}
+	return ""
+}
+
+// workflowID reads the id of a workflow, which may be left out: then it is
+// the user's only workflow, or the one that the user chooses on a terminal.
+func (a *app) workflowID(ctx context.Context, c *connection, text string) (int64, error) {
+	if text != "" {
+		return parseID("workflow", text)
+	}
+	all, err := a.ownWorkflows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if len(all) == 1 {
+		return *all[0].ID, nil
+	}
+	if !a.StdinTerminal || a.format != formatTable {
+		return 0, usageErrorf("you have %d workflows; say which one by its id (see `torc-slurm workflows list`)", len(all))
+	}
+	return a.chooseWorkflow(all)
+}
+
+// latestWorkflowID is workflowID for commands that only show something:
+// without an id it is the user's latest workflow.
+func (a *app) latestWorkflowID(ctx context.Context, c *connection, text string) (int64, error) {
+	if text != "" {
+		return parseID("workflow", text)
+	}
+	all, err := a.ownWorkflows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return *all[len(all)-1].ID, nil
+}
+
+// ownWorkflows lists the user's workflows that are not archived; there is at
+// least one if err is nil.
+func (a *app) ownWorkflows(ctx context.Context, c *connection) ([]api.Workflow, error) {
+	archived := false
+	all, err := client.Collect(c.Workflows(ctx, client.WorkflowFilter{User: a.user(), IsArchived: &archived}))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "user %s has no workflow here", a.user()).
+			WithHint("`torc-slurm create SPEC` makes one; `torc-slurm workflows list --all-users` shows those of others")
+	}
+	return all, nil
+}
+
+// shownChoices is how many workflows are offered for choice, the latest ones.
+const shownChoices = 20
+
+func (a *app) chooseWorkflow(all []api.Workflow) (int64, error) {
+	shown := all[max(0, len(all)-shownChoices):]
+	rows := make([][]string, len(shown))
+	for i, w := range shown {
+		rows[i] = []string{orEmpty(w.ID), w.Name, orEmpty(w.Timestamp), orEmpty(w.Description)}
+	}
+	writeTable(a.Stderr, []string{"ID", "Name", "Created", "Description"}, rows, a.Width())
+	answer, err := a.ask(fmt.Sprintf("Workflow [%d]: ", *shown[len(shown)-1].ID))
+	if err != nil {
+		return 0, err
+	}
+	if answer == "" {
+		return *shown[len(shown)-1].ID, nil
+	}
+	return parseID("workflow", answer)
+}
+
+// ask asks for a line on standard error.
+func (a *app) ask(question string) (string, error) {
+	fmt.Fprint(a.Stderr, question)
+	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if errors.Is(err, io.EOF) && line == "" {
+		fmt.Fprintln(a.Stderr)
+		return "", io.EOF
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// confirm asks a question that is answered with y or N. Machines are not
+// asked: JSON output confirms.
+func (a *app) confirm(noPrompts bool, question string) (bool, error) {
+	if noPrompts || a.format == formatJSON {
+		return true, nil
+	}
+	answer, err := a.ask(question + " [y/N] ")
+	if errors.Is(err, io.EOF) {
+		return false, usageErrorf("there is nobody to ask; confirm with --no-prompts")
+	}
+	if err != nil {
+		return false, err
+	}
+	switch strings.ToLower(answer) {
+	case "y", "yes":
+		return true, nil
+	}
+	a.note("Nothing was done.")
+	return false, nil
+}
+
+// jobID finds a job by its id, or by its name within a workflow: without one,
+// within the user's latest.
+func (a *app) jobID(ctx context.Context, c *connection, ref, workflowText string) (int64, error) {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && workflowText == "" {
+		return id, nil
+	}
+	workflowID, err := a.latestWorkflowID(ctx, c, workflowText)
+	if err != nil {
+		return 0, err
+	}
+	return a.jobNamed(ctx, c, workflowID, ref)
+}
+
+// jobNamed finds a job of a workflow by its name, or by its id.
+func (a *app) jobNamed(ctx context.Context, c *connection, workflowID int64, ref string) (int64, error) {
+	id, _ := strconv.ParseInt(ref, 10, 64)
+	found := int64(0)
+	for job, err := range c.Jobs(ctx, client.JobFilter{WorkflowID: workflowID, Name: ref}) {
+		if err != nil {
+			return 0, err
+		}
+		if job.Name == ref {
+			found = *job.ID
+		}
+	}
+	if found == 0 && id > 0 {
+		job, err := c.Job(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		if job.WorkflowID == workflowID {
+			found = id
+		}
+	}
+	if found == 0 {
+		return 0, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", workflowID, ref).
+			WithHint("`torc-slurm jobs list %d` lists them; -w chooses another workflow", workflowID)
+	}
+	return found, nil
+}
