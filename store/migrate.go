@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
-
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 //go:embed migration/*.sql
@@ -29,22 +27,12 @@ func SchemaVersion() int {
 
 // migrate brings the schema up to date, one transaction for each migration,
 // after a backup beside the file if there is something to lose.
-func migrate(ctx context.Context, conn *sql.Conn, path string, now time.Time) error {
-	var version, app int
-	if err := conn.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
-		return fmt.Errorf("read the schema version of %s: %w", path, err)
-	}
-	if err := conn.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&app); err != nil {
-		return fmt.Errorf("read the application id of %s: %w", path, err)
-	}
+func migrate(ctx context.Context, conn *sql.Conn, path string, version int, now time.Time) error {
 	want := SchemaVersion()
-	switch {
-	case version > want:
-		return workflow.Errorf(workflow.CodeUnsupported, "database %s has schema version %d, this program knows up to %d", path, version, want).
-			WithHint("use the newer torc-slurm that wrote it; nothing was changed")
-	case version == want:
+	if version == want {
 		return nil
-	case version > 0:
+	}
+	if version > 0 {
 		backup := fmt.Sprintf("%s.v%d-%s.bak", path, version, now.UTC().Format("20060102T150405Z"))
 		if _, err := conn.ExecContext(ctx, `VACUUM INTO ?`, backup); err != nil {
 			return fmt.Errorf("back up %s before its migration: %w", path, err)

@@ -6,9 +6,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
+	"sync"
 	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
@@ -24,6 +25,10 @@ type Options struct {
 	OnCommit func(Changes)
 	// Failpoint is called at named points; for crash tests.
 	Failpoint func(name string)
+	// AsNetwork treats the file as one on a network file system, wherever it is.
+	AsNetwork bool
+
+	process process // who opens it; found out if empty
 }
 
 // Changes is what a commit made visible to others.
@@ -41,84 +46,37 @@ type Changes struct {
 	NotBefore int64
 }
 
-// Store is an open job database.
+// Store is an open job database. This process owns it.
 type Store struct {
 	path   string
 	now    func() time.Time
 	log    *slog.Logger
 	read   *sql.DB
 	writer *writer
+	lock   *fileLock
+
+	stopBeat context.CancelFunc
+	beats    sync.WaitGroup
 }
 
-const readers = 4
-
-// Open opens or creates the database and brings its schema up to date. A
-// database of a later release is refused unharmed.
-func Open(ctx context.Context, o Options) (*Store, error) {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Log == nil {
-		o.Log = slog.Default()
-	}
-	if o.OnCommit == nil {
-		o.OnCommit = func(Changes) {}
-	}
-	if o.Failpoint == nil {
-		o.Failpoint = func(string) {}
-	}
-	wdb, err := sql.Open("sqlite3", dsn(o.Path, "rwc", url.Values{
-		"_journal_mode": {"WAL"}, "_synchronous": {"FULL"}, "_txlock": {"immediate"},
-		"_foreign_keys": {"on"}, "_cache_size": {"-16384"},
-	}))
-	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", o.Path, err)
-	}
-	wdb.SetMaxOpenConns(1)
-	conn, err := wdb.Conn(ctx)
-	if err != nil {
-		wdb.Close()
-		return nil, fmt.Errorf("open database %s: %w", o.Path, err)
-	}
-	if err := migrate(ctx, conn, o.Path, o.Now()); err != nil {
-		conn.Close()
-		wdb.Close()
-		return nil, err
-	}
-	rdb, err := sql.Open("sqlite3", dsn(o.Path, "ro", url.Values{
-		"_query_only": {"true"}, "_cache_size": {"-4096"},
-	}))
-	if err != nil {
-		conn.Close()
-		wdb.Close()
-		return nil, fmt.Errorf("open database %s for reading: %w", o.Path, err)
-	}
-	rdb.SetMaxOpenConns(readers)
-	rdb.SetMaxIdleConns(readers)
-	s := &Store{path: o.Path, now: o.Now, log: o.Log, read: rdb}
-	s.writer = newWriter(wdb, conn, o)
-	return s, nil
-}
-
-// Path returns the path of the database file.
+// Path returns the absolute path of the database file.
 func (s *Store) Path() string { return s.path }
 
-// Close waits for the use cases that were accepted and closes the database.
+// Close waits for the use cases that were accepted and for reads that have
+// begun, closes the database and gives it back to whoever wants it next.
 func (s *Store) Close() error {
-	err := s.writer.close()
-	if e := s.read.Close(); err == nil {
-		err = e
+	s.stopBeat()
+	s.beats.Wait()
+	err := s.release()
+	if errors.Is(err, errClosed) {
+		return nil
 	}
+	s.writer.stop()
+	// The connection that is closed last writes the journal back into the
+	// file, which readers cannot.
+	err = errors.Join(err, s.read.Close(), s.writer.close(), s.lock.release())
 	if err != nil {
 		return fmt.Errorf("close database %s: %w", s.path, err)
 	}
 	return nil
-}
-
-// dsn builds the name under which go-sqlite3 opens path.
-func dsn(path, mode string, extra url.Values) string {
-	extra.Set("mode", mode)
-	extra.Set("_busy_timeout", "10000")
-	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: extra.Encode()}
-	return u.String()
 }

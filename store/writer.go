@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -33,6 +34,7 @@ var errClosed = errors.New("the database is closed")
 // writer is the one writer. Its goroutine owns the connection and everything
 // behind it; others send it use cases.
 type writer struct {
+	path      string
 	db        *sql.DB
 	conn      *sql.Conn
 	stmts     map[string]*sql.Stmt
@@ -40,25 +42,32 @@ type writer struct {
 	log       *slog.Logger
 	onCommit  func(Changes)
 	failpoint func(string)
+	epoch     int64 // of our ownership; 0 where nobody owns the database
+
+	turn sync.Mutex // held during a transaction, where readers share the connection
 
 	mu     sync.RWMutex // guards closed against sends
 	closed bool
 	queue  chan *useCase
 	exit   chan struct{}
+
+	lost    chan struct{} // closed when the ownership is lost
+	lostErr error         // why; written before lost is closed
 }
 
-func newWriter(db *sql.DB, conn *sql.Conn, o Options) *writer {
+func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, o Options) *writer {
 	w := &writer{
-		db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
-		onCommit: o.OnCommit, failpoint: o.Failpoint,
-		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}),
+		path: o.Path, db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
+		onCommit: o.OnCommit, failpoint: o.Failpoint, epoch: epoch,
+		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}), lost: make(chan struct{}),
 	}
 	go w.loop()
 	return w
 }
 
 // do runs a use case and returns after its commit. fn may run twice; only the
-// effects of one run remain, so it must set its results afresh.
+// effects of one run remain, so it must set its results afresh. A use case must
+// not start another one.
 func (w *writer) do(name string, fn func(*Tx) error) error {
 	u := &useCase{name: name, fn: fn, done: make(chan struct{})}
 	w.mu.RLock()
@@ -69,27 +78,28 @@ func (w *writer) do(name string, fn func(*Tx) error) error {
 	w.queue <- u
 	w.mu.RUnlock()
 	<-u.done
-	return u.err
+	return fault(w.path, u.err)
 }
 
-func (w *writer) close() error {
+// stop refuses further use cases and returns when the accepted ones are done.
+func (w *writer) stop() {
 	w.mu.Lock()
-	if w.closed {
-		w.mu.Unlock()
-		return nil
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
 	}
-	w.closed = true
-	close(w.queue)
 	w.mu.Unlock()
 	<-w.exit
+}
+
+// close closes the connection of a stopped writer.
+func (w *writer) close() error {
+	var errs []error
 	for _, s := range w.stmts {
-		s.Close()
+		errs = append(errs, s.Close())
 	}
-	err := w.conn.Close()
-	if e := w.db.Close(); err == nil {
-		err = e
-	}
-	return err
+	w.stmts = nil
+	return errors.Join(append(errs, w.conn.Close(), w.db.Close())...)
 }
 
 func (w *writer) loop() {
@@ -101,6 +111,7 @@ func (w *writer) loop() {
 
 // group runs first and whatever else is waiting in one transaction.
 func (w *writer) group(first *useCase) {
+	w.turn.Lock()
 	group, err := w.together(first)
 	if err != nil {
 		w.log.Warn("shared transaction failed, running its use cases alone", "use_cases", len(group), "error", err)
@@ -108,6 +119,7 @@ func (w *writer) group(first *useCase) {
 			u.err = w.alone(u)
 		}
 	}
+	w.turn.Unlock()
 	changes := changesOf(group)
 	if !changes.empty() {
 		w.onCommit(changes)
@@ -123,8 +135,8 @@ func (w *writer) group(first *useCase) {
 // remains and that no use case of the group has its answer.
 func (w *writer) together(first *useCase) (group []*useCase, err error) {
 	group = append(group, first)
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
-		return group, err
+	if first.err = w.begin(); first.err != nil {
+		return group, nil // it would not begin alone either
 	}
 	end := time.Now().Add(maxGroupTime)
 	for next := first; next != nil; {
@@ -142,30 +154,51 @@ func (w *writer) together(first *useCase) (group []*useCase, err error) {
 			}
 		}
 	}
-	w.failpoint("store.commit.before")
-	if err := w.exec("COMMIT"); err != nil {
-		w.rollback()
-		return group, fmt.Errorf("commit: %w", err)
+	if err := w.commit(); err != nil {
+		return group, err
 	}
-	w.failpoint("store.commit.after")
 	return group, nil
 }
 
 // alone runs one use case in a transaction of its own and returns its error.
 func (w *writer) alone(u *useCase) error {
-	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+	if err := w.begin(); err != nil {
 		return fmt.Errorf("%s: %w", u.name, err)
 	}
 	if err := w.savepoint(u); err != nil {
 		w.rollback()
 		return fmt.Errorf("%s: %w", u.name, err)
 	}
-	if err := w.exec("COMMIT"); err != nil {
-		w.rollback()
-		u.tx = nil
-		return fmt.Errorf("%s: commit: %w", u.name, err)
+	if err := w.commit(); err != nil {
+		return fmt.Errorf("%s: %w", u.name, err)
 	}
 	return u.err
+}
+
+// begin begins a transaction of the owner.
+func (w *writer) begin() error {
+	if w.lostErr != nil {
+		return w.lostErr
+	}
+	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := w.owns(); err != nil {
+		w.rollback()
+		return err
+	}
+	return nil
+}
+
+// commit ends the transaction, whether it succeeds or not.
+func (w *writer) commit() error {
+	w.failpoint("store.commit.before")
+	if err := w.exec("COMMIT"); err != nil {
+		w.rollback()
+		return fmt.Errorf("commit: %w", err)
+	}
+	w.failpoint("store.commit.after")
+	return nil
 }
 
 // savepoint runs u. Its own failure is undone and kept in u.err; the returned
@@ -175,17 +208,32 @@ func (w *writer) savepoint(u *useCase) error {
 	if err := w.exec("SAVEPOINT use_case"); err != nil {
 		return err
 	}
-	err := u.fn(u.tx)
-	if err == nil {
-		err = u.tx.flush()
-	}
-	if err != nil {
+	if err := u.run(); err != nil {
 		u.err, u.tx = err, nil
 		if e := w.exec("ROLLBACK TO use_case"); e != nil {
 			return fmt.Errorf("%s: roll back after %w: %w", u.name, err, e)
 		}
 	}
 	return w.exec("RELEASE use_case")
+}
+
+// run calls the use case. One that panics fails like any other: the database
+// serves many, and nothing of the panicking one remains.
+func (u *useCase) run() (err error) {
+	tx := u.tx
+	defer func() {
+		if p := recover(); p != nil {
+			tx.w.log.Error("use case panicked", "use_case", u.name, "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("%s: panic: %v", u.name, p)
+		}
+		if tx.closeRows() && err == nil {
+			err = fmt.Errorf("%s: %w at its end", u.name, errOpenRows)
+		}
+	}()
+	if err := u.fn(tx); err != nil {
+		return err
+	}
+	return tx.flush()
 }
 
 func (w *writer) rollback() {
