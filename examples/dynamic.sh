@@ -13,5 +13,5 @@ if [ "$3" = 1 ]; then exit 0; fi
 next=$((step + 1))
 curl -sS --fail-with-body -X POST "$TORC_API_URL/jobs/$TORC_JOB_ID/spawn_jobs" \
 	-H 'Content-Type: application/json' \
-	${TORC_PASSWORD:+-u "$USER:$TORC_PASSWORD"} \
+	${TORC_TOKEN_FILE:+-H "Authorization: Bearer $(cat "$TORC_TOKEN_FILE")"} \
 	-d "{\"lineage\": \"search\", \"jobs\": [{\"name\": \"search_$next\", \"command\": \"./dynamic.sh $1 $2 $next\"}], \"state\": {\"low\": $1, \"high\": $2}}"
