@@ -17,25 +17,32 @@ import (
 // begin uninitialized and depend on jobs that exist already. Without
 // requirements they get the workflow's default ones.
 func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.Job, error) {
-	checked := slices.Clone(jobs)
-	for i := range checked {
-		if err := checkNewJob(&checked[i]); err != nil {
+	created := slices.Clone(jobs)
+	for i := range created {
+		if err := checkNewJob(&created[i]); err != nil {
 			return nil, err
 		}
-		if checked[i].WorkflowID != checked[0].WorkflowID {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "the jobs belong to different workflows: %d and %d", checked[0].WorkflowID, checked[i].WorkflowID)
+		if created[i].WorkflowID != created[0].WorkflowID {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "the jobs belong to different workflows: %d and %d", created[0].WorkflowID, created[i].WorkflowID)
 		}
 	}
-	if len(checked) == 0 {
+	if len(created) == 0 {
 		return nil, nil
 	}
-	created := make([]workflow.Job, len(checked))
+	var env map[string]string
 	err := s.writer.do("create jobs", func(tx *Tx) error {
-		copy(created, checked)
+		w, err := getWorkflow(tx, created[0].WorkflowID)
+		if err != nil {
+			return err
+		}
+		env = w.Env
 		return createJobs(tx, created)
 	})
 	if err != nil {
 		return nil, err
+	}
+	for i := range created {
+		created[i].Env = workflow.MergeEnv(env, created[i].Env)
 	}
 	return created, nil
 }
@@ -70,13 +77,10 @@ func idSet(ids []int64) []int64 {
 	return slices.Compact(set)
 }
 
+// createJobs stores jobs of one workflow, whose Env is their own alone, and
+// sets their ids.
 func createJobs(tx *Tx, jobs []workflow.Job) error {
-	id := jobs[0].WorkflowID
-	w, err := getWorkflow(tx, id)
-	if err != nil {
-		return err
-	}
-	in, err := newJobInserter(tx, id)
+	in, err := newJobInserter(tx, jobs[0].WorkflowID)
 	if err != nil {
 		return err
 	}
@@ -88,7 +92,6 @@ func createJobs(tx *Tx, jobs []workflow.Job) error {
 		if err := in.insert(&jobs[i]); err != nil {
 			return err
 		}
-		jobs[i].Env = workflow.MergeEnv(w.Env, jobs[i].Env)
 	}
 	return in.finish()
 }

@@ -1,0 +1,224 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// DefinitionWriter creates a whole workflow from a definition that arrives in
+// chunks. Nobody sees anything of it before Finish. It is for one goroutine;
+// after an error nothing but Close is of use.
+type DefinitionWriter struct {
+	s    *Store
+	id   int64
+	key  any // create_key; nil for none
+	done bool
+
+	files, userData                    []int64 // ids
+	requirements, handlers, schedulers map[string]int64
+	jobs                               []int64   // ids
+	deps                               [][]int32 // of each job; shared where they are the same
+	gates                              map[[sha256.Size]byte]definedGate
+	later                              []int32 // jobs that depend on a job that had not come yet
+	isOrdered                          bool    // no job depends on itself or a later one
+}
+
+// definedGate is a gate with its dependencies as indexes.
+type definedGate struct {
+	id   int64
+	deps []int32
+}
+
+// BeginDefinition begins to create the workflow that header describes; its
+// lists are not looked at. The key is made by the client: a definition that was
+// finished under it is found again (see Finished), and one that was not is
+// begun anew. Without a key each call makes another workflow.
+func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
+	w := headerWorkflow(header)
+	if err := checkWorkflow(&w); err != nil {
+		return nil, err
+	}
+	d := &DefinitionWriter{
+		s: s, requirements: map[string]int64{}, handlers: map[string]int64{}, schedulers: map[string]int64{},
+		gates: map[[sha256.Size]byte]definedGate{}, isOrdered: true,
+	}
+	if key != "" {
+		d.key = key
+	}
+	var leftover int64
+	err := s.writer.do("begin definition", func(tx *Tx) (err error) {
+		d.done, leftover = false, 0
+		var hidden bool
+		err = tx.row(`SELECT id, is_hidden FROM workflow WHERE create_key = ?`, []any{d.key}, &d.id, &hidden)
+		switch {
+		case err == nil && !hidden:
+			d.done = true
+			return nil
+		case err == nil:
+			leftover = d.id
+			if err := tx.execOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, leftover); err != nil {
+				return err
+			}
+		case !errors.Is(err, sql.ErrNoRows):
+			return fmt.Errorf("look for definition %v: %w", d.key, err)
+		}
+		if d.id, err = insertWorkflow(tx, w); err != nil {
+			return err
+		}
+		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = ? WHERE id = ?`, d.key, d.id)
+	})
+	if err == nil && leftover != 0 {
+		err = s.deleteRows(leftover)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// headerWorkflow is the workflow of a definition, with torc's defaults.
+func headerWorkflow(d *workflow.Definition) workflow.Workflow {
+	w := workflow.Workflow{
+		Name: d.Name, User: d.User, Description: given(d.Description), Project: given(d.Project), Metadata: d.Metadata,
+		Env: d.Env, SubmissionDirectory: given(d.SubmissionDirectory), AccessGroups: d.AccessGroups,
+		ComputeNodeExpirationBufferSeconds:       d.ComputeNodeExpirationBufferSeconds,
+		ComputeNodeWaitForNewJobsSeconds:         workflow.DefaultWaitForNewJobsSeconds,
+		ComputeNodeWaitForHealthyDatabaseMinutes: workflow.DefaultWaitForHealthyDatabaseMinutes,
+		ComputeNodeMinTimeForNewJobsSeconds:      workflow.DefaultMinTimeForNewJobsSeconds,
+		UsePendingFailed:                         &d.UsePendingFailed, EnableROCrate: &d.EnableROCrate, EnforceRuntime: d.EnforceRuntime,
+		ExecutionConfig: d.ExecutionConfig, ResourceMonitor: d.ResourceMonitor, SlurmDefaults: d.SlurmDefaults, DynamicJobs: d.DynamicJobs,
+	}
+	set(&w.ComputeNodeWaitForNewJobsSeconds, d.ComputeNodeWaitForNewJobsSeconds)
+	set(&w.ComputeNodeIgnoreWorkflowCompletion, d.ComputeNodeIgnoreWorkflowCompletion)
+	set(&w.ComputeNodeWaitForHealthyDatabaseMinutes, d.ComputeNodeWaitForHealthyDatabaseMinutes)
+	set(&w.ComputeNodeMinTimeForNewJobsSeconds, d.ComputeNodeMinTimeForNewJobsSeconds)
+	return w
+}
+
+// given is nil for an empty text.
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Finished reports whether the workflow exists already, and returns its id and
+// its number of jobs. There is nothing more to do then.
+func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finished bool, err error) {
+	if !d.done {
+		return 0, 0, false, nil
+	}
+	err = d.s.read.QueryRowContext(ctx, `SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ?`, d.id).Scan(&jobs)
+	if err != nil {
+		return 0, 0, false, fmt.Errorf("count the jobs of workflow %d: %w", d.id, err)
+	}
+	return d.id, jobs, true, nil
+}
+
+// Finish checks that as many jobs and files have come as were sent, and makes
+// the workflow visible. It returns the workflow's id.
+func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64, error) {
+	if int64(len(d.jobs)) != jobs || int64(len(d.files)) != files {
+		return 0, workflow.Errorf(workflow.CodeInvalid, "the definition is incomplete: %d of %d jobs and %d of %d files have arrived",
+			len(d.jobs), jobs, len(d.files), files)
+	}
+	if err := d.checkNames(ctx); err != nil {
+		return 0, err
+	}
+	if err := d.checkOrder(ctx); err != nil {
+		return 0, err
+	}
+	for chunk := range slices.Chunk(d.later, definitionChunk) {
+		if err := d.write("finish definition", func(tx *Tx) error { return d.joinLater(tx, chunk) }); err != nil {
+			return 0, err
+		}
+	}
+	err := d.write("finish definition", func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id)
+	})
+	if err != nil {
+		return 0, err
+	}
+	d.done = true
+	return d.id, nil
+}
+
+// Close deletes what was written unless the workflow is finished.
+func (d *DefinitionWriter) Close() error {
+	if d.done {
+		return nil
+	}
+	d.done = true
+	err := d.write("drop definition", func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, d.id)
+	})
+	if workflow.CodeOf(err) == workflow.CodeConflict {
+		return nil // whoever began it anew deletes it
+	}
+	if err != nil {
+		return err
+	}
+	return d.s.deleteRows(d.id)
+}
+
+// write runs a use case, if the workflow is still this writer's.
+func (d *DefinitionWriter) write(name string, fn func(*Tx) error) error {
+	return d.s.writer.do(name, func(tx *Tx) error {
+		var one int
+		err := tx.row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 1 AND create_key IS ?`, []any{d.id, d.key}, &one)
+		if errors.Is(err, sql.ErrNoRows) {
+			return workflow.Errorf(workflow.CodeConflict, "the creation of workflow %d was begun anew by another request", d.id)
+		}
+		if err != nil {
+			return fmt.Errorf("read workflow %d: %w", d.id, err)
+		}
+		return fn(tx)
+	})
+}
+
+// checkNames refuses two jobs of one name: a definition means one job by it.
+func (d *DefinitionWriter) checkNames(ctx context.Context) error {
+	var name string
+	err := d.s.read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("check the names of workflow %d: %w", d.id, err)
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "two jobs are named %q", name)
+}
+
+// checkOrder refuses dependencies on jobs that never came, and cycles.
+func (d *DefinitionWriter) checkOrder(ctx context.Context) error {
+	if d.isOrdered {
+		return nil
+	}
+	for _, i := range d.later {
+		if last := d.deps[i][len(d.deps[i])-1]; int(last) >= len(d.jobs) {
+			return workflow.Errorf(workflow.CodeInvalid, "job number %d depends on job number %d, which does not exist", i, last)
+		}
+	}
+	cycle := workflow.FindCycle(len(d.jobs), func(i int) []int32 { return d.deps[i] })
+	if cycle == nil {
+		return nil
+	}
+	var failed error
+	text := workflow.CycleText(cycle, func(i int) (name string) {
+		if err := d.s.read.QueryRowContext(ctx, `SELECT name FROM job WHERE id = ?`, d.jobs[i]).Scan(&name); err != nil && failed == nil {
+			failed = fmt.Errorf("read the name of job %d: %w", d.jobs[i], err)
+		}
+		return name
+	})
+	if failed != nil {
+		return failed
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "the jobs depend on each other in a cycle: %s", text)
+}

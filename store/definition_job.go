@@ -1,0 +1,226 @@
+package store
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// definitionChunk is how many rows of a definition one use case writes at
+// most, so that others get their turn in between.
+const definitionChunk = 5000
+
+// addJobs stores jobs; what they refer to by name must have come before.
+func (d *DefinitionWriter) addJobs(defined []workflow.JobDefinition) error {
+	jobs := make([]workflow.Job, len(defined))
+	deps := make([][]int32, len(defined))
+	for i := range defined {
+		var err error
+		if jobs[i], err = d.job(&defined[i]); err != nil {
+			return err
+		}
+		if deps[i], err = d.dependencies(&defined[i]); err != nil {
+			return err
+		}
+	}
+	c := jobChunk{d: d, jobs: jobs, deps: deps}
+	if err := d.write("add jobs of a definition", c.write); err != nil {
+		return err
+	}
+	c.keep()
+	return nil
+}
+
+// job resolves what a job refers to, except for other jobs.
+func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
+	j := workflow.Job{
+		WorkflowID: d.id, Name: def.Name, Command: def.Command, InvocationScript: given(def.InvocationScript), Env: def.Env,
+		Priority: def.Priority, Labels: def.Labels, CancelOnBlockingJobFailure: !def.RunOnFailure, Stdio: def.Stdio, RunTimeout: def.RunTimeout,
+	}
+	requirements := def.Requirements
+	if requirements == workflow.DefaultRequirements {
+		requirements = ""
+	}
+	for _, ref := range []struct {
+		what, name string
+		known      map[string]int64
+		field      **int64
+	}{
+		{"resource requirements", requirements, d.requirements, &j.ResourceRequirementsID},
+		{"failure handler", def.FailureHandler, d.handlers, &j.FailureHandlerID},
+		{"scheduler", def.Scheduler, d.schedulers, &j.SchedulerID},
+	} {
+		if ref.name == "" {
+			continue
+		}
+		id, found := ref.known[ref.name]
+		if !found {
+			return j, workflow.Errorf(workflow.CodeInvalid, "job %q: unknown %s %q", def.Name, ref.what, ref.name)
+		}
+		*ref.field = &id
+	}
+	links := linksOf(&j)
+	for i, list := range [][]int32{def.InputFiles, def.OutputFiles, def.InputUserData, def.OutputUserData} {
+		ids := d.files
+		if i >= 2 {
+			ids = d.userData
+		}
+		for _, k := range list {
+			if k < 0 || int(k) >= len(ids) {
+				return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no %s number %d", def.Name, linkTables[i].what, k)
+			}
+			*links[i] = append(*links[i], ids[k])
+		}
+	}
+	return j, checkNewJob(&j)
+}
+
+// dependencies returns a job's dependencies ascending and without repeats.
+func (d *DefinitionWriter) dependencies(def *workflow.JobDefinition) ([]int32, error) {
+	deps := def.DependsOn
+	for i := 1; i < len(deps); i++ {
+		if deps[i] <= deps[i-1] {
+			deps = slices.Clone(deps)
+			slices.Sort(deps)
+			deps = slices.Compact(deps)
+			break
+		}
+	}
+	if len(deps) > 0 && deps[0] < 0 {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no job number %d", def.Name, deps[0])
+	}
+	return deps, nil
+}
+
+// jobChunk is a chunk of jobs on its way into the database.
+type jobChunk struct {
+	d    *DefinitionWriter
+	jobs []workflow.Job
+	deps [][]int32
+
+	base  int64 // the id of the first
+	gates map[[sha256.Size]byte]definedGate
+	later []int32
+}
+
+// ids returns the ids of jobs, if all are known yet.
+func (c *jobChunk) ids(indexes []int32) ([]int64, bool) {
+	known := len(c.d.jobs)
+	if int(indexes[len(indexes)-1]) >= known+len(c.jobs) {
+		return nil, false
+	}
+	ids := make([]int64, len(indexes))
+	for k, i := range indexes {
+		if int(i) < known {
+			ids[k] = c.d.jobs[i]
+		} else {
+			ids[k] = c.base + int64(int(i)-known)
+		}
+	}
+	return ids, true
+}
+
+// write stores the jobs. What it learns is kept only when it has been
+// committed.
+func (c *jobChunk) write(tx *Tx) error {
+	in, err := newJobInserter(tx, c.d.id)
+	if err != nil {
+		return err
+	}
+	c.base, c.gates, c.later = in.first, map[[sha256.Size]byte]definedGate{}, nil
+	gateOf, firsts := workflow.GroupByDependencies(len(c.jobs), func(i int) []int32 { return c.deps[i] })
+	gates, err := c.makeGates(tx, firsts)
+	if err != nil {
+		return err
+	}
+	for i := range c.jobs {
+		j := &c.jobs[i]
+		j.GateID = nil
+		if g := gateOf[i]; g >= 0 && gates[g].id != 0 {
+			j.GateID, c.deps[i] = &gates[g].id, gates[g].deps
+		} else if g >= 0 {
+			c.later = append(c.later, int32(len(c.d.jobs)+i))
+		}
+		if err := in.insert(j); err != nil {
+			return err
+		}
+	}
+	return in.finish()
+}
+
+// makeGates returns for each of the given jobs the gate of its dependencies;
+// without id where one of them has not come yet.
+func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
+	next, err := tx.nextID("gate")
+	if err != nil {
+		return nil, fmt.Errorf("number new gates of workflow %d: %w", c.d.id, err)
+	}
+	rows := newBulk(tx, "gate", "id, workflow_id, hash, open, failed")
+	edges := newBulk(tx, "gate_dependency", "job_id, gate_id")
+	gates := make([]definedGate, len(firsts))
+	for g, first := range firsts {
+		deps := c.deps[first]
+		ids, known := c.ids(deps)
+		if !known {
+			continue
+		}
+		hash := gateHash(ids)
+		if gates[g], known = c.d.gates[hash]; known {
+			continue
+		}
+		gates[g] = definedGate{next, deps}
+		c.gates[hash] = gates[g]
+		next++
+		if err := rows.add(gates[g].id, c.d.id, hash[:], len(ids), 0); err != nil { // no job has run yet
+			return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
+		}
+		for _, dep := range ids {
+			if err := edges.add(dep, gates[g].id); err != nil {
+				return nil, fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
+			}
+		}
+	}
+	if err := rows.flush(); err != nil {
+		return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
+	}
+	if err := edges.flush(); err != nil {
+		return nil, fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
+	}
+	return gates, nil
+}
+
+// keep takes over what was committed.
+func (c *jobChunk) keep() {
+	d := c.d
+	for i, deps := range c.deps {
+		if n := len(deps); n > 0 && int(deps[n-1]) >= len(d.jobs) {
+			d.isOrdered = false
+		}
+		d.jobs = append(d.jobs, c.base+int64(i))
+	}
+	d.deps = append(d.deps, c.deps...)
+	d.later = append(d.later, c.later...)
+	maps.Copy(d.gates, c.gates)
+}
+
+// joinLater gives jobs their gates whose dependencies had not all come when
+// they came.
+func (d *DefinitionWriter) joinLater(tx *Tx, later []int32) error {
+	for _, i := range later {
+		ids := make([]int64, len(d.deps[i]))
+		for k, dep := range d.deps[i] {
+			ids[k] = d.jobs[dep]
+		}
+		gate, err := tx.gateOf(d.id, ids)
+		if err != nil {
+			return err
+		}
+		if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, d.jobs[i]); err != nil {
+			return fmt.Errorf("set the dependencies of job %d: %w", d.jobs[i], err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Add stores the lists of a chunk. Jobs are numbered in the order in which they
+// come, over all chunks, and so are files and user data. A job may depend on
+// one that comes later; everything else must have come before what refers to
+// it, or come in the same chunk.
+func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
+	if err := addRows(d, "file", &d.files, chunk.Files, d.insertFile); err != nil {
+		return err
+	}
+	if err := addRows(d, "user data", &d.userData, chunk.UserData, d.insertUserData); err != nil {
+		return err
+	}
+	if err := addNamed(d, "resource requirements", d.requirements, chunk.Requirements, d.insertRequirements); err != nil {
+		return err
+	}
+	if err := addNamed(d, "failure handler", d.handlers, chunk.FailureHandlers, d.insertHandler); err != nil {
+		return err
+	}
+	if err := addNamed(d, "scheduler", d.schedulers, chunk.SlurmSchedulers, d.insertScheduler); err != nil {
+		return err
+	}
+	for jobs := range slices.Chunk(chunk.Jobs, definitionChunk) {
+		if err := d.addJobs(jobs); err != nil {
+			return err
+		}
+	}
+	var actions []int64
+	return addRows(d, "action", &actions, chunk.Actions, d.insertAction)
+}
+
+// addRows stores rows that are referred to by number.
+func addRows[T any](d *DefinitionWriter, what string, ids *[]int64, rows []T, insert func(*Tx, *T) (int64, error)) error {
+	for chunk := range slices.Chunk(rows, definitionChunk) {
+		added := make([]int64, len(chunk))
+		err := d.write("add "+what+" rows of a definition", func(tx *Tx) (err error) {
+			for i := range chunk {
+				if added[i], err = insert(tx, &chunk[i]); err != nil {
+					return fmt.Errorf("%s of a definition: %w", what, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		*ids = append(*ids, added...)
+	}
+	return nil
+}
+
+// addNamed stores rows that are referred to by name, which insert returns.
+func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, rows []T, insert func(*Tx, *T) (string, int64, error)) error {
+	var added map[string]int64
+	if len(rows) == 0 {
+		return nil
+	}
+	err := d.write("add "+what+" rows of a definition", func(tx *Tx) error {
+		added = map[string]int64{}
+		for i := range rows {
+			name, id, err := insert(tx, &rows[i])
+			if err != nil {
+				return fmt.Errorf("%s %q: %w", what, name, err)
+			}
+			if ids[name] != 0 || added[name] != 0 {
+				return workflow.Errorf(workflow.CodeInvalid, "the name %q is given to two %s", name, what)
+			}
+			added[name] = id
+		}
+		return nil
+	})
+	maps.Copy(ids, added)
+	return err
+}
+
+func (d *DefinitionWriter) insertFile(tx *Tx, f *workflow.FileDefinition) (int64, error) {
+	return tx.insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime) VALUES (?, ?, ?, ?, ?)`,
+		d.id, f.Name, f.Path, given(f.Identifier), f.ModTime)
+}
+
+func (d *DefinitionWriter) insertUserData(tx *Tx, u *workflow.UserDataDefinition) (int64, error) {
+	row := workflow.UserData{WorkflowID: d.id, Name: u.Name, IsEphemeral: u.IsEphemeral, Data: u.Data}
+	err := insertUserData(tx, &row, UserDataLinks{})
+	return row.ID, err
+}
+
+func (d *DefinitionWriter) insertRequirements(tx *Tx, q *workflow.ResourceRequirements) (string, int64, error) {
+	if q.Name == workflow.DefaultRequirements {
+		return q.Name, 0, workflow.Errorf(workflow.CodeInvalid, "the name is taken: every workflow has requirements of this name")
+	}
+	row := *q
+	row.WorkflowID = d.id
+	id, err := insertRequirements(tx, row)
+	return q.Name, id, err
+}
+
+func (d *DefinitionWriter) insertHandler(tx *Tx, h *workflow.FailureHandlerDefinition) (string, int64, error) {
+	rules, err := json.Marshal(h.Rules)
+	if err != nil {
+		return h.Name, 0, err
+	}
+	id, err := tx.insert(`INSERT INTO failure_handler (workflow_id, name, rules) VALUES (?, ?, ?)`, d.id, h.Name, string(rules))
+	return h.Name, id, err
+}
+
+func (d *DefinitionWriter) insertScheduler(tx *Tx, c *workflow.SlurmSchedulerDefinition) (string, int64, error) {
+	id, err := insertSlurmScheduler(tx, workflow.SlurmScheduler{
+		WorkflowID: d.id, Name: c.Name, Account: c.Account, Gres: given(c.Gres), Mem: given(c.Mem), Nodes: c.Nodes, NtasksPerNode: c.NtasksPerNode,
+		Partition: given(c.Partition), QOS: given(c.QOS), Tmp: given(c.Tmp), Walltime: c.Walltime, Extra: given(c.Extra),
+		SerializeAllocations: c.SerializeAllocations,
+	})
+	return c.Name, id, err
+}
+
+func (d *DefinitionWriter) insertAction(tx *Tx, a *workflow.ActionDefinition) (int64, error) {
+	record := workflow.ActionRecord{WorkflowID: d.id, TriggerType: a.TriggerType, ActionType: a.ActionType, Persistent: a.Persistent}
+	var err error
+	if record.Config, err = d.actionConfig(a); err != nil {
+		return 0, err
+	}
+	for _, i := range a.Jobs {
+		if i < 0 || int(i) >= len(d.jobs) {
+			return 0, workflow.Errorf(workflow.CodeInvalid, "there is no job number %d", i)
+		}
+		record.JobIDs = append(record.JobIDs, d.jobs[i])
+	}
+	record.JobIDs = idSet(record.JobIDs)
+	record.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, record.JobIDs)
+	return insertAction(tx, record)
+}
+
+// actionConfig writes what an action does as torc's runners read it.
+func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
+	config := map[string]any{}
+	switch a.ActionType {
+	case workflow.ActionRunCommands:
+		config["commands"] = a.Commands
+	case workflow.ActionScheduleNodes:
+		if a.Scheduler != "" {
+			id, found := d.schedulers[a.Scheduler]
+			if !found {
+				return nil, workflow.Errorf(workflow.CodeInvalid, "unknown scheduler %q", a.Scheduler)
+			}
+			config["scheduler_id"] = id
+		}
+		config["scheduler_type"] = a.SchedulerType
+		config["num_allocations"] = max(a.NumAllocations, 1)
+		config["start_one_worker_per_node"] = a.StartOneWorkerPerNode
+		if a.MaxParallelJobs != nil {
+			config["max_parallel_jobs"] = *a.MaxParallelJobs
+		}
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	return text, workflow.ValidateActionConfig(a.ActionType, text)
+}
