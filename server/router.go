@@ -26,6 +26,7 @@ type route struct {
 	// others are the types of successes with another status than 200.
 	others   map[int]reflect.Type
 	bulk     bool // the body may be large
+	streamed bool // the handler reads the body itself
 	conflict int  // the status of a conflict
 	serve    func(s *Server, rt *route, w http.ResponseWriter, r *http.Request)
 }
@@ -35,6 +36,11 @@ type option func(*route)
 
 // bulk lets the body be as large as Server.MaxBulkBody.
 func bulk(rt *route) { rt.bulk = true }
+
+// streamed leaves the body, of another media type, to the handler.
+func streamed(media string, sample any) option {
+	return func(rt *route) { rt.streamed, rt.media, rt.body = true, media, reflect.TypeOf(sample) }
+}
 
 // conflict409 answers a conflict with 409; without it the answer is 422, as in
 // torc.
@@ -76,7 +82,7 @@ func handle[P, B, Out any](method, pattern, summary string, fn func(*request[P, 
 			s.fail(w, r, rt, err)
 			return
 		}
-		if rt.body != nil {
+		if rt.body != nil && !rt.streamed {
 			if err := s.readBody(w, r, rt, &in.Body); err != nil {
 				s.fail(w, r, rt, err)
 				return

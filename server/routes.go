@@ -9,6 +9,7 @@ func (s *Server) routes() []route {
 		s.taskRoutes(),
 		s.workflowRoutes(),
 		s.workflowViewRoutes(),
+		s.definitionRoutes(),
 		s.jobRoutes(),
 		s.fileRoutes(),
 		s.userDataRoutes(),
