@@ -27,8 +27,10 @@ const leftoverPatience = 5 * time.Second
 
 // journal lists the processes that a runner has started, for the one who
 // comes after it if it dies. Its lines are "pid start key"; the first line is
-// "boot host". The file is locked while the runner lives. It survives the
-// runner, not the node: after a reboot there is nothing left to end.
+// "boot host key", the runner's own key, with which all keys of its attempts
+// begin: it finds those that were started and not noted yet. The file is locked
+// while the runner lives. It survives the runner, not the node: after a reboot
+// there is nothing left to end.
 type journal struct {
 	log  *slog.Logger
 	head string
@@ -45,7 +47,7 @@ func openJournal(outputDir string, workflowID int64, hostname, key string, log *
 	if err != nil {
 		return nil, fmt.Errorf("create process journal: %w", err)
 	}
-	j := &journal{log: log, file: file, head: bootID() + " " + hostname + "\n", lines: make(map[string]string)}
+	j := &journal{log: log, file: file, head: bootID() + " " + hostname + " " + key + "\n", lines: make(map[string]string)}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		err = j.write(j.head)
@@ -166,26 +168,30 @@ func endLeftoversOf(path string) (int, error) {
 
 // leftovers are the processes that a dead runner's journal names.
 type leftovers struct {
-	ids  map[processID]bool
-	keys map[string]bool
+	ids    map[processID]bool
+	prefix string // of their attempt keys
 }
 
 // readJournal reads a journal; here tells whether it is of this host. After a
 // reboot it lists nothing.
 func readJournal(file *os.File) (l leftovers, here bool, err error) {
-	l = leftovers{ids: make(map[processID]bool), keys: make(map[string]bool)}
+	l = leftovers{ids: make(map[processID]bool)}
 	lines := bufio.NewScanner(file)
 	if !lines.Scan() {
-		return l, true, lines.Err()
+		return l, false, lines.Err()
 	}
-	boot, host, _ := strings.Cut(lines.Text(), " ")
+	head := strings.Fields(lines.Text())
+	if len(head) != 3 {
+		return l, false, errors.New("not a process journal")
+	}
 	name, err := os.Hostname()
 	if err != nil {
 		return l, false, err
 	}
-	if boot != bootID() {
-		return l, host == name, nil
+	if head[0] != bootID() {
+		return l, head[1] == name, nil
 	}
+	l.prefix = head[2] + "."
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 3 {
@@ -195,14 +201,13 @@ func readJournal(file *os.File) (l leftovers, here bool, err error) {
 		start, err2 := strconv.ParseUint(fields[1], 10, 64)
 		if err1 == nil && err2 == nil {
 			l.ids[processID{pid, start}] = true
-			l.keys[fields[2]] = true
 		}
 	}
 	return l, true, lines.Err()
 }
 
 // find returns the living leftovers: the listed processes, their descendants,
-// and whatever carries one of their keys.
+// and whatever carries a key of their runner.
 func (l leftovers) find() ([]process, error) {
 	table, err := processes()
 	if err != nil {
@@ -219,7 +224,7 @@ func (l leftovers) find() ([]process, error) {
 		if p.dead() || p.pid == self {
 			continue
 		}
-		if l.listed(p, parents) || l.keys[attemptKeyOf(p.pid)] {
+		if l.listed(p, parents) || strings.HasPrefix(attemptKeyOf(p.pid), l.prefix) {
 			found = append(found, *p)
 		}
 	}
@@ -240,8 +245,8 @@ func (l leftovers) listed(p *process, parents map[int]*process) bool {
 // end signals leftovers until none is left or patience is over; it returns how
 // many there were and how many are left.
 func (l leftovers) end() (n, left int) {
-	if len(l.ids) == 0 {
-		return 0, 0
+	if l.prefix == "" {
+		return 0, 0 // of an earlier boot
 	}
 	start := time.Now()
 	var told bool

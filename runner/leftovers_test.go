@@ -129,7 +129,7 @@ func TestLeftoversNeedTheSameProcess(t *testing.T) {
 		{"the same", bootID(), p.start, 1},
 	} {
 		path := filepath.Join(dir, spoolDir, "x"+journalEnding)
-		if err := os.WriteFile(path, []byte(c.boot+" "+host+"\n"+journalLine(p.pid, c.start, "some.key")), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.boot+" "+host+" some\n"+journalLine(p.pid, c.start, "some.key")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
