@@ -84,6 +84,7 @@ func (s *Server) readDefinition(r *request[none, none], d *store.DefinitionWrite
 type definitionReader struct {
 	lines  *bufio.Reader
 	number int
+	text   []byte // of the line; reused
 }
 
 // next reads a line. The end of the text is an error: a definition ends with
@@ -111,21 +112,22 @@ func (d *definitionReader) next() (*api.DefinitionLine, error) {
 
 // read returns the text of a line that is not blank; io.EOF if none is left.
 func (d *definitionReader) read() ([]byte, error) {
-	var text []byte
+	d.text = d.text[:0]
 	for {
 		part, err := d.lines.ReadSlice('\n')
-		text = append(text, part...)
+		d.text = append(d.text, part...)
 		switch {
-		case len(text) > maxDefinitionLine:
+		case len(d.text) > maxDefinitionLine:
 			return nil, textErrorf(http.StatusRequestEntityTooLarge, "line %d is longer than %d bytes", d.number, maxDefinitionLine)
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case err != nil && (!errors.Is(err, io.EOF) || len(bytes.TrimSpace(text)) == 0):
+		case err != nil && (!errors.Is(err, io.EOF) || len(bytes.TrimSpace(d.text)) == 0):
 			return nil, asEnd(err)
 		}
-		if text = bytes.TrimSpace(text); len(text) > 0 {
+		if text := bytes.TrimSpace(d.text); len(text) > 0 {
 			return text, nil
 		}
+		d.text = d.text[:0] // a blank line
 	}
 }
 
