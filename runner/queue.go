@@ -64,6 +64,7 @@ func (r *Runner) startQueued(now time.Time) {
 	if len(r.queue) > 0 && now.Sub(r.queue[0].granted) > staleQueue {
 		r.log.Debug("giving back jobs that were taken too early", "jobs", len(r.queue))
 		r.giveBackQueue()
+		r.pace = pace{} // take nothing ahead until short jobs are seen again
 	}
 }
 

@@ -273,8 +273,8 @@ func TestJobsTakenTooEarlyAreGivenBack(t *testing.T) {
 		if err != nil || s.ByStatus[workflow.Completed] != 30 || e.starts() != 30 {
 			t.Errorf("%+v, %v", s, err)
 		}
-		if granted <= 30 {
-			t.Errorf("%d grants: nothing was given back", granted)
+		if granted <= 30 || granted > 60 {
+			t.Errorf("%d grants: none, or the same ones over and over, were given back", granted)
 		}
 		if e.most > 2 {
 			t.Errorf("%d jobs at a time", e.most)
