@@ -115,7 +115,9 @@ func (r *Runner) onFinished(m finishedMsg) {
 		return
 	}
 	delete(r.byJob, a.grant.JobID)
-	r.leftover.ended(a.key)
+	if !a.stuck {
+		r.leftover.ended(a.key)
+	}
 	switch {
 	case a.recovery != nil:
 		r.repaired(a)

@@ -3,6 +3,8 @@ package runner
 import (
 	"context"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // over decides whether the runner is done, and sends it on its way when there
@@ -10,6 +12,10 @@ import (
 func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 	if err := r.hopeless(now); err != nil {
 		return true, err
+	}
+	if n := r.liveAttempts(); n > 0 && !r.leaving.giveUp.IsZero() && now.After(r.leaving.giveUp) {
+		return true, workflow.Errorf(workflow.CodeUnavailable, "%d jobs were killed and do not end", n).
+			WithHint("look for hanging file systems on %s", r.opts.Hostname)
 	}
 	t := &r.turns
 	working := len(r.attempts)

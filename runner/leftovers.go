@@ -112,10 +112,15 @@ func (j *journal) write(text string) error {
 	return err
 }
 
-// close removes the journal: nothing is left.
+// close removes the journal, unless processes are left that did not end.
 func (j *journal) close() error {
-	path := strings.TrimSuffix(j.file.Name(), ".new")
-	return errors.Join(os.Remove(path), j.file.Close())
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if len(j.lines) == 0 {
+		err = os.Remove(strings.TrimSuffix(j.file.Name(), ".new"))
+	}
+	return errors.Join(err, j.file.Close())
 }
 
 // EndLeftovers ends the processes that dead runners have left behind on this

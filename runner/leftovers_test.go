@@ -97,6 +97,43 @@ func TestLeftoversOfALivingRunnerAreLeftAlone(t *testing.T) {
 	r.wait(t)
 }
 
+// TestJournal notes processes, forgets them, and is begun anew when it has grown.
+func TestJournal(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, spoolDir), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	j, err := openJournal(dir, 1, "host", "key", testLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, spoolDir, "wf1_host_key"+journalEnding)
+	j.started(os.Getpid(), "key.stays")
+	for j.size < journalLimit {
+		j.started(os.Getpid(), "key.ends")
+	}
+	j.ended("key.ends")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := readProcess(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := bootID() + " host key\n" + journalLine(p.pid, p.start, "key.stays")
+	if string(data) != want {
+		t.Errorf("journal is %q, want %q", data[:min(len(data), 200)], want)
+	}
+	j.started(os.Getpid(), "key.more")
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if data, err = os.ReadFile(path); err != nil || string(data) != want+journalLine(p.pid, p.start, "key.more") {
+		t.Errorf("journal is %q, %v", data, err)
+	}
+}
+
 func TestLeftoversNeedTheSameProcess(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.Mkdir(filepath.Join(dir, spoolDir), 0o777); err != nil {

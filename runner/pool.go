@@ -1,6 +1,10 @@
 package runner
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+	"time"
+)
 
 // pool runs small tasks that may block (opening files on a slow file system,
 // starting processes) on a fixed number of goroutines.
@@ -29,13 +33,24 @@ func (p *pool) do(task func()) {
 	p.some.Signal()
 }
 
-// close lets the queued tasks end and waits for them.
-func (p *pool) close() {
+// close lets the queued tasks end and waits for them, but not longer than
+// patience: a task may hang in a file system for good.
+func (p *pool) close(patience time.Duration) error {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
 	p.some.Broadcast()
-	p.wg.Wait()
+	done := make(chan struct{})
+	go func() {
+		p.wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-time.After(patience):
+		return fmt.Errorf("files or starts of processes hang for %s", patience)
+	}
 }
 
 func (p *pool) work() {

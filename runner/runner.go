@@ -223,7 +223,7 @@ func (r *Runner) open() (release func() error, err error) {
 	}
 	r.openMonitor(&closers)
 	r.pool = newPool(max(minWorkers, runtime.GOMAXPROCS(0)))
-	closers = append(closers, func() error { r.pool.close(); return nil })
+	closers = append(closers, func() error { return r.pool.close(endPatience) })
 	return release, nil
 }
 

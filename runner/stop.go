@@ -36,7 +36,15 @@ type leaving struct {
 	kind   StopKind // 0 while it is not
 	reason string
 	since  time.Time
+	// giveUp is when processes that do not end, and file systems that do not
+	// answer, are no longer waited for; zero while running jobs may end by
+	// themselves.
+	giveUp time.Time
 }
+
+// endPatience is how long the ends of killed jobs are waited for, beyond what
+// the keeper needs: their files may be on a slow file system.
+const endPatience = 30 * time.Second
 
 func (l leaving) active() bool { return l.kind != 0 }
 
@@ -55,6 +63,7 @@ func (r *Runner) leave(kind StopKind, reason string, killed workflow.KillReason,
 	r.leaving.kind = kind
 	r.giveBackQueue()
 	if kind >= StopCancel {
+		r.leaving.giveUp = time.Now().Add(lead + killPatience + endPatience)
 		if r.actions.running {
 			r.actions.cancel()
 		}

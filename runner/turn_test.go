@@ -300,6 +300,29 @@ func TestRunnerTakenForDead(t *testing.T) {
 	})
 }
 
+// TestJobsThatDoNotEnd are not waited for without end once they were killed.
+func TestJobsThatDoNotEnd(t *testing.T) {
+	stop := func(o *Options) { o.TimeLimit = time.Minute }
+	bubble(t, jobsOf("1000h"), stop, func(s Summary, err error, d *runnertest.Daemon, _ *sleeper) {
+		contains(t, "error", fmt.Sprint(err), "1 jobs were killed and do not end")
+		if s.Duration > 3*time.Minute || len(d.Left()) != 1 {
+			t.Errorf("%+v, left %+v", s, d.Left())
+		}
+	})
+}
+
+func TestPoolThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPool(1)
+		hang := make(chan struct{})
+		p.do(func() { <-hang })
+		if err := p.close(time.Minute); err == nil {
+			t.Error("no error")
+		}
+		close(hang)
+	})
+}
+
 func TestMaxParallelJobs(t *testing.T) {
 	commands := strings.Split(strings.Repeat("1s,", 9)+"1s", ",")
 	five := func(o *Options) { o.MaxParallelJobs = 5 }
