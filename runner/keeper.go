@@ -56,6 +56,7 @@ type keeper struct {
 
 	mu      sync.Mutex
 	watches map[*watch]bool
+	wakeAt  time.Time // when run looks up by itself
 
 	// Owned by run.
 	seen   map[processID]*watch
@@ -75,11 +76,12 @@ func newKeeper(log *slog.Logger, interval time.Duration, tell func(any)) *keeper
 
 // add starts watching. It is cheap: most attempts end before they are looked at.
 func (k *keeper) add(w *watch) {
+	now := time.Now()
 	k.mu.Lock()
 	k.watches[w] = true
-	first := len(k.watches) == 1
+	late := k.every(w) > 0 && now.Add(k.untilSample(w, now)).Before(k.wakeAt)
 	k.mu.Unlock()
-	if first {
+	if late {
 		k.nudge()
 	}
 }
@@ -139,28 +141,28 @@ func (k *keeper) run(ctx context.Context) {
 			return
 		case <-k.wake:
 			pause = endingTick
-			if k.idle() {
-				continue
-			}
 		case <-timer.C:
 			if ending {
 				pause = min(2*pause, endingTickMax)
 			}
 		}
-		k.look(time.Now())
+		if now := time.Now(); k.needed(now) {
+			k.look(now)
+		}
 	}
 }
 
-// idle reports whether a look would serve nothing yet.
-func (k *keeper) idle() bool {
+// needed reports whether a look serves anybody: those who needed it when it was
+// planned may have ended.
+func (k *keeper) needed(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for w := range k.watches {
-		if w.end != nil {
-			return false
+		if w.end != nil || k.untilSample(w, now) <= 0 && now.Sub(k.looked) >= lookGap {
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // next returns when to look at the process table again.
@@ -178,7 +180,9 @@ func (k *keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 		}
 		wait = min(wait, max(k.untilSample(w, now), soonest))
 	}
-	return max(0, wait), ending
+	wait = max(0, wait)
+	k.wakeAt = now.Add(wait)
+	return wait, ending
 }
 
 // every returns how often w is to be measured, 0 for never.
