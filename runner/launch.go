@@ -13,7 +13,7 @@ import (
 func (r *Runner) launch(a *attempt, gpus []string) {
 	g := &a.grant
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
-	files := stdioPaths(g.Stdio, base)
+	files := stdioPaths(stdioConfig(g, r.about.ExecutionConfig), base)
 	m := startedMsg{attempt: a, files: files, at: time.Now()}
 	if r.opts.Executor == nil {
 		m.oom = r.oom.kills()

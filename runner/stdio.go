@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -28,6 +29,18 @@ func LogPath(outputDir string, workflowID, jobID, runID, attempt int64, ending s
 type stdio struct {
 	stdout, stderr string // paths; empty to discard
 	deleteIfOK     bool
+}
+
+// stdioConfig returns how a job's output is kept: as the job says, else as the
+// workflow does, for the job or for all; nil for the default.
+func stdioConfig(g *api.Grant, config *workflow.ExecutionConfig) *workflow.StdioConfig {
+	if g.Stdio != nil || config == nil {
+		return g.Stdio
+	}
+	if own, ok := config.JobStdioOverrides[g.Name]; ok {
+		return &own
+	}
+	return config.Stdio
 }
 
 // stdioPaths lays out the files of one attempt; base is a LogPath without

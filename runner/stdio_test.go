@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -41,6 +42,30 @@ func TestStdioModes(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+func TestStdioConfig(t *testing.T) {
+	job := &workflow.StdioConfig{Mode: workflow.StdioNone}
+	all := &workflow.StdioConfig{Mode: workflow.StdioCombined}
+	config := &workflow.ExecutionConfig{
+		Stdio:             all,
+		JobStdioOverrides: map[string]workflow.StdioConfig{"quiet": {Mode: workflow.StdioNoStdout}},
+	}
+	for _, c := range []struct {
+		name   string
+		grant  api.Grant
+		config *workflow.ExecutionConfig
+		want   *workflow.StdioConfig
+	}{
+		{"default", api.Grant{}, nil, nil},
+		{"job", api.Grant{Name: "quiet", Stdio: job}, config, job},
+		{"override", api.Grant{Name: "quiet"}, config, &workflow.StdioConfig{Mode: workflow.StdioNoStdout}},
+		{"workflow", api.Grant{Name: "other"}, config, all},
+	} {
+		if diff := cmp.Diff(c.want, stdioConfig(&c.grant, c.config)); diff != "" {
+			t.Errorf("%s: %s", c.name, diff)
+		}
 	}
 }
 
