@@ -190,12 +190,15 @@ func (r *Runner) poll(free api.Free) *api.TurnRequest {
 
 // held lists the leases that the runner has and that req does not end.
 func (r *Runner) held(req *api.TurnRequest) []api.Held {
-	said := make(map[api.LeaseRef]bool, len(req.Reports)+len(req.GiveBack))
+	said := make(map[api.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
 	for i := range req.Reports {
 		said[req.Reports[i].LeaseRef] = true
 	}
 	for _, ref := range req.GiveBack {
 		said[ref] = true
+	}
+	for i := range req.Recovered {
+		said[req.Recovered[i].LeaseRef] = true
 	}
 	held := make([]api.Held, 0, len(r.attempts))
 	for ref, a := range r.attempts {

@@ -188,9 +188,21 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (
 
 // hear takes in what the runner says.
 func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse) {
+	ended := make(map[api.LeaseRef]bool)
+	for i := range req.Reports {
+		ended[req.Reports[i].LeaseRef] = true
+	}
+	for i := range req.Recovered {
+		ended[req.Recovered[i].LeaseRef] = true
+	}
+	for _, ref := range req.GiveBack {
+		ended[ref] = true
+	}
 	for _, h := range req.Held {
 		s := d.jobs[h.JobID]
 		switch {
+		case ended[h.LeaseRef]:
+			d.violation("turn %d of runner %d holds and ends attempt %d of job %d", req.Turn, runner, h.Attempt, h.JobID)
 		case s == nil:
 			d.violation("runner %d holds unknown job %d", runner, h.JobID)
 		case s.Fence != h.Fence || !s.Status.IsLive():
