@@ -8,6 +8,7 @@ func (s *Server) routes() []route {
 		s.systemRoutes(),
 		s.taskRoutes(),
 		s.workflowRoutes(),
+		s.workflowRunRoutes(),
 		s.workflowViewRoutes(),
 		s.definitionRoutes(),
 		s.jobRoutes(),
