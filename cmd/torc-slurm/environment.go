@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"os/user"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -19,6 +20,7 @@ type Environment struct {
 	Environ        []string // NAME=value
 	Dir            string   // current directory, absolute
 	Executable     string   // this program, to start it again
+	LoginName      string   // of the user, where no variable says it
 	Stdin          io.Reader
 	Stdout         io.Writer
 	Stderr         io.Writer
@@ -41,8 +43,12 @@ func processEnvironment() Environment {
 	// Where these fail, what needs them says so.
 	dir, _ := os.Getwd()
 	executable, _ := os.Executable()
+	login := "unknown"
+	if u, err := user.Current(); err == nil {
+		login = u.Username
+	}
 	return Environment{
-		Args: os.Args, Environ: os.Environ(), Dir: dir, Executable: executable,
+		Args: os.Args, Environ: os.Environ(), Dir: dir, Executable: executable, LoginName: login,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
@@ -95,7 +101,7 @@ func (e *Environment) user() string {
 			return value
 		}
 	}
-	return "unknown"
+	return e.LoginName
 }
 
 // home is the directory of the user's own daemon.

@@ -68,7 +68,11 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		root.AddGroup(&g)
 	}
 	root.AddCommand(
+		newCreateCommand(a), newRunCommand(a), newExecCommand(a), newStatusCommand(a), newCancelCommand(a), newDeleteCommand(a),
+		newTasksCommand(a),
+		newWhyCommand(a), newLogsCommand(a),
 		newPingCommand(a),
+		newConfigCommand(a), newCompletionsCommand(a),
 	)
 	root.SetHelpCommandGroupID(groupUtility)
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/client"
+)
+
+// completeTime is how long a completion may take; nobody waits longer for a
+// tabulator.
+const completeTime = 2 * time.Second
+
+// completeCount is how many completions are offered.
+const completeCount = 500
+
+type completer = func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
+
+// completeSpecs offers files with the extensions of specifications.
+func completeSpecs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var extensions []string
+	for _, e := range specExtensions {
+		extensions = append(extensions, strings.TrimPrefix(e, "."))
+	}
+	return extensions, cobra.ShellCompDirectiveFilterFileExt
+}
+
+// completeSpecOrWorkflow offers ids of workflows to a number, else files.
+func (a *app) completeSpecOrWorkflow(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	if start == "" || strings.Trim(start, "0123456789") != "" {
+		return completeSpecs(c, args, start)
+	}
+	return a.completeWorkflows(1)(c, args, start)
+}
+
+// completeWorkflows offers the ids of workflows for up to n arguments; without
+// limit if n is 0.
+func (a *app) completeWorkflows(n int) completer {
+	return func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if n > 0 && len(args) >= n {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeFrom(c, func(ctx context.Context, conn *connection) (found []string, err error) {
+			filter := client.WorkflowFilter{User: a.user(), Page: client.Page{Limit: completeCount, SortBy: "id", Reverse: true}}
+			for w, err := range conn.Workflows(ctx, filter) {
+				if err != nil {
+					return nil, err
+				}
+				if text := orEmpty(w.ID); strings.HasPrefix(text, start) {
+					found = append(found, cobra.CompletionWithDesc(text, printable(w.Name)))
+				}
+			}
+			return found, nil
+		})
+	}
+}
+
+// completeJobs offers the names of jobs of a workflow, or ids to a number.
+func (a *app) completeJobs(workflowText *string) completer {
+	return func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.completeFrom(c, func(ctx context.Context, conn *connection) (found []string, err error) {
+			id, err := a.latestWorkflowID(ctx, conn, *workflowText)
+			if err != nil {
+				return nil, err
+			}
+			numeric := start != "" && strings.Trim(start, "0123456789") == ""
+			filter := client.JobFilter{WorkflowID: id, Name: start}
+			if numeric {
+				filter.Name = ""
+			}
+			for job, err := range conn.Jobs(ctx, filter) {
+				if err != nil || len(found) == completeCount {
+					return found, err
+				}
+				switch text := fmt.Sprint(*job.ID); {
+				case numeric && strings.HasPrefix(text, start):
+					found = append(found, cobra.CompletionWithDesc(text, printable(job.Name)))
+				case !numeric && strings.HasPrefix(job.Name, start):
+					found = append(found, cobra.CompletionWithDesc(job.Name, job.Status.String()))
+				}
+			}
+			return found, nil
+		})
+	}
+}
+
+// completeFrom asks a server that runs already; a completion starts none and
+// reports no errors.
+func (a *app) completeFrom(c *cobra.Command, find func(context.Context, *connection) ([]string, error)) ([]string, cobra.ShellCompDirective) {
+	ctx, cancel := context.WithTimeout(c.Context(), completeTime)
+	defer cancel()
+	if a.configure() != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	conn, err := a.connectRunning(ctx)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	found, err := find(ctx, conn)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/BurntSushi/toml"
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newConfigCommand(a *app) *cobra.Command {
+	c := newGroup(a, groupUtility, "config", "Show and make configuration files",
+		newConfigShowCommand(a), newConfigPathsCommand(a), newConfigInitCommand(a), newConfigValidateCommand(a))
+	c.Long = `Show and make configuration files. They are read in this order, a later one wins:
+/etc/torc/config.toml, ~/.config/torc/config.toml, ./torc.toml, variables such as
+TORC_CLIENT__RUN__OUTPUT_DIR, flags.`
+	return c
+}
+
+func newConfigShowCommand(a *app) *cobra.Command {
+	format := ""
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Show the configuration that results from all files and variables",
+		Example: `  torc-slurm config show
+  torc-slurm config show -f json`,
+		Args:        cobra.NoArgs,
+		Annotations: exits(),
+		RunE: func(*cobra.Command, []string) error {
+			switch {
+			case format == formatJSON:
+				return a.writeJSON(a.config)
+			case format == "toml", format == "":
+				return toml.NewEncoder(a.Stdout).Encode(a.config)
+			}
+			return usageErrorf("unknown format %q: it is toml or json", format)
+		},
+	}
+	// It hides the flag of all commands, which has other formats.
+	c.Flags().StringVarP(&format, "format", "f", "", "`FORMAT`: toml or json")
+	return c
+}
+
+func newConfigPathsCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "paths",
+		Short:       "List the files that are read",
+		Example:     `  torc-slurm config paths`,
+		Args:        cobra.NoArgs,
+		Annotations: exits(),
+		RunE: func(*cobra.Command, []string) error {
+			type path struct {
+				configFile
+				Exists bool `json:"exists"`
+			}
+			var paths []path
+			for _, f := range configFiles(&a.Environment) {
+				paths = append(paths, path{f, a.exists(f.Path)})
+			}
+			return showList(a, list[path]{things: "places", columns: []column[path]{
+				{title: "Kind", cell: func(p path) string { return p.Kind }},
+				{title: "Path", cell: func(p path) string { return p.Path }},
+				{title: "Exists", cell: func(p path) string { return fmt.Sprint(p.Exists) }},
+			}}, paths)
+		},
+	}
+}
+
+func newConfigInitCommand(a *app) *cobra.Command {
+	var system, user, local, force bool
+	c := &cobra.Command{
+		Use:   "init",
+		Short: "Write a configuration file with the defaults",
+		Example: `  torc-slurm config init           ./torc.toml
+  torc-slurm config init --user`,
+		Args:        cobra.NoArgs,
+		Annotations: exits("5 the file is there already, or cannot be written"),
+		RunE: func(*cobra.Command, []string) error {
+			kind := "local"
+			switch {
+			case system:
+				kind = "system"
+			case user:
+				kind = "user"
+			}
+			return a.runConfigInit(kind, force)
+		},
+	}
+	c.Flags().BoolVar(&system, "system", false, "for everybody on this machine")
+	c.Flags().BoolVar(&user, "user", false, "for you")
+	c.Flags().BoolVar(&local, "local", false, "for the current directory (the default)")
+	c.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	c.MarkFlagsMutuallyExclusive("system", "user", "local")
+	return c
+}
+
+func (a *app) runConfigInit(kind string, force bool) error {
+	for _, f := range configFiles(&a.Environment) {
+		if f.Kind == kind {
+			if err := writeConfig(f.Path, force); err != nil {
+				return err
+			}
+			return a.showMessage(f, "Wrote %s", f.Path)
+		}
+	}
+	return nil
+}
+
+func writeConfig(path string, force bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "%v", err)
+	}
+	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
+	if force {
+		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, flags, 0o666)
+	if errors.Is(err, fs.ErrExist) {
+		return workflow.Errorf(workflow.CodeConflict, "%s is there already", path).WithHint("--force replaces it")
+	}
+	if err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "%v", err)
+	}
+	fmt.Fprintln(f, "# Configuration of torc-slurm. Delete what you do not change.")
+	return errors.Join(toml.NewEncoder(f).Encode(defaultConfig()), f.Close())
+}
+
+func newConfigValidateCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:         "validate",
+		Short:       "Check the configuration files",
+		Example:     `  torc-slurm config validate`,
+		Args:        cobra.NoArgs,
+		Annotations: exits("1 a file has unknown keys", "2 wrong usage, or a file that cannot be read"),
+		// The files are read here, so that the outcome is an answer.
+		PersistentPreRunE: func(*cobra.Command, []string) error { return nil },
+		RunE: func(*cobra.Command, []string) error {
+			return a.runConfigValidate()
+		},
+	}
+}
+
+func (a *app) runConfigValidate() error {
+	a.format = firstOf(a.flags.format, formatTable)
+	config, err := loadConfig(&a.Environment)
+	if err != nil {
+		return err
+	}
+	result := struct {
+		Valid    bool     `json:"valid"`
+		Warnings []string `json:"warnings"`
+	}{len(config.warnings) == 0, append([]string{}, config.warnings...)}
+	err = a.showRecord(result, func(w io.Writer) {
+		for _, warning := range config.warnings {
+			fmt.Fprintln(w, warning)
+		}
+		if result.Valid {
+			fmt.Fprintln(w, "The configuration is valid.")
+		}
+	})
+	if err == nil && !result.Valid {
+		return silent(exitFailed)
+	}
+	return err
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newLogsCommand(a *app) *cobra.Command {
+	return newGroup(a, groupAnalysis, "logs", "Show the output of jobs", newLogsShowCommand(a), newLogsFollowCommand(a))
+}
+
+// logFlags are those of the commands that show output.
+type logFlags struct {
+	workflow   string
+	outputDir  string
+	stdoutOnly bool
+	stderrOnly bool
+	recovery   bool
+}
+
+func (a *app) addLogFlags(c *cobra.Command, f *logFlags) {
+	a.addWorkflowFlag(c, &f.workflow)
+	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "`DIR` that the workflow was run with (default torc_output)")
+	c.Flags().BoolVar(&f.stdoutOnly, "stdout", false, "only standard output")
+	c.Flags().BoolVar(&f.stderrOnly, "stderr", false, "only standard error")
+	c.Flags().BoolVar(&f.recovery, "recovery", false, "the output of the attempt's recovery script")
+	c.MarkFlagsMutuallyExclusive("stdout", "stderr")
+}
+
+func newLogsShowCommand(a *app) *cobra.Command {
+	var flags logFlags
+	c := &cobra.Command{
+		Use:   "show JOB[:ATTEMPT]",
+		Short: "Show what a job has written",
+		Long: `Show what a job has written, in its latest attempt or in another one, even
+while it runs. The job is named by its id or its name.`,
+		Example: `  torc-slurm logs show simulate_042
+  torc-slurm logs show simulate_042:1 --stderr
+  torc-slurm logs show 17 --recovery`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeJobs(&flags.workflow),
+		Annotations:       serverExits("3 there is no such job, or its output is not here"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runLogsShow(c.Context(), args[0], flags)
+		},
+	}
+	a.addLogFlags(c, &flags)
+	return c
+}
+
+func (a *app) runLogsShow(ctx context.Context, ref string, flags logFlags) error {
+	conn, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := a.findLogs(ctx, conn, ref, flags)
+	if err != nil {
+		return err
+	}
+	if l.attempt.AttemptID == 0 {
+		return workflow.Errorf(workflow.CodeNotFound, "job %d has not been started yet", *l.job.ID).
+			WithHint("`%s why %d` says what it waits for", a.prefix(), *l.job.ID)
+	}
+	files := l.files(flags)
+	if len(files) == 0 {
+		return workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", l.attempt.AttemptID, *l.job.ID, l.dir).
+			WithHint("was the workflow run with another --output-dir or on another machine, or with stdio none?")
+	}
+	if a.format != formatTable {
+		return a.showRecord(struct {
+			JobID     int64    `json:"job_id"`
+			JobName   string   `json:"job_name"`
+			RunID     int64    `json:"run_id"`
+			AttemptID int64    `json:"attempt_id"`
+			Files     []string `json:"files"`
+		}{*l.job.ID, l.job.Name, l.attempt.RunID, l.attempt.AttemptID, files}, nil)
+	}
+	for i, path := range files {
+		if err := a.showFile(path, i, len(files)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showFile copies a file, below its path if there are several.
+func (a *app) showFile(path string, i, n int) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("show output: %w", err)
+	}
+	defer f.Close()
+	if n > 1 {
+		gap := ""
+		if i > 0 {
+			gap = "\n"
+		}
+		fmt.Fprintf(a.Stdout, "%s==> %s <==\n", gap, path)
+	}
+	if _, err := io.Copy(a.Stdout, f); err != nil {
+		return fmt.Errorf("show %s: %w", path, err)
+	}
+	return nil
+}
+
+// jobLogs says where the output of an attempt is.
+type jobLogs struct {
+	dir     string
+	job     *api.Job
+	attempt api.Attempt // AttemptID 0 before the first
+}
+
+// findLogs reads JOB[:ATTEMPT].
+func (a *app) findLogs(ctx context.Context, c *connection, ref string, flags logFlags) (*jobLogs, error) {
+	job, wanted, err := a.jobAndAttempt(ctx, c, ref, flags.workflow)
+	if err != nil {
+		return nil, err
+	}
+	l := &jobLogs{dir: a.path(firstOf(flags.outputDir, a.config.Client.Run.OutputDir)), job: job}
+	attempts, err := c.JobAttempts(ctx, *job.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, attempt := range attempts {
+		if wanted == 0 || attempt.AttemptID == wanted {
+			l.attempt = attempt // the latest run counts
+		}
+	}
+	if wanted != 0 && l.attempt.AttemptID == 0 {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d has had no attempt %d", *job.ID, wanted)
+	}
+	return l, nil
+}
+
+// jobAndAttempt finds the job of JOB[:ATTEMPT]. A name may have a colon of its
+// own, so the whole is tried first. The attempt is 0 if none was given.
+func (a *app) jobAndAttempt(ctx context.Context, c *connection, ref, workflowText string) (*api.Job, int64, error) {
+	attempt := int64(0)
+	id, err := a.jobID(ctx, c, ref, workflowText)
+	if name, number, ok := cutLast(ref, ":"); ok && workflow.CodeOf(err) == workflow.CodeNotFound {
+		if n, numberErr := strconv.ParseInt(number, 10, 64); numberErr == nil && n > 0 {
+			attempt = n
+			id, err = a.jobID(ctx, c, name, workflowText)
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	job, err := c.Job(ctx, id)
+	return job, attempt, err
+}
+
+func cutLast(text, sep string) (before, after string, ok bool) {
+	if i := strings.LastIndex(text, sep); i >= 0 {
+		return text[:i], text[i+len(sep):], true
+	}
+	return text, "", false
+}
+
+// paths are the files that the attempt may have, standard output first.
+func (l *jobLogs) paths(flags logFlags) []string {
+	endings := []string{".o", ".log", ".e"}
+	switch {
+	case flags.stdoutOnly:
+		endings = []string{".o", ".log"}
+	case flags.stderrOnly:
+		endings = []string{".e", ".log"}
+	}
+	var paths []string
+	for _, ending := range endings {
+		if flags.recovery {
+			ending = "_recovery" + ending
+		}
+		paths = append(paths, runner.LogPath(l.dir, l.job.WorkflowID, *l.job.ID, l.attempt.RunID, l.attempt.AttemptID, ending))
+	}
+	return paths
+}
+
+// files are those of the paths that are there.
+func (l *jobLogs) files(flags logFlags) []string {
+	var found []string
+	for _, path := range l.paths(flags) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			found = append(found, path)
+		}
+	}
+	return found
+}

@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// The paces of following.
+const (
+	followFiles  = 200 * time.Millisecond
+	followServer = time.Second
+)
+
+func newLogsFollowCommand(a *app) *cobra.Command {
+	var flags logFlags
+	c := &cobra.Command{
+		Use:   "follow JOB[:ATTEMPT]",
+		Short: "Show what a job writes, as it writes it",
+		Long: `Show what a job writes, as it writes it, until the job has ended; with an
+attempt, until that has ended. A job that has not started is waited for, and
+another attempt is followed as well.`,
+		Example: `  torc-slurm logs follow simulate_042
+  torc-slurm logs follow -w 12 train --stderr`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeJobs(&flags.workflow),
+		Annotations:       serverExits(exitInterrupted),
+		RunE: func(c *cobra.Command, args []string) error {
+			if a.format != formatTable {
+				return usageErrorf("logs follow writes what the job writes; it has no other format")
+			}
+			return a.runLogsFollow(c.Context(), args[0], flags)
+		},
+	}
+	a.addLogFlags(c, &flags)
+	return c
+}
+
+func (a *app) runLogsFollow(ctx context.Context, ref string, flags logFlags) error {
+	conn, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, wanted, err := a.jobAndAttempt(ctx, conn, ref, flags.workflow)
+	if err != nil {
+		return err
+	}
+	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted}
+	defer f.close()
+	return f.run(ctx)
+}
+
+// follower copies the files of a job's attempts while they grow.
+type follower struct {
+	app    *app
+	conn   *connection
+	ref    string
+	flags  logFlags
+	wanted int64 // attempt; 0 for all from the latest on
+
+	runID, attempt int64 // that is followed; 0 before the first
+	files          []*followedFile
+	last           *followedFile // that was written from last
+}
+
+type followedFile struct {
+	path string
+	file *os.File // nil while it is not there
+}
+
+func (f *follower) run(ctx context.Context) error {
+	files, server := time.NewTicker(followFiles), time.NewTicker(followServer)
+	defer files.Stop()
+	defer server.Stop()
+	for {
+		over, err := f.look(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.copy(); err != nil || over {
+			return err
+		}
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-files.C:
+				if err := f.copy(); err != nil {
+					return err
+				}
+			case <-server.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// look asks the server which attempt there is to follow, and whether that was
+// all.
+func (f *follower) look(ctx context.Context) (over bool, err error) {
+	l, err := f.app.findLogs(ctx, f.conn, f.ref, f.flags)
+	if err != nil {
+		return false, err
+	}
+	at := l.attempt
+	if at.AttemptID == 0 {
+		return l.job.Status != nil && l.job.Status.IsComplete(), nil
+	}
+	if at.AttemptID != f.attempt || at.RunID != f.runID {
+		if err := f.copy(); err != nil { // the rest of the last one
+			return false, err
+		}
+		f.begin(l)
+	}
+	if at.EndedMS == nil {
+		return false, nil
+	}
+	return f.wanted != 0 || l.job.Status != nil && l.job.Status.IsComplete(), nil
+}
+
+// begin follows the files of another attempt.
+func (f *follower) begin(l *jobLogs) {
+	f.close()
+	if f.attempt != 0 {
+		f.app.note("--- attempt %d ---", l.attempt.AttemptID)
+	}
+	f.runID, f.attempt = l.attempt.RunID, l.attempt.AttemptID
+	f.files, f.last = nil, nil
+	for _, path := range l.paths(f.flags) {
+		f.files = append(f.files, &followedFile{path: path})
+	}
+}
+
+// copy writes what is new in the files.
+func (f *follower) copy() error {
+	for _, file := range f.files {
+		if file.file == nil {
+			opened, err := os.Open(file.path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("follow output: %w", err)
+			}
+			file.file = opened
+		}
+		if err := f.copyFile(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) copyFile(file *followedFile) error {
+	info, err := file.file.Stat()
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	at, err := file.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	if info.Size() <= at {
+		return nil
+	}
+	if f.last != file && f.last != nil {
+		fmt.Fprintf(f.app.Stdout, "\n==> %s <==\n", file.path)
+	}
+	f.last = file
+	if _, err := io.CopyN(f.app.Stdout, file.file, info.Size()-at); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	return nil
+}
+
+func (f *follower) close() {
+	for _, file := range f.files {
+		if file.file != nil {
+			file.file.Close()
+		}
+	}
+}

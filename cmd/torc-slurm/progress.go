@@ -1,0 +1,156 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// progress is what is known of a workflow that runs: the server's counts and
+// what happened here. It is safe for concurrent use.
+type progress struct {
+	mu      sync.Mutex
+	began   time.Time
+	id      int64
+	name    string
+	status  *api.WorkflowStatus
+	running map[int64]runningJob
+	ends    []time.Time // of attempts, within rateWindow
+	ended   int64       // attempts
+	trouble []trouble   // the latest, oldest first
+	unseen  []trouble   // not yet returned by takeTroubles
+	retried map[int64]bool
+	fixed   map[int64]bool // completed after a retry
+	retries int64
+	byCause map[workflow.CauseKind]int64
+	message string // of outages and stops
+}
+
+type runningJob struct {
+	name    string
+	started time.Time
+}
+
+// trouble is an attempt without success.
+type trouble struct {
+	Job     string
+	Attempt int64
+	Status  workflow.JobStatus // of the job after it
+	Cause   workflow.CauseKind
+	Code    int64
+	Reason  string
+	Repair  bool // a recovery script runs
+}
+
+const (
+	// rateWindow is the time over which the rate is taken.
+	rateWindow = 15 * time.Second
+	// keptTroubles is how many attempts without success are kept.
+	keptTroubles = 50
+)
+
+func newProgress(id int64, name string, now time.Time) *progress {
+	return &progress{
+		began: now, id: id, name: name,
+		running: map[int64]runningJob{}, retried: map[int64]bool{}, fixed: map[int64]bool{},
+		byCause: map[workflow.CauseKind]int64{},
+	}
+}
+
+// observe takes in what the runner tells.
+func (p *progress) observe(e runner.Event) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch e.Kind {
+	case runner.EventStarted:
+		p.running[e.JobID] = runningJob{e.JobName, e.Time}
+	case runner.EventEnded:
+		p.attemptEnded(e)
+	case runner.EventRecovering, runner.EventVoided:
+		delete(p.running, e.JobID)
+	case runner.EventOutage, runner.EventStopping:
+		p.message = e.Message
+	case runner.EventResumed:
+		p.message = ""
+	}
+}
+
+func (p *progress) attemptEnded(e runner.Event) {
+	delete(p.running, e.JobID)
+	p.ended++
+	p.ends = append(p.ends, e.Time)
+	p.byCause[e.Cause]++
+	switch {
+	case e.Status == workflow.Completed:
+		if p.retried[e.JobID] {
+			p.fixed[e.JobID] = true
+		}
+		return
+	case !e.Status.IsComplete() && e.Status != workflow.PendingFailed:
+		p.retries++
+		p.retried[e.JobID] = true
+	}
+	t := trouble{Job: e.JobName, Attempt: e.Attempt, Status: e.Status, Cause: e.Cause, Code: e.ReturnCode,
+		Reason: e.Reason, Repair: e.Status.IsLive()}
+	p.trouble = append(p.trouble, t)
+	p.trouble = p.trouble[max(0, len(p.trouble)-keptTroubles):]
+	p.unseen = append(p.unseen, t)
+	p.unseen = p.unseen[max(0, len(p.unseen)-keptTroubles):]
+}
+
+// count takes in the server's counts.
+func (p *progress) count(s *api.WorkflowStatus) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = s
+}
+
+// takeTroubles returns the attempts without success since the last call.
+func (p *progress) takeTroubles() []trouble {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.unseen
+	p.unseen = nil
+	return all
+}
+
+// view is how things stand.
+func (p *progress) view(now time.Time) progressView {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	v := progressView{
+		WorkflowID: p.id, Name: p.name, Elapsed: now.Sub(p.began), Message: p.message,
+		Trouble: slices.Clone(p.trouble), Retries: p.retries,
+	}
+	if p.status != nil {
+		v.Total, v.Counts = p.status.TotalJobs, p.status.JobsByStatus
+	}
+	for _, j := range p.running {
+		v.Running = append(v.Running, runningView{j.name, now.Sub(j.started)})
+	}
+	slices.SortFunc(v.Running, func(a, b runningView) int {
+		return cmp.Or(cmp.Compare(b.For, a.For), cmp.Compare(a.Name, b.Name))
+	})
+	p.ends = slices.DeleteFunc(p.ends, func(t time.Time) bool { return now.Sub(t) > rateWindow })
+	if span := min(rateWindow, v.Elapsed).Seconds(); span > 0 {
+		v.Rate = float64(len(p.ends)) / span
+	}
+	return v
+}
+
+// countDone is the number of complete jobs.
+func countDone(c api.JobCounts) int64 {
+	return c.Completed + c.Failed + c.Canceled + c.Terminated + c.Disabled
+}
+
+// say shows a message until something else is to be said.
+func (p *progress) say(message string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.message = message
+}

@@ -1,0 +1,286 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// report is what there is to say when a runner has ended its work. Its JSON
+// begins with the fields that torc's exec has.
+type report struct {
+	WorkflowID      int64  `json:"workflow_id"`
+	Status          string `json:"status"` // completed, failed, canceled, unfinished
+	HadFailures     bool   `json:"had_failures"`
+	HadTerminations bool   `json:"had_terminations"`
+	Message         string `json:"message"`
+
+	WorkflowName    string                       `json:"workflow_name"`
+	RunID           int64                        `json:"run_id"`
+	TotalJobs       int64                        `json:"total_jobs"`
+	JobsByStatus    api.JobCounts                `json:"jobs_by_status"`
+	DurationSeconds float64                      `json:"duration_seconds"`
+	Reason          string                       `json:"reason,omitempty"` // why the runner left
+	Attempts        int64                        `json:"attempts"`
+	Retried         int64                        `json:"retried"`  // attempts that were followed by another one
+	Repaired        int64                        `json:"repaired"` // jobs that completed after that
+	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
+	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
+	Slowest         []extremeJob                 `json:"slowest,omitempty"`
+	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
+	Undelivered     int                          `json:"undelivered_reports,omitempty"`
+	Next            []string                     `json:"next,omitempty"` // commands
+}
+
+type failedJob struct {
+	JobID      int64              `json:"job_id"`
+	Name       string             `json:"name"`
+	Status     workflow.JobStatus `json:"status"`
+	AttemptID  int64              `json:"attempt_id"`
+	ReturnCode int64              `json:"return_code"`
+	Cause      string             `json:"cause"`
+	Text       string             `json:"text"`
+}
+
+type extremeJob struct {
+	JobID           int64   `json:"job_id"`
+	Name            string  `json:"name"`
+	ExecTimeMinutes float64 `json:"exec_time_minutes"`
+	PeakMemoryBytes int64   `json:"peak_memory_bytes,omitempty"`
+}
+
+const (
+	reportedFailures = 10
+	reportedExtremes = 3
+)
+
+// reportEnd gathers the report, shows it, and returns the exit status as an
+// error.
+func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progress, s runner.Summary, options runner.Options, flags runFlags) error {
+	r, err := gatherReport(ctx, c, id)
+	if err != nil {
+		return fmt.Errorf("report on workflow %d: %w", id, err)
+	}
+	r.ofRunner(p, s, a.Now())
+	r.advise(a.prefix(), options.OutputDir)
+	if err := a.showRecord(r, r.write); err != nil {
+		return err
+	}
+	if (r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled > 0) && !flags.exitZero {
+		return silent(exitFailed)
+	}
+	return nil
+}
+
+// gatherReport asks the server.
+func gatherReport(ctx context.Context, c *connection, id int64) (*report, error) {
+	status, err := c.WorkflowStatus(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	n := status.JobsByStatus
+	r := &report{
+		WorkflowID: id, WorkflowName: status.WorkflowName, RunID: status.RunID,
+		TotalJobs: status.TotalJobs, JobsByStatus: n,
+		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0,
+	}
+	switch {
+	case status.IsCanceled:
+		r.Status = "canceled"
+	case !status.IsComplete:
+		r.Status = "unfinished"
+	case n.Failed+n.Terminated+n.Canceled > 0:
+		r.Status = "failed"
+	default:
+		r.Status = "completed"
+	}
+	for _, s := range []workflow.JobStatus{workflow.Failed, workflow.Terminated, workflow.PendingFailed} {
+		if err := r.addFailed(ctx, c, s); err != nil {
+			return nil, err
+		}
+	}
+	if r.Slowest, err = extremes(ctx, c, id, "exec_time_minutes"); err != nil {
+		return nil, err
+	}
+	r.MostMemory, err = extremes(ctx, c, id, "peak_memory_bytes")
+	return r, err
+}
+
+// addFailed adds the jobs of a status with the causes of their last attempts.
+func (r *report) addFailed(ctx context.Context, c *connection, s workflow.JobStatus) error {
+	room := reportedFailures - len(r.FailedJobs)
+	if room <= 0 {
+		return nil
+	}
+	for job, err := range c.Jobs(ctx, client.JobFilter{WorkflowID: r.WorkflowID, Status: &s, Page: client.Page{Limit: int64(room)}}) {
+		if err != nil {
+			return err
+		}
+		f := failedJob{JobID: *job.ID, Name: job.Name, Status: s}
+		attempts, err := c.JobAttempts(ctx, *job.ID)
+		if err != nil {
+			return err
+		}
+		if len(attempts) > 0 {
+			last := attempts[len(attempts)-1]
+			f.AttemptID, f.Cause, f.Text = last.AttemptID, last.Cause, last.CauseText
+			if last.ReturnCode != nil {
+				f.ReturnCode = *last.ReturnCode
+			}
+		}
+		r.FailedJobs = append(r.FailedJobs, f)
+	}
+	return nil
+}
+
+// extremes lists the jobs with the largest values of a column of their
+// results.
+func extremes(ctx context.Context, c *connection, id int64, column string) ([]extremeJob, error) {
+	filter := client.ResultFilter{WorkflowID: id, Page: client.Page{Limit: reportedExtremes, SortBy: column, Reverse: true}}
+	var all []extremeJob
+	for result, err := range c.Results(ctx, filter) {
+		if err != nil {
+			return nil, err
+		}
+		e := extremeJob{JobID: result.JobID, Name: orEmpty(result.JobName), ExecTimeMinutes: result.ExecTimeMinutes}
+		if result.PeakMemoryBytes != nil {
+			e.PeakMemoryBytes = *result.PeakMemoryBytes
+		}
+		if column == "peak_memory_bytes" && e.PeakMemoryBytes == 0 {
+			break // not measured
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}
+
+// ofRunner adds what the runner of this process saw.
+func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r.DurationSeconds = now.Sub(p.began).Seconds()
+	r.Attempts, r.Retried, r.Repaired = p.ended, p.retries, int64(len(p.fixed))
+	r.Reason, r.Undelivered = s.Reason, s.Undelivered
+	for kind, n := range p.byCause {
+		if kind != workflow.CauseOK {
+			if r.ByCause == nil {
+				r.ByCause = map[workflow.CauseKind]int64{}
+			}
+			r.ByCause[kind] = n
+		}
+	}
+	r.Message = fmt.Sprintf("Workflow %d %s", r.WorkflowID, map[string]string{
+		"completed": "completed", "failed": "failed", "canceled": "is canceled", "unfinished": "is not finished",
+	}[r.Status])
+}
+
+// advise says which commands come next; prefix is the program with the flags
+// that lead to the same server.
+func (r *report) advise(prefix, outputDir string) {
+	if len(r.FailedJobs) > 0 {
+		first := r.FailedJobs[0].JobID
+		r.Next = append(r.Next, fmt.Sprintf("%s why %d", prefix, first))
+		r.Next = append(r.Next, fmt.Sprintf("%s logs show %d -o %s", prefix, first, outputDir))
+	}
+	switch r.Status {
+	case "unfinished":
+		r.Next = append(r.Next, fmt.Sprintf("%s why -w %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
+	case "failed", "canceled":
+		r.Next = append(r.Next, fmt.Sprintf("%s workflows reset-status --failed-only --reinitialize %d", prefix, r.WorkflowID))
+	}
+}
+
+// write is the report for people.
+func (r *report) write(w io.Writer) {
+	fmt.Fprintf(w, "\n%s (%s), run %d: %s of %s in %s\n", r.Message, printable(r.WorkflowName), r.RunID,
+		strings.Join(countParts(r.JobsByStatus), ", "), plural(r.TotalJobs, "job", "jobs"), clockTime(time.Duration(r.DurationSeconds*float64(time.Second))))
+	if r.Reason != "" && r.Status == "unfinished" {
+		fmt.Fprintf(w, "The runner left: %s\n", r.Reason)
+	}
+	if len(r.ByCause) > 0 {
+		var causes []string
+		for _, kind := range slices.Sorted(maps.Keys(r.ByCause)) {
+			causes = append(causes, fmt.Sprintf("%d %s", r.ByCause[kind], kind))
+		}
+		fmt.Fprintf(w, "Attempts without success: %s\n", strings.Join(causes, ", "))
+	}
+	if r.Retried > 0 {
+		fmt.Fprintf(w, "Retried: %s; %s completed in the end\n", plural(r.Retried, "attempt", "attempts"), plural(r.Repaired, "of these jobs", "of these jobs"))
+	}
+	r.writeFailed(w)
+	writeExtremes(w, "Slowest", r.Slowest, func(e extremeJob) string {
+		return clockTime(time.Duration(e.ExecTimeMinutes * float64(time.Minute)))
+	})
+	writeExtremes(w, "Most memory", r.MostMemory, func(e extremeJob) string {
+		return humanize.IBytes(uint64(max(0, e.PeakMemoryBytes)))
+	})
+	if r.Undelivered > 0 {
+		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host does it\n", plural(int64(r.Undelivered), "report", "reports"))
+	}
+	if len(r.Next) > 0 {
+		fmt.Fprintln(w, "Next:")
+		for _, n := range r.Next {
+			fmt.Fprintf(w, "  %s\n", n)
+		}
+	}
+}
+
+func (r *report) writeFailed(w io.Writer) {
+	if len(r.FailedJobs) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "Failed jobs:")
+	for _, f := range r.FailedJobs {
+		fmt.Fprintf(w, "  %s (job %d, attempt %d): %s\n", printable(f.Name), f.JobID, f.AttemptID,
+			printable(firstOf(f.Text, f.Cause, f.Status.String())))
+	}
+	n := r.JobsByStatus
+	if more := n.Failed + n.Terminated + n.PendingFailed - int64(len(r.FailedJobs)); more > 0 {
+		fmt.Fprintf(w, "  and %d more\n", more)
+	}
+}
+
+func writeExtremes(w io.Writer, title string, jobs []extremeJob, value func(extremeJob) string) {
+	if len(jobs) < 2 {
+		return
+	}
+	var parts []string
+	for _, e := range jobs {
+		parts = append(parts, printable(e.Name)+" "+value(e))
+	}
+	fmt.Fprintf(w, "%s: %s\n", title, strings.Join(parts, ", "))
+}
+
+// plural writes a number with its noun.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// prefix is how the user calls this program for the same server.
+func (a *app) prefix() string {
+	words := []string{"torc-slurm"}
+	if a.flags.standalone {
+		words = append(words, "-s")
+	}
+	if a.flags.database != "" {
+		words = append(words, "--db", a.flags.database)
+	}
+	if a.flags.url != "" {
+		words = append(words, "--url", a.flags.url)
+	}
+	return strings.Join(words, " ")
+}

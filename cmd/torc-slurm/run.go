@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/sosodev/duration"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// runFlags are those of commands that run jobs in this process.
+type runFlags struct {
+	maxParallel  int64
+	cpus         int64
+	memoryGB     float64
+	gpus         int64
+	outputDir    string
+	pollInterval float64
+	claimBackoff float64
+	timeLimit    string
+	endTime      string
+	labels       []string
+	persistent   bool
+	exitZero     bool
+}
+
+func newRunCommand(a *app) *cobra.Command {
+	var flags runFlags
+	var specs specFlags
+	c := &cobra.Command{
+		Use:   "run SPEC|ID",
+		Short: "Run a workflow on this machine",
+		Long: `Run a workflow on this machine, to its end: one that is made from a
+specification (- reads it from standard input), or an existing one. An existing
+one goes on where it was; what is complete stays so.
+
+Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
+Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
+		GroupID: groupLifecycle,
+		Example: `  torc-slurm run sweep.yaml
+  torc-slurm -s run sweep.yaml         self-contained: database in ./torc_output/torc.db
+  torc-slurm run 12                    go on with workflow 12
+  torc-slurm run --num-cpus 4 --time-limit PT2H sweep.yaml
+  torc-slurm run --label gpu train.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeSpecOrWorkflow,
+		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated or were canceled (0 with --exit-zero)",
+			"130 interrupted; `torc-slurm run ID` goes on"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runRun(c.Context(), args[0], specs, flags)
+		},
+	}
+	addRunFlags(c.Flags(), &flags)
+	c.Flags().Int64Var(&flags.cpus, "num-cpus", 0, "`CPUS` for jobs (default: all that there are)")
+	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all that there is)")
+	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all that there are)")
+	c.Flags().StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these; may be repeated")
+	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example PT2H")
+	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; wins over --time-limit")
+	c.Flags().BoolVar(&flags.persistent, "persistent", false, "stay while jobs are left that may still become runnable here")
+	c.Flags().BoolVar(&specs.noMonitoring, "no-resource-monitoring", false, "do not measure jobs if the specification says nothing about it")
+	c.Flags().BoolVar(&specs.skipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
+	return c
+}
+
+// addRunFlags adds the flags that run and exec share.
+func addRunFlags(f *pflag.FlagSet, flags *runFlags) {
+	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
+	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs (default torc_output)")
+	f.BoolVar(&flags.exitZero, "exit-zero", false, "exit with 0 even if jobs failed")
+	f.Float64VarP(&flags.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
+	f.Float64Var(&flags.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
+	_ = f.MarkHidden("poll-interval")
+	_ = f.MarkHidden("claim-backoff-max-secs")
+}
+
+func (a *app) runRun(ctx context.Context, target string, specs specFlags, flags runFlags) error {
+	options, err := a.runnerOptions(flags)
+	if err != nil {
+		return err
+	}
+	if !a.isSpec(target) {
+		id, err := parseID("workflow", target)
+		if err != nil {
+			return workflow.Errorf(workflow.CodeNotFound, "there is no file %q, and it is not the id of a workflow", target)
+		}
+		conn, err := a.connect(ctx)
+		if err != nil {
+			return err
+		}
+		return a.continueWorkflow(ctx, conn, id, options, flags)
+	}
+	loaded, err := a.loadSpec(target, specs)
+	if err != nil {
+		return err
+	}
+	return a.runNew(ctx, loaded, options, flags)
+}
+
+// runNew creates the workflow of a specification and runs it.
+func (a *app) runNew(ctx context.Context, loaded *spec.Result, options runner.Options, flags runFlags) error {
+	if err := a.checkInputs(loaded.Definition); err != nil {
+		return err
+	}
+	conn, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := conn.create(ctx, loaded.Definition)
+	if err != nil {
+		return err
+	}
+	a.note("Created workflow %d", id)
+	if err := conn.start(ctx, id, false); err != nil {
+		return err
+	}
+	return a.work(ctx, conn, id, options, flags)
+}
+
+// runnerOptions are the options of a runner from flags and configuration.
+func (a *app) runnerOptions(flags runFlags) (runner.Options, error) {
+	config := a.config.Client.Run
+	o := runner.Options{
+		OutputDir:       a.path(firstOf(flags.outputDir, config.OutputDir)),
+		MaxParallelJobs: orDefault(flags.maxParallel, config.MaxParallelJobs),
+		Labels:          flags.labels,
+		Persistent:      flags.persistent,
+		WorkDir:         a.Dir,
+		Resources: runner.Resources{
+			CPUs:        orDefault(flags.cpus, config.NumCPUs),
+			MemoryBytes: int64(orDefault(flags.memoryGB, config.MemoryGB) * (1 << 30)),
+			GPUs:        orDefault(flags.gpus, config.NumGPUs),
+		},
+	}
+	if flags.maxParallel < 0 || flags.cpus < 0 || flags.memoryGB < 0 || flags.gpus < 0 {
+		return o, usageErrorf("numbers of jobs, CPUs, GPUs and of memory cannot be negative")
+	}
+	if _, err := workflow.NormalizeLabels(flags.labels); err != nil {
+		return o, usageErrorf("--label: %v", err)
+	}
+	if flags.timeLimit != "" {
+		d, err := duration.Parse(flags.timeLimit)
+		if err != nil || d.ToTimeDuration() <= 0 {
+			return o, usageErrorf("--time-limit %q is not a duration such as PT30M, PT2H or P1D", flags.timeLimit)
+		}
+		o.TimeLimit = d.ToTimeDuration()
+	}
+	if flags.endTime != "" {
+		end, err := parseTime(flags.endTime)
+		if err != nil {
+			return o, err
+		}
+		if !end.After(a.Now()) {
+			return o, usageErrorf("--end-time %s is over", flags.endTime)
+		}
+		o.EndTime = end
+	}
+	return o, nil
+}
+
+// parseTime reads an ISO 8601 time; without a zone it is local.
+func parseTime(text string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, usageErrorf("%q is not a time such as 2027-01-31T18:00:00Z", text)
+}
+
+// orDefault returns v, or another value if it is zero.
+func orDefault[T comparable](v, other T) T {
+	if v == *new(T) {
+		return other
+	}
+	return v
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// start begins a run. If some jobs are complete, only those that are not
+// initialised take part, and what depends on them.
+func (c *connection) start(ctx context.Context, id int64, onlyUninitialized bool) error {
+	if _, err := c.ResetStatus(ctx, id, false); err != nil {
+		return fmt.Errorf("start workflow %d: %w", id, err)
+	}
+	if err := c.Initialize(ctx, id, onlyUninitialized); err != nil {
+		return fmt.Errorf("start workflow %d: %w", id, err)
+	}
+	return nil
+}
+
+// continueWorkflow goes on with an existing workflow.
+func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, options runner.Options, flags runFlags) error {
+	status, err := c.WorkflowStatus(ctx, id)
+	if err != nil {
+		return err
+	}
+	counts := status.JobsByStatus
+	switch {
+	case status.TotalJobs == 0:
+		return workflow.Errorf(workflow.CodeConflict, "workflow %d has no jobs", id)
+	case status.IsCanceled:
+		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled", id).
+			WithHint("`torc-slurm workflows reset-status --failed-only --reinitialize %d` makes its canceled jobs runnable again", id)
+	case counts.Uninitialized > 0:
+		if err := a.checkStoredInputs(ctx, c, id); err != nil {
+			return err
+		}
+		all := counts.Uninitialized+counts.Disabled == status.TotalJobs
+		if err := c.start(ctx, id, !all); err != nil {
+			return err
+		}
+	case countDone(counts) == status.TotalJobs:
+		a.note("Workflow %d has ended; `torc-slurm workflows reset-status --reinitialize %d` runs it again.", id, id)
+		return a.reportEnd(ctx, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, options, flags)
+	}
+	a.note("Going on with workflow %d", id)
+	return a.work(ctx, c, id, options, flags)
+}
+
+// checkInputs looks for the files that jobs read and no job writes.
+func (a *app) checkInputs(d *workflow.Definition) error {
+	written := make([]bool, len(d.Files))
+	read := make([]bool, len(d.Files))
+	for i := range d.Jobs {
+		for _, f := range d.Jobs[i].OutputFiles {
+			written[f] = true
+		}
+		for _, f := range d.Jobs[i].InputFiles {
+			read[f] = true
+		}
+	}
+	var missing []string
+	for i, f := range d.Files {
+		if read[i] && !written[i] && !a.exists(f.Path) {
+			missing = append(missing, f.Path)
+		}
+	}
+	return missingFiles(missing)
+}
+
+// checkStoredInputs is checkInputs for a workflow that exists: the outputs of
+// completed jobs must be there as well.
+func (a *app) checkStoredInputs(ctx context.Context, c *connection, id int64) error {
+	required, err := c.RequiredExistingFiles(ctx, id)
+	if err != nil || len(required) == 0 {
+		return err
+	}
+	files, err := client.Collect(c.Files(ctx, client.FileFilter{WorkflowID: id}))
+	if err != nil {
+		return err
+	}
+	byID := make(map[int64]api.File, len(files))
+	for _, f := range files {
+		byID[*f.ID] = f
+	}
+	var missing []string
+	for _, fileID := range required {
+		if f, ok := byID[fileID]; ok && !a.exists(f.Path) {
+			missing = append(missing, f.Path)
+		}
+	}
+	return missingFiles(missing)
+}
+
+func missingFiles(paths []string) error {
+	const shown = 10
+	if len(paths) == 0 {
+		return nil
+	}
+	text := strings.Join(paths[:min(shown, len(paths))], ", ")
+	if more := len(paths) - shown; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return workflow.Errorf(workflow.CodeConflict, "jobs read files that are not there: %s", text).
+		WithHint("no job is left that would write them; paths count from the current directory")
+}
+
+// exists reports whether there is a file; one that cannot be looked at counts.
+func (a *app) exists(path string) bool {
+	_, err := os.Stat(a.path(path))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// runnerLog opens the log of a runner in its output directory.
+func runnerLog(outputDir, host string, workflowID, runID int64) (*os.File, error) {
+	if err := os.MkdirAll(outputDir, 0o777); err != nil {
+		return nil, outputDirError(outputDir, err)
+	}
+	name := fmt.Sprintf("job_runner_%s_wf%d_r%d.log", host, workflowID, runID)
+	f, err := os.OpenFile(filepath.Join(outputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, outputDirError(outputDir, err)
+	}
+	return f, nil
+}
+
+func outputDirError(dir string, err error) error {
+	return workflow.Errorf(workflow.CodeForbidden, "cannot write into the output directory %s: %v", dir, err).
+		WithHint("choose another one with --output-dir")
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+func newStatusCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:     "status [ID]",
+		Short:   "Summarise a workflow",
+		Long:    "Summarise a workflow: jobs by status, time used, runners, and how it ended. Without an id it is your latest.",
+		GroupID: groupLifecycle,
+		Example: `  torc-slurm status
+  torc-slurm status 12
+  torc-slurm -f json status 12 | jq .jobs_by_status`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completeWorkflows(1),
+		Annotations:       serverExits(),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.runStatus(c.Context(), optionalArg(args, 0))
+		},
+	}
+}
+
+func (a *app) runStatus(ctx context.Context, text string) error {
+	conn, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := a.latestWorkflowID(ctx, conn, text)
+	if err != nil {
+		return err
+	}
+	s, err := conn.WorkflowStatus(ctx, id)
+	if err != nil {
+		return err
+	}
+	for _, warning := range statusWarnings(s) {
+		a.note("warning: %s", warning)
+	}
+	return a.showRecord(statusJSON(s), func(w io.Writer) { writeStatus(w, s) })
+}
+
+// statusWithTimes is the summary with its times for people.
+type statusWithTimes struct {
+	*api.WorkflowStatus
+	TotalExecTimeFormatted string `json:"total_exec_time_formatted"`
+	WalltimeFormatted      string `json:"walltime_formatted,omitempty"`
+}
+
+func statusJSON(s *api.WorkflowStatus) statusWithTimes {
+	out := statusWithTimes{WorkflowStatus: s, TotalExecTimeFormatted: clockTime(minutes(s.TotalExecTimeMinutes))}
+	if s.WalltimeSeconds != nil {
+		out.WalltimeFormatted = clockTime(seconds(*s.WalltimeSeconds))
+	}
+	return out
+}
+
+func minutes(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
+func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+func writeStatus(w io.Writer, s *api.WorkflowStatus) {
+	fields := []field{
+		{"ID", fmt.Sprint(s.WorkflowID)}, {"Name", printable(s.WorkflowName)}, {"User", s.WorkflowUser},
+		{"Run", fmt.Sprint(s.RunID)}, {"Jobs", fmt.Sprint(s.TotalJobs)},
+	}
+	for _, part := range countParts(s.JobsByStatus) {
+		n, status, _ := strings.Cut(part, " ")
+		fields = append(fields, field{"  " + status, n})
+	}
+	times := statusJSON(s)
+	fields = append(fields, field{"Time used", times.TotalExecTimeFormatted}, field{"Walltime", times.WalltimeFormatted})
+	if n := s.ActiveComputeNodes; n > 0 {
+		fields = append(fields, field{"Runners", fmt.Sprint(n)})
+	}
+	if p, n := s.PendingScheduledNodes, s.ActiveScheduledNodes; p+n > 0 {
+		fields = append(fields, field{"Allocations", fmt.Sprintf("%d active, %d pending", n, p)})
+	}
+	writeFields(w, fields...)
+	fmt.Fprintln(w, verdictLine(s))
+}
+
+// verdictLine says in a sentence where the workflow stands.
+func verdictLine(s *api.WorkflowStatus) string {
+	n := s.JobsByStatus
+	switch {
+	case s.IsCanceled:
+		return "The workflow is canceled."
+	case s.TotalJobs == 0:
+		return "The workflow has no jobs."
+	case s.IsComplete && n.Failed+n.Terminated+n.Canceled == 0:
+		return "The workflow has ended: every job completed."
+	case s.IsComplete:
+		return fmt.Sprintf("The workflow has ended: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
+	case n.Uninitialized+n.Disabled == s.TotalJobs:
+		return fmt.Sprintf("The workflow has not been started: `torc-slurm run %d`.", s.WorkflowID)
+	case s.ActiveComputeNodes == 0:
+		return fmt.Sprintf("The workflow is not finished and nothing works on it: `torc-slurm run %d` goes on.", s.WorkflowID)
+	}
+	return "The workflow is running."
+}
+
+// statusWarnings names what keeps ready jobs from running.
+func statusWarnings(s *api.WorkflowStatus) []string {
+	var warnings []string
+	if n := s.RuntimeBlockedReadyJobs; n > 0 && s.LongestReadyRuntimeSeconds != nil && s.MaxAllocationRemainingSeconds != nil {
+		warnings = append(warnings, fmt.Sprintf("%s for up to %s, but no runner has more than %s left",
+			plural(n, "ready job wants to run", "ready jobs want to run"),
+			clockTime(seconds(float64(*s.LongestReadyRuntimeSeconds))), clockTime(seconds(float64(*s.MaxAllocationRemainingSeconds)))))
+	}
+	for _, labels := range slices.Sorted(maps.Keys(s.UnservedReadyLabels)) {
+		warnings = append(warnings, fmt.Sprintf("no runner has the labels %q that %s", labels,
+			plural(s.UnservedReadyLabels[labels], "ready job wants", "ready jobs want")))
+	}
+	return warnings
+}
