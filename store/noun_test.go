@@ -9,11 +9,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// tester is a test, a benchmark or one check of a property.
+type tester interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Error(args ...any)
+	Fatalf(format string, args ...any)
+	Fatal(args ...any)
+}
+
 // nouns is a store with two workflows, for tests of everything around the
 // engine. Its rows are written directly.
 type nouns struct {
 	*Store
-	t        testing.TB
+	t        tester
 	ctx      context.Context
 	now      time.Time
 	workflow int64
@@ -37,6 +46,13 @@ func newNouns(t testing.TB) *nouns {
 	n.Store = s
 	n.workflow, n.other = n.addWorkflow(), n.addWorkflow()
 	return n
+}
+
+// in is the same store in another test.
+func (n *nouns) in(t tester) *nouns {
+	same := *n
+	same.t = t
+	return &same
 }
 
 func (n *nouns) insert(query string, args ...any) (id int64) {
