@@ -115,7 +115,8 @@ func (s *Store) ComputeNodes(ctx context.Context, q ComputeNodeFilter, page Page
 }
 
 // UpdateComputeNode changes a compute node and returns it. Its workflow must
-// be the same; its labels cannot change.
+// be the same; its labels cannot change. One that is deactivated loses the jobs
+// that it still holds.
 func (s *Store) UpdateComputeNode(_ context.Context, id, workflowID int64, u workflow.ComputeNodeUpdate) (workflow.ComputeNode, error) {
 	var n workflow.ComputeNode
 	err := s.writer.do("update compute node", func(tx *Tx) (err error) {
@@ -136,10 +137,13 @@ func (s *Store) UpdateComputeNode(_ context.Context, id, workflowID int64, u wor
 		if err != nil {
 			return fmt.Errorf("update compute node %d: %w", id, err)
 		}
-		if wasActive && !n.IsActive {
-			return tx.computeNodeStopped(&n)
+		if !wasActive || n.IsActive {
+			return nil
 		}
-		return nil
+		if _, err := tx.endLeases(&runner{id: id, workflowID: n.WorkflowID, hostname: n.Hostname}, "its compute node was deactivated"); err != nil {
+			return err
+		}
+		return tx.computeNodeStopped(&n)
 	})
 	return n, err
 }
