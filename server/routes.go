@@ -25,6 +25,7 @@ func (s *Server) routes() []route {
 		s.failureHandlerRoutes(),
 		s.actionRoutes(),
 		s.remoteWorkerRoutes(),
+		s.runnerRoutes(),
 		s.whyRoutes(),
 	)
 }

@@ -99,3 +99,11 @@ func (s *Store) ReturnUnstarted(_ context.Context, claimedBeforeMS int64) (n int
 	})
 	return n, err
 }
+
+// WorkflowOfRunner returns the workflow that a runner of ours works on, and
+// whether its runners stay when it is complete.
+func (s *Store) WorkflowOfRunner(ctx context.Context, runnerID int64) (workflowID int64, staysOn bool, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT w.id, w.compute_node_ignore_workflow_completion FROM compute_node n
+		JOIN workflow w ON w.id = n.workflow_id WHERE n.id = ? AND n.runner_key IS NOT NULL`, runnerID).Scan(&workflowID, &staysOn)
+	return workflowID, staysOn, orNotFound(err, "compute_node", runnerID)
+}

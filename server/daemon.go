@@ -1,0 +1,300 @@
+package server
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// DaemonOptions say how a daemon runs. Database and EndpointPath are needed.
+type DaemonOptions struct {
+	Database     string // path of the job database
+	EndpointPath string // where to write how to reach it
+	// Host and Port are where it listens on TCP; 127.0.0.1 and a free port
+	// where zero.
+	Host string
+	Port int
+	// Token is what callers must know; a new one is made if it is empty.
+	Token string
+	// NoAuth lets everybody in; it is refused unless Host is a loopback address.
+	NoAuth bool
+	User   string // who a caller without a name is
+	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
+	IdleTimeout time.Duration
+	// EndLeftovers ends what a dead runner of this host left running; the
+	// argument is the runner's output directory.
+	EndLeftovers func(outputDir string) error
+
+	Version           string
+	GitHash           string
+	MaxBulkBody       int64
+	InitializeBarrier int
+	Log               *slog.Logger
+	Failpoint         func(name string)
+}
+
+// Daemon owns the job database and serves the API until it is stopped or has
+// been idle for long enough.
+type Daemon struct {
+	o        DaemonOptions
+	endpoint Endpoint
+	store    *store.Store
+	server   *Server
+	http     *http.Server
+	watchdog *watchdog
+	idle     *idle
+
+	cancel context.CancelFunc
+	loops  sync.WaitGroup
+	stop   sync.Once
+	done   chan struct{} // closed when everything has ended
+	err    error         // how it ended; read after done
+}
+
+// shutdownTime bounds how long answers that are under way may take.
+const shutdownTime = 5 * time.Second
+
+// Start opens the database, listens, writes the endpoint file and serves.
+func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	d := &Daemon{o: o, done: make(chan struct{})}
+	hub := NewHub()
+	delayed := make(chan int64, 1)
+	st, err := store.Open(ctx, store.Options{
+		Path: o.Database, Log: o.Log, Failpoint: o.Failpoint,
+		OnCommit: func(c store.Changes) {
+			hub.Publish(c)
+			if c.NotBefore != 0 {
+				select {
+				case delayed <- c.NotBefore:
+				default: // the watchdog has not looked since the last one
+				}
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	d.store = st
+	d.server = &Server{
+		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
+		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier,
+	}
+	if !o.NoAuth {
+		d.server.Auth = NewTokenAuth(o.Token, o.User)
+	}
+	d.watchdog = newWatchdog(d.server, delayed, o)
+	if err := d.serve(ctx); err != nil {
+		return nil, errors.Join(err, st.Close())
+	}
+	return d, nil
+}
+
+// complete fills in what was not given and refuses what makes no sense.
+func (o *DaemonOptions) complete() error {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Host == "" {
+		o.Host = "127.0.0.1"
+	}
+	if o.NoAuth && !isLoopback(o.Host) {
+		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).
+			WithHint("leave --host at 127.0.0.1, or start with a token (--token-file)")
+	}
+	if o.Token == "" && !o.NoAuth {
+		o.Token = NewToken()
+	}
+	path, err := filepath.Abs(o.Database)
+	if err != nil {
+		return fmt.Errorf("path of the database: %w", err)
+	}
+	o.Database = path
+	return nil
+}
+
+// serve listens and starts everything that runs beside the requests.
+func (d *Daemon) serve(ctx context.Context) error {
+	if err := d.recover(ctx); err != nil {
+		return err
+	}
+	host, _ := os.Hostname() // empty where there is none
+	name := sha256.Sum256([]byte(d.o.Database))
+	socket := filepath.Join(SocketDir(), hex.EncodeToString(name[:8])+".sock")
+	unix, err := listenUnix(socket)
+	if err != nil {
+		return err
+	}
+	tcp, err := listenTCP(d.o.Host, d.o.Port)
+	if err != nil {
+		return errors.Join(err, unix.Close())
+	}
+	d.endpoint = Endpoint{
+		URL: "http://" + tcp.Addr().String() + api.BasePath, Socket: socket, Token: d.o.Token, Host: host,
+		PID: os.Getpid(), BootID: BootID(), Database: d.o.Database, Started: time.Now().UTC(), Version: d.o.Version,
+	}
+	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+		return errors.Join(err, unix.Close(), tcp.Close())
+	}
+	run, cancel := context.WithCancel(context.Background())
+	d.cancel = cancel
+	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
+	d.http = &http.Server{
+		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
+	}
+	failed := make(chan error, 2)
+	for _, l := range []net.Listener{unix, tcp} {
+		d.loops.Go(func() {
+			if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+			}
+		})
+	}
+	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
+	go d.supervise(run, failed)
+	return nil
+}
+
+// recover brings what a former daemon left behind into order.
+func (d *Daemon) recover(ctx context.Context) error {
+	if n, err := d.store.FailInterruptedTasks(ctx); err != nil {
+		return err
+	} else if n > 0 {
+		d.o.Log.Warn("tasks of the former daemon have failed", "tasks", n)
+	}
+	runners, err := d.store.LiveRunners(ctx)
+	if err != nil {
+		return err
+	}
+	d.server.defaults()
+	now := time.Now()
+	for _, r := range runners {
+		d.server.leases.adopt(r.ID, now)
+		if r.Hostname == d.watchdog.host {
+			d.server.leases.doubt(r.ID) // whether it is still there can be seen at once
+		}
+	}
+	return nil
+}
+
+// supervise ends the daemon when it is told to, when it is idle, or when it
+// cannot go on.
+func (d *Daemon) supervise(run context.Context, failed <-chan error) {
+	defer close(d.done)
+	var idle <-chan struct{}
+	if d.o.IdleTimeout > 0 {
+		ch := make(chan struct{})
+		idle = ch
+		d.loops.Go(func() {
+			if d.idle.wait(run) {
+				close(ch)
+			}
+		})
+	}
+	select {
+	case <-run.Done():
+	case <-idle:
+		d.o.Log.Info("nobody needs the daemon, it leaves", "idle", d.o.IdleTimeout)
+	case err := <-failed:
+		d.err = err
+	}
+	d.cancel()
+	if err := removeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+		d.o.Log.Warn("cannot remove the endpoint file", "error", err)
+	}
+	d.server.Stop() // event streams and long polls end
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	if err := d.http.Shutdown(ctx); err != nil {
+		d.err = errors.Join(d.err, d.http.Close())
+	}
+	d.server.Close()
+	d.loops.Wait()
+	d.err = errors.Join(d.err, d.store.Close())
+}
+
+// Endpoint is where the daemon can be reached.
+func (d *Daemon) Endpoint() Endpoint { return d.endpoint }
+
+// Store is the daemon's database, for callers in the same process.
+func (d *Daemon) Store() *store.Store { return d.store }
+
+// Stop ends the daemon; it does not wait.
+func (d *Daemon) Stop() { d.stop.Do(d.cancel) }
+
+// Wait returns when the daemon has ended, and how.
+func (d *Daemon) Wait() error {
+	<-d.done
+	return d.err
+}
+
+// idle notices when nobody needs the daemon any more.
+type idle struct {
+	store   *store.Store
+	leases  *leases
+	timeout time.Duration
+	log     *slog.Logger
+
+	open atomic.Int64 // requests under way
+	last atomic.Int64 // when the latest one ended, in ns since the epoch
+}
+
+// watch counts the requests.
+func (i *idle) watch(next http.Handler) http.Handler {
+	i.last.Store(time.Now().UnixNano())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.open.Add(1)
+		defer func() {
+			i.last.Store(time.Now().UnixNano())
+			i.open.Add(-1)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// wait returns true when nobody has needed the daemon for the timeout, false
+// when ctx ends.
+func (i *idle) wait(ctx context.Context) bool {
+	tick := time.NewTicker(max(i.timeout/10, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case now := <-tick.C:
+			if i.needed(ctx) {
+				i.last.Store(now.UnixNano())
+			} else if now.Sub(time.Unix(0, i.last.Load())) >= i.timeout {
+				return true
+			}
+		}
+	}
+}
+
+func (i *idle) needed(ctx context.Context) bool {
+	if i.open.Load() > 0 || i.leases.any() {
+		return true
+	}
+	open, err := i.store.HasOpenWork(ctx)
+	if err != nil && ctx.Err() == nil {
+		i.log.Error("cannot tell whether the daemon is needed", "error", err)
+	}
+	return err != nil || open
+}

@@ -1,0 +1,164 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func startDaemon(t *testing.T, change func(*DaemonOptions)) *Daemon {
+	t.Helper()
+	dir := t.TempDir()
+	o := DaemonOptions{Database: filepath.Join(dir, "torc.db"), EndpointPath: filepath.Join(dir, "endpoint.json"), User: "me"}
+	if change != nil {
+		change(&o)
+	}
+	d, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.Stop()
+		if err := d.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+func ping(t *testing.T, e Endpoint, header string) int {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", e.URL+"/ping", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header != "" {
+		req.Header.Set("Authorization", header)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestDaemonWantsItsToken(t *testing.T) {
+	d := startDaemon(t, nil)
+	e, err := ReadEndpoint(d.o.EndpointPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e != d.Endpoint() {
+		t.Errorf("endpoint file has %+v, the daemon %+v", e, d.Endpoint())
+	}
+	if got := ping(t, e, "Bearer "+e.Token); got != http.StatusOK {
+		t.Errorf("with the token: %d", got)
+	}
+	for _, wrong := range []string{"", "Bearer ", "Bearer x" + e.Token, "Basic Og=="} {
+		if got := ping(t, e, wrong); got != http.StatusUnauthorized {
+			t.Errorf("with %q: %d, want 401", wrong, got)
+		}
+	}
+}
+
+func TestDaemonWithoutAuth(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) { o.NoAuth = true })
+	if got := ping(t, d.Endpoint(), ""); got != http.StatusOK {
+		t.Errorf("ping: %d", got)
+	}
+	_, err := Start(t.Context(), DaemonOptions{Database: filepath.Join(t.TempDir(), "x.db"), Host: "0.0.0.0", NoAuth: true})
+	if workflow.CodeOf(err) != workflow.CodeInvalid {
+		t.Errorf("without authentication on all addresses: %v", err)
+	}
+}
+
+func TestDaemonRefusesASecondOne(t *testing.T) {
+	d := startDaemon(t, nil)
+	o := d.o
+	o.EndpointPath = filepath.Join(t.TempDir(), "other.json")
+	_, err := Start(t.Context(), o)
+	if workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("a second daemon of the same database: %v", err)
+	}
+	if _, err := ReadEndpoint(o.EndpointPath); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the refused daemon left an endpoint file: %v", err)
+	}
+}
+
+func TestDaemonRefusesATakenPort(t *testing.T) {
+	d := startDaemon(t, nil)
+	u, err := url.Parse(d.Endpoint().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Start(t.Context(), DaemonOptions{
+		Database: filepath.Join(t.TempDir(), "x.db"), EndpointPath: filepath.Join(t.TempDir(), "e.json"), Port: port,
+	})
+	if workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("on a port that is taken: %v", err)
+	}
+}
+
+func TestDaemonLeavesWhenIdle(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) { o.IdleTimeout = 50 * time.Millisecond })
+	if err := d.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadEndpoint(d.o.EndpointPath); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the endpoint file is still there: %v", err)
+	}
+}
+
+func TestLeases(t *testing.T) {
+	l := newLeases()
+	start := time.Now()
+	first := l.renew(1, 1, start)
+	second := l.renew(1, 2, start)
+	select {
+	case <-first:
+	default:
+		t.Error("a newer turn did not supersede the older one")
+	}
+	if got := l.renew(1, 2, start); got != second {
+		t.Error("a repeated turn superseded itself")
+	}
+	if got := l.silent(start.Add(LeasePeriod)); len(got) != 0 {
+		t.Errorf("silent within the period: %v", got)
+	}
+	if got := l.silent(start.Add(LeasePeriod + time.Second)); got[1] != LeasePeriod+time.Second {
+		t.Errorf("silent after the period: %v", got)
+	}
+	l.renew(1, 3, start)
+	l.doubt(1)
+	if got := l.silent(start); len(got) != 1 {
+		t.Errorf("a broken connection is not looked at: %v", got)
+	}
+	l.forget(1)
+	if l.any() {
+		t.Error("a runner that left is still there")
+	}
+}
+
+func TestProcessExists(t *testing.T) {
+	if processExists(1 << 30) {
+		t.Error("a process that cannot be there exists")
+	}
+	if !processExists(1) {
+		t.Error("the first process does not exist")
+	}
+}

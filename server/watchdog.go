@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// watchdog looks after runners that fall silent, delays that end, and claims
+// of torc clients that were never started. Its goroutine owns its fields.
+type watchdog struct {
+	store  *store.Store
+	leases *leases
+	hub    *Hub
+	log    *slog.Logger
+	now    func() time.Time
+	host   string
+	bootID string
+	// endLeftovers ends what a dead runner of this host left running.
+	endLeftovers func(outputDir string) error
+
+	look      chan struct{} // a runner's connection broke
+	delayed   chan int64    // a job was delayed until then, in ms
+	released  int64         // delays up to then were announced
+	unstarted time.Time     // when ReturnUnstarted ran last
+}
+
+// newWatchdog makes the watchdog of a server.
+func newWatchdog(s *Server, delayed chan int64, o DaemonOptions) *watchdog {
+	s.defaults()
+	host, _ := os.Hostname() // empty where there is none
+	return &watchdog{
+		store: s.Store, leases: s.leases, hub: s.Hub, log: s.Log, now: s.Now, host: host, bootID: BootID(),
+		endLeftovers: o.EndLeftovers, look: s.look, delayed: delayed,
+	}
+}
+
+// Periods of the watchdog.
+const (
+	watchInterval    = 5 * time.Second
+	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be looked at is lost
+	unstartedAfter   = 15 * time.Minute
+)
+
+// Run watches until ctx ends.
+func (w *watchdog) Run(ctx context.Context) error {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	w.released = w.now().UnixMilli()
+	delay := time.NewTimer(0)
+	defer delay.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-w.look:
+			w.checkRunners(ctx)
+		case <-tick.C:
+			w.checkRunners(ctx)
+			w.returnUnstarted(ctx)
+		case <-w.delayed:
+			delay.Reset(w.release(ctx))
+		case <-delay.C:
+			delay.Reset(w.release(ctx))
+		}
+	}
+}
+
+// noDelay is how long to sleep when no job is delayed: a delay that is made
+// later comes by the channel.
+const noDelay = time.Hour
+
+// release wakes the runners of workflows whose delays have ended, and returns
+// when to look again.
+func (w *watchdog) release(ctx context.Context) time.Duration {
+	now := w.now().UnixMilli()
+	due, next, err := w.store.Delayed(ctx, w.released, now)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.Error("cannot look for delayed jobs", "error", err)
+		}
+		return watchInterval
+	}
+	w.released = now
+	for _, id := range due {
+		w.hub.Wake(WorkOf(id))
+	}
+	if next == 0 {
+		return noDelay
+	}
+	return time.Duration(next-now) * time.Millisecond
+}
+
+func (w *watchdog) returnUnstarted(ctx context.Context) {
+	now := w.now()
+	if now.Sub(w.unstarted) < time.Minute {
+		return
+	}
+	w.unstarted = now
+	n, err := w.store.ReturnUnstarted(ctx, now.Add(-unstartedAfter).UnixMilli())
+	switch {
+	case err != nil:
+		w.log.Error("cannot return unstarted jobs", "error", err)
+	case n > 0:
+		w.log.Warn("jobs that were claimed and never started are ready again", "jobs", n)
+	}
+}
+
+// checkRunners gives up the runners that are dead.
+func (w *watchdog) checkRunners(ctx context.Context) {
+	silent := w.leases.silent(w.now())
+	if len(silent) == 0 {
+		return
+	}
+	runners, err := w.store.LiveRunners(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			w.log.Error("cannot look at silent runners", "error", err)
+		}
+		return
+	}
+	live := map[int64]store.LiveRunner{}
+	for _, r := range runners {
+		live[r.ID] = r
+	}
+	for id, silence := range silent {
+		r, ok := live[id]
+		if !ok {
+			w.leases.forget(id) // it has left
+			continue
+		}
+		if why, dead := w.isDead(r, silence); dead {
+			w.giveUp(ctx, r, why)
+		}
+	}
+}
+
+// isDead tells whether a silent runner is dead, and how we know. A process
+// that is there but says nothing (stopped, swapped out) is not.
+func (w *watchdog) isDead(r store.LiveRunner, silence time.Duration) (why string, dead bool) {
+	switch {
+	case r.Hostname == w.host && r.BootID != "" && r.BootID != w.bootID:
+		return "its host was rebooted", true
+	case r.Hostname == w.host && r.BootID == w.bootID && !processExists(r.PID):
+		return "its process " + strconv.FormatInt(r.PID, 10) + " is gone", true
+	case r.Hostname == w.host && r.BootID == w.bootID:
+		return "", false
+	case silence > heartbeatTimeout:
+		return "it has been silent for " + silence.Round(time.Second).String(), true
+	}
+	return "", false
+}
+
+// giveUp ends a dead runner's leases; what it left running on this host is
+// ended first, so that no job runs twice here.
+func (w *watchdog) giveUp(ctx context.Context, r store.LiveRunner, why string) {
+	if r.Hostname == w.host && r.OutputDir != "" && w.endLeftovers != nil {
+		if err := w.endLeftovers(r.OutputDir); err != nil {
+			w.log.Error("cannot end what a dead runner left running", "compute_node_id", r.ID, "error", err)
+		}
+	}
+	if err := w.store.ExpireRunner(ctx, r.ID, why); err != nil {
+		w.log.Error("cannot give up a dead runner", "compute_node_id", r.ID, "error", err)
+		return
+	}
+	w.leases.forget(r.ID)
+	w.log.Warn("a runner is lost", "compute_node_id", r.ID, "workflow_id", r.WorkflowID, "hostname", r.Hostname, "reason", why)
+}
+
+// processExists reports whether a process is there and is not a zombie.
+func processExists(pid int64) bool {
+	text, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/stat")
+	if err != nil {
+		return false
+	}
+	// The state follows the name in parentheses, which may hold anything.
+	_, rest, ok := strings.Cut(string(text[strings.LastIndexByte(string(text), ')')+1:]), " ")
+	return ok && !strings.HasPrefix(rest, "Z") && !strings.HasPrefix(rest, "X")
+}
