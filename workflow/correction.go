@@ -13,9 +13,8 @@ type CorrectionOptions struct {
 	MemoryMultiplier, CPUMultiplier, RuntimeMultiplier float64
 	// NoDownsize leaves requests that were too large.
 	NoDownsize bool
-	// OOMExitCode and TimeoutExitCode are the return codes of jobs that were
-	// killed for memory and for time.
-	OOMExitCode, TimeoutExitCode int64
+	// Codes are the return codes of jobs that were killed for memory and time.
+	Codes ReturnCodes
 }
 
 // Correction is the change of one resource in requirements that jobs share.
@@ -100,7 +99,7 @@ func (u JobUse) need(r Resource, requested, used float64, known bool, o Correcti
 		n = used * o.multiplier(r)
 	}
 	killed := u.Status == Failed || u.Status == Terminated
-	if killed && (r == ResourceMemory && u.ReturnCode == o.OOMExitCode || r == ResourceRuntime && u.ReturnCode == o.TimeoutExitCode) {
+	if killed && (r == ResourceMemory && u.ReturnCode == o.Codes.OOM || r == ResourceRuntime && u.ReturnCode == o.Codes.Timeout) {
 		n = max(n, requested*o.multiplier(r)) // it was stopped at the limit
 	}
 	return n

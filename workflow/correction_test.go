@@ -74,7 +74,7 @@ func TestCorrectRequirements(t *testing.T) {
 			var got []string
 			for _, c := range workflow.CorrectRequirements(tt.uses, map[int64]int{7: tt.jobs}, workflow.CorrectionOptions{
 				MemoryMultiplier: 1.2, CPUMultiplier: 1.2, RuntimeMultiplier: 1.2, NoDownsize: tt.noDownsize,
-				OOMExitCode: oom, TimeoutExitCode: timeout,
+				Codes: workflow.ReturnCodes{OOM: oom, Timeout: timeout},
 			}) {
 				got = append(got, string(c.Resource), c.Old, c.New)
 			}
