@@ -12,6 +12,7 @@ func (s *Server) jobRoutes() []route {
 		handle("POST", "/bulk_jobs", "Create jobs, all or none", s.createJobs, bulk),
 		handle("GET", "/jobs", "List the jobs of a workflow", s.listJobs),
 		handle("GET", "/jobs/{id}", "Get a job with its relations", s.getJob),
+		handle("PUT", "/jobs/{id}", "Change a job; an absent field is kept", s.updateJob),
 	}
 }
 
@@ -112,5 +113,25 @@ func (s *Server) listJobs(r *request[jobListParams, none]) (api.Page[api.Job], e
 
 func (s *Server) getJob(r *request[idParams, none]) (api.Job, error) {
 	j, err := s.Store.Job(r.Context(), r.Params.ID)
+	return fromJob(j), err
+}
+
+func (s *Server) updateJob(r *request[idParams, api.Job]) (api.Job, error) {
+	b := &r.Body
+	stored, err := s.Store.Job(r.Context(), r.Params.ID)
+	if err != nil {
+		return api.Job{}, err
+	}
+	if stored.WorkflowID != b.WorkflowID { // which no use case changes
+		return api.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d belongs to workflow %d and cannot be moved to workflow %d",
+			r.Params.ID, stored.WorkflowID, b.WorkflowID)
+	}
+	j, err := s.Store.UpdateJob(r.Context(), r.Params.ID, workflow.JobUpdate{
+		Name: &b.Name, Command: &b.Command, InvocationScript: b.InvocationScript, Env: b.Env, Status: b.Status,
+		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, SupportsTermination: b.SupportsTermination,
+		DependsOn: b.DependsOnJobIDs, InputFiles: b.InputFileIDs, OutputFiles: b.OutputFileIDs,
+		InputUserData: b.InputUserDataIDs, OutputUserData: b.OutputUserDataIDs,
+		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels,
+	})
 	return fromJob(j), err
 }
