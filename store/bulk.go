@@ -9,6 +9,7 @@ const bulkRows = 40
 type bulk struct {
 	tx    *Tx
 	head  string // INSERT INTO ... VALUES
+	tail  string // what follows the rows; may be empty
 	width int    // values per row
 	args  []any
 }
@@ -43,7 +44,7 @@ func (b *bulk) flush() error {
 // write writes the first n rows.
 func (b *bulk) write(n int) error {
 	row := "(" + strings.Repeat("?, ", b.width-1) + "?)"
-	_, err := b.tx.exec(b.head+strings.Repeat(row+", ", n-1)+row, b.args[:n*b.width]...)
+	_, err := b.tx.exec(b.head+strings.Repeat(row+", ", n-1)+row+b.tail, b.args[:n*b.width]...)
 	b.args = b.args[:copy(b.args, b.args[n*b.width:])]
 	return err
 }

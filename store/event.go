@@ -39,6 +39,9 @@ func (s *Store) CreateEvent(_ context.Context, workflowID int64, data json.RawMe
 		if err := tx.event(workflowID, userEvent, workflow.SeverityInfo, data); err != nil {
 			return err
 		}
+		if err := tx.flushEvents(); err != nil {
+			return err
+		}
 		created, err = getOne(tx, "event", workflowID,
 			`SELECT `+eventColumns+` FROM event WHERE workflow_id = ? ORDER BY seq DESC LIMIT 1`, scanEvent)
 		return err

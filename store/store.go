@@ -55,6 +55,8 @@ type Store struct {
 	writer *writer
 	lock   *fileLock
 
+	fairness fairness // of the writer's goroutine
+
 	stopBeat context.CancelFunc
 	beats    sync.WaitGroup
 }

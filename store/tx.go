@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,6 +16,8 @@ type Tx struct {
 	w       *writer
 	nowMS   int64
 	counts  map[statusCount]int64
+	causes  map[causeKey]causeCount
+	events  []loggedEvent // not written yet, in order
 	changes Changes
 	rows    *sql.Rows // of the latest query
 }
@@ -140,31 +141,19 @@ func (tx *Tx) ready(workflowID int64) {
 	}
 }
 
-// event appends an event to a workflow's log, with the next seq.
-func (tx *Tx) event(workflowID int64, kind string, severity workflow.Severity, data any) error {
-	text, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
-	}
-	var seq int64
-	err = tx.row(`UPDATE workflow SET event_seq = event_seq + 1 WHERE id = ? RETURNING event_seq`, []any{workflowID}, &seq)
-	if err != nil {
-		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
-	}
-	_, err = tx.insert(`INSERT INTO event (workflow_id, seq, timestamp_ms, type, severity, data) VALUES (?, ?, ?, ?, ?, ?)`,
-		workflowID, seq, tx.nowMS, kind, severity.Level(), string(text))
-	if err != nil {
-		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
-	}
-	if tx.changes.Events == nil {
-		tx.changes.Events = map[int64]int64{}
-	}
-	tx.changes.Events[workflowID] = seq
-	return nil
-}
-
 // flush writes what was collected.
 func (tx *Tx) flush() error {
+	if err := tx.flushEvents(); err != nil {
+		return err
+	}
+	if err := tx.flushCauses(); err != nil {
+		return err
+	}
+	return tx.flushCounts()
+}
+
+// flushCounts brings the numbers of jobs per status up to date.
+func (tx *Tx) flushCounts() error {
 	for k, n := range tx.counts {
 		if err := tx.addCount(k, n); err != nil {
 			return fmt.Errorf("count %d %s jobs of workflow %d: %w", n, k.status, k.workflowID, err)

@@ -302,6 +302,16 @@ CREATE TABLE attempt (
   PRIMARY KEY (job_id, run_id, attempt_id)
 ) STRICT, WITHOUT ROWID;
 
+-- How many attempts of a run ended with a cause; derived, recounted by db check.
+CREATE TABLE cause_count (
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id      INTEGER NOT NULL,
+  cause       TEXT    NOT NULL,
+  n           INTEGER NOT NULL CHECK (n >= 0),
+  retried     INTEGER NOT NULL CHECK (retried >= 0), -- of these, followed by another attempt: action retry or recover
+  PRIMARY KEY (workflow_id, run_id, cause)
+) STRICT, WITHOUT ROWID;
+
 -- Reports under an old fence: kept, without effect.
 CREATE TABLE late_report (
   id              INTEGER PRIMARY KEY AUTOINCREMENT,

@@ -1,0 +1,192 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// claim picks jobs of a workflow for one offer.
+type claim struct {
+	tx         *Tx
+	workflowID int64
+	offer      workflow.Offer
+	packer     *workflow.Packer
+	left       int64 // slots
+	classes    map[int64]jobClass
+	kept       []pick // granted before, and again
+	picked     []pick
+	runner     *runner // nil for torc's clients
+	fairness   *fairness
+	others     []workflow.Offer // of the workflow's other nodes
+	askedFor   bool             // others have been read
+}
+
+// pick is a job that was chosen.
+type pick struct {
+	job   int64
+	class int64
+	node  int // of the offer
+}
+
+func newClaim(tx *Tx, workflowID int64, offer workflow.Offer) *claim {
+	return &claim{
+		tx: tx, workflowID: workflowID, offer: offer, packer: workflow.NewPacker(offer), left: offer.Slots,
+		classes: map[int64]jobClass{},
+	}
+}
+
+// keep picks a job that was granted before: its grant got lost.
+func (c *claim) keep(l *lease) error {
+	k, known := c.classes[l.classID]
+	if !known {
+		var err error
+		if k, err = c.tx.class(l.classID); err != nil {
+			return err
+		}
+		c.classes[k.ID] = k
+	}
+	p := pick{job: l.JobID, class: k.ID}
+	if !l.recovering {
+		p.node, _ = c.packer.Take(k.Class)
+		c.left--
+	}
+	c.kept = append(c.kept, p)
+	return nil
+}
+
+// choose picks ready jobs in the order in which they are to be claimed.
+func (c *claim) choose() error {
+	if c.left <= 0 || len(c.offer.Nodes) == 0 && !c.offer.IgnoreResources {
+		return nil
+	}
+	ready, err := c.tx.readyClasses(c.workflowID)
+	if err != nil || len(ready) == 0 {
+		return err
+	}
+	all := make([]workflow.Class, len(ready))
+	for i, k := range ready {
+		c.classes[k.ID] = k
+		all[i] = k.Class
+	}
+	if c.fairness != nil {
+		c.fairness.reserve(c, all)
+	}
+	for found := c.packer.Candidates(all); len(found) > 0 && c.left > 0; {
+		n := 1
+		for n < len(found) && c.offer.Compare(found[0], found[n]) == 0 {
+			n++
+		}
+		if err := c.chooseOf(found[:n]); err != nil {
+			return err
+		}
+		found = found[n:]
+	}
+	return nil
+}
+
+// candidate is a ready job, with the index of its class.
+type candidate struct {
+	id    int64
+	class int
+}
+
+// chooseOf picks jobs of classes that compare as equal, by their ids.
+func (c *claim) chooseOf(classes []workflow.Class) error {
+	var jobs []candidate
+	for i, k := range classes {
+		avoiding, err := c.avoiding(k)
+		if err != nil {
+			return err
+		}
+		rows, err := c.tx.query(`SELECT id FROM job WHERE class_id = ?1 AND status = 2 AND not_before_ms <= ?2
+				AND (avoid_nodes IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(avoid_nodes) WHERE value = ?3))
+			ORDER BY not_before_ms, id LIMIT ?4`, k.ID, c.tx.nowMS, avoiding, c.left)
+		if err != nil {
+			return fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
+		}
+		found, err := collect(rows, func(r rowScanner) (j candidate, err error) {
+			j.class = i
+			return j, r.Scan(&j.id)
+		})
+		if err != nil {
+			return fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
+		}
+		jobs = append(jobs, found...)
+	}
+	if len(classes) > 1 {
+		slices.SortFunc(jobs, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
+	}
+	full := make([]bool, len(classes))
+	for _, j := range jobs {
+		if full[j.class] {
+			continue
+		}
+		k := classes[j.class]
+		node, ok := c.packer.Take(k)
+		if full[j.class] = !ok; !ok {
+			continue
+		}
+		c.picked = append(c.picked, pick{job: j.id, class: k.ID, node: node})
+		c.left--
+	}
+	return nil
+}
+
+// avoiding returns the host that jobs of a class may refuse to run on: the
+// runner's, unless no other node of the workflow could take them. It is empty
+// if they may refuse none.
+func (c *claim) avoiding(k workflow.Class) (string, error) {
+	if c.runner == nil {
+		return "", nil
+	}
+	if !c.askedFor {
+		c.askedFor = true
+		rows, err := c.tx.query(selectRunners+`WHERE workflow_id = ? AND is_active = 1 AND hostname != ? LIMIT 100`, c.workflowID, c.runner.hostname)
+		if err != nil {
+			return "", fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
+		}
+		others, err := collect(rows, scanRunner)
+		if err != nil {
+			return "", fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
+		}
+		for _, r := range others {
+			c.others = append(c.others, r.totalOffer(nil))
+		}
+	}
+	for _, o := range c.others {
+		if ok, _ := workflow.NewPacker(o).Fits(k); ok {
+			return c.runner.hostname, nil
+		}
+	}
+	return "", nil
+}
+
+// take gives the picked jobs to a holder: nil is a torc client. The attempt of
+// a job is the one after the last that was recorded in this run.
+func (c *claim) take(runID int64, holder *int64) error {
+	if len(c.picked) == 0 {
+		return nil
+	}
+	n, err := c.tx.exec(`UPDATE job SET status = 3, fence = fence + 1, compute_node_id = ?2, claimed_ms = ?3, start_ms = NULL,
+			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a WHERE a.job_id = job.id AND a.run_id = ?4), 0)
+		WHERE id IN (SELECT value FROM json_each(?1)) AND status = 2`, idList(jobsOf(c.picked)), holder, c.tx.nowMS, runID)
+	if err == nil && n != int64(len(c.picked)) {
+		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(c.picked))
+	}
+	if err != nil {
+		return fmt.Errorf("claim %d jobs of workflow %d: %w", len(c.picked), c.workflowID, err)
+	}
+	c.tx.move(c.workflowID, workflow.Ready, workflow.Pending, n)
+	return nil
+}
+
+func jobsOf(picks []pick) []int64 {
+	ids := make([]int64, len(picks))
+	for i, p := range picks {
+		ids[i] = p.job
+	}
+	return ids
+}

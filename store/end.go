@@ -1,0 +1,115 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// statusCounts returns how many jobs of a workflow are in each status, with
+// what this use case has changed.
+func (tx *Tx) statusCounts(workflowID int64) (c workflow.Counts, err error) {
+	if err := tx.flushCounts(); err != nil {
+		return c, err
+	}
+	rows, err := tx.query(`SELECT status, n FROM job_count WHERE workflow_id = ?`, workflowID)
+	if err != nil {
+		return c, fmt.Errorf("count the jobs of workflow %d: %w", workflowID, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var status workflow.JobStatus
+		var n int64
+		if err := rows.Scan(&status, &n); err != nil {
+			return c, fmt.Errorf("count the jobs of workflow %d: %w", workflowID, err)
+		}
+		c.ByStatus[status] = n
+	}
+	return c, rows.Err()
+}
+
+// causeCounts adds what the attempts of a run amount to.
+func (tx *Tx) causeCounts(r *run, c *workflow.Counts) error {
+	if err := tx.flushCauses(); err != nil {
+		return err
+	}
+	rows, err := tx.query(`SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ?`, r.workflowID, r.runID)
+	if err != nil {
+		return fmt.Errorf("count the attempts of workflow %d: %w", r.workflowID, err)
+	}
+	defer rows.Close()
+	c.ByCause = map[workflow.CauseKind]int64{}
+	for rows.Next() {
+		var cause workflow.CauseKind
+		var n, retried int64
+		if err := rows.Scan(&cause, &n, &retried); err != nil {
+			return fmt.Errorf("count the attempts of workflow %d: %w", r.workflowID, err)
+		}
+		c.ByCause[cause] = n
+		c.Retried += retried
+	}
+	return rows.Err()
+}
+
+// endIfOver writes the verdict of a run that has ended: no job is open, or the
+// workflow was canceled and no attempt is live.
+func (tx *Tx) endIfOver(workflowID int64) error {
+	r, err := tx.run(workflowID)
+	if err != nil || r.ended {
+		return err
+	}
+	counts, err := tx.statusCounts(workflowID)
+	if err != nil {
+		return err
+	}
+	if counts.WorkflowCanceled = r.canceled; !counts.Ended() {
+		return nil
+	}
+	if err := tx.causeCounts(r, &counts); err != nil {
+		return err
+	}
+	return tx.writeVerdict(r, workflow.EndVerdict(counts))
+}
+
+// writeVerdict ends a run.
+func (tx *Tx) writeVerdict(r *run, v workflow.Verdict) error {
+	v.Payload.WorkflowID, v.Payload.RunID, v.Payload.EndGeneration = r.workflowID, r.runID, r.generation
+	payload, err := json.Marshal(v.Payload)
+	if err != nil {
+		return fmt.Errorf("end workflow %d: %w", r.workflowID, err)
+	}
+	_, err = tx.exec(`INSERT INTO verdict (workflow_id, run_id, generation, type, payload, at_ms) VALUES (?, ?, ?, ?, ?, ?)`,
+		r.workflowID, r.runID, r.generation, string(v.EventType), string(payload), tx.nowMS)
+	if err != nil {
+		return fmt.Errorf("end workflow %d, run %d: %w", r.workflowID, r.runID, err)
+	}
+	if err := tx.execOne(`UPDATE workflow SET has_ended = 1 WHERE id = ? AND has_ended = 0`, r.workflowID); err != nil {
+		return fmt.Errorf("end workflow %d, run %d: %w", r.workflowID, r.runID, err)
+	}
+	r.ended = true
+	tx.changes.Ended = appendNew(tx.changes.Ended, []int64{r.workflowID})
+	if err := tx.event(r.workflowID, string(v.EventType), v.Severity, v.Payload); err != nil {
+		return err
+	}
+	if v.EventType == workflow.EventWorkflowCanceled {
+		return nil
+	}
+	return tx.triggerEnd(r.workflowID)
+}
+
+// clearVerdict lets a run that has ended go on, in a new generation.
+func (tx *Tx) clearVerdict(r *run, reason string) error {
+	if !r.ended {
+		return nil
+	}
+	err := tx.execOne(`UPDATE workflow SET has_ended = 0, end_generation = end_generation + 1 WHERE id = ? AND has_ended = 1`, r.workflowID)
+	if err != nil {
+		return fmt.Errorf("reopen workflow %d: %w", r.workflowID, err)
+	}
+	r.ended = false
+	r.generation++
+	return tx.event(r.workflowID, string(workflow.EventWorkflowReopened), workflow.SeverityInfo, workflow.WorkflowReopenedPayload{
+		Category: workflow.CategoryWorkflow, WorkflowID: r.workflowID, RunID: r.runID, EndGeneration: r.generation, Reason: reason,
+	})
+}

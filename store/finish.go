@@ -1,0 +1,182 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// finisher records the ends of attempts of one run, and all that follows from
+// them. What it collects is written by flush, many rows at a time.
+type finisher struct {
+	tx       *Tx
+	run      *run
+	attempts *bulk
+	results  *bulk
+	changes  []change
+	others   map[int64]*lease // leases that were looked up by job
+	handlers map[int64]*workflow.FailureHandlerDefinition
+	changed  bool // something was written beside the rows
+}
+
+func newFinisher(tx *Tx, r *run) *finisher {
+	return &finisher{tx: tx, run: r, attempts: newAttempts(tx), results: newResults(tx)}
+}
+
+// ending is how an attempt ended.
+type ending struct {
+	cause    workflow.Cause
+	evidence *workflow.Evidence // nil if there is none
+	endMS    int64
+	host     holder
+	client   *workflow.Result // what a torc client reported; nil for our runners
+}
+
+// change is a change of a job's status after an attempt.
+type change struct {
+	job      int64
+	from, to workflow.JobStatus
+	// How the job goes on; nil if it has ended.
+	next *next
+}
+
+// next is how a job goes on after an attempt.
+type next struct {
+	attempt     int64
+	ruleCounts  any // JSON
+	counted     int64
+	notBeforeMS int64
+	avoidNodes  any    // JSON
+	recovery    string // JSON; the lease stays
+	hold        string // JSON
+}
+
+// end records the end of an attempt, decides what happens to the job, and
+// notes it in the lease.
+func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
+	history := workflow.History{AttemptID: l.Attempt, ReportedByOld: e.client != nil}
+	var policies workflow.Policies
+	if e.cause.Status.IsUnsuccessful() {
+		var err error
+		if policies, err = f.policies(l.JobID, &history); err != nil {
+			return ReportResult{}, err
+		}
+	}
+	d := workflow.Decide(policies, history, e.cause)
+	if err := f.record(l, &e, &d); err != nil {
+		return ReportResult{}, err
+	}
+	c := change{job: l.JobID, from: l.status, to: e.cause.Status}
+	result := ReportResult{LeaseRef: l.LeaseRef, Outcome: Accepted, ReturnCode: e.cause.ReturnCode, Cause: e.cause.Kind, Reason: d.Reason}
+	var err error
+	switch d.Action {
+	case workflow.ActionRetry:
+		c.to = workflow.Ready
+		c.next, err = f.retry(l, &e, &d, history)
+	case workflow.ActionRecover:
+		c.to = workflow.Pending
+		c.next, result.Recovery, err = f.recover(l, &e, &d, history)
+	case workflow.ActionHold:
+		c.to = workflow.PendingFailed
+		c.next, err = f.hold(l, d.Reason)
+	}
+	if err != nil {
+		return result, err
+	}
+	f.changes = append(f.changes, c)
+	l.status, l.recovering = c.to, d.Action == workflow.ActionRecover
+	result.Status = c.to
+	l.ended = &result
+	return result, f.announce(l, &e, &d, c.next)
+}
+
+// retry makes the job ready for another attempt.
+func (f *finisher) retry(l *lease, e *ending, d *workflow.Decision, h workflow.History) (*next, error) {
+	granted := h.Grant(*d)
+	counts, err := json.Marshal(granted.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("count the retries of job %d: %w", l.JobID, err)
+	}
+	n := &next{attempt: l.Attempt + 1, ruleCounts: string(counts), counted: granted.CountedFails}
+	if d.Delay > 0 {
+		n.notBeforeMS = f.tx.nowMS + d.Delay.Milliseconds()
+		f.tx.delayed(n.notBeforeMS)
+	}
+	if d.AvoidNode && e.host.hostname != "" {
+		nodes, err := json.Marshal([]string{e.host.hostname})
+		if err != nil {
+			return nil, fmt.Errorf("avoid node %s for job %d: %w", e.host.hostname, l.JobID, err)
+		}
+		n.avoidNodes = string(nodes)
+	}
+	return n, nil
+}
+
+// hold makes the job wait for a classification.
+func (f *finisher) hold(l *lease, reason string) (*next, error) {
+	text, err := json.Marshal(workflow.Hold{Reason: reason})
+	if err != nil {
+		return nil, fmt.Errorf("hold job %d: %w", l.JobID, err)
+	}
+	return &next{attempt: l.Attempt, hold: string(text)}, nil
+}
+
+// announce writes the event of an attempt's end.
+func (f *finisher) announce(l *lease, e *ending, d *workflow.Decision, n *next) error {
+	if d.Retries() {
+		p := workflow.JobRetriedPayload{
+			EventType: workflow.EventJobRetried, JobID: l.JobID, JobName: l.name, PreviousAttempt: l.Attempt, NewAttempt: l.Attempt + 1,
+			RunID: f.run.runID, Message: d.Reason, Cause: e.cause.Kind, Text: e.cause.Text, Rule: d.Rule, Counted: d.Counted,
+			Recovery: d.Action == workflow.ActionRecover,
+		}
+		if n.notBeforeMS > 0 {
+			p.NotBeforeMS = &n.notBeforeMS
+		}
+		return f.tx.event(f.run.workflowID, string(workflow.EventJobRetried), workflow.SeverityWarning, p)
+	}
+	return f.announceStatus(l, e.cause, d.Reason)
+}
+
+// announceStatus writes the event that a job has reached its status.
+func (f *finisher) announceStatus(l *lease, c workflow.Cause, reason string) error {
+	kind, severity, ok := workflow.JobEvent(l.status)
+	if !ok {
+		return nil
+	}
+	return f.tx.event(f.run.workflowID, string(kind), severity,
+		workflow.NewJobEndedPayload(l.JobID, l.name, f.run.runID, l.Attempt, l.status, c, reason))
+}
+
+// lost records that nobody saw how a running attempt ended, and what is to be
+// done.
+func (f *finisher) lost(l *lease, host holder, note string) error {
+	evidence := workflow.Evidence{LostRunner: true, Note: note}
+	codes, err := f.run.returnCodes()
+	if err != nil {
+		return err
+	}
+	e := ending{cause: workflow.Classify(evidence, codes, nil), evidence: &evidence, endMS: f.tx.nowMS, host: host}
+	_, err = f.end(l, e)
+	return err
+}
+
+// flush writes what was collected, with its consequences. It reports whether
+// there was anything.
+func (f *finisher) flush() (bool, error) {
+	if len(f.changes) == 0 {
+		return f.changed, nil
+	}
+	if err := f.attempts.flush(); err != nil {
+		return true, fmt.Errorf("write attempts of workflow %d: %w", f.run.workflowID, err)
+	}
+	if err := f.results.flush(); err != nil {
+		return true, fmt.Errorf("write results of workflow %d: %w", f.run.workflowID, err)
+	}
+	done, err := f.tx.applyChanges(f.run, f.changes)
+	if err != nil {
+		return true, err
+	}
+	f.changes = nil
+	return true, f.tx.completed(f.run.workflowID, done)
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Grant is a job to run, with its lease.
+type Grant struct {
+	LeaseRef
+	Name             string
+	Command          string
+	InvocationScript string
+	Env              map[string]string // of the job alone
+	Node             string            // where in the allocation
+	Requirements     string            // name
+	Class            workflow.Class    // what it needs
+	RunTimeout       *workflow.RunTimeout
+	Stdio            *workflow.StdioConfig // of the job alone
+	OutputFiles      []GrantFile
+	// Recovery, if not nil: run this script for the failed attempt, not the job.
+	Recovery *Recovery
+}
+
+// GrantFile is an output file to check for.
+type GrantFile struct {
+	ID   int64
+	Path string
+}
+
+// granter reads grants. Jobs with the same environment share it.
+type granter struct {
+	claim *claim
+	envs  map[string]map[string]string
+}
+
+// grants reads what a runner must know of the jobs that were picked for it.
+func (c *claim) grants() ([]Grant, error) {
+	picks := append(c.kept, c.picked...)
+	if len(picks) == 0 {
+		return nil, nil
+	}
+	ids := idList(jobsOf(picks))
+	rows, err := c.tx.query(`SELECT j.id, j.attempt_id, j.fence, j.name, j.command, COALESCE(j.invocation_script, ''), v.env, j.run_timeout, j.stdio, j.recovery
+		FROM json_each(?) e CROSS JOIN job j ON j.id = e.value LEFT JOIN job_env v ON v.id = j.env_id ORDER BY e.key`, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read %d grants of workflow %d: %w", len(picks), c.workflowID, err)
+	}
+	grants, err := collect(rows, (&granter{claim: c}).scan)
+	if err != nil {
+		return nil, fmt.Errorf("read %d grants of workflow %d: %w", len(picks), c.workflowID, err)
+	}
+	byJob := make(map[int64]*Grant, len(grants))
+	for i := range grants {
+		g, p := &grants[i], picks[i]
+		k := c.classes[p.class]
+		g.Requirements, g.Class = k.requirements, k.Class
+		if p.node < len(c.offer.Nodes) {
+			g.Node = c.offer.Nodes[p.node].Name
+		}
+		byJob[g.JobID] = g
+	}
+	return grants, c.tx.outputFiles(ids, byJob)
+}
+
+func (r *granter) scan(row rowScanner) (g Grant, err error) {
+	var env, timeout, stdio, recovery sql.NullString
+	err = row.Scan(&g.JobID, &g.Attempt, &g.Fence, &g.Name, &g.Command, &g.InvocationScript, &env, &timeout, &stdio, &recovery)
+	if err != nil {
+		return g, err
+	}
+	if env.Valid {
+		if g.Env, err = r.env(env.String); err != nil {
+			return g, fmt.Errorf("read the environment of job %d: %w", g.JobID, err)
+		}
+	}
+	for _, c := range []struct {
+		text sql.NullString
+		dest any
+	}{{timeout, &g.RunTimeout}, {stdio, &g.Stdio}, {recovery, &g.Recovery}} {
+		if c.text.Valid {
+			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
+				return g, fmt.Errorf("read job %d: %w", g.JobID, err)
+			}
+		}
+	}
+	return g, nil
+}
+
+func (r *granter) env(text string) (map[string]string, error) {
+	if env, known := r.envs[text]; known {
+		return env, nil
+	}
+	var env map[string]string
+	if err := json.Unmarshal([]byte(text), &env); err != nil {
+		return nil, err
+	}
+	if r.envs == nil {
+		r.envs = map[string]map[string]string{}
+	}
+	r.envs[text] = env
+	return env, nil
+}
+
+// outputFiles reads the output files of granted jobs.
+func (tx *Tx) outputFiles(ids string, grants map[int64]*Grant) error {
+	rows, err := tx.query(`SELECT o.job_id, f.id, f.path FROM json_each(?) e CROSS JOIN job_output_file o ON o.job_id = e.value
+		JOIN file f ON f.id = o.file_id`, ids)
+	if err != nil {
+		return fmt.Errorf("read output files: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var job int64
+		var file GrantFile
+		if err := rows.Scan(&job, &file.ID, &file.Path); err != nil {
+			return fmt.Errorf("read output files: %w", err)
+		}
+		grants[job].OutputFiles = append(grants[job].OutputFiles, file)
+	}
+	return rows.Err()
+}

@@ -1,0 +1,113 @@
+package store
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// LeaseRef names a lease: a runner's right to an attempt.
+type LeaseRef struct {
+	JobID   int64
+	Attempt int64
+	Fence   int64
+}
+
+// Held is a lease that a runner says it has.
+type Held struct {
+	LeaseRef
+	StartedMS int64 // when its process was spawned; 0 while it was not
+}
+
+// lease is a job that somebody holds, as its row says.
+type lease struct {
+	LeaseRef
+	workflowID int64
+	runnerID   sql.NullInt64
+	status     workflow.JobStatus
+	recovering bool
+	startMS    sql.NullInt64
+	classID    int64
+	name       string
+
+	// What a turn said of it.
+	said  bool          // listed, reported or given back
+	ended *ReportResult // the answer to its report
+}
+
+const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, start_ms, class_id, name`
+
+func scanLease(r rowScanner) (l lease, err error) {
+	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.startMS, &l.classID, &l.name)
+	return l, err
+}
+
+// leases are the leases of one runner, by job.
+type leases []lease
+
+// leases reads what a runner holds.
+func (tx *Tx) leases(runnerID int64) (leases, error) {
+	rows, err := tx.query(`SELECT `+leaseColumns+` FROM job WHERE compute_node_id = ? AND status IN (3, 4) ORDER BY id`, runnerID)
+	if err != nil {
+		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
+	}
+	all, err := collect(rows, scanLease)
+	if err != nil {
+		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
+	}
+	return all, nil
+}
+
+// of returns the lease of a job, nil if there is none.
+func (ls leases) of(job int64) *lease {
+	i, found := slices.BinarySearchFunc(ls, job, func(l lease, id int64) int { return cmp.Compare(l.JobID, id) })
+	if !found {
+		return nil
+	}
+	return &ls[i]
+}
+
+// start notes that the processes of leases run since the given times.
+func (tx *Tx) start(r *run, ls []*lease, startMS []int64) error {
+	for i, l := range ls {
+		err := tx.execOne(`UPDATE job SET status = 4, start_ms = ? WHERE id = ? AND status = 3`, startMS[i], l.JobID)
+		if err != nil {
+			return fmt.Errorf("start job %d: %w", l.JobID, err)
+		}
+		l.status, l.startMS = workflow.Running, sql.NullInt64{Int64: startMS[i], Valid: true}
+		err = tx.event(r.workflowID, string(workflow.EventJobStarted), workflow.SeverityInfo, workflow.JobStartedPayload{
+			JobID: l.JobID, JobName: l.name, ComputeNodeID: l.runnerID.Int64, RunID: r.runID, AttemptID: l.Attempt,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	tx.move(r.workflowID, workflow.Pending, workflow.Running, int64(len(ls)))
+	return nil
+}
+
+// giveBack makes claimed jobs ready again that nobody has started. It was no
+// attempt.
+func (tx *Tx) giveBack(r *run, ls []*lease) error {
+	if len(ls) == 0 {
+		return nil
+	}
+	ids := make([]int64, len(ls))
+	for i, l := range ls {
+		ids[i] = l.JobID
+		l.status = workflow.Ready
+	}
+	n, err := tx.exec(`UPDATE job SET status = 2, compute_node_id = NULL, claimed_ms = NULL
+		WHERE id IN (SELECT value FROM json_each(?)) AND status = 3 AND phase = 0`, idList(ids))
+	if err == nil && n != int64(len(ls)) {
+		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ls))
+	}
+	if err != nil {
+		return fmt.Errorf("give back %d jobs of workflow %d: %w", len(ls), r.workflowID, err)
+	}
+	tx.move(r.workflowID, workflow.Pending, workflow.Ready, n)
+	return nil
+}

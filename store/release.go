@@ -1,0 +1,214 @@
+package store
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// completion is a job that has become complete.
+type completion struct {
+	id       int64
+	from, to workflow.JobStatus
+}
+
+// completed takes in that jobs of a workflow have become complete; their rows
+// and their numbers per status have been changed already. Jobs that waited for
+// them are released or skipped, in sets and to a fixed point; actions are
+// triggered; and if nothing is open any more the run ends.
+func (tx *Tx) completed(workflowID int64, jobs []completion) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	r, err := tx.run(workflowID)
+	if err != nil {
+		return err
+	}
+	c := cascade{tx: tx, run: r}
+	if c.triggers, err = tx.hasJobTriggers(workflowID); err != nil {
+		return err
+	}
+	if err := c.begin(jobs); err != nil {
+		return fmt.Errorf("release jobs of workflow %d: %w", workflowID, err)
+	}
+	return tx.endIfOver(workflowID)
+}
+
+// cascade is what the ends of jobs do to those behind them.
+type cascade struct {
+	tx       *Tx
+	run      *run
+	triggers bool // some action counts jobs
+	skipped  workflow.JobsSkippedPayload
+}
+
+// begin takes in the first jobs, and follows up what it does level by level.
+func (c *cascade) begin(jobs []completion) error {
+	var good, bad []int64
+	for _, j := range jobs {
+		switch {
+		case j.from.IsComplete():
+		case j.to.IsUnsuccessful():
+			bad = append(bad, j.id)
+		default:
+			good = append(good, j.id)
+		}
+	}
+	if c.triggers {
+		if err := c.triggerAll(jobs); err != nil {
+			return err
+		}
+	}
+	gates, err := c.tx.lower(good, false)
+	if err != nil {
+		return err
+	}
+	return c.follow(bad, gates)
+}
+
+// follow counts jobs that were not successful in the gates that they belong to,
+// and lets the jobs behind these gates and the given ones go on, to a fixed
+// point.
+func (c *cascade) follow(bad, gates []int64) error {
+	for len(bad) > 0 || len(gates) > 0 {
+		opened, err := c.tx.lower(bad, true)
+		if err != nil {
+			return err
+		}
+		if gates = append(gates, opened...); len(gates) == 0 || c.run.canceled {
+			break
+		}
+		if bad, err = c.pass(gates); err != nil {
+			return err
+		}
+		gates = nil
+	}
+	if c.skipped.Count == 0 {
+		return nil
+	}
+	c.skipped.Category, c.skipped.RunID = workflow.CategoryJob, c.run.runID
+	return c.tx.event(c.run.workflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, c.skipped)
+}
+
+// triggerAll counts the first jobs for actions.
+func (c *cascade) triggerAll(jobs []completion) error {
+	groups := map[completion][]int64{} // without id
+	for _, j := range jobs {
+		if !j.from.IsComplete() {
+			step := completion{from: j.from, to: j.to}
+			groups[step] = append(groups[step], j.id)
+		}
+	}
+	for step, ids := range groups {
+		if err := c.tx.trigger(step.from, step.to, ids); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lower counts dependencies that are complete in the gates that they belong
+// to, and returns the gates that have none left.
+func (tx *Tx) lower(jobs []int64, failed bool) ([]int64, error) {
+	if len(jobs) == 0 {
+		return nil, nil
+	}
+	rows, err := tx.query(`UPDATE gate SET open = open - c.n, failed = failed + c.n * ?2
+		FROM (SELECT d.gate_id, COUNT(*) AS n FROM json_each(?1) e CROSS JOIN gate_dependency d ON d.job_id = e.value GROUP BY d.gate_id) c
+		WHERE gate.id = c.gate_id RETURNING id, open`, idList(jobs), failed)
+	if err != nil {
+		return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
+	}
+	defer rows.Close()
+	var open []int64
+	for rows.Next() {
+		var id, left int64
+		if err := rows.Scan(&id, &left); err != nil {
+			return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
+		}
+		if left == 0 {
+			open = append(open, id)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("lower the gates behind %d jobs: %w", len(jobs), err)
+	}
+	return open, nil
+}
+
+// pass lets the blocked jobs behind open gates go on, and returns those that
+// were skipped.
+func (c *cascade) pass(gates []int64) ([]int64, error) {
+	list := idList(gates)
+	skipped, err := c.skip(list)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.release(list); err != nil {
+		return nil, err
+	}
+	return skipped, nil
+}
+
+// skip cancels the blocked jobs behind gates with a failure that do not want to
+// run after one.
+func (c *cascade) skip(gates string) ([]int64, error) {
+	rows, err := c.tx.query(`UPDATE job SET status = 7, skipped_by = g.culprit
+		FROM (SELECT gate.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
+				WHERE d.gate_id = gate.id AND x.status IN (6, 7, 8) ORDER BY d.job_id LIMIT 1) AS culprit
+			FROM json_each(?) e CROSS JOIN gate ON gate.id = e.value WHERE gate.failed > 0) g
+		WHERE job.gate_id = g.id AND job.status = 1 AND job.cancel_on_blocking_job_failure = 1 RETURNING id, skipped_by`, gates)
+	if err != nil {
+		return nil, fmt.Errorf("skip jobs: %w", err)
+	}
+	defer rows.Close()
+	var ids []int64
+	p := &c.skipped
+	for rows.Next() {
+		var id int64
+		var culprit sql.NullInt64
+		if err := rows.Scan(&id, &culprit); err != nil {
+			return nil, fmt.Errorf("skip jobs: %w", err)
+		}
+		if ids = append(ids, id); p.Count == 0 {
+			p.FirstJobID, p.LastJobID, p.SkippedBy = id, id, culprit.Int64
+		}
+		p.Count++
+		p.FirstJobID, p.LastJobID = min(p.FirstJobID, id), max(p.LastJobID, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("skip jobs: %w", err)
+	}
+	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Canceled, int64(len(ids)))
+	if c.triggers {
+		return ids, c.tx.trigger(workflow.Blocked, workflow.Canceled, ids)
+	}
+	return ids, nil
+}
+
+const releaseJobs = `UPDATE job SET status = 2 WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 1`
+
+// release makes the blocked jobs behind gates ready.
+func (c *cascade) release(gates string) error {
+	if !c.triggers {
+		n, err := c.tx.exec(releaseJobs, gates)
+		if err != nil {
+			return fmt.Errorf("make jobs ready: %w", err)
+		}
+		c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Ready, n)
+		return nil
+	}
+	rows, err := c.tx.query(releaseJobs+` RETURNING id`, gates)
+	if err != nil {
+		return fmt.Errorf("make jobs ready: %w", err)
+	}
+	ids, err := collect(rows, scanID)
+	if err != nil {
+		return fmt.Errorf("make jobs ready: %w", err)
+	}
+	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Ready, int64(len(ids)))
+	return c.tx.trigger(workflow.Blocked, workflow.Ready, ids)
+}
+
+func scanID(r rowScanner) (id int64, err error) { return id, r.Scan(&id) }

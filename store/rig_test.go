@@ -1,0 +1,286 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// rig is a store with a workflow whose jobs are written directly, ready to run.
+type rig struct {
+	*Store
+	tb       testing.TB
+	ctx      context.Context
+	now      time.Time
+	workflow int64
+	ids      []int64 // of the jobs, by index
+	changes  []Changes
+}
+
+// rigJob is a job of a rig. Jobs are named by their index.
+type rigJob struct {
+	after      []int // jobs that it depends on
+	regardless bool  // runs after failures too
+	needs      workflow.ResourceRequirements
+	priority   int64
+	labels     string
+	scheduler  int64
+	handler    int64
+}
+
+func newRig(tb testing.TB, jobs ...rigJob) *rig {
+	tb.Helper()
+	r := &rig{tb: tb, ctx: tb.Context(), now: time.UnixMilli(1_795_255_200_000)}
+	s, err := Open(r.ctx, Options{
+		Path: filepath.Join(tb.TempDir(), "torc.db"), Now: func() time.Time { return r.now },
+		OnCommit: func(c Changes) { r.changes = append(r.changes, c) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			tb.Error(err)
+		}
+	})
+	r.Store = s
+	r.do(func(tx *Tx) (err error) {
+		r.workflow, err = tx.insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('w', 'me', '2026-11-21T10:00:00.000Z', 1)`)
+		return err
+	})
+	r.add(jobs...)
+	return r
+}
+
+// independent makes n jobs without dependencies.
+func independent(n int) []rigJob { return make([]rigJob, n) }
+
+// chainOf makes n jobs, each after the one before.
+func chainOf(n int) []rigJob {
+	jobs := make([]rigJob, n)
+	for i := 1; i < n; i++ {
+		jobs[i].after = []int{i - 1}
+	}
+	return jobs
+}
+
+// do runs a use case of the test.
+func (r *rig) do(fn func(tx *Tx) error) {
+	r.tb.Helper()
+	r.must(r.writer.do("test", fn))
+}
+
+func (r *rig) must(err error) {
+	r.tb.Helper()
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+}
+
+// add adds initialised jobs.
+func (r *rig) add(jobs ...rigJob) {
+	r.tb.Helper()
+	r.do(func(tx *Tx) error {
+		first := len(r.ids)
+		for i, j := range jobs {
+			id, err := r.insertJob(tx, first+i, j)
+			if err != nil {
+				return err
+			}
+			r.ids = append(r.ids, id)
+		}
+		return nil
+	})
+}
+
+func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
+	q := j.needs
+	if q.NumCPUs == 0 {
+		q.NumCPUs = 1
+	}
+	name := fmt.Sprintf("%dc%dg%s", q.NumCPUs, q.NumGPUs, q.Memory)
+	memory := int64(0)
+	if q.Memory != "" {
+		var err error
+		if memory, err = workflow.ParseMemory(q.Memory); err != nil {
+			return 0, err
+		}
+	}
+	var requirements int64
+	err := tx.row(`SELECT COALESCE((SELECT id FROM resource_requirements WHERE workflow_id = ? AND name = ?), 0)`, []any{r.workflow, name}, &requirements)
+	if err == nil && requirements == 0 {
+		requirements, err = tx.insert(`INSERT INTO resource_requirements (workflow_id, name, num_cpus, num_gpus, num_nodes, memory, runtime, memory_bytes, runtime_s)
+			VALUES (?, ?, ?, ?, ?, '', '', ?, 60)`, r.workflow, name, q.NumCPUs, q.NumGPUs, max(1, q.NumNodes), memory)
+	}
+	if err != nil {
+		return 0, err
+	}
+	class, err := tx.classOf(r.workflow, classKey{j.priority, requirements, j.scheduler, j.labels})
+	if err != nil {
+		return 0, err
+	}
+	status := workflow.Ready
+	var gate, handler any
+	if len(j.after) > 0 {
+		deps := make([]int64, len(j.after))
+		for k, d := range j.after {
+			deps[k] = r.ids[d]
+		}
+		status = workflow.Blocked
+		if gate, err = tx.gateOf(r.workflow, deps); err != nil {
+			return 0, err
+		}
+	}
+	if j.handler != 0 {
+		handler = j.handler
+	}
+	tx.count(r.workflow, status, 1)
+	return tx.insert(`INSERT INTO job (workflow_id, name, command, status, class_id, gate_id, cancel_on_blocking_job_failure, failure_handler_id)
+		VALUES (?, ?, 'true', ?, ?, ?, ?, ?)`, r.workflow, fmt.Sprintf("j%d", i), int(status), class, gate, !j.regardless, handler)
+}
+
+// handler adds a failure handler.
+func (r *rig) handler(rules string) int64 {
+	r.tb.Helper()
+	h, err := r.CreateFailureHandler(r.ctx, workflow.FailureHandler{WorkflowID: r.workflow, Name: "h", Rules: rules})
+	r.must(err)
+	return h.ID
+}
+
+// statuses lists the statuses of the jobs.
+func (r *rig) statuses() []workflow.JobStatus {
+	r.tb.Helper()
+	rows, err := r.read.QueryContext(r.ctx, `SELECT status FROM job WHERE workflow_id = ? ORDER BY id`, r.workflow)
+	r.must(err)
+	all, err := collect(rows, func(row rowScanner) (s workflow.JobStatus, err error) { return s, row.Scan(&s) })
+	r.must(err)
+	return all
+}
+
+// want compares the statuses of the jobs.
+func (r *rig) want(want ...workflow.JobStatus) {
+	r.tb.Helper()
+	if diff := cmp.Diff(want, r.statuses()); diff != "" {
+		r.tb.Fatalf("statuses (-want +got):\n%s", diff)
+	}
+	r.check()
+}
+
+// number returns the number that a query selects.
+func (r *rig) number(query string, args ...any) (n int64) {
+	r.tb.Helper()
+	r.must(r.read.QueryRowContext(r.ctx, query, args...).Scan(&n))
+	return n
+}
+
+// events lists the types of the workflow's events.
+func (r *rig) events() []string {
+	r.tb.Helper()
+	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 100_000)
+	r.must(err)
+	var types []string
+	for i, e := range events {
+		types = append(types, string(e.Type))
+		if e.Seq != int64(i+1) {
+			r.tb.Fatalf("event %d has seq %d", i+1, e.Seq)
+		}
+	}
+	return types
+}
+
+// check compares what is derived with a recount.
+func (r *rig) check() {
+	r.tb.Helper()
+	for what, query := range map[string]string{
+		"job_count": `SELECT COUNT(*) FROM (SELECT workflow_id, status, n FROM job_count WHERE n > 0
+			EXCEPT SELECT workflow_id, status, COUNT(*) FROM job GROUP BY 1, 2)`,
+		"gates": `SELECT COUNT(*) FROM gate g WHERE
+			g.open != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status NOT BETWEEN 5 AND 9)
+			OR g.failed != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status BETWEEN 6 AND 8)`,
+		"cause_count": `SELECT COUNT(*) FROM (SELECT workflow_id, run_id, cause, n, retried FROM cause_count
+			EXCEPT SELECT workflow_id, run_id, cause, COUNT(*), SUM(action IN ('retry', 'recover')) FROM attempt GROUP BY 1, 2, 3)`,
+		"blocked jobs behind open gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id JOIN workflow w ON w.id = j.workflow_id
+			WHERE j.status = 1 AND g.open = 0 AND w.is_canceled = 0`,
+		"verdicts": `SELECT COUNT(*) FROM workflow w WHERE w.has_ended != EXISTS (SELECT 1 FROM verdict v
+			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`,
+	} {
+		if n := r.number(query); n != 0 {
+			r.tb.Errorf("%s: %d rows are wrong", what, n)
+		}
+	}
+}
+
+// hand is a runner in the hands of a test.
+type hand struct {
+	*rig
+	id     int64
+	number int64
+	held   []Held
+	free   Free
+}
+
+// runner registers a runner that counts slots.
+func (r *rig) hand(host string, slots int64) *hand {
+	r.tb.Helper()
+	answer, err := r.RegisterRunner(r.ctx, Registration{
+		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d", host, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: slots,
+	})
+	r.must(err)
+	return &hand{rig: r, id: answer.RunnerID, free: Free{Slots: slots}}
+}
+
+// turn makes the next turn, and takes the grants as held.
+func (h *hand) turn(reports ...Report) TurnResult {
+	h.tb.Helper()
+	return h.say(Turn{Reports: reports})
+}
+
+// say makes the next turn with the given words.
+func (h *hand) say(t Turn) TurnResult {
+	h.tb.Helper()
+	h.number++
+	t.RunnerID, t.Number, t.RunID, t.Free = h.id, h.number, 1, h.free
+	if t.Held == nil {
+		h.drop(t)
+		t.Held = h.held
+	}
+	answer, err := h.Turn(h.ctx, t)
+	h.must(err)
+	for _, g := range answer.Grants {
+		h.held = append(h.held, Held{LeaseRef: g.LeaseRef})
+	}
+	return answer
+}
+
+// drop removes what is reported or given back from what is held.
+func (h *hand) drop(t Turn) {
+	ended := map[LeaseRef]bool{}
+	for _, rep := range t.Reports {
+		ended[rep.LeaseRef] = true
+	}
+	for _, ref := range t.GiveBack {
+		ended[ref] = true
+	}
+	for _, rec := range t.Recovered {
+		ended[rec.LeaseRef] = true
+	}
+	var left []Held
+	for _, held := range h.held {
+		if !ended[held.LeaseRef] {
+			left = append(left, held)
+		}
+	}
+	h.held = left
+}
+
+// exited reports that an attempt ended with an exit code.
+func exited(ref LeaseRef, code int64) Report {
+	return Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_201_000, Evidence: workflow.Evidence{ExitCode: &code}}
+}

@@ -1,0 +1,54 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// run is what must be known of a workflow to record what happens in it.
+type run struct {
+	workflowID   int64
+	runID        int64
+	generation   int64
+	canceled     bool
+	ended        bool // the verdict of this generation is written
+	holdFailures bool // use_pending_failed
+	execution    sql.NullString
+	codes        *workflow.ReturnCodes // read from execution at the first use
+}
+
+// run reads the current run of a visible workflow.
+func (tx *Tx) run(workflowID int64) (*run, error) {
+	r := &run{workflowID: workflowID}
+	err := tx.row(`SELECT run_id, end_generation, is_canceled, has_ended, COALESCE(use_pending_failed, 0), execution_config
+		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
+		&r.runID, &r.generation, &r.canceled, &r.ended, &r.holdFailures, &r.execution)
+	return r, orNotFound(err, "workflow", workflowID)
+}
+
+// returnCodes returns the return codes of attempts that have none of their own.
+func (r *run) returnCodes() (workflow.ReturnCodes, error) {
+	if r.codes != nil {
+		return *r.codes, nil
+	}
+	var config *workflow.ExecutionConfig
+	if r.execution.Valid {
+		if err := json.Unmarshal([]byte(r.execution.String), &config); err != nil {
+			return workflow.ReturnCodes{}, fmt.Errorf("read the execution_config of workflow %d: %w", r.workflowID, err)
+		}
+	}
+	codes := config.ReturnCodes()
+	r.codes = &codes
+	return codes, nil
+}
+
+// require refuses a request that was made for another run.
+func (r *run) require(runID int64) error {
+	if runID != r.runID {
+		return workflow.Errorf(workflow.CodeConflict, "Run ID mismatch: provided %d but workflow %d is at run %d", runID, r.workflowID, r.runID)
+	}
+	return nil
+}

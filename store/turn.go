@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Turn is everything that a runner has to say at one moment.
+type Turn struct {
+	RunnerID int64
+	Number   int64 // grows by one
+	RunID    int64
+	// Held lists every lease that the runner has.
+	Held    []Held
+	Reports []Report
+	// GiveBack lists leases whose jobs the runner will not start.
+	GiveBack  []LeaseRef
+	Recovered []Recovered
+	Free      Free
+}
+
+// Free is what a runner has to offer. A node may be listed several times, if
+// the runner takes jobs ahead.
+type Free struct {
+	Nodes           []workflow.OfferNode
+	Slots           int64  // jobs that it takes at most
+	TimeLeftSeconds *int64 // nil: no end
+}
+
+// TurnResult is the answer to a turn.
+type TurnResult struct {
+	RunID   int64
+	Results []ReportResult // to the reports and then the recoveries, in their order
+	Grants  []Grant
+	Voided  []LeaseRef // held, but not the runner's any more
+	Stop    bool       // the runner was taken for dead or has left: its jobs are given to others
+	EndTime string     // of its allocation, RFC 3339; empty if none is known
+	// Complete says that the run has ended, Canceled that it was canceled.
+	Complete bool
+	Canceled bool
+	// OpenJobs counts the jobs that are not complete; ClaimableLater says that
+	// some of them may still become work for this runner.
+	OpenJobs       int64
+	ClaimableLater bool
+}
+
+// Turn records what a runner says and grants it jobs. A turn may be repeated:
+// what it reports has no second effect, and what was granted and is not held is
+// granted again. A turn that is older than one that had an effect still reports
+// but is granted nothing.
+func (s *Store) Turn(_ context.Context, t Turn) (TurnResult, error) {
+	var answer TurnResult
+	err := s.writer.do("turn", func(tx *Tx) error {
+		c, err := tx.hear(s, &t)
+		if err != nil {
+			return err
+		}
+		answer = c.answer
+		return nil
+	})
+	return answer, err
+}
+
+// conversation is a turn under way.
+type conversation struct {
+	tx       *Tx
+	store    *Store
+	turn     *Turn
+	runner   runner
+	run      *run
+	leases   leases
+	finisher *finisher
+	effect   bool // something was written
+	answer   TurnResult
+}
+
+func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
+	c := &conversation{tx: tx, store: s, turn: t}
+	var err error
+	if c.runner, err = tx.runner(t.RunnerID); err != nil {
+		return nil, err
+	}
+	if c.run, err = tx.run(c.runner.workflowID); err != nil {
+		return nil, err
+	}
+	if err := c.run.require(t.RunID); err != nil {
+		return nil, err
+	}
+	if c.leases, err = tx.leases(t.RunnerID); err != nil {
+		return nil, err
+	}
+	c.finisher = newFinisher(tx, c.run)
+	for _, step := range []func() error{c.takeBack, c.takeReports, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell} {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("turn %d of runner %d: %w", t.Number, t.RunnerID, err)
+		}
+	}
+	return c, nil
+}
+
+// current reports whether this is the newest turn: an older one lists what the
+// runner held before.
+func (c *conversation) current() bool { return c.turn.Number >= c.runner.turn }
+
+// takeBack takes in the jobs that the runner will not start.
+func (c *conversation) takeBack() error {
+	var back []*lease
+	for _, ref := range c.turn.GiveBack {
+		l := c.leases.of(ref.JobID)
+		if l == nil || l.LeaseRef != ref || l.status != workflow.Pending || l.said {
+			continue
+		}
+		l.said = true
+		if l.recovering {
+			if err := c.finisher.recoveryLost(l, "its runner did not run the recovery script"); err != nil {
+				return err
+			}
+			continue
+		}
+		back = append(back, l)
+	}
+	c.effect = c.effect || len(back) > 0
+	return c.tx.giveBack(c.run, back)
+}
+
+// takeReports records the ends of attempts.
+func (c *conversation) takeReports() error {
+	host := holder{id: &c.runner.id, hostname: c.runner.hostname}
+	c.answer.Results = make([]ReportResult, 0, len(c.turn.Reports)+len(c.turn.Recovered))
+	for i := range c.turn.Reports {
+		result, err := c.finisher.report(c.leases.of(c.turn.Reports[i].JobID), &c.turn.Reports[i], host)
+		if err != nil {
+			return err
+		}
+		c.answer.Results = append(c.answer.Results, result)
+	}
+	return nil
+}
+
+// takeRecovered takes in how recovery scripts ended.
+func (c *conversation) takeRecovered() error {
+	for i := range c.turn.Recovered {
+		result, err := c.finisher.recovered(c.leases.of(c.turn.Recovered[i].JobID), &c.turn.Recovered[i])
+		if err != nil {
+			return err
+		}
+		c.answer.Results = append(c.answer.Results, result)
+	}
+	return nil
+}
+
+// compareHeld compares what the runner holds with its leases: jobs that have
+// been started begin to run, what is not the runner's is voided, and what
+// ran and is unknown to the runner is lost.
+func (c *conversation) compareHeld() error {
+	if !c.current() {
+		return c.finish()
+	}
+	var started []*lease
+	var startMS []int64
+	for _, h := range c.turn.Held {
+		l := c.leases.of(h.JobID)
+		if l == nil || l.LeaseRef != h.LeaseRef || !l.status.IsLive() {
+			c.answer.Voided = append(c.answer.Voided, h.LeaseRef)
+			continue
+		}
+		if l.said {
+			continue
+		}
+		l.said = true
+		if h.StartedMS > 0 && l.status == workflow.Pending && !l.recovering {
+			started, startMS = append(started, l), append(startMS, h.StartedMS)
+		}
+	}
+	if len(started) > 0 {
+		c.effect = true
+		if err := c.tx.start(c.run, started, startMS); err != nil {
+			return err
+		}
+	}
+	for i := range c.leases {
+		l := &c.leases[i]
+		if l.said || l.status != workflow.Running {
+			continue
+		}
+		l.said = true
+		err := c.finisher.lost(l, holder{id: &c.runner.id, hostname: c.runner.hostname}, "its runner does not know of it any more")
+		if err != nil {
+			return err
+		}
+	}
+	return c.finish()
+}
+
+// finish writes what has ended and its consequences.
+func (c *conversation) finish() error {
+	changed, err := c.finisher.flush()
+	c.effect = c.effect || changed
+	return err
+}
+
+// grant gives jobs to the runner: first again what it was granted and does not
+// know of, then others.
+func (c *conversation) grant() error {
+	r := &c.runner
+	c.answer.Stop = !r.isActive
+	if !r.isActive || !c.current() || c.run.canceled {
+		return nil
+	}
+	claim := newClaim(c.tx, c.run.workflowID, r.offer(c.turn.Free))
+	claim.runner, claim.fairness = r, &c.store.fairness
+	for i := range c.leases {
+		if l := &c.leases[i]; !l.said && l.status == workflow.Pending {
+			if err := claim.keep(l); err != nil {
+				return err
+			}
+		}
+	}
+	if err := claim.choose(); err != nil {
+		return err
+	}
+	if err := claim.take(c.run.runID, &r.id); err != nil {
+		return err
+	}
+	c.effect = c.effect || len(claim.picked) > 0
+	var err error
+	c.answer.Grants, err = claim.grants()
+	return err
+}
+
+// remember makes turns older that this one is newer than, if it had an effect.
+func (c *conversation) remember() error {
+	if !c.effect || c.turn.Number <= c.runner.turn {
+		return nil
+	}
+	return c.tx.execOne(`UPDATE compute_node SET turn = ? WHERE id = ?`, c.turn.Number, c.runner.id)
+}
+
+// tell fills in how the workflow is.
+func (c *conversation) tell() error {
+	counts, err := c.tx.statusCounts(c.run.workflowID)
+	if err != nil {
+		return err
+	}
+	now, err := c.tx.run(c.run.workflowID)
+	if err != nil {
+		return err
+	}
+	a := &c.answer
+	a.RunID, a.EndTime = now.runID, c.runner.endTime
+	a.Complete, a.Canceled, a.OpenJobs = now.ended, now.canceled, counts.Open()
+	if a.OpenJobs == 0 || a.Canceled || len(a.Grants) > 0 || len(c.turn.Held) > 0 {
+		a.ClaimableLater = a.OpenJobs > 0 && !a.Canceled
+		return nil
+	}
+	a.ClaimableLater, err = c.tx.claimableLater(&c.runner, counts, c.turn.Free.TimeLeftSeconds)
+	return err
+}
