@@ -173,7 +173,7 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit)); err != nil {
 		return 0, fmt.Errorf("limit the journal of %s: %w", o.Path, err)
 	}
-	if err := migrate(ctx, conn, o.Path, version, o.Now()); err != nil {
+	if err := migrate(ctx, conn, o.Path, version, scripts(), o.Now()); err != nil {
 		return 0, err
 	}
 	return takeOwnership(ctx, conn, o, lock.works())

@@ -28,6 +28,7 @@ func (w *writer) share() (*sql.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("share the connection to %s: %w", w.path, err)
 	}
+	w.shared = true
 	return sql.OpenDB(c), nil
 }
 

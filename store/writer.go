@@ -44,7 +44,8 @@ type writer struct {
 	failpoint func(string)
 	epoch     int64 // of our ownership; 0 where nobody owns the database
 
-	turn sync.Mutex // held during a transaction, where readers share the connection
+	turn   sync.Mutex // held by who uses the connection
+	shared bool       // by readers
 
 	mu     sync.RWMutex // guards closed against sends
 	closed bool

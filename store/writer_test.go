@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -25,9 +26,16 @@ type writing struct {
 
 func newWriting(t *testing.T) *writing {
 	t.Helper()
+	return newWritingOn(t, false)
+}
+
+func newWritingOn(t *testing.T, network bool) *writing {
+	t.Helper()
 	w := &writing{t: t}
 	s, err := Open(t.Context(), Options{
 		Path:      filepath.Join(t.TempDir(), "torc.db"),
+		AsNetwork: network,
+		Log:       slog.New(slog.DiscardHandler),
 		Failpoint: func(name string) { w.points = append(w.points, name) },
 	})
 	if err != nil {

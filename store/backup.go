@@ -1,0 +1,118 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Backup writes a copy of the database, as it is at one moment, to a file that
+// does not exist yet. Use cases go on meanwhile, save on a network file system.
+func (s *Store) Backup(ctx context.Context, to string) error {
+	if !s.writer.shared {
+		return Backup(ctx, s.path, to)
+	}
+	s.writer.turn.Lock()
+	defer s.writer.turn.Unlock()
+	return backup(ctx, s.writer.conn, s.path, to)
+}
+
+// Backup writes a copy of a database, which another process may own and use,
+// to a file that does not exist yet.
+func Backup(ctx context.Context, path, to string) error {
+	db, conn, err := openReadOnly(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	defer conn.Close()
+	return backup(ctx, conn, path, to)
+}
+
+// openReadOnly opens a database of ours to look at it, whoever owns it.
+func openReadOnly(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, nil, workflow.Errorf(workflow.CodeNotFound, "there is no database %s", path)
+	}
+	if err := checkPlace(path); err != nil {
+		return nil, nil, err
+	}
+	db, err := sql.Open("sqlite3", dsn(path, "ro", url.Values{}))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open database %s: %w", path, err)
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return nil, nil, errors.Join(fault(path, err), db.Close())
+	}
+	version, err := inspect(ctx, conn, path)
+	if err == nil && version == 0 {
+		err = workflow.Errorf(workflow.CodeInvalid, "database %s is empty", path)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(fault(path, explainDamage(ctx, conn, err)), conn.Close(), db.Close())
+	}
+	return db, conn, nil
+}
+
+// backup writes the copy beside its place and moves it there when it is whole
+// and on the disk.
+func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
+	if _, err := os.Lstat(to); err == nil {
+		return workflow.Errorf(workflow.CodeConflict, "%s exists already", to).WithHint("give the backup a name of its own, or remove that file")
+	}
+	part := to + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("back up %s: %w", path, err)
+	}
+	err := vacuumInto(ctx, conn, part)
+	if err == nil {
+		err = publish(part, to)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("back up %s: %w", path, fault(part, err)), removeIfThere(part))
+	}
+	return nil
+}
+
+// vacuumInto writes a compact copy of the database.
+func vacuumInto(ctx context.Context, conn *sql.Conn, to string) error {
+	_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, to)
+	return err
+}
+
+// publish gives a finished file its name, which must be free, for good.
+func publish(part, to string) error {
+	if err := syncPath(part); err != nil {
+		return err
+	}
+	if err := os.Link(part, to); err != nil {
+		return err
+	}
+	if err := os.Remove(part); err != nil {
+		return err
+	}
+	return syncPath(filepath.Dir(to))
+}
+
+// syncPath brings a file or a folder to the disk.
+func syncPath(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestNetworkOf(t *testing.T) {
+	for path, want := range map[string]string{
+		filepath.Join(t.TempDir(), "torc.db"): "",
+		"/proc/torc.db":                       "",
+	} {
+		if got, err := networkOf(path); err != nil || got != want {
+			t.Errorf("networkOf(%s) = %q, %v, want %q", path, got, err, want)
+		}
+	}
+	if _, err := networkOf("/no/such/folder/torc.db"); err == nil {
+		t.Error("a folder that does not exist has a file system")
+	}
+	for number, want := range map[int64]string{0x6969: "NFS", 0x0BD00BD0: "Lustre", 0x65735546: "FUSE", 0xEF53: ""} {
+		if got := networkFileSystems[number]; got != want {
+			t.Errorf("file system %#x is %q, want %q", number, got, want)
+		}
+	}
+}
+
+// On a network file system everything goes through one connection, which
+// shares no memory with anybody.
+func TestNetworkMode(t *testing.T) {
+	var log bytes.Buffer
+	path := filepath.Join(t.TempDir(), "torc.db")
+	s, err := Open(t.Context(), Options{Path: path, AsNetwork: true, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if !strings.Contains(log.String(), path) || !strings.Contains(log.String(), "a local disk is the better choice") {
+		t.Errorf("the warning is %q", log.String())
+	}
+	var mode string
+	if err := s.read.QueryRowContext(t.Context(), `PRAGMA journal_mode`).Scan(&mode); err != nil || mode != "wal" {
+		t.Errorf("journal mode %s, %v", mode, err)
+	}
+	if _, err := os.Stat(path + "-shm"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("there is memory to be shared (%v)", err)
+	}
+	if _, err := s.read.ExecContext(t.Context(), `DELETE FROM workflow`); err == nil {
+		t.Error("a reader wrote")
+	}
+}
+
+// A database that was written on a local disk can be moved to a network file
+// system and back.
+func TestNetworkModeAndBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "torc.db")
+	for i := range 4 {
+		s, err := Open(t.Context(), Options{Path: path, AsNetwork: i%2 == 1, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := &writing{Store: s, t: t}
+		if err := s.writer.do("insert", insert("a")); err != nil {
+			t.Error(err)
+		}
+		if n := len(w.names()); n != i+1 {
+			t.Errorf("%d rows the %d. time", n, i+1)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Readers see whole transactions and one state each, and nobody waits for ever.
+func TestNetworkModeReadersAndWriters(t *testing.T) {
+	w := newWritingOn(t, true)
+	const n = 50
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			for range n {
+				err := w.writer.do("pair", func(tx *Tx) error { return errors.Join(insert("a")(tx), insert("b")(tx)) })
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		all.Go(func() {
+			for range n {
+				w.readTwice()
+			}
+		})
+	}
+	all.Wait()
+	if got := len(w.names()); got != 4*2*n {
+		t.Errorf("%d rows, want %d", got, 4*2*n)
+	}
+}
+
+// readTwice counts twice within a snapshot.
+func (w *writing) readTwice() {
+	tx, err := w.snapshot(w.t.Context())
+	if err != nil {
+		w.t.Error(err)
+		return
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	var a, b int
+	err = errors.Join(tx.QueryRowContext(w.t.Context(), `SELECT COUNT(*) FROM workflow`).Scan(&a),
+		tx.QueryRowContext(w.t.Context(), `SELECT COUNT(*) FROM workflow`).Scan(&b))
+	if err != nil || a != b || a%2 != 0 {
+		w.t.Errorf("counted %d, then %d, %v: want the same even number", a, b, err)
+	}
+}
