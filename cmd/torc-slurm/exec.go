@@ -233,7 +233,7 @@ func (a *app) readCommands(name string) ([]string, error) {
 	if name != "-" {
 		f, err := os.Open(a.path(name))
 		if err != nil {
-			return nil, usageErrorf("--commands-file: %v", err)
+			return nil, usageErrorf("cannot read the commands: %v", err)
 		}
 		defer f.Close()
 		in = f

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+func newJobsUpdateCommand(a *app) *cobra.Command {
+	var (
+		name, command, runtime string
+		workflowText           string
+		requirements, priority int64
+		labels                 []string
+		clearLabels            bool
+	)
+	cmd := &cobra.Command{
+		Use:   "update JOB",
+		Short: "Change a job",
+		Long: `Change a job. Name and command can be changed while it is uninitialized, the
+rest at any time; it counts from the next attempt on.
+
+--runtime changes the runtime of the job's resource requirements, and so that of
+all jobs that share them.`,
+		Example: `  torc-slurm jobs update 42 --priority 10
+  torc-slurm jobs update 42 --label gpu --label big
+  torc-slurm jobs update 42 --resource-requirements-id 3`,
+		Annotations: serverExits(),
+	}
+	f := cmd.Flags()
+	f.StringVarP(&name, "name", "n", "", "new name")
+	f.StringVarP(&command, "command", "c", "", "new command")
+	f.StringVar(&runtime, "runtime", "", "new runtime of its resource requirements, ISO 8601")
+	f.Int64Var(&requirements, "resource-requirements-id", 0, "other resource requirements")
+	f.Int64Var(&priority, "priority", 0, "new priority, from 0 on; higher is claimed first")
+	f.StringSliceVar(&labels, "label", nil, "new labels instead of the old ones; may be repeated")
+	f.BoolVar(&clearLabels, "clear-labels", false, "no labels any more")
+	cmd.MarkFlagsMutuallyExclusive("label", "clear-labels")
+	cmd.MarkFlagsOneRequired("name", "command", "runtime", "resource-requirements-id", "priority", "label", "clear-labels")
+	a.addJobArguments(cmd, &workflowText, false)
+	cmd.RunE = a.jobCommand(&workflowText, func(ctx context.Context, c *connection, ids []int64) error {
+		id := ids[0]
+		if priority < 0 {
+			return usageErrorf("--priority %d: it cannot be negative", priority)
+		}
+		if err := checkRequirements(&api.ResourceRequirements{Runtime: given(cmd, "runtime", runtime)}); err != nil {
+			return err
+		}
+		job, err := c.Job(ctx, id)
+		if err != nil {
+			return err
+		}
+		change := api.Job{
+			WorkflowID: job.WorkflowID, Name: firstOf(name, job.Name), Command: firstOf(command, job.Command),
+			ResourceRequirementsID: given(cmd, "resource-requirements-id", requirements),
+			Priority:               given(cmd, "priority", priority), Labels: labels,
+		}
+		if clearLabels {
+			change.Labels = []string{}
+		}
+		if job, err = c.UpdateJob(ctx, id, &change); err != nil {
+			return err
+		}
+		if runtime != "" && job.ResourceRequirementsID != nil {
+			if err := updateRuntime(ctx, c, *job.ResourceRequirementsID, runtime); err != nil {
+				return err
+			}
+		}
+		return a.showMessage(job, "Updated job %d", id)
+	})
+	return cmd
+}
+
+func updateRuntime(ctx context.Context, c *connection, requirementsID int64, runtime string) error {
+	rr, err := c.ResourceRequirement(ctx, requirementsID)
+	if err != nil {
+		return err
+	}
+	rr.Runtime = &runtime
+	_, err = c.UpdateResourceRequirement(ctx, requirementsID, rr)
+	return err
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// resultWithLogs is a result with the paths of its log files.
+type resultWithLogs struct {
+	JobID           int64              `json:"job_id"`
+	JobName         string             `json:"job_name"`
+	Status          workflow.JobStatus `json:"status"`
+	RunID           int64              `json:"run_id"`
+	AttemptID       int64              `json:"attempt_id"`
+	ReturnCode      int64              `json:"return_code"`
+	CompletionTime  string             `json:"completion_time"`
+	ExecTimeMinutes float64            `json:"exec_time_minutes"`
+	ComputeNodeID   int64              `json:"compute_node_id"`
+	JobStdout       string             `json:"job_stdout,omitempty"`
+	JobStderr       string             `json:"job_stderr,omitempty"`
+	ComputeNodeType string             `json:"compute_node_type,omitempty"`
+	JobRunnerLog    string             `json:"job_runner_log,omitempty"`
+}
+
+// resultsReport is what results list --include-logs writes.
+type resultsReport struct {
+	WorkflowID   int64            `json:"workflow_id"`
+	WorkflowName string           `json:"workflow_name"`
+	WorkflowUser string           `json:"workflow_user"`
+	AllRuns      bool             `json:"all_runs"`
+	TotalResults int              `json:"total_results"`
+	Items        []resultWithLogs `json:"items"`
+}
+
+func (a *app) showResultLogs(ctx context.Context, c *connection, id int64, results []api.Result, o *resultFlags) error {
+	if a.flags.format == formatCSV {
+		return usageErrorf("results with logs are written as JSON only")
+	}
+	w, err := c.Workflow(ctx, id)
+	if err != nil {
+		return err
+	}
+	nodes := make(map[int64]api.ComputeNode)
+	for n, err := range c.ComputeNodes(ctx, client.ComputeNodeFilter{WorkflowID: id}) {
+		if err != nil {
+			return err
+		}
+		nodes[idOf(n.ID)] = n
+	}
+	report := resultsReport{
+		WorkflowID: id, WorkflowName: w.Name, WorkflowUser: w.User, AllRuns: o.allRuns,
+		TotalResults: len(results), Items: make([]resultWithLogs, 0, len(results)),
+	}
+	dir := a.path(firstOf(o.outputDir, a.config.Client.Run.OutputDir))
+	for _, r := range results {
+		report.Items = append(report.Items, withLogs(dir, r, nodes[r.ComputeNodeID]))
+	}
+	return a.writeJSON(report)
+}
+
+// withLogs finds the log files of a result that are there.
+func withLogs(dir string, r api.Result, node api.ComputeNode) resultWithLogs {
+	attempt := max(1, idOf(r.AttemptID))
+	out := resultWithLogs{
+		JobID: r.JobID, JobName: orEmpty(r.JobName), Status: r.Status, RunID: r.RunID, AttemptID: attempt, ReturnCode: r.ReturnCode,
+		CompletionTime: r.CompletionTime, ExecTimeMinutes: r.ExecTimeMinutes, ComputeNodeID: r.ComputeNodeID,
+		ComputeNodeType: node.ComputeNodeType,
+		JobRunnerLog:    existing(filepath.Join(dir, fmt.Sprintf("job_runner_%s_wf%d_r%d.log", node.Hostname, r.WorkflowID, r.RunID))),
+	}
+	log := func(ending string) string {
+		return existing(runner.LogPath(dir, r.WorkflowID, r.JobID, r.RunID, attempt, ending))
+	}
+	both := log(".log")
+	out.JobStdout, out.JobStderr = firstOf(log(".o"), both), firstOf(log(".e"), both)
+	return out
+}
+
+// existing is a path that there is, else nothing.
+func existing(path string) string {
+	if _, err := os.Stat(path); err != nil {
+		return ""
+	}
+	return path
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+func newWorkflowsNewCommand(a *app) *cobra.Command {
+	var name, description string
+	cmd := &cobra.Command{
+		Use:   "new --name NAME",
+		Short: "Create an empty workflow",
+		Long: `Create a workflow without jobs, to be filled with "jobs create" and the like. A
+workflow with a specification is made by "create" and "run".`,
+		Example: `  torc-slurm workflows new -n tests -d "put together by hand"
+  id=$(torc-slurm -f json workflows new -n tests | jq .id)`,
+		Args:        cobra.NoArgs,
+		Annotations: serverExits(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
+				w, err := c.CreateWorkflow(ctx, &api.Workflow{
+					Name: name, User: a.user(), Description: given(cmd, "description", description), SubmissionDirectory: &a.Dir,
+				})
+				if err != nil {
+					return err
+				}
+				return a.showMessage(w, "Created workflow %s", orEmpty(w.ID))
+			})(cmd, args)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVarP(&name, "name", "n", "", "name of the workflow")
+	f.StringVarP(&description, "description", "d", "", "what it is for")
+	_ = cmd.MarkFlagRequired("name")
+	return cmd
+}
+
+func newWorkflowsUpdateCommand(a *app) *cobra.Command {
+	var name, description, owner, project, metadata string
+	cmd := &cobra.Command{
+		Use:   "update [WORKFLOW]",
+		Short: "Change a workflow's name, description, owner, project or metadata",
+		Example: `  torc-slurm workflows update 12 --project climate
+  torc-slurm workflows update 12 --metadata '{"paper": "doi:10.1000/1"}'`,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       serverExits(),
+		ValidArgsFunction: a.completeWorkflows(1),
+	}
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if metadata != "" && !isObject(metadata) {
+			return usageErrorf("--metadata is not a JSON object: %s", metadata)
+		}
+		if cmd.Flags().NFlag() == 0 {
+			return usageErrorf("there is nothing to change; name a flag")
+		}
+		return a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
+			w, err := c.Workflow(ctx, id)
+			if err != nil {
+				return err
+			}
+			change := api.Workflow{
+				Name: w.Name, User: w.User, Metadata: api.Object(metadata),
+				Description: given(cmd, "description", description), Project: given(cmd, "project", project),
+			}
+			if name != "" {
+				change.Name = name
+			}
+			if owner != "" {
+				change.User = owner
+			}
+			if w, err = c.UpdateWorkflow(ctx, id, &change); err != nil {
+				return err
+			}
+			return a.showMessage(w, "Updated workflow %d", id)
+		})(cmd, args)
+	}
+	f := cmd.Flags()
+	f.StringVarP(&name, "name", "n", "", "new name")
+	f.StringVarP(&description, "description", "d", "", "new description")
+	f.StringVar(&owner, "owner-user", "", "new owner")
+	f.StringVar(&project, "project", "", "new project")
+	f.StringVar(&metadata, "metadata", "", "new metadata, a JSON object")
+	return cmd
+}
+
+// isObject reports whether a text is a JSON object.
+func isObject(text string) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal([]byte(text), &object) == nil && object != nil
+}
