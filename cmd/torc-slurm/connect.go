@@ -24,10 +24,20 @@ import (
 // connection is a way to a server.
 type connection struct {
 	*client.Client
-	URL       string // of the API on TCP, for jobs
-	options   client.Options
-	TokenFile string // file with the token for it, for jobs; empty if there is none
+	probe     *client.Client // the same with few repetitions, for a first word
+	URL       string         // of the API on TCP, for jobs
+	TokenFile string         // file with the token for it, for jobs; empty if there is none
 	close     func() error
+}
+
+// open makes the clients of a connection.
+func (c *connection) open(o client.Options) (err error) {
+	if c.Client, err = client.New(o); err != nil {
+		return err
+	}
+	o.Retries = 1
+	c.probe, err = client.New(o)
+	return err
 }
 
 // defaultDatabase is the database of --standalone.
@@ -96,8 +106,7 @@ func (a *app) dialURL(address string) (*connection, error) {
 			return nil, err
 		}
 	}
-	c.options = options
-	if c.Client, err = client.New(options); err != nil {
+	if err := c.open(options); err != nil {
 		return nil, usageErrorf("%v", err)
 	}
 	return c, nil
@@ -156,13 +165,7 @@ func (a *app) database() string {
 // that cannot be reached is found out here, before a command repeats its
 // requests.
 func (a *app) checkVersion(ctx context.Context, c *connection) error {
-	options := c.options
-	options.Retries = 1
-	probe, err := client.New(options)
-	if err != nil {
-		return err
-	}
-	info, err := probe.Version(ctx)
+	info, err := c.probe.Version(ctx)
 	switch {
 	case client.IsUnreachable(err), errors.Is(err, context.Canceled):
 		return err
@@ -181,9 +184,4 @@ func (a *app) checkVersion(ctx context.Context, c *connection) error {
 		a.note("warning: the server has version %s of the API, this program %s", info.APIVersion, client.APIVersion)
 	}
 	return nil
-}
-
-// notRunning is the error of a command that starts no server.
-func notRunning(what string) error {
-	return workflow.Errorf(workflow.CodeUnavailable, "%s does not run", what)
 }

@@ -71,8 +71,11 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		newCreateCommand(a), newRunCommand(a), newExecCommand(a), newStatusCommand(a), newCancelCommand(a), newDeleteCommand(a),
 		newTasksCommand(a),
 		newWhyCommand(a), newLogsCommand(a),
-		newPingCommand(a),
+		newServeCommand(a), newPingCommand(a),
 		newConfigCommand(a), newCompletionsCommand(a),
+		newResetCommand(a), newWorkflowsCommand(a), newJobsCommand(a), newFilesCommand(a), newUserDataCommand(a),
+		newResourceRequirementsCommand(a), newFailureHandlersCommand(a), newComputeNodesCommand(a),
+		newResultsCommand(a), newEventsCommand(a), newJobDependenciesCommand(a), newReportsCommand(a),
 	)
 	root.SetHelpCommandGroupID(groupUtility)
 	root.CompletionOptions.DisableDefaultCmd = true

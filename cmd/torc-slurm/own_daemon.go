@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const (
+	// startTime is how long a daemon may take until it listens.
+	startTime = 15 * time.Second
+	// maxDaemonLog is the size above which the log of a daemon that was started
+	// on demand is put aside at the next start.
+	maxDaemonLog = 10 << 20
+)
+
+// dialOwn connects to the user's own daemon, and starts it if it does not run.
+func (a *app) dialOwn(ctx context.Context, start bool) (*connection, error) {
+	home := a.home()
+	path := server.EndpointPath(home)
+	c, err := a.dialEndpoint(ctx, path)
+	if c != nil || err != nil {
+		return c, err
+	}
+	if !start {
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "your daemon does not run")
+	}
+	if err := os.MkdirAll(home, 0o700); err != nil {
+		return nil, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err).
+			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	unlock, err := lockStart(ctx, home)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if c, err = a.dialEndpoint(ctx, path); c != nil || err != nil {
+		return c, err // somebody else has started it
+	}
+	if err := a.startOwn(ctx, home); err != nil {
+		return nil, err
+	}
+	if c, err = a.dialEndpoint(ctx, path); c == nil && err == nil {
+		err = workflow.Errorf(workflow.CodeUnavailable, "your daemon ended as soon as it had started; see %s", daemonLog(home))
+	}
+	return c, err
+}
+
+// lockStart makes sure that one program at a time starts the daemon.
+func lockStart(ctx context.Context, home string) (unlock func(), err error) {
+	lock := flock.New(filepath.Join(home, "start.lock"))
+	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "another program has been starting your daemon for too long").
+			WithHint("see %s", daemonLog(home))
+	}
+	return func() { _ = lock.Unlock() }, nil // the end of the program unlocks as well
+}
+
+func daemonLog(home string) string { return filepath.Join(home, "daemon.log") }
+
+// startOwn starts the daemon in a session of its own and returns when it
+// listens.
+func (a *app) startOwn(ctx context.Context, home string) error {
+	log, err := openDaemonLog(home)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	began, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("start your daemon: %w", err)
+	}
+	cmd := exec.Command(a.Executable, "serve", "--on-demand")
+	cmd.Args[0] = "torc-slurm"
+	cmd.Dir = home
+	cmd.Env = append(daemonEnvironment(a.Environ), "TORC_HOME="+home)
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	a.log.Debug("starting your daemon", "home", home)
+	if _, err := startServer(ctx, cmd); err != nil {
+		return workflow.Errorf(workflow.CodeUnavailable, "your daemon could not be started: %v", err).
+			WithHint("%s ends with:\n%s", log.Name(), logTail(log.Name(), began))
+	}
+	return nil
+}
+
+// startServer starts a server process, which goes on by itself, and returns
+// its port when it listens.
+func startServer(ctx context.Context, cmd *exec.Cmd) (port string, err error) {
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := cmd.Start(); err != nil {
+		return "", err
+	}
+	type answer struct {
+		line string
+		err  error
+	}
+	first := make(chan answer, 1)
+	go func() {
+		line, err := bufio.NewReader(out).ReadString('\n')
+		first <- answer{line, err}
+	}()
+	select {
+	case <-ctx.Done():
+		_ = cmd.Process.Kill() // it may have gone by itself
+		<-first
+		_ = cmd.Wait() // killed
+		return "", errors.New("it took too long")
+	case got := <-first:
+		port, ok := strings.CutPrefix(strings.TrimSpace(got.line), portLine)
+		if got.err != nil || !ok {
+			_ = cmd.Process.Kill()
+			return "", errors.Join(errors.New("it ended"), cmd.Wait())
+		}
+		return port, errors.Join(out.Close(), cmd.Process.Release())
+	}
+}
+
+// openDaemonLog opens the log for appending; a large one is put aside.
+func openDaemonLog(home string) (*os.File, error) {
+	path := daemonLog(home)
+	if info, err := os.Stat(path); err == nil && info.Size() > maxDaemonLog {
+		_ = os.Rename(path, path+".1") // else it grows
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, workflow.Errorf(workflow.CodeForbidden, "log of your daemon: %v", err).
+			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+	}
+	return f, nil
+}
+
+// logTail returns the last lines of a log from a place on.
+func logTail(path string, from int64) string {
+	const shown = 10
+	f, err := os.Open(path)
+	if err != nil {
+		return "  " + err.Error()
+	}
+	defer f.Close()
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return "  " + err.Error()
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return "  " + err.Error()
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return "  " + strings.Join(lines[max(0, len(lines)-shown):], "\n  ")
+}
+
+// daemonEnvironment is what a daemon inherits: no variables of a job that
+// happened to need it first.
+func daemonEnvironment(environ []string) []string {
+	var kept []string
+	for _, entry := range environ {
+		name, _, _ := strings.Cut(entry, "=")
+		switch {
+		case !strings.HasPrefix(name, "TORC_"), strings.Contains(name, "__"), name == "TORC_SLURM_FAILPOINTS":
+			kept = append(kept, entry)
+		}
+	}
+	return kept
+}

@@ -1,0 +1,336 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/internal/failpoint"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// portLine is how the first line of a server on its standard output begins.
+const portLine = "TORC_SERVER_PORT="
+
+// idleTimeout is how long a daemon that was started on demand stays when
+// nobody needs it.
+const idleTimeout = 30 * time.Minute
+
+// serveFlags are those of serve; names are torc-server's.
+type serveFlags struct {
+	logLevel  string
+	host      string
+	port      int
+	database  string
+	tokenFile string
+	logDir    string
+	jsonLogs  bool
+	daemon    bool
+	pidFile   string
+
+	onDemand      bool
+	shutdownOnEOF bool
+	threads       int
+	checkInterval float64
+}
+
+func newServeCommand(a *app) *cobra.Command {
+	var flags serveFlags
+	c := &cobra.Command{
+		Use:   "serve",
+		Short: "Run the server in the foreground",
+		Long: `Run the server in the foreground until Ctrl-C. You rarely need it: commands start
+your daemon by themselves. On the database of your daemon, which is the default,
+they find this one instead.
+
+The first line on standard output is TORC_SERVER_PORT=<port>, once it listens.
+Without --token-file everybody on this machine may use it, so it listens on
+127.0.0.1 only.`,
+		GroupID: groupServer,
+		Example: `  torc-slurm serve
+  torc-slurm serve --port 0 --database /data/torc.db --token-file ~/.torc-token
+  DATABASE_URL=sqlite:torc.db torc-server run --port 8080`,
+		Args: cobra.NoArgs,
+		Annotations: exits("1 it could not go on", "2 wrong usage, or an address that it must not listen on",
+			"5 the database is in use or cannot be used, or the port is taken"),
+		RunE: func(c *cobra.Command, _ []string) error {
+			if flags.daemon {
+				return a.detach(c)
+			}
+			return a.runServe(c.Context(), c.Flags(), flags)
+		},
+	}
+	addServeFlags(c.Flags(), &flags)
+	return c
+}
+
+func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
+	f.StringVarP(&flags.host, "host", "H", "", "`ADDRESS` to listen on (default 127.0.0.1)")
+	f.IntVarP(&flags.port, "port", "p", 8080, "`PORT` to listen on; 0 for a free one")
+	f.StringVarP(&flags.database, "database", "d", "", "database `FILE` (DATABASE_URL; default: that of your daemon)")
+	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with the token that callers must know; made if it is not there")
+	f.StringVarP(&flags.logLevel, "log-level", "l", "", "`LEVEL` of messages: debug, info, warn or error (RUST_LOG; default info)")
+	f.StringVar(&flags.logDir, "log-dir", "", "write the log into `DIR` (TORC_LOG_DIR)")
+	f.BoolVar(&flags.jsonLogs, "json-logs", false, "write the log as JSON")
+	f.BoolVar(&flags.daemon, "daemon", false, "go to the background once it listens")
+	f.StringVar(&flags.pidFile, "pid-file", "", "write the process id to `FILE`")
+	f.IntVarP(&flags.threads, "threads", "t", 0, "accepted for compatibility")
+	f.Float64VarP(&flags.checkInterval, "completion-check-interval-secs", "c", 0, "accepted for compatibility: nothing is polled")
+	f.BoolVar(&flags.onDemand, "on-demand", false, "")
+	f.BoolVar(&flags.shutdownOnEOF, "shutdown-on-stdin-eof", false, "")
+	for _, name := range []string{"threads", "completion-check-interval-secs", "on-demand", "shutdown-on-stdin-eof"} {
+		_ = f.MarkHidden(name)
+	}
+	f.StringVarP(&flags.host, "url", "u", "", "") // torc-server's other name of --host
+	_ = f.MarkHidden("url")
+}
+
+// detach starts the server again in the background and returns when it
+// listens.
+func (a *app) detach(c *cobra.Command) error {
+	args := []string{"serve"}
+	c.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name != "daemon" {
+			args = append(args, "--"+f.Name+"="+f.Value.String())
+		}
+	})
+	ctx, cancel := context.WithTimeout(c.Context(), startTime)
+	defer cancel()
+	cmd := exec.Command(a.Executable, args...)
+	cmd.Args[0] = "torc-slurm"
+	cmd.Env, cmd.Dir = a.Environ, a.Dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if f, ok := a.Stderr.(*os.File); ok {
+		cmd.Stderr = f // for why it does not start, and the log
+	}
+	port, err := startServer(ctx, cmd)
+	if err != nil {
+		return failedErrorf("the server did not start: %v", err)
+	}
+	fmt.Fprintf(a.Stdout, "%s%s\n", portLine, port)
+	return nil
+}
+
+func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags) error {
+	log, closeLog, err := a.serverLog(flags)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	o, err := a.serveOptions(set, flags, log)
+	if err != nil {
+		return err
+	}
+	signals := a.signals.take()
+	d, err := server.Start(ctx, o)
+	if err != nil {
+		return err
+	}
+	if flags.pidFile != "" {
+		if err := os.WriteFile(a.path(flags.pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o666); err != nil {
+			d.Stop()
+			return errors.Join(failedErrorf("--pid-file: %v", err), d.Wait())
+		}
+		defer os.Remove(a.path(flags.pidFile))
+	}
+	e := d.Endpoint()
+	if o.NoAuth {
+		a.note("warning: no authentication: everybody on this machine may use %s", e.URL)
+	}
+	log.Info("listening", "url", e.URL, "socket", e.Socket, "database", e.Database)
+	fmt.Fprintf(a.Stdout, "%s%s\n", portLine, portOf(e.URL))
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		err = d.Wait()
+	}()
+	eof := a.stdinEOF(flags.shutdownOnEOF)
+	for {
+		select {
+		case <-ended:
+			return err
+		case sig := <-signals:
+			log.Info("stopping", "signal", sig.String())
+			d.Stop()
+		case <-eof:
+			eof = nil
+			d.Stop()
+		}
+	}
+}
+
+// stdinEOF returns a channel that is closed at the end of standard input, nil
+// if that is not wanted. The goroutine ends with the program.
+func (a *app) stdinEOF(wanted bool) <-chan struct{} {
+	if !wanted {
+		return nil
+	}
+	eof := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, a.Stdin) // an error is an end, too
+		close(eof)
+	}()
+	return eof
+}
+
+// portOf is the port of an endpoint's URL.
+func portOf(address string) string {
+	_, rest, _ := strings.Cut(address, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	_, port, _ := cutLast(host, ":")
+	return port
+}
+
+// daemonOptions are those of every daemon, wherever it runs.
+func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
+	points, err := failpoint.Parse(a.getenv("TORC_SLURM_FAILPOINTS"))
+	if err != nil {
+		return server.DaemonOptions{}, usageErrorf("TORC_SLURM_FAILPOINTS: %v", err)
+	}
+	o := server.DaemonOptions{
+		User: a.user(), GitHash: version, Log: log,
+		EndLeftovers: func(dir string) error {
+			_, err := runner.EndLeftovers(dir, log)
+			return err
+		},
+	}
+	if points != nil {
+		o.Failpoint = points.Hit
+	}
+	for _, n := range []struct {
+		name string
+		set  func(int64)
+	}{
+		{"TORC_MAX_REQUEST_BODY_MB", func(n int64) { o.MaxBulkBody = n << 20 }},
+		{"TORC_TEST_INITIALIZE_JOBS_BARRIER", func(n int64) { o.InitializeBarrier = int(n) }},
+	} {
+		text := a.getenv(n.name)
+		if text == "" {
+			continue
+		}
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || v < 1 {
+			return o, usageErrorf("%s: %q is not a whole number from 1", n.name, text)
+		}
+		n.set(v)
+	}
+	return o, nil
+}
+
+// serveOptions are those of serve.
+func (a *app) serveOptions(set *pflag.FlagSet, flags serveFlags, log *slog.Logger) (server.DaemonOptions, error) {
+	o, err := a.daemonOptions(log)
+	if err != nil {
+		return o, err
+	}
+	if o.Database, err = a.serveDatabase(flags); err != nil {
+		return o, err
+	}
+	own := filepath.Join(a.home(), "torc.db")
+	o.EndpointPath = server.DatabaseEndpointPath(o.Database)
+	if o.Database == own {
+		o.EndpointPath = server.EndpointPath(a.home())
+		if err := os.MkdirAll(a.home(), 0o700); err != nil {
+			return o, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err)
+		}
+	}
+	if flags.onDemand {
+		o.IdleTimeout = idleTimeout
+		if s := a.config.Server.IdleTimeoutSecs; s > 0 {
+			o.IdleTimeout = seconds(s)
+		}
+		return o, nil
+	}
+	config := a.config.Server
+	o.Host = firstOf(flags.host, config.URL, config.Host)
+	o.Port = flags.port
+	if !set.Changed("port") && config.Port != 0 {
+		o.Port = config.Port
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return o, usageErrorf("--port %d: ports are numbers from 0 to 65535", o.Port)
+	}
+	if flags.tokenFile == "" {
+		o.NoAuth = true
+		return o, nil
+	}
+	o.Token, err = readToken(a.path(flags.tokenFile))
+	return o, err
+}
+
+// serveDatabase is the file of the database.
+func (a *app) serveDatabase(flags serveFlags) (string, error) {
+	if flags.onDemand {
+		return filepath.Join(a.home(), "torc.db"), nil
+	}
+	name := firstOf(flags.database, a.getenv("DATABASE_URL"), a.config.Server.Database)
+	name = strings.TrimPrefix(name, "sqlite://")
+	name = strings.TrimPrefix(name, "sqlite:")
+	name, _, _ = strings.Cut(name, "?") // options of another program
+	switch name {
+	case "":
+		return filepath.Join(a.home(), "torc.db"), nil
+	case ":memory:":
+		return "", usageErrorf("a database in memory is not possible: nothing would survive; name a file, for example on /dev/shm")
+	}
+	return a.path(name), nil
+}
+
+// readToken reads the token of a server; a new one is made if there is none.
+func readToken(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		token := server.NewToken()
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+		}
+		return token, nil
+	}
+	if err != nil {
+		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", usageErrorf("--token-file %s is empty", path)
+	}
+	return token, nil
+}
+
+// serverLog makes the log of a server.
+func (a *app) serverLog(flags serveFlags) (log *slog.Logger, closeLog func(), err error) {
+	config := a.config.Server
+	text := firstOf(flags.logLevel, a.getenv("RUST_LOG"), config.LogLevel)
+	level := slog.LevelDebug
+	if !a.flags.verbose {
+		if level, err = parseLogLevel(text); err != nil {
+			return nil, nil, err
+		}
+	}
+	out, closeLog := a.Stderr, func() {}
+	if dir := firstOf(flags.logDir, a.getenv("TORC_LOG_DIR"), config.Logging.LogDir); dir != "" {
+		f, err := openRotating(filepath.Join(a.path(dir), "torc-server.log"))
+		if err != nil {
+			return nil, nil, workflow.Errorf(workflow.CodeForbidden, "--log-dir: %v", err)
+		}
+		out, closeLog = f, f.Close
+	}
+	if flags.jsonLogs || config.Logging.JSONLogs {
+		return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: level})), closeLog, nil
+	}
+	return logTo(out, level), closeLog, nil
+}
