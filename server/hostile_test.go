@@ -162,7 +162,7 @@ func (h *hostile) object(typ reflect.Type, depth int) string {
 	for _, f := range reflect.VisibleFields(typ) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		optional := strings.Contains(options, "omitempty")
-		if name == "" || name == "-" || optional && !h.oneIn(3, "field") || h.oneIn(200, "missing") {
+		if name == "" || name == "-" || name == "wait_seconds" || optional && !h.oneIn(3, "field") || h.oneIn(200, "missing") {
 			continue
 		}
 		fields = append(fields, fmt.Sprintf("%q:%s", name, h.json(f.Type, depth+1)))

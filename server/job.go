@@ -13,6 +13,8 @@ func (s *Server) jobRoutes() []route {
 		handle("GET", "/jobs", "List the jobs of a workflow", s.listJobs),
 		handle("GET", "/jobs/{id}", "Get a job with its relations", s.getJob),
 		handle("PUT", "/jobs/{id}", "Change a job; an absent field is kept", s.updateJob),
+		handle("DELETE", "/jobs/{id}", "Delete a job that no runner holds", s.deleteJob),
+		handle("DELETE", "/jobs", "Delete the jobs of a workflow", s.deleteJobs),
 	}
 }
 
@@ -134,4 +136,14 @@ func (s *Server) updateJob(r *request[idParams, api.Job]) (api.Job, error) {
 		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels,
 	})
 	return fromJob(j), err
+}
+
+func (s *Server) deleteJob(r *request[idParams, none]) (api.Job, error) {
+	j, err := s.Store.DeleteJob(r.Context(), r.Params.ID)
+	return fromJob(j), err
+}
+
+func (s *Server) deleteJobs(r *request[workflowParams, none]) (api.DeleteCount, error) {
+	n, err := s.Store.DeleteJobs(r.Context(), r.Params.WorkflowID)
+	return api.DeleteCount{Count: n}, err
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"context"
+	"math"
 	"net/http"
 	"os"
 	"strconv"
@@ -23,8 +25,6 @@ type Metrics struct {
 	streams  prometheus.Gauge
 	claims   *prometheus.CounterVec
 	attempts *prometheus.CounterVec
-	group    prometheus.Histogram
-	runners  prometheus.Gauge
 }
 
 const namespace = "torc_slurm"
@@ -49,18 +49,20 @@ func NewMetrics(db *store.Store) *Metrics {
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "attempts_finished_total", Help: "Attempts that ended, by cause.",
 		}, []string{"cause"}),
-		group: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "commit_use_cases", Help: "Use cases in one commit.",
-			Buckets: prometheus.ExponentialBuckets(1, 2, 8),
-		}),
-		runners: prometheus.NewGauge(prometheus.GaugeOpts{
-			Namespace: namespace, Name: "runners", Help: "Runners with a live lease.",
-		}),
 	}
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "database_size_bytes", Help: "Size of the database with its write-ahead log.",
 	}, func() float64 { return databaseSize(db.Path()) })
-	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.group, m.runners, size,
+	commits := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "commits_total", Help: "Transactions that were committed.",
+	}, func() float64 { n, _ := db.Commits(); return float64(n) })
+	useCases := prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Namespace: namespace, Name: "use_cases_total", Help: "Use cases in these transactions; divided by them, the size of a group.",
+	}, func() float64 { _, n := db.Commits(); return float64(n) })
+	runners := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Namespace: namespace, Name: "runners", Help: "Runners that have not left.",
+	}, func() float64 { return liveRunners(db) })
+	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, commits, useCases, runners, size,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -81,13 +83,15 @@ func (m *Metrics) AttemptEnded(cause string) {
 	m.attempts.WithLabelValues(cause).Inc()
 }
 
-// Committed counts the use cases of one commit.
-func (m *Metrics) Committed(useCases int) {
-	m.group.Observe(float64(useCases))
+// turn counts what a runner was told.
+func (m *Metrics) turn(t *store.TurnResult) {
+	m.Claimed("turn", len(t.Grants))
+	for _, r := range t.Results {
+		if r.Outcome == store.Accepted && r.Cause != "" {
+			m.AttemptEnded(string(r.Cause))
+		}
+	}
 }
-
-// SetRunners says how many runners are alive.
-func (m *Metrics) SetRunners(n int) { m.runners.Set(float64(n)) }
 
 // request counts one request. The pattern is the mux's; it is empty for a path
 // that does not exist.
@@ -109,4 +113,13 @@ func databaseSize(path string) float64 {
 		}
 	}
 	return float64(total)
+}
+
+// liveRunners counts the runners; NaN if the database does not say.
+func liveRunners(db *store.Store) float64 {
+	runners, err := db.LiveRunners(context.Background())
+	if err != nil {
+		return math.NaN()
+	}
+	return float64(len(runners))
 }

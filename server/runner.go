@@ -96,6 +96,7 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 			return api.TurnResponse{}, context.Cause(r.Context())
 		}
 	}
+	s.Metrics.turn(&heard)
 	return toTurn(b.Turn, &heard), nil
 }
 

@@ -61,6 +61,12 @@ type Store struct {
 	beats    sync.WaitGroup
 }
 
+// Commits returns how many shared transactions were committed since the start,
+// and how many use cases were in them.
+func (s *Store) Commits() (commits, useCases int64) {
+	return s.writer.commits.Load(), s.writer.useCases.Load()
+}
+
 // Path returns the absolute path of the database file.
 func (s *Store) Path() string { return s.path }
 

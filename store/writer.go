@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -51,6 +52,8 @@ type writer struct {
 	closed bool
 	queue  chan *useCase
 	exit   chan struct{}
+
+	commits, useCases atomic.Int64 // since the start; their ratio is the size of a group
 
 	lost    chan struct{} // closed when the ownership is lost
 	lostErr error         // why; written before lost is closed
@@ -121,6 +124,8 @@ func (w *writer) group(first *useCase) {
 		}
 	}
 	w.turn.Unlock()
+	w.commits.Add(1)
+	w.useCases.Add(int64(len(group)))
 	changes := changesOf(group)
 	if !changes.empty() {
 		w.onCommit(changes)
