@@ -120,7 +120,8 @@ func PlanSpawn(f SpawnFacts) (SpawnPlan, error) {
 	if err != nil {
 		return SpawnPlan{}, err
 	}
-	if f.CallerStatus != Running {
+	// A job that calls at once is ahead of the report that it has started.
+	if f.CallerStatus != Running && f.CallerStatus != Pending {
 		return SpawnPlan{}, Errorf(CodeInvalid, "job %d cannot spawn jobs: its status is %s, it must be Running", f.CallerID, f.CallerStatus)
 	}
 	lineage := f.Request.LineageOf(f.CallerName)

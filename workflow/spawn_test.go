@@ -42,6 +42,16 @@ func TestPlanSpawn(t *testing.T) {
 	}
 }
 
+// A job may call before its runner's report that it has started has arrived.
+func TestPlanSpawnByAClaimedJob(t *testing.T) {
+	f := spawnFacts(SpawnJob{Name: "g5", Command: "./a"})
+	f.CallerStatus = Pending
+	got, err := PlanSpawn(f)
+	if err != nil || len(got.Jobs) != 1 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 func TestPlanSpawnAgain(t *testing.T) {
 	f := spawnFacts(SpawnJob{Name: "prep"}, SpawnJob{Name: "opt"})
 	got, err := PlanSpawn(f)
@@ -75,7 +85,7 @@ func TestPlanSpawnRefusals(t *testing.T) {
 		{"duplicate", func(f *SpawnFacts) { f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "new"}) }, `duplicate job name "new"`},
 		{"priority", func(f *SpawnFacts) { f.Request.Jobs[0].Priority = -1 }, "priority -1 is negative"},
 		{"label", func(f *SpawnFacts) { f.Request.Jobs[0].Labels = []string{"a,b"} }, "invalid label"},
-		{"status", func(f *SpawnFacts) { f.CallerStatus = Pending }, "must be Running"},
+		{"status", func(f *SpawnFacts) { f.CallerStatus = Completed }, "must be Running"},
 		{"replay", func(f *SpawnFacts) {
 			f.Existing["new"] = 9
 			f.Request.Jobs = append(f.Request.Jobs, SpawnJob{Name: "other"})
