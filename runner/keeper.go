@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"sync"
@@ -34,6 +35,7 @@ type watch struct {
 	// The rest is guarded by keeper.mu.
 	usage      usage
 	leaderGone bool
+	goneAt     uint64 // when its death was known, in ticks after boot
 	end        *endOrder
 }
 
@@ -113,7 +115,7 @@ func (k *keeper) endTree(w *watch, sig unix.Signal, lead time.Duration) {
 // leaderExited tells the keeper that the leader has been reaped.
 func (k *keeper) leaderExited(w *watch) {
 	k.mu.Lock()
-	w.leaderGone = true
+	w.leaderGone, w.goneAt = true, bootTicks()+1
 	ending := w.end != nil
 	k.mu.Unlock()
 	if ending {
@@ -245,13 +247,22 @@ func (k *keeper) forest(watches []*watch) *forest {
 		self:   os.Getpid(),
 		leader: make(map[int]*watch, len(watches)),
 		byKey:  make(map[string]*watch, len(watches)),
+		gone:   make(map[*watch]uint64, len(watches)),
 		seen:   k.seen,
 		keyOf:  k.keys.of,
 		known:  children.isKnown,
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	for _, w := range watches {
-		f.leader[w.pid] = w
 		f.byKey[w.key] = w
+		if other := f.leader[w.pid]; other == nil || other.leaderGone {
+			f.leader[w.pid] = w
+		}
+		f.gone[w] = math.MaxUint64
+		if w.leaderGone {
+			f.gone[w] = w.goneAt
+		}
 	}
 	return f
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -27,8 +28,8 @@ const leftoverPatience = 5 * time.Second
 
 // journal lists the processes that a runner has started, for the one who
 // comes after it if it dies. Its lines are "pid start key"; the first line is
-// "boot host key", the runner's own key, with which all keys of its attempts
-// begin: it finds those that were started and not noted yet. The file is locked
+// "boot host key pid start" of the runner itself. All keys of its attempts begin
+// with its own, which finds those that were started and not noted yet. The file is locked
 // while the runner lives. It survives the runner, not the node: after a reboot
 // there is nothing left to end.
 type journal struct {
@@ -47,7 +48,7 @@ func openJournal(outputDir string, workflowID int64, hostname, key string, log *
 	if err != nil {
 		return nil, fmt.Errorf("create process journal: %w", err)
 	}
-	j := &journal{log: log, file: file, head: bootID() + " " + hostname + " " + key + "\n", lines: make(map[string]string)}
+	j := &journal{log: log, file: file, head: journalHead(hostname, key), lines: make(map[string]string)}
 	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		err = j.write(j.head)
@@ -74,6 +75,15 @@ func (j *journal) started(pid int, key string) {
 	if err := j.write(line); err != nil {
 		j.log.Warn("cannot note a process for those who come after us", "error", err)
 	}
+}
+
+// journalHead names a runner, which is this process.
+func journalHead(hostname, key string) string {
+	self, err := readProcess(os.Getpid())
+	if err != nil {
+		self.pid = os.Getpid()
+	}
+	return fmt.Sprintf("%s %s %s %d %d\n", bootID(), hostname, key, self.pid, self.start)
 }
 
 func journalLine(pid int, start uint64, key string) string {
@@ -157,11 +167,18 @@ func endLeftoversOf(path string) (int, error) {
 		return 0, err
 	}
 	defer file.Close()
-	if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return 0, nil // its runner lives
-	}
 	l, here, err := readJournal(file)
 	if err != nil || !here {
+		return 0, err
+	}
+	if !l.lock(file) {
+		return 0, nil // its runner lives
+	}
+	// It may have been written to until the lock was ours.
+	if _, err = file.Seek(0, io.SeekStart); err == nil {
+		l, _, err = readJournal(file)
+	}
+	if err != nil {
 		return 0, err
 	}
 	n, left := l.end()
@@ -173,6 +190,7 @@ func endLeftoversOf(path string) (int, error) {
 
 // leftovers are the processes that a dead runner's journal names.
 type leftovers struct {
+	runner processID
 	ids    map[processID]bool
 	prefix string // of their attempt keys
 }
@@ -186,7 +204,7 @@ func readJournal(file *os.File) (l leftovers, here bool, err error) {
 		return l, false, lines.Err()
 	}
 	head := strings.Fields(lines.Text())
-	if len(head) != 3 {
+	if len(head) != 5 {
 		return l, false, errors.New("not a process journal")
 	}
 	name, err := os.Hostname()
@@ -197,6 +215,8 @@ func readJournal(file *os.File) (l leftovers, here bool, err error) {
 		return l, head[1] == name, nil
 	}
 	l.prefix = head[2] + "."
+	l.runner.pid, _ = strconv.Atoi(head[3])
+	l.runner.start, _ = strconv.ParseUint(head[4], 10, 64)
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 3 {
@@ -209,6 +229,24 @@ func readJournal(file *os.File) (l leftovers, here bool, err error) {
 		}
 	}
 	return l, true, lines.Err()
+}
+
+// lockPatience is how long a process that a runner was just starting may hold
+// on to the runner's lock after the runner's death.
+const lockPatience = 2 * time.Second
+
+// lock locks the journal of a dead runner.
+func (l leftovers) lock(file *os.File) bool {
+	for began := time.Now(); ; time.Sleep(endingTick) {
+		if unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return true
+		}
+		p, err := readProcess(l.runner.pid)
+		alive := err == nil && p.id() == l.runner && !p.dead()
+		if alive || time.Since(began) > lockPatience {
+			return false
+		}
+	}
 }
 
 // find returns the living leftovers: the listed processes, their descendants,

@@ -121,7 +121,7 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := bootID() + " host key\n" + journalLine(p.pid, p.start, "key.stays")
+	want := journalHead("host", "key") + journalLine(p.pid, p.start, "key.stays")
 	if string(data) != want {
 		t.Errorf("journal is %q, want %q", data[:min(len(data), 200)], want)
 	}
@@ -166,7 +166,7 @@ func TestLeftoversNeedTheSameProcess(t *testing.T) {
 		{"the same", bootID(), p.start, 1},
 	} {
 		path := filepath.Join(dir, spoolDir, "x"+journalEnding)
-		if err := os.WriteFile(path, []byte(c.boot+" "+host+" some\n"+journalLine(p.pid, c.start, "some.key")), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(c.boot+" "+host+" some 1 1\n"+journalLine(p.pid, c.start, "some.key")), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()

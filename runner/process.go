@@ -3,9 +3,12 @@ package runner
 import (
 	"bytes"
 	"errors"
+	"math"
 	"os"
 	"strconv"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // process is one line of the process table.
@@ -84,6 +87,15 @@ func number(b []byte) int64 {
 	return n
 }
 
+// bootTicks is the time since the boot as /proc counts it.
+func bootTicks() uint64 {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
+		return math.MaxUint64 - 1
+	}
+	return uint64(time.Duration(t.Nano()) / tick)
+}
+
 // processes reads the whole process table. Processes that end meanwhile are
 // left out.
 func processes() ([]process, error) {
@@ -112,14 +124,29 @@ func processes() ([]process, error) {
 	return table, nil
 }
 
+// While a process changes its program it has no environment for a moment.
+const (
+	execTries = 5
+	execPause = time.Millisecond
+)
+
 // attemptKeyOf returns the value of the attempt key in a process's initial
 // environment, the empty string if it has none or cannot be read.
 func attemptKeyOf(pid int) string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return ""
+	for range execTries {
+		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil {
+			return ""
+		}
+		if len(data) > 0 {
+			return findAttemptKey(data)
+		}
+		if p, err := readProcess(pid); err != nil || p.dead() || p.rss == 0 {
+			return "" // the dead and the kernel's own have none
+		}
+		time.Sleep(execPause)
 	}
-	return findAttemptKey(data)
+	return ""
 }
 
 func findAttemptKey(environ []byte) string {

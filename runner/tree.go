@@ -22,11 +22,15 @@ type forest struct {
 	self   int
 	byPID  map[int]*process
 	leader map[int]*watch // by pid, which is also its session
-	seen   map[processID]*watch
-	byKey  map[string]*watch
-	keyOf  func(processID) string
-	known  func(pid int) bool
-	owner  map[int]*watch // memo
+	// gone is when the leader of a watch died, in ticks after boot; no end if it
+	// lives. What is in the session of that number and is younger may belong to
+	// another process that has got the number since.
+	gone  map[*watch]uint64
+	seen  map[processID]*watch
+	byKey map[string]*watch
+	keyOf func(processID) string
+	known func(pid int) bool
+	owner map[int]*watch // memo
 }
 
 // grow returns the processes that live for each watch. A process belongs to an
@@ -69,7 +73,7 @@ func (f *forest) decide(p *process, depth int) *watch {
 	if p.pid == f.self || p.pid <= 1 || depth > maxDepth {
 		return nil
 	}
-	if w := f.leader[p.session]; w != nil {
+	if w := f.leader[p.session]; w != nil && p.start <= f.gone[w] {
 		return w
 	}
 	if w := f.seen[p.id()]; w != nil {
@@ -185,9 +189,11 @@ type keyCache map[processID]string
 const maxKeys = 10_000
 
 func (c keyCache) of(id processID) string {
-	key, ok := c[id]
-	if !ok {
-		key = attemptKeyOf(id.pid)
+	key := c[id]
+	if key == "" { // it may still get one
+		if key = attemptKeyOf(id.pid); key == "" {
+			return ""
+		}
 		if len(c) >= maxKeys {
 			clear(c)
 		}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"math"
 	"os/exec"
 	"slices"
 	"testing"
@@ -29,9 +30,11 @@ func TestGrow(t *testing.T) {
 		{pid: 41, ppid: 42, session: 41, state: 'S', start: 14}, // a loop, as a table read amid changes may have
 		{pid: 42, ppid: 41, session: 42, state: 'S', start: 15},
 	}
+	table = append(table, process{pid: 22, ppid: 1, session: 20, state: 'S', start: 21}) // the number went to others
 	f := &forest{
 		self:   5,
 		leader: map[int]*watch{10: a, 20: b},
+		gone:   map[*watch]uint64{a: math.MaxUint64, b: 20},
 		byKey:  map[string]*watch{"a": a, "b": b},
 		seen:   map[processID]*watch{{15, 7}: a, {16, 1}: b},
 		known:  func(pid int) bool { return pid == 10 || pid == 20 || pid == 30 },
