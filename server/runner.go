@@ -61,11 +61,16 @@ func (s *Server) registerRunner(r *request[idParams, api.RegisterRequest]) (api.
 // for is over.
 func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, error) {
 	id, b := r.Params.ID, &r.Body
-	newer := s.leases.renew(id, b.Turn, s.Now())
+	defer func() {
+		if r.Context().Err() != nil {
+			s.connectionBroke(id)
+		}
+	}()
 	workflowID, staysOn, err := s.Store.WorkflowOfRunner(r.Context(), id)
 	if err != nil {
 		return api.TurnResponse{}, err
 	}
+	newer := s.leases.renew(id, b.Turn, s.Now())
 	work := s.Hub.Subscribe(WorkOf(workflowID), RunnerOf(id))
 	defer work.Close()
 	said := fromTurn(id, b)
@@ -92,7 +97,6 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 		case <-s.stopping:
 			waiting = false
 		case <-r.Context().Done():
-			s.connectionBroke(id)
 			return api.TurnResponse{}, context.Cause(r.Context())
 		}
 	}
@@ -140,7 +144,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 		Free: store.Free{
 			Slots: b.Free.Slots, TimeLeftSeconds: b.Free.TimeLeftSeconds,
 			Nodes: each(b.Free.Nodes, func(n api.FreeNode) workflow.OfferNode {
-				return workflow.OfferNode{Name: n.Name, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, GPUs: n.GPUs}
+				return workflow.OfferNode{Name: n.Name, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, GPUs: n.GPUs, Busy: n.Busy}
 			}),
 		},
 	}

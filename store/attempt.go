@@ -50,7 +50,7 @@ func (f *finisher) record(l *lease, e *ending, d *workflow.Decision) error {
 	if err != nil {
 		return fmt.Errorf("write attempt %d of job %d: %w", l.Attempt, l.JobID, err)
 	}
-	if e.host.id == nil {
+	if e.host.id == nil || e.noResult {
 		return nil // torc's results belong to a node
 	}
 	minutes, completed, status := 0.0, "", int64(c.Status)

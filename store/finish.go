@@ -31,6 +31,7 @@ type ending struct {
 	endMS    int64
 	host     holder
 	client   *workflow.Result // what a torc client reported; nil for our runners
+	noResult bool             // torc knows no result of such an end
 }
 
 // change is a change of a job's status after an attempt.
@@ -57,7 +58,7 @@ type next struct {
 func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	history := workflow.History{AttemptID: l.Attempt, ReportedByOld: e.client != nil}
 	var policies workflow.Policies
-	if e.cause.Status.IsUnsuccessful() {
+	if e.cause.Status.IsUnsuccessful() && e.client == nil {
 		var err error
 		if policies, err = f.policies(l.JobID, &history); err != nil {
 			return ReportResult{}, err
@@ -159,6 +160,25 @@ func (f *finisher) lost(l *lease, host holder, note string) error {
 	e := ending{cause: workflow.Classify(evidence, codes, nil), evidence: &evidence, endMS: f.tx.nowMS, host: host}
 	_, err = f.end(l, e)
 	return err
+}
+
+// cutOff records an attempt that somebody else ended: its lease is taken away,
+// and what becomes of the job is the caller's.
+func (f *finisher) cutOff(l *lease, c workflow.Cause, d workflow.Decision) error {
+	host, err := f.tx.holder(l.runnerID)
+	if err != nil {
+		return err
+	}
+	if l.runnerID.Valid {
+		f.tx.changes.Runners = appendNew(f.tx.changes.Runners, []int64{l.runnerID.Int64})
+	}
+	if err := f.record(l, &ending{cause: c, endMS: f.tx.nowMS, host: host, noResult: true}, &d); err != nil {
+		return err
+	}
+	if err := f.attempts.flush(); err != nil {
+		return fmt.Errorf("record attempt %d of job %d: %w", l.Attempt, l.JobID, err)
+	}
+	return nil
 }
 
 // flush writes what was collected, with its consequences. It reports whether

@@ -1,0 +1,103 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// reopened takes in that jobs of a workflow that were complete are not any more;
+// their rows and their numbers per status have been changed already. Jobs
+// behind them that have not begun wait again, also those that had been skipped,
+// and what was behind these, to a fixed point. A run that had ended goes on.
+func (tx *Tx) reopened(workflowID int64, ids []int64) error {
+	r, err := tx.run(workflowID)
+	if err != nil {
+		return err
+	}
+	for len(ids) > 0 {
+		gates, err := tx.raise(ids)
+		if err != nil {
+			return err
+		}
+		if len(gates) == 0 || r.canceled {
+			break
+		}
+		if ids, err = tx.blockAgain(workflowID, idList(gates)); err != nil {
+			return fmt.Errorf("reopen jobs of workflow %d: %w", workflowID, err)
+		}
+	}
+	return tx.reopenIfOpen(r)
+}
+
+// raise counts the gates of dependencies anew that are not complete any more,
+// and returns those gates that are closed.
+func (tx *Tx) raise(jobs []int64) ([]int64, error) {
+	gates, err := tx.idsOf(`UPDATE gate SET (open, failed) = (
+			SELECT TOTAL(j.status NOT BETWEEN 5 AND 9), TOTAL(j.status BETWEEN 6 AND 8)
+			FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = gate.id)
+		WHERE id IN (SELECT d.gate_id FROM json_each(?) e CROSS JOIN gate_dependency d ON d.job_id = e.value)
+		RETURNING iif(open > 0, id, 0)`, idList(jobs))
+	if err != nil {
+		return nil, fmt.Errorf("raise the gates behind %d jobs: %w", len(jobs), err)
+	}
+	closed := gates[:0]
+	for _, id := range gates {
+		if id != 0 {
+			closed = append(closed, id)
+		}
+	}
+	return closed, nil
+}
+
+// blockAgain makes jobs behind closed gates wait, and returns those that were
+// complete: they had been skipped.
+func (tx *Tx) blockAgain(workflowID int64, gates string) ([]int64, error) {
+	n, err := tx.exec(`UPDATE job SET status = 1 WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 2`, gates)
+	if err != nil {
+		return nil, err
+	}
+	tx.move(workflowID, workflow.Ready, workflow.Blocked, n)
+	skipped, err := tx.idsOf(`UPDATE job SET status = 1, skipped_by = NULL
+		WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 7 AND skipped_by IS NOT NULL RETURNING id`, gates)
+	if err != nil {
+		return nil, err
+	}
+	tx.move(workflowID, workflow.Canceled, workflow.Blocked, int64(len(skipped)))
+	return skipped, nil
+}
+
+// settleJob brings a job that has not begun in line with its dependencies: it
+// waits while one is open, and goes on when none is.
+func (tx *Tx) settleJob(r *run, job int64) error {
+	if r.canceled {
+		return nil
+	}
+	var status workflow.JobStatus
+	var gate, open int64
+	err := tx.row(`SELECT j.status, COALESCE(g.id, 0), COALESCE(g.open, 0) FROM job j LEFT JOIN gate g ON g.id = j.gate_id WHERE j.id = ?`,
+		[]any{job}, &status, &gate, &open)
+	if err != nil {
+		return fmt.Errorf("settle job %d: %w", job, err)
+	}
+	switch {
+	case status == workflow.Ready && open > 0:
+		err = tx.execOne(`UPDATE job SET status = 1 WHERE id = ? AND status = 2`, job)
+		tx.move(r.workflowID, workflow.Ready, workflow.Blocked, 1)
+	case status == workflow.Blocked && gate == 0:
+		err = tx.execOne(`UPDATE job SET status = 2 WHERE id = ? AND status = 1`, job)
+		tx.move(r.workflowID, workflow.Blocked, workflow.Ready, 1)
+	case status == workflow.Blocked && open == 0:
+		c := cascade{tx: tx, run: r}
+		if c.triggers, err = tx.hasJobTriggers(r.workflowID); err == nil {
+			err = c.follow(nil, []int64{gate})
+		}
+		if err == nil {
+			err = tx.endIfOver(r.workflowID)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("settle job %d: %w", job, err)
+	}
+	return nil
+}

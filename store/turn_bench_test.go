@@ -1,0 +1,37 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// BenchmarkTurn is the control plane alone: a runner whose jobs take no time.
+// One operation is one job, from its claim to its end.
+func BenchmarkTurn(b *testing.B) {
+	const slots = 500
+	r := newRig(b)
+	for left := b.N; left > 0; left -= 50_000 {
+		r.add(independent(min(left, 50_000))...)
+	}
+	h := r.hand("n1", slots)
+	b.ResetTimer()
+	b.ReportAllocs()
+	reports := make([]Report, 0, slots)
+	for done := 0; done < b.N; {
+		answer := h.turn(reports...)
+		done += len(reports)
+		reports = reports[:0]
+		for _, g := range answer.Grants {
+			reports = append(reports, exited(g.LeaseRef, 0))
+		}
+		if len(reports) == 0 && done < b.N {
+			b.Fatalf("%d of %d jobs done and nothing granted", done, b.N)
+		}
+	}
+	b.StopTimer()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+	if n := r.number(`SELECT n FROM job_count WHERE status = ?`, int(workflow.Completed)); n != int64(b.N) {
+		b.Fatalf("%d jobs completed, want %d", n, b.N)
+	}
+}
