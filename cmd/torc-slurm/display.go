@@ -66,7 +66,7 @@ func (d *display) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			d.clear()
-			d.troubles()
+			d.news()
 			return
 		case <-redraw.C:
 			d.tick()
@@ -85,17 +85,24 @@ func (d *display) live() bool { return d.app.StderrTerminal && d.app.format != f
 // tick shows what is new.
 func (d *display) tick() {
 	if !d.live() {
-		d.troubles()
+		d.news()
 		return
 	}
 	d.draw(d.progress.view(d.app.Now()).lines(d.app.Width()-1, d.palette))
 }
 
-// troubles writes the attempts without success since the last time, a line for
-// each.
-func (d *display) troubles() {
+// news writes the messages and the attempts without success since the last
+// time, a line for each.
+func (d *display) news() {
 	if d.live() {
 		return
+	}
+	for _, message := range d.progress.takeMessages() {
+		if d.app.format == formatJSON {
+			d.object(map[string]any{"event": "message", "message": message})
+			continue
+		}
+		fmt.Fprintln(d.app.Stderr, message)
 	}
 	for _, t := range d.progress.takeTroubles() {
 		if d.app.format == formatJSON {

@@ -57,10 +57,11 @@ all jobs that share them.`,
 			ResourceRequirementsID: given(cmd, "resource-requirements-id", requirements),
 			Priority:               given(cmd, "priority", priority), Labels: labels,
 		}
+		update := c.UpdateJob
 		if clearLabels {
-			change.Labels = []string{}
+			update = c.ClearJobLabels
 		}
-		if job, err = c.UpdateJob(ctx, id, &change); err != nil {
+		if job, err = update(ctx, id, &change); err != nil {
 			return err
 		}
 		if runtime != "" && job.ResourceRequirementsID != nil {

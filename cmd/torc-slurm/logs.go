@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -86,6 +87,13 @@ func (a *app) runLogsShow(ctx context.Context, ref string, flags logFlags) error
 			AttemptID int64    `json:"attempt_id"`
 			Files     []string `json:"files"`
 		}{*l.job.ID, l.job.Name, l.attempt.RunID, l.attempt.AttemptID, files}, nil)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Size() == 0
+	})
+	if len(files) == 0 {
+		a.note("Attempt %d of job %d has written nothing.", l.attempt.AttemptID, *l.job.ID)
 	}
 	for i, path := range files {
 		if err := a.showFile(path, i, len(files)); err != nil {

@@ -28,7 +28,12 @@ type progress struct {
 	fixed   map[int64]bool // completed after a retry
 	retries int64
 	byCause map[workflow.CauseKind]int64
-	message string // of outages and stops
+	// stopping says that the runner is on its way out: jobs that it ends are
+	// given back, which is no trouble of theirs.
+	stopping bool
+	stopped  int64    // attempts that were given back so
+	message  string   // of outages and stops
+	unsaid   []string // messages, not yet returned by takeMessages
 }
 
 type runningJob struct {
@@ -73,15 +78,22 @@ func (p *progress) observe(e runner.Event) {
 		p.attemptEnded(e)
 	case runner.EventRecovering, runner.EventVoided:
 		delete(p.running, e.JobID)
-	case runner.EventOutage, runner.EventStopping:
-		p.message = e.Message
+	case runner.EventOutage:
+		p.tell(e.Message)
 	case runner.EventResumed:
+		p.tell("the server answers again")
 		p.message = ""
+	case runner.EventStopping:
+		p.stopping = true
 	}
 }
 
 func (p *progress) attemptEnded(e runner.Event) {
 	delete(p.running, e.JobID)
+	if p.stopping && e.Status == workflow.Ready {
+		p.stopped++
+		return
+	}
 	p.ended++
 	p.ends = append(p.ends, e.Time)
 	p.byCause[e.Cause]++
@@ -152,5 +164,19 @@ func countDone(c api.JobCounts) int64 {
 func (p *progress) say(message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.tell(message)
+}
+
+func (p *progress) tell(message string) {
 	p.message = message
+	p.unsaid = append(p.unsaid, message)
+}
+
+// takeMessages returns the messages since the last call.
+func (p *progress) takeMessages() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := p.unsaid
+	p.unsaid = nil
+	return all
 }

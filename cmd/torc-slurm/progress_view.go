@@ -163,7 +163,7 @@ func (t trouble) line() string {
 		next = "retried"
 	}
 	text := fmt.Sprintf("%s, attempt %d: %s, return code %d: %s", printable(t.Job), t.Attempt, t.Cause, t.Code, next)
-	if t.Reason != "" {
+	if t.Reason != "" && !t.Status.IsComplete() {
 		text += " (" + printable(t.Reason) + ")"
 	}
 	return text
@@ -192,4 +192,12 @@ func clockTime(d time.Duration) string {
 		return fmt.Sprintf("%d:%02d", s/60, s%60)
 	}
 	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// shortTime is clockTime with tenths of a second for a short duration.
+func shortTime(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return clockTime(d)
 }

@@ -35,6 +35,7 @@ type report struct {
 	Attempts        int64                        `json:"attempts"`
 	Retried         int64                        `json:"retried"`  // attempts that were followed by another one
 	Repaired        int64                        `json:"repaired"` // jobs that completed after that
+	Stopped         int64                        `json:"stopped"`  // attempts that were ended and given back when the runner left
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
 	Slowest         []extremeJob                 `json:"slowest,omitempty"`
@@ -67,13 +68,13 @@ const (
 
 // reportEnd gathers the report, shows it, and returns the exit status as an
 // error.
-func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progress, s runner.Summary, options runner.Options, flags runFlags) error {
+func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progress, s runner.Summary, flags runFlags) error {
 	r, err := gatherReport(ctx, c, id)
 	if err != nil {
 		return fmt.Errorf("report on workflow %d: %w", id, err)
 	}
 	r.ofRunner(p, s, a.Now())
-	r.advise(a.prefix(), options.OutputDir)
+	r.advise(a.prefix(), flags.outputDir)
 	if err := a.showRecord(r, r.write); err != nil {
 		return err
 	}
@@ -170,7 +171,7 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.DurationSeconds = now.Sub(p.began).Seconds()
-	r.Attempts, r.Retried, r.Repaired = p.ended, p.retries, int64(len(p.fixed))
+	r.Attempts, r.Retried, r.Repaired, r.Stopped = p.ended, p.retries, int64(len(p.fixed)), p.stopped
 	r.Reason, r.Undelivered = s.Reason, s.Undelivered
 	for kind, n := range p.byCause {
 		if kind != workflow.CauseOK {
@@ -186,12 +187,17 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 }
 
 // advise says which commands come next; prefix is the program with the flags
-// that lead to the same server.
+// that lead to the same server. The output directory is empty where it is the
+// usual one.
 func (r *report) advise(prefix, outputDir string) {
 	if len(r.FailedJobs) > 0 {
 		first := r.FailedJobs[0].JobID
 		r.Next = append(r.Next, fmt.Sprintf("%s why %d", prefix, first))
-		r.Next = append(r.Next, fmt.Sprintf("%s logs show %d -o %s", prefix, first, outputDir))
+		logs := fmt.Sprintf("%s logs show %d", prefix, first)
+		if outputDir != "" {
+			logs += " -o " + outputDir
+		}
+		r.Next = append(r.Next, logs)
 	}
 	switch r.Status {
 	case "unfinished":
@@ -204,9 +210,12 @@ func (r *report) advise(prefix, outputDir string) {
 // write is the report for people.
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s (%s), run %d: %s of %s in %s\n", r.Message, printable(r.WorkflowName), r.RunID,
-		strings.Join(countParts(r.JobsByStatus), ", "), plural(r.TotalJobs, "job", "jobs"), clockTime(time.Duration(r.DurationSeconds*float64(time.Second))))
+		strings.Join(countParts(r.JobsByStatus), ", "), plural(r.TotalJobs, "job", "jobs"), shortTime(seconds(r.DurationSeconds)))
 	if r.Reason != "" && r.Status == "unfinished" {
 		fmt.Fprintf(w, "The runner left: %s\n", r.Reason)
+	}
+	if r.Stopped > 0 {
+		fmt.Fprintf(w, "Stopped and given back: %s\n", plural(r.Stopped, "job", "jobs"))
 	}
 	if len(r.ByCause) > 0 {
 		var causes []string
@@ -216,11 +225,11 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Attempts without success: %s\n", strings.Join(causes, ", "))
 	}
 	if r.Retried > 0 {
-		fmt.Fprintf(w, "Retried: %s; %s completed in the end\n", plural(r.Retried, "attempt", "attempts"), plural(r.Repaired, "of these jobs", "of these jobs"))
+		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", plural(r.Retried, "attempt", "attempts"), plural(r.Repaired, "job", "jobs"))
 	}
 	r.writeFailed(w)
 	writeExtremes(w, "Slowest", r.Slowest, func(e extremeJob) string {
-		return clockTime(time.Duration(e.ExecTimeMinutes * float64(time.Minute)))
+		return shortTime(minutes(e.ExecTimeMinutes))
 	})
 	writeExtremes(w, "Most memory", r.MostMemory, func(e extremeJob) string {
 		return humanize.IBytes(uint64(max(0, e.PeakMemoryBytes)))

@@ -54,6 +54,9 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runGroup,
 		Annotations:       exits(),
+		// A letter before a command is the one that all commands have, behind
+		// it the command's own.
+		TraverseChildren: true,
 	}
 	root.Flags().SortFlags = false
 	addGlobalFlags(root, &a.flags)

@@ -50,7 +50,7 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 		}
 	case countDone(counts) == status.TotalJobs:
 		a.note("Workflow %d has ended; `torc-slurm workflows reset-status --reinitialize %d` runs it again.", id, id)
-		return a.reportEnd(ctx, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, options, flags)
+		return a.reportEnd(ctx, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, flags)
 	}
 	a.note("Going on with workflow %d", id)
 	return a.work(ctx, c, id, options, flags)

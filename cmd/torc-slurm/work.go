@@ -42,7 +42,7 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 	if err != nil {
 		return fmt.Errorf("run workflow %d: %w; see %s", id, err, logFile.Name())
 	}
-	if err := a.reportEnd(ctx, c, id, p, summary, options, flags); err != nil && !interrupted {
+	if err := a.reportEnd(ctx, c, id, p, summary, flags); err != nil && !interrupted {
 		return err
 	}
 	if interrupted {
