@@ -201,6 +201,11 @@ func related(query queryFunc, text string, owners []int64) (map[int64][]int64, e
 	if err != nil {
 		return nil, err
 	}
+	return collectLists(rows)
+}
+
+// collectLists reads (owner, related) pairs and closes rows.
+func collectLists(rows *sql.Rows) (map[int64][]int64, error) {
 	defer rows.Close()
 	lists := map[int64][]int64{}
 	for rows.Next() {

@@ -36,7 +36,14 @@ func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.J
 			return err
 		}
 		env = w.Env
-		return createJobs(tx, created)
+		if err := createJobs(tx, created); err != nil || w.Verdict == "" {
+			return err
+		}
+		r, err := tx.run(w.ID)
+		if err != nil {
+			return err
+		}
+		return tx.reopenIfOpen(r)
 	})
 	if err != nil {
 		return nil, err
@@ -205,10 +212,7 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	if j.ResourceRequirementsID == nil {
 		j.ResourceRequirementsID = &in.requirements
 	}
-	key := classKey{priority: j.Priority, requirementsID: *j.ResourceRequirementsID, labels: workflow.JoinLabels(j.Labels)}
-	if j.SchedulerID != nil {
-		key.schedulerID = *j.SchedulerID
-	}
+	key := classKeyOf(j)
 	if id, known := in.classes[key]; known {
 		return id, nil
 	}
@@ -221,6 +225,14 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	id, err := in.tx.classOf(in.workflowID, key)
 	in.classes[key] = id
 	return id, err
+}
+
+// classKeyOf returns what whoever claims looks at in a job.
+func classKeyOf(j *workflow.Job) classKey {
+	key := classKey{priority: j.Priority, labels: workflow.JoinLabels(j.Labels)}
+	set(&key.requirementsID, j.ResourceRequirementsID)
+	set(&key.schedulerID, j.SchedulerID)
+	return key
 }
 
 // checkScheduler refuses a scheduler of another workflow. One that is not known

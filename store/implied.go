@@ -1,0 +1,123 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// addImpliedDependencies makes jobs depend on the jobs that write what they
+// read. A job that reads what it writes itself does not wait for itself.
+func (tx *Tx) addImpliedDependencies(workflowID int64) error {
+	missing, err := tx.missingDependencies(workflowID)
+	if err != nil || len(missing) == 0 {
+		return err
+	}
+	gates, err := tx.gateDependencies(workflowID)
+	if err != nil {
+		return err
+	}
+	for len(missing) > 0 {
+		job := missing[0]
+		n := 1
+		for n < len(missing) && missing[n].jobID == job.jobID {
+			n++
+		}
+		deps := slices.Clone(gates[job.gateID])
+		for _, m := range missing[:n] {
+			deps = append(deps, m.dependsOn)
+		}
+		missing = missing[n:]
+		gate, err := tx.gateOf(workflowID, idSet(deps))
+		if err != nil {
+			return err
+		}
+		if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, job.jobID); err != nil {
+			return fmt.Errorf("set the dependencies of job %d: %w", job.jobID, err)
+		}
+	}
+	return tx.checkCycles(workflowID)
+}
+
+// missingDependency is an edge that the graph does not have yet.
+type missingDependency struct {
+	jobID, gateID, dependsOn int64 // gateID is 0 for none
+}
+
+// missingDependencies returns the edges that files and user data imply and that
+// the graph does not have, by job.
+func (tx *Tx) missingDependencies(workflowID int64) ([]missingDependency, error) {
+	rows, err := tx.query(`SELECT i.job_id AS consumer, COALESCE(j.gate_id, 0), i.producer FROM (
+			SELECT i.job_id, o.job_id AS producer FROM file f
+				JOIN job_output_file o ON o.file_id = f.id JOIN job_input_file i ON i.file_id = f.id WHERE f.workflow_id = ?1
+			UNION
+			SELECT i.job_id, o.job_id FROM user_data d
+				JOIN job_output_user_data o ON o.user_data_id = d.id JOIN job_input_user_data i ON i.user_data_id = d.id WHERE d.workflow_id = ?1
+		) i JOIN job j ON j.id = i.job_id
+		WHERE i.job_id != i.producer
+			AND NOT EXISTS (SELECT 1 FROM gate_dependency d WHERE d.job_id = i.producer AND d.gate_id = j.gate_id)
+		ORDER BY consumer`, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("find implied dependencies of workflow %d: %w", workflowID, err)
+	}
+	missing, err := collect(rows, func(r rowScanner) (m missingDependency, err error) {
+		return m, r.Scan(&m.jobID, &m.gateID, &m.dependsOn)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find implied dependencies of workflow %d: %w", workflowID, err)
+	}
+	return missing, nil
+}
+
+// gateDependencies returns the dependencies of each gate of a workflow,
+// ascending.
+func (tx *Tx) gateDependencies(workflowID int64) (map[int64][]int64, error) {
+	rows, err := tx.query(`SELECT d.gate_id, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
+		WHERE g.workflow_id = ? ORDER BY d.gate_id, d.job_id`, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("read the dependencies of workflow %d: %w", workflowID, err)
+	}
+	lists, err := collectLists(rows)
+	if err != nil {
+		return nil, fmt.Errorf("read the dependencies of workflow %d: %w", workflowID, err)
+	}
+	return lists, nil
+}
+
+// checkCycles refuses a graph in which jobs wait for each other.
+func (tx *Tx) checkCycles(workflowID int64) error {
+	gates, err := tx.gateDependencies(workflowID)
+	if err != nil {
+		return err
+	}
+	type node struct {
+		id, gate int64
+		name     string
+	}
+	rows, err := tx.query(`SELECT id, COALESCE(gate_id, 0), name FROM job WHERE workflow_id = ? ORDER BY id`, workflowID)
+	if err != nil {
+		return fmt.Errorf("read the graph of workflow %d: %w", workflowID, err)
+	}
+	nodes, err := collect(rows, func(r rowScanner) (n node, err error) { return n, r.Scan(&n.id, &n.gate, &n.name) })
+	if err != nil {
+		return fmt.Errorf("read the graph of workflow %d: %w", workflowID, err)
+	}
+	index := make(map[int64]int32, len(nodes))
+	for i, n := range nodes {
+		index[n.id] = int32(i)
+	}
+	indexes := make(map[int64][]int32, len(gates))
+	for gate, ids := range gates {
+		for _, id := range ids {
+			indexes[gate] = append(indexes[gate], index[id])
+		}
+	}
+	cycle := workflow.FindCycle(len(nodes), func(i int) []int32 { return indexes[nodes[i].gate] })
+	if cycle == nil {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "the jobs depend on each other in a cycle: %s",
+		workflow.CycleText(cycle, func(i int) string { return nodes[i].name })).
+		WithHint("a job depends on what depends_on names and on the jobs that write what it reads")
+}

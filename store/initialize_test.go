@@ -1,0 +1,245 @@
+package store
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
+)
+
+// graph is a workflow whose jobs are named by their index.
+type graph struct {
+	*nouns
+	workflow int64
+	jobs     []int64
+}
+
+func (n *nouns) graph(d *workflow.Definition) *graph {
+	n.t.Helper()
+	g := &graph{nouns: n, workflow: n.define(d)}
+	var err error
+	g.jobs, err = n.JobIDs(n.ctx, g.workflow)
+	n.must(err)
+	return g
+}
+
+// force puts a job into a status as the engine would, without its own rules.
+func (g *graph) force(i int, to workflow.JobStatus) {
+	g.t.Helper()
+	g.must(g.writer.do("force", func(tx *Tx) error {
+		var from workflow.JobStatus
+		if err := tx.row(`SELECT status FROM job WHERE id = ?`, []any{g.jobs[i]}, &from); err != nil {
+			return err
+		}
+		tx.move(g.workflow, from, to, 1)
+		if err := tx.execOne(`UPDATE job SET status = ? WHERE id = ?`, int64(to), g.jobs[i]); err != nil {
+			return err
+		}
+		if to.IsComplete() {
+			return tx.completed(g.workflow, []completion{{g.jobs[i], from, to}})
+		}
+		return nil
+	}))
+}
+
+func (g *graph) statuses() []workflow.JobStatus {
+	g.t.Helper()
+	jobs, _, err := g.Jobs(g.ctx, JobFilter{WorkflowID: g.workflow}, Page{Limit: 1000})
+	g.must(err)
+	all := make([]workflow.JobStatus, len(jobs))
+	for i, j := range jobs {
+		all[i] = j.Status
+	}
+	return all
+}
+
+func (g *graph) want(what string, want ...workflow.JobStatus) {
+	g.t.Helper()
+	if diff := cmp.Diff(want, g.statuses()); diff != "" {
+		g.t.Errorf("%s: statuses (-want +got):\n%s", what, diff)
+	}
+	g.checkCounters()
+}
+
+// checkCounters compares what is derived with what it is derived from.
+func (g *graph) checkCounters() {
+	g.t.Helper()
+	if n := g.count(`SELECT COUNT(*) FROM gate g WHERE workflow_id = ? AND (open, failed) !=
+			(SELECT COUNT(*) FILTER (WHERE j.status NOT BETWEEN 5 AND 9), COUNT(*) FILTER (WHERE j.status BETWEEN 6 AND 8)
+			FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id)`, g.workflow); n > 0 {
+		g.t.Errorf("%d gates count wrong", n)
+	}
+	if n := g.count(`SELECT COUNT(*) FROM (SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 GROUP BY status
+			EXCEPT SELECT status, n FROM job_count WHERE workflow_id = ?1)`, g.workflow); n > 0 {
+		g.t.Errorf("%d statuses are counted wrong", n)
+	}
+}
+
+const (
+	uninitialized = workflow.Uninitialized
+	blocked       = workflow.Blocked
+	ready         = workflow.Ready
+	pending       = workflow.Pending
+	running       = workflow.Running
+	completed     = workflow.Completed
+	failed        = workflow.Failed
+	canceled      = workflow.Canceled
+	terminated    = workflow.Terminated
+	disabled      = workflow.Disabled
+	held          = workflow.PendingFailed
+)
+
+// diamond: 1 and 2 wait for 0, 3 for both.
+func diamond() *workflow.Definition {
+	return &workflow.Definition{Name: "diamond", User: "me", Jobs: []workflow.JobDefinition{
+		{Name: "a", Command: "true"}, {Name: "b", Command: "true", DependsOn: []int32{0}},
+		{Name: "c", Command: "true", DependsOn: []int32{0}}, {Name: "d", Command: "true", DependsOn: []int32{1, 2}},
+	}}
+}
+
+func TestFirstRun(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	w, err := n.ResetStatus(n.ctx, g.workflow, false, "me")
+	n.must(err)
+	if w.RunID != 1 {
+		t.Errorf("the first run has the id %d", w.RunID)
+	}
+	reset, err := n.ResetJobStatus(n.ctx, g.workflow, false, "me")
+	n.must(err)
+	if reset != 0 {
+		t.Errorf("%d jobs reset before the first run", reset)
+	}
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{User: "me"}))
+	g.want("initialized", ready, blocked, blocked, blocked)
+	g.force(0, completed)
+	g.want("a completed", completed, ready, ready, blocked)
+	g.force(1, failed)
+	g.force(2, completed)
+	g.want("b failed", completed, failed, completed, canceled)
+	if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.Verdict != workflow.EventWorkflowFailed {
+		t.Errorf("verdict %q, error %v", w.Verdict, err)
+	}
+
+	reset, err = n.ResetJobStatus(n.ctx, g.workflow, true, "me")
+	n.must(err)
+	if reset != 2 {
+		t.Errorf("%d jobs reset, want b and d", reset)
+	}
+	g.want("failed ones reset", completed, uninitialized, completed, uninitialized)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true, User: "me"}))
+	g.want("again", completed, ready, completed, blocked)
+	if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.Verdict != "" || w.EndGeneration != 1 || w.RunID != 1 {
+		t.Errorf("verdict %q, generation %d, run %d, error %v", w.Verdict, w.EndGeneration, w.RunID, err)
+	}
+}
+
+// TestStatusesAgree compares the sets and counters of the store with the
+// reference engine.
+func TestStatusesAgree(t *testing.T) {
+	store := newNouns(t)
+	rapid.Check(t, func(t *rapid.T) {
+		n := store.in(t)
+		d, e := randomGraph(t)
+		g := n.graph(d)
+		for i := range e.Jobs {
+			if rapid.IntRange(0, 9).Draw(t, "disabled") == 0 {
+				n.must(e.Apply(workflow.OpDisable, i, disabled))
+				g.force(i, disabled)
+			}
+		}
+		e.Initialize(false) // from here on the graph has the edges that files imply
+		n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			randomStep(t, g, e)
+			if diff := cmp.Diff(e.Statuses(), g.statuses()); diff != "" {
+				t.Fatalf("statuses (-want +got):\n%s", diff)
+			}
+			g.checkCounters()
+		}
+	})
+}
+
+// randomGraph draws a workflow; edges come from names or from files.
+func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine) {
+	d := &workflow.Definition{Name: "random", User: "me"}
+	e := &workflowtest.Engine{}
+	for i := range rapid.IntRange(1, 9).Draw(t, "jobs") {
+		j := workflow.JobDefinition{Name: fmt.Sprint("j", i), Command: "true", RunOnFailure: rapid.IntRange(0, 3).Draw(t, "run on failure") == 0}
+		node := workflowtest.Job{CancelOnFailure: !j.RunOnFailure}
+		d.Files = append(d.Files, workflow.FileDefinition{Name: j.Name, Path: j.Name})
+		j.OutputFiles = []int32{int32(i)}
+		for k := range i {
+			edge := rapid.IntRange(0, 5).Draw(t, "edge")
+			if edge > 1 {
+				continue
+			}
+			node.DependsOn = append(node.DependsOn, k)
+			if edge == 0 {
+				j.DependsOn = append(j.DependsOn, int32(k))
+			} else {
+				j.InputFiles = append(j.InputFiles, int32(k))
+			}
+		}
+		d.Jobs = append(d.Jobs, j)
+		e.Jobs = append(e.Jobs, node)
+	}
+	return d, e
+}
+
+func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
+	job := rapid.IntRange(0, len(e.Jobs)-1).Draw(t, "job")
+	switch rapid.SampledFrom([]string{"initialize", "reset jobs", "cancel", "reset", "claim", "end", "end", "end", "end"}).Draw(t, "step") {
+	case "initialize":
+		only := rapid.Bool().Draw(t, "only uninitialized")
+		e.Initialize(only)
+		g.must(g.Initialize(g.ctx, g.workflow, InitializeOptions{OnlyUninitialized: only}))
+	case "reset jobs":
+		only := rapid.Bool().Draw(t, "only failed")
+		e.ResetJobs(only)
+		_, err := g.ResetJobStatus(g.ctx, g.workflow, only, "me")
+		g.must(err)
+	case "cancel":
+		if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+			e.Cancel()
+			_, err := g.CancelWorkflow(g.ctx, g.workflow)
+			g.must(err)
+		}
+	case "reset":
+		e.ResetStatus()
+		_, err := g.ResetStatus(g.ctx, g.workflow, true, "me")
+		g.must(err)
+	case "claim":
+		if e.Claim(job) == nil {
+			g.force(job, pending)
+		}
+	case "end":
+		to := rapid.SampledFrom([]workflow.JobStatus{completed, completed, failed, terminated, canceled, held}).Draw(t, "to")
+		if e.Apply(workflow.OpComplete, job, to) == nil {
+			g.force(job, to)
+		}
+	}
+}
+
+func BenchmarkInitialize(b *testing.B) {
+	const jobs = 100_000
+	flat := &workflow.Definition{Name: "flat", User: "me"}
+	for i := range jobs {
+		flat.Jobs = append(flat.Jobs, workflow.JobDefinition{Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i)})
+	}
+	for name, d := range map[string]*workflow.Definition{"flat": flat, "chain": chain(jobs)} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				n := newNouns(b)
+				id := n.define(d)
+				b.StartTimer()
+				n.must(n.Initialize(n.ctx, id, InitializeOptions{}))
+			}
+		})
+	}
+}

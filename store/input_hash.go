@@ -1,0 +1,132 @@
+package store
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// hashedJob is a job with the hash of what it depends on, as it was stored and
+// as it is.
+type hashedJob struct {
+	id          int64
+	name        string
+	status      workflow.JobStatus
+	stored, now []byte
+}
+
+// inputs is what jobs of a workflow depend on beside themselves.
+type inputs struct {
+	env   string // of the workflow
+	gates map[int64][]int64
+	links [4]map[int64][]int64 // by job, in the order of linksOf
+	data  map[int64]json.RawMessage
+}
+
+// changedHashes returns the jobs whose stored hash is not, or is no longer,
+// that of what they depend on.
+func (tx *Tx) changedHashes(workflowID int64) ([]hashedJob, error) {
+	in, err := tx.inputs(workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("read what the jobs of workflow %d depend on: %w", workflowID, err)
+	}
+	rows, err := tx.query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash
+		FROM job j LEFT JOIN job_env e ON e.id = j.env_id WHERE j.workflow_id = ? ORDER BY j.id`, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("read the jobs of workflow %d: %w", workflowID, err)
+	}
+	defer rows.Close()
+	var scanner jobScanner
+	var changed []hashedJob
+	for rows.Next() {
+		var j hashedJob
+		var what workflow.HashInput
+		var env sql.NullString
+		var gate int64
+		if err := rows.Scan(&j.id, &j.name, &j.status, &what.Command, &what.InvocationScript, &env, &gate, &j.stored); err != nil {
+			return nil, fmt.Errorf("read the jobs of workflow %d: %w", workflowID, err)
+		}
+		if what.Env, err = scanner.env(in.env, env.String); err != nil {
+			return nil, fmt.Errorf("read the environment of job %d: %w", j.id, err)
+		}
+		what.DependsOn = in.gates[gate]
+		in.complete(j.id, &what)
+		if j.now, err = hex.DecodeString(workflow.InputHash(what)); err != nil {
+			return nil, fmt.Errorf("hash job %d: %w", j.id, err)
+		}
+		if !bytes.Equal(j.stored, j.now) {
+			changed = append(changed, j)
+		}
+	}
+	return changed, rows.Err()
+}
+
+// complete fills in the files and the user data of a job.
+func (in *inputs) complete(job int64, what *workflow.HashInput) {
+	what.InputFiles, what.OutputFiles = in.links[0][job], in.links[1][job]
+	what.InputUserData, what.OutputUserData = in.links[2][job], in.links[3][job]
+	for _, id := range what.InputUserData {
+		what.InputData = append(what.InputData, workflow.UserDataContent{ID: id, Data: in.data[id]})
+	}
+}
+
+func (tx *Tx) inputs(workflowID int64) (in inputs, err error) {
+	var env sql.NullString
+	if err := tx.row(`SELECT env FROM workflow WHERE id = ?`, []any{workflowID}, &env); err != nil {
+		return in, err
+	}
+	in.env = env.String
+	if in.gates, err = tx.gateDependencies(workflowID); err != nil {
+		return in, err
+	}
+	for i, table := range linkTables {
+		rows, err := tx.query(`SELECT l.job_id, t.id FROM `+table.target+` t JOIN `+table.name+` l ON l.`+table.column+` = t.id
+			WHERE t.workflow_id = ? ORDER BY l.job_id, t.id`, workflowID)
+		if err != nil {
+			return in, err
+		}
+		if in.links[i], err = collectLists(rows); err != nil {
+			return in, err
+		}
+	}
+	rows, err := tx.query(`SELECT id, data FROM user_data d WHERE workflow_id = ? AND data IS NOT NULL
+		AND EXISTS (SELECT 1 FROM job_input_user_data l WHERE l.user_data_id = d.id)`, workflowID)
+	if err != nil {
+		return in, err
+	}
+	defer rows.Close()
+	in.data = map[int64]json.RawMessage{}
+	for rows.Next() {
+		var id int64
+		var data string
+		if err := rows.Scan(&id, &data); err != nil {
+			return in, err
+		}
+		in.data[id] = json.RawMessage(data)
+	}
+	return in, rows.Err()
+}
+
+// storeHashes stores the hashes of what the jobs of a workflow depend on.
+func (tx *Tx) storeHashes(workflowID int64) error {
+	changed, err := tx.changedHashes(workflowID)
+	if err != nil {
+		return err
+	}
+	update := bulk{
+		tx: tx, width: 2, head: `UPDATE job SET input_hash = v.column2 FROM (VALUES `, tail: `) v WHERE job.id = v.column1`,
+	}
+	for i := range changed {
+		if err := update.add(changed[i].id, changed[i].now); err != nil {
+			return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
+		}
+	}
+	if err := update.flush(); err != nil {
+		return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// DeleteJob deletes a job with its history and returns it. What waited for it
+// waits no longer. A job that a runner holds is refused.
+func (s *Store) DeleteJob(_ context.Context, id int64) (workflow.Job, error) {
+	var j workflow.Job
+	err := s.writer.do("delete job", func(tx *Tx) (err error) {
+		if j, err = getJob(tx, id); err != nil {
+			return err
+		}
+		if j.Status.IsLive() {
+			return workflow.Errorf(workflow.CodeConflict, "job %d is %s and cannot be deleted", id, j.Status).
+				WithHint("cancel the workflow, or wait until the job has ended")
+		}
+		return tx.deleteJob(&j)
+	})
+	return j, err
+}
+
+func (tx *Tx) deleteJob(j *workflow.Job) error {
+	r, err := tx.run(j.WorkflowID)
+	if err != nil {
+		return err
+	}
+	gates, err := tx.idsOf(`SELECT gate_id FROM gate_dependency WHERE job_id = ?`, j.ID)
+	if err != nil {
+		return fmt.Errorf("find what depends on job %d: %w", j.ID, err)
+	}
+	actions, err := tx.idsOf(`SELECT action_id FROM workflow_action_job WHERE job_id = ?`, j.ID)
+	if err != nil {
+		return fmt.Errorf("find the actions of job %d: %w", j.ID, err)
+	}
+	for _, table := range append([]string{"slurm_stats"}, ofJobs...) {
+		if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id = ?`, j.ID); err != nil {
+			return fmt.Errorf("delete job %d from %s: %w", j.ID, table, err)
+		}
+	}
+	if err := tx.execOne(`DELETE FROM job WHERE id = ?`, j.ID); err != nil {
+		return fmt.Errorf("delete job %d: %w", j.ID, err)
+	}
+	tx.count(j.WorkflowID, j.Status, -1)
+	for _, gate := range gates {
+		if err := tx.narrowGate(j.WorkflowID, gate); err != nil {
+			return err
+		}
+	}
+	if err := tx.recountActions(actions); err != nil {
+		return err
+	}
+	return tx.goOnWithout(r)
+}
+
+func (tx *Tx) idsOf(query string, args ...any) ([]int64, error) {
+	rows, err := tx.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scanID)
+}
+
+// narrowGate brings a gate up to date that has lost a dependency: jobs without
+// any left have no gate, and two gates with the same dependencies become one.
+func (tx *Tx) narrowGate(workflowID, gate int64) error {
+	deps, err := tx.idsOf(`SELECT job_id FROM gate_dependency WHERE gate_id = ? ORDER BY job_id`, gate)
+	if err != nil {
+		return fmt.Errorf("read the dependencies of gate %d: %w", gate, err)
+	}
+	var same any
+	if len(deps) > 0 {
+		hash := gateHash(deps)
+		var id int64
+		err := tx.row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
+		if errors.Is(err, sql.ErrNoRows) {
+			if err := tx.execOne(`UPDATE gate SET hash = ? WHERE id = ?`, hash[:], gate); err != nil {
+				return fmt.Errorf("narrow gate %d: %w", gate, err)
+			}
+			return tx.countGate(gate)
+		}
+		if err != nil {
+			return fmt.Errorf("find a gate of workflow %d: %w", workflowID, err)
+		}
+		same = id
+	}
+	if _, err := tx.exec(`UPDATE job SET gate_id = ? WHERE gate_id = ?`, same, gate); err != nil {
+		return fmt.Errorf("replace gate %d: %w", gate, err)
+	}
+	if err := tx.execOne(`DELETE FROM gate WHERE id = ?`, gate); err != nil {
+		return fmt.Errorf("delete gate %d: %w", gate, err)
+	}
+	return nil
+}
+
+// recountActions brings actions up to date that have lost a job. One that has
+// none left does not go off.
+func (tx *Tx) recountActions(ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE workflow_action SET required_triggers = c.n,
+			trigger_count = CASE trigger_type WHEN 'on_jobs_ready' THEN c.begun ELSE c.complete END
+		FROM (SELECT aj.action_id, COUNT(*) AS n, SUM(j.status NOT IN (0, 1)) AS begun, SUM(j.status BETWEEN 5 AND 9) AS complete
+			FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id
+			WHERE aj.action_id IN (SELECT value FROM json_each(?)) GROUP BY aj.action_id) c
+		WHERE workflow_action.id = c.action_id AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete')`, idList(ids))
+	if err != nil {
+		return fmt.Errorf("count the jobs of actions: %w", err)
+	}
+	return nil
+}
+
+// goOnWithout lets a workflow go on that has lost a job.
+func (tx *Tx) goOnWithout(r *run) error {
+	if !r.canceled {
+		if _, err := tx.moveJobs(r.workflowID, workflow.Ready, asNew, `status = 1 AND gate_id IS NULL`); err != nil {
+			return err
+		}
+	}
+	if err := tx.settle(r); err != nil {
+		return err
+	}
+	counts, err := tx.statusCounts(r.workflowID)
+	if err != nil || counts.Total() == 0 {
+		return err // what is empty has not ended
+	}
+	return tx.endIfOver(r.workflowID)
+}
+
+// DeleteJobs deletes all jobs of a workflow with their history, and returns how
+// many there were. It is refused while a runner holds one of them.
+func (s *Store) DeleteJobs(_ context.Context, workflowID int64) (n int64, err error) {
+	err = s.writer.do("delete jobs", func(tx *Tx) error {
+		if err := tx.requireWorkflow(workflowID); err != nil {
+			return err
+		}
+		counts, err := tx.statusCounts(workflowID)
+		if err != nil {
+			return err
+		}
+		if live := counts.Live(); live > 0 {
+			return workflow.Errorf(workflow.CodeConflict, "%d jobs of workflow %d are pending or running and cannot be deleted", live, workflowID).
+				WithHint("cancel the workflow, or wait until they have ended")
+		}
+		n = counts.Total()
+		for _, table := range ofJobs {
+			if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id IN (SELECT id FROM job WHERE workflow_id = ?)`, workflowID); err != nil {
+				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
+			}
+		}
+		for _, table := range []string{"slurm_stats", "job", "gate", "claim_class", "job_env"} {
+			if _, err := tx.exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
+				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
+			}
+		}
+		for status, k := range counts.ByStatus {
+			tx.count(workflowID, workflow.JobStatus(status), -k)
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,197 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// UpdateJob changes a job and returns it. Its name, command and dependencies
+// can change while it is uninitialized, and it can be disabled then; its
+// environment, files and user data never.
+func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
+	if u.Priority != nil && *u.Priority < 0 {
+		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d: priority must not be negative, but is %d", id, *u.Priority)
+	}
+	if u.Labels != nil {
+		labels, err := workflow.NormalizeLabels(u.Labels)
+		if err != nil {
+			return workflow.Job{}, fmt.Errorf("job %d: %w", id, err)
+		}
+		if u.Labels = labels; labels == nil {
+			u.Labels = []string{}
+		}
+	}
+	var j workflow.Job
+	err := s.writer.do("update job", func(tx *Tx) (err error) {
+		if j, err = getJob(tx, id); err != nil {
+			return err
+		}
+		if err := checkJobUpdate(&j, &u); err != nil {
+			return err
+		}
+		if err := tx.updateJob(&j, &u); err != nil {
+			return err
+		}
+		j, err = getJob(tx, id)
+		return err
+	})
+	return j, err
+}
+
+// checkJobUpdate refuses to change what is fixed in the job's status.
+func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
+	sent := [4][]int64{u.InputFiles, u.OutputFiles, u.InputUserData, u.OutputUserData}
+	for i, list := range linksOf(j) {
+		if sent[i] != nil && !slices.Equal(idSet(sent[i]), *list) {
+			name := [4]string{"input_file_ids", "output_file_ids", "input_user_data_ids", "output_user_data_ids"}[i]
+			return workflow.Errorf(workflow.CodeInvalid, "Cannot modify %s of job %d: it is immutable", name, j.ID)
+		}
+	}
+	if u.Env != nil && !maps.Equal(u.Env, j.Env) {
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify env of job %d: it is immutable", j.ID)
+	}
+	var changed []string
+	if u.Name != nil && *u.Name != j.Name {
+		changed = append(changed, "name")
+	}
+	if u.Command != nil && *u.Command != j.Command {
+		changed = append(changed, "command")
+	}
+	if u.DependsOn != nil && !slices.Equal(idSet(u.DependsOn), j.DependsOn) {
+		changed = append(changed, "depends_on_job_ids")
+	}
+	if u.Status != nil && *u.Status != j.Status {
+		if *u.Status != workflow.Disabled {
+			return workflow.Errorf(workflow.CodeInvalid, "Cannot update job status of job %d from %s to %s: the status is immutable here", j.ID, j.Status, *u.Status).
+				WithHint("only disabled can be set; the engine sets the others")
+		}
+		changed = append(changed, "status")
+	}
+	if len(changed) > 0 && j.Status != workflow.Uninitialized {
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify %s of job %d: it must be uninitialized, but is %s",
+			strings.Join(changed, ", "), j.ID, j.Status).WithHint("reset the job first")
+	}
+	return nil
+}
+
+// updateJob changes a job that was just read.
+func (tx *Tx) updateJob(j *workflow.Job, u *workflow.JobUpdate) error {
+	if err := tx.updateClass(j, u); err != nil {
+		return err
+	}
+	set(&j.Name, u.Name)
+	set(&j.Command, u.Command)
+	setOptional(&j.InvocationScript, u.InvocationScript)
+	set(&j.CancelOnBlockingJobFailure, u.CancelOnBlockingJobFailure)
+	set(&j.SupportsTermination, u.SupportsTermination)
+	err := tx.execOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, cancel_on_blocking_job_failure = ?, supports_termination = ?
+		WHERE id = ?`, j.Name, j.Command, j.InvocationScript, j.CancelOnBlockingJobFailure, j.SupportsTermination, j.ID)
+	if err != nil {
+		return fmt.Errorf("update job %d: %w", j.ID, err)
+	}
+	if deps := idSet(u.DependsOn); u.DependsOn != nil && !slices.Equal(deps, j.DependsOn) {
+		if err := tx.checkDependencies(j, deps); err != nil {
+			return err
+		}
+		if err := tx.setDependencies(j.WorkflowID, j.ID, deps); err != nil {
+			return err
+		}
+	}
+	if u.Status != nil && *u.Status != j.Status {
+		return tx.disable(j)
+	}
+	return nil
+}
+
+// updateClass changes what whoever claims looks at.
+func (tx *Tx) updateClass(j *workflow.Job, u *workflow.JobUpdate) error {
+	if u.ResourceRequirementsID == nil && u.SchedulerID == nil && u.Priority == nil && u.Labels == nil {
+		return nil
+	}
+	set(&j.Priority, u.Priority)
+	if u.ResourceRequirementsID != nil {
+		if err := tx.requireIn("resource_requirements", "resource requirements", j.WorkflowID, *u.ResourceRequirementsID); err != nil {
+			return err
+		}
+		j.ResourceRequirementsID = u.ResourceRequirementsID
+	}
+	if u.SchedulerID != nil {
+		if err := tx.checkScheduler(j.WorkflowID, *u.SchedulerID); err != nil {
+			return err
+		}
+		j.SchedulerID = u.SchedulerID
+	}
+	if u.Labels != nil {
+		j.Labels = u.Labels
+	}
+	class, err := tx.classOf(j.WorkflowID, classKeyOf(j))
+	if err != nil {
+		return err
+	}
+	if err := tx.execOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, j.ID); err != nil {
+		return fmt.Errorf("change the class of job %d: %w", j.ID, err)
+	}
+	if j.Status == workflow.Ready {
+		tx.ready(j.WorkflowID)
+	}
+	return nil
+}
+
+// checkDependencies refuses dependencies that are not jobs of the workflow or
+// that would close a cycle.
+func (tx *Tx) checkDependencies(j *workflow.Job, deps []int64) error {
+	if slices.Contains(deps, j.ID) {
+		return workflow.Errorf(workflow.CodeInvalid, "job %d cannot depend on itself", j.ID)
+	}
+	if err := tx.requireIn("job", "job", j.WorkflowID, deps...); err != nil {
+		return err
+	}
+	// Walk up from the dependencies, gate by gate.
+	var through int64
+	err := tx.row(`WITH RECURSIVE above (gate_id, via) AS (
+			SELECT gate_id, id FROM job WHERE id IN (SELECT value FROM json_each(?1)) AND gate_id IS NOT NULL
+			UNION
+			SELECT x.gate_id, a.via FROM above a JOIN gate_dependency d ON d.gate_id = a.gate_id JOIN job x ON x.id = d.job_id
+				WHERE x.gate_id IS NOT NULL)
+		SELECT a.via FROM above a JOIN gate_dependency d ON d.gate_id = a.gate_id WHERE d.job_id = ?2 LIMIT 1`,
+		[]any{idList(deps), j.ID}, &through)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("check the dependencies of job %d: %w", j.ID, err)
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "job %d cannot depend on job %d, which depends on it", j.ID, through)
+}
+
+// setDependencies replaces what a job depends on. Its status is the caller's.
+func (tx *Tx) setDependencies(workflowID, id int64, deps []int64) error {
+	var gate any
+	if len(deps) > 0 {
+		found, err := tx.gateOf(workflowID, deps)
+		if err != nil {
+			return err
+		}
+		gate = found
+	}
+	if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, id); err != nil {
+		return fmt.Errorf("set the dependencies of job %d: %w", id, err)
+	}
+	return nil
+}
+
+// disable takes an uninitialized job out of its workflow's runs.
+func (tx *Tx) disable(j *workflow.Job) error {
+	if err := tx.execOne(`UPDATE job SET status = 9 WHERE id = ? AND status = 0`, j.ID); err != nil {
+		return fmt.Errorf("disable job %d: %w", j.ID, err)
+	}
+	tx.move(j.WorkflowID, workflow.Uninitialized, workflow.Disabled, 1)
+	return tx.completed(j.WorkflowID, []completion{{j.ID, workflow.Uninitialized, workflow.Disabled}})
+}

@@ -1,0 +1,96 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ResetStatus begins a new run of a workflow, which is neither canceled nor
+// ended. Its jobs stay as they are. Unless it is forced, it is refused while
+// jobs are live or allocations are pending or active.
+func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
+	var w workflow.Workflow
+	err := s.writer.do("reset workflow status", func(tx *Tx) (err error) {
+		if w, err = getWorkflow(tx, id); err != nil {
+			return err
+		}
+		if w.IsArchived {
+			return workflow.Errorf(workflow.CodeInvalid, "Cannot reset archived workflow status: workflow %d is archived", id).
+				WithHint("take it out of the archive first")
+		}
+		if !force {
+			if err := tx.requireIdle(id); err != nil {
+				return err
+			}
+		}
+		err = tx.execOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0 WHERE id = ?`, id)
+		if err != nil {
+			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
+		}
+		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
+		return tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
+	})
+	return w, err
+}
+
+// requireIdle refuses while something of a workflow is at work.
+func (tx *Tx) requireIdle(id int64) error {
+	var jobs, nodes int64
+	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4)),
+		(SELECT COUNT(*) FROM scheduled_compute_node WHERE workflow_id = ?1 AND status IN ('pending', 'active'))`, []any{id}, &jobs, &nodes)
+	switch {
+	case err != nil:
+		return fmt.Errorf("look for work of workflow %d: %w", id, err)
+	case jobs > 0:
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot reset workflow status: %d jobs of workflow %d are running or pending", jobs, id).
+			WithHint("wait for them, cancel the workflow, or force it")
+	case nodes > 0:
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot reset workflow status: %d scheduled compute nodes of workflow %d are pending or active", nodes, id).
+			WithHint("wait for them, cancel them, or force it")
+	}
+	return nil
+}
+
+// ResetJobStatus makes jobs of a workflow uninitialized, all or only those that
+// were not successful with everything behind them, and returns how many there
+// were, not counting those behind. Disabled ones stay. Runners lose the jobs
+// that they hold.
+func (s *Store) ResetJobStatus(_ context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
+	err = s.writer.do("reset job status", func(tx *Tx) error {
+		r, err := tx.run(id)
+		if err != nil {
+			return err
+		}
+		direct, all := `j.status NOT IN (0, 9)`, `status NOT IN (0, 9)`
+		if failedOnly {
+			direct = `j.status IN (6, 7, 8, 10)`
+			all = `status IN (6, 7, 8, 10) OR status NOT IN (0, 9) AND gate_id IN (` + gatesBehind(`x.status IN (6, 7, 8)`) + `)`
+		}
+		if err := tx.row(`SELECT COUNT(*) FROM job j WHERE workflow_id = ? AND `+direct, []any{id}, &n); err != nil {
+			return fmt.Errorf("count jobs of workflow %d: %w", id, err)
+		}
+		if err := tx.makeUninitialized(r, all); err != nil {
+			return err
+		}
+		return tx.userAction(id, user, "reset_job_status", map[string]any{"failed_only": failedOnly, "updated_count": n})
+	})
+	return n, err
+}
+
+// makeUninitialized resets the jobs that meet a condition, in which ?1 is the
+// workflow.
+func (tx *Tx) makeUninitialized(r *run, condition string) error {
+	if err := tx.voidLeases(r, condition, "the job was reset"); err != nil {
+		return err
+	}
+	n, err := tx.moveJobs(r.workflowID, workflow.Uninitialized, asNew+`, fence = fence + (status IN (3, 4))`, condition)
+	if err != nil || n == 0 {
+		return err
+	}
+	if err := tx.countGates(r.workflowID); err != nil {
+		return err
+	}
+	return tx.reopenIfOpen(r)
+}

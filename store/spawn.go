@@ -1,0 +1,162 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// SpawnJobs adds the jobs that a running job asks for to its workflow, and
+// returns their ids in the order of the request with the iteration of their
+// lineage. Asking again for the same jobs returns those that are there.
+func (s *Store) SpawnJobs(_ context.Context, callerID int64, request workflow.SpawnRequest) (ids []int64, iteration int64, err error) {
+	err = s.writer.do("spawn jobs", func(tx *Tx) error {
+		caller, err := getOne(tx, "job", callerID, selectJob, new(jobScanner).scan)
+		if err != nil {
+			return err
+		}
+		facts, err := tx.spawnFacts(&caller, request)
+		if err != nil {
+			return err
+		}
+		plan, err := workflow.PlanSpawn(facts)
+		if err != nil {
+			return err
+		}
+		ids, iteration = plan.IDs, plan.Iteration
+		if plan.Replay {
+			return nil
+		}
+		if ids, err = tx.spawn(caller.WorkflowID, &plan); err != nil {
+			return fmt.Errorf("spawn jobs for job %d: %w", callerID, err)
+		}
+		return nil
+	})
+	return ids, iteration, err
+}
+
+// spawnFacts reads what a plan for a request rests on.
+func (tx *Tx) spawnFacts(caller *workflow.Job, request workflow.SpawnRequest) (f workflow.SpawnFacts, err error) {
+	w, err := getWorkflow(tx, caller.WorkflowID)
+	if err != nil {
+		return f, err
+	}
+	f = workflow.SpawnFacts{Request: request, CallerID: caller.ID, CallerName: caller.Name, CallerStatus: caller.Status, Env: w.Env}
+	if w.DynamicJobs != nil && w.DynamicJobs.MaxIterations != nil {
+		f.MaxIteration = *w.DynamicJobs.MaxIterations
+	}
+	names := map[string]bool{}
+	for _, j := range request.Jobs {
+		names[j.Name] = true
+		for _, dep := range j.DependsOn {
+			names[dep] = true
+		}
+	}
+	list, err := jsonText(new(slices.Sorted(maps.Keys(names))))
+	if err != nil {
+		return f, fmt.Errorf("write the names of jobs to spawn: %w", err)
+	}
+	f.Existing, err = tx.named(`SELECT name, MIN(id) FROM job WHERE workflow_id = ? AND name IN (SELECT value FROM json_each(?)) GROUP BY name`, w.ID, list)
+	if err != nil {
+		return f, fmt.Errorf("find jobs of workflow %d by name: %w", w.ID, err)
+	}
+	f.Requirements, err = tx.named(`SELECT name, MIN(id) FROM resource_requirements WHERE workflow_id = ? GROUP BY name`, w.ID)
+	if err != nil {
+		return f, fmt.Errorf("find requirements of workflow %d by name: %w", w.ID, err)
+	}
+	f.Iteration, err = tx.lineageIteration(w.ID, request.LineageOf(caller.Name))
+	return f, err
+}
+
+// named reads (name, id) pairs.
+func (tx *Tx) named(query string, args ...any) (map[string]int64, error) {
+	rows, err := tx.query(query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	ids := map[string]int64{}
+	for rows.Next() {
+		var name string
+		var id int64
+		if err := rows.Scan(&name, &id); err != nil {
+			return nil, err
+		}
+		ids[name] = id
+	}
+	return ids, rows.Err()
+}
+
+// lineageIteration returns the highest iteration that is recorded for a lineage.
+func (tx *Tx) lineageIteration(workflowID int64, lineage string) (highest int64, err error) {
+	rows, err := tx.query(`SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
+	if err != nil {
+		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
+	}
+	names, err := collect(rows, scanString)
+	if err != nil {
+		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
+	}
+	for _, name := range names {
+		if n, ok := workflow.LineageIteration(lineage, name); ok {
+			highest = max(highest, n)
+		}
+	}
+	return highest, nil
+}
+
+// spawn carries out a plan and returns the ids of the new jobs.
+func (tx *Tx) spawn(workflowID int64, plan *workflow.SpawnPlan) ([]int64, error) {
+	if plan.Record != nil {
+		if err := tx.recordLineage(workflowID, plan.Record); err != nil {
+			return nil, err
+		}
+	}
+	if len(plan.Jobs) == 0 {
+		return []int64{}, nil
+	}
+	in, err := newJobInserter(tx, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]int64, len(plan.Jobs))
+	for i := range plan.Jobs {
+		p := &plan.Jobs[i]
+		j := workflow.Job{
+			Name: p.Name, Command: p.Command, Env: plan.Env, Status: workflow.Blocked, Priority: p.Priority, Labels: p.Labels,
+			CancelOnBlockingJobFailure: p.CancelOnBlockingJobFailure, ResourceRequirementsID: &p.RequirementsID, Origin: new(workflow.OriginSpawn),
+		}
+		if err := in.insert(&j); err != nil {
+			return nil, err
+		}
+		ids[i] = j.ID
+	}
+	if err := in.finish(); err != nil {
+		return nil, err
+	}
+	for i, p := range plan.Jobs {
+		deps := slices.Clone(p.DependsOn)
+		for _, sibling := range p.DependsOnSiblings {
+			deps = append(deps, ids[sibling])
+		}
+		if err := tx.setDependencies(workflowID, ids[i], idSet(deps)); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// recordLineage writes a record of a lineage.
+func (tx *Tx) recordLineage(workflowID int64, record *workflow.LineageState) error {
+	query := `INSERT INTO user_data (workflow_id, name, is_ephemeral, data) VALUES (?, ?, 1, ?)`
+	if record.Final {
+		query += ` ON CONFLICT (workflow_id, name) WHERE name GLOB '__torc_lineage__*' DO UPDATE SET data = excluded.data`
+	}
+	if _, err := tx.exec(query, workflowID, record.Name, string(record.Data)); err != nil {
+		return fmt.Errorf("write user data %q: %w", record.Name, err)
+	}
+	return nil
+}
