@@ -114,7 +114,9 @@ func TestDiskFull(t *testing.T) {
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	d := runnertest.New(job(hog + " & sleep 1.4; kill $!"))
+	flag := filepath.Join(t.TempDir(), "large")
+	grow := strings.Replace(hog, "while (1)", `system("touch `+flag+`"); while (1)`, 1)
+	d := runnertest.New(job(grow + " & until [ -e " + flag + " ]; do sleep 0.01; done; sleep 1.4; kill $!"))
 	d.Welcome.ResourceMonitor = &workflow.ResourceMonitorConfig{Enabled: true, SampleIntervalSeconds: 1}
 	run(t, testOptions(t, d))
 	e := d.Job(1).Attempts[0].Evidence

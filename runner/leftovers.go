@@ -293,11 +293,19 @@ func (l leftovers) end() (n, left int) {
 	}
 	start := time.Now()
 	var told bool
-	for {
+	for empty := 0; ; time.Sleep(endingTick) {
 		found, err := l.find()
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return n, 0
 		}
+		if len(found) == 0 {
+			// One look may miss a process that is born meanwhile.
+			if empty++; empty == 2 {
+				return n, 0
+			}
+			continue
+		}
+		empty = 0
 		n = max(n, len(found))
 		waited := time.Since(start)
 		switch {
@@ -309,7 +317,6 @@ func (l leftovers) end() (n, left int) {
 			told = true
 			l.signal(found, unix.SIGTERM)
 		}
-		time.Sleep(endingTick)
 	}
 }
 

@@ -141,7 +141,7 @@ func attemptKeyOf(pid int) string {
 		if len(data) > 0 {
 			return findAttemptKey(data)
 		}
-		if p, err := readProcess(pid); err != nil || p.dead() || p.rss == 0 {
+		if p, err := readProcess(pid); err != nil || p.dead() || p.session == 0 {
 			return "" // the dead and the kernel's own have none
 		}
 		time.Sleep(execPause)
