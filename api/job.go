@@ -44,6 +44,9 @@ type Job struct {
 	Phase *string `json:"phase,omitempty"`
 	// SkippedBy is the job whose failure canceled this one.
 	SkippedBy *int64 `json:"skipped_by,omitempty"`
+	// Stdio and RunTimeout are what the specification says for this job alone.
+	Stdio      *workflow.StdioConfig `json:"stdio,omitempty"`
+	RunTimeout *workflow.RunTimeout  `json:"run_timeout,omitempty"`
 }
 
 // ScheduleComputeNodes is accepted for compatibility and never stored.

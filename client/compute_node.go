@@ -28,6 +28,11 @@ func (c *Client) ComputeNode(ctx context.Context, id int64) (*api.ComputeNode, e
 	return get[api.ComputeNode](ctx, c, "/compute_nodes/%d", id)
 }
 
+// CreateComputeNode adds a runner to a workflow.
+func (c *Client) CreateComputeNode(ctx context.Context, v *api.ComputeNode) (*api.ComputeNode, error) {
+	return call[api.ComputeNode](ctx, c, http.MethodPost, "/compute_nodes", v)
+}
+
 // DeleteComputeNode removes one of the the compute nodes and returns what it was.
 func (c *Client) DeleteComputeNode(ctx context.Context, id int64) (*api.ComputeNode, error) {
 	return call[api.ComputeNode](ctx, c, http.MethodDelete, fmt.Sprintf("/compute_nodes/%d", id), nil)

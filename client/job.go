@@ -58,6 +58,15 @@ func (c *Client) UpdateJob(ctx context.Context, id int64, j *api.Job) (*api.Job,
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), j)
 }
 
+// ClearJobLabels is UpdateJob for a job that shall have no labels any more.
+func (c *Client) ClearJobLabels(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
+	body := struct {
+		api.Job
+		Labels []string `json:"labels"`
+	}{*j, []string{}}
+	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), body)
+}
+
 // DeleteJob removes a job.
 func (c *Client) DeleteJob(ctx context.Context, id int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), nil)

@@ -31,6 +31,11 @@ func (c *Client) Result(ctx context.Context, id int64) (*api.Result, error) {
 	return get[api.Result](ctx, c, "/results/%d", id)
 }
 
+// CreateResult adds a result to a workflow; the same one again is no error.
+func (c *Client) CreateResult(ctx context.Context, v *api.Result) (*api.Result, error) {
+	return call[api.Result](ctx, c, http.MethodPost, "/results", v)
+}
+
 // DeleteResult removes one of the the results and returns what it was.
 func (c *Client) DeleteResult(ctx context.Context, id int64) (*api.Result, error) {
 	return call[api.Result](ctx, c, http.MethodDelete, fmt.Sprintf("/results/%d", id), nil)

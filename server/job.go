@@ -27,7 +27,7 @@ func fromJob(j workflow.Job) api.Job {
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
-		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy,
+		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, Stdio: j.Stdio, RunTimeout: j.RunTimeout,
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))
