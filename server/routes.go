@@ -12,6 +12,7 @@ func (s *Server) routes() []route {
 		s.workflowViewRoutes(),
 		s.definitionRoutes(),
 		s.jobRoutes(),
+		s.jobRunRoutes(),
 		s.spawnRoutes(),
 		s.fileRoutes(),
 		s.userDataRoutes(),

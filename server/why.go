@@ -1,6 +1,8 @@
 package server
 
 import (
+	"reflect"
+
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -21,7 +23,10 @@ func fromAttempt(a workflow.Attempt) api.Attempt {
 	if a.EndedMS == nil {
 		return wire
 	}
-	wire.ReturnCode, wire.Evidence = &a.ReturnCode, &a.Evidence
+	wire.ReturnCode = &a.ReturnCode
+	if !reflect.ValueOf(a.Evidence).IsZero() {
+		wire.Evidence = &a.Evidence
+	}
 	wire.Cause, wire.Confidence, wire.CauseText = string(a.Cause.Kind), string(a.Cause.Confidence), a.Cause.Text
 	wire.Decision, wire.Reason, wire.Rule, wire.PolicyHash = string(a.Decision.Action), a.Decision.Reason, a.Decision.Rule, a.Decision.PolicyHash
 	return wire

@@ -78,13 +78,13 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 		return sum, err
 	}
 	var first, last sql.NullFloat64
-	err = l.row(`SELECT COALESCE(SUM(r.exec_time_minutes), 0), MIN(julianday(r.completion_time) - r.exec_time_minutes / 1440.0), MAX(julianday(r.completion_time))
+	err = l.row(`SELECT COALESCE(SUM(r.exec_time_minutes), 0), MIN(unixepoch(r.completion_time, 'subsec') - r.exec_time_minutes * 60), MAX(unixepoch(r.completion_time, 'subsec'))
 		FROM job j JOIN result r ON r.id = j.result_id WHERE j.workflow_id = ?`, []any{id}, &sum.ExecMinutes, &first, &last)
 	if err != nil {
 		return sum, err
 	}
 	if first.Valid && last.Valid {
-		sum.WalltimeSeconds = new((last.Float64 - first.Float64) * 86400)
+		sum.WalltimeSeconds = new(last.Float64 - first.Float64)
 	}
 	err = l.row(`SELECT COUNT(*) FILTER (WHERE status = 'pending'), COUNT(*) FILTER (WHERE status = 'active')
 		FROM scheduled_compute_node WHERE workflow_id = ?`, []any{id}, &sum.PendingAllocations, &sum.ActiveAllocations)
