@@ -19,7 +19,8 @@ import (
 )
 
 func newLogsCommand(a *app) *cobra.Command {
-	return newGroup(a, groupAnalysis, "logs", "Show the output of jobs", newLogsShowCommand(a), newLogsFollowCommand(a))
+	return newGroup(a, groupAnalysis, "logs", "Show, collect and analyze the output of jobs",
+		newLogsShowCommand(a), newLogsFollowCommand(a), newLogsBundleCommand(a), newLogsAnalyzeCommand(a))
 }
 
 // logFlags are those of the commands that show output.

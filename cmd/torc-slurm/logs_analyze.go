@@ -1,0 +1,260 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// logIssue is a line that tells of trouble.
+type logIssue struct {
+	File        string   `json:"file"`
+	LineNumber  int      `json:"line_number"`
+	Line        string   `json:"line"`
+	Description string   `json:"pattern_description"`
+	Severity    severity `json:"severity"`
+}
+
+// logAnalysis is what logs analyze finds.
+type logAnalysis struct {
+	WorkflowID   int64           `json:"workflow_id"`
+	Bundle       *bundleMetadata `json:"bundle,omitempty"`
+	FilesScanned int             `json:"files_scanned"`
+	TotalIssues  int             `json:"total_issues"`
+	Errors       int             `json:"errors"`
+	Warnings     int             `json:"warnings"`
+	Issues       []logIssue      `json:"issues"`
+	// Summary counts the issues by what they are.
+	Summary map[string]int `json:"summary"`
+}
+
+func newLogsAnalyzeCommand(a *app) *cobra.Command {
+	var workflowID int64
+	cmd := &cobra.Command{
+		Use:   "analyze BUNDLE|DIR",
+		Short: "Look for known errors in log files",
+		Long: `Look for lines that tell of known errors in a bundle of log files or in an output
+directory: out of memory, time limits, full disks, missing programs and modules,
+lost connections and the like. No server is needed.`,
+		Example: `  torc-slurm logs analyze wf12.tar.gz
+  torc-slurm logs analyze torc_output -w 12`,
+		Args:        cobra.ExactArgs(1),
+		Annotations: exits("1 there is nothing to look at, or the logs are of several workflows"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			analysis, err := analyzeLogs(cmd.Context(), a.path(args[0]), given(cmd, "workflow", workflowID))
+			if err != nil {
+				return &exitError{status: exitFailed, err: err}
+			}
+			return a.showRecord(analysis, func(w io.Writer) { analysis.write(w) })
+		},
+	}
+	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow, if the logs are of several")
+	return cmd
+}
+
+// analyzeLogs reads a bundle or a directory.
+func analyzeLogs(ctx context.Context, path string, wanted *int64) (*logAnalysis, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "cannot look at %s: %v", path, err)
+	}
+	s := logScan{of: make(map[int64]*logAnalysis)}
+	if info.IsDir() {
+		err = s.directory(ctx, path)
+	} else {
+		err = s.bundle(ctx, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.choose(path, wanted)
+}
+
+// logScan collects what is found, by workflow.
+type logScan struct {
+	of       map[int64]*logAnalysis
+	metadata *bundleMetadata // of a bundle
+}
+
+func (s *logScan) directory(ctx context.Context, dir string) error {
+	return filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || !entry.Type().IsRegular() {
+			return err
+		}
+		if _, ok := workflowOfLog(entry.Name()); !ok {
+			return nil
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		relative, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		return s.file(relative, f)
+	})
+}
+
+func (s *logScan) bundle(ctx context.Context, name string) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return workflow.Errorf(workflow.CodeNotFound, "cannot read the bundle: %v", err)
+	}
+	defer f.Close()
+	unzipped, err := gzip.NewReader(f)
+	if err != nil {
+		return notABundle(name, err)
+	}
+	defer unzipped.Close()
+	archive := tar.NewReader(unzipped)
+	for ctx.Err() == nil {
+		header, err := archive.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return notABundle(name, err)
+		case header.Typeflag != tar.TypeReg:
+			continue
+		case path.Base(header.Name) == bundleMetadataName:
+			err = json.NewDecoder(archive).Decode(&s.metadata)
+		default:
+			err = s.file(header.Name, archive)
+		}
+		if err != nil {
+			return notABundle(name, err)
+		}
+	}
+	return ctx.Err()
+}
+
+func notABundle(name string, err error) error {
+	return workflow.Errorf(workflow.CodeInvalid, "%s is not a readable bundle (.tar.gz): %v", name, err)
+}
+
+// maxLogLine is how much of a line is looked at and kept.
+const maxLogLine = 4096
+
+// file looks at the lines of a log.
+func (s *logScan) file(name string, r io.Reader) error {
+	id, ok := workflowOfLog(path.Base(filepath.ToSlash(name)))
+	if !ok {
+		return nil
+	}
+	a := s.of[id]
+	if a == nil {
+		a = &logAnalysis{WorkflowID: id, Issues: []logIssue{}, Summary: make(map[string]int)}
+		s.of[id] = a
+	}
+	a.FilesScanned++
+	lines := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := readLine(lines)
+		if p, ok := matchLine(line); ok {
+			a.add(logIssue{File: name, LineNumber: n, Line: printable(line), Description: p.description, Severity: p.severity})
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", name, err)
+		}
+	}
+}
+
+// readLine reads a line and keeps its beginning: a log may be one endless line.
+func readLine(r *bufio.Reader) (string, error) {
+	var kept []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		kept = append(kept, part[:min(len(part), maxLogLine-len(kept))]...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return strings.TrimRight(string(kept), "\r\n"), err
+		}
+	}
+}
+
+func (a *logAnalysis) add(issue logIssue) {
+	a.Issues = append(a.Issues, issue)
+	a.TotalIssues++
+	a.Summary[issue.Description]++
+	if issue.Severity == severityError {
+		a.Errors++
+	} else {
+		a.Warnings++
+	}
+}
+
+// choose returns what was found about one workflow.
+func (s *logScan) choose(path string, wanted *int64) (*logAnalysis, error) {
+	ids := slices.Sorted(maps.Keys(s.of))
+	switch {
+	case len(ids) == 0:
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there are no log files in %s", path)
+	case wanted != nil && s.of[*wanted] == nil:
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s, only of %s", *wanted, path, joined(ids))
+	case wanted == nil && len(ids) > 1:
+		return nil, workflow.Errorf(workflow.CodeInvalid, "there are log files of several workflows in %s: %s", path, joined(ids)).
+			WithHint("choose one with -w")
+	case wanted == nil:
+		wanted = &ids[0]
+	}
+	a := s.of[*wanted]
+	a.Bundle = s.metadata
+	slices.SortStableFunc(a.Issues, func(x, y logIssue) int { return strings.Compare(x.File, y.File) })
+	return a, nil
+}
+
+// write tells people what was found.
+func (a *logAnalysis) write(w io.Writer) {
+	if b := a.Bundle; b != nil {
+		fmt.Fprintln(w, "Bundle Information")
+		writeFields(w, field{"  Workflow", fmt.Sprintf("%d %s", b.WorkflowID, printable(b.WorkflowName))},
+			field{"  User", b.WorkflowUser}, field{"  Collected", b.CollectedAt},
+			field{"  Files", fmt.Sprintf("%d (%s)", b.FilesCollected, workflow.FormatBytes(b.TotalSizeBytes))})
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintf(w, "Detected Issues: %d errors, %d warnings in %s\n", a.Errors, a.Warnings, plural(int64(a.FilesScanned), "file", "files"))
+	file := ""
+	for _, issue := range a.Issues {
+		if issue.File != file {
+			file = issue.File
+			fmt.Fprintf(w, "\n%s\n", printable(file))
+		}
+		fmt.Fprintf(w, "  %d: %s: %s\n", issue.LineNumber, issue.Description, cut(issue.Line, 200))
+	}
+	if len(a.Summary) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "\nError Type Summary")
+	kinds := slices.SortedFunc(maps.Keys(a.Summary), func(x, y string) int {
+		if a.Summary[x] != a.Summary[y] {
+			return a.Summary[y] - a.Summary[x]
+		}
+		return strings.Compare(x, y)
+	})
+	for _, kind := range kinds {
+		fmt.Fprintf(w, "  %6d  %s\n", a.Summary[kind], kind)
+	}
+}
