@@ -1,0 +1,50 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestProcessChangedInputs(t *testing.T) {
+	n := newNouns(t)
+	d := diamond()
+	d.UserData = []workflow.UserDataDefinition{{Name: "in", Data: json.RawMessage(`{"a": 1, "b": 2}`)}}
+	d.Jobs[1].InputUserData = []int32{0}
+	g := n.graph(d)
+	changed := func(dry bool, want ...string) {
+		t.Helper()
+		got, err := n.ProcessChangedInputs(n.ctx, g.workflow, dry, "me")
+		n.must(err)
+		if want == nil {
+			want = []string{}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("changed (-want +got):\n%s", diff)
+		}
+	}
+	changed(false) // nothing is known yet
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	changed(false)
+	for i := range 4 {
+		g.force(i, completed)
+	}
+	datum := n.count(`SELECT id FROM user_data`)
+	_, err := n.UpdateUserData(n.ctx, datum, UserDataUpdate{Data: json.RawMessage(`{"b":2,"a":1}`)})
+	n.must(err)
+	changed(false) // the same value
+	_, err = n.UpdateUserData(n.ctx, datum, UserDataUpdate{Data: json.RawMessage(`{"b":3,"a":1}`)})
+	n.must(err)
+	_, err = n.UpdateJob(n.ctx, g.jobs[2], workflow.JobUpdate{InvocationScript: new("wrap.sh")})
+	n.must(err)
+	changed(true, "b", "c")
+	g.want("a dry run", completed, completed, completed, completed)
+	changed(false, "b", "c")
+	g.want("changed", completed, uninitialized, uninitialized, completed)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
+	g.want("initialized", completed, ready, ready, blocked)
+	changed(false)
+}

@@ -1,0 +1,173 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestResetStatusRefusals(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	reset := func(force bool, want string) {
+		t.Helper()
+		before, err := n.Workflow(n.ctx, g.workflow)
+		n.must(err)
+		w, err := n.ResetStatus(n.ctx, g.workflow, force, "me")
+		if want == "" {
+			if n.must(err); w.RunID != before.RunID+1 {
+				t.Errorf("run %d after run %d", w.RunID, before.RunID)
+			}
+			return
+		}
+		wantCode(t, err, workflow.CodeInvalid)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q in it", err, want)
+		}
+	}
+	g.force(0, pending)
+	reset(false, "1 jobs")
+	reset(true, "")
+	g.force(0, completed)
+	node, err := n.CreateScheduledComputeNode(n.ctx, workflow.ScheduledComputeNode{WorkflowID: g.workflow, SchedulerType: "slurm", Status: "active"})
+	n.must(err)
+	reset(false, "1 scheduled compute nodes")
+	node.Status = "complete"
+	_, err = n.UpdateScheduledComputeNode(n.ctx, node)
+	n.must(err)
+	reset(false, "")
+	_, err = n.ArchiveWorkflow(n.ctx, g.workflow, true, "me")
+	n.must(err)
+	reset(true, "Cannot reset archived workflow status")
+	_, err = n.ResetStatus(n.ctx, 999, true, "me")
+	wantCode(t, err, workflow.CodeNotFound)
+}
+
+// hold lets a node run a job.
+func (g *graph) hold(i int, node int64) {
+	g.t.Helper()
+	g.force(i, running)
+	g.must(g.writer.do("hold", func(tx *Tx) error {
+		return tx.execOne(`UPDATE job SET compute_node_id = ?, claimed_ms = 1, start_ms = 2, fence = 5 WHERE id = ?`, node, g.jobs[i])
+	}))
+}
+
+func TestResetTakesLeasesAway(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	node := n.node(g.workflow)
+	g.force(0, completed)
+	g.force(1, failed)
+	g.hold(2, node)
+	count, err := n.ResetJobStatus(n.ctx, g.workflow, false, "me")
+	if n.must(err); count != 4 {
+		t.Errorf("%d jobs reset", count)
+	}
+	g.want("reset", uninitialized, uninitialized, uninitialized, uninitialized)
+	c := g.jobOf(2)
+	attempts, err := n.JobAttempts(n.ctx, c.ID)
+	n.must(err)
+	if c.Fence != 6 || len(attempts) != 1 || attempts[0].Status != canceled || attempts[0].Cause.Kind != workflow.CauseCanceledUser || *attempts[0].StartedMS != 2 {
+		t.Errorf("fence %d, attempts %+v", c.Fence, attempts)
+	}
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	if got := g.jobOf(2).AttemptID; got != 2 {
+		t.Errorf("the next attempt has the number %d, want 2: there was one in this run", got)
+	}
+	_, err = n.ResetStatus(n.ctx, g.workflow, false, "me")
+	n.must(err)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	if got := g.jobOf(2).AttemptID; got != 1 {
+		t.Errorf("the first attempt of a run has the number %d", got)
+	}
+}
+
+func TestResetFailedLeavesDisabledAndOthers(t *testing.T) {
+	n := newNouns(t)
+	d := diamond()
+	d.Jobs = append(d.Jobs, workflow.JobDefinition{Name: "off", Command: "true"}, workflow.JobDefinition{Name: "ok", Command: "true"},
+		workflow.JobDefinition{Name: "held", Command: "true"})
+	g := n.graph(d)
+	g.force(4, disabled)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	g.force(5, completed)
+	g.force(6, held)
+	g.force(0, failed)
+	g.want("a failed", failed, canceled, canceled, canceled, disabled, completed, held)
+	count, err := n.ResetJobStatus(n.ctx, g.workflow, true, "me")
+	if n.must(err); count != 5 {
+		t.Errorf("%d jobs reset, want a, those that were skipped, and the held one", count)
+	}
+	g.want("reset", uninitialized, uninitialized, uninitialized, uninitialized, disabled, completed, uninitialized)
+}
+
+func TestCancel(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	node := n.node(g.workflow)
+	g.force(0, completed)
+	g.hold(1, node)
+	w, err := n.CancelWorkflow(n.ctx, g.workflow)
+	if n.must(err); !w.IsCanceled || w.Verdict != workflow.EventWorkflowCanceled {
+		t.Errorf("canceled %t, verdict %q", w.IsCanceled, w.Verdict)
+	}
+	g.want("canceled", completed, canceled, ready, blocked)
+	if b := g.jobOf(1); b.Fence != 6 || b.SkippedBy != nil {
+		t.Errorf("job %+v", b)
+	}
+	again, err := n.CancelWorkflow(n.ctx, g.workflow)
+	n.must(err)
+	if diff := cmp.Diff(w, again); diff != "" {
+		t.Errorf("canceled again (-once +twice):\n%s", diff)
+	}
+	events, err := n.EventsAfter(n.ctx, g.workflow, 0, 100)
+	n.must(err)
+	var kinds []workflow.EventType
+	for _, e := range events {
+		kinds = append(kinds, e.Type)
+	}
+	want := []workflow.EventType{workflow.EventWorkflowCanceled, workflow.EventWorkflowCanceled} // the wish and the verdict
+	if !slices.Equal(kinds[len(kinds)-2:], want) {
+		t.Errorf("events %v", kinds)
+	}
+	var verdict workflow.EndPayload
+	n.must(json.Unmarshal(events[len(events)-1].Data, &verdict))
+	if verdict.NotRun != 2 || verdict.Canceled != 1 || verdict.ByCause[workflow.CauseCanceledUser] != 1 {
+		t.Errorf("verdict %+v", verdict)
+	}
+
+	// The way back: a new run.
+	_, err = n.ResetStatus(n.ctx, g.workflow, false, "me")
+	n.must(err)
+	_, err = n.ResetJobStatus(n.ctx, g.workflow, true, "me")
+	n.must(err)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
+	g.want("the next run", completed, ready, ready, blocked)
+}
+
+func TestCancelTellsRunners(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	node := n.node(g.workflow)
+	var told []int64
+	n.must(n.writer.do("cancel", func(tx *Tx) error {
+		r, err := tx.run(g.workflow)
+		if err != nil {
+			return err
+		}
+		err = tx.cancel(r)
+		told = tx.changes.Runners
+		return err
+	}))
+	if !slices.Equal(told, []int64{node}) {
+		t.Errorf("runners %v, want %d", told, node)
+	}
+}
