@@ -1,0 +1,301 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// jobs makes n independent jobs of a workflow and initialises it.
+func (a *testAPI) jobs(workflowID int64, n int) {
+	a.t.Helper()
+	for i := range n {
+		a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j%d","command":"true"}`, workflowID, i))
+	}
+	a.must("POST", fmt.Sprintf("/workflows/%d/reset_status", workflowID), "")
+	a.must("POST", fmt.Sprintf("/workflows/%d/initialize_jobs", workflowID), "")
+}
+
+// post makes a call that succeeds and decodes its answer.
+func post[Out any](a *testAPI, path string, in any) Out {
+	a.t.Helper()
+	body, err := json.Marshal(in)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	got := a.send("POST", path, string(body))
+	if got.status != http.StatusOK {
+		a.t.Fatalf("POST %s %s: %d %s", path, body, got.status, got.text)
+	}
+	var out Out
+	if err := json.Unmarshal([]byte(got.text), &out); err != nil {
+		a.t.Fatalf("%s: %v", got.text, err)
+	}
+	return out
+}
+
+// testRunner speaks like a runner with four CPUs.
+type testRunner struct {
+	*testAPI
+	id, run int64
+	turns   int64
+}
+
+func (a *testAPI) runner(workflowID int64, key string, pid int64) *testRunner {
+	a.t.Helper()
+	r := post[api.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", workflowID), api.RegisterRequest{
+		Key: key, Hostname: "n1", PID: pid, BootID: "boot", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 4,
+		MemoryBytes: 8 << 30, NumNodes: 1, NodeType: "local", OutputDir: a.t.TempDir(),
+	})
+	return &testRunner{testAPI: a, id: r.RunnerID, run: r.RunID}
+}
+
+func (r *testRunner) request(change func(*api.TurnRequest)) *api.TurnRequest {
+	r.turns++
+	req := &api.TurnRequest{Turn: r.turns, RunID: r.run, Free: api.Free{
+		Slots: 4, Nodes: []api.FreeNode{{Name: "n1", CPUs: 4, MemoryBytes: 8 << 30}},
+	}}
+	if change != nil {
+		change(req)
+	}
+	return req
+}
+
+func (r *testRunner) turn(change func(*api.TurnRequest)) api.TurnResponse {
+	r.t.Helper()
+	return post[api.TurnResponse](r.testAPI, fmt.Sprintf("/runners/%d/turn", r.id), r.request(change))
+}
+
+// background makes a turn that waits, and delivers its answer.
+func (r *testRunner) background(ctx context.Context, change func(*api.TurnRequest)) <-chan answer {
+	r.t.Helper()
+	body, err := json.Marshal(r.request(change))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req := httptest.NewRequestWithContext(ctx, "POST", fmt.Sprintf("%s/runners/%d/turn", api.BasePath, r.id), strings.NewReader(string(body)))
+	req.Header.Set("Content-Type", "application/json")
+	done := make(chan answer, 1)
+	go func() {
+		defer func() { _ = recover() }() // http.ErrAbortHandler
+		defer close(done)
+		w := httptest.NewRecorder()
+		r.handler.ServeHTTP(w, req)
+		done <- answer{t: r.t, status: w.Code, header: w.Header(), text: w.Body.String()}
+	}()
+	return done
+}
+
+func receive(t *testing.T, c <-chan answer) answer {
+	t.Helper()
+	select {
+	case a := <-c:
+		return a
+	case <-time.After(20 * time.Second):
+		t.Fatal("no answer")
+		panic("unreachable")
+	}
+}
+
+func ok() workflow.Evidence {
+	var zero int64
+	return workflow.Evidence{ExitCode: &zero}
+}
+
+func TestRunnerRunsAWorkflowToItsEnd(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.jobs(wf, 3)
+	r := a.runner(wf, "k1", 1)
+	if again := a.runner(wf, "k1", 1); again.id != r.id {
+		t.Errorf("the same key made runner %d and %d", r.id, again.id)
+	}
+	granted := r.turn(nil)
+	if len(granted.Grants) != 3 || granted.OpenJobs != 3 {
+		t.Fatalf("grants: %+v", granted)
+	}
+	// An answer that was lost: the leases are not listed, so they come again.
+	again := r.turn(nil)
+	if len(again.Grants) != 3 || again.Grants[0].LeaseRef != granted.Grants[0].LeaseRef {
+		t.Fatalf("granted again: %+v", again.Grants)
+	}
+	report := func(req *api.TurnRequest) {
+		for _, g := range again.Grants {
+			req.Reports = append(req.Reports, api.Report{LeaseRef: g.LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()})
+		}
+	}
+	end := r.turn(report)
+	for _, result := range end.Results {
+		if result.Outcome != api.OutcomeAccepted || result.Status != workflow.Completed {
+			t.Errorf("result %+v", result)
+		}
+	}
+	if !end.Complete || end.OpenJobs != 0 {
+		t.Errorf("the workflow is not complete: %+v", end)
+	}
+	for _, result := range r.turn(report).Results {
+		if result.Outcome != api.OutcomeDuplicate {
+			t.Errorf("repeated report: %+v", result)
+		}
+	}
+	post[api.LeaveResponse](a, fmt.Sprintf("/runners/%d/leave", r.id), api.LeaveRequest{Reason: "done"})
+	if a.leases.any() {
+		t.Error("a runner that left has a lease")
+	}
+}
+
+func TestTurnWaitsForWork(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.must("POST", fmt.Sprintf("/workflows/%d/reset_status", wf), "")
+	r := a.runner(wf, "k1", 1)
+	id := a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, wf))["id"]
+	waiting := r.background(t.Context(), func(req *api.TurnRequest) { req.WaitSeconds = 10 })
+	a.must("POST", fmt.Sprintf("/workflows/%d/initialize_jobs", wf), "")
+	got := receive(t, waiting)
+	got.want(http.StatusOK, fmt.Sprintf(`"job_id":%v`, id))
+}
+
+func TestANewerTurnEndsTheWait(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.jobs(wf, 1)
+	busy := a.runner(wf, "busy", 1)
+	busy.turn(nil) // takes the only job
+	r := a.runner(wf, "k1", 2)
+	waiting := r.background(t.Context(), func(req *api.TurnRequest) { req.WaitSeconds = 10 })
+	newer := r.turn(nil)
+	if newer.Turn != 2 {
+		t.Errorf("answer to turn %d", newer.Turn)
+	}
+	receive(t, waiting).want(http.StatusOK, `"turn":1`)
+}
+
+func TestCancelReachesAWaitingRunner(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.jobs(wf, 1)
+	r := a.runner(wf, "k1", 1)
+	held := r.turn(nil).Grants[0].LeaseRef
+	waiting := r.background(t.Context(), func(req *api.TurnRequest) {
+		req.WaitSeconds, req.Free = 10, api.Free{}
+		req.Held = []api.Held{{LeaseRef: held, StartedMS: 1}}
+	})
+	a.must("PUT", fmt.Sprintf("/workflows/%d/cancel", wf), "")
+	receive(t, waiting).want(http.StatusOK, `"orders":["cancel"]`, `"voided":[{"job_id":`)
+}
+
+func TestTurnOfAnUnknownRunner(t *testing.T) {
+	a := newAPI(t)
+	a.send("POST", "/runners/99/turn", `{"turn":1,"run_id":1,"free":{"slots":1}}`).want(http.StatusNotFound, "99")
+	a.send("POST", "/runners/99/leave", `{"reason":"x","duration_seconds":1}`).want(http.StatusNotFound, "99")
+	if a.leases.any() {
+		t.Error("an unknown runner has a lease")
+	}
+}
+
+// watch returns the watchdog of a server that sees the host as the runners of
+// these tests do.
+func (a *testAPI) watch(bootID string) (w *watchdog, ended *[]string) {
+	w = newWatchdog(a.Server, make(chan int64, 1), DaemonOptions{})
+	ended = &[]string{}
+	w.host, w.bootID = "n1", bootID
+	w.endLeftovers = func(dir string) error { *ended = append(*ended, dir); return nil }
+	return w, ended
+}
+
+const noSuchPID = 1 << 30
+
+func TestWatchdogGivesUpADeadRunner(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.jobs(wf, 2)
+	r := a.runner(wf, "k1", noSuchPID)
+	grants := r.turn(func(req *api.TurnRequest) { req.Free.Slots = 2 }).Grants
+	r.turn(func(req *api.TurnRequest) {
+		req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
+	})
+	w, ended := a.watch("boot")
+	w.checkRunners(t.Context())
+	if !a.leases.any() || len(*ended) != 0 {
+		t.Fatal("a runner that has just spoken was given up")
+	}
+	// Its connection breaks: the look finds no such process.
+	ctx, cancel := context.WithCancel(t.Context())
+	waiting := r.background(ctx, func(req *api.TurnRequest) {
+		req.WaitSeconds, req.Free = 10, api.Free{}
+		req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
+	})
+	cancel()
+	<-waiting
+	select {
+	case <-a.look:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the watchdog was not told")
+	}
+	w.checkRunners(t.Context())
+	if a.leases.any() || len(*ended) != 1 {
+		t.Errorf("given up: %v, leftovers ended in %v", !a.leases.any(), *ended)
+	}
+	// One had begun: lost, and retried by the default policy. One had not.
+	next := a.runner(wf, "k2", 1).turn(nil).Grants
+	attempts := map[int64]int64{}
+	for _, g := range next {
+		attempts[g.JobID] = g.Attempt
+	}
+	if len(next) != 2 || attempts[grants[0].JobID] != 2 || attempts[grants[1].JobID] != 1 {
+		t.Errorf("granted to the next runner: %+v", next)
+	}
+	late := r.turn(func(req *api.TurnRequest) {
+		req.Reports = []api.Report{{LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()}}
+	})
+	if late.Results[0].Outcome != api.OutcomeLate || len(late.Orders) != 1 || late.Orders[0] != api.OrderStop {
+		t.Errorf("the dead runner speaks: %+v", late)
+	}
+}
+
+func TestWatchdogKnowsTheDead(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	const self = 1 // a process that is there
+	for _, c := range []struct {
+		name    string
+		boot    string
+		host    string
+		pid     int64
+		silence time.Duration
+		dead    bool
+	}{
+		{"alive and silent, as when stopped", "boot", "n1", self, 24 * time.Hour, false},
+		{"gone", "boot", "n1", noSuchPID, time.Second, true},
+		{"rebooted", "other", "n1", self, time.Second, true},
+		{"elsewhere", "boot", "n2", noSuchPID, time.Minute, false},
+		{"elsewhere for long", "boot", "n2", noSuchPID, heartbeatTimeout + time.Second, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := a.runner(wf, c.name, c.pid)
+			runners, err := a.Store.LiveRunners(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, _ := a.watch(c.boot)
+			w.host = c.host
+			for _, live := range runners {
+				if live.ID != r.id {
+					continue
+				}
+				if why, dead := w.isDead(live, c.silence); dead != c.dead || dead && why == "" {
+					t.Errorf("dead %v, %q", dead, why)
+				}
+			}
+		})
+	}
+}
