@@ -1,0 +1,143 @@
+package store
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestFailureSkipsALongChain(t *testing.T) {
+	r := newRig(t, chainOf(150)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	answer := h.turn(exited(h.held[0].LeaseRef, 1))
+	if !answer.Complete {
+		t.Errorf("answer: %+v", answer)
+	}
+	want := slices.Repeat([]workflow.JobStatus{workflow.Canceled}, 150)
+	want[0] = workflow.Failed
+	r.want(want...)
+	var v workflow.EndPayload
+	r.verdict(&v)
+	if v.Canceled != 149 || v.Failed != 1 || v.TotalSteps != 150 {
+		t.Errorf("verdict: %+v", v)
+	}
+	if diff := cmp.Diff([]string{"compute_node_started", "job_failed", "jobs_skipped", "workflow_failed"}, r.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+func TestFailureBeforeSuccessSkipsWhatIsBehindBoth(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0, 1}}, rigJob{after: []int{0, 1}, regardless: true}, rigJob{after: []int{2, 3}})
+	h := r.hand("n1", 2)
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 1))
+	r.want(workflow.Failed, workflow.Pending, workflow.Blocked, workflow.Blocked, workflow.Blocked)
+	h.free.Slots = 0
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	r.want(workflow.Failed, workflow.Completed, workflow.Canceled, workflow.Ready, workflow.Blocked)
+	h.free.Slots = 1
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	r.want(workflow.Failed, workflow.Completed, workflow.Canceled, workflow.Completed, workflow.Canceled)
+}
+
+func TestDisabledDependencyIsSatisfied(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.do(func(tx *Tx) error {
+		if err := tx.execOne(`UPDATE job SET status = 9 WHERE id = ?`, r.ids[0]); err != nil {
+			return err
+		}
+		tx.move(r.workflow, workflow.Ready, workflow.Disabled, 1)
+		return tx.completed(r.workflow, []completion{{r.ids[0], workflow.Ready, workflow.Disabled}})
+	})
+	r.want(workflow.Disabled, workflow.Ready)
+}
+
+func TestTriggersCountInTheSameTransaction(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}})
+	action := func(trigger string, jobs []int64) int64 {
+		a, err := r.CreateAction(r.ctx, workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger,
+			ActionType: workflow.ActionRunCommands, Config: []byte(`{"commands": ["true"]}`), JobIDs: jobs})
+		r.must(err)
+		return a.ID
+	}
+	ready := action(workflow.TriggerJobsReady, r.ids[2:])
+	complete := action(workflow.TriggerJobsComplete, r.ids)
+	end := action(workflow.TriggerWorkflowComplete, nil)
+	want := func(when string, id, n int64) {
+		t.Helper()
+		if got := r.number(`SELECT trigger_count FROM workflow_action WHERE id = ?`, id); got != n {
+			t.Errorf("%s: action %d has counted %d, want %d", when, id, got, n)
+		}
+	}
+	h := r.hand("n1", 2)
+	h.turn()
+	h.free.Slots = 0
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	want("one job done", ready, 1)
+	want("one job done", complete, 1)
+	// The last two end by a failure and by what it skips.
+	h.turn(exited(h.held[0].LeaseRef, 1))
+	want("a failure", ready, 2)
+	want("a failure", complete, 3)
+	want("a failure", end, 0)
+	h.free.Slots = 1
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	want("the end", complete, 4)
+	want("the end", end, 1)
+}
+
+func TestBarrier(t *testing.T) {
+	const n = 1000
+	jobs := make([]rigJob, 2*n)
+	for i := range n {
+		jobs[n].after = append(jobs[n].after, i)
+	}
+	for i := n; i < 2*n; i++ {
+		jobs[i].after = jobs[n].after
+	}
+	r := newRig(t, jobs...)
+	if gates := r.number(`SELECT COUNT(*) FROM gate`); gates != 1 {
+		t.Fatalf("%d gates, want 1", gates)
+	}
+	h := r.hand("n1", n)
+	h.turn()
+	reports := make([]Report, n)
+	for i := range n {
+		reports[i] = exited(h.held[i].LeaseRef, 0)
+	}
+	h.turn(reports[:n-1]...)
+	begin := time.Now()
+	if got := len(h.turn(reports[n-1]).Grants); got != n {
+		t.Fatalf("%d grants after the barrier, want %d", got, n)
+	}
+	t.Logf("from the last completion to %d grants: %v", n, time.Since(begin))
+	r.check()
+}
+
+func TestWideCascade(t *testing.T) {
+	const n = 30_000
+	jobs := make([]rigJob, n+2)
+	for i := range n {
+		jobs[i+1].after = []int{0}
+	}
+	jobs[n+1].after = []int{n}
+	r := newRig(t, jobs...)
+	h := r.hand("n1", 1)
+	h.turn()
+	begin := time.Now()
+	if answer := h.turn(exited(h.held[0].LeaseRef, 1)); !answer.Complete {
+		t.Fatalf("answer: %+v", answer)
+	}
+	t.Logf("%d jobs skipped in %v", n+1, time.Since(begin))
+	if got := r.number(`SELECT COUNT(*) FROM job WHERE status = 7 AND skipped_by = ?`, r.ids[0]); got != n+1 {
+		t.Errorf("%d jobs skipped, want %d", got, n+1)
+	}
+	r.check()
+}

@@ -1,0 +1,189 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// again makes the same turn once more.
+func (h *hand) again(t Turn) TurnResult {
+	h.tb.Helper()
+	answer, err := h.Turn(h.ctx, t)
+	h.must(err)
+	return answer
+}
+
+func TestSameTurnTwice(t *testing.T) {
+	r := newRig(t, independent(5)...)
+	h := r.hand("n1", 2)
+	ask := Turn{RunnerID: h.id, Number: 1, RunID: 1, Free: h.free}
+	first := h.again(ask)
+	second := h.again(ask)
+	if diff := cmp.Diff(first.Grants, second.Grants); diff != "" || len(first.Grants) != 2 {
+		t.Errorf("%d grants, and once more (-first +second):\n%s", len(first.Grants), diff)
+	}
+	tell := Turn{
+		RunnerID: h.id, Number: 2, RunID: 1, Free: Free{Slots: 1}, Held: []Held{{LeaseRef: first.Grants[1].LeaseRef}},
+		Reports: []Report{exited(first.Grants[0].LeaseRef, 0)},
+	}
+	third := h.again(tell)
+	events := len(r.events())
+	fourth := h.again(tell)
+	if diff := cmp.Diff(third.Grants, fourth.Grants); diff != "" || len(third.Grants) != 1 {
+		t.Errorf("%d grants, and once more (-first +second):\n%s", len(third.Grants), diff)
+	}
+	if third.Results[0].Outcome != Accepted || fourth.Results[0].Outcome != Duplicate {
+		t.Errorf("outcomes %s and %s", third.Results[0].Outcome, fourth.Results[0].Outcome)
+	}
+	want := third.Results[0]
+	want.Outcome = Duplicate
+	if diff := cmp.Diff(want, fourth.Results[0]); diff != "" {
+		t.Errorf("answers to the same report (-first +second):\n%s", diff)
+	}
+	if n := len(r.events()); n != events {
+		t.Errorf("the same report made %d events", n-events)
+	}
+	r.want(workflow.Completed, workflow.Pending, workflow.Pending, workflow.Ready, workflow.Ready)
+}
+
+func TestLostAnswerIsGrantedAgain(t *testing.T) {
+	r := newRig(t, independent(4)...)
+	h := r.hand("n1", 2)
+	lost := h.turn().Grants
+	h.held = nil
+	again := h.turn().Grants
+	if diff := cmp.Diff(lost, again); diff != "" {
+		t.Errorf("grants again (-lost +again):\n%s", diff)
+	}
+	// What is granted again takes room; there is some for one more.
+	h.held = []Held{{LeaseRef: lost[0].LeaseRef}}
+	more := h.turn().Grants
+	if len(more) != 2 || more[0].LeaseRef != lost[1].LeaseRef || more[1].JobID != r.ids[2] {
+		t.Errorf("grants: %+v", more)
+	}
+}
+
+func TestOlderTurnReportsAndIsGrantedNothing(t *testing.T) {
+	r := newRig(t, independent(4)...)
+	h := r.hand("n1", 2)
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	late := h.again(Turn{RunnerID: h.id, Number: 1, RunID: 1, Free: Free{Slots: 9}, Reports: []Report{exited(h.held[0].LeaseRef, 0)}})
+	if len(late.Grants) > 0 || len(late.Voided) > 0 || late.Results[0].Outcome != Accepted {
+		t.Errorf("answer to an older turn: %+v", late)
+	}
+}
+
+func TestReportTwiceInOneTurn(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	rep := exited(h.held[0].LeaseRef, 0)
+	answer := h.turn(rep, rep)
+	if answer.Results[0].Outcome != Accepted || answer.Results[1].Outcome != Duplicate {
+		t.Errorf("results: %+v", answer.Results)
+	}
+	r.want(workflow.Completed)
+}
+
+func TestReportUnderAnOldFenceIsLate(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	dead, alive := r.hand("n1", 1), r.hand("n2", 1)
+	dead.turn()
+	old := dead.held[0].LeaseRef
+	r.must(r.ExpireRunner(r.ctx, dead.id, "silent"))
+	grant := alive.turn().Grants[0]
+	if grant.Fence <= old.Fence || grant.Attempt != old.Attempt {
+		t.Errorf("lease %+v after %+v: it was never started", grant.LeaseRef, old)
+	}
+	answer := dead.turn(exited(old, 0))
+	if res := answer.Results[0]; res.Outcome != Late || !answer.Stop {
+		t.Errorf("answer to the dead: %+v", answer)
+	}
+	before := r.number(`SELECT COUNT(*) FROM late_report`)
+	dead.turn(exited(old, 0))
+	if n := r.number(`SELECT COUNT(*) FROM late_report`); n != 1 || before != 1 {
+		t.Errorf("%d late reports, then %d; want 1", before, n)
+	}
+	r.want(workflow.Pending)
+	alive.turn(exited(grant.LeaseRef, 0))
+	r.want(workflow.Completed)
+}
+
+func TestHeldLeaseOfAnotherIsVoided(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	ref := h.held[0].LeaseRef
+	stranger := ref
+	stranger.Fence++
+	answer := h.say(Turn{Held: []Held{{LeaseRef: stranger}, {LeaseRef: LeaseRef{JobID: 999, Attempt: 1, Fence: 1}}}})
+	if diff := cmp.Diff([]LeaseRef{stranger, {JobID: 999, Attempt: 1, Fence: 1}}, answer.Voided); diff != "" {
+		t.Errorf("voided (-want +got):\n%s", diff)
+	}
+	if len(answer.Grants) != 1 || answer.Grants[0].LeaseRef != ref {
+		t.Errorf("the real lease is granted again: %+v", answer.Grants)
+	}
+}
+
+func TestReportsLeftBehindAreDeliveredByAnother(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h, other := r.hand("n1", 1), r.hand("n1", 1)
+	h.turn()
+	answer := other.turn(exited(h.held[0].LeaseRef, 0))
+	if answer.Results[0].Outcome != Accepted {
+		t.Errorf("result: %+v", answer.Results[0])
+	}
+	r.want(workflow.Completed)
+	if n := r.number(`SELECT compute_node_id FROM attempt`); n != h.id {
+		t.Errorf("the attempt is on node %d, want %d", n, h.id)
+	}
+}
+
+func TestStaleRunIsRefused(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h := r.hand("n1", 1)
+	_, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: 1, RunID: 7, Free: h.free})
+	wantCode(t, err, workflow.CodeConflict)
+	_, err = r.Turn(r.ctx, Turn{RunnerID: 4711, Number: 1, RunID: 1})
+	wantCode(t, err, workflow.CodeNotFound)
+}
+
+func TestGiveBackIsNoAttempt(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	ref := h.held[0].LeaseRef
+	h.free.Slots = 0
+	h.say(Turn{GiveBack: []LeaseRef{ref, ref}})
+	r.want(workflow.Ready)
+	h.free.Slots = 1
+	if g := h.turn().Grants[0]; g.Attempt != 1 || g.Fence != ref.Fence+1 {
+		t.Errorf("granted anew: %+v", g.LeaseRef)
+	}
+}
+
+func TestStartedJobsRun(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	h.held[0].StartedMS = 1_795_255_200_123
+	h.held = append(h.held, h.held[0])
+	h.turn()
+	r.want(workflow.Running)
+	h.turn()
+	if diff := cmp.Diff([]string{"compute_node_started", "job_started"}, r.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	// A running job that its runner does not know of any more is lost.
+	h.free.Slots = 0
+	h.held = []Held{}
+	h.turn()
+	r.want(workflow.Ready)
+	if n := r.number(`SELECT COUNT(*) FROM attempt WHERE cause = 'lost' AND start_ms = 1795255200123`); n != 1 {
+		t.Errorf("%d lost attempts, want 1", n)
+	}
+}
