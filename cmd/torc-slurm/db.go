@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// newDBCommand groups the commands about database files. They need no server,
+// and do not disturb one.
+func newDBCommand(a *app) *cobra.Command {
+	return newGroup(a, groupServer, "db", "Back up and check databases", newDBBackupCommand(a), newDBCheckCommand(a))
+}
+
+// databasePath is the file that a command is about: the one that is named,
+// that of --standalone, or the one that the server would take.
+func (a *app) databasePath(name string) (string, error) {
+	if name == "" && a.flags.standalone {
+		return a.database(), nil
+	}
+	return a.serveDatabase(serveFlags{database: name})
+}
+
+func newDBBackupCommand(a *app) *cobra.Command {
+	var database string
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a copy of a database",
+		Long: `Write a copy of a database, as it is at one moment, to a file that does not exist
+yet. A server may go on working with the database meanwhile.`,
+		Example: `  torc-slurm db backup ~/torc-$(date +%F).db
+  torc-slurm -s db backup copy.db                    the one in ./torc_output
+  torc-slurm db backup copy.db --database /data/torc.db`,
+		Args:        cobra.ExactArgs(1),
+		Annotations: exits("3 there is no such database", "5 the copy cannot be written"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := a.databasePath(database)
+			if err != nil {
+				return err
+			}
+			to := a.path(args[0])
+			if err := store.Backup(cmd.Context(), from, to); err != nil {
+				return err
+			}
+			return a.showMessage(struct {
+				Status   string `json:"status"`
+				Database string `json:"database"`
+				Backup   string `json:"backup"`
+			}{"success", from, to}, "Wrote a copy of %s to %s", from, to)
+		},
+	}
+	cmd.Flags().StringVarP(&database, "database", "d", "", "database `FILE` (default: that of your own server)")
+	return cmd
+}
+
+// checkResult is what db check says in JSON.
+type checkResult struct {
+	Status   string         `json:"status"` // ok, damaged
+	Database string         `json:"database"`
+	Deep     bool           `json:"deep"`
+	Findings []checkFinding `json:"findings"`
+}
+
+// checkFinding is something that is not as it must be.
+type checkFinding struct {
+	Promise string `json:"promise"`
+	Subject string `json:"subject"`
+	Text    string `json:"text"`
+}
+
+func newDBCheckCommand(a *app) *cobra.Command {
+	var (
+		deep       bool
+		outputDirs []string
+	)
+	cmd := &cobra.Command{
+		Use:   "check [DATABASE]",
+		Short: "Check a database",
+		Long: `Check a database: the file, references and counters. With --deep also whether what
+is recorded keeps the promises of the engine: one record for each attempt, no two
+leases for one job, no job started too early, retries within their budgets, one
+verdict for each run, events without a gap; and whether all reports that runners
+still keep in an output directory and that were acknowledged are recorded.
+
+It only reads. A server may go on working with the database meanwhile.`,
+		Example: `  torc-slurm db check
+  torc-slurm -s db check --deep                      the one in ./torc_output
+  torc-slurm db check --deep /data/torc.db -o /scratch/torc_output`,
+		Args:        cobra.MaximumNArgs(1),
+		Annotations: exits("1 something was found", "3 there is no such database", "5 the database is of another version"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path, err := a.databasePath(optionalArg(args, 0))
+			if err != nil {
+				return err
+			}
+			findings, err := checkDatabase(cmd.Context(), path, deep, a.paths(outputDirs))
+			if err != nil {
+				return err
+			}
+			return a.showFindings(path, deep, findings)
+		},
+	}
+	cmd.Flags().BoolVar(&deep, "deep", false, "check everything that is recorded")
+	cmd.Flags().StringArrayVarP(&outputDirs, "output-dir", "o", nil, "with --deep: an output `DIR` of runs in this database; may be repeated")
+	_ = cmd.MarkFlagDirname("output-dir")
+	return cmd
+}
+
+// paths makes the user's paths absolute.
+func (a *app) paths(names []string) []string {
+	all := make([]string, len(names))
+	for i, name := range names {
+		all[i] = a.path(name)
+	}
+	return all
+}
+
+func checkDatabase(ctx context.Context, path string, deep bool, outputDirs []string) ([]store.Finding, error) {
+	if !deep {
+		return store.Check(ctx, path)
+	}
+	var witness store.Witness
+	for _, dir := range outputDirs {
+		reports, err := spooledReports(dir)
+		if err != nil {
+			return nil, err
+		}
+		witness.Spooled = append(witness.Spooled, reports...)
+	}
+	return store.CheckDeep(ctx, path, witness)
+}
+
+// spooledReports reads what runners keep in an output directory.
+func spooledReports(outputDir string) ([]store.SpooledReport, error) {
+	paths, err := spool.Files(filepath.Join(outputDir, "spool"))
+	if err != nil {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "cannot look for reports in %s: %v", outputDir, err)
+	}
+	var all []store.SpooledReport
+	for _, path := range paths {
+		contents, err := spool.Read(path)
+		if err != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%v", err)
+		}
+		for i, report := range contents.Reports {
+			all = append(all, store.SpooledReport{
+				RunID:    contents.Header.RunID,
+				LeaseRef: store.LeaseRef{JobID: report.JobID, Attempt: report.Attempt, Fence: report.Fence},
+				Answered: i < contents.Answered,
+			})
+		}
+	}
+	return all, nil
+}
+
+// showFindings says what was found; the exit status is 1 if anything was.
+func (a *app) showFindings(path string, deep bool, findings []store.Finding) error {
+	result := checkResult{Status: "ok", Database: path, Deep: deep, Findings: []checkFinding{}}
+	for _, f := range findings {
+		result.Findings = append(result.Findings, checkFinding(f))
+	}
+	if len(findings) > 0 {
+		result.Status = "damaged"
+	}
+	err := a.showRecord(result, func(w io.Writer) {
+		for _, f := range findings {
+			fmt.Fprintln(w, f)
+		}
+		if len(findings) == 0 {
+			fmt.Fprintf(w, "%s is sound\n", path)
+		}
+	})
+	if err == nil && len(findings) > 0 {
+		return silent(exitFailed)
+	}
+	return err
+}
