@@ -167,7 +167,7 @@ func TestOpenWithoutPlace(t *testing.T) {
 	dir := t.TempDir()
 	writeFile(t, filepath.Join(dir, "file"), "")
 	for path, want := range map[string]string{
-		"": "no database path",
+		"":                                    "no database path",
 		filepath.Join(dir, "no", "torc.db"):   "does not exist (create it: mkdir -p " + filepath.Join(dir, "no") + ")",
 		filepath.Join(dir, "file", "torc.db"): "is not a folder",
 	} {

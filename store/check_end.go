@@ -1,0 +1,129 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// endRules compare verdicts, events and workflows. A run that has begun and in
+// which nothing has been tried yet has no verdict, whatever its jobs did before.
+var endRules = []rule{
+	{"P11", `SELECT 'workflow ' || w.id, 'run ' || w.run_id || ', generation ' || w.end_generation || ' has ' || iif(w.has_ended, 'ended without', 'not ended, but has')
+			|| ' a verdict'
+		FROM workflow w WHERE w.is_hidden = 0 AND w.has_ended != EXISTS (SELECT 1 FROM verdict v
+			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`},
+	{"P11", `SELECT 'workflow ' || w.id, 'run ' || w.run_id || ' has its verdict, but jobs are open'
+		FROM workflow w WHERE w.is_hidden = 0 AND w.has_ended = 1 AND EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id
+			AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9))`},
+	{"P11", `SELECT 'workflow ' || w.id, 'nothing of run ' || w.run_id || ' is open, but it has no verdict'
+		FROM workflow w WHERE w.is_hidden = 0 AND w.has_ended = 0
+			AND NOT EXISTS (SELECT 1 FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)
+			AND (w.is_canceled = 1 OR EXISTS (SELECT 1 FROM attempt a JOIN job j ON j.id = a.job_id WHERE j.workflow_id = w.id AND a.run_id = w.run_id))
+			AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9))`},
+	{"P11", `SELECT 'workflow ' || COALESCE(v.workflow_id, e.workflow_id), COALESCE(e.n, 0) || ' events and ' || COALESCE(v.n, 0) || ' verdicts end run '
+			|| COALESCE(v.run_id, e.run_id) || ', generation ' || COALESCE(v.generation, e.generation)
+		FROM (SELECT workflow_id, run_id, generation, 1 AS n FROM verdict) v
+		FULL JOIN (SELECT workflow_id, json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.end_generation') AS generation, COUNT(*) AS n
+			FROM event WHERE type IN ('workflow_completed', 'workflow_failed', 'workflow_canceled') AND json_extract(data, '$.evaluated_by_end_step') = 1
+			GROUP BY 1, 2, 3) e
+			ON e.workflow_id = v.workflow_id AND e.run_id = v.run_id AND e.generation = v.generation
+		WHERE COALESCE(e.n, 0) != COALESCE(v.n, 0)
+			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = COALESCE(v.workflow_id, e.workflow_id) AND x.is_deleted = 1)`},
+}
+
+// verdicts compares the verdicts that stand with a recount, unless somebody has
+// changed the workflow by hand since.
+func (c *checker) verdicts() error {
+	type verdict struct {
+		workflowID, runID int64
+		canceled          bool
+		kind, payload     string
+	}
+	var all []verdict
+	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload
+		FROM workflow w JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation
+		WHERE w.is_hidden = 0 AND w.has_ended = 1 AND NOT EXISTS (SELECT 1 FROM event e WHERE e.workflow_id = w.id AND e.type = 'user_action'
+			AND e.seq > (SELECT COALESCE(MAX(x.seq), 0) FROM event x WHERE x.workflow_id = w.id AND x.type = v.type))`,
+		func(r rowScanner) error {
+			var v verdict
+			err := r.Scan(&v.workflowID, &v.runID, &v.canceled, &v.kind, &v.payload)
+			all = append(all, v)
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		counts, err := c.recount(v.workflowID, v.runID)
+		if err != nil {
+			return err
+		}
+		counts.WorkflowCanceled = v.canceled
+		var have workflow.EndPayload
+		if err := json.Unmarshal([]byte(v.payload), &have); err != nil {
+			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "its verdict cannot be read: %v", err)
+			continue
+		}
+		want := workflow.EndVerdict(counts)
+		want.Payload.WorkflowID, want.Payload.RunID, want.Payload.EndGeneration = have.WorkflowID, have.RunID, have.EndGeneration
+		if wrong := verdictProblem(v.kind, &have, &want); wrong != "" {
+			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "the verdict of run %d says %s", v.runID, wrong)
+		}
+	}
+	return nil
+}
+
+// verdictProblem says in what a verdict differs from a recount.
+func verdictProblem(kind string, have *workflow.EndPayload, want *workflow.Verdict) string {
+	if kind != string(want.EventType) {
+		return fmt.Sprintf("%s, a recount says %s", kind, want.EventType)
+	}
+	w := &want.Payload
+	for _, n := range []struct {
+		name       string
+		have, want int64
+	}{
+		{"total_steps", have.TotalSteps, w.TotalSteps}, {"failed_steps_count", have.FailedStepsCount, w.FailedStepsCount},
+		{"completed", have.Completed, w.Completed}, {"failed", have.Failed, w.Failed}, {"canceled", have.Canceled, w.Canceled},
+		{"terminated", have.Terminated, w.Terminated}, {"disabled", have.Disabled, w.Disabled}, {"not_run", have.NotRun, w.NotRun},
+		{"retried", have.Retried, w.Retried},
+	} {
+		if n.have != n.want {
+			return fmt.Sprintf("%s is %d, a recount says %d", n.name, n.have, n.want)
+		}
+	}
+	if !maps.Equal(have.ByCause, w.ByCause) {
+		return fmt.Sprintf("causes are %v, a recount says %v", have.ByCause, w.ByCause)
+	}
+	return ""
+}
+
+// recount counts the jobs of a workflow and the attempts of a run.
+func (c *checker) recount(workflowID, runID int64) (counts workflow.Counts, err error) {
+	err = c.each(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ? GROUP BY status`, func(r rowScanner) error {
+		var status workflow.JobStatus
+		var n int64
+		err := r.Scan(&status, &n)
+		if err == nil {
+			counts.ByStatus[status] = n
+		}
+		return err
+	}, workflowID)
+	if err != nil {
+		return counts, err
+	}
+	counts.ByCause = map[workflow.CauseKind]int64{}
+	err = c.each(`SELECT a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id
+		WHERE j.workflow_id = ? AND a.run_id = ? GROUP BY a.cause`, func(r rowScanner) error {
+		var cause workflow.CauseKind
+		var n, retried int64
+		err := r.Scan(&cause, &n, &retried)
+		counts.ByCause[cause] = n
+		counts.Retried += retried
+		return err
+	}, workflowID, runID)
+	return counts, err
+}

@@ -1,0 +1,105 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// gateRules compare the statuses of jobs with those of their dependencies, by
+// the rows and not by the counters. In a canceled workflow nothing moves.
+var gateRules = []rule{
+	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || MIN(d.id) || ' is not complete'
+		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
+		JOIN gate_dependency g ON g.gate_id = j.gate_id JOIN job d ON d.id = g.job_id AND d.status NOT BETWEEN 5 AND 9
+		WHERE j.status = 2 GROUP BY j.id`},
+	{"P6", `WITH ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
+				FROM attempt WHERE action IN ('none', 'fail', 'hold') GROUP BY job_id, run_id),
+			allowed AS (SELECT d.gate_id, e.run_id, e.host, MAX(e.end_ms) AS end_ms FROM gate_dependency d JOIN ended e ON e.job_id = d.job_id
+				WHERE e.ours AND e.host = e.host2 GROUP BY 1, 2, 3)
+		SELECT 'job ' || j.id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started ' || (g.end_ms - a.start_ms)
+			|| ' ms before a dependency ended on the same host'
+		FROM allowed g JOIN job j ON j.gate_id = g.gate_id JOIN attempt a ON a.job_id = j.id AND a.run_id = g.run_id AND a.hostname = g.host
+		WHERE a.start_ms < g.end_ms AND a.evidence IS NOT NULL AND j.status > 2
+			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
+	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
+		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
+		WHERE j.status = 1 AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id
+			WHERE g.gate_id = j.gate_id AND d.status NOT BETWEEN 5 AND 9)`},
+	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by IS NOT NULL AND status != 7`},
+	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
+		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
+		WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id
+			WHERE g.gate_id = j.gate_id AND d.status BETWEEN 6 AND 8)
+			AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE g.gate_id = j.gate_id AND d.status = 0)`},
+}
+
+// gateHashes compares the gates' hashes with their dependencies: a gate with
+// another hash would be shared by jobs with other dependencies.
+func (c *checker) gateHashes() error {
+	var gate int64
+	var stored []byte
+	var deps []int64
+	compare := func() {
+		if hash := gateHash(deps); len(deps) > 0 && string(hash[:]) != string(stored) {
+			c.found("gate", fmt.Sprintf("gate %d", gate), "its hash is not that of its %d dependencies", len(deps))
+		}
+	}
+	err := c.each(`SELECT g.id, g.hash, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
+		WHERE g.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1) ORDER BY g.id, d.job_id`, func(r rowScanner) error {
+		var id, dep int64
+		var hash []byte
+		if err := r.Scan(&id, &hash, &dep); err != nil {
+			return err
+		}
+		if id != gate {
+			compare()
+			gate, stored, deps = id, hash, deps[:0]
+		}
+		deps = append(deps, dep)
+		return nil
+	})
+	compare()
+	return err
+}
+
+// cycles looks for jobs that wait for themselves. Jobs and gates are nodes of
+// one graph, so that it is no larger than what is stored.
+func (c *checker) cycles() error {
+	nodes := map[int64]int32{} // jobs by id, gates by -id
+	var names []int64
+	var before [][]int32
+	node := func(key int64) int32 {
+		n, known := nodes[key]
+		if !known {
+			n = int32(len(names))
+			nodes[key], names, before = n, append(names, key), append(before, nil)
+		}
+		return n
+	}
+	edge := func(r rowScanner) error {
+		var from, to int64
+		if err := r.Scan(&from, &to); err != nil {
+			return err
+		}
+		a, b := node(from), node(to)
+		before[a] = append(before[a], b)
+		return nil
+	}
+	if err := c.each(`SELECT id, -gate_id FROM job WHERE gate_id IS NOT NULL`, edge); err != nil {
+		return err
+	}
+	if err := c.each(`SELECT -gate_id, job_id FROM gate_dependency`, edge); err != nil {
+		return err
+	}
+	if cycle := workflow.FindCycle(len(names), func(i int) []int32 { return before[i] }); len(cycle) > 0 {
+		jobs := cycle[:0]
+		for _, n := range cycle {
+			if id := names[n]; id > 0 {
+				jobs = append(jobs, int(id))
+			}
+		}
+		c.found("gate", fmt.Sprintf("job %d", jobs[0]), "it waits for itself, by way of jobs %v", jobs)
+	}
+	return nil
+}
