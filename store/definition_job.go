@@ -159,10 +159,10 @@ func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
 		return nil, fmt.Errorf("number new gates of workflow %d: %w", c.d.id, err)
 	}
 	rows := newBulk(tx, "gate", "id, workflow_id, hash, open, failed")
-	edges := newBulk(tx, "gate_dependency", "job_id, gate_id")
 	gates := make([]definedGate, len(firsts))
-	for g, first := range firsts {
-		deps := c.deps[first]
+	first, made := next, [][]int64(nil) // the dependencies of new gates
+	for g, job := range firsts {
+		deps := c.deps[job]
 		ids, known := c.ids(deps)
 		if !known {
 			continue
@@ -172,24 +172,33 @@ func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
 			continue
 		}
 		gates[g] = definedGate{next, deps}
-		c.gates[hash] = gates[g]
+		c.gates[hash], made = gates[g], append(made, ids)
 		next++
 		if err := rows.add(gates[g].id, c.d.id, hash[:], len(ids), 0); err != nil { // no job has run yet
 			return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
-		}
-		for _, dep := range ids {
-			if err := edges.add(dep, gates[g].id); err != nil {
-				return nil, fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
-			}
 		}
 	}
 	if err := rows.flush(); err != nil {
 		return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
 	}
-	if err := edges.flush(); err != nil {
-		return nil, fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
+	return gates, c.insertEdges(tx, first, made)
+}
+
+// insertEdges stores the dependencies of gates that are there, numbered from
+// first.
+func (c *jobChunk) insertEdges(tx *Tx, first int64, gates [][]int64) error {
+	edges := newBulk(tx, "gate_dependency", "job_id, gate_id")
+	for g, deps := range gates {
+		for _, dep := range deps {
+			if err := edges.add(dep, first+int64(g)); err != nil {
+				return fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
+			}
+		}
 	}
-	return gates, nil
+	if err := edges.flush(); err != nil {
+		return fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
+	}
+	return nil
 }
 
 // keep takes over what was committed.

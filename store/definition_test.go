@@ -106,6 +106,28 @@ func TestDefinitionIsStoredAsGiven(t *testing.T) {
 	}
 }
 
+// A gate may have more dependencies than one statement inserts.
+func TestDefinitionWithABarrier(t *testing.T) {
+	n := newNouns(t)
+	const width = 3 * bulkRows
+	d := &workflow.Definition{Name: "barrier", User: "me"}
+	var all []int32
+	for i := range int32(width) {
+		d.Jobs = append(d.Jobs, workflow.JobDefinition{Name: fmt.Sprintf("a%d", i), Command: "true"})
+		all = append(all, i)
+	}
+	for i := range width {
+		d.Jobs = append(d.Jobs, workflow.JobDefinition{Name: fmt.Sprintf("b%d", i), Command: "true", DependsOn: all})
+	}
+	id := n.define(d)
+	var gates, edges int
+	n.must(n.read.QueryRow(`SELECT COUNT(DISTINCT gate_id), COUNT(*) FROM gate_dependency
+		WHERE gate_id IN (SELECT id FROM gate WHERE workflow_id = ?)`, id).Scan(&gates, &edges))
+	if gates != 1 || edges != width {
+		t.Errorf("%d gates with %d dependencies, want 1 with %d", gates, edges, width)
+	}
+}
+
 func TestDefinitionRefusals(t *testing.T) {
 	n := newNouns(t)
 	for _, tc := range []struct {
