@@ -14,6 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
+//go:generate go test . -run TestOpenAPIFileIsUpToDate -update
+
 // OpenAPI describes the API, from the same table and types that answer it.
 func OpenAPI() *openapi3.T {
 	b := &schemaBuilder{schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
