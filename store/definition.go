@@ -22,8 +22,9 @@ type DefinitionWriter struct {
 
 	files, userData                    []int64 // ids
 	requirements, handlers, schedulers map[string]int64
-	jobs                               []int64   // ids
-	deps                               [][]int32 // of each job; shared where they are the same
+	waiting                            []workflow.JobDefinition // not written yet
+	jobs                               []int64                  // ids
+	deps                               [][]int32                // of each job; shared where they are the same
 	gates                              map[[sha256.Size]byte]definedGate
 	later                              []int32 // jobs that depend on a job that had not come yet
 	isOrdered                          bool    // no job depends on itself or a later one
@@ -125,6 +126,9 @@ func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finish
 // Finish checks that as many jobs and files have come as were sent, and makes
 // the workflow visible. It returns the workflow's id.
 func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64, error) {
+	if err := d.flushJobs(); err != nil {
+		return 0, err
+	}
 	if int64(len(d.jobs)) != jobs || int64(len(d.files)) != files {
 		return 0, workflow.Errorf(workflow.CodeInvalid, "the definition is incomplete: %d of %d jobs and %d of %d files have arrived",
 			len(d.jobs), jobs, len(d.files), files)

@@ -11,10 +11,31 @@ import (
 
 // definitionChunk is how many rows of a definition one use case writes at
 // most, so that others get their turn in between.
-const definitionChunk = 5000
+const definitionChunk = 3000
 
-// addJobs stores jobs; what they refer to by name must have come before.
-func (d *DefinitionWriter) addJobs(defined []workflow.JobDefinition) error {
+// addJobs collects jobs until there are enough to be worth a commit.
+func (d *DefinitionWriter) addJobs(jobs []workflow.JobDefinition) error {
+	d.waiting = append(d.waiting, jobs...)
+	for len(d.waiting) >= definitionChunk {
+		if err := d.writeJobs(d.waiting[:definitionChunk]); err != nil {
+			return err
+		}
+		d.waiting = d.waiting[definitionChunk:]
+	}
+	return nil
+}
+
+// flushJobs writes the jobs that were collected.
+func (d *DefinitionWriter) flushJobs() error {
+	jobs := d.waiting
+	if d.waiting = nil; len(jobs) == 0 {
+		return nil
+	}
+	return d.writeJobs(jobs)
+}
+
+// writeJobs stores jobs; what they refer to, save other jobs, must have come.
+func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 	jobs := make([]workflow.Job, len(defined))
 	deps := make([][]int32, len(defined))
 	for i := range defined {
@@ -154,15 +175,13 @@ func (c *jobChunk) write(tx *Tx) error {
 // makeGates returns for each of the given jobs the gate of its dependencies;
 // without id where one of them has not come yet.
 func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
-	next, err := tx.nextID("gate")
+	maker, err := newGateMaker(tx, c.d.id)
 	if err != nil {
-		return nil, fmt.Errorf("number new gates of workflow %d: %w", c.d.id, err)
+		return nil, err
 	}
-	rows := newBulk(tx, "gate", "id, workflow_id, hash, open, failed")
 	gates := make([]definedGate, len(firsts))
-	first, made := next, [][]int64(nil) // the dependencies of new gates
-	for g, job := range firsts {
-		deps := c.deps[job]
+	for g, first := range firsts {
+		deps := c.deps[first]
 		ids, known := c.ids(deps)
 		if !known {
 			continue
@@ -171,34 +190,13 @@ func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
 		if gates[g], known = c.d.gates[hash]; known {
 			continue
 		}
-		gates[g] = definedGate{next, deps}
-		c.gates[hash], made = gates[g], append(made, ids)
-		next++
-		if err := rows.add(gates[g].id, c.d.id, hash[:], len(ids), 0); err != nil { // no job has run yet
-			return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
+		gates[g].deps = deps
+		if gates[g].id, err = maker.add(hash, ids); err != nil { // no job has run yet
+			return nil, err
 		}
+		c.gates[hash] = gates[g]
 	}
-	if err := rows.flush(); err != nil {
-		return nil, fmt.Errorf("insert gates of workflow %d: %w", c.d.id, err)
-	}
-	return gates, c.insertEdges(tx, first, made)
-}
-
-// insertEdges stores the dependencies of gates that are there, numbered from
-// first.
-func (c *jobChunk) insertEdges(tx *Tx, first int64, gates [][]int64) error {
-	edges := newBulk(tx, "gate_dependency", "job_id, gate_id")
-	for g, deps := range gates {
-		for _, dep := range deps {
-			if err := edges.add(dep, first+int64(g)); err != nil {
-				return fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
-			}
-		}
-	}
-	if err := edges.flush(); err != nil {
-		return fmt.Errorf("insert dependencies of workflow %d: %w", c.d.id, err)
-	}
-	return nil
+	return gates, maker.finish()
 }
 
 // keep takes over what was committed.

@@ -12,7 +12,7 @@ import (
 // Add stores the lists of a chunk. Jobs are numbered in the order in which they
 // come, over all chunks, and so are files and user data. A job may depend on
 // one that comes later; everything else must have come before what refers to
-// it, or come in the same chunk.
+// it, or come in the same chunk. The chunk must not be changed afterwards.
 func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
 	if err := addRows(d, "file", &d.files, chunk.Files, d.insertFile); err != nil {
 		return err
@@ -29,10 +29,14 @@ func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
 	if err := addNamed(d, "scheduler", d.schedulers, chunk.SlurmSchedulers, d.insertScheduler); err != nil {
 		return err
 	}
-	for jobs := range slices.Chunk(chunk.Jobs, definitionChunk) {
-		if err := d.addJobs(jobs); err != nil {
-			return err
-		}
+	if err := d.addJobs(chunk.Jobs); err != nil {
+		return err
+	}
+	if len(chunk.Actions) == 0 {
+		return nil
+	}
+	if err := d.flushJobs(); err != nil {
+		return err
 	}
 	var actions []int64
 	return addRows(d, "action", &actions, chunk.Actions, d.insertAction)

@@ -31,23 +31,68 @@ func (tx *Tx) gateOf(workflowID int64, deps []int64) (id int64, err error) {
 	if !errors.Is(err, sql.ErrNoRows) {
 		return 0, fmt.Errorf("find a gate of workflow %d: %w", workflowID, err)
 	}
-	id, err = tx.insert(`INSERT INTO gate (workflow_id, hash, open, failed) VALUES (?, ?, 0, 0)`, workflowID, hash[:])
+	m, err := newGateMaker(tx, workflowID)
 	if err != nil {
-		return 0, fmt.Errorf("insert a gate of workflow %d: %w", workflowID, err)
+		return 0, err
 	}
-	edges := newBulk(tx, "gate_dependency", "job_id, gate_id")
-	for _, dep := range deps {
-		if err := edges.add(dep, id); err != nil {
-			return 0, fmt.Errorf("insert the dependencies of gate %d: %w", id, err)
-		}
+	if id, err = m.add(hash, deps); err != nil {
+		return 0, err
 	}
-	if err := edges.flush(); err != nil {
-		return 0, fmt.Errorf("insert the dependencies of gate %d: %w", id, err)
+	if err := m.finish(); err != nil {
+		return 0, err
 	}
 	if err := tx.checkGate(workflowID, id); err != nil {
 		return 0, err
 	}
 	return id, tx.countGate(id)
+}
+
+// gateMaker makes many gates of a workflow.
+type gateMaker struct {
+	tx         *Tx
+	workflowID int64
+	first      int64 // id of its first gate
+	rows       *bulk
+	deps       [][]int64 // of the gates from first on
+}
+
+func newGateMaker(tx *Tx, workflowID int64) (*gateMaker, error) {
+	first, err := tx.nextID("gate")
+	if err != nil {
+		return nil, fmt.Errorf("number new gates of workflow %d: %w", workflowID, err)
+	}
+	return &gateMaker{tx: tx, workflowID: workflowID, first: first, rows: newBulk(tx, "gate", "id, workflow_id, hash, open, failed")}, nil
+}
+
+// add makes a gate and returns its id. It counts all dependencies as open;
+// where they may not be, the caller counts again.
+func (m *gateMaker) add(hash [sha256.Size]byte, deps []int64) (int64, error) {
+	id := m.first + int64(len(m.deps))
+	m.deps = append(m.deps, deps)
+	if err := m.rows.add(id, m.workflowID, hash[:], len(deps), 0); err != nil {
+		return 0, fmt.Errorf("insert gates of workflow %d: %w", m.workflowID, err)
+	}
+	return id, nil
+}
+
+// finish writes what was not written yet: the rest of the gates, and then their
+// dependencies, which refer to them.
+func (m *gateMaker) finish() error {
+	if err := m.rows.flush(); err != nil {
+		return fmt.Errorf("insert gates of workflow %d: %w", m.workflowID, err)
+	}
+	edges := newBulk(m.tx, "gate_dependency", "job_id, gate_id")
+	for g, deps := range m.deps {
+		for _, dep := range deps {
+			if err := edges.add(dep, m.first+int64(g)); err != nil {
+				return fmt.Errorf("insert dependencies of workflow %d: %w", m.workflowID, err)
+			}
+		}
+	}
+	if err := edges.flush(); err != nil {
+		return fmt.Errorf("insert dependencies of workflow %d: %w", m.workflowID, err)
+	}
+	return nil
 }
 
 // checkGate refuses dependencies that are not jobs of the workflow.

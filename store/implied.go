@@ -1,6 +1,7 @@
 package store
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -8,7 +9,8 @@ import (
 )
 
 // addImpliedDependencies makes jobs depend on the jobs that write what they
-// read. A job that reads what it writes itself does not wait for itself.
+// read. A job that reads what it writes itself does not wait for itself. The
+// gates are to be counted afterwards.
 func (tx *Tx) addImpliedDependencies(workflowID int64) error {
 	missing, err := tx.missingDependencies(workflowID)
 	if err != nil || len(missing) == 0 {
@@ -18,26 +20,57 @@ func (tx *Tx) addImpliedDependencies(workflowID int64) error {
 	if err != nil {
 		return err
 	}
+	known := make(map[[sha256.Size]byte]int64, len(gates))
+	for id, deps := range gates {
+		known[gateHash(deps)] = id
+	}
+	maker, err := newGateMaker(tx, workflowID)
+	if err != nil {
+		return err
+	}
+	joins := make([]jobGate, 0, len(missing))
 	for len(missing) > 0 {
-		job := missing[0]
-		n := 1
-		for n < len(missing) && missing[n].jobID == job.jobID {
-			n++
-		}
-		deps := slices.Clone(gates[job.gateID])
-		for _, m := range missing[:n] {
-			deps = append(deps, m.dependsOn)
+		job, n := missing[0], 1
+		deps := append(slices.Clone(gates[job.gateID]), job.dependsOn)
+		for ; n < len(missing) && missing[n].jobID == job.jobID; n++ {
+			deps = append(deps, missing[n].dependsOn)
 		}
 		missing = missing[n:]
-		gate, err := tx.gateOf(workflowID, idSet(deps))
-		if err != nil {
-			return err
+		deps = idSet(deps)
+		hash := gateHash(deps)
+		gate, found := known[hash]
+		if !found {
+			if gate, err = maker.add(hash, deps); err != nil {
+				return err
+			}
+			known[hash] = gate
 		}
-		if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, job.jobID); err != nil {
-			return fmt.Errorf("set the dependencies of job %d: %w", job.jobID, err)
-		}
+		joins = append(joins, jobGate{job.jobID, gate})
+	}
+	if err := maker.finish(); err != nil {
+		return err
+	}
+	if err := tx.joinGates(joins); err != nil {
+		return err
 	}
 	return tx.checkCycles(workflowID)
+}
+
+// jobGate is a job with the gate that it gets.
+type jobGate struct{ jobID, gateID int64 }
+
+// joinGates gives jobs their gates.
+func (tx *Tx) joinGates(joins []jobGate) error {
+	update := bulk{tx: tx, width: 2, head: `UPDATE job SET gate_id = v.column2 FROM (VALUES `, tail: `) v WHERE job.id = v.column1`}
+	for _, j := range joins {
+		if err := update.add(j.jobID, j.gateID); err != nil {
+			return fmt.Errorf("set dependencies of jobs: %w", err)
+		}
+	}
+	if err := update.flush(); err != nil {
+		return fmt.Errorf("set dependencies of jobs: %w", err)
+	}
+	return nil
 }
 
 // missingDependency is an edge that the graph does not have yet.

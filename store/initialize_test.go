@@ -231,7 +231,16 @@ func BenchmarkInitialize(b *testing.B) {
 	for i := range jobs {
 		flat.Jobs = append(flat.Jobs, workflow.JobDefinition{Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i)})
 	}
-	for name, d := range map[string]*workflow.Definition{"flat": flat, "chain": chain(jobs)} {
+	files := &workflow.Definition{Name: "files", User: "me"}
+	for i := range jobs { // each job reads what the one 1000 before it writes
+		files.Files = append(files.Files, workflow.FileDefinition{Name: fmt.Sprint("f", i), Path: fmt.Sprint("f", i)})
+		j := flat.Jobs[i]
+		if j.OutputFiles = []int32{int32(i)}; i >= 1000 {
+			j.InputFiles = []int32{int32(i - 1000)}
+		}
+		files.Jobs = append(files.Jobs, j)
+	}
+	for name, d := range map[string]*workflow.Definition{"flat": flat, "chain": chain(jobs), "files": files} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
