@@ -41,7 +41,7 @@ func (c *checker) gateHashes() error {
 	var stored []byte
 	var deps []int64
 	compare := func() {
-		if hash := gateHash(deps); len(deps) > 0 && string(hash[:]) != string(stored) {
+		if hash := hashGate(deps); len(deps) > 0 && string(hash[:]) != string(stored) {
 			c.found("gate", fmt.Sprintf("gate %d", gate), "its hash is not that of its %d dependencies", len(deps))
 		}
 	}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -25,7 +24,7 @@ type DefinitionWriter struct {
 	waiting                            []workflow.JobDefinition // not written yet
 	jobs                               []int64                  // ids
 	deps                               [][]int32                // of each job; shared where they are the same
-	gates                              map[[sha256.Size]byte]definedGate
+	gates                              map[gateHash]definedGate
 	later                              []int32 // jobs that depend on a job that had not come yet
 	isOrdered                          bool    // no job depends on itself or a later one
 }
@@ -47,7 +46,7 @@ func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, 
 	}
 	d := &DefinitionWriter{
 		s: s, requirements: map[string]int64{}, handlers: map[string]int64{}, schedulers: map[string]int64{},
-		gates: map[[sha256.Size]byte]definedGate{}, isOrdered: true,
+		gates: map[gateHash]definedGate{}, isOrdered: true,
 	}
 	if key != "" {
 		d.key = key

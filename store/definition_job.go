@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -123,7 +122,7 @@ type jobChunk struct {
 	deps [][]int32
 
 	base  int64 // the id of the first
-	gates map[[sha256.Size]byte]definedGate
+	gates map[gateHash]definedGate
 	later []int32
 }
 
@@ -151,7 +150,7 @@ func (c *jobChunk) write(tx *Tx) error {
 	if err != nil {
 		return err
 	}
-	c.base, c.gates, c.later = in.first, map[[sha256.Size]byte]definedGate{}, nil
+	c.base, c.gates, c.later = in.first, map[gateHash]definedGate{}, nil
 	gateOf, firsts := workflow.GroupByDependencies(len(c.jobs), func(i int) []int32 { return c.deps[i] })
 	gates, err := c.makeGates(tx, firsts)
 	if err != nil {
@@ -186,7 +185,7 @@ func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
 		if !known {
 			continue
 		}
-		hash := gateHash(ids)
+		hash := hashGate(ids)
 		if gates[g], known = c.d.gates[hash]; known {
 			continue
 		}

@@ -10,20 +10,29 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// gateHash identifies a set of dependencies, which are ascending and without
-// repeats.
-func gateHash(deps []int64) [sha256.Size]byte {
+// gateHash identifies a set of dependencies.
+type gateHash [24]byte
+
+// hashGate returns the hash of a set of dependencies, which are ascending and
+// without repeats. The lowest comes first, so that gates that are made one
+// after the other mostly lie side by side in the index.
+func hashGate(deps []int64) (h gateHash) {
 	buf := make([]byte, 0, 10*len(deps))
 	for _, id := range deps {
 		buf = binary.AppendUvarint(buf, uint64(id))
 	}
-	return sha256.Sum256(buf)
+	sum := sha256.Sum256(buf)
+	if len(deps) > 0 {
+		binary.BigEndian.PutUint64(h[:], uint64(deps[0]))
+	}
+	copy(h[8:], sum[:])
+	return h
 }
 
 // gateOf returns the gate of a set of dependencies of a workflow, which it
 // makes if there is none. They are ascending, without repeats, and at least one.
 func (tx *Tx) gateOf(workflowID int64, deps []int64) (id int64, err error) {
-	hash := gateHash(deps)
+	hash := hashGate(deps)
 	err = tx.row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
 	if err == nil {
 		return id, nil
@@ -66,7 +75,7 @@ func newGateMaker(tx *Tx, workflowID int64) (*gateMaker, error) {
 
 // add makes a gate and returns its id. It counts all dependencies as open;
 // where they may not be, the caller counts again.
-func (m *gateMaker) add(hash [sha256.Size]byte, deps []int64) (int64, error) {
+func (m *gateMaker) add(hash gateHash, deps []int64) (int64, error) {
 	id := m.first + int64(len(m.deps))
 	m.deps = append(m.deps, deps)
 	if err := m.rows.add(id, m.workflowID, hash[:], len(deps), 0); err != nil {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"slices"
 
@@ -20,9 +19,9 @@ func (tx *Tx) addImpliedDependencies(workflowID int64) error {
 	if err != nil {
 		return err
 	}
-	known := make(map[[sha256.Size]byte]int64, len(gates))
+	known := make(map[gateHash]int64, len(gates))
 	for id, deps := range gates {
-		known[gateHash(deps)] = id
+		known[hashGate(deps)] = id
 	}
 	maker, err := newGateMaker(tx, workflowID)
 	if err != nil {
@@ -37,7 +36,7 @@ func (tx *Tx) addImpliedDependencies(workflowID int64) error {
 		}
 		missing = missing[n:]
 		deps = idSet(deps)
-		hash := gateHash(deps)
+		hash := hashGate(deps)
 		gate, found := known[hash]
 		if !found {
 			if gate, err = maker.add(hash, deps); err != nil {

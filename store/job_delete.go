@@ -76,7 +76,7 @@ func (tx *Tx) narrowGate(workflowID, gate int64) error {
 	}
 	var same any
 	if len(deps) > 0 {
-		hash := gateHash(deps)
+		hash := hashGate(deps)
 		var id int64
 		err := tx.row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
 		if errors.Is(err, sql.ErrNoRows) {

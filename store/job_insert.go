@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -91,7 +90,7 @@ func createJobs(tx *Tx, jobs []workflow.Job) error {
 	if err != nil {
 		return err
 	}
-	gates := map[[sha256.Size]byte]int64{}
+	gates := map[gateHash]int64{}
 	for i := range jobs {
 		if jobs[i].GateID, err = in.gate(gates, &jobs[i]); err != nil {
 			return err
@@ -146,14 +145,14 @@ func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 }
 
 // gate returns the gate of a new job's dependencies; nil if it has none.
-func (in *jobInserter) gate(known map[[sha256.Size]byte]int64, j *workflow.Job) (*int64, error) {
+func (in *jobInserter) gate(known map[gateHash]int64, j *workflow.Job) (*int64, error) {
 	if len(j.DependsOn) == 0 {
 		return nil, nil
 	}
 	if last := j.DependsOn[len(j.DependsOn)-1]; last >= in.first {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q depends on job %d, which does not exist", j.Name, last)
 	}
-	hash := gateHash(j.DependsOn)
+	hash := hashGate(j.DependsOn)
 	id, found := known[hash]
 	if !found {
 		var err error

@@ -170,7 +170,7 @@ CREATE TABLE claim_class (
 CREATE TABLE gate (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
-  hash        BLOB    NOT NULL, -- of the sorted job ids
+  hash        BLOB    NOT NULL, -- of the sorted job ids, the lowest in front
   open        INTEGER NOT NULL CHECK (open >= 0),   -- dependencies that are not complete
   failed      INTEGER NOT NULL CHECK (failed >= 0), -- dependencies that failed, were canceled or terminated
   UNIQUE (workflow_id, hash)
@@ -225,6 +225,7 @@ CREATE INDEX job_delayed ON job (not_before_ms, workflow_id) WHERE status = 2 AN
 CREATE INDEX job_live ON job (compute_node_id, id) WHERE status IN (3, 4);
 CREATE INDEX job_unstarted ON job (claimed_ms) WHERE status = 3 AND compute_node_id IS NULL;
 CREATE INDEX job_unsuccessful ON job (workflow_id, status) WHERE status IN (6, 7, 8, 10);
+CREATE INDEX job_env_id ON job (env_id) WHERE env_id IS NOT NULL;
 CREATE INDEX job_handler ON job (failure_handler_id) WHERE failure_handler_id IS NOT NULL;
 
 CREATE TABLE file (
