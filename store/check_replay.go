@@ -51,7 +51,7 @@ func (c *checker) replay() error {
 // judge says what does not follow from the evidence; "" if all does.
 func (a *replayed) judge(before []replayed) string {
 	if !a.evidence.Valid { // a torc client decides itself
-		if a.decision.Retries() {
+		if a.decision.Retries() && a.decision.Rule != ruleClient {
 			return fmt.Sprintf("it was decided to %s without evidence", a.decision.Action)
 		}
 		return ""
@@ -71,20 +71,35 @@ func (a *replayed) judge(before []replayed) string {
 	if a.decision.PolicyHash != "" && a.decision.PolicyHash != p.Hash() {
 		return "" // made by other policies
 	}
-	// A reset in the middle of a run begins to count anew, so that any later
-	// part of the history may be what the decision rested on.
 	var d workflow.Decision
-	for first := range len(before) + 1 {
-		h := workflow.History{AttemptID: a.attempt}
-		for _, b := range before[first:] {
-			h = h.Grant(b.decision)
-		}
+	for _, h := range histories(a.attempt, before) {
 		d = workflow.Decide(p, h, cause)
 		if d.Action == a.decision.Action && d.Rule == a.decision.Rule && d.Counted == a.decision.Counted {
 			return ""
 		}
 	}
 	return fmt.Sprintf("it was decided to %s by rule %q, the policies say %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
+}
+
+// histories are what a decision may have rested on. A reset in the middle of a
+// run begins to count anew; attempts that had failed may have been retried by
+// people or torc's clients, which counts.
+func histories(attempt int64, before []replayed) []workflow.History {
+	var all []workflow.History
+	for first := range len(before) + 1 {
+		h := workflow.History{AttemptID: attempt}
+		var failed int64
+		for _, b := range before[first:] {
+			if h = h.Grant(b.decision); !b.decision.Retries() {
+				failed++
+			}
+		}
+		for range failed + 1 {
+			all = append(all, h)
+			h.CountedFails++
+		}
+	}
+	return all
 }
 
 // codes are the return codes that the workflow sets.
