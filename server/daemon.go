@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -28,7 +29,8 @@ type DaemonOptions struct {
 	// where zero.
 	Host string
 	Port int
-	// Token is what callers must know; a new one is made if it is empty.
+	// Token is what callers must know. If it is empty, it is that of the daemon
+	// that was here before, or a new one.
 	Token string
 	// NoAuth lets everybody in; it is refused unless Host is a loopback address.
 	NoAuth bool
@@ -118,8 +120,10 @@ func (o *DaemonOptions) complete() error {
 		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).
 			WithHint("leave --host at 127.0.0.1, or start with a token (--token-file)")
 	}
-	if o.Token == "" && !o.NoAuth {
-		o.Token = NewToken()
+	if o.NoAuth {
+		o.Token = ""
+	} else if o.Token == "" {
+		o.Token = cmp.Or(formerToken(o.EndpointPath), NewToken())
 	}
 	path, err := filepath.Abs(o.Database)
 	if err != nil {
@@ -141,7 +145,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	tcp, err := listenTCP(d.o.Host, d.o.Port)
+	tcp, err := d.listen()
 	if err != nil {
 		return errors.Join(err, unix.Close())
 	}
@@ -172,12 +176,25 @@ func (d *Daemon) serve(ctx context.Context) error {
 	return nil
 }
 
+// listen listens on TCP, where any port will do on that of a daemon that died.
+func (d *Daemon) listen() (net.Listener, error) {
+	if former := formerPort(d.o.EndpointPath); d.o.Port == 0 && former != 0 {
+		if l, err := listenTCP(d.o.Host, former); err == nil {
+			return l, nil
+		}
+	}
+	return listenTCP(d.o.Host, d.o.Port)
+}
+
 // recover brings what a former daemon left behind into order.
 func (d *Daemon) recover(ctx context.Context) error {
 	if n, err := d.store.FailInterruptedTasks(ctx); err != nil {
 		return err
 	} else if n > 0 {
 		d.o.Log.Warn("tasks of the former daemon have failed", "tasks", n)
+	}
+	if err := d.store.DeleteLeftovers(ctx); err != nil {
+		return err
 	}
 	runners, err := d.store.LiveRunners(ctx)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -160,5 +161,38 @@ func TestProcessExists(t *testing.T) {
 	}
 	if !processExists(1) {
 		t.Error("the first process does not exist")
+	}
+}
+
+func TestARestartedDaemonKeepsItsTokenAndPort(t *testing.T) {
+	dir := t.TempDir()
+	o := DaemonOptions{Database: filepath.Join(dir, "torc.db"), EndpointPath: filepath.Join(dir, "endpoint.json")}
+	first, err := Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := first.Endpoint()
+	first.Stop()
+	if err := first.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	// As a daemon that was killed leaves it.
+	if err := writeEndpoint(o.EndpointPath, left); err != nil {
+		t.Fatal(err)
+	}
+	second := startDaemon(t, func(n *DaemonOptions) { n.Database, n.EndpointPath = o.Database, o.EndpointPath })
+	if got := second.Endpoint(); got.Token != left.Token || got.URL != left.URL {
+		t.Errorf("was %s with token %s, is %s with token %s", left.URL, left.Token, got.URL, got.Token)
+	}
+}
+
+func TestATokenThatOthersCouldReadIsNotUsedAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "endpoint.json")
+	if err := os.WriteFile(TokenPath(path), []byte("known"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, func(o *DaemonOptions) { o.EndpointPath = path })
+	if d.Endpoint().Token == "known" {
+		t.Error("the token is that of the open file")
 	}
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,13 +70,47 @@ func writeEndpoint(path string, e Endpoint) error {
 	return writePrivate(path, append(text, '\n'))
 }
 
-// removeEndpoint removes the files of an endpoint, if they are still its own.
+// removeEndpoint removes the endpoint file, if it is still the endpoint's own.
+// The token stays: runners that live longer than the daemon know it.
 func removeEndpoint(path string, e Endpoint) error {
 	now, err := ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (now.PID != e.PID || now.BootID != e.BootID || !now.Started.Equal(e.Started)) {
 		return nil
 	}
-	return errors.Join(os.Remove(path), os.Remove(TokenPath(path)))
+	return os.Remove(path)
+}
+
+// formerToken returns the token of the daemon that was here before, empty if
+// there was none or if others could have read it.
+func formerToken(endpointPath string) string {
+	path := TokenPath(endpointPath)
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
+		return ""
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// formerPort returns the port of a daemon that died and left its endpoint file,
+// 0 if there is none. Jobs that are still running know it.
+func formerPort(endpointPath string) int {
+	e, err := ReadEndpoint(endpointPath)
+	if err != nil {
+		return 0
+	}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return 0
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return 0
+	}
+	return port
 }
 
 // writePrivate replaces a file by one that only its owner can read.
