@@ -79,8 +79,9 @@ func removeDeadSocket(path string) error {
 		return nil
 	}
 	if c, err := net.Dial("unix", path); err == nil {
-		c.Close()
-		return workflow.Errorf(workflow.CodeConflict, "a daemon listens on %s already", path)
+		defer c.Close()
+		return workflow.Errorf(workflow.CodeConflict, "a daemon (process %d) listens on %s already", peerPID(c), path).
+			WithHint("use it, or end it with: kill %d", peerPID(c))
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove dead socket: %w", err)
@@ -95,4 +96,19 @@ func isLoopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// peerPID is the process at the other end of a Unix socket, 0 if the kernel does
+// not say.
+func peerPID(c net.Conn) (pid int32) {
+	raw, err := c.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return 0
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if cred, err := syscall.GetsockoptUcred(int(fd), syscall.SOL_SOCKET, syscall.SO_PEERCRED); err == nil {
+			pid = cred.Pid
+		}
+	})
+	return pid
 }
