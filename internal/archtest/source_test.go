@@ -71,7 +71,7 @@ func sourceProblems(folder, path string, src []byte) (problems []string, err err
 		switch name := x.Name + "." + sel.Sel.Name; name {
 		case "time.Sleep":
 			if test {
-				at("a test must not sleep: use testing/synctest, a test signal or a condition with a deadline")
+				at("a test must not sleep: use testing/synctest, a channel or a condition with a deadline")
 			}
 		case "os.Getenv", "os.LookupEnv", "os.Args", "signal.Notify", "signal.NotifyContext", "os.Exit":
 			if !test && !slices.Contains(mayReadEnvironment, folder) && !excepted(path, name) {
