@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -54,9 +55,9 @@ func (r *jobReset) apply(ctx context.Context) error {
 		r.reinitialize(ctx, id, &result.Reinit)
 	}
 	if !result.Reinit.Applied {
-		result.NextSteps = append(result.NextSteps, fmt.Sprintf("torc-slurm workflows reinit %d", id))
+		result.NextSteps = append(result.NextSteps, fmt.Sprintf("%s workflows reinit %d", r.app.prefix(), id))
 	}
-	result.NextSteps = append(result.NextSteps, fmt.Sprintf("torc-slurm run %d", id))
+	result.NextSteps = append(result.NextSteps, fmt.Sprintf("%s run %d", r.app.prefix(), id))
 	result.Status = "success"
 	switch {
 	case result.ResetCount == 0:
@@ -102,7 +103,7 @@ func (r *jobReset) show(result resetResult) error {
 
 func (r *jobReset) showDryRun() error {
 	if r.app.format != formatJSON {
-		r.showTables()
+		r.showTables(r.app.Stdout)
 		return nil
 	}
 	return r.app.writeJSON(struct {
@@ -114,12 +115,9 @@ func (r *jobReset) showDryRun() error {
 	}{true, r.flags.reinit, idOf(r.workflow.ID), r.targets, append([]jobWithStatus{}, r.downstream...)})
 }
 
-// showTables says what will be reset, to people.
-func (r *jobReset) showTables() {
+// showTables says what will be reset.
+func (r *jobReset) showTables(w io.Writer) {
 	a := r.app
-	if a.format == formatJSON {
-		return
-	}
 	table := func(title string, jobs []jobWithStatus) {
 		if len(jobs) == 0 {
 			return
@@ -128,8 +126,8 @@ func (r *jobReset) showTables() {
 		for i, j := range jobs {
 			rows[i] = []string{fmt.Sprint(j.JobID), j.Name, j.Status.String()}
 		}
-		a.note("%s", title)
-		writeTable(a.Stderr, []string{"Job ID", "Name", "Current Status"}, rows, a.Width())
+		fmt.Fprintln(w, title)
+		writeTable(w, []string{"Job ID", "Name", "Current Status"}, rows, a.Width())
 	}
 	table("Jobs to reset:", r.targets)
 	table("Downstream jobs, reset by the reinitialization:", r.downstream)

@@ -122,7 +122,9 @@ func (r *jobReset) run(ctx context.Context) error {
 			return err
 		}
 	}
-	r.showTables()
+	if r.app.format != formatJSON {
+		r.showTables(r.app.Stderr)
+	}
 	question := fmt.Sprintf("Reset %s?", plural(int64(len(r.targets)), "job", "jobs"))
 	if yes, err := r.app.confirm(r.flags.noPrompts, question); err != nil || !yes {
 		return err

@@ -29,7 +29,7 @@ workflow does.`,
 		RunE: a.jobCommand(&workflowText, func(ctx context.Context, c *connection, ids []int64) error {
 			var jobs []api.Job
 			for _, id := range ids {
-				job, err := retryJob(ctx, c, id)
+				job, err := a.retryJob(ctx, c, id)
 				if err != nil {
 					return afterSome(err, len(jobs), "made ready")
 				}
@@ -52,7 +52,7 @@ workflow does.`,
 }
 
 // retryJob makes a job ready that did not succeed.
-func retryJob(ctx context.Context, c *connection, id int64) (*api.Job, error) {
+func (a *app) retryJob(ctx context.Context, c *connection, id int64) (*api.Job, error) {
 	job, err := c.Job(ctx, id)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func retryJob(ctx context.Context, c *connection, id int64) (*api.Job, error) {
 		return c.UpdateJob(ctx, id, &api.Job{WorkflowID: job.WorkflowID, Name: job.Name, Command: job.Command, Status: &ready})
 	default:
 		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only jobs that did not succeed can be retried", id, s).
-			WithHint("`torc-slurm jobs reset-status %d --reinit` makes a completed job run again", id)
+			WithHint("`%s jobs reset-status %d --reinit` makes a completed job run again", a.prefix(), id)
 	}
 }
 
@@ -90,7 +90,7 @@ func (a *app) hintAtRunner(ctx context.Context, c *connection, workflowID int64)
 		return fmt.Errorf("look for runners of workflow %d: %w", workflowID, err)
 	}
 	if status.ActiveComputeNodes == 0 {
-		a.note("Next: torc-slurm run %d", workflowID)
+		a.note("Next: %s run %d", a.prefix(), workflowID)
 	}
 	return nil
 }

@@ -180,7 +180,7 @@ func firstOf(texts ...string) string {
 
 // newGroup makes a command that only has subcommands.
 func newGroup(a *app, groupID, use, short string, sub ...*cobra.Command) *cobra.Command {
-	c := &cobra.Command{Use: use, Short: short, GroupID: groupID, RunE: a.runGroup, Annotations: exits()}
+	c := &cobra.Command{Use: use, Short: short, GroupID: groupID, RunE: a.runGroup, Annotations: exits(), SuggestionsMinimumDistance: 2}
 	c.AddCommand(sub...)
 	return c
 }

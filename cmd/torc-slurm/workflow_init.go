@@ -92,8 +92,8 @@ func (a *app) initialize(ctx context.Context, c *connection, id int64, o initFla
 			return missingInputs(check.MissingInputs)
 		}
 		if check.ExistingOutputCount > 0 {
-			question := fmt.Sprintf("%s of workflow %d already there (%s). Run all jobs again, over them?",
-				plural(int64(check.ExistingOutputCount), "output file is", "output files are"), id, firstNames(check.ExistingOutputs))
+			question := fmt.Sprintf("%s already there (%s). Run all jobs of workflow %d, over them?",
+				plural(int64(check.ExistingOutputCount), "output file is", "output files are"), firstNames(check.ExistingOutputs), id)
 			if yes, err := a.confirm(o.noPrompts, question); err != nil || !yes {
 				return err
 			}
@@ -227,7 +227,7 @@ func (a *app) runInitialization(ctx context.Context, c *connection, id int64, pa
 	}
 	if o.async {
 		if a.format == formatTable {
-			a.note("Next: torc-slurm tasks wait %d", task.ID)
+			a.note("Next: %s tasks wait %d", a.prefix(), task.ID)
 		}
 		return a.showMessage(result, "%s as task %d", result.Message, task.ID)
 	}
