@@ -139,11 +139,11 @@ func (s *Server) updateJob(r *request[idParams, api.Job]) (api.Job, error) {
 }
 
 func (s *Server) deleteJob(r *request[idParams, none]) (api.Job, error) {
-	j, err := s.Store.DeleteJob(r.Context(), r.Params.ID)
+	j, err := s.Store.DeleteJob(r.Context(), r.Params.ID, r.user())
 	return fromJob(j), err
 }
 
 func (s *Server) deleteJobs(r *request[workflowParams, none]) (api.DeleteCount, error) {
-	n, err := s.Store.DeleteJobs(r.Context(), r.Params.WorkflowID)
+	n, err := s.Store.DeleteJobs(r.Context(), r.Params.WorkflowID, r.user())
 	return api.DeleteCount{Count: n}, err
 }

@@ -52,8 +52,5 @@ func (tx *Tx) resetChanged(r *run, ids []int64) error {
 	if n == 0 {
 		return nil
 	}
-	if err := tx.countGates(r.workflowID); err != nil {
-		return err
-	}
-	return tx.reopenIfOpen(r)
+	return tx.reopened(r.workflowID, ids)
 }

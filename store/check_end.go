@@ -61,7 +61,8 @@ func (c *checker) verdicts() error {
 		if err != nil {
 			return err
 		}
-		counts.WorkflowCanceled = v.canceled
+		// A run that had ended keeps its verdict when the workflow is canceled.
+		counts.WorkflowCanceled = v.canceled && v.kind == string(workflow.EventWorkflowCanceled)
 		var have workflow.EndPayload
 		if err := json.Unmarshal([]byte(v.payload), &have); err != nil {
 			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "its verdict cannot be read: %v", err)

@@ -10,8 +10,9 @@ import (
 )
 
 // DeleteJob deletes a job with its history and returns it. What waited for it
-// waits no longer. A job that a runner holds is refused.
-func (s *Store) DeleteJob(_ context.Context, id int64) (workflow.Job, error) {
+// waits no longer; what was skipped because of it stays canceled. A job that a
+// runner holds is refused.
+func (s *Store) DeleteJob(_ context.Context, id int64, user string) (workflow.Job, error) {
 	var j workflow.Job
 	err := s.writer.do("delete job", func(tx *Tx) (err error) {
 		if j, err = getJob(tx, id); err != nil {
@@ -21,7 +22,10 @@ func (s *Store) DeleteJob(_ context.Context, id int64) (workflow.Job, error) {
 			return workflow.Errorf(workflow.CodeConflict, "job %d is %s and cannot be deleted", id, j.Status).
 				WithHint("cancel the workflow, or wait until the job has ended")
 		}
-		return tx.deleteJob(&j)
+		if err := tx.deleteJob(&j); err != nil {
+			return err
+		}
+		return tx.userAction(j.WorkflowID, user, "delete_jobs", map[string]any{"job_id": id, "job_name": j.Name, "deleted_count": 1})
 	})
 	return j, err
 }
@@ -38,6 +42,9 @@ func (tx *Tx) deleteJob(j *workflow.Job) error {
 	actions, err := tx.idsOf(`SELECT action_id FROM workflow_action_job WHERE job_id = ?`, j.ID)
 	if err != nil {
 		return fmt.Errorf("find the actions of job %d: %w", j.ID, err)
+	}
+	if err := tx.uncountCauses(j.WorkflowID, j.ID); err != nil {
+		return err
 	}
 	for _, table := range append([]string{"slurm_stats"}, ofJobs...) {
 		if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id = ?`, j.ID); err != nil {
@@ -56,7 +63,35 @@ func (tx *Tx) deleteJob(j *workflow.Job) error {
 	if err := tx.recountActions(actions); err != nil {
 		return err
 	}
+	if err := tx.forgetCulprit(j); err != nil {
+		return err
+	}
 	return tx.goOnWithout(r)
+}
+
+// uncountCauses takes the attempts of a job from what is counted of a workflow.
+func (tx *Tx) uncountCauses(workflowID, job int64) error {
+	_, err := tx.exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried
+		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried FROM attempt WHERE job_id = ?2 GROUP BY 1, 2) a
+		WHERE cause_count.workflow_id = ?1 AND cause_count.run_id = a.run_id AND cause_count.cause = a.cause`, workflowID, job)
+	if err != nil {
+		return fmt.Errorf("count the attempts of workflow %d: %w", workflowID, err)
+	}
+	return nil
+}
+
+// forgetCulprit makes jobs merely canceled that were skipped because of a job
+// that is gone, or behind it.
+func (tx *Tx) forgetCulprit(gone *workflow.Job) error {
+	if !gone.Status.IsUnsuccessful() {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE job SET skipped_by = NULL WHERE workflow_id = ?1 AND status IN (6, 7, 8, 10) AND skipped_by IS NOT NULL
+		AND (skipped_by = ?2 OR NOT EXISTS (SELECT 1 FROM gate g WHERE g.id = job.gate_id AND g.failed > 0))`, gone.WorkflowID, gone.ID)
+	if err != nil {
+		return fmt.Errorf("forget that jobs were skipped because of job %d: %w", gone.ID, err)
+	}
+	return nil
 }
 
 func (tx *Tx) idsOf(query string, args ...any) ([]int64, error) {
@@ -136,7 +171,7 @@ func (tx *Tx) goOnWithout(r *run) error {
 
 // DeleteJobs deletes all jobs of a workflow with their history, and returns how
 // many there were. It is refused while a runner holds one of them.
-func (s *Store) DeleteJobs(_ context.Context, workflowID int64) (n int64, err error) {
+func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n int64, err error) {
 	err = s.writer.do("delete jobs", func(tx *Tx) error {
 		if err := tx.requireWorkflow(workflowID); err != nil {
 			return err
@@ -155,7 +190,7 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64) (n int64, err er
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
 		}
-		for _, table := range []string{"slurm_stats", "job", "gate", "claim_class", "job_env"} {
+		for _, table := range []string{"slurm_stats", "cause_count", "job", "gate", "claim_class", "job_env"} {
 			if _, err := tx.exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
@@ -163,7 +198,7 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64) (n int64, err er
 		for status, k := range counts.ByStatus {
 			tx.count(workflowID, workflow.JobStatus(status), -k)
 		}
-		return nil
+		return tx.userAction(workflowID, user, "delete_jobs", map[string]any{"deleted_count": n})
 	})
 	return n, err
 }

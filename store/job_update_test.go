@@ -104,13 +104,13 @@ func TestDeleteJob(t *testing.T) {
 	n.must(err)
 	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	g.force(0, running)
-	_, err = n.DeleteJob(n.ctx, g.jobs[0])
+	_, err = n.DeleteJob(n.ctx, g.jobs[0], "me")
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = n.DeleteJobs(n.ctx, g.workflow)
+	_, err = n.DeleteJobs(n.ctx, g.workflow, "me")
 	wantCode(t, err, workflow.CodeConflict)
 
 	g.force(0, completed)
-	deleted, err := n.DeleteJob(n.ctx, g.jobs[1])
+	deleted, err := n.DeleteJob(n.ctx, g.jobs[1], "me")
 	if n.must(err); deleted.Name != "b" {
 		t.Errorf("deleted %+v", deleted)
 	}
@@ -123,12 +123,12 @@ func TestDeleteJob(t *testing.T) {
 	if n.must(err); a[0].RequiredTriggers != 1 || a[0].TriggerCount != 1 {
 		t.Errorf("action counts %d of %d, want 1 of 1", a[0].TriggerCount, a[0].RequiredTriggers)
 	}
-	_, err = n.DeleteJob(n.ctx, g.jobs[1])
+	_, err = n.DeleteJob(n.ctx, g.jobs[1], "me")
 	n.must(err)
 	g.want("c deleted", completed, ready)
 	g.jobs = append(g.jobs[:1:1], g.jobs[2])
 	g.force(1, failed)
-	count, err := n.DeleteJobs(n.ctx, g.workflow)
+	count, err := n.DeleteJobs(n.ctx, g.workflow, "me")
 	if n.must(err); count != 2 {
 		t.Errorf("%d jobs deleted, want 2", count)
 	}
@@ -145,7 +145,7 @@ func TestDeleteJobMergesGates(t *testing.T) {
 	d := diamond()
 	d.Jobs = append(d.Jobs, workflow.JobDefinition{Name: "e", Command: "true", DependsOn: []int32{1}})
 	g := n.graph(d)
-	_, err := n.DeleteJob(n.ctx, g.jobs[2])
+	_, err := n.DeleteJob(n.ctx, g.jobs[2], "me")
 	n.must(err)
 	if a, b := *g.jobOf(3).GateID, *g.jobOf(4).GateID; a != b {
 		t.Errorf("gates %d and %d, want one: both jobs depend on b alone", a, b)

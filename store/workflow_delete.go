@@ -60,6 +60,9 @@ func (s *Store) deleteRows(id int64) error {
 		`DELETE FROM event WHERE id IN (SELECT id FROM event WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM file WHERE id IN (SELECT id FROM file WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM user_data WHERE id IN (SELECT id FROM user_data WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM gate WHERE id IN (SELECT id FROM gate WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM job_env WHERE id IN (SELECT id FROM job_env WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM slurm_stats WHERE id IN (SELECT id FROM slurm_stats WHERE workflow_id = ? LIMIT ?)`,
 	} {
 		for n := int64(deleteChunk); n == deleteChunk; {
 			err := s.writer.do("delete workflow", func(tx *Tx) (err error) {
@@ -72,6 +75,10 @@ func (s *Store) deleteRows(id int64) error {
 		}
 	}
 	return s.writer.do("delete workflow", func(tx *Tx) error {
+		// A runner that left meanwhile has logged it.
+		if _, err := tx.exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
+			return fmt.Errorf("delete the log of workflow %d: %w", id, err)
+		}
 		// The few rows that are left go with it, by cascade.
 		if _, err := tx.exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
 			return fmt.Errorf("delete workflow %d: %w", id, err)
