@@ -291,3 +291,20 @@ func BenchmarkDefinition(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/jobs, "ns/job")
 }
+
+func BenchmarkDeleteWorkflow(b *testing.B) {
+	const jobs = 100_000
+	d := chain(jobs)
+	for i := range 1000 {
+		d.Jobs[i].Env = map[string]string{"N": fmt.Sprint(i)}
+	}
+	for b.Loop() {
+		b.StopTimer()
+		n := newNouns(b)
+		id := n.define(d)
+		n.must(n.Initialize(n.ctx, id, InitializeOptions{}))
+		b.StartTimer()
+		_, err := n.DeleteWorkflow(n.ctx, id)
+		n.must(err)
+	}
+}
