@@ -31,11 +31,13 @@ var endRules = []rule{
 			GROUP BY 1, 2, 3) e
 			ON e.workflow_id = v.workflow_id AND e.run_id = v.run_id AND e.generation = v.generation
 		WHERE COALESCE(e.n, 0) != COALESCE(v.n, 0)
+			AND COALESCE(v.workflow_id, e.workflow_id) NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = COALESCE(v.workflow_id, e.workflow_id) AND x.is_deleted = 1)`},
 }
 
 // verdicts compares the verdicts that stand with a recount, unless somebody has
-// changed the workflow by hand since.
+// changed the workflow by hand since. What is done to a canceled workflow does
+// not open it again.
 func (c *checker) verdicts() error {
 	type verdict struct {
 		workflowID, runID int64
@@ -45,7 +47,8 @@ func (c *checker) verdicts() error {
 	var all []verdict
 	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload
 		FROM workflow w JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation
-		WHERE w.is_hidden = 0 AND w.has_ended = 1 AND NOT EXISTS (SELECT 1 FROM event e WHERE e.workflow_id = w.id AND e.type = 'user_action'
+		WHERE w.is_hidden = 0 AND w.has_ended = 1 AND NOT EXISTS (SELECT 1 FROM event e WHERE e.workflow_id = w.id
+			AND e.type IN ('user_action', 'job_retried', 'workflow_started', 'workflow_reinitialized')
 			AND e.seq > (SELECT COALESCE(MAX(x.seq), 0) FROM event x WHERE x.workflow_id = w.id AND x.type = v.type))`,
 		func(r rowScanner) error {
 			var v verdict

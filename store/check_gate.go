@@ -13,10 +13,14 @@ var gateRules = []rule{
 		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
 		JOIN gate_dependency g ON g.gate_id = j.gate_id JOIN job d ON d.id = g.job_id AND d.status NOT BETWEEN 5 AND 9
 		WHERE j.status = 2 GROUP BY j.id`},
-	{"P6", `WITH ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
+	// A dependency that had been skipped before it ran was complete once already.
+	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
+				json_extract(data, '$.last_job_id') AS last FROM event WHERE type = 'jobs_skipped'),
+			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
 				FROM attempt WHERE action IN ('none', 'fail', 'hold') GROUP BY job_id, run_id),
 			allowed AS (SELECT d.gate_id, e.run_id, e.host, MAX(e.end_ms) AS end_ms FROM gate_dependency d JOIN ended e ON e.job_id = d.job_id
-				WHERE e.ours AND e.host = e.host2 GROUP BY 1, 2, 3)
+				WHERE e.ours AND e.host = e.host2 AND NOT EXISTS (SELECT 1 FROM skipped s WHERE s.run_id = e.run_id AND e.job_id BETWEEN s.first AND s.last)
+				GROUP BY 1, 2, 3)
 		SELECT 'job ' || j.id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started ' || (g.end_ms - a.start_ms)
 			|| ' ms before a dependency ended on the same host'
 		FROM allowed g JOIN job j ON j.gate_id = g.gate_id JOIN attempt a ON a.job_id = j.id AND a.run_id = g.run_id AND a.hostname = g.host

@@ -1,9 +1,16 @@
 package store
 
 import (
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is also the program that the crash test kills.
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimDir); dir != "" {
+		os.Exit(runVictim(dir, os.Getenv(victimFailpoints)))
+	}
+	goleak.VerifyTestMain(m)
+}

@@ -29,6 +29,12 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 		if err != nil {
 			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
 		}
+		// Budgets are of a run, also those of jobs that stay ready.
+		_, err = tx.exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0
+			WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0)`, id)
+		if err != nil {
+			return fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
+		}
 		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
 		return tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
 	})
