@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -17,6 +18,7 @@ func (tx *Tx) applyChanges(r *run, changes []change) ([]completion, error) {
 	groups := map[step][]int64{}
 	var order []step
 	var done []completion
+	var ready []int64
 	for i := range changes {
 		c := &changes[i]
 		tx.move(r.workflowID, c.from, c.to, 1)
@@ -26,6 +28,9 @@ func (tx *Tx) applyChanges(r *run, changes []change) ([]completion, error) {
 		if c.next != nil {
 			if err := tx.goOn(r, c); err != nil {
 				return nil, fmt.Errorf("change job %d from %s to %s: %w", c.job, c.from, c.to, err)
+			}
+			if c.to == workflow.Ready {
+				ready = append(ready, c.job)
 			}
 			continue
 		}
@@ -46,8 +51,8 @@ func (tx *Tx) applyChanges(r *run, changes []change) ([]completion, error) {
 			return nil, fmt.Errorf("change %d jobs of workflow %d from %s to %s: %w", len(ids), r.workflowID, s.from, s.to, err)
 		}
 	}
-	slices.SortFunc(done, func(a, b completion) int { return int(a.id - b.id) })
-	return done, nil
+	slices.SortFunc(done, func(a, b completion) int { return cmp.Compare(a.id, b.id) })
+	return done, tx.waitAgain(r, ready)
 }
 
 // goOn changes the status of a job that has not ended.

@@ -44,6 +44,9 @@ func (tx *Tx) manage(l *lease, to workflow.JobStatus, runID int64) error {
 	if !workflow.CanTransition(l.status, to, workflow.OpManage) {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s and cannot become %s", l.JobID, l.status, to)
 	}
+	if r.canceled && to.IsLive() {
+		return workflow.Errorf(workflow.CodeConflict, "job_id=%d cannot become %s: workflow %d is canceled", l.JobID, to, r.workflowID)
+	}
 	if l.status == workflow.Running {
 		if err := tx.cutOffByOperator(l, r); err != nil {
 			return err

@@ -67,6 +67,21 @@ func (tx *Tx) blockAgain(workflowID int64, gates string) ([]int64, error) {
 	return skipped, nil
 }
 
+// waitAgain blocks those of the given jobs that are ready again and depend on a
+// job that was opened again while they were held.
+func (tx *Tx) waitAgain(r *run, jobs []int64) error {
+	if r.canceled || len(jobs) == 0 {
+		return nil
+	}
+	n, err := tx.exec(`UPDATE job SET status = 1 WHERE id IN (SELECT value FROM json_each(?)) AND status = 2
+		AND gate_id IS NOT NULL AND (SELECT open FROM gate WHERE id = job.gate_id) > 0`, idList(jobs))
+	if err != nil {
+		return fmt.Errorf("let jobs of workflow %d wait again: %w", r.workflowID, err)
+	}
+	tx.move(r.workflowID, workflow.Ready, workflow.Blocked, n)
+	return nil
+}
+
 // settleJob brings a job that has not begun in line with its dependencies: it
 // waits while one is open, and goes on when none is.
 func (tx *Tx) settleJob(r *run, job int64) error {
@@ -81,9 +96,8 @@ func (tx *Tx) settleJob(r *run, job int64) error {
 		return fmt.Errorf("settle job %d: %w", job, err)
 	}
 	switch {
-	case status == workflow.Ready && open > 0:
-		err = tx.execOne(`UPDATE job SET status = 1 WHERE id = ? AND status = 2`, job)
-		tx.move(r.workflowID, workflow.Ready, workflow.Blocked, 1)
+	case status == workflow.Ready:
+		err = tx.waitAgain(r, []int64{job})
 	case status == workflow.Blocked && gate == 0:
 		err = tx.execOne(`UPDATE job SET status = 2 WHERE id = ? AND status = 1`, job)
 		tx.move(r.workflowID, workflow.Blocked, workflow.Ready, 1)

@@ -50,12 +50,19 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 		}
 	})
 	r.Store = s
+	r.begin(jobs...)
+	return r
+}
+
+// begin makes another workflow, which the rig is about from now on.
+func (r *rig) begin(jobs ...rigJob) {
+	r.tb.Helper()
+	r.ids, r.changes = nil, nil
 	r.do(func(tx *Tx) (err error) {
 		r.workflow, err = tx.insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('w', 'me', '2026-11-21T10:00:00.000Z', 1)`)
 		return err
 	})
 	r.add(jobs...)
-	return r
 }
 
 // independent makes n jobs without dependencies.
@@ -198,19 +205,20 @@ func (r *rig) events() []string {
 func (r *rig) check() {
 	r.tb.Helper()
 	for what, query := range map[string]string{
-		"job_count": `SELECT COUNT(*) FROM (SELECT workflow_id, status, n FROM job_count WHERE n > 0
-			EXCEPT SELECT workflow_id, status, COUNT(*) FROM job GROUP BY 1, 2)`,
-		"gates": `SELECT COUNT(*) FROM gate g WHERE
+		"job_count": `SELECT COUNT(*) FROM (SELECT status, n FROM job_count WHERE workflow_id = ?1 AND n > 0
+			EXCEPT SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 GROUP BY status)`,
+		"gates": `SELECT COUNT(*) FROM gate g WHERE g.workflow_id = ?1 AND (
 			g.open != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status NOT BETWEEN 5 AND 9)
-			OR g.failed != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status BETWEEN 6 AND 8)`,
-		"cause_count": `SELECT COUNT(*) FROM (SELECT workflow_id, run_id, cause, n, retried FROM cause_count
-			EXCEPT SELECT workflow_id, run_id, cause, COUNT(*), SUM(action IN ('retry', 'recover')) FROM attempt GROUP BY 1, 2, 3)`,
+			OR g.failed != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status BETWEEN 6 AND 8))`,
+		"cause_count": `SELECT COUNT(*) FROM (SELECT run_id, cause, n, retried FROM cause_count WHERE workflow_id = ?1
+			EXCEPT SELECT a.run_id, a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id
+				WHERE j.workflow_id = ?1 GROUP BY a.run_id, a.cause)`,
 		"blocked jobs behind open gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id JOIN workflow w ON w.id = j.workflow_id
-			WHERE j.status = 1 AND g.open = 0 AND w.is_canceled = 0`,
-		"verdicts": `SELECT COUNT(*) FROM workflow w WHERE w.has_ended != EXISTS (SELECT 1 FROM verdict v
+			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_canceled = 0`,
+		"verdicts": `SELECT COUNT(*) FROM workflow w WHERE w.id = ?1 AND w.has_ended != EXISTS (SELECT 1 FROM verdict v
 			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`,
 	} {
-		if n := r.number(query); n != 0 {
+		if n := r.number(query, r.workflow); n != 0 {
 			r.tb.Errorf("%s: %d rows are wrong", what, n)
 		}
 	}
@@ -229,7 +237,7 @@ type hand struct {
 func (r *rig) hand(host string, slots int64) *hand {
 	r.tb.Helper()
 	answer, err := r.RegisterRunner(r.ctx, Registration{
-		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d", host, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
+		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d-%d", host, r.workflow, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
 		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: slots,
 	})
 	r.must(err)
