@@ -124,7 +124,9 @@ func TestRunnerThatDiesDuringRecovery(t *testing.T) {
 
 func TestUnmatchedFailureIsHeld(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow) })
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	})
 	h := r.hand("n1", 1)
 	h.turn()
 	answer := h.turn(exited(h.held[0].LeaseRef, 7))
