@@ -16,6 +16,7 @@ type graph struct {
 	*nouns
 	workflow int64
 	jobs     []int64
+	implied  map[int][]int // dependencies by files
 }
 
 func (n *nouns) graph(d *workflow.Definition) *graph {
@@ -144,8 +145,9 @@ func TestStatusesAgree(t *testing.T) {
 	store := newNouns(t)
 	rapid.Check(t, func(t *rapid.T) {
 		n := store.in(t)
-		d, e := randomGraph(t)
+		d, e, implied := randomGraph(t)
 		g := n.graph(d)
+		g.implied = implied
 		for i := range e.Jobs {
 			if rapid.IntRange(0, 9).Draw(t, "disabled") == 0 {
 				n.must(e.Apply(workflow.OpDisable, i, disabled))
@@ -165,9 +167,10 @@ func TestStatusesAgree(t *testing.T) {
 }
 
 // randomGraph draws a workflow; edges come from names or from files.
-func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine) {
+func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine, map[int][]int) {
 	d := &workflow.Definition{Name: "random", User: "me"}
 	e := &workflowtest.Engine{}
+	implied := map[int][]int{}
 	for i := range rapid.IntRange(1, 9).Draw(t, "jobs") {
 		j := workflow.JobDefinition{Name: fmt.Sprint("j", i), Command: "true", RunOnFailure: rapid.IntRange(0, 3).Draw(t, "run on failure") == 0}
 		node := workflowtest.Job{CancelOnFailure: !j.RunOnFailure}
@@ -183,21 +186,21 @@ func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine) {
 				j.DependsOn = append(j.DependsOn, int32(k))
 			} else {
 				j.InputFiles = append(j.InputFiles, int32(k))
+				implied[i] = append(implied[i], k)
 			}
 		}
 		d.Jobs = append(d.Jobs, j)
 		e.Jobs = append(e.Jobs, node)
 	}
-	return d, e
+	return d, e, implied
 }
 
 func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 	job := rapid.IntRange(0, len(e.Jobs)-1).Draw(t, "job")
-	switch rapid.SampledFrom([]string{"initialize", "reset jobs", "cancel", "reset", "claim", "end", "end", "end", "end"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{"initialize", "reset jobs", "cancel", "reset", "claim", "start", "spawn", "create", "depend",
+		"end", "end", "end", "end"}).Draw(t, "step") {
 	case "initialize":
-		only := rapid.Bool().Draw(t, "only uninitialized")
-		e.Initialize(only)
-		g.must(g.Initialize(g.ctx, g.workflow, InitializeOptions{OnlyUninitialized: only}))
+		g.again(t, e)
 	case "reset jobs":
 		only := rapid.Bool().Draw(t, "only failed")
 		e.ResetJobs(only)
@@ -213,9 +216,26 @@ func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 		e.ResetStatus()
 		_, err := g.ResetStatus(g.ctx, g.workflow, true, "me")
 		g.must(err)
+		g.again(t, e) // as all clients do
 	case "claim":
 		if e.Claim(job) == nil {
 			g.force(job, pending)
+		}
+	case "start":
+		if e.Apply(workflow.OpStart, job, running) == nil {
+			g.force(job, running)
+		}
+	case "spawn":
+		if e.Jobs[job].Status == running {
+			g.spawn(t, e, job)
+		}
+	case "create":
+		g.create(t, e)
+	case "depend":
+		if e.Jobs[job].Status == uninitialized {
+			e.Jobs[job].DependsOn = append(someOf(t, job), g.implied[job]...)
+			_, err := g.UpdateJob(g.ctx, g.jobs[job], workflow.JobUpdate{DependsOn: g.idsOf(e.Jobs[job].DependsOn)})
+			g.must(err)
 		}
 	case "end":
 		to := rapid.SampledFrom([]workflow.JobStatus{completed, completed, failed, terminated, canceled, held}).Draw(t, "to")
@@ -223,6 +243,53 @@ func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 			g.force(job, to)
 		}
 	}
+}
+
+func (g *graph) again(t *rapid.T, e *workflowtest.Engine) {
+	only := rapid.Bool().Draw(t, "only uninitialized")
+	e.Initialize(only)
+	g.must(g.Initialize(g.ctx, g.workflow, InitializeOptions{OnlyUninitialized: only}))
+}
+
+// someOf draws some of the first n jobs.
+func someOf(t *rapid.T, n int) []int {
+	some := []int{}
+	for i := range n {
+		if rapid.IntRange(0, 3).Draw(t, "edge") == 0 {
+			some = append(some, i)
+		}
+	}
+	return some
+}
+
+func (g *graph) idsOf(jobs []int) []int64 {
+	ids := []int64{}
+	for _, i := range jobs {
+		ids = append(ids, g.jobs[i])
+	}
+	return ids
+}
+
+func (g *graph) create(t *rapid.T, e *workflowtest.Engine) {
+	j := workflowtest.Job{DependsOn: someOf(t, len(e.Jobs)), CancelOnFailure: rapid.Bool().Draw(t, "cancel on failure")}
+	created, err := g.CreateJobs(g.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: fmt.Sprint("j", len(e.Jobs)), Command: "true",
+		CancelOnBlockingJobFailure: j.CancelOnFailure, DependsOn: g.idsOf(j.DependsOn)}})
+	g.must(err)
+	e.Jobs, g.jobs = append(e.Jobs, j), append(g.jobs, created[0].ID)
+}
+
+func (g *graph) spawn(t *rapid.T, e *workflowtest.Engine, caller int) {
+	cancel := rapid.Bool().Draw(t, "cancel on failure")
+	deps := someOf(t, len(e.Jobs))
+	names := []string{}
+	for _, i := range deps {
+		names = append(names, fmt.Sprint("j", i))
+	}
+	ids, _, err := g.SpawnJobs(g.ctx, g.jobs[caller], workflow.SpawnRequest{Jobs: []workflow.SpawnJob{
+		{Name: fmt.Sprint("j", len(e.Jobs)), Command: "true", DependsOn: names, CancelOnBlockingJobFailure: &cancel}}})
+	g.must(err)
+	e.Spawn(append(deps, caller), cancel)
+	g.jobs = append(g.jobs, ids...)
 }
 
 func BenchmarkInitialize(b *testing.B) {
