@@ -231,6 +231,8 @@ func (d *Daemon) supervise(run context.Context, failed <-chan error) {
 		d.o.Log.Info("nobody needs the daemon, it leaves", "idle", d.o.IdleTimeout)
 	case err := <-failed:
 		d.err = err
+	case <-d.store.Lost():
+		d.err = d.store.Err()
 	}
 	d.cancel()
 	if err := removeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {

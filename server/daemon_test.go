@@ -39,7 +39,7 @@ func ping(t *testing.T, e Endpoint, header string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", e.URL+"/ping", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.URL+"/ping", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,7 @@ func listenUnix(path string) (net.Listener, error) {
 		return nil, fmt.Errorf("listen on socket %s: %w", path, err)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
-		l.Close()
-		return nil, fmt.Errorf("listen on socket %s: %w", path, err)
+		return nil, errors.Join(fmt.Errorf("listen on socket %s: %w", path, err), l.Close())
 	}
 	return l, nil
 }
@@ -79,7 +78,7 @@ func removeDeadSocket(path string) error {
 		return nil
 	}
 	if c, err := net.Dial("unix", path); err == nil {
-		defer c.Close()
+		defer c.Close() //nolint:errcheck // nothing was sent
 		return workflow.Errorf(workflow.CodeConflict, "a daemon (process %d) listens on %s already", peerPID(c), path).
 			WithHint("use it, or end it with: kill %d", peerPID(c))
 	}
