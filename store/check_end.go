@@ -73,6 +73,9 @@ func (c *checker) verdicts() error {
 		}
 		want := workflow.EndVerdict(counts)
 		want.Payload.WorkflowID, want.Payload.RunID, want.Payload.EndGeneration = have.WorkflowID, have.RunID, have.EndGeneration
+		if v.canceled { // jobs that will not run may be disabled
+			want.Payload.Disabled, want.Payload.NotRun = have.Disabled, have.NotRun
+		}
 		if wrong := verdictProblem(v.kind, &have, &want); wrong != "" {
 			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "the verdict of run %d says %s", v.runID, wrong)
 		}

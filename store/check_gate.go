@@ -7,7 +7,8 @@ import (
 )
 
 // gateRules compare the statuses of jobs with those of their dependencies, by
-// the rows and not by the counters. In a canceled workflow nothing moves.
+// the rows and not by the counters. In a canceled workflow nothing moves, nor
+// after that in a new run until it is initialized.
 var gateRules = []rule{
 	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || MIN(d.id) || ' is not complete'
 		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
@@ -29,7 +30,10 @@ var gateRules = []rule{
 	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
 		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
 		WHERE j.status = 1 AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id
-			WHERE g.gate_id = j.gate_id AND d.status NOT BETWEEN 5 AND 9)`},
+			WHERE g.gate_id = j.gate_id AND d.status NOT BETWEEN 5 AND 9)
+			AND j.workflow_id NOT IN (SELECT workflow_id FROM event GROUP BY workflow_id
+				HAVING MAX(iif(type = 'user_action' AND json_extract(data, '$.action') = 'reset_workflow_status', seq, 0))
+					> MAX(iif(type IN ('workflow_started', 'workflow_reinitialized'), seq, 0)))`},
 	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by IS NOT NULL AND status != 7`},
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
 		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0

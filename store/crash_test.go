@@ -28,7 +28,7 @@ func TestKilledOverAndOver(t *testing.T) {
 	if testing.Short() {
 		n = min(n, 8)
 	}
-	c := &crashes{t: t, dir: t.TempDir(), jobs: map[int64][]int64{}, gone: map[int64]bool{}}
+	c := &crashes{t: t, dir: t.TempDir(), gone: map[int64]bool{}}
 	for i := range n {
 		c.kill(i)
 		if c.check(); t.Failed() {
@@ -45,7 +45,6 @@ func TestKilledOverAndOver(t *testing.T) {
 type crashes struct {
 	t       *testing.T
 	dir     string
-	jobs    map[int64][]int64 // by workflow
 	said    Acknowledged
 	gone    map[int64]bool  // jobs
 	pending []SpooledReport // in spool files when the victim began
@@ -98,7 +97,6 @@ func (c *crashes) hear(e *entry) {
 	if e.Workflow != 0 {
 		a.Workflows = append(a.Workflows, e.Workflow)
 		a.Jobs = append(a.Jobs, e.Jobs...)
-		c.jobs[e.Workflow] = e.Jobs
 	}
 	a.Grants = append(a.Grants, e.Grants...)
 	a.Reports = append(a.Reports, e.Reports...)
@@ -113,7 +111,7 @@ func (c *crashes) hear(e *entry) {
 	a.Canceled = without(without(a.Canceled, e.Uncancel), e.Forget)
 	if e.Forget != 0 {
 		a.Workflows = without(a.Workflows, e.Forget)
-		for _, job := range c.jobs[e.Forget] {
+		for _, job := range e.Jobs {
 			c.gone[job] = true
 		}
 	}

@@ -28,7 +28,7 @@ const victimLife = 20 * time.Second
 // for Forget, Uncancel and Dropped, what is about to be taken back.
 type entry struct {
 	Workflow int64           `json:"workflow,omitempty"`
-	Jobs     []int64         `json:"jobs,omitempty"` // of Workflow
+	Jobs     []int64         `json:"jobs,omitempty"` // of Workflow or Forget
 	Grants   []LeaseRef      `json:"grants,omitempty"`
 	Reports  []SpooledReport `json:"reports,omitempty"`
 	Canceled int64           `json:"canceled,omitempty"`
@@ -127,8 +127,12 @@ func (v *victim) use() error {
 	case n < 20 && len(ids) < 8:
 		return v.create()
 	case n < 30:
-		v.write(entry{Forget: id})
-		_, err := v.DeleteWorkflow(v.ctx, id)
+		jobs, err := v.JobIDs(v.ctx, id)
+		if err != nil {
+			return err
+		}
+		v.write(entry{Forget: id, Jobs: jobs})
+		_, err = v.DeleteWorkflow(v.ctx, id)
 		return err
 	case n < 40:
 		if _, err := v.CancelWorkflow(v.ctx, id); err != nil {
