@@ -61,22 +61,19 @@ func (a *app) retryJob(ctx context.Context, c *connection, id int64) (*api.Job, 
 		return nil, workflow.Errorf(workflow.CodeConflict, "job %d was canceled because job %d did not succeed", id, *job.SkippedBy).
 			WithHint("retry job %d; this one then waits for it again", *job.SkippedBy)
 	}
+	w, err := c.Workflow(ctx, job.WorkflowID)
+	if err != nil {
+		return nil, err
+	}
+	if isSet(w.IsCanceled) {
+		return nil, workflow.Errorf(workflow.CodeConflict, "workflow %d, which job %d is of, is canceled", job.WorkflowID, id).
+			WithHint("`%s reset %d --failed-only` makes all its jobs run again that did not succeed", a.prefix(), job.WorkflowID)
+	}
 	switch s := statusOf(*job); s {
 	case workflow.Failed, workflow.Terminated:
-		w, err := c.Workflow(ctx, job.WorkflowID)
-		if err != nil {
-			return nil, err
-		}
 		return c.RetryJob(ctx, id, idOf(w.RunID), math.MaxInt32)
-	case workflow.Canceled:
-		w, err := c.Workflow(ctx, job.WorkflowID)
-		if err != nil {
-			return nil, err
-		}
+	case workflow.Canceled, workflow.PendingFailed:
 		return c.ManageStatusChange(ctx, id, workflow.Ready, idOf(w.RunID))
-	case workflow.PendingFailed:
-		ready := workflow.Ready
-		return c.UpdateJob(ctx, id, &api.Job{WorkflowID: job.WorkflowID, Name: job.Name, Command: job.Command, Status: &ready})
 	default:
 		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only jobs that did not succeed can be retried", id, s).
 			WithHint("`%s jobs reset-status %d --reinit` makes a completed job run again", a.prefix(), id)
