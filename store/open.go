@@ -170,6 +170,11 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 		return 0, workflow.Errorf(workflow.CodeUnavailable, "database %s cannot have a write-ahead journal, only %s", o.Path, mode).
 			WithHint("put it on another file system")
 	}
+	// A use case is a savepoint. What it would undo would otherwise go through a
+	// temporary file, page by page.
+	if _, err := conn.ExecContext(ctx, `PRAGMA temp_store = MEMORY`); err != nil {
+		return 0, fmt.Errorf("keep savepoints of %s in memory: %w", o.Path, err)
+	}
 	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit)); err != nil {
 		return 0, fmt.Errorf("limit the journal of %s: %w", o.Path, err)
 	}

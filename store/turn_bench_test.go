@@ -35,3 +35,43 @@ func BenchmarkTurn(b *testing.B) {
 		b.Fatalf("%d jobs completed, want %d", n, b.N)
 	}
 }
+
+// BenchmarkHop is one job of a chain: its report releases and grants the next.
+func BenchmarkHop(b *testing.B) {
+	r := newRig(b, chainOf(b.N+1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	b.ResetTimer()
+	for range b.N {
+		h.turn(exited(h.held[0].LeaseRef, 0))
+	}
+}
+
+// BenchmarkBarrier is the last completion before a barrier of 1,000 x 1,000
+// jobs, with the grants of those behind it.
+func BenchmarkBarrier(b *testing.B) {
+	const n = 1000
+	r := newRig(b)
+	for range b.N {
+		b.StopTimer()
+		jobs := make([]rigJob, 2*n)
+		for i := range n {
+			jobs[n].after = append(jobs[n].after, i)
+		}
+		for i := n; i < 2*n; i++ {
+			jobs[i].after = jobs[n].after
+		}
+		r.begin(jobs...)
+		h := r.hand("n1", n)
+		h.turn()
+		reports := make([]Report, n)
+		for i := range n {
+			reports[i] = exited(h.held[i].LeaseRef, 0)
+		}
+		h.turn(reports[:n-1]...)
+		b.StartTimer()
+		if got := len(h.turn(reports[n-1]).Grants); got != n {
+			b.Fatalf("%d grants after the barrier, want %d", got, n)
+		}
+	}
+}
