@@ -107,7 +107,7 @@ type jobInserter struct {
 	tx           *Tx
 	workflowID   int64
 	first, next  int64 // ids of its first and its next job
-	requirements int64 // the default ones
+	requirements int64 // the default ones; 0 if there are none
 	known        map[reference]bool
 	classes      map[classKey]int64
 	envs         map[string]int64
@@ -132,7 +132,7 @@ func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 	for i, table := range linkTables {
 		in.links[i] = newBulk(tx, table.name, "job_id, "+table.column)
 	}
-	err := tx.row(`SELECT MIN(id) FROM resource_requirements WHERE workflow_id = ? AND name = ?`,
+	err := tx.row(`SELECT COALESCE(MIN(id), 0) FROM resource_requirements WHERE workflow_id = ? AND name = ?`,
 		[]any{workflowID, workflow.DefaultRequirements}, &in.requirements)
 	if err != nil {
 		return nil, fmt.Errorf("find the default requirements of workflow %d: %w", workflowID, err)
@@ -209,6 +209,9 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 // has none.
 func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	if j.ResourceRequirementsID == nil {
+		if in.requirements == 0 {
+			return 0, workflow.Errorf(workflow.CodeConflict, "workflow %d has no default resource requirements", in.workflowID)
+		}
 		j.ResourceRequirementsID = &in.requirements
 	}
 	key := classKeyOf(j)

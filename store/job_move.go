@@ -16,6 +16,7 @@ const asNew = `compute_node_id = NULL, claimed_ms = NULL, start_ms = NULL, not_b
 // the caller's. In the condition ?1 is the workflow and ?3 the first of args.
 func (tx *Tx) moveJobs(workflowID int64, to workflow.JobStatus, columns, condition string, args ...any) (int64, error) {
 	args = append([]any{workflowID, int64(to)}, args...)
+	// ?2 is there because both statements get the same arguments.
 	rows, err := tx.query(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 AND ?2 IS NOT NULL AND (`+condition+`) GROUP BY status`, args...)
 	if err != nil {
 		return 0, fmt.Errorf("count jobs of workflow %d: %w", workflowID, err)
