@@ -154,11 +154,12 @@ func (c *cascade) pass(gates []int64) ([]int64, error) {
 // skip cancels the blocked jobs behind gates with a failure that do not want to
 // run after one.
 func (c *cascade) skip(gates string) ([]int64, error) {
-	rows, err := c.tx.query(`UPDATE job SET status = 7, skipped_by = g.culprit
-		FROM (SELECT gate.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
-				WHERE d.gate_id = gate.id AND x.status IN (6, 7, 8) ORDER BY d.job_id LIMIT 1) AS culprit
-			FROM json_each(?) e CROSS JOIN gate ON gate.id = e.value WHERE gate.failed > 0) g
-		WHERE job.gate_id = g.id AND job.status = 1 AND job.cancel_on_blocking_job_failure = 1 RETURNING id, skipped_by`, gates)
+	rows, err := c.tx.query(`WITH failed (gate_id, culprit) AS MATERIALIZED (
+			SELECT g.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
+				WHERE d.gate_id = g.id AND x.status IN (6, 7, 8) ORDER BY d.job_id LIMIT 1)
+			FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value WHERE g.failed > 0)
+		UPDATE job SET status = 7, skipped_by = f.culprit FROM failed f
+		WHERE job.gate_id = f.gate_id AND job.status = 1 AND job.cancel_on_blocking_job_failure = 1 RETURNING id, skipped_by`, gates)
 	if err != nil {
 		return nil, fmt.Errorf("skip jobs: %w", err)
 	}

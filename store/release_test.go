@@ -93,8 +93,8 @@ func TestTriggersCountInTheSameTransaction(t *testing.T) {
 	want("the end", end, 1)
 }
 
-func TestBarrier(t *testing.T) {
-	const n = 1000
+// barrier makes n jobs and n behind all of them.
+func barrier(n int) []rigJob {
 	jobs := make([]rigJob, 2*n)
 	for i := range n {
 		jobs[n].after = append(jobs[n].after, i)
@@ -102,7 +102,33 @@ func TestBarrier(t *testing.T) {
 	for i := n; i < 2*n; i++ {
 		jobs[i].after = jobs[n].after
 	}
-	r := newRig(t, jobs...)
+	return jobs
+}
+
+func TestBarrierWithAFailure(t *testing.T) {
+	const n = 1000
+	r := newRig(t, barrier(n)...)
+	h := r.hand("n1", n)
+	h.turn()
+	reports := make([]Report, n)
+	for i := range n {
+		reports[i] = exited(h.held[i].LeaseRef, 0)
+	}
+	reports[n-1] = exited(h.held[n-1].LeaseRef, 1)
+	begin := time.Now()
+	if answer := h.turn(reports...); !answer.Complete {
+		t.Fatalf("answer: %+v", answer)
+	}
+	t.Logf("%d jobs ended and %d skipped in %v", n, n, time.Since(begin))
+	if got := r.number(`SELECT COUNT(*) FROM job WHERE status = 7 AND skipped_by = ?`, r.ids[n-1]); got != n {
+		t.Errorf("%d jobs skipped, want %d", got, n)
+	}
+	r.check()
+}
+
+func TestBarrier(t *testing.T) {
+	const n = 1000
+	r := newRig(t, barrier(n)...)
 	if gates := r.number(`SELECT COUNT(*) FROM gate`); gates != 1 {
 		t.Fatalf("%d gates, want 1", gates)
 	}

@@ -54,14 +54,7 @@ func BenchmarkBarrier(b *testing.B) {
 	r := newRig(b)
 	for range b.N {
 		b.StopTimer()
-		jobs := make([]rigJob, 2*n)
-		for i := range n {
-			jobs[n].after = append(jobs[n].after, i)
-		}
-		for i := n; i < 2*n; i++ {
-			jobs[i].after = jobs[n].after
-		}
-		r.begin(jobs...)
+		r.begin(barrier(n)...)
 		h := r.hand("n1", n)
 		h.turn()
 		reports := make([]Report, n)
