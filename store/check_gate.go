@@ -6,21 +6,31 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// moving selects the workflows in which jobs follow their dependencies: not
+// canceled ones, nor those after that in a new run until it is initialized.
+const moving = `(SELECT id FROM workflow WHERE is_canceled = 0 AND is_hidden = 0
+		EXCEPT SELECT workflow_id FROM event GROUP BY workflow_id
+			HAVING MAX(iif(type = 'user_action' AND json_extract(data, '$.action') = 'reset_workflow_status', seq, 0))
+				> MAX(iif(type IN ('workflow_started', 'workflow_reinitialized'), seq, 0)))`
+
+// openGates selects the gates with a dependency that is not complete.
+const openGates = `(SELECT g.gate_id, MIN(d.id) AS first FROM gate_dependency g JOIN job d ON d.id = g.job_id
+		WHERE d.status NOT BETWEEN 5 AND 9 GROUP BY g.gate_id)`
+
 // gateRules compare the statuses of jobs with those of their dependencies, by
-// the rows and not by the counters. In a canceled workflow nothing moves, nor
-// after that in a new run until it is initialized.
+// the rows and not by the counters.
 var gateRules = []rule{
-	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || MIN(d.id) || ' is not complete'
-		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
-		JOIN gate_dependency g ON g.gate_id = j.gate_id JOIN job d ON d.id = g.job_id AND d.status NOT BETWEEN 5 AND 9
-		WHERE j.status = 2 GROUP BY j.id`},
-	// A dependency that had been skipped before it ran was complete once already.
+	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || o.first || ' is not complete'
+		FROM job j JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 2 AND j.workflow_id IN ` + moving},
+	// A dependency that had run in an earlier run, or been skipped, was complete
+	// once already.
 	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
 				json_extract(data, '$.last_job_id') AS last FROM event WHERE type = 'jobs_skipped'),
 			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
 				FROM attempt WHERE action IN ('none', 'fail', 'hold') GROUP BY job_id, run_id),
 			allowed AS (SELECT d.gate_id, e.run_id, e.host, MAX(e.end_ms) AS end_ms FROM gate_dependency d JOIN ended e ON e.job_id = d.job_id
-				WHERE e.ours AND e.host = e.host2 AND NOT EXISTS (SELECT 1 FROM skipped s WHERE s.run_id = e.run_id AND e.job_id BETWEEN s.first AND s.last)
+				WHERE e.ours AND e.host = e.host2 AND NOT EXISTS (SELECT 1 FROM skipped s WHERE s.run_id <= e.run_id AND e.job_id BETWEEN s.first AND s.last)
+				AND NOT EXISTS (SELECT 1 FROM attempt x WHERE x.job_id = e.job_id AND x.run_id < e.run_id)
 				GROUP BY 1, 2, 3)
 		SELECT 'job ' || j.id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started ' || (g.end_ms - a.start_ms)
 			|| ' ms before a dependency ended on the same host'
@@ -28,18 +38,11 @@ var gateRules = []rule{
 		WHERE a.start_ms < g.end_ms AND a.evidence IS NOT NULL AND j.status > 2
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
 	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
-		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
-		WHERE j.status = 1 AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id
-			WHERE g.gate_id = j.gate_id AND d.status NOT BETWEEN 5 AND 9)
-			AND j.workflow_id NOT IN (SELECT workflow_id FROM event GROUP BY workflow_id
-				HAVING MAX(iif(type = 'user_action' AND json_extract(data, '$.action') = 'reset_workflow_status', seq, 0))
-					> MAX(iif(type IN ('workflow_started', 'workflow_reinitialized'), seq, 0)))`},
+		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 1 AND o.gate_id IS NULL AND j.workflow_id IN ` + moving},
 	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by IS NOT NULL AND status != 7`},
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
-		FROM job j JOIN workflow w ON w.id = j.workflow_id AND w.is_canceled = 0 AND w.is_hidden = 0
-		WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id
-			WHERE g.gate_id = j.gate_id AND d.status BETWEEN 6 AND 8)
-			AND NOT EXISTS (SELECT 1 FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE g.gate_id = j.gate_id AND d.status = 0)`},
+		FROM job j WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id NOT IN
+			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8 OR d.status = 0)`},
 }
 
 // gateHashes compares the gates' hashes with their dependencies: a gate with

@@ -3,13 +3,30 @@ package store
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 )
+
+var asNetwork = flag.Bool("network", false, "run as on a network file system")
+
+// TestBasicsOnANetwork runs the tests of nouns, definitions and turns once more,
+// with everything going through one connection.
+func TestBasicsOnANetwork(t *testing.T) {
+	if *asNetwork || testing.Short() {
+		t.Skip("it is one of these tests itself")
+	}
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-network", "-test.timeout=60s", //nolint:gosec // this program
+		"-test.run=Life|Turn|Lost|Report|Create|Update|Delete|Spawn|Reset|Client|Claim|Facts|Relations|Page|Event|Initialize|Definition|Summary")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
 
 func TestNetworkOf(t *testing.T) {
 	for path, want := range map[string]string{

@@ -38,8 +38,9 @@ yet. A server may go on working with the database meanwhile.`,
 		Example: `  torc-slurm db backup ~/torc-$(date +%F).db
   torc-slurm -s db backup copy.db                    the one in ./torc_output
   torc-slurm db backup copy.db --database /data/torc.db`,
-		Args:        cobra.ExactArgs(1),
-		Annotations: exits("3 there is no such database", "5 the copy cannot be written"),
+		ValidArgsFunction: completePaths,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       exits("3 there is no such database", "5 the copy cannot be written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := a.databasePath(database)
 			if err != nil {
@@ -93,8 +94,9 @@ It only reads. A server may go on working with the database meanwhile.`,
 		Example: `  torc-slurm db check
   torc-slurm -s db check --deep                      the one in ./torc_output
   torc-slurm db check --deep /data/torc.db -o /scratch/torc_output`,
-		Args:        cobra.MaximumNArgs(1),
-		Annotations: exits("1 something was found", "3 there is no such database", "5 the database is of another version"),
+		ValidArgsFunction: completePaths,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       exits("1 something was found", "3 there is no such database", "5 the database is of another version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.databasePath(optionalArg(args, 0))
 			if err != nil {
@@ -153,6 +155,7 @@ func spooledReports(outputDir string) ([]store.SpooledReport, error) {
 			all = append(all, store.SpooledReport{
 				RunID:    contents.Header.RunID,
 				LeaseRef: store.LeaseRef{JobID: report.JobID, Attempt: report.Attempt, Fence: report.Fence},
+				EndedMS:  report.EndedMS,
 				Answered: i < contents.Answered,
 			})
 		}
