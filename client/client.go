@@ -102,6 +102,10 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
+// Close ends the network connections that no call needs at the moment. The
+// client can still be used.
+func (c *Client) Close() { c.http.HTTPClient.CloseIdleConnections() }
+
 // debugLog writes everything at level debug: a failed try is no error yet.
 type debugLog struct{ log *slog.Logger }
 

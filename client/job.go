@@ -15,7 +15,7 @@ type JobFilter struct {
 	Page
 	WorkflowID           int64
 	Status               *workflow.JobStatus
-	Name                 string // a part of it, in any case
+	Name                 string // exactly
 	Command              string // a part of it, in any case
 	UpstreamJobID        *int64
 	NeedsFileID          *int64

@@ -15,8 +15,12 @@ import (
 // tabulator.
 const completeTime = 2 * time.Second
 
-// completeCount is how many completions are offered.
-const completeCount = 500
+const (
+	// completeCount is how many completions are offered.
+	completeCount = 500
+	// completeScan is how many jobs are looked at for them.
+	completeScan = 20_000
+)
 
 type completer = func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
 
@@ -74,10 +78,7 @@ func (a *app) completeJobs(workflowText *string) completer {
 				return nil, err
 			}
 			numeric := start != "" && strings.Trim(start, "0123456789") == ""
-			filter := client.JobFilter{WorkflowID: id, Name: start}
-			if numeric {
-				filter.Name = ""
-			}
+			filter := client.JobFilter{WorkflowID: id, Page: client.Page{Limit: completeScan}}
 			for job, err := range conn.Jobs(ctx, filter) {
 				if err != nil || len(found) == completeCount {
 					return found, err

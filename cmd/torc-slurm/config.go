@@ -139,7 +139,7 @@ func (c *Config) read(path string) error {
 	case errors.As(err, &syntax):
 		return workflow.Errorf(workflow.CodeInvalid, "%s:%d: %s", path, syntax.Position.Line, firstOf(syntax.Message, syntax.Error()))
 	case err != nil:
-		return workflow.Errorf(workflow.CodeInvalid, "%s: %v", path, err)
+		return workflow.Errorf(workflow.CodeInvalid, "%s: %s", path, strings.TrimPrefix(err.Error(), "toml: "))
 	}
 	for _, key := range meta.Undecoded() {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s: unknown key %s", path, key))
@@ -153,7 +153,7 @@ func (c *Config) readVariables(environ []string) error {
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		path, ok := strings.CutPrefix(name, "TORC_")
-		if !ok || !strings.Contains(path, "__") {
+		if !ok || !strings.Contains(path, "__") || value == "" {
 			continue
 		}
 		err := setField(reflect.ValueOf(c).Elem(), strings.Split(strings.ToLower(path), "__"), value)

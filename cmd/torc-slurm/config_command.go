@@ -147,11 +147,11 @@ func newConfigValidateCommand(a *app) *cobra.Command {
 }
 
 func (a *app) runConfigValidate() error {
-	a.format = firstOf(a.flags.format, formatTable)
 	config, err := loadConfig(&a.Environment)
 	if err != nil {
 		return err
 	}
+	a.format = firstOf(a.flags.format, config.Client.Format, formatTable)
 	result := struct {
 		Valid    bool     `json:"valid"`
 		Warnings []string `json:"warnings"`

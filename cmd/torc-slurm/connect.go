@@ -40,6 +40,12 @@ func (c *connection) open(o client.Options) (err error) {
 	return err
 }
 
+// closeIdle ends the network connections that no call needs.
+func (c *connection) closeIdle() {
+	c.Close()
+	c.probe.Close()
+}
+
 // defaultDatabase is the database of --standalone.
 const defaultDatabase = "torc_output/torc.db"
 

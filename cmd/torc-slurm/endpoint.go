@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // pingTime is how long a daemon on this host may take to show that it lives.
@@ -20,6 +21,9 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 	e, err := server.ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if workflow.CodeOf(err) == workflow.CodeInternal {
+		return nil, workflow.Errorf(workflow.CodeForbidden, "%v", err).WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
 	}
 	if err != nil {
 		return nil, err
@@ -38,6 +42,7 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 	ctx, cancel := context.WithTimeout(ctx, pingTime)
 	defer cancel()
 	if _, err := c.probe.Ping(ctx); client.IsUnreachable(err) {
+		c.closeIdle()
 		return nil, nil
 	}
 	return c, nil

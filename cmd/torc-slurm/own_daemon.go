@@ -128,7 +128,7 @@ func startServer(ctx context.Context, cmd *exec.Cmd) (port string, err error) {
 		port, ok := strings.CutPrefix(strings.TrimSpace(got.line), portLine)
 		if got.err != nil || !ok {
 			_ = cmd.Process.Kill()
-			return "", errors.Join(errors.New("it ended"), cmd.Wait())
+			return "", fmt.Errorf("it ended: %w", cmd.Wait())
 		}
 		return port, errors.Join(out.Close(), cmd.Process.Release())
 	}

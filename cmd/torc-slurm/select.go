@@ -157,28 +157,22 @@ func (a *app) jobID(ctx context.Context, c *connection, ref, workflowText string
 
 // jobNamed finds a job of a workflow by its name, or by its id.
 func (a *app) jobNamed(ctx context.Context, c *connection, workflowID int64, ref string) (int64, error) {
-	id, _ := strconv.ParseInt(ref, 10, 64)
-	found := int64(0)
-	for job, err := range c.Jobs(ctx, client.JobFilter{WorkflowID: workflowID, Name: ref}) {
-		if err != nil {
-			return 0, err
-		}
-		if job.Name == ref {
-			found = *job.ID
-		}
+	named, err := client.Collect(c.Jobs(ctx, client.JobFilter{WorkflowID: workflowID, Name: ref}))
+	if err != nil {
+		return 0, err
 	}
-	if found == 0 && id > 0 {
+	if len(named) > 0 {
+		return *named[0].ID, nil
+	}
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
 		job, err := c.Job(ctx, id)
 		if err != nil {
 			return 0, err
 		}
 		if job.WorkflowID == workflowID {
-			found = id
+			return id, nil
 		}
 	}
-	if found == 0 {
-		return 0, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", workflowID, ref).
-			WithHint("`torc-slurm jobs list %d` lists them; -w chooses another workflow", workflowID)
-	}
-	return found, nil
+	return 0, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", workflowID, ref).
+		WithHint("`%s jobs list %d` lists them; -w chooses another workflow", a.prefix(), workflowID)
 }

@@ -109,18 +109,30 @@ func (a *app) detach(c *cobra.Command) error {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
 		}
 	})
+	if err := os.MkdirAll(a.home(), 0o700); err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "folder for the log of the server: %v", err)
+	}
+	// Not this program's standard error: whoever waits for its end would wait
+	// for the server's.
+	log, err := openDaemonLog(a.home())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	began, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("start the server: %w", err)
+	}
 	ctx, cancel := context.WithTimeout(c.Context(), startTime)
 	defer cancel()
 	cmd := exec.Command(a.Executable, args...)
 	cmd.Args[0] = "torc-slurm"
-	cmd.Env, cmd.Dir = a.Environ, a.Dir
+	cmd.Env, cmd.Dir, cmd.Stderr = a.Environ, a.Dir, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if f, ok := a.Stderr.(*os.File); ok {
-		cmd.Stderr = f // for why it does not start, and the log
-	}
 	port, err := startServer(ctx, cmd)
 	if err != nil {
-		return failedErrorf("the server did not start: %v", err)
+		return workflow.Errorf(workflow.CodeUnavailable, "the server did not start: %v", err).
+			WithHint("%s ends with:\n%s", log.Name(), logTail(log.Name(), began))
 	}
 	fmt.Fprintf(a.Stdout, "%s%s\n", portLine, port)
 	return nil
@@ -254,7 +266,9 @@ func (a *app) serveOptions(set *pflag.FlagSet, flags serveFlags, log *slog.Logge
 		if s := a.config.Server.IdleTimeoutSecs; s > 0 {
 			o.IdleTimeout = seconds(s)
 		}
-		return o, nil
+		// The same token after a restart, so that runners find back.
+		o.Token, err = readToken(filepath.Join(a.home(), "token"))
+		return o, err
 	}
 	config := a.config.Server
 	o.Host = firstOf(flags.host, config.URL, config.Host)
@@ -293,22 +307,39 @@ func (a *app) serveDatabase(flags serveFlags) (string, error) {
 
 // readToken reads the token of a server; a new one is made if there is none.
 func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		token := server.NewToken()
-		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
-		}
-		return token, nil
+	if err := makeToken(path); err != nil {
+		return "", workflow.Errorf(workflow.CodeForbidden, "make the token of the server: %v", err)
 	}
+	text, err := os.ReadFile(path)
 	if err != nil {
-		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+		return "", workflow.Errorf(workflow.CodeForbidden, "read the token of the server: %v", err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {
-		return "", usageErrorf("--token-file %s is empty", path)
+		return "", usageErrorf("the token file %s is empty", path)
 	}
 	return token, nil
+}
+
+// makeToken writes a new token, unless there is one. Of several programs that
+// do so, one wins.
+func makeToken(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".token.*") // 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(server.NewToken() + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // serverLog makes the log of a server.

@@ -13,32 +13,68 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// takeoverCheck is how often a program that uses the daemon within another one
+// looks whether it is still there.
+const takeoverCheck = 500 * time.Millisecond
+
+// standalone serves a database of its own from within this process, as long as
+// nobody else does. Several programs may use the same database: one of them
+// has the daemon, and when it ends another one takes over, on the same socket
+// and with the same token, so that runners notice no more than an outage.
+type standalone struct {
+	app      *app
+	database string
+	path     string // of the endpoint file
+
+	// daemon and log are owned by dialStandalone until keep runs, then by keep
+	// until done is closed.
+	daemon *server.Daemon
+	log    *os.File
+	cancel context.CancelFunc
+	done   chan struct{} // nil if keep does not run
+}
+
 // dialStandalone connects to the daemon of a database of its own: the one that
 // owns it, or one in this process.
 func (a *app) dialStandalone(ctx context.Context, start bool) (*connection, error) {
 	database := a.database()
-	path := server.DatabaseEndpointPath(database)
-	c, err := a.dialEndpoint(ctx, path)
-	if c != nil || err != nil {
-		return c, err
-	}
-	if !start {
+	s := &standalone{app: a, database: database, path: server.DatabaseEndpointPath(database)}
+	c, err := a.dialEndpoint(ctx, s.path)
+	switch {
+	case err != nil:
+		return nil, err
+	case c == nil && !start:
 		return nil, workflow.Errorf(workflow.CodeUnavailable, "no server runs on %s", database)
+	case c == nil:
+		if c, err = s.start(ctx); err != nil {
+			return nil, err
+		}
 	}
-	if err := os.MkdirAll(filepath.Dir(database), 0o777); err != nil {
+	c.close = s.close
+	if s.daemon == nil && start {
+		s.watch()
+	}
+	return c, nil
+}
+
+// start makes a daemon in this process, or waits for the one of another
+// program that was a little earlier.
+func (s *standalone) start(ctx context.Context) (*connection, error) {
+	if err := os.MkdirAll(filepath.Dir(s.database), 0o777); err != nil {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "make the folder of the database: %v", err).
 			WithHint("choose another one with --db")
 	}
-	c, err = a.startStandalone(ctx, database, path)
-	if workflow.CodeOf(err) != workflow.CodeConflict {
-		return c, err
-	}
-	// Another program owns the database; it may be about to listen.
-	refusal := err
 	wait := time.NewTicker(50 * time.Millisecond)
 	defer wait.Stop()
-	for deadline := time.Now().Add(pingTime); time.Now().Before(deadline); {
-		if c, err := a.dialEndpoint(ctx, path); c != nil || err != nil {
+	for deadline := time.Now().Add(pingTime); ; {
+		err := s.serve(ctx)
+		if err == nil {
+			return s.app.endpointConnection(s.daemon.Endpoint(), s.path)
+		}
+		if workflow.CodeOf(err) != workflow.CodeConflict || time.Now().After(deadline) {
+			return nil, err
+		}
+		if c, err := s.app.dialEndpoint(ctx, s.path); c != nil || err != nil {
 			return c, err
 		}
 		select {
@@ -47,36 +83,76 @@ func (a *app) dialStandalone(ctx context.Context, start bool) (*connection, erro
 		case <-wait.C:
 		}
 	}
-	return nil, refusal
 }
 
-// startStandalone starts a daemon within this process.
-func (a *app) startStandalone(ctx context.Context, database, path string) (*connection, error) {
-	log, err := os.OpenFile(database+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+// serve starts the daemon in this process.
+func (s *standalone) serve(ctx context.Context) error {
+	log, err := os.OpenFile(s.database+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
 	if err != nil {
-		return nil, workflow.Errorf(workflow.CodeForbidden, "log of the server: %v", err).
+		return workflow.Errorf(workflow.CodeForbidden, "log of the server: %v", err).
 			WithHint("choose another folder with --db")
 	}
-	o, err := a.daemonOptions(logTo(log, slog.LevelInfo))
-	if err != nil {
-		return nil, errors.Join(err, log.Close())
+	o, err := s.app.daemonOptions(logTo(log, slog.LevelInfo))
+	if err == nil {
+		o.Database, o.EndpointPath = s.database, s.path
+		o.Token, err = readToken(s.database + ".token")
 	}
-	o.Database, o.EndpointPath = database, path
+	if err != nil {
+		return errors.Join(err, log.Close())
+	}
 	d, err := server.Start(ctx, o)
 	if err != nil {
 		log.Close()
-		return nil, err
+		return err
 	}
-	c, err := a.endpointConnection(d.Endpoint(), path)
-	if err != nil {
-		return nil, err
-	}
-	c.close = func() error {
-		d.Stop()
-		if err := errors.Join(d.Wait(), log.Close()); err != nil {
-			return fmt.Errorf("stop the server: %w", err)
+	s.daemon, s.log = d, log
+	return nil
+}
+
+// watch takes over when the program that has the daemon ends.
+func (s *standalone) watch() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancel, s.done = cancel, make(chan struct{})
+	go func() {
+		defer close(s.done)
+		s.keep(ctx)
+	}()
+}
+
+func (s *standalone) keep(ctx context.Context) {
+	tick := time.NewTicker(takeoverCheck)
+	defer tick.Stop()
+	for s.daemon == nil {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
 		}
+		c, err := s.app.dialEndpoint(ctx, s.path)
+		if c != nil {
+			c.closeIdle()
+		}
+		if c != nil || err != nil || ctx.Err() != nil {
+			continue
+		}
+		if err := s.serve(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			s.app.log.Debug("take over the database", "database", s.database, "error", err)
+		}
+	}
+}
+
+// close stops the daemon, if it is ours.
+func (s *standalone) close() error {
+	if s.done != nil {
+		s.cancel()
+		<-s.done
+	}
+	if s.daemon == nil {
 		return nil
 	}
-	return c, nil
+	s.daemon.Stop()
+	if err := errors.Join(s.daemon.Wait(), s.log.Close()); err != nil {
+		return fmt.Errorf("stop the server: %w", err)
+	}
+	return nil
 }

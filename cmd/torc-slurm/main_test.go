@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"go.uber.org/goleak"
+
+	"github.com/torc-slurm/torc-slurm/server"
+)
+
+// leakChecked fails if a test has left a goroutine behind.
+type leakChecked struct{ *testing.M }
+
+func (m leakChecked) Run() int {
+	status := m.M.Run()
+	if err := goleak.Find(); status == 0 && err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return status
+}
+
+// TestMain makes the test binary also the program, under its names.
+func TestMain(m *testing.M) {
+	testscript.Main(leakChecked{m}, map[string]func(){"torc-slurm": main, "torc": main, "torc-server": main})
+}
+
+// TestScripts runs the scripts in testdata/script: the real program, one
+// process per command.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		Setup:               setUpScript,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"status":    scriptStatus,
+			"interrupt": scriptInterrupt,
+			"waitfor":   scriptWaitFor,
+			"gone":      scriptGone,
+		},
+	})
+}
+
+// setUpScript gives each script a home of its own, and ends the daemon that it
+// leaves there.
+func setUpScript(env *testscript.Env) error {
+	home := filepath.Join(env.WorkDir, "home")
+	env.Setenv("HOME", home)
+	env.Setenv("TORC_HOME", filepath.Join(home, "torc"))
+	env.Setenv("USER", "tester")
+	env.Setenv("TMPDIR", env.WorkDir) // Unix sockets
+	env.Setenv("NO_COLOR", "1")
+	env.Setenv("TORC_SERVER__IDLE_TIMEOUT_SECS", "60") // should a script not come to its end
+	env.Defer(func() {
+		endDaemon(server.EndpointPath(filepath.Join(home, "torc")))
+	})
+	return os.MkdirAll(home, 0o777)
+}
+
+// endDaemon ends the daemon of an endpoint file.
+func endDaemon(path string) {
+	e, err := server.ReadEndpoint(path)
+	if err != nil {
+		return // there is none
+	}
+	_ = syscall.Kill(e.PID, syscall.SIGTERM) // it may have gone
+	eventually(func() bool { return syscall.Kill(e.PID, 0) != nil })
+}
+
+// patience is how long a test waits for something that must happen.
+const patience = 30 * time.Second
+
+// eventually waits for a condition and reports whether it has come true.
+func eventually(condition func() bool) bool {
+	ticker := time.NewTicker(20 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-ticker.C {
+		if condition() {
+			return true
+		}
+	}
+	return condition()
+}
+
+// scriptStatus runs a command and compares its exit status:
+// status 2 torc-slurm pong
+func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: status N command...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := 0
+	if exit, ok := err.(*exec.ExitError); ok {
+		got = exit.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(got) != args[0] {
+		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// scriptInterrupt sends SIGINT to the background command whose process id is
+// in a file: interrupt pid
+func scriptInterrupt(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: interrupt FILE")
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(ts.ReadFile(args[0])))
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGINT))
+}
+
+// scriptWaitFor waits until a file is there: waitfor FILE
+func scriptWaitFor(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: waitfor FILE")
+	}
+	path := ts.MkAbs(args[0])
+	if !eventually(func() bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Size() > 0
+	}) {
+		ts.Fatalf("%s is not there", args[0])
+	}
+}
+
+// scriptGone waits until a file is no longer there: gone FILE
+func scriptGone(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: gone FILE")
+	}
+	path := ts.MkAbs(args[0])
+	if !eventually(func() bool { _, err := os.Stat(path); return os.IsNotExist(err) }) {
+		ts.Fatalf("%s is still there", args[0])
+	}
+}
