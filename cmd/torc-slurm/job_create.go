@@ -65,8 +65,9 @@ that are already there, and share one set of resource requirements. All of them
 are added, or none.`,
 		Example: `  torc-slurm jobs create-from-file 12 commands.txt
   seq 100 | sed 's/^/.\/sim /' | torc-slurm jobs create-from-file 12 - --memory-per-job 2g`,
-		Args:        cobra.ExactArgs(2),
-		Annotations: serverExits(),
+		Args:              cobra.ExactArgs(2),
+		Annotations:       serverExits(),
+		ValidArgsFunction: a.completeWorkflowThenPath,
 	}
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		commands, err := a.readCommands(args[1])

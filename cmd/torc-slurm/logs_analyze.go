@@ -54,8 +54,9 @@ directory: out of memory, time limits, full disks, missing programs and modules,
 lost connections and the like. No server is needed.`,
 		Example: `  torc-slurm logs analyze wf12.tar.gz
   torc-slurm logs analyze torc_output -w 12`,
-		Args:        cobra.ExactArgs(1),
-		Annotations: exits("1 there is nothing to look at, or the logs are of several workflows"),
+		ValidArgsFunction: completePaths,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       exits("1 there is nothing to look at, or the logs are of several workflows"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			analysis, err := analyzeLogs(cmd.Context(), a.path(args[0]), given(cmd, "workflow", workflowID))
 			if err != nil {

@@ -80,6 +80,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		newResourceRequirementsCommand(a), newFailureHandlersCommand(a), newComputeNodesCommand(a),
 		newResultsCommand(a), newEventsCommand(a), newJobDependenciesCommand(a), newReportsCommand(a),
 	)
+	noPathsElsewhere(root)
 	root.SetHelpCommandGroupID(groupUtility)
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("torc-slurm {{.Version}}\n")

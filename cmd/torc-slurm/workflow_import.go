@@ -41,8 +41,9 @@ from standard input. The workflow belongs to you and has new ids. Its jobs are
 uninitialized, whatever they were; results and events come along as history.`,
 		Example: `  torc-slurm workflows import sweep.json --name "sweep, again"
   gunzip -c sweep.json.gz | torc-slurm workflows import - --skip-events`,
-		Args:        cobra.ExactArgs(1),
-		Annotations: serverExits("3 there is no such file", "6 the file is not an exported workflow"),
+		Args:              cobra.ExactArgs(1),
+		Annotations:       serverExits("3 there is no such file", "6 the file is not an exported workflow"),
+		ValidArgsFunction: completePaths,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := a.readDocumentFile(args[0])
 			if err != nil {
