@@ -72,6 +72,9 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 		return again, nil
 	case l.LeaseRef != rep.LeaseRef || !l.status.IsLive() || l.recovering:
 		return f.oldReport(rep, l)
+	case rep.Evidence.NeverStarted:
+		return ReportResult{LeaseRef: rep.LeaseRef, Outcome: Refused, Status: l.status,
+			Message: "a job that was not started is given back, not reported"}, nil
 	}
 	codes, err := f.run.returnCodes()
 	if err != nil {
