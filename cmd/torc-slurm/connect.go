@@ -28,6 +28,9 @@ type connection struct {
 	URL       string         // of the API on TCP, for jobs
 	TokenFile string         // file with the token for it, for jobs; empty if there is none
 	close     func() error
+	// keep, if not nil, sees to it that the server is there until the context
+	// ends; whoever depends on that for long runs it.
+	keep func(context.Context)
 }
 
 // open makes the clients of a connection.

@@ -29,6 +29,14 @@ const (
 
 // dialOwn connects to the user's own daemon, and starts it if it does not run.
 func (a *app) dialOwn(ctx context.Context, start bool) (*connection, error) {
+	c, err := a.findOrStartOwn(ctx, start)
+	if c != nil {
+		c.keep = a.keepOwn
+	}
+	return c, err
+}
+
+func (a *app) findOrStartOwn(ctx context.Context, start bool) (*connection, error) {
 	home := a.home()
 	path := server.EndpointPath(home)
 	c, err := a.dialEndpoint(ctx, path)
@@ -59,6 +67,30 @@ func (a *app) dialOwn(ctx context.Context, start bool) (*connection, error) {
 		err = workflow.Errorf(workflow.CodeUnavailable, "your daemon ended as soon as it had started; see %s", daemonLog(home))
 	}
 	return c, err
+}
+
+// reviveEvery is how often a program that runs jobs looks whether the daemon is
+// there.
+const reviveEvery = 2 * time.Second
+
+// keepOwn starts the user's daemon again when it has died, until ctx ends.
+func (a *app) keepOwn(ctx context.Context) {
+	tick := time.NewTicker(reviveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c, err := a.dialOwn(ctx, true)
+		if err != nil && ctx.Err() == nil {
+			a.log.Warn("your daemon has died and cannot be started again", "error", err)
+		}
+		if c != nil {
+			c.closeIdle()
+		}
+	}
 }
 
 // lockStart makes sure that one program at a time starts the daemon.

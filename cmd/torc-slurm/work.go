@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"sync"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner"
@@ -58,6 +59,13 @@ func (a *app) runJobs(ctx context.Context, c *connection, r *runner.Runner, p *p
 		return c.WorkflowStatus(ctx, p.id)
 	})
 	defer d.stop()
+	kept, release := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	if c.keep != nil {
+		keeping.Go(func() { c.keep(kept) })
+	}
+	defer keeping.Wait()
+	defer release()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
