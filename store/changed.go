@@ -11,29 +11,21 @@ import (
 // relations or input data are not what they were when the job was initialized,
 // and returns their names. A dry run only returns them. Jobs that a runner
 // holds and disabled ones are left alone.
-func (s *Store) ProcessChangedInputs(_ context.Context, workflowID int64, dryRun bool, user string) ([]string, error) {
-	var names []string
-	err := s.writer.do("process changed job inputs", func(tx *Tx) error {
-		names = []string{}
+func (s *Store) ProcessChangedInputs(ctx context.Context, workflowID int64, dryRun bool, user string) (names []string, err error) {
+	if dryRun {
+		return s.changedInputs(ctx, workflowID)
+	}
+	err = s.writer.do("process changed job inputs", func(tx *Tx) error {
 		r, err := tx.run(workflowID)
 		if err != nil {
 			return err
 		}
-		jobs, err := tx.changedHashes(workflowID)
+		jobs, err := changedHashes(tx.query, workflowID)
 		if err != nil {
 			return err
 		}
 		var ids []int64
-		for _, j := range jobs {
-			if j.stored == nil || j.status.IsLive() || j.status == workflow.Disabled {
-				continue
-			}
-			names = append(names, j.name)
-			ids = append(ids, j.id)
-		}
-		if dryRun {
-			return nil
-		}
+		names, ids = resettable(jobs)
 		if err := tx.resetChanged(r, ids); err != nil {
 			return err
 		}
@@ -42,6 +34,35 @@ func (s *Store) ProcessChangedInputs(_ context.Context, workflowID int64, dryRun
 		})
 	})
 	return names, err
+}
+
+// changedInputs is a dry run, beside the writer.
+func (s *Store) changedInputs(ctx context.Context, workflowID int64) ([]string, error) {
+	if err := s.requireWorkflow(ctx, workflowID); err != nil {
+		return nil, err
+	}
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	jobs, err := changedHashes(reader(ctx, tx), workflowID)
+	if err != nil {
+		return nil, err
+	}
+	names, _ := resettable(jobs)
+	return names, nil
+}
+
+// resettable picks the jobs that were initialized once and may begin anew.
+func resettable(jobs []hashedJob) (names []string, ids []int64) {
+	names = []string{}
+	for _, j := range jobs {
+		if j.stored != nil && !j.status.IsLive() && j.status != workflow.Disabled {
+			names, ids = append(names, j.name), append(ids, j.id)
+		}
+	}
+	return names, ids
 }
 
 func (tx *Tx) resetChanged(r *run, ids []int64) error {

@@ -15,7 +15,7 @@ func (tx *Tx) addImpliedDependencies(workflowID int64) error {
 	if err != nil || len(missing) == 0 {
 		return err
 	}
-	gates, err := tx.gateDependencies(workflowID)
+	gates, err := gateDependencies(tx.query, workflowID)
 	if err != nil {
 		return err
 	}
@@ -104,8 +104,8 @@ func (tx *Tx) missingDependencies(workflowID int64) ([]missingDependency, error)
 
 // gateDependencies returns the dependencies of each gate of a workflow,
 // ascending.
-func (tx *Tx) gateDependencies(workflowID int64) (map[int64][]int64, error) {
-	rows, err := tx.query(`SELECT d.gate_id, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
+func gateDependencies(query queryFunc, workflowID int64) (map[int64][]int64, error) {
+	rows, err := query(`SELECT d.gate_id, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
 		WHERE g.workflow_id = ? ORDER BY d.gate_id, d.job_id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("read the dependencies of workflow %d: %w", workflowID, err)
@@ -119,7 +119,7 @@ func (tx *Tx) gateDependencies(workflowID int64) (map[int64][]int64, error) {
 
 // checkCycles refuses a graph in which jobs wait for each other.
 func (tx *Tx) checkCycles(workflowID int64) error {
-	gates, err := tx.gateDependencies(workflowID)
+	gates, err := gateDependencies(tx.query, workflowID)
 	if err != nil {
 		return err
 	}

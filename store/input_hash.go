@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -29,12 +30,12 @@ type inputs struct {
 
 // changedHashes returns the jobs whose stored hash is not, or is no longer,
 // that of what they depend on.
-func (tx *Tx) changedHashes(workflowID int64) ([]hashedJob, error) {
-	in, err := tx.inputs(workflowID)
+func changedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
+	in, err := readInputs(query, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("read what the jobs of workflow %d depend on: %w", workflowID, err)
 	}
-	rows, err := tx.query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash
+	rows, err := query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash
 		FROM job j LEFT JOIN job_env e ON e.id = j.env_id WHERE j.workflow_id = ? ORDER BY j.id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("read the jobs of workflow %d: %w", workflowID, err)
@@ -74,17 +75,21 @@ func (in *inputs) complete(job int64, what *workflow.HashInput) {
 	}
 }
 
-func (tx *Tx) inputs(workflowID int64) (in inputs, err error) {
-	var env sql.NullString
-	if err := tx.row(`SELECT env FROM workflow WHERE id = ?`, []any{workflowID}, &env); err != nil {
+func readInputs(query queryFunc, workflowID int64) (in inputs, err error) {
+	rows, err := query(`SELECT COALESCE(env, '') FROM workflow WHERE id = ?`, workflowID)
+	if err != nil {
 		return in, err
 	}
-	in.env = env.String
-	if in.gates, err = tx.gateDependencies(workflowID); err != nil {
+	envs, err := collect(rows, scanString)
+	if err != nil {
+		return in, err
+	}
+	in.env = strings.Join(envs, "") // there is one
+	if in.gates, err = gateDependencies(query, workflowID); err != nil {
 		return in, err
 	}
 	for i, table := range linkTables {
-		rows, err := tx.query(`SELECT l.job_id, t.id FROM `+table.target+` t JOIN `+table.name+` l ON l.`+table.column+` = t.id
+		rows, err := query(`SELECT l.job_id, t.id FROM `+table.target+` t JOIN `+table.name+` l ON l.`+table.column+` = t.id
 			WHERE t.workflow_id = ? ORDER BY l.job_id, t.id`, workflowID)
 		if err != nil {
 			return in, err
@@ -93,7 +98,7 @@ func (tx *Tx) inputs(workflowID int64) (in inputs, err error) {
 			return in, err
 		}
 	}
-	rows, err := tx.query(`SELECT id, data FROM user_data d WHERE workflow_id = ? AND data IS NOT NULL
+	rows, err = query(`SELECT id, data FROM user_data d WHERE workflow_id = ? AND data IS NOT NULL
 		AND EXISTS (SELECT 1 FROM job_input_user_data l WHERE l.user_data_id = d.id)`, workflowID)
 	if err != nil {
 		return in, err
@@ -113,7 +118,7 @@ func (tx *Tx) inputs(workflowID int64) (in inputs, err error) {
 
 // storeHashes stores the hashes of what the jobs of a workflow depend on.
 func (tx *Tx) storeHashes(workflowID int64) error {
-	changed, err := tx.changedHashes(workflowID)
+	changed, err := changedHashes(tx.query, workflowID)
 	if err != nil {
 		return err
 	}

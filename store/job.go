@@ -193,11 +193,7 @@ func related(query queryFunc, text string, owners []int64) (map[int64][]int64, e
 	if len(owners) == 0 {
 		return nil, nil
 	}
-	ids, err := json.Marshal(owners)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := query(text, string(ids))
+	rows, err := query(text, idList(owners))
 	if err != nil {
 		return nil, err
 	}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -107,9 +106,5 @@ func classesFor(ctx context.Context, tx *sql.Tx, workflowID int64, labels []stri
 			ids = append(ids, id)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return "", err
-	}
-	text, err := json.Marshal(ids)
-	return string(text), err
+	return idList(ids), rows.Err()
 }
