@@ -82,8 +82,8 @@ func (a *replayed) judge(before []replayed) string {
 }
 
 // histories are what a decision may have rested on. A reset in the middle of a
-// run begins to count anew; attempts that had failed may have been retried by
-// people or torc's clients, which counts.
+// run begins to count anew; attempts that had failed, the last one of an earlier
+// run too, may have been retried by people or torc's clients, which counts.
 func histories(attempt int64, before []replayed) []workflow.History {
 	var all []workflow.History
 	for first := range len(before) + 1 {
@@ -94,7 +94,7 @@ func histories(attempt int64, before []replayed) []workflow.History {
 				failed++
 			}
 		}
-		for range failed + 1 {
+		for range failed + 2 {
 			all = append(all, h)
 			h.CountedFails++
 		}
