@@ -168,14 +168,18 @@ func (tx *Tx) settle(r *run) error {
 	return nil
 }
 
-// reopenIfOpen lets a run that has its verdict go on if jobs are open again.
+// reopenIfOpen lets a run that has its verdict go on if jobs are open again. A
+// canceled one ends at once again, with other counts.
 func (tx *Tx) reopenIfOpen(r *run) error {
 	if !r.ended {
 		return nil
 	}
 	counts, err := tx.statusCounts(r.workflowID)
-	if counts.WorkflowCanceled = r.canceled; err != nil || counts.Ended() {
+	if counts.WorkflowCanceled = r.canceled; err != nil || counts.Ended() && !r.canceled {
 		return err
 	}
-	return tx.clearVerdict(r, "jobs are open again")
+	if err := tx.clearVerdict(r, "jobs are open again"); err != nil {
+		return err
+	}
+	return tx.endIfOver(r.workflowID)
 }

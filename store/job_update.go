@@ -14,7 +14,8 @@ import (
 
 // UpdateJob changes a job and returns it. Its name, command and dependencies
 // can change while it is uninitialized, and it can be disabled then; its
-// environment, files and user data never.
+// environment, files and user data never. The status of a held job can be set
+// to ready or failed, which classifies it.
 func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
 	if u.Priority != nil && *u.Priority < 0 {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d: priority must not be negative, but is %d", id, *u.Priority)
@@ -30,6 +31,10 @@ func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (wo
 	}
 	var j workflow.Job
 	err := s.writer.do("update job", func(tx *Tx) (err error) {
+		u := u
+		if err := tx.classifyByUpdate(id, &u); err != nil {
+			return err
+		}
 		if j, err = getJob(tx, id); err != nil {
 			return err
 		}

@@ -25,6 +25,9 @@ func (tx *Tx) completed(workflowID int64, jobs []completion) error {
 	if err != nil {
 		return err
 	}
+	if err := tx.clearVerdict(r, "a job of the canceled workflow was completed"); err != nil {
+		return err
+	}
 	c := cascade{tx: tx, run: r}
 	if c.triggers, err = tx.hasJobTriggers(workflowID); err != nil {
 		return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -37,6 +38,11 @@ func TestStatusesFollowTheReference(t *testing.T) {
 			"":         w.compare,
 		})
 	})
+	findings, err := CheckDeep(t.Context(), r.Path(), Witness{})
+	r.must(err)
+	for _, f := range findings {
+		t.Errorf("the checker finds %+v", f)
+	}
 }
 
 func (w *twin) start() {
@@ -84,6 +90,8 @@ func (w *twin) turn(t *rapid.T) {
 		{ExitCode: &zero}, {ExitCode: &zero}, {ExitCode: &one}, {KilledBy: workflow.KilledByTimeout, Signal: 9},
 		{KilledBy: workflow.KilledByDrain, Signal: 15}, {KilledBy: workflow.KilledByCancel, Signal: 15},
 	}
+	w.now = w.now.Add(time.Millisecond)
+	now := w.now.UnixMilli()
 	var said Turn
 	var back, started []int64
 	for i := range h.held {
@@ -91,14 +99,14 @@ func (w *twin) turn(t *rapid.T) {
 		valid := w.holds(h, held.LeaseRef)
 		switch k := rapid.IntRange(-3, len(ends)-1).Draw(t, "say"); {
 		case k >= 0:
-			said.Reports = append(said.Reports, Report{LeaseRef: held.LeaseRef, StartedMS: 5, EndedMS: 6, Evidence: ends[k]})
+			said.Reports = append(said.Reports, Report{LeaseRef: held.LeaseRef, StartedMS: now, EndedMS: now, Evidence: ends[k]})
 		case k == -1 && held.StartedMS == 0:
 			said.GiveBack = append(said.GiveBack, held.LeaseRef)
 			if valid {
 				back = append(back, held.JobID)
 			}
 		case k == -2 && held.StartedMS == 0:
-			if held.StartedMS = 5; valid {
+			if held.StartedMS = now; valid {
 				started = append(started, held.JobID)
 			}
 		}

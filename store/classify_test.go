@@ -1,0 +1,40 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestClassifyJob(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow) })
+	_, err := r.ClassifyJob(r.ctx, r.ids[0], workflow.Failed, "me", "")
+	wantCode(t, err, workflow.CodeConflict)
+	h := r.hand("n1", 1)
+	for range workflow.ClassifiedRetryLimit {
+		h.turn()
+		h.turn(exited(h.held[0].LeaseRef, 7))
+		j, err := r.ClassifyJob(r.ctx, r.ids[0], workflow.Ready, "me", "worth a try")
+		r.must(err)
+		if j.Status != workflow.Ready || j.Hold != nil {
+			t.Errorf("classified: %+v", j)
+		}
+	}
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 7))
+	_, err = r.ClassifyJob(r.ctx, r.ids[0], workflow.Ready, "me", "once more")
+	wantCode(t, err, workflow.CodeConflict)
+	r.want(workflow.PendingFailed, workflow.Blocked)
+	// An update of the status is a classification too.
+	_, err = r.UpdateJob(r.ctx, r.ids[0], workflow.JobUpdate{Status: new(workflow.Failed)})
+	r.must(err)
+	r.want(workflow.Failed, workflow.Canceled)
+	events := r.events()
+	want := []string{"job_pending_failed", "job_classified", "job_failed", "jobs_skipped", "workflow_failed"}
+	if diff := cmp.Diff(want, events[len(events)-5:]); diff != "" {
+		t.Errorf("last events (-want +got):\n%s", diff)
+	}
+}
