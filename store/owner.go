@@ -182,10 +182,12 @@ func (s *Store) release() error {
 	err := s.writer.do("release database", func(tx *Tx) error {
 		return tx.execOne(`UPDATE owner SET pid = 0, beat_ms = ? WHERE id = 1`, tx.nowMS)
 	})
-	if s.Err() != nil {
+	select {
+	case <-s.Lost():
 		return nil // it is somebody else's
+	default:
+		return err
 	}
-	return err
 }
 
 // Lost is closed when another process has taken the database over. From then

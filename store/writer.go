@@ -142,7 +142,7 @@ func (w *writer) group(first *useCase) {
 func (w *writer) together(first *useCase) (group []*useCase, err error) {
 	group = append(group, first)
 	if first.err = w.begin(); first.err != nil {
-		return group, nil // it would not begin alone either
+		return group, nil //nolint:nilerr // it is the answer: it would not begin alone either
 	}
 	end := time.Now().Add(maxGroupTime)
 	for next := first; next != nil; {

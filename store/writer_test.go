@@ -137,7 +137,7 @@ func TestPanicIsAnError(t *testing.T) {
 		if err := insert("b")(tx); err != nil {
 			return err
 		}
-		if _, err := tx.query(`SELECT id FROM workflow`); err != nil {
+		if _, err := tx.query(`SELECT id FROM workflow`); err != nil { //nolint:rowserrcheck // left open on purpose
 			return err
 		}
 		panic("oops")
@@ -193,11 +193,11 @@ func TestRowsLeftOpen(t *testing.T) {
 	open := func(tx *Tx) (*sql.Rows, error) { return tx.query(`SELECT id FROM workflow`) }
 	for name, fn := range map[string]func(*Tx) error{
 		"at the end": func(tx *Tx) error {
-			_, err := open(tx)
+			_, err := open(tx) //nolint:rowserrcheck // left open on purpose
 			return err
 		},
 		"at the next statement": func(tx *Tx) error {
-			if _, err := open(tx); err != nil {
+			if _, err := open(tx); err != nil { //nolint:rowserrcheck // left open on purpose
 				return err
 			}
 			return insert("b")(tx)
@@ -208,7 +208,7 @@ func TestRowsLeftOpen(t *testing.T) {
 		}
 	}
 	err := w.writer.do("closed", func(tx *Tx) error {
-		rows, err := open(tx)
+		rows, err := open(tx) //nolint:rowserrcheck // closed unread
 		if err != nil {
 			return err
 		}
