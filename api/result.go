@@ -19,4 +19,6 @@ type Result struct {
 	PeakCPUPercent  *float64           `json:"peak_cpu_percent,omitempty"`
 	AvgCPUPercent   *float64           `json:"avg_cpu_percent,omitempty"`
 	JobName         *string            `json:"job_name,omitempty"` // read-only
+	// Cause names why the attempt ended; ours, and read-only.
+	Cause *string `json:"cause,omitempty"`
 }

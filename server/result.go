@@ -27,13 +27,17 @@ func toResult(r api.Result) workflow.Result {
 }
 
 func fromResult(r workflow.Result) api.Result {
-	return api.Result{
+	wire := api.Result{
 		ID: &r.ID, JobID: r.JobID, WorkflowID: r.WorkflowID, RunID: r.RunID, AttemptID: &r.AttemptID,
 		ComputeNodeID: r.ComputeNodeID, ReturnCode: r.ReturnCode, ExecTimeMinutes: r.ExecTimeMinutes,
 		CompletionTime: r.CompletionTime, Status: r.Status, PeakMemoryBytes: r.PeakMemoryBytes,
 		AvgMemoryBytes: r.AvgMemoryBytes, PeakCPUPercent: r.PeakCPUPercent, AvgCPUPercent: r.AvgCPUPercent,
 		JobName: &r.JobName,
 	}
+	if r.Cause != "" {
+		wire.Cause = &r.Cause
+	}
+	return wire
 }
 
 func (s *Server) createResult(r *request[none, api.Result]) (api.Result, error) {

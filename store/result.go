@@ -8,13 +8,14 @@ import (
 )
 
 const resultColumns = `r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code,
-	r.exec_time_minutes, r.completion_time, r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, j.name`
+	r.exec_time_minutes, r.completion_time, r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, j.name,
+	COALESCE((SELECT a.cause FROM attempt a WHERE a.job_id = r.job_id AND a.run_id = r.run_id AND a.attempt_id = r.attempt_id), '')`
 
 const resultTables = `result r JOIN job j ON j.id = r.job_id`
 
 func scanResult(row rowScanner) (r workflow.Result, err error) {
 	err = row.Scan(&r.ID, &r.JobID, &r.WorkflowID, &r.RunID, &r.AttemptID, &r.ComputeNodeID, &r.ReturnCode,
-		&r.ExecTimeMinutes, &r.CompletionTime, &r.Status, &r.PeakMemoryBytes, &r.AvgMemoryBytes, &r.PeakCPUPercent, &r.AvgCPUPercent, &r.JobName)
+		&r.ExecTimeMinutes, &r.CompletionTime, &r.Status, &r.PeakMemoryBytes, &r.AvgMemoryBytes, &r.PeakCPUPercent, &r.AvgCPUPercent, &r.JobName, &r.Cause)
 	return r, err
 }
 

@@ -17,4 +17,5 @@ type Result struct {
 	PeakCPUPercent  *float64
 	AvgCPUPercent   *float64
 	JobName         string // of reads only
+	Cause           string // why the attempt ended; of reads only, empty for one of which only the result is known
 }

@@ -43,6 +43,7 @@ func resultColumns(allRuns bool) list[api.Result] {
 		column[api.Result]{title: "Peak CPU %", cell: func(r api.Result) string { return numberText(r.PeakCPUPercent) }},
 		column[api.Result]{title: "Completion Time", cell: func(r api.Result) string { return r.CompletionTime }},
 		column[api.Result]{title: "Status", cell: func(r api.Result) string { return r.Status.String() }},
+		column[api.Result]{title: "Cause", cell: func(r api.Result) string { return orEmpty(r.Cause) }},
 	)}
 }
 

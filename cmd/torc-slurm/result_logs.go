@@ -23,6 +23,7 @@ type resultWithLogs struct {
 	CompletionTime  string             `json:"completion_time"`
 	ExecTimeMinutes float64            `json:"exec_time_minutes"`
 	ComputeNodeID   int64              `json:"compute_node_id"`
+	Cause           string             `json:"cause,omitempty"`
 	JobStdout       string             `json:"job_stdout,omitempty"`
 	JobStderr       string             `json:"job_stderr,omitempty"`
 	ComputeNodeType string             `json:"compute_node_type,omitempty"`
@@ -71,8 +72,8 @@ func withLogs(dir string, r api.Result, node api.ComputeNode) resultWithLogs {
 	out := resultWithLogs{
 		JobID: r.JobID, JobName: orEmpty(r.JobName), Status: r.Status, RunID: r.RunID, AttemptID: attempt, ReturnCode: r.ReturnCode,
 		CompletionTime: r.CompletionTime, ExecTimeMinutes: r.ExecTimeMinutes, ComputeNodeID: r.ComputeNodeID,
-		ComputeNodeType: node.ComputeNodeType,
-		JobRunnerLog:    existing(filepath.Join(dir, fmt.Sprintf("job_runner_%s_wf%d_r%d.log", node.Hostname, r.WorkflowID, r.RunID))),
+		ComputeNodeType: node.ComputeNodeType, Cause: orEmpty(r.Cause),
+		JobRunnerLog: existing(filepath.Join(dir, fmt.Sprintf("job_runner_%s_wf%d_r%d.log", node.Hostname, r.WorkflowID, r.RunID))),
 	}
 	log := func(ending string) string {
 		return existing(runner.LogPath(dir, r.WorkflowID, r.JobID, r.RunID, attempt, ending))

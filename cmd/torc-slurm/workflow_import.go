@@ -169,7 +169,7 @@ func (d *workflowDocument) writeResults(ctx context.Context, c *connection, id i
 		if job == 0 || node == 0 {
 			return workflow.Errorf(workflow.CodeInvalid, "result %d is of a job or a compute node that the file does not have", idOf(r.ID))
 		}
-		r.ID, r.JobName, r.WorkflowID, r.JobID, r.ComputeNodeID = nil, nil, id, job, node
+		r.ID, r.JobName, r.Cause, r.WorkflowID, r.JobID, r.ComputeNodeID = nil, nil, nil, id, job, node
 		if _, err := c.CreateResult(ctx, &r); err != nil {
 			return err
 		}
