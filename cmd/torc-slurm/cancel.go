@@ -23,7 +23,7 @@ You are asked first, unless the output is JSON.`,
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       serverExits(),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runCancel(c.Context(), optionalArg(args, 0), noPrompts)
+			return a.runCancel(c.Context(), firstArg(args), noPrompts)
 		},
 	}
 	c.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")

@@ -98,7 +98,7 @@ It only reads. A server may go on working with the database meanwhile.`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       exits("1 something was found", "3 there is no such database", "5 the database is of another version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := a.databasePath(optionalArg(args, 0))
+			path, err := a.databasePath(firstArg(args))
 			if err != nil {
 				return err
 			}

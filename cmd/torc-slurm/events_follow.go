@@ -42,7 +42,7 @@ missed. With -f json each line is an object.`,
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       serverExits(exitInterrupted),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runEventsFollow(c.Context(), optionalArg(args, 0), flags)
+			return a.runEventsFollow(c.Context(), firstArg(args), flags)
 		},
 	}
 	c.Flags().StringVar(&flags.level, "level", "info", "the least `LEVEL`: debug, info, warning, error")

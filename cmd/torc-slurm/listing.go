@@ -87,7 +87,7 @@ func (a *app) aboutWorkflow(
 	find func(context.Context, *connection, string) (int64, error), body func(context.Context, *connection, int64) error,
 ) func(*cobra.Command, []string) error {
 	return a.serverCommand(func(ctx context.Context, c *connection, args []string) error {
-		id, err := find(ctx, c, optionalArg(args, 0))
+		id, err := find(ctx, c, firstArg(args))
 		if err != nil {
 			return err
 		}

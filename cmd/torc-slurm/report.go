@@ -203,7 +203,7 @@ func (r *report) advise(prefix, outputDir string) {
 	case "unfinished":
 		r.Next = append(r.Next, fmt.Sprintf("%s why -w %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	case "failed", "canceled":
-		r.Next = append(r.Next, fmt.Sprintf("%s workflows reset-status --failed-only --reinitialize %d", prefix, r.WorkflowID))
+		r.Next = append(r.Next, fmt.Sprintf("%s reset --failed-only %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	}
 }
 

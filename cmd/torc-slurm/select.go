@@ -35,12 +35,12 @@ func parseIDs(thing string, texts []string) ([]int64, error) {
 	return ids, nil
 }
 
-// optionalArg returns the i-th argument, empty if there are fewer.
-func optionalArg(args []string, i int) string {
-	if i < len(args) {
-		return args[i]
+// firstArg returns the first argument, empty if there is none.
+func firstArg(args []string) string {
+	if len(args) == 0 {
+		return ""
 	}
-	return ""
+	return args[0]
 }
 
 // workflowID reads the id of a workflow, which may be left out: then it is

@@ -27,6 +27,23 @@ func (c *connection) start(ctx context.Context, id int64, onlyUninitialized bool
 	return nil
 }
 
+// startReset is start for a workflow that exists. A run that a reset has begun,
+// and in which nothing has run yet, is taken.
+func (c *connection) startReset(ctx context.Context, status *api.WorkflowStatus, onlyUninitialized bool) error {
+	filter := client.ResultFilter{WorkflowID: status.WorkflowID, RunID: &status.RunID, AllRuns: true, Page: client.Page{Limit: 1}}
+	results, err := client.Collect(c.Results(ctx, filter))
+	if err != nil {
+		return err
+	}
+	if status.RunID == 0 || len(results) > 0 {
+		return c.start(ctx, status.WorkflowID, onlyUninitialized)
+	}
+	if err := c.Initialize(ctx, status.WorkflowID, onlyUninitialized); err != nil {
+		return fmt.Errorf("start workflow %d: %w", status.WorkflowID, err)
+	}
+	return nil
+}
+
 // continueWorkflow goes on with an existing workflow.
 func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, options runner.Options, flags runFlags) error {
 	status, err := c.WorkflowStatus(ctx, id)
@@ -39,17 +56,17 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has no jobs", id)
 	case status.IsCanceled:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled", id).
-			WithHint("`torc-slurm workflows reset-status --failed-only --reinitialize %d` makes its canceled jobs runnable again", id)
+			WithHint("`torc-slurm reset --failed-only %d` makes it runnable again", id)
 	case counts.Uninitialized > 0:
 		if err := a.checkStoredInputs(ctx, c, id); err != nil {
 			return err
 		}
 		all := counts.Uninitialized+counts.Disabled == status.TotalJobs
-		if err := c.start(ctx, id, !all); err != nil {
+		if err := c.startReset(ctx, status, !all); err != nil {
 			return err
 		}
 	case countDone(counts) == status.TotalJobs:
-		a.note("Workflow %d has ended; `torc-slurm workflows reset-status --reinitialize %d` runs it again.", id, id)
+		a.note("Workflow %d has ended; `torc-slurm reset %d` makes it runnable again.", id, id)
 		return a.reportEnd(ctx, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, flags)
 	}
 	a.note("Going on with workflow %d", id)

@@ -27,7 +27,7 @@ func newStatusCommand(a *app) *cobra.Command {
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       serverExits(),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runStatus(c.Context(), optionalArg(args, 0))
+			return a.runStatus(c.Context(), firstArg(args))
 		},
 	}
 }

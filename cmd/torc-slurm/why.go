@@ -27,7 +27,7 @@ happens next. Without a job, explain the workflow.`,
 		ValidArgsFunction: a.completeJobs(&workflowText),
 		Annotations:       serverExits(),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runWhy(c.Context(), optionalArg(args, 0), workflowText)
+			return a.runWhy(c.Context(), firstArg(args), workflowText)
 		},
 	}
 	a.addWorkflowFlag(c, &workflowText)
