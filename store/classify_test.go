@@ -10,7 +10,9 @@ import (
 
 func TestClassifyJob(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow) })
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	})
 	_, err := r.ClassifyJob(r.ctx, r.ids[0], workflow.Failed, "me", "")
 	wantCode(t, err, workflow.CodeConflict)
 	h := r.hand("n1", 1)

@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// passedOver is how long a class of big jobs is passed over for smaller ones
+// passedOverLimit is how long a class of big jobs is passed over for smaller ones
 // before a runner keeps room for it.
 const passedOverLimit = 10 * time.Minute
 
