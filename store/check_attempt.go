@@ -13,9 +13,10 @@ var attemptRules = []rule{
 			|| iif(j.status = 3, 'pending', 'running')
 		FROM job j JOIN workflow w ON w.id = j.workflow_id JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id
 		WHERE j.status IN (3, 4) AND j.phase = 0`},
-	{"P1", `SELECT 'job ' || j.id, 'its recovery script runs, but attempt ' || j.attempt_id || ' of run ' || w.run_id || ' has not ended so'
-		FROM job j JOIN workflow w ON w.id = j.workflow_id WHERE j.phase = 1 AND NOT EXISTS (SELECT 1 FROM attempt a
-			WHERE a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id AND a.action = 'recover')`},
+	// A run may have begun since.
+	{"P1", `SELECT 'job ' || j.id, 'its recovery script runs, but its attempt ' || j.attempt_id || ' has not ended so'
+		FROM job j WHERE j.phase = 1 AND NOT EXISTS (SELECT 1 FROM attempt a
+			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND a.action = 'recover')`},
 	{"P1", `SELECT 'job ' || j.id, 'it has ended, but its attempt ' || j.attempt_id || ' has not ended so'
 		FROM job j WHERE j.status IN (5, 6, 8) AND NOT EXISTS (SELECT 1 FROM attempt a
 			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND (a.status = 5) = (j.status = 5))`},
