@@ -6,6 +6,7 @@ import (
 )
 
 //go:generate go test -run TestSchemaIsCurrent -update .
+//go:generate go test -run TestReferenceIsCurrent -update .
 
 //go:embed schema.json
 var schemaJSON []byte
