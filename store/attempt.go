@@ -53,14 +53,11 @@ func (f *finisher) record(l *lease, e *ending, d *workflow.Decision) error {
 	if e.host.id == nil || e.noResult {
 		return nil // torc's results belong to a node
 	}
-	minutes, completed, status := 0.0, "", int64(c.Status)
+	minutes, completed, status := 0.0, rfc3339(e.endMS), int64(c.Status)
 	if r := e.client; r != nil {
 		minutes, completed, status = r.ExecTimeMinutes, r.CompletionTime, int64(r.Status)
-	} else {
-		completed = rfc3339(e.endMS)
-		if l.startMS.Valid {
-			minutes = float64(max(0, e.endMS-l.startMS.Int64)) / 60_000
-		}
+	} else if l.startMS.Valid {
+		minutes = float64(max(0, e.endMS-l.startMS.Int64)) / 60_000
 	}
 	err = f.results.add(l.JobID, f.run.workflowID, f.run.runID, l.Attempt, *e.host.id, c.ReturnCode, minutes, completed, status,
 		usage[0], usage[1], usage[2], usage[3])

@@ -28,11 +28,6 @@ func (r *rig) completion(i int, node int64, status workflow.JobStatus, code int6
 	}}
 }
 
-func (r *rig) statusOf(i int) workflow.JobStatus {
-	r.tb.Helper()
-	return workflow.JobStatus(r.number(`SELECT status FROM job WHERE id = ?`, r.ids[i]))
-}
-
 func TestClientRunsJobs(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	node := r.node("n1")

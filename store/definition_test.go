@@ -187,7 +187,7 @@ func TestDefinitionInChunksIsTheSame(t *testing.T) {
 			j.DependsOn = []int32{1, 0, 1} // in no order
 		}
 		if i == 1 {
-			j.DependsOn = []int32{6 - 6}
+			j.DependsOn = []int32{0}
 		}
 		d.Jobs = append(d.Jobs, j)
 	}

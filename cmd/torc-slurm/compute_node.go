@@ -98,7 +98,7 @@ func newComputeNodesListCommand(a *app) *cobra.Command {
 		Annotations:       serverExits(),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
-	hideGlobal(a, cmd, "standalone")
+	freeLetterS(a, cmd)
 	listing.add(cmd, listShorthands{offset: "o", sortBy: "s", reverse: "r"}, "hostname", "pid", "start_time", "duration_seconds",
 		"is_active", "num_cpus", "memory_gb", "num_gpus", "num_nodes", "peak_cpu_percent", "avg_cpu_percent", "peak_memory_bytes", "avg_memory_bytes")
 	cmd.Flags().Int64Var(&scheduled, "scheduled-compute-node", 0, "only runners of this scheduled compute `NODE`")

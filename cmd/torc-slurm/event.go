@@ -71,7 +71,7 @@ func newEventsListCommand(a *app) *cobra.Command {
 		Annotations:       serverExits(),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
-	hideGlobal(a, cmd, "standalone")
+	freeLetterS(a, cmd)
 	listing.add(cmd, listShorthands{offset: "o", sortBy: "s", reverse: "r"}, "timestamp", "data", "seq")
 	cmd.Flags().StringVarP(&category, "type", "t", "", "only events of this `CATEGORY`")
 	cmd.Flags().StringVar(&category, "category", "", "only events of this `CATEGORY`")

@@ -49,7 +49,7 @@ func newJobsListCommand(a *app) *cobra.Command {
 		})(cmd, args)
 	}
 	listing.add(cmd, listShorthands{}, jobSortable...)
-	hideGlobal(a, cmd, "standalone")
+	freeLetterS(a, cmd)
 	f := cmd.Flags()
 	f.StringVarP(&status, "status", "s", "", "only jobs in this status")
 	f.Int64Var(&upstream, "upstream-job-id", 0, "only jobs that depend on this one")

@@ -52,13 +52,12 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// hideGlobal frees the letter of a flag that all commands have for a flag of
-// this one; the global flag keeps its name, and its letter before the command.
-func hideGlobal(a *app, c *cobra.Command, flag string) {
-	if flag == "standalone" {
-		c.Flags().BoolVar(&a.flags.standalone, flag, a.flags.standalone, "")
-		_ = c.Flags().MarkHidden(flag)
-	}
+// freeLetterS frees the letter of --standalone, which all commands have, for a
+// flag of this one; --standalone keeps its name, and its letter before the
+// command.
+func freeLetterS(a *app, c *cobra.Command) {
+	c.Flags().BoolVar(&a.flags.standalone, "standalone", a.flags.standalone, "")
+	_ = c.Flags().MarkHidden("standalone") // it has just been made
 }
 
 // serverCommand makes the body of a command that talks to the server.

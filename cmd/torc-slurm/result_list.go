@@ -98,7 +98,7 @@ log files.`,
 		Annotations:       serverExits(),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
-	hideGlobal(a, cmd, "standalone")
+	freeLetterS(a, cmd)
 	o.add(cmd)
 	cmd.Flags().BoolVar(&o.withLogs, "include-logs", false, "as JSON, with the paths of log files")
 	cmd.RunE = func(_ *cobra.Command, args []string) error { return a.runResults(cmd, args, &o) }
@@ -116,7 +116,7 @@ func newResultsReportCommand(a *app) *cobra.Command {
 		Annotations:       serverExits(),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
-	hideGlobal(a, cmd, "standalone")
+	freeLetterS(a, cmd)
 	o.add(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error { return a.runResults(cmd, args, &o) }
 	return cmd
