@@ -266,9 +266,7 @@ func (a *app) serveOptions(set *pflag.FlagSet, flags serveFlags, log *slog.Logge
 		if s := a.config.Server.IdleTimeoutSecs; s > 0 {
 			o.IdleTimeout = seconds(s)
 		}
-		// The same token after a restart, so that runners find back.
-		o.Token, err = readToken(filepath.Join(a.home(), "token"))
-		return o, err
+		return o, nil
 	}
 	config := a.config.Server
 	o.Host = firstOf(flags.host, config.URL, config.Host)
@@ -307,39 +305,22 @@ func (a *app) serveDatabase(flags serveFlags) (string, error) {
 
 // readToken reads the token of a server; a new one is made if there is none.
 func readToken(path string) (string, error) {
-	if err := makeToken(path); err != nil {
-		return "", workflow.Errorf(workflow.CodeForbidden, "make the token of the server: %v", err)
-	}
 	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		token := server.NewToken()
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+		}
+		return token, nil
+	}
 	if err != nil {
-		return "", workflow.Errorf(workflow.CodeForbidden, "read the token of the server: %v", err)
+		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
 	}
 	token := strings.TrimSpace(string(text))
 	if token == "" {
-		return "", usageErrorf("the token file %s is empty", path)
+		return "", usageErrorf("--token-file %s is empty", path)
 	}
 	return token, nil
-}
-
-// makeToken writes a new token, unless there is one. Of several programs that
-// do so, one wins.
-func makeToken(path string) error {
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".token.*") // 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(server.NewToken() + "\n")
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
 }
 
 // serverLog makes the log of a server.

@@ -93,13 +93,10 @@ func (s *standalone) serve(ctx context.Context) error {
 			WithHint("choose another folder with --db")
 	}
 	o, err := s.app.daemonOptions(logTo(log, slog.LevelInfo))
-	if err == nil {
-		o.Database, o.EndpointPath = s.database, s.path
-		o.Token, err = readToken(s.database + ".token")
-	}
 	if err != nil {
 		return errors.Join(err, log.Close())
 	}
+	o.Database, o.EndpointPath = s.database, s.path
 	d, err := server.Start(ctx, o)
 	if err != nil {
 		log.Close()
