@@ -58,6 +58,7 @@ func CheckDeep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 type checker struct {
 	ctx      context.Context
 	tx       *sql.Tx
+	stmts    map[string]*sql.Stmt // those of exists; they end with tx
 	findings []Finding
 }
 
@@ -73,7 +74,7 @@ func check(ctx context.Context, path string, look func(*checker) error) ([]Findi
 		return nil, fault(path, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	c := &checker{ctx: ctx, tx: tx}
+	c := &checker{ctx: ctx, tx: tx, stmts: map[string]*sql.Stmt{}}
 	if err := look(c); err != nil {
 		return damage(c.findings, fmt.Errorf("check %s: %w", path, fault(path, err)))
 	}

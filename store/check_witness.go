@@ -84,9 +84,18 @@ func (c *checker) reports(promise, how string, reports []SpooledReport) error {
 	return nil
 }
 
+// exists reports whether a query selects anything; it is prepared once.
 func (c *checker) exists(query string, args ...any) (bool, error) {
+	stmt := c.stmts[query]
+	if stmt == nil {
+		var err error
+		if stmt, err = c.tx.PrepareContext(c.ctx, query); err != nil {
+			return false, err
+		}
+		c.stmts[query] = stmt
+	}
 	var one int
-	err := c.tx.QueryRowContext(c.ctx, query, args...).Scan(&one)
+	err := stmt.QueryRowContext(c.ctx, args...).Scan(&one)
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}

@@ -115,8 +115,6 @@ func (c *crashes) hear(e *entry) {
 			c.gone[job] = true
 		}
 	}
-	a.Jobs = slices.DeleteFunc(a.Jobs, func(id int64) bool { return c.gone[id] })
-	a.Grants = slices.DeleteFunc(a.Grants, func(g LeaseRef) bool { return c.gone[g.JobID] })
 	c.pending = slices.DeleteFunc(c.pending, func(r SpooledReport) bool { return slices.Contains(e.Dropped, r.LeaseRef) })
 	if e.Settled { // what was in the spool is recorded now
 		for _, r := range c.pending {
@@ -150,6 +148,10 @@ func (c *crashes) spooled(answered bool) []SpooledReport {
 
 func (c *crashes) check() {
 	c.t.Helper()
+	a := &c.said
+	a.Jobs = slices.DeleteFunc(a.Jobs, func(id int64) bool { return c.gone[id] })
+	a.Grants = slices.DeleteFunc(a.Grants, func(g LeaseRef) bool { return c.gone[g.JobID] })
+	a.Reports = slices.DeleteFunc(a.Reports, func(r SpooledReport) bool { return c.gone[r.JobID] })
 	findings, err := CheckDeep(c.t.Context(), filepath.Join(c.dir, "torc.db"), Witness{Spooled: c.spooled(true), Acknowledged: c.said})
 	if errors.Is(err, os.ErrNotExist) {
 		return
