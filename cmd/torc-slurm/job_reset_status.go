@@ -78,7 +78,9 @@ func parseStatuses(texts []string) ([]workflow.JobStatus, error) {
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, s)
+		if !slices.Contains(all, s) {
+			all = append(all, s)
+		}
 	}
 	return all, nil
 }

@@ -54,9 +54,6 @@ func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 		if metadata != "" && !isObject(metadata) {
 			return usageErrorf("--metadata is not a JSON object: %s", metadata)
 		}
-		if cmd.Flags().NFlag() == 0 {
-			return usageErrorf("there is nothing to change; name a flag")
-		}
 		return a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 			w, err := c.Workflow(ctx, id)
 			if err != nil {
@@ -84,6 +81,7 @@ func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 	f.StringVar(&owner, "owner-user", "", "new owner")
 	f.StringVar(&project, "project", "", "new project")
 	f.StringVar(&metadata, "metadata", "", "new metadata, a JSON object")
+	cmd.MarkFlagsOneRequired("name", "description", "owner-user", "project", "metadata")
 	return cmd
 }
 
