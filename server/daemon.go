@@ -59,6 +59,7 @@ type Daemon struct {
 	http     *http.Server
 	watchdog *watchdog
 	idle     *idle
+	memory   memory
 
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
@@ -160,7 +161,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.cancel = cancel
 	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
 	d.http = &http.Server{
-		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: d.memory.watch(d.idle.watch(d.server.Handler())), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 2)
@@ -172,6 +173,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 		})
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
+	d.loops.Go(func() { d.memory.run(run) })
 	go d.supervise(run, failed)
 	return nil
 }
