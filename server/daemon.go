@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -59,7 +58,6 @@ type Daemon struct {
 	http     *http.Server
 	watchdog *watchdog
 	idle     *idle
-	memory   memory
 
 	cancel context.CancelFunc
 	loops  sync.WaitGroup
@@ -161,7 +159,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.cancel = cancel
 	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
 	d.http = &http.Server{
-		Handler: d.memory.watch(d.idle.watch(d.server.Handler())), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
 	failed := make(chan error, 2)
@@ -173,7 +171,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 		})
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
-	d.loops.Go(func() { d.memory.run(run) })
+	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	go d.supervise(run, failed)
 	return nil
 }
@@ -264,58 +262,4 @@ func (d *Daemon) Stop() { d.stop.Do(d.cancel) }
 func (d *Daemon) Wait() error {
 	<-d.done
 	return d.err
-}
-
-// idle notices when nobody needs the daemon any more.
-type idle struct {
-	store   *store.Store
-	leases  *leases
-	timeout time.Duration
-	log     *slog.Logger
-
-	open atomic.Int64 // requests under way
-	last atomic.Int64 // when the latest one ended, in ns since the epoch
-}
-
-// watch counts the requests.
-func (i *idle) watch(next http.Handler) http.Handler {
-	i.last.Store(time.Now().UnixNano())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.open.Add(1)
-		defer func() {
-			i.last.Store(time.Now().UnixNano())
-			i.open.Add(-1)
-		}()
-		next.ServeHTTP(w, r)
-	})
-}
-
-// wait returns true when nobody has needed the daemon for the timeout, false
-// when ctx ends.
-func (i *idle) wait(ctx context.Context) bool {
-	tick := time.NewTicker(max(i.timeout/10, time.Millisecond))
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return false
-		case now := <-tick.C:
-			if i.needed(ctx) {
-				i.last.Store(now.UnixNano())
-			} else if now.Sub(time.Unix(0, i.last.Load())) >= i.timeout {
-				return true
-			}
-		}
-	}
-}
-
-func (i *idle) needed(ctx context.Context) bool {
-	if i.open.Load() > 0 || i.leases.any() {
-		return true
-	}
-	open, err := i.store.HasOpenWork(ctx)
-	if err != nil && ctx.Err() == nil {
-		i.log.Error("cannot tell whether the daemon is needed", "error", err)
-	}
-	return err != nil || open
 }

@@ -1,0 +1,91 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// idle notices when nobody needs the daemon any more.
+type idle struct {
+	store   *store.Store
+	leases  *leases
+	timeout time.Duration
+	log     *slog.Logger
+
+	open atomic.Int64 // requests under way
+	last atomic.Int64 // when the latest one ended, in ns since the epoch
+}
+
+// watch counts the requests.
+func (i *idle) watch(next http.Handler) http.Handler {
+	i.last.Store(time.Now().UnixNano())
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		i.open.Add(1)
+		defer func() {
+			i.last.Store(time.Now().UnixNano())
+			i.open.Add(-1)
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// wait returns true when nobody has needed the daemon for the timeout, false
+// when ctx ends.
+func (i *idle) wait(ctx context.Context) bool {
+	tick := time.NewTicker(max(i.timeout/10, time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case now := <-tick.C:
+			if i.needed(ctx) {
+				i.last.Store(now.UnixNano())
+			} else if now.Sub(time.Unix(0, i.last.Load())) >= i.timeout {
+				return true
+			}
+		}
+	}
+}
+
+func (i *idle) needed(ctx context.Context) bool {
+	if i.open.Load() > 0 || i.leases.any() {
+		return true
+	}
+	open, err := i.store.HasOpenWork(ctx)
+	if err != nil && ctx.Err() == nil {
+		i.log.Error("cannot tell whether the daemon is needed", "error", err)
+	}
+	return err != nil || open
+}
+
+// quietTime is how long no request may have ended before a daemon gives back
+// memory that it does not need.
+const quietTime = 3 * time.Second
+
+// giveBackMemory gives memory back to the system after each burst of requests:
+// a daemon on a login node is a guest there.
+func (i *idle) giveBackMemory(ctx context.Context) {
+	tick := time.NewTicker(quietTime)
+	defer tick.Stop()
+	var before, given int64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			last := i.last.Load()
+			if last == before && last != given {
+				debug.FreeOSMemory()
+				given = last
+			}
+			before = last
+		}
+	}
+}
