@@ -78,7 +78,7 @@ func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progres
 	if err := a.showRecord(r, r.write); err != nil {
 		return err
 	}
-	if (r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled > 0) && !flags.exitZero {
+	if (r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0) && !flags.exitZero {
 		return silent(exitFailed)
 	}
 	return nil
