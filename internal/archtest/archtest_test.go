@@ -19,18 +19,20 @@ const module = "github.com/torc-slurm/torc-slurm"
 // folder that is missing here may not exist. "store" also means store/..., and
 // so on. Tests may import more: the rules are about what is linked.
 var mayImport = map[string][]string{
-	"workflow":  {},
-	"api":       {"workflow"},
-	"spec":      {"workflow"},
-	"store":     {"workflow", "internal"},
-	"metricsdb": {},
-	"client":    {"api", "workflow", "internal"},
-	"runner":    {"client", "api", "workflow", "metricsdb", "internal"},
-	"server":    {"api", "workflow", "store", "spec", "metricsdb", "internal"},
-	"internal":  {"internal"},
-	"examples":  {},
-	"bench":     {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
-	"cmd":       {"api", "client", "examples", "internal", "metricsdb", "runner", "server", "spec", "store", "workflow"},
+	"workflow":         {},
+	"api":              {"workflow"},
+	"spec":             {"workflow"},
+	"store":            {"workflow", "internal"},
+	"metricsdb":        {},
+	"client":           {"api", "workflow", "internal"},
+	"runner":           {"client", "api", "workflow", "metricsdb", "internal"},
+	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal"},
+	"sbatch-templates": {"workflow"},
+	"site-configs":     {"slurm", "workflow"},
+	"internal":         {"internal"},
+	"examples":         {},
+	"bench":            {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
+	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "server", "site-configs", "spec", "store", "workflow"},
 }
 
 // onlyIn lists modules that only the named folders may import.
