@@ -29,10 +29,10 @@ func (s *Store) CancelWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 }
 
 func (tx *Tx) cancel(r *run) error {
-	if err := tx.execOne(`UPDATE workflow SET is_canceled = 1 WHERE id = ?`, r.workflowID); err != nil {
+	if err := tx.execOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.workflowID); err != nil {
 		return fmt.Errorf("cancel workflow %d: %w", r.workflowID, err)
 	}
-	r.canceled = true
+	r.canceled, r.halted = true, true
 	err := tx.event(r.workflowID, string(workflow.EventWorkflowCanceled), workflow.SeverityWarning, workflow.WorkflowCanceledPayload{
 		Category: workflow.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.workflowID), WorkflowID: r.workflowID, RunID: r.runID,
 	})

@@ -52,7 +52,7 @@ func (tx *Tx) applyChanges(r *run, changes []change) ([]completion, error) {
 		}
 	}
 	slices.SortFunc(done, func(a, b completion) int { return cmp.Compare(a.id, b.id) })
-	return done, tx.waitAgain(r, ready)
+	return done, tx.waitAgain(r.workflowID, ready)
 }
 
 // goOn changes the status of a job that has not ended.

@@ -6,12 +6,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// moving selects the workflows in which jobs follow their dependencies: not
-// canceled ones, nor those after that in a new run until it is initialized.
-const moving = `(SELECT id FROM workflow WHERE is_canceled = 0 AND is_hidden = 0
-		EXCEPT SELECT workflow_id FROM event GROUP BY workflow_id
-			HAVING MAX(iif(type = 'user_action' AND json_extract(data, '$.action') = 'reset_workflow_status', seq, 0))
-				> MAX(iif(type IN ('workflow_started', 'workflow_reinitialized'), seq, 0)))`
+// moving selects the workflows in which jobs go on when their dependencies are
+// complete.
+const moving = `(SELECT id FROM workflow WHERE is_halted = 0 AND is_hidden = 0)`
 
 // openGates selects the gates with a dependency that is not complete.
 const openGates = `(SELECT g.gate_id, MIN(d.id) AS first FROM gate_dependency g JOIN job d ON d.id = g.job_id
@@ -21,7 +18,8 @@ const openGates = `(SELECT g.gate_id, MIN(d.id) AS first FROM gate_dependency g 
 // the rows and not by the counters.
 var gateRules = []rule{
 	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || o.first || ' is not complete'
-		FROM job j JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 2 AND j.workflow_id IN ` + moving},
+		FROM job j JOIN ` + openGates + ` o ON o.gate_id = j.gate_id
+		WHERE j.status = 2 AND j.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	// A dependency that had run in an earlier run, or been skipped, was complete
 	// once already.
 	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,

@@ -162,7 +162,6 @@ func (p *pair) newRun(t *rapid.T) {
 	_, err := p.ResetStatus(p.ctx, p.id, true, "me")
 	p.ok(err)
 	p.model.ResetStatus()
-	p.initialize(t) // until then, jobs stay as they are
 }
 
 func (p *pair) disable(t *rapid.T) {

@@ -41,6 +41,9 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 	if err := tx.storeHashes(workflowID); err != nil {
 		return err
 	}
+	if _, err := tx.resume(r); err != nil {
+		return err
+	}
 	if err := tx.beginAnew(r, o.OnlyUninitialized); err != nil {
 		return err
 	}
@@ -65,13 +68,13 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 
 // beginAnew makes the jobs that have to run ready, or blocked where something
 // is before them, and brings the gates up to date. Nothing gets ready while the
-// workflow is canceled.
+// workflow is halted.
 func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 	if err := tx.blockBehind(r.workflowID, onlyUninitialized); err != nil {
 		return err
 	}
 	first, waiting := workflow.Ready, `status IN (0, 1, 8, 10) AND gate_id IS NULL`
-	if r.canceled {
+	if r.halted {
 		first, waiting = workflow.Blocked, `status IN (0, 8, 10) AND gate_id IS NULL`
 	}
 	if _, err := tx.moveJobs(r.workflowID, first, asNew, waiting); err != nil {
@@ -81,7 +84,7 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 		return err
 	}
 	for {
-		if err := tx.countGates(r.workflowID); err != nil || r.canceled {
+		if err := tx.countGates(r.workflowID); err != nil {
 			return err
 		}
 		// A dependency that was added now may be open.
@@ -149,6 +152,36 @@ func (tx *Tx) announceInitialized(r *run, o InitializeOptions) error {
 	return tx.event(r.workflowID, string(kind), workflow.SeverityInfo, map[string]any{
 		"category": workflow.CategoryWorkflow, "type": kind, "user": o.User, "message": message, "run_id": r.runID,
 	})
+}
+
+// resume lets the jobs of a workflow go on again that was halted and is not
+// canceled any more, and reports whether it was so.
+func (tx *Tx) resume(r *run) (resumed bool, err error) {
+	if !r.halted || r.canceled {
+		return false, nil
+	}
+	if err := tx.execOne(`UPDATE workflow SET is_halted = 0 WHERE id = ? AND is_halted = 1`, r.workflowID); err != nil {
+		return false, fmt.Errorf("resume workflow %d: %w", r.workflowID, err)
+	}
+	r.halted = false
+	return true, nil
+}
+
+// settleAll is settle for a workflow that may have blocked jobs without
+// dependencies.
+func (tx *Tx) settleAll(r *run) error {
+	if r.halted {
+		return nil
+	}
+	free, err := tx.idsOf(`UPDATE job SET status = 2 WHERE workflow_id = ? AND status = 1 AND gate_id IS NULL RETURNING id`, r.workflowID)
+	if err != nil {
+		return fmt.Errorf("release jobs of workflow %d: %w", r.workflowID, err)
+	}
+	tx.move(r.workflowID, workflow.Blocked, workflow.Ready, int64(len(free)))
+	if err := tx.trigger(workflow.Blocked, workflow.Ready, free); err != nil {
+		return err
+	}
+	return tx.settle(r)
 }
 
 // settle releases or skips the blocked jobs that have nothing open before them.

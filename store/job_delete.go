@@ -154,12 +154,7 @@ func (tx *Tx) recountActions(ids []int64) error {
 
 // goOnWithout lets a workflow go on that has lost a job.
 func (tx *Tx) goOnWithout(r *run) error {
-	if !r.canceled {
-		if _, err := tx.moveJobs(r.workflowID, workflow.Ready, asNew, `status = 1 AND gate_id IS NULL`); err != nil {
-			return err
-		}
-	}
-	if err := tx.settle(r); err != nil {
+	if err := tx.settleAll(r); err != nil {
 		return err
 	}
 	counts, err := tx.statusCounts(r.workflowID)

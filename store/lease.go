@@ -109,5 +109,5 @@ func (tx *Tx) giveBack(r *run, ls []*lease) error {
 		return fmt.Errorf("give back %d jobs of workflow %d: %w", len(ls), r.workflowID, err)
 	}
 	tx.move(r.workflowID, workflow.Pending, workflow.Ready, n)
-	return tx.waitAgain(r, ids)
+	return tx.waitAgain(r.workflowID, ids)
 }

@@ -74,26 +74,21 @@ func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
 func (s *Store) ReturnUnstarted(_ context.Context, claimedBeforeMS int64) (n int64, err error) {
 	err = s.writer.do("return unstarted jobs", func(tx *Tx) error {
 		n = 0
-		rows, err := tx.query(`SELECT workflow_id, COUNT(*) FROM job
-			WHERE status = 3 AND compute_node_id IS NULL AND claimed_ms < ? GROUP BY workflow_id`, claimedBeforeMS)
-		if err != nil {
-			return fmt.Errorf("find unstarted jobs: %w", err)
-		}
-		type group struct{ workflowID, jobs int64 }
-		groups, err := collect(rows, func(r rowScanner) (g group, err error) { return g, r.Scan(&g.workflowID, &g.jobs) })
-		if err != nil {
-			return fmt.Errorf("find unstarted jobs: %w", err)
-		}
-		if len(groups) == 0 {
-			return nil
-		}
-		n, err = tx.exec(`UPDATE job SET status = 2, fence = fence + 1, claimed_ms = NULL
-			WHERE status = 3 AND compute_node_id IS NULL AND claimed_ms < ?`, claimedBeforeMS)
+		rows, err := tx.query(`UPDATE job SET status = 2, fence = fence + 1, claimed_ms = NULL
+			WHERE status = 3 AND compute_node_id IS NULL AND claimed_ms < ? RETURNING workflow_id, id`, claimedBeforeMS)
 		if err != nil {
 			return fmt.Errorf("return unstarted jobs: %w", err)
 		}
-		for _, g := range groups {
-			tx.move(g.workflowID, workflow.Pending, workflow.Ready, g.jobs)
+		returned, err := collectLists(rows)
+		if err != nil {
+			return fmt.Errorf("return unstarted jobs: %w", err)
+		}
+		for workflowID, jobs := range returned {
+			n += int64(len(jobs))
+			tx.move(workflowID, workflow.Pending, workflow.Ready, int64(len(jobs)))
+			if err := tx.waitAgain(workflowID, jobs); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

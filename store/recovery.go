@@ -141,5 +141,5 @@ func (tx *Tx) readyAfterRecovery(r *run, job int64) error {
 		return fmt.Errorf("make job %d ready after its recovery: %w", job, err)
 	}
 	tx.move(r.workflowID, workflow.Pending, workflow.Ready, 1)
-	return tx.waitAgain(r, []int64{job})
+	return tx.waitAgain(r.workflowID, []int64{job})
 }

@@ -28,12 +28,21 @@ func (tx *Tx) completed(workflowID int64, jobs []completion) error {
 	if err := tx.clearVerdict(r, "a job of the canceled workflow was completed"); err != nil {
 		return err
 	}
+	resumed, err := tx.resume(r)
+	if err != nil {
+		return err
+	}
 	c := cascade{tx: tx, run: r}
 	if c.triggers, err = tx.hasJobTriggers(workflowID); err != nil {
 		return err
 	}
 	if err := c.begin(jobs); err != nil {
 		return fmt.Errorf("release jobs of workflow %d: %w", workflowID, err)
+	}
+	if resumed {
+		if err := tx.settleAll(r); err != nil {
+			return err
+		}
 	}
 	return tx.endIfOver(workflowID)
 }
@@ -79,7 +88,7 @@ func (c *cascade) follow(bad, gates []int64) error {
 		if err != nil {
 			return err
 		}
-		if gates = append(gates, opened...); len(gates) == 0 || c.run.canceled {
+		if gates = append(gates, opened...); len(gates) == 0 || c.run.halted {
 			break
 		}
 		if bad, err = c.pass(gates); err != nil {

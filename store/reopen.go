@@ -20,7 +20,7 @@ func (tx *Tx) reopened(workflowID int64, ids []int64) error {
 		if err != nil {
 			return err
 		}
-		if len(gates) == 0 || r.canceled {
+		if len(gates) == 0 {
 			break
 		}
 		if ids, err = tx.blockAgain(workflowID, idList(gates)); err != nil {
@@ -69,25 +69,22 @@ func (tx *Tx) blockAgain(workflowID int64, gates string) ([]int64, error) {
 
 // waitAgain blocks those of the given jobs that are ready again and depend on a
 // job that was opened again while they were held.
-func (tx *Tx) waitAgain(r *run, jobs []int64) error {
-	if r.canceled || len(jobs) == 0 {
+func (tx *Tx) waitAgain(workflowID int64, jobs []int64) error {
+	if len(jobs) == 0 {
 		return nil
 	}
 	n, err := tx.exec(`UPDATE job SET status = 1 WHERE id IN (SELECT value FROM json_each(?)) AND status = 2
 		AND gate_id IS NOT NULL AND (SELECT open FROM gate WHERE id = job.gate_id) > 0`, idList(jobs))
 	if err != nil {
-		return fmt.Errorf("let jobs of workflow %d wait again: %w", r.workflowID, err)
+		return fmt.Errorf("let jobs of workflow %d wait again: %w", workflowID, err)
 	}
-	tx.move(r.workflowID, workflow.Ready, workflow.Blocked, n)
+	tx.move(workflowID, workflow.Ready, workflow.Blocked, n)
 	return nil
 }
 
 // settleJob brings a job that has not begun in line with its dependencies: it
 // waits while one is open, and goes on when none is.
 func (tx *Tx) settleJob(r *run, job int64) error {
-	if r.canceled {
-		return nil
-	}
 	var status workflow.JobStatus
 	var gate, open int64
 	err := tx.row(`SELECT j.status, COALESCE(g.id, 0), COALESCE(g.open, 0) FROM job j LEFT JOIN gate g ON g.id = j.gate_id WHERE j.id = ?`,
@@ -97,7 +94,8 @@ func (tx *Tx) settleJob(r *run, job int64) error {
 	}
 	switch {
 	case status == workflow.Ready:
-		err = tx.waitAgain(r, []int64{job})
+		err = tx.waitAgain(r.workflowID, []int64{job})
+	case r.halted:
 	case status == workflow.Blocked && gate == 0:
 		err = tx.execOne(`UPDATE job SET status = 2 WHERE id = ? AND status = 1`, job)
 		tx.move(r.workflowID, workflow.Blocked, workflow.Ready, 1)

@@ -8,7 +8,8 @@ import (
 )
 
 // ResetStatus begins a new run of a workflow, which is neither canceled nor
-// ended. Its jobs stay as they are. Unless it is forced, it is refused while
+// ended. Its jobs stay as they are; what a cancel left behind goes on when the
+// run is initialized or the first job of it is complete. Unless it is forced, it is refused while
 // jobs are live or allocations are pending or active.
 func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow

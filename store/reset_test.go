@@ -171,3 +171,37 @@ func TestCancelTellsRunners(t *testing.T) {
 		t.Errorf("runners %v, want %d", told, node)
 	}
 }
+
+// What an interrupted run left behind is not claimed before what it depends on
+// is complete, even if the new run is never initialized, and comes to its end.
+func TestNewRunAfterCancelAndRetry(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}, regardless: true}, rigJob{}, rigJob{}, rigJob{after: []int{2}})
+	node := r.node("n1")
+	complete := func(i int, to workflow.JobStatus, run int64) {
+		t.Helper()
+		c := r.completion(i, node, to, 0)
+		c.RunID, c.Result.RunID = run, run
+		_, err := r.CompleteJob(r.ctx, c)
+		r.must(err)
+	}
+	complete(0, failed, 1)
+	_, err := r.ManageStatusChange(r.ctx, r.ids[2], pending, 1)
+	r.must(err)
+	r.want(failed, ready, pending, ready, blocked)
+	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	_, err = r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	r.must(err)
+	r.want(ready, blocked, canceled, ready, blocked)
+	_, err = r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.must(err)
+	r.want(ready, blocked, canceled, ready, blocked)
+	jobs, err := r.ClaimNextJobs(r.ctx, r.workflow, 9, nil)
+	if r.must(err); len(jobs) != 2 {
+		t.Errorf("%d jobs were claimed, want 2", len(jobs))
+	}
+	complete(3, completed, 2)
+	r.want(pending, blocked, canceled, completed, canceled)
+	complete(0, completed, 2)
+	r.want(completed, ready, canceled, completed, canceled)
+}

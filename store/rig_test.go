@@ -214,7 +214,8 @@ func (r *rig) check() {
 			EXCEPT SELECT a.run_id, a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id
 				WHERE j.workflow_id = ?1 GROUP BY a.run_id, a.cause)`,
 		"blocked jobs behind open gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id JOIN workflow w ON w.id = j.workflow_id
-			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_canceled = 0`,
+			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_halted = 0`,
+		"ready jobs behind closed gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id WHERE j.workflow_id = ?1 AND j.status = 2 AND g.open > 0`,
 		"verdicts": `SELECT COUNT(*) FROM workflow w WHERE w.id = ?1 AND w.has_ended != EXISTS (SELECT 1 FROM verdict v
 			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`,
 	} {

@@ -14,6 +14,7 @@ type run struct {
 	runID        int64
 	generation   int64
 	canceled     bool
+	halted       bool // jobs do not go on when their dependencies are complete
 	ended        bool // the verdict of this generation is written
 	holdFailures bool // use_pending_failed
 	execution    sql.NullString
@@ -23,9 +24,9 @@ type run struct {
 // run reads the current run of a visible workflow.
 func (tx *Tx) run(workflowID int64) (*run, error) {
 	r := &run{workflowID: workflowID}
-	err := tx.row(`SELECT run_id, end_generation, is_canceled, has_ended, COALESCE(use_pending_failed, 0), execution_config
+	err := tx.row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config
 		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
-		&r.runID, &r.generation, &r.canceled, &r.ended, &r.holdFailures, &r.execution)
+		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.holdFailures, &r.execution)
 	return r, orNotFound(err, "workflow", workflowID)
 }
 

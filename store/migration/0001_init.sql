@@ -36,6 +36,9 @@ CREATE TABLE workflow (
   enforce_runtime    INTEGER NOT NULL DEFAULT 0 CHECK (enforce_runtime IN (0, 1)),
   run_id      INTEGER NOT NULL DEFAULT 0 CHECK (run_id >= 0),
   is_canceled INTEGER NOT NULL DEFAULT 0 CHECK (is_canceled IN (0, 1)),
+  -- Canceled, or in a new run after that that nobody has initialized and in which
+  -- no job has become complete: jobs do not go on when their dependencies are.
+  is_halted   INTEGER NOT NULL DEFAULT 0 CHECK (is_halted IN (0, 1)),
   is_archived INTEGER NOT NULL DEFAULT 0 CHECK (is_archived IN (0, 1)),
   -- A workflow that is still being created or deleted in chunks is invisible.
   is_hidden   INTEGER NOT NULL DEFAULT 0 CHECK (is_hidden IN (0, 1)),
@@ -137,6 +140,7 @@ CREATE TABLE compute_node (
   avg_memory_bytes    INTEGER,
   -- Only for runners of ours.
   runner_key          TEXT UNIQUE,
+  allocation_id       INTEGER, -- the allocation that it runs in
   boot_id             TEXT,
   output_dir          TEXT,
   max_parallel_jobs   INTEGER,
@@ -145,6 +149,52 @@ CREATE TABLE compute_node (
 ) STRICT;
 CREATE INDEX compute_node_workflow ON compute_node (workflow_id);
 CREATE INDEX compute_node_active ON compute_node (workflow_id) WHERE is_active = 1;
+CREATE INDEX compute_node_allocation ON compute_node (allocation_id) WHERE allocation_id IS NOT NULL;
+
+-- One life of one sbatch job, from before it is asked for. A requeue by Slurm
+-- begins another life of the same intent, with a higher restart count. Rows of a
+-- deleted workflow stay until Slurm has ended what they ask for.
+CREATE TABLE allocation (
+  id                  INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id         INTEGER NOT NULL,
+  run_id              INTEGER NOT NULL,
+  intent_id           TEXT    NOT NULL, -- random, made before sbatch; the job's name ends with half of it
+  restart_count       INTEGER NOT NULL DEFAULT 0,
+  is_duplicate        INTEGER NOT NULL DEFAULT 0 CHECK (is_duplicate IN (0, 1)), -- one sbatch too many: takes no work
+  job_name            TEXT    NOT NULL,
+  cluster             TEXT    NOT NULL DEFAULT '',
+  slurm_job_id        INTEGER, -- null until known
+  scheduler_config_id INTEGER,
+  scheduled_compute_node_id INTEGER, -- torc's view of all lives
+  request             TEXT    NOT NULL, -- what is asked for, JSON
+  why                 TEXT    NOT NULL,
+  secret_hash         BLOB,             -- of what its runners show
+  state               TEXT    NOT NULL CHECK (state IN ('intent', 'pending', 'active', 'ended')),
+  asked_ms            INTEGER NOT NULL, -- when sbatch may have run last
+  submit_ms           INTEGER NOT NULL DEFAULT 0, -- what is not known is 0 or empty, here and below
+  start_ms            INTEGER NOT NULL DEFAULT 0,
+  end_ms              INTEGER NOT NULL DEFAULT 0,
+  limit_ms            INTEGER NOT NULL DEFAULT 0, -- when its time is up
+  slurm_state         TEXT    NOT NULL DEFAULT '',
+  slurm_reason        TEXT    NOT NULL DEFAULT '',
+  node_list           TEXT    NOT NULL DEFAULT '',
+  exit_code           TEXT    NOT NULL DEFAULT '', -- as sacct writes it
+  absent_ms           INTEGER NOT NULL DEFAULT 0, -- since when squeue does not know it
+  over_ms             INTEGER NOT NULL DEFAULT 0, -- since when Slurm ends it
+  superseded_ms       INTEGER NOT NULL DEFAULT 0, -- since when a later life is known
+  cancel_ms           INTEGER NOT NULL DEFAULT 0, -- recorded before scancel is sent
+  cancel_why          TEXT    NOT NULL DEFAULT '',
+  cancel_sent_ms      INTEGER NOT NULL DEFAULT 0, -- the latest scancel
+  cancel_tries        INTEGER NOT NULL DEFAULT 0,
+  cause               TEXT    NOT NULL DEFAULT '', -- of its end
+  confidence          TEXT    NOT NULL DEFAULT '',
+  cause_text          TEXT    NOT NULL DEFAULT '',
+  UNIQUE (intent_id, slurm_job_id, restart_count)
+) STRICT;
+CREATE UNIQUE INDEX allocation_life ON allocation (intent_id, restart_count) WHERE is_duplicate = 0;
+CREATE INDEX allocation_workflow ON allocation (workflow_id);
+CREATE INDEX allocation_live ON allocation (workflow_id) WHERE state != 'ended';
+CREATE INDEX allocation_secret ON allocation (secret_hash) WHERE secret_hash IS NOT NULL;
 
 -- Environments of jobs (their own, without the workflow's), stored once each.
 CREATE TABLE job_env (

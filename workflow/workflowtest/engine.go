@@ -24,6 +24,10 @@ type Job struct {
 type Engine struct {
 	Jobs     []Job
 	Canceled bool
+	// Halted: since the workflow was canceled, nothing is released or skipped.
+	// In a new run that ends with Initialize, or with the first job that becomes
+	// complete.
+	Halted bool
 }
 
 // Initialize makes every job that has to run blocked, ready or skipped: those
@@ -32,6 +36,7 @@ type Engine struct {
 // complete stays as it is; otherwise it waits for them again, even if it was
 // complete. Live and disabled jobs are left alone.
 func (e *Engine) Initialize(onlyUninitialized bool) {
+	e.Halted = e.Canceled
 	toRun := func(s workflow.JobStatus) bool {
 		return s == workflow.Uninitialized || s == workflow.Terminated || s == workflow.PendingFailed
 	}
@@ -69,7 +74,7 @@ func (e *Engine) ResetJobs(failedOnly bool) {
 // Cancel cancels the workflow: live jobs end, what has not started stays as it
 // is, and nothing is released or skipped any more.
 func (e *Engine) Cancel() {
-	e.Canceled = true
+	e.Canceled, e.Halted = true, true
 	for i := range e.Jobs {
 		if e.Jobs[i].Status.IsLive() {
 			e.set(i, workflow.Canceled)
@@ -78,7 +83,7 @@ func (e *Engine) Cancel() {
 }
 
 // ResetStatus begins a new run: the workflow is not canceled any more. Jobs
-// stay as they are until something happens to them.
+// stay as they are.
 func (e *Engine) ResetStatus() { e.Canceled = false }
 
 // Claim gives a job to a runner.
@@ -96,6 +101,9 @@ func (e *Engine) Apply(op workflow.Operation, i int, to workflow.JobStatus) erro
 		return fmt.Errorf("%s job %d: %s does not become %s", op, i, from, to)
 	}
 	e.set(i, to)
+	if to.IsComplete() && !from.IsComplete() {
+		e.Halted = e.Canceled
+	}
 	if op == workflow.OpManage && from.IsComplete() && to == workflow.Uninitialized {
 		e.resetNext(i)
 	}
@@ -134,9 +142,6 @@ func (e *Engine) set(i int, s workflow.JobStatus) {
 
 // settle reopens, releases and skips until there is nothing left to do.
 func (e *Engine) settle() {
-	if e.Canceled {
-		return
-	}
 	for changed := true; changed; {
 		changed = false
 		for i := range e.Jobs {
@@ -151,13 +156,13 @@ func (e *Engine) settle() {
 
 // consequence is the status that a job takes because of its dependencies: it is
 // released or skipped when all are complete, and blocked again when it has not
-// begun and one is open again.
+// begun and one is open again. The latter is so even if nothing goes on.
 func (e *Engine) consequence(i int) (next workflow.JobStatus, skipped bool) {
 	j := e.Jobs[i]
 	switch {
 	case e.open(i) && (j.Status == workflow.Ready || j.Skipped):
 		return workflow.Blocked, false
-	case j.Status != workflow.Blocked || e.open(i):
+	case j.Status != workflow.Blocked || e.open(i) || e.Halted:
 		return j.Status, j.Skipped
 	case j.CancelOnFailure && e.failedBefore(i):
 		return workflow.Canceled, true
