@@ -152,7 +152,12 @@ func (f *finisher) announceStatus(l *lease, c workflow.Cause, reason string) err
 // lost records that nobody saw how a running attempt ended, and what is to be
 // done.
 func (f *finisher) lost(l *lease, host holder, note string) error {
-	evidence := workflow.Evidence{LostRunner: true, Note: note}
+	return f.endedBy(l, host, workflow.Evidence{LostRunner: true, Note: note})
+}
+
+// endedBy records how a running attempt ended of which its runner has said
+// nothing, and what is to be done.
+func (f *finisher) endedBy(l *lease, host holder, evidence workflow.Evidence) error {
 	codes, err := f.run.returnCodes()
 	if err != nil {
 		return err

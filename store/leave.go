@@ -53,13 +53,21 @@ func (s *Store) ExpireRunner(_ context.Context, id int64, why string) error {
 // endLeases ends the leases of a runner and returns how many of its jobs were
 // never started and are ready again.
 func (tx *Tx) endLeases(r *runner, why string) (returned int64, err error) {
+	_, returned, err = tx.endLeasesBy(r, workflow.Evidence{LostRunner: true, Note: why})
+	return returned, err
+}
+
+// endLeasesBy ends the leases of a runner: attempts that ran end by what the
+// evidence says, claimed jobs are ready again. It returns how many of each
+// there were.
+func (tx *Tx) endLeasesBy(r *runner, evidence workflow.Evidence) (ended, returned int64, err error) {
 	all, err := tx.leases(r.id)
 	if err != nil || len(all) == 0 {
-		return 0, err
+		return 0, 0, err
 	}
 	current, err := tx.run(r.workflowID)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	f := newFinisher(tx, current)
 	host := holder{id: &r.id, hostname: r.hostname}
@@ -68,23 +76,24 @@ func (tx *Tx) endLeases(r *runner, why string) (returned int64, err error) {
 		l := &all[i]
 		switch {
 		case l.recovering:
-			err = f.recoveryLost(l, why)
+			err = f.recoveryLost(l, evidence.Note)
 		case l.status == workflow.Running:
-			err = f.lost(l, host, why)
+			ended++
+			err = f.endedBy(l, host, evidence)
 		default:
 			back = append(back, l)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("end the leases of runner %d: %w", r.id, err)
+			return 0, 0, fmt.Errorf("end the leases of runner %d: %w", r.id, err)
 		}
 	}
 	if err := tx.giveBack(current, back); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if _, err := f.flush(); err != nil {
-		return 0, fmt.Errorf("end the leases of runner %d: %w", r.id, err)
+		return 0, 0, fmt.Errorf("end the leases of runner %d: %w", r.id, err)
 	}
-	return int64(len(back)), nil
+	return ended, int64(len(back)), nil
 }
 
 // dismiss notes that a runner is not there any more.

@@ -1,7 +1,5 @@
 package workflow
 
-import "time"
-
 // AllocationState is where an allocation is in its life.
 type AllocationState string
 
@@ -54,18 +52,15 @@ type Allocation struct {
 	CancelSentMS int64 // the latest scancel
 	CancelTries  int64
 
+	// Refusal is the class of sbatch's no: temporary, limit or permanent.
+	Refusal    string
 	Cause      AllocationCause // of its end
 	Confidence Confidence
 	CauseText  string
 }
 
-// Asked is how long ago sbatch may have run last.
-func (a *Allocation) Asked(now time.Time) time.Duration { return since(now, a.AskedMS) }
-
-// since is the time that has passed since a moment in ms.
-func since(now time.Time, ms int64) time.Duration {
-	return time.Duration(now.UnixMilli()-ms) * time.Millisecond
-}
+// IsLive reports whether it may have, get or hold nodes.
+func (a *Allocation) IsLive() bool { return a.State != AllocationEnded }
 
 // AllocationRequest is what is asked of Slurm. A zero field is not asked for.
 type AllocationRequest struct {
@@ -137,7 +132,35 @@ type AllocationEnd struct {
 	Confidence Confidence
 	Text       string // the evidence in one line that a person can read
 	EndMS      int64  // 0: now
+	Refusal    string // see Allocation
 	// Slurm is what Slurm says of it; it decides what becomes of the attempts
 	// that ran.
 	Slurm SlurmEvidence
+}
+
+// The types of the events of allocations.
+const (
+	EventAllocationAsked     EventType = "allocation_asked"
+	EventAllocationSubmitted EventType = "allocation_submitted"
+	EventAllocationActive    EventType = "allocation_active"
+	EventAllocationRequeued  EventType = "allocation_requeued" // by Slurm: another life begins
+	EventAllocationCanceling EventType = "allocation_canceling"
+	EventAllocationEnded     EventType = "allocation_ended"
+)
+
+// AllocationPayload is the data of the events of allocations.
+type AllocationPayload struct {
+	Category     string          `json:"category"` // scheduler
+	AllocationID int64           `json:"allocation_id"`
+	SlurmJobID   int64           `json:"slurm_job_id,omitempty"`
+	RestartCount int64           `json:"restart_count,omitempty"`
+	State        AllocationState `json:"state"`
+	SlurmState   string          `json:"slurm_state,omitempty"`
+	NodeList     string          `json:"node_list,omitempty"`
+	Cause        AllocationCause `json:"cause,omitempty"`
+	Confidence   Confidence      `json:"confidence,omitempty"`
+	Reason       string          `json:"reason"`
+	// Of an end: attempts that it ended, and claimed jobs that are ready again.
+	AttemptsEnded int64 `json:"attempts_ended,omitempty"`
+	JobsReturned  int64 `json:"jobs_returned,omitempty"`
 }

@@ -166,14 +166,15 @@ func (x *examination) exited() (Cause, bool) {
 	return Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: *x.ExitCode, Text: x.endText()}, true
 }
 
-// lost is what remains: nobody can say.
+// lost is what remains: nobody can say. When Slurm has ended an allocation, it
+// has ended the processes on its nodes.
 func (x *examination) lost() Cause {
 	text := "nobody saw how it ended"
 	if x.LostRunner {
 		text = "its runner is gone and nobody saw how it ended"
 	}
 	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: ReturnCodeLost, Text: join(text, x.Note),
-		MayStillRun: x.Slurm != nil}
+		MayStillRun: x.Slurm != nil && x.Slurm.JobState == ""}
 }
 
 func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal > 0 }

@@ -162,6 +162,9 @@ func TestClassify(t *testing.T) {
 		{name: "lost in a cluster", e: Evidence{LostRunner: true, Slurm: &SlurmEvidence{}},
 			want: Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: -128, MayStillRun: true,
 				Text: "its runner is gone and nobody saw how it ended"}},
+		{name: "lost in an allocation that is over", e: Evidence{LostRunner: true, Slurm: &SlurmEvidence{JobState: "FAILED"}, Note: "exit code 1:0"},
+			want: Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: -128,
+				Text: "its runner is gone and nobody saw how it ended, exit code 1:0"}},
 		{name: "nothing known", want: Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: -128, Text: "nobody saw how it ended"}},
 	}
 	for _, tt := range tests {
