@@ -1,0 +1,58 @@
+package sbatchtemplates
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// forbiddenDefaults are options that belong to a scheduler, not to
+// slurm_defaults.
+var forbiddenDefaults = []string{"partition", "nodes", "walltime", "time", "mem", "gres", "name", "job-name"}
+
+// ParseDefaults reads the slurm_defaults of a workflow, a JSON object of sbatch
+// options: long names without dashes (underscores are dashes) with a string, a
+// number, or true; false leaves an option out. The options are sorted by name.
+// Values of other types are skipped, as they have no meaning for sbatch.
+func ParseDefaults(text []byte) ([]Option, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, nil
+	}
+	var values map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&values); err != nil {
+		return nil, &workflow.Error{Code: workflow.CodeInvalid, Message: "slurm_defaults is not a JSON object", Err: err}
+	}
+	var options []Option
+	for key, value := range values {
+		o := Option{Name: strings.ReplaceAll(key, "_", "-")}
+		switch v := value.(type) {
+		case string:
+			o.Value = v
+		case json.Number:
+			o.Value = v.String()
+		case bool:
+			if !v {
+				continue
+			}
+			o.Bare = true
+		default:
+			continue
+		}
+		if slices.Contains(forbiddenDefaults, strings.ToLower(o.Name)) || slices.Contains(refused, o.Name) {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", key).WithHint("remove it there")
+		}
+		options = append(options, o)
+	}
+	slices.SortFunc(options, func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
+	for i := 1; i < len(options); i++ {
+		if options[i].Name == options[i-1].Name {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "slurm_defaults has %s twice, with a dash and with an underscore", options[i].Name)
+		}
+	}
+	return options, nil
+}
