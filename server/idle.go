@@ -82,6 +82,9 @@ func (i *idle) giveBackMemory(ctx context.Context) {
 		case <-tick.C:
 			last := i.last.Load()
 			if last == before && last != given {
+				if err := i.store.GiveBackMemory(ctx); err != nil && ctx.Err() == nil {
+					i.log.Warn("cannot give back memory", "error", err)
+				}
 				debug.FreeOSMemory()
 				given = last
 			}

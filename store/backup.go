@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -9,11 +10,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/gofrs/flock"
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Backup writes a copy of the database, as it is at one moment, to a file that
-// does not exist yet. Use cases go on meanwhile, save on a network file system.
+// does not exist yet. Use cases go on meanwhile, save on a network file system
+// and in memory.
 func (s *Store) Backup(ctx context.Context, to string) error {
 	if !s.writer.shared {
 		return Backup(ctx, s.path, to)
@@ -43,22 +48,46 @@ func openReadOnly(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) 
 	if err := checkPlace(path); err != nil {
 		return nil, nil, err
 	}
-	db, err := sql.Open("sqlite3", dsn(path, "ro", url.Values{}))
-	if err != nil {
-		return nil, nil, fmt.Errorf("open database %s: %w", path, err)
+	db, conn, err := openInspected(ctx, path)
+	var e sqlite3.Error
+	if errors.As(err, &e) && e.Code == sqlite3.ErrBusy {
+		err = cmp.Or(heldAlone(path), err)
 	}
-	conn, err := db.Conn(ctx)
+	return db, conn, fault(path, err)
+}
+
+// openInspected opens a database that has the tables of ours.
+func openInspected(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
+	// Nobody keeps a reader waiting for longer, except by locking the file.
+	db, conn, err := openOne(ctx, path, dsn(path, "ro", url.Values{"_busy_timeout": {"2000"}}))
 	if err != nil {
-		return nil, nil, errors.Join(fault(path, err), db.Close())
+		return nil, nil, err
 	}
 	version, err := inspect(ctx, conn, path)
 	if err == nil && version == 0 {
 		err = workflow.Errorf(workflow.CodeInvalid, "database %s is empty", path)
 	}
 	if err != nil {
-		return nil, nil, errors.Join(fault(path, explainDamage(ctx, conn, err)), conn.Close(), db.Close())
+		return nil, nil, errors.Join(explainDamage(ctx, conn, err), conn.Close(), db.Close())
 	}
 	return db, conn, nil
+}
+
+// heldAlone names the daemon that keeps others out of a database that cannot
+// be read; nil if it is something else that does.
+func heldAlone(path string) error {
+	name := path + ".lock"
+	file := flock.New(name, flock.SetFlag(os.O_RDONLY))
+	defer file.Close()
+	if free, err := file.TryRLock(); free || err != nil {
+		return nil //nolint:nilerr // nobody can be named
+	}
+	err := lockRefusal(path, name)
+	var refusal *workflow.Error
+	if errors.As(err, &refusal) {
+		return refusal.WithHint("on a network file system it alone can have the file open; stop it first")
+	}
+	return err
 }
 
 // backup writes the copy beside its place and moves it there when it is whole

@@ -4,27 +4,36 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-var asNetwork = flag.Bool("network", false, "run as on a network file system")
+var (
+	asNetwork = flag.Bool("network", false, "run as on a network file system")
+	inMemory  = flag.Bool("memory", false, "run with databases in memory")
+)
 
-// TestBasicsOnANetwork runs the tests of nouns, definitions and turns once more,
+// TestBasicsElsewhere runs the tests of nouns, definitions and turns once more,
 // with everything going through one connection.
-func TestBasicsOnANetwork(t *testing.T) {
-	if *asNetwork || testing.Short() {
+func TestBasicsElsewhere(t *testing.T) {
+	if *asNetwork || *inMemory || testing.Short() {
 		t.Skip("it is one of these tests itself")
 	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-network", "-test.timeout=60s", //nolint:gosec // this program
-		"-test.run=Life|Turn|Lost|Report|Create|Update|Delete|Spawn|Reset|Client|Claim|Facts|Relations|Page|Event|Initialize|Definition|Summary")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, where := range []string{"-network", "-memory"} {
+		cmd := exec.CommandContext(t.Context(), os.Args[0], where, "-test.timeout=60s", //nolint:gosec // this program
+			"-test.run=Life|Turn|Lost|Report|Create|Update|Delete|Spawn|Reset|Client|Claim|Facts|Relations|Page|Event|Initialize|Definition|Summary")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", where, err, out)
+		}
 	}
 }
 
@@ -134,4 +143,33 @@ func (w *writing) readTwice() {
 	if err != nil || a != b || a%2 != 0 {
 		w.t.Errorf("counted %d, then %d, %v: want the same even number", a, b, err)
 	}
+}
+
+// Who wants to look at a database that can be open only once is told who has it.
+func TestNetworkModeNamesTheOwner(t *testing.T) {
+	w := newWritingOn(t, true)
+	w.insert("a")
+	want := fmt.Sprintf("in use by torc-slurm on %s, pid %d", w.process.host, os.Getpid())
+	_, err := Check(t.Context(), w.Path())
+	wantCode(t, err, workflow.CodeConflict)
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// A lock that nobody of ours holds is another program's.
+func TestNetworkModeOtherProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "torc.db")
+	ourFile(t, path)
+	db, conn, err := openAlone(t.Context(), path, url.Values{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), `UPDATE workflow SET name = 'x'`); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Check(t.Context(), path)
+	wantCode(t, err, workflow.CodeUnavailable)
 }

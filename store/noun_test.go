@@ -33,7 +33,7 @@ func newNouns(t testing.TB) *nouns {
 	t.Helper()
 	n := &nouns{t: t, ctx: t.Context(), now: time.UnixMilli(1_795_255_200_000)}
 	s, err := Open(t.Context(), Options{
-		Path: filepath.Join(t.TempDir(), "torc.db"), Now: func() time.Time { return n.now }, AsNetwork: *asNetwork,
+		Path: filepath.Join(t.TempDir(), "torc.db"), Now: func() time.Time { return n.now }, AsNetwork: *asNetwork, InMemory: *inMemory,
 	})
 	if err != nil {
 		t.Fatal(err)

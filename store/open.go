@@ -25,6 +25,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
+	if o.Path == "" {
+		return openMemory(ctx, &o, &fileLock{})
+	}
 	if err := checkPlace(o.Path); err != nil {
 		return nil, err
 	}
@@ -32,7 +35,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := openLocked(ctx, &o, lock)
+	open := openLocked
+	if o.InMemory {
+		open = openMemory
+	}
+	s, err := open(ctx, &o, lock)
 	if err != nil {
 		return nil, errors.Join(fault(o.Path, err), lock.release())
 	}
@@ -41,11 +48,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 
 // complete fills in what was left out.
 func (o *Options) complete() (err error) {
-	if o.Path == "" {
+	switch {
+	case o.Path != "":
+		if o.Path, err = filepath.Abs(o.Path); err != nil {
+			return fmt.Errorf("path of the database: %w", err)
+		}
+	case !o.InMemory:
 		return workflow.Errorf(workflow.CodeInvalid, "no database path is given")
-	}
-	if o.Path, err = filepath.Abs(o.Path); err != nil {
-		return fmt.Errorf("path of the database: %w", err)
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -116,11 +125,17 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 		w.stop()
 		return nil, errors.Join(err, w.close())
 	}
-	s := &Store{path: o.Path, now: o.Now, log: o.Log, read: rdb, writer: w, lock: lock}
+	return startStore(o, lock, rdb, w), nil
+}
+
+// startStore makes the store of an open database, which shows from now on that
+// it has an owner.
+func startStore(o *Options, lock *fileLock, read *sql.DB, w *writer) *Store {
+	s := &Store{path: o.Path, inMemory: o.InMemory, process: o.process, now: o.Now, log: o.Log, read: read, writer: w, lock: lock}
 	beating, stop := context.WithCancel(context.Background())
 	s.stopBeat = stop
 	s.beats.Go(func() { s.beat(beating) })
-	return s, nil
+	return s
 }
 
 // openWriter opens the connection of the writer, without touching the file.
@@ -129,21 +144,31 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 // on: then SQLite keeps the index of the journal in its own memory and needs
 // none that is shared between processes, which such file systems do not have.
 func openWriter(ctx context.Context, o *Options, shared bool, lock *fileLock) (*sql.DB, *sql.Conn, error) {
-	params := url.Values{"_synchronous": {"FULL"}, "_txlock": {"immediate"}, "_foreign_keys": {"on"}, "_cache_size": {"-16384"}}
+	params := writerParams()
 	if shared {
 		params.Set("_locking_mode", "EXCLUSIVE")
 		if !lock.works() {
 			params.Set("vfs", "unix-none") // SQLite's locks would not work either; the owner row guards
 		}
 	}
-	db, err := sql.Open("sqlite3", dsn(o.Path, "rwc", params))
+	return openOne(ctx, o.Path, dsn(o.Path, "rwc", params))
+}
+
+// writerParams are those of a writer's connection.
+func writerParams() url.Values {
+	return url.Values{"_synchronous": {"FULL"}, "_txlock": {"immediate"}, "_foreign_keys": {"on"}, "_cache_size": {"-16384"}}
+}
+
+// openOne opens one connection.
+func openOne(ctx context.Context, path, dsn string) (*sql.DB, *sql.Conn, error) {
+	db, err := sql.Open("sqlite3", dsn)
 	if err != nil {
-		return nil, nil, fmt.Errorf("open database %s: %w", o.Path, err)
+		return nil, nil, fmt.Errorf("open database %s: %w", path, err)
 	}
 	db.SetMaxOpenConns(1)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return nil, nil, errors.Join(fmt.Errorf("open database %s: %w", o.Path, err), db.Close())
+		return nil, nil, errors.Join(fmt.Errorf("open database %s: %w", path, err), db.Close())
 	}
 	return db, conn, nil
 }
@@ -162,26 +187,36 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 			return 0, err
 		}
 	}
-	var mode string
-	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
-		return 0, fmt.Errorf("set the journal of %s: %w", o.Path, err)
-	}
-	if mode != "wal" {
-		return 0, workflow.Errorf(workflow.CodeUnavailable, "database %s cannot have a write-ahead journal, only %s", o.Path, mode).
-			WithHint("put it on another file system")
+	if !o.InMemory {
+		if err := setJournal(ctx, conn, o.Path); err != nil {
+			return 0, err
+		}
 	}
 	// A use case is a savepoint. What it would undo would otherwise go through a
 	// temporary file, page by page.
 	if _, err := conn.ExecContext(ctx, `PRAGMA temp_store = MEMORY`); err != nil {
 		return 0, fmt.Errorf("keep savepoints of %s in memory: %w", o.Path, err)
 	}
-	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit)); err != nil {
-		return 0, fmt.Errorf("limit the journal of %s: %w", o.Path, err)
-	}
 	if err := migrate(ctx, conn, o.Path, version, scripts(), o.Now()); err != nil {
 		return 0, err
 	}
 	return takeOwnership(ctx, conn, o, lock.works())
+}
+
+// setJournal gives a database file its write-ahead journal.
+func setJournal(ctx context.Context, conn *sql.Conn, path string) error {
+	var mode string
+	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
+		return fmt.Errorf("set the journal of %s: %w", path, err)
+	}
+	if mode != "wal" {
+		return workflow.Errorf(workflow.CodeUnavailable, "database %s cannot have a write-ahead journal, only %s", path, mode).
+			WithHint("put it on another file system")
+	}
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf(`PRAGMA journal_size_limit = %d`, journalLimit)); err != nil {
+		return fmt.Errorf("limit the journal of %s: %w", path, err)
+	}
+	return nil
 }
 
 // openReaders opens what reads are made with.
@@ -201,7 +236,9 @@ func openReaders(path string, w *writer, shared bool) (*sql.DB, error) {
 // dsn builds the name under which go-sqlite3 opens path.
 func dsn(path, mode string, extra url.Values) string {
 	extra.Set("mode", mode)
-	extra.Set("_busy_timeout", "10000")
+	if !extra.Has("_busy_timeout") {
+		extra.Set("_busy_timeout", "10000")
+	}
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: extra.Encode()}
 	return u.String()
 }

@@ -38,7 +38,7 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, ctx: tb.Context(), now: time.UnixMilli(1_795_255_200_000)}
 	s, err := Open(r.ctx, Options{
-		Path: filepath.Join(tb.TempDir(), "torc.db"), Now: func() time.Time { return r.now }, AsNetwork: *asNetwork,
+		Path: filepath.Join(tb.TempDir(), "torc.db"), Now: func() time.Time { return r.now }, AsNetwork: *asNetwork, InMemory: *inMemory,
 		OnCommit: func(c Changes) { r.changes = append(r.changes, c) },
 	})
 	if err != nil {

@@ -18,8 +18,13 @@ import (
 // Options says which database to open, and how. Only Path is needed.
 type Options struct {
 	Path string
-	Now  func() time.Time // the clock; time.Now if nil
-	Log  *slog.Logger     // slog.Default() if nil
+	// InMemory keeps the database in memory. It begins with what the file Path
+	// has, and others must not use that file meanwhile, but only Snapshot writes
+	// to it. Without a Path it begins empty.
+	InMemory bool
+
+	Now func() time.Time // the clock; time.Now if nil
+	Log *slog.Logger     // slog.Default() if nil
 	// OnCommit is called by the writer after each commit that changed
 	// something, in commit order. It must not block and must not call the store.
 	OnCommit func(Changes)
@@ -48,12 +53,14 @@ type Changes struct {
 
 // Store is an open job database. This process owns it.
 type Store struct {
-	path   string
-	now    func() time.Time
-	log    *slog.Logger
-	read   *sql.DB
-	writer *writer
-	lock   *fileLock
+	path     string // empty in memory without a file
+	inMemory bool
+	process  process
+	now      func() time.Time
+	log      *slog.Logger
+	read     *sql.DB
+	writer   *writer
+	lock     *fileLock
 
 	fairness fairness // of the writer's goroutine
 
@@ -67,7 +74,7 @@ func (s *Store) Commits() (commits, useCases int64) {
 	return s.writer.commits.Load(), s.writer.useCases.Load()
 }
 
-// Path returns the absolute path of the database file.
+// Path returns the absolute path of the database file; empty if it has none.
 func (s *Store) Path() string { return s.path }
 
 // Close waits for the use cases that were accepted and for reads that have

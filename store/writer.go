@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -61,7 +62,7 @@ type writer struct {
 
 func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, o Options) *writer {
 	w := &writer{
-		path: o.Path, db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
+		path: cmp.Or(o.Path, "in memory"), db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
 		onCommit: o.OnCommit, failpoint: o.Failpoint, epoch: epoch,
 		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}), lost: make(chan struct{}),
 	}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/torc-slurm/torc-slurm/internal/malloc"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// A database in memory has one connection, which readers and the writer take
+// turns with, as on a network file system. SQLite has other ways, and they are
+// worse: a shared cache locks whole tables and lets readers see what is not
+// committed; its memdb file system has no write-ahead journal, so that a reader
+// refuses the writer. A file in /dev/shm outlives a killed process and then
+// takes memory that nobody looks for, and is small in containers. What is lost
+// is that readers run beside the writer; a read from memory is short.
+
+// openMemory makes a database in memory, with what the file has if there is
+// one. The file is not written to, save by snapshots.
+func openMemory(ctx context.Context, o *Options, lock *fileLock) (*Store, error) {
+	if o.Path != "" && !lock.works() {
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "the file system of %s has no locks, so that others could change the file meanwhile", o.Path).
+			WithHint("choose another place, best on a local disk")
+	}
+	db, conn, err := openOne(ctx, ":memory:", dsn(":memory:", "memory", writerParams()))
+	if err != nil {
+		return nil, err
+	}
+	closeOn := func(err error) error { return errors.Join(err, conn.Close(), db.Close()) }
+	if o.Path != "" {
+		if err := load(ctx, conn, o, lock); err != nil {
+			return nil, closeOn(err)
+		}
+	}
+	epoch, err := prepare(ctx, conn, o, lock)
+	if err != nil {
+		return nil, closeOn(err)
+	}
+	w := newWriter(db, conn, epoch, *o)
+	read, err := w.share()
+	if err != nil {
+		w.stop()
+		return nil, errors.Join(err, w.close())
+	}
+	return startStore(o, lock, read, w), nil
+}
+
+// load copies what a file has into a database in memory. Its journal becomes
+// part of the file: a snapshot that took its place would inherit it.
+func load(ctx context.Context, to *sql.Conn, o *Options, lock *fileLock) error {
+	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if network, err := networkOf(o.Path); err != nil {
+		return err
+	} else if network == "" {
+		if err := inspectFile(ctx, o, lock); err != nil {
+			return err
+		}
+	}
+	db, from, err := openAlone(ctx, o.Path, url.Values{})
+	if err != nil {
+		return err
+	}
+	_, err = inspect(ctx, from, o.Path)
+	if err == nil {
+		err = copyPages(to, from)
+	}
+	if err != nil {
+		err = fmt.Errorf("read database %s: %w", o.Path, explainDamage(ctx, from, err))
+	}
+	return errors.Join(err, from.Close(), db.Close())
+}
+
+// GiveBackMemory gives the memory of caches back to the system. It is for times
+// in which nobody needs the database: the next use cases fill the caches anew.
+func (s *Store) GiveBackMemory(ctx context.Context) error {
+	s.read.SetMaxIdleConns(0) // closes those that are idle
+	s.read.SetMaxIdleConns(readers)
+	err := s.writer.shrink(ctx)
+	malloc.Trim()
+	if err != nil {
+		return fmt.Errorf("empty the cache of database %s: %w", s.path, err)
+	}
+	return nil
+}
+
+// shrink empties the cache of the writer's connection, between transactions.
+func (w *writer) shrink(ctx context.Context) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	_, err := w.conn.ExecContext(ctx, `PRAGMA shrink_memory`)
+	return err
+}
