@@ -99,6 +99,21 @@ func bootTicks() uint64 {
 // processes reads the whole process table. Processes that end meanwhile are
 // left out.
 func processes() ([]process, error) {
+	pids, err := listProcesses()
+	if err != nil {
+		return nil, err
+	}
+	table := make([]process, 0, len(pids))
+	for _, pid := range pids {
+		if p, err := readProcess(pid); err == nil {
+			table = append(table, p)
+		}
+	}
+	return table, nil
+}
+
+// listProcesses lists the ids of all processes.
+func listProcesses() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil, err
@@ -108,45 +123,50 @@ func processes() ([]process, error) {
 	if err != nil {
 		return nil, err
 	}
-	table := make([]process, 0, len(names))
+	pids := make([]int, 0, len(names))
 	for _, name := range names {
 		if name[0] < '1' || name[0] > '9' {
 			continue
 		}
-		pid, err := strconv.Atoi(name)
-		if err != nil {
-			continue
-		}
-		if p, err := readProcess(pid); err == nil {
-			table = append(table, p)
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
 		}
 	}
-	return table, nil
+	return pids, nil
 }
 
-// While a process changes its program it has no environment for a moment.
+// While a process changes its program it has no environment for a moment,
+// which is long when nobody gives it a CPU.
 const (
 	execTries = 5
 	execPause = time.Millisecond
 )
 
 // attemptKeyOf returns the value of the attempt key in a process's initial
-// environment, the empty string if it has none or cannot be read.
-func attemptKeyOf(pid int) string {
+// environment, the empty string if it has none or may not be read by us. It is
+// not sure of a process that is in the middle of changing its program.
+func attemptKeyOf(pid int) (key string, sure bool) {
+	dir := "/proc/" + strconv.Itoa(pid)
 	for range execTries {
-		data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		data, err := os.ReadFile(dir + "/environ")
 		if err != nil {
-			return ""
+			return "", isGone(err) || errors.Is(err, os.ErrPermission)
 		}
 		if len(data) > 0 {
-			return findAttemptKey(data)
+			return findAttemptKey(data), true
 		}
-		if p, err := readProcess(pid); err != nil || p.dead() || p.session == 0 {
-			return "" // the dead and the kernel's own have none
+		// Who has arguments has begun with an empty environment. The dead and
+		// the kernel's own have neither.
+		arguments, err := os.ReadFile(dir + "/cmdline")
+		if err != nil || len(arguments) > 0 {
+			return "", isGone(err) || err == nil
+		}
+		if p, err := readProcess(pid); isGone(err) || err == nil && (p.dead() || p.session == 0) {
+			return "", true
 		}
 		time.Sleep(execPause)
 	}
-	return ""
+	return "", false
 }
 
 func findAttemptKey(environ []byte) string {

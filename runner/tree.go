@@ -92,11 +92,11 @@ func (f *forest) decide(p *process, depth int) *watch {
 }
 
 // strayOf reports whether a process that was given to us because its parent
-// died carries the key. It looks at our own children alone, so it is cheap
-// enough for the end of every attempt.
+// died carries the key, or may do so. It looks at our own children alone, so it
+// is cheap enough for the end of every attempt.
 func strayOf(key string) bool {
 	for _, pid := range adopted() {
-		if attemptKeyOf(pid) == key {
+		if found, sure := attemptKeyOf(pid); found == key || !sure {
 			return true
 		}
 	}
@@ -191,7 +191,7 @@ const maxKeys = 10_000
 func (c keyCache) of(id processID) string {
 	key := c[id]
 	if key == "" { // it may still get one
-		if key = attemptKeyOf(id.pid); key == "" {
+		if key, _ = attemptKeyOf(id.pid); key == "" {
 			return ""
 		}
 		if len(c) >= maxKeys {

@@ -1,0 +1,138 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// journalEnding is the ending of the files that list what a runner started.
+const journalEnding = ".pids"
+
+// journalLimit is the size from which on a journal is begun anew.
+const journalLimit = 1 << 20
+
+// journal lists the processes that a runner has started, for the one who
+// comes after it if it dies. Its lines are "pid start key"; the first line is
+// "boot host key pid start" of the runner itself. All keys of its attempts begin
+// with its own, which finds those that were started and not noted yet. The file is locked
+// while the runner lives. It survives the runner, not the node: after a reboot
+// there is nothing left to end.
+type journal struct {
+	log  *slog.Logger
+	head string
+
+	mu    sync.Mutex
+	file  *os.File
+	lines map[string]string // of live attempts, by key
+	size  int64
+}
+
+func openJournal(outputDir string, workflowID int64, hostname, key string, log *slog.Logger) (*journal, error) {
+	path := filepath.Join(outputDir, spoolDir, fmt.Sprintf("wf%d_%s_%s%s", workflowID, hostname, key, journalEnding))
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return nil, fmt.Errorf("create process journal: %w", err)
+	}
+	j := &journal{log: log, file: file, head: journalHead(hostname, key), lines: make(map[string]string)}
+	err = unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err == nil {
+		err = j.write(j.head)
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("create process journal: %w", err), file.Close(), os.Remove(path+".new"))
+	}
+	return j, nil
+}
+
+// started notes a process before its start is reported.
+func (j *journal) started(pid int, key string) {
+	p, err := readProcess(pid)
+	if err != nil {
+		return // it has been reaped already
+	}
+	line := journalLine(pid, p.start, key)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines[key] = line
+	if err := j.write(line); err != nil {
+		j.log.Warn("cannot note a process for those who come after us", "error", err)
+	}
+}
+
+// journalHead names a runner, which is this process.
+func journalHead(hostname, key string) string {
+	self, err := readProcess(os.Getpid())
+	if err != nil {
+		self.pid = os.Getpid()
+	}
+	return fmt.Sprintf("%s %s %s %d %d\n", bootID(), hostname, key, self.pid, self.start)
+}
+
+func journalLine(pid int, start uint64, key string) string {
+	return strconv.Itoa(pid) + " " + strconv.FormatUint(start, 10) + " " + key + "\n"
+}
+
+// ended forgets the processes of an attempt; a journal that has grown is begun
+// anew with those that live.
+func (j *journal) ended(key string) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	delete(j.lines, key)
+	if j.size < journalLimit {
+		return
+	}
+	var text strings.Builder
+	for _, line := range j.lines {
+		text.WriteString(line)
+	}
+	if int64(text.Len()) > j.size/2 {
+		return
+	}
+	// The head stays: without it nobody would look for what was started, if we
+	// are killed just now.
+	if err := j.file.Truncate(int64(len(j.head))); err != nil {
+		j.log.Warn("cannot cut the process journal", "error", err)
+		return
+	}
+	j.size = int64(len(j.head))
+	if err := j.write(text.String()); err != nil {
+		j.log.Warn("cannot write the process journal", "error", err)
+	}
+}
+
+func (j *journal) write(text string) error {
+	n, err := j.file.WriteAt([]byte(text), j.size)
+	j.size += int64(n)
+	return err
+}
+
+// close removes the journal, unless processes are left that did not end.
+func (j *journal) close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var err error
+	if len(j.lines) == 0 {
+		err = os.Remove(strings.TrimSuffix(j.file.Name(), ".new"))
+	}
+	return errors.Join(err, j.file.Close())
+}
+
+// bootID names this boot of this host.
+func bootID() string {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "unknown"
+	}
+	return strings.TrimSpace(string(data))
+}
