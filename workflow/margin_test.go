@@ -1,0 +1,43 @@
+package workflow
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestMargins(t *testing.T) {
+	m := Margins{Startup: time.Minute, Grace: 2 * time.Minute}
+	for _, tc := range []struct {
+		work, walltime, usable time.Duration
+	}{
+		{0, time.Minute, 51 * time.Second},
+		{51 * time.Second, time.Minute, 51 * time.Second},
+		{52 * time.Second, 2 * time.Minute, 102 * time.Second},
+		{time.Minute, 2 * time.Minute, 102 * time.Second},
+		{time.Hour, 63 * time.Minute, time.Hour},
+		{time.Hour + time.Second, 64 * time.Minute, 61 * time.Minute},
+		{48 * time.Hour, 48*time.Hour + 3*time.Minute, 48 * time.Hour},
+	} {
+		got := m.Walltime(tc.work)
+		if got != tc.walltime || m.Usable(got) != tc.usable {
+			t.Errorf("%s of work: walltime %s with %s usable, want %s with %s", tc.work, got, m.Usable(got), tc.walltime, tc.usable)
+		}
+	}
+}
+
+// TestWalltimeIsEnoughAndNoMore: the work fits, and would not in a minute less.
+func TestWalltimeIsEnoughAndNoMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		second := rapid.Custom(func(t *rapid.T) time.Duration {
+			return time.Duration(rapid.Int64Range(0, 1_000_000).Draw(t, "seconds")) * time.Second
+		})
+		m := Margins{Startup: second.Draw(t, "startup"), Grace: second.Draw(t, "grace")}
+		work := max(second.Draw(t, "work"), time.Second)
+		w := m.Walltime(work)
+		if w%time.Minute != 0 || m.Usable(w) < work || m.Usable(w-time.Minute) >= work {
+			t.Errorf("%+v: walltime %s for %s of work, usable %s", m, w, work, m.Usable(w))
+		}
+	})
+}
