@@ -25,14 +25,15 @@ var mayImport = map[string][]string{
 	"store":            {"workflow", "internal"},
 	"metricsdb":        {},
 	"client":           {"api", "workflow", "internal"},
-	"runner":           {"client", "api", "workflow", "metricsdb", "internal"},
+	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
 	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal"},
+	"slurm":            {"internal"},
 	"sbatch-templates": {"workflow"},
 	"site-configs":     {"slurm", "workflow"},
 	"internal":         {"internal"},
 	"examples":         {},
 	"bench":            {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
-	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "server", "site-configs", "spec", "store", "workflow"},
+	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
 // onlyIn lists modules that only the named folders may import.

@@ -1,0 +1,25 @@
+package slurm
+
+import (
+	"context"
+	"strings"
+)
+
+// SetComment replaces a job's comment, which squeue shows. It is a nicety:
+// withheld when half of the budget is spent.
+func (c *Client) SetComment(ctx context.Context, id JobID, comment string) error {
+	comment = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f {
+			return ' '
+		}
+		return r
+	}, comment)
+	_, err := c.call(ctx, Command{Program: Scontrol, Args: []string{"update", "JobId=" + id.String(), "Comment=" + comment}}, nicety)
+	return err
+}
+
+// SetExcluded replaces the nodes that a waiting job must not get.
+func (c *Client) SetExcluded(ctx context.Context, id JobID, hosts []string) error {
+	_, err := c.call(ctx, Command{Program: Scontrol, Args: []string{"update", "JobId=" + id.String(), "ExcNodeList=" + JoinNodes(hosts)}}, duty)
+	return err
+}

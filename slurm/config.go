@@ -1,0 +1,93 @@
+package slurm
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// Config is what of `scontrol show config` matters to somebody who runs jobs.
+type Config struct {
+	Cluster           string
+	Version           string        // "22.05.8"
+	MinJobAge         time.Duration // how long the controller remembers an ended job; 0: it does not say
+	KillWait          time.Duration // between SIGTERM and SIGKILL
+	SlurmdTimeout     time.Duration // after which a silent node is down; 0: never
+	OverTimeLimit     time.Duration
+	PreemptMode       []string // REQUEUE, GANG, …; OFF is nil
+	PreemptType       string
+	SelectType        string
+	MaxArraySize      int
+	MaxJobCount       int
+	JobRequeue        bool // batch jobs are requeued unless they say otherwise
+	AccountingStorage string
+	AccountingEnforce []string
+	JobAcctGather     string
+	DefMemory         Memory
+	MaxMemory         Memory
+	Values            map[string]string // everything, by Slurm's names
+}
+
+// Accounted tells whether there is an accounting database that sacct can ask.
+func (c Config) Accounted() bool {
+	return c.AccountingStorage != "" && !strings.HasSuffix(c.AccountingStorage, "/none")
+}
+
+// Config asks for the cluster's configuration.
+func (c *Client) Config(ctx context.Context) (Config, error) {
+	out, err := c.ask(ctx, Scontrol, "show", "config")
+	if err != nil {
+		return Config{}, err
+	}
+	return parseConfig(string(out.Stdout))
+}
+
+// parseConfig reads lines of the form `Name   = value`.
+func parseConfig(text string) (Config, error) {
+	kv := keyValues{}
+	for line := range strings.Lines(text) {
+		if key, value, ok := strings.Cut(line, "="); ok {
+			kv[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	var r reader
+	c := Config{
+		Cluster:           kv.text("ClusterName"),
+		Version:           kv.text("SLURM_VERSION"),
+		MinJobAge:         parsed(&r, parseSeconds, kv["MinJobAge"]),
+		KillWait:          parsed(&r, parseSeconds, kv["KillWait"]),
+		SlurmdTimeout:     parsed(&r, parseSeconds, kv["SlurmdTimeout"]),
+		OverTimeLimit:     parsed(&r, parseMinutes, kv["OverTimeLimit"]),
+		PreemptType:       kv.text("PreemptType"),
+		SelectType:        kv.text("SelectType"),
+		MaxArraySize:      int(r.number(kv["MaxArraySize"])),
+		MaxJobCount:       int(r.number(kv["MaxJobCount"])),
+		JobRequeue:        kv["JobRequeue"] == "1",
+		AccountingStorage: kv.text("AccountingStorageType"),
+		AccountingEnforce: listOf(noneIsEmpty(kv["AccountingStorageEnforce"])),
+		JobAcctGather:     kv.text("JobAcctGatherType"),
+		DefMemory:         r.memoryPer(kv, "DefMemPer"),
+		MaxMemory:         r.memoryPer(kv, "MaxMemPer"),
+		Values:            kv,
+	}
+	if mode := kv["PreemptMode"]; mode != "OFF" {
+		c.PreemptMode = listOf(mode)
+	}
+	if r.err != nil || c.Cluster == "" {
+		return Config{}, garbled(Scontrol, "the answer is not a configuration")
+	}
+	return c, nil
+}
+
+// parseSeconds reads "300 sec"; other words are 0.
+func parseSeconds(text string) (time.Duration, error) { return parseUnit(text, " sec", time.Second) }
+
+func parseMinutes(text string) (time.Duration, error) { return parseUnit(text, " min", time.Minute) }
+
+func parseUnit(text, suffix string, unit time.Duration) (time.Duration, error) {
+	n, err := parseNumber(strings.TrimSuffix(text, suffix))
+	if err != nil || n > int64(maxDays*24*time.Hour/unit) {
+		return 0, nil // INFINITE, UNLIMITED, not said
+	}
+	return time.Duration(n) * unit, nil
+}

@@ -1,0 +1,157 @@
+package slurm
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// The programs of Slurm that this package runs, by the names that they are
+// called by.
+const (
+	Sbatch   = "sbatch"
+	Squeue   = "squeue"
+	Sacct    = "sacct"
+	Scancel  = "scancel"
+	Scontrol = "scontrol"
+	Sinfo    = "sinfo"
+	Sacctmgr = "sacctmgr"
+	Srun     = "srun"
+)
+
+// An Executor runs one of Slurm's programs. *OS runs the real ones, a cluster
+// of slurmtest answers in-process; both pass the same conformance suite.
+//
+// A program that ran and failed is an Output with an exit code, not an error.
+// An error means that it could not be run or did not end in time (then it wraps
+// context.DeadlineExceeded and what was asked may have happened all the same).
+type Executor interface {
+	Run(ctx context.Context, cmd Command) (Output, error)
+}
+
+// Command is one run of a program.
+type Command struct {
+	Program string // Sbatch, Squeue, …
+	Args    []string
+	Stdin   []byte
+	Dir     string   // working directory; "" is our own
+	Env     []string // added to the environment, "NAME=value"
+}
+
+// Output is what a program left.
+type Output struct {
+	Stdout, Stderr []byte
+	ExitCode       int
+}
+
+// maxOutput is how much of a program's output is kept. A queue of 100,000 jobs
+// is below 64 MiB; more than this is not an answer.
+const maxOutput = 64 << 20
+
+// killDelay is how long a program that was told to stop may take to do so.
+const killDelay = 2 * time.Second
+
+// OS runs the programs that are installed on this host.
+type OS struct {
+	// Paths replaces programs by others: name to path. Programs that are missing
+	// here are looked up in PATH.
+	Paths map[string]string
+}
+
+// FakePaths reads the variables TORC_FAKE_SBATCH, TORC_FAKE_SQUEUE and so on,
+// which replace programs.
+func FakePaths(getenv func(string) string) map[string]string {
+	paths := map[string]string{}
+	for _, program := range []string{Sbatch, Squeue, Sacct, Scancel, Scontrol, Sinfo, Sacctmgr, Srun} {
+		if path := getenv("TORC_FAKE_" + strings.ToUpper(program)); path != "" {
+			paths[program] = path
+		}
+	}
+	return paths
+}
+
+// Path is the file that is run for a program.
+func (x *OS) Path(program string) string {
+	if path, ok := x.Paths[program]; ok {
+		return path
+	}
+	return program
+}
+
+// Run runs a program in a process group of its own, which is killed when ctx
+// ends.
+func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
+	cmd := exec.CommandContext(ctx, x.Path(c.Program), c.Args...)
+	cmd.Dir = c.Dir
+	cmd.Env = append(ownEnvironment(os.Environ()), c.Env...)
+	cmd.Stdin = bytes.NewReader(c.Stdin)
+	stdout, stderr := &limitedBuffer{limit: maxOutput}, &limitedBuffer{limit: maxOutput}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = killDelay
+	err := cmd.Run()
+	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	if cmd.ProcessState != nil {
+		out.ExitCode = cmd.ProcessState.ExitCode()
+	}
+	if ctx.Err() != nil {
+		return out, fmt.Errorf("%s did not end in time: %w", c.Program, ctx.Err())
+	}
+	if stdout.exceeded {
+		return out, fmt.Errorf("%s wrote more than %d MiB", c.Program, maxOutput>>20)
+	}
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
+		return out, nil
+	}
+	if err != nil {
+		return out, fmt.Errorf("run %s: %w", c.Program, err)
+	}
+	return out, nil
+}
+
+// changesAnswers are the prefixes of variables that change what Slurm's
+// programs do or print. Inside of an allocation there are many of them, and a
+// job that we submit must not inherit ours.
+var changesAnswers = []string{"SLURM_", "SLURMD_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SCONTROL_", "SRUN_"}
+
+// keptVariables of those say where the cluster is.
+var keptVariables = []string{"SLURM_CONF", "SLURM_CONF_SERVER"}
+
+// waits are options of sbatch that would make it wait for the job or not submit
+// one.
+var waits = []string{"SBATCH_WAIT", "SBATCH_WAIT_ALL_NODES", "SBATCH_TEST_ONLY"}
+
+func ownEnvironment(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
+		name, _, _ := strings.Cut(kv, "=")
+		if slices.Contains(keptVariables, name) {
+			return false
+		}
+		return slices.Contains(waits, name) ||
+			slices.ContainsFunc(changesAnswers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	})
+}
+
+// limitedBuffer keeps the first limit bytes and notes whether there were more.
+type limitedBuffer struct {
+	bytes.Buffer
+	limit    int
+	exceeded bool
+}
+
+func (b *limitedBuffer) Write(p []byte) (int, error) {
+	if room := b.limit - b.Len(); len(p) > room {
+		b.exceeded = true
+		b.Buffer.Write(p[:room])
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}

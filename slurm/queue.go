@@ -1,0 +1,129 @@
+package slurm
+
+import (
+	"context"
+	"fmt"
+	"strings"
+)
+
+// QueueQuery chooses jobs; what is left empty does not restrict.
+type QueueQuery struct {
+	User  string
+	IDs   []JobID
+	Names []string
+}
+
+// queueFields are the columns that we ask squeue for: name, width, and where
+// the value goes. -O cuts a column at its width, so widths are generous; the
+// ones that identify a job come first. They exist since Slurm 20.11.
+var queueFields = []struct {
+	name  string
+	width int
+	set   func(*Job, *reader, string)
+}{
+	{"JobArrayID", 300, func(j *Job, r *reader, v string) { j.ID = parsed(r, ParseJobID, v) }},
+	{"State", 30, func(j *Job, _ *reader, v string) { j.State = ParseState(v) }},
+	{"RestartCnt", 20, func(j *Job, r *reader, v string) { j.Restarts = int(r.number(v)) }},
+	{"Name", 300, func(j *Job, _ *reader, v string) { j.Name = v }},
+	{"UserName", 100, func(j *Job, _ *reader, v string) { j.User = v }},
+	{"Account", 200, func(j *Job, _ *reader, v string) { j.Account = null(v) }},
+	{"Partition", 300, func(j *Job, _ *reader, v string) { j.Partition = null(v) }},
+	{"QOS", 200, func(j *Job, _ *reader, v string) { j.QOS = null(v) }},
+	{"Reason", 100, func(j *Job, _ *reader, v string) { j.Reason = reasonOf(v) }},
+	{"NumNodes", 30, func(j *Job, r *reader, v string) { j.Nodes = int(r.atLeast(v)) }},
+	{"NumCPUs", 30, func(j *Job, r *reader, v string) { j.CPUs = int(r.atLeast(v)) }},
+	{"MinMemory", 40, func(j *Job, r *reader, v string) { j.Memory = r.memory(v) }},
+	{"tres-alloc", 500, func(j *Job, _ *reader, v string) { j.TRES, _ = ParseTRES(v) }},
+	{"NodeList", 2000, func(j *Job, _ *reader, v string) { j.NodeList = null(v) }},
+	{"BatchHost", 200, func(j *Job, _ *reader, v string) { j.BatchHost = null(v) }},
+	{"SubmitTime", 40, func(j *Job, r *reader, v string) { j.Submit = parsed(r, ParseTime, v) }},
+	{"EligibleTime", 40, func(j *Job, r *reader, v string) { j.Eligible = parsed(r, ParseTime, v) }},
+	{"StartTime", 40, func(j *Job, r *reader, v string) { j.Start = parsed(r, ParseTime, v) }},
+	{"EndTime", 40, func(j *Job, r *reader, v string) { j.End = parsed(r, ParseTime, v) }},
+	{"TimeLimit", 40, func(j *Job, r *reader, v string) { j.TimeLimit = parsed(r, ParseDuration, v) }},
+	{"TimeLeft", 40, func(j *Job, r *reader, v string) { j.TimeLeft = parsed(r, ParseDuration, v) }},
+	{"exit_code", 30, func(j *Job, r *reader, v string) { j.Exit = parsed(r, parseWaitStatus, v) }},
+	{"Dependency", 500, func(j *Job, _ *reader, v string) { j.Dependency = null(v) }},
+	{"Comment", 1000, func(j *Job, _ *reader, v string) { j.Comment = null(v) }},
+}
+
+// queueFormat is the argument of -O. Every column but the last ends with the
+// separator.
+var queueFormat = func() string {
+	columns := make([]string, len(queueFields))
+	for i, f := range queueFields {
+		columns[i] = fmt.Sprintf("%s:%d", f.name, f.width)
+		if i < len(queueFields)-1 {
+			columns[i] += fieldSeparator
+		}
+	}
+	return strings.Join(columns, ",")
+}()
+
+// Queue asks once for all jobs that match, those that have ended but are not
+// forgotten yet included.
+func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
+	queue := Queue{At: c.now()}
+	args := []string{"--states=all", "-O", queueFormat}
+	if query.User != "" {
+		args = append(args, "--user="+query.User)
+	}
+	if len(query.IDs) > 0 {
+		args = append(args, "--jobs="+joinIDs(query.IDs))
+	}
+	if len(query.Names) > 0 {
+		args = append(args, "--name="+strings.Join(query.Names, ","))
+	}
+	out, err := c.ask(ctx, Squeue, args...)
+	if ClassOf(err) == NotFound {
+		return queue, nil // squeue's answer if the only job asked for is forgotten
+	}
+	if err != nil {
+		return Queue{}, err
+	}
+	queue.Jobs, queue.Skipped, err = parseQueue(out.Stdout)
+	if err != nil {
+		return Queue{}, err
+	}
+	return queue, nil
+}
+
+func parseQueue(out []byte) ([]Job, int, error) {
+	t, err := parseTable(Squeue, out, len(queueFields))
+	if err != nil {
+		return nil, 0, err
+	}
+	jobs := make([]Job, 0, len(t.rows))
+	for _, row := range t.rows {
+		var job Job
+		var r reader
+		for i, f := range queueFields {
+			f.set(&job, &r, row[i])
+		}
+		if r.err != nil || job.State == "" {
+			t.skipped++
+			continue
+		}
+		jobs = append(jobs, job)
+	}
+	if len(jobs) == 0 && t.skipped > 0 {
+		return nil, 0, garbled(Squeue, fmt.Sprintf("none of %d rows could be understood", t.skipped))
+	}
+	return jobs, t.skipped, nil
+}
+
+// reasonOf is "" where there is no reason.
+func reasonOf(text string) string {
+	if text == "None" {
+		return ""
+	}
+	return null(text)
+}
+
+func joinIDs(ids []JobID) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
+	}
+	return strings.Join(texts, ",")
+}

@@ -1,0 +1,55 @@
+package slurm
+
+import (
+	"strconv"
+	"time"
+)
+
+// Step is a job step that srun starts inside of an allocation.
+type Step struct {
+	Job         JobID
+	Name        string
+	Node        string // the host that it must run on; "" is Slurm's choice
+	Nodes       int    // 0 means 1
+	Tasks       int    // 0 means 1
+	CPUsPerTask int    // 0: not said
+	Memory      int64  // bytes per node; 0: not said
+	GPUs        int
+	TimeLimit   time.Duration // rounded down to minutes; 0: the allocation's
+	Signal      string        // such as "TERM@120"
+	MPI         string
+	NoCPUBind   bool
+	Program     []string
+}
+
+// SrunArgs are the arguments of srun for a step, in a fixed order.
+func SrunArgs(s Step) []string {
+	args := []string{"--jobid=" + s.Job.String(), "--ntasks=" + strconv.Itoa(max(s.Tasks, 1))}
+	if s.NoCPUBind {
+		args = append(args, "--cpu-bind=none")
+	}
+	args = append(args, "--exact", "--job-name="+s.Name)
+	if s.Node != "" {
+		args = append(args, "--nodelist="+s.Node)
+	}
+	args = append(args, "--nodes="+strconv.Itoa(max(s.Nodes, 1)))
+	if s.CPUsPerTask > 0 {
+		args = append(args, "--cpus-per-task="+strconv.Itoa(s.CPUsPerTask))
+	}
+	if s.Memory > 0 {
+		args = append(args, "--mem="+FormatMemory(s.Memory))
+	}
+	if s.GPUs > 0 {
+		args = append(args, "--gpus="+strconv.Itoa(s.GPUs))
+	}
+	if minutes := int(s.TimeLimit / time.Minute); minutes > 0 {
+		args = append(args, "--time="+strconv.Itoa(minutes))
+	}
+	if s.Signal != "" {
+		args = append(args, "--signal="+s.Signal)
+	}
+	if s.MPI != "" {
+		args = append(args, "--mpi="+s.MPI)
+	}
+	return append(args, s.Program...)
+}
