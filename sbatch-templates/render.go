@@ -15,6 +15,7 @@ import (
 	"text/template"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -33,14 +34,14 @@ type Request struct {
 	Nodes         int
 	NTasksPerNode int
 	CPUsPerTask   int
-	Mem           string // per node, as sbatch reads it; 0 is the whole node
-	GRES          string // for example gpu:2
-	Tmp           string // local disk per node, as sbatch reads it
-	Exclusive     bool   // whole nodes
-	Walltime      time.Duration
-	Exclude       []string // nodes to avoid
-	After         string   // id of the Slurm job that must have ended before
-	Comment       string   // for display only
+	Mem           string        // per node, as sbatch reads it; 0 is the whole node
+	GRES          string        // for example gpu:2
+	Tmp           string        // local disk per node, as sbatch reads it
+	Exclusive     bool          // whole nodes
+	Walltime      time.Duration // slurm.Unlimited is no limit
+	Exclude       []string      // nodes to avoid
+	After         string        // id of the Slurm job that must have ended before
+	Comment       string        // for display only
 
 	// SignalLead is how long before its end the runners are told; they get
 	// SIGTERM then. Slurm may be up to a minute early.
@@ -182,7 +183,7 @@ func (r *Request) shape() []Option {
 		all = append(all, Option{Name: "exclusive", Bare: true})
 	}
 	if r.Walltime > 0 {
-		add("time", FormatTime(r.Walltime))
+		add("time", slurm.FormatDuration(r.Walltime))
 	}
 	add("exclude", strings.Join(r.Exclude, ","))
 	if r.After != "" {
@@ -282,17 +283,6 @@ func (r *Request) srunOptions() ([]string, error) {
 		words = append(words, "--mpi="+mpi)
 	}
 	return words, nil
-}
-
-// FormatTime writes a time limit as Slurm reads it: D-HH:MM:SS. Parts of a
-// second are dropped.
-func FormatTime(d time.Duration) string {
-	s := int64(d / time.Second)
-	clock := fmt.Sprintf("%02d:%02d:%02d", s/3600%24, s/60%60, s%60)
-	if days := s / 86400; days > 0 {
-		return strconv.FormatInt(days, 10) + "-" + clock
-	}
-	return clock
 }
 
 func number(n int) string {

@@ -198,13 +198,3 @@ func TestDirectoryMustBeThere(t *testing.T) {
 		t.Error("the script went on in another directory")
 	}
 }
-
-func TestFormatTime(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		90 * time.Second: "00:01:30", 24 * time.Hour: "1-00:00:00", 240*time.Hour + time.Minute: "10-00:01:00", time.Hour + 999*time.Millisecond: "01:00:00",
-	} {
-		if got := FormatTime(d); got != want {
-			t.Errorf("%s: got %s, want %s", d, got, want)
-		}
-	}
-}

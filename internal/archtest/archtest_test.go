@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
 	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal"},
 	"slurm":            {"internal"},
-	"sbatch-templates": {"workflow"},
+	"sbatch-templates": {"slurm", "workflow"},
 	"site-configs":     {"slurm", "workflow"},
 	"internal":         {"internal"},
 	"examples":         {},

@@ -1,0 +1,105 @@
+package siteconfigs
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+//go:embed *.yaml
+var shipped embed.FS
+
+// builtin reads the shipped sites once.
+var builtin = sync.OnceValues(func() ([]*Site, error) {
+	entries, err := shipped.ReadDir(".")
+	if err != nil {
+		return nil, fmt.Errorf("list the shipped sites: %w", err)
+	}
+	var sites []*Site
+	for _, entry := range entries {
+		text, err := shipped.ReadFile(entry.Name())
+		if err != nil {
+			return nil, fmt.Errorf("read a shipped site: %w", err)
+		}
+		site, err := Parse(entry.Name(), text)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, site)
+	}
+	return sites, nil
+})
+
+// Builtin returns the sites that are shipped with the program, by name.
+func Builtin() ([]*Site, error) {
+	sites, err := builtin()
+	if err != nil {
+		return nil, err
+	}
+	copies := make([]*Site, len(sites))
+	for i, s := range sites {
+		copies[i] = s.clone()
+	}
+	return copies, nil
+}
+
+// Known returns the shipped sites as the user's files, one per site in a
+// folder, change them, and the sites that only those describe. A folder that
+// is not there has no files.
+func Known(dir string) ([]*Site, error) {
+	sites, err := Builtin()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, fmt.Errorf("list the sites in %s: %w", dir, err)
+	}
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
+		i := slices.IndexFunc(sites, func(s *Site) bool { return s.Name == name })
+		if i >= 0 {
+			if sites[i], err = Override(sites[i], dir); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, unreadable(path, err)
+		}
+		site, err := Overlay(&Site{Name: name, ChargeFactorCPU: 1, ChargeFactorGPU: 10}, path, text)
+		if err != nil {
+			return nil, err
+		}
+		sites = append(sites, site)
+	}
+	slices.SortFunc(sites, func(a, b *Site) int { return strings.Compare(a.Name, b.Name) })
+	return sites, nil
+}
+
+// Override lays the user's file of a site over it: <name>.yaml in a folder, if
+// there is one.
+func Override(site *Site, dir string) (*Site, error) {
+	path := filepath.Join(dir, site.Name+".yaml")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return site, nil
+	}
+	if err != nil {
+		return nil, unreadable(path, err)
+	}
+	return Overlay(site, path, text)
+}
+
+func unreadable(path string, err error) error {
+	return &workflow.Error{Code: workflow.CodeInvalid, Message: fmt.Sprintf("cannot read %s: %v", path, err), Err: err}
+}

@@ -1,0 +1,131 @@
+package siteconfigs
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Parse reads the file of a site. The name is for messages.
+func Parse(file string, text []byte) (*Site, error) {
+	return Overlay(&Site{ChargeFactorCPU: 1, ChargeFactorGPU: 10}, file, text)
+}
+
+// Overlay lays a file over a site: what the file has replaces what the site
+// has. Partitions are matched by their names, new ones are added. The site
+// itself stays as it is.
+func Overlay(base *Site, file string, text []byte) (*Site, error) {
+	root, err := parseYAML(file, text)
+	if err != nil {
+		return nil, err
+	}
+	site := base.clone()
+	d := decoder{file: file}
+	d.site(root, site)
+	if len(d.problems) == 0 {
+		d.validate(root, site)
+	}
+	if len(d.problems) > 0 {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%s", strings.Join(d.problems, "\n"))
+	}
+	return site, nil
+}
+
+var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
+
+// parseYAML reads the one document of a file.
+func parseYAML(file string, text []byte) (*yaml.Node, error) {
+	var doc yaml.Node
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(&doc); errors.Is(err, io.EOF) {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%s:1:1: the file is empty", file)
+	} else if err != nil {
+		line := "1"
+		if m := yamlLine.FindStringSubmatch(err.Error()); m != nil && m[1] != "" {
+			line = m[1]
+		}
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%s:%s:1: %s", file, line, yamlLine.ReplaceAllString(err.Error(), ""))
+	}
+	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%s: a file has one document only", file)
+	}
+	return doc.Content[0], nil
+}
+
+// validate checks what a site must have, once the file is laid over it.
+func (d *decoder) validate(root *yaml.Node, s *Site) {
+	if s.Name == "" {
+		d.fail(root, "the site has no name")
+	}
+	if len(s.Partitions) == 0 {
+		d.fail(root, "the site has no partitions")
+	}
+	for i, sign := range s.Detection {
+		at := element(child(root, "detection"), i)
+		if sign == (Sign{}) || sign.Env == "" && sign.Value != "" {
+			d.fail(at, "a sign names env (and its value), hostname or cluster")
+		}
+		if _, err := regexp.Compile(sign.Hostname); err != nil {
+			d.fail(at, "hostname is not a regular expression: %v", err)
+		}
+	}
+	for i := range s.Partitions {
+		p := &s.Partitions[i]
+		at := partitionNode(root, p.Name)
+		switch {
+		case p.CPUsPerNode < 1:
+			d.fail(at, "the partition %s has no cpus_per_node", p.Name)
+		case p.MemoryMB < 1:
+			d.fail(at, "the partition %s has no memory_mb", p.Name)
+		case p.MaxNodes > 0 && p.MinNodes > p.MaxNodes:
+			d.fail(at, "the partition %s has more min_nodes than max_nodes", p.Name)
+		}
+	}
+}
+
+// child returns the value of a key, or the map itself.
+func child(n *yaml.Node, key string) *yaml.Node {
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return n
+}
+
+// element returns an element of a list, or the list itself.
+func element(n *yaml.Node, i int) *yaml.Node {
+	if n.Kind == yaml.SequenceNode && i < len(n.Content) {
+		return n.Content[i]
+	}
+	return n
+}
+
+// partitionNode returns where a file speaks of a partition.
+func partitionNode(root *yaml.Node, name string) *yaml.Node {
+	list := child(root, "partitions")
+	for _, n := range list.Content {
+		if n.Kind == yaml.MappingNode && child(n, "name").Value == name {
+			return n
+		}
+	}
+	return list
+}
+
+// Format writes a site as a file that Parse reads.
+func Format(s *Site) ([]byte, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(s); err != nil {
+		return nil, fmt.Errorf("write site %s: %w", s.Name, err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,40 @@
+package siteconfigs
+
+import "regexp"
+
+// Host is what a machine says of itself.
+type Host struct {
+	Getenv   func(name string) string
+	Hostname string
+	Cluster  string // as Slurm calls the cluster; empty if nobody asked
+}
+
+// Recognise returns the first site that the machine belongs to, nil if none.
+func Recognise(sites []*Site, host Host) *Site {
+	for _, site := range sites {
+		for _, sign := range site.Detection {
+			if sign.holds(host) {
+				return site
+			}
+		}
+	}
+	return nil
+}
+
+func (s Sign) holds(host Host) bool {
+	if s == (Sign{}) {
+		return false
+	}
+	if s.Env != "" {
+		value := host.Getenv(s.Env)
+		if value == "" || s.Value != "" && value != s.Value {
+			return false
+		}
+	}
+	if s.Hostname != "" {
+		if whole, err := regexp.Compile("^(?:" + s.Hostname + ")$"); err != nil || !whole.MatchString(host.Hostname) {
+			return false
+		}
+	}
+	return s.Cluster == "" || s.Cluster == host.Cluster
+}

@@ -1,0 +1,130 @@
+// Package siteconfigs knows what clusters offer: their partitions, limits and
+// quirks. The known ones are shipped as files, any other is asked, and a file
+// of the user has the last word.
+package siteconfigs
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Site is a cluster.
+type Site struct {
+	Name        string `yaml:"name" json:"name"`
+	DisplayName string `yaml:"display_name,omitempty" json:"display_name"`
+	Description string `yaml:"description,omitempty" json:"description"`
+	// Detection has the signs by which the site is recognised; one is enough.
+	Detection []Sign `yaml:"detection,omitempty" json:"detection"`
+	// DefaultAccount is charged where nobody names another.
+	DefaultAccount string `yaml:"default_account,omitempty" json:"default_account,omitempty"`
+	// Accounts that the user may charge, as far as they are known.
+	Accounts []string `yaml:"accounts,omitempty" json:"accounts,omitempty"`
+	// AutoRouting says that the site finds the partition of a job by itself,
+	// save for those that have to be named.
+	AutoRouting bool `yaml:"auto_routing,omitempty" json:"auto_routing"`
+	// Requeue lets Slurm start an allocation again by itself when its node
+	// fails. We ask for another one, which is faster at most sites.
+	Requeue bool `yaml:"requeue,omitempty" json:"requeue"`
+	// ChargeFactorCPU and ChargeFactorGPU are what an hour of a node costs.
+	ChargeFactorCPU float64 `yaml:"charge_factor_cpu,omitempty" json:"charge_factor_cpu"`
+	ChargeFactorGPU float64 `yaml:"charge_factor_gpu,omitempty" json:"charge_factor_gpu"`
+
+	// SlurmVersion and the rest are what Slurm itself says; zero if unknown.
+	SlurmVersion string        `yaml:"slurm_version,omitempty" json:"slurm_version,omitempty"`
+	MinJobAge    time.Duration `yaml:"min_job_age,omitempty" json:"min_job_age,omitempty"`       // an ended job stays in squeue
+	KillWait     time.Duration `yaml:"kill_wait,omitempty" json:"kill_wait,omitempty"`           // from SIGTERM to SIGKILL
+	SlurmdWait   time.Duration `yaml:"slurmd_timeout,omitempty" json:"slurmd_timeout,omitempty"` // until a silent node is down
+	// MaxSubmitJobs and MaxJobs bound the user's jobs, pending and running, or
+	// running only; 0 is no limit, or none that we know.
+	MaxSubmitJobs int64 `yaml:"max_submit_jobs,omitempty" json:"max_submit_jobs,omitempty"`
+	MaxJobs       int64 `yaml:"max_jobs,omitempty" json:"max_jobs,omitempty"`
+
+	Partitions []Partition       `yaml:"partitions" json:"partitions"`
+	Metadata   map[string]string `yaml:"metadata,omitempty" json:"metadata,omitempty"`
+}
+
+// Sign is one way to recognise a site. All that it names must hold.
+type Sign struct {
+	Env      string `yaml:"env,omitempty" json:"env,omitempty"`           // a variable
+	Value    string `yaml:"value,omitempty" json:"value,omitempty"`       // of that variable; any if empty
+	Hostname string `yaml:"hostname,omitempty" json:"hostname,omitempty"` // a regular expression for the whole name
+	Cluster  string `yaml:"cluster,omitempty" json:"cluster,omitempty"`   // as Slurm calls itself
+}
+
+// Partition is one queue of a site; numbers are per node.
+type Partition struct {
+	Name        string `yaml:"name" json:"name"`
+	Description string `yaml:"description,omitempty" json:"description"`
+	CPUsPerNode int64  `yaml:"cpus_per_node" json:"cpus_per_node"`
+	MemoryMB    int64  `yaml:"memory_mb" json:"memory_mb"` // MiB, as Slurm counts
+	// MaxWalltime of a job; 0 is no limit.
+	MaxWalltime time.Duration `yaml:"max_walltime,omitempty" json:"max_walltime"`
+	// MaxNodes, MaxNodesPerUser and MinNodes bound the nodes of a job, and of
+	// all jobs of a user; 0 is no limit.
+	MaxNodes        int64 `yaml:"max_nodes,omitempty" json:"max_nodes,omitempty"`
+	MaxNodesPerUser int64 `yaml:"max_nodes_per_user,omitempty" json:"max_nodes_per_user,omitempty"`
+	MinNodes        int64 `yaml:"min_nodes,omitempty" json:"min_nodes,omitempty"`
+	// TotalNodes is how many nodes it has; 0 if unknown.
+	TotalNodes  int64  `yaml:"total_nodes,omitempty" json:"total_nodes,omitempty"`
+	GPUsPerNode int64  `yaml:"gpus_per_node,omitempty" json:"gpus_per_node,omitempty"`
+	GPUType     string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
+	GPUMemoryGB int64  `yaml:"gpu_memory_gb,omitempty" json:"gpu_memory_gb,omitempty"`
+	LocalDiskGB int64  `yaml:"local_disk_gb,omitempty" json:"local_disk_gb,omitempty"`
+	// Shared lets several jobs use a node.
+	Shared bool `yaml:"shared,omitempty" json:"shared"`
+	// RequiresExplicitRequest: Slurm uses it only for jobs that name it.
+	RequiresExplicitRequest bool `yaml:"requires_explicit_request,omitempty" json:"requires_explicit_request"`
+	// OnlyByName: it is for a purpose that we cannot know, so a user must ask
+	// for it.
+	OnlyByName bool `yaml:"only_by_name,omitempty" json:"only_by_name,omitempty"`
+	// Default: Slurm uses it for jobs that name none.
+	Default bool `yaml:"default,omitempty" json:"default,omitempty"`
+	// Preemptible: jobs of other partitions may displace jobs here.
+	Preemptible bool `yaml:"preemptible,omitempty" json:"preemptible,omitempty"`
+	// Closed says why it takes no jobs at the moment; empty if it does.
+	Closed string `yaml:"closed,omitempty" json:"closed,omitempty"`
+	// AllowAccounts are the only accounts that may use it; all if empty.
+	AllowAccounts []string `yaml:"allow_accounts,omitempty" json:"allow_accounts,omitempty"`
+	DenyAccounts  []string `yaml:"deny_accounts,omitempty" json:"deny_accounts,omitempty"`
+	DefaultQOS    string   `yaml:"default_qos,omitempty" json:"default_qos,omitempty"`
+	// MaxMemPerCPUMB and DefMemPerCPUMB are Slurm's rules for memory; 0 is none.
+	MaxMemPerCPUMB int64    `yaml:"max_mem_per_cpu_mb,omitempty" json:"max_mem_per_cpu_mb,omitempty"`
+	DefMemPerCPUMB int64    `yaml:"def_mem_per_cpu_mb,omitempty" json:"def_mem_per_cpu_mb,omitempty"`
+	Features       []string `yaml:"features,omitempty" json:"features,omitempty"`
+}
+
+// Partition returns the partition of a name, nil if there is none.
+func (s *Site) Partition(name string) *Partition {
+	for i := range s.Partitions {
+		if s.Partitions[i].Name == name {
+			return &s.Partitions[i]
+		}
+	}
+	return nil
+}
+
+// Title is the name of the site for people.
+func (s *Site) Title() string { return cmp.Or(s.DisplayName, s.Name) }
+
+// clone copies a site so that changes do not reach the original.
+func (s *Site) clone() *Site {
+	c := *s
+	c.Detection = slices.Clone(s.Detection)
+	c.Accounts = slices.Clone(s.Accounts)
+	c.Metadata = maps.Clone(s.Metadata)
+	c.Partitions = slices.Clone(s.Partitions)
+	for i := range c.Partitions {
+		p := &c.Partitions[i]
+		p.AllowAccounts, p.DenyAccounts, p.Features = slices.Clone(p.AllowAccounts), slices.Clone(p.DenyAccounts), slices.Clone(p.Features)
+	}
+	return &c
+}
+
+// debug reports whether a partition is for short trials, going by its name. A
+// cluster's default partition is not, whatever its name.
+func (p *Partition) debug() bool {
+	return !p.Default && strings.Contains(strings.ToLower(p.Name), "debug")
+}
