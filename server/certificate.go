@@ -1,0 +1,87 @@
+package server
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"os"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// certificateLife is how long a certificate of our own is valid. Those who pin
+// it compare its fingerprint, so it need not be renewed for safety.
+const certificateLife = 10 * 365 * 24 * time.Hour
+
+// ownCertificate returns the certificate in a file that only its owner can
+// read, or makes it: self-signed, for those who know its fingerprint.
+func ownCertificate(path string, now time.Time) (tls.Certificate, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return makeCertificate(path, now)
+	}
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("read certificate: %w", err)
+	}
+	cert, err := tls.X509KeyPair(text, text)
+	if err != nil {
+		return tls.Certificate{}, workflow.Errorf(workflow.CodeCorrupt, "certificate in %s: %v", path, err).
+			WithHint("delete the file; a new certificate is made when the daemon starts")
+	}
+	if now.After(cert.Leaf.NotAfter) {
+		return makeCertificate(path, now)
+	}
+	return cert, nil
+}
+
+// makeCertificate makes a certificate and writes it and its key to path.
+func makeCertificate(path string, now time.Time) (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make key: %w", err)
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial,
+		Subject:      pkix.Name{CommonName: "torc-slurm daemon"},
+		DNSNames:     []string{"torc-slurm"},
+		NotBefore:    now.Add(-24 * time.Hour), // clocks of nodes differ
+		NotAfter:     now.Add(certificateLife),
+		KeyUsage:     x509.KeyUsageDigitalSignature,
+		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
+	}
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...)
+	if err := writePrivate(path, text); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(text, text)
+}
+
+// fingerprint is the SHA-256 of a certificate, in hexadecimal.
+func fingerprint(c tls.Certificate) string {
+	sum := sha256.Sum256(c.Certificate[0])
+	return hex.EncodeToString(sum[:])
+}
