@@ -20,4 +20,7 @@ type VersionInfo struct {
 	Version    string `json:"version"`
 	APIVersion string `json:"api_version"`
 	GitHash    string `json:"git_hash,omitempty"`
+	// Database tells the server's database from all others: runners and clients
+	// keep the files of its jobs apart by it.
+	Database string `json:"database,omitempty"`
 }

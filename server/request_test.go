@@ -92,7 +92,7 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 func TestSystem(t *testing.T) {
 	a := newAPI(t)
 	a.send("GET", "/ping", "").want(200, `{"status":"ok"}`)
-	a.send("GET", "/version", "").want(200, `{"version":"1.0.0 (abc)","api_version":"0.23.0","git_hash":"abc"}`)
+	a.send("GET", "/version", "").want(200, `{"version":"1.0.0 (abc)","api_version":"0.23.0","git_hash":"abc","database":"`)
 	for _, path := range []string{"/", "/dashboard"} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		a.serve(r).want(200, "openapi.yaml")

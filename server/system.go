@@ -1,6 +1,8 @@
 package server
 
 import (
+	"crypto/rand"
+
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
@@ -15,8 +17,12 @@ func (s *Server) ping(*request[none, none]) (api.Ping, error) {
 	return api.Ping{Status: "ok"}, nil
 }
 
-func (s *Server) version(*request[none, none]) (api.VersionInfo, error) {
-	v := api.VersionInfo{Version: s.Version, APIVersion: api.Version, GitHash: s.GitHash}
+func (s *Server) version(r *request[none, none]) (api.VersionInfo, error) {
+	database, err := s.Store.Identity(r.Context(), rand.Text())
+	if err != nil {
+		return api.VersionInfo{}, err
+	}
+	v := api.VersionInfo{Version: s.Version, APIVersion: api.Version, GitHash: s.GitHash, Database: database}
 	if s.GitHash != "" {
 		v.Version += " (" + s.GitHash + ")"
 	}

@@ -11,6 +11,12 @@ CREATE TABLE owner (
   beat_ms    INTEGER NOT NULL
 ) STRICT;
 
+-- What tells this database from all others: files outside of it are named by it.
+CREATE TABLE identity (
+  id   INTEGER PRIMARY KEY CHECK (id = 1),
+  name TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE workflow (
   id          INTEGER PRIMARY KEY AUTOINCREMENT,
   name        TEXT    NOT NULL,
