@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -30,7 +31,8 @@ type Registration struct {
 	MaxParallelJobs   int64  // not 0: it counts jobs and ignores resources
 	SchedulerConfigID *int64
 	StrictScheduler   bool
-	Scheduler         json.RawMessage // free form; nil if not given
+	Scheduler         json.RawMessage   // free form; nil if not given
+	Allocation        *AllocationMember // nil outside of allocations of ours
 }
 
 // Registered is what a runner is told when it is known.
@@ -56,19 +58,24 @@ func (s *Store) RegisterRunner(_ context.Context, r Registration) (Registered, e
 		return Registered{}, workflow.Errorf(workflow.CodeInvalid, "a runner has at least one node and no negative resources")
 	}
 	var answer Registered
+	var refusal error // what it rests on is stored
 	err = s.writer.do("register runner", func(tx *Tx) (err error) {
 		if answer.Workflow, err = getWorkflow(tx, r.WorkflowID); err != nil {
 			return err
 		}
-		answer.RunnerID, err = tx.register(&r)
+		var allocation *int64
+		if allocation, refusal, err = tx.join(&r); err != nil || refusal != nil {
+			return err
+		}
+		answer.RunnerID, err = tx.register(&r, allocation)
 		return err
 	})
-	return answer, err
+	return answer, cmp.Or(err, refusal)
 }
 
 // register returns the id of the runner with the registration's key, which it
 // inserts if there is none.
-func (tx *Tx) register(r *Registration) (int64, error) {
+func (tx *Tx) register(r *Registration, allocation *int64) (int64, error) {
 	var id, workflowID int64
 	err := tx.row(`SELECT id, workflow_id FROM compute_node WHERE runner_key = ?`, []any{r.Key}, &id, &workflowID)
 	switch {
@@ -84,11 +91,12 @@ func (tx *Tx) register(r *Registration) (int64, error) {
 		MemoryGB: float64(r.MemoryBytes) / (1 << 30), NumGPUs: r.NumGPUs, Type: r.NodeType,
 	}
 	n.ID, err = tx.insert(`INSERT INTO compute_node (workflow_id, hostname, pid, start_time, end_time, is_active, num_cpus, memory_gb, num_gpus,
-			num_nodes, scheduler_config_id, compute_node_type, labels, scheduler, runner_key, boot_id, output_dir, max_parallel_jobs, strict_scheduler)
-		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?)`,
+			num_nodes, scheduler_config_id, compute_node_type, labels, scheduler, runner_key, boot_id, output_dir, max_parallel_jobs, strict_scheduler,
+			allocation_id)
+		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?, ?)`,
 		n.WorkflowID, n.Hostname, n.PID, r.StartTime, r.EndTime, n.NumCPUs, n.MemoryGB, n.NumGPUs,
 		r.NumNodes, r.SchedulerConfigID, n.Type, joinedLabels(r.Labels), text(r.Scheduler), r.Key, r.BootID, r.OutputDir,
-		r.MaxParallelJobs, r.StrictScheduler)
+		r.MaxParallelJobs, r.StrictScheduler, allocation)
 	if err != nil {
 		return 0, fmt.Errorf("insert a runner of workflow %d: %w", r.WorkflowID, err)
 	}

@@ -6,6 +6,7 @@ const (
 	ScheduledPending  = "pending"
 	ScheduledActive   = "active"
 	ScheduledComplete = "complete"
+	ScheduledCanceled = "canceled"
 )
 
 // ScheduledComputeNode is an allocation as torc's clients see it.

@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"api":              {"workflow"},
 	"spec":             {"workflow"},
 	"store":            {"workflow", "internal"},
+	"allocation":       {"internal", "sbatch-templates", "site-configs", "slurm", "store", "workflow"},
 	"metricsdb":        {},
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},

@@ -1,0 +1,232 @@
+package allocation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// facts are what Slurm says of a job that is over.
+type facts struct {
+	state      slurm.State
+	reason     string
+	canceledBy string // uid; empty if nobody says
+	exit       slurm.ExitCode
+	end        time.Time
+	nodes      string
+}
+
+func factsOfRecord(r *slurm.Record) facts {
+	return facts{state: r.State, reason: r.Reason, canceledBy: r.CancelledBy, exit: r.Exit, end: r.End, nodes: r.NodeList}
+}
+
+func factsOfJob(job *slurm.Job) facts {
+	return facts{state: job.State, reason: job.Reason, exit: job.Exit, end: job.End, nodes: job.NodeList}
+}
+
+// sameStart is how far two accounts of one start may be apart.
+const sameStart = 2 * time.Second
+
+// life finds accounting's record of this life of the allocation: the one that
+// started with it, else by its number.
+func (j *judge) life() *slurm.Record {
+	if j.looks.Accounting == nil {
+		return nil
+	}
+	lives := j.looks.Accounting.Lives
+	if j.a.StartMS != 0 {
+		for i := range lives {
+			if start := lives[i].Start; !start.IsZero() && start.Sub(time.UnixMilli(j.a.StartMS)).Abs() <= sameStart {
+				return &lives[i]
+			}
+		}
+	}
+	if n := j.a.RestartCount; n < int64(len(lives)) {
+		return &lives[n]
+	}
+	return nil
+}
+
+// over judges an allocation that has ended, in Slurm's own words.
+func (j *judge) over(job *slurm.Job) {
+	if j.v.Seen.OverMS == 0 {
+		j.v.Seen.OverMS = j.now.UnixMilli()
+	}
+	f := factsOfJob(job)
+	if record := j.life(); record != nil && record.State == f.state {
+		f = factsOfRecord(record)
+	}
+	j.finish(f)
+}
+
+// earlierLife judges a life that Slurm has ended by a requeue: only why it did
+// is open.
+func (j *judge) earlierLife() {
+	j.v.Soon = true
+	waited := j.since(j.a.SupersededMS)
+	j.v.Seen.OverMS = j.a.SupersededMS
+	if record := j.life(); record != nil && record.Over() {
+		f := factsOfRecord(record)
+		if f.state == slurm.Cancelled || f.state == slurm.Completed {
+			f.state = slurm.Requeued // somebody requeued it by hand
+		}
+		j.finish(f)
+		return
+	}
+	if j.looks.NoAccounting || waited >= j.set.CausePatience {
+		j.finish(facts{state: slurm.Requeued, nodes: j.a.NodeList})
+		return
+	}
+	j.v.AskAccounting = true
+	j.v.Text = "Slurm has requeued it; why is not known yet"
+}
+
+// finish ends the allocation by what Slurm says, unless somebody still lives in
+// it or it is not known yet who canceled it.
+func (j *judge) finish(f facts) {
+	j.v.Soon = true
+	if j.v.Seen.OverMS == 0 {
+		j.v.Seen.OverMS = j.now.UnixMilli()
+	}
+	waited := j.since(j.v.Seen.OverMS)
+	if j.lives(&f) && waited < j.set.StopFor {
+		j.v.Stop = "Slurm says that its allocation is over: " + string(f.state)
+		j.v.Text = j.v.Stop + ", but its runner lives"
+		return
+	}
+	if j.whoCanceled(&f) && !j.looks.NoAccounting && waited < j.set.CausePatience {
+		j.v.AskAccounting = true
+		j.v.Text = "canceled, it is not known yet by whom"
+		return
+	}
+	end := workflow.AllocationEnd{EndMS: unixMilli(f.end), Slurm: j.evidence(&f)}
+	end.Cause, end.Confidence = j.cause(&f)
+	end.Text = j.text(&f, end.Cause)
+	if end.EndMS > j.now.UnixMilli() {
+		end.EndMS = 0
+	}
+	j.end(end)
+}
+
+// lives reports whether a runner goes on in an allocation that is over: its
+// node lost touch with Slurm, not with us.
+func (j *judge) lives(f *facts) bool {
+	if !j.heard() {
+		return false
+	}
+	switch f.state {
+	case slurm.NodeFail, slurm.BootFail:
+		return true
+	}
+	// Slurm may take KillWait to end what it has called over.
+	const slack = 30 * time.Second
+	return !f.end.IsZero() && j.now.Add(-j.looks.Silence).After(f.end.Add(slack))
+}
+
+// heard reports whether a runner of it lives.
+func (j *judge) heard() bool { return j.looks.Runners > 0 && j.looks.Silence < j.set.Lease }
+
+// ours reports whether our own scancel ended it.
+func (j *judge) ours(f *facts) bool { return f.state == slurm.Cancelled && j.a.CancelSentMS != 0 }
+
+// whoCanceled reports whether it is open who canceled it.
+func (j *judge) whoCanceled(f *facts) bool {
+	return f.state == slurm.Cancelled && f.canceledBy == "" && !j.ours(f)
+}
+
+func (j *judge) evidence(f *facts) workflow.SlurmEvidence {
+	e := workflow.SlurmEvidence{
+		JobState: string(f.state), Reason: f.reason, CanceledBy: f.canceledBy, Owner: j.set.Owner,
+		CanceledByUs: j.ours(f), RestartCount: int(j.a.RestartCount),
+	}
+	if e.CanceledByUs {
+		e.Reason = j.a.CancelWhy
+	}
+	if f.exit != (slurm.ExitCode{}) {
+		e.ExitCode = exitText(f.exit)
+	}
+	return e
+}
+
+// cause names the end.
+func (j *judge) cause(f *facts) (workflow.AllocationCause, workflow.Confidence) {
+	switch f.state {
+	case slurm.Completed:
+		return workflow.AllocationDone, workflow.Certain
+	case slurm.Failed, slurm.LaunchFailed, slurm.ReconfigFail:
+		return workflow.AllocationFailed, workflow.Certain
+	case slurm.OutOfMemory:
+		return workflow.AllocationOOM, workflow.Certain
+	case slurm.Timeout, slurm.Deadline:
+		return workflow.AllocationWalltime, workflow.Certain
+	case slurm.NodeFail, slurm.BootFail:
+		return workflow.AllocationNodeFail, workflow.Certain
+	case slurm.Preempted:
+		return workflow.AllocationPreempted, workflow.Certain
+	case slurm.Requeued:
+		return workflow.AllocationRequeued, workflow.Likely
+	case slurm.Cancelled:
+		return j.canceler(f)
+	}
+	return workflow.AllocationLost, workflow.Likely
+}
+
+// canceler tells our own scancel, the owner's and somebody else's apart.
+func (j *judge) canceler(f *facts) (workflow.AllocationCause, workflow.Confidence) {
+	switch {
+	case j.ours(f):
+		return workflow.AllocationCanceled, workflow.Certain
+	case f.canceledBy == "":
+		return workflow.AllocationCanceledUser, workflow.Guess
+	case f.canceledBy == j.set.Owner:
+		return workflow.AllocationCanceledUser, workflow.Certain
+	}
+	return workflow.AllocationCanceledAdmin, workflow.Certain
+}
+
+// text is the end in one line.
+func (j *judge) text(f *facts, cause workflow.AllocationCause) string {
+	text := "Slurm says " + string(f.state)
+	switch cause {
+	case workflow.AllocationCanceled:
+		text = "canceled: " + j.a.CancelWhy
+	case workflow.AllocationCanceledUser, workflow.AllocationCanceledAdmin:
+		text = "canceled by " + whom(f.canceledBy, j.set.Owner)
+	case workflow.AllocationRequeued:
+		text = "Slurm put it back into its queue"
+	}
+	if f.reason != "" && f.reason != string(f.state) && cause != workflow.AllocationCanceled {
+		text += " (" + f.reason + ")"
+	}
+	if f.exit != (slurm.ExitCode{}) {
+		text += ", exit " + exitText(f.exit)
+	}
+	if f.nodes != "" {
+		text += ", on " + f.nodes
+	}
+	return text
+}
+
+// exitText writes an exit code as sacct does.
+func exitText(e slurm.ExitCode) string { return fmt.Sprintf("%d:%d", e.Code, e.Signal) }
+
+func whom(uid, owner string) string {
+	switch uid {
+	case "":
+		return "somebody"
+	case owner:
+		return "its owner"
+	case "0":
+		return "root"
+	}
+	return fmt.Sprintf("user %s", uid)
+}
+
+// end is the verdict that it is over.
+func (j *judge) end(e workflow.AllocationEnd) {
+	j.v.End, j.v.Text = &e, e.Text
+	j.v.Seen.State = workflow.AllocationEnded
+	j.v.AskAccounting, j.v.AskShow, j.v.Stop = false, false, ""
+}

@@ -1,0 +1,70 @@
+package store
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// AllocationMember says in which allocation a runner lives, in its own words.
+type AllocationMember struct {
+	IntentID     string // that its secret belongs to
+	Cluster      string
+	SlurmJobID   int64
+	RestartCount int64
+}
+
+// join finds the allocation that a runner lives in; nil if it lives in none of
+// ours. The first job of an intent that reports is the intent's; runners of
+// other jobs, of lives that are over, and of allocations that are to go are
+// refused. What the runner's call proves is stored in any case.
+func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
+	m := r.Allocation
+	if m == nil {
+		return nil, nil, nil
+	}
+	newest, err := tx.newestLife(m.IntentID)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, workflow.Errorf(workflow.CodeForbidden, "nobody asked for an allocation %s", m.IntentID), nil
+	case err != nil:
+		return nil, nil, fmt.Errorf("look for intent %s: %w", m.IntentID, err)
+	case newest.WorkflowID != r.WorkflowID:
+		return nil, workflow.Errorf(workflow.CodeForbidden, "allocation %d is of another workflow", newest.ID), nil
+	}
+	a, err := tx.adopt(newest, FoundJob(*m))
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case a.IsDuplicate:
+		refusal = workflow.Errorf(workflow.CodeConflict, "Slurm job %d is one too many: %s", m.SlurmJobID, a.CancelWhy)
+	case !a.IsLive():
+		refusal = workflow.Errorf(workflow.CodeConflict, "allocation %d has ended: %s", a.ID, a.CauseText)
+	case m.RestartCount < a.RestartCount:
+		refusal = workflow.Errorf(workflow.CodeConflict, "life %d of Slurm job %d is over", m.RestartCount, m.SlurmJobID)
+	case a.CancelMS != 0:
+		refusal = workflow.Errorf(workflow.CodeConflict, "allocation %d is being canceled: %s", a.ID, a.CancelWhy)
+	}
+	if refusal != nil {
+		return nil, refusal, nil
+	}
+	return &a.ID, nil, tx.hasRunner(&a)
+}
+
+// hasRunner notes that a runner of an allocation has called: it is active,
+// whatever Slurm was seen to say.
+func (tx *Tx) hasRunner(a *workflow.Allocation) error {
+	if a.State == workflow.AllocationActive {
+		return nil
+	}
+	err := tx.execOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), absent_ms = 0 WHERE id = ? AND state = 'pending'`,
+		tx.nowMS, a.ID)
+	if err != nil {
+		return fmt.Errorf("note that allocation %d is active: %w", a.ID, err)
+	}
+	a.State = workflow.AllocationActive
+	return tx.activated(a)
+}

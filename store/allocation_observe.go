@@ -1,0 +1,145 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Observation is what was seen of a live allocation.
+type Observation struct {
+	AllocationID int64
+	State        workflow.AllocationState // intent, pending or active
+	SlurmState   string
+	SlurmReason  string
+	NodeList     string
+	SubmitMS     int64 // this and the next two: 0 keeps what is known
+	StartMS      int64
+	LimitMS      int64
+	AbsentMS     int64 // since when squeue does not know it
+	OverMS       int64 // since when Slurm ends it
+	// RestartCount, if it is higher than the allocation's, says that Slurm has
+	// requeued it: another life has begun, whose state the other fields tell.
+	RestartCount int64
+}
+
+// ObserveAllocations stores what was seen of live allocations. Allocations that
+// have ended meanwhile are left as they are.
+func (s *Store) ObserveAllocations(_ context.Context, seen []Observation) error {
+	if len(seen) == 0 {
+		return nil
+	}
+	return s.writer.do("observe allocations", func(tx *Tx) error {
+		for i := range seen {
+			a, err := getAllocation(tx, seen[i].AllocationID)
+			if workflow.CodeOf(err) == workflow.CodeNotFound {
+				continue // deleted with its workflow
+			}
+			if err == nil && a.IsLive() {
+				err = tx.observe(&a, &seen[i])
+			}
+			if err != nil {
+				return fmt.Errorf("observe allocation %d: %w", seen[i].AllocationID, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (tx *Tx) observe(a *workflow.Allocation, o *Observation) error {
+	if o.RestartCount > a.RestartCount && !a.IsDuplicate {
+		next, err := tx.requeued(a, o.RestartCount)
+		if err != nil || !next.IsLive() {
+			return err
+		}
+		a = &next
+	}
+	known := *a
+	a.State, a.SlurmState, a.SlurmReason, a.AbsentMS, a.OverMS = o.State, o.SlurmState, o.SlurmReason, o.AbsentMS, o.OverMS
+	if a.NodeList = o.NodeList; a.NodeList == "" {
+		a.NodeList = known.NodeList
+	}
+	for field, value := range map[*int64]int64{&a.SubmitMS: o.SubmitMS, &a.StartMS: o.StartMS, &a.LimitMS: o.LimitMS} {
+		if value != 0 {
+			*field = value
+		}
+	}
+	// A runner that has called proves that its allocation is active.
+	if known.State == workflow.AllocationActive {
+		a.State = workflow.AllocationActive
+	}
+	err := tx.execOne(`UPDATE allocation SET state = ?, slurm_state = ?, slurm_reason = ?, node_list = ?, submit_ms = ?, start_ms = ?, limit_ms = ?,
+			absent_ms = ?, over_ms = ? WHERE id = ? AND state = ?`,
+		string(a.State), a.SlurmState, a.SlurmReason, a.NodeList, a.SubmitMS, a.StartMS, a.LimitMS, a.AbsentMS, a.OverMS, a.ID, string(known.State))
+	if err != nil {
+		return err
+	}
+	if a.LimitMS != known.LimitMS && a.LimitMS != 0 {
+		if err := tx.tellEnd(a); err != nil {
+			return err
+		}
+	}
+	if a.State != known.State && a.State == workflow.AllocationActive {
+		return tx.activated(a)
+	}
+	return nil
+}
+
+// activated notes that an allocation has nodes.
+func (tx *Tx) activated(a *workflow.Allocation) error {
+	if err := tx.showScheduled(a, workflow.ScheduledActive); err != nil {
+		return err
+	}
+	return tx.allocationEvent(a, workflow.EventAllocationActive, workflow.SeverityInfo, workflow.AllocationPayload{
+		SlurmState: a.SlurmState, NodeList: a.NodeList, Reason: "Slurm gave it nodes",
+	})
+}
+
+// tellEnd tells the runners of an allocation when its time is up.
+func (tx *Tx) tellEnd(a *workflow.Allocation) error {
+	ids, err := tx.idsOf(`SELECT id FROM compute_node WHERE allocation_id = ? AND is_active = 1`, a.ID)
+	if err != nil {
+		return fmt.Errorf("find the runners of allocation %d: %w", a.ID, err)
+	}
+	_, err = tx.exec(`UPDATE compute_node SET end_time = ? WHERE allocation_id = ? AND is_active = 1`, rfc3339(a.LimitMS), a.ID)
+	if err != nil {
+		return fmt.Errorf("tell the end of allocation %d: %w", a.ID, err)
+	}
+	tx.changes.Runners = appendNew(tx.changes.Runners, ids)
+	return nil
+}
+
+// requeued begins another life of an allocation. How the earlier one ended
+// stays open until Slurm's record of it is found. If that other life is known,
+// it is returned.
+func (tx *Tx) requeued(a *workflow.Allocation, restartCount int64) (next workflow.Allocation, err error) {
+	next, err = tx.newestLife(a.IntentID)
+	switch {
+	case err != nil && !errors.Is(err, sql.ErrNoRows):
+		return next, fmt.Errorf("look for the lives of intent %s: %w", a.IntentID, err)
+	case err == nil && next.RestartCount >= restartCount:
+		return next, nil
+	}
+	if _, err := tx.exec(`UPDATE allocation SET superseded_ms = ?, absent_ms = 0, over_ms = 0 WHERE id = ? AND superseded_ms = 0`, tx.nowMS, a.ID); err != nil {
+		return next, fmt.Errorf("end a life of allocation %d: %w", a.ID, err)
+	}
+	id, err := tx.insert(`INSERT INTO allocation (workflow_id, run_id, intent_id, restart_count, job_name, cluster, slurm_job_id, scheduler_config_id,
+			scheduled_compute_node_id, request, why, secret_hash, state, asked_ms, submit_ms, cancel_ms, cancel_why)
+		SELECT workflow_id, run_id, intent_id, ?2, job_name, cluster, slurm_job_id, scheduler_config_id, scheduled_compute_node_id, request, why,
+			secret_hash, 'pending', asked_ms, ?3, cancel_ms, cancel_why FROM allocation WHERE id = ?1`, a.ID, restartCount, tx.nowMS)
+	if err != nil {
+		return next, fmt.Errorf("begin life %d of allocation %d: %w", restartCount, a.ID, err)
+	}
+	if next, err = getAllocation(tx, id); err != nil {
+		return next, err
+	}
+	if err := tx.showScheduled(&next, workflow.ScheduledPending); err != nil {
+		return next, err
+	}
+	return next, tx.allocationEvent(&next, workflow.EventAllocationRequeued, workflow.SeverityWarning, workflow.AllocationPayload{
+		Reason: fmt.Sprintf("Slurm put it back into its queue: life %d begins", restartCount),
+	})
+}
