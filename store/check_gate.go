@@ -21,11 +21,12 @@ var gateRules = []rule{
 		FROM job j JOIN ` + openGates + ` o ON o.gate_id = j.gate_id
 		WHERE j.status = 2 AND j.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	// A dependency that had run in an earlier run, or been skipped, was complete
-	// once already.
+	// once already. One that was canceled is, for those behind it, before its
+	// process has ended.
 	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
 				json_extract(data, '$.last_job_id') AS last FROM event WHERE type = 'jobs_skipped'),
 			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
-				FROM attempt WHERE action IN ('none', 'fail', 'hold') GROUP BY job_id, run_id),
+				FROM attempt WHERE action IN ('none', 'fail', 'hold') AND cause != 'canceled_user' GROUP BY job_id, run_id),
 			allowed AS (SELECT d.gate_id, e.run_id, e.host, MAX(e.end_ms) AS end_ms FROM gate_dependency d JOIN ended e ON e.job_id = d.job_id
 				WHERE e.ours AND e.host = e.host2 AND NOT EXISTS (SELECT 1 FROM skipped s WHERE s.run_id <= e.run_id AND e.job_id BETWEEN s.first AND s.last)
 				AND NOT EXISTS (SELECT 1 FROM attempt x WHERE x.job_id = e.job_id AND x.run_id < e.run_id)

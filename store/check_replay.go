@@ -61,6 +61,9 @@ func (a *replayed) judge(before []replayed) string {
 		return fmt.Sprintf("its evidence cannot be read: %v", err)
 	}
 	cause := workflow.Classify(e, a.codes(), nil)
+	if a.cause == workflow.CauseCanceledUser { // its lease may have been taken away before it ended
+		cause = workflow.ClassifyCanceled(e)
+	}
 	plain := workflow.Classify(e, workflow.ReturnCodes{}, nil) // of a time before the codes were set
 	if cause.Kind != a.cause || cause.Status != a.status || cause.ReturnCode != a.returnCode && plain.ReturnCode != a.returnCode {
 		return fmt.Sprintf("recorded as %s (%s, return code %d), the evidence says %s (%s, %d)",

@@ -64,15 +64,16 @@ func (c *checker) witness(w Witness) error {
 	return c.reports("P4", "is in a spool file and was answered", w.Spooled)
 }
 
-// reports looks for reports that were answered: each is recorded or late.
+// reports looks for reports that were answered: each is recorded or late. A
+// runner of a later run may have delivered them.
 func (c *checker) reports(promise, how string, reports []SpooledReport) error {
 	for _, r := range reports {
 		if !r.Answered {
 			continue
 		}
-		there, err := c.exists(`SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt WHERE job_id = ?1 AND run_id = ?2 AND attempt_id = ?3 AND fence = ?4 AND end_ms = ?5)
-			OR EXISTS (SELECT 1 FROM late_report WHERE job_id = ?1 AND run_id = ?2 AND attempt_id = ?3 AND fence = ?4)
-			OR NOT EXISTS (SELECT 1 FROM job WHERE id = ?1)`, r.JobID, r.RunID, r.Attempt, r.Fence, r.EndedMS)
+		there, err := c.exists(`SELECT 1 WHERE EXISTS (SELECT 1 FROM attempt WHERE job_id = ?1 AND attempt_id = ?2 AND fence = ?3 AND end_ms = ?4)
+			OR EXISTS (SELECT 1 FROM late_report WHERE job_id = ?1 AND attempt_id = ?2 AND fence = ?3)
+			OR NOT EXISTS (SELECT 1 FROM job WHERE id = ?1)`, r.JobID, r.Attempt, r.Fence, r.EndedMS)
 		if err != nil {
 			return err
 		}

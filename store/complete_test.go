@@ -320,7 +320,9 @@ func TestClaimNextJobs(t *testing.T) {
 	if len(jobs) != 2 || jobs[0].ID != r.ids[1] || jobs[1].ID != r.ids[0] {
 		t.Errorf("claimed: %+v", jobs)
 	}
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.workflow) })
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.workflow)
+	})
 	_, reason, err := r.ClaimJobsByResources(r.ctx, r.workflow, 2, Resources{CPUs: 9, Nodes: 1}, false)
 	if err != nil || reason != "Workflow is canceled" {
 		t.Errorf("reason %q, %v", reason, err)

@@ -18,8 +18,7 @@ func (tx *Tx) voidLeases(r *run, condition, reason string) error {
 		return fmt.Errorf("find the runners of workflow %d: %w", r.workflowID, err)
 	}
 	tx.changes.Runners = appendNew(tx.changes.Runners, runners)
-	c := workflow.Cause{Kind: workflow.CauseCanceledUser, Confidence: workflow.Certain, Status: workflow.Canceled,
-		ReturnCode: workflow.ReturnCodeUnknown, Text: "its lease was taken away"}
+	c := workflow.ClassifyCanceled(workflow.Evidence{})
 	n, err := tx.exec(`INSERT INTO attempt (job_id, run_id, attempt_id, workflow_id, fence, compute_node_id, hostname, start_ms, end_ms,
 			status, return_code, cause, confidence, cause_text, action, reason)
 		SELECT j.id, ?2, j.attempt_id, j.workflow_id, j.fence, j.compute_node_id, n.hostname, j.start_ms, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10

@@ -80,9 +80,8 @@ func (tx *Tx) manage(l *lease, to workflow.JobStatus, runID int64) error {
 
 // cutOffByOperator records the running attempt that the operator's word ends.
 func (tx *Tx) cutOffByOperator(l *lease, r *run) error {
-	cause := workflow.Cause{Kind: workflow.CauseCanceledUser, Confidence: workflow.Certain, Status: workflow.Canceled,
-		ReturnCode: workflow.ReturnCodeUnknown, Text: "its lease was taken away"}
-	return newFinisher(tx, r).cutOff(l, cause, workflow.Decision{Action: workflow.ActionNone, Reason: "an operator changed the job's status"})
+	d := workflow.Decision{Action: workflow.ActionNone, Reason: "an operator changed the job's status"}
+	return newFinisher(tx, r).cutOff(l, workflow.ClassifyCanceled(workflow.Evidence{}), d)
 }
 
 // manageTo changes the row of a job.

@@ -2,8 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -64,14 +62,13 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 	}
 	switch {
 	case l == nil:
-		return ReportResult{LeaseRef: rep.LeaseRef, Outcome: Refused,
-			Message: notFound("job", rep.JobID).Error()}, nil
+		return refusedReport(rep), nil
 	case l.LeaseRef == rep.LeaseRef && l.ended != nil:
 		again := *l.ended
 		again.Outcome = Duplicate
 		return again, nil
 	case l.LeaseRef != rep.LeaseRef || !l.status.IsLive() || l.recovering:
-		return f.oldReport(rep, l)
+		return f.oldReport(rep, l, f.run.runID)
 	case rep.Evidence.NeverStarted:
 		return ReportResult{LeaseRef: rep.LeaseRef, Outcome: Refused, Status: l.status,
 			Message: "a job that was not started is given back, not reported"}, nil
@@ -111,58 +108,6 @@ func (f *finisher) foreign(job int64) (*lease, error) {
 	}
 	f.others[job] = &l
 	return &l, nil
-}
-
-// oldReport answers a report that is not about a live attempt: it was recorded
-// before, or it is late.
-func (f *finisher) oldReport(rep *Report, l *lease) (ReportResult, error) {
-	result := ReportResult{LeaseRef: rep.LeaseRef, Outcome: Duplicate, Status: l.status}
-	var fence, startMS, endMS int64
-	err := f.tx.row(`SELECT fence, COALESCE(start_ms, 0), end_ms, return_code, cause, reason FROM attempt
-		WHERE job_id = ? AND run_id = ? AND attempt_id = ?`, []any{rep.JobID, f.run.runID, rep.Attempt},
-		&fence, &startMS, &endMS, &result.ReturnCode, &result.Cause, &result.Reason)
-	switch {
-	case err == nil && fence == rep.Fence && startMS == rep.StartedMS && endMS == rep.EndedMS:
-		if l.recovering && l.LeaseRef == rep.LeaseRef {
-			l.said = true
-			result.Recovery, err = f.tx.recovery(l.JobID)
-		}
-		return result, err
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return result, fmt.Errorf("read attempt %d of job %d: %w", rep.Attempt, rep.JobID, err)
-	}
-	return f.late(rep, l)
-}
-
-// late keeps a report that has no effect.
-func (f *finisher) late(rep *Report, l *lease) (ReportResult, error) {
-	codes, err := f.run.returnCodes()
-	if err != nil {
-		return ReportResult{}, err
-	}
-	c := workflow.Classify(rep.Evidence, codes, nil)
-	result := ReportResult{LeaseRef: rep.LeaseRef, Outcome: Late, Status: l.status, ReturnCode: c.ReturnCode, Cause: c.Kind,
-		Message: fmt.Sprintf("the lease (attempt %d, fence %d) is over", rep.Attempt, rep.Fence)}
-	var known bool
-	err = f.tx.row(`SELECT EXISTS (SELECT 1 FROM late_report WHERE job_id = ? AND run_id = ? AND attempt_id = ? AND fence = ?)`,
-		[]any{rep.JobID, f.run.runID, rep.Attempt, rep.Fence}, &known)
-	if err != nil || known {
-		return result, err
-	}
-	text, err := json.Marshal(rep)
-	if err != nil {
-		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
-	}
-	_, err = f.tx.exec(`INSERT INTO late_report (workflow_id, job_id, run_id, attempt_id, fence, compute_node_id, received_ms, report)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, f.run.workflowID, rep.JobID, f.run.runID, rep.Attempt, rep.Fence, l.runnerID, f.tx.nowMS, string(text))
-	if err != nil {
-		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
-	}
-	f.changed = true
-	return result, f.tx.event(f.run.workflowID, string(workflow.EventReportLate), workflow.SeverityWarning, workflow.ReportLatePayload{
-		JobID: rep.JobID, RunID: f.run.runID, AttemptID: rep.Attempt, Fence: rep.Fence,
-		ReturnCode: c.ReturnCode, Cause: c.Kind, Text: c.Text,
-	})
 }
 
 // fileTimes stores the modification times of a job's output files.

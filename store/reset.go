@@ -36,6 +36,9 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 		if err != nil {
 			return fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
 		}
+		if err := tx.everyRunner(id); err != nil { // those of the last run must leave
+			return err
+		}
 		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
 		return tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
 	})

@@ -225,6 +225,19 @@ func (r *rig) check() {
 	}
 }
 
+// sound looks whether the database keeps its promises.
+func (r *rig) sound(w Witness) {
+	r.tb.Helper()
+	if *inMemory || *asNetwork {
+		return // nobody else can read it
+	}
+	findings, err := CheckDeep(r.ctx, r.Path(), w)
+	r.must(err)
+	for _, f := range findings {
+		r.tb.Error(f)
+	}
+}
+
 // hand is a runner in the hands of a test.
 type hand struct {
 	*rig

@@ -49,7 +49,7 @@ type TurnResult struct {
 // Turn records what a runner says and grants it jobs. A turn may be repeated:
 // what it reports has no second effect, and what was granted and is not held is
 // granted again. A turn that is older than one that had an effect still reports
-// but is granted nothing.
+// but is granted nothing, and a runner of an earlier run is told to leave.
 func (s *Store) Turn(_ context.Context, t Turn) (TurnResult, error) {
 	var answer TurnResult
 	err := s.writer.do("turn", func(tx *Tx) error {
@@ -85,14 +85,18 @@ func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
 	if c.run, err = tx.run(c.runner.workflowID); err != nil {
 		return nil, err
 	}
-	if err := c.run.require(t.RunID); err != nil {
-		return nil, err
+	if t.RunID > c.run.runID {
+		return nil, c.run.require(t.RunID)
 	}
 	if c.leases, err = tx.leases(t.RunnerID); err != nil {
 		return nil, err
 	}
 	c.finisher = newFinisher(tx, c.run)
-	for _, step := range []func() error{c.takeBack, c.takeReports, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell} {
+	steps := []func() error{c.takeBack, c.takeReports, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell}
+	if t.RunID < c.run.runID {
+		steps = []func() error{c.hearPast, c.tell}
+	}
+	for _, step := range steps {
 		if err := step(); err != nil {
 			return nil, fmt.Errorf("turn %d of runner %d: %w", t.Number, t.RunnerID, err)
 		}
@@ -199,6 +203,28 @@ func (c *conversation) finish() error {
 	changed, err := c.finisher.flush()
 	c.effect = c.effect || changed
 	return err
+}
+
+// hearPast answers a runner of an earlier run: its reports are kept and change
+// nothing, it is to end what it holds, and to leave. What became of its leases
+// is decided when it has left.
+func (c *conversation) hearPast() error {
+	a := &c.answer
+	for i := range c.turn.Reports {
+		result, err := c.finisher.pastReport(&c.turn.Reports[i], c.turn.RunID)
+		if err != nil {
+			return err
+		}
+		a.Results = append(a.Results, result)
+	}
+	for _, r := range c.turn.Recovered {
+		a.Results = append(a.Results, ReportResult{LeaseRef: r.LeaseRef, Outcome: Late, Message: "a new run has begun"})
+	}
+	for _, h := range c.turn.Held {
+		a.Voided = append(a.Voided, h.LeaseRef)
+	}
+	a.Stop = true
+	return nil
 }
 
 // grant gives jobs to the runner: first again what it was granted and does not

@@ -143,7 +143,7 @@ func TestReportsLeftBehindAreDeliveredByAnother(t *testing.T) {
 	}
 }
 
-func TestStaleRunIsRefused(t *testing.T) {
+func TestUnknownRunIsRefused(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	h := r.hand("n1", 1)
 	_, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: 1, RunID: 7, Free: h.free})

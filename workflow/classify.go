@@ -13,6 +13,14 @@ func Classify(e Evidence, codes ReturnCodes, requirements *ResourceRequirements)
 	return x.lost()
 }
 
+// ClassifyCanceled is the cause of an attempt whose lease was taken away: it was
+// canceled, whatever its process did then. The evidence may be empty.
+func ClassifyCanceled(e Evidence) Cause {
+	x := examination{Evidence: e}
+	return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
+		ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join("its lease was taken away", x.endText())}
+}
+
 // examinations is the order in which explanations are tried: what we did
 // ourselves, success, what Slurm says, what the kernel says, what the command
 // says.

@@ -176,6 +176,24 @@ func TestClassify(t *testing.T) {
 	}
 }
 
+func TestClassifyCanceled(t *testing.T) {
+	for _, tt := range []struct {
+		e    Evidence
+		code int64
+		text string
+	}{
+		{Evidence{}, -1, "its lease was taken away"},
+		{Evidence{Signal: 9, KilledBy: KilledByFence}, 137, "its lease was taken away, SIGKILL"},
+		{Evidence{ExitCode: code(3)}, 3, "its lease was taken away, exit code 3"},
+		{Evidence{ExitCode: code(0)}, -1, "its lease was taken away, exit code 0"},
+	} {
+		want := Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled, ReturnCode: tt.code, Text: tt.text}
+		if diff := cmp.Diff(want, ClassifyCanceled(tt.e)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", tt.e, diff)
+		}
+	}
+}
+
 func TestReturnCodesOfConfig(t *testing.T) {
 	if diff := cmp.Diff(ReturnCodes{}, (*ExecutionConfig)(nil).ReturnCodes()); diff != "" {
 		t.Error(diff)

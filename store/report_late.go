@@ -1,0 +1,111 @@
+package store
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// oldReport answers a report of a run that is not about a live attempt: it was
+// recorded before, it says how an attempt ended whose lease was taken away, or
+// it is late. It changes nothing about the job.
+func (f *finisher) oldReport(rep *Report, l *lease, runID int64) (ReportResult, error) {
+	result := ReportResult{LeaseRef: rep.LeaseRef, Outcome: Duplicate, Status: l.status}
+	var run, startMS, endMS int64
+	var untold bool
+	// The fence names the attempt; the runner may be of a later run.
+	err := f.tx.row(`SELECT run_id, COALESCE(start_ms, 0), end_ms, return_code, cause, reason, evidence IS NULL FROM attempt
+		WHERE job_id = ? AND attempt_id = ? AND fence = ? ORDER BY run_id LIMIT 1`, []any{rep.JobID, rep.Attempt, rep.Fence},
+		&run, &startMS, &endMS, &result.ReturnCode, &result.Cause, &result.Reason, &untold)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return f.late(rep, l, runID)
+	case err != nil:
+		return result, fmt.Errorf("read attempt %d of job %d: %w", rep.Attempt, rep.JobID, err)
+	case startMS == rep.StartedMS && endMS == rep.EndedMS:
+		if l.recovering && l.LeaseRef == rep.LeaseRef && runID == f.run.runID {
+			l.said = true
+			result.Recovery, err = f.tx.recovery(l.JobID)
+		}
+		return result, err
+	case untold && result.Cause == workflow.CauseCanceledUser:
+		return f.complement(rep, run, result)
+	}
+	return f.late(rep, l, runID)
+}
+
+// complement adds to an attempt whose lease was taken away how its process
+// ended. It stays canceled.
+func (f *finisher) complement(rep *Report, runID int64, result ReportResult) (ReportResult, error) {
+	text, err := json.Marshal(rep.Evidence)
+	if err != nil {
+		return result, fmt.Errorf("write the evidence of job %d: %w", rep.JobID, err)
+	}
+	e := &rep.Evidence
+	c := workflow.ClassifyCanceled(*e)
+	result.Outcome, result.ReturnCode = Accepted, c.ReturnCode
+	err = f.tx.execOne(`UPDATE attempt SET start_ms = NULLIF(?, 0), end_ms = ?, return_code = ?, cause_text = ?, evidence = ?,
+			peak_memory_bytes = ?, avg_memory_bytes = ?, peak_cpu_percent = ?, avg_cpu_percent = ?, cpu_seconds = ?
+		WHERE job_id = ? AND run_id = ? AND attempt_id = ? AND evidence IS NULL`,
+		rep.StartedMS, rep.EndedMS, c.ReturnCode, c.Text, string(text),
+		orNull(e.PeakMemoryBytes), orNull(e.AvgMemoryBytes), orNull(e.PeakCPUPercent), orNull(e.AvgCPUPercent), orNull(e.CPUSeconds),
+		rep.JobID, runID, rep.Attempt)
+	if err != nil {
+		return result, fmt.Errorf("write the end of the canceled attempt %d of job %d: %w", rep.Attempt, rep.JobID, err)
+	}
+	f.changed = true
+	return result, nil
+}
+
+// late keeps a report that has no effect. It is an event unless we told the
+// runner to end that process.
+func (f *finisher) late(rep *Report, l *lease, runID int64) (ReportResult, error) {
+	codes, err := f.run.returnCodes()
+	if err != nil {
+		return ReportResult{}, err
+	}
+	c := workflow.Classify(rep.Evidence, codes, nil)
+	result := ReportResult{LeaseRef: rep.LeaseRef, Outcome: Late, Status: l.status, ReturnCode: c.ReturnCode, Cause: c.Kind,
+		Message: fmt.Sprintf("the lease (attempt %d, fence %d) is over", rep.Attempt, rep.Fence)}
+	var known bool
+	err = f.tx.row(`SELECT EXISTS (SELECT 1 FROM late_report WHERE job_id = ? AND attempt_id = ? AND fence = ?)`,
+		[]any{rep.JobID, rep.Attempt, rep.Fence}, &known)
+	if err != nil || known {
+		return result, err
+	}
+	text, err := json.Marshal(rep)
+	if err != nil {
+		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
+	}
+	_, err = f.tx.exec(`INSERT INTO late_report (workflow_id, job_id, run_id, attempt_id, fence, compute_node_id, received_ms, report)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`, f.run.workflowID, rep.JobID, runID, rep.Attempt, rep.Fence, l.runnerID, f.tx.nowMS, string(text))
+	if err != nil {
+		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
+	}
+	f.changed = true
+	if k := rep.Evidence.KilledBy; k == workflow.KilledByCancel || k == workflow.KilledByFence {
+		return result, nil
+	}
+	return result, f.tx.event(f.run.workflowID, string(workflow.EventReportLate), workflow.SeverityWarning, workflow.ReportLatePayload{
+		JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt, Fence: rep.Fence,
+		ReturnCode: c.ReturnCode, Cause: c.Kind, Text: c.Text,
+	})
+}
+
+// pastReport takes in a report of an earlier run than the present one, in which
+// the job may be at work again under the same lease.
+func (f *finisher) pastReport(rep *Report, runID int64) (ReportResult, error) {
+	l, err := f.foreign(rep.JobID)
+	if err != nil || l == nil {
+		return refusedReport(rep), err
+	}
+	return f.oldReport(rep, l, runID)
+}
+
+// refusedReport answers a report of a job that does not exist.
+func refusedReport(rep *Report) ReportResult {
+	return ReportResult{LeaseRef: rep.LeaseRef, Outcome: Refused, Message: notFound("job", rep.JobID).Error()}
+}

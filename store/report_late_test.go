@@ -1,0 +1,129 @@
+package store
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// endedByUs reports that the runner ended an attempt because of an order.
+func endedByUs(ref LeaseRef, why workflow.KillReason) Report {
+	return Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_203_000,
+		Evidence: workflow.Evidence{Signal: 15, KilledBy: why, PeakMemoryBytes: 7 << 20}}
+}
+
+// A runner that ends its jobs because the workflow was canceled adds to their
+// attempts how they ended. Nothing else follows, and nothing looks like a fault.
+func TestReportsAfterCancel(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	h := r.hand("n1", 2)
+	h.turn()
+	h.held[0].StartedMS = 1_795_255_200_000
+	h.turn()
+	r.want(running, pending)
+	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	events := r.events()
+	reports := []Report{endedByUs(h.held[0].LeaseRef, workflow.KilledByFence), endedByUs(h.held[1].LeaseRef, workflow.KilledByCancel)}
+	for _, want := range []Outcome{Accepted, Duplicate} {
+		answer := h.turn(reports...)
+		if got := answer.Results[0]; got.Outcome != want || got.Status != canceled || got.ReturnCode != 143 || got.Cause != workflow.CauseCanceledUser {
+			t.Errorf("the canceled attempt: %+v, want it %s", got, want)
+		}
+		// The daemon had not heard of its start: there is no attempt.
+		if got := answer.Results[1]; got.Outcome != Late {
+			t.Errorf("the claimed job: %+v", got)
+		}
+	}
+	if diff := cmp.Diff(events, r.events()); diff != "" {
+		t.Errorf("events (-before +after):\n%s", diff)
+	}
+	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	r.must(err)
+	a := attempts[0]
+	if len(attempts) != 1 || a.Status != canceled || *a.EndedMS != 1_795_255_203_000 || a.Evidence.PeakMemoryBytes != 7<<20 || a.Evidence.Signal != 15 ||
+		a.Cause.Text != "its lease was taken away, SIGTERM" {
+		t.Errorf("attempts %+v", attempts)
+	}
+	if n := r.number(`SELECT COUNT(*) FROM late_report WHERE job_id = ?`, r.ids[1]); n != 1 {
+		t.Errorf("%d late reports of the claimed job, want 1", n)
+	}
+	r.want(canceled, canceled)
+	r.sound(Witness{})
+}
+
+// What a runner of an earlier run says is kept and changes nothing, and it is
+// told to end what it holds.
+func TestTurnOfAnEarlierRun(t *testing.T) {
+	r := newRig(t, independent(3)...)
+	h := r.hand("n1", 3)
+	h.turn()
+	h.held[0].StartedMS, h.held[1].StartedMS = 1_795_255_200_000, 1_795_255_200_000
+	h.turn()
+	recorded := exited(h.held[0].LeaseRef, 0)
+	h.turn(recorded)
+	r.want(completed, running, pending)
+	r.changes = nil
+	_, err := r.ResetStatus(r.ctx, r.workflow, true, "me")
+	r.must(err)
+	if !slices.Contains(r.changes[0].Runners, h.id) {
+		t.Error("the runner is not told at once")
+	}
+	late := exited(h.held[0].LeaseRef, 3)
+	held := h.held[1].LeaseRef
+	for range 2 {
+		answer := h.turn(recorded, late, exited(LeaseRef{JobID: 999}, 0))
+		var outcomes []Outcome
+		for _, res := range answer.Results {
+			outcomes = append(outcomes, res.Outcome)
+		}
+		if diff := cmp.Diff([]Outcome{Duplicate, Late, Refused}, outcomes); diff != "" {
+			t.Errorf("outcomes (-want +got):\n%s", diff)
+		}
+		if !answer.Stop || answer.RunID != 2 || !slices.Equal(answer.Voided, []LeaseRef{held}) || len(answer.Grants) > 0 {
+			t.Errorf("answer %+v", answer)
+		}
+	}
+	answer := h.say(Turn{Recovered: []Recovered{{LeaseRef: held}}, GiveBack: []LeaseRef{held}})
+	if got := answer.Results[0].Outcome; got != Late {
+		t.Errorf("the recovery of an earlier run is %s", got)
+	}
+	r.want(completed, running, pending)
+	if n := r.number(`SELECT COUNT(*) FROM late_report WHERE run_id = 1 AND job_id = ?`, r.ids[1]); n != 1 {
+		t.Errorf("%d late reports, want 1", n)
+	}
+	if all := r.events(); all[len(all)-1] != string(workflow.EventReportLate) {
+		t.Errorf("events %v", all)
+	}
+	// When it has left, its jobs are free.
+	_, err = r.LeaveRunner(r.ctx, h.id, Farewell{})
+	r.must(err)
+	r.want(completed, ready, ready)
+	r.sound(Witness{})
+}
+
+// A report whose answer was lost is not late when a runner of the next run
+// delivers it.
+func TestReportIsDeliveredInTheNextRun(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	h := r.hand("n1", 2)
+	h.turn()
+	recorded, late := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
+	h.turn(recorded)
+	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.must(err)
+	heir := r.hand("n1", 0)
+	answer, err := r.Turn(r.ctx, Turn{RunnerID: heir.id, Number: 1, RunID: 2, Reports: []Report{recorded, late}})
+	r.must(err)
+	if got := answer.Results; got[0].Outcome != Duplicate || got[1].Outcome != Late {
+		t.Errorf("results %+v", got)
+	}
+	r.sound(Witness{Spooled: []SpooledReport{
+		{RunID: 1, LeaseRef: recorded.LeaseRef, EndedMS: recorded.EndedMS, Answered: true},
+		{RunID: 1, LeaseRef: late.LeaseRef, EndedMS: late.EndedMS, Answered: true},
+	}})
+}
