@@ -154,7 +154,7 @@ type File struct {
 	Path string `json:"path"`
 	// Identifier is the RO-Crate @id of the file.
 	Identifier *string `json:"identifier,omitempty"`
-	// ModTime is the file's time in seconds since 1970; normally left out.
+	// When the file was last changed, in seconds since 1970; normally left out.
 	ModTime *float64 `json:"st_mtime,omitempty"`
 
 	Sweep

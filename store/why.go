@@ -320,8 +320,7 @@ func (l *looker) counts(f *workflow.WorkflowFacts) error {
 		n       int64
 		retried int64
 	}
-	causes, err := look(l, `SELECT a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id AND a.run_id = ?
-		WHERE j.workflow_id = ? GROUP BY a.cause`, []any{f.RunID, f.ID},
+	causes, err := look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{f.ID, f.RunID},
 		func(r rowScanner) (e ended, err error) { return e, r.Scan(&e.cause, &e.n, &e.retried) })
 	if err != nil {
 		return err

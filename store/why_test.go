@@ -15,6 +15,9 @@ func (n *nouns) attempt(job, attempt int64, status workflow.JobStatus, cause wor
 			cause, confidence, cause_text, evidence, action, reason)
 		VALUES (?, 1, ?, ?, 1, 'n1', 1000, 3000, ?, 10, ?, 'certain', 'exit code 10', '{"exit_code":10}', ?, 'because')`,
 		job, attempt, n.workflow, status, cause, action)
+	retried := action == workflow.ActionRetry || action == workflow.ActionRecover
+	n.insert(`INSERT INTO cause_count VALUES (?, 1, ?, 1, ?) ON CONFLICT DO UPDATE SET n = n + 1, retried = retried + excluded.retried`,
+		n.workflow, cause, retried)
 }
 
 // scene is a run in which something of everything has happened.

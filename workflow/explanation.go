@@ -3,6 +3,7 @@ package workflow
 import (
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // Explanation is the answer to "why": the state in a sentence, what it rests
@@ -20,20 +21,31 @@ type ExplanationSection struct {
 	Lines []string `json:"lines"`
 }
 
-// String writes the explanation as text that ends with a newline.
+// String writes the explanation as text that ends with a newline. Names and
+// messages of jobs are in it; whatever they contain, a line stays a line.
 func (e Explanation) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s\n", e.Subject, e.State)
+	fmt.Fprintf(&b, "%s: %s\n", e.Subject, oneLine(e.State))
 	for _, s := range e.Sections {
 		fmt.Fprintf(&b, "\n%s\n", s.Title)
 		for _, l := range s.Lines {
-			fmt.Fprintf(&b, "  %s\n", l)
+			fmt.Fprintf(&b, "  %s\n", oneLine(l))
 		}
 	}
 	if e.Next != "" {
 		fmt.Fprintf(&b, "\nnext: %s\n", e.Next)
 	}
 	return b.String()
+}
+
+// oneLine replaces what is not to be printed by spaces.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
 }
 
 // add appends a section, unless it is empty.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
 	"path/filepath"
 	"strings"
 
@@ -63,8 +64,17 @@ func (a *app) execute() error {
 }
 
 // wrap notes when a command begins to run; cobra does not tell its own errors
-// from those of commands.
+// from those of commands. A wrong number of arguments is told with the usage.
 func (a *app) wrap(c *cobra.Command) {
+	if check := c.Args; check != nil {
+		c.Args = func(c *cobra.Command, args []string) error {
+			err := check(c, args)
+			if err == nil || exitStatus(err) == exitUsage {
+				return err
+			}
+			return usageErrorf("%v; usage: %s", err, c.UseLine())
+		}
+	}
 	if inner := c.RunE; inner != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
 			a.running = true
@@ -144,7 +154,11 @@ func errorText(err error) (message, hint string) {
 	var refusal *client.APIError
 	if errors.As(err, &refusal) {
 		message = strings.ReplaceAll(err.Error(), refusal.Error(), refusal.Message)
-		return message, refusal.Detail.Hint
+		hint = refusal.Detail.Hint
+		if refusal.Status == http.StatusUnauthorized {
+			hint = firstOf(hint, "the server wants another password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is what is in that file")
+		}
+		return message, hint
 	}
 	var known *workflow.Error
 	if errors.As(err, &known) && known.Hint != "" {

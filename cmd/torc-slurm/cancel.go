@@ -61,7 +61,7 @@ func (a *app) runCancel(ctx context.Context, text string, noPrompts bool) error 
 
 // writeWorkflow shows, on standard error, which workflow a question is about.
 func writeWorkflow(a *app, w *api.Workflow) {
-	writeFields(a.Stderr, field{"ID", orEmpty(w.ID)}, field{"Name", printable(w.Name)},
-		field{"User", w.User}, field{"Description", printable(orEmpty(w.Description))})
+	writeFields(a.Stderr, field{"ID", orEmpty(w.ID)}, field{"Name", w.Name},
+		field{"User", w.User}, field{"Description", orEmpty(w.Description)})
 	fmt.Fprintln(a.Stderr)
 }

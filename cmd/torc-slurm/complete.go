@@ -100,7 +100,7 @@ func (a *app) completeJobs(workflowText *string) completer {
 func (a *app) completeFrom(c *cobra.Command, find func(context.Context, *connection) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), completeTime)
 	defer cancel()
-	if a.configure() != nil {
+	if a.configure(c) != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	conn, err := a.connectRunning(ctx)

@@ -53,7 +53,7 @@ func newConfigPathsCommand(a *app) *cobra.Command {
 		Short:       "List the files that are read",
 		Example:     `  torc-slurm config paths`,
 		Args:        cobra.NoArgs,
-		Annotations: exits(),
+		Annotations: withCSV(exits()),
 		RunE: func(*cobra.Command, []string) error {
 			type path struct {
 				configFile
@@ -95,7 +95,8 @@ func newConfigInitCommand(a *app) *cobra.Command {
 	c.Flags().BoolVar(&system, "system", false, "for everybody on this machine")
 	c.Flags().BoolVar(&user, "user", false, "for you")
 	c.Flags().BoolVar(&local, "local", false, "for the current directory (the default)")
-	c.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	freeLetterF(a, c)
+	c.Flags().BoolVarP(&force, "force", "f", false, "replace a file that is there")
 	c.MarkFlagsMutuallyExclusive("system", "user", "local")
 	return c
 }

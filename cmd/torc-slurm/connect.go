@@ -97,6 +97,9 @@ func (a *app) dialURL(address string) (*connection, error) {
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return nil, usageErrorf("%q is no URL of a server, such as http://localhost:8080%s", address, api.BasePath)
 	}
+	if strings.Trim(u.Path, "/") == "" {
+		address = u.JoinPath(api.BasePath).String()
+	}
 	options := client.Options{
 		URL: address, User: a.user(), Password: firstOf(a.flags.password, a.getenv("TORC_PASSWORD")),
 		Cookie:   firstOf(a.flags.cookie, a.getenv("TORC_COOKIE_HEADER")),

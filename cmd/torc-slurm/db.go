@@ -28,6 +28,15 @@ func (a *app) databasePath(name string) (string, error) {
 	return a.serveDatabase(serveFlags{database: name})
 }
 
+// databaseError is the error of a command for which there is no server that
+// could be out of reach: what cannot be opened is refused.
+func databaseError(err error) error {
+	if workflow.CodeOf(err) == workflow.CodeUnavailable {
+		return &exitError{status: exitRefused, err: err}
+	}
+	return err
+}
+
 func newDBBackupCommand(a *app) *cobra.Command {
 	var database string
 	cmd := &cobra.Command{
@@ -40,7 +49,7 @@ yet. A server may go on working with the database meanwhile.`,
   torc-slurm db backup copy.db --database /data/torc.db`,
 		ValidArgsFunction: completePaths,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       exits("3 there is no such database", "5 the copy cannot be written"),
+		Annotations:       exits("3 there is no such database", "5 the database cannot be read, or the copy not be written"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := a.databasePath(database)
 			if err != nil {
@@ -48,7 +57,7 @@ yet. A server may go on working with the database meanwhile.`,
 			}
 			to := a.path(args[0])
 			if err := store.Backup(cmd.Context(), from, to); err != nil {
-				return err
+				return databaseError(err)
 			}
 			return a.showMessage(struct {
 				Status   string `json:"status"`
@@ -96,7 +105,7 @@ It only reads. A server may go on working with the database meanwhile.`,
   torc-slurm db check --deep /data/torc.db -o /scratch/torc_output`,
 		ValidArgsFunction: completePaths,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       exits("1 something was found", "3 there is no such database", "5 the database is of another version"),
+		Annotations:       exits("1 something was found", "3 there is no such database", "5 the database cannot be read, or is of another version"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.databasePath(firstArg(args))
 			if err != nil {
@@ -104,7 +113,7 @@ It only reads. A server may go on working with the database meanwhile.`,
 			}
 			findings, err := checkDatabase(cmd.Context(), path, deep, a.paths(outputDirs))
 			if err != nil {
-				return err
+				return databaseError(err)
 			}
 			return a.showFindings(path, deep, findings)
 		},

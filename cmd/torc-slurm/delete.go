@@ -53,7 +53,11 @@ func (a *app) runDelete(ctx context.Context, args []string, noPrompts bool) erro
 	if !noPrompts && a.format != formatJSON {
 		writeTable(a.Stderr, []string{"ID", "Name", "User", "Description", "Jobs"}, rows, a.Width())
 	}
-	if ok, err := a.confirm(noPrompts, "Delete "+plural(int64(len(ids)), "this workflow", "these workflows")+"?"); !ok || err != nil {
+	question := "Delete this workflow?"
+	if len(ids) > 1 {
+		question = fmt.Sprintf("Delete these %d workflows?", len(ids))
+	}
+	if ok, err := a.confirm(noPrompts, question); !ok || err != nil {
 		return err
 	}
 	var failed []error

@@ -92,7 +92,7 @@ func newEventsGetLatestCommand(a *app) *cobra.Command {
 		Short:             "Show the latest event of a workflow",
 		Example:           `  torc-slurm -f json events get-latest-event 12`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 		RunE: a.workflowView(func(ctx context.Context, c *connection, id int64) error {
 			latest := client.EventFilter{WorkflowID: id, Page: client.Page{Limit: 1, SortBy: "seq", Reverse: true}}

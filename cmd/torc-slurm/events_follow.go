@@ -60,9 +60,6 @@ func (a *app) runEventsFollow(ctx context.Context, text string, flags followFlag
 	default:
 		return usageErrorf("unknown level %q: it is debug, info, warning or error", flags.level)
 	}
-	if a.format == formatCSV {
-		return usageErrorf("events follow has no csv; `torc-slurm events list` has")
-	}
 	conn, err := a.connect(ctx)
 	if err != nil {
 		return err

@@ -49,6 +49,9 @@ and the lines of a file, each of them once for every combination of parameters.`
 		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated or were canceled (0 with --exit-zero)",
 			"130 interrupted; `torc-slurm run ID` goes on"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("sample-interval-seconds") && flags.interval < 1 {
+				return usageErrorf("--sample-interval-seconds %d: at least 1", flags.interval)
+			}
 			return a.runExec(c.Context(), args, flags, run)
 		},
 	}
@@ -80,7 +83,7 @@ func checkExecArgs(a *app, c *cobra.Command, args []string) error {
 	case len(stray) == 0:
 		return nil
 	case a.isSpec(stray[0]):
-		return usageErrorf("exec takes commands; did you mean `torc-slurm run %s`?", stray[0])
+		return usageErrorf("exec takes commands; did you mean `%s run %s`?", a.prefix(), stray[0])
 	}
 	return usageErrorf("%q: write the command after --, or give it with -c", strings.Join(stray, " "))
 }
@@ -285,9 +288,6 @@ func (f execFlags) resourceMonitor() (*spec.ResourceMonitor, error) {
 	}
 	if f.plots && jobs != "time_series" && node != "time_series" {
 		return nil, usageErrorf("--generate-plots needs a time-series")
-	}
-	if f.interval < 0 {
-		return nil, usageErrorf("--sample-interval-seconds must be 1 or more")
 	}
 	m := &spec.ResourceMonitor{GeneratePlots: f.plots}
 	if f.interval > 0 {

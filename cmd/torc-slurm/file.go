@@ -170,7 +170,7 @@ read and no job writes, and the outputs of completed jobs.`,
 		Example: `  torc-slurm files list-required-existing 12
   torc-slurm -f json files list-required-existing 12 | jq -r '.items[].path' | xargs ls -l`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 		RunE: a.workflowView(func(ctx context.Context, c *connection, id int64) error {
 			ids, err := c.RequiredExistingFiles(ctx, id)

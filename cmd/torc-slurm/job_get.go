@@ -38,7 +38,7 @@ func newJobsRunningCommand(a *app) *cobra.Command {
 		Example: `  torc-slurm jobs running 12
   torc-slurm -f csv jobs running 12`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 		RunE: a.workflowView(func(ctx context.Context, c *connection, id int64) error {
 			jobs, err := client.Collect(c.RunningJobs(ctx, id, client.Page{}))

@@ -34,7 +34,7 @@ func newJobsListResourceRequirementsCommand(a *app) *cobra.Command {
 		Example: `  torc-slurm jobs list-resource-requirements 12
   torc-slurm jobs list-resource-requirements 12 -j 42`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	cmd.Flags().Int64VarP(&jobID, "job-id", "j", 0, "only this job")
@@ -114,7 +114,7 @@ func newJobsListFailureHandlersCommand(a *app) *cobra.Command {
 		Long:              `List the jobs that have a failure handler.`,
 		Example:           `  torc-slurm jobs list-failure-handlers 12`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	cmd.Flags().Int64VarP(&jobID, "job-id", "j", 0, "only this job")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/client"
 )
@@ -20,8 +21,10 @@ type listFlags struct {
 // noun.
 type listShorthands struct{ offset, sortBy, reverse string }
 
-// add gives a command the flags. Without sortable fields there is one order.
+// add gives a command that shows a list the flags. Without sortable fields there
+// is one order.
 func (l *listFlags) add(c *cobra.Command, s listShorthands, sortable ...string) {
+	c.Annotations = withCSV(c.Annotations)
 	f := c.Flags()
 	f.Int64VarP(&l.page.Limit, "limit", "l", 0, "show at most so many (0: all)")
 	f.Int64VarP(&l.page.Offset, "offset", s.offset, 0, "leave out so many at the beginning")
@@ -58,6 +61,12 @@ func completeWords(c *cobra.Command, flag string, words ...string) {
 func freeLetterS(a *app, c *cobra.Command) {
 	c.Flags().BoolVar(&a.flags.standalone, "standalone", a.flags.standalone, "")
 	_ = c.Flags().MarkHidden("standalone") // it has just been made
+}
+
+// freeLetterF does the same with the letter of --format.
+func freeLetterF(a *app, c *cobra.Command) {
+	c.Flags().StringVar(&a.flags.format, "format", a.flags.format, "")
+	_ = c.Flags().MarkHidden("format") // it has just been made
 }
 
 // serverCommand makes the body of a command that talks to the server.
@@ -159,6 +168,12 @@ func splitIDs(thing string, texts []string) ([]int64, error) {
 		}
 	}
 	return ids, nil
+}
+
+// yesOrNoVar adds a flag whose value is a word of its own: --ephemeral false.
+func yesOrNoVar(f *pflag.FlagSet, p *bool, name, usage string) {
+	f.BoolVar(p, name, false, usage)
+	f.Lookup(name).NoOptDefVal = ""
 }
 
 // given is the value of a flag, nil if it was not given.

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/client"
 )
@@ -58,4 +60,18 @@ func TestWithoutColumns(t *testing.T) {
 	if _, err := titles("size"); exitStatus(err) != exitUsage {
 		t.Errorf("a column that there is not: %v", err)
 	}
+}
+
+// TestListsHaveCSV: what is called a list can be written as CSV.
+func TestListsHaveCSV(t *testing.T) {
+	var check func(c *cobra.Command)
+	check = func(c *cobra.Command) {
+		if strings.HasPrefix(c.Name(), "list") && c.Annotations[csvAnnotation] == "" {
+			t.Errorf("%s is a list without csv: withCSV", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			check(sub)
+		}
+	}
+	check(newRoot(&app{}))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // The output formats.
@@ -14,6 +15,16 @@ const (
 	formatJSON  = "json"
 	formatCSV   = "csv"
 )
+
+// csvAnnotation marks a command that shows a list.
+const csvAnnotation = "csv"
+
+// withCSV adds to the annotations of a command that it shows a list, which can
+// be written as CSV.
+func withCSV(annotations map[string]string) map[string]string {
+	annotations[csvAnnotation] = "yes"
+	return annotations
+}
 
 // column is a column of a list.
 type column[T any] struct {
@@ -76,14 +87,11 @@ func (l list[T]) cells(format string, items []T) (header []string, rows [][]stri
 	return header, rows
 }
 
-// showRecord writes one thing: as JSON, or as the text writes it. There is no
-// CSV of one thing.
+// showRecord writes one thing: as JSON, or as the text writes it. Its commands
+// have no CSV.
 func (a *app) showRecord(v any, text func(w io.Writer)) error {
-	switch a.format {
-	case formatJSON:
+	if a.format == formatJSON {
 		return a.writeJSON(v)
-	case formatCSV:
-		return usageErrorf("csv is for lists; use -f table or -f json here")
 	}
 	out := bufio.NewWriter(a.Stdout)
 	text(out)
@@ -122,8 +130,8 @@ type field struct {
 	value string
 }
 
-// writeFields writes a record as lines of name and value; those without a
-// value are left out.
+// writeFields writes a record as lines of name and value, the further lines of a
+// value below its first one; fields without a value are left out.
 func writeFields(w io.Writer, fields ...field) {
 	width := 0
 	for _, f := range fields {
@@ -132,8 +140,13 @@ func writeFields(w io.Writer, fields ...field) {
 		}
 	}
 	for _, f := range fields {
-		if f.value != "" {
-			fmt.Fprintf(w, "%-*s  %s\n", width+1, f.name+":", f.value)
+		if f.value == "" {
+			continue
+		}
+		name := f.name + ":"
+		for line := range strings.Lines(f.value) {
+			fmt.Fprintf(w, "%-*s  %s\n", width+1, name, printable(line))
+			name = ""
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -81,7 +80,7 @@ func TestProgressFits(t *testing.T) {
 		}
 		width := rapid.IntRange(40, 200).Draw(t, "width")
 		for _, line := range v.lines(width, plain) {
-			if n := utf8.RuneCountInString(line); n > width {
+			if n := textWidth(line); n > width {
 				t.Errorf("%d characters, the terminal has %d: %q", n, width, line)
 			}
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -47,7 +46,7 @@ func (v progressView) lines(width int, p palette) []string {
 	title := cut(fmt.Sprintf("%s (workflow %d)", printable(v.Name), v.WorkflowID), width-10)
 	clock := clockTime(v.Elapsed)
 	lines := []string{
-		title + strings.Repeat(" ", max(1, width-utf8.RuneCountInString(title)-len(clock))) + p.dim + clock + p.reset,
+		title + strings.Repeat(" ", max(1, width-textWidth(title)-len(clock))) + p.dim + clock + p.reset,
 		v.bar(width, p),
 		cut(v.numbers(), width),
 	}

@@ -195,7 +195,7 @@ func (r *report) advise(prefix, outputDir string) {
 		r.Next = append(r.Next, fmt.Sprintf("%s why %d", prefix, first))
 		logs := fmt.Sprintf("%s logs show %d", prefix, first)
 		if outputDir != "" {
-			logs += " -o " + outputDir
+			logs += " -o " + shellWord(outputDir)
 		}
 		r.Next = append(r.Next, logs)
 	}
@@ -286,10 +286,18 @@ func (a *app) prefix() string {
 		words = append(words, "-s")
 	}
 	if a.flags.database != "" {
-		words = append(words, "--db", a.flags.database)
+		words = append(words, "--db", shellWord(a.flags.database))
 	}
 	if a.flags.url != "" {
-		words = append(words, "--url", a.flags.url)
+		words = append(words, "--url", shellWord(a.flags.url))
 	}
 	return strings.Join(words, " ")
+}
+
+// shellWord writes a word so that a shell reads it as one.
+func shellWord(word string) string {
+	if quoted, err := quoteWords([]string{word}); err == nil {
+		return quoted
+	}
+	return word
 }

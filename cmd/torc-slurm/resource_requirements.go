@@ -149,8 +149,8 @@ func newResourceRequirementsUpdateCommand(a *app) *cobra.Command {
 		Annotations: serverExits(),
 	}
 	flags.add(cmd)
-	for _, name := range []string{"num-cpus", "num-gpus", "num-nodes", "memory", "runtime"} {
-		cmd.Flags().Lookup(name).DefValue = "" // what is not given is kept
+	for name, none := range map[string]string{"num-cpus": "0", "num-gpus": "0", "num-nodes": "0", "memory": "", "runtime": ""} {
+		cmd.Flags().Lookup(name).DefValue = none // what is not given is kept
 	}
 	cmd.MarkFlagsOneRequired("name", "num-cpus", "num-gpus", "num-nodes", "memory", "runtime")
 	cmd.RunE = checked(flags.check, a.idCommand("resource requirements record", func(ctx context.Context, c *connection, id int64) error {

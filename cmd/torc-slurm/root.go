@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // The groups of commands in the help.
@@ -50,7 +52,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		Version:           version,
 		SilenceUsage:      true,
 		SilenceErrors:     true,
-		PersistentPreRunE: func(*cobra.Command, []string) error { return a.configure() },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.configure(c) },
 		Args:              cobra.ArbitraryArgs,
 		RunE:              a.runGroup,
 		Annotations:       exits(),
@@ -85,9 +87,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetVersionTemplate("torc-slurm {{.Version}}\n")
 	root.SetUsageTemplate(usageTemplate)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return usageErrorf("%v; see `%s --help`", err, c.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
 	root.SuggestionsMinimumDistance = 2
 	return root
 }
@@ -111,8 +111,21 @@ func addGlobalFlags(root *cobra.Command, f *globalFlags) {
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
+// flagError is what a user reads about a flag that cannot be understood.
+func flagError(c *cobra.Command, err error) error {
+	text := err.Error()
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		kind := map[string]string{"int64": "a whole number", "float64": "a number", "bool": "true or false", "int64Slice": "a list of whole numbers"}
+		if want := kind[invalid.GetFlag().Value.Type()]; want != "" {
+			text = fmt.Sprintf("--%s %q is not %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+		}
+	}
+	return usageErrorf("%s; see `%s --help`", text, c.CommandPath())
+}
+
 // configure combines configuration files, variables and flags.
-func (a *app) configure() error {
+func (a *app) configure(c *cobra.Command) error {
 	config, err := loadConfig(&a.Environment)
 	if err != nil {
 		return err
@@ -125,6 +138,12 @@ func (a *app) configure() error {
 		bad := a.format
 		a.format = formatTable
 		return usageErrorf("unknown format %q: it is table, json or csv", bad)
+	}
+	if a.format == formatCSV && c.Annotations[csvAnnotation] == "" {
+		a.format = formatTable
+		if a.flags.format != "" {
+			return usageErrorf("csv is for lists; `%s` has table and json", c.CommandPath())
+		}
 	}
 	level := slog.LevelDebug
 	if !a.flags.verbose {

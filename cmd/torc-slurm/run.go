@@ -107,6 +107,9 @@ func (a *app) runNew(ctx context.Context, loaded *spec.Result, options runner.Op
 	if err := a.checkInputs(loaded.Definition); err != nil {
 		return err
 	}
+	if err := makeOutputDir(options.OutputDir); err != nil {
+		return err // before there is a workflow that cannot be run here
+	}
 	conn, err := a.connect(ctx)
 	if err != nil {
 		return err

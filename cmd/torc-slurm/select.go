@@ -57,7 +57,7 @@ func (a *app) workflowID(ctx context.Context, c *connection, text string) (int64
 		return *all[0].ID, nil
 	}
 	if !a.StdinTerminal || a.format != formatTable {
-		return 0, usageErrorf("you have %d workflows; say which one by its id (see `torc-slurm workflows list`)", len(all))
+		return 0, usageErrorf("you have %d workflows; say which one by its id (see `%s workflows list`)", len(all), a.prefix())
 	}
 	return a.chooseWorkflow(all)
 }
@@ -85,7 +85,7 @@ func (a *app) ownWorkflows(ctx context.Context, c *connection) ([]api.Workflow, 
 	}
 	if len(all) == 0 {
 		return nil, workflow.Errorf(workflow.CodeNotFound, "user %s has no workflow here", a.user()).
-			WithHint("`torc-slurm create SPEC` makes one; `torc-slurm workflows list --all-users` shows those of others")
+			WithHint("`%[1]s create SPEC` makes one; `%[1]s workflows list --all-users` shows those of others", a.prefix())
 	}
 	return all, nil
 }

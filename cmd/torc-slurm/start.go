@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner"
@@ -56,7 +58,7 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has no jobs", id)
 	case status.IsCanceled:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled", id).
-			WithHint("`torc-slurm reset --failed-only %d` makes it runnable again", id)
+			WithHint("`%s reset --failed-only %d` makes it runnable again", a.prefix(), id)
 	case counts.Uninitialized > 0:
 		if err := a.checkStoredInputs(ctx, c, id); err != nil {
 			return err
@@ -66,7 +68,7 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 			return err
 		}
 	case countDone(counts) == status.TotalJobs:
-		a.note("Workflow %d has ended; `torc-slurm reset %d` makes it runnable again.", id, id)
+		a.note("Workflow %d has ended; `%s reset %d` makes it runnable again.", id, a.prefix(), id)
 		return a.reportEnd(ctx, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, flags)
 	}
 	a.note("Going on with workflow %d", id)
@@ -137,10 +139,23 @@ func (a *app) exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
+// makeOutputDir makes the output directory and checks that it can be written
+// into.
+func makeOutputDir(dir string) error {
+	err := os.MkdirAll(dir, 0o777)
+	if err == nil {
+		err = unix.Access(dir, unix.W_OK|unix.X_OK)
+	}
+	if err != nil {
+		return outputDirError(dir, err)
+	}
+	return nil
+}
+
 // runnerLog opens the log of a runner in its output directory.
 func runnerLog(outputDir, host string, workflowID, runID int64) (*os.File, error) {
-	if err := os.MkdirAll(outputDir, 0o777); err != nil {
-		return nil, outputDirError(outputDir, err)
+	if err := makeOutputDir(outputDir); err != nil {
+		return nil, err
 	}
 	name := fmt.Sprintf("job_runner_%s_wf%d_r%d.log", host, workflowID, runID)
 	f, err := os.OpenFile(filepath.Join(outputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)

@@ -48,7 +48,7 @@ func (a *app) runStatus(ctx context.Context, text string) error {
 	for _, warning := range statusWarnings(s) {
 		a.note("warning: %s", warning)
 	}
-	return a.showRecord(statusJSON(s), func(w io.Writer) { writeStatus(w, s) })
+	return a.showRecord(statusJSON(s), func(w io.Writer) { writeStatus(w, s, a.prefix()) })
 }
 
 // statusWithTimes is the summary with its times for people.
@@ -69,9 +69,9 @@ func statusJSON(s *api.WorkflowStatus) statusWithTimes {
 func minutes(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-func writeStatus(w io.Writer, s *api.WorkflowStatus) {
+func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	fields := []field{
-		{"ID", fmt.Sprint(s.WorkflowID)}, {"Name", printable(s.WorkflowName)}, {"User", s.WorkflowUser},
+		{"ID", fmt.Sprint(s.WorkflowID)}, {"Name", s.WorkflowName}, {"User", s.WorkflowUser},
 		{"Run", fmt.Sprint(s.RunID)}, {"Jobs", fmt.Sprint(s.TotalJobs)},
 	}
 	for _, part := range countParts(s.JobsByStatus) {
@@ -87,11 +87,12 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus) {
 		fields = append(fields, field{"Allocations", fmt.Sprintf("%d active, %d pending", n, p)})
 	}
 	writeFields(w, fields...)
-	fmt.Fprintln(w, verdictLine(s))
+	fmt.Fprintln(w, verdictLine(s, prefix))
 }
 
-// verdictLine says in a sentence where the workflow stands.
-func verdictLine(s *api.WorkflowStatus) string {
+// verdictLine says in a sentence where the workflow stands; prefix is the program
+// with the flags that lead to the same server.
+func verdictLine(s *api.WorkflowStatus, prefix string) string {
 	n := s.JobsByStatus
 	switch {
 	case s.IsCanceled:
@@ -103,9 +104,9 @@ func verdictLine(s *api.WorkflowStatus) string {
 	case s.IsComplete:
 		return fmt.Sprintf("The workflow has ended: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case n.Uninitialized+n.Disabled == s.TotalJobs:
-		return fmt.Sprintf("The workflow has not been started: `torc-slurm run %d`.", s.WorkflowID)
+		return fmt.Sprintf("The workflow has not been started: `%s run %d`.", prefix, s.WorkflowID)
 	case s.ActiveComputeNodes == 0:
-		return fmt.Sprintf("The workflow is not finished and nothing works on it: `torc-slurm run %d` goes on.", s.WorkflowID)
+		return fmt.Sprintf("The workflow is not finished and nothing works on it: `%s run %d` goes on.", prefix, s.WorkflowID)
 	}
 	return "The workflow is running."
 }

@@ -31,7 +31,7 @@ func writeTable(w io.Writer, header []string, rows [][]string, width int) {
 	for i, row := range clean {
 		for j, text := range row {
 			text = cut(text, widths[j])
-			fmt.Fprintf(w, "│ %s%s ", text, strings.Repeat(" ", widths[j]-utf8.RuneCountInString(text)))
+			fmt.Fprintf(w, "│ %s%s ", text, strings.Repeat(" ", widths[j]-textWidth(text)))
 		}
 		fmt.Fprintln(w, "│")
 		if i == 0 {
@@ -44,12 +44,12 @@ func writeTable(w io.Writer, header []string, rows [][]string, width int) {
 // minColumn is what is left of a column at least.
 const minColumn = 8
 
-// columnWidths returns the width of each column in characters.
+// columnWidths returns the width of each column on a terminal.
 func columnWidths(rows [][]string, total int) []int {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {
 		for i, text := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(text))
+			widths[i] = max(widths[i], textWidth(text))
 		}
 	}
 	if total == 0 {
@@ -72,15 +72,6 @@ func columnWidths(rows [][]string, total int) []int {
 		widths[widest]--
 	}
 	return widths
-}
-
-// cut shortens a text to n characters.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	runes := []rune(text)
-	return string(runes[:n-1]) + "…"
 }
 
 // printable makes one line of a text, without anything that a terminal would

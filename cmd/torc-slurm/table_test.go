@@ -3,14 +3,13 @@ package main
 import (
 	"strings"
 	"testing"
-	"unicode/utf8"
 )
 
 func TestWriteTable(t *testing.T) {
 	rows := [][]string{
 		{"1", "a", "true"},
 		{"12", "name with\nnewline and \x1b[31mcolor", strings.Repeat("echo ", 30)},
-		{"3", "größe", ""},
+		{"3", "größe 日本", ""},
 	}
 	var b strings.Builder
 	for _, width := range []int{0, 60} {
@@ -21,8 +20,27 @@ func TestWriteTable(t *testing.T) {
 	var narrow strings.Builder
 	writeTable(&narrow, []string{"ID", "Name", "Command"}, rows, 60)
 	for line := range strings.Lines(narrow.String()) {
-		if n := utf8.RuneCountInString(line) - 1; n != 60 {
-			t.Errorf("a line of %d characters in a terminal of 60: %s", n, line)
+		if n := textWidth(strings.TrimSuffix(line, "\n")); n != 60 {
+			t.Errorf("a line of width %d in a terminal of 60: %s", n, line)
+		}
+	}
+}
+
+func TestCut(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"größe", 5, "größe"},
+		{"größer", 5, "größ…"},
+		{"日本語", 6, "日本語"},
+		{"日本語", 5, "日本…"},
+		{"日本語", 4, "日…"},
+		{"e\u0301e\u0301e", 3, "e\u0301e\u0301e"}, // marks take no place
+	} {
+		if got := cut(tt.text, tt.n); got != tt.want {
+			t.Errorf("%q cut to %d: %q, want %q", tt.text, tt.n, got, tt.want)
 		}
 	}
 }

@@ -101,7 +101,7 @@ func newUserDataListCommand(a *app) *cobra.Command {
 	listing.add(cmd, listShorthands{offset: "o"}, "name", "is_ephemeral", "data")
 	f := cmd.Flags()
 	f.StringVar(&name, "name", "", "only those whose name has this `PART`")
-	f.BoolVar(&ephemeral, "is-ephemeral", false, "only those that are, or, with =false, are not made anew by each run")
+	yesOrNoVar(f, &ephemeral, "is-ephemeral", "only those that are made anew by each run, or are not: `true|false`")
 	f.Int64Var(&consumer, "consumer-job-id", 0, "only those that this `JOB` reads")
 	f.Int64Var(&producer, "producer-job-id", 0, "only those that this `JOB` writes")
 	cmd.RunE = checked(listing.check, a.workflowView(func(ctx context.Context, c *connection, id int64) error {
@@ -153,7 +153,7 @@ func newUserDataUpdateCommand(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVarP(&name, "name", "n", "", "new `NAME`")
 	f.StringVarP(&data, "data", "d", "", "new value, as `JSON`")
-	f.BoolVar(&ephemeral, "ephemeral", false, "whether it is made anew by each run")
+	yesOrNoVar(f, &ephemeral, "ephemeral", "whether it is made anew by each run: `true|false`")
 	cmd.MarkFlagsOneRequired("name", "data", "ephemeral")
 	check := func() error { return checkJSON("data", data) }
 	cmd.RunE = checked(check, a.idCommand("user data record", func(ctx context.Context, c *connection, id int64) error {
@@ -225,7 +225,7 @@ func newUserDataListMissingCommand(a *app) *cobra.Command {
 completed jobs should have written.`,
 		Example:           `  torc-slurm user-data list-missing 12`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 		RunE: a.workflowView(func(ctx context.Context, c *connection, id int64) error {
 			ids, err := c.MissingUserData(ctx, id)

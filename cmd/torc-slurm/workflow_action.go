@@ -54,7 +54,7 @@ func newWorkflowsListActionsCommand(a *app) *cobra.Command {
 		Short:             "List the actions of a workflow and how far they are",
 		Example:           `  torc-slurm workflows list-actions 12`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 		RunE: a.workflowView(func(ctx context.Context, c *connection, id int64) error {
 			actions, err := c.Actions(ctx, id)
@@ -89,7 +89,7 @@ func newWorkflowsUpdateActionCommand(a *app) *cobra.Command {
 	f.Int64Var(&o.schedulerID, "scheduler-id", 0, "other scheduler")
 	f.StringVar(&o.schedulerType, "scheduler-type", "", "its type")
 	f.Int64Var(&o.allocations, "num-allocations", 0, "how many allocations it asks for")
-	f.BoolVar(&o.perNode, "start-one-worker-per-node", false, "whether each node of an allocation gets a runner")
+	yesOrNoVar(f, &o.perNode, "start-one-worker-per-node", "whether each node of an allocation gets a runner: `true|false`")
 	f.Int64Var(&o.parallel, "max-parallel-jobs", 0, "how many jobs a runner runs at a time")
 	f.StringVar(&o.config, "json", "", "keys to change, as a `JSON` object")
 	names := []string{"scheduler-id", "scheduler-type", "num-allocations", "start-one-worker-per-node", "max-parallel-jobs", "json"}

@@ -74,7 +74,7 @@ are not compared: nothing is enforced for them.`,
   torc-slurm workflows check-resources 12 --all --include-failed
   torc-slurm workflows correct-resources 12 --dry-run     what to change`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	f := cmd.Flags()

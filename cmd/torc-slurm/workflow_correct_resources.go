@@ -63,7 +63,7 @@ requirements named default stay as they are.`,
   torc-slurm workflows correct-resources 12 --memory-multiplier 1.5 --no-downsize
   torc-slurm workflows correct-resources 12 --job-ids 41,42`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       withCSV(serverExits()),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	f := cmd.Flags()

@@ -48,7 +48,7 @@ func newWorkflowsInitCommand(a *app, partial bool, use string) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.force, "force", false, "although input files are missing, output files are there, or runners are at work")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be done")
-	f.BoolVar(&o.async, "async", false, "do not wait; `tasks wait` does")
+	f.BoolVar(&o.async, "async", false, "do not wait; \"tasks wait\" does")
 	f.Int64Var(&o.waitTimeout, "wait-timeout", 0, "seconds to wait at most (0: no limit)")
 	if partial {
 		cmd.Short, cmd.Long, cmd.Example = "Prepare what has changed for a new run", reinitLong, reinitExample
