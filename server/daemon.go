@@ -20,10 +20,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// DaemonOptions say how a daemon runs. Database and EndpointPath are needed.
+// DaemonOptions say how a daemon runs. Database and EndpointPath are needed,
+// save for a database in memory.
 type DaemonOptions struct {
 	Database     string // path of the job database
-	EndpointPath string // where to write how to reach it
+	EndpointPath string // where to write how to reach it; empty: nowhere
+	// InMemory keeps the database in memory; what the file Database has is read
+	// at the start.
+	InMemory  bool
+	Snapshots Snapshots
 	// Host and Port are where it listens on TCP; 127.0.0.1 and a free port
 	// where zero.
 	Host string
@@ -34,6 +39,8 @@ type DaemonOptions struct {
 	// NoAuth lets everybody in; it is refused unless Host is a loopback address.
 	NoAuth bool
 	User   string // who a caller without a name is
+	// Nodes says how compute nodes reach the daemon, once they have to.
+	Nodes NodeAccess
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
 	// EndLeftovers ends what a dead runner of this host left running; the
@@ -52,14 +59,16 @@ type DaemonOptions struct {
 // been idle for long enough.
 type Daemon struct {
 	o        DaemonOptions
-	endpoint Endpoint
+	endpoint Endpoint // guarded by nodes.mu
 	store    *store.Store
 	server   *Server
 	http     *http.Server
 	watchdog *watchdog
 	idle     *idle
 
+	nodes  nodeAccess
 	cancel context.CancelFunc
+	failed chan error // why it cannot go on
 	loops  sync.WaitGroup
 	stop   sync.Once
 	done   chan struct{} // closed when everything has ended
@@ -78,7 +87,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	hub := NewHub()
 	delayed := make(chan int64, 1)
 	st, err := store.Open(ctx, store.Options{
-		Path: o.Database, Log: o.Log, Failpoint: o.Failpoint,
+		Path: o.Database, InMemory: o.InMemory, Log: o.Log, Failpoint: o.Failpoint,
 		OnCommit: func(c store.Changes) {
 			hub.Publish(c)
 			if c.NotBefore != 0 {
@@ -124,6 +133,9 @@ func (o *DaemonOptions) complete() error {
 	} else if o.Token == "" {
 		o.Token = cmp.Or(formerToken(o.EndpointPath), NewToken())
 	}
+	if o.Database == "" && o.InMemory {
+		return nil
+	}
 	path, err := filepath.Abs(o.Database)
 	if err != nil {
 		return fmt.Errorf("path of the database: %w", err)
@@ -137,9 +149,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // empty where there is none
-	name := sha256.Sum256([]byte(d.o.Database))
-	socket := filepath.Join(SocketDir(), hex.EncodeToString(name[:8])+".sock")
+	host, _ := os.Hostname()                    // empty where there is none
+	former, _ := ReadEndpoint(d.o.EndpointPath) // zero if there was none
+	socket := d.socketPath()
 	unix, err := listenUnix(socket)
 	if err != nil {
 		return err
@@ -162,18 +174,39 @@ func (d *Daemon) serve(ctx context.Context) error {
 		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
-	failed := make(chan error, 2)
-	for _, l := range []net.Listener{unix, tcp} {
-		d.loops.Go(func() {
-			if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-			}
-		})
+	d.failed = make(chan error, 3) // one for each listener
+	d.accept(unix)
+	d.accept(tcp)
+	if err := d.reopenForNodes(former); err != nil {
+		d.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
-	go d.supervise(run, failed)
+	if d.o.Snapshots.Every > 0 {
+		d.loops.Go(func() { d.snapshotEvery(run, d.o.Snapshots.Every) })
+	}
+	go d.supervise(run)
 	return nil
+}
+
+// accept serves the API on a listener until the daemon stops.
+func (d *Daemon) accept(l net.Listener) {
+	d.loops.Go(func() {
+		if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+		}
+	})
+}
+
+// socketPath is where the daemon of a database listens: always at the same
+// place, so that runners find the next one there.
+func (d *Daemon) socketPath() string {
+	of := d.o.Database
+	if of == "" {
+		of = NewToken() // there is no next one
+	}
+	name := sha256.Sum256([]byte(of))
+	return filepath.Join(SocketDir(), hex.EncodeToString(name[:8])+".sock")
 }
 
 // listen listens on TCP, where any port will do on that of a daemon that died.
@@ -213,7 +246,7 @@ func (d *Daemon) recover(ctx context.Context) error {
 
 // supervise ends the daemon when it is told to, when it is idle, or when it
 // cannot go on.
-func (d *Daemon) supervise(run context.Context, failed <-chan error) {
+func (d *Daemon) supervise(run context.Context) {
 	defer close(d.done)
 	var idle <-chan struct{}
 	if d.o.IdleTimeout > 0 {
@@ -229,13 +262,13 @@ func (d *Daemon) supervise(run context.Context, failed <-chan error) {
 	case <-run.Done():
 	case <-idle:
 		d.o.Log.Info("nobody needs the daemon, it leaves", "idle", d.o.IdleTimeout)
-	case err := <-failed:
+	case err := <-d.failed:
 		d.err = err
 	case <-d.store.Lost():
 		d.err = d.store.Err()
 	}
 	d.cancel()
-	if err := removeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+	if err := removeEndpoint(d.o.EndpointPath, d.Endpoint()); err != nil {
 		d.o.Log.Warn("cannot remove the endpoint file", "error", err)
 	}
 	d.server.Stop() // event streams and long polls end
@@ -246,11 +279,18 @@ func (d *Daemon) supervise(run context.Context, failed <-chan error) {
 	}
 	d.server.Close()
 	d.loops.Wait()
+	if d.o.Snapshots.AtEnd {
+		d.err = errors.Join(d.err, d.Snapshot(context.Background()))
+	}
 	d.err = errors.Join(d.err, d.store.Close())
 }
 
 // Endpoint is where the daemon can be reached.
-func (d *Daemon) Endpoint() Endpoint { return d.endpoint }
+func (d *Daemon) Endpoint() Endpoint {
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	return d.endpoint
+}
 
 // Store is the daemon's database, for callers in the same process.
 func (d *Daemon) Store() *store.Store { return d.store }

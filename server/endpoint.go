@@ -29,6 +29,12 @@ type Endpoint struct {
 	Database string    `json:"database"` // absolute
 	Started  time.Time `json:"started"`
 	Version  string    `json:"version"`
+
+	// NodeURL is the API for runners on compute nodes, by TLS with the
+	// certificate of Fingerprint if that is not empty; both are empty while no
+	// compute node needs the daemon.
+	NodeURL     string `json:"node_url,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"` // SHA-256, hexadecimal
 }
 
 // EndpointPath is where the user's own daemon keeps its endpoint file.
@@ -58,8 +64,12 @@ func ReadEndpoint(path string) (Endpoint, error) {
 	return e, nil
 }
 
-// writeEndpoint writes the endpoint file and the token file.
+// writeEndpoint writes the endpoint file and the token file. Without a path
+// nothing is written, and nothing is read or removed by the functions below.
 func writeEndpoint(path string, e Endpoint) error {
+	if path == "" {
+		return nil
+	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
@@ -73,6 +83,9 @@ func writeEndpoint(path string, e Endpoint) error {
 // removeEndpoint removes the endpoint file, if it is still the endpoint's own.
 // The token stays: runners that live longer than the daemon know it.
 func removeEndpoint(path string, e Endpoint) error {
+	if path == "" {
+		return nil
+	}
 	now, err := ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && (now.PID != e.PID || now.BootID != e.BootID || !now.Started.Equal(e.Started)) {
 		return nil
@@ -83,6 +96,9 @@ func removeEndpoint(path string, e Endpoint) error {
 // formerToken returns the token of the daemon that was here before, empty if
 // there was none or if others could have read it.
 func formerToken(endpointPath string) string {
+	if endpointPath == "" {
+		return ""
+	}
 	path := TokenPath(endpointPath)
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {

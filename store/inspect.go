@@ -45,7 +45,7 @@ func inspect(ctx context.Context, q rowQuerier, path string) (version int, err e
 		{`SELECT COUNT(*) FROM sqlite_schema`, &tables},
 		{`PRAGMA user_version`, &version},
 		{`PRAGMA application_id`, &app},
-		{`SELECT COUNT(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'`, &torc},
+		{torcTables, &torc},
 	} {
 		if err := q.QueryRowContext(ctx, ask.query).Scan(ask.into); err != nil {
 			return 0, fmt.Errorf("read the schema of %s: %w", path, err)
@@ -67,3 +67,23 @@ func inspect(ctx context.Context, q rowQuerier, path string) (version int, err e
 	}
 	return version, nil
 }
+
+// OfTorc reports whether a file is a database of torc, which Open cannot use.
+// It changes nothing. A file that cannot be read is none; Open says why.
+func OfTorc(ctx context.Context, path string) bool {
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	db, err := sql.Open("sqlite3", dsn(path, "ro", url.Values{"_busy_timeout": {"0"}}))
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	var tables int
+	err = db.QueryRowContext(ctx, torcTables).Scan(&tables)
+	return err == nil && tables > 0
+}
+
+// torcTables counts the tables that are in each database of torc, and in none
+// of ours.
+const torcTables = `SELECT COUNT(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'`

@@ -313,3 +313,16 @@ func TestMigration(t *testing.T) {
 	}
 	ourFile(t, fmt.Sprintf("%s.v%d-20261121T140000Z.bak", path, version))
 }
+
+func TestOfTorc(t *testing.T) {
+	dir := t.TempDir()
+	ours, torc := filepath.Join(dir, "ours.db"), filepath.Join(dir, "torc.db")
+	ourFile(t, ours)
+	sqlFile(t, torc, `CREATE TABLE _sqlx_migrations (version BIGINT)`)
+	writeFile(t, filepath.Join(dir, "text"), "no database")
+	for name, want := range map[string]bool{ours: false, torc: true, filepath.Join(dir, "text"): false, filepath.Join(dir, "none"): false} {
+		if got := OfTorc(t.Context(), name); got != want {
+			t.Errorf("%s: %v", filepath.Base(name), got)
+		}
+	}
+}

@@ -26,6 +26,8 @@ func (s *Store) Snapshot(ctx context.Context, to string, keep int) error {
 	if err := checkPlace(to); err != nil {
 		return err
 	}
+	s.snapshots.Lock()
+	defer s.snapshots.Unlock()
 	switch {
 	case to != s.path:
 		lock, err := takeLock(to, s.process)

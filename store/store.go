@@ -62,7 +62,8 @@ type Store struct {
 	writer   *writer
 	lock     *fileLock
 
-	fairness fairness // of the writer's goroutine
+	fairness  fairness   // of the writer's goroutine
+	snapshots sync.Mutex // held by who writes a snapshot
 
 	stopBeat context.CancelFunc
 	beats    sync.WaitGroup

@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -84,19 +83,6 @@ func (a *app) wrap(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		a.wrap(sub)
 	}
-}
-
-// arguments are those after the program's name; under the name of a companion
-// program the command that it stands for comes first.
-func (a *app) arguments() []string {
-	name, args := filepath.Base(a.Args[0]), a.Args[1:]
-	if name != "torc-server" {
-		return args
-	}
-	if len(args) > 0 && args[0] == "run" {
-		args = args[1:]
-	}
-	return append([]string{"serve"}, args...)
 }
 
 // close gives back what the commands have opened.

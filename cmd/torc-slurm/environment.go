@@ -34,6 +34,9 @@ type Environment struct {
 	Signals <-chan os.Signal
 	// StopSignals ends their delivery.
 	StopSignals func()
+	// SnapshotSignals begins the delivery of SIGUSR1, which otherwise ends the
+	// program, until stop is called.
+	SnapshotSignals func() (signals <-chan os.Signal, stop func())
 }
 
 // processEnvironment is that of this process.
@@ -57,6 +60,11 @@ func processEnvironment() Environment {
 		Now:            time.Now,
 		Signals:        signals,
 		StopSignals:    func() { signal.Stop(signals) },
+		SnapshotSignals: func() (<-chan os.Signal, func()) {
+			snapshots := make(chan os.Signal, 1) // one that is due does for all
+			signal.Notify(snapshots, syscall.SIGUSR1)
+			return snapshots, func() { signal.Stop(snapshots) }
+		},
 	}
 }
 

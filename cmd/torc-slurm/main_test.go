@@ -1,6 +1,7 @@
 package main
 
 import (
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -48,6 +49,7 @@ func TestScripts(t *testing.T) {
 			"interrupt": scriptInterrupt,
 			"waitfor":   scriptWaitFor,
 			"gone":      scriptGone,
+			"torcdb":    scriptTorcDatabase,
 		},
 	})
 }
@@ -134,6 +136,18 @@ func scriptWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 	}) {
 		ts.Fatalf("%s is not there", args[0])
 	}
+}
+
+// scriptTorcDatabase makes a database as torc has it: torcdb FILE
+func scriptTorcDatabase(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: torcdb FILE")
+	}
+	db, err := sql.Open("sqlite3", ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(`CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY)`)
+	ts.Check(err)
 }
 
 // scriptGone waits until a file is no longer there: gone FILE

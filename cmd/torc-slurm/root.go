@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -34,6 +35,8 @@ type globalFlags struct {
 	cookie           string
 	standalone       bool
 	database         string
+	inMemory         bool
+	snapshotInterval int64 // seconds
 }
 
 // newRoot makes the tree of commands.
@@ -99,6 +102,7 @@ func addGlobalFlags(root *cobra.Command, f *globalFlags) {
 	flags.StringVar(&f.url, "url", "", "`URL` of the server (TORC_API_URL); without it, your own daemon")
 	flags.BoolVarP(&f.standalone, "standalone", "s", false, "everything in this process, with a database of its own")
 	flags.StringVar(&f.database, "db", "", "database `FILE` of --standalone (default torc_output/torc.db)")
+	addStandaloneFlags(flags, f)
 	flags.StringVar(&f.password, "password", "", "`PASSWORD` for the server (TORC_PASSWORD)")
 	flags.BoolVar(&f.promptPassword, "prompt-password", false, "ask for the password")
 	flags.StringVar(&f.tlsCACert, "tls-ca-cert", "", "PEM `FILE` with the authority that the server's certificate is checked against (TORC_TLS_CA_CERT)")

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -18,14 +17,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/torc-slurm/torc-slurm/internal/failpoint"
-	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // portLine is how the first line of a server on its standard output begins.
 const portLine = "TORC_SERVER_PORT="
+
+// snapshotLine is how the line begins that says that a snapshot is there.
+const snapshotLine = "TORC_SNAPSHOT_DONE="
 
 // idleTimeout is how long a daemon that was started on demand stays when
 // nobody needs it.
@@ -60,7 +60,12 @@ they find this one instead.
 
 The first line on standard output is TORC_SERVER_PORT=<port>, once it listens.
 Without --token-file everybody on this machine may use it, so it listens on
-127.0.0.1 only.`,
+127.0.0.1 only.
+
+SIGUSR1 makes it write a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
+(torc-server-snapshot.db) and then the line TORC_SNAPSHOT_DONE=<path>; the last
+TORC_SERVER_SNAPSHOT_KEEP (5) snapshots are kept. The database :memory: is in
+memory and begins empty; nothing but snapshots survives the server.`,
 		GroupID: groupServer,
 		Example: `  torc-slurm serve
   torc-slurm serve --port 0 --database /data/torc.db --token-file ~/.torc-token
@@ -82,7 +87,7 @@ Without --token-file everybody on this machine may use it, so it listens on
 func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.StringVarP(&flags.host, "host", "H", "", "`ADDRESS` to listen on (default 127.0.0.1)")
 	f.IntVarP(&flags.port, "port", "p", 8080, "`PORT` to listen on; 0 for a free one")
-	f.StringVarP(&flags.database, "database", "d", "", "database `FILE` (DATABASE_URL; default: that of your daemon)")
+	f.StringVarP(&flags.database, "database", "d", "", "database `FILE`, or :memory: (DATABASE_URL; default: that of your daemon)")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with the token that callers must know; made if it is not there")
 	f.StringVarP(&flags.logLevel, "log-level", "l", "", "`LEVEL` of messages: debug, info, warn or error (RUST_LOG; default info)")
 	f.StringVar(&flags.logDir, "log-dir", "", "write the log into `DIR` (TORC_LOG_DIR)")
@@ -93,6 +98,10 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.Float64VarP(&flags.checkInterval, "completion-check-interval-secs", "c", 0, "accepted for compatibility: nothing is polled")
 	f.BoolVar(&flags.onDemand, "on-demand", false, "")
 	f.BoolVar(&flags.shutdownOnEOF, "shutdown-on-stdin-eof", false, "")
+	for _, name := range []string{"disable-admin-sql", "disable-admin-sql-writes"} {
+		f.Bool(name, false, "accepted for compatibility: there is no SQL for administrators")
+		_ = f.MarkHidden(name)
+	}
 	for _, name := range []string{"threads", "completion-check-interval-secs", "on-demand", "shutdown-on-stdin-eof"} {
 		_ = f.MarkHidden(name)
 	}
@@ -144,11 +153,13 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 		return err
 	}
 	defer closeLog()
-	o, err := a.serveOptions(set, flags, log)
+	o, err := a.serveOptions(ctx, set, flags, log)
 	if err != nil {
 		return err
 	}
 	signals := a.signals.take()
+	snapshots, stop := a.SnapshotSignals()
+	defer stop()
 	d, err := server.Start(ctx, o)
 	if err != nil {
 		return err
@@ -182,6 +193,12 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 		case <-eof:
 			eof = nil
 			d.Stop()
+		case <-snapshots:
+			if err := d.Snapshot(ctx); err != nil {
+				log.Error("cannot write a snapshot", "path", o.Snapshots.Path, "error", err)
+				continue
+			}
+			fmt.Fprintf(a.Stdout, "%s%s\n", snapshotLine, o.Snapshots.Path)
 		}
 	}
 }
@@ -206,121 +223,6 @@ func portOf(address string) string {
 	host, _, _ := strings.Cut(rest, "/")
 	_, port, _ := cutLast(host, ":")
 	return port
-}
-
-// daemonOptions are those of every daemon, wherever it runs.
-func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
-	points, err := failpoint.Parse(a.getenv("TORC_SLURM_FAILPOINTS"))
-	if err != nil {
-		return server.DaemonOptions{}, usageErrorf("TORC_SLURM_FAILPOINTS: %v", err)
-	}
-	o := server.DaemonOptions{
-		User: a.user(), GitHash: version, Log: log,
-		EndLeftovers: func(dir string) error {
-			_, err := runner.EndLeftovers(dir, log)
-			return err
-		},
-	}
-	if points != nil {
-		o.Failpoint = points.Hit
-	}
-	for _, n := range []struct {
-		name string
-		set  func(int64)
-	}{
-		{"TORC_MAX_REQUEST_BODY_MB", func(n int64) { o.MaxBulkBody = n << 20 }},
-		{"TORC_TEST_INITIALIZE_JOBS_BARRIER", func(n int64) { o.InitializeBarrier = int(n) }},
-	} {
-		text := a.getenv(n.name)
-		if text == "" {
-			continue
-		}
-		v, err := strconv.ParseInt(text, 10, 32)
-		if err != nil || v < 1 {
-			return o, usageErrorf("%s: %q is not a whole number from 1", n.name, text)
-		}
-		n.set(v)
-	}
-	return o, nil
-}
-
-// serveOptions are those of serve.
-func (a *app) serveOptions(set *pflag.FlagSet, flags serveFlags, log *slog.Logger) (server.DaemonOptions, error) {
-	o, err := a.daemonOptions(log)
-	if err != nil {
-		return o, err
-	}
-	if o.Database, err = a.serveDatabase(flags); err != nil {
-		return o, err
-	}
-	own := filepath.Join(a.home(), "torc.db")
-	o.EndpointPath = server.DatabaseEndpointPath(o.Database)
-	if o.Database == own {
-		o.EndpointPath = server.EndpointPath(a.home())
-		if err := os.MkdirAll(a.home(), 0o700); err != nil {
-			return o, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err)
-		}
-	}
-	if flags.onDemand {
-		o.IdleTimeout = idleTimeout
-		if s := a.config.Server.IdleTimeoutSecs; s > 0 {
-			o.IdleTimeout = seconds(s)
-		}
-		return o, nil
-	}
-	config := a.config.Server
-	o.Host = firstOf(flags.host, config.URL, config.Host)
-	o.Port = flags.port
-	if !set.Changed("port") && config.Port != 0 {
-		o.Port = config.Port
-	}
-	if o.Port < 0 || o.Port > 65535 {
-		return o, usageErrorf("--port %d: ports are numbers from 0 to 65535", o.Port)
-	}
-	if flags.tokenFile == "" {
-		o.NoAuth = true
-		return o, nil
-	}
-	o.Token, err = readToken(a.path(flags.tokenFile))
-	return o, err
-}
-
-// serveDatabase is the file of the database.
-func (a *app) serveDatabase(flags serveFlags) (string, error) {
-	if flags.onDemand {
-		return filepath.Join(a.home(), "torc.db"), nil
-	}
-	name := firstOf(flags.database, a.getenv("DATABASE_URL"), a.config.Server.Database)
-	name = strings.TrimPrefix(name, "sqlite://")
-	name = strings.TrimPrefix(name, "sqlite:")
-	name, _, _ = strings.Cut(name, "?") // options of another program
-	switch name {
-	case "":
-		return filepath.Join(a.home(), "torc.db"), nil
-	case ":memory:":
-		return "", usageErrorf("a database in memory is not possible: nothing would survive; name a file, for example on /dev/shm")
-	}
-	return a.path(name), nil
-}
-
-// readToken reads the token of a server; a new one is made if there is none.
-func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		token := server.NewToken()
-		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
-			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
-		}
-		return token, nil
-	}
-	if err != nil {
-		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
-	}
-	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", usageErrorf("--token-file %s is empty", path)
-	}
-	return token, nil
 }
 
 // serverLog makes the log of a server.

@@ -50,6 +50,11 @@ func (a *app) dialStandalone(ctx context.Context, start bool) (*connection, erro
 			return nil, err
 		}
 	}
+	if s.daemon == nil && a.flags.inMemory {
+		c.closeIdle()
+		return nil, workflow.Errorf(workflow.CodeConflict, "--in-memory: another program has a server on %s", database).
+			WithHint("leave out --in-memory to use that one, or name another file with --db")
+	}
 	c.close = s.close
 	if s.daemon == nil && start {
 		s.watch()
@@ -97,6 +102,11 @@ func (s *standalone) serve(ctx context.Context) error {
 		return errors.Join(err, log.Close())
 	}
 	o.Database, o.EndpointPath = s.database, s.path
+	if s.app.flags.inMemory {
+		if err := s.app.keepInMemory(&o); err != nil {
+			return errors.Join(err, log.Close())
+		}
+	}
 	d, err := server.Start(ctx, o)
 	if err != nil {
 		log.Close()

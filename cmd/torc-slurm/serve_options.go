@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/internal/failpoint"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// daemonOptions are those of every daemon, wherever it runs.
+func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
+	points, err := failpoint.Parse(a.getenv("TORC_SLURM_FAILPOINTS"))
+	if err != nil {
+		return server.DaemonOptions{}, usageErrorf("TORC_SLURM_FAILPOINTS: %v", err)
+	}
+	o := server.DaemonOptions{
+		User: a.user(), GitHash: version, Log: log,
+		EndLeftovers: func(dir string) error {
+			_, err := runner.EndLeftovers(dir, log)
+			return err
+		},
+	}
+	if points != nil {
+		o.Failpoint = points.Hit
+	}
+	for _, n := range []struct {
+		name string
+		set  func(int64)
+	}{
+		{"TORC_MAX_REQUEST_BODY_MB", func(n int64) { o.MaxBulkBody = n << 20 }},
+		{"TORC_TEST_INITIALIZE_JOBS_BARRIER", func(n int64) { o.InitializeBarrier = int(n) }},
+	} {
+		text := a.getenv(n.name)
+		if text == "" {
+			continue
+		}
+		v, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || v < 1 {
+			return o, usageErrorf("%s: %q is not a whole number from 1", n.name, text)
+		}
+		n.set(v)
+	}
+	return o, nil
+}
+
+// serveOptions are those of serve.
+func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveFlags, log *slog.Logger) (server.DaemonOptions, error) {
+	o, err := a.daemonOptions(log)
+	if err != nil {
+		return o, err
+	}
+	if err := a.placeDatabase(ctx, &o, flags); err != nil {
+		return o, err
+	}
+	if flags.onDemand {
+		o.IdleTimeout = idleTimeout
+		if s := a.config.Server.IdleTimeoutSecs; s > 0 {
+			o.IdleTimeout = seconds(s)
+		}
+		return o, nil
+	}
+	config := a.config.Server
+	if err := config.checkProtection(); err != nil {
+		return o, err
+	}
+	o.Snapshots.Path = firstOf(a.getenv("TORC_SERVER_SNAPSHOT_PATH"), "./torc-server-snapshot.db")
+	if o.Snapshots.Keep, err = a.snapshotsKept(); err != nil {
+		return o, err
+	}
+	o.Host = firstOf(flags.host, config.URL, config.Host)
+	o.Port = flags.port
+	if !set.Changed("port") && config.Port != 0 {
+		o.Port = config.Port
+	}
+	if o.Port < 0 || o.Port > 65535 {
+		return o, usageErrorf("--port %d: ports are numbers from 0 to 65535", o.Port)
+	}
+	if flags.tokenFile == "" {
+		o.NoAuth = true
+		return o, nil
+	}
+	o.Token, err = readToken(a.path(flags.tokenFile))
+	return o, err
+}
+
+// checkProtection refuses a configuration that asks for a protection that this
+// version does not have.
+func (c *ServerConfig) checkProtection() error {
+	for _, wish := range []struct {
+		key    string
+		wished bool
+	}{
+		{"https", c.HTTPS}, {"auth_file", c.AuthFile != ""}, {"require_auth", c.RequireAuth},
+		{"enforce_access_control", c.EnforceAccessControl},
+	} {
+		if wish.wished {
+			return usageErrorf("the configuration sets server.%s, which this version does not have; see `torc-slurm config show`", wish.key)
+		}
+	}
+	return nil
+}
+
+// inMemory is the name of a database in memory.
+const inMemory = ":memory:"
+
+// placeDatabase says where a server has its database and its endpoint file.
+func (a *app) placeDatabase(ctx context.Context, o *server.DaemonOptions, flags serveFlags) error {
+	if !flags.onDemand && a.databaseName(flags) == inMemory {
+		o.InMemory = true
+		return nil
+	}
+	path, err := a.serveDatabase(flags)
+	if err != nil {
+		return err
+	}
+	if store.OfTorc(ctx, path) {
+		path += ".torc-slurm"
+		o.Log.Warn("the database is one of torc, whose tables are others: it is left alone, and another file is used", "path", path)
+	}
+	o.Database, o.EndpointPath = path, server.DatabaseEndpointPath(path)
+	if path != filepath.Join(a.home(), "torc.db") {
+		return nil
+	}
+	o.EndpointPath = server.EndpointPath(a.home())
+	if err := os.MkdirAll(a.home(), 0o700); err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err)
+	}
+	return nil
+}
+
+// serveDatabase is the file of the database.
+func (a *app) serveDatabase(flags serveFlags) (string, error) {
+	if flags.onDemand {
+		return filepath.Join(a.home(), "torc.db"), nil
+	}
+	switch name := a.databaseName(flags); name {
+	case "":
+		return filepath.Join(a.home(), "torc.db"), nil
+	case inMemory:
+		return "", usageErrorf("a database in memory is not there for other programs; name a file, for example a snapshot")
+	default:
+		return a.path(name), nil
+	}
+}
+
+// databaseName is what flag, variable or configuration call the database; empty
+// if they say nothing.
+func (a *app) databaseName(flags serveFlags) string {
+	name := firstOf(flags.database, a.getenv("DATABASE_URL"), a.config.Server.Database)
+	name = strings.TrimPrefix(name, "sqlite://")
+	name = strings.TrimPrefix(name, "sqlite:")
+	name, options, _ := strings.Cut(name, "?") // of another program
+	if name == "file::memory:" || strings.Contains(options, "mode=memory") {
+		return inMemory
+	}
+	return name
+}
+
+// readToken reads the token of a server; a new one is made if there is none.
+func readToken(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		token := server.NewToken()
+		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+		}
+		return token, nil
+	}
+	if err != nil {
+		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+	}
+	token := strings.TrimSpace(string(text))
+	if token == "" {
+		return "", usageErrorf("--token-file %s is empty", path)
+	}
+	return token, nil
+}
