@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -162,7 +161,7 @@ func (a *app) configure(c *cobra.Command) error {
 	if a.flags.database != "" && !a.flags.standalone {
 		return usageErrorf("--db names the database of --standalone; add -s")
 	}
-	return nil
+	return a.checkInMemory(c)
 }
 
 // parseLogLevel reads a level. Of a list of filters as RUST_LOG may have it,
