@@ -17,7 +17,7 @@ type Need struct {
 	GPUs     int64
 	Nodes    int64         // 0 is 1
 	Walltime time.Duration // 0 is any
-	// Account that is charged; empty if unknown.
+	// Account that is charged; the site's default if empty.
 	Account string
 	// Partition that has to be used; empty leaves the choice to us.
 	Partition string
@@ -26,6 +26,8 @@ type Need struct {
 // Choice is a partition and why it is the one. Without a partition, none fits.
 type Choice struct {
 	Partition *Partition
+	// Node is the smallest kind of its nodes that meets the need.
+	Node NodeType
 	// Explicit: a request has to name the partition to get there.
 	Explicit bool
 	Reason   string
@@ -50,12 +52,19 @@ type class int
 
 const (
 	classSuited class = iota
-	classPlain        // whole nodes for a small job, or named partitions for GPUs
+	classPlain        // whole nodes for a small job
 	classNamed        // Slurm does not go there by itself
 	classIdleGPUs
 	classPreemptible
 	classDebug
 )
+
+// candidate is a partition where a need fits.
+type candidate struct {
+	*Partition
+	node  NodeType
+	class class
+}
 
 // Best chooses the partition for a need: of those where it fits, the best
 // suited class, and there the one with the least memory and the shortest
@@ -63,33 +72,42 @@ const (
 // refusals are in the order of preference, those that do not fit last.
 func Best(site *Site, need Need) (Choice, []Refusal) {
 	need.Nodes = max(1, need.Nodes)
-	var fitting []*Partition
+	account := site.Account(need.Account)
+	need.Account = account.Name
+	var fitting []candidate
 	var refusals []Refusal
+	if need.Partition != "" && site.Partition(need.Partition) == nil {
+		refusals = append(refusals, Refusal{Partition: need.Partition, Reason: site.Title() + " has no partition of this name"})
+	}
 	for i := range site.Partitions {
 		p := &site.Partitions[i]
-		if why := p.misfit(&need); why != "" {
+		node, why := p.fit(&need)
+		if why == "" && account.MaxWalltime > 0 && need.Walltime > account.MaxWalltime {
+			why = fmt.Sprintf("%s are needed, the account %s allows at most %s", shortTime(need.Walltime), account.Name, shortTime(account.MaxWalltime))
+		}
+		if why != "" {
 			refusals = append(refusals, Refusal{Partition: p.Name, Reason: why})
 			continue
 		}
-		fitting = append(fitting, p)
-	}
-	if need.Partition != "" && site.Partition(need.Partition) == nil {
-		refusals = append([]Refusal{{Partition: need.Partition, Reason: site.Title() + " has no partition of this name"}}, refusals...)
+		fitting = append(fitting, candidate{p, node, p.class(&need, node)})
 	}
 	if len(fitting) == 0 {
 		return Choice{}, refusals
 	}
-	slices.SortStableFunc(fitting, func(a, b *Partition) int {
-		return cmp.Or(cmp.Compare(a.class(&need), b.class(&need)), cmp.Compare(a.MemoryMB, b.MemoryMB),
+	slices.SortStableFunc(fitting, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.node.MemoryMB, b.node.MemoryMB),
 			cmp.Compare(a.limit(), b.limit()), preferTrue(a.Default, b.Default))
 	})
 	best := fitting[0]
 	var others []Refusal
-	for _, p := range fitting[1:] {
-		others = append(others, Refusal{Partition: p.Name, Fits: true, Reason: p.lessSuited(best, &need)})
+	for _, c := range fitting[1:] {
+		others = append(others, Refusal{Partition: c.Name, Fits: true, Reason: c.lessSuited(best)})
 	}
-	choice := Choice{Partition: best, Explicit: need.Partition != "" || best.RequiresExplicitRequest || !site.AutoRouting, Reason: best.suited(&need, len(fitting))}
-	return choice, append(others, refusals...)
+	return Choice{
+		Partition: best.Partition, Node: best.node,
+		Explicit: need.Partition != "" || best.RequiresExplicitRequest || !site.AutoRouting,
+		Reason:   best.suited(&need, len(fitting)),
+	}, append(others, refusals...)
 }
 
 func preferTrue(a, b bool) int {
@@ -110,25 +128,53 @@ func (p *Partition) limit() time.Duration {
 	return p.MaxWalltime
 }
 
-// misfit says why a need cannot be met, the empty string if it can.
-func (p *Partition) misfit(need *Need) string {
+// fit returns the smallest kind of node that meets a need, or why none does.
+func (p *Partition) fit(need *Need) (NodeType, string) {
 	switch {
 	case need.Partition != "" && p.Name != need.Partition:
-		return need.Partition + " is asked for"
+		return NodeType{}, need.Partition + " is asked for"
 	case p.Closed != "":
-		return "takes no jobs: " + p.Closed
+		return NodeType{}, "takes no jobs: " + p.Closed
 	case p.OnlyByName && need.Partition == "":
-		return "is for those who ask for it by name"
-	case need.CPUs > p.CPUsPerNode:
-		return fmt.Sprintf("%d CPUs are needed, a node has %d", need.CPUs, p.CPUsPerNode)
-	case need.MemoryMB > p.MemoryMB:
-		return fmt.Sprintf("%d MiB are needed, a node has %d", need.MemoryMB, p.MemoryMB)
-	case need.GPUs > p.GPUsPerNode:
-		return fmt.Sprintf("%s needed, a node has %d", count(need.GPUs, "GPU is", "GPUs are"), p.GPUsPerNode)
+		return NodeType{}, "is for those who ask for it by name"
 	case need.Walltime > p.limit():
-		return fmt.Sprintf("%s are needed, at most %s are allowed", shortTime(need.Walltime), shortTime(p.MaxWalltime))
+		return NodeType{}, fmt.Sprintf("%s are needed, at most %s are allowed", shortTime(need.Walltime), shortTime(p.MaxWalltime))
 	}
-	return cmp.Or(p.nodesMisfit(need.Nodes), p.accountMisfit(need.Account))
+	if why := cmp.Or(p.nodesMisfit(need.Nodes), p.accountMisfit(need.Account)); why != "" {
+		return NodeType{}, why
+	}
+	types := p.Types()
+	left := need.Nodes
+	for i := len(types) - 1; i >= 0; i-- { // so many of the larger ones do as well
+		if t := types[i]; t.misfit(need) == "" {
+			if left -= t.Count; left <= 0 || t.Count == 0 {
+				return smallest(types, need), ""
+			}
+		}
+	}
+	if left < need.Nodes {
+		return NodeType{}, fmt.Sprintf("%s needed, %d of its nodes are large enough", count(need.Nodes, "node is", "nodes are"), need.Nodes-left)
+	}
+	return NodeType{}, types[len(types)-1].misfit(need)
+}
+
+// smallest returns the first kind of node that meets a need.
+func smallest(types []NodeType, need *Need) NodeType {
+	return types[slices.IndexFunc(types, func(t NodeType) bool { return t.misfit(need) == "" })]
+}
+
+// misfit says why a need cannot be met by such a node, the empty string if it
+// can.
+func (t *NodeType) misfit(need *Need) string {
+	switch {
+	case need.GPUs > t.GPUs:
+		return fmt.Sprintf("%s needed, a node has %d", count(need.GPUs, "GPU is", "GPUs are"), t.GPUs)
+	case need.CPUs > t.CPUs:
+		return fmt.Sprintf("%s needed, a node has %d", count(need.CPUs, "CPU is", "CPUs are"), t.CPUs)
+	case need.MemoryMB > t.MemoryMB:
+		return fmt.Sprintf("%d MiB are needed, a node has %d", need.MemoryMB, t.MemoryMB)
+	}
+	return ""
 }
 
 func (p *Partition) nodesMisfit(nodes int64) string {
@@ -155,15 +201,15 @@ func (p *Partition) accountMisfit(account string) string {
 	return ""
 }
 
-// class ranks a partition that fits.
-func (p *Partition) class(need *Need) class {
+// class ranks a partition where a need fits on such nodes.
+func (p *Partition) class(need *Need, node NodeType) class {
 	small := need.GPUs == 0 && need.Nodes == 1 && need.CPUs <= smallCPUs && need.MemoryMB <= smallMemoryMB
 	switch {
 	case p.debug():
 		return classDebug
 	case p.Preemptible:
 		return classPreemptible
-	case need.GPUs == 0 && p.GPUsPerNode > 0:
+	case need.GPUs == 0 && node.GPUs > 0:
 		return classIdleGPUs
 	case small && p.Shared:
 		return classSuited
@@ -176,41 +222,38 @@ func (p *Partition) class(need *Need) class {
 }
 
 // suited says why a partition was chosen.
-func (p *Partition) suited(need *Need, fitting int) string {
-	if need.Partition != "" {
+func (c candidate) suited(need *Need, fitting int) string {
+	switch {
+	case need.Partition != "":
 		return "it is asked for, and fits"
-	}
-	if fitting == 1 {
+	case fitting == 1:
 		return "the only one that fits"
-	}
-	switch p.class(need) {
-	case classDebug:
+	case c.class == classDebug:
 		return "only partitions for trials fit"
-	case classPreemptible:
+	case c.class == classPreemptible:
 		return "only partitions with preemption fit"
-	case classIdleGPUs:
+	case c.class == classIdleGPUs:
 		return "only partitions with GPUs fit"
-	case classNamed:
+	case c.class == classNamed:
 		return "the smallest that fits of those that have to be named"
 	}
 	return fmt.Sprintf("the smallest of %d that fit", fitting)
 }
 
 // lessSuited says why best was taken instead of a partition that fits too.
-func (p *Partition) lessSuited(best *Partition, need *Need) string {
-	if c := p.class(need); c > best.class(need) {
+func (c candidate) lessSuited(best candidate) string {
+	switch {
+	case c.class > best.class:
 		return "fits, but " + map[class]string{
 			classPlain:       "a part of a node is enough",
 			classNamed:       "is only used by jobs that name it",
 			classIdleGPUs:    "no GPUs are needed",
 			classPreemptible: "its jobs may be preempted",
 			classDebug:       "is for trials",
-		}[c]
-	}
-	switch {
-	case p.MemoryMB > best.MemoryMB:
+		}[c.class]
+	case c.node.MemoryMB > best.node.MemoryMB:
 		return "fits, but has more memory than is needed"
-	case p.limit() > best.limit():
+	case c.limit() > best.limit():
 		return "fits, but allows longer jobs than is needed"
 	}
 	return "fits as well as " + best.Name

@@ -119,6 +119,37 @@ func TestBestOfUnknownSite(t *testing.T) {
 	}
 }
 
+// TestMixedNodes: a need is compared with each kind of node.
+func TestMixedNodes(t *testing.T) {
+	s := &Site{Name: "mixed", Partitions: []Partition{{
+		Name: "all", CPUsPerNode: 8, MemoryMB: 1000, NodeTypes: []NodeType{
+			{Count: 2, CPUs: 64, MemoryMB: 9000}, {Count: 4, CPUs: 8, MemoryMB: 1000}, {Count: 1, CPUs: 16, MemoryMB: 3000, GPUs: 2},
+		},
+	}}}
+	for _, tc := range []struct {
+		need   Need
+		memory int64  // of the node that is chosen
+		why    string // none is
+	}{
+		{Need{CPUs: 8, MemoryMB: 500}, 1000, ""},
+		{Need{CPUs: 9, MemoryMB: 500}, 9000, ""},
+		{Need{CPUs: 8, MemoryMB: 500, Nodes: 7}, 1000, ""},
+		{Need{CPUs: 9, MemoryMB: 500, Nodes: 3}, 9000, ""},
+		{Need{CPUs: 9, MemoryMB: 500, Nodes: 4}, 0, "4 nodes are needed, 3 of its nodes are large enough"},
+		{Need{CPUs: 8, GPUs: 1}, 3000, ""},
+		{Need{CPUs: 32, GPUs: 1}, 0, "32 CPUs are needed, a node has 16"},
+		{Need{GPUs: 3}, 0, "3 GPUs are needed, a node has 2"},
+	} {
+		choice, refusals := Best(s, tc.need)
+		switch {
+		case tc.why == "" && (choice.Partition == nil || choice.Node.MemoryMB != tc.memory):
+			t.Errorf("%+v: got %+v, %v", tc.need, choice, refusals)
+		case tc.why != "" && (choice.Partition != nil || refusals[0].Reason != tc.why):
+			t.Errorf("%+v: got %+v, %v", tc.need, choice, refusals)
+		}
+	}
+}
+
 // TestBestFits: a choice meets the need, and every other partition has one
 // reason.
 func TestBestFits(t *testing.T) {

@@ -52,8 +52,9 @@ func Builtin() ([]*Site, error) {
 }
 
 // Known returns the shipped sites as the user's files, one per site in a
-// folder, change them, and the sites that only those describe. A folder that
-// is not there has no files.
+// folder, change them, and the sites that only those describe. A file that
+// neither describes a whole site nor says how to recognise it is for a cluster
+// that is asked, see Override. A folder that is not there has no files.
 func Known(dir string) ([]*Site, error) {
 	sites, err := Builtin()
 	if err != nil {
@@ -64,23 +65,27 @@ func Known(dir string) ([]*Site, error) {
 		return nil, fmt.Errorf("list the sites in %s: %w", dir, err)
 	}
 	for _, path := range paths {
-		name := strings.TrimSuffix(filepath.Base(path), ".yaml")
-		i := slices.IndexFunc(sites, func(s *Site) bool { return s.Name == name })
+		base := &Site{Name: strings.TrimSuffix(filepath.Base(path), ".yaml"), ChargeFactorCPU: 1, ChargeFactorGPU: 10}
+		i := slices.IndexFunc(sites, func(s *Site) bool { return s.Name == base.Name })
 		if i >= 0 {
-			if sites[i], err = Override(sites[i], dir); err != nil {
-				return nil, err
-			}
-			continue
+			base = sites[i]
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return nil, unreadable(path, err)
 		}
-		site, err := Overlay(&Site{Name: name, ChargeFactorCPU: 1, ChargeFactorGPU: 10}, path, text)
-		if err != nil {
+		site, incomplete, err := overlay(base, path, text)
+		switch {
+		case err != nil:
 			return nil, err
+		case incomplete != nil && len(site.Detection) > 0:
+			return nil, incomplete
+		case incomplete != nil:
+		case i >= 0:
+			sites[i] = site
+		default:
+			sites = append(sites, site)
 		}
-		sites = append(sites, site)
 	}
 	slices.SortFunc(sites, func(a, b *Site) int { return strings.Compare(a.Name, b.Name) })
 	return sites, nil

@@ -22,20 +22,30 @@ func Parse(file string, text []byte) (*Site, error) {
 // has. Partitions are matched by their names, new ones are added. The site
 // itself stays as it is.
 func Overlay(base *Site, file string, text []byte) (*Site, error) {
-	root, err := parseYAML(file, text)
+	site, incomplete, err := overlay(base, file, text)
+	if err == nil {
+		err = incomplete
+	}
 	if err != nil {
 		return nil, err
 	}
-	site := base.clone()
+	return site, nil
+}
+
+// overlay tells a file that is wrong from one that leaves the site incomplete.
+func overlay(base *Site, file string, text []byte) (site *Site, incomplete, err error) {
+	root, err := parseYAML(file, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	site = base.clone()
 	d := decoder{file: file}
 	d.site(root, site)
-	if len(d.problems) == 0 {
-		d.validate(root, site)
-	}
 	if len(d.problems) > 0 {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "%s", strings.Join(d.problems, "\n"))
+		return nil, nil, d.err()
 	}
-	return site, nil
+	d.validate(root, site)
+	return site, d.err(), nil
 }
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
@@ -57,6 +67,14 @@ func parseYAML(file string, text []byte) (*yaml.Node, error) {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "%s: a file has one document only", file)
 	}
 	return doc.Content[0], nil
+}
+
+// err is what was found so far, nil if nothing.
+func (d *decoder) err() error {
+	if len(d.problems) == 0 {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "%s", strings.Join(d.problems, "\n"))
 }
 
 // validate checks what a site must have, once the file is laid over it.

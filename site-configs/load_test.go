@@ -1,6 +1,7 @@
 package siteconfigs
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,8 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
+
+var update = flag.Bool("update", false, "write golden files")
 
 // TestShipped: what is shipped is what is written, and nothing is lost on the
 // way to a file and back.
@@ -62,8 +65,8 @@ func TestProblems(t *testing.T) {
 		"nodes":            {"name: a\npartitions:\n  - {name: p, cpus_per_node: 1, memory_mb: 1, min_nodes: 3, max_nodes: 2}", "more min_nodes than max_nodes"},
 		"time":             {"name: a\npartitions: [{name: p, max_walltime: soon}]", `f.yaml:2:38: max_walltime: "soon" is not a time`},
 		"negative time":    {"name: a\nkill_wait: -3s", `"-3s" is not a time`},
-		"number":           {"name: a\nmax_jobs: many", `f.yaml:2:11: max_jobs: "many" is not a whole number`},
-		"negative":         {"name: a\nmax_jobs: -1", "not negative"},
+		"number":           {"name: a\naccounts: [{name: b, max_jobs: many}]", `f.yaml:2:32: max_jobs: "many" is not a whole number`},
+		"negative":         {"name: a\naccounts: [{name: b, max_jobs: -1}]", "not negative"},
 		"fraction":         {"name: a\ncharge_factor_cpu: NaN", "is not a number"},
 		"bool":             {"name: a\nrequeue: perhaps", "is not true or false"},
 		"list for a text":  {"name: [a]", "f.yaml:1:7: name: expected one value"},

@@ -21,7 +21,7 @@ type Site struct {
 	// DefaultAccount is charged where nobody names another.
 	DefaultAccount string `yaml:"default_account,omitempty" json:"default_account,omitempty"`
 	// Accounts that the user may charge, as far as they are known.
-	Accounts []string `yaml:"accounts,omitempty" json:"accounts,omitempty"`
+	Accounts []Account `yaml:"accounts,omitempty" json:"accounts,omitempty"`
 	// AutoRouting says that the site finds the partition of a job by itself,
 	// save for those that have to be named.
 	AutoRouting bool `yaml:"auto_routing,omitempty" json:"auto_routing"`
@@ -33,17 +33,22 @@ type Site struct {
 	ChargeFactorGPU float64 `yaml:"charge_factor_gpu,omitempty" json:"charge_factor_gpu"`
 
 	// SlurmVersion and the rest are what Slurm itself says; zero if unknown.
-	SlurmVersion string        `yaml:"slurm_version,omitempty" json:"slurm_version,omitempty"`
-	MinJobAge    time.Duration `yaml:"min_job_age,omitempty" json:"min_job_age,omitempty"`       // an ended job stays in squeue
-	KillWait     time.Duration `yaml:"kill_wait,omitempty" json:"kill_wait,omitempty"`           // from SIGTERM to SIGKILL
-	SlurmdWait   time.Duration `yaml:"slurmd_timeout,omitempty" json:"slurmd_timeout,omitempty"` // until a silent node is down
-	// MaxSubmitJobs and MaxJobs bound the user's jobs, pending and running, or
-	// running only; 0 is no limit, or none that we know.
-	MaxSubmitJobs int64 `yaml:"max_submit_jobs,omitempty" json:"max_submit_jobs,omitempty"`
-	MaxJobs       int64 `yaml:"max_jobs,omitempty" json:"max_jobs,omitempty"`
+	SlurmVersion  string        `yaml:"slurm_version,omitempty" json:"slurm_version,omitempty"`
+	MinJobAge     time.Duration `yaml:"min_job_age,omitempty" json:"min_job_age,omitempty"`       // an ended job stays in squeue
+	KillWait      time.Duration `yaml:"kill_wait,omitempty" json:"kill_wait,omitempty"`           // from SIGTERM to SIGKILL
+	SlurmdTimeout time.Duration `yaml:"slurmd_timeout,omitempty" json:"slurmd_timeout,omitempty"` // until a silent node is down
 
 	Partitions []Partition       `yaml:"partitions" json:"partitions"`
 	Metadata   map[string]string `yaml:"metadata,omitempty" json:"metadata,omitempty"`
+}
+
+// Account is what the user may do with an account; 0 is no limit, or none that
+// we know.
+type Account struct {
+	Name          string        `yaml:"name" json:"name"`
+	MaxSubmitJobs int64         `yaml:"max_submit_jobs,omitempty" json:"max_submit_jobs,omitempty"` // pending and running
+	MaxJobs       int64         `yaml:"max_jobs,omitempty" json:"max_jobs,omitempty"`               // running
+	MaxWalltime   time.Duration `yaml:"max_walltime,omitempty" json:"max_walltime,omitempty"`       // of a job
 }
 
 // Sign is one way to recognise a site. All that it names must hold.
@@ -67,6 +72,9 @@ type Partition struct {
 	MaxNodes        int64 `yaml:"max_nodes,omitempty" json:"max_nodes,omitempty"`
 	MaxNodesPerUser int64 `yaml:"max_nodes_per_user,omitempty" json:"max_nodes_per_user,omitempty"`
 	MinNodes        int64 `yaml:"min_nodes,omitempty" json:"min_nodes,omitempty"`
+	// NodeTypes are the kinds of nodes, where there are several; the numbers
+	// above and below are then the least of each.
+	NodeTypes []NodeType `yaml:"node_types,omitempty" json:"node_types,omitempty"`
 	// TotalNodes is how many nodes it has; 0 if unknown.
 	TotalNodes  int64  `yaml:"total_nodes,omitempty" json:"total_nodes,omitempty"`
 	GPUsPerNode int64  `yaml:"gpus_per_node,omitempty" json:"gpus_per_node,omitempty"`
@@ -96,6 +104,38 @@ type Partition struct {
 	Features       []string `yaml:"features,omitempty" json:"features,omitempty"`
 }
 
+// Account returns what is known of an account; of the default one without a
+// name.
+func (s *Site) Account(name string) Account {
+	name = cmp.Or(name, s.DefaultAccount)
+	for _, a := range s.Accounts {
+		if a.Name == name {
+			return a
+		}
+	}
+	return Account{Name: name}
+}
+
+// NodeType is nodes of one kind in a partition.
+type NodeType struct {
+	Count    int64  `yaml:"count,omitempty" json:"count"` // 0 if unknown
+	CPUs     int64  `yaml:"cpus" json:"cpus"`
+	MemoryMB int64  `yaml:"memory_mb" json:"memory_mb"` // MiB
+	GPUs     int64  `yaml:"gpus,omitempty" json:"gpus"`
+	GPUType  string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
+}
+
+// Types returns the kinds of nodes of a partition, the smallest first; there
+// is one at least.
+func (p *Partition) Types() []NodeType {
+	if len(p.NodeTypes) == 0 {
+		return []NodeType{{Count: p.TotalNodes, CPUs: p.CPUsPerNode, MemoryMB: p.MemoryMB, GPUs: p.GPUsPerNode, GPUType: p.GPUType}}
+	}
+	return slices.SortedFunc(slices.Values(p.NodeTypes), func(a, b NodeType) int {
+		return cmp.Or(cmp.Compare(a.GPUs, b.GPUs), cmp.Compare(a.MemoryMB, b.MemoryMB), cmp.Compare(a.CPUs, b.CPUs))
+	})
+}
+
 // Partition returns the partition of a name, nil if there is none.
 func (s *Site) Partition(name string) *Partition {
 	for i := range s.Partitions {
@@ -118,7 +158,8 @@ func (s *Site) clone() *Site {
 	c.Partitions = slices.Clone(s.Partitions)
 	for i := range c.Partitions {
 		p := &c.Partitions[i]
-		p.AllowAccounts, p.DenyAccounts, p.Features = slices.Clone(p.AllowAccounts), slices.Clone(p.DenyAccounts), slices.Clone(p.Features)
+		p.AllowAccounts, p.DenyAccounts = slices.Clone(p.AllowAccounts), slices.Clone(p.DenyAccounts)
+		p.Features, p.NodeTypes = slices.Clone(p.Features), slices.Clone(p.NodeTypes)
 	}
 	return &c
 }

@@ -1,0 +1,272 @@
+package siteconfigs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// Facts are Slurm's own words about a cluster.
+type Facts struct {
+	Config     slurm.Config
+	Partitions []slurm.Partition
+	Nodes      []slurm.NodeGroup
+	// The rest is empty where there is no accounting.
+	DefaultAccount string
+	Associations   []slurm.Association // of the user
+	QOS            []slurm.QOS
+}
+
+// Ask collects the facts for a user: six calls. Without accounting, or if it
+// does not answer, the limits of the user remain unknown.
+func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) {
+	var f Facts
+	var err error
+	if f.Config, err = client.Config(ctx); err != nil {
+		return f, fmt.Errorf("ask for the configuration of the cluster: %w", err)
+	}
+	if f.Partitions, err = client.Partitions(ctx); err != nil {
+		return f, fmt.Errorf("ask for the partitions of the cluster: %w", err)
+	}
+	if f.Nodes, err = client.Nodes(ctx); err != nil {
+		return f, fmt.Errorf("ask for the nodes of the cluster: %w", err)
+	}
+	if f.Config.Accounted() {
+		if err := f.askAccounting(ctx, client, user); err != nil && ctx.Err() != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user string) (err error) {
+	if f.DefaultAccount, err = client.DefaultAccount(ctx, user); err != nil {
+		return fmt.Errorf("ask for the account of %s: %w", user, err)
+	}
+	if f.Associations, err = client.Associations(ctx, user); err != nil {
+		return fmt.Errorf("ask what %s may do: %w", user, err)
+	}
+	if f.QOS, err = client.QOS(ctx); err != nil {
+		return fmt.Errorf("ask for the qualities of service: %w", err)
+	}
+	return nil
+}
+
+// Detect asks a cluster what it offers.
+func Detect(ctx context.Context, client *slurm.Client, user string) (*Site, error) {
+	f, err := Ask(ctx, client, user)
+	if err != nil {
+		return nil, err
+	}
+	return FromFacts(f), nil
+}
+
+// FromFacts describes a cluster by what Slurm says of it. Partitions without
+// nodes are left out.
+func FromFacts(f Facts) *Site {
+	name := cmp.Or(f.Config.Cluster, "slurm")
+	s := &Site{
+		Name: name, DisplayName: name, Description: "as Slurm describes it",
+		Detection:      []Sign{{Cluster: name}},
+		DefaultAccount: f.DefaultAccount, ChargeFactorCPU: 1, ChargeFactorGPU: 10,
+		SlurmVersion: f.Config.Version, MinJobAge: f.Config.MinJobAge, KillWait: f.Config.KillWait, SlurmdTimeout: f.Config.SlurmdTimeout,
+	}
+	for _, a := range f.Associations {
+		if a.Partition == "" && s.Account(a.Account) == (Account{Name: a.Account}) {
+			s.Accounts = append(s.Accounts, f.account(a))
+		}
+	}
+	hosts := f.hosts()
+	for i := range f.Partitions {
+		if p := f.partition(i, hosts); p.CPUsPerNode > 0 {
+			s.Partitions = append(s.Partitions, p)
+		}
+	}
+	return s
+}
+
+// account sums up the limits of an association and of its quality of service.
+func (f *Facts) account(a slurm.Association) Account {
+	account := Account{Name: a.Account, MaxJobs: int64(a.MaxJobs), MaxSubmitJobs: int64(a.MaxSubmit), MaxWalltime: shortest(a.MaxWall)}
+	if q := f.qos(a.DefaultQOS); q != nil {
+		account.MaxJobs = least(account.MaxJobs, int64(q.MaxJobsPerUser))
+		account.MaxSubmitJobs = least(account.MaxSubmitJobs, int64(q.MaxSubmitPerUser))
+		account.MaxWalltime = shortest(a.MaxWall, q.MaxWall)
+	}
+	return account
+}
+
+func (f *Facts) qos(name string) *slurm.QOS {
+	for i := range f.QOS {
+		if f.QOS[i].Name == name {
+			return &f.QOS[i]
+		}
+	}
+	return nil
+}
+
+// partition describes the i-th partition.
+func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
+	from := &f.Partitions[i]
+	p := Partition{
+		Name: from.Name, Default: from.Default, MinNodes: int64(from.MinNodes), MaxNodes: int64(from.MaxNodes), TotalNodes: int64(from.TotalNodes),
+		MaxWalltime: f.maxWalltime(from), Shared: f.shared(from), Preemptible: f.preemptible(i, hosts),
+		AllowAccounts: from.AllowAccounts, DenyAccounts: from.DenyAccounts,
+		MaxMemPerCPUMB: perCPU(from.MaxMemory, f.Config.MaxMemory), DefMemPerCPUMB: perCPU(from.DefMemory, f.Config.DefMemory),
+	}
+	if p.MinNodes == 1 {
+		p.MinNodes = 0 // no limit
+	}
+	usable := p.addNodes(f.Nodes, int64(from.MaxCPUsPerNode))
+	switch {
+	case from.State != "UP":
+		p.Closed = "its state is " + from.State
+	case !usable:
+		p.Closed = "none of its nodes is up"
+	}
+	return p
+}
+
+// addNodes sums the nodes of a partition up and reports whether any is usable.
+func (p *Partition) addNodes(groups []slurm.NodeGroup, maxCPUs int64) (usable bool) {
+	var types []NodeType
+	for _, g := range groups {
+		if g.Partition != p.Name {
+			continue
+		}
+		usable = usable || g.Usable()
+		t := NodeType{CPUs: least(int64(g.CPUs), maxCPUs), MemoryMB: g.Memory / slurm.MiB}
+		for _, r := range g.GRES {
+			if r.Name == "gpu" {
+				t.GPUs += r.Count
+				t.GPUType = cmp.Or(t.GPUType, r.Type)
+			}
+		}
+		if j := slices.Index(uncounted(types), t); j >= 0 {
+			types[j].Count += int64(g.Count)
+			continue
+		}
+		t.Count = int64(g.Count)
+		types = append(types, t)
+		for _, feature := range g.Features {
+			if !slices.Contains(p.Features, feature) {
+				p.Features = append(p.Features, feature)
+			}
+		}
+	}
+	for i, t := range types {
+		if i == 0 {
+			p.CPUsPerNode, p.MemoryMB, p.GPUsPerNode, p.GPUType = t.CPUs, t.MemoryMB, t.GPUs, t.GPUType
+			continue
+		}
+		p.CPUsPerNode, p.MemoryMB, p.GPUsPerNode = min(p.CPUsPerNode, t.CPUs), min(p.MemoryMB, t.MemoryMB), min(p.GPUsPerNode, t.GPUs)
+		p.GPUType = cmp.Or(p.GPUType, t.GPUType)
+	}
+	if len(types) > 1 {
+		p.NodeTypes = types
+	}
+	return usable
+}
+
+// uncounted returns kinds of nodes without how many there are.
+func uncounted(types []NodeType) []NodeType {
+	all := slices.Clone(types)
+	for i := range all {
+		all[i].Count = 0
+	}
+	return all
+}
+
+// maxWalltime is the limit for jobs in a partition.
+func (f *Facts) maxWalltime(p *slurm.Partition) time.Duration {
+	if q := f.qos(p.QOS); q != nil {
+		return shortest(p.MaxTime, q.MaxWall)
+	}
+	return shortest(p.MaxTime)
+}
+
+// shortest is the least of some limits as Slurm gives them, 0 if there is none.
+func shortest(limits ...time.Duration) time.Duration {
+	least := slurm.Unlimited
+	for _, l := range limits {
+		if l > 0 { // NoDuration is negative
+			least = min(least, l)
+		}
+	}
+	if least == slurm.Unlimited {
+		return 0
+	}
+	return least
+}
+
+// shared reports whether jobs may use parts of nodes.
+func (f *Facts) shared(p *slurm.Partition) bool {
+	switch how, _, _ := strings.Cut(p.OverSubscribe, ":"); how {
+	case "EXCLUSIVE":
+		return false
+	case "YES", "FORCE":
+		return true
+	}
+	return strings.Contains(f.Config.SelectType, "cons_")
+}
+
+// preemptible reports whether jobs of a partition with a higher priority and
+// some of the same nodes may displace those of the i-th.
+func (f *Facts) preemptible(i int, hosts []map[string]bool) bool {
+	p := &f.Partitions[i]
+	if len(f.Config.PreemptMode) == 0 || !strings.Contains(f.Config.PreemptType, "partition_prio") || p.PreemptMode == "OFF" {
+		return false
+	}
+	for j := range f.Partitions {
+		if f.Partitions[j].PriorityTier <= p.PriorityTier {
+			continue
+		}
+		for host := range hosts[i] {
+			if hosts[j][host] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hosts lists the nodes of each partition. A list that cannot be read is one
+// without nodes: nothing but the risk of preemption hangs on it.
+func (f *Facts) hosts() []map[string]bool {
+	all := make([]map[string]bool, len(f.Partitions))
+	for i, p := range f.Partitions {
+		all[i] = make(map[string]bool)
+		names, _ := slurm.ExpandNodes(p.Nodes)
+		for _, name := range names {
+			all[i][name] = true
+		}
+	}
+	return all
+}
+
+// perCPU is a rule of a partition or of the cluster for the memory per CPU, in
+// MiB.
+func perCPU(partition, cluster slurm.Memory) int64 {
+	for _, m := range []slurm.Memory{partition, cluster} {
+		if m.Bytes > 0 {
+			if m.Per == slurm.PerCPU {
+				return m.Bytes / slurm.MiB
+			}
+			return 0
+		}
+	}
+	return 0
+}
+
+// least is the smaller of two limits of which 0 is none.
+func least(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}

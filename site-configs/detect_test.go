@@ -1,0 +1,191 @@
+package siteconfigs
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// recorded answers as a cluster did, Slurm 22.05.8.
+type recorded struct {
+	calls   int
+	without []string // programs that fail
+}
+
+func (r *recorded) Run(_ context.Context, c slurm.Command) (slurm.Output, error) {
+	r.calls++
+	if slices.Contains(r.without, c.Program) {
+		return slurm.Output{ExitCode: 1, Stderr: []byte("slurm_load: Unable to contact slurm controller (connect failure)")}, nil
+	}
+	args := strings.Join(c.Args, " ")
+	file := ""
+	for part, name := range map[string]string{"show config": "config", "show partition": "partitions", "--exact": "nodes", "show user": "user", "show associations": "associations", "show qos": "qos"} {
+		if strings.Contains(args, part) {
+			file = name
+		}
+	}
+	text, err := os.ReadFile(filepath.Join("testdata/torctest", file+".txt"))
+	if file == "nodes" {
+		text = []byte(strings.ReplaceAll(string(text), "|", "\x1f"))
+	}
+	return slurm.Output{Stdout: text}, err
+}
+
+func TestDetect(t *testing.T) {
+	got, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: &recorded{}}), "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := Format(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("testdata/torctest/site.golden", text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/torctest/site.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(text)); diff != "" {
+		t.Errorf("-want +got (go test -update):\n%s", diff)
+	}
+	again, err := Parse("site.golden", want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(got, again); diff != "" {
+		t.Errorf("not what was written:\n%s", diff)
+	}
+}
+
+// TestDetectWithoutAccounting: only the limits of the user are missing.
+func TestDetectWithoutAccounting(t *testing.T) {
+	s, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: &recorded{without: []string{slurm.Sacctmgr}}}), "alice")
+	if err != nil || len(s.Partitions) != 3 || len(s.Accounts) != 0 || s.DefaultAccount != "" {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+func TestFromFacts(t *testing.T) {
+	group := func(partition, state string, count, cpus int, gib int64) slurm.NodeGroup {
+		return slurm.NodeGroup{Partition: partition, State: state, Count: count, CPUs: cpus, Memory: gib * slurm.GiB}
+	}
+	s := FromFacts(Facts{
+		Config: slurm.Config{SelectType: "select/linear", PreemptMode: []string{"REQUEUE"}, PreemptType: "preempt/partition_prio"},
+		Partitions: []slurm.Partition{
+			{Name: "long", State: "UP", MaxTime: slurm.Unlimited, PriorityTier: 1, PreemptMode: "REQUEUE", Nodes: "a[1-4]", QOS: "long"},
+			{Name: "short", State: "UP", MaxTime: 4 * time.Hour, PriorityTier: 5, PreemptMode: "OFF", Nodes: "a4,b1", OverSubscribe: "YES:4", MaxCPUsPerNode: 6},
+			{Name: "low", State: "UP", PriorityTier: 1, PreemptMode: "REQUEUE", Nodes: "c[1-2]", OverSubscribe: "NO"},
+			{Name: "down", State: "INACTIVE"},
+			{Name: "empty", State: "UP"},
+		},
+		Nodes: []slurm.NodeGroup{
+			group("long", "idle", 1, 8, 16), group("long", "allocated", 2, 8, 16), group("long", "mixed", 1, 16, 64),
+			group("short", "idle", 2, 8, 16), group("low", "drained", 2, 8, 16), group("down", "idle", 1, 8, 16),
+		},
+		QOS: []slurm.QOS{{Name: "long", MaxWall: 72 * time.Hour}},
+	})
+	want := []Partition{
+		{Name: "long", CPUsPerNode: 8, MemoryMB: 16384, MaxWalltime: 72 * time.Hour, Preemptible: true,
+			NodeTypes: []NodeType{{Count: 3, CPUs: 8, MemoryMB: 16384}, {Count: 1, CPUs: 16, MemoryMB: 65536}}},
+		{Name: "short", CPUsPerNode: 6, MemoryMB: 16384, MaxWalltime: 4 * time.Hour, Shared: true},
+		{Name: "low", CPUsPerNode: 8, MemoryMB: 16384, Closed: "none of its nodes is up"},
+		{Name: "down", CPUsPerNode: 8, MemoryMB: 16384, Closed: "its state is INACTIVE"},
+	}
+	if diff := cmp.Diff(want, s.Partitions); diff != "" || s.Name != "slurm" {
+		t.Errorf("%s: -want +got:\n%s", s.Name, diff)
+	}
+}
+
+func TestRefresh(t *testing.T) {
+	live := &Site{Name: "cluster1", DefaultAccount: "proj", KillWait: 30 * time.Second, Accounts: []Account{{Name: "proj", MaxSubmitJobs: 5}}, Partitions: []Partition{
+		{Name: "short", CPUsPerNode: 1, MemoryMB: 1, TotalNodes: 2000, Closed: "its state is DOWN", AllowAccounts: []string{"proj"}},
+	}}
+	got := Refresh(site(t, "kestrel"), live)
+	short, standard := got.Partition("short"), got.Partition("standard")
+	if got.Name != "kestrel" || got.Account("").MaxSubmitJobs != 5 || got.KillWait != 30*time.Second ||
+		short.CPUsPerNode != 104 || short.TotalNodes != 2000 || short.Closed != "its state is DOWN" || short.AllowAccounts[0] != "proj" ||
+		standard.Closed != "Slurm has no partition of this name" {
+		t.Errorf("%+v", got)
+	}
+	live.Partitions[0].Name = "other"
+	if got := Refresh(site(t, "kestrel"), live); got.DefaultAccount != "" || got.Partition("short").Closed != "" {
+		t.Errorf("news of another cluster: %+v", got)
+	}
+}
+
+// TestFinder: who is asked when.
+func TestFinder(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	cluster := &recorded{}
+	env := map[string]string{}
+	known, err := Builtin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &Finder{
+		Known: known, Dir: dir, User: "alice", Host: Host{Getenv: func(name string) string { return env[name] }, Hostname: "login1"},
+		Client: slurm.New(slurm.Options{Executor: cluster}), CacheDir: filepath.Join(dir, "cache"), Now: func() time.Time { return now },
+	}
+	find := func(want string, calls int) *Site {
+		t.Helper()
+		before := cluster.calls
+		s, err := f.Find(t.Context())
+		if err != nil || s.Name != want || cluster.calls-before != calls {
+			t.Fatalf("got %+v, %v after %d calls, want %s after %d", s, err, cluster.calls-before, want, calls)
+		}
+		return s
+	}
+	find("torctest", 6)
+	find("torctest", 0)
+	now = now.Add(2 * time.Hour)
+	find("torctest", 6)
+
+	now = now.Add(2 * time.Hour)
+	cluster.without = []string{slurm.Scontrol}
+	find("torctest", 1) // what it said last is better than nothing
+	cluster.without = nil
+	now = now.Add(-24 * time.Hour) // a clock that was wrong
+	find("torctest", 6)
+
+	if err := os.WriteFile(filepath.Join(dir, "torctest.yaml"), []byte("default_account: mine\npartitions: [{name: debug, only_by_name: true}]\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if f.Known, err = Known(dir); err != nil { // the file describes no site of its own
+		t.Fatal(err)
+	}
+	if s := find("torctest", 0); s.DefaultAccount != "mine" || !s.Partition("debug").OnlyByName || s.Partition("debug").CPUsPerNode != 4 {
+		t.Errorf("without the user's file: %+v", s)
+	}
+	env["NLR_CLUSTER"] = "kestrel"
+	find("kestrel", 0)
+	f.Client = nil
+	find("kestrel", 0)
+	env["NLR_CLUSTER"] = ""
+	if _, err := f.Find(t.Context()); workflow.CodeOf(err) != workflow.CodeNotFound {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestFinderStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := &Finder{Host: Host{Getenv: func(string) string { return "" }}, Client: slurm.New(slurm.Options{Executor: &recorded{}}), Now: time.Now}
+	if _, err := f.Find(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,44 @@
+package siteconfigs
+
+import "cmp"
+
+// Refresh returns a described site with what Slurm says now where the
+// description is silent or could be out of date: the user's accounts and
+// limits, the state and size of partitions. If the two have no partition in
+// common they are not the same cluster, and the description stays as it is.
+func Refresh(described, live *Site) *Site {
+	common := false
+	for i := range described.Partitions {
+		common = common || live.Partition(described.Partitions[i].Name) != nil
+	}
+	if !common {
+		return described
+	}
+	s := described.clone()
+	s.DefaultAccount = cmp.Or(s.DefaultAccount, live.DefaultAccount)
+	if len(s.Accounts) == 0 {
+		s.Accounts = live.Accounts
+	}
+	s.SlurmVersion = cmp.Or(live.SlurmVersion, s.SlurmVersion)
+	s.MinJobAge = cmp.Or(live.MinJobAge, s.MinJobAge)
+	s.KillWait = cmp.Or(live.KillWait, s.KillWait)
+	s.SlurmdTimeout = cmp.Or(live.SlurmdTimeout, s.SlurmdTimeout)
+	for i := range s.Partitions {
+		s.Partitions[i].refresh(live.Partition(s.Partitions[i].Name))
+	}
+	return s
+}
+
+func (p *Partition) refresh(live *Partition) {
+	if live == nil {
+		p.Closed = cmp.Or(p.Closed, "Slurm has no partition of this name")
+		return
+	}
+	p.Closed = cmp.Or(p.Closed, live.Closed)
+	p.TotalNodes = cmp.Or(live.TotalNodes, p.TotalNodes)
+	p.MaxMemPerCPUMB = cmp.Or(p.MaxMemPerCPUMB, live.MaxMemPerCPUMB)
+	p.DefMemPerCPUMB = cmp.Or(p.DefMemPerCPUMB, live.DefMemPerCPUMB)
+	if len(p.AllowAccounts)+len(p.DenyAccounts) == 0 {
+		p.AllowAccounts, p.DenyAccounts = live.AllowAccounts, live.DenyAccounts
+	}
+}
