@@ -32,6 +32,8 @@ type Settings struct {
 
 	CancelAgain time.Duration // before a scancel without effect is repeated; doubles each time; default 30 s
 
+	Comments int // how many one poll sets at most; default 1, less than 0: none
+
 	Owner string // our user id, as sacct writes it
 	User  string // our name, as squeue takes it
 }
@@ -47,6 +49,9 @@ func (s Settings) withDefaults() Settings {
 		if *field == 0 {
 			*field = value
 		}
+	}
+	if s.Comments == 0 {
+		s.Comments = 1
 	}
 	return s
 }

@@ -78,8 +78,6 @@ type AllocationRequest struct {
 	Exclude []string `json:"exclude,omitempty"`
 	After   int64    `json:"after,omitempty"`
 	Extra   string   `json:"extra,omitempty"` // more options of sbatch, as the user wrote them
-	// Defaults are the workflow's slurm_defaults that no field above stands for.
-	Defaults map[string]string `json:"defaults,omitempty"`
 
 	OneRunnerPerNode bool     `json:"one_runner_per_node,omitempty"`
 	SrunMPI          string   `json:"srun_mpi,omitempty"`

@@ -1,0 +1,361 @@
+package allocation
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// maxShow is how many allocations one poll asks for one by one.
+const maxShow = 3
+
+// poll is one look at all allocations: one squeue, and at most one sacct, for
+// all of them.
+type poll struct {
+	*Loop
+	now      time.Time
+	live     []workflow.Allocation
+	runners  map[int64][]store.AllocationRunner
+	queue    *slurm.Queue // nil: no information
+	records  *slurm.Accounting
+	shows    map[int64]*ShowLook
+	verdicts map[int64]Verdict
+}
+
+// look asks Slurm, and judges every live allocation.
+func (p *poll) look(ctx context.Context) error {
+	p.askQueue(ctx)
+	if err := p.adoptQueued(ctx); err != nil {
+		return err
+	}
+	p.judge()
+	if p.askAccounting(ctx) {
+		if err := p.adoptRecorded(ctx); err != nil {
+			return err
+		}
+		p.judge()
+	}
+	if p.askShow(ctx) {
+		p.judge()
+	}
+	return nil
+}
+
+// read reads what is stored of the live allocations.
+func (p *poll) read(ctx context.Context) (err error) {
+	if p.live, err = p.store.LiveAllocations(ctx); err != nil {
+		return err
+	}
+	p.runners, err = p.store.AllocationRunners(ctx)
+	return err
+}
+
+func (p *poll) askQueue(ctx context.Context) {
+	queue, err := p.slurm.Queue(ctx, slurm.QueueQuery{User: p.set.User})
+	if slurm.ClassOf(err) == slurm.Withheld {
+		return
+	}
+	p.queueOutage.note(p.Loop, "squeue", err)
+	if err == nil {
+		p.queue = &queue
+	}
+}
+
+// sighting is a Slurm job that may be one of ours, by its name.
+type sighting struct {
+	name string
+	over bool
+	store.FoundJob
+}
+
+// adoptQueued finds jobs in the queue that bear the name of an intent and are
+// not known to be its job: the answer of their sbatch was lost, or there is one
+// too many.
+func (p *poll) adoptQueued(ctx context.Context) error {
+	if p.queue == nil {
+		return nil
+	}
+	var jobs []sighting
+	for i := range p.queue.Jobs {
+		job := &p.queue.Jobs[i]
+		jobs = append(jobs, sighting{job.Name, job.State.Over(), store.FoundJob{SlurmJobID: job.ID.Number, RestartCount: int64(job.Restarts)}})
+	}
+	return p.adopt(ctx, jobs)
+}
+
+// adoptRecorded does the same with what accounting knows.
+func (p *poll) adoptRecorded(ctx context.Context) error {
+	var jobs []sighting
+	for i := range p.records.Records {
+		if r := &p.records.Records[i]; !r.IsStep() {
+			jobs = append(jobs, sighting{r.Name, r.Over(), store.FoundJob{SlurmJobID: r.ID.Job.Number}})
+		}
+	}
+	return p.adopt(ctx, jobs)
+}
+
+// adopt stores which Slurm jobs intents have become. Of several the oldest is
+// the intent's.
+func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
+	known := map[int64]bool{}
+	for i := range p.live {
+		known[p.live[i].SlurmJobID] = true
+	}
+	jobs = slices.DeleteFunc(jobs, func(s sighting) bool {
+		_, ours := sbatchtemplates.ParseJobName(s.name)
+		return !ours || known[s.SlurmJobID]
+	})
+	if len(jobs) == 0 {
+		return nil
+	}
+	slices.SortFunc(jobs, func(a, b sighting) int { return cmp.Compare(a.SlurmJobID, b.SlurmJobID) })
+	names := make([]string, len(jobs))
+	for i := range jobs {
+		names[i] = jobs[i].name
+	}
+	intents, err := p.store.IntentsNamed(ctx, names)
+	if err != nil {
+		return err
+	}
+	newest := map[string]workflow.Allocation{}
+	for _, a := range intents {
+		newest[a.JobName] = a
+	}
+	adopted := false
+	for _, job := range jobs {
+		a, ok := newest[job.name]
+		switch {
+		case !ok: // of another database
+			continue
+		case job.SlurmJobID == a.SlurmJobID && job.RestartCount <= a.RestartCount: // has ended
+			continue
+		case job.over && a.SlurmJobID != 0: // one too many, and gone
+			continue
+		}
+		job.IntentID, job.Cluster = a.IntentID, a.Cluster
+		if a, err = p.store.AdoptAllocation(ctx, job.FoundJob); err != nil {
+			return err
+		}
+		if adopted = true; !a.IsDuplicate {
+			newest[job.name] = a
+		}
+		p.log.Warn("found a Slurm job of an intent", "allocation_id", a.ID, "slurm_job_id", job.SlurmJobID, "is_duplicate", a.IsDuplicate)
+	}
+	if !adopted {
+		return nil
+	}
+	return p.read(ctx)
+}
+
+// judge judges all live allocations by what is known now.
+func (p *poll) judge() {
+	p.verdicts = make(map[int64]Verdict, len(p.live))
+	for i := range p.live {
+		a := &p.live[i]
+		p.verdicts[a.ID] = Judge(*a, p.looks(a), p.now, p.set)
+	}
+}
+
+// looks is what is known of one allocation.
+func (p *poll) looks(a *workflow.Allocation) Looks {
+	l := Looks{
+		NoAccounting: p.noAccounting, AccountingSilent: p.accountingOutage.since(p.now), InFlight: p.submitter.isFlying(a.IntentID),
+		Runners: len(p.runners[a.ID]), Show: p.shows[a.ID],
+	}
+	id := slurm.JobID{Number: a.SlurmJobID}
+	if p.queue != nil {
+		job, ok := p.queue.Find(id)
+		switch {
+		case ok:
+			l.Queue = &QueueLook{At: p.queue.At, Job: &job}
+		case p.queue.Skipped == 0:
+			l.Queue = &QueueLook{At: p.queue.At}
+		}
+	}
+	if p.records != nil {
+		if lives := p.records.Lives(id); len(lives) > 0 || p.records.Skipped == 0 {
+			l.Accounting = &AccountingLook{At: p.records.At, Lives: lives}
+		}
+	}
+	p.heard(a, &l)
+	return l
+}
+
+// heard fills in for how long nobody was heard. The time during which the
+// allocation was suspended does not count.
+func (p *poll) heard(a *workflow.Allocation, l *Looks) {
+	m := p.memory[a.ID]
+	if m == nil {
+		m = &memory{}
+		p.memory[a.ID] = m
+	}
+	running := l.Queue != nil && l.Queue.Job != nil && l.Queue.Job.State == slurm.Running
+	if l.Queue != nil && l.Queue.Job != nil && (l.Queue.Job.State == slurm.Suspended || l.Queue.Job.State == slurm.Stopped) {
+		m.suspended = p.now
+	}
+	for i, r := range p.runners[a.ID] {
+		silence := p.known.Silence(r.RunnerID)
+		if i == 0 || silence < l.Silence {
+			l.Silence = silence
+		}
+	}
+	if !m.suspended.IsZero() {
+		l.Silence = min(l.Silence, p.now.Sub(m.suspended))
+	}
+	switch {
+	case !running || l.Runners > 0:
+		m.alone = time.Time{}
+	case m.alone.IsZero():
+		m.alone = p.now
+	default:
+		l.Alone = p.now.Sub(m.alone)
+	}
+}
+
+// askAccounting asks sacct for all allocations whose verdict wants it. It
+// reports whether there is an answer.
+func (p *poll) askAccounting(ctx context.Context) bool {
+	q := slurm.AccountingQuery{Since: p.now, Duplicates: true, JobsOnly: true}
+	for i := range p.live {
+		a := &p.live[i]
+		if !p.verdicts[a.ID].AskAccounting {
+			continue
+		}
+		if a.SlurmJobID != 0 {
+			q.IDs = append(q.IDs, slurm.JobID{Number: a.SlurmJobID})
+		} else {
+			q.Names = append(q.Names, a.JobName)
+		}
+		if asked := time.UnixMilli(a.AskedMS).Add(-time.Hour); asked.Before(q.Since) {
+			q.Since = asked
+		}
+	}
+	switch {
+	case len(q.IDs) == 0 && len(q.Names) == 0:
+		return false
+	case len(q.IDs) > 0 && len(q.Names) > 0: // sacct would want both of each job
+		q.IDs, q.Names, q.User = nil, nil, p.set.User
+	}
+	records, err := p.slurm.Accounting(ctx, q)
+	if slurm.ClassOf(err) == slurm.Withheld {
+		return false
+	}
+	p.accountingOutage.note(p.Loop, "sacct", err)
+	if err != nil {
+		return false
+	}
+	p.records = &records
+	return true
+}
+
+// askShow asks scontrol for allocations that nobody else can tell of. It
+// reports whether there is an answer.
+func (p *poll) askShow(ctx context.Context) bool {
+	for i := range p.live {
+		a := &p.live[i]
+		if !p.verdicts[a.ID].AskShow || len(p.shows) >= maxShow {
+			continue
+		}
+		at := p.clock()
+		detail, found, err := p.slurm.ShowJob(ctx, slurm.JobID{Number: a.SlurmJobID})
+		if err != nil {
+			p.log.Debug("scontrol gives no information", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "error", err)
+			continue
+		}
+		p.shows[a.ID] = &ShowLook{At: at}
+		if found {
+			p.shows[a.ID].Job = &detail.Job
+		}
+	}
+	return len(p.shows) > 0
+}
+
+// carryOut stores the verdicts and does what they ask for.
+func (p *poll) carryOut(ctx context.Context) error {
+	var seen []store.Observation
+	for i := range p.live {
+		a, v := &p.live[i], p.verdicts[p.live[i].ID]
+		switch {
+		case v.End != nil:
+			continue
+		case v.Stop != "":
+			for _, r := range p.runners[a.ID] {
+				p.known.Stop(r.RunnerID, v.Stop)
+			}
+		case v.Cancel != "":
+			p.log.Warn("an allocation is to be canceled", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "reason", v.Cancel)
+			if _, err := p.store.RequestCancel(ctx, []int64{a.ID}, v.Cancel); err != nil {
+				return err
+			}
+			p.Wake() // to send it
+		}
+		if isNews(a, &v.Seen) {
+			seen = append(seen, v.Seen)
+		}
+	}
+	if err := p.store.ObserveAllocations(ctx, seen); err != nil {
+		return err
+	}
+	for i := range p.live {
+		if v := p.verdicts[p.live[i].ID]; v.End != nil {
+			if err := p.end(ctx, &p.live[i], *v.End); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// isNews reports whether an observation differs from what is stored.
+func isNews(a *workflow.Allocation, o *store.Observation) bool {
+	keeps := func(seen, known int64) bool { return seen == 0 || seen == known }
+	return o.State != a.State && a.State != workflow.AllocationActive ||
+		o.SlurmState != a.SlurmState || o.SlurmReason != a.SlurmReason || o.NodeList != a.NodeList && o.NodeList != "" ||
+		!keeps(o.SubmitMS, a.SubmitMS) || !keeps(o.StartMS, a.StartMS) || !keeps(o.LimitMS, a.LimitMS) ||
+		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount
+}
+
+// delivered sees to it that what the runners of an allocation have written down
+// is received before it is judged. It reports whether there is nothing more to
+// wait for: a file that cannot be read does not hold things up for ever.
+func (p *poll) delivered(ctx context.Context, a *workflow.Allocation) bool {
+	runners := p.runners[a.ID]
+	if len(runners) == 0 || p.spool == nil {
+		return true
+	}
+	err := p.spool.Deliver(ctx, runners)
+	if err == nil {
+		return true
+	}
+	m := p.memory[a.ID]
+	if m.undelivered.IsZero() {
+		m.undelivered = p.now
+	}
+	gaveUp := p.now.Sub(m.undelivered) >= p.set.CompletingFor
+	p.log.Warn("cannot read what the runners of an allocation left", "allocation_id", a.ID, "gave_up", gaveUp, "error", err)
+	return gaveUp
+}
+
+// end ends an allocation. What its runners have left in writing is delivered
+// before, so that it is not taken for lost.
+func (p *poll) end(ctx context.Context, a *workflow.Allocation, end workflow.AllocationEnd) error {
+	if !p.delivered(ctx, a) {
+		return nil
+	}
+	if err := p.store.EndAllocation(ctx, a.ID, end); err != nil {
+		return err
+	}
+	delete(p.memory, a.ID)
+	if a.SupersededMS == 0 && !a.IsDuplicate {
+		p.submitter.forget(a.IntentID)
+	}
+	p.log.Info("an allocation has ended", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "slurm_job_id", a.SlurmJobID,
+		"cause", end.Cause, "reason", end.Text)
+	return nil
+}
