@@ -55,6 +55,7 @@ func (tx *Tx) requestCancel(condition string, arg any, why string) (int64, error
 			return 0, err
 		}
 	}
+	tx.changes.Cancels = tx.changes.Cancels || len(all) > 0
 	return int64(len(all)), nil
 }
 

@@ -179,6 +179,7 @@ func (tx *Tx) duplicate(of *workflow.Allocation, job FoundJob) (a workflow.Alloc
 	if err != nil {
 		return a, fmt.Errorf("note Slurm job %d as a duplicate of allocation %d: %w", job.SlurmJobID, of.ID, err)
 	}
+	tx.changes.Cancels = true
 	if a, err = getAllocation(tx, id); err != nil {
 		return a, err
 	}

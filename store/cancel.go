@@ -53,6 +53,9 @@ func (tx *Tx) cancel(r *run) error {
 	if err := tx.everyRunner(r.workflowID); err != nil {
 		return err
 	}
+	if _, err := tx.cancelAllocations(r.workflowID, "the workflow was canceled"); err != nil {
+		return err
+	}
 	tx.changes.Ended = appendNew(tx.changes.Ended, []int64{r.workflowID})
 	return tx.endIfOver(r.workflowID)
 }

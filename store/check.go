@@ -42,7 +42,7 @@ func CheckDeep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 		if err := c.file(); err != nil {
 			return err
 		}
-		if err := c.rules(referenceRules, countRules, gateRules, attemptRules, budgetRules, endRules, eventRules); err != nil {
+		if err := c.rules(referenceRules, countRules, gateRules, attemptRules, allocationRules, budgetRules, endRules, eventRules); err != nil {
 			return err
 		}
 		for _, look := range []func() error{c.gateHashes, c.cycles, c.budgets, c.replay, c.verdicts} {

@@ -16,17 +16,20 @@ type LiveRunner struct {
 	BootID     string
 	OutputDir  string
 	NodeType   string // local, slurm
+	// AllocationID is the allocation of ours that it lives in; 0 if none.
+	AllocationID int64
 }
 
 // LiveRunners returns the runners of ours that have not left.
 func (s *Store) LiveRunners(ctx context.Context) ([]LiveRunner, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type
+	rows, err := s.read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
+			COALESCE(allocation_id, 0)
 		FROM compute_node WHERE is_active = 1 AND runner_key IS NOT NULL ORDER BY id`)
 	if err != nil {
 		return nil, fmt.Errorf("list live runners: %w", err)
 	}
 	runners, err := collect(rows, func(r rowScanner) (n LiveRunner, err error) {
-		return n, r.Scan(&n.ID, &n.WorkflowID, &n.Hostname, &n.PID, &n.BootID, &n.OutputDir, &n.NodeType)
+		return n, r.Scan(&n.ID, &n.WorkflowID, &n.Hostname, &n.PID, &n.BootID, &n.OutputDir, &n.NodeType, &n.AllocationID)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list live runners: %w", err)
@@ -55,12 +58,13 @@ func (s *Store) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int6
 	return due, nextMS, nil
 }
 
-// HasOpenWork reports whether a runner may be at work, a delay runs or a task
-// is active: whether a daemon is needed even if nobody is connected.
+// HasOpenWork reports whether a runner may be at work, an allocation is there,
+// a delay runs or a task is active: whether a daemon is needed even if nobody is connected.
 func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4) WHERE n.is_active = 1)
 		OR EXISTS (SELECT 1 FROM job WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?)
+		OR EXISTS (SELECT 1 FROM allocation WHERE state != 'ended')
 		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.now().UnixMilli()).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for open work: %w", err)

@@ -46,6 +46,8 @@ type Changes struct {
 	Ended []int64
 	// Runners lists runners whose leases or orders changed.
 	Runners []int64
+	// Cancels says that allocations are to be canceled.
+	Cancels bool
 	// NotBefore is the earliest time at which a delayed job becomes
 	// claimable, in ms; 0 if no job was delayed.
 	NotBefore int64

@@ -194,6 +194,7 @@ func changesOf(group []*useCase) Changes {
 			}
 			all.Events[id] = max(all.Events[id], seq)
 		}
+		all.Cancels = all.Cancels || c.Cancels
 		if c.NotBefore != 0 && (all.NotBefore == 0 || c.NotBefore < all.NotBefore) {
 			all.NotBefore = c.NotBefore
 		}
@@ -211,5 +212,5 @@ func appendNew(to, from []int64) []int64 {
 }
 
 func (c *Changes) empty() bool {
-	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0
+	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels
 }

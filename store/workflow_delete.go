@@ -20,6 +20,9 @@ func (s *Store) DeleteWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 			return err
 		}
 		tx.changes.Ended = append(tx.changes.Ended, id)
+		if _, err := tx.cancelAllocations(id, "its workflow was deleted"); err != nil {
+			return err
+		}
 		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = NULL WHERE id = ?`, id)
 	})
 	if err != nil {
@@ -78,6 +81,10 @@ func (s *Store) deleteRows(id int64) error {
 		// A runner that left meanwhile has logged it.
 		if _, err := tx.exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
 			return fmt.Errorf("delete the log of workflow %d: %w", id, err)
+		}
+		// Slurm is still to be told of the others.
+		if _, err := tx.exec(`DELETE FROM allocation WHERE workflow_id = ? AND state = 'ended'`, id); err != nil {
+			return fmt.Errorf("delete the allocations of workflow %d: %w", id, err)
 		}
 		// The few rows that are left go with it, by cascade.
 		if _, err := tx.exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
