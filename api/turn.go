@@ -156,8 +156,10 @@ type TurnResponse struct {
 	Complete bool `json:"complete,omitempty"`
 	Canceled bool `json:"canceled,omitempty"`
 	// OpenJobs counts the jobs that are not complete; ClaimableLater says that
-	// some of them may still become work for this runner.
+	// some of them may still become work for this runner without a decision on
+	// those that are held, HeldJobs.
 	OpenJobs       int64 `json:"open_jobs"`
+	HeldJobs       int64 `json:"held_jobs,omitempty"`
 	ClaimableLater bool  `json:"claimable_later"`
 }
 

@@ -120,7 +120,7 @@ func (r *Runner) count(result *api.ReportResult) {
 func (r *Runner) hearNews(resp *api.TurnResponse) {
 	r.turns.latest = api.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
-		OpenJobs: resp.OpenJobs, ClaimableLater: resp.ClaimableLater,
+		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater,
 	}
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {

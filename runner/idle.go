@@ -48,11 +48,14 @@ func (r *Runner) nothingLeft(now time.Time) string {
 	switch {
 	case t.latest.Complete && !r.about.IgnoreCompletion:
 		return "the workflow is complete"
-	case r.opts.Persistent && t.latest.ClaimableLater:
+	case r.opts.Persistent && (t.latest.ClaimableLater || t.latest.HeldJobs > 0):
 		return ""
 	case t.latest.Complete && idle:
 		return "the workflow is complete"
 	case !t.latest.Complete && !t.latest.ClaimableLater && !r.opts.Persistent:
+		if t.latest.HeldJobs > 0 {
+			return "jobs that are held wait for a decision"
+		}
 		return "none of the open jobs can become work for this runner"
 	case idle:
 		return "no work for " + patience.String()

@@ -120,6 +120,27 @@ func TestRunnerWithNothingToHopeForLeavesAtOnce(t *testing.T) {
 	})
 }
 
+func TestNobodyWaitsForADecision(t *testing.T) {
+	held := func() *runnertest.Daemon {
+		d := runnertest.New(job("1s"))
+		d.Undecided = true
+		d.Welcome.WaitForNewJobs = 90
+		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: nothing is open
+		return d
+	}
+	bubble(t, held, nil, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
+		if err != nil || s.Duration > time.Second || s.Reason != "jobs that are held wait for a decision" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+	persistent := func(o *Options) { o.Persistent = true }
+	bubble(t, held, persistent, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
+		if err != nil || s.Duration < time.Hour || !s.Complete {
+			t.Errorf("a persistent one: %+v, %v", s, err)
+		}
+	})
+}
+
 func TestPersistentRunnerWaits(t *testing.T) {
 	later := func() *runnertest.Daemon {
 		big := job("1s")

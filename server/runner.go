@@ -153,7 +153,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 func toTurn(number int64, t *store.TurnResult) api.TurnResponse {
 	answer := api.TurnResponse{
 		Turn: number, RunID: t.RunID, EndTime: t.EndTime, Complete: t.Complete, Canceled: t.Canceled,
-		OpenJobs: t.OpenJobs, ClaimableLater: t.ClaimableLater,
+		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater,
 		Voided: each(t.Voided, toRef),
 		Results: each(t.Results, func(p store.ReportResult) api.ReportResult {
 			return api.ReportResult{LeaseRef: toRef(p.LeaseRef), Outcome: string(p.Outcome), Message: p.Message, Status: p.Status,

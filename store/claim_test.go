@@ -112,12 +112,15 @@ func TestClaimableLater(t *testing.T) {
 		name  string
 		jobs  []rigJob
 		other bool
+		held  bool // the first one
 		want  bool
 	}{
-		{"too big", []rigJob{big}, false, false},
-		{"behind one that is too big", []rigJob{big, behind}, false, false},
-		{"somebody else may take the big one", []rigJob{big, behind}, true, true},
-		{"fits an empty node", []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 4}}}, false, true},
+		{"too big", []rigJob{big}, false, false, false},
+		{"behind one that is too big", []rigJob{big, behind}, false, false, false},
+		{"somebody else may take the big one", []rigJob{big, behind}, true, false, true},
+		{"fits an empty node", []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 4}}}, false, false, true},
+		{"held", []rigJob{{}, behind}, false, true, false},
+		{"beside a held one", []rigJob{{}, {needs: workflow.ResourceRequirements{NumCPUs: 4}}}, false, true, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, test.jobs...)
@@ -125,8 +128,14 @@ func TestClaimableLater(t *testing.T) {
 			if test.other {
 				r.hand("n2", 1)
 			}
+			held := int64(0)
+			if test.held {
+				held = 1
+				_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+				r.must(err)
+			}
 			answer := h.turn()
-			if len(answer.Grants) > 0 || answer.ClaimableLater != test.want || answer.OpenJobs != int64(len(test.jobs)) {
+			if len(answer.Grants) > 0 || answer.ClaimableLater != test.want || answer.HeldJobs != held || answer.OpenJobs != int64(len(test.jobs)) {
 				t.Errorf("answer: %+v", answer)
 			}
 		})

@@ -8,10 +8,11 @@ import (
 
 // claimableLater reports whether a job that is open now may still become work
 // for a runner that holds nothing: a ready one that fits it, or one that waits
-// for somebody else.
+// for another runner. Nobody waits for what is held: the decision of a person
+// may take days.
 func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64) (bool, error) {
 	n := counts.ByStatus
-	if n[workflow.Pending]+n[workflow.Running]+n[workflow.PendingFailed]+n[workflow.Uninitialized] > 0 {
+	if n[workflow.Pending]+n[workflow.Running]+n[workflow.Uninitialized] > 0 {
 		return true, nil
 	}
 	ready, err := tx.waitingClasses(r.workflowID)

@@ -41,8 +41,10 @@ type TurnResult struct {
 	Complete bool
 	Canceled bool
 	// OpenJobs counts the jobs that are not complete; ClaimableLater says that
-	// some of them may still become work for this runner.
+	// some of them may still become work for this runner without a decision on
+	// those that are held, HeldJobs.
 	OpenJobs       int64
+	HeldJobs       int64
 	ClaimableLater bool
 }
 
@@ -276,7 +278,7 @@ func (c *conversation) tell() error {
 	}
 	a := &c.answer
 	a.RunID, a.EndTime = now.runID, c.runner.endTime
-	a.Complete, a.Canceled, a.OpenJobs = now.ended, now.canceled, counts.Open()
+	a.Complete, a.Canceled, a.OpenJobs, a.HeldJobs = now.ended, now.canceled, counts.Open(), counts.ByStatus[workflow.PendingFailed]
 	if a.OpenJobs == 0 || a.Canceled || len(a.Grants) > 0 || len(c.turn.Held) > 0 {
 		a.ClaimableLater = a.OpenJobs > 0 && !a.Canceled
 		return nil

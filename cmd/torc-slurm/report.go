@@ -201,10 +201,24 @@ func (r *report) advise(prefix, outputDir string) {
 	}
 	switch r.Status {
 	case "unfinished":
-		r.Next = append(r.Next, fmt.Sprintf("%s why -w %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
+		r.Next = append(r.Next, fmt.Sprintf("%s why -w %d", prefix, r.WorkflowID))
+		if held := r.held(); held != "" {
+			r.Next = append(r.Next, prefix+" jobs retry"+held)
+		}
+		r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	case "failed", "canceled":
 		r.Next = append(r.Next, fmt.Sprintf("%s reset --failed-only %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	}
+}
+
+// held lists the ids of the jobs in the report that wait for a decision.
+func (r *report) held() (ids string) {
+	for _, f := range r.FailedJobs {
+		if f.Status == workflow.PendingFailed {
+			ids += fmt.Sprintf(" %d", f.JobID)
+		}
+	}
+	return ids
 }
 
 // write is the report for people.
@@ -251,7 +265,11 @@ func (r *report) writeFailed(w io.Writer) {
 	}
 	fmt.Fprintln(w, "Failed jobs:")
 	for _, f := range r.FailedJobs {
-		fmt.Fprintf(w, "  %s (job %d, attempt %d): %s\n", printable(f.Name), f.JobID, f.AttemptID,
+		held := ""
+		if f.Status == workflow.PendingFailed {
+			held = ", held"
+		}
+		fmt.Fprintf(w, "  %s (job %d, attempt %d%s): %s\n", printable(f.Name), f.JobID, f.AttemptID, held,
 			printable(firstOf(f.Text, f.Cause, f.Status.String())))
 	}
 	n := r.JobsByStatus

@@ -47,6 +47,8 @@ type Daemon struct {
 	Welcome api.RegisterResponse // what runners are told; ids are filled in
 	// Hopeless makes the daemon say that no open job can become work.
 	Hopeless bool
+	// Undecided makes it say so because all of them wait for a decision.
+	Undecided bool
 	// Impatient makes the daemon answer at once, whatever it may wait.
 	Impatient bool
 	// RepairSeconds bounds recovery scripts.
@@ -237,14 +239,16 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 	defer deadline.Stop()
 	for {
 		if c.newest == req.Turn {
-			if !d.Hopeless {
+			if !d.Hopeless && !d.Undecided {
 				d.grant(runner, req, resp)
 			}
 			resp.Orders, d.orders = d.orders, nil
 		}
 		resp.Canceled = d.canceled
 		resp.OpenJobs, resp.ClaimableLater = d.open()
-		resp.Complete = resp.OpenJobs == 0
+		if resp.Complete = resp.OpenJobs == 0; d.Undecided {
+			resp.HeldJobs = resp.OpenJobs
+		}
 		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Orders) > 0
 		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || d.Impatient || c.newest > req.Turn {
 			return nil
@@ -423,7 +427,7 @@ func (d *Daemon) open() (open int64, later bool) {
 			open++
 		}
 	}
-	return open, open > 0 && !d.Hopeless
+	return open, open > 0 && !d.Hopeless && !d.Undecided
 }
 
 func (d *Daemon) violation(format string, args ...any) {
