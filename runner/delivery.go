@@ -45,19 +45,22 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 		r.log.Warn("ended processes that a dead runner left behind", "processes", ended)
 	}
 	d := &delivery{dir: dir, log: r.log}
-	d.writer, err = spool.Create(dir, spool.Header{
-		WorkflowID: r.opts.WorkflowID, RunID: r.about.RunID, RunnerID: r.id, Key: r.key,
+	header := spool.Header{
+		Database: r.opts.Database, WorkflowID: r.opts.WorkflowID, RunID: r.about.RunID, RunnerID: r.id, Key: r.key,
 		Hostname: r.opts.Hostname, PID: os.Getpid(), BootID: bootID(),
-	})
-	if err != nil {
+	}
+	if d.writer, err = spool.Create(dir, header); err != nil {
 		return unwritable(err)
 	}
 	*closers = append(*closers, d.close)
-	d.old, err = spool.TakeOver(dir, r.opts.WorkflowID, r.opts.Hostname, func(path string, err error) {
-		r.log.Error("spool file cannot be read and is left alone", "path", path, "error", err)
-	})
-	if err != nil {
-		return err
+	for _, place := range append([]string{r.opts.OutputDir}, r.opts.OtherDirs...) {
+		old, err := spool.TakeOver(filepath.Join(place, spoolDir), header, func(path string, err error) {
+			r.log.Error("spool file cannot be read and is left alone", "path", path, "error", err)
+		})
+		d.old = append(d.old, old...)
+		if err != nil {
+			return err
+		}
 	}
 	for _, old := range d.old {
 		pending := old.Pending()

@@ -52,11 +52,16 @@ func EndLeftovers(outputDir string, log *slog.Logger) (int, error) {
 	return n, nil
 }
 
-// journals lists the process journals under an output directory.
+// journals lists the process journals under an output directory, and those that
+// were put aside there.
 func journals(outputDir string) ([]string, error) {
-	paths, err := filepath.Glob(filepath.Join(globQuote(outputDir), spoolDir, "*"+journalEnding))
-	if err != nil {
-		return nil, fmt.Errorf("list process journals: %w", err)
+	var paths []string
+	for _, folder := range []string{"", asideName + "*"} {
+		found, err := filepath.Glob(filepath.Join(globQuote(outputDir), folder, spoolDir, "*"+journalEnding))
+		if err != nil {
+			return nil, fmt.Errorf("list process journals: %w", err)
+		}
+		paths = append(paths, found...)
 	}
 	slices.Sort(paths) // all take their locks in the same order
 	return paths, nil

@@ -34,6 +34,11 @@ type Options struct {
 	WorkflowID int64
 	// OutputDir holds the attempts' files; it is made if it is not there.
 	OutputDir string
+	// Database is the name of the database that WorkflowID is of. Reports that
+	// dead runners have left in OutputDir and in OtherDirs are delivered if they
+	// are for the same one.
+	Database  string
+	OtherDirs []string
 	// Resources are what jobs may use; what the node has where zero.
 	Resources Resources
 	// MaxParallelJobs, if not zero, is the number of jobs at a time, whatever

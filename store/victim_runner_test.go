@@ -196,7 +196,7 @@ func (v *victim) settle() error {
 }
 
 func (v *victim) deliver(id int64) error {
-	left, err := spool.TakeOver(v.dir, id, victimHost, func(path string, err error) { panic(fmt.Sprint(path, err)) })
+	left, err := spool.TakeOver(v.dir, spool.Header{WorkflowID: id, Hostname: victimHost}, func(path string, err error) { panic(fmt.Sprint(path, err)) })
 	if err != nil || len(left) == 0 {
 		return err
 	}

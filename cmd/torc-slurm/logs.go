@@ -77,7 +77,7 @@ func (a *app) runLogsShow(ctx context.Context, ref string, flags logFlags) error
 	}
 	files := l.files(flags)
 	if len(files) == 0 {
-		return workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", l.attempt.AttemptID, *l.job.ID, l.dir).
+		return workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", l.attempt.AttemptID, *l.job.ID, l.dirs[0]).
 			WithHint("was the workflow run with another --output-dir or on another machine, or with stdio none?")
 	}
 	if a.format != formatTable {
@@ -126,7 +126,7 @@ func (a *app) showFile(path string, i, n int) error {
 
 // jobLogs says where the output of an attempt is.
 type jobLogs struct {
-	dir     string
+	dirs    []string
 	job     *api.Job
 	attempt api.Attempt // AttemptID 0 before the first
 }
@@ -137,7 +137,11 @@ func (a *app) findLogs(ctx context.Context, c *connection, ref string, flags log
 	if err != nil {
 		return nil, err
 	}
-	l := &jobLogs{dir: a.path(firstOf(flags.outputDir, a.config.Client.Run.OutputDir)), job: job}
+	dirs, err := a.outputDirs(ctx, c, flags.outputDir)
+	if err != nil {
+		return nil, err
+	}
+	l := &jobLogs{dirs: dirs, job: job}
 	attempts, err := c.JobAttempts(ctx, *job.ID)
 	if err != nil {
 		return nil, err
@@ -192,7 +196,9 @@ func (l *jobLogs) paths(flags logFlags) []string {
 		if flags.recovery {
 			ending = "_recovery" + ending
 		}
-		paths = append(paths, runner.LogPath(l.dir, l.job.WorkflowID, *l.job.ID, l.attempt.RunID, l.attempt.AttemptID, ending))
+		for _, dir := range l.dirs {
+			paths = append(paths, runner.LogPath(dir, l.job.WorkflowID, *l.job.ID, l.attempt.RunID, l.attempt.AttemptID, ending))
+		}
 	}
 	return paths
 }

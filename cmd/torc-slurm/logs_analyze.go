@@ -98,6 +98,9 @@ func (s *logScan) directory(ctx context.Context, dir string) error {
 		if err == nil {
 			err = ctx.Err()
 		}
+		if err == nil {
+			err = skipAside(dir, path, entry)
+		}
 		if err != nil || !entry.Type().IsRegular() {
 			return err
 		}

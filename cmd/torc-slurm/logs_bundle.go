@@ -51,7 +51,11 @@ be sent to somebody or looked at with "logs analyze".`,
 			if err != nil {
 				return err
 			}
-			return a.bundle(ctx, w, a.path(firstOf(outputDir, a.config.Client.Run.OutputDir)), a.path(bundleDir))
+			dirs, err := a.outputDirs(ctx, c, outputDir)
+			if err != nil {
+				return err
+			}
+			return a.bundle(ctx, w, dirs, a.path(bundleDir))
 		}),
 	}
 	f := cmd.Flags()
@@ -76,16 +80,41 @@ func workflowOfLog(name string) (id int64, ok bool) {
 	return id, err == nil
 }
 
-// logFile is a log file by its path within the output directory.
+// logFile is a log file by its path within an output directory.
 type logFile struct {
-	path string
-	info fs.FileInfo
+	dir, path string
+	info      fs.FileInfo
 }
 
-// findWorkflowLogs lists the log files of a workflow.
-func findWorkflowLogs(dir string, id int64) ([]logFile, error) {
+// findWorkflowLogs lists the log files of a workflow in output directories, of
+// which one must be there.
+func findWorkflowLogs(dirs []string, id int64) ([]logFile, error) {
+	var all []logFile
+	missing := 0
+	for _, dir := range dirs {
+		found, err := findLogsIn(dir, id)
+		if errors.Is(err, fs.ErrNotExist) {
+			missing++
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("look for log files: %w", err)
+		}
+		all = append(all, found...)
+	}
+	if missing == len(dirs) {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no directory %s", dirs[0]).
+			WithHint("name the output directory of the workflow with -o")
+	}
+	return all, nil
+}
+
+func findLogsIn(dir string, id int64) ([]logFile, error) {
 	var found []logFile
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = skipAside(dir, path, entry)
+		}
 		if err != nil {
 			return err
 		}
@@ -100,24 +129,20 @@ func findWorkflowLogs(dir string, id int64) ([]logFile, error) {
 			return err
 		}
 		relative, err := filepath.Rel(dir, path)
-		found = append(found, logFile{relative, info})
+		found = append(found, logFile{dir, relative, info})
 		return err
 	})
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no directory %s", dir).
-			WithHint("name the output directory of the workflow with -o")
-	}
 	return found, err
 }
 
-func (a *app) bundle(ctx context.Context, w *api.Workflow, outputDir, bundleDir string) error {
+func (a *app) bundle(ctx context.Context, w *api.Workflow, dirs []string, bundleDir string) error {
 	id := idOf(w.ID)
-	files, err := findWorkflowLogs(outputDir, id)
+	files, err := findWorkflowLogs(dirs, id)
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		return workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s", id, outputDir).
+		return workflow.Errorf(workflow.CodeNotFound, "there are no log files of workflow %d in %s", id, dirs[0]).
 			WithHint("name the output directory of the workflow with -o")
 	}
 	meta := bundleMetadata{
@@ -132,7 +157,7 @@ func (a *app) bundle(ctx context.Context, w *api.Workflow, outputDir, bundleDir 
 		return usageErrorf("cannot write the archive: %v", err)
 	}
 	defer os.Remove(part)
-	err = writeBundle(ctx, out, fmt.Sprintf("wf%d", id), outputDir, files, &meta)
+	err = writeBundle(ctx, out, fmt.Sprintf("wf%d", id), files, &meta)
 	if closeErr := out.Close(); err == nil {
 		err = closeErr
 	}
@@ -150,14 +175,14 @@ func (a *app) bundle(ctx context.Context, w *api.Workflow, outputDir, bundleDir 
 
 // writeBundle writes the files below a directory of the archive's own, and
 // what they are.
-func writeBundle(ctx context.Context, w io.Writer, top, dir string, files []logFile, meta *bundleMetadata) error {
+func writeBundle(ctx context.Context, w io.Writer, top string, files []logFile, meta *bundleMetadata) error {
 	zipped := gzip.NewWriter(w)
 	archive := tar.NewWriter(zipped)
 	for _, f := range files {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		n, err := addLog(archive, filepath.Join(top, f.path), filepath.Join(dir, f.path), f.info)
+		n, err := addLog(archive, filepath.Join(top, f.path), filepath.Join(f.dir, f.path), f.info)
 		if err != nil {
 			return err
 		}

@@ -59,34 +59,43 @@ func (a *app) showResultLogs(ctx context.Context, c *connection, id int64, resul
 		WorkflowID: id, WorkflowName: w.Name, WorkflowUser: w.User, AllRuns: o.allRuns,
 		TotalResults: len(results), Items: make([]resultWithLogs, 0, len(results)),
 	}
-	dir := a.path(firstOf(o.outputDir, a.config.Client.Run.OutputDir))
+	dirs, err := a.outputDirs(ctx, c, o.outputDir)
+	if err != nil {
+		return err
+	}
 	for _, r := range results {
-		report.Items = append(report.Items, withLogs(dir, r, nodes[r.ComputeNodeID]))
+		report.Items = append(report.Items, withLogs(dirs, r, nodes[r.ComputeNodeID]))
 	}
 	return a.writeJSON(report)
 }
 
 // withLogs finds the log files of a result that are there.
-func withLogs(dir string, r api.Result, node api.ComputeNode) resultWithLogs {
+func withLogs(dirs []string, r api.Result, node api.ComputeNode) resultWithLogs {
 	attempt := max(1, idOf(r.AttemptID))
 	out := resultWithLogs{
 		JobID: r.JobID, JobName: orEmpty(r.JobName), Status: r.Status, RunID: r.RunID, AttemptID: attempt, ReturnCode: r.ReturnCode,
 		CompletionTime: r.CompletionTime, ExecTimeMinutes: r.ExecTimeMinutes, ComputeNodeID: r.ComputeNodeID,
 		ComputeNodeType: node.ComputeNodeType, Cause: orEmpty(r.Cause),
-		JobRunnerLog: existing(filepath.Join(dir, fmt.Sprintf("job_runner_%s_wf%d_r%d.log", node.Hostname, r.WorkflowID, r.RunID))),
+		JobRunnerLog: existing(dirs, func(dir string) string {
+			return filepath.Join(dir, fmt.Sprintf("job_runner_%s_wf%d_r%d.log", node.Hostname, r.WorkflowID, r.RunID))
+		}),
 	}
 	log := func(ending string) string {
-		return existing(runner.LogPath(dir, r.WorkflowID, r.JobID, r.RunID, attempt, ending))
+		return existing(dirs, func(dir string) string {
+			return runner.LogPath(dir, r.WorkflowID, r.JobID, r.RunID, attempt, ending)
+		})
 	}
 	both := log(".log")
 	out.JobStdout, out.JobStderr = firstOf(log(".o"), both), firstOf(log(".e"), both)
 	return out
 }
 
-// existing is a path that there is, else nothing.
-func existing(path string) string {
-	if _, err := os.Stat(path); err != nil {
-		return ""
+// existing is the path in one of the directories that there is, else nothing.
+func existing(dirs []string, path func(dir string) string) string {
+	for _, dir := range dirs {
+		if _, err := os.Stat(path(dir)); err == nil {
+			return path(dir)
+		}
 	}
-	return path
+	return ""
 }

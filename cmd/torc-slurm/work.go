@@ -22,6 +22,11 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 	if err != nil {
 		return fmt.Errorf("name of this host: %w", err)
 	}
+	release, err := a.claimOutputDir(ctx, c, &options)
+	if err != nil {
+		return err
+	}
+	defer release()
 	logFile, err := runnerLog(options.OutputDir, hostname, id, status.RunID)
 	if err != nil {
 		return err

@@ -152,17 +152,17 @@ type Abandoned struct {
 	file *os.File
 }
 
-// TakeOver returns the spool files in dir that are of the workflow, were written
-// on the host, and whose writers are dead. Damaged files are reported through
-// warn and left alone.
-func TakeOver(dir string, workflowID int64, hostname string, warn func(path string, err error)) ([]*Abandoned, error) {
+// TakeOver returns the spool files in dir that are of the same workflow of the
+// same database as h, were written on the same host, and whose writers are dead.
+// Damaged files are reported through warn and left alone.
+func TakeOver(dir string, h Header, warn func(path string, err error)) ([]*Abandoned, error) {
 	paths, err := Files(dir)
 	if err != nil {
 		return nil, err
 	}
 	var taken []*Abandoned
 	for _, path := range paths {
-		a, err := takeOver(path, workflowID, hostname)
+		a, err := takeOver(path, h)
 		if err != nil {
 			warn(path, err)
 		}
@@ -174,7 +174,7 @@ func TakeOver(dir string, workflowID int64, hostname string, warn func(path stri
 }
 
 // takeOver returns nil for a file that is not to be taken over.
-func takeOver(path string, workflowID int64, hostname string) (*Abandoned, error) {
+func takeOver(path string, h Header) (*Abandoned, error) {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
@@ -186,7 +186,7 @@ func takeOver(path string, workflowID int64, hostname string) (*Abandoned, error
 		return nil, file.Close()
 	}
 	c, err := Read(path)
-	if err != nil || c.Header.WorkflowID != workflowID || c.Header.Hostname != hostname {
+	if err != nil || c.Header.Database != h.Database || c.Header.WorkflowID != h.WorkflowID || c.Header.Hostname != h.Hostname {
 		return nil, errors.Join(err, file.Close())
 	}
 	return &Abandoned{Contents: *c, file: file}, nil

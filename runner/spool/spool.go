@@ -29,6 +29,7 @@ const Ending = ".reports"
 
 // Header says whose reports a file holds.
 type Header struct {
+	Database   string `json:"database,omitempty"` // that gave the numbers; empty if unknown
 	WorkflowID int64  `json:"workflow_id"`
 	RunID      int64  `json:"run_id"`
 	RunnerID   int64  `json:"runner_id"`

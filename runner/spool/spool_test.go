@@ -155,7 +155,7 @@ func TestTakeOver(t *testing.T) {
 	warn := func(path string, err error) { t.Errorf("%s: %v", path, err) }
 	take := func(workflow int64, host string, want int) []*Abandoned {
 		t.Helper()
-		taken, err := TakeOver(dir, workflow, host, warn)
+		taken, err := TakeOver(dir, Header{WorkflowID: workflow, Hostname: host}, warn)
 		must(t, err)
 		if len(taken) != want {
 			t.Fatalf("took %d files, want %d", len(taken), want)
@@ -166,6 +166,9 @@ func TestTakeOver(t *testing.T) {
 	must(t, w.Close())
 	take(8, "host", 0)
 	take(7, "other", 0)
+	if taken, err := TakeOver(dir, Header{Database: "other", WorkflowID: 7, Hostname: "host"}, warn); len(taken) > 0 || err != nil {
+		t.Errorf("took %v of another database, %v", taken, err)
+	}
 	first := take(7, "host", 1)
 	take(7, "host", 0) // somebody else delivers it
 	must(t, first[0].Release())
@@ -182,7 +185,7 @@ func TestTakeOverLeavesDamagedFilesAlone(t *testing.T) {
 	path := filepath.Join(dir, "x"+Ending)
 	must(t, os.WriteFile(path, []byte("not a spool file at all"), 0o600))
 	var warned error
-	taken, err := TakeOver(dir, 7, "host", func(_ string, err error) { warned = err })
+	taken, err := TakeOver(dir, Header{WorkflowID: 7, Hostname: "host"}, func(_ string, err error) { warned = err })
 	if err != nil || len(taken) != 0 || warned == nil {
 		t.Errorf("taken %v, error %v, warning %v", taken, err, warned)
 	}
