@@ -64,6 +64,9 @@ type extremeJob struct {
 const (
 	reportedFailures = 10
 	reportedExtremes = 3
+	// extremeResults is how many results are looked at for the extremes, since a
+	// job may have several.
+	extremeResults = 100
 )
 
 // reportEnd gathers the report, shows it, and returns the exit status as an
@@ -111,10 +114,11 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 			return nil, err
 		}
 	}
-	if r.Slowest, err = extremes(ctx, c, id, "exec_time_minutes"); err != nil {
+	if r.Slowest, err = extremes(ctx, c, client.ResultFilter{WorkflowID: id}, "exec_time_minutes"); err != nil {
 		return nil, err
 	}
-	r.MostMemory, err = extremes(ctx, c, id, "peak_memory_bytes")
+	// An attempt that needed too much was often followed by another one.
+	r.MostMemory, err = extremes(ctx, c, client.ResultFilter{WorkflowID: id, RunID: &r.RunID, AllRuns: true}, "peak_memory_bytes")
 	return r, err
 }
 
@@ -145,14 +149,17 @@ func (r *report) addFailed(ctx context.Context, c *connection, s workflow.JobSta
 	return nil
 }
 
-// extremes lists the jobs with the largest values of a column of their
-// results.
-func extremes(ctx context.Context, c *connection, id int64, column string) ([]extremeJob, error) {
-	filter := client.ResultFilter{WorkflowID: id, Page: client.Page{Limit: reportedExtremes, SortBy: column, Reverse: true}}
+// extremes lists the jobs with the largest values of a column of the results
+// that a filter selects.
+func extremes(ctx context.Context, c *connection, filter client.ResultFilter, column string) ([]extremeJob, error) {
+	filter.Page = client.Page{Limit: extremeResults, SortBy: column, Reverse: true}
 	var all []extremeJob
 	for result, err := range c.Results(ctx, filter) {
 		if err != nil {
 			return nil, err
+		}
+		if slices.ContainsFunc(all, func(e extremeJob) bool { return e.JobID == result.JobID }) {
+			continue
 		}
 		e := extremeJob{JobID: result.JobID, Name: orEmpty(result.JobName), ExecTimeMinutes: result.ExecTimeMinutes}
 		if result.PeakMemoryBytes != nil {
@@ -161,7 +168,9 @@ func extremes(ctx context.Context, c *connection, id int64, column string) ([]ex
 		if column == "peak_memory_bytes" && e.PeakMemoryBytes == 0 {
 			break // not measured
 		}
-		all = append(all, e)
+		if all = append(all, e); len(all) == reportedExtremes {
+			break
+		}
 	}
 	return all, nil
 }
