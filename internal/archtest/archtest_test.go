@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
 	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal"},
+	"scheduler":        {"allocation", "internal", "site-configs", "store", "workflow"},
 	"slurm":            {"internal"},
 	"sbatch-templates": {"slurm", "workflow"},
 	"site-configs":     {"slurm", "workflow"},

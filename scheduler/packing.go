@@ -1,0 +1,122 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+)
+
+// packing is the new allocations of one action, and what they leave over.
+type packing struct {
+	wants   []*want
+	left    []int64  // of each of wants
+	reasons []string // why they are left
+	drafts  []*draft
+	limits  []Action // what stood in the way: Wait or Pause
+	tight   bool     // longer allocations would have taken more
+}
+
+// pack packs jobs into as many new allocations as there may be. If these are too
+// few, allocations are planned longer, so that each takes more jobs.
+func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
+	for work := p.set.Work; ; work += work / 4 {
+		k := p.packFor(a, wants, min(work, p.set.LongestWork))
+		if !k.tight || work >= p.set.LongestWork {
+			return k
+		}
+	}
+}
+
+// packFor packs jobs into allocations that are busy for so long.
+func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *packing {
+	k := &packing{wants: wants, left: make([]int64, len(wants)), reasons: make([]string, len(wants))}
+	room, crowded := p.vacancies(a)
+	gates := make(map[*Pool]*gate)
+	for i, w := range wants {
+		k.left[i] = w.left
+		for _, f := range k.drafts {
+			k.fill(f, i)
+		}
+		for _, pool := range w.pools {
+			g := gates[pool]
+			if g == nil {
+				g = p.gate(a, pool)
+				gates[pool] = g
+			}
+			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
+				f := newDraft(pool, w.Demand, work, &p.set)
+				f.probe = g.probe
+				k.drafts = append(k.drafts, f)
+				k.fill(f, i)
+			}
+			switch {
+			case k.left[i] == 0:
+			case g.left <= 0:
+				k.limit(i, Action{Kind: g.kind, Pool: pool.Name, Until: g.until, Reason: g.reason})
+				k.tight = k.tight || g.longer
+			default:
+				k.limit(i, Action{Kind: Wait, Reason: crowded})
+				k.tight = true
+			}
+		}
+	}
+	return k
+}
+
+// fill puts jobs of a want into a draft.
+func (k *packing) fill(f *draft, i int) {
+	if k.left[i] == 0 {
+		return
+	}
+	if n := f.take(k.wants[i].Demand, k.left[i]); n > 0 {
+		f.parts = append(f.parts, part{want: i, jobs: n})
+		k.left[i] -= n
+	}
+}
+
+// giveBack takes the jobs out of a draft that is not asked for now.
+func (k *packing) giveBack(f *draft, reason string) {
+	for _, c := range f.parts {
+		k.left[c.want] += c.jobs
+		k.reasons[c.want] = reason
+	}
+}
+
+// limit notes why jobs of a want are left: what is the matter with the best of
+// its pools, and once per reason among the actions.
+func (k *packing) limit(i int, l Action) {
+	k.reasons[i] = cmp.Or(k.reasons[i], l.Reason)
+	for _, known := range k.limits {
+		if known.Pool == l.Pool && known.Reason == l.Reason {
+			return
+		}
+	}
+	k.limits = append(k.limits, l)
+}
+
+// vacancies returns how many allocations more the action may have, and what to
+// say when there are none.
+func (p *planner) vacancies(a *AutoSchedule) (n int, reason string) {
+	live, pending := 0, 0
+	for _, s := range p.supply {
+		switch {
+		case s.ActionID != a.ActionID && s.ActionID != 0:
+		case s.State == Pending:
+			pending++
+		default:
+			live++
+		}
+	}
+	return max(a.MaxAllocations-live-pending, 0), fmt.Sprintf("max_allocations is %d: there are %d live and %d pending", a.MaxAllocations, live, pending)
+}
+
+// gate looks at what has become of earlier requests in a pool.
+func (p *planner) gate(a *AutoSchedule, pool *Pool) *gate {
+	unproven := 0
+	for _, s := range p.supply {
+		if s.Shape.Pool == pool.Name && (s.State == Pending || s.State == Active && len(s.Running) == 0) {
+			unproven++
+		}
+	}
+	return a.gate(pool, unproven, p.Now, &p.set)
+}

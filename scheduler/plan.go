@@ -1,0 +1,309 @@
+// Package scheduler decides how many allocations of which shape to ask Slurm
+// for, and when. The decision is a pure function of a Snapshot.
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Snapshot is what Plan looks at: one workflow at one moment.
+type Snapshot struct {
+	Now         time.Time
+	Ended       bool // the workflow is complete or canceled: nothing will be ready any more
+	Working     bool // jobs run, so that others may become ready
+	Demand      []Demand
+	Allocations []Allocation
+	Pools       []Pool
+	Actions     []AutoSchedule
+	Settings    Settings
+}
+
+// Kind says what an Action is.
+type Kind int
+
+// The kinds.
+const (
+	Submit Kind = iota // ask for Count allocations of Shape
+	Probe              // ask for one, to see whether the pool works again
+	Cancel             // cancel the pending Allocation
+	Wait               // nothing now; look again at Until
+	Pause              // the pool does not work; the next probe is at Until
+)
+
+// String returns the kind's name.
+func (k Kind) String() string {
+	return [...]string{"submit", "probe", "cancel", "wait", "pause"}[k]
+}
+
+// Action is one thing to do. Actions are to be carried out in their order.
+type Action struct {
+	Kind       Kind
+	ActionID   int64     // the AutoSchedule on whose behalf
+	Pool       string    // all but Cancel; empty where Wait concerns all of its pools
+	Shape      Shape     // Submit, Probe
+	Count      int       // Submit, Probe
+	Allocation int64     // Cancel
+	Until      time.Time // Wait, Pause; zero: when something changes
+	Reason     string    // for people
+}
+
+// Decision is what to do now, and what becomes of each ready job.
+type Decision struct {
+	Actions  []Action
+	Coverage []Coverage
+}
+
+// Plan says which allocations a workflow needs. What is ready and finds no room
+// in live and pending allocations is packed into new ones; pending ones for
+// which nothing is left are canceled. Carrying out its actions and planning
+// again at the same moment gives nothing more to do. The same snapshot, in
+// whatever order its lists are, gives the same decision.
+func Plan(s Snapshot) Decision {
+	p := planner{Snapshot: s, set: s.Settings.withDefaults()}
+	p.sort()
+	p.fillSupply()
+	p.cancelSurplus()
+	p.assign()
+	for i := range p.actions {
+		p.ask(&p.actions[i])
+	}
+	p.wake()
+	for _, w := range p.wants {
+		p.decision.Coverage = append(p.decision.Coverage, w.cover)
+	}
+	return p.decision
+}
+
+// planner is a plan in the making.
+type planner struct {
+	Snapshot
+	set      Settings
+	wants    []*want
+	supply   []*Allocation // without those that this plan cancels
+	used     map[*Allocation]bool
+	actions  []AutoSchedule
+	pools    map[string]*Pool
+	decision Decision
+}
+
+// want is demand with what has been found for it.
+type want struct {
+	*Demand
+	cover Coverage
+	left  int64   // ready jobs without a place
+	pools []*Pool // where to ask for them, best first
+}
+
+func (w *want) uncover(reason string) { w.cover.Uncovered, w.cover.Reason = w.left, reason }
+
+// sort puts the lists in an order of their own, so that theirs does not matter.
+func (p *planner) sort() {
+	demand := pointers(p.Demand)
+	slices.SortStableFunc(demand, compareDemand)
+	for _, d := range demand {
+		p.wants = append(p.wants, &want{Demand: d, left: d.Ready, cover: Coverage{ClassID: d.ID, Avoid: d.Avoid, Ready: d.Ready}})
+	}
+	p.supply = pointers(p.Allocations)
+	slices.SortStableFunc(p.supply, compareAllocation)
+	p.pools = make(map[string]*Pool, len(p.Pools))
+	for i := range p.Pools {
+		p.pools[p.Pools[i].Name] = &p.Pools[i]
+	}
+	for _, a := range p.Actions {
+		p.actions = append(p.actions, a.withDefaults())
+	}
+	slices.SortFunc(p.actions, func(a, b AutoSchedule) int { return cmp.Compare(a.ActionID, b.ActionID) })
+}
+
+func pointers[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+// fillSupply finds room for jobs in what there is: first for the ready ones,
+// then for those that will come.
+func (p *planner) fillSupply() {
+	p.used = make(map[*Allocation]bool)
+	rooms := make([]room, len(p.supply))
+	for i, a := range p.supply {
+		rooms[i] = a.room(p.Now, p.set.Margins)
+	}
+	place := func(w *want, n int64) (live, pending int64) {
+		for i, a := range p.supply {
+			if live+pending == n {
+				break
+			}
+			if !a.admits(w.Demand, p.pools[a.Shape.Pool]) {
+				continue
+			}
+			taken := rooms[i].take(w.load(), n-live-pending)
+			p.used[a] = p.used[a] || taken > 0
+			if a.State == Pending {
+				pending += taken
+			} else {
+				live += taken
+			}
+		}
+		return live, pending
+	}
+	for _, w := range p.wants {
+		w.cover.Live, w.cover.Pending = place(w, w.left)
+		w.left -= w.cover.Live + w.cover.Pending
+	}
+	for _, w := range p.wants {
+		place(w, w.Later)
+	}
+}
+
+// cancelSurplus cancels the pending allocations for which no job is left. Those
+// that a person asked for stay until the workflow has ended.
+func (p *planner) cancelSurplus() {
+	reason := "live and older pending allocations can take all jobs that are ready or will be"
+	if p.Ended {
+		reason = "the workflow has ended"
+	}
+	p.supply = slices.DeleteFunc(p.supply, func(a *Allocation) bool {
+		surplus := a.State == Pending && (p.Ended || a.ActionID != 0 && !p.used[a])
+		if surplus {
+			p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: reason})
+		}
+		return surplus
+	})
+}
+
+func (p *planner) act(a Action) { p.decision.Actions = append(p.decision.Actions, a) }
+
+// assign finds the pools in which to ask for what has no place: those in which a
+// job fits an allocation at all.
+func (p *planner) assign() {
+	for _, w := range p.wants {
+		if w.left == 0 {
+			continue
+		}
+		if p.Ended {
+			w.uncover("the workflow has ended")
+			continue
+		}
+		var refusals []string
+		for _, name := range w.Pools {
+			pool := p.pools[name]
+			if pool == nil {
+				continue
+			}
+			if why := pool.misfit(w.Demand, &p.set); why != "" {
+				refusals = append(refusals, name+": "+why)
+			} else {
+				w.pools = append(w.pools, pool)
+			}
+		}
+		switch {
+		case len(w.pools) > 0:
+		case len(refusals) == 0:
+			w.uncover("there is no scheduler and no partition that may be asked for it")
+		default:
+			w.uncover("fits no allocation; " + strings.Join(refusals, "; "))
+		}
+	}
+}
+
+// ask plans the allocations that an action asks for.
+func (p *planner) ask(a *AutoSchedule) {
+	var wants []*want
+	for _, w := range p.wants {
+		if len(w.pools) > 0 && w.pools[0].ActionID == a.ActionID {
+			wants = append(wants, w)
+		}
+	}
+	if len(wants) == 0 || p.batch(a, wants) {
+		return
+	}
+	k := p.pack(a, wants)
+	left, next := a.rate(p.Now)
+	if left < len(k.drafts) {
+		reason := fmt.Sprintf("max_submit_per_minute is %d", a.MaxSubmitPerMinute)
+		for _, f := range k.drafts[left:] {
+			k.giveBack(f, reason)
+		}
+		k.drafts = k.drafts[:left]
+		k.limits = append(k.limits, Action{Kind: Wait, Until: next, Reason: reason})
+	}
+	p.submit(a, k)
+	for _, l := range k.limits {
+		l.ActionID = a.ActionID
+		p.act(l)
+	}
+	for i, w := range wants {
+		w.cover.Asked = w.left - k.left[i]
+		w.left = k.left[i]
+		if w.left > 0 {
+			w.uncover(k.reasons[i])
+		}
+	}
+}
+
+// batch reports whether to wait for more jobs, as long as more may come.
+func (p *planner) batch(a *AutoSchedule, wants []*want) bool {
+	total, oldest := int64(0), p.Now
+	more := p.Working
+	for _, w := range wants {
+		total += w.left
+		if w.Since.Before(oldest) {
+			oldest = w.Since
+		}
+	}
+	for _, w := range p.wants {
+		more = more || w.Later > 0
+	}
+	due := oldest.Add(a.MaxReadyAge)
+	if total >= a.MinReadyJobs || !more || !p.Now.Before(due) {
+		return false
+	}
+	reason := fmt.Sprintf("%d ready jobs have no place; waiting for %d, or until the oldest has waited for %s", total, a.MinReadyJobs, inWords(a.MaxReadyAge))
+	p.act(Action{Kind: Wait, ActionID: a.ActionID, Until: due, Reason: reason})
+	for _, w := range wants {
+		w.uncover(reason)
+	}
+	return true
+}
+
+// wake says when delayed jobs have to be looked at.
+func (p *planner) wake() {
+	var next time.Time
+	for _, w := range p.wants {
+		if !w.Next.IsZero() && (next.IsZero() || w.Next.Before(next)) {
+			next = w.Next
+		}
+	}
+	if !next.IsZero() && !p.Ended {
+		p.act(Action{Kind: Wait, Until: next, Reason: "delayed jobs become ready then"})
+	}
+}
+
+// submit writes the drafts as actions, neighbours of one shape as one.
+func (p *planner) submit(a *AutoSchedule, k *packing) {
+	for i := 0; i < len(k.drafts); {
+		f := k.drafts[i]
+		act := Action{Kind: Submit, ActionID: a.ActionID, Pool: f.pool.Name, Shape: f.final(&p.set)}
+		if f.probe != "" {
+			act.Kind = Probe
+		}
+		jobs := int64(0)
+		for ; i < len(k.drafts) && reflect.DeepEqual(k.drafts[i].final(&p.set), act.Shape); i++ {
+			act.Count++
+			jobs += k.drafts[i].jobs()
+		}
+		act.Reason = fmt.Sprintf("%s without a place: %s in %s", countOf(jobs, "ready job"), act.Shape.inWords(act.Count), act.Pool)
+		if f.probe != "" {
+			act.Reason = f.probe + ": trying one; " + act.Reason
+		}
+		p.act(act)
+	}
+}

@@ -1,0 +1,348 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+
+const gib = 1 << 30
+
+// drawPool draws a partition or a scheduler. Nodes are small, so that jobs
+// often do not fit.
+func drawPool(t *rapid.T, i int) Pool {
+	p := Pool{
+		Name: fmt.Sprintf("pool%d", i), ActionID: rapid.Int64Range(1, 2).Draw(t, "action"),
+		Node:   Resources{CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"), MemoryBytes: rapid.Int64Range(1, 32).Draw(t, "gib") * gib, GPUs: rapid.Int64Range(0, 2).Draw(t, "gpus")},
+		Shared: rapid.Bool().Draw(t, "shared"), MaxNodes: rapid.Int64Range(0, 4).Draw(t, "max nodes"),
+		MaxWalltime: time.Duration(rapid.IntRange(0, 300).Draw(t, "max walltime")) * time.Minute,
+		Serialize:   rapid.Bool().Draw(t, "serialize"),
+	}
+	if rapid.Bool().Draw(t, "scheduler") {
+		p.SchedulerID = new(int64(i))
+		p.Walltime = time.Duration(rapid.IntRange(0, 120).Draw(t, "walltime")) * time.Minute
+		if p.MaxWalltime > 0 {
+			p.Walltime = min(p.Walltime, p.MaxWalltime)
+		}
+		p.Asks.MemoryBytes = rapid.Int64Range(0, 8).Draw(t, "mem") * gib
+	}
+	if rapid.IntRange(0, 3).Draw(t, "labelled") == 0 {
+		p.Labels = []string{"a", "b"}
+	}
+	if rapid.Bool().Draw(t, "hosts known") {
+		p.Hosts = []string{"n1", "n2", "n3", "n4"}[:rapid.IntRange(1, 4).Draw(t, "hosts")]
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "trouble") {
+	case 0:
+		p.Hold = &Hold{Until: noon.Add(time.Minute), Reason: "QOSMaxSubmitJobPerUserLimit"}
+	case 1:
+		p.Failures = Failures{InARow: rapid.IntRange(1, 9).Draw(t, "failures"), Last: noon.Add(-time.Duration(rapid.IntRange(0, 200).Draw(t, "failed")) * time.Minute), Reason: "no such account"}
+	case 2:
+		p.Room = new(rapid.IntRange(0, 3).Draw(t, "room"))
+	}
+	return p
+}
+
+func drawDemand(t *rapid.T, i int, pools []Pool) Demand {
+	d := Demand{
+		Class: workflow.Class{
+			ID: int64(i), Priority: rapid.Int64Range(0, 1).Draw(t, "priority"), CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"),
+			GPUs: rapid.Int64Range(0, 1).Draw(t, "gpus"), MemoryBytes: rapid.Int64Range(0, 16).Draw(t, "gib") * gib,
+			Nodes: rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(t, "nodes"), RuntimeSeconds: rapid.SampledFrom([]int64{0, 1, 50, 60, 600, 3600, 7200}).Draw(t, "runtime"),
+		},
+		Ready: rapid.Int64Range(0, 300).Draw(t, "ready"), Later: rapid.Int64Range(0, 1).Draw(t, "later") * rapid.Int64Range(0, 300).Draw(t, "how many later"),
+		Since: noon.Add(-time.Duration(rapid.IntRange(0, 300).Draw(t, "since")) * time.Second),
+	}
+	if rapid.IntRange(0, 3).Draw(t, "labelled") == 0 {
+		d.Labels = []string{"a"}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "avoids") == 0 {
+		d.Avoid = []string{"n1", "n2"}[:rapid.IntRange(1, 2).Draw(t, "avoid")]
+	}
+	action := rapid.SampledFrom(pools).Draw(t, "pool").ActionID
+	for _, p := range pools {
+		if p.ActionID == action {
+			d.Pools = append(d.Pools, p.Name)
+		}
+	}
+	if pools[0].SchedulerID != nil && rapid.Bool().Draw(t, "bound") {
+		d.SchedulerID, d.Pools = pools[0].SchedulerID, []string{pools[0].Name}
+	}
+	return d
+}
+
+// drawSnapshot draws a workflow. Its allocations come of an earlier plan for
+// other demand, so that they have shapes that occur.
+func drawSnapshot(t *rapid.T) Snapshot {
+	s := Snapshot{Now: noon, Working: rapid.Bool().Draw(t, "working")}
+	for i := range rapid.IntRange(1, 3).Draw(t, "pools") {
+		s.Pools = append(s.Pools, drawPool(t, i+1))
+	}
+	for id := range 2 {
+		s.Actions = append(s.Actions, AutoSchedule{
+			ActionID: int64(id + 1), MinReadyJobs: rapid.Int64Range(0, 20).Draw(t, "min ready"), MaxAllocations: rapid.IntRange(0, 30).Draw(t, "max allocations"),
+			MaxSubmitPerMinute: rapid.SampledFrom([]int{0, 3, 100}).Draw(t, "max submit"), Submitted: []time.Time{noon.Add(-30 * time.Second), noon.Add(-time.Hour)},
+		})
+	}
+	draw := func(what string) (list []Demand) {
+		for i := range rapid.IntRange(0, 4).Draw(t, what) {
+			list = append(list, drawDemand(t, i+1, s.Pools))
+		}
+		return list
+	}
+	s.Demand = draw("earlier demand")
+	s = carriedOut(s, Plan(s))
+	s.Demand = draw("demand")
+	for i := range s.Allocations {
+		a := &s.Allocations[i]
+		a.Asked = noon.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "asked")) * time.Minute)
+		switch rapid.IntRange(0, 3).Draw(t, "state") {
+		case 0:
+			a.State, a.End, a.Hosts = Active, noon.Add(a.Shape.Walltime/2), []string{"n1", "n2", "n3", "n4"}[:min(a.Shape.Nodes, 4)]
+			a.Running = []Running{{Each: Resources{CPUs: 1}, Nodes: 1, Count: 1, Until: noon.Add(time.Duration(rapid.IntRange(-9, 9).Draw(t, "until")) * time.Minute)}}
+		case 1:
+			a.State = Closed
+		}
+		if rapid.IntRange(0, 5).Draw(t, "by hand") == 0 {
+			a.ActionID = 0
+		}
+	}
+	return s
+}
+
+// carriedOut is the snapshot after the decision: a moment later, but for the
+// clock.
+func carriedOut(s Snapshot, d Decision) Snapshot {
+	s.Allocations, s.Actions, s.Pools = slices.Clone(s.Allocations), slices.Clone(s.Actions), slices.Clone(s.Pools)
+	for _, a := range d.Actions {
+		switch a.Kind {
+		case Cancel:
+			s.Allocations = slices.DeleteFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
+		case Submit, Probe:
+			for range a.Count {
+				s.Allocations = append(s.Allocations, Allocation{ID: nextID(s), ActionID: a.ActionID, Shape: a.Shape, Asked: s.Now})
+				i := slices.IndexFunc(s.Actions, func(o AutoSchedule) bool { return o.ActionID == a.ActionID })
+				s.Actions[i].Submitted = append(slices.Clone(s.Actions[i].Submitted), s.Now)
+			}
+			if p := &s.Pools[slices.IndexFunc(s.Pools, func(o Pool) bool { return o.Name == a.Pool })]; p.Room != nil {
+				p.Room = new(*p.Room - a.Count)
+			}
+		}
+	}
+	return s
+}
+
+func nextID(s Snapshot) int64 {
+	id := int64(1)
+	for _, a := range s.Allocations {
+		id = max(id, a.ID+1)
+	}
+	return id
+}
+
+// deeds are the actions that change something.
+func deeds(d Decision) (list []Action) {
+	for _, a := range d.Actions {
+		if a.Kind == Submit || a.Kind == Probe || a.Kind == Cancel {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func TestEveryJobIsCountedOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		d := Plan(s)
+		if len(d.Coverage) != len(s.Demand) {
+			t.Fatalf("%d answers for %d demands", len(d.Coverage), len(s.Demand))
+		}
+		for _, c := range d.Coverage {
+			if c.Live+c.Pending+c.Asked+c.Uncovered != c.Ready || min(c.Live, c.Pending, c.Asked, c.Uncovered) < 0 {
+				t.Errorf("jobs do not add up: %+v", c)
+			}
+			if (c.Uncovered > 0) != (c.Reason != "") {
+				t.Errorf("uncovered without a reason, or covered with one: %+v", c)
+			}
+		}
+		for _, a := range d.Actions {
+			if a.Reason == "" {
+				t.Errorf("no reason: %+v", a)
+			}
+		}
+	})
+}
+
+func TestPlanIsStable(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		first := Plan(s)
+		after := carriedOut(s, first)
+		if again := deeds(Plan(after)); len(again) > 0 {
+			t.Errorf("more to do at the same moment: %+v\nafter %+v", again, first)
+		}
+	})
+}
+
+func TestPlanIgnoresOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		r := s
+		r.Demand = rapid.Permutation(s.Demand).Draw(t, "demand")
+		r.Allocations = rapid.Permutation(s.Allocations).Draw(t, "allocations")
+		r.Pools = rapid.Permutation(s.Pools).Draw(t, "pools")
+		r.Actions = rapid.Permutation(s.Actions).Draw(t, "actions")
+		if diff := cmp.Diff(Plan(s), Plan(r)); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
+
+// TestSomeJobFits: in each allocation that is asked for, a ready job fits, as the
+// claim of a runner sees it.
+func TestSomeJobFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		for _, a := range Plan(s).Actions {
+			if a.Kind != Submit && a.Kind != Probe {
+				continue
+			}
+			packer := workflow.NewPacker(offerOf(a.Shape))
+			if !slices.ContainsFunc(s.Demand, func(d Demand) bool {
+				ok, _ := packer.Fits(d.Class)
+				return ok && d.Ready > 0
+			}) {
+				t.Errorf("no job fits %+v", a)
+			}
+		}
+	})
+}
+
+// offerOf is what the runners of an allocation offer once they have started.
+func offerOf(s Shape) workflow.Offer {
+	node := workflow.OfferNode{CPUs: s.Node.CPUs, MemoryBytes: s.Node.MemoryBytes, GPUs: s.Node.GPUs}
+	usable := int64(Settings{}.withDefaults().Margins.Usable(s.Walltime) / time.Second)
+	o := workflow.Offer{Nodes: []workflow.OfferNode{node}, Slots: 1000, TimeLeftSeconds: &usable, Labels: s.Labels, SchedulerConfigID: s.SchedulerID, StrictScheduler: true}
+	if s.Together {
+		o.Nodes = slices.Repeat(o.Nodes, int(s.Nodes))
+	}
+	return o
+}
+
+func TestLimitsAreKept(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		d := Plan(s)
+		asked := make(map[int64]int)
+		perPool := make(map[string]int)
+		for _, a := range d.Actions {
+			asked[a.ActionID] += a.Count
+			perPool[a.Pool] += a.Count
+			if p := poolOf(s, a.Pool); p != nil && a.Shape.Pool != "" {
+				switch {
+				case p.MaxWalltime > 0 && a.Shape.Walltime > p.MaxWalltime, a.Shape.Walltime < p.Walltime, a.Shape.Walltime%time.Minute != 0:
+					t.Errorf("walltime %s in %+v", a.Shape.Walltime, p)
+				case p.MaxNodes > 0 && a.Shape.Nodes > p.MaxNodes, !p.leaves(a.Shape.Nodes, a.Shape.Exclude):
+					t.Errorf("%d nodes without %v in %+v", a.Shape.Nodes, a.Shape.Exclude, p)
+				case a.Shape.Node.most(p.Node.most(p.Asks)) != p.Node.most(p.Asks):
+					t.Errorf("%+v of a node in %+v", a.Shape.Node, p)
+				}
+			}
+		}
+		for _, a := range s.Actions {
+			a = a.withDefaults()
+			there := 0
+			for _, o := range carriedOut(s, d).Allocations {
+				if o.ActionID == a.ActionID || o.ActionID == 0 {
+					there++
+				}
+			}
+			if n := asked[a.ActionID]; n > a.MaxSubmitPerMinute-1 || n > 0 && there > a.MaxAllocations {
+				t.Errorf("action %+v asks for %d, then there are %d", a, n, there)
+			}
+		}
+		for _, p := range s.Pools {
+			n := perPool[p.Name]
+			if p.Hold != nil && n > 0 || p.Room != nil && n > *p.Room || p.Failures.InARow >= 5 && n > 1 {
+				t.Errorf("%d asked for in %+v", n, p)
+			}
+		}
+	})
+}
+
+func poolOf(s Snapshot, name string) *Pool {
+	if i := slices.IndexFunc(s.Pools, func(p Pool) bool { return p.Name == name }); i >= 0 {
+		return &s.Pools[i]
+	}
+	return nil
+}
+
+// TestProgress: where no limit holds it back, all demand that fits is covered.
+func TestProgress(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		for i := range s.Pools {
+			p := &s.Pools[i]
+			p.Hold, p.Room, p.Failures = nil, nil, Failures{}
+		}
+		for i := range s.Actions {
+			s.Actions[i].MaxAllocations, s.Actions[i].MaxSubmitPerMinute, s.Actions[i].MinReadyJobs = 1<<20, 1<<20, 1
+		}
+		d := Plan(s)
+		set := Settings{}.withDefaults()
+		for _, c := range d.Coverage {
+			demand := s.Demand[slices.IndexFunc(s.Demand, func(d Demand) bool { return d.ID == c.ClassID })]
+			fits := slices.ContainsFunc(demand.Pools, func(name string) bool { return poolOf(s, name).misfit(&demand, &set) == "" })
+			if fits && c.Uncovered > 0 {
+				t.Errorf("nothing limits it: %+v", c)
+			}
+		}
+	})
+}
+
+// TestCapacityIsBounded: what live and pending allocations can take is at most
+// the demand and one allocation of each shape (promise P10). With jobs of one
+// kind it can be counted exactly.
+func TestCapacityIsBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		s.Demand, s.Allocations = []Demand{drawDemand(t, 1, s.Pools)}, nil
+		job := s.Demand[0]
+		after := carriedOut(s, Plan(s))
+		job.Ready = rapid.Int64Range(0, job.Ready).Draw(t, "still ready")
+		after.Demand = []Demand{job}
+		after = carriedOut(after, Plan(after))
+
+		capacity, slack := int64(0), make(map[string]int64)
+		for _, a := range after.Allocations {
+			n := capacityOf(a.Shape, &job)
+			capacity += n
+			shape := fmt.Sprintf("%+v", a.Shape)
+			slack[shape] = n
+		}
+		allowed := job.Ready + job.Later
+		for _, n := range slack {
+			allowed += n
+		}
+		if capacity > allowed {
+			t.Errorf("capacity for %d jobs, but %d ready, %d later, slack %v", capacity, job.Ready, job.Later, slack)
+		}
+	})
+}
+
+// capacityOf counts how many jobs of one kind an allocation can take.
+func capacityOf(s Shape, d *Demand) int64 {
+	rows := int64(Settings{}.withDefaults().Margins.Usable(s.Walltime)/time.Second) / d.seconds()
+	if d.nodes() > 1 {
+		return s.Nodes / d.nodes() * rows
+	}
+	return s.Nodes * s.Node.holds(d.each()) * rows
+}

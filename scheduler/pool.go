@@ -1,0 +1,131 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Pool is where allocations can be asked for: a slurm_scheduler of the workflow
+// or, without one, a partition of the site.
+type Pool struct {
+	Name        string // unique, and readable: it stands in reasons
+	ActionID    int64  // the AutoSchedule that may ask here
+	SchedulerID *int64
+	Node        Resources // what a node has at most for jobs
+	// Shared nodes are asked for in part. Of others we get all, and ask for all.
+	Shared bool
+	// Asks is what the user wants asked for on each node, where not 0. More is
+	// asked for where a job needs more.
+	Asks     Resources
+	Nodes    int64 // per allocation, as the user wants it or the site demands it; 0: as jobs need
+	MaxNodes int64 // 0: no limit
+	// Walltime is what the user wants asked for, 0: as the jobs need. A job that
+	// needs more, such as a retry with a corrected runtime, gets more.
+	Walltime    time.Duration
+	MaxWalltime time.Duration // 0: no limit
+	Labels      []string      // of the runners started there, normalized
+	Hosts       []string      // names of its nodes; nil: not known
+	Serialize   bool          // one allocation at a time: each waits for the one before
+	Room        *int          // how many allocations more the site takes now; nil: no limit known
+	Hold        *Hold         // nil: nothing holds submissions back
+	Failures    Failures
+}
+
+// Hold is why Slurm should not be asked again before some time.
+type Hold struct {
+	Until  time.Time
+	Reason string
+}
+
+// Failures are allocations of a pool, in a row, that were refused for good or
+// ended without work done.
+type Failures struct {
+	InARow int
+	Last   time.Time
+	Reason string // of the last
+}
+
+// misfit says why a job can have no allocation here; empty if it can.
+func (p *Pool) misfit(d *Demand, set *Settings) string {
+	most := p.Node.most(p.Asks)
+	node := workflow.OfferNode{CPUs: most.CPUs, MemoryBytes: most.MemoryBytes, GPUs: most.GPUs}
+	class := d.Class
+	class.Nodes, class.RuntimeSeconds, class.SchedulerID = 1, 0, nil
+	fits, why := workflow.NewPacker(workflow.Offer{Nodes: []workflow.OfferNode{node}, Slots: 1, Labels: p.Labels}).Fits(class)
+	usable := p.longest(set)
+	switch {
+	case !fits:
+		return why.String()
+	case p.MaxNodes > 0 && d.nodes() > p.MaxNodes:
+		return fmt.Sprintf("nodes: needs %d, an allocation has at most %d", d.nodes(), p.MaxNodes)
+	case usable < time.Duration(d.seconds())*time.Second:
+		return fmt.Sprintf("runtime: needs %s, an allocation has at most %s, of which %s can be used",
+			inWords(time.Duration(d.seconds())*time.Second), inWords(p.MaxWalltime), inWords(usable))
+	case !p.leaves(max(d.nodes(), p.Nodes), d.Avoid):
+		return fmt.Sprintf("nodes: they avoid %d of the %d there are", len(d.Avoid), len(p.Hosts))
+	}
+	return ""
+}
+
+// longest is how long jobs can run in the longest allocation.
+func (p *Pool) longest(set *Settings) time.Duration {
+	if p.MaxWalltime == 0 {
+		return noLimit
+	}
+	return set.Margins.Usable(p.MaxWalltime)
+}
+
+// noLimit is longer than any allocation.
+const noLimit = 100 * 365 * 24 * time.Hour
+
+// leaves reports whether there are so many nodes without the excluded ones.
+func (p *Pool) leaves(nodes int64, excluded []string) bool {
+	if p.Hosts == nil {
+		return true
+	}
+	left := int64(0)
+	for _, h := range p.Hosts {
+		if !slices.Contains(excluded, h) {
+			left++
+		}
+	}
+	return left >= nodes
+}
+
+// walltime is what to ask for so that jobs of so many seconds can run for about
+// as long as work, and one of them at least.
+func (p *Pool) walltime(seconds int64, work time.Duration, set *Settings) time.Duration {
+	job := time.Duration(seconds) * time.Second
+	w := set.Margins.Walltime(job)
+	if p.Walltime > 0 {
+		w = max(w, p.Walltime)
+	} else {
+		w = max(w, set.Margins.Walltime(work.Truncate(job)), set.MinWalltime)
+	}
+	return p.within(w)
+}
+
+func (p *Pool) within(walltime time.Duration) time.Duration {
+	if p.MaxWalltime > 0 {
+		return min(walltime, p.MaxWalltime)
+	}
+	return walltime
+}
+
+// asks is what an allocation for such jobs has at most on each node.
+func (p *Pool) asks(d *Demand) Resources {
+	each, need := p.Node, d.each()
+	if p.Asks.CPUs > 0 {
+		each.CPUs = max(p.Asks.CPUs, need.CPUs)
+	}
+	if p.Asks.MemoryBytes > 0 {
+		each.MemoryBytes = max(p.Asks.MemoryBytes, need.MemoryBytes)
+	}
+	if p.Asks.GPUs > 0 {
+		each.GPUs = max(p.Asks.GPUs, need.GPUs)
+	}
+	return each
+}

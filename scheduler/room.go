@@ -1,0 +1,181 @@
+package scheduler
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+)
+
+// Resources is what a node gives or a job needs on each of its nodes.
+type Resources struct {
+	CPUs        int64
+	MemoryBytes int64
+	GPUs        int64
+}
+
+func (r Resources) plus(o Resources) Resources {
+	return Resources{CPUs: r.CPUs + o.CPUs, MemoryBytes: r.MemoryBytes + o.MemoryBytes, GPUs: r.GPUs + o.GPUs}
+}
+
+func (r Resources) times(n int64) Resources {
+	return Resources{CPUs: r.CPUs * n, MemoryBytes: r.MemoryBytes * n, GPUs: r.GPUs * n}
+}
+
+func (r Resources) minus(o Resources) Resources { return r.plus(o.times(-1)) }
+
+// most returns the larger of each.
+func (r Resources) most(o Resources) Resources {
+	return Resources{CPUs: max(r.CPUs, o.CPUs), MemoryBytes: max(r.MemoryBytes, o.MemoryBytes), GPUs: max(r.GPUs, o.GPUs)}
+}
+
+// least returns the smaller of each.
+func (r Resources) least(o Resources) Resources {
+	return Resources{CPUs: min(r.CPUs, o.CPUs), MemoryBytes: min(r.MemoryBytes, o.MemoryBytes), GPUs: min(r.GPUs, o.GPUs)}
+}
+
+// holds is how many jobs with such needs fit side by side.
+func (r Resources) holds(need Resources) int64 {
+	n := int64(math.MaxInt64)
+	for _, d := range [...][2]int64{{r.CPUs, need.CPUs}, {r.MemoryBytes, need.MemoryBytes}, {r.GPUs, need.GPUs}} {
+		if d[1] > 0 {
+			n = min(n, d[0]/d[1])
+		}
+	}
+	return max(n, 0)
+}
+
+// load is what a job takes of an allocation.
+type load struct {
+	each    Resources
+	nodes   int64
+	seconds int64 // at least 1
+}
+
+// room is what is free in an allocation from now, or from its start, to its end:
+// jobs are put into it by the number, side by side first and then one after the
+// other. It is a staircase: each step is a part of some nodes that is free from
+// a moment on until the end.
+type room struct {
+	seconds int64 // when it ends
+	oneNode bool
+	steps   []step // by from
+	busy    int64  // when the last of what was put into it ends
+}
+
+// step is the same resources on some nodes, free from a moment to the end.
+type step struct {
+	nodes int64
+	each  Resources
+	from  int64 // seconds
+}
+
+func newRoom(nodes int64, each Resources, usable time.Duration) room {
+	seconds := int64(usable / time.Second)
+	if seconds <= 0 || nodes <= 0 {
+		return room{}
+	}
+	return room{seconds: seconds, oneNode: nodes == 1, steps: []step{{nodes: nodes, each: each}}}
+}
+
+// take puts at most n such jobs into the room and returns how many it took.
+func (r *room) take(l load, n int64) (taken int64) {
+	for i := 0; i < len(r.steps) && taken < n; i++ {
+		taken += r.takeStep(i, l, n-taken)
+	}
+	for r.tidy(); taken < n && r.join(l); r.tidy() {
+		taken += r.takeStep(0, l, n-taken)
+	}
+	return taken
+}
+
+// takeStep puts at most n jobs onto a step, evenly: as few one after the other
+// as possible. What they leave beside and after them are new steps.
+func (r *room) takeStep(i int, l load, n int64) int64 {
+	s := r.steps[i]
+	rows := (r.seconds - s.from) / l.seconds
+	side := s.each.holds(l.each) // on one node
+	lanes := s.nodes * side
+	if l.nodes > 1 {
+		side, lanes = min(side, 1), s.nodes/l.nodes
+	}
+	if rows <= 0 || side <= 0 || lanes <= 0 {
+		return 0
+	}
+	n = min(n, saturatingProduct(lanes, rows))
+	deep := (n + lanes - 1) / lanes
+	used := (n + deep - 1) / deep
+	end := s.from + deep*l.seconds
+	r.busy = max(r.busy, end)
+	if l.nodes > 1 {
+		r.steps[i].nodes -= used * l.nodes
+		r.add(step{nodes: used * l.nodes, each: s.each, from: end})
+		return n
+	}
+	full, part := used/side, used%side
+	r.steps[i].nodes -= full
+	r.occupy(s, full, l.each.times(side), end)
+	if part > 0 {
+		r.steps[i].nodes--
+		r.occupy(s, 1, l.each.times(part), end)
+	}
+	return n
+}
+
+// occupy adds what is left of some nodes of a step: the rest beside, and what
+// is taken from its end on.
+func (r *room) occupy(s step, nodes int64, taken Resources, end int64) {
+	r.add(step{nodes: nodes, each: s.each.minus(taken), from: s.from})
+	r.add(step{nodes: nodes, each: taken, from: end})
+}
+
+func (r *room) add(s step) {
+	if s.nodes > 0 && s.from < r.seconds && s.each.CPUs > 0 {
+		r.steps = append(r.steps, s)
+	}
+}
+
+// tidy drops used up steps and sorts the others.
+func (r *room) tidy() {
+	r.steps = slices.DeleteFunc(r.steps, func(s step) bool { return s.nodes == 0 })
+	slices.SortStableFunc(r.steps, func(a, b step) int { return cmp.Compare(a.from, b.from) })
+}
+
+// join makes one step of the earliest ones that are too small for a job alone
+// and large enough together, and puts it in front. Steps of a room of several
+// nodes may lie on different ones and are not joined.
+func (r *room) join(l load) bool {
+	if !r.oneNode {
+		return false
+	}
+	var sum Resources
+	for i, s := range r.steps {
+		if r.seconds-s.from < l.seconds {
+			return false
+		}
+		sum = sum.plus(s.each)
+		if sum.holds(l.each) > 0 {
+			r.steps[i].each = sum
+			r.steps = r.steps[i:]
+			return true
+		}
+	}
+	return false
+}
+
+// untouched is what no job has been put on, in a room of one node.
+func (r *room) untouched() (rest Resources) {
+	for _, s := range r.steps {
+		if s.from == 0 {
+			rest = rest.plus(s.each)
+		}
+	}
+	return rest
+}
+
+func saturatingProduct(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64/a {
+		return math.MaxInt64
+	}
+	return a * b
+}

@@ -1,0 +1,76 @@
+package scheduler
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Settings are what the plan counts with, the same for all workflows. A field
+// that is 0 has its default.
+type Settings struct {
+	Margins workflow.Margins
+	// MinWalltime is the least that is asked for where the plan chooses; less is
+	// not worth a place in Slurm's queue.
+	MinWalltime time.Duration
+	// Work is how long an allocation is kept busy, where the plan chooses: jobs
+	// shorter than this run one after the other. Where MaxAllocations would not
+	// be enough, it is more, up to LongestWork.
+	Work, LongestWork time.Duration
+	// After GiveUpAfter failures one allocation is tried ProbeAfter later, then
+	// after twice that time, and so on up to ProbeMax.
+	ProbeAfter, ProbeMax time.Duration
+}
+
+func (s Settings) withDefaults() Settings {
+	if s.Margins == (workflow.Margins{}) {
+		s.Margins = workflow.Margins{Startup: time.Minute, Grace: 2 * time.Minute}
+	}
+	s.MinWalltime = cmp.Or(s.MinWalltime, 5*time.Minute)
+	s.Work = cmp.Or(s.Work, time.Hour)
+	s.LongestWork = cmp.Or(s.LongestWork, 24*time.Hour)
+	s.ProbeAfter = cmp.Or(s.ProbeAfter, 5*time.Minute)
+	s.ProbeMax = cmp.Or(s.ProbeMax, time.Hour)
+	return s
+}
+
+// AutoSchedule is an action auto_schedule_on_ready_jobs of a workflow. A limit
+// that is 0 has its default.
+type AutoSchedule struct {
+	ActionID int64
+	// Nothing is asked for before so many ready jobs lack a place, or the oldest
+	// of them has waited so long, or no others can join them.
+	MinReadyJobs int64         // default 1
+	MaxReadyAge  time.Duration // default 2 min
+	// MaxAllocations counts live and pending allocations, also those that a
+	// person asked for; default 10.
+	MaxAllocations     int
+	MaxSubmitPerMinute int // default 6
+	GiveUpAfter        int // failures in a row; default 5
+	Submitted          []time.Time
+}
+
+func (a AutoSchedule) withDefaults() AutoSchedule {
+	a.MinReadyJobs = cmp.Or(a.MinReadyJobs, 1)
+	a.MaxReadyAge = cmp.Or(a.MaxReadyAge, 2*time.Minute)
+	a.MaxAllocations = cmp.Or(a.MaxAllocations, 10)
+	a.MaxSubmitPerMinute = cmp.Or(a.MaxSubmitPerMinute, 6)
+	a.GiveUpAfter = cmp.Or(a.GiveUpAfter, 5)
+	return a
+}
+
+// rate returns how many submissions the minute has left, and when it has one
+// more.
+func (a *AutoSchedule) rate(now time.Time) (left int, next time.Time) {
+	left = a.MaxSubmitPerMinute
+	for _, at := range a.Submitted {
+		if end := at.Add(time.Minute); end.After(now) {
+			left--
+			if next.IsZero() || end.Before(next) {
+				next = end
+			}
+		}
+	}
+	return max(left, 0), next
+}
