@@ -1,0 +1,377 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// intend stores an intent of the rig's workflow.
+func (r *rig) intend(intent string) workflow.Allocation {
+	r.tb.Helper()
+	a, err := r.IntendAllocation(r.ctx, AllocationIntent{
+		WorkflowID: r.workflow, RunID: 1, IntentID: intent, JobName: "torc:w.1.r1." + intent, Why: "2 jobs are ready",
+		Request: workflow.AllocationRequest{Nodes: 1, WalltimeS: 3600, Partition: "debug"}, SecretHash: []byte("hash of " + intent),
+	})
+	r.must(err)
+	return a
+}
+
+// adopt notes the Slurm job of an intent.
+func (r *rig) adopt(intent string, job, restarts int64) workflow.Allocation {
+	r.tb.Helper()
+	a, err := r.AdoptAllocation(r.ctx, FoundJob{IntentID: intent, SlurmJobID: job, RestartCount: restarts})
+	r.must(err)
+	return a
+}
+
+// observe stores what was seen of an allocation.
+func (r *rig) observe(o Observation) {
+	r.tb.Helper()
+	r.must(r.ObserveAllocations(r.ctx, []Observation{o}))
+}
+
+func (r *rig) allocation(id int64) workflow.Allocation {
+	r.tb.Helper()
+	a, err := r.Allocation(r.ctx, id)
+	r.must(err)
+	return a
+}
+
+// tryJoin registers a runner that lives in an allocation.
+func (r *rig) tryJoin(intent string, job, restarts int64) (*hand, error) {
+	r.tb.Helper()
+	answer, err := r.RegisterRunner(r.ctx, Registration{
+		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d-%d-%d", intent, job, restarts, len(r.changes)), Hostname: "n1", StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: 8, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerSlurm, MaxParallelJobs: 8,
+		Allocation: &AllocationMember{IntentID: intent, SlurmJobID: job, RestartCount: restarts},
+	})
+	return &hand{rig: r, id: answer.RunnerID, free: Free{Slots: 8}}, err
+}
+
+func (r *rig) join(intent string, job, restarts int64) *hand {
+	r.tb.Helper()
+	h, err := r.tryJoin(intent, job, restarts)
+	r.must(err)
+	return h
+}
+
+// start notes that the first n leases of the runner run.
+func (h *hand) start(n int) {
+	h.tb.Helper()
+	for i := range n {
+		h.held[i].StartedMS = h.now.UnixMilli()
+	}
+	h.turn()
+}
+
+func (r *rig) scheduledStatus(id int64) string {
+	r.tb.Helper()
+	n, err := r.ScheduledComputeNode(r.ctx, id)
+	r.must(err)
+	return n.Status
+}
+
+func TestIntentIsStoredOnce(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	a, again := r.intend("aa"), r.intend("aa")
+	if diff := cmp.Diff(a, again); diff != "" {
+		t.Errorf("the same intent again (-first +again):\n%s", diff)
+	}
+	if a.State != workflow.AllocationIntent || a.SlurmJobID != 0 || a.AskedMS != r.now.UnixMilli() {
+		t.Errorf("an intent is %+v", a)
+	}
+	_, err := r.IntendAllocation(r.ctx, AllocationIntent{WorkflowID: r.workflow, RunID: 7, IntentID: "bb", JobName: "x"})
+	if workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("an intent for another run: %v", err)
+	}
+	if _, err := r.CancelWorkflow(r.ctx, r.workflow); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.IntendAllocation(r.ctx, AllocationIntent{WorkflowID: r.workflow, RunID: 1, IntentID: "bb", JobName: "x"})
+	if workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("an intent for a canceled workflow: %v", err)
+	}
+}
+
+func TestAdoptedOnce(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	if a.State != workflow.AllocationPending || a.SlurmJobID != 17 || r.scheduledStatus(a.ScheduledComputeNodeID) != workflow.ScheduledPending {
+		t.Errorf("after sbatch: %+v", a)
+	}
+	if diff := cmp.Diff(a, r.adopt("aa", 17, 0)); diff != "" {
+		t.Errorf("told again:\n%s", diff)
+	}
+	twin := r.adopt("aa", 18, 0)
+	if !twin.IsDuplicate || twin.CancelMS == 0 || twin.ID == a.ID {
+		t.Errorf("a second job of one intent: %+v", twin)
+	}
+	if diff := cmp.Diff(twin, r.adopt("aa", 18, 0)); diff != "" {
+		t.Errorf("the second job told again:\n%s", diff)
+	}
+	if n := r.number(`SELECT COUNT(*) FROM scheduled_compute_node`); n != 1 {
+		t.Errorf("torc's clients see %d allocations", n)
+	}
+	r.sound(Witness{})
+}
+
+// TestGivenUpTurnsUp: a job that appears after its intent was given up is
+// canceled.
+func TestGivenUpTurnsUp(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	a := r.intend("aa")
+	r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationNever, Confidence: workflow.Likely, Text: "never made"}))
+	if late := r.adopt("aa", 17, 0); !late.IsDuplicate || late.CancelMS == 0 {
+		t.Errorf("it is %+v", late)
+	}
+	if _, err := r.tryJoin("aa", 17, 0); workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("its runner: %v", err)
+	}
+	r.sound(Witness{})
+}
+
+func TestObservations(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationPending, SlurmState: "PENDING", SlurmReason: "Priority"})
+	start, limit := r.now.UnixMilli(), r.now.Add(time.Hour).UnixMilli()
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", NodeList: "n1", StartMS: start, LimitMS: limit})
+	a = r.allocation(a.ID)
+	if a.State != workflow.AllocationActive || a.NodeList != "n1" || a.StartMS != start || r.scheduledStatus(a.ScheduledComputeNodeID) != workflow.ScheduledActive {
+		t.Errorf("active: %+v", a)
+	}
+	h := r.join("aa", 17, 0)
+	limit = r.now.Add(2 * time.Hour).UnixMilli()
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", NodeList: "n1", StartMS: start, LimitMS: limit})
+	if got := h.turn().EndTime; got != rfc3339(limit) {
+		t.Errorf("the runner is told that it ends at %q, want %q", got, rfc3339(limit))
+	}
+	if want := []string{"allocation_asked", "scheduler_node_created", "allocation_submitted", "allocation_active", "compute_node_started"}; !slices.Equal(r.events(), want) {
+		t.Errorf("events %q, want %q", r.events(), want)
+	}
+}
+
+// TestRunnerIsFasterThanPolls: a runner's call tells which job an intent is and
+// that it is active.
+func TestRunnerIsFasterThanPolls(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	a := r.intend("aa")
+	r.join("aa", 17, 0)
+	if got := r.allocation(a.ID); got.State != workflow.AllocationActive || got.SlurmJobID != 17 {
+		t.Errorf("it is %+v", got)
+	}
+	// A look that was made before does not undo that.
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationPending, SlurmState: "PENDING"})
+	if got := r.allocation(a.ID); got.State != workflow.AllocationActive {
+		t.Errorf("it is %s again", got.State)
+	}
+	// Another node of it; and the other job of the intent.
+	r.join("aa", 17, 0)
+	if _, err := r.tryJoin("aa", 18, 0); workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("the second job of one intent: %v", err)
+	}
+	if n := r.number(`SELECT COUNT(*) FROM allocation WHERE is_duplicate = 1 AND cancel_ms > 0 AND slurm_job_id = 18`); n != 1 {
+		t.Errorf("%d duplicates are to be canceled", n)
+	}
+	if _, err := r.tryJoin("zz", 19, 0); workflow.CodeOf(err) != workflow.CodeForbidden {
+		t.Errorf("an intent that nobody has: %v", err)
+	}
+	r.sound(Witness{})
+}
+
+// TestRequeueIsAnotherLife has Slurm requeue an allocation in which a job runs.
+func TestRequeueIsAnotherLife(t *testing.T) {
+	for _, how := range []string{"seen in the queue", "told by its runner", "found after its end"} {
+		t.Run(how, func(t *testing.T) {
+			r := newRig(t, independent(2)...)
+			r.intend("aa")
+			first := r.adopt("aa", 17, 0)
+			h := r.join("aa", 17, 0)
+			h.turn()
+			h.start(1)
+			preempted := workflow.AllocationEnd{Cause: workflow.AllocationPreempted, Confidence: workflow.Certain, Text: "preempted",
+				Slurm: workflow.SlurmEvidence{JobState: "PREEMPTED"}}
+			switch how {
+			case "seen in the queue":
+				r.observe(Observation{AllocationID: first.ID, State: workflow.AllocationPending, SlurmState: "PENDING", RestartCount: 1})
+				r.observe(Observation{AllocationID: first.ID, State: workflow.AllocationPending, SlurmState: "PENDING", RestartCount: 1})
+			case "told by its runner":
+				r.join("aa", 17, 1)
+			case "found after its end":
+				r.must(r.EndAllocation(r.ctx, first.ID, preempted))
+				r.adopt("aa", 17, 1)
+			}
+			live, err := r.LiveAllocations(r.ctx)
+			r.must(err)
+			second := live[len(live)-1]
+			if second.RestartCount != 1 || second.SlurmJobID != 17 || second.ID == first.ID || r.allocation(first.ID).SupersededMS == 0 {
+				t.Fatalf("the second life is %+v", second)
+			}
+			if _, err := r.tryJoin("aa", 17, 0); workflow.CodeOf(err) != workflow.CodeConflict {
+				t.Errorf("another runner of the first life: %v", err)
+			}
+			if found, err := r.AllocationOfSecret(r.ctx, []byte("hash of aa")); err != nil || found.ID != second.ID {
+				t.Errorf("the secret leads to %d, %v", found.ID, err)
+			}
+			r.must(r.EndAllocation(r.ctx, first.ID, preempted))
+			r.want(workflow.Ready, workflow.Ready)
+			if n := r.number(`SELECT COUNT(*) FROM allocation WHERE is_duplicate = 0`); n != 2 {
+				t.Errorf("there are %d lives", n)
+			}
+			r.join("aa", 17, 1)
+			r.sound(Witness{})
+		})
+	}
+}
+
+// TestEndAllocation has an allocation end in which one job runs and another is
+// only claimed.
+func TestEndAllocation(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		end     workflow.AllocationEnd
+		running workflow.JobStatus // what becomes of the job that ran
+		cause   workflow.CauseKind
+		counted int64
+		torc    string
+		delayed bool
+	}{
+		{"preempted", workflow.AllocationEnd{Cause: workflow.AllocationPreempted, Slurm: workflow.SlurmEvidence{JobState: "PREEMPTED"}},
+			workflow.Ready, workflow.CausePreempted, 0, workflow.ScheduledComplete, false},
+		{"canceled by us", workflow.AllocationEnd{Cause: workflow.AllocationCanceled, Slurm: workflow.SlurmEvidence{JobState: "CANCELLED", CanceledByUs: true}},
+			workflow.Ready, workflow.CausePreempted, 0, workflow.ScheduledCanceled, false},
+		{"canceled by its owner", workflow.AllocationEnd{Cause: workflow.AllocationCanceledUser, Slurm: workflow.SlurmEvidence{JobState: "CANCELLED", CanceledBy: "7", Owner: "7"}},
+			workflow.Canceled, workflow.CauseCanceledUser, 0, workflow.ScheduledCanceled, false},
+		{"canceled by root", workflow.AllocationEnd{Cause: workflow.AllocationCanceledAdmin, Slurm: workflow.SlurmEvidence{JobState: "CANCELLED", CanceledBy: "0", Owner: "7"}},
+			workflow.Canceled, workflow.CauseCanceledAdmin, 0, workflow.ScheduledCanceled, false},
+		{"out of time", workflow.AllocationEnd{Cause: workflow.AllocationWalltime, Slurm: workflow.SlurmEvidence{JobState: "TIMEOUT"}},
+			workflow.Terminated, workflow.CauseWalltime, 0, workflow.ScheduledComplete, false},
+		{"out of memory", workflow.AllocationEnd{Cause: workflow.AllocationOOM, Slurm: workflow.SlurmEvidence{JobState: "OUT_OF_MEMORY"}},
+			workflow.Failed, workflow.CauseOOM, 0, workflow.ScheduledComplete, false},
+		{"node failed", workflow.AllocationEnd{Cause: workflow.AllocationNodeFail, Slurm: workflow.SlurmEvidence{JobState: "NODE_FAIL"}},
+			workflow.Ready, workflow.CauseNodeFail, 1, workflow.ScheduledComplete, true},
+		{"its runner died", workflow.AllocationEnd{Cause: workflow.AllocationFailed, Slurm: workflow.SlurmEvidence{JobState: "FAILED"}},
+			workflow.Ready, workflow.CauseLost, 1, workflow.ScheduledComplete, false},
+		{"nobody knows", workflow.AllocationEnd{Cause: workflow.AllocationLost}, workflow.Ready, workflow.CauseLost, 1, workflow.ScheduledComplete, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, independent(2)...)
+			a := r.intend("aa")
+			h := r.join("aa", 17, 0)
+			h.turn()
+			h.start(1)
+			tc.end.Confidence, tc.end.Text = workflow.Certain, "it is over"
+			r.must(r.EndAllocation(r.ctx, a.ID, tc.end))
+			r.want(tc.running, workflow.Ready)
+			if n := r.number(`SELECT COUNT(*) FROM attempt WHERE cause = ?`, string(tc.cause)); n != 1 || r.number(`SELECT COUNT(*) FROM attempt`) != 1 {
+				t.Errorf("%d of %d attempts are %s", n, r.number(`SELECT COUNT(*) FROM attempt`), tc.cause)
+			}
+			if n := r.number(`SELECT counted_failures FROM job WHERE id = ?`, r.ids[0]); n != tc.counted {
+				t.Errorf("%d failures count, want %d", n, tc.counted)
+			}
+			if delayed := r.number(`SELECT not_before_ms > 0 FROM job WHERE id = ?`, r.ids[0]) == 1; delayed != tc.delayed {
+				t.Errorf("it waits for processes that may still run: %t, want %t", delayed, tc.delayed)
+			}
+			a = r.allocation(a.ID)
+			if a.State != workflow.AllocationEnded || a.Cause != tc.end.Cause || r.scheduledStatus(a.ScheduledComputeNodeID) != tc.torc {
+				t.Errorf("the allocation is %s (%s), torc's row %s", a.State, a.Cause, r.scheduledStatus(a.ScheduledComputeNodeID))
+			}
+			before := r.events()
+			r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationLost}))
+			r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING"})
+			if got := r.allocation(a.ID); !cmp.Equal(got, a) || !slices.Equal(r.events(), before) {
+				t.Error("what had ended has changed")
+			}
+			if answer := h.turn(); !answer.Stop {
+				t.Error("its runner is not told to stop")
+			}
+			r.sound(Witness{})
+		})
+	}
+}
+
+func TestCancelIsRecordedFirst(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
+	if r.allocation(a.ID).CancelTries != 0 {
+		t.Error("scancel was noted that nobody has decided on")
+	}
+	n, err := r.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
+	r.must(err)
+	again, err := r.RequestCancel(r.ctx, []int64{a.ID}, "another reason")
+	r.must(err)
+	if a = r.allocation(a.ID); n != 1 || again != 0 || a.CancelWhy != "no work is left" || a.CancelSentMS != 0 {
+		t.Errorf("decided %d and %d times: %+v", n, again, a)
+	}
+	if !slices.ContainsFunc(r.changes, func(c Changes) bool { return c.Cancels }) {
+		t.Error("nobody is told")
+	}
+	if _, err := r.tryJoin("aa", 17, 0); workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), "no work is left") {
+		t.Errorf("its runner: %v", err)
+	}
+	r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
+	if a = r.allocation(a.ID); a.CancelSentMS == 0 || a.CancelTries != 1 {
+		t.Errorf("after scancel: %+v", a)
+	}
+}
+
+// TestWorkflowLetsGo cancels and deletes a workflow that has an allocation.
+func TestWorkflowLetsGo(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	pending := r.adopt("aa", 17, 0)
+	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	if a := r.allocation(pending.ID); a.CancelMS == 0 {
+		t.Error("canceled: the allocation is not to be")
+	}
+	r.sound(Witness{})
+	_, err = r.DeleteWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	live, err := r.LiveAllocations(r.ctx)
+	r.must(err)
+	if len(live) != 1 || live[0].SlurmJobID != 17 {
+		t.Fatalf("deleted: what Slurm still has is forgotten: %v", live)
+	}
+	r.observe(Observation{AllocationID: pending.ID, State: workflow.AllocationActive, SlurmState: "COMPLETING", RestartCount: 1})
+	for _, a := range append(live, workflow.Allocation{ID: pending.ID + 1}) {
+		if err := r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationCanceled, Text: "canceled"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := r.number(`SELECT COUNT(*) FROM allocation`); n != 0 {
+		t.Errorf("%d allocations are left of a deleted workflow", n)
+	}
+	r.sound(Witness{})
+}
+
+func TestAllocationIsWork(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	a := r.intend("aa")
+	if open, err := r.HasOpenWork(r.ctx); err != nil || !open {
+		t.Errorf("with an intent: %t, %v", open, err)
+	}
+	r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationRefused, Refusal: "limit", Text: "AssocMaxSubmitJobLimit"}))
+	if open, err := r.HasOpenWork(r.ctx); err != nil || open {
+		t.Errorf("after its end: %t, %v", open, err)
+	}
+	state := workflow.AllocationEnded
+	list, total, err := r.Allocations(r.ctx, AllocationFilter{WorkflowID: r.workflow, State: &state}, Page{Limit: 10})
+	if err != nil || total != 1 || list[0].Refusal != "limit" {
+		t.Errorf("%d ended: %v, %v", total, list, err)
+	}
+	if list, _, err := r.Allocations(r.ctx, AllocationFilter{WorkflowID: r.workflow, Live: true}, Page{Limit: 10}); err != nil || len(list) != 0 {
+		t.Errorf("live: %v, %v", list, err)
+	}
+}
