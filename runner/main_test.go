@@ -163,7 +163,10 @@ func runHelper(arguments string) {
 	c, err := client.New(client.Options{URL: url})
 	if err == nil {
 		var r *Runner
-		r, err = New(Options{Client: c, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30}})
+		r, err = New(Options{
+			Client: c, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30},
+			Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		})
 		if err == nil {
 			_, err = r.Run(context.Background())
 		}
