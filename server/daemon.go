@@ -39,6 +39,8 @@ type DaemonOptions struct {
 	// NoAuth lets everybody in; it is refused unless Host is a loopback address.
 	NoAuth bool
 	User   string // who a caller without a name is
+	// Nodes says how compute nodes reach the daemon, once they have to.
+	Nodes NodeAccess
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
 	// EndLeftovers ends what a dead runner of this host left running; the
@@ -57,14 +59,16 @@ type DaemonOptions struct {
 // been idle for long enough.
 type Daemon struct {
 	o        DaemonOptions
-	endpoint Endpoint
+	endpoint Endpoint // guarded by nodes.mu
 	store    *store.Store
 	server   *Server
 	http     *http.Server
 	watchdog *watchdog
 	idle     *idle
 
+	nodes  nodeAccess
 	cancel context.CancelFunc
+	failed chan error // why it cannot go on
 	loops  sync.WaitGroup
 	stop   sync.Once
 	done   chan struct{} // closed when everything has ended
@@ -145,7 +149,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname() // empty where there is none
+	host, _ := os.Hostname()                    // empty where there is none
+	former, _ := ReadEndpoint(d.o.EndpointPath) // zero if there was none
 	socket := d.socketPath()
 	unix, err := listenUnix(socket)
 	if err != nil {
@@ -169,21 +174,28 @@ func (d *Daemon) serve(ctx context.Context) error {
 		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
-	failed := make(chan error, 2)
-	for _, l := range []net.Listener{unix, tcp} {
-		d.loops.Go(func() {
-			if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-				failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
-			}
-		})
+	d.failed = make(chan error, 3) // one for each listener
+	d.accept(unix)
+	d.accept(tcp)
+	if err := d.reopenForNodes(former); err != nil {
+		d.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	if d.o.Snapshots.Every > 0 {
 		d.loops.Go(func() { d.snapshotEvery(run, d.o.Snapshots.Every) })
 	}
-	go d.supervise(run, failed)
+	go d.supervise(run)
 	return nil
+}
+
+// accept serves the API on a listener until the daemon stops.
+func (d *Daemon) accept(l net.Listener) {
+	d.loops.Go(func() {
+		if err := d.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			d.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
+		}
+	})
 }
 
 // socketPath is where the daemon of a database listens: always at the same
@@ -234,7 +246,7 @@ func (d *Daemon) recover(ctx context.Context) error {
 
 // supervise ends the daemon when it is told to, when it is idle, or when it
 // cannot go on.
-func (d *Daemon) supervise(run context.Context, failed <-chan error) {
+func (d *Daemon) supervise(run context.Context) {
 	defer close(d.done)
 	var idle <-chan struct{}
 	if d.o.IdleTimeout > 0 {
@@ -250,13 +262,13 @@ func (d *Daemon) supervise(run context.Context, failed <-chan error) {
 	case <-run.Done():
 	case <-idle:
 		d.o.Log.Info("nobody needs the daemon, it leaves", "idle", d.o.IdleTimeout)
-	case err := <-failed:
+	case err := <-d.failed:
 		d.err = err
 	case <-d.store.Lost():
 		d.err = d.store.Err()
 	}
 	d.cancel()
-	if err := removeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+	if err := removeEndpoint(d.o.EndpointPath, d.Endpoint()); err != nil {
 		d.o.Log.Warn("cannot remove the endpoint file", "error", err)
 	}
 	d.server.Stop() // event streams and long polls end
@@ -274,7 +286,11 @@ func (d *Daemon) supervise(run context.Context, failed <-chan error) {
 }
 
 // Endpoint is where the daemon can be reached.
-func (d *Daemon) Endpoint() Endpoint { return d.endpoint }
+func (d *Daemon) Endpoint() Endpoint {
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	return d.endpoint
+}
 
 // Store is the daemon's database, for callers in the same process.
 func (d *Daemon) Store() *store.Store { return d.store }

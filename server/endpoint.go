@@ -29,6 +29,12 @@ type Endpoint struct {
 	Database string    `json:"database"` // absolute
 	Started  time.Time `json:"started"`
 	Version  string    `json:"version"`
+
+	// NodeURL is the API for runners on compute nodes, by TLS with the
+	// certificate of Fingerprint if that is not empty; both are empty while no
+	// compute node needs the daemon.
+	NodeURL     string `json:"node_url,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"` // SHA-256, hexadecimal
 }
 
 // EndpointPath is where the user's own daemon keeps its endpoint file.

@@ -1,0 +1,122 @@
+package server
+
+import (
+	"cmp"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// NodeAccess says how compute nodes reach the daemon. The zero value is right
+// for most clusters.
+type NodeAccess struct {
+	// Host is the address to listen on and to be called by; if it is empty, the
+	// one from which this host reaches the nodes.
+	Host string
+	Port int // 0: a free one, the same again after a restart
+	// InsecureHTTP leaves the connection unencrypted, by explicit wish.
+	InsecureHTTP bool
+}
+
+// nodeAccess is the listener for compute nodes, once it is needed.
+type nodeAccess struct {
+	mu   sync.Mutex
+	open bool
+}
+
+// OpenForNodes sees to it that runners on compute nodes can reach the daemon,
+// and returns the endpoint that says how. towards is the address of a node, or
+// of anything on their network; it is asked nothing, only the way to it is
+// looked up. A second call changes nothing.
+func (d *Daemon) OpenForNodes(towards string) (Endpoint, error) {
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	if d.nodes.open {
+		return d.endpoint, nil
+	}
+	host := d.o.Nodes.Host
+	if host == "" {
+		var err error
+		if host, err = addressTowards(towards); err != nil {
+			return Endpoint{}, err
+		}
+	}
+	return d.endpoint, d.openForNodes(host, d.o.Nodes.Port)
+}
+
+// reopenForNodes listens where a former daemon did, since its runners may live.
+func (d *Daemon) reopenForNodes(former Endpoint) error {
+	if former.NodeURL == "" {
+		return nil
+	}
+	u, err := url.Parse(former.NodeURL)
+	if err != nil {
+		return fmt.Errorf("address of the former daemon: %w", err)
+	}
+	port, err := strconv.Atoi(u.Port())
+	if err != nil {
+		return fmt.Errorf("address of the former daemon: %w", err)
+	}
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	err = d.openForNodes(cmp.Or(d.o.Nodes.Host, u.Hostname()), cmp.Or(d.o.Nodes.Port, port))
+	if workflow.CodeOf(err) == workflow.CodeConflict && d.o.Nodes.Port == 0 {
+		// Runners read the endpoint file when they find nobody.
+		return d.openForNodes(cmp.Or(d.o.Nodes.Host, u.Hostname()), 0)
+	}
+	return err
+}
+
+// openForNodes listens and tells so in the endpoint file; nodes.mu is held.
+func (d *Daemon) openForNodes(host string, port int) error {
+	scheme, print := "http", ""
+	var wrap func(net.Listener) net.Listener
+	if !d.o.Nodes.InsecureHTTP {
+		cert, err := ownCertificate(filepath.Join(filepath.Dir(d.o.EndpointPath), "tls.pem"), time.Now())
+		if err != nil {
+			return err
+		}
+		scheme, print = "https", fingerprint(cert)
+		config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}
+		wrap = func(l net.Listener) net.Listener { return tls.NewListener(l, config) }
+	}
+	l, err := listenTCP(host, port)
+	if err != nil {
+		return err
+	}
+	e := d.endpoint
+	e.NodeURL = scheme + "://" + l.Addr().String() + api.BasePath
+	e.Fingerprint = print
+	if err := writeEndpoint(d.o.EndpointPath, e); err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if wrap != nil {
+		l = wrap(l)
+	}
+	d.accept(l)
+	d.endpoint, d.nodes.open = e, true
+	d.o.Log.Info("listening for compute nodes", "url", e.NodeURL)
+	return nil
+}
+
+// addressTowards returns this host's address on the way to another one. No
+// packet is sent.
+func addressTowards(target string) (string, error) {
+	c, err := net.Dial("udp", net.JoinHostPort(target, "9"))
+	if err != nil {
+		return "", workflow.Errorf(workflow.CodeUnavailable, "no way from this host to the compute node %s: %v", target, err).
+			WithHint("name the address of this host that compute nodes reach: serve --node-host ADDRESS")
+	}
+	defer c.Close() //nolint:errcheck // nothing was sent
+	host, _, err := net.SplitHostPort(c.LocalAddr().String())
+	return host, err
+}
