@@ -5,6 +5,7 @@ package sbatchtemplates
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"fmt"
 	"maps"
@@ -43,9 +44,11 @@ type Request struct {
 	After         string        // id of the Slurm job that must have ended before
 	Comment       string        // for display only
 
-	// SignalLead is how long before its end the runners are told; they get
-	// SIGTERM then. Slurm may be up to a minute early.
+	// SignalLead is how long before its end the runners are told by the signal,
+	// TERM if it is empty. Slurm may be up to a minute early. Of a TERM it notes
+	// in the error file that the job was CANCELLED, though it goes on.
 	SignalLead time.Duration
+	Signal     string
 	// Requeue lets Slurm start the job again by itself when its node fails.
 	Requeue bool
 
@@ -220,13 +223,13 @@ func (r *Request) manners() []Option {
 
 // signal tells the runners of the end: as the process of the batch script, or,
 // under srun, which would answer a SIGTERM by killing its tasks, as the tasks
-// of a step.
+// of a step. With proctrack/cgroup their children get nothing.
 func (r *Request) signal() string {
-	seconds := strconv.FormatInt(int64(r.SignalLead/time.Second), 10)
+	text := cmp.Or(r.Signal, "TERM") + "@" + strconv.FormatInt(int64(r.SignalLead/time.Second), 10)
 	if r.OneRunnerPerNode {
-		return "TERM@" + seconds
+		return text
 	}
-	return "B:TERM@" + seconds
+	return "B:" + text
 }
 
 func (r *Request) extra() ([]string, error) {

@@ -38,6 +38,7 @@ func TestGolden(t *testing.T) {
 	perNode := minimal()
 	perNode.Nodes, perNode.Walltime, perNode.SignalLead = 4, 4*time.Hour, 2*time.Minute
 	perNode.OneRunnerPerNode, perNode.SrunMPI, perNode.Exclusive, perNode.Requeue = true, "pmi2", true, true
+	perNode.Signal = "USR2"
 
 	user := minimal()
 	user.Account = "proj"

@@ -32,11 +32,11 @@ type ClientConfig struct {
 	LogLevel string    `toml:"log_level" json:"log_level"`
 	Run      RunConfig `toml:"run" json:"run"`
 	TLS      TLSConfig `toml:"tls" json:"tls"`
+	HPC      HPCConfig `toml:"hpc,omitempty" json:"hpc"`
 	// The rest is about parts that this version does not have.
 	Offline map[string]any `toml:"offline,omitempty" json:"offline,omitempty"`
 	Slurm   map[string]any `toml:"slurm,omitempty" json:"slurm,omitempty"`
 	Watch   map[string]any `toml:"watch,omitempty" json:"watch,omitempty"`
-	HPC     map[string]any `toml:"hpc,omitempty" json:"hpc,omitempty"`
 }
 
 // RunConfig has the defaults of run and exec. Zero stands for what the machine

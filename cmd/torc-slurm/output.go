@@ -59,13 +59,17 @@ func showList[T any](a *app, l list[T], items []T) error {
 		}
 		return out.Flush()
 	}
-	width := 0
-	if a.StdoutTerminal {
-		width = a.Width()
-	}
-	writeTable(out, header, rows, width)
+	writeTable(out, header, rows, a.tableWidth())
 	fmt.Fprintf(out, "Total: %d %s\n", len(items), l.things)
 	return out.Flush()
+}
+
+// tableWidth is how wide a table on the standard output may be; 0 is any.
+func (a *app) tableWidth() int {
+	if !a.StdoutTerminal {
+		return 0
+	}
+	return a.Width()
 }
 
 // cells makes the texts of the columns that a format has.
