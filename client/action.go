@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/api"
 )
@@ -20,15 +21,22 @@ func (c *Client) Actions(ctx context.Context, workflowID int64) ([]api.Action, e
 }
 
 // ClaimAction reports whether the action is the runner's to carry out; it is
-// not if another runner was first.
+// not if another runner was first. It may be repeated.
 func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
-	err := c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
+	err := c.do(repeatable(ctx), http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
 	var refusal *APIError
-	if errors.As(err, &refusal) && refusal.Status == http.StatusConflict {
-		return false, nil
+	if !errors.As(err, &refusal) || refusal.Status != http.StatusConflict {
+		return err == nil, err
 	}
-	return err == nil, err
+	// It may have been ours: the answer to an earlier try was lost.
+	actions, err := c.Actions(ctx, workflowID)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(actions, func(a api.Action) bool {
+		return *a.ID == actionID && a.ExecutedBy != nil && *a.ExecutedBy == runnerID
+	}), nil
 }
 
 // UpdateAction changes the keys of an action's configuration that are given.

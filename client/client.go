@@ -49,7 +49,7 @@ type Options struct {
 	// is accepted, in hexadecimal.
 	CAFingerprint string
 	// Retries is how often a failed request is repeated; 4 if zero, never if
-	// negative. All calls that change something may be repeated.
+	// negative. One that might be carried out twice is not repeated.
 	Retries int
 	// Log, if not nil, receives a line per retry at level debug.
 	Log *slog.Logger
@@ -93,6 +93,7 @@ func New(o Options) (*Client, error) {
 	c.http.RetryMax = retries
 	c.http.RetryWaitMin = 50 * time.Millisecond
 	c.http.RetryWaitMax = 2 * time.Second
+	c.http.CheckRetry = checkRetry
 	c.http.Backoff = retryablehttp.RateLimitLinearJitterBackoff
 	c.http.ErrorHandler = retryablehttp.PassthroughErrorHandler
 	c.http.Logger = nil
@@ -193,6 +194,9 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 // request makes a request with the credentials. The body is nil, bytes, or a
 // func() (io.Reader, error) that returns it anew for each try.
 func (c *Client) request(ctx context.Context, method, path string, body any, media string) (*retryablehttp.Request, error) {
+	if method != http.MethodPost {
+		ctx = repeatable(ctx)
+	}
 	req, err := retryablehttp.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
@@ -206,15 +210,14 @@ func (c *Client) request(ctx context.Context, method, path string, body any, med
 
 // answer sends a request and decodes what comes back.
 func (c *Client) answer(req *retryablehttp.Request, out any) error {
-	what := req.Method + " " + req.URL.Path
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return unreachable(what, err)
+		return lost(req, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return unreachable(what, err)
+		return lost(req, err)
 	}
 	if resp.StatusCode >= 400 {
 		return apiError(resp.StatusCode, answer)
@@ -223,7 +226,20 @@ func (c *Client) answer(req *retryablehttp.Request, out any) error {
 		return nil
 	}
 	if err := json.Unmarshal(answer, out); err != nil {
-		return fmt.Errorf("%s: decode answer: %w", what, err)
+		return fmt.Errorf("%s: decode answer: %w", callOf(req), err)
 	}
 	return nil
+}
+
+// callOf names a request.
+func callOf(req *retryablehttp.Request) string { return req.Method + " " + req.URL.Path }
+
+// lost is the error of a call whose answer is missing.
+func lost(req *retryablehttp.Request, err error) error {
+	err = unreachable(callOf(req), err)
+	var missing *unreachableError
+	if errors.As(err, &missing) {
+		missing.isUnsure = !isRepeatable(req.Context()) && hasArrived(err)
+	}
+	return err
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // CreateDefinition creates a whole workflow, all or nothing. It is streamed: no
-// side holds all of its text. Repeating it with the same key returns the
-// workflow that the first one made.
+// side holds all of its text. Repeating it with the same key, if it has one,
+// returns the workflow that the first one made.
 func (c *Client) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
 	var open *io.PipeReader // of the latest try
 	written := make(chan struct{})
@@ -36,6 +36,9 @@ func (c *Client) CreateDefinition(ctx context.Context, d *workflow.Definition, k
 			w.CloseWithError(api.WriteDefinition(w, d, key))
 		}()
 		return r, nil
+	}
+	if key != "" {
+		ctx = repeatable(ctx)
 	}
 	req, err := c.request(ctx, http.MethodPost, "/workflows/definition", body, "application/x-ndjson")
 	if err != nil {

@@ -26,11 +26,18 @@ func (e *APIError) Error() string {
 
 // unreachableError says that there was no answer.
 type unreachableError struct {
-	call string
-	err  error
+	call     string
+	err      error
+	isUnsure bool // whether the call was carried out
 }
 
-func (e *unreachableError) Error() string { return e.call + ": " + e.err.Error() }
+func (e *unreachableError) Error() string {
+	text := e.call + ": " + e.err.Error()
+	if e.isUnsure {
+		text += "; it may have been carried out"
+	}
+	return text
+}
 
 func (e *unreachableError) Unwrap() error { return e.err }
 

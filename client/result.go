@@ -33,7 +33,7 @@ func (c *Client) Result(ctx context.Context, id int64) (*api.Result, error) {
 
 // CreateResult adds a result to a workflow; the same one again is no error.
 func (c *Client) CreateResult(ctx context.Context, v *api.Result) (*api.Result, error) {
-	return call[api.Result](ctx, c, http.MethodPost, "/results", v)
+	return call[api.Result](repeatable(ctx), c, http.MethodPost, "/results", v)
 }
 
 // DeleteResult removes one of the the results and returns what it was.

@@ -20,7 +20,7 @@ func (c *Client) Register(ctx context.Context, workflowID int64, req *api.Regist
 	defer cancel()
 	var resp api.RegisterResponse
 	path := fmt.Sprintf("/workflows/%d/runners", workflowID)
-	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil
@@ -34,7 +34,7 @@ func (c *Client) Turn(ctx context.Context, runnerID int64, req *api.TurnRequest)
 	defer cancel()
 	var resp api.TurnResponse
 	path := fmt.Sprintf("/runners/%d/turn", runnerID)
-	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil
@@ -46,7 +46,7 @@ func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveReques
 	defer cancel()
 	var resp api.LeaveResponse
 	path := fmt.Sprintf("/runners/%d/leave", runnerID)
-	if err := c.do(ctx, http.MethodPost, path, req, &resp); err != nil {
+	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
 	}
 	return &resp, nil

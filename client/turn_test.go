@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -104,15 +105,34 @@ func TestRefusedTurn(t *testing.T) {
 	}
 }
 
+// TestClaimAction tells an action that another runner has from one that this
+// one got by a try whose answer was lost.
 func TestClaimAction(t *testing.T) {
 	for _, tc := range []struct {
-		status   int
-		want, ok bool
-	}{{200, true, true}, {409, false, true}, {404, false, false}, {500, false, false}} {
-		c := answering(t, "POST", "/base/workflows/2/actions/5/claim", `{"compute_node_id":8}`, tc.status, `{}`)
+		status     int
+		executedBy string
+		want, ok   bool
+	}{
+		{status: 200, want: true, ok: true},
+		{status: 409, executedBy: "9", ok: true},
+		{status: 409, executedBy: "8", want: true, ok: true},
+		{status: 409, executedBy: "null", ok: true},
+		{status: 404},
+		{status: 500},
+	} {
+		c := serve(t, Options{}, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method == http.MethodGet {
+				fmt.Fprintf(w, `[{"id":4,"executed_by":8},{"id":5,"executed_by":%s}]`, tc.executedBy)
+				return
+			}
+			if body, err := io.ReadAll(r.Body); err != nil || string(body) != `{"compute_node_id":8}` {
+				t.Errorf("body %s, %v", body, err)
+			}
+			w.WriteHeader(tc.status)
+		})
 		got, err := c.ClaimAction(context.Background(), 2, 5, 8)
 		if got != tc.want || (err == nil) != tc.ok {
-			t.Errorf("status %d: %v, %v", tc.status, got, err)
+			t.Errorf("status %d, executed by %s: %v, %v", tc.status, tc.executedBy, got, err)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func (c *Client) DeleteWorkflow(ctx context.Context, id int64) (*api.Workflow, e
 
 // ArchiveWorkflow puts a workflow into the archive, or takes it out.
 func (c *Client) ArchiveWorkflow(ctx context.Context, id int64, archived bool) (*api.Workflow, error) {
-	return call[api.Workflow](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/archive", id), api.ArchiveRequest{IsArchived: archived})
+	return call[api.Workflow](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/archive", id), api.ArchiveRequest{IsArchived: archived})
 }
 
 // CancelWorkflow cancels a workflow.
