@@ -14,7 +14,9 @@ import (
 	"fmt"
 	"io/fs"
 	"math/big"
+	"net"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -25,11 +27,13 @@ import (
 const certificateLife = 10 * 365 * 24 * time.Hour
 
 // ownCertificate returns the certificate in a file that only its owner can
-// read, or makes it: self-signed, for those who know its fingerprint.
-func ownCertificate(path string, now time.Time) (tls.Certificate, error) {
+// read, or makes it: self-signed, for those who know its fingerprint or have
+// CertificatePath as their authority. host is the address by which it is
+// reached.
+func ownCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return makeCertificate(path, now)
+		return makeCertificate(path, host, now)
 	}
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("read certificate: %w", err)
@@ -39,14 +43,18 @@ func ownCertificate(path string, now time.Time) (tls.Certificate, error) {
 		return tls.Certificate{}, workflow.Errorf(workflow.CodeCorrupt, "certificate in %s: %v", path, err).
 			WithHint("delete the file; a new certificate is made when the daemon starts")
 	}
-	if now.After(cert.Leaf.NotAfter) {
-		return makeCertificate(path, now)
+	if now.After(cert.Leaf.NotAfter) || cert.Leaf.VerifyHostname(host) != nil {
+		return makeCertificate(path, host, now)
 	}
 	return cert, nil
 }
 
+// CertificatePath is the file with the public half of a certificate file, for
+// programs that take authorities to trust.
+func CertificatePath(path string) string { return strings.TrimSuffix(path, ".pem") + "-cert.pem" }
+
 // makeCertificate makes a certificate and writes it and its key to path.
-func makeCertificate(path string, now time.Time) (tls.Certificate, error) {
+func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make key: %w", err)
@@ -61,8 +69,15 @@ func makeCertificate(path string, now time.Time) (tls.Certificate, error) {
 		DNSNames:     []string{"torc-slurm"},
 		NotBefore:    now.Add(-24 * time.Hour), // clocks of nodes differ
 		NotAfter:     now.Add(certificateLife),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
+		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		// Its own authority, for programs that are told of CertificatePath.
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	if ip := net.ParseIP(host); ip != nil {
+		template.IPAddresses = []net.IP{ip}
+	} else {
+		template.DNSNames = append(template.DNSNames, host)
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
@@ -72,9 +87,12 @@ func makeCertificate(path string, now time.Time) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make certificate: %w", err)
 	}
-	text := append(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})...)
+	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	text := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), public...)
 	if err := writePrivate(path, text); err != nil {
+		return tls.Certificate{}, err
+	}
+	if err := writePrivate(CertificatePath(path), public); err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(text, text)

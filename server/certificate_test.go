@@ -12,7 +12,7 @@ import (
 func TestOwnCertificate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tls.pem")
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	first, err := ownCertificate(path, now)
+	first, err := ownCertificate(path, "127.0.0.1", now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,14 +23,14 @@ func TestOwnCertificate(t *testing.T) {
 	if perm := info.Mode().Perm(); perm != 0o600 {
 		t.Errorf("the key can be read by others: %v", perm)
 	}
-	again, err := ownCertificate(path, now.Add(365*24*time.Hour))
+	again, err := ownCertificate(path, "127.0.0.1", now.Add(365*24*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if fingerprint(first) != fingerprint(again) {
 		t.Error("a daemon that starts again has another certificate: runners would refuse it")
 	}
-	late, err := ownCertificate(path, now.Add(certificateLife+time.Hour))
+	late, err := ownCertificate(path, "127.0.0.1", now.Add(certificateLife+time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestOwnCertificateBroken(t *testing.T) {
 	if err := os.WriteFile(path, []byte("not a certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ownCertificate(path, time.Now()); workflow.CodeOf(err) != workflow.CodeCorrupt {
+	if _, err := ownCertificate(path, "127.0.0.1", time.Now()); workflow.CodeOf(err) != workflow.CodeCorrupt {
 		t.Errorf("got %v, want code corrupt", err)
 	}
 }

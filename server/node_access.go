@@ -81,7 +81,7 @@ func (d *Daemon) openForNodes(host string, port int) error {
 	scheme, print := "http", ""
 	var wrap func(net.Listener) net.Listener
 	if !d.o.Nodes.InsecureHTTP {
-		cert, err := ownCertificate(filepath.Join(filepath.Dir(d.o.EndpointPath), "tls.pem"), time.Now())
+		cert, err := ownCertificate(TLSPath(d.o.EndpointPath), host, time.Now())
 		if err != nil {
 			return err
 		}
@@ -107,6 +107,10 @@ func (d *Daemon) openForNodes(host string, port int) error {
 	d.o.Log.Info("listening for compute nodes", "url", e.NodeURL)
 	return nil
 }
+
+// TLSPath is the file with the certificate and key of the daemon of an endpoint
+// file.
+func TLSPath(endpointPath string) string { return filepath.Join(filepath.Dir(endpointPath), "tls.pem") }
 
 // addressTowards returns this host's address on the way to another one. No
 // packet is sent.

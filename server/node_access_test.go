@@ -33,6 +33,14 @@ func TestDaemonForNodes(t *testing.T) {
 	if _, err := nodeClient(t, e, strings.Repeat("0", 64)).Ping(t.Context()); err == nil {
 		t.Error("a client that expects another certificate was satisfied")
 	}
+	trusting, err := client.New(client.Options{URL: e.NodeURL, Token: e.Token, CACert: CertificatePath(TLSPath(d.o.EndpointPath)), Retries: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trusting.Close()
+	if _, err := trusting.Ping(t.Context()); err != nil {
+		t.Errorf("with the certificate as authority: %v", err)
+	}
 	again, err := d.OpenForNodes("192.0.2.1")
 	if err != nil || again != e {
 		t.Errorf("asked again: %+v, %v; want %+v", again, err, e)
