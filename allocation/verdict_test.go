@@ -1,0 +1,262 @@
+package allocation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+var now = time.UnixMilli(1_795_255_200_000)
+
+// ago is a moment before now in ms.
+func ago(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
+
+// record makes a pending or active allocation of Slurm job 17.
+func record(state workflow.AllocationState, change ...func(*workflow.Allocation)) workflow.Allocation {
+	a := workflow.Allocation{ID: 1, IntentID: "0123456789abcdef", JobName: "torc:w.1.r1.01234567", SlurmJobID: 17, State: state, AskedMS: ago(time.Hour)}
+	if state == workflow.AllocationActive {
+		a.StartMS, a.LimitMS, a.SlurmState = ago(30*time.Minute), ago(-30*time.Minute), "RUNNING"
+	}
+	for _, c := range change {
+		c(&a)
+	}
+	return a
+}
+
+// queued is a look at the queue that finds the job in a state.
+func queued(state slurm.State, change ...func(*slurm.Job)) *QueueLook {
+	job := slurm.Job{ID: slurm.JobID{Number: 17}, State: state}
+	for _, c := range change {
+		c(&job)
+	}
+	return &QueueLook{At: now, Job: &job}
+}
+
+// lives is a look at accounting that finds lives in these states.
+func lives(records ...slurm.Record) *AccountingLook {
+	return &AccountingLook{At: now, Lives: records}
+}
+
+func in(state slurm.State) slurm.Record { return slurm.Record{State: state} }
+
+func canceledBy(uid string) slurm.Record {
+	return slurm.Record{State: slurm.Cancelled, CancelledBy: uid}
+}
+
+var (
+	active  = workflow.AllocationActive
+	pending = workflow.AllocationPending
+	nobody  = &QueueLook{At: now}
+)
+
+func absentFor(d time.Duration) func(*workflow.Allocation) {
+	return func(a *workflow.Allocation) { a.AbsentMS = ago(d) }
+}
+
+func overFor(d time.Duration) func(*workflow.Allocation) {
+	return func(a *workflow.Allocation) { a.OverMS = ago(d) }
+}
+
+func canceling(sent time.Duration, tries int64) func(*workflow.Allocation) {
+	return func(a *workflow.Allocation) {
+		a.CancelMS, a.CancelWhy, a.CancelTries = ago(time.Hour), "no work is left", tries
+		if tries > 0 {
+			a.CancelSentMS = ago(sent)
+		}
+	}
+}
+
+func superseded(d time.Duration) func(*workflow.Allocation) {
+	return func(a *workflow.Allocation) { a.SupersededMS = ago(d) }
+}
+
+func intent(d time.Duration) func(*workflow.Allocation) {
+	return func(a *workflow.Allocation) { a.SlurmJobID, a.AskedMS = 0, ago(d) }
+}
+
+// want is what a verdict should be. Of an end: cause and confidence.
+type want struct {
+	cause      workflow.AllocationCause
+	confidence workflow.Confidence
+	jobState   slurm.State // of the evidence
+
+	state      workflow.AllocationState
+	accounting bool // asks sacct
+	show       bool // asks scontrol
+	soon       bool
+	stop       bool
+	cancel     bool
+	send       bool
+	restarts   int64
+	text       string // part of it
+}
+
+func (w want) compare(t *testing.T, v Verdict) {
+	t.Helper()
+	got := want{
+		accounting: v.AskAccounting, show: v.AskShow, stop: v.Stop != "", cancel: v.Cancel != "", send: v.SendCancel, restarts: v.Seen.RestartCount,
+		soon: v.Soon, state: v.Seen.State, text: w.text,
+	}
+	if v.End != nil {
+		got.cause, got.confidence, got.jobState = v.End.Cause, v.End.Confidence, slurm.State(v.End.Slurm.JobState)
+		got.soon, w.soon, got.state = false, false, ""
+	}
+	if got != w {
+		t.Errorf("got  %+v\nwant %+v\n%s", got, w, v.Text)
+	}
+	if !strings.Contains(v.Text, w.text) || v.Text == "" {
+		t.Errorf("it says %q, want %q in it", v.Text, w.text)
+	}
+}
+
+func TestJudge(t *testing.T) {
+	certain, likely, guess := workflow.Certain, workflow.Likely, workflow.Guess
+	ended := func(cause workflow.AllocationCause, c workflow.Confidence, state slurm.State, text string) want {
+		return want{cause: cause, confidence: c, jobState: state, text: text}
+	}
+	for _, tc := range []struct {
+		name  string
+		a     workflow.Allocation
+		looks Looks
+		want  want
+	}{
+		// It is there.
+		{"waits", record(pending), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Reason = "Priority" })}, want{state: pending, text: "PENDING (Priority)"}},
+		{"boots", record(pending), Looks{Queue: queued(slurm.Configuring)}, want{state: pending, text: "CONFIGURING"}},
+		{"runs", record(pending), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
+		{"suspended is there", record(active), Looks{Queue: queued(slurm.Suspended), Runners: 1, Silence: time.Hour}, want{state: active, text: "SUSPENDED"}},
+		{"a state of the future", record(active), Looks{Queue: queued("PONDERING")}, want{state: active, text: "PONDERING"}},
+		{"found again", record(active, absentFor(time.Hour)), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
+		{"no information", record(active), Looks{}, want{state: active, text: "no information"}},
+		{"no information, for long", record(active, absentFor(time.Hour)), Looks{AccountingSilent: time.Hour}, want{state: active, soon: true, text: "no information"}},
+
+		// It is over in its own words.
+		{"done", record(active), Looks{Queue: queued(slurm.Completed)}, ended(workflow.AllocationDone, certain, slurm.Completed, "COMPLETED")},
+		{"failed", record(active), Looks{Queue: queued(slurm.Failed, func(j *slurm.Job) { j.Exit.Code = 3; j.Reason = "NonZeroExitCode" })},
+			ended(workflow.AllocationFailed, certain, slurm.Failed, "FAILED (NonZeroExitCode), exit 3:0")},
+		{"out of memory", record(active), Looks{Queue: queued(slurm.OutOfMemory)}, ended(workflow.AllocationOOM, certain, slurm.OutOfMemory, "OUT_OF_MEMORY")},
+		{"out of time", record(active), Looks{Queue: queued(slurm.Timeout)}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		{"deadline", record(active), Looks{Queue: queued(slurm.Deadline)}, ended(workflow.AllocationWalltime, certain, slurm.Deadline, "DEADLINE")},
+		{"node failed", record(active), Looks{Queue: queued(slurm.NodeFail, func(j *slurm.Job) { j.NodeList = "n[1-2]" })},
+			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL, on n[1-2]")},
+		{"did not boot", record(pending), Looks{Queue: queued(slurm.BootFail)}, ended(workflow.AllocationNodeFail, certain, slurm.BootFail, "BOOT_FAIL")},
+		{"preempted", record(active), Looks{Queue: queued(slurm.Preempted)}, ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+		{"revoked", record(pending), Looks{Queue: queued(slurm.Revoked)}, ended(workflow.AllocationLost, likely, slurm.Revoked, "REVOKED")},
+		{"known to sacct alone", record(active), Looks{Queue: nobody, Accounting: lives(in(slurm.Timeout))}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+
+		// Canceled by whom?
+		{"canceled, by whom is open", record(active), Looks{Queue: queued(slurm.Cancelled)}, want{state: active, accounting: true, soon: true, text: "by whom"}},
+		{"canceled by its owner", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("1000"))},
+			ended(workflow.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
+		{"canceled by root", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"canceled, nobody says by whom", record(active, overFor(2*time.Minute)), Looks{Queue: queued(slurm.Cancelled), AccountingSilent: time.Hour},
+			ended(workflow.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
+		{"canceled where nobody keeps accounts", record(active), Looks{Queue: queued(slurm.Cancelled), NoAccounting: true},
+			ended(workflow.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
+		{"canceled by us", record(active, canceling(time.Minute, 1)), Looks{Queue: queued(slurm.Cancelled)},
+			ended(workflow.AllocationCanceled, certain, slurm.Cancelled, "canceled: no work is left")},
+		{"canceled by somebody before we did", record(pending, canceling(0, 0)), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"out of time before our scancel worked", record(active, canceling(time.Minute, 1)), Looks{Queue: queued(slurm.Timeout)},
+			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+
+		// Our scancel.
+		{"cancel is due", record(active, canceling(0, 0)), Looks{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
+		{"cancel is due, whatever squeue says", record(active, canceling(0, 0)), Looks{}, want{state: active, send: true, soon: true}},
+		{"cancel was just sent", record(active, canceling(10*time.Second, 1)), Looks{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
+		{"cancel was not obeyed", record(active, canceling(31*time.Second, 1)), Looks{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
+		{"cancel was not obeyed twice", record(active, canceling(31*time.Second, 2)), Looks{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
+		{"cancel works", record(active, canceling(time.Hour, 1)), Looks{Queue: queued(slurm.Completing)}, want{state: active, soon: true}},
+
+		// On its way out.
+		{"completing", record(active), Looks{Queue: queued(slurm.Completing)}, want{state: active, soon: true, text: "COMPLETING"}},
+		{"completing for long", record(active, overFor(11*time.Minute)), Looks{Queue: queued(slurm.Completing)}, ended(workflow.AllocationLost, likely, "", "not confirmed its end for 11m")},
+		{"completing for long, accounted for", record(active, overFor(11*time.Minute)), Looks{Queue: queued(slurm.Completing), Accounting: lives(in(slurm.Timeout))},
+			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+
+		// Absence.
+		{"absent once", record(active), Looks{Queue: nobody}, want{state: active, accounting: true, soon: true, text: "squeue does not know it"}},
+		{"absent once, to both", record(active), Looks{Queue: nobody, Accounting: lives()}, want{state: active, soon: true}},
+		{"absent for a minute, sacct was not asked", record(active, absentFor(time.Minute)), Looks{Queue: nobody}, want{state: active, accounting: true, soon: true}},
+		{"absent for a minute, to both", record(active, absentFor(time.Minute)), Looks{Queue: nobody, Accounting: lives()}, ended(workflow.AllocationLost, likely, "", "neither squeue nor sacct")},
+		{"absent, but sacct has it running", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, soon: true}},
+		{"absent, sacct is out of date", record(active, absentFor(5*time.Minute)), Looks{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, show: true, soon: true}},
+		{"absent, sacct was silent for a while", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, AccountingSilent: time.Minute}, want{state: active, accounting: true, soon: true}},
+		{"absent, sacct was silent for long", record(active, absentFor(time.Minute)), Looks{Queue: nobody, AccountingSilent: 5 * time.Minute}, want{state: active, accounting: true, show: true, soon: true}},
+		{"absent where nobody keeps accounts", record(active, absentFor(time.Minute)), Looks{Queue: nobody, NoAccounting: true}, want{state: active, show: true, soon: true}},
+		{"absent, and its id is invalid", record(active, absentFor(time.Minute)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now}},
+			ended(workflow.AllocationLost, likely, "", "its id is invalid")},
+		{"absent, but scontrol has it", record(active, absentFor(time.Hour)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now, Job: queued(slurm.Running).Job}},
+			want{state: active, soon: true, text: "RUNNING"}},
+		{"absent, and ended to scontrol", record(active, absentFor(time.Hour)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now, Job: queued(slurm.NodeFail).Job}},
+			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
+		{"absent after our scancel", record(active, absentFor(time.Minute), canceling(2*time.Minute, 1)), Looks{Queue: nobody, Accounting: lives()},
+			ended(workflow.AllocationCanceled, likely, slurm.Cancelled, "no work is left")},
+		{"absent, and its time is up", record(active, absentFor(time.Minute), func(a *workflow.Allocation) { a.LimitMS = ago(time.Minute) }), Looks{Queue: nobody, Accounting: lives()},
+			ended(workflow.AllocationLost, likely, "", "its time was up")},
+		{"absent, but its runner calls", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
+			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
+			ended(workflow.AllocationLost, likely, "", "neither")},
+
+		// Over for Slurm, with a runner that goes on.
+		{"node failed, its runner calls", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: 10 * time.Second},
+			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+		{"node failed, its runner is silent", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Minute},
+			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
+		{"node failed, its runner did not stop", record(active, overFor(2*time.Minute)), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Second},
+			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
+		{"out of time, its runner called before", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-20 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
+			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "")},
+		{"out of time, its runner called since", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-50 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
+			want{state: active, stop: true, soon: true}},
+
+		// Nobody in it.
+		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Silence: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner was silent for a while", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Silence: 9 * time.Minute}, want{state: active}},
+		{"no runner came", record(active), Looks{Queue: queued(slurm.Running), Alone: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner is silent and squeue too", record(active), Looks{Runners: 1, Silence: time.Hour}, want{state: active}},
+
+		// Lives.
+		{"requeued", record(active), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true, text: "requeued"}},
+		{"requeued and running again", record(active), Looks{Queue: queued(slurm.Running, func(j *slurm.Job) { j.Restarts = 2 })}, want{state: active, restarts: 2, accounting: true, soon: true}},
+		{"squeue is behind", record(active, func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Running)}, want{state: active, restarts: 1, soon: true, text: "earlier life"}},
+		{"requeued, why is open", record(active, superseded(time.Second)), Looks{Queue: queued(slurm.Pending)}, want{state: active, accounting: true, soon: true, text: "why is not known"}},
+		{"requeued by preemption", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Preempted), in(slurm.Pending))},
+			ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+		{"requeued by the loss of a node", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.NodeFail), in(slurm.Running))},
+			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
+		{"requeued by hand", record(active, superseded(time.Second)), Looks{Accounting: lives(canceledBy("1000"), in(slurm.Running))},
+			ended(workflow.AllocationRequeued, likely, slurm.Requeued, "back into its queue")},
+		{"requeued, sacct is behind", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Running))}, want{state: active, accounting: true, soon: true}},
+		{"requeued, nobody says why", record(active, superseded(time.Minute)), Looks{}, ended(workflow.AllocationRequeued, likely, slurm.Requeued, "back into its queue")},
+		{"requeued, its first runner calls", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.NodeFail)), Runners: 1, Silence: time.Second},
+			want{state: active, stop: true, soon: true}},
+		{"the life that started with it", record(active, superseded(time.Second)), Looks{Accounting: lives(
+			slurm.Record{State: slurm.NodeFail, Start: now.Add(-2 * time.Hour)}, slurm.Record{State: slurm.Preempted, Start: now.Add(-30 * time.Minute)})},
+			ended(workflow.AllocationPreempted, certain, slurm.Preempted, "")},
+		{"the third life", record(active, func(a *workflow.Allocation) { a.RestartCount = 2 }), Looks{Queue: nobody, Accounting: lives(in(slurm.NodeFail), in(slurm.Preempted), in(slurm.Completed))},
+			want{cause: workflow.AllocationDone, confidence: certain, jobState: slurm.Completed, restarts: 2}},
+
+		// What sbatch may have made.
+		{"sbatch is running", record(workflow.AllocationIntent, intent(time.Hour)), Looks{Queue: nobody, Accounting: lives(), InFlight: true}, want{state: workflow.AllocationIntent, soon: true, text: "sbatch is running"}},
+		{"sbatch gave no answer", record(workflow.AllocationIntent, intent(time.Minute)), Looks{Queue: nobody, Accounting: lives()}, want{state: workflow.AllocationIntent, soon: true}},
+		{"sbatch gave no answer, squeue neither", record(workflow.AllocationIntent, intent(time.Hour)), Looks{}, want{state: workflow.AllocationIntent, soon: true}},
+		{"not in the queue after two minutes", record(workflow.AllocationIntent, intent(2*time.Minute)), Looks{Queue: nobody}, want{state: workflow.AllocationIntent, accounting: true, soon: true}},
+		{"nowhere after two minutes", record(workflow.AllocationIntent, intent(2*time.Minute)), Looks{Queue: nobody, Accounting: lives()}, ended(workflow.AllocationNever, likely, "", "no job bears its name")},
+		{"nowhere, and sacct is silent", record(workflow.AllocationIntent, intent(time.Hour), absentFor(time.Minute)), Looks{Queue: nobody, AccountingSilent: time.Hour}, ended(workflow.AllocationNever, likely, "", "")},
+		{"nowhere, seen once, and nobody keeps accounts", record(workflow.AllocationIntent, intent(time.Hour)), Looks{Queue: nobody, NoAccounting: true}, want{state: workflow.AllocationIntent, soon: true}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			v := Judge(tc.a, tc.looks, now, Settings{Owner: "1000"})
+			if tc.want.restarts == 0 {
+				tc.want.restarts = tc.a.RestartCount
+			}
+			tc.want.compare(t, v)
+		})
+	}
+}
