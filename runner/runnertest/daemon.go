@@ -42,6 +42,8 @@ type State struct {
 // ErrDown is what calls return while the daemon is down.
 var ErrDown = errors.New("connection refused")
 
+var errNoRunner = &client.APIError{Status: 404, Message: "no such runner"}
+
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
 	Welcome api.RegisterResponse // what runners are told; ids are filled in
@@ -59,6 +61,7 @@ type Daemon struct {
 	order      []int64
 	fence      int64
 	runners    map[string]int64
+	lastRunner int64 // ids are not used again
 	turns      map[int64]*conversation
 	registered []api.RegisterRequest
 	left       []api.LeaveRequest
@@ -131,7 +134,8 @@ func (d *Daemon) Register(_ context.Context, _ int64, req *api.RegisterRequest) 
 	}
 	id, ok := d.runners[req.Key]
 	if !ok {
-		id = int64(len(d.runners) + 1)
+		d.lastRunner++
+		id = d.lastRunner
 		d.runners[req.Key] = id
 		d.turns[id] = &conversation{granted: make(map[api.LeaseRef]bool)}
 		d.registered = append(d.registered, *req)
@@ -170,7 +174,7 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (
 	}
 	c := d.turns[runner]
 	if c == nil {
-		return nil, &client.APIError{Status: 404, Message: "no such runner"}
+		return nil, errNoRunner
 	}
 	if req.Turn > c.newest {
 		c.newest = req.Turn
@@ -267,6 +271,9 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 		d.mu.Lock()
 		if err != nil || d.down {
 			return errors.Join(err, ErrDown)
+		}
+		if d.turns[runner] != c {
+			return errNoRunner
 		}
 		if waited {
 			return nil
