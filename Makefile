@@ -80,6 +80,14 @@ generate: ## rewrite the generated files (docs/reference, api/openapi.yaml, …)
 generated: ## fail if a generated file is not what `make generate` makes
 	.ci/generated
 
+.PHONY: slurm-up
+slurm-up: ## a real Slurm for tests on this machine (root, Debian): up, or repaired
+	slurm/slurmtest/cluster/cluster.sh up
+
+.PHONY: slurm-down
+slurm-down: ## stop that Slurm; `cluster.sh purge` also removes its state
+	slurm/slurmtest/cluster/cluster.sh down
+
 .PHONY: fuzz
 fuzz: tools ## each fuzz test for FUZZTIME (20s)
 	.ci/fuzz $(FUZZTIME)

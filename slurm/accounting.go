@@ -101,7 +101,6 @@ var accountingFields = []struct {
 	{"Account", func(x *Record, _ *reader, v string) { x.Account = v }},
 	{"Partition", func(x *Record, _ *reader, v string) { x.Partition = v }},
 	{"QOS", func(x *Record, _ *reader, v string) { x.QOS = null(v) }},
-	{"Cluster", func(x *Record, _ *reader, v string) { x.Cluster = v }},
 	{"Reason", func(x *Record, _ *reader, v string) { x.Reason = reasonOf(v) }},
 	{"ExitCode", func(x *Record, r *reader, v string) { x.Exit = parsed(r, parseExit, v) }},
 	{"DerivedExitCode", func(x *Record, r *reader, v string) { x.DerivedExit = parsed(r, parseExit, v) }},
@@ -124,6 +123,7 @@ var accountingFields = []struct {
 	{"MaxDiskRead", func(x *Record, r *reader, v string) { x.MaxRead = r.bytes(v) }},
 	{"MaxDiskWrite", func(x *Record, r *reader, v string) { x.MaxWrite = r.bytes(v) }},
 	{"Comment", func(x *Record, _ *reader, v string) { x.Comment = v }},
+	{"Cluster", func(x *Record, _ *reader, v string) { x.Cluster = v }},
 }
 
 var accountingFormat = func() string {

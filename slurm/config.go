@@ -54,10 +54,10 @@ func parseConfig(text string) (Config, error) {
 	c := Config{
 		Cluster:           kv.text("ClusterName"),
 		Version:           kv.text("SLURM_VERSION"),
-		MinJobAge:         parsed(&r, parseSeconds, kv["MinJobAge"]),
-		KillWait:          parsed(&r, parseSeconds, kv["KillWait"]),
-		SlurmdTimeout:     parsed(&r, parseSeconds, kv["SlurmdTimeout"]),
-		OverTimeLimit:     parsed(&r, parseMinutes, kv["OverTimeLimit"]),
+		MinJobAge:         kv.duration("MinJobAge", " sec", time.Second),
+		KillWait:          kv.duration("KillWait", " sec", time.Second),
+		SlurmdTimeout:     kv.duration("SlurmdTimeout", " sec", time.Second),
+		OverTimeLimit:     kv.duration("OverTimeLimit", " min", time.Minute),
 		PreemptType:       kv.text("PreemptType"),
 		SelectType:        kv.text("SelectType"),
 		MaxArraySize:      int(r.number(kv["MaxArraySize"])),
@@ -79,15 +79,12 @@ func parseConfig(text string) (Config, error) {
 	return c, nil
 }
 
-// parseSeconds reads "300 sec"; other words are 0.
-func parseSeconds(text string) (time.Duration, error) { return parseUnit(text, " sec", time.Second) }
-
-func parseMinutes(text string) (time.Duration, error) { return parseUnit(text, " min", time.Minute) }
-
-func parseUnit(text, suffix string, unit time.Duration) (time.Duration, error) {
-	n, err := parseNumber(strings.TrimSuffix(text, suffix))
+// duration reads a number of units such as "300 sec"; words (INFINITE,
+// UNLIMITED) and nothing are 0.
+func (kv keyValues) duration(key, suffix string, unit time.Duration) time.Duration {
+	n, err := parseNumber(strings.TrimSuffix(kv[key], suffix))
 	if err != nil || n > int64(maxDays*24*time.Hour/unit) {
-		return 0, nil // INFINITE, UNLIMITED, not said
+		return 0
 	}
-	return time.Duration(n) * unit, nil
+	return time.Duration(n) * unit
 }

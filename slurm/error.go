@@ -9,21 +9,21 @@ import (
 type Class string
 
 const (
-	// Unavailable: a question got no answer (it failed, timed out, or what it
+	// Unavailable is a question that got no answer (it failed, timed out, or what it
 	// printed was no answer). Nothing is known that was not known before.
 	Unavailable Class = "unavailable"
-	// Temporary: refused, certainly not carried out, worth another try later.
+	// Temporary is a call that was refused, certainly not carried out, worth another try later.
 	Temporary Class = "temporary"
-	// Limit: refused because the user or account has as much as they may have.
+	// Limit is a refusal because the user or account has as much as they may have.
 	// It passes when something of theirs ends.
 	Limit Class = "limit"
-	// Permanent: refused, and will be refused again in this form.
+	// Permanent is a refusal of what will be refused again in this form.
 	Permanent Class = "permanent"
-	// Ambiguous: nobody knows whether it was carried out. Look before asking again.
+	// Ambiguous is a call of which nobody knows whether it was carried out. Look before asking again.
 	Ambiguous Class = "ambiguous"
-	// NotFound: a healthy controller knows no such job.
+	// NotFound is the answer of a healthy controller that knows no such job.
 	NotFound Class = "not_found"
-	// Withheld: not asked at all, because the budget of calls is spent.
+	// Withheld is a call that was not made, because the budget of calls is spent.
 	Withheld Class = "withheld"
 )
 

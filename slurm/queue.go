@@ -14,8 +14,8 @@ type QueueQuery struct {
 }
 
 // queueFields are the columns that we ask squeue for: name, width, and where
-// the value goes. -O cuts a column at its width, so widths are generous; the
-// ones that identify a job come first. They exist since Slurm 20.11.
+// the value goes. -O cuts a column at its width, so widths are generous; and
+// the last is one that cannot contain a line break. They exist since Slurm 20.11.
 var queueFields = []struct {
 	name  string
 	width int
@@ -43,8 +43,8 @@ var queueFields = []struct {
 	{"TimeLimit", 40, func(j *Job, r *reader, v string) { j.TimeLimit = parsed(r, ParseDuration, v) }},
 	{"TimeLeft", 40, func(j *Job, r *reader, v string) { j.TimeLeft = parsed(r, ParseDuration, v) }},
 	{"exit_code", 30, func(j *Job, r *reader, v string) { j.Exit = parsed(r, parseWaitStatus, v) }},
-	{"Dependency", 500, func(j *Job, _ *reader, v string) { j.Dependency = null(v) }},
 	{"Comment", 1000, func(j *Job, _ *reader, v string) { j.Comment = null(v) }},
+	{"Dependency", 500, func(j *Job, _ *reader, v string) { j.Dependency = null(v) }},
 }
 
 // queueFormat is the argument of -O. Every column but the last ends with the

@@ -16,7 +16,7 @@ type table struct {
 }
 
 // parseTable reads a heading and rows of n fields each. A field that contains a
-// line break continues on the next line. The heading proves that the program
+// line break, which the last must not, continues on the next line. The heading proves that the program
 // worked, the line break at the end that its answer is whole.
 func parseTable(program string, out []byte, n int) (table, error) {
 	text := string(out)
@@ -93,7 +93,7 @@ func (r *reader) memory(text string) Memory {
 // null is "" for Slurm's words for nothing.
 func null(text string) string {
 	switch text {
-	case "(null)", "N/A", "None assigned", "Unknown":
+	case "(null)", "N/A", "n/a", "None assigned", "Unknown":
 		return ""
 	}
 	return text

@@ -1,0 +1,196 @@
+package slurmtest
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// script brings the real cluster up; see there.
+//
+//go:embed cluster/cluster.sh
+var script []byte
+
+// cannotHere is the script's exit status if nothing is broken, but this machine
+// cannot have a cluster.
+const cannotHere = 77
+
+// TB is what this package needs of a *testing.T.
+type TB interface {
+	Helper()
+	Logf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Skipf(format string, args ...any)
+	Cleanup(func())
+	Name() string
+}
+
+// Real is the real cluster on this machine. Its nodes n1 … n4, partitions and
+// accounts are those of the fake one. Tests share it: a test that stops or
+// kills parts which others need takes it for itself (UseRealAlone).
+type Real struct {
+	State string // the cluster's state directory
+}
+
+var bringUp = sync.OnceValues(func() (string, error) {
+	out, err := runScript("state")
+	if err != nil {
+		return "", err
+	}
+	_, err = runScript("up")
+	return strings.TrimSpace(out), err
+})
+
+// UseReal returns the real cluster, which it brings up or repairs if needed; it
+// skips the test where there cannot be one.
+func UseReal(t TB) *Real {
+	t.Helper()
+	return use(t, (*flock.Flock).RLock)
+}
+
+// UseRealAlone is UseReal for a test during which no other may use the cluster.
+func UseRealAlone(t TB) *Real {
+	t.Helper()
+	return use(t, (*flock.Flock).Lock)
+}
+
+func use(t TB, lock func(*flock.Flock) error) *Real {
+	t.Helper()
+	state, err := bringUp()
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannotHere {
+		t.Skipf("no real Slurm here: %v", err)
+	}
+	if err != nil {
+		t.Fatalf("bring the real Slurm up: %v", err)
+	}
+	inUse := flock.New(filepath.Join(state, "in-use"))
+	if err := lock(inUse); err != nil {
+		t.Fatalf("lock the real Slurm: %v", err)
+	}
+	t.Cleanup(func() { inUse.Close() })
+	return &Real{State: state}
+}
+
+// runScript runs a command of cluster.sh; the error has what it said.
+func runScript(args ...string) (string, error) {
+	cmd := exec.Command("bash", append([]string{"-s", "--"}, args...)...)
+	cmd.Stdin = bytes.NewReader(script)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("cluster.sh %s: %s: %w", strings.Join(args, " "), strings.TrimSpace(stderr.String()), err)
+	}
+	return stdout.String(), nil
+}
+
+// Config is the file that SLURM_CONF must name.
+func (r *Real) Config() string { return filepath.Join(r.State, "etc", "slurm.conf") }
+
+// User runs commands as the plain user TestUser.
+func (r *Real) User() slurm.Executor { return runAs{r, TestUser} }
+
+// Root runs commands as the administrator.
+func (r *Real) Root() slurm.Executor { return runAs{r, "root"} }
+
+// runAs is an executor that changes to a user first.
+type runAs struct {
+	real *Real
+	user string
+}
+
+func (x runAs) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error) {
+	cmd.Args = append([]string{"-u", x.user, "--", cmd.Program}, cmd.Args...)
+	cmd.Program = "runuser"
+	cmd.Env = append(cmd.Env, "SLURM_CONF="+x.real.Config())
+	if cmd.Dir == "" {
+		cmd.Dir = x.real.home()
+	}
+	return (&slurm.OS{}).Run(ctx, cmd)
+}
+
+func (r *Real) home() string { return filepath.Join(r.State, "home", TestUser) }
+
+// Dir makes a directory that belongs to TestUser and goes when the test ends.
+func (r *Real) Dir(t TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(r.home(), "test-")
+	if err != nil {
+		t.Fatalf("make a directory for the test: %v", err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	owner, err := user.Lookup(TestUser)
+	if err != nil {
+		t.Fatalf("look up the test's user: %v", err)
+	}
+	uid, _ := strconv.Atoi(owner.Uid)
+	gid, _ := strconv.Atoi(owner.Gid)
+	if err := os.Chown(dir, uid, gid); err != nil {
+		t.Fatalf("give the test's directory away: %v", err)
+	}
+	return dir
+}
+
+// Kill, Stop and Start are for the parts munged, mariadbd, slurmdbd, slurmctld
+// and n1 … n4 (a node's slurmd). The test's end starts them again.
+func (r *Real) Kill(t TB, parts ...string) { r.part(t, "kill", parts) }
+
+// Stop ends parts in an orderly way.
+func (r *Real) Stop(t TB, parts ...string) { r.part(t, "stop", parts) }
+
+// Start starts parts, and brings nodes back that Slurm took for down.
+func (r *Real) Start(t TB, parts ...string) {
+	t.Helper()
+	if _, err := runScript(append([]string{"start"}, parts...)...); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+func (r *Real) part(t TB, command string, parts []string) {
+	t.Helper()
+	if _, err := runScript(append([]string{command}, parts...)...); err != nil {
+		t.Fatalf("%v", err)
+	}
+	t.Cleanup(func() {
+		if _, err := runScript("up"); err != nil {
+			t.Logf("repair the cluster: %v", err)
+		}
+	})
+}
+
+// CanLimitMemory tells whether jobs that use too much memory are killed: there
+// is a cgroup controller for it.
+func (r *Real) CanLimitMemory() bool {
+	_, err := os.Stat(filepath.Join(r.State, "etc", "cgroup.conf"))
+	return err == nil
+}
+
+// Eventually waits until a condition holds; the test fails when it does not
+// within the time.
+func Eventually(t TB, within time.Duration, what string, condition func() bool) {
+	t.Helper()
+	deadline := time.After(within)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for !condition() {
+		select {
+		case <-deadline:
+			t.Fatalf("waited %v in vain: %s", within, what)
+			return
+		case <-tick.C:
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package slurmtest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// refusal is what sbatch writes when the controller refuses, and its exit code.
+func refusal(text string) slurm.Output {
+	return slurm.Output{Stderr: []byte(text + "\n"), ExitCode: 1}
+}
+
+func failed(text string) slurm.Output {
+	return refusal("sbatch: error: Batch job submission failed: " + text)
+}
+
+// overLimit is the refusal that names a limit.
+func overLimit(name string) slurm.Output {
+	return refusal("sbatch: error: " + name + "\nsbatch: error: Batch job submission failed: " +
+		"Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
+}
+
+// sbatch accepts a job or says why not.
+func (c *Cluster) sbatch(cmd slurm.Command, user string, uid int) slurm.Output {
+	r := request{requeue: true, nodes: 1, cpusPerTask: 1, memory: -1, dir: cmd.Dir, env: cmd.Env, script: cmd.Stdin}
+	fromScript := r
+	rest, err := r.parseOptions(cmd.Args)
+	if err != nil {
+		return refusal(err.Error())
+	}
+	name := "sbatch"
+	switch {
+	case r.wrap != "":
+		name, r.script = "wrap", []byte("#!/bin/sh\n"+r.wrap+"\n")
+	case len(rest) > 0:
+		name = filepath.Base(rest[0])
+		if r.script, err = os.ReadFile(inDir(cmd.Dir, rest[0])); err != nil {
+			return refusal("sbatch: error: Unable to open file " + rest[0])
+		}
+	}
+	switch {
+	case len(r.script) == 0:
+		return refusal("sbatch: error: Batch script is empty!")
+	case len(r.script) < 2 || string(r.script[:2]) != "#!":
+		return refusal("sbatch: error: This does not look like a batch script.  The first\nsbatch: error: line must start with #! followed by the path to an interpreter.")
+	}
+	// Arguments win over directives, so the directives go first.
+	merged := fromScript
+	merged.script = r.script
+	if _, err := merged.parseOptions(append(directives(r.script), cmd.Args...)); err != nil {
+		return refusal(err.Error())
+	}
+	if merged.name == "" {
+		merged.name = name
+	}
+	return c.accept(merged, user, uid)
+}
+
+// accept makes a job of a request that the cluster can meet.
+func (c *Cluster) accept(r request, user string, uid int) slurm.Output {
+	if out, ok := c.complete(&r); !ok {
+		return out
+	}
+	limits := c.opts.QOS[r.qos]
+	if limits.MaxWall > 0 && r.time > limits.MaxWall {
+		return overLimit("QOSMaxWallDurationPerJobLimit")
+	}
+	if limits.MaxSubmitPerUser > 0 && c.submitted(user, r.qos) >= limits.MaxSubmitPerUser {
+		return overLimit("QOSMaxSubmitJobPerUserLimit")
+	}
+	j := &job{
+		request: r, user: user, uid: uid, submit: c.now, eligible: c.now.Add(r.begin),
+		state: slurm.Pending, held: r.held, canceler: -1,
+	}
+	if c.place(j, c.whole) == nil {
+		return failed("Requested node configuration is not available")
+	}
+	if r.testOnly {
+		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", c.lastID+1, c.now.Format("2006-01-02T15:04:05"), j.cpusPerNode())}
+	}
+	c.lastID++
+	j.number = c.lastID
+	c.jobs = append(c.jobs, j)
+	c.after(r.begin, func() {})
+	return slurm.Output{Stdout: fmt.Appendf(nil, "%d\n", j.number)}
+}
+
+// complete fills in what the request leaves to the cluster and checks names.
+func (c *Cluster) complete(r *request) (slurm.Output, bool) {
+	p, ok := c.partition(r.partition)
+	if !ok {
+		return failed("Invalid partition name specified"), false
+	}
+	r.partition = p.Name
+	if r.account == "" {
+		r.account = DefaultAccount
+	}
+	qos, ok := c.opts.Accounts[r.account]
+	if !ok {
+		return failed("Invalid account or account/partition combination specified"), false
+	}
+	if r.qos == "" {
+		r.qos = qos
+	}
+	if r.qos != qos {
+		return failed("Invalid qos specification"), false
+	}
+	if r.time == 0 {
+		r.time = p.DefaultTime
+	}
+	if r.time > p.MaxTime {
+		return failed("Requested time limit is invalid (missing or exceeds some limit)"), false
+	}
+	if r.memory < 0 {
+		if r.memoryPerCPU == 0 {
+			r.memoryPerCPU = 256 * slurm.MiB
+		}
+		r.memory = r.memoryPerCPU * int64(r.cpusPerNode())
+	}
+	return slurm.Output{}, true
+}
+
+func (c *Cluster) submitted(user, qos string) int {
+	n := 0
+	for _, j := range c.jobs {
+		if j.user == user && j.qos == qos && !j.over() {
+			n++
+		}
+	}
+	return n
+}
+
+func inDir(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
