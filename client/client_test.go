@@ -147,6 +147,44 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestPagesEnd stops at the first page that cannot be had, and when the caller
+// has had enough.
+func TestPagesEnd(t *testing.T) {
+	asked := 0
+	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		if asked++; asked == 2 {
+			w.WriteHeader(http.StatusUnprocessableEntity)
+			return
+		}
+		fmt.Fprint(w, `{"items":[{"name":"a"},{"name":"b"}],"offset":0,"total_count":9,"has_more":true}`)
+	})
+	if jobs, err := Collect(c.Jobs(t.Context(), JobFilter{})); err == nil || jobs != nil || asked != 2 {
+		t.Errorf("%d jobs after %d pages, %v", len(jobs), asked, err)
+	}
+	for range c.Jobs(t.Context(), JobFilter{}) {
+		break
+	}
+	if asked != 3 {
+		t.Errorf("asked for %d pages", asked)
+	}
+}
+
+// TestBadAnswers are answers that are not what was asked for.
+func TestBadAnswers(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"no JSON": func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") },
+		"cut off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, `{"status"`)
+		},
+	} {
+		_, err := serve(t, Options{Retries: -1}, handler).Ping(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "GET /torc-service/v1/ping") || IsUnreachable(err) != (name == "cut off") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestCreateDefinitionRepeated loses the first try half-way: the second one
 // must send everything again.
 func TestCreateDefinitionRepeated(t *testing.T) {

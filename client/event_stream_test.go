@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -72,5 +73,37 @@ func TestStreamEnds(t *testing.T) {
 	}
 	if rounds != 1 {
 		t.Errorf("%d errors", rounds)
+	}
+}
+
+// TestStreamNonsense ends with the first frame that is none.
+func TestStreamNonsense(t *testing.T) {
+	for _, frame := range []string{"id: x\ndata: {}\n\n", "id: 1\ndata: {\ndata: \n\n"} {
+		asked := 0
+		c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			asked++
+			fmt.Fprint(w, "id: 1\n\n", frame) // the first one says nothing
+		})
+		for e, err := range c.StreamEvents(t.Context(), 1, StreamOptions{Patience: time.Nanosecond}) {
+			if err == nil || IsUnreachable(err) || asked != 1 {
+				t.Errorf("%q: %+v, %v, asked %d times", frame, e, err, asked)
+			}
+		}
+	}
+}
+
+// TestStreamCanceled ends a stream that waits for the server to come back.
+func TestStreamCanceled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		cancel()
+	})
+	var errs []error
+	for _, err := range c.StreamEvents(ctx, 1, StreamOptions{}) {
+		errs = append(errs, err)
+	}
+	if len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {
+		t.Errorf("errors %v", errs)
 	}
 }
