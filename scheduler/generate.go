@@ -1,0 +1,304 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// GroupBy says which jobs share a generated scheduler.
+type GroupBy string
+
+// The ways to group.
+const (
+	ByPartition    GroupBy = "partition"
+	ByRequirements GroupBy = "resource-requirements"
+)
+
+// WalltimeStrategy says how long the allocations of a generated scheduler are.
+type WalltimeStrategy string
+
+// The strategies.
+const (
+	MaxJobRuntime    WalltimeStrategy = "max-job-runtime"    // the longest job, with a reserve
+	MaxPartitionTime WalltimeStrategy = "max-partition-time" // as long as the partition allows
+)
+
+// GenerateOptions say how schedulers are generated.
+type GenerateOptions struct {
+	Account   string
+	Partition string        // for all; chosen for each job if empty
+	Walltime  time.Duration // for all; by the strategy if 0
+	GroupBy   GroupBy
+	Strategy  WalltimeStrategy
+	// Multiplier is the reserve of MaxJobRuntime: 1.5 is half as much again.
+	Multiplier float64
+	// SingleAllocation asks for one allocation of many nodes instead of many of
+	// one node.
+	SingleAllocation bool
+	// WorkerPerNode: jobs are processes of their runner, so an allocation of
+	// many nodes needs one on each.
+	WorkerPerNode bool
+	Margins       workflow.Margins // those of Settings if not given
+	// Stamp is in the names of schedulers that are generated for a workflow that
+	// has some already.
+	Stamp string
+}
+
+// Work is a job that needs an allocation.
+type Work struct {
+	Requirements workflow.ResourceRequirements
+	// Level is how many jobs have to end one after the other before this one.
+	Level   int32
+	Labeled bool // it waits for a runner with its labels
+}
+
+// Generated is a scheduler for a group of jobs.
+type Generated struct {
+	Scheduler workflow.SlurmSchedulerDefinition
+	Partition string // also where the scheduler does not name it
+	Reason    string // for the partition
+	Deferred  bool   // its jobs wait for others
+	Jobs      []int  // indexes of the work, ascending
+	Waves     []Wave
+	// WorkerPerNode: one runner per node has to be started.
+	WorkerPerNode bool
+}
+
+// Wave is the jobs of a group that become ready together, and how many
+// allocations they need. A group has one per level: an action for all of them
+// would wait for jobs that wait for its own allocations.
+type Wave struct {
+	Jobs        []int
+	Allocations int64
+}
+
+// Allocations is the number for all waves.
+func (g *Generated) Allocations() (n int64) {
+	for _, w := range g.Waves {
+		n += w.Allocations
+	}
+	return n
+}
+
+// WorkOf lists the jobs of a definition as work.
+func WorkOf(d *workflow.Definition) []Work {
+	byName := map[string]workflow.ResourceRequirements{"": defaultNeed, workflow.DefaultRequirements: defaultNeed}
+	for _, r := range d.Requirements {
+		byName[r.Name] = r
+	}
+	deps := d.Dependencies()
+	levels := workflow.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
+	work := make([]Work, len(d.Jobs))
+	for i := range d.Jobs {
+		work[i] = Work{Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0}
+	}
+	return work
+}
+
+// defaultNeed is what a job needs that does not say it.
+var defaultNeed = workflow.ResourceRequirements{Name: workflow.DefaultRequirements, NumCPUs: 1, NumNodes: 1, Memory: "1m", Runtime: "PT1M"}
+
+// class is jobs with the same requirements, and where they fit.
+type class struct {
+	need    siteconfigs.Need
+	runtime time.Duration
+	choice  siteconfigs.Choice
+}
+
+// groupKey is what the jobs of a group have in common.
+type groupKey struct {
+	requirements string // of all, if they are the criterion
+	partition    string
+	node         siteconfigs.NodeType
+	nodes        int64 // of each job
+	deferred     bool
+}
+
+// group is jobs that share a scheduler.
+type group struct {
+	key     groupKey
+	choice  siteconfigs.Choice
+	jobs    []int
+	classes map[string]*class
+}
+
+// Generate makes schedulers for work on a site. Jobs that fit nowhere, and
+// those with labels, get none; the warnings say so.
+func Generate(work []Work, site *siteconfigs.Site, o GenerateOptions) ([]Generated, []string, error) {
+	g := generator{site: site, options: o, classes: make(map[string]*class)}
+	if o.Multiplier < 1 || math.IsInf(o.Multiplier, 0) || math.IsNaN(o.Multiplier) {
+		return nil, nil, workflow.Errorf(workflow.CodeInvalid, "the walltime multiplier %g is less than 1", o.Multiplier)
+	}
+	g.options.Margins = Settings{Margins: o.Margins}.withDefaults().Margins
+	labeled := 0
+	for i := range work {
+		if work[i].Labeled {
+			labeled++
+			continue
+		}
+		if err := g.add(i, &work[i]); err != nil {
+			return nil, nil, err
+		}
+	}
+	if labeled > 0 {
+		g.warn("jobs with labels get no scheduler (%d): start runners with their labels", labeled)
+	}
+	names := make(map[string]int)
+	var all []Generated
+	for _, group := range g.groups {
+		all = append(all, g.scheduler(group, work, names))
+	}
+	return all, g.warnings, nil
+}
+
+// generator collects groups in the order of their first jobs.
+type generator struct {
+	site     *siteconfigs.Site
+	options  GenerateOptions
+	classes  map[string]*class // by the name of requirements; nil for those that fit nowhere
+	groups   []*group
+	warnings []string
+}
+
+func (g *generator) warn(format string, args ...any) {
+	g.warnings = append(g.warnings, fmt.Sprintf(format, args...))
+}
+
+// add puts a job into its group.
+func (g *generator) add(i int, w *Work) error {
+	name := w.Requirements.Name
+	c, known := g.classes[name]
+	if !known {
+		var err error
+		if c, err = g.class(&w.Requirements); err != nil {
+			return err
+		}
+		g.classes[name] = c
+	}
+	if c == nil {
+		return nil
+	}
+	key := groupKey{partition: c.choice.Partition.Name, node: c.choice.Node, nodes: c.need.Nodes, deferred: w.Level > 0}
+	if g.options.GroupBy == ByRequirements {
+		key.requirements = name
+	}
+	at := slices.IndexFunc(g.groups, func(x *group) bool { return x.key == key })
+	if at < 0 {
+		at = len(g.groups)
+		g.groups = append(g.groups, &group{key: key, choice: c.choice, classes: make(map[string]*class)})
+	}
+	g.groups[at].jobs = append(g.groups[at].jobs, i)
+	g.groups[at].classes[name] = c
+	return nil
+}
+
+// class finds the partition for requirements; nil if there is none.
+func (g *generator) class(r *workflow.ResourceRequirements) (*class, error) {
+	memory, err := workflow.ParseMemory(r.Memory)
+	if err != nil {
+		return nil, fmt.Errorf("resource requirements %s: %w", r.Name, err)
+	}
+	seconds, err := workflow.ParseRuntime(r.Runtime)
+	if err != nil {
+		return nil, fmt.Errorf("resource requirements %s: %w", r.Name, err)
+	}
+	c := &class{runtime: time.Duration(seconds) * time.Second, need: siteconfigs.Need{
+		CPUs: r.NumCPUs, MemoryMB: (memory + slurm.MiB - 1) / slurm.MiB, GPUs: r.NumGPUs, Nodes: max(1, r.NumNodes),
+		Account: g.options.Account, Partition: g.options.Partition,
+	}}
+	if c.runtime > 0 {
+		c.need.Walltime = g.options.Margins.Walltime(c.runtime)
+	}
+	if given := g.options.Walltime; given > 0 {
+		if c.need.Walltime > given {
+			g.warn("jobs with the resource requirements %s may run for %s, which is too long for a walltime of %s", r.Name, c.runtime, given)
+		}
+		c.need.Walltime = given
+	}
+	var refusals []siteconfigs.Refusal
+	c.choice, refusals = siteconfigs.Best(g.site, c.need)
+	if c.choice.Partition == nil {
+		var why []string
+		for _, refusal := range refusals {
+			if g.options.Partition == "" || refusal.Partition == g.options.Partition {
+				why = append(why, refusal.Partition+": "+refusal.Reason)
+			}
+		}
+		g.warn("jobs with the resource requirements %s get no scheduler, they fit nowhere: %s", r.Name, strings.Join(why, "; "))
+		return nil, nil
+	}
+	return c, nil
+}
+
+// scheduler turns a group into a scheduler.
+func (g *generator) scheduler(x *group, work []Work, names map[string]int) Generated {
+	p := x.choice.Partition
+	walltime := g.walltime(x)
+	result := Generated{Partition: p.Name, Reason: x.choice.Reason, Deferred: x.key.deferred, Jobs: x.jobs}
+	loads := g.loads(x, work, walltime)
+	shape := x.shape(loads)
+	nodes := x.key.nodes
+	for _, l := range loads {
+		result.Waves = append(result.Waves, Wave{Jobs: l.jobs, Allocations: l.allocations()})
+	}
+	if g.options.SingleAllocation {
+		nodes, result.WorkerPerNode = g.gather(&result, nodes)
+	}
+	base := cmp.Or(x.key.requirements, p.Name)
+	result.Scheduler = workflow.SlurmSchedulerDefinition{
+		Name: g.name(base, x.key.deferred, names), Account: g.options.Account, Nodes: nodes, Walltime: slurm.FormatDuration(walltime),
+		Mem: slurm.FormatMemory(shape.memoryMB * slurm.MiB), QOS: p.DefaultQOS,
+	}
+	if shape.gpus > 0 {
+		result.Scheduler.Gres = fmt.Sprintf("gpu:%d", shape.gpus)
+	}
+	if p.Shared {
+		result.Scheduler.Extra = fmt.Sprintf("--ntasks-per-node=1 --cpus-per-task=%d", shape.cpus)
+	}
+	if x.choice.Explicit {
+		result.Scheduler.Partition = p.Name
+	}
+	return result
+}
+
+// name makes the name of a scheduler; further ones of the same kind get a
+// number.
+func (g *generator) name(base string, deferred bool, names map[string]int) string {
+	if deferred {
+		base += "_deferred"
+	}
+	names[base]++
+	if n := names[base]; n > 1 {
+		base = fmt.Sprintf("%s_%d", base, n)
+	}
+	if g.options.Stamp != "" {
+		return base + "_regen_" + g.options.Stamp
+	}
+	return base + "_scheduler"
+}
+
+// gather makes one allocation of several nodes out of several allocations.
+func (g *generator) gather(result *Generated, nodes int64) (together int64, workerPerNode bool) {
+	most := int64(1)
+	for i := range result.Waves {
+		most = max(most, result.Waves[i].Allocations)
+		result.Waves[i].Allocations = 1
+	}
+	together = nodes * most
+	p := g.site.Partition(result.Partition)
+	for _, limit := range []int64{p.MaxNodes, p.MaxNodesPerUser, p.TotalNodes} {
+		if limit > 0 {
+			together = min(together, limit)
+		}
+	}
+	together -= together % nodes
+	return together, nodes == 1 && together > 1 && g.options.WorkerPerNode
+}
