@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -59,16 +60,58 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestWriteIsAllOrNothing fails at each part of a batch in turn.
 func TestWriteIsAllOrNothing(t *testing.T) {
+	batch := Batch{
+		Jobs: []JobSample{{JobID: 1}}, System: []SystemSample{{}}, Names: map[int64]string{1: "a"}, Summary: &Summary{},
+	}
+	for _, table := range []string{"job_resource_samples", "system_resource_samples", "job_metadata", "system_resource_summary"} {
+		t.Run(table, func(t *testing.T) {
+			d := open(t, filepath.Join(t.TempDir(), "m.db"))
+			for _, refuse := range []string{
+				`CREATE TRIGGER refuse BEFORE INSERT ON ` + table + ` BEGIN SELECT RAISE(ABORT, 'no room'); END`,
+				`DROP TRIGGER refuse; DROP TABLE ` + table,
+			} {
+				if _, err := d.sql.Exec(refuse); err != nil {
+					t.Fatal(err)
+				}
+				if err := d.Write(t.Context(), &batch); err == nil {
+					t.Fatalf("no error after %s", refuse)
+				}
+			}
+			for _, other := range []string{"job_resource_samples", "system_resource_samples", "job_metadata", "system_resource_summary"} {
+				if other == table {
+					continue
+				}
+				var n int
+				if err := d.sql.QueryRow(`SELECT count(*) FROM ` + other).Scan(&n); err != nil || n != 0 {
+					t.Errorf("%s has %d rows, %v", other, n, err)
+				}
+			}
+		})
+	}
+}
+
+func TestWriteCanceled(t *testing.T) {
 	d := open(t, filepath.Join(t.TempDir(), "m.db"))
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := d.Write(ctx, &Batch{Jobs: []JobSample{{JobID: 1}}}); err == nil {
-		t.Fatal("no error")
+		t.Error("no error")
 	}
-	var n int
-	if err := d.sql.QueryRow(`SELECT count(*) FROM job_resource_samples`).Scan(&n); err != nil || n != 0 {
-		t.Errorf("%d rows, %v", n, err)
+}
+
+func TestOpenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	text := filepath.Join(dir, "text")
+	if err := os.WriteFile(text, []byte(strings.Repeat("no database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{text, dir, filepath.Join(text, "m.db")} {
+		if d, err := Open(path); err == nil {
+			d.Close()
+			t.Errorf("%s was opened", path)
+		}
 	}
 }
 
