@@ -149,5 +149,15 @@ func (f *findings) addWords(e *workflow.Evidence) {
 	e.StderrTail = tail(f.files.stderr, tailSize)
 	e.DiskFull = strings.Contains(e.StderrTail, unix.ENOSPC.Error()) ||
 		strings.Contains(strings.ToLower(e.StderrTail), "no space left on device") ||
-		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded")
+		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded") ||
+		e.StderrTail == "" && hasNoRoom(f.files.stderr) // the complaint found none either
+}
+
+// hasNoRoom reports whether the file system that a file is on is full.
+func hasNoRoom(path string) bool {
+	var s unix.Statfs_t
+	if path == "" || unix.Statfs(path, &s) != nil {
+		return false
+	}
+	return s.Blocks > 0 && s.Bavail == 0 || s.Files > 0 && s.Ffree == 0
 }

@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"os"
 	"path/filepath"
 
@@ -60,7 +59,7 @@ var crcTable = crc32.MakeTable(crc32.Castagnoli)
 type Writer struct {
 	file    *os.File
 	path    string
-	header  []byte // its frame
+	header  int64 // size of its frame
 	size    int64
 	pending int // reports that the daemon has not answered
 	buf     bytes.Buffer
@@ -88,7 +87,7 @@ func (w *Writer) begin(h Header) error {
 	if err := w.frame(kindHeader, h); err != nil {
 		return err
 	}
-	w.header = bytes.Clone(w.buf.Bytes())
+	w.header = int64(w.buf.Len())
 	if err := w.flush(); err != nil {
 		return err
 	}
@@ -96,25 +95,29 @@ func (w *Writer) begin(h Header) error {
 }
 
 // Append writes reports; with sync they are on the disk when it returns, else
-// they are safe from the end of this process alone.
+// they are safe from the end of this process alone. After an error none of them
+// is in the file.
 func (w *Writer) Append(reports []api.Report, sync bool) error {
 	if len(reports) == 0 {
 		return nil
 	}
 	for i := range reports {
 		if err := w.frame(kindReport, &reports[i]); err != nil {
+			w.buf.Reset()
 			return err
 		}
 	}
-	w.pending += len(reports)
+	before := w.size
 	if err := w.flush(); err != nil {
 		return err
 	}
 	if sync {
 		if err := w.file.Sync(); err != nil {
-			return fmt.Errorf("sync spool file: %w", err)
+			w.size = before
+			return errors.Join(fmt.Errorf("sync spool file: %w", err), w.file.Truncate(before))
 		}
 	}
+	w.pending += len(reports)
 	return nil
 }
 
@@ -145,18 +148,14 @@ func (w *Writer) Close() error {
 	return errors.Join(err, w.file.Close())
 }
 
-// compact drops the frames of a file that has nothing left to deliver.
+// compact drops the frames of a file that has nothing left to deliver. The
+// header stays: without it what comes later could not be read.
 func (w *Writer) compact() error {
-	if err := w.file.Truncate(0); err != nil {
+	if err := w.file.Truncate(w.header); err != nil {
 		return fmt.Errorf("cut spool file: %w", err)
 	}
-	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
-		return fmt.Errorf("cut spool file: %w", err)
-	}
-	w.size = 0
-	w.buf.Reset()
-	w.buf.Write(w.header)
-	return w.flush()
+	w.size = w.header
+	return nil
 }
 
 func (w *Writer) frame(kind byte, value any) error {

@@ -7,9 +7,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/tinydisk"
 )
 
 var header = Header{WorkflowID: 7, RunID: 2, RunnerID: 3, Key: "key", Hostname: "host", PID: 1, BootID: "boot"}
@@ -200,5 +202,35 @@ func TestNoDirectory(t *testing.T) {
 	}
 	if _, err := Read("/no/such/file"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
+	}
+}
+
+// TestFullDisk: what did not find room is not counted, and is written when
+// there is room again.
+func TestFullDisk(t *testing.T) {
+	disk := tinydisk.New(t, 1<<20)
+	w := create(t, disk.Dir)
+	must(t, w.Append(reports(0, 2), true))
+	disk.Fill()
+	many := reports(2, 202)
+	if err := w.Append(many, true); !errors.Is(err, unix.ENOSPC) {
+		t.Errorf("error %v", err)
+	}
+	if w.Pending() != 2 {
+		t.Errorf("%d pending", w.Pending())
+	}
+	disk.Free()
+	must(t, w.Append(many, true))
+	files, err := Files(disk.Dir)
+	must(t, err)
+	c, err := Read(files[0])
+	must(t, err)
+	if diff := cmp.Diff(append(reports(0, 2), many...), c.Pending()); diff != "" || c.Cut {
+		t.Errorf("cut %v, %s", c.Cut, diff)
+	}
+	must(t, w.Done(202))
+	must(t, w.Close())
+	if files, err = Files(disk.Dir); len(files) != 0 || err != nil {
+		t.Errorf("files left: %v, %v", files, err)
 	}
 }

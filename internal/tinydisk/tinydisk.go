@@ -1,0 +1,63 @@
+// Package tinydisk gives tests a file system of their own that is soon full.
+package tinydisk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Disk is a mounted file system; the test's end unmounts it.
+type Disk struct {
+	Dir string
+	tb  testing.TB
+}
+
+// New mounts a file system of so many bytes. Where that is not permitted the
+// test is skipped.
+func New(tb testing.TB, bytes int64) *Disk {
+	tb.Helper()
+	dir := tb.TempDir()
+	err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=0755", bytes))
+	if err != nil {
+		tb.Skipf("no full disk here: mount a tmpfs: %v (it takes root in the mount namespace)", err)
+	}
+	tb.Cleanup(func() {
+		if err := unix.Unmount(dir, unix.MNT_DETACH); err != nil {
+			tb.Errorf("unmount %s: %v", dir, err)
+		}
+	})
+	return &Disk{Dir: dir, tb: tb}
+}
+
+const filler = "filler"
+
+// Fill writes until there is no room at all.
+func (d *Disk) Fill() {
+	d.tb.Helper()
+	f, err := os.OpenFile(filepath.Join(d.Dir, filler), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		d.tb.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, os.Getpagesize())
+	for {
+		if _, err := f.Write(page); errors.Is(err, unix.ENOSPC) {
+			return
+		} else if err != nil {
+			d.tb.Fatal(err)
+		}
+	}
+}
+
+// Free makes room again.
+func (d *Disk) Free() {
+	d.tb.Helper()
+	if err := os.Remove(filepath.Join(d.Dir, filler)); err != nil {
+		d.tb.Fatal(err)
+	}
+}
