@@ -146,7 +146,7 @@ func (a *app) configure(c *cobra.Command) error {
 	if a.format == formatCSV && c.Annotations[csvAnnotation] == "" {
 		a.format = formatTable
 		if a.flags.format != "" {
-			return usageErrorf("csv is for lists; `%s` has table and json", c.CommandPath())
+			return usageErrorf("csv is for lists; `%s` shows none", c.CommandPath())
 		}
 	}
 	level := slog.LevelDebug
