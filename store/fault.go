@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"syscall"
 
 	"github.com/mattn/go-sqlite3"
 
@@ -16,7 +17,11 @@ func fault(path string, err error) error {
 	if err == nil || errors.As(err, &known) || !errors.As(err, &e) {
 		return err
 	}
-	switch e.Code {
+	code := e.Code
+	if e.SystemErrno == syscall.ENOSPC || e.SystemErrno == syscall.EDQUOT {
+		code = sqlite3.ErrFull // some calls only say that they failed
+	}
+	switch code {
 	case sqlite3.ErrFull:
 		known = workflow.Errorf(workflow.CodeUnavailable, "no space left for database %s", path).
 			WithHint("make room on its file system or raise the quota; nothing that was acknowledged is lost")
