@@ -39,6 +39,7 @@ type Result struct {
 	Warnings   []*Warning
 	Summary    Summary
 	Format     Format
+	Families   []JobFamily // from which items of the document the jobs are
 }
 
 // maxFile bounds the size of a specification, in bytes.
@@ -126,7 +127,7 @@ func Parse(name string, data []byte, opts Options) (*Result, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	return &Result{Definition: b.def, Warnings: b.sortedWarnings(), Summary: b.summary(), Format: format}, nil
+	return &Result{Definition: b.def, Warnings: b.sortedWarnings(), Summary: b.summary(), Format: format, Families: b.jobFamilies()}, nil
 }
 
 // parse does all the work; what is wrong is in the builder's report.
