@@ -270,6 +270,10 @@ func (j *judge) missing() {
 		j.finish(factsOfRecord(record))
 		return
 	}
+	if state := slurm.State(j.a.SlurmState); state.Over() { // seen before it was forgotten
+		j.finish(facts{state: state, reason: j.a.SlurmReason, nodes: j.a.NodeList})
+		return
+	}
 	if show := j.looks.Show; show != nil {
 		j.shown(show, gone)
 		return

@@ -91,13 +91,15 @@ func (j *judge) finish(f facts) {
 		j.v.Seen.OverMS = j.now.UnixMilli()
 	}
 	waited := j.since(j.v.Seen.OverMS)
-	if j.lives(&f) && waited < j.set.StopFor {
+	asked := j.looks.Accounting != nil || j.looks.AccountingSilent > 0
+	open := j.whoCanceled(&f) && !j.looks.NoAccounting && (waited < j.set.CausePatience || !asked)
+	j.v.AskAccounting = open
+	switch {
+	case j.lives(&f) && waited < j.set.StopFor:
 		j.v.Stop = "Slurm says that its allocation is over: " + string(f.state)
 		j.v.Text = j.v.Stop + ", but its runner lives"
 		return
-	}
-	if j.whoCanceled(&f) && !j.looks.NoAccounting && waited < j.set.CausePatience {
-		j.v.AskAccounting = true
+	case open:
 		j.v.Text = "canceled, it is not known yet by whom"
 		return
 	}
