@@ -12,16 +12,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// A database in memory has one connection, which readers and the writer take
-// turns with, as on a network file system. SQLite has other ways, and they are
-// worse: a shared cache locks whole tables and lets readers see what is not
-// committed; its memdb file system has no write-ahead journal, so that a reader
-// refuses the writer. A file in /dev/shm outlives a killed process and then
-// takes memory that nobody looks for, and is small in containers. What is lost
-// is that readers run beside the writer; a read from memory is short.
-
 // openMemory makes a database in memory, with what the file has if there is
-// one. The file is not written to, save by snapshots.
+// one. The file is not written to, save by snapshots. There is one connection,
+// as on a network file system: whatever SQLite has to let several get at the
+// same memory is worse than taking turns (docs/adr/0004).
 func openMemory(ctx context.Context, o *Options, lock *fileLock) (*Store, error) {
 	if o.Path != "" && !lock.works() {
 		return nil, workflow.Errorf(workflow.CodeUnavailable, "the file system of %s has no locks, so that others could change the file meanwhile", o.Path).
