@@ -63,7 +63,7 @@ func setUpScript(env *testscript.Env) error {
 	env.Setenv("USER", "tester")
 	env.Setenv("TMPDIR", env.WorkDir) // Unix sockets
 	env.Setenv("NO_COLOR", "1")
-	env.Setenv("GORACE", "atexit_sleep_ms=0") // else each process lasts a second longer under the race detector
+	env.Setenv("GORACE", "atexit_sleep_ms=0")          // else each process lasts a second longer under the race detector
 	env.Setenv("TORC_SERVER__IDLE_TIMEOUT_SECS", "60") // should a script not come to its end
 	env.Defer(func() {
 		endDaemon(server.EndpointPath(filepath.Join(home, "torc")))
