@@ -61,7 +61,8 @@ func (r Record) IsStep() bool { return r.ID.Step != "" }
 func (r Record) Over() bool { return r.State.Over() || r.State == Requeued }
 
 // Accounting is one look at the accounting database. It may lag by seconds, on
-// a busy site by minutes.
+// a busy site by minutes; in that time a record may have its job's id and state
+// but the name "allocation". A job that waits for a dependency is not in it.
 type Accounting struct {
 	At      time.Time
 	Records []Record // in Slurm's order: a job, its steps, the next job
@@ -138,7 +139,8 @@ var accountingFormat = func() string {
 func (c *Client) Accounting(ctx context.Context, query AccountingQuery) (Accounting, error) {
 	look := Accounting{At: c.now()}
 	args := []string{"--parsable2", "--delimiter=" + fieldSeparator, "--format=" + accountingFormat}
-	args = append(args, "--starttime="+formatSince(query.Since))
+	// Jobs that may not start before tomorrow are outside of sacct's own window.
+	args = append(args, "--starttime="+formatSince(query.Since), "--endtime="+formatSince(c.now().AddDate(1, 0, 0)))
 	if len(query.IDs) > 0 {
 		args = append(args, "--jobs="+joinIDs(query.IDs))
 	}

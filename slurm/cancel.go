@@ -11,8 +11,8 @@ func (c *Client) Cancel(ctx context.Context, ids ...JobID) error {
 	return c.scancel(ctx, ids)
 }
 
-// Signal sends a signal ("USR1", "TERM") to all steps of jobs, and with
-// batch to the batch script alone.
+// Signal sends a signal ("USR1", "TERM") to all steps of jobs, without the batch
+// script; with batch to the script's shell alone.
 func (c *Client) Signal(ctx context.Context, signal string, batch bool, ids ...JobID) error {
 	args := []string{"--signal=" + signal}
 	if batch {

@@ -33,12 +33,15 @@ const (
 
 // ParseMemory reads 4000M, 4G, 1.5G, 500Mc (per CPU), 4Gn (per node), 123456K,
 // and a number without a unit, which counts in the unit given. No value ("",
-// "0", "?", "N/A", "UNLIMITED") is 0.
+// "0", "16?", "N/A", "UNLIMITED") is 0.
 func ParseMemory(text string, unit int64) (Memory, error) {
 	number := strings.TrimSpace(text)
 	var m Memory
 	switch strings.ToUpper(number) {
-	case "", "?", "N/A", "NONE", "UNLIMITED", "(NULL)":
+	case "", "N/A", "NONE", "UNLIMITED", "(NULL)":
+		return m, nil
+	}
+	if strings.HasSuffix(number, "?") { // sacct of a record that is not complete yet: 16?
 		return m, nil
 	}
 	switch number[len(number)-1] {
@@ -83,7 +86,11 @@ func scale(number string, unit int64) (int64, error) {
 	return int64(math.Round(f)), nil
 }
 
-// FormatMemory writes an amount for --mem: MiB, rounded up.
+// FormatMemory writes an amount for --mem: MiB, rounded up. (For sbatch 0 is all
+// memory of a node.)
 func FormatMemory(bytes int64) string {
-	return strconv.FormatInt((max(bytes, 0)+MiB-1)/MiB, 10) + "M"
+	if bytes <= 0 {
+		return "0M"
+	}
+	return strconv.FormatInt((bytes-1)/MiB+1, 10) + "M"
 }

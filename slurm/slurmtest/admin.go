@@ -15,7 +15,7 @@ func (c *Cluster) KillNode(name string, power bool) {
 		if power {
 			for _, l := range c.livesOn(n) {
 				if process := l.process; process != nil && l.nodes[0] == n {
-					c.effects = append(c.effects, func() { process.Signal("KILL", false) })
+					c.effects = append(c.effects, func() { process.Signal("KILL", Everything) })
 				}
 			}
 		}
@@ -83,7 +83,7 @@ func (c *Cluster) Preempt(id slurm.JobID) {
 func (c *Cluster) OutOfMemory(id slurm.JobID) {
 	c.withLife(id, func(l *life) {
 		l.oom = true
-		c.send(l, "KILL", false)
+		c.send(l, "KILL", Everything)
 	})
 }
 
@@ -125,7 +125,7 @@ func (c *Cluster) suspend(l *life) {
 		l.suspendedAt = c.now
 		l.state = slurm.Suspended
 		c.record(l)
-		c.send(l, "STOP", false)
+		c.send(l, "STOP", Everything)
 	}
 }
 
@@ -135,7 +135,7 @@ func (c *Cluster) resume(l *life) {
 		l.state = slurm.Running
 		l.limit = l.limit.Add(c.now.Sub(l.suspendedAt)) // suspended time does not count
 		c.record(l)
-		c.send(l, "CONT", false)
+		c.send(l, "CONT", Everything)
 	}
 }
 

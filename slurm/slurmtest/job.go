@@ -95,19 +95,19 @@ func (c *Cluster) start(j *job, nodes []*node) {
 		c.do(func() {
 			l.process = process
 			if l.completing && !l.released { // ended while it was being started
-				c.send(l, "KILL", false)
+				c.send(l, "KILL", Everything)
 			}
 		})
 	})
 }
 
 // send gives a signal to a life's processes.
-func (c *Cluster) send(l *life, signal string, batch bool) {
+func (c *Cluster) send(l *life, signal string, to Target) {
 	process := l.process
 	if process == nil || l.released || l.allDead() {
 		return
 	}
-	c.effects = append(c.effects, func() { process.Signal(signal, batch) })
+	c.effects = append(c.effects, func() { process.Signal(signal, to) })
 }
 
 // allDead tells whether nobody is left to carry a signal to the processes.
@@ -123,7 +123,7 @@ func (l *life) allDead() bool {
 // warn sends the signal of --signal.
 func (c *Cluster) warn(l *life) {
 	if !l.suspended && !l.completing {
-		c.send(l, l.job.signal, l.job.signalBatch)
+		c.send(l, l.job.signal, l.job.signalTo)
 	}
 }
 
@@ -151,9 +151,9 @@ func (c *Cluster) terminate(l *life, state slurm.State) {
 	}
 	l.completing = true
 	c.finish(l, state)
-	c.send(l, "CONT", false)
-	c.send(l, "TERM", false)
-	c.after(c.opts.KillWait, func() { c.send(l, "KILL", false) })
+	c.send(l, "CONT", Everything)
+	c.send(l, "TERM", Everything)
+	c.after(c.opts.KillWait, func() { c.send(l, "KILL", Everything) })
 }
 
 // finish writes down how a life ended.
@@ -222,7 +222,8 @@ func (c *Cluster) cancel(j *job, uid int) {
 	j.state, j.ended = slurm.Cancelled, c.now
 }
 
-// preempt tells a life to make room: SIGTERM now, the end after the grace time.
+// preempt tells a life to make room: its steps get SIGTERM now (the batch script
+// gets nothing), all of it ends after the grace time.
 func (c *Cluster) preempt(l *life) {
 	if l.preempted || l.completing {
 		return
@@ -232,8 +233,8 @@ func (c *Cluster) preempt(l *life) {
 	l.requeue = p.PreemptMode == "REQUEUE" && l.job.requeue
 	l.limit = minTime(l.limit, c.now.Add(p.GraceTime))
 	if p.GraceTime > 0 {
-		c.send(l, "CONT", false)
-		c.send(l, "TERM", false)
+		c.send(l, "CONT", Steps)
+		c.send(l, "TERM", Steps)
 	}
 	c.after(p.GraceTime, func() { c.terminate(l, slurm.Preempted) })
 }

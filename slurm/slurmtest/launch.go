@@ -37,10 +37,20 @@ type Launcher func(c *Cluster, l *Life) Process
 // Process is a running script.
 type Process interface {
 	// Signal gives a signal by its name without SIG ("TERM", "KILL", "STOP",
-	// "CONT", "USR1"); with batch only to the shell of the script, not to what
-	// it has started. It must not block.
-	Signal(name string, batch bool)
+	// "CONT", "USR1"). It must not block.
+	Signal(name string, to Target)
 }
+
+// Target says which of a job's processes get a signal.
+type Target uint8
+
+// The targets that Slurm distinguishes. Steps are what srun has started: a
+// script without srun has none, and sees nothing of a signal to them.
+const (
+	Everything Target = iota
+	Steps
+	BatchShell
+)
 
 // Exit tells the cluster that the script has ended.
 func (l *Life) Exit(exit slurm.ExitCode) {

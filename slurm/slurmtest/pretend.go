@@ -101,7 +101,10 @@ func (p *pretended) exit(exit slurm.ExitCode) {
 }
 
 // Signal ends the script unless it ignores the signal.
-func (p *pretended) Signal(name string, _ bool) {
+func (p *pretended) Signal(name string, to Target) {
+	if to == Steps {
+		return
+	}
 	p.mu.Lock()
 	ignored := p.ignored[name] && name != "KILL"
 	switch name {

@@ -81,7 +81,11 @@ func use(t TB, lock func(*flock.Flock) error) *Real {
 	if err := lock(inUse); err != nil {
 		t.Fatalf("lock the real Slurm: %v", err)
 	}
-	t.Cleanup(func() { inUse.Close() })
+	t.Cleanup(func() {
+		if err := inUse.Unlock(); err != nil {
+			t.Logf("unlock the real Slurm: %v", err)
+		}
+	})
 	return &Real{State: state}
 }
 
@@ -144,8 +148,8 @@ func (r *Real) Dir(t TB) string {
 	return dir
 }
 
-// Kill, Stop and Start are for the parts munged, mariadbd, slurmdbd, slurmctld
-// and n1 … n4 (a node's slurmd). The test's end starts them again.
+// Kill ends parts by SIGKILL: munged, mariadbd, slurmdbd, slurmctld, n1 … n4 (a
+// node's slurmd). The end of the test starts them again.
 func (r *Real) Kill(t TB, parts ...string) { r.part(t, "kill", parts) }
 
 // Stop ends parts in an orderly way.

@@ -41,7 +41,7 @@ type request struct {
 	depText      string
 	signal       string
 	signalLead   time.Duration
-	signalBatch  bool
+	signalTo     Target
 	testOnly     bool
 	wrap         string
 }
@@ -199,8 +199,11 @@ func setDependency(r *request, v string) error {
 
 // setSignal reads [{R|B}:]<signal>[@seconds].
 func setSignal(r *request, v string) error {
+	r.signalTo = Steps
 	if which, rest, ok := strings.Cut(v, ":"); ok {
-		r.signalBatch = strings.Contains(which, "B")
+		if strings.Contains(which, "B") {
+			r.signalTo = BatchShell
+		}
 		v = rest
 	}
 	name, lead, ok := strings.Cut(v, "@")

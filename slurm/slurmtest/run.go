@@ -121,11 +121,16 @@ func (c *Cluster) scancel(args []string, uid int) slurm.Output {
 			return refusal(fmt.Sprintf("scancel: error: Kill job error on job id %s: Access/permission denied", id))
 		}
 		signal := strings.TrimPrefix(named["signal"], "SIG")
-		_, batch := named["batch"]
-		if l := j.life(); signal == "" || signal == "KILL" && !batch {
+		to := Steps
+		if _, ok := named["batch"]; ok {
+			to = BatchShell
+		} else if _, ok := named["full"]; ok {
+			to = Everything
+		}
+		if l := j.life(); signal == "" || signal == "KILL" && to != BatchShell {
 			c.cancel(j, uid)
 		} else if l != nil {
-			c.send(l, signal, batch)
+			c.send(l, signal, to)
 		}
 	}
 	return slurm.Output{}

@@ -162,6 +162,9 @@ func stepRecord(job slurm.Record, step, name string) slurm.Record {
 
 // waitingRecord is that of a job which waits, or ended without a start.
 func (c *Cluster) waitingRecord(j *job) (slurm.Record, bool) {
+	if j.reason == "Dependency" && !j.over() { // not known there before it is eligible
+		return slurm.Record{}, false
+	}
 	if j.life() != nil || c.now.Before(j.submit.Add(c.opts.Lag)) {
 		return slurm.Record{}, false
 	}

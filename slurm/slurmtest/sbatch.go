@@ -75,6 +75,9 @@ func (c *Cluster) accept(r request, user string, uid int) slurm.Output {
 		request: r, user: user, uid: uid, submit: c.now, eligible: c.now.Add(r.begin),
 		state: slurm.Pending, held: r.held, canceler: -1,
 	}
+	if j.cpusPerNode() > c.mostCPUs() {
+		return failed("More processors requested than permitted")
+	}
 	if c.place(j, c.whole) == nil {
 		return failed("Requested node configuration is not available")
 	}
@@ -131,6 +134,14 @@ func (c *Cluster) submitted(user, qos string) int {
 		}
 	}
 	return n
+}
+
+func (c *Cluster) mostCPUs() int {
+	most := 0
+	for _, n := range c.nodes {
+		most = max(most, n.CPUs)
+	}
+	return most
 }
 
 func inDir(dir, path string) string {

@@ -1,0 +1,315 @@
+package slurmtest_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// site is a cluster under test: the fake one or the real one.
+type site struct {
+	user, root *slurm.Client
+	dir        func(*testing.T) string
+	// eventually waits for a condition, at most for a time of the cluster's.
+	eventually func(t *testing.T, within time.Duration, what string, condition func() bool)
+	kill       func(t *testing.T, node string) // its slurmd
+	restore    func(t *testing.T, node string)
+	admin      func(t *testing.T, words ...string) // scontrol
+	since      time.Time
+	pin        []string // options of jobs that may run anywhere
+	noMemory   bool     // no limits on memory
+}
+
+// fakeClock is a clock that stands still between steps.
+type fakeClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (f *fakeClock) Now() time.Time {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.now
+}
+
+func (f *fakeClock) set(to time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.now = to
+}
+
+// newClock starts at a fixed time.
+func newClock() *fakeClock { return &fakeClock{now: time.Unix(1_800_000_000, 0)} }
+
+// step moves the clock and with it the cluster.
+func step(clock *fakeClock, c *slurmtest.Cluster, d time.Duration) {
+	clock.set(clock.Now().Add(d))
+	c.Advance()
+}
+
+func fakeSite() *site {
+	clock := newClock()
+	c := slurmtest.New(slurmtest.Options{Now: clock.Now, Completing: time.Second, Lag: 2 * time.Second})
+	options := slurm.Options{Executor: c, Now: clock.Now}
+	asRoot := slurm.Options{Executor: c.Root(), Now: clock.Now}
+	return &site{
+		user: slurm.New(options), root: slurm.New(asRoot), since: clock.Now(),
+		dir: func(*testing.T) string { return "/home/torctest" },
+		eventually: func(t *testing.T, within time.Duration, what string, condition func() bool) {
+			t.Helper()
+			for end := clock.Now().Add(within); !condition(); step(clock, c, 500*time.Millisecond) {
+				if clock.Now().After(end) {
+					t.Fatalf("waited %v in vain: %s", within, what)
+				}
+			}
+		},
+		kill:    func(_ *testing.T, node string) { c.KillNode(node, false) },
+		restore: func(_ *testing.T, node string) { c.RestoreNode(node) },
+		admin:   func(t *testing.T, words ...string) { scontrol(t, c.Root(), words...) },
+	}
+}
+
+func realSite(t *testing.T) *site {
+	r := slurmtest.UseReal(t)
+	return &site{
+		user: slurm.New(slurm.Options{Executor: r.User()}), root: slurm.New(slurm.Options{Executor: r.Root()}),
+		dir:        func(t *testing.T) string { return r.Dir(t) },
+		since:      time.Now().Add(-time.Minute),
+		eventually: func(t *testing.T, d time.Duration, what string, f func() bool) { slurmtest.Eventually(t, d, what, f) },
+		kill:       func(t *testing.T, node string) { r.Kill(t, node) },
+		restore:    func(t *testing.T, node string) { r.Start(t, node) },
+		admin:      func(t *testing.T, words ...string) { scontrol(t, r.Root(), words...) },
+		// n2 to n4 are for jobs that need a node for themselves or lose it.
+		pin:      []string{"--nodelist=n1"},
+		noMemory: !r.CanLimitMemory(),
+	}
+}
+
+func scontrol(t *testing.T, x slurm.Executor, words ...string) {
+	t.Helper()
+	out, err := x.Run(t.Context(), slurm.Command{Program: slurm.Scontrol, Args: words})
+	if err != nil || out.ExitCode != 0 {
+		t.Fatalf("scontrol %v: %v %s", words, err, out.Stderr)
+	}
+}
+
+func TestFakeConforms(t *testing.T) {
+	for name, test := range conformance {
+		t.Run(name, func(t *testing.T) { test(t, fakeSite()) })
+	}
+}
+
+// TestMain lets the tests on the real cluster run side by side: they wait more
+// than they compute.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "32"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// TestRealConforms takes as long as the slowest of its tests, about 75 seconds:
+// a limit of one minute is the shortest that there is.
+func TestRealConforms(t *testing.T) {
+	s := realSite(t)
+	t.Run("group", func(t *testing.T) {
+		for name, test := range conformance {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, s)
+			})
+		}
+	})
+}
+
+// submit hands a script to the cluster, and cancels its job when the test ends.
+func (s *site) submit(t *testing.T, lines string, args ...string) slurm.JobID {
+	t.Helper()
+	id, err := s.try(t, lines, args...)
+	if err != nil {
+		t.Fatalf("submit %q: %v", args, err)
+	}
+	t.Cleanup(func() {
+		if err := s.root.Cancel(context.Background(), id); err != nil {
+			t.Errorf("cancel %s: %v", id, err)
+		}
+	})
+	return id
+}
+
+func (s *site) try(t *testing.T, lines string, args ...string) (slurm.JobID, error) {
+	t.Helper()
+	if !strings.Contains(strings.Join(args, " "), "--node") {
+		args = append(args, s.pin...)
+	}
+	job, err := s.user.Submit(t.Context(), slurm.Submission{
+		Script: []byte("#!/bin/bash\n" + lines + "\n"), Dir: s.dir(t), Args: args,
+	})
+	return job.ID, err
+}
+
+// look returns the job as the queue has it.
+func (s *site) look(t *testing.T, id slurm.JobID) slurm.Job {
+	t.Helper()
+	queue, err := s.user.Queue(t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
+	if err != nil {
+		t.Fatalf("queue: %v", err)
+	}
+	if queue.Skipped > 0 {
+		t.Errorf("%d rows of the queue could not be read", queue.Skipped)
+	}
+	job, _ := queue.Find(id)
+	return job
+}
+
+// until waits for a state in the queue.
+func (s *site) until(t *testing.T, id slurm.JobID, state slurm.State) slurm.Job {
+	t.Helper()
+	var job slurm.Job
+	s.eventually(t, 100*time.Second, fmt.Sprintf("job %s becomes %s", id, state), func() bool {
+		job = s.look(t, id)
+		if job.State.Over() && !state.Over() {
+			t.Fatalf("job %s is %s (%s)", id, job.State, job.Reason)
+		}
+		return job.State == state
+	})
+	return job
+}
+
+// accounted waits until accounting has the last life of a job in a state.
+func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.Accounting {
+	t.Helper()
+	var look slurm.Accounting
+	s.eventually(t, 20*time.Second, fmt.Sprintf("accounting has job %s as %s", id, state), func() bool {
+		var err error
+		look, err = s.user.Accounting(t.Context(), slurm.AccountingQuery{
+			IDs: []slurm.JobID{id}, Since: s.since, Duplicates: true,
+		})
+		if err != nil {
+			t.Fatalf("accounting: %v", err)
+		}
+		for _, r := range look.Lives(id) {
+			if r.State == state {
+				return true
+			}
+		}
+		return false
+	})
+	return look
+}
+
+var conformance = map[string]func(*testing.T, *site){
+	"Completed":         testCompleted,
+	"Failed":            testFailed,
+	"Signalled":         testSignalled,
+	"OutOfMemory":       testOutOfMemory,
+	"OutOfMemoryHidden": testOutOfMemoryHidden,
+	"TimeLimit":         testTimeLimit,
+	"Warning":           testWarning,
+	"CancelRunning":     testCancelRunning,
+	"CancelWaiting":     testCancelWaiting,
+	"CancelAdmin":       testCancelAdmin,
+	"PreemptCancel":     testPreemptCancel,
+	"PreemptRequeue":    testPreemptRequeue,
+	"PreemptNoRequeue":  testPreemptNoRequeue,
+	"NodeFail":          testNodeFail,
+	"Suspend":           testSuspend,
+	"Requeue":           testRequeue,
+	"Refused":           testRefused,
+	"Limits":            testLimits,
+	"Absent":            testAbsent,
+	"Dependency":        testDependency,
+	"Names":             testNames,
+	"Comment":           testComment,
+	"Nodes":             testTwoNodes,
+	"Site":              testSite,
+}
+
+func testSite(t *testing.T, s *site) {
+	config, err := s.user.Config(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Cluster != "torctest" || config.MinJobAge != time.Minute || config.KillWait != 3*time.Second ||
+		config.SlurmdTimeout != 10*time.Second || !config.Accounted() || !config.JobRequeue || config.Version == "" {
+		t.Errorf("config: %+v", config)
+	}
+	partitions, err := s.user.Partitions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var modes []string
+	for _, p := range partitions {
+		modes = append(modes, p.Name+" "+p.PreemptMode)
+		if p.MaxTime != 24*time.Hour || p.DefaultTime != 10*time.Minute || p.TotalCPUs != 16 || p.State != "UP" || p.MaxNodes != 0 {
+			t.Errorf("partition: %+v", p)
+		}
+	}
+	if got := strings.Join(modes, ", "); got != "debug OFF, standby REQUEUE, scavenge CANCEL" {
+		t.Errorf("preemption: %s", got)
+	}
+	if !partitions[0].Default || partitions[1].Default {
+		t.Error("debug should be the default partition")
+	}
+	s.testNodes(t)
+	s.testAccounts(t)
+}
+
+func (s *site) testNodes(t *testing.T) {
+	groups, err := s.user.Nodes(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	count, gpus := 0, int64(0)
+	for _, g := range groups {
+		if g.Partition != "debug" {
+			continue
+		}
+		count += g.Count
+		for _, r := range g.GRES {
+			gpus += r.Count * int64(g.Count)
+		}
+		if g.CPUs != 4 || g.Memory != 4000*slurm.MiB {
+			t.Errorf("nodes: %+v", g)
+		}
+	}
+	if count != 4 || gpus != 2 {
+		t.Errorf("%d nodes with %d GPUs, want 4 with 2", count, gpus)
+	}
+}
+
+func (s *site) testAccounts(t *testing.T) {
+	associations, err := s.user.Associations(t.Context(), slurmtest.TestUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var accounts []string
+	for _, a := range associations {
+		accounts = append(accounts, a.Account+"/"+strings.Join(a.QOS, "+"))
+	}
+	if got := strings.Join(accounts, " "); got != "limited/small research/normal" {
+		t.Errorf("accounts: %s", got)
+	}
+	if account, err := s.user.DefaultAccount(t.Context(), slurmtest.TestUser); err != nil || account != slurmtest.DefaultAccount {
+		t.Errorf("default account: %q, %v", account, err)
+	}
+	all, err := s.user.QOS(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range all {
+		if q.Name == "small" && (q.MaxSubmitPerUser != 4 || q.MaxJobsPerUser != 2 || q.MaxWall != 30*time.Minute) {
+			t.Errorf("qos: %+v", q)
+		}
+	}
+}
