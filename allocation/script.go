@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -20,6 +21,11 @@ type Script struct {
 	Runner func(a workflow.Allocation, secretFile string) []string
 }
 
+// outputDir is where an allocation and its runners write.
+func (s *Script) outputDir(a *workflow.Allocation) string {
+	return cmp.Or(a.Request.OutputDir, s.OutputDir)
+}
+
 // render writes the batch script of an allocation.
 func (s *Script) render(w *workflow.Workflow, a workflow.Allocation, secretFile string) ([]byte, error) {
 	defaults, err := sbatchtemplates.ParseDefaults(w.SlurmDefaults)
@@ -27,7 +33,7 @@ func (s *Script) render(w *workflow.Workflow, a workflow.Allocation, secretFile 
 		return nil, err
 	}
 	q := &a.Request
-	dir := s.OutputDir
+	dir := s.outputDir(&a)
 	if w.SubmissionDirectory != nil && filepath.IsAbs(*w.SubmissionDirectory) {
 		dir = *w.SubmissionDirectory
 	}
@@ -41,6 +47,6 @@ func (s *Script) render(w *workflow.Workflow, a workflow.Allocation, secretFile 
 	if q.After != 0 {
 		r.After = strconv.FormatInt(q.After, 10)
 	}
-	r.Output, r.Error = sbatchtemplates.OutputFiles(s.OutputDir, w.ID)
+	r.Output, r.Error = sbatchtemplates.OutputFiles(s.outputDir(&a), w.ID)
 	return sbatchtemplates.Render(r)
 }

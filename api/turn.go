@@ -35,6 +35,9 @@ type RegisterRequest struct {
 	StrictScheduler   bool   `json:"strict_scheduler_match,omitempty"`
 	// Scheduler is stored with the compute node (torc's free-form field).
 	Scheduler any `json:"scheduler,omitempty"`
+	// Allocation is set by runners in an allocation that the daemon asked for;
+	// they show its secret.
+	Allocation *AllocationMember `json:"allocation,omitempty"`
 }
 
 // RegisterResponse tells a runner who it is and how the workflow wants its

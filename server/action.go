@@ -12,11 +12,11 @@ import (
 func (s *Server) actionRoutes() []route {
 	return []route{
 		handle("POST", "/workflows/{id}/actions", "Create an action", s.createAction),
-		handle("GET", "/workflows/{id}/actions", "List the actions of a workflow", s.listActions),
+		handle("GET", "/workflows/{id}/actions", "List the actions of a workflow", s.listActions, runnersOwnWorkflow),
 		handle("GET", "/workflows/{id}/actions/pending", "List the triggered actions that nobody has claimed", s.pendingActions),
 		handle("PUT", "/workflows/{id}/actions/{action_id}", "Overlay an action's config by the keys of the body", s.updateAction),
 		handle("DELETE", "/workflows/{id}/actions/{action_id}", "Delete an action", s.deleteAction),
-		handle("POST", "/workflows/{id}/actions/{action_id}/claim", "Claim an action; one caller alone gets it", s.claimAction, conflict409),
+		handle("POST", "/workflows/{id}/actions/{action_id}/claim", "Claim an action; one caller alone gets it", s.claimAction, conflict409, runnersOwnWorkflow),
 	}
 }
 

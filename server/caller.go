@@ -3,6 +3,8 @@ package server
 import (
 	"context"
 	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Authenticator checks who makes a request.
@@ -18,6 +20,9 @@ type Caller struct {
 	User string
 	// Known says that credentials proved the name.
 	Known bool
+	// Allocation is set for a runner that showed the secret of an allocation:
+	// it may do nothing but work there.
+	Allocation *workflow.Allocation
 }
 
 var anonymous = Caller{User: "anonymous"}

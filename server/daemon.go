@@ -41,6 +41,8 @@ type DaemonOptions struct {
 	User   string // who a caller without a name is
 	// Nodes says how compute nodes reach the daemon, once they have to.
 	Nodes NodeAccess
+	// Cluster is the Slurm cluster to ask for allocations.
+	Cluster ClusterOptions
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
 	// EndLeftovers ends what a dead runner of this host left running; the
@@ -65,6 +67,7 @@ type Daemon struct {
 	http     *http.Server
 	watchdog *watchdog
 	idle     *idle
+	cluster  *cluster // nil without Slurm
 
 	nodes  nodeAccess
 	cancel context.CancelFunc
@@ -86,10 +89,17 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	d := &Daemon{o: o, done: make(chan struct{})}
 	hub := NewHub()
 	delayed := make(chan int64, 1)
+	cancels := make(chan struct{}, 1)
 	st, err := store.Open(ctx, store.Options{
 		Path: o.Database, InMemory: o.InMemory, Log: o.Log, Failpoint: o.Failpoint,
 		OnCommit: func(c store.Changes) {
 			hub.Publish(c)
+			if c.Cancels {
+				select {
+				case cancels <- struct{}{}:
+				default: // there is a look to come
+				}
+			}
 			if c.NotBefore != 0 {
 				select {
 				case delayed <- c.NotBefore:
@@ -107,9 +117,13 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier,
 	}
 	if !o.NoAuth {
-		d.server.Auth = NewTokenAuth(o.Token, o.User)
+		d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
 	}
 	d.watchdog = newWatchdog(d.server, delayed, o)
+	if o.Cluster.Slurm != nil {
+		d.cluster = newCluster(d, cancels)
+		d.server.Cluster = d.cluster
+	}
 	if err := d.serve(ctx); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
@@ -181,6 +195,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 		d.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
+	if d.cluster != nil {
+		d.loops.Go(func() { d.cluster.Run(run) })
+	}
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	if d.o.Snapshots.Every > 0 {
 		d.loops.Go(func() { d.snapshotEvery(run, d.o.Snapshots.Every) })

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -25,9 +26,41 @@ type runnerLease struct {
 	turn    int64
 	newer   chan struct{} // closed when a newer turn arrives
 	suspect bool          // its connection broke during a turn
+	stop    bool          // it is to end what it runs and leave
 }
 
 func newLeases() *leases { return &leases{runners: map[int64]*runnerLease{}} }
+
+// order has a runner stop; false if it is not known or has been told.
+func (l *leases) order(runner int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runners[runner]
+	if r == nil || r.stop {
+		return false
+	}
+	r.stop = true
+	return true
+}
+
+// ordered reports whether a runner is to stop.
+func (l *leases) ordered(runner int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runners[runner]
+	return r != nil && r.stop
+}
+
+// silence is for how long a runner has made no turn. One that nobody knows has
+// been silent for ever.
+func (l *leases) silence(runner int64, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runners[runner]; r != nil {
+		return now.Sub(r.seen)
+	}
+	return math.MaxInt64
+}
 
 // renew notes that a runner is alive. The channel is closed when the runner
 // makes a newer turn than this one.

@@ -28,6 +28,7 @@ type route struct {
 	bulk     bool // the body may be large
 	streamed bool // the handler reads the body itself
 	conflict int  // the status of a conflict
+	runners  reach
 	serve    func(s *Server, rt *route, w http.ResponseWriter, r *http.Request)
 }
 
@@ -126,6 +127,10 @@ func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range s.routes() {
 		mux.HandleFunc(rt.method+" "+api.BasePath+rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := s.within(&rt, r); err != nil {
+				s.fail(w, r, &rt, err)
+				return
+			}
 			rt.serve(s, &rt, w, r)
 		})
 	}

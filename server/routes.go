@@ -28,6 +28,7 @@ func (s *Server) routes() []route {
 		s.actionRoutes(),
 		s.remoteWorkerRoutes(),
 		s.runnerRoutes(),
+		s.allocationRoutes(),
 		s.whyRoutes(),
 	)
 }

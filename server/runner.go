@@ -16,9 +16,9 @@ const maxWait = 10 * time.Second
 
 func (s *Server) runnerRoutes() []route {
 	return []route{
-		handle("POST", "/workflows/{id}/runners", "Introduce a runner; repeating it with the same key returns the same runner", s.registerRunner),
-		handle("POST", "/runners/{id}/turn", "Everything between a runner and the daemon in one call; may be repeated", s.turn, bulk, conflict409),
-		handle("POST", "/runners/{id}/leave", "A runner says goodbye", s.leaveRunner),
+		handle("POST", "/workflows/{id}/runners", "Introduce a runner; repeating it with the same key returns the same runner", s.registerRunner, runnersOwnWorkflow),
+		handle("POST", "/runners/{id}/turn", "Everything between a runner and the daemon in one call; may be repeated", s.turn, bulk, conflict409, runnersThemselves),
+		handle("POST", "/runners/{id}/leave", "A runner says goodbye", s.leaveRunner, runnersThemselves),
 	}
 }
 
@@ -32,11 +32,16 @@ func (s *Server) registerRunner(r *request[idParams, api.RegisterRequest]) (api.
 		}
 		scheduler = text
 	}
+	member, err := memberOf(r.Context(), b.Allocation)
+	if err != nil {
+		return api.RegisterResponse{}, err
+	}
 	known, err := s.Store.RegisterRunner(r.Context(), store.Registration{
 		WorkflowID: r.Params.ID, Key: b.Key, Hostname: b.Hostname, PID: b.PID, BootID: b.BootID,
 		StartTime: b.StartTime, EndTime: b.EndTime, NumCPUs: b.NumCPUs, MemoryBytes: b.MemoryBytes, NumGPUs: b.NumGPUs,
 		NumNodes: b.NumNodes, Labels: b.Labels, NodeType: b.NodeType, OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs,
 		SchedulerConfigID: b.SchedulerConfigID, StrictScheduler: b.StrictScheduler, Scheduler: scheduler,
+		Allocation: member,
 	})
 	if err != nil {
 		return api.RegisterResponse{}, err
@@ -83,13 +88,15 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 	defer deadline.Stop()
 	// Later looks only ask; what the runner reported is recorded.
 	said.Reports, said.GiveBack, said.Recovered = nil, nil, nil
-	for waiting := wait > 0 && !hasNews(&heard, staysOn); waiting; {
+	stopped := s.leases.ordered(id)
+	for waiting := wait > 0 && !hasNews(&heard, staysOn) && !stopped; waiting; {
 		select {
 		case <-work.C:
 			if heard, err = s.Store.Turn(r.Context(), said); err != nil {
 				return api.TurnResponse{}, err
 			}
-			waiting = !hasNews(&heard, staysOn)
+			stopped = s.leases.ordered(id)
+			waiting = !hasNews(&heard, staysOn) && !stopped
 		case <-newer:
 			waiting = false
 		case <-deadline.C:
@@ -101,6 +108,7 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 		}
 	}
 	s.Metrics.turn(&heard)
+	heard.Stop = heard.Stop || stopped
 	return toTurn(b.Turn, &heard), nil
 }
 

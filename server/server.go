@@ -20,6 +20,9 @@ type Server struct {
 	Log     *slog.Logger     // nil: slog.Default
 	Now     func() time.Time // nil: time.Now
 
+	// Cluster asks Slurm for allocations; nil where there is no Slurm.
+	Cluster Submitter
+
 	// Version and GitHash are what GET /version says.
 	Version string
 	GitHash string

@@ -8,8 +8,8 @@ import (
 
 func (s *Server) systemRoutes() []route {
 	return []route{
-		handle("GET", "/ping", "Whether the daemon answers", s.ping),
-		handle("GET", "/version", "The versions of the program and of the API", s.version),
+		handle("GET", "/ping", "Whether the daemon answers", s.ping, runnersAll),
+		handle("GET", "/version", "The versions of the program and of the API", s.version, runnersAll),
 	}
 }
 

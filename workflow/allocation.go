@@ -79,6 +79,8 @@ type AllocationRequest struct {
 	After   int64    `json:"after,omitempty"`
 	Extra   string   `json:"extra,omitempty"` // more options of sbatch, as the user wrote them
 
+	// OutputDir is where the runners and Slurm write, absolute.
+	OutputDir        string   `json:"output_dir,omitempty"`
 	OneRunnerPerNode bool     `json:"one_runner_per_node,omitempty"`
 	SrunMPI          string   `json:"srun_mpi,omitempty"`
 	MaxParallelJobs  int64    `json:"max_parallel_jobs,omitempty"`

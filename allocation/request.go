@@ -1,0 +1,32 @@
+package allocation
+
+import (
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// RequestOf is the request that a scheduler of a workflow describes.
+func RequestOf(c *workflow.SlurmScheduler) (workflow.AllocationRequest, error) {
+	walltime, err := slurm.ParseDuration(c.Walltime)
+	if err != nil || walltime <= 0 {
+		return workflow.AllocationRequest{}, workflow.Errorf(workflow.CodeInvalid, "Slurm scheduler %q has the walltime %q", c.Name, c.Walltime).
+			WithHint("write it as Slurm takes it, for example 04:00:00 or 2-12:00:00")
+	}
+	r := workflow.AllocationRequest{Account: c.Account, Nodes: c.Nodes}
+	if walltime != slurm.Unlimited {
+		r.WalltimeS = int64(walltime / time.Second)
+	}
+	for field, value := range map[*string]*string{
+		&r.Partition: c.Partition, &r.QOS: c.QOS, &r.Mem: c.Mem, &r.Gres: c.Gres, &r.Tmp: c.Tmp, &r.Extra: c.Extra,
+	} {
+		if value != nil {
+			*field = *value
+		}
+	}
+	if c.NtasksPerNode != nil {
+		r.NtasksPerNode = *c.NtasksPerNode
+	}
+	return r, nil
+}

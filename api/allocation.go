@@ -1,0 +1,62 @@
+package api
+
+// Allocation is one life of one sbatch job of ours. Times are in milliseconds
+// since the epoch, 0 where not known.
+type Allocation struct {
+	ID                int64  `json:"id"`
+	WorkflowID        int64  `json:"workflow_id"`
+	RunID             int64  `json:"run_id"`
+	IntentID          string `json:"intent_id"`
+	JobName           string `json:"job_name"`
+	State             string `json:"state"` // intent, pending, active, ended
+	Cluster           string `json:"cluster,omitempty"`
+	SlurmJobID        int64  `json:"slurm_job_id,omitempty"`
+	RestartCount      int64  `json:"restart_count"`
+	SlurmState        string `json:"slurm_state,omitempty"`
+	SlurmReason       string `json:"slurm_reason,omitempty"`
+	NodeList          string `json:"node_list,omitempty"`
+	SchedulerConfigID *int64 `json:"scheduler_config_id,omitempty"`
+	Account           string `json:"account,omitempty"`
+	Partition         string `json:"partition,omitempty"`
+	QOS               string `json:"qos,omitempty"`
+	Nodes             int64  `json:"nodes"`
+	WalltimeSeconds   int64  `json:"walltime_seconds,omitempty"`
+	Why               string `json:"why"` // it was asked for
+	AskedMS           int64  `json:"asked_ms"`
+	SubmitMS          int64  `json:"submit_ms,omitempty"`
+	StartMS           int64  `json:"start_ms,omitempty"`
+	EndMS             int64  `json:"end_ms,omitempty"`
+	LimitMS           int64  `json:"limit_ms,omitempty"`  // when its time is up
+	CancelMS          int64  `json:"cancel_ms,omitempty"` // when its cancellation was decided
+	CancelWhy         string `json:"cancel_why,omitempty"`
+	Cause             string `json:"cause,omitempty"` // of its end
+	Confidence        string `json:"confidence,omitempty"`
+	CauseText         string `json:"cause_text,omitempty"`
+	ExitCode          string `json:"exit_code,omitempty"`
+}
+
+// AllocateRequest asks for allocations for a workflow.
+type AllocateRequest struct {
+	SchedulerConfigID int64    `json:"scheduler_config_id"`
+	Count             int64    `json:"count"`      // 1 if 0
+	OutputDir         string   `json:"output_dir"` // absolute, on a file system that the nodes see
+	MaxParallelJobs   int64    `json:"max_parallel_jobs,omitempty"`
+	OneRunnerPerNode  bool     `json:"start_one_worker_per_node,omitempty"`
+	Labels            []string `json:"labels,omitempty"`
+	Why               string   `json:"why,omitempty"` // for people
+}
+
+// AllocateResponse says what was asked for. Refused, if not empty, is why there
+// are fewer than wanted.
+type AllocateResponse struct {
+	Items   []Allocation `json:"items"`
+	Refused string       `json:"refused,omitempty"`
+}
+
+// AllocationMember is where a runner in an allocation finds itself, as Slurm's
+// variables say.
+type AllocationMember struct {
+	Cluster      string `json:"cluster,omitempty"`
+	SlurmJobID   int64  `json:"slurm_job_id"`
+	RestartCount int64  `json:"restart_count"`
+}

@@ -1,0 +1,189 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
+	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
+
+// ClusterOptions say which Slurm cluster the daemon asks for allocations.
+type ClusterOptions struct {
+	Slurm *slurm.Client // nil: none
+	// Program is this program as compute nodes see it, absolute.
+	Program  string
+	Settings allocation.Settings
+	// SignalLead is how long before its end an allocation's runner is told.
+	SignalLead time.Duration
+	Requeue    bool              // let Slurm start allocations again by itself
+	Env        map[string]string // exported to runners
+}
+
+// cluster is the daemon's side of Slurm: it asks for allocations and looks
+// after them. Slurm is asked nothing before somebody needs it.
+type cluster struct {
+	daemon  *Daemon
+	o       ClusterOptions
+	cancels <-chan struct{} // allocations are to be canceled
+	needed  chan struct{}   // the loop is needed; Run makes it
+
+	opened chan struct{} // closed when loop is there
+	loop   *allocation.Loop
+}
+
+// Submitter asks Slurm for allocations.
+type Submitter interface {
+	Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error)
+}
+
+func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
+	return &cluster{daemon: d, o: d.o.Cluster, cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{})}
+}
+
+// Run looks after allocations until ctx ends, as soon as there are any.
+func (c *cluster) Run(ctx context.Context) {
+	live, err := c.daemon.store.LiveAllocations(ctx)
+	if err != nil {
+		c.daemon.o.Log.Error("cannot look for allocations", "error", err)
+	}
+	if len(live) == 0 {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.needed:
+		}
+	}
+	if err := c.open(ctx); err != nil {
+		c.daemon.o.Log.Error("cannot look after allocations", "error", err)
+		return
+	}
+	close(c.opened)
+	var loop sync.WaitGroup
+	loop.Go(func() { _ = c.loop.Run(ctx) }) // ends only with ctx
+	defer loop.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.cancels:
+			c.loop.Wake()
+		case <-c.needed:
+		}
+	}
+}
+
+// open makes the loop, for what the cluster is like.
+func (c *cluster) open(ctx context.Context) error {
+	d, set := c.daemon, c.o.Settings
+	me, err := user.Current()
+	if err != nil {
+		return fmt.Errorf("who am I: %w", err)
+	}
+	set.User, set.Owner = me.Username, me.Uid
+	config, err := c.o.Slurm.Config(ctx)
+	if err != nil {
+		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)
+	} else if set.MinJobAge == 0 {
+		set.MinJobAge = config.MinJobAge
+	}
+	c.loop = allocation.New(allocation.Options{
+		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
+		Script: allocation.Script{
+			OutputDir: filepath.Dir(d.o.EndpointPath), SignalLead: c.o.SignalLead, Requeue: c.o.Requeue, Env: c.o.Env, Runner: c.runner,
+		},
+		Settings: set, NoAccounting: err == nil && !config.Accounted(), Log: d.o.Log,
+	})
+	return nil
+}
+
+// allocations waits until the loop is there.
+func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
+	select {
+	case c.needed <- struct{}{}:
+	default: // Run knows
+	}
+	select {
+	case <-c.opened:
+		return c.loop, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// runner is the command that an allocation runs.
+func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
+	return []string{
+		c.o.Program, "runner", "--endpoint", c.daemon.o.EndpointPath, "--secret", secretFile,
+		"--allocation", fmt.Sprint(a.ID),
+		"--workflow", fmt.Sprint(a.WorkflowID), "--output-dir", a.Request.OutputDir,
+	}
+}
+
+// Submit sees to it that the nodes can reach the daemon, and asks Slurm.
+func (c *cluster) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+	if !filepath.IsAbs(want.Request.OutputDir) {
+		return workflow.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
+	}
+	towards, err := c.nodeAddress(ctx)
+	if err != nil {
+		return workflow.Allocation{}, err
+	}
+	if _, err := c.daemon.OpenForNodes(towards); err != nil {
+		return workflow.Allocation{}, err
+	}
+	loop, err := c.allocations(ctx)
+	if err != nil {
+		return workflow.Allocation{}, err
+	}
+	return loop.Submitter().Submit(ctx, want)
+}
+
+// nodeAddress is the address of some compute node; empty if the daemon is open
+// for nodes already.
+func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
+	if c.daemon.Endpoint().NodeURL != "" || c.daemon.o.Nodes.Host != "" {
+		return "", nil
+	}
+	groups, err := c.o.Slurm.Nodes(ctx)
+	if err != nil {
+		return "", fmt.Errorf("look for a compute node: %w", err)
+	}
+	for _, g := range groups {
+		names, err := slurm.ExpandNodes(g.Nodes)
+		if err != nil || len(names) == 0 {
+			continue
+		}
+		address, err := c.o.Slurm.NodeAddress(ctx, names[0])
+		if err == nil {
+			return address, nil
+		}
+		c.daemon.o.Log.Warn("Slurm does not say where a node is", "node", names[0], "error", err)
+	}
+	return "", errors.New("the cluster has no nodes")
+}
+
+// knownRunners tells the allocation loop of the server's runners.
+type knownRunners struct{ *Server }
+
+// Silence is for how long a runner has said nothing, while the daemon listened.
+func (s knownRunners) Silence(runner int64) time.Duration {
+	return s.leases.silence(runner, s.Now())
+}
+
+// Stop orders a runner to end what it runs, to report, and to leave.
+func (s knownRunners) Stop(runner int64, why string) {
+	if s.leases.order(runner) {
+		s.Log.Info("ordered a runner to stop", "compute_node_id", runner, "reason", why)
+		s.Hub.Wake(RunnerOf(runner))
+	}
+}
