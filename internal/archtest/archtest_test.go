@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"metricsdb":        {},
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
-	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal"},
+	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
 	"scheduler":        {"allocation", "internal", "site-configs", "store", "workflow"},
 	"slurm":            {"internal"},
 	"sbatch-templates": {"slurm", "workflow"},
