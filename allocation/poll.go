@@ -26,6 +26,7 @@ type poll struct {
 	records  *slurm.Accounting
 	shows    map[int64]*ShowLook
 	verdicts map[int64]Verdict
+	risen    []workflow.Allocation // have been given up, and are in the queue
 }
 
 // look asks Slurm, and judges every live allocation.
@@ -69,8 +70,9 @@ func (p *poll) askQueue(ctx context.Context) {
 
 // sighting is a Slurm job that may be one of ours, by its name.
 type sighting struct {
-	name string
-	over bool
+	name   string
+	over   bool
+	ending bool
 	store.FoundJob
 }
 
@@ -84,7 +86,7 @@ func (p *poll) adoptQueued(ctx context.Context) error {
 	var jobs []sighting
 	for i := range p.queue.Jobs {
 		job := &p.queue.Jobs[i]
-		jobs = append(jobs, sighting{job.Name, job.State.Over(), store.FoundJob{SlurmJobID: job.ID.Number, RestartCount: int64(job.Restarts)}})
+		jobs = append(jobs, sighting{job.Name, job.State.Over(), job.State.Ending(), store.FoundJob{SlurmJobID: job.ID.Number, RestartCount: int64(job.Restarts)}})
 	}
 	return p.adopt(ctx, jobs)
 }
@@ -94,7 +96,7 @@ func (p *poll) adoptRecorded(ctx context.Context) error {
 	var jobs []sighting
 	for i := range p.records.Records {
 		if r := &p.records.Records[i]; !r.IsStep() {
-			jobs = append(jobs, sighting{r.Name, r.Over(), store.FoundJob{SlurmJobID: r.ID.Job.Number}})
+			jobs = append(jobs, sighting{name: r.Name, over: r.Over(), ending: true, FoundJob: store.FoundJob{SlurmJobID: r.ID.Job.Number}})
 		}
 	}
 	return p.adopt(ctx, jobs)
@@ -133,7 +135,10 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 		switch {
 		case !ok: // of another database
 			continue
-		case job.SlurmJobID == a.SlurmJobID && job.RestartCount <= a.RestartCount: // has ended
+		case job.SlurmJobID == a.SlurmJobID && job.RestartCount <= a.RestartCount:
+			if !job.over && !job.ending {
+				p.risen = append(p.risen, a)
+			}
 			continue
 		case job.over && a.SlurmJobID != 0: // one too many, and gone
 			continue

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 
 	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
@@ -78,6 +79,10 @@ func (s *Submitter) intend(ctx context.Context, w *workflow.Workflow, intent str
 	}
 	if script, err = s.script.render(w, a, path); err != nil {
 		return a, nil, s.refused(ctx, &a, slurm.Permanent, err)
+	}
+	// Slurm does not start a job whose output it cannot write, and does not say so.
+	if err := os.MkdirAll(s.script.outputDir(&a), 0o777); err != nil {
+		return a, nil, s.refused(ctx, &a, slurm.Temporary, err)
 	}
 	return a, script, nil
 }

@@ -172,8 +172,7 @@ func (j *judge) present(job *slurm.Job) {
 	j.note(job)
 	switch state := job.State; {
 	case int64(job.Restarts) > j.a.RestartCount:
-		j.v.Seen.RestartCount = int64(job.Restarts)
-		j.v.Seen.State, j.v.Seen.OverMS = stateOf(state), 0
+		j.requeued(job)
 		j.v.AskAccounting, j.v.Soon = !j.looks.NoAccounting, true
 		j.v.Text = "Slurm has requeued it"
 	case state == slurm.Completing || state == slurm.StageOut:
@@ -188,6 +187,18 @@ func (j *judge) present(job *slurm.Job) {
 		j.v.Text = describe(job)
 		j.suspect(job)
 	}
+}
+
+// requeued takes over what Slurm says of the next life. It counts from the
+// requeue on, while the nodes of the earlier one are still being left.
+func (j *judge) requeued(job *slurm.Job) {
+	seen := &j.v.Seen
+	seen.RestartCount, seen.State, seen.OverMS = int64(job.Restarts), workflow.AllocationPending, 0
+	if stateOf(job.State) == workflow.AllocationActive && !job.State.Ending() {
+		seen.State = workflow.AllocationActive
+		return
+	}
+	seen.NodeList, seen.StartMS, seen.LimitMS = "", 0, 0
 }
 
 // stateOf is the state of an allocation whose job is in a state that is not
@@ -233,6 +244,9 @@ func describe(job *slurm.Job) string {
 func (j *judge) completing(job *slurm.Job) {
 	j.v.Soon = true
 	j.v.Text = describe(job)
+	if j.a.State != workflow.AllocationActive {
+		return // it is the life before that leaves its nodes
+	}
 	if j.v.Seen.OverMS == 0 {
 		j.v.Seen.OverMS = j.now.UnixMilli()
 	}

@@ -227,6 +227,9 @@ func TestJudge(t *testing.T) {
 
 		// Lives.
 		{"requeued", record(active), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true, text: "requeued"}},
+		{"a requeue under way", record(active), Looks{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true}},
+		{"a requeue under way for long", record(pending, overFor(time.Hour), func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })},
+			want{state: pending, restarts: 1, soon: true}},
 		{"requeued and running again", record(active), Looks{Queue: queued(slurm.Running, func(j *slurm.Job) { j.Restarts = 2 })}, want{state: active, restarts: 2, accounting: true, soon: true}},
 		{"squeue is behind", record(active, func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Running)}, want{state: active, restarts: 1, soon: true, text: "earlier life"}},
 		{"requeued, why is open", record(active, superseded(time.Second)), Looks{Queue: queued(slurm.Pending)}, want{state: active, accounting: true, soon: true, text: "why is not known"}},
