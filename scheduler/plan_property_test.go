@@ -34,6 +34,9 @@ func drawPool(t *rapid.T, i int) Pool {
 		}
 		p.Asks.MemoryBytes = rapid.Int64Range(0, 8).Draw(t, "mem") * gib
 	}
+	if p.MaxNodes > 0 && rapid.IntRange(0, 3).Draw(t, "fixed nodes") == 0 {
+		p.Nodes = rapid.Int64Range(1, p.MaxNodes).Draw(t, "nodes")
+	}
 	if rapid.IntRange(0, 3).Draw(t, "labelled") == 0 {
 		p.Labels = []string{"a", "b"}
 	}

@@ -59,7 +59,7 @@ type load struct {
 type room struct {
 	seconds int64 // when it ends
 	oneNode bool
-	steps   []step // by from
+	steps   []step // sorted by from
 	busy    int64  // when the last of what was put into it ends
 }
 
@@ -83,8 +83,12 @@ func (r *room) take(l load, n int64) (taken int64) {
 	for i := 0; i < len(r.steps) && taken < n; i++ {
 		taken += r.takeStep(i, l, n-taken)
 	}
-	for r.tidy(); taken < n && r.join(l); r.tidy() {
+	if taken > 0 {
+		r.tidy()
+	}
+	for taken < n && r.join(l) {
 		taken += r.takeStep(0, l, n-taken)
+		r.tidy()
 	}
 	return taken
 }
@@ -94,7 +98,7 @@ func (r *room) take(l load, n int64) (taken int64) {
 func (r *room) takeStep(i int, l load, n int64) int64 {
 	s := r.steps[i]
 	rows := (r.seconds - s.from) / l.seconds
-	side := s.each.holds(l.each) // on one node
+	side := min(s.each.holds(l.each), n) // on one node
 	lanes := s.nodes * side
 	if l.nodes > 1 {
 		side, lanes = min(side, 1), s.nodes/l.nodes
@@ -145,7 +149,7 @@ func (r *room) tidy() {
 // and large enough together, and puts it in front. Steps of a room of several
 // nodes may lie on different ones and are not joined.
 func (r *room) join(l load) bool {
-	if !r.oneNode {
+	if !r.oneNode || l.nodes > 1 {
 		return false
 	}
 	var sum Resources

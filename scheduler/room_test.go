@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestRoomTakes(t *testing.T) {
+	cpus := func(n int64) Resources { return Resources{CPUs: n} }
+	for _, tc := range []struct {
+		name  string
+		nodes int64
+		cpus  int64
+		hours int64
+		loads []load
+		ask   int64
+		want  []int64
+		busy  int64 // hours
+	}{
+		{"side by side, then one after the other", 1, 10, 3, []load{{cpus(1), 1, 3600}}, 15, []int64{15}, 2},
+		{"no more than fit", 2, 10, 3, []load{{cpus(3), 1, 3600}}, 100, []int64{18}, 3},
+		{"beside others and after them", 1, 10, 3, []load{{cpus(8), 1, 7200}, {cpus(2), 1, 3600}}, 100, []int64{1, 7}, 3},
+		{"where several small ones were", 1, 10, 3, []load{{cpus(3), 1, 3600}, {cpus(10), 1, 3600}}, 3, []int64{3, 2}, 3},
+		{"not on two nodes at once", 2, 2, 3, []load{{cpus(3), 1, 3600}}, 1, []int64{0}, 0},
+		{"what needs nothing takes nothing", 2, 10, 3, []load{{cpus(0), 1, 3600}, {cpus(10), 1, 3600}}, 100, []int64{100, 6}, 3},
+		{"whole nodes", 5, 10, 3, []load{{cpus(1), 2, 3600}}, 100, []int64{6}, 3},
+		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600}}, 100, []int64{0}, 0},
+		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601}}, 100, []int64{0}, 0},
+	} {
+		r := newRoom(tc.nodes, cpus(tc.cpus), time.Duration(tc.hours)*time.Hour)
+		for i, l := range tc.loads {
+			if got := r.take(l, tc.ask); got != tc.want[i] {
+				t.Errorf("%s: took %d of load %d, want %d", tc.name, got, i, tc.want[i])
+			}
+		}
+		if r.busy != tc.busy*3600 {
+			t.Errorf("%s: busy for %d s, want %d h", tc.name, r.busy, tc.busy)
+		}
+	}
+}
+
+// TestRoomIsNotPromisedTwice: what all jobs use together is there.
+func TestRoomIsNotPromisedTwice(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		some := rapid.Int64Range(0, 20)
+		each := Resources{CPUs: some.Draw(t, "cpus"), MemoryBytes: some.Draw(t, "memory"), GPUs: some.Draw(t, "gpus")}
+		nodes, seconds := rapid.Int64Range(1, 4).Draw(t, "nodes"), rapid.Int64Range(1, 1000).Draw(t, "seconds")
+		r := newRoom(nodes, each, time.Duration(seconds)*time.Second)
+		var used Resources
+		for range rapid.IntRange(1, 8).Draw(t, "loads") {
+			l := load{each: Resources{CPUs: 1 + some.Draw(t, "job cpus"), MemoryBytes: some.Draw(t, "job memory"), GPUs: some.Draw(t, "job gpus")}, nodes: 1, seconds: rapid.Int64Range(1, 300).Draw(t, "job seconds")}
+			used = used.plus(l.each.times(l.seconds * r.take(l, rapid.Int64Range(1, 50).Draw(t, "n"))))
+		}
+		if all := each.times(nodes * seconds); used.most(all) != all {
+			t.Errorf("%+v of %+v are used", used, all)
+		}
+		if r.busy > seconds {
+			t.Errorf("busy for %d of %d s", r.busy, seconds)
+		}
+	})
+}
