@@ -209,9 +209,10 @@ func (p *poll) heard(a *workflow.Allocation, l *Looks) {
 		if i == 0 || silence < l.Silence {
 			l.Silence = silence
 		}
+		l.Longest = max(l.Longest, silence)
 	}
 	if !m.suspended.IsZero() {
-		l.Silence = min(l.Silence, p.now.Sub(m.suspended))
+		l.Silence, l.Longest = min(l.Silence, p.now.Sub(m.suspended)), min(l.Longest, p.now.Sub(m.suspended))
 	}
 	switch {
 	case !running || l.Runners > 0:

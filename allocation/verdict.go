@@ -26,6 +26,7 @@ type Looks struct {
 
 	Runners int           // of it, that have not left
 	Silence time.Duration // since any of them was heard, as far as one could listen
+	Longest time.Duration // since that of them was heard that is silent for longest
 	Alone   time.Duration // for how long it has been running without a runner
 }
 
@@ -268,8 +269,9 @@ func (j *judge) suspect(job *slurm.Job) {
 		return
 	}
 	switch {
-	case j.looks.Runners > 0 && j.looks.Silence > j.set.Heartbeat:
-		j.v.Cancel = fmt.Sprintf("its runner has been silent for %s", j.looks.Silence.Round(time.Second))
+	case j.looks.Runners > 0 && j.looks.Longest > j.set.Heartbeat:
+		// One of several is enough: only Slurm can end what it may still run.
+		j.v.Cancel = fmt.Sprintf("a runner of it has been silent for %s", j.looks.Longest.Round(time.Second))
 	case j.looks.Runners == 0 && j.looks.Alone > j.set.NoRunner:
 		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.looks.Alone.Round(time.Second))
 	}

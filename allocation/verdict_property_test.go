@@ -49,6 +49,7 @@ var anyLooks = rapid.Custom(func(t *rapid.T) Looks {
 		NoAccounting: rapid.Bool().Draw(t, "no accounting"), AccountingSilent: anySpan.Draw(t, "sacct silent"), InFlight: rapid.Bool().Draw(t, "in flight"),
 		Runners: rapid.IntRange(0, 2).Draw(t, "runners"), Silence: anySpan.Draw(t, "silence"), Alone: anySpan.Draw(t, "alone"),
 	}
+	l.Longest = l.Silence + anySpan.Draw(t, "longest silence")
 	switch rapid.IntRange(0, 2).Draw(t, "squeue") {
 	case 1:
 		l.Queue = &QueueLook{At: now}

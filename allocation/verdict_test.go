@@ -127,7 +127,7 @@ func TestJudge(t *testing.T) {
 		{"waits", record(pending), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Reason = "Priority" })}, want{state: pending, text: "PENDING (Priority)"}},
 		{"boots", record(pending), Looks{Queue: queued(slurm.Configuring)}, want{state: pending, text: "CONFIGURING"}},
 		{"runs", record(pending), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
-		{"suspended is there", record(active), Looks{Queue: queued(slurm.Suspended), Runners: 1, Silence: time.Hour}, want{state: active, text: "SUSPENDED"}},
+		{"suspended is there", record(active), Looks{Queue: queued(slurm.Suspended), Runners: 1, Longest: time.Hour}, want{state: active, text: "SUSPENDED"}},
 		{"a state of the future", record(active), Looks{Queue: queued("PONDERING")}, want{state: active, text: "PONDERING"}},
 		{"found again", record(active, absentFor(time.Hour)), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
 		{"no information", record(active), Looks{}, want{state: active, text: "no information"}},
@@ -220,10 +220,11 @@ func TestJudge(t *testing.T) {
 			want{state: active, stop: true, soon: true}},
 
 		// Nobody in it.
-		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Silence: 11 * time.Minute}, want{state: active, cancel: true}},
-		{"its runner was silent for a while", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Silence: 9 * time.Minute}, want{state: active}},
+		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner was silent for a while", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 9 * time.Minute}, want{state: active}},
+		{"one of its runners is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 2, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
 		{"no runner came", record(active), Looks{Queue: queued(slurm.Running), Alone: 11 * time.Minute}, want{state: active, cancel: true}},
-		{"its runner is silent and squeue too", record(active), Looks{Runners: 1, Silence: time.Hour}, want{state: active}},
+		{"its runner is silent and squeue too", record(active), Looks{Runners: 1, Longest: time.Hour}, want{state: active}},
 
 		// Lives.
 		{"requeued", record(active), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true, text: "requeued"}},

@@ -141,9 +141,12 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 }
 
 // isDead tells whether a silent runner is dead, and how we know. A process
-// that is there but says nothing (stopped, swapped out) is not.
+// that is there but says nothing (stopped, swapped out) is not. What became of a
+// runner in an allocation is for Slurm to say.
 func (w *watchdog) isDead(r store.LiveRunner, silence time.Duration) (why string, dead bool) {
 	switch {
+	case r.AllocationID != 0:
+		return "", false
 	case r.Hostname == w.host && r.BootID != "" && r.BootID != w.bootID:
 		return "its host was rebooted", true
 	case r.Hostname == w.host && r.BootID == w.bootID && !processExists(r.PID):
