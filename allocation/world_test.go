@@ -1,0 +1,292 @@
+package allocation
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// world is a daemon's loop with its database and a cluster, under a clock that
+// moves only when the test says so.
+type world struct {
+	*testing.T
+	now      time.Time
+	store    *store.Store
+	cluster  *slurmtest.Cluster
+	client   *slurm.Client
+	loop     *Loop
+	settings Settings
+	workflow workflow.Workflow
+	jobs     []int64
+
+	lives   []*life // every start of a script
+	stopped []int64 // runners that were ordered to stop
+	spool   func([]store.AllocationRunner) error
+}
+
+// life is a batch script that runs in the cluster.
+type life struct {
+	*slurmtest.Life
+	world   *world
+	deaf    bool // ignores SIGTERM
+	over    bool
+	gone    time.Time
+	runner  int64
+	silence time.Duration // of the runner; while zero it calls all the time
+}
+
+// Signal ends the script, as the runner would.
+func (l *life) Signal(name string, _ slurmtest.Target) {
+	if l.over || name != "KILL" && (name != "TERM" || l.deaf) {
+		return
+	}
+	l.over, l.gone = true, l.world.now
+	signal := 15
+	if name == "KILL" {
+		signal = 9
+	}
+	l.world.cluster.After(0, func() { l.Exit(slurm.ExitCode{Signal: signal}) })
+}
+
+// vanish ends the script by SIGKILL, without a word.
+func (w *world) vanish(l *life) {
+	l.over, l.gone = true, w.now
+	l.Exit(slurm.ExitCode{Signal: 9})
+}
+
+func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world {
+	t.Helper()
+	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), settings: Settings{User: slurmtest.TestUser, Owner: "999"}}
+	opts := slurmtest.Options{Now: func() time.Time { return w.now }, Launch: func(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
+		started := &life{Life: l, world: w}
+		w.lives = append(w.lives, started)
+		return started
+	}}
+	for _, c := range change {
+		c(&opts)
+	}
+	w.cluster = slurmtest.New(opts)
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "torc.db"), Now: opts.Now})
+	w.must(err)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.store = s
+	w.workflow, err = s.CreateWorkflow(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
+	w.must(err)
+	var all []workflow.Job
+	for i := range jobs {
+		all = append(all, workflow.Job{WorkflowID: w.workflow.ID, Name: fmt.Sprintf("j%d", i), Command: "true"})
+	}
+	all, err = s.CreateJobs(t.Context(), all)
+	w.must(err)
+	for _, j := range all {
+		w.jobs = append(w.jobs, j.ID)
+	}
+	w.must(s.Initialize(t.Context(), w.workflow.ID, store.InitializeOptions{}))
+	w.boot(t.TempDir())
+	return w
+}
+
+// boot starts the daemon, again if it was there.
+func (w *world) boot(secrets string) {
+	w.client = slurm.New(slurm.Options{Executor: w.cluster, Now: func() time.Time { return w.now }})
+	w.loop = New(Options{
+		Store: w.store, Slurm: w.client, Runners: w, Spool: w, SecretDir: secrets, Settings: w.settings,
+		Now: func() time.Time { return w.now }, Random: rand.NewChaCha8([32]byte{1}),
+		Log: slog.New(slog.DiscardHandler),
+		Script: Script{OutputDir: w.TempDir(), Runner: func(_ workflow.Allocation, secret string) []string {
+			return []string{"runner", "--secret-file", secret}
+		}},
+	})
+}
+
+// Silence, Stop and Deliver are what the daemon does.
+func (w *world) Silence(runner int64) time.Duration {
+	for _, l := range w.lives {
+		if l.runner == runner {
+			if !l.gone.IsZero() {
+				return w.now.Sub(l.gone)
+			}
+			return l.silence
+		}
+	}
+	return 24 * time.Hour
+}
+
+func (w *world) Stop(runner int64, _ string) { w.stopped = append(w.stopped, runner) }
+
+func (w *world) Deliver(_ context.Context, runners []store.AllocationRunner) error {
+	if w.spool == nil {
+		return nil
+	}
+	return w.spool(runners)
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// submit asks for an allocation.
+func (w *world) submit() workflow.Allocation {
+	w.Helper()
+	a, err := w.loop.Submitter().Submit(w.Context(), w.want())
+	w.must(err)
+	return a
+}
+
+func (w *world) want() Want {
+	return Want{WorkflowID: w.workflow.ID, Why: "jobs are ready",
+		Request: workflow.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 4, WalltimeS: 1800}}
+}
+
+// pass lets time pass, without a look.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	w.cluster.Advance()
+}
+
+// look has the loop look once and returns when it wants to look again.
+func (w *world) look() time.Duration {
+	w.Helper()
+	next, err := w.loop.runOnce(w.Context())
+	w.must(err)
+	return next
+}
+
+// run has the loop look as it wants to, for so long.
+func (w *world) run(d time.Duration) {
+	w.Helper()
+	for end := w.now.Add(d); w.now.Before(end); {
+		w.pass(w.look())
+	}
+	w.look()
+}
+
+// allocations lists all allocations, oldest first.
+func (w *world) allocations() []workflow.Allocation {
+	w.Helper()
+	all, _, err := w.store.Allocations(w.Context(), store.AllocationFilter{WorkflowID: w.workflow.ID}, store.Page{Limit: 100})
+	w.must(err)
+	return all
+}
+
+// only returns the one allocation.
+func (w *world) only() workflow.Allocation {
+	w.Helper()
+	all := w.allocations()
+	if len(all) != 1 {
+		w.Fatalf("there are %d allocations: %+v", len(all), all)
+	}
+	return all[0]
+}
+
+// ended looks whether an allocation has ended with a cause.
+func (w *world) ended(a workflow.Allocation, cause workflow.AllocationCause) {
+	w.Helper()
+	a, err := w.store.Allocation(w.Context(), a.ID)
+	w.must(err)
+	if a.State != workflow.AllocationEnded || a.Cause != cause {
+		w.Errorf("the allocation is %s (%s: %s), want %s", a.State, a.Cause, a.CauseText, cause)
+	}
+}
+
+var secretFile = regexp.MustCompile(`--secret-file (\S+)`)
+
+// arrive registers the runner of a life, by the secret that its script names.
+func (w *world) arrive(l *life) error {
+	w.Helper()
+	match := secretFile.FindSubmatch(l.Script)
+	secret, err := os.ReadFile(string(match[1]))
+	w.must(err)
+	a, err := w.store.AllocationOfSecret(w.Context(), HashSecret(strings.TrimSpace(string(secret))))
+	if err != nil {
+		return err
+	}
+	known, err := w.store.RegisterRunner(w.Context(), store.Registration{
+		WorkflowID: w.workflow.ID, Key: fmt.Sprintf("%s/%d", l.ID, l.Restart), Hostname: l.Nodes[0], StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: 4, MemoryBytes: 1 << 32, NumNodes: 1, NodeType: workflow.SchedulerSlurm, MaxParallelJobs: 4,
+		Allocation: &store.AllocationMember{IntentID: a.IntentID, SlurmJobID: l.ID.Number, RestartCount: int64(l.Restart)},
+	})
+	l.runner = known.RunnerID
+	return err
+}
+
+// work has the runner of a life claim all jobs and start the first n of them.
+func (w *world) work(l *life, n int) []store.LeaseRef {
+	w.Helper()
+	w.must(w.arrive(l))
+	answer, err := w.store.Turn(w.Context(), store.Turn{RunnerID: l.runner, Number: 1, RunID: w.workflow.RunID, Free: store.Free{Slots: 4}})
+	w.must(err)
+	var refs []store.LeaseRef
+	var held []store.Held
+	for i, g := range answer.Grants {
+		h := store.Held{LeaseRef: g.LeaseRef}
+		if i < n {
+			h.StartedMS = w.now.UnixMilli()
+		}
+		held, refs = append(held, h), append(refs, g.LeaseRef)
+	}
+	_, err = w.store.Turn(w.Context(), store.Turn{RunnerID: l.runner, Number: 2, RunID: w.workflow.RunID, Held: held})
+	w.must(err)
+	return refs
+}
+
+// leave has the runner of a life say goodbye and its script end.
+func (w *world) leave(l *life, code int) {
+	w.Helper()
+	_, err := w.store.LeaveRunner(w.Context(), l.runner, store.Farewell{})
+	w.must(err)
+	l.over, l.gone = true, w.now
+	l.Exit(slurm.ExitCode{Code: code})
+}
+
+// statuses compares the statuses of the jobs.
+func (w *world) statuses(want ...workflow.JobStatus) {
+	w.Helper()
+	for i, id := range w.jobs {
+		j, err := w.store.Job(w.Context(), id)
+		w.must(err)
+		if j.Status != want[i] {
+			w.Errorf("job %d is %s, want %s", i, j.Status, want[i])
+		}
+	}
+}
+
+// calls counts the runs of a program.
+func (w *world) calls(program string) (n int) {
+	for _, c := range w.cluster.Calls() {
+		if c.Program == program {
+			n++
+		}
+	}
+	return n
+}
+
+// sound looks whether the database keeps its promises, and nothing is left in
+// Slurm that is not wanted.
+func (w *world) sound() {
+	w.Helper()
+	findings, err := store.CheckDeep(w.Context(), w.store.Path(), store.Witness{})
+	w.must(err)
+	for _, f := range findings {
+		w.Error(f)
+	}
+}
