@@ -3,6 +3,7 @@ package slurm
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -77,6 +78,7 @@ func (a Accounting) Lives(id JobID) []Record {
 			lives = append(lives, r)
 		}
 	}
+	slices.SortStableFunc(lives, func(a, b Record) int { return a.Submit.Compare(b.Submit) })
 	return lives
 }
 

@@ -1,6 +1,7 @@
 package slurm
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -64,12 +65,18 @@ func (c *Client) ShowJob(ctx context.Context, id JobID) (detail JobDetail, found
 	if err != nil {
 		return JobDetail{}, false, err
 	}
-	line, _, _ := strings.Cut(string(out.Stdout), "\n")
-	detail, err = parseJobDetail(line)
+	detail, err = parseJobDetail(firstJob(string(out.Stdout)))
 	if err != nil {
 		return JobDetail{}, false, err
 	}
 	return detail, true, nil
+}
+
+// firstJob cuts the other tasks of an array and components of a job off; a name
+// or comment with a line break in it does not end a job.
+func firstJob(text string) string {
+	first, _, _ := strings.Cut(text, "\nJobId=")
+	return first
 }
 
 func parseJobDetail(line string) (JobDetail, error) {
@@ -111,7 +118,7 @@ func parseJobDetail(line string) (JobDetail, error) {
 		Values:       kv,
 	}
 	d.User, _, _ = strings.Cut(kv["UserId"], "(")
-	d.TRES, _ = ParseTRES(kv["TRES"])
+	d.TRES, _ = ParseTRES(cmp.Or(kv.text("TRES"), kv.text("AllocTRES"), kv.text("ReqTRES"))) // 23.02 split TRES
 	d.Memory = memoryOf(&r, kv)
 	if r.err != nil || d.State == "" {
 		return JobDetail{}, garbled(Scontrol, "the answer does not describe a job")
