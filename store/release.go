@@ -164,14 +164,21 @@ func (c *cascade) pass(gates []int64) ([]int64, error) {
 }
 
 // skip cancels the blocked jobs behind gates with a failure that do not want to
-// run after one.
+// run after one, and those behind gates that wait for one of these alone, so
+// that a chain costs no statement per level. The latter gates count them later.
 func (c *cascade) skip(gates string) ([]int64, error) {
-	rows, err := c.tx.query(`WITH failed (gate_id, culprit) AS MATERIALIZED (
+	rows, err := c.tx.query(`WITH RECURSIVE failed (gate_id, culprit) AS MATERIALIZED (
 			SELECT g.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
 				WHERE d.gate_id = g.id AND x.status IN (6, 7, 8) ORDER BY d.job_id LIMIT 1)
-			FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value WHERE g.failed > 0)
-		UPDATE job SET status = 7, skipped_by = f.culprit FROM failed f
-		WHERE job.gate_id = f.gate_id AND job.status = 1 AND job.cancel_on_blocking_job_failure = 1 RETURNING id, skipped_by`, gates)
+			FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value WHERE g.failed > 0),
+		gone (job_id, culprit) AS (
+			SELECT j.id, f.culprit FROM failed f CROSS JOIN job j ON j.gate_id = f.gate_id
+				WHERE j.status = 1 AND j.cancel_on_blocking_job_failure = 1
+			UNION ALL
+			SELECT j.id, x.culprit FROM gone x CROSS JOIN gate_dependency d ON d.job_id = x.job_id
+				CROSS JOIN gate g ON g.id = d.gate_id AND g.open = 1 CROSS JOIN job j ON j.gate_id = g.id
+				WHERE j.status = 1 AND j.cancel_on_blocking_job_failure = 1)
+		UPDATE job SET status = 7, skipped_by = gone.culprit FROM gone WHERE job.id = gone.job_id RETURNING id, skipped_by`, gates)
 	if err != nil {
 		return nil, fmt.Errorf("skip jobs: %w", err)
 	}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -28,6 +29,43 @@ func TestFailureSkipsALongChain(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"compute_node_started", "job_failed", "jobs_skipped", "workflow_failed"}, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
+	}
+}
+
+// A chain is skipped by one statement, up to a job that runs regardless and to
+// one that waits for another job as well.
+func TestChainIsSkippedAtOnce(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}}, rigJob{after: []int{2}, regardless: true}, rigJob{},
+		rigJob{after: []int{2, 4}})
+	errUndone := errors.New("not to be kept")
+	var skipped []int64
+	err := r.writer.do("fail", func(tx *Tx) error {
+		run, err := tx.run(r.workflow)
+		if err != nil {
+			return err
+		}
+		if err := tx.execOne(`UPDATE job SET status = 6 WHERE id = ?`, r.ids[0]); err != nil {
+			return err
+		}
+		gates, err := tx.lower(r.ids[:1], true)
+		if err != nil {
+			return err
+		}
+		c := cascade{tx: tx, run: run}
+		if skipped, err = c.skip(idList(gates)); err == nil {
+			err = errUndone
+		}
+		return err
+	})
+	slices.Sort(skipped)
+	if !errors.Is(err, errUndone) || !slices.Equal(skipped, r.ids[1:3]) {
+		t.Errorf("skipped %v of %v, %v", skipped, r.ids, err)
+	}
+	_, err = r.CompleteJob(r.ctx, r.completion(0, r.node("n1"), failed, 1))
+	r.must(err)
+	r.want(failed, canceled, canceled, ready, ready, blocked)
+	if n := r.number(`SELECT COUNT(*) FROM job WHERE workflow_id = ? AND skipped_by = ?`, r.workflow, r.ids[0]); n != 2 {
+		t.Errorf("%d jobs were skipped because of the first, want 2", n)
 	}
 }
 
