@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
@@ -182,11 +184,15 @@ func takeOver(path string, h Header) (*Abandoned, error) {
 		}
 		return nil, err
 	}
-	if lock(file) != nil {
+	locked := lock(file)
+	if locked != nil && !errors.Is(locked, errNoLocks) {
 		return nil, file.Close()
 	}
 	c, err := Read(path)
-	if err != nil || c.Header.Database != h.Database || c.Header.WorkflowID != h.WorkflowID || c.Header.Hostname != h.Hostname {
+	switch {
+	case err != nil,
+		c.Header.Database != h.Database || c.Header.WorkflowID != h.WorkflowID || c.Header.Hostname != h.Hostname,
+		locked != nil && c.Header.mayLive(h.BootID):
 		return nil, errors.Join(err, file.Close())
 	}
 	return &Abandoned{Contents: *c, file: file}, nil
@@ -199,3 +205,9 @@ func (a *Abandoned) Delivered() error {
 
 // Release leaves the file for another runner.
 func (a *Abandoned) Release() error { return a.file.Close() }
+
+// mayLive reports whether the writer may be alive, as far as its process id
+// tells.
+func (h *Header) mayLive(bootID string) bool {
+	return h.BootID == bootID && !errors.Is(unix.Kill(h.PID, 0), unix.ESRCH)
+}

@@ -81,7 +81,7 @@ func Create(dir string, h Header) (*Writer, error) {
 }
 
 func (w *Writer) begin(h Header) error {
-	if err := lock(w.file); err != nil {
+	if err := lock(w.file); err != nil && !errors.Is(err, errNoLocks) {
 		return err
 	}
 	if err := w.frame(kindHeader, h); err != nil {
@@ -185,10 +185,25 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// lock takes the file's lock, failing at once if it is held.
+// flock is replaced by the test of a file system without locks.
+var flock = unix.Flock
+
+// lock takes the file's lock, failing at once if it is held. Not all file
+// systems have locks.
 func lock(file *os.File) error {
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err := flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case errors.Is(err, unix.EWOULDBLOCK):
+		return errHeld
+	case errors.Is(err, unix.ENOSYS), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOLCK):
+		return errNoLocks
+	case err != nil:
 		return fmt.Errorf("lock %s: %w", file.Name(), err)
 	}
 	return nil
 }
+
+var (
+	errHeld    = errors.New("the file is locked by somebody else")
+	errNoLocks = errors.New("the file system has no locks")
+)

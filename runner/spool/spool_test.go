@@ -234,3 +234,29 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("files left: %v, %v", files, err)
 	}
 }
+
+// TestFileSystemWithoutLocks: a writer is known to be dead by its process id.
+func TestFileSystemWithoutLocks(t *testing.T) {
+	flock = func(int, int) error { return unix.ENOSYS }
+	defer func() { flock = unix.Flock }()
+	for _, c := range []struct {
+		pid  int
+		boot string
+		want int
+	}{{os.Getpid(), "boot", 0}, {os.Getpid(), "earlier", 1}, {1 << 30, "boot", 1}} {
+		dir, h := t.TempDir(), header
+		h.PID, h.BootID = c.pid, c.boot
+		w, err := Create(dir, h)
+		must(t, err)
+		must(t, w.Append(reports(0, 2), true))
+		must(t, w.Close())
+		taken, err := TakeOver(dir, header, func(path string, err error) { t.Errorf("%s: %v", path, err) })
+		must(t, err)
+		if len(taken) != c.want {
+			t.Errorf("pid %d of boot %q: took %d files, want %d", c.pid, c.boot, len(taken), c.want)
+		}
+		for _, a := range taken {
+			must(t, a.Release())
+		}
+	}
+}
