@@ -28,14 +28,14 @@ var mayImport = map[string][]string{
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
 	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
-	"scheduler":        {"allocation", "internal", "site-configs", "store", "workflow"},
+	"scheduler":        {"allocation", "internal", "site-configs", "slurm", "store", "workflow"},
 	"slurm":            {"internal"},
 	"sbatch-templates": {"slurm", "workflow"},
 	"site-configs":     {"slurm", "workflow"},
 	"internal":         {"internal"},
 	"examples":         {},
 	"bench":            {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
-	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "server", "site-configs", "slurm", "spec", "store", "workflow"},
+	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
 // onlyIn lists modules that only the named folders may import.
