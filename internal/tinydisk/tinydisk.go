@@ -6,20 +6,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"testing"
 
 	"golang.org/x/sys/unix"
 )
 
+// TB is the part of testing.TB that is needed here.
+type TB interface {
+	Helper()
+	TempDir() string
+	Cleanup(func())
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Skipf(format string, args ...any)
+}
+
 // Disk is a mounted file system; the test's end unmounts it.
 type Disk struct {
 	Dir string
-	tb  testing.TB
+	tb  TB
 }
 
 // New mounts a file system of so many bytes. Where that is not permitted the
 // test is skipped.
-func New(tb testing.TB, bytes int64) *Disk {
+func New(tb TB, bytes int64) *Disk {
 	tb.Helper()
 	dir := tb.TempDir()
 	err := unix.Mount("tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, fmt.Sprintf("size=%d,mode=0755", bytes))
