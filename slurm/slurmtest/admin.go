@@ -38,11 +38,17 @@ func (c *Cluster) DrainNode(name, reason string) {
 	c.do(func() { n := c.node(name); n.drain, n.reason = true, reason })
 }
 
-// RestoreNode brings a node back.
+// RestoreNode brings a node back. A slurmd that was not missed reports what has
+// ended meanwhile.
 func (c *Cluster) RestoreNode(name string) {
 	c.do(func() {
 		n := c.node(name)
 		n.dead, n.down, n.drain, n.reason = false, false, false, ""
+		for _, l := range c.livesOn(n) {
+			if l.unreported != nil {
+				c.exited(l, *l.unreported)
+			}
+		}
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -108,9 +109,12 @@ func TestFakeConforms(t *testing.T) {
 	}
 }
 
-// TestMain lets the tests on the real cluster run side by side: they wait more
-// than they compute.
+// TestMain makes this binary the programs of the fake cluster, too, and lets the
+// tests on the real one run side by side: they wait more than they compute.
 func TestMain(m *testing.M) {
+	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
+		os.Exit(code)
+	}
 	flag.Parse()
 	if err := flag.Set("test.parallel", "32"); err != nil {
 		panic(err)

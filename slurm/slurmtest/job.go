@@ -44,7 +44,8 @@ type life struct {
 	hold        bool // and is held then
 	oom         bool
 	process     Process
-	history     []seen // what accounting was told, oldest first
+	unreported  *slurm.ExitCode // its script ended while its slurmd was dead
+	history     []seen          // what accounting was told, oldest first
 	steps       []*step
 }
 
@@ -167,6 +168,10 @@ func (c *Cluster) finish(l *life, state slurm.State) {
 // exited is called when a life's script has ended.
 func (c *Cluster) exited(l *life, exit slurm.ExitCode) {
 	if l.released {
+		return
+	}
+	if l.nodes[0].dead {
+		l.unreported = &exit
 		return
 	}
 	if !l.completing {

@@ -68,6 +68,8 @@ func (c *Cluster) answer(cmd slurm.Command, user string, uid int) slurm.Output {
 		return c.sinfo(cmd.Args)
 	case slurm.Sacctmgr:
 		return c.sacctmgr(cmd.Args)
+	case slurm.Srun:
+		return c.srun(cmd)
 	}
 	return refusal(cmd.Program + ": not a program of the fake cluster")
 }
