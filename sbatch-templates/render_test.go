@@ -2,7 +2,6 @@ package sbatchtemplates
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // minimal is the least that makes a script.
 func minimal() Request {
@@ -57,19 +55,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join("testdata", name+".sbatch")
-			if *update {
-				if err := os.WriteFile(path, got, 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), string(got)); diff != "" {
-				t.Errorf("-want +got (go test -update):\n%s", diff)
-			}
+			golden.Compare(t, filepath.Join("testdata", name+".sbatch"), string(got))
 		})
 	}
 }

@@ -1,21 +1,17 @@
 package server
 
 import (
-	"bytes"
-	"flag"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
 //go:generate go test -run OpenAPI -update .
-
-var update = flag.Bool("update", false, "write golden files")
 
 const openAPIFile = "../api/openapi.yaml"
 
@@ -24,18 +20,7 @@ func TestOpenAPIFileIsUpToDate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(openAPIFile, want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(openAPIFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s does not describe the API any more; run: go test ./server -run OpenAPI -update", openAPIFile)
-	}
+	golden.Compare(t, openAPIFile, string(want))
 }
 
 func TestOpenAPIIsValid(t *testing.T) {

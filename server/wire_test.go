@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
 // TestWire plays the conversations in testdata/*.wire: a line that begins with
@@ -28,13 +30,7 @@ func TestWire(t *testing.T) {
 			a.workflow() // 1
 			a.workflow() // 2
 			got := converse(a, string(text))
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			compareLines(t, string(text), got)
+			golden.Compare(t, file, got)
 		})
 	}
 }
@@ -59,18 +55,4 @@ func converse(a *testAPI, text string) string {
 		fmt.Fprintf(&out, "< %d %s\n", answer.status, answer.text)
 	}
 	return out.String()
-}
-
-func compareLines(t *testing.T, want, got string) {
-	t.Helper()
-	wanted, gotten := strings.Split(want, "\n"), strings.Split(got, "\n")
-	request := ""
-	for i, line := range gotten {
-		if !strings.HasPrefix(line, "<") {
-			request = line
-		}
-		if i >= len(wanted) || wanted[i] != line {
-			t.Fatalf("line %d, after\n%s\ngot  %s\nwant %s", i+1, request, line, strings.Join(wanted[min(i, len(wanted)):min(i+1, len(wanted))], ""))
-		}
-	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -50,19 +51,8 @@ func TestDetect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile("testdata/torctest/site.golden", text, 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile("testdata/torctest/site.golden")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(text)); diff != "" {
-		t.Errorf("-want +got (go test -update):\n%s", diff)
-	}
-	again, err := Parse("site.golden", want)
+	golden.Compare(t, "testdata/torctest/site.golden", string(text))
+	again, err := Parse("site.golden", text)
 	if err != nil {
 		t.Fatal(err)
 	}

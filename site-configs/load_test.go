@@ -1,7 +1,6 @@
 package siteconfigs
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // TestShipped: what is shipped is what is written, and nothing is lost on the
 // way to a file and back.

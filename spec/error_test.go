@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -29,7 +30,7 @@ func TestBadFiles(t *testing.T) {
 			if v.Valid && len(v.Warnings) == 0 {
 				t.Error("nothing is said about it")
 			}
-			golden(t, file+".golden", v.Problems.Render()+warnings(v.Doubts))
+			golden.Compare(t, file+".golden", v.Problems.Render()+warnings(v.Doubts))
 			data, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -77,7 +78,7 @@ func TestDefinition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden(t, strings.TrimSuffix(file, ".yaml")+".golden", string(text)+"\n"+warnings(r.Warnings))
+		golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".golden", string(text)+"\n"+warnings(r.Warnings))
 	}
 }
 
@@ -87,24 +88,6 @@ func warnings(ws []*Warning) string {
 		b.WriteString("\nwarning: " + w.Render())
 	}
 	return b.String()
-}
-
-// golden compares a text with a file, or writes it with -update.
-func golden(t *testing.T, path, got string) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
 }
 
 // TestExpandedIsAFixpoint: the expanded document says the same as the original.

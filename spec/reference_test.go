@@ -3,14 +3,13 @@ package spec
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	invopop "github.com/invopop/jsonschema"
+
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
 const referencePath = "../docs/reference/spec.md"
@@ -22,23 +21,7 @@ func TestReferenceIsCurrent(t *testing.T) {
 	if err := json.Unmarshal(Schema(), &s); err != nil {
 		t.Fatal(err)
 	}
-	want := specReference(&s)
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(referencePath), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(referencePath, []byte(want), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	have, err := os.ReadFile(referencePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(have), want); diff != "" {
-		t.Errorf("%s is not what the schema says (make generate) (-have +want):\n%s", referencePath, diff)
-	}
+	golden.Compare(t, referencePath, specReference(&s))
 }
 
 // specReference writes a section for each kind of object, the document first.

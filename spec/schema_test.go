@@ -3,7 +3,6 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"maps"
 	"os"
 	"path/filepath"
@@ -13,12 +12,11 @@ import (
 	"testing"
 
 	"github.com/goccy/go-yaml"
-	"github.com/google/go-cmp/cmp"
 	invopop "github.com/invopop/jsonschema"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-)
 
-var update = flag.Bool("update", false, "write the golden files")
+	"github.com/torc-slurm/torc-slurm/internal/golden"
+)
 
 const modulePath = "github.com/torc-slurm/torc-slurm/spec"
 
@@ -87,16 +85,7 @@ func freeSchema(t reflect.Type) *invopop.Schema {
 }
 
 func TestSchemaIsCurrent(t *testing.T) {
-	want := makeSchema(t)
-	if *update {
-		if err := os.WriteFile("schema.json", want, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := cmp.Diff(string(want), string(Schema())); diff != "" {
-		t.Errorf("schema.json is not what the types say; run go generate ./spec (-want +got):\n%s", diff)
-	}
+	golden.Compare(t, "schema.json", string(makeSchema(t)))
 }
 
 // schemaErrors validates a YAML text by the schema.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	. "github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -127,7 +128,7 @@ func TestExplain(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "=== %s\n%s\n", tt.name, Explain(f))
 	}
-	golden(t, "testdata/explain_job.golden", b.String())
+	golden.Compare(t, "testdata/explain_job.golden", b.String())
 }
 
 func TestExplainWorkflow(t *testing.T) {
@@ -164,7 +165,7 @@ func TestExplainWorkflow(t *testing.T) {
 		tt.f.NowMS, tt.f.ID, tt.f.Name, tt.f.RunID = nowMS, 5, "sweep", 1
 		fmt.Fprintf(&b, "=== %s\n%s\n", tt.name, ExplainWorkflow(tt.f))
 	}
-	golden(t, "testdata/explain_workflow.golden", b.String())
+	golden.Compare(t, "testdata/explain_workflow.golden", b.String())
 }
 
 func canceledCounts(byStatus map[JobStatus]int64) Counts {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	. "github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -49,7 +50,7 @@ the table has everything.
 	for _, op := range Operations() {
 		writeRows(&b, op)
 	}
-	golden(t, "../docs/states.md", b.String())
+	golden.Compare(t, "../docs/states.md", b.String())
 }
 
 // writeRows writes an operation's rows: targets with the same sources share

@@ -15,6 +15,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"go.uber.org/goleak"
 
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
@@ -43,7 +44,7 @@ func TestScripts(t *testing.T) {
 		Setup:               setUpScript,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
+		UpdateScripts:       golden.Updating(),
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status":    scriptStatus,
 			"interrupt": scriptInterrupt,

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,28 +9,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
-
-// golden compares a text with a file in testdata, or writes it.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", path, diff)
-	}
-}
 
 var began = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
@@ -65,7 +45,7 @@ func TestProgressViews(t *testing.T) {
 	for _, m := range moments {
 		b.WriteString("# " + m.name + "\n" + strings.Join(m.view.lines(80, plain), "\n") + "\n" + m.view.plainLine() + "\n\n")
 	}
-	golden(t, "progress.txt", b.String())
+	golden.Compare(t, "testdata/progress.txt", b.String())
 }
 
 // TestProgressFits draws anything and checks that no line is too long.
@@ -144,5 +124,5 @@ func TestReport(t *testing.T) {
 	r.advise("torc-slurm -s", "out")
 	var b strings.Builder
 	r.write(&b)
-	golden(t, "report.txt", b.String())
+	golden.Compare(t, "testdata/report.txt", b.String())
 }

@@ -2,43 +2,25 @@ package main
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
 //go:generate go test -run TestReferenceIsCurrent -update .
-
-var update = flag.Bool("update", false, "write the generated files")
 
 const referencePath = "../../docs/reference/torc-slurm.md"
 
 // TestReferenceIsCurrent compares the reference with the commands.
 func TestReferenceIsCurrent(t *testing.T) {
-	want := reference(newRoot(&app{}))
-	if *update {
-		if err := os.MkdirAll(filepath.Dir(referencePath), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(referencePath, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	got, err := os.ReadFile(referencePath)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), want); diff != "" {
-		t.Errorf("%s is not what the commands say (make generate) (-have +want):\n%s", referencePath, diff)
-	}
+	golden.Compare(t, referencePath, reference(newRoot(&app{})))
 }
 
 // reference is the page with all commands.

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
 func TestWriteTable(t *testing.T) {
@@ -16,7 +18,7 @@ func TestWriteTable(t *testing.T) {
 		writeTable(&b, []string{"ID", "Name", "Command"}, rows, width)
 	}
 	writeTable(&b, []string{"ID"}, nil, 0)
-	golden(t, "table.txt", b.String())
+	golden.Compare(t, "testdata/table.txt", b.String())
 	var narrow strings.Builder
 	writeTable(&narrow, []string{"ID", "Name", "Command"}, rows, 60)
 	for line := range strings.Lines(narrow.String()) {
