@@ -122,6 +122,42 @@ func TestRunnerThatDiesDuringRecovery(t *testing.T) {
 	}
 }
 
+// What a recovery order says for its failure is done, however it fails.
+func TestRecoveryThatFailsTakesTheRetryAway(t *testing.T) {
+	for _, test := range []struct {
+		onError workflow.Action
+		want    workflow.JobStatus
+	}{{workflow.ActionFail, failed}, {workflow.ActionHold, held}, {workflow.ActionRetry, ready}} {
+		for _, how := range []string{"reported", "given back", "runner lost"} {
+			t.Run(string(test.onError)+" "+how, func(t *testing.T) {
+				r := newRig(t)
+				r.add(rigJob{handler: r.handler(`[{"match_all_exit_codes": true, "recovery_script": "./fix"}]`)}, rigJob{after: []int{0}})
+				h := r.hand("n1", 1)
+				h.turn()
+				ref := h.held[0].LeaseRef
+				h.turn(exited(ref, 7))
+				r.do(func(tx *Tx) error {
+					return tx.execOne(`UPDATE job SET recovery = json_set(recovery, '$.on_error', ?) WHERE id = ?`, string(test.onError), ref.JobID)
+				})
+				h.free.Slots = 0
+				switch how {
+				case "reported":
+					h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 2}}})
+				case "given back":
+					h.say(Turn{GiveBack: []LeaseRef{ref}})
+				default:
+					r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+				}
+				behind := blocked
+				if test.want == failed {
+					behind = canceled
+				}
+				r.want(test.want, behind)
+			})
+		}
+	}
+}
+
 func TestUnmatchedFailureIsHeld(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.do(func(tx *Tx) error {

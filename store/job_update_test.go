@@ -152,3 +152,20 @@ func TestDeleteJobMergesGates(t *testing.T) {
 	}
 	g.checkCounters()
 }
+
+// What loses its only dependency in a canceled workflow waits for the next run.
+func TestDeleteJobOfACanceledWorkflow(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	_, err := n.CancelWorkflow(n.ctx, g.workflow)
+	n.must(err)
+	_, err = n.DeleteJob(n.ctx, g.jobs[0], "me")
+	n.must(err)
+	g.jobs = g.jobs[1:]
+	g.want("a deleted", blocked, blocked, blocked)
+	_, err = n.ResetStatus(n.ctx, g.workflow, false, "me")
+	n.must(err)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
+	g.want("the next run", ready, ready, blocked)
+}

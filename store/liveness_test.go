@@ -1,6 +1,10 @@
 package store
 
-import "testing"
+import (
+	"slices"
+	"testing"
+	"time"
+)
 
 // A job that a client claimed and never started waits again if a dependency was
 // opened meanwhile.
@@ -20,4 +24,43 @@ func TestReturnUnstarted(t *testing.T) {
 		}
 	}
 	r.want(ready, blocked, ready)
+}
+
+// The end of a delay is found by who looks before and after it.
+func TestDelayed(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	at := r.now.UnixMilli()
+	r.do(func(tx *Tx) error {
+		for i, id := range r.ids {
+			if err := tx.execOne(`UPDATE job SET not_before_ms = ? WHERE id = ?`, at+int64(1000*(i+1)), id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, look := range []struct {
+		until, next int64
+		due         bool
+	}{{0, 1000, false}, {1000, 2000, true}, {2000, 0, true}} {
+		due, next, err := r.Delayed(r.ctx, at, at+look.until)
+		r.must(err)
+		if look.next += at; look.next == at {
+			look.next = 0
+		}
+		if slices.Contains(due, r.workflow) != look.due || next != look.next {
+			t.Errorf("until %d: due %v, next %d", look.until, due, next-at)
+		}
+	}
+	open := func() bool {
+		t.Helper()
+		open, err := r.HasOpenWork(r.ctx)
+		r.must(err)
+		return open
+	}
+	if !open() {
+		t.Error("no open work while a delay runs")
+	}
+	if r.now = r.now.Add(time.Hour); open() {
+		t.Error("open work after the delays")
+	}
 }

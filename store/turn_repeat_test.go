@@ -143,6 +143,33 @@ func TestReportsLeftBehindAreDeliveredByAnother(t *testing.T) {
 	}
 }
 
+// A runner reports on its own workflow alone.
+func TestReportOfAnotherWorkflowIsRefused(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	stranger := r.hand("n1", 1)
+	r.begin(independent(1)...)
+	h := r.hand("n1", 1)
+	h.turn()
+	ref := h.held[0].LeaseRef
+	answer, err := r.Turn(r.ctx, Turn{RunnerID: stranger.id, Number: 1, RunID: 1, Reports: []Report{exited(ref, 0), exited(LeaseRef{JobID: 999}, 0)},
+		Recovered: []Recovered{{LeaseRef: ref}}, Held: []Held{{LeaseRef: ref}}, GiveBack: []LeaseRef{ref}})
+	r.must(err)
+	for _, res := range answer.Results {
+		if res.Outcome != Refused {
+			t.Errorf("result %+v", res)
+		}
+	}
+	if len(answer.Results) != 3 || len(answer.Voided) != 1 {
+		t.Errorf("answer %+v", answer)
+	}
+	r.want(pending)
+	_, refused, err := r.BatchCompleteJobs(r.ctx, r.workflow-1, []Completion{r.completion(0, r.node("n"), completed, 0)})
+	if r.must(err); len(refused) != 1 {
+		t.Error("a batch completes a job of another workflow")
+	}
+	r.want(pending)
+}
+
 func TestUnknownRunIsRefused(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	h := r.hand("n1", 1)
