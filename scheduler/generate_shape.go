@@ -128,7 +128,11 @@ func (x *group) shape(loads []waveLoad) nodePart {
 	// The runner needs some memory, and with so many CPUs comes so much of it:
 	// what jobs without requirements need is not known.
 	memory := max(used.memoryMB+runnerMemory/slurm.MiB, whole.memoryMB*cpus/max(1, whole.cpus))
-	return nodePart{cpus, min(memory, whole.memoryMB), min(used.gpus, whole.gpus)}
+	memory = min(memory, whole.memoryMB)
+	if m := x.choice.Partition.MaxMemPerCPUMB; m > 0 {
+		cpus = min(max(cpus, (memory+m-1)/m), whole.cpus)
+	}
+	return nodePart{cpus, memory, min(used.gpus, whole.gpus)}
 }
 
 func (x *group) usesGPUs() bool {

@@ -135,6 +135,20 @@ func TestGenerate(t *testing.T) {
 	}
 }
 
+// TestGenerateMemoryPerCPU: more memory than Slurm allows for the CPUs needs
+// more CPUs.
+func TestGenerateMemoryPerCPU(t *testing.T) {
+	site := &siteconfigs.Site{Name: "bounded", Partitions: []siteconfigs.Partition{{Name: "all", CPUsPerNode: 8, MemoryMB: 16384, MaxMemPerCPUMB: 1024, Shared: true}}}
+	all, _, err := Generate(many(1, 0, need("a", 1, "4g", "PT1H")), site, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "all_scheduler on all (all) 1 nodes 01:30:00 mem 4224M --ntasks-per-node=1 --cpus-per-task=5: 1 jobs/1"
+	if got := summary(&all[0]); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestGenerateRefuses(t *testing.T) {
 	site := shippedSite(t, "dane")
 	for name, tc := range map[string]struct {

@@ -150,6 +150,19 @@ func TestMixedNodes(t *testing.T) {
 	}
 }
 
+// TestMemoryPerCPU: where Slurm bounds it, a node has less for jobs.
+func TestMemoryPerCPU(t *testing.T) {
+	s := &Site{Name: "bounded", Partitions: []Partition{{Name: "all", CPUsPerNode: 8, MemoryMB: 16000, MaxMemPerCPUMB: 1000}}}
+	choice, _ := Best(s, Need{CPUs: 1, MemoryMB: 8000})
+	if choice.Partition == nil || choice.Node.MemoryMB != 8000 {
+		t.Errorf("got %+v", choice)
+	}
+	_, refusals := Best(s, Need{CPUs: 1, MemoryMB: 8001})
+	if refusals[0].Reason != "8001 MiB are needed, a node has 8000" {
+		t.Errorf("got %v", refusals)
+	}
+}
+
 // TestBestFits: a choice meets the need, and every other partition has one
 // reason.
 func TestBestFits(t *testing.T) {

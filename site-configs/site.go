@@ -125,15 +125,22 @@ type NodeType struct {
 	GPUType  string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
 }
 
-// Types returns the kinds of nodes of a partition, the smallest first; there
-// is one at least.
+// Types returns the kinds of nodes of a partition, the smallest first, with
+// the memory that jobs may have there; there is one at least.
 func (p *Partition) Types() []NodeType {
-	if len(p.NodeTypes) == 0 {
-		return []NodeType{{Count: p.TotalNodes, CPUs: p.CPUsPerNode, MemoryMB: p.MemoryMB, GPUs: p.GPUsPerNode, GPUType: p.GPUType}}
+	types := slices.Clone(p.NodeTypes)
+	if len(types) == 0 {
+		types = []NodeType{{Count: p.TotalNodes, CPUs: p.CPUsPerNode, MemoryMB: p.MemoryMB, GPUs: p.GPUsPerNode, GPUType: p.GPUType}}
 	}
-	return slices.SortedFunc(slices.Values(p.NodeTypes), func(a, b NodeType) int {
+	for i := range types {
+		if p.MaxMemPerCPUMB > 0 {
+			types[i].MemoryMB = min(types[i].MemoryMB, types[i].CPUs*p.MaxMemPerCPUMB)
+		}
+	}
+	slices.SortFunc(types, func(a, b NodeType) int {
 		return cmp.Or(cmp.Compare(a.GPUs, b.GPUs), cmp.Compare(a.MemoryMB, b.MemoryMB), cmp.Compare(a.CPUs, b.CPUs))
 	})
+	return types
 }
 
 // Partition returns the partition of a name, nil if there is none.
