@@ -27,6 +27,7 @@ type world struct {
 	cluster  *slurmtest.Cluster
 	client   *slurm.Client
 	loop     *Loop
+	random   *rand.ChaCha8
 	settings Settings
 	workflow workflow.Workflow
 	jobs     []int64
@@ -68,7 +69,7 @@ func (w *world) vanish(l *life) {
 
 func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world {
 	t.Helper()
-	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), settings: Settings{User: slurmtest.TestUser, Owner: "999"}}
+	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), random: rand.NewChaCha8([32]byte{1}), settings: Settings{User: slurmtest.TestUser, Owner: "999"}}
 	opts := slurmtest.Options{Now: func() time.Time { return w.now }, Launch: func(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
 		started := &life{Life: l, world: w}
 		w.lives = append(w.lives, started)
@@ -107,7 +108,7 @@ func (w *world) boot(secrets string) {
 	w.client = slurm.New(slurm.Options{Executor: w.cluster, Now: func() time.Time { return w.now }})
 	w.loop = New(Options{
 		Store: w.store, Slurm: w.client, Runners: w, Spool: w, SecretDir: secrets, Settings: w.settings,
-		Now: func() time.Time { return w.now }, Random: rand.NewChaCha8([32]byte{1}),
+		Now: func() time.Time { return w.now }, Random: w.random,
 		Log: slog.New(slog.DiscardHandler),
 		Script: Script{OutputDir: w.TempDir(), Runner: func(_ workflow.Allocation, secret string) []string {
 			return []string{"runner", "--secret-file", secret}
@@ -215,7 +216,9 @@ func (w *world) arrive(l *life) error {
 	w.Helper()
 	match := secretFile.FindSubmatch(l.Script)
 	secret, err := os.ReadFile(string(match[1]))
-	w.must(err)
+	if err != nil {
+		return err
+	}
 	a, err := w.store.AllocationOfSecret(w.Context(), HashSecret(strings.TrimSpace(string(secret))))
 	if err != nil {
 		return err

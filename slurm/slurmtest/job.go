@@ -220,6 +220,9 @@ func (c *Cluster) cancel(j *job, uid int) {
 	}
 	j.canceler = uid
 	if l := j.life(); l != nil {
+		if l.completing && l.requeue { // it was to wait again
+			j.state, j.ended = slurm.Cancelled, c.now
+		}
 		l.requeue = false
 		c.terminate(l, slurm.Cancelled)
 		return
