@@ -38,8 +38,8 @@ type Allocation struct {
 // AllocateRequest asks for allocations for a workflow.
 type AllocateRequest struct {
 	SchedulerConfigID int64    `json:"scheduler_config_id"`
-	Count             int64    `json:"count"`      // 1 if 0
-	OutputDir         string   `json:"output_dir"` // absolute, on a file system that the nodes see
+	Count             int64    `json:"count,omitempty"` // 1 if 0
+	OutputDir         string   `json:"output_dir"`      // absolute, on a file system that the nodes see
 	MaxParallelJobs   int64    `json:"max_parallel_jobs,omitempty"`
 	OneRunnerPerNode  bool     `json:"start_one_worker_per_node,omitempty"`
 	Labels            []string `json:"labels,omitempty"`

@@ -63,6 +63,8 @@ type Options struct {
 	SchedulerConfigID *int64
 	StrictScheduler   bool
 	Scheduler         any
+	// Allocation is where the runner lives, if the daemon asked for it.
+	Allocation *api.AllocationMember
 
 	Executor Executor     // nil for processes
 	Actions  ActionClient // nil for no actions
@@ -261,7 +263,7 @@ func (r *Runner) register(ctx context.Context) error {
 		Labels: r.opts.Labels, NodeType: r.opts.NodeType, OutputDir: r.opts.OutputDir,
 		MaxParallelJobs:   r.opts.MaxParallelJobs,
 		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
-		Scheduler: r.opts.Scheduler,
+		Scheduler: r.opts.Scheduler, Allocation: r.opts.Allocation,
 	}
 	if !end.IsZero() {
 		req.EndTime = end.Format(time.RFC3339)

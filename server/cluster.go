@@ -124,7 +124,7 @@ func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
 	return []string{
 		c.o.Program, "runner", "--endpoint", c.daemon.o.EndpointPath, "--secret", secretFile,
-		"--allocation", fmt.Sprint(a.ID),
+
 		"--workflow", fmt.Sprint(a.WorkflowID), "--output-dir", a.Request.OutputDir,
 	}
 }

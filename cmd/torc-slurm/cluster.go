@@ -1,0 +1,18 @@
+package main
+
+import (
+	"os/exec"
+
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// clusterOptions are those of a daemon that can ask Slurm for allocations: one
+// on a host that has sbatch.
+func (a *app) clusterOptions() server.ClusterOptions {
+	sbatch := (&slurm.OS{Paths: slurm.FakePaths(a.getenv)}).Path(slurm.Sbatch)
+	if _, err := exec.LookPath(sbatch); err != nil {
+		return server.ClusterOptions{}
+	}
+	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable}
+}
