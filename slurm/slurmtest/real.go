@@ -46,14 +46,29 @@ type Real struct {
 	State string // the cluster's state directory
 }
 
+// bringUp brings the cluster up and returns its state directory. While somebody
+// uses the cluster it is up, and what is down is down on purpose.
 var bringUp = sync.OnceValues(func() (string, error) {
 	out, err := runScript("state")
 	if err != nil {
 		return "", err
 	}
+	state := strings.TrimSpace(out)
+	inUse := useLock(state)
+	free, err := inUse.TryLock()
+	if free {
+		defer inUse.Close()
+	}
+	if err == nil && !free {
+		return state, nil
+	}
+	// An error means that there is no state directory yet, or that we may not
+	// write there: the script knows what to say.
 	_, err = runScript("up")
-	return strings.TrimSpace(out), err
+	return state, err
 })
+
+func useLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "in-use")) }
 
 // UseReal returns the real cluster, which it brings up or repairs if needed; it
 // skips the test where there cannot be one.
@@ -77,7 +92,7 @@ func use(t TB, lock func(*flock.Flock) error) *Real {
 	if err != nil {
 		t.Fatalf("bring the real Slurm up: %v", err)
 	}
-	inUse := flock.New(filepath.Join(state, "in-use"))
+	inUse := useLock(state)
 	if err := lock(inUse); err != nil {
 		t.Fatalf("lock the real Slurm: %v", err)
 	}
@@ -155,7 +170,7 @@ func (r *Real) Kill(t TB, parts ...string) { r.part(t, "kill", parts) }
 // Stop ends parts in an orderly way.
 func (r *Real) Stop(t TB, parts ...string) { r.part(t, "stop", parts) }
 
-// Start starts parts, and brings nodes back that Slurm took for down.
+// Start starts parts. A node that Slurm took for down comes back by itself.
 func (r *Real) Start(t TB, parts ...string) {
 	t.Helper()
 	if _, err := runScript(append([]string{"start"}, parts...)...); err != nil {
@@ -169,7 +184,7 @@ func (r *Real) part(t TB, command string, parts []string) {
 		t.Fatalf("%v", err)
 	}
 	t.Cleanup(func() {
-		if _, err := runScript("up"); err != nil {
+		if _, err := runScript(append([]string{"start"}, parts...)...); err != nil {
 			t.Logf("repair the cluster: %v", err)
 		}
 	})

@@ -346,7 +346,7 @@ all_usable() {
 
 down() {
 	if [ -d "$STATE/run" ]; then
-		if alive slurmctld && timeout 5 scancel --full --user=root,$TESTUSER 2>/dev/null; then
+		if alive slurmctld && timeout 5 squeue -h -o %A | sort -u | xargs -r timeout 5 scancel 2>/dev/null; then
 			until_ok 10 no_jobs || true
 		fi
 		end TERM $(seq -f n%g $NODES) slurmctld slurmdbd mariadbd munged
