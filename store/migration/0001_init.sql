@@ -275,11 +275,12 @@ CREATE TABLE job (
 ) STRICT;
 CREATE INDEX job_workflow ON job (workflow_id, id);
 CREATE INDEX job_name ON job (workflow_id, name);
-CREATE INDEX job_gate ON job (gate_id) WHERE gate_id IS NOT NULL;
+CREATE INDEX job_gate ON job (gate_id, class_id) WHERE gate_id IS NOT NULL;
 CREATE INDEX job_class ON job (class_id);
 CREATE INDEX job_environment ON job (env_id) WHERE env_id IS NOT NULL;
 CREATE INDEX job_ready ON job (class_id, not_before_ms, id) WHERE status = 2;
 CREATE INDEX job_delayed ON job (not_before_ms, workflow_id) WHERE status = 2 AND not_before_ms > 0;
+CREATE INDEX job_avoiding ON job (class_id, avoid_nodes, not_before_ms) WHERE status = 2 AND avoid_nodes IS NOT NULL;
 CREATE INDEX job_live ON job (compute_node_id, id) WHERE status IN (3, 4);
 CREATE INDEX job_unstarted ON job (claimed_ms) WHERE status = 3 AND compute_node_id IS NULL;
 CREATE INDEX job_unsuccessful ON job (workflow_id, status) WHERE status IN (6, 7, 8, 10);

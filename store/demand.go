@@ -1,0 +1,175 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ClassDemand is the jobs of a claim class with equal avoid lists that want a
+// place to run, now or in some time.
+type ClassDemand struct {
+	Class      workflow.Class
+	AvoidNodes []string // sorted
+	Ready      int64    // may be claimed now or within the lead time
+	Delayed    int64    // later
+	NextMS     int64    // when the first of Delayed may; 0 if there is none
+	// Behind jobs wait for others, of which one is claimed or runs.
+	Behind int64
+}
+
+// Demand is the jobs of a workflow that want places, by class id.
+type Demand struct {
+	Classes []ClassDemand
+	Running int64 // jobs that are claimed or run
+}
+
+// Demand counts the jobs of a workflow that want a place. Jobs that become ready
+// within the lead time count as ready.
+func (s *Store) Demand(ctx context.Context, workflowID int64, lead time.Duration) (Demand, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return Demand{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	d, err := l.demand(workflowID, l.nowMS+lead.Milliseconds())
+	if err != nil {
+		return Demand{}, fmt.Errorf("count the demand of workflow %d: %w", workflowID, err)
+	}
+	return d, nil
+}
+
+// demandKey names a ClassDemand; avoid is its list as one text.
+type demandKey struct {
+	class int64
+	avoid string
+}
+
+// tally adds up what the queries find.
+type tally map[demandKey]*ClassDemand
+
+func (t tally) of(class int64, avoid []string) *ClassDemand {
+	k := demandKey{class, strings.Join(avoid, ",")}
+	if t[k] == nil {
+		t[k] = &ClassDemand{Class: workflow.Class{ID: class}, AvoidNodes: avoid}
+	}
+	return t[k]
+}
+
+// waiting is ready jobs of a class: those of one avoid list, or all of them.
+type waiting struct {
+	class          int64
+	avoid          []string
+	ready, delayed int64
+	next           int64 // of the delayed; 0 if there are none
+}
+
+func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
+	t := tally{}
+	if err := l.tallyReady(t, workflowID, untilMS); err != nil {
+		return d, err
+	}
+	if d.Running, err = l.tallyBehind(t, workflowID); err != nil {
+		return d, err
+	}
+	classes, err := look(l, selectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, scanClass)
+	if err != nil {
+		return d, err
+	}
+	byID := make(map[int64]workflow.Class, len(classes))
+	for _, c := range classes {
+		byID[c.ID] = c.Class
+	}
+	for k, c := range t {
+		if c.Ready+c.Delayed+c.Behind > 0 {
+			c.Class = byID[k.class]
+			d.Classes = append(d.Classes, *c)
+		}
+	}
+	slices.SortFunc(d.Classes, func(a, b ClassDemand) int {
+		return cmp.Or(cmp.Compare(a.Class.ID, b.Class.ID), slices.Compare(a.AvoidNodes, b.AvoidNodes))
+	})
+	return d, nil
+}
+
+// tallyReady counts the ready jobs. All of a class are counted in an index, so
+// that hundreds of thousands take some ms; the few that avoid nodes are then
+// counted apart.
+func (l *looker) tallyReady(t tally, workflowID, untilMS int64) error {
+	all, err := look(l, `SELECT c.id,
+			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2),
+			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms > ?2),
+			COALESCE((SELECT MIN(not_before_ms) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms > ?2
+				AND avoid_nodes IS NULL), 0)
+		FROM claim_class c WHERE c.workflow_id = ?1`, []any{workflowID, untilMS},
+		func(r rowScanner) (w waiting, err error) { return w, r.Scan(&w.class, &w.ready, &w.delayed, &w.next) })
+	if err != nil {
+		return err
+	}
+	for _, w := range all {
+		c := t.of(w.class, nil)
+		c.Ready, c.Delayed, c.NextMS = w.ready, w.delayed, w.next
+	}
+	picky, err := look(l, `SELECT j.class_id, j.avoid_nodes, SUM(j.not_before_ms <= ?2), SUM(j.not_before_ms > ?2),
+			COALESCE(MIN(iif(j.not_before_ms > ?2, j.not_before_ms, NULL)), 0)
+		FROM claim_class c JOIN job j ON j.class_id = c.id
+		WHERE c.workflow_id = ?1 AND j.status = 2 AND j.avoid_nodes IS NOT NULL GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS}, scanPicky)
+	if err != nil {
+		return err
+	}
+	for _, w := range picky {
+		rest := t.of(w.class, nil)
+		rest.Ready -= w.ready
+		rest.Delayed -= w.delayed
+		c := t.of(w.class, w.avoid)
+		c.Ready += w.ready
+		c.Delayed += w.delayed
+		if w.next != 0 && (c.NextMS == 0 || w.next < c.NextMS) {
+			c.NextMS = w.next
+		}
+	}
+	return nil
+}
+
+func scanPicky(r rowScanner) (w waiting, err error) {
+	var avoid string
+	if err := r.Scan(&w.class, &avoid, &w.ready, &w.delayed, &w.next); err != nil {
+		return w, err
+	}
+	if err := json.Unmarshal([]byte(avoid), &w.avoid); err != nil {
+		return w, fmt.Errorf("read an avoid list of class %d: %w", w.class, err)
+	}
+	slices.Sort(w.avoid)
+	w.avoid = slices.Compact(w.avoid)
+	return w, nil
+}
+
+// tallyBehind counts the jobs behind live ones, and the live ones. What shares a
+// gate with a live dependency is blocked, save for jobs that somebody canceled or
+// disabled; these are counted too, as the index then has all that is needed.
+func (l *looker) tallyBehind(t tally, workflowID int64) (running int64, err error) {
+	err = l.row(`SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ? AND status IN (3, 4)`, []any{workflowID}, &running)
+	if err != nil || running == 0 {
+		return 0, err
+	}
+	type behind struct{ class, n int64 }
+	counts, err := look(l, `SELECT class_id, COUNT(*) FROM job WHERE gate_id IN (
+			SELECT d.gate_id FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4)
+			JOIN gate_dependency d ON d.job_id = j.id WHERE n.workflow_id = ? AND n.is_active = 1)
+		GROUP BY gate_id, class_id`, []any{workflowID},
+		func(r rowScanner) (b behind, err error) { return b, r.Scan(&b.class, &b.n) })
+	if err != nil {
+		return 0, err
+	}
+	for _, b := range counts {
+		t.of(b.class, nil).Behind += b.n
+	}
+	return running, nil
+}
