@@ -6,8 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/pem"
 	"fmt"
-	"io"
-	"log"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,7 +20,7 @@ func TestTrust(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"status":"ok"}`)
 	}))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug) // refused handshakes
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	certificate := server.Certificate().Raw

@@ -78,7 +78,7 @@ func openInspected(ctx context.Context, path string) (*sql.DB, *sql.Conn, error)
 func heldAlone(path string) error {
 	name := path + ".lock"
 	file := flock.New(name, flock.SetFlag(os.O_RDONLY))
-	defer file.Close()
+	defer file.Close() //nolint:errcheck // nothing was written
 	if free, err := file.TryRLock(); free || err != nil {
 		return nil //nolint:nilerr // nobody can be named
 	}
