@@ -66,7 +66,9 @@ type Decision struct {
 func Plan(s Snapshot) Decision {
 	p := planner{Snapshot: s, set: s.Settings.withDefaults()}
 	p.sort()
-	p.fillSupply()
+	if !s.Ended {
+		p.fillSupply()
+	}
 	p.cancelSurplus()
 	p.assign()
 	for i := range p.actions {
@@ -195,7 +197,7 @@ func (p *planner) assign() {
 		var refusals []string
 		for _, name := range w.Pools {
 			pool := p.pools[name]
-			if pool == nil {
+			if pool == nil || !slices.ContainsFunc(p.actions, func(a AutoSchedule) bool { return a.ActionID == pool.ActionID }) {
 				continue
 			}
 			if why := pool.misfit(w.Demand, &p.set); why != "" {

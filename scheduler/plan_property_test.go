@@ -85,7 +85,7 @@ func drawDemand(t *rapid.T, i int, pools []Pool) Demand {
 // drawSnapshot draws a workflow. Its allocations come of an earlier plan for
 // other demand, so that they have shapes that occur.
 func drawSnapshot(t *rapid.T) Snapshot {
-	s := Snapshot{Now: noon, Working: rapid.Bool().Draw(t, "working")}
+	s := Snapshot{Now: noon, Working: rapid.Bool().Draw(t, "working"), Ended: rapid.IntRange(0, 9).Draw(t, "ended") == 9}
 	for i := range rapid.IntRange(1, 3).Draw(t, "pools") {
 		s.Pools = append(s.Pools, drawPool(t, i+1))
 	}
@@ -292,6 +292,7 @@ func poolOf(s Snapshot, name string) *Pool {
 func TestProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
+		s.Ended = false
 		for i := range s.Pools {
 			p := &s.Pools[i]
 			p.Hold, p.Room, p.Failures = nil, nil, Failures{}

@@ -139,6 +139,8 @@ func TestPlan(t *testing.T) {
 			"submit: 30 ready jobs without a place: 1 allocation of 1 node for 3h3m in debug\nwait: max_allocations is 2: there are 1 live and 0 pending"},
 		{"submissions are spread", Snapshot{Demand: []Demand{jobs(40, 2*time.Hour)}, Actions: auto(func(a *AutoSchedule) { a.MaxSubmitPerMinute, a.Submitted = 3, []time.Time{noon.Add(-20 * time.Second)} })},
 			"submit: 20 ready jobs without a place: 2 allocations of 1 node for 2h3m in debug\nwait until 12:00:40: max_submit_per_minute is 3"},
+		{"over a minute", Snapshot{Demand: []Demand{jobs(80, 2*time.Hour)}},
+			"submit: 60 ready jobs without a place: 6 allocations of 1 node for 2h3m in debug\nwait until 12:01:00: max_submit_per_minute is 6"},
 		{"a limit of the site is waited for", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "Slurm says QOSMaxSubmitJobPerUserLimit"} })},
 			"wait until 12:01:00: Slurm says QOSMaxSubmitJobPerUserLimit"},
 		{"and known ones are kept", Snapshot{Demand: []Demand{jobs(20, 2*time.Hour)}, Pools: debugPool(func(p *Pool) { p.Room = new(1) })},
@@ -152,6 +154,10 @@ func TestPlan(t *testing.T) {
 			"1 uncovered: fits no allocation; debug: labels: job has gpu, runner has none"},
 		{"a job without a partition", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Pools = nil })}},
 			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
+		{"a workflow without the action", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Actions: auto(func(a *AutoSchedule) { a.ActionID = 2 })},
+			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
+		{"ready jobs of a canceled workflow", Snapshot{Ended: true, Demand: []Demand{jobs(1, time.Hour)}, Allocations: []Allocation{pending(1, 2*time.Hour)}},
+			"cancel 1: the workflow has ended"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s := tc.s

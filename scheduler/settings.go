@@ -46,9 +46,9 @@ type AutoSchedule struct {
 	// MaxAllocations counts live and pending allocations, also those that a
 	// person asked for; default 10.
 	MaxAllocations     int
-	MaxSubmitPerMinute int // default 6
-	GiveUpAfter        int // failures in a row; default 5
-	Submitted          []time.Time
+	MaxSubmitPerMinute int         // default 6
+	GiveUpAfter        int         // failures in a row; default 5
+	Submitted          []time.Time // when it asked for one, the last minute at least
 }
 
 func (a AutoSchedule) withDefaults() AutoSchedule {
@@ -60,14 +60,14 @@ func (a AutoSchedule) withDefaults() AutoSchedule {
 	return a
 }
 
-// rate returns how many submissions the minute has left, and when it has one
-// more.
+// rate returns how many submissions the minute has left, and when there is one
+// more if these are made now.
 func (a *AutoSchedule) rate(now time.Time) (left int, next time.Time) {
-	left = a.MaxSubmitPerMinute
+	left, next = a.MaxSubmitPerMinute, now.Add(time.Minute)
 	for _, at := range a.Submitted {
 		if end := at.Add(time.Minute); end.After(now) {
 			left--
-			if next.IsZero() || end.Before(next) {
+			if end.Before(next) {
 				next = end
 			}
 		}
