@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -48,10 +49,10 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 	disk := tinydisk.New(t, 1<<20)
 	scratch := t.TempDir()
 	// Their reports are more than what is left of the file's last page.
-	const n = 30
+	const n, words = 5, 2000
 	d := runnertest.New()
 	for range n {
-		d.Add(job("until [ -e " + scratch + "/go ]; do sleep 0.02; done; exit 6"))
+		d.Add(job(fmt.Sprintf("printf x%%.0s {1..%d} >&2; until [ -e %s/go ]; do sleep 0.02; done; exit 6", words, scratch)))
 	}
 	o := testOptions(t, d)
 	o.MaxParallelJobs = n
@@ -60,7 +61,10 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 	o.Log = slog.New(log)
 	r := start(t, o)
 	for id := range int64(n) {
-		eventually(t, "the start is known", func() bool { return d.Held(id+1).StartedMS > 0 })
+		eventually(t, "the job waits", func() bool {
+			info, err := os.Stat(LogPath(o.OutputDir, 1, id+1, 1, 1, ".e"))
+			return err == nil && info.Size() == words && d.Held(id+1).StartedMS > 0
+		})
 	}
 	d.SetDown(true)
 	disk.Fill()
