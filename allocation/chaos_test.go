@@ -115,7 +115,7 @@ func (c *chaos) let(d time.Duration) {
 
 // happen does something to a life, or to its job.
 func (c *chaos) happen(l *life) {
-	what := ""
+	var what string
 	switch c.rnd.IntN(24) {
 	case 0:
 		what = "preempted"
