@@ -61,6 +61,10 @@ func (r Record) IsStep() bool { return r.ID.Step != "" }
 // Over tells whether this life or step has ended.
 func (r Record) Over() bool { return r.State.Over() || r.State == Requeued }
 
+// Started tells whether this life or step was given nodes. (A life that was
+// cancelled before that may have its end as its start.)
+func (r Record) Started() bool { return r.NodeList != "" }
+
 // Accounting is one look at the accounting database. It may lag by seconds, on
 // a busy site by minutes; in that time a record may have its job's id and state
 // but the name "allocation". A job that waits for a dependency is not in it.

@@ -64,7 +64,9 @@ func (c *Client) call(ctx context.Context, cmd Command, p priority) (Output, err
 	}
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	cmd.Env = append(cmd.Env, fixedEnvironment...)
+	if cmd.Program != Sbatch { // a job inherits the environment of its sbatch
+		cmd.Env = append(cmd.Env, fixedEnvironment...)
+	}
 	start := c.now()
 	out, err := c.executor.Run(bounded, cmd)
 	failure := failureOf(cmd.Program, out, err)

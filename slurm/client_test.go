@@ -21,7 +21,7 @@ func (s *stub) Run(_ context.Context, cmd Command) (Output, error) {
 	return s.out, s.err
 }
 
-func TestCallsHaveAFixedEnvironment(t *testing.T) {
+func TestSubmit(t *testing.T) {
 	s := &stub{out: Output{Stdout: []byte("77;hpc\n")}}
 	job, err := New(Options{Executor: s}).Submit(t.Context(), Submission{
 		Script: []byte("#!/bin/sh\n"), Dir: "/work", Args: []string{"--hold"}, Env: []string{"A=b"},
@@ -30,10 +30,8 @@ func TestCallsHaveAFixedEnvironment(t *testing.T) {
 		t.Fatalf("%+v, %v", job, err)
 	}
 	cmd := s.commands[0]
-	for _, want := range []string{"A=b", "LC_ALL=C", "SLURM_TIME_FORMAT=%s"} {
-		if !slices.Contains(cmd.Env, want) {
-			t.Errorf("%s is missing in %q", want, cmd.Env)
-		}
+	if !slices.Equal(cmd.Env, []string{"A=b"}) {
+		t.Errorf("the job would inherit %q", cmd.Env)
 	}
 	if cmd.Dir != "/work" || string(cmd.Stdin) != "#!/bin/sh\n" || !slices.Equal(cmd.Args, []string{"--parsable", "--hold"}) {
 		t.Errorf("command %+v", cmd)
@@ -43,6 +41,39 @@ func TestCallsHaveAFixedEnvironment(t *testing.T) {
 	}
 	if cmd := s.commands[1]; cmd.Stdin != nil || !slices.Equal(cmd.Args, []string{"--parsable", "/work/a.sh"}) {
 		t.Errorf("command %+v", cmd)
+	}
+}
+
+func TestQuestionsHaveAFixedEnvironment(t *testing.T) {
+	s := &stub{}
+	if _, err := New(Options{Executor: s}).Queue(t.Context(), QueueQuery{User: "me", IDs: []JobID{{Number: 1}, {Number: 2}}}); err == nil {
+		t.Error("nothing is no answer")
+	}
+	for _, want := range []string{"LC_ALL=C", "SLURM_TIME_FORMAT=%s"} {
+		if !slices.Contains(s.commands[0].Env, want) {
+			t.Errorf("%s is missing in %q", want, s.commands[0].Env)
+		}
+	}
+	for _, want := range []string{"--user=me", "--jobs=1,2", "--states=all"} {
+		if !slices.Contains(s.commands[0].Args, want) {
+			t.Errorf("%s is missing in %q", want, s.commands[0].Args)
+		}
+	}
+}
+
+func TestEstimate(t *testing.T) {
+	s := &stub{out: Output{Stderr: []byte("sbatch: Job 42 to start at 1795278245 using 1 processors on nodes n1 in partition debug\n")}}
+	at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{})
+	if err != nil || at.Unix() != 1795278245 {
+		t.Errorf("%v, %v", at, err)
+	}
+	s.out = Output{}
+	if at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{}); ClassOf(err) != Unavailable {
+		t.Errorf("%v, %v", at, err)
+	}
+	s.out = Output{Stderr: []byte("allocation failure: Node count specification invalid\n"), ExitCode: 1}
+	if at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{}); ClassOf(err) != Permanent {
+		t.Errorf("%v, %v", at, err)
 	}
 }
 

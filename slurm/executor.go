@@ -98,7 +98,7 @@ func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killDelay
 	err := cmd.Run()
-	out := Output{Stdout: stdout.Bytes(), Stderr: stderr.Bytes()}
+	out := Output{Stdout: stdout.kept.Bytes(), Stderr: stderr.kept.Bytes()}
 	if cmd.ProcessState != nil {
 		out.ExitCode = cmd.ProcessState.ExitCode()
 	}
@@ -142,16 +142,14 @@ func ownEnvironment(environ []string) []string {
 
 // limitedBuffer keeps the first limit bytes and notes whether there were more.
 type limitedBuffer struct {
-	bytes.Buffer
+	kept     bytes.Buffer // not embedded: its ReadFrom would go past Write
 	limit    int
 	exceeded bool
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
-	if room := b.limit - b.Len(); len(p) > room {
-		b.exceeded = true
-		b.Buffer.Write(p[:room])
-		return len(p), nil
-	}
-	return b.Buffer.Write(p)
+	room := min(b.limit-b.kept.Len(), len(p))
+	b.exceeded = b.exceeded || room < len(p)
+	b.kept.Write(p[:room])
+	return len(p), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Submission is a batch script for sbatch.
@@ -41,6 +42,25 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	}
 	job.Warning = oneLine(out.Stderr)
 	return job, nil
+}
+
+// Estimate asks when a job like this would start if it were submitted now. It
+// submits nothing; a refusal is the one that Submit would meet.
+func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) {
+	out, err := c.call(ctx, Command{
+		Program: Sbatch, Args: append([]string{"--test-only"}, s.Args...), Stdin: s.Script, Dir: s.Dir,
+		Env: []string{"SLURM_TIME_FORMAT=%s"},
+	}, nicety)
+	if err != nil {
+		return time.Time{}, err
+	}
+	_, rest, _ := strings.Cut(string(out.Stderr), " to start at ")
+	word, _, ok := strings.Cut(rest, " ")
+	start, err := ParseTime(word)
+	if !ok || err != nil || start.IsZero() {
+		return time.Time{}, garbled(Sbatch, "no start in "+oneLine(out.Stderr))
+	}
+	return start, nil
 }
 
 // parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// timeFormat is the environment of each call: the locale, so that texts can be
+// fixedEnvironment is that of each call but sbatch: the locale, so that texts can be
 // recognised, and seconds since 1970, which no change of the clock makes
 // ambiguous. Programs that do not know the latter answer in the local zone.
 var fixedEnvironment = []string{"LC_ALL=C", "LANG=C", "SLURM_TIME_FORMAT=%s"}

@@ -231,6 +231,7 @@ var conformance = map[string]func(*testing.T, *site){
 	"Requeue":           testRequeue,
 	"Refused":           testRefused,
 	"Limits":            testLimits,
+	"Estimate":          testEstimate,
 	"Absent":            testAbsent,
 	"Dependency":        testDependency,
 	"Names":             testNames,

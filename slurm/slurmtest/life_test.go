@@ -21,7 +21,7 @@ func testCompleted(t *testing.T, s *site) {
 	}
 	look := s.accounted(t, id, slurm.Completed)
 	record := look.Lives(id)[0]
-	if record.Name != job.Name || record.Exit != (slurm.ExitCode{}) || record.NodeList != job.NodeList ||
+	if record.Name != job.Name || record.Exit != (slurm.ExitCode{}) || record.NodeList != job.NodeList || !record.Started() ||
 		!record.Over() || record.IsStep() || !record.End.Equal(job.End) || record.Cluster != "torctest" {
 		t.Errorf("record: %+v", record)
 	}
@@ -118,7 +118,7 @@ func testCancelWaiting(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	s.until(t, id, slurm.Cancelled)
-	if record := s.accounted(t, id, slurm.Cancelled).Lives(id)[0]; !record.Start.IsZero() || record.End.IsZero() || record.CancelledBy == "" {
+	if record := s.accounted(t, id, slurm.Cancelled).Lives(id)[0]; record.Started() || record.End.IsZero() || record.CancelledBy == "" {
 		t.Errorf("record: %+v", record)
 	}
 }

@@ -56,15 +56,15 @@ var bringUp = sync.OnceValues(func() (string, error) {
 	state := strings.TrimSpace(out)
 	inUse := useLock(state)
 	free, err := inUse.TryLock()
-	if free {
-		defer inUse.Close()
-	}
 	if err == nil && !free {
 		return state, nil
 	}
 	// An error means that there is no state directory yet, or that we may not
 	// write there: the script knows what to say.
 	_, err = runScript("up")
+	if free {
+		err = errors.Join(err, inUse.Unlock())
+	}
 	return state, err
 })
 

@@ -53,6 +53,18 @@ func testLimits(t *testing.T, s *site) {
 	})
 }
 
+func testEstimate(t *testing.T, s *site) {
+	script := []byte("#!/bin/sh\ntrue\n")
+	start, err := s.user.Estimate(t.Context(), slurm.Submission{Script: script, Dir: s.dir(t), Args: []string{"-t5"}})
+	if err != nil || start.Before(s.since) {
+		t.Errorf("%v, %v", start, err)
+	}
+	_, err = s.user.Estimate(t.Context(), slurm.Submission{Script: script, Dir: s.dir(t), Args: []string{"-t5", "--partition=nowhere"}})
+	if slurm.ClassOf(err) != slurm.Permanent {
+		t.Errorf("%v", err)
+	}
+}
+
 func errorCode(err error) string {
 	if e := (*slurm.Error)(nil); errors.As(err, &e) {
 		return e.Code

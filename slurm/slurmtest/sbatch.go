@@ -82,7 +82,7 @@ func (c *Cluster) accept(r request, user string, uid int) slurm.Output {
 		return failed("Requested node configuration is not available")
 	}
 	if r.testOnly {
-		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", c.lastID+1, c.now.Format("2006-01-02T15:04:05"), j.cpusPerNode())}
+		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", c.lastID+1, stamp(c.now), j.cpusPerNode())}
 	}
 	c.lastID++
 	j.number = c.lastID
