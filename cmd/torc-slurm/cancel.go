@@ -22,23 +22,15 @@ You are asked first, unless the output is JSON.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       serverExits(),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.runCancel(c.Context(), firstArg(args), noPrompts)
-		},
+		RunE: a.workflowCommand(func(ctx context.Context, conn *connection, id int64) error {
+			return a.runCancel(ctx, conn, id, noPrompts)
+		}),
 	}
 	c.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
 	return c
 }
 
-func (a *app) runCancel(ctx context.Context, text string, noPrompts bool) error {
-	conn, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	id, err := a.workflowID(ctx, conn, text)
-	if err != nil {
-		return err
-	}
+func (a *app) runCancel(ctx context.Context, conn *connection, id int64, noPrompts bool) error {
 	w, err := conn.Workflow(ctx, id)
 	if err != nil {
 		return err

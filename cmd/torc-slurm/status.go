@@ -26,21 +26,11 @@ func newStatusCommand(a *app) *cobra.Command {
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       serverExits(),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.runStatus(c.Context(), firstArg(args))
-		},
+		RunE:              a.workflowView(a.showStatus),
 	}
 }
 
-func (a *app) runStatus(ctx context.Context, text string) error {
-	conn, err := a.connect(ctx)
-	if err != nil {
-		return err
-	}
-	id, err := a.latestWorkflowID(ctx, conn, text)
-	if err != nil {
-		return err
-	}
+func (a *app) showStatus(ctx context.Context, conn *connection, id int64) error {
 	s, err := conn.WorkflowStatus(ctx, id)
 	if err != nil {
 		return err
