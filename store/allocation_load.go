@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// AllocationLoad is what has come of an allocation: its runners and their jobs.
+type AllocationLoad struct {
+	Runners []AllocationNode
+	Jobs    []RunningJobs
+}
+
+// AllocationNode is a runner in an allocation that has not left.
+type AllocationNode struct {
+	RunnerID    int64
+	Host        string
+	Nodes       int64 // that it leads
+	CPUs        int64 // of each of them, as the next two
+	MemoryBytes int64
+	GPUs        int64
+	Labels      []string
+}
+
+// RunningJobs is claimed or running jobs of a class that should end in the same
+// second if they take as long as declared.
+type RunningJobs struct {
+	Class workflow.Class
+	Count int64
+	Until time.Time
+}
+
+// AllocationLoads returns the loads of a workflow's live allocations that have
+// runners, by allocation.
+func (s *Store) AllocationLoads(ctx context.Context, workflowID int64) (map[int64]*AllocationLoad, error) {
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	loads := make(map[int64]*AllocationLoad)
+	if err := l.allocationNodes(workflowID, loads); err != nil {
+		return nil, fmt.Errorf("read the runners in allocations of workflow %d: %w", workflowID, err)
+	}
+	if err := l.runningJobs(workflowID, loads); err != nil {
+		return nil, fmt.Errorf("read the jobs in allocations of workflow %d: %w", workflowID, err)
+	}
+	return loads, nil
+}
+
+// fromLiveNodes joins a workflow's live allocations and their runners.
+const fromLiveNodes = ` FROM allocation a JOIN compute_node n ON n.allocation_id = a.id AND n.is_active = 1 `
+
+func (l *looker) allocationNodes(workflowID int64, loads map[int64]*AllocationLoad) error {
+	type row struct {
+		allocation int64
+		node       AllocationNode
+	}
+	rows, err := look(l, `SELECT a.id, n.id, n.hostname, n.num_nodes, n.num_cpus, n.memory_gb, n.num_gpus, COALESCE(n.labels, '')`+fromLiveNodes+
+		`WHERE a.workflow_id = ? AND a.state != 'ended' ORDER BY n.id`, []any{workflowID}, func(r rowScanner) (x row, err error) {
+		var labels string
+		var gib float64
+		n := &x.node
+		if err := r.Scan(&x.allocation, &n.RunnerID, &n.Host, &n.Nodes, &n.CPUs, &gib, &n.GPUs, &labels); err != nil {
+			return x, err
+		}
+		n.MemoryBytes = int64(gib * (1 << 30))
+		n.Labels, err = workflow.ParseLabels(labels)
+		return x, err
+	})
+	if err != nil {
+		return err
+	}
+	for _, x := range rows {
+		if loads[x.allocation] == nil {
+			loads[x.allocation] = &AllocationLoad{}
+		}
+		loads[x.allocation].Runners = append(loads[x.allocation].Runners, x.node)
+	}
+	return nil
+}
+
+func (l *looker) runningJobs(workflowID int64, loads map[int64]*AllocationLoad) error {
+	classes, err := look(l, selectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, scanClass)
+	if err != nil {
+		return err
+	}
+	byID := make(map[int64]workflow.Class, len(classes))
+	for _, c := range classes {
+		byID[c.ID] = c.Class
+	}
+	type row struct{ allocation, class, start, n int64 }
+	rows, err := look(l, `SELECT a.id, j.class_id, COALESCE(j.start_ms, j.claimed_ms, ?2) / 1000 AS start, COUNT(*)`+fromLiveNodes+
+		`JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4)
+		WHERE a.workflow_id = ?1 AND a.state != 'ended' GROUP BY 1, 2, 3`, []any{workflowID, l.nowMS},
+		func(r rowScanner) (x row, err error) { return x, r.Scan(&x.allocation, &x.class, &x.start, &x.n) })
+	if err != nil {
+		return err
+	}
+	for _, x := range rows {
+		class := byID[x.class]
+		until := time.Unix(x.start+class.RuntimeSeconds, 0)
+		loads[x.allocation].Jobs = append(loads[x.allocation].Jobs, RunningJobs{Class: class, Count: x.n, Until: until})
+	}
+	return nil
+}

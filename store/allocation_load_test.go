@@ -1,0 +1,50 @@
+package store
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestAllocationLoads(t *testing.T) {
+	r := newRig(t, independent(8)...)
+	loads := func() map[int64]*AllocationLoad {
+		t.Helper()
+		l, err := r.AllocationLoads(r.ctx, r.workflow)
+		r.must(err)
+		return l
+	}
+	const intent = "00000000000000aa"
+	a := r.intend(intent)
+	r.intend("00000000000000bb")
+	r.adopt(intent, 70, 0)
+	if got := loads(); len(got) != 0 {
+		t.Errorf("no runner has come, but: %+v", got)
+	}
+
+	h := r.join(intent, 70, 0)
+	h.turn()
+	claimed := r.now
+	r.now = r.now.Add(30 * time.Second)
+	h.start(3)
+	class := workflow.Class{CPUs: 1, Nodes: 1, RuntimeSeconds: 60}
+	want := map[int64]*AllocationLoad{a.ID: {
+		Runners: []AllocationNode{{RunnerID: h.id, Host: "n1", Nodes: 1, CPUs: 8, MemoryBytes: 1 << 36}},
+		Jobs: []RunningJobs{
+			{Class: class, Count: 5, Until: claimed.Add(time.Minute)},
+			{Class: class, Count: 3, Until: claimed.Add(90 * time.Second)},
+		},
+	}}
+	if diff := cmp.Diff(want, loads(), cmpopts.IgnoreFields(workflow.Class{}, "ID")); diff != "" {
+		t.Error(diff)
+	}
+
+	r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationNodeFail}))
+	if got := loads(); len(got) != 0 {
+		t.Errorf("it has ended, but: %+v", got)
+	}
+}
