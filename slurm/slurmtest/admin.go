@@ -39,7 +39,7 @@ func (c *Cluster) DrainNode(name, reason string) {
 }
 
 // RestoreNode brings a node back. A slurmd that was not missed reports what has
-// ended meanwhile.
+// ended meanwhile; one that was missed kills what it should not have any more.
 func (c *Cluster) RestoreNode(name string) {
 	c.do(func() {
 		n := c.node(name)
@@ -49,7 +49,19 @@ func (c *Cluster) RestoreNode(name string) {
 				c.exited(l, *l.unreported)
 			}
 		}
+		c.killLeftovers(n)
 	})
+}
+
+// killLeftovers ends processes of lives that the controller has given up.
+func (c *Cluster) killLeftovers(n *node) {
+	for _, j := range c.jobs {
+		for _, l := range j.lives {
+			if l.alive && l.released && slices.Contains(l.nodes, n) {
+				c.send(l, "KILL", Everything)
+			}
+		}
+	}
 }
 
 // nodeDown ends the lives on a node with NODE_FAIL; jobs that may be requeued

@@ -145,7 +145,7 @@ func TestShortOutage(t *testing.T) {
 }
 
 // TestPower: a node without power loses its processes at once and is noticed
-// later; a node whose slurmd alone is dead keeps them.
+// later; a node whose slurmd alone is dead keeps them until it is back.
 func TestPower(t *testing.T) {
 	for _, power := range []bool{true, false} {
 		var got []string
@@ -168,6 +168,10 @@ func TestPower(t *testing.T) {
 		}
 		if (strings.Join(got, " ") == "KILL") != power {
 			t.Errorf("power %v: signals %q", power, got)
+		}
+		c.RestoreNode("n1")
+		if strings.Join(got, " ") != "KILL" {
+			t.Errorf("power %v: signals %q when the node is back", power, got)
 		}
 	}
 }

@@ -44,6 +44,7 @@ type life struct {
 	hold        bool // and is held then
 	oom         bool
 	process     Process
+	alive       bool            // its script has not ended, as far as anybody could know
 	unreported  *slurm.ExitCode // its script ended while its slurmd was dead
 	history     []seen          // what accounting was told, oldest first
 	steps       []*step
@@ -83,7 +84,7 @@ func (j *job) life() *life {
 
 // start begins a life on nodes.
 func (c *Cluster) start(j *job, nodes []*node) {
-	l := &life{job: j, restart: j.restarts, nodes: nodes, start: c.now, limit: c.now.Add(j.time), state: slurm.Running}
+	l := &life{job: j, restart: j.restarts, nodes: nodes, start: c.now, limit: c.now.Add(j.time), state: slurm.Running, alive: true}
 	j.lives = append(j.lives, l)
 	j.state, j.reason = slurm.Running, ""
 	c.record(l)
@@ -95,7 +96,7 @@ func (c *Cluster) start(j *job, nodes []*node) {
 		process := c.opts.Launch(c, c.describe(l))
 		c.do(func() {
 			l.process = process
-			if l.completing && !l.released { // ended while it was being started
+			if l.completing || l.released { // ended while it was being started
 				c.send(l, "KILL", Everything)
 			}
 		})
@@ -105,7 +106,7 @@ func (c *Cluster) start(j *job, nodes []*node) {
 // send gives a signal to a life's processes.
 func (c *Cluster) send(l *life, signal string, to Target) {
 	process := l.process
-	if process == nil || l.released || l.allDead() {
+	if process == nil || !l.alive || l.allDead() {
 		return
 	}
 	c.effects = append(c.effects, func() { process.Signal(signal, to) })
@@ -167,6 +168,7 @@ func (c *Cluster) finish(l *life, state slurm.State) {
 
 // exited is called when a life's script has ended.
 func (c *Cluster) exited(l *life, exit slurm.ExitCode) {
+	l.alive = false
 	if l.released {
 		return
 	}
