@@ -11,7 +11,7 @@ EXAMPLE  = examples/outbreak
 
 # Packages with goroutines, sockets or processes are tested under the race
 # detector; the pure ones gain nothing from it.
-CONCURRENT = ./internal/... ./store/... ./allocation/... ./server/... ./client/... ./runner/... ./metricsdb/... ./cmd/...
+CONCURRENT = ./internal/... ./store/... ./allocation/... ./server/... ./client/... ./runner/... ./metricsdb/... ./slurm/... ./cmd/...
 
 .DEFAULT_GOAL := help
 

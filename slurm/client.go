@@ -12,6 +12,7 @@ package slurm
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -65,7 +66,7 @@ func (c *Client) call(ctx context.Context, cmd Command, p priority) (Output, err
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	if cmd.Program != Sbatch { // a job inherits the environment of its sbatch
-		cmd.Env = append(cmd.Env, fixedEnvironment...)
+		cmd.Env = slices.Concat(cmd.Env, fixedEnvironment)
 	}
 	start := c.now()
 	out, err := c.executor.Run(bounded, cmd)

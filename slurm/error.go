@@ -142,7 +142,6 @@ var errorTable = []struct {
 	{"configuration source", "", Temporary},
 	{"protocol authentication error", "SLURM_PROTOCOL_AUTHENTICATION_ERROR", Temporary},
 	{"munge encode failed", "", Temporary},
-	{"requested partition configuration", "ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE", Permanent},
 	{"required partition not available", "ESLURM_PARTITION_NOT_AVAIL", Temporary},
 	{"required node not available", "ESLURM_NODE_NOT_AVAIL", Temporary},
 }

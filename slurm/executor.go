@@ -90,7 +90,7 @@ func (x *OS) Path(program string) string {
 func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 	cmd := exec.CommandContext(ctx, x.Path(c.Program), c.Args...)
 	cmd.Dir = c.Dir
-	cmd.Env = append(ownEnvironment(os.Environ()), c.Env...)
+	cmd.Env = slices.Concat(ownEnvironment(os.Environ()), c.Env)
 	cmd.Stdin = bytes.NewReader(c.Stdin)
 	stdout, stderr := &limitedBuffer{limit: maxOutput}, &limitedBuffer{limit: maxOutput}
 	cmd.Stdout, cmd.Stderr = stdout, stderr

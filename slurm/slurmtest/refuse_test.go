@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
@@ -47,7 +48,7 @@ func testLimits(t *testing.T, s *site) {
 	if _, err := s.try(t, "true", account, "-t5"); errorCode(err) != "QOSMaxSubmitJobPerUserLimit" || slurm.ClassOf(err) != slurm.Limit {
 		t.Errorf("one too many: %v", err)
 	}
-	s.eventually(t, 1e10, "the fourth job waits because of its QOS", func() bool {
+	s.eventually(t, time.Minute, "the fourth job waits because of its QOS", func() bool {
 		job := s.look(t, last)
 		return job.State == slurm.Pending && job.Reason == "QOSMaxJobsPerUserLimit"
 	})
@@ -100,7 +101,7 @@ func testDependency(t *testing.T, s *site) {
 		t.Errorf("job: %+v", job)
 	}
 	s.until(t, second, slurm.Completed)
-	s.eventually(t, 1e10, "the other can never start", func() bool {
+	s.eventually(t, 30*time.Second, "the other can never start", func() bool {
 		return s.look(t, never).Reason == "DependencyNeverSatisfied"
 	})
 }

@@ -105,7 +105,8 @@ write_config() {
 	esac
 	{
 		echo "CgroupPlugin=cgroup/$(cgroups | sed 's/none/disabled/')"
-		[ "$(cgroups)" != v2 ] || [ -d /run/systemd/system ] || echo IgnoreSystemd=yes
+		# With v2 slurmd would want a unit of systemd for each node.
+		[ "$(cgroups)" != v2 ] || printf 'IgnoreSystemd=yes\nEnableControllers=yes\n'
 		# Cores can be bound only where a node has no more than the machine.
 		[ "$(nproc)" -lt 4 ] || echo ConstrainCores=yes
 		echo ConstrainRAMSpace=yes
@@ -362,7 +363,7 @@ no_jobs() { [ -z "$(squeue -h)" ]; }
 remove_cgroups() {
 	local top
 	for top in /sys/fs/cgroup/slurm_n[1-$NODES]* /sys/fs/cgroup/*/slurm_n[1-$NODES]* \
-		/sys/fs/cgroup/system.slice/n[1-$NODES]_slurmstepd.scope; do
+		/sys/fs/cgroup/system.slice/n[1-$NODES]_slurm*; do
 		[ -d "$top" ] || continue
 		find "$top" -name cgroup.procs -exec cat {} + 2>/dev/null | sort -u | xargs -r kill -KILL 2>/dev/null || true
 		until_ok 5 remove_tree "$top" || say "could not remove the cgroup $top"
