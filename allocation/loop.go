@@ -43,7 +43,7 @@ type Options struct {
 type Loop struct {
 	store        *store.Store
 	slurm        Slurm
-	known        Runners
+	calls        Runners
 	spool        Spool
 	submitter    *Submitter
 	set          Settings
@@ -69,7 +69,7 @@ type memory struct {
 // New makes a loop. Run has it work.
 func New(o Options) *Loop {
 	l := &Loop{
-		store: o.Store, slurm: o.Slurm, known: o.Runners, spool: o.Spool, set: o.Settings.withDefaults(), noAccounting: o.NoAccounting,
+		store: o.Store, slurm: o.Slurm, calls: o.Runners, spool: o.Spool, set: o.Settings.withDefaults(), noAccounting: o.NoAccounting,
 		clock: o.Now, log: cmp.Or(o.Log, slog.Default()), wake: make(chan struct{}, 1), memory: map[int64]*memory{},
 	}
 	if l.clock == nil {

@@ -140,7 +140,7 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 				p.risen = append(p.risen, a)
 			}
 			continue
-		case job.over && a.SlurmJobID != 0: // one too many, and gone
+		case job.over && (a.SlurmJobID != 0 || !a.IsLive()): // one too many, and gone
 			continue
 		}
 		job.IntentID, job.Cluster = a.IntentID, a.Cluster
@@ -205,7 +205,7 @@ func (p *poll) heard(a *workflow.Allocation, l *Looks) {
 		m.suspended = p.now
 	}
 	for i, r := range p.runners[a.ID] {
-		silence := p.known.Silence(r.RunnerID)
+		silence := p.calls.Silence(r.RunnerID)
 		if i == 0 || silence < l.Silence {
 			l.Silence = silence
 		}
@@ -292,7 +292,7 @@ func (p *poll) carryOut(ctx context.Context) error {
 			continue
 		case v.Stop != "":
 			for _, r := range p.runners[a.ID] {
-				p.known.Stop(r.RunnerID, v.Stop)
+				p.calls.Stop(r.RunnerID, v.Stop)
 			}
 		case v.Cancel != "":
 			p.log.Warn("an allocation is to be canceled", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "reason", v.Cancel)

@@ -172,7 +172,7 @@ func (j *judge) present(job *slurm.Job) {
 	}
 	j.note(job)
 	switch state := job.State; {
-	case int64(job.Restarts) > j.a.RestartCount:
+	case int64(job.Restarts) > j.a.RestartCount && !j.a.IsDuplicate:
 		j.requeued(job)
 		j.v.AskAccounting, j.v.Soon = !j.looks.NoAccounting, true
 		j.v.Text = "Slurm has requeued it"

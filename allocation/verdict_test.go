@@ -232,6 +232,8 @@ func TestJudge(t *testing.T) {
 		{"a requeue under way for long", record(pending, overFor(time.Hour), func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })},
 			want{state: pending, restarts: 1, soon: true}},
 		{"requeued and running again", record(active), Looks{Queue: queued(slurm.Running, func(j *slurm.Job) { j.Restarts = 2 })}, want{state: active, restarts: 2, accounting: true, soon: true}},
+		{"a duplicate that was requeued", record(pending, canceling(time.Minute, 1), func(a *workflow.Allocation) { a.IsDuplicate = true }), Looks{Queue: queued(slurm.Cancelled, func(j *slurm.Job) { j.Restarts = 1 })},
+			ended(workflow.AllocationCanceled, certain, slurm.Cancelled, "")},
 		{"squeue is behind", record(active, func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Running)}, want{state: active, restarts: 1, soon: true, text: "earlier life"}},
 		{"requeued, why is open", record(active, superseded(time.Second)), Looks{Queue: queued(slurm.Pending)}, want{state: active, accounting: true, soon: true, text: "why is not known"}},
 		{"requeued by preemption", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Preempted), in(slurm.Pending))},

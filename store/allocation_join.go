@@ -19,7 +19,8 @@ type AllocationMember struct {
 // join finds the allocation that a runner lives in; nil if it lives in none of
 // ours. The first job of an intent that reports is the intent's; runners of
 // other jobs, of lives that are over, and of allocations that are to go are
-// refused. What the runner's call proves is stored in any case.
+// refused. What the runner's call proves is stored in any case. The
+// registration is completed with what the allocation was asked for.
 func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	m := r.Allocation
 	if m == nil {
@@ -50,6 +51,12 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	}
 	if refusal != nil {
 		return nil, refusal, nil
+	}
+	if r.SchedulerConfigID == nil {
+		r.SchedulerConfigID = a.SchedulerConfigID
+	}
+	if r.Scheduler == nil { // torc's clients follow it to the allocation
+		r.Scheduler = fmt.Appendf(nil, `{"scheduler_id":%d,"slurm_job_id":"%d","type":"slurm"}`, a.ScheduledComputeNodeID, a.SlurmJobID)
 	}
 	return &a.ID, nil, tx.hasRunner(&a)
 }

@@ -16,7 +16,7 @@ import (
 func (r *rig) intend(intent string) workflow.Allocation {
 	r.tb.Helper()
 	a, err := r.IntendAllocation(r.ctx, AllocationIntent{
-		WorkflowID: r.workflow, RunID: 1, IntentID: intent, JobName: "torc:w.1.r1." + intent, Why: "2 jobs are ready",
+		WorkflowID: r.workflow, RunID: 1, IntentID: intent, JobName: "torc:w.1.r1." + intent, SchedulerConfigID: new(int64(5)), Why: "2 jobs are ready",
 		Request: workflow.AllocationRequest{Nodes: 1, WalltimeS: 3600, Partition: "debug"}, SecretHash: []byte("hash of " + intent),
 	})
 	r.must(err)
@@ -165,9 +165,13 @@ func TestObservations(t *testing.T) {
 func TestRunnerIsFasterThanPolls(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	a := r.intend("aa")
-	r.join("aa", 17, 0)
+	h := r.join("aa", 17, 0)
 	if got := r.allocation(a.ID); got.State != workflow.AllocationActive || got.SlurmJobID != 17 {
 		t.Errorf("it is %+v", got)
+	}
+	if n, err := r.ComputeNode(r.ctx, h.id); err != nil || *n.SchedulerConfigID != 5 ||
+		string(n.Scheduler) != fmt.Sprintf(`{"scheduler_id":%d,"slurm_job_id":"17","type":"slurm"}`, r.allocation(a.ID).ScheduledComputeNodeID) {
+		t.Errorf("the runner is %+v, %v", n, err)
 	}
 	// A look that was made before does not undo that.
 	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationPending, SlurmState: "PENDING"})

@@ -63,11 +63,12 @@ func (s *Store) RegisterRunner(_ context.Context, r Registration) (Registered, e
 		if answer.Workflow, err = getWorkflow(tx, r.WorkflowID); err != nil {
 			return err
 		}
+		joined := r
 		var allocation *int64
-		if allocation, refusal, err = tx.join(&r); err != nil || refusal != nil {
+		if allocation, refusal, err = tx.join(&joined); err != nil || refusal != nil {
 			return err
 		}
-		answer.RunnerID, err = tx.register(&r, allocation)
+		answer.RunnerID, err = tx.register(&joined, allocation)
 		return err
 	})
 	return answer, cmp.Or(err, refusal)
