@@ -78,14 +78,14 @@ func (d *Daemon) reopenForNodes(former Endpoint) error {
 
 // openForNodes listens and tells so in the endpoint file; nodes.mu is held.
 func (d *Daemon) openForNodes(host string, port int) error {
-	scheme, print := "http", ""
+	scheme, pin := "http", ""
 	var wrap func(net.Listener) net.Listener
 	if !d.o.Nodes.InsecureHTTP {
 		cert, err := ownCertificate(TLSPath(d.o.EndpointPath), host, time.Now())
 		if err != nil {
 			return err
 		}
-		scheme, print = "https", fingerprint(cert)
+		scheme, pin = "https", fingerprint(cert)
 		config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}
 		wrap = func(l net.Listener) net.Listener { return tls.NewListener(l, config) }
 	}
@@ -95,7 +95,7 @@ func (d *Daemon) openForNodes(host string, port int) error {
 	}
 	e := d.endpoint
 	e.NodeURL = scheme + "://" + l.Addr().String() + api.BasePath
-	e.Fingerprint = print
+	e.Fingerprint = pin
 	if err := writeEndpoint(d.o.EndpointPath, e); err != nil {
 		return errors.Join(err, l.Close())
 	}
