@@ -11,6 +11,7 @@ import (
 // AllocationLoad is what has come of an allocation: its runners and their jobs.
 type AllocationLoad struct {
 	Runners []AllocationNode
+	Left    int64 // nodes that runners led which have left
 	Jobs    []RunningJobs
 }
 
@@ -34,7 +35,7 @@ type RunningJobs struct {
 }
 
 // AllocationLoads returns the loads of a workflow's live allocations that have
-// runners, by allocation.
+// or had runners, by allocation.
 func (s *Store) AllocationLoads(ctx context.Context, workflowID int64) (map[int64]*AllocationLoad, error) {
 	tx, err := s.snapshot(ctx)
 	if err != nil {
@@ -53,19 +54,20 @@ func (s *Store) AllocationLoads(ctx context.Context, workflowID int64) (map[int6
 }
 
 // fromLiveNodes joins a workflow's live allocations and their runners.
-const fromLiveNodes = ` FROM allocation a JOIN compute_node n ON n.allocation_id = a.id AND n.is_active = 1 `
+const fromLiveNodes = ` FROM allocation a JOIN compute_node n ON n.allocation_id = a.id `
 
 func (l *looker) allocationNodes(workflowID int64, loads map[int64]*AllocationLoad) error {
 	type row struct {
 		allocation int64
+		active     bool
 		node       AllocationNode
 	}
-	rows, err := look(l, `SELECT a.id, n.id, n.hostname, n.num_nodes, n.num_cpus, n.memory_gb, n.num_gpus, COALESCE(n.labels, '')`+fromLiveNodes+
+	rows, err := look(l, `SELECT a.id, n.is_active, n.id, n.hostname, n.num_nodes, n.num_cpus, n.memory_gb, n.num_gpus, COALESCE(n.labels, '')`+fromLiveNodes+
 		`WHERE a.workflow_id = ? AND a.state != 'ended' ORDER BY n.id`, []any{workflowID}, func(r rowScanner) (x row, err error) {
 		var labels string
 		var gib float64
 		n := &x.node
-		if err := r.Scan(&x.allocation, &n.RunnerID, &n.Host, &n.Nodes, &n.CPUs, &gib, &n.GPUs, &labels); err != nil {
+		if err := r.Scan(&x.allocation, &x.active, &n.RunnerID, &n.Host, &n.Nodes, &n.CPUs, &gib, &n.GPUs, &labels); err != nil {
 			return x, err
 		}
 		n.MemoryBytes = int64(gib * (1 << 30))
@@ -79,7 +81,11 @@ func (l *looker) allocationNodes(workflowID int64, loads map[int64]*AllocationLo
 		if loads[x.allocation] == nil {
 			loads[x.allocation] = &AllocationLoad{}
 		}
-		loads[x.allocation].Runners = append(loads[x.allocation].Runners, x.node)
+		if load := loads[x.allocation]; x.active {
+			load.Runners = append(load.Runners, x.node)
+		} else {
+			load.Left += x.node.Nodes
+		}
 	}
 	return nil
 }

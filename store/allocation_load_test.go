@@ -43,6 +43,14 @@ func TestAllocationLoads(t *testing.T) {
 		t.Error(diff)
 	}
 
+	r.do(func(tx *Tx) error {
+		_, err := tx.exec(`UPDATE compute_node SET is_active = 0 WHERE id = ?`, h.id)
+		return err
+	})
+	if got := loads()[a.ID]; got.Left != 1 || len(got.Runners) != 0 {
+		t.Errorf("its runner has left, but: %+v", got)
+	}
+
 	r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationNodeFail}))
 	if got := loads(); len(got) != 0 {
 		t.Errorf("it has ended, but: %+v", got)

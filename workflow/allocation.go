@@ -87,6 +87,11 @@ type AllocationRequest struct {
 	Labels           []string `json:"labels,omitempty"`
 	IdleTimeoutS     int64    `json:"idle_timeout_s,omitempty"`
 
+	// ActionID is the auto_schedule_on_ready_jobs that asks, 0 if none does, and
+	// Pool where it does.
+	ActionID int64  `json:"action_id,omitempty"`
+	Pool     string `json:"pool,omitempty"`
+
 	// Offer is what one of its nodes will have to give, as far as it is known.
 	Offer AllocationOffer `json:"offer"`
 }

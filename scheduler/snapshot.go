@@ -1,0 +1,78 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// DemandOf turns what the store has counted into demand for the named pools.
+// Since is when the first of its ready jobs was seen without a place.
+func DemandOf(c store.ClassDemand, pools []string, since time.Time) Demand {
+	d := Demand{Class: c.Class, Avoid: c.AvoidNodes, Pools: pools, Ready: c.Ready, Later: c.Delayed + c.Behind, Since: since}
+	if c.NextMS != 0 {
+		d.Next = time.UnixMilli(c.NextMS)
+	}
+	return d
+}
+
+// AllocationOf turns a stored allocation that has not ended into one to plan
+// with; load is nil as long as it had no runner. A silent one has runners, of
+// which nothing was heard for too long.
+func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent bool) Allocation {
+	q := &a.Request
+	out := Allocation{
+		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS),
+		Shape: Shape{
+			Pool: q.Pool, SchedulerID: a.SchedulerConfigID, Nodes: max(q.Nodes, 1),
+			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs},
+			Walltime: time.Duration(q.WalltimeS) * time.Second, Labels: q.Labels, Exclude: q.Exclude,
+			Together: q.Nodes > 1 && !q.OneRunnerPerNode,
+		},
+	}
+	if out.State != Active {
+		return out
+	}
+	if a.LimitMS != 0 {
+		out.End = time.UnixMilli(a.LimitMS)
+	}
+	if load != nil {
+		out.observe(load)
+	}
+	return out
+}
+
+func stateOf(a *workflow.Allocation, silent bool) State {
+	switch state := slurm.State(a.SlurmState); {
+	case a.IsDuplicate, silent, a.CancelMS != 0, a.OverMS != 0, a.SupersededMS != 0, state == slurm.Suspended, state == slurm.Stopped:
+		return Closed
+	case a.State == workflow.AllocationActive:
+		return Active
+	}
+	return Pending
+}
+
+// observe notes what the nodes have in fact, by the poorest of them, and what
+// runs there. Nodes whose runners are still to come count, those whose runners
+// have left do not.
+func (a *Allocation) observe(load *store.AllocationLoad) {
+	nodes := int64(0)
+	for i, r := range load.Runners {
+		node := Resources{CPUs: r.CPUs, MemoryBytes: r.MemoryBytes, GPUs: r.GPUs}
+		if i > 0 {
+			node = node.least(a.Shape.Node)
+		}
+		a.Shape.Node, a.Shape.Labels = node, r.Labels
+		a.Hosts = append(a.Hosts, r.Host)
+		nodes += r.Nodes
+	}
+	a.Shape.Nodes = max(nodes, a.Shape.Nodes-load.Left)
+	for _, j := range load.Jobs {
+		c := &j.Class
+		a.Running = append(a.Running, Running{
+			Each: Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs}, Nodes: c.Nodes, Count: j.Count, Until: j.Until,
+		})
+	}
+}
