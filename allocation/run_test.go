@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -17,15 +18,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // TestRun has the loop run by itself, under a clock of its own.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1)
-		w.loop.clock = func() time.Time { return w.now }
-		// tick moves both clocks.
+		w := newWorld(t, 1, func(o *slurmtest.Options) { o.Now = time.Now })
 		tick := func(d time.Duration) {
-			for range int(d / time.Second) {
-				<-time.After(time.Second)
-				synctest.Wait()
-				w.pass(time.Second)
-			}
+			<-time.After(d)
+			synctest.Wait()
 		}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)

@@ -23,6 +23,7 @@ import (
 type world struct {
 	*testing.T
 	now      time.Time
+	clock    func() time.Time // now, unless a test has another
 	store    *store.Store
 	cluster  *slurmtest.Cluster
 	client   *slurm.Client
@@ -53,7 +54,7 @@ func (l *life) Signal(name string, _ slurmtest.Target) {
 	if l.over || name != "KILL" && (name != "TERM" || l.deaf) {
 		return
 	}
-	l.over, l.gone = true, l.world.now
+	l.over, l.gone = true, l.world.clock()
 	signal := 15
 	if name == "KILL" {
 		signal = 9
@@ -63,7 +64,7 @@ func (l *life) Signal(name string, _ slurmtest.Target) {
 
 // vanish ends the script by SIGKILL, without a word.
 func (w *world) vanish(l *life) {
-	l.over, l.gone = true, w.now
+	l.over, l.gone = true, w.clock()
 	l.Exit(slurm.ExitCode{Signal: 9})
 }
 
@@ -78,6 +79,7 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 	for _, c := range change {
 		c(&opts)
 	}
+	w.clock = opts.Now
 	w.cluster = slurmtest.New(opts)
 	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "torc.db"), Now: opts.Now})
 	w.must(err)
@@ -105,10 +107,10 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 
 // boot starts the daemon, again if it was there.
 func (w *world) boot(secrets string) {
-	w.client = slurm.New(slurm.Options{Executor: w.cluster, Now: func() time.Time { return w.now }})
+	w.client = slurm.New(slurm.Options{Executor: w.cluster, Now: w.clock})
 	w.loop = New(Options{
 		Store: w.store, Slurm: w.client, Runners: w, Spool: w, SecretDir: secrets, Settings: w.settings,
-		Now: func() time.Time { return w.now }, Random: w.random,
+		Now: w.clock, Random: w.random,
 		Log: slog.New(slog.DiscardHandler),
 		Script: Script{OutputDir: w.TempDir(), Runner: func(_ workflow.Allocation, secret string) []string {
 			return []string{"runner", "--secret-file", secret}
@@ -121,7 +123,7 @@ func (w *world) Silence(runner int64) time.Duration {
 	for _, l := range w.lives {
 		if l.runner == runner {
 			if !l.gone.IsZero() {
-				return w.now.Sub(l.gone)
+				return w.clock().Sub(l.gone)
 			}
 			return l.silence
 		}
@@ -257,7 +259,7 @@ func (w *world) leave(l *life, code int) {
 	w.Helper()
 	_, err := w.store.LeaveRunner(w.Context(), l.runner, store.Farewell{})
 	w.must(err)
-	l.over, l.gone = true, w.now
+	l.over, l.gone = true, w.clock()
 	l.Exit(slurm.ExitCode{Code: code})
 }
 

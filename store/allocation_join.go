@@ -55,6 +55,9 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	if r.SchedulerConfigID == nil {
 		r.SchedulerConfigID = a.SchedulerConfigID
 	}
+	if r.EndTime == "" && a.LimitMS != 0 {
+		r.EndTime = rfc3339(a.LimitMS)
+	}
 	if r.Scheduler == nil { // torc's clients follow it to the allocation
 		r.Scheduler = fmt.Appendf(nil, `{"scheduler_id":%d,"slurm_job_id":"%d","type":"slurm"}`, a.ScheduledComputeNodeID, a.SlurmJobID)
 	}

@@ -150,6 +150,9 @@ func TestObservations(t *testing.T) {
 		t.Errorf("active: %+v", a)
 	}
 	h := r.join("aa", 17, 0)
+	if got := h.turn().EndTime; got != rfc3339(limit) {
+		t.Errorf("a runner that does not know its end is told %q", got)
+	}
 	limit = r.now.Add(2 * time.Hour).UnixMilli()
 	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", NodeList: "n1", StartMS: start, LimitMS: limit})
 	if got := h.turn().EndTime; got != rfc3339(limit) {

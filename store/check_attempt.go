@@ -40,6 +40,7 @@ var attemptRules = []rule{
 	{"P5", fmt.Sprintf(`SELECT 'job ' || a.job_id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' was taken for lost '
 			|| (a.end_ms - o.started_ms) || ' ms after the daemon''s start, but its runner lived'
 		FROM owner o JOIN attempt a ON a.end_ms BETWEEN o.started_ms AND o.started_ms + %d AND json_extract(a.evidence, '$.lost_runner') = 1
+			AND json_extract(a.evidence, '$.slurm') IS NULL -- whom Slurm ended we have not declared dead
 		JOIN late_report l ON l.job_id = a.job_id AND l.run_id = a.run_id AND l.attempt_id = a.attempt_id AND l.fence = a.fence
 		WHERE json_extract(l.report, '$.EndedMS') > a.end_ms`, leasePeriod)},
 }
