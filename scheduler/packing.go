@@ -19,7 +19,7 @@ type packing struct {
 // pack packs jobs into as many new allocations as there may be. If these are too
 // few, allocations are planned longer, so that each takes more jobs.
 func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
-	for work := p.set.Work; ; work += work / 4 {
+	for work := p.set.Work; ; work += max(work/4, time.Minute) {
 		k := p.packFor(a, wants, min(work, p.set.LongestWork))
 		if !k.tight || work >= p.set.LongestWork {
 			return k
@@ -37,6 +37,7 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 		for _, f := range k.drafts {
 			k.fill(f, i)
 		}
+		tight := false
 		for _, pool := range w.pools {
 			g := gates[pool]
 			if g == nil {
@@ -53,12 +54,13 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 			case k.left[i] == 0:
 			case g.left <= 0:
 				k.limit(i, Action{Kind: g.kind, Pool: pool.Name, Until: g.until, Reason: g.reason})
-				k.tight = k.tight || g.longer
+				tight = tight || g.longer
 			default:
 				k.limit(i, Action{Kind: Wait, Reason: crowded})
-				k.tight = true
+				tight = true
 			}
 		}
+		k.tight = k.tight || tight && k.left[i] > 0
 	}
 	return k
 }

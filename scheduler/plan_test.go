@@ -146,6 +146,10 @@ func TestPlan(t *testing.T) {
 		{"and known ones are kept", Snapshot{Demand: []Demand{jobs(20, 2*time.Hour)}, Pools: debugPool(func(p *Pool) { p.Room = new(1) })},
 			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 2h3m in debug\nwait: the site takes no more of your allocations now"},
 
+		{"what one partition does not take goes to the next", Snapshot{Demand: []Demand{jobs(40, time.Hour, func(d *Demand) { d.Pools = []string{"debug", "long"} })},
+			Pools: append(debugPool(func(p *Pool) { p.Room = new(1) }), debugPool(func(p *Pool) { p.Name = "long" })...)},
+			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 1h3m in debug\nsubmit: 30 ready jobs without a place: 3 allocations of 1 node for 1h3m in long\n" +
+				"wait: the site takes no more of your allocations now"},
 		{"a node that failed a job is excluded", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"n1"} })}, Allocations: []Allocation{active(1, 3*time.Hour)}},
 			"submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m, without n1 in debug"},
 		{"unless no other is left", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"n1", "n2", "n3", "n4"} })}},
