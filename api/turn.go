@@ -151,6 +151,8 @@ type TurnResponse struct {
 	Grants  []Grant        `json:"grants,omitempty"`
 	// Voided lists held leases that are no longer the runner's: kill their
 	// processes and report nothing more (a late report is kept, without effect).
+	// What a canceled workflow's runner holds is not listed: it is ended by
+	// OrderCancel and reported.
 	Voided []LeaseRef `json:"voided,omitempty"`
 	Orders []Order    `json:"orders,omitempty"`
 	// EndTime is the allocation's end where the daemon knows it better.

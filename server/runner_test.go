@@ -190,7 +190,7 @@ func TestCancelReachesAWaitingRunner(t *testing.T) {
 		req.Held = []api.Held{{LeaseRef: held, StartedMS: 1}}
 	})
 	a.must("PUT", fmt.Sprintf("/workflows/%d/cancel", wf), "")
-	receive(t, waiting).want(http.StatusOK, `"orders":["cancel"]`, `"voided":[{"job_id":`)
+	receive(t, waiting).want(http.StatusOK, `"orders":["cancel"]`, `"canceled":true`)
 }
 
 func TestTurnOfAnUnknownRunner(t *testing.T) {

@@ -27,7 +27,10 @@ func TestReportsAfterCancel(t *testing.T) {
 	_, err := r.CancelWorkflow(r.ctx, r.workflow)
 	r.must(err)
 	events := r.events()
-	reports := []Report{endedByUs(h.held[0].LeaseRef, workflow.KilledByFence), endedByUs(h.held[1].LeaseRef, workflow.KilledByCancel)}
+	if answer := h.turn(); !answer.Canceled || len(answer.Voided) > 0 {
+		t.Errorf("the runner is told %+v, and would report nothing", answer)
+	}
+	reports := []Report{endedByUs(h.held[0].LeaseRef, workflow.KilledByCancel), endedByUs(h.held[1].LeaseRef, workflow.KilledByCancel)}
 	for _, want := range []Outcome{Accepted, Duplicate} {
 		answer := h.turn(reports...)
 		if got := answer.Results[0]; got.Outcome != want || got.Status != canceled || got.ReturnCode != 143 || got.Cause != workflow.CauseCanceledUser {

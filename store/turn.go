@@ -169,7 +169,9 @@ func (c *conversation) compareHeld() error {
 	for _, h := range c.turn.Held {
 		l := c.leases.of(h.JobID)
 		if l == nil || l.LeaseRef != h.LeaseRef || !l.status.IsLive() {
-			c.answer.Voided = append(c.answer.Voided, h.LeaseRef)
+			if !c.run.canceled { // then it is told to end all that it has and to report it
+				c.answer.Voided = append(c.answer.Voided, h.LeaseRef)
+			}
 			continue
 		}
 		if l.said {
