@@ -59,8 +59,9 @@ type Loop struct {
 
 // memory is what is known of an allocation and not worth being stored.
 type memory struct {
-	suspended time.Time // when it was seen suspended last
-	alone     time.Time // since when it runs without a runner
+	runners   map[int64]time.Time // since when each is known here
+	suspended time.Time           // when it was seen suspended last
+	alone     time.Time           // since when it runs without a runner
 	commented time.Time
 	// since when what its runners have written down cannot be read
 	undelivered time.Time

@@ -304,6 +304,21 @@ func TestSuspended(t *testing.T) {
 	w.sound()
 }
 
+// TestNewRunnerIsHeardOut: a runner that the daemon has just begun to know is
+// not silent yet, whatever it was before.
+func TestNewRunnerIsHeardOut(t *testing.T) {
+	w := newWorld(t, 1)
+	a := w.submit()
+	w.work(w.lives[0], 1)
+	w.lives[0].silence = 24 * time.Hour
+	w.run(9 * time.Minute)
+	if a := w.only(); a.CancelMS != 0 {
+		t.Errorf("canceled: %s", a.CancelWhy)
+	}
+	w.run(5 * time.Minute)
+	w.ended(a, workflow.AllocationCanceled)
+}
+
 // TestCancelIsRepeated has Slurm ignore scancel twice.
 func TestCancelIsRepeated(t *testing.T) {
 	w := newWorld(t, 1)

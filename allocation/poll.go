@@ -197,7 +197,7 @@ func (p *poll) looks(a *workflow.Allocation) Looks {
 func (p *poll) heard(a *workflow.Allocation, l *Looks) {
 	m := p.memory[a.ID]
 	if m == nil {
-		m = &memory{}
+		m = &memory{runners: map[int64]time.Time{}}
 		p.memory[a.ID] = m
 	}
 	running := l.Queue != nil && l.Queue.Job != nil && l.Queue.Job.State == slurm.Running
@@ -205,7 +205,11 @@ func (p *poll) heard(a *workflow.Allocation, l *Looks) {
 		m.suspended = p.now
 	}
 	for i, r := range p.runners[a.ID] {
-		silence := p.calls.Silence(r.RunnerID)
+		since, known := m.runners[r.RunnerID]
+		if !known {
+			since, m.runners[r.RunnerID] = p.now, p.now
+		}
+		silence := min(p.calls.Silence(r.RunnerID), p.now.Sub(since))
 		if i == 0 || silence < l.Silence {
 			l.Silence = silence
 		}
