@@ -93,7 +93,15 @@ func FromFacts(f Facts) *Site {
 // account sums up the limits of an association and of its quality of service.
 func (f *Facts) account(a slurm.Association) Account {
 	account := Account{Name: a.Account, MaxJobs: int64(a.MaxJobs), MaxSubmitJobs: int64(a.MaxSubmit), MaxWalltime: shortest(a.MaxWall)}
-	if q := f.qos(a.DefaultQOS); q != nil {
+	name := a.DefaultQOS
+	switch {
+	case name != "":
+	case len(a.QOS) == 1:
+		name = a.QOS[0]
+	default:
+		name = "normal" // Slurm's own default
+	}
+	if q := f.qos(name); q != nil {
 		account.MaxJobs = least(account.MaxJobs, int64(q.MaxJobsPerUser))
 		account.MaxSubmitJobs = least(account.MaxSubmitJobs, int64(q.MaxSubmitPerUser))
 		account.MaxWalltime = shortest(a.MaxWall, q.MaxWall)

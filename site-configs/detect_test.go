@@ -14,6 +14,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -177,5 +178,20 @@ func TestFinderStops(t *testing.T) {
 	f := &Finder{Host: Host{Getenv: func(string) string { return "" }}, Client: slurm.New(slurm.Options{Executor: &recorded{}}), Now: time.Now}
 	if _, err := f.Find(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestDetectFake: the fake cluster offers what the recorded one did.
+func TestDetectFake(t *testing.T) {
+	want, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: &recorded{}}), "alice")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: slurmtest.New(slurmtest.Options{})}), slurmtest.TestUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want.Partitions, got.Partitions); diff != "" || got.Account("limited") != want.Account("limited") {
+		t.Errorf("%+v: -recorded +fake:\n%s", got.Accounts, diff)
 	}
 }
