@@ -65,7 +65,7 @@ func inspect(ctx context.Context, q rowQuerier, path string) (version int, err e
 		return 0, workflow.Errorf(workflow.CodeUnsupported, "database %s has schema version %d, this program knows up to %d", path, version, known).
 			WithHint("use the newer torc-slurm that wrote it; nothing was changed")
 	}
-	return version, nil
+	return version, sameHistory(ctx, q, path, version)
 }
 
 // OfTorc reports whether a file is a database of torc, which Open cannot use.

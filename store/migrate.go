@@ -2,11 +2,18 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"embed"
+	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 //go:embed migration/*.sql
@@ -56,9 +63,36 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, version int, scri
 	return nil
 }
 
+// scriptHash tells a migration from others of the same number, such as those of
+// versions between two releases.
+func scriptHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// sameHistory refuses a database whose tables were made by other scripts than
+// ours, although their number is the same.
+func sameHistory(ctx context.Context, q rowQuerier, path string, version int) error {
+	for i, text := range scripts()[:version] {
+		var hash string
+		err := q.QueryRowContext(ctx, `SELECT hash FROM migration WHERE version = ?`, i+1).Scan(&hash)
+		var sqliteErr sqlite3.Error
+		isOther := errors.Is(err, sql.ErrNoRows) || errors.As(err, &sqliteErr) && sqliteErr.Code == sqlite3.ErrError // no such table
+		switch {
+		case isOther, err == nil && hash != scriptHash(text):
+			return workflow.Errorf(workflow.CodeUnsupported, "database %s was made by a version of torc-slurm between two releases, with other tables", path).
+				WithHint("use that version, or move the file away and begin anew; nothing was changed")
+		case err != nil:
+			return fmt.Errorf("read the migrations of %s: %w", path, err)
+		}
+	}
+	return nil
+}
+
 // apply runs one migration, all or nothing.
 func apply(ctx context.Context, conn *sql.Conn, text string, version int) error {
-	script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;\nCOMMIT;", text, version, applicationID)
+	script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nINSERT INTO migration VALUES (%d, '%s');\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;\nCOMMIT;",
+		text, version, scriptHash(text), version, applicationID)
 	if _, err := conn.ExecContext(ctx, script); err != nil {
 		_, _ = conn.ExecContext(ctx, `ROLLBACK`)
 		return err

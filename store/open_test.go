@@ -94,6 +94,14 @@ func TestOpenRefuses(t *testing.T) {
 			ourFile(t, path)
 			sqlFile(t, path, `PRAGMA journal_mode = DELETE`, fmt.Sprintf(`PRAGMA user_version = %d`, SchemaVersion()+1))
 		}, workflow.CodeUnsupported, "use the newer torc-slurm"},
+		{"a version between releases", func(t *testing.T, path string) {
+			ourFile(t, path)
+			sqlFile(t, path, `PRAGMA journal_mode = DELETE`, `UPDATE migration SET hash = 'of another script'`)
+		}, workflow.CodeUnsupported, "between two releases"},
+		{"an early version between releases", func(t *testing.T, path string) {
+			ourFile(t, path)
+			sqlFile(t, path, `PRAGMA journal_mode = DELETE`, `DROP TABLE migration`)
+		}, workflow.CodeUnsupported, "between two releases"},
 		{"torc's", func(t *testing.T, path string) {
 			sqlFile(t, path, `CREATE TABLE _sqlx_migrations (version BIGINT)`, `CREATE TABLE workflow (id INTEGER)`)
 		}, workflow.CodeUnsupported, "is a database of torc"},

@@ -11,6 +11,12 @@ CREATE TABLE owner (
   beat_ms    INTEGER NOT NULL
 ) STRICT;
 
+-- The migrations that made these tables, and what their scripts were.
+CREATE TABLE migration (
+  version INTEGER PRIMARY KEY,
+  hash    TEXT NOT NULL -- SHA-256 of the script, hexadecimal
+) STRICT;
+
 -- What tells this database from all others: files outside of it are named by it.
 CREATE TABLE identity (
   id   INTEGER PRIMARY KEY CHECK (id = 1),
