@@ -220,6 +220,7 @@ var conformance = map[string]func(*testing.T, *site){
 	"OutOfMemoryHidden": testOutOfMemoryHidden,
 	"TimeLimit":         testTimeLimit,
 	"Warning":           testWarning,
+	"Signal":            testSignal,
 	"CancelRunning":     testCancelRunning,
 	"CancelWaiting":     testCancelWaiting,
 	"CancelAdmin":       testCancelAdmin,

@@ -94,6 +94,21 @@ func testWarning(t *testing.T, s *site) {
 	}
 }
 
+// A signal goes to the steps, of which this script has none, or to the shell.
+func testSignal(t *testing.T, s *site) {
+	id := s.submit(t, "sleep 100", "-t5")
+	s.until(t, id, slurm.Running)
+	if err := s.user.Signal(t.Context(), "USR1", false, id); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.user.Signal(t.Context(), "USR2", true, id); err != nil {
+		t.Fatal(err)
+	}
+	if job := s.until(t, id, slurm.Failed); job.Exit.Signal != 12 {
+		t.Errorf("job: %+v", job)
+	}
+}
+
 func testCancelRunning(t *testing.T, s *site) {
 	id := s.submit(t, "sleep 100", "-t5")
 	s.until(t, id, slurm.Running)
