@@ -124,16 +124,17 @@ type (
 
 	// DefinitionAction is workflow.ActionDefinition.
 	DefinitionAction struct {
-		TriggerType           string   `json:"trigger_type"`
-		ActionType            string   `json:"action_type"`
-		Jobs                  []int32  `json:"jobs,omitempty"`
-		Commands              []string `json:"commands,omitempty"`
-		Scheduler             string   `json:"scheduler,omitempty"`
-		SchedulerType         string   `json:"scheduler_type,omitempty"`
-		NumAllocations        int64    `json:"num_allocations,omitempty"`
-		StartOneWorkerPerNode bool     `json:"start_one_worker_per_node,omitempty"`
-		MaxParallelJobs       *int64   `json:"max_parallel_jobs,omitempty"`
-		Persistent            bool     `json:"persistent,omitempty"`
+		TriggerType           string                 `json:"trigger_type"`
+		ActionType            string                 `json:"action_type"`
+		Jobs                  []int32                `json:"jobs,omitempty"`
+		Commands              []string               `json:"commands,omitempty"`
+		Scheduler             string                 `json:"scheduler,omitempty"`
+		SchedulerType         string                 `json:"scheduler_type,omitempty"`
+		NumAllocations        int64                  `json:"num_allocations,omitempty"`
+		StartOneWorkerPerNode bool                   `json:"start_one_worker_per_node,omitempty"`
+		MaxParallelJobs       *int64                 `json:"max_parallel_jobs,omitempty"`
+		Persistent            bool                   `json:"persistent,omitempty"`
+		AutoSchedule          *workflow.AutoSchedule `json:"auto_schedule,omitempty"`
 	}
 )
 

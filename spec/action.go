@@ -18,11 +18,18 @@ func (b *builder) buildActions() {
 			d.NumAllocations = *a.NumAllocations
 		}
 		b.selectJobs(a, &d)
-		switch a.ActionType {
-		case "run_commands":
+		switch {
+		case a.TriggerType == workflow.TriggerAutoSchedule:
+			b.autoSchedule(a, &d)
+		case a.ActionType == "":
+			b.failAt(a.at.get("action_type"), a.at.spot(), "", "the key %q is missing", "action_type")
+		case a.ActionType == workflow.ActionRunCommands:
 			b.checkRunCommands(a)
-		case "schedule_nodes":
+		case a.ActionType == workflow.ActionScheduleNodes:
 			b.checkScheduleNodes(a)
+		}
+		if a.TriggerType != workflow.TriggerAutoSchedule {
+			b.withoutEffect(a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after")
 		}
 		b.def.Actions = append(b.def.Actions, d)
 	}
@@ -51,11 +58,57 @@ func (b *builder) checkRunCommands(a *Action) {
 	if len(a.Commands) == 0 {
 		b.fail(a.at.get("commands"), "add commands: [...]", "run_commands needs commands")
 	}
-	for _, key := range []string{"scheduler", "scheduler_type", "num_allocations", "start_one_worker_per_node", "max_parallel_jobs"} {
+	b.withoutEffect(a, a.ActionType, "scheduler", "scheduler_type", "num_allocations", "start_one_worker_per_node", "max_parallel_jobs")
+}
+
+// withoutEffect warns of keys that mean nothing for an action of some kind.
+func (b *builder) withoutEffect(a *Action, kind string, keys ...string) {
+	for _, key := range keys {
 		if c := a.at.child(key); c != nil && c.kind != kindNull {
-			b.warnKey(c, "remove it", "%s has no effect for run_commands", key)
+			b.warnKey(c, "remove it", "%s has no effect for %s", key, kind)
 		}
 	}
+}
+
+// autoSchedule reads the limits of auto_schedule_on_ready_jobs.
+func (b *builder) autoSchedule(a *Action, d *workflow.ActionDefinition) {
+	d.ActionType, d.SchedulerType = workflow.ActionScheduleNodes, workflow.SchedulerSlurm
+	if a.ActionType != "" && a.ActionType != workflow.ActionScheduleNodes {
+		b.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)
+	}
+	if a.SchedulerType != "" && a.SchedulerType != workflow.SchedulerSlurm {
+		b.fail(a.at.get("scheduler_type"), "remove it or use slurm", "%s does not go with the scheduler type %s", a.TriggerType, clip(a.SchedulerType))
+	}
+	if a.Scheduler != "" {
+		b.check(b.schedulers, a.at.get("scheduler"), a.Scheduler)
+	}
+	b.withoutEffect(a, a.TriggerType, "commands", "num_allocations", "start_one_worker_per_node", "persistent")
+	limits := &workflow.AutoSchedule{MaxReadyAge: b.period(a.at.get("max_ready_age"), a.MaxReadyAge), IdleTimeout: b.period(a.at.get("idle_timeout"), a.IdleTimeout)}
+	for field, value := range map[*int64]*int64{
+		&limits.MinReadyJobs: a.MinReadyJobs, &limits.MaxAllocations: a.MaxAllocations,
+		&limits.MaxSubmitPerMinute: a.MaxSubmitPerMinute, &limits.GiveUpAfter: a.GiveUpAfter,
+	} {
+		if value != nil {
+			*field = *value
+		}
+	}
+	d.AutoSchedule = limits
+}
+
+// period reads a duration of a second at least and writes it as ISO 8601;
+// empty if there is none.
+func (b *builder) period(n *node, text string) string {
+	if text == "" {
+		return ""
+	}
+	seconds, ok := b.seconds(n, text)
+	if ok && seconds == 0 {
+		b.fail(n, "write PT1S or more", "%s is no time", clip(text))
+	}
+	if !ok {
+		return ""
+	}
+	return workflow.FormatRuntime(seconds)
 }
 
 func (b *builder) checkScheduleNodes(a *Action) {

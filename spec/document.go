@@ -251,16 +251,17 @@ type Action struct {
 	located
 
 	// TriggerType says when.
-	TriggerType string `json:"trigger_type" jsonschema:"enum=on_workflow_start,enum=on_workflow_complete,enum=on_worker_start,enum=on_worker_complete,enum=on_jobs_ready,enum=on_jobs_complete"`
-	// ActionType says what.
-	ActionType string `json:"action_type" jsonschema:"enum=run_commands,enum=schedule_nodes"`
+	TriggerType string `json:"trigger_type" jsonschema:"enum=on_workflow_start,enum=on_workflow_complete,enum=on_worker_start,enum=on_worker_complete,enum=on_jobs_ready,enum=on_jobs_complete,enum=auto_schedule_on_ready_jobs"`
+	// ActionType says what; auto_schedule_on_ready_jobs can do without it.
+	ActionType string `json:"action_type,omitempty" jsonschema:"enum=run_commands,enum=schedule_nodes"`
 	// Jobs that on_jobs_ready and on_jobs_complete wait for.
 	Jobs []string `json:"jobs,omitempty"`
 	// JobNameRegexes select such jobs by patterns.
 	JobNameRegexes []string `json:"job_name_regexes,omitempty"`
 	// Commands of run_commands.
 	Commands []string `json:"commands,omitempty"`
-	// Scheduler of schedule_nodes.
+	// Scheduler of schedule_nodes. Without one, auto_schedule_on_ready_jobs
+	// chooses the partition and the size of allocations by what the site offers.
 	Scheduler string `json:"scheduler,omitempty"`
 	// SchedulerType of schedule_nodes.
 	SchedulerType string `json:"scheduler_type,omitempty"`
@@ -272,6 +273,23 @@ type Action struct {
 	MaxParallelJobs *int64 `json:"max_parallel_jobs,omitempty" jsonschema:"minimum=1"`
 	// Persistent lets several runners carry out the action.
 	Persistent bool `json:"persistent,omitempty"`
+
+	// MinReadyJobs: auto_schedule_on_ready_jobs asks for nothing before so many
+	// ready jobs have no place; 1 by default.
+	MinReadyJobs *int64 `json:"min_ready_jobs,omitempty" jsonschema:"minimum=1"`
+	// MaxReadyAge: or before one of them has waited so long: PT2M, the default,
+	// or 2m.
+	MaxReadyAge string `json:"max_ready_age,omitempty"`
+	// MaxAllocations, live and pending ones of the workflow; 10 by default.
+	MaxAllocations *int64 `json:"max_allocations,omitempty" jsonschema:"minimum=1"`
+	// MaxSubmitPerMinute bounds how many are asked for in a minute; 6 by
+	// default.
+	MaxSubmitPerMinute *int64 `json:"max_submit_per_minute,omitempty" jsonschema:"minimum=1"`
+	// IdleTimeout is how long a runner stays without work.
+	IdleTimeout string `json:"idle_timeout,omitempty"`
+	// GiveUpAfter so many allocations in a row that did no work only a single
+	// one is tried now and then; 5 by default.
+	GiveUpAfter *int64 `json:"give_up_after,omitempty" jsonschema:"minimum=1"`
 }
 
 // Stdio says which output of a job is kept.

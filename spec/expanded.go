@@ -136,7 +136,19 @@ func expandedAction(def *workflow.Definition, a *workflow.ActionDefinition) *Act
 	for _, i := range a.Jobs {
 		action.Jobs = append(action.Jobs, def.Jobs[i].Name)
 	}
+	if l := a.AutoSchedule; l != nil {
+		action.MaxReadyAge, action.IdleTimeout = l.MaxReadyAge, l.IdleTimeout
+		action.MinReadyJobs, action.MaxAllocations = unlessZero(l.MinReadyJobs), unlessZero(l.MaxAllocations)
+		action.MaxSubmitPerMinute, action.GiveUpAfter = unlessZero(l.MaxSubmitPerMinute), unlessZero(l.GiveUpAfter)
+	}
 	return action
+}
+
+func unlessZero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
 }
 
 func expandedMonitor(m *workflow.ResourceMonitorConfig) *ResourceMonitor {

@@ -41,22 +41,11 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 		"total":     reserve("timeouts.total", "remove it or use timeouts.run"),
 		"heartbeat": reserve("timeouts.heartbeat", "remove it or use timeouts.run"),
 	},
-	reflect.TypeFor[Action](): {
-		"min_ready_jobs":        reserve("min_ready_jobs", "remove it or use num_allocations"),
-		"max_ready_age":         reserve("max_ready_age", "remove it"),
-		"max_allocations":       reserve("max_allocations", "remove it or use num_allocations"),
-		"max_submit_per_minute": reserve("max_submit_per_minute", "remove it"),
-		"idle_timeout":          reserve("idle_timeout", "remove it or use compute_node_wait_for_new_jobs_seconds"),
-		"give_up_after":         reserve("give_up_after", "remove it"),
-	},
 }
 
 // reservedValues are values of enumerations that are kept for later versions,
 // by key.
 var reservedValues = map[string]map[string]advice{
-	"trigger_type": {
-		"auto_schedule_on_ready_jobs": reserve("auto_schedule_on_ready_jobs", "use on_workflow_start or on_jobs_ready"),
-	},
 	"policy": {
 		"fail":          reserve("the policy fail", "use retry: without a failure_handler a job that was timed out fails"),
 		"fail_workflow": reserve("the policy fail_workflow", "use retry"),

@@ -33,7 +33,7 @@ func rfc3339(ms int64) string {
 // CreateAction stores an action and returns it with its id. How often its
 // trigger must count follows from its jobs.
 func (s *Store) CreateAction(_ context.Context, a workflow.ActionRecord) (workflow.ActionRecord, error) {
-	if err := workflow.ValidateActionConfig(a.ActionType, a.Config); err != nil {
+	if err := workflow.ValidateActionConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
 		return a, err
 	}
 	a.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, a.JobIDs)
@@ -125,7 +125,7 @@ func (s *Store) UpdateActionConfig(_ context.Context, workflowID, id int64, patc
 			return workflow.Errorf(workflow.CodeConflict, "action %d has been executed and cannot be changed", id).
 				WithHint("initialize the workflow's jobs anew first")
 		}
-		if a.Config, err = workflow.MergeActionConfig(a.ActionType, a.Config, patch); err != nil {
+		if a.Config, err = workflow.MergeActionConfig(a.TriggerType, a.ActionType, a.Config, patch); err != nil {
 			return err
 		}
 		return tx.execOne(`UPDATE workflow_action SET action_config = ? WHERE id = ?`, string(a.Config), id)
@@ -155,6 +155,9 @@ func (s *Store) ClaimAction(_ context.Context, workflowID, id int64, computeNode
 			if err := tx.requireIn("compute_node", "compute node", workflowID, *computeNodeID); err != nil {
 				return err
 			}
+		}
+		if a.IsAutoSchedule() {
+			return workflow.Errorf(workflow.CodeConflict, "action %d is carried out by the daemon alone", id)
 		}
 		if a.Persistent {
 			return tx.execOne(`UPDATE workflow_action SET executed_at = ? WHERE id = ?`, rfc3339(tx.Now()), id)

@@ -145,10 +145,12 @@ func (d *DefinitionWriter) insertAction(tx *Tx, a *workflow.ActionDefinition) (i
 // actionConfig writes what an action does as torc's runners read it.
 func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
 	config := map[string]any{}
-	switch a.ActionType {
-	case workflow.ActionRunCommands:
+	switch {
+	case a.TriggerType == workflow.TriggerAutoSchedule:
+		return d.autoScheduleConfig(a)
+	case a.ActionType == workflow.ActionRunCommands:
 		config["commands"] = a.Commands
-	case workflow.ActionScheduleNodes:
+	case a.ActionType == workflow.ActionScheduleNodes:
 		if a.Scheduler != "" {
 			id, found := d.schedulers[a.Scheduler]
 			if !found {
@@ -167,5 +169,25 @@ func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	return text, workflow.ValidateActionConfig(a.ActionType, text)
+	return text, workflow.ValidateActionConfig(a.TriggerType, a.ActionType, text)
+}
+
+// autoScheduleConfig writes the limits within which the daemon asks for
+// allocations.
+func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
+	config := workflow.ScheduleNodes{SchedulerType: a.SchedulerType}
+	set(&config.MaxParallelJobs, a.MaxParallelJobs)
+	set(&config.AutoSchedule, a.AutoSchedule)
+	if a.Scheduler != "" {
+		id, found := d.schedulers[a.Scheduler]
+		if !found {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "unknown scheduler %q", a.Scheduler)
+		}
+		config.SchedulerID = &id
+	}
+	text, err := json.Marshal(config)
+	if err != nil {
+		return nil, err
+	}
+	return text, workflow.ValidateActionConfig(a.TriggerType, a.ActionType, text)
 }

@@ -22,7 +22,7 @@ const (
 // TriggerTypes lists them.
 func TriggerTypes() []string {
 	return []string{TriggerWorkflowStart, TriggerWorkflowComplete, TriggerJobsReady, TriggerJobsComplete,
-		TriggerWorkerStart, TriggerWorkerComplete}
+		TriggerWorkerStart, TriggerWorkerComplete, TriggerAutoSchedule}
 }
 
 // The types of an action. Others can be stored; runners leave them alone.
@@ -50,7 +50,7 @@ type ActionRecord struct {
 
 // IsPending reports whether the action is triggered and waits to be claimed.
 func (a *ActionRecord) IsPending() bool {
-	return a.TriggerCount >= a.RequiredTriggers && !a.Executed
+	return a.TriggerCount >= a.RequiredTriggers && !a.Executed && !a.IsAutoSchedule()
 }
 
 // IsJobTrigger reports whether a trigger counts jobs.
@@ -126,7 +126,7 @@ func keepsExecuted(trigger string, statuses []JobStatus) bool {
 
 // MergeActionConfig overlays an action's config by the keys of patch and checks
 // the result.
-func MergeActionConfig(actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
+func MergeActionConfig(trigger, actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
 	changes, err := decodeObject(patch)
 	if err != nil {
 		return nil, err
@@ -143,21 +143,25 @@ func MergeActionConfig(actionType string, config, patch json.RawMessage) (json.R
 	if err != nil {
 		return nil, invalidConfig("%v", err)
 	}
-	return text, ValidateActionConfig(actionType, text)
+	return text, ValidateActionConfig(trigger, actionType, text)
 }
 
 // ValidateActionConfig checks the config of run_commands and schedule_nodes; of
 // other types only that it is an object.
-func ValidateActionConfig(actionType string, config json.RawMessage) error {
+func ValidateActionConfig(trigger, actionType string, config json.RawMessage) error {
 	fields, err := decodeObject(config)
 	if err != nil {
 		return err
 	}
-	switch actionType {
-	case ActionRunCommands:
+	switch {
+	case trigger == TriggerAutoSchedule && actionType != ActionScheduleNodes:
+		return Errorf(CodeInvalid, "%s is for schedule_nodes, not for %s", trigger, actionType)
+	case trigger == TriggerAutoSchedule:
+		return validateKeys(fields, autoScheduleKeys, trigger)
+	case actionType == ActionRunCommands:
 		return validateRunCommands(fields)
-	case ActionScheduleNodes:
-		return validateScheduleNodes(fields)
+	case actionType == ActionScheduleNodes:
+		return validateKeys(fields, scheduleNodesKeys, actionType)
 	}
 	return nil
 }
@@ -179,36 +183,70 @@ func validateRunCommands(fields map[string]json.RawMessage) error {
 	return nil
 }
 
+// What the value of a key must be, in words.
+const (
+	isInteger  = "an integer"
+	isPositive = "an integer above 0"
+	isText     = "a string"
+	isFlag     = "true or false"
+	isDuration = "an ISO 8601 duration of a second or more, such as PT5M"
+)
+
 // scheduleNodesKeys says of each key what its value must be.
 var scheduleNodesKeys = map[string]string{
-	"scheduler_id":              "an integer",
-	"scheduler_type":            "a string",
-	"num_allocations":           "an integer",
-	"start_one_worker_per_node": "true or false",
-	"max_parallel_jobs":         "an integer",
+	"scheduler_id":              isInteger,
+	"scheduler_type":            isText,
+	"num_allocations":           isInteger,
+	"start_one_worker_per_node": isFlag,
+	"max_parallel_jobs":         isInteger,
 }
 
-func validateScheduleNodes(fields map[string]json.RawMessage) error {
+// autoScheduleKeys are those of an action that asks for as many allocations as
+// are needed.
+var autoScheduleKeys = map[string]string{
+	"scheduler_id":          isInteger,
+	"scheduler_type":        isText,
+	"max_parallel_jobs":     isInteger,
+	"min_ready_jobs":        isPositive,
+	"max_ready_age":         isDuration,
+	"max_allocations":       isPositive,
+	"max_submit_per_minute": isPositive,
+	"idle_timeout":          isDuration,
+	"give_up_after":         isPositive,
+}
+
+func validateKeys(fields map[string]json.RawMessage, keys map[string]string, what string) error {
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		want, known := scheduleNodesKeys[key]
+		want, known := keys[key]
 		if !known {
-			return invalidConfig("schedule_nodes has no key %s; it has %s",
-				key, strings.Join(slices.Sorted(maps.Keys(scheduleNodesKeys)), ", "))
+			return invalidConfig("%s has no key %s; it has %s", what, key, strings.Join(slices.Sorted(maps.Keys(keys)), ", "))
 		}
-		var ok bool
-		switch want {
-		case "an integer":
-			ok = decodes[int64](fields[key])
-		case "a string":
-			ok = decodes[string](fields[key])
-		default:
-			ok = decodes[bool](fields[key])
-		}
-		if !ok {
+		if !isOf(want, fields[key]) {
 			return invalidConfig("%s must be %s", key, want)
 		}
 	}
 	return nil
+}
+
+// isOf reports whether a JSON value is what is wanted.
+func isOf(want string, value json.RawMessage) bool {
+	switch want {
+	case isInteger:
+		return decodes[int64](value)
+	case isPositive:
+		var n int64
+		return json.Unmarshal(value, &n) == nil && n > 0
+	case isText:
+		return decodes[string](value)
+	case isFlag:
+		return decodes[bool](value)
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return false
+	}
+	seconds, err := ParseRuntime(text)
+	return err == nil && seconds > 0
 }
 
 // decodes reports whether a JSON value is a T; null is none.

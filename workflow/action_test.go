@@ -37,7 +37,7 @@ func TestValidateActionConfig(t *testing.T) {
 		{"something_else", ``, "it must be a JSON object"},
 	}
 	for _, tt := range tests {
-		err := ValidateActionConfig(tt.actionType, json.RawMessage(tt.config))
+		err := ValidateActionConfig(TriggerWorkflowStart, tt.actionType, json.RawMessage(tt.config))
 		got := ""
 		if err != nil {
 			got = strings.TrimPrefix(err.Error(), "Invalid action_config: ")
@@ -51,17 +51,53 @@ func TestValidateActionConfig(t *testing.T) {
 	}
 }
 
+func TestValidateAutoSchedule(t *testing.T) {
+	for _, tt := range []struct{ config, want string }{
+		{`{}`, ""},
+		{`{"scheduler_id":1,"scheduler_type":"slurm","max_parallel_jobs":2,"min_ready_jobs":3,"max_ready_age":"PT2M","max_allocations":4,
+			"max_submit_per_minute":5,"idle_timeout":"PT30S","give_up_after":6}`, ""},
+		{`{"min_ready_jobs":0}`, "min_ready_jobs must be an integer above 0"},
+		{`{"min_ready_jobs":null}`, "min_ready_jobs must be an integer above 0"},
+		{`{"max_ready_age":"2m"}`, "max_ready_age must be an ISO 8601 duration of a second or more, such as PT5M"},
+		{`{"idle_timeout":"PT0S"}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
+		{`{"idle_timeout":30}`, "idle_timeout must be an ISO 8601 duration of a second or more, such as PT5M"},
+		{`{"num_allocations":1}`, "auto_schedule_on_ready_jobs has no key num_allocations; it has give_up_after, idle_timeout, max_allocations, " +
+			"max_parallel_jobs, max_ready_age, max_submit_per_minute, min_ready_jobs, scheduler_id, scheduler_type"},
+	} {
+		got := ""
+		if err := ValidateActionConfig(TriggerAutoSchedule, ActionScheduleNodes, json.RawMessage(tt.config)); err != nil {
+			got = strings.TrimPrefix(err.Error(), "Invalid action_config: ")
+		}
+		if got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.config, got, tt.want)
+		}
+	}
+	if err := ValidateActionConfig(TriggerAutoSchedule, ActionRunCommands, json.RawMessage(`{"commands":["x"]}`)); CodeOf(err) != CodeInvalid {
+		t.Errorf("commands: %v", err)
+	}
+	if err := ValidateActionConfig(TriggerJobsReady, ActionScheduleNodes, json.RawMessage(`{"min_ready_jobs":1}`)); CodeOf(err) != CodeInvalid {
+		t.Errorf("limits of another trigger: %v", err)
+	}
+}
+
+func TestAutoScheduleIsNeverPending(t *testing.T) {
+	a := ActionRecord{TriggerType: TriggerAutoSchedule, TriggerCount: 1, RequiredTriggers: 1}
+	if a.IsPending() {
+		t.Error("it is offered to runners")
+	}
+}
+
 func TestMergeActionConfig(t *testing.T) {
-	got, err := MergeActionConfig(ActionScheduleNodes, json.RawMessage(`{"scheduler_id":1,"num_allocations":2}`), json.RawMessage(`{"num_allocations":5}`))
+	got, err := MergeActionConfig(TriggerWorkflowStart, ActionScheduleNodes, json.RawMessage(`{"scheduler_id":1,"num_allocations":2}`), json.RawMessage(`{"num_allocations":5}`))
 	if err != nil || string(got) != `{"num_allocations":5,"scheduler_id":1}` {
 		t.Errorf("%s, %v", got, err)
 	}
 	for _, bad := range []string{`{}`, `[]`, `{"num_allocations":"many"}`} {
-		if _, err := MergeActionConfig(ActionScheduleNodes, json.RawMessage(`{}`), json.RawMessage(bad)); CodeOf(err) != CodeInvalid {
+		if _, err := MergeActionConfig(TriggerWorkflowStart, ActionScheduleNodes, json.RawMessage(`{}`), json.RawMessage(bad)); CodeOf(err) != CodeInvalid {
 			t.Errorf("patch %s: %v", bad, err)
 		}
 	}
-	if _, err := MergeActionConfig(ActionScheduleNodes, nil, json.RawMessage(`{"scheduler_id":1}`)); CodeOf(err) != CodeInvalid {
+	if _, err := MergeActionConfig(TriggerWorkflowStart, ActionScheduleNodes, nil, json.RawMessage(`{"scheduler_id":1}`)); CodeOf(err) != CodeInvalid {
 		t.Errorf("config that is no object: %v", err)
 	}
 }

@@ -127,4 +127,5 @@ type ActionDefinition struct {
 	StartOneWorkerPerNode bool
 	MaxParallelJobs       *int64
 	Persistent            bool
+	AutoSchedule          *AutoSchedule // of auto_schedule_on_ready_jobs; nil: the defaults
 }
