@@ -108,11 +108,11 @@ func split(line string) (args []string, ok bool) {
 }
 
 // refused are options that would make something else of the one allocation
-// with its name that was asked for.
-var refused = []string{"array", "job-name", "parsable", "test-only", "wait", "wrap"}
+// that was asked for. A name does not, as ours comes last.
+var refused = []string{"array", "parsable", "test-only", "wait", "wrap"}
 
 // shorthands are the letters of refused options.
-var shorthands = map[byte]string{'a': "array", 'J': "job-name", 'W': "wait"}
+var shorthands = map[byte]string{'a': "array", 'W': "wait"}
 
 // checkExtra checks the user's literal text for one #SBATCH line.
 func checkExtra(line string) error {
@@ -126,7 +126,7 @@ func checkExtra(line string) error {
 	for _, arg := range args {
 		if name := refusedName(arg); name != "" {
 			return workflow.Errorf(workflow.CodeInvalid, "--%s cannot stand in extra: %s", name, line).
-				WithHint("allocations are counted and found again by their names")
+				WithHint("each request is for one allocation")
 		}
 	}
 	return nil

@@ -47,7 +47,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user.Extra = "--reservation=maint --mail-user=\"me\"\n\n  --licenses=a:2  \n"
+	user.Extra = "--job-name=mine --reservation=maint --mail-user=\"me\"\n\n  --licenses=a:2  \n"
 
 	for name, r := range map[string]Request{"minimal": minimal(), "single": single, "per-node": perNode, "user": user} {
 		t.Run(name, func(t *testing.T) {
