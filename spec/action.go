@@ -130,5 +130,10 @@ func (b *builder) checkScheduleNodes(a *Action) {
 
 // hasScheduleNodes reports whether any action asks for allocations.
 func (b *builder) hasScheduleNodes() bool {
-	return slices.ContainsFunc(b.doc.Actions, func(a *Action) bool { return a.ActionType == "schedule_nodes" })
+	return slices.ContainsFunc(b.doc.Actions, (*Action).SchedulesNodes)
+}
+
+// SchedulesNodes reports whether the action asks for allocations.
+func (a *Action) SchedulesNodes() bool {
+	return a.ActionType == workflow.ActionScheduleNodes || a.TriggerType == workflow.TriggerAutoSchedule
 }

@@ -124,7 +124,7 @@ func (s *Scheduling) apply(root *yaml.Node) error {
 	if old := yamlEntry(root, "actions"); old != nil {
 		kept := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for _, a := range resolved(old).Content {
-			if kind := yamlEntry(a, "action_type"); kind == nil || kind.Value != "schedule_nodes" {
+			if !schedulesNodes(a) {
 				kept.Content = append(kept.Content, a)
 			}
 		}
@@ -142,6 +142,17 @@ func (s *Scheduling) apply(root *yaml.Node) error {
 		}
 	}
 	return nil
+}
+
+// schedulesNodes is Action.SchedulesNodes of a node.
+func schedulesNodes(action *yaml.Node) bool {
+	var a Action
+	for key, value := range map[string]*string{"trigger_type": &a.TriggerType, "action_type": &a.ActionType} {
+		if n := yamlEntry(action, key); n != nil {
+			*value = n.Value
+		}
+	}
+	return a.SchedulesNodes()
 }
 
 // yamlOf is a list of the document as the YAML library has it.

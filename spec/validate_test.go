@@ -19,7 +19,7 @@ func TestValidateGivesTheShapeOfADryRun(t *testing.T) {
 	}
 	want := `{"valid":true,"errors":[],"warnings":[],"summary":{"workflow_name":"everything","workflow_description":"all keys: at once",` +
 		`"job_count":10,"job_count_before_expansion":5,"file_count":5,"file_count_before_expansion":3,"user_data_count":2,` +
-		`"resource_requirements_count":2,"slurm_scheduler_count":2,"action_count":3,"has_schedule_nodes_action":true,` +
+		`"resource_requirements_count":2,"slurm_scheduler_count":2,"action_count":4,"has_schedule_nodes_action":true,` +
 		`"job_names":["prepare","part_1"],"scheduler_names":["cpu","gpu"]}}`
 	if string(text) != want {
 		t.Errorf("%s", text)
