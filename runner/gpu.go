@@ -45,6 +45,10 @@ func (p *gpuPool) take(n int64) (devices []string, shared bool) {
 // give returns devices that take did not share.
 func (p *gpuPool) give(devices []string) { p.free = append(p.free, devices...) }
 
+// gpuLists are the variables that list our devices; the first that is there
+// counts.
+var gpuLists = []string{"CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}
+
 // detectGPUs lists the devices that are ours: those that the environment
 // names, else all that the vendors' tools know.
 func detectGPUs(environ []string) []string {
@@ -53,7 +57,7 @@ func detectGPUs(environ []string) []string {
 		name, value, _ := strings.Cut(entry, "=")
 		values[name] = value
 	}
-	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS"} {
+	for _, name := range gpuLists {
 		if value, ok := values[name]; ok {
 			return splitDevices(value)
 		}

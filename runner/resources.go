@@ -2,8 +2,10 @@ package runner
 
 import (
 	"log/slog"
+	"os"
 	"runtime"
 	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -78,6 +80,32 @@ func (r Resources) devices() []string {
 		devices = append(devices, strconv.FormatInt(i, 10))
 	}
 	return devices
+}
+
+// onlineCPUs is the number of CPUs that the node has, whoever may use them; 0 if
+// it does not say.
+func onlineCPUs() int64 {
+	data, err := os.ReadFile("/sys/devices/system/cpu/online")
+	if err != nil {
+		return 0
+	}
+	return countCPUs(strings.TrimSpace(string(data)))
+}
+
+// countCPUs counts the CPUs of a list such as 0-3,8.
+func countCPUs(list string) (n int64) {
+	for part := range strings.SplitSeq(list, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		a, err1 := strconv.ParseInt(first, 10, 64)
+		b, err2 := strconv.ParseInt(last, 10, 64)
+		if err1 == nil && err2 == nil && b >= a {
+			n += b - a + 1
+		}
+	}
+	return n
 }
 
 // nodeMemory returns the node's memory, or the limit of our cgroup if that is
