@@ -61,6 +61,7 @@ func (b *builder) buildWorkflow() {
 			b.fail(doc.at.get("access_groups").item(i), "", "the group %s is already there", clip(g))
 		}
 	}
+	b.warnWithoutEffect()
 	b.buildComputeNode()
 	d.UsePendingFailed, d.EnableROCrate, d.EnforceRuntime = doc.UsePendingFailed, doc.EnableROCrate, doc.EnforceRuntime
 	d.ExecutionConfig = b.buildExecution()
@@ -68,6 +69,19 @@ func (b *builder) buildWorkflow() {
 	d.SlurmDefaults = b.slurmDefaults()
 	if doc.DynamicJobs != nil && doc.DynamicJobs.MaxIterations != nil {
 		d.DynamicJobs = &workflow.DynamicJobsConfig{MaxIterations: doc.DynamicJobs.MaxIterations}
+	}
+}
+
+// warnWithoutEffect says which keys are only kept, so that nobody relies on them.
+func (b *builder) warnWithoutEffect() {
+	if b.doc.EnableROCrate {
+		b.warnKey(b.doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
+	}
+	if len(b.doc.AccessGroups) > 0 {
+		b.warnKey(b.doc.at.get("access_groups"), "protect the server by its token", "access_groups has no effect yet: nobody is kept out")
+	}
+	if m := b.doc.ResourceMonitor; m != nil && m.GeneratePlots {
+		b.warnKey(m.at.get("generate_plots"), "plot the database in resource_utilization/ yourself", "generate_plots has no effect yet")
 	}
 }
 

@@ -246,7 +246,7 @@ func (d *decoder) integer(n *node, v reflect.Value, f *field) {
 	i, err := strconv.ParseInt(n.text, 10, 64)
 	switch {
 	case err != nil:
-		d.fail(n, "", "the number %s is too large", clip(n.text))
+		d.fail(n, "the limits are those of 64 bits", "the number %s is too large", clip(n.text))
 	case f.minimum != nil && i < *f.minimum:
 		d.fail(n, "use "+strconv.FormatInt(*f.minimum, 10)+" or more", "%s cannot be %d", f.key, i)
 	default:

@@ -58,11 +58,11 @@ type Document struct {
 	DynamicJobs *DynamicJobs `json:"dynamic_jobs,omitempty"`
 	// UsePendingFailed holds a failed job that no rule covers for a decision.
 	UsePendingFailed bool `json:"use_pending_failed,omitempty"`
-	// EnableROCrate records files and jobs as RO-Crate entities.
+	// EnableROCrate records files and jobs as RO-Crate entities; it is kept, but has no effect yet.
 	EnableROCrate bool `json:"enable_ro_crate,omitempty"`
 	// EnforceRuntime kills a job that runs longer than the runtime of its resource requirements.
 	EnforceRuntime bool `json:"enforce_runtime,omitempty"`
-	// AccessGroups are the groups that may see the workflow.
+	// AccessGroups are the groups that may see the workflow; they are kept, but nobody is kept out yet.
 	AccessGroups []string `json:"access_groups,omitempty"`
 
 	// ComputeNodeWaitForNewJobsSeconds is how long an idle runner stays.
@@ -366,7 +366,7 @@ type ResourceMonitor struct {
 	SampleIntervalSeconds *int64 `json:"sample_interval_seconds,omitempty" jsonschema:"minimum=1"`
 	// FlushIntervalSeconds between two writes of a time series.
 	FlushIntervalSeconds *int64 `json:"flush_interval_seconds,omitempty" jsonschema:"minimum=1"`
-	// GeneratePlots at the end.
+	// GeneratePlots at the end; it is kept, but has no effect yet.
 	GeneratePlots bool `json:"generate_plots,omitempty"`
 	// Jobs are measured like this.
 	Jobs *JobMonitor `json:"jobs,omitempty"`

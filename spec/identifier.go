@@ -60,7 +60,7 @@ func (b *builder) checkIdentifiers(read, written []bool) {
 		case strings.TrimSpace(id) == "":
 			b.fail(at, "remove it", "an identifier cannot be blank")
 		case slices.ContainsFunc(reservedIdentifiers, func(p string) bool { return strings.HasPrefix(id, p) }), id == "ro-crate-metadata.json", id == "./":
-			b.fail(at, "", "the identifier %s is reserved", clip(id))
+			b.fail(at, "choose another one, for example a URL of the file", "the identifier %s is reserved", clip(id))
 		case isPath && other != i:
 			b.fail(at, "", "the identifier %s is the path of the file %s", clip(id), clip(b.def.Files[other].Name))
 		case written[i]:

@@ -60,7 +60,7 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 	where := at.get("name")
 	if strings.TrimSpace(name) == "" {
 		if where != at && where.kind == kindString { // otherwise reported already
-			b.fail(where, "", "a %s needs a name", x.noun)
+			b.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 		return
 	}
@@ -90,7 +90,7 @@ func (b *builder) badName(where *node, name, noun string) {
 		b.fail(where, "", "the name of a %s cannot contain a NUL character", noun)
 		return
 	}
-	b.warn(where, "", "the name %s contains control characters", clip(name))
+	b.warn(where, "leave them out: terminals garble them", "the name %s contains control characters", clip(name))
 }
 
 // nameHint is a name with all parameters of an item.

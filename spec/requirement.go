@@ -98,7 +98,7 @@ func (b *builder) buildHandlers() {
 			}
 			for i, code := range r.ExitCodes {
 				if code == 0 {
-					b.warn(r.at.get("exit_codes").item(i), "", "exit code 0 is a success and never matches")
+					b.warn(r.at.get("exit_codes").item(i), "remove it", "exit code 0 is a success and never matches")
 				}
 			}
 			d.Rules = append(d.Rules, rule)

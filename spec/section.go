@@ -1,6 +1,9 @@
 package spec
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // names are the names of a section that is not expanded.
 type names struct {
@@ -20,7 +23,7 @@ func (b *builder) addTo(x *names, next int, at *node, name string) {
 	switch {
 	case strings.TrimSpace(name) == "":
 		if where != at && where.kind == kindString { // otherwise reported already
-			b.fail(where, "", "a %s needs a name", x.noun)
+			b.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 	case x.first[name] != nil:
 		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
@@ -36,11 +39,21 @@ func (b *builder) check(x *names, n *node, name string) {
 	if x.first[name] != nil || b.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
-	hint := "the specification has none"
+	hint := existing(x.known)
 	if near := nearest(name, x.known); near != "" {
 		hint = "did you mean " + near + "?"
-	} else if len(x.known) > 0 {
-		hint = "there is " + strings.Join(x.known[:min(len(x.known), 10)], ", ")
 	}
 	b.fail(n, hint, format, x.noun, clip(name))
+}
+
+// existing says which names there are, for somebody who wrote another one.
+func existing(known []string) string {
+	const few = 10
+	switch more := len(known) - few; {
+	case len(known) == 0:
+		return "the specification has none"
+	case more > 0:
+		return fmt.Sprintf("there is %s and %d more", strings.Join(known[:few], ", "), more)
+	}
+	return "there is " + strings.Join(known, ", ")
 }

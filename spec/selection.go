@@ -83,8 +83,8 @@ func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
 	if b.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
-	hint := ""
 	candidates := x.names[:min(len(x.names), 20_000)]
+	hint := existing(x.names)
 	if near := nearest(name, candidates); near != "" {
 		hint = "did you mean " + near + "?"
 	}

@@ -25,6 +25,16 @@ func (r *FailureRule) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// MarshalJSON writes a rule without exit codes with an empty list: torc's
+// runner takes no null.
+func (r FailureRule) MarshalJSON() ([]byte, error) {
+	type plain FailureRule
+	if r.ExitCodes == nil {
+		r.ExitCodes = []int64{}
+	}
+	return json.Marshal(plain(r))
+}
+
 // Definition reads the stored rules.
 func (h *FailureHandler) Definition() (*FailureHandlerDefinition, error) {
 	d := &FailureHandlerDefinition{Name: h.Name}

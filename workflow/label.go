@@ -23,7 +23,8 @@ func NormalizeLabels(labels []string) ([]string, error) {
 		default:
 			continue
 		}
-		return nil, Errorf(CodeInvalid, "invalid label %q: %s", l, why)
+		return nil, Errorf(CodeInvalid, "invalid label %q: %s", l, why).
+			WithHint("a label is a text without commas and without space around it; several of them are a list")
 	}
 	sorted := slices.Clone(labels)
 	slices.Sort(sorted)
