@@ -11,13 +11,13 @@ import (
 )
 
 const actionColumns = `id, workflow_id, trigger_type, action_type, action_config, has_job_ids, trigger_count, required_triggers,
-	executed, executed_at, executed_by, persistent, is_recovery`
+	executed, executed_at, executed_by, persistent, is_recovery, taken_ms`
 
 func scanAction(r rowScanner) (a workflow.ActionRecord, err error) {
 	var config string
 	var hasJobs bool
 	err = r.Scan(&a.ID, &a.WorkflowID, &a.TriggerType, &a.ActionType, &config, &hasJobs, &a.TriggerCount, &a.RequiredTriggers,
-		&a.Executed, &a.ExecutedAt, &a.ExecutedBy, &a.Persistent, &a.IsRecovery)
+		&a.Executed, &a.ExecutedAt, &a.ExecutedBy, &a.Persistent, &a.IsRecovery, &a.TakenMS)
 	a.Config = json.RawMessage(config)
 	if hasJobs {
 		a.JobIDs = []int64{}

@@ -38,6 +38,6 @@ func (tx *Tx) resetAction(a workflow.ActionRecord, onlyUninitialized bool) error
 	if !stays {
 		return tx.execOne(`DELETE FROM workflow_action WHERE id = ?`, a.ID)
 	}
-	return tx.execOne(`UPDATE workflow_action SET trigger_count = ?, executed = ?, executed_at = ?, executed_by = ? WHERE id = ?`,
-		a.TriggerCount, a.Executed, a.ExecutedAt, a.ExecutedBy, a.ID)
+	return tx.execOne(`UPDATE workflow_action SET trigger_count = ?, executed = ?, executed_at = ?, executed_by = ?, taken_ms = ? WHERE id = ?`,
+		a.TriggerCount, a.Executed, a.ExecutedAt, a.ExecutedBy, a.TakenMS, a.ID)
 }

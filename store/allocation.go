@@ -160,6 +160,7 @@ func (tx *Tx) hasWorkflow(id int64) (has bool, err error) {
 // allocationEvent notes what happened to an allocation, if its workflow is
 // still there.
 func (tx *Tx) allocationEvent(a *workflow.Allocation, kind workflow.EventType, severity workflow.Severity, p workflow.AllocationPayload) error {
+	tx.changes.Allocations = true
 	has, err := tx.hasWorkflow(a.WorkflowID)
 	if err != nil || !has {
 		return err

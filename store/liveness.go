@@ -58,13 +58,16 @@ func (s *Store) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int6
 	return due, nextMS, nil
 }
 
-// HasOpenWork reports whether a runner may be at work, an allocation is there,
-// a delay runs or a task is active: whether a daemon is needed even if nobody is connected.
+// HasOpenWork reports whether a runner may be at work, an allocation is there
+// or to be asked for, a delay runs or a task is active: whether a daemon is
+// needed even if nobody is connected.
 func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4) WHERE n.is_active = 1)
 		OR EXISTS (SELECT 1 FROM job WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?)
 		OR EXISTS (SELECT 1 FROM allocation WHERE state != 'ended')
+		OR EXISTS (SELECT 1 FROM submission s JOIN workflow w ON w.id = s.workflow_id JOIN job_count c ON c.workflow_id = w.id
+			WHERE w.run_id = s.run_id AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0 AND c.status = 2 AND c.n > 0)
 		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.now().UnixMilli()).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for open work: %w", err)

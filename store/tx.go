@@ -195,6 +195,7 @@ func changesOf(group []*useCase) Changes {
 			all.Events[id] = max(all.Events[id], seq)
 		}
 		all.Cancels = all.Cancels || c.Cancels
+		all.Allocations = all.Allocations || c.Allocations
 		if c.NotBefore != 0 && (all.NotBefore == 0 || c.NotBefore < all.NotBefore) {
 			all.NotBefore = c.NotBefore
 		}
@@ -212,5 +213,5 @@ func appendNew(to, from []int64) []int64 {
 }
 
 func (c *Changes) empty() bool {
-	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels
+	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels && !c.Allocations
 }

@@ -46,6 +46,8 @@ type ActionRecord struct {
 	ExecutedBy       *int64  // compute node
 	Persistent       bool    // never executed for good: each runner may claim it
 	IsRecovery       bool    // made by a recovery; gone at the next initialisation
+	// TakenMS is since when the daemon carries it out; 0 if it does not.
+	TakenMS int64
 }
 
 // IsPending reports whether the action is triggered and waits to be claimed.
@@ -94,7 +96,7 @@ func ResetAction(a ActionRecord, onlyUninitialized bool, statuses []JobStatus) (
 		return a, false
 	}
 	if !onlyUninitialized || !keepsExecuted(a.TriggerType, statuses) {
-		a.Executed, a.ExecutedAt, a.ExecutedBy = false, nil, nil
+		a.Executed, a.ExecutedAt, a.ExecutedBy, a.TakenMS = false, nil, nil, 0
 	}
 	a.TriggerCount = 0
 	switch a.TriggerType {

@@ -87,8 +87,8 @@ type AllocationRequest struct {
 	Labels           []string `json:"labels,omitempty"`
 	IdleTimeoutS     int64    `json:"idle_timeout_s,omitempty"`
 
-	// ActionID is the auto_schedule_on_ready_jobs that asks, 0 if none does, and
-	// Pool where it does.
+	// ActionID is the action that asks, 0 if none does. Pool is where
+	// auto_schedule_on_ready_jobs asks.
 	ActionID int64  `json:"action_id,omitempty"`
 	Pool     string `json:"pool,omitempty"`
 

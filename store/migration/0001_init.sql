@@ -454,6 +454,7 @@ CREATE TABLE workflow_action (
   executed          INTEGER NOT NULL DEFAULT 0 CHECK (executed IN (0, 1)),
   executed_at       TEXT,
   executed_by       INTEGER,
+  taken_ms          INTEGER NOT NULL DEFAULT 0, -- since when the daemon carries it out; 0 if it does not
   persistent        INTEGER NOT NULL DEFAULT 0 CHECK (persistent IN (0, 1)),
   is_recovery       INTEGER NOT NULL DEFAULT 0 CHECK (is_recovery IN (0, 1))
 ) STRICT;
@@ -465,6 +466,14 @@ CREATE TABLE workflow_action_job (
   PRIMARY KEY (job_id, action_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX workflow_action_job_action ON workflow_action_job (action_id, job_id);
+
+-- Workflows that were submitted: the daemon asks for their allocations.
+CREATE TABLE submission (
+  workflow_id  INTEGER PRIMARY KEY REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id       INTEGER NOT NULL, -- of this run alone
+  submitted_ms INTEGER NOT NULL,
+  options      TEXT    NOT NULL  -- JSON
+) STRICT;
 
 CREATE TABLE remote_worker (
   workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,

@@ -1,0 +1,39 @@
+package workflow
+
+// Submission says that the daemon asks for the allocations of a run, and how.
+type Submission struct {
+	WorkflowID  int64
+	RunID       int64
+	SubmittedMS int64
+	Options     SubmitOptions
+}
+
+// SubmitOptions are how the allocations of a submitted run are asked for, and
+// how its runners work.
+type SubmitOptions struct {
+	// OutputDir is where the runners and Slurm write, absolute.
+	OutputDir       string `json:"output_dir"`
+	MaxParallelJobs int64  `json:"max_parallel_jobs,omitempty"`
+	// Where allocations are asked for that no slurm_scheduler describes; empty:
+	// as the site suggests.
+	Account   string `json:"account,omitempty"`
+	Partition string `json:"partition,omitempty"`
+	QOS       string `json:"qos,omitempty"`
+}
+
+// EventSchedulingPaused and the others report what keeps jobs without
+// allocations.
+const (
+	EventSchedulingPaused  EventType = "scheduling_paused"  // allocations did no work
+	EventSchedulingBlocked EventType = "scheduling_blocked" // jobs fit no allocation
+)
+
+// SchedulingPayload is the data of these events.
+type SchedulingPayload struct {
+	Category string `json:"category"` // scheduler
+	ActionID int64  `json:"action_id,omitempty"`
+	Pool     string `json:"pool,omitempty"`
+	Jobs     int64  `json:"jobs,omitempty"`
+	UntilMS  int64  `json:"until_ms,omitempty"`
+	Reason   string `json:"reason"`
+}
