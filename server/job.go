@@ -133,7 +133,7 @@ func (s *Server) updateJob(r *request[idParams, api.Job]) (api.Job, error) {
 		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, SupportsTermination: b.SupportsTermination,
 		DependsOn: b.DependsOnJobIDs, InputFiles: b.InputFileIDs, OutputFiles: b.OutputFileIDs,
 		InputUserData: b.InputUserDataIDs, OutputUserData: b.OutputUserDataIDs,
-		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels,
+		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels, Author: r.user(),
 	})
 	return fromJob(j), err
 }

@@ -1,28 +1,14 @@
 package store
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ClassifyJob ends the hold of a job: it is ready for another attempt, or has
+// classify ends the hold of a job: it is ready for another attempt, or has
 // failed. How often a job can be retried so is limited. The author and the
 // reason are for the log.
-func (s *Store) ClassifyJob(_ context.Context, id int64, to workflow.JobStatus, author, reason string) (workflow.Job, error) {
-	var j workflow.Job
-	err := s.writer.do("classify job", func(tx *Tx) error {
-		if err := tx.classify(id, to, author, reason); err != nil {
-			return err
-		}
-		var err error
-		j, err = getJob(tx, id)
-		return err
-	})
-	return j, err
-}
-
 func (tx *Tx) classify(id int64, to workflow.JobStatus, author, reason string) error {
 	l, err := getOne(tx, "job", id, `SELECT `+leaseColumns+` FROM job WHERE id = ?`, scanLease)
 	if err != nil {
@@ -87,7 +73,7 @@ func (tx *Tx) classifyByUpdate(id int64, u *workflow.JobUpdate) error {
 	}
 	to := *u.Status
 	u.Status = nil
-	return tx.classify(id, to, "", "the job's status was updated")
+	return tx.classify(id, to, u.Author, "the job's status was updated")
 }
 
 // lastCause is why the latest attempt of a job ended; without a kind if none is

@@ -8,18 +8,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// TestClassifyJob: an update of the status of a held job is a classification.
 func TestClassifyJob(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.do(func(tx *Tx) error {
 		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
-	_, err := r.ClassifyJob(r.ctx, r.ids[0], workflow.Failed, "me", "")
-	wantCode(t, err, workflow.CodeConflict)
+	classify := func(to workflow.JobStatus) (workflow.Job, error) {
+		return r.UpdateJob(r.ctx, r.ids[0], workflow.JobUpdate{Status: &to, Author: "me"})
+	}
+	_, err := classify(workflow.Failed)
+	wantCode(t, err, workflow.CodeInvalid) // it is not held
 	h := r.hand("n1", 1)
 	for range workflow.ClassifiedRetryLimit {
 		h.turn()
 		h.turn(exited(h.held[0].LeaseRef, 7))
-		j, err := r.ClassifyJob(r.ctx, r.ids[0], workflow.Ready, "me", "worth a try")
+		j, err := classify(workflow.Ready)
 		r.must(err)
 		if j.Status != workflow.Ready || j.Hold != nil {
 			t.Errorf("classified: %+v", j)
@@ -27,11 +31,10 @@ func TestClassifyJob(t *testing.T) {
 	}
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 7))
-	_, err = r.ClassifyJob(r.ctx, r.ids[0], workflow.Ready, "me", "once more")
+	_, err = classify(workflow.Ready)
 	wantCode(t, err, workflow.CodeConflict)
 	r.want(workflow.PendingFailed, workflow.Blocked)
-	// An update of the status is a classification too.
-	_, err = r.UpdateJob(r.ctx, r.ids[0], workflow.JobUpdate{Status: new(workflow.Failed)})
+	_, err = classify(workflow.Failed)
 	r.must(err)
 	r.want(workflow.Failed, workflow.Canceled)
 	events := r.events()

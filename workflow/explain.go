@@ -199,9 +199,9 @@ func (f JobFacts) next(best fitLevel) string {
 		return "its runner reports how it ends"
 	case PendingFailed:
 		if h := f.Job.Hold; h != nil && h.DeadlineMS != nil {
-			return fmt.Sprintf("somebody classifies it as worth a retry or as failed, or the deadline in %s decides", agoMS(f.NowMS, *h.DeadlineMS))
+			return fmt.Sprintf("somebody classifies it as worth a retry (jobs retry) or as failed (jobs fail), or the deadline in %s decides", agoMS(f.NowMS, *h.DeadlineMS))
 		}
-		return "somebody has to classify it as worth a retry or as failed; the jobs behind it wait"
+		return "somebody has to classify it as worth a retry (jobs retry) or as failed (jobs fail); the jobs behind it wait"
 	case Completed, Disabled:
 		return "nothing"
 	}

@@ -91,6 +91,7 @@ type JobUpdate struct {
 	SchedulerID                *int64
 	Priority                   *int64
 	Labels                     []string
+	Author                     string // who asks; for the log of a classification
 }
 
 // RunningJob is a running job with the node that it runs on.

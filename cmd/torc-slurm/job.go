@@ -25,6 +25,7 @@ func newJobsCommand(a *app) *cobra.Command {
 		newJobsListFailureHandlersCommand(a),
 		newJobsResetStatusCommand(a),
 		newJobsRetryCommand(a),
+		newJobsFailCommand(a),
 	)
 }
 
