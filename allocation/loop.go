@@ -51,6 +51,7 @@ type Loop struct {
 	clock        func() time.Time
 	log          *slog.Logger
 	wake         chan struct{}
+	sight        sight // others may ask it
 
 	memory           map[int64]*memory // by allocation
 	queueOutage      outage
@@ -101,6 +102,7 @@ func (l *Loop) Wake() {
 // Run looks after allocations until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
 	l.sweep(ctx)
+	defer l.sight.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -117,7 +119,9 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		case <-timer.C:
 		}
+		waiting := l.sight.begin()
 		next, err := l.runOnce(ctx)
+		tell(waiting, err)
 		if err != nil && ctx.Err() == nil {
 			l.log.Error("cannot look after allocations", "error", err)
 		}
@@ -140,6 +144,7 @@ func (l *Loop) runOnce(ctx context.Context) (next time.Duration, err error) {
 	if err := p.look(ctx); err != nil {
 		return l.set.Poll, err
 	}
+	l.sight.keep(p)
 	for _, step := range []func(context.Context) error{p.carryOut, p.sendCancels, p.comments} {
 		if err := step(ctx); err != nil {
 			return l.set.Poll, err

@@ -60,3 +60,25 @@ type AllocationMember struct {
 	SlurmJobID   int64  `json:"slurm_job_id"`
 	RestartCount int64  `json:"restart_count"`
 }
+
+// QueuedAllocation is an allocation as Slurm's queue shows it, joined with what
+// runs in it.
+type QueuedAllocation struct {
+	Allocation
+	WorkflowName     string `json:"workflow_name"`
+	ReasonText       string `json:"reason_text,omitempty"`        // why it waits, in words
+	EstimatedStartMS int64  `json:"estimated_start_ms,omitempty"` // Slurm's guess, 0 if it makes none
+	Runners          int64  `json:"runners"`                      // that have not left
+	JobsRunning      int64  `json:"jobs_running"`
+	AttemptsDone     int64  `json:"attempts_completed"`
+	AttemptsFailed   int64  `json:"attempts_failed"`
+}
+
+// AllocationQueue is the answer to GET /allocations. LookedMS is when Slurm was
+// asked last, 0 if it was not; Stale, if not empty, says why that is older than
+// wanted.
+type AllocationQueue struct {
+	Items    []QueuedAllocation `json:"items"`
+	LookedMS int64              `json:"looked_ms,omitempty"`
+	Stale    string             `json:"stale,omitempty"`
+}

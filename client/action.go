@@ -50,3 +50,9 @@ func (c *Client) DeleteAction(ctx context.Context, workflowID, actionID int64) (
 	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
 	return call[api.Message](ctx, c, http.MethodDelete, path, nil)
 }
+
+// SuppressAction marks a pending action as carried out, by nobody.
+func (c *Client) SuppressAction(ctx context.Context, workflowID, actionID int64) error {
+	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
+	return c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{}, nil)
+}

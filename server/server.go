@@ -22,6 +22,8 @@ type Server struct {
 
 	// Cluster asks Slurm for allocations; nil where there is no Slurm.
 	Cluster Submitter
+	// Lookout looks at Slurm's queue; nil where there is no Slurm.
+	Lookout Lookout
 
 	// Version and GitHash are what GET /version says.
 	Version string

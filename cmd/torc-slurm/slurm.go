@@ -4,5 +4,14 @@ import "github.com/spf13/cobra"
 
 // newSlurmCommand groups the commands about Slurm.
 func newSlurmCommand(a *app) *cobra.Command {
-	return newGroup(a, groupCompute, "slurm", "Allocations of Slurm", newSlurmGenerateCommand(a))
+	return newGroup(a, groupCompute, "slurm", "Allocations of Slurm",
+		newSlurmCreateCommand(a),
+		newSlurmUpdateCommand(a),
+		newSlurmListCommand(a),
+		newSlurmGetCommand(a),
+		newSlurmDeleteCommand(a),
+		newSlurmScheduleCommand(a, "schedule"),
+		newSlurmScheduleCommand(a, "schedule-nodes"),
+		newSlurmGenerateCommand(a),
+	)
 }

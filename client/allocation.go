@@ -1,0 +1,67 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// AllocationFilter selects allocations of a workflow; nil and empty fields
+// select nothing.
+type AllocationFilter struct {
+	Page
+	WorkflowID int64
+	State      string // intent, pending, active, ended
+	Live       bool   // only those that have not ended
+}
+
+// Allocations lists the allocations of a workflow.
+func (c *Client) Allocations(ctx context.Context, f AllocationFilter) iter.Seq2[api.Allocation, error] {
+	return pages[api.Allocation](ctx, c, fmt.Sprintf("/workflows/%d/allocations", f.WorkflowID), f.Page, values("state", f.State, "live", f.Live))
+}
+
+// Allocation returns an allocation.
+func (c *Client) Allocation(ctx context.Context, id int64) (*api.Allocation, error) {
+	return get[api.Allocation](ctx, c, "/allocations/%d", id)
+}
+
+// Allocate asks Slurm for allocations of a scheduler. It is not repeated: each
+// call asks for more.
+func (c *Client) Allocate(ctx context.Context, workflowID int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
+	return call[api.AllocateResponse](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/allocations", workflowID), r)
+}
+
+// CancelAllocation has an allocation canceled.
+func (c *Client) CancelAllocation(ctx context.Context, id int64) (*api.Message, error) {
+	return call[api.Message](ctx, c, http.MethodPost, fmt.Sprintf("/allocations/%d/cancel", id), nil)
+}
+
+// AllocationQueueFilter selects allocations for a look at them.
+type AllocationQueueFilter struct {
+	WorkflowID int64 // 0: of all workflows
+	Ended      bool  // also those that have ended
+	// MaxAge is how old the daemon's last look at Slurm may be; negative: any.
+	MaxAge time.Duration
+}
+
+// AllocationQueue lists allocations as Slurm's queue shows them, joined with
+// what runs in them.
+func (c *Client) AllocationQueue(ctx context.Context, f AllocationQueueFilter) (*api.AllocationQueue, error) {
+	q := values("workflow_id", nonZero(f.WorkflowID), "ended", f.Ended)
+	if f.MaxAge >= 0 {
+		q.Set("max_age_seconds", fmt.Sprint(int64(f.MaxAge/time.Second)))
+	}
+	return get[api.AllocationQueue](ctx, c, "/allocations%s", encode(q))
+}
+
+// nonZero is a pointer to a number, nil for 0.
+func nonZero(n int64) *int64 {
+	if n == 0 {
+		return nil
+	}
+	return &n
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// reviewPending tells of actions that will ask for allocations as well, and
+// asks whether they shall. It reports whether to go on.
+func (a *app) reviewPending(ctx context.Context, c *connection, id int64, suppress, noPrompts bool) (bool, error) {
+	pending, err := pendingScheduleNodes(ctx, c, id)
+	if err != nil || len(pending) == 0 {
+		return err == nil, err
+	}
+	if !suppress {
+		a.note("%s of workflow %d will ask for allocations as well:", plural(int64(len(pending)), "action", "actions"), id)
+		for _, x := range pending {
+			a.note("  action %d (%s): %s", idOf(x.ID), x.TriggerType, plural(allocationsOf(x), "allocation", "allocations"))
+		}
+		if noPrompts || !a.StdinTerminal || a.format == formatJSON {
+			return true, nil
+		}
+		answer, err := a.ask("[s]uppress them, [p]roceed, [c]ancel: ")
+		if err != nil {
+			return false, err
+		}
+		switch strings.ToLower(answer) {
+		case "s":
+		case "p":
+			return true, nil
+		default:
+			a.note("Nothing was done.")
+			return false, nil
+		}
+	}
+	for _, x := range pending {
+		if err := c.SuppressAction(ctx, id, idOf(x.ID)); err != nil {
+			return false, fmt.Errorf("suppress action %d: %w", idOf(x.ID), err)
+		}
+	}
+	return true, nil
+}
+
+// pendingScheduleNodes lists the actions of a workflow that are due and have not
+// asked for their allocations yet.
+func pendingScheduleNodes(ctx context.Context, c *connection, id int64) ([]api.Action, error) {
+	all, err := c.Actions(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	var pending []api.Action
+	for _, x := range all {
+		if x.ActionType == workflow.ActionScheduleNodes && actionStatus(x) == "pending" {
+			pending = append(pending, x)
+		}
+	}
+	return pending, nil
+}
+
+// allocationsOf is how many allocations an action asks for.
+func allocationsOf(x api.Action) (n int64) {
+	_, _ = fmt.Sscan(actionAllocations(x), &n) // it is a number
+	return n
+}
