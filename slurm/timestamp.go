@@ -43,6 +43,9 @@ type ExitCode struct {
 	Signal int // 0 if none
 }
 
+// String writes the code as sacct does.
+func (e ExitCode) String() string { return strconv.Itoa(e.Code) + ":" + strconv.Itoa(e.Signal) }
+
 // parseExit reads CODE:SIGNAL; nothing is 0:0.
 func parseExit(text string) (ExitCode, error) {
 	if text = strings.TrimSpace(text); text == "" {

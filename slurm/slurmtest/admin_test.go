@@ -49,6 +49,32 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// TestCancelRequeued: a job that is cancelled between two lives ends as
+// cancelled, and its first life as it was.
+func TestCancelRequeued(t *testing.T) {
+	c, client, clock := virtual(t, slurmtest.Options{})
+	id, err := submit(t, client, "sleep 300")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Requeue(id)
+	step(clock, c, 10*time.Second)
+	if err := client.Cancel(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}, Duplicates: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lives := look.Lives(id)
+	if len(lives) != 2 || lives[0].State != slurm.Requeued || lives[1].State != slurm.Cancelled || lives[1].Started() {
+		t.Errorf("%+v", lives)
+	}
+	if detail, _, err := client.ShowJob(t.Context(), id); err != nil || detail.State != slurm.Cancelled || detail.NodeList != "" {
+		t.Errorf("%+v, %v", detail, err)
+	}
+}
+
 // TestDrained: no job starts on a drained node, and sinfo says why.
 func TestDrained(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{})

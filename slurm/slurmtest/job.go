@@ -74,9 +74,10 @@ func (j *job) completing() bool {
 	return l != nil && l.completing && !l.released
 }
 
-// life is the life that runs or is being ended; nil while the job waits.
+// life is the present life, whether it runs or has ended; nil if the job waits
+// for its next start or ended before it.
 func (j *job) life() *life {
-	if n := len(j.lives); n > 0 && !(j.state == slurm.Pending && j.lives[n-1].released) {
+	if n := len(j.lives); n > 0 && j.lives[n-1].restart == j.restarts {
 		return j.lives[n-1]
 	}
 	return nil

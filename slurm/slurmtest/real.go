@@ -74,16 +74,20 @@ func useLock(state string) *flock.Flock { return flock.New(filepath.Join(state, 
 // skips the test where there cannot be one.
 func UseReal(t TB) *Real {
 	t.Helper()
-	return use(t, (*flock.Flock).RLock)
+	return use(t, (*flock.Flock).TryRLockContext)
 }
 
 // UseRealAlone is UseReal for a test during which no other may use the cluster.
 func UseRealAlone(t TB) *Real {
 	t.Helper()
-	return use(t, (*flock.Flock).Lock)
+	return use(t, (*flock.Flock).TryLockContext)
 }
 
-func use(t TB, lock func(*flock.Flock) error) *Real {
+// patience is how long a test waits for others that use the cluster; it must be
+// shorter than go test's own.
+const patience = 8 * time.Minute
+
+func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, error)) *Real {
 	t.Helper()
 	state, err := bringUp()
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.ExitCode() == cannotHere {
@@ -93,8 +97,10 @@ func use(t TB, lock func(*flock.Flock) error) *Real {
 		t.Fatalf("bring the real Slurm up: %v", err)
 	}
 	inUse := useLock(state)
-	if err := lock(inUse); err != nil {
-		t.Fatalf("lock the real Slurm: %v", err)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if _, err := lock(inUse, ctx, 200*time.Millisecond); err != nil {
+		t.Fatalf("others use the real Slurm (%s is locked): %v", inUse.Path(), err)
 	}
 	t.Cleanup(func() {
 		if err := inUse.Unlock(); err != nil {

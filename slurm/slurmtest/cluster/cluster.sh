@@ -389,9 +389,20 @@ status() {
 	scontrol ping >/dev/null || die "slurmctld does not answer"
 }
 
+# close_inherited: what the caller has open, locks above all, is none of the
+# daemons' business.
+close_inherited() {
+	local path fd
+	for path in /proc/$$/fd/*; do
+		fd=${path##*/}
+		if ((fd > 2 && fd < 255)) && [ -e "$path" ]; then eval "exec $fd>&-"; fi
+	done
+}
+
 main() {
 	local command=${1:-}
 	[ $# = 0 ] || shift
+	close_inherited
 	case $command in
 	up | down | purge | start | stop | kill)
 		need_root
