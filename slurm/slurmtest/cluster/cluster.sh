@@ -395,7 +395,7 @@ close_inherited() {
 	local path fd
 	for path in /proc/$$/fd/*; do
 		fd=${path##*/}
-		if ((fd > 2 && fd < 255)) && [ -e "$path" ]; then eval "exec $fd>&-"; fi
+		if ((fd > 2 && fd < 255)); then { eval "exec $fd>&-"; } 2>/dev/null; fi
 	done
 }
 
