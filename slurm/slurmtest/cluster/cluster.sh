@@ -395,13 +395,14 @@ close_inherited() {
 	local path fd
 	for path in /proc/$$/fd/*; do
 		fd=${path##*/}
-		if ((fd > 2 && fd < 255)); then { eval "exec $fd>&-"; } 2>/dev/null; fi
+		if ((fd > 2 && fd < 255)); then eval "exec $fd>&-"; fi
 	done
 }
 
 main() {
 	local command=${1:-}
 	[ $# = 0 ] || shift
+	exec </dev/null
 	close_inherited
 	case $command in
 	up | down | purge | start | stop | kill)
@@ -426,4 +427,4 @@ main() {
 	esac
 }
 
-main "$@" </dev/null; exit # on one line: the script may come from a pipe
+main "$@"; exit # on one line: the script may come from a pipe
