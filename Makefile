@@ -48,7 +48,7 @@ dist: tools ## a static binary for other machines, in dist/
 .PHONY: test
 test: tools ## all tests, under the race detector where it pays
 	$(GO) test $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
-	$(GO) test -race $(TESTFLAGS) $(CONCURRENT)
+	$(GO) test -race -timeout 40m $(TESTFLAGS) $(CONCURRENT)
 
 .PHONY: cover
 cover: tools ## tests with the coverage of each package
