@@ -166,7 +166,7 @@ func (r *Runner) runAction(ctx context.Context, runnerID int64, a *api.Action) e
 		if err != nil {
 			message += ": " + err.Error()
 		}
-		r.box.put(Event{Kind: EventAction, Message: message})
+		r.box.put(Event{Kind: EventAction, Message: message, Failed: err != nil})
 		if err != nil {
 			return fmt.Errorf("command %d: %w", i+1, err)
 		}

@@ -64,6 +64,9 @@ func TestActions(t *testing.T) {
 	var messages []string
 	o.OnEvent = func(e Event) {
 		if e.Kind == EventAction {
+			if e.Failed != strings.HasSuffix(e.Message, "return code 1") {
+				t.Errorf("%q: failed %t", e.Message, e.Failed)
+			}
 			messages = append(messages, e.Message)
 		}
 	}

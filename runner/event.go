@@ -38,7 +38,8 @@ type Event struct {
 	Cause      workflow.CauseKind
 	Reason     string
 	Duration   time.Duration // of the attempt
-	Message    string        // of outages, stops, refusals
+	Message    string        // of outages, stops, refusals, actions
+	Failed     bool          // of a command of an action
 }
 
 // Summary is what a runner did in its life.

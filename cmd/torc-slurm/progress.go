@@ -31,9 +31,11 @@ type progress struct {
 	// stopping says that the runner is on its way out: jobs that it ends are
 	// given back, which is no trouble of theirs.
 	stopping bool
-	stopped  int64    // attempts that were given back so
-	message  string   // of outages and stops
-	unsaid   []string // messages, not yet returned by takeMessages
+	stopped  int64 // attempts that were given back so
+	// failedActions are what failed commands of actions say.
+	failedActions []string
+	message       string   // of outages and stops
+	unsaid        []string // messages, not yet returned by takeMessages
 }
 
 type runningJob struct {
@@ -85,6 +87,11 @@ func (p *progress) observe(e runner.Event) {
 		p.message = ""
 	case runner.EventStopping:
 		p.stopping = true
+	case runner.EventAction:
+		if e.Failed {
+			p.failedActions = append(p.failedActions, e.Message)
+			p.tell("an action failed: " + e.Message)
+		}
 	}
 }
 

@@ -89,6 +89,8 @@ func TestProgressCounts(t *testing.T) {
 	if got := v.Rate; got != 3/at.Sub(began).Seconds() {
 		t.Errorf("rate %v", got)
 	}
+	p.observe(runner.Event{Kind: runner.EventAction, Message: "on_workflow_start: true"})
+	p.observe(runner.Event{Kind: runner.EventAction, Message: "on_workflow_start: false: return code 1", Failed: true})
 	tell(runner.EventStopping, 0, 0, 0, "")
 	tell(runner.EventEnded, 3, 1, workflow.Ready, workflow.CauseWalltime)
 
@@ -96,7 +98,7 @@ func TestProgressCounts(t *testing.T) {
 	r.ofRunner(p, runner.Summary{Reason: "told to stop"}, at)
 	want := &report{
 		Status: "unfinished", Message: "Workflow 0 is not finished", DurationSeconds: at.Sub(began).Seconds(), Reason: "told to stop",
-		Attempts: 3, Retried: 1, Repaired: 1, Stopped: 1,
+		Attempts: 3, Retried: 1, Repaired: 1, Stopped: 1, FailedActions: []string{"on_workflow_start: false: return code 1"},
 		ByCause: map[workflow.CauseKind]int64{workflow.CauseExit: 1, workflow.CauseOOM: 1},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
@@ -118,8 +120,9 @@ func TestReport(t *testing.T) {
 			{JobID: 7, Name: "simulate_\n001", Status: workflow.Failed, AttemptID: 3, ReturnCode: 3, Cause: "exit", Text: "exit code 3"},
 			{JobID: 8, Name: "simulate_002", Status: workflow.Terminated, AttemptID: 1, Cause: "timeout"},
 		},
-		Slowest:    []extremeJob{{JobID: 1, Name: "a", ExecTimeMinutes: 61}, {JobID: 2, Name: "b", ExecTimeMinutes: 0.05}},
-		MostMemory: []extremeJob{{JobID: 1, Name: "a", PeakMemoryBytes: 3 << 30}, {JobID: 2, Name: "b", PeakMemoryBytes: 5000}},
+		FailedActions: []string{"on_workflow_complete: ./notify\n: return code 3"},
+		Slowest:       []extremeJob{{JobID: 1, Name: "a", ExecTimeMinutes: 61}, {JobID: 2, Name: "b", ExecTimeMinutes: 0.05}},
+		MostMemory:    []extremeJob{{JobID: 1, Name: "a", PeakMemoryBytes: 3 << 30}, {JobID: 2, Name: "b", PeakMemoryBytes: 5000}},
 	}
 	r.advise("torc-slurm -s", "out")
 	var b strings.Builder

@@ -38,6 +38,7 @@ type report struct {
 	Stopped         int64                        `json:"stopped"`  // attempts that were ended and given back when the runner left
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
+	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
 	Slowest         []extremeJob                 `json:"slowest,omitempty"`
 	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
 	Undelivered     int                          `json:"undelivered_reports,omitempty"`
@@ -181,7 +182,7 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	defer p.mu.Unlock()
 	r.DurationSeconds = now.Sub(p.began).Seconds()
 	r.Attempts, r.Retried, r.Repaired, r.Stopped = p.ended, p.retries, int64(len(p.fixed)), p.stopped
-	r.Reason, r.Undelivered = s.Reason, s.Undelivered
+	r.Reason, r.Undelivered, r.FailedActions = s.Reason, s.Undelivered, p.failedActions
 	for kind, n := range p.byCause {
 		if kind != workflow.CauseOK {
 			if r.ByCause == nil {
@@ -251,6 +252,9 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", plural(r.Retried, "attempt", "attempts"), plural(r.Repaired, "job", "jobs"))
 	}
 	r.writeFailed(w)
+	for _, action := range r.FailedActions {
+		fmt.Fprintf(w, "Failed action: %s\n", printable(action))
+	}
 	writeExtremes(w, "Slowest", r.Slowest, func(e extremeJob) string {
 		return shortTime(minutes(e.ExecTimeMinutes))
 	})
