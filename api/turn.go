@@ -140,6 +140,8 @@ type FreeNode struct {
 	// nodes. The same node may be listed several times: a runner of short jobs
 	// asks for some ahead.
 	Busy bool `json:"busy,omitempty"`
+	// Together says that it is only for jobs that want several nodes.
+	Together bool `json:"together,omitempty"`
 }
 
 // TurnResponse is what the daemon says in one turn.

@@ -158,9 +158,10 @@ func dropFirst[T any](list []T, n int) []T {
 	return list[n:]
 }
 
-// refused returns the daemon's refusal in err, nil if it did not answer or the
-// credential is at fault, which may be set right.
-func refused(err error) *client.APIError {
+// refused returns the daemon's refusal in err, nil if it did not answer. That
+// the credential is at fault may be set right, unless it is the secret of an
+// allocation: that is dead when the daemon takes the allocation for ended.
+func (r *Runner) refused(err error) *client.APIError {
 	var e *client.APIError
 	if !errors.As(err, &e) {
 		return nil
@@ -168,6 +169,10 @@ func refused(err error) *client.APIError {
 	switch e.Status {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity:
 		return e
+	case http.StatusUnauthorized, http.StatusForbidden:
+		if r.opts.Allocation != nil {
+			return e
+		}
 	}
 	return nil
 }

@@ -42,6 +42,7 @@ type attempt struct {
 	files    stdio
 	gpus     []string // to give back
 	taken    bool     // holds capacity
+	hosts    []*host  // of which it takes some
 	alone    bool     // nothing else of ours ran during its life
 	oomStart int64
 	stuck    bool // some of its processes do not end
@@ -51,7 +52,10 @@ type attempt struct {
 	// How it is to be killed, for a start that is under way.
 	killSignal unix.Signal
 	killLead   time.Duration
-	recovery   *api.Recovery // the script to run instead of the job, else nil
+	// Of a step: it has been signalled, and when it is killed.
+	signalled bool
+	endTimer  *time.Timer
+	recovery  *api.Recovery // the script to run instead of the job, else nil
 }
 
 func (a *attempt) ref() api.LeaseRef { return a.grant.LeaseRef }

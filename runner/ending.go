@@ -83,7 +83,7 @@ func (r *Runner) finish(a *attempt) {
 	f := findings{
 		grant: &a.grant, pid: a.pid, started: a.started, exit: a.exit,
 		spawnErr: a.spawnErr, killed: a.killed, note: a.note, files: a.files,
-		alone: a.alone, oomStart: a.oomStart, runLimit: a.runLimit,
+		alone: a.alone, oomStart: a.oomStart, runLimit: a.runLimit, step: r.steps != nil && a.recovery == nil,
 		dir: r.opts.WorkDir, terminationFile: r.terminationFile(&a.grant),
 	}
 	if a.watch != nil {
@@ -115,6 +115,9 @@ func (r *Runner) onFinished(m finishedMsg) {
 		return
 	}
 	delete(r.byJob, a.grant.JobID)
+	if a.endTimer != nil {
+		a.endTimer.Stop()
+	}
 	if !a.stuck {
 		r.leftover.ended(a.key)
 	}
@@ -123,11 +126,20 @@ func (r *Runner) onFinished(m finishedMsg) {
 		r.repaired(a)
 	case a.void:
 		r.forget(a)
-	default:
-		a.phase = reported
-		r.turns.report(m.report)
-		r.secure()
+	case !r.holdBack(a, &m.report):
+		r.deliver(a, m.report)
 	}
+}
+
+// deliver has a report sent.
+func (r *Runner) deliver(a *attempt, report api.Report) {
+	if a.void {
+		r.forget(a)
+		return
+	}
+	a.phase = reported
+	r.turns.report(report)
+	r.secure()
 }
 
 // secure puts reports on file that cannot be sent now.

@@ -36,6 +36,7 @@ type findings struct {
 	note            string
 	files           stdio
 	alone           bool
+	step            bool // of Slurm: its process is srun
 	oomStart        int64
 	memoryLimit     int64
 	runLimit        time.Duration
@@ -66,10 +67,16 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 		code := int64(f.exit.Code)
 		e.ExitCode = &code
 	}
-	f.addUsage(e)
-	if f.pid != 0 {
+	switch {
+	case f.step:
+		f.addWords(e)
+		f.addStepWords(e)
+	case f.pid != 0:
+		f.addUsage(e)
 		f.addOOM(e, oom)
 		f.addWords(e)
+	default:
+		f.addUsage(e)
 	}
 	if f.succeeded() {
 		found := checkOutputs(f.grant.OutputFiles, f.dir)

@@ -43,6 +43,9 @@ func (r *Runner) nothingLeft(now time.Time) string {
 		return ""
 	}
 	patience := seconds(r.about.WaitForNewJobs)
+	if r.opts.IdleTimeout > 0 {
+		patience = r.opts.IdleTimeout
+	}
 	// Idle is who has asked since the last piece of work and got nothing.
 	idle := now.Sub(r.active) >= patience && !t.asked.Before(r.active)
 	switch {

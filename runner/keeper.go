@@ -29,6 +29,8 @@ type watch struct {
 	pid     int
 	started time.Time
 	limit   int64 // of memory, in bytes; 0 for none
+	// unmeasured says that the work is elsewhere; the processes are only ended.
+	unmeasured bool
 
 	overLimit bool // has been told; owned by keeper.run
 
@@ -189,6 +191,9 @@ func (k *keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 
 // every returns how often w is to be measured, 0 for never.
 func (k *keeper) every(w *watch) time.Duration {
+	if w.unmeasured {
+		return 0
+	}
 	if w.limit > 0 && (k.interval == 0 || k.interval > limitInterval) {
 		return limitInterval
 	}

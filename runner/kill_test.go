@@ -298,10 +298,10 @@ func TestScheduleShrinksMargins(t *testing.T) {
 		t.Errorf("long: margin %s, lead %s", got, long.lead)
 	}
 	short := p.schedule(now, now.Add(time.Minute))
-	if got := short.end.Sub(short.drainAt); got != 12*time.Second || short.lead != 4*time.Second {
+	if got := short.end.Sub(short.drainAt); got != 6*time.Second || short.lead != 2*time.Second {
 		t.Errorf("short: margin %s, lead %s", got, short.lead)
 	}
-	if left := short.left(now); *left != 48 {
+	if left := short.left(now); *left != 54 {
 		t.Errorf("left %d", *left)
 	}
 	if left := p.schedule(now, time.Time{}).left(now); left != nil {

@@ -9,8 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// launch starts the process of an attempt; it runs on the pool.
-func (r *Runner) launch(a *attempt, gpus []string) {
+// launch starts the process of an attempt, on the named hosts if it is a step;
+// it runs on the pool.
+func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
 	g := &a.grant
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
 	files := stdioPaths(stdioConfig(g, r.about.ExecutionConfig), base)
@@ -18,10 +19,14 @@ func (r *Runner) launch(a *attempt, gpus []string) {
 	if r.opts.Executor == nil {
 		m.oom = r.oom.kills()
 	}
+	argv := []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
+	env := r.env.with(g.Env, jobVariables(g, a.key, r.terminationFile(g), gpus))
+	if r.steps != nil {
+		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, argv)
+		env = withoutInputs(env)
+	}
 	m.pid, m.err = r.executor.Start(&Command{
-		Argv:   []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)},
-		Env:    r.env.with(g.Env, jobVariables(g, a.key, r.terminationFile(g), gpus)),
-		Dir:    r.opts.WorkDir,
+		Argv: argv, Env: env, Dir: r.opts.WorkDir,
 		Stdout: files.stdout, Stderr: files.stderr,
 	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
 	if m.err == nil && m.pid != 0 {
@@ -45,7 +50,11 @@ func (r *Runner) onStarted(m startedMsg) {
 	}
 	if a.pid != 0 {
 		a.watch = &watch{attempt: a, key: a.key, pid: a.pid, started: a.started}
-		if a.recovery == nil {
+		switch {
+		case a.recovery != nil:
+		case r.steps != nil:
+			a.watch.unmeasured = true // Slurm measures and limits it
+		default:
 			a.watch.limit = r.policy.memoryLimit(&a.grant)
 		}
 	}
@@ -71,7 +80,7 @@ func (r *Runner) onSpawnError(a *attempt, err error) {
 func (r *Runner) supervise(a *attempt) {
 	r.keeper.add(a.watch)
 	if a.killed != "" {
-		r.keeper.endTree(a.watch, a.killSignal, a.killLead)
+		r.end(a)
 	}
 	after, _ := r.timeLimit(a)
 	if after > 0 {

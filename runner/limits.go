@@ -92,10 +92,6 @@ func (p policy) runLimit(g *api.Grant) (after, grace time.Duration) {
 	return 0, 0
 }
 
-// marginShare is the largest part of a runner's time that lead and headroom
-// may take together: margins made for hours would eat up a short allocation.
-const marginShare = 0.2
-
 // schedule says when a runner that must end at a known time acts.
 type schedule struct {
 	end     time.Time // zero for none
@@ -103,17 +99,35 @@ type schedule struct {
 	lead    time.Duration
 }
 
+// schedule divides what there is between start and end. In a short time the
+// margins shrink as those do that allocations are asked for with.
 func (p policy) schedule(start, end time.Time) schedule {
 	if end.IsZero() {
 		return schedule{lead: p.lead}
 	}
 	lead, margin := p.lead, p.lead+p.headroom
-	if most := time.Duration(marginShare * float64(end.Sub(start))); margin > most && margin > 0 {
-		most = max(0, most)
-		lead = time.Duration(float64(lead) * float64(most) / float64(margin))
-		margin = most
+	within := workflow.Margins{Grace: margin}.Within(max(0, end.Sub(start))).Grace
+	if within < margin {
+		lead = time.Duration(float64(lead) * float64(within) / float64(margin))
+		margin = within
 	}
 	return schedule{end: end, drainAt: end.Add(-margin), lead: lead}
+}
+
+// headroom is what is left between the kill and the end.
+func (s schedule) headroom() time.Duration { return s.end.Sub(s.drainAt) - s.lead }
+
+// warningEarly is by how much Slurm may be early with a warning.
+const warningEarly = time.Minute
+
+// warned reports whether a signal that comes now is the warning before the end,
+// and how long jobs may then take: up to what is needed to report them.
+func (s schedule) warned(now time.Time, lead time.Duration) (time.Duration, bool) {
+	left := s.end.Sub(now)
+	if s.end.IsZero() || left <= 0 || left > 2*s.end.Sub(s.drainAt)+warningEarly {
+		return 0, false
+	}
+	return max(0, min(lead, left-s.headroom())), true
 }
 
 // left returns the whole seconds that jobs have, nil without end.

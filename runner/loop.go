@@ -27,6 +27,8 @@ func (r *Runner) loop(ctx context.Context) error {
 		spare = messages
 		now := time.Now()
 		r.checkEnd(now)
+		r.signalSteps()
+		r.askSlurm(requests, now)
 		r.startQueued(now)
 		r.startRepairs()
 		r.stepActions(requests, now)
@@ -66,6 +68,10 @@ func (r *Runner) handle(message any) {
 		r.onAnswer(m)
 	case greetedMsg:
 		r.onGreeted(m)
+	case hurryMsg:
+		r.onHurry(m.attempt)
+	case slurmWordsMsg:
+		r.onSlurmWords(m)
 	case actedMsg:
 		r.onActed(m)
 	case Event:

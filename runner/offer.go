@@ -19,27 +19,31 @@ func (r *Runner) offer(now time.Time) api.Free {
 		f.Slots = max(0, r.slots()-r.busy-waiting) + ahead
 		return f
 	}
-	room := r.free
-	for _, a := range r.queue {
-		room = room.minus(needs(&a.grant))
-	}
-	room = room.atLeastZero()
-	f.Slots = room.cpus + ahead
-	if room.cpus > 0 {
-		f.Nodes = append(f.Nodes, r.node(room, r.busy+waiting > 0))
+	hosts := r.prospect()
+	f.Slots = ahead
+	for i, h := range hosts {
+		room := h.free.atLeastZero()
+		if room.cpus == 0 {
+			continue
+		}
+		n := r.node(h.name, room, h.busy > 0)
+		// Without steps no job but one for several nodes can use them.
+		n.Together = i > 0 && r.steps == nil
+		if !n.Together {
+			f.Slots += room.cpus
+		}
+		f.Nodes = append(f.Nodes, n)
 	}
 	// What is taken ahead finds the whole node, several times over, but never
 	// more than a node at once: a job must not be larger than it.
 	for taken := int64(0); taken < ahead; taken += max(1, r.total.cpus) {
-		f.Nodes = append(f.Nodes, r.node(r.total, true))
+		f.Nodes = append(f.Nodes, r.node(r.hosts[0].name, r.total, true))
 	}
 	return f
 }
 
-func (r *Runner) node(room capacity, busy bool) api.FreeNode {
-	return api.FreeNode{
-		Name: r.opts.Hostname, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy,
-	}
+func (r *Runner) node(name string, room capacity, busy bool) api.FreeNode {
+	return api.FreeNode{Name: name, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy}
 }
 
 // slots is how many jobs may run at a time, at most.
@@ -47,7 +51,10 @@ func (r *Runner) slots() int64 {
 	if r.opts.MaxParallelJobs > 0 {
 		return r.opts.MaxParallelJobs
 	}
-	return r.total.cpus
+	if r.steps == nil {
+		return r.total.cpus
+	}
+	return r.total.cpus * int64(len(r.hosts))
 }
 
 // hungry reports whether room is empty, or about to be, for want of work.

@@ -42,7 +42,7 @@ type greetedMsg struct {
 // not know us (any more).
 func (r *Runner) onTurnError(err error, now time.Time) {
 	o := &r.turns.outage
-	if refusal := refused(err); refusal != nil {
+	if refusal := r.refused(err); refusal != nil {
 		o.refused, o.greeted = o.refused+1, false
 		r.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
 		if o.refused == refusals {
@@ -120,7 +120,11 @@ func (r *Runner) hopeless(now time.Time) error {
 	if o.refused < refusals && now.Sub(from) < patience {
 		return nil
 	}
-	e := workflow.Errorf(workflow.CodeUnavailable, "the daemon did not take the runner's last words: %v", o.cause)
+	code := workflow.CodeUnavailable
+	if o.refused >= refusals {
+		code = workflow.CodeConflict
+	}
+	e := workflow.Errorf(code, "the daemon did not take the runner's last words: %v", o.cause)
 	e.Err = o.cause
 	if n := len(r.turns.outbox); n > 0 {
 		e.Hint = fmt.Sprintf("%d reports are kept in %s and delivered by the next run", n, r.spool.dir)

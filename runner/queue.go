@@ -54,10 +54,11 @@ func (r *Runner) startQueued(now time.Time) {
 	}
 	n := 0
 	for _, a := range r.queue {
-		if !r.hasRoom(a) {
+		hosts := r.roomFor(a)
+		if hosts == nil {
 			break
 		}
-		r.start(a)
+		r.start(a, hosts)
 		n++
 	}
 	r.queue = r.queue[n:]
@@ -68,24 +69,29 @@ func (r *Runner) startQueued(now time.Time) {
 	}
 }
 
-// hasRoom reports whether a can start now. A job that is larger than the node
-// would wait for ever: it may start when it is alone.
-func (r *Runner) hasRoom(a *attempt) bool {
+// roomFor finds the hosts on which a can start now, none if it must wait. A job
+// that is larger than the node would wait for ever: it may start when it is
+// alone.
+func (r *Runner) roomFor(a *attempt) []*host {
 	if r.byJob[a.grant.JobID] != nil {
-		return false // an attempt that we lost still has processes
+		return nil // an attempt that we lost still has processes
 	}
-	if r.opts.MaxParallelJobs > 0 {
-		return r.busy < r.opts.MaxParallelJobs
+	if r.opts.MaxParallelJobs > 0 && r.busy >= r.opts.MaxParallelJobs {
+		return nil
 	}
-	return r.busy == 0 || r.free.holds(needs(&a.grant))
+	hosts := r.placeFor(&a.grant, r.hosts)
+	if hosts == nil && r.busy == 0 {
+		return r.hosts[:1]
+	}
+	return hosts
 }
 
 // start takes room for a and has its process started.
-func (r *Runner) start(a *attempt) {
+func (r *Runner) start(a *attempt, hosts []*host) {
 	a.phase = starting
 	r.byJob[a.grant.JobID] = a
 	a.taken = true
-	r.free = r.free.minus(needs(&a.grant))
+	r.reserve(a, hosts)
 	if a.alone = r.busy == 0; r.busy == 1 {
 		for _, other := range r.byJob {
 			other.alone = false
@@ -98,7 +104,12 @@ func (r *Runner) start(a *attempt) {
 	} else {
 		a.gpus = visible
 	}
-	r.pool.do(func() { r.launch(a, visible) })
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h.name
+	}
+	timeLimit := r.stepTime(time.Now())
+	r.pool.do(func() { r.launch(a, visible, names, timeLimit) })
 }
 
 // release gives back what start took.
@@ -111,7 +122,7 @@ func (r *Runner) release(a *attempt) {
 	}
 	a.taken = false
 	r.busy--
-	r.free = r.free.plus(needs(&a.grant))
+	r.vacate(a)
 	r.gpus.give(a.gpus)
 	a.gpus = nil
 }

@@ -49,6 +49,20 @@ type Options struct {
 	// wins, is when it must have ended. Zero for no end.
 	TimeLimit time.Duration
 	EndTime   time.Time
+	// Nodes are the names of those that jobs can be placed on, the runner's own
+	// first; each has Resources. Nil for this one alone.
+	Nodes []string
+	// Steps starts jobs as steps of Slurm, if the workflow wants that; nil
+	// outside of allocations.
+	Steps *Steps
+	// KillWait is what Slurm leaves a process between SIGTERM and SIGKILL.
+	KillWait time.Duration
+	// IdleTimeout, if not zero, is how long to wait for work instead of the
+	// workflow's own time.
+	IdleTimeout time.Duration
+	// Patience is how long to wait, when registering, for a daemon that does
+	// not answer.
+	Patience time.Duration
 	// Persistent lets the runner wait, without limit, for jobs that may still
 	// become work for it.
 	Persistent bool
@@ -96,6 +110,7 @@ type Runner struct {
 	registration *api.RegisterRequest
 	about        *api.RegisterResponse
 	policy       policy
+	steps        *stepMode // nil unless jobs are steps
 	env          environment
 	spool        *delivery
 	leftover     *journal
@@ -103,8 +118,8 @@ type Runner struct {
 	// Owned by Run.
 	id       int64 // may change when we have to register again
 	began    time.Time
-	total    capacity
-	free     capacity
+	total    capacity // of each host
+	hosts    []*host  // the runner's own first
 	gpus     *gpuPool
 	schedule schedule
 	attempts map[api.LeaseRef]*attempt // everything that is leased
@@ -114,6 +129,7 @@ type Runner struct {
 	pace     pace
 	turns    turns
 	repairs  repairs
+	words    slurmWords
 	leaving  leaving
 	actions  actions
 	active   time.Time // last grant or end
@@ -158,7 +174,7 @@ func New(o Options) (*Runner, error) {
 		attempts: make(map[api.LeaseRef]*attempt),
 		byJob:    make(map[int64]*attempt),
 		total:    o.Resources.capacity(),
-		free:     o.Resources.capacity(),
+		hosts:    newHosts(&o),
 		gpus:     newGPUPool(o.Resources.devices()),
 	}, nil
 }
@@ -259,7 +275,7 @@ func (r *Runner) register(ctx context.Context) error {
 	req := &api.RegisterRequest{
 		Key: r.key, Hostname: r.opts.Hostname, PID: int64(os.Getpid()), BootID: bootID(),
 		StartTime: r.began.Format(time.RFC3339Nano),
-		NumCPUs:   r.total.cpus, MemoryBytes: r.total.memory, NumGPUs: r.total.gpus, NumNodes: 1,
+		NumCPUs:   r.total.cpus, MemoryBytes: r.total.memory, NumGPUs: r.total.gpus, NumNodes: int64(len(r.hosts)),
 		Labels: r.opts.Labels, NodeType: r.opts.NodeType, OutputDir: r.opts.OutputDir,
 		MaxParallelJobs:   r.opts.MaxParallelJobs,
 		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
@@ -268,13 +284,17 @@ func (r *Runner) register(ctx context.Context) error {
 	if !end.IsZero() {
 		req.EndTime = end.Format(time.RFC3339)
 	}
-	resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)
+	resp, err := r.introduce(ctx, req)
 	if err != nil {
 		return fmt.Errorf("register with workflow %d: %w", r.opts.WorkflowID, err)
 	}
 	r.registration = req
 	r.id, r.about = resp.RunnerID, resp
 	r.policy = newPolicy(resp.ExecutionConfig, resp.EnforceRuntime)
+	if err := r.chooseMode(resp.ExecutionConfig); err != nil {
+		r.sayLeave(&api.LeaveRequest{Reason: err.Error()})
+		return err
+	}
 	r.schedule = r.policy.schedule(r.began, end)
 	r.env = newEnvironment(r.opts.Environ, resp.Env, r.sharedVariables())
 	r.summary = Summary{

@@ -21,6 +21,9 @@ const (
 	StopCancel
 	// StopHurry: kill at once.
 	StopHurry
+	// StopSlurm is StopCancel for a signal of Slurm, which may be about to kill
+	// what is left: in KillWait, unless the end that is known is near.
+	StopSlurm
 )
 
 // Stop asks the runner to stop; Run returns when it has.
@@ -40,6 +43,8 @@ type leaving struct {
 	// answer, are no longer waited for; zero while running jobs may end by
 	// themselves.
 	giveUp time.Time
+	// bySlurm says that Slurm takes the node and has not said why.
+	bySlurm bool
 }
 
 // endPatience is how long the ends of killed jobs are waited for, beyond what
@@ -63,7 +68,7 @@ func (r *Runner) leave(kind StopKind, reason string, killed workflow.KillReason,
 	r.leaving.kind = kind
 	r.giveBackQueue()
 	if kind >= StopCancel {
-		r.leaving.giveUp = time.Now().Add(lead + killPatience + endPatience)
+		r.leaving.giveUp = time.Now().Add(lead + stepKillPatience + killPatience + endPatience)
 		if r.actions.running {
 			r.actions.cancel()
 		}
@@ -82,7 +87,30 @@ func (r *Runner) stop(kind StopKind) {
 		r.leave(kind, "told to stop", workflow.KilledByDrain, r.policy.lead)
 	case StopHurry:
 		r.leave(kind, "told to stop at once", workflow.KilledByDrain, 0)
+	case StopSlurm:
+		r.yield(time.Now())
 	}
+}
+
+// yield leaves because Slurm says so. The signal may be the warning before the
+// end of the allocation, which somebody has asked for, or the last word before
+// SIGKILL: then a third of the time is kept for the reports.
+func (r *Runner) yield(now time.Time) {
+	lead, known := r.schedule.warned(now, r.policy.lead)
+	if !known {
+		lead = r.policy.lead
+		if r.opts.KillWait > 0 {
+			lead = min(lead, r.opts.KillWait*2/3)
+		}
+	}
+	if r.leaving.kind >= StopCancel { // there is less time than we thought
+		for _, a := range r.attempts {
+			r.kill(a, workflow.KilledByDrain, r.policy.signal, lead)
+		}
+		return
+	}
+	r.leaving.bySlurm = !known
+	r.leave(StopCancel, "Slurm is about to take the node", workflow.KilledByDrain, lead)
 }
 
 // obey carries out an order of the daemon.
@@ -120,6 +148,15 @@ func (r *Runner) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead
 	}
 	a.killLead, a.killSignal = lead, sig
 	if a.watch != nil {
-		r.keeper.endTree(a.watch, sig, lead)
+		r.end(a)
 	}
+}
+
+// end ends the processes of an attempt as it was decided.
+func (r *Runner) end(a *attempt) {
+	if r.steps != nil && a.recovery == nil && a.exit == nil {
+		r.endStep(a, a.killSignal, a.killLead)
+		return
+	}
+	r.keeper.endTree(a.watch, a.killSignal, a.killLead)
 }

@@ -240,6 +240,9 @@ func (r *Runner) untilNext(now time.Time) time.Duration {
 	if t.saying == nil && t.outage.since.IsZero() && t.pollAt.After(now) {
 		next = minTime(next, t.pollAt)
 	}
+	if at := r.nextWord(); !at.IsZero() {
+		next = minTime(next, at)
+	}
 	if !r.schedule.end.IsZero() && !r.leaving.active() {
 		next = minTime(next, r.schedule.drainAt)
 	}

@@ -25,8 +25,10 @@ type ClusterOptions struct {
 	Settings allocation.Settings
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
-	Requeue    bool              // let Slurm start allocations again by itself
-	Env        map[string]string // exported to runners
+	// Spooled reads what a runner that is over wrote down in an output directory.
+	Spooled func(outputDir, database string, runnerID int64) (Spooled, error)
+	Requeue bool              // let Slurm start allocations again by itself
+	Env     map[string]string // exported to runners
 }
 
 // cluster is the daemon's side of Slurm: it asks for allocations and looks
@@ -37,8 +39,9 @@ type cluster struct {
 	cancels <-chan struct{} // allocations are to be canceled
 	needed  chan struct{}   // the loop is needed; Run makes it
 
-	opened chan struct{} // closed when loop is there
-	loop   *allocation.Loop
+	opened   chan struct{} // closed when what follows is there
+	loop     *allocation.Loop
+	killWait time.Duration // of Slurm; 0 if it does not say
 }
 
 // Submitter asks Slurm for allocations.
@@ -96,14 +99,24 @@ func (c *cluster) open(ctx context.Context) error {
 	} else if set.MinJobAge == 0 {
 		set.MinJobAge = config.MinJobAge
 	}
+	c.killWait = config.KillWait
 	c.loop = allocation.New(allocation.Options{
-		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
+		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, Spool: spoolOf{store: d.store, read: c.o.Spooled}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
 		Script: allocation.Script{
 			OutputDir: filepath.Dir(d.o.EndpointPath), SignalLead: c.o.SignalLead, Requeue: c.o.Requeue, Env: c.o.Env, Runner: c.runner,
 		},
 		Settings: set, NoAccounting: err == nil && !config.Accounted(), Log: d.o.Log,
 	})
 	return nil
+}
+
+// Wake has the loop look at allocations soon.
+func (c *cluster) Wake() {
+	select {
+	case <-c.opened:
+		c.loop.Wake()
+	default: // it will look when it is there
+	}
 }
 
 // allocations waits until the loop is there.
@@ -122,11 +135,24 @@ func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 
 // runner is the command that an allocation runs.
 func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
-	return []string{
+	q := &a.Request
+	args := []string{
 		c.o.Program, "runner", "--endpoint", c.daemon.o.EndpointPath, "--secret", secretFile,
-
-		"--workflow", fmt.Sprint(a.WorkflowID), "--output-dir", a.Request.OutputDir,
+		"--workflow", fmt.Sprint(a.WorkflowID), "--output-dir", q.OutputDir,
 	}
+	if c.killWait > 0 {
+		args = append(args, "--kill-wait", c.killWait.String())
+	}
+	if q.IdleTimeoutS > 0 {
+		args = append(args, "--idle-timeout", (time.Duration(q.IdleTimeoutS) * time.Second).String())
+	}
+	if q.MaxParallelJobs > 0 {
+		args = append(args, "--max-parallel-jobs", fmt.Sprint(q.MaxParallelJobs))
+	}
+	for _, label := range q.Labels {
+		args = append(args, "--label", label)
+	}
+	return args
 }
 
 // Submit sees to it that the nodes can reach the daemon, and asks Slurm.

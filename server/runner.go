@@ -152,7 +152,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 		Free: store.Free{
 			Slots: b.Free.Slots, TimeLeftSeconds: b.Free.TimeLeftSeconds,
 			Nodes: each(b.Free.Nodes, func(n api.FreeNode) workflow.OfferNode {
-				return workflow.OfferNode{Name: n.Name, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, GPUs: n.GPUs, Busy: n.Busy}
+				return workflow.OfferNode{Name: n.Name, CPUs: n.CPUs, MemoryBytes: n.MemoryBytes, GPUs: n.GPUs, Busy: n.Busy, Together: n.Together}
 			}),
 		},
 	}

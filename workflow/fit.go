@@ -29,6 +29,7 @@ type OfferNode struct {
 	MemoryBytes int64
 	GPUs        int64
 	Busy        bool // jobs run on it: not for jobs that want whole nodes
+	Together    bool // only for jobs that want several nodes
 }
 
 // Class is what jobs have in common that makes them equal for claiming. Jobs
@@ -168,7 +169,7 @@ func (p *Packer) place(c Class) (int, Misfit) {
 	}
 	best := -1
 	for i, n := range p.nodes {
-		if hosts(n, c) && (best < 0 || leavesLess(n, p.nodes[best])) {
+		if !n.Together && hosts(n, c) && (best < 0 || leavesLess(n, p.nodes[best])) {
 			best = i
 		}
 	}
@@ -221,6 +222,9 @@ func leavesLess(a, b OfferNode) bool {
 func (p *Packer) misfit(c Class) Misfit {
 	var most OfferNode
 	for _, n := range p.nodes {
+		if n.Together && c.Nodes <= 1 {
+			continue
+		}
 		most.CPUs = max(most.CPUs, n.CPUs)
 		most.MemoryBytes = max(most.MemoryBytes, n.MemoryBytes)
 		most.GPUs = max(most.GPUs, n.GPUs)

@@ -35,6 +35,11 @@ func (a *app) claimOutputDir(ctx context.Context, c *connection, o *runner.Optio
 	if err != nil {
 		return nil, err
 	}
+	return a.claimOutputDirFor(database, o)
+}
+
+// claimOutputDirFor is claimOutputDir for a database whose name is known.
+func (a *app) claimOutputDirFor(database string, o *runner.Options) (release func(), err error) {
 	dir, err := runner.ClaimOutputDir(o.OutputDir, database, a.log)
 	if err != nil {
 		return nil, err

@@ -7,19 +7,19 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// allocationFlags are those of a runner in an allocation of ours.
+// allocationFlags are those of a runner in an allocation of Slurm.
 type allocationFlags struct {
 	endpoint    string
 	secret      string
@@ -28,7 +28,17 @@ type allocationFlags struct {
 	maxParallel int64
 	labels      []string
 	idle        time.Duration
+	killWait    time.Duration
+	patience    time.Duration
+	persistent  bool
+	isolated    bool // there is a runner on each node
 }
+
+// The defaults of Slurm and of torc.
+const (
+	defaultKillWait = 30 * time.Second
+	defaultPatience = 20 * time.Minute
+)
 
 // newRunnerCommand is what batch scripts start.
 func newRunnerCommand(a *app) *cobra.Command {
@@ -47,58 +57,104 @@ func newRunnerCommand(a *app) *cobra.Command {
 	f.StringVar(&flags.secret, "secret", "", "`FILE` with the secret of the allocation")
 	f.Int64Var(&flags.workflow, "workflow", 0, "`ID` of the workflow")
 	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs")
-	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
-	f.StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these")
-	f.DurationVar(&flags.idle, "idle-timeout", 0, "leave after so long without work")
+	f.DurationVar(&flags.idle, "idle-timeout", 0, "leave after so long without work (default: what the workflow says)")
+	f.DurationVar(&flags.killWait, "kill-wait", defaultKillWait, "what Slurm leaves a process between SIGTERM and SIGKILL")
+	f.DurationVar(&flags.patience, "patience", defaultPatience, "wait so long at the start for a daemon that does not answer")
+	addRunnerFlags(f, &flags)
 	for _, name := range []string{"endpoint", "secret", "workflow", "output-dir"} {
 		_ = c.MarkFlagRequired(name)
 	}
 	return c
 }
 
-// runInAllocation works until nothing is left to do here.
+// addRunnerFlags adds the flags of every runner in an allocation.
+func addRunnerFlags(f *pflag.FlagSet, flags *allocationFlags) {
+	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
+	f.StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these")
+}
+
+// runInAllocation works in an allocation that the daemon asked for, until
+// nothing is left to do here.
 func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error {
-	where, err := a.slurmPlace()
+	place, err := a.locate(flags)
 	if err != nil {
 		return err
 	}
-	c, err := nodeConnection(flags)
+	// What happens before there is a log is in the error file of the batch script.
+	link := &nodeLink{endpoint: flags.endpoint, secret: flags.secret, log: logTo(a.Stderr, slog.LevelInfo)}
+	defer link.close()
+	version, err := link.arrive(ctx, flags.patience)
 	if err != nil {
-		return err
+		return fmt.Errorf("reach the daemon: %w", err)
 	}
-	defer c.closeIdle()
-	options := runner.Options{
-		OutputDir: a.path(flags.outputDir), WorkflowID: flags.workflow, MaxParallelJobs: flags.maxParallel, Labels: flags.labels,
-		Client: c.Client, Actions: c.Client, APIURL: c.URL, NodeType: workflow.SchedulerSlurm, WorkDir: a.Dir,
-		Resources: where.resources, EndTime: where.end, Allocation: &where.member,
-		Scheduler: map[string]any{
-			"scheduler_id": where.member.SlurmJobID, "type": workflow.SchedulerSlurm,
-			"slurm_job_id": strconv.FormatInt(where.member.SlurmJobID, 10), "slurm_node_id": where.node, "slurm_task_pid": os.Getpid(),
-		},
-	}
-	release, err := a.claimOutputDir(ctx, c, &options)
+	options := a.allocationOptions(flags, &place)
+	options.Client, options.Actions, options.APIURL = link, link, link.address()
+	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount}
+	options.Environ = a.jobEnvironment(&connection{TokenFile: server.TokenPath(flags.endpoint)})
+	release, err := a.claimOutputDirFor(version.Database, &options)
 	if err != nil {
 		return err
 	}
 	defer release()
-	name := fmt.Sprintf("job_runner_slurm_wf%d_sl%d_n%d_pid%d.log", flags.workflow, where.member.SlurmJobID, where.node, os.Getpid())
-	logFile, err := os.OpenFile(filepath.Join(options.OutputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	logFile, err := allocationLog(&options, &place)
 	if err != nil {
-		return outputDirError(options.OutputDir, err)
+		return err
 	}
 	defer logFile.Close()
-	options.Environ, options.Log = a.jobEnvironment(c), logTo(logFile, slog.LevelInfo)
+	link.log = options.Log
+	return a.serveAllocation(ctx, options)
+}
+
+// locate finds out where in which allocation this process is.
+func (a *app) locate(flags allocationFlags) (runner.Place, error) {
+	if a.getenv("SLURM_JOB_ID") == "" { // before the node is searched for GPUs
+		return runner.Place{}, usageErrorf("SLURM_JOB_ID is not set: this is no allocation of Slurm")
+	}
+	return runner.Locate(a.Environ, runner.Probe(a.Environ), flags.isolated)
+}
+
+// allocationOptions are those of any runner in an allocation.
+func (a *app) allocationOptions(flags allocationFlags, place *runner.Place) runner.Options {
+	return runner.Options{
+		OutputDir: a.path(flags.outputDir), WorkflowID: flags.workflow, MaxParallelJobs: flags.maxParallel, Labels: flags.labels,
+		Persistent: flags.persistent, IdleTimeout: flags.idle, KillWait: flags.killWait, Patience: flags.patience,
+		NodeType: workflow.SchedulerSlurm, WorkDir: a.Dir,
+		Hostname: place.Nodes[0], Nodes: place.Nodes, Resources: place.Resources, EndTime: place.End,
+		Steps: &runner.Steps{
+			Slurm: a.slurmClient(), Job: slurm.JobID{Number: place.JobID},
+			Srun: (&slurm.OS{Paths: slurm.FakePaths(a.getenv)}).Path(slurm.Srun),
+		},
+		Scheduler: map[string]any{
+			"scheduler_id": place.JobID, "type": workflow.SchedulerSlurm,
+			"slurm_job_id": strconv.FormatInt(place.JobID, 10), "slurm_node_id": place.NodeID, "slurm_task_pid": place.TaskPID,
+		},
+	}
+}
+
+// allocationLog opens the log of a runner in an allocation and begins it with
+// what the runner found.
+func allocationLog(o *runner.Options, place *runner.Place) (*os.File, error) {
+	name := fmt.Sprintf("job_runner_slurm_wf%d_sl%d_n%d_pid%d.log", o.WorkflowID, place.JobID, place.NodeID, os.Getpid())
+	file, err := os.OpenFile(filepath.Join(o.OutputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, outputDirError(o.OutputDir, err)
+	}
+	o.Log = logTo(file, slog.LevelInfo)
+	o.Log.Info("in an allocation of Slurm", "slurm_job_id", place.JobID, "restart_count", place.RestartCount, "nodes", place.Nodes,
+		"num_cpus", place.Resources.CPUs, "memory_bytes", place.Resources.MemoryBytes, "num_gpus", place.Resources.GPUs, "end_time", place.End)
+	return file, nil
+}
+
+// serveAllocation runs a runner. A signal has it drain: Slurm is about to take
+// the nodes away.
+func (a *app) serveAllocation(ctx context.Context, options runner.Options) error {
 	r, err := runner.New(options)
 	if err != nil {
 		return fmt.Errorf("set up the runner: %w", err)
 	}
-	return a.serveAllocation(ctx, r)
-}
-
-// serveAllocation runs a runner, which a signal has drain: Slurm is about to
-// take the nodes away.
-func (a *app) serveAllocation(ctx context.Context, r *runner.Runner) error {
 	signals := a.signals.take()
+	warnings, stop := a.SnapshotSignals() // a user's own --signal may be SIGUSR1
+	defer stop()
 	done := make(chan error, 1)
 	go func() {
 		_, err := r.Run(ctx)
@@ -107,64 +163,15 @@ func (a *app) serveAllocation(ctx context.Context, r *runner.Runner) error {
 	for {
 		select {
 		case err := <-done:
+			if err != nil {
+				options.Log.Error("the runner ends with an error", "error", err)
+			}
 			return err
-		case <-signals:
-			r.Stop(runner.StopCancel)
+		case sig := <-signals:
+			options.Log.Info("got a signal", "signal", sig.String())
+		case sig := <-warnings:
+			options.Log.Info("got a signal", "signal", sig.String())
 		}
+		r.Stop(runner.StopSlurm)
 	}
-}
-
-// slurmPlace is where a runner finds itself.
-type slurmPlace struct {
-	member    api.AllocationMember
-	node      int64
-	end       time.Time // zero if Slurm does not say
-	resources runner.Resources
-}
-
-// slurmPlace reads Slurm's variables.
-func (a *app) slurmPlace() (slurmPlace, error) {
-	number := func(name string) int64 {
-		n, err := strconv.ParseInt(a.getenv(name), 10, 64)
-		if err != nil {
-			return 0
-		}
-		return n
-	}
-	p := slurmPlace{
-		member: api.AllocationMember{
-			Cluster: a.getenv("SLURM_CLUSTER_NAME"), SlurmJobID: number("SLURM_JOB_ID"), RestartCount: number("SLURM_RESTART_COUNT"),
-		},
-		node: number("SLURM_NODEID"),
-	}
-	if p.member.SlurmJobID == 0 {
-		return p, usageErrorf("SLURM_JOB_ID is not set: this is no allocation of Slurm")
-	}
-	if end := number("SLURM_JOB_END_TIME"); end > 0 {
-		p.end = time.Unix(end, 0)
-	}
-	p.resources.CPUs = number("SLURM_CPUS_ON_NODE")
-	if mb := number("SLURM_MEM_PER_NODE"); mb > 0 {
-		p.resources.MemoryBytes = mb << 20
-	} else if mb := number("SLURM_MEM_PER_CPU"); mb > 0 {
-		p.resources.MemoryBytes = mb * p.resources.CPUs << 20
-	}
-	return p, nil
-}
-
-// nodeConnection connects to the daemon with the secret of an allocation.
-func nodeConnection(flags allocationFlags) (*connection, error) {
-	secret, err := os.ReadFile(flags.secret)
-	if err != nil {
-		return nil, workflow.Errorf(workflow.CodeForbidden, "the secret of this allocation: %v", err)
-	}
-	e, err := server.ReadEndpoint(flags.endpoint)
-	if err != nil {
-		return nil, err
-	}
-	if e.NodeURL == "" {
-		return nil, workflow.Errorf(workflow.CodeUnavailable, "the daemon does not listen for compute nodes")
-	}
-	c := &connection{URL: e.NodeURL, TokenFile: server.TokenPath(flags.endpoint), close: func() error { return nil }}
-	return c, c.open(client.Options{URL: e.NodeURL, Token: strings.TrimSpace(string(secret)), CAFingerprint: e.Fingerprint})
 }

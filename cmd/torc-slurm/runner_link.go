@@ -1,0 +1,182 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// nodeLink is a runner's way to the daemon. The daemon may be gone for a while
+// and come back elsewhere: a call that fails has the link look into the endpoint
+// file, which lies on a file system that nodes and login nodes share.
+type nodeLink struct {
+	endpoint string // the file that says where the daemon is
+	secret   string // the file with the allocation's secret
+	log      *slog.Logger
+
+	mu     sync.Mutex
+	url    string
+	pin    string
+	client *client.Client
+}
+
+// linkRetries is how often the client itself repeats a call: the link and the
+// runner do so, too.
+const linkRetries = 1
+
+// current is the client for where the daemon was last known to be.
+func (l *nodeLink) current() (*client.Client, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.client == nil {
+		if err := l.open(); err != nil {
+			return nil, err
+		}
+	}
+	return l.client, nil
+}
+
+// open makes a client for where the daemon says it is; mu is held.
+func (l *nodeLink) open() error {
+	secret, err := os.ReadFile(l.secret)
+	if err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "the secret of this allocation: %v", err).
+			WithHint("it is removed when the allocation is over for the daemon")
+	}
+	e, err := server.ReadEndpoint(l.endpoint)
+	if err != nil {
+		return workflow.Errorf(workflow.CodeUnavailable, "where the daemon is: %v", err)
+	}
+	if e.NodeURL == "" {
+		return workflow.Errorf(workflow.CodeUnavailable, "the daemon does not listen for compute nodes")
+	}
+	if l.client != nil && e.NodeURL == l.url && e.Fingerprint == l.pin {
+		return nil
+	}
+	c, err := client.New(client.Options{
+		URL: e.NodeURL, Token: strings.TrimSpace(string(secret)), CAFingerprint: e.Fingerprint, Retries: linkRetries, Log: l.log,
+	})
+	if err != nil {
+		return err
+	}
+	if l.client != nil {
+		l.log.Info("the daemon has moved", "url", e.NodeURL)
+		l.client.Close()
+	}
+	l.client, l.url, l.pin = c, e.NodeURL, e.Fingerprint
+	return nil
+}
+
+// movedSince reports whether the daemon is elsewhere than the client thought
+// whose call failed.
+func (l *nodeLink) movedSince(c *client.Client, failure error) bool {
+	var refusal *client.APIError
+	if errors.As(failure, &refusal) && refusal.Status != http.StatusUnauthorized && refusal.Status != http.StatusForbidden {
+		return false // it is there
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.client == c {
+		if err := l.open(); err != nil {
+			l.log.Warn("cannot find out where the daemon is", "error", err)
+		}
+	}
+	return l.client != c
+}
+
+// address is where the daemon is, for jobs.
+func (l *nodeLink) address() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.url
+}
+
+func (l *nodeLink) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.client != nil {
+		l.client.Close()
+	}
+}
+
+// throughLink makes a call, and once more if the daemon has moved.
+func throughLink[T any](ctx context.Context, l *nodeLink, call func(*client.Client) (T, error)) (answer T, err error) {
+	c, err := l.current()
+	if err != nil {
+		return answer, err
+	}
+	answer, err = call(c)
+	if err != nil && ctx.Err() == nil && l.movedSince(c, err) {
+		if c, err = l.current(); err == nil {
+			answer, err = call(c)
+		}
+	}
+	return answer, err
+}
+
+// Register introduces the runner.
+func (l *nodeLink) Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+	return throughLink(ctx, l, func(c *client.Client) (*api.RegisterResponse, error) { return c.Register(ctx, workflowID, req) })
+}
+
+// Turn makes one turn.
+func (l *nodeLink) Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+	return throughLink(ctx, l, func(c *client.Client) (*api.TurnResponse, error) { return c.Turn(ctx, runnerID, req) })
+}
+
+// Leave says goodbye.
+func (l *nodeLink) Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
+	return throughLink(ctx, l, func(c *client.Client) (*api.LeaveResponse, error) { return c.Leave(ctx, runnerID, req) })
+}
+
+// Actions lists the workflow's actions.
+func (l *nodeLink) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
+	return throughLink(ctx, l, func(c *client.Client) ([]api.Action, error) { return c.Actions(ctx, workflowID) })
+}
+
+// ClaimAction claims an action.
+func (l *nodeLink) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
+	return throughLink(ctx, l, func(c *client.Client) (bool, error) { return c.ClaimAction(ctx, workflowID, actionID, runnerID) })
+}
+
+// Version is the daemon's version.
+func (l *nodeLink) Version(ctx context.Context) (*api.VersionInfo, error) {
+	return throughLink(ctx, l, func(c *client.Client) (*api.VersionInfo, error) { return c.Version(ctx) })
+}
+
+// arrive waits until the daemon answers: it may just be down.
+func (l *nodeLink) arrive(ctx context.Context, patience time.Duration) (*api.VersionInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
+		version, err := l.Version(ctx)
+		if err == nil || isFinal(err) {
+			return version, err
+		}
+		l.log.Warn("the daemon does not answer", "error", err, "retry_s", pause.Seconds())
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(pause):
+		}
+	}
+}
+
+// isFinal reports whether another try would end the same way.
+func isFinal(err error) bool {
+	var refusal *client.APIError
+	if errors.As(err, &refusal) {
+		return refusal.Status < http.StatusInternalServerError
+	}
+	return workflow.CodeOf(err) == workflow.CodeForbidden
+}

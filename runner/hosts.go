@@ -1,0 +1,113 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// host is a node that jobs can be placed on.
+type host struct {
+	name string
+	free capacity
+	busy int64 // attempts on it
+}
+
+// newHosts makes the hosts of a runner, its own first.
+func newHosts(o *Options) []*host {
+	names := o.Nodes
+	if len(names) == 0 {
+		names = []string{o.Hostname}
+	}
+	hosts := make([]*host, len(names))
+	for i, name := range names {
+		hosts[i] = &host{name: name, free: o.Resources.capacity()}
+	}
+	return hosts
+}
+
+// placeFor finds the hosts for a job that was granted; none if there is no
+// room now. Without steps every process starts on the runner's own host, which
+// is then the only one for jobs that want one node; others only complete the
+// set of a job that wants several.
+func (r *Runner) placeFor(g *api.Grant, hosts []*host) []*host {
+	if r.opts.MaxParallelJobs > 0 {
+		return hosts[:1]
+	}
+	need := needs(g)
+	if g.Nodes > 1 {
+		return wholeHosts(hosts, g.Nodes, need)
+	}
+	if r.steps == nil {
+		hosts = hosts[:1]
+	}
+	if i := slices.IndexFunc(hosts, func(h *host) bool { return h.name == g.Node && h.free.holds(need) }); i >= 0 {
+		return hosts[i : i+1]
+	}
+	if i := slices.IndexFunc(hosts, func(h *host) bool { return h.free.holds(need) }); i >= 0 {
+		return hosts[i : i+1]
+	}
+	return nil
+}
+
+// wholeHosts finds so many idle hosts, nil if there are not enough of them. The
+// runner's own is among them whenever it is idle, since a process that is no
+// step starts there.
+func wholeHosts(hosts []*host, n int64, need capacity) []*host {
+	var idle []*host
+	for _, h := range hosts {
+		if h.busy == 0 && h.free.holds(need) {
+			idle = append(idle, h)
+		}
+		if int64(len(idle)) == n {
+			return idle
+		}
+	}
+	return nil
+}
+
+// takes is what an attempt takes of each of its hosts.
+func (r *Runner) takes(g *api.Grant) capacity {
+	if g.Nodes > 1 {
+		return r.total // whole nodes
+	}
+	return needs(g)
+}
+
+// reserve takes room on hosts.
+func (r *Runner) reserve(a *attempt, hosts []*host) {
+	a.hosts = hosts
+	for _, h := range hosts {
+		h.free = h.free.minus(r.takes(&a.grant))
+		h.busy++
+	}
+}
+
+// vacate gives the room back.
+func (r *Runner) vacate(a *attempt) {
+	for _, h := range a.hosts {
+		h.free = h.free.plus(r.takes(&a.grant))
+		h.busy--
+	}
+	a.hosts = nil
+}
+
+// prospect is how the hosts will be when all granted jobs have been started.
+func (r *Runner) prospect() []*host {
+	hosts := make([]*host, len(r.hosts))
+	for i, h := range r.hosts {
+		later := *h
+		hosts[i] = &later
+	}
+	for _, a := range r.queue {
+		on := r.placeFor(&a.grant, hosts)
+		if on == nil {
+			on = hosts[:1] // it waits for room there
+		}
+		for _, h := range on {
+			h.free = h.free.minus(r.takes(&a.grant))
+			h.busy++
+		}
+	}
+	return hosts
+}

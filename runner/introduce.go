@@ -1,0 +1,34 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+)
+
+// introduce registers, and waits for a daemon that does not answer.
+func (r *Runner) introduce(ctx context.Context, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+	until := r.began.Add(r.opts.Patience)
+	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
+		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)
+		var refusal *client.APIError
+		if err == nil || errors.As(err, &refusal) || !time.Now().Before(until) {
+			return resp, err
+		}
+		r.log.Warn("the daemon does not answer", "error", err)
+		pause := time.NewTimer(time.Duration((0.8 + 0.4*rand.Float64()) * float64(delay)))
+		select {
+		case <-ctx.Done():
+			pause.Stop()
+			return nil, errors.Join(err, context.Cause(ctx))
+		case <-r.stopping:
+			pause.Stop()
+			return nil, errors.Join(err, errors.New("told to stop while waiting for the daemon"))
+		case <-pause.C:
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"os"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// How long a report waits for Slurm's word on why a step failed, or why the
+// allocation is being ended, and how often Slurm is asked for it: its accounting
+// database lags by seconds. One call asks for all that wait.
+const (
+	wordPatience      = 8 * time.Second
+	wordPatienceShort = 3 * time.Second // when Slurm is about to kill us
+	wordPause         = time.Second
+	wordCallTime      = 5 * time.Second
+)
+
+// slurmWords are the reports that wait for Slurm's word.
+type slurmWords struct {
+	waiting map[*attempt]heldReport
+	asking  bool
+	askAt   time.Time
+}
+
+type heldReport struct {
+	report api.Report
+	until  time.Time
+}
+
+// slurmWordsMsg is what Slurm knows of the allocation and its steps.
+type slurmWordsMsg struct {
+	records []slurm.Record
+	err     error
+}
+
+// holdBack keeps a report for which Slurm's word may matter; false if it is to
+// be sent now.
+func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
+	e := &report.Evidence
+	failedStep := r.steps != nil && e.SpawnError == "" && e.Slurm == nil && (e.ExitCode == nil || *e.ExitCode != 0)
+	taken := r.leaving.bySlurm && e.KilledBy == workflow.KilledByDrain
+	patience := wordPatience
+	switch {
+	case r.opts.Steps == nil:
+		return false
+	case taken:
+		patience = wordPatienceShort
+	case !failedStep || e.KilledBy != "" || r.leaving.kind >= StopCancel:
+		return false
+	}
+	w := &r.words
+	if w.waiting == nil {
+		w.waiting = make(map[*attempt]heldReport)
+	}
+	now := time.Now()
+	w.waiting[a] = heldReport{*report, now.Add(patience)}
+	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
+	return true
+}
+
+// askSlurm asks for the words that are waited for, and sends the reports that
+// have waited long enough.
+func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
+	w := &r.words
+	for a, held := range w.waiting {
+		if !now.Before(held.until) {
+			delete(w.waiting, a)
+			r.deliver(a, held.report)
+		}
+	}
+	if len(w.waiting) == 0 || w.asking || now.Before(w.askAt) {
+		return
+	}
+	w.asking = true
+	steps, since := r.opts.Steps, r.began.Add(-24*time.Hour) // any time before the start of the job will do
+	r.requests.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, wordCallTime)
+		defer cancel()
+		look, err := steps.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{steps.Job}, Since: since})
+		r.box.put(slurmWordsMsg{look.Records, err})
+	})
+}
+
+// nextWord is when askSlurm has something to do, the zero time if never.
+func (r *Runner) nextWord() time.Time {
+	w := &r.words
+	var next time.Time
+	if len(w.waiting) > 0 && !w.asking {
+		next = w.askAt
+	}
+	for _, held := range w.waiting {
+		if next.IsZero() || held.until.Before(next) {
+			next = held.until
+		}
+	}
+	return next
+}
+
+// onSlurmWords takes in what Slurm knows.
+func (r *Runner) onSlurmWords(m slurmWordsMsg) {
+	w := &r.words
+	w.asking, w.askAt = false, time.Now().Add(wordPause)
+	if m.err != nil && !errors.Is(m.err, context.Canceled) {
+		r.log.Warn("Slurm does not say how jobs ended", "error", m.err)
+	}
+	ended := make(map[string]*slurm.Record, len(m.records))
+	var whole *slurm.Record
+	for i := range m.records {
+		switch rec := &m.records[i]; {
+		case !rec.Over():
+		case rec.IsStep():
+			ended[rec.Name] = rec
+		default:
+			whole = rec
+		}
+	}
+	for a, held := range w.waiting {
+		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &a.grant)]
+		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
+		switch {
+		case taken && whole != nil:
+			explainByJob(&held.report.Evidence, whole)
+		case !taken && step != nil:
+			explainByStep(&held.report.Evidence, step)
+		default:
+			continue
+		}
+		delete(w.waiting, a)
+		r.deliver(a, held.report)
+	}
+}
+
+// explainByStep adds what Slurm says of the step of an attempt.
+func explainByStep(e *workflow.Evidence, rec *slurm.Record) {
+	e.PeakMemoryBytes = max(e.PeakMemoryBytes, rec.MaxRSS)
+	e.CPUSeconds = max(e.CPUSeconds, rec.CPUTime.Seconds())
+	e.Slurm = &workflow.SlurmEvidence{
+		StepState: string(rec.State), ExitCode: rec.Exit.String(), CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
+	}
+	if rec.State == slurm.OutOfMemory {
+		dropSrunCode(e)
+	}
+}
+
+// explainByJob adds what Slurm says of the allocation that an attempt was
+// running in when it was ended.
+func explainByJob(e *workflow.Evidence, rec *slurm.Record) {
+	e.Slurm = &workflow.SlurmEvidence{
+		JobState: string(rec.State), ExitCode: rec.Exit.String(), Reason: rec.Reason, CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
+	}
+}
+
+// srunFailed is the exit code of srun when it is not that of its command.
+const srunFailed = 1
+
+// dropSrunCode removes an exit code that is srun's own: the command was killed.
+func dropSrunCode(e *workflow.Evidence) {
+	if e.ExitCode != nil && *e.ExitCode == srunFailed {
+		e.ExitCode = nil
+	}
+}
+
+// What srun and the step daemon write to the error output of a step.
+var (
+	stepOutOfMemory = regexp.MustCompile(`(?m)^slurmstepd(?:-\S+)?: error: .*(?i:oom[-_]kill|out of memory)|^srun: error: .*: Out Of Memory`)
+	stepNotStarted  = regexp.MustCompile(`(?m)^srun: (?:error|fatal): (.*(?:Unable to create step|Unable to confirm allocation|Unable to contact slurm controller|Communication connection failure|Task launch .*failed).*)$`)
+)
+
+// addStepWords takes in what srun said of a step. Its word that memory ran out
+// needs no confirmation; a step that it could not start is not the command's
+// fault.
+func (f *findings) addStepWords(e *workflow.Evidence) {
+	said := tail(f.files.stderr, tailSize)
+	if stepOutOfMemory.MatchString(said) {
+		e.Slurm = &workflow.SlurmEvidence{StepState: string(slurm.OutOfMemory), Reason: "as srun says"}
+		dropSrunCode(e)
+		return
+	}
+	if m := stepNotStarted.FindStringSubmatch(said); m != nil && f.killed == "" && e.ExitCode != nil && *e.ExitCode == srunFailed {
+		e.ExitCode, e.SpawnError = nil, m[1]
+	}
+}

@@ -1,0 +1,51 @@
+package runner
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/spool"
+)
+
+func TestReadSpooled(t *testing.T) {
+	dir := t.TempDir()
+	place := filepath.Join(dir, spoolDir)
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range []spool.Header{
+		{Database: "ours", WorkflowID: 1, RunID: 2, RunnerID: 7, Key: "a", Hostname: "far away"},
+		{Database: "ours", WorkflowID: 1, RunID: 2, RunnerID: 8, Key: "b"},
+		{Database: "another", WorkflowID: 1, RunID: 2, RunnerID: 7, Key: "c"},
+	} {
+		w, err := spool.Create(place, h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ref := api.LeaseRef{JobID: h.RunnerID, Attempt: 1, Fence: 1}
+		if err := w.Append([]api.Report{{LeaseRef: ref}, {LeaseRef: api.LeaseRef{JobID: 99}}}, true); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(place, "x"+spool.Ending), []byte("not a spool file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := ReadSpooled(dir, "ours", 7)
+	if err != nil || s.RunID != 2 || len(s.Reports) != 2 || s.Reports[0].JobID != 7 {
+		t.Fatalf("got %+v, %v", s, err)
+	}
+	if err := s.Delivered(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = ReadSpooled(dir, "ours", 7); err != nil || len(s.Reports) != 0 {
+		t.Errorf("after the delivery: %+v, %v", s, err)
+	}
+	if s, err = ReadSpooled(dir, "ours", 8); err != nil || len(s.Reports) != 2 {
+		t.Errorf("the other runner's reports: %+v, %v", s, err)
+	}
+}
