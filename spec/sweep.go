@@ -2,7 +2,6 @@ package spec
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 )
 
@@ -136,31 +135,6 @@ func (p *Parameter) axis(read func(string) ([]byte, error)) (*axis, error) {
 		return &axis{values: p.Items}, nil
 	}
 	return parseAxis(p.Value, read)
-}
-
-// Combinations expands parameters outside a specification: each combination is
-// the values in the order of the parameters. The mode is product or zip.
-func Combinations(ps Parameters, mode string, opts Options) ([][]Value, error) {
-	opts = opts.withDefaults()
-	var columns []string
-	var axes []*axis
-	for i := range ps {
-		a, err := ps[i].axis(opts.read)
-		if err != nil {
-			return nil, fmt.Errorf("parameter %s: %w", ps[i].Name, err)
-		}
-		columns, axes = append(columns, ps[i].Name), append(axes, a)
-	}
-	s, err := combine(columns, axes, mode == "zip")
-	if err != nil {
-		return nil, err
-	}
-	rows := make([][]Value, s.count)
-	for i := range rows {
-		rows[i] = make([]Value, len(columns))
-		s.row(i, rows[i])
-	}
-	return rows, nil
 }
 
 // measure finds what each item expands to. It reports whether that can be done

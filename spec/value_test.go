@@ -203,22 +203,6 @@ func TestZipNeedsEqualLengths(t *testing.T) {
 	})
 }
 
-func TestCombinations(t *testing.T) {
-	rows, err := Combinations(Parameters{{Name: "i", Value: "1:2"}, {Name: "k", Items: []Value{StringValue("a"), FloatValue(0.5)}}}, "product", Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := fmt.Sprint(rows); got != "[[1 a] [1 0.5] [2 a] [2 0.5]]" {
-		t.Error(got)
-	}
-	if _, err := Combinations(Parameters{{Name: "i", Value: "1:x"}}, "product", Options{}); err == nil || !strings.Contains(err.Error(), "parameter i") {
-		t.Error(err)
-	}
-	if _, err := Combinations(Parameters{{Name: "i", Value: "1:2"}, {Name: "k", Value: "1:3"}}, "zip", Options{}); err == nil {
-		t.Error("unequal zip")
-	}
-}
-
 func TestTables(t *testing.T) {
 	for _, path := range []string{"sweep.csv", "sweep.json", "sweep.jsonl"} {
 		tab, err := readTable("testdata/tables/"+path, os.ReadFile)
