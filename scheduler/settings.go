@@ -21,17 +21,22 @@ type Settings struct {
 	// After GiveUpAfter failures one allocation is tried ProbeAfter later, then
 	// after twice that time, and so on up to ProbeMax.
 	ProbeAfter, ProbeMax time.Duration
+	// After a no of Slurm that will pass it is asked again RetryAfter later, then
+	// after twice that time, and so on up to RetryMax.
+	RetryAfter, RetryMax time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
 	if s.Margins == (workflow.Margins{}) {
-		s.Margins = workflow.Margins{Startup: time.Minute, Grace: 2 * time.Minute}
+		s.Margins = workflow.MarginsOf(nil)
 	}
 	s.MinWalltime = cmp.Or(s.MinWalltime, 5*time.Minute)
 	s.Work = cmp.Or(s.Work, time.Hour)
 	s.LongestWork = cmp.Or(s.LongestWork, 24*time.Hour)
 	s.ProbeAfter = cmp.Or(s.ProbeAfter, 5*time.Minute)
 	s.ProbeMax = cmp.Or(s.ProbeMax, time.Hour)
+	s.RetryAfter = cmp.Or(s.RetryAfter, 30*time.Second)
+	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Minute)
 	return s
 }
 

@@ -13,6 +13,35 @@ type Margins struct {
 	Grace   time.Duration // kept at its end: to signal, to wait for checkpoints, to report
 }
 
+// What an execution_config that does not say it means.
+const (
+	DefaultSigtermLead     = 30 * time.Second
+	DefaultSigkillHeadroom = 60 * time.Second
+)
+
+// startup is how long an allocation takes to its first job.
+const startup = time.Minute
+
+// MarginsOf returns the margins for a workflow: jobs are told to end the lead
+// time before they are killed, and that is the headroom before the end of the
+// allocation. A nil config is one that says nothing.
+func MarginsOf(c *ExecutionConfig) Margins {
+	lead, headroom := DefaultSigtermLead, DefaultSigkillHeadroom
+	if c != nil && c.SigtermLeadSecs != nil {
+		lead = boundedSeconds(*c.SigtermLeadSecs)
+	}
+	if c != nil && c.SigkillHeadroomSecs != nil {
+		headroom = boundedSeconds(*c.SigkillHeadroomSecs)
+	}
+	return Margins{Startup: startup, Grace: lead + headroom}
+}
+
+// boundedSeconds keeps durations representable whatever a user wrote.
+func boundedSeconds(n int64) time.Duration {
+	const most = 100 * 365 * 86400
+	return time.Duration(min(max(n, 0), most)) * time.Second
+}
+
 // Within returns the margins of an allocation of so much time. In a short one
 // they shrink to a twentieth and a tenth of it, so that most of it is used.
 func (m Margins) Within(walltime time.Duration) Margins {

@@ -1,0 +1,199 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// carryOut does what the look comes to.
+func (l *look) carryOut(ctx context.Context) error {
+	if err := l.carryOutDue(ctx); err != nil {
+		return err
+	}
+	d := l.decide()
+	refusedIn := map[string]bool{} // pools in which Slurm has just said no
+	for _, a := range d.Actions {
+		switch a.Kind {
+		case Cancel:
+			if _, err := l.Store.RequestCancel(ctx, []int64{a.Allocation}, a.Reason); err != nil {
+				return err
+			}
+			l.report.Canceled = append(l.report.Canceled, a)
+		case Submit, Probe:
+			if refusedIn[a.Pool] {
+				continue
+			}
+			p := l.planned(a)
+			l.report.Planned = append(l.report.Planned, p)
+			refusals := len(l.report.Refused)
+			want := allocation.Want{WorkflowID: l.id, SchedulerConfigID: p.SchedulerID, Request: p.Request, Why: a.Reason}
+			if err := l.ask(ctx, want, a.Count, a.Shape.Serialize); err != nil {
+				return err
+			}
+			refusedIn[a.Pool] = len(l.report.Refused) > refusals
+		default:
+			l.wait(a)
+		}
+	}
+	if len(l.report.Refused) > 0 {
+		if err := l.lookAgain(ctx); err != nil {
+			return err
+		}
+	}
+	l.remember()
+	return l.note(ctx)
+}
+
+// lookAgain reports what becomes of the jobs now that Slurm has said no.
+func (l *look) lookAgain(ctx context.Context) error {
+	if err := l.readJobs(ctx); err != nil {
+		return err
+	}
+	l.report.Covered, l.report.Waits = nil, nil
+	for _, a := range l.decide().Actions {
+		if a.Kind == Wait || a.Kind == Pause {
+			l.wait(a)
+		}
+	}
+	return nil
+}
+
+// foresee reports what the look would come to.
+func (l *look) foresee() {
+	for i := range l.due {
+		d := &l.due[i]
+		if err := d.complete(l); err != nil {
+			l.refused(err)
+			d.scheduler = nil
+			continue
+		}
+		l.report.Planned = append(l.report.Planned, d.planned())
+	}
+	for _, a := range l.decide().Actions {
+		switch a.Kind {
+		case Cancel:
+			l.report.Canceled = append(l.report.Canceled, a)
+		case Submit, Probe:
+			l.report.Planned = append(l.report.Planned, l.planned(a))
+		default:
+			l.wait(a)
+		}
+	}
+}
+
+// decide plans, and reports what becomes of the ready jobs.
+func (l *look) decide() Decision {
+	s := l.snapshot()
+	d := Plan(s)
+	classes := map[int64]workflow.Class{}
+	for i := range s.Demand {
+		classes[s.Demand[i].ID] = s.Demand[i].Class
+	}
+	for _, c := range d.Coverage {
+		if c.Ready == 0 {
+			continue
+		}
+		if why := l.nowhere[idOfCoverage(&c)]; why != "" && c.Uncovered > 0 && !l.report.Ended {
+			c.Reason = why
+		}
+		l.report.Covered = append(l.report.Covered, Covered{Class: classes[c.ClassID], Coverage: c})
+	}
+	return d
+}
+
+func idOfCoverage(c *Coverage) demandID {
+	d := Demand{Class: workflow.Class{ID: c.ClassID}, Avoid: c.Avoid}
+	return idOf(&d)
+}
+
+// planned is what an action of the plan asks for.
+func (l *look) planned(a Action) Planned {
+	t := l.pools.targets[a.Pool]
+	p := Planned{ActionID: a.ActionID, Pool: a.Pool, SchedulerID: t.SchedulerID, Count: a.Count, Reason: a.Reason, Probe: a.Kind == Probe}
+	for _, x := range l.pools.actions {
+		if x.id == a.ActionID {
+			p.Request = l.withOptions(t.request(&a.Shape), x.config.MaxParallelJobs, x.config.IdleTimeout)
+		}
+	}
+	return p
+}
+
+func (l *look) refused(err error) { l.report.Refused = append(l.report.Refused, err.Error()) }
+
+// wait reports what stands in the way, and looks again in time.
+func (l *look) wait(a Action) {
+	l.report.Waits = append(l.report.Waits, a)
+	if !a.Until.IsZero() {
+		l.sooner(a.Until)
+	}
+}
+
+func (l *look) sooner(at time.Time) {
+	if at.Before(l.report.Next) {
+		l.report.Next = at
+	}
+}
+
+// remember keeps since when jobs have no place.
+func (l *look) remember() {
+	since := map[demandID]time.Time{}
+	for i := range l.report.Covered {
+		c := &l.report.Covered[i].Coverage
+		if c.Uncovered == 0 {
+			continue
+		}
+		id := idOfCoverage(c)
+		since[id] = l.now
+		if earlier, known := l.memory.since[id]; known {
+			since[id] = earlier
+		}
+	}
+	l.memory.since = since
+}
+
+// note writes an event when a pool does not work, or jobs fit nowhere; once, as
+// long as that lasts.
+func (l *look) note(ctx context.Context) error {
+	noted := map[string]bool{}
+	write := func(key string, kind workflow.EventType, p workflow.SchedulingPayload) error {
+		noted[key] = true
+		if l.memory.noted[key] {
+			return nil
+		}
+		return l.Store.NoteScheduling(ctx, l.id, kind, p)
+	}
+	for _, w := range l.report.Waits {
+		if w.Kind != Pause {
+			continue
+		}
+		err := write("pause "+w.Pool, workflow.EventSchedulingPaused, workflow.SchedulingPayload{ActionID: w.ActionID, Pool: w.Pool, UntilMS: msOf(w.Until), Reason: w.Reason})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range l.report.Covered {
+		c := &l.report.Covered[i].Coverage
+		id := idOfCoverage(c)
+		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.AutoSchedule {
+			continue
+		}
+		err := write(fmt.Sprintf("blocked %d %s", id.class, id.avoid), workflow.EventSchedulingBlocked, workflow.SchedulingPayload{Jobs: c.Uncovered, Reason: c.Reason})
+		if err != nil {
+			return err
+		}
+	}
+	l.memory.noted = maps.Clone(noted)
+	return nil
+}
+
+func msOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}

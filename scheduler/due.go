@@ -1,0 +1,207 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// dueAction is a triggered action schedule_nodes, with what it still has to
+// ask for.
+type dueAction struct {
+	id        int64
+	taken     bool
+	trigger   string
+	scheduler *workflow.SlurmScheduler
+	request   workflow.AllocationRequest
+	left      int
+}
+
+// dueOf is what an action of a submitted workflow has to ask for; ok is false
+// if it is nothing, or somebody else's.
+func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
+	atStart := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
+	if c.SchedulerType != workflow.SchedulerSlurm || !atStart || a.TakenMS == 0 && !a.IsPending() {
+		return d, false
+	}
+	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(max(c.NumAllocations, 1))}
+	if d.taken {
+		d.left -= l.history.of(a.ID).settled(a.TakenMS)
+	}
+	for i := range l.pools.schedulers {
+		if c.SchedulerID != nil && l.pools.schedulers[i].ID == *c.SchedulerID {
+			d.scheduler = &l.pools.schedulers[i]
+		}
+	}
+	d.request = workflow.AllocationRequest{OneRunnerPerNode: c.StartOneWorkerPerNode, MaxParallelJobs: c.MaxParallelJobs}
+	return d, d.left > 0
+}
+
+// settled counts the allocations since a time that need not be asked for again.
+// One that Slurm has refused for good settles all: the others are like it.
+func (h history) settled(sinceMS int64) (n int) {
+	for i := range h {
+		a := &h[i]
+		switch class := refusedFor(a); {
+		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever:
+		case class == slurm.Permanent:
+			return maxSchedulers
+		case class == "":
+			n++
+		}
+	}
+	return n
+}
+
+// complete fills in what the scheduler and the submission say.
+func (d *dueAction) complete(l *look) error {
+	if d.scheduler == nil {
+		return workflow.Errorf(workflow.CodeNotFound, "the Slurm scheduler of action %d is not there any more", d.id)
+	}
+	t, err := l.pools.ofScheduler(d.scheduler)
+	if err != nil {
+		return err
+	}
+	r := t.base
+	r.ActionID, r.OneRunnerPerNode, r.MaxParallelJobs = d.id, d.request.OneRunnerPerNode, d.request.MaxParallelJobs
+	if t.partition != nil {
+		offer := t.Asks
+		if !t.Shared {
+			offer = t.Node
+		}
+		offer.CPUs = max(offer.CPUs, 1)
+		r.Offer = workflow.AllocationOffer{CPUs: offer.CPUs, MemoryBytes: offer.MemoryBytes, GPUs: offer.GPUs}
+		if r.Offer.MemoryBytes == 0 { // Slurm gives a share
+			r.Offer.MemoryBytes = t.Node.MemoryBytes / max(t.Node.CPUs, 1) * offer.CPUs
+		}
+	}
+	d.request = l.withOptions(r, d.request.MaxParallelJobs, "")
+	return nil
+}
+
+// withOptions adds what the submission and the action say of runners.
+func (l *look) withOptions(r workflow.AllocationRequest, maxParallel int64, idle string) workflow.AllocationRequest {
+	o := &l.submission.Options
+	r.OutputDir, r.MaxParallelJobs = o.OutputDir, maxParallel
+	if maxParallel == 0 {
+		r.MaxParallelJobs = o.MaxParallelJobs
+	}
+	if seconds, err := workflow.ParseRuntime(idle); err == nil {
+		r.IdleTimeoutS = seconds
+	}
+	if c := l.workflow.ExecutionConfig; c != nil && r.OneRunnerPerNode {
+		r.SrunMPI = c.SrunMPI
+	}
+	return r
+}
+
+// planned is the action for the report.
+func (d *dueAction) planned() Planned {
+	p := Planned{ActionID: d.id, Count: d.left, Request: d.request, Reason: fmt.Sprintf("action %d, %s", d.id, d.trigger)}
+	if d.scheduler != nil {
+		p.Pool, p.SchedulerID = "scheduler "+d.scheduler.Name, &d.scheduler.ID
+	}
+	return p
+}
+
+// foreseen is what the action is about to ask for, as if it were pending.
+func (d *dueAction) foreseen(l *look) []Allocation {
+	if d.scheduler == nil {
+		return nil
+	}
+	a := workflow.Allocation{Request: d.request, SchedulerConfigID: &d.scheduler.ID, State: workflow.AllocationIntent, AskedMS: l.now.UnixMilli()}
+	out := AllocationOf(&a, nil, false)
+	out.ActionID = 0
+	return slices.Repeat([]Allocation{out}, d.left)
+}
+
+// carryOutDue takes triggered actions and asks for what they want. A crash
+// leaves a taken action that has not asked for all: the next look does.
+func (l *look) carryOutDue(ctx context.Context) error {
+	for i := range l.due {
+		d := &l.due[i]
+		if err := d.complete(l); err != nil {
+			l.refused(err)
+			continue
+		}
+		if h := l.holdOf(l.history.of(d.id)); h != nil {
+			l.wait(Action{Kind: Wait, ActionID: d.id, Pool: "scheduler " + d.scheduler.Name, Until: h.Until, Reason: h.Reason})
+			continue
+		}
+		if !d.taken {
+			switch taken, err := l.Store.TakeAction(ctx, l.id, d.id); {
+			case err != nil:
+				return err
+			case !taken: // a runner was faster; what it asks for shows in the next look
+				continue
+			}
+		}
+		l.report.Planned = append(l.report.Planned, d.planned())
+		want := allocation.Want{WorkflowID: l.id, SchedulerConfigID: &d.scheduler.ID, Request: d.request, Why: d.planned().Reason}
+		if err := l.ask(ctx, want, d.left, d.scheduler.SerializeAllocations); err != nil {
+			return err
+		}
+	}
+	if len(l.due) == 0 {
+		return nil
+	}
+	l.due = nil
+	return l.readJobs(ctx)
+}
+
+// ask asks Slurm for so many allocations, until it says no.
+func (l *look) ask(ctx context.Context, want allocation.Want, count int, serialize bool) error {
+	for range count {
+		if serialize {
+			after, err := l.lastOf(ctx, *want.SchedulerConfigID)
+			if err != nil {
+				return err
+			}
+			want.Request.After = after
+		}
+		a, err := l.Submitter.Submit(ctx, want)
+		switch {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err == nil:
+			l.report.Asked = append(l.report.Asked, a)
+			l.memory.stall, l.memory.tries = nil, 0
+			continue
+		case a.ID == 0: // Slurm was not asked: nothing is stored that tells of it
+			l.stall(err)
+		}
+		l.refused(err)
+		return nil
+	}
+	return nil
+}
+
+// stall notes that something of our own stands in the way.
+func (l *look) stall(err error) {
+	delay := l.pools.set.RetryAfter
+	for range l.memory.tries {
+		delay = min(2*delay, l.pools.set.RetryMax)
+	}
+	l.memory.tries = min(l.memory.tries+1, 30)
+	l.memory.stall = &Hold{Until: l.now.Add(delay), Reason: err.Error()}
+	l.sooner(l.memory.stall.Until)
+	l.Log.Warn("cannot ask for an allocation", "workflow_id", l.id, "error", err, "again_in", delay.Round(time.Second))
+}
+
+// lastOf is the live Slurm job of a scheduler that was asked for last; 0 if
+// there is none.
+func (l *look) lastOf(ctx context.Context, schedulerID int64) (last int64, err error) {
+	live, err := l.Store.LiveAllocations(ctx)
+	for i := range live {
+		a := &live[i]
+		if a.WorkflowID == l.id && a.SchedulerConfigID != nil && *a.SchedulerConfigID == schedulerID && a.CancelMS == 0 {
+			last = max(last, a.SlurmJobID)
+		}
+	}
+	return last, err
+}

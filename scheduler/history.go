@@ -1,0 +1,108 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// history is what actions have asked for in a run, the newest first. All that a
+// plan has to remember is in it, so that a restart forgets nothing.
+type history []store.AskedAllocation
+
+// of is the part of it that belongs to one action.
+func (h history) of(actionID int64) (part history) {
+	for _, a := range h {
+		if a.ActionID == actionID {
+			part = append(part, a)
+		}
+	}
+	return part
+}
+
+// in is the part of it in one pool.
+func (h history) in(pool string) (part history) {
+	for _, a := range h {
+		if a.Pool == pool {
+			part = append(part, a)
+		}
+	}
+	return part
+}
+
+// submitted is when an allocation was asked for, not before some time.
+func (h history) submitted(since time.Time) (times []time.Time) {
+	for _, a := range h {
+		if at := time.UnixMilli(a.AskedMS); !at.Before(since) {
+			times = append(times, at)
+		}
+	}
+	return times
+}
+
+// refusedFor is the class of sbatch's no, empty where it was none.
+func refusedFor(a *store.AskedAllocation) slurm.Class {
+	if a.Cause != workflow.AllocationRefused {
+		return ""
+	}
+	return slurm.Class(a.Refusal)
+}
+
+// failures are the last allocations in a row that were refused for good or have
+// ended without work done. What we canceled, or what was not taken at the
+// time, tells nothing.
+func (h history) failures() (f Failures) {
+	for i := range h {
+		a := &h[i]
+		switch class := refusedFor(a); {
+		case a.Worked:
+			return f
+		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled, a.Cause == workflow.AllocationNever, class != "" && class != slurm.Permanent:
+			continue
+		}
+		if f.InARow++; f.InARow == 1 {
+			f.Last, f.Reason = time.UnixMilli(a.EndMS), a.CauseText
+		}
+	}
+	return f
+}
+
+// hold is why to wait before Slurm is asked again: it said no, though not for
+// good. Each no in a row doubles the wait. A limit may have passed as soon as
+// something of ours has ended.
+func (h history) hold(set *Settings) *Hold {
+	delay := set.RetryAfter
+	var hold *Hold
+	for i := range h {
+		a := &h[i]
+		class := refusedFor(a)
+		if class == "" || class == slurm.Permanent {
+			break
+		}
+		if hold == nil {
+			if class == slurm.Limit && h.endedAfter(a.EndMS) {
+				return nil
+			}
+			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm takes no more now: " + a.CauseText}
+			continue
+		}
+		delay = min(2*delay, set.RetryMax)
+	}
+	if hold != nil {
+		hold.Until = hold.Until.Add(delay)
+	}
+	return hold
+}
+
+// endedAfter reports whether an allocation that Slurm had taken has ended after
+// a time in ms.
+func (h history) endedAfter(ms int64) bool {
+	for i := range h {
+		if refusedFor(&h[i]) == "" && h[i].EndMS > ms {
+			return true
+		}
+	}
+	return false
+}

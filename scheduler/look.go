@@ -1,0 +1,245 @@
+package scheduler
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// look is one look at a workflow.
+type look struct {
+	*Scheduler
+	memory     *memory
+	id         int64
+	now        time.Time
+	dry        bool
+	limits     *workflow.AutoSchedule // of a dry look
+	submission *workflow.Submission   // nil: it was not submitted
+
+	workflow workflow.Workflow
+	records  []workflow.ActionRecord
+	live     []workflow.Allocation // of all workflows
+	loads    map[int64]*store.AllocationLoad
+	demand   store.Demand
+	history  history
+	pools    *pools
+	due      []dueAction
+	nowhere  map[demandID]string // why there is no pool for jobs
+
+	report *Report
+}
+
+// newAction is the id of the action that a submission would make.
+const newAction = -1
+
+// read gathers what is known. Allocations are read before jobs: a job that is
+// claimed in between is then counted nowhere, and not twice.
+func (l *look) read(ctx context.Context) (err error) {
+	if l.workflow, err = l.Store.Workflow(ctx, l.id); err != nil {
+		return err
+	}
+	if l.submission == nil {
+		if l.submission, err = l.Store.Submission(ctx, l.id); err != nil {
+			return err
+		}
+	}
+	if l.records, err = l.Store.Actions(ctx, l.id); err != nil {
+		return err
+	}
+	schedulers, _, err := l.Store.SlurmSchedulers(ctx, l.id, store.Page{Limit: maxSchedulers})
+	if err != nil {
+		return err
+	}
+	if l.history, err = l.Store.AskedAllocations(ctx, l.id); err != nil {
+		return err
+	}
+	l.pools = &pools{schedulers: schedulers, targets: map[string]*target{}, set: l.Settings.withDefaults()}
+	l.pools.set.Margins = workflow.MarginsOf(l.workflow.ExecutionConfig)
+	l.report = &Report{WorkflowID: l.id, At: l.now, Next: l.now.Add(l.Tick), Ended: l.ended()}
+	if l.submission != nil && !l.ended() {
+		if err := l.readActions(ctx); err != nil {
+			return err
+		}
+	}
+	return l.readJobs(ctx)
+}
+
+// maxSchedulers is more than a workflow has.
+const maxSchedulers = 100_000
+
+// ended reports whether no job of the run will be ready any more.
+func (l *look) ended() bool {
+	return l.workflow.IsCanceled || l.workflow.Verdict != "" && !l.workflow.ComputeNodeIgnoreWorkflowCompletion
+}
+
+// readActions finds what asks for allocations, and where it may.
+func (l *look) readActions(ctx context.Context) error {
+	l.pools.options = l.submission.Options
+	asks := false
+	for i := range l.records {
+		a := &l.records[i]
+		if a.ActionType != workflow.ActionScheduleNodes {
+			continue
+		}
+		config, err := a.ScheduleNodes()
+		if err != nil {
+			return err
+		}
+		asks = true
+		if a.IsAutoSchedule() {
+			l.pools.actions = append(l.pools.actions, autoAction{a.ID, config})
+		} else if d, ok := l.dueOf(a, config); ok {
+			l.due = append(l.due, d)
+		}
+	}
+	if l.dry && (!asks || l.limits != nil) {
+		l.foreseeAction()
+	}
+	l.report.AutoSchedule = len(l.pools.actions) > 0
+	if l.Site == nil {
+		l.pools.siteReason = "the daemon does not look for one"
+		return nil
+	}
+	site, err := l.Site(ctx)
+	if err != nil {
+		l.pools.siteReason = err.Error()
+	}
+	l.pools.site = site
+	return ctx.Err()
+}
+
+// foreseeAction does what a submission would do to the actions.
+func (l *look) foreseeAction() {
+	if len(l.pools.actions) == 0 {
+		l.pools.actions = append(l.pools.actions, autoAction{id: newAction})
+	}
+	if l.limits != nil {
+		l.pools.actions[0].config.AutoSchedule = *l.limits
+	}
+}
+
+// readJobs reads allocations and jobs.
+func (l *look) readJobs(ctx context.Context) (err error) {
+	if l.history, err = l.Store.AskedAllocations(ctx, l.id); err != nil {
+		return err
+	}
+	if l.live, err = l.Store.LiveAllocations(ctx); err != nil {
+		return err
+	}
+	if l.loads, err = l.Store.AllocationLoads(ctx, l.id); err != nil {
+		return err
+	}
+	l.demand, err = l.Store.Demand(ctx, l.id, l.Lead)
+	return err
+}
+
+// snapshot is what Plan looks at.
+func (l *look) snapshot() Snapshot {
+	s := Snapshot{Now: l.now, Ended: l.ended(), Working: l.demand.Running > 0, Settings: l.pools.set}
+	l.nowhere = map[demandID]string{}
+	for _, c := range l.demand.Classes {
+		d := DemandOf(c, nil, l.now)
+		id := idOf(&d)
+		if since, known := l.memory.since[id]; known {
+			d.Since = since
+		}
+		if name, why := l.pools.find(&d); why == "" {
+			d.Pools = []string{name}
+		} else {
+			l.nowhere[id] = why
+		}
+		s.Demand = append(s.Demand, d)
+	}
+	for i := range l.live {
+		if a := &l.live[i]; a.WorkflowID == l.id && !a.IsDuplicate {
+			s.Allocations = append(s.Allocations, l.allocation(a))
+		}
+	}
+	for _, d := range l.due {
+		s.Allocations = append(s.Allocations, d.foreseen(l)...)
+	}
+	for _, t := range l.pools.targets {
+		l.guard(t)
+		s.Pools = append(s.Pools, t.Pool)
+	}
+	for _, a := range l.pools.actions {
+		s.Actions = append(s.Actions, l.autoSchedule(a))
+	}
+	return s
+}
+
+func idOf(d *Demand) demandID { return demandID{d.ID, strings.Join(d.Avoid, ",")} }
+
+// allocation is a stored one to plan with. Those that other actions have asked
+// for are as good as a person's.
+func (l *look) allocation(a *workflow.Allocation) Allocation {
+	load := l.loads[a.ID]
+	out := AllocationOf(a, load, l.silent(load))
+	isAuto := false
+	for _, x := range l.pools.actions {
+		isAuto = isAuto || x.id == out.ActionID
+	}
+	if !isAuto {
+		out.ActionID = 0
+	}
+	return out
+}
+
+// silent reports whether nothing was heard of any runner for too long.
+func (l *look) silent(load *store.AllocationLoad) bool {
+	if load == nil || len(load.Runners) == 0 || l.Silence == nil {
+		return false
+	}
+	for _, r := range load.Runners {
+		if l.Silence(r.RunnerID) < l.Silent {
+			return false
+		}
+	}
+	return true
+}
+
+// guard fills in what has come of earlier requests in a pool.
+func (l *look) guard(t *target) {
+	h := l.history.in(t.Name)
+	t.Failures = h.failures()
+	t.Hold = l.holdOf(h)
+	if l.pools.site == nil {
+		return
+	}
+	account := l.pools.site.Account(t.base.Account)
+	if account.MaxSubmitJobs > 0 {
+		room := int(account.MaxSubmitJobs)
+		for i := range l.live {
+			if l.pools.site.Account(l.live[i].Request.Account).Name == account.Name {
+				room--
+			}
+		}
+		t.Room = new(max(room, 0))
+	}
+}
+
+// holdOf is what holds back requests with such a history now.
+func (l *look) holdOf(h history) *Hold {
+	for _, hold := range []*Hold{l.memory.stall, h.hold(&l.pools.set)} {
+		if hold != nil && l.now.Before(hold.Until) {
+			return hold
+		}
+	}
+	return nil
+}
+
+// autoSchedule is an action with its limits and what it has asked for lately.
+func (l *look) autoSchedule(a autoAction) AutoSchedule {
+	c := &a.config
+	out := AutoSchedule{
+		ActionID: a.id, MinReadyJobs: c.MinReadyJobs, MaxAllocations: int(c.MaxAllocations), MaxSubmitPerMinute: int(c.MaxSubmitPerMinute),
+		GiveUpAfter: int(c.GiveUpAfter), Submitted: l.history.of(a.id).submitted(l.now.Add(-time.Minute)),
+	}
+	if seconds, err := workflow.ParseRuntime(c.MaxReadyAge); err == nil {
+		out.MaxReadyAge = time.Duration(seconds) * time.Second
+	}
+	return out
+}

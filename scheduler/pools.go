@@ -1,0 +1,234 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// target is a pool with what turns a shape into a request for Slurm.
+type target struct {
+	Pool
+	base workflow.AllocationRequest // what stays the same for all shapes
+	// Where no slurm_scheduler says how much to ask for.
+	sized     bool
+	partition *siteconfigs.Partition // nil where it is not known
+	node      siteconfigs.NodeType
+}
+
+// pools finds the targets for jobs, and makes each once.
+type pools struct {
+	site       *siteconfigs.Site // nil: nothing is known of it
+	siteReason string            // why
+	set        Settings
+	options    workflow.SubmitOptions
+	actions    []autoAction
+	schedulers []workflow.SlurmScheduler
+	targets    map[string]*target
+}
+
+// autoAction is an action auto_schedule_on_ready_jobs and its config.
+type autoAction struct {
+	id     int64
+	config workflow.ScheduleNodes
+}
+
+// find returns the name of the pool where to ask for jobs of a class, or why
+// there is none.
+func (p *pools) find(d *Demand) (name, why string) {
+	var refusals []string
+	for _, a := range p.actions {
+		var t *target
+		switch {
+		case a.config.SchedulerID != nil && d.SchedulerID != nil && *a.config.SchedulerID != *d.SchedulerID:
+			continue
+		case a.config.SchedulerID != nil:
+			t, why = p.scheduler(a.id, *a.config.SchedulerID, d)
+		case d.SchedulerID != nil:
+			t, why = p.scheduler(a.id, *d.SchedulerID, d)
+		default:
+			t, why = p.partitionFor(a.id, d)
+		}
+		if why == "" {
+			if why = t.misfit(d, &p.set); why == "" {
+				return t.Name, ""
+			}
+			why = t.Name + ": " + why
+		}
+		refusals = append(refusals, why)
+	}
+	switch {
+	case len(p.actions) == 0:
+		return "", "no action asks for more allocations"
+	case len(refusals) == 0:
+		return "", "no action asks for allocations of its scheduler"
+	}
+	return "", strings.Join(refusals, "; ")
+}
+
+// partitionFor chooses the partition for jobs.
+func (p *pools) partitionFor(action int64, d *Demand) (*target, string) {
+	if p.site == nil {
+		return nil, "nothing is known of the site: " + p.siteReason
+	}
+	choice, refusals := siteconfigs.Best(p.site, siteconfigs.Need{
+		CPUs: d.CPUs, MemoryMB: (d.MemoryBytes + slurm.MiB - 1) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
+		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, Partition: p.options.Partition,
+	})
+	if choice.Partition == nil {
+		return nil, "fits no partition: " + nearestRefusal(refusals, p.options.Partition)
+	}
+	name := "partition " + choice.Partition.Name
+	if len(choice.Partition.Types()) > 1 {
+		name += fmt.Sprintf(" (%s, %s)", countOf(choice.Node.CPUs, "CPU"), workflow.FormatBytes(choice.Node.MemoryMB*slurm.MiB))
+	}
+	if t := p.targets[name]; t != nil {
+		return t, ""
+	}
+	t := p.ofPartition(choice.Partition, choice.Node)
+	t.Name, t.ActionID, t.sized = name, action, true
+	t.base = workflow.AllocationRequest{Account: cmp.Or(p.options.Account, p.site.DefaultAccount), QOS: cmp.Or(p.options.QOS, choice.Partition.DefaultQOS)}
+	if choice.Explicit {
+		t.base.Partition = choice.Partition.Name
+	}
+	p.add(t)
+	return t, ""
+}
+
+// add keeps a target that is complete but for the limits of its account.
+func (p *pools) add(t *target) {
+	p.targets[t.Name] = t
+	if p.site == nil {
+		return
+	}
+	if limit := p.site.Account(t.base.Account).MaxWalltime; limit > 0 && (t.MaxWalltime == 0 || limit < t.MaxWalltime) {
+		t.MaxWalltime = limit
+	}
+}
+
+// nearestRefusal joins the refusals of partitions, those of the one that was
+// asked for alone if there is one.
+func nearestRefusal(refusals []siteconfigs.Refusal, asked string) string {
+	var all []string
+	for _, r := range refusals {
+		if asked == "" || r.Partition == asked {
+			all = append(all, r.Partition+": "+r.Reason)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+// ofPartition is what a partition offers, by one kind of its nodes.
+func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeType) *target {
+	t := &target{partition: part, node: node}
+	// Our own processes need some memory on a node of which all is asked for.
+	t.Node = Resources{CPUs: node.CPUs, MemoryBytes: max(node.MemoryMB*slurm.MiB-runnerMemory, 0), GPUs: node.GPUs}
+	t.Shared, t.Nodes = part.Shared, part.MinNodes
+	t.MaxWalltime = part.MaxWalltime
+	for _, limit := range []int64{part.MaxNodes, part.MaxNodesPerUser, part.TotalNodes} {
+		if limit > 0 && (t.MaxNodes == 0 || limit < t.MaxNodes) {
+			t.MaxNodes = limit
+		}
+	}
+	return t
+}
+
+// scheduler is the pool of a slurm_scheduler of the workflow.
+func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
+	var c *workflow.SlurmScheduler
+	for i := range p.schedulers {
+		if p.schedulers[i].ID == id {
+			c = &p.schedulers[i]
+		}
+	}
+	if c == nil {
+		return nil, fmt.Sprintf("Slurm scheduler %d is not there any more", id)
+	}
+	name := "scheduler " + c.Name
+	t := p.targets[name]
+	if t == nil {
+		var err error
+		if t, err = p.ofScheduler(c); err != nil {
+			return nil, err.Error()
+		}
+		t.Name, t.ActionID, t.SchedulerID = name, action, &c.ID
+		p.add(t)
+	}
+	if t.partition == nil {
+		// What its nodes have is not known: as much as the largest job needs.
+		t.Node = t.Node.most(d.each())
+	}
+	return t, ""
+}
+
+// ofScheduler reads what a slurm_scheduler asks for, and completes it by what
+// is known of its partition.
+func (p *pools) ofScheduler(c *workflow.SlurmScheduler) (*target, error) {
+	base, err := allocation.RequestOf(c)
+	if err != nil {
+		return nil, err
+	}
+	asks, err := asksOf(&base)
+	if err != nil {
+		return nil, err
+	}
+	t := &target{}
+	if p.site != nil {
+		choice, _ := siteconfigs.Best(p.site, siteconfigs.Need{
+			CPUs: asks.CPUs, MemoryMB: asks.MemoryBytes / slurm.MiB, GPUs: asks.GPUs, Nodes: base.Nodes,
+			Walltime: time.Duration(base.WalltimeS) * time.Second, Account: base.Account, Partition: base.Partition,
+		})
+		if choice.Partition != nil {
+			t = p.ofPartition(choice.Partition, choice.Node)
+		}
+	}
+	if t.partition == nil {
+		t.Node, t.Shared = asks, true
+	}
+	t.Node = t.Node.most(asks)
+	t.base, t.Asks, t.Nodes, t.Serialize = base, asks, max(base.Nodes, t.Nodes), c.SerializeAllocations
+	t.Walltime = time.Duration(base.WalltimeS) * time.Second
+	return t, nil
+}
+
+// asksOf is what a request names for each node.
+func asksOf(r *workflow.AllocationRequest) (asks Resources, err error) {
+	memory, err := slurm.ParseMemory(r.Mem, slurm.MiB)
+	if err != nil {
+		return asks, workflow.Errorf(workflow.CodeInvalid, "mem is %q", r.Mem)
+	}
+	asks.MemoryBytes = memory.Bytes
+	all, err := slurm.ParseGRES(r.Gres)
+	if err != nil {
+		return asks, workflow.Errorf(workflow.CodeInvalid, "gres is %q", r.Gres)
+	}
+	for _, g := range all {
+		if g.Name == "gpu" {
+			asks.GPUs += g.Count
+		}
+	}
+	tasks, cpus := cmp.Or(r.NtasksPerNode, extraNumber(r.Extra, "--ntasks-per-node=")), extraNumber(r.Extra, "--cpus-per-task=")
+	if tasks > 0 || cpus > 0 {
+		asks.CPUs = max(tasks, 1) * max(cpus, 1)
+	}
+	return asks, nil
+}
+
+// extraNumber finds the number of an option in a user's own text; 0 if it is
+// not there.
+func extraNumber(extra, option string) (n int64) {
+	for _, word := range strings.Fields(extra) {
+		if text, ok := strings.CutPrefix(word, option); ok {
+			if _, err := fmt.Sscanf(text, "%d", &n); err != nil {
+				return 0
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,99 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Report is what a look at a workflow has come to, or would.
+type Report struct {
+	WorkflowID int64
+	At         time.Time
+	Next       time.Time // when to look again at the latest
+	Ended      bool      // no job of the run will be ready any more
+	// AutoSchedule: allocations will be asked for as long as jobs need them.
+	AutoSchedule bool
+	Planned      []Planned
+	Canceled     []Action // of kind Cancel
+	Waits        []Action // of kinds Wait and Pause
+	Covered      []Covered
+	Asked        []workflow.Allocation // what Slurm has taken
+	Refused      []string              // what Slurm, or something of our own, said to the rest
+}
+
+// Planned is allocations of one kind to ask for.
+type Planned struct {
+	ActionID    int64 // negative: of the action that a submission would make
+	Pool        string
+	SchedulerID *int64
+	Count       int
+	Request     workflow.AllocationRequest
+	Reason      string
+	Probe       bool // one, to see whether the pool works again
+}
+
+// Covered is what becomes of the ready jobs of a class.
+type Covered struct {
+	Class workflow.Class
+	Coverage
+}
+
+// Lines writes the report for people.
+func (r *Report) Lines() (lines []string) {
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	for i := range r.Planned {
+		p := &r.Planned[i]
+		if p.Request.Pool == "" {
+			add("%s: %s of %s", p.Reason, countOf(int64(p.Count), "allocation"), p.Pool)
+		} else {
+			add("%s", p.Reason)
+		}
+	}
+	for _, a := range r.Canceled {
+		add("allocation %d is canceled: %s", a.Allocation, a.Reason)
+	}
+	for _, text := range r.Refused {
+		add("not taken: %s", text)
+	}
+	for i := range r.Covered {
+		lines = append(lines, r.Covered[i].Lines()...)
+	}
+	for _, a := range r.Waits {
+		if a.Pool != "" || a.Kind == Pause {
+			add("%s: %s%s", a.Pool, a.Reason, at(a.Until))
+		}
+	}
+	if len(lines) == 0 {
+		add("nothing to ask for: no job is ready")
+	}
+	return lines
+}
+
+func at(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return "; again at " + t.Format("15:04:05")
+}
+
+// Lines says where the ready jobs are going to run.
+func (c *Coverage) Lines() (lines []string) {
+	of := func(n int64) string {
+		if n == c.Ready {
+			return countOf(n, "ready job")
+		}
+		return fmt.Sprintf("%d of %s", n, countOf(c.Ready, "ready job"))
+	}
+	if c.Live > 0 {
+		lines = append(lines, of(c.Live)+": room in live allocations")
+	}
+	if n := c.Pending + c.Asked; n > 0 {
+		lines = append(lines, of(n)+": room in allocations that Slurm has not started yet")
+	}
+	if c.Uncovered > 0 {
+		lines = append(lines, of(c.Uncovered)+": no allocation, "+c.Reason)
+	}
+	return lines
+}

@@ -1,0 +1,226 @@
+package scheduler
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Submitter asks Slurm for allocations.
+type Submitter interface {
+	Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error)
+}
+
+// Options are what a Scheduler works with. Store and Submitter are needed.
+type Options struct {
+	Store     *store.Store
+	Submitter Submitter
+	// Site tells what the cluster offers; nil where nobody knows.
+	Site func(ctx context.Context) (*siteconfigs.Site, error)
+	// Silence is for how long nothing was heard of a runner; nil: all are heard.
+	Silence  func(runnerID int64) time.Duration
+	Settings Settings // the margins are those of each workflow
+	// Tick is the time between two looks when nothing happens, default 1 min,
+	// and Least that between two looks when much does, default 1 s.
+	Tick, Least time.Duration
+	// Lead is how long before the end of its delay a job counts as ready,
+	// default 1 min; Silent how long a runner may say nothing before its
+	// allocation is not counted on, default 2 min.
+	Lead, Silent time.Duration
+	Now          func() time.Time // time.Now if nil
+	Log          *slog.Logger     // slog.Default() if nil
+}
+
+// Scheduler asks for the allocations of submitted workflows. Whoever has it
+// look at workflows waits for a turn, so that there is one look at a time.
+type Scheduler struct {
+	Options
+	wake chan struct{}
+	turn chan struct{} // holds one token: the right to look
+
+	memory map[int64]*memory // by workflow; of whoever has the turn
+
+	mu      sync.Mutex
+	reports map[int64]*Report // the latest of each workflow
+}
+
+// memory is what is known of a workflow and not worth being stored: after a
+// restart it begins anew.
+type memory struct {
+	since map[demandID]time.Time // when ready jobs were first seen without a place
+	noted map[string]bool        // events that were written
+	stall *Hold                  // why nothing could be asked for, though not by Slurm's word
+	tries int
+}
+
+// demandID names a Demand.
+type demandID struct {
+	class int64
+	avoid string
+}
+
+// New makes a scheduler. Run has it work.
+func New(o Options) *Scheduler {
+	o.Tick, o.Least = cmp.Or(o.Tick, time.Minute), cmp.Or(o.Least, time.Second)
+	o.Lead, o.Silent = cmp.Or(o.Lead, time.Minute), cmp.Or(o.Silent, 2*time.Minute)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	o.Log = cmp.Or(o.Log, slog.Default())
+	s := &Scheduler{
+		Options: o, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), memory: map[int64]*memory{}, reports: map[int64]*Report{},
+	}
+	s.turn <- struct{}{}
+	return s
+}
+
+// Wake has the scheduler look soon. It never blocks.
+func (s *Scheduler) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default: // it will look anyway
+	}
+}
+
+// Run looks after submitted workflows until ctx ends.
+func (s *Scheduler) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+			// Whatever else happens now is part of the same look.
+			timer.Reset(s.Least)
+			select {
+			case <-ctx.Done():
+				return nil
+			case <-timer.C:
+			}
+		case <-timer.C:
+		}
+		next, err := s.runOnce(ctx)
+		if err != nil && ctx.Err() == nil {
+			s.Log.Error("cannot look after submitted workflows", "error", err)
+		}
+		timer.Reset(next)
+	}
+}
+
+// runOnce looks at all workflows and returns when to look again.
+func (s *Scheduler) runOnce(ctx context.Context) (next time.Duration, err error) {
+	ids, err := s.Store.Scheduled(ctx)
+	if err != nil {
+		return s.Tick, err
+	}
+	if err := s.forget(ctx, ids); err != nil {
+		return s.Tick, err
+	}
+	until := s.Now().Add(s.Tick)
+	for _, id := range ids {
+		report, err := s.Schedule(ctx, id)
+		if ctx.Err() != nil {
+			return s.Tick, err
+		}
+		if err != nil {
+			// The others are not to wait for this one.
+			s.Log.Error("cannot look after a submitted workflow", "workflow_id", id, "error", err)
+			continue
+		}
+		if report.Next.Before(until) {
+			until = report.Next
+		}
+	}
+	return max(until.Sub(s.Now()), s.Least), nil
+}
+
+// forget drops what is known of workflows that need nothing any more.
+func (s *Scheduler) forget(ctx context.Context, keep []int64) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.giveBack()
+	maps.DeleteFunc(s.memory, func(id int64, _ *memory) bool { return !slices.Contains(keep, id) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.reports, func(id int64, _ *Report) bool { return !slices.Contains(keep, id) })
+	return nil
+}
+
+func (s *Scheduler) take(ctx context.Context) error {
+	select {
+	case <-s.turn:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (s *Scheduler) giveBack() { s.turn <- struct{}{} }
+
+// Schedule looks at a workflow and asks for the allocations that it needs. A
+// workflow that is not submitted gets none.
+func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, error) {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.giveBack()
+	m := s.memory[workflowID]
+	if m == nil {
+		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}}
+		s.memory[workflowID] = m
+	}
+	l := &look{Scheduler: s, memory: m, id: workflowID, now: s.Now()}
+	if err := l.read(ctx); err != nil {
+		return nil, fmt.Errorf("schedule workflow %d: %w", workflowID, err)
+	}
+	if err := l.carryOut(ctx); err != nil {
+		return nil, fmt.Errorf("schedule workflow %d: %w", workflowID, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports[workflowID] = l.report
+	return l.report, nil
+}
+
+// Plan says what Schedule would do if the workflow were submitted with these
+// options and limits. Nothing is changed.
+func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {
+	if err := s.take(ctx); err != nil {
+		return nil, err
+	}
+	defer s.giveBack()
+	l := &look{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
+	l.submission = &workflow.Submission{WorkflowID: workflowID, Options: o}
+	if err := l.read(ctx); err != nil {
+		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
+	}
+	l.foresee()
+	return l.report, nil
+}
+
+// Coverage is what the latest look found for the ready jobs of a class; nil if
+// there was none.
+func (s *Scheduler) Coverage(workflowID, classID int64) (found []Coverage) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r := s.reports[workflowID]; r != nil {
+		for _, c := range r.Covered {
+			if c.ClassID == classID {
+				found = append(found, c.Coverage)
+			}
+		}
+	}
+	return found
+}
