@@ -122,7 +122,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	d.watchdog = newWatchdog(d.server, delayed, o)
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
-		d.server.Cluster, d.server.Lookout = d.cluster, d.cluster
+		d.server.Cluster, d.server.Lookout, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
 	}
 	if err := d.serve(ctx); err != nil {
 		return nil, errors.Join(err, st.Close())

@@ -27,6 +27,7 @@ type runnerLease struct {
 	newer   chan struct{} // closed when a newer turn arrives
 	suspect bool          // its connection broke during a turn
 	stop    bool          // it is to end what it runs and leave
+	asked   bool          // since it fell silent, Slurm was asked what became of it
 }
 
 func newLeases() *leases { return &leases{runners: map[int64]*runnerLease{}} }
@@ -76,7 +77,7 @@ func (l *leases) renew(runner, turn int64, now time.Time) (newer <-chan struct{}
 		close(r.newer)
 		r.newer, r.turn = make(chan struct{}), turn
 	}
-	r.seen, r.suspect = now, false
+	r.seen, r.suspect, r.asked = now, false, false
 	return r.newer
 }
 
@@ -87,6 +88,18 @@ func (l *leases) adopt(runner int64, now time.Time) {
 	if l.runners[runner] == nil {
 		l.runners[runner] = &runnerLease{seen: now, newer: make(chan struct{})}
 	}
+}
+
+// ask reports whether Slurm is to be asked about a silent runner: once.
+func (l *leases) ask(runner int64) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runners[runner]
+	if r == nil || r.asked {
+		return false
+	}
+	r.asked = true
+	return true
 }
 
 // forget ends the account of a runner that has left.

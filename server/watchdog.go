@@ -24,6 +24,8 @@ type watchdog struct {
 	// endLeftovers ends what a dead runner of this host left running.
 	endLeftovers func(outputDir string) error
 
+	cluster *cluster // nil without Slurm
+
 	look      chan struct{} // a runner's connection broke
 	delayed   chan int64    // a job was delayed until then, in ms
 	released  int64         // delays up to then were announced
@@ -45,6 +47,9 @@ const (
 	watchInterval    = 5 * time.Second
 	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be looked at is lost
 	unstartedAfter   = 15 * time.Minute
+	// askAfter is how long a runner whose connection broke may take to call
+	// again before Slurm is asked about its allocation.
+	askAfter = 3 * time.Second
 )
 
 // Run watches until ctx ends.
@@ -132,6 +137,13 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		r, ok := live[id]
 		if !ok {
 			w.leases.forget(id) // it has left
+			continue
+		}
+		if r.AllocationID != 0 {
+			// Slurm knows what became of it.
+			if silence >= askAfter && w.cluster != nil && w.leases.ask(id) {
+				w.cluster.Wake()
+			}
 			continue
 		}
 		if why, dead := w.isDead(r, silence); dead {

@@ -3,6 +3,7 @@ package main
 import (
 	"os/exec"
 
+	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
@@ -14,5 +15,11 @@ func (a *app) clusterOptions() server.ClusterOptions {
 	if _, err := exec.LookPath(sbatch); err != nil {
 		return server.ClusterOptions{}
 	}
-	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable}
+	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable, Spooled: spooled}
+}
+
+// spooled reads what a runner that is over wrote down.
+func spooled(outputDir, database string, runnerID int64) (server.Spooled, error) {
+	left, err := runner.ReadSpooled(outputDir, database, runnerID)
+	return server.Spooled{RunID: left.RunID, Reports: left.Reports, Delivered: left.Delivered}, err
 }
