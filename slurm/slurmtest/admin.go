@@ -13,7 +13,7 @@ func (c *Cluster) KillNode(name string, power bool) {
 	c.do(func() {
 		n := c.node(name)
 		if power {
-			for _, l := range c.livesOn(n) {
+			for _, l := range slices.Clone(n.lives) {
 				if process := l.process; process != nil && l.nodes[0] == n {
 					c.effects = append(c.effects, func() { process.Signal("KILL", Everything) })
 				}
@@ -44,7 +44,7 @@ func (c *Cluster) RestoreNode(name string) {
 	c.do(func() {
 		n := c.node(name)
 		n.dead, n.down, n.drain, n.reason = false, false, false, ""
-		for _, l := range c.livesOn(n) {
+		for _, l := range slices.Clone(n.lives) {
 			if l.unreported != nil {
 				c.exited(l, *l.unreported)
 			}
@@ -68,7 +68,7 @@ func (c *Cluster) killLeftovers(n *node) {
 // wait again.
 func (c *Cluster) nodeDown(n *node, reason string) {
 	n.down, n.reason = true, reason
-	for _, l := range c.livesOn(n) {
+	for _, l := range slices.Clone(n.lives) {
 		if l.completing {
 			c.release(l)
 			continue
@@ -79,16 +79,6 @@ func (c *Cluster) nodeDown(n *node, reason string) {
 		// The controller does not wait for a node that is down.
 		c.release(l)
 	}
-}
-
-func (c *Cluster) livesOn(n *node) []*life {
-	var lives []*life
-	for _, j := range c.jobs {
-		if l := j.life(); l != nil && !l.released && slices.Contains(l.nodes, n) {
-			lives = append(lives, l)
-		}
-	}
-	return lives
 }
 
 // Preempt preempts a running job as its partition says, without a job that

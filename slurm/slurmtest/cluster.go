@@ -93,10 +93,11 @@ type timer struct {
 // node is the state of a Node.
 type node struct {
 	Node
-	dead   bool   // slurmd does not answer
-	down   bool   // the controller has noticed, or an administrator said so
-	drain  bool   // takes no new jobs
-	reason string // why
+	dead   bool    // slurmd does not answer
+	down   bool    // the controller has noticed, or an administrator said so
+	drain  bool    // takes no new jobs
+	reason string  // why
+	lives  []*life // that hold a part of it, oldest first
 }
 
 // New makes a cluster.

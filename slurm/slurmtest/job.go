@@ -1,6 +1,7 @@
 package slurmtest
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -87,6 +88,9 @@ func (j *job) life() *life {
 func (c *Cluster) start(j *job, nodes []*node) {
 	l := &life{job: j, restart: j.restarts, nodes: nodes, start: c.now, limit: c.now.Add(j.time), state: slurm.Running, alive: true}
 	j.lives = append(j.lives, l)
+	for _, n := range nodes {
+		n.lives = append(n.lives, l)
+	}
 	j.state, j.reason = slurm.Running, ""
 	c.record(l)
 	c.after(j.time, func() { c.timeUp(l) })
@@ -201,6 +205,9 @@ func (c *Cluster) release(l *life) {
 		return
 	}
 	l.released = true
+	for _, n := range l.nodes {
+		n.lives = slices.DeleteFunc(n.lives, func(other *life) bool { return other == l })
+	}
 	j := l.job
 	if !l.requeue {
 		j.ended = c.now

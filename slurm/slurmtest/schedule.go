@@ -162,15 +162,13 @@ func (c *Cluster) free(n *node) room {
 // left is what a node has beside the lives that count.
 func (c *Cluster) left(n *node, counts func(*life) bool) room {
 	r := c.usable(n)
-	for _, j := range c.jobs {
-		l := j.life()
-		if l == nil || l.released || !slices.Contains(l.nodes, n) || !counts(l) {
-			continue
+	for _, l := range n.lives {
+		if counts(l) {
+			need := l.job.need(n)
+			r.cpus -= need.cpus
+			r.memory -= need.memory
+			r.gpus -= need.gpus
 		}
-		need := j.need(n)
-		r.cpus -= need.cpus
-		r.memory -= need.memory
-		r.gpus -= need.gpus
 	}
 	return r
 }
@@ -197,12 +195,10 @@ func (c *Cluster) makeRoom(j *job) bool {
 		return c.left(n, func(l *life) bool { return !weaker(l) && !l.completing })
 	})
 	for _, n := range nodes {
-		for _, other := range c.jobs {
-			l := other.life()
-			if l == nil || l.released || !slices.Contains(l.nodes, n) || !weaker(l) {
-				continue
+		for _, l := range n.lives {
+			if weaker(l) {
+				c.preempt(l)
 			}
-			c.preempt(l)
 		}
 	}
 	return nodes != nil

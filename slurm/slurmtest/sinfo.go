@@ -43,7 +43,7 @@ func (c *Cluster) nodeState(n *node) string {
 	if n.dead {
 		flag = "*"
 	}
-	busy := len(c.livesOn(n)) > 0
+	busy := len(n.lives) > 0
 	switch {
 	case n.down:
 		return "down" + flag
