@@ -64,7 +64,7 @@ var queueFormat = func() string {
 // forgotten yet included.
 func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	queue := Queue{At: c.now()}
-	args := []string{"--states=all", "-O", queueFormat}
+	args := []string{"--all", "--states=all", "-O", queueFormat} // --all: hidden partitions, too
 	if query.User != "" {
 		args = append(args, "--user="+query.User)
 	}
