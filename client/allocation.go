@@ -65,3 +65,21 @@ func nonZero(n int64) *int64 {
 	}
 	return &n
 }
+
+// SlurmJobCorrelations lists in which Slurm jobs the jobs of a workflow ran.
+func (c *Client) SlurmJobCorrelations(ctx context.Context, workflowID int64) iter.Seq2[api.SlurmJobCorrelation, error] {
+	return pages[api.SlurmJobCorrelation](ctx, c, fmt.Sprintf("/workflows/%d/slurm_job_correlations", workflowID), Page{}, nil)
+}
+
+// SlurmStatsFilter selects what Slurm accounted for attempts; nil fields select
+// nothing.
+type SlurmStatsFilter struct {
+	WorkflowID              int64
+	JobID, RunID, AttemptID *int64
+}
+
+// SlurmStats lists what Slurm accounted for the attempts of a workflow.
+func (c *Client) SlurmStats(ctx context.Context, f SlurmStatsFilter) iter.Seq2[api.SlurmStats, error] {
+	return pages[api.SlurmStats](ctx, c, "/slurm_stats", Page{},
+		values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "attempt_id", f.AttemptID))
+}

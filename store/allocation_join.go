@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -58,10 +59,23 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	if r.EndTime == "" && a.LimitMS != 0 {
 		r.EndTime = rfc3339(a.LimitMS)
 	}
-	if r.Scheduler == nil { // torc's clients follow it to the allocation
-		r.Scheduler = fmt.Appendf(nil, `{"scheduler_id":%d,"slurm_job_id":"%d","type":"slurm"}`, a.ScheduledComputeNodeID, a.SlurmJobID)
+	if r.Scheduler, err = schedulerOf(&a, r.Scheduler); err != nil {
+		return nil, nil, err
 	}
 	return &a.ID, nil, tx.hasRunner(&a)
+}
+
+// schedulerOf is what a compute node says of its allocation: torc's clients
+// follow the id of the scheduled compute node, which the runner does not know.
+func schedulerOf(a *workflow.Allocation, said json.RawMessage) (json.RawMessage, error) {
+	all := map[string]any{}
+	if said != nil {
+		if err := json.Unmarshal(said, &all); err != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "the scheduler of a runner is no object: %v", err)
+		}
+	}
+	all["scheduler_id"], all["slurm_job_id"], all["type"] = a.ScheduledComputeNodeID, fmt.Sprint(a.SlurmJobID), workflow.SchedulerSlurm
+	return json.Marshal(all)
 }
 
 // hasRunner notes that a runner of an allocation has called: it is active,

@@ -24,13 +24,13 @@ var logPatterns = compilePatterns([]struct {
 	line, description string
 	severity          severity
 }{
-	{`(?i)out of memory|oom[-_ ]kill|cannot allocate memory|memory cgroup out of memory|exceeded (?:job )?memory limit`, "out of memory", severityError},
+	{`(?i)out of memory|oom[-_ ]kill|cannot allocate memory|memory cgroup out of memory|exceeded (?:job )?memory limit|task/cgroup.*killed`, "out of memory", severityError},
 	{`\bMemoryError\b|std::bad_alloc`, "out of memory", severityError},
 	{`(?i)cuda out of memory|gpu memory.*exceeded`, "out of GPU memory", severityError},
 	{`(?i)cuda error|cudaError`, "GPU error", severityError},
 	{`(?i)due to time limit`, "time limit reached", severityError},
 	{`(?i)due to preemption`, "preempted", severityWarning},
-	{`(?i)\bcancelled at\b|\bcancelled\b.*\bby\b`, "canceled", severityWarning},
+	{`(?i)\bcancelled at\b|\bcancelled\b.*\bby\b|\bCANCELLED\b`, "canceled", severityWarning},
 	{`(?i)node_fail|due to node failure`, "node failure", severityError},
 	{`(?i)no space left on device`, "disk full", severityError},
 	{`(?i)disk quota exceeded`, "disk quota exceeded", severityError},
@@ -47,6 +47,7 @@ var logPatterns = compilePatterns([]struct {
 	{`(?i)srun: error:`, "error of srun", severityError},
 	{`\blevel=ERROR\b|"level":"ERROR"`, "error of the runner", severityError},
 	{`\blevel=WARN\b|"level":"WARN"`, "warning of the runner", severityWarning},
+	{`\bFAILED\b`, "failed", severityError},
 	{`(?i)^\s*(?:fatal|panic)\b`, "fatal error", severityError},
 	{`(?i)^\s*error\b|\berror:`, "error", severityError},
 	{`(?i)^\s*warning\b|\bwarning:`, "warning", severityWarning},

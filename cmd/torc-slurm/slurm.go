@@ -13,5 +13,9 @@ func newSlurmCommand(a *app) *cobra.Command {
 		newSlurmScheduleCommand(a, "schedule"),
 		newSlurmScheduleCommand(a, "schedule-nodes"),
 		newSlurmGenerateCommand(a),
+		newSlurmParseLogsCommand(a),
+		newSlurmSacctCommand(a),
+		newSlurmStatsCommand(a),
+		newSlurmUsageCommand(a),
 	)
 }

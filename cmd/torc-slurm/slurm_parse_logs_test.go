@@ -1,0 +1,68 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// TestSlurmLogs: what Slurm's step daemon says in particular is not hidden by
+// the fact that it says something.
+func TestSlurmLogs(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) logFile {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return logFile{dir: dir, path: name}
+	}
+	batch := write("slurm_output_wf1_sl77.e", `slurmstepd: error: *** JOB 77 ON n3 CANCELLED AT 2026-11-21T10:00:00 DUE TO TIME LIMIT ***
+slurmstepd: error: *** JOB 77 ON n3 CANCELLED AT 2026-11-21T10:00:00 DUE TO PREEMPTION ***
+slurmstepd: error: *** JOB 77 ON n3 CANCELLED AT 2026-11-21T10:00:00 ***
+slurmstepd: error: Detected 1 oom_kill event in StepId=77.batch. Some of the step tasks have been OOM Killed.
+slurmstepd: error: something else
+srun: error: n4: task 0: Exited with exit code 1
+all is well
+`)
+	other := write("slurm_output_wf1_sl88.e", "Segmentation fault\n") // of no allocation of the workflow
+	job := write("job_wf1_j5_r1_a1.e", "numpy: MemoryError\n")
+
+	ran := []api.SlurmJobCorrelation{{SlurmJobID: "77", JobID: 5, JobName: "five"}}
+	five := []affectedJob{{5, "five"}}
+	s := slurmLogs{slurmJobs: map[string]bool{"77": true}, jobsIn: map[string][]affectedJob{"77": five}}
+	for _, f := range []logFile{batch, other, job} {
+		if err := s.file(f, map[int64]string{5: "77"}, ran); err != nil {
+			t.Fatal(err)
+		}
+	}
+	type found struct {
+		File, Node, What string
+		Severity         severity
+	}
+	var got []found
+	for _, x := range s.report.Issues {
+		got = append(got, found{x.File, x.Node, x.Description, x.Severity})
+		if diff := cmp.Diff(five, x.Affected); diff != "" || x.SlurmJobID != "77" {
+			t.Errorf("%s: Slurm job %q, affected (-want +got):\n%s", x.Line, x.SlurmJobID, diff)
+		}
+	}
+	want := []found{
+		{batch.path, "n3", "time limit reached", severityError},
+		{batch.path, "n3", "preempted", severityWarning},
+		{batch.path, "n3", "canceled", severityWarning},
+		{batch.path, "", "out of memory", severityError},
+		{batch.path, "", "error of the Slurm step", severityError},
+		{batch.path, "n4", "error of srun", severityError},
+		{job.path, "", "out of memory", severityError},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("issues (-want +got):\n%s", diff)
+	}
+	if s.report.FilesScanned != 2 || s.report.Errors != 5 || s.report.Warnings != 2 {
+		t.Errorf("counted %d files, %d errors, %d warnings", s.report.FilesScanned, s.report.Errors, s.report.Warnings)
+	}
+}
