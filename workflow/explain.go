@@ -21,6 +21,12 @@ type JobFacts struct {
 	Runners           []RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []Attempt
+	// Allocations are the live ones of the workflow, Places what the daemon
+	// makes of them for ready jobs like this one; Unplaced says that not all of
+	// these have a place.
+	Allocations []Allocation
+	Places      []string
+	Unplaced    bool
 }
 
 // DependencyFact is a dependency and its status.
@@ -39,6 +45,7 @@ func Explain(f JobFacts) Explanation {
 		e.add("needs", f.Class.needs())
 		e.add("runners", fits...)
 	}
+	e.add("allocations", f.allocationLines()...)
 	e.add("attempts", f.attemptLines()...)
 	e.Next = f.next(best)
 	return e
@@ -137,47 +144,6 @@ func dependencyNames(deps []DependencyFact, total int64) string {
 	return firstFew(names, total)
 }
 
-// attemptLines shows the attempts, oldest first: all of a short history, the
-// first and the latest of a long one.
-func (f JobFacts) attemptLines() []string {
-	const head, tail = 2, 8
-	var lines []string
-	for i := range f.Attempts {
-		hidden := len(f.Attempts) - head - tail
-		if hidden > 0 && i >= head && i < head+hidden {
-			if i == head {
-				lines = append(lines, fmt.Sprintf("(%d more)", hidden))
-			}
-			continue
-		}
-		lines = append(lines, f.Attempts[i].line(f.NowMS))
-	}
-	return lines
-}
-
-// line is one attempt: "1 on node7, 12s: failed, exit code 10 -> retry: rule 1
-// of ...".
-func (a *Attempt) line(nowMS int64) string {
-	text := fmt.Sprint(a.AttemptID)
-	if a.Node != "" {
-		text += " on " + a.Node
-	}
-	if a.EndedMS == nil {
-		if a.StartedMS == nil {
-			return text + ": claimed"
-		}
-		return text + ": running for " + agoMS(*a.StartedMS, nowMS)
-	}
-	if a.StartedMS != nil {
-		text += ", " + agoMS(*a.StartedMS, *a.EndedMS)
-	}
-	text += ": " + join(a.Status.String(), a.Cause.Summary())
-	if a.Decision.Action != "" && a.Decision.Action != ActionNone {
-		text += fmt.Sprintf(" -> %s: %s", a.Decision.Action, a.Decision.Reason)
-	}
-	return text
-}
-
 // next says what the job waits for, or what a person can do.
 func (f JobFacts) next(best fitLevel) string {
 	if f.WorkflowCanceled && !f.Job.Status.IsComplete() && !f.Job.Status.IsLive() {
@@ -220,6 +186,12 @@ func (f JobFacts) nextBlocked() string {
 
 func (f JobFacts) nextReady(best fitLevel) string {
 	switch {
+	case best == fitsNever && f.Unplaced:
+		return "the daemon asks Slurm for an allocation when what stands in the way is gone"
+	case best == fitsNever && len(f.Places) > 0:
+		return "a runner takes it when its allocation has started"
+	case best == fitsNever && len(f.Allocations) > 0:
+		return "a runner takes it when an allocation has started, if it fits there"
 	case len(f.Runners) == 0:
 		return "no runner is live; start one for this workflow"
 	case best == fitsNever:

@@ -109,6 +109,12 @@ func TestExplain(t *testing.T) {
 				f.Attempts = append(f.Attempts, endedAttempt(i+1, i, guess, retry))
 			}
 		}},
+		{"failed in two runs", Failed, func(f *JobFacts) {
+			first, second := endedAttempt(1, 3, failed, Decision{Action: ActionFail, Reason: "no rule for cause exit"}), endedAttempt(1, 4, guess, Decision{Action: ActionFail, Reason: "no rule for cause oom"})
+			first.RunID, first.Evidence = 1, Evidence{PeakMemoryBytes: 3 << 30, TerminationMessage: "no licence\n", StderrTail: "reading\nabort: \x1b[31mno licence\n\n"}
+			second.RunID, second.Evidence = 2, Evidence{PeakMemoryBytes: 8 << 30, StderrTail: strings.Repeat("x", 300)}
+			f.Attempts = []Attempt{first, second}
+		}},
 		{"terminated without attempts", Terminated, nil},
 		{"skipped", Canceled, func(f *JobFacts) { f.Job.SkippedBy, f.SkippedByName = ptr(int64(4)), "prep" }},
 		{"skipped by a job that is gone", Canceled, func(f *JobFacts) { f.Job.SkippedBy = ptr(int64(4)) }},

@@ -1,0 +1,84 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// attemptLines shows the attempts, oldest first: all of a short history, the
+// first and the latest of a long one.
+func (f JobFacts) attemptLines() []string {
+	const head, tail = 2, 8
+	severalRuns := slices.ContainsFunc(f.Attempts, func(a Attempt) bool { return a.RunID != f.Attempts[0].RunID })
+	var lines []string
+	for i := range f.Attempts {
+		hidden := len(f.Attempts) - head - tail
+		if hidden > 0 && i >= head && i < head+hidden {
+			if i == head {
+				lines = append(lines, fmt.Sprintf("(%d more)", hidden))
+			}
+			continue
+		}
+		a := &f.Attempts[i]
+		line := a.line(f.NowMS)
+		if severalRuns {
+			line = fmt.Sprintf("run %d, attempt %s", a.RunID, line)
+		}
+		lines = append(append(lines, line), a.saidLines()...)
+	}
+	return lines
+}
+
+// line is one attempt: "1 on node7, 12s, peak 3.10 GiB: failed, exit code 10 ->
+// retry: rule 1 of ...".
+func (a *Attempt) line(nowMS int64) string {
+	text := fmt.Sprint(a.AttemptID)
+	if a.Node != "" {
+		text += " on " + a.Node
+	}
+	if a.EndedMS == nil {
+		if a.StartedMS == nil {
+			return text + ": claimed"
+		}
+		return text + ": running for " + agoMS(*a.StartedMS, nowMS)
+	}
+	if a.StartedMS != nil {
+		text += ", " + agoMS(*a.StartedMS, *a.EndedMS)
+	}
+	if a.Evidence.PeakMemoryBytes > 0 && a.Cause.Kind != CauseOOM { // whose text has it
+		text += ", peak " + FormatBytes(a.Evidence.PeakMemoryBytes)
+	}
+	text += ": " + join(a.Status.String(), a.Cause.Summary())
+	if a.Decision.Action != "" && a.Decision.Action != ActionNone {
+		text += fmt.Sprintf(" -> %s: %s", a.Decision.Action, a.Decision.Reason)
+	}
+	return text
+}
+
+// saidLines are the last words of an attempt without success.
+func (a *Attempt) saidLines() []string {
+	if !a.Status.IsUnsuccessful() {
+		return nil
+	}
+	var lines []string
+	if last := lastLine(a.Evidence.TerminationMessage); last != "" {
+		lines = append(lines, "  its message: "+last)
+	}
+	if last := lastLine(a.Evidence.StderrTail); last != "" {
+		lines = append(lines, "  stderr ends: "+last)
+	}
+	return lines
+}
+
+// lastLine is the last line of a text that is not blank, cut to what is read at
+// a glance.
+func lastLine(text string) string {
+	const longest = 160
+	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
+	line := []rune(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	if len(line) > longest {
+		return string(line[:longest]) + "…"
+	}
+	return string(line)
+}
