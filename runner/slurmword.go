@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -17,10 +19,9 @@ import (
 // allocation is being ended, and how often Slurm is asked for it: its accounting
 // database lags by seconds. One call asks for all that wait.
 const (
-	wordPatience      = 8 * time.Second
-	wordPatienceShort = 3 * time.Second // when Slurm is about to kill us
-	wordPause         = time.Second
-	wordCallTime      = 5 * time.Second
+	wordPatience = 8 * time.Second
+	wordPause    = time.Second
+	wordCallTime = 5 * time.Second
 )
 
 // slurmWords are the reports that wait for Slurm's word.
@@ -28,6 +29,10 @@ type slurmWords struct {
 	waiting map[*attempt]heldReport
 	asking  bool
 	askAt   time.Time
+	// Of the allocation that is being ended: why, once that is known, and until
+	// when it matters.
+	whole *slurm.Record
+	until time.Time
 }
 
 type heldReport struct {
@@ -45,23 +50,25 @@ type slurmWordsMsg struct {
 // be sent now.
 func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	e := &report.Evidence
-	failedStep := r.steps != nil && e.SpawnError == "" && e.Slurm == nil && (e.ExitCode == nil || *e.ExitCode != 0)
-	taken := r.leaving.bySlurm && e.KilledBy == workflow.KilledByDrain
-	patience := wordPatience
+	w := &r.words
+	now := time.Now()
+	until := now.Add(wordPatience)
 	switch {
-	case r.opts.Steps == nil:
+	case e.SpawnError != "" || e.Slurm != nil:
 		return false
-	case taken:
-		patience = wordPatienceShort
-	case !failedStep || e.KilledBy != "" || r.leaving.kind >= StopCancel:
+	case e.KilledBy == workflow.KilledByDrain && now.Before(w.until):
+		if w.whole != nil {
+			explainByJob(e, w.whole)
+			return false
+		}
+		until = w.until
+	case r.steps == nil || e.KilledBy != "" || r.leaving.kind >= StopCancel || e.ExitCode != nil && *e.ExitCode == 0:
 		return false
 	}
-	w := &r.words
 	if w.waiting == nil {
 		w.waiting = make(map[*attempt]heldReport)
 	}
-	now := time.Now()
-	w.waiting[a] = heldReport{*report, now.Add(patience)}
+	w.waiting[a] = heldReport{*report, until}
 	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
 	return true
 }
@@ -76,7 +83,8 @@ func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 			r.deliver(a, held.report)
 		}
 	}
-	if len(w.waiting) == 0 || w.asking || now.Before(w.askAt) {
+	wanted := len(w.waiting) > 0 || w.whole == nil && now.Before(w.until)
+	if !wanted || w.asking || now.Before(w.askAt) {
 		return
 	}
 	w.asking = true
@@ -90,10 +98,10 @@ func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 }
 
 // nextWord is when askSlurm has something to do, the zero time if never.
-func (r *Runner) nextWord() time.Time {
+func (r *Runner) nextWord(now time.Time) time.Time {
 	w := &r.words
 	var next time.Time
-	if len(w.waiting) > 0 && !w.asking {
+	if !w.asking && (len(w.waiting) > 0 || w.whole == nil && now.Before(w.until)) {
 		next = w.askAt
 	}
 	for _, held := range w.waiting {
@@ -112,22 +120,21 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 		r.log.Warn("Slurm does not say how jobs ended", "error", m.err)
 	}
 	ended := make(map[string]*slurm.Record, len(m.records))
-	var whole *slurm.Record
 	for i := range m.records {
 		switch rec := &m.records[i]; {
 		case !rec.Over():
 		case rec.IsStep():
 			ended[rec.Name] = rec
 		default:
-			whole = rec
+			w.whole = rec
 		}
 	}
 	for a, held := range w.waiting {
 		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &a.grant)]
 		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
-		case taken && whole != nil:
-			explainByJob(&held.report.Evidence, whole)
+		case taken && w.whole != nil:
+			explainByJob(&held.report.Evidence, w.whole)
 		case !taken && step != nil:
 			explainByStep(&held.report.Evidence, step)
 		default:
@@ -142,6 +149,9 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 func explainByStep(e *workflow.Evidence, rec *slurm.Record) {
 	e.PeakMemoryBytes = max(e.PeakMemoryBytes, rec.MaxRSS)
 	e.CPUSeconds = max(e.CPUSeconds, rec.CPUTime.Seconds())
+	if rec.State == slurm.Cancelled && rec.CancelledBy == "" {
+		return // so Slurm calls a step that died by a signal of its own
+	}
 	e.Slurm = &workflow.SlurmEvidence{
 		StepState: string(rec.State), ExitCode: rec.Exit.String(), CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
 	}
@@ -171,6 +181,7 @@ func dropSrunCode(e *workflow.Evidence) {
 // What srun and the step daemon write to the error output of a step.
 var (
 	stepOutOfMemory = regexp.MustCompile(`(?m)^slurmstepd(?:-\S+)?: error: .*(?i:oom[-_]kill|out of memory)|^srun: error: .*: Out Of Memory`)
+	stepAbandoned   = regexp.MustCompile(`(?m)^srun: error: Timed out waiting for job step to complete`)
 	stepNotStarted  = regexp.MustCompile(`(?m)^srun: (?:error|fatal): (.*(?:Unable to create step|Unable to confirm allocation|Unable to contact slurm controller|Communication connection failure|Task launch .*failed).*)$`)
 )
 
@@ -183,6 +194,9 @@ func (f *findings) addStepWords(e *workflow.Evidence) {
 		e.Slurm = &workflow.SlurmEvidence{StepState: string(slurm.OutOfMemory), Reason: "as srun says"}
 		dropSrunCode(e)
 		return
+	}
+	if stepAbandoned.MatchString(said) { // and exit code 0
+		e.ExitCode, e.Signal = nil, int(unix.SIGKILL)
 	}
 	if m := stepNotStarted.FindStringSubmatch(said); m != nil && f.killed == "" && e.ExitCode != nil && *e.ExitCode == srunFailed {
 		e.ExitCode, e.SpawnError = nil, m[1]

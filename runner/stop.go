@@ -43,8 +43,6 @@ type leaving struct {
 	// answer, are no longer waited for; zero while running jobs may end by
 	// themselves.
 	giveUp time.Time
-	// bySlurm says that Slurm takes the node and has not said why.
-	bySlurm bool
 }
 
 // endPatience is how long the ends of killed jobs are waited for, beyond what
@@ -94,13 +92,15 @@ func (r *Runner) stop(kind StopKind) {
 
 // yield leaves because Slurm says so. The signal may be the warning before the
 // end of the allocation, which somebody has asked for, or the last word before
-// SIGKILL: then a third of the time is kept for the reports.
+// SIGKILL: then a third of the time is kept for the reports, and for asking Slurm
+// why it does that.
 func (r *Runner) yield(now time.Time) {
-	lead, known := r.schedule.warned(now, r.policy.lead)
-	if !known {
+	lead, announced := r.schedule.warned(now, r.policy.lead)
+	if !announced {
 		lead = r.policy.lead
-		if r.opts.KillWait > 0 {
-			lead = min(lead, r.opts.KillWait*2/3)
+		if wait := r.opts.KillWait; wait > 0 {
+			lead = min(lead, wait*2/3)
+			r.words.until = now.Add(wait * 5 / 6)
 		}
 	}
 	if r.leaving.kind >= StopCancel { // there is less time than we thought
@@ -109,7 +109,6 @@ func (r *Runner) yield(now time.Time) {
 		}
 		return
 	}
-	r.leaving.bySlurm = !known
 	r.leave(StopCancel, "Slurm is about to take the node", workflow.KilledByDrain, lead)
 }
 

@@ -240,7 +240,7 @@ func (r *Runner) untilNext(now time.Time) time.Duration {
 	if t.saying == nil && t.outage.since.IsZero() && t.pollAt.After(now) {
 		next = minTime(next, t.pollAt)
 	}
-	if at := r.nextWord(); !at.IsZero() {
+	if at := r.nextWord(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
 	if !r.schedule.end.IsZero() && !r.leaving.active() {

@@ -29,6 +29,7 @@ type allocationFlags struct {
 	labels      []string
 	idle        time.Duration
 	killWait    time.Duration
+	walltime    time.Duration
 	patience    time.Duration
 	persistent  bool
 	isolated    bool // there is a runner on each node
@@ -59,6 +60,7 @@ func newRunnerCommand(a *app) *cobra.Command {
 	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs")
 	f.DurationVar(&flags.idle, "idle-timeout", 0, "leave after so long without work (default: what the workflow says)")
 	f.DurationVar(&flags.killWait, "kill-wait", defaultKillWait, "what Slurm leaves a process between SIGTERM and SIGKILL")
+	f.DurationVar(&flags.walltime, "walltime", 0, "how long the allocation lasts, where Slurm cannot be asked (default: without end)")
 	f.DurationVar(&flags.patience, "patience", defaultPatience, "wait so long at the start for a daemon that does not answer")
 	addRunnerFlags(f, &flags)
 	for _, name := range []string{"endpoint", "secret", "workflow", "output-dir"} {
@@ -76,7 +78,7 @@ func addRunnerFlags(f *pflag.FlagSet, flags *allocationFlags) {
 // runInAllocation works in an allocation that the daemon asked for, until
 // nothing is left to do here.
 func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error {
-	place, err := a.locate(flags)
+	place, err := a.locate(ctx, flags)
 	if err != nil {
 		return err
 	}
@@ -106,11 +108,34 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 }
 
 // locate finds out where in which allocation this process is.
-func (a *app) locate(flags allocationFlags) (runner.Place, error) {
+func (a *app) locate(ctx context.Context, flags allocationFlags) (runner.Place, error) {
 	if a.getenv("SLURM_JOB_ID") == "" { // before the node is searched for GPUs
 		return runner.Place{}, usageErrorf("SLURM_JOB_ID is not set: this is no allocation of Slurm")
 	}
-	return runner.Locate(a.Environ, runner.Probe(a.Environ), flags.isolated)
+	place, err := runner.Locate(a.Environ, runner.Probe(a.Environ), flags.isolated)
+	if err == nil && place.End.IsZero() {
+		place.End = a.endOf(ctx, place.JobID, flags.walltime)
+	}
+	return place, err
+}
+
+// endTime bounds the question for the end of the allocation.
+const endTime = 20 * time.Second
+
+// endOf asks Slurm once when an allocation ends; zero if it does not. Without an
+// answer it is the time that was asked for, counted from now; the daemon says
+// better, soon.
+func (a *app) endOf(ctx context.Context, job int64, walltime time.Duration) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	queue, err := a.slurmClient().Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{{Number: job}}})
+	if err == nil && len(queue.Jobs) > 0 {
+		return queue.Jobs[0].End
+	}
+	if walltime > 0 {
+		return a.Now().Add(walltime)
+	}
+	return time.Time{}
 }
 
 // allocationOptions are those of any runner in an allocation.
