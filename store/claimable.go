@@ -9,21 +9,26 @@ import (
 // claimableLater reports whether a job that is open now may still become work
 // for a runner that holds nothing: a ready one that fits it, or one that waits
 // for another runner. Nobody waits for what is held: the decision of a person
-// may take days.
+// may take days. And nobody waits if no job of the workflow, whatever its
+// status, would fit in the time that is left.
 func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64) (bool, error) {
+	offer := r.totalOffer(timeLeft)
+	all, err := tx.classesWhere(r.workflowID, `WHERE c.workflow_id = ?`, r.workflowID)
+	if err != nil {
+		return false, err
+	}
 	n := counts.ByStatus
-	if n[workflow.Pending]+n[workflow.Running]+n[workflow.Uninitialized] > 0 {
+	switch {
+	case !takesAny(offer, all) && n[workflow.Uninitialized] == 0: // its classes may not be known yet
+		return false, nil
+	case n[workflow.Pending]+n[workflow.Running]+n[workflow.Uninitialized] > 0:
 		return true, nil
 	}
 	ready, err := tx.waitingClasses(r.workflowID)
 	if err != nil {
 		return false, err
 	}
-	classes := make([]workflow.Class, len(ready))
-	for i, k := range ready {
-		classes[i] = k.Class
-	}
-	if len(workflow.NewPacker(r.totalOffer(timeLeft)).Candidates(classes)) > 0 {
+	if takesAny(offer, ready) {
 		return true, nil
 	}
 	var others bool
@@ -33,4 +38,13 @@ func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64)
 		return false, fmt.Errorf("look for other nodes of workflow %d: %w", r.workflowID, err)
 	}
 	return others, nil
+}
+
+// takesAny reports whether jobs of one of the classes would fit.
+func takesAny(o workflow.Offer, classes []jobClass) bool {
+	list := make([]workflow.Class, len(classes))
+	for i, k := range classes {
+		list[i] = k.Class
+	}
+	return len(workflow.NewPacker(o).Candidates(list)) > 0
 }

@@ -13,7 +13,8 @@ const (
 )
 
 // slurmVerdict believes the step's state, which is about this attempt alone,
-// and the job's only if the attempt did not end by itself, by its own code.
+// and the job's only if the attempt did not end by itself, by its own code; it
+// did not if we ended it since Slurm took the node.
 func (x *examination) slurmVerdict() (Cause, bool) {
 	if x.Slurm == nil {
 		return Cause{}, false
@@ -21,7 +22,7 @@ func (x *examination) slurmVerdict() (Cause, bool) {
 	if c, ok := x.slurmState(x.Slurm.StepState, "step"); ok {
 		return c, true
 	}
-	if x.Slurm.JobState != slurmOOM && x.ExitCode != nil && signalOfCode(*x.ExitCode) == 0 {
+	if x.Slurm.JobState != slurmOOM && x.KilledBy != KilledByDrain && x.ExitCode != nil && signalOfCode(*x.ExitCode) == 0 {
 		return Cause{}, false
 	}
 	c, ok := x.slurmState(x.Slurm.JobState, "job")
