@@ -37,6 +37,8 @@ type Options struct {
 	// default 1 min; Silent how long a runner may say nothing before its
 	// allocation is not counted on, default 2 min.
 	Lead, Silent time.Duration
+	// Woken says that something has changed; nil: nobody says it.
+	Woken <-chan struct{}
 	Now          func() time.Time // time.Now if nil
 	Log          *slog.Logger     // slog.Default() if nil
 }
@@ -45,7 +47,6 @@ type Options struct {
 // look at workflows waits for a turn, so that there is one look at a time.
 type Scheduler struct {
 	Options
-	wake chan struct{}
 	turn chan struct{} // holds one token: the right to look
 
 	memory map[int64]*memory // by workflow; of whoever has the turn
@@ -78,18 +79,10 @@ func New(o Options) *Scheduler {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &Scheduler{
-		Options: o, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), memory: map[int64]*memory{}, reports: map[int64]*Report{},
+		Options: o, turn: make(chan struct{}, 1), memory: map[int64]*memory{}, reports: map[int64]*Report{},
 	}
 	s.turn <- struct{}{}
 	return s
-}
-
-// Wake has the scheduler look soon. It never blocks.
-func (s *Scheduler) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it will look anyway
-	}
 }
 
 // Run looks after submitted workflows until ctx ends.
@@ -100,7 +93,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-s.wake:
+		case <-s.Woken:
 			// Whatever else happens now is part of the same look.
 			timer.Reset(s.Least)
 			select {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/scheduler"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -23,6 +25,10 @@ type ClusterOptions struct {
 	// Program is this program as compute nodes see it, absolute.
 	Program  string
 	Settings allocation.Settings
+	// Scheduling are the intervals of asking for allocations.
+	Scheduling scheduler.Settings
+	// Site tells what the cluster offers; nil: nobody knows.
+	Site func(ctx context.Context) (*siteconfigs.Site, error)
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
 	// Spooled reads what a runner that is over wrote down in an output directory.
@@ -51,6 +57,14 @@ type Submitter interface {
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
 	return &cluster{daemon: d, o: d.o.Cluster, cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{})}
+}
+
+// scheduler makes what asks for the allocations of submitted workflows.
+func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
+	d := c.daemon
+	return scheduler.New(scheduler.Options{
+		Store: d.store, Submitter: c, Site: c.o.Site, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Log: d.o.Log,
+	})
 }
 
 // Run looks after allocations until ctx ends, as soon as there are any.
@@ -142,6 +156,9 @@ func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
 	}
 	if c.killWait > 0 {
 		args = append(args, "--kill-wait", c.killWait.String())
+	}
+	if q.WalltimeS > 0 {
+		args = append(args, "--walltime", (time.Duration(q.WalltimeS) * time.Second).String())
 	}
 	if q.IdleTimeoutS > 0 {
 		args = append(args, "--idle-timeout", (time.Duration(q.IdleTimeoutS) * time.Second).String())

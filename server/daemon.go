@@ -90,6 +90,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	hub := NewHub()
 	delayed := make(chan int64, 1)
 	cancels := make(chan struct{}, 1)
+	changed := make(chan struct{}, 1)
 	st, err := store.Open(ctx, store.Options{
 		Path: o.Database, InMemory: o.InMemory, Log: o.Log, Failpoint: o.Failpoint,
 		OnCommit: func(c store.Changes) {
@@ -97,6 +98,12 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 			if c.Cancels {
 				select {
 				case cancels <- struct{}{}:
+				default: // there is a look to come
+				}
+			}
+			if len(c.Ready)+len(c.Ended) > 0 || c.Allocations {
+				select {
+				case changed <- struct{}{}:
 				default: // there is a look to come
 				}
 			}
@@ -197,6 +204,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
 	if d.cluster != nil {
 		d.loops.Go(func() { d.cluster.Run(run) })
+		d.loops.Go(func() { _ = d.server.Scheduler.Run(run) }) // ends only with run
 	}
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	if d.o.Snapshots.Every > 0 {

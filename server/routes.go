@@ -29,6 +29,7 @@ func (s *Server) routes() []route {
 		s.remoteWorkerRoutes(),
 		s.runnerRoutes(),
 		s.allocationRoutes(),
+		s.scheduleRoutes(),
 		s.allocationQueueRoutes(),
 		s.whyRoutes(),
 	)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -22,6 +23,9 @@ type Server struct {
 
 	// Cluster asks Slurm for allocations; nil where there is no Slurm.
 	Cluster Submitter
+	// Scheduler asks for those of submitted workflows; nil where there is no
+	// Slurm.
+	Scheduler *scheduler.Scheduler
 	// Lookout looks at Slurm's queue; nil where there is no Slurm.
 	Lookout Lookout
 

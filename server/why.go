@@ -39,6 +39,9 @@ func (s *Server) listAttempts(r *request[idParams, none]) (api.JobAttempts, erro
 
 func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 	facts, err := s.Store.JobFacts(r.Context(), r.Params.ID)
+	if err == nil {
+		err = s.explainPlaces(r, &facts)
+	}
 	if err != nil {
 		return api.Explanation{}, err
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"context"
 	"os/exec"
 
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
@@ -15,7 +17,8 @@ func (a *app) clusterOptions() server.ClusterOptions {
 	if _, err := exec.LookPath(sbatch); err != nil {
 		return server.ClusterOptions{}
 	}
-	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable, Spooled: spooled}
+	site := func(ctx context.Context) (*siteconfigs.Site, error) { return a.site(ctx, "") }
+	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable, Spooled: spooled, Site: site}
 }
 
 // spooled reads what a runner that is over wrote down.

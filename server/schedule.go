@@ -1,0 +1,106 @@
+package server
+
+import (
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/scheduler"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func (s *Server) scheduleRoutes() []route {
+	return []route{
+		handle("POST", "/workflows/{id}/submit", "Have the daemon ask Slurm for the allocations of the current run, from now until it ends", s.submitWorkflow, conflict409),
+		handle("POST", "/workflows/{id}/plan", "Say which allocations a submission would ask for; nothing is changed", s.planWorkflow, conflict409),
+	}
+}
+
+func submitOptions(b *api.SubmitRequest) workflow.SubmitOptions {
+	return workflow.SubmitOptions{OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs, Account: b.Account, Partition: b.Partition, QOS: b.QOS}
+}
+
+// submitWorkflow answers when Slurm has been asked once. The wish is stored
+// before, so that it outlives whatever happens then.
+func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.SchedulePlan, error) {
+	if s.Scheduler == nil {
+		return api.SchedulePlan{}, errNoSlurm
+	}
+	if err := s.Store.Submit(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule, r.user()); err != nil {
+		return api.SchedulePlan{}, err
+	}
+	report, err := s.Scheduler.Schedule(r.Context(), r.Params.ID)
+	if err != nil {
+		return api.SchedulePlan{}, err
+	}
+	return fromReport(report), nil
+}
+
+func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.SchedulePlan, error) {
+	if s.Scheduler == nil {
+		return api.SchedulePlan{}, errNoSlurm
+	}
+	report, err := s.Scheduler.Plan(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule)
+	if err != nil {
+		return api.SchedulePlan{}, err
+	}
+	return fromReport(report), nil
+}
+
+func fromReport(r *scheduler.Report) api.SchedulePlan {
+	return api.SchedulePlan{
+		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, fromAllocation),
+		Refused: notNil(r.Refused), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
+		Canceled: each(r.Canceled, func(a scheduler.Action) api.CanceledAllocation {
+			return api.CanceledAllocation{AllocationID: a.Allocation, Reason: a.Reason}
+		}),
+		Waits: each(r.Waits, func(a scheduler.Action) api.ScheduleWait {
+			return api.ScheduleWait{Kind: a.Kind.String(), Pool: a.Pool, UntilMS: unixMilli(a.Until), Reason: a.Reason}
+		}),
+	}
+}
+
+func fromPlanned(p scheduler.Planned) api.PlannedAllocations {
+	q := &p.Request
+	return api.PlannedAllocations{
+		ActionID: max(p.ActionID, 0), Pool: p.Pool, SchedulerConfigID: p.SchedulerID, Count: int64(p.Count), Account: q.Account, Partition: q.Partition,
+		Nodes: q.Nodes, CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs, WalltimeSeconds: q.WalltimeS,
+		Exclude: q.Exclude, Probe: p.Probe, Reason: p.Reason,
+	}
+}
+
+func fromCovered(c scheduler.Covered) api.ScheduledJobs {
+	return api.ScheduledJobs{
+		Ready: c.Ready, Live: c.Live, Pending: c.Pending, Asked: c.Asked, Uncovered: c.Uncovered, Reason: c.Reason,
+		CPUs: c.Class.CPUs, MemoryBytes: c.Class.MemoryBytes, GPUs: c.Class.GPUs, Nodes: c.Class.Nodes, RuntimeSeconds: c.Class.RuntimeSeconds,
+	}
+}
+
+// unixMilli is 0 for the zero time.
+func unixMilli(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// explainPlaces adds what is known of allocations to the facts about a ready
+// job.
+func (s *Server) explainPlaces(r *request[idParams, none], f *workflow.JobFacts) error {
+	if f.Job.Status != workflow.Ready {
+		return nil
+	}
+	live, _, err := s.Store.Allocations(r.Context(), store.AllocationFilter{WorkflowID: f.Job.WorkflowID, Live: true}, store.Page{Limit: api.MaxLimit})
+	if err != nil {
+		return err
+	}
+	f.Allocations = live
+	if s.Scheduler == nil {
+		return nil
+	}
+	for _, c := range s.Scheduler.Coverage(f.Job.WorkflowID, f.Class.ID) {
+		f.Places = append(f.Places, c.Lines()...)
+		f.Unplaced = f.Unplaced || c.Uncovered > 0
+	}
+	return nil
+}
