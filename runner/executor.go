@@ -1,6 +1,10 @@
 package runner
 
-import "time"
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
 
 // Executor starts what the runner was told to run. The default starts
 // processes; another one serves to measure everything else.
@@ -10,6 +14,15 @@ type Executor interface {
 	// goroutine and perhaps before Start returns. An error that is a
 	// *SpawnError says whose fault it was.
 	Start(c *Command, exited func(Exit)) (pid int, err error)
+}
+
+// Ender is an Executor whose commands have no processes that the runner could
+// signal: it is told to end them.
+type Ender interface {
+	Executor
+	// Signal gives a signal to the command that was started with this key in
+	// TORC_ATTEMPT_KEY; one that has ended is none.
+	Signal(key string, signal unix.Signal)
 }
 
 // Command is what an Executor starts.

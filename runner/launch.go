@@ -61,7 +61,7 @@ func (r *Runner) onStarted(m startedMsg) {
 	switch {
 	case a.exit != nil:
 		r.leaderEnded(a)
-	case a.pid != 0:
+	case a.pid != 0 || r.ender != nil:
 		r.supervise(a)
 	}
 }
@@ -78,7 +78,9 @@ func (r *Runner) onSpawnError(a *attempt, err error) {
 
 // supervise watches a running attempt and its limits.
 func (r *Runner) supervise(a *attempt) {
-	r.keeper.add(a.watch)
+	if a.watch != nil {
+		r.keeper.add(a.watch)
+	}
 	if a.killed != "" {
 		r.end(a)
 	}

@@ -40,6 +40,8 @@ func (r *Runner) loop(ctx context.Context) error {
 		select {
 		case <-r.box.ready:
 		case <-timer.C:
+		case <-r.abandoned:
+			return errAbandoned
 		case kind := <-r.stopping:
 			r.stop(kind)
 		case <-done:

@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -56,7 +55,7 @@ func (r *Runner) onTurnError(err error, now time.Time) {
 	}
 	o.cause = err
 	o.delay = min(max(2*o.delay, firstRetry), lastRetry)
-	o.retryAt = now.Add(time.Duration((0.8 + 0.4*rand.Float64()) * float64(o.delay)))
+	o.retryAt = now.Add(time.Duration((0.8 + 0.4*r.opts.Random()) * float64(o.delay)))
 }
 
 func (r *Runner) outageOver(now time.Time) {

@@ -4,11 +4,13 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,9 +82,13 @@ type Options struct {
 	// Allocation is where the runner lives, if the daemon asked for it.
 	Allocation *api.AllocationMember
 
-	Executor Executor     // nil for processes
-	Actions  ActionClient // nil for no actions
-	Log      *slog.Logger // nil for none
+	Executor Executor // nil for processes
+	// Key names this life of the runner, and Random spreads its calls, in
+	// [0, 1); chosen if empty or nil.
+	Key     string
+	Random  func() float64
+	Actions ActionClient // nil for no actions
+	Log     *slog.Logger // nil for none
 	// OnEvent, if not nil, is called in order for everything that happens; it
 	// must not block.
 	OnEvent func(Event)
@@ -93,17 +99,20 @@ type Options struct {
 // The goroutine of Run owns all fields below "owned by Run"; others send it
 // messages through the mailbox.
 type Runner struct {
-	opts     Options
-	log      *slog.Logger
-	shell    string // path of bash
-	executor Executor
-	box      *mailbox
-	pool     *pool
-	keeper   *keeper
-	monitor  *monitor // nil if there is nothing to do for it
-	oom      *oomCounter
-	stopping chan StopKind
-	requests sync.WaitGroup // turns under way
+	opts      Options
+	log       *slog.Logger
+	shell     string // path of bash
+	executor  Executor
+	ender     Ender // executor, if its commands have no processes; else nil
+	box       *mailbox
+	pool      *pool
+	keeper    *keeper
+	monitor   *monitor // nil if there is nothing to do for it
+	oom       *oomCounter
+	stopping  chan StopKind
+	abandon   sync.Once
+	abandoned chan struct{}
+	requests  sync.WaitGroup // turns under way
 
 	// Set when registering, constant afterwards.
 	key          string
@@ -152,6 +161,9 @@ func New(o Options) (*Runner, error) {
 	if o.Environ == nil {
 		o.Environ = inheritedEnvironment()
 	}
+	if o.Random == nil {
+		o.Random = mathrand.Float64
+	}
 	if o.NodeType == "" {
 		o.NodeType = workflow.SchedulerLocal
 	}
@@ -168,14 +180,15 @@ func New(o Options) (*Runner, error) {
 	o.Resources = o.Resources.orDetected(o.Environ, o.Log)
 	return &Runner{
 		opts: o, log: o.Log, shell: shell,
-		key:      rand.Text(),
-		box:      newMailbox(),
-		stopping: make(chan StopKind, 4),
-		attempts: make(map[api.LeaseRef]*attempt),
-		byJob:    make(map[int64]*attempt),
-		total:    o.Resources.capacity(),
-		hosts:    newHosts(&o),
-		gpus:     newGPUPool(o.Resources.devices()),
+		key:       cmp.Or(o.Key, rand.Text()),
+		box:       newMailbox(),
+		stopping:  make(chan StopKind, 4),
+		abandoned: make(chan struct{}),
+		attempts:  make(map[api.LeaseRef]*attempt),
+		byJob:     make(map[int64]*attempt),
+		total:     o.Resources.capacity(),
+		hosts:     newHosts(&o),
+		gpus:      newGPUPool(o.Resources.devices()),
 	}, nil
 }
 
@@ -195,8 +208,9 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 		r.sayLeave(&api.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
 		return r.summary, err
 	}
-	err = r.loop(ctx)
-	r.goodbye()
+	if err = r.loop(ctx); !errors.Is(err, errAbandoned) {
+		r.goodbye()
+	}
 	return r.summary, errors.Join(err, release())
 }
 
@@ -239,6 +253,7 @@ func (r *Runner) open() (release func() error, err error) {
 		r.executor = e
 		closers = append(closers, func() error { e.close(); return nil })
 	}
+	r.ender, _ = r.executor.(Ender)
 	r.oom = openOOMCounter(r.log)
 	closers = append(closers, r.oom.close)
 	if err := r.openSpool(&closers); err != nil {

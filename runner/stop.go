@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,6 +34,13 @@ func (r *Runner) Stop(kind StopKind) {
 	default: // as many requests as fit are waiting already
 	}
 }
+
+// errAbandoned is how Run ends after Abandon.
+var errAbandoned = errors.New("the runner was abandoned")
+
+// Abandon ends Run at once, as if the runner's process were killed: nothing is
+// ended, reported or written any more. It is for simulations.
+func (r *Runner) Abandon() { r.abandon.Do(func() { close(r.abandoned) }) }
 
 // leaving says whether and why the runner is on its way out.
 type leaving struct {
@@ -146,7 +154,7 @@ func (r *Runner) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead
 		return
 	}
 	a.killLead, a.killSignal = lead, sig
-	if a.watch != nil {
+	if a.phase != starting { // else supervise comes to it
 		r.end(a)
 	}
 }
@@ -157,5 +165,12 @@ func (r *Runner) end(a *attempt) {
 		r.endStep(a, a.killSignal, a.killLead)
 		return
 	}
-	r.keeper.endTree(a.watch, a.killSignal, a.killLead)
+	switch {
+	case a.watch != nil:
+		r.keeper.endTree(a.watch, a.killSignal, a.killLead)
+	case r.ender != nil:
+		ender, key := r.ender, a.key
+		ender.Signal(key, a.killSignal)
+		time.AfterFunc(a.killLead, func() { ender.Signal(key, unix.SIGKILL) })
+	}
 }

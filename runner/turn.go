@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"math/rand/v2"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -182,7 +181,7 @@ func (r *Runner) poll(free api.Free) *api.TurnRequest {
 	}
 	req := &api.TurnRequest{
 		Turn: r.turns.no, RunID: r.about.RunID, Free: free,
-		WaitSeconds: wait * (0.8 + 0.2*rand.Float64()),
+		WaitSeconds: wait * (0.8 + 0.2*r.opts.Random()),
 	}
 	req.Held = r.held(req)
 	return req

@@ -119,7 +119,7 @@ func (c *cluster) open(ctx context.Context) error {
 		Script: allocation.Script{
 			OutputDir: filepath.Dir(d.o.EndpointPath), SignalLead: c.o.SignalLead, Requeue: c.o.Requeue, Env: c.o.Env, Runner: c.runner,
 		},
-		Settings: set, NoAccounting: err == nil && !config.Accounted(), Log: d.o.Log,
+		Settings: set, NoAccounting: err == nil && !config.Accounted(), Now: d.o.Now, Log: d.o.Log,
 	})
 	return nil
 }

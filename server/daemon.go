@@ -45,6 +45,10 @@ type DaemonOptions struct {
 	Cluster ClusterOptions
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
+	// InProcess leaves out the listeners and the endpoint file: all callers are
+	// in this process and use Handler. Now is then the clock; nil for time.Now.
+	InProcess bool
+	Now       func() time.Time
 	// EndLeftovers ends what a dead runner of this host left running; the
 	// argument is the runner's output directory.
 	EndLeftovers func(outputDir string) error
@@ -92,7 +96,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	cancels := make(chan struct{}, 1)
 	changed := make(chan struct{}, 1)
 	st, err := store.Open(ctx, store.Options{
-		Path: o.Database, InMemory: o.InMemory, Log: o.Log, Failpoint: o.Failpoint,
+		Path: o.Database, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint,
 		OnCommit: func(c store.Changes) {
 			hub.Publish(c)
 			if c.Cancels {
@@ -120,7 +124,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	}
 	d.store = st
 	d.server = &Server{
-		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
+		Store: st, Hub: hub, Log: o.Log, Now: o.Now, Version: o.Version, GitHash: o.GitHash,
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier,
 	}
 	if !o.NoAuth {
@@ -141,6 +145,9 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 func (o *DaemonOptions) complete() error {
 	if o.Log == nil {
 		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
@@ -170,23 +177,10 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
-	host, _ := os.Hostname()                    // empty where there is none
 	former, _ := ReadEndpoint(d.o.EndpointPath) // zero if there was none
-	socket := d.socketPath()
-	unix, err := listenUnix(socket)
+	listeners, err := d.open()
 	if err != nil {
 		return err
-	}
-	tcp, err := d.listen()
-	if err != nil {
-		return errors.Join(err, unix.Close())
-	}
-	d.endpoint = Endpoint{
-		URL: "http://" + tcp.Addr().String() + api.BasePath, Socket: socket, Token: d.o.Token, Host: host,
-		PID: os.Getpid(), BootID: BootID(), Database: d.o.Database, Started: time.Now().UTC(), Version: d.o.Version,
-	}
-	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
-		return errors.Join(err, unix.Close(), tcp.Close())
 	}
 	run, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
@@ -196,8 +190,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
 	d.failed = make(chan error, 3) // one for each listener
-	d.accept(unix)
-	d.accept(tcp)
+	for _, l := range listeners {
+		d.accept(l)
+	}
 	if err := d.reopenForNodes(former); err != nil {
 		d.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
 	}
@@ -213,6 +208,36 @@ func (d *Daemon) serve(ctx context.Context) error {
 	go d.supervise(run)
 	return nil
 }
+
+// open listens, and writes the endpoint file that says where.
+func (d *Daemon) open() ([]net.Listener, error) {
+	host, _ := os.Hostname() // empty where there is none
+	d.endpoint = Endpoint{
+		Token: d.o.Token, Host: host, PID: os.Getpid(), BootID: BootID(), Database: d.o.Database,
+		Started: time.Now().UTC(), Version: d.o.Version,
+	}
+	if d.o.InProcess {
+		d.endpoint.NodeURL, d.nodes.open = "in-process:", true
+		return nil, nil
+	}
+	d.endpoint.Socket = d.socketPath()
+	unix, err := listenUnix(d.endpoint.Socket)
+	if err != nil {
+		return nil, err
+	}
+	tcp, err := d.listen()
+	if err != nil {
+		return nil, errors.Join(err, unix.Close())
+	}
+	d.endpoint.URL = "http://" + tcp.Addr().String() + api.BasePath
+	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+		return nil, errors.Join(err, unix.Close(), tcp.Close())
+	}
+	return []net.Listener{unix, tcp}, nil
+}
+
+// Handler serves the API to callers in the same process.
+func (d *Daemon) Handler() http.Handler { return d.http.Handler }
 
 // accept serves the API on a listener until the daemon stops.
 func (d *Daemon) accept(l net.Listener) {
@@ -259,7 +284,7 @@ func (d *Daemon) recover(ctx context.Context) error {
 		return err
 	}
 	d.server.defaults()
-	now := time.Now()
+	now := d.o.Now()
 	for _, r := range runners {
 		d.server.leases.adopt(r.ID, now)
 		if r.Hostname == d.watchdog.host {

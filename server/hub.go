@@ -1,6 +1,7 @@
 package server
 
 import (
+	"container/list"
 	"sync"
 
 	"github.com/torc-slurm/torc-slurm/store"
@@ -33,12 +34,12 @@ func RunnerOf(runnerID int64) Topic { return Topic{topicRunner, runnerID} }
 // woken reads the store, so nothing can be lost or overflow.
 type Hub struct {
 	mu   sync.Mutex
-	subs map[Topic]map[*Subscription]struct{}
+	subs map[Topic]*list.List // of *Subscription; who waits longest is first
 }
 
 // NewHub returns a hub without subscriptions.
 func NewHub() *Hub {
-	return &Hub{subs: map[Topic]map[*Subscription]struct{}{}}
+	return &Hub{subs: map[Topic]*list.List{}}
 }
 
 // Subscription is a request that waits. C has a value as long as a topic was
@@ -47,20 +48,26 @@ type Subscription struct {
 	C      <-chan struct{}
 	c      chan struct{}
 	hub    *Hub
-	topics []Topic
+	topics []topicEntry
+}
+
+// topicEntry is a subscription's place among those of a topic.
+type topicEntry struct {
+	topic Topic
+	place *list.Element
 }
 
 // Subscribe begins to listen to topics. The caller must Close it.
 func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	c := make(chan struct{}, 1)
-	sub := &Subscription{C: c, c: c, hub: h, topics: topics}
+	sub := &Subscription{C: c, c: c, hub: h}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range topics {
 		if h.subs[t] == nil {
-			h.subs[t] = map[*Subscription]struct{}{}
+			h.subs[t] = list.New()
 		}
-		h.subs[t][sub] = struct{}{}
+		sub.topics = append(sub.topics, topicEntry{t, h.subs[t].PushBack(sub)})
 	}
 	return sub
 }
@@ -69,12 +76,14 @@ func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 func (s *Subscription) Close() {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
-	for _, t := range s.topics {
-		delete(s.hub.subs[t], s)
-		if len(s.hub.subs[t]) == 0 {
-			delete(s.hub.subs, t)
+	for _, entry := range s.topics {
+		waiting := s.hub.subs[entry.topic]
+		waiting.Remove(entry.place)
+		if waiting.Len() == 0 {
+			delete(s.hub.subs, entry.topic)
 		}
 	}
+	s.topics = nil
 }
 
 // Publish wakes everybody whom a commit concerns. It never blocks, so that it
@@ -104,9 +113,13 @@ func (h *Hub) Wake(t Topic) {
 }
 
 func (h *Hub) touch(t Topic) {
-	for sub := range h.subs[t] {
+	waiting := h.subs[t]
+	if waiting == nil {
+		return
+	}
+	for e := waiting.Front(); e != nil; e = e.Next() {
 		select {
-		case sub.c <- struct{}{}:
+		case e.Value.(*Subscription).c <- struct{}{}:
 		default: // it has not looked since the last touch
 		}
 	}

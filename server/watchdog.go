@@ -129,19 +129,15 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		}
 		return
 	}
-	live := map[int64]store.LiveRunner{}
-	for _, r := range runners {
-		live[r.ID] = r
-	}
-	for id, silence := range silent {
-		r, ok := live[id]
-		if !ok {
-			w.leases.forget(id) // it has left
+	for _, r := range runners { // in their order
+		silence, isSilent := silent[r.ID]
+		if !isSilent {
 			continue
 		}
+		delete(silent, r.ID)
 		if r.AllocationID != 0 {
 			// Slurm knows what became of it.
-			if silence >= askAfter && w.cluster != nil && w.leases.ask(id) {
+			if silence >= askAfter && w.cluster != nil && w.leases.ask(r.ID) {
 				w.cluster.Wake()
 			}
 			continue
@@ -149,6 +145,9 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		if why, dead := w.isDead(r, silence); dead {
 			w.giveUp(ctx, r, why)
 		}
+	}
+	for id := range silent {
+		w.leases.forget(id) // it has left
 	}
 }
 
