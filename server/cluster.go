@@ -62,9 +62,11 @@ func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
 // scheduler makes what asks for the allocations of submitted workflows.
 func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
-	return scheduler.New(scheduler.Options{
-		Store: d.store, Submitter: c, Site: c.o.Site, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Log: d.o.Log,
-	})
+	o := scheduler.Options{Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Log: d.o.Log}
+	if c.o.Site != nil {
+		o.Site = (&knownSite{find: c.o.Site, now: time.Now}).Site
+	}
+	return scheduler.New(o)
 }
 
 // Run looks after allocations until ctx ends, as soon as there are any.
