@@ -23,12 +23,18 @@ func (c *Client) ScheduledComputeNodes(ctx context.Context, f ScheduledComputeNo
 	return pages[api.ScheduledComputeNode](ctx, c, "/scheduled_compute_nodes", f.Page, values("workflow_id", f.WorkflowID, "scheduler_id", f.SchedulerID, "scheduler_config_id", f.SchedulerConfigID, "status", f.Status))
 }
 
-// ScheduledComputeNode returns one of the the allocations that were asked for.
+// ScheduledComputeNode returns one of the allocations that were asked for.
 func (c *Client) ScheduledComputeNode(ctx context.Context, id int64) (*api.ScheduledComputeNode, error) {
 	return get[api.ScheduledComputeNode](ctx, c, "/scheduled_compute_nodes/%d", id)
 }
 
-// DeleteScheduledComputeNode removes one of the the allocations that were asked for and returns what it was.
+// DeleteScheduledComputeNode removes one of the allocations that were asked for and returns what it was.
 func (c *Client) DeleteScheduledComputeNode(ctx context.Context, id int64) (*api.ScheduledComputeNode, error) {
 	return call[api.ScheduledComputeNode](ctx, c, http.MethodDelete, fmt.Sprintf("/scheduled_compute_nodes/%d", id), nil)
+}
+
+// UpdateScheduledComputeNode changes one of the allocations that were asked for.
+func (c *Client) UpdateScheduledComputeNode(ctx context.Context, n *api.ScheduledComputeNode) error {
+	_, err := call[api.ScheduledComputeNode](ctx, c, http.MethodPut, fmt.Sprintf("/scheduled_compute_nodes/%d", *n.ID), n)
+	return err
 }

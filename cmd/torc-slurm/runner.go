@@ -85,7 +85,7 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 	// What happens before there is a log is in the error file of the batch script.
 	link := &nodeLink{endpoint: flags.endpoint, secret: flags.secret, log: logTo(a.Stderr, slog.LevelInfo)}
 	defer link.close()
-	version, err := link.arrive(ctx, flags.patience)
+	version, err := arrive(ctx, link, flags.patience, link.log)
 	if err != nil {
 		return fmt.Errorf("reach the daemon: %w", err)
 	}

@@ -154,19 +154,23 @@ func (l *nodeLink) Version(ctx context.Context) (*api.VersionInfo, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*api.VersionInfo, error) { return c.Version(ctx) })
 }
 
-// arrive waits until the daemon answers: it may just be down.
-func (l *nodeLink) arrive(ctx context.Context, patience time.Duration) (*api.VersionInfo, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
+// versioner tells the version of a server.
+type versioner interface {
+	Version(ctx context.Context) (*api.VersionInfo, error)
+}
+
+// arrive waits until a server answers: it may just be down.
+func arrive(ctx context.Context, c versioner, patience time.Duration, log *slog.Logger) (*api.VersionInfo, error) {
+	until := time.Now().Add(patience)
 	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
-		version, err := l.Version(ctx)
-		if err == nil || isFinal(err) {
+		version, err := c.Version(ctx)
+		if err == nil || isFinal(err) || time.Now().After(until) {
 			return version, err
 		}
-		l.log.Warn("the daemon does not answer", "error", err, "retry_s", pause.Seconds())
+		log.Warn("the daemon does not answer", "error", err, "retry_s", pause.Seconds())
 		select {
 		case <-ctx.Done():
-			return nil, err
+			return nil, errors.Join(err, context.Cause(ctx))
 		case <-time.After(pause):
 		}
 	}

@@ -12,7 +12,11 @@ import (
 // program the command that it stands for comes first.
 func (a *app) arguments() []string {
 	name, args := filepath.Base(a.Args[0]), a.Args[1:]
-	if name != "torc-server" {
+	switch name {
+	case "torc-server":
+	case torcRunnerName:
+		return append([]string{torcRunnerName}, args...)
+	default:
 		return args
 	}
 	a.readDotEnv()
