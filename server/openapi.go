@@ -75,7 +75,7 @@ func operation(b *schemaBuilder, rt *route) *openapi3.Operation {
 	for status, out := range rt.others {
 		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: success(b, status, out, rt.media)})
 	}
-	failures := []int{400, 401, 404, 422, 500}
+	failures := []int{400, 401, 403, 404, 422, 500}
 	if rt.body != nil {
 		failures = append(failures, 413, 415)
 	}
@@ -126,6 +126,7 @@ func errorResponses(detail *openapi3.SchemaRef) openapi3.ResponseBodies {
 	}{
 		{400, "The path, the query or the JSON text cannot be read", openapi3.Content{"text/plain": plain}},
 		{401, "No valid credentials", openapi3.Content{"text/plain": plain}},
+		{403, "The credentials do not allow this: a runner in an allocation acts on the jobs of that", openapi3.Content{"application/json": coded}},
 		{404, "There is no such thing", openapi3.Content{"application/json": coded}},
 		{409, "Somebody else was faster, or something is in the way", openapi3.Content{"application/json": coded}},
 		{413, "The body is too large", openapi3.Content{"text/plain": plain}},
