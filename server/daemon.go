@@ -134,6 +134,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
 		d.server.Cluster, d.server.Lookout, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
+		d.server.Scheduler = d.cluster.scheduler(changed)
 	}
 	if err := d.serve(ctx); err != nil {
 		return nil, errors.Join(err, st.Close())
