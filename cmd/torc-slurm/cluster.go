@@ -18,7 +18,11 @@ func (a *app) clusterOptions() server.ClusterOptions {
 		return server.ClusterOptions{}
 	}
 	site := func(ctx context.Context) (*siteconfigs.Site, error) { return a.site(ctx, "") }
-	return server.ClusterOptions{Slurm: a.slurmClient(), Program: a.Executable, Spooled: spooled, Site: site}
+	config := &a.config.Server.Slurm
+	return server.ClusterOptions{
+		Slurm: a.slurmClient(), Program: a.Executable, Spooled: spooled, Site: site, Settings: config.allocation(), Scheduling: config.scheduling(),
+		SignalLead: seconds(config.SignalLeadSecs), Requeue: config.Requeue,
+	}
 }
 
 // spooled reads what a runner that is over wrote down.

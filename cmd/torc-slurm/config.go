@@ -68,18 +68,19 @@ type ServerConfig struct {
 	CompletionCheckIntervalSecs float64 `toml:"completion_check_interval_secs" json:"completion_check_interval_secs"`
 	// IdleTimeoutSecs is how long a daemon that was started on demand stays
 	// when nobody needs it; half an hour if zero.
-	IdleTimeoutSecs        float64       `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
-	Logging                LoggingConfig `toml:"logging" json:"logging"`
-	HTTPS                  bool          `toml:"https,omitempty" json:"https,omitempty"`
-	TLSCert                string        `toml:"tls_cert,omitempty" json:"tls_cert,omitempty"`
-	TLSKey                 string        `toml:"tls_key,omitempty" json:"tls_key,omitempty"`
-	AuthFile               string        `toml:"auth_file,omitempty" json:"auth_file,omitempty"`
-	RequireAuth            bool          `toml:"require_auth,omitempty" json:"require_auth,omitempty"`
-	CredentialCacheTTLSecs *int64        `toml:"credential_cache_ttl_secs,omitempty" json:"credential_cache_ttl_secs,omitempty"`
-	EnforceAccessControl   bool          `toml:"enforce_access_control,omitempty" json:"enforce_access_control,omitempty"`
-	AdminUsers             []string      `toml:"admin_users,omitempty" json:"admin_users,omitempty"`
-	DisableAdminSQL        bool          `toml:"disable_admin_sql,omitempty" json:"disable_admin_sql,omitempty"`
-	DisableAdminSQLWrites  bool          `toml:"disable_admin_sql_writes,omitempty" json:"disable_admin_sql_writes,omitempty"`
+	IdleTimeoutSecs        float64           `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
+	Slurm                  SlurmServerConfig `toml:"slurm,omitempty" json:"slurm"`
+	Logging                LoggingConfig     `toml:"logging" json:"logging"`
+	HTTPS                  bool              `toml:"https,omitempty" json:"https,omitempty"`
+	TLSCert                string            `toml:"tls_cert,omitempty" json:"tls_cert,omitempty"`
+	TLSKey                 string            `toml:"tls_key,omitempty" json:"tls_key,omitempty"`
+	AuthFile               string            `toml:"auth_file,omitempty" json:"auth_file,omitempty"`
+	RequireAuth            bool              `toml:"require_auth,omitempty" json:"require_auth,omitempty"`
+	CredentialCacheTTLSecs *int64            `toml:"credential_cache_ttl_secs,omitempty" json:"credential_cache_ttl_secs,omitempty"`
+	EnforceAccessControl   bool              `toml:"enforce_access_control,omitempty" json:"enforce_access_control,omitempty"`
+	AdminUsers             []string          `toml:"admin_users,omitempty" json:"admin_users,omitempty"`
+	DisableAdminSQL        bool              `toml:"disable_admin_sql,omitempty" json:"disable_admin_sql,omitempty"`
+	DisableAdminSQLWrites  bool              `toml:"disable_admin_sql_writes,omitempty" json:"disable_admin_sql_writes,omitempty"`
 }
 
 // LoggingConfig says where the daemon writes its log.

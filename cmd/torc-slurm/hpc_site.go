@@ -111,7 +111,9 @@ func (a *app) chooseAccount(s *siteconfigs.Site) {
 
 // slurmClient talks to the cluster that this machine belongs to, if to any.
 func (a *app) slurmClient() *slurm.Client {
-	return slurm.New(slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now})
+	o := slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now}
+	a.config.Server.Slurm.limit(&o)
+	return slurm.New(o)
 }
 
 // siteFinder tells which site this machine belongs to.
