@@ -39,8 +39,8 @@ type Options struct {
 	Lead, Silent time.Duration
 	// Woken says that something has changed; nil: nobody says it.
 	Woken <-chan struct{}
-	Now          func() time.Time // time.Now if nil
-	Log          *slog.Logger     // slog.Default() if nil
+	Now   func() time.Time // time.Now if nil
+	Log   *slog.Logger     // slog.Default() if nil
 }
 
 // Scheduler asks for the allocations of submitted workflows. Whoever has it

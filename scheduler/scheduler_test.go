@@ -1,0 +1,263 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestASubmittedWorkflowGetsAllocations: a specification without schedulers and
+// actions, on a site that says what it has.
+func TestASubmittedWorkflowGetsAllocations(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(3, 1, "1g", "PT10M")
+	w.jobs(1, 8, "16g", "PT1H")
+	if r := w.look(); len(r.Planned) > 0 {
+		t.Fatalf("nobody submitted it, but: %+v", r.Planned)
+	}
+	r := w.submit(nil)
+	if !r.AutoSchedule || len(r.Refused) > 0 {
+		t.Errorf("%+v", r)
+	}
+	actions, err := w.store.Actions(t.Context(), w.id)
+	w.must(err)
+	if len(actions) != 1 || !actions[0].IsAutoSchedule() || actions[0].IsPending() {
+		t.Fatalf("actions: %+v", actions)
+	}
+	if err := w.store.ClaimAction(t.Context(), w.id, actions[0].ID, nil); workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("a claim of it: %v", err)
+	}
+	var got []workflow.AllocationRequest
+	for _, a := range w.allocations(true) {
+		got = append(got, a.Request)
+	}
+	common := workflow.AllocationRequest{Account: "research", Nodes: 1, OutputDir: w.output, MaxParallelJobs: 3, ActionID: actions[0].ID}
+	big, std := common, common
+	big.Partition, big.Pool, big.CPUsPerNode, big.Mem, big.WalltimeS = "big", "partition big", 16, "65536M", got[0].WalltimeS
+	big.Offer = workflow.AllocationOffer{CPUs: 16, MemoryBytes: 64 << 30}
+	std.Partition, std.Pool, std.CPUsPerNode, std.Mem, std.WalltimeS = "std", "partition std", 3, "6144M", 720
+	std.Offer = workflow.AllocationOffer{CPUs: 3, MemoryBytes: 6 << 30} // the share of 3 CPUs
+	if got[0].WalltimeS < 3600+90 || got[0].WalltimeS > 3600+240 {
+		t.Errorf("a job of an hour gets %d s", got[0].WalltimeS)
+	}
+	if diff := cmp.Diff([]workflow.AllocationRequest{big, std}, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if r = w.after(time.Minute); len(r.Planned) > 0 {
+		t.Errorf("asks again: %+v", r.Planned)
+	}
+}
+
+// TestRetriedWorkGetsAnAllocation: the only allocation ends with a failed node,
+// and with it a job that is tried again.
+func TestRetriedWorkGetsAnAllocation(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	w.submit(nil)
+	first := w.allocations(true)[0]
+	if _, granted := w.start(first); len(granted) != 1 {
+		t.Fatalf("granted: %v", granted)
+	}
+	if r := w.after(time.Second); len(r.Planned) > 0 || r.Covered != nil {
+		t.Errorf("the job is at work, but: %+v", r)
+	}
+	w.now = w.now.Add(time.Second)
+	w.must(w.store.EndAllocation(t.Context(), first.ID, workflow.AllocationEnd{
+		Cause: workflow.AllocationPreempted, Confidence: workflow.Certain, Text: "preempted", Slurm: workflow.SlurmEvidence{JobState: "PREEMPTED"},
+	}))
+	r := w.after(10 * time.Minute)
+	if len(r.Asked) != 1 || len(w.allocations(true)) != 1 {
+		t.Errorf("no new allocation: %+v", r)
+	}
+}
+
+// TestLimitsAreWaitedOut: Slurm says no for now; each time the wait is twice as
+// long, in whichever daemon.
+func TestLimitsAreWaitedOut(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	w.answers = []error{refusal(slurm.Limit), refusal(slurm.Temporary), refusal(slurm.Limit)}
+	r := w.submit(nil)
+	for _, delay := range []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute} {
+		if got := r.Next.Sub(w.now); len(r.Refused) != 1 || got != min(delay, time.Minute) {
+			t.Fatalf("refused %q, looks again in %s, want %s", r.Refused, got, delay)
+		}
+		if c := r.Covered[0]; c.Uncovered != 1 || !strings.Contains(c.Reason, "Slurm takes no more now: sbatch: no, ") {
+			t.Errorf("the job: %+v", c)
+		}
+		w.restart()
+		if early := w.after(delay - time.Second); len(early.Planned) > 0 {
+			t.Fatalf("asks %s after the last no", delay-time.Second)
+		}
+		r = w.after(time.Second)
+	}
+	if len(r.Asked) != 1 {
+		t.Errorf("not asked: %+v", r)
+	}
+}
+
+// TestALimitMayPassEarlier: something of the workflow has ended.
+func TestALimitMayPassEarlier(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(8, 4, "1g", "PT3H")
+	w.answers = []error{nil, refusal(slurm.Limit)}
+	w.submit(nil)
+	taken := w.allocations(true)
+	if len(taken) != 1 {
+		t.Fatalf("%d allocations", len(taken))
+	}
+	w.now = w.now.Add(time.Second)
+	w.start(taken[0])
+	w.end(taken[0], workflow.AllocationNodeFail)
+	if r := w.after(time.Second); len(r.Asked) == 0 {
+		t.Errorf("still waits: %+v", r.Waits)
+	}
+}
+
+// TestItGivesUpAndProbes: after some refusals for good only one is tried now
+// and then; that is told once.
+func TestItGivesUpAndProbes(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	no := refusal(slurm.Permanent)
+	w.answers = []error{no, no, no}
+	r := w.submit(&workflow.AutoSchedule{GiveUpAfter: 2})
+	r = w.after(time.Second)
+	if w.asked != 2 || len(r.Waits) != 1 || r.Waits[0].Kind != Pause {
+		t.Fatalf("asked %d times, waits: %+v", w.asked, r.Waits)
+	}
+	w.after(4 * time.Minute)
+	if w.asked != 2 {
+		t.Fatalf("asked %d times", w.asked)
+	}
+	if w.after(time.Minute); w.asked != 3 {
+		t.Fatalf("no probe: asked %d times", w.asked)
+	}
+	if r = w.after(10 * time.Minute); w.asked != 4 || len(r.Asked) != 1 {
+		t.Fatalf("the second probe: asked %d times, %+v", w.asked, r)
+	}
+	paused := 0
+	events, err := w.store.EventsAfter(t.Context(), w.id, 0, 1000)
+	w.must(err)
+	for _, e := range events {
+		if e.Type == workflow.EventSchedulingPaused {
+			paused++
+		}
+	}
+	if paused == 0 || paused > 2 {
+		t.Errorf("%d events say that it is paused", paused)
+	}
+}
+
+// TestWhatFitsNowhereIsTold, and keeps the daemon.
+func TestWhatFitsNowhereIsTold(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "2t", "PT10M")
+	r := w.submit(nil)
+	if w.asked != 0 || len(r.Covered) != 1 || !strings.Contains(r.Covered[0].Reason, "fits no partition: std: 2097152 MiB are needed, a node has 8192; big: ") {
+		t.Fatalf("%+v", r.Covered)
+	}
+	if open, err := w.store.HasOpenWork(t.Context()); err != nil || !open {
+		t.Errorf("the daemon is not needed: %v", err)
+	}
+	if got := w.scheduler.Coverage(w.id, r.Covered[0].ClassID); len(got) != 1 || got[0].Uncovered != 1 {
+		t.Errorf("what why would say: %+v", got)
+	}
+}
+
+// TestOurOwnTroubleIsNotHammered: what comes before sbatch fails.
+func TestOurOwnTroubleIsNotHammered(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	w.answers = []error{errors.New("the cluster has no nodes")}
+	r := w.submit(nil)
+	if c := r.Covered[0]; c.Uncovered != 1 || c.Reason != "the cluster has no nodes" {
+		t.Errorf("%+v", c)
+	}
+	if w.after(29 * time.Second); w.asked != 1 {
+		t.Errorf("asked %d times", w.asked)
+	}
+	if w.after(time.Second); w.asked != 2 {
+		t.Errorf("asked %d times", w.asked)
+	}
+}
+
+// TestAPlanChangesNothing, and is what a submission then does.
+func TestAPlanChangesNothing(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(5, 2, "1g", "PT30M")
+	planned, err := w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{Partition: "big"}, &workflow.AutoSchedule{MaxAllocations: 1})
+	w.must(err)
+	actions, err := w.store.Actions(t.Context(), w.id)
+	w.must(err)
+	if w.asked != 0 || len(actions) != 0 || len(planned.Planned) != 1 || planned.Planned[0].Pool != "partition big" {
+		t.Fatalf("asked %d times, actions %v, %+v", w.asked, actions, planned.Planned)
+	}
+	planned, err = w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, nil)
+	w.must(err)
+	real := w.submit(nil)
+	for i := range planned.Planned { // the action is there only now
+		planned.Planned[i].ActionID, planned.Planned[i].Request.ActionID = real.Planned[i].ActionID, real.Planned[i].ActionID
+	}
+	if diff := cmp.Diff(planned.Planned, real.Planned); diff != "" {
+		t.Errorf("-planned +asked:\n%s", diff)
+	}
+}
+
+// TestTheEndCancelsPendingAllocations, those of a person too.
+func TestTheEndCancelsPendingAllocations(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	w.submit(nil)
+	asked := w.allocations(true)[0]
+	_, err := w.Submit(t.Context(), allocation.Want{WorkflowID: w.id, Request: asked.Request, Why: "somebody wants it"})
+	w.must(err)
+	runner, granted := w.start(asked)
+	_, err = w.store.Turn(t.Context(), store.Turn{RunnerID: runner, Number: 2, RunID: asked.RunID, Reports: []store.Report{{
+		LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: new(int64(0))},
+	}}})
+	w.must(err)
+	scheduled, err := w.store.Scheduled(t.Context())
+	w.must(err)
+	if len(scheduled) != 1 {
+		t.Fatalf("to be looked after: %v", scheduled)
+	}
+	if r := w.look(); len(r.Canceled) != 1 || !r.Ended {
+		t.Errorf("%+v", r)
+	}
+	if scheduled, err = w.store.Scheduled(t.Context()); err != nil || len(scheduled) != 0 {
+		t.Errorf("still to be looked after: %v %v", scheduled, err)
+	}
+}
+
+// TestRunLooksWhenWoken, and ends with its context.
+func TestRunLooksWhenWoken(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	woken := make(chan struct{}, 1)
+	looked := make(chan struct{}, 100)
+	site := w.scheduler.Site
+	w.scheduler.Woken, w.scheduler.Least, w.scheduler.Tick = woken, time.Millisecond, time.Hour
+	w.scheduler.Options.Site = func(ctx context.Context) (*siteconfigs.Site, error) {
+		looked <- struct{}{}
+		return site(ctx)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- w.scheduler.Run(ctx) }()
+	w.must(w.store.Submit(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output}, nil, "me"))
+	woken <- struct{}{}
+	<-looked
+	cancel()
+	w.must(<-done)
+}

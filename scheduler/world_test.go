@@ -1,0 +1,183 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// world is a scheduler with its database, and a Slurm that answers as the test
+// says, under a clock that moves only when the test says so.
+type world struct {
+	*testing.T
+	now       time.Time
+	store     *store.Store
+	scheduler *Scheduler
+	site      *siteconfigs.Site
+	id        int64 // of the workflow
+	output    string
+
+	answers []error // of Slurm, in turn; then it takes everything
+	slurmID int64
+	asked   int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), output: t.TempDir(), site: &siteconfigs.Site{
+		Name: "here", DefaultAccount: "research",
+		Partitions: []siteconfigs.Partition{
+			{Name: "std", CPUsPerNode: 4, MemoryMB: 8192, MaxWalltime: 4 * time.Hour, TotalNodes: 4, Shared: true, Default: true},
+			{Name: "big", CPUsPerNode: 16, MemoryMB: 65536, MaxWalltime: 24 * time.Hour, TotalNodes: 2},
+		},
+	}}
+	s, err := store.Open(t.Context(), store.Options{Path: filepath.Join(t.TempDir(), "torc.db"), Now: func() time.Time { return w.now }})
+	w.must(err)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w.store = s
+	wf, err := s.CreateWorkflow(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
+	w.must(err)
+	w.id = wf.ID
+	w.restart()
+	return w
+}
+
+// restart makes the scheduler of another daemon.
+func (w *world) restart() {
+	w.scheduler = New(Options{
+		Store: w.store, Submitter: w, Now: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler),
+		Site: func(context.Context) (*siteconfigs.Site, error) { return w.site, nil },
+	})
+}
+
+func (w *world) must(err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}
+
+// Submit is Slurm.
+func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+	w.asked++
+	intent := fmt.Sprintf("%016d", w.asked)
+	var answer error
+	if len(w.answers) > 0 {
+		answer, w.answers = w.answers[0], w.answers[1:]
+	}
+	if answer != nil && slurm.ClassOf(answer) == "" {
+		return workflow.Allocation{}, answer // it did not come to sbatch
+	}
+	wf, err := w.store.Workflow(ctx, want.WorkflowID)
+	w.must(err)
+	a, err := w.store.IntendAllocation(ctx, store.AllocationIntent{
+		WorkflowID: wf.ID, RunID: wf.RunID, IntentID: intent, JobName: "torc:" + intent, SchedulerConfigID: want.SchedulerConfigID, Request: want.Request, Why: want.Why,
+	})
+	w.must(err)
+	switch class := slurm.ClassOf(answer); class {
+	case "":
+		w.slurmID++
+		return w.store.AdoptAllocation(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: w.slurmID})
+	case slurm.Ambiguous:
+		w.must(w.store.DoubtAllocation(ctx, a.ID, answer.Error()))
+	default:
+		end := workflow.AllocationEnd{Cause: workflow.AllocationRefused, Confidence: workflow.Certain, Text: answer.Error(), Refusal: string(class)}
+		w.must(w.store.EndAllocation(ctx, a.ID, end))
+	}
+	return a, answer
+}
+
+func refusal(class slurm.Class) error {
+	return &slurm.Error{Program: slurm.Sbatch, Class: class, Text: "no, " + string(class)}
+}
+
+// jobs adds ready jobs with such needs.
+func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
+	w.Helper()
+	q, err := w.store.CreateResourceRequirements(w.Context(), workflow.ResourceRequirements{
+		WorkflowID: w.id, Name: fmt.Sprintf("%d-%s-%s", cpus, memory, runtime), NumCPUs: cpus, NumNodes: 1, Memory: memory, Runtime: runtime,
+	})
+	w.must(err)
+	all := make([]workflow.Job, n)
+	for i := range all {
+		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID}
+	}
+	all, err = w.store.CreateJobs(w.Context(), all)
+	w.must(err)
+	w.must(w.store.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))
+	ids := make([]int64, n)
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	return ids
+}
+
+// submit submits the workflow and looks once.
+func (w *world) submit(limits *workflow.AutoSchedule) *Report {
+	w.Helper()
+	w.must(w.store.Submit(w.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, limits, "me"))
+	return w.look()
+}
+
+func (w *world) look() *Report {
+	w.Helper()
+	r, err := w.scheduler.Schedule(w.Context(), w.id)
+	w.must(err)
+	return r
+}
+
+// after lets time pass and looks.
+func (w *world) after(d time.Duration) *Report {
+	w.Helper()
+	w.now = w.now.Add(d)
+	return w.look()
+}
+
+// allocations lists the live ones, or all.
+func (w *world) allocations(live bool) []workflow.Allocation {
+	w.Helper()
+	all, _, err := w.store.Allocations(w.Context(), store.AllocationFilter{WorkflowID: w.id, Live: live}, store.Page{Limit: 100})
+	w.must(err)
+	return all
+}
+
+// start gives an allocation its node and a runner, which gets jobs.
+func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Grant) {
+	w.Helper()
+	w.must(w.store.ObserveAllocations(w.Context(), []store.Observation{{
+		AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", StartMS: w.now.UnixMilli(),
+		LimitMS: w.now.Add(time.Duration(a.Request.WalltimeS) * time.Second).UnixMilli(), NodeList: "n1",
+	}}))
+	registered, err := w.store.RegisterRunner(w.Context(), store.Registration{
+		WorkflowID: w.id, Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1,
+		NumCPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes, OutputDir: w.output,
+		Allocation: &store.AllocationMember{IntentID: a.IntentID, Cluster: "c", SlurmJobID: a.SlurmJobID},
+	})
+	w.must(err)
+	answer, err := w.store.Turn(w.Context(), store.Turn{RunnerID: registered.RunnerID, Number: 1, RunID: registered.Workflow.RunID, Free: store.Free{
+		Nodes: []workflow.OfferNode{{CPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes}}, Slots: 100,
+	}})
+	w.must(err)
+	return registered.RunnerID, answer.Grants
+}
+
+// end ends an allocation.
+func (w *world) end(a workflow.Allocation, cause workflow.AllocationCause) {
+	w.Helper()
+	w.must(w.store.EndAllocation(w.Context(), a.ID, workflow.AllocationEnd{
+		Cause: cause, Confidence: workflow.Certain, Text: "it ended: " + string(cause), Slurm: workflow.SlurmEvidence{JobState: "NODE_FAIL"},
+	}))
+}
