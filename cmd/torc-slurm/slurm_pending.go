@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -54,11 +55,19 @@ func pendingScheduleNodes(ctx context.Context, c *connection, id int64) ([]api.A
 	}
 	var pending []api.Action
 	for _, x := range all {
-		if x.ActionType == workflow.ActionScheduleNodes && actionStatus(x) == "pending" {
+		if x.ActionType == workflow.ActionScheduleNodes && x.TriggerType != workflow.TriggerAutoSchedule && actionStatus(x) == "pending" {
 			pending = append(pending, x)
 		}
 	}
 	return pending, nil
+}
+
+// waitingScheduleNodes lists those that are not due yet.
+func waitingScheduleNodes(ctx context.Context, c *connection, id int64) ([]api.Action, error) {
+	all, err := c.Actions(ctx, id)
+	return slices.DeleteFunc(all, func(x api.Action) bool {
+		return x.ActionType != workflow.ActionScheduleNodes || x.TriggerType == workflow.TriggerAutoSchedule || actionStatus(x) != "waiting"
+	}), err
 }
 
 // allocationsOf is how many allocations an action asks for.

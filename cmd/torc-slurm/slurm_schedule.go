@@ -56,13 +56,16 @@ func newSlurmScheduleCommand(a *app, name string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   name + " [WORKFLOW]",
 		Short: "Ask Slurm for allocations for a workflow",
-		Long: `Ask Slurm for allocations of one of the workflow's Slurm schedulers, now. A
-workflow that has not been started is started.
+		Long: `Ask Slurm for allocations for a workflow, now. A workflow that has not been started
+is started. Each allocation starts a runner, which takes jobs of the workflow
+until there is nothing left for it.
 
-Each allocation starts a runner, which takes jobs of the workflow until there is
-nothing left for it. How many are asked for does not depend on how many there are
-already: ` + "`torc-slurm sq`" + ` shows those.`,
-		Example: `  torc-slurm slurm ` + name + ` 12 -n 4
+Without a number and a scheduler, what the ready jobs need is worked out, shown,
+and asked for: allocations that are there already count, and the daemon goes on
+asking as long as jobs have no place. With one of them, exactly so many are asked
+for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
+		Example: `  torc-slurm slurm ` + name + ` 12
+  torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       serverExits("1 Slurm gave fewer allocations than asked for"),
@@ -71,7 +74,7 @@ already: ` + "`torc-slurm sq`" + ` shows those.`,
 	flags.add(cmd, "output")
 	f := cmd.Flags()
 	f.Int64VarP(&flags.count, "num-hpc-jobs", "n", 1, "`NUMBER` of allocations")
-	f.Int64Var(&flags.schedulerID, "scheduler-config-id", 0, "`ID` of the Slurm scheduler (default: the only one)")
+	f.Int64Var(&flags.schedulerID, "scheduler-config-id", 0, "`ID` of the Slurm scheduler (default: as the jobs need)")
 	f.BoolVar(&flags.perNode, "start-one-worker-per-node", false, "a runner on each node of an allocation of several")
 	f.BoolVar(&flags.suppress, "suppress-actions", false, "what actions of the workflow would ask for is not asked for as well")
 	f.StringVarP(&flags.prefix, "job-prefix", "j", "", "accepted for compatibility: the names of Slurm jobs begin with torc")
@@ -79,6 +82,9 @@ already: ` + "`torc-slurm sq`" + ` shows those.`,
 	_ = f.MarkHidden("job-prefix")
 	_ = f.MarkHidden("keep-submission-scripts")
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
+		if flags.schedulerID == 0 && !cmd.Flags().Changed("num-hpc-jobs") {
+			return a.runSlurmScheduleDemand(ctx, c, id, &flags)
+		}
 		return a.runSlurmSchedule(ctx, c, id, &flags)
 	}))
 	return cmd
@@ -100,7 +106,7 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 	if err != nil {
 		return err
 	}
-	if err := a.ensureStarted(ctx, c, id); err != nil {
+	if err := a.ensureStarted(ctx, c, id, false); err != nil {
 		return err
 	}
 	if ok, err := a.reviewPending(ctx, c, id, flags.suppress, flags.noPrompts); !ok || err != nil {
@@ -113,6 +119,30 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 		return fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
 	}
 	return a.showAllocated(id, answer)
+}
+
+// runSlurmScheduleDemand asks for what the jobs need, and has the daemon go on
+// with it.
+func (a *app) runSlurmScheduleDemand(ctx context.Context, c *connection, id int64, flags *scheduleFlags) error {
+	dir, err := flags.dir(a)
+	if err != nil {
+		return err
+	}
+	if err := a.ensureStarted(ctx, c, id, false); err != nil {
+		return err
+	}
+	if ok, err := a.reviewPending(ctx, c, id, flags.suppress, flags.noPrompts); !ok || err != nil {
+		return err
+	}
+	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}}
+	plan, err := c.PlanWorkflow(ctx, id, request)
+	if err != nil {
+		return fmt.Errorf("plan allocations of workflow %d: %w", id, err)
+	}
+	for _, line := range plan.Text {
+		a.note("%s", line)
+	}
+	return a.submit(ctx, c, id, request)
 }
 
 // allocated is what commands say in JSON that asked for allocations.
@@ -189,7 +219,7 @@ func (a *app) chooseScheduler(ctx context.Context, c *connection, workflowID, na
 }
 
 // ensureStarted starts a workflow of which nothing is initialized yet.
-func (a *app) ensureStarted(ctx context.Context, c *connection, id int64) error {
+func (a *app) ensureStarted(ctx context.Context, c *connection, id int64, ignoreMissing bool) error {
 	status, err := c.WorkflowStatus(ctx, id)
 	if err != nil {
 		return err
@@ -206,8 +236,10 @@ func (a *app) ensureStarted(ctx context.Context, c *connection, id int64) error 
 	case n.Uninitialized == 0:
 		return nil
 	default:
-		if err := a.checkStoredInputs(ctx, c, id); err != nil {
-			return err
+		if !ignoreMissing {
+			if err := a.checkStoredInputs(ctx, c, id); err != nil {
+				return err
+			}
 		}
 		return c.startReset(ctx, status, n.Uninitialized+n.Disabled != status.TotalJobs)
 	}
