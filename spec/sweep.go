@@ -58,7 +58,7 @@ func combine(columns []string, axes []*axis, zip bool) (*sweep, error) {
 			return s, nil
 		}
 		if s.count > maxInstances/a.len() {
-			return nil, bad("", "the parameters have more than %d combinations", maxInstances)
+			return nil, bad("split the sweep into several workflows", "the parameters have more than %d combinations", maxInstances)
 		}
 		s.count *= a.len()
 	}
@@ -173,10 +173,10 @@ func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
 		return nil
 	}
 	if result.count == 0 {
-		b.warn(at.get("parameters"), "", "has no instances: a parameter has no values")
+		b.warn(at.get("parameters"), "give each parameter a value, or remove the item", "has no instances: a parameter has no values")
 	}
 	if b.instances += result.count; b.instances > maxInstances {
-		b.fail(at, "", "the specification expands to more than %d instances", maxInstances)
+		b.fail(at, "split it into several workflows", "the specification expands to more than %d instances", maxInstances)
 	}
 	return result
 }

@@ -176,7 +176,7 @@ func parseFileList(path string, read func(string) ([]byte, error)) (*axis, error
 			continue
 		}
 		if a.values = append(a.values, inferValue(line)); len(a.values) > maxInstances {
-			return nil, bad("", "%s has more than %d values", path, maxInstances)
+			return nil, bad("split it into several workflows", "%s has more than %d values", path, maxInstances)
 		}
 	}
 	return a, nil
@@ -233,7 +233,7 @@ func intRange(start, end, step int64) (*axis, error) {
 		distance, stride = uint64(start)-uint64(end), -uint64(step)
 	}
 	if distance/stride >= maxInstances {
-		return nil, bad("", "the range has more than %d values", maxInstances)
+		return nil, bad("split it into several workflows", "the range has more than %d values", maxInstances)
 	}
 	return &axis{start: start, step: step, count: int(distance/stride) + 1}, nil
 }
@@ -251,7 +251,7 @@ func floatRange(start, end, step float64) (*axis, error) {
 		return nil, bad("use a step such as 0.1", "the step of a range cannot be 0")
 	}
 	if count := (end - start) / step; count > maxInstances {
-		return nil, bad("", "the range has more than %d values", maxInstances)
+		return nil, bad("split it into several workflows", "the range has more than %d values", maxInstances)
 	}
 	a := &axis{values: []Value{}}
 	for v := start; step > 0 && v <= end+tolerance || step < 0 && v >= end-tolerance; v += step {
