@@ -2,44 +2,6 @@ package workflow
 
 import "slices"
 
-// Gate counts for a set of dependencies that several jobs share how many of
-// them are not complete yet, and how many completed without success.
-type Gate struct {
-	Open   int64
-	Failed int64
-}
-
-// Add counts a dependency by its status.
-func (g *Gate) Add(dependency JobStatus) {
-	if !dependency.IsComplete() {
-		g.Open++
-	} else if dependency.IsUnsuccessful() {
-		g.Failed++
-	}
-}
-
-// Change is what a change of a dependency's status adds to a gate.
-func (g *Gate) Change(from, to JobStatus) {
-	var before, after Gate
-	before.Add(from)
-	after.Add(to)
-	g.Open += after.Open - before.Open
-	g.Failed += after.Failed - before.Failed
-}
-
-// Status is what the gate makes of a job behind it that has not run: blocked
-// while a dependency is open, then canceled if one was not successful and the
-// job wants it so, else ready.
-func (g Gate) Status(cancelOnFailure bool) JobStatus {
-	switch {
-	case g.Open > 0:
-		return Blocked
-	case g.Failed > 0 && cancelOnFailure:
-		return Canceled
-	}
-	return Ready
-}
-
 // GroupByDependencies finds jobs with the same set of dependencies: they share
 // a gate. gateOf holds each job's gate, -1 for a job without dependencies;
 // gates holds for each gate the first job that has it. Dependencies are

@@ -167,38 +167,6 @@ func TestGroupLongLists(t *testing.T) {
 	}
 }
 
-// A gate that is told of every change says what the rows say.
-func TestGateFollowsItsDependencies(t *testing.T) {
-	status := rapid.SampledFrom(JobStatuses())
-	rapid.Check(t, func(t *rapid.T) {
-		deps := rapid.SliceOfN(status, 1, 5).Draw(t, "deps")
-		var gate Gate
-		for _, s := range deps {
-			gate.Add(s)
-		}
-		for range rapid.IntRange(0, 10).Draw(t, "changes") {
-			i, to := rapid.IntRange(0, len(deps)-1).Draw(t, "dep"), status.Draw(t, "to")
-			gate.Change(deps[i], to)
-			deps[i] = to
-		}
-		want, complete, bad := Ready, true, false
-		for _, s := range deps {
-			complete = complete && s.IsComplete()
-			bad = bad || s == Failed || s == Canceled || s == Terminated
-		}
-		cancel := rapid.Bool().Draw(t, "cancel")
-		if bad && cancel {
-			want = Canceled
-		}
-		if !complete {
-			want = Blocked
-		}
-		if got := gate.Status(cancel); got != want {
-			t.Fatalf("%v: %+v says %s, want %s", deps, gate, got, want)
-		}
-	})
-}
-
 func TestDefinitionDependencies(t *testing.T) {
 	shared, third := []int32{0, 1}, []int32{2}
 	d := Definition{
