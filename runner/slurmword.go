@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -26,7 +27,7 @@ const (
 
 // slurmWords are the reports that wait for Slurm's word.
 type slurmWords struct {
-	waiting map[*attempt]heldReport
+	waiting []heldReport // in the order of their ends
 	asking  bool
 	askAt   time.Time
 	// Of the allocation that is being ended: why, once that is known, and until
@@ -36,8 +37,9 @@ type slurmWords struct {
 }
 
 type heldReport struct {
-	report api.Report
-	until  time.Time
+	attempt *attempt
+	report  api.Report
+	until   time.Time
 }
 
 // slurmWordsMsg is what Slurm knows of the allocation and its steps.
@@ -65,10 +67,7 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	case r.steps == nil || e.KilledBy != "" || r.leaving.kind >= StopCancel || e.ExitCode != nil && *e.ExitCode == 0:
 		return false
 	}
-	if w.waiting == nil {
-		w.waiting = make(map[*attempt]heldReport)
-	}
-	w.waiting[a] = heldReport{*report, until}
+	w.waiting = append(w.waiting, heldReport{a, *report, until})
 	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
 	return true
 }
@@ -77,12 +76,13 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 // have waited long enough.
 func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 	w := &r.words
-	for a, held := range w.waiting {
-		if !now.Before(held.until) {
-			delete(w.waiting, a)
-			r.deliver(a, held.report)
+	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
+		late := !now.Before(held.until)
+		if late {
+			r.deliver(held.attempt, held.report)
 		}
-	}
+		return late
+	})
 	wanted := len(w.waiting) > 0 || w.whole == nil && now.Before(w.until)
 	if !wanted || w.asking || now.Before(w.askAt) {
 		return
@@ -129,8 +129,8 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 			w.whole = rec
 		}
 	}
-	for a, held := range w.waiting {
-		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &a.grant)]
+	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
+		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &held.attempt.grant)]
 		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
 		case taken && w.whole != nil:
@@ -138,11 +138,11 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 		case !taken && step != nil:
 			explainByStep(&held.report.Evidence, step)
 		default:
-			continue
+			return false
 		}
-		delete(w.waiting, a)
-		r.deliver(a, held.report)
-	}
+		r.deliver(held.attempt, held.report)
+		return true
+	})
 }
 
 // explainByStep adds what Slurm says of the step of an attempt.

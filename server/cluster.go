@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/user"
 	"path/filepath"
 	"sync"
@@ -33,6 +34,7 @@ type ClusterOptions struct {
 	SignalLead time.Duration
 	// Spooled reads what a runner that is over wrote down in an output directory.
 	Spooled func(outputDir, database string, runnerID int64) (Spooled, error)
+	Random  io.Reader         // for intents and secrets; crypto/rand if nil
 	Requeue bool              // let Slurm start allocations again by itself
 	Env     map[string]string // exported to runners
 }
@@ -62,7 +64,7 @@ func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
 // scheduler makes what asks for the allocations of submitted workflows.
 func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
-	o := scheduler.Options{Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Log: d.o.Log}
+	o := scheduler.Options{Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log}
 	if c.o.Site != nil {
 		o.Site = (&knownSite{find: c.o.Site, now: time.Now}).Site
 	}
@@ -104,11 +106,13 @@ func (c *cluster) Run(ctx context.Context) {
 // open makes the loop, for what the cluster is like.
 func (c *cluster) open(ctx context.Context) error {
 	d, set := c.daemon, c.o.Settings
-	me, err := user.Current()
-	if err != nil {
-		return fmt.Errorf("who am I: %w", err)
+	if set.User == "" {
+		me, err := user.Current()
+		if err != nil {
+			return fmt.Errorf("who am I: %w", err)
+		}
+		set.User, set.Owner = me.Username, me.Uid
 	}
-	set.User, set.Owner = me.Username, me.Uid
 	config, err := c.o.Slurm.Config(ctx)
 	if err != nil {
 		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)
@@ -121,7 +125,7 @@ func (c *cluster) open(ctx context.Context) error {
 		Script: allocation.Script{
 			OutputDir: filepath.Dir(d.o.EndpointPath), SignalLead: c.o.SignalLead, Requeue: c.o.Requeue, Env: c.o.Env, Runner: c.runner,
 		},
-		Settings: set, NoAccounting: err == nil && !config.Accounted(), Now: d.o.Now, Log: d.o.Log,
+		Settings: set, NoAccounting: err == nil && !config.Accounted(), Now: d.o.Now, Random: c.o.Random, Log: d.o.Log,
 	})
 	return nil
 }

@@ -1,0 +1,118 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// makeMischief does to allocations and nodes what happens to them, as long as
+// there are faults, and repairs all nodes at the end.
+func (s *cluster) makeMischief() {
+	for n := 1; s.mischief > 0 && s.faulty(); n++ {
+		c := s.seed.of("mischief", n)
+		if sleep(s.world.life, c.spread(time.Second, s.mischief)) != nil || !s.faulty() {
+			break
+		}
+		s.hurt(c)
+	}
+	_ = sleep(s.world.life, time.Until(s.until))
+	for _, node := range nodes {
+		s.restore(node)
+	}
+}
+
+var nodes = []string{"n1", "n2", "n3", "n4"}
+
+// hurt does one bad thing.
+func (s *cluster) hurt(c chance) {
+	victim, ok := s.victim(c)
+	node := oneOf(c, nodes...)
+	again := c.spread(10*time.Second, 10*time.Minute)
+	switch kind := c.IntN(10); {
+	case kind == 0:
+		s.note("node %s loses its power", node)
+		s.KillNode(node, true)
+		time.AfterFunc(again, func() { s.restore(node) })
+	case kind == 1:
+		s.note("node %s is cut off", node)
+		s.isolate(node)
+		s.KillNode(node, false)
+		time.AfterFunc(again, func() { s.restore(node) })
+	case kind == 2:
+		s.note("node %s is set down", node)
+		s.DownNode(node, "simulated")
+		time.AfterFunc(again, func() { s.restore(node) })
+	case !ok:
+	case kind <= 4:
+		s.note("job %d is preempted", victim.Number)
+		s.Preempt(victim)
+	case kind == 5:
+		s.note("job %d is canceled by its owner", victim.Number)
+		s.CancelAs(999, victim)
+	case kind == 6:
+		s.note("job %d is canceled by root", victim.Number)
+		s.CancelAs(0, victim)
+	case kind == 7:
+		s.note("job %d is requeued", victim.Number)
+		s.Requeue(victim)
+	case kind == 8:
+		s.note("job %d has no memory", victim.Number)
+		s.OutOfMemory(victim)
+	default:
+		s.killRunner(victim)
+	}
+}
+
+// victim draws an allocation that runs.
+func (s *cluster) victim(c chance) (slurm.JobID, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var ids []int64
+	for _, b := range s.lives {
+		ids = append(ids, b.life.ID.Number)
+	}
+	if len(ids) == 0 {
+		return slurm.JobID{}, false
+	}
+	slices.Sort(ids)
+	return slurm.JobID{Number: oneOf(c, ids...)}, true
+}
+
+// killRunner kills the runner of an allocation.
+func (s *cluster) killRunner(id slurm.JobID) {
+	s.mu.Lock()
+	var victim *batch
+	for _, b := range s.lives {
+		if b.life.ID == id {
+			victim = b
+		}
+	}
+	s.mu.Unlock()
+	if victim != nil {
+		s.note("the runner of job %d is killed", id.Number)
+		victim.Signal("KILL", 0)
+	}
+}
+
+// isolate cuts a node off, with all that runs there.
+func (s *cluster) isolate(node string) {
+	s.mu.Lock()
+	s.isolated[node] = true
+	s.mu.Unlock()
+	s.ps.outOfReach(node)
+}
+
+func (s *cluster) restore(node string) {
+	s.mu.Lock()
+	delete(s.isolated, node)
+	s.mu.Unlock()
+	s.RestoreNode(node)
+}
+
+func (s *cluster) isIsolated(node string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isolated[node]
+}

@@ -1,0 +1,174 @@
+package simulation
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/runner"
+)
+
+// process is a pretended run of a job's command or recovery script.
+type process struct {
+	job, attempt int64
+	key, node    string
+	command      string
+	repair       bool
+	fate         fate
+	begin, end   time.Time // end is zero while it lives
+	ok           bool      // it ended by itself, with exit code 0
+	exited       func(runner.Exit)
+	out          bool // nobody can reach its node
+}
+
+// processes are all that ever were.
+type processes struct {
+	*world
+	mu   sync.Mutex
+	live map[string]*process // by key
+	of   map[int64][]*process
+}
+
+// machine starts the processes of one runner's life.
+type machine struct {
+	*processes
+	name string
+
+	mu   sync.Mutex
+	dead bool // the runner is; nobody hears of exits any more
+}
+
+// Start pretends to start a command. It is part of runner.Executor.
+func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error) {
+	p := &process{node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
+	for _, v := range c.Env {
+		switch name, value, _ := strings.Cut(v, "="); name {
+		case "TORC_JOB_ID":
+			p.job, _ = strconv.ParseInt(value, 10, 64)
+		case "TORC_ATTEMPT_ID":
+			p.attempt, _ = strconv.ParseInt(value, 10, 64)
+		case "TORC_ATTEMPT_KEY":
+			p.key = value
+		case "TORC_RETURN_CODE":
+			p.repair = true
+		}
+	}
+	p.fate = fateOf(m.seed, p.command, p.job, p.attempt)
+	if p.fate.spawnError {
+		m.note("%s: job %d attempt %d cannot be started", m.name, p.job, p.attempt)
+		return 0, &runner.SpawnError{Err: unix.EAGAIN, Errno: int(unix.EAGAIN)}
+	}
+	m.begin(m, p)
+	return 0, nil
+}
+
+// begin lets a process live.
+func (ps *processes) begin(m *machine, p *process) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if m.isDead() {
+		return
+	}
+	ps.note("%s: job %d attempt %d starts: %s", p.node, p.job, p.attempt, p.command)
+	for _, other := range ps.of[p.job] {
+		if other.end.IsZero() && !other.out {
+			ps.violated("job %d runs twice: attempt %d on %s, attempt %d on %s", p.job, other.attempt, other.node, p.attempt, p.node)
+		}
+	}
+	if !p.repair {
+		ps.checkDependencies(p)
+	}
+	ps.of[p.job] = append(ps.of[p.job], p)
+	ps.live[p.key] = p
+	time.AfterFunc(p.fate.lasts, func() { ps.exit(m, p, runner.Exit{Code: p.fate.code, Signal: p.fate.signal}, true) })
+}
+
+// checkDependencies sees to it that a job starts when it may (P6).
+func (ps *processes) checkDependencies(p *process) {
+	def := ps.job(p.job)
+	if def.RunOnFailure {
+		return
+	}
+	for _, on := range def.DependsOn {
+		if !ps.succeeded(ps.idOf(on)) {
+			ps.violated("P6: job %d starts before job %d has succeeded", p.job, ps.idOf(on))
+		}
+	}
+}
+
+func (ps *processes) succeeded(job int64) bool {
+	for _, p := range ps.of[job] {
+		if p.ok && !p.repair {
+			return true
+		}
+	}
+	return false
+}
+
+// exit ends a process.
+func (ps *processes) exit(m *machine, p *process, e runner.Exit, byItself bool) {
+	ps.mu.Lock()
+	if !p.end.IsZero() {
+		ps.mu.Unlock()
+		return
+	}
+	p.end = time.Now()
+	p.ok = e.Code == 0 && e.Signal == 0 && byItself
+	delete(ps.live, p.key)
+	ps.note("%s: job %d attempt %d ends: code %d, signal %d", p.node, p.job, p.attempt, e.Code, e.Signal)
+	ps.mu.Unlock()
+	if !m.isDead() {
+		e.At = p.end
+		p.exited(e)
+	}
+}
+
+// Signal is part of runner.Ender.
+func (m *machine) Signal(key string, signal unix.Signal) {
+	m.processes.mu.Lock()
+	p := m.live[key]
+	m.processes.mu.Unlock()
+	if p == nil || p.fate.deaf && signal != unix.SIGKILL {
+		return
+	}
+	after := p.fate.lingers
+	if signal == unix.SIGKILL {
+		after /= 1000
+	}
+	time.AfterFunc(after, func() { m.exit(m, p, runner.Exit{Signal: int(signal)}, false) })
+}
+
+// outOfReach notes that nobody can reach what runs on a node.
+func (ps *processes) outOfReach(node string) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.live {
+		if strings.HasPrefix(p.node, node+".") {
+			p.out = true
+		}
+	}
+}
+
+// kill ends the runner of a machine, with all that it has started.
+func (m *machine) kill() {
+	m.mu.Lock()
+	m.dead = true
+	m.mu.Unlock()
+	m.processes.mu.Lock()
+	defer m.processes.mu.Unlock()
+	for key, p := range m.live {
+		if p.node == m.name {
+			p.end = time.Now()
+			delete(m.live, key)
+		}
+	}
+}
+
+func (m *machine) isDead() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}

@@ -1,0 +1,63 @@
+package simulation
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"testing/synctest"
+)
+
+var (
+	seeds = flag.Int("seeds", 20, "how many seeds to run")
+	first = flag.Uint64("seed", 1, "the first seed")
+	keep  = flag.String("trace", "", "write the trace of each run into this folder")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	runtime.GOMAXPROCS(1) // two threads would make the order of events a matter of luck
+	os.Exit(m.Run())
+}
+
+// scratch is a folder that needs no disk, if there is one.
+func scratch(t *testing.T) string {
+	dir, err := os.MkdirTemp("/dev/shm", "torc-simulation-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func TestSimulation(t *testing.T) {
+	for n := range uint64(*seeds) {
+		s := seed(*first + n)
+		t.Run(fmt.Sprint(uint64(s)), func(t *testing.T) { simulate(t, s) })
+	}
+}
+
+// simulate runs one seed.
+func simulate(t *testing.T, s seed) (print uint64) {
+	dir := scratch(t)
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(s, dir)
+		w.run()
+		w.check()
+		print = w.print()
+		if *keep != "" {
+			if err := os.WriteFile(filepath.Join(*keep, fmt.Sprintf("%d.%x.trace", s, print)), []byte(w.trace.String()), 0o600); err != nil {
+				t.Error(err)
+			}
+		}
+		for _, v := range w.violations {
+			t.Error(v)
+		}
+		if len(w.violations) > 0 {
+			t.Errorf("replay: go test ./internal/simulation -seeds 1 -seed %d -trace DIR", s)
+		}
+	})
+	return print
+}

@@ -1,0 +1,73 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// shapes are what jobs may ask for.
+var shapes = []workflow.ResourceRequirements{
+	{Name: "small", NumCPUs: 1, NumNodes: 1, Memory: "100m", Runtime: "PT2M"},
+	{Name: "wide", NumCPUs: 3, NumNodes: 1, Memory: "1g", Runtime: "PT5M"},
+	{Name: "long", NumCPUs: 1, NumNodes: 1, Memory: "500m", Runtime: "PT10M"},
+}
+
+// workload draws a workflow. Most of its jobs depend on a few earlier ones.
+func workload(s seed) *workflow.Definition {
+	c := s.of("workload")
+	wait := int64(c.IntN(120))
+	d := &workflow.Definition{
+		Name: "sim", User: "sim", Requirements: shapes, ComputeNodeWaitForNewJobsSeconds: &wait,
+		FailureHandlers: []workflow.FailureHandlerDefinition{
+			{Name: "again", Rules: []workflow.FailureRule{{MatchAllExitCodes: true, MaxRetries: 3}}},
+			{Name: "repair", Rules: []workflow.FailureRule{
+				{ExitCodes: []int64{74}, MaxRetries: 4, RecoveryScript: "repair"}, {ExitCodes: []int64{1}, MaxRetries: 2},
+			}},
+		},
+	}
+	for i := range 1 + c.IntN(40) {
+		j := workflow.JobDefinition{
+			Name: fmt.Sprintf("j%d", i), Command: "work", Priority: int64(c.IntN(3)),
+			Requirements: oneOf(c, shapes...).Name, FailureHandler: oneOf(c, "", "again", "repair"), RunOnFailure: c.is(0.2),
+		}
+		if c.is(0.1) {
+			j.RunTimeout = &workflow.RunTimeout{AfterSeconds: 20, GraceSeconds: 3}
+		}
+		for before := max(0, i-8); before < i; before++ {
+			if c.is(0.15) {
+				j.DependsOn = append(j.DependsOn, int32(before))
+			}
+		}
+		d.Jobs = append(d.Jobs, j)
+	}
+	return d
+}
+
+// fate is how one try of a command goes.
+type fate struct {
+	spawnError bool
+	lasts      time.Duration
+	code       int
+	signal     int
+	deaf       bool          // to SIGTERM
+	lingers    time.Duration // after SIGTERM
+}
+
+// fateOf draws how a try of a command goes.
+func fateOf(s seed, command string, job, attempt int64) fate {
+	c := s.of("fate", command, job, attempt)
+	f := fate{
+		spawnError: c.is(0.01), lasts: c.spread(100*time.Millisecond, 100*time.Second), deaf: c.is(0.1),
+		lingers: c.spread(time.Millisecond, 4*time.Second),
+	}
+	switch {
+	case c.is(0.8):
+	case c.is(0.8):
+		f.code = oneOf(c, 1, 2, 74)
+	default:
+		f.signal = 11
+	}
+	return f
+}

@@ -1,0 +1,217 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// world is one run.
+type world struct {
+	seed    seed
+	dir     string
+	log     *slog.Logger
+	began   time.Time
+	worst   weather
+	until   time.Time // when the faults end
+	crashes float64   // how likely a daemon is to die
+	def     *workflow.Definition
+	ps      *processes
+	cluster *cluster // nil: there is no Slurm
+	group   sync.WaitGroup
+	life    context.Context // ends when the run is over
+	end     context.CancelFunc
+	path    string // of the last database
+
+	mu           sync.Mutex
+	daemon       *daemon
+	workflow     int64
+	jobs         map[int64]int // ids to their places in def
+	ids          []int64
+	trace        strings.Builder
+	violations   []string
+	acknowledged store.Acknowledged
+}
+
+// limit is how long a run may take, in virtual time.
+const limit = 12 * time.Hour
+
+// newWorld draws how things are.
+func newWorld(s seed, dir string) *world {
+	c := s.of("world")
+	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}}
+	w.log = slog.New(slog.NewTextHandler(traceWriter{w}, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime}))
+	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}}
+	w.until = w.began.Add(c.spread(time.Minute, 20*time.Minute))
+	w.life, w.end = context.WithCancel(context.Background())
+	w.worst = oneOf(c,
+		weather{},
+		weather{lost: 0.02, doubled: 0.02, slow: 0.1, slowest: 2 * time.Second},
+		weather{lost: 0.15, doubled: 0.15, slow: 0.3, slowest: 20 * time.Second},
+		weather{lost: 0.4, doubled: 0.3, slow: 0.5, slowest: 25 * time.Second})
+	w.crashes = oneOf(c, 0, 0.5, 1)
+	if c.is(0.7) {
+		w.cluster = newCluster(w)
+	}
+	return w
+}
+
+func withoutTime(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// traceWriter puts log lines into the trace.
+type traceWriter struct{ *world }
+
+func (t traceWriter) Write(line []byte) (int, error) {
+	t.note("%s", strings.TrimRight(string(line), "\n"))
+	return len(line), nil
+}
+
+// note adds a line to the trace.
+func (w *world) note(format string, args ...any) {
+	at := time.Since(w.began)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	text := strings.ReplaceAll(fmt.Sprintf(format, args...), w.dir, "DIR")
+	fmt.Fprintf(&w.trace, "%12.6f %s\n", at.Seconds(), text)
+}
+
+// violated notes that a promise is broken.
+func (w *world) violated(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	w.note("VIOLATION: %s", text)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.violations = append(w.violations, text)
+}
+
+// print is short for the whole trace.
+func (w *world) print() uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(w.trace.String()))
+	return h.Sum64()
+}
+
+// faulty reports whether it is still the time of faults.
+func (w *world) faulty() bool { return time.Now().Before(w.until) }
+
+func (w *world) weather() weather {
+	if !w.faulty() {
+		return weather{}
+	}
+	return w.worst
+}
+
+// isCut reports whether a node is cut off from the daemon.
+func (w *world) isCut(node string) bool {
+	if w.cluster != nil {
+		return w.cluster.isIsolated(node)
+	}
+	if !w.faulty() {
+		return false
+	}
+	const span = 2 * time.Minute
+	c := w.seed.of("cut", node, time.Since(w.began)/span)
+	from := c.between(0, span)
+	at := time.Since(w.began) % span
+	return c.is(0.1) && at >= from && at < from+c.spread(time.Second, span)
+}
+
+// adjust adds to the options of a daemon.
+func (w *world) adjust(o *server.DaemonOptions, d *daemon) {
+	if w.cluster != nil {
+		o.Cluster = w.cluster.options(d)
+	}
+}
+
+// create makes the workflow.
+func (w *world) create(d *daemon) {
+	ctx := context.Background()
+	if _, err := d.Store().Identity(ctx, databaseName); err != nil {
+		panic(err)
+	}
+	definition, err := d.Store().BeginDefinition(ctx, w.def, "")
+	if err != nil {
+		panic(err)
+	}
+	if err := definition.Add(w.def); err != nil {
+		panic(err)
+	}
+	id, err := definition.Finish(ctx, int64(len(w.def.Jobs)), 0)
+	if err != nil {
+		panic(err)
+	}
+	if err := d.Store().Initialize(ctx, id, store.InitializeOptions{}); err != nil {
+		panic(err)
+	}
+	if w.ids, err = d.Store().JobIDs(ctx, id); err != nil {
+		panic(err)
+	}
+	w.workflow = id
+	for place, job := range w.ids {
+		w.jobs[job] = place
+	}
+	w.acknowledged.Workflows, w.acknowledged.Jobs = []int64{id}, w.ids
+}
+
+// job is the definition of a job.
+func (w *world) job(id int64) *workflow.JobDefinition { return &w.def.Jobs[w.jobs[id]] }
+
+func (w *world) idOf(place int32) int64 { return w.ids[place] }
+
+// complete reports whether the workflow has ended.
+func (w *world) complete() bool {
+	d := w.present()
+	if d == nil {
+		return false
+	}
+	_, complete, err := d.Store().IsComplete(context.Background(), w.workflow)
+	return err == nil && complete
+}
+
+// run lets it all happen.
+func (w *world) run() {
+	ready := make(chan struct{})
+	w.group.Go(func() { w.keepDaemon(ready) })
+	<-ready
+	var hosts sync.WaitGroup
+	if w.cluster != nil {
+		w.group.Go(func() { w.cluster.Live(w.life) })
+		hosts.Go(w.cluster.makeMischief)
+		hosts.Go(w.submit)
+	} else {
+		for i := range w.seed.of("nodes").IntN(3) + 1 {
+			hosts.Go(func() { w.keepRunner(fmt.Sprintf("h%d", i+1)) })
+		}
+	}
+	for !w.complete() && w.life.Err() == nil {
+		if time.Since(w.began) > limit {
+			w.violated("the workflow has not ended after %s", limit)
+			w.end()
+		}
+		_ = sleep(w.life, 3*time.Second)
+	}
+	w.note("the workflow is complete: %v", w.complete())
+	hosts.Wait()
+	if w.cluster != nil {
+		w.awaitAllocations()
+		w.cluster.checkCluster()
+		if d := w.present(); d != nil {
+			w.checkIntents(d.Store())
+		}
+	}
+	w.end()
+	w.group.Wait()
+}
