@@ -13,6 +13,7 @@ func newSlurmCommand(a *app) *cobra.Command {
 		newSlurmScheduleCommand(a, "schedule"),
 		newSlurmScheduleCommand(a, "schedule-nodes"),
 		newSlurmGenerateCommand(a),
+		newSlurmRegenerateCommand(a),
 		newSlurmParseLogsCommand(a),
 		newSlurmSacctCommand(a),
 		newSlurmStatsCommand(a),
