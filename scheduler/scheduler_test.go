@@ -131,8 +131,8 @@ func TestItGivesUpAndProbes(t *testing.T) {
 	w.jobs(1, 1, "1g", "PT10M")
 	no := refusal(slurm.Permanent)
 	w.answers = []error{no, no, no}
-	r := w.submit(&workflow.AutoSchedule{GiveUpAfter: 2})
-	r = w.after(time.Second)
+	w.submit(&workflow.AutoSchedule{GiveUpAfter: 2})
+	r := w.after(time.Second)
 	if w.asked != 2 || len(r.Waits) != 1 || r.Waits[0].Kind != Pause {
 		t.Fatalf("asked %d times, waits: %+v", w.asked, r.Waits)
 	}
@@ -205,11 +205,11 @@ func TestAPlanChangesNothing(t *testing.T) {
 	}
 	planned, err = w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, nil)
 	w.must(err)
-	real := w.submit(nil)
+	done := w.submit(nil)
 	for i := range planned.Planned { // the action is there only now
-		planned.Planned[i].ActionID, planned.Planned[i].Request.ActionID = real.Planned[i].ActionID, real.Planned[i].ActionID
+		planned.Planned[i].ActionID, planned.Planned[i].Request.ActionID = done.Planned[i].ActionID, done.Planned[i].ActionID
 	}
-	if diff := cmp.Diff(planned.Planned, real.Planned); diff != "" {
+	if diff := cmp.Diff(planned.Planned, done.Planned); diff != "" {
 		t.Errorf("-planned +asked:\n%s", diff)
 	}
 }

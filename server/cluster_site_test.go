@@ -12,7 +12,7 @@ import (
 func TestTheSiteIsRemembered(t *testing.T) {
 	now := time.UnixMilli(1_795_255_200_000)
 	finds := 0
-	var fail error = errors.New("no answer")
+	fail := errors.New("no answer")
 	k := &knownSite{now: func() time.Time { return now }, find: func(context.Context) (*siteconfigs.Site, error) {
 		finds++
 		return &siteconfigs.Site{Name: "here"}, fail
