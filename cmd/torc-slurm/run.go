@@ -39,6 +39,10 @@ func newRunCommand(a *app) *cobra.Command {
 specification (- reads it from standard input), or an existing one. An existing
 one goes on where it was; what is complete stays so.
 
+With --time-limit or --end-time only jobs start whose runtime fits into the time
+that is left; one without requirements counts with a minute. Jobs that this runner
+cannot take (for their runtime, size or labels) are left, with exit status 0.
+
 Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
 Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
 		GroupID: groupLifecycle,
