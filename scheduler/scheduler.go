@@ -203,17 +203,10 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 	return l.report, nil
 }
 
-// Coverage is what the latest look found for the ready jobs of a class; nil if
-// there was none.
-func (s *Scheduler) Coverage(workflowID, classID int64) (found []Coverage) {
+// Latest is the report of the latest look at a workflow that is submitted; nil
+// if there was none. It must not be changed.
+func (s *Scheduler) Latest(workflowID int64) *Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if r := s.reports[workflowID]; r != nil {
-		for _, c := range r.Covered {
-			if c.ClassID == classID {
-				found = append(found, c.Coverage)
-			}
-		}
-	}
-	return found
+	return s.reports[workflowID]
 }

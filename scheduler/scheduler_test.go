@@ -170,8 +170,9 @@ func TestWhatFitsNowhereIsTold(t *testing.T) {
 	if open, err := w.store.HasOpenWork(t.Context()); err != nil || !open {
 		t.Errorf("the daemon is not needed: %v", err)
 	}
-	if got := w.scheduler.Coverage(w.id, r.Covered[0].ClassID); len(got) != 1 || got[0].Uncovered != 1 {
-		t.Errorf("what why would say: %+v", got)
+	want := []string{"1 ready job: no allocation, " + r.Covered[0].Reason}
+	if diff := cmp.Diff(want, w.scheduler.Latest(w.id).Lines()); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -84,23 +85,21 @@ func unixMilli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// explainPlaces adds what is known of allocations to the facts about a ready
-// job.
-func (s *Server) explainPlaces(r *request[idParams, none], f *workflow.JobFacts) error {
-	if f.Job.Status != workflow.Ready {
-		return nil
+// places is what is known of allocations for the ready jobs of a workflow; of
+// one class, or of all if it is 0.
+func (s *Server) places(ctx context.Context, workflowID, class int64) (p workflow.PlaceFacts, err error) {
+	live, _, err := s.Store.Allocations(ctx, store.AllocationFilter{WorkflowID: workflowID, Live: true}, store.Page{Limit: api.MaxLimit})
+	if err != nil || s.Scheduler == nil {
+		return workflow.PlaceFacts{Allocations: live}, err
 	}
-	live, _, err := s.Store.Allocations(r.Context(), store.AllocationFilter{WorkflowID: f.Job.WorkflowID, Live: true}, store.Page{Limit: api.MaxLimit})
-	if err != nil {
-		return err
+	p.Allocations = live
+	if r := s.Scheduler.Latest(workflowID); r != nil {
+		for _, c := range r.Covered {
+			if class == 0 || c.ClassID == class {
+				p.Ready = append(p.Ready, c.Lines()...)
+				p.Unplaced += c.Uncovered
+			}
+		}
 	}
-	f.Allocations = live
-	if s.Scheduler == nil {
-		return nil
-	}
-	for _, c := range s.Scheduler.Coverage(f.Job.WorkflowID, f.Class.ID) {
-		f.Places = append(f.Places, c.Lines()...)
-		f.Unplaced = f.Unplaced || c.Uncovered > 0
-	}
-	return nil
+	return p, nil
 }

@@ -39,8 +39,8 @@ func (s *Server) listAttempts(r *request[idParams, none]) (api.JobAttempts, erro
 
 func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 	facts, err := s.Store.JobFacts(r.Context(), r.Params.ID)
-	if err == nil {
-		err = s.explainPlaces(r, &facts)
+	if err == nil && facts.Job.Status == workflow.Ready {
+		facts.Places, err = s.places(r.Context(), facts.Job.WorkflowID, facts.Class.ID)
 	}
 	if err != nil {
 		return api.Explanation{}, err
@@ -50,6 +50,9 @@ func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 
 func (s *Server) whyWorkflow(r *request[idParams, none]) (api.Explanation, error) {
 	facts, err := s.Store.WorkflowFacts(r.Context(), r.Params.ID)
+	if err == nil {
+		facts.Places, err = s.places(r.Context(), facts.ID, 0)
+	}
 	if err != nil {
 		return api.Explanation{}, err
 	}

@@ -21,12 +21,7 @@ type JobFacts struct {
 	Runners           []RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []Attempt
-	// Allocations are the live ones of the workflow, Places what the daemon
-	// makes of them for ready jobs like this one; Unplaced says that not all of
-	// these have a place.
-	Allocations []Allocation
-	Places      []string
-	Unplaced    bool
+	Places            PlaceFacts
 }
 
 // DependencyFact is a dependency and its status.
@@ -45,7 +40,7 @@ func Explain(f JobFacts) Explanation {
 		e.add("needs", f.Class.needs())
 		e.add("runners", fits...)
 	}
-	e.add("allocations", f.allocationLines()...)
+	e.add("allocations", f.Places.lines()...)
 	e.add("attempts", f.attemptLines()...)
 	e.Next = f.next(best)
 	return e
@@ -186,12 +181,8 @@ func (f JobFacts) nextBlocked() string {
 
 func (f JobFacts) nextReady(best fitLevel) string {
 	switch {
-	case best == fitsNever && f.Unplaced:
-		return "the daemon asks Slurm for an allocation when what stands in the way is gone"
-	case best == fitsNever && len(f.Places) > 0:
-		return "a runner takes it when its allocation has started"
-	case best == fitsNever && len(f.Allocations) > 0:
-		return "a runner takes it when an allocation has started, if it fits there"
+	case best == fitsNever && f.Places.next() != "":
+		return f.Places.next()
 	case len(f.Runners) == 0:
 		return "no runner is live; start one for this workflow"
 	case best == fitsNever:

@@ -7,9 +7,18 @@ import (
 	"slices"
 )
 
-// allocationLines says which allocations the workflow has, those with the same
-// answer of Slurm together, and what they mean for jobs like this one.
-func (f JobFacts) allocationLines() []string {
+// PlaceFacts is what is known of allocations for ready jobs.
+type PlaceFacts struct {
+	Allocations []Allocation // the live ones of the workflow
+	// Ready is what the daemon makes of them for the ready jobs, in words;
+	// Unplaced counts those that have no place.
+	Ready    []string
+	Unplaced int64
+}
+
+// lines says which allocations there are, those with the same answer of Slurm
+// together, and what they mean for the ready jobs.
+func (f PlaceFacts) lines() []string {
 	counts := map[string]int64{}
 	for i := range f.Allocations {
 		counts[f.Allocations[i].standing()]++
@@ -18,7 +27,21 @@ func (f JobFacts) allocationLines() []string {
 	for _, text := range slices.Sorted(maps.Keys(counts)) {
 		lines = append(lines, fmt.Sprintf("%d %s", counts[text], text))
 	}
-	return append(lines, f.Places...)
+	return append(lines, f.Ready...)
+}
+
+// next says what gives a place to ready jobs that no live runner can take;
+// empty if nothing does by itself.
+func (f PlaceFacts) next() string {
+	switch {
+	case f.Unplaced > 0:
+		return "the daemon asks Slurm for an allocation when what stands in the way is gone"
+	case len(f.Ready) > 0:
+		return "runners begin when Slurm starts the allocations"
+	case len(f.Allocations) > 0:
+		return "runners begin when Slurm starts an allocation, and take what fits there"
+	}
+	return ""
 }
 
 // standing is where a live allocation stands, in Slurm's words too.

@@ -26,6 +26,7 @@ type WorkflowFacts struct {
 	Failures    []FailureFact // the latest few
 	FailedCount int64
 	Held        []string // names, the first few
+	Places      PlaceFacts
 }
 
 // ClassFact is how many ready jobs are of a class, and the name of one.
@@ -50,6 +51,7 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	e.add("jobs", f.Counts.lines()...)
 	ready, stuck := f.readyLines()
 	e.add("ready jobs", ready...)
+	e.add("allocations", f.Places.lines()...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
 	e.Next = f.next(stuck)
@@ -181,6 +183,8 @@ func (f WorkflowFacts) next(stuck int64) string {
 			countOf(stuck, "ready job", "ready jobs"))
 	case c.Live() > 0:
 		return "goes on as live jobs end"
+	case stuck > 0 && stuck == c.ByStatus[Ready] && f.Places.next() != "":
+		return f.Places.next()
 	case len(f.Runners) == 0 && c.ByStatus[Ready] > 0:
 		return "no runner is live; start one"
 	case stuck > 0 && stuck == c.ByStatus[Ready]:
