@@ -78,11 +78,11 @@ func (p *pools) partitionFor(action int64, d *Demand) (*target, string) {
 		return nil, "nothing is known of the site: " + p.siteReason
 	}
 	choice, refusals := siteconfigs.Best(p.site, siteconfigs.Need{
-		CPUs: d.CPUs, MemoryMB: (d.MemoryBytes + slurm.MiB - 1) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
+		CPUs: d.CPUs, MemoryMB: ceil(d.MemoryBytes+runnerMemory, slurm.MiB) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
 		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, Partition: p.options.Partition,
 	})
 	if choice.Partition == nil {
-		return nil, "fits no partition: " + nearestRefusal(refusals, p.options.Partition)
+		return nil, "fits no partition: " + p.refusals(d, refusals)
 	}
 	name := "partition " + choice.Partition.Name
 	if len(choice.Partition.Types()) > 1 {
@@ -112,16 +112,26 @@ func (p *pools) add(t *target) {
 	}
 }
 
-// nearestRefusal joins the refusals of partitions, those of the one that was
-// asked for alone if there is one.
-func nearestRefusal(refusals []siteconfigs.Refusal, asked string) string {
-	var all []string
-	for _, r := range refusals {
-		if asked == "" || r.Partition == asked {
-			all = append(all, r.Partition+": "+r.Reason)
+// refusals says why no partition takes a job; only of the one that was asked
+// for if there is one.
+func (p *pools) refusals(d *Demand, all []siteconfigs.Refusal) string {
+	const shown = 4
+	var lines []string
+	for _, r := range all {
+		if p.options.Partition != "" && r.Partition != p.options.Partition {
+			continue
 		}
+		reason := r.Reason
+		if part := p.site.Partition(r.Partition); part != nil && part.Closed == "" {
+			types := part.Types()
+			reason = cmp.Or(p.ofPartition(part, types[len(types)-1]).misfit(d, &p.set), reason)
+		}
+		lines = append(lines, r.Partition+": "+reason)
 	}
-	return strings.Join(all, "; ")
+	if more := len(lines) - shown; more > 0 {
+		lines = append(lines[:shown], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(lines, "; ")
 }
 
 // ofPartition is what a partition offers, by one kind of its nodes.

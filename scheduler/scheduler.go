@@ -190,6 +190,11 @@ func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, er
 // Plan says what Schedule would do if the workflow were submitted with these
 // options and limits. Nothing is changed.
 func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {
+	if limits != nil {
+		if err := limits.Validate(); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.take(ctx); err != nil {
 		return nil, err
 	}

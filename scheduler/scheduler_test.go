@@ -164,7 +164,7 @@ func TestWhatFitsNowhereIsTold(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "2t", "PT10M")
 	r := w.submit(nil)
-	if w.asked != 0 || len(r.Covered) != 1 || !strings.Contains(r.Covered[0].Reason, "fits no partition: std: 2097152 MiB are needed, a node has 8192; big: ") {
+	if w.asked != 0 || len(r.Covered) != 1 || !strings.Contains(r.Covered[0].Reason, "fits no partition: std: memory: needs 2.00 TiB, largest node has 7.88 GiB; big: ") {
 		t.Fatalf("%+v", r.Covered)
 	}
 	if open, err := w.store.HasOpenWork(t.Context()); err != nil || !open {
@@ -203,6 +203,9 @@ func TestAPlanChangesNothing(t *testing.T) {
 	w.must(err)
 	if w.asked != 0 || len(actions) != 0 || len(planned.Planned) != 1 || planned.Planned[0].Pool != "partition big" {
 		t.Fatalf("asked %d times, actions %v, %+v", w.asked, actions, planned.Planned)
+	}
+	if _, err := w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{}, &workflow.AutoSchedule{MaxReadyAge: "2m"}); workflow.CodeOf(err) != workflow.CodeInvalid {
+		t.Errorf("a bad limit: %v", err)
 	}
 	planned, err = w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, nil)
 	w.must(err)

@@ -22,6 +22,15 @@ type AutoSchedule struct {
 	GiveUpAfter int64  `json:"give_up_after,omitempty"`
 }
 
+// Validate says what is wrong with limits.
+func (l *AutoSchedule) Validate() error {
+	config, err := json.Marshal(l)
+	if err != nil {
+		return fmt.Errorf("write the limits of %s: %w", TriggerAutoSchedule, err)
+	}
+	return ValidateActionConfig(TriggerAutoSchedule, ActionScheduleNodes, config)
+}
+
 // ScheduleNodes is the config of an action schedule_nodes.
 type ScheduleNodes struct {
 	SchedulerID           *int64 `json:"scheduler_id,omitempty"`
