@@ -53,7 +53,7 @@ func (a *app) runCancel(ctx context.Context, conn *connection, id int64, noPromp
 		return err
 	}
 	result := cancelResult{Status: "success", WorkflowID: id, CanceledSlurmJobs: []string{}}
-	left, err := a.awaitCanceled(ctx, conn, id, before)
+	left, err := a.awaitGone(ctx, conn, id, before)
 	if err != nil {
 		return err
 	}
@@ -104,14 +104,14 @@ const (
 	cancelLook   = 3 * time.Second
 )
 
-// awaitCanceled waits until Slurm has given up the allocations of a canceled
-// workflow, and returns those that are left.
-func (a *app) awaitCanceled(ctx context.Context, c *connection, id int64, before []api.Allocation) ([]api.QueuedAllocation, error) {
+// awaitGone waits, not for long, until the allocations of a workflow have ended,
+// and returns those that are left.
+func (a *app) awaitGone(ctx context.Context, c *connection, id int64, before []api.Allocation) ([]api.QueuedAllocation, error) {
 	if len(before) == 0 {
 		return nil, nil
 	}
 	if a.format != formatJSON {
-		a.note("Waiting for Slurm to give up %s", plural(int64(len(before)), "allocation", "allocations"))
+		a.note("Waiting for the end of %s", plural(int64(len(before)), "allocation", "allocations"))
 	}
 	deadline := a.Now().Add(cancelWithin)
 	for {

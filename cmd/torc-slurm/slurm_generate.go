@@ -27,15 +27,21 @@ type planFlags struct {
 }
 
 func (p *planFlags) add(cmd *cobra.Command) {
+	p.defaults()
 	f := cmd.Flags()
 	f.StringVarP(&p.account, "account", "a", "", "`ACCOUNT` that is charged")
 	f.StringVar(&p.profile, "profile", "", "`NAME` of the cluster (default: the one of this machine)")
 	f.BoolVar(&p.single, "single-allocation", false, "one allocation of many nodes instead of many of one node")
-	f.StringVar(&p.groupBy, "group-by", string(scheduler.ByPartition), "one scheduler per `WHAT`: partition or resource-requirements")
-	f.StringVar(&p.strategy, "walltime-strategy", string(scheduler.MaxJobRuntime), "`HOW` long allocations are: max-job-runtime or max-partition-time")
-	f.Float64Var(&p.multiplier, "walltime-multiplier", 1.5, "reserve of max-job-runtime")
+	f.StringVar(&p.groupBy, "group-by", p.groupBy, "one scheduler per `WHAT`: partition or resource-requirements")
+	f.StringVar(&p.strategy, "walltime-strategy", p.strategy, "`HOW` long allocations are: max-job-runtime or max-partition-time")
+	f.Float64Var(&p.multiplier, "walltime-multiplier", p.multiplier, "reserve of max-job-runtime")
 	completeWords(cmd, "group-by", string(scheduler.ByPartition), string(scheduler.ByRequirements))
 	completeWords(cmd, "walltime-strategy", string(scheduler.MaxJobRuntime), string(scheduler.MaxPartitionTime))
+}
+
+// defaults are what the flags are if none is given.
+func (p *planFlags) defaults() {
+	p.groupBy, p.strategy, p.multiplier = string(scheduler.ByPartition), string(scheduler.MaxJobRuntime), 1.5
 }
 
 func (p *planFlags) check() error {

@@ -22,6 +22,7 @@ type regenerateFlags struct {
 	partition, walltime string
 	include             []string
 	submit, dryRun      bool
+	ignoreLive          bool // allocations that are there do not count
 }
 
 func newSlurmRegenerateCommand(a *app) *cobra.Command {
@@ -123,8 +124,10 @@ func (a *app) regenerate(ctx context.Context, c *connection, id int64, flags *re
 	if err != nil {
 		return nil, err
 	}
-	if err := r.countLive(ctx, c); err != nil {
-		return nil, err
+	if !flags.ignoreLive {
+		if err := r.countLive(ctx, c); err != nil {
+			return nil, err
+		}
 	}
 	if flags.dryRun {
 		return r, nil
