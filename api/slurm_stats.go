@@ -15,3 +15,9 @@ type SlurmStats struct {
 	AveCPUSeconds     *float64 `json:"ave_cpu_seconds,omitempty"`
 	NodeList          *string  `json:"node_list,omitempty"`
 }
+
+// StepAccounts is what Slurm's accounting says about attempts of a runner that
+// were steps. Their workflow is the runner's.
+type StepAccounts struct {
+	Steps []SlurmStats `json:"steps"`
+}

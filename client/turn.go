@@ -51,3 +51,11 @@ func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveReques
 	}
 	return &resp, nil
 }
+
+// AccountSteps says what Slurm accounted for attempts of a runner. It may be
+// repeated.
+func (c *Client) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	return c.do(repeatable(ctx), http.MethodPost, fmt.Sprintf("/runners/%d/steps", runnerID), accounts, nil)
+}

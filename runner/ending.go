@@ -140,6 +140,7 @@ func (r *Runner) deliver(a *attempt, report api.Report) {
 	a.phase = reported
 	r.turns.report(report)
 	r.secure()
+	r.wantAccount(a, &report)
 }
 
 // secure puts reports on file that cannot be sent now.

@@ -69,6 +69,9 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 	}
 	switch {
 	case f.step:
+		if f.grant.Requirements != workflow.DefaultRequirements {
+			e.MemoryLimitBytes = f.grant.MemoryBytes // it is Slurm's to enforce
+		}
 		f.addWords(e)
 		f.addStepWords(e)
 	case f.pid != 0:

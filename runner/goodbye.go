@@ -29,6 +29,7 @@ func (r *Runner) goodbye() {
 		r.log.Warn("leaving without a word to the daemon", "undelivered", s.Undelivered)
 		return
 	}
+	r.accountLast()
 	r.sayLeave(&api.LeaveRequest{
 		Reason: s.Reason, DurationSeconds: s.Duration.Seconds(), SampleCount: s.SampleCount,
 		PeakCPUPercent: s.PeakCPUPercent, AvgCPUPercent: s.AvgCPUPercent,

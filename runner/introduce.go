@@ -3,7 +3,6 @@ package runner
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -20,7 +19,7 @@ func (r *Runner) introduce(ctx context.Context, req *api.RegisterRequest) (*api.
 			return resp, err
 		}
 		r.log.Warn("the daemon does not answer", "error", err)
-		pause := time.NewTimer(time.Duration((0.8 + 0.4*rand.Float64()) * float64(delay)))
+		pause := time.NewTimer(time.Duration((0.8 + 0.4*r.opts.Random()) * float64(delay)))
 		select {
 		case <-ctx.Done():
 			pause.Stop()

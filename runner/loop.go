@@ -29,6 +29,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		r.checkEnd(now)
 		r.signalSteps()
 		r.askSlurm(requests, now)
+		r.accountSteps(requests, now)
 		r.startQueued(now)
 		r.startRepairs()
 		r.stepActions(requests, now)
@@ -74,6 +75,8 @@ func (r *Runner) handle(message any) {
 		r.onHurry(m.attempt)
 	case slurmWordsMsg:
 		r.onSlurmWords(m)
+	case accountedMsg:
+		r.onAccounted(m)
 	case actedMsg:
 		r.onActed(m)
 	case Event:

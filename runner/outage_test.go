@@ -141,7 +141,7 @@ func TestRefusedRunnerEnds(t *testing.T) {
 	d := runnertest.New(job("true"))
 	o := testOptions(t, d)
 	o.Client = &stranger{Daemon: d}
-	if _, err := tryRun(t, o); workflow.CodeOf(err) != workflow.CodeUnavailable {
+	if _, err := tryRun(t, o); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("error %v", err)
 	}
 }

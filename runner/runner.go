@@ -85,10 +85,11 @@ type Options struct {
 	Executor Executor // nil for processes
 	// Key names this life of the runner, and Random spreads its calls, in
 	// [0, 1); chosen if empty or nil.
-	Key     string
-	Random  func() float64
-	Actions ActionClient // nil for no actions
-	Log     *slog.Logger // nil for none
+	Key      string
+	Random   func() float64
+	Actions  ActionClient // nil for no actions
+	Accounts StepAccounts // nil to account no steps
+	Log      *slog.Logger // nil for none
 	// OnEvent, if not nil, is called in order for everything that happens; it
 	// must not block.
 	OnEvent func(Event)
@@ -139,6 +140,7 @@ type Runner struct {
 	turns    turns
 	repairs  repairs
 	words    slurmWords
+	accounts stepAccounts
 	leaving  leaving
 	actions  actions
 	active   time.Time // last grant or end

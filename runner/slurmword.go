@@ -23,6 +23,7 @@ const (
 	wordPatience = 8 * time.Second
 	wordPause    = time.Second
 	wordCallTime = 5 * time.Second
+	wordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
 )
 
 // slurmWords are the reports that wait for Slurm's word.
@@ -88,7 +89,7 @@ func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 		return
 	}
 	w.asking = true
-	steps, since := r.opts.Steps, r.began.Add(-24*time.Hour) // any time before the start of the job will do
+	steps, since := r.opts.Steps, r.began.Add(-wordsSince)
 	r.requests.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, wordCallTime)
 		defer cancel()
@@ -156,7 +157,7 @@ func explainByStep(e *workflow.Evidence, rec *slurm.Record) {
 		StepState: string(rec.State), ExitCode: rec.Exit.String(), CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
 	}
 	if rec.State == slurm.OutOfMemory {
-		dropSrunCode(e)
+		atTheLimit(e)
 	}
 }
 
@@ -170,6 +171,13 @@ func explainByJob(e *workflow.Evidence, rec *slurm.Record) {
 
 // srunFailed is the exit code of srun when it is not that of its command.
 const srunFailed = 1
+
+// atTheLimit notes that a step that ran out of memory has used all that it had:
+// what Slurm measured is the last sample before, which may be much less.
+func atTheLimit(e *workflow.Evidence) {
+	e.PeakMemoryBytes = max(e.PeakMemoryBytes, e.MemoryLimitBytes)
+	dropSrunCode(e)
+}
 
 // dropSrunCode removes an exit code that is srun's own: the command was killed.
 func dropSrunCode(e *workflow.Evidence) {
@@ -192,7 +200,7 @@ func (f *findings) addStepWords(e *workflow.Evidence) {
 	said := tail(f.files.stderr, tailSize)
 	if stepOutOfMemory.MatchString(said) {
 		e.Slurm = &workflow.SlurmEvidence{StepState: string(slurm.OutOfMemory), Reason: "as srun says"}
-		dropSrunCode(e)
+		atTheLimit(e)
 		return
 	}
 	if stepAbandoned.MatchString(said) { // and exit code 0

@@ -10,6 +10,7 @@ func (s *Server) slurmStatsRoutes() []route {
 	return []route{
 		handle("POST", "/slurm_stats", "Store what Slurm accounted for an attempt; sent again, it replaces", s.putSlurmStats),
 		handle("GET", "/slurm_stats", "List what Slurm accounted for a workflow's attempts", s.listSlurmStats),
+		handle("POST", "/runners/{id}/steps", "Store what Slurm accounted for the attempts of a runner", s.accountSteps, bulk, runnersThemselves),
 	}
 }
 
@@ -53,4 +54,9 @@ func (s *Server) listSlurmStats(r *request[slurmStatsListParams, none]) (api.Pag
 	list := pageOf(page, items, total, fromSlurmStats)
 	list.MaxLimit = page.Limit // here torc says which limit was in force
 	return list, err
+}
+
+func (s *Server) accountSteps(r *request[idParams, api.StepAccounts]) (api.Message, error) {
+	err := s.Store.AccountSteps(r.Context(), r.Params.ID, each(r.Body.Steps, toSlurmStats))
+	return api.Message{Message: "stored"}, err
 }

@@ -90,7 +90,7 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 		return fmt.Errorf("reach the daemon: %w", err)
 	}
 	options := a.allocationOptions(flags, &place)
-	options.Client, options.Actions, options.APIURL = link, link, link.address()
+	options.Client, options.Actions, options.Accounts, options.APIURL = link, link, link, link.address()
 	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount}
 	options.Environ = a.jobEnvironment(&connection{TokenFile: server.TokenPath(flags.endpoint)})
 	release, err := a.claimOutputDirFor(version.Database, &options)

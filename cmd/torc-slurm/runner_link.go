@@ -149,6 +149,14 @@ func (l *nodeLink) ClaimAction(ctx context.Context, workflowID, actionID, runner
 	return throughLink(ctx, l, func(c *client.Client) (bool, error) { return c.ClaimAction(ctx, workflowID, actionID, runnerID) })
 }
 
+// AccountSteps says what Slurm accounted for attempts.
+func (l *nodeLink) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
+	_, err := throughLink(ctx, l, func(c *client.Client) (struct{}, error) {
+		return struct{}{}, c.AccountSteps(ctx, runnerID, accounts)
+	})
+	return err
+}
+
 // Version is the daemon's version.
 func (l *nodeLink) Version(ctx context.Context) (*api.VersionInfo, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*api.VersionInfo, error) { return c.Version(ctx) })

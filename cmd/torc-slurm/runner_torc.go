@@ -78,7 +78,8 @@ func (a *app) runTorcRunner(ctx context.Context, address string, flags torcRunne
 		return fmt.Errorf("reach the server: %w", err)
 	}
 	options := a.allocationOptions(flags.allocationFlags, &place)
-	options.Client, options.Actions, options.APIURL, options.Environ = c.Client, c.Client, c.URL, a.jobEnvironment(c)
+	options.Client, options.Actions, options.Accounts = c.Client, c.Client, c.Client
+	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)
 	release, err := a.claimOutputDirFor(version.Database, &options)
 	if err != nil {
 		return err

@@ -1,0 +1,129 @@
+package runner
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestAddStepWords(t *testing.T) {
+	for _, tc := range []struct {
+		name, stderr string
+		code         int64
+		want         string // step state, exit code or signal, spawn error
+	}{
+		{"nothing", "", 3, "exit 3"},
+		{"the command says so itself", "Out Of Memory\nslurm is fine\n", 1, "exit 1"},
+		{"killed for memory", "srun: error: n1: task 0: Out Of Memory\n", 1, "OUT_OF_MEMORY"},
+		{"its child was", "x\nslurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=1.2.\n", 0, "OUT_OF_MEMORY exit 0"},
+		{"srun gave it up and exits with 0", "srun: error: Timed out waiting for job step to complete\n", 0, "signal 9"},
+		{"never started", "srun: error: Unable to create step for job 12: Job/step already completing or completed\n", 1, "spawn"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "job.e")
+			if err := os.WriteFile(path, []byte(tc.stderr), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f := findings{files: stdio{stderr: path}}
+			e := workflow.Evidence{ExitCode: &tc.code}
+			f.addStepWords(&e)
+			var got []string
+			if e.Slurm != nil {
+				got = append(got, e.Slurm.StepState)
+			}
+			if e.ExitCode != nil {
+				got = append(got, "exit "+string('0'+rune(*e.ExitCode)))
+			}
+			if e.Signal != 0 {
+				got = append(got, "signal "+string('0'+rune(e.Signal)))
+			}
+			if e.SpawnError != "" {
+				got = append(got, "spawn")
+			}
+			if text := strings.Join(got, " "); text != tc.want {
+				t.Errorf("got %q, want %q", text, tc.want)
+			}
+		})
+	}
+}
+
+func TestExplainByStep(t *testing.T) {
+	code := func(n int64) *int64 { return &n }
+	e := workflow.Evidence{ExitCode: code(1)}
+	explainByStep(&e, &slurm.Record{State: slurm.OutOfMemory, MaxRSS: 5 << 20, Exit: slurm.ExitCode{Signal: 125}})
+	if e.ExitCode != nil || e.Slurm.StepState != "OUT_OF_MEMORY" || e.Slurm.ExitCode != "0:125" || e.PeakMemoryBytes != 5<<20 {
+		t.Errorf("out of memory: %+v, %+v", e, e.Slurm)
+	}
+	e = workflow.Evidence{ExitCode: code(139)}
+	explainByStep(&e, &slurm.Record{State: slurm.Cancelled})
+	if e.Slurm != nil || *e.ExitCode != 139 {
+		t.Errorf("died by its own signal: %+v", e.Slurm)
+	}
+}
+
+// accounting is a Slurm that knows the states of job 77; without any it has no
+// answer.
+type accounting struct{ states []string }
+
+func (a accounting) Run(_ context.Context, cmd slurm.Command) (slurm.Output, error) {
+	if a.states == nil {
+		return slurm.Output{}, nil
+	}
+	fields := 1
+	for _, arg := range cmd.Args {
+		if list, ok := strings.CutPrefix(arg, "--format=JobID,State,"); ok {
+			fields = 3 + strings.Count(list, ",")
+		}
+	}
+	more := strings.Repeat("\x1f", fields-2) + "\n"
+	out := "JobID\x1fState" + more
+	for _, state := range a.states {
+		out += "77\x1f" + state + more
+	}
+	return slurm.Output{Stdout: []byte(out)}, nil
+}
+
+// TestSlurmSaysWhy has Slurm end a runner: what it knows of the reason goes with
+// the reports, and without an answer they leave in time all the same.
+func TestSlurmSaysWhy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		slurm accounting
+		state string
+	}{
+		"known":      {accounting{[]string{"CANCELLED by 0"}}, "CANCELLED"},
+		"not known":  {accounting{[]string{}}, ""},
+		"no answer":  {accounting{}, ""},
+		"still runs": {accounting{[]string{"RUNNING"}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 60"))
+			o := testOptions(t, d)
+			o.KillWait = 3 * time.Second
+			o.Steps = &Steps{Job: slurm.JobID{Number: 77}, Slurm: slurm.New(slurm.Options{Executor: tc.slurm})}
+			r := start(t, o)
+			pidIn(t, dir+"/pid")
+			asked := time.Now()
+			r.Stop(StopSlurm)
+			r.wait(t)
+			if took := time.Since(asked); took > o.KillWait {
+				t.Errorf("it took %s", took)
+			}
+			e := d.Job(1).Attempts[0].Evidence
+			if e.KilledBy != workflow.KilledByDrain {
+				t.Errorf("evidence %+v", e)
+			}
+			if e.Slurm == nil && tc.state != "" || e.Slurm != nil && e.Slurm.JobState != tc.state {
+				t.Errorf("Slurm says %+v, want %q", e.Slurm, tc.state)
+			}
+		})
+	}
+}
