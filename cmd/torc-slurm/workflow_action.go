@@ -17,6 +17,9 @@ var actionColumns = list[api.Action]{things: "actions", columns: []column[api.Ac
 	{title: "Action", cell: func(x api.Action) string { return x.ActionType }},
 	{title: "Allocations", cell: actionAllocations},
 	{title: "Progress", cell: func(x api.Action) string {
+		if x.TriggerType == workflow.TriggerAutoSchedule {
+			return ""
+		}
 		return fmt.Sprintf("%d/%d", idOf(x.TriggerCount), idOf(x.RequiredTriggers))
 	}},
 	{title: "Status", cell: actionStatus},
@@ -26,8 +29,11 @@ var actionColumns = list[api.Action]{things: "actions", columns: []column[api.Ac
 
 // actionAllocations is how many allocations an action asks for.
 func actionAllocations(x api.Action) string {
-	if x.ActionType != workflow.ActionScheduleNodes {
+	switch {
+	case x.ActionType != workflow.ActionScheduleNodes:
 		return ""
+	case x.TriggerType == workflow.TriggerAutoSchedule:
+		return "as needed"
 	}
 	var config struct {
 		NumAllocations *int64 `json:"num_allocations"`
@@ -40,6 +46,8 @@ func actionAllocations(x api.Action) string {
 
 func actionStatus(x api.Action) string {
 	switch {
+	case x.TriggerType == workflow.TriggerAutoSchedule:
+		return "automatic"
 	case x.Executed != nil && *x.Executed:
 		return "executed"
 	case idOf(x.TriggerCount) >= idOf(x.RequiredTriggers):
