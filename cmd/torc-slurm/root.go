@@ -75,7 +75,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		root.AddGroup(&g)
 	}
 	root.AddCommand(
-		newCreateCommand(a), newRunCommand(a), newSubmitCommand(a), newExecCommand(a), newStatusCommand(a), newRecoverCommand(a), newCancelCommand(a), newDeleteCommand(a),
+		newCreateCommand(a), newRunCommand(a), newSubmitCommand(a), newExecCommand(a), newStatusCommand(a), newWatchCommand(a), newRecoverCommand(a), newCancelCommand(a), newDeleteCommand(a),
 		newTasksCommand(a),
 		newWhyCommand(a), newLogsCommand(a),
 		newServeCommand(a), newRunnerCommand(a), newTorcRunnerCommand(a), newDBCommand(a), newPingCommand(a),

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// watchFlags are those of watch.
+type watchFlags struct {
+	recoverFlags
+	interval     float64
+	recover      bool
+	maxRetries   int64 // negative: any number
+	counts       bool
+	persistent   bool
+	autoSchedule bool
+	threshold    int64
+	stranded     int64 // seconds
+	cooldown     int64
+}
+
+func newWatchCommand(a *app) *cobra.Command {
+	var flags watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch WORKFLOW",
+		Short: "Follow a workflow to its end",
+		Long: `Follow a workflow until it has ended, and say what happens, on standard error and in
+watch_<host>_wf<id>.log in the output directory.
+
+The work is the daemon's: it looks after allocations, retries and lost jobs with
+or without a watcher, and you may leave this command at any time. --auto-schedule
+has the daemon ask for allocations whenever ready jobs have no place; that lasts
+beyond the watch. --recover repeats the failed jobs when the workflow has ended,
+as torc-slurm recover does; that needs the watch.`,
+		GroupID: groupLifecycle,
+		Example: `  torc-slurm watch 12
+  torc-slurm watch 12 --auto-schedule
+  torc-slurm watch 12 --recover --max-retries 2`,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       serverExits("1 jobs failed, or nothing works on the workflow and nothing will"),
+		ValidArgsFunction: a.completeWorkflows(1),
+	}
+	freeLetterS(a, cmd)
+	flags.add(cmd.Flags())
+	f := cmd.Flags()
+	f.Float64VarP(&flags.interval, "poll-interval", "p", 5, "look every so many `SECONDS`")
+	f.BoolVarP(&flags.recover, "recover", "r", false, "repeat failed jobs when the workflow has ended")
+	f.Int64VarP(&flags.maxRetries, "max-retries", "m", -1, "at most so many `TIMES` (default: any number)")
+	f.BoolVarP(&flags.counts, "show-job-counts", "s", false, "say the counts at each look, not only when they change")
+	f.BoolVar(&flags.persistent, "persistent", false, "stay although nothing works on the workflow")
+	f.BoolVar(&flags.autoSchedule, "auto-schedule", false, "have the daemon ask for allocations whenever ready jobs have no place")
+	f.Int64Var(&flags.threshold, "auto-schedule-threshold", 5, "… for so many `JOBS` at least")
+	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited for so many `SECONDS` (0: never for fewer)")
+	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: allocations that are there count")
+	_ = f.MarkHidden("auto-schedule-cooldown")
+	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
+		return a.runWatch(ctx, c, id, flags)
+	}))
+	return cmd
+}
+
+func (f *watchFlags) check() error {
+	if f.interval <= 0 || f.threshold < 1 || f.stranded < 0 {
+		return usageErrorf("intervals and thresholds are greater than 0")
+	}
+	return f.recoverFlags.check()
+}
+
+// watch is a look at a workflow that lasts.
+type watch struct {
+	app   *app
+	c     *connection
+	id    int64
+	flags watchFlags
+	log   io.Writer
+	last  string // what was said of the counts
+}
+
+func (a *app) runWatch(ctx context.Context, c *connection, id int64, flags watchFlags) error {
+	w := &watch{app: a, c: c, id: id, flags: flags}
+	closeLog, err := w.openLog()
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	if flags.autoSchedule {
+		if err := w.autoSchedule(ctx); err != nil {
+			return err
+		}
+	}
+	for rounds := int64(0); ; rounds++ {
+		status, err := w.follow(ctx)
+		if err != nil {
+			return err
+		}
+		n := status.JobsByStatus
+		if n.Failed+n.Terminated+n.Canceled+n.PendingFailed == 0 && !status.IsCanceled {
+			w.say("Every job completed.")
+			return nil
+		}
+		if err := w.again(ctx, status, rounds); err != nil {
+			return err
+		}
+	}
+}
+
+// openLog makes the log file in the output directory.
+func (w *watch) openLog() (closeLog func(), err error) {
+	dir := w.app.path(firstOf(w.flags.outputDir, w.app.config.Client.Run.OutputDir))
+	if err := makeOutputDir(dir); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this host: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("watch_%s_wf%d.log", host, w.id)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	if err != nil {
+		return nil, outputDirError(dir, err)
+	}
+	w.log = io.MultiWriter(w.app.Stderr, f)
+	return func() { f.Close() }, nil
+}
+
+func (w *watch) say(format string, args ...any) {
+	fmt.Fprintf(w.log, "%s %s\n", w.app.Now().Format(time.DateTime), printable(fmt.Sprintf(format, args...)))
+}
+
+// autoSchedule sets in the daemon that it asks for allocations by itself.
+func (w *watch) autoSchedule(ctx context.Context) error {
+	dir, err := (&allocateFlags{outputDir: w.flags.outputDir}).dir(w.app)
+	if err != nil {
+		return err
+	}
+	limits := &workflow.AutoSchedule{MinReadyJobs: w.flags.threshold}
+	if w.flags.stranded > 0 {
+		limits.MaxReadyAge = fmt.Sprintf("PT%dS", w.flags.stranded)
+	}
+	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits}
+	if _, err := w.c.SubmitWorkflow(ctx, w.id, request); err != nil {
+		return fmt.Errorf("have the daemon ask for allocations of workflow %d: %w", w.id, err)
+	}
+	w.say("The daemon asks for allocations whenever ready jobs have no place, with or without this watch.")
+	return nil
+}
+
+// follow looks until the workflow has ended.
+func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
+	for {
+		status, err := w.c.WorkflowStatus(ctx, w.id)
+		if err != nil {
+			return nil, err
+		}
+		w.tell(status)
+		if status.IsComplete || status.IsCanceled || w.onlyHeld(status) {
+			return status, nil
+		}
+		if !w.flags.persistent {
+			if err := w.needWork(ctx, status); err != nil {
+				return nil, err
+			}
+		}
+		if err := pause(ctx, time.Duration(w.flags.interval*float64(time.Second))); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// onlyHeld reports whether all that is left waits for a decision of the user.
+func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
+	n := s.JobsByStatus
+	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
+}
+
+// tell says how far the workflow is, if that has changed.
+func (w *watch) tell(s *api.WorkflowStatus) {
+	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(countParts(s.JobsByStatus), ", "),
+		s.ActiveScheduledNodes, s.PendingScheduledNodes, plural(s.ActiveComputeNodes, "runner", "runners"))
+	if text != w.last || w.flags.counts {
+		w.say("%s", text)
+	}
+	w.last = text
+}
+
+// needWork is an error if nothing works on the workflow and nothing will.
+func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
+	if s.ActiveScheduledNodes+s.PendingScheduledNodes+s.ActiveComputeNodes > 0 {
+		return nil
+	}
+	actions, err := w.c.Actions(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	asks := func(x api.Action) bool {
+		return x.ActionType == workflow.ActionScheduleNodes && (x.TriggerType == workflow.TriggerAutoSchedule || actionStatus(x) != "executed")
+	}
+	if slices.ContainsFunc(actions, asks) {
+		return nil
+	}
+	live, err := client.Collect(w.c.Allocations(ctx, liveAllocations(w.id)))
+	if err != nil || len(live) > 0 {
+		return err
+	}
+	return &exitError{exitFailed, workflow.Errorf(workflow.CodeConflict, "nothing works on workflow %d: it has no allocation, and nothing asks for one", w.id).
+		WithHint("`%[1]s submit %[2]d` asks for some; --persistent stays all the same", w.app.prefix(), w.id)}
+}
+
+// again repeats the failed jobs, if that is wanted and possible.
+func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) error {
+	n := s.JobsByStatus
+	w.say("The workflow has ended: %d failed, %d terminated, %d canceled, %d held.", n.Failed, n.Terminated, n.Canceled, n.PendingFailed)
+	switch {
+	case n.PendingFailed > 0:
+		w.say("Held jobs wait for a decision: `%[1]s jobs retry` or `%[1]s jobs fail`.", w.app.prefix())
+		return silent(exitFailed)
+	case !w.flags.recover || s.IsCanceled:
+		return silent(exitFailed)
+	case w.flags.maxRetries >= 0 && rounds >= w.flags.maxRetries:
+		w.say("That was repeated %s; no more.", plural(rounds, "time", "times"))
+		return silent(exitFailed)
+	}
+	flags := w.flags.recoverFlags
+	flags.noPrompts = true
+	r, err := w.app.prepareRecovery(ctx, w.c, w.id, flags)
+	if err == nil {
+		err = r.carryOut(ctx)
+	}
+	if err != nil {
+		message, _ := errorText(err)
+		w.say("The failed jobs cannot be repeated: %s", message)
+		return silent(exitFailed)
+	}
+	var text strings.Builder
+	r.write(&text)
+	for line := range strings.Lines(text.String()) {
+		w.say("%s", strings.TrimRight(line, "\n"))
+	}
+	return nil
+}
