@@ -46,9 +46,11 @@ type DaemonOptions struct {
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
 	// InProcess leaves out the listeners and the endpoint file: all callers are
-	// in this process and use Handler. Now is then the clock; nil for time.Now.
+	// in this process and use Handler.
 	InProcess bool
-	Now       func() time.Time
+	// Now is the host's clock, which may jump; time.Now if nil. Leases go by
+	// the monotonic clock in any case.
+	Now func() time.Time
 	// EndLeftovers ends what a dead runner of this host left running; the
 	// argument is the runner's output directory.
 	EndLeftovers func(outputDir string) error
@@ -124,7 +126,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	}
 	d.store = st
 	d.server = &Server{
-		Store: st, Hub: hub, Log: o.Log, Now: o.Now, Version: o.Version, GitHash: o.GitHash,
+		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier,
 	}
 	if !o.NoAuth {
@@ -285,7 +287,7 @@ func (d *Daemon) recover(ctx context.Context) error {
 		return err
 	}
 	d.server.defaults()
-	now := d.o.Now()
+	now := time.Now()
 	for _, r := range runners {
 		d.server.leases.adopt(r.ID, now)
 		if r.Hostname == d.watchdog.host {

@@ -32,13 +32,13 @@ func memberOf(p runner.Place) *api.AllocationMember {
 // submit has the daemon ask Slurm for what the workflow needs, as a user does
 // who repeats a command that failed.
 func (w *world) submit() {
-	body, err := json.Marshal(api.SubmitRequest{OutputDir: w.outputDir(), Account: slurmtest.DefaultAccount, AutoSchedule: w.limits()})
+	body, err := json.Marshal(w.submission())
 	if err != nil {
 		panic(err)
 	}
-	for w.life.Err() == nil {
+	for w.life.Err() == nil && !w.complete() {
 		ctx, cancel := context.WithTimeout(w.life, 5*time.Minute)
-		answer, err := w.serve(ctx, token, fmt.Sprintf("/workflows/%d/submit", w.workflow), body, time.Millisecond)
+		answer, err := w.serve(ctx, http.MethodPost, token, fmt.Sprintf("/workflows/%d/submit", w.workflow), body, time.Millisecond)
 		cancel()
 		switch {
 		case err != nil:
@@ -53,10 +53,32 @@ func (w *world) submit() {
 	}
 }
 
-// limits draws how many allocations there may be.
-func (w *world) limits() *workflow.AutoSchedule {
-	c := w.seed.of("limits")
-	return &workflow.AutoSchedule{MaxAllocations: int64(1 + c.IntN(6)), MaxSubmitPerMinute: int64(1 + c.IntN(6))}
+// cancel cancels the workflow, as a user does who repeats a command that failed.
+func (w *world) cancel() {
+	if sleep(w.life, w.cancelAfter) != nil || w.complete() {
+		return
+	}
+	for w.life.Err() == nil {
+		answer, err := w.serve(w.life, http.MethodPut, token, fmt.Sprintf("/workflows/%d/cancel", w.workflow), nil, time.Millisecond)
+		if err == nil && answer.Code == http.StatusOK {
+			w.note("canceled: %s", answer.Body)
+			w.mu.Lock()
+			w.acknowledged.Canceled = []int64{w.workflow}
+			w.mu.Unlock()
+			return
+		}
+		_ = sleep(w.life, 20*time.Second)
+	}
+}
+
+// submission draws what is asked for.
+func (w *world) submission() api.SubmitRequest {
+	c := w.seed.of("submission")
+	return api.SubmitRequest{
+		OutputDir: w.outputDir(), Account: oneOf(c, slurmtest.DefaultAccount, slurmtest.DefaultAccount, slurmtest.LimitedAccount),
+		Partition:    oneOf(c, "", "debug", "standby", "scavenge"),
+		AutoSchedule: &workflow.AutoSchedule{MaxAllocations: int64(1 + c.IntN(6)), MaxSubmitPerMinute: int64(1 + c.IntN(6))},
+	}
 }
 
 // awaitAllocations waits until no allocation is left.

@@ -71,10 +71,10 @@ const budget = 20
 // gate is the way of a daemon or runner to Slurm.
 type gate struct {
 	*cluster
-	who  string
-	life context.Context // of who asks
-	mu     sync.Mutex
-	calls  map[string]*atomic.Int64 // by program
+	who   string
+	life  context.Context // of who asks
+	mu    sync.Mutex
+	calls map[string]*atomic.Int64 // by program
 }
 
 func (s *cluster) gate(who string, life context.Context) *gate {
@@ -95,11 +95,14 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	bad := g.faulty() && c.is(g.faultiness)
 	kind := c.IntN(6)
 	g.note("%s: %s %s", g.who, cmd.Program, strings.Join(cmd.Args, " "))
-	if err := sleep(ctx, before); err != nil {
-		return slurm.Output{}, err
-	}
-	if g.life.Err() != nil {
+	if err := sleep(ctx, before); err != nil || g.life.Err() != nil {
+		if c.is(0.5) { // who asked is dead, not what was asked
+			_, _ = g.Cluster.Run(context.Background(), cmd)
+		}
 		return slurm.Output{}, errors.New("simulated: it is dead")
+	}
+	if out, is := g.outage(cmd.Program); is {
+		return out, nil
 	}
 	if bad && kind == 0 {
 		g.note("%s: %s has no effect and does not end", g.who, cmd.Program)
@@ -127,6 +130,26 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	}
 	g.note("%s: %s says %d %q %q, %v", g.who, cmd.Program, out.ExitCode, out.Stdout, out.Stderr, err)
 	return out, err
+}
+
+// outagePeriod is how often the daemons of Slurm may fail.
+const outagePeriod = 5 * time.Minute
+
+// outage is what a program says when the daemon of Slurm that it asks is down.
+func (s *cluster) outage(program string) (out slurm.Output, is bool) {
+	daemon, says := "slurmctld", "slurm_load_jobs error: Unable to contact slurm controller (connect failure)"
+	if program == slurm.Sacct || program == slurm.Sacctmgr {
+		daemon, says = "slurmdbd", "sacct: error: Problem talking to the database: Connection refused"
+	}
+	if s.faultiness == 0 || !s.faulty() {
+		return out, false
+	}
+	at := time.Since(s.began)
+	c := s.seed.of("outage", daemon, at/outagePeriod)
+	if !c.is(0.15) || at%outagePeriod > c.spread(10*time.Second, outagePeriod) {
+		return out, false
+	}
+	return slurm.Output{Stderr: []byte(says), ExitCode: 1}, true
 }
 
 // hang waits until a program is killed.
@@ -158,7 +181,10 @@ type batch struct {
 }
 
 // launch starts the script of an allocation. It is a slurmtest.Launcher.
-func (s *cluster) launch(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
+func (s *cluster) launch(c *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
+	if !strings.HasPrefix(l.Name, "torc:") {
+		return slurmtest.Pretend(c, l) // another user's
+	}
 	b := &batch{cluster: s, life: l, name: fmt.Sprintf("%s.%s.%d", l.Nodes[0], l.ID, l.Restart)}
 	s.mu.Lock()
 	s.lives[b.name] = b

@@ -93,7 +93,7 @@ func (w *world) startDaemon(number int, c chance) (*daemon, error) {
 		dies = int64(c.spread(1, 2000))
 	}
 	options := server.DaemonOptions{
-		Database: d.path, EndpointPath: filepath.Join(w.dir, "endpoint.json"), InProcess: true, Token: token, User: "sim", Log: w.log,
+		Database: d.path, EndpointPath: filepath.Join(w.dir, "endpoint.json"), InProcess: true, Now: w.now, Token: token, User: "sim", Log: w.log,
 		Failpoint: func(string) {
 			if d.armed.Load() && hits.Add(1) == dies {
 				w.takeImage(d.path, w.database(number+1))

@@ -1,6 +1,8 @@
 package simulation
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -30,7 +32,16 @@ func (s *cluster) hurt(c chance) {
 	victim, ok := s.victim(c)
 	node := oneOf(c, nodes...)
 	again := c.spread(10*time.Second, 10*time.Minute)
-	switch kind := c.IntN(10); {
+	switch kind := c.IntN(13); {
+	case kind >= 10:
+		s.note("somebody else wants %s", node)
+		_, err := s.Root().Run(context.Background(), slurm.Command{
+			Program: slurm.Sbatch, Args: []string{"--parsable", "--job-name=other", "--partition=debug", "--nodelist=" + node, "--cpus-per-task=4", "--time=10"},
+			Stdin: []byte(fmt.Sprintf("#!/bin/bash\nsleep %d\n", int(again.Seconds()))),
+		})
+		if err != nil {
+			s.violated("sbatch of somebody else: %v", err)
+		}
 	case kind == 0:
 		s.note("node %s loses its power", node)
 		s.KillNode(node, true)

@@ -90,7 +90,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 			defer cancel()
 			if sleep(l.life, again) == nil {
 				l.note("%s: %s %d arrives again", l.runner, m.kind, m.number)
-				_, _ = l.serve(ctx, l.secret, m.path, body, 0)
+				_, _ = l.serve(ctx, http.MethodPost, l.secret, m.path, body, 0)
 			}
 		})
 	}
@@ -99,7 +99,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 		return silence(ctx)
 	}
 	l.note("%s: %s %d arrives", l.runner, m.kind, m.number)
-	answer, err := l.serve(ctx, l.secret, m.path, body, down)
+	answer, err := l.serve(ctx, http.MethodPost, l.secret, m.path, body, down)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 
 // serve hands a request to the daemon. The answer, which takes a while to come
 // back, is lost if the daemon dies at the moment that it is given.
-func (w *world) serve(caller context.Context, secret, path string, body []byte, down time.Duration) (*httptest.ResponseRecorder, error) {
+func (w *world) serve(caller context.Context, method, secret, path string, body []byte, down time.Duration) (*httptest.ResponseRecorder, error) {
 	d := w.present()
 	if d == nil {
 		return nil, errors.New("simulated: connection refused")
@@ -124,7 +124,7 @@ func (w *world) serve(caller context.Context, secret, path string, body []byte, 
 	ctx, cancel := context.WithCancel(caller)
 	defer cancel()
 	defer context.AfterFunc(d.life, cancel)()
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, api.BasePath+path, bytes.NewReader(body))
+	r := httptest.NewRequestWithContext(ctx, method, api.BasePath+path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Authorization", "Bearer "+secret)
 	answer := httptest.NewRecorder()

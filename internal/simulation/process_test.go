@@ -57,7 +57,7 @@ func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error
 		}
 	}
 	p.fate = fateOf(m.seed, p.command, p.job, p.attempt)
-	if p.fate.spawnError {
+	if p.fate.spawnError || m.isBad(m.name) {
 		m.note("%s: job %d attempt %d cannot be started", m.name, p.job, p.attempt)
 		return 0, &runner.SpawnError{Err: unix.EAGAIN, Errno: int(unix.EAGAIN)}
 	}
@@ -171,4 +171,10 @@ func (m *machine) isDead() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dead
+}
+
+// isBad reports whether nothing can be started on the node of a runner.
+func (w *world) isBad(runner string) bool {
+	node, _, _ := strings.Cut(runner, ".")
+	return w.faulty() && w.seed.of("bad", node).is(0.03)
 }

@@ -22,14 +22,17 @@ type world struct {
 	began   time.Time
 	worst   weather
 	until   time.Time // when the faults end
+	jumps   bool      // the clock of the daemon's host does
 	crashes float64   // how likely a daemon is to die
 	def     *workflow.Definition
-	ps      *processes
-	cluster *cluster // nil: there is no Slurm
-	group   sync.WaitGroup
-	life    context.Context // ends when the run is over
-	end     context.CancelFunc
-	path    string // of the last database
+	// after which the user cancels the workflow; 0 for never
+	cancelAfter time.Duration
+	ps          *processes
+	cluster     *cluster // nil: there is no Slurm
+	group       sync.WaitGroup
+	life        context.Context // ends when the run is over
+	end         context.CancelFunc
+	path        string // of the last database
 
 	mu           sync.Mutex
 	daemon       *daemon
@@ -58,6 +61,10 @@ func newWorld(s seed, dir string) *world {
 		weather{lost: 0.15, doubled: 0.15, slow: 0.3, slowest: 20 * time.Second},
 		weather{lost: 0.4, doubled: 0.3, slow: 0.5, slowest: 25 * time.Second})
 	w.crashes = oneOf(c, 0, 0.5, 1)
+	w.jumps = c.is(0.3)
+	if c.is(0.1) {
+		w.cancelAfter = c.spread(time.Second, 20*time.Minute)
+	}
 	if c.is(0.7) {
 		w.cluster = newCluster(w)
 	}
@@ -112,6 +119,18 @@ func (w *world) weather() weather {
 		return weather{}
 	}
 	return w.worst
+}
+
+// jumpPeriod is how often a clock that jumps does so.
+const jumpPeriod = 3 * time.Minute
+
+// now is the clock of the daemon's host, which may jump.
+func (w *world) now() time.Time {
+	now := time.Now()
+	if !w.jumps || !w.faulty() {
+		return now
+	}
+	return now.Add(w.seed.of("clock", now.Sub(w.began)/jumpPeriod).between(-2*time.Minute, 2*time.Minute))
 }
 
 // isCut reports whether a node is cut off from the daemon.
@@ -177,8 +196,8 @@ func (w *world) complete() bool {
 	if d == nil {
 		return false
 	}
-	_, complete, err := d.Store().IsComplete(context.Background(), w.workflow)
-	return err == nil && complete
+	canceled, complete, err := d.Store().IsComplete(context.Background(), w.workflow)
+	return err == nil && (complete || canceled)
 }
 
 // run lets it all happen.
@@ -187,6 +206,9 @@ func (w *world) run() {
 	w.group.Go(func() { w.keepDaemon(ready) })
 	<-ready
 	var hosts sync.WaitGroup
+	if w.cancelAfter > 0 {
+		hosts.Go(w.cancel)
+	}
 	if w.cluster != nil {
 		w.group.Go(func() { w.cluster.Live(w.life) })
 		hosts.Go(w.cluster.makeMischief)
@@ -208,9 +230,10 @@ func (w *world) run() {
 	if w.cluster != nil {
 		w.awaitAllocations()
 		w.cluster.checkCluster()
-		if d := w.present(); d != nil {
-			w.checkIntents(d.Store())
-		}
+	}
+	if d := w.present(); d != nil {
+		w.checkIntents(d.Store())
+		w.checkJobs(d.Store())
 	}
 	w.end()
 	w.group.Wait()
