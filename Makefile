@@ -5,7 +5,7 @@
 GO      ?= go
 CC      ?= cc
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-LDFLAGS  = -X main.version=$(VERSION)
+LDFLAGS  = -X main.linked=$(VERSION)
 BIN      = bin/torc-slurm
 EXAMPLE  = examples/outbreak
 

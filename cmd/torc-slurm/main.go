@@ -3,10 +3,40 @@
 // behaves as torc and torc-server when called by these names.
 package main
 
-import "os"
+import (
+	"cmp"
+	"os"
+	"runtime/debug"
+)
 
-// version is set by the linker.
-var version = "unknown"
+// linked is set by the linker.
+var linked string
+
+// version is the one that the linker was told, else the commit that the
+// program was built from.
+var version = cmp.Or(linked, commit(), "unknown")
+
+// commit is what the Go tool noted of the source.
+func commit() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var revision, dirty string
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	const short = 12
+	if len(revision) < short {
+		return ""
+	}
+	return revision[:short] + dirty
+}
 
 func main() {
 	os.Exit(run(processEnvironment()))

@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal":         {"internal"},
 	"examples":         {},
 	"bench":            {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
-	"cmd":              {"api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
+	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
 // onlyIn lists modules that only the named folders may import.
