@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -25,8 +26,8 @@ type dueAction struct {
 // dueOf is what an action of a submitted workflow has to ask for; ok is false
 // if it is nothing, or somebody else's.
 func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
-	atStart := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
-	if c.SchedulerType != workflow.SchedulerSlurm || !atStart || a.TakenMS == 0 && !a.IsPending() {
+	ours := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
+	if c.SchedulerType != workflow.SchedulerSlurm || !ours || a.TakenMS == 0 && !a.IsPending() {
 		return d, false
 	}
 	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(max(c.NumAllocations, 1))}
@@ -50,7 +51,7 @@ func (h history) settled(sinceMS int64) (n int) {
 		switch class := refusedFor(a); {
 		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever:
 		case class == slurm.Permanent:
-			return maxSchedulers
+			return math.MaxInt
 		case class == "":
 			n++
 		}
