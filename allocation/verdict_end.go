@@ -16,14 +16,27 @@ type facts struct {
 	exit       slurm.ExitCode
 	end        time.Time
 	nodes      string
+	cutShort   bool // what Slurm calls a timeout was a preemption
 }
 
 func factsOfRecord(r *slurm.Record) facts {
-	return facts{state: r.State, reason: r.Reason, canceledBy: r.CancelledBy, exit: r.Exit, end: r.End, nodes: r.NodeList}
+	f := facts{state: r.State, reason: r.Reason, canceledBy: r.CancelledBy, exit: r.Exit, end: r.End, nodes: r.NodeList}
+	f.correct(r.Start, r.TimeLimit)
+	return f
 }
 
 func factsOfJob(job *slurm.Job) facts {
-	return facts{state: job.State, reason: job.Reason, exit: job.Exit, end: job.End, nodes: job.NodeList}
+	f := facts{state: job.State, reason: job.Reason, exit: job.Exit, end: job.End, nodes: job.NodeList}
+	f.correct(job.Start, job.TimeLimit)
+	return f
+}
+
+// correct calls a preemption by its name.
+func (f *facts) correct(start time.Time, limit time.Duration) {
+	if left, is := slurm.CutShort(f.state, start, f.end, limit); is {
+		f.state, f.cutShort = slurm.Preempted, true
+		f.reason = fmt.Sprintf("%s with %s of its time limit left, as after a preemption with a grace time", slurm.Timeout, left.Round(time.Second))
+	}
 }
 
 // sameStart is how far two accounts of one start may be apart.
@@ -55,7 +68,7 @@ func (j *judge) over(job *slurm.Job) {
 		j.v.Seen.OverMS = j.now.UnixMilli()
 	}
 	f := factsOfJob(job)
-	if record := j.life(); record != nil && record.State == f.state {
+	if record := j.life(); record != nil && record.State == job.State {
 		f = factsOfRecord(record)
 	}
 	j.finish(f)
@@ -166,6 +179,9 @@ func (j *judge) cause(f *facts) (workflow.AllocationCause, workflow.Confidence) 
 	case slurm.NodeFail, slurm.BootFail:
 		return workflow.AllocationNodeFail, workflow.Certain
 	case slurm.Preempted:
+		if f.cutShort {
+			return workflow.AllocationPreempted, workflow.Likely
+		}
 		return workflow.AllocationPreempted, workflow.Certain
 	case slurm.Requeued:
 		return workflow.AllocationRequeued, workflow.Likely
@@ -190,6 +206,9 @@ func (j *judge) canceler(f *facts) (workflow.AllocationCause, workflow.Confidenc
 
 // text is the end in one line.
 func (j *judge) text(f *facts, cause workflow.AllocationCause) string {
+	if f.cutShort {
+		return "Slurm says " + f.reason + ", on " + f.nodes
+	}
 	text := "Slurm says " + string(f.state)
 	switch cause {
 	case workflow.AllocationCanceled:

@@ -139,6 +139,9 @@ func TestJudge(t *testing.T) {
 			ended(workflow.AllocationFailed, certain, slurm.Failed, "FAILED (NonZeroExitCode), exit 3:0")},
 		{"out of memory", record(active), Looks{Queue: queued(slurm.OutOfMemory)}, ended(workflow.AllocationOOM, certain, slurm.OutOfMemory, "OUT_OF_MEMORY")},
 		{"out of time", record(active), Looks{Queue: queued(slurm.Timeout)}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		{"preempted with a grace time", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) {
+			j.Start, j.End, j.TimeLimit = now.Add(-2*time.Minute), now.Add(-time.Minute), 10*time.Minute
+		})}, ended(workflow.AllocationPreempted, likely, slurm.Preempted, "TIMEOUT with 9m0s of its time limit left")},
 		{"deadline", record(active), Looks{Queue: queued(slurm.Deadline)}, ended(workflow.AllocationWalltime, certain, slurm.Deadline, "DEADLINE")},
 		{"node failed", record(active), Looks{Queue: queued(slurm.NodeFail, func(j *slurm.Job) { j.NodeList = "n[1-2]" })},
 			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL, on n[1-2]")},
