@@ -136,6 +136,9 @@ func (c *conversation) takeReports() error {
 	host := holder{id: &c.runner.id, hostname: c.runner.hostname}
 	c.answer.Results = make([]ReportResult, 0, len(c.turn.Reports)+len(c.turn.Recovered))
 	for i := range c.turn.Reports {
+		if err := c.knowOwnCancel(&c.turn.Reports[i]); err != nil {
+			return err
+		}
 		result, err := c.finisher.report(c.leases.of(c.turn.Reports[i].JobID), &c.turn.Reports[i], host)
 		if err != nil {
 			return err

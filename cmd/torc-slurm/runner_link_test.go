@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// fakeDaemon answers every call with a status, and tells its version if that is
+// 200.
+func fakeDaemon(t *testing.T, status int, version string) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer hidden" {
+			t.Errorf("%s came without the secret", r.URL)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(api.VersionInfo{Version: version})
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+// moveTo writes the endpoint file of a daemon.
+func (l *nodeLink) moveTo(t *testing.T, url string) {
+	t.Helper()
+	text, err := json.Marshal(server.Endpoint{NodeURL: url})
+	if err == nil {
+		err = os.WriteFile(l.endpoint, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newTestLink(t *testing.T) *nodeLink {
+	t.Helper()
+	dir := t.TempDir()
+	l := &nodeLink{endpoint: filepath.Join(dir, "endpoint.json"), secret: filepath.Join(dir, "secret"), log: slog.New(slog.DiscardHandler)}
+	if err := os.WriteFile(l.secret, []byte("hidden\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	return l
+}
+
+func TestLinkFollowsTheDaemon(t *testing.T) {
+	first, second := fakeDaemon(t, http.StatusOK, "first"), fakeDaemon(t, http.StatusOK, "second")
+	stranger := fakeDaemon(t, http.StatusUnauthorized, "")
+	l := newTestLink(t)
+	says := func(want string) {
+		t.Helper()
+		info, err := l.Version(t.Context())
+		if err != nil || info.Version != want {
+			t.Errorf("version %+v, %v, want %q", info, err, want)
+		}
+	}
+	l.moveTo(t, first.URL)
+	says("first")
+	l.moveTo(t, second.URL)
+	says("first") // it is there
+	first.Close()
+	says("second")
+	l.moveTo(t, stranger.URL)
+	says("second")
+	l.client = nil // as a new runner
+	if _, err := l.Version(t.Context()); exitStatus(err) != exitRefused {
+		t.Errorf("a daemon that does not know the secret: %v", err)
+	}
+	l.moveTo(t, second.URL)
+	says("second") // somebody else had its port
+}
+
+func TestLinkWithoutASecret(t *testing.T) {
+	l := newTestLink(t)
+	l.moveTo(t, fakeDaemon(t, http.StatusOK, "first").URL)
+	if err := os.Remove(l.secret); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := arrive(t.Context(), l, time.Hour, l.log); workflow.CodeOf(err) != workflow.CodeForbidden {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestArriveGivesUp has a runner wait for a daemon that is not there.
+func TestArriveGivesUp(t *testing.T) {
+	l := newTestLink(t)
+	gone := fakeDaemon(t, http.StatusOK, "")
+	l.moveTo(t, gone.URL)
+	gone.Close()
+	if _, err := arrive(t.Context(), l, 0, l.log); exitStatus(err) != exitUnreachable {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,94 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestOwnCancelIsKnown has two runners report that Slurm canceled their
+// allocations; one of these was canceled by us.
+func TestOwnCancelIsKnown(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		ours bool
+		want string
+	}{
+		{"by the owner", false, "1 canceled_user canceled -1 none"},
+		{"by us", true, "1 preempted terminated -1 retry"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, independent(1)...)
+			r.intend("aa")
+			a := r.adopt("aa", 17, 0)
+			h := r.join("aa", 17, 0)
+			h.turn()
+			h.start(1)
+			if tc.ours {
+				_, err := r.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
+				r.must(err)
+			}
+			said := workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}
+			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
+				Evidence: workflow.Evidence{KilledBy: workflow.KilledByDrain, Slurm: &said}})
+			if got := r.attempts(0); len(got) != 1 || got[0] != tc.want {
+				t.Errorf("attempts %q, want %q", got, tc.want)
+			}
+			if said.CanceledByUs {
+				t.Error("the caller's evidence was changed")
+			}
+			r.check()
+		})
+	}
+}
+
+// TestAccountSteps fills in what reports did not say, of the runner's own
+// attempts alone.
+func TestAccountSteps(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	h, other := r.hand("n1", 1), r.hand("n2", 1)
+	h.turn()
+	other.turn()
+	code, start := int64(0), r.now.UnixMilli()
+	for _, runner := range []*hand{h, other} {
+		runner.turn(Report{LeaseRef: runner.held[0].LeaseRef, StartedMS: start, EndedMS: start + 2000, Evidence: workflow.Evidence{ExitCode: &code}})
+	}
+	rss, cpu := int64(5<<20), 1.0
+	for range 2 { // it may be said again
+		r.must(r.AccountSteps(r.ctx, h.id, []workflow.SlurmStats{
+			{JobID: r.ids[0], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss, AveCPUSeconds: &cpu},
+			{JobID: r.ids[1], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss},
+			{JobID: r.ids[0], RunID: 1, AttemptID: 9, MaxRSSBytes: &rss},
+		}))
+	}
+	for query, want := range map[string]int64{
+		`SELECT count(*) FROM slurm_stats`:                                                             1,
+		`SELECT peak_memory_bytes FROM result WHERE job_id = (SELECT min(id) FROM job)`:                rss,
+		`SELECT CAST(avg_cpu_percent AS INTEGER) FROM result WHERE job_id = (SELECT min(id) FROM job)`: 50,
+		`SELECT count(*) FROM attempt WHERE peak_memory_bytes > 0`:                                     1,
+	} {
+		if got := r.number(query); got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+	r.check()
+}
+
+// TestNothingFitsInTheTimeLeft has a runner not wait for jobs, of a minute, that have no time
+// left, wherever they are.
+func TestNothingFitsInTheTimeLeft(t *testing.T) {
+	long := rigJob{needs: workflow.ResourceRequirements{NumCPUs: 1}}
+	behind := long
+	behind.after = []int{0}
+	r := newRig(t, long, behind)
+	r.hand("n1", 1).withNode(1, 1).turn() // takes the first
+	h := r.hand("n2", 1).withNode(1, 1)
+	if answer := h.turn(); !answer.ClaimableLater {
+		t.Errorf("without an end: %+v", answer)
+	}
+	left := int64(30)
+	h.free.TimeLeftSeconds = &left
+	if answer := h.turn(); answer.ClaimableLater || answer.OpenJobs != 2 {
+		t.Errorf("with half a minute left: %+v", answer)
+	}
+}
