@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -78,6 +79,62 @@ func TestRetriedWorkGetsAnAllocation(t *testing.T) {
 	r := w.after(10 * time.Minute)
 	if len(r.Asked) != 1 || len(w.allocations(true)) != 1 {
 		t.Errorf("no new allocation: %+v", r)
+	}
+}
+
+// TestARetryAvoidsItsNode, in the next allocation.
+func TestARetryAvoidsItsNode(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	w.submit(nil)
+	first := w.allocations(true)[0]
+	w.startJob(first)
+	w.now = w.now.Add(time.Second)
+	w.end(first, workflow.AllocationNodeFail)
+	r := w.after(10 * time.Minute)
+	if len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Request.Exclude, []string{"n1"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestSilentAllocationsAreNotCountedOn.
+func TestSilentAllocationsAreNotCountedOn(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT1M")
+	w.submit(nil)
+	w.start(w.allocations(true)[0])
+	w.jobs(1, 1, "1g", "PT2M")
+	silence := time.Minute
+	w.scheduler.Silence = func(int64) time.Duration { return silence }
+	if r := w.after(time.Second); len(r.Asked) != 0 {
+		t.Errorf("the runner lives: %+v", r.Asked)
+	}
+	silence = 3 * time.Minute
+	if r := w.after(time.Second); len(r.Asked) != 1 {
+		t.Errorf("nothing is heard of the runner: %+v", r)
+	}
+}
+
+// TestKnownLimitsAreKept: Slurm is not asked for more than an account may have.
+func TestKnownLimitsAreKept(t *testing.T) {
+	w := newWorld(t)
+	w.site.Accounts = []siteconfigs.Account{{Name: "research", MaxSubmitJobs: 2, MaxWalltime: 2 * time.Hour}}
+	w.jobs(8, 4, "1g", "PT1H")
+	w.jobs(1, 1, "1g", "PT3H")
+	r := w.submit(nil)
+	if len(r.Asked) != 2 || len(r.Refused) != 0 || r.Asked[0].Request.WalltimeS > 7200 {
+		t.Fatalf("%+v", r)
+	}
+	var reasons []string
+	for _, c := range r.Covered {
+		reasons = append(reasons, c.Reason)
+	}
+	want := []string{
+		"fits no partition: std: 3h3m are needed, the account research allows at most 2h; big: 3h3m are needed, the account research allows at most 2h",
+		"the site takes no more of your allocations now",
+	}
+	if diff := cmp.Diff(want, reasons); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
 	}
 }
 

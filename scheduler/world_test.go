@@ -174,6 +174,19 @@ func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Gran
 	return registered.RunnerID, answer.Grants
 }
 
+// startJob has the runner of an allocation start the one job that it gets.
+func (w *world) startJob(a workflow.Allocation) {
+	w.Helper()
+	runner, granted := w.start(a)
+	if len(granted) != 1 {
+		w.Fatalf("granted: %v", granted)
+	}
+	_, err := w.store.Turn(w.Context(), store.Turn{
+		RunnerID: runner, Number: 2, RunID: a.RunID, Held: []store.Held{{LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli()}},
+	})
+	w.must(err)
+}
+
 // end ends an allocation.
 func (w *world) end(a workflow.Allocation, cause workflow.AllocationCause) {
 	w.Helper()
