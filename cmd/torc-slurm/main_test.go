@@ -17,6 +17,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
 // leakChecked fails if a test has left a goroutine behind.
@@ -31,8 +32,12 @@ func (m leakChecked) Run() int {
 	return status
 }
 
-// TestMain makes the test binary also the program, under its names.
+// TestMain makes the test binary also the program, under its names, and the
+// programs of a fake Slurm.
 func TestMain(m *testing.M) {
+	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
+		os.Exit(code)
+	}
 	testscript.Main(leakChecked{m}, map[string]func(){"torc-slurm": main, "torc": main, "torc-server": main})
 }
 
@@ -51,6 +56,7 @@ func TestScripts(t *testing.T) {
 			"waitfor":   scriptWaitFor,
 			"gone":      scriptGone,
 			"torcdb":    scriptTorcDatabase,
+			"fakeslurm": scriptFakeSlurm,
 		},
 	})
 }

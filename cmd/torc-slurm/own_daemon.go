@@ -16,6 +16,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -206,9 +207,19 @@ func daemonEnvironment(environ []string) []string {
 	for _, entry := range environ {
 		name, _, _ := strings.Cut(entry, "=")
 		switch {
-		case !strings.HasPrefix(name, "TORC_"), strings.Contains(name, "__"), name == "TORC_SLURM_FAILPOINTS":
+		case !strings.HasPrefix(name, "TORC_"), strings.Contains(name, "__"), name == "TORC_SLURM_FAILPOINTS", replacesProgram(name):
 			kept = append(kept, entry)
 		}
 	}
 	return kept
+}
+
+// replacesProgram reports whether a variable replaces one of Slurm's programs.
+func replacesProgram(name string) bool {
+	return len(slurm.FakePaths(func(asked string) string {
+		if asked == name {
+			return "yes"
+		}
+		return ""
+	})) > 0
 }

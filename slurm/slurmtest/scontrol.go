@@ -50,10 +50,20 @@ func (c *Cluster) show(words []string) slurm.Output {
 		return say("%s\n", c.showJob(j))
 	case "partition", "partitions":
 		return c.showPartitions()
+	case "node":
+		return c.showNode(words[len(words)-1])
 	case "config":
 		return c.showConfig()
 	}
 	return refusal("invalid entity: " + words[0])
+}
+
+// showNode says where a node is: all are on this machine.
+func (c *Cluster) showNode(name string) slurm.Output {
+	if c.node(name) == nil {
+		return refusal("Node " + name + " not found")
+	}
+	return say("NodeName=%s NodeAddr=127.0.0.1 NodeHostName=%s\n", name, name)
 }
 
 func (c *Cluster) showJob(j *job) string {
