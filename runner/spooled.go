@@ -11,18 +11,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/spool"
 )
 
-// Spooled is what a runner wrote down and nobody has received.
+// Spooled is what one life of a runner wrote down and nobody has received.
 type Spooled struct {
-	RunID   int64
+	spool.Header
 	Reports []api.Report
-
-	paths []string
+	path    string
 }
 
-// ReadSpooled returns what a runner of a database left in an output directory.
-// The runner may have been on another host; it should be over.
-func ReadSpooled(outputDir, database string, runnerID int64) (Spooled, error) {
-	var s Spooled
+// ReadSpooled returns what runners of a database left in an output directory,
+// of those that are wanted. They may have been on other hosts; they should be
+// over.
+func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([]Spooled, error) {
+	var all []Spooled
 	var failed []error
 	for _, dir := range OutputDirs(outputDir, database) {
 		files, err := spool.Files(filepath.Join(dir, spoolDir))
@@ -41,26 +41,21 @@ func ReadSpooled(outputDir, database string, runnerID int64) (Spooled, error) {
 			case err != nil:
 				continue // no spool file; nothing will ever be read of it
 			}
-			if h := &c.Header; h.RunnerID == runnerID && (h.Database == database || h.Database == "") {
-				s.RunID = h.RunID
-				s.Reports = append(s.Reports, c.Pending()...)
-				s.paths = append(s.paths, path)
+			if h := &c.Header; (h.Database == database || h.Database == "") && wanted(h) {
+				all = append(all, Spooled{Header: *h, Reports: c.Pending(), path: path})
 			}
 		}
 	}
 	if len(failed) > 0 {
-		return s, fmt.Errorf("read what runner %d wrote down in %s: %w", runnerID, outputDir, errors.Join(failed...))
+		return all, fmt.Errorf("read what runners wrote down in %s: %w", outputDir, errors.Join(failed...))
 	}
-	return s, nil
+	return all, nil
 }
 
-// Delivered removes the files: everything in them is recorded.
+// Delivered removes the file: everything in it is recorded.
 func (s *Spooled) Delivered() error {
-	var failed []error
-	for _, path := range s.paths {
-		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = append(failed, err)
-		}
+	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return errors.Join(failed...)
+	return nil
 }

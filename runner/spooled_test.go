@@ -35,17 +35,20 @@ func TestReadSpooled(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(place, "x"+spool.Ending), []byte("not a spool file"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, err := ReadSpooled(dir, "ours", 7)
-	if err != nil || s.RunID != 2 || len(s.Reports) != 2 || s.Reports[0].JobID != 7 {
-		t.Fatalf("got %+v, %v", s, err)
+	of := func(runnerID int64) func(*spool.Header) bool {
+		return func(h *spool.Header) bool { return h.RunnerID == runnerID }
 	}
-	if err := s.Delivered(); err != nil {
+	all, err := ReadSpooled(dir, "ours", of(7))
+	if err != nil || len(all) != 1 || all[0].RunID != 2 || len(all[0].Reports) != 2 || all[0].Reports[0].JobID != 7 {
+		t.Fatalf("got %+v, %v", all, err)
+	}
+	if err := all[0].Delivered(); err != nil {
 		t.Fatal(err)
 	}
-	if s, err = ReadSpooled(dir, "ours", 7); err != nil || len(s.Reports) != 0 {
-		t.Errorf("after the delivery: %+v, %v", s, err)
+	if all, err = ReadSpooled(dir, "ours", of(7)); err != nil || len(all) != 0 {
+		t.Errorf("after the delivery: %+v, %v", all, err)
 	}
-	if s, err = ReadSpooled(dir, "ours", 8); err != nil || len(s.Reports) != 2 {
-		t.Errorf("the other runner's reports: %+v, %v", s, err)
+	if all, err = ReadSpooled(dir, "ours", of(8)); err != nil || len(all) != 1 {
+		t.Errorf("the other runner's reports: %+v, %v", all, err)
 	}
 }

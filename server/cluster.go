@@ -33,7 +33,7 @@ type ClusterOptions struct {
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
 	// Spooled reads what a runner that is over wrote down in an output directory.
-	Spooled func(outputDir, database string, runnerID int64) (Spooled, error)
+	Spooled func(outputDir, database string, runnerID int64) ([]Spooled, error)
 	Random  io.Reader         // for intents and secrets; crypto/rand if nil
 	Requeue bool              // let Slurm start allocations again by itself
 	Env     map[string]string // exported to runners

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// Spooled is what a runner wrote down before it was over.
+// Spooled is what one life of a runner wrote down before it was over.
 type Spooled struct {
 	RunID     int64
 	Reports   []api.Report
@@ -19,7 +19,7 @@ type Spooled struct {
 // spoolOf delivers what runners of ended allocations left in writing.
 type spoolOf struct {
 	store *store.Store
-	read  func(outputDir, database string, runnerID int64) (Spooled, error)
+	read  func(outputDir, database string, runnerID int64) ([]Spooled, error)
 }
 
 // Deliver stores the reports that these runners left behind.
@@ -29,20 +29,19 @@ func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) 
 		return err
 	}
 	for _, r := range runners {
-		left, err := s.read(r.OutputDir, database, r.RunnerID)
+		lives, err := s.read(r.OutputDir, database, r.RunnerID)
 		if err != nil {
 			return err
 		}
-		if len(left.Reports) == 0 {
-			continue
-		}
-		// A turn before all others is granted nothing.
-		said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports})
-		if _, err := s.store.Turn(ctx, said); err != nil {
-			return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
-		}
-		if err := left.Delivered(); err != nil {
-			return fmt.Errorf("remove what runner %d wrote down: %w", r.RunnerID, err)
+		for _, left := range lives {
+			// A turn before all others is granted nothing.
+			said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports})
+			if _, err := s.store.Turn(ctx, said); err != nil {
+				return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
+			}
+			if err := left.Delivered(); err != nil {
+				return fmt.Errorf("remove what runner %d wrote down: %w", r.RunnerID, err)
+			}
 		}
 	}
 	return nil

@@ -25,11 +25,11 @@ func TestSpoolIsDelivered(t *testing.T) {
 		LeaseRef: grants[0].LeaseRef, StartedMS: 1000, EndedMS: 2000, Evidence: ok(),
 	}}}
 	var unreadable error
-	spool := spoolOf{store: a.Store, read: func(_, database string, runnerID int64) (Spooled, error) {
+	spool := spoolOf{store: a.Store, read: func(_, database string, runnerID int64) ([]Spooled, error) {
 		if database == "" || runnerID != r.id {
 			t.Errorf("asked for runner %d of %q", runnerID, database)
 		}
-		return left, unreadable
+		return []Spooled{left}, unreadable
 	}}
 	over := []store.AllocationRunner{{RunnerID: r.id}}
 

@@ -5,6 +5,7 @@ import (
 	"os/exec"
 
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/spool"
 	"github.com/torc-slurm/torc-slurm/server"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -26,7 +27,11 @@ func (a *app) clusterOptions() server.ClusterOptions {
 }
 
 // spooled reads what a runner that is over wrote down.
-func spooled(outputDir, database string, runnerID int64) (server.Spooled, error) {
-	left, err := runner.ReadSpooled(outputDir, database, runnerID)
-	return server.Spooled{RunID: left.RunID, Reports: left.Reports, Delivered: left.Delivered}, err
+func spooled(outputDir, database string, runnerID int64) ([]server.Spooled, error) {
+	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
+	left := make([]server.Spooled, len(lives))
+	for i, life := range lives {
+		left[i] = server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered}
+	}
+	return left, err
 }

@@ -27,7 +27,7 @@ func newWorkflowsCommand(a *app) *cobra.Command {
 		newWorkflowsUpdateActionCommand(a),
 		newWorkflowsDeleteActionCommand(a),
 		newWorkflowsIsCompleteCommand(a),
-		newWorkflowsSyncStatusCommand(a),
+		newWorkflowsSyncStatusCommand(a), newWorkflowsDiagnoseCommand(a), newWorkflowsReconcileCommand(a),
 		newWorkflowsExportCommand(a),
 		newWorkflowsImportCommand(a),
 		oldName(newWorkflowsInitCommand(a, false, "initialize [WORKFLOW]")),
