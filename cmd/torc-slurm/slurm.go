@@ -13,6 +13,8 @@ func newSlurmCommand(a *app) *cobra.Command {
 		newSlurmScheduleCommand(a, "schedule"),
 		newSlurmScheduleCommand(a, "schedule-nodes"),
 		newSlurmGenerateCommand(a),
+		newSlurmPlanCommand(a, "plan"),
+		newSlurmPlanCommand(a, "plan-allocations"),
 		newSlurmRegenerateCommand(a),
 		newSlurmParseLogsCommand(a),
 		newSlurmSacctCommand(a),

@@ -1,0 +1,68 @@
+package scheduler
+
+import (
+	"fmt"
+	"time"
+)
+
+// PartitionLoad is how busy a partition is. A zero Total says that nobody knows.
+type PartitionLoad struct {
+	Idle, Mixed, Allocated, Down, Total    int64 // nodes
+	PendingJobs, PendingNodes, RunningJobs int64 // of all users
+}
+
+// Waits are Slurm's estimates of how long allocations would wait if they were
+// asked for now; nil: it made none.
+type Waits struct {
+	One *time.Duration // one of one node
+	All *time.Duration // one of all nodes
+}
+
+// Advice says in how many allocations to ask for nodes.
+type Advice struct {
+	Allocations int64
+	Nodes       int64 // of each
+	Strategy    string
+	Reason      string
+}
+
+// The strategies of Advice.
+const (
+	adviseSingle = "single"
+	adviseMany   = "many-small"
+	adviseChunks = "chunks"
+)
+
+// Advise says how to ask for so many nodes, for so long: in one allocation when
+// they are free, node by node when they are scarce.
+func Advise(ideal int64, load PartitionLoad, walltime time.Duration, waits Waits) Advice {
+	single := Advice{Allocations: 1, Nodes: ideal, Strategy: adviseSingle}
+	if ideal <= 1 {
+		single.Reason = "one node is enough"
+		return single
+	}
+	if waits.One != nil && waits.All != nil {
+		// One after the other the small ones need their wait again and again.
+		if patience := *waits.One*time.Duration(min(ideal, 10)) + walltime; *waits.All <= patience {
+			single.Reason = fmt.Sprintf("Slurm would start all %d nodes together in %s", ideal, waits.All.Round(time.Second))
+			return single
+		}
+	}
+	many := Advice{Allocations: ideal, Nodes: 1, Strategy: adviseMany}
+	if load.Total == 0 {
+		many.Reason = "nobody knows how busy the partition is: small allocations start soonest"
+		return many
+	}
+	pressure := float64(load.PendingNodes) / float64(load.Total)
+	switch {
+	case load.Idle >= ideal && pressure < 0.5:
+		single.Reason = fmt.Sprintf("%d nodes are idle, and few jobs wait", load.Idle)
+		return single
+	case load.Idle < (ideal+2)/3 || pressure > 2:
+		many.Reason = fmt.Sprintf("%d nodes are idle, and jobs for %d nodes wait: small allocations fill gaps", load.Idle, load.PendingNodes)
+		return many
+	}
+	size := max(2, min(load.Idle/2, 8, ideal/2))
+	return Advice{Allocations: (ideal + size - 1) / size, Nodes: size, Strategy: adviseChunks,
+		Reason: fmt.Sprintf("%d nodes are idle, not enough for all at once", load.Idle)}
+}
