@@ -1,0 +1,283 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// patience is how long a workflow may take to end after its fault.
+const patience = 2 * time.Minute
+
+// collect reads a list of the daemon; while the daemon is away it is empty.
+func collect[T any](all iter.Seq2[T, error]) []T {
+	items, err := client.Collect(all)
+	if err != nil {
+		return nil
+	}
+	return items
+}
+
+func (w *world) jobs(id int64) []api.Job {
+	return collect(w.client.Jobs(context.WithoutCancel(w.t.Context()), client.JobFilter{WorkflowID: id}))
+}
+
+func (w *world) allocations(id int64) []api.Allocation {
+	return collect(w.client.Allocations(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
+}
+
+// stand is where jobs and allocations of a workflow stand, for people.
+func (w *world) stand(id int64) string {
+	var b strings.Builder
+	for _, j := range w.jobs(id) {
+		fmt.Fprintf(&b, "%s is %s\n", j.Name, j.Status)
+	}
+	for _, a := range w.allocations(id) {
+		fmt.Fprintf(&b, "allocation %d, Slurm job %d: %s %s %s\n", a.ID, a.SlurmJobID, a.State, a.Cause, a.CauseText)
+	}
+	if e, err := w.client.WhyWorkflow(context.WithoutCancel(w.t.Context()), id); err == nil {
+		b.WriteString(e.String())
+	}
+	return b.String()
+}
+
+func (w *world) allocation(id int64) *api.Allocation {
+	w.t.Helper()
+	a, err := w.client.Allocation(w.t.Context(), id)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+// running are the jobs that have said that they run, and not that they ended.
+func (w *world) running() (names []string) {
+	for _, line := range w.lines("journal") {
+		f := strings.Fields(line)
+		names = slices.DeleteFunc(names, func(n string) bool { return n == f[1] })
+		if f[0] == "start" {
+			names = append(names, f[1])
+		}
+	}
+	return names
+}
+
+// untilRunning waits until so many jobs run, and returns the allocation of them.
+func (w *world) untilRunning(id int64, n int) api.Allocation {
+	w.t.Helper()
+	slurmtest.Eventually(w.t, patience, fmt.Sprintf("%d jobs run", n), func() bool {
+		known := 0 // to the daemon
+		for _, j := range w.jobs(id) {
+			if *j.Status == workflow.Running {
+				known++
+			}
+		}
+		return len(w.running()) >= n && known >= n
+	})
+	var live []api.Allocation
+	slurmtest.Eventually(w.t, time.Minute, "an allocation is active", func() bool {
+		live = slices.DeleteFunc(w.allocations(id), func(a api.Allocation) bool { return a.State != "active" })
+		return len(live) > 0
+	})
+	return live[0]
+}
+
+// settle waits until a workflow has ended and its allocations have gone, and
+// checks what must hold then. The jobs must have the wanted statuses, by their
+// names; all others must be completed.
+func (w *world) settle(id int64, want map[string]string) {
+	w.t.Helper()
+	slurmtest.Eventually(w.t, patience, "all jobs end", func() bool {
+		jobs := w.jobs(id)
+		return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j api.Job) bool { return !j.Status.IsComplete() })
+	})
+	ended := time.Now()
+	w.settleAllocations(id)
+	w.t.Logf("all jobs had ended after %v", ended.Sub(w.began).Round(time.Second))
+	w.checkJobs(id, want)
+}
+
+// settleAllocations waits until the allocations of a workflow have gone, and
+// checks what must hold then for any workflow.
+func (w *world) settleAllocations(id int64) {
+	w.t.Helper()
+	slurmtest.Eventually(w.t, patience, "all allocations end", func() bool {
+		all := w.allocations(id)
+		return len(all) > 0 && !slices.ContainsFunc(all, func(a api.Allocation) bool { return a.State != "ended" })
+	})
+	w.t.Logf("all allocations had ended after %v", time.Since(w.began).Round(time.Second))
+	for _, a := range w.allocations(id) {
+		w.t.Logf("allocation %d (Slurm job %d, life %d) on %s: %s (%s): %s", a.ID, a.SlurmJobID, a.RestartCount, a.NodeList, a.Cause, a.Confidence, a.CauseText)
+	}
+	w.checkJournal()
+	w.checkGone()
+	w.checkCalls()
+	findings, err := store.CheckDeep(w.t.Context(), w.path("home", "torc.db"), store.Witness{})
+	for _, f := range findings {
+		w.t.Errorf("the database: %s", f)
+	}
+	if err != nil {
+		w.t.Error(err)
+	}
+}
+
+// checkJobs: each job has exactly one final record, and the status that it
+// should have.
+func (w *world) checkJobs(id int64, want map[string]string) {
+	w.t.Helper()
+	results := collect(w.client.Results(w.t.Context(), client.ResultFilter{WorkflowID: id, AllRuns: true}))
+	records := map[string]int{}
+	for _, r := range results {
+		records[fmt.Sprintf("job %d, run %d, attempt %d", r.JobID, r.RunID, *r.AttemptID)]++
+	}
+	for key, n := range records {
+		if n != 1 {
+			w.t.Errorf("%s has %d records", key, n)
+		}
+	}
+	final := map[int64]int{}
+	for _, r := range collect(w.client.Results(w.t.Context(), client.ResultFilter{WorkflowID: id})) {
+		final[r.JobID]++
+	}
+	for _, j := range w.jobs(id) {
+		status := "completed"
+		if s, ok := want[j.Name]; ok {
+			status = s
+		}
+		if j.Status.String() != status || final[*j.ID] != 1 {
+			w.t.Errorf("job %s is %s with %d final records, want %s and one\n%s", j.Name, j.Status, final[*j.ID], status, w.why(*j.ID))
+		}
+	}
+}
+
+// why is what `why` says of a job.
+func (w *world) why(job int64) string {
+	e, err := w.client.WhyJob(w.t.Context(), job)
+	if err != nil {
+		return err.Error()
+	}
+	return e.String()
+}
+
+// expectWhy checks what `why` says of a job, by its name.
+func (w *world) expectWhy(id int64, name string, parts ...string) {
+	w.t.Helper()
+	for _, j := range w.jobs(id) {
+		if j.Name != name {
+			continue
+		}
+		text := w.why(*j.ID)
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				w.t.Errorf("why does not say %q of %s:\n%s", part, name, text)
+			}
+		}
+		return
+	}
+	w.t.Errorf("there is no job %s", name)
+}
+
+// checkJournal: nothing ran twice at the same time.
+func (w *world) checkJournal() {
+	w.t.Helper()
+	for _, line := range w.lines("journal") {
+		if strings.HasPrefix(line, "TWICE") {
+			w.t.Errorf("ran twice at the same time: %s", line)
+		}
+	}
+	locks, err := filepath.Glob(w.path("lock", "*"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for _, path := range locks {
+		f, err := os.Open(path)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		slurmtest.Eventually(w.t, 10*time.Second, "nothing of the job runs that holds "+path, func() bool {
+			return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
+		})
+		f.Close()
+	}
+}
+
+// processes are the commands of processes that were started for this world,
+// besides the daemon.
+func (w *world) processes() map[int]string {
+	found := map[int]string{}
+	entries, _ := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range entries {
+		pid, _ := strconv.Atoi(filepath.Base(dir))
+		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
+		if err != nil || !bytes.Contains(environ, []byte("TORC_HOME="+w.path("home")+"\x00")) {
+			continue
+		}
+		cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err == nil && len(cmdline) > 0 && (w.daemon == nil || pid != w.daemon.Process.Pid) {
+			found[pid] = strings.ReplaceAll(string(cmdline), "\x00", " ")
+		}
+	}
+	return found
+}
+
+// checkGone: no process and no Slurm job of ours is left.
+func (w *world) checkGone() {
+	w.t.Helper()
+	var left map[int]string
+	slurmtest.Eventually(w.t, time.Minute, "no Slurm job is left", func() bool {
+		queue, err := w.root.Queue(w.t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
+		return err == nil && !slices.ContainsFunc(queue.Jobs, func(j slurm.Job) bool {
+			return strings.HasPrefix(j.Name, "torc:"+w.name()+".") && !j.State.Over()
+		})
+	})
+	deadline := time.Now().Add(20 * time.Second)
+	slurmtest.Eventually(w.t, 30*time.Second, "the processes are looked for", func() bool {
+		left = w.processes()
+		// Slurm's programs may be under way at any time.
+		maps.DeleteFunc(left, func(_ int, cmd string) bool {
+			return strings.Contains(cmd, w.path("bin")) || strings.HasPrefix(cmd, "/usr/bin/s")
+		})
+		return len(left) == 0 || time.Now().After(deadline)
+	})
+	for pid, cmd := range left {
+		w.t.Errorf("process %d is left: %s", pid, cmd)
+	}
+}
+
+// mostCalls is how many calls a minute may have with the intervals of these
+// tests: a look a second, with one more question each.
+const mostCalls = 120
+
+// checkCalls: Slurm was not asked more often than the intervals allow.
+func (w *world) checkCalls() {
+	w.t.Helper()
+	calls, counts := w.calls(), map[string]int{}
+	for i, c := range calls {
+		counts[c.program]++
+		j := i
+		for j < len(calls) && calls[j].at.Sub(c.at) < time.Minute {
+			j++
+		}
+		if j-i > mostCalls {
+			w.t.Errorf("%d calls of Slurm within a minute", j-i)
+			break
+		}
+	}
+	w.t.Logf("calls of Slurm in %v: %v", time.Since(w.began).Round(time.Second), counts)
+}

@@ -1,0 +1,139 @@
+package faults
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// runner is the process of a world's only runner.
+func (w *world) runner() int {
+	w.t.Helper()
+	for pid, command := range w.processes() {
+		if strings.Contains(command, " runner --endpoint") {
+			return pid
+		}
+	}
+	w.t.Fatal("there is no runner")
+	return 0
+}
+
+func (w *world) signal(pid int, sig syscall.Signal) {
+	w.t.Helper()
+	if err := syscall.Kill(pid, sig); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestRunnerKilled: the runner dies with its jobs; they run again elsewhere.
+func TestRunnerKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(4, 10, ""))
+	a := w.untilRunning(id, 2)
+	w.signal(w.runner(), syscall.SIGKILL)
+	w.settle(id, nil)
+	w.expectCause(a.ID, "failed", "FAILED")
+	w.expectAttempts(id, "lost")
+}
+
+// TestRunnerStopped: a runner that is stopped for longer than its lease says
+// nothing, so its allocation is canceled; what it had is done elsewhere.
+func TestRunnerStopped(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(2, 30, ""))
+	a := w.untilRunning(id, 2)
+	w.signal(w.runner(), syscall.SIGSTOP)
+	w.settle(id, nil)
+	w.expectCause(a.ID, "canceled", "silent")
+}
+
+// TestRunnerContinued: a runner that is stopped for a while and goes on before
+// anybody gives it up loses nothing.
+func TestRunnerContinued(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t), "heartbeat_timeout_secs=600")
+	id := w.submit(shape("debug", "n2", 10*time.Minute) + sweep(4, 15, ""))
+	w.untilRunning(id, 2)
+	pid := w.runner()
+	w.signal(pid, syscall.SIGSTOP)
+	stopped := time.Now()
+	slurmtest.Eventually(t, 2*time.Minute, "its lease is over", func() bool { return time.Since(stopped) > 65*time.Second })
+	w.signal(pid, syscall.SIGCONT)
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}
+
+// TestDaemonKilled kills the daemon again and again; nobody notices.
+func TestDaemonKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(30, 2, ""))
+	w.untilRunning(id, 1)
+	const kills = 8
+	for range kills {
+		ended := w.ended()
+		w.killDaemon()
+		w.startDaemon()
+		slurmtest.Eventually(t, time.Minute, "jobs go on", func() bool { return w.ended() > ended })
+	}
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}
+
+// TestDaemonAway: jobs end while there is no daemon; the runner keeps what it
+// knows.
+func TestDaemonAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "n4", 10*time.Minute) + sweep(4, 5, ""))
+	w.untilRunning(id, 2)
+	w.killDaemon()
+	slurmtest.Eventually(t, time.Minute, "the jobs end", func() bool { return w.ended() >= 2 })
+	away := time.Now()
+	slurmtest.Eventually(t, 3*time.Minute, "the daemon is away for long", func() bool { return time.Since(away) > 45*time.Second })
+	w.startDaemon()
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}
+
+// TestDaemonAwayAcrossTheEnd: the allocation ends while there is no daemon.
+func TestDaemonAwayAcrossTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(long(2, 6, ""))
+	a := w.untilRunning(id, 2)
+	w.killDaemon()
+	slurmtest.Eventually(t, 3*time.Minute, "the allocation ends", func() bool { return w.slurmState(a.SlurmJobID).Over() })
+	w.startDaemon()
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}
+
+// TestDaemonAndRunnerKilled: the runner dies while there is no daemon.
+func TestDaemonAndRunnerKilled(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(4, 10, ""))
+	a := w.untilRunning(id, 2)
+	w.killDaemon()
+	w.signal(w.runner(), syscall.SIGKILL)
+	slurmtest.Eventually(t, time.Minute, "the allocation ends", func() bool { return w.slurmState(a.SlurmJobID).Over() })
+	w.startDaemon()
+	w.settle(id, nil)
+	w.expectCause(a.ID, "failed", "FAILED")
+}
+
+// ended is how many jobs have said that they end.
+func (w *world) ended() (n int) {
+	for _, line := range w.lines("journal") {
+		if strings.HasPrefix(line, "end ") {
+			n++
+		}
+	}
+	return n
+}

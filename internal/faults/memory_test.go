@@ -1,0 +1,59 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// hog is a job that needs more memory than its allocation has, beside one that
+// does not.
+const hog = `compute_node_wait_for_new_jobs_seconds: 0
+resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT30S}]
+jobs:
+  - {name: good, command: ./job.sh 5, resource_requirements: small}
+  - {name: hog, command: ./job.sh 5 hog, resource_requirements: small}
+slurm_schedulers: [{name: s, account: research, partition: debug, mem: 400M, nodes: 1, walltime: "00:10:00", extra: "--cpus-per-task=2"}]
+actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
+`
+
+func TestOutOfMemoryDirect(t *testing.T) {
+	t.Parallel()
+	real := slurmtest.UseReal(t)
+	if !real.CanLimitMemory() {
+		t.Skip("there is no cgroup controller for memory here")
+	}
+	w := newWorld(t, real)
+	id := w.submit("execution_config: {mode: direct}\n" + hog)
+	w.settle(id, map[string]string{"hog": "failed"})
+	w.expectWhy(id, "hog", "oom")
+}
+
+func TestOutOfMemorySteps(t *testing.T) {
+	t.Parallel()
+	real := slurmtest.UseReal(t)
+	if !real.CanLimitMemory() {
+		t.Skip("there is no cgroup controller for memory here")
+	}
+	w := newWorld(t, real)
+	id := w.submit("execution_config: {mode: slurm}\n" + hog)
+	w.settle(id, map[string]string{"hog": "failed"})
+	w.expectWhy(id, "hog", "oom")
+}
+
+// TestSuspended: an allocation that is suspended for a while loses nothing.
+func TestSuspended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("debug", "n4", 10*time.Minute) + sweep(2, 20, ""))
+	a := w.untilRunning(id, 2)
+	w.admin("suspend", text(a.SlurmJobID))
+	suspended := time.Now()
+	slurmtest.Eventually(t, 2*time.Minute, "it is suspended for longer than a silence may last", func() bool {
+		return time.Since(suspended) > 30*time.Second
+	})
+	w.admin("resume", text(a.SlurmJobID))
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}

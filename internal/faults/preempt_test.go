@@ -1,0 +1,124 @@
+package faults
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// shape describes allocations of two CPUs of a node. In partitions whose jobs
+// are preempted they have so much of its memory that a preemptor has no other
+// choice. Without a node, Slurm chooses: what is repeated may have to avoid one.
+func shape(partition, node string, walltime time.Duration) string {
+	memory := "700M"
+	if partition != "debug" {
+		memory = "2500M"
+	}
+	extra := "--cpus-per-task=2"
+	if node != "" {
+		extra += " --nodelist=" + node
+	}
+	return fmt.Sprintf("slurm_schedulers: [{name: s, account: research, partition: %s, mem: %s, nodes: 1, walltime: %q, extra: %q}]\n",
+		partition, memory, slurm.FormatDuration(walltime), extra)
+}
+
+// sweep is n jobs that run for so many seconds, and what they do when told to
+// end.
+func sweep(n, seconds int, manner string) string {
+	return fmt.Sprintf(`resource_requirements: [{name: small, num_cpus: 1, memory: 100m, runtime: PT%dS}]
+compute_node_wait_for_new_jobs_seconds: 0
+parameters: {i: "1:%d"}
+jobs: [{name: "job{i}", command: "./job.sh %d %s", resource_requirements: small, use_parameters: [i]}]
+actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
+`, seconds, n, seconds, manner)
+}
+
+// preempt has a job of higher priority take a node for so many seconds.
+func (w *world) preempt(node string, seconds int) {
+	w.t.Helper()
+	_, err := w.user.Submit(w.t.Context(), slurm.Submission{Dir: w.dir, Script: []byte(fmt.Sprintf(
+		"#!/bin/bash\n#SBATCH --job-name=%s-preemptor --account=research --partition=debug --nodelist=%s --mem=2500M --output=/dev/null\nsleep %d\n",
+		w.name(), node, seconds))})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// TestPreemptionByRequeue: the daemon looks so seldom that Slurm ends the runner
+// before it hears of its end, and starts it again later.
+func TestPreemptionByRequeue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t), "requeue=true", "poll_interval_secs=40")
+	id := w.submit(shape("standby", "n1", 10*time.Minute) + sweep(6, 8, ""))
+	before := w.untilRunning(id, 2)
+	w.preempt("n1", 4)
+	w.settle(id, nil)
+	if !hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.SlurmJobID == before.SlurmJobID && a.RestartCount == 1 }) {
+		t.Errorf("Slurm job %d had no second life", before.SlurmJobID)
+	}
+	w.expectPreempted(before.ID)
+	w.expectAttempts(id, "preempted")
+}
+
+// TestPreemptionWithoutRequeue and TestPreemptionByCancel: the runner hears that
+// its end is near and leaves within the grace time; the daemon asks for another
+// allocation.
+func TestPreemptionWithoutRequeue(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("standby", "n2", 10*time.Minute) + sweep(6, 8, ""))
+	before := w.untilRunning(id, 2)
+	w.preempt("n2", 4)
+	w.settle(id, nil)
+	w.expectPreempted(before.ID)
+}
+
+func TestPreemptionByCancel(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit(shape("scavenge", "n3", 10*time.Minute) + sweep(6, 8, ""))
+	before := w.untilRunning(id, 2)
+	w.preempt("n3", 4)
+	w.settle(id, nil)
+	w.expectPreempted(before.ID)
+}
+
+func hasAllocation(all []api.Allocation, is func(api.Allocation) bool) bool {
+	for _, a := range all {
+		if is(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// expectPreempted: an allocation was preempted.
+func (w *world) expectPreempted(allocation int64) {
+	w.t.Helper()
+	if a := w.allocation(allocation); a.Cause != "preempted" {
+		w.t.Errorf("the allocation ended by %s (%s): %s", a.Cause, a.Confidence, a.CauseText)
+	}
+}
+
+// expectAttempts: some job has an attempt that ended by a cause, and `why` says
+// so.
+func (w *world) expectAttempts(id int64, cause string) {
+	w.t.Helper()
+	for _, j := range w.jobs(id) {
+		attempts, err := w.client.JobAttempts(w.t.Context(), *j.ID)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		for _, x := range attempts {
+			if x.Cause == cause {
+				w.expectWhy(id, j.Name, cause)
+				return
+			}
+		}
+	}
+	w.t.Errorf("no attempt ended by %s", cause)
+}
