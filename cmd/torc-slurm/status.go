@@ -95,6 +95,8 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 		return fmt.Sprintf("The workflow has ended: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case n.Uninitialized+n.Disabled == s.TotalJobs:
 		return fmt.Sprintf("The workflow has not been started: `%s run %d`.", prefix, s.WorkflowID)
+	case s.ActiveComputeNodes == 0 && s.ActiveScheduledNodes+s.PendingScheduledNodes > 0:
+		return fmt.Sprintf("The workflow waits for its allocations: `%s sq %d`.", prefix, s.WorkflowID)
 	case s.ActiveComputeNodes == 0:
 		return fmt.Sprintf("The workflow is not finished and nothing works on it: `%s run %d` goes on.", prefix, s.WorkflowID)
 	}
