@@ -13,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/spool"
 	"github.com/torc-slurm/torc-slurm/server"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -57,9 +58,12 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 		Site: func(ctx context.Context) (*siteconfigs.Site, error) {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
-		Spooled: func(outputDir, database string, runnerID int64) (server.Spooled, error) {
-			left, err := runner.ReadSpooled(outputDir, database, runnerID)
-			return server.Spooled{RunID: left.RunID, Reports: left.Reports, Delivered: left.Delivered}, err
+		Spooled: func(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
+			lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
+			for _, life := range lives {
+				left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered})
+			}
+			return left, err
 		},
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
 	}
