@@ -48,7 +48,7 @@ func newCluster(w *world) *cluster {
 
 // options are how a daemon finds the cluster.
 func (s *cluster) options(d *daemon) server.ClusterOptions {
-	client := slurm.New(slurm.Options{Executor: s.gate(fmt.Sprintf("daemon %d", d.number), d.life), Budget: budget})
+	client := slurm.New(slurm.Options{Executor: s.gate(d.life, fmt.Sprintf("daemon %d", d.number)), Budget: budget})
 	random := [32]byte{}
 	for i := range 8 {
 		random[i], random[8+i] = byte(s.seed>>(8*i)), byte(d.number>>(8*i))
@@ -58,15 +58,18 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 		Site: func(ctx context.Context) (*siteconfigs.Site, error) {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
-		Spooled: func(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
-			lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
-			for _, life := range lives {
-				left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered})
-			}
-			return left, err
-		},
+		Spooled:  spooled,
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
 	}
+}
+
+// spooled reads what a runner that is over wrote down.
+func spooled(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
+	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
+	for _, life := range lives {
+		left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered})
+	}
+	return left, err
 }
 
 // budget is how many questions a daemon may ask Slurm within a minute.
@@ -81,7 +84,7 @@ type gate struct {
 	calls map[string]*atomic.Int64 // by program
 }
 
-func (s *cluster) gate(who string, life context.Context) *gate {
+func (s *cluster) gate(life context.Context, who string) *gate {
 	return &gate{cluster: s, who: who, life: life, calls: map[string]*atomic.Int64{}}
 }
 
@@ -223,7 +226,7 @@ func (b *batch) run(ctx context.Context) int {
 	m := &machine{processes: b.ps, name: b.name}
 	o.Executor = m
 	o.Steps = &runner.Steps{
-		Slurm: slurm.New(slurm.Options{Executor: b.gate(b.name, ctx), Budget: 6}), Job: b.life.ID, Srun: "srun",
+		Slurm: slurm.New(slurm.Options{Executor: b.gate(ctx, b.name), Budget: 6}), Job: b.life.ID, Srun: "srun",
 	}
 	r, err := runner.New(o)
 	if err != nil {

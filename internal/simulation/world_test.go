@@ -53,7 +53,7 @@ func newWorld(s seed, dir string) *world {
 	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}}
 	w.log = slog.New(slog.NewTextHandler(traceWriter{w}, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime}))
 	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}}
-	w.until = w.began.Add(c.spread(time.Minute, 20*time.Minute))
+	w.until = w.began.Add(c.spread(time.Minute, 40*time.Minute))
 	w.life, w.end = context.WithCancel(context.Background())
 	w.worst = oneOf(c,
 		weather{},
@@ -104,8 +104,8 @@ func (w *world) violated(format string, args ...any) {
 	w.violations = append(w.violations, text)
 }
 
-// print is short for the whole trace.
-func (w *world) print() uint64 {
+// hash is short for the whole trace.
+func (w *world) hash() uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(w.trace.String()))
 	return h.Sum64()
@@ -141,12 +141,20 @@ func (w *world) isCut(node string) bool {
 	if !w.faulty() {
 		return false
 	}
-	const span = 2 * time.Minute
+	const span = 20 * time.Minute
 	c := w.seed.of("cut", node, time.Since(w.began)/span)
 	from := c.between(0, span)
 	at := time.Since(w.began) % span
-	return c.is(0.1) && at >= from && at < from+c.spread(time.Second, span)
+	lasts := c.spread(time.Second, span)
+	cut := c.is(0.5) && at >= from && at < from+lasts
+	if cut && at > from+patience {
+		w.ps.outOfReach(node) // its runner may be given up
+	}
+	return cut
 }
+
+// patience is how long a silent node is certain not to be given up.
+const patience = 8 * time.Minute
 
 // adjust adds to the options of a daemon.
 func (w *world) adjust(o *server.DaemonOptions, d *daemon) {
