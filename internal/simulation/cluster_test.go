@@ -113,7 +113,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 	}
 	if bad && kind == 0 {
 		g.note("%s: %s has no effect and does not end", g.who, cmd.Program)
-		return slurm.Output{}, hang(ctx)
+		return slurm.Output{}, hang(ctx, after)
 	}
 	if bad && kind == 1 {
 		return slurm.Output{Stderr: []byte("slurm_load_jobs error: Unable to contact slurm controller (connect failure)"), ExitCode: 1}, nil
@@ -123,7 +123,7 @@ func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 		switch kind {
 		case 2:
 			g.note("%s: %s does not end", g.who, cmd.Program)
-			return slurm.Output{}, hang(ctx)
+			return slurm.Output{}, hang(ctx, after)
 		case 3:
 			out.Stdout = out.Stdout[:int(c.Float64()*float64(len(out.Stdout)))]
 		case 4:
@@ -159,9 +159,11 @@ func (s *cluster) outage(program string) (out slurm.Output, is bool) {
 	return slurm.Output{Stderr: []byte(says), ExitCode: 1}, true
 }
 
-// hang waits until a program is killed.
-func hang(ctx context.Context) error {
+// hang waits until a program is killed, and a little more: it does not end at
+// the very moment.
+func hang(ctx context.Context, more time.Duration) error {
 	<-ctx.Done()
+	_ = sleep(context.Background(), more)
 	return fmt.Errorf("simulated: %w", context.DeadlineExceeded)
 }
 
