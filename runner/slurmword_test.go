@@ -127,3 +127,19 @@ func TestSlurmSaysWhy(t *testing.T) {
 		})
 	}
 }
+
+// TestNobodyToAsk has Slurm end a runner that knows of no Slurm to ask, as one
+// started by hand may be.
+func TestNobodyToAsk(t *testing.T) {
+	dir := t.TempDir()
+	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 60"))
+	o := testOptions(t, d)
+	o.KillWait = 3 * time.Second
+	r := start(t, o)
+	pidIn(t, dir+"/pid")
+	r.Stop(StopSlurm)
+	r.wait(t)
+	if e := d.Job(1).Attempts[0].Evidence; e.KilledBy != workflow.KilledByDrain || e.Slurm != nil {
+		t.Errorf("evidence %+v", e)
+	}
+}

@@ -108,7 +108,9 @@ func (r *Runner) yield(now time.Time) {
 		lead = r.policy.lead
 		if wait := r.opts.KillWait; wait > 0 {
 			lead = min(lead, wait*2/3)
-			r.words.until = now.Add(wait * 5 / 6)
+			if r.opts.Steps != nil { // there is a Slurm to ask
+				r.words.until = now.Add(wait * 5 / 6)
+			}
 		}
 	}
 	if r.leaving.kind >= StopCancel { // there is less time than we thought
