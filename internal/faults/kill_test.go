@@ -72,9 +72,9 @@ func TestRunnerContinued(t *testing.T) {
 func TestDaemonKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(30, 2, ""))
+	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(60, 2, ""))
 	w.untilRunning(id, 1)
-	const kills = 8
+	const kills = 20
 	for range kills {
 		ended := w.ended()
 		w.killDaemon()

@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -38,14 +39,16 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 }
 
 // preempt has a job of higher priority take a node for so many seconds.
-func (w *world) preempt(node string, seconds int) {
+func (w *world) preempt(node string, seconds int) slurm.JobID {
 	w.t.Helper()
-	_, err := w.user.Submit(w.t.Context(), slurm.Submission{Dir: w.dir, Script: []byte(fmt.Sprintf(
+	job, err := w.user.Submit(w.t.Context(), slurm.Submission{Dir: w.dir, Script: []byte(fmt.Sprintf(
 		"#!/bin/bash\n#SBATCH --job-name=%s-preemptor --account=research --partition=debug --nodelist=%s --mem=2500M --output=/dev/null\nsleep %d\n",
 		w.name(), node, seconds))})
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	w.t.Cleanup(func() { _ = w.root.Cancel(context.WithoutCancel(w.t.Context()), job.ID) })
+	return job.ID
 }
 
 // TestPreemptionByRequeue: the daemon looks so seldom that Slurm ends the runner
@@ -85,6 +88,27 @@ func TestPreemptionByCancel(t *testing.T) {
 	w.preempt("n3", 4)
 	w.settle(id, nil)
 	w.expectPreempted(before.ID)
+}
+
+// TestPreemptionBeforeTheFirstClaim: the runner finds no daemon until it is
+// preempted.
+func TestPreemptionBeforeTheFirstClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	first := w.preempt("n4", 300)
+	id := w.submit(shape("scavenge", "n4", 10*time.Minute) + sweep(2, 3, ""))
+	job := w.allocations(id)[0].SlurmJobID
+	w.killDaemon()
+	if err := w.user.Cancel(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	slurmtest.Eventually(t, patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
+	w.preempt("n4", 4)
+	slurmtest.Eventually(t, patience, "it is preempted", func() bool { return w.slurmState(job).Over() })
+	w.startDaemon()
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+	w.expectPreempted(w.allocations(id)[0].ID)
 }
 
 func hasAllocation(all []api.Allocation, is func(api.Allocation) bool) bool {
