@@ -316,7 +316,10 @@ func (j *judge) shown(show *ShowLook, gone time.Duration) {
 
 // vanished ends what nobody knows any more.
 func (j *judge) vanished(text string) {
-	if j.heard() && j.since(j.v.Seen.AbsentMS) < j.set.AbsentFor+j.set.StopFor {
+	if j.v.Seen.OverMS == 0 {
+		j.v.Seen.OverMS = j.now.UnixMilli()
+	}
+	if j.heard() && j.since(j.v.Seen.OverMS) < j.set.StopFor {
 		j.v.Stop, j.v.Text = text, text+", but its runner lives"
 		return
 	}

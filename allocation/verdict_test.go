@@ -207,7 +207,10 @@ func TestJudge(t *testing.T) {
 			ended(workflow.AllocationLost, likely, "", "its time was up")},
 		{"absent, but its runner calls", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
 			want{state: active, stop: true, soon: true, text: "its runner lives"}},
-		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
+		{"absent for long and known to nobody at last, but its runner calls", record(active, absentFor(time.Hour)),
+			Looks{Queue: nobody, Accounting: lives(in(slurm.Running)), Show: &ShowLook{At: now}, Runners: 1, Silence: time.Second},
+			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute), overFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
 			ended(workflow.AllocationLost, likely, "", "neither")},
 
 		// Over for Slurm, with a runner that goes on.
