@@ -1,0 +1,36 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// TestControllerAway: slurmctld is down while jobs run and end.
+func TestControllerAway(t *testing.T) {
+	real := slurmtest.UseRealAlone(t)
+	w := newWorld(t, real)
+	id := w.submit(shape("debug", "n1", 10*time.Minute) + sweep(8, 8, ""))
+	w.untilRunning(id, 2)
+	real.Stop(t, "slurmctld")
+	slurmtest.Eventually(t, 2*time.Minute, "jobs end without slurmctld", func() bool { return w.ended() >= 4 })
+	real.Start(t, "slurmctld")
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+}
+
+// TestNodeFails: the daemon of a node dies, and Slurm takes the node for down.
+func TestNodeFails(t *testing.T) {
+	real := slurmtest.UseRealAlone(t)
+	w := newWorld(t, real)
+	id := w.submit(`slurm_schedulers: [{name: s, account: research, partition: debug, mem: 2500M, nodes: 1, walltime: "00:10:00", extra: "--cpus-per-task=2"}]
+` + sweep(4, 30, ""))
+	a := w.untilRunning(id, 2)
+	slurmtest.Eventually(t, time.Minute, "the daemon knows the node", func() bool { return w.allocation(a.ID).NodeList != "" })
+	a = *w.allocation(a.ID)
+	real.Kill(t, a.NodeList)
+	slurmtest.Eventually(t, 2*time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
+	w.expectCause(a.ID, "node_fail", a.NodeList)
+	w.settle(id, nil)
+}
