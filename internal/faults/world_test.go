@@ -210,9 +210,10 @@ func (w *world) showLogs() {
 }
 
 // name is the name of the world's workflow, and so in the names of its
-// allocations.
+// allocations; that of another run of the same test differs.
 func (w *world) name() string {
-	return strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(strings.TrimPrefix(w.t.Name(), "Test")))
+	test := strings.ToLower(strings.TrimPrefix(w.t.Name(), "Test"))
+	return test + "-" + w.dir[max(0, len(w.dir)-4):]
 }
 
 // submit creates a workflow from a specification and leaves the rest to the
