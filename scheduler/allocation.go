@@ -41,6 +41,9 @@ type Allocation struct {
 	State    State
 	Shape    Shape     // of an active one, with what its nodes have in fact
 	Asked    time.Time // when it was asked for
+	// Requeued says that Slurm has put a pending one back into its queue, where
+	// it waits longer than the others.
+	Requeued bool
 	End      time.Time // of an active one: when its time is over; zero if never
 	Hosts    []string  // of an active one
 	Running  []Running // of an active one
@@ -109,10 +112,18 @@ func compareRunning(a, b Running) int {
 func remaining(declared time.Duration) time.Duration { return max(declared, -declared) }
 
 // compareAllocation orders allocations as they are filled: live ones, then the
-// first asked for, so that the youngest pending ones are those that are too many.
+// first asked for, so that the youngest pending ones are those that are too
+// many, and before them the requeued ones.
 func compareAllocation(a, b *Allocation) int {
+	last := func(a *Allocation) int {
+		if a.Requeued && a.State == Pending {
+			return 1
+		}
+		return 0
+	}
 	return cmp.Or(
 		cmp.Compare(b.State, a.State),
+		cmp.Compare(last(a), last(b)),
 		a.Asked.Compare(b.Asked),
 		cmp.Compare(a.ID, b.ID),
 	)

@@ -119,6 +119,8 @@ func TestPlan(t *testing.T) {
 			"submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m in debug"},
 		{"surplus is canceled, the youngest first", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Allocations: []Allocation{pending(2, 63*time.Minute, func(a *Allocation) { a.Asked = noon.Add(time.Second) }), pending(1, 63*time.Minute)}},
 			"cancel 2: live and older pending allocations can take all jobs that are ready or will be"},
+		{"or the one that Slurm has put back into its queue", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Allocations: []Allocation{pending(2, 63*time.Minute, func(a *Allocation) { a.Asked = noon.Add(time.Second) }), pending(1, 63*time.Minute, func(a *Allocation) { a.Requeued = true })}},
+			"cancel 1: live and older pending allocations can take all jobs that are ready or will be"},
 		{"blocked jobs behind running ones keep it", Snapshot{Demand: []Demand{jobs(0, time.Hour, func(d *Demand) { d.Later = 11 })}, Working: true, Allocations: []Allocation{pending(1, 63*time.Minute), pending(2, 63*time.Minute)}}, ""},
 		{"what a person asked for stays", Snapshot{Allocations: []Allocation{pending(1, time.Hour, func(a *Allocation) { a.ActionID = 0 })}}, ""},
 		{"until the workflow has ended", Snapshot{Ended: true, Allocations: []Allocation{pending(1, time.Hour, func(a *Allocation) { a.ActionID = 0 }), active(2, time.Hour)}},

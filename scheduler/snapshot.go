@@ -24,7 +24,7 @@ func DemandOf(c store.ClassDemand, pools []string, since time.Time) Demand {
 func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent bool) Allocation {
 	q := &a.Request
 	out := Allocation{
-		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS),
+		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS), Requeued: a.RestartCount > 0,
 		Shape: Shape{
 			Pool: q.Pool, SchedulerID: a.SchedulerConfigID, Nodes: max(q.Nodes, 1),
 			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs},
