@@ -183,6 +183,10 @@ func (c *cluster) Submit(ctx context.Context, want allocation.Want) (workflow.Al
 	if !filepath.IsAbs(want.Request.OutputDir) {
 		return workflow.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
 	}
+	if c.daemon.o.EndpointPath == "" {
+		return workflow.Allocation{}, workflow.Errorf(workflow.CodeConflict, "nobody on a compute node could find this daemon: it has no endpoint file, as its database is in memory").
+			WithHint("submit to a daemon whose database is a file")
+	}
 	towards, err := c.nodeAddress(ctx)
 	if err != nil {
 		return workflow.Allocation{}, err

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestSubmitWithoutAWayBack: what runners could not use is not asked for.
+func TestSubmitWithoutAWayBack(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) {
+		o.Database, o.EndpointPath, o.InMemory = "", "", true
+		o.Cluster.Slurm = slurm.New(slurm.Options{Executor: nobody{t}})
+	})
+	for _, dir := range []string{"", "relative", "/absolute"} {
+		_, err := d.cluster.Submit(t.Context(), allocation.Want{Request: workflow.AllocationRequest{OutputDir: dir}})
+		if code := workflow.CodeOf(err); code != workflow.CodeInvalid && code != workflow.CodeConflict {
+			t.Errorf("output in %q: %v", dir, err)
+		}
+	}
+}
+
+// nobody is a Slurm that must not be asked.
+type nobody struct{ t *testing.T }
+
+func (n nobody) Run(_ context.Context, c slurm.Command) (slurm.Output, error) {
+	n.t.Errorf("%s %q was called", c.Program, c.Args)
+	return slurm.Output{}, errors.New("nobody is there")
+}
