@@ -93,6 +93,10 @@ slurm-down: ## stop that Slurm; `cluster.sh purge` also removes its state
 fuzz: tools ## each fuzz test for FUZZTIME (20s)
 	.ci/fuzz $(FUZZTIME)
 
+.PHONY: simulate
+simulate: tools ## SEEDS (500) histories with faults, under a virtual clock
+	.ci/simulate $(SEEDS)
+
 .PHONY: bench
 bench: build ## measure against the baselines; BENCHFLAGS=-help lists the workloads
 	$(GO) run ./bench $(BENCHFLAGS)
