@@ -90,7 +90,7 @@ slurm-down: ## stop that Slurm; `cluster.sh purge` also removes its state
 	slurm/slurmtest/cluster/cluster.sh down
 
 .PHONY: fuzz
-fuzz: tools ## each fuzz test for FUZZTIME (20s)
+fuzz: tools ## each fuzz test with FUZZTIME inputs (200000x)
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: simulate

@@ -84,6 +84,9 @@ func FormatMemory(bytes int64) string {
 const (
 	secondsPerYear  = 31_557_600
 	secondsPerMonth = 2_629_800
+	// maxRuntime keeps sums of durations within a time.Duration, and whole
+	// seconds within what a float64 tells apart.
+	maxRuntime = 100 * secondsPerYear
 )
 
 // ParseRuntime turns an ISO 8601 duration such as "PT30M" or "P1DT2H" into
@@ -130,8 +133,8 @@ func ParseRuntime(text string) (int64, error) {
 		return bad("the last number has no unit")
 	case seen == 0:
 		return bad("no amount")
-	case total >= math.MaxInt64/2:
-		return bad("too large")
+	case total > maxRuntime:
+		return bad("longer than 100 years")
 	}
 	return int64(total), nil
 }
