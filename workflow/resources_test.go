@@ -58,7 +58,7 @@ func TestParseRuntime(t *testing.T) {
 
 func TestRuntimeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.Int64Range(-5, maxRuntime).Draw(t, "seconds")
+		n := rapid.Int64Range(-5, 100*31_557_600).Draw(t, "seconds")
 		if got, err := ParseRuntime(FormatRuntime(n)); err != nil || got != max(n, 0) {
 			t.Fatalf("%d -> %q -> %d, %v", n, FormatRuntime(n), got, err)
 		}
