@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -52,10 +51,6 @@ func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([
 	return all, nil
 }
 
-// Delivered removes the file: everything in it is recorded.
-func (s *Spooled) Delivered() error {
-	if err := os.Remove(s.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+// Delivered removes the file, unless its writer lives: everything in it is
+// recorded.
+func (s *Spooled) Delivered() error { return spool.Remove(s.path) }

@@ -52,3 +52,40 @@ func TestReadSpooled(t *testing.T) {
 		t.Errorf("the other runner's reports: %+v, %v", all, err)
 	}
 }
+
+// TestSpooledByALiveWriter: what a live runner has written is read, and its file
+// stays, as it goes on writing there.
+func TestSpooledByALiveWriter(t *testing.T) {
+	dir := t.TempDir()
+	place := filepath.Join(dir, spoolDir)
+	if err := os.MkdirAll(place, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w, err := spool.Create(place, spool.Header{Database: "ours", RunnerID: 7, Key: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(job int64) {
+		if err := w.Append([]api.Report{{LeaseRef: api.LeaseRef{JobID: job}}}, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func() []Spooled {
+		all, err := ReadSpooled(dir, "ours", func(*spool.Header) bool { return true })
+		if err != nil || len(all) != 1 {
+			t.Fatalf("got %+v, %v", all, err)
+		}
+		return all
+	}
+	write(1)
+	if err := read()[0].Delivered(); err != nil {
+		t.Fatal(err)
+	}
+	write(2)
+	if left := read()[0].Reports; len(left) != 2 {
+		t.Errorf("%d reports are left of a live writer, want both", len(left))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -211,3 +211,23 @@ func (a *Abandoned) Release() error { return a.file.Close() }
 func (h *Header) mayLive(bootID string) bool {
 	return h.BootID == bootID && !errors.Is(unix.Kill(h.PID, 0), unix.ESRCH)
 }
+
+// Remove removes a file whose reports are all recorded. That of a writer that
+// may live stays: it goes on writing there, and removes the file itself.
+func Remove(path string) error {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // somebody else has delivered it
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	switch err := lock(file); {
+	case errors.Is(err, errHeld), errors.Is(err, errNoLocks):
+		return nil
+	case err != nil:
+		return err
+	}
+	return os.Remove(path)
+}

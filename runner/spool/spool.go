@@ -143,7 +143,9 @@ func (w *Writer) Pending() int { return w.pending }
 func (w *Writer) Close() error {
 	var err error
 	if w.pending <= 0 {
-		err = os.Remove(w.path)
+		if err = os.Remove(w.path); errors.Is(err, os.ErrNotExist) {
+			err = nil // whoever delivered it has removed it
+		}
 	}
 	return errors.Join(err, w.file.Close())
 }
