@@ -50,10 +50,6 @@ func openJobs(jobs [11]int64) (n int64) {
 	return n
 }
 
-// runtimeSlack is how much longer than its allocation a job may claim to be,
-// in seconds, before it counts as blocked by it.
-const runtimeSlack = 120
-
 // Summary returns a workflow at a glance.
 func (s *Store) Summary(ctx context.Context, id int64) (Summary, error) {
 	tx, err := s.snapshot(ctx)
@@ -182,7 +178,7 @@ func (s *Summary) fit(nodes []activeNode, ready []readyGroup) {
 			continue
 		}
 		s.LongestReadySeconds = later(s.LongestReadySeconds, &g.runtime)
-		if g.runtime > *remaining+runtimeSlack {
+		if g.runtime > *remaining+workflow.RuntimeSlack {
 			s.RuntimeBlocked += g.jobs
 		}
 	}

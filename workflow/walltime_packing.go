@@ -33,6 +33,10 @@ type RuntimeCount struct {
 	Jobs    int64
 }
 
+// RuntimeSlack is how many seconds longer than its allocation a job may claim
+// to run before it counts as blocked by it: what it declares is a guess.
+const RuntimeSlack = 120
+
 // PackWalltime compares. remaining has an entry for each allocation, nil for
 // one without end; a job may run longer than that by grace.
 func PackWalltime(remaining []*int64, ready []RuntimeCount, grace int64) WalltimePacking {

@@ -12,10 +12,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// claimGrace is how many seconds longer than its allocation a job may claim to
-// run: what it declares is a guess.
-const claimGrace = 120
-
 // packingReport is what workflows diagnose says in JSON.
 type packingReport struct {
 	WorkflowID              int64                 `json:"workflow_id"`
@@ -64,7 +60,7 @@ func (a *app) diagnose(ctx context.Context, c *connection, id int64) (*packingRe
 	if err != nil {
 		return nil, err
 	}
-	p := workflow.PackWalltime(remaining, ready, claimGrace)
+	p := workflow.PackWalltime(remaining, ready, workflow.RuntimeSlack)
 	return &packingReport{
 		WorkflowID: id, ActiveAllocations: p.Allocations, AllocationsWithWalltime: p.WithWalltime, AllocationsUnlimited: p.Unlimited,
 		HasUnlimited: p.Unlimited > 0, ReadyJobs: p.ReadyJobs, ReadyJobsWithRuntime: p.ReadyJobsWithRuntime, Remaining: p.Remaining,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -66,7 +67,7 @@ func (a *app) reconcile(ctx context.Context, id, run int64, base string) error {
 		return err
 	}
 	var r reconcileReport
-	for _, dir := range []string{a.path(base), a.path(base) + "/" + firstOf(a.config.Client.Run.OutputDir, "torc_output")} {
+	for _, dir := range []string{a.path(base), filepath.Join(a.path(base), firstOf(a.config.Client.Run.OutputDir, "torc_output"))} {
 		left, err := runner.ReadSpooled(dir, database, func(h *spool.Header) bool { return h.WorkflowID == id && h.RunID == run })
 		if err != nil {
 			return workflow.Errorf(workflow.CodeForbidden, "%v", err)
