@@ -18,6 +18,7 @@ const maxAliased = 1_000_000
 // fast and knows the grammar of libyaml, as the readers of existing
 // specifications do; what is wrong with a text another one explains better.
 type yamlReader struct {
+	lines   yamlLines
 	open    []*yaml.Node // anchored values that are being read
 	aliased int          // nodes made inside aliases
 	inAlias int
@@ -35,6 +36,7 @@ func readYAML(data []byte) (n *node, err error) {
 			n, err = nil, syntax
 		}
 	}()
+	r := &yamlReader{lines: newYAMLLines(data)}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var first, second yaml.Node
 	switch err := decoder.Decode(&first); {
@@ -45,20 +47,20 @@ func readYAML(data []byte) (n *node, err error) {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil && second.Line > 0:
-		return nil, &syntaxError{place(second.Content[0]), "a file has one document only", "remove the line --- and what follows"}
+		return nil, &syntaxError{r.place(second.Content[0]), "a file has one document only", "remove the line --- and what follows"}
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, explainYAML(data, err)
 	}
-	return (&yamlReader{}).value(first.Content[0]), nil
+	return r.value(first.Content[0]), nil
 }
 
 // place is where a node starts.
-func place(v *yaml.Node) pos {
-	return pos{int32(max(1, v.Line)), int32(max(1, v.Column))}
+func (r *yamlReader) place(v *yaml.Node) pos {
+	return r.lines.place(v.Line, v.Column)
 }
 
 func (r *yamlReader) fail(v *yaml.Node, hint, format string, args ...any) {
-	panic(&syntaxError{place(v), fmt.Sprintf(format, args...), hint})
+	panic(&syntaxError{r.place(v), fmt.Sprintf(format, args...), hint})
 }
 
 func (r *yamlReader) value(v *yaml.Node) *node {
@@ -75,7 +77,7 @@ func (r *yamlReader) value(v *yaml.Node) *node {
 		r.open = append(r.open, v)
 		defer func() { r.open = r.open[:len(r.open)-1] }()
 	}
-	n := &node{at: place(v)}
+	n := &node{at: r.place(v)}
 	switch v.Kind {
 	case yaml.MappingNode:
 		n.kind = kindMap
@@ -128,7 +130,7 @@ func (r *yamlReader) entries(n *node, content []*yaml.Node) {
 			merged = append(merged, r.merged(v)...)
 			continue
 		}
-		key, keyAt := r.key(k), place(k)
+		key, keyAt := r.key(k), r.place(k)
 		if first := n.child(key); first != nil {
 			panic(&syntaxError{keyAt, fmt.Sprintf("the key %q is already there in line %d", key, first.keyAt.line), ""})
 		}
