@@ -35,7 +35,11 @@ type Submitter struct {
 
 	mu       sync.Mutex
 	inFlight map[string]bool // intents for which sbatch is running
+	closed   bool
+	running  sync.WaitGroup // one for each in flight
 }
+
+var errClosed = workflow.Errorf(workflow.CodeUnavailable, "the daemon is leaving, and asks for no more allocations")
 
 // intentBytes is the length of an intent id: twice as many hex digits.
 const intentBytes = 8
@@ -44,6 +48,10 @@ const intentBytes = 8
 // run, so that whatever happens nothing is asked for twice or forgotten. An
 // error of class slurm.Ambiguous means that the allocation may be there; it is
 // found again, or given up, by the loop.
+//
+// Once it has begun, the end of ctx (its client has gone, the daemon leaves)
+// changes nothing: sbatch is let finish within its own time limit, and what it
+// says is stored. Killed, it would leave a job that has to be looked for.
 func (s *Submitter) Submit(ctx context.Context, want Want) (workflow.Allocation, error) {
 	w, err := s.store.Workflow(ctx, want.WorkflowID)
 	if err != nil {
@@ -54,13 +62,24 @@ func (s *Submitter) Submit(ctx context.Context, want Want) (workflow.Allocation,
 		return workflow.Allocation{}, fmt.Errorf("intend an allocation for workflow %d: %w", w.ID, err)
 	}
 	intent := hex.EncodeToString(id)
-	s.flying(intent, true)
-	defer s.flying(intent, false)
+	if !s.takeOff(intent) {
+		return workflow.Allocation{}, errClosed
+	}
+	defer s.land(intent)
+	ctx = context.WithoutCancel(ctx)
 	a, script, err := s.intend(ctx, &w, intent, want)
 	if err != nil {
 		return a, err
 	}
 	return s.sbatch(ctx, a, script)
+}
+
+// Close waits for the answers that are due, and has Submit refuse from now on.
+func (s *Submitter) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
 }
 
 // intend stores the intent and writes its script.
@@ -123,14 +142,23 @@ func (s *Submitter) forget(intent string) {
 	}
 }
 
-func (s *Submitter) flying(intent string, is bool) {
+// takeOff notes that sbatch is about to run for an intent; false if it must not
+// any more.
+func (s *Submitter) takeOff(intent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if is {
+	if !s.closed {
 		s.inFlight[intent] = true
-	} else {
-		delete(s.inFlight, intent)
+		s.running.Add(1)
 	}
+	return !s.closed
+}
+
+func (s *Submitter) land(intent string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.inFlight, intent)
+	s.running.Done()
 }
 
 // isFlying reports whether sbatch is running for an intent.

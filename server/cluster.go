@@ -92,6 +92,7 @@ func (c *cluster) Run(ctx context.Context) {
 	var loop sync.WaitGroup
 	loop.Go(func() { _ = c.loop.Run(ctx) }) // ends only with ctx
 	defer loop.Wait()
+	defer c.loop.Submitter().Close()
 	for {
 		select {
 		case <-ctx.Done():

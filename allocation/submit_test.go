@@ -1,0 +1,75 @@
+package allocation
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// slowSbatch is a Slurm whose sbatch is under way until it is told to go on; as
+// any program it is killed with its context.
+type slowSbatch struct {
+	Slurm
+	goOn chan struct{}
+}
+
+func (s slowSbatch) Submit(ctx context.Context, sub slurm.Submission) (slurm.Submitted, error) {
+	select {
+	case <-s.goOn:
+		return s.Slurm.Submit(ctx, sub)
+	case <-ctx.Done():
+		return slurm.Submitted{}, &slurm.Error{Program: slurm.Sbatch, Class: slurm.Ambiguous, Err: ctx.Err()}
+	}
+}
+
+// TestSbatchFinishes: whoever asked has gone, and the daemon leaves, while
+// sbatch is under way.
+func TestSbatchFinishes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		submitter := w.loop.Submitter()
+		goOn := make(chan struct{})
+		submitter.slurm = slowSbatch{w.client, goOn}
+
+		client, leave := context.WithCancel(t.Context())
+		answered, closed := make(chan error, 1), make(chan struct{})
+		go func() {
+			_, err := submitter.Submit(client, w.want())
+			answered <- err
+		}()
+		synctest.Wait()
+		if a := w.only(); a.State != workflow.AllocationIntent {
+			t.Errorf("while sbatch runs it is %s", a.State)
+		}
+		leave()
+		go func() {
+			submitter.Close()
+			close(closed)
+		}()
+		synctest.Wait()
+		select {
+		case err := <-answered:
+			t.Fatalf("sbatch did not finish: %v", err)
+		case <-closed:
+			t.Fatal("the daemon does not wait for sbatch")
+		default:
+		}
+		close(goOn)
+		<-closed
+		if err := <-answered; err != nil {
+			t.Error(err)
+		}
+		if a := w.only(); a.State != workflow.AllocationPending || a.SlurmJobID == 0 {
+			t.Errorf("what sbatch said is not stored: %+v", a)
+		}
+		if _, err := submitter.Submit(t.Context(), w.want()); workflow.CodeOf(err) != workflow.CodeUnavailable {
+			t.Errorf("a daemon that leaves asks again: %v", err)
+		}
+		if n := w.calls(slurm.Sbatch); n != 1 {
+			t.Errorf("%d sbatch", n)
+		}
+	})
+}
