@@ -143,7 +143,7 @@ var slurmOutput = regexp.MustCompile(`^slurm_output_wf\d+_sl(\d+)`)
 // Where a line names the Slurm job and the node that it is about.
 var (
 	slurmJobInLine = regexp.MustCompile(`(?i)\b(?:job|step|StepId=|JobId=)\s*(\d+)(?:[.\s]|$)`)
-	nodeInLine     = regexp.MustCompile(`\*\*\* (?:JOB|STEP) \S+ ON (\S+) |^srun: error: ([^\s:]+): tasks? `)
+	nodeInLine     = regexp.MustCompile(`\*\*\* (?:JOB|STEP) \S+ ON (\S+) |^srun: error: ([^\s:]+): tasks? |^srun: error: Node failure on (\S+)|^slurmstepd-([^\s:]+): `)
 )
 
 // slurmLogs is a search through logs.
@@ -245,7 +245,7 @@ func (s *slurmLogs) add(p logPattern, issue slurmLogIssue) {
 		issue.SlurmJobID = match[1]
 	}
 	if match := nodeInLine.FindStringSubmatch(issue.Line); match != nil {
-		issue.Node = firstOf(match[1], match[2])
+		issue.Node = firstOf(match[1:]...)
 	}
 	switch {
 	case p.severity == severityError:

@@ -3,12 +3,42 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
+
+// TestRealSlurmLogs names what Slurm 22.05 wrote when jobs of a real cluster
+// ended badly: testdata/slurm-22.05 has its files, unchanged.
+func TestRealSlurmLogs(t *testing.T) {
+	const dir = "testdata/slurm-22.05"
+	files, err := filepath.Glob(dir + "/slurm_output_*.e")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no files", err)
+	}
+	s := slurmLogs{slurmJobs: map[string]bool{}}
+	for _, f := range files {
+		s.slurmJobs[slurmOutput.FindStringSubmatch(filepath.Base(f))[1]] = true
+	}
+	for _, f := range files {
+		if err := s.file(logFile{dir: dir, path: filepath.Base(f)}, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var b strings.Builder
+	rows := make([][]string, len(s.report.Issues))
+	for i, x := range s.report.Issues {
+		for _, column := range slurmIssueColumns.columns[1:] { // the name of the file has the Slurm job
+			rows[i] = append(rows[i], column.cell(x))
+		}
+	}
+	writeTable(&b, []string{"Line", "Slurm Job", "Node", "Severity", "What", "Text", "Jobs"}, rows, 0)
+	golden.Compare(t, "testdata/slurm-22.05/issues.txt", b.String())
+}
 
 // TestSlurmLogs: what Slurm's step daemon says in particular is not hidden by
 // the fact that it says something.

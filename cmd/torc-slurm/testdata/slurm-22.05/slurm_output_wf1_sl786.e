@@ -1,0 +1,6 @@
+slurmstepd-n4: error: *** STEP 786.0 ON n4 CANCELLED AT 2026-11-21T18:52:59 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***
+srun: error: Node failure on n4
+srun: Job step aborted
+srun: error: Node failure on n4
+slurmstepd-n4: error: *** STEP 786.1 ON n4 CANCELLED AT 2026-11-21T18:52:59 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***
+slurmstepd-n4: error: *** JOB 786 ON n4 CANCELLED AT 2026-11-21T18:52:59 DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS ***

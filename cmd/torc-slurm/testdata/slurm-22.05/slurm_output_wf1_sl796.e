@@ -1,0 +1,1 @@
+srun: error: Node failure on n4
