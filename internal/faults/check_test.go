@@ -78,6 +78,13 @@ func (w *world) running() (names []string) {
 	return names
 }
 
+// pass lets a time go by in which something lasts.
+func (w *world) pass(d time.Duration, what string) {
+	w.t.Helper()
+	began := time.Now()
+	slurmtest.Eventually(w.t, d+time.Minute, what, func() bool { return time.Since(began) >= d })
+}
+
 // untilRunning waits until so many jobs run, and returns the allocation of them.
 func (w *world) untilRunning(id int64, n int) api.Allocation {
 	w.t.Helper()

@@ -25,7 +25,8 @@ exec "/usr/bin/$name" "$@"
 
 // job is what all jobs run: it notes when it starts and ends, and holds a lock
 // as long as any of its processes lives. Its arguments are a duration, and what
-// it does when it is told to end.
+// it does when it is told to end. One that lingers goes on after the first
+// attempt's time is over, without the lock, as something that it left behind.
 const job = `#!/bin/bash
 note() { printf '%s %s %s %s %s\n' "$1" "$TORC_JOB_NAME" "$TORC_ATTEMPT_ID" "$$" "$(date +%s.%N)" >>'DIR/journal'; }
 exec 8>>"DIR/lock/$TORC_JOB_NAME"
@@ -34,6 +35,7 @@ note start
 case $2 in
 checkpoint) trap 'note checkpoint; touch "DIR/saved/$TORC_JOB_NAME"; exit 0' TERM ;;
 ignore) trap '' TERM INT ;;
+linger) if [ "$TORC_ATTEMPT_ID" = 1 ]; then sleep "$1"; note lingers; exec 8>&-; sleep 1000; fi ;;
 hog) head -c "${HOG:-600m}" /dev/zero | tail >/dev/null; status=$?; note hogged; exit $status ;;
 esac
 end=$((SECONDS + $1))
@@ -89,6 +91,16 @@ func (w *world) calls() []call {
 		all = append(all, call{time.UnixMilli(int64(seconds * 1000)), program, args})
 	}
 	return all
+}
+
+// sbatchFailsOnce has the next sbatch time out, after or instead of making a
+// job; how it times out is a piece of a shell script.
+func (w *world) sbatchFailsOnce(makes bool, how string) {
+	act := `cat >/dev/null`
+	if makes {
+		act = `real "$@" >/dev/null`
+	}
+	w.fault("sbatch", `rm -f "$BASH_SOURCE"; `+act+`; `+how)
 }
 
 func (w *world) lines(name string) []string {

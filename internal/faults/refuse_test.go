@@ -9,16 +9,30 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
+const (
+	timesOut = `echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1`
+	hangs    = `exec sleep 1000`
+)
+
 // TestUnclearSubmission: sbatch fails in a way that does not say whether there
 // is a job. There is one: it is found and used.
 func TestUnclearSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, slurmtest.UseReal(t))
-	w.fault("sbatch", `rm -f "$BASH_SOURCE"; real "$@" >/dev/null; echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1`)
-	id := w.submit(shape("debug", "n1", 10*time.Minute) + sweep(2, 3, ""))
+	for name, how := range map[string]string{"TimesOut": timesOut, "Hangs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, slurmtest.UseReal(t), "call_timeout_secs=6")
+			w.unclearSubmission(how)
+		})
+	}
+}
+
+func (w *world) unclearSubmission(how string) {
+	w.sbatchFailsOnce(true, how)
+	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(2, 3, ""))
 	w.settle(id, nil)
 	if all := w.allocations(id); len(all) != 1 {
-		t.Errorf("there are %d allocations, want one", len(all))
+		w.t.Errorf("there are %d allocations, want one", len(all))
 	}
 	w.expectSubmissions(1)
 }
@@ -26,13 +40,22 @@ func TestUnclearSubmission(t *testing.T) {
 // TestLostSubmission: the same, and there is no job: another is asked for.
 func TestLostSubmission(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, slurmtest.UseReal(t))
-	w.fault("sbatch", `rm -f "$BASH_SOURCE"; cat >/dev/null; echo 'sbatch: error: Batch job submission failed: Socket timed out on send/recv operation' >&2; exit 1`)
-	id := w.submit(shape("debug", "n2", 10*time.Minute) + sweep(2, 3, ""))
+	for name, how := range map[string]string{"TimesOut": timesOut, "Hangs": hangs} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, slurmtest.UseReal(t), "call_timeout_secs=6")
+			w.lostSubmission(how)
+		})
+	}
+}
+
+func (w *world) lostSubmission(how string) {
+	w.sbatchFailsOnce(false, how)
+	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(2, 3, ""))
 	w.settle(id, nil)
 	w.expectSubmissions(2)
 	if !hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.Cause == "never" }) {
-		t.Error("no allocation was given up")
+		w.t.Error("no allocation was given up")
 	}
 }
 
@@ -54,19 +77,25 @@ func TestSubmitLimit(t *testing.T) {
 func TestInvalidAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	w.refused("account: nobodys, partition: debug", "Invalid account")
+	w.refused(`account: nobodys, partition: debug, walltime: "00:10:00"`, "Invalid account")
 }
 
 func TestInvalidPartition(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	w.refused("account: research, partition: nowhere", "partition")
+	w.refused(`account: research, partition: nowhere, walltime: "00:10:00"`, "partition")
+}
+
+func TestInvalidTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	w.refused(`account: research, partition: debug, walltime: "2-00:00:00"`, "time limit")
 }
 
 // refused submits what Slurm will not take.
-func (w *world) refused(place, reason string) {
+func (w *world) refused(scheduler, reason string) {
 	w.t.Helper()
-	spec := "slurm_schedulers: [{name: s, " + place + `, mem: 300M, nodes: 1, walltime: "00:10:00"}]` + "\n" + sweep(2, 3, "")
+	spec := "slurm_schedulers: [{name: s, " + scheduler + ", mem: 300M, nodes: 1}]\n" + sweep(2, 3, "")
 	w.write("spec.yaml", "name: "+w.name()+"\n"+spec, 0o644)
 	out, err := w.command("submit", "--skip-checks", "-o", w.path("out"), "spec.yaml").CombinedOutput()
 	w.t.Logf("submit: %v\n%s", err, out)

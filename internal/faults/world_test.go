@@ -212,7 +212,7 @@ func (w *world) showLogs() {
 // name is the name of the world's workflow, and so in the names of its
 // allocations; that of another run of the same test differs.
 func (w *world) name() string {
-	test := strings.ToLower(strings.TrimPrefix(w.t.Name(), "Test"))
+	test := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(w.t.Name(), "Test")), "/", "-")
 	return test + "-" + w.dir[max(0, len(w.dir)-4):]
 }
 
