@@ -30,7 +30,7 @@ has given them up. You are asked first, unless the output is JSON.`,
 			return a.runCancel(ctx, conn, id, noPrompts)
 		}),
 	}
-	c.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(c.Flags(), &noPrompts)
 	return c
 }
 

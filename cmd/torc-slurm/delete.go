@@ -27,12 +27,13 @@ func newDeleteCommand(a *app) *cobra.Command {
 			return a.runDelete(c.Context(), args, noPrompts)
 		},
 	}
-	c.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
+	addNoPrompts(c.Flags(), &noPrompts)
+	also := c.Flags().GetNormalizeFunc()
+	c.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, name string) pflag.NormalizedName {
 		if name == "force" {
 			name = "no-prompts"
 		}
-		return pflag.NormalizedName(name)
+		return also(f, name)
 	})
 	return c
 }

@@ -72,6 +72,6 @@ func newJobsDeleteAllCommand(a *app) *cobra.Command {
 		}
 		return a.showMessage(api.DeleteCount{Count: n}, "Deleted %s", plural(n, "job", "jobs"))
 	})
-	cmd.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(cmd.Flags(), &noPrompts)
 	return cmd
 }

@@ -42,7 +42,7 @@ pending or running, unless --force is given.`,
 	f.Int64Var(&o.workflowID, "workflow-id", 0, "workflow of --status and --return-code")
 	f.BoolVar(&o.force, "force", false, "although runners are at work or jobs are running")
 	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be reset")
-	f.BoolVar(&o.noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(f, &o.noPrompts)
 	f.BoolVar(&o.reinit, "reinit", false, "reinitialize the workflow afterwards")
 	f.BoolVar(&o.reinit, "reinitialize", false, "reinitialize the workflow afterwards")
 	_ = f.MarkHidden("reinitialize")

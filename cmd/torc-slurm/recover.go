@@ -74,7 +74,7 @@ handler, which repairs them while the workflow runs.`,
 	}
 	flags.add(cmd.Flags())
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done, and why")
-	cmd.Flags().BoolVar(&flags.noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(cmd.Flags(), &flags.noPrompts)
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 		r, err := a.prepareRecovery(ctx, c, id, flags)
 		if err != nil {

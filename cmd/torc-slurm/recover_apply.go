@@ -36,26 +36,40 @@ func (r *recovery) ask() (bool, error) {
 		for _, j := range jobs[:min(len(jobs), 5)] {
 			r.app.note("  %s: %s", j.JobName, r.texts[j.JobID])
 		}
-		question, usual := "[r]etry, [s]kip", map[bool]string{true: "s", false: "r"}[r.skip[g.group]]
-		var factor *float64
-		switch g.group {
-		case workflow.GroupMemory:
-			factor, question = &r.flags.memory, fmt.Sprintf("[r]etry with %gx memory, another <factor>, [s]kip", r.flags.memory)
-		case workflow.GroupRuntime:
-			factor, question = &r.flags.runtime, fmt.Sprintf("[r]etry with %gx runtime, another <factor>, [s]kip", r.flags.runtime)
+		ok, err := r.askAbout(g.group)
+		if err != nil || !ok {
+			return false, err
 		}
+	}
+	return r.app.confirm(false, fmt.Sprintf("Repeat %s?", plural(int64(len(r.chosen())), "job", "jobs")))
+}
+
+// askAbout asks about a group until the answer is one. It reports whether to go
+// on.
+func (r *recovery) askAbout(group workflow.FailureGroup) (bool, error) {
+	question, usual := "[r]etry, [s]kip", map[bool]string{true: "s", false: "r"}[r.skip[group]]
+	var factor *float64
+	switch group {
+	case workflow.GroupMemory:
+		factor, question = &r.flags.memory, fmt.Sprintf("[r]etry with %gx memory, another <factor>, [s]kip", r.flags.memory)
+	case workflow.GroupRuntime:
+		factor, question = &r.flags.runtime, fmt.Sprintf("[r]etry with %gx runtime, another <factor>, [s]kip", r.flags.runtime)
+	}
+	for {
 		answer, err := r.app.ask(fmt.Sprintf("%s [%s]: ", question, usual))
 		if errors.Is(err, io.EOF) {
+			r.app.note("Nothing was done.")
 			return false, nil
 		}
 		if err != nil {
 			return false, err
 		}
-		if err := r.decide(g.group, firstOf(strings.ToLower(answer), usual), factor); err != nil {
-			return false, err
+		if err = r.decide(group, firstOf(strings.ToLower(answer), usual), factor); err == nil {
+			return true, nil
 		}
+		message, _ := errorText(err)
+		r.app.note("%s", message)
 	}
-	return r.app.confirm(false, fmt.Sprintf("Repeat %s?", plural(int64(len(r.chosen())), "job", "jobs")))
 }
 
 func (r *recovery) decide(group workflow.FailureGroup, answer string, factor *float64) error {

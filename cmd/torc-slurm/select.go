@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"strconv"
-	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
@@ -108,38 +104,6 @@ func (a *app) chooseWorkflow(all []api.Workflow) (int64, error) {
 		return *shown[len(shown)-1].ID, nil
 	}
 	return parseID("workflow", answer)
-}
-
-// ask asks for a line on standard error.
-func (a *app) ask(question string) (string, error) {
-	fmt.Fprint(a.Stderr, question)
-	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
-	if errors.Is(err, io.EOF) && line == "" {
-		fmt.Fprintln(a.Stderr)
-		return "", io.EOF
-	}
-	return strings.TrimSpace(line), nil
-}
-
-// confirm asks a question that is answered with y or N. Machines are not
-// asked: JSON output confirms.
-func (a *app) confirm(noPrompts bool, question string) (bool, error) {
-	if noPrompts || a.format == formatJSON {
-		return true, nil
-	}
-	answer, err := a.ask(question + " [y/N] ")
-	if errors.Is(err, io.EOF) {
-		return false, usageErrorf("there is nobody to ask; confirm with --no-prompts")
-	}
-	if err != nil {
-		return false, err
-	}
-	switch strings.ToLower(answer) {
-	case "y", "yes":
-		return true, nil
-	}
-	a.note("Nothing was done.")
-	return false, nil
 }
 
 // jobID finds a job by its id, or by its name within a workflow: without one,

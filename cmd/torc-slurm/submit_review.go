@@ -41,7 +41,7 @@ func (a *app) reviewSubmission(ctx context.Context, c *connection, id int64, noP
 			answer, err = "c", nil
 		}
 		if err != nil {
-			return r, err
+			return r, firstError(err, r.restore(ctx))
 		}
 		words := strings.Fields(answer)
 		if len(words) == 0 {
@@ -137,8 +137,10 @@ func (r *review) obey(ctx context.Context, word string, args []string) error {
 	return firstError(err, r.load(ctx))
 }
 
-// restore puts back the numbers that counted for this submission only.
+// restore puts back the numbers that counted for this submission only, also
+// after Ctrl-C.
 func (r *review) restore(ctx context.Context) error {
+	ctx = context.WithoutCancel(ctx)
 	var failed []error
 	for id, config := range r.changed {
 		if _, err := r.c.UpdateAction(ctx, r.workflowID, id, config); err != nil {

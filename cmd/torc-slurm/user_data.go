@@ -200,7 +200,7 @@ func newUserDataDeleteAllCommand(a *app) *cobra.Command {
 		Annotations:       serverExits(),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
-	cmd.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(cmd.Flags(), &noPrompts)
 	cmd.RunE = a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 		if _, err := c.Workflow(ctx, id); err != nil {
 			return err

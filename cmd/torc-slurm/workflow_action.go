@@ -185,6 +185,6 @@ func newWorkflowsDeleteActionCommand(a *app) *cobra.Command {
 			})(cmd, args)
 		},
 	}
-	cmd.Flags().BoolVar(&noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(cmd.Flags(), &noPrompts)
 	return cmd
 }

@@ -53,7 +53,7 @@ func newWorkflowsInitCommand(a *app, partial bool, use string) *cobra.Command {
 	if partial {
 		cmd.Short, cmd.Long, cmd.Example = "Prepare what has changed for a new run", reinitLong, reinitExample
 	} else {
-		f.BoolVar(&o.noPrompts, "no-prompts", false, "do not ask")
+		addNoPrompts(f, &o.noPrompts)
 	}
 	cmd.MarkFlagsMutuallyExclusive("async", "wait-timeout")
 	cmd.RunE = a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {

@@ -44,7 +44,7 @@ It is refused while something of the workflow is running, unless --force is give
 	f.BoolVar(&failedOnly, "failed-only", false, "only jobs that did not succeed, and what depends on them")
 	f.BoolVarP(&reinitialize, "reinitialize", "r", false, "initialize the jobs afterwards, so that runners can take them")
 	f.BoolVar(&force, "force", false, "although something is running")
-	f.BoolVar(&noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(f, &noPrompts)
 	cmd.RunE = a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 		w, err := c.Workflow(ctx, id)
 		if err != nil {
