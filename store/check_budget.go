@@ -4,8 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
-	"strconv"
-	"strings"
+	"math"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -100,27 +99,16 @@ func (c *checker) budget(job, counted int64, counts, granted map[string]workflow
 	}
 }
 
-// anyNumber is the limit of a rule that is not known any more.
-const anyNumber = 1 << 40
-
-// ruleLimit returns how many retries a rule may grant.
+// ruleLimit returns how many retries a rule may grant; there is no bound for one
+// that is not known any more.
 func ruleLimit(id string, h *workflow.FailureHandler) workflow.RuleCount {
-	for _, r := range workflow.DefaultPolicy().Rules {
-		if r.ID == id && r.Counted {
-			return workflow.RuleCount{Counted: r.Limit}
-		}
-		if r.ID == id {
-			return workflow.RuleCount{Free: r.MaxFree}
-		}
+	p := workflow.Policies{Default: workflow.DefaultPolicy()}
+	if d, err := h.Definition(); err == nil {
+		p.Handler = d
 	}
-	if id == workflow.RuleClassified {
-		return workflow.RuleCount{Counted: workflow.ClassifiedRetryLimit}
+	limit, known := p.RuleLimit(id)
+	if !known {
+		return workflow.RuleCount{Counted: math.MaxInt64, Free: math.MaxInt64}
 	}
-	number, ours := strings.CutPrefix(id, "handler:"+h.Name+"/")
-	d, err := h.Definition()
-	i, e := strconv.Atoi(number)
-	if !ours || err != nil || e != nil || i < 1 || i > len(d.Rules) {
-		return workflow.RuleCount{Counted: anyNumber, Free: anyNumber}
-	}
-	return workflow.RuleCount{Counted: max(0, d.Rules[i-1].MaxRetries-1)}
+	return limit
 }

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -20,6 +21,8 @@ type replayed struct {
 	rules             sql.NullString
 	hold              bool
 	execution         sql.NullString
+	node              sql.NullString
+	startMS, endMS    sql.NullInt64
 }
 
 // replay judges recorded evidence once more: the same evidence, policies and
@@ -27,13 +30,13 @@ type replayed struct {
 func (c *checker) replay() error {
 	var before []replayed // attempts of the same job and run
 	return c.each(`SELECT a.job_id, a.run_id, a.attempt_id, a.status, a.return_code, a.cause, a.evidence, a.action, a.rule, a.counted, a.policy_hash,
-			h.name, h.rules, COALESCE(w.use_pending_failed, 0), w.execution_config
+			h.name, h.rules, COALESCE(w.use_pending_failed, 0), w.execution_config, a.hostname, a.start_ms, a.end_ms
 		FROM attempt a JOIN job j ON j.id = a.job_id JOIN workflow w ON w.id = a.workflow_id LEFT JOIN failure_handler h ON h.id = j.failure_handler_id
 		ORDER BY a.job_id, a.run_id, a.attempt_id`, func(r rowScanner) error {
 		var a replayed
 		d := &a.decision
 		err := r.Scan(&a.job, &a.run, &a.attempt, &a.status, &a.returnCode, &a.cause, &a.evidence, &d.Action, &d.Rule, &d.Counted, &d.PolicyHash,
-			&a.handler, &a.rules, &a.hold, &a.execution)
+			&a.handler, &a.rules, &a.hold, &a.execution, &a.node, &a.startMS, &a.endMS)
 		if err != nil {
 			return err
 		}
@@ -74,9 +77,13 @@ func (a *replayed) judge(before []replayed) string {
 	if a.decision.PolicyHash != "" && a.decision.PolicyHash != p.Hash() {
 		return "" // made by other policies
 	}
+	failure := workflow.Failure{Cause: cause, Evidence: e, Node: a.node.String}
+	if a.startMS.Valid {
+		failure.Elapsed = time.Duration(a.endMS.Int64-a.startMS.Int64) * time.Millisecond
+	}
 	var d workflow.Decision
 	for _, h := range histories(a.attempt, before) {
-		d = workflow.Decide(p, h, cause)
+		d = workflow.Decide(p, h, failure)
 		if d.Action == a.decision.Action && d.Rule == a.decision.Rule && d.Counted == a.decision.Counted {
 			return ""
 		}

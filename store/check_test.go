@@ -109,8 +109,8 @@ func TestCheckDeep(t *testing.T) {
 		{"P6", "is not complete", `UPDATE job SET status = 2 WHERE workflow_id = {open} AND name = 'j4';
 			UPDATE job_count SET n = n + 1 WHERE workflow_id = {open} AND status = 2; UPDATE job_count SET n = n - 1 WHERE workflow_id = {open} AND status = 1`},
 		{"P6", "before a dependency ended", `UPDATE attempt SET start_ms = start_ms - 1 WHERE job_id = (SELECT id FROM job WHERE workflow_id = {ended} AND name = 'j1')`},
-		{"P7", "its limits are", `UPDATE job SET rule_counts = '{"default:infra":{"counted":4}}', counted_failures = 4 WHERE workflow_id = {open} AND name = 'j0'`},
-		{"P7", "there were 1 and 0", `UPDATE job SET rule_counts = '{"default:infra":{"counted":2}}', counted_failures = 2 WHERE workflow_id = {open} AND name = 'j0'`},
+		{"P7", "its limits are", `UPDATE job SET rule_counts = '{"default/infra":{"counted":4}}', counted_failures = 4 WHERE workflow_id = {open} AND name = 'j0'`},
+		{"P7", "there were 1 and 0", `UPDATE job SET rule_counts = '{"default/infra":{"counted":2}}', counted_failures = 2 WHERE workflow_id = {open} AND name = 'j0'`},
 		{"P7", "its rules granted 1", `UPDATE job SET counted_failures = 0 WHERE workflow_id = {ended} AND name = 'j0'`},
 		{"P7", "before its delay was over", `UPDATE event SET data = json_set(data, '$.not_before_ms',
 			(SELECT start_ms + 2001 FROM attempt WHERE attempt_id = 2 AND workflow_id = {ended})) WHERE type = 'job_retried' AND workflow_id = {ended}`},

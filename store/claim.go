@@ -102,7 +102,8 @@ func (c *claim) chooseOf(classes []workflow.Class) error {
 			return err
 		}
 		rows, err := c.tx.query(`SELECT id FROM job WHERE class_id = ?1 AND status = 2 AND not_before_ms <= ?2
-				AND (avoid_nodes IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(avoid_nodes) WHERE value = ?3))
+				AND (avoid_nodes IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(avoid_nodes)
+					WHERE value ->> 'node' = ?3 AND COALESCE(value ->> 'until_ms', ?2 + 1) > ?2))
 			ORDER BY not_before_ms, id LIMIT ?4`, k.ID, c.tx.nowMS, avoiding, c.left)
 		if err != nil {
 			return fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)

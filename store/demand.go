@@ -3,7 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/json"
+	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,7 +120,8 @@ func (l *looker) tallyReady(t tally, workflowID, untilMS int64) error {
 	picky, err := look(l, `SELECT j.class_id, j.avoid_nodes, SUM(j.not_before_ms <= ?2), SUM(j.not_before_ms > ?2),
 			COALESCE(MIN(iif(j.not_before_ms > ?2, j.not_before_ms, NULL)), 0)
 		FROM claim_class c JOIN job j ON j.class_id = c.id
-		WHERE c.workflow_id = ?1 AND j.status = 2 AND j.avoid_nodes IS NOT NULL GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS}, scanPicky)
+		WHERE c.workflow_id = ?1 AND j.status = 2 AND j.avoid_nodes IS NOT NULL GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS},
+		func(r rowScanner) (waiting, error) { return scanPicky(r, l.nowMS) })
 	if err != nil {
 		return err
 	}
@@ -138,13 +139,19 @@ func (l *looker) tallyReady(t tally, workflowID, untilMS int64) error {
 	return nil
 }
 
-func scanPicky(r rowScanner) (w waiting, err error) {
-	var avoid string
-	if err := r.Scan(&w.class, &avoid, &w.ready, &w.delayed, &w.next); err != nil {
+func scanPicky(r rowScanner, nowMS int64) (w waiting, err error) {
+	var text sql.NullString
+	if err := r.Scan(&w.class, &text, &w.ready, &w.delayed, &w.next); err != nil {
 		return w, err
 	}
-	if err := json.Unmarshal([]byte(avoid), &w.avoid); err != nil {
-		return w, fmt.Errorf("read an avoid list of class %d: %w", w.class, err)
+	list, err := readAvoided(text)
+	if err != nil {
+		return w, fmt.Errorf("class %d: %w", w.class, err)
+	}
+	for _, n := range list {
+		if n.UntilMS == 0 || n.UntilMS > nowMS {
+			w.avoid = append(w.avoid, n.Node)
+		}
 	}
 	slices.Sort(w.avoid)
 	w.avoid = slices.Compact(w.avoid)

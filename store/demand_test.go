@@ -27,7 +27,7 @@ func TestDemand(t *testing.T) {
 	)
 	now := r.now.UnixMilli()
 	r.do(func(tx *Tx) error {
-		for i, change := range []string{`avoid_nodes = '["n2","n1"]'`, `avoid_nodes = '["n1","n2"]', not_before_ms = ?1 + 120000`, `not_before_ms = ?1 + 60000`} {
+		for i, change := range []string{`avoid_nodes = '[{"node":"n2"},{"node":"n1"}]'`, `avoid_nodes = '[{"node":"n1"},{"node":"n2"}]', not_before_ms = ?1 + 120000`, `not_before_ms = ?1 + 60000`} {
 			if _, err := tx.exec(`UPDATE job SET `+change+` WHERE id = ?2`, now, r.ids[2+i]); err != nil {
 				return err
 			}
@@ -91,7 +91,7 @@ func BenchmarkDemand(b *testing.B) {
 	}
 	r := newRig(b, jobs...)
 	r.do(func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE job SET avoid_nodes = '["n1"]' WHERE id % 1000 = 0`)
+		_, err := tx.exec(`UPDATE job SET avoid_nodes = '[{"node":"n1"}]' WHERE id % 1000 = 0`)
 		return err
 	})
 	r.hand("n1", 500).turn()

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -32,6 +34,18 @@ type ending struct {
 	host     holder
 	client   *workflow.Result // what a torc client reported; nil for our runners
 	noResult bool             // torc knows no result of such an end
+}
+
+// failure is the attempt as rules look at it.
+func (e *ending) failure(l *lease) workflow.Failure {
+	f := workflow.Failure{Cause: e.cause, Node: e.host.hostname}
+	if e.evidence != nil {
+		f.Evidence = *e.evidence
+	}
+	if l.startMS.Valid {
+		f.Elapsed = time.Duration(e.endMS-l.startMS.Int64) * time.Millisecond
+	}
+	return f
 }
 
 // change is a change of a job's status after an attempt.
@@ -64,7 +78,7 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 			return ReportResult{}, err
 		}
 	}
-	d := workflow.Decide(policies, history, e.cause)
+	d := workflow.Decide(policies, history, e.failure(l))
 	if err := f.record(l, &e, &d); err != nil {
 		return ReportResult{}, err
 	}
@@ -100,18 +114,45 @@ func (f *finisher) retry(l *lease, e *ending, d *workflow.Decision, h workflow.H
 		return nil, fmt.Errorf("count the retries of job %d: %w", l.JobID, err)
 	}
 	n := &next{attempt: l.Attempt + 1, ruleCounts: string(counts), counted: granted.CountedFails}
-	if d.Delay > 0 {
-		n.notBeforeMS = f.tx.nowMS + d.Delay.Milliseconds()
+	if delay := d.Jitter.Draw(d.Delay, workflow.Spread(l.JobID, f.run.runID, l.Attempt)); delay > 0 {
+		n.notBeforeMS = f.tx.nowMS + delay.Milliseconds()
 		f.tx.delayed(n.notBeforeMS)
 	}
-	if d.AvoidNode && e.host.hostname != "" {
-		nodes, err := json.Marshal([]string{e.host.hostname})
-		if err != nil {
-			return nil, fmt.Errorf("avoid node %s for job %d: %w", e.host.hostname, l.JobID, err)
+	n.avoidNodes, err = f.avoid(l, e, d.Avoid)
+	return n, err
+}
+
+// avoid returns the nodes that the next attempt keeps away from, as JSON.
+func (f *finisher) avoid(l *lease, e *ending, a *workflow.AvoidNodes) (any, error) {
+	var before sql.NullString
+	if a != nil && a.Mode == workflow.AvoidAll {
+		if err := f.tx.row(`SELECT avoid_nodes FROM job WHERE id = ?`, []any{l.JobID}, &before); err != nil {
+			return nil, fmt.Errorf("read the avoid list of job %d: %w", l.JobID, err)
 		}
-		n.avoidNodes = string(nodes)
 	}
-	return n, nil
+	list, err := readAvoided(before)
+	if err != nil {
+		return nil, fmt.Errorf("job %d: %w", l.JobID, err)
+	}
+	if list = a.Extend(list, e.host.hostname, f.tx.nowMS); len(list) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("avoid nodes for job %d: %w", l.JobID, err)
+	}
+	return string(text), nil
+}
+
+// readAvoided reads a stored avoid list.
+func readAvoided(text sql.NullString) (list []workflow.AvoidedNode, err error) {
+	if !text.Valid {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text.String), &list); err != nil {
+		return nil, fmt.Errorf("read an avoid list: %w", err)
+	}
+	return list, nil
 }
 
 // hold makes the job wait for a classification.

@@ -199,7 +199,7 @@ func TestDefaultPolicy(t *testing.T) {
 			h.free.Slots = 0
 			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: test.evidence})
 			r.want(test.want)
-			if n := r.number(`SELECT COALESCE(avoid_nodes = '["n1"]', 0) FROM job`); (n == 1) != test.avoid {
+			if n := r.number(`SELECT COALESCE(avoid_nodes = '[{"node":"n1"}]', 0) FROM job`); (n == 1) != test.avoid {
 				t.Errorf("avoids the node: %d", n)
 			}
 			if n := r.number(`SELECT counted_failures FROM job`); n != test.counted {

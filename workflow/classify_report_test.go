@@ -33,7 +33,7 @@ func TestClassifyReport(t *testing.T) {
 		if c.Kind != tt.want || c.Status != attempt || c.ReturnCode != tt.code || c.Text == "" {
 			t.Errorf("%s, %d: %+v", tt.status, tt.code, c)
 		}
-		d := Decide(Policies{Default: DefaultPolicy(), UsePendingFailed: true}, History{ReportedByOld: true}, c)
+		d := Decide(Policies{Default: DefaultPolicy(), UsePendingFailed: true}, History{ReportedByOld: true}, Failure{Cause: c})
 		if d.Action != tt.action {
 			t.Errorf("%s, %d: %s, %s", tt.status, tt.code, d.Action, d.Reason)
 		}

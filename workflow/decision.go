@@ -16,19 +16,24 @@ const (
 	ActionRecover Action = "recover" // recovery script first, then ready again
 	ActionHold    Action = "hold"    // pending_failed
 	ActionFail    Action = "fail"    // the attempt's own status stands: failed, terminated
+	// ActionInherit is only a policy's default action: the policies behind decide.
+	ActionInherit Action = "inherit"
 )
 
 // Decision is what happens next, and why.
 type Decision struct {
 	Action Action
 	Reason string // one sentence
-	// Rule is the id of the rule that decided, for example
-	// "handler:simulation/1" or "default:preempted"; empty if none did.
-	Rule           string
-	Counted        bool          // a retry that uses budget
-	Delay          time.Duration // earliest next start, from now
-	AvoidNode      bool          // not on the node of this attempt
-	RecoveryScript string        // for ActionRecover
+	// Rule is the key of the rule that decided, for example
+	// "handler:simulation/1" or "default/preempted"; empty if none did.
+	Rule    string
+	Counted bool // a retry that uses budget
+	// Delay is how long the next attempt waits, before Jitter is drawn.
+	Delay          time.Duration
+	Jitter         Jitter
+	Avoid          *AvoidNodes // nil: every node will do
+	Mutate         *Mutation   // nil: the next attempt asks for the same
+	RecoveryScript string      // for ActionRecover
 	// OnRecoveryError is what happens if the script fails or its runner dies:
 	// retry, fail or hold.
 	OnRecoveryError Action
@@ -46,10 +51,13 @@ type RuleCount struct {
 
 // History is what happened to the job before, in this run.
 type History struct {
-	AttemptID     int64 // of the attempt that just ended
-	CountedFails  int64 // attempts before this one whose retry was counted
-	Rules         map[string]RuleCount
-	ReportedByOld bool // reported through a torc call, not by our runner
+	AttemptID    int64 // of the attempt that just ended
+	CountedFails int64 // attempts before this one whose retry was counted
+	Rules        map[string]RuleCount
+	// WorkflowRetries are the counted retries of all jobs in this run; they
+	// matter only where Policies.MaxRetriesTotal is given.
+	WorkflowRetries int64
+	ReportedByOld   bool // reported through a torc call, not by our runner
 }
 
 // Grant returns the history after d, for the next attempt; what was never
@@ -93,12 +101,13 @@ const ClassifiedRetryLimit = 3
 // be running where nobody can reach it.
 const unreachableDelay = 2 * time.Minute
 
-// Decide says what happens to a job after an attempt that ended with cause c.
-// The same policies, history and cause give the same decision.
+// Decide says what happens to a job after an attempt. The same policies, history
+// and failure give the same decision.
 //
 // What a torc client reports is left as it is: such clients have applied the
 // failure handler themselves.
-func Decide(p Policies, h History, c Cause) Decision {
+func Decide(p Policies, h History, f Failure) Decision {
+	c := f.Cause
 	switch {
 	case c.Kind == CauseNeverStarted:
 		return Decision{Action: ActionRetry, Rule: RuleNeverStarted, Reason: "never started, so it was no attempt"}
@@ -109,10 +118,10 @@ func Decide(p Policies, h History, c Cause) Decision {
 	case h.ReportedByOld:
 		return Decision{Action: ActionFail, Reason: "reported by a client that decides itself: " + c.Status.String()}
 	}
-	d := decideFailure(p, h, c)
+	d := p.decide(&h, &f)
 	d.PolicyHash = p.Hash()
 	if d.Retries() && c.MayStillRun {
-		d.Delay = max(d.Delay, unreachableDelay)
+		d.Delay, d.Jitter = max(d.Delay, unreachableDelay), ""
 	}
 	return d
 }
@@ -136,24 +145,6 @@ func noneReason(c Cause) string {
 	return "successful"
 }
 
-func decideFailure(p Policies, h History, c Cause) Decision {
-	if p.Handler != nil && handlerApplies(c) {
-		if i := p.Handler.match(c.ReturnCode); i >= 0 {
-			return p.Handler.decide(i, h, c)
-		}
-	}
-	for _, policy := range p.ordered() {
-		if r := policy.match(c); r != nil {
-			return r.decide(h, c)
-		}
-	}
-	why := unmatchedReason(p.Handler, c)
-	if p.UsePendingFailed {
-		return Decision{Action: ActionHold, Reason: why + "; it waits for a classification"}
-	}
-	return Decision{Action: ActionFail, Reason: why}
-}
-
 // handlerApplies: handlers are for what the command did, not for what was done
 // to it.
 func handlerApplies(c Cause) bool {
@@ -168,39 +159,4 @@ func unmatchedReason(handler *FailureHandlerDefinition, c Cause) string {
 		return fmt.Sprintf("no rule for cause %s, which failure handlers do not treat", c.Kind)
 	}
 	return fmt.Sprintf("no rule of handler %s for return code %d", handler.Name, c.ReturnCode)
-}
-
-// match returns the index of the rule for a return code, -1 if there is none:
-// the first that names it, else the first that matches all.
-func (h *FailureHandlerDefinition) match(code int64) int {
-	exact := slices.IndexFunc(h.Rules, func(r FailureRule) bool { return slices.Contains(r.ExitCodes, code) })
-	if exact >= 0 {
-		return exact
-	}
-	return slices.IndexFunc(h.Rules, func(r FailureRule) bool { return r.MatchAllExitCodes })
-}
-
-// decide applies rule i. Its max_retries is torc's: the number of attempts,
-// counting those that used budget.
-func (h *FailureHandlerDefinition) decide(i int, history History, c Cause) Decision {
-	r := h.Rules[i]
-	attempt := history.Attempt()
-	reason := fmt.Sprintf("rule %d of handler %s: %s %d, attempt %d of %d",
-		i+1, h.Name, codeWord(c), c.ReturnCode, attempt, r.MaxRetries)
-	d := Decision{Action: ActionRetry, Rule: fmt.Sprintf("handler:%s/%d", h.Name, i+1), Reason: reason, Counted: true}
-	switch {
-	case attempt >= r.MaxRetries:
-		d.Action, d.Counted, d.Reason = ActionFail, false, reason+", none left"
-	case r.RecoveryScript != "":
-		d.Action, d.RecoveryScript = ActionRecover, r.RecoveryScript
-		d.OnRecoveryError = ActionRetry // a broken script does not take the retry away
-	}
-	return d
-}
-
-func codeWord(c Cause) string {
-	if c.Kind == CauseExit {
-		return "exit code"
-	}
-	return string(c.Kind) + ", return code"
 }

@@ -1,6 +1,7 @@
 package workflow_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestDecide(t *testing.T) {
 	}}
 	exact := &FailureHandlerDefinition{Name: "exact", Rules: []FailureRule{{ExitCodes: []int64{10}, MaxRetries: 3}}}
 	drained := Cause{Kind: CauseWalltime, Status: Terminated, ReturnCode: 152, ByDrain: true}
+	elsewhere := &AvoidNodes{Mode: AvoidLast}
 	used := func(rule string, counted, free int64) History {
 		return History{Rules: map[string]RuleCount{rule: {Counted: counted, Free: free}}}
 	}
@@ -68,24 +70,24 @@ func TestDecide(t *testing.T) {
 		{name: "a handler does not treat a full disk", p: Policies{Handler: handler}, c: cause(CauseDiskFull),
 			want: Decision{Action: ActionFail, Reason: "no rule for cause disk_full, which failure handlers do not treat"}},
 		{name: "preempted, in spite of a handler", p: Policies{Handler: handler}, c: cause(CausePreempted),
-			want: Decision{Action: ActionRetry, Rule: "default:preempted", Reason: "rule default:preempted: preempted, free retry 1 of 50"}},
-		{name: "preempted too often", h: used("default:preempted", 0, 50), c: cause(CausePreempted),
-			want: Decision{Action: ActionFail, Rule: "default:preempted",
-				Reason: "rule default:preempted: preempted, all 50 free retries used"}},
+			want: Decision{Action: ActionRetry, Rule: "default/preempted", Reason: "rule default/preempted: preempted, free retry 1 of 50"}},
+		{name: "preempted too often", h: used("default/preempted", 0, 50), c: cause(CausePreempted),
+			want: Decision{Action: ActionFail, Rule: "default/preempted",
+				Reason: "rule default/preempted: preempted, all 50 free retries used"}},
 		{name: "our drain", c: drained,
-			want: Decision{Action: ActionRetry, Rule: "default:drained", Reason: "rule default:drained: walltime, free retry 1 of 50"}},
+			want: Decision{Action: ActionRetry, Rule: "default/drained", Reason: "rule default/drained: walltime, free retry 1 of 50"}},
 		{name: "walltime otherwise", c: cause(CauseWalltime), want: Decision{Action: ActionFail, Reason: "no rule for cause walltime"}},
-		{name: "node failure", h: used("default:infra", 2, 0), c: cause(CauseNodeFail),
-			want: Decision{Action: ActionRetry, Rule: "default:infra", Counted: true, AvoidNode: true,
-				Reason: "rule default:infra: node_fail, retry 3 of 3"}},
-		{name: "node failure and loss share a budget", h: used("default:infra", 3, 0), c: cause(CauseLost),
-			want: Decision{Action: ActionFail, Rule: "default:infra", Reason: "rule default:infra: lost, all 3 retries used"}},
+		{name: "node failure", h: used("default/infra", 2, 0), c: cause(CauseNodeFail),
+			want: Decision{Action: ActionRetry, Rule: "default/infra", Counted: true, Avoid: elsewhere,
+				Reason: "rule default/infra: node_fail, retry 3 of 3"}},
+		{name: "node failure and loss share a budget", h: used("default/infra", 3, 0), c: cause(CauseLost),
+			want: Decision{Action: ActionFail, Rule: "default/infra", Reason: "rule default/infra: lost, all 3 retries used"}},
 		{name: "lost where nobody can look", c: Cause{Kind: CauseLost, Status: Failed, ReturnCode: -128, MayStillRun: true},
-			want: Decision{Action: ActionRetry, Rule: "default:infra", Counted: true, AvoidNode: true, Delay: 2 * time.Minute,
-				Reason: "rule default:infra: lost, retry 1 of 3"}},
+			want: Decision{Action: ActionRetry, Rule: "default/infra", Counted: true, Avoid: elsewhere, Delay: 2 * time.Minute,
+				Reason: "rule default/infra: lost, retry 1 of 3"}},
 		{name: "launch on a node", c: cause(CauseLaunch),
-			want: Decision{Action: ActionRetry, Rule: "default:launch", Counted: true, AvoidNode: true, Delay: 5 * time.Second,
-				Reason: "rule default:launch: launch, retry 1 of 3"}},
+			want: Decision{Action: ActionRetry, Rule: "default/launch", Counted: true, Avoid: elsewhere, Delay: 5 * time.Second,
+				Reason: "rule default/launch: launch, retry 1 of 3"}},
 		{name: "launch of a command", c: Cause{Kind: CauseLaunch, Status: Failed, ReturnCode: 127, OfCommand: true},
 			want: Decision{Action: ActionFail, Reason: "no rule for cause launch"}},
 		{name: "a torc client's own word", p: Policies{Handler: handler, UsePendingFailed: true}, h: History{ReportedByOld: true}, c: exit(10),
@@ -96,7 +98,7 @@ func TestDecide(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.p.Default = DefaultPolicy()
-			got := Decide(tt.p, tt.h, tt.c)
+			got := Decide(tt.p, tt.h, Failure{Cause: tt.c})
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(Decision{}, "PolicyHash")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -105,9 +107,9 @@ func TestDecide(t *testing.T) {
 }
 
 func TestPolicyRuleThatDoesNotRetry(t *testing.T) {
-	p := Policies{Default: Policy{Rules: []PolicyRule{{ID: "bad", Causes: []CauseKind{CauseDiskFull}, Action: ActionHold}}}}
-	got := Decide(p, History{}, cause(CauseDiskFull))
-	want := Decision{Action: ActionHold, Rule: "bad", Reason: "rule bad: disk_full", PolicyHash: p.Hash()}
+	p := Policies{Default: RetryPolicy{Name: "p", Rules: []RetryRule{{ID: "bad", When: RuleMatch{Cause: []CauseKind{CauseDiskFull}}, Action: ActionHold}}}}
+	got := Decide(p, History{}, Failure{Cause: cause(CauseDiskFull)})
+	want := Decision{Action: ActionHold, Rule: "p/bad", Reason: "rule p/bad: disk_full", PolicyHash: p.Hash()}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -119,7 +121,7 @@ func TestPolicyHashTellsRulesApart(t *testing.T) {
 	if a.Hash() != b.Hash() {
 		t.Error("equal policies, different hashes")
 	}
-	b.Default.Rules[0].MaxFree++
+	b.Default.Rules[0].MaxFree = new(int64)
 	c := Policies{Default: DefaultPolicy(), UsePendingFailed: true}
 	d := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MaxRetries: 2}}}}
 	if a.Hash() == b.Hash() || a.Hash() == c.Hash() || a.Hash() == d.Hash() {
@@ -156,6 +158,8 @@ func drawPolicies(t *rapid.T) Policies {
 			}
 		}), 0, 4).Draw(t, "rules")}
 	}
+	p.Site, p.Job, p.Workflow = drawRetryPolicies(t, "site"), drawRetryPolicies(t, "job"), drawRetryPolicies(t, "workflow")
+	p.GlobalMaxRetries = drawLimit(t, "global", 8)
 	return p
 }
 
@@ -177,18 +181,19 @@ func TestBudgetsAreNeverExceeded(t *testing.T) {
 		h := History{AttemptID: 1}
 		for range rapid.IntRange(1, 80).Draw(t, "attempts") {
 			c := drawCause(t)
-			d := Decide(p, h, c)
-			if diff := cmp.Diff(d, Decide(p, h, c)); diff != "" {
+			d := Decide(p, h, Failure{Cause: c})
+			if diff := cmp.Diff(d, Decide(p, h, Failure{Cause: c})); diff != "" {
 				t.Fatalf("not the same again:\n%s", diff)
 			}
 			if d.Reason == "" {
 				t.Fatal("no reason")
 			}
+			builtIn := strings.HasPrefix(d.Rule, "default/") || d.Rule == RuleNeverStarted
 			uncounted := c.Kind == CausePreempted || c.Kind == CauseNeverStarted || c.ByDrain
-			if d.Counted && (uncounted || !d.Retries()) {
+			if d.Counted && (builtIn && uncounted || !d.Retries()) {
 				t.Fatalf("%s is counted: %+v", c.Kind, d)
 			}
-			if d.Retries() && !uncounted && !d.Counted {
+			if builtIn && d.Retries() && !uncounted && !d.Counted {
 				t.Fatalf("%s is retried for free: %+v", c.Kind, d)
 			}
 			h = h.Grant(d)
@@ -198,31 +203,29 @@ func TestBudgetsAreNeverExceeded(t *testing.T) {
 }
 
 func checkBudgets(t *rapid.T, p Policies, h History) {
-	limits := map[string]RuleCount{}
-	for _, r := range p.Default.Rules {
-		limits[r.ID] = RuleCount{Counted: r.Limit, Free: r.MaxFree}
-	}
-	most := int64(1)
+	var counted int64
 	for id, n := range h.Rules {
-		limit, known := limits[id]
-		if !known { // a handler's rule
-			limit = RuleCount{Counted: 3}
+		limit, known := p.RuleLimit(id)
+		if !known {
+			t.Fatalf("no rule %s", id)
 		}
 		if n.Counted > limit.Counted || n.Free > limit.Free {
 			t.Fatalf("rule %s granted %+v of %+v", id, n, limit)
 		}
-		if known {
-			most += n.Counted
-		}
+		counted += n.Counted
 	}
-	if p.Handler != nil {
-		for _, r := range p.Handler.Rules {
-			most = max(most, r.MaxRetries)
-		}
-		most += limits["default:infra"].Counted + limits["default:launch"].Counted
+	if h.CountedFails != counted {
+		t.Fatalf("%d retries count, the rules granted %d", h.CountedFails, counted)
 	}
-	if h.Attempt() > most {
-		t.Fatalf("%d counted attempts of at most %d", h.Attempt(), most)
+	most := int64(DefaultGlobalMaxRetries)
+	if p.GlobalMaxRetries != nil {
+		most = *p.GlobalMaxRetries
+	}
+	if counted > most && (p.GlobalMaxRetries != nil || p.Handler == nil) {
+		t.Fatalf("%d retries of at most %d", counted, most)
+	}
+	if p.GlobalMaxRetries != nil && *p.GlobalMaxRetries == 0 && len(h.Rules) > 0 {
+		t.Fatalf("retries in spite of the kill switch: %v", h.Rules)
 	}
 }
 
@@ -233,7 +236,7 @@ func TestHandlerAllowsSoManyAttempts(t *testing.T) {
 		p := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MatchAllExitCodes: true, MaxRetries: limit}}}}
 		h, attempts := History{AttemptID: 1}, int64(1)
 		for {
-			d := Decide(p, h, exit(3))
+			d := Decide(p, h, Failure{Cause: exit(3)})
 			if !d.Retries() {
 				break
 			}

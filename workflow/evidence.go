@@ -36,8 +36,12 @@ type Evidence struct {
 	DiskFull           bool     `json:"disk_full,omitempty"`
 	StderrTail         string   `json:"stderr_tail,omitempty"`         // at most 64 KiB on the runner, 4 KiB on the wire
 	TerminationMessage string   `json:"termination_message,omitempty"` // at most 4 KiB
-	LostRunner         bool     `json:"lost_runner,omitempty"`         // its runner is gone; nobody saw the end
-	Note               string   `json:"note,omitempty"`
+	// StderrMatches are those of the rules' stderr patterns that the runner found.
+	StderrMatches []string `json:"stderr_matches,omitempty"`
+	Category      string   `json:"category,omitempty"` // of the user's own patterns, by the runner
+	Subcategory   string   `json:"subcategory,omitempty"`
+	LostRunner    bool     `json:"lost_runner,omitempty"` // its runner is gone; nobody saw the end
+	Note          string   `json:"note,omitempty"`
 
 	Slurm *SlurmEvidence `json:"slurm,omitempty"`
 }

@@ -1,0 +1,125 @@
+package workflow
+
+import (
+	"math"
+	"time"
+)
+
+// BackoffKind says how the delays of successive retries grow.
+type BackoffKind string
+
+// The kinds of backoff; the empty one is exponential.
+const (
+	BackoffFixed       BackoffKind = "fixed"       // initial, initial, initial
+	BackoffLinear      BackoffKind = "linear"      // initial, initial + 1 × factor × initial, + 2 × …
+	BackoffExponential BackoffKind = "exponential" // initial, initial × factor, initial × factor², …
+)
+
+// Jitter says how a delay is drawn, so that jobs that failed together do not
+// come back together.
+type Jitter string
+
+// The kinds of jitter; the empty one is none.
+const (
+	JitterNone  Jitter = "none"  // the delay itself
+	JitterEqual Jitter = "equal" // between half the delay and the delay
+	JitterFull  Jitter = "full"  // between nothing and the delay
+)
+
+// Backoff says how long a retry waits. Durations are written as ParseDuration
+// reads them.
+type Backoff struct {
+	Kind    BackoffKind `json:"kind,omitempty" jsonschema:"enum=fixed,enum=linear,enum=exponential"`
+	Initial string      `json:"initial,omitempty"`                       // of the first retry; nothing by default
+	Factor  *float64    `json:"factor,omitempty" jsonschema:"minimum=0"` // 2 by default
+	Max     string      `json:"max,omitempty"`                           // 10 minutes by default
+	Jitter  Jitter      `json:"jitter,omitempty" jsonschema:"enum=none,enum=equal,enum=full"`
+}
+
+// The numbers of a backoff that does not say.
+const (
+	DefaultBackoffFactor = 2.0
+	DefaultBackoffMax    = 10 * time.Minute
+)
+
+// Delay is the delay of the n-th retry, counted from 1, before jitter. It never
+// overflows and never exceeds the maximum.
+func (b *Backoff) Delay(n int64) time.Duration {
+	if b == nil || b.Initial == "" || n < 1 {
+		return 0
+	}
+	initial, limit, factor := parsed(b.Initial, 0), parsed(b.Max, DefaultBackoffMax), DefaultBackoffFactor
+	if b.Factor != nil {
+		factor = *b.Factor
+	}
+	delay := float64(initial)
+	switch b.Kind {
+	case BackoffFixed:
+	case BackoffLinear:
+		delay *= 1 + factor*float64(n-1)
+	default:
+		delay *= math.Pow(factor, float64(n-1))
+	}
+	if math.IsNaN(delay) || delay >= float64(limit) { // 0 × ∞, too
+		return limit
+	}
+	return time.Duration(delay)
+}
+
+// parsed reads a duration that has been validated.
+func parsed(text string, otherwise time.Duration) time.Duration {
+	if text == "" {
+		return otherwise
+	}
+	d, err := ParseDuration(text)
+	if err != nil {
+		return otherwise
+	}
+	return d
+}
+
+// Draw turns a delay into the one that is kept; u is from 0 to below 1, see Spread.
+func (j Jitter) Draw(delay time.Duration, u float64) time.Duration {
+	switch j {
+	case JitterFull:
+		return time.Duration(float64(delay) * u)
+	case JitterEqual:
+		half := delay / 2
+		return half + time.Duration(float64(delay-half)*u)
+	}
+	return delay
+}
+
+// Spread turns the ids of an attempt into a number from 0 to below 1. Attempts
+// that end together get numbers far apart, and the same attempt gets the same
+// one whenever it is asked for: decisions can be replayed.
+func Spread(ids ...int64) float64 {
+	var x uint64
+	for _, id := range ids { // the mixing of splitmix64
+		x += uint64(id) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return float64(x>>11) / (1 << 53)
+}
+
+func (b *Backoff) validate(p *problems, path string) {
+	if b == nil {
+		return
+	}
+	p.oneOf(path+".kind", string(b.Kind), "", "fixed", "linear", "exponential")
+	p.oneOf(path+".jitter", string(b.Jitter), "", "none", "equal", "full")
+	p.duration(path+".initial", b.Initial)
+	p.duration(path+".max", b.Max)
+	if b.Factor != nil && (!(*b.Factor >= 0) || math.IsInf(*b.Factor, 0)) {
+		p.add(path+".factor", "write a number such as 2.0", "a factor is not negative")
+	}
+	if b.Kind != BackoffFixed && b.Kind != BackoffLinear && b.Factor != nil && *b.Factor < 1 {
+		p.add(path+".factor", "write 1 or more", "delays must not shrink: the factor is %g", *b.Factor)
+	}
+	if initial, limit := parsed(b.Initial, 0), parsed(b.Max, DefaultBackoffMax); initial > limit {
+		p.add(path+".initial", "raise max", "the first delay %s is longer than the longest, %s",
+			FormatDuration(initial), FormatDuration(limit))
+	}
+}

@@ -1,0 +1,31 @@
+package workflow
+
+import (
+	"strings"
+	"time"
+)
+
+// ParseDuration reads a duration as specifications and policies write it: ISO
+// 8601 ("PT1H30M", "P2D") or in Go's style ("10s", "1h30m", "250ms"). It is never
+// negative and at most 100 years.
+func ParseDuration(text string) (time.Duration, error) {
+	s := strings.TrimSpace(text)
+	if strings.HasPrefix(strings.ToUpper(s), "P") {
+		seconds, err := ParseRuntime(s)
+		return time.Duration(seconds) * time.Second, err
+	}
+	bad := func(why string) (time.Duration, error) {
+		return 0, Errorf(CodeInvalid, "duration %q: %s", text, why).
+			WithHint("write for example 30s, 5m, 1h30m, or in ISO 8601 PT30S, PT5M, P2D")
+	}
+	d, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		return bad("not a number with a unit")
+	case d < 0:
+		return bad("negative")
+	case d > maxRuntime*time.Second:
+		return bad("longer than 100 years")
+	}
+	return d, nil
+}

@@ -1,0 +1,109 @@
+package workflow
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+)
+
+// GrowFrom says what a request grows from.
+type GrowFrom string
+
+// What a request grows from; the empty one is requested.
+const (
+	GrowFromRequested GrowFrom = "requested"
+	GrowFromPeak      GrowFrom = "peak" // what the attempt used, if that is more
+)
+
+// Growth raises one resource of a job.
+type Growth struct {
+	Factor float64  `json:"factor" jsonschema:"minimum=1"`
+	Max    string   `json:"max,omitempty"` // in the resource's own form
+	From   GrowFrom `json:"from,omitempty" jsonschema:"enum=requested,enum=peak"`
+}
+
+// Mutation changes what the next attempt of a job asks for. The requirement
+// that the job shares with others stays as it is.
+type Mutation struct {
+	Memory  *Growth `json:"memory,omitempty"`  // max for example 512g
+	Runtime *Growth `json:"runtime,omitempty"` // max for example P2D
+}
+
+// Usage is what an attempt used; 0 is unknown.
+type Usage struct {
+	PeakMemoryBytes int64
+	Elapsed         time.Duration
+}
+
+// Apply returns what the next attempt asks for, and a text such as "memory 4g
+// -> 6g", empty if nothing changes. What is not enforced does not grow: the
+// default requirement is no request.
+func (m *Mutation) Apply(r ResourceRequirements, used Usage) (ResourceRequirements, string) {
+	if m == nil || !r.Enforced() {
+		return r, ""
+	}
+	var said []string
+	if g := m.Memory; g != nil {
+		if now, err := ParseMemory(r.Memory); err == nil && now > 0 {
+			limit, _ := ParseMemory(g.Max) // 0: none
+			if grown := g.grow(ResourceMemory, float64(now), float64(used.PeakMemoryBytes), float64(limit)); grown > float64(now) {
+				old := r.Memory
+				r.Memory = FormatMemory(int64(grown))
+				said = append(said, fmt.Sprintf("memory %s -> %s", old, r.Memory))
+			}
+		}
+	}
+	if g := m.Runtime; g != nil {
+		if now, err := ParseRuntime(r.Runtime); err == nil && now > 0 {
+			limit := parsed(g.Max, 0).Seconds()
+			if grown := g.grow(ResourceRuntime, float64(now), used.Elapsed.Seconds(), limit); grown > float64(now) {
+				old := r.Runtime
+				r.Runtime = FormatRuntime(int64(grown))
+				said = append(said, fmt.Sprintf("runtime %s -> %s", old, r.Runtime))
+			}
+		}
+	}
+	return r, strings.Join(said, ", ")
+}
+
+// grow is the new amount of a resource; the cap holds after rounding, and an
+// amount that is above it already stays.
+func (g *Growth) grow(r Resource, now, used, limit float64) float64 {
+	base := now
+	if g.From == GrowFromPeak {
+		base = max(now, used)
+	}
+	most := float64(maxRuntime)
+	if r == ResourceMemory {
+		most = 1 << 60
+	}
+	if limit > 0 {
+		most = min(most, limit)
+	}
+	return max(now, min(roundUp(r, min(base*g.Factor, most)), most))
+}
+
+func (m *Mutation) validate(p *problems, path string) {
+	if m == nil {
+		return
+	}
+	if m.Memory == nil && m.Runtime == nil {
+		p.add(path, "write memory or runtime", "nothing is changed")
+	}
+	m.Memory.validate(p, path+".memory", func(text string) error { _, err := ParseMemory(text); return err })
+	m.Runtime.validate(p, path+".runtime", func(text string) error { _, err := ParseDuration(text); return err })
+}
+
+func (g *Growth) validate(p *problems, path string, parse func(string) error) {
+	if g == nil {
+		return
+	}
+	if !(g.Factor >= 1) || math.IsInf(g.Factor, 0) {
+		p.add(path+".factor", "write 1 or more, for example 1.5", "a request cannot grow by a factor of %g", g.Factor)
+	}
+	p.oneOf(path+".from", string(g.From), "", "requested", "peak")
+	if g.Max != "" {
+		p.err(path+".max", parse(g.Max))
+	}
+}

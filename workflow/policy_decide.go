@@ -1,0 +1,198 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+)
+
+// defaultActionID is the id of the rule that a policy's default action stands for.
+const defaultActionID = "default_action"
+
+// policies lists the retry policies behind the failure handler, in the order in
+// which they are tried; the site's are in front of it.
+func (p *Policies) policies() []*RetryPolicy {
+	return slices.Concat(pointers(p.Job), pointers(p.Workflow), []*RetryPolicy{&p.Default})
+}
+
+func pointers[T any](list []T) []*T {
+	all := make([]*T, len(list))
+	for i := range list {
+		all[i] = &list[i]
+	}
+	return all
+}
+
+// decide applies the first rule that matches. If none does, the first default
+// action that is more than inherit decides, before the server's policy is asked.
+func (p *Policies) decide(h *History, f *Failure) Decision {
+	var without []*RetryPolicy // policies that said nothing
+	try := func(policy *RetryPolicy) (Decision, bool) {
+		if r := policy.match(f, h.AttemptID); r != nil {
+			return p.apply(policy, r, h, f), true
+		}
+		without = append(without, policy)
+		return Decision{}, false
+	}
+	for _, policy := range pointers(p.Site) {
+		if d, ok := try(policy); ok {
+			return d
+		}
+	}
+	if p.Handler != nil && handlerApplies(f.Cause) {
+		if i := p.Handler.match(f.Cause.ReturnCode); i >= 0 {
+			return p.Handler.decide(i, p, h, f.Cause)
+		}
+	}
+	for _, policy := range p.policies() {
+		if policy == &p.Default {
+			if d, ok := p.defaultAction(without, h, f); ok {
+				return d
+			}
+		}
+		if d, ok := try(policy); ok {
+			return d
+		}
+	}
+	if d, ok := p.defaultAction([]*RetryPolicy{&p.Default}, h, f); ok {
+		return d
+	}
+	why := unmatchedReason(p.Handler, f.Cause)
+	if p.UsePendingFailed {
+		return Decision{Action: ActionHold, Reason: why + "; it waits for a classification"}
+	}
+	return Decision{Action: ActionFail, Reason: why}
+}
+
+// defaultAction applies the first default action that is more than inherit.
+func (p *Policies) defaultAction(policies []*RetryPolicy, h *History, f *Failure) (Decision, bool) {
+	for _, policy := range policies {
+		if policy.DefaultAction == "" || policy.DefaultAction == ActionInherit {
+			continue
+		}
+		r := &RetryRule{ID: defaultActionID, Action: policy.DefaultAction}
+		return p.apply(policy, r, h, f), true
+	}
+	return Decision{}, false
+}
+
+// apply does what a rule says. A spent budget means fail, and no other rule.
+func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failure) Decision {
+	key := policy.Key(r)
+	d := Decision{Action: r.Action, Rule: key, Reason: fmt.Sprintf("rule %s: %s", key, f.Cause.Kind)}
+	if r.Action != ActionRetry {
+		return d
+	}
+	n := h.Rules[key]
+	used, limit, free := n.Counted, p.limit(policy, r), ""
+	if d.Counted = r.counted(); !d.Counted {
+		used, limit, free = n.Free, p.maxFree(r), "free "
+	}
+	spent := ""
+	switch {
+	case used >= limit:
+		spent = fmt.Sprintf("all %d %s%s used", limit, free, plural(limit, "retry", "retries"))
+	case d.Counted:
+		spent = p.spent(h)
+	case p.globalMaxRetries() == 0:
+		spent = "global_max_retries is 0"
+	}
+	if spent != "" {
+		d.Action, d.Counted = ActionFail, false
+		d.Reason += ", " + spent
+		return d
+	}
+	d.Reason = fmt.Sprintf("%s, %sretry %d of %d", d.Reason, free, used+1, limit)
+	backoff := first(r.Backoff, policy.Backoff, p.DefaultBackoff)
+	if backoff != nil {
+		d.Delay, d.Jitter = backoff.Delay(n.Counted+n.Free+1), backoff.Jitter
+	}
+	d.Avoid, d.Mutate = first(r.AvoidNodes, policy.AvoidNodes), r.Mutate
+	if r.RecoveryScript != "" {
+		d.Action, d.RecoveryScript, d.OnRecoveryError = ActionRecover, r.RecoveryScript, ActionRetry
+		if r.OnRecoveryError != "" {
+			d.OnRecoveryError = r.OnRecoveryError
+		}
+	}
+	return d
+}
+
+// limit is how many counted retries a rule may grant.
+func (p *Policies) limit(policy *RetryPolicy, r *RetryRule) int64 {
+	if own := first(r.Limit, policy.RetryLimit); own != nil {
+		return *own
+	}
+	return p.globalMaxRetries()
+}
+
+// maxFree is how many uncounted retries a rule may grant.
+func (p *Policies) maxFree(r *RetryRule) int64 {
+	if r.MaxFree != nil {
+		return *r.MaxFree
+	}
+	return DefaultMaxFree
+}
+
+// RuleLimit returns how many retries of a job the rule with a key may grant in a
+// run, and whether there is such a rule.
+func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
+	if key == RuleClassified {
+		return RuleCount{Counted: ClassifiedRetryLimit}, true
+	}
+	if h := p.Handler; h != nil {
+		for i := range h.Rules {
+			if h.key(i) == key {
+				return RuleCount{Counted: max(0, h.Rules[i].MaxRetries-1)}, true
+			}
+		}
+	}
+	for _, policy := range append(pointers(p.Site), p.policies()...) {
+		rules := append(slices.Clone(policy.Rules), RetryRule{ID: defaultActionID, Action: policy.DefaultAction})
+		for i := range rules {
+			r := &rules[i]
+			switch {
+			case policy.Key(r) != key || r.Action != ActionRetry:
+			case r.counted():
+				return RuleCount{Counted: min(p.limit(policy, r), p.globalMaxRetries())}, true
+			default:
+				return RuleCount{Free: p.maxFree(r)}, true
+			}
+		}
+	}
+	return RuleCount{}, false
+}
+
+// spent says which budget over several rules is used up; "" if none is.
+func (p *Policies) spent(h *History) string {
+	if limit := p.globalMaxRetries(); h.CountedFails >= limit {
+		return fmt.Sprintf("but global_max_retries is %d and %d %s used", limit, h.CountedFails, plural(h.CountedFails, "is", "are"))
+	}
+	if limit := p.MaxRetriesTotal; limit != nil && h.WorkflowRetries >= *limit {
+		return fmt.Sprintf("but max_retries_total of the workflow is %d and %d %s used",
+			*limit, h.WorkflowRetries, plural(h.WorkflowRetries, "is", "are"))
+	}
+	return ""
+}
+
+// first returns the first pointer that is not nil.
+func first[T any](all ...*T) *T {
+	for _, p := range all {
+		if p != nil {
+			return p
+		}
+	}
+	return nil
+}
+
+// spentBySetting is spent for failure handlers, which only limits bind that
+// somebody has set.
+func (p *Policies) spentBySetting(h *History) string {
+	if p.GlobalMaxRetries == nil && p.MaxRetriesTotal == nil {
+		return ""
+	}
+	set := *p
+	if set.GlobalMaxRetries == nil {
+		unbound := int64(MaxRetryLimit)
+		set.GlobalMaxRetries = &unbound
+	}
+	return set.spent(h)
+}

@@ -1,0 +1,150 @@
+package workflow
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+)
+
+// RetryPolicy says what to do after failed attempts: a list of rules, of which
+// the first that matches decides.
+type RetryPolicy struct {
+	Name        string `json:"name"` // at most 63 characters
+	Description string `json:"description,omitempty"`
+	// RetryLimit is how many retries a rule grants that does not say: retries
+	// after the first attempt, not attempts.
+	RetryLimit *int64 `json:"retry_limit,omitempty" jsonschema:"minimum=0"`
+	// DefaultAction is for failures that no rule of any policy matches. Inherit,
+	// the default, leaves them to the policies behind, at last to the server's.
+	DefaultAction Action      `json:"default_action,omitempty" jsonschema:"enum=inherit,enum=fail,enum=retry,enum=hold"`
+	Backoff       *Backoff    `json:"backoff,omitempty"`
+	AvoidNodes    *AvoidNodes `json:"avoid_nodes,omitempty"`
+	Rules         []RetryRule `json:"rules,omitempty"`
+}
+
+// RetryRule says what to do about failures of one kind.
+type RetryRule struct {
+	// ID is what retries are counted by; by default a hash of When.
+	ID     string    `json:"id,omitempty"`
+	When   RuleMatch `json:"when"`
+	Action Action    `json:"action" jsonschema:"enum=retry,enum=fail,enum=hold"`
+	Limit  *int64    `json:"limit,omitempty" jsonschema:"minimum=0"` // retries, if they are counted
+	// Counted is true by default; retries that are not use none of the budgets
+	// and are bounded by MaxFree.
+	Counted         *bool       `json:"counted,omitempty"`
+	MaxFree         *int64      `json:"max_free,omitempty" jsonschema:"minimum=0"` // 50 by default
+	Backoff         *Backoff    `json:"backoff,omitempty"`
+	AvoidNodes      *AvoidNodes `json:"avoid_nodes,omitempty"`
+	Mutate          *Mutation   `json:"mutate,omitempty"`
+	RecoveryScript  string      `json:"recovery_script,omitempty"`
+	OnRecoveryError Action      `json:"on_recovery_error,omitempty" jsonschema:"enum=retry,enum=fail,enum=hold"`
+}
+
+// Key is what retries that a rule of the policy grants are counted under.
+func (p *RetryPolicy) Key(r *RetryRule) string { return p.Name + "/" + r.id() }
+
+// id is the rule's own, or one that depends on nothing but what it matches.
+func (r *RetryRule) id() string {
+	if r.ID != "" {
+		return r.ID
+	}
+	text, err := json.Marshal(r.When)
+	if err != nil { // plain strings and numbers
+		panic(fmt.Sprintf("hash a rule: %v", err))
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:4])
+}
+
+// counted reports whether the rule's retries use budget.
+func (r *RetryRule) counted() bool { return r.Counted == nil || *r.Counted }
+
+// match returns the first rule for a failure, nil if there is none.
+func (p *RetryPolicy) match(f *Failure, attempt int64) *RetryRule {
+	for i := range p.Rules {
+		if p.Rules[i].When.matches(f, attempt) {
+			return &p.Rules[i]
+		}
+	}
+	return nil
+}
+
+// policyName is what a policy or rule may be called: it stands in counters,
+// events and URLs.
+var policyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$`)
+
+// Validate returns everything that is wrong with the policy.
+func (p *RetryPolicy) Validate() []Problem {
+	var found problems
+	if !policyName.MatchString(p.Name) {
+		found.add("name", "letters, digits, '.', '_' and '-', at most 63, a letter or digit in front", "%q is no name for a policy", p.Name)
+	}
+	found.limit("retry_limit", p.RetryLimit)
+	found.oneOf("default_action", string(p.DefaultAction), "", string(ActionInherit), string(ActionFail), string(ActionRetry), string(ActionHold))
+	p.Backoff.validate(&found, "backoff")
+	p.AvoidNodes.validate(&found, "avoid_nodes")
+	if len(p.Rules) == 0 && (p.DefaultAction == "" || p.DefaultAction == ActionInherit) {
+		found.add("rules", "write a rule or a default_action", "the policy says nothing")
+	}
+	ids := map[string]int{}
+	caught := -1
+	for i := range p.Rules {
+		at := fmt.Sprintf("rules[%d]", i)
+		p.Rules[i].validate(&found, at)
+		if first, ok := ids[p.Rules[i].id()]; ok {
+			found.add(at+".id", "rename one, or remove the rule that is never reached", "the rule %s is already there: rules[%d]", p.Rules[i].id(), first)
+		} else {
+			ids[p.Rules[i].id()] = i
+		}
+		if caught >= 0 {
+			found.add(at, "put the rule that matches everything last", "no failure reaches this rule: rules[%d] matches all", caught)
+		} else if p.Rules[i].When.isEmpty() {
+			caught = i
+		}
+	}
+	return found
+}
+
+func (r *RetryRule) validate(p *problems, at string) {
+	if r.ID != "" && !policyName.MatchString(r.ID) {
+		p.add(at+".id", "letters, digits, '.', '_' and '-', at most 63", "%q is no id for a rule", r.ID)
+	}
+	r.When.validate(p, at+".when")
+	p.oneOf(at+".action", string(r.Action), string(ActionRetry), string(ActionFail), string(ActionHold))
+	p.limit(at+".limit", r.Limit)
+	p.limit(at+".max_free", r.MaxFree)
+	r.Backoff.validate(p, at+".backoff")
+	r.AvoidNodes.validate(p, at+".avoid_nodes")
+	r.Mutate.validate(p, at+".mutate")
+	p.oneOf(at+".on_recovery_error", string(r.OnRecoveryError), "", string(ActionRetry), string(ActionFail), string(ActionHold))
+	if r.OnRecoveryError != "" && r.RecoveryScript == "" {
+		p.add(at+".on_recovery_error", "remove it or write a recovery_script", "there is no recovery script")
+	}
+	if r.counted() && r.MaxFree != nil {
+		p.add(at+".max_free", "write limit, or counted: false", "max_free bounds retries that are not counted")
+	}
+	if !r.counted() && r.Limit != nil {
+		p.add(at+".limit", "write max_free, or remove counted: false", "limit bounds retries that are counted")
+	}
+	if r.Action == ActionRetry {
+		return
+	}
+	for key, given := range map[string]bool{"limit": r.Limit != nil, "max_free": r.MaxFree != nil, "counted": r.Counted != nil, "backoff": r.Backoff != nil,
+		"avoid_nodes": r.AvoidNodes != nil, "mutate": r.Mutate != nil, "recovery_script": r.RecoveryScript != ""} {
+		if given {
+			p.add(at+"."+key, "remove it or write action: retry", "%s is for retries", key)
+		}
+	}
+}
+
+// MaxRetryLimit is the largest limit that is taken for one: whoever writes more
+// means something else.
+const MaxRetryLimit = 1_000_000
+
+func (p *problems) limit(at string, n *int64) {
+	if n != nil && (*n < 0 || *n > MaxRetryLimit) {
+		p.add(at, fmt.Sprintf("write 0 to %d", MaxRetryLimit), "%d retries cannot be granted", *n)
+	}
+}

@@ -1,0 +1,137 @@
+package workflow
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"slices"
+)
+
+// failureCauses are the causes that rules can be about.
+func failureCauses() []string {
+	var kinds []string
+	for _, k := range CauseKinds() {
+		if !slices.Contains([]CauseKind{CauseOK, CauseNeverStarted, CauseCanceledUser, CauseCanceledAdmin}, k) {
+			kinds = append(kinds, string(k))
+		}
+	}
+	return kinds
+}
+
+func (m *RuleMatch) validate(p *problems, at string) {
+	for i, k := range m.Cause {
+		p.oneOf(fmt.Sprintf("%s.cause[%d]", at, i), string(k), failureCauses()...)
+	}
+	p.oneOf(at+".component", string(m.Component), "", string(ComponentMain), string(ComponentRecovery))
+	p.pattern(at+".stderr", m.Stderr)
+	p.pattern(at+".termination_message", m.TerminationMessage)
+	for i, glob := range m.Node {
+		if _, err := path.Match(glob, ""); err != nil || glob == "" {
+			p.add(fmt.Sprintf("%s.node[%d]", at, i), "write a name such as node7 or gpu*", "%q is no name of a node", glob)
+		}
+	}
+	for i, n := range m.Signal {
+		if n < 1 || n > 64 {
+			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "there is no signal %d", n)
+		}
+	}
+	for key, n := range map[string]int{"cause": lengthIfEmpty(m.Cause), "signal": lengthIfEmpty(m.Signal),
+		"category": lengthIfEmpty(m.Category), "subcategory": lengthIfEmpty(m.Subcategory), "node": lengthIfEmpty(m.Node)} {
+		if n == 0 {
+			p.add(at+"."+key, "remove the key to match any", "an empty list matches nothing")
+		}
+	}
+	m.ExitCode.validate(p, at+".exit_code")
+	m.Attempt.validate(p, at+".attempt")
+	m.Elapsed.validate(p, at+".elapsed")
+	m.conflicts(p, at)
+}
+
+// lengthIfEmpty is 0 for an empty list that is there.
+func lengthIfEmpty[T any](list []T) int {
+	if list != nil && len(list) == 0 {
+		return 0
+	}
+	return 1
+}
+
+// conflicts finds matchers that can never hold together.
+func (m *RuleMatch) conflicts(p *problems, at string) {
+	if m.Cause == nil {
+		return
+	}
+	has := func(kinds ...CauseKind) bool {
+		return slices.ContainsFunc(kinds, func(k CauseKind) bool { return slices.Contains(m.Cause, k) })
+	}
+	if m.ByDrain != nil && !has(CauseWalltime) {
+		p.add(at+".by_drain", "add walltime to cause or remove by_drain", "only walltime can be by our drain")
+	}
+	if m.OfCommand != nil && !has(CauseLaunch) {
+		p.add(at+".of_command", "add launch to cause or remove of_command", "only a launch failure can be of the command")
+	}
+	if m.Signal != nil && !has(CauseSignal, CauseOOM, CauseWalltime, CauseTimeout, CausePreempted, CauseNodeFail, CauseDiskFull) {
+		p.add(at+".signal", "remove one of the two", "attempts of these causes do not end by a signal")
+	}
+}
+
+func (m *ExitCodeMatch) validate(p *problems, at string) {
+	switch {
+	case m == nil:
+	case m.In == nil && m.NotIn == nil:
+		p.add(at, "write in: [74] or not_in: [1]", "no codes are given")
+	case m.In != nil && m.NotIn != nil:
+		p.add(at, "remove one of them", "in and not_in exclude each other")
+	case m.In != nil && len(m.In) == 0:
+		p.add(at+".in", "name at least one code", "an empty list matches nothing")
+	}
+	if m == nil {
+		return
+	}
+	for key, codes := range map[string][]int64{"in": m.In, "not_in": m.NotIn} {
+		for i, code := range codes {
+			if code < ReturnCodeLost || code > 255 || code == 0 {
+				p.add(fmt.Sprintf("%s.%s[%d]", at, key, i), "return codes of failures are 1 to 255, and -128 if nobody saw the end", "%d never matches", code)
+			}
+		}
+	}
+}
+
+func (m *AttemptMatch) validate(p *problems, at string) {
+	if m == nil {
+		return
+	}
+	if m.GTE == nil && m.LTE == nil {
+		p.add(at, "write gte: 2", "no bound is given")
+	}
+	if m.GTE != nil && m.LTE != nil && *m.GTE > *m.LTE {
+		p.add(at, "", "no attempt is at least %d and at most %d", *m.GTE, *m.LTE)
+	}
+	for key, n := range map[string]*int64{"gte": m.GTE, "lte": m.LTE} {
+		if n != nil && *n < 1 {
+			p.add(at+"."+key, "attempts count from 1", "there is no attempt %d", *n)
+		}
+	}
+}
+
+func (m *ElapsedMatch) validate(p *problems, at string) {
+	if m == nil {
+		return
+	}
+	if m.GTE == "" && m.LT == "" {
+		p.add(at, "write lt: 1m", "no bound is given")
+	}
+	p.duration(at+".gte", m.GTE)
+	p.duration(at+".lt", m.LT)
+	if m.GTE != "" && m.LT != "" && parsed(m.GTE, 0) >= parsed(m.LT, 1) {
+		p.add(at, "", "nothing takes at least %s and less than %s", m.GTE, m.LT)
+	}
+}
+
+func (p *problems) pattern(at, pattern string) {
+	if pattern == "" {
+		return
+	}
+	if _, err := regexp.Compile(pattern); err != nil {
+		p.add(at, "patterns are RE2: no lookarounds, no backreferences, at most 1000 repeats", "%v", err)
+	}
+}
