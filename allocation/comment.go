@@ -32,7 +32,7 @@ type stale struct {
 // settings allow and the budget of calls leaves room for, those that have none
 // first, then those whose comment is oldest.
 func (p *poll) comments(ctx context.Context) error {
-	if p.set.Comments < 0 || p.queue == nil {
+	if p.set.Comments < 0 || p.queue == nil || p.now.Sub(p.commented).Abs() < p.set.CommentEvery { // clocks jump
 		return nil
 	}
 	due, err := p.stale(ctx)
@@ -41,7 +41,7 @@ func (p *poll) comments(ctx context.Context) error {
 	}
 	slices.SortStableFunc(due, func(a, b stale) int { return a.since.Compare(b.since) })
 	for _, a := range due[:min(len(due), p.set.Comments, p.slurm.Spare())] {
-		p.memory[a.ID].commented = p.now
+		p.commented, p.memory[a.ID].commented = p.now, p.now
 		if err := p.slurm.SetComment(ctx, slurm.JobID{Number: a.SlurmJobID}, a.text); err != nil {
 			p.log.Debug("cannot set a comment", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "error", err)
 		}

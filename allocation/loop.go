@@ -56,6 +56,7 @@ type Loop struct {
 	memory           map[int64]*memory // by allocation
 	queueOutage      outage
 	accountingOutage outage
+	commented        time.Time // when comments were set last
 }
 
 // memory is what is known of an allocation and not worth being stored.

@@ -32,7 +32,8 @@ type Settings struct {
 
 	CancelAgain time.Duration // before a scancel without effect is repeated; doubles each time; default 30 s
 
-	Comments int // how many one poll sets at most; default 1, less than 0: none
+	Comments     int           // how many one poll sets at most; default 1, less than 0: none
+	CommentEvery time.Duration // between polls that set some; default 2 min
 
 	Owner string // our user id, as sacct writes it
 	User  string // our name, as squeue takes it
@@ -44,7 +45,7 @@ func (s Settings) withDefaults() Settings {
 		&s.Poll: time.Minute, &s.Hurry: 15 * time.Second, &s.Least: 3 * time.Second, &s.MinJobAge: 5 * time.Minute,
 		&s.AbsentFor: time.Minute, &s.AskedFor: 2 * time.Minute, &s.AccountingPatience: 5 * time.Minute, &s.CausePatience: time.Minute,
 		&s.CompletingFor: 10 * time.Minute, &s.Lease: time.Minute, &s.Heartbeat: 10 * time.Minute, &s.NoRunner: 10 * time.Minute,
-		&s.StopFor: 2 * time.Minute, &s.CancelAgain: 30 * time.Second,
+		&s.StopFor: 2 * time.Minute, &s.CancelAgain: 30 * time.Second, &s.CommentEvery: 2 * time.Minute,
 	} {
 		if *field == 0 {
 			*field = value
