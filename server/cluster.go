@@ -44,6 +44,7 @@ type ClusterOptions struct {
 type cluster struct {
 	daemon  *Daemon
 	o       ClusterOptions
+	site    knownSite
 	cancels <-chan struct{} // allocations are to be canceled
 	needed  chan struct{}   // the loop is needed; Run makes it
 
@@ -58,7 +59,10 @@ type Submitter interface {
 }
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
-	return &cluster{daemon: d, o: d.o.Cluster, cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{})}
+	return &cluster{
+		daemon: d, o: d.o.Cluster, site: knownSite{find: d.o.Cluster.Site, now: time.Now},
+		cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{}),
+	}
 }
 
 // scheduler makes what asks for the allocations of submitted workflows.
@@ -66,7 +70,7 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
 	o := scheduler.Options{Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log}
 	if c.o.Site != nil {
-		o.Site = (&knownSite{find: c.o.Site, now: time.Now}).Site
+		o.Site = c.site.Site
 	}
 	return scheduler.New(o)
 }
@@ -181,6 +185,7 @@ func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
 
 // Submit sees to it that the nodes can reach the daemon, and asks Slurm.
 func (c *cluster) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+	c.site.use()
 	if !filepath.IsAbs(want.Request.OutputDir) {
 		return workflow.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
 	}

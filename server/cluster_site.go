@@ -3,47 +3,67 @@ package server
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 )
 
 // How long the site is remembered, and that it was not found: to look for it
-// may take calls to Slurm.
+// takes calls to Slurm. While allocations that are there are only watched, it
+// hardly matters what else the cluster offers.
 const (
-	siteFor   = 5 * time.Minute
-	noSiteFor = time.Minute
+	siteFor       = time.Hour
+	siteInUseFor  = 5 * time.Minute
+	siteUnseenFor = time.Minute
 )
 
 // knownSite remembers what the cluster offers.
 type knownSite struct {
 	find func(ctx context.Context) (*siteconfigs.Site, error)
 	now  func() time.Time
+	used atomic.Bool // since the last look
 
-	mu    sync.Mutex
-	until time.Time
-	site  *siteconfigs.Site
-	err   error
+	mu     sync.Mutex
+	looked time.Time // zero: never
+	failed bool      // the last look
+	site   *siteconfigs.Site
+	err    error
 }
+
+// use says that something is wanted of the cluster: from now on what is known of
+// it must be younger.
+func (k *knownSite) use() { k.used.Store(true) }
 
 // Site returns what the cluster offers, or why that is not known.
 func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.now().Before(k.until) {
+	if !k.looked.IsZero() && k.now().Sub(k.looked) < k.lasts() {
 		return k.site, k.err
 	}
+	k.used.Store(false)
 	site, err := k.find(ctx)
-	switch {
-	case err == nil:
-		k.site, k.err, k.until = site, nil, k.now().Add(siteFor)
-	case ctx.Err() != nil:
+	if err != nil && ctx.Err() != nil {
 		return nil, err
-	default: // what was known is better than nothing
-		k.err, k.until = err, k.now().Add(noSiteFor)
-		if k.site != nil {
-			k.err = nil
-		}
+	}
+	k.looked, k.failed = k.now(), err != nil
+	if err == nil {
+		k.site = site
+	}
+	if k.err = err; k.site != nil { // what was known is better than nothing
+		k.err = nil
 	}
 	return k.site, k.err
+}
+
+// lasts is how long what the last look found is to be believed.
+func (k *knownSite) lasts() time.Duration {
+	switch {
+	case k.failed:
+		return siteUnseenFor
+	case k.used.Load():
+		return siteInUseFor
+	}
+	return siteFor
 }

@@ -19,17 +19,25 @@ func TestTheSiteIsRemembered(t *testing.T) {
 	}}
 	for _, step := range []struct {
 		after     time.Duration
+		inUse     bool
 		fail      error
 		wantFinds int
 		wantSite  bool
 	}{
-		{0, fail, 1, false},
-		{noSiteFor / 2, nil, 1, false}, // that it failed is remembered for a while
-		{noSiteFor, nil, 2, true},
-		{siteFor / 2, nil, 2, true},
-		{siteFor, errors.New("no answer"), 3, true}, // what was known still counts
+		{0, true, fail, 1, false},
+		{siteUnseenFor / 2, true, nil, 1, false}, // that it failed is remembered for a while
+		{siteUnseenFor, false, nil, 2, true},
+		{siteInUseFor / 2, true, nil, 2, true},
+		{siteInUseFor, false, nil, 3, true}, // it was in use, and is not any more
+		{siteInUseFor * 2, false, nil, 3, true},
+		{0, true, nil, 4, true},
+		{siteFor / 2, false, nil, 4, true},
+		{siteFor, false, errors.New("no answer"), 5, true}, // what was known still counts
 	} {
 		now, fail = now.Add(step.after), step.fail
+		if step.inUse {
+			k.use()
+		}
 		site, err := k.Site(t.Context())
 		if finds != step.wantFinds || (site != nil) != step.wantSite || (err == nil) != step.wantSite {
 			t.Errorf("after %s: %d looks, site %v, error %v", step.after, finds, site, err)
