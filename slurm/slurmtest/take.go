@@ -1,0 +1,43 @@
+package slurmtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/user"
+	"strconv"
+	"time"
+)
+
+// TakeReal brings the real cluster up and takes it for the caller alone, until
+// release. It is for programs that are no tests, and waits for tests that use
+// the cluster until ctx ends.
+func TakeReal(ctx context.Context) (r *Real, release func() error, err error) {
+	state, err := bringUp()
+	if err != nil {
+		return nil, nil, fmt.Errorf("bring the real Slurm up: %w", err)
+	}
+	inUse := useLock(state)
+	if _, err := inUse.TryLockContext(ctx, 200*time.Millisecond); err != nil {
+		return nil, nil, fmt.Errorf("others use the real Slurm (%s is locked): %w", inUse.Path(), err)
+	}
+	return &Real{State: state}, inUse.Unlock, nil
+}
+
+// MakeDir makes a directory that belongs to TestUser, in their home.
+func (r *Real) MakeDir(pattern string) (string, error) {
+	owner, err := user.Lookup(TestUser)
+	if err != nil {
+		return "", fmt.Errorf("look up the cluster's user: %w", err)
+	}
+	dir, err := os.MkdirTemp(r.home(), pattern)
+	if err != nil {
+		return "", fmt.Errorf("make a directory for the cluster's user: %w", err)
+	}
+	uid, _ := strconv.Atoi(owner.Uid)
+	gid, _ := strconv.Atoi(owner.Gid)
+	if err := os.Chown(dir, uid, gid); err != nil {
+		return "", fmt.Errorf("give a directory to the cluster's user: %w", err)
+	}
+	return dir, nil
+}
