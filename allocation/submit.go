@@ -126,6 +126,7 @@ func (s *Submitter) sbatch(ctx context.Context, a workflow.Allocation, script []
 
 // refused ends an intent that Slurm does not want.
 func (s *Submitter) refused(ctx context.Context, a *workflow.Allocation, class slurm.Class, cause error) error {
+	s.log.Warn("an allocation was refused", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "class", class, "error", cause)
 	s.forget(a.IntentID)
 	end := workflow.AllocationEnd{Cause: workflow.AllocationRefused, Confidence: workflow.Certain, Text: cause.Error(), Refusal: string(class)}
 	if err := s.store.EndAllocation(ctx, a.ID, end); err != nil {

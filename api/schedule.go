@@ -27,6 +27,7 @@ type SchedulePlan struct {
 	Planned      []PlannedAllocations `json:"planned"`
 	Asked        []Allocation         `json:"asked"`             // what Slurm has taken
 	Refused      []string             `json:"refused"`           // what stood in the way of the rest
+	Refusals     []ScheduleRefusal    `json:"refusals"`          // the same with what it means
 	Canceled     []CanceledAllocation `json:"canceled"`          // surplus ones
 	ReadyJobs    []ScheduledJobs      `json:"ready_jobs"`        // what becomes of them
 	Waits        []ScheduleWait       `json:"waits"`             // what Slurm is not asked for now
@@ -50,6 +51,14 @@ type PlannedAllocations struct {
 	Exclude           []string `json:"exclude,omitempty"`
 	Probe             bool     `json:"probe,omitempty"` // one, to see whether Slurm works again
 	Reason            string   `json:"reason"`
+}
+
+// ScheduleRefusal is why an allocation was not asked for, or not taken. Of the
+// classes temporary, limit, ambiguous and withheld the daemon asks again when that
+// helps; what is permanent is refused until somebody changes something.
+type ScheduleRefusal struct {
+	Class string `json:"class"`
+	Text  string `json:"text"`
 }
 
 // CanceledAllocation is an allocation that is not needed any more.

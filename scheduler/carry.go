@@ -72,6 +72,10 @@ func (l *look) foresee() {
 			d.scheduler = nil
 			continue
 		}
+		if l.holds(d) {
+			d.scheduler = nil
+			continue
+		}
 		l.report.Planned = append(l.report.Planned, d.planned())
 	}
 	for _, a := range l.decide().Actions {
@@ -123,7 +127,7 @@ func (l *look) planned(a Action) Planned {
 	return p
 }
 
-func (l *look) refused(err error) { l.report.Refused = append(l.report.Refused, err.Error()) }
+func (l *look) refused(err error) { l.report.Refused = append(l.report.Refused, refusalOf(err)) }
 
 // wait reports what stands in the way, and looks again in time.
 func (l *look) wait(a Action) {

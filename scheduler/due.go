@@ -32,7 +32,7 @@ func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 	}
 	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(max(c.NumAllocations, 1))}
 	if d.taken {
-		d.left -= l.history.of(a.ID).settled(a.TakenMS)
+		d.left -= l.history.of(a.ID).settled(a.TakenMS, l.submission.SubmittedMS)
 	}
 	for i := range l.pools.schedulers {
 		if c.SchedulerID != nil && l.pools.schedulers[i].ID == *c.SchedulerID {
@@ -44,13 +44,14 @@ func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 }
 
 // settled counts the allocations since a time that need not be asked for again.
-// One that Slurm has refused for good settles all: the others are like it.
-func (h history) settled(sinceMS int64) (n int) {
+// One that Slurm has refused for good settles all, as the others are like it,
+// until somebody submits again.
+func (h history) settled(sinceMS, submittedMS int64) (n int) {
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
 		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever:
-		case class == slurm.Permanent:
+		case class == slurm.Permanent && a.AskedMS >= submittedMS:
 			return math.MaxInt
 		case class == "":
 			n++
@@ -130,8 +131,7 @@ func (l *look) carryOutDue(ctx context.Context) error {
 			l.refused(err)
 			continue
 		}
-		if h := l.holdOf(l.history.of(d.id)); h != nil {
-			l.wait(Action{Kind: Wait, ActionID: d.id, Pool: "scheduler " + d.scheduler.Name, Until: h.Until, Reason: h.Reason})
+		if l.holds(d) {
 			continue
 		}
 		if !d.taken {
@@ -153,6 +153,15 @@ func (l *look) carryOutDue(ctx context.Context) error {
 	}
 	l.due = nil
 	return l.readJobs(ctx)
+}
+
+// holds reports whether Slurm must not be asked yet for what an action wants.
+func (l *look) holds(d *dueAction) bool {
+	h := l.holdOf(l.recent().of(d.id))
+	if h != nil {
+		l.wait(Action{Kind: Wait, ActionID: d.id, Pool: "scheduler " + d.scheduler.Name, Until: h.Until, Reason: h.Reason})
+	}
+	return h != nil
 }
 
 // ask asks Slurm for so many allocations, until it says no.
@@ -184,11 +193,8 @@ func (l *look) ask(ctx context.Context, want allocation.Want, count int, seriali
 
 // stall notes that something of our own stands in the way.
 func (l *look) stall(err error) {
-	delay := l.pools.set.RetryAfter
-	for range l.memory.tries {
-		delay = min(2*delay, l.pools.set.RetryMax)
-	}
-	l.memory.tries = min(l.memory.tries+1, 30)
+	l.memory.tries++
+	delay := l.pools.set.retryDelay(l.memory.tries)
 	l.memory.stall = &Hold{Until: l.now.Add(delay), Reason: err.Error()}
 	l.sooner(l.memory.stall.Until)
 	l.Log.Warn("cannot ask for an allocation", "workflow_id", l.id, "error", err, "again_in", delay.Round(time.Second))

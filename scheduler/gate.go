@@ -36,10 +36,21 @@ func (a *AutoSchedule) gate(p *Pool, unproven int, now time.Time, set *Settings)
 			g.reason += "; waiting for what becomes of the next"
 		}
 		return g
+	case f.InARow > 0 && f.Refused && now.Before(f.Last.Add(set.retryDelay(f.InARow))):
+		return &gate{kind: Wait, until: f.Last.Add(set.retryDelay(f.InARow)), reason: "Slurm refused the last request: " + f.Reason}
 	case p.Room != nil:
 		return &gate{left: max(*p.Room, 0), longer: true, kind: Wait, reason: "the site takes no more of your allocations now"}
 	}
 	return &gate{left: math.MaxInt}
+}
+
+// retryDelay is how long to wait after the last of so many noes.
+func (s *Settings) retryDelay(noes int) time.Duration {
+	delay := s.RetryAfter
+	for ; noes > 1 && delay < s.RetryMax; noes-- {
+		delay *= 2
+	}
+	return min(delay, s.RetryMax)
 }
 
 // probeDelay is how long to wait after the last of n more failures than were

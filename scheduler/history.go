@@ -32,6 +32,16 @@ func (h history) in(pool string) (part history) {
 	return part
 }
 
+// from is the part of it that was asked for since a time in ms.
+func (h history) from(ms int64) (part history) {
+	for _, a := range h {
+		if a.AskedMS >= ms {
+			part = append(part, a)
+		}
+	}
+	return part
+}
+
 // submitted is when an allocation was asked for, not before some time.
 func (h history) submitted(since time.Time) (times []time.Time) {
 	for _, a := range h {
@@ -63,7 +73,7 @@ func (h history) failures() (f Failures) {
 			continue
 		}
 		if f.InARow++; f.InARow == 1 {
-			f.Last, f.Reason = time.UnixMilli(a.EndMS), a.CauseText
+			f.Last, f.Reason, f.Refused = time.UnixMilli(a.EndMS), a.CauseText, refusedFor(a) != ""
 		}
 	}
 	return f
@@ -73,8 +83,8 @@ func (h history) failures() (f Failures) {
 // good. Each no in a row doubles the wait. A limit may have passed as soon as
 // something of ours has ended.
 func (h history) hold(set *Settings) *Hold {
-	delay := set.RetryAfter
 	var hold *Hold
+	noes := 0
 	for i := range h {
 		a := &h[i]
 		class := refusedFor(a)
@@ -86,12 +96,11 @@ func (h history) hold(set *Settings) *Hold {
 				return nil
 			}
 			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm takes no more now: " + a.CauseText}
-			continue
 		}
-		delay = min(2*delay, set.RetryMax)
+		noes++
 	}
 	if hold != nil {
-		hold.Until = hold.Until.Add(delay)
+		hold.Until = hold.Until.Add(set.retryDelay(noes))
 	}
 	return hold
 }

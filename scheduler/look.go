@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -18,6 +19,8 @@ type look struct {
 	dry        bool
 	limits     *workflow.AutoSchedule // of a dry look
 	submission *workflow.Submission   // nil: it was not submitted
+	site       knownSite
+	seen       bool // the site is as an earlier look saw it
 
 	workflow workflow.Workflow
 	records  []workflow.ActionRecord
@@ -99,16 +102,28 @@ func (l *look) readActions(ctx context.Context) error {
 		l.foreseeAction()
 	}
 	l.report.AutoSchedule = len(l.pools.actions) > 0
-	if l.Site == nil {
-		l.pools.siteReason = "the daemon does not look for one"
-		return nil
+	if !l.seen {
+		l.site = l.findSite(ctx)
 	}
-	site, err := l.Site(ctx)
-	if err != nil {
-		l.pools.siteReason = err.Error()
-	}
-	l.pools.site = site
+	l.pools.site, l.pools.siteReason = l.site.site, l.site.reason
 	return ctx.Err()
+}
+
+// knownSite is what the cluster offers, or why that is not known.
+type knownSite struct {
+	site   *siteconfigs.Site
+	reason string
+}
+
+func (s *Scheduler) findSite(ctx context.Context) knownSite {
+	if s.Site == nil {
+		return knownSite{reason: "the daemon does not look for one"}
+	}
+	site, err := s.Site(ctx)
+	if err != nil {
+		return knownSite{site: site, reason: err.Error()}
+	}
+	return knownSite{site: site}
 }
 
 // foreseeAction does what a submission would do to the actions.
@@ -203,7 +218,7 @@ func (l *look) silent(load *store.AllocationLoad) bool {
 
 // guard fills in what has come of earlier requests in a pool.
 func (l *look) guard(t *target) {
-	h := l.history.in(t.Name)
+	h := l.recent().in(t.Name)
 	t.Failures = h.failures()
 	t.Hold = l.holdOf(h)
 	if l.pools.site == nil {
@@ -220,6 +235,10 @@ func (l *look) guard(t *target) {
 		t.Room = new(max(room, 0))
 	}
 }
+
+// recent is what was asked for since somebody submitted the workflow, be it
+// again: whoever does that wants it tried.
+func (l *look) recent() history { return l.history.from(l.submission.SubmittedMS) }
 
 // holdOf is what holds back requests with such a history now.
 func (l *look) holdOf(h history) *Hold {

@@ -43,9 +43,10 @@ type Hold struct {
 // Failures are allocations of a pool, in a row, that were refused for good or
 // ended without work done.
 type Failures struct {
-	InARow int
-	Last   time.Time
-	Reason string // of the last
+	InARow  int
+	Last    time.Time
+	Reason  string // of the last
+	Refused bool   // the last was: Slurm did not take it
 }
 
 // misfit says why a job can have no allocation here; empty if it can.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -20,7 +21,29 @@ type Report struct {
 	Waits        []Action // of kinds Wait and Pause
 	Covered      []Covered
 	Asked        []workflow.Allocation // what Slurm has taken
-	Refused      []string              // what Slurm, or something of our own, said to the rest
+	Refused      []Refusal             // what Slurm, or something of our own, said to the rest
+}
+
+// Refusal is why something was not asked for, or not taken.
+type Refusal struct {
+	// Class is slurm.Limit, slurm.Temporary, slurm.Withheld, slurm.Ambiguous, or
+	// slurm.Permanent: it will be refused again until somebody changes something.
+	Class slurm.Class
+	Text  string
+}
+
+// refusalOf reads the class of an error: that of Slurm's no, or what our own
+// means for the one who asks.
+func refusalOf(err error) Refusal {
+	r := Refusal{Class: slurm.ClassOf(err), Text: err.Error()}
+	if r.Class == "" {
+		r.Class = slurm.Temporary
+		switch workflow.CodeOf(err) {
+		case workflow.CodeInvalid, workflow.CodeConflict, workflow.CodeNotFound:
+			r.Class = slurm.Permanent
+		}
+	}
+	return r
 }
 
 // Planned is allocations of one kind to ask for.
@@ -54,8 +77,8 @@ func (r *Report) Lines() (lines []string) {
 	for _, a := range r.Canceled {
 		add("allocation %d is canceled: %s", a.Allocation, a.Reason)
 	}
-	for _, text := range r.Refused {
-		add("not taken: %s", text)
+	for _, no := range r.Refused {
+		add("not taken: %s", no.Text)
 	}
 	for i := range r.Covered {
 		lines = append(lines, r.Covered[i].Lines()...)
@@ -89,8 +112,11 @@ func (c *Coverage) Lines() (lines []string) {
 	if c.Live > 0 {
 		lines = append(lines, of(c.Live)+": room in live allocations")
 	}
-	if n := c.Pending + c.Asked; n > 0 {
-		lines = append(lines, of(n)+": room in allocations that Slurm has not started yet")
+	if c.Pending > 0 {
+		lines = append(lines, of(c.Pending)+": room in allocations that Slurm has not started yet")
+	}
+	if c.Asked > 0 {
+		lines = append(lines, of(c.Asked)+": room in allocations that are asked for now")
 	}
 	if c.Uncovered > 0 {
 		lines = append(lines, of(c.Uncovered)+": no allocation, "+c.Reason)

@@ -51,8 +51,15 @@ type Scheduler struct {
 
 	memory map[int64]*memory // by workflow; of whoever has the turn
 
-	mu      sync.Mutex
-	reports map[int64]*Report // the latest of each workflow
+	mu    sync.Mutex
+	views map[int64]*view // of the latest look at each workflow
+}
+
+// view is what a look leaves for whoever asks how things stand before the next.
+// It does not change.
+type view struct {
+	memory memory
+	site   knownSite
 }
 
 // memory is what is known of a workflow and not worth being stored: after a
@@ -79,7 +86,7 @@ func New(o Options) *Scheduler {
 	}
 	o.Log = cmp.Or(o.Log, slog.Default())
 	s := &Scheduler{
-		Options: o, turn: make(chan struct{}, 1), memory: map[int64]*memory{}, reports: map[int64]*Report{},
+		Options: o, turn: make(chan struct{}, 1), memory: map[int64]*memory{}, views: map[int64]*view{},
 	}
 	s.turn <- struct{}{}
 	return s
@@ -147,7 +154,7 @@ func (s *Scheduler) forget(ctx context.Context, keep []int64) error {
 	maps.DeleteFunc(s.memory, func(id int64, _ *memory) bool { return !slices.Contains(keep, id) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.reports, func(id int64, _ *Report) bool { return !slices.Contains(keep, id) })
+	maps.DeleteFunc(s.views, func(id int64, _ *view) bool { return !slices.Contains(keep, id) })
 	return nil
 }
 
@@ -183,7 +190,7 @@ func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.reports[workflowID] = l.report
+	s.views[workflowID] = &view{memory: *m, site: l.site}
 	return l.report, nil
 }
 
@@ -200,7 +207,7 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 	}
 	defer s.giveBack()
 	l := &look{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
-	l.submission = &workflow.Submission{WorkflowID: workflowID, Options: o}
+	l.submission = &workflow.Submission{WorkflowID: workflowID, Options: o, SubmittedMS: s.Now().UnixMilli()}
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
 	}
@@ -208,10 +215,20 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 	return l.report, nil
 }
 
-// Latest is the report of the latest look at a workflow that is submitted; nil
-// if there was none. It must not be changed.
-func (s *Scheduler) Latest(workflowID int64) *Report {
+// Review says where the ready jobs of a workflow stand now, without asking Slurm
+// or changing anything; nil if nobody looks after it, or nobody has yet.
+func (s *Scheduler) Review(ctx context.Context, workflowID int64) (*Report, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.reports[workflowID]
+	v := s.views[workflowID]
+	s.mu.Unlock()
+	if v == nil {
+		return nil, nil
+	}
+	m := v.memory
+	l := &look{Scheduler: s, memory: &m, id: workflowID, now: s.Now(), site: v.site, seen: true}
+	if err := l.read(ctx); err != nil {
+		return nil, fmt.Errorf("review the allocations of workflow %d: %w", workflowID, err)
+	}
+	l.foresee()
+	return l.report, nil
 }

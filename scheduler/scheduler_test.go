@@ -189,6 +189,9 @@ func TestItGivesUpAndProbes(t *testing.T) {
 	no := refusal(slurm.Permanent)
 	w.answers = []error{no, no, no}
 	w.submit(&workflow.AutoSchedule{GiveUpAfter: 2})
+	if r := w.after(29 * time.Second); w.asked != 1 || !strings.Contains(r.Covered[0].Reason, "Slurm refused the last request: sbatch: no, permanent") {
+		t.Fatalf("asked %d times, %+v", w.asked, r.Covered)
+	}
 	r := w.after(time.Second)
 	if w.asked != 2 || len(r.Waits) != 1 || r.Waits[0].Kind != Pause {
 		t.Fatalf("asked %d times, waits: %+v", w.asked, r.Waits)
@@ -228,7 +231,7 @@ func TestWhatFitsNowhereIsTold(t *testing.T) {
 		t.Errorf("the daemon is not needed: %v", err)
 	}
 	want := []string{"1 ready job: no allocation, " + r.Covered[0].Reason}
-	if diff := cmp.Diff(want, w.scheduler.Latest(w.id).Lines()); diff != "" {
+	if diff := cmp.Diff(want, w.review().Lines()); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -21,8 +21,8 @@ type Settings struct {
 	// After GiveUpAfter failures one allocation is tried ProbeAfter later, then
 	// after twice that time, and so on up to ProbeMax.
 	ProbeAfter, ProbeMax time.Duration
-	// After a no of Slurm that will pass it is asked again RetryAfter later, then
-	// after twice that time, and so on up to RetryMax.
+	// After a no of Slurm it is asked again RetryAfter later, then after twice
+	// that time, and so on up to RetryMax.
 	RetryAfter, RetryMax time.Duration
 }
 

@@ -139,6 +139,14 @@ func (w *world) look() *Report {
 	return r
 }
 
+// review is how things stand now.
+func (w *world) review() *Report {
+	w.Helper()
+	r, err := w.scheduler.Review(w.Context(), w.id)
+	w.must(err)
+	return r
+}
+
 // after lets time pass and looks.
 func (w *world) after(d time.Duration) *Report {
 	w.Helper()

@@ -51,7 +51,10 @@ func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sche
 func fromReport(r *scheduler.Report) api.SchedulePlan {
 	return api.SchedulePlan{
 		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, fromAllocation),
-		Refused: notNil(r.Refused), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
+		Refused: each(r.Refused, func(no scheduler.Refusal) string { return no.Text }), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
+		Refusals: each(r.Refused, func(no scheduler.Refusal) api.ScheduleRefusal {
+			return api.ScheduleRefusal{Class: string(no.Class), Text: no.Text}
+		}),
 		Canceled: each(r.Canceled, func(a scheduler.Action) api.CanceledAllocation {
 			return api.CanceledAllocation{AllocationID: a.Allocation, Reason: a.Reason}
 		}),
@@ -93,12 +96,14 @@ func (s *Server) places(ctx context.Context, workflowID, class int64) (p workflo
 		return workflow.PlaceFacts{Allocations: live}, err
 	}
 	p.Allocations = live
-	if r := s.Scheduler.Latest(workflowID); r != nil {
-		for _, c := range r.Covered {
-			if class == 0 || c.ClassID == class {
-				p.Ready = append(p.Ready, c.Lines()...)
-				p.Unplaced += c.Uncovered
-			}
+	review, err := s.Scheduler.Review(ctx, workflowID)
+	if err != nil || review == nil {
+		return p, err
+	}
+	for _, c := range review.Covered {
+		if class == 0 || c.ClassID == class {
+			p.Ready = append(p.Ready, c.Lines()...)
+			p.Unplaced += c.Uncovered
 		}
 	}
 	return p, nil

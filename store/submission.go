@@ -39,7 +39,7 @@ func (s *Store) Submit(_ context.Context, workflowID int64, o workflow.SubmitOpt
 			return fmt.Errorf("submit workflow %d: %w", workflowID, err)
 		}
 		_, err = tx.exec(`INSERT INTO submission (workflow_id, run_id, submitted_ms, options) VALUES (?1, ?2, ?3, ?4)
-			ON CONFLICT (workflow_id) DO UPDATE SET run_id = ?2, submitted_ms = iif(run_id = ?2, submitted_ms, ?3), options = ?4`,
+			ON CONFLICT (workflow_id) DO UPDATE SET run_id = ?2, submitted_ms = ?3, options = ?4`,
 			workflowID, r.runID, tx.nowMS, string(options))
 		if err != nil {
 			return fmt.Errorf("submit workflow %d: %w", workflowID, err)

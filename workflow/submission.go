@@ -4,7 +4,7 @@ package workflow
 type Submission struct {
 	WorkflowID  int64
 	RunID       int64
-	SubmittedMS int64
+	SubmittedMS int64 // the latest time
 	Options     SubmitOptions
 }
 

@@ -300,7 +300,7 @@ func (r *regeneration) ask(ctx context.Context, a *app, c *connection) error {
 		return fmt.Errorf("submit workflow %d: %w", r.workflowID, err)
 	}
 	r.warnings = append(r.warnings, r.plan.Refused...)
-	return nil
+	return withoutAllocation(r.workflowID, r.plan, false, a.prefix())
 }
 
 func (r *regeneration) total() (n int64) {

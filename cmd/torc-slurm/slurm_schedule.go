@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -26,7 +28,7 @@ func (f *allocateFlags) add(cmd *cobra.Command, outputName string) {
 	s := cmd.Flags()
 	s.StringVarP(&f.outputDir, outputName, "o", "", "`DIR` for the output of jobs, on a file system that the nodes see (default torc_output)")
 	s.Int64VarP(&f.maxParallel, "max-parallel-jobs", "m", 0, "run `N` jobs at a time in each allocation, whatever they need")
-	s.BoolVar(&f.noPrompts, "no-prompts", false, "do not ask")
+	addNoPrompts(s, &f.noPrompts)
 	s.Float64VarP(&f.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
 	s.Float64Var(&f.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
 	_ = s.MarkHidden("poll-interval")
@@ -68,7 +70,7 @@ for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
   torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits("1 Slurm gave fewer allocations than asked for"),
+		Annotations:       serverExits("1 Slurm gave fewer allocations than asked for, or none"),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	flags.add(cmd, "output")
@@ -116,7 +118,12 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 		SchedulerConfigID: idOf(scheduler.ID), Count: flags.count, OutputDir: dir, MaxParallelJobs: flags.maxParallel, OneRunnerPerNode: flags.perNode,
 	})
 	if err != nil {
-		return fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
+		err = fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
+		var no *client.APIError
+		if errors.As(err, &no) && (no.Status == http.StatusConflict || no.Status == http.StatusServiceUnavailable) {
+			err = &exitError{exitFailed, err} // it is Slurm's, not the server's
+		}
+		return err
 	}
 	return a.showAllocated(id, answer)
 }

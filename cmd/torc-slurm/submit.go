@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +45,7 @@ for, so that it can be changed first.`,
   torc-slurm sq                       the allocations, and what runs in them`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSpecOrWorkflow,
-		Annotations:       serverExits(exitInvalidSpec, "1 Slurm was asked for nothing, and nothing will ask it later"),
+		Annotations:       serverExits(exitInvalidSpec, "1 there is no allocation: Slurm refused for good, no job fits, or nothing asks for one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runSubmit(cmd.Context(), args[0], &flags)
 		},
@@ -90,8 +91,7 @@ func (a *app) runSubmit(ctx context.Context, target string, flags *submitFlags) 
 	if err != nil || review.canceled {
 		return err
 	}
-	err = a.submit(ctx, c, id, flags.request(dir))
-	return firstError(err, review.restore(ctx))
+	return a.submit(ctx, c, id, flags.request(dir))
 }
 
 // submitNew creates the workflow of a specification and submits it.
@@ -155,8 +155,8 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 		return err
 	}
 	n := len(plan.Asked)
-	if n == 0 && !plan.AutoSchedule && len(later) == 0 && len(plan.Waits) == 0 {
-		return nothingAsked(id, plan, a.prefix())
+	if err := withoutAllocation(id, plan, len(later) > 0, a.prefix()); err != nil {
+		return err
 	}
 	s := submission{id, fmt.Sprintf("Successfully submitted workflow %d (%s)", id, plural(int64(n), "allocation", "allocations")), plan}
 	if a.format == formatJSON {
@@ -167,16 +167,31 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 		fmt.Fprintln(w, whatHappens(plan, len(later)))
 		fmt.Fprintf(w, "`%[1]s status %[2]d` says how far it is, `%[1]s sq` what Slurm does, `%[1]s why JOB` why a job is where it is.\n", a.prefix(), id)
 		for _, refusal := range plan.Refused {
-			fmt.Fprintf(w, "Slurm refused: %s\n", refusal)
+			fmt.Fprintf(w, "Not taken: %s\n", refusal)
+		}
+		for _, jobs := range plan.ReadyJobs {
+			if jobs.Uncovered > 0 && !isWaitedFor(plan, jobs.Reason) {
+				fmt.Fprintf(w, "%s without an allocation: %s\n", plural(jobs.Uncovered, "ready job", "ready jobs"), jobs.Reason)
+			}
 		}
 	})
+}
+
+// isWaitedFor reports whether a reason is that of a wait, which is told anyway.
+func isWaitedFor(plan *api.SchedulePlan, reason string) bool {
+	return slices.ContainsFunc(plan.Waits, func(w api.ScheduleWait) bool { return w.Reason == reason })
 }
 
 // whatHappens says in a line what a submission leads to.
 func whatHappens(plan *api.SchedulePlan, later int) string {
 	text := "Slurm is asked for nothing now"
-	if len(plan.Asked) > 0 {
+	switch {
+	case len(plan.Asked) > 0:
 		text = fmt.Sprintf("Slurm was asked for %s", slurmIDs(plan.Asked))
+	case refusedAs(plan, slurm.Ambiguous):
+		text = "Slurm gave no clear answer, and the daemon looks for what it has made of the request"
+	case len(plan.Refusals) > 0:
+		text = "Slurm takes nothing now, and the daemon asks again"
 	}
 	switch {
 	case plan.AutoSchedule:
@@ -190,13 +205,41 @@ func whatHappens(plan *api.SchedulePlan, later int) string {
 	return text + "."
 }
 
-// nothingAsked is the error of a submission without effect.
-func nothingAsked(id int64, plan *api.SchedulePlan, prefix string) error {
-	if len(plan.Refused) > 0 {
-		return failedErrorf("Slurm refused what workflow %d asked for: %s", id, plan.Refused[0])
+// refusedAs reports whether something was refused with a class.
+func refusedAs(plan *api.SchedulePlan, class slurm.Class) bool {
+	return slices.ContainsFunc(plan.Refusals, func(r api.ScheduleRefusal) bool { return r.Class == string(class) })
+}
+
+// withoutAllocation is the error of a submission that leads to no allocation
+// unless somebody changes something; nil if it does. What Slurm does not take
+// now is waited for.
+func withoutAllocation(id int64, plan *api.SchedulePlan, later bool, prefix string) error {
+	forGood := func(r api.ScheduleRefusal) bool { return r.Class == string(slurm.Permanent) }
+	unplaced := func(j api.ScheduledJobs) bool { return j.Uncovered == j.Ready }
+	var err *workflow.Error
+	switch no := slices.IndexFunc(plan.Refusals, forGood); {
+	case len(plan.Asked) > 0:
+		return nil
+	case no >= 0 && all(plan.Refusals, forGood):
+		err = workflow.Errorf(workflow.CodeConflict, "workflow %d has no allocation, Slurm refused: %s", id, plan.Refusals[no].Text).
+			WithHint("correct account, partition or Slurm scheduler and submit again, `%[1]s submit %[2]d`; until then the daemon tries now and then, `%[1]s cancel %[2]d` ends that", prefix, id)
+	case len(plan.Refusals)+len(plan.Waits) > 0 || later:
+		return nil
+	case len(plan.ReadyJobs) > 0 && all(plan.ReadyJobs, unplaced):
+		err = workflow.Errorf(workflow.CodeConflict, "workflow %d has no allocation: %s", id, plan.ReadyJobs[0].Reason).
+			WithHint("change what the jobs need, or the Slurm scheduler; the daemon looks again then")
+	case plan.AutoSchedule:
+		return nil
+	default:
+		err = workflow.Errorf(workflow.CodeConflict, "workflow %d asks for no allocation: none of its schedule_nodes actions is due or waits", id).
+			WithHint("`%[1]s slurm schedule %[2]d` asks for what its jobs need; `%[1]s workflows list-actions %[2]d` shows the actions", prefix, id)
 	}
-	return &exitError{exitFailed, workflow.Errorf(workflow.CodeConflict, "workflow %d asks for no allocation: none of its schedule_nodes actions is due or waits", id).
-		WithHint("`%[1]s slurm schedule %[2]d` asks for what its jobs need; `%[1]s workflows list-actions %[2]d` shows the actions", prefix, id)}
+	return &exitError{exitFailed, err}
+}
+
+// all reports whether something holds for each of a list.
+func all[T any](list []T, holds func(T) bool) bool {
+	return !slices.ContainsFunc(list, func(x T) bool { return !holds(x) })
 }
 
 // firstError is the first error that there is.
