@@ -75,6 +75,7 @@ func (f *draft) final(set *Settings) Shape {
 			used = s.Node
 		}
 		used.MemoryBytes += runnerMemory
+		used.Slots = s.Node.Slots
 		s.Node = used.least(s.Node).most(f.pool.Asks)
 	}
 	return s

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -89,10 +90,7 @@ func (d *dueAction) complete(l *look) error {
 // withOptions adds what the submission and the action say of runners.
 func (l *look) withOptions(r workflow.AllocationRequest, maxParallel int64, idle string) workflow.AllocationRequest {
 	o := &l.submission.Options
-	r.OutputDir, r.MaxParallelJobs = o.OutputDir, maxParallel
-	if maxParallel == 0 {
-		r.MaxParallelJobs = o.MaxParallelJobs
-	}
+	r.OutputDir, r.MaxParallelJobs = o.OutputDir, cmp.Or(maxParallel, o.MaxParallelJobs)
 	if seconds, err := workflow.ParseRuntime(idle); err == nil {
 		r.IdleTimeoutS = seconds
 	}

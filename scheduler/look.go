@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -178,12 +179,24 @@ func (l *look) snapshot() Snapshot {
 	}
 	for _, t := range l.pools.targets {
 		l.guard(t)
+		t.Node.Slots = l.slots(t.ActionID)
 		s.Pools = append(s.Pools, t.Pool)
 	}
 	for _, a := range l.pools.actions {
 		s.Actions = append(s.Actions, l.autoSchedule(a))
 	}
 	return s
+}
+
+// slots is how many jobs a runner runs at a time in what an action asks for; 0:
+// as many as fit.
+func (l *look) slots(action int64) (n int64) {
+	for _, a := range l.pools.actions {
+		if a.id == action {
+			n = a.config.MaxParallelJobs
+		}
+	}
+	return cmp.Or(n, l.submission.Options.MaxParallelJobs)
 }
 
 func idOf(d *Demand) demandID { return demandID{d.ID, strings.Join(d.Avoid, ",")} }

@@ -21,7 +21,8 @@ const gib = 1 << 30
 func drawPool(t *rapid.T, i int) Pool {
 	p := Pool{
 		Name: fmt.Sprintf("pool%d", i), ActionID: rapid.Int64Range(1, 2).Draw(t, "action"),
-		Node:   Resources{CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"), MemoryBytes: rapid.Int64Range(1, 32).Draw(t, "gib") * gib, GPUs: rapid.Int64Range(0, 2).Draw(t, "gpus")},
+		Node: Resources{CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"), MemoryBytes: rapid.Int64Range(1, 32).Draw(t, "gib") * gib, GPUs: rapid.Int64Range(0, 2).Draw(t, "gpus"),
+			Slots: rapid.SampledFrom([]int64{0, 0, 1, 3, 20}).Draw(t, "slots")},
 		Shared: rapid.Bool().Draw(t, "shared"), MaxNodes: rapid.Int64Range(0, 4).Draw(t, "max nodes"),
 		MaxWalltime: time.Duration(rapid.IntRange(0, 300).Draw(t, "max walltime")) * time.Minute,
 		Serialize:   rapid.Bool().Draw(t, "serialize"),
@@ -348,5 +349,7 @@ func capacityOf(s Shape, d *Demand) int64 {
 	if d.nodes() > 1 {
 		return s.Nodes / d.nodes() * rows
 	}
-	return s.Nodes * s.Node.holds(d.each()) * rows
+	each := d.each()
+	each.Slots = min(s.Node.Slots, 1)
+	return s.Nodes * s.Node.holds(each) * rows
 }

@@ -12,32 +12,33 @@ type Resources struct {
 	CPUs        int64
 	MemoryBytes int64
 	GPUs        int64
+	Slots       int64 // how many jobs its runner runs at a time; 0: as many as fit
 }
 
 func (r Resources) plus(o Resources) Resources {
-	return Resources{CPUs: r.CPUs + o.CPUs, MemoryBytes: r.MemoryBytes + o.MemoryBytes, GPUs: r.GPUs + o.GPUs}
+	return Resources{CPUs: r.CPUs + o.CPUs, MemoryBytes: r.MemoryBytes + o.MemoryBytes, GPUs: r.GPUs + o.GPUs, Slots: r.Slots + o.Slots}
 }
 
 func (r Resources) times(n int64) Resources {
-	return Resources{CPUs: r.CPUs * n, MemoryBytes: r.MemoryBytes * n, GPUs: r.GPUs * n}
+	return Resources{CPUs: r.CPUs * n, MemoryBytes: r.MemoryBytes * n, GPUs: r.GPUs * n, Slots: r.Slots * n}
 }
 
 func (r Resources) minus(o Resources) Resources { return r.plus(o.times(-1)) }
 
 // most returns the larger of each.
 func (r Resources) most(o Resources) Resources {
-	return Resources{CPUs: max(r.CPUs, o.CPUs), MemoryBytes: max(r.MemoryBytes, o.MemoryBytes), GPUs: max(r.GPUs, o.GPUs)}
+	return Resources{CPUs: max(r.CPUs, o.CPUs), MemoryBytes: max(r.MemoryBytes, o.MemoryBytes), GPUs: max(r.GPUs, o.GPUs), Slots: max(r.Slots, o.Slots)}
 }
 
 // least returns the smaller of each.
 func (r Resources) least(o Resources) Resources {
-	return Resources{CPUs: min(r.CPUs, o.CPUs), MemoryBytes: min(r.MemoryBytes, o.MemoryBytes), GPUs: min(r.GPUs, o.GPUs)}
+	return Resources{CPUs: min(r.CPUs, o.CPUs), MemoryBytes: min(r.MemoryBytes, o.MemoryBytes), GPUs: min(r.GPUs, o.GPUs), Slots: min(r.Slots, o.Slots)}
 }
 
 // holds is how many jobs with such needs fit side by side.
 func (r Resources) holds(need Resources) int64 {
 	n := int64(math.MaxInt64)
-	for _, d := range [...][2]int64{{r.CPUs, need.CPUs}, {r.MemoryBytes, need.MemoryBytes}, {r.GPUs, need.GPUs}} {
+	for _, d := range [...][2]int64{{r.CPUs, need.CPUs}, {r.MemoryBytes, need.MemoryBytes}, {r.GPUs, need.GPUs}, {r.Slots, need.Slots}} {
 		if d[1] > 0 {
 			n = min(n, d[0]/d[1])
 		}
@@ -59,6 +60,7 @@ type load struct {
 type room struct {
 	seconds int64 // when it ends
 	oneNode bool
+	slotted bool   // jobs take slots
 	steps   []step // sorted by from
 	busy    int64  // when the last of what was put into it ends
 }
@@ -75,11 +77,15 @@ func newRoom(nodes int64, each Resources, usable time.Duration) room {
 	if seconds <= 0 || nodes <= 0 {
 		return room{}
 	}
-	return room{seconds: seconds, oneNode: nodes == 1, steps: []step{{nodes: nodes, each: each}}}
+	return room{seconds: seconds, oneNode: nodes == 1, slotted: each.Slots > 0, steps: []step{{nodes: nodes, each: each}}}
 }
 
 // take puts at most n such jobs into the room and returns how many it took.
 func (r *room) take(l load, n int64) (taken int64) {
+	l.each.Slots = 0
+	if r.slotted {
+		l.each.Slots = 1
+	}
 	for i := 0; i < len(r.steps) && taken < n; i++ {
 		taken += r.takeStep(i, l, n-taken)
 	}
@@ -134,7 +140,7 @@ func (r *room) occupy(s step, nodes int64, taken Resources, end int64) {
 }
 
 func (r *room) add(s step) {
-	if s.nodes > 0 && s.from < r.seconds && s.each.CPUs > 0 {
+	if s.nodes > 0 && s.from < r.seconds && (s.each.CPUs > 0 || s.each.Slots > 0) {
 		r.steps = append(r.steps, s)
 	}
 }

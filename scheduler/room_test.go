@@ -61,3 +61,28 @@ func TestRoomIsNotPromisedTwice(t *testing.T) {
 		}
 	})
 }
+
+// TestSlots: no more jobs at a time than a runner runs, of whatever sizes, and as
+// many as that where nothing else is scarce.
+func TestSlots(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		slots := rapid.Int64Range(1, 5).Draw(t, "slots")
+		each := Resources{CPUs: rapid.Int64Range(1, 8).Draw(t, "cpus"), MemoryBytes: gib, Slots: slots}
+		r := newRoom(1, each, time.Hour)
+		worked := int64(0) // slot seconds
+		for range rapid.IntRange(1, 6).Draw(t, "kinds") {
+			l := load{each: Resources{CPUs: rapid.Int64Range(1, 8).Draw(t, "needs")}, nodes: 1, seconds: rapid.Int64Range(1, 3600).Draw(t, "seconds")}
+			worked += l.seconds * r.take(l, rapid.Int64Range(1, 20).Draw(t, "jobs"))
+		}
+		if worked > slots*3600 {
+			t.Errorf("%d seconds of work in %d slots of an hour", worked, slots)
+		}
+	})
+	wide := newRoom(1, Resources{CPUs: 4, Slots: 3}, time.Hour)
+	if n := wide.take(load{each: Resources{CPUs: 4}, nodes: 1, seconds: 1800}, 1); n != 1 {
+		t.Fatalf("took %d", n)
+	}
+	if n := wide.take(load{each: Resources{CPUs: 1}, nodes: 1, seconds: 1800}, 9); n != 3 {
+		t.Errorf("after a wide job %d run side by side, want 3", n)
+	}
+}

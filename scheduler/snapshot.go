@@ -27,7 +27,7 @@ func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent boo
 		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS), Requeued: a.RestartCount > 0,
 		Shape: Shape{
 			Pool: q.Pool, SchedulerID: a.SchedulerConfigID, Nodes: max(q.Nodes, 1),
-			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs},
+			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs, Slots: q.MaxParallelJobs},
 			Walltime: time.Duration(q.WalltimeS) * time.Second, Labels: q.Labels, Exclude: q.Exclude,
 			Together: q.Nodes > 1 && !q.OneRunnerPerNode,
 		},
@@ -60,7 +60,7 @@ func stateOf(a *workflow.Allocation, silent bool) State {
 func (a *Allocation) observe(load *store.AllocationLoad) {
 	nodes := int64(0)
 	for i, r := range load.Runners {
-		node := Resources{CPUs: r.CPUs, MemoryBytes: r.MemoryBytes, GPUs: r.GPUs}
+		node := Resources{CPUs: r.CPUs, MemoryBytes: r.MemoryBytes, GPUs: r.GPUs, Slots: a.Shape.Node.Slots}
 		if i > 0 {
 			node = node.least(a.Shape.Node)
 		}
