@@ -136,7 +136,9 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 		case !ok: // of another database
 			continue
 		case job.SlurmJobID == a.SlurmJobID && job.RestartCount <= a.RestartCount:
-			if !job.over && !job.ending {
+			if a.IsLive() { // sbatch has answered since the live ones were read
+				adopted = true
+			} else if !job.over && !job.ending {
 				p.risen = append(p.risen, a)
 			}
 			continue

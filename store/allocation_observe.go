@@ -57,6 +57,9 @@ func (tx *Tx) observe(a *workflow.Allocation, o *Observation) error {
 		}
 		a = &next
 	}
+	if o.State == workflow.AllocationIntent && a.SlurmJobID != 0 {
+		return nil // seen before sbatch had answered
+	}
 	known := *a
 	a.State, a.SlurmState, a.SlurmReason, a.AbsentMS, a.OverMS = o.State, o.SlurmState, o.SlurmReason, o.AbsentMS, o.OverMS
 	if a.NodeList = o.NodeList; a.NodeList == "" {
