@@ -111,10 +111,17 @@ func compareRunning(a, b Running) int {
 // declared time is taken to need as long again as it is over.
 func remaining(declared time.Duration) time.Duration { return max(declared, -declared) }
 
-// compareAllocation orders allocations as they are filled: live ones, then the
-// first asked for, so that the youngest pending ones are those that are too
-// many, and before them the requeued ones.
+// compareAllocation orders allocations as they are filled: live ones, then those
+// that stay in any case as a person asked for them, then the first asked for, so
+// that the youngest pending ones are those that are too many, and before them the
+// requeued ones.
 func compareAllocation(a, b *Allocation) int {
+	ours := func(a *Allocation) int {
+		if a.ActionID != 0 {
+			return 1
+		}
+		return 0
+	}
 	last := func(a *Allocation) int {
 		if a.Requeued && a.State == Pending {
 			return 1
@@ -123,6 +130,7 @@ func compareAllocation(a, b *Allocation) int {
 	}
 	return cmp.Or(
 		cmp.Compare(b.State, a.State),
+		cmp.Compare(ours(a), ours(b)),
 		cmp.Compare(last(a), last(b)),
 		a.Asked.Compare(b.Asked),
 		cmp.Compare(a.ID, b.ID),

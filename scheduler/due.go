@@ -35,10 +35,8 @@ func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 	if d.taken {
 		d.left -= l.history.of(a.ID).settled(a.TakenMS, l.submission.SubmittedMS)
 	}
-	for i := range l.pools.schedulers {
-		if c.SchedulerID != nil && l.pools.schedulers[i].ID == *c.SchedulerID {
-			d.scheduler = &l.pools.schedulers[i]
-		}
+	if c.SchedulerID != nil {
+		d.scheduler = l.pools.schedulerOf(*c.SchedulerID)
 	}
 	d.request = workflow.AllocationRequest{OneRunnerPerNode: c.StartOneWorkerPerNode, MaxParallelJobs: c.MaxParallelJobs}
 	return d, d.left > 0
@@ -72,19 +70,33 @@ func (d *dueAction) complete(l *look) error {
 	}
 	r := t.base
 	r.ActionID, r.OneRunnerPerNode, r.MaxParallelJobs = d.id, d.request.OneRunnerPerNode, d.request.MaxParallelJobs
-	if t.partition != nil {
-		offer := t.Asks
-		if !t.Shared {
-			offer = t.Node
-		}
-		offer.CPUs = max(offer.CPUs, 1)
-		r.Offer = workflow.AllocationOffer{CPUs: offer.CPUs, MemoryBytes: offer.MemoryBytes, GPUs: offer.GPUs}
-		if r.Offer.MemoryBytes == 0 { // Slurm gives a share
-			r.Offer.MemoryBytes = t.Node.MemoryBytes / max(t.Node.CPUs, 1) * offer.CPUs
-		}
-	}
+	r.Offer = t.offer(l.largest())
 	d.request = l.withOptions(r, d.request.MaxParallelJobs, "")
 	return nil
+}
+
+// offer is what each node of an allocation has that is asked for as the scheduler
+// says. Where its partition is not known, it is taken to suit the largest job.
+func (t *target) offer(largest Resources) workflow.AllocationOffer {
+	offer := t.Asks
+	switch {
+	case t.partition == nil:
+		offer = offer.most(largest)
+	case !t.Shared:
+		offer = t.Node
+	case offer.MemoryBytes == 0: // Slurm gives a share
+		offer.MemoryBytes = t.Node.MemoryBytes / max(t.Node.CPUs, 1) * max(offer.CPUs, 1)
+	}
+	return workflow.AllocationOffer{CPUs: max(offer.CPUs, 1), MemoryBytes: offer.MemoryBytes, GPUs: offer.GPUs}
+}
+
+// largest is the most of each that any job needs.
+func (l *look) largest() (most Resources) {
+	for i := range l.demand.Classes {
+		c := &l.demand.Classes[i].Class
+		most = most.most(Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs})
+	}
+	return most
 }
 
 // withOptions adds what the submission and the action say of runners.

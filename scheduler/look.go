@@ -205,6 +205,7 @@ func idOf(d *Demand) demandID { return demandID{d.ID, strings.Join(d.Avoid, ",")
 // for are as good as a person's.
 func (l *look) allocation(a *workflow.Allocation) Allocation {
 	load := l.loads[a.ID]
+	a = l.withOffer(a)
 	out := AllocationOf(a, load, l.silent(load))
 	isAuto := false
 	for _, x := range l.pools.actions {
@@ -214,6 +215,25 @@ func (l *look) allocation(a *workflow.Allocation) Allocation {
 		out.ActionID = 0
 	}
 	return out
+}
+
+// withOffer is an allocation with what its nodes should have. Nobody has worked
+// that out for one that was asked for by hand.
+func (l *look) withOffer(a *workflow.Allocation) *workflow.Allocation {
+	if a.Request.Offer.CPUs > 0 || a.SchedulerConfigID == nil {
+		return a
+	}
+	c := l.pools.schedulerOf(*a.SchedulerConfigID)
+	if c == nil {
+		return a
+	}
+	t, err := l.pools.ofScheduler(c)
+	if err != nil {
+		return a
+	}
+	known := *a
+	known.Request.Offer = t.offer(l.largest())
+	return &known
 }
 
 // silent reports whether nothing was heard of any runner for too long.

@@ -168,7 +168,7 @@ func (p *planner) fillSupply() {
 // cancelSurplus cancels the pending allocations for which no job is left. Those
 // that a person asked for stay until the workflow has ended.
 func (p *planner) cancelSurplus() {
-	reason := "live and older pending allocations can take all jobs that are ready or will be"
+	reason := "other live and pending allocations can take all jobs that are ready or will be"
 	if p.Ended {
 		reason = "the workflow has ended"
 	}

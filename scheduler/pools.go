@@ -151,12 +151,7 @@ func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeTy
 
 // scheduler is the pool of a slurm_scheduler of the workflow.
 func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
-	var c *workflow.SlurmScheduler
-	for i := range p.schedulers {
-		if p.schedulers[i].ID == id {
-			c = &p.schedulers[i]
-		}
-	}
+	c := p.schedulerOf(id)
 	if c == nil {
 		return nil, fmt.Sprintf("Slurm scheduler %d is not there any more", id)
 	}
@@ -175,6 +170,16 @@ func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
 		t.Node = t.Node.most(d.each())
 	}
 	return t, ""
+}
+
+// schedulerOf is a slurm_scheduler of the workflow; nil if there is none.
+func (p *pools) schedulerOf(id int64) *workflow.SlurmScheduler {
+	for i := range p.schedulers {
+		if p.schedulers[i].ID == id {
+			return &p.schedulers[i]
+		}
+	}
+	return nil
 }
 
 // ofScheduler reads what a slurm_scheduler asks for, and completes it by what

@@ -194,6 +194,16 @@ func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, er
 	return l.report, nil
 }
 
+// Apart has something done while nobody looks at workflows: requests of
+// somebody else, so that the next look counts them.
+func (s *Scheduler) Apart(ctx context.Context, do func() error) error {
+	if err := s.take(ctx); err != nil {
+		return err
+	}
+	defer s.giveBack()
+	return do()
+}
+
 // Plan says what Schedule would do if the workflow were submitted with these
 // options and limits. Nothing is changed.
 func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {

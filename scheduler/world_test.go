@@ -162,13 +162,19 @@ func (w *world) allocations(live bool) []workflow.Allocation {
 	return all
 }
 
-// start gives an allocation its node and a runner, which gets jobs.
-func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Grant) {
+// active gives an allocation its node.
+func (w *world) active(a workflow.Allocation) {
 	w.Helper()
 	w.must(w.store.ObserveAllocations(w.Context(), []store.Observation{{
 		AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", StartMS: w.now.UnixMilli(),
 		LimitMS: w.now.Add(time.Duration(a.Request.WalltimeS) * time.Second).UnixMilli(), NodeList: "n1",
 	}}))
+}
+
+// start gives an allocation its node and a runner, which gets jobs.
+func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Grant) {
+	w.Helper()
+	w.active(a)
 	registered, err := w.store.RegisterRunner(w.Context(), store.Registration{
 		WorkflowID: w.id, Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1,
 		NumCPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes, OutputDir: w.output,

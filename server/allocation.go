@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
@@ -61,14 +62,29 @@ func (s *Server) allocate(r *request[idParams, api.AllocateRequest]) (api.Alloca
 	if want.Why == "" {
 		want.Why = fmt.Sprintf("%s asked for it", callerOf(r.Context()).User)
 	}
-	answer := api.AllocateResponse{Items: []api.Allocation{}}
-	for range max(b.Count, 1) {
-		if c.SerializeAllocations {
-			if want.Request.After, err = s.latestSlurmJob(r, c.ID); err != nil {
+	var answer api.AllocateResponse
+	ask := func() error {
+		answer, err = s.ask(r.Context(), want, int(max(b.Count, 1)), c.SerializeAllocations)
+		return err
+	}
+	if s.Scheduler == nil {
+		err = ask()
+	} else { // which is not to ask for the same jobs meanwhile
+		err = s.Scheduler.Apart(r.Context(), ask)
+	}
+	return answer, err
+}
+
+// ask asks Slurm for so many allocations, until it says no.
+func (s *Server) ask(ctx context.Context, want allocation.Want, count int, serialize bool) (answer api.AllocateResponse, err error) {
+	answer.Items = []api.Allocation{}
+	for range count {
+		if serialize {
+			if want.Request.After, err = s.latestSlurmJob(ctx, want.WorkflowID, *want.SchedulerConfigID); err != nil {
 				return answer, err
 			}
 		}
-		a, err := s.Cluster.Submit(r.Context(), want)
+		a, err := s.Cluster.Submit(ctx, want)
 		if slurm.ClassOf(err) == slurm.Ambiguous {
 			err = nil // it is looked for
 		}
@@ -99,8 +115,8 @@ func refusal(err error) error {
 
 // latestSlurmJob is the live Slurm job of a scheduler that was asked for last,
 // 0 if there is none.
-func (s *Server) latestSlurmJob(r *request[idParams, api.AllocateRequest], schedulerID int64) (latest int64, err error) {
-	all, _, err := s.Store.Allocations(r.Context(), store.AllocationFilter{WorkflowID: r.Params.ID, Live: true}, store.Page{Limit: api.MaxLimit})
+func (s *Server) latestSlurmJob(ctx context.Context, workflowID, schedulerID int64) (latest int64, err error) {
+	all, _, err := s.Store.Allocations(ctx, store.AllocationFilter{WorkflowID: workflowID, Live: true}, store.Page{Limit: api.MaxLimit})
 	for _, a := range all {
 		if a.SchedulerConfigID != nil && *a.SchedulerConfigID == schedulerID && a.CancelMS == 0 {
 			latest = max(latest, a.SlurmJobID)

@@ -1,0 +1,73 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// byHand asks for an allocation as a person does, by a Slurm scheduler.
+func (w *world) byHand() workflow.Allocation {
+	w.Helper()
+	c, err := w.store.CreateSlurmScheduler(w.Context(), workflow.SlurmScheduler{WorkflowID: w.id, Name: "mine", Account: "research", Nodes: 1, Walltime: "01:00:00", Partition: new("std")})
+	w.must(err)
+	request, err := allocation.RequestOf(&c)
+	w.must(err)
+	request.OutputDir = w.output
+	a, err := w.Submit(w.Context(), allocation.Want{WorkflowID: w.id, SchedulerConfigID: &c.ID, Request: request, Why: "me asked for it"})
+	w.must(err)
+	return a
+}
+
+// TestWhatAPersonAskedForCounts, while it waits and before its runner has come,
+// whether the partition is known or not.
+func TestWhatAPersonAskedForCounts(t *testing.T) {
+	for _, known := range []bool{true, false} {
+		w := newWorld(t)
+		if !known {
+			w.site.Partitions = w.site.Partitions[1:]
+		}
+		w.jobs(1, 1, "1g", "PT10M")
+		mine := w.byHand()
+		if r := w.submit(nil); len(r.Asked) != 0 || r.Covered[0].Pending != 1 {
+			t.Errorf("pending, partition known: %t: %+v", known, r)
+		}
+		w.now = w.now.Add(time.Minute)
+		w.active(mine)
+		if r := w.look(); len(r.Asked) != 0 || r.Covered[0].Live != 1 {
+			t.Errorf("just started, partition known: %t: %+v", known, r)
+		}
+	}
+}
+
+// TestASurplusOfThePlanGoes: a person asked for an allocation when the plan had
+// asked already.
+func TestASurplusOfThePlanGoes(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	planned := w.submit(nil).Asked
+	w.now = w.now.Add(time.Second)
+	w.byHand()
+	r := w.look()
+	if len(planned) != 1 || len(r.Canceled) != 1 || r.Canceled[0].Allocation != planned[0].ID {
+		t.Errorf("planned %+v, canceled %+v", planned, r.Canceled)
+	}
+}
+
+// TestApartIsNotDuringALook.
+func TestApartIsNotDuringALook(t *testing.T) {
+	w := newWorld(t)
+	w.must(w.scheduler.Apart(t.Context(), func() error {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := w.scheduler.Schedule(ctx, w.id); !errors.Is(err, context.Canceled) {
+			t.Errorf("a look: %v", err)
+		}
+		return nil
+	}))
+	w.look()
+}
