@@ -49,6 +49,7 @@ type DefinitionHeader struct {
 	ResourceMonitor                          *workflow.ResourceMonitorConfig `json:"resource_monitor_config,omitempty"`
 	SlurmDefaults                            json.RawMessage                 `json:"slurm_defaults,omitempty"`
 	DynamicJobs                              *workflow.DynamicJobsConfig     `json:"dynamic_jobs,omitempty"`
+	Policy                                   *workflow.RunPolicy             `json:"policy,omitempty"`
 }
 
 // The chunk types are the workflow package's, with names for the wire; a
@@ -68,6 +69,7 @@ type (
 		RunOnFailure     bool                  `json:"run_on_failure,omitempty"`
 		Stdio            *workflow.StdioConfig `json:"stdio,omitempty"`
 		RunTimeout       *workflow.RunTimeout  `json:"run_timeout,omitempty"`
+		Policy           *workflow.JobPolicy   `json:"policy,omitempty"`
 		DependsOn        []int32               `json:"depends_on,omitempty"`
 		InputFiles       []int32               `json:"input_files,omitempty"`
 		OutputFiles      []int32               `json:"output_files,omitempty"`

@@ -60,6 +60,7 @@ func definitionHeader(d *workflow.Definition) DefinitionHeader {
 		ResourceMonitor:                          d.ResourceMonitor,
 		SlurmDefaults:                            d.SlurmDefaults,
 		DynamicJobs:                              d.DynamicJobs,
+		Policy:                                   d.Policy,
 	}
 }
 

@@ -35,6 +35,9 @@ type Job struct {
 	Origin                 *string  `json:"origin,omitempty"` // retry, spawn
 	Labels                 []string `json:"labels,omitempty"`
 
+	// Policy is what the job says about its failures; ours, given at creation.
+	Policy *workflow.JobPolicy `json:"policy,omitempty"`
+
 	// Ours; all read-only.
 
 	// NotBefore is when a ready job may be claimed at the earliest, in

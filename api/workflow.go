@@ -36,6 +36,8 @@ type Workflow struct {
 	SubmissionDirectory                      *string                         `json:"submission_directory,omitempty"`
 	// EnforceRuntime ends jobs that exceed their declared runtime; ours.
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
+	// Policy is what the workflow says about failures and its end; ours.
+	Policy *workflow.RunPolicy `json:"policy,omitempty"`
 }
 
 // Object is a JSON object whose content is the user's own, as it was written.

@@ -155,6 +155,7 @@ func definitionHeader(h *api.DefinitionHeader) *workflow.Definition {
 		ResourceMonitor:                          h.ResourceMonitor,
 		SlurmDefaults:                            raw(h.SlurmDefaults),
 		DynamicJobs:                              h.DynamicJobs,
+		Policy:                                   h.Policy,
 	}
 }
 

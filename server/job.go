@@ -27,7 +27,7 @@ func fromJob(j workflow.Job) api.Job {
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
-		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, Stdio: j.Stdio, RunTimeout: j.RunTimeout,
+		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))
@@ -42,7 +42,7 @@ func toJob(j api.Job) workflow.Job {
 		DependsOn: j.DependsOnJobIDs, InputFiles: j.InputFileIDs, OutputFiles: j.OutputFileIDs,
 		InputUserData: j.InputUserDataIDs, OutputUserData: j.OutputUserDataIDs,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
-		Priority: or(j.Priority, workflow.DefaultPriority), Labels: j.Labels,
+		Priority: or(j.Priority, workflow.DefaultPriority), Labels: j.Labels, Policy: j.Policy,
 	}
 }
 

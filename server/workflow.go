@@ -43,6 +43,7 @@ func fromWorkflow(w workflow.Workflow) api.Workflow {
 		AccessGroups:                             w.AccessGroups,
 		SubmissionDirectory:                      w.SubmissionDirectory,
 		EnforceRuntime:                           trueOrAbsent(w.EnforceRuntime),
+		Policy:                                   w.Policy,
 	}
 }
 
@@ -74,6 +75,7 @@ func toWorkflow(w *api.Workflow) workflow.Workflow {
 		AccessGroups:                             w.AccessGroups,
 		SubmissionDirectory:                      w.SubmissionDirectory,
 		EnforceRuntime:                           or(w.EnforceRuntime, false),
+		Policy:                                   w.Policy,
 	}
 }
 

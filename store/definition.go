@@ -93,6 +93,7 @@ func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 		ComputeNodeMinTimeForNewJobsSeconds:      workflow.DefaultMinTimeForNewJobsSeconds,
 		UsePendingFailed:                         &d.UsePendingFailed, EnableROCrate: &d.EnableROCrate, EnforceRuntime: d.EnforceRuntime,
 		ExecutionConfig: d.ExecutionConfig, ResourceMonitor: d.ResourceMonitor, SlurmDefaults: d.SlurmDefaults, DynamicJobs: d.DynamicJobs,
+		Policy: d.Policy,
 	}
 	set(&w.ComputeNodeWaitForNewJobsSeconds, d.ComputeNodeWaitForNewJobsSeconds)
 	set(&w.ComputeNodeIgnoreWorkflowCompletion, d.ComputeNodeIgnoreWorkflowCompletion)

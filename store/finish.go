@@ -18,7 +18,7 @@ type finisher struct {
 	results  *bulk
 	changes  []change
 	others   map[int64]*lease // leases that were looked up by job
-	handlers map[int64]*workflow.FailureHandlerDefinition
+	rules    map[jobRules]workflow.Policies
 	changed  bool // something was written beside the rows
 }
 

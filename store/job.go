@@ -13,10 +13,11 @@ import (
 // jobColumns of jobTables are what a jobScanner reads.
 const jobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
 	j.cancel_on_blocking_job_failure, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
-	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout,
+	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
 	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash`
 
-const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id`
+const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
+	LEFT JOIN job_policy p ON p.id = j.policy_id`
 
 // jobScanner reads jobs. Jobs with the same environment share it.
 type jobScanner struct {
@@ -24,7 +25,7 @@ type jobScanner struct {
 }
 
 func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
-	var workflowEnv, env, stdio, timeout, hold sql.NullString
+	var workflowEnv, env, stdio, timeout, policy, hold sql.NullString
 	var startMS sql.NullInt64
 	var requirements, scheduler, notBefore int64
 	var labels string
@@ -32,7 +33,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	var hash []byte
 	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
 		&j.CancelOnBlockingJobFailure, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
-		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout,
+		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
 		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash)
 	if err != nil {
 		return j, err
@@ -66,7 +67,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	for _, c := range []struct {
 		text sql.NullString
 		dest any
-	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {hold, &j.Hold}} {
+	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {policy, &j.Policy}, {hold, &j.Hold}} {
 		if c.text.Valid {
 			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
 				return j, fmt.Errorf("read job %d: %w", j.ID, err)

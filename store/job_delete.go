@@ -185,7 +185,7 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n 
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
 		}
-		for _, table := range []string{"slurm_stats", "cause_count", "job", "gate", "claim_class", "job_env"} {
+		for _, table := range []string{"slurm_stats", "cause_count", "job", "gate", "claim_class", "job_env", "job_policy"} {
 			if _, err := tx.exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}

@@ -62,6 +62,9 @@ func checkNewJob(j *workflow.Job) (err error) {
 	if err := workflow.ValidateEnv(j.Env); err != nil {
 		return fmt.Errorf("job %q: %w", j.Name, err)
 	}
+	if err := workflow.ProblemsError(fmt.Sprintf("job %q", j.Name), j.Policy.Validate()); err != nil {
+		return err
+	}
 	if j.Labels, err = workflow.NormalizeLabels(j.Labels); err != nil {
 		return fmt.Errorf("job %q: %w", j.Name, err)
 	}
@@ -111,6 +114,7 @@ type jobInserter struct {
 	known        map[reference]bool
 	classes      map[classKey]int64
 	envs         map[string]int64
+	policies     map[*workflow.JobPolicy]any
 	jobs         *bulk
 	links        [4]*bulk
 	byStatus     map[workflow.JobStatus]int64
@@ -125,8 +129,8 @@ type reference struct {
 func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 	in := &jobInserter{
 		tx: tx, workflowID: workflowID,
-		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
-		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, status, class_id, gate_id, failure_handler_id,
+		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[*workflow.JobPolicy]any{}, byStatus: map[workflow.JobStatus]int64{},
+		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
 			cancel_on_blocking_job_failure, supports_termination, stdio, run_timeout, origin`),
 	}
 	for i, table := range linkTables {
@@ -187,10 +191,14 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	if err != nil {
 		return fmt.Errorf("insert job %q: %w", j.Name, err)
 	}
+	policy, err := in.policy(j.Policy)
+	if err != nil {
+		return fmt.Errorf("insert job %q: %w", j.Name, err)
+	}
 	j.ID = in.next
 	in.next++
 	in.byStatus[j.Status]++
-	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, int64(j.Status), class, j.GateID, j.FailureHandlerID,
+	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
 		j.CancelOnBlockingJobFailure, j.SupportsTermination, stdio, timeout, j.Origin)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
@@ -291,6 +299,36 @@ func (tx *Tx) envOf(workflowID int64, env string) (id int64, err error) {
 	}
 	if err != nil {
 		return 0, fmt.Errorf("environment of jobs of workflow %d: %w", workflowID, err)
+	}
+	return id, nil
+}
+
+// policy returns the id of what jobs say about their failures; nil if that is
+// nothing.
+func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
+	if p == nil {
+		return nil, nil
+	}
+	if id, known := in.policies[p]; known {
+		return id, nil
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	id, err := in.tx.policyOf(in.workflowID, string(text))
+	in.policies[p] = id
+	return id, err
+}
+
+// policyOf returns the id of a job's policy, which it stores if it is new.
+func (tx *Tx) policyOf(workflowID int64, policy string) (id int64, err error) {
+	err = tx.row(`SELECT id FROM job_policy WHERE workflow_id = ? AND policy = ?`, []any{workflowID, policy}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		id, err = tx.insert(`INSERT INTO job_policy (workflow_id, policy) VALUES (?, ?)`, workflowID, policy)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("policy of jobs of workflow %d: %w", workflowID, err)
 	}
 	return id, nil
 }

@@ -19,14 +19,16 @@ type run struct {
 	holdFailures bool // use_pending_failed
 	execution    sql.NullString
 	codes        *workflow.ReturnCodes // read from execution at the first use
+	policyText   sql.NullString
+	policyRead   *workflow.RunPolicy // of policyText, at the first use
 }
 
 // run reads the current run of a visible workflow.
 func (tx *Tx) run(workflowID int64) (*run, error) {
 	r := &run{workflowID: workflowID}
-	err := tx.row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config
+	err := tx.row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config, policy
 		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
-		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.holdFailures, &r.execution)
+		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.holdFailures, &r.execution, &r.policyText)
 	return r, orNotFound(err, "workflow", workflowID)
 }
 
@@ -44,6 +46,21 @@ func (r *run) returnCodes() (workflow.ReturnCodes, error) {
 	codes := config.ReturnCodes()
 	r.codes = &codes
 	return codes, nil
+}
+
+// policy returns what the workflow says about failures.
+func (r *run) policy() (*workflow.RunPolicy, error) {
+	if r.policyRead != nil {
+		return r.policyRead, nil
+	}
+	p := &workflow.RunPolicy{}
+	if r.policyText.Valid {
+		if err := json.Unmarshal([]byte(r.policyText.String), p); err != nil {
+			return nil, fmt.Errorf("read the policy of workflow %d: %w", r.workflowID, err)
+		}
+	}
+	r.policyRead = p
+	return p, nil
 }
 
 // require refuses a request that was made for another run.

@@ -15,16 +15,16 @@ import (
 const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metadata, w.env, w.timestamp, w.submission_directory,
 	w.compute_node_expiration_buffer_seconds, w.compute_node_wait_for_new_jobs_seconds, w.compute_node_ignore_workflow_completion,
 	w.compute_node_wait_for_healthy_database_minutes, w.compute_node_min_time_for_new_jobs_seconds,
-	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.access_groups,
+	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.access_groups, w.policy,
 	w.use_pending_failed, w.enable_ro_crate, w.enforce_runtime, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
 	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), '')`
 
 func scanWorkflow(r rowScanner) (w workflow.Workflow, err error) {
-	var metadata, env, monitor, slurm, execution, dynamic, groups sql.NullString
+	var metadata, env, monitor, slurm, execution, dynamic, groups, policy sql.NullString
 	err = r.Scan(&w.ID, &w.Name, &w.User, &w.Description, &w.Project, &metadata, &env, &w.Timestamp, &w.SubmissionDirectory,
 		&w.ComputeNodeExpirationBufferSeconds, &w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
 		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
-		&monitor, &slurm, &execution, &dynamic, &groups,
+		&monitor, &slurm, &execution, &dynamic, &groups, &policy,
 		&w.UsePendingFailed, &w.EnableROCrate, &w.EnforceRuntime, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict)
 	if err != nil {
 		return w, err
@@ -38,7 +38,7 @@ func scanWorkflow(r rowScanner) (w workflow.Workflow, err error) {
 	for _, c := range []struct {
 		text sql.NullString
 		dest any
-	}{{env, &w.Env}, {monitor, &w.ResourceMonitor}, {execution, &w.ExecutionConfig}, {dynamic, &w.DynamicJobs}, {groups, &w.AccessGroups}} {
+	}{{env, &w.Env}, {monitor, &w.ResourceMonitor}, {execution, &w.ExecutionConfig}, {dynamic, &w.DynamicJobs}, {groups, &w.AccessGroups}, {policy, &w.Policy}} {
 		if c.text.Valid {
 			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
 				return w, fmt.Errorf("read workflow %d: %w", w.ID, err)
@@ -81,6 +81,9 @@ func checkWorkflow(w *workflow.Workflow) error {
 	if err := workflow.ValidateEnv(w.Env); err != nil {
 		return err
 	}
+	if err := workflow.ProblemsError("workflow", w.Policy.Validate()); err != nil {
+		return err
+	}
 	if d := w.DynamicJobs; d != nil && d.MaxIterations != nil && *d.MaxIterations < 1 {
 		return workflow.Errorf(workflow.CodeInvalid, "dynamic_jobs.max_iterations must be at least 1, not %d", *d.MaxIterations)
 	}
@@ -113,16 +116,20 @@ func insertWorkflow(tx *Tx, w workflow.Workflow) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write dynamic_jobs: %w", err)
 	}
+	policy, err := jsonText(w.Policy)
+	if err != nil {
+		return 0, fmt.Errorf("write the policy: %w", err)
+	}
 	id, err := tx.insert(`INSERT INTO workflow (name, user, description, project, metadata, env, timestamp, submission_directory,
 			compute_node_expiration_buffer_seconds, compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
 			compute_node_wait_for_healthy_database_minutes, compute_node_min_time_for_new_jobs_seconds,
-			resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, access_groups,
+			resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, access_groups, policy,
 			use_pending_failed, enable_ro_crate, enforce_runtime)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		w.Name, w.User, w.Description, w.Project, text(w.Metadata), env, wireTime(tx.Now()), w.SubmissionDirectory,
 		w.ComputeNodeExpirationBufferSeconds, w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
 		w.ComputeNodeWaitForHealthyDatabaseMinutes, w.ComputeNodeMinTimeForNewJobsSeconds,
-		monitor, text(w.SlurmDefaults), execution, dynamic, groups,
+		monitor, text(w.SlurmDefaults), execution, dynamic, groups, policy,
 		w.UsePendingFailed, w.EnableROCrate, w.EnforceRuntime)
 	if err != nil {
 		return 0, fmt.Errorf("insert workflow %q: %w", w.Name, err)

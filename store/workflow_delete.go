@@ -65,6 +65,7 @@ func (s *Store) deleteRows(id int64) error {
 		`DELETE FROM user_data WHERE id IN (SELECT id FROM user_data WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM gate WHERE id IN (SELECT id FROM gate WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM job_env WHERE id IN (SELECT id FROM job_env WHERE workflow_id = ? LIMIT ?)`,
+		`DELETE FROM job_policy WHERE id IN (SELECT id FROM job_policy WHERE workflow_id = ? LIMIT ?)`,
 		`DELETE FROM slurm_stats WHERE id IN (SELECT id FROM slurm_stats WHERE workflow_id = ? LIMIT ?)`,
 	} {
 		for n := int64(deleteChunk); n == deleteChunk; {

@@ -30,6 +30,7 @@ type Definition struct {
 	ResourceMonitor  *ResourceMonitorConfig
 	SlurmDefaults    json.RawMessage // an object; nil if not given
 	DynamicJobs      *DynamicJobsConfig
+	Policy           *RunPolicy
 
 	Files           []FileDefinition
 	UserData        []UserDataDefinition
@@ -55,6 +56,7 @@ type JobDefinition struct {
 	RunOnFailure   bool
 	Stdio          *StdioConfig
 	RunTimeout     *RunTimeout
+	Policy         *JobPolicy
 	DependsOn      []int32 // jobs, ascending
 	InputFiles     []int32
 	OutputFiles    []int32

@@ -50,6 +50,7 @@ type Job struct {
 
 	Stdio      *StdioConfig // of the job alone
 	RunTimeout *RunTimeout
+	Policy     *JobPolicy
 
 	JobState
 }

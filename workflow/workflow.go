@@ -36,6 +36,7 @@ type Workflow struct {
 	ResourceMonitor  *ResourceMonitorConfig
 	SlurmDefaults    json.RawMessage // an object; nil if not given
 	DynamicJobs      *DynamicJobsConfig
+	Policy           *RunPolicy
 
 	// RunID grows by one with every reset_status and by nothing else; 0 before
 	// the first.

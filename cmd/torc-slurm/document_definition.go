@@ -80,6 +80,7 @@ func documentHeader(w *api.Workflow) *workflow.Definition {
 		ResourceMonitor:                          w.ResourceMonitorConfig,
 		SlurmDefaults:                            json.RawMessage(w.SlurmDefaults),
 		DynamicJobs:                              w.DynamicJobs,
+		Policy:                                   w.Policy,
 	}
 }
 
@@ -112,7 +113,7 @@ func (t *translation) job(j api.Job, common map[string]string) workflow.JobDefin
 	}
 	return workflow.JobDefinition{
 		Name: j.Name, Command: j.Command, InvocationScript: orEmpty(j.InvocationScript), Env: env,
-		Priority: idOf(j.Priority), Labels: j.Labels, Stdio: j.Stdio, RunTimeout: j.RunTimeout,
+		Priority: idOf(j.Priority), Labels: j.Labels, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
 		Requirements:   t.requirements[idOf(j.ResourceRequirementsID)], // none for the default ones
 		FailureHandler: t.name("failure handler", t.handlers, j.FailureHandlerID),
 		Scheduler:      t.name("scheduler", t.schedulers, j.SchedulerID),

@@ -42,6 +42,7 @@ CREATE TABLE workflow (
   slurm_defaults          TEXT,
   execution_config        TEXT,
   dynamic_jobs            TEXT,
+  policy                  TEXT, -- what it says about failures
   access_groups           TEXT,
   use_pending_failed INTEGER CHECK (use_pending_failed IN (0, 1)),
   enable_ro_crate    INTEGER CHECK (enable_ro_crate IN (0, 1)),
@@ -217,6 +218,14 @@ CREATE TABLE job_env (
   UNIQUE (workflow_id, env)
 ) STRICT;
 
+-- What jobs say about their failures, stored once each.
+CREATE TABLE job_policy (
+  id          INTEGER PRIMARY KEY,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  policy      TEXT    NOT NULL, -- JSON object
+  UNIQUE (workflow_id, policy)
+) STRICT;
+
 -- Jobs of one class are equal to whoever claims.
 CREATE TABLE claim_class (
   id              INTEGER PRIMARY KEY,
@@ -253,6 +262,7 @@ CREATE TABLE job (
   command            TEXT    NOT NULL,
   invocation_script  TEXT,
   env_id             INTEGER REFERENCES job_env (id),
+  policy_id          INTEGER REFERENCES job_policy (id),
   status             INTEGER NOT NULL DEFAULT 0 CHECK (status BETWEEN 0 AND 10),
   class_id           INTEGER NOT NULL REFERENCES claim_class (id),
   gate_id            INTEGER REFERENCES gate (id),
@@ -283,6 +293,7 @@ CREATE INDEX job_workflow ON job (workflow_id, id);
 CREATE INDEX job_name ON job (workflow_id, name);
 CREATE INDEX job_gate ON job (gate_id, class_id) WHERE gate_id IS NOT NULL;
 CREATE INDEX job_class ON job (class_id);
+CREATE INDEX job_policy_id ON job (policy_id) WHERE policy_id IS NOT NULL;
 CREATE INDEX job_environment ON job (env_id) WHERE env_id IS NOT NULL;
 CREATE INDEX job_ready ON job (class_id, not_before_ms, id) WHERE status = 2;
 CREATE INDEX job_delayed ON job (not_before_ms, workflow_id) WHERE status = 2 AND not_before_ms > 0;

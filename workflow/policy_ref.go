@@ -1,0 +1,33 @@
+package workflow
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// PolicyRef is a retry policy that a workflow or job has: a stored one by its
+// name, or one that is written down there. In JSON it is a string or an object.
+type PolicyRef struct {
+	Name   string       // of a stored policy; empty if Policy is given
+	Policy *RetryPolicy // nil if Name is given
+}
+
+// MarshalJSON writes the name or the policy.
+func (r PolicyRef) MarshalJSON() ([]byte, error) {
+	if r.Policy != nil {
+		return json.Marshal(r.Policy)
+	}
+	return json.Marshal(r.Name)
+}
+
+// UnmarshalJSON reads a name or a policy; a policy has no keys but the known ones.
+func (r *PolicyRef) UnmarshalJSON(text []byte) error {
+	*r = PolicyRef{}
+	if text = bytes.TrimSpace(text); len(text) > 0 && text[0] == '"' {
+		return json.Unmarshal(text, &r.Name)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	r.Policy = &RetryPolicy{}
+	return d.Decode(r.Policy)
+}
