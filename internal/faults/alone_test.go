@@ -24,12 +24,15 @@ func TestControllerAway(t *testing.T) {
 }
 
 // TestAccountingDown: slurmdbd is down throughout, while the allocation is
-// canceled from outside and jobs need another one.
+// preempted and its jobs need another one.
 func TestAccountingDown(t *testing.T) {
 	real := slurmtest.UseRealAlone(t)
 	real.Stop(t, "slurmdbd")
 	w := newWorld(t, real)
-	w.scancel(w.root, "n2", "canceled_user", "")
+	id := w.submit(shape("scavenge", "n4", 10*time.Minute) + sweep(6, 8, ""))
+	w.untilRunning(id, 2)
+	w.preempt("n4", 4)
+	w.settle(id, nil)
 }
 
 // TestNodeFails: the daemon of a node dies, and Slurm takes the node for down.

@@ -61,8 +61,11 @@ func (w *world) writeScripts() {
 	w.write("token", strings.Repeat("f", 40), 0o600)
 }
 
-// fault has a program of Slurm run a piece of a shell script first.
-func (w *world) fault(program, script string) { w.write("fault/"+program, script+"\n", 0o644) }
+// fault has a program of Slurm run a piece of a shell script first, in which DIR
+// is the world's folder.
+func (w *world) fault(program, script string) {
+	w.write("fault/"+program, strings.ReplaceAll(script, "DIR", w.dir)+"\n", 0o644)
+}
 
 // mend ends a fault.
 func (w *world) mend(program string) {

@@ -184,6 +184,21 @@ func (r *Real) Start(t TB, parts ...string) {
 	}
 }
 
+// Hide starts nodes anew, so that their jobs find a folder empty, as if a file
+// system were not mounted there. The end of the test starts them as they were.
+func (r *Real) Hide(t TB, folder string, nodes ...string) {
+	t.Helper()
+	r.Stop(t, nodes...)
+	t.Cleanup(func() { // before that of Stop, which starts the nodes
+		if _, err := runScript(append([]string{"stop"}, nodes...)...); err != nil {
+			t.Logf("repair the cluster: %v", err)
+		}
+	})
+	if _, err := runScript(append([]string{"hide", folder}, nodes...)...); err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
 func (r *Real) part(t TB, command string, parts []string) {
 	t.Helper()
 	if _, err := runScript(append([]string{command}, parts...)...); err != nil {

@@ -8,6 +8,7 @@
 #   cluster.sh status         exit 0 if all of it is there
 #   cluster.sh state          print the state directory
 #   cluster.sh start|stop|kill PART...   munged mariadbd slurmdbd slurmctld n1 … n4
+#   cluster.sh hide FOLDER NODE...   start stopped nodes so that they find it empty
 #
 # It needs root and Debian's packages, which it installs unless
 # TORC_TEST_INSTALL=0. It needs no systemd. Exit status 77 means that it cannot
@@ -280,6 +281,18 @@ start_node() {
 	slurmd -N "$1" 2>>"$STATE/log/$1.log"
 }
 
+# hide FOLDER NODE...: jobs of the nodes find the folder empty, as if what should
+# be mounted there were not. The nodes must have been stopped.
+hide() {
+	local folder=$1 node; shift
+	for node in "$@"; do
+		rm -f "$STATE/run/$node.pid"
+		unshare --mount --propagation private sh -c 'mount -t tmpfs none "$1" && exec slurmd -N "$2"' - "$folder" "$node" \
+			2>>"$STATE/log/$node.log" 9>&-
+		until_ok 20 alive "$node" || die "$node does not start (see $STATE/log/$node.log)"
+	done
+}
+
 # end SIGNAL PART...: stops parts and waits until they are gone.
 end() {
 	local signal=$1 part pid; shift
@@ -405,7 +418,7 @@ main() {
 	exec </dev/null
 	close_inherited
 	case $command in
-	up | down | purge | start | stop | kill)
+	up | down | purge | start | stop | kill | hide)
 		need_root
 		need_no_other
 		mkdir -p "$STATE"
@@ -420,6 +433,7 @@ main() {
 	start) for part in "$@"; do start "$part"; done ;;
 	stop) end TERM "$@" ;;
 	kill) end KILL "$@" ;;
+	hide) hide "$@" ;;
 	*)
 		sed -n '2,/^set/s/^# \{0,1\}//p' "${BASH_SOURCE[0]:-/dev/null}" >&2
 		exit 2

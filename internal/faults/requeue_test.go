@@ -1,0 +1,31 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+)
+
+// TestRequeueBeforeTheFirstClaim: the runner finds no daemon until Slurm ends it
+// to start it again; the second life does the work.
+func TestRequeueBeforeTheFirstClaim(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t), "requeue=true")
+	first := w.preempt("n2", 300)
+	id := w.submit(shape("standby", "n2", 10*time.Minute) + sweep(2, 3, ""))
+	job := w.allocations(id)[0].SlurmJobID
+	w.killDaemon()
+	if err := w.user.Cancel(t.Context(), first); err != nil {
+		t.Fatal(err)
+	}
+	slurmtest.Eventually(t, patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
+	w.preempt("n2", 4)
+	slurmtest.Eventually(t, patience, "it waits again", func() bool { return w.slurmState(job) == slurm.Pending })
+	w.startDaemon()
+	slurmtest.Eventually(t, 4*time.Minute, "Slurm starts it again, two minutes later", func() bool { return w.slurmState(job) == slurm.Running })
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+	w.expectPreempted(w.allocations(id)[0].ID)
+}
