@@ -34,7 +34,7 @@ var mayImport = map[string][]string{
 	"site-configs":     {"slurm", "workflow"},
 	"internal":         {"internal"},
 	"examples":         {},
-	"bench":            {"api", "client", "internal", "runner", "server", "spec", "store", "workflow"},
+	"bench":            {"api", "client", "internal", "runner", "server", "slurm", "spec", "store", "workflow"},
 	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
