@@ -24,7 +24,8 @@ type review struct {
 }
 
 // reviewSubmission shows, on a terminal, what a workflow that was run before
-// would ask for, and lets the user change it.
+// would ask for, and lets the user change it. The changes stay: later runs ask
+// for the same.
 func (a *app) reviewSubmission(ctx context.Context, c *connection, id int64, noPrompts bool) (*review, error) {
 	r := &review{app: a, c: c, workflowID: id, changed: make(map[int64]api.Object)}
 	w, err := c.Workflow(ctx, id)
@@ -137,8 +138,8 @@ func (r *review) obey(ctx context.Context, word string, args []string) error {
 	return firstError(err, r.load(ctx))
 }
 
-// restore puts back the numbers that counted for this submission only, also
-// after Ctrl-C.
+// restore puts back the numbers as they were before a dialogue that ended
+// without a submission, also after Ctrl-C.
 func (r *review) restore(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var failed []error
