@@ -101,6 +101,10 @@ simulate: tools ## SEEDS (500) histories with faults, under a virtual clock
 bench: build ## measure against the baselines; BENCHFLAGS=-help lists the workloads
 	$(GO) run ./bench $(BENCHFLAGS)
 
+.PHONY: bench-slurm
+bench-slurm: build slurm-up ## the same on the test cluster, about 12 minutes a round
+	$(GO) run ./bench -slurm -rounds 1 $(BENCHFLAGS)
+
 .PHONY: examples
 examples: build ## run every example to its end and check what it left
 	.ci/examples

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -62,18 +61,18 @@ func runIdle(ctx context.Context, b *bench) error {
 	if err := pause(ctx, 5*time.Second); err != nil {
 		return err
 	}
-	before, err := d.cpuTime()
+	before, err := cpuTime(d.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
 	if err := pause(ctx, idleTime); err != nil {
 		return err
 	}
-	after, err := d.cpuTime()
+	after, err := cpuTime(d.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
-	rss, err := d.rss()
+	rss, err := rss(d.cmd.Process.Pid)
 	if err != nil {
 		return err
 	}
@@ -201,40 +200,4 @@ func (d *daemon) stop() {
 func (d *daemon) kill() {
 	_ = d.cmd.Process.Kill()
 	_ = d.cmd.Wait()
-}
-
-// ticksPerSecond is USER_HZ, which is 100 on every Linux of today.
-const ticksPerSecond = 100
-
-// cpuTime is what the daemon has used so far.
-func (d *daemon) cpuTime() (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	// The name in parentheses may contain anything; utime and stime are the
-	// 12th and 13th field after it.
-	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
-	var ticks int64
-	for _, field := range fields[11:13] {
-		n, err := strconv.ParseInt(field, 10, 64)
-		if err != nil {
-			return 0, err
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
-}
-
-// rss is the resident memory in bytes.
-func (d *daemon) rss() (int64, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", d.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
-	if err != nil {
-		return 0, err
-	}
-	return pages * int64(os.Getpagesize()), nil
 }

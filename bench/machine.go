@@ -20,9 +20,19 @@ func machine(ctx context.Context, b *bench) string {
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		return strings.TrimSpace(lines[len(lines)-1])
 	}
-	return fmt.Sprintf("%s; %d × %s; Linux %s; %s; scratch on %s; %s.",
+	return fmt.Sprintf("%s; %d × %s; Linux %s; %s; scratch on %s; %s; load average before: %s.",
 		first("date", "-u", "+%Y-%m-%d"), numCPU(), cpuModel(), first("uname", "-r"),
-		runtime.Version(), first("stat", "-f", "-c", "%T", b.dir), first(b.binary, "--version"))
+		runtime.Version(), first("stat", "-f", "-c", "%T", b.dir), first(b.binary, "--version"), load())
+}
+
+// load is the load average of the last minute.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "?"
+	}
+	value, _, _ := strings.Cut(string(text), " ")
+	return value
 }
 
 func cpuModel() string {

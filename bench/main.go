@@ -3,6 +3,7 @@
 //
 //	make bench
 //	make bench BENCHFLAGS='-quick -run chain,barrier'
+//	make bench-slurm      on the test cluster, see slurm/slurmtest
 //
 // Ours and the baselines run in turns, so that a machine that gets slower does
 // so for both; the table has medians.
@@ -18,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
 // workload measures one thing and adds its rows to the table.
@@ -26,7 +29,8 @@ type workload struct {
 	run         func(ctx context.Context, b *bench) error
 }
 
-var workloads = []workload{
+// local are the workloads that need this machine alone.
+var local = []workload{
 	{"noop", "no-op jobs that keep no output, against a bare spawner, xargs, make and GNU parallel", runNoop},
 	{"files", "no-op jobs with a stdout and a stderr file each, against a spawner that opens two files", runFiles},
 	{"control", "the control plane alone: jobs that are claimed, reported and never spawned", runControl},
@@ -37,14 +41,25 @@ var workloads = []workload{
 	{"restart", "start of a daemon on a large database until it answers", runRestart},
 }
 
+// onSlurm are those that need a cluster: the test cluster on this machine, or,
+// for steady, the fake one.
+var onSlurm = []workload{
+	{"makespan", "jobs of a second, against a job array, one sbatch per job, and the ideal", runMakespan},
+	{"retry", "jobs that fail once: failure to next attempt", runRetry},
+	{"release", "last job's end to the end of its allocation", runRelease},
+	{"steady", "what a daemon with 50 allocations at work needs, and asks of Slurm", runSteady},
+}
+
 // bench is what the workloads share.
 type bench struct {
 	binary  string // torc-slurm
 	spawner string // the bare spawner
 	dir     string // scratch, on the file system that is measured
+	out     string // file with the tables; empty: none
 	rounds  int
 	jobs    int // at a time
 	quick   bool
+	slurm   bool
 	table   table
 }
 
@@ -57,6 +72,9 @@ func (b *bench) size(full int) int {
 }
 
 func main() {
+	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx); err != nil {
@@ -68,46 +86,73 @@ func main() {
 
 func run(ctx context.Context) error {
 	b := &bench{}
-	var names []string
-	for _, w := range workloads {
-		names = append(names, w.name)
-	}
-	only := flag.String("run", strings.Join(names, ","), "workloads, separated by commas")
-	out := flag.String("o", "", "replace the table in this file (between the bench comments) as well as printing it")
+	only := flag.String("run", "", "workloads, separated by commas (default: all of the group)")
 	scratch := flag.String("dir", "", "scratch folder; the file system counts (default: a temporary folder)")
+	flag.StringVar(&b.out, "o", "", "replace the tables in this file (between the bench comments) as well as printing them")
 	flag.StringVar(&b.binary, "binary", "bin/torc-slurm", "the program to measure")
 	flag.IntVar(&b.rounds, "rounds", 3, "runs of each, in turns; the table has medians")
 	flag.IntVar(&b.jobs, "j", numCPU(), "jobs at a time")
 	flag.BoolVar(&b.quick, "quick", false, "a tenth of the work, to see that all of it runs")
+	flag.BoolVar(&b.slurm, "slurm", false, "the group of workloads on Slurm; a round takes about ten minutes")
 	flag.Usage = usage
 	flag.Parse()
 
-	chosen := strings.Split(*only, ",")
-	for _, name := range chosen {
-		if !slices.Contains(names, name) {
-			return fmt.Errorf("no workload %q; there are %s", name, strings.Join(names, ", "))
-		}
+	group := local
+	if b.slurm {
+		group = onSlurm
+	}
+	chosen, err := choose(group, *only)
+	if err != nil {
+		return err
 	}
 	if err := b.prepare(ctx, *scratch); err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir)
 
-	for _, w := range workloads {
-		if !slices.Contains(chosen, w.name) {
-			continue
-		}
+	about := machine(ctx, b)
+	for _, w := range chosen {
 		say("%s: %s", w.name, w.about)
+		if b.slurm { // a table of its own, so that each can be made again
+			about = machine(ctx, b)
+		}
 		if err := w.run(ctx, b); err != nil {
 			return fmt.Errorf("%s: %w", w.name, err)
 		}
+		if b.slurm {
+			if err := b.report("bench-"+w.name, about); err != nil {
+				return err
+			}
+		}
 	}
-	return b.table.report(ctx, b, *out)
+	if b.slurm {
+		return nil
+	}
+	return b.report("bench", about)
+}
+
+// choose finds workloads by their names.
+func choose(group []workload, names string) (chosen []workload, err error) {
+	if names == "" {
+		return group, nil
+	}
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(group, func(w workload) bool { return w.name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no workload %q in this group; -help lists them", name)
+		}
+		chosen = append(chosen, group[i])
+	}
+	return chosen, nil
 }
 
 func usage() {
 	fmt.Fprintln(os.Stderr, "usage: bench [flags]\n\nworkloads:")
-	for _, w := range workloads {
+	for _, w := range local {
+		fmt.Fprintf(os.Stderr, "  %-9s %s\n", w.name, w.about)
+	}
+	fmt.Fprintln(os.Stderr, "\nworkloads with -slurm:")
+	for _, w := range onSlurm {
 		fmt.Fprintf(os.Stderr, "  %-9s %s\n", w.name, w.about)
 	}
 	fmt.Fprintln(os.Stderr, "\nflags:")
@@ -126,6 +171,9 @@ func (b *bench) prepare(ctx context.Context, scratch string) error {
 	b.binary = binary
 	if b.dir, err = os.MkdirTemp(scratch, "torc-slurm-bench-"); err != nil {
 		return err
+	}
+	if b.slurm {
+		return os.Chmod(b.dir, 0o755) // runners of the fake cluster work there
 	}
 	b.spawner = filepath.Join(b.dir, "spawner")
 	if _, err := command(ctx, ".", "go", "build", "-o", b.spawner, "./bench/spawner"); err != nil {

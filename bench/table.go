@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -32,41 +31,39 @@ func (t table) markdown() string {
 	return b.String()
 }
 
-const (
-	beginMark = "<!-- bench:begin -->\n"
-	endMark   = "<!-- bench:end -->\n"
-)
-
-// report prints the table with what made it, and replaces it in a file.
-func (t table) report(ctx context.Context, b *bench, path string) error {
+// report prints the table with what made it, replaces it in the file, and begins
+// another.
+func (b *bench) report(section, about string) error {
 	text := fmt.Sprintf("%s\n\nMade by `%s`, medians of %d run(s) each, in turns.\n\n%s",
-		machine(ctx, b), strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), b.rounds, t.markdown())
+		about, strings.Join(append([]string{"go run ./bench"}, os.Args[1:]...), " "), b.rounds, b.table.markdown())
+	b.table = nil
 	fmt.Print(text)
-	if path == "" {
+	if b.out == "" {
 		return nil
 	}
-	old, err := os.ReadFile(path)
+	old, err := os.ReadFile(b.out)
 	if err != nil {
 		return err
 	}
-	updated, err := replaceSection(old, text)
+	updated, err := replaceSection(old, section, text)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", b.out, err)
 	}
-	return os.WriteFile(path, updated, 0o644)
+	return os.WriteFile(b.out, updated, 0o644)
 }
 
-// replaceSection puts text between the bench comments.
-func replaceSection(old []byte, text string) ([]byte, error) {
-	before, rest, ok := bytes.Cut(old, []byte(beginMark))
+// replaceSection puts text between the comments of a section.
+func replaceSection(old []byte, section, text string) ([]byte, error) {
+	begin, end := "<!-- "+section+":begin -->\n", "<!-- "+section+":end -->\n"
+	before, rest, ok := bytes.Cut(old, []byte(begin))
 	if !ok {
-		return nil, fmt.Errorf("no line %q", strings.TrimSpace(beginMark))
+		return nil, fmt.Errorf("no line %q", strings.TrimSpace(begin))
 	}
-	_, after, ok := bytes.Cut(rest, []byte(endMark))
+	_, after, ok := bytes.Cut(rest, []byte(end))
 	if !ok {
-		return nil, fmt.Errorf("no line %q", strings.TrimSpace(endMark))
+		return nil, fmt.Errorf("no line %q", strings.TrimSpace(end))
 	}
-	return slices.Concat(before, []byte(beginMark), []byte(text), []byte(endMark), after), nil
+	return slices.Concat(before, []byte(begin), []byte(text), []byte(end), after), nil
 }
 
 // quantile returns the q-quantile of values, 0 if there are none.
@@ -85,3 +82,9 @@ func perSecond(n int, took time.Duration) float64 { return float64(n) / took.Sec
 func rate(v float64) string { return fmt.Sprintf("%.0f jobs/s", v) }
 
 func millis(v float64) string { return fmt.Sprintf("%.1f ms", v) }
+
+func secs(v float64) string { return fmt.Sprintf("%.1f s", v) }
+
+func secsFine(v float64) string { return fmt.Sprintf("%.2f s", v) }
+
+func factor(v float64) string { return fmt.Sprintf("%.2f ×", v) }

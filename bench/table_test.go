@@ -18,17 +18,17 @@ func TestQuantile(t *testing.T) {
 }
 
 func TestReplaceSection(t *testing.T) {
-	old := "# Performance\n" + beginMark + "old\n" + endMark + "more\n"
-	got, err := replaceSection([]byte(old), "new\n")
+	const old = "# Performance\n<!-- bench-a:begin -->\nold\n<!-- bench-a:end -->\nmore\n<!-- bench-b:begin -->\n"
+	got, err := replaceSection([]byte(old), "bench-a", "new\n")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "# Performance\n" + beginMark + "new\n" + endMark + "more\n"; string(got) != want {
+	if want := strings.Replace(old, "old", "new", 1); string(got) != want {
 		t.Errorf("got %q", got)
 	}
-	for _, text := range []string{"", beginMark} {
-		if _, err := replaceSection([]byte(text), "x"); err == nil || !strings.Contains(err.Error(), "no line") {
-			t.Errorf("%q: got %v", text, err)
+	for _, section := range []string{"bench", "bench-b"} {
+		if _, err := replaceSection([]byte(old), section, "x"); err == nil || !strings.Contains(err.Error(), "no line") {
+			t.Errorf("%q: got %v", section, err)
 		}
 	}
 }

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/server"
+)
+
+// ticksPerSecond is USER_HZ, which is 100 on every Linux of today.
+const ticksPerSecond = 100
+
+// cpuTime is what a process has used so far.
+func cpuTime(pid int) (time.Duration, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
+	}
+	// The name in parentheses may contain anything; utime and stime are the
+	// 12th and 13th field after it.
+	fields := strings.Fields(string(text[strings.LastIndexByte(string(text), ')')+1:]))
+	var ticks int64
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0, err
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / ticksPerSecond, nil
+}
+
+// rss is the resident memory of a process in bytes.
+func rss(pid int) (int64, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", pid))
+	if err != nil {
+		return 0, err
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		return 0, err
+	}
+	return pages * int64(os.Getpagesize()), nil
+}
+
+// endDaemon ends the daemon of a home, if there is one.
+func endDaemon(home string) error {
+	e, err := server.ReadEndpoint(server.EndpointPath(home))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return endProcess(e.PID)
+}
+
+// endProcess ends a process that is not our child.
+func endProcess(pid int) error {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
+		for range 100 {
+			if err := syscall.Kill(pid, signal); errors.Is(err, syscall.ESRCH) {
+				return nil
+			} else if err != nil {
+				return fmt.Errorf("end process %d: %w", pid, err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	return fmt.Errorf("process %d does not end", pid)
+}
