@@ -22,7 +22,7 @@ CONCURRENT = ./internal/failpoint/... ./store/... ./allocation/... ./server/... 
 help: ## this text
 	@awk 'BEGIN {FS = ":.*## "} \
 		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
-		/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+		/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: tools ## compile bin/torc-slurm
@@ -102,7 +102,7 @@ bench: build ## measure against the baselines; BENCHFLAGS=-help lists the worklo
 	$(GO) run ./bench $(BENCHFLAGS)
 
 .PHONY: bench-slurm
-bench-slurm: build slurm-up ## the same on the test cluster, about 12 minutes a round
+bench-slurm: build ## the same on the test cluster, about 12 minutes a round
 	$(GO) run ./bench -slurm -rounds 1 $(BENCHFLAGS)
 
 .PHONY: examples
