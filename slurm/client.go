@@ -22,6 +22,12 @@ type Options struct {
 	Timeouts map[string]time.Duration // by program; missing: DefaultTimeout
 	Now      func() time.Time         // nil: time.Now
 	Budget   int                      // calls per minute, see Client.Spare; 0: no limit
+	// Ledger is a file that clients of other processes use too: then the calls of
+	// all of them count. If it cannot be used, those of this client do.
+	Ledger string
+	// Modest leaves the second half of the budget to others: questions are
+	// withheld as if they could be left out.
+	Modest bool
 }
 
 // DefaultTimeout is how long a program may take. Under load Slurm's own clients
@@ -46,7 +52,7 @@ func New(opts Options) *Client {
 	}
 	return &Client{
 		executor: opts.Executor, timeouts: opts.Timeouts, now: opts.Now,
-		meter: newMeter(opts.Budget),
+		meter: newMeter(&opts),
 	}
 }
 
@@ -56,8 +62,8 @@ func (c *Client) call(ctx context.Context, cmd Command, p priority) (Output, err
 	if err := ctx.Err(); err != nil {
 		return Output{}, &Error{Program: cmd.Program, Class: Temporary, Err: err}
 	}
-	if !c.meter.admit(c.now(), cmd.Program, p) {
-		return Output{}, &Error{Program: cmd.Program, Class: Withheld, Text: "the budget of calls to Slurm is spent for this minute"}
+	if ok, why := c.meter.admit(c.now(), cmd.Program, p); !ok {
+		return Output{}, &Error{Program: cmd.Program, Class: Withheld, Text: why}
 	}
 	timeout, ok := c.timeouts[cmd.Program]
 	if !ok {

@@ -1,7 +1,9 @@
 package slurm
 
 import (
+	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -30,42 +32,82 @@ const window = time.Minute
 // meter counts calls and holds them to the budget.
 type meter struct {
 	budget int
+	modest bool    // questions are niceties
+	ledger *ledger // calls of other processes count too; nil: they do not
 
 	mu     sync.Mutex
 	calls  map[string]Calls
-	recent []time.Time // of the last window, oldest first; kept only with a budget
+	recent []time.Time // of the last window, oldest first
 }
 
-func newMeter(budget int) *meter {
-	return &meter{budget: budget, calls: map[string]Calls{}}
+func newMeter(o *Options) *meter {
+	m := &meter{budget: o.Budget, modest: o.Modest, calls: map[string]Calls{}}
+	if o.Ledger != "" {
+		m.ledger = &ledger{o.Ledger}
+	}
+	return m
 }
 
-// admit tells whether a call may be made, and counts it as made.
-func (m *meter) admit(now time.Time, program string, p priority) bool {
+// admit tells whether a call may be made, and counts it as made. If not, why
+// says so.
+func (m *meter) admit(now time.Time, program string, p priority) (ok bool, why string) {
+	if m.modest && p == question {
+		p = nicety
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	calls := m.calls[program]
-	defer func() { m.calls[program] = calls }()
-	if m.budget > 0 {
-		left := m.left(now)
-		if p == question && left <= 0 || p == nicety && left <= m.budget/2 {
-			calls.Withheld++
-			return false
+	m.share(now, func() {
+		made := len(m.recent)
+		if ok = m.budget == 0 || p == duty || made < m.most(p); ok {
+			m.recent = append(m.recent, now)
+			return
 		}
-		m.recent = append(m.recent, now)
+		again := m.recent[made-m.most(p)].Add(window).Sub(now)
+		why = fmt.Sprintf("withheld: Slurm's programs were run %d times within a minute, and at most %d are allowed; again in %ds",
+			made, m.most(p), int((again+time.Second-1)/time.Second))
+	})
+	if ok {
+		calls.Total++
+	} else {
+		calls.Withheld++
 	}
-	calls.Total++
-	return true
+	m.calls[program] = calls
+	return ok, why
 }
 
-// left forgets calls older than the window and returns what may still be made.
-func (m *meter) left(now time.Time) int {
-	old := 0
-	for old < len(m.recent) && now.Sub(m.recent[old]) >= window {
-		old++
+// most is how many calls there may be in a window for one more of a priority to
+// be made.
+func (m *meter) most(p priority) int {
+	if p == nicety {
+		return m.budget - m.budget/2
 	}
-	m.recent = m.recent[old:]
-	return m.budget - len(m.recent)
+	return m.budget
+}
+
+// share has recent be what all processes have called lately, if there is a
+// ledger and it can be used. Otherwise this process counts for itself: Slurm is
+// more important than the count.
+func (m *meter) share(now time.Time, use func()) {
+	if m.ledger != nil {
+		err := m.ledger.update(func(recent []time.Time) []time.Time {
+			m.recent = recent
+			m.forget(now)
+			use()
+			return m.recent
+		})
+		if err == nil {
+			return
+		}
+	}
+	m.forget(now)
+	use()
+}
+
+// forget forgets calls that are older than the window, and those of a clock that
+// was set back.
+func (m *meter) forget(now time.Time) {
+	m.recent = slices.DeleteFunc(m.recent, func(t time.Time) bool { return now.Sub(t) >= window || t.Sub(now) > window })
 }
 
 func (m *meter) done(program string, spent time.Duration, failure *Error) {
@@ -93,11 +135,13 @@ func (c *Client) Calls() map[string]Calls {
 // budget still has room for in this minute; without a budget it is large.
 // Questions are withheld when the budget is spent, such niceties when half of
 // it is; submissions and cancellations never.
-func (c *Client) Spare() int {
-	c.meter.mu.Lock()
-	defer c.meter.mu.Unlock()
-	if c.meter.budget <= 0 {
+func (c *Client) Spare() (left int) {
+	m := c.meter
+	if m.budget <= 0 {
 		return 1 << 30
 	}
-	return max(c.meter.left(c.now())-c.meter.budget/2, 0)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.share(c.now(), func() { left = m.most(nicety) - len(m.recent) })
+	return max(left, 0)
 }
