@@ -3,6 +3,7 @@ package allocation
 import (
 	"time"
 
+	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -29,4 +30,14 @@ func RequestOf(c *workflow.SlurmScheduler) (workflow.AllocationRequest, error) {
 		r.NtasksPerNode = *c.NtasksPerNode
 	}
 	return r, nil
+}
+
+// NodesOf is what the user's own options say of the nodes of a request: those of
+// the scheduler, and those for all allocations of the workflow.
+func NodesOf(w *workflow.Workflow, r *workflow.AllocationRequest) (sbatchtemplates.Nodes, error) {
+	defaults, err := sbatchtemplates.ParseDefaults(w.SlurmDefaults)
+	if err != nil {
+		return sbatchtemplates.Nodes{}, err
+	}
+	return sbatchtemplates.NodesOf(defaults, r.Extra), nil
 }

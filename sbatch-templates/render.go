@@ -82,6 +82,7 @@ type script struct {
 
 // Render writes the batch script of a request.
 func Render(r Request) ([]byte, error) {
+	r = r.excluding()
 	s := script{}
 	var err error
 	if s.JobName, err = r.jobName(); err != nil {

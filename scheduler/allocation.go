@@ -60,7 +60,10 @@ type Running struct {
 // admits reports whether to count on the allocation for a job of the demand, if
 // it has room. A pending one is kept for the jobs that may ask for its like.
 func (a *Allocation) admits(d *Demand, pool *Pool) bool {
-	avoided := func(host string) bool { return slices.Contains(d.Avoid, host) }
+	avoid := d.Avoid
+	if pool != nil {
+		avoid, _ = pool.exclude(d)
+	}
 	switch {
 	case a.State == Closed, !workflow.LabelsMatch(d.Labels, a.Shape.Labels):
 		return false
@@ -69,11 +72,11 @@ func (a *Allocation) admits(d *Demand, pool *Pool) bool {
 	case d.nodes() > 1 && !a.Shape.Together, d.nodes() == 1 && a.Shape.Together && a.Shape.Nodes > 1:
 		return false
 	case a.State == Active:
-		return !slices.ContainsFunc(a.Hosts, avoided)
+		return !slices.ContainsFunc(a.Hosts, func(host string) bool { return slices.Contains(avoid, host) })
 	case a.ActionID != 0 && !slices.Contains(d.Pools, a.Shape.Pool):
 		return false
 	}
-	return pool == nil || pool.leaves(a.Shape.Nodes, union(d.Avoid, a.Shape.Exclude))
+	return pool == nil || pool.leaves(a.Shape.Nodes, union(avoid, a.Shape.Exclude))
 }
 
 // room is what the allocation has free from now, or from its start, to its end.

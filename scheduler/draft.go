@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -19,6 +20,8 @@ type draft struct {
 	need  Resources // the largest of any of its jobs
 	parts []part
 	probe string // not empty: why it is a probe
+	// instead says why a node is not excluded that jobs avoid.
+	instead string
 }
 
 // part is the jobs of one want in a draft.
@@ -37,8 +40,8 @@ func (f *draft) jobs() (n int64) {
 // newDraft opens an allocation for jobs of the demand, which must fit the pool.
 func newDraft(p *Pool, d *Demand, work time.Duration, set *Settings) *draft {
 	s := Shape{
-		Pool: p.Name, SchedulerID: p.SchedulerID, Nodes: max(d.nodes(), p.Nodes), Node: p.asks(d), WholeNodes: !p.Shared,
-		Walltime: p.walltime(d.seconds(), work, set), Labels: p.Labels, Exclude: d.Avoid, Together: d.nodes() > 1, Serialize: p.Serialize,
+		Pool: p.Name, SchedulerID: p.SchedulerID, Nodes: p.nodes(d), Node: p.asks(d), WholeNodes: !p.Shared,
+		Walltime: p.walltime(d.seconds(), work, set), Labels: p.Labels, Together: d.nodes() > 1, Serialize: p.Serialize,
 	}
 	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime))}
 }
@@ -48,13 +51,15 @@ func (f *draft) take(d *Demand, n int64) int64 {
 	if !slices.Contains(d.Pools, f.pool.Name) || (d.nodes() > 1) != f.shape.Together || !workflow.LabelsMatch(d.Labels, f.shape.Labels) {
 		return 0
 	}
-	exclude := union(f.shape.Exclude, d.Avoid)
+	avoided, instead := f.pool.exclude(d)
+	exclude := union(f.shape.Exclude, avoided)
 	if !f.pool.leaves(f.shape.Nodes, exclude) {
 		return 0
 	}
 	taken := f.room.take(d.load(), n)
 	if taken > 0 {
 		f.shape.Exclude = exclude
+		f.instead = cmp.Or(f.instead, instead)
 		f.need = f.need.most(d.each())
 	}
 	return taken

@@ -60,7 +60,7 @@ func (l *look) read(ctx context.Context) (err error) {
 	if l.history, err = l.Store.AskedAllocations(ctx, l.id); err != nil {
 		return err
 	}
-	l.pools = &pools{schedulers: schedulers, targets: map[string]*target{}, set: l.Settings.withDefaults()}
+	l.pools = &pools{workflow: &l.workflow, schedulers: schedulers, targets: map[string]*target{}, set: l.Settings.withDefaults()}
 	l.pools.set.Margins = workflow.MarginsOf(l.workflow.ExecutionConfig)
 	l.report = &Report{WorkflowID: l.id, At: l.now, Next: l.now.Add(l.Tick), Ended: l.ended()}
 	if l.submission != nil && !l.ended() {

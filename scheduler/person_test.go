@@ -10,11 +10,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// slurmScheduler makes one with the user's own options of sbatch.
+func (w *world) slurmScheduler(extra string) workflow.SlurmScheduler {
+	w.Helper()
+	c, err := w.store.CreateSlurmScheduler(w.Context(), workflow.SlurmScheduler{
+		WorkflowID: w.id, Name: "mine", Account: "research", Nodes: 1, Walltime: "01:00:00", Partition: new("std"), Extra: &extra,
+	})
+	w.must(err)
+	return c
+}
+
 // byHand asks for an allocation as a person does, by a Slurm scheduler.
 func (w *world) byHand() workflow.Allocation {
 	w.Helper()
-	c, err := w.store.CreateSlurmScheduler(w.Context(), workflow.SlurmScheduler{WorkflowID: w.id, Name: "mine", Account: "research", Nodes: 1, Walltime: "01:00:00", Partition: new("std")})
-	w.must(err)
+	c := w.slurmScheduler("")
 	request, err := allocation.RequestOf(&c)
 	w.must(err)
 	request.OutputDir = w.output

@@ -303,6 +303,9 @@ func (p *planner) submit(a *AutoSchedule, k *packing) {
 			jobs += k.drafts[i].jobs()
 		}
 		act.Reason = fmt.Sprintf("%s without a place: %s in %s", countOf(jobs, "ready job"), act.Shape.inWords(act.Count), act.Pool)
+		if f.instead != "" {
+			act.Reason += "; " + f.instead
+		}
 		if f.probe != "" {
 			act.Reason = f.probe + ": trying one; " + act.Reason
 		}

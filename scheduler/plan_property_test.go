@@ -44,11 +44,15 @@ func drawPool(t *rapid.T, i int) Pool {
 	if rapid.Bool().Draw(t, "hosts known") {
 		p.Hosts = []string{"n1", "n2", "n3", "n4"}[:rapid.IntRange(1, 4).Draw(t, "hosts")]
 	}
+	if len(p.Hosts) > 1 && (p.MaxNodes == 0 || p.MaxNodes > 1) && rapid.IntRange(0, 3).Draw(t, "named") == 0 {
+		p.Required = p.Hosts[:rapid.IntRange(1, 2).Draw(t, "names")]
+	}
 	switch rapid.IntRange(0, 9).Draw(t, "trouble") {
 	case 0:
 		p.Hold = &Hold{Until: noon.Add(time.Minute), Reason: "QOSMaxSubmitJobPerUserLimit"}
 	case 1:
-		p.Failures = Failures{InARow: rapid.IntRange(1, 9).Draw(t, "failures"), Last: noon.Add(-time.Duration(rapid.IntRange(0, 200).Draw(t, "failed")) * time.Minute), Reason: "no such account"}
+		p.Failures = Failures{InARow: rapid.IntRange(1, 9).Draw(t, "failures"), Last: noon.Add(-time.Duration(rapid.IntRange(0, 200).Draw(t, "failed")) * time.Minute), Reason: "no such account",
+			Refused: rapid.Bool().Draw(t, "refused")}
 	case 2:
 		p.Room = new(rapid.IntRange(0, 3).Draw(t, "room"))
 	}
@@ -256,6 +260,8 @@ func TestLimitsAreKept(t *testing.T) {
 					t.Errorf("walltime %s in %+v", a.Shape.Walltime, p)
 				case p.MaxNodes > 0 && a.Shape.Nodes > p.MaxNodes, !p.leaves(a.Shape.Nodes, a.Shape.Exclude):
 					t.Errorf("%d nodes without %v in %+v", a.Shape.Nodes, a.Shape.Exclude, p)
+				case slices.ContainsFunc(a.Shape.Exclude, func(host string) bool { return slices.Contains(p.Required, host) }):
+					t.Errorf("%v excluded in %+v", a.Shape.Exclude, p)
 				case a.Shape.Node.most(p.Node.most(p.Asks)) != p.Node.most(p.Asks):
 					t.Errorf("%+v of a node in %+v", a.Shape.Node, p)
 				}

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -27,7 +28,8 @@ type Pool struct {
 	Walltime    time.Duration
 	MaxWalltime time.Duration // 0: no limit
 	Labels      []string      // of the runners started there, normalized
-	Hosts       []string      // names of its nodes; nil: not known
+	Hosts       []string      // names of the nodes that it may get; nil: not known
+	Required    []string      // of these, those that each allocation gets, sorted
 	Serialize   bool          // one allocation at a time: each waits for the one before
 	Room        *int          // how many allocations more the site takes now; nil: no limit known
 	Hold        *Hold         // nil: nothing holds submissions back
@@ -65,10 +67,34 @@ func (p *Pool) misfit(d *Demand, set *Settings) string {
 	case usable < time.Duration(d.seconds())*time.Second:
 		return fmt.Sprintf("runtime: needs %s, an allocation has at most %s, of which %s can be used",
 			inWords(time.Duration(d.seconds())*time.Second), inWords(p.MaxWalltime), inWords(usable))
-	case !p.leaves(max(d.nodes(), p.Nodes), d.Avoid):
-		return fmt.Sprintf("nodes: they avoid %d of the %d there are", len(d.Avoid), len(p.Hosts))
+	case !p.leaves(p.nodes(d), nil):
+		return fmt.Sprintf("nodes: needs %d, its options leave %d", p.nodes(d), len(p.Hosts))
 	}
 	return ""
+}
+
+// nodes is how many nodes an allocation for such jobs has.
+func (p *Pool) nodes(d *Demand) int64 { return max(d.nodes(), p.Nodes, int64(len(p.Required))) }
+
+// exclude is which nodes an allocation for such jobs must not get: those that
+// they avoid. That is a wish: where it would leave too few nodes, or Slurm has
+// refused the last request, it is let go, and the jobs rather run on one of them.
+// Instead says why some are not excluded.
+func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
+	nodes = slices.DeleteFunc(slices.Clone(d.Avoid), func(host string) bool { return p.Hosts != nil && !slices.Contains(p.Hosts, host) })
+	avoided := strings.Join(nodes, ",")
+	switch required := func(host string) bool { return slices.Contains(p.Required, host) }; {
+	case len(nodes) == 0:
+	case p.Failures.Refused:
+		return nil, avoided + " not excluded, as Slurm has refused the last request"
+	case slices.ContainsFunc(nodes, required):
+		nodes = slices.DeleteFunc(nodes, required)
+		instead = strings.Join(p.Required, ",") + " asked for by name, though avoided"
+	}
+	if !p.leaves(p.nodes(d), nodes) {
+		return nil, avoided + " not excluded, as too few others are left"
+	}
+	return nodes, instead
 }
 
 // longest is how long jobs can run in the longest allocation.

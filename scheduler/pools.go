@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,7 @@ type pools struct {
 	site       *siteconfigs.Site // nil: nothing is known of it
 	siteReason string            // why
 	set        Settings
+	workflow   *workflow.Workflow
 	options    workflow.SubmitOptions
 	actions    []autoAction
 	schedulers []workflow.SlurmScheduler
@@ -97,19 +99,47 @@ func (p *pools) partitionFor(action int64, d *Demand) (*target, string) {
 	if choice.Explicit {
 		t.base.Partition = choice.Partition.Name
 	}
-	p.add(t)
+	if err := p.add(t); err != nil {
+		return nil, err.Error()
+	}
 	return t, ""
 }
 
-// add keeps a target that is complete but for the limits of its account.
-func (p *pools) add(t *target) {
+// add keeps a target that is complete but for the limits of its account and the
+// user's own choice of nodes.
+func (p *pools) add(t *target) error {
+	if err := p.chooseNodes(t); err != nil {
+		return err
+	}
 	p.targets[t.Name] = t
 	if p.site == nil {
-		return
+		return nil
 	}
 	if limit := p.site.Account(t.base.Account).MaxWalltime; limit > 0 && (t.MaxWalltime == 0 || limit < t.MaxWalltime) {
 		t.MaxWalltime = limit
 	}
+	return nil
+}
+
+// chooseNodes finds which nodes a target may get.
+func (p *pools) chooseNodes(t *target) error {
+	chosen, err := allocation.NodesOf(p.workflow, &t.base)
+	if err != nil {
+		return err
+	}
+	if t.partition != nil && !chosen.Restricted {
+		// A list that cannot be read is one that is not known.
+		t.Hosts, _ = slurm.ExpandNodes(t.partition.NodeList)
+	}
+	t.Required = chosen.Required
+	t.Nodes = max(t.Nodes, int64(len(t.Required)))
+	if len(t.Required) > 0 && t.Nodes == int64(len(t.Required)) {
+		t.Hosts = t.Required
+	}
+	if t.Hosts != nil {
+		t.Hosts = slices.DeleteFunc(slices.Clone(t.Hosts), func(host string) bool { return slices.Contains(chosen.Excluded, host) })
+	}
+	return nil
 }
 
 // refusals says why no partition takes a job; only of the one that was asked
@@ -163,7 +193,9 @@ func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
 			return nil, err.Error()
 		}
 		t.Name, t.ActionID, t.SchedulerID = name, action, &c.ID
-		p.add(t)
+		if err := p.add(t); err != nil {
+			return nil, err.Error()
+		}
 	}
 	if t.partition == nil {
 		// What its nodes have is not known: as much as the largest job needs.

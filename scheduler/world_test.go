@@ -23,7 +23,8 @@ type world struct {
 	store     *store.Store
 	scheduler *Scheduler
 	site      *siteconfigs.Site
-	id        int64 // of the workflow
+	id        int64  // of the workflow
+	of        *int64 // the Slurm scheduler of the jobs
 	output    string
 
 	answers []error // of Slurm, in turn; then it takes everything
@@ -113,7 +114,7 @@ func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
 	w.must(err)
 	all := make([]workflow.Job, n)
 	for i := range all {
-		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID}
+		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID, SchedulerID: w.of}
 	}
 	all, err = w.store.CreateJobs(w.Context(), all)
 	w.must(err)

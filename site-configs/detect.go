@@ -122,7 +122,7 @@ func (f *Facts) qos(name string) *slurm.QOS {
 func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 	from := &f.Partitions[i]
 	p := Partition{
-		Name: from.Name, Default: from.Default, MinNodes: int64(from.MinNodes), MaxNodes: int64(from.MaxNodes), TotalNodes: int64(from.TotalNodes),
+		Name: from.Name, Default: from.Default, MinNodes: int64(from.MinNodes), MaxNodes: int64(from.MaxNodes), TotalNodes: int64(from.TotalNodes), NodeList: from.Nodes,
 		MaxWalltime: f.maxWalltime(from), Shared: f.shared(from), Preemptible: f.preemptible(i, hosts),
 		AllowAccounts: from.AllowAccounts, DenyAccounts: from.DenyAccounts,
 		MaxMemPerCPUMB: perCPU(from.MaxMemory, f.Config.MaxMemory), DefMemPerCPUMB: perCPU(from.DefMemory, f.Config.DefMemory),

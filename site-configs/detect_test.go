@@ -90,10 +90,10 @@ func TestFromFacts(t *testing.T) {
 		QOS: []slurm.QOS{{Name: "long", MaxWall: 72 * time.Hour}},
 	})
 	want := []Partition{
-		{Name: "long", CPUsPerNode: 8, MemoryMB: 16384, MaxWalltime: 72 * time.Hour, Preemptible: true,
+		{Name: "long", CPUsPerNode: 8, MemoryMB: 16384, MaxWalltime: 72 * time.Hour, Preemptible: true, NodeList: "a[1-4]",
 			NodeTypes: []NodeType{{Count: 3, CPUs: 8, MemoryMB: 16384}, {Count: 1, CPUs: 16, MemoryMB: 65536}}},
-		{Name: "short", CPUsPerNode: 6, MemoryMB: 16384, MaxWalltime: 4 * time.Hour, Shared: true},
-		{Name: "low", CPUsPerNode: 8, MemoryMB: 16384, Closed: "none of its nodes is up"},
+		{Name: "short", CPUsPerNode: 6, MemoryMB: 16384, MaxWalltime: 4 * time.Hour, Shared: true, NodeList: "a4,b1"},
+		{Name: "low", CPUsPerNode: 8, MemoryMB: 16384, Closed: "none of its nodes is up", NodeList: "c[1-2]"},
 		{Name: "down", CPUsPerNode: 8, MemoryMB: 16384, Closed: "its state is INACTIVE"},
 	}
 	if diff := cmp.Diff(want, s.Partitions); diff != "" || s.Name != "slurm" {
@@ -103,12 +103,12 @@ func TestFromFacts(t *testing.T) {
 
 func TestRefresh(t *testing.T) {
 	live := &Site{Name: "cluster1", DefaultAccount: "proj", KillWait: 30 * time.Second, Accounts: []Account{{Name: "proj", MaxSubmitJobs: 5}}, Partitions: []Partition{
-		{Name: "short", CPUsPerNode: 1, MemoryMB: 1, TotalNodes: 2000, Closed: "its state is DOWN", AllowAccounts: []string{"proj"}},
+		{Name: "short", CPUsPerNode: 1, MemoryMB: 1, TotalNodes: 2000, NodeList: "x[1-2000]", Closed: "its state is DOWN", AllowAccounts: []string{"proj"}},
 	}}
 	got := Refresh(site(t, "kestrel"), live)
 	short, standard := got.Partition("short"), got.Partition("standard")
 	if got.Name != "kestrel" || got.Account("").MaxSubmitJobs != 5 || got.KillWait != 30*time.Second ||
-		short.CPUsPerNode != 104 || short.TotalNodes != 2000 || short.Closed != "its state is DOWN" || short.AllowAccounts[0] != "proj" ||
+		short.CPUsPerNode != 104 || short.TotalNodes != 2000 || short.NodeList != "x[1-2000]" || short.Closed != "its state is DOWN" || short.AllowAccounts[0] != "proj" ||
 		standard.Closed != "Slurm has no partition of this name" {
 		t.Errorf("%+v", got)
 	}
@@ -190,6 +190,13 @@ func TestDetectFake(t *testing.T) {
 	got, err := Detect(t.Context(), slurm.New(slurm.Options{Executor: slurmtest.New(slurmtest.Options{})}), slurmtest.TestUser)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for i := range got.Partitions {
+		p := &got.Partitions[i]
+		if hosts, err := slurm.ExpandNodes(want.Partitions[i].NodeList); err != nil || strings.Join(hosts, ",") != p.NodeList {
+			t.Errorf("nodes of %s: %s, %v", p.Name, p.NodeList, err)
+		}
+		p.NodeList = want.Partitions[i].NodeList // the fake writes each name
 	}
 	if diff := cmp.Diff(want.Partitions, got.Partitions); diff != "" || got.Account("limited") != want.Account("limited") {
 		t.Errorf("%+v: -recorded +fake:\n%s", got.Accounts, diff)

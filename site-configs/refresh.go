@@ -36,6 +36,7 @@ func (p *Partition) refresh(live *Partition) {
 	}
 	p.Closed = cmp.Or(p.Closed, live.Closed)
 	p.TotalNodes = cmp.Or(live.TotalNodes, p.TotalNodes)
+	p.NodeList = cmp.Or(live.NodeList, p.NodeList)
 	p.MaxMemPerCPUMB = cmp.Or(p.MaxMemPerCPUMB, live.MaxMemPerCPUMB)
 	p.DefMemPerCPUMB = cmp.Or(p.DefMemPerCPUMB, live.DefMemPerCPUMB)
 	if len(p.AllowAccounts)+len(p.DenyAccounts) == 0 {

@@ -76,7 +76,9 @@ type Partition struct {
 	// above and below are then the least of each.
 	NodeTypes []NodeType `yaml:"node_types,omitempty" json:"node_types,omitempty"`
 	// TotalNodes is how many nodes it has; 0 if unknown.
-	TotalNodes  int64  `yaml:"total_nodes,omitempty" json:"total_nodes,omitempty"`
+	TotalNodes int64 `yaml:"total_nodes,omitempty" json:"total_nodes,omitempty"`
+	// NodeList names them as Slurm does, n[1-4]; empty if unknown.
+	NodeList    string `yaml:"node_list,omitempty" json:"node_list,omitempty"`
 	GPUsPerNode int64  `yaml:"gpus_per_node,omitempty" json:"gpus_per_node,omitempty"`
 	GPUType     string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
 	GPUMemoryGB int64  `yaml:"gpu_memory_gb,omitempty" json:"gpu_memory_gb,omitempty"`

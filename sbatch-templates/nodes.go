@@ -1,0 +1,90 @@
+package sbatchtemplates
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// Nodes is what the user's own options say of the nodes of an allocation.
+type Nodes struct {
+	Required []string // it contains all of them
+	Excluded []string // it contains none of them
+	// Restricted: other options narrow the choice, so that only Slurm knows which
+	// nodes are left.
+	Restricted bool
+}
+
+// nodeOptions are the options that choose nodes, by each of their spellings.
+var nodeOptions = map[string]string{
+	"nodelist": "nodelist", "w": "nodelist", "exclude": "exclude", "x": "exclude",
+	"constraint": "constraint", "C": "constraint", "reservation": "reservation", "nodefile": "nodefile", "F": "nodefile",
+}
+
+// NodesOf reads the options of slurm_defaults and those of extra, which win. A list
+// that stands in a file, or cannot be read, narrows the choice.
+func NodesOf(defaults []Option, extra string) (n Nodes) {
+	values := map[string]string{}
+	for _, o := range defaults {
+		if name := nodeOptions[o.Name]; name != "" {
+			values[name] = o.Value
+		}
+	}
+	for line := range strings.Lines(extra) {
+		if args, ok := split(strings.TrimSpace(line)); ok {
+			readNodeOptions(args, values)
+		}
+	}
+	for name, value := range values {
+		hosts, err := slurm.ExpandNodes(value)
+		switch {
+		case value == "":
+		case name != "nodelist" && name != "exclude", err != nil, strings.Contains(value, "/"):
+			n.Restricted = true
+		case name == "nodelist":
+			n.Required = sorted(hosts)
+		default:
+			n.Excluded = sorted(hosts)
+		}
+	}
+	return n
+}
+
+// readNodeOptions finds --name=value, --name value, -xvalue and -x value. Of an
+// option that stands there twice the last counts.
+func readNodeOptions(args []string, values map[string]string) {
+	for i := 0; i < len(args); i++ {
+		name, value, given := "", "", false
+		switch long, isLong := strings.CutPrefix(args[i], "--"); {
+		case isLong:
+			name, value, given = strings.Cut(long, "=")
+		case len(args[i]) > 1 && args[i][0] == '-':
+			name, value = args[i][1:2], args[i][2:]
+			given = value != ""
+		}
+		if name = nodeOptions[name]; name == "" {
+			continue
+		}
+		if !given && i+1 < len(args) {
+			i++
+			value = args[i]
+		}
+		values[name] = value
+	}
+}
+
+func sorted(hosts []string) []string {
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
+}
+
+// excluding returns the request with the user's own excluded nodes among those
+// that it avoids: of two lists Slurm would take the last.
+func (r Request) excluding() Request {
+	if n := NodesOf(r.Defaults, r.Extra); len(r.Exclude) > 0 && len(n.Excluded) > 0 {
+		r.Exclude = sorted(slices.Concat(r.Exclude, n.Excluded))
+		r.Extra = strings.TrimRight(r.Extra, "\n") + "\n" + Option{Name: "exclude", Value: strings.Join(r.Exclude, ",")}.text()
+	}
+	return r
+}
