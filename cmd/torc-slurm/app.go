@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -31,6 +32,8 @@ type app struct {
 	running bool
 	// connected is the way to the server, once a command has asked for it.
 	connected *connection
+	// slurm is the way to Slurm, likewise.
+	slurm *slurm.Client
 }
 
 func newApp(env Environment) *app {

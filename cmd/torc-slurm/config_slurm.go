@@ -1,11 +1,8 @@
 package main
 
 import (
-	"time"
-
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/scheduler"
-	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
 // SlurmServerConfig says how often the daemon looks at Slurm and how long it
@@ -48,17 +45,5 @@ func (c *SlurmServerConfig) allocation() allocation.Settings {
 func (c *SlurmServerConfig) scheduling() scheduler.Settings {
 	return scheduler.Settings{
 		MinWalltime: seconds(c.MinWalltimeSecs), RetryAfter: seconds(c.RetryAfterSecs), ProbeAfter: seconds(c.ProbeAfterSecs),
-	}
-}
-
-// limit has a client of Slurm keep to what the configuration allows.
-func (c *SlurmServerConfig) limit(o *slurm.Options) {
-	o.Budget = int(c.CallsPerMinute)
-	if c.CallTimeoutSecs == 0 {
-		return
-	}
-	o.Timeouts = map[string]time.Duration{}
-	for _, program := range []string{slurm.Sbatch, slurm.Squeue, slurm.Sacct, slurm.Scontrol, slurm.Scancel, slurm.Sinfo, slurm.Sacctmgr} {
-		o.Timeouts[program] = seconds(c.CallTimeoutSecs)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/site-configs"
-	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -107,13 +106,6 @@ func (a *app) knownSites() ([]*siteconfigs.Site, error) {
 func (a *app) chooseAccount(s *siteconfigs.Site) {
 	hpc := &a.config.Client.HPC
 	s.DefaultAccount = firstOf(hpc.ProfileOverrides[s.Name].DefaultAccount, s.DefaultAccount, hpc.DefaultAccount)
-}
-
-// slurmClient talks to the cluster that this machine belongs to, if to any.
-func (a *app) slurmClient() *slurm.Client {
-	o := slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now}
-	a.config.Server.Slurm.limit(&o)
-	return slurm.New(o)
 }
 
 // siteFinder tells which site this machine belongs to.

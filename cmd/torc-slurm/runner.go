@@ -128,7 +128,7 @@ const endTime = 20 * time.Second
 func (a *app) endOf(ctx context.Context, job int64, walltime time.Duration) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, endTime)
 	defer cancel()
-	queue, err := a.slurmClient().Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{{Number: job}}})
+	queue, err := a.runnerSlurm().Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{{Number: job}}})
 	if err == nil && len(queue.Jobs) > 0 {
 		return queue.Jobs[0].End
 	}
@@ -146,7 +146,7 @@ func (a *app) allocationOptions(flags allocationFlags, place *runner.Place) runn
 		NodeType: workflow.SchedulerSlurm, WorkDir: a.Dir,
 		Hostname: place.Nodes[0], Nodes: place.Nodes, Resources: place.Resources, EndTime: place.End,
 		Steps: &runner.Steps{
-			Slurm: a.slurmClient(), Job: slurm.JobID{Number: place.JobID},
+			Slurm: a.runnerSlurm(), Job: slurm.JobID{Number: place.JobID},
 			Srun: (&slurm.OS{Paths: slurm.FakePaths(a.getenv)}).Path(slurm.Srun),
 		},
 		Scheduler: map[string]any{

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,8 +26,8 @@ func newSqCommand(a *app) *cobra.Command {
 		Long: `Show your allocations as squeue has them, beside the jobs that run in them: why
 one waits, in words, when Slurm thinks that it starts, and how much time is left.
 
-What the daemon knows is shown. It asks Slurm again if that is older than a
-minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
+What the daemon knows is shown, with its age. It asks Slurm again if that is older
+than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
 		GroupID: groupCompute,
 		Example: `  torc-slurm sq
   torc-slurm sq 12 --ended          also those that are over, with the reason
@@ -60,14 +61,29 @@ func (a *app) showQueue(ctx context.Context, c *connection, filter client.Alloca
 	if err != nil {
 		return err
 	}
-	if queue.Stale != "" {
+	now := a.Now()
+	switch {
+	case queue.Stale != "":
 		seen := "Slurm was not asked yet"
 		if queue.LookedMS != 0 {
-			seen = "this is from " + clockOf(queue.LookedMS, a.Now())
+			seen = "this is from " + clockOf(queue.LookedMS, now)
 		}
 		a.note("warning: %s; %s", queue.Stale, seen)
+	case a.format == formatTable && slices.ContainsFunc(queue.Items, isLive):
+		a.note("%s", sightAge(queue.LookedMS, now))
 	}
-	return showList(a, queueColumns(a.Now()), queue.Items)
+	return showList(a, queueColumns(now), queue.Items)
+}
+
+func isLive(x api.QueuedAllocation) bool { return x.State != string(workflow.AllocationEnded) }
+
+// sightAge says how old the daemon's look at the queue is.
+func sightAge(lookedMS int64, now time.Time) string {
+	if lookedMS == 0 {
+		return "Slurm was not asked yet."
+	}
+	age := max(0, now.Sub(time.UnixMilli(lookedMS)))
+	return fmt.Sprintf("As squeue had it %ds ago; --fresh asks again.", int(age.Seconds()))
 }
 
 // queueColumns are those of a list of allocations at a time.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// Calls of Slurm's programs per minute.
+const (
+	// leastCalls is the smallest budget: to learn what a cluster offers takes
+	// eight calls, which have to fit into the half of it that commands have.
+	leastCalls = 20
+	// commandCalls is the budget where none is configured. Commands may use half
+	// of it, the daemon is not limited then.
+	commandCalls = 60
+)
+
+// slurmClient talks to the cluster that this machine belongs to, if to any. A
+// process has one. That of a command is modest: whatever it is repeated by, the
+// daemon's calls come first.
+func (a *app) slurmClient() *slurm.Client {
+	if a.slurm == nil {
+		o := a.slurmOptions()
+		o.Ledger, o.Modest = a.slurmLedger(), true
+		if o.Budget == 0 {
+			o.Budget = commandCalls
+		}
+		a.slurm = slurm.New(o)
+	}
+	return a.slurm
+}
+
+// daemonSlurm is slurmClient for a daemon, whose calls are its own business as
+// long as nothing is configured.
+func (a *app) daemonSlurm() *slurm.Client {
+	o := a.slurmOptions()
+	o.Ledger = a.slurmLedger()
+	a.slurm = slurm.New(o)
+	return a.slurm
+}
+
+// runnerSlurm is slurmClient for a runner on a compute node, which counts for
+// itself.
+func (a *app) runnerSlurm() *slurm.Client {
+	if a.slurm == nil {
+		a.slurm = slurm.New(a.slurmOptions())
+	}
+	return a.slurm
+}
+
+// slurmLedger is the file in which the user's processes on this host note their
+// calls.
+func (a *app) slurmLedger() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown" // as good as any name
+	}
+	_ = os.MkdirAll(a.home(), 0o700) // without a ledger a process counts for itself
+	return filepath.Join(a.home(), "slurm-calls-"+strings.ReplaceAll(host, "/", "_"))
+}
+
+func (a *app) slurmOptions() slurm.Options {
+	o := slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now}
+	c := &a.config.Server.Slurm
+	if c.CallsPerMinute > 0 {
+		o.Budget = max(int(c.CallsPerMinute), leastCalls)
+	}
+	if c.CallTimeoutSecs != 0 {
+		o.Timeouts = map[string]time.Duration{}
+		for _, program := range []string{slurm.Sbatch, slurm.Squeue, slurm.Sacct, slurm.Scontrol, slurm.Scancel, slurm.Sinfo, slurm.Sacctmgr} {
+			o.Timeouts[program] = seconds(c.CallTimeoutSecs)
+		}
+	}
+	return o
+}
