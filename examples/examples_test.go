@@ -18,6 +18,7 @@ var jobs = map[string]int{
 	"diamond.yaml":           4,
 	"sweep.yaml":             5 + 8 + 5 + 1,
 	"retries.yaml":           6,
+	"policies.yaml":          6,
 	"priorities.yaml":        4,
 	"stdio.yaml":             6,
 	"dynamic.yaml":           1,

@@ -67,6 +67,7 @@ func (b *builder) buildWorkflow() {
 	d.ExecutionConfig = b.buildExecution()
 	d.ResourceMonitor = b.buildMonitor()
 	d.SlurmDefaults = b.slurmDefaults()
+	d.Policy = b.runPolicy()
 	if doc.DynamicJobs != nil && doc.DynamicJobs.MaxIterations != nil {
 		d.DynamicJobs = &workflow.DynamicJobsConfig{MaxIterations: doc.DynamicJobs.MaxIterations}
 	}

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // field is one key of a struct of the document.
@@ -66,6 +68,7 @@ var lenientKeys = map[string]bool{"parameter_mode": true}
 var (
 	rawMessageType = reflect.TypeFor[json.RawMessage]()
 	parametersType = reflect.TypeFor[Parameters]()
+	policyRefType  = reflect.TypeFor[workflow.PolicyRef]()
 )
 
 // decoder turns the tree into a Document and reports everything that does not
@@ -133,6 +136,9 @@ func (d *decoder) value(n *node, v reflect.Value, f *field) {
 	switch v.Type() {
 	case rawMessageType:
 		v.SetBytes(n.json())
+		return
+	case policyRefType:
+		d.policyRef(n, v)
 		return
 	case parametersType:
 		v.Set(reflect.ValueOf(d.parameters(n)))

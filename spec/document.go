@@ -3,6 +3,8 @@ package spec
 import (
 	"bytes"
 	"encoding/json"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Document is a workflow specification as a user writes it. Its Go types, their
@@ -43,6 +45,13 @@ type Document struct {
 	ResourceRequirements []*ResourceRequirements `json:"resource_requirements,omitempty"`
 	// FailureHandlers are named lists of rules for failed jobs.
 	FailureHandlers []*FailureHandler `json:"failure_handlers,omitempty"`
+	// RetryPolicies are for the failures of all jobs, behind what the jobs say
+	// themselves: names of stored policies, or policies.
+	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`
+	// GlobalMaxRetries bounds the counted retries of each job in a run, whatever grants them; 20 by default.
+	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty" jsonschema:"minimum=0"`
+	// MaxRetriesTotal bounds the counted retries of all jobs in a run together.
+	MaxRetriesTotal *int64 `json:"max_retries_total,omitempty" jsonschema:"minimum=0"`
 	// SlurmSchedulers are the shapes of allocations to ask Slurm for.
 	SlurmSchedulers []*SlurmScheduler `json:"slurm_schedulers,omitempty"`
 	// Actions are done at points of the workflow's life.
@@ -109,6 +118,9 @@ type Job struct {
 	ResourceRequirements string `json:"resource_requirements,omitempty"`
 	// FailureHandler names the rules for a failure of the job.
 	FailureHandler string `json:"failure_handler,omitempty"`
+	// RetryPolicies are for failures that no rule of the failure handler covers:
+	// names of stored policies, or policies.
+	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`
 	// Scheduler names the slurm_scheduler whose allocations take the job.
 	Scheduler string `json:"scheduler,omitempty"`
 	// CancelOnBlockingJobFailure cancels the job if one that it depends on fails (the default).

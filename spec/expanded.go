@@ -39,6 +39,9 @@ func Expanded(def *workflow.Definition) *Document {
 		ExecutionConfig:                          expandedExecution(def.ExecutionConfig),
 		Jobs:                                     make([]*Job, len(def.Jobs)),
 	}
+	if p := def.Policy; p != nil {
+		d.RetryPolicies, d.GlobalMaxRetries, d.MaxRetriesTotal = p.RetryPolicies, p.GlobalMaxRetries, p.MaxRetriesTotal
+	}
 	if def.DynamicJobs != nil {
 		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}
 	}
@@ -89,6 +92,9 @@ func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	}
 	if t := j.RunTimeout; t != nil {
 		job.Timeouts = &Timeouts{Run: &RunTimeout{After: workflow.FormatRuntime(t.AfterSeconds), Grace: workflow.FormatRuntime(t.GraceSeconds)}}
+	}
+	if p := j.Policy; p != nil {
+		job.RetryPolicies = p.RetryPolicies
 	}
 	for _, i := range j.DependsOn {
 		job.DependsOn = append(job.DependsOn, def.Jobs[i].Name)

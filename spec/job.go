@@ -22,6 +22,7 @@ type jobPlan struct {
 	sharedLabels            []string
 	stdio                   *workflow.StdioConfig
 	runTimeout              *workflow.RunTimeout
+	policy                  *workflow.JobPolicy
 
 	dependsOn *selection
 	// uses are input files, output files, input user data, output user data.
@@ -107,6 +108,7 @@ func (b *builder) preparePlan(p *jobPlan) {
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
 	p.stdio = b.stdio(j.Stdio)
 	p.runTimeout = b.runTimeout(j)
+	p.policy = b.jobPolicy(j)
 	p.prepareEnv(b, columns)
 	p.prepareLabels(b, columns)
 	b.checkHandlerName(j)
@@ -181,7 +183,7 @@ func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 	if j.Priority != nil {
 		d.Priority = *j.Priority
 	}
-	d.Env, d.Labels, d.Stdio, d.RunTimeout = p.sharedEnv, p.sharedLabels, p.stdio, p.runTimeout
+	d.Env, d.Labels, d.Stdio, d.RunTimeout, d.Policy = p.sharedEnv, p.sharedLabels, p.stdio, p.runTimeout, p.policy
 	if p.env != nil && d.Env == nil {
 		d.Env = make(map[string]string, len(p.env))
 		for name, t := range p.env {

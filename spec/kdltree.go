@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/spec/kdl"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // kdlReader turns KDL nodes into the tree that the other formats are read into.
@@ -43,10 +45,12 @@ func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 	s := schemaOf(t)
 	for _, c := range nodes {
 		key := c.Name
-		if s.byKey[key] == nil && s.byKey[key+"s"] != nil {
-			key += "s" // job for an element of jobs
-		}
 		f := s.byKey[key]
+		for _, plural := range []string{key + "s", strings.TrimSuffix(key, "y") + "ies"} {
+			if f == nil && s.byKey[plural] != nil {
+				key, f = plural, s.byKey[plural] // job for an element of jobs
+			}
+		}
 		if f == nil { // the decoder knows what to say about the key
 			r.set(into, key, c, r.free(c))
 			continue
@@ -95,6 +99,10 @@ func (r *kdlReader) field(into *node, key string, c *kdl.Node, t reflect.Type) {
 		r.set(into, key, c, r.object(c, t))
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Pointer:
 		r.list(into, key, c).add(r.object(c, t.Elem().Elem()))
+	case t.Kind() == reflect.Slice && t.Elem() == policyRefType && (c.Block || len(c.Props) > 0):
+		r.list(into, key, c).add(r.object(c, reflect.TypeFor[workflow.RetryPolicy]()))
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct && t.Elem() != policyRefType:
+		r.list(into, key, c).add(r.object(c, t.Elem()))
 	case t.Kind() == reflect.Slice:
 		l := r.list(into, key, c)
 		r.plain(c)

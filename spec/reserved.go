@@ -10,19 +10,14 @@ func reserve(key, instead string) advice {
 	return advice{key + " is reserved: this version does not evaluate it yet", instead}
 }
 
-const useHandler = "remove it or use a failure_handler"
-
 // reservedKeys are keys that are kept for later versions or have been replaced.
 // Using one is an error: ignoring it would run another workflow than the one
 // that was written.
 var reservedKeys = map[reflect.Type]map[string]advice{
 	reflect.TypeFor[Document](): {
 		"slurm_config":       {"slurm_config has been replaced by execution_config", "write its keys under execution_config"},
-		"retry_policies":     reserve("retry_policies", useHandler),
-		"global_max_retries": reserve("global_max_retries", useHandler),
-		"max_retries_total":  reserve("max_retries_total", useHandler),
 		"max_failures":       reserve("max_failures", "remove it"),
-		"failure_categories": reserve("failure_categories", useHandler),
+		"failure_categories": reserve("failure_categories", "remove it or use a retry policy"),
 		"circuit_breakers":   reserve("circuit_breakers", "remove it"),
 		"deadline":           reserve("deadline", "remove it or bound jobs by timeouts.run"),
 		"cancel_siblings_on": reserve("cancel_siblings_on", "remove it"),
@@ -31,10 +26,9 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 		"classify_timeout":   reserve("classify_timeout", "remove it"),
 	},
 	reflect.TypeFor[Job](): {
-		"retry_policies": reserve("retry_policies", useHandler),
-		"undo":           reserve("undo", "remove it"),
-		"run_if":         reserve("run_if", "remove it or use cancel_on_blocking_job_failure"),
-		"workflow":       reserve("workflow", "write a command"),
+		"undo":     reserve("undo", "remove it"),
+		"run_if":   reserve("run_if", "remove it or use cancel_on_blocking_job_failure"),
+		"workflow": reserve("workflow", "write a command"),
 	},
 	reflect.TypeFor[Timeouts](): {
 		"queue":     reserve("timeouts.queue", "remove it or use timeouts.run"),

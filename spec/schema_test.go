@@ -16,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 const modulePath = "github.com/torc-slurm/torc-slurm/spec"
@@ -24,10 +25,15 @@ const modulePath = "github.com/torc-slurm/torc-slurm/spec"
 func makeSchema(t *testing.T) []byte {
 	t.Helper()
 	r := &invopop.Reflector{Mapper: freeSchema}
-	if err := r.AddGoComments(modulePath, "./"); err != nil {
-		t.Fatal(err)
+	for _, dir := range []string{"./", "../workflow"} {
+		if err := r.AddGoComments(modulePath, dir); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := r.Reflect(&Document{})
+	for name, def := range r.Reflect(&workflow.RetryPolicy{}).Definitions {
+		s.Definitions[name] = def
+	}
 	s.ID = "https://" + modulePath + "/schema.json"
 	s.Title = "torc-slurm workflow specification"
 	for _, typ := range []reflect.Type{
@@ -78,6 +84,8 @@ func freeSchema(t reflect.Type) *invopop.Schema {
 		}
 		list := &invopop.Schema{Type: "array", Items: &invopop.Schema{OneOf: scalar()}}
 		return &invopop.Schema{Type: "object", AdditionalProperties: &invopop.Schema{OneOf: append(scalar(), list)}}
+	case policyRefType:
+		return &invopop.Schema{OneOf: []*invopop.Schema{{Type: "string"}, {Ref: "#/$defs/RetryPolicy"}}}
 	case rawMessageType:
 		return &invopop.Schema{}
 	}
@@ -137,7 +145,9 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"missing command":   "name: w\njobs: [{name: a}]\n",
 		"wrong type":        "name: w\njobs: [{name: a, command: b, priority: high}]\n",
 		"negative":          "name: w\njobs: [{name: a, command: b, priority: -1}]\n",
-		"reserved key":      "name: w\njobs: []\nretry_policies: []\n",
+		"reserved key":      "name: w\njobs: []\ncircuit_breakers: []\n",
+		"unknown action":    "name: w\njobs: []\nretry_policies: [{name: p, rules: [{when: {}, action: again}]}]\n",
+		"unknown matcher":   "name: w\njobs: []\nretry_policies: [{name: p, rules: [{when: {causes: [oom]}, action: retry}]}]\n",
 		"reserved job key":  "name: w\njobs: [{name: a, command: b, undo: x}]\n",
 		"unknown trigger":   "name: w\njobs: []\nactions: [{trigger_type: never, action_type: run_commands}]\n",
 		"unknown mode":      "name: w\njobs: []\nexecution_config: {mode: slow}\n",

@@ -17,6 +17,7 @@ const (
 
 // AvoidNodes keeps the next attempts of a job away from nodes where it failed.
 type AvoidNodes struct {
+	// Mode: the node of the latest failed attempt (last), or those of all.
 	Mode AvoidMode `json:"mode" jsonschema:"enum=none,enum=last,enum=all"`
 	// Max is how many nodes a list of mode all has, 8 by default; the oldest is
 	// dropped first.

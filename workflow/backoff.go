@@ -29,11 +29,13 @@ const (
 // Backoff says how long a retry waits. Durations are written as ParseDuration
 // reads them.
 type Backoff struct {
+	// Kind says how the delays grow; exponential by default.
 	Kind    BackoffKind `json:"kind,omitempty" jsonschema:"enum=fixed,enum=linear,enum=exponential"`
 	Initial string      `json:"initial,omitempty"`                       // of the first retry; nothing by default
 	Factor  *float64    `json:"factor,omitempty" jsonschema:"minimum=0"` // 2 by default
 	Max     string      `json:"max,omitempty"`                           // 10 minutes by default
-	Jitter  Jitter      `json:"jitter,omitempty" jsonschema:"enum=none,enum=equal,enum=full"`
+	// Jitter draws the delay: full from nothing to the whole, equal from its half; none by default.
+	Jitter Jitter `json:"jitter,omitempty" jsonschema:"enum=none,enum=equal,enum=full"`
 }
 
 // The numbers of a backoff that does not say.

@@ -18,9 +18,10 @@ const (
 
 // Growth raises one resource of a job.
 type Growth struct {
-	Factor float64  `json:"factor" jsonschema:"minimum=1"`
-	Max    string   `json:"max,omitempty"` // in the resource's own form
-	From   GrowFrom `json:"from,omitempty" jsonschema:"enum=requested,enum=peak"`
+	Factor float64 `json:"factor" jsonschema:"minimum=1"` // by which it grows
+	Max    string  `json:"max,omitempty"`                 // in the resource's own form
+	// From is what it grows from: the request, or what the attempt used if that is more.
+	From GrowFrom `json:"from,omitempty" jsonschema:"enum=requested,enum=peak"`
 }
 
 // Mutation changes what the next attempt of a job asks for. The requirement

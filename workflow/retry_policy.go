@@ -11,35 +11,37 @@ import (
 // RetryPolicy says what to do after failed attempts: a list of rules, of which
 // the first that matches decides.
 type RetryPolicy struct {
-	Name        string `json:"name"` // at most 63 characters
-	Description string `json:"description,omitempty"`
+	Name        string `json:"name"`                  // at most 63 characters
+	Description string `json:"description,omitempty"` // for people
 	// RetryLimit is how many retries a rule grants that does not say: retries
 	// after the first attempt, not attempts.
 	RetryLimit *int64 `json:"retry_limit,omitempty" jsonschema:"minimum=0"`
 	// DefaultAction is for failures that no rule of any policy matches. Inherit,
 	// the default, leaves them to the policies behind, at last to the server's.
 	DefaultAction Action      `json:"default_action,omitempty" jsonschema:"enum=inherit,enum=fail,enum=retry,enum=hold"`
-	Backoff       *Backoff    `json:"backoff,omitempty"`
-	AvoidNodes    *AvoidNodes `json:"avoid_nodes,omitempty"`
-	Rules         []RetryRule `json:"rules,omitempty"`
+	Backoff       *Backoff    `json:"backoff,omitempty"`     // of rules that have none
+	AvoidNodes    *AvoidNodes `json:"avoid_nodes,omitempty"` // of rules that do not say
+	Rules         []RetryRule `json:"rules,omitempty"`       // the first that matches decides
 }
 
 // RetryRule says what to do about failures of one kind.
 type RetryRule struct {
 	// ID is what retries are counted by; by default a hash of When.
-	ID     string    `json:"id,omitempty"`
-	When   RuleMatch `json:"when"`
-	Action Action    `json:"action" jsonschema:"enum=retry,enum=fail,enum=hold"`
-	Limit  *int64    `json:"limit,omitempty" jsonschema:"minimum=0"` // retries, if they are counted
+	ID   string    `json:"id,omitempty"`
+	When RuleMatch `json:"when"` // what a failure must be like; {} matches all
+	// Action: retry, fail, or hold for a classification.
+	Action Action `json:"action" jsonschema:"enum=retry,enum=fail,enum=hold"`
+	Limit  *int64 `json:"limit,omitempty" jsonschema:"minimum=0"` // retries, if they are counted
 	// Counted is true by default; retries that are not use none of the budgets
 	// and are bounded by MaxFree.
-	Counted         *bool       `json:"counted,omitempty"`
-	MaxFree         *int64      `json:"max_free,omitempty" jsonschema:"minimum=0"` // 50 by default
-	Backoff         *Backoff    `json:"backoff,omitempty"`
-	AvoidNodes      *AvoidNodes `json:"avoid_nodes,omitempty"`
-	Mutate          *Mutation   `json:"mutate,omitempty"`
-	RecoveryScript  string      `json:"recovery_script,omitempty"`
-	OnRecoveryError Action      `json:"on_recovery_error,omitempty" jsonschema:"enum=retry,enum=fail,enum=hold"`
+	Counted        *bool       `json:"counted,omitempty"`
+	MaxFree        *int64      `json:"max_free,omitempty" jsonschema:"minimum=0"` // 50 by default
+	Backoff        *Backoff    `json:"backoff,omitempty"`                         // how long a retry waits
+	AvoidNodes     *AvoidNodes `json:"avoid_nodes,omitempty"`                     // where it does not run
+	Mutate         *Mutation   `json:"mutate,omitempty"`                          // what it asks for
+	RecoveryScript string      `json:"recovery_script,omitempty"`                 // runs before the retry, on the same node
+	// OnRecoveryError is what happens if the script fails: retry (the default), fail or hold.
+	OnRecoveryError Action `json:"on_recovery_error,omitempty" jsonschema:"enum=retry,enum=fail,enum=hold"`
 }
 
 // Key is what retries that a rule of the policy grants are counted under.

@@ -9,18 +9,19 @@ import (
 // RuleMatch is what a failure must be like for a rule. All that is given must
 // hold; a list is "any of". Patterns are RE2 regular expressions.
 type RuleMatch struct {
-	Cause    []CauseKind    `json:"cause,omitempty"`
-	ExitCode *ExitCodeMatch `json:"exit_code,omitempty"`
-	Signal   []int64        `json:"signal,omitempty"` // numbers
+	Cause    []CauseKind    `json:"cause,omitempty"`     // exit, oom, walltime and so on
+	ExitCode *ExitCodeMatch `json:"exit_code,omitempty"` // the return code of the attempt
+	Signal   []int64        `json:"signal,omitempty"`    // numbers
 	// Stderr is looked for in the last 64 KiB of the standard error output.
-	Stderr             string   `json:"stderr,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	// TerminationMessage is looked for in what the job wrote to $TORC_TERMINATION_FILE.
 	TerminationMessage string   `json:"termination_message,omitempty"`
-	Category           []string `json:"category,omitempty"`
-	Subcategory        []string `json:"subcategory,omitempty"`
-	Node               []string `json:"node,omitempty"` // names, with * and ? for any characters
+	Category           []string `json:"category,omitempty"`    // of the failure
+	Subcategory        []string `json:"subcategory,omitempty"` // of the failure
+	Node               []string `json:"node,omitempty"`        // names, with * and ? for any characters
 	// Attempt bounds the number of the attempt that failed, from 1.
 	Attempt *AttemptMatch `json:"attempt,omitempty"`
-	Elapsed *ElapsedMatch `json:"elapsed,omitempty"`
+	Elapsed *ElapsedMatch `json:"elapsed,omitempty"` // how long it ran
 	// Component is main by default.
 	Component Component `json:"component,omitempty" jsonschema:"enum=main,enum=recovery"`
 	// ByDrain says of walltime whether our own drain cut the attempt.
@@ -32,20 +33,20 @@ type RuleMatch struct {
 // ExitCodeMatch is about the return code of the attempt: its exit code, 128 + n
 // if signal n ended it, or what its cause sets. 0 never matches.
 type ExitCodeMatch struct {
-	In    []int64 `json:"in,omitempty"`
-	NotIn []int64 `json:"not_in,omitempty"`
+	In    []int64 `json:"in,omitempty"`     // one of these
+	NotIn []int64 `json:"not_in,omitempty"` // none of these, and not 0
 }
 
 // AttemptMatch bounds the number of an attempt.
 type AttemptMatch struct {
-	GTE *int64 `json:"gte,omitempty" jsonschema:"minimum=1"`
-	LTE *int64 `json:"lte,omitempty" jsonschema:"minimum=1"`
+	GTE *int64 `json:"gte,omitempty" jsonschema:"minimum=1"` // at least
+	LTE *int64 `json:"lte,omitempty" jsonschema:"minimum=1"` // at most
 }
 
 // ElapsedMatch bounds how long an attempt ran.
 type ElapsedMatch struct {
-	GTE string `json:"gte,omitempty"`
-	LT  string `json:"lt,omitempty"`
+	GTE string `json:"gte,omitempty"` // at least
+	LT  string `json:"lt,omitempty"`  // less than
 }
 
 // matches reports whether a failure of the given attempt is what m is about.

@@ -1,0 +1,78 @@
+package spec
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// policyRef reads the name of a stored policy, or a policy.
+func (d *decoder) policyRef(n *node, v reflect.Value) {
+	ref := v.Addr().Interface().(*workflow.PolicyRef)
+	switch n.kind {
+	case kindString:
+		ref.Name = n.text
+	case kindMap:
+		ref.Policy = &workflow.RetryPolicy{}
+		d.object(n, reflect.ValueOf(ref.Policy).Elem())
+	default:
+		d.fail(n, "write the name of a stored policy, or a policy", "expected a retry policy, found %s", n.kind.article())
+	}
+}
+
+// runPolicy reads what the workflow says about failures; nil if that is nothing.
+func (b *builder) runPolicy() *workflow.RunPolicy {
+	doc := b.doc
+	p := &workflow.RunPolicy{
+		RetryPolicies: doc.RetryPolicies, GlobalMaxRetries: doc.GlobalMaxRetries, MaxRetriesTotal: doc.MaxRetriesTotal,
+	}
+	if reflect.ValueOf(*p).IsZero() {
+		return nil
+	}
+	b.failProblems(doc.at, p.Validate())
+	return p
+}
+
+// jobPolicy reads what a job says about its failures; nil if that is nothing.
+// Its instances share it.
+func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
+	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies}
+	if reflect.ValueOf(*p).IsZero() {
+		return nil
+	}
+	b.failProblems(j.at, p.Validate())
+	return p
+}
+
+// failProblems reports what is wrong with values below n. What the decoder has
+// something to say about is not reported twice.
+func (b *builder) failProblems(n *node, found []workflow.Problem) {
+	said := slices.Clone(b.errors)
+	for _, p := range found {
+		at := n.find(p.Path)
+		path := at.path()
+		if !slices.ContainsFunc(said, func(e *Error) bool { return e.Path == path }) {
+			b.fail(at, p.Hint, "%s", p.Message)
+		}
+	}
+}
+
+// find returns the node at a path such as rules[1].when.stderr below n, or the
+// last one on the way that is there.
+func (n *node) find(path string) *node {
+	for part := range strings.SplitSeq(path, ".") {
+		key, index, _ := strings.Cut(strings.TrimSuffix(part, "]"), "[")
+		c := n.child(key)
+		if c == nil {
+			return n
+		}
+		n = c
+		if i, err := strconv.Atoi(index); err == nil {
+			n = n.item(i)
+		}
+	}
+	return n
+}
