@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -62,7 +63,7 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	if r.Scheduler, err = schedulerOf(&a, r.Scheduler); err != nil {
 		return nil, nil, err
 	}
-	return &a.ID, nil, tx.hasRunner(&a)
+	return &a.ID, nil, tx.hasRunner(&a, r.EndTime)
 }
 
 // schedulerOf is what a compute node says of its allocation: torc's clients
@@ -79,13 +80,19 @@ func schedulerOf(a *workflow.Allocation, said json.RawMessage) (json.RawMessage,
 }
 
 // hasRunner notes that a runner of an allocation has called: it is active,
-// whatever Slurm was seen to say.
-func (tx *Tx) hasRunner(a *workflow.Allocation) error {
+// whatever Slurm was seen to say, and ends when the runner says that it does,
+// until Slurm is seen to say better. Without an end it would have room for
+// everything.
+func (tx *Tx) hasRunner(a *workflow.Allocation, end string) error {
 	if a.State == workflow.AllocationActive {
 		return nil
 	}
-	err := tx.execOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), absent_ms = 0 WHERE id = ? AND state = 'pending'`,
-		tx.nowMS, a.ID)
+	var limitMS int64
+	if at, err := time.Parse(time.RFC3339, end); err == nil {
+		limitMS = at.UnixMilli()
+	}
+	err := tx.execOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), limit_ms = iif(limit_ms = 0, ?, limit_ms), absent_ms = 0
+		WHERE id = ? AND state = 'pending'`, tx.nowMS, limitMS, a.ID)
 	if err != nil {
 		return fmt.Errorf("note that allocation %d is active: %w", a.ID, err)
 	}

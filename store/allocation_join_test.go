@@ -2,9 +2,32 @@ package store
 
 import (
 	"testing"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
+
+// TestTheRunnerSaysWhenItEnds: what an allocation can take is known before Slurm
+// is looked at again.
+func TestTheRunnerSaysWhenItEnds(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	end := r.now.Add(time.Hour).Truncate(time.Second)
+	_, err := r.RegisterRunner(r.ctx, Registration{
+		WorkflowID: r.workflow, Key: "first", Hostname: "n1", EndTime: end.Format(time.RFC3339), NumNodes: 1, NodeType: workflow.SchedulerSlurm,
+		Allocation: &AllocationMember{IntentID: "aa", SlurmJobID: 17},
+	})
+	r.must(err)
+	if got := r.allocation(a.ID); got.State != workflow.AllocationActive || got.LimitMS != end.UnixMilli() {
+		t.Errorf("%s until %d, want active until %d", got.State, got.LimitMS, end.UnixMilli())
+	}
+	limit := end.Add(time.Hour).UnixMilli()
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", LimitMS: limit})
+	if got := r.allocation(a.ID).LimitMS; got != limit {
+		t.Errorf("Slurm's word is worth less: %d, want %d", got, limit)
+	}
+}
 
 // TestSchedulerOf: whatever a runner says, torc's clients find its allocation.
 func TestSchedulerOf(t *testing.T) {
