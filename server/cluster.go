@@ -59,16 +59,22 @@ type Submitter interface {
 }
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
-	return &cluster{
+	c := &cluster{
 		daemon: d, o: d.o.Cluster, site: knownSite{find: d.o.Cluster.Site, now: time.Now},
 		cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{}),
 	}
+	d.server.site = &c.site
+	return c
 }
 
 // scheduler makes what asks for the allocations of submitted workflows.
 func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
-	o := scheduler.Options{Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log}
+	o := scheduler.Options{
+		Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log,
+		Look: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
+	}
+	o.Settings.Requeue = c.o.Requeue
 	if c.o.Site != nil {
 		o.Site = c.site.Site
 	}
