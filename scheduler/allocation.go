@@ -29,9 +29,10 @@ type State int
 
 // The states.
 const (
-	Pending State = iota // asked for, be it that Slurm has not answered yet
-	Active               // its runners take jobs, or soon will
-	Closed               // takes no jobs: it ends, is suspended, or its runners are silent
+	Pending   State = iota // asked for, be it that Slurm has not answered yet
+	Returning              // its runners are gone, and Slurm may be about to start it again
+	Active                 // its runners take jobs, or soon will
+	Closed                 // takes no jobs: it ends, is suspended, or its runners are silent
 )
 
 // Allocation is one that has not ended.
@@ -44,6 +45,7 @@ type Allocation struct {
 	// Requeued says that Slurm has put a pending one back into its queue, where
 	// it waits longer than the others.
 	Requeued bool
+	Eligible time.Time // of a pending one: not before this does Slurm start it; zero if it may now
 	End      time.Time // of an active one: when its time is over; zero if never
 	Hosts    []string  // of an active one
 	Running  []Running // of an active one
@@ -58,8 +60,10 @@ type Running struct {
 }
 
 // admits reports whether to count on the allocation for a job of the demand, if
-// it has room. A pending one is kept for the jobs that may ask for its like.
-func (a *Allocation) admits(d *Demand, pool *Pool) bool {
+// it has room. A pending one is kept for the jobs that may ask for its like. One
+// that Slurm has put back into its queue must be let start within some time: to
+// ask for another one is faster then.
+func (a *Allocation) admits(d *Demand, pool *Pool, within time.Time) bool {
 	avoid := d.Avoid
 	if pool != nil {
 		avoid, _ = pool.exclude(d)
@@ -71,12 +75,20 @@ func (a *Allocation) admits(d *Demand, pool *Pool) bool {
 		return false
 	case d.nodes() > 1 && !a.Shape.Together, d.nodes() == 1 && a.Shape.Together && a.Shape.Nodes > 1:
 		return false
+	case a.late(within):
+		return false
 	case a.State == Active:
 		return !slices.ContainsFunc(a.Hosts, func(host string) bool { return slices.Contains(avoid, host) })
 	case a.ActionID != 0 && !slices.Contains(d.Pools, a.Shape.Pool):
 		return false
 	}
 	return pool == nil || pool.leaves(a.Shape.Nodes, union(avoid, a.Shape.Exclude))
+}
+
+// late reports whether Slurm, which has put the allocation back into its queue,
+// does not start it within some time.
+func (a *Allocation) late(within time.Time) bool {
+	return a.State == Pending && a.Requeued && a.Eligible.After(within)
 }
 
 // room is what the allocation has free from now, or from its start, to its end.

@@ -169,11 +169,15 @@ func (l *look) snapshot() Snapshot {
 		}
 		s.Demand = append(s.Demand, d)
 	}
+	left := map[int64]time.Time{}
 	for i := range l.live {
 		if a := &l.live[i]; a.WorkflowID == l.id && !a.IsDuplicate {
-			s.Allocations = append(s.Allocations, l.allocation(a))
+			out := l.allocation(a)
+			l.mayReturn(&out, left)
+			s.Allocations = append(s.Allocations, out)
 		}
 	}
+	l.memory.left = left
 	for _, d := range l.due {
 		s.Allocations = append(s.Allocations, d.foreseen(l)...)
 	}
@@ -214,7 +218,33 @@ func (l *look) allocation(a *workflow.Allocation) Allocation {
 	if !isAuto {
 		out.ActionID = 0
 	}
+	if out.Requeued && l.Eligible != nil {
+		out.Eligible = l.Eligible(a.SlurmJobID)
+	}
 	return out
+}
+
+// mayReturn has an allocation whose runners are gone waited for, where Slurm starts
+// allocations again by itself, until it has been looked at what becomes of it.
+// Left is what is remembered of it.
+func (l *look) mayReturn(a *Allocation, left map[int64]time.Time) {
+	set := &l.pools.set
+	load := l.loads[a.ID]
+	if !set.Requeue || a.State != Active || load == nil || load.Left == 0 || len(load.Runners) > 0 || !a.End.IsZero() && a.End.Before(l.now.Add(time.Minute)) {
+		return
+	}
+	since, known := l.memory.left[a.ID]
+	if !known {
+		since = l.now
+		if l.Look != nil && !l.seen && !l.dry {
+			l.Look()
+		}
+	}
+	left[a.ID] = since
+	if until := since.Add(set.ReturnFor); l.now.Before(until) {
+		a.State, a.Shape.Nodes = Returning, a.Shape.Nodes+load.Left
+		l.sooner(until)
+	}
 }
 
 // withOffer is an allocation with what its nodes should have. Nobody has worked

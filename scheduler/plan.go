@@ -143,15 +143,15 @@ func (p *planner) fillSupply() {
 			if live+pending == n {
 				break
 			}
-			if !a.admits(w.Demand, p.pools[a.Shape.Pool]) {
+			if !a.admits(w.Demand, p.pools[a.Shape.Pool], p.Now.Add(p.set.RequeuedFor)) {
 				continue
 			}
 			taken := rooms[i].take(w.load(), n-live-pending)
 			p.used[a] = p.used[a] || taken > 0
-			if a.State == Pending {
-				pending += taken
-			} else {
+			if a.State == Active {
 				live += taken
+			} else {
+				pending += taken
 			}
 		}
 		return live, pending
@@ -175,7 +175,11 @@ func (p *planner) cancelSurplus() {
 	p.supply = slices.DeleteFunc(p.supply, func(a *Allocation) bool {
 		surplus := a.State == Pending && (p.Ended || a.ActionID != 0 && !p.used[a])
 		if surplus {
-			p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: reason})
+			why := reason
+			if !p.Ended && a.late(p.Now.Add(p.set.RequeuedFor)) {
+				why = "Slurm has put it back into its queue and does not start it before " + a.Eligible.Format("15:04:05")
+			}
+			p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: why})
 		}
 		return surplus
 	})

@@ -118,6 +118,13 @@ func drawSnapshot(t *rapid.T) Snapshot {
 			a.Running = []Running{{Each: Resources{CPUs: 1}, Nodes: 1, Count: 1, Until: noon.Add(time.Duration(rapid.IntRange(-9, 9).Draw(t, "until")) * time.Minute)}}
 		case 1:
 			a.State = Closed
+		case 2:
+			a.Requeued = rapid.Bool().Draw(t, "requeued")
+			a.Eligible = noon.Add(time.Duration(rapid.IntRange(0, 30).Draw(t, "eligible")) * time.Minute)
+		case 3:
+			if rapid.Bool().Draw(t, "returning") {
+				a.State = Returning
+			}
 		}
 		if rapid.IntRange(0, 5).Draw(t, "by hand") == 0 {
 			a.ActionID = 0

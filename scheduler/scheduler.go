@@ -28,7 +28,12 @@ type Options struct {
 	// Site tells what the cluster offers; nil where nobody knows.
 	Site func(ctx context.Context) (*siteconfigs.Site, error)
 	// Silence is for how long nothing was heard of a runner; nil: all are heard.
-	Silence  func(runnerID int64) time.Duration
+	Silence func(runnerID int64) time.Duration
+	// Look has somebody look at Slurm's queue soon, and Eligible is when Slurm may
+	// start a job of it at the earliest, by the last look; zero if it may now or
+	// nobody knows. Both may be nil.
+	Look     func()
+	Eligible func(slurmJobID int64) time.Time
 	Settings Settings // the margins are those of each workflow
 	// Tick is the time between two looks when nothing happens, default 1 min,
 	// and Least that between two looks when much does, default 1 s.
@@ -67,6 +72,7 @@ type view struct {
 type memory struct {
 	since map[demandID]time.Time // when ready jobs were first seen without a place
 	noted map[string]bool        // events that were written
+	left  map[int64]time.Time    // when allocations were first seen without their runners
 	stall *Hold                  // why nothing could be asked for, though not by Slurm's word
 	tries int
 }

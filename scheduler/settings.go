@@ -24,6 +24,12 @@ type Settings struct {
 	// After a no of Slurm it is asked again RetryAfter later, then after twice
 	// that time, and so on up to RetryMax.
 	RetryAfter, RetryMax time.Duration
+	// Requeue: Slurm may start allocations again by itself. One whose runners are
+	// gone before its time is waited for ReturnFor, until Slurm has said what
+	// becomes of it. One that it has put back into its queue is counted on if it
+	// may start within RequeuedFor.
+	Requeue                bool
+	ReturnFor, RequeuedFor time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
@@ -36,6 +42,8 @@ func (s Settings) withDefaults() Settings {
 	s.ProbeAfter = cmp.Or(s.ProbeAfter, 5*time.Minute)
 	s.ProbeMax = cmp.Or(s.ProbeMax, time.Hour)
 	s.RetryAfter = cmp.Or(s.RetryAfter, 30*time.Second)
+	s.ReturnFor = cmp.Or(s.ReturnFor, 30*time.Second)
+	s.RequeuedFor = cmp.Or(s.RequeuedFor, 10*time.Minute)
 	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Minute)
 	return s
 }
