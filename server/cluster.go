@@ -59,10 +59,12 @@ type Submitter interface {
 }
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
-	return &cluster{
+	c := &cluster{
 		daemon: d, o: d.o.Cluster, site: knownSite{find: d.o.Cluster.Site, now: time.Now},
 		cancels: cancels, needed: make(chan struct{}, 1), opened: make(chan struct{}),
 	}
+	d.server.site = &c.site
+	return c
 }
 
 // scheduler makes what asks for the allocations of submitted workflows.

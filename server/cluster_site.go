@@ -32,8 +32,12 @@ type knownSite struct {
 }
 
 // use says that something is wanted of the cluster: from now on what is known of
-// it must be younger.
-func (k *knownSite) use() { k.used.Store(true) }
+// it must be younger. It may be nil.
+func (k *knownSite) use() {
+	if k != nil {
+		k.used.Store(true)
+	}
+}
 
 // Site returns what the cluster offers, or why that is not known.
 func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {

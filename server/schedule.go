@@ -30,6 +30,7 @@ func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sc
 	if err := s.Store.Submit(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule, r.user()); err != nil {
 		return api.SchedulePlan{}, err
 	}
+	s.site.use()
 	report, err := s.Scheduler.Schedule(r.Context(), r.Params.ID)
 	if err != nil {
 		return api.SchedulePlan{}, err
@@ -41,6 +42,7 @@ func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sche
 	if s.Scheduler == nil {
 		return api.SchedulePlan{}, errNoSlurm
 	}
+	s.site.use()
 	report, err := s.Scheduler.Plan(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule)
 	if err != nil {
 		return api.SchedulePlan{}, err

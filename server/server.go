@@ -40,6 +40,7 @@ type Server struct {
 	InitializeBarrier int
 
 	setUp   sync.Once
+	site    *knownSite // nil where there is no Slurm
 	leases  *leases
 	look    chan struct{} // tells the watchdog that a runner's connection broke
 	barrier *barrier
