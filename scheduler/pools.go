@@ -58,6 +58,7 @@ func (p *pools) find(d *Demand) (name, why string) {
 			t, why = p.partitionFor(a.id, d)
 		}
 		if why == "" {
+			t = p.labelled(t, d.Labels)
 			if why = t.misfit(d, &p.set); why == "" {
 				return t.Name, ""
 			}
@@ -72,6 +73,23 @@ func (p *pools) find(d *Demand) (name, why string) {
 		return "", "no action asks for allocations of its scheduler"
 	}
 	return "", strings.Join(refusals, "; ")
+}
+
+// labelled is a target whose runners have labels. These take no jobs but those
+// with some of them, so each set of labels has allocations of its own.
+func (p *pools) labelled(t *target, labels []string) *target {
+	if len(labels) == 0 {
+		return t
+	}
+	name := t.Name + ", labels " + workflow.JoinLabels(labels)
+	if known := p.targets[name]; known != nil {
+		known.Node = known.Node.most(t.Node)
+		return known
+	}
+	own := *t
+	own.Name, own.Labels = name, labels
+	p.targets[name] = &own
+	return &own
 }
 
 // partitionFor chooses the partition for jobs.

@@ -23,8 +23,9 @@ type world struct {
 	store     *store.Store
 	scheduler *Scheduler
 	site      *siteconfigs.Site
-	id        int64  // of the workflow
-	of        *int64 // the Slurm scheduler of the jobs
+	id        int64    // of the workflow
+	of        *int64   // the Slurm scheduler of the jobs
+	labels    []string // of the jobs
 	output    string
 
 	answers []error // of Slurm, in turn; then it takes everything
@@ -114,7 +115,7 @@ func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
 	w.must(err)
 	all := make([]workflow.Job, n)
 	for i := range all {
-		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID, SchedulerID: w.of}
+		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID, SchedulerID: w.of, Labels: w.labels}
 	}
 	all, err = w.store.CreateJobs(w.Context(), all)
 	w.must(err)
@@ -177,7 +178,7 @@ func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Gran
 	w.Helper()
 	w.active(a)
 	registered, err := w.store.RegisterRunner(w.Context(), store.Registration{
-		WorkflowID: w.id, Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1,
+		WorkflowID: w.id, Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1, Labels: a.Request.Labels,
 		NumCPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes, OutputDir: w.output,
 		Allocation: &store.AllocationMember{IntentID: a.IntentID, Cluster: "c", SlurmJobID: a.SlurmJobID},
 	})
