@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
 // endRules compare verdicts, events and workflows. A run that has begun and in
@@ -43,16 +44,17 @@ func (c *checker) verdicts() error {
 		workflowID, runID int64
 		canceled          bool
 		kind, payload     string
+		policy            *string
 	}
 	var all []verdict
-	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload
+	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload, w.policy
 		FROM workflow w JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation
 		WHERE w.is_hidden = 0 AND w.has_ended = 1 AND NOT EXISTS (SELECT 1 FROM event e WHERE e.workflow_id = w.id
 			AND e.type IN ('user_action', 'job_retried', 'workflow_started', 'workflow_reinitialized')
 			AND e.seq > (SELECT COALESCE(MAX(x.seq), 0) FROM event x WHERE x.workflow_id = w.id AND x.type = v.type))`,
 		func(r rowScanner) error {
 			var v verdict
-			err := r.Scan(&v.workflowID, &v.runID, &v.canceled, &v.kind, &v.payload)
+			err := r.Scan(&v.workflowID, &v.runID, &v.canceled, &v.kind, &v.payload, &v.policy)
 			all = append(all, v)
 			return err
 		})
@@ -71,7 +73,11 @@ func (c *checker) verdicts() error {
 			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "its verdict cannot be read: %v", err)
 			continue
 		}
-		want := workflow.EndVerdict(counts)
+		success, err := c.criterion(v.workflowID, v.policy, &counts)
+		if err != nil {
+			return err
+		}
+		want := workflow.EndVerdict(counts, success)
 		want.Payload.WorkflowID, want.Payload.RunID, want.Payload.EndGeneration = have.WorkflowID, have.RunID, have.EndGeneration
 		if v.canceled { // jobs that will not run may be disabled
 			want.Payload.Disabled, want.Payload.NotRun = have.Disabled, have.NotRun
@@ -81,6 +87,24 @@ func (c *checker) verdicts() error {
 		}
 	}
 	return nil
+}
+
+// criterion returns the condition of success of a workflow, with what it counts.
+func (c *checker) criterion(workflowID int64, text *string, counts *workflow.Counts) (*criterion.Expr, error) {
+	if text == nil {
+		return nil, nil
+	}
+	var policy workflow.RunPolicy
+	if err := json.Unmarshal([]byte(*text), &policy); err != nil {
+		c.found("P11", fmt.Sprintf("workflow %d", workflowID), "its policy cannot be read: %v", err)
+		return nil, nil
+	}
+	success, err := policy.Criterion()
+	if err != nil {
+		c.found("P11", fmt.Sprintf("workflow %d", workflowID), "its success_if cannot be read: %v", err)
+		return nil, nil
+	}
+	return success, patternCounts(c.each, workflowID, success, counts)
 }
 
 // verdictProblem says in what a verdict differs from a recount.
@@ -101,6 +125,9 @@ func verdictProblem(kind string, have *workflow.EndPayload, want *workflow.Verdi
 		if n.have != n.want {
 			return fmt.Sprintf("%s is %d, a recount says %d", n.name, n.have, n.want)
 		}
+	}
+	if have.SuccessIf != w.SuccessIf {
+		return fmt.Sprintf("success_if is %q, the workflow says %q", have.SuccessIf, w.SuccessIf)
 	}
 	if !maps.Equal(have.ByCause, w.ByCause) {
 		return fmt.Sprintf("causes are %v, a recount says %v", have.ByCause, w.ByCause)

@@ -3,8 +3,10 @@ package store
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
 // statusCounts returns how many jobs of a workflow are in each status, with
@@ -69,7 +71,60 @@ func (tx *Tx) endIfOver(workflowID int64) error {
 	if err := tx.causeCounts(r, &counts); err != nil {
 		return err
 	}
-	return tx.writeVerdict(r, workflow.EndVerdict(counts))
+	p, err := r.policy()
+	if err != nil {
+		return err
+	}
+	success, err := p.Criterion()
+	if err != nil {
+		return fmt.Errorf("read the condition of success of workflow %d: %w", workflowID, err)
+	}
+	if err := patternCounts(tx.each, workflowID, success, &counts); err != nil {
+		return err
+	}
+	return tx.writeVerdict(r, workflow.EndVerdict(counts, success))
+}
+
+// each calls a function for each row of a query.
+func (tx *Tx) each(query string, f func(rowScanner) error, args ...any) error {
+	rows, err := tx.query(query, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// patternCounts adds the numbers of jobs that a condition of success names. Its
+// first argument is a way to read rows.
+func patternCounts(each func(string, func(rowScanner) error, ...any) error, workflowID int64, success *criterion.Expr, c *workflow.Counts) error {
+	if success == nil {
+		return nil
+	}
+	c.ByPattern = map[string]workflow.StatusCounts{}
+	for _, call := range success.Calls() {
+		if _, known := c.ByPattern[call.Argument]; known || !call.IsPattern() {
+			continue
+		}
+		var counts workflow.StatusCounts
+		err := each(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ? AND name GLOB ? GROUP BY status`, func(r rowScanner) error {
+			var status workflow.JobStatus
+			var n int64
+			err := r.Scan(&status, &n)
+			counts[status] = n
+			return err
+		}, workflowID, strings.ReplaceAll(call.Argument, "[", "[[]"))
+		if err != nil {
+			return fmt.Errorf("count the jobs of workflow %d that match %q: %w", workflowID, call.Argument, err)
+		}
+		c.ByPattern[call.Argument] = counts
+	}
+	return nil
 }
 
 // writeVerdict ends a run.

@@ -272,6 +272,9 @@ func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
 	if err := l.counts(&f); err != nil {
 		return f, err
 	}
+	if f.Verdict, err = l.verdict(id); err != nil {
+		return f, err
+	}
 	if f.Ready, err = l.classes(id, 0); err != nil {
 		return f, err
 	}
@@ -298,6 +301,21 @@ func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
 			return x, r.Scan(&x.Name, &x.Attempt, &x.Cause.Kind, &x.Cause.Confidence, &x.Cause.Status, &x.Cause.ReturnCode, &x.Cause.Text)
 		})
 	return f, err
+}
+
+// verdict returns how the run ended; nil while it goes on.
+func (l *looker) verdict(id int64) (*workflow.EndPayload, error) {
+	verdicts, err := look(l, `SELECT v.payload FROM workflow w
+		JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation WHERE w.id = ? AND w.has_ended = 1`,
+		[]any{id}, scanString)
+	if err != nil || len(verdicts) == 0 {
+		return nil, err
+	}
+	v := &workflow.EndPayload{}
+	if err := json.Unmarshal([]byte(verdicts[0]), v); err != nil {
+		return nil, fmt.Errorf("read the verdict of workflow %d: %w", id, err)
+	}
+	return v, nil
 }
 
 // counts fills in what the run amounts to so far.

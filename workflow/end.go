@@ -1,22 +1,21 @@
 package workflow
 
+import "github.com/torc-slurm/torc-slurm/workflow/criterion"
+
 // Counts is what a workflow's run amounts to.
 type Counts struct {
-	ByStatus [len(statusNames)]int64 // jobs, by JobStatus
-	Retried  int64                   // attempts that were followed by another one
-	ByCause  map[CauseKind]int64     // attempts that ended
+	ByStatus StatusCounts
+	Retried  int64               // attempts that were followed by another one
+	ByCause  map[CauseKind]int64 // attempts that ended
+	// ByPattern counts the jobs whose names match a pattern that the condition of
+	// success names.
+	ByPattern map[string]StatusCounts
 	// WorkflowCanceled: jobs that have not run will not.
 	WorkflowCanceled bool
 }
 
 // Total is the number of jobs.
-func (c Counts) Total() int64 {
-	var n int64
-	for _, k := range c.ByStatus {
-		n += k
-	}
-	return n
-}
+func (c Counts) Total() int64 { return c.ByStatus.Total() }
 
 // Open is the number of jobs that are not complete.
 func (c Counts) Open() int64 {
@@ -82,16 +81,22 @@ type EndPayload struct {
 	NotRun           int64               `json:"not_run"` // of a canceled workflow
 	Retried          int64               `json:"retried"`
 	ByCause          map[CauseKind]int64 `json:"by_cause,omitempty"` // without ok
+
+	// SuccessIf is the condition that the workflow gave, and SuccessIfHolds what
+	// came out; of a run that was not canceled.
+	SuccessIf      string `json:"success_if,omitempty"`
+	SuccessIfHolds *bool  `json:"success_if_holds,omitempty"`
 }
 
-// EndVerdict judges a run that has ended: it is successful if no job failed,
-// was terminated or was canceled. The caller adds the ids to the payload.
-func EndVerdict(c Counts) Verdict {
+// EndVerdict judges a run that has ended: it is successful if the condition
+// holds or, without one, if no job failed, was terminated or was canceled. The
+// caller adds the ids to the payload.
+func EndVerdict(c Counts, success *criterion.Expr) Verdict {
 	v := Verdict{EventType: EventWorkflowCompleted, Severity: SeverityInfo, Payload: EndPayload{
 		Category:           CategoryWorkflow,
 		EvaluatedByEndStep: true,
 		TotalSteps:         c.Total(),
-		FailedStepsCount:   c.ByStatus[Failed] + c.ByStatus[Terminated],
+		FailedStepsCount:   c.ByStatus.unsuccessful(),
 		Completed:          c.ByStatus[Completed],
 		Failed:             c.ByStatus[Failed],
 		Canceled:           c.ByStatus[Canceled],
@@ -101,10 +106,15 @@ func EndVerdict(c Counts) Verdict {
 		Retried:            c.Retried,
 		ByCause:            c.troubles(),
 	}}
+	successful := v.Payload.FailedStepsCount+v.Payload.Canceled == 0
+	if success != nil && !c.WorkflowCanceled {
+		successful = success.Eval(c)
+		v.Payload.SuccessIf, v.Payload.SuccessIfHolds = success.Text(), &successful
+	}
 	switch {
 	case c.WorkflowCanceled:
 		v.EventType, v.Severity = EventWorkflowCanceled, SeverityWarning
-	case v.Payload.FailedStepsCount+v.Payload.Canceled > 0:
+	case !successful:
 		v.EventType, v.Severity = EventWorkflowFailed, SeverityError
 	}
 	v.Payload.EventType = string(v.EventType)

@@ -35,7 +35,7 @@ func TestEndVerdict(t *testing.T) {
 		{"canceled", canceled, EventWorkflowCanceled},
 	}
 	for _, tt := range tests {
-		if got := EndVerdict(tt.c); got.EventType != tt.want || got.Payload.EventType != string(tt.want) {
+		if got := EndVerdict(tt.c, nil); got.EventType != tt.want || got.Payload.EventType != string(tt.want) {
 			t.Errorf("%s: %s", tt.name, got.EventType)
 		}
 	}
@@ -44,7 +44,7 @@ func TestEndVerdict(t *testing.T) {
 func TestEndPayload(t *testing.T) {
 	c := counts(map[JobStatus]int64{Completed: 5, Failed: 2, Terminated: 1, Canceled: 3, Disabled: 1})
 	c.Retried, c.ByCause = 4, map[CauseKind]int64{CauseOK: 5, CauseOOM: 1, CauseExit: 6, CauseLost: 0}
-	v := EndVerdict(c)
+	v := EndVerdict(c, nil)
 	v.Payload.WorkflowID, v.Payload.RunID = 7, 2
 	text, err := json.Marshal(v.Payload)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestCountsAddUp(t *testing.T) {
 			c.ByStatus[s] = rapid.Int64Range(0, 5).Draw(t, JobStatus(s).String())
 		}
 		c.WorkflowCanceled = rapid.Bool().Draw(t, "canceled")
-		p := EndVerdict(c).Payload
+		p := EndVerdict(c, nil).Payload
 		if sum := p.Completed + p.Failed + p.Canceled + p.Terminated + p.Disabled + p.NotRun; sum != p.TotalSteps || sum != c.Total() {
 			t.Fatalf("%d of %d steps", sum, p.TotalSteps)
 		}

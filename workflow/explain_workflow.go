@@ -15,6 +15,7 @@ type WorkflowFacts struct {
 	Name       string
 	RunID      int64
 	Counts     Counts
+	Verdict    *EndPayload // nil while the run goes on
 	IsArchived bool
 	// Ready groups the ready jobs that may be claimed now.
 	Ready []ClassFact
@@ -54,6 +55,7 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	e.add("allocations", f.Places.lines()...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
+	e.add("success", f.successLines()...)
 	e.Next = f.next(stuck)
 	return e
 }
@@ -66,7 +68,7 @@ func (f WorkflowFacts) state() string {
 	case c.Total() == 0:
 		return "has no jobs"
 	case c.Ended():
-		return fmt.Sprintf("run %d has ended, %s", f.RunID, verdictWord(EndVerdict(c).EventType))
+		return fmt.Sprintf("run %d has ended, %s", f.RunID, f.verdictWord())
 	case c.WorkflowCanceled:
 		return fmt.Sprintf("run %d is canceled, %s still live", f.RunID, countOf(c.Live(), "job is", "jobs are"))
 	case c.ByStatus[Uninitialized]+c.ByStatus[Disabled] == c.Total():
@@ -75,8 +77,25 @@ func (f WorkflowFacts) state() string {
 	return fmt.Sprintf("run %d goes on, %d of %s complete", f.RunID, c.Total()-c.Open(), countOf(c.Total(), "job is", "jobs are"))
 }
 
-func verdictWord(t EventType) string {
-	return strings.TrimPrefix(string(t), "workflow_")
+// verdictWord says how the run ended: completed, failed or canceled.
+func (f WorkflowFacts) verdictWord() string {
+	kind := string(EndVerdict(f.Counts, nil).EventType)
+	if f.Verdict != nil {
+		kind = f.Verdict.EventType
+	}
+	return strings.TrimPrefix(kind, "workflow_")
+}
+
+// successLines say what came of the workflow's condition of success.
+func (f WorkflowFacts) successLines() []string {
+	if f.Verdict == nil || f.Verdict.SuccessIfHolds == nil {
+		return nil
+	}
+	holds := "does not hold"
+	if *f.Verdict.SuccessIfHolds {
+		holds = "holds"
+	}
+	return []string{fmt.Sprintf("success_if %s: %s", holds, f.Verdict.SuccessIf)}
 }
 
 // lines lists the counts that are not zero.
@@ -170,7 +189,7 @@ func (f WorkflowFacts) next(stuck int64) string {
 	switch {
 	case f.IsArchived || c.Total() == 0:
 		return "nothing"
-	case c.Ended() && EndVerdict(c).EventType == EventWorkflowCompleted:
+	case c.Ended() && f.verdictWord() == "completed":
 		return "nothing"
 	case c.Ended():
 		return "nothing by itself; retry or reset what was not successful"

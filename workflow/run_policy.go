@@ -9,6 +9,8 @@ type RunPolicy struct {
 	// GlobalMaxRetries and MaxRetriesTotal are as in Policies.
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty"`
 	MaxRetriesTotal  *int64 `json:"max_retries_total,omitempty"`
+
+	End *EndPolicy `json:"end,omitempty"`
 }
 
 // Validate returns everything that is wrong with it.
@@ -20,6 +22,7 @@ func (p *RunPolicy) Validate() []Problem {
 	found.refs("retry_policies", p.RetryPolicies)
 	found.limit("global_max_retries", p.GlobalMaxRetries)
 	found.limit("max_retries_total", p.MaxRetriesTotal)
+	found.end(p.End)
 	return found
 }
 

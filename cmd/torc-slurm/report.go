@@ -82,7 +82,8 @@ func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progres
 	if err := a.showRecord(r, r.write); err != nil {
 		return err
 	}
-	if (r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0) && !flags.exitZero {
+	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0
+	if (r.Status == "failed" || r.Status != "completed" && unsuccessful) && !flags.exitZero {
 		return silent(exitFailed)
 	}
 	return nil
@@ -105,6 +106,8 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 		r.Status = "canceled"
 	case !status.IsComplete:
 		r.Status = "unfinished"
+	case status.Verdict != "":
+		r.Status = status.Verdict
 	case n.Failed+n.Terminated+n.Canceled > 0:
 		r.Status = "failed"
 	default:

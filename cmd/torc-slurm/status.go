@@ -89,8 +89,12 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 		return "The workflow is canceled."
 	case s.TotalJobs == 0:
 		return "The workflow has no jobs."
+	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0:
+		return "The workflow has ended: every job completed, but its success_if does not hold."
 	case s.IsComplete && n.Failed+n.Terminated+n.Canceled == 0:
 		return "The workflow has ended: every job completed."
+	case s.IsComplete && s.Verdict == "completed":
+		return fmt.Sprintf("The workflow has ended successfully by its success_if: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case s.IsComplete:
 		return fmt.Sprintf("The workflow has ended: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case n.Uninitialized+n.Disabled == s.TotalJobs:

@@ -106,7 +106,15 @@ func (a *app) runWatch(ctx context.Context, c *connection, id int64, flags watch
 			return err
 		}
 		n := status.JobsByStatus
-		if n.Failed+n.Terminated+n.Canceled+n.PendingFailed == 0 && !status.IsCanceled {
+		unsuccessful := n.Failed + n.Terminated + n.Canceled + n.PendingFailed
+		switch {
+		case status.Verdict == "completed" && unsuccessful > 0:
+			w.say("The workflow has ended successfully by its success_if.")
+			return nil
+		case status.Verdict == "failed" && unsuccessful == 0:
+			w.say("Every job completed, but the success_if of the workflow does not hold.")
+			return silent(exitFailed)
+		case unsuccessful == 0 && !status.IsCanceled:
 			w.say("Every job completed.")
 			return nil
 		}

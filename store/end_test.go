@@ -1,0 +1,90 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// endPolicy gives the rig's workflow a policy of its end.
+func (r *rig) endPolicy(e workflow.EndPolicy) {
+	r.tb.Helper()
+	text, err := json.Marshal(workflow.RunPolicy{End: &e})
+	r.must(err)
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
+	})
+}
+
+// ended returns the latest verdict.
+func (r *rig) ended() (v workflow.EndPayload) {
+	r.verdict(&v)
+	return v
+}
+
+func TestSuccessIf(t *testing.T) {
+	for condition, want := range map[string]workflow.EventType{
+		`completed >= 0.5 * total`:                           workflow.EventWorkflowCompleted,
+		`completed == total`:                                 workflow.EventWorkflowFailed,
+		`failed_in("j0") == 0`:                               workflow.EventWorkflowCompleted,
+		`failed_in("j?") == 1 && completed_in("j*") == 2`:    workflow.EventWorkflowCompleted,
+		`failed_in("j1") == 0`:                               workflow.EventWorkflowFailed,
+		`failed_in("[j]1") == 0 && total_in("[j]1") == 0`:    workflow.EventWorkflowCompleted, // no class of characters
+		`attempts_by("exit") == 1 && attempts_by("ok") == 2`: workflow.EventWorkflowCompleted,
+		`canceled > 0`:                                       workflow.EventWorkflowFailed,
+	} {
+		t.Run(condition, func(t *testing.T) {
+			r := newRig(t, independent(3)...)
+			r.endPolicy(workflow.EndPolicy{SuccessIf: condition})
+			h := r.hand("n1", 3)
+			g := h.turn().Grants
+			h.turn(exited(g[0].LeaseRef, 0), exited(g[1].LeaseRef, 1), exited(g[2].LeaseRef, 0))
+			v := r.ended()
+			if v.EventType != string(want) || v.SuccessIf != condition || v.SuccessIfHolds == nil || *v.SuccessIfHolds != (want == workflow.EventWorkflowCompleted) {
+				t.Errorf("%+v", v)
+			}
+			if w, err := r.Workflow(r.ctx, r.workflow); err != nil || w.Verdict != want {
+				t.Errorf("%s, %v", w.Verdict, err)
+			}
+			facts, err := r.WorkflowFacts(r.ctx, r.workflow)
+			r.must(err)
+			if facts.Verdict == nil || facts.Verdict.SuccessIf != condition {
+				t.Errorf("the facts have %+v", facts.Verdict)
+			}
+			r.sound(Witness{})
+		})
+	}
+}
+
+// A canceled run is canceled, whatever its condition says.
+func TestSuccessIfOfACanceledRun(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 0"})
+	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	if v := r.ended(); v.EventType != string(workflow.EventWorkflowCanceled) || v.SuccessIfHolds != nil || v.SuccessIf != "" {
+		t.Errorf("%+v", v)
+	}
+	r.sound(Witness{})
+}
+
+// The checker finds a verdict that its condition does not give.
+func TestCheckFindsAWrongSuccess(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 0"})
+	h := r.hand("n1", 1)
+	h.turn(exited(h.turn().Grants[0].LeaseRef, 0))
+	if v := r.ended(); v.EventType != string(workflow.EventWorkflowFailed) {
+		t.Fatalf("%+v", v)
+	}
+	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 1"})
+	if *inMemory || *asNetwork {
+		return // nobody else can read it
+	}
+	findings, err := CheckDeep(r.ctx, r.Path(), Witness{})
+	r.must(err)
+	if len(findings) != 1 || findings[0].Promise != "P11" {
+		t.Errorf("%v", findings)
+	}
+}

@@ -1,0 +1,90 @@
+package workflow
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow/criterion"
+)
+
+// EndPolicy is what a workflow says about its end.
+type EndPolicy struct {
+	// SuccessIf is the condition under which a run is successful, in the language
+	// of package criterion; empty: no job failed, was terminated or canceled.
+	SuccessIf string `json:"success_if,omitempty"`
+}
+
+// Criterion returns the condition under which a run is successful; nil for
+// the default.
+func (p *RunPolicy) Criterion() (*criterion.Expr, error) {
+	if p == nil || p.End == nil || p.End.SuccessIf == "" {
+		return nil, nil
+	}
+	return criterion.Compile(p.End.SuccessIf)
+}
+
+// end checks what a workflow says about its end.
+func (p *problems) end(e *EndPolicy) {
+	if e == nil || e.SuccessIf == "" {
+		return
+	}
+	const at = "end.success_if"
+	success, err := criterion.Compile(e.SuccessIf)
+	if wrong, ok := errors.AsType[*criterion.Error](err); ok {
+		p.add(at, wrong.Hint, "%s", wrong.Error())
+		return
+	}
+	for _, c := range success.Calls() {
+		if c.Function == criterion.AttemptsBy && !slices.Contains(CauseKinds(), CauseKind(c.Argument)) {
+			p.add(at, CauseHint(), "there is no cause %q", c.Argument)
+		}
+	}
+	if _, never := success.Decide(0); never {
+		p.add(at, "", "this can never become true")
+	}
+}
+
+// CauseHint says which causes there are.
+func CauseHint() string {
+	words := make([]string, 0, len(CauseKinds()))
+	for _, k := range CauseKinds() {
+		words = append(words, string(k))
+	}
+	return "the causes are " + strings.Join(words, ", ")
+}
+
+// StatusCounts are numbers of jobs by JobStatus.
+type StatusCounts [len(statusNames)]int64
+
+// Total is the number of jobs.
+func (c *StatusCounts) Total() (n int64) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// unsuccessful is how many jobs failed or were terminated.
+func (c *StatusCounts) unsuccessful() int64 { return c[Failed] + c[Terminated] }
+
+// Number and Call make Counts the values of a condition.
+func (c Counts) Number(name string) float64 {
+	n := map[string]int64{
+		criterion.Total: c.Total(), criterion.Completed: c.ByStatus[Completed], criterion.Failed: c.ByStatus.unsuccessful(),
+		criterion.Terminated: c.ByStatus[Terminated], criterion.Canceled: c.ByStatus[Canceled], criterion.Disabled: c.ByStatus[Disabled],
+		criterion.NotRun: c.Open(), criterion.Retried: c.Retried,
+	}
+	return float64(n[name])
+}
+
+// Call returns the number of a function of conditions; what it is about must be
+// in ByPattern.
+func (c Counts) Call(function, argument string) float64 {
+	in := c.ByPattern[argument]
+	n := map[string]int64{
+		criterion.TotalIn: in.Total(), criterion.CompletedIn: in[Completed], criterion.FailedIn: in.unsuccessful(),
+		criterion.CanceledIn: in[Canceled], criterion.AttemptsBy: c.ByCause[CauseKind(argument)],
+	}
+	return float64(n[function])
+}
