@@ -1,7 +1,9 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -187,7 +189,7 @@ func (r *Runner) poll(free api.Free) *api.TurnRequest {
 	return req
 }
 
-// held lists the leases that the runner has and that req does not end.
+// held lists the leases that the runner has and that req does not end, by job.
 func (r *Runner) held(req *api.TurnRequest) []api.Held {
 	said := make(map[api.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
 	for i := range req.Reports {
@@ -210,6 +212,7 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 		}
 		held = append(held, h)
 	}
+	slices.SortFunc(held, func(a, b api.Held) int { return cmp.Compare(a.JobID, b.JobID) })
 	return held
 }
 

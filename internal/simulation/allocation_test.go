@@ -11,9 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner"
-	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -29,28 +27,31 @@ func memberOf(p runner.Place) *api.AllocationMember {
 	return &api.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount}
 }
 
-// submit has the daemon ask Slurm for what the workflow needs, as a user does
-// who repeats a command that failed.
+// submit has the daemon ask Slurm for what each run of the workflow needs, as a
+// user does who repeats a command that failed.
 func (w *world) submit() {
+	for submitted := int64(-1); w.life.Err() == nil && !w.isDone(); _ = sleep(w.life, 20*time.Second) {
+		if run := w.runID(); run != submitted && !w.complete() && w.submitRun() {
+			submitted = run
+		}
+	}
+}
+
+// submitRun reports whether the run was submitted.
+func (w *world) submitRun() bool {
 	body, err := json.Marshal(w.submission())
 	if err != nil {
 		panic(err)
 	}
-	for w.life.Err() == nil && !w.complete() {
-		ctx, cancel := context.WithTimeout(w.life, 5*time.Minute)
-		answer, err := w.serve(ctx, http.MethodPost, token, fmt.Sprintf("/workflows/%d/submit", w.workflow), body, time.Millisecond)
-		cancel()
-		switch {
-		case err != nil:
-			w.note("submit: %v", err)
-		case answer.Code == http.StatusOK:
-			w.note("submitted: %s", answer.Body)
-			return
-		default:
-			w.note("submit: %d %s", answer.Code, answer.Body)
-		}
-		_ = sleep(w.life, 20*time.Second)
+	ctx, cancel := context.WithTimeout(w.life, 5*time.Minute)
+	defer cancel()
+	answer, err := w.serve(ctx, http.MethodPost, token, fmt.Sprintf("/workflows/%d/submit", w.workflow), body, time.Millisecond)
+	if err != nil {
+		w.note("submit: %v", err)
+		return false
 	}
+	w.note("submit: %d %s", answer.Code, answer.Body)
+	return answer.Code == http.StatusOK
 }
 
 // cancel cancels the workflow, as a user does who repeats a command that failed.
@@ -98,31 +99,4 @@ func (w *world) awaitAllocations() {
 		_ = sleep(w.life, 10*time.Second)
 	}
 	w.note("no allocation is left")
-}
-
-// checkCluster looks for what is left in Slurm, and at the number of calls.
-func (s *cluster) checkCluster() {
-	calls := s.Calls()
-	_ = sleep(s.world.life, 2*time.Minute) // nodes are left
-	queue, err := slurm.New(slurm.Options{Executor: s.Cluster}).Queue(context.Background(), slurm.QueueQuery{User: slurmtest.TestUser})
-	if err != nil {
-		s.violated("squeue: %v", err)
-	}
-	for i := range queue.Jobs {
-		if j := &queue.Jobs[i]; !j.State.Over() {
-			s.violated("P13: job %s (%s) is left in Slurm: %s", j.ID, j.Name, j.State)
-		}
-	}
-	s.note("calls: %d in %s", len(calls), time.Since(s.began))
-}
-
-// checkIntents sees to it that no two allocations of an intent took work (P9).
-func (w *world) checkIntents(st *store.Store) {
-	all, _, err := st.Allocations(context.Background(), store.AllocationFilter{WorkflowID: w.workflow}, store.Page{Limit: api.MaxLimit})
-	if err != nil {
-		w.violated("allocations: %v", err)
-	}
-	for _, a := range all {
-		w.note("allocation %d: job %d life %d %s, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.State, a.Cause, a.CauseText)
-	}
 }

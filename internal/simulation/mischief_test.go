@@ -20,20 +20,18 @@ func (s *cluster) makeMischief() {
 		s.hurt(c)
 	}
 	_ = sleep(s.world.life, time.Until(s.until))
-	for _, node := range nodes {
+	for _, node := range s.nodes {
 		s.restore(node)
 	}
 }
 
-var nodes = []string{"n1", "n2", "n3", "n4"}
-
 // hurt does one bad thing.
 func (s *cluster) hurt(c chance) {
 	victim, ok := s.victim(c)
-	node := oneOf(c, nodes...)
+	node := oneOf(c, s.nodes...)
 	again := c.spread(10*time.Second, 10*time.Minute)
-	switch kind := c.IntN(13); {
-	case kind >= 10:
+	switch kind := c.IntN(15); {
+	case kind >= 12:
 		s.note("somebody else wants %s", node)
 		_, err := s.Root().Run(context.Background(), slurm.Command{
 			Program: slurm.Sbatch, Args: []string{"--parsable", "--job-name=other", "--partition=debug", "--nodelist=" + node, "--cpus-per-task=4", "--time=10"},
@@ -51,6 +49,10 @@ func (s *cluster) hurt(c chance) {
 		s.isolate(node)
 		s.KillNode(node, false)
 		time.AfterFunc(again, func() { s.restore(node) })
+	case kind == 10 || kind == 11:
+		s.note("the slurmd of node %s dies, what runs there lives on", node)
+		s.KillNode(node, false)
+		time.AfterFunc(again, func() { s.restore(node) })
 	case kind == 2:
 		s.note("node %s is set down", node)
 		s.DownNode(node, "simulated")
@@ -61,10 +63,10 @@ func (s *cluster) hurt(c chance) {
 		s.Preempt(victim)
 	case kind == 5:
 		s.note("job %d is canceled by its owner", victim.Number)
-		s.CancelAs(999, victim)
+		s.cancelAs(999, victim)
 	case kind == 6:
 		s.note("job %d is canceled by root", victim.Number)
-		s.CancelAs(0, victim)
+		s.cancelAs(0, victim)
 	case kind == 7:
 		s.note("job %d is requeued", victim.Number)
 		s.Requeue(victim)
@@ -74,6 +76,14 @@ func (s *cluster) hurt(c chance) {
 	default:
 		s.killRunner(victim)
 	}
+}
+
+// cancelAs cancels an allocation in the name of a user.
+func (s *cluster) cancelAs(uid int, id slurm.JobID) {
+	s.mu.Lock()
+	s.canceled[id.Number] = true
+	s.mu.Unlock()
+	s.CancelAs(uid, id)
 }
 
 // victim draws an allocation that runs.

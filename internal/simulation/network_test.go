@@ -80,7 +80,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 	c := l.seed.of("message", l.runner, m.kind, m.number)
 	w := l.weather()
 	up, down := l.delay(c, w), l.delay(c, w)
-	lostUp, lostDown, doubled, again := c.is(w.lost), c.is(w.lost), c.is(w.doubled), c.spread(time.Millisecond, 40*time.Second)
+	lostUp, lostDown, doubled, again := c.is(w.lost), c.is(w.lost), c.is(w.doubled), c.spread(time.Millisecond, 40*time.Minute)
 	if err := sleep(ctx, up); err != nil {
 		return err
 	}
@@ -178,6 +178,9 @@ func silence(ctx context.Context) error {
 
 // heard keeps what the daemon has acknowledged.
 func (l *link) heard(req *api.TurnRequest, resp *api.TurnResponse) {
+	if len(resp.Grants) > 0 && resp.RunID != req.RunID {
+		l.violated("%s of run %d is granted jobs of run %d", l.runner, req.RunID, resp.RunID)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := &l.acknowledged

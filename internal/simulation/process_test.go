@@ -9,19 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
 // process is a pretended run of a job's command or recovery script.
 type process struct {
-	job, attempt int64
-	key, node    string
-	command      string
-	repair       bool
-	fate         fate
-	begin, end   time.Time // end is zero while it lives
-	ok           bool      // it ended by itself, with exit code 0
-	exited       func(runner.Exit)
-	out          bool // nobody can reach its node
+	job, run, attempt, fence int64
+
+	key, node  string
+	command    string
+	repair     bool
+	fate       fate
+	machine    *machine
+	begin, end time.Time // end is zero while it lives
+	exit       runner.Exit
+	heard      bool // its runner knows of its end
+	ok         bool // it ended by itself, with exit code 0
+	signaled   bool // its runner wanted it to end
+	exited     func(runner.Exit)
+	excused    bool // nobody can reach its node, or a person took its job away
+	strays     int  // see audit
 }
 
 // processes are all that ever were.
@@ -35,19 +42,23 @@ type processes struct {
 // machine starts the processes of one runner's life.
 type machine struct {
 	*processes
-	name string
+	name       string
+	allocation *slurmtest.Life // nil: it is not in Slurm
 
 	mu   sync.Mutex
 	dead bool // the runner is; nobody hears of exits any more
+	died time.Time
 }
 
 // Start pretends to start a command. It is part of runner.Executor.
 func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error) {
-	p := &process{node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
+	p := &process{machine: m, node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
 	for _, v := range c.Env {
 		switch name, value, _ := strings.Cut(v, "="); name {
 		case "TORC_JOB_ID":
 			p.job, _ = strconv.ParseInt(value, 10, 64)
+		case "TORC_RUN_ID":
+			p.run, _ = strconv.ParseInt(value, 10, 64)
 		case "TORC_ATTEMPT_ID":
 			p.attempt, _ = strconv.ParseInt(value, 10, 64)
 		case "TORC_ATTEMPT_KEY":
@@ -56,6 +67,7 @@ func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error
 			p.repair = true
 		}
 	}
+	p.fence = fenceOf(p.key)
 	p.fate = fateOf(m.seed, p.command, p.job, p.attempt)
 	if p.fate.spawnError || m.isBad(m.name) {
 		m.note("%s: job %d attempt %d cannot be started", m.name, p.job, p.attempt)
@@ -63,6 +75,13 @@ func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error
 	}
 	m.begin(m, p)
 	return 0, nil
+}
+
+// fenceOf reads the fence in the key of an attempt, which is its last number.
+func fenceOf(key string) int64 {
+	words := strings.Split(strings.TrimSuffix(key, ".recovery"), ".")
+	fence, _ := strconv.ParseInt(words[len(words)-1], 10, 64)
+	return fence
 }
 
 // begin lets a process live.
@@ -74,7 +93,7 @@ func (ps *processes) begin(m *machine, p *process) {
 	}
 	ps.note("%s: job %d attempt %d starts: %s", p.node, p.job, p.attempt, p.command)
 	for _, other := range ps.of[p.job] {
-		if other.end.IsZero() && !other.out {
+		if other.end.IsZero() && !other.excused {
 			ps.violated("job %d runs twice: attempt %d on %s, attempt %d on %s", p.job, other.attempt, other.node, p.attempt, p.node)
 		}
 	}
@@ -116,11 +135,12 @@ func (ps *processes) exit(m *machine, p *process, e runner.Exit, byItself bool) 
 		return
 	}
 	p.end = time.Now()
+	p.exit, p.heard = e, !m.isDead()
 	p.ok = e.Code == 0 && e.Signal == 0 && byItself
 	delete(ps.live, p.key)
 	ps.note("%s: job %d attempt %d ends: code %d, signal %d", p.node, p.job, p.attempt, e.Code, e.Signal)
 	ps.mu.Unlock()
-	if !m.isDead() {
+	if p.heard {
 		e.At = p.end
 		p.exited(e)
 	}
@@ -130,6 +150,9 @@ func (ps *processes) exit(m *machine, p *process, e runner.Exit, byItself bool) 
 func (m *machine) Signal(key string, signal unix.Signal) {
 	m.processes.mu.Lock()
 	p := m.live[key]
+	if p != nil {
+		p.signaled = true
+	}
 	m.processes.mu.Unlock()
 	if p == nil || p.fate.deaf && signal != unix.SIGKILL {
 		return
@@ -147,7 +170,7 @@ func (ps *processes) outOfReach(node string) {
 	defer ps.mu.Unlock()
 	for _, p := range ps.live {
 		if strings.HasPrefix(p.node, node+".") {
-			p.out = true
+			p.excused = true
 		}
 	}
 }
@@ -155,7 +178,7 @@ func (ps *processes) outOfReach(node string) {
 // kill ends the runner of a machine, with all that it has started.
 func (m *machine) kill() {
 	m.mu.Lock()
-	m.dead = true
+	m.dead, m.died = true, time.Now()
 	m.mu.Unlock()
 	m.processes.mu.Lock()
 	defer m.processes.mu.Unlock()
@@ -175,6 +198,11 @@ func (m *machine) isDead() bool {
 
 // isBad reports whether nothing can be started on the node of a runner.
 func (w *world) isBad(runner string) bool {
+	return w.faulty() && w.seed.of("bad", hostOf(runner)).is(0.03)
+}
+
+// hostOf is the node of a runner, with whose name its own begins.
+func hostOf(runner string) string {
 	node, _, _ := strings.Cut(runner, ".")
-	return w.faulty() && w.seed.of("bad", node).is(0.03)
+	return node
 }

@@ -14,7 +14,7 @@ import (
 func (w *world) keepRunner(host string) {
 	c := w.seed.of("host", host)
 	_ = sleep(w.life, c.between(0, time.Minute))
-	for number := 1; w.life.Err() == nil && !w.complete(); number++ {
+	for number := 1; w.life.Err() == nil && !w.isDone(); number++ {
 		w.runOnHost(host, number)
 		_ = sleep(w.life, c.spread(time.Second, time.Minute))
 	}

@@ -62,6 +62,9 @@ func fateOf(s seed, command string, job, attempt int64) fate {
 		spawnError: c.is(0.01), lasts: c.spread(100*time.Millisecond, 100*time.Second), deaf: c.is(0.1),
 		lingers: c.spread(time.Millisecond, 4*time.Second),
 	}
+	if c.is(0.04) {
+		f.lasts = c.spread(time.Minute, 30*time.Minute)
+	}
 	switch {
 	case c.is(0.8):
 	case c.is(0.8):

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/server"
@@ -32,7 +33,12 @@ type world struct {
 	group       sync.WaitGroup
 	life        context.Context // ends when the run is over
 	end         context.CancelFunc
-	path        string // of the last database
+	path        string      // of the last database
+	over        time.Time   // when the run was
+	begun       int         // runs of the workflow beside the first
+	settled     atomic.Bool // people leave the workflow alone from now on
+
+	surplus int // see audit
 
 	mu           sync.Mutex
 	daemon       *daemon
@@ -208,11 +214,20 @@ func (w *world) complete() bool {
 	return err == nil && (complete || canceled)
 }
 
+// isDone reports whether the workflow has ended and nobody will do anything
+// about it any more.
+func (w *world) isDone() bool { return w.settled.Load() && w.complete() }
+
 // run lets it all happen.
 func (w *world) run() {
 	ready := make(chan struct{})
 	w.group.Go(func() { w.keepDaemon(ready) })
 	<-ready
+	w.group.Go(w.audit)
+	w.group.Go(func() {
+		w.operate()
+		w.settled.Store(true)
+	})
 	var hosts sync.WaitGroup
 	if w.cancelAfter > 0 {
 		hosts.Go(w.cancel)
@@ -226,7 +241,7 @@ func (w *world) run() {
 			hosts.Go(func() { w.keepRunner(fmt.Sprintf("h%d", i+1)) })
 		}
 	}
-	for !w.complete() && w.life.Err() == nil {
+	for !w.isDone() && w.life.Err() == nil {
 		if time.Since(w.began) > limit {
 			w.violated("the workflow has not ended after %s", limit)
 			w.end()
@@ -240,9 +255,9 @@ func (w *world) run() {
 		w.cluster.checkCluster()
 	}
 	if d := w.present(); d != nil {
-		w.checkIntents(d.Store())
 		w.checkJobs(d.Store())
 	}
+	w.over = time.Now()
 	w.end()
 	w.group.Wait()
 }

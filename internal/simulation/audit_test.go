@@ -1,0 +1,97 @@
+package simulation
+
+import (
+	"fmt"
+	"time"
+)
+
+// auditPeriod is how often the world is looked at while it goes on.
+const auditPeriod = time.Minute
+
+// mostStrays is for how many looks in a row a process may live on without a
+// lease while its runner and the daemon can talk: the runner hears of it in
+// its next turn and gives the process its grace.
+const mostStrays = 4
+
+// audit looks at the world now and then, for what the end does not show.
+func (w *world) audit() {
+	var last *daemon
+	for sleep(w.life, auditPeriod) == nil {
+		d := w.present()
+		if d != nil && d == last {
+			w.auditProcesses(d)
+			w.auditAllocations(d)
+		} else {
+			w.ps.forgetStrays()
+			w.surplus = 0
+		}
+		last = d
+	}
+}
+
+// auditProcesses sees to it that what runs without a lease is ended (P13).
+func (w *world) auditProcesses(d *daemon) {
+	holds := map[lease]bool{}
+	w.queryFile(d.path, `SELECT id, fence FROM job WHERE status IN (3, 4)`, func(scan func(...any)) {
+		var l lease
+		scan(&l.job, &l.fence)
+		holds[l] = true
+	})
+	calm := w.weather() == weather{}
+	w.ps.mu.Lock()
+	defer w.ps.mu.Unlock()
+	for _, p := range w.ps.live {
+		if holds[lease{p.job, p.fence}] || !calm || w.isCut(hostOf(p.node)) {
+			p.strays = 0
+			continue
+		}
+		if p.strays++; p.strays == mostStrays {
+			w.violated("P13: job %d attempt %d goes on on %s without a lease", p.job, p.attempt, p.node)
+		}
+	}
+}
+
+// mostSurplus is for how many looks in a row there may be more allocations
+// waiting than jobs: Slurm may not answer for a while.
+const mostSurplus = 6
+
+// obeyed is how long after it was decided on a cancellation must have been
+// carried out, where nothing goes wrong any more.
+const obeyed = 25 * time.Minute
+
+// auditAllocations sees to it that no more allocations wait than there are jobs
+// for (P10), and that those are gone that are not wanted (P13).
+func (w *world) auditAllocations(d *daemon) {
+	if w.cluster == nil {
+		return
+	}
+	var jobs, waiting int
+	w.queryFile(d.path, `SELECT (SELECT COUNT(*) FROM job WHERE status IN (0, 1, 2, 3)), (SELECT COUNT(*) FROM allocation
+			WHERE state IN ('intent', 'pending') AND is_duplicate = 0 AND superseded_ms = 0 AND restart_count = 0 AND cancel_ms = 0)`,
+		func(scan func(...any)) { scan(&jobs, &waiting) })
+	if w.complete() {
+		jobs = 0
+	}
+	if waiting <= jobs {
+		w.surplus = 0
+	} else if w.surplus++; w.surplus == mostSurplus {
+		w.violated("P10: %d allocations wait for %d jobs", waiting, jobs)
+	}
+	if time.Since(w.until) < obeyed {
+		return
+	}
+	since := time.Now().Add(-obeyed).UnixMilli()
+	w.queryFile(d.path, fmt.Sprintf(`SELECT id FROM allocation WHERE state != 'ended' AND cancel_ms BETWEEN 1 AND %d`, since), func(scan func(...any)) {
+		var id int64
+		scan(&id)
+		w.violated("P13: allocation %d was canceled %s ago", id, obeyed)
+	})
+}
+
+func (ps *processes) forgetStrays() {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	for _, p := range ps.live {
+		p.strays = 0
+	}
+}

@@ -1,0 +1,131 @@
+package simulation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// checkCall looks at what a daemon is about to have Slurm do.
+func (g *gate) checkCall(cmd slurm.Command) {
+	switch cmd.Program {
+	case slurm.Sbatch:
+		g.checkSubmission()
+	case slurm.Scancel:
+		g.checkCancel(cmd.Args)
+	}
+}
+
+// checkSubmission holds the requests for allocations to the limits of the
+// submission (P10).
+func (g *gate) checkSubmission() {
+	limits := g.submission().AutoSchedule
+	live := int64(0)
+	g.queryFile(g.daemon.path, `SELECT COUNT(*) FROM allocation a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
+			WHERE a.state != 'ended' AND a.is_duplicate = 0 AND a.superseded_ms = 0 AND a.cancel_ms = 0`,
+		func(scan func(...any)) { scan(&live) })
+	if live > limits.MaxAllocations {
+		g.violated("P10: there are %d allocations, %d at most may be there", live, limits.MaxAllocations)
+	}
+	now := time.Now()
+	const window = time.Minute - time.Millisecond // the database keeps no more digits
+	g.cluster.mu.Lock()
+	for len(g.asked) > 0 && now.Sub(g.asked[0]) >= window {
+		g.asked = g.asked[1:]
+	}
+	g.asked = append(g.asked, now)
+	lately := int64(len(g.asked))
+	g.cluster.mu.Unlock()
+	if lately > limits.MaxSubmitPerMinute && !g.jumps {
+		g.violated("P10: %d allocations are asked for within a minute, %d at most may be", lately, limits.MaxSubmitPerMinute)
+	}
+}
+
+// forgetAsked begins to count anew: the limits are those of a run.
+func (s *cluster) forgetAsked() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = nil
+}
+
+// checkCancel makes sure that a cancellation is on record before it is sent.
+func (g *gate) checkCancel(numbers []string) {
+	sent := map[string]bool{}
+	g.queryFile(g.daemon.path, `SELECT slurm_job_id FROM allocation WHERE cancel_sent_ms != 0 AND slurm_job_id IS NOT NULL`, func(scan func(...any)) {
+		var number int64
+		scan(&number)
+		sent[fmt.Sprint(number)] = true
+	})
+	for _, number := range numbers {
+		if !sent[number] {
+			g.violated("P8: job %s is canceled, but this is not on record", number)
+		}
+	}
+}
+
+// checkCluster looks for what is left in Slurm.
+func (s *cluster) checkCluster() {
+	_ = sleep(s.world.life, 2*time.Minute) // nodes are left
+	queue, err := slurm.New(slurm.Options{Executor: s.Cluster}).Queue(context.Background(), slurm.QueueQuery{User: slurmtest.TestUser})
+	if err != nil {
+		s.violated("squeue: %v", err)
+	}
+	for i := range queue.Jobs {
+		if j := &queue.Jobs[i]; !j.State.Over() {
+			s.violated("P13: job %s (%s) is left in Slurm: %s", j.ID, j.Name, j.State)
+		}
+	}
+}
+
+// checkAllocations compares what is recorded of allocations with what Slurm did.
+func (s *cluster) checkAllocations() {
+	worked := map[string]int64{} // Slurm jobs, by name
+	for _, all := range s.ps.of {
+		for _, p := range all {
+			a := p.machine.allocation
+			if first, known := worked[a.Name]; known && first != a.ID.Number {
+				s.violated("P9: jobs %d and %d of one intent, %s, took work", first, a.ID.Number, a.Name)
+			}
+			worked[a.Name] = a.ID.Number
+		}
+	}
+	s.query(`SELECT id, job_name, COALESCE(slurm_job_id, 0), restart_count, cause, cause_text, end_ms FROM allocation ORDER BY id`, func(scan func(...any)) {
+		var a workflow.Allocation
+		scan(&a.ID, &a.JobName, &a.SlurmJobID, &a.RestartCount, &a.Cause, &a.CauseText, &a.EndMS)
+		s.note("allocation %d: job %d life %d, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
+		s.checkAllocation(&a)
+	})
+	s.query(`SELECT n.runner_key, a.slurm_job_id || '.' || a.restart_count FROM compute_node n JOIN allocation a ON a.id = n.allocation_id`, func(scan func(...any)) {
+		var runner, life string
+		scan(&runner, &life)
+		if _, of, _ := strings.Cut(runner, "."); of != life {
+			s.violated("P9: runner %s was taken for one of job and life %s", runner, life)
+		}
+	})
+}
+
+// checkAllocation looks at how one allocation ended.
+func (s *cluster) checkAllocation(a *workflow.Allocation) {
+	switch a.Cause {
+	case workflow.AllocationNever, workflow.AllocationRefused:
+		const unseen = time.Minute // squeue may have been asked before
+		for _, made := range s.made[a.JobName] {
+			if !s.jumps && made.Add(unseen).Before(time.UnixMilli(a.EndMS)) {
+				s.violated("P9: intent %s was given up, but Slurm had made a job of it", a.JobName)
+			}
+		}
+	case workflow.AllocationLost:
+		if !strings.HasPrefix(a.CauseText, "its nodes have not confirmed") {
+			s.violated("P5: job %d was taken for lost, but Slurm's accounting knows it: %s", a.SlurmJobID, a.CauseText)
+		}
+	case workflow.AllocationCanceledUser, workflow.AllocationCanceledAdmin:
+		if !s.canceled[a.SlurmJobID] {
+			s.violated("P8: nobody but the daemon has canceled job %d: %s", a.SlurmJobID, a.CauseText)
+		}
+	}
+}

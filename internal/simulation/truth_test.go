@@ -1,0 +1,154 @@
+package simulation
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// recorded is an attempt in the database whose end its runner saw.
+type recorded struct {
+	job, run, attempt, fence, startMS, endMS int64
+	code, signal                             int
+}
+
+// lease is what the key of a process and the row of an attempt have in common.
+type lease struct{ job, fence int64 }
+
+// checkTruth compares what is recorded with the processes that there were: an
+// attempt ended as its own process did (P1), and an end that a runner has seen
+// is recorded, late, or in a spool file (P4).
+func (w *world) checkTruth(spooled []store.SpooledReport) {
+	began := map[lease]*process{}
+	for _, all := range w.ps.of {
+		for _, p := range all {
+			if !p.repair {
+				began[lease{p.job, p.fence}] = p
+			}
+		}
+	}
+	kept := map[lease]bool{}
+	for _, r := range spooled {
+		kept[lease{r.JobID, r.Fence}] = true
+	}
+	for _, r := range w.recorded() {
+		kept[lease{r.job, r.fence}] = true
+		if wrong := r.differs(began[lease{r.job, r.fence}]); wrong != "" {
+			w.violated("P1: job %d: attempt %d of run %d, fence %d: %s", r.job, r.attempt, r.run, r.fence, wrong)
+		}
+	}
+	// What was taken from its runner was recorded then, and need not be reported.
+	w.query(`SELECT job_id, fence FROM late_report UNION SELECT job_id, fence FROM attempt WHERE evidence IS NULL`, func(scan func(...any)) {
+		var l lease
+		scan(&l.job, &l.fence)
+		kept[l] = true
+	})
+	for l, p := range began {
+		if p.wasSeen(w.over) && !kept[l] {
+			w.violated("P4: job %d: attempt %d, fence %d ended on %s at %s, which is not recorded", p.job, p.attempt, p.fence, p.node, p.end.Sub(w.began))
+		}
+	}
+}
+
+// wasSeen reports whether the runner of a process has had the time to write
+// down how it ended. It asks Slurm before, if that has sent a signal. What a
+// runner ends whose lease was taken away is not reported.
+func (p *process) wasSeen(over time.Time) bool {
+	const writing = time.Minute
+	died := p.machine.died
+	return p.heard && !p.signaled && over.Sub(p.end) > writing && (died.IsZero() || died.Sub(p.end) > writing)
+}
+
+// recorded reads the attempts whose ends their runners saw.
+func (w *world) recorded() (all []recorded) {
+	w.query(`SELECT job_id, run_id, attempt_id, fence, COALESCE(start_ms, 0), end_ms,
+			COALESCE(json_extract(evidence, '$.exit_code'), 0), COALESCE(json_extract(evidence, '$.signal'), 0)
+		FROM attempt WHERE evidence IS NOT NULL
+			AND json_extract(evidence, '$.lost_runner') IS NULL AND json_extract(evidence, '$.spawn_error') IS NULL`, func(scan func(...any)) {
+		var r recorded
+		scan(&r.job, &r.run, &r.attempt, &r.fence, &r.startMS, &r.endMS, &r.code, &r.signal)
+		all = append(all, r)
+	})
+	return all
+}
+
+// differs says in what an attempt is not what its process was.
+func (r *recorded) differs(p *process) string {
+	switch {
+	case p == nil:
+		return "it has ended, but never began"
+	case p.attempt != r.attempt || p.run > r.run: // a job that runs goes on in the next run
+		return "its process was another attempt's"
+	case p.begin.UnixMilli() != r.startMS || p.end.UnixMilli() != r.endMS:
+		return "its process began or ended at another time"
+	case p.exit.Code != r.code || p.exit.Signal != r.signal:
+		return "its process ended in another way"
+	}
+	return ""
+}
+
+// checkBudgets counts the retries of each rule itself (P7, P8).
+func (w *world) checkBudgets() {
+	if w.begun > 0 {
+		return // jobs that are reset begin to count anew
+	}
+	w.query(`SELECT job_id, rule, counted, COUNT(*), SUM(counted AND cause = 'preempted') FROM attempt
+		WHERE action IN ('retry', 'recover') GROUP BY job_id, rule, counted`, func(scan func(...any)) {
+		var job, retries, preempted int64
+		var rule string
+		var counted bool
+		scan(&job, &rule, &counted, &retries, &preempted)
+		if limit := w.limitOf(rule, counted); retries > limit {
+			w.violated("P7: job %d: rule %s granted %d retries, %d at most", job, rule, retries, limit)
+		}
+		if preempted > 0 {
+			w.violated("P8: job %d: %d preempted attempts count", job, preempted)
+		}
+	})
+}
+
+// limitOf is how many retries of a job a rule may grant.
+func (w *world) limitOf(rule string, counted bool) int64 {
+	for _, h := range w.def.FailureHandlers {
+		for i, r := range h.Rules {
+			if rule == fmt.Sprintf("handler:%s/%d", h.Name, i+1) {
+				return r.MaxRetries - 1 // it is the number of attempts
+			}
+		}
+	}
+	if counted {
+		return 3
+	}
+	return 50
+}
+
+// query reads the database that is left at the end.
+func (w *world) query(text string, each func(scan func(...any))) { w.queryFile(w.path, text, each) }
+
+func (w *world) queryFile(path, text string, each func(scan func(...any))) {
+	db, err := sql.Open("sqlite3", "file:"+path+"?mode=ro")
+	if err != nil {
+		w.violated("query: %v", err)
+		return
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(context.Background(), text)
+	if err != nil {
+		w.violated("query: %v", err)
+		return
+	}
+	defer rows.Close()
+	for rows.Next() {
+		each(func(values ...any) {
+			if err := rows.Scan(values...); err != nil {
+				w.violated("query: %v", err)
+			}
+		})
+	}
+	if err := rows.Err(); err != nil {
+		w.violated("query: %v", err)
+	}
+}
