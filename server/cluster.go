@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +73,7 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
 	o := scheduler.Options{
 		Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log,
-		Look: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
+		Silent: 2 * d.o.Lease, Look: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
 	}
 	o.Settings.Requeue = c.o.Requeue
 	if c.o.Site != nil {
@@ -124,6 +125,7 @@ func (c *cluster) open(ctx context.Context) error {
 		}
 		set.User, set.Owner = me.Username, me.Uid
 	}
+	set.Lease = cmp.Or(set.Lease, d.o.Lease)
 	config, err := c.o.Slurm.Config(ctx)
 	if err != nil {
 		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)

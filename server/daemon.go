@@ -45,6 +45,9 @@ type DaemonOptions struct {
 	Cluster ClusterOptions
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
+	// Lease is how long a runner's leases last after its latest turn; 0 means
+	// DefaultLease.
+	Lease time.Duration
 	// InProcess leaves out the listeners and the endpoint file: all callers are
 	// in this process and use Handler.
 	InProcess bool
@@ -127,7 +130,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	d.store = st
 	d.server = &Server{
 		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
-		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier,
+		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease,
 	}
 	if !o.NoAuth {
 		d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
@@ -154,6 +157,9 @@ func (o *DaemonOptions) complete() error {
 	}
 	if o.Host == "" {
 		o.Host = "127.0.0.1"
+	}
+	if o.Lease = cmp.Or(o.Lease, DefaultLease); o.Lease < leastLease {
+		return workflow.Errorf(workflow.CodeInvalid, "leases of %s are too short", o.Lease).WithHint("let them be %s at least", leastLease)
 	}
 	if o.NoAuth && !isLoopback(o.Host) {
 		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).

@@ -126,7 +126,7 @@ func TestDaemonLeavesWhenIdle(t *testing.T) {
 }
 
 func TestLeases(t *testing.T) {
-	l := newLeases()
+	l := newLeases(time.Minute)
 	start := time.Now()
 	first := l.renew(1, 1, start)
 	second := l.renew(1, 2, start)
@@ -138,10 +138,10 @@ func TestLeases(t *testing.T) {
 	if got := l.renew(1, 2, start); got != second {
 		t.Error("a repeated turn superseded itself")
 	}
-	if got := l.silent(start.Add(LeasePeriod)); len(got) != 0 {
+	if got := l.silent(start.Add(time.Minute)); len(got) != 0 {
 		t.Errorf("silent within the period: %v", got)
 	}
-	if got := l.silent(start.Add(LeasePeriod + time.Second)); got[1] != LeasePeriod+time.Second {
+	if got := l.silent(start.Add(61 * time.Second)); got[1] != 61*time.Second {
 		t.Errorf("silent after the period: %v", got)
 	}
 	l.renew(1, 3, start)

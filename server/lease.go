@@ -6,17 +6,21 @@ import (
 	"time"
 )
 
-// LeasePeriod is how long a runner's leases last after its latest turn;
-// HeartbeatPeriod is how often it must make a turn at least.
+// DefaultLease is how long a runner's leases last after its latest turn, unless
+// the daemon is told otherwise; leastLease is the shortest that it may be told.
 const (
-	LeasePeriod     = 60 * time.Second
-	HeartbeatPeriod = 15 * time.Second
+	DefaultLease = 60 * time.Second
+	leastLease   = 4 * time.Second
 )
+
+// turnsPerLease is how many turns a runner makes during a lease at least.
+const turnsPerLease = 4
 
 // leases knows when each runner of ours made its latest turn. It lives in
 // memory, on the monotonic clock: a heartbeat writes nothing, and a restart of
 // the daemon gives every runner a full period.
 type leases struct {
+	period  time.Duration
 	mu      sync.Mutex
 	runners map[int64]*runnerLease
 }
@@ -30,7 +34,9 @@ type runnerLease struct {
 	asked   bool          // since it fell silent, Slurm was asked what became of it
 }
 
-func newLeases() *leases { return &leases{runners: map[int64]*runnerLease{}} }
+func newLeases(period time.Duration) *leases {
+	return &leases{period: period, runners: map[int64]*runnerLease{}}
+}
 
 // order has a runner stop; false if it is not known or has been told.
 func (l *leases) order(runner int64) bool {
@@ -125,7 +131,7 @@ func (l *leases) silent(now time.Time) map[int64]time.Duration {
 	defer l.mu.Unlock()
 	all := map[int64]time.Duration{}
 	for id, r := range l.runners {
-		if silence := now.Sub(r.seen); r.suspect || silence > LeasePeriod {
+		if silence := now.Sub(r.seen); r.suspect || silence > l.period {
 			all[id] = silence
 		}
 	}

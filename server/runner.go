@@ -51,7 +51,7 @@ func (s *Server) registerRunner(r *request[idParams, api.RegisterRequest]) (api.
 	answer := api.RegisterResponse{
 		RunnerID: known.RunnerID, RunID: w.RunID, WorkflowName: w.Name, Env: w.Env,
 		ExecutionConfig: w.ExecutionConfig, ResourceMonitor: w.ResourceMonitor, EnforceRuntime: w.EnforceRuntime,
-		LeaseSeconds: LeasePeriod.Seconds(), HeartbeatSeconds: HeartbeatPeriod.Seconds(),
+		LeaseSeconds: s.leases.period.Seconds(), HeartbeatSeconds: s.leases.period.Seconds() / turnsPerLease,
 		WaitForNewJobs: w.ComputeNodeWaitForNewJobsSeconds, IgnoreCompletion: w.ComputeNodeIgnoreWorkflowCompletion,
 		WaitForHealthyMins: w.ComputeNodeWaitForHealthyDatabaseMinutes, MinTimeForNewJobs: w.ComputeNodeMinTimeForNewJobsSeconds,
 	}

@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -28,6 +29,10 @@ type Server struct {
 	Scheduler *scheduler.Scheduler
 	// Lookout looks at Slurm's queue; nil where there is no Slurm.
 	Lookout Lookout
+
+	// Lease is how long a runner's leases last after its latest turn; 0 means
+	// DefaultLease.
+	Lease time.Duration
 
 	// Version and GitHash are what GET /version says.
 	Version string
@@ -72,7 +77,7 @@ func (s *Server) defaults() {
 		}
 		s.barrier = newBarrier(s.InitializeBarrier)
 		s.stopping = make(chan struct{})
-		s.leases = newLeases()
+		s.leases = newLeases(cmp.Or(s.Lease, DefaultLease))
 		s.look = make(chan struct{}, 1)
 	})
 }

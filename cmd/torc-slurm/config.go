@@ -68,7 +68,9 @@ type ServerConfig struct {
 	CompletionCheckIntervalSecs float64 `toml:"completion_check_interval_secs" json:"completion_check_interval_secs"`
 	// IdleTimeoutSecs is how long a daemon that was started on demand stays
 	// when nobody needs it; half an hour if zero.
-	IdleTimeoutSecs        float64           `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
+	IdleTimeoutSecs float64 `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
+	// LeaseSecs is how long a runner's leases last after it was heard; 60 if zero.
+	LeaseSecs              float64           `toml:"lease_secs,omitempty" json:"lease_secs,omitempty"`
 	Slurm                  SlurmServerConfig `toml:"slurm,omitempty" json:"slurm"`
 	Logging                LoggingConfig     `toml:"logging" json:"logging"`
 	HTTPS                  bool              `toml:"https,omitempty" json:"https,omitempty"`

@@ -26,7 +26,7 @@ func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
 		return server.DaemonOptions{}, usageErrorf("TORC_SLURM_FAILPOINTS: %v", err)
 	}
 	o := server.DaemonOptions{
-		User: a.user(), GitHash: version, Log: log, Cluster: a.clusterOptions(),
+		User: a.user(), GitHash: version, Log: log, Cluster: a.clusterOptions(), Lease: seconds(a.config.Server.LeaseSecs),
 		EndLeftovers: func(dir string) error {
 			_, err := runner.EndLeftovers(dir, log)
 			return err
