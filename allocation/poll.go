@@ -293,9 +293,21 @@ func (p *poll) carryOut(ctx context.Context) error {
 	var seen []store.Observation
 	for i := range p.live {
 		a, v := &p.live[i], p.verdicts[p.live[i].ID]
+		if v.End == nil && isNews(a, &v.Seen) {
+			seen = append(seen, v.Seen)
+		}
+	}
+	// First of all, since what runners report from now on rests on it.
+	if err := p.store.ObserveAllocations(ctx, seen); err != nil {
+		return err
+	}
+	for i := range p.live {
+		a, v := &p.live[i], p.verdicts[p.live[i].ID]
 		switch {
 		case v.End != nil:
-			continue
+			if err := p.end(ctx, a, v); err != nil {
+				return err
+			}
 		case v.Stop != "":
 			for _, r := range p.runners[a.ID] {
 				p.calls.Stop(r.RunnerID, v.Stop)
@@ -307,19 +319,6 @@ func (p *poll) carryOut(ctx context.Context) error {
 			}
 			p.Wake() // to send it
 		}
-		if isNews(a, &v.Seen) {
-			seen = append(seen, v.Seen)
-		}
-	}
-	if err := p.store.ObserveAllocations(ctx, seen); err != nil {
-		return err
-	}
-	for i := range p.live {
-		if v := p.verdicts[p.live[i].ID]; v.End != nil {
-			if err := p.end(ctx, &p.live[i], *v.End); err != nil {
-				return err
-			}
-		}
 	}
 	return nil
 }
@@ -330,18 +329,28 @@ func isNews(a *workflow.Allocation, o *store.Observation) bool {
 	return o.State != a.State && a.State != workflow.AllocationActive ||
 		o.SlurmState != a.SlurmState || o.SlurmReason != a.SlurmReason || o.NodeList != a.NodeList && o.NodeList != "" ||
 		!keeps(o.SubmitMS, a.SubmitMS) || !keeps(o.StartMS, a.StartMS) || !keeps(o.LimitMS, a.LimitMS) ||
-		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount
+		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || !isSame(o.Taken, a.Taken)
+}
+
+func isSame(a, b *workflow.SlurmEvidence) bool {
+	return a == b || a != nil && b != nil && *a == *b
 }
 
 // delivered sees to it that what the runners of an allocation have written down
-// is received before it is judged. It reports whether there is nothing more to
-// wait for: a file that cannot be read does not hold things up for ever.
-func (p *poll) delivered(ctx context.Context, a *workflow.Allocation) bool {
+// is received before it is judged, in the light of why it ended. It reports
+// whether there is nothing more to wait for: a file that cannot be read does not
+// hold things up for ever.
+func (p *poll) delivered(ctx context.Context, a *workflow.Allocation, v Verdict) bool {
 	runners := p.runners[a.ID]
 	if len(runners) == 0 || p.spool == nil {
 		return true
 	}
-	err := p.spool.Deliver(ctx, runners)
+	seen := v.Seen
+	seen.State, seen.Taken = a.State, &v.End.Slurm
+	err := p.store.ObserveAllocations(ctx, []store.Observation{seen})
+	if err == nil {
+		err = p.spool.Deliver(ctx, runners)
+	}
 	if err == nil {
 		return true
 	}
@@ -356,10 +365,11 @@ func (p *poll) delivered(ctx context.Context, a *workflow.Allocation) bool {
 
 // end ends an allocation. What its runners have left in writing is delivered
 // before, so that it is not taken for lost.
-func (p *poll) end(ctx context.Context, a *workflow.Allocation, end workflow.AllocationEnd) error {
-	if !p.delivered(ctx, a) {
+func (p *poll) end(ctx context.Context, a *workflow.Allocation, v Verdict) error {
+	if !p.delivered(ctx, a, v) {
 		return nil
 	}
+	end := *v.End
 	if err := p.store.EndAllocation(ctx, a.ID, end); err != nil {
 		return err
 	}

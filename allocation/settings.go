@@ -22,6 +22,8 @@ type Settings struct {
 	// CausePatience is how long to wait for accounting to say why something
 	// ended that is certain to have ended.
 	CausePatience time.Duration // default 60 s
+	// KillWait is what Slurm leaves processes between SIGTERM and SIGKILL.
+	KillWait time.Duration // default 30 s, as Slurm's
 	// CompletingFor is how long an allocation may take to leave its nodes.
 	CompletingFor time.Duration // default 10 min
 
@@ -44,7 +46,7 @@ func (s Settings) withDefaults() Settings {
 	for field, value := range map[*time.Duration]time.Duration{
 		&s.Poll: time.Minute, &s.Hurry: 15 * time.Second, &s.Least: 3 * time.Second, &s.MinJobAge: 5 * time.Minute,
 		&s.AbsentFor: time.Minute, &s.AskedFor: 2 * time.Minute, &s.AccountingPatience: 5 * time.Minute, &s.CausePatience: time.Minute,
-		&s.CompletingFor: 10 * time.Minute, &s.Lease: time.Minute, &s.Heartbeat: 10 * time.Minute, &s.NoRunner: 10 * time.Minute,
+		&s.KillWait: 30 * time.Second, &s.CompletingFor: 10 * time.Minute, &s.Lease: time.Minute, &s.Heartbeat: 10 * time.Minute, &s.NoRunner: 10 * time.Minute,
 		&s.StopFor: 2 * time.Minute, &s.CancelAgain: 30 * time.Second, &s.CommentEvery: 2 * time.Minute,
 	} {
 		if *field == 0 {

@@ -73,7 +73,7 @@ func Judge(a workflow.Allocation, looks Looks, now time.Time, settings Settings)
 	j := judge{a: a, looks: looks, now: now, set: settings.withDefaults()}
 	j.v.Seen = store.Observation{
 		AllocationID: a.ID, State: a.State, SlurmState: a.SlurmState, SlurmReason: a.SlurmReason, NodeList: a.NodeList,
-		AbsentMS: a.AbsentMS, OverMS: a.OverMS, RestartCount: a.RestartCount,
+		AbsentMS: a.AbsentMS, OverMS: a.OverMS, Taken: a.Taken, RestartCount: a.RestartCount,
 	}
 	switch {
 	case !a.IsLive():
@@ -181,7 +181,10 @@ func (j *judge) present(job *slurm.Job) {
 	case state.Over():
 		j.over(job)
 	default:
-		j.v.Seen.OverMS = 0
+		j.v.Seen.OverMS, j.v.Seen.Taken = 0, nil
+		if why, is := job.Hastened(); is {
+			j.v.Seen.Taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: why, Inferred: true, RestartCount: job.Restarts}
+		}
 		if s := stateOf(state); s != "" {
 			j.v.Seen.State = s
 		}
@@ -194,7 +197,7 @@ func (j *judge) present(job *slurm.Job) {
 // requeue on, while the nodes of the earlier one are still being left.
 func (j *judge) requeued(job *slurm.Job) {
 	seen := &j.v.Seen
-	seen.RestartCount, seen.State, seen.OverMS = int64(job.Restarts), workflow.AllocationPending, 0
+	seen.RestartCount, seen.State, seen.OverMS, seen.Taken = int64(job.Restarts), workflow.AllocationPending, 0, nil
 	if stateOf(job.State) == workflow.AllocationActive && !job.State.Ending() {
 		seen.State = workflow.AllocationActive
 		return
@@ -272,6 +275,8 @@ func (j *judge) suspect(job *slurm.Job) {
 	case j.looks.Runners > 0 && j.looks.Longest > j.set.Heartbeat:
 		// One of several is enough: only Slurm can end what it may still run.
 		j.v.Cancel = fmt.Sprintf("a runner of it has been silent for %s", j.looks.Longest.Round(time.Second))
+	case j.looks.Runners > 0 && j.looks.Longest > j.set.Lease && j.looks.Longest < 3*j.set.Lease:
+		j.v.Soon = true // Slurm may know more in a moment
 	case j.looks.Runners == 0 && j.looks.Alone > j.set.NoRunner:
 		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.looks.Alone.Round(time.Second))
 	}
@@ -321,6 +326,9 @@ func (j *judge) vanished(text string) {
 	}
 	if j.heard() && j.since(j.v.Seen.OverMS) < j.set.StopFor {
 		j.v.Stop, j.v.Text = text, text+", but its runner lives"
+		if j.a.CancelSentMS == 0 {
+			j.v.Seen.Taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: text, Inferred: true, RestartCount: int(j.a.RestartCount)}
+		}
 		return
 	}
 	if j.a.CancelSentMS != 0 {

@@ -33,9 +33,8 @@ func factsOfJob(job *slurm.Job) facts {
 
 // correct calls a preemption by its name.
 func (f *facts) correct(start time.Time, limit time.Duration) {
-	if left, is := slurm.CutShort(f.state, start, f.end, limit); is {
-		f.state, f.cutShort = slurm.Preempted, true
-		f.reason = fmt.Sprintf("%s with %s of its time limit left, as after a preemption with a grace time", slurm.Timeout, left.Round(time.Second))
+	if why, is := slurm.CutShort(f.state, start, f.end, limit); is {
+		f.state, f.cutShort, f.reason = slurm.Preempted, true, why
 	}
 }
 
@@ -97,7 +96,7 @@ func (j *judge) earlierLife() {
 }
 
 // finish ends the allocation by what Slurm says, unless somebody still lives in
-// it or it is not known yet who canceled it.
+// it, or may, or it is not known yet who canceled it.
 func (j *judge) finish(f facts) {
 	j.v.Soon = true
 	if j.v.Seen.OverMS == 0 {
@@ -107,6 +106,10 @@ func (j *judge) finish(f facts) {
 	asked := j.looks.Accounting != nil || j.looks.AccountingSilent > 0
 	open := j.whoCanceled(&f) && !j.looks.NoAccounting && (waited < j.set.CausePatience || !asked)
 	j.v.AskAccounting = open
+	if !open {
+		e := j.evidence(&f)
+		j.v.Seen.Taken = &e
+	}
 	switch {
 	case j.lives(&f) && waited < j.set.StopFor:
 		j.v.Stop = "Slurm says that its allocation is over: " + string(f.state)
@@ -115,8 +118,11 @@ func (j *judge) finish(f facts) {
 	case open:
 		j.v.Text = "canceled, it is not known yet by whom"
 		return
+	case j.dying(&f):
+		j.v.Text = "Slurm says " + string(f.state) + "; what runs in it may not have ended yet"
+		return
 	}
-	end := workflow.AllocationEnd{EndMS: unixMilli(f.end), Slurm: j.evidence(&f)}
+	end := workflow.AllocationEnd{EndMS: unixMilli(f.end), NodeList: f.nodes, Slurm: j.evidence(&f)}
 	end.Cause, end.Confidence = j.cause(&f)
 	end.Text = j.text(&f, end.Cause)
 	if end.EndMS > j.now.UnixMilli() {
@@ -135,9 +141,35 @@ func (j *judge) lives(f *facts) bool {
 	case slurm.NodeFail, slurm.BootFail:
 		return true
 	}
-	// Slurm may take KillWait to end what it has called over.
-	const slack = 30 * time.Second
-	return !f.end.IsZero() && j.now.Add(-j.looks.Silence).After(f.end.Add(slack))
+	return !f.end.IsZero() && j.now.Add(-j.looks.Silence).After(f.end.Add(j.killTime()))
+}
+
+// killTime is how long Slurm may take to end what it has called over.
+func (j *judge) killTime() time.Duration {
+	const slack = 10 * time.Second // clocks differ, and slurmd may be slow
+	return j.set.KillWait + slack
+}
+
+// dying reports whether what runs in an allocation that is over may still have
+// its time between SIGTERM and SIGKILL. Accounting calls an allocation over
+// before that; the queue does so when its nodes have been left.
+func (j *judge) dying(f *facts) bool {
+	if j.looks.Runners == 0 || j.left() || j.since(j.v.Seen.OverMS) >= j.killTime() {
+		return false
+	}
+	return f.end.IsZero() || j.now.Before(f.end.Add(j.killTime()))
+}
+
+// left reports whether the queue says that the nodes of this life were left.
+func (j *judge) left() bool {
+	if j.looks.Queue == nil || j.looks.Queue.Job == nil {
+		return false
+	}
+	job := j.looks.Queue.Job
+	if int64(job.Restarts) > j.a.RestartCount {
+		return !job.State.Ending()
+	}
+	return int64(job.Restarts) == j.a.RestartCount && job.State.Over()
 }
 
 // heard reports whether a runner of it lives.
@@ -154,7 +186,7 @@ func (j *judge) whoCanceled(f *facts) bool {
 func (j *judge) evidence(f *facts) workflow.SlurmEvidence {
 	e := workflow.SlurmEvidence{
 		JobState: string(f.state), Reason: f.reason, CanceledBy: f.canceledBy, Owner: j.set.Owner,
-		CanceledByUs: j.ours(f), RestartCount: int(j.a.RestartCount),
+		CanceledByUs: j.ours(f), Inferred: f.cutShort, RestartCount: int(j.a.RestartCount),
 	}
 	if e.CanceledByUs {
 		e.Reason = j.a.CancelWhy

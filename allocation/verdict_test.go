@@ -46,6 +46,22 @@ func canceledBy(uid string) slurm.Record {
 	return slurm.Record{State: slurm.Cancelled, CancelledBy: uid}
 }
 
+// dead is a record of a life that ended so long ago; if it was canceled, by root.
+func dead(state slurm.State, ago time.Duration) slurm.Record {
+	r := slurm.Record{State: state, End: now.Add(-ago)}
+	if state == slurm.Cancelled {
+		r.CancelledBy = "0"
+	}
+	return r
+}
+
+func nextLife(j *slurm.Job) { j.Restarts = 1 }
+
+// endsIn has a job of an hour's limit that began two minutes ago end earlier.
+func endsIn(d time.Duration) func(*slurm.Job) {
+	return func(j *slurm.Job) { j.Start, j.End, j.TimeLimit = now.Add(-2*time.Minute), now.Add(d), time.Hour }
+}
+
 var (
 	active  = workflow.AllocationActive
 	pending = workflow.AllocationPending
@@ -91,7 +107,8 @@ type want struct {
 	cancel     bool
 	send       bool
 	restarts   int64
-	text       string // part of it
+	taken      slurm.State // why Slurm takes its nodes
+	text       string      // part of it
 }
 
 func (w want) compare(t *testing.T, v Verdict) {
@@ -99,6 +116,9 @@ func (w want) compare(t *testing.T, v Verdict) {
 	got := want{
 		accounting: v.AskAccounting, show: v.AskShow, stop: v.Stop != "", cancel: v.Cancel != "", send: v.SendCancel, restarts: v.Seen.RestartCount,
 		soon: v.Soon, state: v.Seen.State, text: w.text,
+	}
+	if v.End == nil && v.Seen.Taken != nil {
+		got.taken = slurm.State(v.Seen.Taken.JobState)
 	}
 	if v.End != nil {
 		got.cause, got.confidence, got.jobState = v.End.Cause, v.End.Confidence, slurm.State(v.End.Slurm.JobState)
@@ -206,27 +226,55 @@ func TestJudge(t *testing.T) {
 		{"absent, and its time is up", record(active, absentFor(time.Minute), func(a *workflow.Allocation) { a.LimitMS = ago(time.Minute) }), Looks{Queue: nobody, Accounting: lives()},
 			ended(workflow.AllocationLost, likely, "", "its time was up")},
 		{"absent, but its runner calls", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
-			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner lives"}},
 		{"absent for long and known to nobody at last, but its runner calls", record(active, absentFor(time.Hour)),
 			Looks{Queue: nobody, Accounting: lives(in(slurm.Running)), Show: &ShowLook{At: now}, Runners: 1, Silence: time.Second},
-			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner lives"}},
 		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute), overFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
 			ended(workflow.AllocationLost, likely, "", "neither")},
 
 		// Over for Slurm, with a runner that goes on.
 		{"node failed, its runner calls", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: 10 * time.Second},
-			want{state: active, stop: true, soon: true, text: "its runner lives"}},
+			want{state: active, stop: true, soon: true, taken: slurm.NodeFail, text: "its runner lives"}},
 		{"node failed, its runner is silent", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Minute},
 			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
 		{"node failed, its runner did not stop", record(active, overFor(2*time.Minute)), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Second},
 			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
 		{"out of time, its runner called before", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-20 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
 			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "")},
-		{"out of time, its runner called since", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-50 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
-			want{state: active, stop: true, soon: true}},
+		{"out of time, its runner called since", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-60 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
+			want{state: active, stop: true, soon: true, taken: slurm.Timeout}},
+
+		// Over for Slurm, with a runner that may be in KillWait.
+		{"absent once, canceled says sacct", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: time.Second},
+			want{state: active, soon: true, taken: slurm.Cancelled, text: "may not have ended"}},
+		{"absent once, canceled says sacct, and when is not known", record(active), Looks{Queue: nobody, Accounting: lives(canceledBy("0")), Runners: 1, Silence: time.Second},
+			want{state: active, soon: true, taken: slurm.Cancelled, text: "may not have ended"}},
+		{"absent once, canceled long ago", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, time.Minute)), Runners: 1, Silence: 2 * time.Minute},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"absent and canceled, by a clock that is ahead", record(active, overFor(time.Minute)), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, -time.Hour)), Runners: 1, Silence: time.Minute},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"absent once, canceled says sacct, and its runner has left", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second))},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"canceled, and its nodes were left", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: 6 * time.Second},
+			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"requeued by preemption, its nodes are being left", record(active, superseded(5*time.Second)), Looks{Queue: queued(slurm.Completing, nextLife),
+			Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: time.Second}, want{state: active, soon: true, taken: slurm.Preempted, text: "may not have ended"}},
+		{"requeued by preemption, squeue says nothing", record(active, superseded(5*time.Second)), Looks{Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: time.Second},
+			want{state: active, soon: true, taken: slurm.Preempted, text: "may not have ended"}},
+		{"requeued by preemption, its nodes were left", record(active, superseded(5*time.Second)), Looks{Queue: queued(slurm.Pending, nextLife),
+			Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: 6 * time.Second}, ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+
+		// About to be taken.
+		{"its end was moved forward", record(active), Looks{Queue: queued(slurm.Running, endsIn(30*time.Second)), Runners: 1}, want{state: active, taken: slurm.Preempted, text: "RUNNING"}},
+		{"its end was moved back again", record(active, func(a *workflow.Allocation) { a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED"} }),
+			Looks{Queue: queued(slurm.Running, endsIn(58*time.Minute)), Runners: 1}, want{state: active, text: "RUNNING"}},
+		{"its end was moved forward, squeue says nothing now", record(active, func(a *workflow.Allocation) { a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED"} }),
+			Looks{Runners: 1}, want{state: active, taken: slurm.Preempted, text: "no information"}},
 
 		// Nobody in it.
 		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner's lease is over", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 61 * time.Second}, want{state: active, soon: true}},
 		{"its runner was silent for a while", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 9 * time.Minute}, want{state: active}},
 		{"one of its runners is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 2, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
 		{"no runner came", record(active), Looks{Queue: queued(slurm.Running), Alone: 11 * time.Minute}, want{state: active, cancel: true}},
@@ -251,7 +299,7 @@ func TestJudge(t *testing.T) {
 		{"requeued, sacct is behind", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Running))}, want{state: active, accounting: true, soon: true}},
 		{"requeued, nobody says why", record(active, superseded(time.Minute)), Looks{}, ended(workflow.AllocationRequeued, likely, slurm.Requeued, "back into its queue")},
 		{"requeued, its first runner calls", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.NodeFail)), Runners: 1, Silence: time.Second},
-			want{state: active, stop: true, soon: true}},
+			want{state: active, stop: true, soon: true, taken: slurm.NodeFail}},
 		{"the life that started with it", record(active, superseded(time.Second)), Looks{Accounting: lives(
 			slurm.Record{State: slurm.NodeFail, Start: now.Add(-2 * time.Hour)}, slurm.Record{State: slurm.Preempted, Start: now.Add(-30 * time.Minute)})},
 			ended(workflow.AllocationPreempted, certain, slurm.Preempted, "")},

@@ -35,6 +35,7 @@ type world struct {
 
 	lives   []*life // every start of a script
 	stopped []int64 // runners that were ordered to stop
+	ordered func(runner int64)
 	spool   func([]store.AllocationRunner) error
 }
 
@@ -131,7 +132,12 @@ func (w *world) Silence(runner int64) time.Duration {
 	return 24 * time.Hour
 }
 
-func (w *world) Stop(runner int64, _ string) { w.stopped = append(w.stopped, runner) }
+func (w *world) Stop(runner int64, _ string) {
+	w.stopped = append(w.stopped, runner)
+	if w.ordered != nil {
+		w.ordered(runner)
+	}
+}
 
 func (w *world) Deliver(_ context.Context, runners []store.AllocationRunner) error {
 	if w.spool == nil {

@@ -59,6 +59,7 @@ type AllocationMember struct {
 	Cluster      string `json:"cluster,omitempty"`
 	SlurmJobID   int64  `json:"slurm_job_id"`
 	RestartCount int64  `json:"restart_count"`
+	NodeList     string `json:"node_list,omitempty"` // as Slurm writes it
 }
 
 // QueuedAllocation is an allocation as Slurm's queue shows it, joined with what

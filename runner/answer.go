@@ -125,7 +125,7 @@ func (r *Runner) hearNews(resp *api.TurnResponse) {
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {
 		r.log.Warn("daemon sent a bad end time", "error", err)
-	} else if !end.IsZero() {
+	} else if !end.IsZero() && (r.words.taken == nil || end.Before(r.schedule.end)) { // else we know better
 		r.schedule = r.policy.schedule(r.began, end)
 	}
 	if resp.Canceled {

@@ -17,8 +17,9 @@ type Place struct {
 	Cluster      string
 	JobID        int64
 	RestartCount int64
-	NodeID       int64 // 0: the first node of the allocation
-	TaskPID      int64 // 0 if Slurm does not say
+	NodeID       int64  // 0: the first node of the allocation
+	NodeList     string // of the allocation, as Slurm writes it
+	TaskPID      int64  // 0 if Slurm does not say
 	// Nodes are those that the runner is for, as Slurm names them, its own
 	// first; more than one only where it is the only runner of its allocation.
 	Nodes []string
@@ -62,7 +63,7 @@ func Locate(environ []string, probes Probes, isolated bool) (Place, error) {
 	}
 	p := Place{
 		Cluster: v["SLURM_CLUSTER_NAME"], JobID: v.number("SLURM_JOB_ID"), RestartCount: v.number("SLURM_RESTART_COUNT"),
-		NodeID: v.number("SLURM_NODEID"), TaskPID: v.number("SLURM_TASK_PID"),
+		NodeID: v.number("SLURM_NODEID"), NodeList: v["SLURM_JOB_NODELIST"], TaskPID: v.number("SLURM_TASK_PID"),
 	}
 	if p.JobID == 0 {
 		return p, workflow.Errorf(workflow.CodeInvalid, "SLURM_JOB_ID is not set: this is no allocation of Slurm")

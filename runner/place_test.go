@@ -21,7 +21,7 @@ func TestLocate(t *testing.T) {
 		return p
 	}
 	place := func(change func(*Place)) Place {
-		p := Place{JobID: 7, Nodes: []string{"n3"}, Resources: Resources{CPUs: 4, MemoryBytes: 16<<30 - ownMemory}}
+		p := Place{JobID: 7, NodeList: "n3", Nodes: []string{"n3"}, Resources: Resources{CPUs: 4, MemoryBytes: 16<<30 - ownMemory}}
 		change(&p)
 		return p
 	}
@@ -56,11 +56,11 @@ func TestLocate(t *testing.T) {
 		{"GPUs that no tool finds", with("SLURM_GPUS_ON_NODE=2"), confined(func(p *Probes) { p.GPUs = nil }), false,
 			place(func(p *Place) { p.Resources.GPUs, p.Resources.GPUDevices = 2, []string{"0", "1"} })},
 		{"a runner for several nodes", with("SLURM_JOB_NODELIST=n[2-4]", "SLURM_JOB_CPUS_PER_NODE=4,3(x2)"), node, false,
-			place(func(p *Place) { p.Nodes, p.Resources.CPUs = []string{"n3", "n2", "n4"}, 3 })},
-		{"a runner on each node", with("SLURM_JOB_NODELIST=n[2-4]", "SLURM_JOB_CPUS_PER_NODE=4,3(x2)", "SLURM_STEP_ID=0"), node, false, place(func(*Place) {})},
-		{"a runner on each node, started by something else", with("SLURM_JOB_NODELIST=n[2-4]"), node, true, place(func(*Place) {})},
+			place(func(p *Place) { p.NodeList, p.Nodes, p.Resources.CPUs = "n[2-4]", []string{"n3", "n2", "n4"}, 3 })},
+		{"a runner on each node", with("SLURM_JOB_NODELIST=n[2-4]", "SLURM_JOB_CPUS_PER_NODE=4,3(x2)", "SLURM_STEP_ID=0"), node, false, place(func(p *Place) { p.NodeList = "n[2-4]" })},
+		{"a runner on each node, started by something else", with("SLURM_JOB_NODELIST=n[2-4]"), node, true, place(func(p *Place) { p.NodeList = "n[2-4]" })},
 		{"a node without a name", []string{"SLURM_JOB_ID=7", "SLURM_JOB_NODELIST=n[2-4]", "SLURM_CPUS_ON_NODE=4", "SLURM_NODEID=1"}, node, true,
-			place(func(p *Place) { p.NodeID = 1 })},
+			place(func(p *Place) { p.NodeID, p.NodeList = 1, "n[2-4]" })},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			got, err := Locate(tc.environ, tc.probes, tc.isolated)

@@ -22,8 +22,10 @@ import (
 const (
 	wordPatience = 8 * time.Second
 	wordPause    = time.Second
+	queuePause   = 10 * time.Second
 	wordCallTime = 5 * time.Second
 	wordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
+	clockSlack   = 30 * time.Second
 )
 
 // slurmWords are the reports that wait for Slurm's word.
@@ -31,10 +33,16 @@ type slurmWords struct {
 	waiting []heldReport // in the order of their ends
 	asking  bool
 	askAt   time.Time
-	// Of the allocation that is being ended: why, once that is known, and until
-	// when it matters.
+	// Of the allocation that is being ended: why, once that is known, until when
+	// it matters, and how much time was left.
 	whole *slurm.Record
 	until time.Time
+	left  time.Duration
+	// taken is why Slurm is going to take the allocation, once that is known;
+	// queueAt is when its queue may be asked for it again, if wondering.
+	taken     *workflow.SlurmEvidence
+	wondering bool
+	queueAt   time.Time
 }
 
 type heldReport struct {
@@ -46,6 +54,7 @@ type heldReport struct {
 // slurmWordsMsg is what Slurm knows of the allocation and its steps.
 type slurmWordsMsg struct {
 	records []slurm.Record
+	queued  []slurm.Job // the allocation, if that was asked for
 	err     error
 }
 
@@ -56,8 +65,14 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	w := &r.words
 	now := time.Now()
 	until := now.Add(wordPatience)
+	if e.KilledBy == workflow.KilledByDrain {
+		e.TimeLeftSeconds = int64(max(0, w.left) / time.Second)
+	}
 	switch {
 	case e.SpawnError != "" || e.Slurm != nil:
+		return false
+	case w.taken != nil && e.Interrupted():
+		e.Slurm = w.taken
 		return false
 	case e.KilledBy == workflow.KilledByDrain && now.Before(w.until):
 		if w.whole != nil {
@@ -68,6 +83,7 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	case r.steps == nil || e.KilledBy != "" || r.leaving.kind >= StopCancel || e.ExitCode != nil && *e.ExitCode == 0:
 		return false
 	}
+	w.wondering = w.wondering || e.KilledBy == "" && e.Interrupted()
 	w.waiting = append(w.waiting, heldReport{a, *report, until})
 	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
 	return true
@@ -89,12 +105,22 @@ func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 		return
 	}
 	w.asking = true
+	askQueue := w.wondering && !now.Before(w.queueAt)
+	if askQueue {
+		w.wondering, w.queueAt = false, now.Add(queuePause)
+	}
 	steps, since := r.opts.Steps, r.began.Add(-wordsSince)
 	r.requests.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, wordCallTime)
 		defer cancel()
-		look, err := steps.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{steps.Job}, Since: since})
-		r.box.put(slurmWordsMsg{look.Records, err})
+		var m slurmWordsMsg
+		if askQueue {
+			queue, err := steps.Slurm.Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{steps.Job}})
+			m.queued, m.err = queue.Jobs, err
+		}
+		look, err := steps.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{steps.Job}, Since: since, Duplicates: true})
+		m.records, m.err = look.Records, errors.Join(m.err, err)
+		r.box.put(m)
 	})
 }
 
@@ -120,10 +146,11 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 	if m.err != nil && !errors.Is(m.err, context.Canceled) {
 		r.log.Warn("Slurm does not say how jobs ended", "error", m.err)
 	}
+	r.hasten(m.queued)
 	ended := make(map[string]*slurm.Record, len(m.records))
 	for i := range m.records {
 		switch rec := &m.records[i]; {
-		case !rec.Over():
+		case !rec.Over(), !rec.End.IsZero() && rec.End.Before(r.began.Add(-clockSlack)): // or of an earlier life
 		case rec.IsStep():
 			ended[rec.Name] = rec
 		default:
@@ -134,6 +161,8 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &held.attempt.grant)]
 		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
+		case w.taken != nil && held.report.Evidence.Interrupted():
+			held.report.Evidence.Slurm = w.taken
 		case taken && w.whole != nil:
 			explainByJob(&held.report.Evidence, w.whole)
 		case !taken && step != nil:
@@ -144,6 +173,17 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 		r.deliver(held.attempt, held.report)
 		return true
 	})
+}
+
+// hasten takes in that Slurm has moved the end of the allocation forward. It
+// tells steps so by SIGTERM, and others not at all.
+func (r *Runner) hasten(queued []slurm.Job) {
+	for i := range queued {
+		if why, is := queued[i].Hastened(); is {
+			r.words.taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: why, Inferred: true}
+			r.schedule = r.policy.schedule(r.began, queued[i].End)
+		}
+	}
 }
 
 // explainByStep adds what Slurm says of the step of an attempt.
@@ -166,6 +206,9 @@ func explainByStep(e *workflow.Evidence, rec *slurm.Record) {
 func explainByJob(e *workflow.Evidence, rec *slurm.Record) {
 	e.Slurm = &workflow.SlurmEvidence{
 		JobState: string(rec.State), ExitCode: rec.Exit.String(), Reason: rec.Reason, CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
+	}
+	if why, is := slurm.CutShort(rec.State, rec.Start, rec.End, rec.TimeLimit); is {
+		e.Slurm.JobState, e.Slurm.Reason, e.Slurm.Inferred = string(slurm.Preempted), why, true
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -68,6 +69,69 @@ func TestExplainByStep(t *testing.T) {
 	}
 }
 
+// TestExplainByJob: of what Slurm calls a timeout, one that came early was none;
+// and an earlier life says nothing of this one.
+func TestExplainByJob(t *testing.T) {
+	began := time.Unix(1_000_000, 0)
+	life := func(state slurm.State, start, end time.Duration) slurm.Record {
+		return slurm.Record{State: state, Start: began.Add(start), End: began.Add(end), TimeLimit: 10 * time.Minute}
+	}
+	earlier := life(slurm.NodeFail, -time.Hour, -50*time.Minute)
+	for name, tc := range map[string]struct {
+		record slurm.Record
+		want   string
+	}{
+		"preempted with a grace time": {life(slurm.Timeout, 0, 8*time.Second), "PREEMPTED inferred"},
+		"out of time":                 {life(slurm.Timeout, 0, 10*time.Minute), "TIMEOUT"},
+		"preempted":                   {life(slurm.Preempted, 0, 8*time.Second), "PREEMPTED"},
+		"still runs":                  {slurm.Record{State: slurm.Running, Start: began}, ""},
+	} {
+		r := &Runner{began: began}
+		r.onSlurmWords(slurmWordsMsg{records: []slurm.Record{earlier, tc.record}})
+		got := ""
+		if r.words.whole != nil {
+			var e workflow.Evidence
+			explainByJob(&e, r.words.whole)
+			if got = e.Slurm.JobState; e.Slurm.Inferred {
+				got += " inferred"
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+// TestHastened: steps that Slurm tells to end, since it has moved the end of
+// their allocation forward, are preempted, and what comes after them, too.
+func TestHastened(t *testing.T) {
+	began := time.Now()
+	before, after := began.Add(time.Hour), began.Add(10*time.Minute)
+	r := &Runner{began: began, opts: Options{WorkflowID: 1}, about: &api.RegisterResponse{}, attempts: map[api.LeaseRef]*attempt{}}
+	r.schedule = r.policy.schedule(began, before)
+	step := &attempt{grant: api.Grant{LeaseRef: api.LeaseRef{JobID: 1, Attempt: 1}}}
+	report := func(e workflow.Evidence) *api.Report { return &api.Report{LeaseRef: step.ref(), Evidence: e} }
+	r.steps = &stepMode{}
+	if told := report(workflow.Evidence{Signal: 15}); !r.holdBack(step, told) || !r.words.wondering {
+		t.Fatal("nobody wonders who ended a step")
+	}
+	r.onSlurmWords(slurmWordsMsg{queued: []slurm.Job{{State: slurm.Running, Start: began, End: after, TimeLimit: time.Hour}}})
+	if n := len(r.turns.outbox); n != 1 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
+		t.Fatalf("%d reports: %+v", n, r.turns.outbox)
+	}
+	r.hearNews(&api.TurnResponse{EndTime: before.Format(time.RFC3339)}) // the daemon has not looked yet
+	if !r.schedule.end.Equal(after) {
+		t.Errorf("the end is %s, want %s", r.schedule.end, after)
+	}
+	drained := report(workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain})
+	if r.holdBack(step, drained) || drained.Evidence.Slurm == nil {
+		t.Errorf("drained: %+v", drained.Evidence)
+	}
+	if failed := report(workflow.Evidence{Signal: 11}); !r.holdBack(step, failed) || failed.Evidence.Slurm != nil {
+		t.Errorf("crashed: %+v", failed.Evidence)
+	}
+}
+
 // accounting is a Slurm that knows the states of job 77; without any it has no
 // answer.
 type accounting struct{ states []string }
@@ -107,7 +171,7 @@ func TestSlurmSaysWhy(t *testing.T) {
 			dir := t.TempDir()
 			d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 60"))
 			o := testOptions(t, d)
-			o.KillWait = 3 * time.Second
+			o.KillWait, o.TimeLimit = 3*time.Second, time.Hour
 			o.Steps = &Steps{Job: slurm.JobID{Number: 77}, Slurm: slurm.New(slurm.Options{Executor: tc.slurm})}
 			r := start(t, o)
 			pidIn(t, dir+"/pid")
@@ -118,7 +182,7 @@ func TestSlurmSaysWhy(t *testing.T) {
 				t.Errorf("it took %s", took)
 			}
 			e := d.Job(1).Attempts[0].Evidence
-			if e.KilledBy != workflow.KilledByDrain {
+			if e.KilledBy != workflow.KilledByDrain || e.TimeLeftSeconds < 3500 {
 				t.Errorf("evidence %+v", e)
 			}
 			if e.Slurm == nil && tc.state != "" || e.Slurm != nil && e.Slurm.JobState != tc.state {

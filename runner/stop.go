@@ -110,6 +110,9 @@ func (r *Runner) yield(now time.Time) {
 			lead = min(lead, wait*2/3)
 			if r.opts.Steps != nil { // there is a Slurm to ask
 				r.words.until = now.Add(wait * 5 / 6)
+				if end := r.schedule.end; !end.IsZero() {
+					r.words.left = end.Sub(now)
+				}
 			}
 		}
 	}

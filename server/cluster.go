@@ -133,6 +133,9 @@ func (c *cluster) open(ctx context.Context) error {
 		set.MinJobAge = config.MinJobAge
 	}
 	c.killWait = config.KillWait
+	if set.KillWait == 0 {
+		set.KillWait = config.KillWait
+	}
 	c.loop = allocation.New(allocation.Options{
 		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, Spool: spoolOf{store: d.store, read: c.o.Spooled}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
 		Script: allocation.Script{

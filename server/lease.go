@@ -31,7 +31,7 @@ type runnerLease struct {
 	newer   chan struct{} // closed when a newer turn arrives
 	suspect bool          // its connection broke during a turn
 	stop    bool          // it is to end what it runs and leave
-	asked   bool          // since it fell silent, Slurm was asked what became of it
+	asked   int           // since it fell silent, Slurm was asked so often what became of it
 }
 
 func newLeases(period time.Duration) *leases {
@@ -83,7 +83,7 @@ func (l *leases) renew(runner, turn int64, now time.Time) (newer <-chan struct{}
 		close(r.newer)
 		r.newer, r.turn = make(chan struct{}), turn
 	}
-	r.seen, r.suspect, r.asked = now, false, false
+	r.seen, r.suspect, r.asked = now, false, 0
 	return r.newer
 }
 
@@ -96,15 +96,23 @@ func (l *leases) adopt(runner int64, now time.Time) {
 	}
 }
 
-// ask reports whether Slurm is to be asked about a silent runner: once.
-func (l *leases) ask(runner int64) bool {
+// ask reports whether Slurm is to be asked now about a runner that has been
+// silent for so long.
+func (l *leases) ask(runner int64, silence time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runners[runner]
-	if r == nil || r.asked {
+	if r == nil {
 		return false
 	}
-	r.asked = true
+	due := 0
+	for due < len(askAfter) && silence >= askAfter[due] {
+		due++
+	}
+	if r.asked >= due {
+		return false
+	}
+	r.asked = due
 	return true
 }
 

@@ -92,5 +92,6 @@ func memberOf(ctx context.Context, says *api.AllocationMember) (*store.Allocatio
 	}
 	return &store.AllocationMember{
 		IntentID: life.IntentID, Cluster: says.Cluster, SlurmJobID: says.SlurmJobID, RestartCount: says.RestartCount,
+		NodeList: says.NodeList,
 	}, nil
 }

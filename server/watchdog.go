@@ -47,10 +47,12 @@ const (
 	watchInterval    = 5 * time.Second
 	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be looked at is lost
 	unstartedAfter   = 15 * time.Minute
-	// askAfter is how long a runner whose connection broke may take to call
-	// again before Slurm is asked about its allocation.
-	askAfter = 3 * time.Second
 )
+
+// askAfter are the silences after which Slurm is asked about the allocation of
+// a runner whose connection broke. It may call again at once; and Slurm may take
+// its time to notice that it is gone.
+var askAfter = []time.Duration{3 * time.Second, 20 * time.Second, time.Minute}
 
 // Run watches until ctx ends.
 func (w *watchdog) Run(ctx context.Context) error {
@@ -137,7 +139,7 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		delete(silent, r.ID)
 		if r.AllocationID != 0 {
 			// Slurm knows what became of it.
-			if silence >= askAfter && w.cluster != nil && w.leases.ask(r.ID) {
+			if w.cluster != nil && w.leases.ask(r.ID, silence) {
 				w.cluster.Wake()
 			}
 			continue

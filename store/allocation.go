@@ -10,20 +10,27 @@ import (
 
 const allocationColumns = `id, workflow_id, run_id, intent_id, restart_count, is_duplicate, job_name, cluster, COALESCE(slurm_job_id, 0),
 	scheduler_config_id, COALESCE(scheduled_compute_node_id, 0), request, why, state, asked_ms, submit_ms, start_ms, end_ms, limit_ms,
-	slurm_state, slurm_reason, node_list, exit_code, absent_ms, over_ms, superseded_ms,
+	slurm_state, slurm_reason, node_list, exit_code, absent_ms, over_ms, superseded_ms, taken,
 	cancel_ms, cancel_why, cancel_sent_ms, cancel_tries, refusal, cause, confidence, cause_text`
 
 func scanAllocation(r rowScanner) (a workflow.Allocation, err error) {
-	var request string
+	var request, taken string
 	err = r.Scan(&a.ID, &a.WorkflowID, &a.RunID, &a.IntentID, &a.RestartCount, &a.IsDuplicate, &a.JobName, &a.Cluster, &a.SlurmJobID,
 		&a.SchedulerConfigID, &a.ScheduledComputeNodeID, &request, &a.Why, &a.State, &a.AskedMS, &a.SubmitMS, &a.StartMS, &a.EndMS, &a.LimitMS,
-		&a.SlurmState, &a.SlurmReason, &a.NodeList, &a.ExitCode, &a.AbsentMS, &a.OverMS, &a.SupersededMS,
+		&a.SlurmState, &a.SlurmReason, &a.NodeList, &a.ExitCode, &a.AbsentMS, &a.OverMS, &a.SupersededMS, &taken,
 		&a.CancelMS, &a.CancelWhy, &a.CancelSentMS, &a.CancelTries, &a.Refusal, &a.Cause, &a.Confidence, &a.CauseText)
 	if err != nil {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(request), &a.Request); err != nil {
 		return a, fmt.Errorf("read the request of allocation %d: %w", a.ID, err)
+	}
+	if taken == "" {
+		return a, nil
+	}
+	a.Taken = &workflow.SlurmEvidence{}
+	if err := json.Unmarshal([]byte(taken), a.Taken); err != nil {
+		return a, fmt.Errorf("read why Slurm takes allocation %d: %w", a.ID, err)
 	}
 	return a, nil
 }

@@ -36,8 +36,8 @@ func (tx *Tx) endAllocation(a *workflow.Allocation, end workflow.AllocationEnd) 
 	}
 	endMS := cmp.Or(end.EndMS, tx.nowMS)
 	err = tx.execOne(`UPDATE allocation SET state = 'ended', end_ms = ?, slurm_state = iif(?2 = '', slurm_state, ?2), exit_code = ?, refusal = ?,
-			cause = ?, confidence = ?, cause_text = ? WHERE id = ? AND state != 'ended'`,
-		endMS, end.Slurm.JobState, end.Slurm.ExitCode, end.Refusal, string(end.Cause), string(end.Confidence), end.Text, a.ID)
+			node_list = ?, cause = ?, confidence = ?, cause_text = ? WHERE id = ? AND state != 'ended'`,
+		endMS, end.Slurm.JobState, end.Slurm.ExitCode, end.Refusal, cmp.Or(a.NodeList, end.NodeList), string(end.Cause), string(end.Confidence), end.Text, a.ID)
 	if err != nil {
 		return fmt.Errorf("end allocation %d: %w", a.ID, err)
 	}
@@ -55,7 +55,7 @@ func (tx *Tx) endAllocation(a *workflow.Allocation, end workflow.AllocationEnd) 
 		severity = workflow.SeverityWarning
 	}
 	return tx.allocationEvent(a, workflow.EventAllocationEnded, severity, workflow.AllocationPayload{
-		State: workflow.AllocationEnded, SlurmState: cmp.Or(end.Slurm.JobState, a.SlurmState), NodeList: a.NodeList,
+		State: workflow.AllocationEnded, SlurmState: cmp.Or(end.Slurm.JobState, a.SlurmState), NodeList: cmp.Or(a.NodeList, end.NodeList),
 		Cause: end.Cause, Confidence: end.Confidence, Reason: end.Text, AttemptsEnded: ended, JobsReturned: returned,
 	})
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -16,6 +17,7 @@ type AllocationMember struct {
 	Cluster      string
 	SlurmJobID   int64
 	RestartCount int64
+	NodeList     string // of the allocation, as Slurm writes it; empty if it does not say
 }
 
 // join finds the allocation that a runner lives in; nil if it lives in none of
@@ -37,7 +39,7 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	case newest.WorkflowID != r.WorkflowID:
 		return nil, workflow.Errorf(workflow.CodeForbidden, "allocation %d is of another workflow", newest.ID), nil
 	}
-	a, err := tx.adopt(newest, FoundJob(*m))
+	a, err := tx.adopt(newest, FoundJob{IntentID: m.IntentID, Cluster: m.Cluster, SlurmJobID: m.SlurmJobID, RestartCount: m.RestartCount})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -63,7 +65,7 @@ func (tx *Tx) join(r *Registration) (id *int64, refusal, err error) {
 	if r.Scheduler, err = schedulerOf(&a, r.Scheduler); err != nil {
 		return nil, nil, err
 	}
-	return &a.ID, nil, tx.hasRunner(&a, r.EndTime)
+	return &a.ID, nil, tx.hasRunner(&a, r.EndTime, m.NodeList)
 }
 
 // schedulerOf is what a compute node says of its allocation: torc's clients
@@ -80,21 +82,26 @@ func schedulerOf(a *workflow.Allocation, said json.RawMessage) (json.RawMessage,
 }
 
 // hasRunner notes that a runner of an allocation has called: it is active,
-// whatever Slurm was seen to say, and ends when the runner says that it does,
-// until Slurm is seen to say better. Without an end it would have room for
+// whatever Slurm was seen to say, on the nodes that the runner names, and ends
+// when the runner says that it does, until Slurm is seen to say better. It may
+// live shorter than it takes to look, and without an end it would have room for
 // everything.
-func (tx *Tx) hasRunner(a *workflow.Allocation, end string) error {
-	if a.State == workflow.AllocationActive {
+func (tx *Tx) hasRunner(a *workflow.Allocation, end, nodes string) error {
+	if a.State == workflow.AllocationActive && (a.NodeList != "" || nodes == "") {
 		return nil
 	}
 	var limitMS int64
 	if at, err := time.Parse(time.RFC3339, end); err == nil {
 		limitMS = at.UnixMilli()
 	}
-	err := tx.execOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), limit_ms = iif(limit_ms = 0, ?, limit_ms), absent_ms = 0
-		WHERE id = ? AND state = 'pending'`, tx.nowMS, limitMS, a.ID)
+	a.NodeList = cmp.Or(a.NodeList, nodes)
+	err := tx.execOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), limit_ms = iif(limit_ms = 0, ?, limit_ms), absent_ms = 0,
+		node_list = ? WHERE id = ? AND state IN ('pending', 'active')`, tx.nowMS, limitMS, a.NodeList, a.ID)
 	if err != nil {
 		return fmt.Errorf("note that allocation %d is active: %w", a.ID, err)
+	}
+	if a.State == workflow.AllocationActive {
+		return nil
 	}
 	a.State = workflow.AllocationActive
 	return tx.activated(a)

@@ -48,3 +48,38 @@ func TestSchedulerOf(t *testing.T) {
 		t.Errorf("a list: %v", err)
 	}
 }
+
+// TestNodeListIsKnownEarly: an allocation that lives shorter than it takes to
+// look has nodes all the same, by its runner's word or by that of accounting.
+func TestNodeListIsKnownEarly(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	join := func(nodes string) {
+		_, err := r.RegisterRunner(r.ctx, Registration{
+			WorkflowID: r.workflow, Key: "first", Hostname: "n1", StartTime: "2026-11-21T10:00:00+00:00", NumNodes: 1, NodeType: workflow.SchedulerSlurm,
+			Allocation: &AllocationMember{IntentID: "aa", SlurmJobID: 17, NodeList: nodes},
+		})
+		r.must(err)
+	}
+	join("")
+	if got := r.allocation(a.ID); got.NodeList != "" || got.State != workflow.AllocationActive {
+		t.Errorf("after the call of a runner that does not say it: %+v", got)
+	}
+	join("n[1-2]")
+	if got := r.allocation(a.ID).NodeList; got != "n[1-2]" {
+		t.Errorf("after the call of a runner: %q", got)
+	}
+	join("n9")
+	r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationDone, NodeList: "n8"}))
+	if got := r.allocation(a.ID).NodeList; got != "n[1-2]" {
+		t.Errorf("at the end: %q", got)
+	}
+	r.intend("bb")
+	b := r.adopt("bb", 18, 0)
+	r.must(r.EndAllocation(r.ctx, b.ID, workflow.AllocationEnd{Cause: workflow.AllocationDone, NodeList: "n8"}))
+	if got := r.allocation(b.ID).NodeList; got != "n8" {
+		t.Errorf("one that nobody has seen: %q", got)
+	}
+	r.check()
+}

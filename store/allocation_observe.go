@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -21,6 +22,8 @@ type Observation struct {
 	LimitMS      int64
 	AbsentMS     int64 // since when squeue does not know it
 	OverMS       int64 // since when Slurm ends it
+	// Taken is why Slurm takes its nodes, nil if it does not, or nobody knows why.
+	Taken *workflow.SlurmEvidence
 	// RestartCount, if it is higher than the allocation's, says that Slurm has
 	// requeued it: another life has begun, whose state the other fields tell.
 	RestartCount int64
@@ -60,6 +63,14 @@ func (tx *Tx) observe(a *workflow.Allocation, o *Observation) error {
 	if o.State == workflow.AllocationIntent && a.SlurmJobID != 0 {
 		return nil // seen before sbatch had answered
 	}
+	taken := ""
+	if o.Taken != nil {
+		text, err := json.Marshal(o.Taken)
+		if err != nil {
+			return fmt.Errorf("write why Slurm takes it: %w", err)
+		}
+		taken = string(text)
+	}
 	known := *a
 	a.State, a.SlurmState, a.SlurmReason, a.AbsentMS, a.OverMS = o.State, o.SlurmState, o.SlurmReason, o.AbsentMS, o.OverMS
 	if a.NodeList = o.NodeList; a.NodeList == "" {
@@ -75,8 +86,8 @@ func (tx *Tx) observe(a *workflow.Allocation, o *Observation) error {
 		a.State = workflow.AllocationActive
 	}
 	err := tx.execOne(`UPDATE allocation SET state = ?, slurm_state = ?, slurm_reason = ?, node_list = ?, submit_ms = ?, start_ms = ?, limit_ms = ?,
-			absent_ms = ?, over_ms = ? WHERE id = ? AND state = ?`,
-		string(a.State), a.SlurmState, a.SlurmReason, a.NodeList, a.SubmitMS, a.StartMS, a.LimitMS, a.AbsentMS, a.OverMS, a.ID, string(known.State))
+			absent_ms = ?, over_ms = ?, taken = ? WHERE id = ? AND state = ?`,
+		string(a.State), a.SlurmState, a.SlurmReason, a.NodeList, a.SubmitMS, a.StartMS, a.LimitMS, a.AbsentMS, a.OverMS, taken, a.ID, string(known.State))
 	if err != nil {
 		return err
 	}

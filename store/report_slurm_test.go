@@ -12,10 +12,12 @@ func TestOwnCancelIsKnown(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		ours bool
+		said *workflow.SlurmEvidence // what Slurm tells the runner
 		want string
 	}{
-		{"by the owner", false, "1 canceled_user canceled -1 none"},
-		{"by us", true, "1 preempted terminated -1 retry"},
+		{"by the owner", false, &workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}, "1 canceled_user canceled -1 none"},
+		{"by us", true, &workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}, "1 preempted terminated -1 retry"},
+		{"by us, and Slurm does not say it", true, nil, "1 preempted terminated -1 retry"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t, independent(1)...)
@@ -27,15 +29,52 @@ func TestOwnCancelIsKnown(t *testing.T) {
 			if tc.ours {
 				_, err := r.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
 				r.must(err)
+				r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
 			}
-			said := workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}
 			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
-				Evidence: workflow.Evidence{KilledBy: workflow.KilledByDrain, Slurm: &said}})
+				Evidence: workflow.Evidence{KilledBy: workflow.KilledByDrain, Slurm: tc.said}})
 			if got := r.attempts(0); len(got) != 1 || got[0] != tc.want {
 				t.Errorf("attempts %q, want %q", got, tc.want)
 			}
-			if said.CanceledByUs {
+			if tc.said != nil && tc.said.CanceledByUs {
 				t.Error("the caller's evidence was changed")
+			}
+			r.check()
+		})
+	}
+}
+
+// TestTakenIsKnown has a runner report an attempt that it ended, or that somebody
+// did, while Slurm was taking its allocation; the runner does not know.
+func TestTakenIsKnown(t *testing.T) {
+	drained, code := workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain}, int64(3)
+	nodeFail := &workflow.SlurmEvidence{JobState: "NODE_FAIL"}
+	for name, tc := range map[string]struct {
+		seen Observation
+		said workflow.Evidence
+		want string
+	}{
+		"nobody knows":            {Observation{}, drained, "1 walltime terminated 152 retry"},
+		"its node failed":         {Observation{Taken: nodeFail}, drained, "1 node_fail failed 143 retry"},
+		"it is preempted":         {Observation{Taken: &workflow.SlurmEvidence{JobState: "PREEMPTED", Inferred: true}}, drained, "1 preempted terminated 143 retry"},
+		"it was requeued":         {Observation{RestartCount: 1}, drained, "1 preempted terminated 143 retry"},
+		"its process was told":    {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 15}, "1 node_fail failed 143 retry"},
+		"the runner knows better": {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain, Slurm: &workflow.SlurmEvidence{JobState: "PREEMPTED"}}, "1 preempted terminated 143 retry"},
+		"it failed by itself":     {Observation{Taken: nodeFail}, workflow.Evidence{ExitCode: &code}, "1 exit failed 3 fail"},
+		"it crashed":              {Observation{Taken: nodeFail}, workflow.Evidence{Signal: 11}, "1 signal failed 139 fail"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, independent(1)...)
+			r.intend("aa")
+			a := r.adopt("aa", 17, 0)
+			h := r.join("aa", 17, 0)
+			h.turn()
+			h.start(1)
+			tc.seen.AllocationID, tc.seen.State = a.ID, workflow.AllocationActive
+			r.observe(tc.seen)
+			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.said})
+			if got := r.attempts(0); len(got) != 1 || got[0] != tc.want {
+				t.Errorf("attempts %q, want %q", got, tc.want)
 			}
 			r.check()
 		})

@@ -76,6 +76,8 @@ type conversation struct {
 	finisher *finisher
 	effect   bool // something was written
 	answer   TurnResult
+
+	inAllocation *workflow.Allocation // once it was asked for
 }
 
 func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
@@ -136,7 +138,7 @@ func (c *conversation) takeReports() error {
 	host := holder{id: &c.runner.id, hostname: c.runner.hostname}
 	c.answer.Results = make([]ReportResult, 0, len(c.turn.Reports)+len(c.turn.Recovered))
 	for i := range c.turn.Reports {
-		if err := c.knowOwnCancel(&c.turn.Reports[i]); err != nil {
+		if err := c.explain(&c.turn.Reports[i]); err != nil {
 			return err
 		}
 		result, err := c.finisher.report(c.leases.of(c.turn.Reports[i].JobID), &c.turn.Reports[i], host)

@@ -46,6 +46,8 @@ type Allocation struct {
 	AbsentMS     int64 // since when squeue does not know it
 	OverMS       int64 // since when Slurm ends it
 	SupersededMS int64 // since when a later life is known
+	// Taken is why Slurm takes its nodes, if that is known before its end.
+	Taken *SlurmEvidence
 
 	CancelMS     int64 // when its cancellation was decided
 	CancelWhy    string
@@ -138,6 +140,7 @@ type AllocationEnd struct {
 	Text       string // the evidence in one line that a person can read
 	EndMS      int64  // 0: now
 	Refusal    string // see Allocation
+	NodeList   string // if it is not known yet
 	// Slurm is what Slurm says of it; it decides what becomes of the attempts
 	// that ran.
 	Slurm SlurmEvidence

@@ -137,6 +137,11 @@ func (x *examination) drained() (Cause, bool) {
 	if x.KilledBy != KilledByDrain {
 		return Cause{}, false
 	}
+	if x.TimeLeftSeconds > 0 {
+		left := "with " + FormatSeconds(x.TimeLeftSeconds) + " of its time left"
+		return Cause{Kind: CausePreempted, Confidence: Likely, Status: Terminated, ReturnCode: x.knownCodeOr(ReturnCodeUnknown),
+			Text: join("Slurm took the node "+left+" and did not say why", x.endText(), x.missingText())}, true
+	}
 	return Cause{Kind: CauseWalltime, Confidence: Certain, Status: Terminated, ByDrain: true,
 		ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: join("stopped because its runner had to leave", x.endText(), x.missingText())}, true
 }

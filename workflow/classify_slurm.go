@@ -12,6 +12,14 @@ const (
 	slurmCancelled = "CANCELLED"
 )
 
+// Interrupted reports whether the end of its allocation may be what ended an
+// attempt: its runner had to leave, or somebody sent a signal that programs do
+// not send themselves.
+func (e *Evidence) Interrupted() bool {
+	signal := (&examination{Evidence: *e}).signal()
+	return e.KilledBy == KilledByDrain || e.KilledBy == "" && e.OOMKills == 0 && (signal == sigTerm || signal == sigKill)
+}
+
 // slurmVerdict believes the step's state, which is about this attempt alone,
 // and the job's only if the attempt did not end by itself, by its own code; it
 // did not if we ended it since Slurm took the node.
@@ -35,6 +43,9 @@ func (x *examination) slurmVerdict() (Cause, bool) {
 func (x *examination) slurmState(state, of string) (Cause, bool) {
 	text := join("Slurm "+of+" "+state, x.Slurm.Reason, x.endText())
 	c := Cause{Confidence: Certain, Status: Terminated, ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: text}
+	if x.Slurm.Inferred && x.Slurm.Reason != "" {
+		c.Confidence, c.Text = Likely, join(x.Slurm.Reason, x.endText())
+	}
 	switch state {
 	case slurmOOM:
 		c.Kind, c.Status, c.ReturnCode = CauseOOM, Failed, x.ownCodeOr(x.codes.oom())

@@ -118,6 +118,13 @@ func TestClassify(t *testing.T) {
 			want: Cause{Kind: CausePreempted, Confidence: Certain, Status: Terminated, ReturnCode: 143, Text: "Slurm job PREEMPTED, SIGTERM"}},
 		{name: "preempted beats the drain that it began", e: Evidence{Signal: 15, KilledBy: KilledByDrain, Slurm: &SlurmEvidence{JobState: "PREEMPTED"}},
 			want: Cause{Kind: CausePreempted, Confidence: Certain, Status: Terminated, ReturnCode: 143, Text: "Slurm job PREEMPTED, SIGTERM"}},
+		{name: "preempted, as its end tells", e: Evidence{Signal: 15, KilledBy: KilledByDrain, Slurm: &SlurmEvidence{JobState: "PREEMPTED", Reason: "TIMEOUT with 9m left", Inferred: true}},
+			want: Cause{Kind: CausePreempted, Confidence: Likely, Status: Terminated, ReturnCode: 143, Text: "TIMEOUT with 9m left, SIGTERM"}},
+		{name: "node_fail beats the drain that we ordered", e: Evidence{Signal: 15, KilledBy: KilledByDrain, Slurm: &SlurmEvidence{JobState: "NODE_FAIL"}},
+			want: Cause{Kind: CauseNodeFail, Confidence: Certain, Status: Failed, ReturnCode: 143, Text: "Slurm job NODE_FAIL, SIGTERM"}},
+		{name: "drained by a signal of Slurm long before the end", e: Evidence{ExitCode: code(3), KilledBy: KilledByDrain, TimeLeftSeconds: 592},
+			want: Cause{Kind: CausePreempted, Confidence: Likely, Status: Terminated, ReturnCode: 3,
+				Text: "Slurm took the node with 9m52s of its time left and did not say why, exit code 3"}},
 		{name: "requeued", e: Evidence{LostRunner: true, Slurm: &SlurmEvidence{JobState: "REQUEUED", RestartCount: 1}},
 			want: Cause{Kind: CausePreempted, Confidence: Likely, Status: Terminated, ReturnCode: -1, Text: "Slurm job REQUEUED"}},
 		{name: "our scancel", e: Evidence{Signal: 15, Slurm: &SlurmEvidence{JobState: "CANCELLED", CanceledBy: "1000", Owner: "1000", CanceledByUs: true}},
@@ -173,6 +180,26 @@ func TestClassify(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	for name, tc := range map[string]struct {
+		e    Evidence
+		want bool
+	}{
+		"drained":                        {Evidence{ExitCode: code(1), KilledBy: KilledByDrain}, true},
+		"told to end by somebody":        {Evidence{Signal: 15}, true},
+		"told to end, as its shell says": {Evidence{ExitCode: code(143)}, true},
+		"killed by somebody":             {Evidence{Signal: 9}, true},
+		"killed by the kernel":           {Evidence{Signal: 9, OOMKills: 1}, false},
+		"killed by its own limit":        {Evidence{Signal: 15, KilledBy: KilledByTimeout}, false},
+		"crashed":                        {Evidence{Signal: 11}, false},
+		"failed":                         {Evidence{ExitCode: code(1)}, false},
+	} {
+		if got := tc.e.Interrupted(); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
+		}
 	}
 }
 
@@ -267,6 +294,7 @@ func drawEvidence(t *rapid.T) Evidence {
 		SpawnErrno:         rapid.SampledFrom([]int{0, 0, 0, 0, 2, 13}).Draw(t, "errno"),
 		NeverStarted:       rapid.SampledFrom([]bool{false, false, false, true}).Draw(t, "never_started"),
 		MissingOutputCount: rapid.IntRange(0, 3).Draw(t, "missing"),
+		TimeLeftSeconds:    rapid.Int64Range(0, 600).Draw(t, "time left"),
 		DiskFull:           rapid.Bool().Draw(t, "disk_full"),
 		LostRunner:         rapid.Bool().Draw(t, "lost"),
 	}
@@ -275,7 +303,8 @@ func drawEvidence(t *rapid.T) Evidence {
 	}
 	if rapid.Bool().Draw(t, "slurm") {
 		e.Slurm = &SlurmEvidence{JobState: states.Draw(t, "job"), StepState: states.Draw(t, "step"),
-			CanceledBy: users.Draw(t, "by"), Owner: users.Draw(t, "owner"), CanceledByUs: rapid.Bool().Draw(t, "us")}
+			CanceledBy: users.Draw(t, "by"), Owner: users.Draw(t, "owner"), CanceledByUs: rapid.Bool().Draw(t, "us"),
+			Inferred: rapid.Bool().Draw(t, "inferred")}
 	}
 	return e
 }

@@ -5,7 +5,11 @@ import (
 	"strings"
 )
 
-const sigKill = 9
+// Signals with which others end a process.
+const (
+	sigKill = 9
+	sigTerm = 15
+)
 
 // signalNames are Linux's signals that a process may die by.
 var signalNames = map[int]string{

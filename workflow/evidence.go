@@ -41,7 +41,10 @@ type Evidence struct {
 	Category      string   `json:"category,omitempty"` // of the user's own patterns, by the runner
 	Subcategory   string   `json:"subcategory,omitempty"`
 	LostRunner    bool     `json:"lost_runner,omitempty"` // its runner is gone; nobody saw the end
-	Note          string   `json:"note,omitempty"`
+	// TimeLeftSeconds is how much of its time limit the allocation had left when
+	// a signal of Slurm, for which nobody knew the reason, had us end the attempt.
+	TimeLeftSeconds int64  `json:"time_left_seconds,omitempty"`
+	Note            string `json:"note,omitempty"`
 
 	Slurm *SlurmEvidence `json:"slurm,omitempty"`
 }
@@ -55,6 +58,7 @@ type SlurmEvidence struct {
 	CanceledBy   string `json:"canceled_by,omitempty"`    // user id or name
 	Owner        string `json:"owner,omitempty"`          // of the allocation, written like CanceledBy
 	CanceledByUs bool   `json:"canceled_by_us,omitempty"` // our own recorded scancel
+	Inferred     bool   `json:"inferred,omitempty"`       // JobState follows from what Reason says; Slurm has another word or none
 	RestartCount int    `json:"restart_count,omitempty"`
 }
 

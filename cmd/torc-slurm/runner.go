@@ -91,7 +91,7 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 	}
 	options := a.allocationOptions(flags, &place)
 	options.Client, options.Actions, options.Accounts, options.APIURL = link, link, link, link.address()
-	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount}
+	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount, NodeList: place.NodeList}
 	options.Environ = a.jobEnvironment(&connection{TokenFile: server.TokenPath(flags.endpoint)})
 	release, err := a.claimOutputDirFor(version.Database, &options)
 	if err != nil {

@@ -73,21 +73,35 @@ func TestPreemptionByRequeue(t *testing.T) {
 func TestPreemptionWithoutRequeue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(shape("standby", "n2", 10*time.Minute) + sweep(6, 8, ""))
+	id := w.submit(shape("standby", "n2", 10*time.Minute) + sweep(4, 15, ""))
 	before := w.untilRunning(id, 2)
 	w.preempt("n2", 4)
 	w.settle(id, nil)
 	w.expectPreempted(before.ID)
+	w.expectAttempts(id, "preempted")
 }
 
 func TestPreemptionByCancel(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
-	id := w.submit(shape("scavenge", "n3", 10*time.Minute) + sweep(6, 8, ""))
+	id := w.submit(shape("scavenge", "n3", 10*time.Minute) + sweep(4, 15, ""))
 	before := w.untilRunning(id, 2)
 	w.preempt("n3", 4)
 	w.settle(id, nil)
 	w.expectPreempted(before.ID)
+	w.expectAttempts(id, "preempted")
+}
+
+// TestPreemptionOfSteps: Slurm signals the steps itself.
+func TestPreemptionOfSteps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.submit("execution_config: {mode: slurm}\n" + shape("standby", "", 10*time.Minute) + sweep(4, 15, ""))
+	before := w.untilRunning(id, 2)
+	w.preempt(before.NodeList, 4)
+	w.settle(id, nil)
+	w.expectPreempted(before.ID)
+	w.expectAttempts(id, "preempted")
 }
 
 // TestPreemptionBeforeTheFirstClaim: the runner finds no daemon until it is
@@ -145,4 +159,7 @@ func (w *world) expectAttempts(id int64, cause string) {
 		}
 	}
 	w.t.Errorf("no attempt ended by %s", cause)
+	for _, j := range w.jobs(id) {
+		w.t.Log(w.why(*j.ID))
+	}
 }

@@ -24,7 +24,7 @@ func readSecret(path string) (string, error) {
 }
 
 func memberOf(p runner.Place) *api.AllocationMember {
-	return &api.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount}
+	return &api.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount, NodeList: p.NodeList}
 }
 
 // submit has the daemon ask Slurm for what each run of the workflow needs, as a

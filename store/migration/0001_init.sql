@@ -195,6 +195,7 @@ CREATE TABLE allocation (
   absent_ms           INTEGER NOT NULL DEFAULT 0, -- since when squeue does not know it
   over_ms             INTEGER NOT NULL DEFAULT 0, -- since when Slurm ends it
   superseded_ms       INTEGER NOT NULL DEFAULT 0, -- since when a later life is known
+  taken               TEXT    NOT NULL DEFAULT '', -- why Slurm takes its nodes, as far as it is known before its end: evidence, JSON
   cancel_ms           INTEGER NOT NULL DEFAULT 0, -- recorded before scancel is sent
   cancel_why          TEXT    NOT NULL DEFAULT '',
   cancel_sent_ms      INTEGER NOT NULL DEFAULT 0, -- the latest scancel

@@ -1,0 +1,126 @@
+package allocation
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// drained is the report of a runner that has ended an attempt since it had to
+// leave.
+func (w *world) drained(ref store.LeaseRef) store.Turn {
+	return store.Turn{RunnerID: w.lives[0].runner, Number: 3, RunID: w.workflow.RunID, Reports: []store.Report{{
+		LeaseRef: ref, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(),
+		Evidence: workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain},
+	}}}
+}
+
+// wantCause compares how the first attempt of the first job ended.
+func (w *world) wantCause(cause workflow.CauseKind, confidence workflow.Confidence) {
+	w.Helper()
+	all, err := w.store.JobAttempts(w.Context(), w.jobs[0])
+	w.must(err)
+	if c := all[0].Cause; c.Kind != cause || c.Confidence != confidence {
+		w.Errorf("the attempt ended by %+v, want %s (%s)", c, cause, confidence)
+	}
+}
+
+// TestPreemptionIsKnownEarly: a runner that leaves since it was told of its new
+// end says nothing of preemption; the daemon knows.
+func TestPreemptionIsKnownEarly(t *testing.T) {
+	w := newWorld(t, 1, func(o *slurmtest.Options) {
+		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL", GraceTime: 2 * time.Minute}}
+	})
+	a := w.submit()
+	refs := w.work(w.lives[0], 1)
+	w.look()
+	w.lives[0].deaf = true // only steps are told
+	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
+	w.look()
+	_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+	w.must(err)
+	w.wantCause(workflow.CausePreempted, workflow.Likely)
+	w.sound()
+}
+
+// TestNodeFailIsKnownBeforeTheOrder: what a runner reports that was ordered to
+// stop, since Slurm has given its node up, is the node's failure.
+func TestNodeFailIsKnownBeforeTheOrder(t *testing.T) {
+	w := newWorld(t, 1)
+	w.submit()
+	refs := w.work(w.lives[0], 1)
+	w.look()
+	w.cluster.KillNode(w.lives[0].Nodes[0], false)
+	w.ordered = func(int64) {
+		_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+		w.must(err)
+		w.ordered = nil
+	}
+	w.run(4 * time.Minute)
+	w.wantCause(workflow.CauseNodeFail, workflow.Certain)
+	w.sound()
+}
+
+// TestSpoolKnowsTheEnd: what a runner wrote down and could not say is judged by
+// how its allocation ended.
+func TestSpoolKnowsTheEnd(t *testing.T) {
+	w := newWorld(t, 1, func(o *slurmtest.Options) {
+		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL"}}
+	})
+	a := w.submit()
+	refs := w.work(w.lives[0], 1)
+	w.spool = func([]store.AllocationRunner) error {
+		_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+		return err
+	}
+	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
+	w.run(3 * time.Minute)
+	w.ended(a, workflow.AllocationPreempted)
+	w.wantCause(workflow.CausePreempted, workflow.Certain)
+	w.sound()
+}
+
+// TestOneEmptyQueue: squeue shows nothing, wrongly, while sacct knows already
+// that the allocation is over, and its runner is still ending its jobs.
+func TestOneEmptyQueue(t *testing.T) {
+	empty := func(o slurm.Output) slurm.Output { // the heading alone
+		heading, _, _ := strings.Cut(string(o.Stdout), "\n")
+		return slurm.Output{Stdout: []byte(heading + "\n")}
+	}
+	for name, tc := range map[string]struct {
+		end   func(w *world, id slurm.JobID)
+		cause workflow.AllocationCause
+	}{
+		"canceled":  {func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, workflow.AllocationCanceledAdmin},
+		"preempted": {func(w *world, id slurm.JobID) { w.cluster.Preempt(id) }, workflow.AllocationPreempted},
+		"requeued":  {func(w *world, id slurm.JobID) { w.cluster.Requeue(id) }, workflow.AllocationRequeued},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, 1, func(o *slurmtest.Options) {
+				o.KillWait, o.Partitions = 30*time.Second, []slurmtest.Partition{{Name: "debug", PreemptMode: "CANCEL"}}
+			})
+			w.loop.submitter.script.Requeue = true
+			a := w.submit()
+			w.work(w.lives[0], 1)
+			w.look()
+			w.lives[0].deaf = true
+			tc.end(w, slurm.JobID{Number: a.SlurmJobID})
+			w.cluster.Inject(slurmtest.Fault{Program: slurm.Squeue, Done: true, Times: 1, Answer: empty})
+			for !w.lives[0].over {
+				w.look()
+				if first := w.allocations()[0]; first.State == workflow.AllocationEnded && !w.lives[0].over {
+					t.Fatalf("it ended with a job in it: %s (%s)", first.Cause, first.CauseText)
+				}
+				w.pass(5 * time.Second)
+			}
+			w.run(2 * time.Minute)
+			w.ended(a, tc.cause)
+			w.sound()
+		})
+	}
+}
