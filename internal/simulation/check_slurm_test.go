@@ -94,9 +94,9 @@ func (s *cluster) checkAllocations() {
 			worked[a.Name] = a.ID.Number
 		}
 	}
-	s.query(`SELECT id, job_name, COALESCE(slurm_job_id, 0), restart_count, cause, cause_text, end_ms FROM allocation ORDER BY id`, func(scan func(...any)) {
+	s.query(`SELECT id, job_name, COALESCE(slurm_job_id, 0), restart_count, cause, cause_text, asked_ms, end_ms FROM allocation ORDER BY id`, func(scan func(...any)) {
 		var a workflow.Allocation
-		scan(&a.ID, &a.JobName, &a.SlurmJobID, &a.RestartCount, &a.Cause, &a.CauseText, &a.EndMS)
+		scan(&a.ID, &a.JobName, &a.SlurmJobID, &a.RestartCount, &a.Cause, &a.CauseText, &a.AskedMS, &a.EndMS)
 		s.note("allocation %d: job %d life %d, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
 		s.checkAllocation(&a)
 	})
@@ -111,6 +111,10 @@ func (s *cluster) checkAllocations() {
 
 // checkAllocation looks at how one allocation ended.
 func (s *cluster) checkAllocation(a *workflow.Allocation) {
+	const lookedFor = 2 * time.Minute
+	if given := time.Duration(a.EndMS-a.AskedMS) * time.Millisecond; a.Cause == workflow.AllocationNever && given < lookedFor && !s.jumps {
+		s.violated("P9: intent %s was given up after %s", a.JobName, given)
+	}
 	switch a.Cause {
 	case workflow.AllocationNever, workflow.AllocationRefused:
 		const unseen = time.Minute // squeue may have been asked before

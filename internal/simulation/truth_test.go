@@ -40,6 +40,7 @@ func (w *world) checkTruth(spooled []store.SpooledReport) {
 			w.violated("P1: job %d: attempt %d of run %d, fence %d: %s", r.job, r.attempt, r.run, r.fence, wrong)
 		}
 	}
+	w.checkLost(began)
 	// What was taken from its runner was recorded then, and need not be reported.
 	w.query(`SELECT job_id, fence FROM late_report UNION SELECT job_id, fence FROM attempt WHERE evidence IS NULL`, func(scan func(...any)) {
 		var l lease
@@ -51,6 +52,20 @@ func (w *world) checkTruth(spooled []store.SpooledReport) {
 			w.violated("P4: job %d: attempt %d, fence %d ended on %s at %s, which is not recorded", p.job, p.attempt, p.fence, p.node, p.end.Sub(w.began))
 		}
 	}
+}
+
+// checkLost sees to it that nobody is taken for dead who could be asked (P5).
+// What becomes of runners in allocations is for Slurm to say.
+func (w *world) checkLost(began map[lease]*process) {
+	w.query(`SELECT job_id, fence, end_ms FROM attempt WHERE json_extract(evidence, '$.lost_runner') = 1 AND json_extract(evidence, '$.slurm') IS NULL`,
+		func(scan func(...any)) {
+			var l lease
+			var lostMS int64
+			scan(&l.job, &l.fence, &lostMS)
+			if p := began[l]; p != nil && !p.excused && !w.jumps && p.end.After(time.UnixMilli(lostMS+1)) {
+				w.violated("P5: job %d was taken for lost, but goes on on %s", l.job, p.node)
+			}
+		})
 }
 
 // wasSeen reports whether the runner of a process has had the time to write
