@@ -49,10 +49,7 @@ func (b *bench) onCluster(ctx context.Context, run func(context.Context, *cluste
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	c := &cluster{real: real, queue: slurm.New(slurm.Options{Executor: real.User()})}
-	if err := c.clear(ctx); err != nil { // of what a killed run has left
-		return err
-	}
-	if c.dir, err = real.MakeDir("bench-"); err != nil {
+	if c.dir, err = real.MakeDir(userDir); err != nil {
 		return err
 	}
 	defer func() {
@@ -60,10 +57,24 @@ func (b *bench) onCluster(ctx context.Context, run func(context.Context, *cluste
 		defer cancel()
 		err = errors.Join(err, c.clear(ctx), endDaemon(c.home()), os.RemoveAll(c.dir))
 	}()
-	if err := c.install(b.binary); err != nil {
+	if err := errors.Join(c.clear(ctx), c.sweep(), c.install(b.binary)); err != nil {
 		return err
 	}
 	return run(ctx, c)
+}
+
+// userDir is how the names of the user's folders begin.
+const userDir = "bench-"
+
+// sweep removes what killed runs have left.
+func (c *cluster) sweep() error {
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(c.dir), userDir+"*"))
+	for _, dir := range left {
+		if dir != c.dir {
+			err = errors.Join(err, endDaemon(filepath.Join(dir, "home")), os.RemoveAll(dir))
+		}
+	}
+	return err
 }
 
 // install gives the user the program and the scripts of the jobs.

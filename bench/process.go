@@ -48,7 +48,8 @@ func rss(pid int) (int64, error) {
 	return pages * int64(os.Getpagesize()), nil
 }
 
-// endDaemon ends the daemon of a home, if there is one.
+// endDaemon ends the daemon of a home, which is its working directory, if there
+// is one.
 func endDaemon(home string) error {
 	e, err := server.ReadEndpoint(server.EndpointPath(home))
 	if errors.Is(err, os.ErrNotExist) {
@@ -56,6 +57,9 @@ func endDaemon(home string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", e.PID)); err != nil || cwd != home {
+		return nil // it has died, and the number is another's
 	}
 	return endProcess(e.PID)
 }

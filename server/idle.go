@@ -65,30 +65,55 @@ func (i *idle) needed(ctx context.Context) bool {
 	return err != nil || open
 }
 
-// quietTime is how long no request may have ended before a daemon gives back
-// memory that it does not need.
-const quietTime = 3 * time.Second
+// A daemon gives back memory that it does not need when no request has ended for
+// quietTime. Those of runners at work never cease: then it does so in the midst
+// of them, busyTime after the last time.
+const (
+	quietTime = 3 * time.Second
+	busyTime  = time.Minute
+)
 
-// giveBackMemory gives memory back to the system after each burst of requests:
-// a daemon on a login node is a guest there.
+// giveBackMemory gives memory back to the system after each burst of requests,
+// and now and then in a long one: a daemon on a login node is a guest there.
 func (i *idle) giveBackMemory(ctx context.Context) {
 	tick := time.NewTicker(quietTime)
 	defer tick.Stop()
-	var before, given int64
+	bursts := bursts{since: time.Now()}
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			last := i.last.Load()
-			if last == before && last != given {
-				if err := i.store.GiveBackMemory(ctx); err != nil && ctx.Err() == nil {
-					i.log.Warn("cannot give back memory", "error", err)
-				}
-				debug.FreeOSMemory()
-				given = last
+		case now := <-tick.C:
+			if !bursts.end(i.last.Load(), now) {
+				continue
 			}
-			before = last
+			if err := i.store.GiveBackMemory(ctx); err != nil && ctx.Err() == nil {
+				i.log.Warn("cannot give back memory", "error", err)
+			}
+			debug.FreeOSMemory()
 		}
 	}
+}
+
+// bursts tells bursts of requests apart.
+type bursts struct {
+	last  int64     // when a request ended, at the last look
+	ended int64     // the last of the burst that has ended
+	since time.Time // since when there is another
+}
+
+// end reports whether a burst has ended, or has lasted for long enough. last is
+// when the latest request ended.
+func (b *bursts) end(last int64, now time.Time) bool {
+	quiet := last == b.last
+	b.last = last
+	switch {
+	case last == b.ended:
+		b.since = now
+		return false
+	case !quiet && now.Sub(b.since) < busyTime:
+		return false
+	}
+	b.ended, b.since = last, now
+	return true
 }

@@ -6,6 +6,7 @@ package main
 import (
 	"cmp"
 	"os"
+	"runtime"
 	"runtime/debug"
 )
 
@@ -39,6 +40,7 @@ func commit() string {
 }
 
 func main() {
+	runtime.MemProfileRate = 0 // nobody looks at it, and it takes memory
 	os.Exit(run(processEnvironment()))
 }
 
