@@ -56,8 +56,11 @@ func (l *look) lookAgain(ctx context.Context) error {
 	}
 	l.report.Covered, l.report.Waits = nil, nil
 	for _, a := range l.decide().Actions {
-		if a.Kind == Wait || a.Kind == Pause {
+		switch a.Kind {
+		case Wait, Pause:
 			l.wait(a)
+		case Submit, Probe: // elsewhere
+			l.sooner(l.now)
 		}
 	}
 	return nil

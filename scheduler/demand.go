@@ -13,7 +13,9 @@ import (
 type Demand struct {
 	workflow.Class
 	Avoid []string // nodes on which they shall not run, sorted
-	Pools []string // that they may go to, all of one action, best first
+	// Pools that they may go to, all of one action, best first. Another than the
+	// first is asked only if those before it are at a limit of the site.
+	Pools []string
 	// Ready jobs may be claimed now or so soon that an allocation is worth
 	// asking for: retries at the end of a delay among them.
 	Ready int64

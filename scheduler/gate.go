@@ -10,6 +10,7 @@ import (
 type gate struct {
 	left   int
 	longer bool   // longer allocations would help
+	spills bool   // the next pool may be asked instead
 	probe  string // not empty: what is asked for is to see whether this is over
 	kind   Kind   // of the action that tells what stands in the way
 	until  time.Time
@@ -21,7 +22,7 @@ type gate struct {
 func (a *AutoSchedule) gate(p *Pool, unproven int, now time.Time, set *Settings) *gate {
 	switch f := p.Failures; {
 	case p.Hold != nil && now.Before(p.Hold.Until):
-		return &gate{kind: Wait, until: p.Hold.Until, reason: p.Hold.Reason}
+		return &gate{kind: Wait, until: p.Hold.Until, reason: p.Hold.Reason, spills: p.Hold.Limit}
 	case f.InARow >= a.GiveUpAfter:
 		g := &gate{kind: Pause, reason: fmt.Sprintf("%d allocations in a row did no work (%s)", f.InARow, f.Reason)}
 		due := f.Last.Add(set.probeDelay(f.InARow - a.GiveUpAfter))

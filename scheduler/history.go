@@ -95,7 +95,7 @@ func (h history) hold(set *Settings) *Hold {
 			if class == slurm.Limit && h.endedAfter(a.EndMS) {
 				return nil
 			}
-			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm takes no more now: " + a.CauseText}
+			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm takes no more now: " + a.CauseText, Limit: class == slurm.Limit}
 		}
 		noes++
 	}

@@ -162,10 +162,8 @@ func (l *look) snapshot() Snapshot {
 		if since, known := l.memory.since[id]; known {
 			d.Since = since
 		}
-		if name, why := l.pools.find(&d); why == "" {
-			d.Pools = []string{name}
-		} else {
-			l.nowhere[id] = why
+		if d.Pools, l.nowhere[id] = l.pools.find(&d); l.nowhere[id] == "" {
+			delete(l.nowhere, id)
 		}
 		s.Demand = append(s.Demand, d)
 	}

@@ -37,8 +37,11 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 		for _, f := range k.drafts {
 			k.fill(f, i)
 		}
-		tight := false
-		for _, pool := range w.pools {
+		tight, instead := false, ""
+		for n, pool := range w.pools {
+			if n > 0 && instead == "" {
+				break
+			}
 			g := gates[pool]
 			if g == nil {
 				g = p.gate(a, pool)
@@ -46,7 +49,7 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 			}
 			for ; k.left[i] > 0 && room > 0 && g.left > 0; room, g.left = room-1, g.left-1 {
 				f := newDraft(pool, w.Demand, work, &p.set)
-				f.probe = g.probe
+				f.probe, f.instead = g.probe, instead
 				k.drafts = append(k.drafts, f)
 				k.fill(f, i)
 			}
@@ -55,6 +58,9 @@ func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *p
 			case g.left <= 0:
 				k.limit(i, Action{Kind: g.kind, Pool: pool.Name, Until: g.until, Reason: g.reason})
 				tight = tight || g.longer
+				if instead = ""; g.spills {
+					instead = "instead of " + pool.Name + ", as " + g.reason
+				}
 			default:
 				k.limit(i, Action{Kind: Wait, Reason: crowded})
 				tight = true

@@ -49,7 +49,7 @@ func drawPool(t *rapid.T, i int) Pool {
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "trouble") {
 	case 0:
-		p.Hold = &Hold{Until: noon.Add(time.Minute), Reason: "QOSMaxSubmitJobPerUserLimit"}
+		p.Hold = &Hold{Until: noon.Add(time.Minute), Reason: "QOSMaxSubmitJobPerUserLimit", Limit: rapid.Bool().Draw(t, "limit")}
 	case 1:
 		p.Failures = Failures{InARow: rapid.IntRange(1, 9).Draw(t, "failures"), Last: noon.Add(-time.Duration(rapid.IntRange(0, 200).Draw(t, "failed")) * time.Minute), Reason: "no such account",
 			Refused: rapid.Bool().Draw(t, "refused")}

@@ -40,6 +40,8 @@ type Pool struct {
 type Hold struct {
 	Until  time.Time
 	Reason string
+	// Limit: the user has there what they may have. Elsewhere they may have more.
+	Limit bool
 }
 
 // Failures are allocations of a pool, in a row, that were refused for good or

@@ -41,38 +41,40 @@ type autoAction struct {
 	config workflow.ScheduleNodes
 }
 
-// find returns the name of the pool where to ask for jobs of a class, or why
-// there is none.
-func (p *pools) find(d *Demand) (name, why string) {
+// find returns the names of the pools where to ask for jobs of a class, the best
+// first, or why there is none.
+func (p *pools) find(d *Demand) (names []string, why string) {
 	var refusals []string
 	for _, a := range p.actions {
-		var t *target
-		switch {
-		case a.config.SchedulerID != nil && d.SchedulerID != nil && *a.config.SchedulerID != *d.SchedulerID:
+		var all []*target
+		if a.config.SchedulerID != nil && d.SchedulerID != nil && *a.config.SchedulerID != *d.SchedulerID {
 			continue
-		case a.config.SchedulerID != nil:
-			t, why = p.scheduler(a.id, *a.config.SchedulerID, d)
-		case d.SchedulerID != nil:
-			t, why = p.scheduler(a.id, *d.SchedulerID, d)
-		default:
-			t, why = p.partitionFor(a.id, d)
 		}
-		if why == "" {
+		if id := cmp.Or(a.config.SchedulerID, d.SchedulerID); id != nil {
+			all, why = p.scheduler(a.id, *id, d)
+		} else {
+			all, why = p.partitionsFor(a.id, d)
+		}
+		for _, t := range all {
 			t = p.labelled(t, d.Labels)
-			if why = t.misfit(d, &p.set); why == "" {
-				return t.Name, ""
+			if misfit := t.misfit(d, &p.set); misfit == "" {
+				names = append(names, t.Name)
+			} else {
+				why = cmp.Or(why, t.Name+": "+misfit)
 			}
-			why = t.Name + ": " + why
+		}
+		if len(names) > 0 {
+			return names, ""
 		}
 		refusals = append(refusals, why)
 	}
 	switch {
 	case len(p.actions) == 0:
-		return "", "no action asks for more allocations"
+		return nil, "no action asks for more allocations"
 	case len(refusals) == 0:
-		return "", "no action asks for allocations of its scheduler"
+		return nil, "no action asks for allocations of its scheduler"
 	}
-	return "", strings.Join(refusals, "; ")
+	return nil, strings.Join(refusals, "; ")
 }
 
 // labelled is a target whose runners have labels. These take no jobs but those
@@ -92,24 +94,40 @@ func (p *pools) labelled(t *target, labels []string) *target {
 	return &own
 }
 
-// partitionFor chooses the partition for jobs.
-func (p *pools) partitionFor(action int64, d *Demand) (*target, string) {
+// partitionsFor chooses the partition for jobs, and a spare one if there is any.
+func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why string) {
 	if p.site == nil {
 		return nil, "nothing is known of the site: " + p.siteReason
 	}
-	choice, refusals := siteconfigs.Best(p.site, siteconfigs.Need{
+	need := siteconfigs.Need{
 		CPUs: d.CPUs, MemoryMB: ceil(d.MemoryBytes+runnerMemory, slurm.MiB) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
 		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, Partition: p.options.Partition,
-	})
-	if choice.Partition == nil {
+	}
+	best, refusals := siteconfigs.Best(p.site, need)
+	if best.Partition == nil {
 		return nil, "fits no partition: " + p.refusals(d, refusals)
 	}
+	for _, choice := range []siteconfigs.Choice{best, siteconfigs.Spare(p.site, need)} {
+		if choice.Partition == nil {
+			continue
+		}
+		t, err := p.chosen(action, &choice)
+		if err != nil {
+			return nil, err.Error()
+		}
+		all = append(all, t)
+	}
+	return all, ""
+}
+
+// chosen is the pool of a partition, by one kind of its nodes.
+func (p *pools) chosen(action int64, choice *siteconfigs.Choice) (*target, error) {
 	name := "partition " + choice.Partition.Name
 	if len(choice.Partition.Types()) > 1 {
 		name += fmt.Sprintf(" (%s, %s)", countOf(choice.Node.CPUs, "CPU"), workflow.FormatBytes(choice.Node.MemoryMB*slurm.MiB))
 	}
 	if t := p.targets[name]; t != nil {
-		return t, ""
+		return t, nil
 	}
 	t := p.ofPartition(choice.Partition, choice.Node)
 	t.Name, t.ActionID, t.sized = name, action, true
@@ -117,10 +135,7 @@ func (p *pools) partitionFor(action int64, d *Demand) (*target, string) {
 	if choice.Explicit {
 		t.base.Partition = choice.Partition.Name
 	}
-	if err := p.add(t); err != nil {
-		return nil, err.Error()
-	}
-	return t, ""
+	return t, p.add(t)
 }
 
 // add keeps a target that is complete but for the limits of its account and the
@@ -198,7 +213,7 @@ func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeTy
 }
 
 // scheduler is the pool of a slurm_scheduler of the workflow.
-func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
+func (p *pools) scheduler(action, id int64, d *Demand) ([]*target, string) {
 	c := p.schedulerOf(id)
 	if c == nil {
 		return nil, fmt.Sprintf("Slurm scheduler %d is not there any more", id)
@@ -219,7 +234,7 @@ func (p *pools) scheduler(action, id int64, d *Demand) (*target, string) {
 		// What its nodes have is not known: as much as the largest job needs.
 		t.Node = t.Node.most(d.each())
 	}
-	return t, ""
+	return []*target{t}, ""
 }
 
 // schedulerOf is a slurm_scheduler of the workflow; nil if there is none.

@@ -71,11 +71,57 @@ type candidate struct {
 // limit, so that the larger ones stay free for those who need them. The
 // refusals are in the order of preference, those that do not fit last.
 func Best(site *Site, need Need) (Choice, []Refusal) {
-	need.Nodes = max(1, need.Nodes)
+	need = need.complete(site)
+	fitting, refusals := rank(site, need)
+	if len(fitting) == 0 {
+		return Choice{}, refusals
+	}
+	best := fitting[0]
+	var others []Refusal
+	for _, c := range fitting[1:] {
+		others = append(others, Refusal{Partition: c.Name, Fits: true, Reason: c.lessSuited(best)})
+	}
+	return best.choice(site, need, best.suited(&need, len(fitting))), append(others, refusals...)
+}
+
+// Spare chooses a partition that may take what the best one does not: the next
+// best of those that give nodes out in the same way and waste no GPUs, do not
+// preempt, and are not for trials. Without a partition, there is none.
+func Spare(site *Site, need Need) Choice {
+	need = need.complete(site)
+	fitting, _ := rank(site, need)
+	if len(fitting) == 0 || need.Partition != "" {
+		return Choice{}
+	}
+	best := fitting[0]
+	for _, c := range fitting[1:] {
+		if c.class <= classNamed && c.Shared == best.Shared {
+			choice := c.choice(site, need, "the next best after "+best.Name)
+			choice.Explicit = true
+			return choice
+		}
+	}
+	return Choice{}
+}
+
+// complete fills in what a need leaves open.
+func (n Need) complete(site *Site) Need {
+	n.Nodes = max(1, n.Nodes)
+	n.Account = site.Account(n.Account).Name
+	return n
+}
+
+func (c candidate) choice(site *Site, need Need, reason string) Choice {
+	return Choice{
+		Partition: c.Partition, Node: c.node, Reason: reason,
+		Explicit: need.Partition != "" || c.RequiresExplicitRequest || !site.AutoRouting,
+	}
+}
+
+// rank lists the partitions where a need fits, the best first, and why the others
+// do not.
+func rank(site *Site, need Need) (fitting []candidate, refusals []Refusal) {
 	account := site.Account(need.Account)
-	need.Account = account.Name
-	var fitting []candidate
-	var refusals []Refusal
 	if need.Partition != "" && site.Partition(need.Partition) == nil {
 		refusals = append(refusals, Refusal{Partition: need.Partition, Reason: site.Title() + " has no partition of this name"})
 	}
@@ -91,23 +137,11 @@ func Best(site *Site, need Need) (Choice, []Refusal) {
 		}
 		fitting = append(fitting, candidate{p, node, p.class(&need, node)})
 	}
-	if len(fitting) == 0 {
-		return Choice{}, refusals
-	}
 	slices.SortStableFunc(fitting, func(a, b candidate) int {
 		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.node.MemoryMB, b.node.MemoryMB),
 			cmp.Compare(a.limit(), b.limit()), preferTrue(a.Default, b.Default))
 	})
-	best := fitting[0]
-	var others []Refusal
-	for _, c := range fitting[1:] {
-		others = append(others, Refusal{Partition: c.Name, Fits: true, Reason: c.lessSuited(best)})
-	}
-	return Choice{
-		Partition: best.Partition, Node: best.node,
-		Explicit: need.Partition != "" || best.RequiresExplicitRequest || !site.AutoRouting,
-		Reason:   best.suited(&need, len(fitting)),
-	}, append(others, refusals...)
+	return fitting, refusals
 }
 
 func preferTrue(a, b bool) int {

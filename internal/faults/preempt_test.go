@@ -52,17 +52,24 @@ func (w *world) preempt(node string, seconds int) slurm.JobID {
 }
 
 // TestPreemptionByRequeue: the daemon looks so seldom that Slurm ends the runner
-// before it hears of its end, and starts it again later.
+// before it hears of its end, and starts it again later. No other allocation is
+// asked for, and what was repeated runs there.
 func TestPreemptionByRequeue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t), "requeue=true", "poll_interval_secs=40")
 	id := w.submit(shape("standby", "n1", 10*time.Minute) + sweep(6, 8, ""))
 	before := w.untilRunning(id, 2)
 	w.preempt("n1", 4)
-	w.settle(id, nil)
-	if !hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.SlurmJobID == before.SlurmJobID && a.RestartCount == 1 }) {
-		t.Errorf("Slurm job %d had no second life", before.SlurmJobID)
+	slurmtest.Eventually(t, patience, "its second life waits", func() bool {
+		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.SlurmJobID == before.SlurmJobID && a.RestartCount == 1 })
+	})
+	// Slurm lets it wait for two minutes.
+	begin := slurm.Command{Program: slurm.Scontrol, Args: []string{"update", fmt.Sprintf("JobId=%d", before.SlurmJobID), "StartTime=now"}}
+	if out, err := w.real.Root().Run(t.Context(), begin); err != nil || out.ExitCode != 0 {
+		t.Fatalf("%v: %s, %v", begin.Args, out.Stderr, err)
 	}
+	w.settle(id, nil)
+	w.expectSubmissions(1)
 	w.expectPreempted(before.ID)
 	w.expectAttempts(id, "preempted")
 }
