@@ -52,6 +52,8 @@ type Document struct {
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty" jsonschema:"minimum=0"`
 	// MaxRetriesTotal bounds the counted retries of all jobs in a run together.
 	MaxRetriesTotal *int64 `json:"max_retries_total,omitempty" jsonschema:"minimum=0"`
+	// End says when a run is successful.
+	End *workflow.EndPolicy `json:"end,omitempty"`
 	// SlurmSchedulers are the shapes of allocations to ask Slurm for.
 	SlurmSchedulers []*SlurmScheduler `json:"slurm_schedulers,omitempty"`
 	// Actions are done at points of the workflow's life.

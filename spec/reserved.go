@@ -1,6 +1,10 @@
 package spec
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
 
 // advice is an error text with what would be right.
 type advice struct{ message, hint string }
@@ -21,7 +25,6 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 		"circuit_breakers":   reserve("circuit_breakers", "remove it"),
 		"deadline":           reserve("deadline", "remove it or bound jobs by timeouts.run"),
 		"cancel_siblings_on": reserve("cancel_siblings_on", "remove it"),
-		"end":                reserve("end", "remove it or use an action with on_workflow_complete"),
 		"on_failure":         reserve("on_failure", "remove it or use an action with on_workflow_complete"),
 		"classify_timeout":   reserve("classify_timeout", "remove it"),
 	},
@@ -29,6 +32,9 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 		"undo":     reserve("undo", "remove it"),
 		"run_if":   reserve("run_if", "remove it or use cancel_on_blocking_job_failure"),
 		"workflow": reserve("workflow", "write a command"),
+	},
+	reflect.TypeFor[workflow.EndPolicy](): {
+		"job": reserve("end.job", "remove it or use an action with on_workflow_complete"),
 	},
 	reflect.TypeFor[Timeouts](): {
 		"queue":     reserve("timeouts.queue", "remove it or use timeouts.run"),

@@ -28,10 +28,12 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	doc := b.doc
 	p := &workflow.RunPolicy{
 		RetryPolicies: doc.RetryPolicies, GlobalMaxRetries: doc.GlobalMaxRetries, MaxRetriesTotal: doc.MaxRetriesTotal,
+		End: doc.End,
 	}
 	if reflect.ValueOf(*p).IsZero() {
 		return nil
 	}
+	b.checkSuccess()
 	b.failProblems(doc.at, p.Validate())
 	return p
 }

@@ -10,8 +10,9 @@ import (
 
 // EndPolicy is what a workflow says about its end.
 type EndPolicy struct {
-	// SuccessIf is the condition under which a run is successful, in the language
-	// of package criterion; empty: no job failed, was terminated or canceled.
+	// SuccessIf is the condition under which a run is successful, for example
+	// completed >= 0.95 * total; docs/end.md has the language. Without one a run
+	// is if no job failed, was terminated or canceled.
 	SuccessIf string `json:"success_if,omitempty"`
 }
 
