@@ -38,7 +38,7 @@ func (f *finisher) record(l *lease, e *ending, d *workflow.Decision) error {
 		evidence = string(text)
 	}
 	c := &e.cause
-	f.tx.countCause(f.run, c.Kind, d.Retries())
+	f.tx.countCause(f.run, c.Kind, d)
 	usage := [...]any{orNull(measured.PeakMemoryBytes), orNull(measured.AvgMemoryBytes), orNull(measured.PeakCPUPercent), orNull(measured.AvgCPUPercent)}
 	if r := e.client; r != nil {
 		usage = [...]any{r.PeakMemoryBytes, r.AvgMemoryBytes, r.PeakCPUPercent, r.AvgCPUPercent}

@@ -16,32 +16,51 @@ type causeKey struct {
 type causeCount struct {
 	n       int64
 	retried int64 // of these, followed by another attempt
+	counted int64 // of those, with a retry that used budget
 }
 
 // countCause notes that an attempt ended. The table is brought up to date once,
 // at the end of the use case.
-func (tx *Tx) countCause(r *run, cause workflow.CauseKind, retried bool) {
+func (tx *Tx) countCause(r *run, cause workflow.CauseKind, d *workflow.Decision) {
 	if tx.causes == nil {
 		tx.causes = map[causeKey]causeCount{}
 	}
 	key := causeKey{r.workflowID, r.runID, cause}
 	c := tx.causes[key]
 	c.n++
-	if retried {
+	if d.Retries() {
 		c.retried++
+	}
+	if d.Counted {
+		c.counted++
 	}
 	tx.causes[key] = c
 }
 
 func (tx *Tx) flushCauses() error {
 	for k, c := range tx.causes {
-		_, err := tx.exec(`INSERT INTO cause_count (workflow_id, run_id, cause, n, retried) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT (workflow_id, run_id, cause) DO UPDATE SET n = n + ?4, retried = retried + ?5`,
-			k.workflowID, k.runID, string(k.cause), c.n, c.retried)
+		_, err := tx.exec(`INSERT INTO cause_count (workflow_id, run_id, cause, n, retried, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+			ON CONFLICT (workflow_id, run_id, cause) DO UPDATE SET n = n + ?4, retried = retried + ?5, counted = counted + ?6`,
+			k.workflowID, k.runID, string(k.cause), c.n, c.retried, c.counted)
 		if err != nil {
 			return fmt.Errorf("count %d attempts of workflow %d: %w", c.n, k.workflowID, err)
 		}
 	}
 	tx.causes = nil
 	return nil
+}
+
+// countedRetries is how many retries of all jobs used budget in a run, those of
+// this transaction among them.
+func (tx *Tx) countedRetries(r *run) (n int64, err error) {
+	err = tx.row(`SELECT COALESCE(SUM(counted), 0) FROM cause_count WHERE workflow_id = ? AND run_id = ?`, []any{r.workflowID, r.runID}, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count the retries of workflow %d: %w", r.workflowID, err)
+	}
+	for k, c := range tx.causes {
+		if k.workflowID == r.workflowID && k.runID == r.runID {
+			n += c.counted
+		}
+	}
+	return n, nil
 }

@@ -45,7 +45,7 @@ func CheckDeep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 		if err := c.rules(referenceRules, countRules, gateRules, attemptRules, allocationRules, budgetRules, endRules, eventRules); err != nil {
 			return err
 		}
-		for _, look := range []func() error{c.gateHashes, c.cycles, c.budgets, c.replay, c.verdicts} {
+		for _, look := range []func() error{c.gateHashes, c.cycles, c.storedPolicies, c.budgets, c.replay, c.verdicts} {
 			if err := look(); err != nil {
 				return err
 			}
@@ -59,6 +59,7 @@ type checker struct {
 	ctx      context.Context
 	tx       *sql.Tx
 	stmts    map[string]*sql.Stmt // those of exists; they end with tx
+	sets     policySets           // once they are needed
 	findings []Finding
 }
 

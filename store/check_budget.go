@@ -2,7 +2,6 @@ package store
 
 import (
 	"database/sql"
-	"encoding/json"
 	"fmt"
 	"math"
 
@@ -22,8 +21,10 @@ var budgetRules = []rule{
 		WHERE e.type = 'job_retried' AND a.start_ms + %d < json_extract(e.data, '$.not_before_ms')
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq
 				AND x.type IN ('user_action', 'workflow_started', 'workflow_reinitialized'))`, clockSlack)},
-	{"P8", `SELECT 'job ' || job_id, 'attempt ' || attempt_id || ' of run ' || run_id || ' was ' || cause || ' and used budget' FROM attempt
-		WHERE counted = 1 AND (cause = 'preempted' OR cause = 'walltime' AND json_extract(evidence, '$.killed_by') = 'drain')`},
+	{"P7", `SELECT 'workflow ' || w.id, 'run ' || c.run_id || ' used ' || SUM(c.counted) || ' counted retries, max_retries_total is '
+			|| json_extract(w.policy, '$.max_retries_total')
+		FROM cause_count c JOIN workflow w ON w.id = c.workflow_id WHERE json_extract(w.policy, '$.max_retries_total') IS NOT NULL
+		GROUP BY w.id, c.run_id HAVING SUM(c.counted) > json_extract(w.policy, '$.max_retries_total')`},
 }
 
 // budgets compares the retries that count for jobs with what the rules allow
@@ -33,24 +34,47 @@ func (c *checker) budgets() error {
 	if err != nil {
 		return err
 	}
-	return c.each(`SELECT j.id, j.rule_counts, j.counted_failures, h.id, h.workflow_id, h.name, h.rules FROM job j
-		LEFT JOIN failure_handler h ON h.id = j.failure_handler_id WHERE j.rule_counts IS NOT NULL ORDER BY j.id`, func(r rowScanner) error {
+	limits, err := c.limits()
+	if err != nil {
+		return err
+	}
+	return c.each(`SELECT id, rule_counts, counted_failures FROM job WHERE rule_counts IS NOT NULL ORDER BY id`, func(r rowScanner) error {
 		var job, counted int64
-		var text string
-		var handlerID, workflowID sql.NullInt64
-		var name, rules sql.NullString
-		if err := r.Scan(&job, &text, &counted, &handlerID, &workflowID, &name, &rules); err != nil {
+		var text sql.NullString
+		if err := r.Scan(&job, &text, &counted); err != nil {
 			return err
 		}
-		var counts map[string]workflow.RuleCount
-		if err := json.Unmarshal([]byte(text), &counts); err != nil {
-			c.found("P7", fmt.Sprintf("job %d", job), "its retries cannot be read: %v", err)
+		counts, err := readRuleCounts(text)
+		if err != nil {
+			c.found("P7", fmt.Sprintf("job %d", job), "%v", err)
 			return nil
 		}
-		handler := workflow.FailureHandler{Name: name.String, Rules: rules.String}
-		c.budget(job, counted, counts, granted[job], &handler)
+		c.budget(job, counted, counts, granted[job], limits[job])
 		return nil
 	})
+}
+
+// limits are the policies that have decided about the attempts of each job in
+// its current run: a rule may have been given another limit between two.
+func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
+	sets, err := c.policySets()
+	if err != nil {
+		return nil, err
+	}
+	limits := map[int64][]*workflow.Policies{}
+	err = c.each(`SELECT DISTINCT a.job_id, a.policy_hash FROM attempt a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
+		WHERE a.policy_hash != ''`, func(r rowScanner) error {
+		var job int64
+		var hash string
+		if err := r.Scan(&job, &hash); err != nil {
+			return err
+		}
+		if p := sets[hash]; p != nil {
+			limits[job] = append(limits[job], p)
+		}
+		return nil
+	})
+	return limits, err
 }
 
 // grantedRetries counts for each job the attempts of its current run that each
@@ -77,12 +101,12 @@ func (c *checker) grantedRetries() (map[int64]map[string]workflow.RuleCount, err
 // budget looks at one job. A reset begins to count anew, so that there may be
 // more retried attempts than count; and people and torc's clients have attempts
 // retried that were recorded as failed.
-func (c *checker) budget(job, counted int64, counts, granted map[string]workflow.RuleCount, h *workflow.FailureHandler) {
+func (c *checker) budget(job, counted int64, counts, granted map[string]workflow.RuleCount, limits []*workflow.Policies) {
 	subject := fmt.Sprintf("job %d", job)
 	var sum int64
 	for id, n := range counts {
 		sum += n.Counted
-		limit := ruleLimit(id, h)
+		limit := ruleLimit(id, limits)
 		if n.Counted > limit.Counted || n.Free > limit.Free {
 			c.found("P7", subject, "rule %s has granted %d counted and %d free retries, its limits are %d and %d",
 				id, n.Counted, n.Free, limit.Counted, limit.Free)
@@ -99,15 +123,19 @@ func (c *checker) budget(job, counted int64, counts, granted map[string]workflow
 	}
 }
 
-// ruleLimit returns how many retries a rule may grant; there is no bound for one
-// that is not known any more.
-func ruleLimit(id string, h *workflow.FailureHandler) workflow.RuleCount {
-	p := workflow.Policies{Default: workflow.DefaultPolicy()}
-	if d, err := h.Definition(); err == nil {
-		p.Handler = d
+// ruleLimit returns how many retries a rule may have granted by the most generous
+// of the policies; there is no bound for one that none of them has, as after a
+// reset in the middle of a run.
+func ruleLimit(id string, all []*workflow.Policies) workflow.RuleCount {
+	var limit workflow.RuleCount
+	found := false
+	for _, p := range append(all, &workflow.Policies{}) {
+		if l, known := p.RuleLimit(id); known {
+			found = true
+			limit = workflow.RuleCount{Counted: max(limit.Counted, l.Counted), Free: max(limit.Free, l.Free)}
+		}
 	}
-	limit, known := p.RuleLimit(id)
-	if !known {
+	if !found {
 		return workflow.RuleCount{Counted: math.MaxInt64, Free: math.MaxInt64}
 	}
 	return limit

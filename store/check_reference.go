@@ -56,11 +56,13 @@ var countRules = []rule{
 		WHERE COALESCE(c.n, 0) != COALESCE(j.n, 0)
 			AND COALESCE(c.workflow_id, j.workflow_id) NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	{"count", `SELECT 'workflow ' || COALESCE(c.workflow_id, a.workflow_id), 'cause_count says ' || COALESCE(c.n, 0) || ' attempts of run '
-			|| COALESCE(c.run_id, a.run_id) || ' ended with ' || COALESCE(c.cause, a.cause) || ' and ' || COALESCE(c.retried, 0)
-			|| ' were retried, it is ' || COALESCE(a.n, 0) || ' and ' || COALESCE(a.retried, 0)
-		FROM (SELECT workflow_id, run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried FROM attempt GROUP BY 1, 2, 3) a
+			|| COALESCE(c.run_id, a.run_id) || ' ended with ' || COALESCE(c.cause, a.cause) || ', ' || COALESCE(c.retried, 0)
+			|| ' were retried, ' || COALESCE(c.counted, 0)
+			|| ' of them counted, it is ' || COALESCE(a.n, 0) || ', ' || COALESCE(a.retried, 0) || ' and ' || COALESCE(a.counted, 0)
+		FROM (SELECT workflow_id, run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried, SUM(counted) AS counted
+			FROM attempt GROUP BY 1, 2, 3) a
 		FULL JOIN cause_count c ON c.workflow_id = a.workflow_id AND c.run_id = a.run_id AND c.cause = a.cause
-		WHERE (COALESCE(c.n, 0) != COALESCE(a.n, 0) OR COALESCE(c.retried, 0) != COALESCE(a.retried, 0))
+		WHERE (COALESCE(c.n, 0) != COALESCE(a.n, 0) OR COALESCE(c.retried, 0) != COALESCE(a.retried, 0) OR COALESCE(c.counted, 0) != COALESCE(a.counted, 0))
 			AND COALESCE(c.workflow_id, a.workflow_id) NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	{"count", `SELECT 'gate ' || g.id, 'it says that ' || g.open || ' dependencies are open and ' || g.failed || ' failed, it is '
 			|| c.open || ' and ' || c.failed

@@ -93,7 +93,7 @@ func TestCheckDeep(t *testing.T) {
 	}{
 		{"P1", "but the job is still running", `INSERT INTO attempt SELECT id, 1, attempt_id, workflow_id, fence, NULL, '', NULL, 0, 7, 0, 'canceled_user', 'certain', '', NULL,
 			'none', '', '', 0, '', NULL, NULL, NULL, NULL, NULL FROM job WHERE workflow_id = {open} AND name = 'j1';
-			INSERT INTO cause_count VALUES ({open}, 1, 'canceled_user', 1, 0)`},
+			INSERT INTO cause_count VALUES ({open}, 1, 'canceled_user', 1, 0, 0)`},
 		{"P1", "has not ended so", `UPDATE job SET attempt_id = 7, result_id = NULL WHERE workflow_id = {ended} AND name = 'j0'`},
 		{"P1", "recovery script runs", `UPDATE job SET phase = 1, status = 3 WHERE workflow_id = {open} AND name = 'j1';
 			UPDATE job_count SET n = n + 1 WHERE workflow_id = {open} AND status = 3; UPDATE job_count SET n = n - 1 WHERE workflow_id = {open} AND status = 4`},
@@ -114,7 +114,7 @@ func TestCheckDeep(t *testing.T) {
 		{"P7", "its rules granted 1", `UPDATE job SET counted_failures = 0 WHERE workflow_id = {ended} AND name = 'j0'`},
 		{"P7", "before its delay was over", `UPDATE event SET data = json_set(data, '$.not_before_ms',
 			(SELECT start_ms + 2001 FROM attempt WHERE attempt_id = 2 AND workflow_id = {ended})) WHERE type = 'job_retried' AND workflow_id = {ended}`},
-		{"P8", "was preempted and used budget", `UPDATE attempt SET cause = 'preempted', status = 8, return_code = -1, policy_hash = 'other',
+		{"P8", "was preempted and used budget", `UPDATE attempt SET cause = 'preempted', status = 8, return_code = -1,
 			evidence = '{"slurm": {"job_state": "PREEMPTED"}}' WHERE cause = 'lost'; UPDATE cause_count SET cause = 'preempted' WHERE cause = 'lost'`},
 		{"P11", "without a verdict", `UPDATE workflow SET end_generation = 1 WHERE id = {ended}`},
 		{"P11", "but has a verdict", `UPDATE workflow SET has_ended = 0 WHERE id = {ended}`},
@@ -130,9 +130,12 @@ func TestCheckDeep(t *testing.T) {
 		{"P11", "causes are", `UPDATE verdict SET payload = json_set(payload, '$.by_cause.oom', 1) WHERE workflow_id = {ended}`},
 		{"P16", "the evidence says", `UPDATE attempt SET evidence = json_set(evidence, '$.exit_code', 4) WHERE workflow_id = {ended} AND return_code = 3`},
 		{"P16", "the policies say retry", `UPDATE attempt SET action = 'fail', rule = '', counted = 0 WHERE workflow_id = {ended} AND return_code = 9;
-			UPDATE cause_count SET retried = 0 WHERE workflow_id = {ended}; UPDATE verdict SET payload = json_set(payload, '$.retried', 0) WHERE workflow_id = {ended};
+			UPDATE cause_count SET retried = 0, counted = 0 WHERE workflow_id = {ended}; UPDATE verdict SET payload = json_set(payload, '$.retried', 0) WHERE workflow_id = {ended};
 			UPDATE job SET rule_counts = NULL WHERE workflow_id = {ended}`},
 		{"P16", "without evidence", `UPDATE attempt SET evidence = NULL WHERE workflow_id = {ended} AND return_code = 9`},
+		{"P16", "are not there", `UPDATE attempt SET policy_hash = 'gone' WHERE workflow_id = {ended} AND return_code = 3`},
+		{"P16", "they have the hash", `UPDATE policy_set SET policies = json_set(policies, '$.Default.retry_limit', 7)
+			WHERE hash = (SELECT policy_hash FROM attempt WHERE workflow_id = {ended} AND return_code = 3)`},
 		{"P17", "is missing", `DROP INDEX job_name`},
 		{"P17", "is not what this release has", `ALTER TABLE task ADD COLUMN colour TEXT`},
 		{"P18", "its log ends at", `DELETE FROM event WHERE workflow_id = {ended} AND seq = 2`},
@@ -141,6 +144,7 @@ func TestCheckDeep(t *testing.T) {
 		{"count", "job_count says", `UPDATE job_count SET n = n + 1 WHERE workflow_id = {ended} AND status = 5`},
 		{"count", "job_count says 0", `DELETE FROM job_count WHERE workflow_id = {ended} AND status = 5`},
 		{"count", "cause_count says", `UPDATE cause_count SET retried = 0 WHERE workflow_id = {ended}`},
+		{"count", "cause_count says", `UPDATE cause_count SET counted = counted + 1 WHERE workflow_id = {ended} AND retried > 0`},
 		{"count", "dependencies are open", `UPDATE gate SET failed = 1 WHERE workflow_id = {open} AND open = 0`},
 		{"gate", "its hash is not", `UPDATE gate SET hash = x'00' WHERE workflow_id = {open} AND open = 0`},
 		{"gate", "nothing is before it", `UPDATE job SET status = 1 WHERE workflow_id = {open} AND name = 'j2';

@@ -29,7 +29,7 @@ func (tx *Tx) classify(id int64, to workflow.JobStatus, author, reason string) e
 	}
 	if to == workflow.Ready {
 		h := workflow.History{AttemptID: l.Attempt}
-		if _, err := f.policies(id, &h); err != nil {
+		if _, err := f.policies(id, l.runnerID, &h); err != nil {
 			return err
 		}
 		d, err := workflow.DecideClassified(h)

@@ -74,7 +74,7 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	var policies workflow.Policies
 	if e.cause.Status.IsUnsuccessful() && e.client == nil {
 		var err error
-		if policies, err = f.policies(l.JobID, &history); err != nil {
+		if policies, err = f.policies(l.JobID, l.runnerID, &history); err != nil {
 			return ReportResult{}, err
 		}
 	}

@@ -71,8 +71,9 @@ func (tx *Tx) deleteJob(j *workflow.Job) error {
 
 // uncountCauses takes the attempts of a job from what is counted of a workflow.
 func (tx *Tx) uncountCauses(workflowID, job int64) error {
-	_, err := tx.exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried
-		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried FROM attempt WHERE job_id = ?2 GROUP BY 1, 2) a
+	_, err := tx.exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried, counted = cause_count.counted - a.counted
+		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried, SUM(counted) AS counted
+			FROM attempt WHERE job_id = ?2 GROUP BY 1, 2) a
 		WHERE cause_count.workflow_id = ?1 AND cause_count.run_id = a.run_id AND cause_count.cause = a.cause`, workflowID, job)
 	if err != nil {
 		return fmt.Errorf("count the attempts of workflow %d: %w", workflowID, err)

@@ -131,7 +131,7 @@ func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 		tx: tx, workflowID: workflowID,
 		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[*workflow.JobPolicy]any{}, byStatus: map[workflow.JobStatus]int64{},
 		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
-			cancel_on_blocking_job_failure, supports_termination, stdio, run_timeout, origin`),
+			run_if, supports_termination, stdio, run_timeout, origin`),
 	}
 	for i, table := range linkTables {
 		in.links[i] = newBulk(tx, table.name, "job_id, "+table.column)
@@ -199,7 +199,7 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	in.next++
 	in.byStatus[j.Status]++
 	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
-		j.CancelOnBlockingJobFailure, j.SupportsTermination, stdio, timeout, j.Origin)
+		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}
@@ -311,6 +311,9 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	}
 	if id, known := in.policies[p]; known {
 		return id, nil
+	}
+	if err := in.tx.requirePolicies("retry_policies", p.RetryPolicies); err != nil {
+		return nil, err
 	}
 	text, err := json.Marshal(p)
 	if err != nil {

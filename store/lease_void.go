@@ -30,7 +30,7 @@ func (tx *Tx) voidLeases(r *run, condition, reason string) error {
 		return fmt.Errorf("record the canceled attempts of workflow %d: %w", r.workflowID, err)
 	}
 	for range n {
-		tx.countCause(r, c.Kind, false)
+		tx.countCause(r, c.Kind, &workflow.Decision{})
 	}
 	return nil
 }

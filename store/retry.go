@@ -36,7 +36,7 @@ func (tx *Tx) retry(l *lease, r *run, maxRetries int64) error {
 	}
 	f := newFinisher(tx, r)
 	h := workflow.History{AttemptID: l.Attempt}
-	if _, err := f.policies(l.JobID, &h); err != nil {
+	if _, err := f.policies(l.JobID, l.runnerID, &h); err != nil {
 		return err
 	}
 	if h.Attempt() >= maxRetries {

@@ -26,7 +26,7 @@ type rig struct {
 // rigJob is a job of a rig. Jobs are named by their index.
 type rigJob struct {
 	after      []int // jobs that it depends on
-	regardless bool  // runs after failures too
+	runIf      workflow.RunIf
 	needs      workflow.ResourceRequirements
 	priority   int64
 	labels     string
@@ -148,8 +148,8 @@ func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
 		handler = j.handler
 	}
 	tx.count(r.workflow, status, 1)
-	return tx.insert(`INSERT INTO job (workflow_id, name, command, status, class_id, gate_id, cancel_on_blocking_job_failure, failure_handler_id)
-		VALUES (?, ?, 'true', ?, ?, ?, ?, ?)`, r.workflow, fmt.Sprintf("j%d", i), int(status), class, gate, !j.regardless, handler)
+	return tx.insert(`INSERT INTO job (workflow_id, name, command, status, class_id, gate_id, run_if, failure_handler_id)
+		VALUES (?, ?, 'true', ?, ?, ?, ?, ?)`, r.workflow, fmt.Sprintf("j%d", i), int(status), class, gate, int(j.runIf), handler)
 }
 
 // handler adds a failure handler.
@@ -210,8 +210,8 @@ func (r *rig) check() {
 		"gates": `SELECT COUNT(*) FROM gate g WHERE g.workflow_id = ?1 AND (
 			g.open != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status NOT BETWEEN 5 AND 9)
 			OR g.failed != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status BETWEEN 6 AND 8))`,
-		"cause_count": `SELECT COUNT(*) FROM (SELECT run_id, cause, n, retried FROM cause_count WHERE workflow_id = ?1
-			EXCEPT SELECT a.run_id, a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id
+		"cause_count": `SELECT COUNT(*) FROM (SELECT run_id, cause, n, retried, counted FROM cause_count WHERE workflow_id = ?1
+			EXCEPT SELECT a.run_id, a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')), SUM(a.counted) FROM job j JOIN attempt a ON a.job_id = j.id
 				WHERE j.workflow_id = ?1 GROUP BY a.run_id, a.cause)`,
 		"blocked jobs behind open gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id JOIN workflow w ON w.id = j.workflow_id
 			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_halted = 0`,

@@ -16,7 +16,7 @@ func (n *nouns) attempt(job, attempt int64, status workflow.JobStatus, cause wor
 		VALUES (?, 1, ?, ?, 1, 'n1', 1000, 3000, ?, 10, ?, 'certain', 'exit code 10', '{"exit_code":10}', ?, 'because')`,
 		job, attempt, n.workflow, status, cause, action)
 	retried := action == workflow.ActionRetry || action == workflow.ActionRecover
-	n.insert(`INSERT INTO cause_count VALUES (?, 1, ?, 1, ?) ON CONFLICT DO UPDATE SET n = n + 1, retried = retried + excluded.retried`,
+	n.insert(`INSERT INTO cause_count VALUES (?, 1, ?, 1, ?, 0) ON CONFLICT DO UPDATE SET n = n + 1, retried = retried + excluded.retried`,
 		n.workflow, cause, retried)
 }
 

@@ -120,6 +120,11 @@ func insertWorkflow(tx *Tx, w workflow.Workflow) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("write the policy: %w", err)
 	}
+	if w.Policy != nil {
+		if err := tx.requirePolicies("retry_policies of the workflow", w.Policy.RetryPolicies); err != nil {
+			return 0, err
+		}
+	}
 	id, err := tx.insert(`INSERT INTO workflow (name, user, description, project, metadata, env, timestamp, submission_directory,
 			compute_node_expiration_buffer_seconds, compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
 			compute_node_wait_for_healthy_database_minutes, compute_node_min_time_for_new_jobs_seconds,

@@ -118,3 +118,9 @@ func (c *ExecutionConfig) ReturnCodes() ReturnCodes {
 	}
 	return codes
 }
+
+// Taken reports whether the attempt was taken from the job: preempted, or cut by
+// our own drain at the end of the allocation's time.
+func (c Cause) Taken() bool {
+	return c.Kind == CausePreempted || c.Kind == CauseWalltime && c.ByDrain
+}

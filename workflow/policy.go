@@ -25,6 +25,8 @@ type Policies struct {
 	// MaxRetriesTotal bounds the counted retries of all jobs in a run; nil: none.
 	MaxRetriesTotal *int64   `json:",omitempty"`
 	DefaultBackoff  *Backoff `json:",omitempty"` // of rules and policies that have none
+	// Missing are names of policies that are not there any more.
+	Missing []string `json:",omitempty"`
 }
 
 // DefaultGlobalMaxRetries is how many counted retries a job gets in a run if

@@ -3,6 +3,7 @@ package workflow
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // defaultActionID is the id of the rule that a policy's default action stands for.
@@ -57,6 +58,9 @@ func (p *Policies) decide(h *History, f *Failure) Decision {
 		return d
 	}
 	why := unmatchedReason(p.Handler, f.Cause)
+	if len(p.Missing) > 0 {
+		why += "; not there any more: retry policy " + strings.Join(p.Missing, ", ")
+	}
 	if p.UsePendingFailed {
 		return Decision{Action: ActionHold, Reason: why + "; it waits for a classification"}
 	}
@@ -84,7 +88,7 @@ func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failu
 	}
 	n := h.Rules[key]
 	used, limit, free := n.Counted, p.limit(policy, r), ""
-	if d.Counted = r.counted(); !d.Counted {
+	if d.Counted = r.counts(f.Cause); !d.Counted {
 		used, limit, free = n.Free, p.maxFree(r), "free "
 	}
 	spent := ""
@@ -132,6 +136,19 @@ func (p *Policies) maxFree(r *RetryRule) int64 {
 	return DefaultMaxFree
 }
 
+// Counts reports whether the rule with a key says that all its retries use
+// budget, also of attempts that were taken from the job.
+func (p *Policies) Counts(key string) bool {
+	for _, policy := range append(pointers(p.Site), p.policies()...) {
+		for i := range policy.Rules {
+			if r := &policy.Rules[i]; policy.Key(r) == key && r.Counted != nil {
+				return *r.Counted
+			}
+		}
+	}
+	return false
+}
+
 // RuleLimit returns how many retries of a job the rule with a key may grant in a
 // run, and whether there is such a rule.
 func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
@@ -149,13 +166,17 @@ func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
 		rules := append(slices.Clone(policy.Rules), RetryRule{ID: defaultActionID, Action: policy.DefaultAction})
 		for i := range rules {
 			r := &rules[i]
-			switch {
-			case policy.Key(r) != key || r.Action != ActionRetry:
-			case r.counted():
-				return RuleCount{Counted: min(p.limit(policy, r), p.globalMaxRetries())}, true
-			default:
-				return RuleCount{Free: p.maxFree(r)}, true
+			if policy.Key(r) != key || r.Action != ActionRetry {
+				continue
 			}
+			var limit RuleCount
+			if r.mayCount() {
+				limit.Counted = min(p.limit(policy, r), p.globalMaxRetries())
+			}
+			if r.mayBeFree() {
+				limit.Free = p.maxFree(r)
+			}
+			return limit, true
 		}
 	}
 	return RuleCount{}, false

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // RetryPolicy says what to do after failed attempts: a list of rules, of which
@@ -32,8 +33,9 @@ type RetryRule struct {
 	// Action: retry, fail, or hold for a classification.
 	Action Action `json:"action" jsonschema:"enum=retry,enum=fail,enum=hold"`
 	Limit  *int64 `json:"limit,omitempty" jsonschema:"minimum=0"` // retries, if they are counted
-	// Counted is true by default; retries that are not use none of the budgets
-	// and are bounded by MaxFree.
+	// Counted: whether its retries use budget. By default those of attempts that
+	// were preempted, or cut by our drain, do not, and all others do. Retries that
+	// do not are bounded by max_free.
 	Counted        *bool       `json:"counted,omitempty"`
 	MaxFree        *int64      `json:"max_free,omitempty" jsonschema:"minimum=0"` // 50 by default
 	Backoff        *Backoff    `json:"backoff,omitempty"`                         // how long a retry waits
@@ -60,8 +62,30 @@ func (r *RetryRule) id() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// counted reports whether the rule's retries use budget.
-func (r *RetryRule) counted() bool { return r.Counted == nil || *r.Counted }
+// counts reports whether a retry that the rule grants uses budget. What was
+// taken from a job does not, unless the rule says so.
+func (r *RetryRule) counts(c Cause) bool {
+	if r.Counted != nil {
+		return *r.Counted
+	}
+	return !c.Taken()
+}
+
+// mayCount reports whether some retry of the rule can use budget.
+func (r *RetryRule) mayCount() bool {
+	if r.Counted != nil {
+		return *r.Counted
+	}
+	return r.When.Cause == nil || slices.ContainsFunc(r.When.Cause, func(k CauseKind) bool { return k != CausePreempted })
+}
+
+// mayBeFree reports whether some retry of the rule can use none.
+func (r *RetryRule) mayBeFree() bool {
+	if r.Counted != nil {
+		return !*r.Counted
+	}
+	return r.When.Cause == nil || slices.Contains(r.When.Cause, CausePreempted) || slices.Contains(r.When.Cause, CauseWalltime)
+}
 
 // match returns the first rule for a failure, nil if there is none.
 func (p *RetryPolicy) match(f *Failure, attempt int64) *RetryRule {
@@ -124,11 +148,11 @@ func (r *RetryRule) validate(p *problems, at string) {
 	if r.OnRecoveryError != "" && r.RecoveryScript == "" {
 		p.add(at+".on_recovery_error", "remove it or write a recovery_script", "there is no recovery script")
 	}
-	if r.counted() && r.MaxFree != nil {
+	if !r.mayBeFree() && r.MaxFree != nil {
 		p.add(at+".max_free", "write limit, or counted: false", "max_free bounds retries that are not counted")
 	}
-	if !r.counted() && r.Limit != nil {
-		p.add(at+".limit", "write max_free, or remove counted: false", "limit bounds retries that are counted")
+	if !r.mayCount() && r.Limit != nil {
+		p.add(at+".limit", "write max_free, or counted: true", "limit bounds retries that are counted")
 	}
 	if r.Action == ActionRetry {
 		return

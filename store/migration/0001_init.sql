@@ -219,6 +219,47 @@ CREATE TABLE job_env (
   UNIQUE (workflow_id, env)
 ) STRICT;
 
+-- Retry policies that workflows, jobs and queues refer to by name.
+CREATE TABLE retry_policy (
+  id         INTEGER PRIMARY KEY AUTOINCREMENT,
+  name       TEXT    NOT NULL UNIQUE,
+  policy     TEXT    NOT NULL, -- JSON object
+  hash       TEXT    NOT NULL,
+  version    INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL
+) STRICT;
+
+-- Who changed retry policies, where they are attached, and the settings.
+CREATE TABLE retry_policy_change (
+  id       INTEGER PRIMARY KEY AUTOINCREMENT,
+  name     TEXT    NOT NULL, -- empty: the settings
+  action   TEXT    NOT NULL,
+  at_ms    INTEGER NOT NULL,
+  author   TEXT    NOT NULL,
+  detail   TEXT    NOT NULL DEFAULT '',
+  old_hash TEXT    NOT NULL DEFAULT '',
+  new_hash TEXT    NOT NULL DEFAULT '',
+  version  INTEGER NOT NULL DEFAULT 0,
+  policy   TEXT -- what it said from then on
+) STRICT;
+CREATE INDEX retry_policy_change_name ON retry_policy_change (name, id);
+
+-- The policies that the site attached to queues, in their order.
+CREATE TABLE queue_policy (
+  kind     TEXT    NOT NULL CHECK (kind IN ('account', 'partition', 'scheduler')),
+  queue    TEXT    NOT NULL,
+  position INTEGER NOT NULL,
+  name     TEXT    NOT NULL REFERENCES retry_policy (name),
+  PRIMARY KEY (kind, queue, position)
+) STRICT, WITHOUT ROWID;
+
+-- What holds for the retries of all workflows; no row: the defaults.
+CREATE TABLE retry_settings (
+  id       INTEGER PRIMARY KEY CHECK (id = 1),
+  settings TEXT NOT NULL -- JSON object
+) STRICT;
+
 -- What jobs say about their failures, stored once each.
 CREATE TABLE job_policy (
   id          INTEGER PRIMARY KEY,
@@ -268,7 +309,7 @@ CREATE TABLE job (
   class_id           INTEGER NOT NULL REFERENCES claim_class (id),
   gate_id            INTEGER REFERENCES gate (id),
   failure_handler_id INTEGER REFERENCES failure_handler (id) ON DELETE SET NULL,
-  cancel_on_blocking_job_failure INTEGER NOT NULL DEFAULT 1 CHECK (cancel_on_blocking_job_failure IN (0, 1)),
+  run_if             INTEGER NOT NULL DEFAULT 0 CHECK (run_if BETWEEN 0 AND 2), -- success, always, failure
   supports_termination INTEGER NOT NULL DEFAULT 0 CHECK (supports_termination IN (0, 1)),
   stdio              TEXT,
   run_timeout        TEXT,
@@ -284,7 +325,7 @@ CREATE TABLE job (
   phase              INTEGER NOT NULL DEFAULT 0 CHECK (phase IN (0, 1)), -- 1: its recovery script runs
   recovery           TEXT,    -- the order of that script, JSON
   hold               TEXT,    -- why and until when, JSON
-  skipped_by         INTEGER, -- the failed job that canceled it
+  skipped_by         INTEGER, -- the failed job that canceled it; 0: disabled, as there was none that it was to run after
   rule_counts        TEXT,    -- retries granted per rule in this run, JSON
   counted_failures   INTEGER NOT NULL DEFAULT 0,
   avoid_nodes        TEXT,    -- JSON array
@@ -380,6 +421,13 @@ CREATE TABLE attempt (
   PRIMARY KEY (job_id, run_id, attempt_id)
 ) STRICT, WITHOUT ROWID;
 
+-- All that decisions rested on besides the attempt and its history, stored once
+-- each: a decision can be followed after the policies have changed.
+CREATE TABLE policy_set (
+  hash     TEXT PRIMARY KEY,
+  policies TEXT NOT NULL -- JSON object
+) STRICT, WITHOUT ROWID;
+
 -- How many attempts of a run ended with a cause; derived, recounted by db check.
 CREATE TABLE cause_count (
   workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
@@ -387,6 +435,7 @@ CREATE TABLE cause_count (
   cause       TEXT    NOT NULL,
   n           INTEGER NOT NULL CHECK (n >= 0),
   retried     INTEGER NOT NULL CHECK (retried >= 0), -- of these, followed by another attempt: action retry or recover
+  counted     INTEGER NOT NULL CHECK (counted >= 0), -- of those, with a retry that used budget
   PRIMARY KEY (workflow_id, run_id, cause)
 ) STRICT, WITHOUT ROWID;
 

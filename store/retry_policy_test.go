@@ -1,0 +1,279 @@
+package store
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// retryExit is a policy that repeats what ended with an exit code.
+func retryExit(name, id string, code, limit int64) workflow.RetryPolicy {
+	return workflow.RetryPolicy{Name: name, Rules: []workflow.RetryRule{
+		{ID: id, When: workflow.RuleMatch{ExitCode: &workflow.ExitCodeMatch{In: []int64{code}}}, Action: workflow.ActionRetry, Limit: &limit},
+	}}
+}
+
+// storePolicy stores a policy.
+func (r *rig) storePolicy(p workflow.RetryPolicy) {
+	r.tb.Helper()
+	_, err := r.CreateRetryPolicy(r.ctx, p, "ann")
+	r.must(err)
+}
+
+// usePolicies gives the rig's workflow what it says about failures.
+func (r *rig) usePolicies(text string) {
+	r.tb.Helper()
+	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, r.workflow) })
+}
+
+// decided lists the rules of the attempts of a job and what they said.
+func (r *rig) decided(i int) (all []string) {
+	r.tb.Helper()
+	attempts, err := r.JobAttempts(r.ctx, r.ids[i])
+	r.must(err)
+	for _, a := range attempts {
+		if a.EndedMS == nil {
+			continue
+		}
+		all = append(all, string(a.Decision.Action)+" "+a.Decision.Rule)
+	}
+	return all
+}
+
+// fails has a runner fail its job with exit codes, one attempt after another.
+func (h *hand) fails(codes ...int64) {
+	h.tb.Helper()
+	for _, code := range codes {
+		if len(h.held) == 0 {
+			h.turn()
+		}
+		h.turn(exited(h.held[0].LeaseRef, code))
+	}
+}
+
+func TestStoredPolicies(t *testing.T) {
+	r := newRig(t)
+	p := retryExit("io", "busy", 75, 2)
+	created, err := r.CreateRetryPolicy(r.ctx, p, "ann")
+	r.must(err)
+	if _, err := r.CreateRetryPolicy(r.ctx, p, "ann"); workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("created twice: %v", err)
+	}
+	if _, err := r.CreateRetryPolicy(r.ctx, workflow.RetryPolicy{Name: "empty"}, "ann"); workflow.CodeOf(err) != workflow.CodeInvalid {
+		t.Errorf("created a policy that says nothing: %v", err)
+	}
+	r.now = r.now.Add(time.Minute)
+	same, err := r.UpdateRetryPolicy(r.ctx, p, "bob")
+	r.must(err)
+	if diff := cmp.Diff(created, same); diff != "" {
+		t.Errorf("an update that changes nothing (-before +after):\n%s", diff)
+	}
+	updated, err := r.UpdateRetryPolicy(r.ctx, retryExit("io", "busy", 75, 3), "bob")
+	r.must(err)
+	if updated.Version != 2 || updated.Hash == created.Hash || updated.CreatedMS == updated.UpdatedMS {
+		t.Errorf("updated: %+v", updated)
+	}
+	read, err := r.RetryPolicy(r.ctx, "io")
+	r.must(err)
+	if diff := cmp.Diff(updated, read); diff != "" {
+		t.Errorf("read (-want +got):\n%s", diff)
+	}
+	_, err = r.DeleteRetryPolicy(r.ctx, "io", "eve")
+	r.must(err)
+	if _, err := r.RetryPolicy(r.ctx, "io"); workflow.CodeOf(err) != workflow.CodeNotFound {
+		t.Errorf("it is still there: %v", err)
+	}
+	changes, _, err := r.RetryPolicyChanges(r.ctx, "io", Page{Limit: 10})
+	r.must(err)
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.Author+" "+string(c.Action))
+		if (c.OldHash == "") != (c.Action == workflow.PolicyCreated) || (c.NewHash == "") != (c.Action == workflow.PolicyDeleted) {
+			t.Errorf("hashes of %+v", c)
+		}
+	}
+	if diff := cmp.Diff([]string{"ann created", "bob updated", "eve deleted"}, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+// A change is seen by the next decision, and what a rule has granted under its
+// id goes on, wherever the rule stands now.
+func TestAPolicyChangesWhileItIsUsed(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.storePolicy(retryExit("io", "busy", 75, 1))
+	r.usePolicies(`{"retry_policies": ["io"]}`)
+	h := r.hand("n1", 1)
+	h.fails(75)
+	changed := retryExit("io", "busy", 75, 2)
+	changed.Rules = append(retryExit("io", "other", 76, 5).Rules, changed.Rules...)
+	_, err := r.UpdateRetryPolicy(r.ctx, changed, "ann")
+	r.must(err)
+	h.fails(75, 76, 75)
+	if diff := cmp.Diff([]string{"retry io/busy", "retry io/busy", "retry io/other", "fail io/busy"}, r.decided(0)); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+func TestAPolicyInUseIsNotDeleted(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.storePolicy(retryExit("io", "busy", 75, 1))
+	refused := func(by string) {
+		t.Helper()
+		_, err := r.DeleteRetryPolicy(r.ctx, "io", "ann")
+		if workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), by) {
+			t.Errorf("deleted, or another reason than %q: %v", by, err)
+		}
+	}
+	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "io"}, "ann"))
+	refused("default")
+	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{}, "ann"))
+	gpu := workflow.QueuePolicies{Queue: workflow.Queue{Kind: workflow.QueuePartition, Name: "gpu"}, RetryPolicies: []string{"io"}}
+	r.must(r.SetQueuePolicies(r.ctx, gpu, "ann"))
+	refused("partition gpu")
+	gpu.RetryPolicies = nil
+	r.must(r.SetQueuePolicies(r.ctx, gpu, "ann"))
+	r.do(func(tx *Tx) error {
+		id, err := tx.policyOf(r.workflow, `{"retry_policies":["io"]}`)
+		if err != nil {
+			return err
+		}
+		return tx.execOne(`UPDATE job SET policy_id = ? WHERE id = ?`, id, r.ids[0])
+	})
+	refused("workflow")
+	r.hand("n1", 1).fails(1)
+	_, err := r.DeleteRetryPolicy(r.ctx, "io", "ann")
+	r.must(err)
+}
+
+// The workflow may be reset after its end, when nobody has kept the policy.
+func TestADecisionWithoutItsPolicySaysSo(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.usePolicies(`{"retry_policies": ["gone"]}`)
+	r.hand("n1", 1).fails(1)
+	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	r.must(err)
+	if got := attempts[0].Decision.Reason; !strings.Contains(got, "retry policy gone") {
+		t.Errorf("reason: %s", got)
+	}
+	r.sound(Witness{})
+}
+
+func TestNamesOfPoliciesMustExist(t *testing.T) {
+	n := newNouns(t)
+	refs := []workflow.PolicyRef{{Name: "nowhere"}}
+	_, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me", Policy: &workflow.RunPolicy{RetryPolicies: refs}})
+	if workflow.CodeOf(err) != workflow.CodeInvalid || !strings.Contains(err.Error(), `"nowhere"`) {
+		t.Errorf("a workflow: %v", err)
+	}
+	w, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.CreateJobs(n.ctx, []workflow.Job{{WorkflowID: w.ID, Name: "j", Command: "true", Policy: &workflow.JobPolicy{RetryPolicies: refs}}})
+	if workflow.CodeOf(err) != workflow.CodeInvalid || !strings.Contains(err.Error(), `"nowhere"`) {
+		t.Errorf("a job: %v", err)
+	}
+}
+
+// Policies of the queue come first, decided by the allocation of the attempt.
+func TestPoliciesOfTheQueue(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	r.storePolicy(retryExit("site", "busy", 75, 1))
+	r.storePolicy(retryExit("mine", "busy", 75, 3))
+	r.usePolicies(`{"retry_policies": ["mine"]}`)
+	debug := workflow.QueuePolicies{Queue: workflow.Queue{Kind: workflow.QueuePartition, Name: "debug"}, RetryPolicies: []string{"site"}}
+	r.must(r.SetQueuePolicies(r.ctx, debug, "ann"))
+	queues, err := r.QueuePolicies(r.ctx)
+	r.must(err)
+	if diff := cmp.Diff([]workflow.QueuePolicies{debug}, queues); diff != "" {
+		t.Errorf("queues (-want +got):\n%s", diff)
+	}
+	r.intend("abc")
+	r.adopt("abc", 7, 0)
+	inside := r.join("abc", 7, 0)
+	inside.free.Slots = 1
+	inside.turn()
+	inside.free.Slots = 0
+	inside.turn(exited(inside.held[0].LeaseRef, 75))
+	outside := r.hand("login", 2)
+	outside.turn()
+	outside.turn(exited(outside.held[0].LeaseRef, 75), exited(outside.held[1].LeaseRef, 75))
+	var rules []string
+	for i := range r.ids {
+		rules = append(rules, r.decided(i)...)
+	}
+	if diff := cmp.Diff([]string{"retry site/busy", "retry mine/busy", "retry mine/busy"}, rules); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+// The smaller of the server's and the workflow's limit holds, from the next
+// decision on, for failure handlers too.
+func TestRetriesAreStoppedForAll(t *testing.T) {
+	r := newRig(t)
+	r.add(rigJob{handler: r.handler(`[{"exit_codes": [9], "max_retries": 9}]`)})
+	r.usePolicies(`{"global_max_retries": 5}`)
+	h := r.hand("n1", 1)
+	h.fails(9)
+	limit := int64(0)
+	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{GlobalMaxRetries: &limit}, "ann"))
+	h.fails(9)
+	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	r.must(err)
+	if d := attempts[1].Decision; d.Action != workflow.ActionFail || !strings.Contains(d.Reason, "global_max_retries is 0") {
+		t.Errorf("after the limit was lowered: %s, %s", d.Action, d.Reason)
+	}
+	changes, _, err := r.RetryPolicyChanges(r.ctx, "", Page{Limit: 10})
+	r.must(err)
+	if len(changes) != 1 || changes[0].Author != "ann" || !strings.Contains(changes[0].Detail, `"global_max_retries":0`) {
+		t.Errorf("changes: %+v", changes)
+	}
+	r.sound(Witness{})
+}
+
+func TestTheDefaultPolicyIsReplaced(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.storePolicy(retryExit("site", "busy", 75, 1))
+	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "site"}, "ann"))
+	r.hand("n1", 1).fails(75, 75)
+	if diff := cmp.Diff([]string{"retry site/busy", "fail site/busy"}, r.decided(0)); diff != "" {
+		t.Errorf("decisions (-want +got):\n%s", diff)
+	}
+	no := false
+	if err := r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "none"}, "ann"); workflow.CodeOf(err) != workflow.CodeNotFound {
+		t.Errorf("a default that is not there: %v", err)
+	}
+	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{Enabled: &no, DefaultPolicy: "site"}, "ann"))
+	r.begin(independent(1)...)
+	r.hand("n2", 1).fails(75)
+	if diff := cmp.Diff([]string{"fail "}, r.decided(0)); diff != "" {
+		t.Errorf("decisions while policies are off (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+// The retries of all jobs share a budget; those of the same turn count.
+func TestRetriesOfAllJobs(t *testing.T) {
+	r := newRig(t, independent(4)...)
+	r.storePolicy(retryExit("io", "busy", 75, 3))
+	r.usePolicies(`{"retry_policies": ["io"], "max_retries_total": 3}`)
+	h := r.hand("n1", 4)
+	h.turn()
+	h.free.Slots = 0
+	var reports []Report
+	for _, held := range h.held {
+		reports = append(reports, exited(held.LeaseRef, 75))
+	}
+	h.turn(reports...)
+	r.want(workflow.Ready, workflow.Ready, workflow.Ready, workflow.Failed)
+	r.check()
+	r.sound(Witness{})
+}
