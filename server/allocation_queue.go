@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
@@ -46,9 +45,14 @@ func (s *Server) allocationQueue(r *request[allocationQueueParams, none]) (api.A
 	if err != nil {
 		return answer, err
 	}
-	live := slices.ContainsFunc(queue, func(a store.QueuedAllocation) bool { return a.IsLive() })
-	if p.MaxAge != nil && live {
-		if answer.Stale = s.lookAgain(ctx, time.Duration(*p.MaxAge)*time.Second); answer.Stale == "" {
+	var asked time.Time // when the newest live one was there; zero if none is
+	for i := range queue {
+		if a := &queue[i]; a.IsLive() {
+			asked = time.UnixMilli(max(asked.UnixMilli(), a.AskedMS, a.SubmitMS))
+		}
+	}
+	if p.MaxAge != nil && !asked.IsZero() {
+		if answer.Stale = s.lookAgain(ctx, time.Duration(*p.MaxAge)*time.Second, asked); answer.Stale == "" {
 			if queue, err = read(); err != nil {
 				return answer, err
 			}
@@ -68,14 +72,14 @@ func (s *Server) allocationQueue(r *request[allocationQueueParams, none]) (api.A
 	return answer, nil
 }
 
-// lookAgain asks Slurm if the last look is too old, and says why it is so
-// still.
-func (s *Server) lookAgain(ctx context.Context, maxAge time.Duration) (stale string) {
+// lookAgain asks Slurm if the last look is too old, or older than what is to be
+// seen, and says why it is so still.
+func (s *Server) lookAgain(ctx context.Context, maxAge time.Duration, since time.Time) (stale string) {
 	if s.Lookout == nil {
 		return errNoSlurm.Message
 	}
 	began := s.Now()
-	if began.Sub(s.Lookout.Seen().At) <= maxAge {
+	if at := s.Lookout.Seen().At; began.Sub(at) <= maxAge && !at.Before(since) {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookFor)

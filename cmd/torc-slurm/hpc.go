@@ -80,14 +80,15 @@ or the name that Slurm gives it, else what Slurm says of itself.`,
 
 func newHPCShowCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:               "show NAME",
-		Short:             "Show a cluster",
-		Example:           `  torc-slurm hpc show kestrel`,
-		Args:              cobra.ExactArgs(1),
+		Use:   "show [NAME]",
+		Short: "Show a cluster: that of this machine, or another one",
+		Example: `  torc-slurm hpc show
+  torc-slurm hpc show kestrel`,
+		Args:              cobra.MaximumNArgs(1),
 		Annotations:       exits("3 there is no such cluster"),
 		ValidArgsFunction: a.completeSites,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			s, err := a.site(cmd.Context(), args[0])
+			s, err := a.site(cmd.Context(), firstArg(args))
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -37,10 +38,27 @@ func newCluster(t *testing.T) *cluster {
 	}
 	copyFile(t, self, c.program())
 	t.Cleanup(func() {
-		c.tryRun("cancel", "--all") // what a failed test has left
+		if t.Failed() {
+			c.cancelAll()
+		}
 		endDaemon(server.EndpointPath(filepath.Join(c.dir, "home")))
 	})
 	return c
+}
+
+// cancelAll cancels what a failed test has left.
+func (c *cluster) cancelAll() {
+	out, err := c.tryRun("-f", "csv", "workflows", "list")
+	for line := range strings.Lines(string(out.Stdout)) {
+		id, _, _ := strings.Cut(line, ",")
+		if _, e := strconv.Atoi(id); e == nil {
+			_, e := c.tryRun("cancel", id, "--no-prompts")
+			err = errors.Join(err, e)
+		}
+	}
+	if err != nil {
+		c.t.Logf("cancel what is left: %v", err)
+	}
 }
 
 func (c *cluster) program() string { return filepath.Join(c.dir, "torc-slurm") }

@@ -240,6 +240,10 @@ func (p *allocationPlan) advise(ctx context.Context, client *slurm.Client, g *sc
 // not say.
 func (r *recommendation) ask(ctx context.Context, client *slurm.Client, s *workflow.SlurmSchedulerDefinition, nodes int64, now time.Time) *time.Duration {
 	args := []string{"--account=" + s.Account, "--partition=" + r.Partition, "--time=" + s.Walltime, fmt.Sprintf("--nodes=%d", nodes), "--mem=" + s.Mem}
+	if s.Gres != "" {
+		args = append(args, "--gres="+s.Gres)
+	}
+	args = append(args, strings.Fields(s.Extra)...) // Generate writes plain options
 	start, err := client.Estimate(ctx, slurm.Submission{Script: []byte("#!/bin/sh\n"), Args: args})
 	if err != nil {
 		return nil

@@ -189,10 +189,22 @@ func (r *regeneration) generate(ctx context.Context, a *app, c *connection, left
 			p.ID, p.Name = known[at].ID, orEmpty(known[at].Name)
 		} else {
 			p.IsNew = true
+			s := &groups[i].Scheduler
+			s.Name = unusedName(s.Name, known)
+			p.Name = s.Name
 			known = append(known, schedulerOn(r.workflowID, &groups[i].Scheduler))
 		}
 	}
 	return known, nil
+}
+
+// unusedName is a name that no scheduler has yet.
+func unusedName(name string, known []api.SlurmScheduler) string {
+	unused := name
+	for n := 2; slices.ContainsFunc(known, func(s api.SlurmScheduler) bool { return orEmpty(s.Name) == unused }); n++ {
+		unused = fmt.Sprintf("%s_%d", name, n)
+	}
+	return unused
 }
 
 func plannedOf(g *scheduler.Generated, jobs []api.Job) plannedScheduler {

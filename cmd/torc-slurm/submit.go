@@ -154,6 +154,9 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 	if err != nil {
 		return err
 	}
+	if chosen := r.Account + r.Partition + r.QOS; chosen != "" && !plan.AutoSchedule {
+		a.note("warning: --account, --partition and --qos have no effect: the specification has schedule_nodes actions, whose Slurm schedulers say where")
+	}
 	n := len(plan.Asked)
 	if err := withoutAllocation(id, plan, len(later) > 0, a.prefix()); err != nil {
 		return err
