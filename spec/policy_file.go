@@ -1,0 +1,96 @@
+package spec
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// PolicyFile is what a file with a retry policy says.
+type PolicyFile struct {
+	Policy   *workflow.RetryPolicy
+	Warnings []*Warning
+	// Converted says that the file has the form of a cluster scheduler's resource:
+	// apiVersion, kind, metadata and spec.
+	Converted bool
+}
+
+// LoadPolicy reads a retry policy from a file in YAML, JSON or JSON5; "-" stands
+// for the standard input. An error about the contents is of type Errors.
+func LoadPolicy(path string, opts Options) (*PolicyFile, error) {
+	opts = opts.withDefaults()
+	name, data, err := opts.source(path)
+	if err != nil {
+		return nil, err
+	}
+	return ParsePolicy(name, data)
+}
+
+// ParsePolicy reads a retry policy from a text. All that is wrong with it is
+// reported, with its places.
+func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
+	r, root := policyTree(name, data)
+	b := &builder{report: r}
+	f := &PolicyFile{}
+	if root != nil && b.isMap(root) {
+		if root.child("kind") != nil || root.child("apiVersion") != nil {
+			f.Policy, f.Converted = b.foreignPolicy(root), true
+		} else {
+			f.Policy = &workflow.RetryPolicy{}
+			(&decoder{r}).object(root, reflect.ValueOf(f.Policy).Elem())
+			b.failProblems(root, f.Policy.Validate())
+		}
+	}
+	f.Warnings = r.sortedWarnings()
+	return f, r.err()
+}
+
+// policyTree reads a text about retries into a tree, nil if that fails.
+func policyTree(name string, data []byte) (*report, *node) {
+	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
+	r := newReport(source{name, data})
+	if formatOf(name) == KDL {
+		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "retry policies are not read from KDL files; specifications in KDL can have them inline")
+		return r, nil
+	}
+	_, root := r.tree(name, data)
+	return r, root
+}
+
+func (b *builder) isMap(root *node) bool {
+	if root.kind == kindMap {
+		return true
+	}
+	b.fail(root, "write keys such as name and rules", "expected a map, found %s", root.kind.article())
+	return false
+}
+
+// LoadRetrySettings reads the server's settings for retries: in our form, or as
+// the retryPolicy section of a cluster scheduler's configuration.
+func LoadRetrySettings(path string, opts Options) (*workflow.RetrySettings, error) {
+	opts = opts.withDefaults()
+	name, data, err := opts.source(path)
+	if err != nil {
+		return nil, err
+	}
+	r, root := policyTree(name, data)
+	b := &builder{report: r}
+	settings := &workflow.RetrySettings{}
+	if root != nil && b.isMap(root) {
+		at := root
+		for _, key := range strings.Fields("scheduling retryPolicy") {
+			if c := at.child(key); c != nil {
+				at = c
+			}
+		}
+		if at != root {
+			settings = b.foreignSettings(at)
+		} else {
+			(&decoder{r}).object(at, reflect.ValueOf(settings).Elem())
+			b.failProblems(at, settings.Validate())
+		}
+	}
+	return settings, r.err()
+}
