@@ -109,7 +109,7 @@ func (b *bench) addCalls(calls []slurm.Command, in time.Duration) {
 		if name == slurm.Scontrol {
 			name += " " + slices.Concat(call.Args, []string{""})[0]
 		}
-		if slices.ContainsFunc(call.Env, func(v string) bool { return strings.HasPrefix(v, "SLURM_JOB_ID=") }) {
+		if slices.ContainsFunc(call.Env, func(v string) bool { return strings.HasPrefix(v, slurmtest.LifeVariable+"=") }) {
 			name += ", by runners"
 		}
 		programs[name]++
@@ -172,7 +172,7 @@ func (b *bench) fakeCluster() (f *fakeCluster, stop func() error, err error) {
 // submitSteady submits work for all allocations; the daemon chooses them.
 func (f *fakeCluster) submitSteady(ctx context.Context, binary string) error {
 	spec := fmt.Sprintf(`name: steady
-resource_requirements: [{name: node, num_cpus: %[1]d, memory: 1g, runtime: PT12H}]
+resource_requirements: [{name: node, num_cpus: %[1]d, memory: 1g, runtime: PT8H}]
 actions: [{trigger_type: auto_schedule_on_ready_jobs, action_type: schedule_nodes, max_allocations: %[2]d, max_submit_per_minute: %[2]d}]
 jobs: [{name: 'j{i}', command: 'sleep $((40 + RANDOM %% 40))', parameters: {i: '1:%[3]d'}, resource_requirements: node}]
 `, nodeCPUs, steadyAllocations, steadyJobs)

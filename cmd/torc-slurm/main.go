@@ -6,7 +6,6 @@ package main
 import (
 	"cmp"
 	"os"
-	"runtime"
 	"runtime/debug"
 )
 
@@ -40,7 +39,6 @@ func commit() string {
 }
 
 func main() {
-	runtime.MemProfileRate = 0 // nobody looks at it, and it takes memory
 	os.Exit(run(processEnvironment()))
 }
 

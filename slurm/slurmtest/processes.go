@@ -13,9 +13,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// marker is the variable by which the processes of a life are found: what is a
-// cgroup in Slurm. A job's processes cannot leave it by a session of their own.
-const marker = "TORC_FAKE_LIFE"
+// LifeVariable is the variable by which the processes of a life are found: what
+// is a cgroup in Slurm. A job's processes cannot leave it by a session of their
+// own.
+const LifeVariable = "TORC_FAKE_LIFE"
 
 // Processes launches lives as real processes of this machine, all on one host.
 // The cluster must be Live. Close ends what is left.
@@ -33,7 +34,7 @@ func NewProcesses() *Processes {
 
 // processLife is the script of one life.
 type processLife struct {
-	key string // value of the marker
+	key string // value of LifeVariable
 	pid int
 }
 
@@ -98,7 +99,7 @@ func (run *processLife) start(l *Life) (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(path)
 	cmd.Dir = l.Dir
-	cmd.Env = append(append(os.Environ(), l.Env...), marker+"="+run.key)
+	cmd.Env = append(append(os.Environ(), l.Env...), LifeVariable+"="+run.key)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -133,14 +134,14 @@ func (run *processLife) Signal(name string, to Target) {
 	}
 }
 
-// pids finds the processes that have the marker.
+// pids finds the processes that have the variable.
 func (run *processLife) pids() []int {
 	if run.pid == 0 {
 		return nil
 	}
 	var pids []int
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
-	want := []byte(marker + "=" + run.key)
+	want := []byte(LifeVariable + "=" + run.key)
 	for _, path := range environs {
 		environ, err := os.ReadFile(path)
 		if err != nil {
