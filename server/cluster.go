@@ -100,9 +100,12 @@ func (c *cluster) Run(ctx context.Context) {
 		return
 	}
 	close(c.opened)
-	var loop sync.WaitGroup
-	loop.Go(func() { _ = c.loop.Run(ctx) }) // ends only with ctx
-	defer loop.Wait()
+	var loops sync.WaitGroup
+	defer loops.Wait()
+	loops.Go(func() { _ = c.loop.Run(ctx) }) // ends only with ctx
+	if len(live) > 0 {
+		loops.Go(func() { c.letIn(ctx) })
+	}
 	defer c.loop.Submitter().Close()
 	for {
 		select {
@@ -166,6 +169,30 @@ func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 		return c.loop, nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+}
+
+// letInAgain is the time between two tries to be there for runners.
+const letInAgain = 15 * time.Second
+
+// letIn sees to it that runners of a former daemon reach this one.
+func (c *cluster) letIn(ctx context.Context) {
+	tick := time.NewTicker(letInAgain)
+	defer tick.Stop()
+	for {
+		towards, err := c.nodeAddress(ctx)
+		if err == nil {
+			_, err = c.daemon.OpenForNodes(towards)
+		}
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		c.daemon.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }
 

@@ -36,7 +36,8 @@ type DaemonOptions struct {
 	// Token is what callers must know. If it is empty, it is that of the daemon
 	// that was here before, or a new one.
 	Token string
-	// NoAuth lets everybody in; it is refused unless Host is a loopback address.
+	// NoAuth lets everybody on this host in; it is refused unless Host is a
+	// loopback address.
 	NoAuth bool
 	User   string // who a caller without a name is
 	// Nodes says how compute nodes reach the daemon, once they have to.
@@ -132,8 +133,9 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease,
 	}
-	if !o.NoAuth {
-		d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
+	d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
+	if o.NoAuth {
+		d.server.Auth = openOnLoopback{d.server.Auth}
 	}
 	d.watchdog = newWatchdog(d.server, delayed, o)
 	if o.Cluster.Slurm != nil {
@@ -165,9 +167,7 @@ func (o *DaemonOptions) complete() error {
 		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).
 			WithHint("leave --host at 127.0.0.1, or start with a token (--token-file)")
 	}
-	if o.NoAuth {
-		o.Token = ""
-	} else if o.Token == "" {
+	if o.Token == "" {
 		o.Token = cmp.Or(formerToken(o.EndpointPath), NewToken())
 	}
 	if o.Database == "" && o.InMemory {
@@ -202,8 +202,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	for _, l := range listeners {
 		d.accept(l)
 	}
-	if err := d.reopenForNodes(former); err != nil {
-		d.o.Log.Error("compute nodes cannot reach the daemon", "error", err)
+	if err := errors.Join(d.reopenForNodes(former), d.openAtOnce()); err != nil {
+		d.o.Log.Error("other hosts cannot reach the daemon", "error", err)
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
 	if d.cluster != nil {

@@ -19,10 +19,12 @@ import (
 // NodeAccess says how compute nodes reach the daemon. The zero value is right
 // for most clusters.
 type NodeAccess struct {
-	// Host is the address to listen on and to be called by; if it is empty, the
-	// one from which this host reaches the nodes.
+	// Host is the address to listen on and to be called by, from the start; if it
+	// is empty, the one from which this host reaches the nodes.
 	Host string
-	Port int // 0: a free one, the same again after a restart
+	// Towards is a host that has to reach the daemon from the start.
+	Towards string
+	Port    int // 0: a free one, the same again after a restart
 	// InsecureHTTP leaves the connection unencrypted, by explicit wish.
 	InsecureHTTP bool
 }
@@ -53,9 +55,19 @@ func (d *Daemon) OpenForNodes(towards string) (Endpoint, error) {
 	return d.endpoint, d.openForNodes(host, d.o.Nodes.Port)
 }
 
-// reopenForNodes listens where a former daemon did, since its runners may live.
+// openAtOnce listens for other hosts from the start, if that is wanted.
+func (d *Daemon) openAtOnce() error {
+	if d.o.Nodes.Host == "" && d.o.Nodes.Towards == "" {
+		return nil
+	}
+	_, err := d.OpenForNodes(d.o.Nodes.Towards)
+	return err
+}
+
+// reopenForNodes listens where a former daemon of this host did, since its
+// runners may live.
 func (d *Daemon) reopenForNodes(former Endpoint) error {
-	if former.NodeURL == "" {
+	if former.NodeURL == "" || former.Host != d.endpoint.Host {
 		return nil
 	}
 	u, err := url.Parse(former.NodeURL)
@@ -118,7 +130,7 @@ func addressTowards(target string) (string, error) {
 	c, err := net.Dial("udp", net.JoinHostPort(target, "9"))
 	if err != nil {
 		return "", workflow.Errorf(workflow.CodeUnavailable, "no way from this host to the compute node %s: %v", target, err).
-			WithHint("name the address of this host that compute nodes reach: serve --node-host ADDRESS")
+			WithHint("name the address of this host that compute nodes reach: server.node_host in the configuration, or serve --node-host ADDRESS")
 	}
 	defer c.Close() //nolint:errcheck // nothing was sent
 	host, _, err := net.SplitHostPort(c.LocalAddr().String())

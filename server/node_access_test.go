@@ -90,3 +90,24 @@ func TestAddressTowardsNowhere(t *testing.T) {
 		t.Errorf("got %v, want code unavailable", err)
 	}
 }
+
+// A daemon on another host does not try to be where the former one was: its
+// address is not there.
+func TestDaemonForNodesOfAnotherHost(t *testing.T) {
+	first := startDaemon(t, nil)
+	first.Stop()
+	if err := first.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	gone := first.Endpoint()
+	gone.Host, gone.NodeURL = "login1", "https://192.0.2.1:40000/torc-service/v1"
+	if err := writeEndpoint(first.o.EndpointPath, gone); err != nil {
+		t.Fatal(err)
+	}
+	second := startDaemon(t, func(o *DaemonOptions) {
+		o.Database, o.EndpointPath, o.Nodes.Towards = first.o.Database, first.o.EndpointPath, "127.0.0.1"
+	})
+	if got := second.Endpoint().NodeURL; !strings.HasPrefix(got, "https://127.0.0.1:") {
+		t.Errorf("the daemon that took over is at %q", got)
+	}
+}

@@ -70,7 +70,9 @@ type ServerConfig struct {
 	// when nobody needs it; half an hour if zero.
 	IdleTimeoutSecs float64 `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
 	// LeaseSecs is how long a runner's leases last after it was heard; 60 if zero.
-	LeaseSecs              float64           `toml:"lease_secs,omitempty" json:"lease_secs,omitempty"`
+	LeaseSecs float64 `toml:"lease_secs,omitempty" json:"lease_secs,omitempty"`
+	// NodeHost is this host's address for compute nodes and other login nodes.
+	NodeHost               string            `toml:"node_host,omitempty" json:"node_host,omitempty"`
 	Slurm                  SlurmServerConfig `toml:"slurm,omitempty" json:"slurm"`
 	Logging                LoggingConfig     `toml:"logging" json:"logging"`
 	HTTPS                  bool              `toml:"https,omitempty" json:"https,omitempty"`

@@ -27,6 +27,7 @@ type connection struct {
 	probe     *client.Client // the same with few repetitions, for a first word
 	URL       string         // of the API on TCP, for jobs
 	TokenFile string         // file with the token for it, for jobs; empty if there is none
+	CACert    string         // file with its certificate, for jobs; empty if it has none of its own
 	close     func() error
 	// keep, if not nil, sees to it that the server is there until the context
 	// ends; whoever depends on that for long runs it.

@@ -15,8 +15,8 @@ import (
 // pingTime is how long a daemon on this host may take to show that it lives.
 const pingTime = 5 * time.Second
 
-// dialEndpoint connects to the daemon of an endpoint file. It returns nil if
-// there is none, or none that lives on this host.
+// dialEndpoint connects to the daemon of an endpoint file, which may run on
+// another host. It returns nil if there is none, or none that answers.
 func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error) {
 	e, err := server.ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -32,7 +32,7 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 	if err != nil {
 		return nil, err
 	}
-	if e.Host != host || e.BootID != server.BootID() {
+	if e.Host == host && e.BootID != server.BootID() || e.Host != host && e.NodeURL == "" {
 		return nil, nil
 	}
 	c, err := a.endpointConnection(e, path)
@@ -48,11 +48,38 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 	return c, nil
 }
 
-// endpointConnection makes the connection that an endpoint describes.
+// endpointConnection makes the connection that an endpoint describes: to its
+// socket, or, on another host, to where it listens for others.
 func (a *app) endpointConnection(e server.Endpoint, path string) (*connection, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, err
+	}
 	c := &connection{URL: e.URL, close: func() error { return nil }}
 	if e.Token != "" {
 		c.TokenFile = server.TokenPath(path)
 	}
-	return c, c.open(client.Options{URL: e.URL, UnixSocket: e.Socket, Token: e.Token, Log: a.log})
+	o := client.Options{URL: e.URL, UnixSocket: e.Socket, Token: e.Token, Log: a.log}
+	if e.Host != host {
+		c.URL, o.URL, o.UnixSocket = e.NodeURL, e.NodeURL, ""
+		if o.CAFingerprint = e.Fingerprint; o.CAFingerprint != "" {
+			c.CACert = server.CertificatePath(server.TLSPath(path))
+		}
+	}
+	return c, c.open(o)
+}
+
+// elsewhere says of a daemon that could not be started that one is known on
+// another host, which may be why.
+func elsewhere(path string, failure error) error {
+	e, err := server.ReadEndpoint(path)
+	var here *workflow.Error
+	if err != nil || !errors.As(failure, &here) {
+		return failure
+	}
+	if host, err := os.Hostname(); err != nil || e.Host == host {
+		return failure
+	}
+	return workflow.Errorf(here.Code, "your daemon was last on %s (process %d), where it does not answer from here, and %s", e.Host, e.PID, here.Message).
+		WithHint("work on %s, or end it there (kill %d) to have it started here\n%s", e.Host, e.PID, here.Hint)
 }

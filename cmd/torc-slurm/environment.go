@@ -42,7 +42,10 @@ type Environment struct {
 // processEnvironment is that of this process.
 func processEnvironment() Environment {
 	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	// Where these fail, what needs them says so.
 	dir, _ := os.Getwd()
 	executable, _ := os.Executable()

@@ -62,7 +62,7 @@ func (a *app) findOrStartOwn(ctx context.Context, start bool) (*connection, erro
 		return c, err // somebody else has started it
 	}
 	if err := a.startOwn(ctx, home); err != nil {
-		return nil, err
+		return nil, elsewhere(path, err)
 	}
 	if c, err = a.dialEndpoint(ctx, path); c == nil && err == nil {
 		err = workflow.Errorf(workflow.CodeUnavailable, "your daemon ended as soon as it had started; see %s", daemonLog(home))

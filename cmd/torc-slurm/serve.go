@@ -42,8 +42,12 @@ type serveFlags struct {
 	jsonLogs  bool
 	daemon    bool
 	pidFile   string
+	nodeHost  string
+	sbatch    string
 
 	onDemand      bool
+	detached      bool
+	towards       string
 	shutdownOnEOF bool
 	threads       int
 	checkInterval float64
@@ -65,16 +69,24 @@ Without --token-file everybody on this machine may use it, so it listens on
 SIGUSR1 makes it write a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
 (torc-server-snapshot.db) and then the line TORC_SNAPSHOT_DONE=<path>; the last
 TORC_SERVER_SNAPSHOT_KEEP (5) snapshots are kept. The database :memory: is in
-memory and begins empty; nothing but snapshots survives the server.`,
+memory and begins empty; nothing but snapshots survives the server.
+
+With --sbatch Slurm runs your daemon in a job of its own, for sites that end what
+runs long on login nodes. The command returns when it answers. Before the time of
+the job is up, the job is started again.`,
 		GroupID: groupServer,
 		Example: `  torc-slurm serve
   torc-slurm serve --port 0 --database /data/torc.db --token-file ~/.torc-token
+  torc-slurm serve --sbatch '--time=7-00:00:00 --partition=service'
   DATABASE_URL=sqlite:torc.db torc-server run --port 8080`,
 		Args: cobra.NoArgs,
 		Annotations: exits("1 it could not go on", "2 wrong usage, or an address that it must not listen on",
 			"5 the database is in use or cannot be used, or the port is taken"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if flags.daemon {
+			switch {
+			case c.Flags().Changed("sbatch"):
+				return a.serveInAllocation(c.Context(), strings.Fields(flags.sbatch))
+			case flags.daemon:
 				return a.detach(c)
 			}
 			return a.runServe(c.Context(), c.Flags(), flags)
@@ -94,15 +106,19 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.BoolVar(&flags.jsonLogs, "json-logs", false, "write the log as JSON")
 	f.BoolVar(&flags.daemon, "daemon", false, "go to the background once it listens")
 	f.StringVar(&flags.pidFile, "pid-file", "", "write the process id to `FILE`")
+	f.StringVar(&flags.nodeHost, "node-host", "", "`ADDRESS` of this host that compute nodes and other login nodes reach, where it listens for them (server.node_host; default: found when it is needed)")
+	f.StringVar(&flags.sbatch, "sbatch", "", "run your daemon in a job of Slurm, with these `OPTIONS` of sbatch")
 	f.IntVarP(&flags.threads, "threads", "t", 0, "accepted for compatibility")
 	f.Float64VarP(&flags.checkInterval, "completion-check-interval-secs", "c", 0, "accepted for compatibility: nothing is polled")
 	f.BoolVar(&flags.onDemand, "on-demand", false, "")
+	f.BoolVar(&flags.detached, "detached", false, "")
+	f.StringVar(&flags.towards, "towards", "", "")
 	f.BoolVar(&flags.shutdownOnEOF, "shutdown-on-stdin-eof", false, "")
 	for _, name := range []string{"disable-admin-sql", "disable-admin-sql-writes"} {
 		f.Bool(name, false, "accepted for compatibility: there is no SQL for administrators")
 		_ = f.MarkHidden(name)
 	}
-	for _, name := range []string{"threads", "completion-check-interval-secs", "on-demand", "shutdown-on-stdin-eof"} {
+	for _, name := range []string{"threads", "completion-check-interval-secs", "on-demand", "detached", "towards", "shutdown-on-stdin-eof"} {
 		_ = f.MarkHidden(name)
 	}
 	f.StringVarP(&flags.host, "url", "u", "", "") // torc-server's other name of --host
@@ -112,7 +128,7 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 // detach starts the server again in the background and returns when it
 // listens.
 func (a *app) detach(c *cobra.Command) error {
-	args := []string{"serve"}
+	args := []string{"serve", "--detached"}
 	c.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name != "daemon" {
 			args = append(args, "--"+f.Name+"="+f.Value.String())
@@ -188,6 +204,9 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 		case <-ended:
 			return err
 		case sig := <-signals:
+			if sig == syscall.SIGHUP && (flags.onDemand || flags.detached) {
+				continue // it belongs to no terminal
+			}
 			log.Info("stopping", "signal", sig.String())
 			d.Stop()
 		case <-eof:

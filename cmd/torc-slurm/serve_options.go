@@ -64,6 +64,7 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 	if err := a.placeDatabase(ctx, &o, flags); err != nil {
 		return o, err
 	}
+	o.Nodes.Host, o.Nodes.Towards = firstOf(flags.nodeHost, a.config.Server.NodeHost), flags.towards
 	if flags.onDemand {
 		o.IdleTimeout = idleTimeout
 		if s := a.config.Server.IdleTimeoutSecs; s > 0 {

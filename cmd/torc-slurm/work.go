@@ -113,5 +113,8 @@ func (a *app) jobEnvironment(c *connection) []string {
 	if c.TokenFile != "" {
 		env = append(env, "TORC_TOKEN_FILE="+c.TokenFile)
 	}
+	if c.CACert != "" {
+		env = append(env, "TORC_TLS_CA_CERT="+c.CACert)
+	}
 	return env
 }

@@ -236,7 +236,7 @@ func (w *world) processes() map[int]string {
 			continue
 		}
 		cmdline, err := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if err == nil && len(cmdline) > 0 && (w.daemon == nil || pid != w.daemon.Process.Pid) {
+		if err == nil && len(cmdline) > 0 && pid != w.endpoint.PID {
 			found[pid] = strings.ReplaceAll(string(cmdline), "\x00", " ")
 		}
 	}
@@ -256,9 +256,10 @@ func (w *world) checkGone() {
 	deadline := time.Now().Add(20 * time.Second)
 	slurmtest.Eventually(w.t, 30*time.Second, "the processes are looked for", func() bool {
 		left = w.processes()
-		// Slurm's programs may be under way at any time.
+		// Slurm's programs may be under way at any time; a batch script that is
+		// not a runner is that of the daemon.
 		maps.DeleteFunc(left, func(_ int, cmd string) bool {
-			return strings.Contains(cmd, w.path("bin")) || strings.HasPrefix(cmd, "/usr/bin/s")
+			return strings.Contains(cmd, w.path("bin")) || strings.HasPrefix(cmd, "/usr/bin/s") || strings.Contains(cmd, "/slurm_script")
 		})
 		return len(left) == 0 || time.Now().After(deadline)
 	})

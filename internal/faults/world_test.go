@@ -53,6 +53,13 @@ func quick() map[string]string {
 // quick ones.
 func newWorld(t *testing.T, real *slurmtest.Real, settings ...string) *world {
 	t.Helper()
+	w := newWorldWithoutDaemon(t, real, settings...)
+	w.startDaemon()
+	return w
+}
+
+func newWorldWithoutDaemon(t *testing.T, real *slurmtest.Real, settings ...string) *world {
+	t.Helper()
 	owner, err := user.Lookup(slurmtest.TestUser)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +77,6 @@ func newWorld(t *testing.T, real *slurmtest.Real, settings ...string) *world {
 	}
 	w.writeScripts()
 	t.Cleanup(w.tearDown)
-	w.startDaemon()
 	return w
 }
 
@@ -144,9 +150,15 @@ func (w *world) startDaemon() {
 	if err := w.daemon.Start(); err != nil {
 		w.t.Fatal(err)
 	}
+	w.findDaemon(func(e server.Endpoint) bool { return e.PID == w.daemon.Process.Pid })
+}
+
+// findDaemon waits until a daemon answers that is the right one.
+func (w *world) findDaemon(right func(server.Endpoint) bool) {
+	w.t.Helper()
 	slurmtest.Eventually(w.t, time.Minute, "the daemon answers", func() bool {
 		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
-		if err != nil || e.PID != w.daemon.Process.Pid {
+		if err != nil || !right(e) {
 			return false
 		}
 		c, err := client.New(client.Options{URL: e.URL, Token: e.Token, User: slurmtest.TestUser})
@@ -175,18 +187,19 @@ func (w *world) tearDown() {
 	defer cancel()
 	if queue, err := w.root.Queue(ctx, slurm.QueueQuery{User: slurmtest.TestUser}); err == nil {
 		for _, j := range queue.Jobs {
-			if strings.HasPrefix(j.Name, "torc:"+w.name()+".") {
+			if strings.HasPrefix(j.Name, "torc:"+w.name()+".") || j.Name == w.daemonJob() {
 				_ = w.root.Cancel(ctx, j.ID)
 			}
 		}
 	}
-	if w.daemon != nil && w.t.Failed() {
+	if w.client != nil && w.t.Failed() {
 		w.t.Log(w.stand(1))
 	}
 	if w.daemon != nil {
 		_ = w.daemon.Process.Signal(syscall.SIGTERM)
 		_ = w.daemon.Wait() // nobody asks how it ended
 	}
+	w.endpoint.PID = 0 // a daemon that was not started by us is ended like everything else
 	for pid := range w.processes() {
 		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
@@ -215,6 +228,9 @@ func (w *world) name() string {
 	test := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(w.t.Name(), "Test")), "/", "-")
 	return test + "-" + w.dir[max(0, len(w.dir)-4):]
 }
+
+// daemonJob is the name of a Slurm job that runs the world's daemon.
+func (w *world) daemonJob() string { return "torc-daemon-" + w.name() }
 
 // submit creates a workflow from a specification and leaves the rest to the
 // daemon.
