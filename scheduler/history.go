@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -71,6 +72,9 @@ func (h history) failures() (f Failures) {
 			return f
 		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled, a.Cause == workflow.AllocationNever, class != "" && class != slurm.Permanent:
 			continue
+		}
+		if a.NodeList != "" && !strings.ContainsAny(a.NodeList, ",[") {
+			f.Nodes = union(f.Nodes, []string{a.NodeList})
 		}
 		if f.InARow++; f.InARow == 1 {
 			f.Last, f.Reason, f.Refused = time.UnixMilli(a.EndMS), a.CauseText, refusedFor(a) != ""

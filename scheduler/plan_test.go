@@ -180,6 +180,12 @@ func TestPlan(t *testing.T) {
 		{"after a refusal nothing is excluded", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"n1"} })}, Pools: debugPool(func(p *Pool) {
 			p.Hosts, p.Failures = nil, Failures{InARow: 1, Last: noon.Add(-time.Hour), Reason: "Invalid node name", Refused: true}
 		})}, "submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m in debug; n1 not excluded, as Slurm has refused the last request"},
+		{"a node on which an allocation failed is excluded", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"n2"} })}, Pools: debugPool(func(p *Pool) {
+			p.Failures = Failures{InARow: 1, Last: noon, Reason: "Slurm says FAILED, on n1", Nodes: []string{"n1"}}
+		})}, "submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m, without n1,n2 in debug"},
+		{"unless all have failed", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) {
+			p.Failures = Failures{InARow: 4, Last: noon, Reason: "Slurm says FAILED, on n4", Nodes: []string{"n1", "n2", "n3", "n4"}}
+		})}, "submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m in debug; n1,n2,n3,n4 not excluded, as too few others are left"},
 		{"labelled jobs are for runners of that label", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Labels = []string{"gpu"} })}},
 			"1 uncovered: fits no allocation; debug: labels: job has gpu, runner has none"},
 		{"a job without a partition", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Pools = nil })}},

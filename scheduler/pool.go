@@ -30,6 +30,7 @@ type Pool struct {
 	Labels      []string      // of the runners started there, normalized
 	Hosts       []string      // names of the nodes that it may get; nil: not known
 	Required    []string      // of these, those that each allocation gets, sorted
+	Spares      []Spare       // where its allocations may be as well
 	Serialize   bool          // one allocation at a time: each waits for the one before
 	Room        *int          // how many allocations more the site takes now; nil: no limit known
 	Hold        *Hold         // nil: nothing holds submissions back
@@ -51,6 +52,8 @@ type Failures struct {
 	Last    time.Time
 	Reason  string // of the last
 	Refused bool   // the last was: Slurm did not take it
+	// Nodes are those of them that had one node, sorted: it may be to blame.
+	Nodes []string
 }
 
 // misfit says why a job can have no allocation here; empty if it can.
@@ -79,11 +82,11 @@ func (p *Pool) misfit(d *Demand, set *Settings) string {
 func (p *Pool) nodes(d *Demand) int64 { return max(d.nodes(), p.Nodes, int64(len(p.Required))) }
 
 // exclude is which nodes an allocation for such jobs must not get: those that
-// they avoid. That is a wish: where it would leave too few nodes, or Slurm has
+// they avoid, and those on which allocations have failed. That is a wish: where it would leave too few nodes, or Slurm has
 // refused the last request, it is let go, and the jobs rather run on one of them.
 // Instead says why some are not excluded.
 func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
-	nodes = slices.DeleteFunc(slices.Clone(d.Avoid), func(host string) bool { return p.Hosts != nil && !slices.Contains(p.Hosts, host) })
+	nodes = slices.DeleteFunc(union(d.Avoid, p.Failures.Nodes), func(host string) bool { return p.Hosts != nil && !slices.Contains(p.Hosts, host) })
 	avoided := strings.Join(nodes, ",")
 	switch required := func(host string) bool { return slices.Contains(p.Required, host) }; {
 	case len(nodes) == 0:

@@ -1,0 +1,30 @@
+package scheduler
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestNodesOfFailures are those on which the last allocations did no work: one of
+// several nodes blames none, and nor does what we canceled.
+func TestNodesOfFailures(t *testing.T) {
+	failed := func(nodes string) store.AskedAllocation {
+		return store.AskedAllocation{EndMS: 1, Cause: workflow.AllocationFailed, NodeList: nodes}
+	}
+	h := history{
+		failed("n3"), failed("n1"), failed("n[4-5]"), failed("n6,n8"), failed("n3"),
+		{EndMS: 1, Cause: workflow.AllocationCanceled, NodeList: "n7"},
+		{EndMS: 1, Cause: workflow.AllocationRefused, Refusal: string(slurm.Permanent)},
+		{EndMS: 1, Cause: workflow.AllocationDone, NodeList: "n2", Worked: true},
+		failed("n9"),
+	}
+	f := h.failures()
+	if diff := cmp.Diff([]string{"n1", "n3"}, f.Nodes); diff != "" || f.InARow != 6 {
+		t.Errorf("%d failures in a row, want 6; nodes:\n%s", f.InARow, diff)
+	}
+}
