@@ -16,14 +16,16 @@ const mostStrays = 4
 // audit looks at the world now and then, for what the end does not show.
 func (w *world) audit() {
 	var last *daemon
+	untold := untoldLeases{}
 	for sleep(w.life, auditPeriod) == nil {
 		d := w.present()
 		if d != nil && d == last {
 			w.auditProcesses(d)
+			untold = w.auditGrants(d, untold)
 			w.auditAllocations(d)
 		} else {
 			w.ps.forgetStrays()
-			w.surplus = 0
+			w.surplus, untold = 0, untoldLeases{}
 		}
 		last = d
 	}
@@ -86,6 +88,39 @@ func (w *world) auditAllocations(d *daemon) {
 		scan(&id)
 		w.violated("P13: allocation %d was canceled %s ago", id, obeyed)
 	})
+}
+
+// mostUntold is for how many looks in a row a runner may not know of a lease,
+// though answers reach it in between.
+const mostUntold = 3
+
+// untoldLeases are leases of which their runners do not know.
+type untoldLeases map[lease]struct{ looks, answers int }
+
+// auditGrants sees to it that a grant whose answer was lost is granted again.
+func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
+	now := untoldLeases{}
+	w.queryFile(d.path, `SELECT j.id, j.fence, n.runner_key FROM job j JOIN compute_node n ON n.id = j.compute_node_id
+			WHERE j.status = 3 AND j.phase = 0`, func(scan func(...any)) {
+		var l lease
+		var runner string
+		scan(&l.job, &l.fence, &runner)
+		w.mu.Lock()
+		u, answers, told := before[l], w.answers[runner], w.told[l]
+		w.mu.Unlock()
+		if told {
+			return
+		}
+		if answers > u.answers {
+			u.looks++
+		}
+		if u.looks == mostUntold+1 { // the first look only begins to count
+			w.violated("P2: job %d was granted to %s, which was never told", l.job, runner)
+		}
+		u.answers = answers
+		now[l] = u
+	})
+	return now
 }
 
 func (ps *processes) forgetStrays() {

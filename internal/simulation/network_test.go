@@ -183,8 +183,10 @@ func (l *link) heard(req *api.TurnRequest, resp *api.TurnResponse) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.answers[l.runner]++
 	a := &l.acknowledged
 	for _, g := range resp.Grants {
+		l.told[lease{g.JobID, g.Fence}] = true
 		a.Grants = append(a.Grants, store.LeaseRef(g.LeaseRef))
 	}
 	for i, r := range req.Reports {

@@ -48,6 +48,8 @@ type world struct {
 	trace        strings.Builder
 	violations   []string
 	acknowledged store.Acknowledged
+	answers      map[string]int // to turns, by runner
+	told         map[lease]bool // leases of which their runners know
 }
 
 // limit is how long a run may take, in virtual time.
@@ -56,7 +58,7 @@ const limit = 12 * time.Hour
 // newWorld draws how things are.
 func newWorld(s seed, dir string) *world {
 	c := s.of("world")
-	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}}
+	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}, answers: map[string]int{}, told: map[lease]bool{}}
 	w.log = slog.New(slog.NewTextHandler(traceWriter{w}, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime}))
 	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}}
 	w.until = w.began.Add(c.spread(time.Minute, 40*time.Minute))
