@@ -45,6 +45,8 @@ type Allocation struct {
 	// Requeued says that Slurm has put a pending one back into its queue, where
 	// it waits longer than the others.
 	Requeued bool
+	Widened  bool      // it may start in another partition too
+	Reason   string    // why Slurm does not start it yet, in its word
 	Eligible time.Time // of a pending one: not before this does Slurm start it; zero if it may now
 	End      time.Time // of an active one: when its time is over; zero if never
 	Hosts    []string  // of an active one

@@ -24,6 +24,10 @@ func (l *look) carryOut(ctx context.Context) error {
 				return err
 			}
 			l.report.Canceled = append(l.report.Canceled, a)
+		case Widen:
+			if err := l.widen(ctx, a); err != nil {
+				return err
+			}
 		case Submit, Probe:
 			if refusedIn[a.Pool] {
 				continue
@@ -87,7 +91,7 @@ func (l *look) foresee() {
 			l.report.Canceled = append(l.report.Canceled, a)
 		case Submit, Probe:
 			l.report.Planned = append(l.report.Planned, l.planned(a))
-		default:
+		case Wait, Pause:
 			l.wait(a)
 		}
 	}

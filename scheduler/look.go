@@ -216,6 +216,7 @@ func (l *look) allocation(a *workflow.Allocation) Allocation {
 	if !isAuto {
 		out.ActionID = 0
 	}
+	out.Widened = out.Widened || l.memory.narrow[a.ID]
 	if out.Requeued && l.Eligible != nil {
 		out.Eligible = l.Eligible(a.SlurmJobID)
 	}

@@ -33,11 +33,12 @@ const (
 	Cancel             // cancel the pending Allocation
 	Wait               // nothing now; look again at Until
 	Pause              // the pool does not work; the next probe is at Until
+	Widen              // let the pending Allocation start in Partition too
 )
 
 // String returns the kind's name.
 func (k Kind) String() string {
-	return [...]string{"submit", "probe", "cancel", "wait", "pause"}[k]
+	return [...]string{"submit", "probe", "cancel", "wait", "pause", "widen"}[k]
 }
 
 // Action is one thing to do. Actions are to be carried out in their order.
@@ -47,7 +48,8 @@ type Action struct {
 	Pool       string    // all but Cancel; empty where Wait concerns all of its pools
 	Shape      Shape     // Submit, Probe
 	Count      int       // Submit, Probe
-	Allocation int64     // Cancel
+	Allocation int64     // Cancel, Widen
+	Partition  string    // Widen
 	Until      time.Time // Wait, Pause; zero: when something changes
 	Reason     string    // for people
 }
@@ -70,6 +72,7 @@ func Plan(s Snapshot) Decision {
 		p.fillSupply()
 	}
 	p.cancelSurplus()
+	p.widen()
 	p.assign()
 	for i := range p.actions {
 		p.ask(&p.actions[i])

@@ -44,6 +44,9 @@ func drawPool(t *rapid.T, i int) Pool {
 	if rapid.Bool().Draw(t, "hosts known") {
 		p.Hosts = []string{"n1", "n2", "n3", "n4"}[:rapid.IntRange(1, 4).Draw(t, "hosts")]
 	}
+	if rapid.Bool().Draw(t, "spare") {
+		p.Spares = []Spare{{Partition: "spare", Node: Resources{CPUs: rapid.Int64Range(1, 16).Draw(t, "spare cpus"), MemoryBytes: 16 * gib, GPUs: 1}}}
+	}
 	if len(p.Hosts) > 1 && (p.MaxNodes == 0 || p.MaxNodes > 1) && rapid.IntRange(0, 3).Draw(t, "named") == 0 {
 		p.Required = p.Hosts[:rapid.IntRange(1, 2).Draw(t, "names")]
 	}
@@ -126,6 +129,7 @@ func drawSnapshot(t *rapid.T) Snapshot {
 				a.State = Returning
 			}
 		}
+		a.Reason = rapid.SampledFrom([]string{"", "Priority", "BeginTime"}).Draw(t, "reason")
 		if rapid.IntRange(0, 5).Draw(t, "by hand") == 0 {
 			a.ActionID = 0
 		}
@@ -139,6 +143,9 @@ func carriedOut(s Snapshot, d Decision) Snapshot {
 	s.Allocations, s.Actions, s.Pools = slices.Clone(s.Allocations), slices.Clone(s.Actions), slices.Clone(s.Pools)
 	for _, a := range d.Actions {
 		switch a.Kind {
+		case Widen:
+			i := slices.IndexFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
+			s.Allocations[i].Widened = true
 		case Cancel:
 			s.Allocations = slices.DeleteFunc(s.Allocations, func(o Allocation) bool { return o.ID == a.Allocation })
 		case Submit, Probe:
@@ -166,7 +173,7 @@ func nextID(s Snapshot) int64 {
 // deeds are the actions that change something.
 func deeds(d Decision) (list []Action) {
 	for _, a := range d.Actions {
-		if a.Kind == Submit || a.Kind == Probe || a.Kind == Cancel {
+		if a.Kind == Submit || a.Kind == Probe || a.Kind == Cancel || a.Kind == Widen {
 			list = append(list, a)
 		}
 	}

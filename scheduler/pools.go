@@ -55,8 +55,11 @@ func (p *pools) find(d *Demand) (names []string, why string) {
 		} else {
 			all, why = p.partitionsFor(a.id, d)
 		}
-		for _, t := range all {
+		for i, t := range all {
 			t = p.labelled(t, d.Labels)
+			if i == 0 && len(all) > 1 {
+				t.addSpare(all[1])
+			}
 			if misfit := t.misfit(d, &p.set); misfit == "" {
 				names = append(names, t.Name)
 			} else {

@@ -18,6 +18,7 @@ type Report struct {
 	AutoSchedule bool
 	Planned      []Planned
 	Canceled     []Action // of kind Cancel
+	Widened      []Action // of kind Widen
 	Waits        []Action // of kinds Wait and Pause
 	Covered      []Covered
 	Asked        []workflow.Allocation // what Slurm has taken
@@ -76,6 +77,9 @@ func (r *Report) Lines() (lines []string) {
 	}
 	for _, a := range r.Canceled {
 		add("allocation %d is canceled: %s", a.Allocation, a.Reason)
+	}
+	for _, a := range r.Widened {
+		add("allocation %d: %s", a.Allocation, a.Reason)
 	}
 	for _, no := range r.Refused {
 		add("not taken: %s", no.Text)

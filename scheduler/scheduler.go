@@ -34,6 +34,9 @@ type Options struct {
 	// nobody knows. Both may be nil.
 	Look     func()
 	Eligible func(slurmJobID int64) time.Time
+	// Widen lets a waiting job of Slurm start in any of some partitions; nil:
+	// that cannot be done.
+	Widen    func(ctx context.Context, slurmJobID int64, partitions []string) error
 	Settings Settings // the margins are those of each workflow
 	// Tick is the time between two looks when nothing happens, default 1 min,
 	// and Least that between two looks when much does, default 1 s.
@@ -70,11 +73,12 @@ type view struct {
 // memory is what is known of a workflow and not worth being stored: after a
 // restart it begins anew.
 type memory struct {
-	since map[demandID]time.Time // when ready jobs were first seen without a place
-	noted map[string]bool        // events that were written
-	left  map[int64]time.Time    // when allocations were first seen without their runners
-	stall *Hold                  // why nothing could be asked for, though not by Slurm's word
-	tries int
+	since  map[demandID]time.Time // when ready jobs were first seen without a place
+	noted  map[string]bool        // events that were written
+	left   map[int64]time.Time    // when allocations were first seen without their runners
+	narrow map[int64]bool         // allocations that Slurm does not start elsewhere
+	stall  *Hold                  // why nothing could be asked for, though not by Slurm's word
+	tries  int
 }
 
 // demandID names a Demand.
@@ -184,7 +188,7 @@ func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, er
 	defer s.giveBack()
 	m := s.memory[workflowID]
 	if m == nil {
-		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}}
+		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}}
 		s.memory[workflowID] = m
 	}
 	l := &look{Scheduler: s, memory: m, id: workflowID, now: s.Now()}

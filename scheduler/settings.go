@@ -30,6 +30,9 @@ type Settings struct {
 	// may start within RequeuedFor.
 	Requeue                bool
 	ReturnFor, RequeuedFor time.Duration
+	// WidenAfter is how long an allocation waits for its turn before another
+	// partition may take it too.
+	WidenAfter time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
@@ -44,6 +47,7 @@ func (s Settings) withDefaults() Settings {
 	s.RetryAfter = cmp.Or(s.RetryAfter, 30*time.Second)
 	s.ReturnFor = cmp.Or(s.ReturnFor, 30*time.Second)
 	s.RequeuedFor = cmp.Or(s.RequeuedFor, 10*time.Minute)
+	s.WidenAfter = cmp.Or(s.WidenAfter, 15*time.Minute)
 	s.RetryMax = cmp.Or(s.RetryMax, 10*time.Minute)
 	return s
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -25,6 +26,7 @@ func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent boo
 	q := &a.Request
 	out := Allocation{
 		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS), Requeued: a.RestartCount > 0,
+		Reason: a.SlurmReason, Widened: strings.Contains(q.Partition, ","),
 		Shape: Shape{
 			Pool: q.Pool, SchedulerID: a.SchedulerConfigID, Nodes: max(q.Nodes, 1),
 			Node:     Resources{CPUs: q.Offer.CPUs, MemoryBytes: q.Offer.MemoryBytes, GPUs: q.Offer.GPUs, Slots: q.MaxParallelJobs},
