@@ -76,6 +76,9 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 		Silent: 2 * d.o.Lease, Look: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
 	}
 	o.Settings.Requeue = c.o.Requeue
+	o.Widen = func(ctx context.Context, id int64, partitions []string) error {
+		return c.o.Slurm.SetPartitions(ctx, slurm.JobID{Number: id}, partitions)
+	}
 	if c.o.Site != nil {
 		o.Site = c.site.Site
 	}
