@@ -39,6 +39,16 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
+// TestFound runs seeds that have found something; each found it again in the
+// present simulation, when it was put back.
+func TestFound(t *testing.T) {
+	for what, s := range map[string]seed{
+		"an allocation whose sbatch answers during a look is canceled as one that was given up": 11,
+	} {
+		t.Run(what, func(t *testing.T) { simulate(t, s) })
+	}
+}
+
 // replayed is how many seeds TestReplay runs again.
 const replayed = 12
 
