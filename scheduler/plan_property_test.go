@@ -203,6 +203,32 @@ func TestEveryJobIsCountedOnce(t *testing.T) {
 	})
 }
 
+// TestNothingIsAskedForInVain: while nothing changes but the time, what a plan has
+// asked for is not canceled by a later one, and in the end nothing more is done.
+func TestNothingIsAskedForInVain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSnapshot(t)
+		s.Ended = false
+		s.Allocations = slices.DeleteFunc(s.Allocations, func(a Allocation) bool { return a.State == Active })
+		for i := range s.Allocations {
+			if a := &s.Allocations[i]; a.ActionID == 0 {
+				a.Eligible = time.Time{} // else it is counted on some day
+			}
+		}
+		ours := nextID(s)
+		for range 40 {
+			d := Plan(s)
+			for _, a := range d.Actions {
+				if a.Kind == Cancel && a.Allocation >= ours {
+					t.Errorf("at %s: %s", s.Now.Format("15:04"), a.Reason)
+				}
+			}
+			s = carriedOut(s, d)
+			s.Now = s.Now.Add(time.Duration(rapid.IntRange(1, 30).Draw(t, "minutes")) * time.Minute)
+		}
+	})
+}
+
 func TestPlanIsStable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
