@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,11 +11,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -152,6 +152,9 @@ type slurmLogs struct {
 	errorsOnly bool
 	slurmJobs  map[string]bool          // of the workflow
 	jobsIn     map[string][]affectedJob // by Slurm job
+	names      map[int64]string         // of jobs that ran
+	latest     map[int64]string         // Slurm job, by job
+	ranIn      map[attemptKey]string    // Slurm job, of attempts that have ended
 }
 
 func (a *app) parseSlurmLogs(ctx context.Context, c *connection, dir string, id int64, errorsOnly bool) (*slurmLogReport, error) {
@@ -161,7 +164,7 @@ func (a *app) parseSlurmLogs(ctx context.Context, c *connection, dir string, id 
 	}
 	s := slurmLogs{
 		report:     slurmLogReport{WorkflowID: id, OutputDir: dir, SlurmJobs: len(known.ids), Issues: []slurmLogIssue{}},
-		errorsOnly: errorsOnly, slurmJobs: make(map[string]bool), jobsIn: make(map[string][]affectedJob),
+		errorsOnly: errorsOnly, slurmJobs: make(map[string]bool),
 	}
 	if len(known.ids) == 0 {
 		s.report.Message = fmt.Sprintf("workflow %d had no allocations", id)
@@ -170,14 +173,8 @@ func (a *app) parseSlurmLogs(ctx context.Context, c *connection, dir string, id 
 	for _, job := range known.ids {
 		s.slurmJobs[job.String()] = true
 	}
-	ran, err := client.Collect(c.SlurmJobCorrelations(ctx, id))
-	if err != nil {
+	if err := s.correlate(ctx, c); err != nil {
 		return nil, err
-	}
-	slurmJobOf := make(map[int64]string) // the latest of a job
-	for _, x := range ran {
-		s.jobsIn[x.SlurmJobID] = append(s.jobsIn[x.SlurmJobID], affectedJob{x.JobID, x.JobName})
-		slurmJobOf[x.JobID] = x.SlurmJobID
 	}
 	files, err := findWorkflowLogs([]string{dir}, id)
 	if err != nil {
@@ -187,29 +184,63 @@ func (a *app) parseSlurmLogs(ctx context.Context, c *connection, dir string, id 
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if err := s.file(f, slurmJobOf, ran); err != nil {
+		if err := s.file(f); err != nil {
 			return nil, err
 		}
 	}
 	return &s.report, nil
 }
 
-// jobOutput finds the job in the name of its output.
-var jobOutput = regexp.MustCompile(`^job_wf\d+_j(\d+)_`)
+// correlate finds out which jobs, and which of their attempts, ran in which
+// Slurm jobs.
+func (s *slurmLogs) correlate(ctx context.Context, c *connection) error {
+	s.jobsIn, s.names, s.latest = make(map[string][]affectedJob), make(map[int64]string), make(map[int64]string)
+	for x, err := range c.SlurmJobCorrelations(ctx, s.report.WorkflowID) {
+		if err != nil {
+			return err
+		}
+		s.jobsIn[x.SlurmJobID] = append(s.jobsIn[x.SlurmJobID], affectedJob{x.JobID, x.JobName})
+		s.names[x.JobID], s.latest[x.JobID] = x.JobName, x.SlurmJobID
+	}
+	slurmJobOf := make(map[int64]string) // by runner
+	for n, err := range c.ComputeNodes(ctx, client.ComputeNodeFilter{WorkflowID: s.report.WorkflowID}) {
+		if err != nil {
+			return err
+		}
+		var place struct {
+			SlurmJobID string `json:"slurm_job_id"`
+		}
+		if json.Unmarshal(n.Scheduler, &place) == nil { // others have none
+			slurmJobOf[idOf(n.ID)] = place.SlurmJobID
+		}
+	}
+	s.ranIn = make(map[attemptKey]string)
+	for r, err := range c.Results(ctx, client.ResultFilter{WorkflowID: s.report.WorkflowID, AllRuns: true}) {
+		if err != nil {
+			return err
+		}
+		s.ranIn[attemptKey{r.JobID, r.RunID, max(1, idOf(r.AttemptID))}] = slurmJobOf[r.ComputeNodeID]
+	}
+	return nil
+}
+
+// jobOutput finds job, run and attempt in the name of an output.
+var jobOutput = regexp.MustCompile(`^job_wf\d+_j(\d+)_r(\d+)_a(\d+)`)
 
 // file searches the output of a Slurm job of the workflow, or of one of its
 // jobs; the logs of runners are left out.
-func (s *slurmLogs) file(f logFile, slurmJobOf map[int64]string, ran []api.SlurmJobCorrelation) error {
+func (s *slurmLogs) file(f logFile) error {
 	name := filepath.Base(f.path)
 	of := struct {
 		slurmJob string
 		affected []affectedJob
 	}{}
 	if match := jobOutput.FindStringSubmatch(name); match != nil {
-		job, _ := strconv.ParseInt(match[1], 10, 64)
-		of.slurmJob = slurmJobOf[job]
-		if i := slices.IndexFunc(ran, func(x api.SlurmJobCorrelation) bool { return x.JobID == job }); i >= 0 {
-			of.affected = []affectedJob{{job, ran[i].JobName}}
+		var attempt attemptKey
+		_, _ = fmt.Sscan(strings.Join(match[1:], " "), &attempt.job, &attempt.run, &attempt.attempt) // they are numbers
+		of.slurmJob = firstOf(s.ranIn[attempt], s.latest[attempt.job])
+		if name, ok := s.names[attempt.job]; ok {
+			of.affected = []affectedJob{{attempt.job, name}}
 		}
 	} else if match := slurmOutput.FindStringSubmatch(name); match != nil {
 		of.slurmJob = match[1]

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
@@ -25,7 +24,7 @@ func TestRealSlurmLogs(t *testing.T) {
 		s.slurmJobs[slurmOutput.FindStringSubmatch(filepath.Base(f))[1]] = true
 	}
 	for _, f := range files {
-		if err := s.file(logFile{dir: dir, path: filepath.Base(f)}, nil, nil); err != nil {
+		if err := s.file(logFile{dir: dir, path: filepath.Base(f)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -60,12 +59,15 @@ all is well
 `)
 	other := write("slurm_output_wf1_sl88.e", "Segmentation fault\n") // of no allocation of the workflow
 	job := write("job_wf1_j5_r1_a1.e", "numpy: MemoryError\n")
+	again := write("job_wf1_j5_r2_a1.e", "bash: disk quota exceeded\n")
 
-	ran := []api.SlurmJobCorrelation{{SlurmJobID: "77", JobID: 5, JobName: "five"}}
 	five := []affectedJob{{5, "five"}}
-	s := slurmLogs{slurmJobs: map[string]bool{"77": true}, jobsIn: map[string][]affectedJob{"77": five}}
-	for _, f := range []logFile{batch, other, job} {
-		if err := s.file(f, map[int64]string{5: "77"}, ran); err != nil {
+	s := slurmLogs{
+		slurmJobs: map[string]bool{"77": true, "99": true}, jobsIn: map[string][]affectedJob{"77": five},
+		names: map[int64]string{5: "five"}, latest: map[int64]string{5: "99"}, ranIn: map[attemptKey]string{{5, 1, 1}: "77"},
+	}
+	for _, f := range []logFile{batch, other, job, again} {
+		if err := s.file(f); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +78,7 @@ all is well
 	var got []found
 	for _, x := range s.report.Issues {
 		got = append(got, found{x.File, x.Node, x.Description, x.Severity})
-		if diff := cmp.Diff(five, x.Affected); diff != "" || x.SlurmJobID != "77" {
+		if diff := cmp.Diff(five, x.Affected); diff != "" || x.SlurmJobID != map[bool]string{true: "99", false: "77"}[x.File == again.path] {
 			t.Errorf("%s: Slurm job %q, affected (-want +got):\n%s", x.Line, x.SlurmJobID, diff)
 		}
 	}
@@ -88,11 +90,12 @@ all is well
 		{batch.path, "", "error of the Slurm step", severityError},
 		{batch.path, "n4", "error of srun", severityError},
 		{job.path, "", "out of memory", severityError},
+		{again.path, "", "disk quota exceeded", severityError},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("issues (-want +got):\n%s", diff)
 	}
-	if s.report.FilesScanned != 2 || s.report.Errors != 5 || s.report.Warnings != 2 {
+	if s.report.FilesScanned != 3 || s.report.Errors != 6 || s.report.Warnings != 2 {
 		t.Errorf("counted %d files, %d errors, %d warnings", s.report.FilesScanned, s.report.Errors, s.report.Warnings)
 	}
 }
