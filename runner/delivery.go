@@ -79,6 +79,15 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	return nil
 }
 
+// starting makes it survive this process that an attempt is being started.
+func (d *delivery) starting(attempt api.Held) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.writer.Start(attempt); err != nil {
+		d.log.Warn("cannot write down that a job is started", "job_id", attempt.JobID, "error", err)
+	}
+}
+
 // before makes reports survive this process, and, with sync, the node; first
 // is the number of the first of them. Those that are on file are passed over.
 func (d *delivery) before(first int64, reports []api.Report, sync bool) {

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -25,10 +26,16 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, argv)
 		env = withoutInputs(env)
 	}
+	if r.opts.Allocation != nil { // the daemon reads it when the allocation is over
+		r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
+	}
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv: argv, Env: env, Dir: r.opts.WorkDir,
 		Stdout: files.stdout, Stderr: files.stderr,
 	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
+	if r.opts.Failpoint != nil {
+		r.opts.Failpoint("runner.started")
+	}
 	if m.err == nil && m.pid != 0 {
 		r.leftover.started(m.pid, a.key)
 	}

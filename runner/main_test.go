@@ -14,6 +14,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/failpoint"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 )
 
@@ -163,10 +164,14 @@ func runHelper(arguments string) {
 	c, err := client.New(client.Options{URL: url})
 	if err == nil {
 		var r *Runner
-		r, err = New(Options{
+		o := Options{
 			Client: c, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30},
 			Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
-		})
+		}
+		if points, err := failpoint.Parse(os.Getenv("RUNNER_TEST_FAILPOINTS")); err == nil && points != nil {
+			o.Failpoint, o.Allocation = points.Hit, &api.AllocationMember{SlurmJobID: 1}
+		}
+		r, err = New(o)
 		if err == nil {
 			_, err = r.Run(context.Background())
 		}

@@ -90,6 +90,8 @@ type Options struct {
 	Actions  ActionClient // nil for no actions
 	Accounts StepAccounts // nil to account no steps
 	Log      *slog.Logger // nil for none
+	// Failpoint, if not nil, is called at places where tests kill the runner.
+	Failpoint func(name string)
 	// OnEvent, if not nil, is called in order for everything that happens; it
 	// must not block.
 	OnEvent func(Event)

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -62,8 +63,9 @@ func (e *processExecutor) Start(c *Command, exited func(Exit)) (int, error) {
 	return pid, nil
 }
 
-// open makes a new output file. An existing one is never overwritten: it holds
-// the output of an attempt.
+// open makes a new output file. One that is there holds the output of a try
+// that nobody knows of, since its runner was killed when it had just started it:
+// it is put aside, and whoever still writes to it goes on doing so.
 func (e *processExecutor) open(path string) (int, error) {
 	if path == "" {
 		return e.null, nil
@@ -74,13 +76,31 @@ func (e *processExecutor) open(path string) (int, error) {
 		fd, err = openRetry(path, flags|unix.O_EXCL) // somebody tidied up
 	}
 	if errors.Is(err, unix.EEXIST) {
-		e.log.Warn("output file exists already; appending to it", "path", path)
-		fd, err = openRetry(path, flags)
+		var aside string
+		if aside, err = setAside(path); err == nil {
+			e.log.Warn("an output file was there already and is put aside", "path", path, "aside", aside)
+			fd, err = openRetry(path, flags|unix.O_EXCL)
+		}
 	}
 	if err != nil {
 		return 0, nodeFault(fmt.Errorf("open output file %s: %w", path, err))
 	}
 	return fd, nil
+}
+
+// setAside renames a file to the first free name with a number behind.
+func setAside(path string) (aside string, err error) {
+	if isDirectory(path) {
+		return "", unix.EISDIR
+	}
+	for n := 1; ; n++ {
+		aside = path + "." + strconv.Itoa(n)
+		if _, err := os.Lstat(aside); errors.Is(err, os.ErrNotExist) {
+			return aside, os.Rename(path, aside)
+		} else if err != nil {
+			return "", err
+		}
+	}
 }
 
 func openRetry(path string, flags int) (int, error) {

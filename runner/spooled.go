@@ -14,6 +14,7 @@ import (
 type Spooled struct {
 	spool.Header
 	Reports []api.Report
+	Started []api.Held // and not reported
 	path    string
 }
 
@@ -41,7 +42,7 @@ func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([
 				continue // no spool file; nothing will ever be read of it
 			}
 			if h := &c.Header; (h.Database == database || h.Database == "") && wanted(h) {
-				all = append(all, Spooled{Header: *h, Reports: c.Pending(), path: path})
+				all = append(all, Spooled{Header: *h, Reports: c.Pending(), Started: c.Unreported(), path: path})
 			}
 		}
 	}

@@ -91,9 +91,14 @@ func TestExistingLogIsKept(t *testing.T) {
 	if err := os.WriteFile(path, []byte("old\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(path+".1", []byte("older\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
 	run(t, o)
-	if got := logText(t, o.OutputDir, 1, 1, ".o"); got != "old\nnew\n" {
-		t.Errorf("file is %q", got)
+	for ending, want := range map[string]string{".o": "new\n", ".o.1": "older\n", ".o.2": "old\n"} {
+		if got := logText(t, o.OutputDir, 1, 1, ending); got != want {
+			t.Errorf("the file with %s is %q, want %q", ending, got, want)
+		}
 	}
 }
 

@@ -131,6 +131,10 @@ func fromRef(l api.LeaseRef) store.LeaseRef {
 	return store.LeaseRef{JobID: l.JobID, Attempt: l.Attempt, Fence: l.Fence}
 }
 
+func fromHeld(held []api.Held) []store.Held {
+	return each(held, func(h api.Held) store.Held { return store.Held{LeaseRef: fromRef(h.LeaseRef), StartedMS: h.StartedMS} })
+}
+
 func toRef(l store.LeaseRef) api.LeaseRef {
 	return api.LeaseRef{JobID: l.JobID, Attempt: l.Attempt, Fence: l.Fence}
 }
@@ -138,9 +142,7 @@ func toRef(l store.LeaseRef) api.LeaseRef {
 func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 	return store.Turn{
 		RunnerID: runnerID, Number: b.Turn, RunID: b.RunID,
-		Held: each(b.Held, func(h api.Held) store.Held {
-			return store.Held{LeaseRef: fromRef(h.LeaseRef), StartedMS: h.StartedMS}
-		}),
+		Held: fromHeld(b.Held),
 		Reports: each(b.Reports, func(p api.Report) store.Report {
 			return store.Report{LeaseRef: fromRef(p.LeaseRef), StartedMS: p.StartedMS, EndedMS: p.EndedMS, Evidence: p.Evidence,
 				FileTimes: each(p.FileTimes, func(f api.FileTime) store.FileTime { return store.FileTime(f) })}

@@ -13,6 +13,7 @@ import (
 type Spooled struct {
 	RunID     int64
 	Reports   []api.Report
+	Started   []api.Held   // and not reported
 	Delivered func() error // removes it
 }
 
@@ -36,6 +37,7 @@ func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) 
 		for _, left := range lives {
 			// A turn before all others is granted nothing.
 			said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports})
+			said.Started = fromHeld(left.Started)
 			if _, err := s.store.Turn(ctx, said); err != nil {
 				return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
 			}

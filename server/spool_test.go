@@ -51,3 +51,45 @@ func TestSpoolIsDelivered(t *testing.T) {
 		t.Errorf("job is %v, %v", job.Status, err)
 	}
 }
+
+// What a runner had started when it was killed was an attempt, though it had not
+// said so; what it had not started was none.
+func TestSpooledStartsAreAttempts(t *testing.T) {
+	a := newAPI(t)
+	id := a.workflow()
+	a.jobs(id, 2)
+	r := a.runner(id, "k", 2)
+	grants := r.turn(nil).Grants
+	if len(grants) != 2 {
+		t.Fatalf("%d grants, want two", len(grants))
+	}
+	old := grants[1].LeaseRef
+	old.Fence--
+	left := Spooled{RunID: r.run, Delivered: func() error { return nil }, Started: []api.Held{
+		{LeaseRef: grants[0].LeaseRef, StartedMS: 1000}, {LeaseRef: old, StartedMS: 500},
+	}}
+	spool := spoolOf{store: a.Store, read: func(string, string, int64) ([]Spooled, error) { return []Spooled{left}, nil }}
+	for range 2 {
+		if err := spool.Deliver(t.Context(), []store.AllocationRunner{{RunnerID: r.id}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.Store.ExpireRunner(t.Context(), r.id, "it was killed"); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{1, 0} {
+		attempts, err := a.Store.JobAttempts(t.Context(), grants[i].JobID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ended []workflow.CauseKind
+		for _, x := range attempts {
+			if x.EndedMS != nil {
+				ended = append(ended, x.Cause.Kind)
+			}
+		}
+		if len(ended) != want || want > 0 && ended[0] != workflow.CauseLost {
+			t.Errorf("job %d has ended by %v, want %d attempts", i, ended, want)
+		}
+	}
+}

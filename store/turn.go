@@ -15,6 +15,9 @@ type Turn struct {
 	// Held lists every lease that the runner has.
 	Held    []Held
 	Reports []Report
+	// Started lists what a runner that is over had begun to start and has not
+	// reported.
+	Started []Held
 	// GiveBack lists leases whose jobs the runner will not start.
 	GiveBack  []LeaseRef
 	Recovered []Recovered
@@ -96,7 +99,7 @@ func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
 		return nil, err
 	}
 	c.finisher = newFinisher(tx, c.run)
-	steps := []func() error{c.takeBack, c.takeReports, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell}
+	steps := []func() error{c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell}
 	if t.RunID < c.run.runID {
 		steps = []func() error{c.hearPast, c.tell}
 	}
@@ -148,6 +151,26 @@ func (c *conversation) takeReports() error {
 		c.answer.Results = append(c.answer.Results, result)
 	}
 	return nil
+}
+
+// takeStarted takes in attempts that were started and that nobody had heard of:
+// they are attempts all the same.
+func (c *conversation) takeStarted() error {
+	var started []*lease
+	var startMS []int64
+	for _, h := range c.turn.Started {
+		l := c.leases.of(h.JobID)
+		if l == nil || l.LeaseRef != h.LeaseRef || l.said || l.status != workflow.Pending || l.recovering {
+			continue
+		}
+		l.said = true
+		started, startMS = append(started, l), append(startMS, h.StartedMS)
+	}
+	if len(started) == 0 {
+		return nil
+	}
+	c.effect = true
+	return c.tx.start(c.run, started, startMS)
 }
 
 // takeRecovered takes in how recovery scripts ended.

@@ -31,7 +31,7 @@ func spooled(outputDir, database string, runnerID int64) ([]server.Spooled, erro
 	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
 	left := make([]server.Spooled, len(lives))
 	for i, life := range lives {
-		left[i] = server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered}
+		left[i] = server.Spooled{RunID: life.RunID, Reports: life.Reports, Started: life.Started, Delivered: life.Delivered}
 	}
 	return left, err
 }

@@ -48,4 +48,5 @@ func TestNodeFails(t *testing.T) {
 	slurmtest.Eventually(t, 2*time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
 	w.expectCause(a.ID, "node_fail", a.NodeList)
 	w.settle(id, nil)
+	w.expectAttempts(id, "node_fail")
 }

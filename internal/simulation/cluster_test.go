@@ -76,7 +76,7 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 func spooled(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
 	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
 	for _, life := range lives {
-		left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Delivered: life.Delivered})
+		left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Started: life.Started, Delivered: life.Delivered})
 	}
 	return left, err
 }

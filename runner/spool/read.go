@@ -26,12 +26,28 @@ type Contents struct {
 	// answered by the daemon.
 	Reports  []api.Report
 	Answered int
+	// Starts are the attempts that its writer began to start.
+	Starts []api.Held
 	// Cut says that the file ends in the middle of a frame or in a damaged one.
 	Cut bool
 }
 
 // Pending returns the reports that the daemon has not answered.
 func (c *Contents) Pending() []api.Report { return c.Reports[min(c.Answered, len(c.Reports)):] }
+
+// Unreported returns the attempts that were started and not reported.
+func (c *Contents) Unreported() (left []api.Held) {
+	reported := make(map[api.LeaseRef]bool, len(c.Reports))
+	for i := range c.Reports {
+		reported[c.Reports[i].LeaseRef] = true
+	}
+	for _, s := range c.Starts {
+		if !reported[s.LeaseRef] {
+			left = append(left, s)
+		}
+	}
+	return left
+}
 
 // Read reads one spool file, of a living or a dead writer. An error means that
 // it is no spool file or cannot be read at all.
@@ -114,6 +130,12 @@ func (c *Contents) add(kind byte, data []byte) error {
 			return fmt.Errorf("count of answers: %w", err)
 		}
 		c.Answered += n
+	case kindStart:
+		var s api.Held
+		if err := json.Unmarshal(data, &s); err != nil {
+			return fmt.Errorf("start: %w", err)
+		}
+		c.Starts = append(c.Starts, s)
 	}
 	return nil // kinds of later releases are passed over
 }
@@ -192,7 +214,8 @@ func takeOver(path string, h Header) (*Abandoned, error) {
 	switch {
 	case err != nil,
 		c.Header.Database != h.Database || c.Header.WorkflowID != h.WorkflowID || c.Header.Hostname != h.Hostname,
-		locked != nil && c.Header.mayLive(h.BootID):
+		locked != nil && c.Header.mayLive(h.BootID),
+		len(c.Unreported()) > 0: // the daemon reads it when the allocation is over
 		return nil, errors.Join(err, file.Close())
 	}
 	return &Abandoned{Contents: *c, file: file}, nil

@@ -1,6 +1,7 @@
 // Package spool keeps reports of runners in a file until the daemon has
 // recorded them, so that an exit status survives the runner and the daemon's
-// absence. A file belongs to one life of one runner and is written by it alone.
+// absence; and what they have begun to start, which the daemon may not know of
+// when they are killed. A file belongs to one life of one runner and is written by it alone.
 //
 // A file is a sequence of frames: length (4 bytes), CRC-32C of the rest (4),
 // kind (1), JSON (length bytes); numbers are little endian. The first frame is
@@ -43,6 +44,7 @@ const (
 	kindHeader byte = 'H'
 	kindReport byte = 'R'
 	kindDone   byte = 'D' // the daemon has answered that many more reports
+	kindStart  byte = 'S' // an attempt that is being started
 )
 
 const frameHead = 9
@@ -62,6 +64,7 @@ type Writer struct {
 	header  int64 // size of its frame
 	size    int64
 	pending int // reports that the daemon has not answered
+	started map[api.LeaseRef]api.Held
 	buf     bytes.Buffer
 }
 
@@ -73,7 +76,7 @@ func Create(dir string, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create spool file: %w", err)
 	}
-	w := &Writer{file: file, path: path}
+	w := &Writer{file: file, path: path, started: make(map[api.LeaseRef]api.Held)}
 	if err := w.begin(h); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
@@ -92,6 +95,20 @@ func (w *Writer) begin(h Header) error {
 		return err
 	}
 	return os.Rename(w.file.Name(), w.path)
+}
+
+// Start writes that an attempt is being started. It is safe from the end of
+// this process alone.
+func (w *Writer) Start(attempt api.Held) error {
+	if err := w.frame(kindStart, attempt); err != nil {
+		w.buf.Reset()
+		return err
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	w.started[attempt.LeaseRef] = attempt
+	return nil
 }
 
 // Append writes reports; with sync they are on the disk when it returns, else
@@ -118,6 +135,9 @@ func (w *Writer) Append(reports []api.Report, sync bool) error {
 		}
 	}
 	w.pending += len(reports)
+	for i := range reports {
+		delete(w.started, reports[i].LeaseRef)
+	}
 	return nil
 }
 
@@ -150,14 +170,20 @@ func (w *Writer) Close() error {
 	return errors.Join(err, w.file.Close())
 }
 
-// compact drops the frames of a file that has nothing left to deliver. The
+// compact drops the frames of a file that has no reports left to deliver. The
 // header stays: without it what comes later could not be read.
 func (w *Writer) compact() error {
 	if err := w.file.Truncate(w.header); err != nil {
 		return fmt.Errorf("cut spool file: %w", err)
 	}
 	w.size = w.header
-	return nil
+	for _, attempt := range w.started {
+		if err := w.frame(kindStart, attempt); err != nil {
+			w.buf.Reset()
+			return err
+		}
+	}
+	return w.flush()
 }
 
 func (w *Writer) frame(kind byte, value any) error {

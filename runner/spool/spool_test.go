@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -258,5 +260,40 @@ func TestFileSystemWithoutLocks(t *testing.T) {
 		for _, a := range taken {
 			must(t, a.Release())
 		}
+	}
+}
+
+// TestStartsAreKept: of attempts that were started, those without a report are
+// told, also after the file was cut; it is left to the daemon.
+func TestStartsAreKept(t *testing.T) {
+	dir := t.TempDir()
+	w := create(t, dir)
+	unreported := func() (jobs []int64) {
+		t.Helper()
+		c, err := Read(onlyFile(t, dir))
+		must(t, err)
+		for _, s := range c.Unreported() {
+			jobs = append(jobs, s.JobID)
+		}
+		return jobs
+	}
+	for id := range int64(3) {
+		must(t, w.Start(api.Held{LeaseRef: report(id).LeaseRef, StartedMS: 1000}))
+	}
+	must(t, w.Append(reports(1, 2), false))
+	if got := unreported(); !slices.Equal(got, []int64{0, 2}) {
+		t.Errorf("jobs %v are unreported, want 0 and 2", got)
+	}
+	big := report(2)
+	big.Evidence.StderrTail = strings.Repeat("x", compactSize)
+	must(t, w.Append([]api.Report{big}, false))
+	must(t, w.Done(2))
+	if got := unreported(); w.size >= compactSize || !slices.Equal(got, []int64{0}) {
+		t.Errorf("after the cut, at %d bytes, jobs %v are unreported, want 0", w.size, got)
+	}
+	must(t, w.file.Close()) // as if its writer were killed
+	taken, err := TakeOver(dir, header, func(path string, err error) { t.Errorf("%s: %v", path, err) })
+	if err != nil || len(taken) != 0 {
+		t.Errorf("another runner took over %d files: %v", len(taken), err)
 	}
 }
