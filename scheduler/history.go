@@ -61,16 +61,16 @@ func refusedFor(a *store.AskedAllocation) slurm.Class {
 	return slurm.Class(a.Refusal)
 }
 
-// failures are the last allocations in a row that were refused for good or have
-// ended without work done. What we canceled, or what was not taken at the
-// time, tells nothing.
+// failures are the last allocations in a row that were refused for good, were
+// never made though nobody said no, or have ended without work done. What we
+// canceled, or what was not taken at the time, tells nothing.
 func (h history) failures() (f Failures) {
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
 		case a.Worked:
 			return f
-		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled, a.Cause == workflow.AllocationNever, class != "" && class != slurm.Permanent:
+		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled, class != "" && class != slurm.Permanent:
 			continue
 		}
 		if a.NodeList != "" && !strings.ContainsAny(a.NodeList, ",[") {

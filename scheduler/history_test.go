@@ -28,3 +28,12 @@ func TestNodesOfFailures(t *testing.T) {
 		t.Errorf("%d failures in a row, want 6; nodes:\n%s", f.InARow, diff)
 	}
 }
+
+// TestWhatNeverCame counts as a failure: otherwise requests of which nothing is
+// heard would be repeated for ever.
+func TestWhatNeverCame(t *testing.T) {
+	never := store.AskedAllocation{EndMS: 1, Cause: workflow.AllocationNever, CauseText: "Slurm knows no such job"}
+	if f := (history{never, never}).failures(); f.InARow != 2 || f.Refused || f.Reason != never.CauseText {
+		t.Errorf("%+v", f)
+	}
+}

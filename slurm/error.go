@@ -116,6 +116,12 @@ var errorTable = []struct {
 	{"access denied", "ESLURM_ACCESS_DENIED", Permanent},
 	{"pathname of a file, directory or other parameter too long", "ESLURM_PATHNAME_TOO_LONG", Permanent},
 	{"batch job submission failed: invalid", "", Permanent},
+	// What sbatch itself finds wrong, before it asks anybody.
+	{"sbatch: error: invalid ", "", Permanent},
+	{"is not a valid node count", "", Permanent},
+	{"is less than minimum node count", "", Permanent},
+	{"error opening file", "", Permanent},
+	{"unrecognized --", "", Permanent},
 	{"unrecognized option", "", Permanent},
 	{"unable to open file", "", Permanent},
 	{"this does not look like a batch script", "", Permanent},
