@@ -11,8 +11,8 @@ import (
 
 // Calls of Slurm's programs per minute.
 const (
-	// leastCalls is the smallest budget: to learn what a cluster offers takes
-	// eight calls, which have to fit into the half of it that commands have.
+	// leastCalls is the smallest budget: a daemon asks nine times before its first
+	// allocation, and commands six times what a cluster offers, within their half.
 	leastCalls = 20
 	// commandCalls is the budget where none is configured. Commands may use half
 	// of it, the daemon is not limited then.

@@ -187,12 +187,15 @@ func (r *syncReport) write(w io.Writer) {
 	if r.Stale != "" {
 		fmt.Fprintf(w, "Slurm was not asked: %s\n", r.Stale)
 	}
-	verb := map[bool]string{true: "would be", false: "were"}[r.DryRun]
 	for _, d := range r.Details {
 		fmt.Fprintf(w, "Job %d (%s) lost Slurm job %s: %s\n", d.JobID, printable(d.JobName), d.SlurmJobID, printable(d.Reason))
 	}
 	if r.PendingCleaned > 0 {
-		fmt.Fprintf(w, "%s that never began %s closed\n", plural(int64(r.PendingCleaned), "allocation", "allocations"), verb)
+		closed := plural(int64(r.PendingCleaned), "allocation that never began was closed", "allocations that never began were closed")
+		if r.DryRun {
+			closed = plural(int64(r.PendingCleaned), "allocation that never began would be closed", "allocations that never began would be closed")
+		}
+		fmt.Fprintln(w, closed)
 	}
 	if r.NodesDeactivated > 0 {
 		fmt.Fprintf(w, "%s gone\n", plural(int64(r.NodesDeactivated), "runner is", "runners are"))
