@@ -66,7 +66,7 @@ type (
 		Requirements     string                `json:"resource_requirements,omitempty"`
 		FailureHandler   string                `json:"failure_handler,omitempty"`
 		Scheduler        string                `json:"scheduler,omitempty"`
-		RunOnFailure     bool                  `json:"run_on_failure,omitempty"`
+		RunIf            workflow.RunIf        `json:"run_if,omitempty"`
 		Stdio            *workflow.StdioConfig `json:"stdio,omitempty"`
 		RunTimeout       *workflow.RunTimeout  `json:"run_timeout,omitempty"`
 		Policy           *workflow.JobPolicy   `json:"policy,omitempty"`

@@ -38,6 +38,10 @@ type Job struct {
 	// Policy is what the job says about its failures; ours, given at creation.
 	Policy *workflow.JobPolicy `json:"policy,omitempty"`
 
+	// RunIf is ours: success, always or failure. It says more than
+	// cancel_on_blocking_job_failure, and wins over it.
+	RunIf *workflow.RunIf `json:"run_if,omitempty"`
+
 	// Ours; all read-only.
 
 	// NotBefore is when a ready job may be claimed at the earliest, in
@@ -47,6 +51,8 @@ type Job struct {
 	Phase *string `json:"phase,omitempty"`
 	// SkippedBy is the job whose failure canceled this one.
 	SkippedBy *int64 `json:"skipped_by,omitempty"`
+	// NotNeeded: disabled, as nothing failed that it was to run after.
+	NotNeeded bool `json:"not_needed,omitempty"`
 	// Stdio and RunTimeout are what the specification says for this job alone.
 	Stdio      *workflow.StdioConfig `json:"stdio,omitempty"`
 	RunTimeout *workflow.RunTimeout  `json:"run_timeout,omitempty"`

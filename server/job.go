@@ -22,12 +22,12 @@ func fromJob(j workflow.Job) api.Job {
 	wire := api.Job{
 		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
 		Status: &j.Status, StartTime: j.StartTime, ComputeNodeID: j.ComputeNodeID,
-		CancelOnBlockingJobFailure: &j.CancelOnBlockingJobFailure, SupportsTermination: &j.SupportsTermination,
+		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), RunIf: &j.RunIf, SupportsTermination: &j.SupportsTermination,
 		DependsOnJobIDs: j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
-		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
+		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))
@@ -36,9 +36,13 @@ func fromJob(j workflow.Job) api.Job {
 }
 
 func toJob(j api.Job) workflow.Job {
+	runIf := workflow.RunIfOf(or(j.CancelOnBlockingJobFailure, true))
+	if j.RunIf != nil {
+		runIf = *j.RunIf
+	}
 	return workflow.Job{
 		WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
-		CancelOnBlockingJobFailure: or(j.CancelOnBlockingJobFailure, true), SupportsTermination: or(j.SupportsTermination, false),
+		RunIf: runIf, SupportsTermination: or(j.SupportsTermination, false),
 		DependsOn: j.DependsOnJobIDs, InputFiles: j.InputFileIDs, OutputFiles: j.OutputFileIDs,
 		InputUserData: j.InputUserDataIDs, OutputUserData: j.OutputUserDataIDs,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
@@ -130,7 +134,7 @@ func (s *Server) updateJob(r *request[idParams, api.Job]) (api.Job, error) {
 	}
 	j, err := s.Store.UpdateJob(r.Context(), r.Params.ID, workflow.JobUpdate{
 		Name: &b.Name, Command: &b.Command, InvocationScript: b.InvocationScript, Env: b.Env, Status: b.Status,
-		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, SupportsTermination: b.SupportsTermination,
+		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, RunIf: b.RunIf, SupportsTermination: b.SupportsTermination,
 		DependsOn: b.DependsOnJobIDs, InputFiles: b.InputFileIDs, OutputFiles: b.OutputFileIDs,
 		InputUserData: b.InputUserDataIDs, OutputUserData: b.OutputUserDataIDs,
 		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels, Author: r.user(),

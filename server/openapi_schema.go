@@ -22,6 +22,7 @@ type schemaBuilder struct {
 // enums are the types with a fixed set of values.
 var enums = map[reflect.Type][]any{
 	reflect.TypeFor[workflow.JobStatus](): jobStatusNames(),
+	reflect.TypeFor[workflow.RunIf]():     {"success", "always", "failure"},
 	reflect.TypeFor[workflow.StdioMode](): {"separate", "combined", "no_stdout", "no_stderr", "none"},
 	reflect.TypeFor[api.TaskStatus]():     {"queued", "running", "succeeded", "failed"},
 }

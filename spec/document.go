@@ -125,7 +125,11 @@ type Job struct {
 	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`
 	// Scheduler names the slurm_scheduler whose allocations take the job.
 	Scheduler string `json:"scheduler,omitempty"`
-	// CancelOnBlockingJobFailure cancels the job if one that it depends on fails (the default).
+	// RunIf says after what the job runs: success of all jobs that it depends on
+	// (the default; canceled otherwise), always, or only after a failure of one of
+	// them (disabled otherwise: it is not needed).
+	RunIf string `json:"run_if,omitempty" jsonschema:"enum=success,enum=always,enum=failure"`
+	// CancelOnBlockingJobFailure: false is run_if always, true run_if success.
 	CancelOnBlockingJobFailure *bool `json:"cancel_on_blocking_job_failure,omitempty"`
 	// SupportsTermination is accepted for compatibility and has no effect.
 	SupportsTermination *bool `json:"supports_termination,omitempty"`

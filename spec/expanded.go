@@ -87,9 +87,8 @@ func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	if j.Priority != 0 {
 		job.Priority = &j.Priority
 	}
-	if j.RunOnFailure {
-		cancel := false
-		job.CancelOnBlockingJobFailure = &cancel
+	if j.RunIf != workflow.RunIfSuccess {
+		job.RunIf = j.RunIf.String()
 	}
 	if t := j.RunTimeout; t != nil {
 		job.Timeouts = &Timeouts{Run: &RunTimeout{After: workflow.FormatRuntime(t.AfterSeconds), Grace: workflow.FormatRuntime(t.GraceSeconds)}}

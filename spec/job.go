@@ -23,6 +23,7 @@ type jobPlan struct {
 	stdio                   *workflow.StdioConfig
 	runTimeout              *workflow.RunTimeout
 	policy                  *workflow.JobPolicy
+	runIf                   workflow.RunIf
 
 	dependsOn *selection
 	// uses are input files, output files, input user data, output user data.
@@ -109,6 +110,7 @@ func (b *builder) preparePlan(p *jobPlan) {
 	p.stdio = b.stdio(j.Stdio)
 	p.runTimeout = b.runTimeout(j)
 	p.policy = b.jobPolicy(j)
+	p.runIf = b.runIf(j)
 	p.prepareEnv(b, columns)
 	p.prepareLabels(b, columns)
 	b.checkHandlerName(j)
@@ -196,7 +198,7 @@ func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 	d.Requirements = b.requirementsName(p, b.texts.fill(&p.requirements, row))
 	d.Scheduler = b.schedulerName(p, b.texts.fill(&p.scheduler, row))
 	d.FailureHandler = j.FailureHandler
-	d.RunOnFailure = j.CancelOnBlockingJobFailure != nil && !*j.CancelOnBlockingJobFailure
+	d.RunIf = p.runIf
 	d.DependsOn = b.resolve(p.dependsOn, row)
 
 	refs := p.shared
@@ -207,4 +209,22 @@ func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 	for k, list := range []*[]int32{&d.InputFiles, &d.OutputFiles, &d.InputUserData, &d.OutputUserData} {
 		*list = b.used(p.uses[k], refs.lists[k], row)
 	}
+	if d.RunIf == workflow.RunIfFailure && len(d.DependsOn)+len(d.InputFiles)+len(d.InputUserData) == 0 {
+		b.fail(j.at.get("run_if"), "name the jobs in depends_on", "the job depends on nothing that could fail")
+	}
+}
+
+// runIf reads after what a job runs.
+func (b *builder) runIf(j *Job) workflow.RunIf {
+	runIf, err := workflow.ParseRunIf(j.RunIf)
+	cancel := j.CancelOnBlockingJobFailure
+	switch {
+	case err != nil: // the decoder has said so
+	case cancel == nil:
+	case j.RunIf == "":
+		return workflow.RunIfOf(*cancel)
+	case *cancel != runIf.CancelOnFailure():
+		b.fail(j.at.get("cancel_on_blocking_job_failure"), "remove one of the two", "cancel_on_blocking_job_failure: %t and run_if: %s contradict each other", *cancel, runIf)
+	}
+	return runIf
 }

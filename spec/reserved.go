@@ -30,7 +30,6 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 	},
 	reflect.TypeFor[Job](): {
 		"undo":     reserve("undo", "remove it"),
-		"run_if":   reserve("run_if", "remove it or use cancel_on_blocking_job_failure"),
 		"workflow": reserve("workflow", "write a command"),
 	},
 	reflect.TypeFor[workflow.EndPolicy](): {

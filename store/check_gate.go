@@ -24,7 +24,7 @@ var gateRules = []rule{
 	// once already. One that was canceled is, for those behind it, before its
 	// process has ended.
 	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
-				json_extract(data, '$.last_job_id') AS last FROM event WHERE type = 'jobs_skipped'),
+				json_extract(data, '$.last_job_id') AS last FROM event WHERE type IN ('jobs_skipped', 'jobs_not_needed')),
 			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
 				FROM attempt WHERE action IN ('none', 'fail', 'hold') AND cause != 'canceled_user' GROUP BY job_id, run_id),
 			allowed AS (SELECT d.gate_id, e.run_id, e.host, MAX(e.end_ms) AS end_ms FROM gate_dependency d JOIN ended e ON e.job_id = d.job_id
@@ -38,7 +38,11 @@ var gateRules = []rule{
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
 	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
 		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 1 AND o.gate_id IS NULL AND j.workflow_id IN ` + moving},
-	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by IS NOT NULL AND status != 7`},
+	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by > 0 AND status != 7`},
+	{"gate", `SELECT 'job ' || id, 'it was not needed, but is not disabled' FROM job WHERE skipped_by = 0 AND status != 9`},
+	{"gate", `SELECT 'job ' || j.id, 'it was not needed, but a dependency was unsuccessful'
+		FROM job j WHERE j.status = 9 AND j.skipped_by = 0 AND j.workflow_id IN ` + moving + ` AND j.gate_id IN
+			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8)`},
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
 		FROM job j WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id NOT IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8 OR d.status = 0)`},

@@ -7,7 +7,7 @@ var referenceRules = []rule{
 		FROM job j LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.compute_node_id IS NOT NULL AND j.status IN (3, 4) AND n.workflow_id IS NOT j.workflow_id`},
 	{"reference", `SELECT 'job ' || j.id, 'it was skipped by ' || j.skipped_by || ', which is not a job of its workflow'
-		FROM job j LEFT JOIN job x ON x.id = j.skipped_by WHERE j.skipped_by IS NOT NULL AND x.workflow_id IS NOT j.workflow_id
+		FROM job j LEFT JOIN job x ON x.id = j.skipped_by WHERE j.skipped_by != 0 AND x.workflow_id IS NOT j.workflow_id
 			AND j.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	{"reference", `SELECT 'job ' || j.id, 'its result ' || j.result_id || ' is not one of its own'
 		FROM job j LEFT JOIN result r ON r.id = j.result_id WHERE j.result_id IS NOT NULL AND r.job_id IS NOT j.id`},

@@ -58,7 +58,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
 	j := workflow.Job{
 		WorkflowID: d.id, Name: def.Name, Command: def.Command, InvocationScript: given(def.InvocationScript), Env: def.Env,
-		Priority: def.Priority, Labels: def.Labels, CancelOnBlockingJobFailure: !def.RunOnFailure, Stdio: def.Stdio, RunTimeout: def.RunTimeout, Policy: def.Policy,
+		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, Stdio: def.Stdio, RunTimeout: def.RunTimeout, Policy: def.Policy,
 	}
 	requirements := def.Requirements
 	if requirements == workflow.DefaultRequirements {

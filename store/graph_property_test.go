@@ -69,8 +69,8 @@ func (p *pair) create() {
 	p.id = w.ID
 	for i := range rapid.IntRange(1, 10).Draw(p.t, "jobs") {
 		j := workflow.Job{WorkflowID: p.id, Name: fmt.Sprintf("j%d", i), Command: "true"}
-		m := workflowtest.Job{CancelOnFailure: rapid.IntRange(0, 3).Draw(p.t, "cancel") > 0}
-		j.CancelOnBlockingJobFailure = m.CancelOnFailure
+		m := workflowtest.Job{RunIf: workflow.RunIf(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(p.t, "run_if"))}
+		j.RunIf = m.RunIf
 		for d := range i {
 			if rapid.IntRange(0, 3).Draw(p.t, "edge") == 0 {
 				m.DependsOn = append(m.DependsOn, d)
@@ -189,7 +189,7 @@ func (p *pair) spawn(t *rapid.T) {
 		t.Fatalf("the job spawned by %d depends on %v", j.ID, deps)
 	}
 	p.ids = append(p.ids, ids[0])
-	p.model.Spawn([]int{i}, true)
+	p.model.Spawn([]int{i}, workflow.RunIfSuccess)
 }
 
 func (p *pair) retry(t *rapid.T) {

@@ -88,7 +88,7 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 			return err
 		}
 		// A dependency that was added now may be open.
-		n, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `(status = 2 OR status = 7 AND skipped_by IS NOT NULL)
+		n, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `(status = 2 OR skipped_by IS NOT NULL)
 			AND gate_id IN (SELECT id FROM gate WHERE workflow_id = ?1 AND open > 0)`)
 		if err != nil || n == 0 {
 			return err
@@ -101,7 +101,7 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 // walk goes from gate to gate, so that it costs no more than there are
 // dependencies.
 func (tx *Tx) blockBehind(workflowID int64, onlyUninitialized bool) error {
-	const stale = `status IN (2, 5, 6, 7) AND gate_id IS NOT NULL`
+	const stale = `(status IN (2, 5, 6, 7) OR status = 9 AND skipped_by = 0) AND gate_id IS NOT NULL`
 	var some bool
 	err := tx.row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ? AND `+stale+`)`, []any{workflowID}, &some)
 	if err != nil {
@@ -195,7 +195,7 @@ func (tx *Tx) settle(r *run) error {
 	if c.triggers, err = tx.hasJobTriggers(r.workflowID); err != nil {
 		return err
 	}
-	if err := c.follow(nil, gates); err != nil {
+	if err := c.follow(nil, nil, gates); err != nil {
 		return fmt.Errorf("release jobs of workflow %d: %w", r.workflowID, err)
 	}
 	return nil

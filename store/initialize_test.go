@@ -172,8 +172,8 @@ func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine, map[in
 	e := &workflowtest.Engine{}
 	implied := map[int][]int{}
 	for i := range rapid.IntRange(1, 9).Draw(t, "jobs") {
-		j := workflow.JobDefinition{Name: fmt.Sprint("j", i), Command: "true", RunOnFailure: rapid.IntRange(0, 3).Draw(t, "run on failure") == 0}
-		node := workflowtest.Job{CancelOnFailure: !j.RunOnFailure}
+		j := workflow.JobDefinition{Name: fmt.Sprint("j", i), Command: "true", RunIf: workflow.RunIf(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "run_if"))}
+		node := workflowtest.Job{RunIf: j.RunIf}
 		d.Files = append(d.Files, workflow.FileDefinition{Name: j.Name, Path: j.Name})
 		j.OutputFiles = []int32{int32(i)}
 		for k := range i {
@@ -271,9 +271,9 @@ func (g *graph) idsOf(jobs []int) []int64 {
 }
 
 func (g *graph) create(t *rapid.T, e *workflowtest.Engine) {
-	j := workflowtest.Job{DependsOn: someOf(t, len(e.Jobs)), CancelOnFailure: rapid.Bool().Draw(t, "cancel on failure")}
+	j := workflowtest.Job{DependsOn: someOf(t, len(e.Jobs)), RunIf: workflow.RunIf(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "run_if"))}
 	created, err := g.CreateJobs(g.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: fmt.Sprint("j", len(e.Jobs)), Command: "true",
-		CancelOnBlockingJobFailure: j.CancelOnFailure, DependsOn: g.idsOf(j.DependsOn)}})
+		RunIf: j.RunIf, DependsOn: g.idsOf(j.DependsOn)}})
 	g.must(err)
 	e.Jobs, g.jobs = append(e.Jobs, j), append(g.jobs, created[0].ID)
 }
@@ -288,7 +288,7 @@ func (g *graph) spawn(t *rapid.T, e *workflowtest.Engine, caller int) {
 	ids, _, err := g.SpawnJobs(g.ctx, g.jobs[caller], workflow.SpawnRequest{Jobs: []workflow.SpawnJob{
 		{Name: fmt.Sprint("j", len(e.Jobs)), Command: "true", DependsOn: names, CancelOnBlockingJobFailure: &cancel}}})
 	g.must(err)
-	e.Spawn(append(deps, caller), cancel)
+	e.Spawn(append(deps, caller), workflow.RunIfOf(cancel))
 	g.jobs = append(g.jobs, ids...)
 }
 

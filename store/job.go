@@ -12,12 +12,19 @@ import (
 
 // jobColumns of jobTables are what a jobScanner reads.
 const jobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
-	j.cancel_on_blocking_job_failure, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
+	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
 	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash`
 
 const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
 	LEFT JOIN job_policy p ON p.id = j.policy_id`
+
+// notNeeded takes apart what the column skipped_by says.
+func notNeeded(j *workflow.Job) {
+	if j.SkippedBy != nil && *j.SkippedBy == 0 {
+		j.SkippedBy, j.NotNeeded = nil, true
+	}
+}
 
 // jobScanner reads jobs. Jobs with the same environment share it.
 type jobScanner struct {
@@ -32,7 +39,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	var inRecovery bool
 	var hash []byte
 	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
-		&j.CancelOnBlockingJobFailure, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
+		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
 		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash)
 	if err != nil {
@@ -52,6 +59,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	if notBefore != 0 {
 		j.NotBeforeMS = &notBefore
 	}
+	notNeeded(&j)
 	if inRecovery {
 		j.Phase = workflow.PhaseRecovery
 	}

@@ -49,7 +49,7 @@ func TestCreateJobs(t *testing.T) {
 		{WorkflowID: g.workflow, Name: "z", Command: "c", Env: map[string]string{"B": "3"}, Labels: []string{"y", "x", "y"}, Priority: 4,
 			Status: workflow.Running, AttemptID: 7, DependsOn: []int64{g.job}, InputFiles: []int64{g.file, g.file},
 			OutputUserData: []int64{g.data}, ResourceRequirementsID: &g.requirements, SchedulerID: new(int64(77))},
-		{WorkflowID: g.workflow, Name: "a", Command: "c", CancelOnBlockingJobFailure: true, DependsOn: []int64{g.job}},
+		{WorkflowID: g.workflow, Name: "a", Command: "c", DependsOn: []int64{g.job}},
 	}
 	created, err := g.CreateJobs(g.ctx, sent)
 	g.must(err)
@@ -58,7 +58,7 @@ func TestCreateJobs(t *testing.T) {
 		{ID: g.otherJob + 1, WorkflowID: g.workflow, Name: "z", Command: "c", Env: map[string]string{"A": "1", "B": "3"}, Labels: []string{"x", "y"}, Priority: 4,
 			AttemptID: 1, DependsOn: []int64{g.job}, InputFiles: []int64{g.file}, OutputUserData: []int64{g.data},
 			ResourceRequirementsID: &g.requirements, SchedulerID: new(int64(77))},
-		{ID: g.otherJob + 2, WorkflowID: g.workflow, Name: "a", Command: "c", Env: map[string]string{"A": "1", "B": "2"}, CancelOnBlockingJobFailure: true,
+		{ID: g.otherJob + 2, WorkflowID: g.workflow, Name: "a", Command: "c", Env: map[string]string{"A": "1", "B": "2"},
 			AttemptID: 1, DependsOn: []int64{g.job}, ResourceRequirementsID: &defaults},
 	}
 	if diff := cmp.Diff(want, created, cmpopts.IgnoreFields(workflow.JobState{}, "GateID")); diff != "" {
@@ -140,7 +140,7 @@ func BenchmarkCreateJobs(b *testing.B) {
 		n.must(err)
 		list := make([]workflow.Job, jobs)
 		for i := range list {
-			list[i] = workflow.Job{WorkflowID: w.ID, Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i), CancelOnBlockingJobFailure: true}
+			list[i] = workflow.Job{WorkflowID: w.ID, Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i)}
 		}
 		b.StartTimer()
 		_, err = n.CreateJobs(n.ctx, list)

@@ -40,7 +40,7 @@ func (s *Store) Jobs(ctx context.Context, q JobFilter, page Page) ([]workflow.Jo
 		columns: jobColumns, from: jobTables, filter: f, id: "j.id", page: page,
 		sortable: map[string]string{
 			"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command", "invocation_script": "j.invocation_script",
-			"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.cancel_on_blocking_job_failure",
+			"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.run_if = 0",
 			"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
 			"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
 		},

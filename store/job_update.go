@@ -94,10 +94,13 @@ func (tx *Tx) updateJob(j *workflow.Job, u *workflow.JobUpdate) error {
 	set(&j.Name, u.Name)
 	set(&j.Command, u.Command)
 	setOptional(&j.InvocationScript, u.InvocationScript)
-	set(&j.CancelOnBlockingJobFailure, u.CancelOnBlockingJobFailure)
+	if cancel := u.CancelOnBlockingJobFailure; cancel != nil && *cancel != j.RunIf.CancelOnFailure() {
+		j.RunIf = workflow.RunIfOf(*cancel)
+	}
+	set(&j.RunIf, u.RunIf)
 	set(&j.SupportsTermination, u.SupportsTermination)
-	err := tx.execOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, cancel_on_blocking_job_failure = ?, supports_termination = ?
-		WHERE id = ?`, j.Name, j.Command, j.InvocationScript, j.CancelOnBlockingJobFailure, j.SupportsTermination, j.ID)
+	err := tx.execOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, run_if = ?, supports_termination = ?
+		WHERE id = ?`, j.Name, j.Command, j.InvocationScript, int64(j.RunIf), j.SupportsTermination, j.ID)
 	if err != nil {
 		return fmt.Errorf("update job %d: %w", j.ID, err)
 	}

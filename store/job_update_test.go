@@ -22,7 +22,7 @@ func TestUpdateJob(t *testing.T) {
 	before := g.jobOf(3)
 	want := before
 	want.Name, want.Command, want.InvocationScript = "last", "false", new("wrap.sh")
-	want.SupportsTermination, want.CancelOnBlockingJobFailure = true, false
+	want.SupportsTermination, want.RunIf = true, workflow.RunIfAlways
 	want.Priority, want.Labels, want.SchedulerID, want.DependsOn = 9, []string{"a", "b"}, new(int64(3)), []int64{g.jobs[0]}
 	got, err := n.UpdateJob(n.ctx, g.jobs[3], workflow.JobUpdate{
 		Name: &want.Name, Command: &want.Command, InvocationScript: want.InvocationScript, SupportsTermination: new(true),

@@ -4,12 +4,14 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // A job that a client claimed and never started waits again if a dependency was
 // opened meanwhile.
 func TestReturnUnstarted(t *testing.T) {
-	r := newRig(t, rigJob{}, rigJob{after: []int{0}, regardless: true}, rigJob{})
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{})
 	_, err := r.CompleteJob(r.ctx, r.completion(0, r.node("n1"), failed, 1))
 	r.must(err)
 	_, err = r.ClaimNextJobs(r.ctx, r.workflow, 9, nil)

@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -49,10 +50,11 @@ func (tx *Tx) completed(workflowID int64, jobs []completion) error {
 
 // cascade is what the ends of jobs do to those behind them.
 type cascade struct {
-	tx       *Tx
-	run      *run
-	triggers bool // some action counts jobs
-	skipped  workflow.JobsSkippedPayload
+	tx        *Tx
+	run       *run
+	triggers  bool // some action counts jobs
+	skipped   workflow.JobsSkippedPayload
+	notNeeded workflow.JobsNotNeededPayload
 }
 
 // begin takes in the first jobs, and follows up what it does level by level.
@@ -72,35 +74,47 @@ func (c *cascade) begin(jobs []completion) error {
 			return err
 		}
 	}
-	gates, err := c.tx.lower(good, false)
-	if err != nil {
-		return err
-	}
-	return c.follow(bad, gates)
+	return c.follow(good, bad, nil)
 }
 
-// follow counts jobs that were not successful in the gates that they belong to,
-// and lets the jobs behind these gates and the given ones go on, to a fixed
+// follow counts jobs that have become complete in the gates that they belong
+// to, and lets the jobs behind these gates and the given ones go on, to a fixed
 // point.
-func (c *cascade) follow(bad, gates []int64) error {
-	for len(bad) > 0 || len(gates) > 0 {
-		opened, err := c.tx.lower(bad, true)
+func (c *cascade) follow(good, bad, gates []int64) error {
+	for len(good) > 0 || len(bad) > 0 || len(gates) > 0 {
+		opened, err := c.tx.lower(good, false)
 		if err != nil {
+			return err
+		}
+		gates = append(gates, opened...)
+		if opened, err = c.tx.lower(bad, true); err != nil {
 			return err
 		}
 		if gates = append(gates, opened...); len(gates) == 0 || c.run.halted {
 			break
 		}
-		if bad, err = c.pass(gates); err != nil {
+		if good, bad, err = c.pass(idList(gates)); err != nil {
 			return err
 		}
 		gates = nil
 	}
-	if c.skipped.Count == 0 {
-		return nil
+	return c.announce()
+}
+
+// announce writes one event for all jobs that were skipped, and one for all
+// that were not needed.
+func (c *cascade) announce() error {
+	if c.skipped.Count > 0 {
+		c.skipped.Category, c.skipped.RunID = workflow.CategoryJob, c.run.runID
+		if err := c.tx.event(c.run.workflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, c.skipped); err != nil {
+			return err
+		}
 	}
-	c.skipped.Category, c.skipped.RunID = workflow.CategoryJob, c.run.runID
-	return c.tx.event(c.run.workflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, c.skipped)
+	if c.notNeeded.Count > 0 {
+		c.notNeeded.Category, c.notNeeded.RunID = workflow.CategoryJob, c.run.runID
+		return c.tx.event(c.run.workflowID, string(workflow.EventJobsNotNeeded), workflow.SeverityInfo, c.notNeeded)
+	}
+	return nil
 }
 
 // triggerAll counts the first jobs for actions.
@@ -150,17 +164,15 @@ func (tx *Tx) lower(jobs []int64, failed bool) ([]int64, error) {
 }
 
 // pass lets the blocked jobs behind open gates go on, and returns those that
-// were skipped.
-func (c *cascade) pass(gates []int64) ([]int64, error) {
-	list := idList(gates)
-	skipped, err := c.skip(list)
-	if err != nil {
-		return nil, err
+// are not needed and those that were skipped.
+func (c *cascade) pass(gates string) (notNeeded, skipped []int64, err error) {
+	if skipped, err = c.skip(gates); err != nil {
+		return nil, nil, err
 	}
-	if err := c.release(list); err != nil {
-		return nil, err
+	if notNeeded, err = c.spare(gates); err != nil {
+		return nil, nil, err
 	}
-	return skipped, nil
+	return notNeeded, skipped, c.release(gates)
 }
 
 // skip cancels the blocked jobs behind gates with a failure that do not want to
@@ -173,11 +185,11 @@ func (c *cascade) skip(gates string) ([]int64, error) {
 			FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value WHERE g.failed > 0),
 		gone (job_id, culprit) AS (
 			SELECT j.id, f.culprit FROM failed f CROSS JOIN job j ON j.gate_id = f.gate_id
-				WHERE j.status = 1 AND j.cancel_on_blocking_job_failure = 1
+				WHERE j.status = 1 AND j.run_if = 0
 			UNION ALL
 			SELECT j.id, x.culprit FROM gone x CROSS JOIN gate_dependency d ON d.job_id = x.job_id
 				CROSS JOIN gate g ON g.id = d.gate_id AND g.open = 1 CROSS JOIN job j ON j.gate_id = g.id
-				WHERE j.status = 1 AND j.cancel_on_blocking_job_failure = 1)
+				WHERE j.status = 1 AND j.run_if = 0)
 		UPDATE job SET status = 7, skipped_by = gone.culprit FROM gone WHERE job.id = gone.job_id RETURNING id, skipped_by`, gates)
 	if err != nil {
 		return nil, fmt.Errorf("skip jobs: %w", err)
@@ -203,6 +215,36 @@ func (c *cascade) skip(gates string) ([]int64, error) {
 	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Canceled, int64(len(ids)))
 	if c.triggers {
 		return ids, c.tx.trigger(workflow.Blocked, workflow.Canceled, ids)
+	}
+	return ids, nil
+}
+
+// spare disables the blocked jobs behind gates without a failure that want to
+// run after one, and, as skip does, those that wait for one of these alone.
+func (c *cascade) spare(gates string) ([]int64, error) {
+	ids, err := c.tx.idsOf(`WITH RECURSIVE spared (job_id) AS (
+			SELECT j.id FROM json_each(?) e CROSS JOIN gate g ON g.id = e.value AND g.failed = 0 CROSS JOIN job j ON j.gate_id = g.id
+				WHERE j.status = 1 AND j.run_if = 2
+			UNION ALL
+			SELECT j.id FROM spared x CROSS JOIN gate_dependency d ON d.job_id = x.job_id
+				CROSS JOIN gate g ON g.id = d.gate_id AND g.open = 1 AND g.failed = 0 CROSS JOIN job j ON j.gate_id = g.id
+				WHERE j.status = 1 AND j.run_if = 2)
+		UPDATE job SET status = 9, skipped_by = 0 FROM spared WHERE job.id = spared.job_id RETURNING id`, gates)
+	if err != nil {
+		return nil, fmt.Errorf("disable jobs that are not needed: %w", err)
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	p := &c.notNeeded
+	if p.Count == 0 {
+		p.FirstJobID = ids[0]
+	}
+	p.Count += int64(len(ids))
+	p.FirstJobID, p.LastJobID = min(p.FirstJobID, slices.Min(ids)), max(p.LastJobID, slices.Max(ids))
+	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Disabled, int64(len(ids)))
+	if c.triggers {
+		return ids, c.tx.trigger(workflow.Blocked, workflow.Disabled, ids)
 	}
 	return ids, nil
 }

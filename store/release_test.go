@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestFailureSkipsALongChain(t *testing.T) {
 // A chain is skipped by one statement, up to a job that runs regardless and to
 // one that waits for another job as well.
 func TestChainIsSkippedAtOnce(t *testing.T) {
-	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}}, rigJob{after: []int{2}, regardless: true}, rigJob{},
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}}, rigJob{after: []int{2}, runIf: workflow.RunIfAlways}, rigJob{},
 		rigJob{after: []int{2, 4}})
 	errUndone := errors.New("not to be kept")
 	var skipped []int64
@@ -70,7 +71,7 @@ func TestChainIsSkippedAtOnce(t *testing.T) {
 }
 
 func TestFailureBeforeSuccessSkipsWhatIsBehindBoth(t *testing.T) {
-	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0, 1}}, rigJob{after: []int{0, 1}, regardless: true}, rigJob{after: []int{2, 3}})
+	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0, 1}}, rigJob{after: []int{0, 1}, runIf: workflow.RunIfAlways}, rigJob{after: []int{2, 3}})
 	h := r.hand("n1", 2)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 1))
@@ -203,5 +204,46 @@ func TestWideCascade(t *testing.T) {
 	if got := r.number(`SELECT COUNT(*) FROM job WHERE status = 7 AND skipped_by = ?`, r.ids[0]); got != n+1 {
 		t.Errorf("%d jobs skipped, want %d", got, n+1)
 	}
+	r.check()
+}
+
+// Jobs that run only after a failure are not needed without one: a chain of
+// them is one statement and one event, and what is behind goes on.
+func TestJobsThatAreNotNeeded(t *testing.T) {
+	const always, failure = workflow.RunIfAlways, workflow.RunIfFailure
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: failure}, rigJob{after: []int{1}, runIf: failure}, rigJob{after: []int{2}},
+		rigJob{after: []int{0}, runIf: always})
+	h := r.hand("n1", 5)
+	h.turn(exited(h.turn().Grants[0].LeaseRef, 0))
+	r.want(workflow.Completed, workflow.Disabled, workflow.Disabled, workflow.Pending, workflow.Pending)
+	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 100)
+	r.must(err)
+	last := events[len(events)-1]
+	if last.Type != workflow.EventJobsNotNeeded || !strings.Contains(string(last.Data), `"count":2,"first_job_id":2,"last_job_id":3`) {
+		t.Errorf("%s %s", last.Type, last.Data)
+	}
+	j, err := r.Job(r.ctx, r.ids[1])
+	r.must(err)
+	if !j.NotNeeded || j.SkippedBy != nil {
+		t.Errorf("not needed %v, skipped by %v", j.NotNeeded, j.SkippedBy)
+	}
+	h.turn(exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0))
+	if v := r.ended(); v.EventType != string(workflow.EventWorkflowCompleted) || v.Disabled != 2 {
+		t.Errorf("verdict: %+v", v)
+	}
+	r.check()
+}
+
+// They run when the others are complete and one has failed.
+func TestJobsThatRunAfterAFailure(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0, 1}, runIf: workflow.RunIfFailure}, rigJob{after: []int{2}})
+	h := r.hand("n1", 5)
+	g := h.turn().Grants
+	h.turn(exited(g[0].LeaseRef, 1))
+	r.want(workflow.Failed, workflow.Pending, workflow.Blocked, workflow.Blocked)
+	h.turn(exited(g[1].LeaseRef, 0))
+	r.want(workflow.Failed, workflow.Completed, workflow.Pending, workflow.Blocked)
+	h.turn(exited(h.held[0].LeaseRef, 0))
+	r.want(workflow.Failed, workflow.Completed, workflow.Completed, workflow.Pending)
 	r.check()
 }

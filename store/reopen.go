@@ -51,20 +51,24 @@ func (tx *Tx) raise(jobs []int64) ([]int64, error) {
 }
 
 // blockAgain makes jobs behind closed gates wait, and returns those that were
-// complete: they had been skipped.
+// complete: they had been skipped, or not been needed.
 func (tx *Tx) blockAgain(workflowID int64, gates string) ([]int64, error) {
 	n, err := tx.exec(`UPDATE job SET status = 1 WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 2`, gates)
 	if err != nil {
 		return nil, err
 	}
 	tx.move(workflowID, workflow.Ready, workflow.Blocked, n)
-	skipped, err := tx.idsOf(`UPDATE job SET status = 1, skipped_by = NULL
-		WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 7 AND skipped_by IS NOT NULL RETURNING id`, gates)
-	if err != nil {
-		return nil, err
+	var all []int64
+	for _, from := range []workflow.JobStatus{workflow.Canceled, workflow.Disabled} {
+		skipped, err := tx.idsOf(`UPDATE job SET status = 1, skipped_by = NULL
+			WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = ? AND skipped_by IS NOT NULL RETURNING id`, gates, int64(from))
+		if err != nil {
+			return nil, err
+		}
+		tx.move(workflowID, from, workflow.Blocked, int64(len(skipped)))
+		all = append(all, skipped...)
 	}
-	tx.move(workflowID, workflow.Canceled, workflow.Blocked, int64(len(skipped)))
-	return skipped, nil
+	return all, nil
 }
 
 // waitAgain blocks those of the given jobs that are ready again and depend on a
@@ -102,7 +106,7 @@ func (tx *Tx) settleJob(r *run, job int64) error {
 	case status == workflow.Blocked && open == 0:
 		c := cascade{tx: tx, run: r}
 		if c.triggers, err = tx.hasJobTriggers(r.workflowID); err == nil {
-			err = c.follow(nil, []int64{gate})
+			err = c.follow(nil, nil, []int64{gate})
 		}
 		if err == nil {
 			err = tx.endIfOver(r.workflowID)

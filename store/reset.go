@@ -73,12 +73,14 @@ func (s *Store) ResetJobStatus(_ context.Context, id int64, failedOnly bool, use
 		if err != nil {
 			return err
 		}
-		direct, all := `j.status NOT IN (0, 9)`, `status NOT IN (0, 9)`
+		// Of the disabled jobs those begin anew that had not been needed.
+		const some = `(status NOT IN (0, 9) OR status = 9 AND skipped_by = 0)`
+		direct, all := some, some
 		if failedOnly {
-			direct = `j.status IN (6, 7, 8, 10)`
-			all = `status IN (6, 7, 8, 10) OR status NOT IN (0, 9) AND gate_id IN (` + gatesBehind(`x.status IN (6, 7, 8)`) + `)`
+			direct = `status IN (6, 7, 8, 10)`
+			all = `status IN (6, 7, 8, 10) OR ` + some + ` AND gate_id IN (` + gatesBehind(`x.status IN (6, 7, 8)`) + `)`
 		}
-		if err := tx.row(`SELECT COUNT(*) FROM job j WHERE workflow_id = ? AND `+direct, []any{id}, &n); err != nil {
+		if err := tx.row(`SELECT COUNT(*) FROM job WHERE workflow_id = ? AND `+direct, []any{id}, &n); err != nil {
 			return fmt.Errorf("count jobs of workflow %d: %w", id, err)
 		}
 		if err := tx.makeUninitialized(r, all); err != nil {

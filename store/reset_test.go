@@ -175,7 +175,7 @@ func TestCancelTellsRunners(t *testing.T) {
 // What an interrupted run left behind is not claimed before what it depends on
 // is complete, even if the new run is never initialized, and comes to its end.
 func TestNewRunAfterCancelAndRetry(t *testing.T) {
-	r := newRig(t, rigJob{}, rigJob{after: []int{0}, regardless: true}, rigJob{}, rigJob{}, rigJob{after: []int{2}})
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{}, rigJob{}, rigJob{after: []int{2}})
 	node := r.node("n1")
 	complete := func(i int, to workflow.JobStatus, run int64) {
 		t.Helper()

@@ -25,13 +25,13 @@ type rig struct {
 
 // rigJob is a job of a rig. Jobs are named by their index.
 type rigJob struct {
-	after      []int // jobs that it depends on
-	runIf      workflow.RunIf
-	needs      workflow.ResourceRequirements
-	priority   int64
-	labels     string
-	scheduler  int64
-	handler    int64
+	after     []int // jobs that it depends on
+	runIf     workflow.RunIf
+	needs     workflow.ResourceRequirements
+	priority  int64
+	labels    string
+	scheduler int64
+	handler   int64
 }
 
 func newRig(tb testing.TB, jobs ...rigJob) *rig {

@@ -51,8 +51,8 @@ func (w *twin) start() {
 				jobs[i].after = append(jobs[i].after, d)
 			}
 		}
-		jobs[i].regardless = rapid.IntRange(0, 4).Draw(w.t, "regardless") == 0
-		w.model.Jobs[i] = workflowtest.Job{DependsOn: jobs[i].after, CancelOnFailure: !jobs[i].regardless}
+		jobs[i].runIf = workflow.RunIf(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(w.t, "run_if"))
+		w.model.Jobs[i] = workflowtest.Job{DependsOn: jobs[i].after, RunIf: jobs[i].runIf}
 	}
 	w.begin(jobs...)
 	w.model.Initialize(false)

@@ -127,7 +127,7 @@ func (tx *Tx) spawn(workflowID int64, plan *workflow.SpawnPlan) ([]int64, error)
 		p := &plan.Jobs[i]
 		j := workflow.Job{
 			Name: p.Name, Command: p.Command, Env: plan.Env, Status: workflow.Blocked, Priority: p.Priority, Labels: p.Labels,
-			CancelOnBlockingJobFailure: p.CancelOnBlockingJobFailure, ResourceRequirementsID: &p.RequirementsID, Origin: new(workflow.OriginSpawn),
+			RunIf: p.RunIf, ResourceRequirementsID: &p.RequirementsID, Origin: new(workflow.OriginSpawn),
 		}
 		if err := in.insert(&j); err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ func TestSpawn(t *testing.T) {
 	big := n.count(`SELECT id FROM resource_requirements WHERE name = 'big'`)
 	got, err := n.Job(n.ctx, ids[0])
 	n.must(err)
-	want := workflow.Job{ID: ids[0], WorkflowID: g.workflow, Name: "s2", Command: "true", Status: blocked, CancelOnBlockingJobFailure: true, AttemptID: 1,
+	want := workflow.Job{ID: ids[0], WorkflowID: g.workflow, Name: "s2", Command: "true", Status: blocked, AttemptID: 1,
 		Env: map[string]string{"A": "1", workflow.EnvLineage: "a"}, DependsOn: []int64{g.jobs[0], g.jobs[3], ids[1]}, Origin: new(workflow.OriginSpawn),
 		Labels: []string{"x"}, ResourceRequirementsID: &big}
 	want.GateID = got.GateID

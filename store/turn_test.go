@@ -40,7 +40,7 @@ func TestTurnRunsJobsToTheEnd(t *testing.T) {
 }
 
 func TestFailureSkipsWhatIsBehind(t *testing.T) {
-	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{0}, regardless: true}, rigJob{after: []int{1}})
+	r := newRig(t, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{after: []int{1}})
 	h := r.hand("n1", 4)
 	h.turn()
 	answer := h.turn(exited(h.held[0].LeaseRef, 3))

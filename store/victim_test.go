@@ -155,7 +155,7 @@ func (v *victim) create() error {
 		{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{9}, MaxRetries: 3}, {ExitCodes: []int64{8}, MaxRetries: 2, RecoveryScript: "fix"}}}}}
 	n := 10 + rand.IntN(40)
 	for i := range n {
-		j := workflow.JobDefinition{Name: fmt.Sprintf("j%d", i), Command: "true", FailureHandler: "h", RunOnFailure: rand.IntN(5) == 0}
+		j := workflow.JobDefinition{Name: fmt.Sprintf("j%d", i), Command: "true", FailureHandler: "h", RunIf: workflow.RunIf(max(0, rand.IntN(6)-3))}
 		for k := range i {
 			if rand.IntN(i) < 2 {
 				j.DependsOn = append(j.DependsOn, int32(k))

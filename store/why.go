@@ -73,11 +73,11 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 	var hold, host sql.NullString
 	j := &f.Job
 	f.NowMS = l.nowMS
-	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.cancel_on_blocking_job_failure, j.gate_id, j.not_before_ms,
+	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.run_if, j.gate_id, j.not_before_ms,
 			j.phase, j.hold, j.skipped_by, j.class_id, w.is_canceled, n.hostname
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND w.is_hidden = 0`, []any{id},
-		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.CancelOnBlockingJobFailure, &j.GateID, &notBefore,
+		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.RunIf, &j.GateID, &notBefore,
 		&phase, &hold, &j.SkippedBy, &class, &f.WorkflowCanceled, &host)
 	if err != nil {
 		return f, err
@@ -94,7 +94,7 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 			return f, fmt.Errorf("read the hold of job %d: %w", id, err)
 		}
 	}
-	if j.SkippedBy != nil {
+	if notNeeded(j); j.SkippedBy != nil {
 		if err := l.row(`SELECT COALESCE((SELECT name FROM job WHERE id = ?), '')`, []any{*j.SkippedBy}, &f.SkippedByName); err != nil {
 			return f, err
 		}

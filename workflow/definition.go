@@ -52,16 +52,15 @@ type JobDefinition struct {
 	Requirements     string
 	FailureHandler   string
 	Scheduler        string
-	// RunOnFailure is torc's cancel_on_blocking_job_failure: false.
-	RunOnFailure   bool
-	Stdio          *StdioConfig
-	RunTimeout     *RunTimeout
-	Policy         *JobPolicy
-	DependsOn      []int32 // jobs, ascending
-	InputFiles     []int32
-	OutputFiles    []int32
-	InputUserData  []int32
-	OutputUserData []int32
+	RunIf            RunIf
+	Stdio            *StdioConfig
+	RunTimeout       *RunTimeout
+	Policy           *JobPolicy
+	DependsOn        []int32 // jobs, ascending
+	InputFiles       []int32
+	OutputFiles      []int32
+	InputUserData    []int32
+	OutputUserData   []int32
 }
 
 // RunTimeout is timeouts.run of a job: one attempt may take After seconds, is

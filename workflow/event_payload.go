@@ -68,6 +68,16 @@ type JobsSkippedPayload struct {
 	SkippedBy  int64  `json:"skipped_by"` // the job whose end began it
 }
 
+// JobsNotNeededPayload is the data of EventJobsNotNeeded: jobs that were
+// disabled because nothing failed that they were to run after.
+type JobsNotNeededPayload struct {
+	Category   string `json:"category"` // job
+	RunID      int64  `json:"run_id"`
+	Count      int64  `json:"count"`
+	FirstJobID int64  `json:"first_job_id"`
+	LastJobID  int64  `json:"last_job_id"`
+}
+
 // JobRecoveredPayload is the data of EventJobRecovered.
 type JobRecoveredPayload struct {
 	JobID      int64  `json:"job_id"`

@@ -68,6 +68,9 @@ func (f JobFacts) state() string {
 	case Canceled:
 		return f.canceledState()
 	case Disabled:
+		if f.Job.NotNeeded {
+			return "disabled, it was not needed: nothing failed that it was to run after"
+		}
 		return "disabled, counts as done for the jobs behind it"
 	case PendingFailed:
 		if f.Job.Hold != nil && f.Job.Hold.Reason != "" {
@@ -171,10 +174,14 @@ func (f JobFacts) next(best fitLevel) string {
 
 func (f JobFacts) nextBlocked() string {
 	switch {
-	case f.UnsuccessfulCount > 0 && f.Job.CancelOnBlockingJobFailure:
+	case f.UnsuccessfulCount > 0 && f.Job.RunIf == RunIfSuccess:
 		return "canceled when the other dependencies are complete, because one was not successful"
 	case f.UnsuccessfulCount > 0:
 		return "ready when the other dependencies are complete; it runs although one was not successful"
+	case f.Job.RunIf == RunIfAlways:
+		return "ready when the dependencies are complete, however they end"
+	case f.Job.RunIf == RunIfFailure:
+		return "ready when the dependencies are complete and one was not successful; otherwise it is not needed"
 	}
 	return "ready when the dependencies are complete"
 }

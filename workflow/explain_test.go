@@ -26,7 +26,7 @@ func endedAttempt(id, seconds int64, c Cause, d Decision) Attempt {
 func jobFacts(status JobStatus) JobFacts {
 	return JobFacts{
 		NowMS: nowMS,
-		Job:   Job{ID: 17, Name: "train", Status: status, AttemptID: 1, CancelOnBlockingJobFailure: true},
+		Job:   Job{ID: 17, Name: "train", Status: status, AttemptID: 1},
 		Class: Class{CPUs: 2, MemoryBytes: 8 * gib, Nodes: 1, RuntimeSeconds: 3600},
 	}
 }
@@ -62,7 +62,7 @@ func TestExplain(t *testing.T) {
 		{"blocked behind a failure, runs all the same", Blocked, func(f *JobFacts) {
 			f.Dependencies, f.OpenCount, f.UnsuccessfulCount = 2, 1, 1
 			f.Unsuccessful = []DependencyFact{{"prep", Failed}}
-			f.Job.CancelOnBlockingJobFailure = false
+			f.Job.RunIf = RunIfAlways
 		}},
 		{"ready without a runner", Ready, func(f *JobFacts) { f.Dependencies = 3 }},
 		{"ready, fits nowhere", Ready, func(f *JobFacts) {

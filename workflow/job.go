@@ -28,10 +28,8 @@ type Job struct {
 	StartTime        *string // RFC 3339; while running
 	ComputeNodeID    *int64  // while running
 
-	// CancelOnBlockingJobFailure: canceled rather than run when a dependency
-	// was not successful. Default true.
-	CancelOnBlockingJobFailure bool
-	SupportsTermination        bool
+	RunIf               RunIf
+	SupportsTermination bool
 
 	// The relations, ascending; nil where they were not asked for.
 	DependsOn      []int64
@@ -63,6 +61,7 @@ type JobState struct {
 	Phase       Phase
 	Hold        *Hold  // while pending_failed
 	SkippedBy   *int64 // canceled because of this job's failure
+	NotNeeded   bool   // disabled, as nothing failed that it was to run after
 	InputHash   string // see InputHash; empty until initialised
 }
 
@@ -81,7 +80,8 @@ type JobUpdate struct {
 	InvocationScript           *string
 	Env                        map[string]string
 	Status                     *JobStatus
-	CancelOnBlockingJobFailure *bool
+	CancelOnBlockingJobFailure *bool // false keeps a condition that runs after failures
+	RunIf                      *RunIf
 	SupportsTermination        *bool
 	DependsOn                  []int64
 	InputFiles                 []int64

@@ -95,14 +95,14 @@ type SpawnPlan struct {
 
 // SpawnedJob is a job to insert, in the status blocked.
 type SpawnedJob struct {
-	Name                       string
-	Command                    string
-	RequirementsID             int64
-	Priority                   int64
-	CancelOnBlockingJobFailure bool
-	Labels                     []string
-	DependsOn                  []int64 // existing jobs, the caller first
-	DependsOnSiblings          []int   // indexes of the plan's jobs
+	Name              string
+	Command           string
+	RequirementsID    int64
+	Priority          int64
+	RunIf             RunIf
+	Labels            []string
+	DependsOn         []int64 // existing jobs, the caller first
+	DependsOnSiblings []int   // indexes of the plan's jobs
 }
 
 // LineageState is a record of a lineage.
@@ -164,7 +164,7 @@ func checkSpawnJobs(wanted []SpawnJob) ([]SpawnedJob, error) {
 			return nil, fmt.Errorf("job %q: %w", w.Name, err)
 		}
 		jobs[i] = SpawnedJob{Name: w.Name, Command: w.Command, Priority: w.Priority, Labels: labels,
-			CancelOnBlockingJobFailure: w.CancelOnBlockingJobFailure == nil || *w.CancelOnBlockingJobFailure}
+			RunIf: RunIfOf(w.CancelOnBlockingJobFailure == nil || *w.CancelOnBlockingJobFailure)}
 	}
 	return jobs, nil
 }

@@ -31,8 +31,8 @@ func TestPlanSpawn(t *testing.T) {
 	want := SpawnPlan{
 		Iteration: 5,
 		Jobs: []SpawnedJob{
-			{Name: "g5_a", Command: "./a", RequirementsID: 2, Priority: 2, CancelOnBlockingJobFailure: true, Labels: []string{"x", "y"}, DependsOn: []int64{7}},
-			{Name: "g5_b", Command: "./b", RequirementsID: 1, DependsOn: []int64{7, 3}, DependsOnSiblings: []int{0}},
+			{Name: "g5_a", Command: "./a", RequirementsID: 2, Priority: 2, Labels: []string{"x", "y"}, DependsOn: []int64{7}},
+			{Name: "g5_b", Command: "./b", RunIf: RunIfAlways, RequirementsID: 1, DependsOn: []int64{7, 3}, DependsOnSiblings: []int{0}},
 		},
 		Env:    map[string]string{"A": "1", EnvLineage: "opt"},
 		Record: &LineageState{Name: "__torc_lineage__opt__g000005", Data: json.RawMessage(`{"generation":5,"spawn_count":2,"state":{"best":1.5}}`)},

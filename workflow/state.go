@@ -59,12 +59,13 @@ type transitionRule struct {
 var transitionRules = []transitionRule{
 	// A live job is left alone. A terminated one was cut off and runs again; a
 	// held one is given up for a fresh start. What is behind a job that has to
-	// run (again) waits for it, and what is behind a failure is skipped.
-	{OpInitialize, setOf(Uninitialized, Blocked, Terminated, PendingFailed), setOf(Blocked, Ready, Canceled)},
-	{OpInitialize, setOf(Ready, Completed, Failed, Canceled), setOf(Blocked)},
+	// run (again) waits for it, and what is behind a failure is skipped. Of the
+	// disabled jobs only those that were not needed change, also below.
+	{OpInitialize, setOf(Uninitialized, Blocked, Terminated, PendingFailed), setOf(Blocked, Ready, Canceled, Disabled)},
+	{OpInitialize, setOf(Ready, Completed, Failed, Canceled, Disabled), setOf(Blocked)},
 	{OpRelease, setOf(Blocked), setOf(Ready)},
-	{OpSkip, setOf(Blocked), setOf(Canceled)},
-	{OpReopen, setOf(Ready, Canceled), setOf(Blocked)},
+	{OpSkip, setOf(Blocked), setOf(Canceled, Disabled)},
+	{OpReopen, setOf(Ready, Canceled, Disabled), setOf(Blocked)},
 	{OpClaim, setOf(Ready), setOf(Pending)},
 	{OpGiveBack, setOf(Pending), setOf(Ready)},
 	{OpStart, setOf(Pending), setOf(Running)},
@@ -79,7 +80,7 @@ var transitionRules = []transitionRule{
 	{OpComplete, setOf(Uninitialized, Blocked, Ready, Pending, Running), setOf(Completed, Failed, Canceled, Terminated, PendingFailed)},
 	{OpCancel, setOf(Pending, Running), setOf(Canceled)},
 	{OpDisable, setOf(Uninitialized), setOf(Disabled)},
-	{OpReset, everyStatus &^ setOf(Disabled), setOf(Uninitialized)},
+	{OpReset, everyStatus, setOf(Uninitialized)},
 	{OpManage, everyStatus, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed)},
 }
 

@@ -108,7 +108,7 @@ func TestCanTransition(t *testing.T) {
 		{Running, Canceled, OpCancel, true},
 		{Uninitialized, Disabled, OpDisable, true},
 		{Ready, Disabled, OpDisable, false},
-		{Disabled, Uninitialized, OpReset, false},
+		{Disabled, Uninitialized, OpReset, true},
 		{Running, Uninitialized, OpReset, true},
 		{Running, Ready, OpInitialize, false},
 		{Disabled, Ready, OpInitialize, false},

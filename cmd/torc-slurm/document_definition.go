@@ -111,13 +111,17 @@ func (t *translation) job(j api.Job, common map[string]string) workflow.JobDefin
 	if len(env) == 0 {
 		env = nil
 	}
+	runIf := workflow.RunIfOf(j.CancelOnBlockingJobFailure == nil || *j.CancelOnBlockingJobFailure)
+	if j.RunIf != nil {
+		runIf = *j.RunIf
+	}
 	return workflow.JobDefinition{
 		Name: j.Name, Command: j.Command, InvocationScript: orEmpty(j.InvocationScript), Env: env,
 		Priority: idOf(j.Priority), Labels: j.Labels, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
 		Requirements:   t.requirements[idOf(j.ResourceRequirementsID)], // none for the default ones
 		FailureHandler: t.name("failure handler", t.handlers, j.FailureHandlerID),
 		Scheduler:      t.name("scheduler", t.schedulers, j.SchedulerID),
-		RunOnFailure:   j.CancelOnBlockingJobFailure != nil && !*j.CancelOnBlockingJobFailure,
+		RunIf:          runIf,
 		DependsOn:      t.indexes("job", t.jobs, j.DependsOnJobIDs),
 		InputFiles:     t.indexes("file", t.files, j.InputFileIDs),
 		OutputFiles:    t.indexes("file", t.files, j.OutputFileIDs),

@@ -51,7 +51,7 @@ func TestDocumentDefinition(t *testing.T) {
 		Jobs: []workflow.JobDefinition{
 			{Name: "a", Command: "true", Env: map[string]string{"B": "2"}, Priority: 4, Labels: []string{"x"}, OutputFiles: []int32{0}, OutputUserData: []int32{0}},
 			{
-				Name: "b", Command: "true", Requirements: "big", FailureHandler: "h", Scheduler: "scheduler_50", RunOnFailure: true,
+				Name: "b", Command: "true", Requirements: "big", FailureHandler: "h", Scheduler: "scheduler_50", RunIf: workflow.RunIfAlways,
 				DependsOn: []int32{0}, InputFiles: []int32{0}, InputUserData: []int32{0},
 				Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 9, GraceSeconds: 1},
 			},

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
@@ -108,7 +109,7 @@ func (ps *processes) begin(m *machine, p *process) {
 // checkDependencies sees to it that a job starts when it may (P6).
 func (ps *processes) checkDependencies(p *process) {
 	def := ps.job(p.job)
-	if def.RunOnFailure {
+	if def.RunIf != workflow.RunIfSuccess {
 		return
 	}
 	for _, on := range def.DependsOn {

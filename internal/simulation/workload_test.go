@@ -30,7 +30,7 @@ func workload(s seed) *workflow.Definition {
 	for i := range 1 + c.IntN(40) {
 		j := workflow.JobDefinition{
 			Name: fmt.Sprintf("j%d", i), Command: "work", Priority: int64(c.IntN(3)),
-			Requirements: oneOf(c, shapes...).Name, FailureHandler: oneOf(c, "", "again", "repair"), RunOnFailure: c.is(0.2),
+			Requirements: oneOf(c, shapes...).Name, FailureHandler: oneOf(c, "", "again", "repair"), RunIf: workflow.RunIfOf(!c.is(0.2)),
 		}
 		if c.is(0.1) {
 			j.RunTimeout = &workflow.RunTimeout{AfterSeconds: 20, GraceSeconds: 3}

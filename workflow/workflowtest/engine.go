@@ -14,10 +14,12 @@ import (
 type Job struct {
 	Status    workflow.JobStatus
 	DependsOn []int
-	// CancelOnFailure: canceled if a dependency was not successful.
-	CancelOnFailure bool
-	Skipped         bool // canceled for that reason
+	RunIf     workflow.RunIf
+	Skipped   bool // canceled, or disabled, for that reason
 }
+
+// disabled reports whether somebody has disabled the job.
+func (j *Job) disabled() bool { return j.Status == workflow.Disabled && !j.Skipped }
 
 // Engine is a workflow. Its methods are the operations of the same names; they
 // refuse what the state machine does not allow and then change nothing.
@@ -45,7 +47,7 @@ func (e *Engine) Initialize(onlyUninitialized bool) {
 	})
 	for i := range e.Jobs {
 		s := e.Jobs[i].Status
-		if (toRun(s) || behind[i]) && !s.IsLive() && s != workflow.Disabled {
+		if (toRun(s) || behind[i]) && !s.IsLive() && !e.Jobs[i].disabled() {
 			e.set(i, workflow.Blocked)
 		}
 	}
@@ -65,7 +67,7 @@ func (e *Engine) ResetJobs(failedOnly bool) {
 		if !failedOnly || s.IsUnsuccessful() || s == workflow.PendingFailed {
 			reset[i] = true
 		}
-		if reset[i] && s != workflow.Disabled {
+		if reset[i] && !e.Jobs[i].disabled() {
 			e.set(i, workflow.Uninitialized)
 		}
 	}
@@ -112,8 +114,8 @@ func (e *Engine) Apply(op workflow.Operation, i int, to workflow.JobStatus) erro
 }
 
 // Spawn adds a job that waits for others, and returns its index.
-func (e *Engine) Spawn(dependsOn []int, cancelOnFailure bool) int {
-	e.Jobs = append(e.Jobs, Job{Status: workflow.Blocked, DependsOn: dependsOn, CancelOnFailure: cancelOnFailure})
+func (e *Engine) Spawn(dependsOn []int, runIf workflow.RunIf) int {
+	e.Jobs = append(e.Jobs, Job{Status: workflow.Blocked, DependsOn: dependsOn, RunIf: runIf})
 	e.settle()
 	return len(e.Jobs) - 1
 }
@@ -164,8 +166,10 @@ func (e *Engine) consequence(i int) (next workflow.JobStatus, skipped bool) {
 		return workflow.Blocked, false
 	case j.Status != workflow.Blocked || e.open(i) || e.Halted:
 		return j.Status, j.Skipped
-	case j.CancelOnFailure && e.failedBefore(i):
+	case j.RunIf == workflow.RunIfSuccess && e.failedBefore(i):
 		return workflow.Canceled, true
+	case j.RunIf == workflow.RunIfFailure && len(j.DependsOn) > 0 && !e.failedBefore(i):
+		return workflow.Disabled, true
 	}
 	return workflow.Ready, false
 }

@@ -12,7 +12,10 @@ import (
 )
 
 // job makes a job that is canceled if what it depends on was not successful.
-func job(dependsOn ...int) Job { return Job{DependsOn: dependsOn, CancelOnFailure: true} }
+func job(dependsOn ...int) Job { return Job{DependsOn: dependsOn} }
+
+// after makes a job with another condition.
+func after(c workflow.RunIf, dependsOn ...int) Job { return Job{DependsOn: dependsOn, RunIf: c} }
 
 // started returns an initialised engine.
 func started(jobs ...Job) *Engine {
@@ -40,7 +43,7 @@ func wantStatuses(t *testing.T, e *Engine, want ...workflow.JobStatus) {
 }
 
 func TestFailureCascadesThroughADiamond(t *testing.T) {
-	regardless := Job{DependsOn: []int{3}}
+	regardless := after(workflow.RunIfAlways, 3)
 	e := started(job(), job(0), job(0), job(1, 2), regardless)
 	wantStatuses(t, e, workflow.Ready, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Blocked)
 	finish(t, e, 0, workflow.Completed)
@@ -51,6 +54,29 @@ func TestFailureCascadesThroughADiamond(t *testing.T) {
 	if !e.Jobs[3].Skipped || e.Jobs[1].Skipped {
 		t.Errorf("skipped: %+v", e.Jobs)
 	}
+}
+
+// What runs only after failures is not needed without one; what is behind it
+// goes on as behind a success.
+func TestRunIf(t *testing.T) {
+	const success, always, failure = workflow.RunIfSuccess, workflow.RunIfAlways, workflow.RunIfFailure
+	graph := func() []Job {
+		return []Job{job(), after(failure, 0), after(failure, 1), after(success, 1), after(always, 0), after(failure), job(0)}
+	}
+	e := started(graph()...)
+	finish(t, e, 0, workflow.Completed)
+	wantStatuses(t, e, workflow.Completed, workflow.Disabled, workflow.Disabled, workflow.Ready, workflow.Ready, workflow.Ready, workflow.Ready)
+	if err := e.Apply(workflow.OpManage, 0, workflow.Ready); err != nil {
+		t.Fatal(err)
+	}
+	wantStatuses(t, e, workflow.Ready, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Ready, workflow.Blocked)
+	finish(t, e, 0, workflow.Failed)
+	wantStatuses(t, e, workflow.Failed, workflow.Ready, workflow.Blocked, workflow.Blocked, workflow.Ready, workflow.Ready, workflow.Canceled)
+	finish(t, e, 1, workflow.Completed)
+	wantStatuses(t, e, workflow.Failed, workflow.Completed, workflow.Disabled, workflow.Ready, workflow.Ready, workflow.Ready, workflow.Canceled)
+	e.ResetJobs(false)
+	e.Initialize(true)
+	wantStatuses(t, e, workflow.Ready, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Blocked, workflow.Ready, workflow.Blocked)
 }
 
 func TestFailureCascadesThroughALongChain(t *testing.T) {
@@ -115,7 +141,7 @@ func TestCancelLeavesWhatHasNotStarted(t *testing.T) {
 // Until a new run is initialized, what a cancel left behind waits for the first
 // job that becomes complete; nothing is ready before its dependencies.
 func TestNewRunAfterCancel(t *testing.T) {
-	e := started(job(), job(), job(0), job(), Job{DependsOn: []int{3}})
+	e := started(job(), job(), job(0), job(), after(workflow.RunIfAlways, 3))
 	finish(t, e, 3, workflow.Failed)
 	if err := e.Claim(0); err != nil {
 		t.Fatal(err)
@@ -132,7 +158,7 @@ func TestNewRunAfterCancel(t *testing.T) {
 }
 
 func TestRetryOpensAgainWhatWasSkipped(t *testing.T) {
-	e := started(job(), job(), job(0, 1), job(2), Job{DependsOn: []int{0}})
+	e := started(job(), job(), job(0, 1), job(2), after(workflow.RunIfAlways, 0))
 	finish(t, e, 0, workflow.Failed)
 	finish(t, e, 1, workflow.Completed)
 	wantStatuses(t, e, workflow.Failed, workflow.Completed, workflow.Canceled, workflow.Canceled, workflow.Ready)
@@ -195,7 +221,7 @@ func TestSpawnedJobsWait(t *testing.T) {
 	if err := e.Claim(0); err != nil {
 		t.Fatal(err)
 	}
-	if i := e.Spawn([]int{0}, true); i != 1 {
+	if i := e.Spawn([]int{0}, workflow.RunIfSuccess); i != 1 {
 		t.Errorf("index %d", i)
 	}
 	wantStatuses(t, e, workflow.Pending, workflow.Blocked)
@@ -208,7 +234,7 @@ func TestSpawnedJobsWait(t *testing.T) {
 func drawJobs(t *rapid.T) []Job {
 	jobs := make([]Job, rapid.IntRange(1, 9).Draw(t, "jobs"))
 	for i := range jobs {
-		jobs[i].CancelOnFailure = rapid.Bool().Draw(t, "cancel")
+		jobs[i].RunIf = workflow.RunIf(rapid.IntRange(0, 2).Draw(t, "run_if"))
 		if i > 0 {
 			jobs[i].DependsOn = rapid.SliceOfNDistinct(rapid.IntRange(0, i-1), 0, 3, rapid.ID).Draw(t, "deps")
 			slices.Sort(jobs[i].DependsOn)
@@ -264,8 +290,10 @@ func checkRules(e *Engine) error {
 		case e.Halted:
 		case j.Status == workflow.Blocked && !e.open(i):
 			return fmt.Errorf("job %d is blocked and waits for nothing", i)
-		case j.Skipped != (j.Skipped && j.Status == workflow.Canceled && e.failedBefore(i)):
-			return fmt.Errorf("job %d is %s and skipped without a failure before it", i, j.Status)
+		case j.Skipped && j.Status == workflow.Canceled && j.RunIf == workflow.RunIfSuccess && e.failedBefore(i):
+		case j.Skipped && j.Status == workflow.Disabled && j.RunIf == workflow.RunIfFailure && !e.failedBefore(i):
+		case j.Skipped:
+			return fmt.Errorf("job %d is %s and skipped without a reason", i, j.Status)
 		}
 	}
 	return nil
