@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/runner"
-	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // process is a pretended run of a job's command or recovery script.
