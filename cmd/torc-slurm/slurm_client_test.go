@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -50,4 +52,47 @@ func TestCallsOfSlurmAreLimited(t *testing.T) {
 	}
 	p.run(exitUnreachable, "slurm", "sacct", "1")
 	p.run(0, "sq", "--fresh")
+}
+
+// TestDocumentedLimits: the page about calls of Slurm has the numbers of the
+// code.
+func TestDocumentedLimits(t *testing.T) {
+	text, err := os.ReadFile("../../docs/slurm-calls.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Join(strings.Fields(string(text)), " ")
+	for _, want := range []string{
+		fmt.Sprintf("It is %d at least", leastCalls),
+		fmt.Sprintf("commands stop at %d calls a minute", commandCalls/2),
+		fmt.Sprintf("Each call has %d s.", int(slurm.DefaultTimeout.Seconds())),
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("docs/slurm-calls.md does not say %q", want)
+		}
+	}
+}
+
+// TestCallsOfAWorkflow: a short workflow costs few calls, those of a new daemon
+// included.
+func TestCallsOfAWorkflow(t *testing.T) {
+	p := newPerson(t)
+	p.write("short.yaml", `
+name: short
+resource_requirements: [{name: small, num_cpus: 1, memory: 50m, runtime: PT1M}]
+jobs: [{name: 'j{i}', command: 'true', parameters: {i: '1:20'}, resource_requirements: small}]
+`)
+	p.run(0, "submit", "short.yaml")
+	p.run(0, "watch", "1", "-p", "0.2")
+	made := map[string]int{}
+	for _, c := range p.slurm.Calls() {
+		made[c.Program]++
+	}
+	n := 0
+	for _, calls := range made {
+		n += calls
+	}
+	if made[slurm.Sbatch] != 1 || n > 13 {
+		t.Errorf("%d calls: %v", n, made)
+	}
 }
