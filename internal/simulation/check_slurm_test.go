@@ -117,7 +117,10 @@ func (s *cluster) checkAllocation(a *workflow.Allocation) {
 	}
 	switch a.Cause {
 	case workflow.AllocationNever, workflow.AllocationRefused:
-		const unseen = time.Minute // squeue may have been asked before
+		unseen := time.Duration(0)
+		if a.Cause == workflow.AllocationNever {
+			unseen = time.Minute // squeue may have been asked before
+		}
 		for _, made := range s.made[a.JobName] {
 			if !s.jumps && made.Add(unseen).Before(time.UnixMilli(a.EndMS)) {
 				s.violated("P9: intent %s was given up, but Slurm had made a job of it", a.JobName)
