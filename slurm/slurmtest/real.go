@@ -70,6 +70,9 @@ var bringUp = sync.OnceValues(func() (string, error) {
 
 func useLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "in-use")) }
 
+// turnLock is held while one waits for the other lock.
+func turnLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "turn")) }
+
 // UseReal returns the real cluster, which it brings up or repairs if needed; it
 // skips the test where there cannot be one.
 func UseReal(t TB) *Real {
@@ -99,7 +102,7 @@ func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, er
 	inUse := useLock(state)
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if _, err := lock(inUse, ctx, 200*time.Millisecond); err != nil {
+	if err := inTurn(ctx, state, func() error { _, err := lock(inUse, ctx, lockPause); return err }); err != nil {
 		t.Fatalf("others use the real Slurm (%s is locked): %v", inUse.Path(), err)
 	}
 	t.Cleanup(func() {
@@ -108,6 +111,20 @@ func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, er
 		}
 	})
 	return &Real{State: state}
+}
+
+// lockPause is the time between two tries to get a lock.
+const lockPause = 200 * time.Millisecond
+
+// inTurn has tests get the cluster in the order in which they come, or nearly so:
+// one that wants it for itself would wait for ever while others that share it
+// come and go.
+func inTurn(ctx context.Context, state string, get func() error) error {
+	turn := turnLock(state)
+	if _, err := turn.TryLockContext(ctx, lockPause); err != nil {
+		return err
+	}
+	return errors.Join(get(), turn.Unlock())
 }
 
 // runScript runs a command of cluster.sh; the error has what it said.
