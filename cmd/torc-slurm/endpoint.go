@@ -80,6 +80,6 @@ func elsewhere(path string, failure error) error {
 	if host, err := os.Hostname(); err != nil || e.Host == host {
 		return failure
 	}
-	return workflow.Errorf(here.Code, "your daemon was last on %s (process %d), where it does not answer from here, and %s", e.Host, e.PID, here.Message).
+	return workflow.Errorf(here.Code, "%s; it was last on %s (process %d), where it does not answer from here", here.Message, e.Host, e.PID).
 		WithHint("work on %s, or end it there (kill %d) to have it started here\n%s", e.Host, e.PID, here.Hint)
 }

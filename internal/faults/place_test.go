@@ -26,11 +26,16 @@ func (w *world) elsewhere(host string, args ...string) *exec.Cmd {
 func TestSecondLoginNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
+	first := w.endpoint
+	known := fmt.Sprintf("it was last on %s (process %d)", first.Host, first.PID)
+	out, err := w.elsewhere("login2", "workflows", "list").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), known) {
+		t.Errorf("the other login node does not say where the daemon is, which listens for no other host yet: %v\n%s", err, out)
+	}
+
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(12, 4, ""))
 	w.untilRunning(id, 2)
-	first := w.endpoint
-
-	out, err := w.elsewhere("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
+	out, err = w.elsewhere("login2", "-f", "json", "workflows", "get", text(id)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), w.name()) {
 		t.Errorf("the other login node does not find the daemon: %v\n%s", err, out)
 	}
