@@ -25,6 +25,7 @@ func (s *Server) routes() []route {
 		s.slurmSchedulerRoutes(),
 		s.localSchedulerRoutes(),
 		s.failureHandlerRoutes(),
+		s.retryPolicyRoutes(),
 		s.actionRoutes(),
 		s.remoteWorkerRoutes(),
 		s.runnerRoutes(),

@@ -35,6 +35,18 @@ var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.DynamicJobsConfig](): true,
 	reflect.TypeFor[api.SpawnRequest]():           true,
 	reflect.TypeFor[api.SpawnJob]():               true,
+	reflect.TypeFor[workflow.RetryPolicy]():       true,
+	reflect.TypeFor[workflow.RetryRule]():         true,
+	reflect.TypeFor[workflow.RuleMatch]():         true,
+	reflect.TypeFor[workflow.ExitCodeMatch]():     true,
+	reflect.TypeFor[workflow.AttemptMatch]():      true,
+	reflect.TypeFor[workflow.ElapsedMatch]():      true,
+	reflect.TypeFor[workflow.Backoff]():           true,
+	reflect.TypeFor[workflow.AvoidNodes]():        true,
+	reflect.TypeFor[workflow.Mutation]():          true,
+	reflect.TypeFor[workflow.Growth]():            true,
+	reflect.TypeFor[workflow.QueuePolicies]():     true,
+	reflect.TypeFor[workflow.RetrySettings]():     true,
 }
 
 // lenientTypes have a default for every field.

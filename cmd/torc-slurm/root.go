@@ -82,7 +82,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		newHPCCommand(a), newSlurmCommand(a), newSqCommand(a), newScheduledComputeNodesCommand(a),
 		newConfigCommand(a), newCompletionsCommand(a),
 		newResetCommand(a), newWorkflowsCommand(a), newJobsCommand(a), newFilesCommand(a), newUserDataCommand(a),
-		newResourceRequirementsCommand(a), newFailureHandlersCommand(a), newComputeNodesCommand(a),
+		newResourceRequirementsCommand(a), newFailureHandlersCommand(a), newRetryPolicyCommand(a), newComputeNodesCommand(a),
 		newResultsCommand(a), newEventsCommand(a), newJobDependenciesCommand(a), newReportsCommand(a),
 	)
 	noPathsElsewhere(root)

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newRetryPolicyDefaultCommand(a *app) *cobra.Command {
+	builtIn := false
+	cmd := &cobra.Command{
+		Use:   "default [NAME]",
+		Short: "Show or choose the policy for failures that no other covers",
+		Long: `Choose the stored retry policy that is asked when no rule of a workflow covers a
+failure, instead of the built-in one; --built-in goes back to that. Without a name
+show which it is.`,
+		Example: `  torc-slurm retry-policy default infra
+  torc-slurm retry-policy default --built-in`,
+		Args:        cobra.MaximumNArgs(1),
+		Annotations: serverExits(),
+	}
+	cmd.Flags().BoolVar(&builtIn, "built-in", false, "the policy that is built in")
+	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, args []string) error {
+		if builtIn && len(args) > 0 {
+			return usageErrorf("say a name or --built-in, not both")
+		}
+		s, err := c.RetrySettings(ctx)
+		if err != nil {
+			return err
+		}
+		if builtIn || len(args) > 0 {
+			s.DefaultPolicy = firstArg(args)
+			if err := c.SetRetrySettings(ctx, s); err != nil {
+				return err
+			}
+		}
+		if s.DefaultPolicy == "" {
+			return a.showMessage(s, "The default is the built-in policy")
+		}
+		return a.showMessage(s, "The default is the retry policy %s", s.DefaultPolicy)
+	})
+	return cmd
+}
+
+// settingsFlags change the server's settings for retries.
+type settingsFlags struct {
+	file, limit, enabled string
+	history              bool
+}
+
+func newRetryPolicySettingsCommand(a *app) *cobra.Command {
+	var flags settingsFlags
+	cmd := &cobra.Command{
+		Use:   "settings",
+		Short: "Show or change what holds for the retries of all workflows",
+		Long: `Show or change what holds for the retries of all workflows, from the next
+decision on. --global-max-retries bounds the counted retries of each job, whatever
+its workflow says; 0 stops all retries at once.`,
+		Example: `  torc-slurm retry-policy settings --global-max-retries 0
+  torc-slurm retry-policy settings --global-max-retries none --enabled true
+  torc-slurm retry-policy settings --history`,
+		Args:        cobra.NoArgs,
+		Annotations: withCSV(serverExits()),
+	}
+	addFileFlag(a, cmd, &flags.file, "all settings")
+	cmd.Flags().StringVar(&flags.limit, "global-max-retries", "", "at most `N` counted retries of a job in a run; none lifts the limit")
+	cmd.Flags().StringVar(&flags.enabled, "enabled", "", "true or false: whether retry policies are asked, besides failure handlers and the built-in policy")
+	cmd.Flags().BoolVar(&flags.history, "history", false, "who changed them, oldest first")
+	completeWords(cmd, "enabled", "true", "false")
+	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
+		if flags.history {
+			changes, err := client.Collect(c.RetrySettingsChanges(ctx))
+			if err != nil {
+				return err
+			}
+			return showPolicyChanges(a, changes)
+		}
+		s, err := a.changeSettings(ctx, c, &flags)
+		if err != nil {
+			return err
+		}
+		return a.showRecord(s, func(w io.Writer) { writeSettings(w, s) })
+	})
+	return cmd
+}
+
+// changeSettings does what the flags say, and returns the settings.
+func (a *app) changeSettings(ctx context.Context, c *connection, flags *settingsFlags) (*workflow.RetrySettings, error) {
+	s, err := c.RetrySettings(ctx)
+	if err != nil || *flags == (settingsFlags{}) {
+		return s, err
+	}
+	if flags.file != "" {
+		if s, err = spec.LoadRetrySettings(flags.file, a.specOptions(specFlags{})); err != nil {
+			return nil, err
+		}
+	}
+	switch n, err := strconv.ParseInt(flags.limit, 10, 64); {
+	case flags.limit == "none":
+		s.GlobalMaxRetries = nil
+	case flags.limit != "" && (err != nil || n < 0):
+		return nil, usageErrorf("--global-max-retries %q is neither a number nor none", flags.limit)
+	case flags.limit != "":
+		s.GlobalMaxRetries = &n
+	}
+	if flags.enabled != "" {
+		enabled, err := strconv.ParseBool(flags.enabled)
+		if err != nil {
+			return nil, usageErrorf("--enabled %q is neither true nor false", flags.enabled)
+		}
+		s.Enabled = &enabled
+	}
+	return s, c.SetRetrySettings(ctx, s)
+}
+
+func writeSettings(w io.Writer, s *workflow.RetrySettings) {
+	limit, policy, backoff := "none of the server's", "built in", "none"
+	if s.GlobalMaxRetries != nil {
+		limit = fmt.Sprint(*s.GlobalMaxRetries)
+	}
+	if s.DefaultPolicy != "" {
+		policy = s.DefaultPolicy
+	}
+	if b := s.DefaultBackoff; b != nil {
+		backoff = fmt.Sprintf("initial %s, max %s", b.Initial, b.Max)
+	}
+	writeFields(w, field{"Enabled", fmt.Sprint(s.PoliciesEnabled())}, field{"Global max retries", limit},
+		field{"Default policy", policy}, field{"Default backoff", backoff})
+}
