@@ -25,14 +25,19 @@ func (w *world) operate() {
 	}
 }
 
-// takeJobAway makes a job ready that some runner has.
+// takeJobAway makes a job ready that some runner has, or one that has ended, if
+// all have.
 func (w *world) takeJobAway(c chance) {
 	d := w.present()
 	if d == nil {
 		return
 	}
 	var jobs []int64
-	w.queryFile(d.path, `SELECT id FROM job WHERE status IN (3, 4) ORDER BY id`, func(scan func(...any)) {
+	which := `status IN (3, 4)`
+	if w.complete() && w.cancelAfter == 0 {
+		which = `status IN (5, 6, 8)`
+	}
+	w.queryFile(d.path, `SELECT id FROM job WHERE `+which+` ORDER BY id`, func(scan func(...any)) {
 		var id int64
 		scan(&id)
 		jobs = append(jobs, id)
