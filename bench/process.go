@@ -58,10 +58,10 @@ func endDaemon(home string) error {
 	if err != nil {
 		return err
 	}
-	if cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", e.PID)); err != nil || cwd != home {
-		return nil // it has died, and the number is another's
+	if cwd, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", e.PID)); cwd == home {
+		return endProcess(e.PID)
 	}
-	return endProcess(e.PID)
+	return nil // it has died; if the number is used, then by another
 }
 
 // endProcess ends a process that is not our child.
