@@ -162,8 +162,9 @@ func (l *look) snapshot() Snapshot {
 		if since, known := l.memory.since[id]; known {
 			d.Since = since
 		}
-		if d.Pools, l.nowhere[id] = l.pools.find(&d); l.nowhere[id] == "" {
-			delete(l.nowhere, id)
+		names, why := l.pools.find(&d)
+		if d.Pools = names; why != "" {
+			l.nowhere[id] = why
 		}
 		s.Demand = append(s.Demand, d)
 	}

@@ -82,9 +82,9 @@ func (p *Pool) misfit(d *Demand, set *Settings) string {
 func (p *Pool) nodes(d *Demand) int64 { return max(d.nodes(), p.Nodes, int64(len(p.Required))) }
 
 // exclude is which nodes an allocation for such jobs must not get: those that
-// they avoid, and those on which allocations have failed. That is a wish: where it would leave too few nodes, or Slurm has
-// refused the last request, it is let go, and the jobs rather run on one of them.
-// Instead says why some are not excluded.
+// they avoid, and those on which allocations have failed. That is a wish: where it
+// would leave too few nodes, or Slurm has refused the last request, it is let go,
+// and the jobs rather run on one of them. Instead says why some are not excluded.
 func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
 	nodes = slices.DeleteFunc(union(d.Avoid, p.Failures.Nodes), func(host string) bool { return p.Hosts != nil && !slices.Contains(p.Hosts, host) })
 	avoided := strings.Join(nodes, ",")
