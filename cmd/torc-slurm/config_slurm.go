@@ -24,6 +24,7 @@ type SlurmServerConfig struct {
 	NoRunnerSecs           float64 `toml:"no_runner_secs,omitzero" json:"no_runner_secs,omitempty"`                     // without a runner until then
 	StopSecs               float64 `toml:"stop_secs,omitzero" json:"stop_secs,omitempty"`                               // runners may take to leave what Slurm took away
 	CancelAgainSecs        float64 `toml:"cancel_again_secs,omitzero" json:"cancel_again_secs,omitempty"`               // until a scancel without effect is repeated
+	CommentSecs            float64 `toml:"comment_secs,omitzero" json:"comment_secs,omitempty"`                         // between two comments that show progress in squeue
 	SignalLeadSecs         float64 `toml:"signal_lead_secs,omitzero" json:"signal_lead_secs,omitempty"`                 // before its end Slurm tells a runner
 
 	MinWalltimeSecs float64 `toml:"min_walltime_secs,omitzero" json:"min_walltime_secs,omitempty"` // least that is asked for
@@ -38,7 +39,7 @@ func (c *SlurmServerConfig) allocation() allocation.Settings {
 		AbsentFor: seconds(c.AbsentSecs), AskedFor: seconds(c.AskedForSecs),
 		AccountingPatience: seconds(c.AccountingPatienceSecs), CausePatience: seconds(c.CausePatienceSecs),
 		CompletingFor: seconds(c.CompletingSecs), Heartbeat: seconds(c.HeartbeatTimeoutSecs), NoRunner: seconds(c.NoRunnerSecs),
-		StopFor: seconds(c.StopSecs), CancelAgain: seconds(c.CancelAgainSecs),
+		StopFor: seconds(c.StopSecs), CancelAgain: seconds(c.CancelAgainSecs), CommentEvery: seconds(c.CommentSecs),
 	}
 }
 

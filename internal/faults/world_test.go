@@ -44,7 +44,7 @@ func quick() map[string]string {
 	return map[string]string{
 		"poll_interval_secs": "3", "hurry_secs": "1.5", "least_secs": "1", "absent_secs": "3", "asked_for_secs": "10",
 		"accounting_patience_secs": "8", "cause_patience_secs": "15", "completing_secs": "30", "heartbeat_timeout_secs": "20",
-		"no_runner_secs": "30", "stop_secs": "10", "cancel_again_secs": "5", "min_walltime_secs": "60", "retry_after_secs": "2",
+		"no_runner_secs": "30", "stop_secs": "10", "cancel_again_secs": "5", "comment_secs": "4", "min_walltime_secs": "60", "retry_after_secs": "2",
 		"probe_after_secs": "3", "call_timeout_secs": "20",
 	}
 }
