@@ -47,6 +47,11 @@ type Job struct {
 	// NotBefore is when a ready job may be claimed at the earliest, in
 	// milliseconds since the epoch, if that lies ahead.
 	NotBefore *int64 `json:"not_before,omitempty"`
+	// Retries are what the rules have granted in the run, by their keys:
+	// "policy/rule" and "handler:name/1".
+	Retries map[string]workflow.RuleCount `json:"retries,omitempty"`
+	// AvoidNodes are nodes on which the next attempt does not run.
+	AvoidNodes []workflow.AvoidedNode `json:"avoid_nodes,omitempty"`
 	// Phase is "recovery" while a recovery script runs for the job.
 	Phase *string `json:"phase,omitempty"`
 	// SkippedBy is the job whose failure canceled this one.

@@ -27,7 +27,7 @@ func fromJob(j workflow.Job) api.Job {
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
-		NotBefore: j.NotBeforeMS, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
+		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))

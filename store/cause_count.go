@@ -53,14 +53,22 @@ func (tx *Tx) flushCauses() error {
 // countedRetries is how many retries of all jobs used budget in a run, those of
 // this transaction among them.
 func (tx *Tx) countedRetries(r *run) (n int64, err error) {
-	err = tx.row(`SELECT COALESCE(SUM(counted), 0) FROM cause_count WHERE workflow_id = ? AND run_id = ?`, []any{r.workflowID, r.runID}, &n)
-	if err != nil {
-		return 0, fmt.Errorf("count the retries of workflow %d: %w", r.workflowID, err)
+	if n, err = (policySource{tx.row}).countedRetries(r); err != nil {
+		return 0, err
 	}
 	for k, c := range tx.causes {
 		if k.workflowID == r.workflowID && k.runID == r.runID {
 			n += c.counted
 		}
+	}
+	return n, nil
+}
+
+// countedRetries is how many retries of all jobs used budget in a run.
+func (s policySource) countedRetries(r *run) (n int64, err error) {
+	err = s.row(`SELECT COALESCE(SUM(counted), 0) FROM cause_count WHERE workflow_id = ? AND run_id = ?`, []any{r.workflowID, r.runID}, &n)
+	if err != nil {
+		return 0, fmt.Errorf("count the retries of workflow %d: %w", r.workflowID, err)
 	}
 	return n, nil
 }

@@ -14,7 +14,7 @@ import (
 const jobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
 	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
-	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash`
+	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes`
 
 const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
 	LEFT JOIN job_policy p ON p.id = j.policy_id`
@@ -32,7 +32,7 @@ type jobScanner struct {
 }
 
 func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
-	var workflowEnv, env, stdio, timeout, policy, hold sql.NullString
+	var workflowEnv, env, stdio, timeout, policy, hold, counts, avoid sql.NullString
 	var startMS sql.NullInt64
 	var requirements, scheduler, notBefore int64
 	var labels string
@@ -41,7 +41,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
 		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
-		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash)
+		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid)
 	if err != nil {
 		return j, err
 	}
@@ -75,7 +75,7 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	for _, c := range []struct {
 		text sql.NullString
 		dest any
-	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {policy, &j.Policy}, {hold, &j.Hold}} {
+	}{{stdio, &j.Stdio}, {timeout, &j.RunTimeout}, {policy, &j.Policy}, {hold, &j.Hold}, {counts, &j.Retries}, {avoid, &j.AvoidNodes}} {
 		if c.text.Valid {
 			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
 				return j, fmt.Errorf("read job %d: %w", j.ID, err)

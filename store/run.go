@@ -25,8 +25,12 @@ type run struct {
 
 // run reads the current run of a visible workflow.
 func (tx *Tx) run(workflowID int64) (*run, error) {
+	return readRun(tx.row, workflowID)
+}
+
+func readRun(row func(query string, args []any, dest ...any) error, workflowID int64) (*run, error) {
 	r := &run{workflowID: workflowID}
-	err := tx.row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config, policy
+	err := row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config, policy
 		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
 		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.holdFailures, &r.execution, &r.policyText)
 	return r, orNotFound(err, "workflow", workflowID)

@@ -59,10 +59,13 @@ type JobState struct {
 	Fence       int64  // of its latest lease; only grows
 	NotBeforeMS *int64 // ready, but not to be claimed before this time
 	Phase       Phase
-	Hold        *Hold  // while pending_failed
-	SkippedBy   *int64 // canceled because of this job's failure
-	NotNeeded   bool   // disabled, as nothing failed that it was to run after
-	InputHash   string // see InputHash; empty until initialised
+	// Retries are what the rules have granted in the run, by their keys.
+	Retries    map[string]RuleCount
+	AvoidNodes []AvoidedNode // where the next attempt does not run
+	Hold       *Hold         // while pending_failed
+	SkippedBy  *int64        // canceled because of this job's failure
+	NotNeeded  bool          // disabled, as nothing failed that it was to run after
+	InputHash  string        // see InputHash; empty until initialised
 }
 
 // Hold is why a job waits for a classification, and for how long.

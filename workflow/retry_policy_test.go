@@ -223,7 +223,7 @@ func TestRetryPolicyProblems(t *testing.T) {
 		`{"name": "p", "rules": [{"id": "a", "when": {"cause": ["oom"]}, "action": "fail"}, {"id": "a", "when": {}, "action": "fail"}]}`: `rules[1].id: the rule a is already there: rules[0]`,
 		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "fail", "limit": 2}]}`:                                           `rules[0].limit: limit is for retries`,
 		`{"name": "p", "rules": [{"when": {}, "action": "retry", "counted": false, "limit": 2}]}`:                                        `rules[0].limit: limit bounds retries that are counted`,
-		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "retry", "max_free": 2}]}`:                                                       `rules[0].max_free: max_free bounds retries that are not counted`,
+		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "retry", "max_free": 2}]}`:                                       `rules[0].max_free: max_free bounds retries that are not counted`,
 		`{"name": "p", "rules": [{"when": {}, "action": "retry", "on_recovery_error": "hold"}]}`:                                         `there is no recovery script`,
 		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {}}]}`:                                                        `rules[0].mutate: nothing is changed`,
 		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {"memory": {"factor": 0.5}}}]}`:                               `a request cannot grow by a factor of 0.5`,

@@ -89,6 +89,8 @@ func jobFields(j *api.Job, now time.Time) []field {
 		{"Command", j.Command},
 		{"Invocation script", orEmpty(j.InvocationScript)},
 		{"Attempt", orEmpty(j.AttemptID)},
+		{"Retries", retriesText(j.Retries)},
+		{"Keeps away from", avoidedText(j.AvoidNodes)},
 		{"Origin", orEmpty(j.Origin)},
 		{"Priority", orEmpty(j.Priority)},
 		{"Labels", joined(j.Labels)},

@@ -2,12 +2,17 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newJobsGetCommand(a *app) *cobra.Command {
@@ -56,4 +61,26 @@ func newJobsRunningCommand(a *app) *cobra.Command {
 			}}, jobs)
 		}),
 	}
+}
+
+// retriesText says what each rule has granted: "io/busy 2, default/preempted 1 free".
+func retriesText(counts map[string]workflow.RuleCount) string {
+	var parts []string
+	for _, key := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[key].Counted; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d", key, n))
+		}
+		if n := counts[key].Free; n > 0 {
+			parts = append(parts, fmt.Sprintf("%s %d free", key, n))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+func avoidedText(nodes []workflow.AvoidedNode) string {
+	names := make([]string, len(nodes))
+	for i, n := range nodes {
+		names[i] = n.Node
+	}
+	return strings.Join(names, ", ")
 }
