@@ -94,6 +94,8 @@ type Held struct {
 	// epoch; 0 while the job has not been started.
 	StartedMS int64 `json:"started_ms,omitempty"`
 	PID       int   `json:"pid,omitempty"`
+	// Ending says that the runner is ending it.
+	Ending bool `json:"ending,omitempty"`
 }
 
 // Report says how an attempt ended.
@@ -156,6 +158,9 @@ type TurnResponse struct {
 	// What a canceled workflow's runner holds is not listed: it is ended by
 	// OrderCancel and reported.
 	Voided []LeaseRef `json:"voided,omitempty"`
+	// Cancel lists held leases whose jobs are to be ended (grace, then kill) and
+	// reported, or given back if they were not started.
+	Cancel []LeaseRef `json:"cancel,omitempty"`
 	Orders []Order    `json:"orders,omitempty"`
 	// EndTime is the allocation's end where the daemon knows it better.
 	EndTime string `json:"end_time,omitempty"` // RFC 3339

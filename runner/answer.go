@@ -40,6 +40,9 @@ func (r *Runner) onAnswer(m answerMsg) {
 	for _, ref := range m.resp.Voided {
 		r.void(ref)
 	}
+	for _, ref := range m.resp.Cancel {
+		r.cancelOne(ref)
+	}
 	for _, order := range m.resp.Orders {
 		r.obey(order)
 	}

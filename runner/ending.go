@@ -157,6 +157,22 @@ func (r *Runner) forget(a *attempt) {
 	r.turns.close(a.ref())
 }
 
+// cancelOne ends a job that the daemon wants ended, and reports it; one that was
+// not started is given back.
+func (r *Runner) cancelOne(ref api.LeaseRef) {
+	a := r.attempts[ref]
+	if a == nil || a.void {
+		return
+	}
+	switch a.phase {
+	case queued:
+		r.queue = slices.DeleteFunc(r.queue, func(other *attempt) bool { return other == a })
+		r.discard(a)
+	case starting, running:
+		r.kill(a, workflow.KilledBySibling, r.policy.signal, r.policy.lead)
+	}
+}
+
 // void takes in that a lease is somebody else's: its processes are ended and
 // nothing is reported.
 func (r *Runner) void(ref api.LeaseRef) {

@@ -173,6 +173,27 @@ func TestOrderCancel(t *testing.T) {
 	}
 }
 
+// One job is ended and reported, the other goes on.
+func TestCancelOfOneJob(t *testing.T) {
+	dir := t.TempDir()
+	d := runnertest.New(job("trap 'exit 7' TERM; echo $$ > "+dir+"/pid; while :; do sleep 0.01; done"), job("until [ -e "+dir+"/go ]; do sleep 0.01; done"))
+	r := start(t, testOptions(t, d))
+	pidIn(t, dir+"/pid")
+	eventually(t, "the start is known", func() bool { return d.Held(1).StartedMS > 0 })
+	d.Cancel(1)
+	eventually(t, "the job is canceled", func() bool { return d.Job(1).Status == workflow.Canceled })
+	if e := d.Job(1).Attempts[0].Evidence; e.KilledBy != workflow.KilledBySibling || e.ExitCode == nil || *e.ExitCode != 7 {
+		t.Errorf("evidence %+v", e)
+	}
+	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.wait(t)
+	if j := d.Job(2); j.Status != workflow.Completed {
+		t.Errorf("the other job: %+v", j)
+	}
+}
+
 func TestVoidedAttemptIsKilledAndNotReported(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 1000"))

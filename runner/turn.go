@@ -206,7 +206,7 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 		if a.void || said[ref] {
 			continue
 		}
-		h := api.Held{LeaseRef: ref, PID: a.pid}
+		h := api.Held{LeaseRef: ref, PID: a.pid, Ending: a.killed != ""}
 		if !a.started.IsZero() {
 			h.StartedMS = a.started.UnixMilli()
 		}

@@ -124,7 +124,7 @@ func (s *Server) connectionBroke(runner int64) {
 // hasNews reports whether a runner must hear the answer now. That the workflow
 // is complete is no news to a runner that stays on.
 func hasNews(t *store.TurnResult, staysOn bool) bool {
-	return len(t.Results)+len(t.Grants)+len(t.Voided) > 0 || t.Stop || t.Complete && !staysOn || t.Canceled
+	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Stop || t.Complete && !staysOn || t.Canceled
 }
 
 func fromRef(l api.LeaseRef) store.LeaseRef {
@@ -132,7 +132,9 @@ func fromRef(l api.LeaseRef) store.LeaseRef {
 }
 
 func fromHeld(held []api.Held) []store.Held {
-	return each(held, func(h api.Held) store.Held { return store.Held{LeaseRef: fromRef(h.LeaseRef), StartedMS: h.StartedMS} })
+	return each(held, func(h api.Held) store.Held {
+		return store.Held{LeaseRef: fromRef(h.LeaseRef), StartedMS: h.StartedMS, Ending: h.Ending}
+	})
 }
 
 func toRef(l store.LeaseRef) api.LeaseRef {
@@ -164,7 +166,7 @@ func toTurn(number int64, t *store.TurnResult) api.TurnResponse {
 	answer := api.TurnResponse{
 		Turn: number, RunID: t.RunID, EndTime: t.EndTime, Complete: t.Complete, Canceled: t.Canceled,
 		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater,
-		Voided: each(t.Voided, toRef),
+		Voided: each(t.Voided, toRef), Cancel: each(t.Cancel, toRef),
 		Results: each(t.Results, func(p store.ReportResult) api.ReportResult {
 			return api.ReportResult{LeaseRef: toRef(p.LeaseRef), Outcome: string(p.Outcome), Message: p.Message, Status: p.Status,
 				Recovery: toRecovery(p.Recovery), ReturnCode: p.ReturnCode, Cause: string(p.Cause), Reason: p.Reason}

@@ -52,6 +52,9 @@ type Document struct {
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty" jsonschema:"minimum=0"`
 	// MaxRetriesTotal bounds the counted retries of all jobs in a run together.
 	MaxRetriesTotal *int64 `json:"max_retries_total,omitempty" jsonschema:"minimum=0"`
+	// CancelSiblingsOn has the running jobs ended when one has failed, after its
+	// last retry, that a rule is for.
+	CancelSiblingsOn []workflow.SiblingRule `json:"cancel_siblings_on,omitempty"`
 	// End says when a run is successful.
 	End *workflow.EndPolicy `json:"end,omitempty"`
 	// SlurmSchedulers are the shapes of allocations to ask Slurm for.

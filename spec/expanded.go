@@ -41,7 +41,7 @@ func Expanded(def *workflow.Definition) *Document {
 	}
 	if p := def.Policy; p != nil {
 		d.RetryPolicies, d.GlobalMaxRetries, d.MaxRetriesTotal = p.RetryPolicies, p.GlobalMaxRetries, p.MaxRetriesTotal
-		d.End = p.End
+		d.CancelSiblingsOn, d.End = p.CancelSiblingsOn, p.End
 	}
 	if def.DynamicJobs != nil {
 		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}

@@ -24,13 +24,15 @@ var reservedKeys = map[reflect.Type]map[string]advice{
 		"failure_categories": reserve("failure_categories", "remove it or use a retry policy"),
 		"circuit_breakers":   reserve("circuit_breakers", "remove it"),
 		"deadline":           reserve("deadline", "remove it or bound jobs by timeouts.run"),
-		"cancel_siblings_on": reserve("cancel_siblings_on", "remove it"),
 		"on_failure":         reserve("on_failure", "remove it or use an action with on_workflow_complete"),
 		"classify_timeout":   reserve("classify_timeout", "remove it"),
 	},
 	reflect.TypeFor[Job](): {
 		"undo":     reserve("undo", "remove it"),
 		"workflow": reserve("workflow", "write a command"),
+	},
+	reflect.TypeFor[workflow.SiblingRule](): {
+		"category": reserve("category", "use cause or label"),
 	},
 	reflect.TypeFor[workflow.EndPolicy](): {
 		"job": reserve("end.job", "remove it or use an action with on_workflow_complete"),

@@ -28,7 +28,7 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	doc := b.doc
 	p := &workflow.RunPolicy{
 		RetryPolicies: doc.RetryPolicies, GlobalMaxRetries: doc.GlobalMaxRetries, MaxRetriesTotal: doc.MaxRetriesTotal,
-		End: doc.End,
+		CancelSiblingsOn: doc.CancelSiblingsOn, End: doc.End,
 	}
 	if reflect.ValueOf(*p).IsZero() {
 		return nil

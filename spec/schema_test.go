@@ -37,7 +37,7 @@ func makeSchema(t *testing.T) []byte {
 	s.ID = "https://" + modulePath + "/schema.json"
 	s.Title = "torc-slurm workflow specification"
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[Document](), reflect.TypeFor[Job](), reflect.TypeFor[Timeouts](), reflect.TypeFor[Action](), reflect.TypeFor[workflow.EndPolicy](),
+		reflect.TypeFor[Document](), reflect.TypeFor[Job](), reflect.TypeFor[Timeouts](), reflect.TypeFor[Action](), reflect.TypeFor[workflow.EndPolicy](), reflect.TypeFor[workflow.SiblingRule](),
 	} {
 		props := s.Definitions[typ.Name()].Properties
 		for _, key := range slices.Sorted(maps.Keys(reservedKeys[typ])) {

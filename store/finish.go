@@ -19,7 +19,8 @@ type finisher struct {
 	changes  []change
 	others   map[int64]*lease // leases that were looked up by job
 	rules    map[jobRules]workflow.Policies
-	changed  bool // something was written beside the rows
+	changed  bool     // something was written beside the rows
+	culprit  *culprit // who has its siblings ended
 }
 
 func newFinisher(tx *Tx, r *run) *finisher {
@@ -79,6 +80,9 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 		}
 	}
 	d := workflow.Decide(policies, history, e.failure(l))
+	if l.canceling && d.Action != workflow.ActionNone {
+		d = workflow.Decision{Action: workflow.ActionFail, Reason: "it was being ended, because a sibling had failed"}
+	}
 	if err := f.record(l, &e, &d); err != nil {
 		return ReportResult{}, err
 	}
@@ -103,6 +107,9 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	l.status, l.recovering = c.to, d.Action == workflow.ActionRecover
 	result.Status = c.to
 	l.ended = &result
+	if err := f.endsSiblings(l, e.cause.Kind); err != nil {
+		return result, err
+	}
 	return result, f.announce(l, &e, &d, c.next)
 }
 
@@ -244,6 +251,9 @@ func (f *finisher) flush() (bool, error) {
 		return true, err
 	}
 	f.changes = nil
+	if err := f.endSiblings(); err != nil {
+		return true, err
+	}
 	if len(done) == 0 { // of a canceled workflow that has its verdict, for one
 		return true, f.tx.reopenIfOpen(f.run)
 	}

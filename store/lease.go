@@ -20,6 +20,7 @@ type LeaseRef struct {
 type Held struct {
 	LeaseRef
 	StartedMS int64 // when its process was spawned; 0 while it was not
+	Ending    bool  // the runner is ending it
 }
 
 // lease is a job that somebody holds, as its row says.
@@ -29,6 +30,7 @@ type lease struct {
 	runnerID   sql.NullInt64
 	status     workflow.JobStatus
 	recovering bool
+	canceling  bool // its runner is to end it
 	startMS    sql.NullInt64
 	classID    int64
 	name       string
@@ -38,10 +40,10 @@ type lease struct {
 	ended *ReportResult // the answer to its report
 }
 
-const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, start_ms, class_id, name`
+const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, start_ms, class_id, name`
 
 func scanLease(r rowScanner) (l lease, err error) {
-	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.startMS, &l.classID, &l.name)
+	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.canceling, &l.startMS, &l.classID, &l.name)
 	return l, err
 }
 
@@ -89,24 +91,29 @@ func (tx *Tx) start(r *run, ls []*lease, startMS []int64) error {
 	return nil
 }
 
-// giveBack makes claimed jobs ready again that nobody has started. It was no
-// attempt.
+// giveBack makes claimed jobs ready again that nobody has started; those that
+// were to be ended are canceled. It was no attempt.
 func (tx *Tx) giveBack(r *run, ls []*lease) error {
-	if len(ls) == 0 {
-		return nil
-	}
-	ids := make([]int64, len(ls))
-	for i, l := range ls {
-		ids[i] = l.JobID
+	var ids []int64
+	var canceled []*lease
+	for _, l := range ls {
+		if l.canceling {
+			canceled = append(canceled, l)
+			continue
+		}
+		ids = append(ids, l.JobID)
 		l.status = workflow.Ready
+	}
+	if err := tx.cancelClaimed(r, canceled); err != nil || len(ids) == 0 {
+		return err
 	}
 	n, err := tx.exec(`UPDATE job SET status = 2, compute_node_id = NULL, claimed_ms = NULL
 		WHERE id IN (SELECT value FROM json_each(?)) AND status = 3 AND phase = 0`, idList(ids))
-	if err == nil && n != int64(len(ls)) {
-		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ls))
+	if err == nil && n != int64(len(ids)) {
+		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ids))
 	}
 	if err != nil {
-		return fmt.Errorf("give back %d jobs of workflow %d: %w", len(ls), r.workflowID, err)
+		return fmt.Errorf("give back %d jobs of workflow %d: %w", len(ids), r.workflowID, err)
 	}
 	tx.move(r.workflowID, workflow.Pending, workflow.Ready, n)
 	return tx.waitAgain(r.workflowID, ids)

@@ -86,7 +86,7 @@ func (f *finisher) late(rep *Report, l *lease, runID int64) (ReportResult, error
 		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
 	}
 	f.changed = true
-	if k := rep.Evidence.KilledBy; k == workflow.KilledByCancel || k == workflow.KilledByFence {
+	if k := rep.Evidence.KilledBy; k == workflow.KilledByCancel || k == workflow.KilledBySibling || k == workflow.KilledByFence {
 		return result, nil
 	}
 	return result, f.tx.event(f.run.workflowID, string(workflow.EventReportLate), workflow.SeverityWarning, workflow.ReportLatePayload{

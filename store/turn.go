@@ -38,6 +38,7 @@ type TurnResult struct {
 	Results []ReportResult // to the reports and then the recoveries, in their order
 	Grants  []Grant
 	Voided  []LeaseRef // held, but not the runner's any more
+	Cancel  []LeaseRef // held, and to be ended and reported
 	Stop    bool       // the runner was taken for dead or has left: its jobs are given to others
 	EndTime string     // of its allocation, RFC 3339; empty if none is known
 	// Complete says that the run has ended, Canceled that it was canceled.
@@ -205,7 +206,9 @@ func (c *conversation) compareHeld() error {
 		if l.said {
 			continue
 		}
-		l.said = true
+		if l.said = true; l.canceling && !h.Ending {
+			c.answer.Cancel = append(c.answer.Cancel, h.LeaseRef)
+		}
 		if h.StartedMS > 0 && l.status == workflow.Pending && !l.recovering {
 			started, startMS = append(started, l), append(startMS, h.StartedMS)
 		}

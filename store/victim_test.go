@@ -153,6 +153,9 @@ func (v *victim) use() error {
 func (v *victim) create() error {
 	d := &workflow.Definition{Name: "w", User: "me", FailureHandlers: []workflow.FailureHandlerDefinition{
 		{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{9}, MaxRetries: 3}, {ExitCodes: []int64{8}, MaxRetries: 2, RecoveryScript: "fix"}}}}}
+	if rand.IntN(2) == 0 {
+		d.Policy = &workflow.RunPolicy{End: &workflow.EndPolicy{SuccessIf: `completed_in("j?") > 5 && failed < 0.3 * total || attempts_by("lost") > 3`}}
+	}
 	n := 10 + rand.IntN(40)
 	for i := range n {
 		j := workflow.JobDefinition{Name: fmt.Sprintf("j%d", i), Command: "true", FailureHandler: "h", RunIf: workflow.RunIf(max(0, rand.IntN(6)-3))}

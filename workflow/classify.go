@@ -84,9 +84,13 @@ func (x *examination) ownKill() (Cause, bool) {
 	case KilledByMemoryLimit:
 		return Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed,
 			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
-	case KilledByCancel:
+	case KilledByCancel, KilledBySibling:
+		why := "canceled with the workflow"
+		if x.KilledBy == KilledBySibling {
+			why = "canceled because another job failed"
+		}
 		return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
-			ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join("canceled with the workflow", x.endText())}, true
+			ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join(why, x.endText())}, true
 	case KilledByFence:
 		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed,
 			ReturnCode: ReturnCodeLost, Text: join("its job had been given to another runner", x.endText())}, true

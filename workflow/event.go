@@ -32,6 +32,7 @@ const (
 	EventWorkflowFailed    EventType = "workflow_failed"    // the verdict of a run
 	EventWorkflowReopened  EventType = "workflow_reopened"  // a run with a verdict goes on
 	EventJobsSkipped       EventType = "jobs_skipped"       // a cascade, as one event
+	EventSiblingsCanceled  EventType = "siblings_canceled"  // live jobs are ended, as another one failed
 	EventJobsNotNeeded     EventType = "jobs_not_needed"    // the same of jobs that run after failures
 	EventJobRecovered      EventType = "job_recovered"      // a recovery script ended
 	EventJobClassified     EventType = "job_classified"     // a hold ended

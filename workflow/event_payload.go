@@ -68,6 +68,18 @@ type JobsSkippedPayload struct {
 	SkippedBy  int64  `json:"skipped_by"` // the job whose end began it
 }
 
+// SiblingsCanceledPayload is the data of EventSiblingsCanceled: the live jobs
+// are to be ended.
+type SiblingsCanceledPayload struct {
+	Category string    `json:"category"` // job
+	RunID    int64     `json:"run_id"`
+	JobID    int64     `json:"job_id"` // the one that failed
+	JobName  string    `json:"job_name"`
+	Cause    CauseKind `json:"cause"`
+	Rule     string    `json:"rule"`
+	Count    int64     `json:"count"`
+}
+
 // JobsNotNeededPayload is the data of EventJobsNotNeeded: jobs that were
 // disabled because nothing failed that they were to run after.
 type JobsNotNeededPayload struct {

@@ -69,6 +69,7 @@ type KillReason string
 const (
 	KilledByTimeout     KillReason = "timeout"
 	KilledByCancel      KillReason = "cancel"
+	KilledBySibling     KillReason = "sibling" // canceled, as another job failed
 	KilledByDrain       KillReason = "drain"
 	KilledByFence       KillReason = "fence"
 	KilledByMemoryLimit KillReason = "memory_limit"

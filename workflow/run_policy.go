@@ -10,7 +10,10 @@ type RunPolicy struct {
 	GlobalMaxRetries *int64 `json:"global_max_retries,omitempty"`
 	MaxRetriesTotal  *int64 `json:"max_retries_total,omitempty"`
 
-	End *EndPolicy `json:"end,omitempty"`
+	// CancelSiblingsOn has the live jobs ended when one has failed for good that a
+	// rule is for.
+	CancelSiblingsOn []SiblingRule `json:"cancel_siblings_on,omitempty"`
+	End              *EndPolicy    `json:"end,omitempty"`
 }
 
 // Validate returns everything that is wrong with it.
@@ -22,6 +25,7 @@ func (p *RunPolicy) Validate() []Problem {
 	found.refs("retry_policies", p.RetryPolicies)
 	found.limit("global_max_retries", p.GlobalMaxRetries)
 	found.limit("max_retries_total", p.MaxRetriesTotal)
+	found.siblings(p.CancelSiblingsOn)
 	found.end(p.End)
 	return found
 }

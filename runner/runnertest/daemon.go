@@ -68,6 +68,7 @@ type Daemon struct {
 	violations []string
 	orders     []api.Order
 	voided     []api.LeaseRef
+	toCancel   []api.LeaseRef
 	down       bool
 	lose       int
 	canceled   bool
@@ -247,13 +248,14 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 				d.grant(runner, req, resp)
 			}
 			resp.Orders, d.orders = d.orders, nil
+			resp.Cancel, d.toCancel = d.toCancel, nil
 		}
 		resp.Canceled = d.canceled
 		resp.OpenJobs, resp.ClaimableLater = d.open()
 		if resp.Complete = resp.OpenJobs == 0; d.Undecided {
 			resp.HeldJobs = resp.OpenJobs
 		}
-		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Orders) > 0
+		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Cancel)+len(resp.Orders) > 0
 		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || d.Impatient || c.newest > req.Turn {
 			return nil
 		}
@@ -374,7 +376,7 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 		cause, code = workflow.CauseLaunch, 127
 	case e.KilledBy == workflow.KilledByDrain:
 		cause, code = workflow.CauseWalltime, 152
-	case e.KilledBy == workflow.KilledByCancel:
+	case e.KilledBy == workflow.KilledByCancel || e.KilledBy == workflow.KilledBySibling:
 		cause, code = workflow.CauseCanceledUser, 143
 	case e.KilledBy == workflow.KilledByTimeout:
 		cause, code = workflow.CauseTimeout, 152
@@ -461,6 +463,14 @@ func (d *Daemon) Order(o api.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.orders = append(d.orders, o)
+	d.change()
+}
+
+// Cancel has a runner end a job and report it.
+func (d *Daemon) Cancel(job int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.toCancel = append(d.toCancel, d.jobs[job].held.LeaseRef)
 	d.change()
 }
 

@@ -318,6 +318,7 @@ CREATE TABLE job (
   -- What changes while it runs.
   attempt_id         INTEGER NOT NULL DEFAULT 1 CHECK (attempt_id >= 1), -- of the current or next attempt
   fence              INTEGER NOT NULL DEFAULT 0, -- grows with every grant
+  cancel_fence       INTEGER NOT NULL DEFAULT 0, -- the lease with this fence is to be ended: a sibling failed
   compute_node_id    INTEGER, -- who holds the lease, or ran it last on the wire
   claimed_ms         INTEGER,
   start_ms           INTEGER,

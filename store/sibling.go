@@ -1,0 +1,86 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// culprit is a job that failed for good, as rules for its siblings look at it.
+type culprit struct {
+	lease *lease
+	cause workflow.CauseKind
+	rule  workflow.SiblingRule
+}
+
+// endsSiblings notes whether a job that failed for good has its siblings ended.
+// One that is itself being ended has not.
+func (f *finisher) endsSiblings(l *lease, cause workflow.CauseKind) error {
+	policy, err := f.run.policy()
+	if err != nil || len(policy.CancelSiblingsOn) == 0 || f.culprit != nil || l.canceling || !l.status.IsUnsuccessful() {
+		return err
+	}
+	var text string
+	if err := f.tx.row(`SELECT labels FROM claim_class WHERE id = ?`, []any{l.classID}, &text); err != nil {
+		return fmt.Errorf("read the labels of job %d: %w", l.JobID, err)
+	}
+	labels, err := workflow.ParseLabels(text)
+	if err != nil {
+		return fmt.Errorf("read the labels of job %d: %w", l.JobID, err)
+	}
+	if rule, ok := policy.CancelsSiblings(cause, labels); ok {
+		f.culprit = &culprit{l, cause, rule}
+	}
+	return nil
+}
+
+// endSiblings has the live jobs of the run ended: their runners are told, and
+// report how they ended. Recovery scripts are left alone.
+func (f *finisher) endSiblings() error {
+	c := f.culprit
+	if c == nil || f.run.canceled {
+		return nil
+	}
+	f.culprit = nil
+	tx, w := f.tx, f.run.workflowID
+	const live = `workflow_id = ? AND (status = 4 OR status = 3 AND phase = 0) AND compute_node_id IS NOT NULL AND cancel_fence != fence`
+	runners, err := tx.idsOf(`SELECT DISTINCT compute_node_id FROM job WHERE `+live, w)
+	if err != nil {
+		return fmt.Errorf("find the runners of workflow %d: %w", w, err)
+	}
+	n, err := tx.exec(`UPDATE job SET cancel_fence = fence WHERE `+live, w)
+	if err != nil {
+		return fmt.Errorf("cancel the siblings of job %d: %w", c.lease.JobID, err)
+	}
+	if n == 0 {
+		return nil
+	}
+	tx.changes.Runners = appendNew(tx.changes.Runners, runners)
+	return tx.event(w, string(workflow.EventSiblingsCanceled), workflow.SeverityWarning, workflow.SiblingsCanceledPayload{
+		Category: workflow.CategoryJob, RunID: f.run.runID, JobID: c.lease.JobID, JobName: c.lease.name, Cause: c.cause, Rule: c.rule.String(), Count: n,
+	})
+}
+
+// cancelClaimed cancels claimed jobs that were to be ended and were not started.
+func (tx *Tx) cancelClaimed(r *run, ls []*lease) error {
+	if len(ls) == 0 {
+		return nil
+	}
+	ids, jobs := make([]int64, len(ls)), make([]completion, len(ls))
+	for i, l := range ls {
+		l.status, ids[i], jobs[i] = workflow.Canceled, l.JobID, completion{l.JobID, workflow.Pending, workflow.Canceled}
+		p := workflow.NewJobEndedPayload(l.JobID, l.name, r.runID, l.Attempt, workflow.Canceled, workflow.Cause{}, "not started, because a sibling had failed")
+		if err := tx.event(r.workflowID, string(workflow.EventJobCanceled), workflow.SeverityWarning, p); err != nil {
+			return err
+		}
+	}
+	n, err := tx.exec(`UPDATE job SET status = 7, claimed_ms = NULL WHERE id IN (SELECT value FROM json_each(?)) AND status = 3 AND phase = 0`, idList(ids))
+	if err == nil && n != int64(len(ids)) {
+		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ids))
+	}
+	if err != nil {
+		return fmt.Errorf("cancel %d jobs of workflow %d: %w", len(ids), r.workflowID, err)
+	}
+	tx.move(r.workflowID, workflow.Pending, workflow.Canceled, n)
+	return tx.completed(r.workflowID, jobs)
+}

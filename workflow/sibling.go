@@ -1,0 +1,58 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+)
+
+// SiblingRule says which failures of a job have the jobs that run beside it
+// ended: those with all that is given here.
+type SiblingRule struct {
+	// Cause of the failure, for example oom.
+	Cause CauseKind `json:"cause,omitempty"`
+	// Label of the job that failed.
+	Label string `json:"label,omitempty"`
+}
+
+// matches reports whether the rule is for a job that failed.
+func (s SiblingRule) matches(cause CauseKind, labels []string) bool {
+	return (s.Cause == "" || s.Cause == cause) && (s.Label == "" || slices.Contains(labels, s.Label))
+}
+
+// String is the rule as a user writes it.
+func (s SiblingRule) String() string {
+	switch {
+	case s.Label == "":
+		return "cause " + string(s.Cause)
+	case s.Cause == "":
+		return "label " + s.Label
+	}
+	return fmt.Sprintf("cause %s, label %s", s.Cause, s.Label)
+}
+
+// CancelsSiblings returns the first rule that has the live jobs ended beside one
+// with these labels that failed for good.
+func (p *RunPolicy) CancelsSiblings(cause CauseKind, labels []string) (rule SiblingRule, ok bool) {
+	i := slices.IndexFunc(p.CancelSiblingsOn, func(s SiblingRule) bool { return s.matches(cause, labels) })
+	if i < 0 {
+		return rule, false
+	}
+	return p.CancelSiblingsOn[i], true
+}
+
+// siblings checks such rules.
+func (p *problems) siblings(rules []SiblingRule) {
+	for i, s := range rules {
+		at := fmt.Sprintf("cancel_siblings_on[%d]", i)
+		if s == (SiblingRule{}) {
+			p.add(at, "write {cause: oom} or {label: critical}", "the rule says nothing")
+		}
+		if s.Cause != "" && !slices.Contains(CauseKinds(), s.Cause) {
+			p.add(at+".cause", CauseHint(), "there is no cause %q", s.Cause)
+		}
+		if s.Label != "" {
+			_, err := NormalizeLabels([]string{s.Label})
+			p.err(at+".label", err)
+		}
+	}
+}
