@@ -19,6 +19,7 @@ var jobs = map[string]int{
 	"sweep.yaml":             5 + 8 + 5 + 1,
 	"retries.yaml":           6,
 	"policies.yaml":          6,
+	"end.yaml":               14,
 	"priorities.yaml":        4,
 	"stdio.yaml":             6,
 	"dynamic.yaml":           1,
