@@ -83,6 +83,11 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	if l.canceling && d.Action != workflow.ActionNone {
 		d = workflow.Decision{Action: workflow.ActionFail, Reason: "it was being ended, because a sibling had failed"}
 	}
+	if d.Retries() && d.Mutate != nil {
+		if err := f.grow(l, &e, &d); err != nil {
+			return ReportResult{}, err
+		}
+	}
 	if err := f.record(l, &e, &d); err != nil {
 		return ReportResult{}, err
 	}
