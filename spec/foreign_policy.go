@@ -77,6 +77,7 @@ var conditions = map[string][]workflow.CauseKind{
 func (b *builder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	var f foreignPolicy
 	(&decoder{b.report}).object(root, reflect.ValueOf(&f).Elem())
+	b.warnOfMatchers(root.get("spec"))
 	p := &workflow.RetryPolicy{
 		Name: f.Metadata.Name, RetryLimit: f.Spec.RetryLimit, DefaultAction: workflow.ActionFail,
 		Backoff: f.Spec.Backoff.convert(), AvoidNodes: f.Spec.AntiAffinity.convert(),

@@ -40,6 +40,7 @@ func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 		} else {
 			f.Policy = &workflow.RetryPolicy{}
 			(&decoder{r}).object(root, reflect.ValueOf(f.Policy).Elem())
+			r.warnOfMatchers(root)
 			b.failProblems(root, f.Policy.Validate())
 		}
 	}

@@ -18,6 +18,7 @@ func (d *decoder) policyRef(n *node, v reflect.Value) {
 	case kindMap:
 		ref.Policy = &workflow.RetryPolicy{}
 		d.object(n, reflect.ValueOf(ref.Policy).Elem())
+		d.warnOfMatchers(n)
 	default:
 		d.fail(n, "write the name of a stored policy, or a policy", "expected a retry policy, found %s", n.kind.article())
 	}
@@ -47,6 +48,27 @@ func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 	}
 	b.failProblems(j.at, p.Validate())
 	return p
+}
+
+// warnOfMatchers says which matchers of a policy hold for no failure yet.
+func (r *report) warnOfMatchers(policy *node) {
+	rules := policy.child("rules")
+	if rules == nil {
+		return
+	}
+	for _, rule := range rules.items {
+		when := rule.child("when")
+		for _, key := range []string{"category", "subcategory", "onFailureCategory"} {
+			for _, at := range []*node{when.child(key), rule.child(key)} {
+				if at != nil {
+					r.warnKey(at, "use stderr or termination_message", "the rule never matches: failures have no categories yet")
+				}
+			}
+		}
+		if at := when.child("component"); at != nil && at.text == string(workflow.ComponentRecovery) {
+			r.warnKey(at, "use on_recovery_error", "the rule never matches: failures of recovery scripts are not looked at yet")
+		}
+	}
 }
 
 // failProblems reports what is wrong with values below n. What the decoder has
