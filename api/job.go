@@ -39,7 +39,8 @@ type Job struct {
 	Policy *workflow.JobPolicy `json:"policy,omitempty"`
 
 	// RunIf is ours: success, always or failure. It says more than
-	// cancel_on_blocking_job_failure, and wins over it.
+	// cancel_on_blocking_job_failure, and wins over it. Answers have it where the
+	// other does not tell: failure.
 	RunIf *workflow.RunIf `json:"run_if,omitempty"`
 
 	// Ours; all read-only.

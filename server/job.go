@@ -22,12 +22,15 @@ func fromJob(j workflow.Job) api.Job {
 	wire := api.Job{
 		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
 		Status: &j.Status, StartTime: j.StartTime, ComputeNodeID: j.ComputeNodeID,
-		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), RunIf: &j.RunIf, SupportsTermination: &j.SupportsTermination,
+		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), SupportsTermination: &j.SupportsTermination,
 		DependsOnJobIDs: j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
 		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
+	}
+	if j.RunIf == workflow.RunIfFailure {
+		wire.RunIf = &j.RunIf
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))

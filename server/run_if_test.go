@@ -14,13 +14,15 @@ func TestRunIf(t *testing.T) {
 		return a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id": %d, "name": "j", "command": "true"%s}`, w, more))
 	}
 	for _, tt := range []struct {
-		sent, runIf string
-		cancel      bool
+		sent   string
+		runIf  any
+		cancel bool
 	}{
-		{``, "success", true},
-		{`, "cancel_on_blocking_job_failure": false`, "always", false},
+		{``, nil, true},
+		{`, "cancel_on_blocking_job_failure": false`, nil, false},
 		{`, "run_if": "failure"`, "failure", false},
-		{`, "run_if": "always", "cancel_on_blocking_job_failure": true`, "always", false},
+		{`, "run_if": "always", "cancel_on_blocking_job_failure": true`, nil, false},
+		{`, "run_if": "success", "cancel_on_blocking_job_failure": false`, nil, true},
 	} {
 		path := fmt.Sprintf("/jobs/%v", create(tt.sent)["id"])
 		got := a.must("GET", path, "")
@@ -29,7 +31,7 @@ func TestRunIf(t *testing.T) {
 		}
 		got = a.must("PUT", path, fmt.Sprintf(`{"workflow_id": %d, "name": "j", "command": "true", "cancel_on_blocking_job_failure": %t}`, w, tt.cancel))
 		if got["run_if"] != tt.runIf {
-			t.Errorf("sent back %t: %v, was %s", tt.cancel, got["run_if"], tt.runIf)
+			t.Errorf("sent back %t: %v, was %v", tt.cancel, got["run_if"], tt.runIf)
 		}
 	}
 	path := fmt.Sprintf("/jobs/%v", create("")["id"])
