@@ -26,7 +26,7 @@ func TestPolicyFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got := ""
+			var got string
 			f, err := ParsePolicy(file, data)
 			if err == nil {
 				text, err := json.MarshalIndent(f.Policy, "", "  ")

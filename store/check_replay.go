@@ -61,7 +61,7 @@ func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong str
 	}
 	p := &workflow.Policies{} // what was taken back or never started needs none
 	if hash := a.decision.PolicyHash; hash != "" {
-		known := false
+		var known bool
 		if p, known = sets[hash]; !known {
 			return "P16", "the policies " + hash + " that it was decided by are not there"
 		}

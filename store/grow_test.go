@@ -23,7 +23,9 @@ func (r *rig) requested(i int) (q string) {
 func TestAJobGrows(t *testing.T) {
 	gig := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r := newRig(t, rigJob{needs: gig}, rigJob{needs: gig}, rigJob{needs: gig})
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`) })
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`)
+	})
 	r.storePolicy(workflow.RetryPolicy{Name: "memory", Rules: []workflow.RetryRule{{
 		ID: "oom", When: workflow.RuleMatch{Cause: []workflow.CauseKind{workflow.CauseOOM}}, Action: workflow.ActionRetry,
 		Mutate: &workflow.Mutation{Memory: &workflow.Growth{Factor: 2, Max: "3g"}},

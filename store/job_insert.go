@@ -114,7 +114,7 @@ type jobInserter struct {
 	known        map[reference]bool
 	classes      map[classKey]int64
 	envs         map[string]int64
-	policies     map[*workflow.JobPolicy]any
+	policies     map[string]int64 // by what they say
 	jobs         *bulk
 	links        [4]*bulk
 	byStatus     map[workflow.JobStatus]int64
@@ -129,7 +129,7 @@ type reference struct {
 func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 	in := &jobInserter{
 		tx: tx, workflowID: workflowID,
-		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[*workflow.JobPolicy]any{}, byStatus: map[workflow.JobStatus]int64{},
+		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
 		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
 			run_if, supports_termination, stdio, run_timeout, origin`),
 	}
@@ -309,19 +309,22 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	if p == nil {
 		return nil, nil
 	}
-	if id, known := in.policies[p]; known {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	if id, known := in.policies[string(text)]; known {
 		return id, nil
 	}
 	if err := in.tx.requirePolicies("retry_policies", p.RetryPolicies); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(p)
+	id, err := in.tx.policyOf(in.workflowID, string(text))
 	if err != nil {
 		return nil, err
 	}
-	id, err := in.tx.policyOf(in.workflowID, string(text))
-	in.policies[p] = id
-	return id, err
+	in.policies[string(text)] = id
+	return id, nil
 }
 
 // policyOf returns the id of a job's policy, which it stores if it is new.
