@@ -277,3 +277,27 @@ func TestRetriesOfAllJobs(t *testing.T) {
 	r.check()
 	r.sound(Witness{})
 }
+
+// What follows a recovery script that fails is the rule's to say.
+func TestARecoveryScriptOfARuleFails(t *testing.T) {
+	for action, want := range map[workflow.Action]workflow.JobStatus{
+		"": workflow.Ready, workflow.ActionRetry: workflow.Ready, workflow.ActionHold: workflow.PendingFailed, workflow.ActionFail: workflow.Failed,
+	} {
+		r := newRig(t, independent(1)...)
+		p := retryExit("io", "busy", 75, 1)
+		p.Rules[0].RecoveryScript, p.Rules[0].OnRecoveryError = "./scrub.sh", action
+		r.storePolicy(p)
+		r.usePolicies(`{"retry_policies": ["io"]}`)
+		h := r.hand("n1", 1)
+		h.turn()
+		ref := h.held[0].LeaseRef
+		h.free.Slots = 0
+		answer := h.turn(exited(ref, 75))
+		if rec := answer.Results[0].Recovery; rec == nil || rec.Script != "./scrub.sh" {
+			t.Errorf("%q: no order to run the script: %+v", action, answer.Results[0])
+		}
+		h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 1}}})
+		r.want(want)
+		r.sound(Witness{})
+	}
+}
