@@ -27,10 +27,21 @@ func workload(s seed) *workflow.Definition {
 			}},
 		},
 	}
+	end := s.of("end")
+	d.Policy = &workflow.RunPolicy{}
+	if end.is(0.3) {
+		d.Policy.CancelSiblingsOn = []workflow.SiblingRule{{Cause: workflow.CauseExit}}
+	}
+	if end.is(0.3) {
+		d.Policy.End = &workflow.EndPolicy{SuccessIf: `completed >= 0.5 * total && failed_in("j1?") < 3`}
+	}
 	for i := range 1 + c.IntN(40) {
 		j := workflow.JobDefinition{
 			Name: fmt.Sprintf("j%d", i), Command: "work", Priority: int64(c.IntN(3)),
 			Requirements: oneOf(c, shapes...).Name, FailureHandler: oneOf(c, "", "again", "repair"), RunIf: workflow.RunIfOf(!c.is(0.2)),
+		}
+		if j.RunIf == workflow.RunIfAlways && end.is(0.4) {
+			j.RunIf = workflow.RunIfFailure
 		}
 		if c.is(0.1) {
 			j.RunTimeout = &workflow.RunTimeout{AfterSeconds: 20, GraceSeconds: 3}
