@@ -12,7 +12,7 @@ type RuleMatch struct {
 	Cause    []CauseKind    `json:"cause,omitempty"`     // exit, oom, walltime and so on
 	ExitCode *ExitCodeMatch `json:"exit_code,omitempty"` // the return code of the attempt
 	Signal   []int64        `json:"signal,omitempty"`    // numbers
-	// Stderr is looked for in the last 64 KiB of the standard error output.
+	// Stderr is looked for in the end of the standard error output: 4 KiB.
 	Stderr string `json:"stderr,omitempty"`
 	// TerminationMessage is looked for in what the job wrote to $TORC_TERMINATION_FILE.
 	TerminationMessage string   `json:"termination_message,omitempty"`
