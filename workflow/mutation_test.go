@@ -9,7 +9,9 @@ import (
 
 func TestMutationApply(t *testing.T) {
 	const gib = 1 << 30
-	grow := func(factor float64, limit string, from GrowFrom) *Growth { return &Growth{Factor: factor, Max: limit, From: from} }
+	grow := func(factor float64, limit string, from GrowFrom) *Growth {
+		return &Growth{Factor: factor, Max: limit, From: from}
+	}
 	for _, tt := range []struct {
 		name            string
 		m               *Mutation
