@@ -71,3 +71,8 @@ func (c *Client) SetRetrySettings(ctx context.Context, s *workflow.RetrySettings
 func (c *Client) RetrySettingsChanges(ctx context.Context) iter.Seq2[api.PolicyChange, error] {
 	return pages[api.PolicyChange](ctx, c, "/retry_settings/history", Page{}, nil)
 }
+
+// SimulateRetries says what retry policies would have done to recorded attempts.
+func (c *Client) SimulateRetries(ctx context.Context, r api.RetrySimulationRequest) (*workflow.RetrySimulation, error) {
+	return call[workflow.RetrySimulation](ctx, c, http.MethodPost, "/retry_simulations", r)
+}

@@ -26,6 +26,7 @@ func (s *Server) routes() []route {
 		s.localSchedulerRoutes(),
 		s.failureHandlerRoutes(),
 		s.retryPolicyRoutes(),
+		s.retrySimulationRoutes(),
 		s.actionRoutes(),
 		s.remoteWorkerRoutes(),
 		s.runnerRoutes(),

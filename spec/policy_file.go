@@ -34,18 +34,55 @@ func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 	r, root := policyTree(name, data)
 	b := &builder{report: r}
 	f := &PolicyFile{}
-	if root != nil && b.isMap(root) {
-		if root.child("kind") != nil || root.child("apiVersion") != nil {
-			f.Policy, f.Converted = b.foreignPolicy(root), true
-		} else {
-			f.Policy = &workflow.RetryPolicy{}
-			(&decoder{r}).object(root, reflect.ValueOf(f.Policy).Elem())
-			r.warnOfMatchers(root)
-			b.failProblems(root, f.Policy.Validate())
-		}
+	if root != nil {
+		f.Policy, f.Converted = b.policy(root)
 	}
 	f.Warnings = r.sortedWarnings()
 	return f, r.err()
+}
+
+// LoadPolicies reads one retry policy or a list of them, as LoadPolicy does.
+func LoadPolicies(path string, opts Options) ([]workflow.RetryPolicy, []*Warning, error) {
+	opts = opts.withDefaults()
+	name, data, err := opts.source(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, root := policyTree(name, data)
+	b := &builder{report: r}
+	var nodes []*node
+	switch {
+	case root == nil:
+	case root.kind != kindList:
+		nodes = []*node{root}
+	case len(root.items) == 0:
+		b.fail(root, "write at least one policy", "the list of policies is empty")
+	default:
+		nodes = root.items
+	}
+	var policies []workflow.RetryPolicy
+	for _, n := range nodes {
+		if p, _ := b.policy(n); p != nil {
+			policies = append(policies, *p)
+		}
+	}
+	return policies, r.sortedWarnings(), r.err()
+}
+
+// policy reads a policy in our form or in that of a cluster scheduler; nil if it
+// is neither.
+func (b *builder) policy(n *node) (p *workflow.RetryPolicy, converted bool) {
+	if !b.isMap(n) {
+		return nil, false
+	}
+	if n.child("kind") != nil || n.child("apiVersion") != nil {
+		return b.foreignPolicy(n), true
+	}
+	p = &workflow.RetryPolicy{}
+	(&decoder{b.report}).object(n, reflect.ValueOf(p).Elem())
+	b.warnOfMatchers(n)
+	b.failProblems(n, p.Validate())
+	return p, false
 }
 
 // policyTree reads a text about retries into a tree, nil if that fails.

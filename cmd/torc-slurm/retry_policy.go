@@ -20,7 +20,7 @@ import (
 func newRetryPolicyCommand(a *app) *cobra.Command {
 	return newGroup(a, groupManagement, "retry-policy", "Stored rules about which failures deserve a retry",
 		newRetryPolicyCreateCommand(a), newRetryPolicyGetCommand(a), newRetryPolicyListCommand(a), newRetryPolicyUpdateCommand(a),
-		newRetryPolicyDeleteCommand(a), newRetryPolicyLintCommand(a),
+		newRetryPolicyDeleteCommand(a), newRetryPolicyLintCommand(a), newRetryPolicySimulateCommand(a),
 		newRetryPolicyAttachCommand(a), newRetryPolicyDetachCommand(a), newRetryPolicyQueuesCommand(a),
 		newRetryPolicyDefaultCommand(a), newRetryPolicySettingsCommand(a),
 	)
@@ -40,14 +40,18 @@ func (a *app) loadPolicy(path string) (*workflow.RetryPolicy, error) {
 	}
 	f, err := spec.LoadPolicy(path, a.specOptions(specFlags{}))
 	if f != nil {
-		for _, w := range f.Warnings {
-			a.note("warning: %s", strings.TrimRight(w.Render(), "\n"))
-		}
+		a.warnOfPolicies(f.Warnings)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return f.Policy, nil
+}
+
+func (a *app) warnOfPolicies(warnings []*spec.Warning) {
+	for _, w := range warnings {
+		a.note("warning: %s", strings.TrimRight(w.Render(), "\n"))
+	}
 }
 
 func newRetryPolicyCreateCommand(a *app) *cobra.Command {

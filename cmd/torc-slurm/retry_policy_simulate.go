@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newRetryPolicySimulateCommand(a *app) *cobra.Command {
+	file, since := "", ""
+	var workflowID int64
+	cmd := &cobra.Command{
+		Use:   "simulate -f FILE (--workflow ID | --since DURATION)",
+		Short: "Say what other retry policies would have done to recorded attempts",
+		Long: `Decide recorded attempts anew, with the policies of a file in place of those of
+their jobs and workflows, and compare. Failure handlers, policies of queues, the
+server's default and its limits are left as they were. Nothing is changed.
+
+The file has one policy or a list of them, in the order in which they are tried.
+Attempts behind the point where the new policies stop are saved. Where these would
+have tried again and nobody did, nobody knows what would have come of it: such
+attempts are counted as "tried again", and nothing else of them is. What else is
+not certain is said below the tables.`,
+		Example: `  torc-slurm retry-policy simulate -f infra.yaml --workflow 12
+  torc-slurm --format json retry-policy simulate -f infra.yaml --since 7d`,
+		Args:        cobra.NoArgs,
+		Annotations: serverExits(exitInvalidSpec),
+	}
+	addFileFlag(a, cmd, &file, "the policy, or a list of them")
+	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow whose attempts are looked at")
+	cmd.Flags().StringVar(&since, "since", "", "look at the jobs of which an attempt ended in the last `DURATION`: 7d, 12h, P7D")
+	cmd.MarkFlagsOneRequired("workflow", "since")
+	cmd.MarkFlagsMutuallyExclusive("workflow", "since")
+	complete := a.completeWorkflows(1)
+	_ = cmd.RegisterFlagCompletionFunc("workflow", func(c *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
+		return complete(c, nil, start)
+	})
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		request := api.RetrySimulationRequest{WorkflowID: &workflowID}
+		if cmd.Flags().Changed("since") {
+			span, err := parseSpan(since)
+			if err != nil {
+				return err
+			}
+			ms := a.Now().Add(-span).UnixMilli()
+			request = api.RetrySimulationRequest{SinceMS: &ms}
+		}
+		if file == "" {
+			return usageErrorf("say which file has the policies: -f FILE")
+		}
+		policies, warnings, err := spec.LoadPolicies(file, a.specOptions(specFlags{}))
+		a.warnOfPolicies(warnings)
+		if err != nil {
+			return err
+		}
+		request.Policies = policies
+		return a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
+			s, err := c.SimulateRetries(ctx, request)
+			if err != nil {
+				return err
+			}
+			return a.showRecord(s, func(w io.Writer) { writeSimulation(w, s, a.tableWidth()) })
+		})(cmd, args)
+	}
+	return cmd
+}
+
+// parseSpan reads a duration that may be in days.
+func parseSpan(text string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	}
+	d, err := workflow.ParseDuration(text)
+	if err != nil {
+		return 0, usageErrorf("--since %q is no duration such as 7d, 12h or P7D", text)
+	}
+	return d, nil
+}
+
+// writeSimulation shows what was recorded beside what was simulated.
+func writeSimulation(w io.Writer, s *workflow.RetrySimulation, width int) {
+	var rows [][]string
+	add := func(what string, recorded, simulated int64) {
+		rows = append(rows, []string{what, fmt.Sprint(recorded), fmt.Sprint(simulated), fmt.Sprintf("%+d", simulated-recorded)})
+	}
+	r, n := &s.Recorded, &s.Simulated
+	add("Retries, counted", r.Retries.Counted, n.Retries.Counted)
+	add("Retries, free", r.Retries.Free, n.Retries.Free)
+	add("Attempts", r.Attempts, n.Attempts)
+	rows = append(rows, []string{"Core-hours", fmt.Sprintf("%.1f", r.CoreHours), fmt.Sprintf("%.1f", n.CoreHours), fmt.Sprintf("%+.1f", n.CoreHours-r.CoreHours)})
+	add("Completed", r.Outcomes.Completed, n.Outcomes.Completed)
+	add("Failed", r.Outcomes.Failed, n.Outcomes.Failed)
+	add("Held", r.Outcomes.Held, n.Outcomes.Held)
+	add("Canceled", r.Outcomes.Canceled, n.Outcomes.Canceled)
+	add("Open", r.Outcomes.Open, n.Outcomes.Open)
+	add("Tried again, outcome unknown", r.Outcomes.TriedAgain, n.Outcomes.TriedAgain)
+	fmt.Fprintf(w, "Sequences of attempts: %d\n", s.Sequences)
+	writeTable(w, []string{"", "Recorded", "Simulated", "Difference"}, rows, width)
+	if len(s.Rules) > 0 {
+		rows = nil
+		for _, g := range s.Rules {
+			rows = append(rows, []string{g.Rule, grantsText(g.Recorded), grantsText(g.Simulated)})
+		}
+		writeTable(w, []string{"Retries granted by", "Recorded", "Simulated"}, rows, width)
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintf(w, "Note: %s\n", printable(note))
+	}
+}
+
+// grantsText writes retries as "3" or, with free ones, "3 + 2 free".
+func grantsText(n workflow.RuleCount) string {
+	if n.Free == 0 {
+		return fmt.Sprint(n.Counted)
+	}
+	return fmt.Sprintf("%d + %d free", n.Counted, n.Free)
+}

@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// SimulateRetries decides the recorded attempts of a workflow anew, with retry
+// policies in place of those of its jobs and of its own. Without a workflow (0)
+// these are all attempts of the jobs of which one ended at or after sinceMS, in
+// the run in which it did.
+func (s *Store) SimulateRetries(ctx context.Context, policies []workflow.RetryPolicy, workflowID, sinceMS int64) (workflow.RetrySimulation, error) {
+	refs := make([]workflow.PolicyRef, len(policies))
+	for i := range policies {
+		refs[i].Policy = &policies[i]
+	}
+	if err := workflow.ProblemsError("simulation", (&workflow.RunPolicy{RetryPolicies: refs}).Validate()); err != nil {
+		return workflow.RetrySimulation{}, err
+	}
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return workflow.RetrySimulation{}, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	which, arg := `EXISTS (SELECT 1 FROM attempt b WHERE b.job_id = a.job_id AND b.run_id = a.run_id AND b.end_ms >= ?)`, sinceMS
+	if workflowID != 0 {
+		which, arg = `a.workflow_id = ?`, workflowID
+		var one int
+		err := tx.QueryRowContext(ctx, `SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&one)
+		if err := orNotFound(err, "workflow", workflowID); err != nil {
+			return workflow.RetrySimulation{}, err
+		}
+	}
+	simulator := workflow.NewRetrySimulator(policies)
+	if err := recordedJobs(ctx, tx, which, arg, simulator.Add); err != nil {
+		return workflow.RetrySimulation{}, err
+	}
+	return simulator.Result(), nil
+}
+
+// recordedJobs yields the ended attempts of one job in one run after the other.
+func recordedJobs(ctx context.Context, tx *sql.Tx, which string, arg int64, yield func([]workflow.RecordedAttempt)) error {
+	rows, err := tx.QueryContext(ctx, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.hostname, a.start_ms, a.end_ms, a.status,
+			a.return_code, a.cause, a.evidence, a.action, a.rule, a.counted, a.policy_hash, COALESCE(q.num_cpus, 1)
+		FROM attempt a JOIN workflow w ON w.id = a.workflow_id JOIN job j ON j.id = a.job_id JOIN claim_class c ON c.id = j.class_id
+		LEFT JOIN resource_requirements q ON q.id = c.requirements_id
+		WHERE w.is_hidden = 0 AND `+which+` ORDER BY a.job_id, a.run_id, a.attempt_id`, arg)
+	if err != nil {
+		return fmt.Errorf("read recorded attempts: %w", err)
+	}
+	defer rows.Close()
+	sets := recordedPolicies{}
+	var job []workflow.RecordedAttempt // its attempts in a run
+	for rows.Next() {
+		a, err := scanRecorded(rows)
+		if err == nil {
+			a.Policies, err = sets.read(ctx, tx, a.Decision.PolicyHash)
+		}
+		if err != nil {
+			return fmt.Errorf("read attempt %d of job %d: %w", a.AttemptID, a.JobID, err)
+		}
+		if len(job) > 0 && (job[0].JobID != a.JobID || job[0].RunID != a.RunID) {
+			yield(job)
+			job = job[:0]
+		}
+		job = append(job, a)
+	}
+	if len(job) > 0 {
+		yield(job)
+	}
+	return rows.Err()
+}
+
+func scanRecorded(r rowScanner) (a workflow.RecordedAttempt, err error) {
+	var host, evidence sql.NullString
+	err = r.Scan(&a.WorkflowID, &a.JobID, &a.RunID, &a.AttemptID, &host, &a.StartedMS, &a.EndedMS, &a.Status,
+		&a.ReturnCode, &a.Cause.Kind, &evidence, &a.Decision.Action, &a.Decision.Rule, &a.Decision.Counted, &a.Decision.PolicyHash, &a.CPUs)
+	if err != nil {
+		return a, err
+	}
+	a.Node, a.Cause.Status, a.Cause.ReturnCode = host.String, a.Status, a.ReturnCode
+	if a.ByClient = !evidence.Valid; a.ByClient {
+		return a, nil
+	}
+	return a, json.Unmarshal([]byte(evidence.String), &a.Evidence)
+}
+
+// recordedPolicies are those that decided, by their hash; nil if they are not kept.
+type recordedPolicies map[string]*workflow.Policies
+
+func (sets recordedPolicies) read(ctx context.Context, tx *sql.Tx, hash string) (*workflow.Policies, error) {
+	if p, known := sets[hash]; known || hash == "" {
+		return p, nil
+	}
+	sets[hash] = nil
+	var text string
+	switch err := tx.QueryRowContext(ctx, `SELECT policies FROM policy_set WHERE hash = ?`, hash).Scan(&text); {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the policies %s: %w", hash, err)
+	}
+	p := &workflow.Policies{}
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		return nil, fmt.Errorf("read the policies %s: %w", hash, err)
+	}
+	sets[hash] = p
+	return p, nil
+}
