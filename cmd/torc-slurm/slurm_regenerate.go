@@ -105,7 +105,7 @@ type regeneration struct {
 	title      string
 	pending    int
 	schedulers []plannedScheduler
-	live       int64 // allocations that count
+	live       int64 // allocations that are there, or asked for
 	warnings   []string
 	plan       *api.SchedulePlan // of --submit
 }
@@ -117,19 +117,19 @@ func (a *app) regenerate(ctx context.Context, c *connection, id int64, flags *re
 	if err != nil {
 		return nil, err
 	}
-	if r.pending = len(left.jobs); r.pending == 0 {
-		return r, nil
-	}
-	known, err := r.generate(ctx, a, c, left)
-	if err != nil {
-		return nil, err
+	r.pending = len(left.jobs)
+	var known []api.SlurmScheduler
+	if r.pending > 0 {
+		if known, err = r.generate(ctx, a, c, left); err != nil {
+			return nil, err
+		}
 	}
 	if !flags.ignoreLive {
 		if err := r.countLive(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	if flags.dryRun {
+	if flags.dryRun || r.pending == 0 {
 		return r, nil
 	}
 	if err := r.create(ctx, c, known); err != nil {
@@ -250,13 +250,13 @@ func (r *regeneration) countLive(ctx context.Context, c *connection) error {
 		if x.CancelMS != 0 {
 			continue
 		}
+		r.live++
 		for i := range r.schedulers {
 			p := &r.schedulers[i]
 			walltime, err := slurm.ParseDuration(p.Walltime)
 			fits := err == nil && x.WalltimeSeconds >= int64(walltime/time.Second) && max(x.Nodes, 1) >= p.Nodes
 			if p.NumAllocations > 0 && fits && (x.Partition == "" || x.Partition == p.Partition) {
 				p.NumAllocations--
-				r.live++
 				break
 			}
 		}
