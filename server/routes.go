@@ -13,6 +13,7 @@ func (s *Server) routes() []route {
 		s.definitionRoutes(),
 		s.jobRoutes(),
 		s.jobRunRoutes(),
+		s.holdRoutes(),
 		s.spawnRoutes(),
 		s.fileRoutes(),
 		s.userDataRoutes(),

@@ -7,55 +7,87 @@ import (
 )
 
 // classify ends the hold of a job: it is ready for another attempt, or has
-// failed. How often a job can be retried so is limited. The author and the
-// reason are for the log.
-func (tx *Tx) classify(id int64, to workflow.JobStatus, author, reason string) error {
+// failed. How often a job can be retried so is limited. Refusals come before
+// anything is written.
+func (tx *Tx) classify(id int64, w workflow.Classification) (workflow.HoldOutcome, error) {
 	l, err := getOne(tx, "job", id, `SELECT `+leaseColumns+` FROM job WHERE id = ?`, scanLease)
+	o := workflow.HoldOutcome{JobID: id, JobName: l.name, Status: &l.status}
 	if err != nil {
-		return err
+		return o, err
 	}
 	r, err := tx.run(l.workflowID)
 	if err != nil {
-		return err
+		return o, err
 	}
-	if !workflow.CanTransition(l.status, to, workflow.OpClassify) {
-		return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s and cannot be classified as %s", id, l.status, to)
+	if !workflow.CanTransition(l.status, w.Status, workflow.OpClassify) {
+		return o, workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s and cannot be classified as %s", id, l.status, w.Status)
 	}
 	f := newFinisher(tx, r)
-	c := change{job: id, from: l.status, to: to}
+	c := change{job: id, from: l.status, to: w.Status}
 	cause, err := tx.lastCause(&l, r)
 	if err != nil {
-		return err
+		return o, err
 	}
-	if to == workflow.Ready {
-		h := workflow.History{AttemptID: l.Attempt}
-		if _, err := f.policies(id, l.runnerID, &h); err != nil {
-			return err
+	if w.Status == workflow.Ready {
+		if c.next, err = f.retryClassified(&l, cause); err != nil {
+			return o, err
 		}
-		d, err := workflow.DecideClassified(h)
-		if err != nil {
-			return err
+		if o.Asks, err = tx.reask(&l, w.Apply); err != nil {
+			return o, err
 		}
-		if c.next, err = f.retry(&l, &ending{cause: cause}, &d, h); err != nil {
-			return err
-		}
+		o.Attempt = c.next.attempt
 	}
-	err = tx.event(r.workflowID, string(workflow.EventJobClassified), workflow.SeverityInfo, workflow.JobClassifiedPayload{
-		JobID: id, JobName: l.name, RunID: r.runID, Status: to, Author: author, Reason: reason,
-	})
-	if err != nil {
-		return err
+	if err := tx.recordClassification(r, &l, w, o.Asks); err != nil {
+		return o, err
 	}
-	if l.status = to; to.IsComplete() {
-		if err := f.announceStatus(&l, cause, reason); err != nil {
-			return err
+	if l.status = w.Status; w.Status.IsComplete() {
+		if err := f.announceStatus(&l, cause, w.Reason); err != nil {
+			return o, err
 		}
 	}
+	o.Resolved = true
 	done, err := tx.applyChanges(r, []change{c})
 	if err != nil {
-		return err
+		return o, err
 	}
-	return tx.completed(r.workflowID, done)
+	return o, tx.completed(r.workflowID, done)
+}
+
+// retryClassified makes a held job ready for another attempt, if it may have one.
+func (f *finisher) retryClassified(l *lease, cause workflow.Cause) (*next, error) {
+	h := workflow.History{AttemptID: l.Attempt}
+	if _, err := f.policies(l.JobID, l.runnerID, &h); err != nil {
+		return nil, err
+	}
+	d, err := workflow.DecideClassified(h)
+	if err != nil {
+		return nil, err
+	}
+	n, err := f.retry(l, &ending{cause: cause}, &d, h)
+	if err == nil && cause.Kind == "" { // it was held before it could run
+		n.attempt = l.Attempt
+	}
+	return n, err
+}
+
+// recordClassification keeps who ended a hold, and why.
+func (tx *Tx) recordClassification(r *run, l *lease, w workflow.Classification, asks string) error {
+	_, err := tx.insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, memory, runtime)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.workflowID, l.JobID, r.runID, l.Attempt, tx.nowMS, int64(w.Status), w.Author, w.Reason, w.Memory, w.Runtime)
+	if err != nil {
+		return fmt.Errorf("record the classification of job %d: %w", l.JobID, err)
+	}
+	return tx.event(r.workflowID, string(workflow.EventJobClassified), workflow.SeverityInfo, workflow.JobClassifiedPayload{
+		JobID: l.JobID, JobName: l.name, RunID: r.runID, Status: w.Status, Author: w.Author, Reason: w.Reason, Asks: asks,
+	})
+}
+
+// classifications returns the words that ended holds of a job, oldest first.
+func (l *looker) classifications(job int64) ([]workflow.PastClassification, error) {
+	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
+		[]any{job}, func(r rowScanner) (c workflow.PastClassification, err error) {
+			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Memory, &c.Runtime)
+		})
 }
 
 // classifyByUpdate takes an update of a held job's status for a classification;
@@ -73,7 +105,8 @@ func (tx *Tx) classifyByUpdate(id int64, u *workflow.JobUpdate) error {
 	}
 	to := *u.Status
 	u.Status = nil
-	return tx.classify(id, to, u.Author, "the job's status was updated")
+	_, err := tx.classify(id, workflow.Classification{Status: to, Author: u.Author, Reason: "the job's status was updated"})
+	return err
 }
 
 // lastCause is why the latest attempt of a job ended; without a kind if none is

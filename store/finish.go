@@ -169,7 +169,7 @@ func readAvoided(text sql.NullString) (list []workflow.AvoidedNode, err error) {
 
 // hold makes the job wait for a classification.
 func (f *finisher) hold(l *lease, reason string) (*next, error) {
-	text, err := json.Marshal(workflow.Hold{Reason: reason})
+	text, err := json.Marshal(workflow.Hold{Reason: reason, SinceMS: f.tx.nowMS})
 	if err != nil {
 		return nil, fmt.Errorf("hold job %d: %w", l.JobID, err)
 	}

@@ -15,14 +15,6 @@ const grownMark = " (grown: "
 // the decision what it asks for. The requirements that the job shares with others
 // stay as they are; jobs that grow alike share the new ones.
 func (f *finisher) grow(l *lease, e *ending, d *workflow.Decision) error {
-	var key classKey
-	q := workflow.ResourceRequirements{WorkflowID: l.workflowID}
-	err := f.tx.row(`SELECT c.priority, c.scheduler_id, c.labels, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory, q.runtime
-		FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.id = ?`, []any{l.classID},
-		&key.priority, &key.schedulerID, &key.labels, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime)
-	if err != nil {
-		return fmt.Errorf("read what job %d asks for: %w", l.JobID, err)
-	}
 	used := workflow.Usage{}
 	if e.evidence != nil {
 		used.PeakMemoryBytes = e.evidence.PeakMemoryBytes
@@ -30,25 +22,45 @@ func (f *finisher) grow(l *lease, e *ending, d *workflow.Decision) error {
 	if l.startMS.Valid {
 		used.Elapsed = time.Duration(e.endMS-l.startMS.Int64) * time.Millisecond
 	}
-	grown, said := d.Mutate.Apply(q, used)
+	said, err := f.tx.reask(l, func(q workflow.ResourceRequirements) (workflow.ResourceRequirements, string, error) {
+		grown, said := d.Mutate.Apply(q, used)
+		return grown, said, nil
+	})
 	if said == "" {
-		d.Reason += "; it asks for the same again"
-		return nil
+		said = "it asks for the same again"
 	}
 	d.Reason += "; " + said
-	base, _, _ := strings.Cut(grown.Name, grownMark)
-	grown.Name = base + grownMark + grown.Memory + ", " + grown.Runtime + ")"
-	if key.requirementsID, err = f.tx.requirementsLike(grown); err != nil {
-		return fmt.Errorf("grow job %d: %w", l.JobID, err)
-	}
-	class, err := f.tx.classOf(l.workflowID, key)
+	return err
+}
+
+// reask has the next attempt of a job ask for something else, and returns what
+// change says of it; empty if nothing changes.
+func (tx *Tx) reask(l *lease, change func(workflow.ResourceRequirements) (workflow.ResourceRequirements, string, error)) (said string, err error) {
+	var key classKey
+	q := workflow.ResourceRequirements{WorkflowID: l.workflowID}
+	err = tx.row(`SELECT c.priority, c.scheduler_id, c.labels, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory, q.runtime
+		FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.id = ?`, []any{l.classID},
+		&key.priority, &key.schedulerID, &key.labels, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime)
 	if err != nil {
-		return err
+		return "", fmt.Errorf("read what job %d asks for: %w", l.JobID, err)
 	}
-	if err := f.tx.execOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID); err != nil {
-		return fmt.Errorf("grow job %d: %w", l.JobID, err)
+	q, said, err = change(q)
+	if err != nil || said == "" {
+		return "", err
 	}
-	return nil
+	base, _, _ := strings.Cut(q.Name, grownMark)
+	q.Name = base + grownMark + q.Memory + ", " + q.Runtime + ")"
+	if key.requirementsID, err = tx.requirementsLike(q); err != nil {
+		return "", fmt.Errorf("grow job %d: %w", l.JobID, err)
+	}
+	class, err := tx.classOf(l.workflowID, key)
+	if err != nil {
+		return "", err
+	}
+	if err := tx.execOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID); err != nil {
+		return "", fmt.Errorf("grow job %d: %w", l.JobID, err)
+	}
+	return said, nil
 }
 
 // requirementsLike returns the id of requirements, which it stores if there are

@@ -89,7 +89,7 @@ func (tx *Tx) manageTo(l *lease, to workflow.JobStatus) error {
 	var hold, claimedMS, startMS any
 	switch to {
 	case workflow.PendingFailed:
-		text, err := json.Marshal(workflow.Hold{Reason: "an operator changed the job's status"})
+		text, err := json.Marshal(workflow.Hold{Reason: "an operator changed the job's status", SinceMS: tx.nowMS})
 		if err != nil {
 			return fmt.Errorf("hold job %d: %w", l.JobID, err)
 		}

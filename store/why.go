@@ -105,6 +105,9 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 	if f.Retries, err = l.retries(id); err != nil {
 		return f, err
 	}
+	if f.Classifications, err = l.classifications(id); err != nil {
+		return f, err
+	}
 	if f.Runners, err = l.runners(j.WorkflowID); err != nil {
 		return f, err
 	}

@@ -109,6 +109,7 @@ type JobClassifiedPayload struct {
 	Status  JobStatus `json:"status"` // ready or failed
 	Author  string    `json:"author"`
 	Reason  string    `json:"reason,omitempty"`
+	Asks    string    `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
 }
 
 // WorkflowCanceledPayload is the data of EventWorkflowCanceled as torc writes

@@ -21,6 +21,7 @@ type JobFacts struct {
 	Runners           []RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []Attempt
+	Classifications   []PastClassification
 	Retries           RetryFacts
 	Places            PlaceFacts
 }
@@ -43,6 +44,7 @@ func Explain(f JobFacts) Explanation {
 	}
 	e.add("allocations", f.Places.lines()...)
 	e.add("attempts", f.attemptLines()...)
+	e.add("holds", f.classificationLines()...)
 	e.add("retries", f.Retries.lines(f.NowMS)...)
 	e.Next = f.next(best)
 	return e

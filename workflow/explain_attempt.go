@@ -74,9 +74,14 @@ func (a *Attempt) saidLines() []string {
 // lastLine is the last line of a text that is not blank, cut to what is read at
 // a glance.
 func lastLine(text string) string {
-	const longest = 160
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
-	line := []rune(strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:]))
+	return glance(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
+// glance cuts a line to what is read at a glance.
+func glance(text string) string {
+	const longest = 160
+	line := []rune(strings.TrimSpace(text))
 	if len(line) > longest {
 		return string(line[:longest]) + "…"
 	}

@@ -68,12 +68,6 @@ type JobState struct {
 	InputHash  string        // see InputHash; empty until initialised
 }
 
-// Hold is why a job waits for a classification, and for how long.
-type Hold struct {
-	Reason     string `json:"reason"`
-	DeadlineMS *int64 `json:"deadline_ms,omitempty"` // nil: waits for ever
-}
-
 // JobUpdate is a change of a job: a nil field is kept. A list that is empty
 // but not nil clears. The relations, Env and what only an uninitialised job may
 // change are there to be compared with what is stored too.

@@ -49,6 +49,10 @@ func (a *app) failJob(ctx context.Context, c *connection, id int64) (*api.Job, e
 		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only a job that is held (pending_failed) can be let fail", id, s).
 			WithHint("`%s jobs list -s pending_failed %d` lists them", a.prefix(), job.WorkflowID)
 	}
-	failed := workflow.Failed
-	return c.UpdateJob(ctx, id, &api.Job{WorkflowID: job.WorkflowID, Name: job.Name, Command: job.Command, Status: &failed})
+	return a.classifyJob(ctx, c, job, workflow.Failed)
+}
+
+// classifyJob ends the hold of a job.
+func (a *app) classifyJob(ctx context.Context, c *connection, job *api.Job, to workflow.JobStatus) (*api.Job, error) {
+	return c.UpdateJob(ctx, idOf(job.ID), &api.Job{WorkflowID: job.WorkflowID, Name: job.Name, Command: job.Command, Status: &to})
 }

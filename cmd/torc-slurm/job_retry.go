@@ -18,7 +18,8 @@ func newJobsRetryCommand(a *app) *cobra.Command {
 		Short: "Give jobs that have failed another attempt",
 		Long: `Make jobs ready again that failed, were terminated or canceled, or are held
 (pending_failed). What was canceled because of them waits for them again. The
-attempts so far stay as they are, with their logs.
+attempts so far stay as they are, with their logs. A held job can be retried three
+times in a run ("holds resolve" decides for many jobs, with a reason).
 
 A runner that is still at work takes the jobs; otherwise "run" with the id of the
 workflow does.`,
@@ -72,7 +73,9 @@ func (a *app) retryJob(ctx context.Context, c *connection, id int64) (*api.Job, 
 	switch s := statusOf(*job); s {
 	case workflow.Failed, workflow.Terminated:
 		return c.RetryJob(ctx, id, idOf(w.RunID), math.MaxInt32)
-	case workflow.Canceled, workflow.PendingFailed:
+	case workflow.PendingFailed:
+		return a.classifyJob(ctx, c, job, workflow.Ready)
+	case workflow.Canceled:
 		return c.ManageStatusChange(ctx, id, workflow.Ready, idOf(w.RunID))
 	default:
 		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only jobs that did not succeed can be retried", id, s).

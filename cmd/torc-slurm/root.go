@@ -77,6 +77,7 @@ There is no server to look after: a command finds your daemon or starts it.`,
 	root.AddCommand(
 		newCreateCommand(a), newRunCommand(a), newSubmitCommand(a), newExecCommand(a), newStatusCommand(a), newWatchCommand(a), newRecoverCommand(a), newCancelCommand(a), newDeleteCommand(a),
 		newTasksCommand(a),
+		newHoldsCommand(a),
 		newWhyCommand(a), newLogsCommand(a),
 		newServeCommand(a), newRunnerCommand(a), newTorcRunnerCommand(a), newDBCommand(a), newPingCommand(a),
 		newHPCCommand(a), newSlurmCommand(a), newSqCommand(a), newScheduledComputeNodesCommand(a),

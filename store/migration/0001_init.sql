@@ -422,6 +422,23 @@ CREATE TABLE attempt (
   PRIMARY KEY (job_id, run_id, attempt_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Who ended the holds of jobs, how and why; append-only.
+CREATE TABLE classification (
+  id          INTEGER PRIMARY KEY,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  job_id      INTEGER NOT NULL,
+  run_id      INTEGER NOT NULL,
+  attempt_id  INTEGER NOT NULL, -- after which the job was held
+  at_ms       INTEGER NOT NULL,
+  status      INTEGER NOT NULL CHECK (status IN (2, 6)), -- ready, failed
+  author      TEXT    NOT NULL,
+  reason      TEXT    NOT NULL,
+  memory      TEXT    NOT NULL, -- what the next attempt asks for; empty: the same
+  runtime     TEXT    NOT NULL
+) STRICT;
+CREATE INDEX classification_of_job ON classification (job_id, id);
+CREATE INDEX classification_of_workflow ON classification (workflow_id);
+
 -- All that decisions rested on besides the attempt and its history, stored once
 -- each: a decision can be followed after the policies have changed.
 CREATE TABLE policy_set (

@@ -1,0 +1,24 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// HoldList is the jobs that wait for a classification, grouped by how they
+// failed.
+type HoldList struct {
+	Groups []workflow.HoldGroup `json:"groups"` // by workflow, the largest first
+}
+
+// HoldResolution ends the holds of jobs of a workflow: of those in job_ids, of
+// those with the fingerprint, or of all. Exactly one of the three is given.
+type HoldResolution struct {
+	JobIDs      []int64 `json:"job_ids,omitempty"`
+	Fingerprint string  `json:"fingerprint,omitempty"`
+	All         bool    `json:"all,omitempty"`
+	// Without an author it is the user who asks.
+	workflow.Classification
+}
+
+// HoldOutcomes is what became of the jobs whose holds were to end.
+type HoldOutcomes struct {
+	Outcomes []workflow.HoldOutcome `json:"outcomes"` // by job
+}

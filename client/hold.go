@@ -1,0 +1,33 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Holds lists the jobs of a workflow that wait for a classification, grouped by
+// how they failed; of all workflows if the id is 0.
+func (c *Client) Holds(ctx context.Context, workflowID int64) ([]workflow.HoldGroup, error) {
+	path := "/holds"
+	if workflowID != 0 {
+		path += fmt.Sprintf("?workflow_id=%d", workflowID)
+	}
+	out, err := call[api.HoldList](ctx, c, http.MethodGet, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	return out.Groups, nil
+}
+
+// ResolveHolds classifies held jobs, and tells what became of each.
+func (c *Client) ResolveHolds(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]workflow.HoldOutcome, error) {
+	out, err := call[api.HoldOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/resolve_holds", workflowID), h)
+	if err != nil {
+		return nil, err
+	}
+	return out.Outcomes, nil
+}

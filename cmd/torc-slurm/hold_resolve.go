@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// holdFlags say which held jobs are meant, and what is decided.
+type holdFlags struct {
+	jobs       []string
+	retry      bool
+	fail       bool
+	resolution api.HoldResolution
+}
+
+func newHoldsResolveCommand(a *app) *cobra.Command {
+	var flags holdFlags
+	c := &cobra.Command{
+		Use:   "resolve WORKFLOW",
+		Short: "Decide what becomes of held jobs",
+		Long: `Decide that held jobs are worth another attempt (--retry) or have failed (--fail).
+A job can be retried so three times in a run. --memory and --runtime hold for the
+job's next attempts alone: jobs that share its resource requirements keep theirs.
+
+All is decided at once. A job that cannot be resolved, because it has had its
+retries or is no longer held, is named; the others are resolved. The reason and the
+author are kept: "why JOB" and the event job_classified show them.`,
+		Example: `  torc-slurm holds resolve 12 --all --retry --reason "the file server was down"
+  torc-slurm holds resolve 12 --fingerprint 3f9a52c01b7e --retry --memory 16g --reason "needs more"
+  torc-slurm holds resolve 12 --job 42,43 --fail --reason "the input is broken"`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.completeWorkflows(1),
+		Annotations:       serverExits("1 some of the jobs could not be resolved; the others were"),
+	}
+	flags.add(c)
+	c.RunE = checked(flags.check, a.serverCommand(func(ctx context.Context, conn *connection, args []string) error {
+		id, err := parseID("workflow", args[0])
+		if err != nil {
+			return err
+		}
+		return a.resolveHolds(ctx, conn, id, &flags)
+	}))
+	return c
+}
+
+func (h *holdFlags) add(c *cobra.Command) {
+	f, r := c.Flags(), &h.resolution
+	f.StringSliceVar(&h.jobs, "job", nil, "the job with this `ID` or name; may be repeated")
+	f.StringVar(&r.Fingerprint, "fingerprint", "", "all jobs of this group of \"holds list\"")
+	f.BoolVar(&r.All, "all", false, "all held jobs of the workflow")
+	f.BoolVar(&h.retry, "retry", false, "give them another attempt")
+	f.BoolVar(&h.fail, "fail", false, "let them fail")
+	f.StringVar(&r.Memory, "memory", "", "with --retry: they ask for so much memory, such as 16g")
+	f.StringVar(&r.Runtime, "runtime", "", "with --retry: they ask for so much time, such as PT2H or 90m")
+	f.StringVar(&r.Reason, "reason", "", "why you decide so")
+	f.StringVar(&r.Author, "author", "", "who decides (default: you)")
+	c.MarkFlagsOneRequired("job", "fingerprint", "all")
+	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all")
+	c.MarkFlagsOneRequired("retry", "fail")
+	c.MarkFlagsMutuallyExclusive("retry", "fail")
+	c.MarkFlagsMutuallyExclusive("fail", "memory")
+	c.MarkFlagsMutuallyExclusive("fail", "runtime")
+	_ = c.MarkFlagRequired("reason") // it has just been made
+}
+
+// check refuses what the server would refuse.
+func (h *holdFlags) check() error {
+	r := &h.resolution
+	r.Status = workflow.Failed
+	if h.retry {
+		r.Status = workflow.Ready
+	}
+	if len(h.jobs) == 0 && r.Fingerprint == "" && !r.All {
+		return usageErrorf("say which jobs are meant: --job, --fingerprint or --all")
+	}
+	if h.retry == h.fail {
+		return usageErrorf("say what becomes of the jobs: --retry or --fail")
+	}
+	return r.Validate()
+}
+
+func (a *app) resolveHolds(ctx context.Context, c *connection, workflowID int64, h *holdFlags) error {
+	for _, ref := range h.jobs {
+		id, err := a.jobNamed(ctx, c, workflowID, ref)
+		if err != nil {
+			return err
+		}
+		h.resolution.JobIDs = append(h.resolution.JobIDs, id)
+	}
+	if h.resolution.Author == "" {
+		h.resolution.Author = a.user()
+	}
+	outcomes, err := c.ResolveHolds(ctx, workflowID, &h.resolution)
+	if err != nil {
+		return err
+	}
+	if err := showList(a, list[workflow.HoldOutcome]{things: "jobs", columns: []column[workflow.HoldOutcome]{
+		{title: "ID", cell: func(o workflow.HoldOutcome) string { return fmt.Sprint(o.JobID) }},
+		{title: "Name", cell: func(o workflow.HoldOutcome) string { return o.JobName }},
+		{title: "Status", cell: func(o workflow.HoldOutcome) string { return orEmpty(o.Status) }},
+		{title: "Outcome", cell: outcomeOf},
+	}}, outcomes); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(outcomes, func(o workflow.HoldOutcome) bool { return !o.Resolved }) {
+		return silent(exitFailed)
+	}
+	if h.retry && len(outcomes) > 0 && a.format == formatTable {
+		return a.hintAtRunner(ctx, c, workflowID)
+	}
+	return nil
+}
+
+func outcomeOf(o workflow.HoldOutcome) string {
+	switch {
+	case !o.Resolved && o.Hint != "":
+		return "not resolved: " + o.Error + " (" + o.Hint + ")"
+	case !o.Resolved:
+		return "not resolved: " + o.Error
+	case o.Attempt == 0:
+		return "has failed"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("ready for attempt %d, %s", o.Attempt, o.Asks), ", ")
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// newHeldRig is a rig whose jobs have failed with a word on stderr and are held.
+func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
+	t.Helper()
+	r := newRig(t, jobs...)
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	})
+	h := r.hand("n1", int64(len(jobs)))
+	r.failAll(h, stderr...)
+	return r, h
+}
+
+// failAll has the hand claim jobs and fail each.
+func (r *rig) failAll(h *hand, stderr ...string) {
+	r.tb.Helper()
+	h.turn()
+	var reports []Report
+	for i, held := range h.held {
+		report := exited(held.LeaseRef, 1)
+		if i < len(stderr) {
+			report.Evidence.StderrTail = stderr[i]
+		}
+		reports = append(reports, report)
+	}
+	h.turn(reports...)
+}
+
+func TestHeldJobs(t *testing.T) {
+	r, _ := newHeldRig(t, independent(3), "step 1 broke", "step 2 broke", "other")
+	held, err := r.HeldJobs(r.ctx, r.workflow)
+	r.must(err)
+	groups := workflow.GroupHeld(held)
+	if len(groups) != 2 || groups[0].Count != 2 || groups[0].ExampleID != r.ids[0] || groups[0].SinceMS != r.now.UnixMilli() ||
+		groups[0].Reason == "" || groups[0].Cause != workflow.CauseExit {
+		t.Errorf("groups %+v", groups)
+	}
+	if all, err := r.HeldJobs(r.ctx, 0); err != nil || cmp.Diff(held, all) != "" {
+		t.Errorf("of all workflows: %+v, %v", all, err)
+	}
+	_, err = r.HeldJobs(r.ctx, r.workflow+1)
+	wantCode(t, err, workflow.CodeNotFound)
+}
+
+// TestResolveHolds: who cannot be resolved is named, the others are resolved.
+func TestResolveHolds(t *testing.T) {
+	r, h := newHeldRig(t, independent(4), "a", "a", "b", "c")
+	ready := workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
+	held, err := r.HeldJobs(r.ctx, r.workflow)
+	r.must(err)
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready)
+	r.must(err)
+	if len(out) != 2 || !out[0].Resolved || out[1].Attempt != 2 {
+		t.Errorf("of a fingerprint: %+v", out)
+	}
+	r.want(workflow.Ready, workflow.Ready, workflow.PendingFailed, workflow.PendingFailed)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready)
+	wantCode(t, err, workflow.CodeNotFound)
+
+	failed := workflow.Classification{Status: workflow.Failed, Author: "ann", Reason: "hopeless"}
+	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed)
+	r.must(err)
+	var resolved []bool
+	for _, o := range out {
+		resolved = append(resolved, o.Resolved)
+		if o.Resolved == (o.Error != "") {
+			t.Errorf("outcome %+v", o)
+		}
+	}
+	if diff := cmp.Diff([]bool{false, true, false}, resolved); diff != "" {
+		t.Errorf("resolved (-want +got):\n%s", diff)
+	}
+	r.want(workflow.Ready, workflow.Ready, workflow.Failed, workflow.PendingFailed)
+
+	for range workflow.ClassifiedRetryLimit - 1 {
+		r.failAll(h)
+		_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready)
+		r.must(err)
+	}
+	r.failAll(h)
+	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready)
+	r.must(err)
+	if len(out) != 3 || out[0].Resolved || !strings.Contains(out[0].Error, "all 3 retries") || *out[0].Status != workflow.PendingFailed || !out[2].Resolved {
+		t.Errorf("at the limit: %+v", out)
+	}
+	facts, err := r.JobFacts(r.ctx, r.ids[2])
+	r.must(err)
+	if text := workflow.Explain(facts).String(); !strings.Contains(text, "attempt 1: classified as failed by ann 0s ago: hopeless") {
+		t.Error(text)
+	}
+	r.check()
+}
+
+// TestResolveHoldsWithMore: the job asks for more, those that share its
+// requirements do not.
+func TestResolveHoldsWithMore(t *testing.T) {
+	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
+	r, _ := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
+	more := workflow.Classification{Status: workflow.Ready, Reason: "too little", Memory: "2g", Runtime: "2h"}
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more)
+	r.must(err)
+	if !strings.Contains(out[0].Asks, "-> 2g, runtime ") || !strings.HasSuffix(out[0].Asks, "-> PT2H") {
+		t.Errorf("asks for %q", out[0].Asks)
+	}
+	for i, want := range []int64{2 << 30, 1 << 30} {
+		got := r.number(`SELECT q.memory_bytes FROM job j JOIN claim_class c ON c.id = j.class_id JOIN resource_requirements q ON q.id = c.requirements_id
+			WHERE j.id = ?`, r.ids[i])
+		if got != want {
+			t.Errorf("job %d asks for %d bytes, want %d", i, got, want)
+		}
+	}
+	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, more)
+	wantCode(t, err, workflow.CodeConflict)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready})
+	wantCode(t, err, workflow.CodeInvalid)
+}
