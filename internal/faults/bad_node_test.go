@@ -18,7 +18,7 @@ if [ "$SLURMD_NODENAME" = "$(<"DIR/bad")" ]; then echo 'srun: error: Unable to c
 	w.settle(id, nil)
 	bad := w.lines("bad")[0]
 	w.expectAttempts(id, "launch")
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		attempts, err := w.client.JobAttempts(t.Context(), *j.ID)
 		if err != nil {
 			t.Fatal(err)

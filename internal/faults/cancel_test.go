@@ -48,7 +48,7 @@ func TestCancelCommand(t *testing.T) {
 	w.untilRunning(id, 2)
 	w.run("cancel", "--no-prompts", text(id))
 	w.settleAllocations(id)
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		if j.Status.IsLive() {
 			t.Errorf("job %s is %s", j.Name, j.Status)
 		}

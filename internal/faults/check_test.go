@@ -38,6 +38,16 @@ func (w *world) jobs(id int64) []api.Job {
 	return collect(w.client.Jobs(context.WithoutCancel(w.t.Context()), client.JobFilter{WorkflowID: id}))
 }
 
+// allJobs are the jobs of a workflow when its daemon answers, and there are some.
+func (w *world) allJobs(id int64) []api.Job {
+	w.t.Helper()
+	jobs := w.jobs(id)
+	if len(jobs) == 0 {
+		w.t.Fatalf("the jobs of workflow %d are not to be had", id)
+	}
+	return jobs
+}
+
 func (w *world) allocations(id int64) []api.Allocation {
 	return collect(w.client.Allocations(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
 }
@@ -162,7 +172,7 @@ func (w *world) checkJobs(id int64, want map[string]string) {
 	for _, r := range collect(w.client.Results(w.t.Context(), client.ResultFilter{WorkflowID: id})) {
 		final[r.JobID]++
 	}
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		status := "completed"
 		if s, ok := want[j.Name]; ok {
 			status = s

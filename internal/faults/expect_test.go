@@ -39,7 +39,7 @@ func (w *world) expectCause(allocation int64, cause, text string) {
 // expectOneAttempt: nothing had to be repeated.
 func (w *world) expectOneAttempt(id int64) {
 	w.t.Helper()
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		attempts, err := w.client.JobAttempts(w.t.Context(), *j.ID)
 		if err != nil {
 			w.t.Fatal(err)

@@ -29,7 +29,7 @@ func TestRunnerContinuedTooLate(t *testing.T) {
 	w.settle(id, nil)
 	// Slurm may miss the node before the daemon misses the runner.
 	causes := []string{"node_fail", "preempted"}
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		attempts, err := w.client.JobAttempts(t.Context(), *j.ID)
 		if err != nil {
 			t.Fatal(err)

@@ -153,7 +153,7 @@ func (w *world) expectPreempted(allocation int64) {
 // so.
 func (w *world) expectAttempts(id int64, cause string) {
 	w.t.Helper()
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		attempts, err := w.client.JobAttempts(w.t.Context(), *j.ID)
 		if err != nil {
 			w.t.Fatal(err)
@@ -166,7 +166,7 @@ func (w *world) expectAttempts(id int64, cause string) {
 		}
 	}
 	w.t.Errorf("no attempt ended by %s", cause)
-	for _, j := range w.jobs(id) {
+	for _, j := range w.allJobs(id) {
 		w.t.Log(w.why(*j.ID))
 	}
 }

@@ -109,7 +109,7 @@ func (w *world) refused(scheduler, reason string) {
 	})
 	w.run("cancel", "--no-prompts", text(id))
 	w.checkGone()
-	if n := w.submissions(); n > 12 {
+	if n := w.submissions(); n > 6 {
 		w.t.Errorf("sbatch was called %d times", n)
 	}
 }
