@@ -99,8 +99,8 @@ func failureOf(program string, out Output, err error) *Error {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.Class, e.Code = Ambiguous, codeTimeout
 		e.Text = err.Error()
-	case err != nil && out.ExitCode == 0:
-		e.Class = Temporary // it could not be started
+	case errors.Is(err, ErrNotStarted):
+		e.Class = Temporary
 	case known:
 		e.Code, e.Class = code, class
 	default:

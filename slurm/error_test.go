@@ -71,14 +71,15 @@ func TestUnknownRefusal(t *testing.T) {
 	for name, e := range map[string]*Error{
 		"unknown words": failureOf(Sbatch, Output{Stderr: []byte("sbatch: error: the moon is full\n"), ExitCode: 1}, nil),
 		"no words":      failureOf(Sbatch, Output{ExitCode: 1}, nil),
+		"too many":      failureOf(Sbatch, Output{}, errors.New("wrote more than 64 MiB")),
 		"killed":        failureOf(Sbatch, Output{ExitCode: -1}, errors.New("signal: killed")),
-		"in time":       failureOf(Sbatch, Output{ExitCode: -1}, fmt.Errorf("slow: %w", context.DeadlineExceeded)),
+		"not in time":   failureOf(Sbatch, Output{ExitCode: -1}, fmt.Errorf("slow: %w", context.DeadlineExceeded)),
 	} {
 		if e.Class != Ambiguous || e.Error() == "" {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
-	if e := failureOf(Sbatch, Output{}, errors.New("no such file")); e.Class != Temporary || !strings.Contains(e.Error(), "no such file") {
+	if e := failureOf(Sbatch, Output{}, fmt.Errorf("%w: no such file", ErrNotStarted)); e.Class != Temporary || !strings.Contains(e.Error(), "no such file") {
 		t.Errorf("a program that is not there: %+v", e)
 	}
 	if e := failureOf(Sbatch, Output{Stderr: []byte("sbatch: warning")}, nil); e != nil {

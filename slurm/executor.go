@@ -30,11 +30,15 @@ const (
 // of slurmtest answers in-process; both pass the same conformance suite.
 //
 // A program that ran and failed is an Output with an exit code, not an error.
-// An error means that it could not be run or did not end in time (then it wraps
-// context.DeadlineExceeded and what was asked may have happened all the same).
+// An error that wraps ErrNotStarted means that it did not run at all. With any
+// other (one that wraps context.DeadlineExceeded if it did not end in time) what
+// was asked may have happened all the same.
 type Executor interface {
 	Run(ctx context.Context, cmd Command) (Output, error)
 }
+
+// ErrNotStarted is the cause of an error of a program that did not run.
+var ErrNotStarted = errors.New("could not be started")
 
 // Command is one run of a program.
 type Command struct {
@@ -111,10 +115,13 @@ func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) && exit.Exited() {
 		return out, nil
 	}
-	if err != nil {
-		return out, fmt.Errorf("run %s: %w", c.Program, err)
+	switch {
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it succeeded, a child that it left has its output open
+		return out, nil
+	case cmd.Process == nil:
+		return out, fmt.Errorf("%s %w: %w", c.Program, ErrNotStarted, err)
 	}
-	return out, nil
+	return out, fmt.Errorf("run %s: %w", c.Program, err)
 }
 
 // changesAnswers are the prefixes of variables that change what Slurm's
