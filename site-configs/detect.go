@@ -77,7 +77,7 @@ func FromFacts(f Facts) *Site {
 		SlurmVersion: f.Config.Version, MinJobAge: f.Config.MinJobAge, KillWait: f.Config.KillWait, SlurmdTimeout: f.Config.SlurmdTimeout,
 	}
 	for _, a := range f.Associations {
-		if a.Partition == "" && s.Account(a.Account) == (Account{Name: a.Account}) {
+		if a.Partition == "" && f.here(a) && s.Account(a.Account) == (Account{Name: a.Account}) {
 			s.Accounts = append(s.Accounts, f.account(a))
 		}
 	}
@@ -88,6 +88,12 @@ func FromFacts(f Facts) *Site {
 		}
 	}
 	return s
+}
+
+// here reports whether an association counts on this cluster: several may share
+// an accounting database, which writes their names in lower case.
+func (f *Facts) here(a slurm.Association) bool {
+	return a.Cluster == "" || f.Config.Cluster == "" || strings.EqualFold(a.Cluster, f.Config.Cluster)
 }
 
 // account sums up the limits of an association and of its quality of service.

@@ -101,6 +101,21 @@ func TestFromFacts(t *testing.T) {
 	}
 }
 
+// TestAssociationsOfOtherClusters: what the user may do elsewhere counts for
+// nothing here, where one accounting database serves several clusters.
+func TestAssociationsOfOtherClusters(t *testing.T) {
+	s := FromFacts(Facts{
+		Config: slurm.Config{Cluster: "Here"},
+		Associations: []slurm.Association{
+			{Cluster: "there", Account: "proj", MaxSubmit: 2}, {Cluster: "here", Account: "proj", MaxSubmit: 7},
+			{Cluster: "there", Account: "other"},
+		},
+	})
+	if diff := cmp.Diff([]Account{{Name: "proj", MaxSubmitJobs: 7}}, s.Accounts); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
 func TestRefresh(t *testing.T) {
 	live := &Site{Name: "cluster1", DefaultAccount: "proj", KillWait: 30 * time.Second, Accounts: []Account{{Name: "proj", MaxSubmitJobs: 5}}, Partitions: []Partition{
 		{Name: "short", CPUsPerNode: 1, MemoryMB: 1, TotalNodes: 2000, NodeList: "x[1-2000]", Closed: "its state is DOWN", AllowAccounts: []string{"proj"}},
