@@ -203,8 +203,11 @@ func TestCancelOfWhatIsGone(t *testing.T) {
 }
 
 func TestOwnEnvironment(t *testing.T) {
-	got := ownEnvironment([]string{"HOME=/h", "SLURM_JOB_ID=1", "SLURM_CONF=/c", "SQUEUE_FORMAT=%i", "SBATCH_WAIT=1", "SBATCH_ACCOUNT=a", "SACCT_FORMAT=x"})
-	if want := []string{"HOME=/h", "SLURM_CONF=/c", "SBATCH_ACCOUNT=a"}; !slices.Equal(got, want) {
+	got := ownEnvironment([]string{
+		"HOME=/h", "SLURM_JOB_ID=1", "SLURM_CONF=/c", "SLURM_CLUSTERS=other", "SQUEUE_FORMAT=%i", "SBATCH_WAIT=1", "SBATCH_JOB_NAME=a",
+		"SBATCH_TIMELIMIT=1", "SBATCH_CLUSTERS=other", "SBATCH_ARRAY_INX=1-3", "SACCT_FORMAT=x", "SACCTMGR_TIMEOUT=1", "SBATCHING=1",
+	})
+	if want := []string{"HOME=/h", "SLURM_CONF=/c", "SBATCHING=1"}; !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
 }

@@ -126,23 +126,18 @@ func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 
 // changesAnswers are the prefixes of variables that change what Slurm's
 // programs do or print. Inside of an allocation there are many of them, and a
-// job that we submit must not inherit ours.
-var changesAnswers = []string{"SLURM_", "SLURMD_", "SQUEUE_", "SACCT_", "SINFO_", "SCANCEL_", "SCONTROL_", "SRUN_"}
+// job that we submit must not inherit ours. Those of sbatch overrule what its
+// script says, and belong to whoever started the daemon: a command reads what it
+// wants of its own.
+var changesAnswers = []string{"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SACCT_", "SACCTMGR_", "SINFO_", "SCANCEL_", "SCONTROL_", "SRUN_"}
 
 // keptVariables of those say where the cluster is.
 var keptVariables = []string{"SLURM_CONF", "SLURM_CONF_SERVER"}
 
-// waits are options of sbatch that would make it wait for the job or not submit
-// one.
-var waits = []string{"SBATCH_WAIT", "SBATCH_WAIT_ALL_NODES", "SBATCH_TEST_ONLY"}
-
 func ownEnvironment(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")
-		if slices.Contains(keptVariables, name) {
-			return false
-		}
-		return slices.Contains(waits, name) ||
+		return !slices.Contains(keptVariables, name) &&
 			slices.ContainsFunc(changesAnswers, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 	})
 }

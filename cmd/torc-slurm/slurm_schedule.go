@@ -142,6 +142,7 @@ func (a *app) runSlurmScheduleDemand(ctx context.Context, c *connection, id int6
 		return err
 	}
 	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}}
+	a.takeSbatchDefaults(request)
 	plan, err := c.PlanWorkflow(ctx, id, request)
 	if err != nil {
 		return fmt.Errorf("plan allocations of workflow %d: %w", id, err)

@@ -54,15 +54,23 @@ for, so that it can be changed first.`,
 	f := cmd.Flags()
 	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit although files are missing that jobs read")
 	f.BoolVar(&flags.specs.skipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
-	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged, where the daemon chooses (default: yours)")
-	f.StringVar(&flags.partition, "partition", "", "`PARTITION`, where the daemon chooses (default: the best)")
-	f.StringVar(&flags.qos, "qos", "", "quality of service, where the daemon chooses")
+	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged, where the daemon chooses (default: $SBATCH_ACCOUNT, else yours)")
+	f.StringVar(&flags.partition, "partition", "", "`PARTITION`, where the daemon chooses (default: $SBATCH_PARTITION, else the best)")
+	f.StringVar(&flags.qos, "qos", "", "quality of service, where the daemon chooses (default: $SBATCH_QOS)")
 	return cmd
 }
 
 // request is the wish to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
 	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos}
+}
+
+// takeSbatchDefaults fills in what this shell has sbatch use where nothing else
+// is said. The daemon may have been started from another one.
+func (a *app) takeSbatchDefaults(r *api.SubmitRequest) {
+	r.Account = firstOf(r.Account, a.getenv("SBATCH_ACCOUNT"))
+	r.Partition = firstOf(r.Partition, a.getenv("SBATCH_PARTITION"))
+	r.QOS = firstOf(r.QOS, a.getenv("SBATCH_QOS"))
 }
 
 func (a *app) runSubmit(ctx context.Context, target string, flags *submitFlags) error {
@@ -146,6 +154,8 @@ type submission struct {
 
 // submit has the daemon ask for allocations and says what came of it.
 func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.SubmitRequest) error {
+	chosen := r.Account+r.Partition+r.QOS != ""
+	a.takeSbatchDefaults(r)
 	plan, err := c.SubmitWorkflow(ctx, id, r)
 	if err != nil {
 		return fmt.Errorf("submit workflow %d: %w", id, err)
@@ -154,7 +164,7 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 	if err != nil {
 		return err
 	}
-	if chosen := r.Account + r.Partition + r.QOS; chosen != "" && !plan.AutoSchedule {
+	if chosen && !plan.AutoSchedule {
 		a.note("warning: --account, --partition and --qos have no effect: the specification has schedule_nodes actions, whose Slurm schedulers say where")
 	}
 	n := len(plan.Asked)

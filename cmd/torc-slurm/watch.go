@@ -157,6 +157,7 @@ func (w *watch) autoSchedule(ctx context.Context) error {
 		limits.MaxReadyAge = fmt.Sprintf("PT%dS", w.flags.stranded)
 	}
 	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits}
+	w.app.takeSbatchDefaults(request)
 	if _, err := w.c.SubmitWorkflow(ctx, w.id, request); err != nil {
 		return fmt.Errorf("have the daemon ask for allocations of workflow %d: %w", w.id, err)
 	}
