@@ -104,7 +104,7 @@ func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why strin
 	}
 	need := siteconfigs.Need{
 		CPUs: d.CPUs, MemoryMB: ceil(d.MemoryBytes+runnerMemory, slurm.MiB) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
-		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, Partition: p.options.Partition,
+		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, QOS: p.options.QOS, Partition: p.options.Partition,
 	}
 	best, refusals := siteconfigs.Best(p.site, need)
 	if best.Partition == nil {
@@ -265,7 +265,7 @@ func (p *pools) ofScheduler(c *workflow.SlurmScheduler) (*target, error) {
 	if p.site != nil {
 		choice, _ := siteconfigs.Best(p.site, siteconfigs.Need{
 			CPUs: asks.CPUs, MemoryMB: asks.MemoryBytes / slurm.MiB, GPUs: asks.GPUs, Nodes: base.Nodes,
-			Walltime: time.Duration(base.WalltimeS) * time.Second, Account: base.Account, Partition: base.Partition,
+			Walltime: time.Duration(base.WalltimeS) * time.Second, Account: base.Account, QOS: base.QOS, Partition: base.Partition,
 		})
 		if choice.Partition != nil {
 			t = p.ofPartition(choice.Partition, choice.Node)

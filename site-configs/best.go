@@ -19,6 +19,8 @@ type Need struct {
 	Walltime time.Duration // 0 is any
 	// Account that is charged; the site's default if empty.
 	Account string
+	// QOS that is asked for; that of the partition or the account if empty.
+	QOS string
 	// Partition that has to be used; empty leaves the choice to us.
 	Partition string
 }
@@ -128,6 +130,7 @@ func rank(site *Site, need Need) (fitting []candidate, refusals []Refusal) {
 	for i := range site.Partitions {
 		p := &site.Partitions[i]
 		node, why := p.fit(&need)
+		why = cmp.Or(why, p.qosMisfit(cmp.Or(need.QOS, p.DefaultQOS, account.DefaultQOS)))
 		if why == "" && account.MaxWalltime > 0 && need.Walltime > account.MaxWalltime {
 			why = fmt.Sprintf("%s are needed, the account %s allows at most %s", shortTime(need.Walltime), account.Name, shortTime(account.MaxWalltime))
 		}
@@ -171,6 +174,8 @@ func (p *Partition) fit(need *Need) (NodeType, string) {
 		return NodeType{}, "takes no jobs: " + p.Closed
 	case p.OnlyByName && need.Partition == "":
 		return NodeType{}, "is for those who ask for it by name"
+	case p.RequiresReservation && need.Partition == "":
+		return NodeType{}, "takes only jobs of a reservation"
 	case need.Walltime > p.limit():
 		return NodeType{}, fmt.Sprintf("%s are needed, at most %s are allowed", shortTime(need.Walltime), shortTime(p.MaxWalltime))
 	}
@@ -231,6 +236,18 @@ func (p *Partition) accountMisfit(account string) string {
 		return "the account " + account + " may not use it"
 	case slices.Contains(p.DenyAccounts, account):
 		return "the account " + account + " may not use it"
+	}
+	return ""
+}
+
+// qosMisfit says why a job of a QOS may not be there; without a name it is not
+// known which one it gets.
+func (p *Partition) qosMisfit(qos string) string {
+	switch {
+	case qos == "" && len(p.AllowQOS) > 0:
+		return "is only for the QOS " + strings.Join(p.AllowQOS, ", ")
+	case len(p.AllowQOS) > 0 && !slices.Contains(p.AllowQOS, qos), slices.Contains(p.DenyQOS, qos):
+		return "the QOS " + qos + " may not use it"
 	}
 	return ""
 }

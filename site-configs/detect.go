@@ -107,7 +107,9 @@ func (f *Facts) account(a slurm.Association) Account {
 	default:
 		name = "normal" // Slurm's own default
 	}
+	account.DefaultQOS = a.DefaultQOS
 	if q := f.qos(name); q != nil {
+		account.DefaultQOS = name
 		account.MaxJobs = least(account.MaxJobs, int64(q.MaxJobsPerUser))
 		account.MaxSubmitJobs = least(account.MaxSubmitJobs, int64(q.MaxSubmitPerUser))
 		account.MaxWalltime = shortest(a.MaxWall, q.MaxWall)
@@ -131,7 +133,10 @@ func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 		Name: from.Name, Default: from.Default, MinNodes: int64(from.MinNodes), MaxNodes: int64(from.MaxNodes), TotalNodes: int64(from.TotalNodes), NodeList: from.Nodes,
 		MaxWalltime: f.maxWalltime(from), Shared: f.shared(from), Preemptible: f.preemptible(i, hosts),
 		AllowAccounts: from.AllowAccounts, DenyAccounts: from.DenyAccounts,
-		MaxMemPerCPUMB: perCPU(from.MaxMemory, f.Config.MaxMemory), DefMemPerCPUMB: perCPU(from.DefMemory, f.Config.DefMemory),
+		AllowQOS: from.AllowQOS, DenyQOS: from.DenyQOS, RequiresReservation: from.ReqResv,
+		MaxMemPerNodeMB: memoryRule(slurm.PerNode, from.MaxMemory, f.Config.MaxMemory),
+		MaxMemPerCPUMB:  memoryRule(slurm.PerCPU, from.MaxMemory, f.Config.MaxMemory),
+		DefMemPerCPUMB:  memoryRule(slurm.PerCPU, from.DefMemory, f.Config.DefMemory),
 	}
 	if p.MinNodes == 1 {
 		p.MinNodes = 0 // no limit
@@ -140,6 +145,8 @@ func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 	switch {
 	case from.State != "UP":
 		p.Closed = "its state is " + from.State
+	case from.RootOnly:
+		p.Closed = "only root may use it"
 	case !usable:
 		p.Closed = "none of its nodes is up"
 	}
@@ -263,12 +270,12 @@ func (f *Facts) hosts() []map[string]bool {
 	return all
 }
 
-// perCPU is a rule of a partition or of the cluster for the memory per CPU, in
-// MiB.
-func perCPU(partition, cluster slurm.Memory) int64 {
+// memoryRule is the rule of a partition, or else of the cluster, for memory, in
+// MiB; 0 if it is not one per so much.
+func memoryRule(per slurm.Per, partition, cluster slurm.Memory) int64 {
 	for _, m := range []slurm.Memory{partition, cluster} {
 		if m.Bytes > 0 {
-			if m.Per == slurm.PerCPU {
+			if m.Per == per {
 				return m.Bytes / slurm.MiB
 			}
 			return 0

@@ -37,9 +37,14 @@ func (p *Partition) refresh(live *Partition) {
 	p.Closed = cmp.Or(p.Closed, live.Closed)
 	p.TotalNodes = cmp.Or(live.TotalNodes, p.TotalNodes)
 	p.NodeList = cmp.Or(live.NodeList, p.NodeList)
+	p.MaxMemPerNodeMB = cmp.Or(p.MaxMemPerNodeMB, live.MaxMemPerNodeMB)
 	p.MaxMemPerCPUMB = cmp.Or(p.MaxMemPerCPUMB, live.MaxMemPerCPUMB)
 	p.DefMemPerCPUMB = cmp.Or(p.DefMemPerCPUMB, live.DefMemPerCPUMB)
 	if len(p.AllowAccounts)+len(p.DenyAccounts) == 0 {
 		p.AllowAccounts, p.DenyAccounts = live.AllowAccounts, live.DenyAccounts
 	}
+	if len(p.AllowQOS)+len(p.DenyQOS) == 0 {
+		p.AllowQOS, p.DenyQOS = live.AllowQOS, live.DenyQOS
+	}
+	p.RequiresReservation = p.RequiresReservation || live.RequiresReservation
 }

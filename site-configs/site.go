@@ -49,6 +49,7 @@ type Account struct {
 	MaxSubmitJobs int64         `yaml:"max_submit_jobs,omitempty" json:"max_submit_jobs,omitempty"` // pending and running
 	MaxJobs       int64         `yaml:"max_jobs,omitempty" json:"max_jobs,omitempty"`               // running
 	MaxWalltime   time.Duration `yaml:"max_walltime,omitempty" json:"max_walltime,omitempty"`       // of a job
+	DefaultQOS    string        `yaml:"default_qos,omitempty" json:"default_qos,omitempty"`         // of jobs that name none
 }
 
 // Sign is one way to recognise a site. All that it names must hold.
@@ -100,6 +101,14 @@ type Partition struct {
 	AllowAccounts []string `yaml:"allow_accounts,omitempty" json:"allow_accounts,omitempty"`
 	DenyAccounts  []string `yaml:"deny_accounts,omitempty" json:"deny_accounts,omitempty"`
 	DefaultQOS    string   `yaml:"default_qos,omitempty" json:"default_qos,omitempty"`
+	// AllowQOS are the only qualities of service of jobs there; all if empty.
+	AllowQOS []string `yaml:"allow_qos,omitempty" json:"allow_qos,omitempty"`
+	DenyQOS  []string `yaml:"deny_qos,omitempty" json:"deny_qos,omitempty"`
+	// RequiresReservation: it takes only jobs that use a reservation, which only a
+	// user who names the partition can have.
+	RequiresReservation bool `yaml:"requires_reservation,omitempty" json:"requires_reservation,omitempty"`
+	// MaxMemPerNodeMB is what a job may have of a node's memory; 0 is all.
+	MaxMemPerNodeMB int64 `yaml:"max_mem_per_node_mb,omitempty" json:"max_mem_per_node_mb,omitempty"`
 	// MaxMemPerCPUMB and DefMemPerCPUMB are Slurm's rules for memory; 0 is none.
 	MaxMemPerCPUMB int64    `yaml:"max_mem_per_cpu_mb,omitempty" json:"max_mem_per_cpu_mb,omitempty"`
 	DefMemPerCPUMB int64    `yaml:"def_mem_per_cpu_mb,omitempty" json:"def_mem_per_cpu_mb,omitempty"`
@@ -135,6 +144,9 @@ func (p *Partition) Types() []NodeType {
 		types = []NodeType{{Count: p.TotalNodes, CPUs: p.CPUsPerNode, MemoryMB: p.MemoryMB, GPUs: p.GPUsPerNode, GPUType: p.GPUType}}
 	}
 	for i := range types {
+		if p.MaxMemPerNodeMB > 0 {
+			types[i].MemoryMB = min(types[i].MemoryMB, p.MaxMemPerNodeMB)
+		}
 		if p.MaxMemPerCPUMB > 0 {
 			types[i].MemoryMB = min(types[i].MemoryMB, types[i].CPUs*p.MaxMemPerCPUMB)
 		}
@@ -168,6 +180,7 @@ func (s *Site) clone() *Site {
 	for i := range c.Partitions {
 		p := &c.Partitions[i]
 		p.AllowAccounts, p.DenyAccounts = slices.Clone(p.AllowAccounts), slices.Clone(p.DenyAccounts)
+		p.AllowQOS, p.DenyQOS = slices.Clone(p.AllowQOS), slices.Clone(p.DenyQOS)
 		p.Features, p.NodeTypes = slices.Clone(p.Features), slices.Clone(p.NodeTypes)
 	}
 	return &c

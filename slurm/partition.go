@@ -27,8 +27,11 @@ type Partition struct {
 	AllowAccounts  []string // nil: all
 	DenyAccounts   []string
 	AllowQOS       []string // nil: all
+	DenyQOS        []string
 	AllowGroups    []string // nil: all
-	Nodes          string   // see ExpandNodes
+	RootOnly       bool
+	ReqResv        bool   // a job there uses a reservation
+	Nodes          string // see ExpandNodes
 	TotalNodes     int
 	TotalCPUs      int
 	TRES           TRES
@@ -84,7 +87,10 @@ func parsePartition(kv keyValues) (Partition, error) {
 		AllowAccounts:  listOf(kv["AllowAccounts"]),
 		DenyAccounts:   listOf(kv["DenyAccounts"]),
 		AllowQOS:       listOf(kv["AllowQos"]),
+		DenyQOS:        listOf(kv["DenyQos"]),
 		AllowGroups:    listOf(kv["AllowGroups"]),
+		RootOnly:       kv["RootOnly"] == "YES",
+		ReqResv:        kv["ReqResv"] == "YES",
 		Nodes:          kv.text("Nodes"),
 		TotalNodes:     int(r.number(kv["TotalNodes"])),
 		TotalCPUs:      int(r.number(kv["TotalCPUs"])),
