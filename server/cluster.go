@@ -24,6 +24,8 @@ var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where t
 // ClusterOptions say which Slurm cluster the daemon asks for allocations.
 type ClusterOptions struct {
 	Slurm *slurm.Client // nil: none
+	// Name is the cluster's, if that is known without asking Slurm.
+	Name string
 	// Program is this program as compute nodes see it, absolute.
 	Program  string
 	Settings allocation.Settings
@@ -137,6 +139,9 @@ func (c *cluster) open(ctx context.Context) error {
 		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)
 	} else if set.MinJobAge == 0 {
 		set.MinJobAge = config.MinJobAge
+	}
+	if err := d.keepCluster(cmp.Or(c.o.Name, config.Cluster)); err != nil {
+		d.o.Log.Warn("commands on other clusters cannot see whose the daemon is", "error", err)
 	}
 	c.killWait = config.KillWait
 	if set.KillWait == 0 {

@@ -186,6 +186,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 	if err := d.recover(ctx); err != nil {
 		return err
 	}
+	if err := OtherCluster(d.o.EndpointPath, d.o.Cluster.Name); err != nil {
+		return err
+	}
 	former, _ := ReadEndpoint(d.o.EndpointPath) // zero if there was none
 	listeners, err := d.open()
 	if err != nil {
@@ -223,7 +226,7 @@ func (d *Daemon) open() ([]net.Listener, error) {
 	host, _ := os.Hostname() // empty where there is none
 	d.endpoint = Endpoint{
 		Token: d.o.Token, Host: host, PID: os.Getpid(), BootID: BootID(), Database: d.o.Database,
-		Started: time.Now().UTC(), Version: d.o.Version,
+		Started: time.Now().UTC(), Version: d.o.Version, Cluster: d.o.Cluster.Name,
 	}
 	if d.o.InProcess {
 		d.endpoint.NodeURL, d.nodes.open = "in-process:", true

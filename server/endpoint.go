@@ -29,6 +29,7 @@ type Endpoint struct {
 	Database string    `json:"database"` // absolute
 	Started  time.Time `json:"started"`
 	Version  string    `json:"version"`
+	Cluster  string    `json:"cluster,omitempty"` // Slurm's name of it; empty if there is none, or nobody knows
 
 	// NodeURL is the API for runners on compute nodes, by TLS with the
 	// certificate of Fingerprint if that is not empty; both are empty while no
@@ -48,6 +49,42 @@ func DatabaseEndpointPath(database string) string { return database + ".endpoint
 // told its path.
 func TokenPath(endpointPath string) string {
 	return strings.TrimSuffix(endpointPath, ".json") + ".token"
+}
+
+// ClusterPath is the file that holds nothing but the name of the Slurm cluster
+// whose allocations are in a daemon's database. It stays when the daemon ends.
+func ClusterPath(endpointPath string) string {
+	return strings.TrimSuffix(endpointPath, ".json") + ".cluster"
+}
+
+// OtherCluster is an error if the daemon of an endpoint file, the running one or
+// a former one, serves another Slurm cluster than the one named here. Where
+// either name is empty nobody knows.
+func OtherCluster(endpointPath, here string) error {
+	served := servedCluster(endpointPath)
+	if served == "" || here == "" || strings.EqualFold(served, here) {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeConflict, "your daemon with its files in %s serves the cluster %s, and this host belongs to the cluster %s",
+		filepath.Dir(endpointPath), served, here).
+		WithHint("work on a host of %s, or set TORC_HOME to another folder (for example %s) to have a daemon and a database for %s",
+			served, filepath.Dir(endpointPath)+"-"+here, here)
+}
+
+// servedCluster is the cluster that the daemon of an endpoint file serves, or
+// that a former one had allocations of.
+func servedCluster(endpointPath string) string {
+	if endpointPath == "" {
+		return ""
+	}
+	if e, err := ReadEndpoint(endpointPath); err == nil && e.Cluster != "" {
+		return e.Cluster
+	}
+	text, err := os.ReadFile(ClusterPath(endpointPath))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 // ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none.

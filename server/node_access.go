@@ -88,6 +88,24 @@ func (d *Daemon) reopenForNodes(former Endpoint) error {
 	return err
 }
 
+// keepCluster notes which cluster the daemon has allocations of: for commands on
+// other hosts, and for the daemons after this one.
+func (d *Daemon) keepCluster(name string) error {
+	if name == "" || d.o.EndpointPath == "" || d.o.InProcess {
+		return nil
+	}
+	if err := writePrivate(ClusterPath(d.o.EndpointPath), []byte(name+"\n")); err != nil {
+		return err
+	}
+	d.nodes.mu.Lock()
+	defer d.nodes.mu.Unlock()
+	if d.endpoint.Cluster == name {
+		return nil
+	}
+	d.endpoint.Cluster = name
+	return writeEndpoint(d.o.EndpointPath, d.endpoint)
+}
+
 // openForNodes listens and tells so in the endpoint file; nodes.mu is held.
 func (d *Daemon) openForNodes(host string, port int) error {
 	scheme, pin := "http", ""

@@ -158,6 +158,10 @@ func TestFinder(t *testing.T) {
 	}
 	find("torctest", 6)
 	find("torctest", 0)
+	f.Cluster = "beta" // whose login node has the same name
+	find("torctest", 6)
+	f.Cluster = ""
+	find("torctest", 0)
 	now = now.Add(2 * time.Hour)
 	find("torctest", 6)
 

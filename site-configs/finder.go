@@ -26,8 +26,11 @@ type Finder struct {
 	User  string // whose limits count
 
 	Client *slurm.Client // nil: nobody to ask
-	// CacheDir keeps what the cluster said, a file for each host, as a home may
-	// be that of several clusters; nothing is kept if it is empty.
+	// Cluster is the name of the client's cluster, if that is known without asking.
+	Cluster string
+	// CacheDir keeps what the cluster said, a file for each cluster and host, as a
+	// home may be that of several clusters, each with a host of the same name;
+	// nothing is kept if it is empty.
 	CacheDir string
 	TTL      time.Duration // DefaultTTL if 0
 	Now      func() time.Time
@@ -42,7 +45,7 @@ type cached struct {
 }
 
 // cacheVersion changes with the meaning of the file.
-const cacheVersion = 1
+const cacheVersion = 2
 
 // Find returns the site. It is the described one that the machine is
 // recognised as, with Slurm's news, or else what Slurm says, with the user's
@@ -100,7 +103,11 @@ func (f *Finder) ttl() time.Duration {
 }
 
 func (f *Finder) path() string {
-	return filepath.Join(f.CacheDir, "site-"+strings.ReplaceAll(f.Host.Hostname, "/", "_")+".json")
+	of := f.Host.Hostname
+	if f.Cluster != "" {
+		of = f.Cluster + "-" + of
+	}
+	return filepath.Join(f.CacheDir, "site-"+strings.ReplaceAll(of, "/", "_")+".json")
 }
 
 // load reads the cache. What is not there, not readable or somebody else's is

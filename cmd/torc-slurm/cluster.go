@@ -21,7 +21,7 @@ func (a *app) clusterOptions() server.ClusterOptions {
 	site := func(ctx context.Context) (*siteconfigs.Site, error) { return a.site(ctx, "") }
 	config := &a.config.Server.Slurm
 	return server.ClusterOptions{
-		Slurm: a.daemonSlurm(), Program: a.Executable, Spooled: spooled, Site: site, Settings: config.allocation(), Scheduling: config.scheduling(),
+		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Spooled: spooled, Site: site, Settings: config.allocation(), Scheduling: config.scheduling(),
 		SignalLead: seconds(config.SignalLeadSecs), Requeue: config.Requeue,
 	}
 }

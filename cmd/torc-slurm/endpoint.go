@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -20,7 +21,7 @@ const pingTime = 5 * time.Second
 func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error) {
 	e, err := server.ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, server.OtherCluster(path, slurm.ClusterName(a.getenv))
 	}
 	if workflow.CodeOf(err) == workflow.CodeInternal {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "%v", err).WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
@@ -30,6 +31,9 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 	}
 	host, err := os.Hostname()
 	if err != nil {
+		return nil, err
+	}
+	if err := server.OtherCluster(path, a.clusterHere(ctx, e)); err != nil {
 		return nil, err
 	}
 	if e.Host == host && e.BootID != server.BootID() || e.Host != host && e.NodeURL == "" {
@@ -46,6 +50,21 @@ func (a *app) dialEndpoint(ctx context.Context, path string) (*connection, error
 		return nil, nil
 	}
 	return c, nil
+}
+
+// clusterHere is the name of the cluster that this host belongs to, empty if
+// nobody knows. Slurm is asked only where no file says it and the daemon runs on
+// another machine.
+func (a *app) clusterHere(ctx context.Context, e server.Endpoint) string {
+	name := slurm.ClusterName(a.getenv)
+	if name != "" || e.Cluster == "" || e.BootID == server.BootID() {
+		return name
+	}
+	config, err := a.slurmClient().Config(ctx)
+	if err != nil {
+		a.log.Debug("Slurm does not say which cluster this is", "error", err)
+	}
+	return config.Cluster
 }
 
 // endpointConnection makes the connection that an endpoint describes: to its

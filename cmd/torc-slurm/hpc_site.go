@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -119,7 +120,7 @@ func (a *app) siteFinder() (*siteconfigs.Finder, error) {
 		hostname = "unknown" // no site is recognised by it
 	}
 	return &siteconfigs.Finder{
-		Known: known, Dir: a.siteDir(), User: a.user(), Client: a.slurmClient(), CacheDir: filepath.Join(a.home(), "sites"), Now: a.Now,
+		Known: known, Dir: a.siteDir(), User: a.user(), Client: a.slurmClient(), Cluster: slurm.ClusterName(a.getenv), CacheDir: filepath.Join(a.home(), "sites"), Now: a.Now,
 		Host: siteconfigs.Host{Getenv: a.getenv, Hostname: hostname},
 	}, nil
 }

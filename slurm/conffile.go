@@ -1,0 +1,44 @@
+package slurm
+
+import (
+	"os"
+	"strings"
+)
+
+// confFiles are the usual places of slurm.conf; the last is where a host gets it
+// from the controller.
+var confFiles = []string{"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf"}
+
+// ClusterName is the name of the cluster that this host's slurm.conf says it
+// belongs to; empty if it says none. No program of Slurm is called.
+func ClusterName(getenv func(string) string) string {
+	if file := getenv("SLURM_CONF"); file != "" {
+		return clusterOf(file)
+	}
+	if len(FakePaths(getenv)) > 0 {
+		return "" // the host's files are about another Slurm
+	}
+	for _, file := range confFiles {
+		if name := clusterOf(file); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// clusterOf is the ClusterName of a slurm.conf, in which the case of letters
+// does not matter.
+func clusterOf(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		key, value, _ := strings.Cut(line, "=")
+		if strings.EqualFold(strings.TrimSpace(key), "ClusterName") {
+			return strings.ToLower(strings.TrimSpace(value))
+		}
+	}
+	return ""
+}
