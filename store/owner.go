@@ -26,6 +26,9 @@ type process struct {
 	host   string
 	pid    int64
 	bootID string
+	// machineID stays when the machine is started again; empty where the system has
+	// none. Hosts of two clusters may have the same name.
+	machineID string
 }
 
 // thisProcess asks the system.
@@ -38,7 +41,8 @@ func thisProcess() (process, error) {
 	if err != nil {
 		return process{}, fmt.Errorf("boot id: %w", err)
 	}
-	return process{host: host, pid: int64(os.Getpid()), bootID: strings.TrimSpace(string(boot))}, nil
+	machine, _ := os.ReadFile("/etc/machine-id") // without it a restart is as another host
+	return process{host, int64(os.Getpid()), strings.TrimSpace(string(boot)), strings.TrimSpace(string(machine))}, nil
 }
 
 // ownerRow is who owns the database, or owned it last.
@@ -61,7 +65,7 @@ func (r ownerRow) lives(newcomer process, locked bool, now time.Time, exists fun
 		return false
 	case r.bootID == newcomer.bootID:
 		return !locked && exists(r.pid) && recent
-	case r.host == newcomer.host:
+	case r.host == newcomer.host && r.machineID == newcomer.machineID && r.machineID != "":
 		return false // the machine was started again since
 	}
 	return recent
@@ -89,8 +93,8 @@ type rowQuerier interface {
 
 // readOwner returns the owner row, the zero row if there never was one.
 func readOwner(ctx context.Context, q rowQuerier) (r ownerRow, err error) {
-	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, epoch, beat_ms FROM owner WHERE id = 1`).
-		Scan(&r.host, &r.pid, &r.bootID, &r.epoch, &r.beatMS)
+	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, epoch, beat_ms FROM owner WHERE id = 1`).
+		Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.epoch, &r.beatMS)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, fmt.Errorf("read the owner of the database: %w", err)
 	}
@@ -120,9 +124,9 @@ func takeOwnership(ctx context.Context, conn *sql.Conn, o *Options, locked bool)
 		return 0, err
 	}
 	now := o.Now().UnixMilli()
-	err = tx.QueryRowContext(ctx, `INSERT INTO owner (id, host, pid, boot_id, epoch, started_ms, beat_ms) VALUES (1, ?1, ?2, ?3, 1, ?4, ?4)
-		ON CONFLICT (id) DO UPDATE SET host = ?1, pid = ?2, boot_id = ?3, epoch = epoch + 1, started_ms = ?4, beat_ms = ?4 RETURNING epoch`,
-		o.process.host, o.process.pid, o.process.bootID, now).Scan(&epoch)
+	err = tx.QueryRowContext(ctx, `INSERT INTO owner (id, host, pid, boot_id, machine_id, epoch, started_ms, beat_ms) VALUES (1, ?1, ?2, ?3, ?5, 1, ?4, ?4)
+		ON CONFLICT (id) DO UPDATE SET host = ?1, pid = ?2, boot_id = ?3, machine_id = ?5, epoch = epoch + 1, started_ms = ?4, beat_ms = ?4 RETURNING epoch`,
+		o.process.host, o.process.pid, o.process.bootID, now, o.process.machineID).Scan(&epoch)
 	if err == nil {
 		err = tx.Commit()
 	}

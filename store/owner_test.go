@@ -14,7 +14,7 @@ import (
 
 func TestOwnerLives(t *testing.T) {
 	now := time.UnixMilli(10_000_000)
-	me := process{host: "a", pid: 1, bootID: "boot-1"}
+	me := process{host: "a", pid: 1, bootID: "boot-1", machineID: "m"}
 	for _, tc := range []struct {
 		name   string
 		owner  process
@@ -23,16 +23,19 @@ func TestOwnerLives(t *testing.T) {
 		exists bool
 		want   bool
 	}{
-		{"released", process{"b", 0, "boot-2"}, 0, true, true, false},
-		{"same machine, its lock is free", process{"a", 7, "boot-1"}, 0, true, true, false},
-		{"same machine by another name, its lock is free", process{"z", 7, "boot-1"}, 0, true, true, false},
-		{"same machine, no locks, process there", process{"a", 7, "boot-1"}, 0, false, true, true},
-		{"same machine, no locks, process gone", process{"a", 7, "boot-1"}, 0, false, false, false},
-		{"same machine, no locks, its number used again", process{"a", 7, "boot-1"}, 3 * time.Minute, false, true, false},
-		{"same host, started again", process{"a", 7, "boot-0"}, 0, false, true, false},
-		{"another host, lately", process{"b", 7, "boot-2"}, 2 * time.Minute, true, false, true},
-		{"another host, long ago", process{"b", 7, "boot-2"}, 2*time.Minute + time.Millisecond, true, true, false},
-		{"another host, whose clock is ahead", process{"b", 7, "boot-2"}, -time.Hour, true, false, true},
+		{"released", process{"b", 0, "boot-2", "m2"}, 0, true, true, false},
+		{"same machine, its lock is free", process{"a", 7, "boot-1", "m"}, 0, true, true, false},
+		{"same machine by another name, its lock is free", process{"z", 7, "boot-1", "m"}, 0, true, true, false},
+		{"same machine, no locks, process there", process{"a", 7, "boot-1", "m"}, 0, false, true, true},
+		{"same machine, no locks, process gone", process{"a", 7, "boot-1", "m"}, 0, false, false, false},
+		{"same machine, no locks, its number used again", process{"a", 7, "boot-1", "m"}, 3 * time.Minute, false, true, false},
+		{"same host, started again", process{"a", 7, "boot-0", "m"}, 0, false, true, false},
+		{"another machine of the same name, lately", process{"a", 7, "boot-2", "m2"}, time.Minute, true, false, true},
+		{"another machine of the same name, long ago", process{"a", 7, "boot-2", "m2"}, 3 * time.Minute, true, false, false},
+		{"same host name, no machine known, lately", process{"a", 7, "boot-2", ""}, time.Minute, true, false, true},
+		{"another host, lately", process{"b", 7, "boot-2", "m2"}, 2 * time.Minute, true, false, true},
+		{"another host, long ago", process{"b", 7, "boot-2", "m2"}, 2*time.Minute + time.Millisecond, true, true, false},
+		{"another host, whose clock is ahead", process{"b", 7, "boot-2", "m2"}, -time.Hour, true, false, true},
 	} {
 		r := ownerRow{process: tc.owner, epoch: 3, beatMS: now.Add(-tc.age).UnixMilli()}
 		if got := r.lives(me, tc.locked, now, func(int64) bool { return tc.exists }); got != tc.want {
@@ -43,12 +46,12 @@ func TestOwnerLives(t *testing.T) {
 
 func TestSecondDaemonIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
-	s, err := Open(t.Context(), Options{Path: path, process: process{"login1", 4711, "boot-1"}})
+	s, err := Open(t.Context(), Options{Path: path, process: process{"login1", 4711, "boot-1", "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, err = Open(t.Context(), Options{Path: path, process: process{"login1", 4712, "boot-1"}})
+	_, err = Open(t.Context(), Options{Path: path, process: process{"login1", 4712, "boot-1", "m"}})
 	wantCode(t, err, workflow.CodeConflict)
 	if err == nil || !strings.Contains(err.Error(), "on login1, pid 4711") {
 		t.Errorf("error %v does not name the owner", err)
@@ -68,13 +71,13 @@ func TestTakeover(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000)
 	clock := func() time.Time { return now }
 	path := filepath.Join(t.TempDir(), "torc.db")
-	first, err := Open(t.Context(), Options{Path: path, Now: clock, process: process{"login1", 1, "boot-1"}})
+	first, err := Open(t.Context(), Options{Path: path, Now: clock, process: process{"login1", 1, "boot-1", "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
 	withoutLock(t, first)
-	other := Options{Path: path, Now: clock, process: process{"login2", 2, "boot-2"}}
+	other := Options{Path: path, Now: clock, process: process{"login2", 2, "boot-2", "m"}}
 	if _, err := Open(t.Context(), other); workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), "login1, pid 1") {
 		t.Fatalf("another host took a living owner's database over: %v", err)
 	}
@@ -120,7 +123,7 @@ func TestTakeover(t *testing.T) {
 func TestReleasedIsFree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	for i, host := range []string{"login1", "login2", "login1"} {
-		s, err := Open(t.Context(), Options{Path: path, process: process{host, 1, host}})
+		s, err := Open(t.Context(), Options{Path: path, process: process{host, 1, host, "m"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ CREATE TABLE owner (
   host       TEXT    NOT NULL,
   pid        INTEGER NOT NULL,
   boot_id    TEXT    NOT NULL,
+  machine_id TEXT    NOT NULL, -- empty where the system has none
   epoch      INTEGER NOT NULL,
   started_ms INTEGER NOT NULL,
   beat_ms    INTEGER NOT NULL
