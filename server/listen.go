@@ -50,9 +50,22 @@ func listenUnix(path string) (net.Listener, error) {
 	return l, nil
 }
 
-// SocketDir is the folder for sockets of the current user on this host.
+// maxSocketName is the length of the names in the folder for sockets, with the
+// separator; maxSocketPath what the kernel allows for the whole.
+const (
+	maxSocketName = 1 + 2*8 + len(".sock")
+	maxSocketPath = 107
+)
+
+// SocketDir is the folder for sockets of the current user on this host: in the
+// temporary directory, unless its path is too long for a socket.
 func SocketDir() string {
-	return filepath.Join(os.TempDir(), "torc-slurm-"+strconv.Itoa(os.Getuid()))
+	name := "torc-slurm-" + strconv.Itoa(os.Getuid())
+	dir := filepath.Join(os.TempDir(), name)
+	if len(dir)+maxSocketName > maxSocketPath || !filepath.IsAbs(dir) {
+		return filepath.Join("/tmp", name)
+	}
+	return dir
 }
 
 // privateDir makes sure that a folder is there, ours, and closed to others.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Environment is all that the program takes from outside, so that a test can
@@ -21,6 +23,7 @@ type Environment struct {
 	Dir            string   // current directory, absolute
 	Executable     string   // this program, to start it again
 	LoginName      string   // of the user, where no variable says it
+	LoginHome      string   // of the user, where no variable says it; empty if unknown
 	Stdin          io.Reader
 	Stdout         io.Writer
 	Stderr         io.Writer
@@ -49,12 +52,12 @@ func processEnvironment() Environment {
 	// Where these fail, what needs them says so.
 	dir, _ := os.Getwd()
 	executable, _ := os.Executable()
-	login := "unknown"
+	login, home := "unknown", ""
 	if u, err := user.Current(); err == nil {
-		login = u.Username
+		login, home = u.Username, u.HomeDir
 	}
 	return Environment{
-		Args: os.Args, Environ: os.Environ(), Dir: dir, Executable: executable, LoginName: login,
+		Args: os.Args, Environ: os.Environ(), Dir: dir, Executable: executable, LoginName: login, LoginHome: home,
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		StdinTerminal:  term.IsTerminal(int(os.Stdin.Fd())),
 		StdoutTerminal: term.IsTerminal(int(os.Stdout.Fd())),
@@ -123,7 +126,26 @@ func (e *Environment) home() string {
 	if dir := e.getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "torc-slurm")
 	}
-	return filepath.Join(e.getenv("HOME"), ".local", "state", "torc-slurm")
+	return filepath.Join(e.userHome(), ".local", "state", "torc-slurm")
+}
+
+// checkHome is an error if nobody knows where the user's own daemon has its files.
+func (e *Environment) checkHome() error {
+	if e.userHome() != "/" || e.getenv("TORC_HOME") != "" || filepath.IsAbs(e.getenv("XDG_STATE_HOME")) {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeInvalid, "nobody knows where your daemon has its files: HOME is no absolute path, and the system knows no home of yours").
+		WithHint("set HOME to your home, or TORC_HOME to a folder that you can write to")
+}
+
+// userHome is the user's home, absolute; the root if nobody knows it.
+func (e *Environment) userHome() string {
+	for _, dir := range []string{e.getenv("HOME"), e.LoginHome} {
+		if filepath.IsAbs(dir) {
+			return dir
+		}
+	}
+	return "/"
 }
 
 // userConfigDir is where the user's configuration files are.
@@ -131,5 +153,5 @@ func (e *Environment) userConfigDir() string {
 	if dir := e.getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir
 	}
-	return filepath.Join(e.getenv("HOME"), ".config")
+	return filepath.Join(e.userHome(), ".config")
 }

@@ -38,6 +38,9 @@ func (a *app) dialOwn(ctx context.Context, start bool) (*connection, error) {
 }
 
 func (a *app) findOrStartOwn(ctx context.Context, start bool) (*connection, error) {
+	if err := a.checkHome(); err != nil {
+		return nil, err
+	}
 	home := a.home()
 	path := server.EndpointPath(home)
 	c, err := a.dialEndpoint(ctx, path)
