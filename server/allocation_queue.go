@@ -102,6 +102,9 @@ func fromQueued(a *store.QueuedAllocation, seen allocation.Sight) api.QueuedAllo
 	switch {
 	case a.State == workflow.AllocationIntent:
 		q.ReasonText = "sbatch runs, or its answer was lost and the job is looked for"
+		if a.SlurmReason != "" {
+			q.ReasonText = "the job is looked for, as the answer was not clear: " + a.SlurmReason
+		}
 	case a.State == workflow.AllocationPending:
 		q.ReasonText = slurm.ReasonText(a.SlurmReason)
 		if job, ok := seen.Jobs[a.SlurmJobID]; ok && job.State.Pending() && !job.Start.IsZero() {

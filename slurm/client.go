@@ -89,12 +89,12 @@ func failureOf(program string, out Output, err error) *Error {
 	if err == nil && out.ExitCode == 0 {
 		return nil
 	}
-	said := oneLine(out.Stderr)
-	if said == "" {
-		said = oneLine(out.Stdout)
+	said := out.Stderr
+	if oneLine(said) == "" {
+		said = out.Stdout
 	}
-	e := &Error{Program: program, Text: said, ExitCode: out.ExitCode, Err: err}
-	code, class, known := recognise(said)
+	e := &Error{Program: program, Text: oneLine(said), ExitCode: out.ExitCode, Err: err}
+	code, class, known := recognise(string(said)) // not the text, which is cut: what counts may come last
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.Class, e.Code = Ambiguous, codeTimeout

@@ -70,8 +70,16 @@ var errorTable = []struct {
 	{"socket timed out on send/recv", "SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT", Ambiguous},
 	{"zero bytes were transmitted or received", "SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT", Ambiguous},
 	{"unexpected message received", "SLURM_UNEXPECTED_MSG_ERROR", Ambiguous},
-	{"message receive failure", "SLURM_COMMUNICATIONS_RECEIVE_ERROR", Ambiguous},
-	{"message send failure", "SLURM_COMMUNICATIONS_SEND_ERROR", Ambiguous},
+	{"receive failure", "SLURM_COMMUNICATIONS_RECEIVE_ERROR", Ambiguous}, // of a message, and of "unable to contact slurm controller"
+	{"send failure", "SLURM_COMMUNICATIONS_SEND_ERROR", Ambiguous},
+	{"shutdown failure", "SLURM_COMMUNICATIONS_SHUTDOWN_ERROR", Ambiguous},
+	{"insane message length", "SLURM_PROTOCOL_INSANE_MSG_LENGTH", Ambiguous},
+	{"submission failed: connection timed out", "ETIMEDOUT", Ambiguous},
+	{"submission failed: connection reset by peer", "ECONNRESET", Ambiguous},
+	{"submission failed: broken pipe", "EPIPE", Ambiguous},
+	{"submission failed: input/output error", "EIO", Ambiguous},
+	{"submission failed: interrupted system call", "EINTR", Ambiguous},
+	{"submission failed: no error", "SLURM_SUCCESS", Ambiguous},
 
 	// What the user or account may have is used up.
 	{"assocmaxsubmitjoblimit", "AssocMaxSubmitJobLimit", Limit},
@@ -115,6 +123,10 @@ var errorTable = []struct {
 	{"access/permission denied", "ESLURM_ACCESS_DENIED", Permanent},
 	{"access denied", "ESLURM_ACCESS_DENIED", Permanent},
 	{"pathname of a file, directory or other parameter too long", "ESLURM_PATHNAME_TOO_LONG", Permanent},
+	{"no partition specified or system default partition", "ESLURM_DEFAULT_PARTITION_NOT_SET", Permanent},
+	{"cpu count per node can not be satisfied", "", Permanent},
+	{"requested topology configuration is not available", "ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE", Permanent},
+	{"burst buffer permission denied", "ESLURM_BURST_BUFFER_PERMISSION", Permanent},
 	{"batch job submission failed: invalid", "", Permanent},
 	// What sbatch itself finds wrong, before it asks anybody.
 	{"sbatch: error: invalid ", "", Permanent},
@@ -150,6 +162,13 @@ var errorTable = []struct {
 	{"munge encode failed", "", Temporary},
 	{"required partition not available", "ESLURM_PARTITION_NOT_AVAIL", Temporary},
 	{"required node not available", "ESLURM_NODE_NOT_AVAIL", Temporary},
+	{"partition in down state", "ESLURM_PARTITION_DOWN", Temporary},
+	{"i/o error writing script/environment to file", "ESLURM_WRITING_TO_FILE", Temporary},
+	{"communication connection failure", "SLURM_COMMUNICATIONS_CONNECTION_ERROR", Temporary},
+
+	// A refusal in words of the site, or of another version: a job_submit plugin
+	// says what it wants said, and leaves "Unspecified error" to Slurm.
+	{"batch job submission failed:", "", Permanent},
 }
 
 // recognise names the error in what a program wrote.

@@ -58,6 +58,17 @@ func TestRefusals(t *testing.T) {
 		{"sbatch: error: Batch job submission failed: Invalid feature specification", Permanent, "ESLURM_INVALID_FEATURE"},
 		{"sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification", Permanent, "ESLURM_INVALID_GRES"},
 		{"sbatch: error: Unable to open file missing.sh", Permanent, ""},
+		{"sbatch: error: You must specify a project\nsbatch: error: Batch job submission failed: Unspecified error", Permanent, ""},
+		{"sbatch: error: " + strings.Repeat("Read the manual. ", 100) + "\nsbatch: error: Batch job submission failed: Unspecified error", Permanent, ""},
+		{"sbatch: error: Batch job submission failed: No partition specified or system default partition", Permanent, "ESLURM_DEFAULT_PARTITION_NOT_SET"},
+		{"sbatch: error: CPU count per node can not be satisfied\nsbatch: error: Batch job submission failed: Requested node configuration is not available", Permanent, "ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE"},
+		{"allocation failure: CPU count per node can not be satisfied", Permanent, ""},
+		{"sbatch: error: Batch job submission failed: Requested topology configuration is not available", Permanent, "ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE"},
+		{"sbatch: error: Batch job submission failed: Burst Buffer permission denied", Permanent, "ESLURM_BURST_BUFFER_PERMISSION"},
+		{"sbatch: error: Batch job submission failed: Partition in DOWN state", Temporary, "ESLURM_PARTITION_DOWN"},
+		{"sbatch: error: Batch job submission failed: I/O error writing script/environment to file", Temporary, "ESLURM_WRITING_TO_FILE"},
+		{"sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)", Ambiguous, "SLURM_COMMUNICATIONS_RECEIVE_ERROR"},
+		{"sbatch: error: Batch job submission failed: Connection reset by peer", Ambiguous, "ECONNRESET"},
 	} {
 		e := failureOf(Sbatch, Output{Stderr: []byte(tc.text + "\n"), ExitCode: 1}, nil)
 		if e.Class != tc.class || e.Code != tc.code {

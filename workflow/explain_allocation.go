@@ -49,6 +49,8 @@ func (a *Allocation) standing() string {
 	switch {
 	case a.CancelMS != 0:
 		return "being canceled: " + a.CancelWhy
+	case a.State == AllocationIntent && a.SlurmReason != "":
+		return "asked for, and looked for, as the answer was not clear: " + a.SlurmReason
 	case a.State == AllocationIntent:
 		return "asked for, Slurm has not answered"
 	case a.State == AllocationPending:

@@ -14,6 +14,7 @@ func TestExplainAllocations(t *testing.T) {
 	waiting := Allocation{State: AllocationPending, SlurmReason: "Priority"}
 	live := Allocation{State: AllocationActive}
 	fresh := Allocation{State: AllocationIntent}
+	doubtful := Allocation{State: AllocationIntent, SlurmReason: "sbatch: Socket timed out"}
 	surplus := Allocation{State: AllocationPending, CancelMS: 1, CancelWhy: "no job is left"}
 	const begin = "runners begin when Slurm starts the allocations"
 	for _, tt := range []struct {
@@ -24,6 +25,9 @@ func TestExplainAllocations(t *testing.T) {
 	}{
 		{"pending", PlaceFacts{Allocations: []Allocation{waiting, fresh, waiting, waiting}, Ready: []string{"9 ready jobs: room"}},
 			[]string{"1 asked for, Slurm has not answered", "3 asked for, Slurm says Priority", "9 ready jobs: room"}, begin},
+		{"no clear answer", PlaceFacts{Allocations: []Allocation{doubtful}},
+			[]string{"1 asked for, and looked for, as the answer was not clear: sbatch: Socket timed out"},
+			"runners begin when Slurm starts an allocation, and take what fits there"},
 		{"no room", PlaceFacts{Allocations: []Allocation{live, surplus}, Ready: []string{"1 ready job: no allocation"}, Unplaced: 1},
 			[]string{"1 being canceled: no job is left", "1 live", "1 ready job: no allocation"},
 			"the daemon asks Slurm for an allocation when what stands in the way is gone"},
