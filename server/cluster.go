@@ -8,6 +8,8 @@ import (
 	"io"
 	"os/user"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -263,18 +265,61 @@ func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look for a compute node: %w", err)
 	}
-	for _, g := range groups {
-		names, err := slurm.ExpandNodes(g.Nodes)
-		if err != nil || len(names) == 0 {
-			continue
+	return firstAddress(someNodes(groups), func(node string) (string, error) {
+		address, err := c.o.Slurm.NodeAddress(ctx, node)
+		if err == nil {
+			_, err = addressTowards(address)
 		}
-		address, err := c.o.Slurm.NodeAddress(ctx, names[0])
+		if err != nil {
+			c.daemon.o.Log.Warn("no way to a compute node is known", "node", node, "error", err)
+		}
+		return address, err
+	})
+}
+
+// nodesTried is how many nodes are looked for: the names of cloud nodes that are
+// powered down resolve nowhere.
+const nodesTried = 6
+
+// someNodes are nodes of which one may be known to this host: one of each
+// group, then another one of each; the first is up, if any is.
+func someNodes(groups []slurm.NodeGroup) []string {
+	up := func(g slurm.NodeGroup) bool { return g.Usable() && !strings.Contains(g.Flags, "~") }
+	if i := slices.IndexFunc(groups, up); i > 0 {
+		groups = slices.Concat(groups[i:], groups[:i])
+	}
+	expanded := make([][]string, 0, len(groups))
+	for _, g := range groups {
+		if names, err := slurm.ExpandNodes(g.Nodes); err == nil {
+			expanded = append(expanded, names)
+		}
+	}
+	var some []string
+	for i := range nodesTried {
+		for _, names := range expanded {
+			if i < len(names) && !slices.Contains(some, names[i]) {
+				some = append(some, names[i])
+			}
+		}
+	}
+	return some[:min(len(some), nodesTried)]
+}
+
+// firstAddress is the address of the first node that has one.
+func firstAddress(nodes []string, addressOf func(node string) (string, error)) (string, error) {
+	var failure error
+	for _, node := range nodes {
+		address, err := addressOf(node)
 		if err == nil {
 			return address, nil
 		}
-		c.daemon.o.Log.Warn("Slurm does not say where a node is", "node", names[0], "error", err)
+		failure = err
 	}
-	return "", errors.New("the cluster has no nodes")
+	if failure == nil {
+		return "", errors.New("the cluster has no nodes")
+	}
+	return "", workflow.Errorf(workflow.CodeUnavailable, "none of the nodes that were tried (%s) has an address that this host knows: %v", strings.Join(nodes, ", "), failure).
+		WithHint("name the address of this host that compute nodes reach: server.node_host in the configuration, or serve --node-host ADDRESS")
 }
 
 // knownRunners tells the allocation loop of the server's runners.
