@@ -64,6 +64,7 @@ type memory struct {
 	runners   map[int64]time.Time // since when each is known here
 	suspended time.Time           // when it was seen suspended last
 	alone     time.Time           // since when it runs without a runner
+	never     time.Time           // since when Slurm has said that it can never start it
 	commented time.Time
 	// since when what its runners have written down cannot be read
 	undelivered time.Time

@@ -191,7 +191,23 @@ func (p *poll) looks(a *workflow.Allocation) Looks {
 		}
 	}
 	p.heard(a, &l)
+	p.hopeless(a, &l)
 	return l
+}
+
+// hopeless fills in for how long Slurm has said that it can never start an
+// allocation. A look without an answer tells nothing.
+func (p *poll) hopeless(a *workflow.Allocation, l *Looks) {
+	m := p.memory[a.ID]
+	switch {
+	case l.Queue == nil || l.Queue.Job == nil:
+	case l.Queue.Job.State != slurm.Pending || !slurm.NeverStarts(l.Queue.Job.Reason):
+		m.never = time.Time{}
+	case m.never.IsZero():
+		m.never = p.now
+	default:
+		l.Never = p.now.Sub(m.never)
+	}
 }
 
 // heard fills in for how long nobody was heard. The time during which the
@@ -314,13 +330,23 @@ func (p *poll) carryOut(ctx context.Context) error {
 			}
 		case v.Cancel != "":
 			p.log.Warn("an allocation is to be canceled", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "reason", v.Cancel)
-			if _, err := p.store.RequestCancel(ctx, []int64{a.ID}, v.Cancel); err != nil {
+			if err := p.requestCancel(ctx, a.ID, v); err != nil {
 				return err
 			}
 			p.Wake() // to send it
 		}
 	}
 	return nil
+}
+
+// requestCancel decides a cancellation. That of an allocation which Slurm can
+// never start is its no, which it gave after sbatch.
+func (p *poll) requestCancel(ctx context.Context, id int64, v Verdict) error {
+	if v.Refused {
+		return p.store.CancelRefused(ctx, id, v.Cancel, string(slurm.Permanent))
+	}
+	_, err := p.store.RequestCancel(ctx, []int64{id}, v.Cancel)
+	return err
 }
 
 // isNews reports whether an observation differs from what is stored.

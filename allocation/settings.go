@@ -30,6 +30,7 @@ type Settings struct {
 	Lease     time.Duration // a runner that was heard within this time lives; default 60 s
 	Heartbeat time.Duration // silence after which an allocation is canceled; default 10 min
 	NoRunner  time.Duration // time without a runner after which an allocation is canceled; default 10 min
+	NeverFor  time.Duration // time with a reason for which Slurm never starts it, after which an allocation is canceled; default 5 min
 	StopFor   time.Duration // how long runners may take to leave what Slurm has taken away; default 2 min
 
 	CancelAgain time.Duration // before a scancel without effect is repeated; doubles each time; default 30 s
@@ -46,7 +47,7 @@ func (s Settings) withDefaults() Settings {
 	for field, value := range map[*time.Duration]time.Duration{
 		&s.Poll: time.Minute, &s.Hurry: 15 * time.Second, &s.Least: 3 * time.Second, &s.MinJobAge: 5 * time.Minute,
 		&s.AbsentFor: time.Minute, &s.AskedFor: 2 * time.Minute, &s.AccountingPatience: 5 * time.Minute, &s.CausePatience: time.Minute,
-		&s.KillWait: 30 * time.Second, &s.CompletingFor: 10 * time.Minute, &s.Lease: time.Minute, &s.Heartbeat: 10 * time.Minute, &s.NoRunner: 10 * time.Minute,
+		&s.KillWait: 30 * time.Second, &s.CompletingFor: 10 * time.Minute, &s.Lease: time.Minute, &s.Heartbeat: 10 * time.Minute, &s.NoRunner: 10 * time.Minute, &s.NeverFor: 5 * time.Minute,
 		&s.StopFor: 2 * time.Minute, &s.CancelAgain: 30 * time.Second, &s.CommentEvery: 2 * time.Minute,
 	} {
 		if *field == 0 {

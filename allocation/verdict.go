@@ -27,6 +27,7 @@ type Looks struct {
 	Runners int           // of it, that have not left
 	Silence time.Duration // since any of them was heard, as far as one could listen
 	Longest time.Duration // since that of them was heard that is silent for longest
+	Never   time.Duration // for how long Slurm has given reasons for which it never starts it
 	Alone   time.Duration // for how long it has been running without a runner
 }
 
@@ -63,6 +64,7 @@ type Verdict struct {
 
 	Stop       string // why its runners are to stop at once; empty: they need not
 	Cancel     string // why it is to be canceled; empty: it need not
+	Refused    bool   // it is canceled since Slurm can never start it
 	SendCancel bool   // scancel is due
 }
 
@@ -190,6 +192,16 @@ func (j *judge) present(job *slurm.Job) {
 		}
 		j.v.Text = describe(job)
 		j.suspect(job)
+		j.hopeless(job)
+	}
+}
+
+// hopeless looks whether Slurm can ever start an allocation that waits. What it
+// says of one that it has just taken may be the view of a moment.
+func (j *judge) hopeless(job *slurm.Job) {
+	if job.State == slurm.Pending && slurm.NeverStarts(job.Reason) && j.looks.Never >= j.set.NeverFor && j.a.CancelMS == 0 {
+		j.v.Refused = true
+		j.v.Cancel = fmt.Sprintf("Slurm can never start it: %s (%s)", slurm.ReasonText(job.Reason), job.Reason)
 	}
 }
 

@@ -53,12 +53,14 @@ func (h history) submitted(since time.Time) (times []time.Time) {
 	return times
 }
 
-// refusedFor is the class of sbatch's no, empty where it was none.
+// refusedFor is the class of Slurm's no, empty where it was none: what sbatch
+// said, or why we canceled what would never have started.
 func refusedFor(a *store.AskedAllocation) slurm.Class {
-	if a.Cause != workflow.AllocationRefused {
-		return ""
+	switch a.Cause {
+	case workflow.AllocationRefused, workflow.AllocationCanceled:
+		return slurm.Class(a.Refusal)
 	}
-	return slurm.Class(a.Refusal)
+	return ""
 }
 
 // failures are the last allocations in a row that were refused for good, were
@@ -70,7 +72,7 @@ func (h history) failures() (f Failures) {
 		switch class := refusedFor(a); {
 		case a.Worked:
 			return f
-		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled, class != "" && class != slurm.Permanent:
+		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled && class == "", class != "" && class != slurm.Permanent:
 			continue
 		}
 		if a.NodeList != "" && !strings.ContainsAny(a.NodeList, ",[") {

@@ -37,3 +37,16 @@ func TestWhatNeverCame(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+// TestWhatNeverStarts: what Slurm took and could never start counts as its no for
+// good, though we canceled it; what we canceled for another reason does not.
+func TestWhatNeverStarts(t *testing.T) {
+	never := store.AskedAllocation{EndMS: 1, Cause: workflow.AllocationCanceled, Refusal: string(slurm.Permanent), CauseText: "InvalidQOS"}
+	idle := store.AskedAllocation{EndMS: 1, Cause: workflow.AllocationCanceled}
+	if f := (history{never, idle, never}).failures(); f.InARow != 2 || !f.Refused || f.Reason != never.CauseText {
+		t.Errorf("%+v", f)
+	}
+	if hold := (history{never}).hold(&Settings{}); hold != nil {
+		t.Errorf("held back as if it passed: %+v", hold)
+	}
+}

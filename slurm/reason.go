@@ -60,6 +60,31 @@ var limitOwners = []struct{ prefix, text string }{
 	{"PartitionMax", "a limit of the partition"}, {"Max", "a limit of the site"}, {"Grp", "a limit of your group"},
 }
 
+// neverStarts are the reasons for which a job waits for ever, unless somebody
+// changes the job or the rules of the site. A job that is held is not among them:
+// who holds it lets it go.
+var neverStarts = map[string]bool{
+	"BadConstraints": true, "PartitionTimeLimit": true, "PartitionNodeLimit": true, "MaxMemPerLimit": true,
+	"InvalidAccount": true, "InvalidQOS": true, "AccountNotAllowed": true, "QOSNotAllowed": true, "DependencyNeverSatisfied": true,
+	"QOSMinCpuNotSatisfied": true, "QOSMinNode": true, "QOSMinMemory": true, "QOSMinGRES": true,
+}
+
+// NeverStarts reports whether Slurm will not start a job that waits for this
+// reason however long it waits. What a job may have by itself (per job, per node)
+// does not change with what others have; other limits pass.
+func NeverStarts(reason string) bool {
+	name, _, _ := strings.Cut(strings.Trim(reason, "() "), ",")
+	if neverStarts[name] {
+		return true
+	}
+	limit, found := strings.CutPrefix(name, "QOS")
+	if !found {
+		limit, found = strings.CutPrefix(name, "Assoc")
+	}
+	limit = strings.TrimSuffix(limit, "Limit")
+	return found && strings.HasPrefix(limit, "Max") && (strings.HasSuffix(limit, "PerJob") || strings.HasSuffix(limit, "PerNode"))
+}
+
 // ReasonText says in words why Slurm has a job wait; the reason itself where it
 // is not known.
 func ReasonText(reason string) string {

@@ -19,3 +19,23 @@ func TestReasonText(t *testing.T) {
 		}
 	}
 }
+
+func TestNeverStarts(t *testing.T) {
+	for reason, want := range map[string]bool{
+		"BadConstraints": true, "(PartitionTimeLimit)": true, "PartitionNodeLimit": true, "InvalidQOS": true, "InvalidAccount": true,
+		"AccountNotAllowed": true, "QOSNotAllowed": true, "MaxMemPerLimit": true, "DependencyNeverSatisfied": true,
+		"AssocMaxCpuPerJobLimit": true, "AssocMaxMemPerJob": true, "AssocMaxNodePerJobLimit": true, "AssocMaxWallDurationPerJobLimit": true,
+		"QOSMaxCpuPerJobLimit": true, "QOSMaxMemoryPerJob": true, "QOSMaxCpuMinutesPerJobLimit": true, "QOSMaxGRESPerNode": true, "QOSMinCpuNotSatisfied": true,
+
+		"": false, "None": false, "Priority": false, "Resources": false, "Dependency": false, "BeginTime": false, "Licenses": false,
+		"JobHeldUser": false, "JobHeldAdmin": false, "launch failed requeued held": false, "JobHoldMaxRequeue": false,
+		"NodeDown": false, "PartitionDown": false, "PartitionInactive": false, "PartitionConfig": false, "Reservation": false, "ReqNodeNotAvail, UnavailableNodes:n3": false,
+		"AssocMaxJobsLimit": false, "AssocGrpCpuLimit": false, "AssocGrpCPUMinutesLimit": false, "AssociationJobLimit": false,
+		"QOSMaxJobsPerUserLimit": false, "QOSMaxCpuPerUserLimit": false, "QOSMaxNodePerUserLimit": false, "QOSGrpNodeLimit": false, "QOSJobLimit": false,
+		"MaxGRESPerAccount": false, "ReasonOfTomorrowPerJob": false,
+	} {
+		if got := NeverStarts(reason); got != want {
+			t.Errorf("NeverStarts(%q) = %t", reason, got)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func (tx *Tx) endAllocation(a *workflow.Allocation, end workflow.AllocationEnd) 
 	endMS := cmp.Or(end.EndMS, tx.nowMS)
 	err = tx.execOne(`UPDATE allocation SET state = 'ended', end_ms = ?, slurm_state = iif(?2 = '', slurm_state, ?2), exit_code = ?, refusal = ?,
 			node_list = ?, cause = ?, confidence = ?, cause_text = ? WHERE id = ? AND state != 'ended'`,
-		endMS, end.Slurm.JobState, end.Slurm.ExitCode, end.Refusal, cmp.Or(a.NodeList, end.NodeList), string(end.Cause), string(end.Confidence), end.Text, a.ID)
+		endMS, end.Slurm.JobState, end.Slurm.ExitCode, cmp.Or(end.Refusal, a.Refusal), cmp.Or(a.NodeList, end.NodeList), string(end.Cause), string(end.Confidence), end.Text, a.ID)
 	if err != nil {
 		return fmt.Errorf("end allocation %d: %w", a.ID, err)
 	}

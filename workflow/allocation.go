@@ -54,7 +54,8 @@ type Allocation struct {
 	CancelSentMS int64 // the latest scancel
 	CancelTries  int64
 
-	// Refusal is the class of sbatch's no: temporary, limit or permanent.
+	// Refusal is the class of Slurm's no: temporary, limit or permanent. With the
+	// cause canceled, it was said after sbatch.
 	Refusal    string
 	Cause      AllocationCause // of its end
 	Confidence Confidence

@@ -22,6 +22,7 @@ type SlurmServerConfig struct {
 	CompletingSecs         float64 `toml:"completing_secs,omitzero" json:"completing_secs,omitempty"`                   // an allocation may take to leave its nodes
 	HeartbeatTimeoutSecs   float64 `toml:"heartbeat_timeout_secs,omitzero" json:"heartbeat_timeout_secs,omitempty"`     // of silence until an allocation is canceled
 	NoRunnerSecs           float64 `toml:"no_runner_secs,omitzero" json:"no_runner_secs,omitempty"`                     // without a runner until then
+	NeverSecs              float64 `toml:"never_secs,omitzero" json:"never_secs,omitempty"`                             // with a reason for which Slurm never starts it until then
 	StopSecs               float64 `toml:"stop_secs,omitzero" json:"stop_secs,omitempty"`                               // runners may take to leave what Slurm took away
 	CancelAgainSecs        float64 `toml:"cancel_again_secs,omitzero" json:"cancel_again_secs,omitempty"`               // until a scancel without effect is repeated
 	CommentSecs            float64 `toml:"comment_secs,omitzero" json:"comment_secs,omitempty"`                         // between two comments that show progress in squeue
@@ -39,7 +40,7 @@ func (c *SlurmServerConfig) allocation() allocation.Settings {
 		AbsentFor: seconds(c.AbsentSecs), AskedFor: seconds(c.AskedForSecs),
 		AccountingPatience: seconds(c.AccountingPatienceSecs), CausePatience: seconds(c.CausePatienceSecs),
 		CompletingFor: seconds(c.CompletingSecs), Heartbeat: seconds(c.HeartbeatTimeoutSecs), NoRunner: seconds(c.NoRunnerSecs),
-		StopFor: seconds(c.StopSecs), CancelAgain: seconds(c.CancelAgainSecs), CommentEvery: seconds(c.CommentSecs),
+		NeverFor: seconds(c.NeverSecs), StopFor: seconds(c.StopSecs), CancelAgain: seconds(c.CancelAgainSecs), CommentEvery: seconds(c.CommentSecs),
 	}
 }
 

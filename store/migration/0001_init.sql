@@ -201,7 +201,7 @@ CREATE TABLE allocation (
   cancel_why          TEXT    NOT NULL DEFAULT '',
   cancel_sent_ms      INTEGER NOT NULL DEFAULT 0, -- the latest scancel
   cancel_tries        INTEGER NOT NULL DEFAULT 0,
-  refusal             TEXT    NOT NULL DEFAULT '', -- the class of sbatch's no
+  refusal             TEXT    NOT NULL DEFAULT '', -- the class of Slurm's no
   cause               TEXT    NOT NULL DEFAULT '', -- of its end
   confidence          TEXT    NOT NULL DEFAULT '',
   cause_text          TEXT    NOT NULL DEFAULT '',
