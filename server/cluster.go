@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -102,10 +104,7 @@ func (c *cluster) Run(ctx context.Context) {
 		case <-c.needed:
 		}
 	}
-	if err := c.open(ctx); err != nil {
-		c.daemon.o.Log.Error("cannot look after allocations", "error", err)
-		return
-	}
+	c.open(ctx)
 	close(c.opened)
 	var loops sync.WaitGroup
 	defer loops.Wait()
@@ -125,15 +124,24 @@ func (c *cluster) Run(ctx context.Context) {
 	}
 }
 
-// open makes the loop, for what the cluster is like.
-func (c *cluster) open(ctx context.Context) error {
+// whoAmI is our user as Slurm is asked for it, and our user id. Slurm takes the
+// id for a name, where no name is known: a program that is linked statically sees
+// no users but those of files.
+func whoAmI(current func() (*user.User, error)) (name, id string) {
+	me, err := current()
+	if err != nil {
+		id = strconv.Itoa(os.Getuid())
+		return id, id
+	}
+	return me.Username, me.Uid
+}
+
+// open makes the loop, for what the cluster is like. It does not fail, as those
+// who submit wait for the loop.
+func (c *cluster) open(ctx context.Context) {
 	d, set := c.daemon, c.o.Settings
 	if set.User == "" {
-		me, err := user.Current()
-		if err != nil {
-			return fmt.Errorf("who am I: %w", err)
-		}
-		set.User, set.Owner = me.Username, me.Uid
+		set.User, set.Owner = whoAmI(user.Current)
 	}
 	set.Lease = cmp.Or(set.Lease, d.o.Lease)
 	config, err := c.o.Slurm.Config(ctx)
@@ -156,7 +164,6 @@ func (c *cluster) open(ctx context.Context) error {
 		},
 		Settings: set, NoAccounting: err == nil && !config.Accounted(), Now: d.o.Now, Random: c.o.Random, Log: d.o.Log,
 	})
-	return nil
 }
 
 // Wake has the loop look at allocations soon.

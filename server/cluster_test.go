@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"errors"
+	"os"
+	"os/user"
+	"strconv"
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
@@ -21,6 +24,18 @@ func TestSubmitWithoutAWayBack(t *testing.T) {
 		if code := workflow.CodeOf(err); code != workflow.CodeInvalid && code != workflow.CodeConflict {
 			t.Errorf("output in %q: %v", dir, err)
 		}
+	}
+}
+
+// A user of whom no file says the name is known to Slurm by the number.
+func TestWhoAmI(t *testing.T) {
+	name, id := whoAmI(func() (*user.User, error) { return nil, user.UnknownUserIdError(4711) })
+	if want := strconv.Itoa(os.Getuid()); name != want || id != want {
+		t.Errorf("user %q, id %q, want %s for both", name, id, want)
+	}
+	name, id = whoAmI(func() (*user.User, error) { return &user.User{Username: "alice", Uid: "12"}, nil })
+	if name != "alice" || id != "12" {
+		t.Errorf("user %q, id %q", name, id)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -52,7 +53,7 @@ func processEnvironment() Environment {
 	// Where these fail, what needs them says so.
 	dir, _ := os.Getwd()
 	executable, _ := os.Executable()
-	login, home := "unknown", ""
+	login, home := strconv.Itoa(os.Getuid()), ""
 	if u, err := user.Current(); err == nil {
 		login, home = u.Username, u.HomeDir
 	}
