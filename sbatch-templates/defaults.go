@@ -43,8 +43,11 @@ func ParseDefaults(text []byte) ([]Option, error) {
 		default:
 			continue
 		}
-		if slices.Contains(forbiddenDefaults, strings.ToLower(o.Name)) || slices.Contains(refused, o.Name) {
+		if slices.Contains(forbiddenDefaults, strings.ToLower(o.Name)) {
 			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", key).WithHint("remove it there")
+		}
+		if no := refusedLong(o.Name); no != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", key).WithHint("%s", no.hint)
 		}
 		options = append(options, o)
 	}

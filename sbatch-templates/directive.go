@@ -1,7 +1,6 @@
 package sbatchtemplates
 
 import (
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -107,12 +106,70 @@ func split(line string) (args []string, ok bool) {
 	return args, quoted == 0
 }
 
-// refused are options that would make something else of the one allocation
-// that was asked for. A name does not, as ours comes last.
-var refused = []string{"array", "parsable", "test-only", "wait", "wrap"}
+// refusal is an option that would make something else of the one allocation
+// that was asked for.
+type refusal struct {
+	name   string
+	letter byte // its short form; 0 if it has none
+	hint   string
+}
 
-// shorthands are the letters of refused options.
-var shorthands = map[byte]string{'a': "array", 'W': "wait"}
+const (
+	oneAllocation = "each request is for one allocation"
+	thisCluster   = "allocations are looked for on this cluster alone: submit the workflow on a login node of the other one"
+)
+
+// refused options. A name is none of them, as ours comes last.
+var refused = []refusal{
+	{"array", 'a', oneAllocation},
+	{"clusters", 'M', thisCluster},
+	{"parsable", 0, oneAllocation},
+	{"test-only", 0, oneAllocation},
+	{"wait", 'W', oneAllocation},
+	{"wrap", 0, oneAllocation},
+}
+
+// withValue are the letters of sbatch whose value may follow in the same word.
+const withValue = "ABCDFGJLNSbcdeikmnopqtwx"
+
+// refusedLong finds the refused option that a long name means. Beginnings are
+// refused, too: sbatch takes one that fits no other option for the whole name.
+func refusedLong(name string) *refusal {
+	for i := range refused {
+		if name != "" && strings.HasPrefix(refused[i].name, name) {
+			return &refused[i]
+		}
+	}
+	return nil
+}
+
+// refusedShort finds the first refused option in a word of letters, such as Ha
+// for -H -a.
+func refusedShort(word string) *refusal {
+	for i := range len(word) {
+		for j := range refused {
+			if word[i] == refused[j].letter {
+				return &refused[j]
+			}
+		}
+		if strings.IndexByte(withValue, word[i]) >= 0 {
+			return nil
+		}
+	}
+	return nil
+}
+
+// refusedOption finds which refused option an argument is, if any.
+func refusedOption(arg string) *refusal {
+	if long, ok := strings.CutPrefix(arg, "--"); ok {
+		name, _, _ := strings.Cut(long, "=")
+		return refusedLong(name)
+	}
+	if letters, ok := strings.CutPrefix(arg, "-"); ok {
+		return refusedShort(letters)
+	}
+	return nil
+}
 
 // checkExtra checks the user's literal text for one #SBATCH line.
 func checkExtra(line string) error {
@@ -124,25 +181,9 @@ func checkExtra(line string) error {
 		return workflow.Errorf(workflow.CodeInvalid, "a quote in extra is not closed: %s", line)
 	}
 	for _, arg := range args {
-		if name := refusedName(arg); name != "" {
-			return workflow.Errorf(workflow.CodeInvalid, "--%s cannot stand in extra: %s", name, line).
-				WithHint("each request is for one allocation")
+		if no := refusedOption(arg); no != nil {
+			return workflow.Errorf(workflow.CodeInvalid, "--%s cannot stand in extra: %s", no.name, line).WithHint("%s", no.hint)
 		}
 	}
 	return nil
-}
-
-// refusedName returns which refused option an argument is, if any.
-func refusedName(arg string) string {
-	if long, ok := strings.CutPrefix(arg, "--"); ok {
-		name, _, _ := strings.Cut(long, "=")
-		if slices.Contains(refused, name) {
-			return name
-		}
-		return ""
-	}
-	if len(arg) > 1 && arg[0] == '-' {
-		return shorthands[arg[1]]
-	}
-	return ""
 }

@@ -1,6 +1,7 @@
 package sbatchtemplates
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,6 +42,35 @@ func TestQuote(t *testing.T) {
 	})
 }
 
+// TestRefusedOptions has the ways in which sbatch 22.05 takes an option.
+func TestRefusedOptions(t *testing.T) {
+	for line, want := range map[string]string{
+		"--array=1-3":                       "array",
+		"--arr=1-3":                         "array",
+		"--nice -a 1-3":                     "array",
+		"-Ha 1-3":                           "array",
+		"-HOa1-3":                           "array",
+		"-HW":                               "wait",
+		"--wai":                             "wait",
+		"--parsa":                           "parsable",
+		"--test":                            "test-only",
+		"--wra=true":                        "wrap",
+		"-M other":                          "clusters",
+		"-HMother":                          "clusters",
+		"--cluster=other":                   "clusters",
+		"--clusters other":                  "clusters",
+		"--account=a --wait-all-nodes=1":    "",
+		"-Ja -Aaccount -CaW -pMany -k -H":   "",
+		"-n 2 -N1 --cluster-constraint=MW":  "",
+		"--comment 'a --array' --exclusive": "",
+	} {
+		err := checkExtra(line)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "--"+want+" cannot stand in extra")) {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
 func TestParseDefaults(t *testing.T) {
 	for _, tc := range []struct {
 		text string
@@ -54,6 +84,8 @@ func TestParseDefaults(t *testing.T) {
 		{`{"Job_Name":"x"}`, nil, true},
 		{`{"mem":"4g"}`, nil, true},
 		{`{"array":"1-3"}`, nil, true},
+		{`{"arr":"1-3"}`, nil, true},
+		{`{"clusters":"other"}`, nil, true},
 		{`{"mail_type":"END","mail-type":"END"}`, nil, true},
 		{`[]`, nil, true},
 	} {

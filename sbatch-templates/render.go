@@ -143,8 +143,8 @@ func (r *Request) directives() ([]string, error) {
 	var all []Option
 	all = append(all, fixed...)
 	for _, o := range r.Defaults {
-		if slices.Contains(refused, o.Name) {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", o.Name)
+		if no := refusedLong(o.Name); no != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", o.Name).WithHint("%s", no.hint)
 		}
 		if !has(fixed, o.Name) {
 			all = append(all, o)
