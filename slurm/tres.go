@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -54,7 +55,7 @@ func ParseGRES(text string) ([]GRES, error) {
 	}
 	var all []GRES
 	for item := range strings.SplitSeq(withoutParentheses(text), ",") {
-		parts := strings.Split(item, ":")
+		parts := slices.DeleteFunc(strings.Split(item, ":"), func(part string) bool { return part == "no_consume" }) // a flag
 		g := GRES{Name: parts[0], Count: 1}
 		if last := parts[len(parts)-1]; len(parts) > 1 {
 			if count, err := countOf(last); err == nil {
