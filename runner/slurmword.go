@@ -22,6 +22,7 @@ import (
 const (
 	wordPatience = 8 * time.Second
 	wordPause    = time.Second
+	longestPause = 15 * time.Second // while accounting fails: there may be none
 	queuePause   = 10 * time.Second
 	wordCallTime = 5 * time.Second
 	wordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
@@ -33,6 +34,7 @@ type slurmWords struct {
 	waiting []heldReport // in the order of their ends
 	asking  bool
 	askAt   time.Time
+	pause   time.Duration // until the next question; 0 is wordPause
 	// Of the allocation that is being ended: why, once that is known, until when
 	// it matters, and how much time was left.
 	whole *slurm.Record
@@ -56,6 +58,8 @@ type slurmWordsMsg struct {
 	records []slurm.Record
 	queued  []slurm.Job // the allocation, if that was asked for
 	err     error
+	// unaccounted says that accounting, which may not be there, did not answer.
+	unaccounted bool
 }
 
 // holdBack keeps a report for which Slurm's word may matter; false if it is to
@@ -119,7 +123,7 @@ func (r *Runner) askSlurm(ctx context.Context, now time.Time) {
 			m.queued, m.err = queue.Jobs, err
 		}
 		look, err := steps.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{steps.Job}, Since: since, Duplicates: true})
-		m.records, m.err = look.Records, errors.Join(m.err, err)
+		m.records, m.err, m.unaccounted = look.Records, errors.Join(m.err, err), err != nil
 		r.box.put(m)
 	})
 }
@@ -139,10 +143,20 @@ func (r *Runner) nextWord(now time.Time) time.Time {
 	return next
 }
 
+// nextPause is the time until the next question, twice as long after each one
+// that accounting did not answer: also from one step to the next.
+func nextPause(pause time.Duration, failed bool) time.Duration {
+	if !failed {
+		return wordPause
+	}
+	return min(2*max(pause, wordPause), longestPause)
+}
+
 // onSlurmWords takes in what Slurm knows.
 func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 	w := &r.words
-	w.asking, w.askAt = false, time.Now().Add(wordPause)
+	w.pause = nextPause(w.pause, m.unaccounted)
+	w.asking, w.askAt = false, time.Now().Add(w.pause)
 	if m.err != nil && !errors.Is(m.err, context.Canceled) {
 		r.log.Warn("Slurm does not say how jobs ended", "error", m.err)
 	}

@@ -2,6 +2,8 @@ package runner
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -99,6 +101,24 @@ func TestExplainByJob(t *testing.T) {
 		if got != tc.want {
 			t.Errorf("%s: %q, want %q", name, got, tc.want)
 		}
+	}
+}
+
+// TestPauseWithoutAccounting: where nobody keeps accounts they are not asked for
+// each second.
+func TestPauseWithoutAccounting(t *testing.T) {
+	r := &Runner{began: time.Now()}
+	for _, want := range []time.Duration{2, 4, 8, 15, 15} {
+		before := time.Now()
+		r.log = slog.New(slog.DiscardHandler)
+		r.onSlurmWords(slurmWordsMsg{err: errors.New("accounting storage is disabled"), unaccounted: true})
+		if got := r.words.askAt.Sub(before).Truncate(time.Second); got != want*time.Second {
+			t.Errorf("asked again after %s, want %s", got, want*time.Second)
+		}
+	}
+	r.onSlurmWords(slurmWordsMsg{})
+	if got := time.Until(r.words.askAt); got > wordPause {
+		t.Errorf("it answers: asked again after %s", got)
 	}
 }
 
