@@ -148,6 +148,7 @@ func TestJudge(t *testing.T) {
 		{"boots", record(pending), Looks{Queue: queued(slurm.Configuring)}, want{state: pending, text: "CONFIGURING"}},
 		{"runs", record(pending), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
 		{"suspended is there", record(active), Looks{Queue: queued(slurm.Suspended), Runners: 1, Longest: time.Hour}, want{state: active, text: "SUSPENDED"}},
+		{"runs on another cluster", record(pending), Looks{Queue: queued(slurm.Revoked)}, want{state: active, text: "REVOKED"}},
 		{"a state of the future", record(active), Looks{Queue: queued("PONDERING")}, want{state: active, text: "PONDERING"}},
 		{"found again", record(active, absentFor(time.Hour)), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
 		{"no information", record(active), Looks{}, want{state: active, text: "no information"}},
@@ -167,7 +168,6 @@ func TestJudge(t *testing.T) {
 			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL, on n[1-2]")},
 		{"did not boot", record(pending), Looks{Queue: queued(slurm.BootFail)}, ended(workflow.AllocationNodeFail, certain, slurm.BootFail, "BOOT_FAIL")},
 		{"preempted", record(active), Looks{Queue: queued(slurm.Preempted)}, ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
-		{"revoked", record(pending), Looks{Queue: queued(slurm.Revoked)}, ended(workflow.AllocationLost, likely, slurm.Revoked, "REVOKED")},
 		{"known to sacct alone", record(active), Looks{Queue: nobody, Accounting: lives(in(slurm.Timeout))}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
 
 		// Canceled by whom?

@@ -54,7 +54,7 @@ func TestQuestionsHaveAFixedEnvironment(t *testing.T) {
 			t.Errorf("%s is missing in %q", want, s.commands[0].Env)
 		}
 	}
-	for _, want := range []string{"--user=me", "--jobs=1,2", "--states=all"} {
+	for _, want := range []string{"--user=me", "--jobs=1,2", "--states=all", "--local"} {
 		if !slices.Contains(s.commands[0].Args, want) {
 			t.Errorf("%s is missing in %q", want, s.commands[0].Args)
 		}

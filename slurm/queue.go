@@ -64,7 +64,8 @@ var queueFormat = func() string {
 // forgotten yet included.
 func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	queue := Queue{At: c.now()}
-	args := []string{"--all", "--states=all", "-O", queueFormat} // --all: hidden partitions, too
+	// --all: hidden partitions, too; --local: not what siblings in a federation have.
+	args := []string{"--all", "--local", "--states=all", "-O", queueFormat}
 	if query.User != "" {
 		args = append(args, "--user="+query.User)
 	}

@@ -84,7 +84,7 @@ var stateTable = []struct {
 	{RequeueHold, "RH", phasePending},
 	{Resizing, "RS", phaseActive},
 	{ResvDelHold, "RD", phasePending},
-	{Revoked, "RV", phaseOver},
+	{Revoked, "RV", phaseActive}, // another cluster of the federation runs it
 	{Signaling, "SI", phaseActive},
 	{SpecialExit, "SE", phasePending},
 	{StageOut, "SO", phaseActive},

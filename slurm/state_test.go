@@ -38,7 +38,7 @@ func TestPhases(t *testing.T) {
 			t.Errorf("%s is ending but does not hold nodes", s)
 		}
 	}
-	for _, s := range []State{Suspended, Configuring, Completing, StageOut, Stopped, Resizing} {
+	for _, s := range []State{Suspended, Configuring, Completing, StageOut, Stopped, Resizing, Revoked} {
 		if !s.Active() {
 			t.Errorf("%s holds nodes", s)
 		}
