@@ -23,6 +23,8 @@ type Pool struct {
 	Asks     Resources
 	Nodes    int64 // per allocation, as the user wants it or the site demands it; 0: as jobs need
 	MaxNodes int64 // 0: no limit
+	// Most is what an allocation may have in all, where not 0.
+	Most Resources
 	// Walltime is what the user wants asked for, 0: as the jobs need. A job that
 	// needs more, such as a retry with a corrected runtime, gets more.
 	Walltime    time.Duration
@@ -58,7 +60,7 @@ type Failures struct {
 
 // misfit says why a job can have no allocation here; empty if it can.
 func (p *Pool) misfit(d *Demand, set *Settings) string {
-	most := p.Node.most(p.Asks)
+	most := p.share(p.Node.most(p.Asks), p.nodes(d))
 	node := workflow.OfferNode{CPUs: most.CPUs, MemoryBytes: most.MemoryBytes, GPUs: most.GPUs}
 	class := d.Class
 	class.Nodes, class.RuntimeSeconds, class.SchedulerID = 1, 0, nil
@@ -158,6 +160,24 @@ func (p *Pool) asks(d *Demand) Resources {
 	}
 	if p.Asks.GPUs > 0 {
 		each.GPUs = max(p.Asks.GPUs, need.GPUs)
+	}
+	return p.share(each, p.nodes(d))
+}
+
+// share is what each of some nodes may have so that an allocation has no more
+// than it may. Of nodes that are not shared it has all.
+func (p *Pool) share(each Resources, nodes int64) Resources {
+	if !p.Shared {
+		return each
+	}
+	if p.Most.CPUs > 0 {
+		each.CPUs = min(each.CPUs, p.Most.CPUs/nodes)
+	}
+	if p.Most.MemoryBytes > 0 {
+		each.MemoryBytes = min(each.MemoryBytes, max(p.Most.MemoryBytes/nodes-runnerMemory, 0))
+	}
+	if p.Most.GPUs > 0 {
+		each.GPUs = min(each.GPUs, p.Most.GPUs/nodes)
 	}
 	return each
 }

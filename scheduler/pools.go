@@ -151,6 +151,13 @@ func (p *pools) add(t *target) error {
 	if p.site == nil {
 		return nil
 	}
+	if t.partition != nil {
+		most := p.site.MaxJob(t.partition, t.base.Account, t.base.QOS)
+		t.Most = Resources{CPUs: most.CPUs, MemoryBytes: most.MemoryMB * slurm.MiB, GPUs: most.GPUs}
+		if most.Nodes > 0 && (t.MaxNodes == 0 || most.Nodes < t.MaxNodes) {
+			t.MaxNodes = most.Nodes
+		}
+	}
 	if limit := p.site.Account(t.base.Account).MaxWalltime; limit > 0 && (t.MaxWalltime == 0 || limit < t.MaxWalltime) {
 		t.MaxWalltime = limit
 	}

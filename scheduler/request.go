@@ -40,14 +40,20 @@ func (t *target) request(s *Shape) workflow.AllocationRequest {
 func (t *target) size(s *Shape) Resources {
 	node := s.Node
 	node.CPUs = max(node.CPUs, 1)
-	whole := t.node.MemoryMB * slurm.MiB
+	whole, cpus := t.node.MemoryMB*slurm.MiB, t.node.CPUs
 	if s.WholeNodes {
 		node.MemoryBytes = whole
 		return node
 	}
 	node.MemoryBytes = min(max(node.MemoryBytes, whole*node.CPUs/max(t.node.CPUs, 1)), whole)
+	if most := t.Most.MemoryBytes / s.Nodes; most > 0 {
+		node.MemoryBytes = min(node.MemoryBytes, most)
+	}
+	if most := t.Most.CPUs / s.Nodes; most > 0 {
+		cpus = min(cpus, most)
+	}
 	if most := t.partition.MaxMemPerCPUMB * slurm.MiB; most > 0 {
-		node.CPUs = min(max(node.CPUs, ceil(node.MemoryBytes, most)/most), t.node.CPUs)
+		node.CPUs = min(max(node.CPUs, ceil(node.MemoryBytes, most)/most), cpus)
 	}
 	return node
 }

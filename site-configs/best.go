@@ -131,6 +131,9 @@ func rank(site *Site, need Need) (fitting []candidate, refusals []Refusal) {
 		p := &site.Partitions[i]
 		node, why := p.fit(&need)
 		why = cmp.Or(why, p.qosMisfit(cmp.Or(need.QOS, p.DefaultQOS, account.DefaultQOS)))
+		if why == "" {
+			why = site.MaxJob(p, need.Account, need.QOS).misfit(&need, node, p.Shared)
+		}
 		if why == "" && account.MaxWalltime > 0 && need.Walltime > account.MaxWalltime {
 			why = fmt.Sprintf("%s are needed, the account %s allows at most %s", shortTime(need.Walltime), account.Name, shortTime(account.MaxWalltime))
 		}

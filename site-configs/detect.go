@@ -81,6 +81,11 @@ func FromFacts(f Facts) *Site {
 			s.Accounts = append(s.Accounts, f.account(a))
 		}
 	}
+	for i := range f.QOS {
+		if size := sizeOfQOS(&f.QOS[i]); size != (Size{}) {
+			s.QOS = append(s.QOS, QOS{Name: f.QOS[i].Name, MaxJob: size})
+		}
+	}
 	hosts := f.hosts()
 	for i := range f.Partitions {
 		if p := f.partition(i, hosts); p.CPUsPerNode > 0 {
@@ -107,7 +112,7 @@ func (f *Facts) account(a slurm.Association) Account {
 	default:
 		name = "normal" // Slurm's own default
 	}
-	account.DefaultQOS = a.DefaultQOS
+	account.DefaultQOS, account.MaxJob = a.DefaultQOS, sizeOf(a.MaxTRES, a.GrpTRES)
 	if q := f.qos(name); q != nil {
 		account.DefaultQOS = name
 		account.MaxJobs = least(account.MaxJobs, int64(q.MaxJobsPerUser))
@@ -133,7 +138,7 @@ func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 		Name: from.Name, Default: from.Default, MinNodes: int64(from.MinNodes), MaxNodes: int64(from.MaxNodes), TotalNodes: int64(from.TotalNodes), NodeList: from.Nodes,
 		MaxWalltime: f.maxWalltime(from), Shared: f.shared(from), Preemptible: f.preemptible(i, hosts),
 		AllowAccounts: from.AllowAccounts, DenyAccounts: from.DenyAccounts,
-		AllowQOS: from.AllowQOS, DenyQOS: from.DenyQOS, RequiresReservation: from.ReqResv,
+		AllowQOS: from.AllowQOS, DenyQOS: from.DenyQOS, RequiresReservation: from.ReqResv, MaxJob: sizeOfQOS(f.qos(from.QOS)),
 		MaxMemPerNodeMB: memoryRule(slurm.PerNode, from.MaxMemory, f.Config.MaxMemory),
 		MaxMemPerCPUMB:  memoryRule(slurm.PerCPU, from.MaxMemory, f.Config.MaxMemory),
 		DefMemPerCPUMB:  memoryRule(slurm.PerCPU, from.DefMemory, f.Config.DefMemory),

@@ -19,6 +19,9 @@ func Refresh(described, live *Site) *Site {
 	if len(s.Accounts) == 0 {
 		s.Accounts = live.Accounts
 	}
+	if len(s.QOS) == 0 {
+		s.QOS = live.QOS
+	}
 	s.SlurmVersion = cmp.Or(live.SlurmVersion, s.SlurmVersion)
 	s.MinJobAge = cmp.Or(live.MinJobAge, s.MinJobAge)
 	s.KillWait = cmp.Or(live.KillWait, s.KillWait)
@@ -37,6 +40,7 @@ func (p *Partition) refresh(live *Partition) {
 	p.Closed = cmp.Or(p.Closed, live.Closed)
 	p.TotalNodes = cmp.Or(live.TotalNodes, p.TotalNodes)
 	p.NodeList = cmp.Or(live.NodeList, p.NodeList)
+	p.MaxJob = cmp.Or(p.MaxJob, live.MaxJob)
 	p.MaxMemPerNodeMB = cmp.Or(p.MaxMemPerNodeMB, live.MaxMemPerNodeMB)
 	p.MaxMemPerCPUMB = cmp.Or(p.MaxMemPerCPUMB, live.MaxMemPerCPUMB)
 	p.DefMemPerCPUMB = cmp.Or(p.DefMemPerCPUMB, live.DefMemPerCPUMB)

@@ -22,6 +22,8 @@ type Site struct {
 	DefaultAccount string `yaml:"default_account,omitempty" json:"default_account,omitempty"`
 	// Accounts that the user may charge, as far as they are known.
 	Accounts []Account `yaml:"accounts,omitempty" json:"accounts,omitempty"`
+	// QOS that bound the size of jobs, as far as they are known.
+	QOS []QOS `yaml:"qos,omitempty" json:"qos,omitempty"`
 	// AutoRouting says that the site finds the partition of a job by itself,
 	// save for those that have to be named.
 	AutoRouting bool `yaml:"auto_routing,omitempty" json:"auto_routing"`
@@ -50,6 +52,7 @@ type Account struct {
 	MaxJobs       int64         `yaml:"max_jobs,omitempty" json:"max_jobs,omitempty"`               // running
 	MaxWalltime   time.Duration `yaml:"max_walltime,omitempty" json:"max_walltime,omitempty"`       // of a job
 	DefaultQOS    string        `yaml:"default_qos,omitempty" json:"default_qos,omitempty"`         // of jobs that name none
+	MaxJob        Size          `yaml:"max_job,omitempty" json:"max_job,omitzero"`                  // by the rules of the account alone
 }
 
 // Sign is one way to recognise a site. All that it names must hold.
@@ -107,6 +110,8 @@ type Partition struct {
 	// RequiresReservation: it takes only jobs that use a reservation, which only a
 	// user who names the partition can have.
 	RequiresReservation bool `yaml:"requires_reservation,omitempty" json:"requires_reservation,omitempty"`
+	// MaxJob is how large jobs may be there.
+	MaxJob Size `yaml:"max_job,omitempty" json:"max_job,omitzero"`
 	// MaxMemPerNodeMB is what a job may have of a node's memory; 0 is all.
 	MaxMemPerNodeMB int64 `yaml:"max_mem_per_node_mb,omitempty" json:"max_mem_per_node_mb,omitempty"`
 	// MaxMemPerCPUMB and DefMemPerCPUMB are Slurm's rules for memory; 0 is none.
@@ -174,7 +179,7 @@ func (s *Site) Title() string { return cmp.Or(s.DisplayName, s.Name) }
 func (s *Site) clone() *Site {
 	c := *s
 	c.Detection = slices.Clone(s.Detection)
-	c.Accounts = slices.Clone(s.Accounts)
+	c.Accounts, c.QOS = slices.Clone(s.Accounts), slices.Clone(s.QOS)
 	c.Metadata = maps.Clone(s.Metadata)
 	c.Partitions = slices.Clone(s.Partitions)
 	for i := range c.Partitions {
