@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"os/exec"
 
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
 	"github.com/torc-slurm/torc-slurm/server"
-	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
@@ -18,10 +16,9 @@ func (a *app) clusterOptions() server.ClusterOptions {
 	if _, err := exec.LookPath(sbatch); err != nil {
 		return server.ClusterOptions{}
 	}
-	site := func(ctx context.Context) (*siteconfigs.Site, error) { return a.site(ctx, "") }
 	config := &a.config.Server.Slurm
 	return server.ClusterOptions{
-		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Spooled: spooled, Site: site, Settings: config.allocation(), Scheduling: config.scheduling(),
+		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Spooled: spooled, Site: a.freshSite, Settings: config.allocation(), Scheduling: config.scheduling(),
 		SignalLead: seconds(config.SignalLeadSecs), Requeue: config.Requeue,
 	}
 }

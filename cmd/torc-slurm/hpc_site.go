@@ -125,6 +125,23 @@ func (a *app) siteFinder() (*siteconfigs.Finder, error) {
 	}, nil
 }
 
+// freshSite returns the site that this machine belongs to for a daemon, which
+// remembers it itself and asks for it when it has to be younger than the file
+// that commands use may be: a partition may have gone down.
+func (a *app) freshSite(ctx context.Context) (*siteconfigs.Site, error) {
+	finder, err := a.siteFinder()
+	if err != nil {
+		return nil, err
+	}
+	finder.TTL = time.Minute
+	found, err := finder.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a.chooseAccount(found)
+	return found, nil
+}
+
 // site returns the site of a name, or the one that this machine belongs to.
 func (a *app) site(ctx context.Context, name string) (*siteconfigs.Site, error) {
 	finder, err := a.siteFinder()
