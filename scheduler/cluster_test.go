@@ -105,7 +105,9 @@ func TestEveryWorkloadEnds(t *testing.T) {
 		if limit := c.snapshot.Actions[0].MaxAllocations; c.most > limit {
 			t.Errorf("%d allocations at a time, allowed are %d", c.most, limit)
 		}
-		if c.asked-c.canceled > c.attempts || c.vain > 1+c.asked/5 {
+		// One allocation of a shape may be too many: a job that was to fill it has
+		// failed, and comes back later.
+		if c.asked-c.canceled > c.attempts+1 || c.vain > 1+c.asked/5 {
 			t.Errorf("%d allocations and %d canceled for %d attempts, %d did no work", c.asked, c.canceled, c.attempts, c.vain)
 		}
 		if left := deeds(Plan(c.look())); slices.ContainsFunc(left, func(a Action) bool { return a.Kind != Cancel }) {
