@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -24,7 +25,11 @@ func (h *FailureHandlerDefinition) decide(i int, p *Policies, history *History, 
 	reason := fmt.Sprintf("rule %d of handler %s: %s %d, attempt %d of %d",
 		i+1, h.Name, codeWord(c), c.ReturnCode, attempt, r.MaxRetries)
 	d := Decision{Action: ActionRetry, Rule: h.key(i), Reason: reason, Counted: true}
-	spent := p.spentBySetting(history)
+	global := int64(math.MaxInt64)
+	if p.GlobalMaxRetries != nil {
+		global = *p.GlobalMaxRetries
+	}
+	spent := p.spent(history, global)
 	switch {
 	case attempt >= r.MaxRetries:
 		d.Action, d.Counted, d.Reason = ActionFail, false, reason+", none left"

@@ -96,7 +96,7 @@ func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failu
 	case used >= limit:
 		spent = fmt.Sprintf("all %d %s%s used", limit, free, plural(limit, "retry", "retries"))
 	case d.Counted:
-		spent = p.spent(h)
+		spent = p.spent(h, p.globalMaxRetries())
 	case p.globalMaxRetries() == 0:
 		spent = "global_max_retries is 0"
 	}
@@ -182,10 +182,11 @@ func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
 	return RuleCount{}, false
 }
 
-// spent says which budget over several rules is used up; "" if none is.
-func (p *Policies) spent(h *History) string {
-	if limit := p.globalMaxRetries(); h.CountedFails >= limit {
-		return fmt.Sprintf("but global_max_retries is %d and %d %s used", limit, h.CountedFails, plural(h.CountedFails, "is", "are"))
+// spent says which budget over several rules is used up; "" if none is. Global
+// is how many counted retries the job may have of all of them.
+func (p *Policies) spent(h *History, global int64) string {
+	if h.CountedFails >= global {
+		return fmt.Sprintf("but global_max_retries is %d and %d %s used", global, h.CountedFails, plural(h.CountedFails, "is", "are"))
 	}
 	if limit := p.MaxRetriesTotal; limit != nil && h.WorkflowRetries >= *limit {
 		return fmt.Sprintf("but max_retries_total of the workflow is %d and %d %s used",
@@ -202,18 +203,4 @@ func first[T any](all ...*T) *T {
 		}
 	}
 	return nil
-}
-
-// spentBySetting is spent for failure handlers, which only limits bind that
-// somebody has set.
-func (p *Policies) spentBySetting(h *History) string {
-	if p.GlobalMaxRetries == nil && p.MaxRetriesTotal == nil {
-		return ""
-	}
-	set := *p
-	if set.GlobalMaxRetries == nil {
-		unbound := int64(MaxRetryLimit)
-		set.GlobalMaxRetries = &unbound
-	}
-	return set.spent(h)
 }
