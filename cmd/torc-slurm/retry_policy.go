@@ -54,8 +54,21 @@ func (a *app) warnOfPolicies(warnings []*spec.Warning) {
 	}
 }
 
-func newRetryPolicyCreateCommand(a *app) *cobra.Command {
+// takesPolicy gives a command the flag for a file with a policy, which is read
+// before the server is looked for.
+func (a *app) takesPolicy(cmd *cobra.Command, do func(context.Context, *connection, *workflow.RetryPolicy) error) {
 	file := ""
+	addFileFlag(a, cmd, &file, "the policy")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		p, err := a.loadPolicy(file)
+		if err != nil {
+			return err
+		}
+		return a.serverCommand(func(ctx context.Context, c *connection, _ []string) error { return do(ctx, c, p) })(cmd, args)
+	}
+}
+
+func newRetryPolicyCreateCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create -f FILE",
 		Short: "Store a retry policy under its name",
@@ -67,25 +80,17 @@ metadata, spec), which is converted.`,
 		Args:        cobra.NoArgs,
 		Annotations: serverExits(),
 	}
-	addFileFlag(a, cmd, &file, "the policy")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, err := a.loadPolicy(file)
+	a.takesPolicy(cmd, func(ctx context.Context, c *connection, p *workflow.RetryPolicy) error {
+		stored, err := c.CreateRetryPolicy(ctx, p)
 		if err != nil {
 			return err
 		}
-		return a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
-			stored, err := c.CreateRetryPolicy(ctx, p)
-			if err != nil {
-				return err
-			}
-			return a.showMessage(stored, "Created retry policy %s (%s)", stored.Policy.Name, stored.Hash)
-		})(cmd, args)
-	}
+		return a.showMessage(stored, "Created retry policy %s (%s)", stored.Policy.Name, stored.Hash)
+	})
 	return cmd
 }
 
 func newRetryPolicyUpdateCommand(a *app) *cobra.Command {
-	file := ""
 	cmd := &cobra.Command{
 		Use:   "update -f FILE",
 		Short: "Replace what a stored retry policy says",
@@ -96,20 +101,13 @@ ids.`,
 		Args:        cobra.NoArgs,
 		Annotations: serverExits(),
 	}
-	addFileFlag(a, cmd, &file, "the policy")
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		p, err := a.loadPolicy(file)
+	a.takesPolicy(cmd, func(ctx context.Context, c *connection, p *workflow.RetryPolicy) error {
+		stored, err := c.UpdateRetryPolicy(ctx, p)
 		if err != nil {
 			return err
 		}
-		return a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
-			stored, err := c.UpdateRetryPolicy(ctx, p)
-			if err != nil {
-				return err
-			}
-			return a.showMessage(stored, "Retry policy %s is at version %d (%s)", stored.Policy.Name, stored.Version, stored.Hash)
-		})(cmd, args)
-	}
+		return a.showMessage(stored, "Retry policy %s is at version %d (%s)", stored.Policy.Name, stored.Version, stored.Hash)
+	})
 	return cmd
 }
 
