@@ -18,26 +18,19 @@ slurm_schedulers: [{name: s, account: research, partition: debug, mem: 400M, nod
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `
 
-func TestOutOfMemoryDirect(t *testing.T) {
-	t.Parallel()
-	real := slurmtest.UseReal(t)
-	if !real.CanLimitMemory() {
-		t.Skip("there is no cgroup controller for memory here")
-	}
-	w := newWorld(t, real)
-	id := w.submit("execution_config: {mode: direct}\n" + hog)
-	w.settle(id, map[string]string{"hog": "failed"})
-	w.expectWhy(id, "hog", "oom")
-}
+func TestOutOfMemoryDirect(t *testing.T) { outOfMemory(t, "direct") }
 
-func TestOutOfMemorySteps(t *testing.T) {
+func TestOutOfMemorySteps(t *testing.T) { outOfMemory(t, "slurm") }
+
+func outOfMemory(t *testing.T, mode string) {
+	t.Helper()
 	t.Parallel()
 	real := slurmtest.UseReal(t)
 	if !real.CanLimitMemory() {
 		t.Skip("there is no cgroup controller for memory here")
 	}
 	w := newWorld(t, real)
-	id := w.submit("execution_config: {mode: slurm}\n" + hog)
+	id := w.submit("execution_config: {mode: " + mode + "}\n" + hog)
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom")
 }
