@@ -105,6 +105,12 @@ func TestPreemptionOfSteps(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("standby", "", 10*time.Minute) + sweep(4, 15, ""))
 	before := w.untilRunning(id, 2)
+	slurmtest.Eventually(t, patience, "its node is known", func() bool {
+		return hasAllocation(w.allocations(id), func(a api.Allocation) bool {
+			before = a
+			return a.NodeList != ""
+		})
+	})
 	w.preempt(before.NodeList, 4)
 	w.settle(id, nil)
 	w.expectPreempted(before.ID)
