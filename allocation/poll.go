@@ -355,11 +355,7 @@ func isNews(a *workflow.Allocation, o *store.Observation) bool {
 	return o.State != a.State && a.State != workflow.AllocationActive ||
 		o.SlurmState != a.SlurmState || o.SlurmReason != a.SlurmReason || o.NodeList != a.NodeList && o.NodeList != "" ||
 		!keeps(o.SubmitMS, a.SubmitMS) || !keeps(o.StartMS, a.StartMS) || !keeps(o.LimitMS, a.LimitMS) ||
-		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || !isSame(o.Taken, a.Taken)
-}
-
-func isSame(a, b *workflow.SlurmEvidence) bool {
-	return a == b || a != nil && b != nil && *a == *b
+		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || o.Taken != nil && (a.Taken == nil || *o.Taken != *a.Taken)
 }
 
 // delivered sees to it that what the runners of an allocation have written down

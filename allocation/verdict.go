@@ -75,7 +75,7 @@ func Judge(a workflow.Allocation, looks Looks, now time.Time, settings Settings)
 	j := judge{a: a, looks: looks, now: now, set: settings.withDefaults()}
 	j.v.Seen = store.Observation{
 		AllocationID: a.ID, State: a.State, SlurmState: a.SlurmState, SlurmReason: a.SlurmReason, NodeList: a.NodeList,
-		AbsentMS: a.AbsentMS, OverMS: a.OverMS, Taken: a.Taken, RestartCount: a.RestartCount,
+		AbsentMS: a.AbsentMS, OverMS: a.OverMS, RestartCount: a.RestartCount,
 	}
 	switch {
 	case !a.IsLive():
@@ -183,7 +183,10 @@ func (j *judge) present(job *slurm.Job) {
 	case state.Over():
 		j.over(job)
 	default:
-		j.v.Seen.OverMS, j.v.Seen.Taken = 0, nil
+		j.v.Seen.OverMS = 0
+		if j.a.Taken != nil {
+			j.v.Seen.Taken = &workflow.SlurmEvidence{}
+		}
 		if why, is := job.Hastened(); is {
 			j.v.Seen.Taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: why, Inferred: true, RestartCount: job.Restarts}
 		}
@@ -209,7 +212,7 @@ func (j *judge) hopeless(job *slurm.Job) {
 // requeue on, while the nodes of the earlier one are still being left.
 func (j *judge) requeued(job *slurm.Job) {
 	seen := &j.v.Seen
-	seen.RestartCount, seen.State, seen.OverMS, seen.Taken = int64(job.Restarts), workflow.AllocationPending, 0, nil
+	seen.RestartCount, seen.State, seen.OverMS = int64(job.Restarts), workflow.AllocationPending, 0
 	if stateOf(job.State) == workflow.AllocationActive && !job.State.Ending() {
 		seen.State = workflow.AllocationActive
 		return

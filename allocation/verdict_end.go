@@ -16,7 +16,8 @@ type facts struct {
 	exit       slurm.ExitCode
 	end        time.Time
 	nodes      string
-	cutShort   bool // what Slurm calls a timeout was a preemption
+	cutShort   bool        // what Slurm calls something else was a preemption
+	said       slurm.State // what Slurm calls it, if state does not say so
 }
 
 func factsOfRecord(r *slurm.Record) facts {
@@ -36,6 +37,15 @@ func (f *facts) correct(start time.Time, limit time.Duration) {
 	if why, is := slurm.CutShort(f.state, start, f.end, limit); is {
 		f.state, f.cutShort, f.reason = slurm.Preempted, true, why
 	}
+}
+
+// foretold calls a preemption by its name that was known before the end: a job
+// that leaves before its grace time is over has succeeded or failed for Slurm.
+func (f *facts) foretold(taken *workflow.SlurmEvidence) {
+	if taken == nil || taken.JobState != string(slurm.Preempted) || f.state != slurm.Completed && f.state != slurm.Failed {
+		return
+	}
+	f.said, f.state, f.cutShort, f.reason = f.state, slurm.Preempted, true, taken.Reason
 }
 
 // sameStart is how far two accounts of one start may be apart.
@@ -99,6 +109,7 @@ func (j *judge) earlierLife() {
 // it, or may, or it is not known yet who canceled it.
 func (j *judge) finish(f facts) {
 	j.v.Soon = true
+	f.foretold(j.a.Taken)
 	if j.v.Seen.OverMS == 0 {
 		j.v.Seen.OverMS = j.now.UnixMilli()
 	}
@@ -238,9 +249,6 @@ func (j *judge) canceler(f *facts) (workflow.AllocationCause, workflow.Confidenc
 
 // text is the end in one line.
 func (j *judge) text(f *facts, cause workflow.AllocationCause) string {
-	if f.cutShort {
-		return "Slurm says " + f.reason + ", on " + f.nodes
-	}
 	text := "Slurm says " + string(f.state)
 	switch cause {
 	case workflow.AllocationCanceled:
@@ -250,7 +258,12 @@ func (j *judge) text(f *facts, cause workflow.AllocationCause) string {
 	case workflow.AllocationRequeued:
 		text = "Slurm put it back into its queue"
 	}
-	if f.reason != "" && f.reason != string(f.state) && cause != workflow.AllocationCanceled {
+	switch {
+	case f.said != "":
+		text = fmt.Sprintf("Slurm says %s, but %s", f.said, f.reason)
+	case f.cutShort:
+		text = "Slurm says " + f.reason
+	case f.reason != "" && f.reason != string(f.state) && cause != workflow.AllocationCanceled:
 		text += " (" + f.reason + ")"
 	}
 	if f.exit != (slurm.ExitCode{}) {

@@ -1,6 +1,7 @@
 package allocation
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 	"time"
@@ -89,6 +90,10 @@ func superseded(d time.Duration) func(*workflow.Allocation) {
 	return func(a *workflow.Allocation) { a.SupersededMS = ago(d) }
 }
 
+func taken(a *workflow.Allocation) {
+	a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED", Reason: "its end was moved", Inferred: true}
+}
+
 func intent(d time.Duration) func(*workflow.Allocation) {
 	return func(a *workflow.Allocation) { a.SlurmJobID, a.AskedMS = 0, ago(d) }
 }
@@ -111,6 +116,9 @@ type want struct {
 	text       string      // part of it
 }
 
+// notTaken is the word that Slurm does not take the nodes after all.
+const notTaken slurm.State = "not taken"
+
 func (w want) compare(t *testing.T, v Verdict) {
 	t.Helper()
 	got := want{
@@ -118,7 +126,7 @@ func (w want) compare(t *testing.T, v Verdict) {
 		soon: v.Soon, state: v.Seen.State, text: w.text,
 	}
 	if v.End == nil && v.Seen.Taken != nil {
-		got.taken = slurm.State(v.Seen.Taken.JobState)
+		got.taken = cmp.Or(slurm.State(v.Seen.Taken.JobState), notTaken)
 	}
 	if v.End != nil {
 		got.cause, got.confidence, got.jobState = v.End.Cause, v.End.Confidence, slurm.State(v.End.Slurm.JobState)
@@ -267,10 +275,13 @@ func TestJudge(t *testing.T) {
 
 		// About to be taken.
 		{"its end was moved forward", record(active), Looks{Queue: queued(slurm.Running, endsIn(30*time.Second)), Runners: 1}, want{state: active, taken: slurm.Preempted, text: "RUNNING"}},
-		{"its end was moved back again", record(active, func(a *workflow.Allocation) { a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED"} }),
-			Looks{Queue: queued(slurm.Running, endsIn(58*time.Minute)), Runners: 1}, want{state: active, text: "RUNNING"}},
-		{"its end was moved forward, squeue says nothing now", record(active, func(a *workflow.Allocation) { a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED"} }),
-			Looks{Runners: 1}, want{state: active, taken: slurm.Preempted, text: "no information"}},
+		{"its end was moved back again", record(active, taken), Looks{Queue: queued(slurm.Running, endsIn(58*time.Minute)), Runners: 1}, want{state: active, taken: notTaken, text: "RUNNING"}},
+		{"its end was moved forward, squeue says nothing now", record(active, taken), Looks{Runners: 1}, want{state: active, text: "no information"}},
+		{"its runner left before its new end", record(active, taken), Looks{Queue: queued(slurm.Completed)},
+			ended(workflow.AllocationPreempted, likely, slurm.Preempted, "Slurm says COMPLETED, but its end was moved")},
+		{"its runner failed before its new end", record(active, taken), Looks{Queue: nobody, Accounting: lives(in(slurm.Failed))},
+			ended(workflow.AllocationPreempted, likely, slurm.Preempted, "Slurm says FAILED, but its end was moved")},
+		{"canceled before its new end", record(active, taken), Looks{Queue: nobody, Accounting: lives(canceledBy("1000"))}, ended(workflow.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
 
 		// Nobody in it.
 		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 11 * time.Minute}, want{state: active, cancel: true}},

@@ -21,6 +21,19 @@ type Attempt struct {
 	Rule          string             `json:"rule,omitempty"`       // that decided
 	PolicyHash    string             `json:"policy_hash,omitempty"`
 	Evidence      *workflow.Evidence `json:"evidence,omitempty"`
+	Recovery      *FailedRecovery    `json:"recovery,omitempty"` // if its recovery script failed
+}
+
+// FailedRecovery is a recovery script that failed after an attempt.
+type FailedRecovery struct {
+	EndedMS    int64  `json:"ended_ms"`
+	ReturnCode int64  `json:"return_code"`
+	Cause      string `json:"cause"`
+	CauseText  string `json:"cause_text,omitempty"`
+	Decision   string `json:"decision"` // retry, hold, fail
+	Reason     string `json:"reason"`
+	Rule       string `json:"rule,omitempty"`
+	PolicyHash string `json:"policy_hash,omitempty"`
 }
 
 // JobAttempts is the answer to GET /jobs/{id}/attempts.

@@ -19,6 +19,7 @@ type DefinitionLine struct {
 	Requirements    []DefinitionRequirements   `json:"resource_requirements,omitempty"`
 	FailureHandlers []DefinitionFailureHandler `json:"failure_handlers,omitempty"`
 	SlurmSchedulers []DefinitionSlurmScheduler `json:"slurm_schedulers,omitempty"`
+	Stages          []DefinitionStage          `json:"stages,omitempty"`
 	Jobs            []DefinitionJob            `json:"jobs,omitempty"`
 	Actions         []DefinitionAction         `json:"actions,omitempty"`
 	End             *DefinitionEnd             `json:"end,omitempty"`
@@ -70,11 +71,23 @@ type (
 		Stdio            *workflow.StdioConfig `json:"stdio,omitempty"`
 		RunTimeout       *workflow.RunTimeout  `json:"run_timeout,omitempty"`
 		Policy           *workflow.JobPolicy   `json:"policy,omitempty"`
+		Login            bool                  `json:"login,omitempty"`
+		Stage            int32                 `json:"stage,omitempty"`
+		Child            int32                 `json:"child,omitempty"`
+		Undoes           int32                 `json:"undoes,omitempty"`
 		DependsOn        []int32               `json:"depends_on,omitempty"`
 		InputFiles       []int32               `json:"input_files,omitempty"`
 		OutputFiles      []int32               `json:"output_files,omitempty"`
 		InputUserData    []int32               `json:"input_user_data,omitempty"`
 		OutputUserData   []int32               `json:"output_user_data,omitempty"`
+	}
+
+	// DefinitionStage is workflow.StageDefinition.
+	DefinitionStage struct {
+		Kind   workflow.StageKind   `json:"kind"`
+		Name   string               `json:"name"`
+		Parent int32                `json:"parent,omitempty"`
+		Policy workflow.StagePolicy `json:"policy,omitzero"`
 	}
 
 	// DefinitionFile is workflow.FileDefinition.

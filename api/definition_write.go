@@ -30,6 +30,7 @@ func WriteDefinition(w io.Writer, d *workflow.Definition, key string) error {
 		func() error { return writeChunks(lines, d.Requirements, requirementsChunk) },
 		func() error { return writeChunks(lines, d.FailureHandlers, failureHandlerChunk) },
 		func() error { return writeChunks(lines, d.SlurmSchedulers, slurmSchedulerChunk) },
+		func() error { return writeChunks(lines, d.Stages, stageChunk) },
 		func() error { return writeChunks(lines, d.Jobs, jobChunk) },
 		func() error { return writeChunks(lines, d.Actions, actionChunk) },
 		func() error {
@@ -109,6 +110,13 @@ func failureHandlerChunk(records []workflow.FailureHandlerDefinition) (l Definit
 func slurmSchedulerChunk(records []workflow.SlurmSchedulerDefinition) (l DefinitionLine) {
 	for _, r := range records {
 		l.SlurmSchedulers = append(l.SlurmSchedulers, DefinitionSlurmScheduler(r))
+	}
+	return l
+}
+
+func stageChunk(records []workflow.StageDefinition) (l DefinitionLine) {
+	for _, r := range records {
+		l.Stages = append(l.Stages, DefinitionStage(r))
 	}
 	return l
 }

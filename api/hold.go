@@ -14,6 +14,10 @@ type HoldResolution struct {
 	JobIDs      []int64 `json:"job_ids,omitempty"`
 	Fingerprint string  `json:"fingerprint,omitempty"`
 	All         bool    `json:"all,omitempty"`
+	// DryRun tells what would become of the jobs and changes nothing; Force lets
+	// them ask for more than there is anywhere.
+	DryRun bool `json:"dry_run,omitempty"`
+	Force  bool `json:"force,omitempty"`
 	// Without an author it is the user who asks.
 	workflow.Classification
 }
@@ -21,4 +25,17 @@ type HoldResolution struct {
 // HoldOutcomes is what became of the jobs whose holds were to end.
 type HoldOutcomes struct {
 	Outcomes []workflow.HoldOutcome `json:"outcomes"` // by job
+}
+
+// HoldVerdicts ends the holds of jobs of a workflow, each entry as it says. DryRun
+// and Force are as in HoldResolution.
+type HoldVerdicts struct {
+	Verdicts []workflow.HoldVerdict `json:"verdicts"` // in the order in which they count
+	DryRun   bool                   `json:"dry_run,omitempty"`
+	Force    bool                   `json:"force,omitempty"`
+}
+
+// VerdictOutcomes is what became of the entries.
+type VerdictOutcomes struct {
+	Outcomes []workflow.VerdictOutcome `json:"outcomes"` // in the order of the entries
 }

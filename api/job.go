@@ -45,6 +45,15 @@ type Job struct {
 
 	// Ours; all read-only.
 
+	// StageID is the stage that the job is in, absent for the main one, and
+	// ChildStageID the one that a sub-workflow job stands for.
+	StageID      *int64 `json:"stage_id,omitempty"`
+	ChildStageID *int64 `json:"child_stage_id,omitempty"`
+	// Login says that the job runs on the daemon's host alone.
+	Login bool `json:"login,omitempty"`
+	// UndoesJobID is the job that this one of a compensation undoes; ours.
+	UndoesJobID *int64 `json:"undoes_job_id,omitempty"`
+
 	// NotBefore is when a ready job may be claimed at the earliest, in
 	// milliseconds since the epoch, if that lies ahead.
 	NotBefore *int64 `json:"not_before,omitempty"`

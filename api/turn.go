@@ -1,6 +1,10 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import (
+	"encoding/json"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
 
 // The runner call is ours, additive to torc's API: a runner makes one request
 // per turn, with everything that it has to say, and gets back everything that
@@ -33,6 +37,9 @@ type RegisterRequest struct {
 	MaxParallelJobs   int64  `json:"max_parallel_jobs,omitempty"`
 	SchedulerConfigID *int64 `json:"scheduler_config_id,omitempty"`
 	StrictScheduler   bool   `json:"strict_scheduler_match,omitempty"`
+	// OnlyLogin says that the runner is on the daemon's host for the jobs that run
+	// there alone, and takes no others.
+	OnlyLogin bool `json:"only_login,omitempty"`
 	// Scheduler is stored with the compute node (torc's free-form field).
 	Scheduler any `json:"scheduler,omitempty"`
 	// Allocation is set by runners in an allocation that the daemon asked for;
@@ -75,9 +82,13 @@ type TurnRequest struct {
 	// Recovered lists recovery scripts that have ended.
 	Recovered []Recovered `json:"recovered,omitempty"`
 	Free      Free        `json:"free"`
+	// Dying is how many processes the runner is ending whose leases were voided.
+	Dying int64 `json:"dying,omitempty"`
 	// WaitSeconds is how long the daemon may hold the answer when it has
 	// nothing to say; 0 for an answer at once, at most 10.
 	WaitSeconds float64 `json:"wait_seconds,omitempty"`
+	// SignsHash is of what the runner looks for in the words of failed attempts.
+	SignsHash string `json:"signs_hash,omitempty"`
 }
 
 // LeaseRef names a lease.
@@ -119,6 +130,10 @@ type Recovered struct {
 	LeaseRef
 	ReturnCode int64  `json:"return_code"`
 	Error      string `json:"error,omitempty"` // could not run, timed out
+	// If it failed: when it ran, and how it ended; nil if nobody saw that.
+	StartedMS int64              `json:"started_ms,omitempty"`
+	EndedMS   int64              `json:"ended_ms,omitempty"`
+	Evidence  *workflow.Evidence `json:"evidence,omitempty"`
 }
 
 // Free is what a runner has to offer. Per-node numbers, one entry of Nodes for
@@ -173,6 +188,11 @@ type TurnResponse struct {
 	OpenJobs       int64 `json:"open_jobs"`
 	HeldJobs       int64 `json:"held_jobs,omitempty"`
 	ClaimableLater bool  `json:"claimable_later"`
+	// ClaimsHeld says why nothing of the workflow is granted to anybody; empty if
+	// it is.
+	ClaimsHeld string `json:"claims_held,omitempty"`
+	// Signs is what to look for from now on; nil if it is what SignsHash names.
+	Signs *workflow.Signs `json:"signs,omitempty"`
 }
 
 // Report outcomes.
@@ -234,9 +254,18 @@ type Grant struct {
 	RunTimeout       *workflow.RunTimeout  `json:"run_timeout,omitempty"`
 	Stdio            *workflow.StdioConfig `json:"stdio,omitempty"` // of the job, else the workflow's
 	OutputFiles      []GrantFile           `json:"output_files,omitempty"`
+	Input            *GrantInput           `json:"input,omitempty"`
+	// Compensates: it is of a compensation, and gets the workflow.FailedWorkflow.
+	Compensates bool `json:"compensates,omitempty"`
 	// Recovery, if not nil: do not run the job, run this script for its failed
 	// attempt (the runner that had it lost the order).
 	Recovery *Recovery `json:"recovery,omitempty"`
+}
+
+// GrantInput is a file to write before the job is started.
+type GrantInput struct {
+	Variable string          `json:"variable"` // that names the file in the job's environment
+	Data     json.RawMessage `json:"data"`
 }
 
 // GrantFile is an output file to check for.

@@ -103,6 +103,20 @@ type JobCounts struct {
 	PendingFailed int64 `json:"pending_failed"`
 }
 
+// MainStage is the jobs of a workflow that are in no other stage.
+type MainStage struct {
+	TotalJobs    int64     `json:"total_jobs"`
+	JobsByStatus JobCounts `json:"jobs_by_status"`
+}
+
+// Shown returns the jobs that people are told of: those of the main stage.
+func (s *WorkflowStatus) Shown() MainStage {
+	if s.MainStage != nil {
+		return *s.MainStage
+	}
+	return MainStage{TotalJobs: s.TotalJobs, JobsByStatus: s.JobsByStatus}
+}
+
 // WorkflowStatus is the answer to GET /workflows/{id}/status.
 type WorkflowStatus struct {
 	WorkflowID                    int64            `json:"workflow_id"`
@@ -125,6 +139,18 @@ type WorkflowStatus struct {
 	// (completed, failed, canceled), if it has.
 	RunID   int64  `json:"run_id"`
 	Verdict string `json:"verdict,omitempty"`
+	// GivenUp is why the run was given up, with the job or the deadline that it was
+	// given up for; ours.
+	GivenUp string `json:"given_up,omitempty"`
+	// ClaimHolds says why no job is granted to anybody now; ours.
+	ClaimHolds []workflow.ClaimHold `json:"claim_holds,omitempty"`
+	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
+	// the numbers.
+	Compensation *workflow.Compensation `json:"compensation,omitempty"`
+	// MainStage and Stages are of a workflow that has stages; ours. The numbers
+	// above are of all jobs, those of the main stage count a sub-workflow as one.
+	MainStage *MainStage               `json:"main_stage,omitempty"`
+	Stages    *workflow.StageSummaries `json:"stages,omitempty"` // that are worth a look
 }
 
 // JobIDs is the answer to GET /workflows/{id}/job_ids.

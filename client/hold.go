@@ -31,3 +31,13 @@ func (c *Client) ResolveHolds(ctx context.Context, workflowID int64, h *api.Hold
 	}
 	return out.Outcomes, nil
 }
+
+// ResolveHoldsEach classifies held jobs as a list of verdicts says, and tells what
+// became of each entry.
+func (c *Client) ResolveHoldsEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]workflow.VerdictOutcome, error) {
+	out, err := call[api.VerdictOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/hold_verdicts", workflowID), v)
+	if err != nil {
+		return nil, err
+	}
+	return out.Outcomes, nil
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+	"net/url"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -25,13 +26,26 @@ type JobFilter struct {
 
 // Jobs lists jobs of a workflow.
 func (c *Client) Jobs(ctx context.Context, f JobFilter) iter.Seq2[api.Job, error] {
+	return pages[api.Job](ctx, c, "/jobs", f.Page, f.query())
+}
+
+// CountJobs returns how many jobs a filter selects.
+func (c *Client) CountJobs(ctx context.Context, f JobFilter) (int64, error) {
+	page, err := get[api.Page[api.Job]](ctx, c, "%s", "/jobs"+f.Page.query(f.query(), 0, 1))
+	if err != nil {
+		return 0, err
+	}
+	return page.TotalCount, nil
+}
+
+func (f JobFilter) query() url.Values {
 	status := ""
 	if f.Status != nil {
 		status = f.Status.String()
 	}
-	return pages[api.Job](ctx, c, "/jobs", f.Page, values("workflow_id", f.WorkflowID, "status", status,
+	return values("workflow_id", f.WorkflowID, "status", status,
 		"name", f.Name, "command", f.Command, "upstream_job_id", f.UpstreamJobID, "needs_file_id", f.NeedsFileID,
-		"active_compute_node_id", f.ActiveComputeNodeID, "include_relationships", f.IncludeRelationships))
+		"active_compute_node_id", f.ActiveComputeNodeID, "include_relationships", f.IncludeRelationships)
 }
 
 // Job returns a job with all its relations.

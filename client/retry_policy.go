@@ -49,11 +49,15 @@ func (c *Client) QueuePolicies(ctx context.Context) ([]workflow.QueuePolicies, e
 	return all.Queues, nil
 }
 
-// SetQueuePolicies attaches retry policies to a queue, instead of those that are
-// attached to it.
-func (c *Client) SetQueuePolicies(ctx context.Context, q workflow.QueuePolicies) error {
-	_, err := call[workflow.QueuePolicies](ctx, c, http.MethodPut, "/retry_queues", q)
-	return err
+// AttachPolicies adds stored retry policies to those of a queue and returns all.
+func (c *Client) AttachPolicies(ctx context.Context, q workflow.QueuePolicies) (*workflow.QueuePolicies, error) {
+	return call[workflow.QueuePolicies](repeatable(ctx), c, http.MethodPost, "/retry_queues/attach", q)
+}
+
+// DetachPolicies takes retry policies from a queue and returns those that are
+// left.
+func (c *Client) DetachPolicies(ctx context.Context, q workflow.QueuePolicies) (*workflow.QueuePolicies, error) {
+	return call[workflow.QueuePolicies](ctx, c, http.MethodPost, "/retry_queues/detach", q)
 }
 
 // RetrySettings returns what holds for the retries of all workflows.

@@ -139,7 +139,7 @@ func TestWorkflows(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
 	name := "renamed"
-	got(r.UpdateWorkflow(ctx, id, &api.Workflow{Name: name, User: "u"}))(t)
+	got(r.UpdateWorkflow(ctx, id, &api.WorkflowUpdate{Workflow: api.Workflow{Name: name, User: "u"}}))(t)
 	if w := got(r.Workflow(ctx, id))(t); w.Name != name {
 		t.Errorf("%+v", w)
 	}

@@ -36,7 +36,7 @@ func (c *Client) CreateWorkflow(ctx context.Context, w *api.Workflow) (*api.Work
 }
 
 // UpdateWorkflow changes the fields of a workflow that are given.
-func (c *Client) UpdateWorkflow(ctx context.Context, id int64, w *api.Workflow) (*api.Workflow, error) {
+func (c *Client) UpdateWorkflow(ctx context.Context, id int64, w *api.WorkflowUpdate) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d", id), w)
 }
 

@@ -34,6 +34,7 @@ func (r *Runner) onAnswer(m answerMsg) {
 	if said {
 		r.settleSaid(m.flight.req, m.resp)
 	}
+	r.lookFor(m.resp.Signs)
 	for i := range m.resp.Grants {
 		r.accept(m.resp.Grants[i], now)
 	}
@@ -123,7 +124,7 @@ func (r *Runner) count(result *api.ReportResult) {
 func (r *Runner) hearNews(resp *api.TurnResponse) {
 	r.turns.latest = api.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
-		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater,
+		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater, ClaimsHeld: resp.ClaimsHeld,
 	}
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {

@@ -83,13 +83,13 @@ func (r *Runner) finish(a *attempt) {
 	f := findings{
 		grant: &a.grant, pid: a.pid, started: a.started, exit: a.exit,
 		spawnErr: a.spawnErr, killed: a.killed, note: a.note, files: a.files,
-		alone: a.alone, oomStart: a.oomStart, runLimit: a.runLimit, step: r.steps != nil && a.recovery == nil,
-		dir: r.opts.WorkDir, terminationFile: r.terminationFile(&a.grant),
+		alone: a.alone, oomStart: a.oomStart, runLimit: a.runLimit, step: r.steps != nil && a.recovery == nil, script: a.recovery != nil,
+		dir: r.opts.WorkDir, terminationFile: r.terminationFile(&a.grant), detector: r.detector,
 	}
 	if a.watch != nil {
 		f.memoryLimit = a.watch.limit
 	}
-	key, w, wanted := a.key, a.watch, !a.void && a.recovery == nil
+	key, w, wanted := a.key, a.watch, !a.void
 	r.pool.do(func() {
 		m := finishedMsg{attempt: a}
 		if look && strayOf(key) {
@@ -123,7 +123,7 @@ func (r *Runner) onFinished(m finishedMsg) {
 	}
 	switch {
 	case a.recovery != nil:
-		r.repaired(a)
+		r.repaired(a, &m.report)
 	case a.void:
 		r.forget(a)
 	case !r.holdBack(a, &m.report):

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // The variables that jobs find in their environment. A user's variables of the
@@ -31,7 +32,7 @@ const (
 // reserved are the names that only the runner sets.
 var reserved = []string{
 	envWorkflowID, envRunID, envJobID, envJobName, envAttemptID, envOutputDir, envAPIURL,
-	envSubmissionDir, envTerminationFile, envReturnCode, envCause, envAttemptKey,
+	envSubmissionDir, envTerminationFile, envReturnCode, envCause, envAttemptKey, workflow.FailedWorkflowEnv,
 }
 
 // inheritedEnvironment is what a child process gets by default.
@@ -46,8 +47,8 @@ type environment struct {
 
 // newEnvironment lays the workflow's variables over the inherited ones, and
 // the runner's own over both.
-func newEnvironment(inherited []string, workflow map[string]string, own [][2]string) environment {
-	values := make(map[string]string, len(inherited)+len(workflow))
+func newEnvironment(inherited []string, ofWorkflow map[string]string, own [][2]string) environment {
+	values := make(map[string]string, len(inherited)+len(ofWorkflow))
 	var order []string
 	set := func(name, value string) {
 		if _, ok := values[name]; !ok {
@@ -60,8 +61,8 @@ func newEnvironment(inherited []string, workflow map[string]string, own [][2]str
 			set(name, value)
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(workflow)) {
-		set(name, workflow[name])
+	for _, name := range slices.Sorted(maps.Keys(ofWorkflow)) {
+		set(name, ofWorkflow[name])
 	}
 	var e environment
 	for _, name := range order {

@@ -37,12 +37,14 @@ type findings struct {
 	files           stdio
 	alone           bool
 	step            bool // of Slurm: its process is srun
+	script          bool // a recovery script, which is not measured and has no outputs
 	oomStart        int64
 	memoryLimit     int64
 	runLimit        time.Duration
 	usage           usage
 	dir             string
 	terminationFile string
+	detector        *workflow.Detector
 }
 
 // report gathers the evidence of an ended attempt.
@@ -58,6 +60,7 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 	e.RunLimitSeconds = int64(f.runLimit / time.Second)
 	if f.spawnErr != nil {
 		f.addSpawnError(e)
+		f.detector.Look(e, "")
 		return r
 	}
 	r.EndedMS = f.exit.At.UnixMilli()
@@ -68,6 +71,9 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 		e.ExitCode = &code
 	}
 	switch {
+	case f.script:
+		f.addWords(e)
+		return r
 	case f.step:
 		if f.grant.Requirements != workflow.DefaultRequirements {
 			e.MemoryLimitBytes = f.grant.MemoryBytes // it is Slurm's to enforce
@@ -156,7 +162,11 @@ func (f *findings) addWords(e *workflow.Evidence) {
 	if f.succeeded() {
 		return
 	}
-	e.StderrTail = tail(f.files.stderr, tailSize)
+	text := tail(f.files.stderr, workflow.CategoryTextSize)
+	if f.detector.Look(e, text); f.script {
+		e.Category, e.Subcategory, e.CategoryHint, e.CategoryLine = "", "", "", "" // only attempts have them
+	}
+	e.StderrTail = clip(text, tailSize)
 	e.DiskFull = strings.Contains(e.StderrTail, unix.ENOSPC.Error()) ||
 		strings.Contains(strings.ToLower(e.StderrTail), "no space left on device") ||
 		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded") ||

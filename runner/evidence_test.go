@@ -192,3 +192,19 @@ func TestOOMEvidence(t *testing.T) {
 		}
 	}
 }
+
+// TestSignsInFrontOfMuchText: a line 60 KiB before the end of stderr gives a failure
+// its category and matches the pattern of a rule, though the report carries less.
+func TestSignsInFrontOfMuchText(t *testing.T) {
+	d := runnertest.New(job(`echo "NVRM: Xid 79, off the bus" >&2; head -c 60000 /dev/zero | tr '\0' x >&2; exit 7`))
+	signs := workflow.NewSigns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},
+		[]workflow.RetryPolicy{{Rules: []workflow.RetryRule{{When: workflow.RuleMatch{Stderr: "off the bus"}}}}})
+	d.Signs = &signs
+	run(t, testOptions(t, d))
+	e := d.Job(1).Attempts[0].Evidence
+	if e.Category != "gpu" || e.CategoryLine != "NVRM: Xid 79, off the bus" || e.CategoryHint != "drain it" || e.SignsHash != signs.Hash ||
+		!slices.Equal(e.StderrMatches, []string{"off the bus"}) || len(e.StderrTail) > tailSize || strings.Contains(e.StderrTail, "Xid") {
+		e.StderrTail = ""
+		t.Errorf("evidence: %+v", e)
+	}
+}

@@ -14,7 +14,7 @@ func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 		return true, err
 	}
 	if n := r.liveAttempts(); n > 0 && !r.leaving.giveUp.IsZero() && now.After(r.leaving.giveUp) {
-		return true, workflow.Errorf(workflow.CodeUnavailable, "%d jobs were killed and do not end", n).
+		return true, workflow.Errorf(workflow.CodeUnavailable, "%s", workflow.CountOf(int64(n), "job was killed and does not end", "jobs were killed and do not end")).
 			WithHint("look for hanging file systems on %s", r.opts.Hostname)
 	}
 	t := &r.turns
@@ -51,15 +51,20 @@ func (r *Runner) nothingLeft(now time.Time) string {
 	switch {
 	case t.latest.Complete && !r.about.IgnoreCompletion:
 		return "the workflow is complete"
-	case r.opts.Persistent && (t.latest.ClaimableLater || t.latest.HeldJobs > 0):
+	case r.opts.Persistent && (t.latest.ClaimableLater || t.latest.HeldJobs > 0 || t.latest.ClaimsHeld != ""):
 		return ""
 	case t.latest.Complete && idle:
 		return "the workflow is complete"
 	case !t.latest.Complete && !t.latest.ClaimableLater && !r.opts.Persistent:
+		if t.latest.ClaimsHeld != "" {
+			return t.latest.ClaimsHeld
+		}
 		if t.latest.HeldJobs > 0 {
 			return "jobs that are held wait for a decision"
 		}
 		return "none of the open jobs can become work for this runner"
+	case idle && t.latest.ClaimsHeld != "" && t.latest.ClaimableLater && r.opts.NodeType == workflow.SchedulerLocal:
+		return "" // it costs nothing to wait for the end of the hold
 	case idle:
 		return "no work for " + patience.String()
 	}

@@ -2,6 +2,9 @@ package runner
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +24,26 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 		m.oom = r.oom.kills()
 	}
 	argv := []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
-	env := r.env.with(g.Env, jobVariables(g, a.key, r.terminationFile(g), gpus))
+	own := jobVariables(g, a.key, r.terminationFile(g), gpus)
+	if g.Input != nil {
+		path := base + inputEnding
+		if m.err = writeInput(path, g.Input.Data); m.err != nil {
+			r.box.put(m)
+			return
+		}
+		own = append(own, [2]string{g.Input.Variable, path})
+	}
+	if g.Compensates {
+		path, err := r.failed.file(r)
+		if err != nil {
+			m.err = nodeFault(err)
+			r.box.put(m)
+			return
+		}
+		own = append(own, [2]string{workflow.FailedWorkflowEnv, path})
+		m.at = time.Now() // the daemon may have taken its time
+	}
+	env := r.env.with(g.Env, own)
 	if r.steps != nil {
 		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, argv)
 		env = withoutInputs(env)
@@ -40,6 +62,20 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 		r.leftover.started(m.pid, a.key)
 	}
 	r.box.put(m)
+}
+
+// inputEnding ends the name of the file with the input of an attempt.
+const inputEnding = ".json"
+
+// writeInput writes the input of an attempt, for its user alone.
+func writeInput(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make the folder of an input: %w", err)
+	}
+	if err := os.WriteFile(path, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the input of an attempt: %w", err)
+	}
+	return nil
 }
 
 func (r *Runner) onStarted(m startedMsg) {

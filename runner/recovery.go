@@ -53,12 +53,12 @@ func (r *Runner) launchRepair(a *attempt) {
 	set := append(jobVariables(g, a.key, r.terminationFile(g), nil),
 		[2]string{envReturnCode, strconv.FormatInt(a.recovery.ReturnCode, 10)},
 		[2]string{envCause, a.recovery.Cause})
-	m := startedMsg{attempt: a, at: time.Now()}
+	m := startedMsg{attempt: a, files: stdio{stdout: base + ".o", stderr: base + ".e"}, at: time.Now()}
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv:   []string{r.shell, "-c", a.recovery.Script},
 		Env:    r.env.with(g.Env, set),
 		Dir:    r.repairDir(),
-		Stdout: base + ".o", Stderr: base + ".e",
+		Stdout: m.files.stdout, Stderr: m.files.stderr,
 	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
 	if m.err == nil && m.pid != 0 {
 		r.leftover.started(m.pid, a.key)
@@ -84,7 +84,7 @@ func (a *attempt) repairTime() time.Duration {
 }
 
 // repaired says how a script ended.
-func (r *Runner) repaired(a *attempt) {
+func (r *Runner) repaired(a *attempt, report *api.Report) {
 	r.repairs.running--
 	if a.void {
 		r.forget(a)
@@ -101,6 +101,9 @@ func (r *Runner) repaired(a *attempt) {
 	}
 	if a.exit != nil {
 		answer.ReturnCode = a.exit.returnCode()
+	}
+	if answer.ReturnCode != 0 || answer.Error != "" {
+		answer.StartedMS, answer.EndedMS, answer.Evidence = report.StartedMS, report.EndedMS, &report.Evidence
 	}
 	r.emitFor(a, Event{Kind: EventRecovered, ReturnCode: answer.ReturnCode, Message: answer.Error})
 	a.phase = reported

@@ -40,11 +40,15 @@ func TestRecoveryScript(t *testing.T) {
 
 func TestFailingRecoveryScript(t *testing.T) {
 	j := job("exit 1")
-	j.Repair, j.Retries = "exit 3", 1
+	j.Repair, j.Retries = "echo full >&2; exit 3", 1
 	d := runnertest.New(j)
 	run(t, testOptions(t, d))
-	if r := d.Job(1).Repaired; len(r) != 1 || r[0].ReturnCode != 3 {
-		t.Errorf("recovery %+v", r)
+	r := d.Job(1).Repaired
+	if len(r) != 1 || r[0].ReturnCode != 3 || r[0].Evidence == nil {
+		t.Fatalf("recovery %+v", r)
+	}
+	if e := r[0].Evidence; e.ExitCode == nil || *e.ExitCode != 3 || e.StderrTail != "full\n" || r[0].EndedMS < r[0].StartedMS || r[0].StartedMS == 0 {
+		t.Errorf("evidence %+v of %+v", e, r[0])
 	}
 }
 

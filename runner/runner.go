@@ -27,6 +27,8 @@ type Turner interface {
 	Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error)
 	Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error)
 	Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error)
+	// FailedWorkflow is what the jobs of a compensation learn of the run.
+	FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error)
 }
 
 // Options say what a runner works on and with. Client, WorkflowID and
@@ -81,6 +83,9 @@ type Options struct {
 	Scheduler         any
 	// Allocation is where the runner lives, if the daemon asked for it.
 	Allocation *api.AllocationMember
+	// OnlyLogin has the runner take only jobs that run on the daemon's host alone,
+	// which must be this one.
+	OnlyLogin bool
 
 	Executor Executor // nil for processes
 	// Key names this life of the runner, and Random spreads its calls, in
@@ -112,6 +117,7 @@ type Runner struct {
 	keeper    *keeper
 	monitor   *monitor // nil if there is nothing to do for it
 	oom       *oomCounter
+	failed    failedWorkflow
 	stopping  chan StopKind
 	abandon   sync.Once
 	abandoned chan struct{}
@@ -121,6 +127,7 @@ type Runner struct {
 	key          string
 	registration *api.RegisterRequest
 	about        *api.RegisterResponse
+	detector     *workflow.Detector // what is looked for in the words of failed attempts
 	policy       policy
 	steps        *stepMode // nil unless jobs are steps
 	env          environment
@@ -188,6 +195,7 @@ func New(o Options) (*Runner, error) {
 		box:       newMailbox(),
 		stopping:  make(chan StopKind, 4),
 		abandoned: make(chan struct{}),
+		failed:    newFailedWorkflow(),
 		attempts:  make(map[api.LeaseRef]*attempt),
 		byJob:     make(map[int64]*attempt),
 		total:     o.Resources.capacity(),
@@ -298,7 +306,7 @@ func (r *Runner) register(ctx context.Context) error {
 		Labels: r.opts.Labels, NodeType: r.opts.NodeType, OutputDir: r.opts.OutputDir,
 		MaxParallelJobs:   r.opts.MaxParallelJobs,
 		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
-		Scheduler: r.opts.Scheduler, Allocation: r.opts.Allocation,
+		Scheduler: r.opts.Scheduler, Allocation: r.opts.Allocation, OnlyLogin: r.opts.OnlyLogin,
 	}
 	if !end.IsZero() {
 		req.EndTime = end.Format(time.RFC3339)

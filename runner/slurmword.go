@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -41,9 +42,11 @@ type slurmWords struct {
 	until time.Time
 	left  time.Duration
 	// taken is why Slurm is going to take the allocation, once that is known;
-	// queueAt is when its queue may be asked for it again, if wondering.
+	// queueAt is when its queue may be asked for it again, if wondering. Over says
+	// that Slurm has ended it already: then why is a matter of its record.
 	taken     *workflow.SlurmEvidence
 	wondering bool
+	over      bool
 	queueAt   time.Time
 }
 
@@ -69,6 +72,7 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	w := &r.words
 	now := time.Now()
 	until := now.Add(wordPatience)
+	w.yielded(e, now)
 	if e.KilledBy == workflow.KilledByDrain {
 		e.TimeLeftSeconds = int64(max(0, w.left) / time.Second)
 	}
@@ -91,6 +95,15 @@ func (r *Runner) holdBack(a *attempt, report *api.Report) bool {
 	w.waiting = append(w.waiting, heldReport{a, *report, until})
 	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
 	return true
+}
+
+// yielded takes an attempt that somebody ended while we leave, as Slurm has told us
+// without a warning, for one that we have ended for that: Slurm was faster.
+func (w *slurmWords) yielded(e *workflow.Evidence, now time.Time) {
+	if e.KilledBy == "" && now.Before(w.until) && e.Interrupted() {
+		e.KilledBy = workflow.KilledByDrain
+		e.TimeLeftSeconds = int64(max(0, w.left) / time.Second)
+	}
 }
 
 // askSlurm asks for the words that are waited for, and sends the reports that
@@ -171,12 +184,17 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 			w.whole = rec
 		}
 	}
+	if w.whole != nil && (w.whole.State == slurm.Preempted || w.whole.State == slurm.NodeFail) {
+		w.taken = cmp.Or(w.taken, &workflow.SlurmEvidence{JobState: string(w.whole.State), Reason: w.whole.Reason})
+	}
 	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
 		step := ended[stepName(r.opts.WorkflowID, r.about.RunID, &held.attempt.grant)]
 		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
 		case w.taken != nil && held.report.Evidence.Interrupted():
 			held.report.Evidence.Slurm = w.taken
+		case w.over && w.whole == nil && held.report.Evidence.Interrupted():
+			return false // its step was canceled, as all are that end so
 		case taken && w.whole != nil:
 			explainByJob(&held.report.Evidence, w.whole)
 		case !taken && step != nil:
@@ -190,9 +208,11 @@ func (r *Runner) onSlurmWords(m slurmWordsMsg) {
 }
 
 // hasten takes in that Slurm has moved the end of the allocation forward. It
-// tells steps so by SIGTERM, and others not at all.
+// tells steps so by SIGTERM, and others not at all. Where its grace is short, it
+// may be over before we have asked.
 func (r *Runner) hasten(queued []slurm.Job) {
 	for i := range queued {
+		r.words.over = r.words.over || queued[i].State.Ending() || queued[i].State.Over()
 		if why, is := queued[i].Hastened(); is {
 			r.words.taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: why, Inferred: true}
 			r.schedule = r.policy.schedule(r.began, queued[i].End)

@@ -152,6 +152,39 @@ func TestHastened(t *testing.T) {
 	}
 }
 
+// TestSlurmIsFaster: steps that end at the moment in which Slurm tells the runner
+// to leave, or just before, have not failed by themselves.
+func TestSlurmIsFaster(t *testing.T) {
+	began := time.Now()
+	r := &Runner{began: began, opts: Options{WorkflowID: 1, KillWait: 30 * time.Second, Steps: &Steps{}}, about: &api.RegisterResponse{},
+		attempts: map[api.LeaseRef]*attempt{}, log: slog.New(slog.DiscardHandler), steps: &stepMode{}}
+	r.schedule = r.policy.schedule(began, began.Add(time.Hour))
+	step := &attempt{grant: api.Grant{LeaseRef: api.LeaseRef{JobID: 1, Attempt: 1}}}
+	report := func() *api.Report {
+		return &api.Report{LeaseRef: step.ref(), Evidence: workflow.Evidence{Signal: 15}}
+	}
+	if !r.holdBack(step, report()) {
+		t.Fatal("a step that was ended is reported at once")
+	}
+	r.yield(began)
+	if !r.holdBack(step, report()) {
+		t.Fatal("a step that was ended meanwhile is reported at once")
+	}
+	for i, held := range r.words.waiting {
+		if e := held.report.Evidence; e.KilledBy != workflow.KilledByDrain || e.TimeLeftSeconds == 0 {
+			t.Errorf("report %d: %+v", i, e)
+		}
+	}
+	r.onSlurmWords(slurmWordsMsg{queued: []slurm.Job{{State: slurm.Completing}}})
+	if n := len(r.turns.outbox); n != 0 {
+		t.Fatalf("%d reports before Slurm has said why: %+v", n, r.turns.outbox)
+	}
+	r.onSlurmWords(slurmWordsMsg{records: []slurm.Record{{State: slurm.Preempted, End: began.Add(time.Second)}}})
+	if n := len(r.turns.outbox); n != 2 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
+		t.Errorf("%d reports: %+v", n, r.turns.outbox)
+	}
+}
+
 // accounting is a Slurm that knows the states of job 77; without any it has no
 // answer.
 type accounting struct{ states []string }

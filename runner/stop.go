@@ -113,6 +113,9 @@ func (r *Runner) yield(now time.Time) {
 				if end := r.schedule.end; !end.IsZero() {
 					r.words.left = end.Sub(now)
 				}
+				for i := range r.words.waiting {
+					r.words.yielded(&r.words.waiting[i].report.Evidence, now)
+				}
 			}
 		}
 	}

@@ -161,12 +161,12 @@ func (r *Runner) say(now time.Time) *api.TurnRequest {
 	t.no++
 	reports := t.outbox[:min(len(t.outbox), maxReports)]
 	req := &api.TurnRequest{
-		Turn: t.no, RunID: r.about.RunID,
+		Turn: t.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(),
 		Reports:  append([]api.Report(nil), reports...),
 		GiveBack: append([]api.LeaseRef(nil), t.giveBack...), Recovered: append([]api.Recovered(nil), t.recovered...),
 		Free: r.offer(now),
 	}
-	req.Held = r.held(req)
+	req.Held, req.Dying = r.held(req), r.dying()
 	t.newsSince, t.reportDue = time.Time{}, time.Time{}
 	return req
 }
@@ -182,10 +182,10 @@ func (r *Runner) poll(free api.Free) *api.TurnRequest {
 		wait = min(wait, beat*2/3)
 	}
 	req := &api.TurnRequest{
-		Turn: r.turns.no, RunID: r.about.RunID, Free: free,
+		Turn: r.turns.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(), Free: free,
 		WaitSeconds: wait * (0.8 + 0.2*r.opts.Random()),
 	}
-	req.Held = r.held(req)
+	req.Held, req.Dying = r.held(req), r.dying()
 	return req
 }
 
@@ -214,6 +214,16 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 	}
 	slices.SortFunc(held, func(a, b api.Held) int { return cmp.Compare(a.JobID, b.JobID) })
 	return held
+}
+
+// dying counts the processes that are being ended, and are of voided leases.
+func (r *Runner) dying() (n int64) {
+	for _, a := range r.attempts {
+		if a.void {
+			n++
+		}
+	}
+	return n
 }
 
 // send makes a turn in the background.

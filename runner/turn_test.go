@@ -106,6 +106,24 @@ func TestIdleRunnerLeaves(t *testing.T) {
 	})
 }
 
+// What holds the claims ends by itself: a person's runner waits for that, one in an
+// allocation no longer than for other work.
+func TestRunnerWaitsForTheEndOfAHold(t *testing.T) {
+	for nodeType, want := range map[string]string{"local": "the workflow is complete", "slurm": "no work for 1m30s"} {
+		held := func() *runnertest.Daemon {
+			d := runnertest.New(job("1s"))
+			d.HeldFor, d.Welcome.WaitForNewJobs = 10*time.Minute, 90
+			return d
+		}
+		change := func(o *Options) { o.NodeType = nodeType }
+		bubble(t, held, change, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
+			if err != nil || s.Reason != want {
+				t.Errorf("%s: %+v, %v", nodeType, s, err)
+			}
+		})
+	}
+}
+
 func TestRunnerWithNothingToHopeForLeavesAtOnce(t *testing.T) {
 	hopeless := func() *runnertest.Daemon {
 		d := runnertest.New(job("1s"))
@@ -325,7 +343,7 @@ func TestRunnerTakenForDead(t *testing.T) {
 func TestJobsThatDoNotEnd(t *testing.T) {
 	stop := func(o *Options) { o.TimeLimit = time.Minute }
 	bubble(t, jobsOf("1000h"), stop, func(s Summary, err error, d *runnertest.Daemon, _ *sleeper) {
-		contains(t, "error", fmt.Sprint(err), "1 jobs were killed and do not end")
+		contains(t, "error", fmt.Sprint(err), "1 job was killed and does not end")
 		if s.Duration > 3*time.Minute || len(d.Left()) != 1 {
 			t.Errorf("%+v, left %+v", s, d.Left())
 		}

@@ -97,6 +97,10 @@ func Render(r Request) ([]byte, error) {
 	if s.Dir, err = r.dir(); err != nil {
 		return nil, err
 	}
+	if strings.Contains(r.Output+r.Error, `\`) {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "Slurm cannot write to %s: it takes backslashes out of the names of output files", r.Output).
+			WithHint("choose an output directory without a backslash in its path (-o)")
+	}
 	if s.Exports, err = r.exports(); err != nil {
 		return nil, err
 	}

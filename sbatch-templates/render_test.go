@@ -79,6 +79,7 @@ func TestRefusals(t *testing.T) {
 		"dependencies": {func(r *Request) {
 			r.After, r.Defaults = "1", []Option{{Name: "dependency", Value: "after:2"}}
 		}, "serialize_allocations"},
+		"output":   {func(r *Request) { r.Output = `/home/ann/a\b/%j.o` }, "takes backslashes out"},
 		"variable": {func(r *Request) { r.Env = map[string]string{"A;B": ""} }, "no name for a variable"},
 		"NUL":      {func(r *Request) { r.Runner = []string{"a\x00b"} }, "cannot stand in a batch script"},
 	} {

@@ -3,6 +3,8 @@ package scheduler
 import (
 	"fmt"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // PartitionLoad is how busy a partition is. A zero Total says that nobody knows.
@@ -56,13 +58,14 @@ func Advise(ideal int64, load PartitionLoad, walltime time.Duration, waits Waits
 	pressure := float64(load.PendingNodes) / float64(load.Total)
 	switch {
 	case load.Idle >= ideal && pressure < 0.5:
-		single.Reason = fmt.Sprintf("%d nodes are idle, and few jobs wait", load.Idle)
+		single.Reason = fmt.Sprintf("%s idle, and few jobs wait", workflow.CountOf(int64(load.Idle), "node is", "nodes are"))
 		return single
 	case load.Idle < (ideal+2)/3 || pressure > 2:
-		many.Reason = fmt.Sprintf("%d nodes are idle, and jobs for %d nodes wait: small allocations fill gaps", load.Idle, load.PendingNodes)
+		many.Reason = fmt.Sprintf("%s idle, and jobs for %s wait: small allocations fill gaps",
+			workflow.CountOf(int64(load.Idle), "node is", "nodes are"), countOf(int64(load.PendingNodes), "node"))
 		return many
 	}
 	size := max(2, min(load.Idle/2, 8, ideal/2))
 	return Advice{Allocations: (ideal + size - 1) / size, Nodes: size, Strategy: adviseChunks,
-		Reason: fmt.Sprintf("%d nodes are idle, not enough for all at once", load.Idle)}
+		Reason: fmt.Sprintf("%s idle, not enough for all at once", workflow.CountOf(int64(load.Idle), "node is", "nodes are"))}
 }

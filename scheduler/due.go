@@ -167,7 +167,7 @@ func (l *look) carryOutDue(ctx context.Context) error {
 
 // holds reports whether Slurm must not be asked yet for what an action wants.
 func (l *look) holds(d *dueAction) bool {
-	h := l.holdOf(l.recent().of(d.id))
+	h := cmp.Or(l.claimsHeld(), l.holdOf(l.recent().of(d.id)))
 	if h != nil {
 		l.wait(Action{Kind: Wait, ActionID: d.id, Pool: "scheduler " + d.scheduler.Name, Until: h.Until, Reason: h.Reason})
 	}

@@ -24,7 +24,7 @@ func (a *AutoSchedule) gate(p *Pool, unproven int, now time.Time, set *Settings)
 	case p.Hold != nil && now.Before(p.Hold.Until):
 		return &gate{kind: Wait, until: p.Hold.Until, reason: p.Hold.Reason, spills: p.Hold.Limit}
 	case f.InARow >= a.GiveUpAfter:
-		g := &gate{kind: Pause, reason: fmt.Sprintf("%d allocations in a row did no work (%s)", f.InARow, f.Reason)}
+		g := &gate{kind: Pause, reason: fmt.Sprintf("%s in a row did no work (%s)", countOf(int64(f.InARow), "allocation"), f.Reason)}
 		due := f.Last.Add(set.probeDelay(f.InARow - a.GiveUpAfter))
 		switch {
 		case unproven > 0:

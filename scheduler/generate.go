@@ -58,6 +58,7 @@ type Work struct {
 	// Level is how many jobs have to end one after the other before this one.
 	Level   int32
 	Labeled bool // it waits for a runner with its labels
+	Login   bool // it runs on the daemon's host: no allocation is for it
 }
 
 // Generated is a scheduler for a group of jobs.
@@ -98,7 +99,7 @@ func WorkOf(d *workflow.Definition) []Work {
 	levels := workflow.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
 	work := make([]Work, len(d.Jobs))
 	for i := range d.Jobs {
-		work[i] = Work{Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0}
+		work[i] = Work{Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0, Login: d.Jobs[i].Login}
 	}
 	return work
 }
@@ -117,8 +118,8 @@ type class struct {
 type groupKey struct {
 	requirements string // of all, if they are the criterion
 	partition    string
-	node         siteconfigs.NodeType
-	nodes        int64 // of each job
+	node         siteconfigs.NodeType // as much of it as an allocation may have
+	nodes        int64                // of each job
 	deferred     bool
 }
 
@@ -140,7 +141,10 @@ func Generate(work []Work, site *siteconfigs.Site, o GenerateOptions) ([]Generat
 	g.options.Margins = Settings{Margins: o.Margins}.withDefaults().Margins
 	labeled := 0
 	for i := range work {
-		if work[i].Labeled {
+		switch {
+		case work[i].Login:
+			continue
+		case work[i].Labeled:
 			labeled++
 			continue
 		}
@@ -186,7 +190,7 @@ func (g *generator) add(i int, w *Work) error {
 	if c == nil {
 		return nil
 	}
-	key := groupKey{partition: c.choice.Partition.Name, node: c.choice.Node, nodes: c.need.Nodes, deferred: w.Level > 0}
+	key := groupKey{partition: c.choice.Partition.Name, node: g.bounded(&c.choice, c.need.Nodes), nodes: c.need.Nodes, deferred: w.Level > 0}
 	if g.options.GroupBy == ByRequirements {
 		key.requirements = name
 	}
@@ -250,7 +254,7 @@ func (g *generator) scheduler(x *group, work []Work, names map[string]int) Gener
 		result.Waves = append(result.Waves, Wave{Jobs: l.jobs, Allocations: l.allocations()})
 	}
 	if g.options.SingleAllocation {
-		nodes, result.WorkerPerNode = g.gather(&result, nodes)
+		nodes, result.WorkerPerNode = g.gather(&result, nodes, shape)
 	}
 	base := cmp.Or(x.key.requirements, p.Name)
 	result.Scheduler = workflow.SlurmSchedulerDefinition{
@@ -283,22 +287,4 @@ func (g *generator) name(base string, deferred bool, names map[string]int) strin
 		return base + "_regen_" + g.options.Stamp
 	}
 	return base + "_scheduler"
-}
-
-// gather makes one allocation of several nodes out of several allocations.
-func (g *generator) gather(result *Generated, nodes int64) (together int64, workerPerNode bool) {
-	most := int64(1)
-	for i := range result.Waves {
-		most = max(most, result.Waves[i].Allocations)
-		result.Waves[i].Allocations = 1
-	}
-	together = nodes * most
-	p := g.site.Partition(result.Partition)
-	for _, limit := range []int64{p.MaxNodes, p.MaxNodesPerUser, p.TotalNodes} {
-		if limit > 0 {
-			together = min(together, limit)
-		}
-	}
-	together -= together % nodes
-	return together, nodes == 1 && together > 1 && g.options.WorkerPerNode
 }

@@ -106,6 +106,7 @@ func TestGenerate(t *testing.T) {
 		{"one allocation, at most", "kestrel", many(100, 0, need("a", 4, "1500g", "PT1H")), options(func(o *GenerateOptions) { o.SingleAllocation = true }),
 			[]string{"bigmem_scheduler on bigmem () 4 nodes 01:30:00 mem 2000000M: 100 jobs/1"}, ""},
 		{"labels", "kestrel", []Work{{Requirements: need("a", 1, "1g", "PT1H"), Labeled: true}}, options(), nil, "jobs with labels get no scheduler (1)"},
+		{"on the daemon's host", "kestrel", []Work{{Requirements: need("a", 1, "1g", "PT1H"), Login: true}}, options(), nil, ""},
 		{"fits nowhere", "dane", many(2, 0, gpu), options(), nil, "jobs with the resource requirements gpu get no scheduler, they fit nowhere: pbatch: 2 GPUs are needed"},
 		{"named partition", "dane", many(1, 0, need("a", 1, "1g", "PT30M")), options(func(o *GenerateOptions) { o.Partition = "pdebug" }),
 			[]string{"pdebug_scheduler on pdebug (pdebug) 1 nodes 00:45:00 mem 257054M: 1 jobs/1"}, ""},
@@ -146,6 +147,46 @@ func TestGenerateMemoryPerCPU(t *testing.T) {
 	const want = "all_scheduler on all (all) 1 nodes 01:30:00 mem 4224M --ntasks-per-node=1 --cpus-per-task=5: 1 jobs/1"
 	if got := summary(&all[0]); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// TestGenerateWithinLimits: what an allocation has in all is within the limits of
+// the account, the QOS and the partition.
+func TestGenerateWithinLimits(t *testing.T) {
+	single := options(func(o *GenerateOptions) { o.SingleAllocation = true })
+	small := many(64, 0, need("small", 2, "2g", "PT1H"))
+	wide := need("wide", 4, "8g", "PT1H")
+	wide.NumNodes = 2
+	for _, tc := range []struct {
+		name    string
+		shared  bool
+		most    siteconfigs.Size
+		work    []Work
+		options GenerateOptions
+		want    string
+	}{
+		{"no limit", true, siteconfigs.Size{}, small, single, "8 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=16: 64 jobs/1"},
+		{"nodes", true, siteconfigs.Size{Nodes: 3}, small, single, "3 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=16: 64 jobs/1"},
+		{"CPUs", true, siteconfigs.Size{CPUs: 40}, small, single, "2 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=16: 64 jobs/1"},
+		{"CPUs, less than a node", true, siteconfigs.Size{CPUs: 10}, small, single, "1 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=10: 64 jobs/1"},
+		{"memory", true, siteconfigs.Size{MemoryMB: 100_000}, small, single, "1 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=16: 64 jobs/1"},
+		{"whole nodes", false, siteconfigs.Size{CPUs: 40}, small, single, "2 nodes 01:30:00 mem 65536M: 64 jobs/1"},
+		{"several nodes for a job", true, siteconfigs.Size{CPUs: 72}, many(9, 0, wide), single, "4 nodes 01:30:00 mem 65536M --ntasks-per-node=1 --cpus-per-task=16: 9 jobs/1"},
+		{"several allocations", true, siteconfigs.Size{CPUs: 8, MemoryMB: 20_000}, small, options(), "1 nodes 01:30:00 mem 20000M --ntasks-per-node=1 --cpus-per-task=8: 64 jobs/16"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			site := &siteconfigs.Site{
+				Name: "bounded", Accounts: []siteconfigs.Account{{Name: "proj", DefaultQOS: "normal"}}, QOS: []siteconfigs.QOS{{Name: "normal", MaxJob: tc.most}},
+				Partitions: []siteconfigs.Partition{{Name: "all", CPUsPerNode: 16, MemoryMB: 65536, TotalNodes: 20, Shared: tc.shared}},
+			}
+			all, warnings, err := Generate(tc.work, site, tc.options)
+			if err != nil || len(warnings) > 0 {
+				t.Fatal(err, warnings)
+			}
+			if got := summary(&all[0]); got != "all_scheduler on all (all) "+tc.want {
+				t.Errorf("got  %s\nwant all_scheduler on all (all) %s", got, tc.want)
+			}
+		})
 	}
 }
 

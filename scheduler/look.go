@@ -76,6 +76,9 @@ const maxSchedulers = 100_000
 
 // ended reports whether no job of the run will be ready any more.
 func (l *look) ended() bool {
+	if l.workflow.Compensating {
+		return false
+	}
 	return l.workflow.IsCanceled || l.workflow.Verdict != "" && !l.workflow.ComputeNodeIgnoreWorkflowCompletion
 }
 
@@ -154,10 +157,11 @@ func (l *look) readJobs(ctx context.Context) (err error) {
 
 // snapshot is what Plan looks at.
 func (l *look) snapshot() Snapshot {
-	s := Snapshot{Now: l.now, Ended: l.ended(), Working: l.demand.Running > 0, Settings: l.pools.set}
+	s := Snapshot{Now: l.now, Ended: l.ended(), Working: l.demand.Running > 0, Held: l.claimsHeld(), Settings: l.pools.set}
 	l.nowhere = map[demandID]string{}
 	for _, c := range l.demand.Classes {
 		d := DemandOf(c, nil, l.now)
+		d.Avoid = union(d.Avoid, l.demand.Excluded)
 		id := idOf(&d)
 		if since, known := l.memory.since[id]; known {
 			d.Since = since
@@ -189,6 +193,19 @@ func (l *look) snapshot() Snapshot {
 		s.Actions = append(s.Actions, l.autoSchedule(a))
 	}
 	return s
+}
+
+// claimsHeld is what holds the claims of the workflow; nil if nothing does.
+func (l *look) claimsHeld() *Hold {
+	held := l.demand.Held
+	if len(held) == 0 {
+		return nil
+	}
+	h := &Hold{Reason: held.Reason()}
+	if until := held.UntilMS(); until != 0 {
+		h.Until = time.UnixMilli(until)
+	}
+	return h
 }
 
 // slots is how many jobs a runner runs at a time in what an action asks for; 0:

@@ -9,13 +9,16 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Snapshot is what Plan looks at: one workflow at one moment.
 type Snapshot struct {
 	Now         time.Time
-	Ended       bool // the workflow is complete or canceled: nothing will be ready any more
-	Working     bool // jobs run, so that others may become ready
+	Ended       bool  // the workflow is complete or canceled: nothing will be ready any more
+	Working     bool  // jobs run, so that others may become ready
+	Held        *Hold // claims are held: nothing is asked for; until then, if it ends by itself
 	Demand      []Demand
 	Allocations []Allocation
 	Pools       []Pool
@@ -68,6 +71,9 @@ type Decision struct {
 func Plan(s Snapshot) Decision {
 	p := planner{Snapshot: s, set: s.Settings.withDefaults()}
 	p.sort()
+	if s.Held != nil && !s.Ended {
+		p.hold()
+	}
 	if !s.Ended {
 		p.fillSupply()
 	}
@@ -101,6 +107,7 @@ type want struct {
 	*Demand
 	cover Coverage
 	left  int64   // ready jobs without a place
+	later int64   // jobs that will come
 	pools []*Pool // where to ask for them, best first
 }
 
@@ -111,7 +118,7 @@ func (p *planner) sort() {
 	demand := pointers(p.Demand)
 	slices.SortStableFunc(demand, compareDemand)
 	for _, d := range demand {
-		p.wants = append(p.wants, &want{Demand: d, left: d.Ready, cover: Coverage{ClassID: d.ID, Avoid: d.Avoid, Ready: d.Ready}})
+		p.wants = append(p.wants, &want{Demand: d, left: d.Ready, later: d.Later, cover: Coverage{ClassID: d.ID, Avoid: d.Avoid, Ready: d.Ready}})
 	}
 	p.supply = pointers(p.Allocations)
 	slices.SortStableFunc(p.supply, compareAllocation)
@@ -131,6 +138,21 @@ func pointers[T any](list []T) []*T {
 		out[i] = &list[i]
 	}
 	return out
+}
+
+// hold leaves all jobs where they are: nobody may claim them. What is pending is
+// kept if that ends by itself.
+func (p *planner) hold() {
+	for _, w := range p.wants {
+		if w.left > 0 {
+			w.uncover(p.Held.Reason)
+		}
+		if w.later += w.left; p.Held.Until.IsZero() {
+			w.later = 0
+		}
+		w.left = 0
+	}
+	p.act(Action{Kind: Wait, Until: p.Held.Until, Reason: p.Held.Reason})
 }
 
 // fillSupply finds room for jobs in what there is: first for the ready ones,
@@ -164,7 +186,7 @@ func (p *planner) fillSupply() {
 		w.left -= w.cover.Live + w.cover.Pending
 	}
 	for _, w := range p.wants {
-		place(w, w.Later)
+		place(w, w.later)
 	}
 }
 
@@ -172,8 +194,11 @@ func (p *planner) fillSupply() {
 // that a person asked for stay until the workflow has ended.
 func (p *planner) cancelSurplus() {
 	reason := "other live and pending allocations can take all jobs that are ready or will be"
-	if p.Ended {
+	switch {
+	case p.Ended:
 		reason = "the workflow has ended"
+	case p.Held != nil && p.Held.Until.IsZero():
+		reason = p.Held.Reason
 	}
 	p.supply = slices.DeleteFunc(p.supply, func(a *Allocation) bool {
 		surplus := a.State == Pending && (p.Ended || a.ActionID != 0 && !p.used[a])
@@ -275,7 +300,7 @@ func (p *planner) batch(a *AutoSchedule, wants []*want) bool {
 	if total >= a.MinReadyJobs || !more || !p.Now.Before(due) {
 		return false
 	}
-	reason := fmt.Sprintf("%d ready jobs have no place; waiting for %d, or until the oldest has waited for %s", total, a.MinReadyJobs, inWords(a.MaxReadyAge))
+	reason := fmt.Sprintf("%s no place; waiting for %d, or until the oldest has waited for %s", workflow.CountOf(int64(total), "ready job has", "ready jobs have"), a.MinReadyJobs, inWords(a.MaxReadyAge))
 	p.act(Action{Kind: Wait, ActionID: a.ActionID, Until: due, Reason: reason})
 	for _, w := range wants {
 		w.uncover(reason)

@@ -112,6 +112,12 @@ func drawSnapshot(t *rapid.T) Snapshot {
 	s.Demand = draw("earlier demand")
 	s = carriedOut(s, Plan(s))
 	s.Demand = draw("demand")
+	switch rapid.IntRange(0, 9).Draw(t, "held") {
+	case 8:
+		s.Held = &Hold{Reason: "claims are held"}
+	case 9:
+		s.Held = &Hold{Reason: "claims are held", Until: noon.Add(time.Hour)}
+	}
 	for i := range s.Allocations {
 		a := &s.Allocations[i]
 		a.Asked = noon.Add(-time.Duration(rapid.IntRange(0, 60).Draw(t, "asked")) * time.Minute)
@@ -319,6 +325,9 @@ func TestLimitsAreKept(t *testing.T) {
 				t.Errorf("action %+v asks for %d, then there are %d", a, n, there)
 			}
 		}
+		if s.Held != nil && slices.ContainsFunc(d.Actions, func(a Action) bool { return a.Kind == Submit || a.Kind == Probe }) {
+			t.Errorf("asked for although claims are held: %+v", d.Actions)
+		}
 		for _, p := range s.Pools {
 			n := perPool[p.Name]
 			if p.Hold != nil && n > 0 || p.Room != nil && n > *p.Room || p.Failures.InARow >= 5 && n > 1 {
@@ -339,7 +348,7 @@ func poolOf(s Snapshot, name string) *Pool {
 func TestProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		s.Ended = false
+		s.Ended, s.Held = false, nil
 		for i := range s.Pools {
 			p := &s.Pools[i]
 			p.Hold, p.Room, p.Failures = nil, nil, Failures{}

@@ -192,6 +192,10 @@ func TestPlan(t *testing.T) {
 			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
 		{"a workflow without the action", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Actions: auto(func(a *AutoSchedule) { a.ActionID = 2 })},
 			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
+		{"claims are held for good", Snapshot{Held: &Hold{Reason: "claims are held: 3 jobs have failed"}, Demand: []Demand{jobs(5, time.Hour)}, Pools: debugPool(), Actions: auto(),
+			Allocations: []Allocation{pending(1, 2*time.Hour)}}, "wait: claims are held: 3 jobs have failed\ncancel 1: claims are held: 3 jobs have failed"},
+		{"claims are held for a time", Snapshot{Held: &Hold{Reason: "claims are held: a breaker", Until: noon.Add(time.Hour)}, Demand: []Demand{jobs(50, time.Hour)}, Pools: debugPool(), Actions: auto(),
+			Allocations: []Allocation{pending(1, 2*time.Hour)}}, "wait until 13:00:00: claims are held: a breaker"},
 		{"ready jobs of a canceled workflow", Snapshot{Ended: true, Demand: []Demand{jobs(1, time.Hour)}, Allocations: []Allocation{pending(1, 2*time.Hour)}},
 			"cancel 1: the workflow has ended"},
 	} {

@@ -68,6 +68,7 @@ type Scheduler struct {
 type view struct {
 	memory memory
 	site   knownSite
+	pools  pools
 }
 
 // memory is what is known of a workflow and not worth being stored: after a
@@ -200,7 +201,7 @@ func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, er
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.views[workflowID] = &view{memory: *m, site: l.site}
+	s.views[workflowID] = &view{memory: *m, site: l.site, pools: *l.pools}
 	return l.report, nil
 }
 
@@ -233,6 +234,58 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 	}
 	l.foresee()
 	return l.report, nil
+}
+
+// Elsewhere reports whether jobs of a class that avoid a node get allocations
+// without it, as far as the latest look at their workflow knows. It asks nobody.
+func (s *Scheduler) Elsewhere(workflowID int64, c workflow.Class, node string) bool {
+	d := &Demand{Class: c, Avoid: []string{node}}
+	p := s.known(workflowID)
+	if p == nil {
+		return false
+	}
+	names, _ := p.find(d)
+	if len(names) == 0 {
+		return false
+	}
+	pool := p.targets[names[0]]
+	if seen := p.seen[names[0]]; seen != nil {
+		pool = seen
+	}
+	excluded, _ := pool.exclude(d)
+	return slices.Contains(excluded, node) || pool.Hosts != nil && !slices.Contains(pool.Hosts, node)
+}
+
+// known is what the latest look at a workflow knew of where its allocations may
+// be; nil if there was none, or it is not asked for any.
+func (s *Scheduler) known(workflowID int64) *knownPools {
+	s.mu.Lock()
+	v := s.views[workflowID]
+	s.mu.Unlock()
+	if v == nil || len(v.pools.actions) == 0 {
+		return nil
+	}
+	p := &knownPools{pools: v.pools, seen: v.pools.targets}
+	p.targets = map[string]*target{}
+	return p
+}
+
+// knownPools are those of an earlier look, with what had come of requests there.
+type knownPools struct {
+	pools
+	seen map[string]*target
+}
+
+// Unplaced says why no allocation that may be asked for could take a job of a
+// class, as far as the latest look at its workflow knows; empty if one could, or
+// nobody knows. It asks nobody.
+func (s *Scheduler) Unplaced(workflowID int64, c workflow.Class) string {
+	p := s.known(workflowID)
+	if p == nil || p.site == nil {
+		return ""
+	}
+	_, why := p.find(&Demand{Class: c})
+	return why
 }
 
 // Review says where the ready jobs of a workflow stand now, without asking Slurm

@@ -97,6 +97,38 @@ func TestARetryAvoidsItsNode(t *testing.T) {
 	}
 }
 
+// TestAnExcludedNodeIsNotAskedFor: the next allocation is asked for without the
+// node from which a circuit breaker keeps the workflow, though no job avoids it.
+func TestAnExcludedNodeIsNotAskedFor(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.store.UpdateWorkflow(t.Context(), w.id, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
+		{Per: workflow.PerNode, Threshold: 1, Within: "PT1H", Action: workflow.BreakerExcludeNode}}}})
+	w.must(err)
+	w.jobs(2, 4, "1g", "PT10M") // one after the other
+	w.submit(nil)
+	first := w.allocations(true)[0]
+	if len(first.Request.Exclude) > 0 {
+		t.Errorf("the first one is asked for without %v", first.Request.Exclude)
+	}
+	runner, granted := w.start(first)
+	if len(granted) != 1 {
+		t.Fatalf("granted: %v", granted)
+	}
+	w.now = w.now.Add(time.Second)
+	ms, code := w.now.UnixMilli(), int64(1)
+	answer, err := w.store.Turn(t.Context(), store.Turn{RunnerID: runner, Number: 2, RunID: first.RunID, Reports: []store.Report{
+		{LeaseRef: granted[0].LeaseRef, StartedMS: ms, EndedMS: ms, Evidence: workflow.Evidence{ExitCode: &code}}}})
+	w.must(err)
+	if answer.ClaimsHeld == "" {
+		t.Errorf("the runner on the node hears nothing: %+v", answer)
+	}
+	w.end(first, workflow.AllocationDone)
+	r := w.after(10 * time.Minute)
+	if len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Request.Exclude, []string{"n1"}) {
+		t.Errorf("%+v", r)
+	}
+}
+
 // TestSilentAllocationsAreNotCountedOn.
 func TestSilentAllocationsAreNotCountedOn(t *testing.T) {
 	w := newWorld(t)

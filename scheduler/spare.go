@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -66,7 +67,9 @@ func (l *look) widen(ctx context.Context, a Action) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		l.memory.narrow[a.Allocation] = true
+		narrow := maps.Clone(l.memory.narrow) // whoever reviews reads the other
+		narrow[a.Allocation] = true
+		l.memory.narrow = narrow
 		l.Log.Warn("Slurm does not let an allocation start in another partition", "allocation_id", a.Allocation, "workflow_id", l.id, "partition", a.Partition, "error", err)
 		return nil
 	}

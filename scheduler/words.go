@@ -12,10 +12,7 @@ func inWords(d time.Duration) string { return workflow.FormatSeconds(int64(d / t
 
 // countOf writes "1 ready job", "12 ready jobs".
 func countOf(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
+	return workflow.CountOf(n, noun, noun+"s")
 }
 
 // inWords writes what so many allocations of the shape are: "3 allocations of 2

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"reflect"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // decodeBody reads a JSON body into dest, a pointer. The error is a textError:
@@ -18,7 +20,7 @@ func decodeBody(text []byte, dest any) error {
 	if s == nil {
 		return nil
 	}
-	if err := check(text, kind, s, ""); err != nil {
+	if err := check(gjson.ParseBytes(text), kind, s, nil); err != nil {
 		return bodyError(err)
 	}
 	return nil

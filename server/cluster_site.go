@@ -7,6 +7,7 @@ import (
 	"time"
 
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // How long the site is remembered, and that it was not found: to look for it
@@ -22,7 +23,8 @@ const (
 type knownSite struct {
 	find func(ctx context.Context) (*siteconfigs.Site, error)
 	now  func() time.Time
-	used atomic.Bool // since the last look
+	used atomic.Bool                      // since the last look
+	last atomic.Pointer[siteconfigs.Site] // that was found; nil: none
 
 	mu     sync.Mutex
 	looked time.Time // zero: never
@@ -54,11 +56,28 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	k.looked, k.failed = k.now(), err != nil
 	if err == nil {
 		k.site = site
+		k.last.Store(site)
 	}
 	if k.err = err; k.site != nil { // what was known is better than nothing
 		k.err = nil
 	}
 	return k.site, k.err
+}
+
+// holdLimit is how long the site lets held jobs wait. The store asks, so it asks
+// nobody.
+func (d *Daemon) holdLimit() (limit workflow.HoldLimitSource) {
+	site := d.o.Site
+	if d.cluster != nil && d.cluster.site.last.Load() != nil {
+		site = d.cluster.site.last.Load()
+	}
+	if site == nil || site.ClassifyTimeout.After == 0 {
+		return limit
+	}
+	t := site.ClassifyTimeout
+	limit.Limit = &workflow.HoldLimit{After: workflow.FormatRuntime(int64(t.After.Seconds())), OnTimeout: workflow.Action(t.OnTimeout)}
+	limit.Of = "site " + site.Name
+	return limit
 }
 
 // lasts is how long what the last look found is to be believed.

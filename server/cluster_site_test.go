@@ -9,6 +9,31 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 )
 
+// What the cluster was last found to be counts, else what files say; nobody is
+// asked.
+func TestHoldLimitOfTheSite(t *testing.T) {
+	held := func(name, onTimeout string) *siteconfigs.Site {
+		return &siteconfigs.Site{Name: name, ClassifyTimeout: siteconfigs.ClassifyTimeout{After: 48 * time.Hour, OnTimeout: onTimeout}}
+	}
+	d := &Daemon{}
+	want := func(of, limit string) {
+		t.Helper()
+		got := d.holdLimit()
+		if got.Of != of || (got.Limit == nil) != (limit == "") || got.Limit != nil && got.Limit.After+string(got.Limit.OnTimeout) != limit {
+			t.Errorf("limit %+v of %q, want %q of %q", got.Limit, got.Of, limit, of)
+		}
+	}
+	want("", "")
+	d.o.Site = held("files", "retry")
+	want("site files", "P2Dretry")
+	d.cluster = &cluster{}
+	want("site files", "P2Dretry")
+	d.cluster.site.last.Store(held("slurm", ""))
+	want("site slurm", "P2D")
+	d.cluster.site.last.Store(&siteconfigs.Site{Name: "slurm"})
+	want("", "")
+}
+
 func TestTheSiteIsRemembered(t *testing.T) {
 	now := time.UnixMilli(1_795_255_200_000)
 	finds := 0

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -44,17 +45,24 @@ type DaemonOptions struct {
 	Nodes NodeAccess
 	// Cluster is the Slurm cluster to ask for allocations.
 	Cluster ClusterOptions
+	// Site is where the daemon runs as far as files describe it; nil: they do not.
+	Site *siteconfigs.Site
 	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
 	IdleTimeout time.Duration
 	// Lease is how long a runner's leases last after its latest turn; 0 means
 	// DefaultLease.
 	Lease time.Duration
+	// Notify says how messages about alerts are sent.
+	Notify NotifyOptions
 	// InProcess leaves out the listeners and the endpoint file: all callers are
 	// in this process and use Handler.
 	InProcess bool
 	// Now is the host's clock, which may jump; time.Now if nil. Leases go by
 	// the monotonic clock in any case.
 	Now func() time.Time
+	// StartLogin starts a runner on this host for jobs that run here alone; nil if
+	// they have to wait for one that somebody starts.
+	StartLogin func(store.LoginWork) (LoginProcess, error)
 	// EndLeftovers ends what a dead runner of this host left running; the
 	// argument is the runner's output directory.
 	EndLeftovers func(outputDir string) error
@@ -76,8 +84,10 @@ type Daemon struct {
 	server   *Server
 	http     *http.Server
 	watchdog *watchdog
+	notifier *notifier
 	idle     *idle
-	cluster  *cluster // nil without Slurm
+	cluster  *cluster      // nil without Slurm
+	logins   *loginRunners // nil if the daemon starts none
 
 	nodes  nodeAccess
 	cancel context.CancelFunc
@@ -101,8 +111,11 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	delayed := make(chan int64, 1)
 	cancels := make(chan struct{}, 1)
 	changed := make(chan struct{}, 1)
+	notify := make(chan struct{}, 1)
+	logins := make(chan struct{}, 1)
 	st, err := store.Open(ctx, store.Options{
-		Path: o.Database, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint,
+		Path: o.Database, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint, Notify: o.Notify.Default, Unplaced: d.unplaced, Elsewhere: d.elsewhere,
+		HoldLimit: d.holdLimit,
 		OnCommit: func(c store.Changes) {
 			hub.Publish(c)
 			if c.Cancels {
@@ -114,6 +127,18 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 			if len(c.Ready)+len(c.Ended) > 0 || c.Allocations {
 				select {
 				case changed <- struct{}{}:
+				default: // there is a look to come
+				}
+			}
+			if len(c.Ready)+len(c.Runners) > 0 {
+				select {
+				case logins <- struct{}{}:
+				default: // there is a look to come
+				}
+			}
+			if c.Notifications {
+				select {
+				case notify <- struct{}{}:
 				default: // there is a look to come
 				}
 			}
@@ -137,7 +162,11 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	if o.NoAuth {
 		d.server.Auth = openOnLoopback{d.server.Auth}
 	}
+	d.notifier = newNotifier(st, o.Notify, notify, o.Log, o.Now)
 	d.watchdog = newWatchdog(d.server, delayed, o)
+	if o.StartLogin != nil {
+		d.logins = newLoginRunners(d.server, logins, o.StartLogin)
+	}
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
 		d.server.Cluster, d.server.Lookout, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
@@ -147,6 +176,20 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		return nil, errors.Join(err, st.Close())
 	}
 	return d, nil
+}
+
+// unplaced says why no allocation could take a job of a class. The store asks.
+func (d *Daemon) unplaced(workflowID int64, c workflow.Class) string {
+	if d.server == nil || d.server.Scheduler == nil {
+		return ""
+	}
+	return d.server.Scheduler.Unplaced(workflowID, c)
+}
+
+// elsewhere reports whether allocations without a node are asked for. The store
+// asks.
+func (d *Daemon) elsewhere(workflowID int64, c workflow.Class, node string) bool {
+	return d.server != nil && d.server.Scheduler != nil && d.server.Scheduler.Elsewhere(workflowID, c, node)
 }
 
 // complete fills in what was not given and refuses what makes no sense.
@@ -209,9 +252,13 @@ func (d *Daemon) serve(ctx context.Context) error {
 		d.o.Log.Error("other hosts cannot reach the daemon", "error", err)
 	}
 	d.loops.Go(func() { _ = d.watchdog.Run(run) }) // ends only with run
+	d.loops.Go(func() { d.notifier.Run(run) })
 	if d.cluster != nil {
 		d.loops.Go(func() { d.cluster.Run(run) })
 		d.loops.Go(func() { _ = d.server.Scheduler.Run(run) }) // ends only with run
+	}
+	if d.logins != nil {
+		d.loops.Go(func() { d.logins.Run(run) })
 	}
 	d.loops.Go(func() { d.idle.giveBackMemory(run) })
 	if d.o.Snapshots.Every > 0 {
@@ -303,6 +350,9 @@ func (d *Daemon) recover(ctx context.Context) error {
 			d.server.leases.doubt(r.ID) // whether it is still there can be seen at once
 		}
 	}
+	// What passed while nobody was here is decided before anybody asks: one that
+	// is here for a moment alone would leave it to the next one for ever.
+	d.watchdog.passDeadlines(ctx)
 	return nil
 }
 

@@ -174,6 +174,7 @@ func definitionChunk(l *api.DefinitionLine) *workflow.Definition {
 		SlurmSchedulers: each(l.SlurmSchedulers, func(c api.DefinitionSlurmScheduler) workflow.SlurmSchedulerDefinition {
 			return workflow.SlurmSchedulerDefinition(c)
 		}),
+		Stages:  each(l.Stages, func(s api.DefinitionStage) workflow.StageDefinition { return workflow.StageDefinition(s) }),
 		Jobs:    each(l.Jobs, func(j api.DefinitionJob) workflow.JobDefinition { return workflow.JobDefinition(j) }),
 		Actions: each(l.Actions, func(a api.DefinitionAction) workflow.ActionDefinition { return workflow.ActionDefinition(a) }),
 	}

@@ -12,6 +12,7 @@ func (s *Server) holdRoutes() []route {
 	return []route{
 		handle("GET", "/holds", "List the jobs that wait for a classification, grouped by how they failed", s.listHolds),
 		handle("POST", "/workflows/{id}/resolve_holds", "Classify held jobs; each is resolved or refused by itself", s.resolveHolds, bulk),
+		handle("POST", "/workflows/{id}/hold_verdicts", "Classify held jobs, each as an entry of a list says; each entry counts or is refused by itself", s.resolveHoldsEach, bulk),
 	}
 }
 
@@ -37,6 +38,22 @@ func (s *Server) resolveHolds(r *request[idParams, api.HoldResolution]) (api.Hol
 	}
 	c := b.Classification
 	c.Author = cmp.Or(c.Author, r.user())
-	outcomes, err := s.Store.ResolveHolds(r.Context(), r.Params.ID, store.HoldSelection{JobIDs: b.JobIDs, Fingerprint: b.Fingerprint}, c)
+	outcomes, err := s.Store.ResolveHolds(r.Context(), r.Params.ID, store.HoldSelection{JobIDs: b.JobIDs, Fingerprint: b.Fingerprint}, c,
+		store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
 	return api.HoldOutcomes{Outcomes: outcomes}, err
+}
+
+func (s *Server) resolveHoldsEach(r *request[idParams, api.HoldVerdicts]) (api.VerdictOutcomes, error) {
+	b := &r.Body
+	switch n := len(b.Verdicts); {
+	case n == 0:
+		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts is empty")
+	case n > api.MaxLimit:
+		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts has %d entries; at most %d are accepted at once", n, api.MaxLimit)
+	}
+	for i := range b.Verdicts {
+		b.Verdicts[i].Author = cmp.Or(b.Verdicts[i].Author, r.user())
+	}
+	outcomes, err := s.Store.ResolveHoldsEach(r.Context(), r.Params.ID, b.Verdicts, store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
+	return api.VerdictOutcomes{Outcomes: outcomes}, err
 }

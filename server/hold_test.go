@@ -52,3 +52,21 @@ func TestResolveHolds(t *testing.T) {
 		t.Errorf("still held: %v", groups)
 	}
 }
+
+// TestHoldVerdicts: each entry is answered by itself.
+func TestHoldVerdicts(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	a.heldJob(w)
+	path := fmt.Sprintf("/workflows/%d/hold_verdicts", w)
+	body := func(dry bool) string {
+		return fmt.Sprintf(`{"dry_run": %v, "verdicts": [{"job": "x", "action": "fail", "reason": "r"}, {"job": "j", "action": "retry", "reason": "disk full"}]}`, dry)
+	}
+	outcome := []string{`"entry":0,"resolved":false`, `has no job \"x\"`, `"entry":1,"resolved":true`, `"status":"ready"`}
+	a.send("POST", path, body(true)).want(200, outcome...)
+	a.send("GET", fmt.Sprintf("/holds?workflow_id=%d", w), "").want(200, `"count":1`)
+	a.send("POST", path, body(false)).want(200, outcome...)
+	a.send("GET", fmt.Sprintf("/holds?workflow_id=%d", w), "").want(200, `"groups":[]`)
+	a.send("POST", path, `{"verdicts": []}`).want(422, "empty")
+	a.send("POST", "/workflows/999/hold_verdicts", body(false)).want(404)
+}

@@ -28,6 +28,7 @@ func fromJob(j workflow.Job) api.Job {
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
 		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, Stdio: j.Stdio, RunTimeout: j.RunTimeout, Policy: j.Policy,
+		Login: j.Login, StageID: j.StageID, ChildStageID: j.ChildID, UndoesJobID: j.UndoesID,
 	}
 	if j.RunIf == workflow.RunIfFailure {
 		wire.RunIf = &j.RunIf

@@ -25,6 +25,7 @@ type Metrics struct {
 	streams  prometheus.Gauge
 	claims   *prometheus.CounterVec
 	attempts *prometheus.CounterVec
+	failures *failedByCategory
 }
 
 const namespace = "torc_slurm"
@@ -49,6 +50,7 @@ func NewMetrics(db *store.Store) *Metrics {
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Namespace: namespace, Name: "attempts_finished_total", Help: "Attempts that ended, by cause.",
 		}, []string{"cause"}),
+		failures: newFailedByCategory(),
 	}
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "database_size_bytes", Help: "Size of the database with its write-ahead log.",
@@ -62,7 +64,8 @@ func NewMetrics(db *store.Store) *Metrics {
 	runners := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "runners", Help: "Runners that have not left.",
 	}, func() float64 { return liveRunners(db) })
-	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, commits, useCases, runners, size,
+	m.registry.MustRegister(alertCounter{db})
+	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.failures, commits, useCases, runners, size,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -89,6 +92,9 @@ func (m *Metrics) turn(t *store.TurnResult) {
 	for _, r := range t.Results {
 		if r.Outcome == store.Accepted && r.Cause != "" {
 			m.AttemptEnded(string(r.Cause))
+			if r.Category != "" {
+				m.failures.failed(r.Category)
+			}
 		}
 	}
 }

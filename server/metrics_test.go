@@ -1,12 +1,16 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func TestMetricsAreWellNamed(t *testing.T) {
@@ -15,12 +19,35 @@ func TestMetricsAreWellNamed(t *testing.T) {
 	a.send("GET", "/files/1", "")
 	a.Metrics.Claimed("turn", 3)
 	a.Metrics.AttemptEnded("ok")
+	a.Metrics.failures.failed("gpu")
 	problems, err := testutil.GatherAndLint(a.Metrics.registry)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+// TestMetricsBoundCategories: whatever users call their failures, there are not
+// many time series, and each failure is in one.
+func TestMetricsBoundCategories(t *testing.T) {
+	a := newAPI(t)
+	turn := store.TurnResult{Results: []store.ReportResult{
+		{Outcome: store.Accepted, Cause: workflow.CauseExit, Category: "gpu"}, {Outcome: store.Accepted, Cause: workflow.CauseExit},
+		{Outcome: store.Duplicate, Cause: workflow.CauseExit, Category: "gpu"}}}
+	a.Metrics.turn(&turn)
+	for i := range 3 * maxCategories {
+		a.Metrics.failures.failed(fmt.Sprint("c", i))
+	}
+	a.Metrics.turn(&turn)
+	if n := testutil.CollectAndCount(a.Metrics.failures); n != maxCategories+1 {
+		t.Errorf("%d time series", n)
+	}
+	for category, want := range map[string]float64{"gpu": 2, "c98": 1, otherCategories: 2*maxCategories + 1} {
+		if got := testutil.ToFloat64(a.Metrics.failures.WithLabelValues(category)); got != want {
+			t.Errorf("%s: %v, want %v", category, got, want)
+		}
 	}
 }
 

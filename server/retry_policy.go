@@ -15,6 +15,8 @@ func (s *Server) retryPolicyRoutes() []route {
 		handle("GET", "/retry_policies/{name}/history", "List who changed a retry policy, oldest first", s.listRetryPolicyChanges),
 		handle("GET", "/retry_queues", "List the queues with retry policies of the site", s.listQueuePolicies),
 		handle("PUT", "/retry_queues", "Attach stored retry policies to a queue, instead of those that are attached", s.setQueuePolicies),
+		handle("POST", "/retry_queues/attach", "Attach stored retry policies to a queue, behind those that are attached", s.attachPolicies),
+		handle("POST", "/retry_queues/detach", "Take retry policies from a queue", s.detachPolicies),
 		handle("GET", "/retry_settings", "Get what holds for the retries of all workflows", s.getRetrySettings),
 		handle("PUT", "/retry_settings", "Replace what holds for the retries of all workflows, from the next decision on", s.setRetrySettings),
 		handle("GET", "/retry_settings/history", "List who changed what holds for the retries of all workflows, oldest first", s.listRetrySettingsChanges),
@@ -101,6 +103,14 @@ func (s *Server) listQueuePolicies(r *request[none, none]) (api.QueuePolicyList,
 
 func (s *Server) setQueuePolicies(r *request[none, workflow.QueuePolicies]) (workflow.QueuePolicies, error) {
 	return r.Body, s.Store.SetQueuePolicies(r.Context(), r.Body, r.user())
+}
+
+func (s *Server) attachPolicies(r *request[none, workflow.QueuePolicies]) (workflow.QueuePolicies, error) {
+	return s.Store.AttachPolicies(r.Context(), r.Body, r.user())
+}
+
+func (s *Server) detachPolicies(r *request[none, workflow.QueuePolicies]) (workflow.QueuePolicies, error) {
+	return s.Store.DetachPolicies(r.Context(), r.Body, r.user())
 }
 
 func (s *Server) getRetrySettings(r *request[none, none]) (workflow.RetrySettings, error) {

@@ -14,6 +14,10 @@ func (s *Server) routes() []route {
 		s.jobRoutes(),
 		s.jobRunRoutes(),
 		s.holdRoutes(),
+		s.alertRoutes(),
+		s.claimHoldRoutes(),
+		s.breakerRoutes(),
+		s.compensationRoutes(),
 		s.spawnRoutes(),
 		s.fileRoutes(),
 		s.userDataRoutes(),
@@ -34,6 +38,7 @@ func (s *Server) routes() []route {
 		s.allocationRoutes(),
 		s.scheduleRoutes(),
 		s.allocationQueueRoutes(),
+		s.stageRoutes(),
 		s.whyRoutes(),
 	)
 }

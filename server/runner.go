@@ -36,12 +36,16 @@ func (s *Server) registerRunner(r *request[idParams, api.RegisterRequest]) (api.
 	if err != nil {
 		return api.RegisterResponse{}, err
 	}
+	login, err := s.loginPart(b)
+	if err != nil {
+		return api.RegisterResponse{}, err
+	}
 	known, err := s.Store.RegisterRunner(r.Context(), store.Registration{
 		WorkflowID: r.Params.ID, Key: b.Key, Hostname: b.Hostname, PID: b.PID, BootID: b.BootID,
 		StartTime: b.StartTime, EndTime: b.EndTime, NumCPUs: b.NumCPUs, MemoryBytes: b.MemoryBytes, NumGPUs: b.NumGPUs,
 		NumNodes: b.NumNodes, Labels: b.Labels, NodeType: b.NodeType, OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs,
 		SchedulerConfigID: b.SchedulerConfigID, StrictScheduler: b.StrictScheduler, Scheduler: scheduler,
-		Allocation: member,
+		Allocation: member, Login: login,
 	})
 	if err != nil {
 		return api.RegisterResponse{}, err
@@ -124,7 +128,7 @@ func (s *Server) connectionBroke(runner int64) {
 // hasNews reports whether a runner must hear the answer now. That the workflow
 // is complete is no news to a runner that stays on.
 func hasNews(t *store.TurnResult, staysOn bool) bool {
-	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Stop || t.Complete && !staysOn || t.Canceled
+	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Signs != nil || t.Stop || t.Complete && !staysOn || t.Canceled
 }
 
 func fromRef(l api.LeaseRef) store.LeaseRef {
@@ -143,15 +147,16 @@ func toRef(l store.LeaseRef) api.LeaseRef {
 
 func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 	return store.Turn{
-		RunnerID: runnerID, Number: b.Turn, RunID: b.RunID,
-		Held: fromHeld(b.Held),
+		RunnerID: runnerID, Number: b.Turn, RunID: b.RunID, SignsHash: b.SignsHash,
+		Held: fromHeld(b.Held), Dying: b.Dying,
 		Reports: each(b.Reports, func(p api.Report) store.Report {
 			return store.Report{LeaseRef: fromRef(p.LeaseRef), StartedMS: p.StartedMS, EndedMS: p.EndedMS, Evidence: p.Evidence,
 				FileTimes: each(p.FileTimes, func(f api.FileTime) store.FileTime { return store.FileTime(f) })}
 		}),
 		GiveBack: each(b.GiveBack, fromRef),
 		Recovered: each(b.Recovered, func(v api.Recovered) store.Recovered {
-			return store.Recovered{LeaseRef: fromRef(v.LeaseRef), ReturnCode: v.ReturnCode, Error: v.Error}
+			return store.Recovered{LeaseRef: fromRef(v.LeaseRef), ReturnCode: v.ReturnCode, Error: v.Error,
+				StartedMS: v.StartedMS, EndedMS: v.EndedMS, Evidence: v.Evidence}
 		}),
 		Free: store.Free{
 			Slots: b.Free.Slots, TimeLeftSeconds: b.Free.TimeLeftSeconds,
@@ -165,7 +170,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 func toTurn(number int64, t *store.TurnResult) api.TurnResponse {
 	answer := api.TurnResponse{
 		Turn: number, RunID: t.RunID, EndTime: t.EndTime, Complete: t.Complete, Canceled: t.Canceled,
-		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater,
+		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater, ClaimsHeld: t.ClaimsHeld, Signs: t.Signs,
 		Voided: each(t.Voided, toRef), Cancel: each(t.Cancel, toRef),
 		Results: each(t.Results, func(p store.ReportResult) api.ReportResult {
 			return api.ReportResult{LeaseRef: toRef(p.LeaseRef), Outcome: string(p.Outcome), Message: p.Message, Status: p.Status,
@@ -190,11 +195,16 @@ func toRecovery(v *store.Recovery) *api.Recovery {
 }
 
 func toGrant(g store.Grant) api.Grant {
+	var input *api.GrantInput
+	if g.Input != nil {
+		input = &api.GrantInput{Variable: g.Input.Variable, Data: g.Input.Data}
+	}
 	return api.Grant{
 		LeaseRef: toRef(g.LeaseRef), Name: g.Name, Command: g.Command, InvocationScript: g.InvocationScript, Env: g.Env, Node: g.Node,
 		Requirements: g.Requirements, CPUs: g.Class.CPUs, GPUs: g.Class.GPUs, Nodes: g.Class.Nodes,
 		MemoryBytes: g.Class.MemoryBytes, RuntimeSeconds: g.Class.RuntimeSeconds,
 		RunTimeout: g.RunTimeout, Stdio: g.Stdio, Recovery: toRecovery(g.Recovery),
+		Input: input, Compensates: g.Compensates,
 		OutputFiles: each(g.OutputFiles, func(f store.GrantFile) api.GrantFile { return api.GrantFile(f) }),
 	}
 }

@@ -292,7 +292,7 @@ func TestWatchdogKnowsTheDead(t *testing.T) {
 				if live.ID != r.id {
 					continue
 				}
-				if why, dead := w.isDead(live, c.silence); dead != c.dead || dead && why == "" {
+				if why, dead := w.isDead(live, c.silence, heartbeatTimeout); dead != c.dead || dead && why == "" {
 					t.Errorf("dead %v, %q", dead, why)
 				}
 			}

@@ -45,7 +45,8 @@ type Server struct {
 	InitializeBarrier int
 
 	setUp   sync.Once
-	site    *knownSite // nil where there is no Slurm
+	site    *knownSite    // nil where there is no Slurm
+	logins  *loginRunners // nil where the daemon starts no runners
 	leases  *leases
 	look    chan struct{} // tells the watchdog that a runner's connection broke
 	barrier *barrier

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tidwall/gjson"
+
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -23,10 +25,12 @@ type shape struct {
 }
 
 type shapeField struct {
-	elem *shape // nil if there is nothing to check in it
-	kind reflect.Kind
-	null bool  // null is a value of it
-	enum []any // the only values; nil: any
+	elem     *shape // nil if there is nothing to check in it
+	kind     reflect.Kind
+	required int   // its place among the required fields, from 1; 0: it is optional
+	null     bool  // null is a value of it
+	free     bool  // any JSON, which is kept as it was written
+	enum     []any // the only values; nil: any
 }
 
 var closedTypes = map[reflect.Type]bool{
@@ -47,6 +51,12 @@ var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.Growth]():            true,
 	reflect.TypeFor[workflow.QueuePolicies]():     true,
 	reflect.TypeFor[workflow.RetrySettings]():     true,
+	reflect.TypeFor[workflow.Timeouts]():          true,
+	reflect.TypeFor[workflow.TimeLimit]():         true,
+	reflect.TypeFor[workflow.RunLimit]():          true,
+	reflect.TypeFor[workflow.Deadline]():          true,
+	reflect.TypeFor[workflow.HoldLimit]():         true,
+	reflect.TypeFor[workflow.NotifyPolicy]():      true,
 }
 
 // lenientTypes have a default for every field.
@@ -58,6 +68,7 @@ var lenientTypes = map[reflect.Type]bool{
 
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
+	freeObject = reflect.TypeFor[api.Object]()
 	shapes     sync.Map // reflect.Type to *shape
 )
 
@@ -100,11 +111,14 @@ func shapeOf(t reflect.Type) *shape {
 		kind, elem := shapeIn(f.Type)
 		nested = nested || elem != nil
 		null := f.Type.Kind() == reflect.Pointer || f.Type == rawMessage || f.Type.Kind() == reflect.Interface
-		s.fields[name] = shapeField{elem: elem, kind: kind, null: null, enum: enums[f.Type]}
-		nested = nested || s.fields[name].enum != nil
+		free := f.Type == rawMessage || f.Type == freeObject
+		field := shapeField{elem: elem, kind: kind, null: null, free: free, enum: enums[f.Type]}
+		nested = nested || free || field.enum != nil
 		if !strings.Contains(options, "omitempty") && !lenientTypes[t] {
 			s.required = append(s.required, name)
+			field.required = len(s.required)
 		}
+		s.fields[name] = field
 	}
 	s.trivial = !s.closed && len(s.required) == 0 && !nested
 	shapes.Store(t, s)
@@ -121,67 +135,67 @@ func promoted(t reflect.Type, f reflect.StructField) bool {
 	return true
 }
 
-// check compares text, valid JSON of the right types, with a shape.
-func check(text []byte, kind reflect.Kind, s *shape, path string) error {
+// check compares a value, which is of the right type, with a shape.
+func check(value gjson.Result, kind reflect.Kind, s *shape, at *place) (err error) {
+	n := 0
 	switch kind {
 	case reflect.Slice:
-		var items []json.RawMessage
-		if err := json.Unmarshal(text, &items); err != nil {
-			return err
-		}
-		for i, item := range items {
-			if err := s.check(item, fmt.Sprintf("%s[%d]", path, i)); err != nil {
-				return err
-			}
-		}
-		return nil
+		value.ForEach(func(_, item gjson.Result) bool {
+			err = s.check(item, &place{in: at, item: n})
+			n++
+			return err == nil
+		})
+		return err
 	case reflect.Map:
-		var items map[string]json.RawMessage
-		if err := json.Unmarshal(text, &items); err != nil {
-			return err
-		}
-		for key, item := range items {
-			if err := s.check(item, path+"."+key); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	return s.check(text, path)
-}
-
-func (s *shape) check(text []byte, path string) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
+		value.ForEach(func(key, item gjson.Result) bool {
+			err = s.check(item, &place{in: at, name: key.Str})
+			return err == nil
+		})
 		return err
 	}
-	at := ""
-	if path != "" {
-		at = " in " + strings.TrimPrefix(path, ".")
-	}
-	for _, name := range s.required {
-		value, ok := fields[name]
-		if !ok {
-			return fmt.Errorf("missing field `%s`%s", name, at)
+	return s.check(value, at)
+}
+
+// check compares an object with the shape. What is missing is told first.
+func (s *shape) check(object gjson.Result, at *place) (err error) {
+	given := make([]bool, len(s.required))
+	object.ForEach(func(key, value gjson.Result) bool {
+		field, known := s.fields[key.Str]
+		if field.required > 0 {
+			given[field.required-1] = true
 		}
-		if string(value) == "null" && !s.fields[name].null {
-			return fmt.Errorf("invalid type: null for field `%s`%s", name, at)
+		switch {
+		case err != nil:
+		case known:
+			err = field.check(key.Str, value, at)
+		case s.closed:
+			err = fmt.Errorf("unknown field `%s`%s", key.Str, at.within())
 		}
-	}
-	for name, value := range fields {
-		field, known := s.fields[name]
-		if !known && s.closed {
-			return fmt.Errorf("unknown field `%s`%s", name, at)
-		}
-		if field.enum != nil && !slices.ContainsFunc(field.enum, func(v any) bool { return string(value) == fmt.Sprintf("%q", v) }) {
-			return fmt.Errorf("unknown value %s for field `%s`%s, expected one of %v", value, name, at, field.enum)
-		}
-		if field.elem == nil || string(value) == "null" {
-			continue
-		}
-		if err := check(value, field.kind, field.elem, path+"."+name); err != nil {
-			return err
+		return true
+	})
+	for i, name := range s.required {
+		if !given[i] {
+			return fmt.Errorf("missing field `%s`%s", name, at.within())
 		}
 	}
-	return nil
+	return err
+}
+
+func (f *shapeField) check(name string, value gjson.Result, at *place) error {
+	null := value.Type == gjson.Null
+	if null && f.required > 0 && !f.null {
+		return fmt.Errorf("invalid type: null for field `%s`%s", name, at.within())
+	}
+	if f.enum != nil && !slices.ContainsFunc(f.enum, func(v any) bool { return value.Raw == fmt.Sprintf("%q", v) }) {
+		return fmt.Errorf("unknown value %s for field `%s`%s, expected one of %v", value.Raw, name, at.within(), f.enum)
+	}
+	if f.free {
+		if err := checkFreeJSON([]byte(value.Raw)); err != nil {
+			return fmt.Errorf("field `%s`%s: %w", name, at.within(), err)
+		}
+	}
+	if f.elem == nil || null {
+		return nil
+	}
+	return check(value, f.kind, f.elem, &place{in: at, name: name})
 }

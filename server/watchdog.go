@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// watchdog looks after runners that fall silent, delays that end, and claims
-// of torc clients that were never started. Its goroutine owns its fields.
+// watchdog looks after runners that fall silent, delays that end, claims of torc
+// clients that were never started, and timeouts, deadlines and holds. Its goroutine owns its fields.
 type watchdog struct {
 	store  *store.Store
 	leases *leases
@@ -25,6 +25,8 @@ type watchdog struct {
 	endLeftovers func(outputDir string) error
 
 	cluster *cluster // nil without Slurm
+	// explain says why a ready job waits; nil: nobody knows.
+	explain func(ctx context.Context, job int64) (string, error)
 
 	look      chan struct{} // a runner's connection broke
 	delayed   chan int64    // a job was delayed until then, in ms
@@ -38,7 +40,7 @@ func newWatchdog(s *Server, delayed chan int64, o DaemonOptions) *watchdog {
 	host, _ := os.Hostname() // empty where there is none
 	return &watchdog{
 		store: s.Store, leases: s.leases, hub: s.Hub, log: s.Log, now: s.Now, host: host, bootID: BootID(),
-		endLeftovers: o.EndLeftovers, look: s.look, delayed: delayed,
+		endLeftovers: o.EndLeftovers, look: s.look, delayed: delayed, explain: s.whyQueued,
 	}
 }
 
@@ -70,6 +72,8 @@ func (w *watchdog) Run(ctx context.Context) error {
 		case <-tick.C:
 			w.checkRunners(ctx)
 			w.returnUnstarted(ctx)
+			w.expire(ctx)
+			w.lookAfterCompensations(ctx)
 		case <-w.delayed:
 			delay.Reset(w.release(ctx))
 		case <-delay.C:
@@ -78,15 +82,27 @@ func (w *watchdog) Run(ctx context.Context) error {
 	}
 }
 
+func (w *watchdog) lookAfterCompensations(ctx context.Context) {
+	if err := w.store.LookAfterCompensations(ctx); err != nil && ctx.Err() == nil {
+		w.log.Error("cannot look after compensations", "error", err)
+	}
+}
+
 // noDelay is how long to sleep when no job is delayed: a delay that is made
 // later comes by the channel.
 const noDelay = time.Hour
 
-// release wakes the runners of workflows whose delays have ended, and returns
-// when to look again.
+// release wakes the runners of workflows whose delays or holds of claims have
+// ended, and returns when to look again.
 func (w *watchdog) release(ctx context.Context) time.Duration {
 	now := w.now().UnixMilli()
 	due, next, err := w.store.Delayed(ctx, w.released, now)
+	if err == nil {
+		var held int64
+		if held, err = w.store.ExpireClaimHolds(ctx); held != 0 && (next == 0 || held < next) {
+			next = held
+		}
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			w.log.Error("cannot look for delayed jobs", "error", err)
@@ -100,7 +116,7 @@ func (w *watchdog) release(ctx context.Context) time.Duration {
 	if next == 0 {
 		return noDelay
 	}
-	return time.Duration(next-now) * time.Millisecond
+	return time.Duration(max(0, next-now)) * time.Millisecond
 }
 
 func (w *watchdog) returnUnstarted(ctx context.Context) {
@@ -137,6 +153,7 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 			continue
 		}
 		delete(silent, r.ID)
+		patience := w.expireHeartbeats(ctx, r.ID, silence)
 		if r.AllocationID != 0 {
 			// Slurm knows what became of it.
 			if w.cluster != nil && w.leases.ask(r.ID, silence) {
@@ -144,7 +161,7 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 			}
 			continue
 		}
-		if why, dead := w.isDead(r, silence); dead {
+		if why, dead := w.isDead(r, silence, patience); dead {
 			w.giveUp(ctx, r, why)
 		}
 	}
@@ -155,8 +172,9 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 
 // isDead tells whether a silent runner is dead, and how we know. A process
 // that is there but says nothing (stopped, swapped out) is not. What became of a
-// runner in an allocation is for Slurm to say.
-func (w *watchdog) isDead(r store.LiveRunner, silence time.Duration) (why string, dead bool) {
+// runner in an allocation is for Slurm to say. Patience is how long one may be
+// silent that cannot be looked at.
+func (w *watchdog) isDead(r store.LiveRunner, silence, patience time.Duration) (why string, dead bool) {
 	switch {
 	case r.AllocationID != 0:
 		return "", false
@@ -166,7 +184,7 @@ func (w *watchdog) isDead(r store.LiveRunner, silence time.Duration) (why string
 		return "its process " + strconv.FormatInt(r.PID, 10) + " is gone", true
 	case r.Hostname == w.host && r.BootID == w.bootID:
 		return "", false
-	case silence > heartbeatTimeout:
+	case silence > patience:
 		return "it has been silent for " + silence.Round(time.Second).String(), true
 	}
 	return "", false

@@ -24,7 +24,7 @@ func TestWhoIsDead(t *testing.T) {
 		{"in an allocation, for long", store.LiveRunner{Hostname: "there", PID: 1, AllocationID: 1}, time.Hour, false},
 		{"in an allocation, gone from this host", store.LiveRunner{Hostname: "here", BootID: "now", PID: nobody, AllocationID: 1}, time.Hour, false},
 	} {
-		if why, dead := w.isDead(tc.runner, tc.silent); dead != tc.dead {
+		if why, dead := w.isDead(tc.runner, tc.silent, heartbeatTimeout); dead != tc.dead {
 			t.Errorf("%s: dead is %t (%s), want %t", tc.name, dead, why, tc.dead)
 		}
 	}

@@ -29,6 +29,12 @@ func fromAttempt(a workflow.Attempt) api.Attempt {
 	}
 	wire.Cause, wire.Confidence, wire.CauseText = string(a.Cause.Kind), string(a.Cause.Confidence), a.Cause.Text
 	wire.Decision, wire.Reason, wire.Rule, wire.PolicyHash = string(a.Decision.Action), a.Decision.Reason, a.Decision.Rule, a.Decision.PolicyHash
+	if s := a.Recovery; s != nil {
+		wire.Recovery = &api.FailedRecovery{
+			EndedMS: s.EndedMS, ReturnCode: s.Cause.ReturnCode, Cause: string(s.Cause.Kind), CauseText: s.Cause.Text,
+			Decision: string(s.Decision.Action), Reason: s.Decision.Reason, Rule: s.Decision.Rule, PolicyHash: s.Decision.PolicyHash,
+		}
+	}
 	return wire
 }
 
@@ -39,7 +45,10 @@ func (s *Server) listAttempts(r *request[idParams, none]) (api.JobAttempts, erro
 
 func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 	facts, err := s.Store.JobFacts(r.Context(), r.Params.ID)
-	if err == nil && facts.Job.Status == workflow.Ready {
+	switch {
+	case err == nil && facts.Class.Login:
+		facts.Login = s.loginFacts(facts.Job.WorkflowID)
+	case err == nil && facts.Job.Status == workflow.Ready:
 		facts.Places, err = s.places(r.Context(), facts.Job.WorkflowID, facts.Class.ID)
 	}
 	if err != nil {
@@ -51,6 +60,7 @@ func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 func (s *Server) whyWorkflow(r *request[idParams, none]) (api.Explanation, error) {
 	facts, err := s.Store.WorkflowFacts(r.Context(), r.Params.ID)
 	if err == nil {
+		facts.Login = s.loginFacts(facts.ID)
 		facts.Places, err = s.places(r.Context(), facts.ID, 0)
 	}
 	if err != nil {

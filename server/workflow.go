@@ -15,7 +15,7 @@ func (s *Server) workflowRoutes() []route {
 		handle("POST", "/workflows", "Create a workflow", s.createWorkflow),
 		handle("GET", "/workflows", "List workflows", s.listWorkflows),
 		handle("GET", "/workflows/{id}", "Get a workflow", s.getWorkflow),
-		handle("PUT", "/workflows/{id}", "Change a workflow; an absent field is kept", s.updateWorkflow),
+		handle("PUT", "/workflows/{id}", "Change a workflow; an absent field is kept, a key of policy that is null is removed", s.updateWorkflow),
 		handle("DELETE", "/workflows/{id}", "Delete a workflow with everything in it", s.deleteWorkflow),
 		handle("POST", "/workflows/{id}/archive", "Archive a workflow, or take it out of the archive", s.archiveWorkflow),
 	}
@@ -156,9 +156,9 @@ func (s *Server) getWorkflow(r *request[idParams, none]) (api.Workflow, error) {
 	return fromWorkflow(w), err
 }
 
-func (s *Server) updateWorkflow(r *request[idParams, api.Workflow]) (api.Workflow, error) {
+func (s *Server) updateWorkflow(r *request[idParams, api.WorkflowUpdate]) (api.Workflow, error) {
 	b := &r.Body
-	if err := checkSettings(b); err != nil {
+	if err := checkSettings(&b.Workflow); err != nil {
 		return api.Workflow{}, err
 	}
 	w, err := s.Store.UpdateWorkflow(r.Context(), r.Params.ID, workflow.WorkflowUpdate{
@@ -170,6 +170,8 @@ func (s *Server) updateWorkflow(r *request[idParams, api.Workflow]) (api.Workflo
 		UsePendingFailed:                         b.UsePendingFailed,
 		EnableROCrate:                            b.EnableROCrate,
 		ExecutionConfig:                          b.ExecutionConfig,
+		Policy:                                   b.Policy,
+		UnsetPolicy:                              b.UnsetPolicy,
 		Env:                                      b.Env,
 		SubmissionDirectory:                      b.SubmissionDirectory,
 		DynamicJobs:                              b.DynamicJobs,

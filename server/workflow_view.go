@@ -111,14 +111,20 @@ func (s *Server) workflowStatus(r *request[idParams, none]) (api.WorkflowStatus,
 	if err != nil {
 		return api.WorkflowStatus{}, err
 	}
-	return api.WorkflowStatus{
+	status := api.WorkflowStatus{
 		WorkflowID: sum.WorkflowID, WorkflowName: sum.Name, WorkflowUser: sum.User, TotalJobs: sum.Total(),
 		JobsByStatus: jobCounts(sum.Jobs), TotalExecTimeMinutes: sum.ExecMinutes, WalltimeSeconds: sum.WalltimeSeconds,
 		ActiveComputeNodes: sum.ActiveNodes, PendingScheduledNodes: sum.PendingAllocations, ActiveScheduledNodes: sum.ActiveAllocations,
 		IsComplete: sum.IsCanceled || sum.IsComplete(), IsCanceled: sum.IsCanceled, RuntimeBlockedReadyJobs: sum.RuntimeBlocked,
 		LongestReadyRuntimeSeconds: sum.LongestReadySeconds, MaxAllocationRemainingSeconds: sum.MaxRemainingSeconds,
-		UnservedReadyLabels: sum.UnservedLabels, RunID: sum.RunID, Verdict: strings.TrimPrefix(string(sum.Verdict), "workflow_"),
-	}, nil
+		UnservedReadyLabels: sum.UnservedLabels, RunID: sum.RunID, Verdict: strings.TrimPrefix(string(sum.Verdict), "workflow_"), GivenUp: sum.GivenUp,
+		ClaimHolds: sum.ClaimHolds, Compensation: sum.Compensation,
+	}
+	if len(sum.Stages.Shown) > 0 {
+		main := workflow.Counts{ByStatus: sum.Main()}
+		status.Stages, status.MainStage = &sum.Stages, &api.MainStage{TotalJobs: main.Total(), JobsByStatus: jobCounts(main.ByStatus)}
+	}
+	return status, nil
 }
 
 func jobCounts(n [11]int64) api.JobCounts {

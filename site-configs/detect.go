@@ -22,8 +22,9 @@ type Facts struct {
 	QOS            []slurm.QOS
 }
 
-// Ask collects the facts for a user: six calls. Without accounting, or if it
-// does not answer, the limits of the user remain unknown.
+// Ask collects the facts for a user: seven calls. Without accounting, or if it
+// does not answer, the limits of the user remain unknown; and nodes whose own share
+// cannot be found out are taken to have none.
 func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) {
 	var f Facts
 	var err error
@@ -36,12 +37,29 @@ func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) 
 	if f.Nodes, err = client.Nodes(ctx); err != nil {
 		return f, fmt.Errorf("ask for the nodes of the cluster: %w", err)
 	}
+	if err := f.askReserved(ctx, client); err != nil && ctx.Err() != nil {
+		return f, err
+	}
 	if f.Config.Accounted() {
 		if err := f.askAccounting(ctx, client, user); err != nil && ctx.Err() != nil {
 			return f, err
 		}
 	}
 	return f, nil
+}
+
+// askReserved takes off what nodes keep for themselves.
+func (f *Facts) askReserved(ctx context.Context, client *slurm.Client) error {
+	reserved, err := client.Reserved(ctx)
+	if err != nil {
+		return fmt.Errorf("ask what the nodes of the cluster keep for themselves: %w", err)
+	}
+	nodes, err := slurm.WithoutReserved(f.Nodes, reserved)
+	if err != nil {
+		return fmt.Errorf("what the nodes of the cluster keep for themselves: %w", err)
+	}
+	f.Nodes = nodes
+	return nil
 }
 
 func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user string) (err error) {

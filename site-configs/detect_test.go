@@ -156,21 +156,21 @@ func TestFinder(t *testing.T) {
 		}
 		return s
 	}
-	find("torctest", 6)
+	find("torctest", 7)
 	find("torctest", 0)
 	f.Cluster = "beta" // whose login node has the same name
-	find("torctest", 6)
+	find("torctest", 7)
 	f.Cluster = ""
 	find("torctest", 0)
 	now = now.Add(2 * time.Hour)
-	find("torctest", 6)
+	find("torctest", 7)
 
 	now = now.Add(2 * time.Hour)
 	cluster.without = []string{slurm.Scontrol}
 	find("torctest", 1) // what it said last is better than nothing
 	cluster.without = nil
 	now = now.Add(-24 * time.Hour) // a clock that was wrong
-	find("torctest", 6)
+	find("torctest", 7)
 
 	if err := os.WriteFile(filepath.Join(dir, "torctest.yaml"), []byte("default_account: mine\npartitions: [{name: debug, only_by_name: true}]\n"), 0o666); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,14 @@ func TestFinder(t *testing.T) {
 	if s := find("torctest", 0); s.DefaultAccount != "mine" || !s.Partition("debug").OnlyByName || s.Partition("debug").CPUsPerNode != 4 {
 		t.Errorf("without the user's file: %+v", s)
 	}
+	before := cluster.calls
+	if s := f.Described(); s == nil || s.Name != "torctest" || s.DefaultAccount != "mine" {
+		t.Errorf("by files and cache: %+v", s)
+	}
 	env["NLR_CLUSTER"] = "kestrel"
+	if s := f.Described(); s == nil || s.Name != "kestrel" || cluster.calls != before {
+		t.Errorf("by files: %+v after %d calls", s, cluster.calls-before)
+	}
 	find("kestrel", 0)
 	f.Client = nil
 	find("kestrel", 0)

@@ -72,6 +72,24 @@ func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	return Override(live, f.Dir)
 }
 
+// Described returns the site as far as files and the cache know it, nil if they do
+// not. Nobody is asked.
+func (f *Finder) Described() *Site {
+	host := f.Host
+	host.Cluster = f.Cluster
+	live, _ := f.load()
+	if live != nil {
+		host.Cluster = live.Name
+	}
+	if site := Recognise(f.Known, host); site != nil || live == nil {
+		return site
+	}
+	if site, err := Override(live, f.Dir); err == nil {
+		return site
+	}
+	return live
+}
+
 // live returns what the cluster says of itself: from the cache while it is
 // fresh, or if the cluster does not answer.
 func (f *Finder) live(ctx context.Context) (*Site, error) {

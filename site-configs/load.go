@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -84,6 +86,15 @@ func (d *decoder) validate(root *yaml.Node, s *Site) {
 	}
 	if len(s.Partitions) == 0 {
 		d.fail(root, "the site has no partitions")
+	}
+	if t := s.ClassifyTimeout; t != (ClassifyTimeout{}) {
+		at := child(root, "classify_timeout")
+		if t.After < time.Second {
+			d.fail(at, "classify_timeout.after: write a time such as 48h")
+		}
+		if !slices.Contains([]string{"", "fail", "retry"}, t.OnTimeout) {
+			d.fail(at, "classify_timeout.on_timeout: %q is not fail or retry", t.OnTimeout)
+		}
 	}
 	for i, sign := range s.Detection {
 		at := element(child(root, "detection"), i)

@@ -27,6 +27,9 @@ type Site struct {
 	// AutoRouting says that the site finds the partition of a job by itself,
 	// save for those that have to be named.
 	AutoRouting bool `yaml:"auto_routing,omitempty" json:"auto_routing"`
+	// ClassifyTimeout is how long held jobs wait for a classification where neither a
+	// rule nor their workflow says it.
+	ClassifyTimeout ClassifyTimeout `yaml:"classify_timeout,omitempty" json:"classify_timeout,omitzero"`
 	// Requeue lets Slurm start an allocation again by itself when its node
 	// fails. We ask for another one, which is faster at most sites.
 	Requeue bool `yaml:"requeue,omitempty" json:"requeue"`
@@ -42,6 +45,12 @@ type Site struct {
 
 	Partitions []Partition       `yaml:"partitions" json:"partitions"`
 	Metadata   map[string]string `yaml:"metadata,omitempty" json:"metadata,omitempty"`
+}
+
+// ClassifyTimeout is how long held jobs wait; the zero one is for ever.
+type ClassifyTimeout struct {
+	After     time.Duration `yaml:"after,omitempty" json:"after,omitempty"`
+	OnTimeout string        `yaml:"on_timeout,omitempty" json:"on_timeout,omitempty"` // fail, the default, or retry
 }
 
 // Account is what the user may do with an account; 0 is no limit, or none that

@@ -144,7 +144,7 @@ var accountingFormat = func() string {
 // Accounting asks sacct once for all records that match.
 func (c *Client) Accounting(ctx context.Context, query AccountingQuery) (Accounting, error) {
 	look := Accounting{At: c.now()}
-	args := []string{"--parsable2", "--delimiter=" + fieldSeparator, "--format=" + accountingFormat}
+	args := []string{"--local", "--parsable2", "--delimiter=" + fieldSeparator, "--format=" + accountingFormat}
 	// Jobs that may not start before tomorrow are outside of sacct's own window.
 	args = append(args, "--starttime="+formatSince(query.Since), "--endtime="+formatSince(c.now().AddDate(1, 0, 0)))
 	if len(query.IDs) > 0 {

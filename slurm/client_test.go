@@ -61,6 +61,27 @@ func TestQuestionsHaveAFixedEnvironment(t *testing.T) {
 	}
 }
 
+// In a federation the others of it are not asked.
+func TestQuestionsStayAtHome(t *testing.T) {
+	s := &stub{}
+	c := New(Options{Executor: s})
+	_, _ = c.Queue(t.Context(), QueueQuery{})
+	_, _ = c.Accounting(t.Context(), AccountingQuery{})
+	_, _ = c.Nodes(t.Context())
+	_, _ = c.Partitions(t.Context())
+	_, _ = c.Reserved(t.Context())
+	_, _ = c.NodeAddress(t.Context(), "n1")
+	_, _, _ = c.ShowJob(t.Context(), JobID{Number: 1})
+	if len(s.commands) != 7 {
+		t.Errorf("%d calls", len(s.commands))
+	}
+	for _, cmd := range s.commands {
+		if !slices.Contains(cmd.Args, "--local") {
+			t.Errorf("%s %q", cmd.Program, cmd.Args)
+		}
+	}
+}
+
 func TestEstimate(t *testing.T) {
 	s := &stub{out: Output{Stderr: []byte("sbatch: Job 42 to start at 1795278245 using 1 processors on nodes n1 in partition debug\n")}}
 	at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{})
@@ -84,6 +105,7 @@ func TestParseSubmitted(t *testing.T) {
 		"Welcome!\n\n123\n":                     {ID: JobID{Number: 123}},
 		"Submitted batch job 9\n":               {ID: JobID{Number: 9}},
 		"Submitted batch job 9 on cluster c2\n": {ID: JobID{Number: 9}, Cluster: "c2"},
+		"12":                                    {}, // of 123, the rest was cut
 		"":                                      {},
 		"ok\n":                                  {},
 		"0\n":                                   {},

@@ -62,7 +62,7 @@ var nodeFormat = func() string {
 
 // Nodes asks for all nodes, those that are alike together.
 func (c *Client) Nodes(ctx context.Context) ([]NodeGroup, error) {
-	out, err := c.ask(ctx, Sinfo, "--exact", "--format="+nodeFormat)
+	out, err := c.ask(ctx, Sinfo, "--local", "--exact", "--format="+nodeFormat)
 	if err != nil {
 		return nil, err
 	}

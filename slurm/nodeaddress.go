@@ -10,7 +10,7 @@ var nodeAddr = regexp.MustCompile(`(?m)(?:^|\s)NodeAddr=(\S+)`)
 // NodeAddress returns the address by which Slurm reaches a node: a name or an
 // IP address.
 func (c *Client) NodeAddress(ctx context.Context, node string) (string, error) {
-	out, err := c.ask(ctx, Scontrol, "show", "node", "--oneliner", node)
+	out, err := c.ask(ctx, Scontrol, "--local", "show", "node", "--oneliner", node)
 	if err != nil {
 		return "", err
 	}

@@ -40,7 +40,7 @@ type Partition struct {
 
 // Partitions asks for all partitions that the user may see.
 func (c *Client) Partitions(ctx context.Context) ([]Partition, error) {
-	out, err := c.ask(ctx, Scontrol, "--oneliner", "show", "partition")
+	out, err := c.ask(ctx, Scontrol, "--local", "--oneliner", "show", "partition")
 	if err != nil {
 		return nil, err
 	}

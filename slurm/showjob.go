@@ -58,7 +58,7 @@ type JobDetail struct {
 // ShowJob asks for one job. found is false if a healthy controller answers that
 // it knows no such job.
 func (c *Client) ShowJob(ctx context.Context, id JobID) (detail JobDetail, found bool, err error) {
-	out, err := c.ask(ctx, Scontrol, "--all", "--oneliner", "show", "job", id.String())
+	out, err := c.ask(ctx, Scontrol, "--local", "--all", "--oneliner", "show", "job", id.String())
 	if ClassOf(err) == NotFound {
 		return JobDetail{}, false, nil
 	}

@@ -64,10 +64,14 @@ func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) 
 }
 
 // parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence
-// that sbatch writes without --parsable. Wrappers of sites may write more.
+// that sbatch writes without --parsable. Wrappers of sites may write more. A line
+// without an end may have been cut, and name another job.
 func parseSubmitted(out []byte) (Submitted, error) {
 	var found Submitted
 	for line := range strings.Lines(string(out)) {
+		if !strings.HasSuffix(line, "\n") {
+			break
+		}
 		line = strings.TrimSpace(line)
 		if rest, ok := strings.CutPrefix(line, "Submitted batch job "); ok {
 			id, cluster, _ := strings.Cut(rest, " on cluster ")

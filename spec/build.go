@@ -26,9 +26,12 @@ func (b *builder) build() {
 	b.checkFiles()
 	b.checkNodes()
 	b.checkRoom()
-	if len(b.errors) == 0 { // a cycle in half a graph would mislead
+	if !b.ambiguous { // of two jobs with one name the wrong one may be in a cycle
 		b.checkCycles()
 	}
+	b.addChildren()
+	b.addEndJob()
+	b.buildCompensation()
 }
 
 // checkShared checks the sweep axes of the workflow.

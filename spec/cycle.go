@@ -26,9 +26,44 @@ type waitGraph struct {
 // data. The number is a node; 0 is none, as that is a job.
 type planGates [3]int32
 
-// checkCycles reports a cycle of dependencies, be they written as such or made
-// by files and user data.
+// maxCycles is how many cycles of one file are reported.
+const maxCycles = 10
+
+// checkCycles reports cycles of dependencies, be they written as such or made
+// by files and user data; of those that share a job, one.
 func (b *builder) checkCycles() {
+	g := b.waitGraph()
+	told := map[int]bool{}
+	deps := func(i int) []int32 {
+		if told[i] {
+			return nil
+		}
+		return g.deps(i)
+	}
+	for range maxCycles {
+		cycle := workflow.FindCycle(g.firstGate+len(g.gates), deps)
+		if cycle == nil {
+			return
+		}
+		g.report(cycle)
+		for _, i := range cycle {
+			told[i] = true
+		}
+	}
+}
+
+// report says what waits for itself.
+func (g *waitGraph) report(cycle []int) {
+	at, names, text := g.describe(cycle)
+	if names == 1 {
+		g.b.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
+		return
+	}
+	g.b.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
+}
+
+// waitGraph is the graph of the jobs that there are.
+func (b *builder) waitGraph() *waitGraph {
 	g := &waitGraph{b: b}
 	g.planOf = func(job int32) int {
 		k, found := slices.BinarySearchFunc(b.plans, job, func(p *jobPlan, job int32) int { return int(p.first) - int(job) })
@@ -43,16 +78,7 @@ func (b *builder) checkCycles() {
 	g.firstUse[1] = g.firstUse[0] + len(b.def.Files)
 	g.firstGate = g.firstUse[1] + len(b.def.UserData)
 	g.addGates()
-	cycle := workflow.FindCycle(g.firstGate+len(g.gates), g.deps)
-	if cycle == nil {
-		return
-	}
-	at, names, text := g.describe(cycle)
-	if names == 1 {
-		b.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
-		return
-	}
-	b.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
+	return g
 }
 
 // makers finds the jobs that write each file or user data record.

@@ -120,8 +120,12 @@ func (d *decoder) unknownKey(c *node, t reflect.Type, s *schema) {
 		d.warnKey(c, hint, "%s has no effect any more", c.key)
 		return
 	}
-	hint := "the keys here are " + strings.Join(slices.Sorted(slices.Values(s.keys)), ", ")
-	if near := nearest(c.key, s.keys); near != "" {
+	keys := s.keys
+	if d.kdl {
+		keys = kdlKeys(t)
+	}
+	hint := "the keys here are " + strings.Join(slices.Sorted(slices.Values(keys)), ", ")
+	if near := workflow.Nearest(c.key, keys); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if t == reflect.TypeFor[ResourceMonitor]() || t == reflect.TypeFor[JobMonitor]() || t == reflect.TypeFor[NodeMonitor]() {
@@ -232,12 +236,8 @@ func (d *decoder) text(n *node, v reflect.Value, f *field) {
 	if len(f.enum) == 0 || f.lenient || slices.Contains(f.enum, n.text) {
 		return
 	}
-	if r, ok := reservedValues[f.key][n.text]; ok {
-		d.fail(n, r.hint, "%s", r.message)
-		return
-	}
 	hint := "use one of " + strings.Join(f.enum, ", ")
-	if near := nearest(n.text, f.enum); near != "" {
+	if near := workflow.Nearest(n.text, f.enum); near != "" {
 		hint = "did you mean " + near + "?"
 	} else if len(f.enum) == 1 {
 		hint = "use " + f.enum[0]

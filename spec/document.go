@@ -55,8 +55,24 @@ type Document struct {
 	// CancelSiblingsOn has the running jobs ended when one has failed, after its
 	// last retry, that a rule is for.
 	CancelSiblingsOn []workflow.SiblingRule `json:"cancel_siblings_on,omitempty"`
-	// End says when a run is successful.
+	// FailureCategories name failed attempts by what they said or how they ended;
+	// the first that matches counts.
+	FailureCategories []workflow.FailureCategory `json:"failure_categories,omitempty"`
+	// MaxFailures is how many jobs may fail for good before no further job is claimed.
+	MaxFailures *int64 `json:"max_failures,omitempty" jsonschema:"minimum=1"`
+	// CircuitBreakers stop what fails again and again: on a node, of a category, in
+	// the workflow.
+	CircuitBreakers []workflow.CircuitBreaker `json:"circuit_breakers,omitempty"`
+	// End says when a run is successful, and what runs at its end.
 	End *workflow.EndPolicy `json:"end,omitempty"`
+	// Deadline is how long a run may last.
+	Deadline *workflow.Deadline `json:"deadline,omitempty"`
+	// ClassifyTimeout is how long held jobs wait for a classification that no rule says it of; by default what the site says, or for ever.
+	ClassifyTimeout *workflow.HoldLimit `json:"classify_timeout,omitempty"`
+	// OnFailure undoes what a run did that was not successful.
+	OnFailure *OnFailure `json:"on_failure,omitempty"`
+	// Notify says who is told of alerts, and of which.
+	Notify *workflow.NotifyPolicy `json:"notify,omitempty"`
 	// SlurmSchedulers are the shapes of allocations to ask Slurm for.
 	SlurmSchedulers []*SlurmScheduler `json:"slurm_schedulers,omitempty"`
 	// Actions are done at points of the workflow's life.
@@ -109,8 +125,12 @@ type Job struct {
 
 	// Name of the job; unique after expansion.
 	Name string `json:"name"`
-	// Command is run by bash -c.
-	Command string `json:"command"`
+	// Command is run by bash -c. A job has either a command or a workflow.
+	Command string `json:"command,omitempty"`
+	// Workflow is the file of a specification, relative to this one, whose jobs run
+	// in place of a command. The job ends as they do. Its parameters are variables
+	// there.
+	Workflow string `json:"workflow,omitempty"`
 	// InvocationScript is put before the command.
 	InvocationScript string `json:"invocation_script,omitempty"`
 	// Env is exported to the job; it wins over the workflow's env.
@@ -139,7 +159,10 @@ type Job struct {
 	// Stdio says which output of the job is kept.
 	Stdio *Stdio `json:"stdio,omitempty"`
 	// Timeouts bound the job in time.
-	Timeouts *Timeouts `json:"timeouts,omitempty"`
+	Timeouts *workflow.Timeouts `json:"timeouts,omitempty"`
+	// Undo is a command that undoes what the job did, if the run is not successful
+	// and the job has started; see on_failure.
+	Undo string `json:"undo,omitempty"`
 
 	// DependsOn names jobs that must end before this one starts.
 	DependsOn []string `json:"depends_on,omitempty"`
@@ -313,28 +336,23 @@ type Action struct {
 	GiveUpAfter *int64 `json:"give_up_after,omitempty" jsonschema:"minimum=1"`
 }
 
+// OnFailure says what follows on a run that was not successful: the undo commands
+// of its jobs, and behind them other jobs that clean up.
+type OnFailure struct {
+	located
+
+	// Jobs clean up. They are like those of the workflow, without files and user data.
+	Jobs []*Job `json:"jobs,omitempty"`
+
+	workflow.CompensationPolicy
+}
+
 // Stdio says which output of a job is kept.
 type Stdio struct {
 	// Mode: separate (.o and .e), combined (.log), no_stdout, no_stderr, none.
 	Mode string `json:"mode,omitempty" jsonschema:"enum=separate,enum=combined,enum=no_stdout,enum=no_stderr,enum=none"`
 	// DeleteOnSuccess removes the files of a job that succeeded.
 	DeleteOnSuccess *bool `json:"delete_on_success,omitempty"`
-}
-
-// Timeouts bound a job in time.
-type Timeouts struct {
-	// Run bounds one attempt.
-	Run *RunTimeout `json:"run,omitempty"`
-}
-
-// RunTimeout bounds one attempt of a job.
-type RunTimeout struct {
-	// After is when the attempt is told to end: PT4H or 4h.
-	After string `json:"after"`
-	// Grace is how long it may take to end before it is killed; 30 s by default.
-	Grace string `json:"grace,omitempty"`
-	// Policy: retry leaves what follows to the failure handler.
-	Policy string `json:"policy,omitempty" jsonschema:"enum=retry"`
 }
 
 // DynamicJobs limits the jobs that running jobs may add.

@@ -45,7 +45,7 @@ func (b *builder) checkCall(at *node, c criterion.Call) {
 		return
 	}
 	hint := existing(b.jobs.names)
-	if near := nearest(c.Argument, b.jobs.names); near != "" {
+	if near := workflow.Nearest(c.Argument, b.jobs.names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if strings.ContainsAny(c.Argument, "*?") {

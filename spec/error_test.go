@@ -31,11 +31,13 @@ func TestBadFiles(t *testing.T) {
 				t.Error("nothing is said about it")
 			}
 			golden.Compare(t, file+".golden", v.Problems.Render()+warnings(v.Doubts))
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+			for _, e := range v.Problems { // of the file or of one that it names
+				data, err := os.ReadFile(e.File)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checkPlaces(t, data, Errors{e})
 			}
-			checkPlaces(t, data, v.Problems)
 		})
 	}
 }

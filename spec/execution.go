@@ -24,7 +24,7 @@ func (b *builder) buildExecution() *workflow.ExecutionConfig {
 	b.checkMode(e)
 	if s := strings.TrimPrefix(e.TerminationSignal, "SIG"); e.TerminationSignal != "" && !slices.Contains(terminationSignals, s) {
 		hint := "use one of " + strings.Join(terminationSignals, ", ")
-		if near := nearest(s, terminationSignals); near != "" {
+		if near := workflow.Nearest(s, terminationSignals); near != "" {
 			hint = "did you mean SIG" + near + "?"
 		}
 		b.fail(e.at.get("termination_signal"), hint, "%s is not a termination signal", clip(e.TerminationSignal))

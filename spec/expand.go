@@ -25,6 +25,7 @@ type builder struct {
 	requirements, handlers, schedulers *names
 
 	jobs, files, userData *nameIndex
+	ambiguous             bool // two items have one name
 	plans                 []*jobPlan
 
 	texts   textArena

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -37,19 +39,22 @@ func Expanded(def *workflow.Definition) *Document {
 		ComputeNodeExpirationBufferSeconds:       def.ComputeNodeExpirationBufferSeconds,
 		ResourceMonitor:                          expandedMonitor(def.ResourceMonitor),
 		ExecutionConfig:                          expandedExecution(def.ExecutionConfig),
-		Jobs:                                     make([]*Job, len(def.Jobs)),
 	}
 	if p := def.Policy; p != nil {
 		d.RetryPolicies, d.GlobalMaxRetries, d.MaxRetriesTotal = p.RetryPolicies, p.GlobalMaxRetries, p.MaxRetriesTotal
-		d.CancelSiblingsOn, d.End = p.CancelSiblingsOn, p.End
+		d.FailureCategories, d.MaxFailures, d.CircuitBreakers = p.FailureCategories, p.MaxFailures, p.CircuitBreakers
+		d.CancelSiblingsOn, d.End, d.Notify = p.CancelSiblingsOn, p.End, p.Notify
+		d.Deadline, d.ClassifyTimeout = p.Deadline, p.ClassifyTimeout
 	}
 	if def.DynamicJobs != nil {
 		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}
 	}
-	for i := range def.Jobs {
-		d.Jobs[i] = expandedJob(def, &def.Jobs[i])
-	}
+	d.expandJobs(def)
+	staged := stagedNames(def)
 	for _, f := range def.Files {
+		if staged(f.Name) {
+			continue
+		}
 		file := &File{Name: f.Name, Path: f.Path, ModTime: f.ModTime}
 		if f.Identifier != "" {
 			file.Identifier = &f.Identifier
@@ -57,17 +62,29 @@ func Expanded(def *workflow.Definition) *Document {
 		d.Files = append(d.Files, file)
 	}
 	for _, u := range def.UserData {
+		if staged(u.Name) {
+			continue
+		}
 		d.UserData = append(d.UserData, &UserData{Name: u.Name, Data: u.Data, IsEphemeral: u.IsEphemeral})
 	}
 	for _, r := range def.Requirements {
+		if staged(r.Name) {
+			continue
+		}
 		d.ResourceRequirements = append(d.ResourceRequirements, &ResourceRequirements{
 			Name: r.Name, NumCPUs: r.NumCPUs, Memory: r.Memory, NumGPUs: r.NumGPUs, NumNodes: &r.NumNodes, Runtime: r.Runtime,
 		})
 	}
 	for i := range def.FailureHandlers {
+		if staged(def.FailureHandlers[i].Name) {
+			continue
+		}
 		d.FailureHandlers = append(d.FailureHandlers, expandedHandler(&def.FailureHandlers[i]))
 	}
 	for _, s := range def.SlurmSchedulers {
+		if readAgain(def, s.Name) {
+			continue
+		}
 		d.SlurmSchedulers = append(d.SlurmSchedulers, &SlurmScheduler{
 			Name: s.Name, Account: s.Account, Nodes: &s.Nodes, Walltime: s.Walltime, Partition: s.Partition, QOS: s.QOS, Gres: s.Gres,
 			Mem: s.Mem, Tmp: s.Tmp, Extra: s.Extra, NtasksPerNode: s.NtasksPerNode, SerializeAllocations: s.SerializeAllocations,
@@ -79,10 +96,27 @@ func Expanded(def *workflow.Definition) *Document {
 	return d
 }
 
+// stagedNames tells the names of what came with sub-workflows: they are read
+// again.
+func stagedNames(def *workflow.Definition) func(string) bool {
+	var prefixes []string
+	for i := range def.Jobs {
+		if def.Jobs[i].Child > 0 && def.Jobs[i].Stage == 0 {
+			prefixes = append(prefixes, def.Jobs[i].Name+"/")
+		}
+	}
+	return func(name string) bool {
+		return readAgain(def, name) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) })
+	}
+}
+
 func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	job := &Job{
 		Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env, Labels: j.Labels,
 		ResourceRequirements: j.Requirements, FailureHandler: j.FailureHandler, Scheduler: j.Scheduler, Stdio: expandedStdio(j.Stdio),
+	}
+	if j.Child > 0 {
+		job.Command, job.Workflow = "", def.Stages[j.Child-1].Policy.Source
 	}
 	if j.Priority != 0 {
 		job.Priority = &j.Priority
@@ -91,10 +125,17 @@ func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 		job.RunIf = j.RunIf.String()
 	}
 	if t := j.RunTimeout; t != nil {
-		job.Timeouts = &Timeouts{Run: &RunTimeout{After: workflow.FormatRuntime(t.AfterSeconds), Grace: workflow.FormatRuntime(t.GraceSeconds)}}
+		job.Timeouts = &workflow.Timeouts{Run: &workflow.RunLimit{After: workflow.FormatRuntime(t.AfterSeconds), Grace: workflow.FormatRuntime(t.GraceSeconds)}}
 	}
 	if p := j.Policy; p != nil {
 		job.RetryPolicies = p.RetryPolicies
+		if p.Timeouts != nil {
+			run := p.Timeouts.Run
+			if run == nil && job.Timeouts != nil {
+				run = job.Timeouts.Run
+			}
+			job.Timeouts = &workflow.Timeouts{Queue: p.Timeouts.Queue, Run: run, Heartbeat: p.Timeouts.Heartbeat, Total: p.Timeouts.Total}
+		}
 	}
 	for _, i := range j.DependsOn {
 		job.DependsOn = append(job.DependsOn, def.Jobs[i].Name)

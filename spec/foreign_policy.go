@@ -77,7 +77,6 @@ var conditions = map[string][]workflow.CauseKind{
 func (b *builder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	var f foreignPolicy
 	(&decoder{b.report}).object(root, reflect.ValueOf(&f).Elem())
-	b.warnOfMatchers(root.get("spec"))
 	p := &workflow.RetryPolicy{
 		Name: f.Metadata.Name, RetryLimit: f.Spec.RetryLimit, DefaultAction: workflow.ActionFail,
 		Backoff: f.Spec.Backoff.convert(), AvoidNodes: f.Spec.AntiAffinity.convert(),
@@ -111,6 +110,9 @@ func (b *builder) foreignRule(f *foreignRule) *workflow.RetryRule {
 	case "":
 	case string(workflow.ComponentMain), string(workflow.ComponentRecovery):
 		r.When.Component = workflow.Component(f.ContainerName)
+		if r.When.Component == workflow.ComponentRecovery { // the retry was counted before
+			r.MaxFree, r.Limit = f.RetryLimit, nil
+		}
 	default:
 		b.warn(f.at.get("containerName"), "a job has the components main and recovery", "the rule is left out: jobs have no container %s", clip(f.ContainerName))
 		return nil
@@ -125,7 +127,7 @@ func (b *builder) foreignRule(f *foreignRule) *workflow.RetryRule {
 	if f.OnConditions != nil && r.When.Cause == nil {
 		return nil
 	}
-	if slices.Contains(r.When.Cause, workflow.CausePreempted) && r.Action == workflow.ActionRetry {
+	if slices.Contains(r.When.Cause, workflow.CausePreempted) && r.Action == workflow.ActionRetry && r.When.Component != workflow.ComponentRecovery {
 		counted := true // there, preemptions use the rule's limit
 		r.Counted = &counted
 	}
@@ -166,7 +168,7 @@ var ruleIndex = regexp.MustCompile(`^rules\[(\d+)\]`)
 var foreignNames = strings.NewReplacer(
 	"when.exit_code.not_in", "onExitCodes.values", "when.exit_code.in", "onExitCodes.values", "when.exit_code", "onExitCodes",
 	"when.cause", "onConditions", "when.termination_message", "onTerminationMessage.pattern", "when.category", "onFailureCategory",
-	"when.component", "containerName", "retry_limit", "retryLimit", "limit", "retryLimit", "default_action", "defaultAction",
+	"when.component", "containerName", "retry_limit", "retryLimit", "limit", "retryLimit", "max_free", "retryLimit", "default_action", "defaultAction",
 	"avoid_nodes", "antiAffinity", "backoff.initial", "backoff.initialDelay", "backoff.max", "backoff.maxDelay", "backoff.factor", "backoff.multiplier",
 )
 

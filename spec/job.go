@@ -15,7 +15,10 @@ type jobPlan struct {
 	count int   // of instances
 
 	name, command, script   template
+	undo                    template
+	undos                   []string // of the instances, if there are any
 	requirements, scheduler template
+	child                   template // the file of a sub-workflow
 	env                     map[string]*template
 	labels                  []template
 	sharedEnv               map[string]string // if no value has placeholders
@@ -97,15 +100,18 @@ func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 // preparePlan cuts the templates of a job and does once what all instances share.
 func (b *builder) preparePlan(p *jobPlan) {
 	j, columns := p.job, p.sweep.columns
-	if c := j.at.child("command"); j.Command == "" && c != nil && c.kind == kindString {
-		b.fail(j.at.get("command"), "", "a job needs a command")
+	b.checkWhatRuns(j)
+	if c := j.at.child("undo"); j.Undo == "" && c != nil && c.kind == kindString {
+		b.fail(c, "write a command, or leave it out", "there is nothing to undo with")
 	}
-	for _, key := range []string{"command", "invocation_script"} {
+	for _, key := range []string{"command", "invocation_script", "undo"} {
 		if c := j.at.child(key); c != nil && strings.ContainsRune(c.text, 0) {
 			b.fail(c, "", "a command cannot contain a NUL character")
 		}
 	}
 	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(j.InvocationScript, columns)
+	p.child = parseTemplate(j.Workflow, columns)
+	p.undo = parseTemplate(j.Undo, columns)
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
 	p.stdio = b.stdio(j.Stdio)
 	p.runTimeout = b.runTimeout(j)
@@ -206,6 +212,9 @@ func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 		refs = b.refer(p, b.texts.fill(&p.command, row), b.texts.fill(&p.script, row))
 	}
 	d.Command, d.InvocationScript = refs.command, refs.script
+	if j.Undo != "" {
+		p.undos = append(p.undos, b.undoCommand(p, row))
+	}
 	for k, list := range []*[]int32{&d.InputFiles, &d.OutputFiles, &d.InputUserData, &d.OutputUserData} {
 		*list = b.used(p.uses[k], refs.lists[k], row)
 	}

@@ -52,11 +52,29 @@ func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 			}
 		}
 		if f == nil { // the decoder knows what to say about the key
-			r.set(into, key, c, r.free(c))
+			r.set(into, key, c, &node{kind: kindNull, at: kdlPos(c.Pos)})
 			continue
 		}
 		r.field(into, key, c, t.FieldByIndex(f.index).Type)
 	}
+}
+
+// kdlKeys are the names of the nodes that become the fields of a struct: an
+// element of jobs is a job, one of resource_requirements keeps torc's name.
+func kdlKeys(t reflect.Type) []string {
+	s := schemaOf(t)
+	keys := make([]string, len(s.fields))
+	for i, f := range s.fields {
+		keys[i] = f.key
+		single := strings.TrimSuffix(f.key, "s")
+		if stem, ok := strings.CutSuffix(f.key, "ies"); ok {
+			single = stem + "y"
+		}
+		if v := t.FieldByIndex(f.index).Type; v.Kind() == reflect.Slice && v.Elem().Kind() == reflect.Pointer && f.key != "resource_requirements" {
+			keys[i] = single
+		}
+	}
+	return keys
 }
 
 // set adds an entry that may be there once.

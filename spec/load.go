@@ -31,6 +31,9 @@ type Options struct {
 	NoResourceMonitoring bool
 	// SkipChecks leaves out the checks of jobs against schedulers.
 	SkipChecks bool
+
+	within       *nesting // of a sub-workflow
+	compensation bool     // it is read for the on_failure of another one
 }
 
 // Result is a specification that was read without errors.
@@ -140,7 +143,7 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 	if root == nil {
 		return b, format
 	}
-	substituteVariables(r, root, opts.read)
+	substituteVariables(r, root, opts.read, opts.within.variables())
 	b.doc = (&decoder{r}).decode(root)
 	if root.kind == kindMap {
 		b.build()
@@ -166,6 +169,7 @@ func (r *report) tree(name string, data []byte) (Format, *node) {
 	if err != nil {
 		r.syntax(err)
 	}
+	r.kdl = format == KDL
 	return format, root
 }
 

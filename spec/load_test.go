@@ -92,7 +92,7 @@ func warnings(ws []*Warning) string {
 
 // TestExpandedIsAFixpoint: the expanded document says the same as the original.
 func TestExpandedIsAFixpoint(t *testing.T) {
-	for _, r := range []*Result{load(t, "testdata/good/everything.yaml")} {
+	for _, r := range []*Result{load(t, "testdata/good/everything.yaml"), load(t, "testdata/good/parts/train.yaml")} {
 		text, err := Expanded(r.Definition).JSON()
 		if err != nil {
 			t.Fatal(err)

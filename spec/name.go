@@ -72,6 +72,7 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 		}
 		return
 	}
+	b.ambiguous = true
 	if origin := x.origin(first); origin != at {
 		line := ""
 		if at := origin.get("name").spot().at; at.line > 0 {

@@ -80,7 +80,6 @@ func (b *builder) policy(n *node) (p *workflow.RetryPolicy, converted bool) {
 	}
 	p = &workflow.RetryPolicy{}
 	(&decoder{b.report}).object(n, reflect.ValueOf(p).Elem())
-	b.warnOfMatchers(n)
 	b.failProblems(n, p.Validate())
 	return p, false
 }

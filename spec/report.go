@@ -12,6 +12,7 @@ const maxErrors = 200
 // report collects what is wrong with one file.
 type report struct {
 	source   source
+	kdl      bool // elements of lists are written under a name of their own
 	errors   Errors
 	warnings []*Warning
 	dropped  int
@@ -123,16 +124,30 @@ func (r *report) err() error {
 	return r.errors
 }
 
+// byPlace sorts errors by their places, those of one file together.
 func byPlace(errs []*Error) {
-	slices.SortStableFunc(errs, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	files := filesOf(errs, func(e *Error) *Error { return e })
+	slices.SortStableFunc(errs, func(a, b *Error) int { return comparePlaces(files, a, b) })
+}
+
+// filesOf numbers the files of errors in the order in which they come.
+func filesOf[T any](items []T, of func(T) *Error) map[string]int {
+	files := map[string]int{}
+	for _, item := range items {
+		if name := of(item).File; files[name] == 0 {
+			files[name] = len(files) + 1
+		}
+	}
+	return files
+}
+
+func comparePlaces(files map[string]int, a, b *Error) int {
+	return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
 // sortedWarnings returns the warnings in the order of their places.
 func (r *report) sortedWarnings() []*Warning {
-	slices.SortStableFunc(r.warnings, func(a, b *Warning) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
-	})
+	files := filesOf(r.warnings, func(w *Warning) *Error { return &w.Error })
+	slices.SortStableFunc(r.warnings, func(a, b *Warning) int { return comparePlaces(files, &a.Error, &b.Error) })
 	return r.warnings
 }

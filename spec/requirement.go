@@ -97,8 +97,11 @@ func (b *builder) buildHandlers() {
 				b.warn(r.at, "give it exit_codes or match_all_exit_codes: true", "this rule never matches")
 			}
 			for i, code := range r.ExitCodes {
-				if code == 0 {
-					b.warn(r.at.get("exit_codes").item(i), "remove it", "exit code 0 is a success and never matches")
+				switch at := r.at.get("exit_codes").item(i); {
+				case code == 0:
+					b.warn(at, "remove it", "exit code 0 is a success and never matches")
+				case code < 0 || code > 255:
+					b.warn(at, "exit codes of failures are 1 to 255; 128 + n stands for signal n", "no process ends with exit code %d", code)
 				}
 			}
 			d.Rules = append(d.Rules, rule)
@@ -121,6 +124,9 @@ func (b *builder) runTimeout(j *Job) *workflow.RunTimeout {
 	}
 	if grace, ok := b.seconds(at.get("grace"), run.Grace); ok {
 		t.GraceSeconds = grace
+	}
+	if run.Policy == workflow.OnTimeoutAlert {
+		return nil // the daemon looks at the clock
 	}
 	return t
 }

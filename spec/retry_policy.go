@@ -18,7 +18,6 @@ func (d *decoder) policyRef(n *node, v reflect.Value) {
 	case kindMap:
 		ref.Policy = &workflow.RetryPolicy{}
 		d.object(n, reflect.ValueOf(ref.Policy).Elem())
-		d.warnOfMatchers(n)
 	default:
 		d.fail(n, "write the name of a stored policy, or a policy", "expected a retry policy, found %s", n.kind.article())
 	}
@@ -29,7 +28,9 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	doc := b.doc
 	p := &workflow.RunPolicy{
 		RetryPolicies: doc.RetryPolicies, GlobalMaxRetries: doc.GlobalMaxRetries, MaxRetriesTotal: doc.MaxRetriesTotal,
-		CancelSiblingsOn: doc.CancelSiblingsOn, End: doc.End,
+		FailureCategories: doc.FailureCategories, MaxFailures: doc.MaxFailures, CircuitBreakers: doc.CircuitBreakers,
+		CancelSiblingsOn: doc.CancelSiblingsOn, End: doc.End, Deadline: doc.Deadline, ClassifyTimeout: doc.ClassifyTimeout, Notify: doc.Notify,
+		OnFailure: b.onFailurePolicy(),
 	}
 	if reflect.ValueOf(*p).IsZero() {
 		return nil
@@ -43,32 +44,14 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 // Its instances share it.
 func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies}
+	if t := j.Timeouts; t != nil && !t.OnlyRuns() {
+		p.Timeouts = t
+	}
 	if reflect.ValueOf(*p).IsZero() {
 		return nil
 	}
 	b.failProblems(j.at, p.Validate())
 	return p
-}
-
-// warnOfMatchers says which matchers of a policy hold for no failure yet.
-func (r *report) warnOfMatchers(policy *node) {
-	rules := policy.child("rules")
-	if rules == nil {
-		return
-	}
-	for _, rule := range rules.items {
-		when := rule.child("when")
-		for _, key := range []string{"category", "subcategory", "onFailureCategory"} {
-			for _, at := range []*node{when.child(key), rule.child(key)} {
-				if at != nil {
-					r.warnKey(at, "use stderr or termination_message", "the rule never matches: failures have no categories yet")
-				}
-			}
-		}
-		if at := when.child("component"); at != nil && at.text == string(workflow.ComponentRecovery) {
-			r.warnKey(at, "use on_recovery_error", "the rule never matches: failures of recovery scripts are not looked at yet")
-		}
-	}
 }
 
 // failProblems reports what is wrong with values below n. What the decoder has

@@ -46,7 +46,7 @@ func TestScheduleKeepsTheRest(t *testing.T) {
 			if err != nil {
 				t.Fatal(path, err)
 			}
-			got, err := Parse("again."+string(to), text, opts)
+			got, err := Parse(filepath.Join(filepath.Dir(path), "again."+string(to)), text, opts)
 			if err != nil {
 				t.Fatalf("%s as %s: %s\n%s", path, to, rendered(err), text)
 			}

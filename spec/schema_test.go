@@ -37,7 +37,7 @@ func makeSchema(t *testing.T) []byte {
 	s.ID = "https://" + modulePath + "/schema.json"
 	s.Title = "torc-slurm workflow specification"
 	for _, typ := range []reflect.Type{
-		reflect.TypeFor[Document](), reflect.TypeFor[Job](), reflect.TypeFor[Timeouts](), reflect.TypeFor[Action](), reflect.TypeFor[workflow.EndPolicy](), reflect.TypeFor[workflow.SiblingRule](),
+		reflect.TypeFor[Document](), reflect.TypeFor[Job](), reflect.TypeFor[Action](), reflect.TypeFor[workflow.SiblingRule](),
 	} {
 		props := s.Definitions[typ.Name()].Properties
 		for _, key := range slices.Sorted(maps.Keys(reservedKeys[typ])) {
@@ -50,6 +50,9 @@ func makeSchema(t *testing.T) []byte {
 	}
 	deprecated, _ := s.Definitions["Job"].Properties.Get("supports_termination")
 	deprecated.Deprecated = true
+	for _, key := range []string{"command", "workflow"} {
+		s.Definitions["Job"].OneOf = append(s.Definitions["Job"].OneOf, &invopop.Schema{Required: []string{key}})
+	}
 	for _, name := range []string{"ResourceMonitor", "JobMonitor", "NodeMonitor"} {
 		s.Definitions[name].AdditionalProperties = nil // unknown keys are a warning here
 	}
@@ -143,12 +146,12 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"unknown key":       "name: w\njobs: []\njob: []\n",
 		"missing name":      "jobs: []\n",
 		"missing command":   "name: w\njobs: [{name: a}]\n",
+		"two things to run": "name: w\njobs: [{name: a, command: b, workflow: c.yaml}]\n",
 		"wrong type":        "name: w\njobs: [{name: a, command: b, priority: high}]\n",
 		"negative":          "name: w\njobs: [{name: a, command: b, priority: -1}]\n",
-		"reserved key":      "name: w\njobs: []\ncircuit_breakers: []\n",
+		"replaced key":      "name: w\njobs: []\nslurm_config: {}\n",
 		"unknown action":    "name: w\njobs: []\nretry_policies: [{name: p, rules: [{when: {}, action: again}]}]\n",
 		"unknown matcher":   "name: w\njobs: []\nretry_policies: [{name: p, rules: [{when: {causes: [oom]}, action: retry}]}]\n",
-		"reserved job key":  "name: w\njobs: [{name: a, command: b, undo: x}]\n",
 		"unknown trigger":   "name: w\njobs: []\nactions: [{trigger_type: never, action_type: run_commands}]\n",
 		"unknown mode":      "name: w\njobs: []\nexecution_config: {mode: slow}\n",
 		"parameter map":     "name: w\njobs: [{name: a, command: b, parameters: {i: {a: 1}}}]\n",

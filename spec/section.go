@@ -3,6 +3,8 @@ package spec
 import (
 	"fmt"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // names are the names of a section that is not expanded.
@@ -40,7 +42,7 @@ func (b *builder) check(x *names, n *node, name string) {
 		return
 	}
 	hint := existing(x.known)
-	if near := nearest(name, x.known); near != "" {
+	if near := workflow.Nearest(name, x.known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	b.fail(n, hint, format, x.noun, clip(name))

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // selection is a list of names and a list of regexes that together select
@@ -85,7 +87,7 @@ func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
 	}
 	candidates := x.names[:min(len(x.names), 20_000)]
 	hint := existing(x.names)
-	if near := nearest(name, candidates); near != "" {
+	if near := workflow.Nearest(name, candidates); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	family := slices.IndexFunc(candidates, func(c string) bool { return strings.HasPrefix(c, name+"_") })

@@ -3,6 +3,8 @@ package spec
 import (
 	"errors"
 	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // sweep is what an item expands to: so many rows of values for its columns.
@@ -184,7 +186,7 @@ func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
 func (b *builder) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
 	if s.ParameterMode != "" && s.ParameterMode != "product" && s.ParameterMode != "zip" {
 		hint := "use product or zip"
-		if near := nearest(s.ParameterMode, []string{"product", "zip"}); near != "" {
+		if near := workflow.Nearest(s.ParameterMode, []string{"product", "zip"}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
 		b.warn(at.get("parameter_mode"), hint, "%s counts as product", clip(s.ParameterMode))
@@ -247,7 +249,7 @@ func (b *builder) sharedParameters(at *node, names []string) Parameters {
 		switch {
 		case k < 0:
 			hint := "the workflow's parameters have no such key"
-			if near := nearest(name, known); near != "" {
+			if near := workflow.Nearest(name, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
 			b.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is left out", clip(name))

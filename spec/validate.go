@@ -14,10 +14,12 @@ type Validation struct {
 
 // Summary counts what a specification contains.
 type Summary struct {
-	WorkflowName              string   `json:"workflow_name"`
-	WorkflowDescription       *string  `json:"workflow_description"`
-	JobCount                  int      `json:"job_count"`
-	JobCountBeforeExpansion   int      `json:"job_count_before_expansion"`
+	WorkflowName            string  `json:"workflow_name"`
+	WorkflowDescription     *string `json:"workflow_description"`
+	JobCount                int     `json:"job_count"`
+	JobCountBeforeExpansion int     `json:"job_count_before_expansion"`
+	// MainJobCount is JobCount without the jobs of sub-workflows and the end job.
+	MainJobCount              int      `json:"-"`
 	FileCount                 int      `json:"file_count"`
 	FileCountBeforeExpansion  int      `json:"file_count_before_expansion"`
 	UserDataCount             int      `json:"user_data_count"`
@@ -62,7 +64,7 @@ func Validate(path string, opts Options) (*Validation, error) {
 // summary counts what has been built, also of a specification with errors.
 func (b *builder) summary() Summary {
 	s := Summary{
-		WorkflowName: b.doc.Name, JobCount: len(b.def.Jobs), JobCountBeforeExpansion: len(b.doc.Jobs),
+		WorkflowName: b.doc.Name, JobCount: len(b.def.Jobs), MainJobCount: len(b.jobs.names), JobCountBeforeExpansion: len(b.doc.Jobs),
 		FileCount: len(b.def.Files), FileCountBeforeExpansion: len(b.doc.Files), UserDataCount: len(b.def.UserData),
 		ResourceRequirementsCount: len(b.def.Requirements), SlurmSchedulerCount: len(b.def.SlurmSchedulers), ActionCount: len(b.doc.Actions),
 		HasScheduleNodesAction: b.hasScheduleNodes(), JobNames: b.jobs.names, SchedulerNames: []string{},

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func TestValidateGivesTheShapeOfADryRun(t *testing.T) {
@@ -100,7 +102,7 @@ func TestNearest(t *testing.T) {
 		"comand": "command", "naem": "name", "Name": "name", "dependson": "depends_on", "cpus": "num_cpus", "trigger": "trigger_type", "job": "jobs",
 		"zebra": "", "": "", "x": "", strings.Repeat("command", 100): "",
 	} {
-		if got := nearest(word, keys); got != want {
+		if got := workflow.Nearest(word, keys); got != want {
 			t.Errorf("%q: %q, want %q", word, got, want)
 		}
 	}

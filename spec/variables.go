@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // variables replaces the constants of a document in all its strings, before
@@ -20,8 +22,9 @@ type variables struct {
 // dollarTemplate also finds ${name}, which belongs to the shell.
 var dollarTemplate = regexp.MustCompile(`(\$?)\{([A-Za-z_][A-Za-z0-9_]*)(:[^{}]*)?\}`)
 
-// substituteVariables replaces the variables of a document in its tree.
-func substituteVariables(r *report, root *node, read func(string) ([]byte, error)) {
+// substituteVariables replaces the variables of a document in its tree. What is
+// given stands for the values that the document has for its variables.
+func substituteVariables(r *report, root *node, read func(string) ([]byte, error), given map[string]string) {
 	block := root.child("variables")
 	if block == nil || block.kind == kindNull {
 		return
@@ -32,6 +35,9 @@ func substituteVariables(r *report, root *node, read func(string) ([]byte, error
 	}
 	for _, c := range block.items {
 		v.add(c)
+		if value, ok := given[c.key]; ok && c.kind == kindString {
+			v.values[c.key] = value
+		}
 	}
 	if len(block.items) == 0 {
 		return
@@ -130,7 +136,7 @@ func (v *variables) walk(n *node) {
 			continue
 		}
 		hint := "with variables in a file each {name} must be a variable, a parameter or a column of a table"
-		if near := nearest(name, v.known); near != "" {
+		if near := workflow.Nearest(name, v.known); near != "" {
 			hint = "did you mean {" + near + "}?"
 		}
 		v.failIn(n, m[0], hint, "undefined template name %s", m[0])

@@ -76,11 +76,13 @@ func (tx *Tx) requestCancel(condition string, arg any, why string) (int64, error
 
 // SendingCancel notes that scancel is about to be sent for allocations: for
 // such whose cancellation was decided, and for such that have ended, but not
-// for Slurm.
+// for Slurm. It hits whatever life the Slurm job is in by then.
 func (s *Store) SendingCancel(_ context.Context, ids []int64) error {
 	return s.writer.do("note the cancel of allocations", func(tx *Tx) error {
 		_, err := tx.exec(`UPDATE allocation SET cancel_sent_ms = ?, cancel_tries = cancel_tries + 1
-			WHERE id IN (SELECT value FROM json_each(?)) AND (state = 'ended' OR cancel_ms != 0)`, tx.nowMS, idList(ids))
+			WHERE (id IN (SELECT value FROM json_each(?2)) OR state IN ('pending', 'active') AND (intent_id, slurm_job_id) IN
+				(SELECT intent_id, slurm_job_id FROM allocation WHERE id IN (SELECT value FROM json_each(?2))))
+			AND (state = 'ended' OR cancel_ms != 0)`, tx.nowMS, idList(ids))
 		if err != nil {
 			return fmt.Errorf("note the cancel of %d allocations: %w", len(ids), err)
 		}

@@ -57,7 +57,7 @@ func (tx *Tx) intend(in *AllocationIntent, request string) (a workflow.Allocatio
 	if err := r.require(in.RunID); err != nil {
 		return a, err
 	}
-	if r.canceled {
+	if r.canceled && !r.compensating() {
 		return a, workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is asked for", in.WorkflowID)
 	}
 	id, err := tx.insert(`INSERT INTO allocation (workflow_id, run_id, intent_id, job_name, scheduler_config_id, request, why, secret_hash, state, asked_ms)

@@ -22,7 +22,8 @@ type Observation struct {
 	LimitMS      int64
 	AbsentMS     int64 // since when squeue does not know it
 	OverMS       int64 // since when Slurm ends it
-	// Taken is why Slurm takes its nodes, nil if it does not, or nobody knows why.
+	// Taken is why Slurm takes its nodes. Nil keeps what is known: its runner may
+	// have said so meanwhile. An empty one says that Slurm does not take them.
 	Taken *workflow.SlurmEvidence
 	// RestartCount, if it is higher than the allocation's, says that Slurm has
 	// requeued it: another life has begun, whose state the other fields tell.
@@ -63,15 +64,18 @@ func (tx *Tx) observe(a *workflow.Allocation, o *Observation) error {
 	if o.State == workflow.AllocationIntent && a.SlurmJobID != 0 {
 		return nil // seen before sbatch had answered
 	}
-	taken := ""
+	known := *a
 	if o.Taken != nil {
-		text, err := json.Marshal(o.Taken)
+		a.Taken = o.Taken
+	}
+	taken := ""
+	if a.Taken != nil && *a.Taken != (workflow.SlurmEvidence{}) {
+		text, err := json.Marshal(a.Taken)
 		if err != nil {
 			return fmt.Errorf("write why Slurm takes it: %w", err)
 		}
 		taken = string(text)
 	}
-	known := *a
 	a.State, a.SlurmState, a.SlurmReason, a.AbsentMS, a.OverMS = o.State, o.SlurmState, o.SlurmReason, o.AbsentMS, o.OverMS
 	if a.NodeList = o.NodeList; a.NodeList == "" {
 		a.NodeList = known.NodeList
@@ -141,9 +145,9 @@ func (tx *Tx) requeued(a *workflow.Allocation, restartCount int64) (next workflo
 		return next, fmt.Errorf("end a life of allocation %d: %w", a.ID, err)
 	}
 	id, err := tx.insert(`INSERT INTO allocation (workflow_id, run_id, intent_id, restart_count, job_name, cluster, slurm_job_id, scheduler_config_id,
-			scheduled_compute_node_id, request, why, secret_hash, state, asked_ms, submit_ms, cancel_ms, cancel_why)
+			scheduled_compute_node_id, request, why, secret_hash, state, asked_ms, submit_ms, cancel_ms, cancel_why, cancel_sent_ms, cancel_tries)
 		SELECT workflow_id, run_id, intent_id, ?2, job_name, cluster, slurm_job_id, scheduler_config_id, scheduled_compute_node_id, request, why,
-			secret_hash, 'pending', asked_ms, ?3, cancel_ms, cancel_why FROM allocation WHERE id = ?1`, a.ID, restartCount, tx.nowMS)
+			secret_hash, 'pending', asked_ms, ?3, cancel_ms, cancel_why, cancel_sent_ms, cancel_tries FROM allocation WHERE id = ?1`, a.ID, restartCount, tx.nowMS)
 	if err != nil {
 		return next, fmt.Errorf("begin life %d of allocation %d: %w", restartCount, a.ID, err)
 	}

@@ -333,6 +333,22 @@ func TestCancelIsRecordedFirst(t *testing.T) {
 	}
 }
 
+// A scancel hits the life that Slurm's job is in by then: what becomes of that is
+// our doing.
+func TestCancelOfAJobThatIsRequeued(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	_, err := r.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
+	r.must(err)
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationPending, RestartCount: 1, SlurmState: "PENDING"})
+	r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationPending, RestartCount: 2, SlurmState: "PENDING"})
+	if n := r.number(`SELECT COUNT(*) FROM allocation WHERE slurm_job_id = 17 AND cancel_sent_ms != 0`); n != 3 {
+		t.Errorf("%d lives are known to be canceled by us, want 3", n)
+	}
+}
+
 // TestWorkflowLetsGo cancels and deletes a workflow that has an allocation.
 func TestWorkflowLetsGo(t *testing.T) {
 	r := newRig(t, independent(1)...)

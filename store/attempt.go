@@ -9,7 +9,7 @@ import (
 
 func newAttempts(tx *Tx) *bulk {
 	return newBulk(tx, "attempt", `job_id, run_id, attempt_id, workflow_id, fence, compute_node_id, hostname, start_ms, end_ms, status, return_code,
-		cause, confidence, cause_text, evidence, action, reason, rule, counted, policy_hash,
+		cause, confidence, cause_text, evidence, action, reason, rule, counted, policy_hash, category, subcategory,
 		peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent, cpu_seconds`)
 }
 
@@ -45,7 +45,7 @@ func (f *finisher) record(l *lease, e *ending, d *workflow.Decision) error {
 	}
 	err := f.attempts.add(l.JobID, f.run.runID, l.Attempt, f.run.workflowID, l.Fence, e.host.id, e.host.hostname, l.startMS, e.endMS,
 		int64(c.Status), c.ReturnCode, string(c.Kind), string(c.Confidence), c.Text, evidence,
-		string(d.Action), d.Reason, d.Rule, d.Counted, d.PolicyHash,
+		string(d.Action), d.Reason, d.Rule, d.Counted, d.PolicyHash, e.category, e.subcategory,
 		usage[0], usage[1], usage[2], usage[3], orNull(measured.CPUSeconds))
 	if err != nil {
 		return fmt.Errorf("write attempt %d of job %d: %w", l.Attempt, l.JobID, err)

@@ -17,6 +17,15 @@ func (s *Store) CancelWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 		if err != nil {
 			return err
 		}
+		if r.compensating() {
+			const why = "the workflow was canceled"
+			if err := tx.endCompensation(r, why); err != nil {
+				return err
+			}
+			if _, err := tx.cancelAllocations(id, why); err != nil {
+				return err
+			}
+		}
 		if !r.canceled {
 			if err := tx.cancel(r); err != nil {
 				return err
@@ -29,18 +38,23 @@ func (s *Store) CancelWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 }
 
 func (tx *Tx) cancel(r *run) error {
-	if err := tx.execOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.workflowID); err != nil {
-		return fmt.Errorf("cancel workflow %d: %w", r.workflowID, err)
-	}
-	r.canceled, r.halted = true, true
 	err := tx.event(r.workflowID, string(workflow.EventWorkflowCanceled), workflow.SeverityWarning, workflow.WorkflowCanceledPayload{
 		Category: workflow.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.workflowID), WorkflowID: r.workflowID, RunID: r.runID,
 	})
 	if err != nil {
 		return err
 	}
+	return tx.stop(r, "the workflow was canceled")
+}
+
+// stop takes from runners what is live in a run; nothing more is claimed.
+func (tx *Tx) stop(r *run, why string) error {
+	if err := tx.execOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.workflowID); err != nil {
+		return fmt.Errorf("cancel workflow %d: %w", r.workflowID, err)
+	}
+	r.canceled, r.halted = true, true
 	const live = `status IN (3, 4)`
-	if err := tx.voidLeases(r, live, "the workflow was canceled"); err != nil {
+	if err := tx.voidLeases(r, live, 0, why); err != nil {
 		return err
 	}
 	columns := `fence = fence + 1, not_before_ms = 0, phase = 0, recovery = NULL, hold = NULL`
@@ -53,7 +67,7 @@ func (tx *Tx) cancel(r *run) error {
 	if err := tx.everyRunner(r.workflowID); err != nil {
 		return err
 	}
-	if _, err := tx.cancelAllocations(r.workflowID, "the workflow was canceled"); err != nil {
+	if _, err := tx.cancelAllocations(r.workflowID, why); err != nil {
 		return err
 	}
 	tx.changes.Ended = appendNew(tx.changes.Ended, []int64{r.workflowID})

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -69,8 +70,16 @@ func (tx *Tx) goOn(r *run, c *change) error {
 	}
 	return tx.execOne(`UPDATE job SET status = 2, phase = 0, recovery = NULL, hold = NULL, start_ms = NULL, compute_node_id = NULL, claimed_ms = NULL,
 			result_id = NULL, origin = COALESCE(origin, 'retry'), attempt_id = ?,
-			rule_counts = ?, counted_failures = ?, not_before_ms = ?, avoid_nodes = ? WHERE id = ? AND status = ?`,
-		n.attempt, n.ruleCounts, n.counted, n.notBeforeMS, n.avoidNodes, c.job, int(c.from))
+			rule_counts = ?, counted_failures = ?, not_before_ms = ?, settled_ms = ?, avoid_nodes = ? WHERE id = ? AND status = ?`,
+		n.attempt, n.ruleCounts, n.counted, n.notBeforeMS, n.settledMS, n.avoidNodes, c.job, int(c.from))
+}
+
+// after is the time, in ms, at which a delay is over, and not before; 0 is at once.
+func (tx *Tx) after(delay time.Duration) int64 {
+	if delay <= 0 {
+		return 0
+	}
+	return tx.nowMS + (delay + time.Millisecond - 1).Milliseconds()
 }
 
 // delayed notes that a job becomes claimable at a time.

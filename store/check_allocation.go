@@ -29,5 +29,6 @@ var allocationRules = []rule{
 		WHERE n.allocation_id IS NOT NULL AND a.workflow_id IS NOT n.workflow_id AND n.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
 	{"P13", `SELECT 'allocation ' || a.id, 'its workflow ' || a.workflow_id || ' was canceled, but it is not to be'
 		FROM allocation a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id AND w.is_canceled = 1
-		WHERE a.state != 'ended' AND a.cancel_ms = 0 AND a.superseded_ms = 0`},
+		WHERE a.state != 'ended' AND a.cancel_ms = 0 AND a.superseded_ms = 0
+			AND NOT EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.started_ms <= a.asked_ms)`},
 }

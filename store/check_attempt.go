@@ -17,9 +17,11 @@ var attemptRules = []rule{
 	{"P1", `SELECT 'job ' || j.id, 'its recovery script runs, but its attempt ' || j.attempt_id || ' has not ended so'
 		FROM job j WHERE j.phase = 1 AND NOT EXISTS (SELECT 1 FROM attempt a
 			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND a.action = 'recover')`},
+	// A job that was held by hand before it ran may be classified as failed.
 	{"P1", `SELECT 'job ' || j.id, 'it has ended, but its attempt ' || j.attempt_id || ' has not ended so'
 		FROM job j WHERE j.status IN (5, 6, 8) AND NOT EXISTS (SELECT 1 FROM attempt a
-			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND (a.status = 5) = (j.status = 5))`},
+			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND (a.status = 5) = (j.status = 5))
+		AND NOT EXISTS (SELECT 1 FROM classification c WHERE c.job_id = j.id AND c.attempt_id = j.attempt_id AND c.status = j.status)`},
 	{"P1", `SELECT 'job ' || l.job_id, 'the report of attempt ' || l.attempt_id || ' of run ' || l.run_id || ' was late, and was recorded as well'
 		FROM late_report l JOIN attempt a ON a.job_id = l.job_id AND a.run_id = l.run_id AND a.attempt_id = l.attempt_id AND a.fence = l.fence
 		WHERE a.evidence IS NOT NULL AND a.start_ms IS json_extract(l.report, '$.StartedMS') AND a.end_ms IS json_extract(l.report, '$.EndedMS')`},

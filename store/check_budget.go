@@ -17,8 +17,11 @@ var budgetRules = []rule{
 	{"P7", fmt.Sprintf(`SELECT 'job ' || a.job_id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started '
 			|| (json_extract(e.data, '$.not_before_ms') - a.start_ms) || ' ms before its delay was over'
 		FROM event e JOIN attempt a ON a.job_id = json_extract(e.data, '$.job_id') AND a.run_id = json_extract(e.data, '$.run_id')
-			AND a.attempt_id = json_extract(e.data, '$.new_attempt')
-		WHERE e.type = 'job_retried' AND a.start_ms + %d < json_extract(e.data, '$.not_before_ms')
+			AND a.attempt_id = COALESCE(json_extract(e.data, '$.new_attempt'), json_extract(e.data, '$.attempt_id') + 1)
+		WHERE e.type IN ('job_retried', 'job_recovered') AND a.start_ms + %[1]d < json_extract(e.data, '$.not_before_ms')
+			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq AND x.type = 'job_settled'
+				AND json_extract(x.data, '$.job_id') = a.job_id AND json_extract(x.data, '$.attempt_id') = a.attempt_id - 1
+				AND a.start_ms + %[1]d >= json_extract(x.data, '$.not_before_ms'))
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq
 				AND x.type IN ('user_action', 'workflow_started', 'workflow_reinitialized'))`, clockSlack)},
 	{"P7", `SELECT 'workflow ' || w.id, 'run ' || c.run_id || ' used ' || SUM(c.counted) || ' counted retries, max_retries_total is '
@@ -62,8 +65,9 @@ func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
 		return nil, err
 	}
 	limits := map[int64][]*workflow.Policies{}
-	err = c.each(`SELECT DISTINCT a.job_id, a.policy_hash FROM attempt a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
-		WHERE a.policy_hash != ''`, func(r rowScanner) error {
+	err = c.each(`SELECT DISTINCT a.job_id, a.policy_hash FROM (SELECT job_id, workflow_id, run_id, policy_hash FROM attempt
+			UNION ALL SELECT job_id, workflow_id, run_id, policy_hash FROM failed_recovery) a
+		JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id WHERE a.policy_hash != ''`, func(r rowScanner) error {
 		var job int64
 		var hash string
 		if err := r.Scan(&job, &hash); err != nil {
@@ -78,11 +82,13 @@ func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
 }
 
 // grantedRetries counts for each job the attempts of its current run that each
-// rule retried.
+// rule retried, be it in spite of a recovery script that failed.
 func (c *checker) grantedRetries() (map[int64]map[string]workflow.RuleCount, error) {
 	granted := map[int64]map[string]workflow.RuleCount{}
-	err := c.each(`SELECT a.job_id, a.rule, SUM(a.counted), SUM(1 - a.counted) FROM attempt a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
-		WHERE a.action IN ('retry', 'recover') GROUP BY a.job_id, a.rule`, func(r rowScanner) error {
+	err := c.each(`SELECT a.job_id, a.rule, SUM(a.counted), SUM(1 - a.counted)
+		FROM (SELECT job_id, workflow_id, run_id, rule, counted FROM attempt WHERE action IN ('retry', 'recover')
+			UNION ALL SELECT job_id, workflow_id, run_id, rule, 0 FROM failed_recovery WHERE action = 'retry' AND rule != '') a
+		JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id GROUP BY a.job_id, a.rule`, func(r rowScanner) error {
 		var job int64
 		var rule string
 		var n workflow.RuleCount

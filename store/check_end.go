@@ -9,6 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
+// notCompensating leaves out the jobs j that have no part in the end of a run.
+const notCompensating = ` AND (j.stage_id IS NULL OR j.stage_id NOT IN (SELECT id FROM stage WHERE kind = 'compensation'))`
+
 // endRules compare verdicts, events and workflows. A run that has begun and in
 // which nothing has been tried yet has no verdict, whatever its jobs did before.
 var endRules = []rule{
@@ -18,12 +21,13 @@ var endRules = []rule{
 			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`},
 	{"P11", `SELECT 'workflow ' || w.id, 'run ' || w.run_id || ' has its verdict, but jobs are open'
 		FROM workflow w WHERE w.is_hidden = 0 AND w.has_ended = 1 AND EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id
-			AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9))`},
+			AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9)` + notCompensating + `)`},
 	{"P11", `SELECT 'workflow ' || w.id, 'nothing of run ' || w.run_id || ' is open, but it has no verdict'
 		FROM workflow w WHERE w.is_hidden = 0 AND w.has_ended = 0
 			AND NOT EXISTS (SELECT 1 FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)
 			AND (w.is_canceled = 1 OR EXISTS (SELECT 1 FROM attempt a JOIN job j ON j.id = a.job_id WHERE j.workflow_id = w.id AND a.run_id = w.run_id))
-			AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9))`},
+			AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id AND iif(w.is_canceled, j.status IN (3, 4), j.status NOT BETWEEN 5 AND 9)
+				` + notCompensating + `)`},
 	{"P11", `SELECT 'workflow ' || COALESCE(v.workflow_id, e.workflow_id), COALESCE(e.n, 0) || ' events and ' || COALESCE(v.n, 0) || ' verdicts end run '
 			|| COALESCE(v.run_id, e.run_id) || ', generation ' || COALESCE(v.generation, e.generation)
 		FROM (SELECT workflow_id, run_id, generation, 1 AS n FROM verdict) v
@@ -44,17 +48,17 @@ func (c *checker) verdicts() error {
 		workflowID, runID int64
 		canceled          bool
 		kind, payload     string
-		policy            *string
+		policy, givenUp   *string
 	}
 	var all []verdict
-	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload, w.policy
+	err := c.each(`SELECT w.id, w.run_id, w.is_canceled, v.type, v.payload, w.policy, w.given_up
 		FROM workflow w JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation
 		WHERE w.is_hidden = 0 AND w.has_ended = 1 AND NOT EXISTS (SELECT 1 FROM event e WHERE e.workflow_id = w.id
 			AND e.type IN ('user_action', 'job_retried', 'workflow_started', 'workflow_reinitialized')
 			AND e.seq > (SELECT COALESCE(MAX(x.seq), 0) FROM event x WHERE x.workflow_id = w.id AND x.type = v.type))`,
 		func(r rowScanner) error {
 			var v verdict
-			err := r.Scan(&v.workflowID, &v.runID, &v.canceled, &v.kind, &v.payload, &v.policy)
+			err := r.Scan(&v.workflowID, &v.runID, &v.canceled, &v.kind, &v.payload, &v.policy, &v.givenUp)
 			all = append(all, v)
 			return err
 		})
@@ -72,6 +76,9 @@ func (c *checker) verdicts() error {
 		if err := json.Unmarshal([]byte(v.payload), &have); err != nil {
 			c.found("P11", fmt.Sprintf("workflow %d", v.workflowID), "its verdict cannot be read: %v", err)
 			continue
+		}
+		if v.givenUp != nil {
+			counts.GivenUp = *v.givenUp
 		}
 		success, err := c.criterion(v.workflowID, v.policy, &counts)
 		if err != nil {
@@ -104,7 +111,7 @@ func (c *checker) criterion(workflowID int64, text *string, counts *workflow.Cou
 		c.found("P11", fmt.Sprintf("workflow %d", workflowID), "its success_if cannot be read: %v", err)
 		return nil, nil
 	}
-	return success, patternCounts(c.each, workflowID, success, counts)
+	return success, patternCounts(c.each, patternScope{workflowID: workflowID}, success, counts)
 }
 
 // verdictProblem says in what a verdict differs from a recount.
@@ -135,29 +142,11 @@ func verdictProblem(kind string, have *workflow.EndPayload, want *workflow.Verdi
 	return ""
 }
 
-// recount counts the jobs of a workflow and the attempts of a run.
+// recount counts the jobs of a workflow's main stage and the attempts of a run.
 func (c *checker) recount(workflowID, runID int64) (counts workflow.Counts, err error) {
-	err = c.each(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ? GROUP BY status`, func(r rowScanner) error {
-		var status workflow.JobStatus
-		var n int64
-		err := r.Scan(&status, &n)
-		if err == nil {
-			counts.ByStatus[status] = n
-		}
-		return err
-	}, workflowID)
-	if err != nil {
+	if counts, err = countJobs(c.each, `FROM job j WHERE j.workflow_id = ?1 AND j.stage_id IS NULL`, workflowID, runID); err != nil {
 		return counts, err
 	}
-	counts.ByCause = map[workflow.CauseKind]int64{}
-	err = c.each(`SELECT a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')) FROM job j JOIN attempt a ON a.job_id = j.id
-		WHERE j.workflow_id = ? AND a.run_id = ? GROUP BY a.cause`, func(r rowScanner) error {
-		var cause workflow.CauseKind
-		var n, retried int64
-		err := r.Scan(&cause, &n, &retried)
-		counts.ByCause[cause] = n
-		counts.Retried += retried
-		return err
-	}, workflowID, runID)
+	counts.EndJob, err = endJobResult(c.each, workflowID, nil)
 	return counts, err
 }

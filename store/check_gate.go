@@ -37,11 +37,14 @@ var gateRules = []rule{
 		WHERE a.start_ms < g.end_ms AND a.evidence IS NOT NULL AND j.status > 2
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
 	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
-		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 1 AND o.gate_id IS NULL AND j.workflow_id IN ` + moving},
+		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = 1 AND o.gate_id IS NULL AND j.workflow_id IN ` + moving + `
+			AND (j.stage_id IS NULL OR j.stage_id IN (SELECT id FROM stage WHERE state = 'running'))`},
 	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by > 0 AND status != 7`},
-	{"gate", `SELECT 'job ' || id, 'it was not needed, but is not disabled' FROM job WHERE skipped_by = 0 AND status != 9`},
+	{"gate", `SELECT 'job ' || id, 'it was not needed, but is not disabled' FROM job
+		WHERE skipped_by = 0 AND status != 9 AND NOT (status = 1 AND undoes_id IS NOT NULL)`},
+	// The undo of a job that never began is not needed, whatever is before it.
 	{"gate", `SELECT 'job ' || j.id, 'it was not needed, but a dependency was unsuccessful'
-		FROM job j WHERE j.status = 9 AND j.skipped_by = 0 AND j.workflow_id IN ` + moving + ` AND j.gate_id IN
+		FROM job j WHERE j.status = 9 AND j.skipped_by = 0 AND j.undoes_id IS NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8)`},
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
 		FROM job j WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id NOT IN

@@ -24,6 +24,10 @@ var referenceRules = []rule{
 		FROM gate_dependency d JOIN gate g ON g.id = d.gate_id LEFT JOIN job j ON j.id = d.job_id WHERE j.workflow_id IS NOT g.workflow_id`},
 	{"reference", `SELECT 'attempt ' || a.run_id || '/' || a.attempt_id || ' of job ' || a.job_id, 'the job is not there or of another workflow'
 		FROM attempt a LEFT JOIN job j ON j.id = a.job_id WHERE j.workflow_id IS NOT a.workflow_id`},
+	{"reference", `SELECT 'failed recovery after attempt ' || x.run_id || '/' || x.attempt_id || ' of job ' || x.job_id,
+			'the attempt is not there, or was not followed by a recovery script'
+		FROM failed_recovery x LEFT JOIN attempt a ON a.job_id = x.job_id AND a.run_id = x.run_id AND a.attempt_id = x.attempt_id
+		WHERE a.action IS NOT 'recover' OR a.workflow_id != x.workflow_id`},
 	{"reference", `SELECT 'late report ' || l.id, 'its job ' || l.job_id || ' is not there or of another workflow'
 		FROM late_report l LEFT JOIN job j ON j.id = l.job_id WHERE j.workflow_id IS NOT l.workflow_id`},
 	{"reference", `SELECT 'result ' || r.id, 'its job ' || r.job_id || ' is not there or of another workflow'
@@ -64,6 +68,9 @@ var countRules = []rule{
 		FULL JOIN cause_count c ON c.workflow_id = a.workflow_id AND c.run_id = a.run_id AND c.cause = a.cause
 		WHERE (COALESCE(c.n, 0) != COALESCE(a.n, 0) OR COALESCE(c.retried, 0) != COALESCE(a.retried, 0) OR COALESCE(c.counted, 0) != COALESCE(a.counted, 0))
 			AND COALESCE(c.workflow_id, a.workflow_id) NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
+	{"count", `SELECT 'workflow ' || w.id, 'it says that ' || w.claim_holds || ' hold its claims, it is ' || COALESCE(h.n, 0)
+		FROM workflow w LEFT JOIN (SELECT workflow_id, COUNT(*) AS n FROM claim_hold WHERE ended_ms = 0 GROUP BY 1) h ON h.workflow_id = w.id
+		WHERE w.claim_holds != COALESCE(h.n, 0)`},
 	{"count", `SELECT 'gate ' || g.id, 'it says that ' || g.open || ' dependencies are open and ' || g.failed || ' failed, it is '
 			|| c.open || ' and ' || c.failed
 		FROM gate g JOIN (SELECT d.gate_id, SUM(j.status NOT BETWEEN 5 AND 9) AS open, SUM(j.status BETWEEN 6 AND 8) AS failed

@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -72,20 +73,29 @@ func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong str
 	if a.decision.Counted && cause.Taken() && !p.Counts(a.decision.Rule) {
 		return "P8", fmt.Sprintf("was %s and used budget", a.cause)
 	}
-	failure := workflow.Failure{Cause: cause, Evidence: *e, Node: a.node.String}
-	if a.startMS.Valid {
-		failure.Elapsed = time.Duration(a.endMS.Int64-a.startMS.Int64) * time.Millisecond
-	}
+	failure := a.failure(cause, e)
 	var d workflow.Decision
 	for _, h := range histories(a.attempt, before) {
 		for _, h.WorkflowRetries = range retriesOfOthers(p) {
 			d = workflow.Decide(*p, h, failure)
+			if strings.HasPrefix(a.decision.Rule, workflow.RuleBreaker) && d.Retries() && a.decision.Action == workflow.ActionHold {
+				return "", ""
+			}
 			if d.Action == a.decision.Action && d.Rule == a.decision.Rule && d.Counted == a.decision.Counted {
 				return "", ""
 			}
 		}
 	}
 	return "P16", fmt.Sprintf("it was decided to %s by rule %q, the policies say %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
+}
+
+// failure is what rules looked at.
+func (a *replayed) failure(c workflow.Cause, e *workflow.Evidence) workflow.Failure {
+	f := workflow.Failure{Cause: c, Evidence: *e, Node: a.node.String}
+	if a.startMS.Valid {
+		f.Elapsed = time.Duration(a.endMS.Int64-a.startMS.Int64) * time.Millisecond
+	}
+	return f
 }
 
 // judgeCause classifies the evidence once more; it is nil where a torc client
@@ -103,7 +113,7 @@ func (a *replayed) judgeCause() (cause workflow.Cause, e *workflow.Evidence, wro
 	}
 	cause = workflow.Classify(*e, a.codes(), nil)
 	if a.cause == workflow.CauseCanceledUser { // its lease may have been taken away before it ended
-		cause = workflow.ClassifyCanceled(*e)
+		cause = workflow.ClassifyCanceled(a.decision.Reason, *e)
 	}
 	plain := workflow.Classify(*e, workflow.ReturnCodes{}, nil) // of a time before the codes were set
 	if cause.Kind != a.cause || cause.Status != a.status || cause.ReturnCode != a.returnCode && plain.ReturnCode != a.returnCode {

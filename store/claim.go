@@ -22,6 +22,7 @@ type claim struct {
 	fairness   *fairness
 	others     []workflow.Offer // of the workflow's other nodes
 	askedFor   bool             // others have been read
+	onlyStaged bool             // of a canceled run, nothing is claimed but what undoes it
 }
 
 // pick is a job that was chosen.
@@ -97,25 +98,13 @@ type candidate struct {
 func (c *claim) chooseOf(classes []workflow.Class) error {
 	var jobs []candidate
 	for i, k := range classes {
-		avoiding, err := c.avoiding(k)
+		found, err := c.readyOf(k)
 		if err != nil {
 			return err
 		}
-		rows, err := c.tx.query(`SELECT id FROM job WHERE class_id = ?1 AND status = 2 AND not_before_ms <= ?2
-				AND (avoid_nodes IS NULL OR NOT EXISTS (SELECT 1 FROM json_each(avoid_nodes)
-					WHERE value ->> 'node' = ?3 AND COALESCE(value ->> 'until_ms', ?2 + 1) > ?2))
-			ORDER BY not_before_ms, id LIMIT ?4`, k.ID, c.tx.nowMS, avoiding, c.left)
-		if err != nil {
-			return fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
+		for _, id := range found {
+			jobs = append(jobs, candidate{id: id, class: i})
 		}
-		found, err := collect(rows, func(r rowScanner) (j candidate, err error) {
-			j.class = i
-			return j, r.Scan(&j.id)
-		})
-		if err != nil {
-			return fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
-		}
-		jobs = append(jobs, found...)
 	}
 	if len(classes) > 1 {
 		slices.SortFunc(jobs, func(a, b candidate) int { return cmp.Compare(a.id, b.id) })
@@ -136,22 +125,60 @@ func (c *claim) chooseOf(classes []workflow.Class) error {
 	return nil
 }
 
-// avoiding returns the host that jobs of a class may refuse to run on: the
-// runner's, unless no other node of the workflow could take them. It is empty
-// if they may refuse none.
-func (c *claim) avoiding(k workflow.Class) (string, error) {
-	if c.runner == nil {
-		return "", nil
+// avoids is the condition that a job keeps away from the node ?3 now.
+const avoids = `avoid_nodes IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(avoid_nodes)
+	WHERE value ->> 'node' = ?3 AND COALESCE(value ->> 'until_ms', ?2 + 1) > ?2)`
+
+// readyOf returns jobs of a class that may be claimed now: those that do not
+// avoid the runner's node, and, if these leave room, those that do and would not
+// get another.
+func (c *claim) readyOf(k workflow.Class) ([]int64, error) {
+	ready := `SELECT id FROM job WHERE class_id = ?1 AND status = 2 AND not_before_ms <= ?2 `
+	if c.onlyStaged { // of perhaps many more; the + has SQLite take the index of their stage
+		ready = `SELECT id FROM job WHERE +class_id = ?1 AND status = 2 AND not_before_ms <= ?2 AND stage_id IN (
+			SELECT s.id FROM claim_class k JOIN stage s ON s.workflow_id = k.workflow_id AND s.kind = 'compensation' WHERE k.id = ?1) `
+	}
+	const order = ` ORDER BY not_before_ms, id LIMIT ?4`
+	var host string
+	if c.runner != nil {
+		host = c.runner.hostname
+	}
+	found, err := c.tx.idsOf(ready+`AND NOT (`+avoids+`)`+order, k.ID, c.tx.nowMS, host, c.left)
+	if err != nil {
+		return nil, fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
+	}
+	if host == "" || int64(len(found)) == c.left {
+		return found, nil
+	}
+	avoiding, err := c.tx.idsOf(ready+`AND `+avoids+order, k.ID, c.tx.nowMS, host, c.left-int64(len(found)))
+	if err != nil {
+		return nil, fmt.Errorf("read ready jobs of class %d: %w", k.ID, err)
+	}
+	if len(avoiding) == 0 {
+		return found, nil
+	}
+	elsewhere, err := c.elsewhere(k)
+	if err != nil || elsewhere {
+		return found, err
+	}
+	return append(found, avoiding...), nil
+}
+
+// elsewhere reports whether jobs of a class could run on another node than the
+// runner's: one of the workflow, or of an allocation that can be asked for.
+func (c *claim) elsewhere(k workflow.Class) (bool, error) {
+	if k.Login {
+		return false, nil
 	}
 	if !c.askedFor {
 		c.askedFor = true
 		rows, err := c.tx.query(selectRunners+`WHERE workflow_id = ? AND is_active = 1 AND hostname != ? LIMIT 100`, c.workflowID, c.runner.hostname)
 		if err != nil {
-			return "", fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
+			return false, fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
 		}
 		others, err := collect(rows, scanRunner)
 		if err != nil {
-			return "", fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
+			return false, fmt.Errorf("read the nodes of workflow %d: %w", c.workflowID, err)
 		}
 		for _, r := range others {
 			c.others = append(c.others, r.totalOffer(nil))
@@ -159,10 +186,11 @@ func (c *claim) avoiding(k workflow.Class) (string, error) {
 	}
 	for _, o := range c.others {
 		if ok, _ := workflow.NewPacker(o).Fits(k); ok {
-			return c.runner.hostname, nil
+			return true, nil
 		}
 	}
-	return "", nil
+	ask := c.tx.w.elsewhere
+	return ask != nil && ask(c.workflowID, k, c.runner.hostname), nil
 }
 
 // take gives the picked jobs to a holder: nil is a torc client. The attempt of
@@ -171,7 +199,7 @@ func (c *claim) take(runID int64, holder *int64) error {
 	if len(c.picked) == 0 {
 		return nil
 	}
-	n, err := c.tx.exec(`UPDATE job SET status = 3, fence = fence + 1, compute_node_id = ?2, claimed_ms = ?3, start_ms = NULL,
+	n, err := c.tx.exec(`UPDATE job SET status = 3, fence = fence + 1, compute_node_id = ?2, claimed_ms = ?3, start_ms = NULL, `+notReady+`,
 			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a WHERE a.job_id = job.id AND a.run_id = ?4), 0)
 		WHERE id IN (SELECT value FROM json_each(?1)) AND status = 2`, idList(jobsOf(c.picked)), holder, c.tx.nowMS, runID)
 	if err == nil && n != int64(len(c.picked)) {

@@ -61,6 +61,10 @@ func (s *Store) claimForClient(_ context.Context, workflowID int64, o workflow.O
 			reason = "Workflow is canceled"
 			return nil
 		}
+		held, err := tx.claimsHeld(r)
+		if reason = held.Reason(); err != nil || reason != "" {
+			return err
+		}
 		c := newClaim(tx, workflowID, o)
 		if err := c.choose(); err != nil {
 			return err

@@ -2,13 +2,14 @@ package store
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // claimableLater reports whether a job that is open now may still become work
-// for a runner that holds nothing: a ready one that fits it, or one that waits
-// for another runner. Nobody waits for what is held: the decision of a person
+// for a runner that holds nothing: a ready one that fits it and does not avoid its
+// node, or one that waits for another runner. Nobody waits for what is held: the decision of a person
 // may take days. And nobody waits if no job of the workflow, whatever its
 // status, would fit in the time that is left.
 func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64) (bool, error) {
@@ -17,19 +18,28 @@ func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64)
 	if err != nil {
 		return false, err
 	}
+	stages, err := tx.runningStages(r.workflowID)
+	if err != nil {
+		return false, err
+	}
 	n := counts.ByStatus
+	n[workflow.Running] -= stages
+	if r.login == workflow.LoginOnly {
+		return tx.readyFor(r, offer)
+	}
+	if r.nodeType != workflow.SchedulerLocal && slices.ContainsFunc(all, func(k jobClass) bool { return k.Login }) {
+		if left, err := tx.leftForAllocations(r.workflowID); err != nil || !left {
+			return false, err
+		}
+	}
 	switch {
 	case !takesAny(offer, all) && n[workflow.Uninitialized] == 0: // its classes may not be known yet
 		return false, nil
 	case n[workflow.Pending]+n[workflow.Running]+n[workflow.Uninitialized] > 0:
 		return true, nil
 	}
-	ready, err := tx.waitingClasses(r.workflowID)
-	if err != nil {
-		return false, err
-	}
-	if takesAny(offer, ready) {
-		return true, nil
+	if fits, err := tx.readyFor(r, offer); err != nil || fits {
+		return fits, err
 	}
 	var others bool
 	err = tx.row(`SELECT EXISTS (SELECT 1 FROM compute_node WHERE workflow_id = ? AND is_active = 1 AND id != ?)`,
@@ -38,6 +48,14 @@ func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64)
 		return false, fmt.Errorf("look for other nodes of workflow %d: %w", r.workflowID, err)
 	}
 	return others, nil
+}
+
+// readyFor reports whether a ready job fits a runner that holds nothing, and does not
+// avoid its node.
+func (tx *Tx) readyFor(r *runner, offer workflow.Offer) (bool, error) {
+	ready, err := tx.classesWhere(r.workflowID, `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = 2
+		AND (not_before_ms > ?2 OR NOT (`+avoids+`)))`, r.workflowID, tx.nowMS, r.hostname)
+	return takesAny(offer, ready), err
 }
 
 // takesAny reports whether jobs of one of the classes would fit.

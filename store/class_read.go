@@ -12,13 +12,13 @@ type jobClass struct {
 	requirements string
 }
 
-const selectClasses = `SELECT c.id, c.priority, c.scheduler_id, c.labels, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s
+const selectClasses = `SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s
 	FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id `
 
 func scanClass(r rowScanner) (c jobClass, err error) {
 	var scheduler int64
 	var labels string
-	err = r.Scan(&c.ID, &c.Priority, &scheduler, &labels, &c.requirements, &c.CPUs, &c.GPUs, &c.Nodes, &c.MemoryBytes, &c.RuntimeSeconds)
+	err = r.Scan(&c.ID, &c.Priority, &scheduler, &labels, &c.Login, &c.requirements, &c.CPUs, &c.GPUs, &c.Nodes, &c.MemoryBytes, &c.RuntimeSeconds)
 	if err != nil {
 		return c, err
 	}
@@ -34,12 +34,6 @@ func scanClass(r rowScanner) (c jobClass, err error) {
 func (tx *Tx) readyClasses(workflowID int64) ([]jobClass, error) {
 	return tx.classesWhere(workflowID, `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2)`,
 		workflowID, tx.nowMS)
-}
-
-// waitingClasses returns the classes of a workflow with a ready job, be it that
-// it may be claimed only later.
-func (tx *Tx) waitingClasses(workflowID int64) ([]jobClass, error) {
-	return tx.classesWhere(workflowID, `WHERE c.workflow_id = ? AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = 2)`, workflowID)
 }
 
 func (tx *Tx) classesWhere(workflowID int64, condition string, args ...any) ([]jobClass, error) {

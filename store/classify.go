@@ -8,8 +8,8 @@ import (
 
 // classify ends the hold of a job: it is ready for another attempt, or has
 // failed. How often a job can be retried so is limited. Refusals come before
-// anything is written.
-func (tx *Tx) classify(id int64, w workflow.Classification) (workflow.HoldOutcome, error) {
+// anything is written. Force lets it ask for more than there is anywhere.
+func (tx *Tx) classify(id int64, w workflow.Classification, force bool) (workflow.HoldOutcome, error) {
 	l, err := getOne(tx, "job", id, `SELECT `+leaseColumns+` FROM job WHERE id = ?`, scanLease)
 	o := workflow.HoldOutcome{JobID: id, JobName: l.name, Status: &l.status}
 	if err != nil {
@@ -32,7 +32,7 @@ func (tx *Tx) classify(id int64, w workflow.Classification) (workflow.HoldOutcom
 		if c.next, err = f.retryClassified(&l, cause); err != nil {
 			return o, err
 		}
-		if o.Asks, err = tx.reask(&l, w.Apply); err != nil {
+		if o.Asks, err = f.reask(&l, &w, force); err != nil {
 			return o, err
 		}
 		o.Attempt = c.next.attempt
@@ -72,21 +72,21 @@ func (f *finisher) retryClassified(l *lease, cause workflow.Cause) (*next, error
 
 // recordClassification keeps who ended a hold, and why.
 func (tx *Tx) recordClassification(r *run, l *lease, w workflow.Classification, asks string) error {
-	_, err := tx.insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, memory, runtime)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.workflowID, l.JobID, r.runID, l.Attempt, tx.nowMS, int64(w.Status), w.Author, w.Reason, w.Memory, w.Runtime)
+	_, err := tx.insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.workflowID, l.JobID, r.runID, l.Attempt, tx.nowMS, int64(w.Status), w.Author, w.Reason, string(w.Confidence), w.Memory, w.Runtime)
 	if err != nil {
 		return fmt.Errorf("record the classification of job %d: %w", l.JobID, err)
 	}
 	return tx.event(r.workflowID, string(workflow.EventJobClassified), workflow.SeverityInfo, workflow.JobClassifiedPayload{
-		JobID: l.JobID, JobName: l.name, RunID: r.runID, Status: w.Status, Author: w.Author, Reason: w.Reason, Asks: asks,
+		JobID: l.JobID, JobName: l.name, RunID: r.runID, Status: w.Status, Author: w.Author, Reason: w.Reason, Confidence: w.Confidence, Asks: asks,
 	})
 }
 
 // classifications returns the words that ended holds of a job, oldest first.
 func (l *looker) classifications(job int64) ([]workflow.PastClassification, error) {
-	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
+	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
 		[]any{job}, func(r rowScanner) (c workflow.PastClassification, err error) {
-			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Memory, &c.Runtime)
+			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime)
 		})
 }
 
@@ -105,7 +105,7 @@ func (tx *Tx) classifyByUpdate(id int64, u *workflow.JobUpdate) error {
 	}
 	to := *u.Status
 	u.Status = nil
-	_, err := tx.classify(id, workflow.Classification{Status: to, Author: u.Author, Reason: "the job's status was updated"})
+	_, err := tx.classify(id, workflow.Classification{Status: to, Author: u.Author, Reason: "the job's status was updated"}, false)
 	return err
 }
 

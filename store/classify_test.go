@@ -43,3 +43,15 @@ func TestClassifyJob(t *testing.T) {
 		t.Errorf("last events (-want +got):\n%s", diff)
 	}
 }
+
+// TestClassifiedBeforeItRan: a job that an operator held before any attempt, and
+// that failed by a word, has no attempt.
+func TestClassifiedBeforeItRan(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+	r.must(err)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	r.must(err)
+	r.want(workflow.Failed, workflow.Canceled)
+	r.sound(Witness{})
+}

@@ -124,6 +124,9 @@ func (tx *Tx) checkCompletion(c *Completion, l *lease, r *run) error {
 	}
 	res := &c.Result
 	switch {
+	case l.isStage:
+		return workflow.Errorf(workflow.CodeConflict, "job_id=%d is a sub-workflow and ends as its jobs do", c.JobID).
+			WithHint("complete the jobs of the sub-workflow")
 	case l.status.IsComplete():
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d is already complete with status=%s", c.JobID, l.status)
 	case res.JobID != c.JobID:

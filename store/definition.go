@@ -19,8 +19,10 @@ type DefinitionWriter struct {
 	key  any // create_key; nil for none
 	done bool
 
-	files, userData                    []int64 // ids
+	workflow                           workflow.Workflow // without its jobs
+	files, userData                    []int64           // ids
 	requirements, handlers, schedulers map[string]int64
+	stages                             []int64                  // ids
 	waiting                            []workflow.JobDefinition // not written yet
 	jobs                               []int64                  // ids
 	deps                               [][]int32                // of each job; shared where they are the same
@@ -71,6 +73,8 @@ func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, 
 		if d.id, err = insertWorkflow(tx, w); err != nil {
 			return err
 		}
+		d.workflow = w
+		d.workflow.ID = d.id
 		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = ? WHERE id = ?`, d.key, d.id)
 	})
 	if err == nil && leftover != 0 {
@@ -145,6 +149,12 @@ func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64
 		}
 	}
 	err := d.write("finish definition", func(tx *Tx) error {
+		if err := tx.checkStages(d.id); err != nil {
+			return err
+		}
+		if err := tx.requireJobs(&d.workflow, d.workflow.Policy); err != nil {
+			return err
+		}
 		return tx.execOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id)
 	})
 	if err != nil {

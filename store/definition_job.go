@@ -37,7 +37,9 @@ func (d *DefinitionWriter) flushJobs() error {
 func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 	jobs := make([]workflow.Job, len(defined))
 	deps := make([][]int32, len(defined))
+	undoes := make([]int32, len(defined))
 	for i := range defined {
+		undoes[i] = defined[i].Undoes
 		var err error
 		if jobs[i], err = d.job(&defined[i]); err != nil {
 			return err
@@ -46,7 +48,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 			return err
 		}
 	}
-	c := jobChunk{d: d, jobs: jobs, deps: deps}
+	c := jobChunk{d: d, jobs: jobs, deps: deps, undoes: undoes}
 	if err := d.write("add jobs of a definition", c.write); err != nil {
 		return err
 	}
@@ -58,7 +60,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
 	j := workflow.Job{
 		WorkflowID: d.id, Name: def.Name, Command: def.Command, InvocationScript: given(def.InvocationScript), Env: def.Env,
-		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, Stdio: def.Stdio, RunTimeout: def.RunTimeout, Policy: def.Policy,
+		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, Stdio: def.Stdio, RunTimeout: def.RunTimeout, Policy: def.Policy, Login: def.Login,
 	}
 	requirements := def.Requirements
 	if requirements == workflow.DefaultRequirements {
@@ -81,6 +83,17 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 			return j, workflow.Errorf(workflow.CodeInvalid, "job %q: unknown %s %q", def.Name, ref.what, ref.name)
 		}
 		*ref.field = &id
+	}
+	for _, ref := range []struct {
+		number int32
+		field  **int64
+	}{{def.Stage, &j.StageID}, {def.Child, &j.ChildID}} {
+		if ref.number < 0 || int(ref.number) > len(d.stages) {
+			return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no stage number %d", def.Name, ref.number)
+		}
+		if ref.number > 0 {
+			*ref.field = &d.stages[ref.number-1]
+		}
 	}
 	links := linksOf(&j)
 	for i, list := range [][]int32{def.InputFiles, def.OutputFiles, def.InputUserData, def.OutputUserData} {
@@ -120,6 +133,8 @@ type jobChunk struct {
 	d    *DefinitionWriter
 	jobs []workflow.Job
 	deps [][]int32
+	// undoes are the numbers of the jobs that they undo; 0: none.
+	undoes []int32
 
 	base  int64 // the id of the first
 	gates map[gateHash]definedGate
@@ -164,11 +179,26 @@ func (c *jobChunk) write(tx *Tx) error {
 		} else if g >= 0 {
 			c.later = append(c.later, int32(len(c.d.jobs)+i))
 		}
+		if j.UndoesID, err = c.undone(i); err != nil {
+			return err
+		}
 		if err := in.insert(j); err != nil {
 			return err
 		}
 	}
 	return in.finish()
+}
+
+// undone is the job that the i-th one undoes; nil for others.
+func (c *jobChunk) undone(i int) (*int64, error) {
+	number := c.undoes[i]
+	if number == 0 {
+		return nil, nil
+	}
+	if ids, known := c.ids([]int32{max(number-1, 0)}); known && number > 0 {
+		return &ids[0], nil
+	}
+	return nil, workflow.Errorf(workflow.CodeInvalid, "job %q undoes job number %d, which has not come before it", c.jobs[i].Name, number)
 }
 
 // makeGates returns for each of the given jobs the gate of its dependencies;

@@ -29,6 +29,9 @@ func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
 	if err := addNamed(d, "scheduler", d.schedulers, chunk.SlurmSchedulers, d.insertScheduler); err != nil {
 		return err
 	}
+	if err := addRows(d, "stage", &d.stages, chunk.Stages, d.insertStage); err != nil {
+		return err
+	}
 	if err := d.addJobs(chunk.Jobs); err != nil {
 		return err
 	}

@@ -28,6 +28,9 @@ type ClassDemand struct {
 type Demand struct {
 	Classes []ClassDemand
 	Running int64 // jobs that are claimed or run
+	Held    workflow.ClaimHolds
+	// Excluded are the nodes from which circuit breakers keep the workflow.
+	Excluded []string
 }
 
 // Demand counts the jobs of a workflow that want a place. Jobs that become ready
@@ -72,11 +75,26 @@ type waiting struct {
 }
 
 func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
+	// Of a run that was canceled, what undoes it alone goes on.
+	var canceled bool
+	if err := l.row(`SELECT EXISTS (SELECT 1 FROM workflow WHERE id = ? AND is_canceled = 1)`, []any{workflowID}, &canceled); err != nil {
+		return d, err
+	}
+	which := ""
+	if canceled {
+		which = ` AND ` + inCompensation
+	}
 	t := tally{}
-	if err := l.tallyReady(t, workflowID, untilMS); err != nil {
+	if err := l.tallyReady(t, workflowID, untilMS, which); err != nil {
 		return d, err
 	}
 	if d.Running, err = l.tallyBehind(t, workflowID); err != nil {
+		return d, err
+	}
+	if d.Held, err = l.claimHolds(workflowID); err != nil {
+		return d, err
+	}
+	if d.Excluded, err = l.excludedNodes(workflowID); err != nil {
 		return d, err
 	}
 	classes, err := look(l, selectClasses+`WHERE c.workflow_id = ?`, []any{workflowID}, scanClass)
@@ -88,7 +106,7 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 		byID[c.ID] = c.Class
 	}
 	for k, c := range t {
-		if c.Ready+c.Delayed+c.Behind > 0 {
+		if c.Ready+c.Delayed+c.Behind > 0 && !byID[k.class].Login { // the daemon sees to those
 			c.Class = byID[k.class]
 			d.Classes = append(d.Classes, *c)
 		}
@@ -99,15 +117,15 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 	return d, nil
 }
 
-// tallyReady counts the ready jobs. All of a class are counted in an index, so
-// that hundreds of thousands take some ms; the few that avoid nodes are then
-// counted apart.
-func (l *looker) tallyReady(t tally, workflowID, untilMS int64) error {
+// tallyReady counts the ready jobs that meet a condition. All of a class are
+// counted in an index, so that hundreds of thousands take some ms; the few that
+// avoid nodes are then counted apart.
+func (l *looker) tallyReady(t tally, workflowID, untilMS int64, which string) error {
 	all, err := look(l, `SELECT c.id,
-			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2),
-			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms > ?2),
+			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2`+which+`),
+			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms > ?2`+which+`),
 			COALESCE((SELECT MIN(not_before_ms) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms > ?2
-				AND avoid_nodes IS NULL), 0)
+				AND avoid_nodes IS NULL`+which+`), 0)
 		FROM claim_class c WHERE c.workflow_id = ?1`, []any{workflowID, untilMS},
 		func(r rowScanner) (w waiting, err error) { return w, r.Scan(&w.class, &w.ready, &w.delayed, &w.next) })
 	if err != nil {
@@ -120,7 +138,7 @@ func (l *looker) tallyReady(t tally, workflowID, untilMS int64) error {
 	picky, err := look(l, `SELECT j.class_id, j.avoid_nodes, SUM(j.not_before_ms <= ?2), SUM(j.not_before_ms > ?2),
 			COALESCE(MIN(iif(j.not_before_ms > ?2, j.not_before_ms, NULL)), 0)
 		FROM claim_class c JOIN job j ON j.class_id = c.id
-		WHERE c.workflow_id = ?1 AND j.status = 2 AND j.avoid_nodes IS NOT NULL GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS},
+		WHERE c.workflow_id = ?1 AND j.status = 2 AND j.avoid_nodes IS NOT NULL`+which+` GROUP BY j.class_id, j.avoid_nodes`, []any{workflowID, untilMS},
 		func(r rowScanner) (waiting, error) { return scanPicky(r, l.nowMS) })
 	if err != nil {
 		return err
@@ -162,7 +180,8 @@ func scanPicky(r rowScanner, nowMS int64) (w waiting, err error) {
 // gate with a live dependency is blocked, save for jobs that somebody canceled or
 // disabled; these are counted too, as the index then has all that is needed.
 func (l *looker) tallyBehind(t tally, workflowID int64) (running int64, err error) {
-	err = l.row(`SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ? AND status IN (3, 4)`, []any{workflowID}, &running)
+	err = l.row(`SELECT COALESCE(SUM(n), 0) - (`+countRunningStages+`) - (`+countLiveLogin+`) FROM job_count WHERE workflow_id = ?1 AND status IN (3, 4)`,
+		[]any{workflowID}, &running)
 	if err != nil || running == 0 {
 		return 0, err
 	}

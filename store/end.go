@@ -61,28 +61,77 @@ func (tx *Tx) endIfOver(workflowID int64) error {
 	if err != nil || r.ended {
 		return err
 	}
-	counts, err := tx.statusCounts(workflowID)
+	if err := tx.converge(r); err != nil {
+		return err
+	}
+	return tx.endRun(r)
+}
+
+// isOver reports whether nothing of a run is open but compensations, or, of a
+// canceled one, live.
+func (tx *Tx) isOver(r *run) (bool, error) {
+	counts, err := tx.statusCounts(r.workflowID)
+	if err != nil {
+		return false, err
+	}
+	if counts.WorkflowCanceled = r.canceled; r.canceled || !r.stages {
+		return counts.Ended(), nil
+	}
+	_, compensations, err := tx.countOutside(r.workflowID)
+	return counts.Open() == compensations, err
+}
+
+// endRun writes the verdict of a run that is over. It counts the jobs of the main
+// stage.
+func (tx *Tx) endRun(r *run) error {
+	if r.ended || tx.givingUp == r.workflowID {
+		return nil
+	}
+	if over, err := tx.isOver(r); err != nil || !over {
+		return err
+	}
+	v, err := tx.mainVerdict(r)
 	if err != nil {
 		return err
 	}
-	if counts.WorkflowCanceled = r.canceled; !counts.Ended() {
-		return nil
+	return tx.writeVerdict(r, v)
+}
+
+// mainVerdict judges the jobs of the main stage as they are.
+func (tx *Tx) mainVerdict(r *run) (v workflow.Verdict, err error) {
+	counts, err := tx.statusCounts(r.workflowID)
+	if err != nil {
+		return v, err
 	}
+	counts.WorkflowCanceled, counts.GivenUp = r.canceled, r.givenUp
 	if err := tx.causeCounts(r, &counts); err != nil {
-		return err
+		return v, err
+	}
+	if r.stages {
+		if err := stagedCounts(tx.each, r.workflowID, r.runID, &counts); err != nil {
+			return v, err
+		}
+		if counts.EndJob, err = endJobResult(tx.each, r.workflowID, nil); err != nil {
+			return v, err
+		}
 	}
 	p, err := r.policy()
 	if err != nil {
-		return err
+		return v, err
 	}
 	success, err := p.Criterion()
 	if err != nil {
-		return fmt.Errorf("read the condition of success of workflow %d: %w", workflowID, err)
+		return v, fmt.Errorf("read the condition of success of workflow %d: %w", r.workflowID, err)
 	}
-	if err := patternCounts(tx.each, workflowID, success, &counts); err != nil {
-		return err
+	if err := patternCounts(tx.each, patternScope{workflowID: r.workflowID}, success, &counts); err != nil {
+		return v, err
 	}
-	return tx.writeVerdict(r, workflow.EndVerdict(counts, success))
+	if len(p.FailureCategories) > 0 {
+		if counts.ByCategory, err = categoryCounts(tx.each, r.workflowID, r.runID); err != nil {
+			return workflow.Verdict{}, err
+		}
+	}
+	return workflow.EndVerdict(counts, success), nil
 }
 
 // each calls a function for each row of a query.
@@ -100,9 +149,16 @@ func (tx *Tx) each(query string, f func(rowScanner) error, args ...any) error {
 	return rows.Err()
 }
 
-// patternCounts adds the numbers of jobs that a condition of success names. Its
-// first argument is a way to read rows.
-func patternCounts(each func(string, func(rowScanner) error, ...any) error, workflowID int64, success *criterion.Expr, c *workflow.Counts) error {
+// patternScope is where a condition of success looks for jobs: in a stage (nil:
+// the main one), with names that begin behind a prefix of so many characters.
+type patternScope struct {
+	workflowID int64
+	stageID    *int64
+	prefix     int
+}
+
+// patternCounts adds the numbers of jobs that a condition of success names.
+func patternCounts(each eachFunc, in patternScope, success *criterion.Expr, c *workflow.Counts) error {
 	if success == nil {
 		return nil
 	}
@@ -112,15 +168,15 @@ func patternCounts(each func(string, func(rowScanner) error, ...any) error, work
 			continue
 		}
 		var counts workflow.StatusCounts
-		err := each(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ? AND name GLOB ? GROUP BY status`, func(r rowScanner) error {
+		err := each(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ? AND stage_id IS ? AND substr(name, ?) GLOB ? GROUP BY status`, func(r rowScanner) error {
 			var status workflow.JobStatus
 			var n int64
 			err := r.Scan(&status, &n)
 			counts[status] = n
 			return err
-		}, workflowID, strings.ReplaceAll(call.Argument, "[", "[[]"))
+		}, in.workflowID, in.stageID, in.prefix+1, strings.ReplaceAll(call.Argument, "[", "[[]"))
 		if err != nil {
-			return fmt.Errorf("count the jobs of workflow %d that match %q: %w", workflowID, call.Argument, err)
+			return fmt.Errorf("count the jobs of workflow %d that match %q: %w", in.workflowID, call.Argument, err)
 		}
 		c.ByPattern[call.Argument] = counts
 	}
@@ -147,8 +203,16 @@ func (tx *Tx) writeVerdict(r *run, v workflow.Verdict) error {
 	if err := tx.event(r.workflowID, string(v.EventType), v.Severity, v.Payload); err != nil {
 		return err
 	}
+	if err := tx.compensate(r, v.EventType); err != nil {
+		return err
+	}
 	if v.EventType == workflow.EventWorkflowCanceled {
 		return nil
+	}
+	if v.EventType == workflow.EventWorkflowFailed {
+		if err := tx.alert(r, v.Payload.Alert()); err != nil {
+			return err
+		}
 	}
 	return tx.triggerEnd(r.workflowID)
 }
@@ -158,11 +222,14 @@ func (tx *Tx) clearVerdict(r *run, reason string) error {
 	if !r.ended {
 		return nil
 	}
-	err := tx.execOne(`UPDATE workflow SET has_ended = 0, end_generation = end_generation + 1 WHERE id = ? AND has_ended = 1`, r.workflowID)
+	if err := r.refuseWhileCompensating(); err != nil {
+		return err
+	}
+	err := tx.execOne(`UPDATE workflow SET has_ended = 0, end_generation = end_generation + 1, given_up = NULL WHERE id = ? AND has_ended = 1`, r.workflowID)
 	if err != nil {
 		return fmt.Errorf("reopen workflow %d: %w", r.workflowID, err)
 	}
-	r.ended = false
+	r.ended, r.givenUp = false, ""
 	r.generation++
 	return tx.event(r.workflowID, string(workflow.EventWorkflowReopened), workflow.SeverityInfo, workflow.WorkflowReopenedPayload{
 		Category: workflow.CategoryWorkflow, WorkflowID: r.workflowID, RunID: r.runID, EndGeneration: r.generation, Reason: reason,

@@ -21,6 +21,8 @@ type finisher struct {
 	rules    map[jobRules]workflow.Policies
 	changed  bool     // something was written beside the rows
 	culprit  *culprit // who has its siblings ended
+	giveUp   string   // why the run is given up; empty: it is not
+	broken   []brokenBy
 }
 
 func newFinisher(tx *Tx, r *run) *finisher {
@@ -35,6 +37,8 @@ type ending struct {
 	host     holder
 	client   *workflow.Result // what a torc client reported; nil for our runners
 	noResult bool             // torc knows no result of such an end
+
+	category, subcategory string // of a failure
 }
 
 // failure is the attempt as rules look at it.
@@ -43,6 +47,7 @@ func (e *ending) failure(l *lease) workflow.Failure {
 	if e.evidence != nil {
 		f.Evidence = *e.evidence
 	}
+	f.Evidence.Category, f.Evidence.Subcategory = e.category, e.subcategory
 	if l.startMS.Valid {
 		f.Elapsed = time.Duration(e.endMS-l.startMS.Int64) * time.Millisecond
 	}
@@ -63,6 +68,7 @@ type next struct {
 	ruleCounts  any // JSON
 	counted     int64
 	notBeforeMS int64
+	settledMS   any    // notBeforeMS once the attempt before is known to be gone; nil: it is
 	avoidNodes  any    // JSON
 	recovery    string // JSON; the lease stays
 	hold        string // JSON
@@ -73,15 +79,42 @@ type next struct {
 func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	history := workflow.History{AttemptID: l.Attempt, ReportedByOld: e.client != nil}
 	var policies workflow.Policies
+	if e.cause.Status.IsUnsuccessful() {
+		if err := f.categorize(&e); err != nil {
+			return ReportResult{}, err
+		}
+		failure := e.failure(l)
+		if err := f.noteFailure(&failure); err != nil {
+			return ReportResult{}, err
+		}
+	}
 	if e.cause.Status.IsUnsuccessful() && e.client == nil {
 		var err error
 		if policies, err = f.policies(l.JobID, l.runnerID, &history); err != nil {
 			return ReportResult{}, err
 		}
 	}
+	onTimeout, err := f.doomed(l)
+	if err != nil {
+		return ReportResult{}, err
+	}
 	d := workflow.Decide(policies, history, e.failure(l))
-	if l.canceling && d.Action != workflow.ActionNone {
-		d = workflow.Decision{Action: workflow.ActionFail, Reason: "it was being ended, because a sibling had failed"}
+	if l.doom != "" && d.Action != workflow.ActionNone {
+		d = workflow.Decision{Action: workflow.ActionFail, Reason: l.doom}
+		f.givesUp(onTimeout, l, d.Reason)
+	}
+	if d.Rule == workflow.RuleRunTimeout {
+		f.givesUp(policies.OnRunTimeout, l, e.cause.Text+"; "+d.Reason)
+	}
+	if d.Retries() && !policies.NeverHeld {
+		failure := e.failure(l)
+		trip, err := f.tx.tripFor(f.run, func(t *workflow.BreakerTrip) bool { return t.Holds(&failure) })
+		if err != nil {
+			return ReportResult{}, err
+		}
+		if trip != nil {
+			d = trip.Hold(d)
+		}
 	}
 	if d.Retries() && d.Mutate != nil {
 		if err := f.grow(l, &e, &d); err != nil {
@@ -92,8 +125,7 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 		return ReportResult{}, err
 	}
 	c := change{job: l.JobID, from: l.status, to: e.cause.Status}
-	result := ReportResult{LeaseRef: l.LeaseRef, Outcome: Accepted, ReturnCode: e.cause.ReturnCode, Cause: e.cause.Kind, Reason: d.Reason}
-	var err error
+	result := ReportResult{LeaseRef: l.LeaseRef, Outcome: Accepted, ReturnCode: e.cause.ReturnCode, Cause: e.cause.Kind, Category: e.category, Reason: d.Reason}
 	switch d.Action {
 	case workflow.ActionRetry:
 		c.to = workflow.Ready
@@ -103,7 +135,7 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 		c.next, result.Recovery, err = f.recover(l, &e, &d, history)
 	case workflow.ActionHold:
 		c.to = workflow.PendingFailed
-		c.next, err = f.hold(l, d.Reason)
+		c.next, err = f.hold(l, e.cause, d.Reason, limitOf(&d))
 	}
 	if err != nil {
 		return result, err
@@ -112,7 +144,7 @@ func (f *finisher) end(l *lease, e ending) (ReportResult, error) {
 	l.status, l.recovering = c.to, d.Action == workflow.ActionRecover
 	result.Status = c.to
 	l.ended = &result
-	if err := f.endsSiblings(l, e.cause.Kind); err != nil {
+	if err := f.endsSiblings(l, &e); err != nil {
 		return result, err
 	}
 	return result, f.announce(l, &e, &d, c.next)
@@ -126,8 +158,11 @@ func (f *finisher) retry(l *lease, e *ending, d *workflow.Decision, h workflow.H
 		return nil, fmt.Errorf("count the retries of job %d: %w", l.JobID, err)
 	}
 	n := &next{attempt: l.Attempt + 1, ruleCounts: string(counts), counted: granted.CountedFails}
-	if delay := d.Jitter.Draw(d.Delay, workflow.Spread(l.JobID, f.run.runID, l.Attempt)); delay > 0 {
-		n.notBeforeMS = f.tx.nowMS + delay.Milliseconds()
+	delay := d.Jitter.Draw(d.Delay, workflow.Spread(l.JobID, f.run.runID, l.Attempt))
+	if d.Settle > delay {
+		n.settledMS = f.tx.after(delay)
+	}
+	if n.notBeforeMS = f.tx.after(max(delay, d.Settle)); n.notBeforeMS > 0 {
 		f.tx.delayed(n.notBeforeMS)
 	}
 	n.avoidNodes, err = f.avoid(l, e, d.Avoid)
@@ -167,9 +202,28 @@ func readAvoided(text sql.NullString) (list []workflow.AvoidedNode, err error) {
 	return list, nil
 }
 
-// hold makes the job wait for a classification.
-func (f *finisher) hold(l *lease, reason string) (*next, error) {
-	text, err := json.Marshal(workflow.Hold{Reason: reason, SinceMS: f.tx.nowMS})
+// limitOf is how long the rule that decided lets a held job wait.
+func limitOf(d *workflow.Decision) workflow.HoldLimitSource {
+	return workflow.HoldLimitSource{Limit: d.HoldLimit, Of: "rule " + d.Rule}
+}
+
+// hold makes the job wait for a classification, at most for as long as the rule
+// that decided says, else the workflow, else the site.
+func (f *finisher) hold(l *lease, c workflow.Cause, reason string, rule workflow.HoldLimitSource) (*next, error) {
+	err := f.tx.alert(f.run, workflow.Alert{
+		Kind: workflow.AlertJobHeld, JobID: l.JobID, JobName: l.name, Subject: fmt.Sprintf("job %s is held", l.name),
+		Text: fmt.Sprintf("Attempt %d: %s\n%s\nDecide with: torc-slurm holds list %d", l.Attempt, c.Summary(), reason, f.run.workflowID),
+	})
+	if err != nil {
+		return nil, err
+	}
+	policy, err := f.run.policy()
+	if err != nil {
+		return nil, err
+	}
+	h := workflow.Hold{Reason: reason, SinceMS: f.tx.nowMS}
+	h.Limited(rule, workflow.HoldLimitSource{Limit: policy.ClassifyTimeout, Of: "the workflow"}, f.tx.w.holdLimit())
+	text, err := json.Marshal(h)
 	if err != nil {
 		return nil, fmt.Errorf("hold job %d: %w", l.JobID, err)
 	}
@@ -181,7 +235,7 @@ func (f *finisher) announce(l *lease, e *ending, d *workflow.Decision, n *next) 
 	if d.Retries() {
 		p := workflow.JobRetriedPayload{
 			EventType: workflow.EventJobRetried, JobID: l.JobID, JobName: l.name, PreviousAttempt: l.Attempt, NewAttempt: l.Attempt + 1,
-			RunID: f.run.runID, Message: d.Reason, Cause: e.cause.Kind, Text: e.cause.Text, Rule: d.Rule, Counted: d.Counted,
+			RunID: f.run.runID, Message: d.Reason, Cause: e.cause.Kind, Text: e.cause.Text, Category: e.category, Rule: d.Rule, Counted: d.Counted,
 			Recovery: d.Action == workflow.ActionRecover,
 		}
 		if n.notBeforeMS > 0 {
@@ -198,8 +252,19 @@ func (f *finisher) announceStatus(l *lease, c workflow.Cause, reason string) err
 	if !ok {
 		return nil
 	}
-	return f.tx.event(f.run.workflowID, string(kind), severity,
-		workflow.NewJobEndedPayload(l.JobID, l.name, f.run.runID, l.Attempt, l.status, c, reason))
+	p := workflow.NewJobEndedPayload(l.JobID, l.name, f.run.runID, l.Attempt, l.status, c, reason)
+	if p.RoutedToEnd && f.run.stages {
+		var after bool
+		err := f.tx.row(`SELECT EXISTS (SELECT 1 FROM job j JOIN stage s ON s.id = j.stage_id AND s.kind IN ('end', 'compensation') WHERE j.id = ?)`,
+			[]any{l.JobID}, &after)
+		if err != nil {
+			return fmt.Errorf("find the stage of job %d: %w", l.JobID, err)
+		}
+		if after {
+			p.RoutedToEnd, p.OriginalFailedJob = false, ""
+		}
+	}
+	return f.tx.event(f.run.workflowID, string(kind), severity, p)
 }
 
 // lost records that nobody saw how a running attempt ended, and what is to be
@@ -243,13 +308,17 @@ func (f *finisher) cutOff(l *lease, c workflow.Cause, d workflow.Decision) error
 // there was anything.
 func (f *finisher) flush() (bool, error) {
 	if len(f.changes) == 0 {
-		return f.changed, nil
+		err := f.giveUpRun()
+		return f.changed, err
 	}
 	if err := f.attempts.flush(); err != nil {
 		return true, fmt.Errorf("write attempts of workflow %d: %w", f.run.workflowID, err)
 	}
 	if err := f.results.flush(); err != nil {
 		return true, fmt.Errorf("write results of workflow %d: %w", f.run.workflowID, err)
+	}
+	if err := f.tripBreakers(); err != nil {
+		return true, err
 	}
 	done, err := f.tx.applyChanges(f.run, f.changes)
 	if err != nil {
@@ -259,8 +328,17 @@ func (f *finisher) flush() (bool, error) {
 	if err := f.endSiblings(); err != nil {
 		return true, err
 	}
-	if len(done) == 0 { // of a canceled workflow that has its verdict, for one
-		return true, f.tx.reopenIfOpen(f.run)
+	switch {
+	case len(done) > 0:
+		err = f.tx.completed(f.run.workflowID, done)
+	case !f.run.compensating(): // of a canceled workflow that has its verdict, for one
+		err = f.tx.reopenIfOpen(f.run)
 	}
-	return true, f.tx.completed(f.run.workflowID, done)
+	if err == nil {
+		err = f.tx.reviewFailed(f.run)
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, f.giveUpRun()
 }

@@ -247,6 +247,17 @@ func TestAvoidedNode(t *testing.T) {
 	}
 	_, err := r.LeaveRunner(r.ctx, good.id, Farewell{})
 	r.must(err)
+	r.writer.elsewhere = func(_ int64, _ workflow.Class, node string) bool { return node == "bad" }
+	bad.held = nil // it gives up the other job
+	bad.free.Slots = 2
+	if answer := bad.turn(); len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[1] {
+		t.Errorf("an allocation elsewhere will be asked for, and the node that is avoided got %+v", answer.Grants)
+	}
+	bad.free.Slots = 1
+	if answer := bad.turn(exited(bad.held[0].LeaseRef, 0)); len(answer.Grants) != 0 || answer.ClaimableLater {
+		t.Errorf("the node that is avoided got %+v, and is to wait for more: %v", answer.Grants, answer.ClaimableLater)
+	}
+	r.writer.elsewhere = nil
 	if g := bad.turn().Grants; len(g) != 1 || g[0].JobID != r.ids[0] || g[0].Attempt != 2 {
 		t.Errorf("the only node that is left got %+v", g)
 	}

@@ -21,6 +21,8 @@ type Grant struct {
 	RunTimeout       *workflow.RunTimeout
 	Stdio            *workflow.StdioConfig // of the job alone
 	OutputFiles      []GrantFile
+	Input            *GrantInput // nil if there is none
+	Compensates      bool        // it is of a compensation
 	// Recovery, if not nil: run this script for the failed attempt, not the job.
 	Recovery *Recovery
 }
@@ -33,8 +35,9 @@ type GrantFile struct {
 
 // granter reads grants. Jobs with the same environment share it.
 type granter struct {
-	claim *claim
-	envs  map[string]map[string]string
+	claim  *claim
+	envs   map[string]map[string]string
+	stages []sql.NullInt64 // of the jobs
 }
 
 // grants reads what a runner must know of the jobs that were picked for it.
@@ -44,12 +47,14 @@ func (c *claim) grants() ([]Grant, error) {
 		return nil, nil
 	}
 	ids := idList(jobsOf(picks))
-	rows, err := c.tx.query(`SELECT j.id, j.attempt_id, j.fence, j.name, j.command, COALESCE(j.invocation_script, ''), v.env, j.run_timeout, j.stdio, j.recovery
+	rows, err := c.tx.query(`SELECT j.id, j.attempt_id, j.fence, j.name, j.command, COALESCE(j.invocation_script, ''), v.env, j.run_timeout, j.stdio, j.recovery, j.stage_id,
+			EXISTS (SELECT 1 FROM stage s WHERE s.id = j.stage_id AND s.kind = 'compensation')
 		FROM json_each(?) e CROSS JOIN job j ON j.id = e.value LEFT JOIN job_env v ON v.id = j.env_id ORDER BY e.key`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read %d grants of workflow %d: %w", len(picks), c.workflowID, err)
 	}
-	grants, err := collect(rows, (&granter{claim: c}).scan)
+	reading := granter{claim: c}
+	grants, err := collect(rows, reading.scan)
 	if err != nil {
 		return nil, fmt.Errorf("read %d grants of workflow %d: %w", len(picks), c.workflowID, err)
 	}
@@ -63,15 +68,24 @@ func (c *claim) grants() ([]Grant, error) {
 		}
 		byJob[g.JobID] = g
 	}
+	for i, stage := range reading.stages {
+		if stage.Valid {
+			if grants[i].Input, err = c.tx.stageInput(c.workflowID, stage.Int64); err != nil {
+				return nil, err
+			}
+		}
+	}
 	return grants, c.tx.outputFiles(ids, byJob)
 }
 
 func (r *granter) scan(row rowScanner) (g Grant, err error) {
 	var env, timeout, stdio, recovery sql.NullString
-	err = row.Scan(&g.JobID, &g.Attempt, &g.Fence, &g.Name, &g.Command, &g.InvocationScript, &env, &timeout, &stdio, &recovery)
+	var stage sql.NullInt64
+	err = row.Scan(&g.JobID, &g.Attempt, &g.Fence, &g.Name, &g.Command, &g.InvocationScript, &env, &timeout, &stdio, &recovery, &stage, &g.Compensates)
 	if err != nil {
 		return g, err
 	}
+	r.stages = append(r.stages, stage)
 	if env.Valid {
 		if g.Env, err = r.env(env.String); err != nil {
 			return g, fmt.Errorf("read the environment of job %d: %w", g.JobID, err)

@@ -4,19 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
-
-// HoldSelection says which held jobs of a workflow are meant: those of the ids,
-// else those of the fingerprint, else all.
-type HoldSelection struct {
-	JobIDs      []int64
-	Fingerprint string
-}
 
 // HeldJobs returns the jobs of a workflow that wait for a classification, by id;
 // of all workflows if the id is 0.
@@ -38,7 +29,7 @@ func (s *Store) HeldJobs(ctx context.Context, workflowID int64) ([]workflow.Held
 
 // heldJobs reads held jobs within a transaction of any kind.
 func heldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]workflow.HeldJob, error) {
-	// The IN is the condition of the index.
+	// The IN is the condition of the index, which the + has SQLite take.
 	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence
 		FROM job j JOIN workflow w ON w.id = j.workflow_id
 			LEFT JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id
@@ -47,7 +38,7 @@ func heldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID
 	if workflowID != 0 {
 		query, args = query+` AND j.workflow_id = ?`, []any{workflowID}
 	}
-	rows, err := ask(query+` ORDER BY j.id`, args...)
+	rows, err := ask(query+` ORDER BY +j.id`, args...)
 	if err != nil {
 		return nil, fmt.Errorf("read held jobs: %w", err)
 	}
@@ -82,78 +73,4 @@ func scanHeld(r rowScanner) (workflow.HeldJob, error) {
 		Kind: workflow.CauseKind(kind.String), Confidence: workflow.Confidence(confidence.String), ReturnCode: code.Int64, Text: text.String,
 	}
 	return workflow.NewHeldJob(id, workflowID, name, h, c, e), nil
-}
-
-// ResolveHolds ends the holds of jobs, all in one transaction, and returns what
-// became of each. A job whose hold cannot end is named with the reason, and the
-// others are resolved.
-func (s *Store) ResolveHolds(_ context.Context, workflowID int64, which HoldSelection, w workflow.Classification) ([]workflow.HoldOutcome, error) {
-	if err := w.Validate(); err != nil {
-		return nil, err
-	}
-	var outcomes []workflow.HoldOutcome
-	err := s.writer.do("resolve holds", func(tx *Tx) error {
-		outcomes = []workflow.HoldOutcome{}
-		r, err := tx.run(workflowID)
-		if err != nil {
-			return err
-		}
-		if r.canceled && w.Status == workflow.Ready {
-			return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", workflowID).
-				WithHint("reset the workflow, or let the jobs fail")
-		}
-		ids, err := tx.selectHeld(workflowID, which)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			o, err := tx.resolveHold(workflowID, id, w)
-			if err != nil {
-				return err
-			}
-			outcomes = append(outcomes, o)
-		}
-		return nil
-	})
-	return outcomes, err
-}
-
-// selectHeld returns the ids of the jobs that are meant, ascending.
-func (tx *Tx) selectHeld(workflowID int64, which HoldSelection) ([]int64, error) {
-	if len(which.JobIDs) > 0 {
-		return slices.Compact(slices.Sorted(slices.Values(which.JobIDs))), nil
-	}
-	held, err := heldJobs(tx.query, workflowID)
-	if err != nil {
-		return nil, err
-	}
-	var ids []int64
-	for _, j := range held {
-		if which.Fingerprint == "" || j.Fingerprint == which.Fingerprint {
-			ids = append(ids, j.ID)
-		}
-	}
-	if len(ids) == 0 && which.Fingerprint != "" {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no held job with the fingerprint %s", workflowID, which.Fingerprint)
-	}
-	return ids, nil
-}
-
-// resolveHold classifies a job. That it is refused is an outcome, not an error.
-func (tx *Tx) resolveHold(workflowID, id int64, w workflow.Classification) (workflow.HoldOutcome, error) {
-	var of int64
-	err := tx.row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of)
-	if err != nil {
-		return workflow.HoldOutcome{}, fmt.Errorf("look for job %d: %w", id, err)
-	}
-	if of != workflowID {
-		return workflow.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", workflowID, id)}, nil
-	}
-	o, err := tx.classify(id, w)
-	var refusal *workflow.Error
-	if errors.As(err, &refusal) && refusal.Code == workflow.CodeConflict {
-		o.Error, o.Hint = refusal.Message, refusal.Hint
-		return o, nil
-	}
-	return o, err
 }

@@ -16,6 +16,10 @@ func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
 	r.do(func(tx *Tx) error {
 		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
+	r.do(func(tx *Tx) error {
+		_, err := tx.exec(`UPDATE resource_requirements SET memory = '1g', runtime = 'PT1M' WHERE memory = ''`)
+		return err
+	})
 	h := r.hand("n1", int64(len(jobs)))
 	r.failAll(h, stderr...)
 	return r, h
@@ -58,17 +62,17 @@ func TestResolveHolds(t *testing.T) {
 	ready := workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
 	held, err := r.HeldJobs(r.ctx, r.workflow)
 	r.must(err)
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready)
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
 	r.must(err)
 	if len(out) != 2 || !out[0].Resolved || out[1].Attempt != 2 {
 		t.Errorf("of a fingerprint: %+v", out)
 	}
 	r.want(workflow.Ready, workflow.Ready, workflow.PendingFailed, workflow.PendingFailed)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
 	wantCode(t, err, workflow.CodeNotFound)
 
 	failed := workflow.Classification{Status: workflow.Failed, Author: "ann", Reason: "hopeless"}
-	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed)
+	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed, ResolveOptions{})
 	r.must(err)
 	var resolved []bool
 	for _, o := range out {
@@ -84,11 +88,11 @@ func TestResolveHolds(t *testing.T) {
 
 	for range workflow.ClassifiedRetryLimit - 1 {
 		r.failAll(h)
-		_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready)
+		_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
 		r.must(err)
 	}
 	r.failAll(h)
-	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready)
+	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
 	r.must(err)
 	if len(out) != 3 || out[0].Resolved || !strings.Contains(out[0].Error, "all 3 retries") || *out[0].Status != workflow.PendingFailed || !out[2].Resolved {
 		t.Errorf("at the limit: %+v", out)
@@ -107,7 +111,7 @@ func TestResolveHoldsWithMore(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, _ := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
 	more := workflow.Classification{Status: workflow.Ready, Reason: "too little", Memory: "2g", Runtime: "2h"}
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more)
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more, ResolveOptions{})
 	r.must(err)
 	if !strings.Contains(out[0].Asks, "-> 2g, runtime ") || !strings.HasSuffix(out[0].Asks, "-> PT2H") {
 		t.Errorf("asks for %q", out[0].Asks)
@@ -121,8 +125,21 @@ func TestResolveHoldsWithMore(t *testing.T) {
 	}
 	_, err = r.CancelWorkflow(r.ctx, r.workflow)
 	r.must(err)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, more)
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, more, ResolveOptions{})
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready})
+	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready}, ResolveOptions{})
 	wantCode(t, err, workflow.CodeInvalid)
+}
+
+func TestResolveAHoldBeforeTheFirstAttempt(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+	r.must(err)
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	r.must(err)
+	if len(out) != 1 || !out[0].Resolved {
+		t.Fatalf("%+v", out)
+	}
+	r.want(workflow.Failed, workflow.Canceled)
+	r.sound(Witness{})
 }

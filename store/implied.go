@@ -87,7 +87,7 @@ func (tx *Tx) missingDependencies(workflowID int64) ([]missingDependency, error)
 			SELECT i.job_id, o.job_id FROM user_data d
 				JOIN job_output_user_data o ON o.user_data_id = d.id JOIN job_input_user_data i ON i.user_data_id = d.id WHERE d.workflow_id = ?1
 		) i JOIN job j ON j.id = i.job_id
-		WHERE i.job_id != i.producer
+		WHERE i.job_id != i.producer AND j.stage_id IS (SELECT p.stage_id FROM job p WHERE p.id = i.producer)
 			AND NOT EXISTS (SELECT 1 FROM gate_dependency d WHERE d.job_id = i.producer AND d.gate_id = j.gate_id)
 		ORDER BY consumer`, workflowID)
 	if err != nil {

@@ -30,6 +30,9 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := r.refuseWhileCompensating(); err != nil {
+		return err
+	}
 	if o.ClearEphemeralData {
 		if _, err := tx.exec(`UPDATE user_data SET data = NULL WHERE workflow_id = ? AND is_ephemeral = 1 AND data IS NOT NULL`, workflowID); err != nil {
 			return fmt.Errorf("clear ephemeral user data of workflow %d: %w", workflowID, err)
@@ -62,9 +65,15 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 	if err := tx.reopenIfOpen(r); err != nil {
 		return err
 	}
+	if err := tx.startDeadline(r); err != nil {
+		return err
+	}
 	tx.ready(workflowID)
 	return tx.endIfOver(workflowID)
 }
+
+// mayBegin is a condition for jobs of workflow ?1: their stage has started.
+const mayBegin = `(stage_id IS NULL OR stage_id IN (SELECT id FROM stage WHERE workflow_id = ?1 AND state = 'running'))`
 
 // beginAnew makes the jobs that have to run ready, or blocked where something
 // is before them, and brings the gates up to date. Nothing gets ready while the
@@ -73,14 +82,12 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 	if err := tx.blockBehind(r.workflowID, onlyUninitialized); err != nil {
 		return err
 	}
-	first, waiting := workflow.Ready, `status IN (0, 1, 8, 10) AND gate_id IS NULL`
-	if r.halted {
-		first, waiting = workflow.Blocked, `status IN (0, 8, 10) AND gate_id IS NULL`
+	if !r.halted {
+		if _, err := tx.moveJobs(r.workflowID, workflow.Ready, asNew, `status IN (0, 1, 8, 10) AND gate_id IS NULL AND `+mayBegin); err != nil {
+			return err
+		}
 	}
-	if _, err := tx.moveJobs(r.workflowID, first, asNew, waiting); err != nil {
-		return err
-	}
-	if _, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `status IN (0, 8, 10) AND gate_id IS NOT NULL`); err != nil {
+	if _, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `status IN (0, 8, 10)`); err != nil {
 		return err
 	}
 	for {
@@ -173,7 +180,7 @@ func (tx *Tx) settleAll(r *run) error {
 	if r.halted {
 		return nil
 	}
-	free, err := tx.idsOf(`UPDATE job SET status = 2 WHERE workflow_id = ? AND status = 1 AND gate_id IS NULL RETURNING id`, r.workflowID)
+	free, err := tx.idsOf(`UPDATE job SET status = 2 WHERE workflow_id = ?1 AND status = 1 AND gate_id IS NULL AND `+mayBegin+` RETURNING id`, r.workflowID)
 	if err != nil {
 		return fmt.Errorf("release jobs of workflow %d: %w", r.workflowID, err)
 	}
@@ -191,8 +198,8 @@ func (tx *Tx) settle(r *run) error {
 	if err != nil {
 		return fmt.Errorf("find open gates of workflow %d: %w", r.workflowID, err)
 	}
-	c := cascade{tx: tx, run: r}
-	if c.triggers, err = tx.hasJobTriggers(r.workflowID); err != nil {
+	c, err := tx.newCascade(r)
+	if err != nil {
 		return err
 	}
 	if err := c.follow(nil, nil, gates); err != nil {
@@ -207,8 +214,8 @@ func (tx *Tx) reopenIfOpen(r *run) error {
 	if !r.ended {
 		return nil
 	}
-	counts, err := tx.statusCounts(r.workflowID)
-	if counts.WorkflowCanceled = r.canceled; err != nil || counts.Ended() && !r.canceled {
+	over, err := tx.isOver(r)
+	if err != nil || over && !r.canceled {
 		return err
 	}
 	if err := tx.clearVerdict(r, "jobs are open again"); err != nil {

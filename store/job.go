@@ -12,9 +12,9 @@ import (
 
 // jobColumns of jobTables are what a jobScanner reads.
 const jobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
-	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.priority,
+	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
-	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes`
+	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id`
 
 const jobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
 	LEFT JOIN job_policy p ON p.id = j.policy_id`
@@ -39,9 +39,9 @@ func (s *jobScanner) scan(r rowScanner) (j workflow.Job, err error) {
 	var inRecovery bool
 	var hash []byte
 	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
-		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Priority,
+		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Login, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
-		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid)
+		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID)
 	if err != nil {
 		return j, err
 	}

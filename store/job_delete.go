@@ -22,6 +22,10 @@ func (s *Store) DeleteJob(_ context.Context, id int64, user string) (workflow.Jo
 			return workflow.Errorf(workflow.CodeConflict, "job %d is %s and cannot be deleted", id, j.Status).
 				WithHint("cancel the workflow, or wait until the job has ended")
 		}
+		if j.ChildID != nil {
+			return workflow.Errorf(workflow.CodeConflict, "job %d is a sub-workflow and cannot be deleted without its jobs", id).
+				WithHint("disable it before the workflow is initialized, or delete the workflow")
+		}
 		if err := tx.deleteJob(&j); err != nil {
 			return err
 		}
@@ -176,8 +180,12 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n 
 		if err != nil {
 			return err
 		}
-		if live := counts.Live(); live > 0 {
-			return workflow.Errorf(workflow.CodeConflict, "%d jobs of workflow %d are pending or running and cannot be deleted", live, workflowID).
+		stages, err := tx.runningStages(workflowID)
+		if err != nil {
+			return err
+		}
+		if live := counts.Live() - stages; live > 0 {
+			return workflow.Errorf(workflow.CodeConflict, "workflow %d cannot be deleted: %s pending or running", workflowID, workflow.CountOf(live, "job is", "jobs are")).
 				WithHint("cancel the workflow, or wait until they have ended")
 		}
 		n = counts.Total()
@@ -186,7 +194,7 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n 
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
 		}
-		for _, table := range []string{"slurm_stats", "cause_count", "job", "gate", "claim_class", "job_env", "job_policy"} {
+		for _, table := range []string{"slurm_stats", "cause_count", "job", "stage", "gate", "claim_class", "job_env", "job_policy"} {
 			if _, err := tx.exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}

@@ -102,7 +102,10 @@ func createJobs(tx *Tx, jobs []workflow.Job) error {
 			return err
 		}
 	}
-	return in.finish()
+	if err := in.finish(); err != nil {
+		return err
+	}
+	return tx.checkSameStage(in.workflowID, in.first, in.next-1)
 }
 
 // jobInserter stores jobs of one workflow.
@@ -131,7 +134,7 @@ func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 		tx: tx, workflowID: workflowID,
 		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
 		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
-			run_if, supports_termination, stdio, run_timeout, origin`),
+			run_if, supports_termination, stdio, run_timeout, origin, stage_id, child_id, undoes_id`),
 	}
 	for i, table := range linkTables {
 		in.links[i] = newBulk(tx, table.name, "job_id, "+table.column)
@@ -187,6 +190,9 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	if err != nil {
 		return fmt.Errorf("insert job %q: %w", j.Name, err)
 	}
+	if j.Policy != nil && j.Policy.Timeouts != nil && j.Policy.Timeouts.Run != nil {
+		j.RunTimeout = j.Policy.Timeouts.Run.Enforced()
+	}
 	timeout, err := jsonText(j.RunTimeout)
 	if err != nil {
 		return fmt.Errorf("insert job %q: %w", j.Name, err)
@@ -199,7 +205,7 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	in.next++
 	in.byStatus[j.Status]++
 	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
-		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin)
+		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}
@@ -239,7 +245,7 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 
 // classKeyOf returns what whoever claims looks at in a job.
 func classKeyOf(j *workflow.Job) classKey {
-	key := classKey{priority: j.Priority, labels: workflow.JoinLabels(j.Labels)}
+	key := classKey{priority: j.Priority, labels: workflow.JoinLabels(j.Labels), login: j.Login}
 	set(&key.requirementsID, j.ResourceRequirementsID)
 	set(&key.schedulerID, j.SchedulerID)
 	return key
@@ -319,7 +325,8 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	if err := in.tx.requirePolicies("retry_policies", p.RetryPolicies); err != nil {
 		return nil, err
 	}
-	id, err := in.tx.policyOf(in.workflowID, string(text))
+	delete(in.tx.w.signs, in.workflowID)
+	id, err := in.tx.policyOf(in.workflowID, string(text), p.Timeouts.Watched())
 	if err != nil {
 		return nil, err
 	}
@@ -328,10 +335,10 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 }
 
 // policyOf returns the id of a job's policy, which it stores if it is new.
-func (tx *Tx) policyOf(workflowID int64, policy string) (id int64, err error) {
+func (tx *Tx) policyOf(workflowID int64, policy string, watched bool) (id int64, err error) {
 	err = tx.row(`SELECT id FROM job_policy WHERE workflow_id = ? AND policy = ?`, []any{workflowID, policy}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
-		id, err = tx.insert(`INSERT INTO job_policy (workflow_id, policy) VALUES (?, ?)`, workflowID, policy)
+		id, err = tx.insert(`INSERT INTO job_policy (workflow_id, policy, watched) VALUES (?, ?, ?)`, workflowID, policy, watched)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("policy of jobs of workflow %d: %w", workflowID, err)

@@ -192,7 +192,7 @@ func (tx *Tx) setDependencies(workflowID, id int64, deps []int64) error {
 	if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, id); err != nil {
 		return fmt.Errorf("set the dependencies of job %d: %w", id, err)
 	}
-	return nil
+	return tx.checkSameStage(workflowID, id, id)
 }
 
 // disable takes an uninitialized job out of its workflow's runs.

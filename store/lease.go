@@ -30,7 +30,10 @@ type lease struct {
 	runnerID   sql.NullInt64
 	status     workflow.JobStatus
 	recovering bool
-	canceling  bool // its runner is to end it
+	canceling  bool             // its runner is to end it
+	cancelFor  workflow.Timeout // the timeout that it is ended for; empty: a sibling failed
+	doom       string           // why it has failed whatever the rules say; empty: they decide
+	isStage    bool             // a sub-workflow job: nobody holds it
 	startMS    sql.NullInt64
 	classID    int64
 	name       string
@@ -40,10 +43,15 @@ type lease struct {
 	ended *ReportResult // the answer to its report
 }
 
-const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, start_ms, class_id, name`
+const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, COALESCE(cancel_for, ''),
+	child_id IS NOT NULL, start_ms, class_id, name`
 
 func scanLease(r rowScanner) (l lease, err error) {
-	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.canceling, &l.startMS, &l.classID, &l.name)
+	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.canceling, &l.cancelFor,
+		&l.isStage, &l.startMS, &l.classID, &l.name)
+	if l.canceling && l.cancelFor == "" {
+		l.doom = "it was being ended, because a sibling had failed"
+	}
 	return l, err
 }
 
@@ -97,7 +105,7 @@ func (tx *Tx) giveBack(r *run, ls []*lease) error {
 	var ids []int64
 	var canceled []*lease
 	for _, l := range ls {
-		if l.canceling {
+		if l.canceling && l.cancelFor == "" { // what has no time left is expired when it is ready
 			canceled = append(canceled, l)
 			continue
 		}
@@ -107,7 +115,7 @@ func (tx *Tx) giveBack(r *run, ls []*lease) error {
 	if err := tx.cancelClaimed(r, canceled); err != nil || len(ids) == 0 {
 		return err
 	}
-	n, err := tx.exec(`UPDATE job SET status = 2, compute_node_id = NULL, claimed_ms = NULL
+	n, err := tx.exec(`UPDATE job SET status = 2, compute_node_id = NULL, claimed_ms = NULL, told = iif(cancel_for IS NULL, told, told & 7), cancel_for = NULL
 		WHERE id IN (SELECT value FROM json_each(?)) AND status = 3 AND phase = 0`, idList(ids))
 	if err == nil && n != int64(len(ids)) {
 		err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ids))

@@ -38,16 +38,18 @@ func (s *Store) LeaveRunner(_ context.Context, id int64, f Farewell) (returned i
 // ExpireRunner gives up a runner that is dead: what it had running is lost,
 // what it had only claimed is ready again. Why is said with each lost attempt.
 func (s *Store) ExpireRunner(_ context.Context, id int64, why string) error {
-	return s.writer.do("expire runner", func(tx *Tx) error {
-		r, err := tx.runner(id)
-		if err != nil || !r.isActive {
-			return err
-		}
-		if _, err := tx.endLeases(&r, "its runner is lost: "+why); err != nil {
-			return err
-		}
-		return tx.dismiss(&r, Farewell{Reason: why})
-	})
+	return s.writer.do("expire runner", func(tx *Tx) error { return tx.expire(id, why) })
+}
+
+func (tx *Tx) expire(id int64, why string) error {
+	r, err := tx.runner(id)
+	if err != nil || !r.isActive {
+		return err
+	}
+	if _, err := tx.endLeases(&r, "its runner is lost: "+why); err != nil {
+		return err
+	}
+	return tx.dismiss(&r, Farewell{Reason: why})
 }
 
 // endLeases ends the leases of a runner and returns how many of its jobs were
@@ -71,6 +73,12 @@ func (tx *Tx) endLeasesBy(r *runner, evidence workflow.Evidence) (ended, returne
 	}
 	f := newFinisher(tx, current)
 	host := holder{id: &r.id, hostname: r.hostname}
+	var unheard map[int64]bool
+	if evidence.Slurm != nil && evidence.Slurm.CanceledByUs {
+		if unheard, err = tx.unheardJobs(r.id); err != nil {
+			return 0, 0, err
+		}
+	}
 	var back []*lease
 	for i := range all {
 		l := &all[i]
@@ -79,6 +87,7 @@ func (tx *Tx) endLeasesBy(r *runner, evidence workflow.Evidence) (ended, returne
 			err = f.recoveryLost(l, evidence.Note)
 		case l.status == workflow.Running:
 			ended++
+			evidence.Silent = unheard[l.JobID]
 			err = f.endedBy(l, host, evidence)
 		default:
 			back = append(back, l)

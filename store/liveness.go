@@ -59,15 +59,29 @@ func (s *Store) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int6
 }
 
 // HasOpenWork reports whether a runner may be at work, an allocation is there
-// or to be asked for, a delay runs or a task is active: whether a daemon is
-// needed even if nobody is connected.
+// or to be asked for, a delay, a timeout, a deadline or a hold of claims runs, a
+// message is to be sent or a task is active: whether a daemon is needed even if
+// nobody is connected.
 func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
 	err = s.read.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4) WHERE n.is_active = 1)
 		OR EXISTS (SELECT 1 FROM job WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?)
 		OR EXISTS (SELECT 1 FROM allocation WHERE state != 'ended')
+		OR EXISTS (SELECT 1 FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0 WHERE c.state IN ('waiting', 'running'))
 		OR EXISTS (SELECT 1 FROM submission s JOIN workflow w ON w.id = s.workflow_id JOIN job_count c ON c.workflow_id = w.id
-			WHERE w.run_id = s.run_id AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0 AND c.status = 2 AND c.n > 0)
+			WHERE w.run_id = s.run_id AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0 AND c.status = 2 AND c.n > 0
+				AND NOT EXISTS (SELECT 1 FROM claim_hold h WHERE h.workflow_id = w.id AND h.until_ms = 0 AND `+holdBinds+`))
+		OR EXISTS (SELECT 1 FROM claim_hold WHERE ended_ms = 0 AND until_ms > 0)
+		OR EXISTS (SELECT 1 FROM notification WHERE state = 'pending')
+		OR EXISTS (SELECT 1 FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0)
+		OR EXISTS (SELECT 1 FROM job j JOIN workflow w ON w.id = j.workflow_id WHERE j.status = 10 AND json_extract(j.hold, '$.deadline_ms') IS NOT NULL
+			AND w.is_canceled = 0 AND w.is_hidden = 0)
+		OR EXISTS (SELECT 1 FROM job_policy p JOIN workflow w ON w.id = p.workflow_id WHERE p.watched = 1 AND w.has_ended = 0 AND w.is_canceled = 0
+			AND w.is_hidden = 0 AND (
+				p.policy ->> '$.timeouts.queue' IS NOT NULL AND EXISTS (SELECT 1 FROM job j WHERE j.policy_id = p.id AND j.status = 2
+					AND j.policy_id IS NOT NULL AND j.told & 1 = 0 AND j.ready_ms IS NOT NULL)
+				OR p.policy ->> '$.timeouts.total' IS NOT NULL AND EXISTS (SELECT 1 FROM job j WHERE j.policy_id = p.id AND j.status IN (2, 3, 4, 10)
+					AND j.policy_id IS NOT NULL AND j.told & 8 = 0 AND j.first_ready_ms IS NOT NULL)))
 		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.now().UnixMilli()).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for open work: %w", err)

@@ -44,6 +44,16 @@ func (tx *Tx) manage(l *lease, to workflow.JobStatus, runID int64) error {
 	if !workflow.CanTransition(l.status, to, workflow.OpManage) {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s and cannot become %s", l.JobID, l.status, to)
 	}
+	if l.isStage && (to.IsLive() || to == workflow.PendingFailed) {
+		return workflow.Errorf(workflow.CodeConflict, "job_id=%d is a sub-workflow and cannot become %s", l.JobID, to).
+			WithHint("make it ready: it runs when its jobs may begin")
+	}
+	if err := tx.refuseResting(r, l.JobID); err != nil {
+		return err
+	}
+	if err := tx.refuseBeforeStage(r, l.JobID, to); err != nil {
+		return err
+	}
 	if r.canceled && to.IsLive() {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d cannot become %s: workflow %d is canceled", l.JobID, to, r.workflowID)
 	}
@@ -81,7 +91,7 @@ func (tx *Tx) manage(l *lease, to workflow.JobStatus, runID int64) error {
 // cutOffByOperator records the running attempt that the operator's word ends.
 func (tx *Tx) cutOffByOperator(l *lease, r *run) error {
 	d := workflow.Decision{Action: workflow.ActionNone, Reason: "an operator changed the job's status"}
-	return newFinisher(tx, r).cutOff(l, workflow.ClassifyCanceled(workflow.Evidence{}), d)
+	return newFinisher(tx, r).cutOff(l, workflow.ClassifyCanceled(d.Reason, workflow.Evidence{}), d)
 }
 
 // manageTo changes the row of a job.

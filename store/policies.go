@@ -13,6 +13,7 @@ type jobRules struct {
 	handler sql.NullInt64
 	policy  sql.NullInt64 // of job_policy
 	runner  sql.NullInt64 // whose queues' policies apply
+	ends    bool          // the job is an end job or of a compensation
 }
 
 // policies reads the rules that apply to a job whose attempt a runner had, and
@@ -20,8 +21,9 @@ type jobRules struct {
 func (f *finisher) policies(job int64, runner sql.NullInt64, h *workflow.History) (workflow.Policies, error) {
 	rules := jobRules{runner: runner}
 	var counts sql.NullString
-	err := f.tx.row(`SELECT failure_handler_id, policy_id, rule_counts, counted_failures FROM job WHERE id = ?`, []any{job},
-		&rules.handler, &rules.policy, &counts, &h.CountedFails)
+	err := f.tx.row(`SELECT failure_handler_id, policy_id, rule_counts, counted_failures,
+			EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.kind IN ('end', 'compensation')) FROM job WHERE id = ?`, []any{job},
+		&rules.handler, &rules.policy, &counts, &h.CountedFails, &rules.ends)
 	if err != nil {
 		return workflow.Policies{}, fmt.Errorf("read the policies of job %d: %w", job, err)
 	}
@@ -78,7 +80,7 @@ type policySource struct {
 
 // policies are those that hold in a run.
 func (s policySource) policies(r *run, rules jobRules) (p workflow.Policies, err error) {
-	p.UsePendingFailed = r.holdFailures
+	p.UsePendingFailed, p.NeverHeld = r.holdFailures, rules.ends
 	ofRun, err := r.policy()
 	if err != nil {
 		return p, err
@@ -97,6 +99,7 @@ func (s policySource) policies(r *run, rules jobRules) (p workflow.Policies, err
 		if err := s.json(&ofJob, `SELECT policy FROM job_policy WHERE id = ?`, rules.policy.Int64); err != nil {
 			return p, fmt.Errorf("read job policy %d: %w", rules.policy.Int64, err)
 		}
+		p.OnRunTimeout = ofJob.Timeouts.OnRun()
 		if p.Job, err = s.resolve(&p, ofJob.RetryPolicies); err != nil {
 			return p, err
 		}

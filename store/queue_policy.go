@@ -14,36 +14,78 @@ import (
 // SetQueuePolicies attaches stored policies to a queue, instead of those that
 // are attached to it now; none detaches all.
 func (s *Store) SetQueuePolicies(_ context.Context, q workflow.QueuePolicies, author string) error {
+	_, err := s.changeQueue(q, author, func([]string) ([]string, error) {
+		for i, name := range q.RetryPolicies {
+			if slices.Contains(q.RetryPolicies[:i], name) {
+				return nil, workflow.Errorf(workflow.CodeInvalid, "the retry policy %q is there twice", name)
+			}
+		}
+		return q.RetryPolicies, nil
+	})
+	return err
+}
+
+// AttachPolicies adds stored policies to those of a queue, behind them, and
+// returns all. Those that are attached already keep their place.
+func (s *Store) AttachPolicies(_ context.Context, q workflow.QueuePolicies, author string) (workflow.QueuePolicies, error) {
+	return s.changeQueue(q, author, func(before []string) ([]string, error) {
+		return appendNew(slices.Clone(before), q.RetryPolicies), nil
+	})
+}
+
+// DetachPolicies takes policies from a queue and returns those that are left. If
+// one is not attached, none is taken, and the error has CodeNotFound.
+func (s *Store) DetachPolicies(_ context.Context, q workflow.QueuePolicies, author string) (workflow.QueuePolicies, error) {
+	return s.changeQueue(q, author, func(before []string) ([]string, error) {
+		for _, name := range q.RetryPolicies {
+			if !slices.Contains(before, name) {
+				return nil, workflow.Errorf(workflow.CodeNotFound, "the retry policy %q is not attached to %s", name, q.Queue)
+			}
+		}
+		return slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(q.RetryPolicies, name) }), nil
+	})
+}
+
+// changeQueue replaces the policies of a queue by what a function makes of them,
+// all in one transaction.
+func (s *Store) changeQueue(q workflow.QueuePolicies, author string, change func(before []string) ([]string, error)) (workflow.QueuePolicies, error) {
+	after := workflow.QueuePolicies{Queue: q.Queue}
 	if err := workflow.ProblemsError("queue", q.Validate()); err != nil {
-		return err
+		return after, err
 	}
-	return s.writer.do("attach retry policies", func(tx *Tx) error {
+	err := s.writer.do("attach retry policies", func(tx *Tx) error {
 		before, err := policySource{tx.row}.queue(q.Queue)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.exec(`DELETE FROM queue_policy WHERE kind = ? AND queue = ?`, string(q.Kind), q.Name); err != nil {
-			return fmt.Errorf("detach retry policies from %s: %w", q.Queue, err)
+		if after.RetryPolicies, err = change(before); err != nil {
+			return err
 		}
-		for i, name := range q.RetryPolicies {
-			if slices.Contains(q.RetryPolicies[:i], name) {
-				return workflow.Errorf(workflow.CodeInvalid, "the retry policy %q is there twice", name)
-			}
-			if err := tx.attach(q.Queue, i, name, author, slices.Contains(before, name)); err != nil {
-				return err
-			}
-		}
-		for _, name := range before {
-			if slices.Contains(q.RetryPolicies, name) {
-				continue
-			}
-			err := tx.policyChanged(workflow.PolicyChange{Policy: name, Action: workflow.PolicyDetached, Author: author, Detail: q.Queue.String()})
-			if err != nil {
-				return err
-			}
-		}
-		return nil
+		return tx.setQueue(after, before, author)
 	})
+	return after, err
+}
+
+// setQueue writes the policies of a queue, and who changed which.
+func (tx *Tx) setQueue(q workflow.QueuePolicies, before []string, author string) error {
+	if _, err := tx.exec(`DELETE FROM queue_policy WHERE kind = ? AND queue = ?`, string(q.Kind), q.Name); err != nil {
+		return fmt.Errorf("detach retry policies from %s: %w", q.Queue, err)
+	}
+	for i, name := range q.RetryPolicies {
+		if err := tx.attach(q.Queue, i, name, author, slices.Contains(before, name)); err != nil {
+			return err
+		}
+	}
+	for _, name := range before {
+		if slices.Contains(q.RetryPolicies, name) {
+			continue
+		}
+		err := tx.policyChanged(workflow.PolicyChange{Policy: name, Action: workflow.PolicyDetached, Author: author, Detail: q.Queue.String()})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (tx *Tx) attach(q workflow.Queue, position int, name, author string, wasAttached bool) error {

@@ -26,15 +26,17 @@ func (tx *Tx) completed(workflowID int64, jobs []completion) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.clearVerdict(r, "a job of the canceled workflow was completed"); err != nil {
-		return err
+	if !r.compensating() {
+		if err := tx.clearVerdict(r, "a job of the canceled workflow was completed"); err != nil {
+			return err
+		}
 	}
 	resumed, err := tx.resume(r)
 	if err != nil {
 		return err
 	}
-	c := cascade{tx: tx, run: r}
-	if c.triggers, err = tx.hasJobTriggers(workflowID); err != nil {
+	c, err := tx.newCascade(r)
+	if err != nil {
 		return err
 	}
 	if err := c.begin(jobs); err != nil {
@@ -44,8 +46,12 @@ func (tx *Tx) completed(workflowID int64, jobs []completion) error {
 		if err := tx.settleAll(r); err != nil {
 			return err
 		}
+		return tx.endIfOver(workflowID)
 	}
-	return tx.endIfOver(workflowID)
+	if err := tx.convergeFrom(c, nil); err != nil {
+		return err
+	}
+	return tx.endRun(r)
 }
 
 // cascade is what the ends of jobs do to those behind them.
@@ -55,12 +61,21 @@ type cascade struct {
 	triggers  bool // some action counts jobs
 	skipped   workflow.JobsSkippedPayload
 	notNeeded workflow.JobsNotNeededPayload
+	touched   []int64 // the jobs that have changed, if the run has stages
+}
+
+func (tx *Tx) newCascade(r *run) (*cascade, error) {
+	triggers, err := tx.hasJobTriggers(r.workflowID)
+	return &cascade{tx: tx, run: r, triggers: triggers}, err
 }
 
 // begin takes in the first jobs, and follows up what it does level by level.
 func (c *cascade) begin(jobs []completion) error {
 	var good, bad []int64
 	for _, j := range jobs {
+		if c.run.stages {
+			c.touched = append(c.touched, j.id)
+		}
 		switch {
 		case j.from.IsComplete():
 		case j.to.IsUnsuccessful():
@@ -101,20 +116,48 @@ func (c *cascade) follow(good, bad, gates []int64) error {
 	return c.announce()
 }
 
-// announce writes one event for all jobs that were skipped, and one for all
-// that were not needed.
+// announce writes one event for all jobs that were skipped since the last time,
+// and one for all that were not needed.
 func (c *cascade) announce() error {
-	if c.skipped.Count > 0 {
-		c.skipped.Category, c.skipped.RunID = workflow.CategoryJob, c.run.runID
-		if err := c.tx.event(c.run.workflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, c.skipped); err != nil {
+	skipped, notNeeded := c.skipped, c.notNeeded
+	c.skipped, c.notNeeded = workflow.JobsSkippedPayload{}, workflow.JobsNotNeededPayload{}
+	if skipped.Count > 0 {
+		skipped.Category, skipped.RunID = workflow.CategoryJob, c.run.runID
+		if err := c.tx.event(c.run.workflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, skipped); err != nil {
 			return err
 		}
 	}
-	if c.notNeeded.Count > 0 {
-		c.notNeeded.Category, c.notNeeded.RunID = workflow.CategoryJob, c.run.runID
-		return c.tx.event(c.run.workflowID, string(workflow.EventJobsNotNeeded), workflow.SeverityInfo, c.notNeeded)
+	if notNeeded.Count > 0 {
+		notNeeded.Category, notNeeded.RunID = workflow.CategoryJob, c.run.runID
+		return c.tx.event(c.run.workflowID, string(workflow.EventJobsNotNeeded), workflow.SeverityInfo, notNeeded)
 	}
 	return nil
+}
+
+// note takes in jobs that became canceled or disabled without having run.
+func (c *cascade) note(to workflow.JobStatus, ids []int64, skippedBy int64) {
+	if len(ids) == 0 {
+		return
+	}
+	if c.run.stages {
+		c.touched = append(c.touched, ids...)
+	}
+	low, high := slices.Min(ids), slices.Max(ids)
+	if to == workflow.Disabled {
+		p := &c.notNeeded
+		if p.Count == 0 {
+			p.FirstJobID = low
+		}
+		p.Count += int64(len(ids))
+		p.FirstJobID, p.LastJobID = min(p.FirstJobID, low), max(p.LastJobID, high)
+		return
+	}
+	p := &c.skipped
+	if p.Count == 0 {
+		p.FirstJobID, p.SkippedBy = low, skippedBy
+	}
+	p.Count += int64(len(ids))
+	p.FirstJobID, p.LastJobID = min(p.FirstJobID, low), max(p.LastJobID, high)
 }
 
 // triggerAll counts the first jobs for actions.
@@ -166,18 +209,42 @@ func (tx *Tx) lower(jobs []int64, failed bool) ([]int64, error) {
 // pass lets the blocked jobs behind open gates go on, and returns those that
 // are not needed and those that were skipped.
 func (c *cascade) pass(gates string) (notNeeded, skipped []int64, err error) {
+	if c.run.stages {
+		if gates, err = c.ofRunningStages(gates); err != nil {
+			return nil, nil, err
+		}
+	}
 	if skipped, err = c.skip(gates); err != nil {
 		return nil, nil, err
 	}
 	if notNeeded, err = c.spare(gates); err != nil {
 		return nil, nil, err
 	}
+	if c.run.compensating() {
+		needless, err := c.passNeedless(gates)
+		if err != nil {
+			return nil, nil, err
+		}
+		notNeeded = append(notNeeded, needless...)
+	}
 	return notNeeded, skipped, c.release(gates)
+}
+
+// ofRunningStages returns those of the gates that are not of a stage that has not
+// started, or has ended: all jobs behind a gate are in the same one.
+func (c *cascade) ofRunningStages(gates string) (string, error) {
+	ids, err := c.tx.idsOf(`SELECT e.value FROM json_each(?) e WHERE COALESCE((SELECT s.state FROM job j JOIN stage s ON s.id = j.stage_id
+		WHERE j.gate_id = e.value LIMIT 1), 'running') = 'running'`, gates)
+	if err != nil {
+		return "", fmt.Errorf("find gates of running stages: %w", err)
+	}
+	return idList(ids), nil
 }
 
 // skip cancels the blocked jobs behind gates with a failure that do not want to
 // run after one, and those behind gates that wait for one of these alone, so
 // that a chain costs no statement per level. The latter gates count them later.
+// (The + has SQLite look jobs up by their ids, instead of going through all jobs.)
 func (c *cascade) skip(gates string) ([]int64, error) {
 	rows, err := c.tx.query(`WITH RECURSIVE failed (gate_id, culprit) AS MATERIALIZED (
 			SELECT g.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
@@ -190,28 +257,27 @@ func (c *cascade) skip(gates string) ([]int64, error) {
 			SELECT j.id, x.culprit FROM gone x CROSS JOIN gate_dependency d ON d.job_id = x.job_id
 				CROSS JOIN gate g ON g.id = d.gate_id AND g.open = 1 CROSS JOIN job j ON j.gate_id = g.id
 				WHERE j.status = 1 AND j.run_if = 0)
-		UPDATE job SET status = 7, skipped_by = gone.culprit FROM gone WHERE job.id = gone.job_id RETURNING id, skipped_by`, gates)
+		UPDATE job SET status = 7, skipped_by = gone.culprit FROM gone WHERE job.id = +gone.job_id RETURNING id, skipped_by`, gates)
 	if err != nil {
 		return nil, fmt.Errorf("skip jobs: %w", err)
 	}
 	defer rows.Close()
 	var ids []int64
-	p := &c.skipped
+	var first sql.NullInt64 // the culprit of the first
 	for rows.Next() {
 		var id int64
 		var culprit sql.NullInt64
 		if err := rows.Scan(&id, &culprit); err != nil {
 			return nil, fmt.Errorf("skip jobs: %w", err)
 		}
-		if ids = append(ids, id); p.Count == 0 {
-			p.FirstJobID, p.LastJobID, p.SkippedBy = id, id, culprit.Int64
+		if ids = append(ids, id); len(ids) == 1 {
+			first = culprit
 		}
-		p.Count++
-		p.FirstJobID, p.LastJobID = min(p.FirstJobID, id), max(p.LastJobID, id)
 	}
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("skip jobs: %w", err)
 	}
+	c.note(workflow.Canceled, ids, first.Int64)
 	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Canceled, int64(len(ids)))
 	if c.triggers {
 		return ids, c.tx.trigger(workflow.Blocked, workflow.Canceled, ids)
@@ -229,19 +295,14 @@ func (c *cascade) spare(gates string) ([]int64, error) {
 			SELECT j.id FROM spared x CROSS JOIN gate_dependency d ON d.job_id = x.job_id
 				CROSS JOIN gate g ON g.id = d.gate_id AND g.open = 1 AND g.failed = 0 CROSS JOIN job j ON j.gate_id = g.id
 				WHERE j.status = 1 AND j.run_if = 2)
-		UPDATE job SET status = 9, skipped_by = 0 FROM spared WHERE job.id = spared.job_id RETURNING id`, gates)
+		UPDATE job SET status = 9, skipped_by = 0 FROM spared WHERE job.id = +spared.job_id RETURNING id`, gates)
 	if err != nil {
 		return nil, fmt.Errorf("disable jobs that are not needed: %w", err)
 	}
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	p := &c.notNeeded
-	if p.Count == 0 {
-		p.FirstJobID = ids[0]
-	}
-	p.Count += int64(len(ids))
-	p.FirstJobID, p.LastJobID = min(p.FirstJobID, slices.Min(ids)), max(p.LastJobID, slices.Max(ids))
+	c.note(workflow.Disabled, ids, 0)
 	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Disabled, int64(len(ids)))
 	if c.triggers {
 		return ids, c.tx.trigger(workflow.Blocked, workflow.Disabled, ids)
@@ -253,7 +314,7 @@ const releaseJobs = `UPDATE job SET status = 2 WHERE gate_id IN (SELECT value FR
 
 // release makes the blocked jobs behind gates ready.
 func (c *cascade) release(gates string) error {
-	if !c.triggers {
+	if !c.triggers && !c.run.stages {
 		n, err := c.tx.exec(releaseJobs, gates)
 		if err != nil {
 			return fmt.Errorf("make jobs ready: %w", err)
@@ -270,6 +331,12 @@ func (c *cascade) release(gates string) error {
 		return fmt.Errorf("make jobs ready: %w", err)
 	}
 	c.tx.move(c.run.workflowID, workflow.Blocked, workflow.Ready, int64(len(ids)))
+	if c.run.stages {
+		c.touched = append(c.touched, ids...)
+	}
+	if !c.triggers {
+		return nil
+	}
 	return c.tx.trigger(workflow.Blocked, workflow.Ready, ids)
 }
 

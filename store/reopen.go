@@ -15,19 +15,27 @@ func (tx *Tx) reopened(workflowID int64, ids []int64) error {
 	if err != nil {
 		return err
 	}
-	for len(ids) > 0 {
-		gates, err := tx.raise(ids)
-		if err != nil {
-			return err
-		}
-		if len(gates) == 0 {
-			break
-		}
-		if ids, err = tx.blockAgain(workflowID, idList(gates)); err != nil {
-			return fmt.Errorf("reopen jobs of workflow %d: %w", workflowID, err)
-		}
+	if _, err := tx.blockBehindOpen(workflowID, ids); err != nil {
+		return err
 	}
 	return tx.reopenIfOpen(r)
+}
+
+// blockBehindOpen lets jobs wait again that are behind jobs that are open again,
+// and returns those that had been complete: they had been skipped, or not been
+// needed.
+func (tx *Tx) blockBehindOpen(workflowID int64, ids []int64) (all []int64, err error) {
+	for len(ids) > 0 {
+		gates, err := tx.raise(ids)
+		if err != nil || len(gates) == 0 {
+			return all, err
+		}
+		if ids, err = tx.blockAgain(workflowID, idList(gates)); err != nil {
+			return all, fmt.Errorf("reopen jobs of workflow %d: %w", workflowID, err)
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
 }
 
 // raise counts the gates of dependencies anew that are not complete any more,
@@ -53,14 +61,14 @@ func (tx *Tx) raise(jobs []int64) ([]int64, error) {
 // blockAgain makes jobs behind closed gates wait, and returns those that were
 // complete: they had been skipped, or not been needed.
 func (tx *Tx) blockAgain(workflowID int64, gates string) ([]int64, error) {
-	n, err := tx.exec(`UPDATE job SET status = 1 WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 2`, gates)
+	n, err := tx.exec(`UPDATE job SET status = 1, `+notReady+` WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = 2`, gates)
 	if err != nil {
 		return nil, err
 	}
 	tx.move(workflowID, workflow.Ready, workflow.Blocked, n)
 	var all []int64
 	for _, from := range []workflow.JobStatus{workflow.Canceled, workflow.Disabled} {
-		skipped, err := tx.idsOf(`UPDATE job SET status = 1, skipped_by = NULL
+		skipped, err := tx.idsOf(`UPDATE job SET status = 1, skipped_by = iif(status = 9 AND undoes_id IS NOT NULL, 0, NULL)
 			WHERE gate_id IN (SELECT value FROM json_each(?)) AND status = ? AND skipped_by IS NOT NULL RETURNING id`, gates, int64(from))
 		if err != nil {
 			return nil, err
@@ -77,7 +85,7 @@ func (tx *Tx) waitAgain(workflowID int64, jobs []int64) error {
 	if len(jobs) == 0 {
 		return nil
 	}
-	n, err := tx.exec(`UPDATE job SET status = 1 WHERE id IN (SELECT value FROM json_each(?)) AND status = 2
+	n, err := tx.exec(`UPDATE job SET status = 1, `+notReady+` WHERE id IN (SELECT value FROM json_each(?)) AND status = 2
 		AND gate_id IS NOT NULL AND (SELECT open FROM gate WHERE id = job.gate_id) > 0`, idList(jobs))
 	if err != nil {
 		return fmt.Errorf("let jobs of workflow %d wait again: %w", workflowID, err)
@@ -100,17 +108,20 @@ func (tx *Tx) settleJob(r *run, job int64) error {
 	case status == workflow.Ready:
 		err = tx.waitAgain(r.workflowID, []int64{job})
 	case r.halted:
-	case status == workflow.Blocked && gate == 0:
+	case status == workflow.Blocked && gate == 0: // its stage is looked at below
 		err = tx.execOne(`UPDATE job SET status = 2 WHERE id = ? AND status = 1`, job)
 		tx.move(r.workflowID, workflow.Blocked, workflow.Ready, 1)
 	case status == workflow.Blocked && open == 0:
-		c := cascade{tx: tx, run: r}
-		if c.triggers, err = tx.hasJobTriggers(r.workflowID); err == nil {
+		var c *cascade
+		if c, err = tx.newCascade(r); err == nil {
 			err = c.follow(nil, nil, []int64{gate})
 		}
-		if err == nil {
+		if err == nil && !r.stages {
 			err = tx.endIfOver(r.workflowID)
 		}
+	}
+	if err == nil && r.stages {
+		err = tx.settleStageOf(r, job)
 	}
 	if err != nil {
 		return fmt.Errorf("settle job %d: %w", job, err)

@@ -43,6 +43,7 @@ type ReportResult struct {
 	Recovery   *Recovery
 	ReturnCode int64
 	Cause      workflow.CauseKind
+	Category   string // of the failure; empty if none matches
 	Reason     string // of the decision
 }
 
@@ -77,6 +78,7 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 	if err != nil {
 		return ReportResult{}, err
 	}
+	l.orderedFor(&rep.Evidence)
 	e := ending{cause: workflow.Classify(rep.Evidence, codes, nil), evidence: &rep.Evidence, endMS: rep.EndedMS, host: host}
 	if l.said = true; rep.StartedMS > 0 {
 		l.startMS = sql.NullInt64{Int64: rep.StartedMS, Valid: true}

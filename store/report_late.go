@@ -45,7 +45,7 @@ func (f *finisher) complement(rep *Report, runID int64, result ReportResult) (Re
 		return result, fmt.Errorf("write the evidence of job %d: %w", rep.JobID, err)
 	}
 	e := &rep.Evidence
-	c := workflow.ClassifyCanceled(*e)
+	c := workflow.ClassifyCanceled(result.Reason, *e)
 	result.Outcome, result.ReturnCode = Accepted, c.ReturnCode
 	err = f.tx.execOne(`UPDATE attempt SET start_ms = NULLIF(?, 0), end_ms = ?, return_code = ?, cause_text = ?, evidence = ?,
 			peak_memory_bytes = ?, avg_memory_bytes = ?, peak_cpu_percent = ?, avg_cpu_percent = ?, cpu_seconds = ?
@@ -86,6 +86,9 @@ func (f *finisher) late(rep *Report, l *lease, runID int64) (ReportResult, error
 		return result, fmt.Errorf("keep a late report of job %d: %w", rep.JobID, err)
 	}
 	f.changed = true
+	if err := f.settled(rep, runID); err != nil {
+		return result, err
+	}
 	if k := rep.Evidence.KilledBy; k == workflow.KilledByCancel || k == workflow.KilledBySibling || k == workflow.KilledByFence {
 		return result, nil
 	}
@@ -93,6 +96,29 @@ func (f *finisher) late(rep *Report, l *lease, runID int64) (ReportResult, error
 		JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt, Fence: rep.Fence,
 		ReturnCode: c.ReturnCode, Cause: c.Kind, Text: c.Text,
 	})
+}
+
+// settled ends what a retry waits only because the attempt before it, which is
+// reported now, might have been running still.
+func (f *finisher) settled(rep *Report, runID int64) error {
+	if runID != f.run.runID {
+		return nil
+	}
+	p := workflow.JobSettledPayload{JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt}
+	err := f.tx.row(`UPDATE job SET not_before_ms = settled_ms, settled_ms = NULL
+		WHERE id = ? AND attempt_id = ? AND status = 2 AND settled_ms IS NOT NULL RETURNING name, not_before_ms`,
+		[]any{rep.JobID, rep.Attempt + 1}, &p.JobName, &p.NotBeforeMS)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("let job %d wait no longer for its attempt %d: %w", rep.JobID, rep.Attempt, err)
+	}
+	f.tx.ready(f.run.workflowID)
+	if p.NotBeforeMS > 0 {
+		f.tx.delayed(p.NotBeforeMS)
+	}
+	return f.tx.event(f.run.workflowID, string(workflow.EventJobSettled), workflow.SeverityInfo, p)
 }
 
 // pastReport takes in a report of an earlier run than the present one, in which

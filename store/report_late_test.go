@@ -3,6 +3,7 @@ package store
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -48,7 +49,7 @@ func TestReportsAfterCancel(t *testing.T) {
 	r.must(err)
 	a := attempts[0]
 	if len(attempts) != 1 || a.Status != canceled || *a.EndedMS != 1_795_255_203_000 || a.Evidence.PeakMemoryBytes != 7<<20 || a.Evidence.Signal != 15 ||
-		a.Cause.Text != "its lease was taken away, SIGTERM" {
+		a.Cause.Text != "the workflow was canceled, SIGTERM" {
 		t.Errorf("attempts %+v", attempts)
 	}
 	if n := r.number(`SELECT COUNT(*) FROM late_report WHERE job_id = ?`, r.ids[1]); n != 1 {
@@ -129,4 +130,61 @@ func TestReportIsDeliveredInTheNextRun(t *testing.T) {
 		{RunID: 1, LeaseRef: recorded.LeaseRef, EndedMS: recorded.EndedMS, Answered: true},
 		{RunID: 1, LeaseRef: late.LeaseRef, EndedMS: late.EndedMS, Answered: true},
 	}})
+}
+
+// Whoever says that an attempt is over that was taken for lost ends what its retry
+// waits only for that.
+func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
+	for name, test := range map[string]struct {
+		backoff string
+		wait    time.Duration // after the report
+	}{
+		"at once":   {"0s", 0},
+		"back-off":  {"90s", 80 * time.Second},
+		"no effect": {"5m", 5*time.Minute - 10*time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, independent(1)...)
+			r.setPolicy(workflow.RunPolicy{RetryPolicies: []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "p", Rules: []workflow.RetryRule{
+				{When: workflow.RuleMatch{Cause: []workflow.CauseKind{workflow.CauseLost}}, Action: workflow.ActionRetry,
+					Backoff: &workflow.Backoff{Kind: workflow.BackoffFixed, Initial: test.backoff}},
+			}}}}})
+			r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", "")})
+			h := r.hand("n1", 1)
+			h.turn()
+			h.held[0].StartedMS = r.now.UnixMilli()
+			late := exited(h.held[0].LeaseRef, 0)
+			h.free.Slots = 0
+			h.turn()
+			r.now = r.now.Add(5 * time.Minute)
+			_, err := r.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute)
+			r.must(err)
+			other := r.hand("n2", 1)
+			r.now = r.now.Add(10 * time.Second)
+			if g := other.turn().Grants; len(g) > 0 {
+				t.Fatalf("granted while its first attempt may run: %+v", g)
+			}
+			h.number++
+			answer, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: h.number, RunID: 1, Reports: []Report{late}})
+			r.must(err)
+			if answer.Results[0].Outcome != Late {
+				t.Fatalf("results %+v", answer.Results)
+			}
+			if test.wait > 0 {
+				r.now = r.now.Add(test.wait - time.Millisecond)
+				if g := other.turn().Grants; len(g) > 0 {
+					t.Fatalf("granted before its back-off was over: %+v", g)
+				}
+				r.now = r.now.Add(time.Millisecond)
+			}
+			g := other.turn().Grants
+			if len(g) != 1 || g[0].Attempt != 2 {
+				t.Fatalf("granted %+v", g)
+			}
+			done := exited(other.held[0].LeaseRef, 0)
+			done.StartedMS, done.EndedMS = r.now.UnixMilli(), r.now.UnixMilli()+5
+			other.turn(done)
+			r.sound(Witness{})
+		})
+	}
 }

@@ -81,6 +81,42 @@ func TestTakenIsKnown(t *testing.T) {
 	}
 }
 
+// TestRunnerKnowsWhy: what a runner says of why Slurm takes its allocation is
+// kept, until Slurm says that it does not.
+func TestRunnerKnowsWhy(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.intend("aa")
+	a := r.adopt("aa", 17, 0)
+	h := r.join("aa", 17, 0)
+	h.turn()
+	h.start(1)
+	said := workflow.SlurmEvidence{JobState: slurmPreempted, Reason: "its end was moved", Inferred: true}
+	h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
+		Evidence: workflow.Evidence{Signal: 15, Slurm: &said}})
+	known := func() workflow.SlurmEvidence {
+		a, err := r.Allocation(r.ctx, a.ID)
+		r.must(err)
+		if a.Taken == nil {
+			return workflow.SlurmEvidence{}
+		}
+		return *a.Taken
+	}
+	if got := known(); got != said {
+		t.Errorf("it is taken for %+v, want %+v", got, said)
+	}
+	seen := Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "COMPLETING"}
+	r.observe(seen)
+	if got := known(); got != said {
+		t.Errorf("after a look that knows nothing of it, it is taken for %+v", got)
+	}
+	seen.Taken = &workflow.SlurmEvidence{}
+	r.observe(seen)
+	if got := known(); got != *seen.Taken {
+		t.Errorf("Slurm does not take it, and it is taken for %+v", got)
+	}
+	r.check()
+}
+
 // TestAccountSteps fills in what reports did not say, of the runner's own
 // attempts alone.
 func TestAccountSteps(t *testing.T) {

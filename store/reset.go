@@ -26,16 +26,27 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 				return err
 			}
 		}
-		err = tx.execOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0 WHERE id = ?`, id)
+		if err := tx.leaveCompensation(id, force); err != nil {
+			return err
+		}
+		err = tx.execOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0,
+			given_up = NULL, deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, id)
 		if err != nil {
 			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
 		}
-		// Budgets are of a run, also those of jobs that stay ready.
-		_, err = tx.exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0
-			WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0)`, id)
+		// Budgets and times are of a run, also those of jobs that stay ready.
+		_, err = tx.exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0, ready_ms = NULL, first_ready_ms = NULL, told = 0
+			WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0 OR first_ready_ms IS NOT NULL)`, id)
 		if err != nil {
 			return fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
 		}
+		if _, err := tx.closeBreakers("a new run began", `workflow_id = ?3`, id); err != nil {
+			return err
+		}
+		if err := tx.releaseClaims(id, allClaimHolds, "a new run began"); err != nil {
+			return err
+		}
+		tx.ready(id)
 		if err := tx.everyRunner(id); err != nil { // those of the last run must leave
 			return err
 		}
@@ -45,10 +56,23 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 	return w, err
 }
 
+// leaveCompensation refuses a new run while the last one is being undone; if it is
+// forced, that ends.
+func (tx *Tx) leaveCompensation(id int64, force bool) error {
+	r, err := tx.run(id)
+	if err != nil || !r.compensating() {
+		return err
+	}
+	if !force {
+		return r.refuseWhileCompensating()
+	}
+	return tx.endCompensation(r, "a new run begins")
+}
+
 // requireIdle refuses while something of a workflow is at work.
 func (tx *Tx) requireIdle(id int64) error {
 	var jobs, nodes int64
-	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4)),
+	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4) AND child_id IS NULL),
 		(SELECT COUNT(*) FROM scheduled_compute_node WHERE workflow_id = ?1 AND status IN ('pending', 'active'))`, []any{id}, &jobs, &nodes)
 	switch {
 	case err != nil:
@@ -94,14 +118,22 @@ func (s *Store) ResetJobStatus(_ context.Context, id int64, failedOnly bool, use
 // makeUninitialized resets the jobs that meet a condition, in which ?1 is the
 // workflow.
 func (tx *Tx) makeUninitialized(r *run, condition string) error {
-	if err := tx.voidLeases(r, condition, "the job was reset"); err != nil {
+	if err := tx.voidLeases(r, condition, 0, "the job was reset"); err != nil {
 		return err
 	}
 	n, err := tx.moveJobs(r.workflowID, workflow.Uninitialized, asNew+`, fence = fence + (status IN (3, 4))`, condition)
 	if err != nil || n == 0 {
 		return err
 	}
+	if r.stages { // a compensation rests until it is needed
+		if _, err := tx.moveJobs(r.workflowID, workflow.Disabled, `result_id = NULL`, inCompensation+` AND status = 0`); err != nil {
+			return err
+		}
+	}
 	if err := tx.countGates(r.workflowID); err != nil {
+		return err
+	}
+	if err := tx.converge(r); err != nil {
 		return err
 	}
 	return tx.reopenIfOpen(r)

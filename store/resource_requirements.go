@@ -175,7 +175,7 @@ func (s *Store) DeleteResourceRequirements(_ context.Context, id int64) (workflo
 			return fmt.Errorf("count the jobs of resource requirements %d: %w", id, err)
 		}
 		if jobs > 0 {
-			return workflow.Errorf(workflow.CodeConflict, "resource requirements %d (%s) are used by %d jobs", id, q.Name, jobs).
+			return workflow.Errorf(workflow.CodeConflict, "resource requirements %d (%s) are used by %s", id, q.Name, workflow.CountOf(jobs, "job", "jobs")).
 				WithHint("give these jobs other requirements first")
 		}
 		for _, query := range []string{

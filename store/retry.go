@@ -34,6 +34,9 @@ func (tx *Tx) retry(l *lease, r *run, maxRetries int64) error {
 	if l.status == workflow.Pending || !workflow.CanTransition(l.status, workflow.Ready, workflow.OpRetry) {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s; only a running, failed or terminated job can be retried", l.JobID, l.status)
 	}
+	if err := tx.refuseResting(r, l.JobID); err != nil {
+		return err
+	}
 	f := newFinisher(tx, r)
 	h := workflow.History{AttemptID: l.Attempt}
 	if _, err := f.policies(l.JobID, l.runnerID, &h); err != nil {

@@ -16,7 +16,7 @@ func (tx *Tx) policyChanged(c workflow.PolicyChange) error {
 	if err != nil {
 		return fmt.Errorf("record a change of retry policy %q: %w", c.Policy, err)
 	}
-	return nil
+	return tx.policiesChanged()
 }
 
 func scanPolicyChange(r rowScanner) (c workflow.PolicyChange, err error) {

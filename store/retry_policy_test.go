@@ -1,7 +1,10 @@
 package store
 
 import (
+	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -140,7 +143,7 @@ func TestAPolicyInUseIsNotDeleted(t *testing.T) {
 	gpu.RetryPolicies = nil
 	r.must(r.SetQueuePolicies(r.ctx, gpu, "ann"))
 	r.do(func(tx *Tx) error {
-		id, err := tx.policyOf(r.workflow, `{"retry_policies":["io"]}`)
+		id, err := tx.policyOf(r.workflow, `{"retry_policies":["io"]}`, false)
 		if err != nil {
 			return err
 		}
@@ -299,5 +302,49 @@ func TestARecoveryScriptOfARuleFails(t *testing.T) {
 		h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 1}}})
 		r.want(want)
 		r.sound(Witness{})
+	}
+}
+
+// TestPoliciesAreAttachedTogether: of policies that are attached to a queue and
+// taken from it at the same moment, none is lost.
+func TestPoliciesAreAttachedTogether(t *testing.T) {
+	r := newRig(t)
+	gpu := workflow.Queue{Kind: workflow.QueuePartition, Name: "gpu"}
+	of := func(names ...string) workflow.QueuePolicies {
+		return workflow.QueuePolicies{Queue: gpu, RetryPolicies: names}
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		name := fmt.Sprintf("p%d", i)
+		r.storePolicy(retryExit(name, "busy", 75, 1))
+		wg.Go(func() {
+			if _, err := r.AttachPolicies(r.ctx, of(name), "ann"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	_, err := r.DetachPolicies(r.ctx, of("p0", "unknown"), "ann")
+	wantCode(t, err, workflow.CodeNotFound)
+	_, err = r.AttachPolicies(r.ctx, of("unknown"), "ann")
+	wantCode(t, err, workflow.CodeNotFound)
+	all, err := r.AttachPolicies(r.ctx, of("p3"), "ann")
+	r.must(err)
+	slices.Sort(all.RetryPolicies)
+	if diff := cmp.Diff([]string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"}, all.RetryPolicies); diff != "" {
+		t.Errorf("attached (-want +got):\n%s", diff)
+	}
+	for _, name := range all.RetryPolicies {
+		wg.Go(func() {
+			if _, err := r.DetachPolicies(r.ctx, of(name), "ann"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	queues, err := r.QueuePolicies(r.ctx)
+	r.must(err)
+	if len(queues) != 0 {
+		t.Errorf("left: %v", queues)
 	}
 }

@@ -36,26 +36,60 @@ func (s *Store) SimulateRetries(ctx context.Context, policies []workflow.RetryPo
 			return workflow.RetrySimulation{}, err
 		}
 	}
-	simulator := workflow.NewRetrySimulator(policies)
-	if err := recordedJobs(ctx, tx, which, arg, simulator.Add); err != nil {
+	breakers, err := simulatedBreakers(ctx, tx)
+	if err != nil {
+		return workflow.RetrySimulation{}, err
+	}
+	simulator := workflow.NewRetrySimulator(policies, breakers)
+	if err := recordedAttempts(ctx, tx, which, arg, simulator.Add); err != nil {
 		return workflow.RetrySimulation{}, err
 	}
 	return simulator.Result(), nil
 }
 
-// recordedJobs yields the ended attempts of one job in one run after the other.
-func recordedJobs(ctx context.Context, tx *sql.Tx, which string, arg int64, yield func([]workflow.RecordedAttempt)) error {
-	rows, err := tx.QueryContext(ctx, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.hostname, a.start_ms, a.end_ms, a.status,
-			a.return_code, a.cause, a.evidence, a.action, a.rule, a.counted, a.policy_hash, COALESCE(q.num_cpus, 1)
+// simulatedBreakers are the circuit breakers that workflows have now.
+func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b workflow.SimulatedBreakers, err error) {
+	l := looker{ctx: ctx, tx: tx}
+	settings, err := policySource{l.row}.settings()
+	if err != nil {
+		return b, err
+	}
+	if nodes, on := settings.NodeBreaker.Breaker(); on {
+		b.Nodes = &nodes
+	}
+	b.Of = map[int64][]workflow.CircuitBreaker{}
+	_, err = look(&l, `SELECT id, json_extract(policy, '$.circuit_breakers') FROM workflow
+		WHERE is_hidden = 0 AND json_extract(policy, '$.circuit_breakers') IS NOT NULL`, nil, func(r rowScanner) (none struct{}, err error) {
+		var id int64
+		var text string
+		if err := r.Scan(&id, &text); err != nil {
+			return none, err
+		}
+		var own []workflow.CircuitBreaker
+		err = json.Unmarshal([]byte(text), &own)
+		b.Of[id] = own
+		return none, err
+	})
+	if err != nil {
+		return b, fmt.Errorf("read the circuit breakers of workflows: %w", err)
+	}
+	return b, nil
+}
+
+// recordedAttempts yields the ended attempts in the order in which they ended, and
+// those of a job in a run one after the other, whatever the clocks of their nodes.
+func recordedAttempts(ctx context.Context, tx *sql.Tx, which string, arg int64, yield func(*workflow.RecordedAttempt)) error {
+	rows, err := tx.QueryContext(ctx, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.compute_node_id, a.hostname, a.start_ms, a.end_ms, a.status,
+			a.return_code, a.cause, a.evidence, a.category, a.subcategory, a.action, a.rule, a.counted, a.policy_hash, COALESCE(q.num_cpus, 1)
 		FROM attempt a JOIN workflow w ON w.id = a.workflow_id JOIN job j ON j.id = a.job_id JOIN claim_class c ON c.id = j.class_id
 		LEFT JOIN resource_requirements q ON q.id = c.requirements_id
-		WHERE w.is_hidden = 0 AND `+which+` ORDER BY a.job_id, a.run_id, a.attempt_id`, arg)
+		WHERE w.is_hidden = 0 AND `+which+`
+		ORDER BY MAX(a.end_ms) OVER (PARTITION BY a.job_id, a.run_id ORDER BY a.attempt_id), a.job_id, a.run_id, a.attempt_id`, arg)
 	if err != nil {
 		return fmt.Errorf("read recorded attempts: %w", err)
 	}
 	defer rows.Close()
 	sets := recordedPolicies{}
-	var job []workflow.RecordedAttempt // its attempts in a run
 	for rows.Next() {
 		a, err := scanRecorded(rows)
 		if err == nil {
@@ -64,30 +98,25 @@ func recordedJobs(ctx context.Context, tx *sql.Tx, which string, arg int64, yiel
 		if err != nil {
 			return fmt.Errorf("read attempt %d of job %d: %w", a.AttemptID, a.JobID, err)
 		}
-		if len(job) > 0 && (job[0].JobID != a.JobID || job[0].RunID != a.RunID) {
-			yield(job)
-			job = job[:0]
-		}
-		job = append(job, a)
-	}
-	if len(job) > 0 {
-		yield(job)
+		yield(&a)
 	}
 	return rows.Err()
 }
 
 func scanRecorded(r rowScanner) (a workflow.RecordedAttempt, err error) {
 	var host, evidence sql.NullString
-	err = r.Scan(&a.WorkflowID, &a.JobID, &a.RunID, &a.AttemptID, &host, &a.StartedMS, &a.EndedMS, &a.Status,
-		&a.ReturnCode, &a.Cause.Kind, &evidence, &a.Decision.Action, &a.Decision.Rule, &a.Decision.Counted, &a.Decision.PolicyHash, &a.CPUs)
+	var category, subcategory string
+	err = r.Scan(&a.WorkflowID, &a.JobID, &a.RunID, &a.AttemptID, &a.RunnerID, &host, &a.StartedMS, &a.EndedMS, &a.Status,
+		&a.ReturnCode, &a.Cause.Kind, &evidence, &category, &subcategory, &a.Decision.Action, &a.Decision.Rule, &a.Decision.Counted, &a.Decision.PolicyHash, &a.CPUs)
 	if err != nil {
 		return a, err
 	}
 	a.Node, a.Cause.Status, a.Cause.ReturnCode = host.String, a.Status, a.ReturnCode
-	if a.ByClient = !evidence.Valid; a.ByClient {
-		return a, nil
+	if a.ByClient = !evidence.Valid; !a.ByClient {
+		err = json.Unmarshal([]byte(evidence.String), &a.Evidence)
 	}
-	return a, json.Unmarshal([]byte(evidence.String), &a.Evidence)
+	a.Evidence.Category, a.Evidence.Subcategory = category, subcategory
+	return a, err
 }
 
 // recordedPolicies are those that decided, by their hash; nil if they are not kept.

@@ -128,7 +128,7 @@ func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	class, err := tx.classOf(r.workflow, classKey{j.priority, requirements, j.scheduler, j.labels})
+	class, err := tx.classOf(r.workflow, classKey{priority: j.priority, requirementsID: requirements, schedulerID: j.scheduler, labels: j.labels})
 	if err != nil {
 		return 0, err
 	}
@@ -204,25 +204,35 @@ func (r *rig) events() []string {
 // check compares what is derived with a recount.
 func (r *rig) check() {
 	r.tb.Helper()
+	for _, what := range r.miscounted() {
+		r.tb.Error(what)
+	}
+}
+
+// miscounted names what is derived and does not agree with a recount.
+func (r *rig) miscounted() (wrong []string) {
+	r.tb.Helper()
 	for what, query := range map[string]string{
 		"job_count": `SELECT COUNT(*) FROM (SELECT status, n FROM job_count WHERE workflow_id = ?1 AND n > 0
 			EXCEPT SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 GROUP BY status)`,
 		"gates": `SELECT COUNT(*) FROM gate g WHERE g.workflow_id = ?1 AND (
 			g.open != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status NOT BETWEEN 5 AND 9)
 			OR g.failed != (SELECT COUNT(*) FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = g.id AND j.status BETWEEN 6 AND 8))`,
-		"cause_count": `SELECT COUNT(*) FROM (SELECT run_id, cause, n, retried, counted FROM cause_count WHERE workflow_id = ?1
+		"cause_count": `SELECT COUNT(*) FROM (SELECT run_id, cause, n, retried, counted FROM cause_count WHERE workflow_id = ?1 AND n > 0
 			EXCEPT SELECT a.run_id, a.cause, COUNT(*), SUM(a.action IN ('retry', 'recover')), SUM(a.counted) FROM job j JOIN attempt a ON a.job_id = j.id
 				WHERE j.workflow_id = ?1 GROUP BY a.run_id, a.cause)`,
 		"blocked jobs behind open gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id JOIN workflow w ON w.id = j.workflow_id
-			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_halted = 0`,
+			WHERE j.workflow_id = ?1 AND j.status = 1 AND g.open = 0 AND w.is_halted = 0
+			AND (j.stage_id IS NULL OR j.stage_id IN (SELECT id FROM stage WHERE state = 'running'))`,
 		"ready jobs behind closed gates": `SELECT COUNT(*) FROM job j JOIN gate g ON g.id = j.gate_id WHERE j.workflow_id = ?1 AND j.status = 2 AND g.open > 0`,
 		"verdicts": `SELECT COUNT(*) FROM workflow w WHERE w.id = ?1 AND w.has_ended != EXISTS (SELECT 1 FROM verdict v
 			WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation)`,
 	} {
 		if n := r.number(query, r.workflow); n != 0 {
-			r.tb.Errorf("%s: %d rows are wrong", what, n)
+			wrong = append(wrong, fmt.Sprintf("%s: %d rows are wrong", what, n))
 		}
 	}
+	return wrong
 }
 
 // sound looks whether the database keeps its promises.
@@ -243,6 +253,7 @@ type hand struct {
 	*rig
 	id     int64
 	number int64
+	runID  int64 // 0: the first
 	held   []Held
 	free   Free
 }
@@ -250,9 +261,15 @@ type hand struct {
 // runner registers a runner that counts slots.
 func (r *rig) hand(host string, slots int64) *hand {
 	r.tb.Helper()
+	return r.handOf(host, slots, workflow.SchedulerLocal, workflow.LoginNone)
+}
+
+// handOf is a hand of a type, with a part in the jobs of the daemon's host.
+func (r *rig) handOf(host string, slots int64, nodeType string, login workflow.LoginPart) *hand {
+	r.tb.Helper()
 	answer, err := r.RegisterRunner(r.ctx, Registration{
 		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d-%d", host, r.workflow, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: slots,
+		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: nodeType, MaxParallelJobs: slots, Login: login, OutputDir: "/out",
 	})
 	r.must(err)
 	return &hand{rig: r, id: answer.RunnerID, free: Free{Slots: slots}}
@@ -268,7 +285,7 @@ func (h *hand) turn(reports ...Report) TurnResult {
 func (h *hand) say(t Turn) TurnResult {
 	h.tb.Helper()
 	h.number++
-	t.RunnerID, t.Number, t.RunID, t.Free = h.id, h.number, 1, h.free
+	t.RunnerID, t.Number, t.RunID, t.Free = h.id, h.number, max(h.runID, 1), h.free
 	if t.Held == nil {
 		h.drop(t)
 		t.Held = h.held

@@ -14,11 +14,15 @@ type run struct {
 	runID        int64
 	generation   int64
 	canceled     bool
-	halted       bool // jobs do not go on when their dependencies are complete
-	ended        bool // the verdict of this generation is written
-	holdFailures bool // use_pending_failed
+	halted       bool                       // jobs do not go on when their dependencies are complete
+	ended        bool                       // the verdict of this generation is written
+	givenUp      string                     // why it was given up
+	holdFailures bool                       // use_pending_failed
+	stages       bool                       // it has jobs in other stages than the main one
+	compensation workflow.CompensationState // of this run; empty if there is none
 	execution    sql.NullString
 	codes        *workflow.ReturnCodes // read from execution at the first use
+	claimHolds   int64                 // how many hold the claims
 	policyText   sql.NullString
 	policyRead   *workflow.RunPolicy // of policyText, at the first use
 }
@@ -30,10 +34,27 @@ func (tx *Tx) run(workflowID int64) (*run, error) {
 
 func readRun(row func(query string, args []any, dest ...any) error, workflowID int64) (*run, error) {
 	r := &run{workflowID: workflowID}
-	err := row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(use_pending_failed, 0), execution_config, policy
+	err := row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(given_up, ''), COALESCE(use_pending_failed, 0), claim_holds, execution_config, policy,
+			EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = workflow.id),
+			COALESCE((SELECT c.state FROM compensation c WHERE c.workflow_id = workflow.id AND c.run_id = workflow.run_id), '')
 		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
-		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.holdFailures, &r.execution, &r.policyText)
+		&r.runID, &r.generation, &r.canceled, &r.halted, &r.ended, &r.givenUp, &r.holdFailures, &r.claimHolds, &r.execution, &r.policyText, &r.stages, &r.compensation)
+	if r.compensating() {
+		r.halted = false // its jobs go on, and no others are open, or they are of a canceled run
+	}
 	return r, orNotFound(err, "workflow", workflowID)
+}
+
+// compensating reports whether what the run did is being undone.
+func (r *run) compensating() bool { return r.compensation != "" && !r.compensation.IsOver() }
+
+// refuseWhileCompensating refuses what would let a run go on that is being undone.
+func (r *run) refuseWhileCompensating() error {
+	if !r.compensating() {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeConflict, "what run %d of workflow %d did is being undone", r.runID, r.workflowID).
+		WithHint("wait for the end of the compensation, or cancel the workflow, which ends it")
 }
 
 // returnCodes returns the return codes of attempts that have none of their own.

@@ -33,6 +33,7 @@ type Registration struct {
 	StrictScheduler   bool
 	Scheduler         json.RawMessage   // free form; nil if not given
 	Allocation        *AllocationMember // nil outside of allocations of ours
+	Login             workflow.LoginPart
 }
 
 // Registered is what a runner is told when it is known.
@@ -93,11 +94,11 @@ func (tx *Tx) register(r *Registration, allocation *int64) (int64, error) {
 	}
 	n.ID, err = tx.insert(`INSERT INTO compute_node (workflow_id, hostname, pid, start_time, end_time, is_active, num_cpus, memory_gb, num_gpus,
 			num_nodes, scheduler_config_id, compute_node_type, labels, scheduler, runner_key, boot_id, output_dir, max_parallel_jobs, strict_scheduler,
-			allocation_id)
-		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?, ?)`,
+			allocation_id, login)
+		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?, ?, ?)`,
 		n.WorkflowID, n.Hostname, n.PID, r.StartTime, r.EndTime, n.NumCPUs, n.MemoryGB, n.NumGPUs,
 		r.NumNodes, r.SchedulerConfigID, n.Type, joinedLabels(r.Labels), text(r.Scheduler), r.Key, r.BootID, r.OutputDir,
-		r.MaxParallelJobs, r.StrictScheduler, allocation)
+		r.MaxParallelJobs, r.StrictScheduler, allocation, int64(r.Login))
 	if err != nil {
 		return 0, fmt.Errorf("insert a runner of workflow %d: %w", r.WorkflowID, err)
 	}
@@ -120,13 +121,14 @@ type runner struct {
 	slots       int64              // 0: it looks at resources
 	total       workflow.OfferNode // one of its nodes
 	nodes       int64
+	login       workflow.LoginPart
 }
 
 func scanRunner(row rowScanner) (r runner, err error) {
 	var labels string
 	var memoryGB float64
 	err = row.Scan(&r.id, &r.workflowID, &r.hostname, &r.pid, &r.nodeType, &r.turn, &r.isActive, &r.endTime, &labels,
-		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes)
+		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes, &r.login)
 	if err != nil {
 		return r, err
 	}
@@ -136,7 +138,7 @@ func scanRunner(row rowScanner) (r runner, err error) {
 }
 
 const selectRunners = `SELECT id, workflow_id, hostname, pid, compute_node_type, turn, is_active, COALESCE(end_time, ''), COALESCE(labels, ''),
-	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes FROM compute_node `
+	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes, login FROM compute_node `
 
 // runner reads a runner of ours.
 func (tx *Tx) runner(id int64) (runner, error) {
@@ -147,7 +149,7 @@ func (tx *Tx) runner(id int64) (runner, error) {
 func (r *runner) offer(free Free) workflow.Offer {
 	return workflow.Offer{
 		Nodes: free.Nodes, Slots: free.Slots, TimeLeftSeconds: free.TimeLeftSeconds, Labels: r.labels,
-		SchedulerConfigID: r.schedulerID, StrictScheduler: r.strict, IgnoreResources: r.slots > 0,
+		SchedulerConfigID: r.schedulerID, StrictScheduler: r.strict, IgnoreResources: r.slots > 0, Login: r.login,
 	}
 }
 

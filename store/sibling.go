@@ -14,10 +14,10 @@ type culprit struct {
 }
 
 // endsSiblings notes whether a job that failed for good has its siblings ended.
-// One that is itself being ended has not.
-func (f *finisher) endsSiblings(l *lease, cause workflow.CauseKind) error {
+// One that is itself being ended has not, nor has one of a compensation.
+func (f *finisher) endsSiblings(l *lease, e *ending) error {
 	policy, err := f.run.policy()
-	if err != nil || len(policy.CancelSiblingsOn) == 0 || f.culprit != nil || l.canceling || !l.status.IsUnsuccessful() {
+	if err != nil || len(policy.CancelSiblingsOn) == 0 || f.culprit != nil || l.canceling || !l.status.IsUnsuccessful() || f.run.compensating() {
 		return err
 	}
 	var text string
@@ -28,8 +28,8 @@ func (f *finisher) endsSiblings(l *lease, cause workflow.CauseKind) error {
 	if err != nil {
 		return fmt.Errorf("read the labels of job %d: %w", l.JobID, err)
 	}
-	if rule, ok := policy.CancelsSiblings(cause, labels); ok {
-		f.culprit = &culprit{l, cause, rule}
+	if rule, ok := policy.CancelsSiblings(e.cause.Kind, e.category, labels); ok {
+		f.culprit = &culprit{l, e.cause.Kind, rule}
 	}
 	return nil
 }
@@ -43,12 +43,12 @@ func (f *finisher) endSiblings() error {
 	}
 	f.culprit = nil
 	tx, w := f.tx, f.run.workflowID
-	const live = `workflow_id = ? AND (status = 4 OR status = 3 AND phase = 0) AND compute_node_id IS NOT NULL AND cancel_fence != fence`
+	const live = `compute_node_id IN (SELECT id FROM compute_node WHERE workflow_id = ?) AND status IN (3, 4) AND (status = 4 OR phase = 0) AND cancel_fence != fence`
 	runners, err := tx.idsOf(`SELECT DISTINCT compute_node_id FROM job WHERE `+live, w)
 	if err != nil {
 		return fmt.Errorf("find the runners of workflow %d: %w", w, err)
 	}
-	n, err := tx.exec(`UPDATE job SET cancel_fence = fence WHERE `+live, w)
+	n, err := tx.exec(`UPDATE job SET cancel_fence = fence, cancel_for = NULL WHERE `+live, w)
 	if err != nil {
 		return fmt.Errorf("cancel the siblings of job %d: %w", c.lease.JobID, err)
 	}

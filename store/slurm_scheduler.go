@@ -119,7 +119,7 @@ func (s *Store) DeleteSlurmScheduler(_ context.Context, id int64) (workflow.Slur
 			return fmt.Errorf("count the jobs of slurm scheduler %d: %w", id, err)
 		}
 		if jobs > 0 {
-			return workflow.Errorf(workflow.CodeConflict, "slurm scheduler %d (%s) is assigned to %d jobs", id, c.Name, jobs).
+			return workflow.Errorf(workflow.CodeConflict, "slurm scheduler %d (%s) is assigned to %s", id, c.Name, workflow.CountOf(jobs, "job", "jobs")).
 				WithHint("give these jobs another scheduler first")
 		}
 		return tx.execOne(`DELETE FROM slurm_scheduler WHERE id = ?`, id)

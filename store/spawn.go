@@ -30,7 +30,7 @@ func (s *Store) SpawnJobs(_ context.Context, callerID int64, request workflow.Sp
 		if plan.Replay {
 			return nil
 		}
-		if ids, err = tx.spawn(caller.WorkflowID, &plan); err != nil {
+		if ids, err = tx.spawn(&caller, &plan); err != nil {
 			return fmt.Errorf("spawn jobs for job %d: %w", callerID, err)
 		}
 		return nil
@@ -108,8 +108,10 @@ func (tx *Tx) lineageIteration(workflowID int64, lineage string) (highest int64,
 	return highest, nil
 }
 
-// spawn carries out a plan and returns the ids of the new jobs.
-func (tx *Tx) spawn(workflowID int64, plan *workflow.SpawnPlan) ([]int64, error) {
+// spawn carries out a plan and returns the ids of the new jobs, which are in the
+// stage of the job that asked for them.
+func (tx *Tx) spawn(caller *workflow.Job, plan *workflow.SpawnPlan) ([]int64, error) {
+	workflowID := caller.WorkflowID
 	if plan.Record != nil {
 		if err := tx.recordLineage(workflowID, plan.Record); err != nil {
 			return nil, err
@@ -127,7 +129,7 @@ func (tx *Tx) spawn(workflowID int64, plan *workflow.SpawnPlan) ([]int64, error)
 		p := &plan.Jobs[i]
 		j := workflow.Job{
 			Name: p.Name, Command: p.Command, Env: plan.Env, Status: workflow.Blocked, Priority: p.Priority, Labels: p.Labels,
-			RunIf: p.RunIf, ResourceRequirementsID: &p.RequirementsID, Origin: new(workflow.OriginSpawn),
+			RunIf: p.RunIf, ResourceRequirementsID: &p.RequirementsID, Origin: new(workflow.OriginSpawn), StageID: caller.StageID,
 		}
 		if err := in.insert(&j); err != nil {
 			return nil, err

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/workflow"
+
 	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
 )
 
@@ -30,6 +32,17 @@ type Options struct {
 	OnCommit func(Changes)
 	// Failpoint is called at named points; for crash tests.
 	Failpoint func(name string)
+	// Notify says who is told of alerts of workflows that do not say it.
+	Notify *workflow.NotifyPolicy
+	// Unplaced says why no allocation that may be asked for could take a job of a
+	// class; empty if one could, or nobody knows. It must not call the store.
+	Unplaced func(workflowID int64, c workflow.Class) string
+	// HoldLimit is how long jobs are held where neither a rule nor their workflow
+	// says it. It must not call the store.
+	HoldLimit func() workflow.HoldLimitSource
+	// Elsewhere reports whether allocations without a node are asked for, for jobs
+	// of a class that avoid it. It must not call the store.
+	Elsewhere func(workflowID int64, c workflow.Class, node string) bool
 	// AsNetwork treats the file as one on a network file system, wherever it is.
 	AsNetwork bool
 
@@ -53,6 +66,8 @@ type Changes struct {
 	// NotBefore is the earliest time at which a delayed job becomes
 	// claimable, in ms; 0 if no job was delayed.
 	NotBefore int64
+	// Notifications says that messages are to be sent.
+	Notifications bool
 }
 
 // Store is an open job database. This process owns it.

@@ -112,11 +112,12 @@ func (s *Store) Submission(ctx context.Context, workflowID int64) (*workflow.Sub
 }
 
 // Scheduled returns the workflows whose allocations the daemon has to look
-// after: submitted ones whose run goes on, and those that have ended and still
+// after: submitted ones whose run goes on or is being undone, and those that have ended and still
 // wait for allocations.
 func (s *Store) Scheduled(ctx context.Context) ([]int64, error) {
 	rows, err := s.read.QueryContext(ctx, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
-			WHERE w.run_id = s.run_id AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0
+			WHERE w.run_id = s.run_id AND w.is_hidden = 0 AND (w.has_ended = 0 AND w.is_canceled = 0
+				OR EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running')))
 		UNION SELECT w.id FROM allocation a JOIN workflow w ON w.id = a.workflow_id
 			WHERE a.state IN ('intent', 'pending') AND a.cancel_ms = 0 AND w.has_ended = 1 AND w.is_hidden = 0
 				AND w.compute_node_ignore_workflow_completion = 0

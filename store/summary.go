@@ -17,7 +17,8 @@ type Summary struct {
 	RunID               int64
 	IsCanceled          bool
 	Verdict             workflow.EventType // empty while the run goes on
-	Jobs                [11]int64          // by status
+	GivenUp             string             // why the run was given up; empty: it was not
+	Jobs                [11]int64          // by status, without those of compensations
 	ExecMinutes         float64            // of the current results
 	WalltimeSeconds     *float64           // from their first start to their last end
 	ActiveNodes         int64
@@ -27,6 +28,10 @@ type Summary struct {
 	RuntimeBlocked      int64  // ready jobs without labels that are too long for what the allocations have left
 	LongestReadySeconds *int64
 	UnservedLabels      map[string]int64 // ready jobs by label sets that no active node has
+	ClaimHolds          workflow.ClaimHolds
+	Compensation        *workflow.Compensation // of the run; nil if there is none
+	Stages              workflow.StageSummaries
+	Staged              workflow.StatusCounts // of Jobs, those in stages beside the main one
 }
 
 // Total is the number of jobs.
@@ -37,8 +42,18 @@ func (s *Summary) Total() (n int64) {
 	return n
 }
 
-// IsComplete reports whether every job is complete.
-func (s *Summary) IsComplete() bool { return openJobs(s.Jobs) == 0 }
+// Main counts the jobs of the main stage.
+func (s *Summary) Main() (jobs workflow.StatusCounts) {
+	for status, n := range s.Jobs {
+		jobs[status] = n - s.Staged[status]
+	}
+	return jobs
+}
+
+// IsComplete reports whether every job is complete, also of a compensation.
+func (s *Summary) IsComplete() bool {
+	return openJobs(s.Jobs) == 0 && (s.Compensation == nil || s.Compensation.State.IsOver())
+}
 
 // openJobs counts the jobs that are not complete.
 func openJobs(jobs [11]int64) (n int64) {
@@ -65,14 +80,20 @@ func (s *Store) Summary(ctx context.Context, id int64) (Summary, error) {
 func (l *looker) summary(id int64) (sum Summary, err error) {
 	sum.WorkflowID = id
 	err = l.row(`SELECT w.name, w.user, w.run_id, w.is_canceled,
-			COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), '')
-		FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`, []any{id}, &sum.Name, &sum.User, &sum.RunID, &sum.IsCanceled, &sum.Verdict)
+			COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
+			COALESCE(w.given_up, '')
+		FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`, []any{id}, &sum.Name, &sum.User, &sum.RunID, &sum.IsCanceled, &sum.Verdict, &sum.GivenUp)
 	if err != nil {
 		return sum, err
 	}
 	if sum.Jobs, err = l.jobCounts(id); err != nil {
 		return sum, err
 	}
+	staged, err := l.stagedJobs(id)
+	if err != nil {
+		return sum, err
+	}
+	sum.Staged, sum.Stages = staged.counts, staged.summaries
 	var first, last sql.NullFloat64
 	err = l.row(`SELECT COALESCE(SUM(r.exec_time_minutes), 0), MIN(unixepoch(r.completion_time, 'subsec') - r.exec_time_minutes * 60), MAX(unixepoch(r.completion_time, 'subsec'))
 		FROM job j JOIN result r ON r.id = j.result_id WHERE j.workflow_id = ?`, []any{id}, &sum.ExecMinutes, &first, &last)
@@ -97,10 +118,14 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 		return sum, err
 	}
 	sum.fit(nodes, ready)
-	return sum, nil
+	if sum.Compensation, err = l.compensationOf(id, sum.RunID); err != nil {
+		return sum, err
+	}
+	sum.ClaimHolds, err = l.claimHolds(id)
+	return sum, err
 }
 
-// jobCounts returns the numbers of jobs by status.
+// jobCounts returns the numbers of jobs by status, without those of compensations.
 func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
 	rows, err := l.tx.QueryContext(l.ctx, `SELECT status, n FROM job_count WHERE workflow_id = ?`, id)
 	if err != nil {
@@ -115,7 +140,14 @@ func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
 		}
 		jobs[status] = n
 	}
-	return jobs, rows.Err()
+	if err := rows.Err(); err != nil {
+		return jobs, err
+	}
+	compensating, err := l.compensationCounts(id)
+	for status, n := range compensating {
+		jobs[status] -= n
+	}
+	return jobs, err
 }
 
 // activeNode is what an active node's time and labels say.

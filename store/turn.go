@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -22,6 +23,9 @@ type Turn struct {
 	GiveBack  []LeaseRef
 	Recovered []Recovered
 	Free      Free
+	SignsHash string // of what the runner looks for in the words of failed attempts
+	// Dying is how many processes the runner is ending whose leases it has lost.
+	Dying int64
 }
 
 // Free is what a runner has to offer. A node may be listed several times, if
@@ -50,6 +54,8 @@ type TurnResult struct {
 	OpenJobs       int64
 	HeldJobs       int64
 	ClaimableLater bool
+	Signs          *workflow.Signs // what to look for from now on; nil if that has not changed
+	ClaimsHeld     string          // why nothing of the workflow is granted; empty if it is
 }
 
 // Turn records what a runner says and grants it jobs. A turn may be repeated:
@@ -80,6 +86,9 @@ type conversation struct {
 	finisher *finisher
 	effect   bool // something was written
 	answer   TurnResult
+	// heldForGood says that claims are held for longer than the runner is there, as
+	// far as is known.
+	heldForGood bool
 
 	inAllocation *workflow.Allocation // once it was asked for
 }
@@ -100,9 +109,9 @@ func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
 		return nil, err
 	}
 	c.finisher = newFinisher(tx, c.run)
-	steps := []func() error{c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.grant, c.remember, c.tell}
+	steps := []func() error{c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
 	if t.RunID < c.run.runID {
-		steps = []func() error{c.hearPast, c.tell}
+		steps = []func() error{c.hearPast, c.confirmGone, c.tell}
 	}
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -198,7 +207,7 @@ func (c *conversation) compareHeld() error {
 	for _, h := range c.turn.Held {
 		l := c.leases.of(h.JobID)
 		if l == nil || l.LeaseRef != h.LeaseRef || !l.status.IsLive() {
-			if !c.run.canceled { // then it is told to end all that it has and to report it
+			if !c.run.canceled || c.run.compensating() { // then it is told to end all that it has and to report it
 				c.answer.Voided = append(c.answer.Voided, h.LeaseRef)
 			}
 			continue
@@ -240,6 +249,23 @@ func (c *conversation) finish() error {
 	return err
 }
 
+// confirmGone notes that the runner has nothing of a run any more that is to be
+// undone.
+func (c *conversation) confirmGone() error {
+	if !c.run.stages || !c.current() {
+		return nil
+	}
+	run, err := c.tx.run(c.run.workflowID) // its last job may have ended in this turn
+	if err != nil {
+		return err
+	}
+	c.run = run
+	if run.compensation != workflow.CompensationWaiting || len(c.turn.Held) > 0 || c.turn.Dying > 0 {
+		return nil
+	}
+	return c.tx.confirmGone(run, c.runner.id)
+}
+
 // hearPast answers a runner of an earlier run: its reports are kept and change
 // nothing, it is to end what it holds, and to leave. What became of its leases
 // is decided when it has left.
@@ -267,10 +293,11 @@ func (c *conversation) hearPast() error {
 func (c *conversation) grant() error {
 	r := &c.runner
 	c.answer.Stop = !r.isActive
-	if !r.isActive || !c.current() || c.run.canceled {
+	if !r.isActive || !c.current() || c.run.canceled && !c.run.compensating() {
 		return nil
 	}
 	claim := newClaim(c.tx, c.run.workflowID, r.offer(c.turn.Free))
+	claim.onlyStaged = c.run.canceled
 	claim.runner, claim.fairness = r, &c.store.fairness
 	for i := range c.leases {
 		if l := &c.leases[i]; !l.said && l.status == workflow.Pending {
@@ -279,17 +306,54 @@ func (c *conversation) grant() error {
 			}
 		}
 	}
-	if err := claim.choose(); err != nil {
+	held, err := c.claimsHeld()
+	if err != nil {
+		return err
+	}
+	kept, err := c.keptFrom()
+	if err != nil {
+		return err
+	}
+	if c.answer.ClaimsHeld = held.Reason(); len(held) == 0 && kept == nil {
+		err = claim.choose()
+	} else if len(held) == 0 {
+		c.answer.ClaimsHeld = "nothing is given to this node: " + kept.Reason
+		c.heldForGood = c.runner.nodeType != workflow.SchedulerLocal
+	} else if until := held.UntilMS(); until == 0 || tooLate(until-c.tx.nowMS, c.turn.Free.TimeLeftSeconds) {
+		c.heldForGood = true
+	}
+	if err != nil {
 		return err
 	}
 	if err := claim.take(c.run.runID, &r.id); err != nil {
 		return err
 	}
 	c.effect = c.effect || len(claim.picked) > 0
-	var err error
 	c.answer.Grants, err = claim.grants()
 	return err
 }
+
+// claimsHeld says for what reasons nothing is granted. A run past its deadline of
+// which nothing is live any more is given up now, while this runner is still there
+// to take its end job and its compensation.
+func (c *conversation) claimsHeld() (workflow.ClaimHolds, error) {
+	held, err := c.tx.claimsHeld(c.run)
+	if err != nil || !slices.ContainsFunc(held, func(h workflow.ClaimHold) bool { return h.Kind == workflow.HoldDeadline }) {
+		return held, err
+	}
+	if _, err := c.tx.passDeadline(c.run.workflowID); err != nil {
+		return nil, err
+	}
+	if c.run, err = c.tx.run(c.run.workflowID); err != nil {
+		return nil, err
+	}
+	c.effect = c.effect || c.run.givenUp != ""
+	return c.tx.claimsHeld(c.run)
+}
+
+// tooLate reports whether a wait of so many ms is longer than the time that is
+// left.
+func tooLate(waitMS int64, timeLeft *int64) bool { return timeLeft != nil && waitMS/1000 >= *timeLeft }
 
 // remember makes turns older that this one is newer than, if it had an effect.
 func (c *conversation) remember() error {
@@ -309,11 +373,26 @@ func (c *conversation) tell() error {
 	if err != nil {
 		return err
 	}
+	signs, err := c.tx.signs(now)
+	if err != nil {
+		return err
+	}
 	a := &c.answer
+	if signs.Hash != c.turn.SignsHash {
+		a.Signs = &signs.Signs
+	}
 	a.RunID, a.EndTime = now.runID, c.runner.endTime
-	a.Complete, a.Canceled, a.OpenJobs, a.HeldJobs = now.ended, now.canceled, counts.Open(), counts.ByStatus[workflow.PendingFailed]
+	a.Complete, a.Canceled = now.ended && !now.compensating(), now.canceled && !now.compensating()
+	a.OpenJobs, a.HeldJobs = counts.Open(), counts.ByStatus[workflow.PendingFailed]
+	if now.compensation == workflow.CompensationWaiting {
+		a.ClaimableLater = true
+		return nil
+	}
 	if a.OpenJobs == 0 || a.Canceled || len(a.Grants) > 0 || len(c.turn.Held) > 0 {
 		a.ClaimableLater = a.OpenJobs > 0 && !a.Canceled
+		return nil
+	}
+	if c.heldForGood {
 		return nil
 	}
 	a.ClaimableLater, err = c.tx.claimableLater(&c.runner, counts, c.turn.Free.TimeLeftSeconds)

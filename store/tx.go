@@ -19,7 +19,11 @@ type Tx struct {
 	causes  map[causeKey]causeCount
 	events  []loggedEvent // not written yet, in order
 	changes Changes
+	failed  []int64   // workflows in which the number of failed jobs changed
 	rows    *sql.Rows // of the latest query
+	kept    bool      // it has read something that the writer keeps
+	// givingUp is a workflow whose run is about to be given up; 0: there is none.
+	givingUp int64
 }
 
 type statusCount struct {
@@ -123,8 +127,11 @@ func (tx *Tx) count(workflowID int64, status workflow.JobStatus, n int64) {
 		tx.counts = map[statusCount]int64{}
 	}
 	tx.counts[statusCount{workflowID, status}] += n
-	if status == workflow.Ready && n > 0 {
+	switch {
+	case status == workflow.Ready && n > 0:
 		tx.ready(workflowID)
+	case status == workflow.Failed, status == workflow.Terminated:
+		tx.failed = appendNew(tx.failed, []int64{workflowID})
 	}
 }
 
@@ -143,6 +150,12 @@ func (tx *Tx) ready(workflowID int64) {
 
 // flush writes what was collected.
 func (tx *Tx) flush() error {
+	if err := tx.reviewFailed(nil); err != nil {
+		return err
+	}
+	if err := tx.stampReady(); err != nil {
+		return err
+	}
 	if err := tx.flushEvents(); err != nil {
 		return err
 	}
@@ -196,6 +209,7 @@ func changesOf(group []*useCase) Changes {
 		}
 		all.Cancels = all.Cancels || c.Cancels
 		all.Allocations = all.Allocations || c.Allocations
+		all.Notifications = all.Notifications || c.Notifications
 		if c.NotBefore != 0 && (all.NotBefore == 0 || c.NotBefore < all.NotBefore) {
 			all.NotBefore = c.NotBefore
 		}
@@ -203,7 +217,7 @@ func changesOf(group []*useCase) Changes {
 	return all
 }
 
-func appendNew(to, from []int64) []int64 {
+func appendNew[T comparable](to, from []T) []T {
 	for _, id := range from {
 		if !slices.Contains(to, id) {
 			to = append(to, id)
@@ -213,5 +227,5 @@ func appendNew(to, from []int64) []int64 {
 }
 
 func (c *Changes) empty() bool {
-	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels && !c.Allocations
+	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels && !c.Allocations && !c.Notifications
 }

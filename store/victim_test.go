@@ -144,28 +144,15 @@ func (v *victim) use() error {
 		return v.again(id)
 	case n < 80:
 		return v.retryFailed(id)
+	case n < 90:
+		return v.LookAfterCompensations(v.ctx)
 	}
 	return v.completeLikeTorc(id)
 }
 
-// create makes a workflow of jobs in random order, half of the time as one
-// definition, and initializes it.
+// create makes a workflow as one definition and initializes it.
 func (v *victim) create() error {
-	d := &workflow.Definition{Name: "w", User: "me", FailureHandlers: []workflow.FailureHandlerDefinition{
-		{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{9}, MaxRetries: 3}, {ExitCodes: []int64{8}, MaxRetries: 2, RecoveryScript: "fix"}}}}}
-	if rand.IntN(2) == 0 {
-		d.Policy = &workflow.RunPolicy{End: &workflow.EndPolicy{SuccessIf: `completed_in("j?") > 5 && failed < 0.3 * total || attempts_by("lost") > 3`}}
-	}
-	n := 10 + rand.IntN(40)
-	for i := range n {
-		j := workflow.JobDefinition{Name: fmt.Sprintf("j%d", i), Command: "true", FailureHandler: "h", RunIf: workflow.RunIf(max(0, rand.IntN(6)-3))}
-		for k := range i {
-			if rand.IntN(i) < 2 {
-				j.DependsOn = append(j.DependsOn, int32(k))
-			}
-		}
-		d.Jobs = append(d.Jobs, j)
-	}
+	d := victimDefinition()
 	w, err := v.BeginDefinition(v.ctx, d, "")
 	if err != nil {
 		return err
@@ -173,7 +160,7 @@ func (v *victim) create() error {
 	if err := w.Add(d); err != nil {
 		return err
 	}
-	id, err := w.Finish(v.ctx, int64(n), 0)
+	id, err := w.Finish(v.ctx, int64(len(d.Jobs)), 0)
 	if err != nil {
 		return err
 	}

@@ -74,11 +74,11 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 	j := &f.Job
 	f.NowMS = l.nowMS
 	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.run_if, j.gate_id, j.not_before_ms,
-			j.phase, j.hold, j.skipped_by, j.class_id, w.is_canceled, n.hostname
+			j.phase, j.hold, j.skipped_by, j.class_id, j.stage_id, j.child_id, w.is_canceled, COALESCE(w.given_up, ''), n.hostname
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND w.is_hidden = 0`, []any{id},
 		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.RunIf, &j.GateID, &notBefore,
-		&phase, &hold, &j.SkippedBy, &class, &f.WorkflowCanceled, &host)
+		&phase, &hold, &j.SkippedBy, &class, &j.StageID, &j.ChildID, &f.WorkflowCanceled, &f.GivenUp, &host)
 	if err != nil {
 		return f, err
 	}
@@ -99,6 +99,21 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 			return f, err
 		}
 	}
+	for _, s := range []struct {
+		id   *int64
+		fact **workflow.Stage
+	}{{j.StageID, &f.Stage}, {j.ChildID, &f.Child}} {
+		if s.id == nil {
+			continue
+		}
+		stages, err := l.stages(`s.id = ?`, *s.id)
+		if err != nil {
+			return f, err
+		}
+		if len(stages) == 1 {
+			*s.fact = &stages[0]
+		}
+	}
 	if err := l.dependencies(&f); err != nil {
 		return f, err
 	}
@@ -106,6 +121,15 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 		return f, err
 	}
 	if f.Classifications, err = l.classifications(id); err != nil {
+		return f, err
+	}
+	if f.ClaimHolds, err = l.claimHolds(j.WorkflowID); err != nil {
+		return f, err
+	}
+	if f.Breakers, err = l.trips(j.WorkflowID); err != nil {
+		return f, err
+	}
+	if f.Alerts, err = l.recentAlerts(`job_id = ?1 AND job_id != 0`, id); err != nil {
 		return f, err
 	}
 	if f.Runners, err = l.runners(j.WorkflowID); err != nil {
@@ -185,7 +209,7 @@ func (l *looker) place(f *workflow.JobFacts, class int64) error {
 // now, and one more class.
 func (l *looker) classes(workflowID, also int64) ([]workflow.ClassFact, error) {
 	return look(l, `SELECT * FROM (
-			SELECT c.id, c.priority, c.scheduler_id, c.labels, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
+			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
 				(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2) AS jobs,
 				COALESCE((SELECT name FROM job WHERE class_id = c.id AND status = 2 AND not_before_ms <= ?2 LIMIT 1), '')
 			FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.workflow_id = ?1)
@@ -193,7 +217,7 @@ func (l *looker) classes(workflowID, also int64) ([]workflow.ClassFact, error) {
 		func(r rowScanner) (c workflow.ClassFact, err error) {
 			var scheduler int64
 			var labels string
-			err = r.Scan(&c.Class.ID, &c.Class.Priority, &scheduler, &labels, &c.Class.CPUs, &c.Class.GPUs, &c.Class.Nodes,
+			err = r.Scan(&c.Class.ID, &c.Class.Priority, &scheduler, &labels, &c.Class.Login, &c.Class.CPUs, &c.Class.GPUs, &c.Class.Nodes,
 				&c.Class.MemoryBytes, &c.Class.RuntimeSeconds, &c.Jobs, &c.Example)
 			if err != nil {
 				return c, err
@@ -209,26 +233,28 @@ func (l *looker) classes(workflowID, also int64) ([]workflow.ClassFact, error) {
 // runners returns what the live runners of a workflow have and what of it
 // their jobs leave.
 func (l *looker) runners(workflowID int64) ([]workflow.RunnerFacts, error) {
-	return look(l, `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler,
+	return look(l, selectRunnerFacts, []any{workflowID}, func(r rowScanner) (workflow.RunnerFacts, error) { return scanRunnerFacts(r, l.nowMS) })
+}
+
+const selectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,
 			COALESCE(n.max_parallel_jobs, 0), COALESCE(n.end_time, ''),
 			COUNT(j.id), CAST(TOTAL(q.num_cpus * q.num_nodes) AS INTEGER), CAST(TOTAL(q.memory_bytes * q.num_nodes) AS INTEGER),
-			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER)
-		FROM compute_node n
+			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER), l.asked_ms
+		FROM compute_node n LEFT JOIN allocation l ON l.id = n.allocation_id
 			LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4)
 			LEFT JOIN claim_class c ON c.id = j.class_id
 			LEFT JOIN resource_requirements q ON q.id = c.requirements_id
-		WHERE n.workflow_id = ? AND n.is_active = 1 GROUP BY n.id ORDER BY n.id LIMIT 1000`, []any{workflowID}, l.scanRunner)
-}
+		WHERE n.workflow_id = ? AND n.is_active = 1 GROUP BY n.id ORDER BY n.id LIMIT 1000`
 
-func (l *looker) scanRunner(r rowScanner) (f workflow.RunnerFacts, err error) {
+func scanRunnerFacts(r rowScanner, nowMS int64) (f workflow.RunnerFacts, err error) {
 	var node, used workflow.OfferNode
 	var memoryGB float64
 	var nodes, slots, jobs int64
 	var labels sql.NullString
 	var end string
 	o := &f.Total
-	err = r.Scan(&f.ID, &f.Host, &node.CPUs, &memoryGB, &node.GPUs, &nodes, &labels, &o.SchedulerConfigID, &o.StrictScheduler,
-		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs)
+	err = r.Scan(&f.ID, &f.Host, &node.CPUs, &memoryGB, &node.GPUs, &nodes, &labels, &o.SchedulerConfigID, &o.StrictScheduler, &o.Login,
+		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs, &f.AskedMS)
 	if err != nil {
 		return f, err
 	}
@@ -242,7 +268,7 @@ func (l *looker) scanRunner(r rowScanner) (f workflow.RunnerFacts, err error) {
 	}
 	o.Slots = slots
 	if t, err := time.Parse(time.RFC3339, end); err == nil {
-		o.TimeLeftSeconds = new(max(0, (t.UnixMilli()-l.nowMS)/1000))
+		o.TimeLeftSeconds = new(max(0, (t.UnixMilli()-nowMS)/1000))
 	}
 	f.Free = *o
 	f.Free.Slots = slots - jobs
@@ -270,8 +296,8 @@ func lessUsed(nodes []workflow.OfferNode, used workflow.OfferNode) []workflow.Of
 
 func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
 	f.NowMS = l.nowMS
-	err = l.row(`SELECT id, name, run_id, is_archived, is_canceled FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id},
-		&f.ID, &f.Name, &f.RunID, &f.IsArchived, &f.Counts.WorkflowCanceled)
+	err = l.row(`SELECT id, name, run_id, is_archived, is_canceled, COALESCE(given_up, '') FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id},
+		&f.ID, &f.Name, &f.RunID, &f.IsArchived, &f.Counts.WorkflowCanceled, &f.Counts.GivenUp)
 	if err != nil {
 		return f, err
 	}
@@ -279,6 +305,25 @@ func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
 		return f, err
 	}
 	if f.Verdict, err = l.verdict(id); err != nil {
+		return f, err
+	}
+	if f.ClaimHolds, err = l.claimHolds(id); err != nil {
+		return f, err
+	}
+	if f.Breakers, err = l.trips(id); err != nil {
+		return f, err
+	}
+	each := func(query string, scan func(rowScanner) error, args ...any) error {
+		_, err := look(l, query, args, func(r rowScanner) (struct{}, error) { return struct{}{}, scan(r) })
+		return err
+	}
+	if f.Counts.ByCategory, err = categoryCounts(each, id, f.RunID); err != nil {
+		return f, err
+	}
+	if f.Compensation, err = l.compensationOf(id, f.RunID); err != nil {
+		return f, err
+	}
+	if f.Alerts, err = l.recentAlerts(`workflow_id = ?1`, id); err != nil {
 		return f, err
 	}
 	if f.Ready, err = l.classes(id, 0); err != nil {
@@ -338,6 +383,18 @@ func (l *looker) counts(f *workflow.WorkflowFacts) error {
 	for _, g := range groups {
 		f.Counts.ByStatus[g.status] = g.n
 	}
+	compensating, err := l.compensationCounts(f.ID)
+	if err != nil {
+		return err
+	}
+	for status, n := range compensating {
+		f.Counts.ByStatus[status] -= n
+	}
+	staged, err := l.stagedJobs(f.ID)
+	if err != nil {
+		return err
+	}
+	f.Staged, f.RunningStages, f.Stages = staged.counts, staged.running, staged.summaries
 	f.FailedCount = f.Counts.ByStatus[workflow.Failed] + f.Counts.ByStatus[workflow.Terminated]
 	type ended struct {
 		cause   workflow.CauseKind

@@ -17,7 +17,8 @@ const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metad
 	w.compute_node_wait_for_healthy_database_minutes, w.compute_node_min_time_for_new_jobs_seconds,
 	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.access_groups, w.policy,
 	w.use_pending_failed, w.enable_ro_crate, w.enforce_runtime, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
-	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), '')`
+	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
+	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running'))`
 
 func scanWorkflow(r rowScanner) (w workflow.Workflow, err error) {
 	var metadata, env, monitor, slurm, execution, dynamic, groups, policy sql.NullString
@@ -25,7 +26,7 @@ func scanWorkflow(r rowScanner) (w workflow.Workflow, err error) {
 		&w.ComputeNodeExpirationBufferSeconds, &w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
 		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
 		&monitor, &slurm, &execution, &dynamic, &groups, &policy,
-		&w.UsePendingFailed, &w.EnableROCrate, &w.EnforceRuntime, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict)
+		&w.UsePendingFailed, &w.EnableROCrate, &w.EnforceRuntime, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating)
 	if err != nil {
 		return w, err
 	}
@@ -62,6 +63,10 @@ func jsonText[T any](v *T) (any, error) {
 func (s *Store) CreateWorkflow(_ context.Context, w workflow.Workflow) (workflow.Workflow, error) {
 	if err := checkWorkflow(&w); err != nil {
 		return w, err
+	}
+	if w.Policy != nil && (w.Policy.EndJob() != nil || w.Policy.OnFailure != nil) {
+		return w, workflow.Errorf(workflow.CodeInvalid, "a workflow that is created by itself cannot have an end job or on_failure").
+			WithHint("create it from a specification, or send a whole definition")
 	}
 	var created workflow.Workflow
 	err := s.writer.do("create workflow", func(tx *Tx) error {
@@ -228,6 +233,9 @@ func (s *Store) UpdateWorkflow(_ context.Context, id int64, u workflow.WorkflowU
 		setOptional(&w.UsePendingFailed, u.UsePendingFailed)
 		setOptional(&w.EnableROCrate, u.EnableROCrate)
 		setOptional(&w.ExecutionConfig, u.ExecutionConfig)
+		if err := tx.updatePolicy(&w, u.Policy, u.UnsetPolicy); err != nil {
+			return err
+		}
 		execution, err := jsonText(w.ExecutionConfig)
 		if err != nil {
 			return fmt.Errorf("write execution_config of workflow %d: %w", id, err)

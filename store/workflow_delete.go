@@ -52,7 +52,7 @@ func (s *Store) DeleteLeftovers(ctx context.Context) error {
 
 // ofJobs are the tables whose rows belong to a job.
 var ofJobs = []string{"job_input_file", "job_output_file", "job_input_user_data", "job_output_user_data",
-	"gate_dependency", "workflow_action_job", "attempt", "late_report", "result", "classification"}
+	"gate_dependency", "workflow_action_job", "attempt", "failed_recovery", "late_report", "result", "classification"}
 
 // deleteRows deletes the rows of a hidden workflow, children first.
 func (s *Store) deleteRows(id int64) error {

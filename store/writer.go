@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // A use case runs in a savepoint of a transaction that it shares with the use
@@ -44,6 +46,12 @@ type writer struct {
 	log       *slog.Logger
 	onCommit  func(Changes)
 	failpoint func(string)
+	notify    *workflow.NotifyPolicy // where a workflow does not say it
+	signs     map[int64]*signs       // of workflows; nil after a change of policies
+	breakers  []workflow.BreakerTrip // those that are open; nil after a change
+	unplaced  func(workflowID int64, c workflow.Class) string
+	holdLimit func() workflow.HoldLimitSource
+	elsewhere func(workflowID int64, c workflow.Class, node string) bool
 	epoch     int64 // of our ownership; 0 where nobody owns the database
 
 	turn   sync.Mutex // held by who uses the connection
@@ -63,8 +71,12 @@ type writer struct {
 func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, o Options) *writer {
 	w := &writer{
 		path: cmp.Or(o.Path, "in memory"), db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
-		onCommit: o.OnCommit, failpoint: o.Failpoint, epoch: epoch,
+		onCommit: o.OnCommit, failpoint: o.Failpoint, notify: o.Notify, unplaced: o.Unplaced, elsewhere: o.Elsewhere,
+		holdLimit: o.HoldLimit, epoch: epoch,
 		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}), lost: make(chan struct{}),
+	}
+	if w.holdLimit == nil {
+		w.holdLimit = func() (none workflow.HoldLimitSource) { return none }
 	}
 	go w.loop()
 	return w
@@ -216,6 +228,9 @@ func (w *writer) savepoint(u *useCase) error {
 		return err
 	}
 	if err := u.run(); err != nil {
+		if u.tx.kept {
+			w.forget()
+		}
 		u.err, u.tx = err, nil
 		if e := w.exec("ROLLBACK TO use_case"); e != nil {
 			return fmt.Errorf("%s: roll back after %w: %w", u.name, err, e)
@@ -244,10 +259,15 @@ func (u *useCase) run() (err error) {
 }
 
 func (w *writer) rollback() {
+	w.forget()
 	if err := w.exec("ROLLBACK"); err != nil {
 		w.log.Debug("rollback", "error", err)
 	}
 }
+
+// forget drops what was read from the database and kept: it may be from changes
+// that are undone.
+func (w *writer) forget() { w.signs, w.breakers = nil, nil }
 
 func (w *writer) exec(query string) error {
 	s, err := w.stmt(query)

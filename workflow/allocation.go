@@ -126,14 +126,6 @@ const (
 	AllocationLost          AllocationCause = "lost"           // nobody can say
 )
 
-// AllocationCauses lists all causes.
-func AllocationCauses() []AllocationCause {
-	return []AllocationCause{
-		AllocationDone, AllocationFailed, AllocationOOM, AllocationWalltime, AllocationNodeFail, AllocationPreempted, AllocationRequeued,
-		AllocationCanceled, AllocationCanceledUser, AllocationCanceledAdmin, AllocationRefused, AllocationNever, AllocationLost,
-	}
-}
-
 // AllocationEnd is how an allocation ended.
 type AllocationEnd struct {
 	Cause      AllocationCause

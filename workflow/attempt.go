@@ -17,4 +17,5 @@ type Attempt struct {
 	Cause      Cause
 	Evidence   Evidence
 	Decision   Decision
+	Recovery   *FailedRecovery // of the recovery script behind it; nil if none failed
 }

@@ -54,6 +54,9 @@ func (b *Backoff) Delay(n int64) time.Duration {
 	if b.Factor != nil {
 		factor = *b.Factor
 	}
+	if initial == 0 {
+		return 0 // whatever the factor: 0 × ∞ is no number
+	}
 	delay := float64(initial)
 	switch b.Kind {
 	case BackoffFixed:
@@ -62,7 +65,7 @@ func (b *Backoff) Delay(n int64) time.Duration {
 	default:
 		delay *= math.Pow(factor, float64(n-1))
 	}
-	if math.IsNaN(delay) || delay >= float64(limit) { // 0 × ∞, too
+	if math.IsNaN(delay) || delay >= float64(limit) {
 		return limit
 	}
 	return time.Duration(delay)

@@ -26,7 +26,7 @@ func TestBackoffDelay(t *testing.T) {
 		{&Backoff{Initial: "10s"}, 7, DefaultBackoffMax},
 		{&Backoff{Initial: "10s", Max: "1h"}, math.MaxInt64, time.Hour},
 		{&Backoff{Initial: "1ms", Max: "P365D", Factor: &huge}, 3, 365 * 24 * time.Hour},
-		{&Backoff{Initial: "0s", Factor: &huge}, 9, DefaultBackoffMax}, // 0 × ∞
+		{&Backoff{Initial: "0s", Factor: &huge}, 9, 0}, // 0 × ∞
 		{&Backoff{Kind: BackoffFixed, Initial: "5s"}, 9, 5 * time.Second},
 		{&Backoff{Kind: BackoffLinear, Initial: "5s"}, 1, 5 * time.Second},
 		{&Backoff{Kind: BackoffLinear, Initial: "5s"}, 3, 25 * time.Second},

@@ -20,6 +20,9 @@ const (
 	CauseOutputMissing CauseKind = "output_missing"
 	CauseDiskFull      CauseKind = "disk_full"
 	CauseLost          CauseKind = "lost"
+	// CauseSubWorkflow: the jobs that a sub-workflow job stands for were not
+	// successful.
+	CauseSubWorkflow CauseKind = "sub_workflow"
 	// CauseNeverStarted is not an attempt: claimed, but no process was spawned.
 	CauseNeverStarted CauseKind = "never_started"
 )
@@ -29,7 +32,7 @@ func CauseKinds() []CauseKind {
 	return []CauseKind{
 		CauseOK, CauseExit, CauseSignal, CauseOOM, CauseOOMPartial, CauseTimeout, CauseWalltime, CauseNodeFail,
 		CausePreempted, CauseCanceledUser, CauseCanceledAdmin, CauseLaunch, CauseOutputMissing, CauseDiskFull,
-		CauseLost, CauseNeverStarted,
+		CauseLost, CauseSubWorkflow, CauseNeverStarted,
 	}
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,6 +11,9 @@ type Classification struct {
 	Status JobStatus `json:"status"` // ready, for another attempt, or failed
 	Author string    `json:"author,omitempty"`
 	Reason string    `json:"reason"`
+	// Confidence is how sure the author is: certain, likely or guess; empty: they
+	// did not say.
+	Confidence Confidence `json:"confidence,omitempty"`
 	// Memory and Runtime are what the next attempt of the job asks for, alone;
 	// empty: what it has asked for. Runtime is ISO 8601 or such as 90m.
 	Memory  string `json:"memory,omitempty"`
@@ -24,6 +28,9 @@ func (c *Classification) Validate() error {
 	}
 	if strings.TrimSpace(c.Reason) == "" {
 		return Errorf(CodeInvalid, "a classification needs a reason")
+	}
+	if !slices.Contains([]Confidence{"", Certain, Likely, Guess}, c.Confidence) {
+		return Errorf(CodeInvalid, "%q is no degree of confidence", string(c.Confidence)).WithHint("use certain, likely or guess")
 	}
 	if c.Status == Failed && c.asks() {
 		return Errorf(CodeInvalid, "a job that has failed asks for no memory or runtime")
@@ -96,7 +103,11 @@ func (f JobFacts) classificationLines() []string {
 
 // line is one classification: "run 1, attempt 2: ready, by ann 5m ago: ...".
 func (c *PastClassification) line(nowMS int64) string {
-	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago: %s", c.RunID, c.Attempt, c.Status, orSomebody(c.Author), agoMS(c.AtMS, nowMS), c.Reason)
+	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago", c.RunID, c.Attempt, c.Status, orSomebody(c.Author), agoMS(c.AtMS, nowMS))
+	if c.Confidence != "" {
+		text += fmt.Sprintf(" (%s)", c.Confidence)
+	}
+	text += ": " + c.Reason
 	var asks []string
 	if c.Memory != "" {
 		asks = append(asks, "memory "+c.Memory)

@@ -13,12 +13,13 @@ func Classify(e Evidence, codes ReturnCodes, requirements *ResourceRequirements)
 	return x.lost()
 }
 
-// ClassifyCanceled is the cause of an attempt whose lease was taken away: it was
-// canceled, whatever its process did then. The evidence may be empty.
-func ClassifyCanceled(e Evidence) Cause {
+// ClassifyCanceled is the cause of an attempt whose lease was taken away, and why
+// that was done: it was canceled, whatever its process did then. The evidence may
+// be empty.
+func ClassifyCanceled(why string, e Evidence) Cause {
 	x := examination{Evidence: e}
 	return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
-		ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join("its lease was taken away", x.endText())}
+		ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join(why, x.endText())}
 }
 
 // examinations is the order in which explanations are tried: what we did
@@ -190,8 +191,11 @@ func (x *examination) lost() Cause {
 	if x.LostRunner {
 		text = "its runner is gone and nobody saw how it ended"
 	}
+	if x.Silent {
+		text = "its runner says nothing and nobody saw how it ended"
+	}
 	return Cause{Kind: CauseLost, Confidence: Likely, Status: Failed, ReturnCode: ReturnCodeLost, Text: join(text, x.Note),
-		MayStillRun: x.Slurm != nil && x.Slurm.JobState == ""}
+		MayStillRun: x.Silent && x.Slurm == nil || x.Slurm != nil && x.Slurm.JobState == ""}
 }
 
 func (x *examination) endKnown() bool { return x.ExitCode != nil || x.Signal > 0 }

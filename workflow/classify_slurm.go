@@ -73,6 +73,9 @@ func (x *examination) slurmState(state, of string) (Cause, bool) {
 func (x *examination) slurmCanceled(c *Cause) {
 	by := x.Slurm.CanceledBy
 	switch {
+	case x.Slurm.CanceledByUs && x.Silent:
+		c.Kind, c.Status, c.ReturnCode = CauseLost, Failed, x.knownCodeOr(ReturnCodeLost)
+		c.Text = join("we canceled its allocation", x.Slurm.Reason, x.endText())
 	case x.Slurm.CanceledByUs:
 		c.Kind, c.Text = CausePreempted, join("we canceled its allocation", x.Slurm.Reason, x.endText())
 	case by == "":

@@ -209,13 +209,13 @@ func TestClassifyCanceled(t *testing.T) {
 		code int64
 		text string
 	}{
-		{Evidence{}, -1, "its lease was taken away"},
-		{Evidence{Signal: 9, KilledBy: KilledByFence}, 137, "its lease was taken away, SIGKILL"},
-		{Evidence{ExitCode: code(3)}, 3, "its lease was taken away, exit code 3"},
-		{Evidence{ExitCode: code(0)}, -1, "its lease was taken away, exit code 0"},
+		{Evidence{}, -1, "the job was reset"},
+		{Evidence{Signal: 9, KilledBy: KilledByFence}, 137, "the job was reset, SIGKILL"},
+		{Evidence{ExitCode: code(3)}, 3, "the job was reset, exit code 3"},
+		{Evidence{ExitCode: code(0)}, -1, "the job was reset, exit code 0"},
 	} {
 		want := Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled, ReturnCode: tt.code, Text: tt.text}
-		if diff := cmp.Diff(want, ClassifyCanceled(tt.e)); diff != "" {
+		if diff := cmp.Diff(want, ClassifyCanceled("the job was reset", tt.e)); diff != "" {
 			t.Errorf("%+v (-want +got):\n%s", tt.e, diff)
 		}
 	}
@@ -236,7 +236,7 @@ var statusOfCause = map[CauseKind]JobStatus{
 	CauseOK: Completed, CauseExit: Failed, CauseSignal: Failed, CauseOOM: Failed, CauseOOMPartial: Failed,
 	CauseTimeout: Terminated, CauseWalltime: Terminated, CauseNodeFail: Failed, CausePreempted: Terminated,
 	CauseCanceledUser: Canceled, CauseCanceledAdmin: Canceled, CauseLaunch: Failed, CauseOutputMissing: Failed,
-	CauseDiskFull: Failed, CauseLost: Failed, CauseNeverStarted: Ready,
+	CauseDiskFull: Failed, CauseLost: Failed, CauseSubWorkflow: Failed, CauseNeverStarted: Ready,
 }
 
 func TestEveryCauseHasAStatus(t *testing.T) {

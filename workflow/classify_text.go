@@ -170,10 +170,3 @@ func (x *examination) spawnErrorText() string {
 	}
 	return x.SpawnError
 }
-
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}

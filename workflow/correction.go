@@ -72,7 +72,7 @@ func correct(r Resource, uses []JobUse, jobs int, o CorrectionOptions) (Correcti
 	}
 	switch {
 	case need > 0:
-		c.Reason = fmt.Sprintf("%s used or needed more than %s", countOf(int64(len(c.JobIDs)), "job", "jobs"), r.amount(requested))
+		c.Reason = fmt.Sprintf("%s used or needed more than %s", CountOf(int64(len(c.JobIDs)), "job", "jobs"), r.amount(requested))
 	case o.NoDownsize || peak == 0 || len(measured) < jobs || len(measured) < distinctJobs(uses):
 		return c, false
 	default:

@@ -29,19 +29,32 @@ type Decision struct {
 	Rule    string
 	Counted bool // a retry that uses budget
 	// Delay is how long the next attempt waits, before Jitter is drawn.
-	Delay          time.Duration
-	Jitter         Jitter
+	Delay  time.Duration
+	Jitter Jitter
+	// Settle is how long it waits at least, unless the end of the attempt before
+	// is confirmed: that may still run where nobody can reach it.
+	Settle         time.Duration
 	Avoid          *AvoidNodes // nil: every node will do
 	Mutate         *Mutation   // nil: the next attempt asks for the same
 	RecoveryScript string      // for ActionRecover
 	// OnRecoveryError is what happens if the script fails or its runner dies:
 	// retry, fail or hold.
 	OnRecoveryError Action
-	PolicyHash      string // identifies the policies that decided
+	// HoldLimit is how long the rule that decided lets a job wait that is held, be
+	// it for a failed recovery script; nil: it does not say.
+	HoldLimit  *HoldLimit
+	PolicyHash string // identifies the policies that decided
 }
 
 // Retries reports whether the job gets another attempt.
 func (d Decision) Retries() bool { return d.Action == ActionRetry || d.Action == ActionRecover }
+
+// Outgrown is the decision instead of a retry that would ask for more, as said,
+// than can be had anywhere; why says so. No rule decided that, and no retry is
+// used.
+func (d Decision) Outgrown(said, why string) Decision {
+	return Decision{Action: ActionFail, Reason: fmt.Sprintf("%s; no retry, as what it would ask for (%s) fits nowhere: %s", d.Reason, said, why)}
+}
 
 // RuleCount is how often a rule has granted a retry of a job in this run.
 type RuleCount struct {
@@ -91,6 +104,7 @@ func (h History) Attempt() int64 { return 1 + h.CountedFails }
 const (
 	RuleNeverStarted = "never_started"
 	RuleClassified   = "classified" // retries that a classification granted
+	RuleRunTimeout   = "timeouts.run"
 )
 
 // ClassifiedRetryLimit is how many retries of a job classifications may grant
@@ -118,11 +132,26 @@ func Decide(p Policies, h History, f Failure) Decision {
 	case h.ReportedByOld:
 		return Decision{Action: ActionFail, Reason: "reported by a client that decides itself: " + c.Status.String()}
 	}
-	d := p.decide(&h, &f)
+	var d Decision
+	if c.Kind == CauseTimeout && p.OnRunTimeout.Fails() {
+		d = Decision{Action: ActionFail, Rule: RuleRunTimeout, Reason: fmt.Sprintf("%s has the policy %s", TimeoutRun, p.OnRunTimeout)}
+	} else {
+		d = p.unheld(p.decide(&h, &f))
+	}
 	d.PolicyHash = p.Hash()
 	if d.Retries() && c.MayStillRun {
-		d.Delay, d.Jitter = max(d.Delay, unreachableDelay), ""
+		d.Settle = unreachableDelay
 	}
+	return d
+}
+
+// unheld is what becomes of a decision for a job that nothing holds.
+func (p *Policies) unheld(d Decision) Decision {
+	if !p.NeverHeld || d.Action != ActionHold {
+		return d
+	}
+	d.Action = ActionFail
+	d.Reason += "; it is not held, as the end of the run would wait for a decision"
 	return d
 }
 

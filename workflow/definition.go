@@ -37,6 +37,7 @@ type Definition struct {
 	Requirements    []ResourceRequirements
 	FailureHandlers []FailureHandlerDefinition
 	SlurmSchedulers []SlurmSchedulerDefinition
+	Stages          []StageDefinition // numbered from 1; 0 is the main one
 	Jobs            []JobDefinition
 	Actions         []ActionDefinition
 }
@@ -56,7 +57,11 @@ type JobDefinition struct {
 	Stdio            *StdioConfig
 	RunTimeout       *RunTimeout
 	Policy           *JobPolicy
-	DependsOn        []int32 // jobs, ascending
+	Login            bool    // it runs on the daemon's host alone
+	Stage            int32   // that it is in; 0: the main one
+	Child            int32   // the stage that a sub-workflow job stands for; 0: none
+	Undoes           int32   // the job, numbered from 1, that this one of a compensation undoes; 0: none
+	DependsOn        []int32 // jobs of the same stage, ascending
 	InputFiles       []int32
 	OutputFiles      []int32
 	InputUserData    []int32

@@ -28,6 +28,7 @@ const (
 
 // The types of our own events.
 const (
+	EventJobSettled        EventType = "job_settled"        // the attempt before is known to be gone: the retry waits for its delay alone
 	EventWorkflowCompleted EventType = "workflow_completed" // the verdict of a run
 	EventWorkflowFailed    EventType = "workflow_failed"    // the verdict of a run
 	EventWorkflowReopened  EventType = "workflow_reopened"  // a run with a verdict goes on
@@ -36,7 +37,21 @@ const (
 	EventJobsNotNeeded     EventType = "jobs_not_needed"    // the same of jobs that run after failures
 	EventJobRecovered      EventType = "job_recovered"      // a recovery script ended
 	EventJobClassified     EventType = "job_classified"     // a hold ended
+	EventStageStarted      EventType = "stage_started"      // the jobs of a sub-workflow or compensation begin
+	EventStageCompleted    EventType = "stage_completed"    // the verdict of a stage
+	EventStageFailed       EventType = "stage_failed"       // the verdict of a stage
+	EventEndReached        EventType = "end_reached"        // the end job begins
 	EventReportLate        EventType = "report_late"        // an old fence: kept, without effect
+	EventRunGivenUp        EventType = "run_given_up"       // nothing more is started, what is live is ended, the run has failed
+	EventAlert             EventType = "alert"              // somebody may have to look
+	EventBreakerOpened     EventType = "circuit_breaker_opened"
+	EventBreakerClosed     EventType = "circuit_breaker_closed"
+	EventClaimsHeld        EventType = "claims_held"     // no job is granted any more; what runs goes on
+	EventClaimsReleased    EventType = "claims_released" // one reason for that has gone
+
+	EventCompensationStarted   EventType = "compensation_started"   // what a run did is being undone
+	EventCompensationCompleted EventType = "compensation_completed" // and was
+	EventCompensationFailed    EventType = "compensation_failed"    // and was not, or not in full
 )
 
 // CategoryUser and the others are data.category, by which torc's clients filter.
@@ -46,6 +61,7 @@ const (
 	CategoryScheduler = "scheduler"
 	CategoryTasks     = "tasks"
 	CategoryJob       = "job"
+	CategoryAlert     = "alert"
 )
 
 // Event is one entry of a workflow's log. Seq has no gap within a workflow.

@@ -20,15 +20,17 @@ type JobEndedPayload struct {
 	RunID     int64     `json:"run_id"`
 	AttemptID int64     `json:"attempt_id"`
 	Cause     CauseKind `json:"cause,omitempty"`
-	Text      string    `json:"text,omitempty"`   // the cause in one line
+	Text      string    `json:"text,omitempty"` // the cause in one line
+	Category  string    `json:"category_of_failure,omitempty"`
 	Reason    string    `json:"reason,omitempty"` // of the decision
 	// RoutedToEnd and OriginalFailedJob are set when the job was not
-	// successful: the run goes on to its end all the same.
+	// successful: the run goes on to its end all the same. They are not of jobs
+	// that come after the end: the end job, and those of a compensation.
 	RoutedToEnd       bool   `json:"routed_to_end,omitempty"`
 	OriginalFailedJob string `json:"original_failed_job,omitempty"`
 }
 
-// NewJobEndedPayload fills in what follows from the status.
+// NewJobEndedPayload fills in what follows from the status of a job before the end.
 func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status JobStatus, c Cause, reason string) JobEndedPayload {
 	p := JobEndedPayload{JobID: jobID, JobName: name, Status: status, ReturnCode: c.ReturnCode,
 		RunID: runID, AttemptID: attempt, Cause: c.Kind, Text: c.Text, Reason: reason}
@@ -51,6 +53,7 @@ type JobRetriedPayload struct {
 
 	Cause       CauseKind `json:"cause,omitempty"`
 	Text        string    `json:"text,omitempty"`
+	Category    string    `json:"category_of_failure,omitempty"`
 	Rule        string    `json:"rule,omitempty"`
 	Counted     bool      `json:"counted"`
 	Recovery    bool      `json:"recovery,omitempty"` // the script runs first
@@ -99,6 +102,10 @@ type JobRecoveredPayload struct {
 	ReturnCode int64  `json:"return_code"`
 	Error      string `json:"error,omitempty"`
 	Action     Action `json:"action"` // what happened then
+	// If it failed: why the job goes on so, and the rule that says it.
+	Reason      string `json:"reason,omitempty"`
+	Rule        string `json:"rule,omitempty"`
+	NotBeforeMS *int64 `json:"not_before_ms,omitempty"` // if the rule has the retry wait
 }
 
 // JobClassifiedPayload is the data of EventJobClassified.
@@ -109,7 +116,9 @@ type JobClassifiedPayload struct {
 	Status  JobStatus `json:"status"` // ready or failed
 	Author  string    `json:"author"`
 	Reason  string    `json:"reason,omitempty"`
-	Asks    string    `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
+	// Confidence is certain, likely or guess, if the author has said it.
+	Confidence Confidence `json:"confidence,omitempty"`
+	Asks       string     `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
 }
 
 // WorkflowCanceledPayload is the data of EventWorkflowCanceled as torc writes
@@ -119,6 +128,24 @@ type WorkflowCanceledPayload struct {
 	Message    string `json:"message"`
 	WorkflowID int64  `json:"workflow_id"`
 	RunID      int64  `json:"run_id"`
+}
+
+// JobSettledPayload is the data of EventJobSettled.
+type JobSettledPayload struct {
+	JobID       int64  `json:"job_id"`
+	JobName     string `json:"job_name"`
+	RunID       int64  `json:"run_id"`
+	AttemptID   int64  `json:"attempt_id"`    // that is gone
+	NotBeforeMS int64  `json:"not_before_ms"` // 0: at once
+}
+
+// RunGivenUpPayload is the data of EventRunGivenUp.
+type RunGivenUpPayload struct {
+	Category   string `json:"category"` // workflow
+	WorkflowID int64  `json:"workflow_id"`
+	RunID      int64  `json:"run_id"`
+	Reason     string `json:"reason"`
+	Canceled   int64  `json:"canceled"` // jobs
 }
 
 // WorkflowReopenedPayload is the data of EventWorkflowReopened.

@@ -38,9 +38,18 @@ type Evidence struct {
 	TerminationMessage string   `json:"termination_message,omitempty"` // at most 4 KiB
 	// StderrMatches are those of the rules' stderr patterns that the runner found.
 	StderrMatches []string `json:"stderr_matches,omitempty"`
-	Category      string   `json:"category,omitempty"` // of the user's own patterns, by the runner
-	Subcategory   string   `json:"subcategory,omitempty"`
-	LostRunner    bool     `json:"lost_runner,omitempty"` // its runner is gone; nobody saw the end
+	// SignsHash is of what the runner has looked for; empty if for nothing.
+	SignsHash   string `json:"signs_hash,omitempty"`
+	Category    string `json:"category,omitempty"` // by the workflow's failure_categories
+	Subcategory string `json:"subcategory,omitempty"`
+	// CategoryHint is what the workflow says to the category, and CategoryLine the
+	// line by which it was found.
+	CategoryHint string `json:"category_hint,omitempty"`
+	CategoryLine string `json:"category_line,omitempty"`
+	LostRunner   bool   `json:"lost_runner,omitempty"` // its runner is gone; nobody saw the end
+	// Silent says of a lost runner that it said nothing for too long. It may still
+	// be there, with the attempt, unless Slurm has ended it.
+	Silent bool `json:"silent,omitempty"`
 	// TimeLeftSeconds is how much of its time limit the allocation had left when
 	// a signal of Slurm, for which nobody knew the reason, had us end the attempt.
 	TimeLeftSeconds int64  `json:"time_left_seconds,omitempty"`
@@ -74,3 +83,11 @@ const (
 	KilledByFence       KillReason = "fence"
 	KilledByMemoryLimit KillReason = "memory_limit"
 )
+
+// category is the category with its subcategory.
+func (e *Evidence) category() string {
+	if e.Subcategory == "" {
+		return e.Category
+	}
+	return e.Category + "/" + e.Subcategory
+}

@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // JobFacts is what is known about a job when somebody asks why it is where it
 // is.
@@ -9,6 +12,10 @@ type JobFacts struct {
 	Job              Job
 	Class            Class
 	WorkflowCanceled bool
+	GivenUp          string        // why the run was given up; empty: it was not
+	ClaimHolds       ClaimHolds    // of the workflow
+	Breakers         []BreakerTrip // that are open
+	Alerts           RecentAlerts
 	// Open and Unsuccessful are the first few of the dependencies that are not
 	// complete, and of those that ended without success.
 	Dependencies      int64
@@ -24,6 +31,9 @@ type JobFacts struct {
 	Classifications   []PastClassification
 	Retries           RetryFacts
 	Places            PlaceFacts
+	Login             LoginFacts
+	Stage             *Stage // that it is in; nil: the main one
+	Child             *Stage // that it stands for; nil if it does not
 }
 
 // DependencyFact is a dependency and its status.
@@ -35,31 +45,49 @@ type DependencyFact struct {
 // Explain says why a job is where it is and what happens next.
 func Explain(f JobFacts) Explanation {
 	e := Explanation{Subject: fmt.Sprintf("job %d %q", f.Job.ID, f.Job.Name)}
-	fits, best := explainFit(f.Class, f.Runners)
+	kept := f.exclusion()
+	fits, best := explainFit(f.Class, f.Runners, kept.from)
 	e.State = f.state()
+	if f.Job.Status == Ready {
+		e.add("claims are held", f.ClaimHolds.lines(f.NowMS)...)
+		e.add("circuit breakers", breakerLines(f.excluding(), f.NowMS)...)
+	}
 	e.add("dependencies", f.dependencyLines()...)
-	if f.Job.Status == Ready || f.Job.Status == Blocked {
+	e.add("stage", f.stageLines()...)
+	if (f.Job.Status == Ready || f.Job.Status == Blocked) && f.Child == nil {
 		e.add("needs", f.Class.needs())
 		e.add("runners", fits...)
 	}
 	e.add("allocations", f.Places.lines()...)
 	e.add("attempts", f.attemptLines()...)
 	e.add("holds", f.classificationLines()...)
+	e.add("alerts", f.Alerts.lines(f.NowMS)...)
 	e.add("retries", f.Retries.lines(f.NowMS)...)
-	e.Next = f.next(best)
+	e.Next = f.next(best, kept)
 	return e
+}
+
+// excluding are the breakers that keep the job from a node.
+func (f JobFacts) excluding() []BreakerTrip {
+	return slices.DeleteFunc(slices.Clone(f.Breakers), func(t BreakerTrip) bool { return t.Action != BreakerExcludeNode })
 }
 
 // state says in words where the job stands.
 func (f JobFacts) state() string {
+	if text := f.stageState(); text != "" {
+		return text
+	}
 	switch f.Job.Status {
 	case Uninitialized:
 		return "uninitialized, not part of a run yet"
 	case Blocked:
-		return fmt.Sprintf("blocked, waits for %d of %s", f.OpenCount, countOf(f.Dependencies, "dependency", "dependencies"))
+		return fmt.Sprintf("blocked, waits for %d of %s", f.OpenCount, CountOf(f.Dependencies, "dependency", "dependencies"))
 	case Ready:
 		if f.waits() {
 			return fmt.Sprintf("ready, but not to be started for another %s", agoMS(f.NowMS, *f.Job.NotBeforeMS))
+		}
+		if len(f.ClaimHolds) > 0 {
+			return "ready, but no job of the workflow is claimed for now"
 		}
 		return "ready, waits for a runner"
 	case Pending:
@@ -97,6 +125,12 @@ func (f JobFacts) canceledState() string {
 		return fmt.Sprintf("canceled, because job %d before it was not successful", *f.Job.SkippedBy)
 	case f.WorkflowCanceled:
 		return "canceled with the workflow"
+	}
+	if last := f.lastAttempt(); last != nil && last.Status == Canceled {
+		return join("canceled", last.Cause.Text)
+	}
+	if f.GivenUp != "" {
+		return "canceled, the run was given up: " + f.GivenUp
 	}
 	return "canceled"
 }
@@ -147,7 +181,7 @@ func dependencyNames(deps []DependencyFact, total int64) string {
 }
 
 // next says what the job waits for, or what a person can do.
-func (f JobFacts) next(best fitLevel) string {
+func (f JobFacts) next(best fitLevel, kept *exclusion) string {
 	if f.WorkflowCanceled && !f.Job.Status.IsComplete() && !f.Job.Status.IsLive() {
 		return "nothing, the workflow is canceled; a reset of the workflow makes it run again"
 	}
@@ -157,19 +191,19 @@ func (f JobFacts) next(best fitLevel) string {
 	case Blocked:
 		return f.nextBlocked()
 	case Ready:
-		return f.nextReady(best)
+		return f.nextReady(best, kept)
 	case Pending:
 		if f.Job.Phase == PhaseRecovery {
 			return "when the script has ended the job is ready again"
 		}
 		return "its runner starts it; if that runner goes away it is ready again"
 	case Running:
+		if f.Child != nil {
+			return "it ends as its sub-workflow does"
+		}
 		return "its runner reports how it ends"
 	case PendingFailed:
-		if h := f.Job.Hold; h != nil && h.DeadlineMS != nil {
-			return fmt.Sprintf("somebody classifies it as worth a retry (jobs retry) or as failed (jobs fail), or the deadline in %s decides", agoMS(f.NowMS, *h.DeadlineMS))
-		}
-		return "somebody has to classify it as worth a retry (jobs retry) or as failed (jobs fail); the jobs behind it wait"
+		return f.Job.Hold.next(f.NowMS)
 	case Completed, Disabled:
 		return "nothing"
 	}
@@ -178,6 +212,8 @@ func (f JobFacts) next(best fitLevel) string {
 
 func (f JobFacts) nextBlocked() string {
 	switch {
+	case f.Stage != nil && f.Stage.State == StageNotStarted && f.Dependencies == 0:
+		return "ready when its stage begins"
 	case f.UnsuccessfulCount > 0 && f.Job.RunIf == RunIfSuccess:
 		return "canceled when the other dependencies are complete, because one was not successful"
 	case f.UnsuccessfulCount > 0:
@@ -190,14 +226,22 @@ func (f JobFacts) nextBlocked() string {
 	return "ready when the dependencies are complete"
 }
 
-func (f JobFacts) nextReady(best fitLevel) string {
+func (f JobFacts) nextReady(best fitLevel, kept *exclusion) string {
 	switch {
+	case len(f.ClaimHolds) > 0:
+		return f.ClaimHolds.next(f.Job.WorkflowID, f.NowMS)
+	case best == fitsNever && f.Class.Login && !f.waits():
+		return f.Login.next(f.Job.WorkflowID)
+	case f.Class.Login && f.waits():
+		return "a runner takes it then"
 	case best == fitsNever && f.Places.next() != "":
 		return f.Places.next()
 	case len(f.Runners) == 0:
 		return "no runner is live; start one for this workflow"
 	case best == fitsNever:
 		return "no live runner can ever take it; start a larger one, or lower its requirements"
+	case best == fitsKept:
+		return f.nextKept(kept)
 	case f.waits():
 		return "a runner takes it then"
 	case best == fitsLater:
@@ -210,5 +254,5 @@ func (f JobFacts) ahead() string {
 	if f.ReadyAhead == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s before it", countOf(f.ReadyAhead, "ready job is", "ready jobs are"))
+	return fmt.Sprintf("; %s before it", CountOf(f.ReadyAhead, "ready job is", "ready jobs are"))
 }

@@ -62,11 +62,23 @@ func (a *Attempt) saidLines() []string {
 		return nil
 	}
 	var lines []string
+	if e := &a.Evidence; e.Category != "" {
+		line := "  category " + e.category()
+		if e.CategoryLine != "" {
+			line += ", by: " + e.CategoryLine
+		}
+		if lines = append(lines, line); e.CategoryHint != "" {
+			lines = append(lines, "  hint: "+e.CategoryHint)
+		}
+	}
 	if last := lastLine(a.Evidence.TerminationMessage); last != "" {
 		lines = append(lines, "  its message: "+last)
 	}
 	if last := lastLine(a.Evidence.StderrTail); last != "" {
 		lines = append(lines, "  stderr ends: "+last)
+	}
+	if s := a.Recovery; s != nil {
+		lines = append(lines, fmt.Sprintf("  its recovery script: %s -> %s: %s", s.Cause.Summary(), s.Decision.Action, s.Decision.Reason))
 	}
 	return lines
 }

@@ -11,6 +11,9 @@ type RunnerFacts struct {
 	Host  string
 	Total Offer
 	Free  Offer
+	// AskedMS is when the allocation was asked for that the runner is in; nil:
+	// it is in none.
+	AskedMS *int64
 }
 
 // fitLevel says how far a job is from a runner.
@@ -19,6 +22,7 @@ type fitLevel int
 const (
 	fitsNow fitLevel = iota
 	fitsLater
+	fitsKept // it would fit, but is kept from the node for now
 	fitsNever
 )
 
@@ -39,14 +43,33 @@ func (r RunnerFacts) fit(c Class) (fitLevel, string) {
 	return fitsNow, "fits now"
 }
 
+// Unplaced says why a job of the class never fits any of some runners; empty if
+// it fits one of them, perhaps when others have ended.
+func Unplaced(c Class, runners []RunnerFacts) string {
+	lines, best := explainFit(c, runners, nil)
+	switch {
+	case best != fitsNever:
+		return ""
+	case len(runners) == 0:
+		return "there is no runner"
+	}
+	return strings.Join(lines, "; ")
+}
+
 // explainFit lists what keeps the job from each runner, runners with the same
-// answer in one line, and the best level of all.
-func explainFit(c Class, runners []RunnerFacts) (lines []string, best fitLevel) {
+// answer in one line, and the best level of all. A function says what keeps the job
+// from the node of a runner that it would fit, empty if nothing does; nil: nothing.
+func explainFit(c Class, runners []RunnerFacts, kept func(*RunnerFacts) string) (lines []string, best fitLevel) {
 	best = fitsNever
 	hosts := make(map[string][]string)
 	var order []string
 	for _, r := range runners {
 		level, text := r.fit(c)
+		if level != fitsNever && kept != nil {
+			if why := kept(&r); why != "" {
+				level, text = fitsKept, "not now: "+why
+			}
+		}
 		best = min(best, level)
 		if level == fitsNever {
 			text = "never: " + text
@@ -65,9 +88,9 @@ func explainFit(c Class, runners []RunnerFacts) (lines []string, best fitLevel) 
 
 // needs writes what a job of the class asks for.
 func (c Class) needs() string {
-	parts := []string{countOf(c.CPUs, "CPU", "CPUs"), FormatBytes(c.MemoryBytes)}
+	parts := []string{CountOf(c.CPUs, "CPU", "CPUs"), FormatBytes(c.MemoryBytes)}
 	if c.GPUs > 0 {
-		parts = append(parts, countOf(c.GPUs, "GPU", "GPUs"))
+		parts = append(parts, CountOf(c.GPUs, "GPU", "GPUs"))
 	}
 	parts = append(parts, FormatSeconds(c.RuntimeSeconds))
 	text := strings.Join(parts, ", ")

@@ -42,10 +42,13 @@ func (f *RetryFacts) lines(nowMS int64) []string {
 // rule says what one rule has granted: "io/busy: 2 of 3".
 func (f *RetryFacts) rule(key string) string {
 	n := f.Rules[key]
-	limit, known := f.Policies.RuleLimit(key)
+	limit, name, known := f.Policies.ruleLimit(key)
 	text := key + ":"
 	if n.Counted > 0 || n.Free == 0 {
 		text += " " + used(n.Counted, limit.Counted, known)
+		if name != "" {
+			text += " (" + name + ")"
+		}
 	}
 	if n.Free > 0 {
 		text += fmt.Sprintf(" %s free", used(n.Free, limit.Free, known))

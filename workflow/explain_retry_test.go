@@ -21,7 +21,7 @@ func TestExplainRetries(t *testing.T) {
 	want := []string{
 		"default/preempted: 4 of 50 free",
 		"handler:h/1: 1 of 2",
-		"io/busy: 2 of 3",
+		"io/busy: 2 of 3 (retry_limit)",
 		"old/rule: 1, by a rule that is not there any more",
 		"of this job: 4 of 5 (global_max_retries)",
 		"of all jobs: 17 of 100 (max_retries_total)",

@@ -73,6 +73,34 @@ func TestExplain(t *testing.T) {
 			f.Runners = []RunnerFacts{runner(3, "n1", smallNode, smallNode), runner(6, "n4", bigNode, fullNode)}
 			f.ReadyAhead = 4
 		}},
+		{"ready, kept from a node", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(6, "n4", bigNode, fullNode)}
+			f.Breakers = []BreakerTrip{
+				{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes: 5 attempts have failed on n1 within 30m", UntilMS: nowMS + 900_000},
+				{ID: 6, Action: BreakerHold, Reason: "it is about failures", UntilMS: nowMS + 900_000}}
+		}},
+		{"ready, kept from all nodes", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(6, "n4", bigNode, fullNode), runner(7, "n5", smallNode, smallNode)}
+			f.Job.NotBeforeMS = ptr(nowMS + 90_000)
+			f.Breakers = []BreakerTrip{{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes: 5 attempts have failed on n1 within 30m", UntilMS: nowMS + 900_000}}
+			f.Retries.Avoided = []AvoidedNode{{Node: "n4", UntilMS: nowMS + 600_000}, {Node: "n1", UntilMS: nowMS + 60_000}}
+		}},
+		{"ready, kept from a node for good", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(7, "n5", smallNode, smallNode)}
+			f.Retries.Avoided = []AvoidedNode{{Node: "n1"}}
+			f.Places = PlaceFacts{Ready: []string{"1 ready job: asked for"}}
+		}},
+		{"ready, nowhere else to go", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(3, "n1", bigNode, bigNode)}
+			f.Breakers = []BreakerTrip{{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes", UntilMS: nowMS + 900_000}}
+			f.Retries.Avoided = []AvoidedNode{{Node: "n1"}}
+		}},
+		{"ready, Slurm chose the node", Ready, func(f *JobFacts) {
+			asked := runner(3, "n1", bigNode, bigNode)
+			asked.AskedMS = ptr(nowMS - 1000)
+			f.Runners = []RunnerFacts{asked}
+			f.Breakers = []BreakerTrip{{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes", SinceMS: nowMS - 2000, UntilMS: nowMS + 900_000}}
+		}},
 		{"ready, fits now", Ready, func(f *JobFacts) {
 			f.Runners = []RunnerFacts{runner(6, "n4", bigNode, bigNode)}
 			f.Class.Labels = nil
@@ -120,11 +148,39 @@ func TestExplain(t *testing.T) {
 		{"skipped by a job that is gone", Canceled, func(f *JobFacts) { f.Job.SkippedBy = ptr(int64(4)) }},
 		{"canceled with the workflow", Canceled, func(f *JobFacts) { f.WorkflowCanceled = true }},
 		{"canceled", Canceled, nil},
+		{"given up before it began", Canceled, func(f *JobFacts) { f.GivenUp = "its deadline passed" }},
+		{"given up while it ran", Canceled, func(f *JobFacts) {
+			f.GivenUp = "its deadline passed"
+			f.Attempts = []Attempt{endedAttempt(1, 12, ClassifyCanceled("the run was given up: its deadline passed", Evidence{Signal: 15}), Decision{Action: ActionNone})}
+		}},
 		{"disabled", Disabled, nil},
 		{"held", PendingFailed, func(f *JobFacts) {
 			f.Job.Hold = &Hold{Reason: "no rule for cause exit; it waits for a classification", DeadlineMS: ptr(nowMS + 7200_000)}
 		}},
+		{"held, by a rule with a deadline", PendingFailed, func(f *JobFacts) {
+			f.Job.Hold = &Hold{Reason: "rule mine/gpu: exit", DeadlineMS: ptr(nowMS + 60_000), DeadlineOf: "rule mine/gpu", OnTimeout: ActionRetry}
+		}},
+		{"held, and nobody was there at the deadline", PendingFailed, func(f *JobFacts) {
+			f.Job.Hold = &Hold{Reason: "rule mine/gpu: exit", DeadlineMS: ptr(nowMS - 180_000), DeadlineOf: "the workflow", OnTimeout: ActionFail}
+		}},
 		{"held for ever", PendingFailed, nil},
+		{"blocked, runs after a failure", Blocked, func(f *JobFacts) {
+			f.Dependencies, f.OpenCount, f.Job.RunIf = 1, 1, RunIfFailure
+			f.Open = []DependencyFact{{"prep", Running}}
+		}},
+		{"ready, claims are held", Ready, func(f *JobFacts) {
+			f.Runners = []RunnerFacts{runner(6, "n4", bigNode, bigNode)}
+			f.ClaimHolds = ClaimHolds{{Kind: HoldBreaker, Reason: "circuit breaker gpu", SinceMS: nowMS - 60_000, UntilMS: nowMS + 900_000}}
+		}},
+		{"classified, and failed again", Failed, func(f *JobFacts) {
+			a := endedAttempt(2, 12, failed, Decision{Action: ActionFail, Reason: "no rule for cause exit"})
+			a.Evidence = Evidence{Category: "gpu", Subcategory: "xid", CategoryLine: "NVRM: Xid 79", CategoryHint: "tell the site", StderrTail: "NVRM: Xid 79\nabort\n"}
+			f.Attempts = []Attempt{a}
+			f.Classifications = []PastClassification{
+				{Classification{Status: Ready, Author: "ann", Reason: "the node was bad", Confidence: Likely, Memory: "16g", Runtime: "PT2H"}, 1, 1, nowMS - 3600_000},
+				{Classification{Status: Failed, Reason: "enough"}, 1, 2, nowMS - 60_000},
+			}
+		}},
 	}
 	var b strings.Builder
 	for _, tt := range tests {
@@ -158,13 +214,31 @@ func TestExplainWorkflow(t *testing.T) {
 		{"next turn", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 3}), Waiting: 2, WaitingMS: 30_000,
 			Ready: []ClassFact{{small, 1, "sim_1"}}, Runners: []RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
 		{"held", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, PendingFailed: 7, Blocked: 1}), Held: []string{"a", "b", "c", "d", "e", "f"}}},
+		{"claims are held", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, Running: 1, Ready: 7}),
+			ClaimHolds: ClaimHolds{{Kind: HoldMaxFailures, Reason: "3 jobs have failed", SinceMS: nowMS - 300_000}, {Kind: HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS - 90_000, UntilMS: nowMS + 900_000}}}},
+		{"claims are held for a time", WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 7}),
+			ClaimHolds: ClaimHolds{{Kind: HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS, UntilMS: nowMS + 900_000}}}},
+		{"stages", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 4, Running: 1, Ready: 2, Blocked: 2}), RunningStages: 1,
+			Staged: counts(map[JobStatus]int64{Completed: 3, Ready: 2, Blocked: 1}).ByStatus,
+			Stages: StageSummaries{Shown: []StageSummary{{Name: "train", Kind: StageChild, State: StageRunning, Text: "3 of 5 jobs done"}}, More: 2},
+			Alerts: RecentAlerts{Count: 4, Latest: []RaisedAlert{{AtMS: nowMS - 90_000, Alert: Alert{Kind: AlertDeadline, Subject: "the deadline has passed"}}}}}},
 		{"stuck", WorkflowFacts{Counts: counts(map[JobStatus]int64{Blocked: 2})}},
 		{"canceled, live", WorkflowFacts{Counts: canceledCounts(map[JobStatus]int64{Running: 2, Ready: 1})}},
 		{"canceled", WorkflowFacts{Counts: canceledCounts(map[JobStatus]int64{Canceled: 2, Ready: 1})}},
 		{"completed", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 2})}},
 		{"failed", WorkflowFacts{FailedCount: 4, Failures: []FailureFact{{"sim_3", 3, Cause{Kind: CauseExit, Text: "exit code 10"}}, {"sim_4", 1, Cause{Kind: CauseLost}}},
 			Counts: Counts{ByStatus: counts(map[JobStatus]int64{Completed: 2, Failed: 4, Canceled: 1}).ByStatus, Retried: 2,
-				ByCause: map[CauseKind]int64{CauseLost: 1, CauseExit: 5}}}},
+				ByCause: map[CauseKind]int64{CauseLost: 1, CauseExit: 5}, ByCategory: map[string]int64{"gpu": 4, "disk": 1}}}},
+		{"failed jobs, but success_if holds", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 9, Failed: 1}),
+			Verdict: &EndPayload{EventType: string(EventWorkflowCompleted), SuccessIf: "failed <= 1", SuccessIfHolds: ptr(true)}}},
+		{"no failed job, but success_if does not hold", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 9}),
+			Verdict: &EndPayload{EventType: string(EventWorkflowFailed), SuccessIf: "completed > 9", SuccessIfHolds: ptr(false)}}},
+		{"given up", WorkflowFacts{Counts: givenUpCounts(map[JobStatus]int64{Completed: 9, Canceled: 1}), Breakers: []BreakerTrip{{ID: 3, Reason: "told while the run lasts"}},
+			Verdict: &EndPayload{EventType: string(EventWorkflowFailed), Reason: "its deadline passed"}, Compensation: &Compensation{State: CompensationCompleted, Text: "completed, 2 jobs"}}},
+		{"given up, with an end job", WorkflowFacts{Counts: givenUpCounts(map[JobStatus]int64{Completed: 9, Canceled: 1, Ready: 1}),
+			Staged: counts(map[JobStatus]int64{Ready: 1}).ByStatus}},
+		{"an open breaker", WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 9, Running: 1}),
+			Breakers: []BreakerTrip{{ID: 3, Reason: "circuit breaker lost: 3 attempts have failed on n1 within 1h", Action: BreakerExcludeNode, UntilMS: nowMS + 600_000}}}},
 	}
 	var b strings.Builder
 	for _, tt := range tests {
@@ -172,6 +246,12 @@ func TestExplainWorkflow(t *testing.T) {
 		fmt.Fprintf(&b, "=== %s\n%s\n", tt.name, ExplainWorkflow(tt.f))
 	}
 	golden.Compare(t, "testdata/explain_workflow.golden", b.String())
+}
+
+func givenUpCounts(byStatus map[JobStatus]int64) Counts {
+	c := counts(byStatus)
+	c.GivenUp = "its deadline passed"
+	return c
 }
 
 func canceledCounts(byStatus map[JobStatus]int64) Counts {

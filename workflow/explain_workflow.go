@@ -14,7 +14,7 @@ type WorkflowFacts struct {
 	ID         int64
 	Name       string
 	RunID      int64
-	Counts     Counts
+	Counts     Counts      // of all jobs but those of compensations
 	Verdict    *EndPayload // nil while the run goes on
 	IsArchived bool
 	// Ready groups the ready jobs that may be claimed now.
@@ -28,6 +28,17 @@ type WorkflowFacts struct {
 	FailedCount int64
 	Held        []string // names, the first few
 	Places      PlaceFacts
+	Login       LoginFacts
+	ClaimHolds  ClaimHolds
+	Breakers    []BreakerTrip // that are open
+	// Compensation of the run; nil if there is none.
+	Compensation *Compensation
+	// Staged are those of Counts that are in a stage beside the main one, and
+	// RunningStages the sub-workflow jobs that are running: nobody holds them.
+	Staged        StatusCounts
+	RunningStages int64
+	Stages        StageSummaries
+	Alerts        RecentAlerts
 }
 
 // ClassFact is how many ready jobs are of a class, and the name of one.
@@ -49,16 +60,38 @@ type FailureFact struct {
 func ExplainWorkflow(f WorkflowFacts) Explanation {
 	e := Explanation{Subject: fmt.Sprintf("workflow %d %q", f.ID, f.Name)}
 	e.State = f.state()
-	e.add("jobs", f.Counts.lines()...)
+	e.add("jobs", f.main().lines()...)
+	if !f.Counts.Ended() {
+		e.add("claims are held", f.ClaimHolds.lines(f.NowMS)...)
+		e.add("circuit breakers", breakerLines(f.Breakers, f.NowMS)...)
+	}
+	e.add("stages", f.Stages.Lines()...)
+	if c := f.Compensation; c != nil {
+		e.add("compensation", c.Text)
+	}
 	ready, stuck := f.readyLines()
 	e.add("ready jobs", ready...)
 	e.add("allocations", f.Places.lines()...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
+	e.add("alerts", f.Alerts.lines(f.NowMS)...)
 	e.add("success", f.successLines()...)
 	e.Next = f.next(stuck)
 	return e
 }
+
+// main is the counts with the jobs of the main stage alone, as the verdict has
+// them.
+func (f WorkflowFacts) main() Counts {
+	c := f.Counts
+	for status, n := range f.Staged {
+		c.ByStatus[status] -= n
+	}
+	return c
+}
+
+// live is how many jobs somebody holds.
+func (f WorkflowFacts) live() int64 { return f.Counts.Live() - f.RunningStages }
 
 func (f WorkflowFacts) state() string {
 	c := f.Counts
@@ -70,11 +103,15 @@ func (f WorkflowFacts) state() string {
 	case c.Ended():
 		return fmt.Sprintf("run %d has ended, %s", f.RunID, f.verdictWord())
 	case c.WorkflowCanceled:
-		return fmt.Sprintf("run %d is canceled, %s still live", f.RunID, countOf(c.Live(), "job is", "jobs are"))
+		return fmt.Sprintf("run %d is canceled, %s still live", f.RunID, CountOf(f.live(), "job is", "jobs are"))
 	case c.ByStatus[Uninitialized]+c.ByStatus[Disabled] == c.Total():
 		return "not started"
 	}
-	return fmt.Sprintf("run %d goes on, %d of %s complete", f.RunID, c.Total()-c.Open(), countOf(c.Total(), "job is", "jobs are"))
+	c = f.main()
+	if c.GivenUp != "" {
+		return fmt.Sprintf("run %d is given up and goes on to its end, %d of %s complete", f.RunID, c.Total()-c.Open(), CountOf(c.Total(), "job is", "jobs are"))
+	}
+	return fmt.Sprintf("run %d goes on, %d of %s complete", f.RunID, c.Total()-c.Open(), CountOf(c.Total(), "job is", "jobs are"))
 }
 
 // verdictWord says how the run ended: completed, failed or canceled.
@@ -88,6 +125,9 @@ func (f WorkflowFacts) verdictWord() string {
 
 // successLines say what came of the workflow's condition of success.
 func (f WorkflowFacts) successLines() []string {
+	if f.Counts.GivenUp != "" {
+		return []string{"given up: " + f.Counts.GivenUp}
+	}
 	if f.Verdict == nil || f.Verdict.SuccessIfHolds == nil {
 		return nil
 	}
@@ -118,8 +158,15 @@ func (c Counts) lines() []string {
 	if len(causes) > 0 {
 		lines = append(lines, "attempts without success, by cause: "+strings.Join(causes, ", "))
 	}
+	var categories []string
+	for _, name := range slices.Sorted(maps.Keys(c.ByCategory)) {
+		categories = append(categories, fmt.Sprintf("%d %s", c.ByCategory[name], name))
+	}
+	if len(categories) > 0 {
+		lines = append(lines, "failed attempts, by category: "+strings.Join(categories, ", "))
+	}
 	if c.Retried > 0 {
-		lines = append(lines, countOf(c.Retried, "attempt was retried", "attempts were retried"))
+		lines = append(lines, CountOf(c.Retried, "attempt was retried", "attempts were retried"))
 	}
 	return lines
 }
@@ -136,30 +183,35 @@ func (f WorkflowFacts) readyLines() (lines []string, stuck int64) {
 			stuck += r.Jobs
 		}
 	}
-	lines = slices.Concat(byLevel[fitsNever], byLevel[fitsLater], byLevel[fitsNow])
+	lines = slices.Concat(byLevel[fitsNever], byLevel[fitsKept], byLevel[fitsLater], byLevel[fitsNow])
 	if len(lines) > shown {
 		lines = append(lines[:shown], fmt.Sprintf("and %d more kinds of jobs", len(f.Ready)-shown))
 	}
 	if f.Waiting > 0 {
 		lines = append(lines, fmt.Sprintf("%s for a delay, the first for another %s",
-			countOf(f.Waiting, "job waits", "jobs wait"), agoMS(0, f.WaitingMS)))
+			CountOf(f.Waiting, "job waits", "jobs wait"), agoMS(0, f.WaitingMS)))
 	}
 	return lines, stuck
 }
 
 func (f WorkflowFacts) readyLine(r ClassFact) (line string, level fitLevel) {
-	who := fmt.Sprintf("%s like %s (%s)", countOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
+	who := fmt.Sprintf("%s like %s (%s)", CountOf(r.Jobs, "job", "jobs"), r.Example, r.Class.needs())
 	if r.Jobs == 1 {
 		who = fmt.Sprintf("%s (%s)", r.Example, r.Class.needs())
 	}
-	fits, best := explainFit(r.Class, f.Runners)
+	fits, best := explainFit(r.Class, f.Runners, (&exclusion{nowMS: f.NowMS, class: r.Class, runners: f.Runners, breakers: f.Breakers}).from)
 	switch {
+	case r.Class.Login && best == fitsNever:
+		return who + ": " + f.Login.next(f.ID), best
 	case len(f.Runners) == 0:
 		return who + ": no runner is live", best
 	case best == fitsNow:
 		return who + ": taken in the next turn of a runner", best
 	case best == fitsLater:
 		return who + plural(r.Jobs, ": waits", ": wait") + " until others have ended", best
+	}
+	if best == fitsKept {
+		return who + ": kept from the nodes for now; " + strings.Join(fits, "; "), best
 	}
 	why := strings.ReplaceAll(strings.Join(fits, "; "), ": never: ", ": ")
 	return who + plural(r.Jobs, ": fits", ": fit") + " no live runner; " + why, best
@@ -184,24 +236,39 @@ func (f WorkflowFacts) failureLines() []string {
 	return lines
 }
 
+// nextUndo says what happens while what the run did is being undone.
+func (f WorkflowFacts) nextUndo() string {
+	text := "what the run did is being undone: " + f.Compensation.Text
+	if len(f.Runners) == 0 && f.Places.next() == "" {
+		text += fmt.Sprintf("; no runner is live: run %d goes on with it", f.ID)
+	}
+	return text + "; a retry or a reset has to wait for its end, a cancel ends it"
+}
+
 func (f WorkflowFacts) next(stuck int64) string {
 	c := f.Counts
 	switch {
 	case f.IsArchived || c.Total() == 0:
 		return "nothing"
+	case f.Compensation != nil && !f.Compensation.State.IsOver():
+		return f.nextUndo()
 	case c.Ended() && f.verdictWord() == "completed":
 		return "nothing"
 	case c.Ended():
 		return "nothing by itself; retry or reset what was not successful"
 	case c.WorkflowCanceled:
 		return "its runners end what is live"
-	case c.ByStatus[Uninitialized] > 0 && c.Live()+c.ByStatus[Ready]+c.ByStatus[Blocked] == 0:
+	case c.ByStatus[Uninitialized] > 0 && f.live()+c.ByStatus[Ready]+c.ByStatus[Blocked] == 0:
 		return "start it"
-	case c.Live() > 0 && stuck > 0:
+	case len(f.ClaimHolds) > 0:
+		return f.ClaimHolds.next(f.ID, f.NowMS)
+	case f.live() > 0 && stuck > 0:
 		return fmt.Sprintf("goes on as live jobs end; for %s somebody has to start a larger runner or lower the requirements",
-			countOf(stuck, "ready job", "ready jobs"))
-	case c.Live() > 0:
+			CountOf(stuck, "ready job", "ready jobs"))
+	case f.live() > 0:
 		return "goes on as live jobs end"
+	case stuck > 0 && stuck == c.ByStatus[Ready] && !slices.ContainsFunc(f.Ready, func(r ClassFact) bool { return !r.Class.Login }):
+		return f.Login.next(f.ID)
 	case stuck > 0 && stuck == c.ByStatus[Ready] && f.Places.next() != "":
 		return f.Places.next()
 	case len(f.Runners) == 0 && c.ByStatus[Ready] > 0:

@@ -63,14 +63,10 @@ func firstFew(names []string, total int64) string {
 	if more := total - int64(len(names)); more > 0 && text != "" {
 		text += fmt.Sprintf(" and %d more", more)
 	} else if more > 0 {
-		text = fmt.Sprintf("%d jobs", more)
+		text = CountOf(more, "job", "jobs")
 	}
 	return text
 }
 
 // agoMS is a duration between two times in milliseconds, in words.
 func agoMS(fromMS, toMS int64) string { return FormatSeconds(max(0, (toMS-fromMS+500)/1000)) }
-
-func countOf(n int64, one, many string) string {
-	return fmt.Sprintf("%d %s", n, plural(n, one, many))
-}

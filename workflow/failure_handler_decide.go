@@ -33,9 +33,16 @@ func (h *FailureHandlerDefinition) decide(i int, p *Policies, history *History, 
 	switch {
 	case attempt >= r.MaxRetries:
 		d.Action, d.Counted, d.Reason = ActionFail, false, reason+", none left"
+		return d
 	case spent != "":
 		d.Action, d.Counted, d.Reason = ActionFail, false, reason+", "+spent
-	case r.RecoveryScript != "":
+		return d
+	}
+	own := budget{used: attempt, limit: r.MaxRetries}
+	if least := p.tightest(own, history, global); least != own {
+		d.Reason += ", " + least.retry()
+	}
+	if r.RecoveryScript != "" {
 		d.Action, d.RecoveryScript = ActionRecover, r.RecoveryScript
 		d.OnRecoveryError = ActionRetry // a broken script does not take the retry away
 	}

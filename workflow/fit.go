@@ -20,6 +20,27 @@ type Offer struct {
 	// IgnoreResources: only slots and labels count, neither the size nor the
 	// runtime nor the scheduler of a job.
 	IgnoreResources bool
+	Login           LoginPart
+}
+
+// LoginPart is what part a runner has in the jobs that run on the daemon's host
+// alone.
+type LoginPart int8
+
+// The parts.
+const (
+	LoginNone LoginPart = iota // it is elsewhere, or in an allocation: it takes none
+	LoginToo                   // it is there, and takes them as it takes others
+	LoginOnly                  // the daemon started it for them: it takes no others
+)
+
+// takes reports whether jobs may be taken that run on the daemon's host alone, or
+// that do not.
+func (p LoginPart) takes(login bool) bool {
+	if login {
+		return p != LoginNone
+	}
+	return p != LoginOnly
 }
 
 // OfferNode is the free part of one node.
@@ -44,6 +65,7 @@ type Class struct {
 	RuntimeSeconds int64
 	Labels         []string // normalized
 	SchedulerID    *int64
+	Login          bool // on the daemon's host alone
 }
 
 // CompareClasses orders classes as they are claimed: priority, GPUs, runtime,
@@ -154,6 +176,8 @@ func (p *Packer) Empty() bool { return p.slots <= 0 }
 // place finds the node for a job of the class, or says why there is none.
 func (p *Packer) place(c Class) (int, Misfit) {
 	switch {
+	case !p.offer.Login.takes(c.Login):
+		return 0, Misfit{Reason: MisfitPlace, Needed: int64(p.offer.Login)}
 	case !LabelsMatch(c.Labels, p.offer.Labels):
 		return 0, Misfit{Reason: MisfitLabels, JobLabels: c.Labels, RunnerLabels: p.offer.Labels}
 	case p.slots <= 0:

@@ -5,6 +5,19 @@ import (
 	"time"
 )
 
+// CountOf writes a number with its noun, and the verb if there is one: "1 job has",
+// "2 jobs have".
+func CountOf(n int64, one, many string) string {
+	return fmt.Sprintf("%d %s", n, plural(n, one, many))
+}
+
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
 // FormatBytes writes a size for people, with two decimals in the largest unit
 // that gives at least one: 3.98 GiB. ParseMemory does not read it.
 func FormatBytes(bytes int64) string {

@@ -10,6 +10,8 @@ type Hold struct {
 	Reason     string `json:"reason"`
 	SinceMS    int64  `json:"since_ms,omitempty"`
 	DeadlineMS *int64 `json:"deadline_ms,omitempty"` // nil: waits for ever
+	DeadlineOf string `json:"deadline_of,omitempty"` // who has set it: rule mine/gpu, the workflow, site kestrel
+	OnTimeout  Action `json:"on_timeout,omitempty"`  // what the deadline decides: fail or retry
 }
 
 // HeldJob is a job that waits for a classification, with how its latest attempt
@@ -48,7 +50,9 @@ type HoldGroup struct {
 	LastLines   []string  `json:"last_lines"` // of stderr
 	Reason      string    `json:"reason"`     // of the hold
 	SinceMS     int64     `json:"since_ms,omitempty"`
-	JobIDs      []int64   `json:"job_ids"` // ascending
+	DeadlineMS  int64     `json:"deadline_ms,omitempty"` // the first at which a job is classified by itself
+	OnTimeout   Action    `json:"on_timeout,omitempty"`  // what that one decides: fail or retry
+	JobIDs      []int64   `json:"job_ids"`               // ascending
 }
 
 // GroupHeld groups held jobs by workflow and fingerprint: workflows by id, and
@@ -78,6 +82,9 @@ func GroupHeld(jobs []HeldJob) []HoldGroup {
 		g.Count++
 		g.JobIDs = append(g.JobIDs, j.ID)
 		g.SinceMS = min(g.SinceMS, j.Hold.SinceMS)
+		if d := j.Hold.DeadlineMS; d != nil && (g.DeadlineMS == 0 || *d < g.DeadlineMS) {
+			g.DeadlineMS, g.OnTimeout = *d, j.Hold.OnTimeout
+		}
 	}
 	slices.SortFunc(groups, func(a, b HoldGroup) int {
 		return cmp.Or(cmp.Compare(a.WorkflowID, b.WorkflowID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ExampleID, b.ExampleID))

@@ -50,6 +50,12 @@ type Job struct {
 	RunTimeout *RunTimeout
 	Policy     *JobPolicy
 
+	Login   bool   // it runs on the daemon's host alone
+	StageID *int64 // the stage that it is in; nil: the main one
+	ChildID *int64 // the stage that a sub-workflow job stands for
+	// UndoesID is the job that this one of a compensation undoes.
+	UndoesID *int64
+
 	JobState
 }
 

@@ -41,3 +41,24 @@ func TestWalltimeIsEnoughAndNoMore(t *testing.T) {
 		}
 	})
 }
+
+// TestMarginsOf: what a user wrote counts, 0 too, and no number makes a duration
+// that runs over.
+func TestMarginsOf(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		c    *ExecutionConfig
+		want time.Duration
+	}{
+		{"nothing said", nil, 90 * time.Second},
+		{"nothing about it", &ExecutionConfig{}, 90 * time.Second},
+		{"lead", &ExecutionConfig{SigtermLeadSecs: new(int64(300))}, 360 * time.Second},
+		{"headroom", &ExecutionConfig{SigkillHeadroomSecs: new(int64(0))}, 30 * time.Second},
+		{"negative", &ExecutionConfig{SigtermLeadSecs: new(int64(-5)), SigkillHeadroomSecs: new(int64(7))}, 7 * time.Second},
+		{"far too much", &ExecutionConfig{SigtermLeadSecs: new(int64(1 << 62)), SigkillHeadroomSecs: new(int64(0))}, 100 * 365 * 24 * time.Hour},
+	} {
+		if got := MarginsOf(tc.c); got != (Margins{Startup: time.Minute, Grace: tc.want}) {
+			t.Errorf("%s: %+v", tc.name, got)
+		}
+	}
+}

@@ -10,6 +10,7 @@ type MisfitReason string
 
 // The reasons.
 const (
+	MisfitPlace     MisfitReason = "place" // the daemon's host, or elsewhere
 	MisfitLabels    MisfitReason = "labels"
 	MisfitSlots     MisfitReason = "slots"
 	MisfitScheduler MisfitReason = "scheduler"
@@ -36,6 +37,11 @@ func (m Misfit) String() string {
 		return fmt.Sprintf("%s: needs %s, largest node has %s", m.Reason, needed, available)
 	}
 	switch m.Reason {
+	case MisfitPlace:
+		if LoginPart(m.Needed) == LoginOnly {
+			return "place: the runner is for jobs of the daemon's host alone"
+		}
+		return "place: job runs on the daemon's host alone"
 	case MisfitLabels:
 		return fmt.Sprintf("labels: job has %s, runner has %s", labelsInWords(m.JobLabels), labelsInWords(m.RunnerLabels))
 	case MisfitSlots:

@@ -1,7 +1,6 @@
 package workflow
 
 import (
-	"fmt"
 	"math"
 	"strings"
 	"time"
@@ -38,8 +37,9 @@ type Usage struct {
 }
 
 // Apply returns what the next attempt asks for, and a text such as "memory 4g
-// -> 6g", empty if nothing changes. What is not enforced does not grow: the
-// default requirement is no request.
+// -> 6g", which says too where the cap of the rule is in the way; empty if
+// nothing changes. What is not enforced does not grow: the default requirement is
+// no request.
 func (m *Mutation) Apply(r ResourceRequirements, used Usage) (ResourceRequirements, string) {
 	if m == nil || !r.Enforced() {
 		return r, ""
@@ -48,29 +48,47 @@ func (m *Mutation) Apply(r ResourceRequirements, used Usage) (ResourceRequiremen
 	if g := m.Memory; g != nil {
 		if now, err := ParseMemory(r.Memory); err == nil && now > 0 {
 			limit, _ := ParseMemory(g.Max) // 0: none
-			if grown := g.grow(ResourceMemory, float64(now), float64(used.PeakMemoryBytes), float64(limit)); grown > float64(now) {
-				old := r.Memory
+			grown, capped := g.grow(ResourceMemory, float64(now), float64(used.PeakMemoryBytes), float64(limit))
+			old := r.Memory
+			if grown > float64(now) {
 				r.Memory = FormatMemory(int64(grown))
-				said = append(said, fmt.Sprintf("memory %s -> %s", old, r.Memory))
 			}
+			said = append(said, g.say("memory", old, r.Memory, capped)...)
 		}
 	}
 	if g := m.Runtime; g != nil {
 		if now, err := ParseRuntime(r.Runtime); err == nil && now > 0 {
 			limit := parsed(g.Max, 0).Seconds()
-			if grown := g.grow(ResourceRuntime, float64(now), used.Elapsed.Seconds(), limit); grown > float64(now) {
-				old := r.Runtime
+			grown, capped := g.grow(ResourceRuntime, float64(now), used.Elapsed.Seconds(), limit)
+			old := r.Runtime
+			if grown > float64(now) {
 				r.Runtime = FormatRuntime(int64(grown))
-				said = append(said, fmt.Sprintf("runtime %s -> %s", old, r.Runtime))
 			}
+			said = append(said, g.say("runtime", old, r.Runtime, capped)...)
 		}
 	}
 	return r, strings.Join(said, ", ")
 }
 
-// grow is the new amount of a resource; the cap holds after rounding, and an
-// amount that is above it already stays.
-func (g *Growth) grow(r Resource, now, used, limit float64) float64 {
+// say says what has become of a request.
+func (g *Growth) say(what, before, after string, capped bool) []string {
+	text := what + " " + before + " -> " + after
+	if before == after {
+		text = what + " stays " + after
+	}
+	switch {
+	case capped:
+		return []string{text + ", as the max of the rule is " + g.Max}
+	case before == after:
+		return nil
+	}
+	return []string{text}
+}
+
+// grow is the new amount of a resource, and whether the limit of the rule made it
+// less; the cap holds after rounding, and an amount that is above it already
+// stays.
+func (g *Growth) grow(r Resource, now, used, limit float64) (grown float64, capped bool) {
 	base := now
 	if g.From == GrowFromPeak {
 		base = max(now, used)
@@ -82,7 +100,7 @@ func (g *Growth) grow(r Resource, now, used, limit float64) float64 {
 	if limit > 0 {
 		most = min(most, limit)
 	}
-	return max(now, min(roundUp(r, min(base*g.Factor, most)), most))
+	return max(now, min(roundUp(r, min(base*g.Factor, most)), most)), limit > 0 && base*g.Factor > limit
 }
 
 func (m *Mutation) validate(p *problems, path string) {

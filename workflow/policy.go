@@ -25,6 +25,12 @@ type Policies struct {
 	// MaxRetriesTotal bounds the counted retries of all jobs in a run; nil: none.
 	MaxRetriesTotal *int64   `json:",omitempty"`
 	DefaultBackoff  *Backoff `json:",omitempty"` // of rules and policies that have none
+	// OnRunTimeout is what the job says about attempts that were ended for their
+	// time; fail and fail_workflow hold before all rules.
+	OnRunTimeout TimeoutPolicy `json:",omitempty"`
+	// NeverHeld is of end jobs and of the jobs of compensations: what would hold
+	// one lets it fail, so that the end of the run waits for nobody.
+	NeverHeld bool `json:",omitempty"`
 	// Missing are names of policies that are not there any more.
 	Missing []string `json:",omitempty"`
 }

@@ -83,18 +83,24 @@ func (p *Policies) defaultAction(policies []*RetryPolicy, h *History, f *Failure
 func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failure) Decision {
 	key := policy.Key(r)
 	d := Decision{Action: r.Action, Rule: key, Reason: fmt.Sprintf("rule %s: %s", key, f.Cause.Kind)}
+	if r.ofRecovery() {
+		d.Reason += " of the recovery script"
+	}
+	if r.mayHold() {
+		d.HoldLimit = first(r.ClassifyTimeout, policy.ClassifyTimeout)
+	}
 	if r.Action != ActionRetry {
 		return d
 	}
 	n := h.Rules[key]
-	used, limit, free := n.Counted, p.limit(policy, r), ""
+	b, free := budget{n.Counted, p.limit(policy, r), p.limitName(policy, r)}, ""
 	if d.Counted = r.counts(f.Cause); !d.Counted {
-		used, limit, free = n.Free, p.maxFree(r), "free "
+		b, free = budget{used: n.Free, limit: p.maxFree(r)}, "free "
 	}
 	spent := ""
 	switch {
-	case used >= limit:
-		spent = fmt.Sprintf("all %d %s%s used", limit, free, plural(limit, "retry", "retries"))
+	case b.left() <= 0:
+		spent = fmt.Sprintf("all %d %s%s used", b.limit, free, plural(b.limit, "retry", "retries"))
 	case d.Counted:
 		spent = p.spent(h, p.globalMaxRetries())
 	case p.globalMaxRetries() == 0:
@@ -105,7 +111,10 @@ func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failu
 		d.Reason += ", " + spent
 		return d
 	}
-	d.Reason = fmt.Sprintf("%s, %sretry %d of %d", d.Reason, free, used+1, limit)
+	if d.Counted {
+		b = p.tightest(b, h, p.globalMaxRetries())
+	}
+	d.Reason = fmt.Sprintf("%s, %s%s", d.Reason, free, b.retry())
 	backoff := first(r.Backoff, policy.Backoff, p.DefaultBackoff)
 	if backoff != nil {
 		d.Delay, d.Jitter = backoff.Delay(n.Counted+n.Free+1), backoff.Jitter
@@ -152,13 +161,20 @@ func (p *Policies) Counts(key string) bool {
 // RuleLimit returns how many retries of a job the rule with a key may grant in a
 // run, and whether there is such a rule.
 func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
+	limit, _, known := p.ruleLimit(key)
+	return limit, known
+}
+
+// ruleLimit is RuleLimit with the name of the limit that binds counted retries;
+// that is empty if it is the rule's own.
+func (p *Policies) ruleLimit(key string) (limit RuleCount, name string, known bool) {
 	if key == RuleClassified {
-		return RuleCount{Counted: ClassifiedRetryLimit}, true
+		return RuleCount{Counted: ClassifiedRetryLimit}, "", true
 	}
 	if h := p.Handler; h != nil {
 		for i := range h.Rules {
 			if h.key(i) == key {
-				return RuleCount{Counted: max(0, h.Rules[i].MaxRetries-1)}, true
+				return RuleCount{Counted: max(0, h.Rules[i].MaxRetries-1)}, "", true
 			}
 		}
 	}
@@ -169,28 +185,28 @@ func (p *Policies) RuleLimit(key string) (RuleCount, bool) {
 			if policy.Key(r) != key || r.Action != ActionRetry {
 				continue
 			}
-			var limit RuleCount
 			if r.mayCount() {
-				limit.Counted = min(p.limit(policy, r), p.globalMaxRetries())
+				limit.Counted, name = p.limit(policy, r), p.limitName(policy, r)
+				if global := p.globalMaxRetries(); global < limit.Counted {
+					limit.Counted, name = global, limitOfJob
+				}
 			}
 			if r.mayBeFree() {
 				limit.Free = p.maxFree(r)
 			}
-			return limit, true
+			return limit, name, true
 		}
 	}
-	return RuleCount{}, false
+	return RuleCount{}, "", false
 }
 
 // spent says which budget over several rules is used up; "" if none is. Global
 // is how many counted retries the job may have of all of them.
 func (p *Policies) spent(h *History, global int64) string {
-	if h.CountedFails >= global {
-		return fmt.Sprintf("but global_max_retries is %d and %d %s used", global, h.CountedFails, plural(h.CountedFails, "is", "are"))
-	}
-	if limit := p.MaxRetriesTotal; limit != nil && h.WorkflowRetries >= *limit {
-		return fmt.Sprintf("but max_retries_total of the workflow is %d and %d %s used",
-			*limit, h.WorkflowRetries, plural(h.WorkflowRetries, "is", "are"))
+	for _, b := range p.overall(h, global) {
+		if b.left() <= 0 {
+			return fmt.Sprintf("but %s is %d and %d %s used", b.name, b.limit, b.used, plural(b.used, "is", "are"))
+		}
 	}
 	return ""
 }

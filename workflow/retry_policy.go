@@ -19,10 +19,13 @@ type RetryPolicy struct {
 	RetryLimit *int64 `json:"retry_limit,omitempty" jsonschema:"minimum=0"`
 	// DefaultAction is for failures that no rule of any policy matches. Inherit,
 	// the default, leaves them to the policies behind, at last to the server's.
-	DefaultAction Action      `json:"default_action,omitempty" jsonschema:"enum=inherit,enum=fail,enum=retry,enum=hold"`
-	Backoff       *Backoff    `json:"backoff,omitempty"`     // of rules that have none
-	AvoidNodes    *AvoidNodes `json:"avoid_nodes,omitempty"` // of rules that do not say
-	Rules         []RetryRule `json:"rules,omitempty"`       // the first that matches decides
+	DefaultAction Action `json:"default_action,omitempty" jsonschema:"enum=inherit,enum=fail,enum=retry,enum=hold"`
+	// ClassifyTimeout is how long jobs wait that the policy holds, where the rule
+	// does not say; by default what the workflow says.
+	ClassifyTimeout *HoldLimit  `json:"classify_timeout,omitempty"`
+	Backoff         *Backoff    `json:"backoff,omitempty"`     // of rules that have none
+	AvoidNodes      *AvoidNodes `json:"avoid_nodes,omitempty"` // of rules that do not say
+	Rules           []RetryRule `json:"rules,omitempty"`       // the first that matches decides
 }
 
 // RetryRule says what to do about failures of one kind.
@@ -35,7 +38,8 @@ type RetryRule struct {
 	Limit  *int64 `json:"limit,omitempty" jsonschema:"minimum=0"` // retries, if they are counted
 	// Counted: whether its retries use budget. By default those of attempts that
 	// were preempted, or cut by our drain, do not, and all others do. Retries that
-	// do not are bounded by max_free.
+	// do not are bounded by max_free, as are those after failed recovery scripts,
+	// which the rule with the script has counted.
 	Counted        *bool       `json:"counted,omitempty"`
 	MaxFree        *int64      `json:"max_free,omitempty" jsonschema:"minimum=0"` // 50 by default
 	Backoff        *Backoff    `json:"backoff,omitempty"`                         // how long a retry waits
@@ -44,6 +48,16 @@ type RetryRule struct {
 	RecoveryScript string      `json:"recovery_script,omitempty"`                 // runs before the retry, on the same node
 	// OnRecoveryError is what happens if the script fails: retry (the default), fail or hold.
 	OnRecoveryError Action `json:"on_recovery_error,omitempty" jsonschema:"enum=retry,enum=fail,enum=hold"`
+	// ClassifyTimeout is how long a job waits that the rule holds.
+	ClassifyTimeout *HoldLimit `json:"classify_timeout,omitempty"`
+}
+
+// mayHold reports whether the rule can have a job held.
+func (r *RetryRule) mayHold() bool { return r.Action == ActionHold || r.OnRecoveryError == ActionHold }
+
+// mayHold reports whether the policy can have a job held.
+func (p *RetryPolicy) mayHold() bool {
+	return p.DefaultAction == ActionHold || slices.ContainsFunc(p.Rules, func(r RetryRule) bool { return r.mayHold() })
 }
 
 // Key is what retries that a rule of the policy grants are counted under.
@@ -63,9 +77,13 @@ func (r *RetryRule) id() string {
 }
 
 // counts reports whether a retry that the rule grants uses budget. What was
-// taken from a job does not, unless the rule says so.
+// taken from a job does not, unless the rule says so, and what was counted
+// before does not.
 func (r *RetryRule) counts(c Cause) bool {
-	if r.Counted != nil {
+	switch {
+	case r.ofRecovery():
+		return false
+	case r.Counted != nil:
 		return *r.Counted
 	}
 	return !c.Taken()
@@ -73,7 +91,10 @@ func (r *RetryRule) counts(c Cause) bool {
 
 // mayCount reports whether some retry of the rule can use budget.
 func (r *RetryRule) mayCount() bool {
-	if r.Counted != nil {
+	switch {
+	case r.ofRecovery():
+		return false
+	case r.Counted != nil:
 		return *r.Counted
 	}
 	return r.When.Cause == nil || slices.ContainsFunc(r.When.Cause, func(k CauseKind) bool { return k != CausePreempted })
@@ -81,7 +102,10 @@ func (r *RetryRule) mayCount() bool {
 
 // mayBeFree reports whether some retry of the rule can use none.
 func (r *RetryRule) mayBeFree() bool {
-	if r.Counted != nil {
+	switch {
+	case r.ofRecovery():
+		return true
+	case r.Counted != nil:
 		return !*r.Counted
 	}
 	return r.When.Cause == nil || slices.Contains(r.When.Cause, CausePreempted) || slices.Contains(r.When.Cause, CauseWalltime)
@@ -109,13 +133,20 @@ func (p *RetryPolicy) Validate() []Problem {
 	}
 	found.limit("retry_limit", p.RetryLimit)
 	found.oneOf("default_action", string(p.DefaultAction), "", string(ActionInherit), string(ActionFail), string(ActionRetry), string(ActionHold))
+	found.holdLimit("classify_timeout", p.ClassifyTimeout)
+	if p.ClassifyTimeout != nil && !p.mayHold() {
+		found.add("classify_timeout", "remove it, or write action: hold in a rule", "the policy holds no job")
+	}
 	p.Backoff.validate(&found, "backoff")
 	p.AvoidNodes.validate(&found, "avoid_nodes")
 	if len(p.Rules) == 0 && (p.DefaultAction == "" || p.DefaultAction == ActionInherit) {
 		found.add("rules", "write a rule or a default_action", "the policy says nothing")
 	}
+	if len(p.Rules) > maxRules {
+		found.add("rules", "write lists of causes and codes instead of rules for each", "%d rules are too many, at most %d are tried for each failure", len(p.Rules), maxRules)
+		return found
+	}
 	ids := map[string]int{}
-	caught := -1
 	for i := range p.Rules {
 		at := fmt.Sprintf("rules[%d]", i)
 		p.Rules[i].validate(&found, at)
@@ -123,11 +154,7 @@ func (p *RetryPolicy) Validate() []Problem {
 			found.add(at+".id", "rename one, or remove the rule that is never reached", "the rule %s is already there: rules[%d]", p.Rules[i].id(), first)
 		} else {
 			ids[p.Rules[i].id()] = i
-		}
-		if caught >= 0 {
-			found.add(at, "put the rule that matches everything last", "no failure reaches this rule: rules[%d] matches all", caught)
-		} else if p.Rules[i].When.isEmpty() {
-			caught = i
+			p.shadow(&found, i)
 		}
 	}
 	return found
@@ -145,13 +172,18 @@ func (r *RetryRule) validate(p *problems, at string) {
 	r.AvoidNodes.validate(p, at+".avoid_nodes")
 	r.Mutate.validate(p, at+".mutate")
 	p.oneOf(at+".on_recovery_error", string(r.OnRecoveryError), "", string(ActionRetry), string(ActionFail), string(ActionHold))
+	p.holdLimit(at+".classify_timeout", r.ClassifyTimeout)
+	if r.ClassifyTimeout != nil && !r.mayHold() {
+		p.add(at+".classify_timeout", "remove it, or write action: hold", "the rule holds no job")
+	}
 	if r.OnRecoveryError != "" && r.RecoveryScript == "" {
 		p.add(at+".on_recovery_error", "remove it or write a recovery_script", "there is no recovery script")
 	}
 	if !r.mayBeFree() && r.MaxFree != nil {
 		p.add(at+".max_free", "write limit, or counted: false", "max_free bounds retries that are not counted")
 	}
-	if !r.mayCount() && r.Limit != nil {
+	r.validateRecovery(p, at)
+	if !r.mayCount() && r.Limit != nil && !r.ofRecovery() {
 		p.add(at+".limit", "write max_free, or counted: true", "limit bounds retries that are counted")
 	}
 	if r.Action == ActionRetry {
@@ -164,6 +196,9 @@ func (r *RetryRule) validate(p *problems, at string) {
 		}
 	}
 }
+
+// maxRules is how many rules a policy may have.
+const maxRules = 1000
 
 // MaxRetryLimit is the largest limit that is taken for one: whoever writes more
 // means something else.

@@ -50,18 +50,24 @@ func drawRetryPolicies(t *rapid.T, word string) []RetryPolicy {
 	return policies
 }
 
-func readPolicy(t *testing.T, text string) RetryPolicy {
+func parsePolicy(t *testing.T, text string) *RetryPolicy {
 	t.Helper()
-	var p RetryPolicy
+	p := &RetryPolicy{}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()
-	if err := d.Decode(&p); err != nil {
+	if err := d.Decode(p); err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+func readPolicy(t *testing.T, text string) RetryPolicy {
+	t.Helper()
+	p := parsePolicy(t, text)
 	if found := p.Validate(); len(found) > 0 {
 		t.Fatalf("%+v", found)
 	}
-	return p
+	return *p
 }
 
 // The rules that the design of this engine gives as its example.
@@ -107,7 +113,7 @@ func TestRetryPolicyDecides(t *testing.T) {
 		{"pattern and code", Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1},
 			Failure{Cause: exit(74), Evidence: Evidence{StderrTail: "cp: Stale file handle\n"}},
 			Decision{Action: ActionRecover, Rule: "resources/io", Counted: true, Delay: 10 * time.Second, Jitter: JitterFull, Avoid: resources.AvoidNodes,
-				RecoveryScript: "./scrub.sh", OnRecoveryError: ActionRetry, Reason: "rule resources/io: exit, retry 1 of 5"}},
+				RecoveryScript: "./scrub.sh", OnRecoveryError: ActionRetry, Reason: "rule resources/io: exit, retry 1 of 5 (retry_limit)"}},
 		{"code without pattern", Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1}, Failure{Cause: exit(74)},
 			Decision{Action: ActionFail, Reason: "no rule for cause exit"}},
 		{"inherit leads to the server's policy", Policies{Job: []RetryPolicy{{Name: "x", Rules: strict.Rules}}}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
@@ -118,7 +124,7 @@ func TestRetryPolicyDecides(t *testing.T) {
 			Decision{Action: ActionRetry, Rule: "resources/preempted", Delay: 20 * time.Second, Jitter: JitterFull, Avoid: resources.AvoidNodes,
 				Reason: "rule resources/preempted: preempted, free retry 2 of 50"}},
 		{"a default action that retries", Policies{Workflow: []RetryPolicy{again}}, History{AttemptID: 1}, Failure{Cause: exit(1)},
-			Decision{Action: ActionRetry, Rule: "again/default_action", Counted: true, Delay: time.Second, Reason: "rule again/default_action: exit, retry 1 of 1"}},
+			Decision{Action: ActionRetry, Rule: "again/default_action", Counted: true, Delay: time.Second, Reason: "rule again/default_action: exit, retry 1 of 1 (retry_limit)"}},
 		{"and has a limit", Policies{Workflow: []RetryPolicy{again}}, counts("again/default_action", 1, 0), Failure{Cause: exit(1)},
 			Decision{Action: ActionFail, Rule: "again/default_action", Reason: "rule again/default_action: exit, all 1 retry used"}},
 		{"hold", Policies{Job: []RetryPolicy{strict}}, History{AttemptID: 1}, Failure{Cause: exit(3)},
@@ -202,36 +208,45 @@ func TestRetryPolicyProblems(t *testing.T) {
 		`{"name": "a b", "default_action": "fail"}`:                             `name: "a b" is no name for a policy`,
 		`{"name": "` + strings.Repeat("x", 64) + `", "default_action": "fail"}`: `is no name for a policy`,
 		`{"name": "p"}`: `rules: the policy says nothing`,
-		`{"name": "p", "default_action": "Fail"}`:                                                                                        `default_action: "Fail" is not a value for default_action`,
-		`{"name": "p", "retry_limit": -1, "default_action": "retry"}`:                                                                    `retry_limit: -1 retries cannot be granted`,
-		`{"name": "p", "retry_limit": 9000000000, "default_action": "retry"}`:                                                            `retry_limit: 9000000000 retries cannot be granted`,
-		`{"name": "p", "rules": [{"when": {"cause": ["OOMKilled"]}, "action": "retry"}]}`:                                                `rules[0].when.cause[0]: "OOMKilled" is not a value for cause`,
-		`{"name": "p", "rules": [{"when": {"cause": []}, "action": "retry"}]}`:                                                           `rules[0].when.cause: an empty list matches nothing`,
-		`{"name": "p", "rules": [{"when": {"exit_code": {"in": [0]}}, "action": "retry"}]}`:                                              `rules[0].when.exit_code.in[0]: 0 never matches`,
-		`{"name": "p", "rules": [{"when": {"exit_code": {"in": [1], "not_in": [2]}}, "action": "retry"}]}`:                               `in and not_in exclude each other`,
-		`{"name": "p", "rules": [{"when": {"exit_code": {}}, "action": "retry"}]}`:                                                       `rules[0].when.exit_code: no codes are given`,
-		`{"name": "p", "rules": [{"when": {"stderr": "(?=x)"}, "action": "retry"}]}`:                                                     `rules[0].when.stderr: error parsing regexp: invalid or unsupported Perl syntax`,
-		`{"name": "p", "rules": [{"when": {"stderr": "(a{1000}){1000}"}, "action": "retry"}]}`:                                           `rules[0].when.stderr: error parsing regexp`,
-		`{"name": "p", "rules": [{"when": {"signal": [0]}, "action": "retry"}]}`:                                                         `rules[0].when.signal[0]: there is no signal 0`,
-		`{"name": "p", "rules": [{"when": {"cause": ["oom"], "by_drain": true}, "action": "retry"}]}`:                                    `rules[0].when.by_drain: only walltime can be by our drain`,
-		`{"name": "p", "rules": [{"when": {"attempt": {"gte": 3, "lte": 2}}, "action": "fail"}]}`:                                        `no attempt is at least 3 and at most 2`,
-		`{"name": "p", "rules": [{"when": {"elapsed": {"gte": "5m", "lt": "5m"}}, "action": "fail"}]}`:                                   `nothing takes at least 5m and less than 5m`,
-		`{"name": "p", "rules": [{"when": {"elapsed": {"lt": "-5m"}}, "action": "fail"}]}`:                                               `rules[0].when.elapsed.lt: duration "-5m": negative`,
-		`{"name": "p", "rules": [{"when": {"node": ["[a"]}, "action": "fail"}]}`:                                                         `rules[0].when.node[0]: "[a" is no name of a node`,
-		`{"name": "p", "rules": [{"when": {}, "action": "restart"}]}`:                                                                    `rules[0].action: "restart" is not a value for action`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry"}, {"when": {"cause": ["oom"]}, "action": "fail"}]}`:                      `rules[1]: no failure reaches this rule: rules[0] matches all`,
-		`{"name": "p", "rules": [{"id": "a", "when": {"cause": ["oom"]}, "action": "fail"}, {"id": "a", "when": {}, "action": "fail"}]}`: `rules[1].id: the rule a is already there: rules[0]`,
-		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "fail", "limit": 2}]}`:                                           `rules[0].limit: limit is for retries`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "counted": false, "limit": 2}]}`:                                        `rules[0].limit: limit bounds retries that are counted`,
-		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "retry", "max_free": 2}]}`:                                       `rules[0].max_free: max_free bounds retries that are not counted`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "on_recovery_error": "hold"}]}`:                                         `there is no recovery script`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {}}]}`:                                                        `rules[0].mutate: nothing is changed`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {"memory": {"factor": 0.5}}}]}`:                               `a request cannot grow by a factor of 0.5`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {"memory": {"factor": 2, "max": "much"}}}]}`:                  `rules[0].mutate.memory.max: memory "much"`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "backoff": {"initial": "20m"}}]}`:                                       `the first delay 20m is longer than the longest, 10m`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "backoff": {"initial": "1s", "factor": 0.5}}]}`:                         `delays must not shrink`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "avoid_nodes": {"mode": "last", "max": 3}}]}`:                           `rules[0].avoid_nodes.max: max is for mode all`,
-		`{"name": "p", "rules": [{"when": {}, "action": "retry", "avoid_nodes": {"mode": "node"}}]}`:                                     `"node" is not a value for mode`,
+		`{"name": "p", "default_action": "Fail"}`:                                                                                                                       `default_action: "Fail" is not a value for default_action`,
+		`{"name": "p", "retry_limit": -1, "default_action": "retry"}`:                                                                                                   `retry_limit: -1 retries cannot be granted`,
+		`{"name": "p", "retry_limit": 9000000000, "default_action": "retry"}`:                                                                                           `retry_limit: 9000000000 retries cannot be granted`,
+		`{"name": "p", "rules": [{"when": {"cause": ["OOMKilled"]}, "action": "retry"}]}`:                                                                               `rules[0].when.cause[0]: "OOMKilled" is not a value for cause`,
+		`{"name": "p", "rules": [{"when": {"cause": []}, "action": "retry"}]}`:                                                                                          `rules[0].when.cause: an empty list matches nothing`,
+		`{"name": "p", "rules": [{"when": {"exit_code": {"in": [0]}}, "action": "retry"}]}`:                                                                             `rules[0].when.exit_code.in[0]: 0 never matches`,
+		`{"name": "p", "rules": [{"when": {"exit_code": {"in": [1], "not_in": [2]}}, "action": "retry"}]}`:                                                              `in and not_in exclude each other`,
+		`{"name": "p", "rules": [{"when": {"exit_code": {}}, "action": "retry"}]}`:                                                                                      `rules[0].when.exit_code: no codes are given`,
+		`{"name": "p", "rules": [{"when": {"stderr": "(?=x)"}, "action": "retry"}]}`:                                                                                    `rules[0].when.stderr: error parsing regexp: invalid or unsupported Perl syntax`,
+		`{"name": "p", "rules": [{"when": {"stderr": "(a{1000}){1000}"}, "action": "retry"}]}`:                                                                          `rules[0].when.stderr: error parsing regexp`,
+		`{"name": "p", "rules": [{"when": {"signal": [0]}, "action": "retry"}]}`:                                                                                        `rules[0].when.signal[0]: there is no signal 0`,
+		`{"name": "p", "rules": [{"when": {"cause": ["oom"], "by_drain": true}, "action": "retry"}]}`:                                                                   `rules[0].when.by_drain: only walltime can be by our drain`,
+		`{"name": "p", "rules": [{"when": {"attempt": {"gte": 3, "lte": 2}}, "action": "fail"}]}`:                                                                       `no attempt is at least 3 and at most 2`,
+		`{"name": "p", "rules": [{"when": {"elapsed": {"gte": "5m", "lt": "5m"}}, "action": "fail"}]}`:                                                                  `nothing takes at least 5m and less than 5m`,
+		`{"name": "p", "rules": [{"when": {"elapsed": {"lt": "-5m"}}, "action": "fail"}]}`:                                                                              `rules[0].when.elapsed.lt: duration "-5m": negative`,
+		`{"name": "p", "rules": [{"when": {"node": ["[a"]}, "action": "fail"}]}`:                                                                                        `rules[0].when.node[0]: "[a" is no name of a node`,
+		`{"name": "p", "rules": [{"when": {}, "action": "restart"}]}`:                                                                                                   `rules[0].action: "restart" is not a value for action`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry"}, {"when": {"cause": ["oom"]}, "action": "fail"}]}`:                                                     `rules[1]: no failure reaches this rule: rules[0] matches all`,
+		`{"name": "p", "rules": [{"id": "a", "when": {"cause": ["oom"]}, "action": "fail"}, {"id": "a", "when": {}, "action": "fail"}]}`:                                `rules[1].id: the rule a is already there: rules[0]`,
+		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "fail", "limit": 2}]}`:                                                                          `rules[0].limit: limit is for retries`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "counted": false, "limit": 2}]}`:                                                                       `rules[0].limit: limit bounds retries that are counted`,
+		`{"name": "p", "rules": [{"when": {"cause": ["oom"]}, "action": "retry", "max_free": 2}]}`:                                                                      `rules[0].max_free: max_free bounds retries that are not counted`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "on_recovery_error": "hold"}]}`:                                                                        `there is no recovery script`,
+		`{"name": "p", "rules": [{"when": {}, "action": "fail", "classify_timeout": {"after": "2h"}}]}`:                                                                 `rules[0].classify_timeout: the rule holds no job`,
+		`{"name": "p", "default_action": "fail", "classify_timeout": {"after": "2h"}}`:                                                                                  `classify_timeout: the policy holds no job`,
+		`{"name": "p", "rules": [{"when": {}, "action": "hold", "classify_timeout": {"after": "2h", "on_timeout": "hold"}}]}`:                                           `rules[0].classify_timeout.on_timeout: "hold" is not a value`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {}}]}`:                                                                                       `rules[0].mutate: nothing is changed`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {"memory": {"factor": 0.5}}}]}`:                                                              `a request cannot grow by a factor of 0.5`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "mutate": {"memory": {"factor": 2, "max": "much"}}}]}`:                                                 `rules[0].mutate.memory.max: memory "much"`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "backoff": {"initial": "20m"}}]}`:                                                                      `the first delay 20m is longer than the longest, 10m`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "backoff": {"initial": "1s", "factor": 0.5}}]}`:                                                        `delays must not shrink`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "avoid_nodes": {"mode": "last", "max": 3}}]}`:                                                          `rules[0].avoid_nodes.max: max is for mode all`,
+		`{"name": "p", "rules": [{"when": {"cause": ["oom", "exit"]}, "action": "fail"}, {"when": {"cause": ["oom"], "exit_code": {"in": [137]}}, "action": "retry"}]}`: `rules[1]: no failure reaches this rule: what it is about is taken by rules[0]`,
+		`{"name": "p", "rules": [{"when": {"stderr": "` + strings.Repeat("x", 4097) + `"}, "action": "retry"}]}`:                                                        `rules[0].when.stderr: a pattern of 4097 bytes is too long`,
+		`{"name": "p", "rules": [{"when": {"cause": ["launch", "lost"], "stderr": "x"}, "action": "retry"}]}`:                                                           `rules[0].when.stderr: attempts of these causes have said nothing`,
+		`{"name": "p", "rules": [{"when": {"component": "recovery", "cause": ["preempted"]}, "action": "fail"}]}`:                                                       `rules[0].when.cause: recovery scripts do not fail so`,
+		`{"name": "p", "rules": [{"when": {"component": "recovery", "category": ["gpu"]}, "action": "fail"}]}`:                                                          `failures of recovery scripts have no categories`,
+		`{"name": "p", "rules": [` + strings.Repeat(`{"when": {}, "action": "retry"}, `, 1000) + `{"when": {}, "action": "retry"}]}`:                                    `rules: 1001 rules are too many`,
+		`{"name": "p", "rules": [{"when": {}, "action": "retry", "avoid_nodes": {"mode": "node"}}]}`:                                                                    `"node" is not a value for mode`,
 	} {
 		var p RetryPolicy
 		if err := json.Unmarshal([]byte(text), &p); err != nil {

@@ -1,12 +1,14 @@
 package workflow_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -51,9 +53,17 @@ func licence(limit int64) []workflow.RetryPolicy {
 }
 
 func simulate(policies []workflow.RetryPolicy, jobs ...[]workflow.RecordedAttempt) workflow.RetrySimulation {
-	s := workflow.NewRetrySimulator(policies)
-	for _, job := range jobs {
-		s.Add(job)
+	return simulateWith(workflow.SimulatedBreakers{}, policies, jobs...)
+}
+
+// simulateWith takes attempts in the order in which they ended, and of one job as
+// they are.
+func simulateWith(breakers workflow.SimulatedBreakers, policies []workflow.RetryPolicy, jobs ...[]workflow.RecordedAttempt) workflow.RetrySimulation {
+	s := workflow.NewRetrySimulator(policies, breakers)
+	all := slices.Concat(jobs...)
+	slices.SortStableFunc(all, func(a, b workflow.RecordedAttempt) int { return cmp.Compare(*a.EndedMS, *b.EndedMS) })
+	for i := range all {
+		s.Add(&all[i])
 	}
 	return s.Result()
 }
@@ -87,7 +97,7 @@ func TestRetrySimulation(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := simulate(licence(c.limit), c.attempts)
-			if diff := cmp.Diff(c.want, got.Simulated); diff != "" {
+			if diff := gocmp.Diff(c.want, got.Simulated); diff != "" {
 				t.Error(diff)
 			}
 			if notes := strings.Join(got.Notes, "\n"); (notes == "") != (c.note == "") || !strings.HasPrefix(notes, c.note) {
@@ -101,7 +111,7 @@ func TestRetrySimulation(t *testing.T) {
 func TestRetrySimulationOfTheSamePolicies(t *testing.T) {
 	job := recorded(1, "75 retry", "PREEMPTED retry", "9 retry", "0 none")
 	got := simulate(job[0].Policies.Workflow, job)
-	if diff := cmp.Diff(got.Recorded.Outcomes, got.Simulated.Outcomes); diff != "" || got.Simulated.Attempts != 4 {
+	if diff := gocmp.Diff(got.Recorded.Outcomes, got.Simulated.Outcomes); diff != "" || got.Simulated.Attempts != 4 {
 		t.Errorf("%+v %s", got, diff)
 	}
 	if len(got.Notes) > 0 {

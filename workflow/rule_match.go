@@ -12,7 +12,7 @@ type RuleMatch struct {
 	Cause    []CauseKind    `json:"cause,omitempty"`     // exit, oom, walltime and so on
 	ExitCode *ExitCodeMatch `json:"exit_code,omitempty"` // the return code of the attempt
 	Signal   []int64        `json:"signal,omitempty"`    // numbers
-	// Stderr is looked for in the end of the standard error output: 4 KiB.
+	// Stderr is looked for in the last 64 KiB of the standard error output.
 	Stderr string `json:"stderr,omitempty"`
 	// TerminationMessage is looked for in what the job wrote to $TORC_TERMINATION_FILE.
 	TerminationMessage string   `json:"termination_message,omitempty"`
@@ -23,6 +23,7 @@ type RuleMatch struct {
 	Attempt *AttemptMatch `json:"attempt,omitempty"`
 	Elapsed *ElapsedMatch `json:"elapsed,omitempty"` // how long it ran
 	// Component is main by default.
+	// Recovery is about recovery scripts that failed.
 	Component Component `json:"component,omitempty" jsonschema:"enum=main,enum=recovery"`
 	// ByDrain says of walltime whether our own drain cut the attempt.
 	ByDrain *bool `json:"by_drain,omitempty"`
@@ -49,17 +50,21 @@ type ElapsedMatch struct {
 	LT  string `json:"lt,omitempty"`  // less than
 }
 
+// component is the part of a job that m is about.
+func (m *RuleMatch) component() Component {
+	if m.Component == "" {
+		return ComponentMain
+	}
+	return m.Component
+}
+
 // matches reports whether a failure of the given attempt is what m is about.
 func (m *RuleMatch) matches(f *Failure, attempt int64) bool {
-	component := m.Component
-	if component == "" {
-		component = ComponentMain
-	}
 	failed := f.Component
 	if failed == "" {
 		failed = ComponentMain
 	}
-	return component == failed &&
+	return m.component() == failed &&
 		(m.Cause == nil || slices.Contains(m.Cause, f.Cause.Kind)) &&
 		m.ExitCode.matches(f) &&
 		(m.Signal == nil || f.Evidence.Signal != 0 && slices.Contains(m.Signal, int64(f.Evidence.Signal))) &&
@@ -75,7 +80,10 @@ func (m *RuleMatch) matches(f *Failure, attempt int64) bool {
 }
 
 func (m *ExitCodeMatch) matches(f *Failure) bool {
-	code := f.Cause.ReturnCode
+	return m.matchesCode(f.Cause.ReturnCode)
+}
+
+func (m *ExitCodeMatch) matchesCode(code int64) bool {
 	switch {
 	case m == nil:
 		return true
@@ -114,7 +122,7 @@ func matchesName(glob, name string) bool {
 	return ok && err == nil && name != ""
 }
 
-// isEmpty says that m is about every failure.
+// isEmpty says that m is about every failure of a command.
 func (m *RuleMatch) isEmpty() bool {
 	return m.Cause == nil && m.ExitCode == nil && m.Signal == nil && m.Stderr == "" && m.TerminationMessage == "" &&
 		m.Category == nil && m.Subcategory == nil && m.Node == nil && m.Attempt == nil && m.Elapsed == nil &&

@@ -57,6 +57,9 @@ func lengthIfEmpty[T any](list []T) int {
 
 // conflicts finds matchers that can never hold together.
 func (m *RuleMatch) conflicts(p *problems, at string) {
+	if m.component() == ComponentRecovery && (m.Category != nil || m.Subcategory != nil) {
+		p.add(at+".component", "use stderr, or remove component", "failures of recovery scripts have no categories")
+	}
 	if m.Cause == nil {
 		return
 	}
@@ -71,6 +74,17 @@ func (m *RuleMatch) conflicts(p *problems, at string) {
 	}
 	if m.Signal != nil && !has(CauseSignal, CauseOOM, CauseWalltime, CauseTimeout, CausePreempted, CauseNodeFail, CauseDiskFull) {
 		p.add(at+".signal", "remove one of the two", "attempts of these causes do not end by a signal")
+	}
+	others := func(kinds ...CauseKind) bool {
+		return slices.ContainsFunc(m.Cause, func(k CauseKind) bool { return !slices.Contains(kinds, k) })
+	}
+	for key, pattern := range map[string]string{"stderr": m.Stderr, "termination_message": m.TerminationMessage} {
+		if pattern != "" && !others(CauseLaunch, CauseLost) {
+			p.add(at+"."+key, "remove one of the two", "attempts of these causes have said nothing")
+		}
+	}
+	if m.component() == ComponentRecovery && !has(CauseExit, CauseSignal, CauseOOM, CauseTimeout, CauseWalltime, CauseLaunch, CauseDiskFull, CauseLost) {
+		p.add(at+".cause", "write exit, signal, timeout, launch or lost, or remove component", "recovery scripts do not fail so")
 	}
 }
 
@@ -104,7 +118,7 @@ func (m *AttemptMatch) validate(p *problems, at string) {
 		p.add(at, "write gte: 2", "no bound is given")
 	}
 	if m.GTE != nil && m.LTE != nil && *m.GTE > *m.LTE {
-		p.add(at, "", "no attempt is at least %d and at most %d", *m.GTE, *m.LTE)
+		p.add(at, "swap them", "no attempt is at least %d and at most %d", *m.GTE, *m.LTE)
 	}
 	for key, n := range map[string]*int64{"gte": m.GTE, "lte": m.LTE} {
 		if n != nil && *n < 1 {
@@ -123,15 +137,21 @@ func (m *ElapsedMatch) validate(p *problems, at string) {
 	p.duration(at+".gte", m.GTE)
 	p.duration(at+".lt", m.LT)
 	if m.GTE != "" && m.LT != "" && parsed(m.GTE, 0) >= parsed(m.LT, 1) {
-		p.add(at, "", "nothing takes at least %s and less than %s", m.GTE, m.LT)
+		p.add(at, "write the smaller one as gte", "nothing takes at least %s and less than %s", m.GTE, m.LT)
 	}
 }
+
+// maxPattern is how many bytes a pattern may have: it is compiled for each
+// failure.
+const maxPattern = 4 << 10
 
 func (p *problems) pattern(at, pattern string) {
 	if pattern == "" {
 		return
 	}
-	if _, err := regexp.Compile(pattern); err != nil {
+	if len(pattern) > maxPattern {
+		p.add(at, "look for less of it", "a pattern of %d bytes is too long, at most %d are taken", len(pattern), maxPattern)
+	} else if _, err := regexp.Compile(pattern); err != nil {
 		p.add(at, "patterns are RE2: no lookarounds, no backreferences, at most 1000 repeats", "%v", err)
 	}
 }

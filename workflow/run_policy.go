@@ -13,7 +13,31 @@ type RunPolicy struct {
 	// CancelSiblingsOn has the live jobs ended when one has failed for good that a
 	// rule is for.
 	CancelSiblingsOn []SiblingRule `json:"cancel_siblings_on,omitempty"`
-	End              *EndPolicy    `json:"end,omitempty"`
+	// FailureCategories name failed attempts; the first that matches counts.
+	FailureCategories []FailureCategory `json:"failure_categories,omitempty"`
+	// MaxFailures is how many jobs may fail for good before claims are held.
+	MaxFailures *int64 `json:"max_failures,omitempty"`
+	// CircuitBreakers stop what fails again and again.
+	CircuitBreakers []CircuitBreaker `json:"circuit_breakers,omitempty"`
+	End             *EndPolicy       `json:"end,omitempty"`
+
+	// Deadline is how long a run may last, ClassifyTimeout how long its jobs wait
+	// for a classification.
+	Deadline        *Deadline  `json:"deadline,omitempty"`
+	ClassifyTimeout *HoldLimit `json:"classify_timeout,omitempty"`
+	// OnFailure says what follows on a run that was not successful.
+	OnFailure *CompensationPolicy `json:"on_failure,omitempty"`
+
+	// Notify says who is told of alerts.
+	Notify *NotifyPolicy `json:"notify,omitempty"`
+}
+
+// EndJob is what the end job of the run is; nil if it has none.
+func (p *RunPolicy) EndJob() *EndJob {
+	if p == nil || p.End == nil {
+		return nil
+	}
+	return p.End.Job
 }
 
 // Validate returns everything that is wrong with it.
@@ -25,15 +49,28 @@ func (p *RunPolicy) Validate() []Problem {
 	found.refs("retry_policies", p.RetryPolicies)
 	found.limit("global_max_retries", p.GlobalMaxRetries)
 	found.limit("max_retries_total", p.MaxRetriesTotal)
-	found.siblings(p.CancelSiblingsOn)
+	found.categories("failure_categories", p.FailureCategories)
+	found.siblings(p.CancelSiblingsOn, p.FailureCategories)
+	if n := p.MaxFailures; n != nil && (*n < 1 || *n > MaxFailureLimit) {
+		found.add("max_failures", fmt.Sprintf("write 1 to %d, or remove it", MaxFailureLimit), "%d is not a number of failed jobs to stop at", *n)
+	}
+	found.breakers("circuit_breakers", p.CircuitBreakers, p.FailureCategories)
 	found.end(p.End)
+	found.deadline("deadline", p.Deadline)
+	found.holdLimit("classify_timeout", p.ClassifyTimeout)
+	found.compensation(p.OnFailure)
+	found.notify("notify", p.Notify)
 	return found
 }
+
+// MaxFailureLimit is the largest max_failures that is taken for one.
+const MaxFailureLimit = 10_000_000
 
 // JobPolicy is what a job says about its own failures; a nil field was not given.
 // Jobs that say the same share it.
 type JobPolicy struct {
 	RetryPolicies []PolicyRef `json:"retry_policies,omitempty"`
+	Timeouts      *Timeouts   `json:"timeouts,omitempty"`
 }
 
 // Validate returns everything that is wrong with it.
@@ -43,6 +80,7 @@ func (p *JobPolicy) Validate() []Problem {
 	}
 	var found problems
 	found.refs("retry_policies", p.RetryPolicies)
+	found.timeouts("timeouts", p.Timeouts)
 	return found
 }
 

@@ -3,6 +3,7 @@ package workflow
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // SiblingRule says which failures of a job have the jobs that run beside it
@@ -10,30 +11,32 @@ import (
 type SiblingRule struct {
 	// Cause of the failure, for example oom.
 	Cause CauseKind `json:"cause,omitempty"`
+	// Category of the failure, one of failure_categories.
+	Category string `json:"category,omitempty"`
 	// Label of the job that failed.
 	Label string `json:"label,omitempty"`
 }
 
 // matches reports whether the rule is for a job that failed.
-func (s SiblingRule) matches(cause CauseKind, labels []string) bool {
-	return (s.Cause == "" || s.Cause == cause) && (s.Label == "" || slices.Contains(labels, s.Label))
+func (s SiblingRule) matches(cause CauseKind, category string, labels []string) bool {
+	return (s.Cause == "" || s.Cause == cause) && (s.Category == "" || s.Category == category) && (s.Label == "" || slices.Contains(labels, s.Label))
 }
 
 // String is the rule as a user writes it.
 func (s SiblingRule) String() string {
-	switch {
-	case s.Label == "":
-		return "cause " + string(s.Cause)
-	case s.Cause == "":
-		return "label " + s.Label
+	var parts []string
+	for _, p := range []struct{ key, value string }{{"cause", string(s.Cause)}, {"category", s.Category}, {"label", s.Label}} {
+		if p.value != "" {
+			parts = append(parts, p.key+" "+p.value)
+		}
 	}
-	return fmt.Sprintf("cause %s, label %s", s.Cause, s.Label)
+	return strings.Join(parts, ", ")
 }
 
 // CancelsSiblings returns the first rule that has the live jobs ended beside one
 // with these labels that failed for good.
-func (p *RunPolicy) CancelsSiblings(cause CauseKind, labels []string) (rule SiblingRule, ok bool) {
-	i := slices.IndexFunc(p.CancelSiblingsOn, func(s SiblingRule) bool { return s.matches(cause, labels) })
+func (p *RunPolicy) CancelsSiblings(cause CauseKind, category string, labels []string) (rule SiblingRule, ok bool) {
+	i := slices.IndexFunc(p.CancelSiblingsOn, func(s SiblingRule) bool { return s.matches(cause, category, labels) })
 	if i < 0 {
 		return rule, false
 	}
@@ -41,7 +44,7 @@ func (p *RunPolicy) CancelsSiblings(cause CauseKind, labels []string) (rule Sibl
 }
 
 // siblings checks such rules.
-func (p *problems) siblings(rules []SiblingRule) {
+func (p *problems) siblings(rules []SiblingRule, categories []FailureCategory) {
 	for i, s := range rules {
 		at := fmt.Sprintf("cancel_siblings_on[%d]", i)
 		if s == (SiblingRule{}) {
@@ -49,6 +52,9 @@ func (p *problems) siblings(rules []SiblingRule) {
 		}
 		if s.Cause != "" && !slices.Contains(CauseKinds(), s.Cause) {
 			p.add(at+".cause", CauseHint(), "there is no cause %q", s.Cause)
+		}
+		if s.Category != "" {
+			p.knownCategory(at+".category", s.Category, categories)
 		}
 		if s.Label != "" {
 			_, err := NormalizeLabels([]string{s.Label})

@@ -19,8 +19,10 @@ const (
 	OpRecovered  Operation = "recovered"  // the recovery script ended
 	OpHold       Operation = "hold"       // an attempt ended, somebody must classify it
 	OpClassify   Operation = "classify"   // somebody did, or the deadline passed
+	OpExpire     Operation = "expire"     // its time is over, while it waits
 	OpComplete   Operation = "complete"   // complete_job of a torc client
 	OpCancel     Operation = "cancel"     // the workflow is canceled
+	OpStage      Operation = "stage"      // the stage of a sub-workflow job, or of a job, began, ended or waits again
 	OpDisable    Operation = "disable"    // the user does not want it
 	OpReset      Operation = "reset"      // reset_job_status
 	OpManage     Operation = "manage"     // manage_status_change: an operator's word
@@ -76,9 +78,17 @@ var transitionRules = []transitionRule{
 	{OpRecovered, setOf(Pending), setOf(Ready, Failed, Terminated, PendingFailed)},
 	{OpHold, setOf(Pending, Running), setOf(PendingFailed)},
 	{OpClassify, setOf(PendingFailed), setOf(Ready, Failed)},
+	{OpExpire, setOf(Ready), setOf(Terminated)},
 	// torc's clients complete jobs that they never claimed.
 	{OpComplete, setOf(Uninitialized, Blocked, Ready, Pending, Running), setOf(Completed, Failed, Canceled, Terminated, PendingFailed)},
 	{OpCancel, setOf(Pending, Running), setOf(Canceled)},
+	// A sub-workflow job runs while its stage does, without a claim, and runs again
+	// when a job of it is repeated. Jobs of a stage wait for its start.
+	{OpStage, setOf(Ready, Completed, Failed, Canceled, Disabled), setOf(Running)},
+	{OpStage, setOf(Running), setOf(Completed, Failed)},
+	{OpStage, setOf(Ready, Pending, Running, Completed, Failed, Canceled, Terminated, Disabled), setOf(Blocked)},
+	{OpStage, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled, Disabled)},
+	{OpStage, setOf(Blocked), setOf(Ready)},
 	{OpDisable, setOf(Uninitialized), setOf(Disabled)},
 	{OpReset, everyStatus, setOf(Uninitialized)},
 	{OpManage, everyStatus, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed)},

@@ -139,7 +139,7 @@ func TestManageAllowsEveryStatusThatIsNotComplete(t *testing.T) {
 }
 
 // Whatever happens to a job, there is a way on to a complete status, and only
-// a reset, an operator or a retry leads out of one.
+// a reset, an operator, a retry or a stage that runs again leads out of one.
 func TestEveryStatusLeadsToAnEnd(t *testing.T) {
 	reached := map[JobStatus]bool{}
 	for _, s := range JobStatuses() {
@@ -164,7 +164,7 @@ func TestEveryStatusLeadsToAnEnd(t *testing.T) {
 			out[tr.Op] = true
 		}
 	}
-	want := map[Operation]bool{OpInitialize: true, OpReopen: true, OpRetry: true, OpReset: true, OpManage: true}
+	want := map[Operation]bool{OpInitialize: true, OpReopen: true, OpRetry: true, OpReset: true, OpManage: true, OpStage: true}
 	if diff := cmp.Diff(want, out); diff != "" {
 		t.Errorf("operations that lead out of a complete status (-want +got):\n%s", diff)
 	}

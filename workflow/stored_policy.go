@@ -101,6 +101,9 @@ type RetrySettings struct {
 	DefaultPolicy string `json:"default_policy,omitempty"`
 	// DefaultBackoff is for rules and policies that have none.
 	DefaultBackoff *Backoff `json:"default_backoff,omitempty"`
+	// NodeBreaker keeps all workflows from nodes on which runners are lost, or that
+	// cannot start processes.
+	NodeBreaker *NodeBreaker `json:"node_breaker,omitempty"`
 }
 
 // PoliciesEnabled reports whether retry policies are asked.
@@ -114,6 +117,7 @@ func (s *RetrySettings) Validate() []Problem {
 		found.add("default_policy", "write the name of a stored policy", "%q is no name for a policy", s.DefaultPolicy)
 	}
 	s.DefaultBackoff.validate(&found, "default_backoff")
+	found.nodeBreaker("node_breaker", s.NodeBreaker)
 	return found
 }
 

@@ -2,6 +2,7 @@ package workflow
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ type EndPolicy struct {
 	// completed >= 0.95 * total; docs/end.md has the language. Without one a run
 	// is if no job failed, was terminated or canceled.
 	SuccessIf string `json:"success_if,omitempty"`
+	// Job runs when all others are complete. If it fails, the run does.
+	Job *EndJob `json:"job,omitempty"`
 }
 
 // Criterion returns the condition under which a run is successful; nil for
@@ -27,6 +30,9 @@ func (p *RunPolicy) Criterion() (*criterion.Expr, error) {
 
 // end checks what a workflow says about its end.
 func (p *problems) end(e *EndPolicy) {
+	if e != nil && e.Job != nil {
+		p.endJob(e.Job)
+	}
 	if e == nil || e.SuccessIf == "" {
 		return
 	}
@@ -44,6 +50,26 @@ func (p *problems) end(e *EndPolicy) {
 	if _, never := success.Decide(0); never {
 		p.add(at, "", "this can never become true")
 	}
+}
+
+// UnknownJobs are problems of the condition of success: jobs that it names and
+// that are not there. A pattern names none, and may be for jobs to come.
+func (p *RunPolicy) UnknownJobs(names []string) (found []Problem) {
+	success, err := p.Criterion()
+	if err != nil || success == nil {
+		return nil
+	}
+	for _, c := range success.Calls() {
+		if !c.IsPattern() || strings.ContainsAny(c.Argument, "*?") || slices.ContainsFunc(names, func(name string) bool { return criterion.Match(c.Argument, name) }) {
+			continue
+		}
+		one := Problem{Path: "end.success_if", Message: fmt.Sprintf("no job is named %q", c.Argument)}
+		if near := Nearest(c.Argument, names); near != "" {
+			one.Hint = fmt.Sprintf("did you mean %s?", near)
+		}
+		found = append(found, one)
+	}
+	return found
 }
 
 // CauseHint says which causes there are.

@@ -50,6 +50,8 @@ type Workflow struct {
 	// Verdict is the event type of the current generation's verdict, empty
 	// while there is none.
 	Verdict EventType
+	// Compensating says that what the run did is being undone.
+	Compensating bool
 }
 
 // WorkflowUpdate is a change of a workflow: a nil field is kept. Env,
@@ -70,6 +72,8 @@ type WorkflowUpdate struct {
 	UsePendingFailed *bool
 	EnableROCrate    *bool
 	ExecutionConfig  *ExecutionConfig
+	Policy           *RunPolicy // what is given in it replaces what is stored
+	UnsetPolicy      []string   // keys of Policy that are removed, such as max_failures and end.success_if
 
 	Env                 map[string]string
 	SubmissionDirectory *string

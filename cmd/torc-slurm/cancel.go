@@ -10,6 +10,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newCancelCommand(a *app) *cobra.Command {
@@ -82,7 +83,7 @@ type cancelResult struct {
 func (a *app) showCanceled(r cancelResult) error {
 	slurmJobs := ""
 	if n := len(r.CanceledSlurmJobs); n > 0 {
-		slurmJobs = fmt.Sprintf(" and %s: %s", plural(int64(n), "Slurm job", "Slurm jobs"), firstNames(r.CanceledSlurmJobs))
+		slurmJobs = fmt.Sprintf(" and %s: %s", workflow.CountOf(int64(n), "Slurm job", "Slurm jobs"), firstNames(r.CanceledSlurmJobs))
 	}
 	if err := a.showMessage(r, "Canceled workflow %d%s", r.WorkflowID, slurmJobs); err != nil {
 		return err
@@ -111,16 +112,22 @@ func (a *app) awaitGone(ctx context.Context, c *connection, id int64, before []a
 		return nil, nil
 	}
 	if a.format != formatJSON {
-		a.note("Waiting for the end of %s", plural(int64(len(before)), "allocation", "allocations"))
+		a.note("Waiting for the end of %s", workflow.CountOf(int64(len(before)), "allocation", "allocations"))
 	}
 	deadline := a.Now().Add(cancelWithin)
 	for {
 		queue, err := c.AllocationQueue(ctx, client.AllocationQueueFilter{WorkflowID: id, MaxAge: cancelLook})
-		if err != nil || len(queue.Items) == 0 {
+		if err != nil {
 			return nil, err
 		}
+		left := slices.DeleteFunc(queue.Items, func(l api.QueuedAllocation) bool { // asked for since, to undo the run
+			return l.CancelMS == 0 && !slices.ContainsFunc(before, func(x api.Allocation) bool { return x.IntentID == l.IntentID })
+		})
+		if len(left) == 0 {
+			return nil, nil
+		}
 		if !a.Now().Before(deadline) {
-			return queue.Items, nil
+			return left, nil
 		}
 		if err := pause(ctx, time.Second); err != nil {
 			return nil, err

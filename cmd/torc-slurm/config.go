@@ -12,6 +12,7 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -74,6 +75,7 @@ type ServerConfig struct {
 	// NodeHost is this host's address for compute nodes and other login nodes.
 	NodeHost               string            `toml:"node_host,omitempty" json:"node_host,omitempty"`
 	Slurm                  SlurmServerConfig `toml:"slurm,omitempty" json:"slurm"`
+	Notify                 NotifyConfig      `toml:"notify,omitempty" json:"notify"`
 	Logging                LoggingConfig     `toml:"logging" json:"logging"`
 	HTTPS                  bool              `toml:"https,omitempty" json:"https,omitempty"`
 	TLSCert                string            `toml:"tls_cert,omitempty" json:"tls_cert,omitempty"`
@@ -85,6 +87,33 @@ type ServerConfig struct {
 	AdminUsers             []string          `toml:"admin_users,omitempty" json:"admin_users,omitempty"`
 	DisableAdminSQL        bool              `toml:"disable_admin_sql,omitempty" json:"disable_admin_sql,omitempty"`
 	DisableAdminSQLWrites  bool              `toml:"disable_admin_sql_writes,omitempty" json:"disable_admin_sql_writes,omitempty"`
+}
+
+// NotifyConfig says who is told of alerts about workflows that do not say it, and
+// how messages are sent.
+type NotifyConfig struct {
+	On      []string `toml:"on,omitempty" json:"on,omitempty"`
+	Mail    string   `toml:"mail,omitempty" json:"mail,omitempty"`
+	Webhook string   `toml:"webhook,omitempty" json:"webhook,omitempty"`
+	// MailCommand sends mail, ["mail", "-s", "{subject}", "{address}"] if empty; the
+	// text is its standard input.
+	MailCommand []string `toml:"mail_command,omitempty" json:"mail_command,omitempty"`
+	// IntervalSecs is how often messages about one workflow go to an address at
+	// most; 600 if zero.
+	IntervalSecs float64 `toml:"interval_secs,omitempty" json:"interval_secs,omitempty"`
+}
+
+// options are those of a daemon.
+func (n *NotifyConfig) options() (server.NotifyOptions, error) {
+	o := server.NotifyOptions{MailCommand: n.MailCommand, Interval: seconds(n.IntervalSecs)}
+	if len(n.On) == 0 && n.Mail == "" && n.Webhook == "" {
+		return o, nil
+	}
+	o.Default = &workflow.NotifyPolicy{Mail: n.Mail, Webhook: n.Webhook}
+	for _, kind := range n.On {
+		o.Default.On = append(o.Default.On, workflow.AlertKind(kind))
+	}
+	return o, workflow.ProblemsError("configuration: server.notify", o.Default.Validate())
 }
 
 // LoggingConfig says where the daemon writes its log.

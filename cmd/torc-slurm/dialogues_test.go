@@ -70,11 +70,17 @@ func TestRecoverOnATerminal(t *testing.T) {
 	d.exits(0)
 
 	// Where nobody can be asked, and with --yes, nobody is.
-	p.run(1, "run", "1")
+	again := func() {
+		t.Helper()
+		if out, errs := p.run(1, "run", "1"); !strings.Contains(out, "Workflow 1 failed") {
+			t.Fatalf("the run did not come to its end:\n%s%s", out, errs)
+		}
+	}
+	again()
 	if _, said := p.run(0, "recover", "1", "--retry-unknown"); strings.Contains(said, "[r]etry") {
 		t.Error(said)
 	}
-	p.run(1, "run", "1")
+	again()
 	if all := p.talk("recover", "1", "--yes", "--retry-unknown").exits(0); strings.Contains(all, "[r]etry") {
 		t.Error(all)
 	}

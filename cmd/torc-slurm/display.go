@@ -59,7 +59,7 @@ func (d *display) run(ctx context.Context) {
 		if time.Since(counted) >= countEvery {
 			began := time.Now()
 			if s, err := d.counts(ctx); err == nil {
-				d.progress.count(s)
+				d.progress.count(s, d.app.Now())
 			}
 			counted = time.Now().Add(10 * time.Since(began)) // a server that has much to count is asked less often
 		}

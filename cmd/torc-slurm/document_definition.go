@@ -12,7 +12,7 @@ import (
 // and names for ids. What has become of it is left out.
 func (d *workflowDocument) definition() (*workflow.Definition, error) {
 	t := translation{
-		files: make(map[int64]int32), userData: make(map[int64]int32), jobs: make(map[int64]int32),
+		files: make(map[int64]int32), userData: make(map[int64]int32), jobs: make(map[int64]int32), stages: make(map[int64]int32),
 		requirements: make(map[int64]string), handlers: make(map[int64]string), schedulers: make(map[int64]string),
 	}
 	def := documentHeader(&d.Workflow)
@@ -47,6 +47,10 @@ func (d *workflowDocument) definition() (*workflow.Definition, error) {
 		}
 		t.handlers[idOf(h.ID)] = h.Name
 		def.FailureHandlers = append(def.FailureHandlers, handler)
+	}
+	for i, s := range d.Stages {
+		def.Stages = append(def.Stages, workflow.StageDefinition{Kind: s.Kind, Name: s.Name, Parent: t.stage(s.ParentID), Policy: s.Policy})
+		t.stages[s.ID] = int32(i + 1)
 	}
 	for i, j := range d.Jobs {
 		t.jobs[idOf(j.ID)] = int32(i)
@@ -97,6 +101,7 @@ func documentScheduler(s api.SlurmScheduler) workflow.SlurmSchedulerDefinition {
 // translation turns ids of a document into what a definition has for them.
 type translation struct {
 	files, userData, jobs              map[int64]int32
+	stages                             map[int64]int32 // numbered from 1
 	requirements, handlers, schedulers map[int64]string
 	err                                error // the first id that means nothing
 }
@@ -122,12 +127,36 @@ func (t *translation) job(j api.Job, common map[string]string) workflow.JobDefin
 		FailureHandler: t.name("failure handler", t.handlers, j.FailureHandlerID),
 		Scheduler:      t.name("scheduler", t.schedulers, j.SchedulerID),
 		RunIf:          runIf,
+		Login:          j.Login,
+		Stage:          t.stage(j.StageID),
+		Child:          t.stage(j.ChildStageID),
+		Undoes:         t.undone(j.UndoesJobID),
 		DependsOn:      t.indexes("job", t.jobs, j.DependsOnJobIDs),
 		InputFiles:     t.indexes("file", t.files, j.InputFileIDs),
 		OutputFiles:    t.indexes("file", t.files, j.OutputFileIDs),
 		InputUserData:  t.indexes("user data record", t.userData, j.InputUserDataIDs),
 		OutputUserData: t.indexes("user data record", t.userData, j.OutputUserDataIDs),
 	}
+}
+
+// undone is the number of the job that another one undoes; 0 for none.
+func (t *translation) undone(id *int64) int32 {
+	if id == nil {
+		return 0
+	}
+	return t.indexes("job", t.jobs, []int64{*id})[0] + 1
+}
+
+// stage is the number of a stage; 0 for none.
+func (t *translation) stage(id *int64) int32 {
+	if id == nil {
+		return 0
+	}
+	number, ok := t.stages[*id]
+	if !ok {
+		t.fail("stage", *id)
+	}
+	return number
 }
 
 // name is what a thing is called; nothing for none.

@@ -31,12 +31,9 @@ lines of their stderr differ in nothing but numbers, times, paths and addresses.
 		ValidArgsFunction: a.completeWorkflows(1),
 		Annotations:       withCSV(serverExits()),
 		RunE: a.serverCommand(func(ctx context.Context, c *connection, args []string) error {
-			var id int64 // 0: all
-			if len(args) > 0 {
-				var err error
-				if id, err = parseID("workflow", args[0]); err != nil {
-					return err
-				}
+			id, err := someWorkflow(args)
+			if err != nil {
+				return err
 			}
 			groups, err := c.Holds(ctx, id)
 			if err != nil {
@@ -56,6 +53,7 @@ func (a *app) showHolds(groups []workflow.HoldGroup) error {
 		{title: "Example", cell: func(g workflow.HoldGroup) string { return fmt.Sprintf("%s (%d)", g.ExampleName, g.ExampleID) }},
 		{title: "Failure", cell: failureOf},
 		{title: "Held since", cell: func(g workflow.HoldGroup) string { return heldSince(g.SinceMS) }},
+		{title: "Deadline", cell: deadlineOf},
 		{title: "Held because", cell: func(g workflow.HoldGroup) string { return g.Reason }},
 		{title: "Last lines", only: formatCSV, cell: func(g workflow.HoldGroup) string { return strings.Join(g.LastLines, "\n") }},
 	}}, groups)
@@ -84,6 +82,14 @@ func failureOf(g workflow.HoldGroup) string {
 		text = g.Category + ": " + text
 	}
 	return text
+}
+
+// deadlineOf is the first deadline of a group, with what it decides.
+func deadlineOf(g workflow.HoldGroup) string {
+	if g.DeadlineMS == 0 {
+		return ""
+	}
+	return heldSince(g.DeadlineMS) + ", " + string(g.OnTimeout)
 }
 
 func heldSince(ms int64) string {

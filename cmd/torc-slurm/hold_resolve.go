@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,12 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // holdFlags say which held jobs are meant, and what is decided.
 type holdFlags struct {
 	jobs       []string
+	file       string             // with a verdict for each
+	verdicts   []spec.HoldVerdict // that it has
 	retry      bool
 	fail       bool
 	resolution api.HoldResolution
@@ -31,26 +35,42 @@ job's next attempts alone: jobs that share its resource requirements keep theirs
 
 All is decided at once. A job that cannot be resolved, because it has had its
 retries or is no longer held, is named; the others are resolved. The reason and the
-author are kept: "why JOB" and the event job_classified show them.`,
+author are kept: "why JOB" and the event job_classified show them. More memory or
+runtime than fits anywhere, as far as that is known, is refused without --force.
+
+With --file each entry of a list has a verdict of its own:
+
+  - {job: train_3, action: retry, memory: 16g, reason: needs more, confidence: likely}
+  - {fingerprint: 3f9a52c01b7e, action: fail, reason: the input is broken, author: ann}
+
+Entries say which jobs are meant by job (name or ID) or fingerprint. They count in
+their order: what one has decided no later one changes. A wrong one is named with
+its place, and the others count.`,
 		Example: `  torc-slurm holds resolve 12 --all --retry --reason "the file server was down"
   torc-slurm holds resolve 12 --fingerprint 3f9a52c01b7e --retry --memory 16g --reason "needs more"
-  torc-slurm holds resolve 12 --job 42,43 --fail --reason "the input is broken"`,
+  torc-slurm holds resolve 12 --job 42,43 --fail --reason "the input is broken"
+  torc-slurm holds resolve 12 -f verdicts.yaml --dry-run
+  triage | torc-slurm holds resolve 12 -f -`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeWorkflows(1),
-		Annotations:       serverExits("1 some of the jobs could not be resolved; the others were"),
+		Annotations:       serverExits(exitInvalidSpec, "1 some of the jobs could not be resolved, or entries of the file are wrong; the others were resolved"),
 	}
-	flags.add(c)
-	c.RunE = checked(flags.check, a.serverCommand(func(ctx context.Context, conn *connection, args []string) error {
+	flags.add(a, c)
+	c.RunE = checked(func() error { return cmp.Or(flags.check(), a.loadVerdicts(&flags)) }, a.serverCommand(func(ctx context.Context, conn *connection, args []string) error {
 		id, err := parseID("workflow", args[0])
 		if err != nil {
 			return err
+		}
+		if flags.file != "" {
+			return a.resolveHoldsEach(ctx, conn, id, &flags)
 		}
 		return a.resolveHolds(ctx, conn, id, &flags)
 	}))
 	return c
 }
 
-func (h *holdFlags) add(c *cobra.Command) {
+func (h *holdFlags) add(a *app, c *cobra.Command) {
+	addFileFlag(a, c, &h.file, "a list of verdicts")
 	f, r := c.Flags(), &h.resolution
 	f.StringSliceVar(&h.jobs, "job", nil, "the job with this `ID` or name; may be repeated")
 	f.StringVar(&r.Fingerprint, "fingerprint", "", "all jobs of this group of \"holds list\"")
@@ -60,19 +80,28 @@ func (h *holdFlags) add(c *cobra.Command) {
 	f.StringVar(&r.Memory, "memory", "", "with --retry: they ask for so much memory, such as 16g")
 	f.StringVar(&r.Runtime, "runtime", "", "with --retry: they ask for so much time, such as PT2H or 90m")
 	f.StringVar(&r.Reason, "reason", "", "why you decide so")
+	f.StringVar((*string)(&r.Confidence), "confidence", "", "how sure you are: certain, likely or guess")
 	f.StringVar(&r.Author, "author", "", "who decides (default: you)")
-	c.MarkFlagsOneRequired("job", "fingerprint", "all")
-	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all")
-	c.MarkFlagsOneRequired("retry", "fail")
-	c.MarkFlagsMutuallyExclusive("retry", "fail")
+	f.BoolVar(&r.DryRun, "dry-run", false, "tell what would become of the jobs, and change nothing")
+	f.BoolVar(&r.Force, "force", false, "let them ask for more than fits anywhere")
+	completeWords(c, "confidence", "certain", "likely", "guess")
+	c.MarkFlagsOneRequired("job", "fingerprint", "all", "file")
+	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all", "file")
+	c.MarkFlagsOneRequired("retry", "fail", "file")
+	c.MarkFlagsMutuallyExclusive("retry", "fail", "file")
 	c.MarkFlagsMutuallyExclusive("fail", "memory")
 	c.MarkFlagsMutuallyExclusive("fail", "runtime")
-	_ = c.MarkFlagRequired("reason") // it has just been made
+	for _, own := range []string{"memory", "runtime", "reason", "confidence"} {
+		c.MarkFlagsMutuallyExclusive("file", own) // each entry has its own
+	}
 }
 
 // check refuses what the server would refuse.
 func (h *holdFlags) check() error {
 	r := &h.resolution
+	if h.file != "" {
+		return nil
+	}
 	r.Status = workflow.Failed
 	if h.retry {
 		r.Status = workflow.Ready
@@ -82,6 +111,9 @@ func (h *holdFlags) check() error {
 	}
 	if h.retry == h.fail {
 		return usageErrorf("say what becomes of the jobs: --retry or --fail")
+	}
+	if r.Reason == "" {
+		return usageErrorf("say why: --reason")
 	}
 	return r.Validate()
 }
@@ -101,6 +133,7 @@ func (a *app) resolveHolds(ctx context.Context, c *connection, workflowID int64,
 	if err != nil {
 		return err
 	}
+	a.noteDryRun(h)
 	if err := showList(a, list[workflow.HoldOutcome]{things: "jobs", columns: []column[workflow.HoldOutcome]{
 		{title: "ID", cell: func(o workflow.HoldOutcome) string { return fmt.Sprint(o.JobID) }},
 		{title: "Name", cell: func(o workflow.HoldOutcome) string { return o.JobName }},
@@ -112,7 +145,7 @@ func (a *app) resolveHolds(ctx context.Context, c *connection, workflowID int64,
 	if slices.ContainsFunc(outcomes, func(o workflow.HoldOutcome) bool { return !o.Resolved }) {
 		return silent(exitFailed)
 	}
-	if h.retry && len(outcomes) > 0 && a.format == formatTable {
+	if h.retry && !h.resolution.DryRun && len(outcomes) > 0 && a.format == formatTable {
 		return a.hintAtRunner(ctx, c, workflowID)
 	}
 	return nil

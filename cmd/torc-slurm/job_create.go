@@ -95,7 +95,7 @@ are added, or none.`,
 				WorkflowID  int64   `json:"workflow_id"`
 				JobsCreated int     `json:"jobs_created"`
 				JobIDs      []int64 `json:"job_ids"`
-			}{id, len(ids), ids}, "Created %s in workflow %d", plural(int64(len(ids)), "job", "jobs"), id)
+			}{id, len(ids), ids}, "Created %s in workflow %d", workflow.CountOf(int64(len(ids)), "job", "jobs"), id)
 		})(cmd, args[:1])
 	}
 	f := cmd.Flags()

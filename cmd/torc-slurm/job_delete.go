@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newJobsDeleteCommand(a *app) *cobra.Command {
@@ -26,7 +27,7 @@ func newJobsDeleteCommand(a *app) *cobra.Command {
 				}
 				deleted = append(deleted, *job)
 			}
-			return a.showMessage(items[api.Job]{deleted}, "Deleted %s", plural(int64(len(deleted)), "job", "jobs"))
+			return a.showMessage(items[api.Job]{deleted}, "Deleted %s", workflow.CountOf(int64(len(deleted)), "job", "jobs"))
 		}),
 	}
 	a.addJobArguments(cmd, &workflowText, true)
@@ -43,7 +44,7 @@ func afterSome(err error, n int, done string) error {
 	if n == 0 {
 		return err
 	}
-	return fmt.Errorf("%s before: %w", plural(int64(n), "was "+done, "were "+done), err)
+	return fmt.Errorf("%s before: %w", workflow.CountOf(int64(n), "was "+done, "were "+done), err)
 }
 
 func newJobsDeleteAllCommand(a *app) *cobra.Command {
@@ -62,7 +63,7 @@ func newJobsDeleteAllCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		question := fmt.Sprintf("Delete %s of workflow %d?", plural(int64(len(ids)), "job", "jobs"), id)
+		question := fmt.Sprintf("Delete %s of workflow %d?", workflow.CountOf(int64(len(ids)), "job", "jobs"), id)
 		if yes, err := a.confirm(noPrompts, question); err != nil || !yes {
 			return err
 		}
@@ -70,7 +71,7 @@ func newJobsDeleteAllCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.showMessage(api.DeleteCount{Count: n}, "Deleted %s", plural(n, "job", "jobs"))
+		return a.showMessage(api.DeleteCount{Count: n}, "Deleted %s", workflow.CountOf(n, "job", "jobs"))
 	})
 	addNoPrompts(cmd.Flags(), &noPrompts)
 	return cmd

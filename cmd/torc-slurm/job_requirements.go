@@ -159,7 +159,7 @@ func rulesSummary(text string) string {
 		if r.MatchAllExitCodes {
 			what = "any failure"
 		}
-		part := fmt.Sprintf("%s: %d attempts", what, r.MaxRetries)
+		part := fmt.Sprintf("%s: %s", what, workflow.CountOf(int64(r.MaxRetries), "attempt", "attempts"))
 		if r.RecoveryScript != "" {
 			part += " after " + r.RecoveryScript
 		}

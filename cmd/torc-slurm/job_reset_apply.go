@@ -83,7 +83,7 @@ func (r *jobReset) reinitialize(ctx context.Context, id int64, outcome *reinitOu
 }
 
 func (r *jobReset) show(result resetResult) error {
-	if err := r.app.showMessage(result, "Reset %s of workflow %d", plural(int64(result.ResetCount), "job", "jobs"), result.WorkflowID); err != nil {
+	if err := r.app.showMessage(result, "Reset %s of workflow %d", workflow.CountOf(int64(result.ResetCount), "job", "jobs"), result.WorkflowID); err != nil {
 		return err
 	}
 	for _, f := range result.Failures {
@@ -141,9 +141,9 @@ func (r *jobReset) showTables(w io.Writer) {
 		}
 	}
 	if completed > 0 {
-		a.note("warning: %s and would run again", plural(int64(completed), "job has completed", "jobs have completed"))
+		a.note("warning: %s and would run again", workflow.CountOf(int64(completed), "job has completed", "jobs have completed"))
 	}
 	if untouched > 0 {
-		a.note("warning: %s uninitialized already", plural(int64(untouched), "job is", "jobs are"))
+		a.note("warning: %s uninitialized already", workflow.CountOf(int64(untouched), "job is", "jobs are"))
 	}
 }

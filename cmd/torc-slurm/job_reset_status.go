@@ -127,7 +127,7 @@ func (r *jobReset) run(ctx context.Context) error {
 	if r.app.format != formatJSON {
 		r.showTables(r.app.Stderr)
 	}
-	question := fmt.Sprintf("Reset %s?", plural(int64(len(r.targets)), "job", "jobs"))
+	question := fmt.Sprintf("Reset %s?", workflow.CountOf(int64(len(r.targets)), "job", "jobs"))
 	if yes, err := r.app.confirm(r.flags.noPrompts, question); err != nil || !yes {
 		return err
 	}
@@ -271,7 +271,7 @@ func (r *jobReset) refuseLive(ctx context.Context) error {
 		return err
 	}
 	if n := int(status.ActiveComputeNodes); n > 0 {
-		return workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", plural(int64(n), "runner is", "runners are"), idOf(r.workflow.ID)).
+		return workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", workflow.CountOf(int64(n), "runner is", "runners are"), idOf(r.workflow.ID)).
 			WithHint("wait for their end, or reset the jobs with --force")
 	}
 	return nil

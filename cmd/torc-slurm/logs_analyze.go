@@ -239,7 +239,7 @@ func (a *logAnalysis) write(w io.Writer) {
 			field{"  Files", fmt.Sprintf("%d (%s)", b.FilesCollected, workflow.FormatBytes(b.TotalSizeBytes))})
 		fmt.Fprintln(w)
 	}
-	fmt.Fprintf(w, "Detected Issues: %d errors, %d warnings in %s\n", a.Errors, a.Warnings, plural(int64(a.FilesScanned), "file", "files"))
+	fmt.Fprintf(w, "Detected Issues: %d errors, %d warnings in %s\n", a.Errors, a.Warnings, workflow.CountOf(int64(a.FilesScanned), "file", "files"))
 	file := ""
 	for _, issue := range a.Issues {
 		if issue.File != file {

@@ -170,7 +170,7 @@ func (a *app) bundle(ctx context.Context, w *api.Workflow, dirs []string, bundle
 	return a.showMessage(struct {
 		bundleMetadata
 		Path string `json:"path"`
-	}{meta, path}, "Collected %s (%s) in %s", plural(int64(meta.FilesCollected), "log file", "log files"), workflow.FormatBytes(meta.TotalSizeBytes), path)
+	}{meta, path}, "Collected %s (%s) in %s", workflow.CountOf(int64(meta.FilesCollected), "log file", "log files"), workflow.FormatBytes(meta.TotalSizeBytes), path)
 }
 
 // writeBundle writes the files below a directory of the archive's own, and

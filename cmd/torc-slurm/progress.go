@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -34,7 +35,9 @@ type progress struct {
 	stopped  int64 // attempts that were given back so
 	// failedActions are what failed commands of actions say.
 	failedActions []string
-	message       string   // of outages and stops
+	message       string   // of outages, stops and holds of claims
+	held          string   // why no job is claimed, as it was told
+	prefix        string   // this program, with the flags that lead to the same server
 	unsaid        []string // messages, not yet returned by takeMessages
 }
 
@@ -122,11 +125,22 @@ func (p *progress) attemptEnded(e runner.Event) {
 	p.unseen = p.unseen[max(0, len(p.unseen)-keptTroubles):]
 }
 
-// count takes in the server's counts.
-func (p *progress) count(s *api.WorkflowStatus) {
+// count takes in the server's counts, and tells when claims begin to be held.
+func (p *progress) count(s *api.WorkflowStatus, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.status = s
+	holds := claimHolds(s.ClaimHolds)
+	held := holds.text(now)
+	if held == p.held || s.IsComplete {
+		return
+	}
+	if p.held = held; held == "" {
+		p.tell("claims go on")
+		p.message = ""
+		return
+	}
+	p.tell("claims are held: " + held + "; to go on: " + strings.Join(holds.commands(p.prefix, p.id), ", or "))
 }
 
 // takeTroubles returns the attempts without success since the last call.
@@ -147,7 +161,15 @@ func (p *progress) view(now time.Time) progressView {
 		Trouble: slices.Clone(p.trouble), Retries: p.retries,
 	}
 	if p.status != nil {
-		v.Total, v.Counts = p.status.TotalJobs, p.status.JobsByStatus
+		shown := p.status.Shown()
+		v.Total, v.Counts = shown.TotalJobs, shown.JobsByStatus
+		if s := p.status.Stages; s != nil {
+			for _, stage := range s.Shown { // those that run come first
+				if stage.State == workflow.StageRunning && len(v.Stages) < runningStages {
+					v.Stages = append(v.Stages, stage)
+				}
+			}
+		}
 	}
 	for _, j := range p.running {
 		v.Running = append(v.Running, runningView{j.name, now.Sub(j.started)})

@@ -35,6 +35,10 @@ func TestProgressViews(t *testing.T) {
 				{Job: "simulate_019", Attempt: 3, Cause: workflow.CauseExit, Code: 75, Status: workflow.Failed, Reason: "no rule"},
 			},
 		}},
+		{"stages that run", progressView{
+			WorkflowID: 1, Name: "w", Elapsed: time.Second, Total: 3, Counts: api.JobCounts{Completed: 1, Running: 1, Blocked: 1},
+			Stages: []workflow.StageSummary{{Name: "train", Kind: workflow.StageChild, State: workflow.StageRunning, Text: "3 of 10 jobs done, 1 failed"}},
+		}},
 		{"a long name with what a terminal would obey", progressView{
 			WorkflowID: 1, Name: strings.Repeat("long ", 30) + "\x1b[2J\n", Total: 1, Counts: api.JobCounts{Running: 1},
 			Running: []runningView{{"bell\a", time.Hour}}, Message: "the server does not answer",
@@ -120,6 +124,7 @@ func TestReport(t *testing.T) {
 			{JobID: 7, Name: "simulate_\n001", Status: workflow.Failed, AttemptID: 3, ReturnCode: 3, Cause: "exit", Text: "exit code 3"},
 			{JobID: 8, Name: "simulate_002", Status: workflow.Terminated, AttemptID: 1, Cause: "timeout"},
 		},
+		MoreFailed: 10, GivenUp: "job simulate_002: timeouts.total: it was ready first 3h ago and is not complete",
 		FailedActions: []string{"on_workflow_complete: ./notify\n: return code 3"},
 		Slowest:       []extremeJob{{JobID: 1, Name: "a", ExecTimeMinutes: 61}, {JobID: 2, Name: "b", ExecTimeMinutes: 0.05}},
 		MostMemory:    []extremeJob{{JobID: 1, Name: "a", PeakMemoryBytes: 3 << 30}, {JobID: 2, Name: "b", PeakMemoryBytes: 5000}},

@@ -17,7 +17,8 @@ type progressView struct {
 	Elapsed    time.Duration
 	Total      int64
 	Counts     api.JobCounts
-	Rate       float64 // attempts that ended, per second
+	Rate       float64                 // attempts that ended, per second
+	Stages     []workflow.StageSummary // the first few that run
 	Running    []runningView
 	Trouble    []trouble // oldest first
 	Retries    int64
@@ -28,6 +29,9 @@ type runningView struct {
 	Name string
 	For  time.Duration
 }
+
+// runningStages is how many stages are shown at a time.
+const runningStages = 3
 
 // shownTroubles is how many attempts without success are shown at a time.
 const shownTroubles = 3
@@ -52,6 +56,9 @@ func (v progressView) lines(width int, p palette) []string {
 	}
 	if text := v.runningLine(); text != "" {
 		lines = append(lines, p.active+cut(text, width)+p.reset)
+	}
+	for _, s := range v.Stages {
+		lines = append(lines, cut(printable(s.Line()), width))
 	}
 	for _, t := range v.Trouble[max(0, len(v.Trouble)-shownTroubles):] {
 		lines = append(lines, p.bad+cut(t.line(), width)+p.reset)

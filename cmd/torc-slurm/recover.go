@@ -136,7 +136,7 @@ func (r *recovery) refuse(ended bool, held int64) error {
 	prefix := r.app.prefix()
 	switch {
 	case held > 0:
-		return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d for a decision", plural(held, "job waits", "jobs wait"), r.workflowID).
+		return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d for a decision", workflow.CountOf(held, "job waits", "jobs wait"), r.workflowID).
 			WithHint("`%[1]s jobs list -s pending_failed %[2]d` lists them; `%[1]s jobs retry` and `%[1]s jobs fail` decide", prefix, r.workflowID)
 	case !ended:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has not ended", r.workflowID).
@@ -200,7 +200,7 @@ func (r *recovery) carryOut(ctx context.Context) (err error) {
 	jobs := r.chosen()
 	if len(jobs) == 0 {
 		return &exitError{exitFailed, workflow.Errorf(workflow.CodeConflict, "%s, none for a reason that a repetition would mend",
-			plural(int64(len(r.jobs)), "job failed", "jobs failed")).WithHint("--retry-unknown repeats them all the same; `%s why JOB` says what happened", r.app.prefix())}
+			workflow.CountOf(int64(len(r.jobs)), "job failed", "jobs failed")).WithHint("--retry-unknown repeats them all the same; `%s why JOB` says what happened", r.app.prefix())}
 	}
 	r.changes = workflow.CorrectFailed(jobs, r.users, workflow.CorrectionOptions{
 		MemoryMultiplier: r.flags.memory, CPUMultiplier: r.flags.memory, RuntimeMultiplier: r.flags.runtime,
@@ -245,7 +245,7 @@ func (r *recovery) awaitLast(ctx context.Context) error {
 		return err
 	}
 	return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d still there; nothing was changed",
-		plural(int64(len(left)), "allocation is", "allocations are"), r.workflowID).
+		workflow.CountOf(int64(len(left)), "allocation is", "allocations are"), r.workflowID).
 		WithHint("`%[1]s sq %[2]d` shows them; `%[1]s cancel %[2]d` cancels them", r.app.prefix(), r.workflowID)
 }
 

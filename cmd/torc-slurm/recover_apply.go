@@ -32,7 +32,7 @@ func (r *recovery) ask() (bool, error) {
 		if len(jobs) == 0 {
 			continue
 		}
-		r.app.note("%s: %s", strings.ToUpper(g.title[:1])+g.title[1:], plural(int64(len(jobs)), "job", "jobs"))
+		r.app.note("%s: %s", strings.ToUpper(g.title[:1])+g.title[1:], workflow.CountOf(int64(len(jobs)), "job", "jobs"))
 		for _, j := range jobs[:min(len(jobs), 5)] {
 			r.app.note("  %s: %s", j.JobName, r.texts[j.JobID])
 		}
@@ -41,7 +41,7 @@ func (r *recovery) ask() (bool, error) {
 			return false, err
 		}
 	}
-	return r.app.confirm(false, fmt.Sprintf("Repeat %s?", plural(int64(len(r.chosen())), "job", "jobs")))
+	return r.app.confirm(false, fmt.Sprintf("Repeat %s?", workflow.CountOf(int64(len(r.chosen())), "job", "jobs")))
 }
 
 // askAbout asks about a group until the answer is one. It reports whether to go
@@ -247,7 +247,7 @@ func (r *recovery) write(w io.Writer) {
 			continue
 		}
 		what := map[bool]string{true: "left as they are", false: "repeated"}[r.skip[g.group]]
-		fmt.Fprintf(w, "%s %s: %s\n", plural(int64(len(jobs)), "job", "jobs"), g.title, what)
+		fmt.Fprintf(w, "%s %s: %s\n", workflow.CountOf(int64(len(jobs)), "job", "jobs"), g.title, what)
 		for _, j := range jobs[:min(len(jobs), 10)] {
 			fmt.Fprintf(w, "  %s (job %d): %s\n", printable(j.JobName), j.JobID, printable(r.texts[j.JobID]))
 		}
@@ -255,7 +255,7 @@ func (r *recovery) write(w io.Writer) {
 	for _, c := range r.changes {
 		whose := "changed for all its jobs"
 		if c.Clone {
-			whose = fmt.Sprintf("for %s alone, others keep theirs", plural(int64(len(c.JobIDs)), "job", "jobs"))
+			whose = fmt.Sprintf("for %s alone, others keep theirs", workflow.CountOf(int64(len(c.JobIDs)), "job", "jobs"))
 		}
 		fmt.Fprintf(w, "Requirements %s: %s; %s\n", printable(c.From.Name), c.String(), whose)
 	}

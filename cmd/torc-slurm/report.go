@@ -31,16 +31,23 @@ type report struct {
 	TotalJobs       int64                        `json:"total_jobs"`
 	JobsByStatus    api.JobCounts                `json:"jobs_by_status"`
 	DurationSeconds float64                      `json:"duration_seconds"`
-	Reason          string                       `json:"reason,omitempty"` // why the runner left
+	GivenUp         string                       `json:"given_up,omitempty"` // why the run was given up
+	Reason          string                       `json:"reason,omitempty"`   // why the runner left
 	Attempts        int64                        `json:"attempts"`
 	Retried         int64                        `json:"retried"`  // attempts that were followed by another one
 	Repaired        int64                        `json:"repaired"` // jobs that completed after that
 	Stopped         int64                        `json:"stopped"`  // attempts that were ended and given back when the runner left
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
+	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
+	Held            *heldJobs                    `json:"held,omitempty"`
+	ClaimHolds      claimHolds                   `json:"claim_holds,omitempty"`
+	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same in words
 	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
 	Slowest         []extremeJob                 `json:"slowest,omitempty"`
 	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
+	Stages          *workflow.StageSummaries     `json:"stages,omitempty"`
+	Compensation    *workflow.Compensation       `json:"compensation,omitempty"`
 	Undelivered     int                          `json:"undelivered_reports,omitempty"`
 	Next            []string                     `json:"next,omitempty"` // commands
 }
@@ -77,13 +84,16 @@ func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progres
 	if err != nil {
 		return fmt.Errorf("report on workflow %d: %w", id, err)
 	}
+	if r.Held != nil {
+		r.Held.alone = a.flags.standalone
+	}
 	r.ofRunner(p, s, a.Now())
 	r.advise(a.prefix(), flags.outputDir)
 	if err := a.showRecord(r, r.write); err != nil {
 		return err
 	}
-	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0
-	if (r.Status == "failed" || r.Status != "completed" && unsuccessful) && !flags.exitZero {
+	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0 || len(r.FailedJobs)+len(r.ClaimHolds) > 0
+	if (r.Status == "failed" || r.Status == "canceled" || r.Status == "unfinished" && unsuccessful) && !flags.exitZero {
 		return silent(exitFailed)
 	}
 	return nil
@@ -95,11 +105,11 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 	if err != nil {
 		return nil, err
 	}
-	n := status.JobsByStatus
+	n, shown := status.JobsByStatus, status.Shown()
 	r := &report{
 		WorkflowID: id, WorkflowName: status.WorkflowName, RunID: status.RunID,
-		TotalJobs: status.TotalJobs, JobsByStatus: n,
-		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0,
+		TotalJobs: shown.TotalJobs, JobsByStatus: shown.JobsByStatus,
+		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0, GivenUp: status.GivenUp, ClaimHolds: status.ClaimHolds, Stages: status.Stages, Compensation: status.Compensation,
 	}
 	switch {
 	case status.IsCanceled:
@@ -113,10 +123,15 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 	default:
 		r.Status = "completed"
 	}
-	for _, s := range []workflow.JobStatus{workflow.Failed, workflow.Terminated, workflow.PendingFailed} {
-		if err := r.addFailed(ctx, c, s); err != nil {
+	if err := r.addAllFailed(ctx, c); err != nil {
+		return nil, err
+	}
+	if n.PendingFailed > 0 {
+		groups, err := c.Holds(ctx, id)
+		if err != nil {
 			return nil, err
 		}
+		r.Held = heldOf(groups)
 	}
 	if r.Slowest, err = extremes(ctx, c, client.ResultFilter{WorkflowID: id}, "exec_time_minutes"); err != nil {
 		return nil, err
@@ -124,6 +139,29 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 	// An attempt that needed too much was often followed by another one.
 	r.MostMemory, err = extremes(ctx, c, client.ResultFilter{WorkflowID: id, RunID: &r.RunID, AllRuns: true}, "peak_memory_bytes")
 	return r, err
+}
+
+// addAllFailed adds the first of the jobs, in whatever stage, that failed or are
+// held.
+func (r *report) addAllFailed(ctx context.Context, c *connection) error {
+	statuses := []workflow.JobStatus{workflow.Failed, workflow.Terminated, workflow.PendingFailed}
+	for _, s := range statuses {
+		if err := r.addFailed(ctx, c, s); err != nil {
+			return err
+		}
+	}
+	if len(r.FailedJobs) < reportedFailures {
+		return nil
+	}
+	r.MoreFailed = -int64(len(r.FailedJobs))
+	for _, s := range statuses {
+		n, err := c.CountJobs(ctx, client.JobFilter{WorkflowID: r.WorkflowID, Status: &s})
+		if err != nil {
+			return err
+		}
+		r.MoreFailed += n
+	}
+	return nil
 }
 
 // addFailed adds the jobs of a status with the causes of their last attempts.
@@ -183,7 +221,7 @@ func extremes(ctx context.Context, c *connection, filter client.ResultFilter, co
 func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	r.DurationSeconds = now.Sub(p.began).Seconds()
+	r.DurationSeconds, r.ClaimsHeld = now.Sub(p.began).Seconds(), r.ClaimHolds.text(now)
 	r.Attempts, r.Retried, r.Repaired, r.Stopped = p.ended, p.retries, int64(len(p.fixed)), p.stopped
 	r.Reason, r.Undelivered, r.FailedActions = s.Reason, s.Undelivered, p.failedActions
 	for kind, n := range p.byCause {
@@ -215,12 +253,20 @@ func (r *report) advise(prefix, outputDir string) {
 	switch r.Status {
 	case "unfinished":
 		r.Next = append(r.Next, fmt.Sprintf("%s why -w %d", prefix, r.WorkflowID))
+		if r.Held != nil {
+			r.Next = append(r.Next, fmt.Sprintf("%s holds list %d", prefix, r.WorkflowID))
+		}
 		if held := r.held(); held != "" {
 			r.Next = append(r.Next, prefix+" jobs retry"+held)
 		}
+		r.Next = append(r.Next, r.ClaimHolds.commands(prefix, r.WorkflowID)...)
 		r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	case "failed", "canceled":
-		r.Next = append(r.Next, fmt.Sprintf("%s reset --failed-only %d", prefix, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
+		reset := "reset --failed-only"
+		if r.Compensation != nil { // what completed was undone
+			reset = "reset"
+		}
+		r.Next = append(r.Next, fmt.Sprintf("%s %s %d", prefix, reset, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	}
 }
 
@@ -237,12 +283,15 @@ func (r *report) held() (ids string) {
 // write is the report for people.
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s (%s), run %d: %s of %s in %s\n", r.Message, printable(r.WorkflowName), r.RunID,
-		strings.Join(countParts(r.JobsByStatus), ", "), plural(r.TotalJobs, "job", "jobs"), shortTime(seconds(r.DurationSeconds)))
+		strings.Join(countParts(r.JobsByStatus), ", "), workflow.CountOf(r.TotalJobs, "job", "jobs"), shortTime(seconds(r.DurationSeconds)))
+	if r.GivenUp != "" {
+		fmt.Fprintf(w, "The run was given up: %s\n", printable(r.GivenUp))
+	}
 	if r.Reason != "" && r.Status == "unfinished" {
 		fmt.Fprintf(w, "The runner left: %s\n", r.Reason)
 	}
 	if r.Stopped > 0 {
-		fmt.Fprintf(w, "Stopped and given back: %s\n", plural(r.Stopped, "job", "jobs"))
+		fmt.Fprintf(w, "Stopped and given back: %s\n", workflow.CountOf(r.Stopped, "job", "jobs"))
 	}
 	if len(r.ByCause) > 0 {
 		var causes []string
@@ -252,9 +301,24 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Attempts without success: %s\n", strings.Join(causes, ", "))
 	}
 	if r.Retried > 0 {
-		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", plural(r.Retried, "attempt", "attempts"), plural(r.Repaired, "job", "jobs"))
+		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", workflow.CountOf(r.Retried, "attempt", "attempts"), workflow.CountOf(r.Repaired, "job", "jobs"))
 	}
 	r.writeFailed(w)
+	if r.ClaimsHeld != "" {
+		fmt.Fprintf(w, "Claims are held: %s\n", printable(r.ClaimsHeld))
+	}
+	if r.Held != nil {
+		fmt.Fprintf(w, "Held: %s\n", r.Held)
+	}
+	if r.Stages != nil {
+		fmt.Fprintln(w, "Stages:")
+		for _, line := range r.Stages.Lines() {
+			fmt.Fprintf(w, "  %s\n", printable(line))
+		}
+	}
+	if r.Compensation != nil {
+		fmt.Fprintf(w, "Compensation: %s\n", r.Compensation.Text)
+	}
 	for _, action := range r.FailedActions {
 		fmt.Fprintf(w, "Failed action: %s\n", printable(action))
 	}
@@ -265,7 +329,7 @@ func (r *report) write(w io.Writer) {
 		return humanize.IBytes(uint64(max(0, e.PeakMemoryBytes)))
 	})
 	if r.Undelivered > 0 {
-		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host does it\n", plural(int64(r.Undelivered), "report", "reports"))
+		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host does it\n", workflow.CountOf(int64(r.Undelivered), "report", "reports"))
 	}
 	if len(r.Next) > 0 {
 		fmt.Fprintln(w, "Next:")
@@ -288,9 +352,8 @@ func (r *report) writeFailed(w io.Writer) {
 		fmt.Fprintf(w, "  %s (job %d, attempt %d%s): %s\n", printable(f.Name), f.JobID, f.AttemptID, held,
 			printable(firstOf(f.Text, f.Cause, f.Status.String())))
 	}
-	n := r.JobsByStatus
-	if more := n.Failed + n.Terminated + n.PendingFailed - int64(len(r.FailedJobs)); more > 0 {
-		fmt.Fprintf(w, "  and %d more\n", more)
+	if r.MoreFailed > 0 {
+		fmt.Fprintf(w, "  and %d more\n", r.MoreFailed)
 	}
 }
 
@@ -303,14 +366,6 @@ func writeExtremes(w io.Writer, title string, jobs []extremeJob, value func(extr
 		parts = append(parts, printable(e.Name)+" "+value(e))
 	}
 	fmt.Fprintf(w, "%s: %s\n", title, strings.Join(parts, ", "))
-}
-
-// plural writes a number with its noun.
-func plural(n int64, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // prefix is how the user calls this program for the same server.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,18 +30,6 @@ func (q *queueFlags) queue() workflow.Queue {
 	return workflow.Queue{Kind: workflow.QueueScheduler, Name: q.scheduler}
 }
 
-// attached returns the policies of a queue.
-func attached(ctx context.Context, c *connection, q workflow.Queue) (workflow.QueuePolicies, error) {
-	all, err := c.QueuePolicies(ctx)
-	if err != nil {
-		return workflow.QueuePolicies{}, err
-	}
-	if i := slices.IndexFunc(all, func(p workflow.QueuePolicies) bool { return p.Queue == q }); i >= 0 {
-		return all[i], nil
-	}
-	return workflow.QueuePolicies{Queue: q, RetryPolicies: []string{}}, nil
-}
-
 func newRetryPolicyAttachCommand(a *app) *cobra.Command {
 	var flags queueFlags
 	cmd := &cobra.Command{
@@ -58,16 +45,8 @@ them and cannot take them away.`,
 	}
 	flags.add(cmd)
 	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, args []string) error {
-		q, err := attached(ctx, c, flags.queue())
+		q, err := c.AttachPolicies(ctx, workflow.QueuePolicies{Queue: flags.queue(), RetryPolicies: args})
 		if err != nil {
-			return err
-		}
-		for _, name := range args {
-			if !slices.Contains(q.RetryPolicies, name) {
-				q.RetryPolicies = append(q.RetryPolicies, name)
-			}
-		}
-		if err := c.SetQueuePolicies(ctx, q); err != nil {
 			return err
 		}
 		return a.showMessage(q, "The retry policies of %s are %s", q.Queue, strings.Join(q.RetryPolicies, ", "))
@@ -86,17 +65,8 @@ func newRetryPolicyDetachCommand(a *app) *cobra.Command {
 	}
 	flags.add(cmd)
 	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, args []string) error {
-		q, err := attached(ctx, c, flags.queue())
+		q, err := c.DetachPolicies(ctx, workflow.QueuePolicies{Queue: flags.queue(), RetryPolicies: args})
 		if err != nil {
-			return err
-		}
-		for _, name := range args {
-			if !slices.Contains(q.RetryPolicies, name) {
-				return workflow.Errorf(workflow.CodeNotFound, "the retry policy %q is not attached to %s", name, q.Queue)
-			}
-		}
-		q.RetryPolicies = slices.DeleteFunc(q.RetryPolicies, func(name string) bool { return slices.Contains(args, name) })
-		if err := c.SetQueuePolicies(ctx, q); err != nil {
 			return err
 		}
 		left := strings.Join(q.RetryPolicies, ", ")

@@ -53,6 +53,13 @@ show which it is.`,
 type settingsFlags struct {
 	file, limit, enabled string
 	history              bool
+	nodes                nodeBreakerFlags
+}
+
+// nodeBreakerFlags change the breaker that looks after the nodes of all workflows.
+type nodeBreakerFlags struct {
+	enabled, within, duration string
+	threshold                 int64 // 0: as it is
 }
 
 func newRetryPolicySettingsCommand(a *app) *cobra.Command {
@@ -62,9 +69,13 @@ func newRetryPolicySettingsCommand(a *app) *cobra.Command {
 		Short: "Show or change what holds for the retries of all workflows",
 		Long: `Show or change what holds for the retries of all workflows, from the next
 decision on. --global-max-retries bounds the counted retries of each job, whatever
-its workflow says; 0 stops all retries at once.`,
+its workflow says; 0 stops all retries at once. The node breaker keeps all
+workflows from a node on which so many runners were lost, or processes could not be
+started, within a time; what no flag says of it stays as it is.`,
 		Example: `  torc-slurm retry-policy settings --global-max-retries 0
   torc-slurm retry-policy settings --global-max-retries none --enabled true
+  torc-slurm retry-policy settings --node-breaker-threshold 3 --node-breaker-within 10m --node-breaker-for 4h
+  torc-slurm retry-policy settings --node-breaker false
   torc-slurm retry-policy settings --history`,
 		Args:        cobra.NoArgs,
 		Annotations: withCSV(serverExits()),
@@ -74,6 +85,7 @@ its workflow says; 0 stops all retries at once.`,
 	cmd.Flags().StringVar(&flags.enabled, "enabled", "", "true or false: whether retry policies are asked, besides failure handlers and the built-in policy")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "who changed them, oldest first")
 	completeWords(cmd, "enabled", "true", "false")
+	flags.nodes.add(cmd)
 	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
 		if flags.history {
 			changes, err := client.Collect(c.RetrySettingsChanges(ctx))
@@ -117,7 +129,40 @@ func (a *app) changeSettings(ctx context.Context, c *connection, flags *settings
 		}
 		s.Enabled = &enabled
 	}
+	if s.NodeBreaker, err = flags.nodes.change(s.NodeBreaker); err != nil {
+		return nil, err
+	}
 	return s, c.SetRetrySettings(ctx, s)
+}
+
+func (n *nodeBreakerFlags) add(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&n.enabled, "node-breaker", "", "true or false: whether nodes that break what runs there are left alone")
+	f.Int64Var(&n.threshold, "node-breaker-threshold", 0, "after `N` lost runners or failed starts on a node")
+	f.StringVar(&n.within, "node-breaker-within", "", "that happened within this `DURATION`: 30m, PT1H")
+	f.StringVar(&n.duration, "node-breaker-for", "", "for this `DURATION`: 1h, PT4H")
+	completeWords(cmd, "node-breaker", "true", "false")
+}
+
+// change returns the breaker with what the flags say of it.
+func (n *nodeBreakerFlags) change(b *workflow.NodeBreaker) (*workflow.NodeBreaker, error) {
+	if *n == (nodeBreakerFlags{}) {
+		return b, nil
+	}
+	changed := workflow.NodeBreaker{}
+	if b != nil {
+		changed = *b
+	}
+	if n.enabled != "" {
+		enabled, err := strconv.ParseBool(n.enabled)
+		if err != nil {
+			return nil, usageErrorf("--node-breaker %q is neither true nor false", n.enabled)
+		}
+		changed.Enabled = &enabled
+	}
+	changed.Threshold = orDefault(n.threshold, changed.Threshold)
+	changed.Within, changed.For = orDefault(n.within, changed.Within), orDefault(n.duration, changed.For)
+	return &changed, nil
 }
 
 func writeSettings(w io.Writer, s *workflow.RetrySettings) {
@@ -132,5 +177,15 @@ func writeSettings(w io.Writer, s *workflow.RetrySettings) {
 		backoff = fmt.Sprintf("initial %s, max %s", b.Initial, b.Max)
 	}
 	writeFields(w, field{"Enabled", fmt.Sprint(s.PoliciesEnabled())}, field{"Global max retries", limit},
-		field{"Default policy", policy}, field{"Default backoff", backoff})
+		field{"Default policy", policy}, field{"Default backoff", backoff}, field{"Node breaker", nodeBreakerText(s.NodeBreaker)})
+}
+
+// nodeBreakerText says what the breaker for nodes does, with its defaults.
+func nodeBreakerText(n *workflow.NodeBreaker) string {
+	b, on := n.Breaker()
+	if !on {
+		return "off"
+	}
+	return fmt.Sprintf("after %s within %s, for %s", workflow.CountOf(b.Threshold, "failure", "failures"),
+		workflow.FormatDuration(b.Window()), workflow.FormatDuration(b.Duration()))
 }

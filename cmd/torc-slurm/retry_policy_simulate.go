@@ -29,7 +29,11 @@ The file has one policy or a list of them, in the order in which they are tried.
 Attempts behind the point where the new policies stop are saved. Where these would
 have tried again and nobody did, nobody knows what would have come of it: such
 attempts are counted as "tried again", and nothing else of them is. What else is
-not certain is said below the tables.`,
+not certain is said below the tables.
+
+Circuit breakers are those that the workflows have now, and the one for nodes:
+which would have opened, the retries that they would have held, and the attempts
+that began while they would have kept them from it.`,
 		Example: `  torc-slurm retry-policy simulate -f infra.yaml --workflow 12
   torc-slurm --format json retry-policy simulate -f infra.yaml --since 7d`,
 		Args:        cobra.NoArgs,
@@ -99,6 +103,7 @@ func writeSimulation(w io.Writer, s *workflow.RetrySimulation, width int) {
 	add("Retries, free", r.Retries.Free, n.Retries.Free)
 	add("Attempts", r.Attempts, n.Attempts)
 	rows = append(rows, []string{"Core-hours", fmt.Sprintf("%.1f", r.CoreHours), fmt.Sprintf("%.1f", n.CoreHours), fmt.Sprintf("%+.1f", n.CoreHours-r.CoreHours)})
+	rows = append(rows, []string{"Delays before retries", spanText(r.DelaySeconds), spanText(n.DelaySeconds), signedSpan(n.DelaySeconds - r.DelaySeconds)})
 	add("Completed", r.Outcomes.Completed, n.Outcomes.Completed)
 	add("Failed", r.Outcomes.Failed, n.Outcomes.Failed)
 	add("Held", r.Outcomes.Held, n.Outcomes.Held)
@@ -114,9 +119,30 @@ func writeSimulation(w io.Writer, s *workflow.RetrySimulation, width int) {
 		}
 		writeTable(w, []string{"Retries granted by", "Recorded", "Simulated"}, rows, width)
 	}
+	if len(s.Breakers) > 0 {
+		rows = nil
+		for _, b := range s.Breakers {
+			rows = append(rows, []string{workflowOrAll(b.WorkflowID), b.Reason, string(b.Action), heldSince(b.SinceMS), heldSince(b.UntilMS), fmt.Sprint(b.Held), fmt.Sprint(b.Kept)})
+		}
+		writeTable(w, []string{"Workflow", "Breaker that would have opened", "Action", "Since", "Until", "Held", "Kept from starting"}, rows, width)
+		if more := s.BreakersOpened - int64(len(s.Breakers)); more > 0 {
+			fmt.Fprintf(w, "And %s.\n", workflow.CountOf(more, "more time", "more times"))
+		}
+	}
 	for _, note := range s.Notes {
 		fmt.Fprintf(w, "Note: %s\n", printable(note))
 	}
+}
+
+// spanText writes a time in seconds for people.
+func spanText(s float64) string { return workflow.FormatDuration(seconds(s)) }
+
+// signedSpan is spanText of a difference.
+func signedSpan(s float64) string {
+	if s < 0 {
+		return spanText(s)
+	}
+	return "+" + spanText(s)
 }
 
 // grantsText writes retries as "3" or, with free ones, "3 + 2 free".

@@ -53,7 +53,7 @@ Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
   torc-slurm run --label gpu train.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSpecOrWorkflow,
-		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated, canceled or are held (0 with --exit-zero)",
+		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, or claims are (0 with --exit-zero)",
 			"130 interrupted; `torc-slurm run ID` goes on"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runRun(c.Context(), args[0], specs, flags)

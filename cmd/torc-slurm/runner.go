@@ -93,18 +93,31 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 	options.Client, options.Actions, options.Accounts, options.APIURL = link, link, link, link.address()
 	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount, NodeList: place.NodeList}
 	options.Environ = a.jobEnvironment(&connection{TokenFile: server.TokenPath(flags.endpoint)})
-	release, err := a.claimOutputDirFor(version.Database, &options)
+	done, err := a.openOutput(version.Database, &options, &place)
 	if err != nil {
 		return err
 	}
-	defer release()
-	logFile, err := allocationLog(&options, &place)
-	if err != nil {
-		return err
-	}
-	defer logFile.Close()
+	defer done()
 	link.log = options.Log
 	return a.serveAllocation(ctx, options)
+}
+
+// openOutput takes the output directory of a runner in an allocation and opens
+// its log, until done is called.
+func (a *app) openOutput(database string, options *runner.Options, place *runner.Place) (done func(), err error) {
+	release, err := a.claimOutputDirFor(database, options)
+	if err != nil {
+		return nil, err
+	}
+	logFile, err := allocationLog(options, place)
+	if err != nil {
+		release()
+		return nil, err
+	}
+	return func() {
+		logFile.Close()
+		release()
+	}, nil
 }
 
 // locate finds out where in which allocation this process is.

@@ -139,6 +139,11 @@ func (l *nodeLink) Leave(ctx context.Context, runnerID int64, req *api.LeaveRequ
 	return throughLink(ctx, l, func(c *client.Client) (*api.LeaveResponse, error) { return c.Leave(ctx, runnerID, req) })
 }
 
+// FailedWorkflow says what the jobs of a compensation learn of the run.
+func (l *nodeLink) FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+	return throughLink(ctx, l, func(c *client.Client) (*workflow.FailedWorkflow, error) { return c.FailedWorkflow(ctx, workflowID) })
+}
+
 // Actions lists the workflow's actions.
 func (l *nodeLink) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
 	return throughLink(ctx, l, func(c *client.Client) ([]api.Action, error) { return c.Actions(ctx, workflowID) })

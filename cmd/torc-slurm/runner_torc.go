@@ -80,16 +80,11 @@ func (a *app) runTorcRunner(ctx context.Context, address string, flags torcRunne
 	options := a.allocationOptions(flags.allocationFlags, &place)
 	options.Client, options.Actions, options.Accounts = c.Client, c.Client, c.Client
 	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)
-	release, err := a.claimOutputDirFor(version.Database, &options)
+	done, err := a.openOutput(version.Database, &options, &place)
 	if err != nil {
 		return err
 	}
-	defer release()
-	logFile, err := allocationLog(&options, &place)
-	if err != nil {
-		return err
-	}
-	defer logFile.Close()
+	defer done()
 	row := scheduledAs(ctx, c.Client, &options, &place)
 	err = a.serveAllocation(ctx, options)
 	row.set(context.WithoutCancel(ctx), workflow.ScheduledComplete)

@@ -31,6 +31,14 @@ func parseIDs(thing string, texts []string) ([]int64, error) {
 	return ids, nil
 }
 
+// someWorkflow reads the id of a workflow that may be left out: 0 stands for all.
+func someWorkflow(args []string) (int64, error) {
+	if len(args) == 0 {
+		return 0, nil
+	}
+	return parseID("workflow", args[0])
+}
+
 // firstArg returns the first argument, empty if there is none.
 func firstArg(args []string) string {
 	if len(args) == 0 {

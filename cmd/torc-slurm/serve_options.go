@@ -32,6 +32,14 @@ func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
 			return err
 		},
 	}
+	if finder, err := a.siteFinder(); err != nil {
+		log.Warn("what files say of the site is not used", "error", err)
+	} else {
+		o.Site = finder.Described()
+	}
+	if o.Notify, err = a.config.Server.Notify.options(); err != nil {
+		return o, err
+	}
 	if points != nil {
 		o.Failpoint = points.Hit
 	}
@@ -63,6 +71,9 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 	}
 	if err := a.placeDatabase(ctx, &o, flags); err != nil {
 		return o, err
+	}
+	if o.EndpointPath != "" {
+		o.StartLogin = a.startLogin(o.EndpointPath)
 	}
 	o.Nodes.Host, o.Nodes.Towards = firstOf(flags.nodeHost, a.config.Server.NodeHost), flags.towards
 	if flags.onDemand {

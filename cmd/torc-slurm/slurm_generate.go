@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -141,7 +142,7 @@ func (a *app) runSlurmGenerate(ctx context.Context, path string, flags *generate
 	if err != nil {
 		return err
 	}
-	if err := a.checkGenerated(result, to); err != nil {
+	if err := a.checkGenerated(path, result, to); err != nil {
 		return err
 	}
 	g.write(a.Stderr, "// ")
@@ -234,9 +235,9 @@ func (flags *generateFlags) generate(loaded *spec.Result, site *siteconfigs.Site
 	return g, nil
 }
 
-// checkGenerated reads what was generated, as create would.
-func (a *app) checkGenerated(text []byte, format spec.Format) error {
-	loaded, err := spec.Parse("generated."+string(format), text, a.specOptions(specFlags{}))
+// checkGenerated reads what was generated from a file, as create would.
+func (a *app) checkGenerated(path string, text []byte, format spec.Format) error {
+	loaded, err := spec.Parse(filepath.Join(filepath.Dir(path), "generated."+string(format)), text, a.specOptions(specFlags{}))
 	var broken spec.Errors
 	if errors.As(err, &broken) {
 		return fmt.Errorf("the generated specification is invalid: %w", err)

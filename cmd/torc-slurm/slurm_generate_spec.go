@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // maxNames is up to how many jobs an action lists by name, if there is a
@@ -100,7 +101,10 @@ func reverse(s string) string {
 func (g *generated) assign(of []string) {
 	g.scheduling.Jobs = make([]string, g.loaded.Summary.JobCountBeforeExpansion)
 	for k, f := range g.loaded.Families {
-		end := len(of)
+		if g.loaded.Definition.Jobs[f.First].Child > 0 {
+			continue // nobody runs it
+		}
+		end := g.loaded.Summary.MainJobCount
 		if k+1 < len(g.loaded.Families) {
 			end = g.loaded.Families[k+1].First
 		}
@@ -131,12 +135,12 @@ func (a *app) showGenerated(g *generated) error {
 
 // write tells a person what is added, with a mark before each line.
 func (g *generated) write(w io.Writer, mark string) {
-	fmt.Fprintf(w, "%sSummary: %s for %s, on %s\n", mark, plural(int64(len(g.groups)), "scheduler", "schedulers"),
-		plural(int64(len(g.loaded.Definition.Jobs)), "job", "jobs"), g.site.Title())
+	fmt.Fprintf(w, "%sSummary: %s for %s, on %s\n", mark, workflow.CountOf(int64(len(g.groups)), "scheduler", "schedulers"),
+		workflow.CountOf(int64(len(g.loaded.Definition.Jobs)), "job", "jobs"), g.site.Title())
 	for i := range g.groups {
 		x := &g.groups[i]
-		fmt.Fprintf(w, "%s  %s: %s in %s of %s for %s, partition %s (%s)\n", mark, x.Scheduler.Name, plural(int64(len(x.Jobs)), "job", "jobs"),
-			plural(x.Allocations(), "allocation", "allocations"), plural(x.Scheduler.Nodes, "node", "nodes"), x.Scheduler.Walltime, x.Partition, x.Reason)
+		fmt.Fprintf(w, "%s  %s: %s in %s of %s for %s, partition %s (%s)\n", mark, x.Scheduler.Name, workflow.CountOf(int64(len(x.Jobs)), "job", "jobs"),
+			workflow.CountOf(x.Allocations(), "allocation", "allocations"), workflow.CountOf(x.Scheduler.Nodes, "node", "nodes"), x.Scheduler.Walltime, x.Partition, x.Reason)
 	}
 	for _, warning := range g.warnings {
 		fmt.Fprintf(w, "%sWarning: %s\n", mark, warning)

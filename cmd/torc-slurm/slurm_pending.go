@@ -18,9 +18,9 @@ func (a *app) reviewPending(ctx context.Context, c *connection, id int64, suppre
 		return err == nil, err
 	}
 	if !suppress {
-		a.note("%s of workflow %d will ask for allocations as well:", plural(int64(len(pending)), "action", "actions"), id)
+		a.note("%s of workflow %d will ask for allocations as well:", workflow.CountOf(int64(len(pending)), "action", "actions"), id)
 		for _, x := range pending {
-			a.note("  action %d (%s): %s", idOf(x.ID), x.TriggerType, plural(allocationsOf(x), "allocation", "allocations"))
+			a.note("  action %d (%s): %s", idOf(x.ID), x.TriggerType, workflow.CountOf(allocationsOf(x), "allocation", "allocations"))
 		}
 		if noPrompts || !a.StdinTerminal || a.format == formatJSON {
 			return true, nil

@@ -255,17 +255,17 @@ func (r *recommendation) ask(ctx context.Context, client *slurm.Client, s *workf
 
 func (p allocationPlan) write(w io.Writer) {
 	n := p.Analysis
-	fmt.Fprintf(w, "%s on %s, account %s: at most %d at the same time, %s after one another\n", plural(int64(n.TotalInstances), "job", "jobs"),
-		p.ProfileTitle, p.Account, n.MaxParallelism, plural(int64(n.Depth), "step", "steps"))
+	fmt.Fprintf(w, "%s on %s, account %s: at most %d at the same time, %s after one another\n", workflow.CountOf(int64(n.TotalInstances), "job", "jobs"),
+		p.ProfileTitle, p.Account, n.MaxParallelism, workflow.CountOf(int64(n.Depth), "step", "steps"))
 	for _, s := range p.Cluster {
 		fmt.Fprintf(w, "Partition %s: %d of %d nodes idle, %d mixed, %d allocated, %d down; %d jobs run, %d wait for %d nodes\n",
 			s.Partition, s.Idle, s.Total, s.Mixed, s.Allocated, s.Down, s.RunningJobs, s.PendingJobs, s.PendingNode)
 	}
 	for _, r := range p.Recommendations {
-		fmt.Fprintf(w, "%s: %s for %s of %s in partition %s, %s: %s\n", r.Group, plural(int64(r.JobCount), "job", "jobs"),
-			plural(r.Allocations, "allocation", "allocations"), plural(r.Nodes, "node", "nodes"), r.Partition, r.Walltime, r.Reason)
+		fmt.Fprintf(w, "%s: %s for %s of %s in partition %s, %s: %s\n", r.Group, workflow.CountOf(int64(r.JobCount), "job", "jobs"),
+			workflow.CountOf(r.Allocations, "allocation", "allocations"), workflow.CountOf(r.Nodes, "node", "nodes"), r.Partition, r.Walltime, r.Reason)
 		for _, e := range r.Estimates {
-			fmt.Fprintf(w, "  Slurm would start %s in %s\n", plural(e.Nodes, "node", "nodes"), clockTime(seconds(float64(e.WaitSeconds))))
+			fmt.Fprintf(w, "  Slurm would start %s in %s\n", workflow.CountOf(e.Nodes, "node", "nodes"), clockTime(seconds(float64(e.WaitSeconds))))
 		}
 	}
 	for _, warning := range p.Warnings {

@@ -368,11 +368,11 @@ func (r *regeneration) write(w io.Writer) {
 	}
 	for _, p := range r.schedulers {
 		verb := map[bool]string{true: "new", false: "there already"}[p.IsNew]
-		fmt.Fprintf(w, "%s (%s): %s for %s in partition %s; %s missing\n", p.Name, verb, plural(int64(p.JobCount), "job", "jobs"),
-			p.Walltime, p.Partition, plural(p.NumAllocations, "allocation is", "allocations are"))
+		fmt.Fprintf(w, "%s (%s): %s for %s in partition %s; %s missing\n", p.Name, verb, workflow.CountOf(int64(p.JobCount), "job", "jobs"),
+			p.Walltime, p.Partition, workflow.CountOf(p.NumAllocations, "allocation is", "allocations are"))
 	}
 	if r.live > 0 {
-		fmt.Fprintf(w, "%s already\n", plural(r.live, "allocation is there", "allocations are there"))
+		fmt.Fprintf(w, "%s already\n", workflow.CountOf(r.live, "allocation is there", "allocations are there"))
 	}
 	for _, warning := range r.warnings {
 		fmt.Fprintf(w, "Warning: %s\n", warning)
@@ -381,7 +381,7 @@ func (r *regeneration) write(w io.Writer) {
 	case r.flags.dryRun:
 		fmt.Fprintln(w, "Nothing was changed: this was a dry run.")
 	case r.plan != nil && len(r.plan.Asked) > 0:
-		fmt.Fprintf(w, "Slurm was asked for %s: %s\n", plural(int64(len(r.plan.Asked)), "allocation", "allocations"), slurmIDs(r.plan.Asked))
+		fmt.Fprintf(w, "Slurm was asked for %s: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), slurmIDs(r.plan.Asked))
 	case r.plan != nil:
 		fmt.Fprintln(w, "Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.")
 	}

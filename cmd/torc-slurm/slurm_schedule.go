@@ -163,7 +163,7 @@ type allocated struct {
 }
 
 func (a *app) showAllocated(id int64, answer *api.AllocateResponse) error {
-	message := fmt.Sprintf("Successfully running %s", plural(int64(len(answer.Items)), "Slurm job", "Slurm jobs"))
+	message := fmt.Sprintf("Successfully running %s", workflow.CountOf(int64(len(answer.Items)), "Slurm job", "Slurm jobs"))
 	status := map[bool]string{true: "success", false: "partial_success"}[answer.Refused == ""]
 	if err := a.showMessage(allocated{status, id, message, answer.Items, answer.Refused}, "%s: %s", message, slurmIDs(answer.Items)); err != nil {
 		return err

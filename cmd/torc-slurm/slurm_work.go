@@ -48,7 +48,7 @@ func jobsLeft(ctx context.Context, c *connection, id int64, include []string) (*
 	left.work = make([]scheduler.Work, len(left.jobs))
 	for i, j := range left.jobs {
 		left.work[i] = scheduler.Work{
-			Requirements: domainRequirements(requirements[idOf(j.ResourceRequirementsID)]), Level: levels[i], Labeled: len(j.Labels) > 0,
+			Requirements: domainRequirements(requirements[idOf(j.ResourceRequirementsID)]), Level: levels[i], Labeled: len(j.Labels) > 0, Login: j.Login,
 		}
 	}
 	return left, nil

@@ -56,6 +56,9 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 	switch {
 	case status.TotalJobs == 0:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has no jobs", id)
+	case status.Compensation != nil && !status.Compensation.State.IsOver():
+		a.note("Going on with the compensation of workflow %d", id)
+		return a.work(ctx, c, id, options, flags)
 	case status.IsCanceled:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled", id).
 			WithHint("`%s reset --failed-only %d` makes it runnable again", a.prefix(), id)

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newStatusCommand(a *app) *cobra.Command {
@@ -60,11 +61,12 @@ func minutes(n float64) time.Duration { return time.Duration(n * float64(time.Mi
 func seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
 func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
+	shown := s.Shown()
 	fields := []field{
 		{"ID", fmt.Sprint(s.WorkflowID)}, {"Name", s.WorkflowName}, {"User", s.WorkflowUser},
-		{"Run", fmt.Sprint(s.RunID)}, {"Jobs", fmt.Sprint(s.TotalJobs)},
+		{"Run", fmt.Sprint(s.RunID)}, {"Jobs", fmt.Sprint(shown.TotalJobs)},
 	}
-	for _, part := range countParts(s.JobsByStatus) {
+	for _, part := range countParts(shown.JobsByStatus) {
 		n, status, _ := strings.Cut(part, " ")
 		fields = append(fields, field{"  " + status, n})
 	}
@@ -76,6 +78,20 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	if p, n := s.PendingScheduledNodes, s.ActiveScheduledNodes; p+n > 0 {
 		fields = append(fields, field{"Allocations", fmt.Sprintf("%d active, %d pending", n, p)})
 	}
+	if s.Stages != nil {
+		for _, line := range s.Stages.Lines() {
+			fields = append(fields, field{"Stage", line})
+		}
+	}
+	if s.Compensation != nil {
+		fields = append(fields, field{"Compensation", s.Compensation.Text})
+	}
+	for i := range s.ClaimHolds {
+		fields = append(fields, field{"Claims are held", s.ClaimHolds[i].Reason})
+	}
+	if s.GivenUp != "" {
+		fields = append(fields, field{"Given up", s.GivenUp})
+	}
 	writeFields(w, fields...)
 	fmt.Fprintln(w, verdictLine(s, prefix))
 }
@@ -83,12 +99,18 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 // verdictLine says in a sentence where the workflow stands; prefix is the program
 // with the flags that lead to the same server.
 func verdictLine(s *api.WorkflowStatus, prefix string) string {
-	n := s.JobsByStatus
+	n := s.Shown().JobsByStatus
 	switch {
 	case s.IsCanceled:
 		return "The workflow is canceled."
 	case s.TotalJobs == 0:
 		return "The workflow has no jobs."
+	case s.IsComplete && s.GivenUp != "":
+		return fmt.Sprintf("The workflow has ended, as the run was given up: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
+	case s.GivenUp != "":
+		return "The run was given up, and goes on to its end."
+	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0 && s.Stages.EndJobFailed():
+		return "The workflow has ended: every job completed, but its end job failed."
 	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0:
 		return "The workflow has ended: every job completed, but its success_if does not hold."
 	case s.IsComplete && n.Failed+n.Terminated+n.Canceled == 0:
@@ -97,8 +119,12 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 		return fmt.Sprintf("The workflow has ended successfully by its success_if: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case s.IsComplete:
 		return fmt.Sprintf("The workflow has ended: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
-	case n.Uninitialized+n.Disabled == s.TotalJobs:
+	case n.Uninitialized+n.Disabled == s.Shown().TotalJobs:
 		return fmt.Sprintf("The workflow has not been started: `%s run %d`.", prefix, s.WorkflowID)
+	case len(s.ClaimHolds) > 0 && n.Pending+n.Running == 0:
+		return fmt.Sprintf("No job is claimed for now, and none runs: `%[1]s why -w %[2]d`; `%[1]s workflows resume %[2]d` lifts that.", prefix, s.WorkflowID)
+	case len(s.ClaimHolds) > 0:
+		return fmt.Sprintf("What runs goes on, but no further job is claimed for now: `%s why -w %d`.", prefix, s.WorkflowID)
 	case s.ActiveComputeNodes == 0 && s.ActiveScheduledNodes+s.PendingScheduledNodes > 0:
 		return fmt.Sprintf("The workflow waits for its allocations: `%s sq %d`.", prefix, s.WorkflowID)
 	case s.ActiveComputeNodes == 0:
@@ -112,12 +138,12 @@ func statusWarnings(s *api.WorkflowStatus) []string {
 	var warnings []string
 	if n := s.RuntimeBlockedReadyJobs; n > 0 && s.LongestReadyRuntimeSeconds != nil && s.MaxAllocationRemainingSeconds != nil {
 		warnings = append(warnings, fmt.Sprintf("%s for up to %s, but no runner has more than %s left",
-			plural(n, "ready job wants to run", "ready jobs want to run"),
+			workflow.CountOf(n, "ready job wants to run", "ready jobs want to run"),
 			clockTime(seconds(float64(*s.LongestReadyRuntimeSeconds))), clockTime(seconds(float64(*s.MaxAllocationRemainingSeconds)))))
 	}
 	for _, labels := range slices.Sorted(maps.Keys(s.UnservedReadyLabels)) {
 		warnings = append(warnings, fmt.Sprintf("no runner has the labels %q that %s", labels,
-			plural(s.UnservedReadyLabels[labels], "ready job wants", "ready jobs want")))
+			workflow.CountOf(s.UnservedReadyLabels[labels], "ready job wants", "ready jobs want")))
 	}
 	return warnings
 }

@@ -171,7 +171,7 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 	if err := withoutAllocation(id, plan, len(later) > 0, a.prefix()); err != nil {
 		return err
 	}
-	s := submission{id, fmt.Sprintf("Successfully submitted workflow %d (%s)", id, plural(int64(n), "allocation", "allocations")), plan}
+	s := submission{id, fmt.Sprintf("Successfully submitted workflow %d (%s)", id, workflow.CountOf(int64(n), "allocation", "allocations")), plan}
 	if a.format == formatJSON {
 		return a.writeJSON(s)
 	}
@@ -184,7 +184,7 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 		}
 		for _, jobs := range plan.ReadyJobs {
 			if jobs.Uncovered > 0 && !isWaitedFor(plan, jobs.Reason) {
-				fmt.Fprintf(w, "%s without an allocation: %s\n", plural(jobs.Uncovered, "ready job", "ready jobs"), jobs.Reason)
+				fmt.Fprintf(w, "%s without an allocation: %s\n", workflow.CountOf(jobs.Uncovered, "ready job", "ready jobs"), jobs.Reason)
 			}
 		}
 	})
@@ -210,7 +210,7 @@ func whatHappens(plan *api.SchedulePlan, later int) string {
 	case plan.AutoSchedule:
 		text += "; the daemon asks for more whenever ready jobs have no place"
 	case later > 0:
-		text += fmt.Sprintf("; %s for more later", plural(int64(later), "action asks", "actions ask"))
+		text += fmt.Sprintf("; %s for more later", workflow.CountOf(int64(later), "action asks", "actions ask"))
 	}
 	if len(plan.Asked) == 0 && len(plan.Waits) > 0 {
 		text += ": " + plan.Waits[0].Reason

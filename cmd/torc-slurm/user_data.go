@@ -10,6 +10,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // newUserDataCommand groups the commands about user data.
@@ -212,7 +213,7 @@ func newUserDataDeleteAllCommand(a *app) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.showMessage(deleted, "Deleted %s of user data", plural(deleted.DeletedCount, "record", "records"))
+		return a.showMessage(deleted, "Deleted %s of user data", workflow.CountOf(deleted.DeletedCount, "record", "records"))
 	})
 	return cmd
 }

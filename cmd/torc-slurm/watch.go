@@ -195,8 +195,8 @@ func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
 
 // tell says how far the workflow is, if that has changed.
 func (w *watch) tell(s *api.WorkflowStatus) {
-	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(countParts(s.JobsByStatus), ", "),
-		s.ActiveScheduledNodes, s.PendingScheduledNodes, plural(s.ActiveComputeNodes, "runner", "runners"))
+	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(countParts(s.Shown().JobsByStatus), ", "),
+		s.ActiveScheduledNodes, s.PendingScheduledNodes, workflow.CountOf(s.ActiveComputeNodes, "runner", "runners"))
 	if text != w.last || w.flags.counts {
 		w.say("%s", text)
 	}
@@ -237,7 +237,7 @@ func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) 
 	case !w.flags.recover || s.IsCanceled:
 		return silent(exitFailed)
 	case w.flags.maxRetries >= 0 && rounds >= w.flags.maxRetries:
-		w.say("That was repeated %s; no more.", plural(rounds, "time", "times"))
+		w.say("That was repeated %s; no more.", workflow.CountOf(rounds, "time", "times"))
 		return silent(exitFailed)
 	}
 	flags := w.flags.recoverFlags

@@ -34,7 +34,8 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 	defer logFile.Close()
 
 	p := newProgress(id, status.WorkflowName, a.Now())
-	p.count(status)
+	p.prefix = a.prefix()
+	p.count(status, a.Now())
 	options.Client, options.Actions = c.Client, c.Client
 	options.WorkflowID, options.Hostname = id, hostname
 	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)

@@ -17,6 +17,7 @@ func newWorkflowsCommand(a *app) *cobra.Command {
 		newWorkflowsGetCommand(a),
 		newWorkflowsUpdateCommand(a),
 		newWorkflowsArchiveCommand(a),
+		newWorkflowsResumeCommand(a),
 		newWorkflowsResetStatusCommand(a, "reset-status [WORKFLOW]"),
 		newWorkflowsInitCommand(a, false, "init [WORKFLOW]"),
 		newWorkflowsInitCommand(a, true, "reinit [WORKFLOW]"),
@@ -105,6 +106,7 @@ func workflowFields(w *api.Workflow) []field {
 		{"Iterations of dynamic jobs", dynamicJobsText(w)},
 		{"Access groups", joined(w.AccessGroups)},
 		{"Environment", environmentText(w.Env)},
+		{"Policy", policyText(w.Policy)},
 	}
 }
 

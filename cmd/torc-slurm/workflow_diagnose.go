@@ -137,9 +137,9 @@ func (r *packingReport) write(w io.Writer) {
 	}
 	switch {
 	case r.Blocked:
-		fmt.Fprintf(w, "%s would not end in any of these allocations; ask for longer ones\n", plural(r.BlockedJobs, "ready job", "ready jobs"))
+		fmt.Fprintf(w, "%s would not end in any of these allocations; ask for longer ones\n", workflow.CountOf(r.BlockedJobs, "ready job", "ready jobs"))
 	case r.TooShortForLongest > 0:
-		fmt.Fprintf(w, "%s too short for the longest ready job\n", plural(int64(r.TooShortForLongest), "allocation is", "allocations are"))
+		fmt.Fprintf(w, "%s too short for the longest ready job\n", workflow.CountOf(int64(r.TooShortForLongest), "allocation is", "allocations are"))
 	case r.ActiveAllocations == 0 && r.ReadyJobs > 0:
 		fmt.Fprintln(w, "Nobody works on it.")
 	default:

@@ -22,6 +22,7 @@ type workflowDocument struct {
 	ResourceRequirements []api.ResourceRequirements `json:"resource_requirements"`
 	SlurmSchedulers      []api.SlurmScheduler       `json:"slurm_schedulers"`
 	FailureHandlers      []api.FailureHandler       `json:"failure_handlers"`
+	Stages               []api.Stage                `json:"stages,omitempty"`
 	Jobs                 []api.Job                  `json:"jobs"`
 	Actions              []api.Action               `json:"workflow_actions"`
 	ComputeNodes         []api.ComputeNode          `json:"compute_nodes,omitempty"`
@@ -59,6 +60,10 @@ func readDocument(ctx context.Context, c *connection, id int64) (*workflowDocume
 		},
 		func() (err error) {
 			d.Jobs, err = client.Collect(c.Jobs(ctx, client.JobFilter{WorkflowID: id, IncludeRelationships: true}))
+			return err
+		},
+		func() (err error) {
+			d.Stages, err = c.Stages(ctx, id)
 			return err
 		},
 		func() (err error) {

@@ -75,7 +75,7 @@ func newExecutionPlan(id *int64, d *workflow.Definition) *executionPlan {
 // write draws the plan: the moments, below each what it does.
 func (p *executionPlan) write(w io.Writer) {
 	fmt.Fprintf(w, "%s: %s, %s\n", printable(p.WorkflowName),
-		plural(int64(p.TotalJobs), "job", "jobs"), plural(int64(len(p.Events)), "event", "events"))
+		workflow.CountOf(int64(p.TotalJobs), "job", "jobs"), workflow.CountOf(int64(len(p.Events)), "event", "events"))
 	for i, e := range p.Events {
 		branch, stem := "├─", "│ "
 		if i == len(p.Events)-1 {
@@ -84,7 +84,7 @@ func (p *executionPlan) write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s: %s\n", branch, printable(e.ID), printable(e.TriggerDescription))
 		for _, allocation := range e.SchedulerAllocations {
 			fmt.Fprintf(w, "%s   asks for %s of %s (%s)\n", stem,
-				plural(allocation.NumAllocations, "allocation", "allocations"), allocation.Scheduler, allocation.SchedulerType)
+				workflow.CountOf(allocation.NumAllocations, "allocation", "allocations"), allocation.Scheduler, allocation.SchedulerType)
 		}
 		if n := len(e.JobsBecomingReady); n > 0 {
 			fmt.Fprintf(w, "%s   ready: %s\n", stem, printable(firstNames(e.JobsBecomingReady)))

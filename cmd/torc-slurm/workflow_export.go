@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newWorkflowsExportCommand(a *app) *cobra.Command {
@@ -45,7 +47,7 @@ on the disk are not part of it.`,
 				return err
 			}
 			return a.showMessage(exportResult{true, id, d.Workflow.Name, path, len(d.Jobs), len(d.Files), len(d.UserData)},
-				"Exported workflow %d (%s) to %s", id, plural(int64(len(d.Jobs)), "job", "jobs"), output)
+				"Exported workflow %d (%s) to %s", id, workflow.CountOf(int64(len(d.Jobs)), "job", "jobs"), output)
 		}),
 	}
 	f := cmd.Flags()

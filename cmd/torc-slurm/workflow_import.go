@@ -119,7 +119,7 @@ func (a *app) importDocument(ctx context.Context, c *connection, d *workflowDocu
 		return fmt.Errorf("workflow %d was made, but not all of its history: %w", id, err)
 	}
 	return a.showMessage(importResult{true, id, def.Name, len(d.Jobs), len(d.Files), len(d.UserData), len(d.Results), len(d.Events)},
-		"Imported workflow %d (%s)", id, plural(int64(len(d.Jobs)), "job", "jobs"))
+		"Imported workflow %d (%s)", id, workflow.CountOf(int64(len(d.Jobs)), "job", "jobs"))
 }
 
 // writeHistory adds the results, with the compute nodes that they are of, and

@@ -93,7 +93,7 @@ func (a *app) initialize(ctx context.Context, c *connection, id int64, o initFla
 		}
 		if check.ExistingOutputCount > 0 {
 			question := fmt.Sprintf("%s already there (%s). Run all jobs of workflow %d, over them?",
-				plural(int64(check.ExistingOutputCount), "output file is", "output files are"), firstNames(check.ExistingOutputs), id)
+				workflow.CountOf(int64(check.ExistingOutputCount), "output file is", "output files are"), firstNames(check.ExistingOutputs), id)
 			if yes, err := a.confirm(o.noPrompts, question); err != nil || !yes {
 				return err
 			}
@@ -114,7 +114,7 @@ func (a *app) initialize(ctx context.Context, c *connection, id int64, o initFla
 // missingInputs refuses to initialise a workflow.
 func missingInputs(paths []string) error {
 	return workflow.Errorf(workflow.CodeConflict, "%s missing: %s",
-		plural(int64(len(paths)), "input file is", "input files are"), firstNames(paths)).
+		workflow.CountOf(int64(len(paths)), "input file is", "input files are"), firstNames(paths)).
 		WithHint("make them, or go on without them with --force")
 }
 
@@ -198,7 +198,7 @@ func (a *app) showReinitPlan(plan reinitPlan) error {
 	if len(plan.Jobs) == 0 {
 		return a.showMessage(plan, "Nothing has changed that a job of workflow %d reads", plan.WorkflowID)
 	}
-	return a.showMessage(plan, "%s would run again, with what depends on them", plural(int64(len(plan.Jobs)), "job", "jobs"))
+	return a.showMessage(plan, "%s would run again, with what depends on them", workflow.CountOf(int64(len(plan.Jobs)), "job", "jobs"))
 }
 
 // initResult is what init and reinit say in JSON.

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newWorkflowsNewCommand(a *app) *cobra.Command {
@@ -41,10 +43,15 @@ workflow with a specification is made by "create" and "run".`,
 
 func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 	var name, description, owner, project, metadata string
+	var maxFailures int64
+	var unset []string
 	cmd := &cobra.Command{
 		Use:   "update [WORKFLOW]",
-		Short: "Change a workflow's name, description, owner, project or metadata",
+		Short: "Change a workflow's name, description, owner, project, metadata or max_failures",
+		Long: `Change a workflow. --unset removes what its policy says, such as max_failures,
+deadline, classify_timeout and success_if: from the next decision on it has none.`,
 		Example: `  torc-slurm workflows update 12 --project climate
+  torc-slurm workflows update 12 --unset max_failures,deadline
   torc-slurm workflows update 12 --metadata '{"paper": "doi:10.1000/1"}'`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       serverExits(),
@@ -54,20 +61,26 @@ func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 		if metadata != "" && !isObject(metadata) {
 			return usageErrorf("--metadata is not a JSON object: %s", metadata)
 		}
+		if err := checkUnset(unset); err != nil {
+			return err
+		}
 		return a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 			w, err := c.Workflow(ctx, id)
 			if err != nil {
 				return err
 			}
-			change := api.Workflow{
+			change := api.WorkflowUpdate{Workflow: api.Workflow{
 				Name: w.Name, User: w.User, Metadata: api.Object(metadata),
 				Description: given(cmd, "description", description), Project: given(cmd, "project", project),
-			}
+			}, UnsetPolicy: unset}
 			if name != "" {
 				change.Name = name
 			}
 			if owner != "" {
 				change.User = owner
+			}
+			if cmd.Flags().Changed("max-failures") {
+				change.Policy = &workflow.RunPolicy{MaxFailures: &maxFailures}
 			}
 			if w, err = c.UpdateWorkflow(ctx, id, &change); err != nil {
 				return err
@@ -81,8 +94,27 @@ func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 	f.StringVar(&owner, "owner-user", "", "new owner")
 	f.StringVar(&project, "project", "", "new project")
 	f.StringVar(&metadata, "metadata", "", "new metadata, a JSON object")
-	cmd.MarkFlagsOneRequired("name", "description", "owner-user", "project", "metadata")
+	f.Int64Var(&maxFailures, "max-failures", 0, "how many jobs may fail before no further job is claimed")
+	f.StringSliceVar(&unset, "unset", nil, "remove these `KEYS` of its policy, such as max_failures,deadline")
+	completeWords(cmd, "unset", workflow.PolicyKeys()...)
+	cmd.MarkFlagsOneRequired("name", "description", "owner-user", "project", "metadata", "max-failures", "unset")
 	return cmd
+}
+
+// checkUnset checks keys of a policy, and writes them as it has them.
+func checkUnset(keys []string) error {
+	for i, key := range keys {
+		key = strings.ReplaceAll(key, "-", "_")
+		if key == "success_if" {
+			key = "end.success_if"
+		}
+		keys[i] = key
+	}
+	if err := (&workflow.RunPolicy{}).Unset(keys); err != nil {
+		message, hint := errorText(err)
+		return usageErrorf("--unset: %s; %s", message, hint)
+	}
+	return nil
 }
 
 // isObject reports whether a text is a JSON object.

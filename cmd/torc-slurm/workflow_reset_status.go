@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // workflowReset is what workflows reset-status says in JSON.
@@ -70,7 +72,7 @@ It is refused while something of the workflow is running, unless --force is give
 		}
 		result.Messages = []string{
 			fmt.Sprintf("Workflow %d is ready for run %s", id, orEmpty(w.RunID)),
-			fmt.Sprintf("Reset %s", plural(jobs.UpdatedCount, "job", "jobs")),
+			fmt.Sprintf("Reset %s", workflow.CountOf(jobs.UpdatedCount, "job", "jobs")),
 		}
 		if reinitialize {
 			if err := c.Initialize(ctx, id, true); err != nil {

@@ -191,14 +191,14 @@ func (r *syncReport) write(w io.Writer) {
 		fmt.Fprintf(w, "Job %d (%s) lost Slurm job %s: %s\n", d.JobID, printable(d.JobName), d.SlurmJobID, printable(d.Reason))
 	}
 	if r.PendingCleaned > 0 {
-		closed := plural(int64(r.PendingCleaned), "allocation that never began was closed", "allocations that never began were closed")
+		closed := workflow.CountOf(int64(r.PendingCleaned), "allocation that never began was closed", "allocations that never began were closed")
 		if r.DryRun {
-			closed = plural(int64(r.PendingCleaned), "allocation that never began would be closed", "allocations that never began would be closed")
+			closed = workflow.CountOf(int64(r.PendingCleaned), "allocation that never began would be closed", "allocations that never began would be closed")
 		}
 		fmt.Fprintln(w, closed)
 	}
 	if r.NodesDeactivated > 0 {
-		fmt.Fprintf(w, "%s gone\n", plural(int64(r.NodesDeactivated), "runner is", "runners are"))
+		fmt.Fprintf(w, "%s gone\n", workflow.CountOf(int64(r.NodesDeactivated), "runner is", "runners are"))
 	}
 	if len(r.Details)+r.PendingCleaned+r.NodesDeactivated == 0 {
 		fmt.Fprintln(w, "Everything is as it was recorded.")

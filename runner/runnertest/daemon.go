@@ -51,12 +51,17 @@ type Daemon struct {
 	Hopeless bool
 	// Undecided makes it say so because all of them wait for a decision.
 	Undecided bool
+	// HeldFor is how long claims are held, from the first turn that wants work.
+	HeldFor time.Duration
 	// Impatient makes the daemon answer at once, whatever it may wait.
 	Impatient bool
+	// Signs is what runners are told to look for.
+	Signs *workflow.Signs
 	// RepairSeconds bounds recovery scripts.
 	RepairSeconds float64
 
 	mu         sync.Mutex
+	heldSince  time.Time
 	jobs       map[int64]*State
 	order      []int64
 	fence      int64
@@ -164,6 +169,11 @@ func (d *Daemon) Leave(_ context.Context, runner int64, req *api.LeaveRequest) (
 	return resp, nil
 }
 
+// FailedWorkflow says that nothing is known of a run.
+func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+	return &workflow.FailedWorkflow{WorkflowID: workflowID}, nil
+}
+
 // Turn answers a turn like the real daemon: at once if there is something to
 // say or a newer turn has come, else after the time that the runner allows.
 func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (*api.TurnResponse, error) {
@@ -244,11 +254,14 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 	defer deadline.Stop()
 	for {
 		if c.newest == req.Turn {
-			if !d.Hopeless && !d.Undecided {
+			if resp.ClaimsHeld = d.held(); !d.Hopeless && !d.Undecided && resp.ClaimsHeld == "" {
 				d.grant(runner, req, resp)
 			}
 			resp.Orders, d.orders = d.orders, nil
 			resp.Cancel, d.toCancel = d.toCancel, nil
+			if d.Signs != nil && req.SignsHash != d.Signs.Hash {
+				resp.Signs = d.Signs
+			}
 		}
 		resp.Canceled = d.canceled
 		resp.OpenJobs, resp.ClaimableLater = d.open()
@@ -428,6 +441,17 @@ func (d *Daemon) recovered(r *api.Recovered) api.ReportResult {
 func (d *Daemon) free(s *State) {
 	s.Status, s.runner, s.held = workflow.Ready, 0, api.Held{}
 	d.change()
+}
+
+// held says why claims are held.
+func (d *Daemon) held() string {
+	if d.heldSince.IsZero() {
+		d.heldSince = time.Now()
+	}
+	if time.Since(d.heldSince) < d.HeldFor {
+		return "claims are held"
+	}
+	return ""
 }
 
 func (d *Daemon) open() (open int64, later bool) {

@@ -51,19 +51,25 @@ func (c *Cluster) show(words []string) slurm.Output {
 	case "partition", "partitions":
 		return c.showPartitions()
 	case "node":
-		return c.showNode(words[len(words)-1])
+		return c.showNodes(words[1:])
 	case "config":
 		return c.showConfig()
 	}
 	return refusal("invalid entity: " + words[0])
 }
 
-// showNode says where a node is: all are on this machine.
-func (c *Cluster) showNode(name string) slurm.Output {
-	if c.node(name) == nil {
-		return refusal("Node " + name + " not found")
+// showNodes says where a node is, or all of them: on this machine.
+func (c *Cluster) showNodes(words []string) slurm.Output {
+	var out strings.Builder
+	for _, n := range c.nodes {
+		if len(words) == 0 || words[len(words)-1] == n.Name {
+			fmt.Fprintf(&out, "NodeName=%s NodeAddr=127.0.0.1 NodeHostName=%s\n", n.Name, n.Name)
+		}
 	}
-	return say("NodeName=%s NodeAddr=127.0.0.1 NodeHostName=%s\n", name, name)
+	if out.Len() == 0 {
+		return refusal("Node " + words[len(words)-1] + " not found")
+	}
+	return say("%s", out.String())
 }
 
 func (c *Cluster) showJob(j *job) string {

@@ -59,8 +59,33 @@ CREATE TABLE workflow (
   create_key  TEXT UNIQUE,
   event_seq   INTEGER NOT NULL DEFAULT 0, -- of the last event
   end_generation INTEGER NOT NULL DEFAULT 0,
-  has_ended   INTEGER NOT NULL DEFAULT 0 CHECK (has_ended IN (0, 1)) -- the verdict of (run_id, end_generation) is written
+  has_ended   INTEGER NOT NULL DEFAULT 0 CHECK (has_ended IN (0, 1)), -- the verdict of (run_id, end_generation) is written
+  claim_holds INTEGER NOT NULL DEFAULT 0 CHECK (claim_holds >= 0), -- how many hold its claims now; derived, recounted by db check
+  given_up    TEXT, -- why the run was given up: it is canceled, and has failed
+  deadline_ms INTEGER, -- of the run; null: none
+  -- What came of the deadline: 0 nothing yet, 1 it has passed, 2 since then nothing is claimed.
+  deadline_state INTEGER NOT NULL DEFAULT 0 CHECK (deadline_state BETWEEN 0 AND 2)
 ) STRICT;
+CREATE INDEX workflow_deadline ON workflow (deadline_ms) WHERE deadline_ms IS NOT NULL AND deadline_state != 1;
+
+-- Why no job of a workflow is granted, one row per reason; what runs goes on.
+-- Rows of holds that have ended stay.
+CREATE TABLE claim_hold (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id      INTEGER NOT NULL,
+  kind        TEXT    NOT NULL, -- max_failures, breaker, deadline
+  name        TEXT    NOT NULL DEFAULT '', -- tells holds of a kind apart
+  reason      TEXT    NOT NULL,
+  evidence    TEXT, -- JSON
+  since_ms    INTEGER NOT NULL,
+  until_ms    INTEGER NOT NULL DEFAULT 0 CHECK (until_ms = 0 OR until_ms > since_ms), -- 0: until somebody ends it
+  ended_ms    INTEGER NOT NULL DEFAULT 0, -- 0: it holds
+  ended_why   TEXT    NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX claim_hold_workflow ON claim_hold (workflow_id);
+CREATE UNIQUE INDEX claim_hold_live ON claim_hold (workflow_id, kind, name) WHERE ended_ms = 0;
+CREATE INDEX claim_hold_until ON claim_hold (until_ms) WHERE ended_ms = 0 AND until_ms > 0;
 
 -- How many jobs of a workflow are in each status; derived, recounted by db check.
 CREATE TABLE job_count (
@@ -159,6 +184,7 @@ CREATE TABLE compute_node (
   output_dir          TEXT,
   max_parallel_jobs   INTEGER,
   strict_scheduler    INTEGER NOT NULL DEFAULT 0,
+  login               INTEGER NOT NULL DEFAULT 0 CHECK (login IN (0, 1, 2)), -- jobs of the daemon's host: 0 none, 1 too, 2 only
   turn                INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX compute_node_workflow ON compute_node (workflow_id);
@@ -266,8 +292,10 @@ CREATE TABLE job_policy (
   id          INTEGER PRIMARY KEY,
   workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
   policy      TEXT    NOT NULL, -- JSON object
+  watched     INTEGER NOT NULL DEFAULT 0 CHECK (watched IN (0, 1)), -- it has timeouts for which the daemon looks at the clock
   UNIQUE (workflow_id, policy)
 ) STRICT;
+CREATE INDEX job_policy_watched ON job_policy (workflow_id) WHERE watched = 1;
 
 -- Jobs of one class are equal to whoever claims.
 CREATE TABLE claim_class (
@@ -277,8 +305,10 @@ CREATE TABLE claim_class (
   requirements_id INTEGER NOT NULL,
   scheduler_id    INTEGER NOT NULL DEFAULT 0, -- 0: none
   labels          TEXT    NOT NULL DEFAULT '', -- comma-joined, sorted
-  UNIQUE (workflow_id, priority, requirements_id, scheduler_id, labels)
+  login           INTEGER NOT NULL DEFAULT 0 CHECK (login IN (0, 1)), -- on the daemon's host alone
+  UNIQUE (workflow_id, priority, requirements_id, scheduler_id, labels, login)
 ) STRICT;
+CREATE INDEX claim_class_login ON claim_class (workflow_id) WHERE login = 1;
 
 -- Jobs with the same set of dependencies share a gate. open and failed are
 -- derived from the dependencies' statuses, recounted by db check.
@@ -298,6 +328,26 @@ CREATE TABLE gate_dependency (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX gate_dependency_gate ON gate_dependency (gate_id, job_id);
 
+-- Parts of workflows: the jobs of a sub-workflow, the end job, a compensation.
+-- What has no stage is in the main one.
+CREATE TABLE stage (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  kind        TEXT    NOT NULL CHECK (kind IN ('child', 'end', 'compensation')),
+  parent_id   INTEGER REFERENCES stage (id) ON DELETE CASCADE, -- null: the main one
+  name        TEXT    NOT NULL,
+  policy      TEXT    NOT NULL, -- JSON object
+  state       TEXT    NOT NULL DEFAULT 'not_started' CHECK (state IN ('not_started', 'running', 'ended')),
+  run_id      INTEGER NOT NULL DEFAULT 0, -- in which it was started last
+  generation  INTEGER NOT NULL DEFAULT 0, -- of an end: the run's; of others: how often they were started
+  started_ms  INTEGER,
+  ended_ms    INTEGER,
+  verdict     TEXT -- of its latest end, JSON object
+) STRICT;
+CREATE INDEX stage_workflow ON stage (workflow_id);
+CREATE INDEX stage_kind ON stage (workflow_id, kind, parent_id);
+CREATE INDEX stage_parent ON stage (parent_id) WHERE parent_id IS NOT NULL;
+
 CREATE TABLE job (
   id                 INTEGER PRIMARY KEY AUTOINCREMENT,
   workflow_id        INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
@@ -309,6 +359,9 @@ CREATE TABLE job (
   status             INTEGER NOT NULL DEFAULT 0 CHECK (status BETWEEN 0 AND 10),
   class_id           INTEGER NOT NULL REFERENCES claim_class (id),
   gate_id            INTEGER REFERENCES gate (id),
+  stage_id           INTEGER REFERENCES stage (id), -- null: in the main one
+  child_id           INTEGER REFERENCES stage (id), -- the one that this sub-workflow job stands for
+  undoes_id          INTEGER, -- the job that this one of a compensation undoes
   failure_handler_id INTEGER REFERENCES failure_handler (id) ON DELETE SET NULL,
   run_if             INTEGER NOT NULL DEFAULT 0 CHECK (run_if BETWEEN 0 AND 2), -- success, always, failure
   supports_termination INTEGER NOT NULL DEFAULT 0 CHECK (supports_termination IN (0, 1)),
@@ -320,10 +373,17 @@ CREATE TABLE job (
   attempt_id         INTEGER NOT NULL DEFAULT 1 CHECK (attempt_id >= 1), -- of the current or next attempt
   fence              INTEGER NOT NULL DEFAULT 0, -- grows with every grant
   cancel_fence       INTEGER NOT NULL DEFAULT 0, -- the lease with this fence is to be ended: a sibling failed
+  cancel_for         TEXT, -- what it is to be ended for; null: a sibling
   compute_node_id    INTEGER, -- who holds the lease, or ran it last on the wire
   claimed_ms         INTEGER,
   start_ms           INTEGER,
   not_before_ms      INTEGER NOT NULL DEFAULT 0,
+  settled_ms         INTEGER, -- not_before_ms once the attempt before is known to be gone; null: it is
+  -- Of jobs with timeouts: since when it is ready, and since when it was first in
+  -- this run; and the timeouts that have been told, one bit each.
+  ready_ms           INTEGER,
+  first_ready_ms     INTEGER,
+  told               INTEGER NOT NULL DEFAULT 0,
   phase              INTEGER NOT NULL DEFAULT 0 CHECK (phase IN (0, 1)), -- 1: its recovery script runs
   recovery           TEXT,    -- the order of that script, JSON
   hold               TEXT,    -- why and until when, JSON
@@ -336,10 +396,16 @@ CREATE TABLE job (
 CREATE INDEX job_workflow ON job (workflow_id, id);
 CREATE INDEX job_name ON job (workflow_id, name);
 CREATE INDEX job_gate ON job (gate_id, class_id) WHERE gate_id IS NOT NULL;
+CREATE INDEX job_stage ON job (stage_id, status) WHERE stage_id IS NOT NULL;
+CREATE UNIQUE INDEX job_child ON job (child_id) WHERE child_id IS NOT NULL;
+CREATE INDEX job_undoes ON job (undoes_id) WHERE undoes_id IS NOT NULL;
 CREATE INDEX job_class ON job (class_id);
 CREATE INDEX job_policy_id ON job (policy_id) WHERE policy_id IS NOT NULL;
-CREATE INDEX job_environment ON job (env_id) WHERE env_id IS NOT NULL;
 CREATE INDEX job_ready ON job (class_id, not_before_ms, id) WHERE status = 2;
+CREATE INDEX job_queued ON job (policy_id, ready_ms) WHERE status = 2 AND policy_id IS NOT NULL AND told & 1 = 0;
+CREATE INDEX job_running ON job (policy_id, start_ms) WHERE status = 4 AND policy_id IS NOT NULL AND told & 2 = 0;
+CREATE INDEX job_pursued ON job (policy_id, first_ready_ms) WHERE status IN (2, 3, 4, 10) AND policy_id IS NOT NULL AND told & 8 = 0;
+CREATE INDEX job_hold_deadline ON job (json_extract(hold, '$.deadline_ms')) WHERE status = 10;
 CREATE INDEX job_delayed ON job (not_before_ms, workflow_id) WHERE status = 2 AND not_before_ms > 0;
 CREATE INDEX job_avoiding ON job (class_id, avoid_nodes, not_before_ms) WHERE status = 2 AND avoid_nodes IS NOT NULL;
 CREATE INDEX job_live ON job (compute_node_id, id) WHERE status IN (3, 4);
@@ -415,11 +481,55 @@ CREATE TABLE attempt (
   rule              TEXT    NOT NULL DEFAULT '',
   counted           INTEGER NOT NULL DEFAULT 0 CHECK (counted IN (0, 1)),
   policy_hash       TEXT    NOT NULL DEFAULT '',
+  category          TEXT    NOT NULL DEFAULT '', -- of the workflow's failure_categories
+  subcategory       TEXT    NOT NULL DEFAULT '',
   peak_memory_bytes INTEGER,
   avg_memory_bytes  INTEGER,
   peak_cpu_percent  REAL,
   avg_cpu_percent   REAL,
   cpu_seconds       REAL,
+  PRIMARY KEY (job_id, run_id, attempt_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX attempt_failed ON attempt (workflow_id, run_id, end_ms) WHERE status IN (6, 8);
+CREATE INDEX attempt_infrastructure ON attempt (hostname, end_ms) WHERE cause IN ('node_fail', 'lost', 'launch');
+
+-- Circuit breakers that have opened. Rows of those that have closed stay.
+CREATE TABLE breaker_trip (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER REFERENCES workflow (id) ON DELETE CASCADE, -- null: about the nodes of all workflows
+  run_id      INTEGER NOT NULL DEFAULT 0,
+  breaker     TEXT    NOT NULL,
+  subject     TEXT    NOT NULL DEFAULT '', -- the node or the category
+  action      TEXT    NOT NULL CHECK (action IN ('exclude_node', 'pause', 'hold')),
+  trip        TEXT    NOT NULL, -- JSON: why, and the attempts
+  since_ms    INTEGER NOT NULL,
+  until_ms    INTEGER NOT NULL CHECK (until_ms > since_ms),
+  ended_ms    INTEGER NOT NULL DEFAULT 0, -- somebody closed it, or its run is over; 0: it ends by itself
+  ended_why   TEXT    NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX breaker_trip_workflow ON breaker_trip (workflow_id, breaker, subject, id);
+CREATE INDEX breaker_trip_open ON breaker_trip (until_ms) WHERE ended_ms = 0;
+
+-- One row per recovery script that failed, and what was decided then; never
+-- changed.
+CREATE TABLE failed_recovery (
+  job_id      INTEGER NOT NULL,
+  run_id      INTEGER NOT NULL,
+  attempt_id  INTEGER NOT NULL, -- after which it ran
+  workflow_id INTEGER NOT NULL,
+  hostname    TEXT    NOT NULL,
+  start_ms    INTEGER,          -- null if nobody saw how it ended
+  end_ms      INTEGER NOT NULL,
+  return_code INTEGER NOT NULL,
+  cause       TEXT    NOT NULL,
+  confidence  TEXT    NOT NULL,
+  cause_text  TEXT    NOT NULL,
+  evidence    TEXT    NOT NULL,
+  on_error    TEXT    NOT NULL, -- what the rule that granted the retry says of it: retry, hold, fail
+  action      TEXT    NOT NULL, -- retry, hold, fail
+  reason      TEXT    NOT NULL,
+  rule        TEXT    NOT NULL, -- empty: there was none, on_error decided
+  policy_hash TEXT    NOT NULL,
   PRIMARY KEY (job_id, run_id, attempt_id)
 ) STRICT, WITHOUT ROWID;
 
@@ -434,11 +544,51 @@ CREATE TABLE classification (
   status      INTEGER NOT NULL CHECK (status IN (2, 6)), -- ready, failed
   author      TEXT    NOT NULL,
   reason      TEXT    NOT NULL,
+  confidence  TEXT    NOT NULL, -- certain, likely, guess; empty: not said
   memory      TEXT    NOT NULL, -- what the next attempt asks for; empty: the same
   runtime     TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX classification_of_job ON classification (job_id, id);
 CREATE INDEX classification_of_workflow ON classification (workflow_id);
+
+-- What people were told that they may have to look at; append-only.
+CREATE TABLE alert (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id      INTEGER NOT NULL,
+  job_id      INTEGER NOT NULL, -- 0: it is about the workflow
+  kind        TEXT    NOT NULL,
+  at_ms       INTEGER NOT NULL,
+  alert       TEXT    NOT NULL -- JSON
+) STRICT;
+CREATE INDEX alert_workflow ON alert (workflow_id, id);
+CREATE INDEX alert_job ON alert (job_id, id) WHERE job_id != 0;
+
+-- How many alerts of each kind there ever were, those of deleted workflows too.
+CREATE TABLE alert_count (
+  kind TEXT PRIMARY KEY,
+  n    INTEGER NOT NULL CHECK (n > 0)
+) STRICT, WITHOUT ROWID;
+
+-- The outbox: messages about alerts. Those that go in one message have one batch,
+-- the lowest id among them.
+CREATE TABLE notification (
+  id          INTEGER PRIMARY KEY AUTOINCREMENT,
+  alert_id    INTEGER NOT NULL REFERENCES alert (id) ON DELETE CASCADE,
+  workflow_id INTEGER NOT NULL,
+  way         TEXT    NOT NULL CHECK (way IN ('mail', 'webhook')),
+  address     TEXT    NOT NULL,
+  state       TEXT    NOT NULL CHECK (state IN ('pending', 'sent', 'failed')),
+  batch       INTEGER NOT NULL DEFAULT 0, -- 0 before the first try
+  tries       INTEGER NOT NULL DEFAULT 0,
+  at_ms       INTEGER NOT NULL, -- of the latest try; before that when it was made
+  due_ms      INTEGER NOT NULL, -- when it is to be tried next
+  error       TEXT    NOT NULL DEFAULT ''
+) STRICT;
+CREATE INDEX notification_due ON notification (due_ms) WHERE state = 'pending';
+CREATE INDEX notification_target ON notification (workflow_id, way, address, at_ms);
+CREATE INDEX notification_batch ON notification (batch) WHERE batch != 0;
+CREATE INDEX notification_alert ON notification (alert_id);
 
 -- All that decisions rested on besides the attempt and its history, stored once
 -- each: a decision can be followed after the policies have changed.
@@ -585,3 +735,20 @@ CREATE TABLE verdict (
   at_ms       INTEGER NOT NULL,
   PRIMARY KEY (workflow_id, run_id, generation)
 ) STRICT, WITHOUT ROWID;
+
+-- What undoes runs that were not successful: at most one for each. Its jobs are
+-- those of the workflow's stage of this kind.
+CREATE TABLE compensation (
+  workflow_id INTEGER NOT NULL REFERENCES workflow (id) ON DELETE CASCADE,
+  run_id      INTEGER NOT NULL,
+  generation  INTEGER NOT NULL, -- whose verdict began it
+  verdict     TEXT    NOT NULL, -- its type
+  state       TEXT    NOT NULL CHECK (state IN ('waiting', 'running', 'completed', 'failed')),
+  waits_for   TEXT    NOT NULL, -- runners that may still have processes of the run, JSON array
+  reason      TEXT    NOT NULL DEFAULT '', -- why it ended early
+  started_ms  INTEGER NOT NULL,
+  deadline_ms INTEGER NOT NULL,
+  ended_ms    INTEGER,
+  PRIMARY KEY (workflow_id, run_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX compensation_open ON compensation (workflow_id) WHERE state IN ('waiting', 'running');

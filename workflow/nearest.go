@@ -1,10 +1,10 @@
-package spec
+package workflow
 
 import "strings"
 
-// nearest returns the candidate that a misspelt word probably means, or the
+// Nearest returns the candidate that a misspelt word probably means, or the
 // empty string.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, bestDistance := "", min(len(word), max(1, len(word)/3)+1)
 	for _, c := range candidates {
 		if abs(len(c)-len(word)) >= bestDistance {

@@ -1,0 +1,18 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// ClaimHoldList is why claims of a workflow are held, and were.
+type ClaimHoldList struct {
+	Holds []workflow.ClaimHold `json:"holds"` // by id; those with ended_ms have ended
+}
+
+// ClaimRelease lifts holds of claims.
+type ClaimRelease struct {
+	Kind workflow.ClaimHoldKind `json:"kind,omitempty"` // of this kind; all without it
+}
+
+// ClaimsReleased is how many holds were lifted.
+type ClaimsReleased struct {
+	Released int64 `json:"released"`
+}

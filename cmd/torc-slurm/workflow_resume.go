@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newWorkflowsResumeCommand(a *app) *cobra.Command {
+	var kind string
+	kinds := claimHoldKinds()
+	cmd := &cobra.Command{
+		Use:   "resume [WORKFLOW]",
+		Short: "Lift what holds the claims of a workflow",
+		Long: `Let runners claim jobs of a workflow again whose claims are held: because too many
+of its jobs have failed (max_failures), because a circuit breaker has tripped
+(breaker), or because its time is over (deadline). "why -w ID" shows what holds them.
+
+After this as many jobs as max_failures says may fail once more, and a breaker counts
+anew.`,
+		Example: `  torc-slurm workflows resume 12
+  torc-slurm workflows resume 12 --kind max_failures`,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       serverExits(),
+		ValidArgsFunction: a.completeWorkflows(1),
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "only what is of this kind: "+strings.Join(kinds, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if kind != "" && !slices.Contains(kinds, kind) {
+			return usageErrorf("--kind %s: write one of %s", kind, strings.Join(kinds, ", "))
+		}
+		return a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
+			n, err := c.ReleaseClaims(ctx, id, workflow.ClaimHoldKind(kind))
+			switch {
+			case err != nil:
+				return err
+			case n == 0:
+				return a.showMessage(api.ClaimsReleased{}, "Nothing held the claims of workflow %d", id)
+			}
+			return a.showMessage(api.ClaimsReleased{Released: n}, "Lifted %s of the claims of workflow %d", workflow.CountOf(n, "hold", "holds"), id)
+		})(cmd, args)
+	}
+	return cmd
+}
+
+func claimHoldKinds() []string {
+	var kinds []string
+	for _, k := range workflow.ClaimHoldKinds() {
+		kinds = append(kinds, string(k))
+	}
+	return kinds
+}

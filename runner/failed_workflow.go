@@ -1,0 +1,53 @@
+package runner
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// failedWorkflowTimeout is how long the daemon may take to say it.
+const failedWorkflowTimeout = 2 * time.Minute
+
+// failedWorkflow is the file with what the jobs of a compensation learn. The jobs
+// that are started at the same time wait for the first of them to write it.
+type failedWorkflow struct {
+	turn chan struct{} // whoever has put something in may look at path
+	path string        // once it is there
+}
+
+func newFailedWorkflow() failedWorkflow { return failedWorkflow{turn: make(chan struct{}, 1)} }
+
+// file returns the path of the file, which is written for the first job of this
+// runner that wants it.
+func (f *failedWorkflow) file(r *Runner) (string, error) {
+	f.turn <- struct{}{}
+	defer func() { <-f.turn }()
+	if f.path != "" {
+		return f.path, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), failedWorkflowTimeout)
+	defer cancel()
+	failed, err := r.opts.Client.FailedWorkflow(ctx, r.opts.WorkflowID)
+	if err != nil {
+		return "", fmt.Errorf("ask what failed: %w", err)
+	}
+	text, err := json.MarshalIndent(failed, "", "  ")
+	if err != nil {
+		return "", fmt.Errorf("write what failed: %w", err)
+	}
+	path := filepath.Join(r.opts.OutputDir, fmt.Sprintf("failed_wf%d_r%d.json", failed.WorkflowID, failed.RunID))
+	// Runners of other nodes may write the same file.
+	part := fmt.Sprintf("%s.%s", path, r.key)
+	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
+		return "", fmt.Errorf("write what failed: %w", err)
+	}
+	if err := os.Rename(part, path); err != nil {
+		return "", fmt.Errorf("write what failed: %w", err)
+	}
+	f.path = path
+	return path, nil
+}

@@ -1,0 +1,30 @@
+package server
+
+import (
+	"context"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/torc-slurm/torc-slurm/store"
+)
+
+// alertCounter exports how many alerts there were of each kind. The database
+// counts them, so that a new daemon goes on.
+type alertCounter struct{ db *store.Store }
+
+var alertsTotal = prometheus.NewDesc(namespace+"_alerts_total", "Alerts that were raised, by kind.", []string{"kind"}, nil)
+
+// Describe is of prometheus.Collector.
+func (alertCounter) Describe(ch chan<- *prometheus.Desc) { ch <- alertsTotal }
+
+// Collect is of prometheus.Collector.
+func (c alertCounter) Collect(ch chan<- prometheus.Metric) {
+	counts, err := c.db.AlertCounts(context.Background())
+	if err != nil {
+		ch <- prometheus.NewInvalidMetric(alertsTotal, err)
+		return
+	}
+	for kind, n := range counts {
+		ch <- prometheus.MustNewConstMetric(alertsTotal, prometheus.CounterValue, float64(n), string(kind))
+	}
+}

@@ -1,0 +1,188 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// NotifyOptions say how messages about alerts are sent. Zero values have defaults.
+type NotifyOptions struct {
+	// Default says who is told about workflows that do not say it.
+	Default *workflow.NotifyPolicy
+	// MailCommand sends mail: {subject} and {address} are replaced in its arguments,
+	// the text is its standard input. An argument that is {address} stands for one
+	// argument for each address. DefaultMailCommand if empty.
+	MailCommand []string
+	// Interval is how often messages about one workflow go to an address at most.
+	Interval time.Duration
+}
+
+// DefaultMailCommand is how mail is sent if nobody says otherwise.
+var DefaultMailCommand = []string{"mail", "-s", "{subject}", "{address}"}
+
+// Times of the notifier.
+const (
+	sendTime  = 30 * time.Second // one try
+	partTime  = 5 * time.Second  // the last look before the daemon ends
+	maxDetail = 300              // bytes of what a program or server says of a failure
+)
+
+// notifier sends messages about alerts. Its goroutine owns its fields.
+type notifier struct {
+	store *store.Store
+	o     NotifyOptions
+	log   *slog.Logger
+	now   func() time.Time
+	woken <-chan struct{} // there are messages to send
+	http  *retryablehttp.Client
+}
+
+func newNotifier(st *store.Store, o NotifyOptions, woken <-chan struct{}, log *slog.Logger, now func() time.Time) *notifier {
+	if len(o.MailCommand) == 0 {
+		o.MailCommand = DefaultMailCommand
+	}
+	if o.Interval <= 0 {
+		o.Interval = workflow.MessageInterval
+	}
+	c := retryablehttp.NewClient()
+	c.Logger, c.RetryMax, c.RetryWaitMin, c.RetryWaitMax = nil, 2, time.Second, 5*time.Second // its log would show URLs
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &notifier{store: st, o: o, log: log, now: now, woken: woken, http: c}
+}
+
+// Run sends messages until ctx ends, and then, for a moment, those that are due.
+// What does not arrive is sent by the next daemon.
+func (n *notifier) Run(ctx context.Context) {
+	defer n.http.HTTPClient.CloseIdleConnections()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), partTime)
+			defer cancel()
+			n.sendDue(last)
+			return
+		case <-n.woken:
+		case <-timer.C:
+		}
+		timer.Reset(n.sendDue(ctx))
+	}
+}
+
+// sendDue sends the messages that are due, and returns how long to wait for the
+// next ones.
+func (n *notifier) sendDue(ctx context.Context) time.Duration {
+	for ctx.Err() == nil {
+		m, next, err := n.store.TakeMessage(ctx, n.o.Interval)
+		switch {
+		case err != nil:
+			n.log.Error("cannot look for messages about alerts", "error", err)
+			return time.Minute
+		case m == nil && next == 0:
+			return noDelay
+		case m == nil:
+			return max(time.Second, time.Duration(next-n.now().UnixMilli())*time.Millisecond)
+		}
+		if err := n.deliver(ctx, m); err != nil {
+			n.log.Error("cannot record what became of a message", "message", m.ID, "error", err)
+			return time.Minute
+		}
+	}
+	return noDelay
+}
+
+// deliver tries to send a message and records what became of it.
+func (n *notifier) deliver(ctx context.Context, m *store.Outgoing) error {
+	bounded, cancel := context.WithTimeout(ctx, sendTime)
+	defer cancel()
+	err := n.send(bounded, m)
+	switch {
+	case err == nil:
+		return n.store.MessageSent(ctx, m.Batch)
+	case ctx.Err() != nil:
+		return n.store.MessageInterrupted(context.WithoutCancel(ctx), m.Batch)
+	}
+	n.log.Warn("a message about alerts did not arrive", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Way,
+		"address", m.Target.Shown(), "try", m.Try, "error", err)
+	return n.store.MessageFailed(ctx, m.Batch, err.Error())
+}
+
+func (n *notifier) send(ctx context.Context, m *store.Outgoing) error {
+	if m.Target.Way == workflow.NotifyMail {
+		return n.mail(ctx, m)
+	}
+	return n.post(ctx, m)
+}
+
+// mail runs the command that sends mail, in a session of its own.
+func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
+	var args []string
+	for _, a := range n.o.MailCommand {
+		if a == "{address}" {
+			args = append(args, workflow.MailAddresses(m.Target.Address)...)
+			continue
+		}
+		args = append(args, strings.NewReplacer("{subject}", m.Subject, "{address}", m.Target.Address).Replace(a))
+	}
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stdin = strings.NewReader(m.Text)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w: %s", args[0], err, detail(out))
+	}
+	return nil
+}
+
+// post sends a message to a webhook. Errors do not show the URL.
+func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
+	body, err := json.Marshal(&m.Message)
+	if err != nil {
+		return fmt.Errorf("write message %s: %w", m.ID, err)
+	}
+	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, m.Target.Address, body)
+	if err != nil {
+		return errors.New("its URL cannot be used")
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Idempotency-Key", m.ID)
+	resp, err := n.http.Do(req)
+	if err != nil {
+		if inner, ok := errors.AsType[*url.Error](err); ok {
+			err = inner.Err
+		}
+		return errors.New(strings.ReplaceAll(err.Error(), m.Target.Address, m.Target.Shown()))
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode/100 == 2 {
+		return nil
+	}
+	said := make([]byte, maxDetail)
+	read, _ := resp.Body.Read(said) // what it says is only for people
+	return fmt.Errorf("it answered %s: %s", resp.Status, detail(said[:read]))
+}
+
+// detail is what a program or server said, in one line.
+func detail(said []byte) string {
+	said = bytes.TrimSpace(said)
+	return strings.Join(strings.Fields(strings.ToValidUTF8(string(said[:min(len(said), maxDetail)]), "?")), " ")
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// alertingWorkflow makes a workflow that notifies, and raises a test alert.
+func alertingWorkflow(t *testing.T, a *testAPI, notify workflow.NotifyPolicy) int64 {
+	t.Helper()
+	w, err := a.Store.CreateWorkflow(t.Context(), workflow.Workflow{Name: "w", User: "u", Policy: &workflow.RunPolicy{Notify: &notify}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Store.TestAlert(t.Context(), w.ID, "ann"); err != nil {
+		t.Fatal(err)
+	}
+	return w.ID
+}
+
+func (a *testAPI) notifier(o NotifyOptions) *notifier {
+	n := newNotifier(a.Store, o, nil, a.Log, time.Now)
+	n.http.RetryMax = 0
+	return n
+}
+
+func delivery(t *testing.T, a *testAPI, workflowID int64) workflow.Delivery {
+	t.Helper()
+	alerts, _, err := a.Store.Alerts(t.Context(), workflowID, store.Page{Limit: 10})
+	if err != nil || len(alerts) != 1 || len(alerts[0].Deliveries) != 1 {
+		t.Fatalf("alerts %+v, %v", alerts, err)
+	}
+	return alerts[0].Deliveries[0]
+}
+
+func TestWebhook(t *testing.T) {
+	a := newAPI(t)
+	answer := http.StatusServiceUnavailable
+	var keys []string
+	var got workflow.Message
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keys = append(keys, r.Header.Get("Idempotency-Key"))
+		_ = json.NewDecoder(r.Body).Decode(&got)
+		http.Error(w, "not now", answer)
+	}))
+	defer hook.Close()
+	secret := strings.Replace(hook.URL, "http://", "http://user:secret@", 1) + "/token"
+	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Webhook: secret})
+	n := a.notifier(NotifyOptions{})
+	n.sendDue(t.Context())
+	d := delivery(t, a, id)
+	if d.State != workflow.DeliveryPending || d.Tries != 1 || !strings.Contains(d.Error, "503") || strings.Contains(d.Error+d.Address, "secret") {
+		t.Errorf("after a refusal: %+v", d)
+	}
+	m, _, err := a.Store.TakeMessage(t.Context(), 0)
+	if err != nil || m != nil {
+		t.Errorf("it is due at once: %+v, %v", m, err)
+	}
+	answer = http.StatusOK
+	if err := n.post(t.Context(), &store.Outgoing{Target: workflow.Target{Way: workflow.NotifyWebhook, Address: secret}, Message: workflow.Message{ID: keys[0]}}); err != nil {
+		t.Error(err)
+	}
+	if len(keys) != 2 || keys[0] != keys[1] || keys[0] == "" || got.ID != keys[0] {
+		t.Errorf("keys %q, body %+v", keys, got)
+	}
+}
+
+// Errors of a connection do not show what is secret in a URL.
+func TestWebhookThatIsNotThere(t *testing.T) {
+	a := newAPI(t)
+	hook := httptest.NewServer(http.NotFoundHandler())
+	gone := strings.Replace(hook.URL, "http://", "http://user:secret@", 1) + "/token"
+	hook.Close()
+	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Webhook: gone})
+	a.notifier(NotifyOptions{}).sendDue(t.Context())
+	if d := delivery(t, a, id); d.Error == "" || strings.Contains(d.Error, "secret") || strings.Contains(d.Error, "token") {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestMail(t *testing.T) {
+	a := newAPI(t)
+	dir := t.TempDir()
+	script, out := filepath.Join(dir, "mail"), filepath.Join(dir, "out")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf '%s\\n' \"$@\" >"+out+"\ncat >>"+out+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Mail: "ann@example.org, bob"})
+	a.notifier(NotifyOptions{MailCommand: []string{script, "-s", "{subject}", "{address}"}}).sendDue(t.Context())
+	if d := delivery(t, a, id); d.State != workflow.DeliverySent {
+		t.Fatalf("%+v", d)
+	}
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(text), "\n")
+	if lines[0] != "-s" || !strings.Contains(lines[1], "this is a test") || lines[2] != "ann@example.org" || lines[3] != "bob" ||
+		!strings.Contains(string(text), "ann tries whether") {
+		t.Errorf("mail:\n%s", text)
+	}
+}
+
+func TestMailCommandThatFails(t *testing.T) {
+	a := newAPI(t)
+	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Mail: "ann"})
+	a.notifier(NotifyOptions{MailCommand: []string{"sh", "-c", "echo no such user >&2; exit 3"}}).sendDue(t.Context())
+	if d := delivery(t, a, id); d.State != workflow.DeliveryPending || !strings.Contains(d.Error, "no such user") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// A daemon that ends sends what is due, and leaves what does not arrive.
+func TestNotifierEnds(t *testing.T) {
+	a := newAPI(t)
+	id := alertingWorkflow(t, a, workflow.NotifyPolicy{Mail: "ann"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	a.notifier(NotifyOptions{MailCommand: []string{"true"}}).Run(ctx)
+	if d := delivery(t, a, id); d.State != workflow.DeliverySent {
+		t.Errorf("%+v", d)
+	}
+}

@@ -1,0 +1,125 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// setPolicy gives the workflow of a rig a policy.
+func (r *rig) setPolicy(p workflow.RunPolicy) {
+	r.tb.Helper()
+	text, err := json.Marshal(p)
+	r.must(err)
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
+	})
+}
+
+// raise raises an alert about the workflow of a rig.
+func (r *rig) raise(a workflow.Alert) {
+	r.tb.Helper()
+	r.do(func(tx *Tx) error {
+		run, err := tx.run(r.workflow)
+		if err != nil {
+			return err
+		}
+		return tx.alert(run, a)
+	})
+}
+
+// alerts are all alerts of the workflow of a rig.
+func (r *rig) alerts() []workflow.RaisedAlert {
+	r.tb.Helper()
+	all, _, err := r.Alerts(r.ctx, r.workflow, Page{Limit: 100})
+	r.must(err)
+	return all
+}
+
+func TestAlertIsRecordedCountedAndSent(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.setPolicy(workflow.RunPolicy{Notify: &workflow.NotifyPolicy{Mail: "ann", Webhook: "https://u:secret@h/p"}})
+	r.raise(workflow.Alert{Kind: workflow.AlertTimeout, JobID: r.ids[0], JobName: "job0", Subject: "late\nagain", Text: "text"})
+	want := []workflow.RaisedAlert{{
+		ID: 1, AtMS: r.now.UnixMilli(),
+		Alert: workflow.Alert{Kind: workflow.AlertTimeout, WorkflowID: r.workflow, RunID: 1, JobID: r.ids[0], JobName: "job0", Subject: "late again", Text: "text"},
+		Deliveries: []workflow.Delivery{
+			{Way: workflow.NotifyMail, Address: "ann", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
+			{Way: workflow.NotifyWebhook, Address: "https://h/…", State: workflow.DeliveryPending, AtMS: r.now.UnixMilli()},
+		},
+	}}
+	if diff := cmp.Diff(want, r.alerts()); diff != "" {
+		t.Errorf("alerts (-want +got):\n%s", diff)
+	}
+	counts, err := r.AlertCounts(r.ctx)
+	r.must(err)
+	if diff := cmp.Diff(map[workflow.AlertKind]int64{workflow.AlertTimeout: 1}, counts); diff != "" {
+		t.Errorf("counts (-want +got):\n%s", diff)
+	}
+	events, _, err := r.Events(r.ctx, EventFilter{WorkflowID: r.workflow}, Page{Limit: 10})
+	r.must(err)
+	if len(events) != 1 || events[0].Type != workflow.EventAlert {
+		t.Errorf("events are %v", events)
+	}
+	if last := r.changes[len(r.changes)-1]; !last.Notifications {
+		t.Error("nobody was told that there are messages to send")
+	}
+}
+
+// Whoever asks why is told of the latest alerts, of a job only of its own.
+func TestAlertsAreExplained(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	for i, job := range []int64{0, r.ids[0], 0, 0} {
+		r.raise(workflow.Alert{Kind: workflow.AlertDeadline, JobID: job, Subject: string(rune('a' + i))})
+	}
+	subjects := func(a workflow.RecentAlerts) (s string) {
+		for _, x := range a.Latest {
+			s += x.Subject
+		}
+		return s
+	}
+	w, err := r.WorkflowFacts(r.ctx, r.workflow)
+	r.must(err)
+	if w.Alerts.Count != 4 || subjects(w.Alerts) != "dcb" {
+		t.Errorf("of the workflow: %+v", w.Alerts)
+	}
+	for i, want := range []string{"b", ""} {
+		f, err := r.JobFacts(r.ctx, r.ids[i])
+		r.must(err)
+		if subjects(f.Alerts) != want {
+			t.Errorf("of job %d: %+v", i, f.Alerts)
+		}
+	}
+}
+
+func TestAlertsOfTheEndOnRequest(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		notify *workflow.NotifyPolicy
+		want   []workflow.AlertKind
+	}{
+		{"nobody asked", &workflow.NotifyPolicy{Mail: "ann"}, nil},
+		{"somebody asked", &workflow.NotifyPolicy{On: []workflow.AlertKind{workflow.AlertRunFailed}, Mail: "ann"}, []workflow.AlertKind{workflow.AlertRunFailed}},
+		{"but there is no address", &workflow.NotifyPolicy{On: []workflow.AlertKind{workflow.AlertRunFailed}}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, independent(1)...)
+			r.setPolicy(workflow.RunPolicy{Notify: tc.notify})
+			h := r.hand("n1", 1)
+			h.turn()
+			h.turn(exited(h.held[0].LeaseRef, 1))
+			var kinds []workflow.AlertKind
+			for _, a := range r.alerts() {
+				kinds = append(kinds, a.Kind)
+			}
+			if diff := cmp.Diff(tc.want, kinds, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("alerts (-want +got):\n%s", diff)
+			}
+			r.sound(Witness{})
+		})
+	}
+}

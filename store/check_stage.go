@@ -1,0 +1,75 @@
+package store
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// stageRules compare stages with their jobs.
+var stageRules = []rule{
+	{"reference", `SELECT 'job ' || j.id, 'its stage is of another workflow' FROM job j JOIN stage s ON s.id IN (j.stage_id, j.child_id)
+		WHERE s.workflow_id != j.workflow_id`},
+	{"reference", `SELECT 'stage ' || s.id, 'it has ' || COUNT(p.id) || ' sub-workflow jobs' FROM stage s LEFT JOIN job p ON p.child_id = s.id
+		WHERE s.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1) GROUP BY s.id HAVING COUNT(p.id) != (s.kind = 'child')`},
+	{"stage", `SELECT 'job ' || j.id, 'its dependency ' || x.id || ' is in another stage' FROM stage s JOIN job j ON j.stage_id = s.id
+		JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job x ON x.id = d.job_id WHERE x.stage_id IS NOT s.id`},
+	{"stage", `SELECT 'job ' || j.id, 'it is a sub-workflow, but somebody holds it' FROM job j
+		WHERE j.child_id IS NOT NULL AND (j.status IN (3, 10) OR j.status = 4 AND j.compute_node_id IS NOT NULL)`},
+	{"P6", `SELECT 'job ' || j.id, 'it is ready or runs, but its stage is ' || s.state FROM stage s JOIN job j ON j.stage_id = s.id
+		WHERE j.status IN (2, 3, 4) AND s.state != 'running' AND j.workflow_id IN ` + moving},
+}
+
+// stages looks whether a step of a stage was left out.
+func (c *checker) stages() error {
+	var all []stageRow
+	err := c.each(`SELECT `+stageColumns+` FROM `+stageTables+` WHERE s.workflow_id IN `+moving, func(r rowScanner) error {
+		s, err := scanStage(r)
+		all = append(all, s)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	ends := map[int64]*stageRow{}
+	for i := range all {
+		if s := &all[i]; s.Kind == workflow.StageEnd && s.ParentID != nil {
+			ends[*s.ParentID] = s
+		}
+	}
+	for i := range all {
+		s := &all[i]
+		if s.Kind != workflow.StageChild {
+			continue
+		}
+		f := workflow.StageFacts{State: s.State, Job: s.jobStatus, Open: s.open}
+		if end := ends[s.ID]; end != nil {
+			f.End, f.EndOpen = end.State, end.open
+		}
+		if next := f.Next(); next != workflow.StageStay {
+			c.found("stage", fmt.Sprintf("stage %d", s.ID), "it is %s and its job %s, but nothing was done: %s", s.State, s.jobStatus, next)
+		}
+		if err := c.stageVerdict(&s.Stage); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stageVerdict compares the verdict of a stage with a recount, unless it ended
+// in an earlier run.
+func (c *checker) stageVerdict(s *workflow.Stage) error {
+	if s.State != workflow.StageEnded || s.Verdict == nil || s.Verdict.RunID != s.RunID {
+		return nil
+	}
+	want, err := stageVerdict(c.each, s, s.RunID)
+	if err != nil {
+		return err
+	}
+	if wrong := verdictProblem(s.Verdict.EventType, &s.Verdict.EndPayload, &workflow.Verdict{
+		EventType: workflow.EventType(want.EventType), Payload: want.EndPayload,
+	}); wrong != "" {
+		c.found("P11", fmt.Sprintf("stage %d", s.ID), "its verdict says %s", wrong)
+	}
+	return nil
+}

@@ -1,0 +1,136 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// What comes after the last job of a run does not wait for holds of its claims.
+func TestHoldsDoNotKeepTheEnd(t *testing.T) {
+	hold := func(h workflow.ClaimHold) func(s *staged) {
+		return func(s *staged) { s.hold(h) }
+	}
+	one := int64(1)
+	for name, c := range map[string]struct {
+		policy workflow.RunPolicy
+		hold   func(s *staged) // while the last jobs run
+	}{
+		"max_failures": {workflow.RunPolicy{MaxFailures: &one}, func(*staged) {}},
+		"a breaker": {workflow.RunPolicy{}, hold(workflow.ClaimHold{
+			Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()})},
+		"a hold without end": {workflow.RunPolicy{}, hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker"})},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := withUndo()
+			c.policy.OnFailure = d.Policy.OnFailure
+			d.Policy = &c.policy
+			d.Stages = append(d.Stages, workflow.StageDefinition{Kind: workflow.StageEnd, Name: "end"})
+			d.Jobs = append(d.Jobs, job("end", int32(len(d.Stages))))
+			s := newStaged(t, d)
+			answer := s.end(s.node.turn(), nil) // b is granted
+			c.hold(s)
+			answer = s.end(answer, map[string]int64{"b": 1})
+			if n := s.number(`SELECT claim_holds FROM workflow WHERE id = ?`, s.workflow); n != 1 {
+				t.Fatalf("%d holds", n)
+			}
+			if len(answer.Grants) != 1 || s.name(answer.Grants[0].JobID) != "end" || answer.ClaimsHeld != "" {
+				t.Fatalf("after the last job: %+v", answer)
+			}
+			s.sound(Witness{})
+			for answer = s.end(answer, nil); len(answer.Grants) > 0; {
+				answer = s.end(answer, nil)
+			}
+			s.play(nil)
+			if got := s.compensation(); got != "completed" {
+				t.Errorf("compensation: %s", got)
+			}
+			s.sound(Witness{})
+		})
+	}
+}
+
+// reachEnd plays a workflow withEnd until only its end job is left, which is ready.
+// Something happens while the last job runs.
+func (s *staged) reachEnd(last func()) {
+	s.tb.Helper()
+	for answer := s.node.turn(); ; {
+		if s.name(answer.Grants[0].JobID) == "end" {
+			s.node.giveBack(answer)
+			return
+		}
+		if s.name(answer.Grants[0].JobID) == "step3" {
+			last()
+		}
+		answer = s.end(answer, nil)
+	}
+}
+
+// The scheduler asks for allocations for an end job although claims are held, the
+// daemon stays for it, and nobody says that it waits.
+func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
+	s := newStaged(t, withEnd())
+	s.must(s.Submit(s.ctx, s.workflow, workflow.SubmitOptions{OutputDir: "/out"}, nil, "me"))
+	s.reachEnd(func() { s.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"}) })
+	demand, err := s.Demand(s.ctx, s.workflow, time.Minute)
+	s.must(err)
+	if len(demand.Held) != 0 || len(demand.Classes) != 1 || demand.Classes[0].Ready != 1 {
+		t.Errorf("demand: %+v", demand)
+	}
+	if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+		t.Errorf("open work: %v, %v", open, err)
+	}
+	facts, err := s.WorkflowFacts(s.ctx, s.workflow)
+	s.must(err)
+	if len(facts.ClaimHolds) != 0 {
+		t.Errorf("why -w says that claims are held: %+v", facts.ClaimHolds)
+	}
+	// When jobs are repeated, the hold holds again.
+	_, err = s.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
+	s.must(err)
+	if answer := s.node.turn(); len(answer.Grants) != 0 || answer.ClaimsHeld == "" {
+		t.Errorf("with a job that is repeated: %+v", answer)
+	}
+	s.sound(Witness{})
+}
+
+// A deadline that stops new jobs has nothing to stop when only the end job is left.
+func TestDeadlineBeforeTheEndJob(t *testing.T) {
+	d := withEnd()
+	d.Policy = &workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineStopNew}}
+	s := newStaged(t, d)
+	s.reachEnd(func() {})
+	s.passDeadlines(time.Hour)
+	if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
+		t.Errorf("what ran (-want +got):\n%s", diff)
+	}
+	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {
+		t.Errorf("verdict: %+v", v)
+	}
+	s.sound(Witness{})
+}
+
+// Events of jobs after the end do not say that the run goes on to it; the number
+// of the end is the same wherever it stands.
+func TestEventsAfterTheEnd(t *testing.T) {
+	s := newStaged(t, withEnd())
+	for generation := range int64(2) {
+		var in workflow.EndInput
+		for answer := s.node.turn(); len(answer.Grants) > 0; {
+			g := answer.Grants[0]
+			if g.Input != nil {
+				s.must(json.Unmarshal(g.Input.Data, &in))
+			}
+			answer = s.end(answer, nil)
+		}
+		if v := s.ended(); in.EndGeneration != generation || v.EndGeneration != generation {
+			t.Errorf("end %d: the end job reads %d, the verdict is of %d", generation, in.EndGeneration, v.EndGeneration)
+		}
+		_, err := s.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
+		s.must(err)
+	}
+}

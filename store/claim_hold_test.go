@@ -1,0 +1,223 @@
+package store
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// hold has the claims of the rig's workflow held.
+func (r *rig) hold(h workflow.ClaimHold) (began bool) {
+	r.tb.Helper()
+	r.do(func(tx *Tx) error {
+		run, err := tx.run(r.workflow)
+		if err == nil {
+			began, err = tx.holdClaims(run, h)
+		}
+		return err
+	})
+	return began
+}
+
+// TestHeldClaims: nobody gets anything new, what runs goes on, and what was
+// granted and got lost is granted again.
+func TestHeldClaims(t *testing.T) {
+	r := newRig(t, independent(4)...)
+	h := r.hand("n1", 2)
+	h.turn()
+	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures", Evidence: json.RawMessage(`{"failed": 3}`)})
+	if again := h.say(Turn{Held: h.held[:1]}); len(again.Grants) != 1 || again.Grants[0].LeaseRef != h.held[1].LeaseRef {
+		t.Errorf("granted again: %+v, want the lease that was lost", again.Grants)
+	}
+	h.held = h.held[:2]
+	answer := h.turn(exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0))
+	if len(answer.Grants) > 0 || answer.ClaimableLater || answer.ClaimsHeld != "claims are held: too many failures" {
+		t.Errorf("answer while claims are held: %+v", answer)
+	}
+	jobs, reason, err := r.ClaimJobsByResources(r.ctx, r.workflow, 4, Resources{CPUs: 4, MemoryBytes: 1 << 36, Nodes: 1}, false)
+	if err != nil || len(jobs) > 0 || reason != "claims are held: too many failures" {
+		t.Errorf("torc client: %d jobs, %q, %v", len(jobs), reason, err)
+	}
+	if jobs, err := r.ClaimNextJobs(r.ctx, r.workflow, 4, nil); err != nil || len(jobs) > 0 {
+		t.Errorf("torc client: %d jobs, %v", len(jobs), err)
+	}
+	facts, err := r.JobFacts(r.ctx, r.ids[2])
+	r.must(err)
+	if e := workflow.Explain(facts); e.State != "ready, but no job of the workflow is claimed for now" {
+		t.Errorf("why says %q", e.State)
+	}
+	demand, err := r.Demand(r.ctx, r.workflow, time.Minute)
+	r.must(err)
+	if len(demand.Held) != 1 {
+		t.Errorf("the demand says %+v of holds", demand.Held)
+	}
+	r.sound(Witness{})
+	r.changes = nil
+	if n, err := r.ReleaseClaims(r.ctx, r.workflow, workflow.HoldDeadline, "me"); err != nil || n != 0 {
+		t.Errorf("released %d holds of another kind, %v", n, err)
+	}
+	if n, err := r.ReleaseClaims(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
+		t.Errorf("released %d holds, %v", n, err)
+	}
+	if last := r.changes[len(r.changes)-1]; !cmp.Equal(last.Ready, []int64{r.workflow}) {
+		t.Errorf("a release wakes %v", last.Ready)
+	}
+	if answer := h.turn(); len(answer.Grants) != 2 || answer.ClaimsHeld != "" {
+		t.Errorf("answer afterwards: %+v", answer)
+	}
+	want := []string{"compute_node_started", "claims_held", "job_completed", "job_completed", "claims_released", "user_action"}
+	if diff := cmp.Diff(want, r.events()); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+// TestHeldClaimsExpire: a hold with an end is waited for, unless the runner is
+// gone by then, and ends by itself.
+func TestHeldClaimsExpire(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	h := r.hand("n1", 1)
+	until := r.now.Add(time.Hour).UnixMilli()
+	r.hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: until})
+	if n := r.changes[len(r.changes)-1].NotBefore; n != until {
+		t.Errorf("looks again at %d, want %d", n, until)
+	}
+	if answer := h.turn(); len(answer.Grants) > 0 || !answer.ClaimableLater {
+		t.Errorf("answer: %+v, want to wait", answer)
+	}
+	h.free.TimeLeftSeconds = new(int64(1800))
+	if answer := h.turn(); answer.ClaimableLater {
+		t.Errorf("a runner waits for a hold that outlasts it")
+	}
+	h.free.TimeLeftSeconds = nil
+	if next, err := r.ExpireClaimHolds(r.ctx); err != nil || next != until {
+		t.Errorf("next end: %d, %v", next, err)
+	}
+	r.now = r.now.Add(time.Hour)
+	r.changes = nil
+	if next, err := r.ExpireClaimHolds(r.ctx); err != nil || next != 0 {
+		t.Errorf("next end: %d, %v", next, err)
+	}
+	if len(r.changes) == 0 || !cmp.Equal(r.changes[0].Ready, []int64{r.workflow}) {
+		t.Errorf("the end of a hold wakes nobody: %+v", r.changes)
+	}
+	if answer := h.turn(); len(answer.Grants) != 1 {
+		t.Errorf("answer: %+v", answer)
+	}
+	r.sound(Witness{})
+}
+
+// TestResetReleasesClaims: a new run begins without what held the last one.
+func TestResetReleasesClaims(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"})
+	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.must(err)
+	holds, err := r.ClaimHolds(r.ctx, r.workflow)
+	r.must(err)
+	if len(holds) != 1 || holds[0].EndedMS == 0 || holds[0].EndedWhy != "a new run began" {
+		t.Errorf("holds: %+v", holds)
+	}
+	r.sound(Witness{})
+}
+
+// TestClaimHoldsAgainstModel: whatever begins and ends, claims are held if and only
+// if a reason is live.
+func TestClaimHoldsAgainstModel(t *testing.T) {
+	type key struct {
+		kind workflow.ClaimHoldKind
+		name string
+	}
+	r := newRig(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		r.begin(independent(1)...)
+		h := r.hand("n1", 1)
+		live := map[key]int64{} // until; 0: no end
+		keys := []key{{workflow.HoldMaxFailures, ""}, {workflow.HoldBreaker, "a"}, {workflow.HoldBreaker, "b"}, {workflow.HoldDeadline, ""}}
+		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+			k := rapid.SampledFrom(keys).Draw(rt, "key")
+			switch rapid.SampledFrom([]string{"hold", "hold", "release", "wait", "expire"}).Draw(rt, "step") {
+			case "hold":
+				until := int64(0)
+				if minutes := rapid.Int64Range(0, 3).Draw(rt, "minutes"); minutes > 0 {
+					until = r.now.UnixMilli() + minutes*60_000
+				}
+				// A hold whose time is over ends when somebody looks, as each claim does.
+				h.giveBack(h.turn())
+				old, was := live[k]
+				if began := r.hold(workflow.ClaimHold{Kind: k.kind, Name: k.name, Reason: "x", UntilMS: until}); began == was {
+					rt.Fatalf("%v began: %v, was there: %v", k, began, was)
+				}
+				if was && (old == 0 || until == 0) {
+					until = 0
+				}
+				live[k] = until
+				if was && until != 0 {
+					live[k] = max(old, until)
+				}
+			case "release":
+				_, err := r.ReleaseClaims(r.ctx, r.workflow, k.kind, "me")
+				r.must(err)
+				for other := range live {
+					if other.kind == k.kind {
+						delete(live, other)
+					}
+				}
+			case "wait":
+				r.now = r.now.Add(time.Minute)
+			case "expire":
+				_, err := r.ExpireClaimHolds(r.ctx)
+				r.must(err)
+			}
+			for k, until := range live {
+				if until != 0 && until <= r.now.UnixMilli() {
+					delete(live, k)
+				}
+			}
+			answer := h.turn()
+			if held := len(answer.Grants) == 0; held != (len(live) > 0) {
+				rt.Fatalf("claims held: %v, live: %v", held, live)
+			}
+			h.giveBack(answer)
+		}
+	})
+	r.sound(Witness{})
+}
+
+// giveBack returns what was granted.
+func (h *hand) giveBack(answer TurnResult) {
+	h.tb.Helper()
+	var refs []LeaseRef
+	for _, g := range answer.Grants {
+		refs = append(refs, g.LeaseRef)
+	}
+	if len(refs) > 0 {
+		free := h.free
+		h.free.Slots = 0
+		h.say(Turn{GiveBack: refs})
+		h.free = free
+	}
+}
+
+// Whoever lifts holds of one kind does not forgive the failures that another one
+// is for.
+func TestAReleaseOfAnotherKindForgivesNothing(t *testing.T) {
+	two := int64(2)
+	r := newRig(t, independent(4)...)
+	r.says(workflow.RunPolicy{MaxFailures: &two})
+	h := r.hand("n1", 3)
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 1), exited(h.held[1].LeaseRef, 1))
+	if n, err := r.ReleaseClaims(r.ctx, r.workflow, workflow.HoldBreaker, "me"); err != nil || n != 0 {
+		t.Fatalf("released %d, %v", n, err)
+	}
+	if answer := h.turn(exited(h.held[0].LeaseRef, 1)); answer.ClaimsHeld == "" {
+		t.Errorf("nothing holds the claims any more: %+v", answer)
+	}
+	r.sound(Witness{})
+}

@@ -1,0 +1,221 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// HoldSelection says which held jobs of a workflow are meant: those of the ids,
+// else those of the fingerprint, else all.
+type HoldSelection struct {
+	JobIDs      []int64
+	Fingerprint string
+}
+
+// ResolveOptions say how holds are ended.
+type ResolveOptions struct {
+	// DryRun tells what would become of the jobs and changes nothing.
+	DryRun bool
+	// Force lets jobs ask for more than there is anywhere.
+	Force bool
+}
+
+// ResolveHolds ends the holds of jobs, all in one transaction, and returns what
+// became of each. A job whose hold cannot end is named with the reason, and the
+// others are resolved.
+func (s *Store) ResolveHolds(
+	_ context.Context, workflowID int64, which HoldSelection, w workflow.Classification, o ResolveOptions,
+) (outcomes []workflow.HoldOutcome, err error) {
+	if err := w.Validate(); err != nil {
+		return nil, err
+	}
+	err = s.resolveHolds(workflowID, o, func(x *holdResolver) error {
+		if err := x.allowed(&w); err != nil {
+			return err
+		}
+		ids, err := x.selected(which)
+		if err == nil {
+			outcomes, err = x.resolve(ids, w)
+		}
+		return err
+	})
+	return outcomes, err
+}
+
+// ResolveHoldsEach ends the holds of jobs as a list of verdicts says, in one
+// transaction, and returns what became of each entry. A wrong entry is named with
+// the reason, and the others count.
+func (s *Store) ResolveHoldsEach(
+	_ context.Context, workflowID int64, verdicts []workflow.HoldVerdict, o ResolveOptions,
+) (outcomes []workflow.VerdictOutcome, err error) {
+	err = s.resolveHolds(workflowID, o, func(x *holdResolver) error {
+		outcomes = make([]workflow.VerdictOutcome, len(verdicts))
+		for i := range verdicts {
+			var err error
+			if outcomes[i], err = x.verdict(i, &verdicts[i]); err != nil {
+				return fmt.Errorf("entry %d: %w", i, err)
+			}
+		}
+		return nil
+	})
+	return outcomes, err
+}
+
+// errDryRun undoes what a dry run has done to see what comes of it.
+var errDryRun = errors.New("a dry run")
+
+func (s *Store) resolveHolds(workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
+	err := s.writer.do("resolve holds", func(tx *Tx) error {
+		r, err := tx.run(workflowID)
+		if err != nil {
+			return err
+		}
+		if err := do(&holdResolver{tx: tx, r: r, o: o, decided: map[int64]string{}}); err != nil || !o.DryRun {
+			return err
+		}
+		return errDryRun
+	})
+	if errors.Is(err, errDryRun) {
+		return nil
+	}
+	return err
+}
+
+// holdResolver ends holds of a workflow, in one transaction.
+type holdResolver struct {
+	tx      *Tx
+	r       *run
+	o       ResolveOptions
+	decided map[int64]string   // by earlier entries; with their names
+	held    []workflow.HeldJob // at first; nil: not read yet
+}
+
+// verdict does what an entry says. That it is refused is an outcome, not an error.
+func (x *holdResolver) verdict(i int, v *workflow.HoldVerdict) (workflow.VerdictOutcome, error) {
+	o := workflow.VerdictOutcome{Entry: i, Jobs: []workflow.HoldOutcome{}}
+	w, err := v.Classification()
+	if err == nil {
+		err = x.allowed(&w)
+	}
+	var ids []int64
+	if err == nil {
+		ids, err = x.meant(v)
+	}
+	if err == nil {
+		o.Jobs, err = x.resolve(ids, w)
+	}
+	if refusal := refusalOf(err); refusal != nil {
+		o.Error, o.Hint = refusal.Message, refusal.Hint
+		return o, nil //nolint:nilerr // it is the outcome
+	}
+	o.Resolved = !slices.ContainsFunc(o.Jobs, func(j workflow.HoldOutcome) bool { return !j.Resolved })
+	return o, err
+}
+
+// refusalOf is the error if it says that something was not accepted, nil if it is
+// none or another one.
+func refusalOf(err error) *workflow.Error {
+	var refusal *workflow.Error
+	if errors.As(err, &refusal) && slices.Contains([]workflow.Code{workflow.CodeConflict, workflow.CodeInvalid, workflow.CodeNotFound}, refusal.Code) {
+		return refusal
+	}
+	return nil
+}
+
+// allowed refuses what no job of the workflow may get.
+func (x *holdResolver) allowed(w *workflow.Classification) error {
+	if x.r.canceled && w.Status == workflow.Ready {
+		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", x.r.workflowID).
+			WithHint("reset the workflow, or let the jobs fail")
+	}
+	return nil
+}
+
+// meant returns the ids of the jobs that an entry is about.
+func (x *holdResolver) meant(v *workflow.HoldVerdict) ([]int64, error) {
+	switch {
+	case v.Fingerprint != "":
+		return x.selected(HoldSelection{Fingerprint: v.Fingerprint})
+	case v.JobID != 0:
+		return []int64{v.JobID}, nil
+	}
+	var id int64
+	err := x.tx.row(`SELECT COALESCE((SELECT MIN(id) FROM job WHERE workflow_id = ? AND name = ?), 0)`, []any{x.r.workflowID, v.Job}, &id)
+	if err != nil {
+		return nil, fmt.Errorf("look for job %s of workflow %d: %w", v.Job, x.r.workflowID, err)
+	}
+	if id == 0 {
+		if id, err = strconv.ParseInt(v.Job, 10, 64); err != nil || id <= 0 {
+			return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", x.r.workflowID, v.Job)
+		}
+	}
+	return []int64{id}, nil
+}
+
+// selected returns the ids of the jobs that are meant, ascending. Those that an
+// earlier entry has decided are not, unless they are named.
+func (x *holdResolver) selected(which HoldSelection) (ids []int64, err error) {
+	if len(which.JobIDs) > 0 {
+		return slices.Compact(slices.Sorted(slices.Values(which.JobIDs))), nil
+	}
+	if x.held == nil {
+		if x.held, err = heldJobs(x.tx.query, x.r.workflowID); err != nil {
+			return nil, err
+		}
+	}
+	known := false
+	for _, j := range x.held {
+		if which.Fingerprint == "" || j.Fingerprint == which.Fingerprint {
+			if known = true; x.decided[j.ID] == "" {
+				ids = append(ids, j.ID)
+			}
+		}
+	}
+	switch {
+	case len(ids) > 0 || which.Fingerprint == "":
+		return ids, nil
+	case known:
+		return nil, workflow.Errorf(workflow.CodeConflict, "earlier entries have decided all jobs with the fingerprint %s", which.Fingerprint)
+	}
+	return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no held job with the fingerprint %s", x.r.workflowID, which.Fingerprint)
+}
+
+// resolve classifies jobs.
+func (x *holdResolver) resolve(ids []int64, w workflow.Classification) ([]workflow.HoldOutcome, error) {
+	outcomes := make([]workflow.HoldOutcome, len(ids))
+	for i, id := range ids {
+		var err error
+		if outcomes[i], err = x.resolveOne(id, w); err != nil {
+			return nil, err
+		}
+	}
+	return outcomes, nil
+}
+
+// resolveOne classifies a job. That it is refused is an outcome, not an error.
+func (x *holdResolver) resolveOne(id int64, w workflow.Classification) (o workflow.HoldOutcome, err error) {
+	var of int64
+	if err := x.tx.row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of); err != nil {
+		return o, fmt.Errorf("look for job %d: %w", id, err)
+	}
+	switch {
+	case of != x.r.workflowID:
+		return workflow.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", x.r.workflowID, id)}, nil
+	case x.decided[id] != "":
+		return workflow.HoldOutcome{JobID: id, JobName: x.decided[id], Error: "an earlier entry has decided it"}, nil
+	}
+	if o, err = x.tx.classify(id, w, x.o.Force); err == nil {
+		x.decided[id] = o.JobName
+		return o, nil
+	}
+	if refusal := refusalOf(err); refusal != nil {
+		o.Error, o.Hint = refusal.Message, refusal.Hint
+		return o, nil //nolint:nilerr // it is the outcome
+	}
+	return o, err
+}

@@ -1,0 +1,139 @@
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// said writes outcomes in short: "0 ready", "1 0: why".
+func said(outcomes []workflow.VerdictOutcome) (all []string) {
+	for _, o := range outcomes {
+		if o.Error != "" {
+			all = append(all, fmt.Sprintf("%d: %s", o.Entry, o.Error))
+		}
+		for _, j := range o.Jobs {
+			if j.Resolved {
+				all = append(all, fmt.Sprintf("%d %s %s %s", o.Entry, j.JobName, j.Status, j.Asks))
+			} else {
+				all = append(all, fmt.Sprintf("%d %s: %s", o.Entry, j.JobName, j.Error))
+			}
+		}
+		resolved := o.Error == ""
+		for _, j := range o.Jobs {
+			resolved = resolved && j.Resolved
+		}
+		if resolved != o.Resolved {
+			all = append(all, fmt.Sprintf("%d resolved: %v", o.Entry, o.Resolved))
+		}
+	}
+	return all
+}
+
+// TestResolveHoldsEach: entries count in their order, a wrong one stops no other,
+// and a dry run says the same and changes nothing.
+func TestResolveHoldsEach(t *testing.T) {
+	r, _ := newHeldRig(t, independent(4), "a", "a", "b", "c")
+	held, err := r.HeldJobs(r.ctx, r.workflow)
+	r.must(err)
+	like := held[0].Fingerprint
+	verdicts := []workflow.HoldVerdict{
+		{Job: "j1", Action: workflow.ActionFail, Reason: "its input is broken", Author: "ann", Confidence: workflow.Likely},
+		{Fingerprint: like, Action: workflow.ActionRetry, Reason: "the disk was full"},
+		{Job: fmt.Sprint(r.ids[1]), Action: workflow.ActionRetry, Reason: "again"},
+		{Fingerprint: like, Action: workflow.ActionRetry, Reason: "again"},
+		{JobID: r.ids[2], Action: workflow.ActionRetry},
+		{JobID: r.ids[2], Action: "hold", Reason: "x"},
+		{JobID: r.ids[2], Action: workflow.ActionRetry, Memory: "lots", Reason: "x"},
+		{JobID: r.ids[2], Job: "2", Action: workflow.ActionRetry, Reason: "x"},
+		{Job: "nobody", Action: workflow.ActionRetry, Reason: "x"},
+		{JobID: 999, Action: workflow.ActionRetry, Reason: "x"},
+		{Job: "j2", Action: workflow.ActionRetry, Reason: "x"},
+	}
+	want := []string{
+		"0 j1 failed ", "1 j0 ready ", "2 j1: an earlier entry has decided it", "3: earlier entries have decided all jobs with the fingerprint " + like,
+		"4: a classification needs a reason", `5: "hold" is not a verdict on a held job`, `6: memory "lots": not a whole number`,
+		"7: say which jobs are meant by one of job, job_id and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
+	}
+	seq := len(r.events())
+	dry, err := r.ResolveHoldsEach(r.ctx, r.workflow, verdicts, ResolveOptions{DryRun: true})
+	r.must(err)
+	r.want(workflow.PendingFailed, workflow.PendingFailed, workflow.PendingFailed, workflow.PendingFailed)
+	if now := len(r.events()); now != seq {
+		t.Errorf("a dry run wrote %d events", now-seq)
+	}
+	out, err := r.ResolveHoldsEach(r.ctx, r.workflow, verdicts, ResolveOptions{})
+	r.must(err)
+	got := said(out)
+	for i := range got {
+		if i < len(want) && strings.HasPrefix(got[i], want[i]) {
+			got[i] = want[i]
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("outcomes (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(out, dry); diff != "" {
+		t.Errorf("the dry run says something else (-want +got):\n%s", diff)
+	}
+	r.want(workflow.Ready, workflow.Failed, workflow.Ready, workflow.PendingFailed)
+	facts, err := r.JobFacts(r.ctx, r.ids[1])
+	r.must(err)
+	if c := facts.Classifications; len(c) != 1 || c[0].Author != "ann" || c[0].Confidence != workflow.Likely {
+		t.Errorf("kept: %+v", c)
+	}
+	r.check()
+}
+
+// TestResolveHoldsBeyondTheSite: what would fit nowhere is refused with what there
+// is, unless it is forced.
+func TestResolveHoldsBeyondTheSite(t *testing.T) {
+	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
+	r, h := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
+	_, err := r.LeaveRunner(r.ctx, h.id, Farewell{})
+	r.must(err)
+	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE compute_node SET compute_node_type = 'slurm'`) })
+	r.writer.unplaced = func(_ int64, c workflow.Class) string {
+		if c.MemoryBytes > 4<<30 {
+			return "partition std: memory: largest node has 4.00 GiB"
+		}
+		return ""
+	}
+	ask := func(memory string, o ResolveOptions) workflow.HoldOutcome {
+		t.Helper()
+		w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: memory}
+		out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, w, o)
+		r.must(err)
+		return out[0]
+	}
+	if o := ask("8g", ResolveOptions{}); o.Resolved || !strings.Contains(o.Error, "memory 1g -> 8g) fits nowhere: partition std: memory: largest node has 4.00 GiB") {
+		t.Errorf("8g: %+v", o)
+	}
+	r.want(workflow.PendingFailed, workflow.PendingFailed)
+	for memory, o := range map[string]ResolveOptions{"8g": {Force: true, DryRun: true}, "4g": {DryRun: true}} {
+		if o := ask(memory, o); !o.Resolved {
+			t.Errorf("%s: %+v", memory, o)
+		}
+	}
+	if o := ask("8g", ResolveOptions{Force: true}); !o.Resolved {
+		t.Errorf("forced: %+v", o)
+	}
+	r.check()
+}
+
+// Nobody knows how large the next machine is on which somebody runs the jobs.
+func TestResolveHoldsWithoutARunner(t *testing.T) {
+	r, h := newHeldRig(t, []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}}})
+	_, err := r.LeaveRunner(r.ctx, h.id, Farewell{})
+	r.must(err)
+	w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: "900g"}
+	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
+	r.must(err)
+	if !out[0].Resolved {
+		t.Errorf("%+v", out)
+	}
+}

@@ -1,0 +1,147 @@
+package store
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// withLoginEnd is a job and an end job that runs on the daemon's host.
+func withLoginEnd(tb testing.TB) *workflow.Definition {
+	tb.Helper()
+	end, err := (&workflow.EndJob{Command: "true", Where: workflow.EndOnLogin}).Job("end", 1)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return &workflow.Definition{
+		SubmissionDirectory: "/home/me",
+		Stages:              []workflow.StageDefinition{{Kind: workflow.StageEnd, Name: "end"}},
+		Jobs:                []workflow.JobDefinition{job("a", inMain), end},
+	}
+}
+
+// loginWork lists what the daemon has to run on its own host.
+func (s *staged) loginWork() []LoginWork {
+	s.tb.Helper()
+	work, err := s.LoginWork(s.ctx)
+	s.must(err)
+	return work
+}
+
+// Jobs of the daemon's host are for runners there, whoever started them.
+func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
+	s := newStaged(t, withLoginEnd(t))
+	allocation := s.handOf("n2", 1, workflow.SchedulerSlurm, workflow.LoginNone)
+	only := s.handOf("login1", 4, workflow.SchedulerLocal, workflow.LoginOnly)
+	if answer := only.turn(); len(answer.Grants) != 0 || answer.ClaimableLater {
+		t.Fatalf("the runner for jobs of the daemon's host: %+v", answer)
+	}
+	_, err := s.LeaveRunner(s.ctx, only.id, Farewell{})
+	s.must(err)
+	if work := s.loginWork(); len(work) != 0 {
+		t.Errorf("before the end: %+v", work)
+	}
+	answer := s.end(s.node.turn(), nil)
+	if s.status("end") != workflow.Ready || len(answer.Grants) != 0 || !answer.ClaimableLater {
+		t.Fatalf("a person's runner elsewhere, which waits for the verdict: %+v", answer)
+	}
+	if answer := allocation.turn(); len(answer.Grants) != 0 || answer.ClaimableLater {
+		t.Errorf("a runner in an allocation, which can go: %+v", answer)
+	}
+	if jobs, err := s.ClaimNextJobs(s.ctx, s.workflow, 5, nil); err != nil || len(jobs) != 0 {
+		t.Errorf("torc's clients get %v, %v", jobs, err)
+	}
+	demand, err := s.Demand(s.ctx, s.workflow, time.Minute)
+	s.must(err)
+	if len(demand.Classes) != 0 || demand.Running != 0 {
+		t.Errorf("demand for allocations: %+v", demand)
+	}
+	if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+		t.Errorf("open work: %v, %v", open, err)
+	}
+	want := []LoginWork{{WorkflowID: s.workflow, OutputDir: "/out", Dir: "/home/me"}}
+	if diff := cmp.Diff(want, s.loginWork()); diff != "" {
+		t.Errorf("work for the daemon's host (-want +got):\n%s", diff)
+	}
+	s.changes = nil
+	s.node = s.handOf("login1", 1, workflow.SchedulerLocal, workflow.LoginOnly)
+	if work := s.loginWork(); len(work) != 0 {
+		t.Errorf("with a runner there: %+v", work)
+	}
+	answer = s.node.turn()
+	if len(answer.Grants) != 1 || answer.Grants[0].Input == nil {
+		t.Fatalf("its runner: %+v", answer)
+	}
+	s.sound(Witness{})
+	if demand, err := s.Demand(s.ctx, s.workflow, time.Minute); err != nil || demand.Running != 0 {
+		t.Errorf("demand while it runs: %+v, %v", demand, err)
+	}
+	s.end(answer, nil)
+	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {
+		t.Errorf("verdict: %+v", v)
+	}
+	s.sound(Witness{})
+}
+
+// A runner that somebody started on the daemon's host takes them with its others.
+func TestLoginJobsNeedNoOtherRunner(t *testing.T) {
+	s := newStaged(t, withLoginEnd(t))
+	s.node = s.handOf("login1", 2, workflow.SchedulerLocal, workflow.LoginToo)
+	if diff := cmp.Diff([]string{"a", "end"}, s.play(nil)); diff != "" {
+		t.Errorf("what ran (-want +got):\n%s", diff)
+	}
+	s.sound(Witness{})
+}
+
+// A job of the daemon's host that changes is still one; and the check sees when it
+// is held elsewhere.
+func TestLoginJobsStayThere(t *testing.T) {
+	s := newStaged(t, withLoginEnd(t))
+	s.end(s.node.turn(), nil)
+	_, err := s.UpdateJob(s.ctx, s.id("end"), workflow.JobUpdate{Priority: new(int64(7))})
+	s.must(err)
+	if answer := s.node.turn(); len(answer.Grants) != 0 {
+		t.Errorf("granted elsewhere: %+v", answer)
+	}
+	s.do(func(tx *Tx) error {
+		err := tx.execOne(`UPDATE job SET status = 3, compute_node_id = ?, claimed_ms = 1, fence = fence + 1 WHERE id = ?`, s.node.id, s.id("end"))
+		tx.move(s.workflow, workflow.Ready, workflow.Pending, 1)
+		return err
+	})
+	found, err := CheckDeep(s.ctx, s.Path(), Witness{})
+	s.must(err)
+	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Promise == "place" }) {
+		t.Errorf("the check says %+v", found)
+	}
+}
+
+// If nobody on the daemon's host can take it, it fails: it does not keep the run
+// from its end.
+func TestLoginJobsDoNotWaitForEver(t *testing.T) {
+	s := newStaged(t, withLoginEnd(t))
+	s.end(s.node.turn(), nil)
+	s.pass(time.Hour)
+	if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.EndJob == nil {
+		t.Errorf("verdict: %+v", v)
+	}
+	s.sound(Witness{})
+}
+
+// Runners in allocations stay for what comes after an end job of the daemon's host.
+func TestRunnersStayForWhatFollowsALoginJob(t *testing.T) {
+	d := withUndo()
+	end := withLoginEnd(t).Jobs[1]
+	d.Stages = append(d.Stages, workflow.StageDefinition{Kind: workflow.StageEnd, Name: "end"})
+	end.Stage = int32(len(d.Stages))
+	d.Jobs = append(d.Jobs, end)
+	s := newStaged(t, d)
+	s.node = s.handOf("n2", 1, workflow.SchedulerSlurm, workflow.LoginNone)
+	s.end(s.end(s.node.turn(), nil), nil)
+	if answer := s.node.turn(); s.status("end") != workflow.Ready || !answer.ClaimableLater {
+		t.Errorf("a runner that may have to undo the run: %+v", answer)
+	}
+}

@@ -1,0 +1,117 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// updatePolicy changes what a workflow says about failures: what is given
+// replaces what is stored, and keys that are unset are removed. It holds from the
+// next decision on.
+func (tx *Tx) updatePolicy(w *workflow.Workflow, change *workflow.RunPolicy, unset []string) error {
+	if change == nil && len(unset) == 0 {
+		return nil
+	}
+	var policy workflow.RunPolicy
+	if w.Policy != nil {
+		policy = *w.Policy
+	}
+	if change == nil {
+		change = &workflow.RunPolicy{}
+	}
+	policy.Merge(change)
+	if err := policy.Unset(unset); err != nil {
+		return err
+	}
+	if w.Policy == nil && reflect.DeepEqual(policy, workflow.RunPolicy{}) {
+		return nil
+	}
+	if reflect.DeepEqual(w.Policy, &policy) {
+		return nil
+	}
+	if d := change.Deadline; d != nil && (w.Policy == nil || !reflect.DeepEqual(w.Policy.Deadline, d)) {
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.deadline of workflow %d: its time has begun", w.ID)
+	}
+	if err := tx.requireMade(w, &policy); err != nil {
+		return err
+	}
+	if err := workflow.ProblemsError("policy", policy.Validate()); err != nil {
+		return err
+	}
+	if end := policy.End; end != nil && (w.Policy == nil || w.Policy.End == nil || w.Policy.End.SuccessIf != end.SuccessIf) {
+		if err := tx.requireJobs(w, &policy); err != nil {
+			return err
+		}
+	}
+	if w.Policy != nil && w.Policy.Deadline != nil && policy.Deadline == nil {
+		if err := tx.dropDeadline(w.ID); err != nil {
+			return err
+		}
+	}
+	if err := tx.requirePolicies("retry_policies of the workflow", policy.RetryPolicies); err != nil {
+		return err
+	}
+	w.Policy = &policy
+	if reflect.DeepEqual(policy, workflow.RunPolicy{}) {
+		w.Policy = nil
+	}
+	text, err := jsonText(w.Policy)
+	if err != nil {
+		return fmt.Errorf("write the policy of workflow %d: %w", w.ID, err)
+	}
+	if err := tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, w.ID); err != nil {
+		return fmt.Errorf("change the policy of workflow %d: %w", w.ID, err)
+	}
+	tx.failed = appendNew(tx.failed, []int64{w.ID}) // another max_failures may hold claims, or release them
+	delete(tx.w.signs, w.ID)
+	tx.ready(w.ID)
+	return nil
+}
+
+// requireJobs refuses a condition of success about jobs that are not there, if
+// there are any and no others can come.
+func (tx *Tx) requireJobs(w *workflow.Workflow, policy *workflow.RunPolicy) error {
+	if policy == nil || policy.End == nil || policy.End.SuccessIf == "" || w.DynamicJobs != nil {
+		return nil
+	}
+	rows, err := tx.query(`SELECT name FROM job WHERE workflow_id = ? ORDER BY id`, w.ID)
+	if err != nil {
+		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
+	}
+	names, err := collect(rows, scanString)
+	if err != nil {
+		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return workflow.ProblemsError("policy", policy.UnknownJobs(names))
+}
+
+// requireMade refuses what a policy says of jobs that are made with a workflow,
+// and only then.
+func (tx *Tx) requireMade(w *workflow.Workflow, policy *workflow.RunPolicy) error {
+	before := w.Policy
+	if before == nil {
+		before = &workflow.RunPolicy{}
+	}
+	if !reflect.DeepEqual(before.EndJob(), policy.EndJob()) {
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.end.job of workflow %d: its end job was made with it", w.ID).
+			WithHint("change the job, or create the workflow anew from a specification")
+	}
+	if reflect.DeepEqual(before.OnFailure, policy.OnFailure) {
+		return nil
+	}
+	switch made, err := tx.hasStage(w.ID, workflow.StageCompensation); {
+	case err != nil:
+		return err
+	case !made:
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.on_failure of workflow %d: it has no jobs that undo it", w.ID).
+			WithHint("create the workflow anew from a specification that has them")
+	case policy.OnFailure == nil:
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot remove policy.on_failure of workflow %d: its jobs that undo it were made with it", w.ID)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package workflow
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// ClaimHoldKind names what holds the claims of a workflow.
+type ClaimHoldKind string
+
+// The kinds of holds of claims.
+const (
+	HoldMaxFailures ClaimHoldKind = "max_failures" // too many jobs have failed
+	HoldBreaker     ClaimHoldKind = "breaker"      // a circuit breaker with action pause has tripped
+	HoldDeadline    ClaimHoldKind = "deadline"     // the run's time is over
+)
+
+// ClaimHoldKinds lists the kinds of holds of claims.
+func ClaimHoldKinds() []ClaimHoldKind {
+	return []ClaimHoldKind{HoldMaxFailures, HoldBreaker, HoldDeadline}
+}
+
+// ClaimHold is a reason for which no job of a workflow is granted to anybody.
+// What runs goes on, and recovery scripts do. Times are in ms since the epoch.
+type ClaimHold struct {
+	ID         int64           `json:"id"`
+	WorkflowID int64           `json:"workflow_id"`
+	RunID      int64           `json:"run_id"`
+	Kind       ClaimHoldKind   `json:"kind"`
+	Name       string          `json:"name,omitempty"` // tells holds of a kind apart
+	Reason     string          `json:"reason"`
+	Evidence   json.RawMessage `json:"evidence,omitempty"`
+	SinceMS    int64           `json:"since_ms"`
+	UntilMS    int64           `json:"until_ms,omitempty"` // 0: until somebody ends it
+	EndedMS    int64           `json:"ended_ms,omitempty"` // 0: it holds
+	EndedWhy   string          `json:"ended_why,omitempty"`
+}
+
+// ClaimsHeldPayload is the data of EventClaimsHeld and EventClaimsReleased.
+type ClaimsHeldPayload struct {
+	Category string          `json:"category"` // workflow
+	RunID    int64           `json:"run_id"`
+	Kind     ClaimHoldKind   `json:"kind"`
+	Name     string          `json:"name,omitempty"`
+	Reason   string          `json:"reason"` // why claims were held
+	Evidence json.RawMessage `json:"evidence,omitempty"`
+	UntilMS  int64           `json:"until_ms,omitempty"`
+	EndedWhy string          `json:"ended_why,omitempty"`
+	StillOn  int64           `json:"still_held_by,omitempty"` // other reasons that are left when this one has ended
+}
+
+// ClaimHolds are the live holds of a workflow.
+type ClaimHolds []ClaimHold
+
+// UntilMS is when the last of the holds ends by itself; 0 if somebody has to end
+// one.
+func (h ClaimHolds) UntilMS() (until int64) {
+	for i := range h {
+		if h[i].UntilMS == 0 {
+			return 0
+		}
+		until = max(until, h[i].UntilMS)
+	}
+	return until
+}
+
+// Reason says in one text why claims are held; empty if they are not.
+func (h ClaimHolds) Reason() string {
+	if len(h) == 0 {
+		return ""
+	}
+	last := slices.MaxFunc(h, func(a, b ClaimHold) int { return cmp.Compare(endOrNever(a.UntilMS), endOrNever(b.UntilMS)) })
+	text := "claims are held: " + last.Reason
+	if n := len(h) - 1; n > 0 {
+		text += fmt.Sprintf(", and %s", CountOf(int64(n), "other reason", "other reasons"))
+	}
+	return text
+}
+
+func endOrNever(ms int64) int64 {
+	if ms == 0 {
+		return 1<<63 - 1
+	}
+	return ms
+}
+
+// lines says why claims are held, since when and until when.
+func (h ClaimHolds) lines(nowMS int64) []string {
+	var lines []string
+	for i := range h {
+		line := fmt.Sprintf("%s, for %s", h[i].Reason, agoMS(h[i].SinceMS, nowMS))
+		if until := h[i].UntilMS; until != 0 {
+			line += fmt.Sprintf("; ends in %s", agoMS(nowMS, until))
+		} else {
+			line += "; until somebody lifts it"
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// next says what has to happen before jobs are claimed again.
+func (h ClaimHolds) next(workflowID, nowMS int64) string {
+	if until := h.UntilMS(); until != 0 {
+		return fmt.Sprintf("claims go on in %s, or when somebody lifts the hold (workflows resume %d)", agoMS(nowMS, until), workflowID)
+	}
+	for i := range h {
+		if h[i].Kind == HoldMaxFailures {
+			return fmt.Sprintf("somebody lifts the hold of claims (workflows resume %d), raises max_failures (workflows update), or cancels or resets the workflow; what runs goes on", workflowID)
+		}
+	}
+	return fmt.Sprintf("somebody lifts the hold of claims (workflows resume %d), or cancels or resets the workflow; what runs goes on", workflowID)
+}

@@ -1,0 +1,102 @@
+package workflow_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func TestCompensates(t *testing.T) {
+	all := []EventType{EventWorkflowCompleted, EventWorkflowFailed, EventWorkflowCanceled}
+	for _, tc := range []struct {
+		policy *CompensationPolicy
+		want   [3]bool // after each of all
+		within time.Duration
+	}{
+		{nil, [3]bool{false, true, false}, 24 * time.Hour},
+		{&CompensationPolicy{Timeout: "PT2H"}, [3]bool{false, true, false}, 2 * time.Hour},
+		{&CompensationPolicy{When: []CompensationCase{CompensateCanceled}}, [3]bool{false, false, true}, 24 * time.Hour},
+		{&CompensationPolicy{When: []CompensationCase{CompensateFailed, CompensateCanceled}}, [3]bool{false, true, true}, 24 * time.Hour},
+	} {
+		p := RunPolicy{OnFailure: tc.policy}
+		for i, verdict := range all {
+			if within, ok := p.Compensates(verdict); ok != tc.want[i] || within != tc.within {
+				t.Errorf("%+v after %s: %v, %v", tc.policy, verdict, within, ok)
+			}
+		}
+	}
+}
+
+func TestCompensationIsChecked(t *testing.T) {
+	for want, c := range map[string]CompensationPolicy{
+		`"late" is not a value for when`:           {When: []CompensationCase{"late"}},
+		`failed is there twice`:                    {When: []CompensationCase{CompensateFailed, CompensateFailed}},
+		`duration "soon"`:                          {Timeout: "soon"},
+		`a compensation without time does nothing`: {Timeout: "0s"},
+		`a job cannot have 0 attempts`:             {MaxAttempts: new(int64)},
+	} {
+		found := (&RunPolicy{OnFailure: &c}).Validate()
+		if len(found) != 1 || !strings.Contains(found[0].Message, want) || !strings.HasPrefix(found[0].Path, "on_failure.") {
+			t.Errorf("found %+v, want %s", found, want)
+		}
+	}
+}
+
+// TestCompensationNeverWaits: a job of a compensation is repeated for its own
+// attempts, whatever budgets are spent, and is never held.
+func TestCompensationNeverWaits(t *testing.T) {
+	none := int64(0)
+	for _, attempts := range []int64{1, 3} {
+		p := CompensationPolicy{MaxAttempts: &attempts}
+		retries := p.Retries()
+		if found := retries.Validate(); len(found) > 0 {
+			t.Fatal(found)
+		}
+		policies := Policies{Job: []RetryPolicy{*retries}, Default: DefaultPolicy(), UsePendingFailed: true, MaxRetriesTotal: &none}
+		h := History{AttemptID: 1}
+		granted := int64(0)
+		for {
+			d := Decide(policies, h, Failure{Cause: Cause{Kind: CauseExit, Status: Failed, ReturnCode: 1}})
+			if d.Action != ActionRetry {
+				if d.Action != ActionFail {
+					t.Errorf("the last decision is %s: %s", d.Action, d.Reason)
+				}
+				break
+			}
+			h = h.Grant(d)
+			h.AttemptID++
+			granted++
+		}
+		if granted != attempts-1 {
+			t.Errorf("%d retries with %d attempts", granted, attempts)
+		}
+		d := Decide(policies, h, Failure{Cause: Cause{Kind: CausePreempted, Status: Terminated}})
+		if d.Action != ActionRetry || d.Counted {
+			t.Errorf("preempted: %+v", d)
+		}
+	}
+}
+
+func TestCompensationIsDescribed(t *testing.T) {
+	jobs := counts(map[JobStatus]int64{Completed: 2, Failed: 1, Running: 1, Blocked: 1, Disabled: 4}).ByStatus
+	for _, tc := range []struct {
+		c    Compensation
+		over bool
+		want string
+	}{
+		{Compensation{State: CompensationWaiting}, false, "waits until no process of the run is left"},
+		{Compensation{State: CompensationRunning}, false, "runs, 3 of 5 jobs have ended"},
+		{Compensation{State: CompensationCompleted}, true, "completed, 5 jobs"},
+		{Compensation{State: CompensationFailed}, true, "failed, 2 of 5 jobs completed"},
+		{Compensation{State: CompensationFailed, Reason: "its time is over"}, true, "failed, 2 of 5 jobs completed: its time is over"},
+	} {
+		if tc.c.Describe(jobs); tc.c.Text != tc.want {
+			t.Errorf("%s: %q, want %q", tc.c.State, tc.c.Text, tc.want)
+		}
+		if tc.c.State.IsOver() != tc.over {
+			t.Errorf("%s is over: %v", tc.c.State, !tc.over)
+		}
+	}
+}

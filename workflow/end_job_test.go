@@ -1,0 +1,97 @@
+package workflow_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	. "github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestEndJobEnds: whatever happens to an end job, it ends by itself: it is
+// repeated as often as it says after its own failures, three times after those of
+// nodes, and never held.
+func TestEndJobEnds(t *testing.T) {
+	for _, tc := range []struct {
+		retries int64
+		kind    CauseKind
+		granted int64
+	}{
+		{0, CauseExit, 0},
+		{2, CauseExit, 2},
+		{2, CauseTimeout, 2},
+		{0, CauseNodeFail, 3},
+		{0, CauseLost, 3},
+		{5, CauseLost, 3},
+	} {
+		e := EndJob{Command: "tell", Retries: tc.retries}
+		j, err := e.Job("end", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := Policies{Job: []RetryPolicy{*j.Policy.RetryPolicies[0].Policy}, Default: DefaultPolicy(), UsePendingFailed: true}
+		h := History{AttemptID: 1}
+		granted := int64(0)
+		d := Decide(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
+		for d.Action == ActionRetry && granted < 100 {
+			granted++
+			h = h.Grant(d)
+			d = Decide(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
+		}
+		if granted != tc.granted || d.Action != ActionFail {
+			t.Errorf("retries %d, %s: %d retries, then %s (%s)", tc.retries, tc.kind, granted, d.Action, d.Reason)
+		}
+		if d := Decide(p, h, Failure{Cause: Cause{Kind: CausePreempted, Status: Terminated}}); d.Action != ActionRetry || d.Counted {
+			t.Errorf("retries %d, then preempted: %+v", tc.retries, d)
+		}
+	}
+}
+
+func TestEndJobIsChecked(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		e    EndJob
+		want string // empty: good
+	}{
+		{"least", EndJob{Command: "x"}, ""},
+		{"all", EndJob{Command: "x", Where: EndInAllocation, Timeout: "P7D", Retries: 3}, ""},
+		{"no command", EndJob{}, "end.job.command: the end job needs a command"},
+		{"on the login node", EndJob{Command: "x", Where: EndOnLogin}, ""},
+		{"elsewhere", EndJob{Command: "x", Where: "moon"}, `end.job.where: "moon" is not a value for where`},
+		{"too short", EndJob{Command: "x", Timeout: "0s"}, "end.job.timeout: the timeout of the end job cannot be 0s"},
+		{"too long", EndJob{Command: "x", Timeout: "P7DT1S"}, "end.job.timeout: the timeout of the end job cannot be P7DT1S"},
+		{"no time", EndJob{Command: "x", Timeout: "soon"}, `end.job.timeout: duration "soon": not a number with a unit`},
+		{"retries", EndJob{Command: "x", Retries: -1}, "end.job.retries: -1 retries cannot be granted"},
+	} {
+		err := ProblemsError("", (&RunPolicy{End: &EndPolicy{Job: &tc.e}}).Validate())
+		if tc.want == "" && err != nil || tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+	if _, err := (&EndJob{Command: "x", Timeout: "soon"}).Job("end", 1); CodeOf(err) != CodeInvalid {
+		t.Errorf("a job with a timeout that cannot be read: %v", err)
+	}
+	for timeout, want := range map[string]int64{"": 600, "90s": 90, "PT2H": 7200} {
+		j, err := (&EndJob{Command: "x", Timeout: timeout}).Job("end", 1)
+		if err != nil || j.RunTimeout == nil || *j.RunTimeout != (RunTimeout{AfterSeconds: want, GraceSeconds: 30}) {
+			t.Errorf("timeout %q: %+v, %v", timeout, j.RunTimeout, err)
+		}
+	}
+}
+
+func TestEndInput(t *testing.T) {
+	c := counts(map[JobStatus]int64{Completed: 5, Failed: 2, Terminated: 1, Canceled: 3, Disabled: 1})
+	c.Retried, c.ByCause = 4, map[CauseKind]int64{CauseOK: 5, CauseOOM: 1}
+	p := EndVerdict(c, nil).Payload
+	p.WorkflowID, p.RunID, p.EndGeneration, p.SuccessIf = 7, 2, 3, "completed > 0"
+	want := EndInput{Version: 1, WorkflowID: 7, RunID: 2, EndGeneration: 3, Verdict: "failed", Total: 12, Completed: 5, Failed: 3, Terminated: 1,
+		Canceled: 3, Disabled: 1, Retried: 4, ByCause: map[CauseKind]int64{CauseOOM: 1}, SuccessIf: "completed > 0", FailedJobs: []EndInputJob{}}
+	if diff := cmp.Diff(want, NewEndInput(&p, false)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	want.Verdict = "completed"
+	if diff := cmp.Diff(want, NewEndInput(&p, true)); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

@@ -1,0 +1,96 @@
+package workflow
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// exclusion says from which nodes a ready job is kept: by open circuit breakers and
+// by its own list.
+type exclusion struct {
+	nowMS    int64
+	class    Class
+	runners  []RunnerFacts
+	breakers []BreakerTrip
+	avoided  []AvoidedNode
+	// asks says that allocations are asked for by themselves, on other nodes too.
+	asks  bool
+	first int64 // when the first of the nodes asked about is let in, ms; 0: never
+}
+
+func (f JobFacts) exclusion() *exclusion {
+	return &exclusion{
+		nowMS: f.NowMS, class: f.Class, runners: f.Runners, breakers: f.Breakers, avoided: f.Retries.Avoided,
+		asks: len(f.Places.Ready) > 0,
+	}
+}
+
+// from says what keeps the job from the node of a runner; empty if nothing does.
+func (x *exclusion) from(r *RunnerFacts) string {
+	byBreaker, open := x.breaker(r)
+	byList, avoids := x.avoids(r)
+	var why string
+	var until int64
+	switch {
+	case avoids && (!open || byList.UntilMS == 0 || byList.UntilMS > byBreaker.UntilMS):
+		why, until = "the job keeps away from the node after a failure there", byList.UntilMS
+	case open:
+		why, until = byBreaker.Reason+" (breakers reset "+fmt.Sprint(byBreaker.ID)+")", byBreaker.UntilMS
+	default:
+		return ""
+	}
+	if until == 0 {
+		return why
+	}
+	if x.first == 0 || until < x.first {
+		x.first = until
+	}
+	return why + ", for another " + agoMS(x.nowMS, until)
+}
+
+// breaker returns the breaker that keeps the job from the node of a runner for the
+// longest. It gives way to a runner in an allocation that was asked for since, and
+// elsewhere to the only node.
+func (x *exclusion) breaker(r *RunnerFacts) (BreakerTrip, bool) {
+	var on []BreakerTrip
+	for _, t := range x.breakers {
+		if t.Action == BreakerExcludeNode && t.Subject == r.Host && t.UntilMS > x.nowMS && (r.AskedMS == nil || *r.AskedMS <= t.SinceMS) {
+			on = append(on, t)
+		}
+	}
+	if len(on) == 0 || r.AskedMS == nil && !slices.ContainsFunc(x.runners, func(o RunnerFacts) bool { return o.Host != r.Host }) {
+		return BreakerTrip{}, false
+	}
+	return slices.MaxFunc(on, func(a, b BreakerTrip) int { return cmp.Compare(a.UntilMS, b.UntilMS) }), true
+}
+
+// avoids returns the entry of the job's list that is about the node of a runner.
+// The list gives way where the job could run on no other node.
+func (x *exclusion) avoids(r *RunnerFacts) (AvoidedNode, bool) {
+	i := slices.IndexFunc(x.avoided, func(n AvoidedNode) bool {
+		return n.Node == r.Host && (n.UntilMS == 0 || n.UntilMS > x.nowMS)
+	})
+	if i < 0 {
+		return AvoidedNode{}, false
+	}
+	elsewhere := x.asks || slices.ContainsFunc(x.runners, func(o RunnerFacts) bool {
+		level, _ := o.fit(x.class)
+		return o.Host != r.Host && level != fitsNever
+	})
+	return x.avoided[i], elsewhere
+}
+
+// nextKept says when a job may start that is kept from every node that it fits.
+func (f JobFacts) nextKept(x *exclusion) string {
+	text := "it starts on another node"
+	if next := f.Places.next(); next != "" {
+		text += ": " + next
+	} else {
+		text += ", once a runner is there"
+	}
+	if due := max(x.first, orZero(f.Job.NotBeforeMS)); x.first > 0 && due > f.NowMS {
+		text += ", or in " + agoMS(f.NowMS, due) + " at the earliest, when the first of these is let in"
+	}
+	return text
+}

@@ -1,0 +1,108 @@
+package workflow
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestLook: all that a category asks for must hold, and the first one counts.
+func TestLook(t *testing.T) {
+	seven, zero := int64(7), int64(0)
+	categories := []FailureCategory{
+		{Category: "gpu", Subcategory: "xid", When: CategoryMatch{Stderr: `NVRM: Xid \d+`}, Hint: "look at dmesg"},
+		{Category: "gpu", When: CategoryMatch{Stderr: "(?i)cuda", ExitCode: &ExitCodeMatch{In: []int64{7, 137}}}},
+		{Category: "quota", When: CategoryMatch{TerminationMessage: "quota"}},
+		{Category: "killed", When: CategoryMatch{Signal: []int64{9}}},
+		{Category: "memory", When: CategoryMatch{Errno: []int64{12}}},
+		{Category: "other", When: CategoryMatch{ExitCode: &ExitCodeMatch{NotIn: []int64{1}}}},
+	}
+	d, err := NewSigns(categories, []RetryPolicy{{Rules: []RetryRule{{When: RuleMatch{Stderr: "stale"}}, {When: RuleMatch{Stderr: "stale"}}, {When: RuleMatch{Stderr: "Xid"}}}}}).Detector()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		name   string
+		e      Evidence
+		stderr string
+		want   string
+	}{
+		{"the first wins", Evidence{ExitCode: &seven}, "CUDA\nNVRM: Xid 79, off the bus\nend", "gpu/xid by NVRM: Xid 79, off the bus, patterns [Xid]"},
+		{"all must hold", Evidence{ExitCode: &seven}, "a cuda error", "gpu/ by a cuda error, patterns []"},
+		{"not all hold", Evidence{ExitCode: &zero}, "a cuda error", "/ by , patterns []"},
+		{"a signal as an exit code", Evidence{Signal: 9}, "cuda", "gpu/ by cuda, patterns []"},
+		{"a message", Evidence{ExitCode: &seven, TerminationMessage: "no\nquota left"}, "", "quota/ by quota left, patterns []"},
+		{"a signal", Evidence{Signal: 9}, "", "killed/ by , patterns []"},
+		{"a failed launch", Evidence{SpawnErrno: 12}, "", "memory/ by , patterns []"},
+		{"codes", Evidence{ExitCode: &seven}, "stale", "other/ by , patterns [stale]"},
+		{"nothing known", Evidence{}, "", "/ by , patterns []"},
+	} {
+		d.Look(&tc.e, tc.stderr)
+		if got := fmt.Sprintf("%s/%s by %s, patterns %v", tc.e.Category, tc.e.Subcategory, tc.e.CategoryLine, tc.e.StderrMatches); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+	if s := NewSigns(nil, nil); s.Hash != "" {
+		t.Errorf("nothing to look for has the hash %q", s.Hash)
+	}
+}
+
+// TestFirstCategoryWins: the category is that of the first one that would match
+// alone.
+func TestFirstCategoryWins(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var all []FailureCategory
+		for i := range rapid.IntRange(0, 6).Draw(t, "categories") {
+			all = append(all, FailureCategory{Category: fmt.Sprint("c", i), When: CategoryMatch{Stderr: rapid.StringMatching(`[ab]{1,3}`).Draw(t, "pattern")}})
+		}
+		text := rapid.StringMatching(`[abc\n]{0,8}`).Draw(t, "text")
+		d, err := NewSigns(all, nil).Detector()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var e Evidence
+		d.Look(&e, text)
+		want := ""
+		if i := slices.IndexFunc(all, func(c FailureCategory) bool { return strings.Contains(text, c.When.Stderr) }); i >= 0 {
+			want = all[i].Category
+		}
+		if e.Category != want || want != "" && !strings.Contains(text, e.CategoryLine) {
+			t.Fatalf("%q by %q in %q, want %q", e.Category, e.CategoryLine, text, want)
+		}
+	})
+}
+
+// TestBadFailurePolicies: what is wrong is named with its place.
+func TestBadFailurePolicies(t *testing.T) {
+	gpu := []FailureCategory{{Category: "gpu", When: CategoryMatch{Stderr: "Xid"}}}
+	number := func(n int64) *int64 { return &n }
+	for _, tc := range []struct {
+		p    RunPolicy
+		want string
+	}{
+		{RunPolicy{FailureCategories: []FailureCategory{{Category: "g p u", When: CategoryMatch{Stderr: "x"}}}}, `failure_categories[0].category: "g p u" is no name for a category`},
+		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu"}}}, "failure_categories[0].when: nothing is looked for: every failure would be of this category"},
+		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Stderr: "("}}}}, "failure_categories[0].when.stderr: error parsing regexp: missing closing ): `(`"},
+		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Errno: []int64{0}}}}}, "failure_categories[0].when.errno[0]: there is no error number 0"},
+		{RunPolicy{MaxFailures: number(0)}, "max_failures: 0 is not a number of failed jobs to stop at"},
+		{RunPolicy{MaxFailures: number(-1)}, "max_failures: -1 is not a number of failed jobs to stop at"},
+		{RunPolicy{MaxFailures: number(1 << 40)}, "max_failures: 1099511627776 is not a number of failed jobs to stop at"},
+		{RunPolicy{FailureCategories: gpu, CancelSiblingsOn: []SiblingRule{{Category: "cpu"}}}, `cancel_siblings_on[0].category: there is no category "cpu"`},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerNode, Category: "gpu", Threshold: 1, Within: "1h", Action: BreakerExcludeNode}}}, `circuit_breakers[0].category: there is no category "gpu"`},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerNode, Threshold: 0, Within: "1h", Action: BreakerExcludeNode}}}, "circuit_breakers[0].threshold: 0 is not a number of failures to stop at"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerNode, Threshold: 1, Action: BreakerExcludeNode}}}, "circuit_breakers[0].within: the time is missing"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerNode, Threshold: 1, Within: "0s", Action: BreakerExcludeNode}}}, `circuit_breakers[0].within: "0s" is no time to count in`},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerWorkflow, Threshold: 1, Within: "1h", Action: BreakerExcludeNode}}}, "circuit_breakers[0].action: exclude_node is for failures that are counted per node"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerWorkflow, Threshold: 1, Within: "1h", Action: BreakerHold}}}, "circuit_breakers[0].action: hold would hold every failure of the workflow"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerWorkflow, Threshold: 1, Within: "1h", Action: BreakerPause}, {Per: PerWorkflow, Threshold: 2, Within: "1h", Action: BreakerPause}}}, "circuit_breakers[1]: the circuit breaker workflow-pause is already there"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerCategory, Threshold: 1, Within: "1h", Action: BreakerHold}}}, "circuit_breakers[0].per: nothing is counted: the workflow has no failure_categories"},
+	} {
+		found := tc.p.Validate()
+		if len(found) != 1 || found[0].Path+": "+found[0].Message != tc.want || found[0].Hint == "" && !strings.Contains(tc.want, "regexp") {
+			t.Errorf("found %+v, want %s", found, tc.want)
+		}
+	}
+}
