@@ -18,6 +18,7 @@ func (w *world) check() {
 	w.noteDatabase()
 	w.checkTruth(spooled)
 	w.checkBudgets()
+	w.checkStages()
 	if w.cluster != nil {
 		w.cluster.checkAllocations()
 	}
@@ -83,7 +84,7 @@ func (w *world) spooled() (all []store.SpooledReport) {
 
 // checkJobs compares how jobs ended with what was seen of them.
 func (w *world) checkJobs(st *store.Store) {
-	canceled := len(w.acknowledged.Canceled) > 0
+	canceled, run := len(w.acknowledged.Canceled) > 0, w.runID()
 	for _, id := range w.ids {
 		j, err := st.Job(context.Background(), id)
 		switch {
@@ -91,7 +92,7 @@ func (w *world) checkJobs(st *store.Store) {
 			w.violated("job %d: %v", id, err)
 		case !j.Status.IsComplete() && !canceled:
 			w.violated("job %d is %s after the end", id, j.Status)
-		case j.Status == workflow.Completed && !w.ps.succeeded(id):
+		case j.Status == workflow.Completed && !w.ps.didSucceed(int32(w.jobs[id]), run):
 			w.violated("job %d is completed, but never ran to its end", id)
 		}
 	}

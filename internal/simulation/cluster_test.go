@@ -67,16 +67,23 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 		Site: func(ctx context.Context) (*siteconfigs.Site, error) {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
-		Spooled:  spooled,
+		Spooled:  d.spooled,
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
 	}
 }
 
-// spooled reads what a runner that is over wrote down.
-func spooled(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
+// spooled reads what a runner that is over wrote down. A daemon that has died
+// removes nothing any more: what it stored since is not in its image.
+func (d *daemon) spooled(outputDir, database string, runnerID int64) (left []server.Spooled, err error) {
 	lives, err := runner.ReadSpooled(outputDir, database, func(h *spool.Header) bool { return h.RunnerID == runnerID })
 	for _, life := range lives {
-		left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Started: life.Started, Delivered: life.Delivered})
+		delivered := func() error {
+			if d.died.Load() != 0 {
+				return nil
+			}
+			return life.Delivered()
+		}
+		left = append(left, server.Spooled{RunID: life.RunID, Reports: life.Reports, Started: life.Started, Delivered: delivered})
 	}
 	return left, err
 }

@@ -96,8 +96,8 @@ func (w *world) startDaemon(number int, c chance) (*daemon, error) {
 		Database: d.path, EndpointPath: filepath.Join(w.dir, "endpoint.json"), InProcess: true, Now: w.now, Token: token, User: "sim", Log: w.log,
 		Failpoint: func(string) {
 			if d.armed.Load() && hits.Add(1) == dies {
+				d.died.Store(time.Now().UnixNano()) // before the image: what has an effect is in it
 				w.takeImage(d.path, w.database(number+1))
-				d.died.Store(time.Now().UnixNano())
 				d.die()
 			}
 		},

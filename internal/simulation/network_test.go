@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // answerTime is how long a caller waits beyond what it asked for.
@@ -33,6 +34,7 @@ type link struct {
 	secret string
 
 	registrations int64
+	questions     int64 // one at a time
 }
 
 var errNetwork = errors.New("simulated: no answer")
@@ -60,7 +62,23 @@ func (l *link) Leave(ctx context.Context, id int64, req *api.LeaveRequest) (*api
 	return &resp, err
 }
 
-// message is one call of a runner.
+// FailedWorkflow asks what the jobs of a compensation learn, until it is answered.
+func (l *link) FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+	for {
+		l.questions++
+		var page api.FailedWorkflowPage
+		path := fmt.Sprintf("/workflows/%d/failed_workflow", workflowID)
+		err := l.call(ctx, message{"failed_workflow", l.questions, path, answerTime}, nil, &page)
+		if err == nil {
+			return &page.Workflow, nil
+		}
+		if sleep(ctx, 5*time.Second) != nil {
+			return nil, err
+		}
+	}
+}
+
+// message is one call of a runner; one that says nothing asks.
 type message struct {
 	kind     string
 	number   int64
@@ -73,9 +91,13 @@ type message struct {
 func (l *link) call(ctx context.Context, m message, in, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
-	body, err := json.Marshal(in)
-	if err != nil {
-		return err
+	method, body := http.MethodGet, []byte(nil)
+	if in != nil {
+		var err error
+		method = http.MethodPost
+		if body, err = json.Marshal(in); err != nil {
+			return err
+		}
 	}
 	c := l.seed.of("message", l.runner, m.kind, m.number)
 	w := l.weather()
@@ -90,7 +112,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 			defer cancel()
 			if sleep(l.life, again) == nil {
 				l.note("%s: %s %d arrives again", l.runner, m.kind, m.number)
-				_, _ = l.serve(ctx, http.MethodPost, l.secret, m.path, body, 0)
+				_, _ = l.serve(ctx, method, l.secret, m.path, body, 0)
 			}
 		})
 	}
@@ -99,7 +121,7 @@ func (l *link) call(ctx context.Context, m message, in, out any) error {
 		return silence(ctx)
 	}
 	l.note("%s: %s %d arrives", l.runner, m.kind, m.number)
-	answer, err := l.serve(ctx, http.MethodPost, l.secret, m.path, body, down)
+	answer, err := l.serve(ctx, method, l.secret, m.path, body, down)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // process is a pretended run of a job's command or recovery script.
@@ -38,6 +37,8 @@ type processes struct {
 	mu   sync.Mutex
 	live map[string]*process // by key
 	of   map[int64][]*process
+
+	order order
 }
 
 // machine starts the processes of one runner's life.
@@ -99,28 +100,11 @@ func (ps *processes) begin(m *machine, p *process) {
 		}
 	}
 	if !p.repair {
-		ps.checkDependencies(p)
+		ps.checkOrder(p)
 	}
 	ps.of[p.job] = append(ps.of[p.job], p)
 	ps.live[p.key] = p
 	time.AfterFunc(p.fate.lasts, func() { ps.exit(m, p, runner.Exit{Code: p.fate.code, Signal: p.fate.signal}, true) })
-}
-
-// checkDependencies sees to it that a job starts when it may (P6).
-func (ps *processes) checkDependencies(p *process) {
-	def := ps.job(p.job)
-	if def.RunIf != workflow.RunIfSuccess {
-		return
-	}
-	for _, on := range def.DependsOn {
-		id := ps.idOf(on)
-		if ps.job(id).RunIf == workflow.RunIfFailure && len(ps.of[id]) == 0 {
-			continue // it was not needed
-		}
-		if !ps.succeeded(id) {
-			ps.violated("P6: job %d starts before job %d has succeeded", p.job, id)
-		}
-	}
 }
 
 func (ps *processes) succeeded(job int64) bool {

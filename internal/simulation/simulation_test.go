@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 )
@@ -85,6 +86,9 @@ func simulate(t *testing.T, s seed) (hash uint64) {
 				t.Error(err)
 			}
 		}
+		if len(w.violations) > 0 {
+			t.Log("what happened:\n" + inShort(w.trace.String()))
+		}
 		for _, v := range w.violations {
 			t.Error(v)
 		}
@@ -93,4 +97,16 @@ func simulate(t *testing.T, s seed) (hash uint64) {
 		}
 	})
 	return hash
+}
+
+// inShort cuts the lines of a trace: another run of the seed may go another way,
+// so what is printed where it failed has to do.
+func inShort(trace string) string {
+	const most = 240
+	var b strings.Builder
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSpace(line)
+		fmt.Fprintln(&b, line[:min(len(line), most)])
+	}
+	return b.String()
 }

@@ -116,7 +116,7 @@ func (w *world) checkBudgets() {
 		var rule string
 		var counted bool
 		scan(&job, &rule, &counted, &retries, &preempted)
-		if limit := w.limitOf(rule, counted); retries > limit {
+		if limit := w.limitOf(job, rule, counted); retries > limit && (w.job(job).Stage == 0 || !w.ps.people()) {
 			w.violated("P7: job %d: rule %s granted %d retries, %d at most", job, rule, retries, limit)
 		}
 		if preempted > 0 {
@@ -126,7 +126,7 @@ func (w *world) checkBudgets() {
 }
 
 // limitOf is how many retries of a job a rule may grant.
-func (w *world) limitOf(rule string, counted bool) int64 {
+func (w *world) limitOf(job int64, rule string, counted bool) int64 {
 	for _, h := range w.def.FailureHandlers {
 		for i, r := range h.Rules {
 			if rule == fmt.Sprintf("handler:%s/%d", h.Name, i+1) {
@@ -134,7 +134,12 @@ func (w *world) limitOf(rule string, counted bool) int64 {
 			}
 		}
 	}
-	if counted {
+	switch {
+	case rule == "end_job/default_action":
+		return *w.job(job).Policy.RetryPolicies[0].Policy.RetryLimit
+	case rule == "compensation/attempts":
+		return w.def.Policy.OnFailure.Attempts() - 1
+	case counted:
 		return 3
 	}
 	return 50

@@ -33,7 +33,7 @@ func workload(s seed) *workflow.Definition {
 		d.Policy.CancelSiblingsOn = []workflow.SiblingRule{{Cause: workflow.CauseExit}}
 	}
 	if end.is(0.3) {
-		d.Policy.End = &workflow.EndPolicy{SuccessIf: `completed >= 0.5 * total && failed_in("j1?") < 3`}
+		d.Policy.End = &workflow.EndPolicy{SuccessIf: `completed >= 0.5 * total && failed_in("j?") < 3`}
 	}
 	for i := range 1 + c.IntN(40) {
 		j := workflow.JobDefinition{
@@ -53,6 +53,8 @@ func workload(s seed) *workflow.Definition {
 		}
 		d.Jobs = append(d.Jobs, j)
 	}
+	addStages(d, s)
+	addLimits(d, s)
 	return d
 }
 

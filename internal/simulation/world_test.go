@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,7 +61,7 @@ func newWorld(s seed, dir string) *world {
 	c := s.of("world")
 	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}, answers: map[string]int{}, told: map[lease]bool{}}
 	w.log = slog.New(slog.NewTextHandler(traceWriter{w}, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime}))
-	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}}
+	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}, order: newOrder()}
 	w.until = w.began.Add(c.spread(time.Minute, 40*time.Minute))
 	w.life, w.end = context.WithCancel(context.Background())
 	w.worst = oneOf(c,
@@ -162,7 +163,7 @@ func (w *world) isCut(node string) bool {
 }
 
 // patience is how long a silent node is certain not to be given up.
-const patience = 8 * time.Minute
+const patience = 4 * time.Minute
 
 // adjust adds to the options of a daemon.
 func (w *world) adjust(o *server.DaemonOptions, d *daemon) {
@@ -206,14 +207,18 @@ func (w *world) job(id int64) *workflow.JobDefinition { return &w.def.Jobs[w.job
 
 func (w *world) idOf(place int32) int64 { return w.ids[place] }
 
-// complete reports whether the workflow has ended.
+// complete reports whether the workflow has ended, and its compensation.
 func (w *world) complete() bool {
 	d := w.present()
 	if d == nil {
 		return false
 	}
 	canceled, complete, err := d.Store().IsComplete(context.Background(), w.workflow)
-	return err == nil && (complete || canceled)
+	if err != nil || !complete && !canceled {
+		return false
+	}
+	undone, err := d.Store().Compensations(context.Background(), w.workflow)
+	return err == nil && !slices.ContainsFunc(undone, func(c workflow.Compensation) bool { return !c.State.IsOver() })
 }
 
 // isDone reports whether the workflow has ended and nobody will do anything
@@ -233,6 +238,9 @@ func (w *world) run() {
 	var hosts sync.WaitGroup
 	if w.cancelAfter > 0 {
 		hosts.Go(w.cancel)
+	}
+	if w.def.Policy.MaxFailures != nil {
+		hosts.Go(w.releaseClaims)
 	}
 	if w.cluster != nil {
 		w.group.Go(func() { w.cluster.Live(w.life) })

@@ -1,0 +1,167 @@
+package simulation
+
+import (
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// order is what has begun behind which something else must not begin any more,
+// since people did something last.
+type order struct {
+	people  time.Time          // when they did
+	ends    map[int32]*process // of end jobs, by the stage that they end
+	undoing *process           // of a compensation
+	undos   map[int32]*process // by the job that they undo
+	cleans  *process           // of a job of on_failure
+}
+
+// settling is how long what people took away may still begin: its grant was
+// under way.
+const settling = 2 * time.Minute
+
+func newOrder() order { return order{ends: map[int32]*process{}, undos: map[int32]*process{}} }
+
+// forget begins anew, as people do something.
+func (o *order) forget() {
+	*o = newOrder()
+	o.people = time.Now()
+}
+
+// checkOrder sees to it that a process begins when its job may (P6), and that
+// stages end and are undone in their order (P11).
+func (ps *processes) checkOrder(p *process) {
+	place := int32(ps.jobs[p.job])
+	ps.checkDependencies(p, place)
+	if time.Since(ps.order.people) < settling {
+		return
+	}
+	for stage, end := range ps.order.ends {
+		if slices.Contains(ps.within(stage), place) {
+			ps.violated("P11: job %d begins behind the end of its stage, attempt %d of job %d", p.job, end.attempt, end.job)
+		}
+	}
+	kind := ps.kindOf(place)
+	if first := ps.order.undoing; first != nil && kind != workflow.StageCompensation {
+		ps.violated("P11: job %d begins, though job %d has begun to undo the run", p.job, first.job)
+	}
+	switch kind {
+	case workflow.StageEnd:
+		stage := ps.def.Stages[ps.def.Jobs[place].Stage-1].Parent
+		if !ps.givenUp() { // what it had is still being ended
+			ps.checkNothingLives(p, ps.within(stage))
+		}
+		ps.order.ends[stage] = p
+	case workflow.StageCompensation:
+		ps.checkUndo(p, place)
+	}
+}
+
+// givenUp reports whether the run was given up.
+func (ps *processes) givenUp() (is bool) {
+	if d := ps.present(); d != nil {
+		ps.queryFile(d.path, `SELECT given_up IS NOT NULL FROM workflow`, func(scan func(...any)) { scan(&is) })
+	}
+	return is
+}
+
+// checkUndo looks at the begin of a job of a compensation: nothing of the run is
+// left, and what ran last is undone first.
+func (ps *processes) checkUndo(p *process, place int32) {
+	var rest []int32
+	for i := range ps.def.Jobs {
+		if ps.kindOf(int32(i)) != workflow.StageCompensation {
+			rest = append(rest, int32(i))
+		}
+	}
+	ps.checkNothingLives(p, rest)
+	ps.order.undoing = p
+	undoes := ps.def.Jobs[place].Undoes - 1
+	if undoes < 0 {
+		ps.order.cleans = p
+		return
+	}
+	if c := ps.order.cleans; c != nil {
+		ps.violated("P11: job %d undoes, though job %d has begun to clean up", p.job, c.job)
+	}
+	for other, q := range ps.order.undos {
+		if ps.isBehind(undoes, other) {
+			ps.violated("P11: job %d undoes job %d behind job %d, which undoes what that depends on", p.job, ps.idOf(undoes), q.job)
+		}
+	}
+	ps.order.undos[undoes] = p
+}
+
+// checkNothingLives sees to it that none of some jobs has a process that can be reached.
+func (ps *processes) checkNothingLives(p *process, places []int32) {
+	for _, place := range places {
+		if q := ps.living(place); q != nil {
+			ps.violated("P11: job %d begins on %s while job %d attempt %d goes on on %s", p.job, p.node, q.job, q.attempt, q.node)
+		}
+	}
+}
+
+// living is a process of a job that goes on where it can be reached.
+func (ps *processes) living(place int32) *process {
+	for _, q := range ps.of[ps.idOf(place)] {
+		if q.end.IsZero() && !q.excused {
+			return q
+		}
+	}
+	return nil
+}
+
+// checkDependencies sees to it that a job starts when it may, also if it is of a
+// sub-workflow (P6).
+func (ps *processes) checkDependencies(p *process, place int32) {
+	j := &ps.def.Jobs[place]
+	for _, on := range j.DependsOn {
+		if q := ps.living(on); q != nil {
+			ps.violated("P6: job %d starts while job %d, on which it depends, goes on on %s", p.job, q.job, q.node)
+		}
+		if j.RunIf == workflow.RunIfSuccess && !ps.didSucceed(on, p.run) {
+			ps.violated("P6: job %d starts before job %d has succeeded", p.job, ps.idOf(on))
+		}
+	}
+	stage := j.Stage
+	if ps.kindOf(place) == workflow.StageEnd {
+		stage = ps.def.Stages[stage-1].Parent
+	}
+	if parent, ok := ps.parentOf(stage); ok {
+		ps.checkDependencies(p, parent)
+	}
+}
+
+// didSucceed reports whether a job has been successful, or was not needed in a run.
+// Of a sub-workflow with a condition of its own this is not known.
+func (ps *processes) didSucceed(place int32, run int64) bool {
+	j := &ps.def.Jobs[place]
+	if j.RunIf == workflow.RunIfFailure && !ps.hasBegun(place, run) {
+		return true
+	}
+	if j.Child == 0 {
+		return ps.succeeded(ps.idOf(place))
+	}
+	if end, ok := ps.endOf(j.Child); ok && !ps.didSucceed(end, run) {
+		return false
+	}
+	if ps.def.Stages[j.Child-1].Policy.SuccessIf != "" {
+		return true
+	}
+	for i := range ps.def.Jobs {
+		if ps.def.Jobs[i].Stage == j.Child && !ps.didSucceed(int32(i), run) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasBegun reports whether a job has had a process in a run, or one of its
+// sub-workflow.
+func (ps *processes) hasBegun(place int32, run int64) bool {
+	if child := ps.def.Jobs[place].Child; child > 0 {
+		return slices.ContainsFunc(ps.within(child), func(k int32) bool { return ps.hasBegun(k, run) })
+	}
+	return slices.ContainsFunc(ps.of[ps.idOf(place)], func(p *process) bool { return p.run == run })
+}
