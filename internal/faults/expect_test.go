@@ -13,7 +13,7 @@ func text(id int64) string { return strconv.FormatInt(id, 10) }
 // admin runs scontrol as the administrator.
 func (w *world) admin(args ...string) {
 	w.t.Helper()
-	out, err := w.real.Root().Run(w.t.Context(), slurm.Command{Program: slurm.Scontrol, Args: args})
+	out, err := w.real.Root().Run(context.WithoutCancel(w.t.Context()), slurm.Command{Program: slurm.Scontrol, Args: args})
 	if err != nil || out.ExitCode != 0 {
 		w.t.Fatalf("scontrol %s: %s, %v", strings.Join(args, " "), out.Stderr, err)
 	}

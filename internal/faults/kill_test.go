@@ -72,9 +72,10 @@ func TestRunnerContinued(t *testing.T) {
 func TestDaemonKilled(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, slurmtest.UseReal(t))
+	const kills = 20
+	w.mostCalls = usualCalls + 3*kills // each daemon looks at what Slurm is like
 	id := w.submit(shape("debug", "n3", 10*time.Minute) + sweep(60, 2, ""))
 	w.untilRunning(id, 1)
-	const kills = 20
 	for range kills {
 		ended := w.ended()
 		w.killDaemon()

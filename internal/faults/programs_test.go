@@ -28,8 +28,8 @@ exec "/usr/bin/$name" "$@"
 // it does when it is told to end. One that lingers goes on after the first
 // attempt's time is over, without the lock, as something that it left behind.
 const job = `#!/bin/bash
-note() { printf '%s %s %s %s %s\n' "$1" "$TORC_JOB_NAME" "$TORC_ATTEMPT_ID" "$$" "$(date +%s.%N)" >>'DIR/journal'; }
-exec 8>>"DIR/lock/$TORC_JOB_NAME"
+note() { printf '%s %s %s %s %s %s %s\n' "$1" "$TORC_JOB_NAME" "$TORC_ATTEMPT_ID" "$$" "$(date +%s.%N)" "${SLURM_JOB_ID:--}" "$TORC_JOB_ID" >>'DIR/journal'; }
+exec 8>>"DIR/lock/${TORC_JOB_NAME//\//-}"
 flock -n 8 || note TWICE
 note start
 case $2 in

@@ -33,10 +33,11 @@ type world struct {
 	user    *slurm.Client // what the user does without us
 	began   time.Time
 
-	settings map[string]string // of [server.slurm] in the configuration
-	daemon   *exec.Cmd
-	client   *client.Client
-	endpoint server.Endpoint
+	settings  map[string]string // of [server.slurm] in the configuration
+	mostCalls int               // of Slurm, within a minute
+	daemon    *exec.Cmd
+	client    *client.Client
+	endpoint  server.Endpoint
 }
 
 // quick are the intervals of the daemon in these tests.
@@ -67,7 +68,7 @@ func newWorldWithoutDaemon(t *testing.T, real *slurmtest.Real, settings ...strin
 	uid, _ := strconv.ParseUint(owner.Uid, 10, 32)
 	gid, _ := strconv.ParseUint(owner.Gid, 10, 32)
 	w := &world{
-		t: t, real: real, dir: real.Dir(t), program: program(t, real), began: time.Now(), settings: quick(),
+		t: t, real: real, dir: real.Dir(t), program: program(t, real), began: time.Now(), settings: quick(), mostCalls: usualCalls,
 		owner: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)},
 		root:  slurm.New(slurm.Options{Executor: real.Root()}), user: slurm.New(slurm.Options{Executor: real.User()}),
 	}

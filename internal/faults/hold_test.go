@@ -1,0 +1,89 @@
+package faults
+
+import (
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestMaxFailures and TestPause: a job fails, and the claims of the workflow are held,
+// while an allocation works and another waits. Nothing is asked for until
+// somebody, or the time, lifts that. What lasts until somebody comes keeps no
+// allocation waiting.
+func TestMaxFailures(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.holdClaims("max_failures: 1\n")
+	w.settleAllocations(id)
+	for _, a := range w.allocations(id) {
+		if a.StartMS == 0 && a.Cause != "canceled" {
+			t.Errorf("the allocation that waited ended by %s: %s", a.Cause, a.CauseText)
+		}
+	}
+	w.pass(10*time.Second, "claims are held")
+	w.expectSubmissions(2)
+	w.run("workflows", "resume", text(id))
+	w.finishHeld(id)
+	w.expectSubmissions(4)
+}
+
+func TestPause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	id := w.holdClaims("circuit_breakers: [{per: workflow, cause: [exit], threshold: 1, within: PT10M, action: pause, for: PT30S}]\n")
+	waiting := w.waiting(id)
+	slurmtest.Eventually(t, time.Minute, "the runner that was there leaves", func() bool {
+		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.State == "ended" })
+	})
+	begun := w.begun("") // with what had been taken ahead
+	w.pass(10*time.Second, "claims are held")
+	if now := w.waiting(id); now.ID != waiting.ID {
+		t.Errorf("allocation %d waited, now allocation %d", waiting.ID, now.ID)
+	}
+	w.expectSubmissions(2)
+	if n := w.begun(""); n > begun {
+		t.Errorf("%d jobs began though claims are held", n-begun)
+	}
+	w.finishHeld(id)
+	w.expectSubmissions(3)
+}
+
+// holdClaims has a job of a workflow fail while one more allocation waits, and
+// returns when that has its claims held.
+func (w *world) holdClaims(policy string) int64 {
+	w.t.Helper()
+	id := w.submit(policy + twoPlaces + `
+jobs:
+  - {name: bad, command: '` + failsLate + `', priority: 1, scheduler: s, resource_requirements: wide}
+  - {name: 'rest{i}', command: ./job.sh 1, parameters: {i: '1:6'}, scheduler: s, resource_requirements: small}
+  - {name: big, command: ./job.sh 1, scheduler: h, resource_requirements: wider}
+`)
+	w.waiting(id)
+	w.write("fail", "", 0o644)
+	slurmtest.Eventually(w.t, time.Minute, "claims are held", func() bool { return len(w.events(id, workflow.EventClaimsHeld)) > 0 })
+	return id
+}
+
+// waiting is the allocation that waits.
+func (w *world) waiting(id int64) (waiting api.Allocation) {
+	w.t.Helper()
+	slurmtest.Eventually(w.t, time.Minute, "an allocation waits", func() bool {
+		return hasAllocation(w.allocations(id), func(a api.Allocation) bool {
+			waiting = a
+			return a.State == "pending" && a.SlurmReason == "JobHeldUser" && a.CancelMS == 0
+		})
+	})
+	return waiting
+}
+
+// finishHeld lets the allocation start that waits, and the workflow end.
+func (w *world) finishHeld(id int64) {
+	w.t.Helper()
+	slurmtest.Eventually(w.t, time.Minute, "the claims are released", func() bool { return len(w.events(id, workflow.EventClaimsReleased)) > 0 })
+	w.admin("release", text(w.waiting(id).SlurmJobID))
+	w.settle(id, map[string]string{"bad": "failed"})
+	w.expectOneAttempt(id)
+}
