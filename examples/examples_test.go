@@ -20,6 +20,8 @@ var jobs = map[string]int{
 	"retries.yaml":           6,
 	"policies.yaml":          6,
 	"end.yaml":               14,
+	"subworkflow.yaml":       17,
+	"undo.yaml":              4 + 3 + 1,
 	"priorities.yaml":        4,
 	"stdio.yaml":             6,
 	"dynamic.yaml":           1,
