@@ -20,10 +20,13 @@ func (l *look) carryOut(ctx context.Context) error {
 	for _, a := range d.Actions {
 		switch a.Kind {
 		case Cancel:
-			if _, err := l.Store.RequestCancel(ctx, []int64{a.Allocation}, a.Reason); err != nil {
+			canceled, err := l.Store.CancelPending(ctx, a.Allocation, a.Reason)
+			if err != nil {
 				return err
 			}
-			l.report.Canceled = append(l.report.Canceled, a)
+			if canceled {
+				l.report.Canceled = append(l.report.Canceled, a)
+			}
 		case Widen:
 			if err := l.widen(ctx, a); err != nil {
 				return err

@@ -92,8 +92,8 @@ func (t *target) offer(largest Resources) workflow.AllocationOffer {
 
 // largest is the most of each that any job needs.
 func (l *look) largest() (most Resources) {
-	for i := range l.demand.Classes {
-		c := &l.demand.Classes[i].Class
+	for i := range l.supply.Demand.Classes {
+		c := &l.supply.Demand.Classes[i].Class
 		most = most.most(Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs})
 	}
 	return most

@@ -25,9 +25,7 @@ type look struct {
 
 	workflow workflow.Workflow
 	records  []workflow.ActionRecord
-	live     []workflow.Allocation // of all workflows
-	loads    map[int64]*store.AllocationLoad
-	demand   store.Demand
+	supply   store.Supply
 	history  history
 	pools    *pools
 	due      []dueAction
@@ -39,8 +37,7 @@ type look struct {
 // newAction is the id of the action that a submission would make.
 const newAction = -1
 
-// read gathers what is known. Allocations are read before jobs: a job that is
-// claimed in between is then counted nowhere, and not twice.
+// read gathers what is known.
 func (l *look) read(ctx context.Context) (err error) {
 	if l.workflow, err = l.Store.Workflow(ctx, l.id); err != nil {
 		return err
@@ -145,23 +142,17 @@ func (l *look) readJobs(ctx context.Context) (err error) {
 	if l.history, err = l.Store.AskedAllocations(ctx, l.id); err != nil {
 		return err
 	}
-	if l.live, err = l.Store.LiveAllocations(ctx); err != nil {
-		return err
-	}
-	if l.loads, err = l.Store.AllocationLoads(ctx, l.id); err != nil {
-		return err
-	}
-	l.demand, err = l.Store.Demand(ctx, l.id, l.Lead)
+	l.supply, err = l.Store.Supply(ctx, l.id, l.Lead)
 	return err
 }
 
 // snapshot is what Plan looks at.
 func (l *look) snapshot() Snapshot {
-	s := Snapshot{Now: l.now, Ended: l.ended(), Working: l.demand.Running > 0, Held: l.claimsHeld(), Settings: l.pools.set}
+	s := Snapshot{Now: l.now, Ended: l.ended(), Working: l.supply.Demand.Running > 0, Held: l.claimsHeld(), Settings: l.pools.set}
 	l.nowhere = map[demandID]string{}
-	for _, c := range l.demand.Classes {
+	for _, c := range l.supply.Demand.Classes {
 		d := DemandOf(c, nil, l.now)
-		d.Avoid = union(d.Avoid, l.demand.Excluded)
+		d.Avoid = union(d.Avoid, l.supply.Demand.Excluded)
 		id := idOf(&d)
 		if since, known := l.memory.since[id]; known {
 			d.Since = since
@@ -173,8 +164,8 @@ func (l *look) snapshot() Snapshot {
 		s.Demand = append(s.Demand, d)
 	}
 	left := map[int64]time.Time{}
-	for i := range l.live {
-		if a := &l.live[i]; a.WorkflowID == l.id && !a.IsDuplicate {
+	for i := range l.supply.Live {
+		if a := &l.supply.Live[i]; a.WorkflowID == l.id && !a.IsDuplicate {
 			out := l.allocation(a)
 			l.mayReturn(&out, left)
 			s.Allocations = append(s.Allocations, out)
@@ -197,7 +188,7 @@ func (l *look) snapshot() Snapshot {
 
 // claimsHeld is what holds the claims of the workflow; nil if nothing does.
 func (l *look) claimsHeld() *Hold {
-	held := l.demand.Held
+	held := l.supply.Demand.Held
 	if len(held) == 0 {
 		return nil
 	}
@@ -224,7 +215,7 @@ func idOf(d *Demand) demandID { return demandID{d.ID, strings.Join(d.Avoid, ",")
 // allocation is a stored one to plan with. Those that other actions have asked
 // for are as good as a person's.
 func (l *look) allocation(a *workflow.Allocation) Allocation {
-	load := l.loads[a.ID]
+	load := l.supply.Loads[a.ID]
 	a = l.withOffer(a)
 	out := AllocationOf(a, load, l.silent(load))
 	isAuto := false
@@ -246,7 +237,7 @@ func (l *look) allocation(a *workflow.Allocation) Allocation {
 // Left is what is remembered of it.
 func (l *look) mayReturn(a *Allocation, left map[int64]time.Time) {
 	set := &l.pools.set
-	load := l.loads[a.ID]
+	load := l.supply.Loads[a.ID]
 	if !set.Requeue || a.State != Active || load == nil || load.Left == 0 || len(load.Runners) > 0 || !a.End.IsZero() && a.End.Before(l.now.Add(time.Minute)) {
 		return
 	}
@@ -307,8 +298,8 @@ func (l *look) guard(t *target) {
 	account := l.pools.site.Account(t.base.Account)
 	if account.MaxSubmitJobs > 0 {
 		room := int(account.MaxSubmitJobs)
-		for i := range l.live {
-			if l.pools.site.Account(l.live[i].Request.Account).Name == account.Name {
+		for i := range l.supply.Live {
+			if l.pools.site.Account(l.supply.Live[i].Request.Account).Name == account.Name {
 				room--
 			}
 		}

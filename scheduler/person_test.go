@@ -67,6 +67,30 @@ func TestASurplusOfThePlanGoes(t *testing.T) {
 	}
 }
 
+// TestASurplusThatBeginsStays: between the look and what comes of it, a runner
+// of the allocation has claimed the job for which it was asked for.
+func TestASurplusThatBeginsStays(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	planned := w.submit(nil).Asked[0]
+	w.now = w.now.Add(time.Second)
+	w.byHand()
+	l := &look{Scheduler: w.scheduler, memory: w.scheduler.memory[w.id], id: w.id, now: w.now}
+	w.must(l.read(t.Context()))
+	if _, granted := w.start(planned); len(granted) != 1 {
+		t.Fatalf("granted: %v", granted)
+	}
+	w.must(l.carryOut(t.Context()))
+	for _, a := range w.allocations(true) {
+		if a.CancelMS != 0 {
+			t.Errorf("canceled: %+v", a)
+		}
+	}
+	if len(l.report.Canceled) != 0 {
+		t.Errorf("said to be canceled: %+v", l.report.Canceled)
+	}
+}
+
 // TestApartIsNotDuringALook.
 func TestApartIsNotDuringALook(t *testing.T) {
 	w := newWorld(t)

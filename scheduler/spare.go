@@ -58,12 +58,12 @@ func (t *target) addSpare(other *target) {
 // widen has Slurm start an allocation in another partition too. If it does not
 // like that, it is not asked again.
 func (l *look) widen(ctx context.Context, a Action) error {
-	i := slices.IndexFunc(l.live, func(x workflow.Allocation) bool { return x.ID == a.Allocation })
+	i := slices.IndexFunc(l.supply.Live, func(x workflow.Allocation) bool { return x.ID == a.Allocation })
 	if i < 0 || l.Widen == nil {
 		return nil
 	}
 	names := []string{l.pools.targets[a.Pool].partition.Name, a.Partition}
-	if err := l.Widen(ctx, l.live[i].SlurmJobID, names); err != nil {
+	if err := l.Widen(ctx, l.supply.Live[i].SlurmJobID, names); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -76,10 +76,12 @@ func (s *Store) Allocations(ctx context.Context, q AllocationFilter, page Page) 
 	}, scanAllocation)
 }
 
+const listLiveAllocations = `SELECT ` + allocationColumns + ` FROM allocation WHERE state != 'ended' ORDER BY id`
+
 // LiveAllocations returns the allocations of all workflows that have not
 // ended, those of deleted workflows too, by id.
 func (s *Store) LiveAllocations(ctx context.Context) ([]workflow.Allocation, error) {
-	rows, err := s.read.QueryContext(ctx, `SELECT `+allocationColumns+` FROM allocation WHERE state != 'ended' ORDER BY id`)
+	rows, err := s.read.QueryContext(ctx, listLiveAllocations)
 	if err != nil {
 		return nil, fmt.Errorf("list live allocations: %w", err)
 	}

@@ -18,6 +18,18 @@ func (s *Store) RequestCancel(_ context.Context, ids []int64, why string) (n int
 	return n, err
 }
 
+// CancelPending is RequestCancel for an allocation that was not needed when
+// somebody looked: not once it is known to run, as its runner may have claimed
+// jobs since. It reports whether it is to be canceled.
+func (s *Store) CancelPending(_ context.Context, id int64, why string) (canceled bool, err error) {
+	err = s.writer.do("request cancel of a pending allocation", func(tx *Tx) error {
+		n, err := tx.requestCancel(`state != 'active' AND id = ?`, id, why)
+		canceled = n > 0
+		return err
+	})
+	return canceled, err
+}
+
 // CancelRefused is RequestCancel for an allocation that Slurm took and will never
 // start: the class of its refusal is recorded as well.
 func (s *Store) CancelRefused(_ context.Context, id int64, why, refusal string) error {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -34,15 +33,9 @@ type RunningJobs struct {
 	Until time.Time
 }
 
-// AllocationLoads returns the loads of a workflow's live allocations that have
-// or had runners, by allocation.
-func (s *Store) AllocationLoads(ctx context.Context, workflowID int64) (map[int64]*AllocationLoad, error) {
-	tx, err := s.snapshot(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+// loads are those of a workflow's live allocations that have or had runners, by
+// allocation.
+func (l *looker) loads(workflowID int64) (map[int64]*AllocationLoad, error) {
 	loads := make(map[int64]*AllocationLoad)
 	if err := l.allocationNodes(workflowID, loads); err != nil {
 		return nil, fmt.Errorf("read the runners in allocations of workflow %d: %w", workflowID, err)

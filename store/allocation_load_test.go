@@ -14,9 +14,9 @@ func TestAllocationLoads(t *testing.T) {
 	r := newRig(t, independent(8)...)
 	loads := func() map[int64]*AllocationLoad {
 		t.Helper()
-		l, err := r.AllocationLoads(r.ctx, r.workflow)
+		supply, err := r.Supply(r.ctx, r.workflow, 0)
 		r.must(err)
-		return l
+		return supply.Loads
 	}
 	const intent = "00000000000000aa"
 	a := r.intend(intent)

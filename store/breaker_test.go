@@ -204,12 +204,11 @@ func TestExcludedNode(t *testing.T) {
 	if answer := bad.turn(bad.failsSaying(bad.held[0].LeaseRef, "")); len(answer.Grants) != 0 || answer.ClaimsHeld == "" {
 		t.Errorf("the node beside another one: %+v", answer)
 	}
-	demand, err := r.Demand(r.ctx, r.workflow, time.Minute)
-	r.must(err)
+	demand := r.demandOf(time.Minute)
 	if diff := cmp.Diff([]string{"n1"}, demand.Excluded); diff != "" {
 		t.Errorf("excluded nodes (-want +got):\n%s", diff)
 	}
-	_, err = r.ResetBreakers(r.ctx, BreakerFilter{Node: "n1"}, "me")
+	_, err := r.ResetBreakers(r.ctx, BreakerFilter{Node: "n1"}, "me")
 	r.must(err)
 	if answer := bad.turn(); len(answer.Grants) != 1 {
 		t.Errorf("after the reset: %+v", answer)

@@ -76,8 +76,7 @@ func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.must(s.Submit(s.ctx, s.workflow, workflow.SubmitOptions{OutputDir: "/out"}, nil, "me"))
 	s.reachEnd(func() { s.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"}) })
-	demand, err := s.Demand(s.ctx, s.workflow, time.Minute)
-	s.must(err)
+	demand := s.demandOf(time.Minute)
 	if len(demand.Held) != 0 || len(demand.Classes) != 1 || demand.Classes[0].Ready != 1 {
 		t.Errorf("demand: %+v", demand)
 	}

@@ -51,8 +51,7 @@ func TestHeldClaims(t *testing.T) {
 	if e := workflow.Explain(facts); e.State != "ready, but no job of the workflow is claimed for now" {
 		t.Errorf("why says %q", e.State)
 	}
-	demand, err := r.Demand(r.ctx, r.workflow, time.Minute)
-	r.must(err)
+	demand := r.demandOf(time.Minute)
 	if len(demand.Held) != 1 {
 		t.Errorf("the demand says %+v of holds", demand.Held)
 	}

@@ -301,8 +301,7 @@ func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 	r.must(err)
 	wanted := func(want int64) {
 		t.Helper()
-		demand, err := r.Demand(r.ctx, r.workflow, time.Minute)
-		r.must(err)
+		demand := r.demandOf(time.Minute)
 		var ready int64
 		for _, c := range demand.Classes {
 			ready += c.Ready

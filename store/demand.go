@@ -2,12 +2,10 @@ package store
 
 import (
 	"cmp"
-	"context"
 	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -31,22 +29,6 @@ type Demand struct {
 	Held    workflow.ClaimHolds
 	// Excluded are the nodes from which circuit breakers keep the workflow.
 	Excluded []string
-}
-
-// Demand counts the jobs of a workflow that want a place. Jobs that become ready
-// within the lead time count as ready.
-func (s *Store) Demand(ctx context.Context, workflowID int64, lead time.Duration) (Demand, error) {
-	tx, err := s.snapshot(ctx)
-	if err != nil {
-		return Demand{}, err
-	}
-	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
-	d, err := l.demand(workflowID, l.nowMS+lead.Milliseconds())
-	if err != nil {
-		return Demand{}, fmt.Errorf("count the demand of workflow %d: %w", workflowID, err)
-	}
-	return d, nil
 }
 
 // demandKey names a ClassDemand; avoid is its list as one text.

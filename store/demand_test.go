@@ -12,9 +12,9 @@ import (
 // demandOf is what the store says wants places.
 func (r *rig) demandOf(lead time.Duration) Demand {
 	r.tb.Helper()
-	d, err := r.Demand(r.ctx, r.workflow, lead)
+	supply, err := r.Supply(r.ctx, r.workflow, lead)
 	r.must(err)
-	return d
+	return supply.Demand
 }
 
 func TestDemand(t *testing.T) {
@@ -73,8 +73,8 @@ func TestDemand(t *testing.T) {
 			}
 		})
 	}
-	if d, err := r.Demand(r.ctx, r.workflow+1, 0); err != nil || len(d.Classes) > 0 {
-		t.Errorf("another workflow: %+v, %v", d, err)
+	if s, err := r.Supply(r.ctx, r.workflow+1, 0); err != nil || len(s.Demand.Classes) > 0 {
+		t.Errorf("another workflow: %+v, %v", s, err)
 	}
 }
 

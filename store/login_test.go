@@ -55,8 +55,7 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 	if jobs, err := s.ClaimNextJobs(s.ctx, s.workflow, 5, nil); err != nil || len(jobs) != 0 {
 		t.Errorf("torc's clients get %v, %v", jobs, err)
 	}
-	demand, err := s.Demand(s.ctx, s.workflow, time.Minute)
-	s.must(err)
+	demand := s.demandOf(time.Minute)
 	if len(demand.Classes) != 0 || demand.Running != 0 {
 		t.Errorf("demand for allocations: %+v", demand)
 	}
@@ -77,8 +76,8 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 		t.Fatalf("its runner: %+v", answer)
 	}
 	s.sound(Witness{})
-	if demand, err := s.Demand(s.ctx, s.workflow, time.Minute); err != nil || demand.Running != 0 {
-		t.Errorf("demand while it runs: %+v, %v", demand, err)
+	if demand := s.demandOf(time.Minute); demand.Running != 0 {
+		t.Errorf("demand while it runs: %+v", demand)
 	}
 	s.end(answer, nil)
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {

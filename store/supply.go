@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Supply is the allocations there are, and what wants a place in them, at one
+// moment: a job that a runner claims meanwhile is counted once.
+type Supply struct {
+	Live   []workflow.Allocation     // of all workflows, as LiveAllocations has them
+	Loads  map[int64]*AllocationLoad // of the workflow's that have or had runners, by allocation
+	Demand Demand
+}
+
+// Supply reads what a workflow's jobs want and what there is for them. Jobs that
+// become ready within the lead time count as ready.
+func (s *Store) Supply(ctx context.Context, workflowID int64, lead time.Duration) (Supply, error) {
+	var supply Supply
+	tx, err := s.snapshot(ctx)
+	if err != nil {
+		return supply, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	if supply.Live, err = look(&l, listLiveAllocations, nil, scanAllocation); err != nil {
+		return supply, fmt.Errorf("list live allocations: %w", err)
+	}
+	if supply.Loads, err = l.loads(workflowID); err != nil {
+		return supply, err
+	}
+	if supply.Demand, err = l.demand(workflowID, l.nowMS+lead.Milliseconds()); err != nil {
+		return supply, fmt.Errorf("count the demand of workflow %d: %w", workflowID, err)
+	}
+	return supply, nil
+}
