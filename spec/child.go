@@ -114,10 +114,9 @@ func (b *builder) addChildren() {
 			if !b.takes(p.job.at.get("workflow"), c, len(b.def.Jobs[p.first+int32(i)].Name)) {
 				return
 			}
-			if b.clashes(b.def.Jobs[p.first+int32(i)].Name+"/", c) {
+			if !b.attach(p.first+int32(i), c, shared) {
 				break
 			}
-			b.attach(p.first+int32(i), c, shared)
 		}
 	}
 }
@@ -131,17 +130,6 @@ func (b *builder) takes(at *node, c *builder, prefix int) bool {
 		return false
 	}
 	return b.spend(at, c.size+c.texts.size+prefix*c.instances)
-}
-
-// clashes reports jobs that have the names of jobs of a sub-workflow.
-func (b *builder) clashes(prefix string, c *builder) (found bool) {
-	for i := range c.def.Jobs {
-		if at, taken := b.jobs.byName[prefix+c.def.Jobs[i].Name]; taken {
-			b.fail(b.jobs.origin(at).get("name"), "rename the job", "a job of the sub-workflow %s has this name", c.source.name)
-			found = true
-		}
-	}
-	return found
 }
 
 // readChild reads the sub-workflow of an instance; nil if something is wrong
@@ -250,7 +238,7 @@ func (b *builder) warnOfUnused(at *node, name string, columns []string, c *build
 type sharedParts map[string]string
 
 // name returns the name of a part of an instance, and whether it is new.
-func (s sharedParts) name(prefix, own string, part any) (name string, isNew bool) {
+func (s sharedParts) name(names *partNames, noun, own string, part any) (name string, isNew bool) {
 	text, err := json.Marshal(part)
 	if err != nil { // plain structs of strings and numbers
 		panic(fmt.Sprintf("write a part of a sub-workflow: %v", err))
@@ -259,16 +247,18 @@ func (s sharedParts) name(prefix, own string, part any) (name string, isNew bool
 	if name, known := s[key]; known {
 		return name, false
 	}
-	s[key] = prefix + own
-	return prefix + own, true
+	s[key] = names.of(noun, own)
+	return s[key], true
 }
 
 // attach puts the parts of a sub-workflow behind those that are there, as a
-// stage of the job with the given number.
-func (b *builder) attach(job int32, c *builder, shared sharedParts) {
+// stage of the job with the given number. It returns false, with an error, if one
+// of them has the name of another part.
+func (b *builder) attach(job int32, c *builder, shared sharedParts) bool {
 	d, from := b.def, c.def
 	parent := &d.Jobs[job]
 	prefix := parent.Name + "/"
+	names := &partNames{b: b, at: b.jobs.origin(job).get("name"), prefix: prefix}
 	policy := workflow.StagePolicy{Source: c.source.name}
 	if from.Policy != nil && from.Policy.End != nil {
 		policy.SuccessIf = from.Policy.End.SuccessIf
@@ -282,23 +272,23 @@ func (b *builder) attach(job int32, c *builder, shared sharedParts) {
 	}
 	handlers, requirements := map[string]string{}, map[string]string{}
 	for _, r := range from.Requirements {
-		name, isNew := shared.name(prefix, r.Name, r)
+		name, isNew := shared.name(names, b.requirements.noun, r.Name, r)
 		if requirements[r.Name] = name; isNew {
 			r.Name = name
 			d.Requirements = append(d.Requirements, r)
 		}
 	}
 	for _, h := range from.FailureHandlers {
-		name, isNew := shared.name(prefix, h.Name, h)
+		name, isNew := shared.name(names, b.handlers.noun, h.Name, h)
 		if handlers[h.Name] = name; isNew {
 			h.Name = name
 			d.FailureHandlers = append(d.FailureHandlers, h)
 		}
 	}
 	jobs, files, userData := int32(len(d.Jobs)), int32(len(d.Files)), int32(len(d.UserData))
-	takeRecords(d, from, prefix)
+	b.takeRecords(from, names)
 	for _, j := range from.Jobs {
-		j.Name, j.Stage, j.Scheduler = prefix+j.Name, j.Stage+stage, ""
+		j.Name, j.Stage, j.Scheduler = names.of(b.jobs.noun, j.Name), j.Stage+stage, ""
 		if j.Child > 0 {
 			j.Child += stage
 		}
@@ -311,6 +301,7 @@ func (b *builder) attach(job int32, c *builder, shared sharedParts) {
 		j.InputUserData, j.OutputUserData = shifted(j.InputUserData, userData), shifted(j.OutputUserData, userData)
 		d.Jobs = append(d.Jobs, j)
 	}
+	return !names.clash
 }
 
 // childPolicy puts the retry policies of a sub-workflow behind those of a job of
@@ -376,15 +367,14 @@ func (b *builder) addEndJob() {
 	b.def.Jobs = append(b.def.Jobs, j)
 }
 
-// takeRecords adds the files and the user data of another definition, with a prefix
-// in front of their names.
-func takeRecords(d, from *workflow.Definition, prefix string) {
+// takeRecords adds the files and the user data of another definition.
+func (b *builder) takeRecords(from *workflow.Definition, names *partNames) {
 	for _, f := range from.Files {
-		f.Name = prefix + f.Name
-		d.Files = append(d.Files, f)
+		f.Name = names.of(b.files.noun, f.Name)
+		b.def.Files = append(b.def.Files, f)
 	}
 	for _, u := range from.UserData {
-		u.Name = prefix + u.Name
-		d.UserData = append(d.UserData, u)
+		u.Name = names.of(b.userData.noun, u.Name)
+		b.def.UserData = append(b.def.UserData, u)
 	}
 }

@@ -25,7 +25,8 @@ type builder struct {
 	requirements, handlers, schedulers *names
 
 	jobs, files, userData *nameIndex
-	ambiguous             bool // two items have one name
+	taken                 map[part]*node // by what comes from other files, and what brought it
+	ambiguous             bool           // two items have one name
 	plans                 []*jobPlan
 
 	texts   textArena
@@ -40,6 +41,7 @@ func newBuilder(r *report, doc *Document, opts Options) *builder {
 		report: r, doc: doc, opts: opts, def: &workflow.Definition{},
 		axes: map[*node]*axis{}, tables: map[string]*table{},
 		jobs: newNameIndex("job"), files: newNameIndex("file"), userData: newNameIndex("user data record"),
+		taken: map[part]*node{},
 	}
 }
 

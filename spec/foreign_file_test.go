@@ -43,13 +43,3 @@ func TestForeignFiles(t *testing.T) {
 		}
 	}
 }
-
-// TestNamesOfSubWorkflows: a job cannot have the name of one in a sub-workflow.
-func TestNamesOfSubWorkflows(t *testing.T) {
-	opts := Options{ReadFile: func(string) ([]byte, error) { return []byte("name: s\njobs: [{name: x, command: b}]\n"), nil }}
-	_, err := Parse("w.yaml", []byte("name: w\njobs:\n  - {name: a, workflow: sub.yaml}\n  - {name: a/x, command: b}\n"), opts)
-	const want = "w.yaml:4:12: jobs[1].name: a job of the sub-workflow sub.yaml has this name (rename the job)"
-	if err == nil || err.Error() != want {
-		t.Errorf("got %v, want %s", err, want)
-	}
-}

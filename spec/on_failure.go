@@ -61,9 +61,7 @@ func (b *builder) buildCompensation() {
 	b.def.AddCompensation(undos)
 	for i := main; i < len(b.def.Jobs); i++ {
 		u := &b.def.Jobs[i]
-		if at, taken := b.jobs.byName[u.Name]; taken {
-			b.fail(b.jobs.origin(at).get("name"), "rename it", "the undo of the job %s has this name", clip(b.jobs.names[u.Undoes-1]))
-		}
+		b.takeName(b.jobs.origin(u.Undoes-1).get("undo"), b.jobs.noun, u.Name)
 		if !b.spend(b.doc.at, len(u.Name)+4*len(u.DependsOn)) {
 			return
 		}
@@ -202,23 +200,30 @@ func (b *builder) takeIn(sub *workflow.Definition, stage int32, prefix string) {
 		}
 		return prefix + name
 	}
-	takeRecords(d, sub, prefix)
+	at := b.doc.OnFailure.at.get("jobs")
+	if b.doc.OnFailure.Workflow != "" {
+		at = b.doc.OnFailure.at.get("workflow")
+	}
+	names := &partNames{b: b, at: at, prefix: prefix}
+	b.takeRecords(sub, names)
 	for _, r := range sub.Requirements {
-		if r.Name = rename(r.Name); r.Name != workflow.DefaultRequirements {
+		if r.Name != workflow.DefaultRequirements {
+			r.Name = names.of(b.requirements.noun, r.Name)
 			d.Requirements = append(d.Requirements, r)
 		}
 	}
 	for _, h := range sub.FailureHandlers {
-		h.Name = rename(h.Name)
+		h.Name = names.of(b.handlers.noun, h.Name)
 		d.FailureHandlers = append(d.FailureHandlers, h)
 	}
 	for _, s := range sub.SlurmSchedulers {
-		s.Name = rename(s.Name)
+		s.Name = names.of(b.schedulers.noun, s.Name)
 		d.SlurmSchedulers = append(d.SlurmSchedulers, s)
 	}
+	names.prefix = workflow.CompensationStage + "/"
 	shared := map[*workflow.JobPolicy]*workflow.JobPolicy{}
 	for _, j := range sub.Jobs {
-		j.Name, j.Stage = workflow.CompensationStage+"/"+j.Name, stage
+		j.Name, j.Stage = names.of(b.jobs.noun, j.Name), stage
 		j.Requirements, j.FailureHandler, j.Scheduler = rename(j.Requirements), rename(j.FailureHandler), rename(j.Scheduler)
 		if len(sub.Env) > 0 {
 			env := maps.Clone(sub.Env)
@@ -229,9 +234,6 @@ func (b *builder) takeIn(sub *workflow.Definition, stage int32, prefix string) {
 		j.DependsOn = shifted(j.DependsOn, firstJob)
 		j.InputFiles, j.OutputFiles = shifted(j.InputFiles, firstFile), shifted(j.OutputFiles, firstFile)
 		j.InputUserData, j.OutputUserData = shifted(j.InputUserData, firstData), shifted(j.OutputUserData, firstData)
-		if at, taken := b.jobs.byName[j.Name]; taken {
-			b.fail(b.jobs.origin(at).get("name"), "rename it", "a job of on_failure has this name")
-		}
 		d.Jobs = append(d.Jobs, j)
 	}
 }
