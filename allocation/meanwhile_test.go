@@ -2,9 +2,12 @@ package allocation
 
 import (
 	"context"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -12,12 +15,29 @@ import (
 type meanwhile struct {
 	Slurm
 	before, after func()
+	recorded      func() // after sacct; nil: nothing
 }
 
 func (m *meanwhile) Queue(ctx context.Context, q slurm.QueueQuery) (slurm.Queue, error) {
 	m.before()
 	defer m.after()
 	return m.Slurm.Queue(ctx, q)
+}
+
+func (m *meanwhile) Accounting(ctx context.Context, q slurm.AccountingQuery) (slurm.Accounting, error) {
+	if m.recorded != nil {
+		defer m.recorded()
+	}
+	return m.Slurm.Accounting(ctx, q)
+}
+
+// during has the loop look once, with something that happens after squeue.
+func (w *world) during(after func()) {
+	w.Helper()
+	whole := w.loop.slurm
+	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {}, after: after}
+	w.look()
+	w.loop.slurm = whole
 }
 
 // TestSubmittedDuringALook: an allocation whose sbatch answers while squeue runs
@@ -34,7 +54,7 @@ func TestSubmittedDuringALook(t *testing.T) {
 				_, err := s.sbatch(t.Context(), a, script)
 				w.must(err)
 			}
-			m := &meanwhile{w.loop.slurm, func() {}, func() {}}
+			m := &meanwhile{Slurm: w.loop.slurm, before: func() {}, after: func() {}}
 			if isSeen {
 				m.before = submit
 			} else {
@@ -53,4 +73,96 @@ func TestSubmittedDuringALook(t *testing.T) {
 			w.sound()
 		})
 	}
+}
+
+// TestLateAnswerOfSbatch: sbatch answers when all have been asked, and longer ago
+// than it may take: it was made all the same.
+func TestLateAnswerOfSbatch(t *testing.T) {
+	w := newWorld(t, 1)
+	s := w.loop.Submitter()
+	a, script, err := s.intend(t.Context(), &w.workflow, "0123456789abcdef", w.want())
+	w.must(err)
+	w.pass(3 * time.Minute)
+	whole := w.loop.slurm
+	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {}, after: func() {}, recorded: func() {
+		_, err := s.sbatch(t.Context(), a, script)
+		w.must(err)
+	}}
+	w.look()
+	w.loop.slurm = whole
+	if a := w.only(); !a.IsLive() || a.SlurmJobID == 0 {
+		t.Errorf("the allocation is %+v", a)
+	}
+	w.look()
+	if n := w.calls(slurm.Scancel); n != 0 {
+		t.Errorf("scancel was run %d times", n)
+	}
+	w.work(w.lives[0], 1)
+	w.sound()
+}
+
+// TestRunnerComesDuringALook: an allocation that has had no runner for too long is
+// not canceled when one comes at last, and has claimed a job.
+func TestRunnerComesDuringALook(t *testing.T) {
+	w := newWorld(t, 1)
+	w.submit()
+	w.run(9 * time.Minute)
+	w.pass(2 * time.Minute)
+	w.during(func() { w.work(w.lives[0], 1) })
+	w.look()
+	if a := w.only(); a.CancelMS != 0 || w.calls(slurm.Scancel) != 0 {
+		t.Errorf("the allocation is %+v", a)
+	}
+	w.statuses(workflow.Running)
+	w.sound()
+}
+
+// TestRunnerSpeaksDuringALook: nor is one whose silent runner speaks again, while
+// the files of another one are read.
+func TestRunnerSpeaksDuringALook(t *testing.T) {
+	w := newWorld(t, 2)
+	for i := range 2 {
+		w.submit()
+		w.must(w.arrive(w.lives[i]))
+	}
+	w.look()
+	w.vanish(w.lives[0])
+	w.pass(11 * time.Minute)
+	w.lives[1].silence = 11 * time.Minute
+	w.spool = func([]store.AllocationRunner) error {
+		w.lives[1].silence = 0
+		return nil
+	}
+	w.look()
+	if a := w.allocations()[1]; a.CancelMS != 0 || w.lives[1].silence != 0 {
+		t.Errorf("the allocation is %+v", a)
+	}
+}
+
+// TestRunnerComesAndGoesDuringALook: what a runner has written down is read, also
+// if it has come and was killed while squeue ran.
+func TestRunnerComesAndGoesDuringALook(t *testing.T) {
+	w := newWorld(t, 1)
+	a := w.submit()
+	w.look()
+	var read []int64
+	w.spool = func(runners []store.AllocationRunner) error {
+		for _, r := range runners {
+			read = append(read, r.RunnerID)
+		}
+		return nil
+	}
+	whole := w.loop.slurm
+	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {
+		w.work(w.lives[0], 1)
+		w.vanish(w.lives[0])
+	}, after: func() {}}
+	w.look()
+	w.loop.slurm = whole
+	w.run(2 * time.Minute)
+	w.ended(a, workflow.AllocationFailed)
+	if !slices.Equal(read, []int64{w.lives[0].runner}) {
+		t.Errorf("the files of %v were read, want that of %d", read, w.lives[0].runner)
+	}
+	w.sound()
 }

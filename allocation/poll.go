@@ -318,7 +318,8 @@ func (p *poll) carryOut(ctx context.Context) error {
 		return err
 	}
 	for i := range p.live {
-		a, v := &p.live[i], p.verdicts[p.live[i].ID]
+		a := &p.live[i]
+		v := Judge(*a, p.looks(a), p.now, p.set) // its runner may have called meanwhile
 		switch {
 		case v.End != nil:
 			if err := p.end(ctx, a, v); err != nil {
@@ -330,7 +331,7 @@ func (p *poll) carryOut(ctx context.Context) error {
 			}
 		case v.Cancel != "":
 			p.log.Warn("an allocation is to be canceled", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "reason", v.Cancel)
-			if err := p.requestCancel(ctx, a.ID, v); err != nil {
+			if err := p.requestCancel(ctx, a, v); err != nil {
 				return err
 			}
 			p.Wake() // to send it
@@ -341,12 +342,17 @@ func (p *poll) carryOut(ctx context.Context) error {
 
 // requestCancel decides a cancellation. That of an allocation which Slurm can
 // never start is its no, which it gave after sbatch.
-func (p *poll) requestCancel(ctx context.Context, id int64, v Verdict) error {
+func (p *poll) requestCancel(ctx context.Context, a *workflow.Allocation, v Verdict) error {
+	refusal := ""
 	if v.Refused {
-		return p.store.CancelRefused(ctx, id, v.Cancel, string(slurm.Permanent))
+		refusal = string(slurm.Permanent)
 	}
-	_, err := p.store.RequestCancel(ctx, []int64{id}, v.Cancel)
-	return err
+	return p.store.CancelJudged(ctx, p.judged(a), v.Cancel, refusal)
+}
+
+// judged is what the verdict on an allocation rests on.
+func (p *poll) judged(a *workflow.Allocation) store.Judged {
+	return store.Judged{Allocation: *a, Runners: p.runners[a.ID]}
 }
 
 // isNews reports whether an observation differs from what is stored.
@@ -392,8 +398,13 @@ func (p *poll) end(ctx context.Context, a *workflow.Allocation, v Verdict) error
 		return nil
 	}
 	end := *v.End
-	if err := p.store.EndAllocation(ctx, a.ID, end); err != nil {
+	ended, err := p.store.EndJudged(ctx, p.judged(a), end)
+	if err != nil {
 		return err
+	}
+	if !ended {
+		p.Wake() // to judge it anew
+		return nil
 	}
 	delete(p.memory, a.ID)
 	if a.SupersededMS == 0 && !a.IsDuplicate {

@@ -30,21 +30,6 @@ func (s *Store) CancelPending(_ context.Context, id int64, why string) (canceled
 	return canceled, err
 }
 
-// CancelRefused is RequestCancel for an allocation that Slurm took and will never
-// start: the class of its refusal is recorded as well.
-func (s *Store) CancelRefused(_ context.Context, id int64, why, refusal string) error {
-	return s.writer.do("request cancel of a refused allocation", func(tx *Tx) error {
-		n, err := tx.requestCancel(`id = ?`, id, why)
-		if err != nil || n == 0 {
-			return err
-		}
-		if err := tx.execOne(`UPDATE allocation SET refusal = ? WHERE id = ?`, refusal, id); err != nil {
-			return fmt.Errorf("record the refusal of allocation %d: %w", id, err)
-		}
-		return nil
-	})
-}
-
 // RequestCancelAll is RequestCancel for every live allocation of a workflow.
 func (s *Store) RequestCancelAll(_ context.Context, workflowID int64, why string) (n int64, err error) {
 	err = s.writer.do("request cancel of the allocations of a workflow", func(tx *Tx) (err error) {
