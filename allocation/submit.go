@@ -18,6 +18,7 @@ import (
 // Want is an allocation that somebody wants, and why.
 type Want struct {
 	WorkflowID        int64
+	RunID             *int64 // in which it is wanted, and in no other; nil: in whatever is the current one
 	SchedulerConfigID *int64
 	Request           workflow.AllocationRequest
 	Why               string
@@ -56,6 +57,9 @@ func (s *Submitter) Submit(ctx context.Context, want Want) (workflow.Allocation,
 	w, err := s.store.Workflow(ctx, want.WorkflowID)
 	if err != nil {
 		return workflow.Allocation{}, err
+	}
+	if want.RunID != nil {
+		w.RunID = *want.RunID
 	}
 	id := make([]byte, intentBytes)
 	if _, err := io.ReadFull(s.random, id); err != nil {

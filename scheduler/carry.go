@@ -38,7 +38,7 @@ func (l *look) carryOut(ctx context.Context) error {
 			p := l.planned(a)
 			l.report.Planned = append(l.report.Planned, p)
 			refusals := len(l.report.Refused)
-			want := allocation.Want{WorkflowID: l.id, SchedulerConfigID: p.SchedulerID, Request: p.Request, Why: a.Reason}
+			want := allocation.Want{WorkflowID: l.id, RunID: &l.submission.RunID, SchedulerConfigID: p.SchedulerID, Request: p.Request, Why: a.Reason}
 			if err := l.ask(ctx, want, a.Count, a.Shape.Serialize); err != nil {
 				return err
 			}

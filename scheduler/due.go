@@ -153,7 +153,7 @@ func (l *look) carryOutDue(ctx context.Context) error {
 			}
 		}
 		l.report.Planned = append(l.report.Planned, d.planned())
-		want := allocation.Want{WorkflowID: l.id, SchedulerConfigID: &d.scheduler.ID, Request: d.request, Why: d.planned().Reason}
+		want := allocation.Want{WorkflowID: l.id, RunID: &l.submission.RunID, SchedulerConfigID: &d.scheduler.ID, Request: d.request, Why: d.planned().Reason}
 		if err := l.ask(ctx, want, d.left, d.scheduler.SerializeAllocations); err != nil {
 			return err
 		}
@@ -192,7 +192,7 @@ func (l *look) ask(ctx context.Context, want allocation.Want, count int, seriali
 			l.report.Asked = append(l.report.Asked, a)
 			l.memory.stall, l.memory.tries = nil, 0
 			continue
-		case a.ID == 0: // Slurm was not asked: nothing is stored that tells of it
+		case a.ID == 0 && !l.overtaken(ctx): // Slurm was not asked: nothing is stored that tells of it
 			l.stall(err)
 		}
 		l.refused(err)

@@ -137,13 +137,22 @@ func (l *look) foreseeAction() {
 	}
 }
 
-// readJobs reads allocations and jobs.
+// readJobs reads allocations and jobs, and how the run is by now: the cluster may
+// have been asked since.
 func (l *look) readJobs(ctx context.Context) (err error) {
-	if l.history, err = l.Store.AskedAllocations(ctx, l.id); err != nil {
+	if l.supply, err = l.Store.Supply(ctx, l.id, l.Lead); err != nil {
 		return err
 	}
-	l.supply, err = l.Store.Supply(ctx, l.id, l.Lead)
-	return err
+	l.workflow, l.history = l.supply.Workflow, l.supply.Asked
+	l.report.Ended = l.ended()
+	return nil
+}
+
+// overtaken reports whether the run that is looked at is canceled or over by now:
+// what was to be asked for in it is of no use any more.
+func (l *look) overtaken(ctx context.Context) bool {
+	w, err := l.Store.Workflow(ctx, l.id)
+	return workflow.CodeOf(err) == workflow.CodeNotFound || err == nil && (w.IsCanceled && !w.Compensating || w.RunID != l.submission.RunID)
 }
 
 // snapshot is what Plan looks at.

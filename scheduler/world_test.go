@@ -29,6 +29,7 @@ type world struct {
 	output    string
 
 	answers []error // of Slurm, in turn; then it takes everything
+	before  func()  // what happens before the next request
 	slurmID int64
 	asked   int
 }
@@ -74,6 +75,10 @@ func (w *world) must(err error) {
 
 // Submit is Slurm.
 func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+	if before := w.before; before != nil {
+		w.before = nil
+		before()
+	}
 	w.asked++
 	intent := fmt.Sprintf("%016d", w.asked)
 	var answer error
@@ -85,10 +90,15 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allo
 	}
 	wf, err := w.store.Workflow(ctx, want.WorkflowID)
 	w.must(err)
+	if want.RunID != nil {
+		wf.RunID = *want.RunID
+	}
 	a, err := w.store.IntendAllocation(ctx, store.AllocationIntent{
 		WorkflowID: wf.ID, RunID: wf.RunID, IntentID: intent, JobName: "torc:" + intent, SchedulerConfigID: want.SchedulerConfigID, Request: want.Request, Why: want.Why,
 	})
-	w.must(err)
+	if err != nil {
+		return a, err
+	}
 	switch class := slurm.ClassOf(answer); class {
 	case "":
 		w.slurmID++

@@ -73,7 +73,9 @@ func TestDemand(t *testing.T) {
 			}
 		})
 	}
-	if s, err := r.Supply(r.ctx, r.workflow+1, 0); err != nil || len(s.Demand.Classes) > 0 {
+	other, err := r.CreateWorkflow(r.ctx, workflow.Workflow{Name: "other", User: "me"})
+	r.must(err)
+	if s, err := r.Supply(r.ctx, other.ID, 0); err != nil || len(s.Demand.Classes) > 0 {
 		t.Errorf("another workflow: %+v, %v", s, err)
 	}
 }

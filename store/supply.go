@@ -9,11 +9,14 @@ import (
 )
 
 // Supply is the allocations there are, and what wants a place in them, at one
-// moment: a job that a runner claims meanwhile is counted once.
+// moment: a job that a runner claims meanwhile is counted once, and what is
+// refused meanwhile is either there or a refusal.
 type Supply struct {
-	Live   []workflow.Allocation     // of all workflows, as LiveAllocations has them
-	Loads  map[int64]*AllocationLoad // of the workflow's that have or had runners, by allocation
-	Demand Demand
+	Workflow workflow.Workflow
+	Asked    []AskedAllocation         // as AskedAllocations has them
+	Live     []workflow.Allocation     // of all workflows, as LiveAllocations has them
+	Loads    map[int64]*AllocationLoad // of the workflow's that have or had runners, by allocation
+	Demand   Demand
 }
 
 // Supply reads what a workflow's jobs want and what there is for them. Jobs that
@@ -26,6 +29,13 @@ func (s *Store) Supply(ctx context.Context, workflowID int64, lead time.Duration
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
 	l := looker{ctx: ctx, tx: tx, nowMS: s.now().UnixMilli()}
+	supply.Workflow, err = scanWorkflow(tx.QueryRowContext(ctx, selectWorkflow, workflowID))
+	if err != nil {
+		return supply, orNotFound(err, "workflow", workflowID)
+	}
+	if supply.Asked, err = look(&l, listAskedAllocations, []any{workflowID}, scanAskedAllocation); err != nil {
+		return supply, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
+	}
 	if supply.Live, err = look(&l, listLiveAllocations, nil, scanAllocation); err != nil {
 		return supply, fmt.Errorf("list live allocations: %w", err)
 	}

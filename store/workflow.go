@@ -169,13 +169,15 @@ func absentSlice(s []string) *[]string {
 	return &s
 }
 
+const selectWorkflow = `SELECT ` + workflowColumns + ` FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`
+
 // Workflow returns a workflow.
 func (s *Store) Workflow(ctx context.Context, id int64) (workflow.Workflow, error) {
-	return readOne(ctx, s.read, "workflow", id, `SELECT `+workflowColumns+` FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`, scanWorkflow)
+	return readOne(ctx, s.read, "workflow", id, selectWorkflow, scanWorkflow)
 }
 
 func getWorkflow(tx *Tx, id int64) (workflow.Workflow, error) {
-	return getOne(tx, "workflow", id, `SELECT `+workflowColumns+` FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`, scanWorkflow)
+	return getOne(tx, "workflow", id, selectWorkflow, scanWorkflow)
 }
 
 // WorkflowFilter says which workflows are wanted; nil fields do not matter.
