@@ -23,6 +23,7 @@ type DefinitionWriter struct {
 	files, userData                    []int64           // ids
 	requirements, handlers, schedulers map[string]int64
 	stages                             []int64                  // ids
+	children                           map[int32]string         // stages by number, with the jobs that stand for them
 	waiting                            []workflow.JobDefinition // not written yet
 	jobs                               []int64                  // ids
 	deps                               [][]int32                // of each job; shared where they are the same
@@ -48,7 +49,7 @@ func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, 
 	}
 	d := &DefinitionWriter{
 		s: s, requirements: map[string]int64{}, handlers: map[string]int64{}, schedulers: map[string]int64{},
-		gates: map[gateHash]definedGate{}, isOrdered: true,
+		children: map[int32]string{}, gates: map[gateHash]definedGate{}, isOrdered: true,
 	}
 	if key != "" {
 		d.key = key

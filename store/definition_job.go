@@ -95,6 +95,12 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 			*ref.field = &d.stages[ref.number-1]
 		}
 	}
+	if err := d.noteChild(def); err != nil {
+		return j, err
+	}
+	if def.Undoes != 0 && def.Stage == 0 {
+		return j, workflow.Errorf(workflow.CodeInvalid, "job %q undoes another one, and is in no compensation", def.Name)
+	}
 	links := linksOf(&j)
 	for i, list := range [][]int32{def.InputFiles, def.OutputFiles, def.InputUserData, def.OutputUserData} {
 		ids := d.files
@@ -126,6 +132,18 @@ func (d *DefinitionWriter) dependencies(def *workflow.JobDefinition) ([]int32, e
 		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no job number %d", def.Name, deps[0])
 	}
 	return deps, nil
+}
+
+// noteChild remembers which stage a sub-workflow job stands for.
+func (d *DefinitionWriter) noteChild(def *workflow.JobDefinition) error {
+	if def.Child == 0 {
+		return nil
+	}
+	if other, known := d.children[def.Child]; known {
+		return workflow.Errorf(workflow.CodeInvalid, "job %q stands for stage number %d, as job %q does", def.Name, def.Child, other)
+	}
+	d.children[def.Child] = def.Name
+	return nil
 }
 
 // jobChunk is a chunk of jobs on its way into the database.
@@ -195,7 +213,8 @@ func (c *jobChunk) undone(i int) (*int64, error) {
 	if number == 0 {
 		return nil, nil
 	}
-	if ids, known := c.ids([]int32{max(number-1, 0)}); known && number > 0 {
+	if number > 0 && int(number) <= len(c.d.jobs)+i {
+		ids, _ := c.ids([]int32{number - 1})
 		return &ids[0], nil
 	}
 	return nil, workflow.Errorf(workflow.CodeInvalid, "job %q undoes job number %d, which has not come before it", c.jobs[i].Name, number)

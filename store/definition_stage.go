@@ -49,6 +49,9 @@ var stageFaults = []struct{ query, message string }{
 		"stage %q has not exactly one end job"},
 	{`SELECT s.name FROM stage s WHERE s.workflow_id = ?1 AND s.kind = 'end' GROUP BY s.parent_id HAVING COUNT(*) > 1`,
 		"stage %q is the second end of the same stage"},
+	{`SELECT j.name FROM job j JOIN stage s ON s.id = j.stage_id JOIN job x ON x.id = j.undoes_id LEFT JOIN stage y ON y.id = x.stage_id
+		WHERE j.workflow_id = ?1 AND j.undoes_id IS NOT NULL AND (s.kind != 'compensation' OR y.kind IS 'compensation')`,
+		"job %q undoes another one: only a job of a compensation does, and to one that is of none"},
 	// Each gate is looked at once, however many jobs are behind it.
 	{`SELECT (SELECT j.name FROM job j WHERE j.gate_id = g.gate_id AND j.stage_id IS g.stage_id LIMIT 1)
 		FROM (SELECT DISTINCT gate_id, stage_id FROM job WHERE workflow_id = ?1 AND gate_id IS NOT NULL) g

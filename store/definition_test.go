@@ -128,6 +128,15 @@ func TestDefinitionWithABarrier(t *testing.T) {
 	}
 }
 
+// compensated has jobs be of a compensation, and the third undo one.
+func compensated(d *workflow.Definition, undone int32, jobs ...int) {
+	d.Stages = []workflow.StageDefinition{{Kind: workflow.StageCompensation, Name: "s"}}
+	for _, i := range jobs {
+		d.Jobs[i].Stage, d.Jobs[i].DependsOn, d.Jobs[i].InputFiles, d.Jobs[i].OutputFiles = 1, nil, nil, nil
+	}
+	d.Jobs[2].Undoes = undone
+}
+
 func TestDefinitionRefusals(t *testing.T) {
 	n := newNouns(t)
 	for _, tc := range []struct {
@@ -146,6 +155,17 @@ func TestDefinitionRefusals(t *testing.T) {
 		{"default requirements", func(d *workflow.Definition) { d.Requirements[0].Name = "default" }, "the name is taken"},
 		{"name twice", func(d *workflow.Definition) { d.Jobs[2].Name = "first" }, `two jobs are named "first"`},
 		{"handler twice", func(d *workflow.Definition) { d.FailureHandlers = append(d.FailureHandlers, d.FailureHandlers[0]) }, `"h" is given to two`},
+		{"two jobs for a stage", func(d *workflow.Definition) {
+			d.Stages = []workflow.StageDefinition{{Kind: workflow.StageChild, Name: "s"}}
+			d.Jobs[0].Child, d.Jobs[1].Child = 1, 1
+		}, `job "first" stands for stage number 1, as job "last" does`},
+		{"an undo of itself", func(d *workflow.Definition) { compensated(d, 3, 2) }, `job "second" undoes job number 3, which has not come before it`},
+		{"an undo of no compensation", func(d *workflow.Definition) { d.Jobs[2].Undoes = 1 }, `job "second" undoes another one, and is in no compensation`},
+		{"an undo of an undo", func(d *workflow.Definition) { compensated(d, 2, 1, 2) }, `job "second" undoes another one: only`},
+		{"an undo that is an end", func(d *workflow.Definition) {
+			compensated(d, 1, 2)
+			d.Stages[0].Kind = workflow.StageEnd
+		}, `job "second" undoes another one: only`},
 		{"itself", func(d *workflow.Definition) { d.Jobs[2].DependsOn = []int32{2} }, "cycle: second -> second"},
 		{"cycle", func(d *workflow.Definition) { d.Jobs[1].DependsOn = []int32{0} }, "cycle: last -> first -> last"},
 		{"priority", func(d *workflow.Definition) { d.Jobs[1].Priority = -1 }, "must not be negative"},
