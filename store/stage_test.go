@@ -418,6 +418,27 @@ func TestCanceledStages(t *testing.T) {
 	s.sound(Witness{})
 }
 
+// TestStagesOfACanceledJob: where the sub-workflow job stays canceled in a new run,
+// what was left of its stage is not run, whatever is before it there.
+func TestStagesOfACanceledJob(t *testing.T) {
+	for _, done := range []bool{false, true} {
+		s := newStaged(t, withChild(true))
+		answer := s.node.turn()
+		answer = s.node.turn(exited(answer.Grants[0].LeaseRef, 0)) // sub/a is granted
+		if done {
+			s.node.free.Slots = 0
+			s.node.turn(exited(answer.Grants[0].LeaseRef, 0))
+		}
+		_, err := s.CancelWorkflow(s.ctx, s.workflow)
+		s.must(err)
+		_, err = s.ResetStatus(s.ctx, s.workflow, true, "me")
+		s.must(err)
+		s.initialize()
+		s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Canceled, "sub/b": workflow.Canceled, "after": workflow.Canceled})
+		s.sound(Witness{})
+	}
+}
+
 // Whoever wants the impossible of a sub-workflow job is told so.
 func TestSubWorkflowJobsAreNobodys(t *testing.T) {
 	s := newStaged(t, withChild(false))
