@@ -129,6 +129,9 @@ func (b *builder) takes(at *node, c *builder, prefix int) bool {
 		b.fail(at, "split it into several workflows", "the specification expands to more than %d instances", maxInstances)
 		return false
 	}
+	for pattern := range c.patterns {
+		b.addPattern(at, pattern)
+	}
 	return b.spend(at, c.size+c.texts.size+prefix*c.instances)
 }
 

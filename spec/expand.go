@@ -16,6 +16,8 @@ type builder struct {
 	opts Options
 	def  *workflow.Definition
 
+	patterns map[string]bool // of stderr, in retry rules
+
 	axes      map[*node]*axis
 	tables    map[string]*table
 	sweeps    map[*Sweep]*sweep
@@ -41,7 +43,7 @@ func newBuilder(r *report, doc *Document, opts Options) *builder {
 		report: r, doc: doc, opts: opts, def: &workflow.Definition{},
 		axes: map[*node]*axis{}, tables: map[string]*table{},
 		jobs: newNameIndex("job"), files: newNameIndex("file"), userData: newNameIndex("user data record"),
-		taken: map[part]*node{},
+		taken: map[part]*node{}, patterns: map[string]bool{},
 	}
 }
 

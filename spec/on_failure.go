@@ -147,6 +147,9 @@ func (b *builder) expandCleanup(f *OnFailure) *workflow.Definition {
 	}
 	sub.refuseCompensation("a compensation", "what cleans up is not undone itself; remove it")
 	sub.checkCleanupJobs()
+	for pattern := range sub.patterns {
+		b.addPattern(f.at.get("jobs"), pattern)
+	}
 	sub.def.Requirements, sub.def.FailureHandlers, sub.def.SlurmSchedulers = nil, nil, nil
 	return sub.def
 }

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -37,6 +38,7 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	}
 	b.checkSuccess()
 	b.failProblems(doc.at, p.Validate())
+	b.addPatterns(doc.at, p.RetryPolicies)
 	return p
 }
 
@@ -51,7 +53,33 @@ func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 		return nil
 	}
 	b.failProblems(j.at, p.Validate())
+	b.addPatterns(j.at, p.RetryPolicies)
 	return p
+}
+
+// addPatterns notes the patterns of stderr in policies that are written below n.
+func (b *builder) addPatterns(n *node, refs []workflow.PolicyRef) {
+	for i := range refs {
+		if refs[i].Policy == nil {
+			continue
+		}
+		for k, rule := range refs[i].Policy.Rules {
+			if rule.When.Stderr != "" {
+				b.addPattern(n.find(fmt.Sprintf("retry_policies[%d].rules[%d].when.stderr", i, k)), rule.When.Stderr)
+			}
+		}
+	}
+}
+
+// addPattern notes a pattern of stderr. The first that is one too many is an error:
+// it would not be looked for.
+func (b *builder) addPattern(at *node, pattern string) {
+	if b.patterns[pattern] {
+		return
+	}
+	if b.patterns[pattern] = true; len(b.patterns) == workflow.MaxStderrPatterns+1 {
+		b.fail(at, "join some by |, or look for failure_categories", "more than %d different patterns of stderr in retry rules are too many", workflow.MaxStderrPatterns)
+	}
 }
 
 // failProblems reports what is wrong with values below n. What the decoder has

@@ -33,6 +33,10 @@ func (tx *Tx) signs(r *run) (*signs, error) {
 	if found.detector, err = found.Detector(); err != nil {
 		return nil, fmt.Errorf("workflow %d: %w", r.workflowID, err)
 	}
+	if found.Left > 0 {
+		tx.w.log.Warn("too many patterns of retry rules, the rest is looked for only in what is kept of the standard error output",
+			"workflow_id", r.workflowID, "patterns", len(found.Stderr)+found.Left, "rest", found.Left)
+	}
 	if tx.w.signs == nil || len(tx.w.signs) >= maxKnownSigns {
 		tx.w.signs = map[int64]*signs{}
 	}

@@ -14,10 +14,14 @@ type Signs struct {
 	Hash       string            `json:"hash"` // of the rest
 	Categories []FailureCategory `json:"categories,omitempty"`
 	Stderr     []string          `json:"stderr,omitempty"` // patterns of retry rules, sorted
+	// Left is how many patterns were too many: those are found only in what is kept
+	// of the standard error output.
+	Left int `json:"-"`
 }
 
-// maxSignPatterns bounds how many patterns of retry rules are looked for.
-const maxSignPatterns = 500
+// MaxStderrPatterns is how many different patterns of retry rules are looked for
+// in a workflow.
+const MaxStderrPatterns = 500
 
 // NewSigns collects the signs of a workflow: its categories, and the patterns of
 // all policies that may apply to its jobs. Without any the hash is empty.
@@ -32,7 +36,9 @@ func NewSigns(categories []FailureCategory, policies []RetryPolicy) Signs {
 	}
 	slices.Sort(s.Stderr)
 	s.Stderr = slices.Compact(s.Stderr)
-	s.Stderr = s.Stderr[:min(len(s.Stderr), maxSignPatterns)]
+	if s.Left = max(0, len(s.Stderr)-MaxStderrPatterns); s.Left > 0 {
+		s.Stderr = s.Stderr[:MaxStderrPatterns]
+	}
 	if len(s.Categories)+len(s.Stderr) == 0 {
 		return Signs{}
 	}

@@ -50,6 +50,17 @@ func TestLook(t *testing.T) {
 	}
 }
 
+// TestTooManyPatterns: what is not looked for is counted.
+func TestTooManyPatterns(t *testing.T) {
+	var p RetryPolicy
+	for i := range MaxStderrPatterns + 2 {
+		p.Rules = append(p.Rules, RetryRule{When: RuleMatch{Stderr: fmt.Sprint("e", i)}})
+	}
+	if s := NewSigns(nil, []RetryPolicy{p, p}); len(s.Stderr) != MaxStderrPatterns || s.Left != 2 {
+		t.Errorf("%d patterns are looked for, %d are not", len(s.Stderr), s.Left)
+	}
+}
+
 // TestFirstCategoryWins: the category is that of the first one that would match
 // alone.
 func TestFirstCategoryWins(t *testing.T) {
