@@ -176,12 +176,12 @@ func (b *builder) readChild(p *jobPlan, row []Value, isFirst bool) *builder {
 	if b.isForeign(at, name, data, c) {
 		return nil
 	}
-	if b.errors = append(b.errors, c.errors...); len(c.errors) > 0 {
-		return nil
-	}
-	if isFirst {
+	ok := len(c.errors) == 0
+	if ok && isFirst {
 		b.warnOfUnused(at, name, p.sweep.columns, c)
-		b.warnings = append(b.warnings, c.warnings...)
+	}
+	if b.takeFrom(c.report, ok && isFirst); !ok {
+		return nil
 	}
 	return c
 }

@@ -68,6 +68,20 @@ func TestErrorsAreErrorsOfTheDomain(t *testing.T) {
 	}
 }
 
+// TestManyWarningsAreCutShort: what is not shown is counted, and what needs
+// confirmation is not lost behind warnings that do not.
+func TestManyWarningsAreCutShort(t *testing.T) {
+	r := newReport(source{name: "w.yaml"})
+	for i := range maxErrors + 5 {
+		r.warn(nil, "", "warning %d", i)
+	}
+	r.doubt(nil, "", "is that so?")
+	all := r.sortedWarnings()
+	if len(all) != maxErrors+2 || !all[maxErrors].NeedsConfirmation || all[maxErrors+1].Message != "5 more warnings are not shown" {
+		t.Errorf("%d warnings, then %v", len(all), all[min(maxErrors, len(all)):])
+	}
+}
+
 func TestManyErrorsAreCutShort(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("name: w\njobs:\n")

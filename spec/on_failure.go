@@ -115,8 +115,7 @@ func (b *builder) readCleanup(at *node, path string) *workflow.Definition {
 	if b.isForeign(at, path, data, sub) {
 		return nil
 	}
-	b.errors = append(b.errors, sub.errors...)
-	b.warnings = append(b.warnings, sub.warnings...)
+	b.takeFrom(sub.report, true)
 	if len(sub.errors) > 0 {
 		return nil
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// maxErrors is how many errors of one file are kept.
+// maxErrors is how many errors of one file are kept, how many warnings, and how
+// many warnings that need confirmation.
 const maxErrors = 200
 
 // report collects what is wrong with one file.
@@ -15,7 +16,9 @@ type report struct {
 	kdl      bool // elements of lists are written under a name of their own
 	errors   Errors
 	warnings []*Warning
-	dropped  int
+	kept     struct{ warnings, doubts int } // of the latter, those that a person must confirm
+	dropped  int                            // errors that are too many to be kept
+	unsaid   int                            // and warnings
 	seen     map[reportKey]*Error
 	family   bool // what is reported is about one of many instances
 }
@@ -96,9 +99,16 @@ func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, 
 		return
 	}
 	w := &Warning{NeedsConfirmation: confirm}
-	if len(r.warnings) < maxErrors {
+	kept := &r.kept.warnings
+	if confirm {
+		kept = &r.kept.doubts
+	}
+	if *kept < maxErrors {
+		*kept++
 		w.Error = *r.make(n, s, hint, fmt.Sprintf(format, args...))
 		r.warnings = append(r.warnings, w)
+	} else {
+		r.unsaid++
 	}
 	r.seen[r.key(n, format, args)] = &w.Error
 }
@@ -122,6 +132,16 @@ func (r *report) err() error {
 		r.dropped = 0
 	}
 	return r.errors
+}
+
+// takeFrom adds what is wrong with another file that this one names.
+func (r *report) takeFrom(o *report, warnings bool) {
+	r.errors = append(r.errors, o.errors...)
+	r.dropped += o.dropped
+	if warnings {
+		r.warnings = append(r.warnings, o.warnings...)
+		r.unsaid += o.unsaid
+	}
 }
 
 // byPlace sorts errors by their places, those of one file together.
@@ -149,5 +169,9 @@ func comparePlaces(files map[string]int, a, b *Error) int {
 func (r *report) sortedWarnings() []*Warning {
 	files := filesOf(r.warnings, func(w *Warning) *Error { return &w.Error })
 	slices.SortStableFunc(r.warnings, func(a, b *Warning) int { return comparePlaces(files, &a.Error, &b.Error) })
+	if r.unsaid > 0 {
+		r.warnings = append(r.warnings, &Warning{Error: Error{File: r.source.name, Message: fmt.Sprintf("%d more warnings are not shown", r.unsaid)}})
+		r.unsaid = 0
+	}
 	return r.warnings
 }
