@@ -116,6 +116,9 @@ func (b *Backoff) validate(p *problems, path string) {
 	p.oneOf(path+".kind", string(b.Kind), "", "fixed", "linear", "exponential")
 	p.oneOf(path+".jitter", string(b.Jitter), "", "none", "equal", "full")
 	p.duration(path+".initial", b.Initial)
+	if b.Initial == "" && *b != (Backoff{}) {
+		p.add(path, "write initial: 10s, or initial: 0s for no delay", "nothing waits without the first delay, initial")
+	}
 	p.duration(path+".max", b.Max)
 	if b.Factor != nil && (!(*b.Factor >= 0) || math.IsInf(*b.Factor, 0)) {
 		p.add(path+".factor", "write a number such as 2.0", "a factor is not negative")

@@ -19,6 +19,18 @@ func (b budget) retry() string {
 	return text
 }
 
+// spent says that none is left, of retries that are such as "free ".
+func (b budget) spent(kind string) string {
+	text := fmt.Sprintf("all %d %s%s used", b.limit, kind, plural(b.limit, "retry", "retries"))
+	if b.limit == 0 {
+		text = fmt.Sprintf("no %sretry is granted", kind)
+	}
+	if b.name != "" {
+		text += " (" + b.name + ")"
+	}
+	return text
+}
+
 // The names of limits that are not a rule's own.
 const (
 	limitOfPolicy = "retry_limit"

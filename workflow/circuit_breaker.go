@@ -122,8 +122,9 @@ func (p *problems) breakers(at string, list []CircuitBreaker, categories []Failu
 		for k, cause := range b.Cause {
 			p.oneOf(fmt.Sprintf("%s.cause[%d]", at, k), string(cause), failureCauses()...)
 		}
-		if lengthIfEmpty(b.Cause) == 0 {
-			p.add(at+".cause", "remove the key to match any", "an empty list matches nothing")
+		notEmpty(p, at+".cause", b.Cause)
+		if len(b.Cause) > 0 && !slices.ContainsFunc(b.Cause, func(c CauseKind) bool { return c != CausePreempted }) {
+			p.add(at+".cause", "name other causes, or remove the breaker", "nothing is counted: what was preempted is no fault of anybody")
 		}
 		if b.Threshold < 1 || b.Threshold > maxBreakerThreshold {
 			p.add(at+".threshold", fmt.Sprintf("write 1 to %d", maxBreakerThreshold), "%d is not a number of failures to stop at", b.Threshold)

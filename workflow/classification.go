@@ -50,7 +50,7 @@ func (c *Classification) Validate() error {
 		if err != nil {
 			return err
 		}
-		seconds := int64(d.Seconds())
+		seconds := wholeSeconds(d)
 		if seconds < 1 || seconds > maxRuntime {
 			return Errorf(CodeInvalid, "runtime %q: it is between a second and 100 years", c.Runtime)
 		}

@@ -88,9 +88,12 @@ func (p *problems) compensation(c *CompensationPolicy) {
 			p.add(at+".when", "remove one of them", "%s is there twice", when)
 		}
 	}
+	if c.When != nil && len(c.When) == 0 {
+		p.add(at+".when", "leave it out for failed, or write failed, canceled or both", "an empty list names no case")
+	}
 	p.duration(at+".timeout", c.Timeout)
-	if d, err := ParseDuration(c.Timeout); err == nil && d == 0 {
-		p.add(at+".timeout", "leave it out for 24 hours", "a compensation without time does nothing")
+	if d, err := ParseDuration(c.Timeout); err == nil && d < time.Second {
+		p.add(at+".timeout", "leave it out for 24 hours", "a compensation of less than a second does nothing")
 	}
 	if n := c.MaxAttempts; n != nil && (*n < 1 || *n > MaxRetryLimit) {
 		p.add(at+".max_attempts", "write 1 for no retry", "a job cannot have %d attempts", *n)

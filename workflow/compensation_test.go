@@ -31,11 +31,12 @@ func TestCompensates(t *testing.T) {
 
 func TestCompensationIsChecked(t *testing.T) {
 	for want, c := range map[string]CompensationPolicy{
-		`"late" is not a value for when`:           {When: []CompensationCase{"late"}},
-		`failed is there twice`:                    {When: []CompensationCase{CompensateFailed, CompensateFailed}},
-		`duration "soon"`:                          {Timeout: "soon"},
-		`a compensation without time does nothing`: {Timeout: "0s"},
-		`a job cannot have 0 attempts`:             {MaxAttempts: new(int64)},
+		`"late" is not a value for when`:                    {When: []CompensationCase{"late"}},
+		`failed is there twice`:                             {When: []CompensationCase{CompensateFailed, CompensateFailed}},
+		`duration "soon"`:                                   {Timeout: "soon"},
+		`a compensation of less than a second does nothing`: {Timeout: "999ms"},
+		`an empty list names no case`:                       {When: []CompensationCase{}},
+		`a job cannot have 0 attempts`:                      {MaxAttempts: new(int64)},
 	} {
 		found := (&RunPolicy{OnFailure: &c}).Validate()
 		if len(found) != 1 || !strings.Contains(found[0].Message, want) || !strings.HasPrefix(found[0].Path, "on_failure.") {

@@ -11,8 +11,8 @@ import (
 func ParseDuration(text string) (time.Duration, error) {
 	s := strings.TrimSpace(text)
 	if strings.HasPrefix(strings.ToUpper(s), "P") {
-		seconds, err := ParseRuntime(s)
-		return time.Duration(seconds) * time.Second, err
+		seconds, err := parseISO(s)
+		return time.Duration(seconds * float64(time.Second)), err
 	}
 	bad := func(why string) (time.Duration, error) {
 		return 0, Errorf(CodeInvalid, "duration %q: %s", text, why).
@@ -28,4 +28,9 @@ func ParseDuration(text string) (time.Duration, error) {
 		return bad("longer than 100 years")
 	}
 	return d, nil
+}
+
+// wholeSeconds rounds up: what is to take so long ends no earlier.
+func wholeSeconds(d time.Duration) int64 {
+	return int64((d + time.Second - 1) / time.Second)
 }

@@ -1,5 +1,7 @@
 package workflow
 
+import "strings"
+
 // EndJob is a command that runs when all jobs of a workflow are complete, before
 // its verdict. $TORC_END_JSON names a file that says how the run went.
 type EndJob struct {
@@ -39,8 +41,8 @@ const (
 
 // endJob checks an end job.
 func (p *problems) endJob(e *EndJob) {
-	if e.Command == "" {
-		p.add("end.job.command", "", "the end job needs a command")
+	if strings.TrimSpace(e.Command) == "" {
+		p.add("end.job.command", "write what bash is to run", "the end job needs a command")
 	}
 	p.oneOf("end.job.where", string(e.Where), "", string(EndInAllocation), string(EndOnLogin))
 	_, err := e.timeoutSeconds()
@@ -57,7 +59,7 @@ func (e *EndJob) timeoutSeconds() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	seconds := int64(d.Seconds())
+	seconds := wholeSeconds(d)
 	if seconds < 1 || seconds > maxEndTimeout {
 		return 0, Errorf(CodeInvalid, "the timeout of the end job cannot be %s", e.Timeout).WithHint("use 1s to P7D: the end job must not keep the run from its end")
 	}
@@ -72,12 +74,14 @@ func (e *EndJob) Job(name string, stage int32) (JobDefinition, error) {
 	if err != nil {
 		return JobDefinition{}, err
 	}
-	infra, no := int64(endInfraLimit), false
+	infra, yes, no := int64(endInfraLimit), true, false
 	policy := RetryPolicy{
 		Name: "end_job", RetryLimit: &e.Retries, DefaultAction: ActionFail,
 		Rules: []RetryRule{
 			{ID: "taken", When: RuleMatch{Cause: []CauseKind{CausePreempted}}, Action: ActionRetry, Counted: &no},
+			{ID: "drained", When: RuleMatch{Cause: []CauseKind{CauseWalltime}, ByDrain: &yes}, Action: ActionRetry, Counted: &no},
 			{ID: "infra", When: RuleMatch{Cause: []CauseKind{CauseNodeFail, CauseLost}}, Action: ActionRetry, Limit: &infra},
+			{ID: "launch", When: RuleMatch{Cause: []CauseKind{CauseLaunch}, OfCommand: &no}, Action: ActionRetry, Limit: &infra},
 		},
 	}
 	if e.Retries > 0 {

@@ -24,6 +24,7 @@ func TestEndJobEnds(t *testing.T) {
 		{0, CauseNodeFail, 3},
 		{0, CauseLost, 3},
 		{5, CauseLost, 3},
+		{0, CauseLaunch, 3},
 	} {
 		e := EndJob{Command: "tell", Retries: tc.retries}
 		j, err := e.Job("end", 1)
@@ -42,8 +43,10 @@ func TestEndJobEnds(t *testing.T) {
 		if granted != tc.granted || d.Action != ActionFail {
 			t.Errorf("retries %d, %s: %d retries, then %s (%s)", tc.retries, tc.kind, granted, d.Action, d.Reason)
 		}
-		if d := Decide(p, h, Failure{Cause: Cause{Kind: CausePreempted, Status: Terminated}}); d.Action != ActionRetry || d.Counted {
-			t.Errorf("retries %d, then preempted: %+v", tc.retries, d)
+		for _, taken := range []Cause{{Kind: CausePreempted, Status: Terminated}, {Kind: CauseWalltime, ByDrain: true, Status: Terminated}} {
+			if d := Decide(p, h, Failure{Cause: taken}); d.Action != ActionRetry || d.Counted {
+				t.Errorf("retries %d, then %s: %+v", tc.retries, taken.Kind, d)
+			}
 		}
 	}
 }
@@ -56,6 +59,7 @@ func TestEndJobIsChecked(t *testing.T) {
 	}{
 		{"least", EndJob{Command: "x"}, ""},
 		{"all", EndJob{Command: "x", Where: EndInAllocation, Timeout: "P7D", Retries: 3}, ""},
+		{"only a space", EndJob{Command: " "}, "end.job.command: the end job needs a command"},
 		{"no command", EndJob{}, "end.job.command: the end job needs a command"},
 		{"on the login node", EndJob{Command: "x", Where: EndOnLogin}, ""},
 		{"elsewhere", EndJob{Command: "x", Where: "moon"}, `end.job.where: "moon" is not a value for where`},
@@ -72,7 +76,7 @@ func TestEndJobIsChecked(t *testing.T) {
 	if _, err := (&EndJob{Command: "x", Timeout: "soon"}).Job("end", 1); CodeOf(err) != CodeInvalid {
 		t.Errorf("a job with a timeout that cannot be read: %v", err)
 	}
-	for timeout, want := range map[string]int64{"": 600, "90s": 90, "PT2H": 7200} {
+	for timeout, want := range map[string]int64{"": 600, "90s": 90, "1500ms": 2, "PT0.5S": 1, "PT2H": 7200} {
 		j, err := (&EndJob{Command: "x", Timeout: timeout}).Job("end", 1)
 		if err != nil || j.RunTimeout == nil || *j.RunTimeout != (RunTimeout{AfterSeconds: want, GraceSeconds: 30}) {
 			t.Errorf("timeout %q: %+v, %v", timeout, j.RunTimeout, err)

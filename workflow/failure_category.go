@@ -84,11 +84,8 @@ func (m *CategoryMatch) validate(p *problems, at string) {
 			p.add(fmt.Sprintf("%s.errno[%d]", at, i), "write its number, for example 12 for ENOMEM", "there is no error number %d", n)
 		}
 	}
-	for key, n := range map[string]int{"signal": lengthIfEmpty(m.Signal), "errno": lengthIfEmpty(m.Errno)} {
-		if n == 0 {
-			p.add(at+"."+key, "remove the key to match any", "an empty list matches nothing")
-		}
-	}
+	notEmpty(p, at+".signal", m.Signal)
+	notEmpty(p, at+".errno", m.Errno)
 }
 
 // knownCategory checks a reference to a category of the workflow.

@@ -110,11 +110,11 @@ func (m *Mutation) validate(p *problems, path string) {
 	if m.Memory == nil && m.Runtime == nil {
 		p.add(path, "write memory or runtime", "nothing is changed")
 	}
-	m.Memory.validate(p, path+".memory", func(text string) error { _, err := ParseMemory(text); return err })
-	m.Runtime.validate(p, path+".runtime", func(text string) error { _, err := ParseDuration(text); return err })
+	m.Memory.validate(p, path+".memory", ParseMemory)
+	m.Runtime.validate(p, path+".runtime", func(text string) (int64, error) { d, err := ParseDuration(text); return int64(d), err })
 }
 
-func (g *Growth) validate(p *problems, path string, parse func(string) error) {
+func (g *Growth) validate(p *problems, path string, parse func(string) (int64, error)) {
 	if g == nil {
 		return
 	}
@@ -123,6 +123,9 @@ func (g *Growth) validate(p *problems, path string, parse func(string) error) {
 	}
 	p.oneOf(path+".from", string(g.From), "", "requested", "peak")
 	if g.Max != "" {
-		p.err(path+".max", parse(g.Max))
+		limit, err := parse(g.Max)
+		if p.err(path+".max", err); err == nil && limit == 0 {
+			p.add(path+".max", "remove it to let the request grow without bound", "a request cannot stop at nothing")
+		}
 	}
 }

@@ -129,7 +129,10 @@ func (p *problems) notify(at string, n *NotifyPolicy) {
 			p.add(at+".webhook", "write https://host/path", "that is not a URL to which something can be posted")
 		}
 	}
-	if len(n.On) == 0 && n.Mail == "" && n.Webhook == "" {
+	if n.On != nil && len(n.On) == 0 {
+		p.add(at+".on", "write on: [none] for no alert at all, or leave it out for the usual ones", "an empty list names no kind")
+	}
+	if n.On == nil && n.Mail == "" && n.Webhook == "" {
 		p.add(at, "give mail, webhook or on", "it says nothing")
 	}
 }

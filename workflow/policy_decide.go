@@ -100,7 +100,7 @@ func (p *Policies) apply(policy *RetryPolicy, r *RetryRule, h *History, f *Failu
 	spent := ""
 	switch {
 	case b.left() <= 0:
-		spent = fmt.Sprintf("all %d %s%s used", b.limit, free, plural(b.limit, "retry", "retries"))
+		spent = b.spent(free)
 	case d.Counted:
 		spent = p.spent(h, p.globalMaxRetries())
 	case p.globalMaxRetries() == 0:

@@ -33,6 +33,13 @@ func (p *problems) err(path string, err error) {
 	p.add(path, "", "%v", err)
 }
 
+// without refuses what is given where it means nothing.
+func (p *problems) without(path string, given bool, hint, message string) {
+	if given {
+		p.add(path, hint, "%s", message)
+	}
+}
+
 func (p *problems) duration(path, text string) {
 	if text != "" {
 		_, err := ParseDuration(text)

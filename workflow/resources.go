@@ -93,8 +93,14 @@ const (
 // whole seconds; fractions of a second are dropped. A year is 365.25 days and
 // a month a twelfth of that, as in torc.
 func ParseRuntime(text string) (int64, error) {
+	seconds, err := parseISO(text)
+	return int64(seconds), err
+}
+
+// parseISO is ParseRuntime with fractions. Whole seconds are exact.
+func parseISO(text string) (float64, error) {
 	s := strings.ToUpper(strings.TrimSpace(text))
-	bad := func(why string) (int64, error) {
+	bad := func(why string) (float64, error) {
 		return 0, Errorf(CodeInvalid, "duration %q: %s", text, why).
 			WithHint("write an ISO 8601 duration, for example PT30M, PT1H30M or P2D")
 	}
@@ -136,7 +142,7 @@ func ParseRuntime(text string) (int64, error) {
 	case total > maxRuntime:
 		return bad("longer than 100 years")
 	}
-	return int64(total), nil
+	return total, nil
 }
 
 // FormatRuntime writes seconds as an ISO 8601 duration that ParseRuntime reads.

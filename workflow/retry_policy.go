@@ -189,11 +189,12 @@ func (r *RetryRule) validate(p *problems, at string) {
 	if r.Action == ActionRetry {
 		return
 	}
-	for key, given := range map[string]bool{"limit": r.Limit != nil, "max_free": r.MaxFree != nil, "counted": r.Counted != nil, "backoff": r.Backoff != nil,
-		"avoid_nodes": r.AvoidNodes != nil, "mutate": r.Mutate != nil, "recovery_script": r.RecoveryScript != ""} {
-		if given {
-			p.add(at+"."+key, "remove it or write action: retry", "%s is for retries", key)
-		}
+	for _, x := range []struct {
+		key   string
+		given bool
+	}{{"limit", r.Limit != nil}, {"counted", r.Counted != nil}, {"max_free", r.MaxFree != nil}, {"backoff", r.Backoff != nil},
+		{"avoid_nodes", r.AvoidNodes != nil}, {"mutate", r.Mutate != nil}, {"recovery_script", r.RecoveryScript != ""}} {
+		p.without(at+"."+x.key, x.given, "remove it or write action: retry", x.key+" is for retries")
 	}
 }
 

@@ -2,16 +2,18 @@ package workflow
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"regexp"
 	"slices"
 )
 
-// failureCauses are the causes that rules can be about.
+// failureCauses are the causes that rules and breakers can be about. A sub-workflow
+// job is not among them: nobody asks what to do about it, as its jobs are retried.
 func failureCauses() []string {
 	var kinds []string
 	for _, k := range CauseKinds() {
-		if !slices.Contains([]CauseKind{CauseOK, CauseNeverStarted, CauseCanceledUser, CauseCanceledAdmin}, k) {
+		if !slices.Contains([]CauseKind{CauseOK, CauseNeverStarted, CauseCanceledUser, CauseCanceledAdmin, CauseSubWorkflow}, k) {
 			kinds = append(kinds, string(k))
 		}
 	}
@@ -35,24 +37,22 @@ func (m *RuleMatch) validate(p *problems, at string) {
 			p.add(fmt.Sprintf("%s.signal[%d]", at, i), "write its number, for example 9", "there is no signal %d", n)
 		}
 	}
-	for key, n := range map[string]int{"cause": lengthIfEmpty(m.Cause), "signal": lengthIfEmpty(m.Signal),
-		"category": lengthIfEmpty(m.Category), "subcategory": lengthIfEmpty(m.Subcategory), "node": lengthIfEmpty(m.Node)} {
-		if n == 0 {
-			p.add(at+"."+key, "remove the key to match any", "an empty list matches nothing")
-		}
-	}
+	notEmpty(p, at+".cause", m.Cause)
+	notEmpty(p, at+".signal", m.Signal)
+	notEmpty(p, at+".category", m.Category)
+	notEmpty(p, at+".subcategory", m.Subcategory)
+	notEmpty(p, at+".node", m.Node)
 	m.ExitCode.validate(p, at+".exit_code")
 	m.Attempt.validate(p, at+".attempt")
 	m.Elapsed.validate(p, at+".elapsed")
 	m.conflicts(p, at)
 }
 
-// lengthIfEmpty is 0 for an empty list that is there.
-func lengthIfEmpty[T any](list []T) int {
+// notEmpty refuses a list that is there and names nothing.
+func notEmpty[T any](p *problems, at string, list []T) {
 	if list != nil && len(list) == 0 {
-		return 0
+		p.add(at, "remove the key to match any", "an empty list matches nothing")
 	}
-	return 1
 }
 
 // conflicts finds matchers that can never hold together.
@@ -78,10 +78,9 @@ func (m *RuleMatch) conflicts(p *problems, at string) {
 	others := func(kinds ...CauseKind) bool {
 		return slices.ContainsFunc(m.Cause, func(k CauseKind) bool { return !slices.Contains(kinds, k) })
 	}
-	for key, pattern := range map[string]string{"stderr": m.Stderr, "termination_message": m.TerminationMessage} {
-		if pattern != "" && !others(CauseLaunch, CauseLost) {
-			p.add(at+"."+key, "remove one of the two", "attempts of these causes have said nothing")
-		}
+	if !others(CauseLaunch, CauseLost) {
+		p.without(at+".stderr", m.Stderr != "", "remove one of the two", "attempts of these causes have said nothing")
+		p.without(at+".termination_message", m.TerminationMessage != "", "remove one of the two", "attempts of these causes have said nothing")
 	}
 	if m.component() == ComponentRecovery && !has(CauseExit, CauseSignal, CauseOOM, CauseTimeout, CauseWalltime, CauseLaunch, CauseDiskFull, CauseLost) {
 		p.add(at+".cause", "write exit, signal, timeout, launch or lost, or remove component", "recovery scripts do not fail so")
@@ -97,15 +96,21 @@ func (m *ExitCodeMatch) validate(p *problems, at string) {
 		p.add(at, "remove one of them", "in and not_in exclude each other")
 	case m.In != nil && len(m.In) == 0:
 		p.add(at+".in", "name at least one code", "an empty list matches nothing")
+	case m.NotIn != nil && len(m.NotIn) == 0:
+		p.add(at+".not_in", "name at least one code", "an empty list excludes nothing")
 	}
 	if m == nil {
 		return
 	}
-	for key, codes := range map[string][]int64{"in": m.In, "not_in": m.NotIn} {
-		for i, code := range codes {
-			if code < ReturnCodeLost || code > 255 || code == 0 {
-				p.add(fmt.Sprintf("%s.%s[%d]", at, key, i), "return codes of failures are 1 to 255, and -128 if nobody saw the end", "%d never matches", code)
-			}
+	p.codes(at+".in", m.In)
+	p.codes(at+".not_in", m.NotIn)
+}
+
+// codes checks return codes of failures.
+func (p *problems) codes(at string, list []int64) {
+	for i, code := range list {
+		if code != ReturnCodeLost && code != ReturnCodeUnknown && (code < 1 || code > 255) {
+			p.add(fmt.Sprintf("%s[%d]", at, i), "return codes of failures are 1 to 255, -128 if nobody saw the end, and -1 if nobody knows more", "%d never matches", code)
 		}
 	}
 }
@@ -120,10 +125,13 @@ func (m *AttemptMatch) validate(p *problems, at string) {
 	if m.GTE != nil && m.LTE != nil && *m.GTE > *m.LTE {
 		p.add(at, "swap them", "no attempt is at least %d and at most %d", *m.GTE, *m.LTE)
 	}
-	for key, n := range map[string]*int64{"gte": m.GTE, "lte": m.LTE} {
-		if n != nil && *n < 1 {
-			p.add(at+"."+key, "attempts count from 1", "there is no attempt %d", *n)
-		}
+	p.attempt(at+".gte", m.GTE)
+	p.attempt(at+".lte", m.LTE)
+}
+
+func (p *problems) attempt(at string, n *int64) {
+	if n != nil && *n < 1 {
+		p.add(at, "attempts count from 1", "there is no attempt %d", *n)
 	}
 }
 
@@ -136,8 +144,11 @@ func (m *ElapsedMatch) validate(p *problems, at string) {
 	}
 	p.duration(at+".gte", m.GTE)
 	p.duration(at+".lt", m.LT)
-	if m.GTE != "" && m.LT != "" && parsed(m.GTE, 0) >= parsed(m.LT, 1) {
+	switch low, high := parsed(m.GTE, 0), parsed(m.LT, math.MaxInt64); {
+	case m.GTE != "" && low >= high:
 		p.add(at, "write the smaller one as gte", "nothing takes at least %s and less than %s", m.GTE, m.LT)
+	case high == 0:
+		p.add(at+".lt", "write lt: 1m", "nothing takes less than %s", m.LT)
 	}
 }
 

@@ -50,8 +50,8 @@ func (p *problems) siblings(rules []SiblingRule, categories []FailureCategory) {
 		if s == (SiblingRule{}) {
 			p.add(at, "write {cause: oom} or {label: critical}", "the rule says nothing")
 		}
-		if s.Cause != "" && !slices.Contains(CauseKinds(), s.Cause) {
-			p.add(at+".cause", CauseHint(), "there is no cause %q", s.Cause)
+		if s.Cause != "" {
+			p.oneOf(at+".cause", string(s.Cause), append(failureCauses(), string(CauseSubWorkflow))...)
 		}
 		if s.Category != "" {
 			p.knownCategory(at+".category", s.Category, categories)

@@ -41,10 +41,10 @@ func TestCancelsSiblings(t *testing.T) {
 func TestSiblingRulesAreChecked(t *testing.T) {
 	p := RunPolicy{
 		FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Stderr: "Xid"}}},
-		CancelSiblingsOn:  []SiblingRule{{Cause: CauseOOM, Category: "gpu", Label: "critical"}, {}, {Cause: "bad"}, {Category: "disk"}},
+		CancelSiblingsOn:  []SiblingRule{{Cause: CauseOOM, Category: "gpu", Label: "critical"}, {}, {Cause: "bad"}, {Category: "disk"}, {Cause: CauseOK}, {Cause: CauseSubWorkflow}},
 	}
-	checkProblems(t, "rules", p.Validate(), "cancel_siblings_on[1]: the rule says nothing", `cancel_siblings_on[2].cause: there is no cause "bad"`,
-		`cancel_siblings_on[3].category: there is no category "disk"`)
+	checkProblems(t, "rules", p.Validate(), "cancel_siblings_on[1]: the rule says nothing", `cancel_siblings_on[2].cause: "bad" is not a value for cause`,
+		`cancel_siblings_on[3].category: there is no category "disk"`, `cancel_siblings_on[4].cause: "ok" is not a value for cause`)
 	checkProblems(t, "a label that no job can have", (&RunPolicy{CancelSiblingsOn: []SiblingRule{{Label: "a,b"}}}).Validate(),
 		`cancel_siblings_on[0].label: invalid label "a,b": it contains a comma`)
 }

@@ -98,6 +98,8 @@ func TestBadFailurePolicies(t *testing.T) {
 		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu"}}}, "failure_categories[0].when: nothing is looked for: every failure would be of this category"},
 		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Stderr: "("}}}}, "failure_categories[0].when.stderr: error parsing regexp: missing closing ): `(`"},
 		{RunPolicy{FailureCategories: []FailureCategory{{Category: "gpu", When: CategoryMatch{Errno: []int64{0}}}}}, "failure_categories[0].when.errno[0]: there is no error number 0"},
+		{RunPolicy{CircuitBreakers: []CircuitBreaker{{Per: PerNode, Cause: []CauseKind{CausePreempted}, Threshold: 1, Within: "1h", Action: BreakerExcludeNode}}}, "circuit_breakers[0].cause: nothing is counted: what was preempted is no fault of anybody"},
+		{RunPolicy{Notify: &NotifyPolicy{On: []AlertKind{}, Mail: "ann"}}, "notify.on: an empty list names no kind"},
 		{RunPolicy{MaxFailures: number(0)}, "max_failures: 0 is not a number of failed jobs to stop at"},
 		{RunPolicy{MaxFailures: number(-1)}, "max_failures: -1 is not a number of failed jobs to stop at"},
 		{RunPolicy{MaxFailures: number(1 << 40)}, "max_failures: 1099511627776 is not a number of failed jobs to stop at"},

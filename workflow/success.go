@@ -48,7 +48,7 @@ func (p *problems) end(e *EndPolicy) {
 		}
 	}
 	if _, never := success.Decide(0); never {
-		p.add(at, "", "this can never become true")
+		p.add(at, "the jobs that completed, failed, were canceled and are disabled add up to total", "this can never become true")
 	}
 }
 

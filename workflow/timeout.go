@@ -66,7 +66,7 @@ func (l *RunLimit) Enforced() *RunTimeout {
 		return nil
 	}
 	return &RunTimeout{
-		AfterSeconds: int64(parsed(l.After, 0) / time.Second), GraceSeconds: int64(parsed(l.Grace, DefaultGrace) / time.Second),
+		AfterSeconds: wholeSeconds(parsed(l.After, 0)), GraceSeconds: wholeSeconds(parsed(l.Grace, DefaultGrace)),
 	}
 }
 

@@ -65,6 +65,7 @@ func TestRunLimitEnforced(t *testing.T) {
 		{&RunLimit{After: "90s", Grace: "2m", Policy: OnTimeoutFail}, &RunTimeout{AfterSeconds: 90, GraceSeconds: 120}},
 		{&RunLimit{After: "90s", Grace: "0s"}, &RunTimeout{AfterSeconds: 90}},
 		{&RunLimit{After: "90s", Policy: OnTimeoutAlert}, nil},
+		{&RunLimit{After: "1500ms", Grace: "PT0.5S"}, &RunTimeout{AfterSeconds: 2, GraceSeconds: 1}},
 	} {
 		if diff := cmp.Diff(tc.want, tc.l.Enforced()); diff != "" {
 			t.Errorf("%+v: -want +got:\n%s", tc.l, diff)
