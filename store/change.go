@@ -43,7 +43,7 @@ func (tx *Tx) applyChanges(r *run, changes []change) ([]completion, error) {
 	}
 	for _, s := range order {
 		ids := groups[s]
-		n, err := tx.exec(`UPDATE job SET status = ?3, phase = 0, recovery = NULL, hold = NULL, result_id = `+resultOfAttempt+`
+		n, err := tx.exec(`UPDATE job SET status = ?3, phase = 0, recovery = NULL, hold = NULL, `+notReady+`, result_id = `+resultOfAttempt+`
 			WHERE id IN (SELECT value FROM json_each(?1)) AND status = ?4`, idList(ids), r.runID, int(s.to), int(s.from))
 		if err == nil && n != int64(len(ids)) {
 			err = fmt.Errorf("%w: %d of %d", errNoRow, n, len(ids))
@@ -61,7 +61,7 @@ func (tx *Tx) goOn(r *run, c *change) error {
 	n := c.next
 	switch c.to {
 	case workflow.PendingFailed:
-		return tx.execOne(`UPDATE job SET status = 10, phase = 0, recovery = NULL, hold = ?3, result_id = `+resultOfAttempt+`
+		return tx.execOne(`UPDATE job SET status = 10, phase = 0, recovery = NULL, hold = ?3, `+notReady+`, result_id = `+resultOfAttempt+`
 			WHERE id = ?1 AND status = ?4`, c.job, r.runID, n.hold, int(c.from))
 	case workflow.Pending:
 		return tx.execOne(`UPDATE job SET status = 3, phase = 1, recovery = ?, start_ms = NULL, result_id = NULL,

@@ -199,7 +199,9 @@ func (c *claim) take(runID int64, holder *int64) error {
 	if len(c.picked) == 0 {
 		return nil
 	}
+	// A job that became ready in this use case has not been stamped.
 	n, err := c.tx.exec(`UPDATE job SET status = 3, fence = fence + 1, compute_node_id = ?2, claimed_ms = ?3, start_ms = NULL, `+notReady+`,
+			first_ready_ms = COALESCE(first_ready_ms, iif(policy_id IS NULL, NULL, ?3)),
 			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a WHERE a.job_id = job.id AND a.run_id = ?4), 0)
 		WHERE id IN (SELECT value FROM json_each(?1)) AND status = 2`, idList(jobsOf(c.picked)), holder, c.tx.nowMS, runID)
 	if err == nil && n != int64(len(c.picked)) {

@@ -227,7 +227,7 @@ func (tx *Tx) endCompensation(r *run, reason string) error {
 	if _, err := tx.moveJobs(r.workflowID, workflow.Disabled, `skipped_by = 0`, inCompensation+` AND `+needlessUndo); err != nil {
 		return err
 	}
-	if _, err := tx.moveJobs(r.workflowID, workflow.Canceled, `fence = fence + (status IN (3, 4)), not_before_ms = 0, phase = 0, recovery = NULL, hold = NULL`, left); err != nil {
+	if _, err := tx.moveJobs(r.workflowID, workflow.Canceled, `fence = fence + (status IN (3, 4)), not_before_ms = 0, phase = 0, recovery = NULL, hold = NULL, `+notReady, left); err != nil {
 		return err
 	}
 	if err := tx.countGates(r.workflowID); err != nil {

@@ -226,7 +226,7 @@ func (tx *Tx) settleStageOf(r *run, job int64) error {
 	if err := tx.endIfOver(r.workflowID); err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE job SET status = 1 WHERE id = ? AND status = 2 AND EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.state != 'running')`, job)
+	n, err := tx.exec(`UPDATE job SET status = 1, `+notReady+` WHERE id = ? AND status = 2 AND EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.state != 'running')`, job)
 	if err != nil {
 		return fmt.Errorf("let job %d wait for its stage: %w", job, err)
 	}

@@ -72,7 +72,7 @@ func (tx *Tx) cancelRest(r *run, why string) (int64, error) {
 	if err := tx.voidLeases(r, ofTheRun, 0, why); err != nil {
 		return 0, err
 	}
-	columns := `fence = fence + (status IN (3, 4)), not_before_ms = 0, phase = 0, recovery = NULL, hold = NULL`
+	columns := `fence = fence + (status IN (3, 4)), not_before_ms = 0, phase = 0, recovery = NULL, hold = NULL, ` + notReady
 	n, err := tx.moveJobs(r.workflowID, workflow.Canceled, columns, rest)
 	if err != nil || n == 0 {
 		return n, err

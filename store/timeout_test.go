@@ -370,3 +370,60 @@ func TestTimeoutsAreNeverEarlyAndToldOnce(t *testing.T) {
 		}
 	})
 }
+
+// A job that is claimed in the use case in which it became ready has no more time
+// than others.
+func TestTotalTimeoutOfAJobThatNeverWaited(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
+	h := r.hand("n1", 1)
+	h.turn()
+	h.turn(exited(h.held[0].LeaseRef, 0)) // and takes the second one
+	h.begins()
+	r.want(workflow.Completed, workflow.Running)
+	r.pass(time.Hour)
+	if answer := h.turn(); len(answer.Cancel) != 1 {
+		t.Errorf("to end: %v", answer.Cancel)
+	}
+}
+
+// A job that is repeated after it had no time left waits anew.
+func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
+	for name, again := range map[string]func(r *rig){
+		"retried": func(r *rig) {
+			_, err := r.RetryJob(r.ctx, r.ids[0], 1, 10)
+			r.must(err)
+		},
+		"made ready": func(r *rig) {
+			_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
+			r.must(err)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, independent(1)...)
+			r.setTimeouts(workflow.Timeouts{Queue: limit("1h", workflow.OnTimeoutFail)})
+			r.pass(time.Hour)
+			r.want(workflow.Terminated)
+			again(r)
+			r.pass(time.Hour - time.Millisecond)
+			r.want(workflow.Ready)
+			r.pass(time.Millisecond)
+			r.want(workflow.Terminated)
+			r.sound(Witness{})
+		})
+	}
+}
+
+// An operator's word gives a job all of its time again.
+func TestTotalTimeoutBeginsAnewWithAnOperatorsWord(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
+	r.pass(time.Hour)
+	r.want(workflow.Terminated)
+	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
+	r.must(err)
+	r.pass(time.Hour - time.Millisecond)
+	r.want(workflow.Ready)
+	r.pass(time.Millisecond)
+	r.want(workflow.Terminated)
+}
