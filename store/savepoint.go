@@ -20,6 +20,9 @@ func (tx *Tx) savepoint(fn func() error) error {
 		if err := tx.w.exec("ROLLBACK TO part"); err != nil {
 			return fmt.Errorf("roll back after %w: %w", failed, err)
 		}
+		if tx.kept {
+			tx.w.forget()
+		}
 		*tx = before
 	}
 	if err := tx.w.exec("RELEASE part"); err != nil {
