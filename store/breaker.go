@@ -89,8 +89,10 @@ func (f *finisher) tripBreaker(b brokenBy) error {
 // is about, and returns the latest few. Of the breaker for all nodes, what a
 // runner took with it when it was lost is one failure.
 func (tx *Tx) countBroken(r *run, b brokenBy, sinceMS int64) (n int64, attempts []workflow.TripAttempt, err error) {
-	const notTaken = ` AND cause != 'preempted' AND NOT (cause = 'walltime' AND json_extract(evidence, '$.killed_by') IS 'drain')`
-	condition, args := `workflow_id = ? AND run_id = ? AND status IN (6, 8) AND end_ms > ?`+notTaken, []any{r.workflowID, r.runID, sinceMS}
+	// What was taken from a job, never began, or failed because jobs of it did is none.
+	const ownFailure = ` AND cause NOT IN ('preempted', 'sub_workflow') AND NOT (cause = 'walltime' AND json_extract(evidence, '$.killed_by') IS 'drain')
+		AND (compute_node_id IS NOT NULL OR start_ms IS NOT NULL)`
+	condition, args := `workflow_id = ? AND run_id = ? AND status IN (6, 8) AND end_ms > ?`+ownFailure, []any{r.workflowID, r.runID, sinceMS}
 	counted := `COUNT(*)`
 	if b.ofNodes {
 		condition, args = `cause IN ('node_fail', 'lost', 'launch') AND json_extract(evidence, '$.spawn_of_command') IS NOT 1 AND hostname = ? AND end_ms > ?`, []any{b.subject, sinceMS}

@@ -133,3 +133,30 @@ func TestEventsAfterTheEnd(t *testing.T) {
 		s.must(err)
 	}
 }
+
+// A sub-workflow fails because jobs of it do: it is counted with them, not beside
+// them.
+func TestASubWorkflowIsNoFailureOfItsOwn(t *testing.T) {
+	breaker := workflow.CircuitBreaker{Per: workflow.PerWorkflow, Threshold: 3, Within: "1h", Action: workflow.BreakerPause}
+	for name, p := range map[string]workflow.RunPolicy{
+		"max_failures": {MaxFailures: new(int64(3))},
+		"a breaker":    {CircuitBreakers: []workflow.CircuitBreaker{breaker}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := withChild(false)
+			d.Jobs = d.Jobs[:4] // nothing after it
+			last := job("last", inMain, 1)
+			last.RunIf = workflow.RunIfAlways
+			rest := job("rest", inMain, 4)
+			rest.RunIf = workflow.RunIfAlways
+			d.Jobs = append(d.Jobs, last, rest)
+			d.Policy = &p
+			s := newStaged(t, d)
+			ran := s.play(map[string]int64{"sub/b": 1, "last": 1})
+			if diff := cmp.Diff([]string{"before", "sub/a", "sub/b", "last", "rest"}, ran); diff != "" {
+				t.Errorf("what ran (-want +got):\n%s", diff)
+			}
+			s.sound(Witness{})
+		})
+	}
+}

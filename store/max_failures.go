@@ -54,7 +54,7 @@ func (tx *Tx) reviewFailures(workflowID int64) error {
 	if err != nil {
 		return err
 	}
-	failed, err := tx.failedJobs(workflowID)
+	failed, err := tx.failedJobs(r)
 	if err != nil {
 		return err
 	}
@@ -84,10 +84,22 @@ func (tx *Tx) reviewFailures(workflowID int64) error {
 		Text: fmt.Sprintf("What runs goes on. To go on with the rest: workflows resume %d, or workflows update %d --max-failures N.", workflowID, workflowID)})
 }
 
-// failedJobs counts the jobs that have failed for good.
-func (tx *Tx) failedJobs(workflowID int64) (int64, error) {
-	counts, err := tx.statusCounts(workflowID)
-	return counts.ByStatus[workflow.Failed] + counts.ByStatus[workflow.Terminated], err
+// failedJobs counts the jobs of a run that have failed for good. A sub-workflow job
+// fails because jobs of it did, and what undoes a run is not of it.
+func (tx *Tx) failedJobs(r *run) (int64, error) {
+	counts, err := tx.statusCounts(r.workflowID)
+	n := counts.ByStatus[workflow.Failed] + counts.ByStatus[workflow.Terminated]
+	if err != nil || n == 0 || !r.stages {
+		return n, err
+	}
+	var beside int64
+	err = tx.row(`SELECT (SELECT COUNT(*) FROM stage s JOIN job p ON p.child_id = s.id AND p.status IN (6, 8) WHERE s.workflow_id = ?1)
+		+ (SELECT COUNT(*) FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN (6, 8) WHERE s.workflow_id = ?1 AND s.kind = 'compensation')`,
+		[]any{r.workflowID}, &beside)
+	if err != nil {
+		return 0, fmt.Errorf("count the failed jobs of workflow %d: %w", r.workflowID, err)
+	}
+	return n - beside, nil
 }
 
 // forgivenFailures is how many jobs had failed when somebody last lifted a hold of
@@ -104,7 +116,7 @@ func (tx *Tx) forgivenFailures(r *run) (n int64, err error) {
 // forgiveFailures has what has failed so far not counted any more, before a hold
 // is lifted.
 func (tx *Tx) forgiveFailures(r *run) error {
-	failed, err := tx.failedJobs(r.workflowID)
+	failed, err := tx.failedJobs(r)
 	if err != nil {
 		return err
 	}
