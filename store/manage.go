@@ -109,11 +109,12 @@ func (tx *Tx) manageTo(l *lease, to workflow.JobStatus) error {
 	case workflow.Running:
 		claimedMS, startMS = tx.nowMS, tx.nowMS
 	}
-	err := tx.execOne(`UPDATE job SET status = ?, fence = fence + 1, compute_node_id = NULL, claimed_ms = ?, start_ms = ?, not_before_ms = 0,
-			phase = 0, recovery = NULL, hold = ?, skipped_by = NULL, result_id = NULL, ready_ms = NULL, first_ready_ms = NULL, told = 0,
+	err := tx.execOne(`UPDATE job SET status = ?1, fence = fence + 1, compute_node_id = NULL, claimed_ms = ?2, start_ms = ?3, not_before_ms = 0,
+			phase = 0, recovery = NULL, hold = ?4, skipped_by = NULL, result_id = NULL,
+			ready_ms = NULL, first_ready_ms = iif(policy_id IS NULL, NULL, ?2), told = 0,
 			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
 				WHERE a.job_id = job.id), 0)
-		WHERE id = ? AND status = ?`, int(to), claimedMS, startMS, hold, l.JobID, int(l.status))
+		WHERE id = ?5 AND status = ?6`, int(to), claimedMS, startMS, hold, l.JobID, int(l.status))
 	if err != nil {
 		return fmt.Errorf("change job %d from %s to %s: %w", l.JobID, l.status, to, err)
 	}
