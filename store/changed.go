@@ -58,7 +58,7 @@ func (s *Store) changedInputs(ctx context.Context, workflowID int64) ([]string, 
 func resettable(jobs []hashedJob) (names []string, ids []int64) {
 	names = []string{}
 	for _, j := range jobs {
-		if j.stored != nil && !j.status.IsLive() && j.status != workflow.Disabled {
+		if j.stored != nil && !j.status.IsLive() && j.status != workflow.Disabled && !j.rests {
 			names, ids = append(names, j.name), append(ids, j.id)
 		}
 	}

@@ -22,6 +22,9 @@ func (tx *Tx) classify(id int64, w workflow.Classification, force bool) (workflo
 	if !workflow.CanTransition(l.status, w.Status, workflow.OpClassify) {
 		return o, workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s and cannot be classified as %s", id, l.status, w.Status)
 	}
+	if err := tx.refuseEnd(r, id); err != nil {
+		return o, err
+	}
 	f := newFinisher(tx, r)
 	c := change{job: id, from: l.status, to: w.Status}
 	cause, err := tx.lastCause(&l, r)

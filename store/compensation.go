@@ -11,6 +11,9 @@ import (
 // inCompensation is a condition for jobs of workflow ?1.
 const inCompensation = `stage_id IN (SELECT id FROM stage WHERE workflow_id = ?1 AND kind = 'compensation')`
 
+// besideCompensation is a condition for the other jobs of workflow ?1.
+const besideCompensation = `(stage_id IS NULL OR NOT ` + inCompensation + `)`
+
 // started is a condition for attempts a: their processes began, or may have. Those
 // of jobs that nobody claimed in time have no runner.
 const started = `a.cause != 'launch' AND (a.compute_node_id IS NOT NULL OR a.start_ms IS NOT NULL)`
@@ -160,16 +163,32 @@ func (tx *Tx) refuseResting(r *run, job int64) error {
 	if !r.stages || r.compensation == workflow.CompensationRunning {
 		return nil
 	}
-	var rests bool
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND id = ?2 AND `+inCompensation+`)`, []any{r.workflowID, job}, &rests)
-	if err != nil {
-		return fmt.Errorf("look for the compensation of job %d: %w", job, err)
-	}
-	if !rests {
-		return nil
+	if of, err := tx.compensates(r, job); err != nil || !of {
+		return err
 	}
 	return workflow.Errorf(workflow.CodeConflict, "job_id=%d is of a compensation, which does not run", job).
 		WithHint("a compensation runs once, after a run that failed or was canceled; repeat the workflow with reset")
+}
+
+// compensates reports whether a job is of a compensation.
+func (tx *Tx) compensates(r *run, job int64) (is bool, err error) {
+	err = tx.row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND id = ?2 AND `+inCompensation+`)`, []any{r.workflowID, job}, &is)
+	if err != nil {
+		return false, fmt.Errorf("look for the compensation of job %d: %w", job, err)
+	}
+	return is, nil
+}
+
+// refuseEnd refuses to end a job by somebody's word while its run is being undone,
+// of which the verdict stands; those of the compensation end while it runs.
+func (tx *Tx) refuseEnd(r *run, job int64) error {
+	if err := tx.refuseResting(r, job); err != nil || !r.compensating() {
+		return err
+	}
+	if of, err := tx.compensates(r, job); err != nil || of {
+		return err
+	}
+	return r.refuseWhileCompensating()
 }
 
 // stepCompensation ends the stage of a compensation whose jobs are complete.
@@ -221,7 +240,7 @@ func (tx *Tx) finishCompensation(r *run, s *stageRow, reason string) error {
 // is canceled.
 func (tx *Tx) endCompensation(r *run, reason string) error {
 	const left = inCompensation + ` AND status NOT BETWEEN 5 AND 9`
-	if err := tx.voidLeases(r, `stage_id IN (SELECT id FROM stage WHERE workflow_id = ?1 AND kind = 'compensation')`, 0, "undoing the run was ended: "+reason); err != nil {
+	if err := tx.voidLeases(r, inCompensation, 0, "undoing the run was ended: "+reason); err != nil {
 		return err
 	}
 	if _, err := tx.moveJobs(r.workflowID, workflow.Disabled, `skipped_by = 0`, inCompensation+` AND `+needlessUndo); err != nil {

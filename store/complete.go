@@ -91,6 +91,9 @@ func (tx *Tx) complete(c *Completion, workflowID *int64) error {
 	if err := tx.checkCompletion(c, &l, r); err != nil {
 		return err
 	}
+	if err := tx.refuseEnd(r, c.JobID); err != nil {
+		return err
+	}
 	host, err := tx.holder(sql.NullInt64{Int64: c.Result.ComputeNodeID, Valid: true})
 	if err != nil {
 		return err

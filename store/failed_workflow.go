@@ -97,7 +97,7 @@ func (s *Store) FailedWorkflow(ctx context.Context, workflowID int64, page Page)
 	if f.Tasks, err = l.failedTasks(workflowID, f.RunID, page); err != nil {
 		return f, 0, err
 	}
-	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND (stage_id IS NULL OR NOT `+inCompensation+`)`, workflowID).Scan(&total)
+	err = tx.QueryRowContext(ctx, `SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND `+besideCompensation, workflowID).Scan(&total)
 	if err != nil {
 		return f, 0, fmt.Errorf("count the tasks of workflow %d: %w", workflowID, err)
 	}

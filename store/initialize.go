@@ -20,7 +20,7 @@ type InitializeOptions struct {
 // graph. Jobs that are uninitialized, were cut off (terminated) or wait for a
 // classification begin anew, and with them whatever is behind them; the others
 // stay complete. What is behind a failure that stands is skipped. Jobs that a
-// runner holds and disabled ones are left alone.
+// runner holds, disabled ones and those of a compensation are left alone.
 func (s *Store) Initialize(_ context.Context, workflowID int64, o InitializeOptions) error {
 	return s.writer.do("initialize", func(tx *Tx) error { return tx.initialize(workflowID, o) })
 }
@@ -87,7 +87,7 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 			return err
 		}
 	}
-	if _, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `status IN (0, 8, 10)`); err != nil {
+	if _, err := tx.moveJobs(r.workflowID, workflow.Blocked, asNew, `status IN (0, 8, 10) AND `+besideCompensation); err != nil {
 		return err
 	}
 	for {
@@ -108,9 +108,9 @@ func (tx *Tx) beginAnew(r *run, onlyUninitialized bool) error {
 // walk goes from gate to gate, so that it costs no more than there are
 // dependencies.
 func (tx *Tx) blockBehind(workflowID int64, onlyUninitialized bool) error {
-	const stale = `(status IN (2, 5, 6, 7) OR status = 9 AND skipped_by = 0) AND gate_id IS NOT NULL`
+	const stale = `(status IN (2, 5, 6, 7) OR status = 9 AND skipped_by = 0) AND gate_id IS NOT NULL AND ` + besideCompensation
 	var some bool
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ? AND `+stale+`)`, []any{workflowID}, &some)
+	err := tx.row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND `+stale+`)`, []any{workflowID}, &some)
 	if err != nil {
 		return fmt.Errorf("look for jobs of workflow %d that have run: %w", workflowID, err)
 	}

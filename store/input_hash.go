@@ -18,6 +18,7 @@ type hashedJob struct {
 	name        string
 	status      workflow.JobStatus
 	stored, now []byte
+	rests       bool // it is of a compensation, which nothing but a failed run begins
 }
 
 // inputs is what jobs of a workflow depend on beside themselves.
@@ -35,8 +36,8 @@ func changedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read what the jobs of workflow %d depend on: %w", workflowID, err)
 	}
-	rows, err := query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash
-		FROM job j LEFT JOIN job_env e ON e.id = j.env_id WHERE j.workflow_id = ? ORDER BY j.id`, workflowID)
+	rows, err := query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash, NOT `+besideCompensation+`
+		FROM job j LEFT JOIN job_env e ON e.id = j.env_id WHERE j.workflow_id = ?1 ORDER BY j.id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("read the jobs of workflow %d: %w", workflowID, err)
 	}
@@ -48,7 +49,7 @@ func changedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 		var what workflow.HashInput
 		var env sql.NullString
 		var gate int64
-		if err := rows.Scan(&j.id, &j.name, &j.status, &what.Command, &what.InvocationScript, &env, &gate, &j.stored); err != nil {
+		if err := rows.Scan(&j.id, &j.name, &j.status, &what.Command, &what.InvocationScript, &env, &gate, &j.stored, &j.rests); err != nil {
 			return nil, fmt.Errorf("read the jobs of workflow %d: %w", workflowID, err)
 		}
 		if what.Env, err = scanner.env(in.env, env.String); err != nil {

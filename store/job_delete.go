@@ -39,6 +39,9 @@ func (tx *Tx) deleteJob(j *workflow.Job) error {
 	if err != nil {
 		return err
 	}
+	if err := r.refuseWhileCompensating(); err != nil {
+		return err
+	}
 	gates, err := tx.idsOf(`SELECT gate_id FROM gate_dependency WHERE job_id = ?`, j.ID)
 	if err != nil {
 		return fmt.Errorf("find what depends on job %d: %w", j.ID, err)
@@ -173,7 +176,11 @@ func (tx *Tx) goOnWithout(r *run) error {
 // many there were. It is refused while a runner holds one of them.
 func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n int64, err error) {
 	err = s.writer.do("delete jobs", func(tx *Tx) error {
-		if err := tx.requireWorkflow(workflowID); err != nil {
+		r, err := tx.run(workflowID)
+		if err != nil {
+			return err
+		}
+		if err := r.refuseWhileCompensating(); err != nil {
 			return err
 		}
 		counts, err := tx.statusCounts(workflowID)

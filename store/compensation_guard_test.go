@@ -1,0 +1,124 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// newUndone is a rig with a run that has failed and is being undone, as soon as the
+// second of its runners confirms that nothing of it is left.
+func newUndone(t *testing.T) (r *rig, other *hand) {
+	t.Helper()
+	r = newRig(t, chainOf(2)...)
+	r.compensate(`{}`, 0)
+	other = r.hand("n2", 1)
+	other.free.Slots = 0
+	other.turn()
+	r.hand("n1", 1).runs(1)
+	if got := r.compensation(); got != "waiting" {
+		t.Fatalf("compensation: %s", got)
+	}
+	return r, other
+}
+
+// While a run is undone no job is deleted: the compensation would never end.
+func TestNothingIsDeletedWhileARunIsUndone(t *testing.T) {
+	r, other := newUndone(t)
+	for range 2 { // waiting, and running
+		for _, id := range r.ids {
+			_, err := r.DeleteJob(r.ctx, id, "me")
+			wantCode(t, err, workflow.CodeConflict)
+		}
+		_, err := r.DeleteJobs(r.ctx, r.workflow, "me")
+		wantCode(t, err, workflow.CodeConflict)
+		other.turn()
+	}
+	other.free.Slots = 1
+	other.runs()
+	if got := r.compensation(); got != "completed" {
+		t.Errorf("compensation: %s", got)
+	}
+	_, err := r.DeleteJobs(r.ctx, r.workflow, "me")
+	r.must(err)
+	r.sound(Witness{})
+}
+
+// Nobody completes the jobs of a compensation before it runs: it would not notice.
+func TestACompensationThatWaitsIsNotCompleted(t *testing.T) {
+	r, other := newUndone(t)
+	node := r.node("n3")
+	_, err := r.CompleteJob(r.ctx, r.completion(2, node, workflow.Completed, 0))
+	wantCode(t, err, workflow.CodeConflict)
+	other.turn()
+	for i := range 2 {
+		_, err := r.CompleteJob(r.ctx, r.completion(2+i, node, workflow.Completed, 0))
+		r.must(err)
+	}
+	if got := r.compensation(); got != "completed" {
+		t.Errorf("compensation: %s", got)
+	}
+}
+
+// The verdict of a canceled run stands while it is undone.
+func TestJobsOfACanceledRunDoNotEndWhileItIsUndone(t *testing.T) {
+	r, _ := newHeldRig(t, independent(2))
+	r.add(independent(1)...)
+	r.compensate(`{"on_failure": {"when": ["canceled"]}}`, 0)
+	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	if got := r.compensation(); got != "running" && got != "waiting" {
+		t.Fatalf("compensation: %q", got)
+	}
+	w := workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}
+	outcomes, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
+	r.must(err)
+	for _, o := range outcomes {
+		if o.Resolved || o.Error == "" {
+			t.Errorf("outcome: %+v", o)
+		}
+	}
+	_, err = r.CompleteJob(r.ctx, r.completion(2, r.node("n3"), workflow.Completed, 0))
+	wantCode(t, err, workflow.CodeConflict)
+	if diff := cmp.Diff([]workflow.JobStatus{workflow.PendingFailed, workflow.PendingFailed, workflow.Ready}, r.statuses()[:3]); diff != "" {
+		t.Errorf("statuses (-want +got):\n%s", diff)
+	}
+	r.sound(Witness{})
+}
+
+// What had its time when a run was undone rests when that is initialized again.
+func TestInitializeLeavesACompensationAlone(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.compensate(`{}`, 0)
+	h := r.hand("n1", 1)
+	h.runs(1, 2, 3)
+	r.do(func(tx *Tx) error { // as if its time had been over
+		_, err := tx.moveJobs(r.workflow, workflow.Terminated, `fence = fence`, inCompensation+` AND status = 6`)
+		return err
+	})
+	want := []workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Terminated, workflow.Terminated}
+	r.want(want...)
+	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
+	r.want(want...)
+}
+
+// A changed command of an undo does not have it begin.
+func TestChangedInputsLeaveACompensationAlone(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.compensate(`{}`, 0)
+	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
+	r.hand("n1", 1).runs(1)
+	want := []workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Completed, workflow.Completed}
+	r.want(want...)
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE job SET command = 'false' WHERE id = ?`, r.ids[2])
+	})
+	names, err := r.ProcessChangedInputs(r.ctx, r.workflow, false, "me")
+	r.must(err)
+	if len(names) > 0 {
+		t.Errorf("begin anew: %v", names)
+	}
+	r.want(want...)
+}
