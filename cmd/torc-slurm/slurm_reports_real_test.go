@@ -30,7 +30,7 @@ func TestSlurmReports(t *testing.T) {
 	spec := short + `
 execution_config: {mode: slurm}
 jobs:
-  - {name: busy, command: 'python3 -c "import time; list(iter(lambda: time.process_time() < 3, False))"', resource_requirements: small}
+  - {name: busy, command: 'python3 -c "import time; all(iter(lambda: time.process_time() < 3, False))"', resource_requirements: small}
   - {name: failure, command: exit 3, resource_requirements: small, depends_on: [busy]}
 `
 	ends := map[string]string{"busy": "COMPLETED 0:0", "failure": "FAILED 3:0"}
