@@ -131,7 +131,9 @@ func (n *notifier) send(ctx context.Context, m *store.Outgoing) error {
 	return n.post(ctx, m)
 }
 
-// mail runs the command that sends mail, in a session of its own.
+// mail runs the command that sends mail, in a process group of its own. It stays in
+// our session: a runner in this process takes dead children of others for what a
+// job has left behind.
 func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
 	var args []string
 	for _, a := range n.o.MailCommand {
@@ -143,7 +145,7 @@ func (n *notifier) mail(ctx context.Context, m *store.Outgoing) error {
 	}
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin = strings.NewReader(m.Text)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
 	out, err := cmd.CombinedOutput()

@@ -7,9 +7,12 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -108,6 +111,26 @@ func TestMail(t *testing.T) {
 	if lines[0] != "-s" || !strings.Contains(lines[1], "this is a test") || lines[2] != "ann@example.org" || lines[3] != "bob" ||
 		!strings.Contains(string(text), "ann tries whether") {
 		t.Errorf("mail:\n%s", text)
+	}
+}
+
+// The process that sends mail is in our session, as whoever waits for the children
+// of jobs in this process leaves those alone, and in a group of its own.
+func TestMailIsNoChildOfAJob(t *testing.T) {
+	a := newAPI(t)
+	out := filepath.Join(t.TempDir(), "out")
+	alertingWorkflow(t, a, workflow.NotifyPolicy{Mail: "ann"})
+	a.notifier(NotifyOptions{MailCommand: []string{"sh", "-c", "read -r pid name state parent group session rest </proc/$$/stat; echo $pid $group $session >" + out}}).sendDue(t.Context())
+	text, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := unix.Getsid(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := strings.Fields(string(text)); len(f) != 3 || f[0] != f[1] || f[2] != strconv.Itoa(session) {
+		t.Errorf("process, group and session are %q, our session is %d", text, session)
 	}
 }
 
