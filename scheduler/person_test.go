@@ -91,6 +91,26 @@ func TestASurplusThatBeginsStays(t *testing.T) {
 	}
 }
 
+// TestASubmissionIsSeenByItsOwnLookFirst: another look would have asked for what
+// the submission then says nothing of.
+func TestASubmissionIsSeenByItsOwnLookFirst(t *testing.T) {
+	w := newWorld(t)
+	w.jobs(1, 1, "1g", "PT10M")
+	r, err := w.scheduler.Submit(t.Context(), w.id, func() error {
+		w.must(w.store.Submit(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output}, nil, "me"))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := w.scheduler.Schedule(ctx, w.id); !errors.Is(err, context.Canceled) {
+			t.Errorf("another look: %v", err)
+		}
+		return nil
+	})
+	w.must(err)
+	if len(r.Asked) != 1 {
+		t.Errorf("asked for: %+v", r.Asked)
+	}
+}
+
 // TestApartIsNotDuringALook.
 func TestApartIsNotDuringALook(t *testing.T) {
 	w := newWorld(t)

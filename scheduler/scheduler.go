@@ -183,10 +183,19 @@ func (s *Scheduler) giveBack() { s.turn <- struct{}{} }
 // Schedule looks at a workflow and asks for the allocations that it needs. A
 // workflow that is not submitted gets none.
 func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, error) {
+	return s.Submit(ctx, workflowID, func() error { return nil })
+}
+
+// Submit is Schedule once something has been recorded, in one turn: what is asked
+// for because of that is in the report of nobody else.
+func (s *Scheduler) Submit(ctx context.Context, workflowID int64, record func() error) (*Report, error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err
 	}
 	defer s.giveBack()
+	if err := record(); err != nil {
+		return nil, err
+	}
 	m := s.memory[workflowID]
 	if m == nil {
 		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}}

@@ -27,11 +27,13 @@ func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sc
 	if s.Scheduler == nil {
 		return api.SchedulePlan{}, errNoSlurm
 	}
-	if err := s.Store.Submit(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule, r.user()); err != nil {
-		return api.SchedulePlan{}, err
-	}
-	s.site.use()
-	report, err := s.Scheduler.Schedule(r.Context(), r.Params.ID)
+	report, err := s.Scheduler.Submit(r.Context(), r.Params.ID, func() error {
+		if err := s.Store.Submit(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule, r.user()); err != nil {
+			return err
+		}
+		s.site.use()
+		return nil
+	})
 	if err != nil {
 		return api.SchedulePlan{}, err
 	}
