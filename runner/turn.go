@@ -18,6 +18,7 @@ const (
 	contentDelay = 100 * time.Millisecond // the same when all slots are taken
 	maxPollDelay = time.Second            // when the daemon does not let us wait
 	longPoll     = 10 * time.Second       // the longest that the daemon may hold an answer
+	lastWords    = 200 * time.Millisecond // asking for more work waits for the report of what has ended
 	maxReports   = 1000                   // in one turn
 )
 
@@ -146,13 +147,30 @@ func (r *Runner) takeTurn(ctx context.Context, now time.Time) {
 		}
 		return
 	}
-	if t.saying != nil || !t.outage.since.IsZero() || now.Before(t.pollAt) {
+	if t.saying != nil || !t.outage.since.IsZero() || now.Before(r.askAt()) {
 		return
 	}
 	free := r.offer(now)
 	if t.polling == nil || free.Slots > t.polling.req.Free.Slots {
 		t.polling = r.send(ctx, r.poll(free))
 	}
+}
+
+// askAt is when the next turn may be made that only asks. What has just ended is
+// told first, as the daemon may decide by it that nothing is granted any more.
+func (r *Runner) askAt() time.Time {
+	at := r.turns.pollAt
+	for _, a := range r.byJob {
+		switch a.phase {
+		case ending, finishing:
+			ended := a.started
+			if a.exit != nil {
+				ended = a.exit.At
+			}
+			at = maxTime(at, ended.Add(lastWords))
+		}
+	}
+	return at
 }
 
 // say makes a turn that says everything there is to say.
@@ -249,8 +267,8 @@ func (r *Runner) untilNext(now time.Time) time.Duration {
 	if at := r.sayAt(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
-	if t.saying == nil && t.outage.since.IsZero() && t.pollAt.After(now) {
-		next = minTime(next, t.pollAt)
+	if at := r.askAt(); t.saying == nil && t.outage.since.IsZero() && at.After(now) {
+		next = minTime(next, at)
 	}
 	if at := r.nextWord(now); !at.IsZero() {
 		next = minTime(next, at)

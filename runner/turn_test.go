@@ -372,6 +372,38 @@ func TestMaxParallelJobs(t *testing.T) {
 	})
 }
 
+// asked notes the turns that ask for work, until a report is made.
+type asked struct {
+	*runnertest.Daemon
+	mu      sync.Mutex
+	reports int
+	turns   int
+}
+
+func (a *asked) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+	a.mu.Lock()
+	if a.reports += len(req.Reports); a.reports == 0 && req.Free.Slots > 0 {
+		a.turns++
+	}
+	a.mu.Unlock()
+	return a.Daemon.Turn(ctx, id, req)
+}
+
+// TestEndsAreToldBeforeMoreIsAskedFor: by how a job has ended the daemon may decide
+// that no other is claimed.
+func TestEndsAreToldBeforeMoreIsAskedFor(t *testing.T) {
+	a := &asked{}
+	one := func(o *Options) {
+		a.Daemon = o.Client.(*runnertest.Daemon)
+		o.MaxParallelJobs, o.Client = 1, a
+	}
+	bubble(t, jobsOf("1s", "1s"), one, func(s Summary, err error, _ *runnertest.Daemon, _ *sleeper) {
+		if err != nil || s.ByStatus[workflow.Completed] != 2 || a.turns != 1 {
+			t.Errorf("%d turns asked for work before the first report; %+v, %v", a.turns, s, err)
+		}
+	})
+}
+
 func TestResourcesAreRespected(t *testing.T) {
 	jobs := func() *runnertest.Daemon {
 		var list []runnertest.Job
