@@ -21,8 +21,9 @@ import (
 )
 
 const (
-	// startTime is how long a daemon may take until it listens.
-	startTime = 15 * time.Second
+	// startTime is how long a daemon may take until it listens. It may have to wait
+	// for one that is leaving.
+	startTime = 30 * time.Second
 	// maxDaemonLog is the size above which the log of a daemon that was started
 	// on demand is put aside at the next start.
 	maxDaemonLog = 10 << 20

@@ -176,7 +176,7 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 	signals := a.signals.take()
 	snapshots, stop := a.SnapshotSignals()
 	defer stop()
-	d, err := server.Start(ctx, o)
+	d, err := a.startDaemon(ctx, o, flags.onDemand)
 	if err != nil {
 		return err
 	}
@@ -218,6 +218,23 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 				continue
 			}
 			fmt.Fprintf(a.Stdout, "%s%s\n", snapshotLine, o.Snapshots.Path)
+		}
+	}
+}
+
+// leavingTime is how long a daemon that is needed waits for one that is leaving.
+const leavingTime = 15 * time.Second
+
+// startDaemon starts a daemon. One that was needed while another one is on its way
+// out, which has no endpoint file any more and still has the database, comes after it.
+func (a *app) startDaemon(ctx context.Context, o server.DaemonOptions, onDemand bool) (*server.Daemon, error) {
+	for deadline := a.Now().Add(leavingTime); ; {
+		d, err := server.Start(ctx, o)
+		if err == nil || !onDemand || workflow.CodeOf(err) != workflow.CodeConflict || a.exists(o.EndpointPath) || a.Now().After(deadline) {
+			return d, err
+		}
+		if err := pause(ctx, 50*time.Millisecond); err != nil {
+			return nil, err
 		}
 	}
 }
