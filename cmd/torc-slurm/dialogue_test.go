@@ -150,11 +150,13 @@ func (d *dialogue) expect(text, answer string) {
 	}
 }
 
-// exits waits for the end of the command and returns all it wrote.
+// exits waits for the end of the command and returns all it wrote: its last words
+// are read after it has gone.
 func (d *dialogue) exits(status int) string {
 	d.Helper()
-	overdue := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill() })
+	overdue := time.AfterFunc(patience, func() { _ = d.cmd.Process.Kill(); d.terminal.Close() })
 	_ = d.cmd.Wait() // the status says it
+	d.read.Wait()
 	overdue.Stop()
 	d.end()
 	if got := d.cmd.ProcessState.ExitCode(); got != status {

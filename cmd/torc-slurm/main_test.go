@@ -89,7 +89,7 @@ func endDaemon(path string) {
 }
 
 // patience is how long a test waits for something that must happen.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // eventually waits for a condition and reports whether it has come true.
 func eventually(condition func() bool) bool {
