@@ -73,7 +73,7 @@ func (w *watchdog) Run(ctx context.Context) error {
 			w.checkRunners(ctx)
 			w.returnUnstarted(ctx)
 			w.expire(ctx)
-			w.lookAfterCompensations(ctx)
+			w.lookAfterEnds(ctx)
 		case <-w.delayed:
 			delay.Reset(w.release(ctx))
 		case <-delay.C:
@@ -82,9 +82,12 @@ func (w *watchdog) Run(ctx context.Context) error {
 	}
 }
 
-func (w *watchdog) lookAfterCompensations(ctx context.Context) {
+func (w *watchdog) lookAfterEnds(ctx context.Context) {
 	if err := w.store.LookAfterCompensations(ctx); err != nil && ctx.Err() == nil {
 		w.log.Error("cannot look after compensations", "error", err)
+	}
+	if err := w.store.LookAfterEnds(ctx); err != nil && ctx.Err() == nil {
+		w.log.Error("cannot look after end jobs", "error", err)
 	}
 }
 

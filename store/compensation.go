@@ -46,10 +46,9 @@ func (tx *Tx) compensate(r *run, verdict workflow.EventType) error {
 	if err != nil || jobs == 0 {
 		return err
 	}
-	var runners string
-	err = tx.row(`SELECT json_group_array(id) FROM compute_node WHERE workflow_id = ? AND is_active = 1 AND runner_key IS NOT NULL`, []any{r.workflowID}, &runners)
+	runners, err := tx.presentRunners(r.workflowID)
 	if err != nil {
-		return fmt.Errorf("find the runners of workflow %d: %w", r.workflowID, err)
+		return err
 	}
 	deadline := tx.nowMS + within.Milliseconds()
 	_, err = tx.exec(`INSERT INTO compensation (workflow_id, run_id, generation, verdict, state, waits_for, started_ms, deadline_ms)

@@ -41,6 +41,7 @@ func TestCompensationsInAnyOrder(t *testing.T) {
 			"reset":      u.reset,
 			"look":       u.look,
 			"reopen":     u.reopen,
+			"give up":    u.giveUp,
 			"":           u.check,
 		})
 		u.finish()
@@ -130,6 +131,18 @@ func (u *undoing) newRun(t *rapid.T) {
 func (u *undoing) look(t *rapid.T) {
 	u.now = u.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 31}).Draw(t, "minutes")) * time.Minute)
 	u.must(u.LookAfterCompensations(u.ctx))
+	u.must(u.LookAfterEnds(u.ctx))
+}
+
+// giveUp gives up the run, if it goes on.
+func (u *undoing) giveUp(*rapid.T) {
+	u.do(func(tx *Tx) error {
+		r, err := tx.run(u.workflow)
+		if err != nil || r.halted {
+			return err
+		}
+		return tx.giveUp(r, "enough")
+	})
 }
 
 // reopen is a daemon that ends, and the next one.
@@ -159,15 +172,21 @@ func (u *undoing) check(t *rapid.T) {
 		if u.compensates(i) && status[i].IsLive() {
 			u.checkLive(t, i, status)
 		}
+		if u.is(i, workflow.StageEnd) && status[i].IsLive() && u.number(`SELECT COUNT(*) FROM workflow WHERE id = ? AND given_up IS NOT NULL`, u.workflow) > 0 {
+			u.checkGone(t, i)
+		}
 		if n := u.number(`SELECT COUNT(*) FROM attempt WHERE job_id = ? AND run_id = ? AND status = 5`, u.ids[i], u.run); n > 1 && u.compensates(i) && !u.hand {
 			t.Fatalf("%s was successful %d times in run %d", u.def.Jobs[i].Name, n, u.run)
 		}
 	}
 }
 
-func (u *undoing) compensates(i int) bool {
+func (u *undoing) compensates(i int) bool { return u.is(i, workflow.StageCompensation) }
+
+// is reports whether a job is in a stage of a kind.
+func (u *undoing) is(i int, kind workflow.StageKind) bool {
 	s := u.def.Jobs[i].Stage
-	return s > 0 && u.def.Stages[s-1].Kind == workflow.StageCompensation
+	return s > 0 && u.def.Stages[s-1].Kind == kind
 }
 
 // checkLive looks at a job of a compensation that a runner has.
@@ -178,13 +197,7 @@ func (u *undoing) checkLive(t *rapid.T, i int, status map[int]workflow.JobStatus
 			t.Fatalf("%s is under way while %s is %s", j.Name, u.def.Jobs[k].Name, status[k])
 		}
 	}
-	for _, h := range u.hands {
-		for _, held := range h.held {
-			if k := int(held.JobID - u.ids[0]); !u.compensates(k) && u.number(`SELECT is_active FROM compute_node WHERE id = ?`, h.id) == 1 {
-				t.Fatalf("%s is under way while runner %d has %s", j.Name, h.id, u.def.Jobs[k].Name)
-			}
-		}
-	}
+	u.checkGone(t, i)
 	if undone := j.Undoes - 1; undone >= 0 && !u.began[u.ids[undone]] && status[int(undone)] != workflow.Canceled {
 		t.Fatalf("%s is under way, but its job never began", j.Name)
 	}
@@ -195,6 +208,19 @@ func (u *undoing) checkLive(t *rapid.T, i int, status map[int]workflow.JobStatus
 		other := u.def.Jobs[k].Undoes - 1
 		if other >= 0 && (j.Undoes == 0 || u.isBehind(other, j.Undoes-1)) && !status[k].IsComplete() && !u.needless(k) {
 			t.Fatalf("%s is under way while %s, which comes before, is %s", j.Name, u.def.Jobs[k].Name, status[k])
+		}
+	}
+}
+
+// checkGone sees to it that no runner that is there has other jobs of the run than a
+// job and those of its stage.
+func (u *undoing) checkGone(t *rapid.T, i int) {
+	for _, h := range u.hands {
+		for _, held := range h.held {
+			k := int(held.JobID - u.ids[0])
+			if u.def.Jobs[k].Stage != u.def.Jobs[i].Stage && u.number(`SELECT is_active FROM compute_node WHERE id = ?`, h.id) == 1 {
+				t.Fatalf("%s is under way while runner %d has %s", u.def.Jobs[i].Name, h.id, u.def.Jobs[k].Name)
+			}
 		}
 	}
 }

@@ -182,6 +182,9 @@ func (c *convergence) stepMain() (acted bool, err error) {
 	f := workflow.StageFacts{State: workflow.StageRunning, Job: workflow.Running, Open: counts.Open() > behind, End: end.State, EndOpen: end.open}
 	switch f.Next() {
 	case workflow.StageStartEnd:
+		if waits, err := c.tx.endWaits(c.run); err != nil || waits || c.tx.givingUp == c.run.workflowID {
+			return false, err
+		}
 		return true, c.startStage(end, c.run.generation, workflow.EventEndReached)
 	case workflow.StageResetEnd:
 		return true, c.resetStage(end)

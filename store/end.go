@@ -229,6 +229,9 @@ func (tx *Tx) clearVerdict(r *run, reason string) error {
 	if err != nil {
 		return fmt.Errorf("reopen workflow %d: %w", r.workflowID, err)
 	}
+	if err := tx.unholdEnd(r.workflowID); err != nil {
+		return err
+	}
 	r.ended, r.givenUp = false, ""
 	r.generation++
 	return tx.event(r.workflowID, string(workflow.EventWorkflowReopened), workflow.SeverityInfo, workflow.WorkflowReopenedPayload{

@@ -37,8 +37,12 @@ func (f *finisher) giveUpRun() error {
 const ofTheRun = `(stage_id IS NULL OR stage_id NOT IN (SELECT id FROM stage WHERE workflow_id = ?1
 	AND (kind = 'compensation' OR kind = 'end' AND parent_id IS NULL)))`
 
+// givenUpReason begins the reason of what is ended as a run is given up.
+const givenUpReason = "the run was given up: "
+
 // giveUp lets a run fail: what is live is ended, what waits is canceled, and the
-// run goes on to its end like every other one. One that has ended, or is canceled,
+// run goes on to its end like every other one; its end job begins when the runners
+// have nothing of it any more. One that has ended, or is canceled,
 // stays as it is.
 func (tx *Tx) giveUp(r *run, reason string) error {
 	if r.canceled || r.ended || r.givenUp != "" {
@@ -48,8 +52,11 @@ func (tx *Tx) giveUp(r *run, reason string) error {
 		return fmt.Errorf("give up workflow %d: %w", r.workflowID, err)
 	}
 	r.givenUp = reason
-	n, err := tx.cancelRest(r, "the run was given up: "+reason)
+	n, err := tx.cancelRest(r, givenUpReason+reason)
 	if err != nil {
+		return err
+	}
+	if err := tx.holdEnd(r); err != nil {
 		return err
 	}
 	err = tx.event(r.workflowID, string(workflow.EventRunGivenUp), workflow.SeverityError, workflow.RunGivenUpPayload{

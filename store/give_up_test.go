@@ -1,6 +1,7 @@
 package store
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -74,4 +75,148 @@ func TestTheLastJobGivesUpTheRun(t *testing.T) {
 			r.sound(Witness{})
 		})
 	}
+}
+
+// The end job of a run that is given up begins when no runner has processes of the
+// run any more, and says for whom it waits until then.
+func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
+	for name, end := range map[string]func(s *staged, silent *hand){
+		"it says so": func(s *staged, silent *hand) { silent.turn() },
+		"it is lost": func(s *staged, silent *hand) {
+			s.must(s.ExpireRunner(s.ctx, silent.id, "it is silent"))
+			s.must(s.LookAfterEnds(s.ctx))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStaged(t, withChild(true))
+			s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
+			s.initialize() // the deadline begins
+			silent := s.hand("n2", 0)
+			s.node.turn()
+			s.node.held[0].StartedMS = s.now.UnixMilli()
+			s.node.turn()
+			s.passDeadlines(time.Hour)
+			waits := func(what string, hosts ...string) {
+				t.Helper()
+				s.statusOf(map[string]workflow.JobStatus{"before": workflow.Canceled, "end": workflow.Blocked})
+				stages, err := s.Stages(s.ctx, s.workflow)
+				s.must(err)
+				i := slices.IndexFunc(stages, func(x workflow.Stage) bool { return x.Name == "end" })
+				if diff := cmp.Diff(hosts, stages[i].WaitsFor); diff != "" {
+					t.Errorf("%s: it waits for (-want +got):\n%s", what, diff)
+				}
+				if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+					t.Errorf("%s: no daemon is needed, %v", what, err)
+				}
+				s.must(s.LookAfterEnds(s.ctx))
+				s.sound(Witness{})
+			}
+			waits("at first", "n1", "n2")
+			if a := s.node.turn(); len(a.Voided) != 1 || len(a.Grants) > 0 || !a.ClaimableLater {
+				t.Fatalf("told to end what it has: %+v", a)
+			}
+			lost := s.node.held[0]
+			s.node.held = nil
+			if a := s.node.say(Turn{Held: []Held{}, Dying: 1}); len(a.Grants) > 0 || !a.ClaimableLater {
+				t.Fatalf("while a process is ended: %+v", a)
+			}
+			waits("while a process is ended", "n1", "n2")
+			s.now = s.now.Add(time.Second)
+			report := exited(lost.LeaseRef, 1)
+			report.StartedMS, report.EndedMS = lost.StartedMS, s.now.UnixMilli()
+			if a := s.node.turn(report); len(a.Grants) > 0 || !a.ClaimableLater {
+				t.Fatalf("while another runner may have processes: %+v", a)
+			}
+			waits("while another runner may have processes", "n2")
+			end(s, silent)
+			if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
+				t.Errorf("what ran (-want +got):\n%s", diff)
+			}
+			if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Reason == "" {
+				t.Errorf("%+v", v)
+			}
+			s.sound(Witness{})
+		})
+	}
+}
+
+// A turn that arrives once more, as the runner knew nothing of what it was granted by
+// it, does not say that it has nothing of the run.
+func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
+	s := newStaged(t, withChild(true))
+	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
+	s.initialize()
+	s.node.turn()
+	s.passDeadlines(time.Hour)
+	_, err := s.Turn(s.ctx, Turn{RunnerID: s.node.id, Number: s.node.number, RunID: 1, Held: []Held{}, Free: s.node.free})
+	s.must(err)
+	s.statusOf(map[string]workflow.JobStatus{"before": workflow.Canceled, "end": workflow.Blocked})
+	s.sound(Witness{})
+	s.node.held = nil
+	if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
+		t.Errorf("what ran (-want +got):\n%s", diff)
+	}
+	s.sound(Witness{})
+}
+
+// The end job of a run that is given up twice waits anew: what was repeated after the
+// first end runs no more.
+func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
+	s := newStaged(t, withChild(true))
+	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
+	s.initialize()
+	giveUp := func() {
+		s.node.turn()
+		s.node.held[0].StartedMS = s.now.UnixMilli()
+		s.node.turn()
+		s.do(func(tx *Tx) error {
+			r, err := tx.run(s.workflow)
+			if err != nil {
+				return err
+			}
+			return tx.giveUp(r, "enough")
+		})
+		s.statusOf(map[string]workflow.JobStatus{"end": workflow.Blocked})
+		s.sound(Witness{})
+		s.node.held = nil
+		if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
+			t.Errorf("what ran (-want +got):\n%s", diff)
+		}
+		s.ended()
+		s.sound(Witness{})
+	}
+	giveUp()
+	_, err := s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+	s.must(err)
+	s.must(s.Initialize(s.ctx, s.workflow, InitializeOptions{OnlyUninitialized: true}))
+	giveUp()
+}
+
+// A canceled run that was given up has no end job, and a new run waits for nobody.
+func TestANewRunWaitsForNoProcesses(t *testing.T) {
+	s := newStaged(t, withEnd())
+	s.node.turn()
+	s.do(func(tx *Tx) error {
+		r, err := tx.run(s.workflow)
+		if err != nil {
+			return err
+		}
+		return tx.giveUp(r, "enough")
+	})
+	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	s.must(err)
+	if a := s.node.turn(); !a.Canceled {
+		t.Errorf("%+v", a)
+	}
+	s.sound(Witness{})
+	w, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	s.must(err)
+	s.sound(Witness{})
+	s.initialize()
+	s.node = s.hand("n2", 10)
+	s.node.runID = w.RunID
+	if ran := s.play(nil); ran[len(ran)-1] != "end" {
+		t.Errorf("what ran: %v", ran)
+	}
+	s.sound(Witness{})
 }

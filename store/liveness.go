@@ -68,6 +68,7 @@ func (s *Store) HasOpenWork(ctx context.Context) (open bool, err error) {
 		OR EXISTS (SELECT 1 FROM job WHERE status = 2 AND not_before_ms > 0 AND not_before_ms > ?)
 		OR EXISTS (SELECT 1 FROM allocation WHERE state != 'ended')
 		OR EXISTS (SELECT 1 FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0 WHERE c.state IN ('waiting', 'running'))
+		OR EXISTS (`+waitingEnds+`)
 		OR EXISTS (SELECT 1 FROM submission s JOIN workflow w ON w.id = s.workflow_id JOIN job_count c ON c.workflow_id = w.id
 			WHERE w.run_id = s.run_id AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0 AND c.status = 2 AND c.n > 0
 				AND NOT EXISTS (SELECT 1 FROM claim_hold h WHERE h.workflow_id = w.id AND h.until_ms = 0 AND `+holdBinds+`))

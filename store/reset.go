@@ -34,6 +34,9 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 		if err != nil {
 			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
 		}
+		if err := tx.unholdEnd(id); err != nil {
+			return err
+		}
 		// Budgets and times are of a run, also those of jobs that stay ready.
 		_, err = tx.exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0, ready_ms = NULL, first_ready_ms = NULL, told = 0
 			WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0 OR first_ready_ms IS NOT NULL)`, id)

@@ -95,7 +95,7 @@ func (l *looker) stages(condition string, args ...any) ([]workflow.Stage, error)
 	for _, g := range groups {
 		all[byID[g.stage]].Counts[g.status] = g.n
 	}
-	return all, nil
+	return all, l.awaited(all)
 }
 
 // endCanceled shows the running stages of canceled runs, of which nothing goes on,
@@ -202,7 +202,7 @@ func (c *convergence) startStage(s *stageRow, generation int64, event workflow.E
 	if s.Kind != workflow.StageEnd {
 		generation = s.Generation + 1
 	}
-	err := tx.execOne(`UPDATE stage SET state = 'running', run_id = ?, generation = ?, started_ms = ?, ended_ms = NULL, verdict = NULL WHERE id = ?`,
+	err := tx.execOne(`UPDATE stage SET state = 'running', run_id = ?, generation = ?, started_ms = ?, ended_ms = NULL, verdict = NULL, waits_for = NULL WHERE id = ?`,
 		c.run.runID, generation, tx.nowMS, s.ID)
 	if err != nil {
 		return fmt.Errorf("start stage %d: %w", s.ID, err)

@@ -249,23 +249,6 @@ func (c *conversation) finish() error {
 	return err
 }
 
-// confirmGone notes that the runner has nothing of a run any more that is to be
-// undone.
-func (c *conversation) confirmGone() error {
-	if !c.run.stages || !c.current() {
-		return nil
-	}
-	run, err := c.tx.run(c.run.workflowID) // its last job may have ended in this turn
-	if err != nil {
-		return err
-	}
-	c.run = run
-	if run.compensation != workflow.CompensationWaiting || len(c.turn.Held) > 0 || c.turn.Dying > 0 {
-		return nil
-	}
-	return c.tx.confirmGone(run, c.runner.id)
-}
-
 // hearPast answers a runner of an earlier run: its reports are kept and change
 // nothing, it is to end what it holds, and to leave. What became of its leases
 // is decided when it has left.
@@ -347,7 +330,12 @@ func (c *conversation) claimsHeld() (workflow.ClaimHolds, error) {
 	if c.run, err = c.tx.run(c.run.workflowID); err != nil {
 		return nil, err
 	}
-	c.effect = c.effect || c.run.givenUp != ""
+	if c.run.givenUp != "" {
+		c.effect = true
+		if err := c.confirmGone(); err != nil { // it has said so in this turn
+			return nil, err
+		}
+	}
 	return c.tx.claimsHeld(c.run)
 }
 
@@ -384,7 +372,11 @@ func (c *conversation) tell() error {
 	a.RunID, a.EndTime = now.runID, c.runner.endTime
 	a.Complete, a.Canceled = now.ended && !now.compensating(), now.canceled && !now.compensating()
 	a.OpenJobs, a.HeldJobs = counts.Open(), counts.ByStatus[workflow.PendingFailed]
-	if now.compensation == workflow.CompensationWaiting {
+	waits, err := c.tx.endWaits(now)
+	if err != nil {
+		return err
+	}
+	if waits || now.compensation == workflow.CompensationWaiting {
 		a.ClaimableLater = true
 		return nil
 	}

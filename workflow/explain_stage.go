@@ -10,6 +10,8 @@ func (f JobFacts) stageState() string {
 		return "running, " + f.Child.progress()
 	case f.Stage == nil || f.Job.Status != Blocked || f.Stage.State != StageNotStarted:
 		return ""
+	case len(f.Stage.WaitsFor) > 0:
+		return "blocked, the end job " + f.Stage.waits()
 	case f.Stage.Kind == StageEnd && f.Stage.ParentID == nil:
 		return "blocked, the end job runs when all others are complete"
 	case f.Stage.Kind == StageEnd:
@@ -37,8 +39,17 @@ func (f JobFacts) stageLines() []string {
 	return lines
 }
 
+// waits says for what an end job waits whose turn it is.
+func (s *Stage) waits() string {
+	return "waits until the processes of the run, which was given up, have ended: to be said by the runners on " +
+		firstFew(s.WaitsFor, int64(len(s.WaitsFor)))
+}
+
 // progress says how many jobs of a stage are done.
 func (s *Stage) progress() string {
+	if len(s.WaitsFor) > 0 {
+		return s.waits()
+	}
 	c := Counts{ByStatus: s.Counts}
 	text := fmt.Sprintf("%d of %s done", c.Total()-c.Open(), CountOf(c.Total(), "job", "jobs"))
 	if n := s.Counts.unsuccessful(); n > 0 {

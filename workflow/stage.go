@@ -35,6 +35,9 @@ type Stage struct {
 	StartedMS, EndedMS *int64
 	Verdict            *StageVerdict // of its latest end; nil before
 	Counts             StatusCounts  // of its jobs
+	// WaitsFor are the hosts of the runners that the end job of a run that was given
+	// up waits for, as they may have processes of the run.
+	WaitsFor []string
 }
 
 // StageKind is what a stage is for.

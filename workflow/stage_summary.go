@@ -44,7 +44,7 @@ func SummarizeStages(stages []Stage) StageSummaries {
 // rank orders stages by how much they are worth a look.
 func (s *Stage) rank() int {
 	switch {
-	case s.State == StageRunning, s.Kind == StageEnd && s.ParentID == nil && s.State == StageEnded:
+	case s.State == StageRunning, len(s.WaitsFor) > 0, s.Kind == StageEnd && s.ParentID == nil && s.State == StageEnded:
 		return 0
 	case s.State == StageEnded && s.Counts.unsuccessful() > 0:
 		return 1

@@ -49,21 +49,11 @@ func (ps *processes) checkOrder(p *process) {
 	switch kind {
 	case workflow.StageEnd:
 		stage := ps.def.Stages[ps.def.Jobs[place].Stage-1].Parent
-		if !ps.givenUp() { // what it had is still being ended
-			ps.checkNothingLives(p, ps.within(stage))
-		}
+		ps.checkNothingLives(p, ps.within(stage))
 		ps.order.ends[stage] = p
 	case workflow.StageCompensation:
 		ps.checkUndo(p, place)
 	}
-}
-
-// givenUp reports whether the run was given up.
-func (ps *processes) givenUp() (is bool) {
-	if d := ps.present(); d != nil {
-		ps.queryFile(d.path, `SELECT given_up IS NOT NULL FROM workflow`, func(scan func(...any)) { scan(&is) })
-	}
-	return is
 }
 
 // checkUndo looks at the begin of a job of a compensation: nothing of the run is

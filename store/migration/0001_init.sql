@@ -342,8 +342,10 @@ CREATE TABLE stage (
   generation  INTEGER NOT NULL DEFAULT 0, -- of an end: the run's; of others: how often they were started
   started_ms  INTEGER,
   ended_ms    INTEGER,
-  verdict     TEXT -- of its latest end, JSON object
+  verdict     TEXT, -- of its latest end, JSON object
+  waits_for   TEXT  -- of the end of a run that was given up: runners that may still have processes of it, JSON array
 ) STRICT;
+CREATE INDEX stage_waits ON stage (workflow_id) WHERE waits_for IS NOT NULL;
 CREATE INDEX stage_workflow ON stage (workflow_id);
 CREATE INDEX stage_kind ON stage (workflow_id, kind, parent_id);
 CREATE INDEX stage_parent ON stage (parent_id) WHERE parent_id IS NOT NULL;
