@@ -3,10 +3,14 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/client"
 )
 
 // failedWorkflowTimeout is how long the daemon may take to say it.
@@ -32,6 +36,9 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), failedWorkflowTimeout)
 	defer cancel()
 	failed, err := r.opts.Client.FailedWorkflow(ctx, r.opts.WorkflowID)
+	if err != nil && isUnanswered(err) {
+		return "", &unansweredError{err}
+	}
 	if err != nil {
 		return "", fmt.Errorf("ask what failed: %w", err)
 	}
@@ -50,4 +57,34 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 	}
 	f.path = path
 	return path, nil
+}
+
+// unansweredError says that the daemon did not tell what failed.
+type unansweredError struct{ err error }
+
+func (e *unansweredError) Error() string { return "ask what failed: " + e.err.Error() }
+
+func (e *unansweredError) Unwrap() error { return e.err }
+
+// isUnanswered reports whether err means that the daemon was away: another one, or
+// the same one later, can tell.
+func isUnanswered(err error) bool {
+	var e *client.APIError
+	if errors.As(err, &e) {
+		return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
+	}
+	return client.IsUnreachable(err) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// onUnanswered gives a job of a compensation back that could not learn what failed:
+// it was not started, and costs no attempt.
+func (r *Runner) onUnanswered(a *attempt, err error) {
+	r.log.Warn("job given back", "job_id", a.grant.JobID, "error", err)
+	r.release(a)
+	delete(r.byJob, a.grant.JobID)
+	if a.void {
+		r.forget(a)
+		return
+	}
+	r.discard(a)
 }

@@ -20,3 +20,25 @@ func TestCompensationLearnsWhatFailed(t *testing.T) {
 		t.Errorf("it learned %q: %v", text, err)
 	}
 }
+
+// A daemon that is away when an undo begins costs it no attempt; one that says that it
+// does not know does.
+func TestTheDaemonIsAwayAsAnUndoBegins(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		mute int
+		want workflow.JobStatus
+	}{"away": {2, workflow.Completed}, "does not know": {-1, workflow.Failed}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			j := job(`cat "$TORC_FAILED_WORKFLOW_JSON"`)
+			j.Compensates = true
+			d := runnertest.New(j)
+			d.Mute = test.mute
+			run(t, testOptions(t, d))
+			if s := d.Job(1); s.Status != test.want || len(s.Attempts) != 1 {
+				t.Errorf("%s after %d attempts: %+v", s.Status, len(s.Attempts), s.Attempts)
+			}
+		})
+	}
+}

@@ -36,7 +36,9 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 	if g.Compensates {
 		path, err := r.failed.file(r)
 		if err != nil {
-			m.err = nodeFault(err)
+			if m.err = err; !errors.As(err, new(*unansweredError)) {
+				m.err = nodeFault(err)
+			}
 			r.box.put(m)
 			return
 		}
@@ -80,6 +82,10 @@ func writeInput(path string, data []byte) error {
 
 func (r *Runner) onStarted(m startedMsg) {
 	a := m.attempt
+	if errors.As(m.err, new(*unansweredError)) {
+		r.onUnanswered(a, m.err)
+		return
+	}
 	a.started, a.pid, a.files, a.oomStart = m.at, m.pid, m.files, m.oom
 	if m.err != nil {
 		r.onSpawnError(a, m.err)

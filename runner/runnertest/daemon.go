@@ -57,6 +57,9 @@ type Daemon struct {
 	Impatient bool
 	// Signs is what runners are told to look for.
 	Signs *workflow.Signs
+	// Mute is how often the daemon does not say what failed; below 0 it says that it
+	// does not know.
+	Mute int
 	// RepairSeconds bounds recovery scripts.
 	RepairSeconds float64
 
@@ -171,6 +174,15 @@ func (d *Daemon) Leave(_ context.Context, runner int64, req *api.LeaveRequest) (
 
 // FailedWorkflow says that nothing is known of a run.
 func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Mute > 0 {
+		d.Mute--
+		return nil, fmt.Errorf("no answer: %w", context.DeadlineExceeded)
+	}
+	if d.Mute < 0 {
+		return nil, &client.APIError{Status: 404, Message: "no run was to be undone"}
+	}
 	return &workflow.FailedWorkflow{WorkflowID: workflowID}, nil
 }
 
