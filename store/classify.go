@@ -32,7 +32,7 @@ func (tx *Tx) classify(id int64, w workflow.Classification, force bool) (workflo
 		return o, err
 	}
 	if w.Status == workflow.Ready {
-		if c.next, err = f.retryClassified(&l, cause); err != nil {
+		if c.next, err = f.retryClassified(&l, cause, w.Author); err != nil {
 			return o, err
 		}
 		if o.Asks, err = f.reask(&l, &w, force); err != nil {
@@ -57,12 +57,13 @@ func (tx *Tx) classify(id int64, w workflow.Classification, force bool) (workflo
 }
 
 // retryClassified makes a held job ready for another attempt, if it may have one.
-func (f *finisher) retryClassified(l *lease, cause workflow.Cause) (*next, error) {
+func (f *finisher) retryClassified(l *lease, cause workflow.Cause, author string) (*next, error) {
 	h := workflow.History{AttemptID: l.Attempt}
-	if _, err := f.policies(l.JobID, l.runnerID, &h); err != nil {
+	policies, err := f.policies(l.JobID, l.runnerID, &h)
+	if err != nil {
 		return nil, err
 	}
-	d, err := workflow.DecideClassified(h)
+	d, err := workflow.DecideClassified(policies, h, author)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -56,8 +57,8 @@ func (tx *Tx) expireHold(id int64) (bool, error) {
 	}
 	c := h.AtDeadline()
 	_, err = tx.classify(id, c, false)
-	if workflow.CodeOf(err) == workflow.CodeConflict && c.Status == workflow.Ready {
-		c.Status, c.Reason = workflow.Failed, c.Reason+", and it has had its retries"
+	if refused, ok := errors.AsType[*workflow.Error](err); ok && refused.Code == workflow.CodeConflict && c.Status == workflow.Ready {
+		c.Status, c.Reason = workflow.Failed, c.Reason+", and "+refused.Message
 		_, err = tx.classify(id, c, false)
 	}
 	return err == nil, err

@@ -51,6 +51,33 @@ func TestHoldDeadlineAfterAllRetries(t *testing.T) {
 		r.must(err)
 	}
 	r.want(workflow.Failed)
+	facts, err := r.JobFacts(r.ctx, r.ids[0])
+	r.must(err)
+	const want = "nobody has decided within 1h, and classifications have granted all 3 retries of this job"
+	if c := facts.Classifications; c[len(c)-1].Reason != want {
+		t.Errorf("the last classification: %s, want %s", c[len(c)-1].Reason, want)
+	}
+}
+
+// Where no retry is granted no deadline grants one, but a person does.
+func TestHoldDeadlineWithoutRetries(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	r.setPolicy(workflow.RunPolicy{GlobalMaxRetries: new(int64), ClassifyTimeout: &workflow.HoldLimit{After: "1h", OnTimeout: workflow.ActionRetry}})
+	r.do(func(tx *Tx) error {
+		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	})
+	r.failAll(r.hand("n1", 2))
+	_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:]}, workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "it is mended"}, ResolveOptions{})
+	r.must(err)
+	r.now = r.now.Add(time.Hour)
+	_, err = r.ExpireHolds(r.ctx)
+	r.must(err)
+	r.want(workflow.Failed, workflow.Ready)
+	facts, err := r.JobFacts(r.ctx, r.ids[0])
+	r.must(err)
+	if c := facts.Classifications; len(c) != 1 || c[0].Reason != "nobody has decided within 1h, and no retry is granted (global_max_retries)" {
+		t.Errorf("classifications: %+v", c)
+	}
 }
 
 // The nearest limit counts: that of the rule, of its policy, of the workflow, of

@@ -130,4 +130,11 @@ func TestSimulationKeepsWhatNobodyDecided(t *testing.T) {
 	if diff := gocmp.Diff(want, got.Notes); diff != "" {
 		t.Error(diff)
 	}
+	// A process that failed counts for breakers all the same, a wait does not.
+	breakers := workflow.SimulatedBreakers{Of: map[int64][]workflow.CircuitBreaker{1: {{Per: workflow.PerWorkflow, Threshold: 1, Within: "1h", Action: workflow.BreakerPause}}}}
+	for what, job := range map[int64][]workflow.RecordedAttempt{0: expired, 1: outgrown} {
+		if n := simulateWith(breakers, policies, job).BreakersOpened; n != what {
+			t.Errorf("%d breakers opened by %+v, want %d", n, job[0].Decision, what)
+		}
+	}
 }

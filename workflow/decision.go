@@ -156,8 +156,12 @@ func (p *Policies) unheld(d Decision) Decision {
 }
 
 // DecideClassified grants a held job the retry that a classification asks for,
-// or says that it has had all of them.
-func DecideClassified(h History) (Decision, error) {
+// or says that it has had all of them. Where no retry is granted at all, only a
+// person gets one.
+func DecideClassified(p Policies, h History, author string) (Decision, error) {
+	if author == AuthorDeadline && p.globalMaxRetries() == 0 {
+		return Decision{}, Errorf(CodeConflict, "no retry is granted (%s)", limitOfJob).WithHint("classify it as failed")
+	}
 	used := h.Rules[RuleClassified].Counted
 	if used >= ClassifiedRetryLimit {
 		return Decision{}, Errorf(CodeConflict, "classifications have granted all %d retries of this job", ClassifiedRetryLimit).

@@ -134,14 +134,21 @@ func TestPolicyHashTellsRulesApart(t *testing.T) {
 func TestDecideClassified(t *testing.T) {
 	h := History{AttemptID: 1}
 	for n := range ClassifiedRetryLimit {
-		d, err := DecideClassified(h)
+		d, err := DecideClassified(Policies{}, h, AuthorDeadline)
 		if err != nil {
 			t.Fatalf("retry %d: %v", n+1, err)
 		}
 		h = h.Grant(d)
 	}
-	if _, err := DecideClassified(h); CodeOf(err) != CodeConflict {
+	if _, err := DecideClassified(Policies{}, h, "ann"); CodeOf(err) != CodeConflict {
 		t.Errorf("after %d retries: %v", ClassifiedRetryLimit, err)
+	}
+	none := Policies{GlobalMaxRetries: new(int64)}
+	if _, err := DecideClassified(none, History{AttemptID: 1}, AuthorDeadline); CodeOf(err) != CodeConflict {
+		t.Errorf("a deadline grants a retry where there is none: %v", err)
+	}
+	if d, err := DecideClassified(none, History{AttemptID: 1}, "ann"); err != nil || !d.Retries() {
+		t.Errorf("a person gets no retry: %+v, %v", d, err)
 	}
 	if h.Attempt() != 1+ClassifiedRetryLimit {
 		t.Errorf("attempt %d", h.Attempt())

@@ -156,11 +156,20 @@ func (a *RecordedAttempt) unasked() bool {
 	}
 }
 
+// ran reports whether the attempt had a process of its own: it had none if a
+// timeout ended a job that waited, or if the job stands for others.
+func (a *RecordedAttempt) ran() bool {
+	return a.Decision.Rule != TimeoutQueue.String() && a.Decision.Rule != TimeoutTotal.String() && a.Cause.Kind != CauseSubWorkflow
+}
+
 // decide says what the simulated policies do.
 func (s *RetrySimulator) decide(j *simulatedJob, a *RecordedAttempt) Decision {
 	switch {
 	case a.unasked():
-		s.doubts.unasked++
+		if s.doubts.unasked++; a.ran() {
+			f := a.failure()
+			s.breakers.failed(a, &f)
+		}
 		return a.Decision
 	case a.ByClient:
 		if a.Decision.Action != ActionNone {
