@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -33,6 +34,8 @@ type shapeField struct {
 	enum     []any // the only values; nil: any
 }
 
+// closedTypes are those in which a key that is overlooked would change what is
+// done: a limit that does not hold, a dry run that is none.
 var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.ExecutionConfig]():   true,
 	reflect.TypeFor[workflow.StdioConfig]():       true,
@@ -57,6 +60,22 @@ var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.Deadline]():          true,
 	reflect.TypeFor[workflow.HoldLimit]():         true,
 	reflect.TypeFor[workflow.NotifyPolicy]():      true,
+
+	reflect.TypeFor[workflow.RunPolicy]():          true,
+	reflect.TypeFor[workflow.JobPolicy]():          true,
+	reflect.TypeFor[workflow.SiblingRule]():        true,
+	reflect.TypeFor[workflow.FailureCategory]():    true,
+	reflect.TypeFor[workflow.CategoryMatch]():      true,
+	reflect.TypeFor[workflow.CircuitBreaker]():     true,
+	reflect.TypeFor[workflow.NodeBreaker]():        true,
+	reflect.TypeFor[workflow.CompensationPolicy](): true,
+	reflect.TypeFor[workflow.EndPolicy]():          true,
+	reflect.TypeFor[workflow.EndJob]():             true,
+	reflect.TypeFor[workflow.HoldVerdict]():        true,
+	reflect.TypeFor[api.HoldVerdicts]():            true,
+	reflect.TypeFor[api.HoldResolution]():          true,
+	reflect.TypeFor[api.BreakerReset]():            true,
+	reflect.TypeFor[api.ClaimRelease]():            true,
 }
 
 // lenientTypes have a default for every field.
@@ -169,7 +188,7 @@ func (s *shape) check(object gjson.Result, at *place) (err error) {
 		case known:
 			err = field.check(key.Str, value, at)
 		case s.closed:
-			err = fmt.Errorf("unknown field `%s`%s", key.Str, at.within())
+			err = s.unknown(key.Str, at)
 		}
 		return true
 	})
@@ -179,6 +198,15 @@ func (s *shape) check(object gjson.Result, at *place) (err error) {
 		}
 	}
 	return err
+}
+
+// unknown refuses a key, with the one that may be meant.
+func (s *shape) unknown(key string, at *place) error {
+	meant := ""
+	if near := workflow.Nearest(key, slices.Sorted(maps.Keys(s.fields))); near != "" {
+		meant = ", did you mean " + near + "?"
+	}
+	return fmt.Errorf("unknown field `%s`%s%s", key, at.within(), meant)
 }
 
 func (f *shapeField) check(name string, value gjson.Result, at *place) error {

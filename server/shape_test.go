@@ -1,0 +1,63 @@
+package server
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestMisspeltKeys: what is overlooked in a policy does not hold, and in a request
+// it is done otherwise than was meant.
+func TestMisspeltKeys(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	a.heldJob(w)
+	put := func(policy string) answer {
+		return a.send("PUT", fmt.Sprintf("/workflows/%d", w), fmt.Sprintf(`{"name": "w", "user": "me", "policy": %s}`, policy))
+	}
+	put(`{"max_failure": 3}`).want(422, "unknown field `max_failure` in policy, did you mean max_failures?")
+	put(`{"circuit_breakers": [{"per": "workflow", "threshold": 1, "within": "PT1H", "action": "pause", "form": "PT1H"}]}`).
+		want(422, "unknown field `form` in policy.circuit_breakers[0], did you mean for?")
+	put(`{"end": {"success_when": "failed < 9"}}`).want(422, "unknown field `success_when` in policy.end")
+	held := fmt.Sprintf("/workflows/%d/", w)
+	a.send("POST", held+"hold_verdicts", `{"verdicts": [{"job": "j", "action": "fail", "reason": "r"}], "dryrun": true}`).want(422, "`dryrun`")
+	a.send("POST", held+"hold_verdicts", `{"verdicts": [{"job": "j", "action": "retry", "reason": "r", "mem": "1g"}]}`).want(422, "`mem` in verdicts[0]")
+	a.send("POST", held+"resolve_holds", `{"all": true, "status": "failed", "reason": "r", "dryrun": true}`).want(422, "`dryrun`")
+	a.send("POST", held+"release_claims", `{"kinds": "breaker"}`).want(422, "`kinds`")
+	a.send("POST", "/breakers/reset", `{"all": true, "nodes": "n1"}`).want(422, "`nodes`")
+	a.send("GET", fmt.Sprintf("/holds?workflow_id=%d", w), "").want(200, `"count":1`)
+}
+
+// TestPoliciesAreClosed: every object within a policy is.
+func TestPoliciesAreClosed(t *testing.T) {
+	seen := map[reflect.Type]bool{reflect.TypeFor[workflow.PolicyRef](): true} // it reads itself
+	var look func(reflect.Type)
+	look = func(typ reflect.Type) {
+		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
+			typ = typ.Elem()
+		}
+		if typ.Kind() != reflect.Struct || seen[typ] {
+			return
+		}
+		if seen[typ] = true; !closedTypes[typ] {
+			t.Errorf("%s takes any key", typ)
+		}
+		for i := range typ.NumField() {
+			if !typ.Field(i).Anonymous {
+				look(typ.Field(i).Type)
+			}
+		}
+	}
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[workflow.RunPolicy](), reflect.TypeFor[workflow.JobPolicy](), reflect.TypeFor[workflow.RetryPolicy](), reflect.TypeFor[workflow.RetrySettings](),
+		reflect.TypeFor[api.HoldVerdicts](), reflect.TypeFor[api.HoldResolution](),
+	} {
+		look(typ)
+	}
+	if len(seen) < 20 {
+		t.Errorf("only %d types", len(seen))
+	}
+}
