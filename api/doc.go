@@ -6,5 +6,9 @@ package api
 // BasePath is what every path of the API begins with.
 const BasePath = "/torc-service/v1"
 
+// UserAgent is what our own client says that it is: it shows the texts of errors
+// and decides nothing by them.
+const UserAgent = "torc-slurm"
+
 // Version is the version of the HTTP API that clients negotiate with.
 const Version = "0.23.0"

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"github.com/torc-slurm/torc-slurm/api"
 )
 
 // Options say where the daemon is and who is calling.
@@ -117,7 +119,7 @@ func (l debugLog) Debug(msg string, keysAndValues ...any) { l.log.Debug(msg, key
 
 // header makes the credentials that every request carries.
 func (o Options) header() http.Header {
-	h := http.Header{}
+	h := http.Header{"User-Agent": {api.UserAgent}}
 	switch {
 	case o.Token != "":
 		h.Set("Authorization", "Bearer "+o.Token)

@@ -107,7 +107,28 @@ func (d *definitionReader) next() (*api.DefinitionLine, error) {
 		}
 		return nil, err
 	}
+	if err := checkFreeParts(line); err != nil {
+		return nil, textErrorf(http.StatusUnprocessableEntity, "line %d: Json deserialize error: %v", d.number, err)
+	}
 	return line, nil
+}
+
+// checkFreeParts is checkFreeJSON for what a line has of it.
+func checkFreeParts(l *api.DefinitionLine) error {
+	if h := l.Workflow; h != nil {
+		if err := checkFreeJSON(h.Metadata); err != nil {
+			return fmt.Errorf("field `metadata`: %w", err)
+		}
+		if err := checkFreeJSON(h.SlurmDefaults); err != nil {
+			return fmt.Errorf("field `slurm_defaults`: %w", err)
+		}
+	}
+	for i := range l.UserData {
+		if err := checkFreeJSON(l.UserData[i].Data); err != nil {
+			return fmt.Errorf("field `data` in user_data[%d]: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // read returns the text of a line that is not blank; io.EOF if none is left.

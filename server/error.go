@@ -83,9 +83,9 @@ func asHTTP(err error, conflict int) *httpError {
 func writeError(w http.ResponseWriter, e *httpError) {
 	detail := e.detail
 	if e.status < 500 {
-		detail.Message, detail.Hint = soften(detail.Message), soften(detail.Hint)
+		detail.Message, detail.Hint = textFor(w, detail.Message), textFor(w, detail.Hint)
 		if text, ok := detail.Value.(string); ok {
-			detail.Value = soften(text)
+			detail.Value = textFor(w, text)
 		}
 	}
 	writeJSON(w, e.status, api.ErrorResponse{Error: detail})
@@ -95,7 +95,16 @@ func writeError(w http.ResponseWriter, e *httpError) {
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, soften(text)) // the client may be gone
+	_, _ = io.WriteString(w, textFor(w, text)) // the client may be gone
+}
+
+// textFor is the text of a refusal for whoever gets the answer: our own client
+// shows it as it is, since people write its keys (timeouts) into their files.
+func textFor(w http.ResponseWriter, text string) string {
+	if s, ok := w.(*statusWriter); ok && s.ours {
+		return text
+	}
+	return soften(text)
 }
 
 // trapWords are what torc's client takes for a passing failure, wherever they

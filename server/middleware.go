@@ -7,6 +7,8 @@ import (
 	"runtime/debug"
 	"strconv"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
 )
 
 // middleware adds to the mux what every request gets: a span id, headers,
@@ -20,7 +22,7 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		handler, pattern := mux.Handler(r)
-		status := &statusWriter{ResponseWriter: w}
+		status := &statusWriter{ResponseWriter: w, ours: r.UserAgent() == api.UserAgent}
 		defer func() { s.Metrics.request(pattern, r.Method, status.code(), s.Now().Sub(start)) }()
 		defer func() {
 			if p := recover(); p != nil {
@@ -82,6 +84,7 @@ func spanID(r *http.Request, now time.Time) string {
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	ours   bool // the answer is for our own client
 }
 
 func (w *statusWriter) WriteHeader(status int) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -145,5 +146,18 @@ func TestSoften(t *testing.T) {
 		if got := soften(text); got != want {
 			t.Errorf("soften(%q) = %q, want %q", text, got, want)
 		}
+	}
+}
+
+// Our own client shows people the keys that they are to write.
+func TestOwnClientGetsTheWords(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	body := `{"name": "w", "user": "me", "policy": {"notify": {"on": ["late"]}}}`
+	for agent, want := range map[string]string{"": "use time-out, ", "curl/8": "use time-out, ", api.UserAgent: "use timeout, "} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPut, fmt.Sprintf("%s/workflows/%d", api.BasePath, w), strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("User-Agent", agent)
+		a.serve(r).want(422, want)
 	}
 }
