@@ -49,24 +49,43 @@ func (u WorkflowUpdate) MarshalJSON() ([]byte, error) {
 	if err != nil || len(u.UnsetPolicy) == 0 {
 		return text, err
 	}
-	body, policy := map[string]any{}, map[string]any{}
-	if err := json.Unmarshal(text, &body); err != nil {
+	body, err := object(text)
+	if err != nil {
 		return nil, fmt.Errorf("write the update of workflow %s: %w", u.Name, err)
 	}
-	if given, ok := body["policy"].(map[string]any); ok {
-		policy = given
+	policy, err := object(body["policy"])
+	if err != nil {
+		return nil, fmt.Errorf("write the policy of workflow %s: %w", u.Name, err)
 	}
 	for _, key := range u.UnsetPolicy {
 		if key != "end.success_if" {
-			policy[key] = nil
-			continue
+			policy[key] = null
 		}
-		end, ok := policy["end"].(map[string]any)
-		if !ok {
-			end = map[string]any{}
-		}
-		end["success_if"], policy["end"] = nil, end
 	}
-	body["policy"] = policy
+	if slices.Contains(u.UnsetPolicy, "end.success_if") && !slices.Contains(u.UnsetPolicy, "end") {
+		end, err := object(policy["end"])
+		if err != nil {
+			return nil, fmt.Errorf("write the policy of workflow %s: %w", u.Name, err)
+		}
+		end["success_if"] = null
+		if policy["end"], err = json.Marshal(end); err != nil {
+			return nil, err
+		}
+	}
+	if body["policy"], err = json.Marshal(policy); err != nil {
+		return nil, err
+	}
 	return json.Marshal(body)
+}
+
+var null = json.RawMessage("null")
+
+// object takes an object apart, whose values stay as they were written; an empty
+// one for nothing.
+func object(text json.RawMessage) (map[string]json.RawMessage, error) {
+	o := map[string]json.RawMessage{}
+	if len(text) == 0 {
+		return o, nil
+	}
+	return o, json.Unmarshal(text, &o)
 }

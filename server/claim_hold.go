@@ -2,6 +2,7 @@ package server
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -23,7 +24,7 @@ func (s *Server) releaseClaims(r *request[idParams, api.ClaimRelease]) (api.Clai
 	kind := r.Body.Kind
 	if kind != "" && !slices.Contains(workflow.ClaimHoldKinds(), kind) {
 		return api.ClaimsReleased{}, workflow.Errorf(workflow.CodeInvalid, "nothing of the kind %q holds claims", kind).
-			WithHint("the kinds are %v", workflow.ClaimHoldKinds())
+			WithHint("the kinds are %s", strings.Join(workflow.ClaimHoldKindNames(), ", "))
 	}
 	n, err := s.Store.ReleaseClaims(r.Context(), r.Params.ID, kind, r.user())
 	return api.ClaimsReleased{Released: n}, err

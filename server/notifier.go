@@ -92,6 +92,8 @@ func (n *notifier) sendDue(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
 		m, next, err := n.store.TakeMessage(ctx, n.o.Interval)
 		switch {
+		case err != nil && ctx.Err() != nil:
+			return noDelay
 		case err != nil:
 			n.log.Error("cannot look for messages about alerts", "error", err)
 			return time.Minute

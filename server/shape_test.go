@@ -31,6 +31,17 @@ func TestMisspeltKeys(t *testing.T) {
 	a.send("GET", fmt.Sprintf("/holds?workflow_id=%d", w), "").want(200, `"count":1`)
 }
 
+// Workflows that are not there, and kinds.
+func TestWhatIsNotThere(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	a.send("POST", "/breakers/reset", `{"workflow_id": 999}`).want(404, "Workflow not found with ID: 999")
+	a.send("POST", "/breakers/reset", fmt.Sprintf(`{"workflow_id": %d}`, w)).want(200, `"breakers":[]`)
+	a.send("GET", "/workflows/999/failed_workflow", "").want(404, "Workflow not found with ID: 999")
+	a.send("GET", fmt.Sprintf("/workflows/%d/failed_workflow", w), "").want(404, "no run of workflow")
+	a.send("POST", fmt.Sprintf("/workflows/%d/release_claims", w), `{"kind": "x"}`).want(422, "the kinds are max_failures, breaker, deadline")
+}
+
 // TestPoliciesAreClosed: every object within a policy is.
 func TestPoliciesAreClosed(t *testing.T) {
 	seen := map[reflect.Type]bool{reflect.TypeFor[workflow.PolicyRef](): true} // it reads itself

@@ -40,6 +40,12 @@ func (s *Store) BreakerTrips(ctx context.Context, q BreakerFilter) ([]workflow.B
 // counted is not counted again.
 func (s *Store) ResetBreakers(_ context.Context, q BreakerFilter, user string) (closed []workflow.BreakerTrip, err error) {
 	err = s.writer.do("reset circuit breakers", func(tx *Tx) error {
+		if q.WorkflowID != 0 {
+			if _, err := tx.run(q.WorkflowID); err != nil {
+				return err
+			}
+		}
+		var err error
 		closed, err = tx.closeBreakers("closed by "+user, `(?3 = 0 OR id = ?3) AND (?4 = 0 OR workflow_id = ?4) AND (?5 = '' OR subject = ?5)`,
 			q.ID, q.WorkflowID, q.Node)
 		if err == nil && len(closed) == 0 && q.ID != 0 {

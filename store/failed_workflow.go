@@ -67,6 +67,9 @@ func (l *looker) compensationCounts(workflowID int64) (counts workflow.StatusCou
 // FailedWorkflow returns what the jobs of the latest compensation of a workflow
 // learn, with a page of the tasks, and how many tasks there are.
 func (s *Store) FailedWorkflow(ctx context.Context, workflowID int64, page Page) (f workflow.FailedWorkflow, total int64, err error) {
+	if err := s.requireWorkflow(ctx, workflowID); err != nil {
+		return f, 0, err
+	}
 	tx, err := s.snapshot(ctx)
 	if err != nil {
 		return f, 0, err

@@ -22,6 +22,15 @@ func ClaimHoldKinds() []ClaimHoldKind {
 	return []ClaimHoldKind{HoldMaxFailures, HoldBreaker, HoldDeadline}
 }
 
+// ClaimHoldKindNames lists them as words.
+func ClaimHoldKindNames() []string {
+	var names []string
+	for _, k := range ClaimHoldKinds() {
+		names = append(names, string(k))
+	}
+	return names
+}
+
 // ClaimHold is a reason for which no job of a workflow is granted to anybody.
 // What runs goes on, and recovery scripts do. Times are in ms since the epoch.
 type ClaimHold struct {

@@ -13,7 +13,7 @@ import (
 
 func newWorkflowsResumeCommand(a *app) *cobra.Command {
 	var kind string
-	kinds := claimHoldKinds()
+	kinds := workflow.ClaimHoldKindNames()
 	cmd := &cobra.Command{
 		Use:   "resume [WORKFLOW]",
 		Short: "Lift what holds the claims of a workflow",
@@ -47,12 +47,4 @@ anew.`,
 		})(cmd, args)
 	}
 	return cmd
-}
-
-func claimHoldKinds() []string {
-	var kinds []string
-	for _, k := range workflow.ClaimHoldKinds() {
-		kinds = append(kinds, string(k))
-	}
-	return kinds
 }
