@@ -242,13 +242,17 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 // usual one.
 func (r *report) advise(prefix, outputDir string) {
 	if len(r.FailedJobs) > 0 {
-		first := r.FailedJobs[0].JobID
+		// A job that stands for a sub-workflow has said nothing itself.
+		itself := slices.IndexFunc(r.FailedJobs, func(f failedJob) bool { return f.Cause != string(workflow.CauseSubWorkflow) })
+		first := r.FailedJobs[max(itself, 0)].JobID
 		r.Next = append(r.Next, fmt.Sprintf("%s why %d", prefix, first))
 		logs := fmt.Sprintf("%s logs show %d", prefix, first)
 		if outputDir != "" {
 			logs += " -o " + shellWord(outputDir)
 		}
-		r.Next = append(r.Next, logs)
+		if itself >= 0 {
+			r.Next = append(r.Next, logs)
+		}
 	}
 	switch r.Status {
 	case "unfinished":

@@ -41,3 +41,23 @@ func TestExtremesOfAllAttempts(t *testing.T) {
 		t.Errorf("most memory (-want +got):\n%s", diff)
 	}
 }
+
+// The advice of a report leads to a job that has said something: one that stands for
+// a sub-workflow has no output.
+func TestAdviceIsAboutWhatFailedItself(t *testing.T) {
+	sub, own := failedJob{JobID: 3, Cause: "sub_workflow"}, failedJob{JobID: 10, Cause: "exit"}
+	for _, tc := range []struct {
+		failed []failedJob
+		want   []string
+	}{
+		{[]failedJob{sub, own}, []string{"torc-slurm why 10", "torc-slurm logs show 10"}},
+		{[]failedJob{own, sub}, []string{"torc-slurm why 10", "torc-slurm logs show 10"}},
+		{[]failedJob{sub}, []string{"torc-slurm why 3"}},
+	} {
+		r := &report{Status: "completed", FailedJobs: tc.failed}
+		r.advise("torc-slurm", "")
+		if diff := cmp.Diff(tc.want, r.Next); diff != "" {
+			t.Errorf("after %+v (-want +got):\n%s", tc.failed, diff)
+		}
+	}
+}
