@@ -3,6 +3,7 @@ package spec
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -101,14 +102,15 @@ func (b *builder) period(n *node, text string) string {
 	if text == "" {
 		return ""
 	}
-	seconds, ok := b.seconds(n, text)
-	if ok && seconds == 0 {
+	d, err := workflow.ParseDuration(text)
+	b.failDomain(n, err)
+	if err == nil && d < time.Second {
 		b.fail(n, "write PT1S or more", "%s is no time", clip(text))
 	}
-	if !ok {
+	if err != nil {
 		return ""
 	}
-	return workflow.FormatRuntime(seconds)
+	return workflow.FormatRuntime(int64(d / time.Second))
 }
 
 func (b *builder) checkScheduleNodes(a *Action) {

@@ -114,8 +114,10 @@ func (b *builder) preparePlan(p *jobPlan) {
 	p.undo = parseTemplate(j.Undo, columns)
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
 	p.stdio = b.stdio(j.Stdio)
-	p.runTimeout = b.runTimeout(j)
 	p.policy = b.jobPolicy(j)
+	if j.Timeouts != nil {
+		p.runTimeout = j.Timeouts.Run.Enforced()
+	}
 	p.runIf = b.runIf(j)
 	p.prepareEnv(b, columns)
 	p.prepareLabels(b, columns)

@@ -159,3 +159,15 @@ func TestLoadRefusesWhatIsNotThere(t *testing.T) {
 		t.Errorf("no stdin: %v", err)
 	}
 }
+
+// An attempt is not ended before its time, which its runner has in whole seconds.
+func TestRunTimeoutsAreRoundedUp(t *testing.T) {
+	r, err := Parse("w.yaml", []byte("name: w\njobs: [{name: a, command: x, timeouts: {run: {after: 1500ms, grace: PT0.5S}}}]\n"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := r.Definition.Jobs[0]
+	if want := (workflow.RunTimeout{AfterSeconds: 2, GraceSeconds: 1}); j.RunTimeout == nil || *j.RunTimeout != want || j.Policy != nil {
+		t.Errorf("%+v, policy %+v", j.RunTimeout, j.Policy)
+	}
+}

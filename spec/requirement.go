@@ -3,7 +3,6 @@ package spec
 import (
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -13,7 +12,6 @@ const (
 	defaultRuntime        = "PT1H"
 	defaultWalltime       = "01:00:00"
 	defaultMaxRetries     = 3
-	defaultGraceSeconds   = 30
 	defaultIdleSeconds    = 90
 	defaultSampleInterval = 10
 	defaultFlushInterval  = 300
@@ -108,49 +106,6 @@ func (b *builder) buildHandlers() {
 		}
 		b.def.FailureHandlers = append(b.def.FailureHandlers, d)
 	}
-}
-
-// runTimeout reads timeouts.run of a job.
-func (b *builder) runTimeout(j *Job) *workflow.RunTimeout {
-	if j.Timeouts == nil || j.Timeouts.Run == nil {
-		return nil
-	}
-	run, at := j.Timeouts.Run, j.at.get("timeouts").get("run")
-	t := &workflow.RunTimeout{GraceSeconds: defaultGraceSeconds}
-	if after, ok := b.seconds(at.get("after"), run.After); ok {
-		if t.AfterSeconds = after; after == 0 {
-			b.fail(at.get("after"), "at least one second", "a job needs some time")
-		}
-	}
-	if grace, ok := b.seconds(at.get("grace"), run.Grace); ok {
-		t.GraceSeconds = grace
-	}
-	if run.Policy == workflow.OnTimeoutAlert {
-		return nil // the daemon looks at the clock
-	}
-	return t
-}
-
-// seconds reads a duration, ISO 8601 or as Go writes it; ok is false if there
-// is none or it is wrong.
-func (b *builder) seconds(n *node, text string) (seconds int64, ok bool) {
-	text = strings.TrimSpace(text)
-	if n.kind != kindString || n.key == "run" {
-		return 0, false // missing
-	}
-	if text != "" && text[0] != 'P' && text[0] != 'p' {
-		d, err := time.ParseDuration(text)
-		switch {
-		case err != nil:
-			b.fail(n, "write PT30M or 30m", "%s is not a duration", clip(text))
-		case d < 0:
-			b.fail(n, "", "a duration cannot be negative")
-		}
-		return int64(d / time.Second), err == nil && d >= 0
-	}
-	seconds, err := workflow.ParseRuntime(text)
-	b.failDomain(n, err)
-	return seconds, err == nil
 }
 
 // stdio reads a stdio block; nil if there is none.

@@ -45,15 +45,15 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 // jobPolicy reads what a job says about its failures; nil if that is nothing.
 // Its instances share it.
 func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
-	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies}
-	if t := j.Timeouts; t != nil && !t.OnlyRuns() {
-		p.Timeouts = t
+	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies, Timeouts: j.Timeouts}
+	b.failProblems(j.at, p.Validate())
+	b.addPatterns(j.at, p.RetryPolicies)
+	if t := p.Timeouts; t != nil && t.OnlyRuns() { // the runner sees to it
+		p.Timeouts = nil
 	}
 	if reflect.ValueOf(*p).IsZero() {
 		return nil
 	}
-	b.failProblems(j.at, p.Validate())
-	b.addPatterns(j.at, p.RetryPolicies)
 	return p
 }
 
