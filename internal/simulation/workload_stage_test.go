@@ -128,6 +128,13 @@ func addLimits(d *workflow.Definition, s seed) {
 	}
 }
 
+// addGiveUp has a run given up while most of it is still under way.
+func addGiveUp(d *workflow.Definition, s seed) {
+	if c := s.of("give up"); c.is(0.15) {
+		d.Policy.Deadline = &workflow.Deadline{After: oneOf(c, "PT2M", "PT5M", "PT10M"), Policy: workflow.DeadlineFail}
+	}
+}
+
 // timeouts draws limits in time that the daemon looks after.
 func timeouts(c chance) *workflow.Timeouts {
 	const fail, failWorkflow, alert = workflow.OnTimeoutFail, workflow.OnTimeoutFailWorkflow, workflow.OnTimeoutAlert

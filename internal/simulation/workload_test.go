@@ -55,6 +55,7 @@ func workload(s seed) *workflow.Definition {
 	}
 	addStages(d, s)
 	addLimits(d, s)
+	addGiveUp(d, s)
 	return d
 }
 
