@@ -210,10 +210,12 @@ func TestDeterministic(t *testing.T) {
 
 // TestProcesses runs scripts as real processes, with the programs of Slurm as
 // files that other processes can call.
-func TestProcesses(t *testing.T) {
-	dir := t.TempDir()
+// processesIn starts a Slurm whose programs are in a folder, and whose nodes are
+// this machine.
+func processesIn(t *testing.T, dir string) (c *slurmtest.Cluster, paths map[string]string) {
+	t.Helper()
 	processes := slurmtest.NewProcesses()
-	c := slurmtest.New(slurmtest.Options{Launch: processes.Launch, KillWait: 200 * time.Millisecond})
+	c = slurmtest.New(slurmtest.Options{Launch: processes.Launch, KillWait: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	var live sync.WaitGroup
 	live.Go(func() { c.Live(ctx) })
@@ -231,10 +233,16 @@ func TestProcesses(t *testing.T) {
 		cancel()
 		live.Wait()
 	})
-	paths := map[string]string{}
+	paths = map[string]string{}
 	for _, program := range []string{slurm.Sbatch, slurm.Squeue, slurm.Sacct, slurm.Scancel, slurm.Srun} {
 		paths[program] = filepath.Join(dir, program)
 	}
+	return c, paths
+}
+
+func TestProcesses(t *testing.T) {
+	dir := t.TempDir()
+	c, paths := processesIn(t, dir)
 	client := slurm.New(slurm.Options{Executor: &slurm.OS{Paths: paths}, Timeouts: map[string]time.Duration{slurm.Sbatch: 5 * time.Second}})
 	t.Run("output and step", func(t *testing.T) { testOutput(t, client, dir) })
 	t.Run("cancel", func(t *testing.T) { testCancel(t, client, dir) })
@@ -245,6 +253,35 @@ func TestProcesses(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestProcessesOfTwo: the end of a job ends no processes of the job with the same
+// number in another Slurm of this process.
+func TestProcessesOfTwo(t *testing.T) {
+	var clients []*slurm.Client
+	dir := t.TempDir()
+	for range 2 {
+		_, paths := processesIn(t, t.TempDir())
+		clients = append(clients, slurm.New(slurm.Options{Executor: &slurm.OS{Paths: paths}}))
+	}
+	submit := func(client *slurm.Client, script string) slurm.JobID {
+		job, err := client.Submit(t.Context(), slurm.Submission{Script: []byte("#!/bin/sh\n" + script), Dir: dir, Args: []string{"--job-name=one"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job.ID
+	}
+	long := submit(clients[0], "while [ ! -e over ]; do sleep 0.05; done\n")
+	await(t, clients[0], long, slurm.Running)
+	short := submit(clients[1], "true\n")
+	await(t, clients[1], short, slurm.Completed)
+	if long != short {
+		t.Fatalf("the jobs are %v and %v", long, short)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "over"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	await(t, clients[0], long, slurm.Completed)
 }
 
 func await(t *testing.T, client *slurm.Client, id slurm.JobID, state slurm.State) slurm.Job {

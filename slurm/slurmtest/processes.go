@@ -2,7 +2,7 @@ package slurmtest
 
 import (
 	"bytes"
-	"fmt"
+	"crypto/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,7 +34,7 @@ func NewProcesses() *Processes {
 
 // processLife is the script of one life.
 type processLife struct {
-	key string // value of LifeVariable
+	key string // value of LifeVariable; others have job 1 as well
 	pid int
 }
 
@@ -42,7 +42,7 @@ type processLife struct {
 func (p *Processes) Launch(_ *Cluster, l *Life) Process {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	run := &processLife{key: fmt.Sprintf("%d/%s.%d", os.Getpid(), l.ID, l.Restart)}
+	run := &processLife{key: rand.Text()}
 	cmd, err := run.start(l)
 	if err != nil || p.closed {
 		p.running.Go(func() { l.Exit(slurm.ExitCode{Code: 127}) })
