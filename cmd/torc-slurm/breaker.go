@@ -38,15 +38,19 @@ that opened one are in the JSON format.`,
 			if err != nil {
 				return err
 			}
-			return a.showBreakers(trips)
+			things := "open circuit breakers"
+			if all {
+				things = "circuit breakers"
+			}
+			return a.showBreakers(things, trips)
 		}),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also those that have closed")
 	return cmd
 }
 
-func (a *app) showBreakers(trips []workflow.BreakerTrip) error {
-	return showList(a, list[workflow.BreakerTrip]{things: "open circuit breakers", columns: []column[workflow.BreakerTrip]{
+func (a *app) showBreakers(things string, trips []workflow.BreakerTrip) error {
+	return showList(a, list[workflow.BreakerTrip]{things: things, columns: []column[workflow.BreakerTrip]{
 		{title: "ID", cell: func(t workflow.BreakerTrip) string { return fmt.Sprint(t.ID) }},
 		{title: "Workflow", cell: func(t workflow.BreakerTrip) string { return workflowOrAll(t.WorkflowID) }},
 		{title: "Breaker", cell: func(t workflow.BreakerTrip) string { return t.Breaker }},

@@ -53,7 +53,7 @@ its place, and the others count.`,
   triage | torc-slurm holds resolve 12 -f -`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeWorkflows(1),
-		Annotations:       serverExits(exitInvalidSpec, "1 some of the jobs could not be resolved, or entries of the file are wrong; the others were resolved"),
+		Annotations:       withCSV(serverExits(exitInvalidSpec, "1 some of the jobs could not be resolved, or entries of the file are wrong; the others were resolved")),
 	}
 	flags.add(a, c)
 	c.RunE = checked(func() error { return cmp.Or(flags.check(), a.loadVerdicts(&flags)) }, a.serverCommand(func(ctx context.Context, conn *connection, args []string) error {

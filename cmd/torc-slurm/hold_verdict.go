@@ -53,6 +53,10 @@ func (a *app) resolveHoldsEach(ctx context.Context, c *connection, workflowID in
 	if slices.ContainsFunc(outcomes, func(o workflow.VerdictOutcome) bool { return !o.Resolved }) {
 		return silent(exitFailed)
 	}
+	retried := slices.ContainsFunc(h.verdicts, func(v spec.HoldVerdict) bool { return v.Action == workflow.ActionRetry })
+	if retried && !h.resolution.DryRun && a.format == formatTable {
+		return a.hintAtRunner(ctx, c, workflowID)
+	}
 	return nil
 }
 

@@ -120,6 +120,11 @@ func (a *app) prepareRecovery(ctx context.Context, c *connection, id int64, flag
 	if err := r.refuse(status.IsComplete || status.IsCanceled, status.JobsByStatus.PendingFailed); err != nil {
 		return nil, err
 	}
+	if status.Compensation != nil {
+		if err := r.refuseUndone(ctx); err != nil {
+			return nil, err
+		}
+	}
 	r.runID = status.RunID
 	if err := r.findFailed(ctx); err != nil {
 		return nil, err
@@ -141,6 +146,21 @@ func (r *recovery) refuse(ended bool, held int64) error {
 	case !ended:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has not ended", r.workflowID).
 			WithHint("`%[1]s jobs retry JOB` repeats a job of a running workflow; `%[1]s cancel %[2]d` ends it", prefix, r.workflowID)
+	}
+	return nil
+}
+
+// refuseUndone refuses to repeat some jobs where what others did is undone.
+func (r *recovery) refuseUndone(ctx context.Context) error {
+	completed := workflow.Completed
+	for job, err := range r.c.Jobs(ctx, client.JobFilter{WorkflowID: r.workflowID, Status: &completed}) {
+		switch {
+		case err != nil:
+			return err
+		case job.UndoesJobID != nil:
+			return workflow.Errorf(workflow.CodeConflict, "what jobs of workflow %d did was undone by %s: to repeat only what failed is not enough", r.workflowID, job.Name).
+				WithHint("`%[1]s reset %[2]d` begins with all jobs; `%[1]s reset --failed-only %[2]d` leaves out those that completed", r.app.prefix(), r.workflowID)
+		}
 	}
 	return nil
 }

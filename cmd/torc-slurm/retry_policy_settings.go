@@ -86,7 +86,19 @@ started, within a time; what no flag says of it stays as it is.`,
 	cmd.Flags().BoolVar(&flags.history, "history", false, "who changed them, oldest first")
 	completeWords(cmd, "enabled", "true", "false")
 	flags.nodes.add(cmd)
-	cmd.RunE = a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
+	for _, change := range []string{"file", "global-max-retries", "enabled", "node-breaker", "node-breaker-threshold", "node-breaker-within", "node-breaker-for"} {
+		cmd.MarkFlagsMutuallyExclusive("history", change)
+	}
+	check := func() error {
+		switch {
+		case a.format == formatCSV && !flags.history:
+			return usageErrorf("csv is for lists: that of --history")
+		case cmd.Flags().Changed("node-breaker-threshold") && flags.nodes.threshold < 1:
+			return usageErrorf("--node-breaker-threshold %d: it is 1 at least; --node-breaker false has none", flags.nodes.threshold)
+		}
+		return nil
+	}
+	cmd.RunE = checked(check, a.serverCommand(func(ctx context.Context, c *connection, _ []string) error {
 		if flags.history {
 			changes, err := client.Collect(c.RetrySettingsChanges(ctx))
 			if err != nil {
@@ -99,7 +111,7 @@ started, within a time; what no flag says of it stays as it is.`,
 			return err
 		}
 		return a.showRecord(s, func(w io.Writer) { writeSettings(w, s) })
-	})
+	}))
 	return cmd
 }
 

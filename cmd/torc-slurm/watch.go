@@ -49,7 +49,7 @@ as torc-slurm recover does; that needs the watch.`,
   torc-slurm watch 12 --auto-schedule
   torc-slurm watch 12 --recover --max-retries 2`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       serverExits("1 jobs failed, or nothing works on the workflow and nothing will"),
+		Annotations:       serverExits("1 jobs failed, claims are held until somebody lifts that, or nothing works on the workflow and nothing will"),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	freeLetterS(a, cmd)
@@ -114,6 +114,10 @@ func (a *app) runWatch(ctx context.Context, c *connection, id int64, flags watch
 		case status.Verdict == "failed" && unsuccessful == 0:
 			w.say("Every job completed, but the success_if of the workflow does not hold.")
 			return silent(exitFailed)
+		case w.heldForGood(status):
+			w.say("Claims are held: %s; to go on: %s.", claimHolds(status.ClaimHolds).text(a.Now()),
+				strings.Join(claimHolds(status.ClaimHolds).commands(a.prefix(), id), ", or "))
+			return silent(exitFailed)
 		case unsuccessful == 0 && !status.IsCanceled:
 			w.say("Every job completed.")
 			return nil
@@ -173,7 +177,7 @@ func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 			return nil, err
 		}
 		w.tell(status)
-		if status.IsComplete || status.IsCanceled || w.onlyHeld(status) {
+		if status.IsComplete || status.IsCanceled || w.onlyHeld(status) || w.heldForGood(status) {
 			return status, nil
 		}
 		if !w.flags.persistent {
@@ -193,10 +197,20 @@ func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
 	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
 }
 
+// heldForGood reports whether nothing runs any more and nothing will before
+// somebody lifts what holds the claims.
+func (w *watch) heldForGood(s *api.WorkflowStatus) bool {
+	lifted := func(h workflow.ClaimHold) bool { return h.UntilMS == 0 }
+	return !w.flags.persistent && !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lifted)
+}
+
 // tell says how far the workflow is, if that has changed.
 func (w *watch) tell(s *api.WorkflowStatus) {
 	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(countParts(s.Shown().JobsByStatus), ", "),
 		s.ActiveScheduledNodes, s.PendingScheduledNodes, workflow.CountOf(s.ActiveComputeNodes, "runner", "runners"))
+	if held := claimHolds(s.ClaimHolds); len(held) > 0 {
+		text += "; claims are held: " + held.text(w.app.Now())
+	}
 	if text != w.last || w.flags.counts {
 		w.say("%s", text)
 	}

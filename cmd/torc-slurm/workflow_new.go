@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -63,6 +64,9 @@ deadline, classify_timeout and success_if: from the next decision on it has none
 		}
 		if err := checkUnset(unset); err != nil {
 			return err
+		}
+		if cmd.Flags().Changed("max-failures") && slices.Contains(unset, "max_failures") {
+			return usageErrorf("--unset max_failures and --max-failures %d contradict each other", maxFailures)
 		}
 		return a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 			w, err := c.Workflow(ctx, id)
