@@ -22,6 +22,17 @@ var compensationRules = []rule{
 		FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN (2, 3, 4) JOIN workflow w ON w.id = s.workflow_id AND w.is_hidden = 0
 			LEFT JOIN compensation c ON c.workflow_id = w.id AND c.run_id = w.run_id
 		WHERE s.kind = 'compensation' AND COALESCE(c.state, '') != 'running'`},
+	{"P11", `SELECT 'workflow ' || c.workflow_id, 'what run ' || c.run_id || ' did is still being undone, but the workflow is at run ' || w.run_id
+		FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0 WHERE c.state IN ('waiting', 'running') AND c.run_id != w.run_id`},
+	{"P11", `SELECT 'workflow ' || c.workflow_id, 'its compensation is running, but all jobs of it are complete'
+		FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.run_id = c.run_id AND w.is_hidden = 0
+		WHERE c.state = 'running' AND NOT EXISTS (SELECT 1 FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN ` + openStatuses + `
+			WHERE s.workflow_id = w.id AND s.kind = 'compensation')`},
+	{"P11", `SELECT 'job ' || j.id, 'it is of a compensation that rests, but is not complete'
+		FROM stage s JOIN workflow w ON w.id = s.workflow_id AND w.is_hidden = 0 JOIN job j ON j.stage_id = s.id AND j.status IN (0, 1, 10)
+		WHERE s.kind = 'compensation' AND NOT EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running'))`},
+	{"reference", `SELECT 'job ' || u.id, 'it undoes job ' || x.id || ', which is of another workflow'
+		FROM job u JOIN job x ON x.id = u.undoes_id WHERE x.workflow_id != u.workflow_id`},
 	{"P6", `SELECT 'job ' || u.id, 'it began at ' || a.start_ms || ' to undo job ' || x.id || ', before job ' || b.id || ' was undone, which ran behind that'
 		FROM job u JOIN attempt a ON a.job_id = u.id JOIN job x ON x.id = u.undoes_id
 			JOIN gate_dependency d ON d.gate_id = u.gate_id JOIN job b ON b.id = d.job_id JOIN attempt o ON o.job_id = b.id AND o.run_id = a.run_id

@@ -8,6 +8,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// newSilent is a rig with a job that runs in an allocation, and says what is to be
+// done when its runner has been silent for five minutes.
+func newSilent(t *testing.T, policy workflow.TimeoutPolicy) (*rig, workflow.Allocation, *hand) {
+	t.Helper()
+	r := newRig(t, independent(1)...)
+	r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", policy)})
+	a := r.intend("aa")
+	h := r.join("aa", 17, 0)
+	h.turn()
+	h.start(1)
+	return r, a, h
+}
+
 // A runner in an allocation may still run its jobs: they keep their leases until
 // Slurm has ended it.
 func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
@@ -22,12 +35,7 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 		{workflow.OnTimeoutAlert, workflow.Ready, "preempted"},
 	} {
 		t.Run(string(tc.policy), func(t *testing.T) {
-			r := newRig(t, independent(1)...)
-			r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", tc.policy)})
-			a := r.intend("aa")
-			h := r.join("aa", 17, 0)
-			h.turn()
-			h.start(1)
+			r, a, h := newSilent(t, tc.policy)
 			for range 2 {
 				_, err := r.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 				r.must(err)
@@ -67,12 +75,7 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 		"told by both":  {workflow.OnTimeoutFail, workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain, Slurm: canceled}, workflow.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, independent(1)...)
-			r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", tc.policy)})
-			a := r.intend("aa")
-			h := r.join("aa", 17, 0)
-			h.turn()
-			h.start(1)
+			r, a, h := newSilent(t, tc.policy)
 			_, err := r.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 			r.must(err)
 			r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
@@ -89,12 +92,7 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 
 // What Slurm has suspended is not to speak.
 func TestHeartbeatWhileSuspended(t *testing.T) {
-	r := newRig(t, independent(1)...)
-	r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", "")})
-	a := r.intend("aa")
-	h := r.join("aa", 17, 0)
-	h.turn()
-	h.start(1)
+	r, a, h := newSilent(t, "")
 	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "SUSPENDED"})
 	if n, err := r.ExpireHeartbeats(r.ctx, h.id, time.Hour); n != 0 || err != nil || r.allocation(a.ID).CancelMS != 0 {
 		t.Errorf("%d jobs, %v", n, err)

@@ -94,8 +94,8 @@ func (s *Store) Overdue(ctx context.Context) ([]Overdue, error) {
 const expireChunk = 1000
 
 // Expire does what is to be done about jobs of which a timeout has expired, once
-// for each, and returns how many there were. The explanation says why one of
-// them waits.
+// for each, and returns how many it ended or has ended: none with the policy alert.
+// The explanation says why one of them waits.
 func (s *Store) Expire(_ context.Context, o Overdue, explanation string) (n int64, err error) {
 	for chunk := int64(expireChunk); chunk == expireChunk; n += chunk {
 		err := s.writer.do("expire jobs", func(tx *Tx) (err error) {
