@@ -1,0 +1,310 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// grand is a workflow with everything that there is, drawn: stages, undos, an end
+// job, times, holds, breakers, policies.
+type grand struct {
+	*undoing
+}
+
+// TestEverythingInAnyOrder lets runners, torc clients, people and clocks do
+// anything to such a workflow in any order. What cannot be is refused, what is
+// derived agrees with a recount after each step, and at the end all of it can be
+// brought to its end and keeps the promises.
+func TestEverythingInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		u := &undoing{mix: &mix{rig: newRig(t), t: rt}, began: map[int64]bool{}}
+		defer func() { u.close() }()
+		e := &grand{undoing: u}
+		e.load()
+		rt.Repeat(map[string]func(*rapid.T){
+			"turn":       e.turn,
+			"turn2":      e.turn,
+			"turn3":      e.turn,
+			"turn4":      e.turn,
+			"expire":     e.replace,
+			"claim":      e.claim,
+			"complete":   e.complete,
+			"operate":    e.operate,
+			"initialize": e.initialize,
+			"new run":    e.newRun,
+			"reset":      e.reset,
+			"classify":   e.classify,
+			"add":        e.addJob,
+			"spawn":      e.spawn,
+			"edit":       e.edit,
+			"delete":     e.delete,
+			"data":       e.data,
+			"clock":      e.clock,
+			"clock2":     e.clock,
+			"silent":     e.silent,
+			"release":    e.release,
+			"update":     e.update,
+			"":           e.check,
+		})
+		e.promises()
+		e.theEnd()
+		e.promises()
+	})
+}
+
+func (e *grand) bit(name string) bool    { return rapid.Bool().Draw(e.t, name) }
+func (e *grand) seldom(name string) bool { return rapid.IntRange(0, 3).Draw(e.t, name) == 0 }
+
+// load draws the workflow.
+func (e *grand) load() {
+	d := &workflow.Definition{Name: "w", User: "me", Policy: e.runPolicy(), UsePendingFailed: e.seldom("use_pending_failed")}
+	undone := d.Policy.OnFailure != nil
+	undos := map[int32]string{}
+	for i := range rapid.Int32Range(1, 4).Draw(e.t, "jobs") {
+		j := job(fmt.Sprintf("j%d", i), inMain)
+		for before := range i {
+			if rapid.IntRange(0, 2).Draw(e.t, "edge") == 0 {
+				j.DependsOn = append(j.DependsOn, before)
+			}
+		}
+		j.RunIf = workflow.RunIf(rapid.SampledFrom([]int{0, 0, 1, 2}).Draw(e.t, "run_if"))
+		j.Policy = e.jobPolicy()
+		if d.Jobs = append(d.Jobs, j); e.bit("undo") && undone {
+			undos[i] = "true"
+		}
+	}
+	stage := func(kind workflow.StageKind, name string, parent int32) int32 {
+		d.Stages = append(d.Stages, workflow.StageDefinition{Kind: kind, Name: name, Parent: parent})
+		return int32(len(d.Stages))
+	}
+	if e.bit("child") {
+		e.child(d, undos, stage)
+	}
+	if e.seldom("end") {
+		j := job("end", stage(workflow.StageEnd, "end", 0))
+		j.Policy = e.jobPolicy()
+		d.Jobs = append(d.Jobs, j)
+	}
+	if undone {
+		if n := rapid.IntRange(0, 2).Draw(e.t, "cleanups"); n > 0 {
+			of := stage(workflow.StageCompensation, workflow.CompensationStage, 0)
+			for i := range n {
+				d.Jobs = append(d.Jobs, job(fmt.Sprintf("on_failure/%d", i), of))
+			}
+		}
+		d.AddCompensation(undos)
+	}
+	s := &staged{rig: e.rig}
+	s.load(d)
+	e.def, e.run = d, 1
+	s.node.free.Slots = 2
+	e.hands = []*hand{s.node, e.rig.hand("n2", 2)}
+	e.node = e.rig.node("n3")
+}
+
+// child makes a sub-workflow of the first job.
+func (e *grand) child(d *workflow.Definition, undos map[int32]string, stage func(kind workflow.StageKind, name string, parent int32) int32) {
+	of := stage(workflow.StageChild, "j0", 0)
+	d.Jobs[0].Child, d.Jobs[0].Policy = of, nil
+	delete(undos, 0)
+	a := job("j0/a", of)
+	a.Policy = e.jobPolicy()
+	d.Jobs = append(d.Jobs, a)
+	first := int32(len(d.Jobs) - 1)
+	if e.bit("child b") {
+		d.Jobs = append(d.Jobs, job("j0/b", of, first))
+	}
+	if e.bit("child's undo") && d.Policy.OnFailure != nil {
+		undos[first] = "true"
+	}
+	if e.seldom("grandchild") {
+		in := stage(workflow.StageChild, "j0/c", of)
+		d.Jobs = append(d.Jobs, child("j0/c", in, of, first), job("j0/c/x", in), job("j0/c/y", in))
+	}
+	if e.seldom("child's end") {
+		d.Jobs = append(d.Jobs, job("j0/end", stage(workflow.StageEnd, "j0/end", of)))
+	}
+}
+
+// runPolicy draws what the workflow says about failures.
+func (e *grand) runPolicy() *workflow.RunPolicy {
+	p, t := &workflow.RunPolicy{}, e.t
+	if e.bit("on_failure") {
+		p.OnFailure = &workflow.CompensationPolicy{Timeout: "PT30M", MaxAttempts: new(rapid.Int64Range(1, 3).Draw(t, "max_attempts")),
+			When: rapid.SampledFrom([][]workflow.CompensationCase{nil, {workflow.CompensateCanceled}, {workflow.CompensateFailed, workflow.CompensateCanceled}}).Draw(t, "when")}
+	}
+	if e.seldom("cancel_siblings_on") {
+		p.CancelSiblingsOn = []workflow.SiblingRule{{Cause: workflow.CauseExit}}
+	}
+	if e.seldom("deadline") {
+		p.Deadline = &workflow.Deadline{After: "2h", Policy: rapid.SampledFrom([]workflow.DeadlinePolicy{"", workflow.DeadlineStopNew, workflow.DeadlineFail}).Draw(t, "deadline policy")}
+	}
+	if e.seldom("max_failures") {
+		p.MaxFailures = new(rapid.Int64Range(1, 2).Draw(t, "max"))
+	}
+	if e.seldom("classify_timeout") {
+		p.ClassifyTimeout = &workflow.HoldLimit{After: "1h", OnTimeout: rapid.SampledFrom([]workflow.Action{workflow.ActionFail, workflow.ActionRetry}).Draw(t, "on_timeout")}
+	}
+	if e.seldom("breaker") {
+		p.CircuitBreakers = []workflow.CircuitBreaker{{Per: rapid.SampledFrom([]workflow.BreakerScope{workflow.PerNode, workflow.PerWorkflow}).Draw(t, "per"), Threshold: 2, Within: "1h", Cause: []workflow.CauseKind{workflow.CauseExit},
+			Action: rapid.SampledFrom([]workflow.BreakerAction{workflow.BreakerPause, workflow.BreakerHold}).Draw(t, "breaker action")}}
+	}
+	if e.bit("policy") {
+		p.RetryPolicies = []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "p", Rules: []workflow.RetryRule{
+			{ID: "a", When: workflow.RuleMatch{ExitCode: &workflow.ExitCodeMatch{In: []int64{1}}}, Action: workflow.ActionRetry, Limit: new(int64(1))},
+			{ID: "b", When: workflow.RuleMatch{ExitCode: &workflow.ExitCodeMatch{In: []int64{2}}}, Action: rapid.SampledFrom([]workflow.Action{workflow.ActionHold, workflow.ActionRetry}).Draw(t, "rule")},
+		}}}}
+	}
+	return p
+}
+
+// jobPolicy draws what a job says about its time; often nothing.
+func (e *grand) jobPolicy() *workflow.JobPolicy {
+	t := e.t
+	if !e.seldom("timeouts") {
+		return nil
+	}
+	x := &workflow.Timeouts{}
+	switch rapid.IntRange(0, 2).Draw(t, "timeout") {
+	case 0:
+		x.Queue = limit("1h", rapid.SampledFrom([]workflow.TimeoutPolicy{"", workflow.OnTimeoutFail, workflow.OnTimeoutFailWorkflow}).Draw(t, "queue"))
+	case 1:
+		x.Total = limit("1h", rapid.SampledFrom([]workflow.TimeoutPolicy{"", workflow.OnTimeoutAlert, workflow.OnTimeoutFailWorkflow}).Draw(t, "total"))
+	case 2:
+		x.Heartbeat = limit("5m", rapid.SampledFrom([]workflow.TimeoutPolicy{"", workflow.OnTimeoutFail, workflow.OnTimeoutAlert, workflow.OnTimeoutFailWorkflow}).Draw(t, "heartbeat"))
+	}
+	return &workflow.JobPolicy{Timeouts: x}
+}
+
+// clock lets time pass.
+func (e *grand) clock(t *rapid.T) {
+	e.now = e.now.Add(time.Duration(rapid.SampledFrom([]int{1, 20, 61, 130}).Draw(t, "minutes")) * time.Minute)
+	e.look(t)
+}
+
+// look is what the daemon does every few seconds.
+func (e *grand) look(*rapid.T) {
+	e.must(e.LookAfterCompensations(e.ctx))
+	e.must(e.LookAfterEnds(e.ctx))
+	_, err := e.PassDeadlines(e.ctx)
+	e.must(err)
+	_, err = e.ExpireHolds(e.ctx)
+	e.must(err)
+	_, err = e.ExpireClaimHolds(e.ctx)
+	e.must(err)
+	_, err = e.ReturnUnstarted(e.ctx, e.now.Add(-15*time.Minute).UnixMilli())
+	e.must(err)
+	e.pass(0)
+}
+
+func (e *grand) data(*rapid.T) {
+	_, err := e.ProcessChangedInputs(e.ctx, e.workflow, false, "me")
+	e.said(err)
+}
+
+func (e *grand) silent(t *rapid.T) {
+	h := e.hands[rapid.IntRange(0, 1).Draw(t, "runner")]
+	_, err := e.ExpireHeartbeats(e.ctx, h.id, 6*time.Minute)
+	e.must(err)
+}
+
+func (e *grand) release(*rapid.T) {
+	_, err := e.ReleaseClaims(e.ctx, e.workflow, "", "me")
+	e.said(err)
+}
+
+func (e *grand) update(t *rapid.T) {
+	var u workflow.WorkflowUpdate
+	switch rapid.IntRange(0, 4).Draw(t, "update") {
+	case 0:
+		u.Policy = &workflow.RunPolicy{MaxFailures: new(rapid.Int64Range(1, 3).Draw(t, "max"))}
+	case 1:
+		u.UnsetPolicy = []string{"max_failures"}
+	case 2:
+		u.UnsetPolicy = []string{"deadline"}
+	case 3:
+		u.UsePendingFailed = new(rapid.Bool().Draw(t, "use"))
+	case 4:
+		u.UnsetPolicy = []string{"circuit_breakers"}
+	}
+	_, err := e.UpdateWorkflow(e.ctx, e.workflow, u)
+	e.said(err)
+}
+
+func (e *grand) delete(t *rapid.T) {
+	if rapid.IntRange(0, 9).Draw(t, "all") == 0 {
+		_, err := e.DeleteJobs(e.ctx, e.workflow, "me")
+		e.said(err)
+		return
+	}
+	e.mix.delete(t)
+}
+
+// check looks at what must hold after each step.
+func (e *grand) check(t *rapid.T) {
+	e.compare(t)
+	for _, r := range slices.Concat(timeRules, compensationRules, stageRules, claimHoldRules) {
+		rows, err := e.read.QueryContext(e.ctx, r.query)
+		e.must(err)
+		found, err := collect(rows, func(row rowScanner) (f Finding, err error) { return f, row.Scan(&f.Subject, &f.Text) })
+		e.must(err)
+		for _, f := range found {
+			t.Fatal(f)
+		}
+	}
+}
+
+// theEnd brings all to its end.
+func (e *grand) theEnd() {
+	if len(e.jobsLeft()) == 0 {
+		return
+	}
+	for _, h := range e.hands {
+		e.must(e.ExpireRunner(e.ctx, h.id, "the test is over"))
+	}
+	_, err := e.UpdateWorkflow(e.ctx, e.workflow, workflow.WorkflowUpdate{UnsetPolicy: []string{"deadline"}})
+	e.said(err)
+	h := e.rig.hand("n9", 100)
+	h.runID = e.runID()
+	canceled := e.number(`SELECT is_canceled FROM workflow WHERE id = ?`, e.workflow) == 1
+	if !canceled {
+		e.said(e.Initialize(e.ctx, e.workflow, InitializeOptions{User: "me"}))
+	}
+	for range 100 {
+		for _, id := range e.jobsLeft() {
+			if e.number(`SELECT COUNT(*) FROM job WHERE id = ?1 AND status IN (3, 4) AND COALESCE(compute_node_id, ?2) = ?2 AND child_id IS NULL`, id, e.node) == 1 {
+				_, err := e.ManageStatusChange(e.ctx, id, workflow.Ready, e.runID())
+				e.said(err)
+			}
+		}
+		e.release(e.t)
+		_, err := e.ResolveHolds(e.ctx, e.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}, ResolveOptions{})
+		e.said(err)
+		var reports []Report
+		for _, held := range h.held {
+			r := exited(held.LeaseRef, 0)
+			r.StartedMS, r.EndedMS = e.now.UnixMilli(), e.now.UnixMilli()
+			reports = append(reports, r)
+		}
+		h.turn(reports...)
+		e.now = e.now.Add(2 * time.Minute)
+		e.look(e.t)
+		e.check(e.t)
+		if e.number(`SELECT has_ended FROM workflow WHERE id = ?`, e.workflow) == 1 && e.number(`SELECT COUNT(*) FROM compensation WHERE workflow_id = ? AND state IN ('waiting', 'running')`, e.workflow) == 0 {
+			return
+		}
+	}
+	e.t.Fatalf("it does not end: %v", e.statuses())
+}
+
+func (e *grand) jobsLeft() []int64 {
+	ids, err := e.JobIDs(e.ctx, e.workflow)
+	e.must(err)
+	return ids
+}
