@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
@@ -82,8 +83,10 @@ name: short
 resource_requirements: [{name: small, num_cpus: 1, memory: 50m, runtime: PT1M}]
 jobs: [{name: 'j{i}', command: 'true', parameters: {i: '1:20'}, resource_requirements: small}]
 `)
+	began := time.Now()
 	p.run(0, "submit", "short.yaml")
 	p.run(0, "watch", "1", "-p", "0.2")
+	looks := 1 + int(time.Since(began)/(3*time.Second)) // the daemon's, on a slow machine more
 	made := map[string]int{}
 	for _, c := range p.slurm.Calls() {
 		made[c.Program]++
@@ -92,7 +95,7 @@ jobs: [{name: 'j{i}', command: 'true', parameters: {i: '1:20'}, resource_require
 	for _, calls := range made {
 		n += calls
 	}
-	if made[slurm.Sbatch] != 1 || n > 13 {
+	if made[slurm.Sbatch] != 1 || n > 11+2*looks {
 		t.Errorf("%d calls: %v", n, made)
 	}
 }
