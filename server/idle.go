@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,19 +21,44 @@ type idle struct {
 
 	open atomic.Int64 // requests under way
 	last atomic.Int64 // when the latest one ended, in ns since the epoch
+
+	mu   sync.Mutex // held by who begins a request, and by who decides to leave
+	left bool       // nobody needs the daemon: it answers no more
 }
 
-// watch counts the requests.
+// watch counts the requests. One that comes when the daemon has decided to leave
+// gets no answer, as if it came after that: whoever it is starts another one.
 func (i *idle) watch(next http.Handler) http.Handler {
 	i.last.Store(time.Now().UnixNano())
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		i.open.Add(1)
+		if !i.begin() {
+			panic(http.ErrAbortHandler)
+		}
 		defer func() {
 			i.last.Store(time.Now().UnixNano())
 			i.open.Add(-1)
 		}()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// begin counts a request; false if the daemon has decided to leave.
+func (i *idle) begin() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if !i.left {
+		i.open.Add(1)
+	}
+	return !i.left
+}
+
+// leave decides to leave, unless a request is under way or one has ended within
+// the timeout.
+func (i *idle) leave(now time.Time) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.left = i.open.Load() == 0 && now.Sub(time.Unix(0, i.last.Load())) >= i.timeout
+	return i.left
 }
 
 // wait returns true when nobody has needed the daemon for the timeout, false
@@ -47,7 +73,7 @@ func (i *idle) wait(ctx context.Context) bool {
 		case now := <-tick.C:
 			if i.needed(ctx) {
 				i.last.Store(now.UnixNano())
-			} else if now.Sub(time.Unix(0, i.last.Load())) >= i.timeout {
+			} else if i.leave(now) {
 				return true
 			}
 		}

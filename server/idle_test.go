@@ -1,9 +1,55 @@
 package server
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 )
+
+// TestRequestWhileTheDaemonLeaves: a daemon that nobody has needed does not leave
+// with a request that has just come, and takes none when it has decided to leave:
+// it would not see to what comes of it.
+func TestRequestWhileTheDaemonLeaves(t *testing.T) {
+	i := &idle{timeout: time.Minute}
+	under, goOn := make(chan struct{}), make(chan struct{})
+	served := 0
+	server := httptest.NewServer(i.watch(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		served++
+		if served == 1 {
+			close(under)
+			<-goOn
+		}
+	})))
+	defer server.Close()
+	ask := func() error {
+		resp, err := server.Client().Post(server.URL, "", nil)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
+	first := make(chan error, 1)
+	go func() { first <- ask() }()
+	<-under
+	later := time.Now().Add(time.Hour)
+	if i.leave(later) {
+		t.Error("it leaves with a request under way")
+	}
+	close(goOn)
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	if i.leave(time.Now()) {
+		t.Error("it leaves at once after a request")
+	}
+	if !i.leave(later) {
+		t.Error("it does not leave")
+	}
+	if err := ask(); err == nil || served != 1 {
+		t.Errorf("it has served %d requests: %v", served, err)
+	}
+}
 
 // TestBursts: memory is given back once after a burst, and once a minute in one
 // that does not end.

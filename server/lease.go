@@ -139,11 +139,26 @@ func (l *leases) silent(now time.Time) map[int64]time.Duration {
 	defer l.mu.Unlock()
 	all := map[int64]time.Duration{}
 	for id, r := range l.runners {
-		if silence := now.Sub(r.seen); r.suspect || silence > l.period {
+		if silence, isSilent := r.silent(l.period, now); isSilent {
 			all[id] = silence
 		}
 	}
 	return all
+}
+
+// silentFor is silent for one runner.
+func (l *leases) silentFor(runner int64, now time.Time) (silence time.Duration, isSilent bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runners[runner]; r != nil {
+		return r.silent(l.period, now)
+	}
+	return 0, false
+}
+
+func (r *runnerLease) silent(period time.Duration, now time.Time) (silence time.Duration, isSilent bool) {
+	silence = now.Sub(r.seen)
+	return silence, r.suspect || silence > period
 }
 
 // any reports whether there are live runners.

@@ -262,6 +262,29 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	}
 }
 
+// TestRunnerSpeaksWhileAnotherIsGivenUp: to end what a dead runner left running
+// takes its time, in which another one may call.
+func TestRunnerSpeaksWhileAnotherIsGivenUp(t *testing.T) {
+	a := newAPI(t)
+	wf := a.workflow()
+	a.runner(wf, "dead", noSuchPID)
+	elsewhere := post[api.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", wf), api.RegisterRequest{
+		Key: "elsewhere", Hostname: "n2", PID: 7, BootID: "other", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 4, MemoryBytes: 8 << 30, NumNodes: 1, NodeType: "local",
+	})
+	w, _ := a.watch("boot")
+	later := time.Now().Add(heartbeatTimeout + time.Minute)
+	w.now = func() time.Time { return later }
+	w.endLeftovers = func(string) error {
+		a.leases.renew(elsewhere.RunnerID, 1, later)
+		return nil
+	}
+	w.checkRunners(t.Context())
+	live, err := a.Store.LiveRunners(t.Context())
+	if err != nil || len(live) != 1 || live[0].ID != elsewhere.RunnerID {
+		t.Errorf("live are %+v, %v", live, err)
+	}
+}
+
 func TestWatchdogKnowsTheDead(t *testing.T) {
 	a := newAPI(t)
 	wf := a.workflow()

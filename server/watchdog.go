@@ -151,11 +151,14 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		return
 	}
 	for _, r := range runners { // in their order
-		silence, isSilent := silent[r.ID]
-		if !isSilent {
+		if _, isSilent := silent[r.ID]; !isSilent {
 			continue
 		}
 		delete(silent, r.ID)
+		silence, isSilent := w.leases.silentFor(r.ID, w.now())
+		if !isSilent {
+			continue // it has called while others were given up
+		}
 		patience := w.expireHeartbeats(ctx, r.ID, silence)
 		if r.AllocationID != 0 {
 			// Slurm knows what became of it.
@@ -169,7 +172,9 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		}
 	}
 	for id := range silent {
-		w.leases.forget(id) // it has left
+		if _, isSilent := w.leases.silentFor(id, w.now()); isSilent {
+			w.leases.forget(id) // it has left
+		}
 	}
 }
 
