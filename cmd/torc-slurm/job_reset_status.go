@@ -131,6 +131,11 @@ func (r *jobReset) run(ctx context.Context) error {
 	if yes, err := r.app.confirm(r.flags.noPrompts, question); err != nil || !yes {
 		return err
 	}
+	if !r.flags.force {
+		if err := r.refuseChanged(ctx); err != nil {
+			return err
+		}
+	}
 	return r.apply(ctx)
 }
 
@@ -253,6 +258,22 @@ func (r *jobReset) findDownstream(ctx context.Context) error {
 	for _, i := range workflow.Dependants(len(jobs), func(i int) []int32 { return deps[i] }, targets) {
 		if j := jobs[i]; !chosen[idOf(j.ID)] {
 			r.downstream = append(r.downstream, jobWithStatus{idOf(j.ID), j.Name, statusOf(j)})
+		}
+	}
+	return nil
+}
+
+// refuseChanged refuses jobs that are not as they were shown: the question may have
+// waited for its answer.
+func (r *jobReset) refuseChanged(ctx context.Context) error {
+	for _, t := range r.targets {
+		now, err := r.c.Job(ctx, t.JobID)
+		if err != nil {
+			return err
+		}
+		if s := statusOf(*now); s != t.Status {
+			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s by now; nothing was reset", t.JobID, t.Name, s).
+				WithHint("choose the jobs anew, or reset them whatever they are with --force")
 		}
 	}
 	return nil

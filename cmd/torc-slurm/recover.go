@@ -231,18 +231,16 @@ func (r *recovery) carryOut(ctx context.Context) (err error) {
 	if err := r.awaitLast(ctx); err != nil {
 		return err
 	}
+	if err := r.refuseChanged(ctx, jobs); err != nil {
+		return err
+	}
 	if err := r.correct(ctx); err != nil {
 		return err
 	}
 	if err := r.runHook(ctx); err != nil {
 		return err
 	}
-	for _, j := range jobs {
-		if _, err := r.c.ManageStatusChange(ctx, j.JobID, workflow.Uninitialized, r.runID); err != nil {
-			return fmt.Errorf("reset job %d: %w", j.JobID, err)
-		}
-	}
-	if err := r.c.start(ctx, r.workflowID, true); err != nil {
+	if err := r.repeat(ctx, jobs); err != nil {
 		return err
 	}
 	if r.isSlurm {
@@ -251,6 +249,77 @@ func (r *recovery) carryOut(ctx context.Context) (err error) {
 		}
 	}
 	return r.note(ctx)
+}
+
+// changed returns the jobs that are not as they were when they were looked at:
+// somebody else, or a hook, has done something about them. A question may have
+// waited for its answer, and a hook takes its time. It is an error if another run
+// has begun.
+func (r *recovery) changed(ctx context.Context, jobs []workflow.FailedJob) (map[int64]workflow.JobStatus, error) {
+	status, err := r.c.WorkflowStatus(ctx, r.workflowID)
+	if err != nil {
+		return nil, err
+	}
+	if status.RunID != r.runID {
+		return nil, r.goneOn(fmt.Sprintf("run %d has begun", status.RunID))
+	}
+	changed := make(map[int64]workflow.JobStatus)
+	for _, j := range jobs {
+		now, err := r.c.Job(ctx, j.JobID)
+		if err != nil {
+			return nil, err
+		}
+		if s := statusOf(*now); s != j.Status {
+			changed[j.JobID] = s
+		}
+	}
+	return changed, nil
+}
+
+// refuseChanged refuses to repeat jobs that somebody else has repeated.
+func (r *recovery) refuseChanged(ctx context.Context, jobs []workflow.FailedJob) error {
+	changed, err := r.changed(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if s, is := changed[j.JobID]; is {
+			return r.goneOn(fmt.Sprintf("job %d (%s) is %s by now", j.JobID, j.JobName, s))
+		}
+	}
+	return nil
+}
+
+func (r *recovery) goneOn(what string) error {
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d has gone on meanwhile: %s; no job is reset", r.workflowID, what).
+		WithHint("`%[1]s status %[2]d` shows how it is; then recover it again", r.app.prefix(), r.workflowID)
+}
+
+// repeat begins a new run with the jobs, but for those about which a hook has done
+// something. The run comes first: it is refused while something of the last one is
+// alive.
+func (r *recovery) repeat(ctx context.Context, jobs []workflow.FailedJob) error {
+	changed, err := r.changed(ctx, jobs)
+	if err != nil {
+		return err
+	}
+	w, err := r.c.ResetStatus(ctx, r.workflowID, false)
+	if err != nil {
+		return fmt.Errorf("start workflow %d: %w", r.workflowID, err)
+	}
+	for _, j := range jobs {
+		if s, is := changed[j.JobID]; is {
+			r.app.note("Job %d (%s) is %s by now, and is left so.", j.JobID, j.JobName, s)
+			continue
+		}
+		if _, err := r.c.ManageStatusChange(ctx, j.JobID, workflow.Uninitialized, idOf(w.RunID)); err != nil {
+			return fmt.Errorf("reset job %d: %w", j.JobID, err)
+		}
+	}
+	if err := r.c.Initialize(ctx, r.workflowID, true); err != nil {
+		return fmt.Errorf("start workflow %d: %w", r.workflowID, err)
+	}
+	return nil
 }
 
 // awaitLast waits until the allocations of the run that has ended are gone:
