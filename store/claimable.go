@@ -9,9 +9,9 @@ import (
 
 // claimableLater reports whether a job that is open now may still become work
 // for a runner that holds nothing: a ready one that fits it and does not avoid its
-// node, or one that waits for another runner. Nobody waits for what is held: the decision of a person
-// may take days. And nobody waits if no job of the workflow, whatever its
-// status, would fit in the time that is left.
+// node or has no other, or one that waits for another runner. Nobody waits for what
+// is held: the decision of a person may take days. And nobody waits if no job of the
+// workflow, whatever its status, would fit in the time that is left.
 func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64) (bool, error) {
 	offer := r.totalOffer(timeLeft)
 	all, err := tx.classesWhere(r.workflowID, `WHERE c.workflow_id = ?`, r.workflowID)
@@ -51,11 +51,27 @@ func (tx *Tx) claimableLater(r *runner, counts workflow.Counts, timeLeft *int64)
 }
 
 // readyFor reports whether a ready job fits a runner that holds nothing, and does not
-// avoid its node.
+// avoid its node, or has no other.
 func (tx *Tx) readyFor(r *runner, offer workflow.Offer) (bool, error) {
-	ready, err := tx.classesWhere(r.workflowID, `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = 2
-		AND (not_before_ms > ?2 OR NOT (`+avoids+`)))`, r.workflowID, tx.nowMS, r.hostname)
-	return takesAny(offer, ready), err
+	const open = `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = 2 AND `
+	ready, err := tx.classesWhere(r.workflowID, open+`(not_before_ms > ?2 OR NOT (`+avoids+`)))`, r.workflowID, tx.nowMS, r.hostname)
+	if err != nil || takesAny(offer, ready) {
+		return err == nil, err
+	}
+	avoiding, err := tx.classesWhere(r.workflowID, open+`not_before_ms <= ?2 AND `+avoids+`)`, r.workflowID, tx.nowMS, r.hostname)
+	if err != nil {
+		return false, err
+	}
+	c := &claim{tx: tx, workflowID: r.workflowID, runner: r}
+	for _, k := range avoiding {
+		if !takesAny(offer, []jobClass{k}) {
+			continue
+		}
+		if elsewhere, err := c.elsewhere(k.Class); err != nil || !elsewhere {
+			return err == nil, err
+		}
+	}
+	return false, nil
 }
 
 // takesAny reports whether jobs of one of the classes would fit.

@@ -258,6 +258,11 @@ func TestAvoidedNode(t *testing.T) {
 		t.Errorf("the node that is avoided got %+v, and is to wait for more: %v", answer.Grants, answer.ClaimableLater)
 	}
 	r.writer.elsewhere = nil
+	bad.free.Slots = 0
+	if answer := bad.turn(); len(answer.Grants) != 0 || !answer.ClaimableLater {
+		t.Errorf("a runner on the only node that is left, which does not ask now, is not to wait: %+v", answer)
+	}
+	bad.free.Slots = 1
 	if g := bad.turn().Grants; len(g) != 1 || g[0].JobID != r.ids[0] || g[0].Attempt != 2 {
 		t.Errorf("the only node that is left got %+v", g)
 	}
