@@ -224,12 +224,14 @@ func (c *convergence) reopenStage(s *stageRow) error {
 }
 
 // settleStageOf brings the stages in line with a job whose status somebody has
-// changed. It does not begin before its stage.
+// changed. It does not begin before its stage; a sub-workflow job that is ready
+// still is one of a run in which nothing goes on, and waits.
 func (tx *Tx) settleStageOf(r *run, job int64) error {
 	if err := tx.endIfOver(r.workflowID); err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE job SET status = 1, `+notReady+` WHERE id = ? AND status = 2 AND EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.state != 'running')`, job)
+	n, err := tx.exec(`UPDATE job SET status = 1, `+notReady+` WHERE id = ? AND status = 2
+		AND (child_id IS NOT NULL OR EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.state != 'running'))`, job)
 	if err != nil {
 		return fmt.Errorf("let job %d wait for its stage: %w", job, err)
 	}

@@ -117,3 +117,15 @@ func TestResetCompensationRests(t *testing.T) {
 	s.check()
 	s.sound(Witness{})
 }
+
+// Nobody is given a sub-workflow job that somebody makes ready in a canceled run.
+func TestASubWorkflowOfACanceledRunWaits(t *testing.T) {
+	s := newStaged(t, withChild(false))
+	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	s.must(err)
+	_, err = s.ManageStatusChange(s.ctx, s.id("sub"), workflow.Ready, 1)
+	s.must(err)
+	_, err = s.ManageStatusChange(s.ctx, s.id("before"), workflow.Uninitialized, 1)
+	s.must(err)
+	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked})
+}
