@@ -86,7 +86,7 @@ func guessFormat(data []byte) Format {
 // checkText refuses what is no text at all.
 func checkText(data []byte) *syntaxError {
 	if len(strings.TrimSpace(string(data[:min(len(data), 1<<16)]))) == 0 && len(data) < 1<<16 {
-		return &syntaxError{pos{}, "the file is empty", "a specification starts with keys such as name and jobs"}
+		return &syntaxError{pos{}, "the file is empty", ""}
 	}
 	if !utf8.Valid(data) {
 		line, col := int32(1), int32(1)

@@ -28,6 +28,8 @@ func LoadHoldVerdicts(path string, opts Options) ([]HoldVerdict, error) {
 	return ParseHoldVerdicts(name, data)
 }
 
+const aList = "write a list: [{job: train_3, action: retry, reason: ...}]"
+
 // ParseHoldVerdicts reads a list of verdicts on held jobs from a text.
 func ParseHoldVerdicts(name string, data []byte) ([]HoldVerdict, error) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
@@ -37,7 +39,7 @@ func ParseHoldVerdicts(name string, data []byte) ([]HoldVerdict, error) {
 		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "verdicts are not read from KDL files")
 		return nil, r.err()
 	}
-	_, root := r.tree(name, data)
+	_, root := r.tree(name, data, aList)
 	if root == nil {
 		return nil, r.err()
 	}
@@ -47,7 +49,7 @@ func ParseHoldVerdicts(name string, data []byte) ([]HoldVerdict, error) {
 	}
 	switch {
 	case list.kind != kindList:
-		r.fail(list, "write a list: [{job: train_3, action: retry, reason: ...}]", "expected a list of verdicts, found %s", list.kind.article())
+		r.fail(list, aList, "expected a list of verdicts, found %s", list.kind.article())
 	case len(list.items) == 0:
 		r.fail(list, "write at least one verdict", "the list of verdicts is empty")
 	}

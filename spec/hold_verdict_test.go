@@ -42,7 +42,7 @@ func TestParseHoldVerdicts(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		`{"verdicts": [{"job": 1, "action": "fail", "reason": "x"}]}`: "",
-		`[]`: "the list of verdicts is empty", `job: a`: "expected a list of verdicts, found a map", `[{`: "v:1:", ``: "empty",
+		`[]`: "the list of verdicts is empty", `job: a`: "expected a list of verdicts, found a map", `[{`: "v:1:", ``: "train_3",
 	} {
 		if _, err := ParseHoldVerdicts("v", []byte(text)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -5,6 +5,7 @@ package spec
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -139,7 +140,7 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := newReport(source{name, data})
 	b := newBuilder(r, &Document{}, opts)
-	format, root := r.tree(name, data)
+	format, root := r.tree(name, data, "a specification starts with keys such as name and jobs")
 	if root == nil {
 		return b, format
 	}
@@ -152,9 +153,11 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 }
 
 // tree reads the text into a tree, nil if that fails. What is wrong with parts
-// of it only is reported, and the rest goes on.
-func (r *report) tree(name string, data []byte) (Format, *node) {
+// of it only is reported, and the rest goes on. How such a file starts is said
+// where it is empty.
+func (r *report) tree(name string, data []byte, start string) (Format, *node) {
 	if err := checkText(data); err != nil {
+		err.hint = cmp.Or(err.hint, start)
 		r.syntax(err)
 		return "", nil
 	}

@@ -92,7 +92,7 @@ func policyTree(name string, data []byte) (*report, *node) {
 		r.failAt(nil, spot{pos{1, 1}, 1}, "write YAML, JSON or JSON5", "retry policies are not read from KDL files; specifications in KDL can have them inline")
 		return r, nil
 	}
-	_, root := r.tree(name, data)
+	_, root := r.tree(name, data, "write keys such as name and rules")
 	return r, root
 }
 

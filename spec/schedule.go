@@ -69,7 +69,7 @@ func Schedule(name string, data []byte, to Format, s Scheduling) ([]byte, error)
 // yamlTree reads a specification of any format into a map of the YAML library.
 func yamlTree(name string, data []byte) (*yaml.Node, error) {
 	r := newReport(source{name, data})
-	format, n := r.tree(name, data)
+	format, n := r.tree(name, data, "")
 	switch {
 	case n == nil || n.kind != kindMap:
 		return nil, workflow.Errorf(workflow.CodeInvalid, "%s is not a specification", name)

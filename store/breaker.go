@@ -160,6 +160,9 @@ func (tx *Tx) openBreaker(r *run, t workflow.BreakerTrip) error {
 		tx.ready(r.workflowID) // who asks for allocations looks again
 		return err
 	}
+	if text, err = json.Marshal(t); err != nil { // with its id
+		return err
+	}
 	_, err = tx.holdClaims(r, workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: holdOfTrip(&t), Reason: t.Reason, Evidence: text, UntilMS: t.UntilMS})
 	return err
 }

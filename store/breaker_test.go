@@ -179,6 +179,9 @@ func TestPauseBreaker(t *testing.T) {
 	if answer := h.turn(h.failsSaying(h.held[0].LeaseRef, "")); answer.ClaimsHeld == "" || !answer.ClaimableLater {
 		t.Fatalf("after the failure: %+v", answer)
 	}
+	if n := r.number(`SELECT COUNT(*) FROM claim_hold h JOIN breaker_trip b ON b.id = h.evidence ->> 'id'`); n != 1 {
+		t.Errorf("the evidence of %d holds names a breaker", n)
+	}
 	r.now = r.now.Add(10 * time.Minute)
 	if answer := h.turn(); len(answer.Grants) != 1 {
 		t.Errorf("when its time is over: %+v", answer)

@@ -31,7 +31,7 @@ var exitMeanings = map[int]string{
 	exitUsage:       "wrong usage",
 	exitNotFound:    "something with that id or name does not exist",
 	exitUnreachable: "the server cannot be reached",
-	exitRefused:     "the server refused: a conflict, or no permission",
+	exitRefused:     "the server refused: a conflict, a value it does not take, or no permission",
 	exitInvalidSpec: "the specification is invalid",
 	exitInterrupted: "interrupted",
 }

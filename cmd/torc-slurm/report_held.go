@@ -41,9 +41,9 @@ func (h *heldJobs) String() string {
 	if h.OnTimeout == workflow.ActionRetry {
 		then = "gets another attempt, if it may have one"
 	}
-	when := "then"
+	var when string
 	if h.alone {
-		when = "with the first command that uses the database after that"
+		when = ", and counts with the first command that uses the database after it"
 	}
-	return fmt.Sprintf("%s; the first deadline is %s: without one the job %s, %s", text, time.UnixMilli(h.DeadlineMS).Format(time.DateTime), then, when)
+	return fmt.Sprintf("%s; at its deadline a job without one %s; the first is %s%s", text, then, time.UnixMilli(h.DeadlineMS).Format(time.DateTime), when)
 }
