@@ -229,7 +229,7 @@ func (tx *Tx) clearVerdict(r *run, reason string) error {
 	if err != nil {
 		return fmt.Errorf("reopen workflow %d: %w", r.workflowID, err)
 	}
-	if err := tx.unholdEnd(r.workflowID); err != nil {
+	if _, err := tx.unholdEnd(r.workflowID); err != nil {
 		return err
 	}
 	r.ended, r.givenUp = false, ""

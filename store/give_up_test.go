@@ -77,6 +77,21 @@ func TestTheLastJobGivesUpTheRun(t *testing.T) {
 	}
 }
 
+// TestANewRunBeginsTheEndJobThatWaited: if the run that was given up is followed by
+// another while its end job waits for runners, nothing else would begin it.
+func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
+	s := newStaged(t, withChild(true))
+	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
+	s.initialize()
+	s.hand("n2", 0)
+	s.passDeadlines(time.Hour)
+	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Blocked})
+	_, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	s.must(err)
+	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Ready})
+	s.sound(Witness{})
+}
+
 // The end job of a run that is given up begins when no runner has processes of the
 // run any more, and says for whom it waits until then.
 func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {

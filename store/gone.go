@@ -64,12 +64,13 @@ func (tx *Tx) holdEnd(r *run) error {
 }
 
 // unholdEnd has the end job of a workflow wait for no runners, as its run is not
-// given up any more.
-func (tx *Tx) unholdEnd(workflowID int64) error {
-	if _, err := tx.exec(`UPDATE stage SET waits_for = NULL WHERE workflow_id = ? AND waits_for IS NOT NULL`, workflowID); err != nil {
-		return fmt.Errorf("let the end job of workflow %d wait no longer: %w", workflowID, err)
+// given up any more. It reports whether it did.
+func (tx *Tx) unholdEnd(workflowID int64) (waited bool, err error) {
+	n, err := tx.exec(`UPDATE stage SET waits_for = NULL WHERE workflow_id = ? AND waits_for IS NOT NULL`, workflowID)
+	if err != nil {
+		return false, fmt.Errorf("let the end job of workflow %d wait no longer: %w", workflowID, err)
 	}
-	return nil
+	return n > 0, nil
 }
 
 // confirmBeforeEnd notes that a runner has no process any more of a run that was

@@ -34,7 +34,8 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 		if err != nil {
 			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
 		}
-		if err := tx.unholdEnd(id); err != nil {
+		waited, err := tx.unholdEnd(id)
+		if err != nil {
 			return err
 		}
 		// Budgets and times are of a run, also those of jobs that stay ready.
@@ -54,6 +55,11 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 			return err
 		}
 		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
+		if waited { // nothing else would have the end job begin
+			if err := tx.endIfOver(id); err != nil {
+				return err
+			}
+		}
 		return tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
 	})
 	return w, err
