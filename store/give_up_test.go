@@ -77,12 +77,19 @@ func TestTheLastJobGivesUpTheRun(t *testing.T) {
 	}
 }
 
+// newFailingInAnHour begins a run with an end job that its deadline gives up.
+func newFailingInAnHour(t *testing.T) *staged {
+	t.Helper()
+	s := newStaged(t, withChild(true))
+	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
+	s.initialize() // the deadline begins
+	return s
+}
+
 // TestANewRunBeginsTheEndJobThatWaited: if the run that was given up is followed by
 // another while its end job waits for runners, nothing else would begin it.
 func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
-	s := newStaged(t, withChild(true))
-	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
-	s.initialize()
+	s := newFailingInAnHour(t)
 	s.hand("n2", 0)
 	s.passDeadlines(time.Hour)
 	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Blocked})
@@ -103,9 +110,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newStaged(t, withChild(true))
-			s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
-			s.initialize() // the deadline begins
+			s := newFailingInAnHour(t)
 			silent := s.hand("n2", 0)
 			s.node.turn()
 			s.node.held[0].StartedMS = s.now.UnixMilli()
@@ -158,9 +163,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 // A turn that arrives once more, as the runner knew nothing of what it was granted by
 // it, does not say that it has nothing of the run.
 func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
-	s := newStaged(t, withChild(true))
-	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
-	s.initialize()
+	s := newFailingInAnHour(t)
 	s.node.turn()
 	s.passDeadlines(time.Hour)
 	_, err := s.Turn(s.ctx, Turn{RunnerID: s.node.id, Number: s.node.number, RunID: 1, Held: []Held{}, Free: s.node.free})
@@ -177,9 +180,7 @@ func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
 // The end job of a run that is given up twice waits anew: what was repeated after the
 // first end runs no more.
 func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
-	s := newStaged(t, withChild(true))
-	s.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: workflow.DeadlineFail}})
-	s.initialize()
+	s := newFailingInAnHour(t)
 	giveUp := func() {
 		s.node.turn()
 		s.node.held[0].StartedMS = s.now.UnixMilli()

@@ -55,12 +55,11 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 			return err
 		}
 		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
-		if waited { // nothing else would have the end job begin
-			if err := tx.endIfOver(id); err != nil {
-				return err
-			}
+		err = tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
+		if err != nil || !waited {
+			return err
 		}
-		return tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
+		return tx.endIfOver(id) // nothing else would have the end job begin
 	})
 	return w, err
 }
