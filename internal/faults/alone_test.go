@@ -42,10 +42,10 @@ func TestNodeFails(t *testing.T) {
 	id := w.submit(`slurm_schedulers: [{name: s, account: research, partition: debug, mem: 2500M, nodes: 1, walltime: "00:10:00", extra: "--cpus-per-task=2"}]
 ` + sweep(4, 30, ""))
 	a := w.untilRunning(id, 2)
-	slurmtest.Eventually(t, time.Minute, "the daemon knows the node", func() bool { return w.allocation(a.ID).NodeList != "" })
+	w.eventually(time.Minute, "the daemon knows the node", func() bool { return w.allocation(a.ID).NodeList != "" })
 	a = *w.allocation(a.ID)
 	real.Kill(t, a.NodeList)
-	slurmtest.Eventually(t, 2*time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
+	w.eventually(2*time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
 	w.expectCause(a.ID, "node_fail", a.NodeList)
 	w.settle(id, nil)
 	w.expectAttempts(id, "node_fail")

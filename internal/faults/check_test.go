@@ -22,9 +22,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// patience is how long a workflow may take to end after its fault.
-const patience = 2 * time.Minute
-
 // collect reads a list of the daemon; while the daemon is away it is empty.
 func collect[T any](all iter.Seq2[T, error]) []T {
 	items, err := client.Collect(all)
@@ -92,13 +89,13 @@ func (w *world) running() (names []string) {
 func (w *world) pass(d time.Duration, what string) {
 	w.t.Helper()
 	began := time.Now()
-	slurmtest.Eventually(w.t, d+time.Minute, what, func() bool { return time.Since(began) >= d })
+	w.eventually(d+time.Minute, what, func() bool { return time.Since(began) >= d })
 }
 
 // untilRunning waits until so many jobs run, and returns the allocation of them.
 func (w *world) untilRunning(id int64, n int) api.Allocation {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, patience, fmt.Sprintf("%d jobs run", n), func() bool {
+	w.eventually(patience, fmt.Sprintf("%d jobs run", n), func() bool {
 		known := 0 // to the daemon
 		for _, j := range w.jobs(id) {
 			if *j.Status == workflow.Running {
@@ -108,7 +105,7 @@ func (w *world) untilRunning(id int64, n int) api.Allocation {
 		return len(w.running()) >= n && known >= n
 	})
 	var live []api.Allocation
-	slurmtest.Eventually(w.t, time.Minute, "an allocation is active", func() bool {
+	w.eventually(time.Minute, "an allocation is active", func() bool {
 		live = slices.DeleteFunc(w.allocations(id), func(a api.Allocation) bool { return a.State != "active" })
 		return len(live) > 0
 	})
@@ -120,7 +117,7 @@ func (w *world) untilRunning(id int64, n int) api.Allocation {
 // names; all others must be completed.
 func (w *world) settle(id int64, want map[string]string) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, patience, "all jobs end", func() bool {
+	w.eventually(patience, "all jobs end", func() bool {
 		jobs := w.jobs(id)
 		return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j api.Job) bool { return !j.Status.IsComplete() })
 	})
@@ -134,7 +131,7 @@ func (w *world) settle(id int64, want map[string]string) {
 // checks what must hold then for any workflow.
 func (w *world) settleAllocations(id int64) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, patience, "all allocations end", func() bool {
+	w.eventually(patience, "all allocations end", func() bool {
 		all := w.allocations(id)
 		return len(all) > 0 && !slices.ContainsFunc(all, func(a api.Allocation) bool { return a.State != "ended" })
 	})
@@ -237,7 +234,7 @@ func (w *world) checkJournal() {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		slurmtest.Eventually(w.t, 10*time.Second, "nothing of the job runs that holds "+path, func() bool {
+		w.eventually(10*time.Second, "nothing of the job runs that holds "+path, func() bool {
 			return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 		})
 		f.Close()
@@ -267,14 +264,14 @@ func (w *world) processes() map[int]string {
 func (w *world) checkGone() {
 	w.t.Helper()
 	var left map[int]string
-	slurmtest.Eventually(w.t, time.Minute, "no Slurm job is left", func() bool {
+	w.eventually(time.Minute, "no Slurm job is left", func() bool {
 		queue, err := w.root.Queue(w.t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
 		return err == nil && !slices.ContainsFunc(queue.Jobs, func(j slurm.Job) bool {
 			return strings.HasPrefix(j.Name, "torc:"+w.name()+".") && !j.State.Over()
 		})
 	})
 	deadline := time.Now().Add(20 * time.Second)
-	slurmtest.Eventually(w.t, 30*time.Second, "the processes are looked for", func() bool {
+	w.eventually(30*time.Second, "the processes are looked for", func() bool {
 		left = w.processes()
 		// Slurm's programs may be under way at any time; a batch script that is
 		// not a runner is that of the daemon.

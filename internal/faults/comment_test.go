@@ -23,8 +23,8 @@ func TestComment(t *testing.T) {
 		}
 	}
 	job := text(a.SlurmJobID)
-	slurmtest.Eventually(t, time.Minute, "squeue shows the progress", says(slurm.Squeue, "--noheader", "--format=%k", "--jobs="+job))
-	slurmtest.Eventually(t, time.Minute, "scontrol shows the progress", says(slurm.Scontrol, "show", "job", job))
+	w.eventually(time.Minute, "squeue shows the progress", says(slurm.Squeue, "--noheader", "--format=%k", "--jobs="+job))
+	w.eventually(time.Minute, "scontrol shows the progress", says(slurm.Scontrol, "show", "job", job))
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
 }

@@ -18,13 +18,13 @@ func TestRunnerContinuedTooLate(t *testing.T) {
 	w := newWorld(t, real)
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(2, 12, "linger"))
 	a := w.untilRunning(id, 2)
-	slurmtest.Eventually(t, time.Minute, "the daemon knows the node", func() bool { return w.allocation(a.ID).NodeList != "" })
+	w.eventually(time.Minute, "the daemon knows the node", func() bool { return w.allocation(a.ID).NodeList != "" })
 	node := w.allocation(a.ID).NodeList
 	late := w.runner()
 	real.Kill(t, node)
 	w.signal(late, syscall.SIGSTOP)
 	t.Cleanup(func() { _ = syscall.Kill(late, syscall.SIGKILL) })
-	slurmtest.Eventually(t, 3*time.Minute, "the jobs are repeated", func() bool { return len(w.secondAttempts()) == 2 })
+	w.eventually(3*time.Minute, "the jobs are repeated", func() bool { return len(w.secondAttempts()) == 2 })
 	w.signal(late, syscall.SIGCONT)
 	w.settle(id, nil)
 	// Slurm may miss the node before the daemon misses the runner.

@@ -35,7 +35,7 @@ func TestPause(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.holdClaims("circuit_breakers: [{per: workflow, cause: [exit], threshold: 1, within: PT10M, action: pause, for: PT30S}]\n")
 	waiting := w.waiting(id)
-	slurmtest.Eventually(t, time.Minute, "the runner that was there leaves", func() bool {
+	w.eventually(time.Minute, "the runner that was there leaves", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.State == "ended" })
 	})
 	begun := w.begun("") // with what had been taken ahead
@@ -63,14 +63,14 @@ jobs:
 `)
 	w.waiting(id)
 	w.write("fail", "", 0o644)
-	slurmtest.Eventually(w.t, time.Minute, "claims are held", func() bool { return len(w.events(id, workflow.EventClaimsHeld)) > 0 })
+	w.eventually(time.Minute, "claims are held", func() bool { return len(w.events(id, workflow.EventClaimsHeld)) > 0 })
 	return id
 }
 
 // waiting is the allocation that waits.
 func (w *world) waiting(id int64) (waiting api.Allocation) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, time.Minute, "an allocation waits", func() bool {
+	w.eventually(time.Minute, "an allocation waits", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool {
 			waiting = a
 			return a.State == "pending" && a.SlurmReason == "JobHeldUser" && a.CancelMS == 0
@@ -82,7 +82,7 @@ func (w *world) waiting(id int64) (waiting api.Allocation) {
 // finishHeld lets the allocation start that waits, and the workflow end.
 func (w *world) finishHeld(id int64) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, time.Minute, "the claims are released", func() bool { return len(w.events(id, workflow.EventClaimsReleased)) > 0 })
+	w.eventually(time.Minute, "the claims are released", func() bool { return len(w.events(id, workflow.EventClaimsReleased)) > 0 })
 	w.admin("release", text(w.waiting(id).SlurmJobID))
 	w.settle(id, map[string]string{"bad": "failed"})
 	w.expectOneAttempt(id)

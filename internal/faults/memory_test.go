@@ -43,7 +43,7 @@ func TestSuspended(t *testing.T) {
 	a := w.untilRunning(id, 2)
 	w.admin("suspend", text(a.SlurmJobID))
 	suspended := time.Now()
-	slurmtest.Eventually(t, 2*time.Minute, "it is suspended for longer than a silence may last", func() bool {
+	w.eventually(2*time.Minute, "it is suspended for longer than a silence may last", func() bool {
 		return time.Since(suspended) > 30*time.Second
 	})
 	w.admin("resume", text(a.SlurmJobID))

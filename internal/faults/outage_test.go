@@ -31,7 +31,7 @@ func TestProgramsFail(t *testing.T) {
 			w.fault(program, script)
 		}
 		before := len(w.calls())
-		slurmtest.Eventually(t, time.Minute, "Slurm is asked", func() bool { return len(w.calls()) >= before+3 })
+		w.eventually(time.Minute, "Slurm is asked", func() bool { return len(w.calls()) >= before+3 })
 	}
 	for _, program := range []string{"squeue", "sacct", "scontrol"} {
 		w.mend(program)

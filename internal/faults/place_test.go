@@ -50,7 +50,7 @@ func TestSecondLoginNode(t *testing.T) {
 		t.Errorf("the other login node does not take over: %v\n%s", err, out)
 	}
 	w.findDaemon(func(e server.Endpoint) bool { return e.Host == "login2" })
-	slurmtest.Eventually(t, time.Minute, "it listens for other hosts", func() bool {
+	w.eventually(time.Minute, "it listens for other hosts", func() bool {
 		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
 		return err == nil && e.NodeURL != ""
 	})
@@ -75,7 +75,7 @@ func TestDaemonStopped(t *testing.T) {
 	if err := w.daemon.Wait(); err != nil {
 		t.Errorf("the daemon ended with %v", err)
 	}
-	slurmtest.Eventually(t, time.Minute, "jobs end", func() bool { return w.ended() >= 2 })
+	w.eventually(time.Minute, "jobs end", func() bool { return w.ended() >= 2 })
 	w.startDaemon()
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
@@ -114,9 +114,9 @@ func TestDaemonInAllocation(t *testing.T) {
 	}
 	id := w.submit(shape("debug", "", 10*time.Minute) + sweep(40, 6, ""))
 	w.untilRunning(id, 2)
-	slurmtest.Eventually(t, 3*time.Minute, "the time of the daemon's job is over", func() bool { return !alive(first.PID) })
+	w.eventually(3*time.Minute, "the time of the daemon's job is over", func() bool { return !alive(first.PID) })
 	ended := w.ended()
-	slurmtest.Eventually(t, 4*time.Minute, "Slurm starts the daemon again", func() bool {
+	w.eventually(4*time.Minute, "Slurm starts the daemon again", func() bool {
 		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
 		return err == nil && e.PID != first.PID
 	})

@@ -60,7 +60,7 @@ func TestPreemptionByRequeue(t *testing.T) {
 	id := w.submit(shape("standby", "n1", 10*time.Minute) + sweep(6, 8, ""))
 	before := w.untilRunning(id, 2)
 	w.preempt("n1", 4)
-	slurmtest.Eventually(t, patience, "its second life waits", func() bool {
+	w.eventually(patience, "its second life waits", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.SlurmJobID == before.SlurmJobID && a.RestartCount == 1 })
 	})
 	// Slurm lets it wait for two minutes.
@@ -105,7 +105,7 @@ func TestPreemptionOfSteps(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("standby", "", 10*time.Minute) + sweep(4, 15, ""))
 	before := w.untilRunning(id, 2)
-	slurmtest.Eventually(t, patience, "its node is known", func() bool {
+	w.eventually(patience, "its node is known", func() bool {
 		return hasAllocation(w.allocations(id), func(a api.Allocation) bool {
 			before = a
 			return a.NodeList != ""
@@ -129,9 +129,9 @@ func TestPreemptionBeforeTheFirstClaim(t *testing.T) {
 	if err := w.user.Cancel(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	slurmtest.Eventually(t, patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
+	w.eventually(patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
 	w.preempt("n4", 4)
-	slurmtest.Eventually(t, patience, "it is preempted", func() bool { return w.slurmState(job).Over() })
+	w.eventually(patience, "it is preempted", func() bool { return w.slurmState(job).Over() })
 	w.startDaemon()
 	w.settle(id, nil)
 	w.expectOneAttempt(id)

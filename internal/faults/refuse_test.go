@@ -103,7 +103,7 @@ func (w *world) refused(scheduler, reason string) {
 		w.t.Errorf("submit does not say %q", reason)
 	}
 	const id = 1
-	slurmtest.Eventually(w.t, time.Minute, "why names the reason", func() bool {
+	w.eventually(time.Minute, "why names the reason", func() bool {
 		jobs := w.jobs(id)
 		return len(jobs) > 0 && strings.Contains(w.why(*jobs[0].ID), reason)
 	})

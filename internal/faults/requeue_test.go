@@ -20,11 +20,11 @@ func TestRequeueBeforeTheFirstClaim(t *testing.T) {
 	if err := w.user.Cancel(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	slurmtest.Eventually(t, patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
+	w.eventually(patience, "the allocation runs", func() bool { return w.slurmState(job) == slurm.Running })
 	w.preempt("n2", 4)
-	slurmtest.Eventually(t, patience, "it waits again", func() bool { return w.slurmState(job) == slurm.Pending })
+	w.eventually(patience, "it waits again", func() bool { return w.slurmState(job) == slurm.Pending })
 	w.startDaemon()
-	slurmtest.Eventually(t, 4*time.Minute, "Slurm starts it again, two minutes later", func() bool { return w.slurmState(job) == slurm.Running })
+	w.eventually(4*time.Minute, "Slurm starts it again, two minutes later", func() bool { return w.slurmState(job) == slurm.Running })
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
 	w.expectPreempted(w.allocations(id)[0].ID)

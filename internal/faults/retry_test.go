@@ -65,7 +65,7 @@ actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_ag
 `, timesPreempted))
 	for i := range timesPreempted {
 		var node string
-		slurmtest.Eventually(t, patience, fmt.Sprintf("attempt %d runs", i+1), func() bool {
+		w.eventually(patience, fmt.Sprintf("attempt %d runs", i+1), func() bool {
 			all := w.attempts(id, "job")
 			live := w.allocations(id)
 			last := live[len(live)-1]
@@ -212,7 +212,7 @@ parameters: {i: "1:%d"}
 jobs: [{name: "job{i}", command: exit 3, resource_requirements: small, use_parameters: [i]}]
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `, jobs))
-	slurmtest.Eventually(t, patience, "the storm is there", func() bool {
+	w.eventually(patience, "the storm is there", func() bool {
 		return len(collect(w.client.Results(t.Context(), client.ResultFilter{WorkflowID: id}))) > jobs/2
 	})
 	w.run("retry-policy", "settings", "--global-max-retries", "0")

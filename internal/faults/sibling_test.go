@@ -65,7 +65,7 @@ actions: [{trigger_type: on_workflow_start, action_type: schedule_nodes, schedul
 // settleAllocations does.
 func (w *world) settleFailed(id int64) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, patience, "the run ends", func() bool {
+	w.eventually(patience, "the run ends", func() bool {
 		return len(w.events(id, workflow.EventWorkflowFailed)) == 1 && !slices.ContainsFunc(w.jobs(id), func(j api.Job) bool { return j.Status.IsLive() })
 	})
 	w.t.Logf("the run had ended after %v", time.Since(w.began).Round(time.Second))

@@ -42,7 +42,7 @@ func (w *world) compensation(id int64) (c workflow.Compensation, ok bool) {
 // completed.
 func (w *world) settleStages(id int64, verdict workflow.EventType, want map[string]string) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, patience, "all stages end", func() bool {
+	w.eventually(patience, "all stages end", func() bool {
 		stages, err := w.client.Stages(w.t.Context(), id)
 		return err == nil && len(stages) > 0 && !slices.ContainsFunc(stages, func(s api.Stage) bool { return s.State != workflow.StageEnded }) &&
 			len(w.events(id, verdict)) > 0
@@ -187,12 +187,12 @@ actions:
   - {trigger_type: on_workflow_start, action_type: schedule_nodes, scheduler: b, scheduler_type: slurm}
 `)
 	w.untilRunning(id, 2)
-	slurmtest.Eventually(t, patience, "the second job ends", func() bool { return slices.Contains(w.order(), "second") && w.has(id, "second", "completed") })
+	w.eventually(patience, "the second job ends", func() bool { return slices.Contains(w.order(), "second") && w.has(id, "second", "completed") })
 	stopped := w.runnerIn(w.slurmJobOf("second"))
 	w.signal(stopped, syscall.SIGSTOP)
 	w.pass(12*time.Second, "its last question has been answered")
 	w.write("fail", "", 0o644)
-	slurmtest.Eventually(t, time.Minute, "the run has failed", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
+	w.eventually(time.Minute, "the run has failed", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
 	w.killDaemon()
 	if c := w.begun("undo/"); c != 0 {
 		t.Errorf("%d undos began before all runners had left the run", c)
@@ -202,7 +202,7 @@ actions:
 		t.Errorf("the compensation does not wait: %+v", c)
 	}
 	w.signal(stopped, syscall.SIGCONT)
-	slurmtest.Eventually(t, time.Minute, "an undo runs", func() bool { return w.begun("undo/") > 0 })
+	w.eventually(time.Minute, "an undo runs", func() bool { return w.begun("undo/") > 0 })
 	w.killDaemon()
 	w.startDaemon()
 	w.settleStages(id, workflow.EventWorkflowFailed, map[string]string{"first": "failed"})
@@ -253,11 +253,11 @@ on_failure: {timeout: PT10M, max_attempts: 1}
 jobs: [{name: job, command: ./job.sh 1; exit 3, undo: ./job.sh 25, resource_requirements: small}]
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `)
-	slurmtest.Eventually(t, patience, "the undo runs", func() bool { return w.begun("undo/") > 0 && w.has(id, "undo/job", "running") })
+	w.eventually(patience, "the undo runs", func() bool { return w.begun("undo/") > 0 && w.has(id, "undo/job", "running") })
 	before := w.slurmJobOf("undo/job")
 	w.preempt(node, 4)
 	if partition == "standby" {
-		slurmtest.Eventually(t, patience, "its second life waits", func() bool {
+		w.eventually(patience, "its second life waits", func() bool {
 			return hasAllocation(w.allocations(id), func(a api.Allocation) bool { return a.SlurmJobID == before && a.RestartCount == 1 })
 		})
 		w.admin("update", "JobId="+text(before), "StartTime=now")

@@ -34,9 +34,9 @@ func TestStrayOfAKilledRunner(t *testing.T) {
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `)
 	a := w.untilRunning(id, 1)
-	slurmtest.Eventually(t, time.Minute, "the stray runs", func() bool { return strays(stray) == 1 })
+	w.eventually(time.Minute, "the stray runs", func() bool { return strays(stray) == 1 })
 	w.signal(w.runner(), syscall.SIGKILL)
-	slurmtest.Eventually(t, time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
+	w.eventually(time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
 	w.run("cancel", "--no-prompts", text(id))
 	w.settleAllocations(id)
 	if n := strays(stray); n != 0 {

@@ -38,7 +38,7 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 		t.Parallel()
 		w := newWorld(t, slurmtest.UseReal(t))
 		id := w.submitRefused(strings.NewReplacer("research", "nobodys", "--hold", "").Replace(held) + small + strings.ReplaceAll(job, "PT6S", "PT6S, policy: fail") + auto)
-		slurmtest.Eventually(t, patience, "the run ends", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
+		w.eventually(patience, "the run ends", func() bool { return len(w.events(id, workflow.EventWorkflowFailed)) > 0 })
 		w.expectStatuses(id, map[string]string{"job": "terminated"})
 		w.expectWhy(id, "job", "timeouts.queue")
 		w.checkGone()
@@ -75,7 +75,7 @@ func (w *world) alerts(id int64) string {
 // expectAlert waits until there is an alert, and checks what it says.
 func (w *world) expectAlert(id int64, parts ...string) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, time.Minute, "there is an alert", func() bool { return w.alerts(id) != "" })
+	w.eventually(time.Minute, "there is an alert", func() bool { return w.alerts(id) != "" })
 	said := w.alerts(id)
 	for _, part := range parts {
 		if !strings.Contains(said, part) {

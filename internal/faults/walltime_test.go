@@ -45,12 +45,12 @@ func TestWalltimeIgnored(t *testing.T) {
 	w := newWorld(t, slurmtest.UseReal(t))
 	id := w.submit(long(2, 300, "ignore"))
 	a := w.untilRunning(id, 2)
-	slurmtest.Eventually(t, patience, "the jobs are reported", func() bool {
+	w.eventually(patience, "the jobs are reported", func() bool {
 		results, err := w.client.JobAttempts(t.Context(), *w.jobs(id)[0].ID)
 		return err == nil && len(results) > 0 && results[0].Cause == "walltime"
 	})
 	w.expectWhy(id, "job1", "walltime")
-	slurmtest.Eventually(t, time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
+	w.eventually(time.Minute, "the allocation ends", func() bool { return w.allocation(a.ID).State == "ended" })
 	w.run("cancel", "--no-prompts", text(id))
 	w.settleAllocations(id)
 }

@@ -157,7 +157,7 @@ func (w *world) startDaemon() {
 // findDaemon waits until a daemon answers that is the right one.
 func (w *world) findDaemon(right func(server.Endpoint) bool) {
 	w.t.Helper()
-	slurmtest.Eventually(w.t, time.Minute, "the daemon answers", func() bool {
+	w.eventually(time.Minute, "the daemon answers", func() bool {
 		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
 		if err != nil || !right(e) {
 			return false
