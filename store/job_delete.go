@@ -53,6 +53,9 @@ func (tx *Tx) deleteJob(j *workflow.Job) error {
 	if err := tx.uncountCauses(j.WorkflowID, j.ID); err != nil {
 		return err
 	}
+	if err := tx.noteDeleted(j); err != nil {
+		return err
+	}
 	for _, table := range append([]string{"slurm_stats"}, ofJobs...) {
 		if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id = ?`, j.ID); err != nil {
 			return fmt.Errorf("delete job %d from %s: %w", j.ID, table, err)
@@ -84,6 +87,20 @@ func (tx *Tx) uncountCauses(workflowID, job int64) error {
 		WHERE cause_count.workflow_id = ?1 AND cause_count.run_id = a.run_id AND cause_count.cause = a.cause`, workflowID, job)
 	if err != nil {
 		return fmt.Errorf("count the attempts of workflow %d: %w", workflowID, err)
+	}
+	return nil
+}
+
+// noteDeleted notes with the verdict of a stage that one of the jobs that it counts
+// is gone. Its next start has another verdict.
+func (tx *Tx) noteDeleted(j *workflow.Job) error {
+	if j.StageID == nil {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE stage SET verdict = json_set(verdict, '$.deleted_jobs', COALESCE(json_extract(verdict, '$.deleted_jobs'), 0) + 1)
+		WHERE id = ? AND state = 'ended' AND verdict IS NOT NULL`, *j.StageID)
+	if err != nil {
+		return fmt.Errorf("note that job %d of stage %d is deleted: %w", j.ID, *j.StageID, err)
 	}
 	return nil
 }

@@ -27,7 +27,11 @@ func (f JobFacts) stageLines() []string {
 		line := fmt.Sprintf("it stands for the sub-workflow %s, which is %s", c.Policy.Source, c.State)
 		lines = append(lines, line, c.progress())
 		if c.Verdict != nil {
-			lines = append(lines, "its verdict: "+c.Verdict.Text())
+			line := "its verdict: " + c.Verdict.Text()
+			if n := c.Verdict.DeletedJobs; n > 0 {
+				line += fmt.Sprintf("; %s since", CountOf(n, "job of it was deleted", "jobs of it were deleted"))
+			}
+			lines = append(lines, line)
 		}
 	}
 	if s := f.Stage; s != nil {

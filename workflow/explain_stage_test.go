@@ -13,6 +13,8 @@ func TestExplainStage(t *testing.T) {
 	half := counts(map[JobStatus]int64{Completed: 1, Failed: 1, Ready: 2}).ByStatus
 	parent := ptr(int64(1))
 	failed := NewStageVerdict(&Stage{Name: "sub", Kind: StageChild}, EndVerdict(counts(map[JobStatus]int64{Completed: 1, Failed: 1}), nil))
+	less := failed
+	less.DeletedJobs = 1
 	for _, tc := range []struct {
 		name         string
 		status       JobStatus
@@ -36,6 +38,8 @@ func TestExplainStage(t *testing.T) {
 			"running, 2 of 4 jobs done, 1 failed", []string{"it stands for the sub-workflow sub.yaml, which is running", "2 of 4 jobs done, 1 failed"}},
 		{"stood for one", Failed, nil, &Stage{Name: "sub", Kind: StageChild, State: StageEnded, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half, Verdict: &failed},
 			"", []string{"it stands for the sub-workflow sub.yaml, which is ended", "2 of 4 jobs done, 1 failed", "its verdict: 1 of 2 jobs completed, 1 failed"}},
+		{"jobs of it are gone", Failed, nil, &Stage{Name: "sub", Kind: StageChild, State: StageEnded, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half, Verdict: &less},
+			"", []string{"it stands for the sub-workflow sub.yaml, which is ended", "2 of 4 jobs done, 1 failed", "its verdict: 1 of 2 jobs completed, 1 failed; 1 job of it was deleted since"}},
 	} {
 		f := jobFacts(tc.status)
 		plain := Explain(f).State

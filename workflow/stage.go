@@ -105,6 +105,8 @@ type StageVerdict struct {
 	Kind    StageKind `json:"kind"`
 	JobID   int64     `json:"job_id,omitempty"` // the sub-workflow job
 	JobName string    `json:"job_name,omitempty"`
+	// DeletedJobs is how many of the jobs that it counts were deleted since.
+	DeletedJobs int64 `json:"deleted_jobs,omitempty"`
 	EndPayload
 }
 
