@@ -78,6 +78,13 @@ func (c *Client) ResetStatus(ctx context.Context, id int64, force bool) (*api.Wo
 	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
 }
 
+// ResetStatusAt is ResetStatus of a workflow that is at a run; it is refused when
+// another one has begun.
+func (c *Client) ResetStatusAt(ctx context.Context, id, runID int64, force bool) (*api.Workflow, error) {
+	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force, "expected_run_id", runID))
+	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
+}
+
 // ResetJobStatus makes jobs uninitialised: all, or the failed ones with what
 // depends on them.
 func (c *Client) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
@@ -89,6 +96,13 @@ func (c *Client) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) 
 // uninitialised ones with what depends on them.
 func (c *Client) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized))
+	return c.do(ctx, http.MethodPost, path, nil, nil)
+}
+
+// InitializeAt is Initialize for the run that a workflow is at; it is refused when
+// another one has begun, or somebody else has initialized the jobs for it.
+func (c *Client) InitializeAt(ctx context.Context, id, runID int64, onlyUninitialized bool) error {
+	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "expected_run_id", runID))
 	return c.do(ctx, http.MethodPost, path, nil, nil)
 }
 

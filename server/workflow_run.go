@@ -30,11 +30,17 @@ func (s *Server) cancelWorkflow(r *request[idParams, none]) (api.Workflow, error
 
 type resetStatusParams struct {
 	idParams
-	Force *bool `query:"force" doc:"also while jobs or allocations are live"`
+	Force         *bool  `query:"force" doc:"also while jobs or allocations are live"`
+	ExpectedRunID *int64 `query:"expected_run_id" doc:"only if the workflow is at this run; else it is refused. Of several callers who saw the same run one begins the next"`
 }
 
 func (s *Server) resetWorkflowStatus(r *request[resetStatusParams, none]) (api.Workflow, error) {
-	w, err := s.Store.ResetStatus(r.Context(), r.Params.ID, or(r.Params.Force, false), r.user())
+	p := r.Params
+	if p.ExpectedRunID != nil {
+		w, err := s.Store.ResetStatusAt(r.Context(), p.ID, *p.ExpectedRunID, or(p.Force, false), r.user())
+		return fromWorkflow(w), err
+	}
+	w, err := s.Store.ResetStatus(r.Context(), p.ID, or(p.Force, false), r.user())
 	return fromWorkflow(w), err
 }
 
@@ -65,20 +71,25 @@ func (s *Server) processChangedInputs(r *request[changedInputsParams, none]) (ap
 
 type initializeParams struct {
 	idParams
-	OnlyUninitialized *bool `query:"only_uninitialized" doc:"leave other jobs as they are"`
-	ClearEphemeral    *bool `query:"clear_ephemeral_user_data" doc:"accepted, and means nothing, as in torc"`
-	Async             *bool `query:"async" doc:"answer 202 with a task at once"`
+	OnlyUninitialized *bool  `query:"only_uninitialized" doc:"leave other jobs as they are"`
+	ClearEphemeral    *bool  `query:"clear_ephemeral_user_data" doc:"accepted, and means nothing, as in torc"`
+	Async             *bool  `query:"async" doc:"answer 202 with a task at once"`
+	ExpectedRunID     *int64 `query:"expected_run_id" doc:"only if the workflow is at this run and its jobs wait to be initialized for it: all that are not disabled, with only_uninitialized some; else it is refused"`
 }
 
 // initializeJobs answers with a message, or, asynchronously, with a task.
 func (s *Server) initializeJobs(r *request[initializeParams, none]) (any, error) {
 	id := r.Params.ID
-	options := store.InitializeOptions{OnlyUninitialized: or(r.Params.OnlyUninitialized, false), User: r.user()}
+	options := store.InitializeOptions{OnlyUninitialized: or(r.Params.OnlyUninitialized, false), User: r.user(), Begin: r.Params.ExpectedRunID}
 	if !or(r.Params.Async, false) {
 		err := s.Store.Initialize(r.Context(), id, options)
 		return api.Message{Message: "Initialized job status"}, err
 	}
-	t, isNew, err := s.Store.QueueTask(r.Context(), id, workflow.OperationInitializeJobs, fmt.Sprintf("only_uninitialized=%t", options.OnlyUninitialized))
+	parameters := fmt.Sprintf("only_uninitialized=%t", options.OnlyUninitialized)
+	if options.Begin != nil {
+		parameters += fmt.Sprintf(",expected_run_id=%d", *options.Begin)
+	}
+	t, isNew, err := s.Store.QueueTask(r.Context(), id, workflow.OperationInitializeJobs, parameters)
 	var conflict *store.TaskConflictError
 	switch {
 	case errors.As(err, &conflict):

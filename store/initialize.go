@@ -14,6 +14,9 @@ type InitializeOptions struct {
 	OnlyUninitialized  bool
 	ClearEphemeralData bool   // of user data records that are ephemeral
 	User               string // who wants it; for the event
+	// Begin, if not nil, is the run that the initialization begins: it is refused
+	// when the workflow is at another one, or has been initialized for this one.
+	Begin *int64
 }
 
 // Initialize puts the jobs of a workflow into the statuses that follow from the
@@ -32,6 +35,11 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 	}
 	if err := r.refuseWhileCompensating(); err != nil {
 		return err
+	}
+	if o.Begin != nil {
+		if err := tx.requireBegin(r, *o.Begin, o.OnlyUninitialized); err != nil {
+			return err
+		}
 	}
 	if o.ClearEphemeralData {
 		if _, err := tx.exec(`UPDATE user_data SET data = NULL WHERE workflow_id = ? AND is_ephemeral = 1 AND data IS NOT NULL`, workflowID); err != nil {
@@ -70,6 +78,28 @@ func (tx *Tx) initialize(workflowID int64, o InitializeOptions) error {
 	}
 	tx.ready(workflowID)
 	return tx.endIfOver(workflowID)
+}
+
+// requireBegin refuses to begin a run that is not the workflow's, or that somebody
+// else has begun: one with jobs that are initialized or, if only the uninitialized
+// ones matter, without any of these. It would arm again what actions have done.
+func (tx *Tx) requireBegin(r *run, runID int64, onlyUninitialized bool) error {
+	if r.runID != runID {
+		return anotherRun(r.workflowID, r.runID, runID)
+	}
+	begun := `EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND status NOT IN (0, 9))`
+	if onlyUninitialized {
+		begun = `NOT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND status = 0)`
+	}
+	var is bool
+	if err := tx.row(`SELECT `+begun, []any{r.workflowID}, &is); err != nil {
+		return fmt.Errorf("look whether run %d of workflow %d has begun: %w", runID, r.workflowID, err)
+	}
+	if is {
+		return workflow.Errorf(workflow.CodeConflict, "run %d of workflow %d is initialized already", runID, r.workflowID).
+			WithHint("go on with it, or begin another one")
+	}
+	return nil
 }
 
 // mayBegin is a condition for jobs of workflow ?1: their stage has started.

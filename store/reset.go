@@ -12,10 +12,24 @@ import (
 // run is initialized or the first job of it is complete. Unless it is forced, it is refused while
 // jobs are live or allocations are pending or active.
 func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
+	return s.resetStatus(id, nil, force, user)
+}
+
+// ResetStatusAt is ResetStatus of a workflow that is at a run; it is refused when
+// another one has begun. Of several callers who saw the same run one begins the
+// next.
+func (s *Store) ResetStatusAt(_ context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
+	return s.resetStatus(id, &runID, force, user)
+}
+
+func (s *Store) resetStatus(id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow
 	err := s.writer.do("reset workflow status", func(tx *Tx) (err error) {
 		if w, err = getWorkflow(tx, id); err != nil {
 			return err
+		}
+		if expected != nil && w.RunID != *expected {
+			return anotherRun(id, w.RunID, *expected)
 		}
 		if w.IsArchived {
 			return workflow.Errorf(workflow.CodeInvalid, "Cannot reset archived workflow status: workflow %d is archived", id).
@@ -62,6 +76,12 @@ func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string
 		return tx.endIfOver(id) // nothing else would have the end job begin
 	})
 	return w, err
+}
+
+// anotherRun refuses what was asked about a run that is not the workflow's now.
+func anotherRun(id, runID, expected int64) error {
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d", id, runID, expected).
+		WithHint("somebody else has begun a run; look at what has become of it, and ask again")
 }
 
 // leaveCompensation refuses a new run while the last one is being undone; if it is

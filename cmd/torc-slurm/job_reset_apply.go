@@ -52,7 +52,7 @@ func (r *jobReset) apply(ctx context.Context) error {
 	}
 	result.ResetCount = len(result.ResetJobIDs)
 	if r.flags.reinit && len(result.Failures) == 0 {
-		r.reinitialize(ctx, id, &result.Reinit)
+		r.reinitialize(ctx, id, runID, &result.Reinit)
 	}
 	if !result.Reinit.Applied {
 		result.NextSteps = append(result.NextSteps, fmt.Sprintf("%s workflows reinit %d", r.app.prefix(), id))
@@ -69,8 +69,8 @@ func (r *jobReset) apply(ctx context.Context) error {
 }
 
 // reinitialize begins a new run with what was reset.
-func (r *jobReset) reinitialize(ctx context.Context, id int64, outcome *reinitOutcome) {
-	_, err := r.c.ResetStatus(ctx, id, r.flags.force)
+func (r *jobReset) reinitialize(ctx context.Context, id, runID int64, outcome *reinitOutcome) {
+	_, err := r.c.ResetStatusAt(ctx, id, runID, r.flags.force)
 	if err == nil {
 		err = r.c.Initialize(ctx, id, true)
 	}

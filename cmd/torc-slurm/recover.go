@@ -303,7 +303,7 @@ func (r *recovery) repeat(ctx context.Context, jobs []workflow.FailedJob) error 
 	if err != nil {
 		return err
 	}
-	w, err := r.c.ResetStatus(ctx, r.workflowID, false)
+	w, err := r.c.ResetStatusAt(ctx, r.workflowID, r.runID, false)
 	if err != nil {
 		return fmt.Errorf("start workflow %d: %w", r.workflowID, err)
 	}

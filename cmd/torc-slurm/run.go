@@ -123,7 +123,7 @@ func (a *app) runNew(ctx context.Context, loaded *spec.Result, options runner.Op
 		return err
 	}
 	a.note("Created workflow %d", id)
-	if err := conn.start(ctx, id, false); err != nil {
+	if err := a.beginNew(ctx, conn, id); err != nil {
 		return err
 	}
 	return a.work(ctx, conn, id, options, flags)

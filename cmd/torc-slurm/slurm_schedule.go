@@ -249,6 +249,10 @@ func (a *app) ensureStarted(ctx context.Context, c *connection, id int64, ignore
 				return err
 			}
 		}
-		return c.startReset(ctx, status, n.Uninitialized+n.Disabled != status.TotalJobs)
+		begun, err := a.begin(ctx, c, status, n.Uninitialized+n.Disabled != status.TotalJobs)
+		if err != nil || begun {
+			return err
+		}
+		return a.ensureStarted(ctx, c, id, ignoreMissing)
 	}
 }

@@ -17,33 +17,64 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// start begins a run. If some jobs are complete, only those that are not
-// initialised take part, and what depends on them.
-func (c *connection) start(ctx context.Context, id int64, onlyUninitialized bool) error {
-	if _, err := c.ResetStatus(ctx, id, false); err != nil {
-		return fmt.Errorf("start workflow %d: %w", id, err)
+// begin begins the run that a workflow waits for whose status is this, and reports
+// whether it did: a run that somebody else has begun meanwhile stands. A run that a
+// reset has begun, and in which nothing has run yet, is taken. If some jobs are
+// complete, only those that are not initialised take part, and what depends on
+// them.
+func (a *app) begin(ctx context.Context, c *connection, status *api.WorkflowStatus, onlyUninitialized bool) (bool, error) {
+	filter := client.ResultFilter{WorkflowID: status.WorkflowID, RunID: &status.RunID, AllRuns: true, Page: client.Page{Limit: 1}}
+	results, err := client.Collect(c.Results(ctx, filter))
+	if err != nil {
+		return false, err
 	}
-	if err := c.Initialize(ctx, id, onlyUninitialized); err != nil {
+	if len(results) > 0 { // they may be of the run that somebody has begun
+		if has, err := a.hasBegun(ctx, c, status); has || err != nil {
+			return false, err
+		}
+	}
+	err = c.beginAt(ctx, status, status.RunID == 0 || len(results) > 0, onlyUninitialized)
+	var refusal *client.APIError
+	if errors.As(err, &refusal) {
+		if has, lookErr := a.hasBegun(ctx, c, status); has && lookErr == nil {
+			return false, nil
+		}
+	}
+	return err == nil, err
+}
+
+// beginAt initialises a workflow, in a new run or in the one that it is at, if it
+// is still at that one and waits for it.
+func (c *connection) beginAt(ctx context.Context, status *api.WorkflowStatus, newRun, onlyUninitialized bool) error {
+	id, runID := status.WorkflowID, status.RunID
+	if newRun {
+		w, err := c.ResetStatusAt(ctx, id, runID, false)
+		if err != nil {
+			return fmt.Errorf("start workflow %d: %w", id, err)
+		}
+		runID = idOf(w.RunID)
+	}
+	if err := c.InitializeAt(ctx, id, runID, onlyUninitialized); err != nil {
 		return fmt.Errorf("start workflow %d: %w", id, err)
 	}
 	return nil
 }
 
-// startReset is start for a workflow that exists. A run that a reset has begun,
-// and in which nothing has run yet, is taken.
-func (c *connection) startReset(ctx context.Context, status *api.WorkflowStatus, onlyUninitialized bool) error {
-	filter := client.ResultFilter{WorkflowID: status.WorkflowID, RunID: &status.RunID, AllRuns: true, Page: client.Page{Limit: 1}}
-	results, err := client.Collect(c.Results(ctx, filter))
-	if err != nil {
-		return err
+// hasBegun reports whether a workflow that waited for a run when its status was
+// this has been begun since.
+func (a *app) hasBegun(ctx context.Context, c *connection, status *api.WorkflowStatus) (bool, error) {
+	now, err := c.WorkflowStatus(ctx, status.WorkflowID)
+	if err != nil || now.RunID == status.RunID && now.JobsByStatus.Uninitialized > 0 {
+		return false, err
 	}
-	if status.RunID == 0 || len(results) > 0 {
-		return c.start(ctx, status.WorkflowID, onlyUninitialized)
-	}
-	if err := c.Initialize(ctx, status.WorkflowID, onlyUninitialized); err != nil {
-		return fmt.Errorf("start workflow %d: %w", status.WorkflowID, err)
-	}
-	return nil
+	a.note("Run %d of workflow %d has been begun meanwhile.", now.RunID, status.WorkflowID)
+	return true, nil
+}
+
+// beginNew begins the first run of a workflow that was just created.
+func (a *app) beginNew(ctx context.Context, c *connection, id int64) error {
+	_, err := a.begin(ctx, c, &api.WorkflowStatus{WorkflowID: id}, false)
+	return err
 }
 
 // continueWorkflow goes on with an existing workflow.
@@ -67,8 +98,10 @@ func (a *app) continueWorkflow(ctx context.Context, c *connection, id int64, opt
 			return err
 		}
 		all := counts.Uninitialized+counts.Disabled == status.TotalJobs
-		if err := c.startReset(ctx, status, !all); err != nil {
+		if begun, err := a.begin(ctx, c, status, !all); err != nil {
 			return err
+		} else if !begun {
+			return a.continueWorkflow(ctx, c, id, options, flags)
 		}
 	case countDone(counts) == status.TotalJobs:
 		a.note("Workflow %d has ended; `%s reset %d` makes it runnable again.", id, a.prefix(), id)

@@ -125,7 +125,7 @@ func (a *app) submitNew(ctx context.Context, path string, flags *submitFlags, di
 		return err
 	}
 	a.note("Created workflow %d", id)
-	if err := c.start(ctx, id, false); err != nil {
+	if err := a.beginNew(ctx, c, id); err != nil {
 		return err
 	}
 	return a.submit(ctx, c, id, flags.request(dir))

@@ -79,6 +79,10 @@ type initCheck struct {
 }
 
 func (a *app) initialize(ctx context.Context, c *connection, id int64, o initFlags) error {
+	before, err := c.Workflow(ctx, id)
+	if err != nil {
+		return err
+	}
 	files, err := a.workflowFiles(ctx, c, id)
 	if err != nil {
 		return err
@@ -102,7 +106,7 @@ func (a *app) initialize(ctx context.Context, c *connection, id int64, o initFla
 	if err := files.record(ctx, c); err != nil {
 		return err
 	}
-	if _, err := c.ResetStatus(ctx, id, o.force); err != nil {
+	if _, err := c.ResetStatusAt(ctx, id, idOf(before.RunID), o.force); err != nil {
 		return err
 	}
 	if _, err := c.ResetJobStatus(ctx, id, false); err != nil {
@@ -142,6 +146,10 @@ type reinitPlan struct {
 }
 
 func (a *app) reinitialize(ctx context.Context, c *connection, id int64, o initFlags) error {
+	before, err := c.Workflow(ctx, id)
+	if err != nil {
+		return err
+	}
 	files, err := a.workflowFiles(ctx, c, id)
 	if err != nil {
 		return err
@@ -164,7 +172,7 @@ func (a *app) reinitialize(ctx context.Context, c *connection, id int64, o initF
 	}
 	// The new run comes first: it is refused while something of the old one is
 	// alive.
-	w, err := c.ResetStatus(ctx, id, o.force)
+	w, err := c.ResetStatusAt(ctx, id, idOf(before.RunID), o.force)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ It is refused while something of the workflow is running, unless --force is give
 			Status: "success", WorkflowID: id, FailedOnly: failedOnly,
 			Operations: map[string]bool{"reset_workflow_status": true, "reset_job_status": true, "reinitialize": reinitialize},
 		}
-		if w, err = c.ResetStatus(ctx, id, force); err != nil {
+		if w, err = c.ResetStatusAt(ctx, id, idOf(w.RunID), force); err != nil {
 			return err
 		}
 		jobs, err := c.ResetJobStatus(ctx, id, failedOnly)

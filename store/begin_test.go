@@ -1,0 +1,45 @@
+package store
+
+import (
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestOneBeginsTheRun: of those who have seen a workflow at the same run one begins
+// the next, and one initializes it.
+func TestOneBeginsTheRun(t *testing.T) {
+	for _, partial := range []bool{false, true} {
+		n := newNouns(t)
+		g := n.graph(diamond())
+		w, err := n.ResetStatusAt(n.ctx, g.workflow, 0, false, "ann")
+		if n.must(err); w.RunID != 1 {
+			t.Fatalf("run %d", w.RunID)
+		}
+		_, err = n.ResetStatusAt(n.ctx, g.workflow, 0, true, "bob")
+		wantCode(t, err, workflow.CodeConflict)
+		initialize := func(run int64) error {
+			return n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: partial, Begin: &run})
+		}
+		wantCode(t, initialize(0), workflow.CodeConflict)
+		n.must(initialize(1))
+		wantCode(t, initialize(1), workflow.CodeConflict)
+		if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.RunID != 1 {
+			t.Errorf("run %d, %v", w.RunID, err)
+		}
+	}
+}
+
+// TestLateInitializationLeavesActions: an initialization for a run that has begun
+// does not arm again what actions have done.
+func TestLateInitializationLeavesActions(t *testing.T) {
+	n := newNouns(t)
+	g := n.graph(diamond())
+	first := int64(0)
+	a, err := n.CreateAction(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: "run_commands", RequiredTriggers: 1, Config: []byte(`{"commands":["true"]}`)})
+	n.must(err)
+	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}))
+	n.must(n.ClaimAction(n.ctx, g.workflow, a.ID, nil))
+	wantCode(t, n.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}), workflow.CodeConflict)
+	wantCode(t, n.ClaimAction(n.ctx, g.workflow, a.ID, nil), workflow.CodeConflict)
+}
