@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -41,14 +43,18 @@ type actions struct {
 	none    bool // the workflow has no commands to run
 	due     bool // jobs have moved since the last look
 	next    time.Time
-	ran     map[int64]bool // persistent actions are run once by each runner
+	away    time.Time       // since when there is no answer about those of the start; zero if there is
+	ran     map[int64]bool  // persistent actions are run once by each runner
+	unsure  map[int64]int64 // claimed without an answer, and the runner's id at that time
 	cancel  context.CancelFunc
 }
 
 // actedMsg says that a look at the actions is over.
 type actedMsg struct {
-	ran []int64
-	any bool // the workflow has commands to run
+	ran        []int64
+	any        bool            // the workflow has commands to run
+	unanswered bool            // there was no answer to the look, or to a claim
+	unsure     map[int64]int64 // claims without an answer
 }
 
 // actionsFirst reports whether jobs must wait for the actions of the start.
@@ -60,13 +66,23 @@ func (r *Runner) stepActions(ctx context.Context, now time.Time) {
 	switch {
 	case r.opts.Actions == nil || s.running || s.ended:
 	case !s.begun:
+		if !s.away.IsZero() && (!r.turns.outage.since.IsZero() || now.Before(s.next) || r.leaving.active()) {
+			return
+		}
 		s.begun = true
 		r.act(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
-	case s.due && !s.none && now.After(s.next) && !r.leaving.active():
+	case s.due && !s.none && now.After(s.next) && !r.leaving.active() && r.turns.outage.since.IsZero():
 		s.due = false
 		s.next = now.Add(actionPause)
 		r.act(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
 	}
+}
+
+// actionsOwed reports whether the actions of the start wait for a daemon that was
+// asked about them and did not answer.
+func (r *Runner) actionsOwed() bool {
+	s := &r.actions
+	return !s.begun && !s.away.IsZero() && !r.leaving.active()
 }
 
 // actBeforeLeaving serves the triggers of the end; it reports whether that is
@@ -89,36 +105,91 @@ func (r *Runner) actBeforeLeaving(ctx context.Context) bool {
 func (r *Runner) act(ctx context.Context, triggers ...string) {
 	ctx, cancel := context.WithCancel(ctx)
 	r.actions.running, r.actions.cancel = true, cancel
-	ran, id := maps.Clone(r.actions.ran), r.id
+	if r.actions.ran == nil {
+		r.actions.ran, r.actions.unsure = make(map[int64]bool), make(map[int64]int64)
+	}
+	look := actionLook{runnerID: r.id, triggers: triggers, ran: maps.Clone(r.actions.ran), unsure: maps.Clone(r.actions.unsure)}
 	r.requests.Go(func() {
 		defer cancel()
-		m := actedMsg{}
-		if err := r.runActions(ctx, id, triggers, ran, &m); err != nil {
+		m := actedMsg{unsure: make(map[int64]int64)}
+		if err := r.runActions(ctx, look, &m); err != nil {
 			r.log.Error("actions", "error", err)
 		}
 		r.box.put(m)
 	})
 }
 
+// onActed takes in what a look has led to. Without an answer of the daemon there is
+// another look when it is back; jobs wait for the actions of the start, as long as
+// a runner waits for a daemon.
 func (r *Runner) onActed(m actedMsg) {
-	s := &r.actions
-	s.running, s.ready, s.none = false, true, !m.any
+	s, now := &r.actions, time.Now()
+	s.running, s.none = false, !m.any
 	for _, id := range m.ran {
-		if s.ran == nil {
-			s.ran = make(map[int64]bool)
-		}
 		s.ran[id] = true
+		delete(s.unsure, id)
 	}
-	r.active = time.Now()
+	maps.Copy(s.unsure, m.unsure)
+	r.active = now
+	if m.unanswered {
+		s.next = now.Add(actionPause)
+		if s.away.IsZero() {
+			s.away = now
+		}
+		if !s.ready && now.Sub(s.away) < time.Duration(r.about.WaitForHealthyMins)*time.Minute {
+			s.begun = false
+			return
+		}
+		s.due = true
+	}
+	s.ready = true
+}
+
+// actionLook is what a look at the actions has to know.
+type actionLook struct {
+	runnerID int64
+	triggers []string
+	ran      map[int64]bool
+	unsure   map[int64]int64
+}
+
+// isDue reports whether an action is to be run: it is triggered, and nobody has
+// claimed it, save for this runner, which was not told.
+func (l *actionLook) isDue(a *api.Action) bool {
+	if !slices.Contains(l.triggers, a.TriggerType) || l.ran[*a.ID] {
+		return false
+	}
+	if a.Executed != nil && *a.Executed {
+		return l.claimed(a)
+	}
+	return a.TriggerCount != nil && a.RequiredTriggers != nil && *a.TriggerCount >= *a.RequiredTriggers
+}
+
+// claimed reports whether a claim that got no answer was carried out.
+func (l *actionLook) claimed(a *api.Action) bool {
+	by, unsure := l.unsure[*a.ID]
+	return unsure && a.ExecutedBy != nil && *a.ExecutedBy == by
+}
+
+// errUnanswered is the error of a call to which the daemon said neither yes nor no.
+var errUnanswered = errors.New("the daemon does not answer")
+
+func asUnanswered(err error) error {
+	var e *client.APIError
+	isAnswer := errors.As(err, &e) && (e.Status < http.StatusBadGateway || e.Status > http.StatusGatewayTimeout)
+	if err == nil || isAnswer || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
 
 // runActions claims and runs what is due, one after the other.
-func (r *Runner) runActions(ctx context.Context, runnerID int64, triggers []string, ran map[int64]bool, m *actedMsg) error {
+func (r *Runner) runActions(ctx context.Context, look actionLook, m *actedMsg) error {
 	call, cancel := context.WithTimeout(ctx, actionCall)
 	list, err := r.opts.Actions.Actions(call, r.opts.WorkflowID)
 	cancel()
-	if err != nil {
-		m.any = true // not known; ask again
+	if err = asUnanswered(err); err != nil {
+		m.any, m.unanswered = true, errors.Is(err, errUnanswered) // not known; ask again
 		return fmt.Errorf("list actions: %w", err)
 	}
 	var errs []error
@@ -128,37 +199,38 @@ func (r *Runner) runActions(ctx context.Context, runnerID int64, triggers []stri
 			continue
 		}
 		m.any = true
-		if !slices.Contains(triggers, a.TriggerType) || ran[*a.ID] || !isDue(a) {
+		if m.unanswered || !look.isDue(a) {
 			continue
 		}
-		m.ran = append(m.ran, *a.ID)
-		if err := r.runAction(ctx, runnerID, a); err != nil {
+		err := r.runAction(ctx, look, a)
+		if errors.Is(err, errUnanswered) {
+			m.unanswered = true
+			m.unsure[*a.ID] = look.runnerID
+		} else {
+			m.ran = append(m.ran, *a.ID)
+		}
+		if err != nil {
 			errs = append(errs, fmt.Errorf("action %d: %w", *a.ID, err))
 		}
 	}
 	return errors.Join(errs...)
 }
 
-func isDue(a *api.Action) bool {
-	if a.Executed != nil && *a.Executed {
-		return false
-	}
-	return a.TriggerCount != nil && a.RequiredTriggers != nil && *a.TriggerCount >= *a.RequiredTriggers
-}
-
 // runAction claims an action and runs its commands until one fails.
-func (r *Runner) runAction(ctx context.Context, runnerID int64, a *api.Action) error {
+func (r *Runner) runAction(ctx context.Context, look actionLook, a *api.Action) error {
 	var config struct {
 		Commands []string `json:"commands"`
 	}
 	if err := json.Unmarshal(a.ActionConfig, &config); err != nil {
 		return fmt.Errorf("action_config: %w", err)
 	}
-	call, cancel := context.WithTimeout(ctx, actionCall)
-	defer cancel()
-	mine, err := r.opts.Actions.ClaimAction(call, r.opts.WorkflowID, *a.ID, runnerID)
-	if err != nil || !mine {
-		return err
+	if !look.claimed(a) {
+		call, cancel := context.WithTimeout(ctx, actionCall)
+		mine, err := r.opts.Actions.ClaimAction(call, r.opts.WorkflowID, *a.ID, look.runnerID)
+		cancel()
+		if err != nil || !mine {
+			return asUnanswered(err)
+		}
 	}
 	for i, command := range config.Commands {
 		err := r.runCommand(ctx, *a.ID, i, command)

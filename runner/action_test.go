@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -20,7 +21,11 @@ type fakeActions struct {
 	list    []api.Action
 	claimed []int64
 	refuse  bool
+	away    int // as many calls get no answer
+	lose    int // as many claims are carried out, and their answers lost
 }
+
+var errAway = errors.New("connection refused")
 
 func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
 	t.Helper()
@@ -37,14 +42,26 @@ func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
 func (f *fakeActions) Actions(context.Context, int64) ([]api.Action, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.away > 0 {
+		f.away--
+		return nil, errAway
+	}
 	return slices.Clone(f.list), nil
 }
 
-func (f *fakeActions) ClaimAction(_ context.Context, _, id, _ int64) (bool, error) {
+func (f *fakeActions) ClaimAction(_ context.Context, _, id, runner int64) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.away > 0 {
+		f.away--
+		return false, errAway
+	}
 	f.claimed = append(f.claimed, id)
-	f.list[id-1].Executed = ptr(true)
+	f.list[id-1].Executed, f.list[id-1].ExecutedBy = ptr(true), &runner
+	if f.lose > 0 {
+		f.lose--
+		return false, errAway
+	}
 	return !f.refuse, nil
 }
 
@@ -108,6 +125,45 @@ func TestActionOfAnotherRunner(t *testing.T) {
 	}
 	if len(f.claimed) != 1 {
 		t.Errorf("claimed %v", f.claimed)
+	}
+}
+
+// TestActionsOfTheStartWaitForTheDaemon: they run once, before jobs, however long it
+// takes until the daemon answers.
+func TestActionsOfTheStartWaitForTheDaemon(t *testing.T) {
+	for name, f := range map[string]*fakeActions{
+		"no answer to looks":     {away: 2},
+		"no answer to the claim": {lose: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			f.add(t, workflow.TriggerWorkflowStart, "echo start >> "+dir+"/order")
+			f.add(t, workflow.TriggerWorkerStart, "echo worker-start >> "+dir+"/order")
+			d := runnertest.New(job("echo job >> " + dir + "/order"))
+			d.Welcome.WaitForHealthyMins = 20
+			o := testOptions(t, d)
+			o.Actions = f
+			run(t, o)
+			order, err := os.ReadFile(dir + "/order")
+			if got := strings.Join(strings.Fields(string(order)), " "); err != nil || got != "start worker-start job" {
+				t.Errorf("order %q, %v", got, err)
+			}
+		})
+	}
+}
+
+// TestActionsThatNobodyAnswersAbout: jobs run without them when the patience with a
+// daemon is over.
+func TestActionsThatNobodyAnswersAbout(t *testing.T) {
+	f := &fakeActions{away: 1000}
+	f.add(t, workflow.TriggerWorkflowStart, "true")
+	d := runnertest.New(job("true"))
+	d.Welcome.WaitForHealthyMins = 0
+	o := testOptions(t, d)
+	o.Actions = f
+	if s := run(t, o); !s.Complete || len(f.claimed) != 0 {
+		t.Errorf("summary %+v, claimed %v", s, f.claimed)
 	}
 }
 

@@ -22,7 +22,7 @@ func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 	if r.leaving.active() {
 		working -= len(r.repairs.waiting)
 	}
-	if working > 0 || t.saying != nil || !t.silent() || r.actions.running {
+	if working > 0 || t.saying != nil || !t.silent() || r.actions.running || r.actionsOwed() {
 		return false, nil
 	}
 	if !r.leaving.active() {
