@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"net/http"
 	"net/url"
 
@@ -104,4 +105,11 @@ func (c *Client) ManageStatusChange(ctx context.Context, id int64, status workfl
 // than maxRetries.
 func (c *Client) RetryJob(ctx context.Context, id, runID, maxRetries int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPost, fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d", id, runID, maxRetries), nil)
+}
+
+// RetryJobAnew is RetryJob as a person decided, however many attempts there were:
+// the time for all of them begins anew.
+func (c *Client) RetryJobAnew(ctx context.Context, id, runID int64) (*api.Job, error) {
+	path := fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d&new_total=true", id, runID, math.MaxInt32)
+	return call[api.Job](ctx, c, http.MethodPost, path, nil)
 }

@@ -138,9 +138,14 @@ type retryParams struct {
 	idParams
 	RunID      int64 `path:"run_id"`
 	MaxRetries int32 `query:"max_retries" doc:"refused if the job has had so many attempts"`
+	NewTotal   *bool `query:"new_total" doc:"a person decides: timeouts.total begins anew; without it the retry is refused when that is over"`
 }
 
 func (s *Server) retryJob(r *request[retryParams, none]) (api.Job, error) {
-	j, err := s.Store.RetryJob(r.Context(), r.Params.ID, r.Params.RunID, int64(r.Params.MaxRetries))
+	retry := s.Store.RetryJob
+	if or(r.Params.NewTotal, false) {
+		retry = s.Store.RetryJobAnew
+	}
+	j, err := retry(r.Context(), r.Params.ID, r.Params.RunID, int64(r.Params.MaxRetries))
 	return fromJob(j), err
 }

@@ -179,6 +179,46 @@ func TestTotalTimeoutOfAClaimedJob(t *testing.T) {
 	r.sound(Witness{})
 }
 
+// Whose time is over is repeated with the whole of it by a person alone.
+func TestRetryAfterTheTotalTimeout(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
+	r.pass(time.Hour)
+	r.want(workflow.Terminated, workflow.Canceled)
+	_, err := r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	wantCode(t, err, workflow.CodeConflict)
+	if err == nil || !strings.Contains(err.Error(), "timeouts.total: it was ready first 1h ago") {
+		t.Errorf("the refusal: %v", err)
+	}
+	r.want(workflow.Terminated, workflow.Canceled)
+	_, err = r.RetryJobAnew(r.ctx, r.ids[0], 1, 9)
+	r.must(err)
+	r.sound(Witness{})
+	r.pass(time.Hour - time.Millisecond)
+	r.want(workflow.Ready, workflow.Blocked)
+	h := r.hand("n1", 1)
+	h.begins()
+	r.want(workflow.Running, workflow.Blocked)
+	r.pass(time.Millisecond)
+	if answer := h.turn(); len(answer.Cancel) != 1 {
+		t.Errorf("to end: %v", answer.Cancel)
+	}
+	r.sound(Witness{})
+}
+
+// A client of torc whose job has no time left cannot repeat it.
+func TestRetryOfARunningJobWithoutTime(t *testing.T) {
+	r := newRig(t, independent(1)...)
+	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
+	h := r.hand("n1", 1)
+	h.begins()
+	r.pass(time.Hour - time.Millisecond)
+	r.now = r.now.Add(time.Millisecond)
+	_, err := r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	wantCode(t, err, workflow.CodeConflict)
+	r.want(workflow.Running)
+}
+
 // A job that is held has no more time than others.
 func TestTotalTimeoutOfAHeldJob(t *testing.T) {
 	r, _ := newHeldRig(t, independent(1))

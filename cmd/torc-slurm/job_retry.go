@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/spf13/cobra"
 
@@ -18,7 +17,8 @@ func newJobsRetryCommand(a *app) *cobra.Command {
 		Short: "Give jobs that have failed another attempt",
 		Long: `Make jobs ready again that failed, were terminated or canceled, or are held
 (pending_failed). What was canceled because of them waits for them again. The
-attempts so far stay as they are, with their logs. A held job can be retried three
+attempts so far stay as they are, with their logs. The timeouts.total of jobs that
+ended begins anew. A held job can be retried three
 times in a run ("holds resolve" decides for many jobs, with a reason).
 
 A runner that is still at work takes the jobs; otherwise "run" with the id of the
@@ -72,7 +72,7 @@ func (a *app) retryJob(ctx context.Context, c *connection, id int64) (*api.Job, 
 	}
 	switch s := statusOf(*job); s {
 	case workflow.Failed, workflow.Terminated:
-		return c.RetryJob(ctx, id, idOf(w.RunID), math.MaxInt32)
+		return c.RetryJobAnew(ctx, id, idOf(w.RunID))
 	case workflow.PendingFailed:
 		return a.classifyJob(ctx, c, job, workflow.Ready)
 	case workflow.Canceled:
