@@ -39,11 +39,9 @@ type ClusterOptions struct {
 	Site func(ctx context.Context) (*siteconfigs.Site, error)
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
-	// Spooled reads what a runner that is over wrote down in an output directory.
-	Spooled func(outputDir, database string, runnerID int64) ([]Spooled, error)
-	Random  io.Reader         // for intents and secrets; crypto/rand if nil
-	Requeue bool              // let Slurm start allocations again by itself
-	Env     map[string]string // exported to runners
+	Random     io.Reader         // for intents and secrets; crypto/rand if nil
+	Requeue    bool              // let Slurm start allocations again by itself
+	Env        map[string]string // exported to runners
 }
 
 // cluster is the daemon's side of Slurm: it asks for allocations and looks
@@ -158,7 +156,7 @@ func (c *cluster) open(ctx context.Context) {
 		set.KillWait = config.KillWait
 	}
 	c.loop = allocation.New(allocation.Options{
-		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, Spool: spoolOf{store: d.store, read: c.o.Spooled}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
+		Store: d.store, Slurm: c.o.Slurm, Runners: knownRunners{d.server}, Spool: spoolOf{store: d.store, read: d.o.Spooled}, SecretDir: filepath.Join(filepath.Dir(d.o.EndpointPath), "secrets"),
 		Script: allocation.Script{
 			OutputDir: filepath.Dir(d.o.EndpointPath), SignalLead: c.o.SignalLead, Requeue: c.o.Requeue, Env: c.o.Env, Runner: c.runner,
 		},

@@ -66,6 +66,9 @@ type DaemonOptions struct {
 	// EndLeftovers ends what a dead runner of this host left running; the
 	// argument is the runner's output directory.
 	EndLeftovers func(outputDir string) error
+	// Spooled reads what a runner that is over wrote down in an output directory;
+	// nil: nobody can.
+	Spooled func(outputDir, database string, runnerID int64) ([]Spooled, error)
 
 	Version           string
 	GitHash           string

@@ -17,14 +17,17 @@ type Spooled struct {
 	Delivered func() error // removes it
 }
 
-// spoolOf delivers what runners of ended allocations left in writing.
+// spoolOf delivers what runners that are over left in writing.
 type spoolOf struct {
 	store *store.Store
-	read  func(outputDir, database string, runnerID int64) ([]Spooled, error)
+	read  func(outputDir, database string, runnerID int64) ([]Spooled, error) // nil: nobody can
 }
 
 // Deliver stores the reports that these runners left behind.
 func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) error {
+	if s.read == nil {
+		return nil
+	}
 	database, err := s.store.Identity(ctx, rand.Text())
 	if err != nil {
 		return err

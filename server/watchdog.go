@@ -23,6 +23,8 @@ type watchdog struct {
 	bootID string
 	// endLeftovers ends what a dead runner of this host left running.
 	endLeftovers func(outputDir string) error
+	spool        spoolOf
+	undelivered  map[int64]time.Time // since when the spool of a dead runner cannot be read
 
 	cluster *cluster // nil without Slurm
 	// explain says why a ready job waits; nil: nobody knows.
@@ -40,7 +42,7 @@ func newWatchdog(s *Server, delayed chan int64, o DaemonOptions) *watchdog {
 	host, _ := os.Hostname() // empty where there is none
 	return &watchdog{
 		store: s.Store, leases: s.leases, hub: s.Hub, log: s.Log, now: s.Now, host: host, bootID: BootID(),
-		endLeftovers: o.EndLeftovers, look: s.look, delayed: delayed, explain: s.whyQueued,
+		endLeftovers: o.EndLeftovers, spool: spoolOf{store: s.Store, read: o.Spooled}, undelivered: map[int64]time.Time{}, look: s.look, delayed: delayed, explain: s.whyQueued,
 	}
 }
 
@@ -49,6 +51,7 @@ const (
 	watchInterval    = 5 * time.Second
 	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be looked at is lost
 	unstartedAfter   = 15 * time.Minute
+	spoolPatience    = time.Minute // with files of a dead runner that cannot be read
 )
 
 // askAfter are the silences after which Slurm is asked about the allocation of
@@ -199,19 +202,44 @@ func (w *watchdog) isDead(r store.LiveRunner, silence, patience time.Duration) (
 }
 
 // giveUp ends a dead runner's leases; what it left running on this host is
-// ended first, so that no job runs twice here.
+// ended first, so that no job runs twice here, and what it wrote down is received.
 func (w *watchdog) giveUp(ctx context.Context, r store.LiveRunner, why string) {
 	if r.Hostname == w.host && r.OutputDir != "" && w.endLeftovers != nil {
 		if err := w.endLeftovers(r.OutputDir); err != nil {
 			w.log.Error("cannot end what a dead runner left running", "compute_node_id", r.ID, "error", err)
 		}
 	}
+	if !w.delivered(ctx, r) {
+		return
+	}
 	if err := w.store.ExpireRunner(ctx, r.ID, why); err != nil {
 		w.log.Error("cannot give up a dead runner", "compute_node_id", r.ID, "error", err)
 		return
 	}
 	w.leases.forget(r.ID)
+	delete(w.undelivered, r.ID)
 	w.log.Warn("a runner is lost", "compute_node_id", r.ID, "workflow_id", r.WorkflowID, "hostname", r.Hostname, "reason", why)
+}
+
+// delivered sees to it that what a dead runner of this host wrote down is received
+// before its jobs are lost. It reports whether there is nothing more to wait for: a
+// file that cannot be read does not hold things up for ever.
+func (w *watchdog) delivered(ctx context.Context, r store.LiveRunner) bool {
+	if r.Hostname != w.host || r.OutputDir == "" {
+		return true
+	}
+	err := w.spool.Deliver(ctx, []store.AllocationRunner{{RunnerID: r.ID, OutputDir: r.OutputDir}})
+	if err == nil {
+		return true
+	}
+	since, known := w.undelivered[r.ID]
+	if !known {
+		since = w.now()
+		w.undelivered[r.ID] = since
+	}
+	gaveUp := w.now().Sub(since) >= spoolPatience
+	w.log.Warn("cannot receive what a dead runner wrote down", "compute_node_id", r.ID, "gave_up", gaveUp, "error", err)
+	return gaveUp
 }
 
 // processExists reports whether a process is there and is not a zombie.

@@ -1,10 +1,13 @@
 package server
 
 import (
+	"errors"
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func TestWhoIsDead(t *testing.T) {
@@ -27,5 +30,62 @@ func TestWhoIsDead(t *testing.T) {
 		if why, dead := w.isDead(tc.runner, tc.silent, heartbeatTimeout); dead != tc.dead {
 			t.Errorf("%s: dead is %t (%s), want %t", tc.name, dead, why, tc.dead)
 		}
+	}
+}
+
+// TestSpoolOfADeadRunner: what a runner of this host wrote down before it died counts;
+// only what it did not is lost. A file that cannot be read is waited for, not for ever.
+func TestSpoolOfADeadRunner(t *testing.T) {
+	for name, tc := range map[string]struct {
+		unreadable time.Duration // for so long
+		want       workflow.JobStatus
+	}{
+		"readable":            {0, workflow.Completed},
+		"readable later":      {spoolPatience - time.Second, workflow.Completed},
+		"readable much later": {spoolPatience + time.Second, workflow.Ready},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := newAPI(t)
+			wf := a.workflow()
+			a.jobs(wf, 2)
+			r := a.runner(wf, "k1", noSuchPID)
+			grants := r.turn(func(req *api.TurnRequest) { req.Free.Slots = 2 }).Grants
+			r.turn(func(req *api.TurnRequest) {
+				req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef, StartedMS: 1}}
+			})
+			live, err := a.Store.LiveRunners(t.Context())
+			if err != nil || len(live) != 1 {
+				t.Fatalf("live: %+v, %v", live, err)
+			}
+			w, _ := a.watch("boot")
+			began := time.Now()
+			now := began
+			w.now = func() time.Time { return now }
+			removed := false
+			w.spool.read = func(dir, _ string, runner int64) ([]Spooled, error) {
+				switch {
+				case now.Sub(began) < tc.unreadable:
+					return nil, errors.New("stale file handle")
+				case dir != live[0].OutputDir || runner != r.id || removed:
+					return nil, nil
+				}
+				return []Spooled{{RunID: r.run, Delivered: func() error { removed = true; return nil }, Reports: []api.Report{{
+					LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok(),
+				}}}}, nil
+			}
+			a.leases.doubt(r.id)
+			for ; a.leases.any() && now.Sub(began) < time.Hour; now = now.Add(watchInterval) {
+				w.checkRunners(t.Context())
+			}
+			if waited := now.Sub(began) - watchInterval; a.leases.any() || waited > min(tc.unreadable, spoolPatience)+watchInterval {
+				t.Errorf("given up: %t, after %s", !a.leases.any(), waited)
+			}
+			for i, want := range []workflow.JobStatus{tc.want, workflow.Ready} {
+				j, err := a.Store.Job(t.Context(), grants[i].JobID)
+				if err != nil || j.Status != want {
+					t.Errorf("job %d is %s, want %s (%v)", i, j.Status, want, err)
+				}
+			}
+		})
 	}
 }

@@ -31,6 +31,7 @@ func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
 			_, err := runner.EndLeftovers(dir, log)
 			return err
 		},
+		Spooled: spooled,
 	}
 	if finder, err := a.siteFinder(); err != nil {
 		log.Warn("what files say of the site is not used", "error", err)

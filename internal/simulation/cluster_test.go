@@ -67,7 +67,6 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 		Site: func(ctx context.Context) (*siteconfigs.Site, error) {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
-		Spooled:  d.spooled,
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
 	}
 }

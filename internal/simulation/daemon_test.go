@@ -102,6 +102,7 @@ func (w *world) startDaemon(number int, c chance) (*daemon, error) {
 			}
 		},
 	}
+	options.Spooled = d.spooled
 	w.adjust(&options, d)
 	var err error
 	d.Daemon, err = server.Start(context.Background(), options)
