@@ -73,5 +73,8 @@ func (tx *Tx) resetChanged(r *run, ids []int64) error {
 	if n == 0 {
 		return nil
 	}
-	return tx.reopened(r.workflowID, ids)
+	if err := tx.reopened(r.workflowID, ids); err != nil {
+		return err
+	}
+	return tx.endIfOver(r.workflowID) // stages have jobs again that are not complete
 }

@@ -48,3 +48,23 @@ func TestProcessChangedInputs(t *testing.T) {
 	g.want("initialized", completed, ready, ready, blocked)
 	changed(false)
 }
+
+// A sub-workflow that had ended goes on when a job of it has changed, also when
+// what is behind it has been claimed.
+func TestChangedJobOfAStage(t *testing.T) {
+	def := withChild(true)
+	def.UserData = []workflow.UserDataDefinition{{Name: "in", Data: json.RawMessage(`1`)}}
+	def.Jobs[3].InputUserData = []int32{0}
+	s := newStaged(t, def)
+	s.end(s.end(s.end(s.node.turn(), nil), nil), nil) // before, sub/a, sub/b
+	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Completed, "after": workflow.Pending})
+	_, err := s.UpdateUserData(s.ctx, s.number(`SELECT id FROM user_data`), UserDataUpdate{Data: json.RawMessage(`2`)})
+	s.must(err)
+	names, err := s.ProcessChangedInputs(s.ctx, s.workflow, false, "me")
+	s.must(err)
+	if diff := cmp.Diff([]string{"sub/b"}, names); diff != "" {
+		t.Errorf("changed (-want +got):\n%s", diff)
+	}
+	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Running, "sub/a": workflow.Completed, "sub/b": workflow.Uninitialized})
+	s.sound(Witness{})
+}

@@ -9,6 +9,7 @@ var claimHoldRules = []rule{
 		FROM claim_hold WHERE ended_ms != 0 AND ended_ms < since_ms`},
 	{"hold", `SELECT 'job ' || j.id, 'it was claimed ' || (j.claimed_ms - h.since_ms) || ' ms after hold of claims ' || h.id || ' began, which has not ended'
 		FROM claim_hold h JOIN job j ON j.workflow_id = h.workflow_id WHERE h.ended_ms = 0 AND j.status IN (3, 4) AND j.claimed_ms > h.since_ms
+			AND j.compute_node_id IS NOT NULL -- an operator may say that a job runs
 			AND (j.stage_id IS NULL OR j.stage_id NOT IN (SELECT s.id FROM stage s WHERE s.workflow_id = h.workflow_id
 				AND (s.kind = 'compensation' OR s.kind = 'end' AND s.parent_id IS NULL)))`},
 }

@@ -16,7 +16,8 @@ var stageRules = []rule{
 		FROM stage s JOIN stage p ON p.id = s.parent_id WHERE p.workflow_id != s.workflow_id`},
 	{"stage", `SELECT 'stage ' || s.id, 'its job has not begun, but all others of the run are complete'
 		FROM stage s JOIN workflow w ON w.id = s.workflow_id AND w.is_hidden = 0 AND w.is_halted = 0 AND w.has_ended = 0
-		WHERE s.kind = 'end' AND s.parent_id IS NULL AND s.state = 'not_started' AND s.waits_for IS NULL AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id
+		WHERE s.kind = 'end' AND s.parent_id IS NULL AND s.state = 'not_started' AND s.waits_for IS NULL
+			AND EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id) AND NOT EXISTS (SELECT 1 FROM job j WHERE j.workflow_id = w.id
 			AND j.status NOT BETWEEN 5 AND 9 AND (j.stage_id IS NULL OR j.stage_id NOT IN (SELECT x.id FROM stage x WHERE x.kind = 'compensation' OR x.id = s.id)))`},
 	{"stage", `SELECT 'job ' || j.id, 'its dependency ' || x.id || ' is in another stage' FROM stage s JOIN job j ON j.stage_id = s.id
 		JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job x ON x.id = d.job_id WHERE x.stage_id IS NOT s.id`},

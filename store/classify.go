@@ -53,7 +53,13 @@ func (tx *Tx) classify(id int64, w workflow.Classification, force bool) (workflo
 	if err != nil {
 		return o, err
 	}
-	return o, tx.completed(r.workflowID, done)
+	if err := tx.completed(r.workflowID, done); err != nil {
+		return o, err
+	}
+	if w.Status == workflow.Ready && r.stages { // it may have been held before its stage began
+		err = tx.settleStageOf(r, id)
+	}
+	return o, err
 }
 
 // retryClassified makes a held job ready for another attempt, if it may have one.

@@ -123,6 +123,9 @@ func (tx *Tx) releaseCompensation(r *run) error {
 			return err
 		}
 	}
+	if err := v.settle(); err != nil { // it may have no job that is needed
+		return err
+	}
 	if err := c.announce(); err != nil {
 		return err
 	}

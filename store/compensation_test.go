@@ -252,6 +252,21 @@ func TestNothingIsUndone(t *testing.T) {
 	}
 }
 
+// TestNothingToUndo: a compensation of which no job is needed is over as soon as it
+// has begun.
+func TestNothingToUndo(t *testing.T) {
+	r := newRig(t, chainOf(2)...)
+	r.compensate(`{"on_failure": {}}`, 1) // which does not begin
+	_, err := r.UpdateJob(r.ctx, r.ids[3], workflow.JobUpdate{RunIf: new(workflow.RunIfFailure)})
+	r.must(err)
+	r.hand("n1", 1).runs(0)
+	if got := r.compensation(); got != "completed" {
+		t.Errorf("compensation: %q", got)
+	}
+	r.want(workflow.Failed, workflow.Canceled, workflow.Disabled, workflow.Disabled)
+	r.sound(Witness{})
+}
+
 // TestACanceledRunIsUndone: when the processes of the run are gone, and no earlier;
 // what had not begun stays so.
 func TestACanceledRunIsUndone(t *testing.T) {

@@ -210,7 +210,9 @@ func (e *grand) data(*rapid.T) {
 
 func (e *grand) silent(t *rapid.T) {
 	h := e.hands[rapid.IntRange(0, 1).Draw(t, "runner")]
-	_, err := e.ExpireHeartbeats(e.ctx, h.id, 6*time.Minute)
+	const silence = 6 * time.Minute
+	e.now = e.now.Add(silence)
+	_, err := e.ExpireHeartbeats(e.ctx, h.id, silence)
 	e.must(err)
 }
 

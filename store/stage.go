@@ -179,13 +179,18 @@ func (tx *Tx) countOutside(workflowID int64) (all, compensations int64, err erro
 	return all, compensations, nil
 }
 
-// refuseBeforeStage refuses a status with which a job would run before its stage.
+// refuseBeforeStage refuses a status with which a job would run before its stage,
+// or open a sub-workflow again that is in one which has not started.
 func (tx *Tx) refuseBeforeStage(r *run, job int64, to workflow.JobStatus) error {
-	if !r.stages || !to.IsLive() {
+	if !r.stages {
 		return nil
 	}
 	var early bool
-	err := tx.row(`SELECT EXISTS (SELECT 1 FROM job j JOIN stage s ON s.id = j.stage_id WHERE j.id = ? AND s.state = 'not_started')`, []any{job}, &early)
+	err := tx.row(`WITH RECURSIVE own (id, parent_id, state) AS (SELECT s.id, s.parent_id, s.state FROM job j JOIN stage s ON s.id = j.stage_id WHERE j.id = ?1),
+		above (parent_id, state) AS (SELECT s.parent_id, s.state FROM own JOIN stage s ON s.id = own.parent_id
+			UNION ALL SELECT s.parent_id, s.state FROM above JOIN stage s ON s.id = above.parent_id)
+		SELECT EXISTS (SELECT 1 FROM own WHERE iif(state = 'not_started', ?2, EXISTS (SELECT 1 FROM above WHERE state = 'not_started')))`,
+		[]any{job, to.IsLive()}, &early)
 	if err != nil {
 		return fmt.Errorf("look for the stage of job %d: %w", job, err)
 	}
