@@ -128,3 +128,26 @@ func TestASubWorkflowOfACanceledRunWaits(t *testing.T) {
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked})
 }
+
+// An end job that waits for the second time in a run, too long, has two attempts.
+func TestTimeoutOfAnEndJobThatRunsAgain(t *testing.T) {
+	def := withEnd()
+	def.Jobs[4].Policy = &workflow.JobPolicy{Timeouts: &workflow.Timeouts{Queue: limit("1h", workflow.OnTimeoutFail)}}
+	s := newStaged(t, def)
+	s.play(map[string]int64{"step3": 1})
+	s.statusOf(map[string]workflow.JobStatus{"step3": workflow.Failed, "end": workflow.Completed})
+	_, err := s.RetryJob(s.ctx, s.id("step3"), 1, 10)
+	s.must(err)
+	answer := s.node.turn()
+	s.node.free.Slots = 0
+	s.end(answer, nil)
+	s.statusOf(map[string]workflow.JobStatus{"step3": workflow.Completed, "end": workflow.Ready})
+	s.pass(time.Hour)
+	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Terminated})
+	attempts, err := s.JobAttempts(s.ctx, s.id("end"))
+	s.must(err)
+	if len(attempts) != 2 {
+		t.Errorf("%d attempts: %+v", len(attempts), attempts)
+	}
+	s.sound(Witness{})
+}

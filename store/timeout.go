@@ -189,6 +189,9 @@ func (e *expiry) endWaiting(l *lease) error {
 	if err != nil {
 		return err
 	}
+	if err := e.tx.nextAttempt(l, e.f.run, 0); err != nil { // it may have run before, in the same run
+		return err
+	}
 	cause := e.o.Limit.ExpiredCause(e.o.Timeout, codes)
 	d := workflow.Decision{Action: workflow.ActionFail, Rule: e.o.Timeout.String(), Reason: fmt.Sprintf("%s has the policy %s", e.o.Timeout, e.o.Limit.Policy)}
 	if err := e.f.record(l, &ending{cause: cause, endMS: e.tx.nowMS, noResult: true}, &d); err != nil {
