@@ -46,12 +46,18 @@ var gateRules = []rule{
 	{"gate", `SELECT 'job ' || j.id, 'it was not needed, but a dependency was unsuccessful'
 		FROM job j WHERE j.status = 9 AND j.skipped_by = 0 AND j.undoes_id IS NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8)`},
-	// The jobs of a stage are skipped as well if its sub-workflow job does not run.
+	// The jobs of a stage are skipped as well if its sub-workflow job does not run; they
+	// stay so if somebody lets it go on by another of its jobs. They were skipped because
+	// of a job outside.
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
 		FROM job j WHERE j.status = 7 AND j.skipped_by IS NOT NULL AND j.workflow_id IN ` + moving + ` AND COALESCE(j.gate_id, 0) NOT IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN 6 AND 8 OR d.status = 0)
 			AND NOT EXISTS (SELECT 1 FROM stage s JOIN job p ON p.child_id = iif(s.kind = 'end', s.parent_id, s.id)
-				WHERE s.id = j.stage_id AND (p.status BETWEEN 6 AND 8 OR p.status = 0))`},
+				WHERE s.id = j.stage_id AND (p.status BETWEEN 6 AND 8 OR p.status = 0))
+			AND (j.stage_id IS NULL OR EXISTS (
+				WITH RECURSIVE above (id) AS (SELECT x.stage_id FROM job x WHERE x.id = j.skipped_by
+					UNION ALL SELECT s.parent_id FROM above JOIN stage s ON s.id = above.id)
+				SELECT 1 FROM above WHERE id = j.stage_id))`},
 }
 
 // gateHashes compares the gates' hashes with their dependencies: a gate with
