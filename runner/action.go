@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -171,13 +169,12 @@ func (l *actionLook) claimed(a *api.Action) bool {
 	return unsure && a.ExecutedBy != nil && *a.ExecutedBy == by
 }
 
-// errUnanswered is the error of a call to which the daemon said neither yes nor no.
+// errUnanswered is the error of a call of the daemon that was away, and not that of a
+// command.
 var errUnanswered = errors.New("the daemon does not answer")
 
 func asUnanswered(err error) error {
-	var e *client.APIError
-	isAnswer := errors.As(err, &e) && (e.Status < http.StatusBadGateway || e.Status > http.StatusGatewayTimeout)
-	if err == nil || isAnswer || errors.Is(err, context.Canceled) {
+	if !isUnanswered(err) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", errUnanswered, err)

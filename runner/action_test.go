@@ -3,7 +3,7 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -25,7 +25,8 @@ type fakeActions struct {
 	lose    int // as many claims are carried out, and their answers lost
 }
 
-var errAway = errors.New("connection refused")
+// errAway is what the client makes of a daemon that is away.
+var errAway = fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 
 func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
 	t.Helper()

@@ -3,14 +3,10 @@ package runner
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
-
-	"github.com/torc-slurm/torc-slurm/client"
 )
 
 // failedWorkflowTimeout is how long the daemon may take to say it.
@@ -65,16 +61,6 @@ type unansweredError struct{ err error }
 func (e *unansweredError) Error() string { return "ask what failed: " + e.err.Error() }
 
 func (e *unansweredError) Unwrap() error { return e.err }
-
-// isUnanswered reports whether err means that the daemon was away: another one, or
-// the same one later, can tell.
-func isUnanswered(err error) bool {
-	var e *client.APIError
-	if errors.As(err, &e) {
-		return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
-	}
-	return client.IsUnreachable(err) || errors.Is(err, context.DeadlineExceeded)
-}
 
 // onUnanswered gives a job of a compensation back that could not learn what failed:
 // it was not started, and costs no attempt.

@@ -2,10 +2,13 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -140,4 +143,14 @@ func (r *Runner) liveAttempts() int {
 		}
 	}
 	return n
+}
+
+// isUnanswered reports whether the error of a call means that the daemon was away:
+// another one, or the same one later, can answer.
+func isUnanswered(err error) bool {
+	var e *client.APIError
+	if errors.As(err, &e) {
+		return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
+	}
+	return client.IsUnreachable(err) || errors.Is(err, context.DeadlineExceeded)
 }
