@@ -94,6 +94,9 @@ func (d *decoder) object(n *node, v reflect.Value) {
 	}
 	for _, c := range n.items {
 		f := s.byKey[c.key]
+		if c.alias != "" {
+			d.warnKey(c, "write "+c.key, "%s is read as %s", c.alias, c.key)
+		}
 		switch {
 		case f == nil:
 			d.unknownKey(c, v.Type(), s)
@@ -229,6 +232,10 @@ func (d *decoder) wants(n *node, ok bool, what string) bool {
 }
 
 func (d *decoder) text(n *node, v reflect.Value, f *field) {
+	if f.key == "memory" && n.kind == kindInt { // in quotes it would be bytes
+		d.fail(n, "write it with a unit: "+n.text+"m for MiB, "+n.text+"g for GiB", "memory %s has no unit", n.text)
+		return
+	}
 	if !d.wants(n, n.kind == kindString, "a string") {
 		return
 	}

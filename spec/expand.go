@@ -67,6 +67,7 @@ func (b *builder) expandFiles() {
 		if s == nil || s.count == 0 {
 			continue
 		}
+		b.checkPlaceholders(f.at, s.columns)
 		name, path := parseTemplate(f.Name, s.columns), parseTemplate(f.Path, s.columns)
 		identifier := template{}
 		if f.Identifier != nil {
@@ -105,6 +106,7 @@ func (b *builder) expandUserData() {
 		if s == nil || s.count == 0 {
 			continue
 		}
+		b.checkPlaceholders(u.at, s.columns)
 		name, data := parseTemplate(u.Name, s.columns), template{}
 		if n := u.at.child("data"); n != nil && n.kind != kindNull {
 			data = parseJSONTemplate(n, s.columns)

@@ -101,6 +101,7 @@ func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 func (b *builder) preparePlan(p *jobPlan) {
 	j, columns := p.job, p.sweep.columns
 	b.checkWhatRuns(j)
+	b.checkPlaceholders(j.at, columns)
 	if c := j.at.child("undo"); j.Undo == "" && c != nil && c.kind == kindString {
 		b.fail(c, "write a command, or leave it out", "there is nothing to undo with")
 	}

@@ -40,11 +40,19 @@ func (r *kdlReader) fail(at kdl.Pos, hint, format string, args ...any) {
 	r.errors = append(r.errors, &syntaxError{kdlPos(at), fmt.Sprintf(format, args...), hint})
 }
 
+// kdlAliases are names of nodes that existing specifications have for a key.
+var kdlAliases = map[reflect.Type]map[string]string{
+	reflect.TypeFor[Job](): {"depends_on_job": "depends_on"},
+}
+
 // fill adds nodes as the keys of a map that will become a struct.
 func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 	s := schemaOf(t)
 	for _, c := range nodes {
-		key := c.Name
+		key, alias := c.Name, ""
+		if k := kdlAliases[t][key]; k != "" {
+			key, alias = k, c.Name
+		}
 		f := s.byKey[key]
 		for _, plural := range []string{key + "s", strings.TrimSuffix(key, "y") + "ies"} {
 			if f == nil && s.byKey[plural] != nil {
@@ -56,6 +64,9 @@ func (r *kdlReader) fill(into *node, t reflect.Type, nodes []*kdl.Node) {
 			continue
 		}
 		r.field(into, key, c, t.FieldByIndex(f.index).Type)
+		if alias != "" {
+			into.child(key).alias = alias
+		}
 	}
 }
 

@@ -64,6 +64,22 @@ func TestGoodFilesAreTheSameInEachFormat(t *testing.T) {
 	}
 }
 
+// TestKDLDependsOnJob: existing specifications in KDL name dependencies so.
+func TestKDLDependsOnJob(t *testing.T) {
+	const text = "name \"w\"\njob \"a\" { command \"x\"; }\njob \"b\" { command \"x\"; }\n" +
+		"job \"c\" { command \"x\"; depends_on_job \"a\"\n  depends_on_job \"b\"; }\n"
+	r, err := Parse("w.kdl", []byte(text), Options{})
+	if err != nil {
+		t.Fatal(rendered(err))
+	}
+	if diff := cmp.Diff([]int32{0, 1}, r.Definition.Jobs[2].DependsOn); diff != "" {
+		t.Error(diff)
+	}
+	if len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0].Error.Error(), "w.kdl:4:24: jobs[2].depends_on: depends_on_job is read as depends_on (write depends_on)") {
+		t.Errorf("%d warnings: %v", len(r.Warnings), r.Warnings[0].Error.Error())
+	}
+}
+
 // TestDefinition compares the definitions of the good files, and what is
 // doubtful about them, with golden files.
 func TestDefinition(t *testing.T) {

@@ -48,6 +48,7 @@ type node struct {
 	plain  bool // a string that was written without quotes
 	at     pos
 	key    string // in a map
+	alias  string // what was written instead of the key; empty if it was the key
 	keyAt  pos
 	parent *node
 	text   string           // of a string; of a number: as JSON writes it

@@ -2,6 +2,7 @@ package spec
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -33,12 +34,22 @@ func (b *builder) buildRequirements() {
 			d.Runtime = r.Runtime
 		}
 		if r.Memory != "" || r.at.child("memory") != nil && r.at.child("memory").kind == kindString {
-			_, err := workflow.ParseMemory(r.Memory)
+			bytes, err := workflow.ParseMemory(r.Memory)
 			b.failDomain(r.at.get("memory"), err)
+			b.checkMemory(r.at.get("memory"), r.Memory, bytes)
 		}
 		_, err := workflow.ParseRuntime(d.Runtime)
 		b.failDomain(r.at.get("runtime"), err)
 		b.def.Requirements = append(b.def.Requirements, d)
+	}
+}
+
+// checkMemory warns about a number without a unit that is too small to be meant
+// in bytes.
+func (b *builder) checkMemory(n *node, text string, bytes int64) {
+	const leastMeant = 1 << 20
+	if text = strings.TrimSpace(text); bytes > 0 && bytes < leastMeant && text == strconv.FormatInt(bytes, 10) {
+		b.warn(n, "write "+text+"m for MiB, or "+text+"k for KiB", "memory %s is %s bytes", clip(text), text)
 	}
 }
 

@@ -238,10 +238,9 @@ func intRange(start, end, step int64) (*axis, error) {
 	return &axis{start: start, step: step, count: int(distance/stride) + 1}, nil
 }
 
-// floatRange adds the step again and again, so that the values are the same,
-// to the last digit, as those that existing workflows were named after.
+// floatRange multiplies the step and rounds to the decimals with which start and
+// step are written, so that 0.1:1.0:0.1 has 0.9 and not 0.8999999999999999.
 func floatRange(start, end, step float64) (*axis, error) {
-	const tolerance = 1e-10
 	for _, v := range []float64{start, end, step} {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, bad(rangeHint, "a range needs finite numbers")
@@ -250,15 +249,34 @@ func floatRange(start, end, step float64) (*axis, error) {
 	if step == 0 {
 		return nil, bad("use a step such as 0.1", "the step of a range cannot be 0")
 	}
-	if count := (end - start) / step; count > maxInstances {
+	// The end is part of the range, also where it cannot be met exactly.
+	tolerance := min(1e-10, math.Abs(step)/1000)
+	last := math.Floor((end-start)/step + tolerance/math.Abs(step))
+	switch {
+	case last >= maxInstances:
 		return nil, bad("split it into several workflows", "the range has more than %d values", maxInstances)
+	case last >= 0 && start+step == start:
+		return nil, bad("use a larger step", "the step %v is too small for the range", step)
 	}
 	a := &axis{values: []Value{}}
-	for v := start; step > 0 && v <= end+tolerance || step < 0 && v >= end-tolerance; v += step {
-		if len(a.values) > maxInstances || v+step == v {
-			return nil, bad("use a larger step", "the step %v is too small for the range", step)
-		}
-		a.values = append(a.values, FloatValue(v))
+	digits := max(decimals(start), decimals(step))
+	for i := 0.0; i <= last; i++ {
+		a.values = append(a.values, FloatValue(roundTo(start+i*step, digits)))
 	}
 	return a, nil
+}
+
+// decimals is the number of digits after the point in the shortest text of v.
+func decimals(v float64) int {
+	_, fraction, _ := strings.Cut(strconv.FormatFloat(v, 'f', -1, 64), ".")
+	return len(fraction)
+}
+
+// roundTo returns the float nearest to v with so many digits after the point.
+func roundTo(v float64, digits int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', digits, 64), 64)
+	if err != nil {
+		return v // infinite
+	}
+	return rounded
 }

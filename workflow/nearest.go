@@ -5,6 +5,20 @@ import "strings"
 // Nearest returns the candidate that a misspelt word probably means, or the
 // empty string.
 func Nearest(word string, candidates []string) string {
+	if best := Misspelt(word, candidates); best != "" {
+		return best
+	}
+	for _, c := range candidates { // cpus for num_cpus, trigger for trigger_type
+		if strings.HasPrefix(c, word+"_") || strings.HasSuffix(c, "_"+word) {
+			return c
+		}
+	}
+	return ""
+}
+
+// Misspelt returns the candidate that differs from the word by a few letters or
+// by case alone, or the empty string.
+func Misspelt(word string, candidates []string) string {
 	best, bestDistance := "", min(len(word), max(1, len(word)/3)+1)
 	for _, c := range candidates {
 		if abs(len(c)-len(word)) >= bestDistance {
@@ -14,15 +28,7 @@ func Nearest(word string, candidates []string) string {
 			best, bestDistance = c, d
 		}
 	}
-	if best != "" {
-		return best
-	}
-	for _, c := range candidates { // cpus for num_cpus, trigger for trigger_type
-		if strings.HasPrefix(c, word+"_") || strings.HasSuffix(c, "_"+word) {
-			return c
-		}
-	}
-	return ""
+	return best
 }
 
 func abs(n int) int { return max(n, -n) }

@@ -44,6 +44,9 @@ func newApp(env Environment) *app {
 
 // execute runs the command that the arguments name.
 func (a *app) execute() error {
+	if err := a.checkName(); err != nil {
+		return err
+	}
 	root := newRoot(a)
 	a.wrap(root)
 	root.SetArgs(a.arguments())

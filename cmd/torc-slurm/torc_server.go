@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // arguments are those after the program's name; under the name of a companion
@@ -30,6 +32,23 @@ func (a *app) arguments() []string {
 		return []string{"--version"}
 	}
 	return append([]string{"serve"}, args...)
+}
+
+// missingPrograms are torc's programs that this one does not stand for, with what
+// to use instead.
+var missingPrograms = map[string]string{
+	"torc-mcp-server": "hold failed jobs and decide about them with torc-slurm holds, or with the calls under /holds of the API",
+	"torc-dash":       "use torc-slurm status, why and watch",
+}
+
+// checkName rejects the names of programs that this one does not stand for: whoever
+// starts them expects something else than the command line.
+func (a *app) checkName() error {
+	name := filepath.Base(a.Args[0])
+	if instead, ok := missingPrograms[name]; ok {
+		return &exitError{exitUsage, workflow.Errorf(workflow.CodeUnsupported, "torc-slurm has no %s", name).WithHint("%s", instead)}
+	}
+	return nil
 }
 
 // readDotEnv adds the variables of the file .env that the environment does not

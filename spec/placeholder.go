@@ -1,0 +1,45 @@
+package spec
+
+import (
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// untemplated are the keys of jobs, files and user data in which braces are
+// always text.
+var untemplated = map[string]bool{
+	"parameters": true, "use_parameters": true, "parameters_file": true, "failure_handler": true, "retry_policies": true, "timeouts": true, "stdio": true,
+}
+
+// checkPlaceholders reports {word} in the texts of an item that is almost the
+// name of one of its parameters. Other braces belong to shells and programs.
+func (b *builder) checkPlaceholders(item *node, columns []string) {
+	if len(columns) == 0 {
+		return
+	}
+	for _, c := range item.items {
+		if !untemplated[c.key] {
+			b.checkWords(c, columns)
+		}
+	}
+}
+
+// checkWords does so in all strings of a value.
+func (b *builder) checkWords(n *node, columns []string) {
+	for _, c := range n.items {
+		b.checkWords(c, columns)
+	}
+	if n.kind != kindString {
+		return
+	}
+	for _, m := range dollarTemplate.FindAllStringSubmatch(n.text, -1) {
+		if m[1] != "" || slices.Contains(columns, m[2]) { // ${name} is the shell's
+			continue
+		}
+		if near := workflow.Misspelt(m[2], columns); near != "" {
+			b.failIn(n, m[0], "did you mean {"+near+"}? A text with braces of its own can come from a file, or be written as { "+m[2]+" }",
+				"there is no parameter %s here", m[0])
+		}
+	}
+}
