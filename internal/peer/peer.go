@@ -1,0 +1,199 @@
+// Package peer asks the kernel which user is at the other end of a connection
+// on this host. The user of a Unix socket is in SO_PEERCRED. The user of a TCP
+// connection on the loopback interface is that of the other socket, which the
+// kernel tells to everybody: by netlink (sock_diag(7)), or in /proc/net/tcp and
+// /proc/net/tcp6.
+package peer
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrUnknown says that the kernel does not tell who is at the other end: it
+	// is on another host, or this process is in a sandbox without netlink and
+	// /proc. Nobody at the other end can bring it about.
+	ErrUnknown = errors.New("the kernel does not tell which user is at the other end of the connection")
+	// ErrGone says that there is nobody at the other end any more, or nobody who
+	// accepts the connection.
+	ErrGone = errors.New("nobody is at the other end of the connection")
+)
+
+// Unmapped is the uid of a user for whom this user namespace has no number. No
+// user has it: it is what chown(2) takes for "no change".
+const Unmapped uint32 = 1<<32 - 1
+
+// UID returns the uid of the process at the other end of a connection: that of
+// the process which made the socket there, or, as long as nobody accepted the
+// connection, of the one which listens there. It works for both sides of Unix
+// sockets, and of TCP where both sides are on this host. The error wraps
+// ErrUnknown or ErrGone; anything else is a failure to ask, such as too many
+// open files.
+func UID(conn net.Conn) (uint32, error) {
+	for {
+		inner, ok := conn.(interface{ NetConn() net.Conn }) // of *tls.Conn
+		if !ok {
+			break
+		}
+		conn = inner.NetConn()
+	}
+	if c, ok := conn.(*net.UnixConn); ok {
+		return unixUID(c)
+	}
+	remote, ok := addrPort(conn.RemoteAddr())
+	local, ok2 := addrPort(conn.LocalAddr())
+	if !ok || !ok2 || !remote.Addr().IsLoopback() && remote.Addr() != local.Addr() {
+		return 0, fmt.Errorf("%s is not on this host: %w", conn.RemoteAddr(), ErrUnknown)
+	}
+	return firstTable(func(ask table) (uint32, error) { return whose(ask, remote, local) })
+}
+
+// ListenerUID returns the uid of the process that listens on an address of this
+// host, ErrGone if nobody does.
+func ListenerUID(addr net.Addr) (uint32, error) {
+	if addr.Network() == "unix" {
+		c, err := net.Dial("unix", addr.String())
+		if err != nil {
+			return 0, fmt.Errorf("%w: %w", ErrGone, err)
+		}
+		defer c.Close() //nolint:errcheck // nothing was sent
+		return unixUID(c.(*net.UnixConn))
+	}
+	at, ok := addrPort(addr)
+	if !ok {
+		return 0, fmt.Errorf("%s is no TCP address: %w", addr, ErrUnknown)
+	}
+	return firstTable(func(ask table) (uint32, error) {
+		l, err := ask(at, nobody(at))
+		switch {
+		case errors.Is(err, errAbsent), err == nil && (l.state != unix.BPF_TCP_LISTEN || l.inode == 0):
+			return 0, fmt.Errorf("nobody listens on %s: %w", addr, ErrGone)
+		case err != nil:
+			return 0, err
+		}
+		return mapped(l.uid)
+	})
+}
+
+// addrPort is the address of one end of a TCP connection. An IPv4 address
+// mapped into IPv6 is the IPv4 address.
+func addrPort(a net.Addr) (netip.AddrPort, bool) {
+	t, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.AddrPort{}, false
+	}
+	ap := t.AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), ap.IsValid()
+}
+
+// nobody is the remote address of a socket that listens.
+func nobody(like netip.AddrPort) netip.AddrPort {
+	if like.Addr().Is4() {
+		return netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+	}
+	return netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+}
+
+// socket is what the kernel tells about a TCP socket.
+type socket struct {
+	state uint8
+	uid   uint32
+	// inode is 0 for a socket that no process has: before accept(2), after
+	// close(2), in TIME_WAIT. Its uid is then 0, which is not root, or, since
+	// Linux 6.17, that of the listener (before accept) or of the former owner.
+	// Seen on 6.18: 65534 before accept and in FIN_WAIT1, 0 in TIME_WAIT.
+	inode uint32
+	// cookie is the same for as long as the socket exists, and of no other one; 0
+	// if the table has none.
+	cookie uint64
+}
+
+// table finds the TCP socket with these addresses: that of the connection, or,
+// if there is none, the one that listens on local. errAbsent if there is neither.
+type table func(local, remote netip.AddrPort) (socket, error)
+
+var (
+	errAbsent  = errors.New("no such socket")
+	errNoTable = errors.New("the kernel does not list sockets in this way")
+)
+
+// A server that does not accept because too many connections wait already may
+// come to it within acceptTime.
+const (
+	acceptTime = 2 * time.Second
+	acceptPoll = time.Millisecond // and twice as long each time
+)
+
+// whose returns the uid of the socket at the remote end of a connection.
+func whose(ask table, remote, local netip.AddrPort) (uint32, error) {
+	end := time.Now().Add(acceptTime)
+	for wait := acceptPoll; ; wait *= 2 {
+		uid, final, err := askOnce(ask, remote, local)
+		if final || time.Now().After(end) {
+			return uid, err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// askOnce asks once. The answer is not final if another answer may come by itself.
+func askOnce(ask table, remote, local netip.AddrPort) (uid uint32, final bool, err error) {
+	there, err := ask(remote, local)
+	switch {
+	case errors.Is(err, errAbsent), err == nil && there.state == unix.BPF_TCP_LISTEN:
+		// The end here can be established while that there is not, for example
+		// while too many connections wait to be accepted.
+		here, err := ask(local, remote)
+		if err == nil && here.state == unix.BPF_TCP_ESTABLISHED {
+			return 0, false, fmt.Errorf("%s does not accept connections: %w", remote, ErrGone)
+		}
+		return 0, true, fmt.Errorf("%s: %w", remote, ErrGone)
+	case err != nil:
+		return 0, true, err
+	case there.inode != 0:
+		uid, err := mapped(there.uid)
+		return uid, true, err
+	case there.state == unix.BPF_TCP_SYN_RECV:
+		return 0, false, fmt.Errorf("%s does not accept connections: %w", remote, ErrGone)
+	case there.state != unix.BPF_TCP_ESTABLISHED:
+		return 0, true, fmt.Errorf("%s has closed the connection: %w", remote, ErrGone)
+	}
+	// Established, and not accepted. The kernel resets such a connection when its
+	// listener is closed, and one address has listeners of one user at a time. So
+	// the listener found while the same connection exists before and after is its
+	// own.
+	listener, err := ask(remote, nobody(remote))
+	if err != nil && !errors.Is(err, errAbsent) {
+		return 0, true, err
+	}
+	again, err2 := ask(remote, local)
+	if err == nil && err2 == nil && listener.state == unix.BPF_TCP_LISTEN && listener.inode != 0 &&
+		again.state == unix.BPF_TCP_ESTABLISHED && again.inode == 0 && again.cookie == there.cookie {
+		uid, err := mapped(listener.uid)
+		return uid, true, err
+	}
+	return 0, false, fmt.Errorf("%s: %w", remote, ErrGone)
+}
+
+// unixUID returns the uid at the other end of a Unix socket: of the process that
+// connected, or that called listen(2).
+func unixUID(c *net.UnixConn) (uint32, error) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0, fmt.Errorf("ask for the other end of a socket: %w", err)
+	}
+	var cred *unix.Ucred
+	if e := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); e != nil {
+		err = e
+	}
+	if err != nil {
+		return 0, fmt.Errorf("ask for the other end of a socket: %w", err)
+	}
+	return mapped(cred.Uid)
+}
