@@ -23,6 +23,9 @@ type Caller struct {
 	// Allocation is set for a runner that showed the secret of an allocation:
 	// it may do nothing but work there.
 	Allocation *workflow.Allocation
+	// JobOf is the workflow of the running job on whose behalf the request is
+	// made; 0 if it is no job's. The caller may then do what jobs may.
+	JobOf int64
 }
 
 var anonymous = Caller{User: "anonymous"}

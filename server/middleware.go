@@ -38,6 +38,11 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 				return
 			}
 		}
+		caller, err := onBehalf(caller, r)
+		if err != nil {
+			writeError(status, asHTTP(err, http.StatusConflict))
+			return
+		}
 		ctx := context.WithValue(r.Context(), callerKey{}, caller)
 		ctx = context.WithValue(ctx, spanKey{}, span)
 		r = r.WithContext(ctx)

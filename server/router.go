@@ -12,12 +12,14 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/jobaccess"
 )
 
 // route is one entry of the table that the mux and openapi.yaml are made from.
 type route struct {
 	method  string
 	pattern string // below api.BasePath
+	beside  bool   // the pattern begins at the root instead
 	summary string
 	params  []param
 	body    reflect.Type // nil: whatever is sent is ignored
@@ -88,6 +90,12 @@ func handle[P, B, Out any](method, pattern, summary string, fn func(*request[P, 
 				s.fail(w, r, rt, err)
 				return
 			}
+			if of := callerOf(r.Context()).JobOf; of != 0 {
+				if err := jobaccess.CheckBody(of, r, &in.Body); err != nil {
+					s.fail(w, r, rt, err)
+					return
+				}
+			}
 		}
 		out, err := fn(in)
 		if err != nil {
@@ -125,8 +133,12 @@ func stream[P any](method, pattern, summary, media string, fn func(w http.Respon
 // mux registers the routes and the pages beside the API.
 func (s *Server) mux() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range s.routes() {
-		mux.HandleFunc(rt.method+" "+api.BasePath+rt.pattern, func(w http.ResponseWriter, r *http.Request) {
+	for _, rt := range append(s.routes(), s.pages()...) {
+		base := api.BasePath
+		if rt.beside {
+			base = ""
+		}
+		mux.HandleFunc(rt.method+" "+base+rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 			if err := s.within(&rt, r); err != nil {
 				s.fail(w, r, &rt, err)
 				return
@@ -134,11 +146,28 @@ func (s *Server) mux() *http.ServeMux {
 			rt.serve(s, &rt, w, r)
 		})
 	}
-	mux.HandleFunc("GET "+api.BasePath+"/openapi.yaml", serveOpenAPI)
-	mux.HandleFunc("GET /{$}", s.serveHome)
-	mux.HandleFunc("GET /dashboard", s.serveHome)
-	mux.Handle("GET /metrics", s.Metrics.Handler())
 	return mux
+}
+
+// pages are the routes that are not operations of the API.
+func (s *Server) pages() []route {
+	page := func(pattern string, serve http.Handler, options ...option) route {
+		rt := route{method: http.MethodGet, pattern: pattern, serve: func(_ *Server, _ *route, w http.ResponseWriter, r *http.Request) {
+			serve.ServeHTTP(w, r)
+		}}
+		for _, change := range options {
+			change(&rt)
+		}
+		return rt
+	}
+	beside := func(rt *route) { rt.beside = true }
+	home := http.HandlerFunc(s.serveHome)
+	return []route{
+		page("/openapi.yaml", http.HandlerFunc(serveOpenAPI), runnersAll),
+		page("/{$}", home, beside, runnersAll),
+		page("/dashboard", home, beside, runnersAll),
+		page("/metrics", s.Metrics.Handler(), beside),
+	}
 }
 
 // readBody reads the body of a request into dest, a pointer.

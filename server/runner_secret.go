@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/jobaccess"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -27,8 +28,13 @@ func runnersAll(rt *route)         { rt.runners = reachAll }
 func runnersOwnWorkflow(rt *route) { rt.runners = reachWorkflow }
 func runnersThemselves(rt *route)  { rt.runners = reachRunner }
 
-// within refuses what the secret of an allocation does not cover.
+// within refuses what the secret of an allocation does not cover, and what jobs
+// may not call.
 func (s *Server) within(rt *route, r *http.Request) error {
+	if of := callerOf(r.Context()).JobOf; of != 0 {
+		scope := jobaccess.ScopeOf(rt.method, rt.pattern)
+		return jobaccess.Check(r.Context(), s.Store, scope, of, r, r.PathValue("id"))
+	}
 	a := callerOf(r.Context()).Allocation
 	if a == nil || rt.runners == reachAll {
 		return nil
@@ -51,6 +57,22 @@ func (s *Server) within(rt *route, r *http.Request) error {
 		}
 	}
 	return workflow.Errorf(workflow.CodeForbidden, "the secret of an allocation does not allow %s %s", r.Method, r.URL.Path)
+}
+
+// onBehalf narrows what a caller may do to what jobs may, if the request says
+// that it is made on behalf of one. A runner speaks for the jobs of its own
+// workflow only.
+func onBehalf(caller Caller, r *http.Request) (Caller, error) {
+	of, err := jobaccess.FromHeader(r.Header)
+	if err != nil {
+		return caller, err
+	}
+	if a := caller.Allocation; of != 0 && a != nil && a.WorkflowID != of {
+		return caller, workflow.Errorf(workflow.CodeForbidden, "the secret of an allocation for workflow %d does not allow requests on behalf of jobs of workflow %d",
+			a.WorkflowID, of)
+	}
+	caller.JobOf = of
+	return caller, nil
 }
 
 // SecretAuth lets in whoever an authenticator lets in, and runners by the

@@ -1,0 +1,165 @@
+// Package jobaccess decides what a running job may call. A job reaches the
+// daemon through its runner, which adds the credentials that it has itself, and
+// says with api.JobHeader that the request is a job's. The header only narrows
+// what the credentials allow, so that it needs no proof.
+package jobaccess
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Scope says which requests of a route jobs may make.
+type Scope int
+
+// The scopes. The workflow of the job is the one that its runner works on; where
+// a request names another one it is refused in every scope.
+const (
+	Undecided Scope = iota // nobody has decided: refused, and a test fails
+	Refused                // not for jobs
+	Everyone               // it tells nothing about workflows
+	Query                  // the query names the workflow
+	Body                   // the body names the workflow
+	Workflow               // {id} is the workflow
+	Job                    // {id} is one of its jobs, and so on
+	File
+	UserData
+	Result
+	Event
+	Requirements
+)
+
+// kinds are the rows that {id} names in a scope.
+var kinds = map[Scope]store.Kind{
+	Job: store.KindJob, File: store.KindFile, UserData: store.KindUserData, Result: store.KindResult, Event: store.KindEvent,
+	Requirements: store.KindRequirements,
+}
+
+// Owners tells which workflow a row belongs to.
+type Owners interface {
+	// WorkflowOf returns the id of the workflow; an error with CodeNotFound if there
+	// is no such row.
+	WorkflowOf(ctx context.Context, kind store.Kind, id int64) (workflowID int64, err error)
+}
+
+// FromHeader returns the workflow on behalf of whose job a request is made; 0 if
+// it is no job's. A header that cannot be read is an error: ignoring it would
+// widen what the request may do.
+func FromHeader(h http.Header) (workflowID int64, err error) {
+	values := h.Values(api.JobHeader)
+	if len(values) == 0 {
+		return 0, nil
+	}
+	id, err := strconv.ParseInt(values[0], 10, 64)
+	if len(values) > 1 || err != nil || id <= 0 {
+		return 0, workflow.Errorf(workflow.CodeInvalid, "the header %s is %q, not the id of one workflow", api.JobHeader, strings.Join(values, ", "))
+	}
+	return id, nil
+}
+
+// Check refuses a request that a job of a workflow may not make: CodeForbidden.
+// The scope is that of the route, id the {id} of its path.
+func Check(ctx context.Context, owners Owners, scope Scope, workflowID int64, r *http.Request, id string) error {
+	if !allowed(scope, workflowID, id) || !queryWithin(workflowID, r.URL.RawQuery) {
+		return forbidden(r, workflowID)
+	}
+	kind, isRow := kinds[scope]
+	if !isRow {
+		return nil
+	}
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil {
+		return nil //nolint:nilerr // the handler says what is wrong with it
+	}
+	owner, err := owners.WorkflowOf(ctx, kind, n)
+	if err != nil {
+		return err
+	}
+	if owner != workflowID {
+		return forbidden(r, workflowID)
+	}
+	return nil
+}
+
+// allowed is the part of the decision that needs no row.
+func allowed(scope Scope, workflowID int64, id string) bool {
+	switch scope {
+	case Undecided, Refused:
+		return false
+	case Workflow:
+		n, err := strconv.ParseInt(id, 10, 64)
+		return err == nil && n == workflowID
+	}
+	return true
+}
+
+// queryWithin reports whether a query names no other workflow.
+func queryWithin(workflowID int64, raw string) bool {
+	query, err := url.ParseQuery(raw)
+	if err != nil {
+		return false
+	}
+	for _, text := range query["workflow_id"] {
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil && n != workflowID {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckBody refuses a decoded body that names another workflow, in itself or in
+// the elements of its lists: CodeForbidden.
+func CheckBody(workflowID int64, r *http.Request, body any) error {
+	if namesOther(reflect.ValueOf(body), workflowID) {
+		return forbidden(r, workflowID)
+	}
+	return nil
+}
+
+// namesOther looks for fields workflow_id in structs, and in structs of lists.
+func namesOther(v reflect.Value, workflowID int64) bool {
+	switch v.Kind() {
+	case reflect.Pointer:
+		return !v.IsNil() && namesOther(v.Elem(), workflowID)
+	case reflect.Slice:
+		if e := v.Type().Elem().Kind(); e != reflect.Struct && e != reflect.Pointer {
+			return false // ids, texts and free JSON name no workflow
+		}
+		for i := range v.Len() {
+			if namesOther(v.Index(i), workflowID) {
+				return true
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
+			field := v.Field(i)
+			if name != "workflow_id" {
+				if field.Kind() != reflect.Int64 && namesOther(field, workflowID) {
+					return true
+				}
+				continue
+			}
+			if field.Kind() == reflect.Pointer && !field.IsNil() {
+				field = field.Elem()
+			}
+			if field.Kind() == reflect.Int64 && field.Int() != workflowID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func forbidden(r *http.Request, workflowID int64) error {
+	return workflow.Errorf(workflow.CodeForbidden, "a job of workflow %d may not %s %s", workflowID, r.Method, r.URL.Path).
+		WithHint("jobs read their own workflow, add jobs by spawn_jobs, and write files, user data and events")
+}
