@@ -95,7 +95,7 @@ func (a *Allocation) late(within time.Time) bool {
 
 // room is what the allocation has free from now, or from its start, to its end.
 func (a *Allocation) room(now time.Time, m workflow.Margins) room {
-	usable := m.Usable(a.Shape.Walltime)
+	usable, whole := m.Usable(a.Shape.Walltime), workflow.WholeRuntime(a.Shape.Walltime, a.Shape.Walltime)
 	switch {
 	case a.State == Closed:
 		return room{}
@@ -103,8 +103,9 @@ func (a *Allocation) room(now time.Time, m workflow.Margins) room {
 		usable = noLimit
 	case a.State == Active:
 		usable = a.End.Sub(now) - m.Within(a.Shape.Walltime).Grace
+		whole = workflow.WholeRuntime(a.Shape.Walltime, a.End.Sub(now))
 	}
-	r := newRoom(a.Shape.Nodes, a.Shape.Node, usable)
+	r := newRoom(a.Shape.Nodes, a.Shape.Node, usable, whole)
 	for _, j := range slices.SortedStableFunc(slices.Values(a.Running), compareRunning) {
 		left := int64(remaining(j.Until.Sub(now)) / time.Second)
 		r.take(load{each: j.Each, nodes: max(j.Nodes, 1), seconds: max(min(left, r.seconds), 1)}, j.Count)

@@ -171,9 +171,7 @@ func (c *simCluster) claim(a *simAllocation, ready []*simJob) {
 	if a.State != Active || c.now.Sub(a.started) < tick || len(ready) == 0 {
 		return
 	}
-	o := offerOf(a.Shape)
-	left := int64((a.End.Sub(c.now) - c.margins.Within(a.Shape.Walltime).Grace) / time.Second)
-	o.TimeLeftSeconds = &left
+	o := offerOf(a.Shape, a.Shape.Walltime-a.End.Sub(c.now))
 	packer := workflow.NewPacker(o)
 	for _, j := range a.jobs {
 		unbound := j.class

@@ -30,6 +30,8 @@ type Demand struct {
 // counted with one second, as nothing takes none.
 func (d *Demand) seconds() int64 { return max(d.RuntimeSeconds, 1) }
 
+func (d *Demand) runtime() time.Duration { return time.Duration(d.seconds()) * time.Second }
+
 func (d *Demand) each() Resources {
 	return Resources{CPUs: d.CPUs, MemoryBytes: d.MemoryBytes, GPUs: d.GPUs}
 }

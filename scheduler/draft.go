@@ -43,7 +43,7 @@ func newDraft(p *Pool, d *Demand, work time.Duration, set *Settings) *draft {
 		Pool: p.Name, SchedulerID: p.SchedulerID, Nodes: p.nodes(d), Node: p.asks(d), WholeNodes: !p.Shared,
 		Walltime: p.walltime(d.seconds(), work, set), Labels: p.Labels, Together: d.nodes() > 1, Serialize: p.Serialize,
 	}
-	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime))}
+	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime), workflow.WholeRuntime(s.Walltime, s.Walltime))}
 }
 
 // take puts at most n jobs of the demand into the draft.

@@ -218,17 +218,18 @@ func (g *generator) class(r *workflow.ResourceRequirements) (*class, error) {
 		CPUs: r.NumCPUs, MemoryMB: (memory + slurm.MiB - 1) / slurm.MiB, GPUs: r.NumGPUs, Nodes: max(1, r.NumNodes),
 		Account: g.options.Account, Partition: g.options.Partition,
 	}}
-	if c.runtime > 0 {
-		c.need.Walltime = g.options.Margins.Walltime(c.runtime)
-	}
+	var refusals []siteconfigs.Refusal
 	if given := g.options.Walltime; given > 0 {
-		if c.need.Walltime > given {
+		if !g.options.Margins.Fits(c.runtime, given) {
 			g.warn("jobs with the resource requirements %s may run for %s, which is too long for a walltime of %s", r.Name, c.runtime, given)
 		}
 		c.need.Walltime = given
+		c.choice, refusals = siteconfigs.Best(g.site, c.need)
+	} else if c.runtime > 0 {
+		c.choice, refusals = bestFor(g.site, &c.need, c.runtime, g.options.Margins)
+	} else {
+		c.choice, refusals = siteconfigs.Best(g.site, c.need)
 	}
-	var refusals []siteconfigs.Refusal
-	c.choice, refusals = siteconfigs.Best(g.site, c.need)
 	if c.choice.Partition == nil {
 		var why []string
 		for _, refusal := range refusals {

@@ -62,12 +62,14 @@ func drawPool(t *rapid.T, i int) Pool {
 	return p
 }
 
+func seconds(d time.Duration) int64 { return int64(d / time.Second) }
+
 func drawDemand(t *rapid.T, i int, pools []Pool) Demand {
 	d := Demand{
 		Class: workflow.Class{
 			ID: int64(i), Priority: rapid.Int64Range(0, 1).Draw(t, "priority"), CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"),
 			GPUs: rapid.Int64Range(0, 1).Draw(t, "gpus"), MemoryBytes: rapid.Int64Range(0, 16).Draw(t, "gib") * gib,
-			Nodes: rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(t, "nodes"), RuntimeSeconds: rapid.SampledFrom([]int64{0, 1, 50, 60, 600, 3600, 7200}).Draw(t, "runtime"),
+			Nodes: rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(t, "nodes"), RuntimeSeconds: rapid.SampledFrom([]int64{0, 1, 50, 60, 600, 3600, 7200, seconds(pools[0].Walltime), seconds(pools[0].MaxWalltime)}).Draw(t, "runtime"),
 		},
 		Ready: rapid.Int64Range(0, 300).Draw(t, "ready"), Later: rapid.Int64Range(0, 1).Draw(t, "later") * rapid.Int64Range(0, 300).Draw(t, "how many later"),
 		Since: noon.Add(-time.Duration(rapid.IntRange(0, 300).Draw(t, "since")) * time.Second),
@@ -260,31 +262,51 @@ func TestPlanIgnoresOrder(t *testing.T) {
 	})
 }
 
-// TestSomeJobFits: in each allocation that is asked for, a ready job fits, as the
-// claim of a runner sees it.
-func TestSomeJobFits(t *testing.T) {
+// TestWhatIsAskedForIsClaimed: each ready job for which allocations are asked for
+// fits one of them as the claim of its runner sees it, also when that has taken
+// some time to start, and in each allocation some ready job fits.
+func TestWhatIsAskedForIsClaimed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
-		for _, a := range Plan(s).Actions {
+		d := Plan(s)
+		late := rapid.Float64Range(0, 1).Draw(t, "late")
+		var asked []Shape
+		for _, a := range d.Actions {
 			if a.Kind != Submit && a.Kind != Probe {
 				continue
 			}
-			packer := workflow.NewPacker(offerOf(a.Shape))
-			if !slices.ContainsFunc(s.Demand, func(d Demand) bool {
-				ok, _ := packer.Fits(d.Class)
-				return ok && d.Ready > 0
-			}) {
+			asked = append(asked, a.Shape)
+			if !slices.ContainsFunc(s.Demand, func(d Demand) bool { return d.Ready > 0 && claims(a.Shape, late, d.Class) }) {
 				t.Errorf("no job fits %+v", a)
+			}
+		}
+		for i := range d.Coverage {
+			c := &d.Coverage[i]
+			of := slices.IndexFunc(s.Demand, func(d Demand) bool { return d.ID == c.ClassID && slices.Equal(d.Avoid, c.Avoid) })
+			if c.Asked > 0 && !slices.ContainsFunc(asked, func(a Shape) bool { return claims(a, late, s.Demand[of].Class) }) {
+				t.Errorf("%d of %+v are to run in %+v, where they do not fit", c.Asked, s.Demand[of].Class, asked)
 			}
 		}
 	})
 }
 
-// offerOf is what the runners of an allocation offer once they have started.
-func offerOf(s Shape) workflow.Offer {
+// claims reports whether the runner of an allocation takes a job of a class when
+// it starts late: 1 is as late as an allocation counts as fresh.
+func claims(s Shape, late float64, c workflow.Class) bool {
+	elapsed := time.Duration(late * float64(workflow.Fresh(s.Walltime))).Truncate(time.Second)
+	fits, _ := workflow.NewPacker(offerOf(s, elapsed)).Fits(c)
+	return fits
+}
+
+// offerOf is what the runners of an allocation offer some time after its start.
+func offerOf(s Shape, elapsed time.Duration) workflow.Offer {
+	left := s.Walltime - elapsed
 	node := workflow.OfferNode{CPUs: s.Node.CPUs, MemoryBytes: s.Node.MemoryBytes, GPUs: s.Node.GPUs}
-	usable := int64(Settings{}.withDefaults().Margins.Usable(s.Walltime) / time.Second)
-	o := workflow.Offer{Nodes: []workflow.OfferNode{node}, Slots: 1000, TimeLeftSeconds: &usable, Labels: s.Labels, SchedulerConfigID: s.SchedulerID, StrictScheduler: true}
+	grace := Settings{}.withDefaults().Margins.Within(s.Walltime).Grace
+	o := workflow.Offer{
+		Nodes: []workflow.OfferNode{node}, Slots: 1000, Labels: s.Labels, SchedulerConfigID: s.SchedulerID, StrictScheduler: true,
+		TimeLeftSeconds: new(seconds(left - grace)), WholeSeconds: seconds(workflow.WholeRuntime(s.Walltime, left)),
+	}
 	if s.Together {
 		o.Nodes = slices.Repeat(o.Nodes, int(s.Nodes))
 	}

@@ -103,8 +103,10 @@ func TestPlan(t *testing.T) {
 
 		{"what has grown beyond all nodes is not asked for", Snapshot{Demand: []Demand{jobs(3, time.Hour, func(d *Demand) { d.MemoryBytes = 60 * gib })}},
 			"3 uncovered: fits no allocation; debug: memory: needs 60.00 GiB, largest node has 40.00 GiB"},
-		{"nor what runs too long", Snapshot{Demand: []Demand{jobs(1, 4*time.Hour)}},
-			"1 uncovered: fits no allocation; debug: runtime: needs 4h, an allocation has at most 4h, of which 3h57m30s can be used"},
+		{"nor what runs too long", Snapshot{Demand: []Demand{jobs(1, 4*time.Hour+time.Second)}},
+			"1 uncovered: fits no allocation; debug: runtime: needs 4h1s, an allocation has at most 4h"},
+		{"for what runs as long as an allocation may last, the margins bend", Snapshot{Demand: []Demand{jobs(1, 4*time.Hour)}},
+			"submit: 1 ready job without a place: 1 allocation of 1 node for 4h in debug"},
 		{"the walltime of a scheduler is kept", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Walltime = 3 * time.Hour })},
 			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 3h in debug"},
 		{"but a retry with more runtime and memory gets what it needs", Snapshot{Demand: []Demand{jobs(1, 90*time.Minute, func(d *Demand) { d.MemoryBytes = 6 * gib })},

@@ -65,15 +65,13 @@ func (p *Pool) misfit(d *Demand, set *Settings) string {
 	class := d.Class
 	class.Nodes, class.RuntimeSeconds, class.SchedulerID = 1, 0, nil
 	fits, why := workflow.NewPacker(workflow.Offer{Nodes: []workflow.OfferNode{node}, Slots: 1, Labels: p.Labels}).Fits(class)
-	usable := p.longest(set)
 	switch {
 	case !fits:
 		return why.String()
 	case p.MaxNodes > 0 && d.nodes() > p.MaxNodes:
 		return fmt.Sprintf("nodes: needs %d, an allocation has at most %d", d.nodes(), p.MaxNodes)
-	case usable < time.Duration(d.seconds())*time.Second:
-		return fmt.Sprintf("runtime: needs %s, an allocation has at most %s, of which %s can be used",
-			inWords(time.Duration(d.seconds())*time.Second), inWords(p.MaxWalltime), inWords(usable))
+	case p.MaxWalltime > 0 && !set.Margins.Fits(d.runtime(), p.MaxWalltime):
+		return fmt.Sprintf("runtime: needs %s, an allocation has at most %s", inWords(d.runtime()), inWords(p.MaxWalltime))
 	case !p.leaves(p.nodes(d), nil):
 		return fmt.Sprintf("nodes: needs %d, its options leave %d", p.nodes(d), len(p.Hosts))
 	}
@@ -104,14 +102,6 @@ func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
 	return nodes, instead
 }
 
-// longest is how long jobs can run in the longest allocation.
-func (p *Pool) longest(set *Settings) time.Duration {
-	if p.MaxWalltime == 0 {
-		return noLimit
-	}
-	return set.Margins.Usable(p.MaxWalltime)
-}
-
 // noLimit is longer than any allocation.
 const noLimit = 100 * 365 * 24 * time.Hour
 
@@ -133,7 +123,7 @@ func (p *Pool) leaves(nodes int64, excluded []string) bool {
 // as long as work, and one of them at least.
 func (p *Pool) walltime(seconds int64, work time.Duration, set *Settings) time.Duration {
 	job := time.Duration(seconds) * time.Second
-	w := set.Margins.Walltime(job)
+	w := set.Margins.WalltimeWithin(job, p.MaxWalltime)
 	if p.Walltime > 0 {
 		w = max(w, p.Walltime)
 	} else {

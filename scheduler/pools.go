@@ -104,9 +104,9 @@ func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why strin
 	}
 	need := siteconfigs.Need{
 		CPUs: d.CPUs, MemoryMB: ceil(d.MemoryBytes+runnerMemory, slurm.MiB) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
-		Walltime: p.set.Margins.Walltime(time.Duration(d.seconds()) * time.Second), Account: p.options.Account, QOS: p.options.QOS, Partition: p.options.Partition,
+		Account: p.options.Account, QOS: p.options.QOS, Partition: p.options.Partition,
 	}
-	best, refusals := siteconfigs.Best(p.site, need)
+	best, refusals := bestFor(p.site, &need, d.runtime(), p.set.Margins)
 	if best.Partition == nil {
 		return nil, "fits no partition: " + p.refusals(d, refusals)
 	}
@@ -121,6 +121,23 @@ func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why strin
 		all = append(all, t)
 	}
 	return all, ""
+}
+
+// bestFor chooses the partition for jobs of such a runtime, and notes the walltime
+// that they need. Where the margins are all that is too much, they bend.
+func bestFor(site *siteconfigs.Site, need *siteconfigs.Need, runtime time.Duration, m workflow.Margins) (siteconfigs.Choice, []siteconfigs.Refusal) {
+	need.Walltime = m.Walltime(runtime)
+	best, refusals := siteconfigs.Best(site, *need)
+	if best.Partition != nil {
+		return best, refusals
+	}
+	bent := *need
+	bent.Walltime = (runtime + time.Minute - 1).Truncate(time.Minute)
+	if bending, others := siteconfigs.Best(site, bent); bending.Partition != nil {
+		*need = bent
+		return bending, others
+	}
+	return best, refusals
 }
 
 // chosen is the pool of a partition, by one kind of its nodes.

@@ -59,6 +59,9 @@ type load struct {
 // a moment on until the end.
 type room struct {
 	seconds int64 // when it ends
+	// whole is how long a job may run that begins at once and needs more than
+	// the margins leave; 0 if none may.
+	whole   int64
 	oneNode bool
 	slotted bool   // jobs take slots
 	steps   []step // sorted by from
@@ -72,12 +75,12 @@ type step struct {
 	from  int64 // seconds
 }
 
-func newRoom(nodes int64, each Resources, usable time.Duration) room {
+func newRoom(nodes int64, each Resources, usable, whole time.Duration) room {
 	seconds := int64(usable / time.Second)
 	if seconds <= 0 || nodes <= 0 {
 		return room{}
 	}
-	return room{seconds: seconds, oneNode: nodes == 1, slotted: each.Slots > 0, steps: []step{{nodes: nodes, each: each}}}
+	return room{seconds: seconds, whole: int64(whole / time.Second), oneNode: nodes == 1, slotted: each.Slots > 0, steps: []step{{nodes: nodes, each: each}}}
 }
 
 // take puts at most n such jobs into the room and returns how many it took.
@@ -104,6 +107,9 @@ func (r *room) take(l load, n int64) (taken int64) {
 func (r *room) takeStep(i int, l load, n int64) int64 {
 	s := r.steps[i]
 	rows := (r.seconds - s.from) / l.seconds
+	if rows <= 0 && s.from == 0 && l.seconds <= r.whole {
+		rows = 1
+	}
 	side := min(s.each.holds(l.each), n) // on one node
 	lanes := s.nodes * side
 	if l.nodes > 1 {
@@ -160,7 +166,7 @@ func (r *room) join(l load) bool {
 	}
 	var sum Resources
 	for i, s := range r.steps {
-		if r.seconds-s.from < l.seconds {
+		if r.seconds-s.from < l.seconds && (s.from > 0 || l.seconds > r.whole) {
 			return false
 		}
 		sum = sum.plus(s.each)

@@ -29,7 +29,7 @@ func TestRoomTakes(t *testing.T) {
 		{"too few nodes", 1, 10, 3, []load{{cpus(1), 2, 3600}}, 100, []int64{0}, 0},
 		{"too long", 1, 10, 1, []load{{cpus(1), 1, 3601}}, 100, []int64{0}, 0},
 	} {
-		r := newRoom(tc.nodes, cpus(tc.cpus), time.Duration(tc.hours)*time.Hour)
+		r := newRoom(tc.nodes, cpus(tc.cpus), time.Duration(tc.hours)*time.Hour, 0)
 		for i, l := range tc.loads {
 			if got := r.take(l, tc.ask); got != tc.want[i] {
 				t.Errorf("%s: took %d of load %d, want %d", tc.name, got, i, tc.want[i])
@@ -47,7 +47,7 @@ func TestRoomIsNotPromisedTwice(t *testing.T) {
 		some := rapid.Int64Range(0, 20)
 		each := Resources{CPUs: some.Draw(t, "cpus"), MemoryBytes: some.Draw(t, "memory"), GPUs: some.Draw(t, "gpus")}
 		nodes, seconds := rapid.Int64Range(1, 4).Draw(t, "nodes"), rapid.Int64Range(1, 1000).Draw(t, "seconds")
-		r := newRoom(nodes, each, time.Duration(seconds)*time.Second)
+		r := newRoom(nodes, each, time.Duration(seconds)*time.Second, 0)
 		var used Resources
 		for range rapid.IntRange(1, 8).Draw(t, "loads") {
 			l := load{each: Resources{CPUs: 1 + some.Draw(t, "job cpus"), MemoryBytes: some.Draw(t, "job memory"), GPUs: some.Draw(t, "job gpus")}, nodes: 1, seconds: rapid.Int64Range(1, 300).Draw(t, "job seconds")}
@@ -68,7 +68,7 @@ func TestSlots(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		slots := rapid.Int64Range(1, 5).Draw(t, "slots")
 		each := Resources{CPUs: rapid.Int64Range(1, 8).Draw(t, "cpus"), MemoryBytes: gib, Slots: slots}
-		r := newRoom(1, each, time.Hour)
+		r := newRoom(1, each, time.Hour, 0)
 		worked := int64(0) // slot seconds
 		for range rapid.IntRange(1, 6).Draw(t, "kinds") {
 			l := load{each: Resources{CPUs: rapid.Int64Range(1, 8).Draw(t, "needs")}, nodes: 1, seconds: rapid.Int64Range(1, 3600).Draw(t, "seconds")}
@@ -78,7 +78,7 @@ func TestSlots(t *testing.T) {
 			t.Errorf("%d seconds of work in %d slots of an hour", worked, slots)
 		}
 	})
-	wide := newRoom(1, Resources{CPUs: 4, Slots: 3}, time.Hour)
+	wide := newRoom(1, Resources{CPUs: 4, Slots: 3}, time.Hour, 0)
 	if n := wide.take(load{each: Resources{CPUs: 4}, nodes: 1, seconds: 1800}, 1); n != 1 {
 		t.Fatalf("took %d", n)
 	}

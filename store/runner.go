@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -115,6 +116,8 @@ type runner struct {
 	turn        int64 // the newest that had an effect
 	isActive    bool
 	endTime     string
+	walltime    time.Duration // from the start of its allocation to the end; 0 without end
+	whole       int64         // see workflow.Offer, WholeSeconds
 	labels      []string
 	schedulerID *int64
 	strict      bool
@@ -127,28 +130,61 @@ type runner struct {
 func scanRunner(row rowScanner) (r runner, err error) {
 	var labels string
 	var memoryGB float64
+	var start string
+	var walltimeS int64
 	err = row.Scan(&r.id, &r.workflowID, &r.hostname, &r.pid, &r.nodeType, &r.turn, &r.isActive, &r.endTime, &labels,
-		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes, &r.login)
+		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes, &r.login, &start, &walltimeS)
 	if err != nil {
 		return r, err
 	}
+	r.walltime = walltimeOf(walltimeS, start, r.endTime)
 	r.total.Name, r.total.MemoryBytes = r.hostname, int64(memoryGB*(1<<30))
 	r.labels, err = workflow.ParseLabels(labels)
 	return r, err
 }
 
+// walltimeOf is how long an allocation lasts: what was asked for, or, of a runner
+// in none, from its start to its end; 0 without end.
+func walltimeOf(askedS int64, start, end string) time.Duration {
+	if askedS > 0 || end == "" {
+		return time.Duration(askedS) * time.Second
+	}
+	from, err := time.Parse(time.RFC3339, start)
+	if err != nil {
+		return 0
+	}
+	to, err := time.Parse(time.RFC3339, end)
+	if err != nil {
+		return 0
+	}
+	return to.Sub(from)
+}
+
+// wholeSeconds is the longest runtime that a job may declare to start in what is
+// left of a walltime until its end, if that is fresh.
+func wholeSeconds(walltime time.Duration, end string, nowMS int64) int64 {
+	t, err := time.Parse(time.RFC3339, end)
+	if err != nil {
+		return 0
+	}
+	return int64(workflow.WholeRuntime(walltime, t.Sub(time.UnixMilli(nowMS))) / time.Second)
+}
+
 const selectRunners = `SELECT id, workflow_id, hostname, pid, compute_node_type, turn, is_active, COALESCE(end_time, ''), COALESCE(labels, ''),
-	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes, login FROM compute_node `
+	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes, login,
+	start_time, COALESCE((SELECT json_extract(a.request, '$.walltime_s') FROM allocation a WHERE a.id = allocation_id), 0) FROM compute_node `
 
 // runner reads a runner of ours.
 func (tx *Tx) runner(id int64) (runner, error) {
-	return getOne(tx, "compute_node", id, selectRunners+`WHERE id = ? AND runner_key IS NOT NULL`, scanRunner)
+	r, err := getOne(tx, "compute_node", id, selectRunners+`WHERE id = ? AND runner_key IS NOT NULL`, scanRunner)
+	r.whole = wholeSeconds(r.walltime, r.endTime, tx.nowMS)
+	return r, err
 }
 
 // offer is what the runner has to give of the nodes that are free.
 func (r *runner) offer(free Free) workflow.Offer {
 	return workflow.Offer{
-		Nodes: free.Nodes, Slots: free.Slots, TimeLeftSeconds: free.TimeLeftSeconds, Labels: r.labels,
+		Nodes: free.Nodes, Slots: free.Slots, TimeLeftSeconds: free.TimeLeftSeconds, WholeSeconds: r.whole, Labels: r.labels,
 		SchedulerConfigID: r.schedulerID, StrictScheduler: r.strict, IgnoreResources: r.slots > 0, Login: r.login,
 	}
 }

@@ -239,7 +239,8 @@ func (l *looker) runners(workflowID int64) ([]workflow.RunnerFacts, error) {
 const selectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,
 			COALESCE(n.max_parallel_jobs, 0), COALESCE(n.end_time, ''),
 			COUNT(j.id), CAST(TOTAL(q.num_cpus * q.num_nodes) AS INTEGER), CAST(TOTAL(q.memory_bytes * q.num_nodes) AS INTEGER),
-			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER), l.asked_ms
+			CAST(TOTAL(q.num_gpus * q.num_nodes) AS INTEGER), l.asked_ms,
+			n.start_time, COALESCE(json_extract(l.request, '$.walltime_s'), 0)
 		FROM compute_node n LEFT JOIN allocation l ON l.id = n.allocation_id
 			LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4)
 			LEFT JOIN claim_class c ON c.id = j.class_id
@@ -251,10 +252,11 @@ func scanRunnerFacts(r rowScanner, nowMS int64) (f workflow.RunnerFacts, err err
 	var memoryGB float64
 	var nodes, slots, jobs int64
 	var labels sql.NullString
-	var end string
+	var start, end string
+	var walltimeS int64
 	o := &f.Total
 	err = r.Scan(&f.ID, &f.Host, &node.CPUs, &memoryGB, &node.GPUs, &nodes, &labels, &o.SchedulerConfigID, &o.StrictScheduler, &o.Login,
-		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs, &f.AskedMS)
+		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs, &f.AskedMS, &start, &walltimeS)
 	if err != nil {
 		return f, err
 	}
@@ -269,6 +271,7 @@ func scanRunnerFacts(r rowScanner, nowMS int64) (f workflow.RunnerFacts, err err
 	o.Slots = slots
 	if t, err := time.Parse(time.RFC3339, end); err == nil {
 		o.TimeLeftSeconds = new(max(0, (t.UnixMilli()-nowMS)/1000))
+		o.WholeSeconds = wholeSeconds(walltimeOf(walltimeS, start, end), end, nowMS)
 	}
 	f.Free = *o
 	f.Free.Slots = slots - jobs

@@ -11,7 +11,10 @@ type Offer struct {
 	Slots int64 // jobs that it takes at most
 	// TimeLeftSeconds is how long a job may run at most; nil: no limit.
 	TimeLeftSeconds *int64
-	Labels          []string // normalized
+	// WholeSeconds is how long a job may run that needs all of a fresh allocation,
+	// though less is left of it by the margins; 0 if it is not fresh.
+	WholeSeconds int64
+	Labels       []string // normalized
 	// SchedulerConfigID is the scheduler that the runner belongs to; jobs
 	// assigned to another one are taken only if StrictScheduler is not set and
 	// there is no other work.
@@ -186,7 +189,7 @@ func (p *Packer) place(c Class) (int, Misfit) {
 		return 0, Misfit{}
 	case !p.relaxed && !p.schedulerAdmits(c):
 		return 0, Misfit{Reason: MisfitScheduler, Needed: *c.SchedulerID}
-	case p.offer.TimeLeftSeconds != nil && c.RuntimeSeconds > *p.offer.TimeLeftSeconds:
+	case p.offer.TimeLeftSeconds != nil && c.RuntimeSeconds > max(*p.offer.TimeLeftSeconds, p.offer.WholeSeconds):
 		return 0, Misfit{Reason: MisfitRuntime, Needed: c.RuntimeSeconds, Available: *p.offer.TimeLeftSeconds}
 	case c.Nodes > 1:
 		return p.placeWhole(c)

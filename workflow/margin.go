@@ -64,3 +64,40 @@ func (m Margins) Walltime(work time.Duration) time.Duration {
 	})
 	return least + time.Duration(extra)*time.Minute
 }
+
+// longestFresh is for how long an allocation counts as fresh at most.
+const longestFresh = 5 * time.Minute
+
+// Fresh returns for how long after its start an allocation of so much time counts
+// as fresh: long enough for a node to boot and a runner to register, and short
+// enough that little of a job's time is lost.
+func Fresh(walltime time.Duration) time.Duration {
+	return min(max(walltime/10, min(time.Minute, walltime/4)), longestFresh)
+}
+
+// WholeRuntime returns the longest runtime that a job may declare to start in an
+// allocation of so much time of which so much is left, whatever the margins say:
+// all of the time while the allocation is fresh, as no later moment and no other
+// allocation like it would suit the job better; 0 after that.
+func WholeRuntime(walltime, left time.Duration) time.Duration {
+	if walltime <= 0 || walltime-left > Fresh(walltime) {
+		return 0
+	}
+	return walltime
+}
+
+// Fits reports whether a job of such a runtime can start in a fresh allocation of
+// so much time.
+func (m Margins) Fits(runtime, walltime time.Duration) bool {
+	return runtime <= max(m.Usable(walltime), WholeRuntime(walltime, walltime))
+}
+
+// WalltimeWithin is Walltime where no more than a limit may be asked for; 0 is no
+// limit. Where only the margins are too much, they bend.
+func (m Margins) WalltimeWithin(work, most time.Duration) time.Duration {
+	w := m.Walltime(work)
+	if most > 0 && w > most && work <= most {
+		return most
+	}
+	return w
+}

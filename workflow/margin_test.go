@@ -62,3 +62,34 @@ func TestMarginsOf(t *testing.T) {
 		}
 	}
 }
+
+// TestAJobOfTheWholeWalltimeStarts in a fresh allocation, some time after its
+// start, and not when much of it is over.
+func TestAJobOfTheWholeWalltimeStarts(t *testing.T) {
+	m := MarginsOf(nil)
+	for _, tc := range []struct {
+		runtime, walltime, elapsed time.Duration
+		want                       bool
+	}{
+		{time.Hour, time.Hour, 0, true},
+		{time.Hour, time.Hour, 20 * time.Second, true},
+		{time.Hour, time.Hour, 5 * time.Minute, true},
+		{time.Hour, time.Hour, 5*time.Minute + time.Second, false},
+		{time.Hour + time.Second, time.Hour, 0, false},
+		{59 * time.Minute, time.Hour, time.Minute, true},
+		{50 * time.Minute, time.Hour, 6 * time.Minute, true},  // the margins leave as much
+		{53 * time.Minute, time.Hour, 6 * time.Minute, false}, // they do not
+		{time.Minute, time.Minute, 10 * time.Second, true},
+		{time.Minute, time.Minute, 20 * time.Second, false},
+		{30 * 24 * time.Hour, 30 * 24 * time.Hour, 4 * time.Minute, true},
+	} {
+		left := tc.walltime - tc.elapsed
+		usable := int64((left - m.Within(tc.walltime).Grace) / time.Second)
+		p := NewPacker(Offer{
+			Nodes: []OfferNode{{CPUs: 1}}, Slots: 1, TimeLeftSeconds: &usable, WholeSeconds: int64(WholeRuntime(tc.walltime, left) / time.Second),
+		})
+		if got, why := p.Fits(Class{CPUs: 1, RuntimeSeconds: int64(tc.runtime / time.Second)}); got != tc.want {
+			t.Errorf("%+v: %t, %s", tc, got, why)
+		}
+	}
+}
