@@ -76,6 +76,9 @@ type TurnRequest struct {
 	// it are granted again.
 	Held    []Held   `json:"held,omitempty"`
 	Reports []Report `json:"reports,omitempty"`
+	// Started lists attempts that an earlier runner of this host had begun to
+	// start when it was killed, and that it has not reported.
+	Started []Held `json:"started,omitempty"`
 	// GiveBack lists grants that the runner will not start: their jobs are
 	// ready again and it was no attempt.
 	GiveBack []LeaseRef `json:"give_back,omitempty"`

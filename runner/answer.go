@@ -78,6 +78,7 @@ func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
 			r.forget(a)
 		}
 	}
+	t.started = dropFirst(t.started, len(req.Started))
 	t.outbox = dropFirst(t.outbox, len(req.Reports))
 	t.answered += int64(len(req.Reports))
 	t.recovered = dropFirst(t.recovered, len(req.Recovered))

@@ -29,6 +29,7 @@ type delivery struct {
 	writer   *spool.Writer
 	old      []*spool.Abandoned
 	inherit  int64 // so many of the first reports are in old
+	untold   int   // attempts in old that were started and not reported, which the daemon does not know
 	written  int64 // so many of the first reports are on file
 	answered int64 // so many the daemon has answered
 	failing  bool
@@ -66,7 +67,10 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 		pending := old.Pending()
 		d.inherit += int64(len(pending))
 		r.turns.outbox = append(r.turns.outbox, pending...)
-		r.log.Info("delivering the reports of an earlier runner", "path", old.Path, "reports", len(pending))
+		started := old.Unreported()
+		d.untold += len(started)
+		r.turns.started = append(r.turns.started, started...)
+		r.log.Info("delivering the reports of an earlier runner", "path", old.Path, "reports", len(pending), "started", len(started))
 	}
 	d.written = d.inherit
 	d.dropOld()
@@ -110,11 +114,13 @@ func (d *delivery) before(first int64, reports []api.Report, sync bool) {
 	d.written = end
 }
 
-// after takes in that the daemon has answered n more reports.
-func (d *delivery) after(n int) {
+// after takes in that the daemon has answered n more reports, and knows so many
+// more of the attempts that earlier runners had started.
+func (d *delivery) after(n, started int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before := max(d.answered, d.inherit)
+	d.untold -= started
 	d.answered += int64(n)
 	d.dropOld()
 	if own := min(d.answered, d.written) - before; own > 0 {
@@ -127,7 +133,7 @@ func (d *delivery) after(n int) {
 
 // dropOld removes the files of dead runners when all in them is answered.
 func (d *delivery) dropOld() {
-	if d.answered < d.inherit {
+	if d.answered < d.inherit || d.untold > 0 {
 		return
 	}
 	for _, old := range d.old {

@@ -36,7 +36,7 @@ func TestReportsAreOnFileOnce(t *testing.T) {
 	if n := d.undelivered(); n != 5 {
 		t.Errorf("%d undelivered", n)
 	}
-	d.after(2)
+	d.after(2, 0)
 	d.before(0, all[:5], true) // a task that was queued before the answer
 	d.before(2, all[2:10], false)
 	if n := d.undelivered(); n != 8 {
@@ -74,13 +74,13 @@ func TestBrokenSpool(t *testing.T) {
 	if !d.failing || d.undelivered() != 0 {
 		t.Errorf("failing %v, %d on file", d.failing, d.undelivered())
 	}
-	d.after(2)
+	d.after(2, 0)
 	d.writer = newDelivery(t, t.TempDir()).writer
 	d.before(2, numbered(1), false)
 	if d.failing || d.undelivered() != 1 {
 		t.Errorf("failing %v, %d on file", d.failing, d.undelivered())
 	}
-	d.after(1)
+	d.after(1, 0)
 	if err := d.close(); err != nil {
 		t.Error(err)
 	}

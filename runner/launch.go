@@ -50,16 +50,14 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, argv)
 		env = withoutInputs(env)
 	}
-	if r.opts.Allocation != nil { // the daemon reads it when the allocation is over
-		r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
-	}
+	// If we are killed now, the daemon or the next runner reads it.
+	r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
+	r.failpoint("runner.noted")
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv: argv, Env: env, Dir: r.opts.WorkDir,
 		Stdout: files.stdout, Stderr: files.stderr,
 	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
-	if r.opts.Failpoint != nil {
-		r.opts.Failpoint("runner.started")
-	}
+	r.failpoint("runner.started")
 	if m.err == nil && m.pid != 0 {
 		r.leftover.started(m.pid, a.key)
 	}
@@ -94,7 +92,7 @@ func (r *Runner) onStarted(m startedMsg) {
 	a.phase = running
 	if a.recovery == nil {
 		r.summary.Started++
-		r.turns.started(m.at)
+		r.turns.news(m.at)
 		r.emitFor(a, Event{Kind: EventStarted})
 	}
 	if a.pid != 0 {

@@ -42,40 +42,58 @@ func (f *firstTurn) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*
 	return f.Daemon.Turn(ctx, id, req)
 }
 
-// TestKilledAtAStart kills a runner in the moment in which it has started a job.
-// That it did is in writing, and the output of the next try is kept apart.
+// TestKilledAtAStart kills a runner just before it starts a job, and just after.
+// That it did is in writing, the next runner tells the daemon, and the output of
+// the next try is kept apart.
 func TestKilledAtAStart(t *testing.T) {
-	scratch := t.TempDir()
-	d := runnertest.New(job("echo $$ | tee " + scratch + "/pid; [ -e " + scratch + "/go ] || exec sleep 1000"))
-	dir := t.TempDir()
-	t.Setenv("RUNNER_TEST_FAILPOINTS", "runner.started=kill")
-	cmd := runnerProcess(t, serveHTTP(t, d), dir, os.Args[0], "-test.run=^$")
-	if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
-		t.Fatalf("the runner was not killed: %v", err)
-	}
-	if d.Held(1).StartedMS != 0 {
-		t.Error("the daemon knows of the start")
-	}
-	first := pidIn(t, scratch+"/pid")
-	left, err := ReadSpooled(dir, "", func(*spool.Header) bool { return true })
-	if err != nil || len(left) != 1 || len(left[0].Started) != 1 || left[0].Started[0].JobID != 1 || left[0].Started[0].StartedMS == 0 {
-		t.Errorf("in writing is %+v, %v", left, err)
-	}
+	for _, point := range []string{"runner.noted", "runner.started"} {
+		t.Run(point, func(t *testing.T) {
+			scratch := t.TempDir()
+			d := runnertest.New(job("echo $$ | tee " + scratch + "/pid; [ -e " + scratch + "/go ] || exec sleep 1000"))
+			dir := t.TempDir()
+			t.Setenv("RUNNER_TEST_FAILPOINTS", point+"=kill")
+			cmd := runnerProcess(t, serveHTTP(t, d), dir, os.Args[0], "-test.run=^$")
+			if err := cmd.Wait(); err == nil || !strings.Contains(err.Error(), "killed") {
+				t.Fatalf("the runner was not killed: %v", err)
+			}
+			if d.Held(1).StartedMS != 0 {
+				t.Error("the daemon knows of the start")
+			}
+			var first processID
+			spawned := point == "runner.started"
+			if spawned {
+				first = pidIn(t, scratch+"/pid")
+			}
+			left, err := ReadSpooled(dir, "", func(*spool.Header) bool { return true })
+			if err != nil || len(left) != 1 || len(left[0].Started) != 1 || left[0].Started[0].JobID != 1 || left[0].Started[0].StartedMS == 0 {
+				t.Fatalf("in writing is %+v, %v", left, err)
+			}
 
-	d.ForgetRunners()
-	if err := os.WriteFile(scratch+"/go", nil, 0o600); err != nil {
-		t.Fatal(err)
+			d.ForgetRunners()
+			if err := os.WriteFile(scratch+"/go", nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o := testOptions(t, d)
+			o.OutputDir = dir
+			run(t, o)
+			if told := d.Started(); len(told) != 1 || told[0] != left[0].Started[0] {
+				t.Errorf("the daemon was told of %+v, want %+v", told, left[0].Started)
+			}
+			if files := spoolFiles(t, dir); len(files) != 0 {
+				t.Errorf("spool files are left: %v", files)
+			}
+			noViolations(t, d)
+			if !spawned {
+				return
+			}
+			if isAlive(first) {
+				t.Error("what the killed runner had started lives")
+			}
+			if aside, again := logText(t, dir, 1, 1, ".o.1"), logText(t, dir, 1, 1, ".o"); aside != fmt.Sprintln(first.pid) || again == aside || strings.Count(again, "\n") != 1 {
+				t.Errorf("the output of the first try is %q, of the second %q", aside, again)
+			}
+		})
 	}
-	o := testOptions(t, d)
-	o.OutputDir = dir
-	run(t, o)
-	if isAlive(first) {
-		t.Error("what the killed runner had started lives")
-	}
-	if aside, again := logText(t, dir, 1, 1, ".o.1"), logText(t, dir, 1, 1, ".o"); aside != fmt.Sprintln(first.pid) || again == aside || strings.Count(again, "\n") != 1 {
-		t.Errorf("the output of the first try is %q, of the second %q", aside, again)
-	}
-	noViolations(t, d)
 }
 
 // TestKilledRunner kills a runner the hard way; the next one ends what it left

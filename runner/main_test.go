@@ -169,7 +169,7 @@ func runHelper(arguments string) {
 			Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		}
 		if points, err := failpoint.Parse(os.Getenv("RUNNER_TEST_FAILPOINTS")); err == nil && points != nil {
-			o.Failpoint, o.Allocation = points.Hit, &api.AllocationMember{SlurmJobID: 1}
+			o.Failpoint = points.Hit
 		}
 		r, err = New(o)
 		if err == nil {

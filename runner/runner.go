@@ -335,6 +335,12 @@ func (r *Runner) register(ctx context.Context) error {
 	return nil
 }
 
+func (r *Runner) failpoint(name string) {
+	if r.opts.Failpoint != nil {
+		r.opts.Failpoint(name)
+	}
+}
+
 // emit tells the watcher, if there is one.
 func (r *Runner) emit(e Event) {
 	if r.opts.OnEvent != nil {

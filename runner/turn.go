@@ -30,6 +30,7 @@ type turns struct {
 	saying  *flight
 	polling *flight
 
+	started   []api.Held   // by earlier runners, which have not reported them
 	outbox    []api.Report // in the order of their ends; saying carries the first of them
 	answered  int64        // reports that have left the outbox
 	recovered []api.Recovered
@@ -78,8 +79,6 @@ func (t *turns) report(r api.Report) {
 	}
 }
 
-func (t *turns) started(at time.Time) { t.news(at) }
-
 func (t *turns) news(at time.Time) {
 	if t.newsSince.IsZero() {
 		t.newsSince = at
@@ -112,7 +111,7 @@ func (t *turns) dropClosed() {
 
 // silent reports whether there is nothing to say.
 func (t *turns) silent() bool {
-	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0
+	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0 && len(t.started) == 0
 }
 
 // sayAt returns when the next turn that says something is due, the zero time
@@ -124,7 +123,7 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 		return time.Time{}
 	case !t.outage.retryAt.IsZero():
 		return t.outage.retryAt
-	case len(t.recovered) > 0 || len(t.giveBack) > 0:
+	case len(t.recovered) > 0 || len(t.giveBack) > 0 || len(t.started) > 0:
 		return now
 	case len(t.outbox) > 0 && (r.leaving.active() || r.hungry() || len(t.outbox) >= maxReports):
 		return now
@@ -181,6 +180,7 @@ func (r *Runner) say(now time.Time) *api.TurnRequest {
 	req := &api.TurnRequest{
 		Turn: t.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(),
 		Reports:  append([]api.Report(nil), reports...),
+		Started:  t.started,
 		GiveBack: append([]api.LeaseRef(nil), t.giveBack...), Recovered: append([]api.Recovered(nil), t.recovered...),
 		Free: r.offer(now),
 	}
@@ -253,7 +253,7 @@ func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 		r.spool.before(first, req.Reports, absent)
 		resp, err := r.opts.Client.Turn(ctx, id, req)
 		if err == nil {
-			r.spool.after(len(req.Reports))
+			r.spool.after(len(req.Reports), len(req.Started))
 		}
 		r.box.put(answerMsg{f, resp, err})
 	})

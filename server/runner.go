@@ -148,7 +148,7 @@ func toRef(l store.LeaseRef) api.LeaseRef {
 func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 	return store.Turn{
 		RunnerID: runnerID, Number: b.Turn, RunID: b.RunID, SignsHash: b.SignsHash,
-		Held: fromHeld(b.Held), Dying: b.Dying,
+		Held: fromHeld(b.Held), Started: fromHeld(b.Started), Dying: b.Dying,
 		Reports: each(b.Reports, func(p api.Report) store.Report {
 			return store.Report{LeaseRef: fromRef(p.LeaseRef), StartedMS: p.StartedMS, EndedMS: p.EndedMS, Evidence: p.Evidence,
 				FileTimes: each(p.FileTimes, func(f api.FileTime) store.FileTime { return store.FileTime(f) })}

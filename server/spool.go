@@ -39,8 +39,7 @@ func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) 
 		}
 		for _, left := range lives {
 			// A turn before all others is granted nothing.
-			said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports})
-			said.Started = fromHeld(left.Started)
+			said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports, Started: left.Started})
 			if _, err := s.store.Turn(ctx, said); err != nil {
 				return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
 			}

@@ -93,3 +93,29 @@ func TestSpooledStartsAreAttempts(t *testing.T) {
 		}
 	}
 }
+
+// TestNextRunnerTellsOfStarts: the runner that comes after a killed one tells what
+// that had begun to start; it stays the killed one's attempt.
+func TestNextRunnerTellsOfStarts(t *testing.T) {
+	a := newAPI(t)
+	id := a.workflow()
+	a.jobs(id, 2)
+	killed := a.runner(id, "k", 2)
+	grants := killed.turn(nil).Grants
+	next := a.runner(id, "n", 2)
+	for range 2 { // as if the answer were lost
+		next.turn(func(req *api.TurnRequest) {
+			req.Started = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1000}}
+			req.Free = api.Free{}
+		})
+	}
+	if err := a.Store.ExpireRunner(t.Context(), killed.id, "it was killed"); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int64{2, 1} {
+		job, err := a.Store.Job(t.Context(), grants[i].JobID)
+		if err != nil || job.Status != workflow.Ready || job.AttemptID != want {
+			t.Errorf("job %d is %s at attempt %d, want ready at %d: %v", i, job.Status, job.AttemptID, want, err)
+		}
+	}
+}

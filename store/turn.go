@@ -16,8 +16,8 @@ type Turn struct {
 	// Held lists every lease that the runner has.
 	Held    []Held
 	Reports []Report
-	// Started lists what a runner that is over had begun to start and has not
-	// reported.
+	// Started lists what a runner that is over, this one or an earlier one, had
+	// begun to start and has not reported.
 	Started []Held
 	// GiveBack lists leases whose jobs the runner will not start.
 	GiveBack  []LeaseRef
@@ -170,6 +170,12 @@ func (c *conversation) takeStarted() error {
 	var startMS []int64
 	for _, h := range c.turn.Started {
 		l := c.leases.of(h.JobID)
+		if l == nil {
+			var err error
+			if l, err = c.finisher.foreign(h.JobID); err != nil {
+				return err
+			}
+		}
 		if l == nil || l.LeaseRef != h.LeaseRef || l.said || l.status != workflow.Pending || l.recovering {
 			continue
 		}

@@ -211,6 +211,9 @@ func (v *victim) deliver(id int64) error {
 			old.Dropped = append(old.Dropped, LeaseRef(rep.LeaseRef))
 			t.Reports = append(t.Reports, Report{LeaseRef: LeaseRef(rep.LeaseRef), StartedMS: rep.StartedMS, EndedMS: rep.EndedMS, Evidence: rep.Evidence})
 		}
+		for _, h := range a.Unreported() {
+			t.Started = append(t.Started, Held{LeaseRef: LeaseRef(h.LeaseRef), StartedMS: h.StartedMS})
+		}
 		if a.Header.RunID != r.runID {
 			v.write(old)
 		} else if err := r.say(t); err != nil {

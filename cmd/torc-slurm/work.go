@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/failpoint"
 	"github.com/torc-slurm/torc-slurm/runner"
 )
 
@@ -41,6 +42,9 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)
 	options.Log = logTo(logFile, slog.LevelInfo)
 	options.OnEvent = p.observe
+	if points, err := failpoint.Parse(a.getenv("TORC_SLURM_FAILPOINTS")); err == nil && points != nil { // the daemon says what is wrong with them
+		options.Failpoint = points.Hit
+	}
 	r, err := runner.New(options)
 	if err != nil {
 		return fmt.Errorf("set up the runner: %w", err)

@@ -91,7 +91,7 @@ func (a *app) reconcile(ctx context.Context, id, run int64, base string) error {
 
 // deliver sends the reports of one file, and removes it.
 func (r *reconcileReport) deliver(ctx context.Context, c *connection, left *runner.Spooled) error {
-	answer, err := c.Turn(ctx, left.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports})
+	answer, err := c.Turn(ctx, left.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports, Started: left.Started})
 	if err != nil {
 		return fmt.Errorf("deliver what runner %d wrote down: %w", left.RunnerID, err)
 	}

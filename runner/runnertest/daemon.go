@@ -76,6 +76,7 @@ type Daemon struct {
 	violations []string
 	orders     []api.Order
 	voided     []api.LeaseRef
+	started    []api.Held
 	toCancel   []api.LeaseRef
 	down       bool
 	lose       int
@@ -243,6 +244,7 @@ func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse
 			}
 		}
 	}
+	d.started = append(d.started, req.Started...)
 	for i := range req.Reports {
 		resp.Results = append(resp.Results, d.report(&req.Reports[i]))
 	}
@@ -561,6 +563,14 @@ func (d *Daemon) Held(id int64) api.Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.jobs[id].held
+}
+
+// Started returns what runners said of attempts that earlier runners had begun to
+// start.
+func (d *Daemon) Started() []api.Held {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.started)
 }
 
 // Registered returns the registrations, Left the goodbyes.

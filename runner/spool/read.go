@@ -214,8 +214,7 @@ func takeOver(path string, h Header) (*Abandoned, error) {
 	switch {
 	case err != nil,
 		c.Header.Database != h.Database || c.Header.WorkflowID != h.WorkflowID || c.Header.Hostname != h.Hostname,
-		locked != nil && c.Header.mayLive(h.BootID),
-		len(c.Unreported()) > 0: // the daemon reads it when the allocation is over
+		locked != nil && c.Header.mayLive(h.BootID):
 		return nil, errors.Join(err, file.Close())
 	}
 	return &Abandoned{Contents: *c, file: file}, nil

@@ -98,7 +98,7 @@ func (w *Writer) begin(h Header) error {
 }
 
 // Start writes that an attempt is being started. It is safe from the end of
-// this process alone.
+// this process, not of the node, where no process would be left either.
 func (w *Writer) Start(attempt api.Held) error {
 	if err := w.frame(kindStart, attempt); err != nil {
 		w.buf.Reset()

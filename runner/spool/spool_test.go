@@ -264,7 +264,7 @@ func TestFileSystemWithoutLocks(t *testing.T) {
 }
 
 // TestStartsAreKept: of attempts that were started, those without a report are
-// told, also after the file was cut; it is left to the daemon.
+// told, also after the file was cut, and to the runner that takes the file over.
 func TestStartsAreKept(t *testing.T) {
 	dir := t.TempDir()
 	w := create(t, dir)
@@ -293,7 +293,8 @@ func TestStartsAreKept(t *testing.T) {
 	}
 	must(t, w.file.Close()) // as if its writer were killed
 	taken, err := TakeOver(dir, header, func(path string, err error) { t.Errorf("%s: %v", path, err) })
-	if err != nil || len(taken) != 0 {
-		t.Errorf("another runner took over %d files: %v", len(taken), err)
+	if err != nil || len(taken) != 1 || len(taken[0].Unreported()) != 1 || taken[0].Unreported()[0].JobID != 0 {
+		t.Fatalf("another runner took over %+v: %v", taken, err)
 	}
+	must(t, taken[0].Release())
 }
