@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -76,6 +77,10 @@ type DaemonOptions struct {
 	InitializeBarrier int
 	Log               *slog.Logger
 	Failpoint         func(name string)
+
+	openFiles uint64        // in tests: instead of the limit for open files
+	grace     time.Duration // in tests: instead of graceTime
+	stall     time.Duration // in tests: instead of stallTime
 }
 
 // Daemon owns the job database and serves the API until it is stopped or has
@@ -93,6 +98,7 @@ type Daemon struct {
 	logins   *loginRunners // nil if the daemon starts none
 
 	nodes  nodeAccess
+	shares connlimit.Shares
 	cancel context.CancelFunc
 	failed chan error // why it cannot go on
 	loops  sync.WaitGroup
@@ -159,7 +165,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	d.store = st
 	d.server = &Server{
 		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
-		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease,
+		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
 	d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
 	if o.NoAuth {
@@ -244,7 +250,8 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.cancel = cancel
 	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
 	d.http = &http.Server{
-		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: 30 * time.Second, IdleTimeout: 2 * time.Minute,
+		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: graceTime, IdleTimeout: unusedTime,
+		ConnContext: connlimit.Context, ConnState: connlimit.State,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
 	d.failed = make(chan error, 3) // one for each listener
@@ -282,6 +289,11 @@ func (d *Daemon) open() ([]net.Listener, error) {
 		d.endpoint.NodeURL, d.nodes.open = "in-process:", true
 		return nil, nil
 	}
+	files, err := connlimit.OpenFiles()
+	if err != nil {
+		return nil, err
+	}
+	d.shares = connlimit.ShareOut(cmp.Or(d.o.openFiles, files))
 	d.endpoint.Socket = d.socketPath()
 	unix, err := listenUnix(d.endpoint.Socket)
 	if err != nil {
@@ -295,7 +307,24 @@ func (d *Daemon) open() ([]net.Listener, error) {
 	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
 		return nil, errors.Join(err, unix.Close(), tcp.Close())
 	}
-	return []net.Listener{unix, tcp}, nil
+	return []net.Listener{d.limit(unix, d.shares.Socket), d.limit(tcp, d.shares.Host)}, nil
+}
+
+// Limits of a connection: how long it may be open without a request that was
+// admitted, without a part of a header, a body or an answer that moves on, and
+// without a request.
+const (
+	graceTime  = 15 * time.Second
+	stallTime  = 30 * time.Second
+	unusedTime = 2 * time.Minute
+)
+
+// limit bounds the connections of a listener. Half of them may be without
+// credentials.
+func (d *Daemon) limit(l net.Listener, most int) net.Listener {
+	return connlimit.New(l, connlimit.Options{
+		Max: most, MaxPending: most / 2, Grace: cmp.Or(d.o.grace, graceTime), Stall: cmp.Or(d.o.stall, stallTime), Closed: d.server.Metrics.connectionClosed,
+	})
 }
 
 // Handler serves the API to callers in the same process.

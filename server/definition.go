@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -95,6 +96,8 @@ func (d *definitionReader) next() (*api.DefinitionLine, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil, textErrorf(http.StatusBadRequest, "line %d: the definition ended without an end line", d.number)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return nil, endedEarly(err)
 	case err != nil:
 		return nil, err
 	}

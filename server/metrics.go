@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"math"
+	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -26,6 +28,8 @@ type Metrics struct {
 	claims   *prometheus.CounterVec
 	attempts *prometheus.CounterVec
 	failures *failedByCategory
+	closed   *prometheus.CounterVec
+	logins   prometheus.Counter
 }
 
 const namespace = "torc_slurm"
@@ -51,6 +55,12 @@ func NewMetrics(db *store.Store) *Metrics {
 			Namespace: namespace, Name: "attempts_finished_total", Help: "Attempts that ended, by cause.",
 		}, []string{"cause"}),
 		failures: newFailedByCategory(),
+		closed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Namespace: namespace, Name: "connections_closed_total", Help: "Connections that were closed for a limit, by reason.",
+		}, []string{"reason"}),
+		logins: prometheus.NewCounter(prometheus.CounterOpts{
+			Namespace: namespace, Name: "failed_logins_total", Help: "Requests that were refused for their credentials, or for having none.",
+		}),
 	}
 	size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Namespace: namespace, Name: "database_size_bytes", Help: "Size of the database with its write-ahead log.",
@@ -65,7 +75,7 @@ func NewMetrics(db *store.Store) *Metrics {
 		Namespace: namespace, Name: "runners", Help: "Runners that have not left.",
 	}, func() float64 { return liveRunners(db) })
 	m.registry.MustRegister(alertCounter{db})
-	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.failures, commits, useCases, runners, size,
+	m.registry.MustRegister(m.requests, m.latency, m.streams, m.claims, m.attempts, m.failures, m.closed, m.logins, commits, useCases, runners, size,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -73,6 +83,11 @@ func NewMetrics(db *store.Store) *Metrics {
 // Handler serves the metrics.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// connectionClosed counts a connection that was closed for a limit.
+func (m *Metrics) connectionClosed(_ net.Addr, why connlimit.Reason) {
+	m.closed.WithLabelValues(string(why)).Inc()
 }
 
 // Claimed counts jobs that were given out: by a "turn" of ours or by a "call"

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/connlimit"
 )
 
 // middleware adds to the mux what every request gets: a span id, headers,
@@ -34,6 +35,9 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			var ok bool
 			if caller, ok = s.Auth.Authenticate(r); !ok {
 				h.Set("WWW-Authenticate", `Basic realm="Torc"`)
+				s.Metrics.logins.Inc()
+				s.failedLogins.Note(s.Log, r, start)
+				connlimit.Refuse(w)
 				refuse(status, http.StatusUnauthorized, "Unauthorized")
 				return
 			}
@@ -43,10 +47,15 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			writeError(status, asHTTP(err, http.StatusConflict))
 			return
 		}
+		connlimit.Admit(r.Context())
+		connlimit.Body(w, r, s.stall)
 		ctx := context.WithValue(r.Context(), callerKey{}, caller)
 		ctx = context.WithValue(ctx, spanKey{}, span)
 		r = r.WithContext(ctx)
 		if pattern == "" {
+			if r.ContentLength != 0 {
+				connlimit.Refuse(w)
+			}
 			handler.ServeHTTP(&bodyless{statusWriter: status}, r) // no such path, or not with this method
 			return
 		}

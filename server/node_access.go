@@ -129,6 +129,7 @@ func (d *Daemon) openForNodes(host string, port int) error {
 	if err := writeEndpoint(d.o.EndpointPath, e); err != nil {
 		return errors.Join(err, l.Close())
 	}
+	l = d.limit(l, d.shares.Nodes)
 	if wrap != nil {
 		l = wrap(l)
 	}

@@ -7,11 +7,13 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/server/jobaccess"
 )
 
@@ -143,6 +145,12 @@ func (s *Server) mux() *http.ServeMux {
 				s.fail(w, r, &rt, err)
 				return
 			}
+			if rt.body == nil {
+				if err := ignoreBody(r); err != nil {
+					s.fail(w, r, &rt, err)
+					return
+				}
+			}
 			rt.serve(s, &rt, w, r)
 		})
 	}
@@ -170,6 +178,28 @@ func (s *Server) pages() []route {
 	}
 }
 
+// ignoreBody reads a body that means nothing, if it is small: while it has not
+// ended, nobody would notice that the client has gone. The connection ends with
+// the answer to a larger one.
+func ignoreBody(r *http.Request) error {
+	const small = 64 << 10
+	if r.ContentLength == 0 || r.Body == nil {
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, r.Body, small); err != nil && !errors.Is(err, io.EOF) {
+		return endedEarly(err)
+	}
+	return nil
+}
+
+// endedEarly is the answer to a body that could not be read to its end.
+func endedEarly(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return textErrorf(http.StatusRequestTimeout, "nothing more of the body came for too long; send it again")
+	}
+	return textErrorf(http.StatusBadRequest, "the body ended early: %v", err)
+}
+
 // readBody reads the body of a request into dest, a pointer.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, rt *route, dest any) error {
 	if !isJSON(r.Header.Get("Content-Type")) {
@@ -180,7 +210,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, rt *route, des
 		limit = s.MaxBulkBody
 	}
 	if r.ContentLength > limit {
-		w.Header().Set("Connection", "close") // the rest of the body is not read
+		connlimit.Refuse(w)
 		return tooLarge(limit)
 	}
 	var text bytes.Buffer
@@ -193,7 +223,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, rt *route, des
 	case errors.As(err, &big):
 		return tooLarge(limit)
 	case err != nil:
-		return textErrorf(http.StatusBadRequest, "the body ended early: %v", err)
+		return endedEarly(err)
 	}
 	return decodeBody(text.Bytes(), dest)
 }
@@ -214,6 +244,9 @@ func isJSON(contentType string) bool {
 func (s *Server) fail(w http.ResponseWriter, r *http.Request, rt *route, err error) {
 	var text *textError
 	if errors.As(err, &text) {
+		if text.status == http.StatusRequestTimeout {
+			connlimit.Refuse(w)
+		}
 		refuse(w, text.status, text.text)
 		return
 	}

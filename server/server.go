@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/scheduler"
+	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -50,7 +51,11 @@ type Server struct {
 	leases  *leases
 	look    chan struct{} // tells the watchdog that a runner's connection broke
 	barrier *barrier
-	tasks   sync.WaitGroup // background tasks; Close waits for them
+
+	failedLogins access.FailedLogins
+	stall        time.Duration // how long a body may be silent
+
+	tasks sync.WaitGroup // background tasks; Close waits for them
 
 	stop     sync.Once
 	stopping chan struct{} // closed by Stop: event streams end
@@ -76,6 +81,7 @@ func (s *Server) defaults() {
 		if s.MaxBulkBody == 0 {
 			s.MaxBulkBody = 200 << 20
 		}
+		s.stall = cmp.Or(s.stall, stallTime)
 		s.barrier = newBarrier(s.InitializeBarrier)
 		s.stopping = make(chan struct{})
 		s.leases = newLeases(cmp.Or(s.Lease, DefaultLease))

@@ -1,0 +1,295 @@
+// Package connlimit bounds the connections of a listener, so that those who
+// cannot show credentials do not keep out those who can: how many there are, how
+// long one may be open before its first request is admitted, and how long its
+// peer may leave an answer unread.
+//
+// A listener that waits when it is full, as netutil.LimitListener does, leaves
+// its owner in the queue behind those who fill it. This one goes on accepting
+// and closes another connection instead.
+package connlimit
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Options are the limits of one listener.
+type Options struct {
+	// Max is how many connections there are at a time.
+	Max int
+	// MaxPending is how many of them have not been admitted yet.
+	MaxPending int
+	// Grace is how long one may take until it is admitted, TLS handshake and
+	// headers included.
+	Grace time.Duration
+	// Stall is how long the peer may take nothing of what is written to it.
+	Stall time.Duration
+	// Closed is told of each connection that was closed for a limit; nil: nobody.
+	Closed func(remote net.Addr, why Reason)
+}
+
+// Reason is why a connection was closed.
+type Reason string
+
+// The limits.
+const (
+	Late    Reason = "late"    // it was not admitted within the grace time
+	Crowded Reason = "crowded" // too many were not admitted, most of them from its host
+	Idle    Reason = "idle"    // it had nothing to do, and all places were taken
+	Full    Reason = "full"    // it was new, and all places were taken by requests under way
+)
+
+// Listener is a listener with limits.
+type Listener struct {
+	net.Listener
+	o Options
+
+	mu      sync.Mutex
+	conns   map[*conn]struct{} // all that are open
+	pending map[*conn]struct{} // those that are not admitted
+}
+
+// New puts limits on a listener.
+func New(l net.Listener, o Options) *Listener {
+	return &Listener{Listener: l, o: o, conns: map[*conn]struct{}{}, pending: map[*conn]struct{}{}}
+}
+
+// Accept returns the next connection. It closes another one where there is no
+// place for it, or the new one if all others have requests under way.
+func (l *Listener) Accept() (net.Conn, error) {
+	for {
+		inner, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		c := &conn{Conn: inner, listener: l, host: hostOf(inner.RemoteAddr()), opened: time.Now()}
+		out, why := l.add(c)
+		if out != nil {
+			l.close(out, why)
+		}
+		if out == c {
+			continue
+		}
+		return c, nil
+	}
+}
+
+// add notes a new connection, and returns the one that has to be closed for it,
+// which may be itself; nil if there is a place.
+func (l *Listener) add(c *conn) (out *conn, why Reason) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case len(l.pending) >= max(l.o.MaxPending, 1), len(l.conns) >= l.o.Max && len(l.pending) > 0:
+		out, why = l.crowding(), Crowded
+	case len(l.conns) >= l.o.Max:
+		if out, why = l.longestIdle(), Idle; out == nil {
+			return c, Full
+		}
+	}
+	if out != nil {
+		l.forget(out)
+	}
+	l.conns[c], l.pending[c] = struct{}{}, struct{}{}
+	c.late = time.AfterFunc(l.o.Grace, func() {
+		if !c.admitted() {
+			l.close(c, Late)
+		}
+	})
+	return out, why
+}
+
+// crowding returns the oldest pending connection of the host that has most of
+// them: one host fills its own places alone, and whoever has credentials shows
+// them at once.
+func (l *Listener) crowding() *conn {
+	of := map[string]int{}
+	for c := range l.pending {
+		of[c.host]++
+	}
+	var out *conn
+	for c := range l.pending {
+		if out == nil || of[c.host] > of[out.host] || of[c.host] == of[out.host] && c.opened.Before(out.opened) {
+			out = c
+		}
+	}
+	return out
+}
+
+// longestIdle returns the connection that has been without a request for
+// longest, nil if all have one.
+func (l *Listener) longestIdle() *conn {
+	var out *conn
+	for c := range l.conns {
+		if !c.idle.IsZero() && (out == nil || c.idle.Before(out.idle)) {
+			out = c
+		}
+	}
+	return out
+}
+
+// forget gives the place of a connection back; l.mu is held.
+func (l *Listener) forget(c *conn) {
+	delete(l.conns, c)
+	delete(l.pending, c)
+	if c.late != nil {
+		c.late.Stop()
+	}
+}
+
+func (l *Listener) close(c *conn, why Reason) {
+	_ = c.Close() // it is of no use any more
+	if l.o.Closed != nil {
+		l.o.Closed(c.RemoteAddr(), why)
+	}
+}
+
+// hostOf is the host of an address, the same for all on a Unix socket.
+func hostOf(a net.Addr) string {
+	if tcp, ok := a.(*net.TCPAddr); ok {
+		return tcp.IP.String()
+	}
+	return ""
+}
+
+// conn is a connection with limits.
+type conn struct {
+	net.Conn
+	listener *Listener
+	host     string
+	opened   time.Time
+	late     *time.Timer
+
+	idle time.Time // since when it has no request; guarded by listener.mu
+
+	writing sync.Mutex
+	until   time.Time // the deadline for writing; guarded by writing
+}
+
+// NetConn returns the connection below, as *tls.Conn does.
+func (c *conn) NetConn() net.Conn { return c.Conn }
+
+func (c *conn) Close() error {
+	c.listener.mu.Lock()
+	c.listener.forget(c)
+	c.listener.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// admitted reports whether a connection has been admitted, or is closed.
+func (c *conn) admitted() bool {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	_, pending := c.listener.pending[c]
+	return !pending
+}
+
+// writeSize is how much is written between two looks at the clock.
+const writeSize = 64 << 10
+
+// Write writes p. It fails with os.ErrDeadlineExceeded when the peer has taken
+// nothing for too long.
+func (c *conn) Write(p []byte) (written int, err error) {
+	for first := true; first || len(p) > 0; first = false {
+		if err := c.extend(); err != nil {
+			return written, err
+		}
+		n, err := c.Conn.Write(p[:min(len(p), writeSize)])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[n:]
+	}
+	return written, nil
+}
+
+// extend moves the deadline for writing on. Setting it costs as much as a short
+// answer does, so it is left alone while most of it is still to come.
+func (c *conn) extend() error {
+	if c.listener.o.Stall <= 0 {
+		return nil
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	now := time.Now()
+	if c.until.Sub(now) > c.listener.o.Stall/2 {
+		return nil
+	}
+	c.until = now.Add(c.listener.o.Stall)
+	return c.Conn.SetWriteDeadline(c.until)
+}
+
+// SetWriteDeadline sets the deadline for what is written next.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	c.until = t
+	return c.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets the deadlines for reading and writing.
+func (c *conn) SetDeadline(t time.Time) error {
+	if err := c.SetReadDeadline(t); err != nil {
+		return err
+	}
+	return c.SetWriteDeadline(t)
+}
+
+type key struct{}
+
+// Context remembers a connection in the context of its requests. It is the
+// ConnContext of an http.Server.
+func Context(ctx context.Context, c net.Conn) context.Context {
+	if limited := find(c); limited != nil {
+		return context.WithValue(ctx, key{}, limited)
+	}
+	return ctx
+}
+
+// Admit says that the request of ctx has been admitted: its connection may stay.
+func Admit(ctx context.Context) {
+	c, ok := ctx.Value(key{}).(*conn)
+	if !ok {
+		return
+	}
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	if _, pending := c.listener.pending[c]; pending {
+		delete(c.listener.pending, c)
+		c.late.Stop()
+	}
+}
+
+// State notes which connections have nothing to do. It is the ConnState of an
+// http.Server.
+func State(c net.Conn, s http.ConnState) {
+	limited := find(c)
+	if limited == nil {
+		return
+	}
+	limited.listener.mu.Lock()
+	defer limited.listener.mu.Unlock()
+	limited.idle = time.Time{}
+	if s == http.StateIdle {
+		limited.idle = time.Now()
+	}
+}
+
+// find returns the limited connection below c; nil if there is none.
+func find(c net.Conn) *conn {
+	for c != nil {
+		switch on := c.(type) {
+		case *conn:
+			return on
+		case interface{ NetConn() net.Conn }: // *tls.Conn is one
+			c = on.NetConn()
+		default:
+			return nil
+		}
+	}
+	return nil
+}
