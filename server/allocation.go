@@ -92,7 +92,7 @@ func (s *Server) ask(ctx context.Context, want allocation.Want, count int, seria
 			if len(answer.Items) == 0 {
 				return answer, refusal(err)
 			}
-			answer.Refused = err.Error()
+			answer.Refused = s.told(ctx, refusal(err))
 			break
 		}
 		answer.Items = append(answer.Items, fromAllocation(a))

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -44,6 +45,9 @@ type DaemonOptions struct {
 	User   string // who a caller without a name is
 	// Nodes says how compute nodes reach the daemon, once they have to.
 	Nodes NodeAccess
+	// AllowedHosts are names by which it is reached besides those of this
+	// machine, and hosts of pages that may use it.
+	AllowedHosts []string
 	// Cluster is the Slurm cluster to ask for allocations.
 	Cluster ClusterOptions
 	// Site is where the daemon runs as far as files describe it; nil: they do not.
@@ -167,6 +171,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
+	d.server.Origins = access.NewOrigins(append(o.AllowedHosts, o.Host, o.Nodes.Host)...)
 	d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
 	if o.NoAuth {
 		d.server.Auth = openOnLoopback{d.server.Auth}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -40,14 +41,28 @@ func invalidField(field string, value any, format string, args ...any) error {
 	}}
 }
 
-func internal(message string) *httpError {
+// internalError is the answer to what is our own fault. What it was, with names
+// of tables and paths, is for the log alone.
+func internalError(span string) *httpError {
 	return &httpError{status: http.StatusInternalServerError, detail: api.ErrorDetail{
-		Error: api.KindInternal, Message: message,
+		Error: api.KindInternal, Message: "internal error; the log of the server has the details under span id " + span,
 	}}
 }
 
-// asHTTP decides the answer to an error. conflict is the status for a conflict
-// with the state of things: 422 on torc's paths, 409 where it is documented.
+// told is the text of an error that is part of an answer. What is our own fault
+// goes to the log.
+func (s *Server) told(ctx context.Context, err error) string {
+	if asHTTP(err, http.StatusConflict).status != http.StatusInternalServerError {
+		return err.Error()
+	}
+	span, _ := ctx.Value(spanKey{}).(string)
+	s.Log.Error("a part of a request failed", "span_id", span, "error", err)
+	return internalError(span).detail.Message
+}
+
+// asHTTP decides the answer to an error, of an internal one only the status.
+// conflict is the status for a conflict with the state of things: 422 on torc's
+// paths, 409 where it is documented.
 func asHTTP(err error, conflict int) *httpError {
 	var h *httpError
 	if errors.As(err, &h) {
@@ -55,7 +70,7 @@ func asHTTP(err error, conflict int) *httpError {
 	}
 	var w *workflow.Error
 	if !errors.As(err, &w) {
-		return internal(err.Error())
+		return &httpError{status: http.StatusInternalServerError}
 	}
 	detail := api.ErrorDetail{Message: strings.TrimSuffix(err.Error(), w.Error()) + w.Message, Hint: w.Hint}
 	status := http.StatusInternalServerError
@@ -73,14 +88,15 @@ func asHTTP(err error, conflict int) *httpError {
 		status, detail.Error = http.StatusForbidden, api.KindForbidden
 	case workflow.CodeUnavailable:
 		status, detail.Error = http.StatusServiceUnavailable, api.KindUnavailable
-	default:
-		detail.Error = api.KindInternal
 	}
 	return &httpError{status: status, detail: detail}
 }
 
 // writeError sends a refusal as JSON.
 func writeError(w http.ResponseWriter, e *httpError) {
+	if e.status == http.StatusInternalServerError {
+		e = internalError(w.Header().Get("X-Span-Id"))
+	}
 	detail := e.detail
 	if e.status < 500 {
 		detail.Message, detail.Hint = textFor(w, detail.Message), textFor(w, detail.Hint)

@@ -30,6 +30,11 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 				s.panicked(status, r, span, p)
 			}
 		}()
+		if err := s.Origins.Check(r); err != nil {
+			connlimit.Refuse(w)
+			writeError(status, asHTTP(err, http.StatusConflict))
+			return
+		}
 		caller := anonymous
 		if s.Auth != nil {
 			var ok bool
@@ -72,7 +77,7 @@ func (s *Server) panicked(w *statusWriter, r *http.Request, span string, p any) 
 	s.Log.Error("a handler panicked", "method", r.Method, "path", r.URL.Path, "span_id", span,
 		"panic", p, "stack", string(debug.Stack()))
 	if w.status == 0 {
-		writeError(w, internal("a bug in the server; its log has the details under span id "+span))
+		writeError(w, internalError(span))
 	}
 }
 

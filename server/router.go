@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/server/jobaccess"
 )
@@ -145,6 +146,11 @@ func (s *Server) mux() *http.ServeMux {
 				s.fail(w, r, &rt, err)
 				return
 			}
+			if err := access.CheckMedia(r, rt.wants()); err != nil {
+				connlimit.Refuse(w)
+				refuse(w, http.StatusUnsupportedMediaType, err.Error())
+				return
+			}
 			if rt.body == nil {
 				if err := ignoreBody(r); err != nil {
 					s.fail(w, r, &rt, err)
@@ -155,6 +161,16 @@ func (s *Server) mux() *http.ServeMux {
 		})
 	}
 	return mux
+}
+
+const jsonMedia = "application/json"
+
+// wants is the media type of a route's body.
+func (rt *route) wants() string {
+	if rt.streamed {
+		return rt.media
+	}
+	return jsonMedia
 }
 
 // pages are the routes that are not operations of the API.
@@ -203,7 +219,7 @@ func endedEarly(err error) error {
 // readBody reads the body of a request into dest, a pointer.
 func (s *Server) readBody(w http.ResponseWriter, r *http.Request, rt *route, dest any) error {
 	if !isJSON(r.Header.Get("Content-Type")) {
-		return textErrorf(http.StatusUnsupportedMediaType, "Content type error: send application/json")
+		return textErrorf(http.StatusUnsupportedMediaType, "%v", access.MediaError(r, jsonMedia))
 	}
 	limit := int64(maxBody)
 	if rt.bulk {

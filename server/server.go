@@ -20,6 +20,7 @@ type Server struct {
 	Hub     *Hub             // must be told of every commit; see store.Options.OnCommit
 	Metrics *Metrics         // nil: a registry of its own
 	Auth    Authenticator    // nil: everybody may do everything, as "anonymous"
+	Origins *access.Origins  // nil: those of this machine
 	Log     *slog.Logger     // nil: slog.Default
 	Now     func() time.Time // nil: time.Now
 
@@ -80,6 +81,9 @@ func (s *Server) defaults() {
 		}
 		if s.MaxBulkBody == 0 {
 			s.MaxBulkBody = 200 << 20
+		}
+		if s.Origins == nil {
+			s.Origins = access.NewOrigins()
 		}
 		s.stall = cmp.Or(s.stall, stallTime)
 		s.barrier = newBarrier(s.InitializeBarrier)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func (s *Server) runTask(t workflow.Task, user string, work func(context.Context
 		}
 		failure := ""
 		if err := work(ctx); err != nil {
-			failure = err.Error()
+			failure = s.told(context.WithValue(ctx, spanKey{}, fmt.Sprintf("task-%d", t.ID)), err)
 		}
 		if err := s.Store.FinishTask(ctx, t.ID, failure, user); err != nil {
 			s.Log.Error("the end of a task could not be stored", "task_id", t.ID, "workflow_id", t.WorkflowID, "error", err)

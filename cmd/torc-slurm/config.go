@@ -72,6 +72,9 @@ type ServerConfig struct {
 	IdleTimeoutSecs float64 `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
 	// LeaseSecs is how long a runner's leases last after it was heard; 60 if zero.
 	LeaseSecs float64 `toml:"lease_secs,omitempty" json:"lease_secs,omitempty"`
+	// AllowedHosts are names by which the server is reached besides those of its
+	// machine, and hosts of pages in a browser that may use it.
+	AllowedHosts []string `toml:"allowed_hosts,omitempty" json:"allowed_hosts,omitempty"`
 	// NodeHost is this host's address for compute nodes and other login nodes.
 	NodeHost               string            `toml:"node_host,omitempty" json:"node_host,omitempty"`
 	Slurm                  SlurmServerConfig `toml:"slurm,omitempty" json:"slurm"`

@@ -43,6 +43,7 @@ type serveFlags struct {
 	daemon    bool
 	pidFile   string
 	nodeHost  string
+	allowed   []string
 	sbatch    string
 
 	onDemand      bool
@@ -107,6 +108,7 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.BoolVar(&flags.daemon, "daemon", false, "go to the background once it listens")
 	f.StringVar(&flags.pidFile, "pid-file", "", "write the process id to `FILE`")
 	f.StringVar(&flags.nodeHost, "node-host", "", "`ADDRESS` of this host that compute nodes and other login nodes reach, where it listens for them (server.node_host; default: found when it is needed)")
+	f.StringSliceVar(&flags.allowed, "allowed-host", nil, "another `NAME` of this server, or the host of a page that may use it (server.allowed_hosts)")
 	f.StringVar(&flags.sbatch, "sbatch", "", "run your daemon in a job of Slurm, with these `OPTIONS` of sbatch")
 	f.IntVarP(&flags.threads, "threads", "t", 0, "accepted for compatibility")
 	f.Float64VarP(&flags.checkInterval, "completion-check-interval-secs", "c", 0, "accepted for compatibility: nothing is polled")

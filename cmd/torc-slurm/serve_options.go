@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,7 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 	if o.EndpointPath != "" {
 		o.StartLogin = a.startLogin(o.EndpointPath)
 	}
+	o.AllowedHosts = slices.Concat(flags.allowed, a.config.Server.AllowedHosts)
 	o.Nodes.Host, o.Nodes.Towards = firstOf(flags.nodeHost, a.config.Server.NodeHost), flags.towards
 	if flags.onDemand {
 		o.IdleTimeout = idleTimeout

@@ -115,10 +115,11 @@ func (o *Origins) trusts(origin string) bool {
 
 func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// CheckMedia refuses the types that a page can send to anybody without asking: those
-// of forms, and none. Old browsers do not say which site a request is from.
-func CheckMedia(r *http.Request) error {
-	if isSafe(r) || r.Method == http.MethodOptions {
+// CheckMedia refuses the types that a page can send to anybody without asking,
+// those of forms and none, since old browsers do not say which site a request is
+// from. want is what the request should have had.
+func CheckMedia(r *http.Request, want string) error {
+	if isSafe(r) {
 		return nil
 	}
 	header := r.Header.Get("Content-Type")
@@ -133,16 +134,14 @@ func CheckMedia(r *http.Request) error {
 			return nil
 		}
 	}
-	return &MediaError{Got: header}
+	return MediaError(r, want)
 }
 
-// MediaError is the refusal of a body that a form could have sent.
-type MediaError struct{ Got string }
-
-func (e *MediaError) Error() string {
-	got := "no content type"
-	if e.Got != "" {
-		got = fmt.Sprintf("the content type %q", cut(e.Got, maxHost))
+// MediaError refuses the content type of a request and says what to send.
+func MediaError(r *http.Request, want string) error {
+	got := "nothing"
+	if header := r.Header.Get("Content-Type"); header != "" {
+		got = cut(header, maxHost)
 	}
-	return "Content type error: send application/json, not " + got + "; with curl: -H 'content-type: application/json'"
+	return fmt.Errorf("Content type error: send %s, not %s; with curl: -H 'content-type: %s'", want, got, want) //nolint:staticcheck // torc's words
 }
