@@ -82,9 +82,14 @@ type TurnRequest struct {
 	// GiveBack lists grants that the runner will not start: their jobs are
 	// ready again and it was no attempt.
 	GiveBack []LeaseRef `json:"give_back,omitempty"`
+	// NotStarted lists leases that were said to be started, with that time, and
+	// are not: Slurm refused the step. The runner keeps them and tries again.
+	NotStarted []Held `json:"not_started,omitempty"`
 	// Recovered lists recovery scripts that have ended.
 	Recovered []Recovered `json:"recovered,omitempty"`
 	Free      Free        `json:"free"`
+	// Paused says that the runner starts nothing for now; nil: it does.
+	Paused *workflow.LaunchPause `json:"paused,omitempty"`
 	// Dying is how many processes the runner is ending whose leases were voided.
 	Dying int64 `json:"dying,omitempty"`
 	// WaitSeconds is how long the daemon may hold the answer when it has

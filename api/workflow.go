@@ -151,6 +151,20 @@ type WorkflowStatus struct {
 	// above are of all jobs, those of the main stage count a sub-workflow as one.
 	MainStage *MainStage               `json:"main_stage,omitempty"`
 	Stages    *workflow.StageSummaries `json:"stages,omitempty"` // that are worth a look
+	// Runners are those with which something is the matter: they are silent, or
+	// start no jobs; ours.
+	Runners []RunnerState `json:"runners,omitempty"`
+}
+
+// RunnerState is a runner with which something is the matter.
+type RunnerState struct {
+	ComputeNodeID int64  `json:"compute_node_id"`
+	Hostname      string `json:"hostname"`
+	Jobs          int64  `json:"jobs"` // that it holds
+	// SilentSeconds is for how long it has made no turn, if that is overdue.
+	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
+	// Paused is why it starts no jobs.
+	Paused *workflow.LaunchPause `json:"paused,omitempty"`
 }
 
 // JobIDs is the answer to GET /workflows/{id}/job_ids.
@@ -173,10 +187,14 @@ type MissingUserData struct {
 type RunningJob struct {
 	JobID           int64   `json:"job_id"`
 	JobName         string  `json:"job_name"`
+	ComputeNodeID   int64   `json:"-"`
 	ComputeNodeName string  `json:"compute_node_name"`
 	SchedulerType   string  `json:"scheduler_type"`
 	SchedulerJobID  *string `json:"scheduler_job_id,omitempty"`
 	StartTime       *string `json:"start_time,omitempty"`
+	// SilentSeconds is for how long its runner has made no turn, if that is overdue:
+	// nobody knows whether the job still runs; ours.
+	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
 }
 
 // SlurmJobCorrelation says that a job ran in a Slurm job.

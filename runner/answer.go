@@ -81,6 +81,7 @@ func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
 	t.started = dropFirst(t.started, len(req.Started))
 	t.outbox = dropFirst(t.outbox, len(req.Reports))
 	t.answered += int64(len(req.Reports))
+	t.notStarted = dropFirst(t.notStarted, len(req.NotStarted))
 	t.recovered = dropFirst(t.recovered, len(req.Recovered))
 	t.giveBack = dropFirst(t.giveBack, len(req.GiveBack))
 	if len(t.outbox) > 0 && t.reportDue.IsZero() {

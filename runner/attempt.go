@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -93,6 +94,9 @@ type (
 		attempt *attempt
 		report  api.Report
 		strays  bool // processes of it are still about: nothing else is set
+		// refused is why Slurm started nothing of a step; nil: it was started. Then
+		// there is no report.
+		refused *slurm.StepRefusal
 	}
 	overdueMsg struct{ attempt *attempt }
 )

@@ -92,6 +92,15 @@ func (d *delivery) starting(attempt api.Held) {
 	}
 }
 
+// notStarting takes back that an attempt is being started: Slurm refused it.
+func (d *delivery) notStarting(ref api.LeaseRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.writer.NotStarted(ref); err != nil {
+		d.log.Warn("cannot write down that a job is not started", "job_id", ref.JobID, "error", err)
+	}
+}
+
 // before makes reports survive this process, and, with sync, the node; first
 // is the number of the first of them. Those that are on file are passed over.
 func (d *delivery) before(first int64, reports []api.Report, sync bool) {

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -28,7 +29,7 @@ func (r *Runner) onExited(a *attempt, e Exit) {
 func (r *Runner) leaderEnded(a *attempt) {
 	r.release(a)
 	r.active = a.exit.At
-	if a.recovery == nil {
+	if a.recovery == nil && (r.steps == nil || a.exit.Code != slurm.SrunErrorCode) {
 		r.pace.ended(a.exit.At.Sub(a.started))
 	}
 	a.phase = ending
@@ -101,7 +102,9 @@ func (r *Runner) finish(a *attempt) {
 			f.usage = r.keeper.remove(w)
 		}
 		if wanted {
-			m.report = f.report(r.oom, r.log)
+			if m.refused = f.refusedStart(); m.refused == nil {
+				m.report = f.report(r.oom, r.log)
+			}
 		}
 		r.box.put(m)
 	})
@@ -126,6 +129,8 @@ func (r *Runner) onFinished(m finishedMsg) {
 		r.repaired(a, &m.report)
 	case a.void:
 		r.forget(a)
+	case m.refused != nil:
+		r.onRefused(a, m.refused)
 	case !r.holdBack(a, &m.report):
 		r.deliver(a, m.report)
 	}

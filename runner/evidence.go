@@ -87,6 +87,9 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 	default:
 		f.addUsage(e)
 	}
+	if f.files.srunOnly {
+		_ = os.Remove(f.files.stderr) // at worst it stays
+	}
 	if f.succeeded() {
 		found := checkOutputs(f.grant.OutputFiles, f.dir)
 		r.FileTimes = found.times

@@ -114,7 +114,7 @@ func TestStepArguments(t *testing.T) {
 				tc.change(&g)
 			}
 			m := &stepMode{Steps: Steps{Job: slurm.JobID{Number: 77}}, srun: "/bin/srun", config: &tc.config}
-			if d := cmp.Diff(tc.want, m.argv(name, &g, tc.hosts, tc.limit, program)); d != "" {
+			if d := cmp.Diff(tc.want, m.argv(name, &g, tc.hosts, tc.limit, &stdio{}, program)); d != "" {
 				t.Error(d)
 			}
 		})

@@ -47,15 +47,18 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 	}
 	env := r.env.with(g.Env, own)
 	if r.steps != nil {
-		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, argv)
-		env = withoutInputs(env)
+		if m.files.stderr == "" {
+			m.files.stderr, m.files.srunOnly = base+".srun", true
+		}
+		env, argv = tellErrorsApart(withoutInputs(env), argv)
+		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
 	}
 	// If we are killed now, the daemon or the next runner reads it.
 	r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
 	r.failpoint("runner.noted")
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv: argv, Env: env, Dir: r.opts.WorkDir,
-		Stdout: files.stdout, Stderr: files.stderr,
+		Stdout: m.files.stdout, Stderr: m.files.stderr,
 	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
 	r.failpoint("runner.started")
 	if m.err == nil && m.pid != 0 {

@@ -30,6 +30,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		r.signalSteps()
 		r.askSlurm(requests, now)
 		r.accountSteps(requests, now)
+		r.probeSlurm(requests, now)
 		r.startQueued(now)
 		r.startRepairs()
 		r.stepActions(requests, now)
@@ -75,6 +76,8 @@ func (r *Runner) handle(message any) {
 		r.onHurry(m.attempt)
 	case slurmWordsMsg:
 		r.onSlurmWords(m)
+	case probedMsg:
+		r.onProbed(m)
 	case accountedMsg:
 		r.onAccounted(m)
 	case actedMsg:

@@ -10,7 +10,7 @@ import (
 // the room that they will find.
 func (r *Runner) offer(now time.Time) api.Free {
 	f := api.Free{TimeLeftSeconds: r.schedule.left(now)}
-	if r.leaving.active() || !r.turns.outage.since.IsZero() || r.actionsFirst() {
+	if r.leaving.active() || r.pause.active() || !r.turns.outage.since.IsZero() || r.actionsFirst() {
 		return f
 	}
 	waiting := int64(len(r.queue))

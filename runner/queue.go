@@ -49,7 +49,7 @@ func (r *Runner) giveBackQueue() {
 // startQueued starts granted jobs in the order of their grants while there is
 // room, and gives back those that waited too long for it.
 func (r *Runner) startQueued(now time.Time) {
-	if len(r.queue) == 0 || now.After(r.turns.leaseUntil) {
+	if len(r.queue) == 0 || r.pause.active() || now.After(r.turns.leaseUntil) {
 		return // without a valid lease somebody else may have the job
 	}
 	n := 0

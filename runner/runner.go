@@ -149,6 +149,7 @@ type Runner struct {
 	turns    turns
 	repairs  repairs
 	words    slurmWords
+	pause    launchPause
 	accounts stepAccounts
 	leaving  leaving
 	actions  actions

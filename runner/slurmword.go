@@ -283,7 +283,12 @@ func (f *findings) addStepWords(e *workflow.Evidence) {
 	if stepAbandoned.MatchString(said) { // and exit code 0
 		e.ExitCode, e.Signal = nil, int(unix.SIGKILL)
 	}
-	if m := stepNotStarted.FindStringSubmatch(said); m != nil && f.killed == "" && e.ExitCode != nil && *e.ExitCode == srunFailed {
+	if e.ExitCode == nil || f.killed != "" {
+		return
+	}
+	if refusal, refused := slurm.RefusedStep(said); refused && *e.ExitCode == slurm.SrunErrorCode {
+		e.ExitCode, e.SpawnError = nil, refusal.Text
+	} else if m := stepNotStarted.FindStringSubmatch(said); m != nil && (*e.ExitCode == srunFailed || *e.ExitCode == slurm.SrunErrorCode) {
 		e.ExitCode, e.SpawnError = nil, m[1]
 	}
 }

@@ -29,6 +29,9 @@ func LogPath(outputDir string, workflowID, jobID, runID, attempt int64, ending s
 type stdio struct {
 	stdout, stderr string // paths; empty to discard
 	deleteIfOK     bool
+	// srunOnly says that stderr has what srun says alone: that of the job is
+	// discarded.
+	srunOnly bool
 }
 
 // stdioConfig returns how a job's output is kept: as the job says, else as the

@@ -3,8 +3,10 @@ package runner
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,15 +67,32 @@ func stepName(workflowID, run int64, g *api.Grant) string {
 
 // argv is the command of a step that runs program on the named hosts; they are
 // left out where there is no choice.
-func (m *stepMode) argv(name string, g *api.Grant, hosts []string, limit time.Duration, program []string) []string {
+func (m *stepMode) argv(name string, g *api.Grant, hosts []string, limit time.Duration, files *stdio, program []string) []string {
 	s := slurm.Step{
 		Job: m.Job, Name: name, Node: strings.Join(hosts, ","), Nodes: int(g.Nodes), TimeLimit: limit,
 		Signal: m.config.SrunTerminationSignal, NoCPUBind: m.config.EnableCPUBind == nil || !*m.config.EnableCPUBind, Program: program,
+	}
+	if files.srunOnly {
+		s.Error = os.DevNull
 	}
 	if g.Requirements != workflow.DefaultRequirements {
 		s.CPUsPerTask, s.Memory, s.GPUs = int(g.CPUs), g.MemoryBytes, int(g.GPUs)
 	}
 	return append([]string{m.srun}, slurm.SrunArgs(s)...)
+}
+
+// tellErrorsApart has srun end with a code of its own for its own errors, and
+// keeps that from what it starts: an srun of the job ends as it always does.
+func tellErrorsApart(environ, program []string) (newEnviron, newProgram []string) {
+	own := []string{"/usr/bin/env", "-u", slurm.SrunErrorVariable}
+	newEnviron = slices.DeleteFunc(environ, func(entry string) bool {
+		set := strings.HasPrefix(entry, slurm.SrunErrorVariable+"=")
+		if set {
+			own = []string{"/usr/bin/env", entry}
+		}
+		return set
+	})
+	return append(newEnviron, slurm.SrunErrorVariable+"="+strconv.Itoa(slurm.SrunErrorCode)), append(own, program...)
 }
 
 // stepTime is the time limit of a step that starts now; 0 for none. Slurm

@@ -35,8 +35,10 @@ type turns struct {
 	answered  int64        // reports that have left the outbox
 	recovered []api.Recovered
 	giveBack  []api.LeaseRef
-	newsSince time.Time // of the oldest start or report that was not said; zero for none
-	reportDue time.Time // zero while there is no report to say
+	// notStarted are leases that were told to be started, and are not.
+	notStarted []api.Held
+	newsSince  time.Time // of the oldest start or report that was not said; zero for none
+	reportDue  time.Time // zero while there is no report to say
 
 	// A late answer may still grant leases that are closed; in the order of
 	// closing, and to look up.
@@ -111,7 +113,7 @@ func (t *turns) dropClosed() {
 
 // silent reports whether there is nothing to say.
 func (t *turns) silent() bool {
-	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0 && len(t.started) == 0
+	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0 && len(t.started) == 0 && len(t.notStarted) == 0
 }
 
 // sayAt returns when the next turn that says something is due, the zero time
@@ -123,7 +125,7 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 		return time.Time{}
 	case !t.outage.retryAt.IsZero():
 		return t.outage.retryAt
-	case len(t.recovered) > 0 || len(t.giveBack) > 0 || len(t.started) > 0:
+	case len(t.recovered) > 0 || len(t.giveBack) > 0 || len(t.started) > 0 || len(t.notStarted) > 0:
 		return now
 	case len(t.outbox) > 0 && (r.leaving.active() || r.hungry() || len(t.outbox) >= maxReports):
 		return now
@@ -182,7 +184,7 @@ func (r *Runner) say(now time.Time) *api.TurnRequest {
 		Reports:  append([]api.Report(nil), reports...),
 		Started:  t.started,
 		GiveBack: append([]api.LeaseRef(nil), t.giveBack...), Recovered: append([]api.Recovered(nil), t.recovered...),
-		Free: r.offer(now),
+		NotStarted: slices.Clone(t.notStarted), Free: r.offer(now), Paused: r.pause.told(),
 	}
 	req.Held, req.Dying = r.held(req), r.dying()
 	t.newsSince, t.reportDue = time.Time{}, time.Time{}
@@ -201,7 +203,7 @@ func (r *Runner) poll(free api.Free) *api.TurnRequest {
 	}
 	req := &api.TurnRequest{
 		Turn: r.turns.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(), Free: free,
-		WaitSeconds: wait * (0.8 + 0.2*r.opts.Random()),
+		WaitSeconds: wait * (0.8 + 0.2*r.opts.Random()), Paused: r.pause.told(),
 	}
 	req.Held, req.Dying = r.held(req), r.dying()
 	return req
@@ -272,6 +274,9 @@ func (r *Runner) untilNext(now time.Time) time.Duration {
 	}
 	if at := r.nextWord(now); !at.IsZero() {
 		next = minTime(next, at)
+	}
+	if r.pause.active() && !r.pause.probing {
+		next = minTime(next, r.pause.probeAt)
 	}
 	if !r.schedule.end.IsZero() && !r.leaving.active() {
 		next = minTime(next, r.schedule.drainAt)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // DefaultLease is how long a runner's leases last after its latest turn, unless
@@ -31,7 +33,8 @@ type runnerLease struct {
 	newer   chan struct{} // closed when a newer turn arrives
 	suspect bool          // its connection broke during a turn
 	stop    bool          // it is to end what it runs and leave
-	asked   int           // since it fell silent, Slurm was asked so often what became of it
+	paused  *workflow.LaunchPause
+	asked   int // since it fell silent, Slurm was asked so often what became of it
 }
 
 func newLeases(period time.Duration) *leases {
@@ -166,4 +169,39 @@ func (l *leases) any() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.runners) > 0
+}
+
+// pause notes whether a runner starts jobs, as its newest turn says. It reports
+// whether it has just begun to start none.
+func (l *leases) pause(runner, turn int64, why *workflow.LaunchPause) (begun bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	r := l.runners[runner]
+	if r == nil || turn < r.turn {
+		return false
+	}
+	begun = why != nil && (r.paused == nil || r.paused.SinceMS != why.SinceMS)
+	r.paused = why
+	return begun
+}
+
+// overdue is the part of its period after which a runner that has made no turn is
+// called silent: it makes several in that time.
+const overdue = 2
+
+// states are what is the matter with runners, of those with which something is.
+func (l *leases) states(now time.Time) map[int64]workflow.RunnerState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[int64]workflow.RunnerState{}
+	for id, r := range l.runners {
+		state := workflow.RunnerState{Paused: r.paused}
+		if silence, _ := r.silent(l.period, now); silence > l.period/overdue {
+			state.SilentMS = silence.Milliseconds()
+		}
+		if state != (workflow.RunnerState{}) {
+			all[id] = state
+		}
+	}
+	return all
 }

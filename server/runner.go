@@ -80,6 +80,11 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 		return api.TurnResponse{}, err
 	}
 	newer := s.leases.renew(id, b.Turn, s.Now())
+	if s.leases.pause(id, b.Turn, b.Paused) {
+		if err := s.Store.NoteLaunchPause(r.Context(), id, *b.Paused); err != nil {
+			return api.TurnResponse{}, err
+		}
+	}
 	work := s.Hub.Subscribe(WorkOf(workflowID), RunnerOf(id))
 	defer work.Close()
 	said := fromTurn(id, b)
@@ -91,7 +96,7 @@ func (s *Server) turn(r *request[idParams, api.TurnRequest]) (api.TurnResponse, 
 	deadline := time.NewTimer(max(wait, 0))
 	defer deadline.Stop()
 	// Later looks only ask; what the runner reported is recorded.
-	said.Reports, said.GiveBack, said.Recovered = nil, nil, nil
+	said.Reports, said.GiveBack, said.Recovered, said.NotStarted = nil, nil, nil, nil
 	stopped := s.leases.ordered(id)
 	for waiting := wait > 0 && !hasNews(&heard, staysOn) && !stopped; waiting; {
 		select {
@@ -153,7 +158,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 			return store.Report{LeaseRef: fromRef(p.LeaseRef), StartedMS: p.StartedMS, EndedMS: p.EndedMS, Evidence: p.Evidence,
 				FileTimes: each(p.FileTimes, func(f api.FileTime) store.FileTime { return store.FileTime(f) })}
 		}),
-		GiveBack: each(b.GiveBack, fromRef),
+		GiveBack: each(b.GiveBack, fromRef), NotStarted: fromHeld(b.NotStarted),
 		Recovered: each(b.Recovered, func(v api.Recovered) store.Recovered {
 			return store.Recovered{LeaseRef: fromRef(v.LeaseRef), ReturnCode: v.ReturnCode, Error: v.Error,
 				StartedMS: v.StartedMS, EndedMS: v.EndedMS, Evidence: v.Evidence}

@@ -54,6 +54,7 @@ func (s *Server) whyJob(r *request[idParams, none]) (api.Explanation, error) {
 	if err != nil {
 		return api.Explanation{}, err
 	}
+	s.addRunnerStates(facts.Runners)
 	return workflow.Explain(facts), nil
 }
 
@@ -66,5 +67,14 @@ func (s *Server) whyWorkflow(r *request[idParams, none]) (api.Explanation, error
 	if err != nil {
 		return api.Explanation{}, err
 	}
+	s.addRunnerStates(facts.Runners)
 	return workflow.ExplainWorkflow(facts), nil
+}
+
+// addRunnerStates adds to what is stored of runners what only we know.
+func (s *Server) addRunnerStates(runners []workflow.RunnerFacts) {
+	states := s.leases.states(s.Now())
+	for i := range runners {
+		runners[i].State = states[runners[i].ID]
+	}
 }

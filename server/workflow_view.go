@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -65,6 +66,12 @@ func (s *Server) runningJobs(r *request[workflowWindowParams, none]) (api.Page[a
 		return api.Page[api.RunningJob]{}, err
 	}
 	jobs, total, err := s.Store.RunningJobs(r.Context(), r.Params.ID, page)
+	states := s.leases.states(s.Now())
+	for i := range jobs {
+		if silent := states[jobs[i].ComputeNodeID].SilentMS; silent > 0 {
+			jobs[i].SilentSeconds = new(silent / 1000)
+		}
+	}
 	return pageOf(page, jobs, total, func(j workflow.RunningJob) api.RunningJob { return api.RunningJob(j) }), err
 }
 
@@ -124,7 +131,34 @@ func (s *Server) workflowStatus(r *request[idParams, none]) (api.WorkflowStatus,
 		main := workflow.Counts{ByStatus: sum.Main()}
 		status.Stages, status.MainStage = &sum.Stages, &api.MainStage{TotalJobs: main.Total(), JobsByStatus: jobCounts(main.ByStatus)}
 	}
-	return status, nil
+	status.Runners, err = s.runnerStates(r.Context(), r.Params.ID)
+	return status, err
+}
+
+// runnerStates are the runners of a workflow with which something is the matter.
+func (s *Server) runnerStates(ctx context.Context, workflowID int64) ([]api.RunnerState, error) {
+	states := s.leases.states(s.Now())
+	if len(states) == 0 {
+		return nil, nil
+	}
+	facts, err := s.Store.WorkflowFacts(ctx, workflowID)
+	if err != nil {
+		return nil, err
+	}
+	var all []api.RunnerState
+	for i := range facts.Runners {
+		r := &facts.Runners[i]
+		state, known := states[r.ID]
+		if !known {
+			continue
+		}
+		shown := api.RunnerState{ComputeNodeID: r.ID, Hostname: r.Host, Jobs: r.Jobs, Paused: state.Paused}
+		if state.SilentMS > 0 {
+			shown.SilentSeconds = new(state.SilentMS / 1000)
+		}
+		all = append(all, shown)
+	}
+	return all, nil
 }
 
 func jobCounts(n [11]int64) api.JobCounts {

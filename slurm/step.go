@@ -19,6 +19,7 @@ type Step struct {
 	Signal      string        // such as "TERM@120"
 	MPI         string
 	NoCPUBind   bool
+	Error       string // where the step's error output goes; "": to srun's
 	Program     []string
 }
 
@@ -50,6 +51,9 @@ func SrunArgs(s Step) []string {
 	}
 	if s.MPI != "" {
 		args = append(args, "--mpi="+s.MPI)
+	}
+	if s.Error != "" {
+		args = append(args, "--error="+s.Error)
 	}
 	return append(args, s.Program...)
 }

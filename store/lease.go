@@ -99,6 +99,19 @@ func (tx *Tx) start(r *run, ls []*lease, startMS []int64) error {
 	return nil
 }
 
+// notStarted notes that a lease that was said to be started is not: it was no
+// attempt, and may become one.
+func (tx *Tx) notStarted(r *run, l *lease) error {
+	if err := tx.execOne(`UPDATE job SET status = 3, start_ms = NULL WHERE id = ? AND status = 4`, l.JobID); err != nil {
+		return fmt.Errorf("take back the start of job %d: %w", l.JobID, err)
+	}
+	l.status, l.startMS = workflow.Pending, sql.NullInt64{}
+	tx.move(r.workflowID, workflow.Running, workflow.Pending, 1)
+	return tx.event(r.workflowID, string(workflow.EventJobNotStarted), workflow.SeverityWarning, workflow.JobStartedPayload{
+		JobID: l.JobID, JobName: l.name, ComputeNodeID: l.runnerID.Int64, RunID: r.runID, AttemptID: l.Attempt,
+	})
+}
+
 // giveBack makes claimed jobs ready again that nobody has started; those that
 // were to be ended are canceled. It was no attempt.
 func (tx *Tx) giveBack(r *run, ls []*lease) error {

@@ -197,3 +197,17 @@ func (r *runner) totalOffer(timeLeft *int64) workflow.Offer {
 	}
 	return r.offer(Free{Nodes: slices.Repeat([]workflow.OfferNode{r.total}, int(r.nodes)), Slots: slots, TimeLeftSeconds: timeLeft})
 }
+
+// NoteLaunchPause writes in the log of a runner's workflow that the runner starts
+// no jobs for now. A daemon that has just begun may write it once more.
+func (s *Store) NoteLaunchPause(_ context.Context, runnerID int64, why workflow.LaunchPause) error {
+	return s.writer.do("note a pause", func(tx *Tx) error {
+		r, err := tx.runner(runnerID)
+		if err != nil {
+			return err
+		}
+		return tx.event(r.workflowID, string(workflow.EventLaunchPaused), workflow.SeverityWarning, workflow.LaunchPausedPayload{
+			ComputeNodeID: r.id, Hostname: r.hostname, LaunchPause: why,
+		})
+	})
+}

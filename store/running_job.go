@@ -14,13 +14,13 @@ func (s *Store) RunningJobs(ctx context.Context, workflowID int64, page Page) ([
 		return nil, 0, err
 	}
 	return readList(ctx, s.read, list{
-		columns: `j.id, j.name, n.hostname, n.compute_node_type, CAST(a.scheduler_id AS TEXT), j.start_ms`,
+		columns: `j.id, j.name, n.id, n.hostname, n.compute_node_type, CAST(a.scheduler_id AS TEXT), j.start_ms`,
 		from: `job j JOIN compute_node n ON n.id = j.compute_node_id
 			LEFT JOIN scheduled_compute_node a ON a.id = json_extract(n.scheduler, '$.scheduler_id') AND a.workflow_id = n.workflow_id`,
 		filter: where(`j.workflow_id = ? AND j.status = 4`, workflowID), id: "j.id", page: page,
 	}, func(r rowScanner) (j workflow.RunningJob, err error) {
 		var start sql.NullInt64
-		err = r.Scan(&j.JobID, &j.JobName, &j.ComputeNodeName, &j.SchedulerType, &j.SchedulerJobID, &start)
+		err = r.Scan(&j.JobID, &j.JobName, &j.ComputeNodeID, &j.ComputeNodeName, &j.SchedulerType, &j.SchedulerJobID, &start)
 		if start.Valid {
 			j.StartTime = new(rfc3339(start.Int64))
 		}

@@ -19,6 +19,9 @@ type Turn struct {
 	// Started lists what a runner that is over, this one or an earlier one, had
 	// begun to start and has not reported.
 	Started []Held
+	// NotStarted lists what the runner said to have started then, and what was not
+	// started after all.
+	NotStarted []Held
 	// GiveBack lists leases whose jobs the runner will not start.
 	GiveBack  []LeaseRef
 	Recovered []Recovered
@@ -109,7 +112,7 @@ func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
 		return nil, err
 	}
 	c.finisher = newFinisher(tx, c.run)
-	steps := []func() error{c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
+	steps := []func() error{c.takeNotStarted, c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
 	if t.RunID < c.run.runID {
 		steps = []func() error{c.hearPast, c.confirmGone, c.tell}
 	}
@@ -124,6 +127,22 @@ func (tx *Tx) hear(s *Store, t *Turn) (*conversation, error) {
 // current reports whether this is the newest turn: an older one lists what the
 // runner held before.
 func (c *conversation) current() bool { return c.turn.Number >= c.runner.turn }
+
+// takeNotStarted takes in what was not started after all: the leases stay. One
+// that has been started again since has another time.
+func (c *conversation) takeNotStarted() error {
+	for _, h := range c.turn.NotStarted {
+		l := c.leases.of(h.JobID)
+		if l == nil || l.LeaseRef != h.LeaseRef || l.status != workflow.Running || l.recovering || l.startMS.Int64 != h.StartedMS {
+			continue
+		}
+		if err := c.tx.notStarted(c.run, l); err != nil {
+			return err
+		}
+		c.effect = true
+	}
+	return nil
+}
 
 // takeBack takes in the jobs that the runner will not start.
 func (c *conversation) takeBack() error {

@@ -74,11 +74,11 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 	j := &f.Job
 	f.NowMS = l.nowMS
 	err = l.row(`SELECT j.id, j.workflow_id, j.name, j.status, j.attempt_id, j.run_if, j.gate_id, j.not_before_ms,
-			j.phase, j.hold, j.skipped_by, j.class_id, j.stage_id, j.child_id, w.is_canceled, COALESCE(w.given_up, ''), n.hostname
+			j.phase, j.hold, j.skipped_by, j.class_id, j.stage_id, j.child_id, w.is_canceled, COALESCE(w.given_up, ''), n.hostname, COALESCE(n.id, 0)
 		FROM job j JOIN workflow w ON w.id = j.workflow_id LEFT JOIN compute_node n ON n.id = j.compute_node_id
 		WHERE j.id = ? AND w.is_hidden = 0`, []any{id},
 		&j.ID, &j.WorkflowID, &j.Name, &j.Status, &j.AttemptID, &j.RunIf, &j.GateID, &notBefore,
-		&phase, &hold, &j.SkippedBy, &class, &j.StageID, &j.ChildID, &f.WorkflowCanceled, &f.GivenUp, &host)
+		&phase, &hold, &j.SkippedBy, &class, &j.StageID, &j.ChildID, &f.WorkflowCanceled, &f.GivenUp, &host, &f.RunnerID)
 	if err != nil {
 		return f, err
 	}
@@ -255,6 +255,7 @@ func scanRunnerFacts(r rowScanner, nowMS int64) (f workflow.RunnerFacts, err err
 	var start, end string
 	var walltimeS int64
 	o := &f.Total
+	defer func() { f.Jobs = jobs }()
 	err = r.Scan(&f.ID, &f.Host, &node.CPUs, &memoryGB, &node.GPUs, &nodes, &labels, &o.SchedulerConfigID, &o.StrictScheduler, &o.Login,
 		&slots, &end, &jobs, &used.CPUs, &used.MemoryBytes, &used.GPUs, &f.AskedMS, &start, &walltimeS)
 	if err != nil {

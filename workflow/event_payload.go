@@ -1,12 +1,19 @@
 package workflow
 
-// JobStartedPayload is the data of EventJobStarted.
+// JobStartedPayload is the data of EventJobStarted and EventJobNotStarted.
 type JobStartedPayload struct {
 	JobID         int64  `json:"job_id"`
 	JobName       string `json:"job_name"`
 	ComputeNodeID int64  `json:"compute_node_id"`
 	RunID         int64  `json:"run_id"`
 	AttemptID     int64  `json:"attempt_id"`
+}
+
+// LaunchPausedPayload is the data of EventLaunchPaused.
+type LaunchPausedPayload struct {
+	ComputeNodeID int64  `json:"compute_node_id"`
+	Hostname      string `json:"hostname"`
+	LaunchPause
 }
 
 // JobEndedPayload is the data of the events that a job has ended or is held.

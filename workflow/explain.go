@@ -25,6 +25,7 @@ type JobFacts struct {
 	Unsuccessful      []DependencyFact
 	SkippedByName     string
 	RunnerHost        string // of the runner that holds the job
+	RunnerID          int64  // of the same; 0: none
 	Runners           []RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []Attempt
@@ -94,9 +95,16 @@ func (f JobFacts) state() string {
 		if f.Job.Phase == PhaseRecovery {
 			return "pending, its recovery script is running" + f.on()
 		}
+		if trouble := f.runnerState(); trouble != "" {
+			return "pending, claimed" + f.on() + ", whose runner " + trouble
+		}
 		return "pending, claimed and about to start" + f.on()
 	case Running:
-		return fmt.Sprintf("running, attempt %d%s%s", f.Job.AttemptID, f.on(), f.runningFor())
+		state := fmt.Sprintf("running, attempt %d%s%s", f.Job.AttemptID, f.on(), f.runningFor())
+		if silent := f.holder().SilentMS; silent > 0 {
+			state += ", as far as is known: its runner has been silent for " + FormatSeconds(silent/1000)
+		}
+		return state
 	case Canceled:
 		return f.canceledState()
 	case Disabled:
@@ -142,6 +150,25 @@ func (f JobFacts) on() string {
 		return ""
 	}
 	return " on " + f.RunnerHost
+}
+
+// holder is the state of the runner that holds the job.
+func (f JobFacts) holder() RunnerState {
+	for i := range f.Runners {
+		if f.RunnerID != 0 && f.Runners[i].ID == f.RunnerID {
+			return f.Runners[i].State
+		}
+	}
+	return RunnerState{}
+}
+
+// runnerState says what is the matter with the runner that holds the job.
+func (f JobFacts) runnerState() string {
+	text := f.holder().text(f.NowMS)
+	if f.holder().SilentMS > 0 {
+		return "has been " + text
+	}
+	return text
 }
 
 func (f JobFacts) runningFor() string {
@@ -196,10 +223,16 @@ func (f JobFacts) next(best fitLevel, kept *exclusion) string {
 		if f.Job.Phase == PhaseRecovery {
 			return "when the script has ended the job is ready again"
 		}
+		if f.holder().Paused != nil {
+			return "its runner starts it when Slurm answers; at the end of the allocation it is ready again"
+		}
 		return "its runner starts it; if that runner goes away it is ready again"
 	case Running:
 		if f.Child != nil {
 			return "it ends as its sub-workflow does"
+		}
+		if f.holder().SilentMS > 0 {
+			return "its runner reports how it ends, if it is still there; if Slurm or the node says that it is not, the job is lost and may be repeated"
 		}
 		return "its runner reports how it ends"
 	case PendingFailed:

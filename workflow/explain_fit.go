@@ -14,6 +14,46 @@ type RunnerFacts struct {
 	// AskedMS is when the allocation was asked for that the runner is in; nil:
 	// it is in none.
 	AskedMS *int64
+	Jobs    int64 // that it holds
+	State   RunnerState
+}
+
+// RunnerState is what only the daemon's memory knows of a runner.
+type RunnerState struct {
+	// SilentMS is how long ago its latest turn was, if it is overdue; else 0.
+	SilentMS int64
+	// Paused is why it starts no jobs; nil: it does.
+	Paused *LaunchPause
+}
+
+// LaunchPause is why and since when a runner starts no jobs, though it has some:
+// Slurm starts no steps for it.
+type LaunchPause struct {
+	Reason  string `json:"reason"`
+	SinceMS int64  `json:"since_ms"`
+}
+
+// text says what is the matter with a runner; empty if nothing is.
+func (s RunnerState) text(nowMS int64) string {
+	switch {
+	case s.SilentMS > 0:
+		return "silent for " + FormatSeconds(s.SilentMS/1000)
+	case s.Paused != nil:
+		return fmt.Sprintf("starts no jobs for %s, until Slurm does: %s", agoMS(s.Paused.SinceMS, nowMS), s.Paused.Reason)
+	}
+	return ""
+}
+
+// runnerLines names the runners with which something is the matter.
+func runnerLines(runners []RunnerFacts, nowMS int64) []string {
+	var lines []string
+	for i := range runners {
+		r := &runners[i]
+		if text := r.State.text(nowMS); text != "" {
+			lines = append(lines, fmt.Sprintf("runner %d (%s), %s: %s", r.ID, r.Host, CountOf(r.Jobs, "job", "jobs"), text))
+		}
+	}
+	return lines
 }
 
 // fitLevel says how far a job is from a runner.

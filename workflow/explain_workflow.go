@@ -71,6 +71,7 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	}
 	ready, stuck := f.readyLines()
 	e.add("ready jobs", ready...)
+	e.add("runners", runnerLines(f.Runners, f.NowMS)...)
 	e.add("allocations", f.Places.lines()...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)

@@ -102,10 +102,12 @@ type JobUpdate struct {
 type RunningJob struct {
 	JobID           int64
 	JobName         string
+	ComputeNodeID   int64
 	ComputeNodeName string
 	SchedulerType   string
 	SchedulerJobID  *string
 	StartTime       *string
+	SilentSeconds   *int64 // since its runner's latest turn, if that is overdue
 }
 
 // JobDependency is one edge of the graph.

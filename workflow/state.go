@@ -13,6 +13,7 @@ const (
 	OpClaim      Operation = "claim"      // a runner takes it
 	OpGiveBack   Operation = "give_back"  // a runner took it and did not start it
 	OpStart      Operation = "start"      // a process was spawned
+	OpNotStart   Operation = "not_start"  // nothing was spawned after all
 	OpFinish     Operation = "finish"     // an attempt ended and its status stands
 	OpRetry      Operation = "retry"      // an attempt ended, another one follows
 	OpRecover    Operation = "recover"    // an attempt ended, the recovery script runs
@@ -71,6 +72,7 @@ var transitionRules = []transitionRule{
 	{OpClaim, setOf(Ready), setOf(Pending)},
 	{OpGiveBack, setOf(Pending), setOf(Ready)},
 	{OpStart, setOf(Pending), setOf(Running)},
+	{OpNotStart, setOf(Running), setOf(Pending)},
 	// A report may arrive before the turn that says that the job was started.
 	{OpFinish, setOf(Pending, Running), setOf(Completed, Failed, Canceled, Terminated)},
 	{OpRetry, setOf(Pending, Running, Failed, Terminated), setOf(Ready)},

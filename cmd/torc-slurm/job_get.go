@@ -56,6 +56,12 @@ func newJobsRunningCommand(a *app) *cobra.Command {
 				{title: "Job Name", cell: func(j api.RunningJob) string { return j.JobName }},
 				{title: "Compute Node", cell: func(j api.RunningJob) string { return j.ComputeNodeName }},
 				{title: "Elapsed", cell: func(j api.RunningJob) string { return elapsedSince(j.StartTime, now) }},
+				{title: "Silent", cell: func(j api.RunningJob) string {
+					if j.SilentSeconds == nil {
+						return ""
+					}
+					return workflow.FormatSeconds(*j.SilentSeconds)
+				}},
 				{title: "Scheduler", cell: func(j api.RunningJob) string { return j.SchedulerType }},
 				{title: "Scheduler Job ID", cell: func(j api.RunningJob) string { return orEmpty(j.SchedulerJobID) }},
 			}}, jobs)

@@ -75,6 +75,9 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	if n := s.ActiveComputeNodes; n > 0 {
 		fields = append(fields, field{"Runners", fmt.Sprint(n)})
 	}
+	for i := range s.Runners {
+		fields = append(fields, field{"Runner", runnerTrouble(&s.Runners[i])})
+	}
 	if p, n := s.PendingScheduledNodes, s.ActiveScheduledNodes; p+n > 0 {
 		fields = append(fields, field{"Allocations", fmt.Sprintf("%d active, %d pending", n, p)})
 	}
@@ -94,6 +97,15 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	}
 	writeFields(w, fields...)
 	fmt.Fprintln(w, verdictLine(s, prefix))
+}
+
+// runnerTrouble says what is the matter with a runner.
+func runnerTrouble(r *api.RunnerState) string {
+	text := fmt.Sprintf("%d on %s (%s)", r.ComputeNodeID, r.Hostname, workflow.CountOf(r.Jobs, "job", "jobs"))
+	if r.SilentSeconds != nil {
+		return text + ": silent for " + workflow.FormatSeconds(*r.SilentSeconds)
+	}
+	return fmt.Sprintf("%s: starts no jobs since %s, Slurm does not: %s", text, time.UnixMilli(r.Paused.SinceMS).Format(time.TimeOnly), r.Paused.Reason)
 }
 
 // verdictLine says in a sentence where the workflow stands; prefix is the program

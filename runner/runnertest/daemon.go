@@ -34,9 +34,12 @@ type State struct {
 	Repaired []api.Recovered
 	Late     []api.Report
 	Fence    int64
-	runner   int64
-	held     api.Held
-	repair   *api.Recovery
+	// NotStarted is how often its runner took back that it was started.
+	NotStarted int
+	runner     int64
+	held       api.Held
+	refused    int64 // when it was started, and was not after all
+	repair     *api.Recovery
 }
 
 // ErrDown is what calls return while the daemon is down.
@@ -73,6 +76,7 @@ type Daemon struct {
 	turns      map[int64]*conversation
 	registered []api.RegisterRequest
 	left       []api.LeaveRequest
+	paused     []workflow.LaunchPause
 	violations []string
 	orders     []api.Order
 	voided     []api.LeaseRef
@@ -228,6 +232,14 @@ func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse
 	for _, ref := range req.GiveBack {
 		ended[ref] = true
 	}
+	for _, h := range req.NotStarted {
+		if s := d.jobs[h.JobID]; s != nil && s.Fence == h.Fence && s.Status == workflow.Running && s.held.StartedMS == h.StartedMS {
+			s.Status, s.refused, s.NotStarted = workflow.Pending, h.StartedMS, s.NotStarted+1
+		}
+	}
+	if req.Paused != nil {
+		d.paused = append(d.paused, *req.Paused)
+	}
 	for _, h := range req.Held {
 		s := d.jobs[h.JobID]
 		switch {
@@ -239,7 +251,7 @@ func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse
 			resp.Voided = append(resp.Voided, h.LeaseRef)
 		default:
 			s.held = h
-			if h.StartedMS > 0 && s.Status == workflow.Pending && s.repair == nil {
+			if h.StartedMS > 0 && h.StartedMS != s.refused && s.Status == workflow.Pending && s.repair == nil {
 				s.Status = workflow.Running
 			}
 		}
@@ -599,4 +611,11 @@ func (d *Daemon) Calls() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls
+}
+
+// Paused lists what turns said of a pause of the runner's starts.
+func (d *Daemon) Paused() []workflow.LaunchPause {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.paused)
 }

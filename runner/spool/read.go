@@ -135,6 +135,10 @@ func (c *Contents) add(kind byte, data []byte) error {
 		if err := json.Unmarshal(data, &s); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
+		if s.StartedMS == 0 {
+			c.Starts = slices.DeleteFunc(c.Starts, func(other api.Held) bool { return other.LeaseRef == s.LeaseRef })
+			return nil
+		}
 		c.Starts = append(c.Starts, s)
 	}
 	return nil // kinds of later releases are passed over

@@ -44,7 +44,7 @@ const (
 	kindHeader byte = 'H'
 	kindReport byte = 'R'
 	kindDone   byte = 'D' // the daemon has answered that many more reports
-	kindStart  byte = 'S' // an attempt that is being started
+	kindStart  byte = 'S' // an attempt that is being started; without a time: that it was not, after all
 )
 
 const frameHead = 9
@@ -108,6 +108,22 @@ func (w *Writer) Start(attempt api.Held) error {
 		return err
 	}
 	w.started[attempt.LeaseRef] = attempt
+	return nil
+}
+
+// NotStarted takes back what Start wrote of an attempt: nothing of it ran.
+func (w *Writer) NotStarted(ref api.LeaseRef) error {
+	if _, written := w.started[ref]; !written {
+		return nil
+	}
+	if err := w.frame(kindStart, api.Held{LeaseRef: ref}); err != nil {
+		w.buf.Reset()
+		return err
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	delete(w.started, ref)
 	return nil
 }
 

@@ -45,7 +45,11 @@ func (c *Cluster) runAs(ctx context.Context, cmd slurm.Command, user string, uid
 			out = c.answer(cmd, user, uid)
 		}
 		if fault != nil {
-			out, err = fault.replace(out)
+			if out, err = fault.replace(out); err == nil && cmd.Program == slurm.Srun && out.ExitCode != 0 {
+				if _, why, ok := strings.Cut(string(out.Stderr), "error: "); ok {
+					out = srunError(cmd, jobOfStep(cmd), strings.TrimSpace(why))
+				}
+			}
 		}
 	})
 	return out, err

@@ -18,15 +18,10 @@ func (c *Cluster) srun(cmd slurm.Command) slurm.Output {
 		return c.endStep(cmd.Args[1], cmd.Args[2], cmd.Args[3])
 	}
 	named, _ := options(cmd.Args, nil)
-	id := named["jobid"]
-	for _, kv := range cmd.Env {
-		if value, ok := strings.CutPrefix(kv, "SLURM_JOB_ID="); ok && id == "" {
-			id = value
-		}
-	}
+	id := jobOfStep(cmd)
 	j := c.jobOf(id)
 	if j == nil || j.life() == nil || j.life().completing {
-		return refusal("srun: error: Unable to confirm allocation for job " + id + ": Invalid job id specified")
+		return srunError(cmd, id, "Invalid job id specified")
 	}
 	l := j.life()
 	s := &step{number: len(l.steps), name: orWord(named["job-name"], "srun"), state: slurm.Running, start: c.now}
@@ -53,4 +48,31 @@ func (c *Cluster) endStep(id, code, signal string) slurm.Output {
 		s.state = slurm.Failed
 	}
 	return slurm.Output{}
+}
+
+// srunError is what srun says when it cannot start a step, and the code that it
+// ends with for its own errors.
+func srunError(cmd slurm.Command, job, why string) slurm.Output {
+	out := refusal("srun: error: Unable to confirm allocation for job " + job + ": " + why +
+		"\nsrun: Check SLURM_JOB_ID environment variable. Expired or invalid job " + job)
+	for _, kv := range cmd.Env {
+		if value, ok := strings.CutPrefix(kv, slurm.SrunErrorVariable+"="); ok {
+			if code, err := strconv.Atoi(value); err == nil {
+				out.ExitCode = code
+			}
+		}
+	}
+	return out
+}
+
+// jobOfStep is the allocation that srun is told to start a step in.
+func jobOfStep(cmd slurm.Command) string {
+	named, _ := options(cmd.Args, nil)
+	id := named["jobid"]
+	for _, kv := range cmd.Env {
+		if value, ok := strings.CutPrefix(kv, "SLURM_JOB_ID="); ok && id == "" {
+			id = value
+		}
+	}
+	return id
 }

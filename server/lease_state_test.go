@@ -1,0 +1,70 @@
+package server
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// heldOf is what a runner holds of what it was granted, started or not.
+func heldOf(grants []api.Grant, startedMS int64) []api.Held {
+	var held []api.Held
+	for _, g := range grants {
+		held = append(held, api.Held{LeaseRef: g.LeaseRef, StartedMS: startedMS})
+	}
+	return held
+}
+
+// TestSilentRunnersAreNamed: what runs on a runner that says nothing is shown with
+// the time since its latest turn.
+func TestSilentRunnersAreNamed(t *testing.T) {
+	a := newAPI(t)
+	id := a.workflow()
+	a.jobs(id, 2)
+	r := a.runner(id, "k", 1)
+	grants := r.turn(nil).Grants
+	r.turn(func(q *api.TurnRequest) { q.Held = heldOf(grants, a.now.UnixMilli()) })
+	status, why := fmt.Sprintf("/workflows/%d/status", id), fmt.Sprintf("/workflows/%d/why", id)
+	if got := a.send("GET", status, ""); strings.Contains(got.text, "silent") {
+		t.Errorf("at once: %s", got.text)
+	}
+	a.now = a.now.Add(45 * time.Second)
+	a.send("GET", status, "").want(200, `"hostname":"n1","jobs":2,"silent_seconds":45`)
+	a.send("GET", fmt.Sprintf("/workflows/%d/running_jobs", id), "").want(200, `"silent_seconds":45`)
+	a.send("GET", why, "").want(200, "(n1), 2 jobs: silent for 45s")
+	a.send("GET", fmt.Sprintf("/jobs/%d/why", grants[0].JobID), "").want(200, "its runner has been silent for 45s")
+	r.turn(func(q *api.TurnRequest) { q.Held = heldOf(grants, a.now.UnixMilli()) })
+	if got := a.send("GET", status, ""); strings.Contains(got.text, "silent") {
+		t.Errorf("after a turn: %s", got.text)
+	}
+}
+
+// TestPausedRunnersAreNamed: a runner for which Slurm starts nothing says so, and
+// one event tells it.
+func TestPausedRunnersAreNamed(t *testing.T) {
+	a := newAPI(t)
+	id := a.workflow()
+	a.jobs(id, 1)
+	r := a.runner(id, "k", 1)
+	grants := r.turn(nil).Grants
+	pause := &workflow.LaunchPause{Reason: "Unable to contact slurm controller", SinceMS: a.now.UnixMilli()}
+	for range 3 {
+		a.now = a.now.Add(10 * time.Second)
+		r.turn(func(q *api.TurnRequest) { q.Held, q.Paused, q.Free = heldOf(grants, 0), pause, api.Free{} })
+	}
+	a.send("GET", fmt.Sprintf("/workflows/%d/status", id), "").want(200, `"paused":{"reason":"Unable to contact slurm controller"`)
+	const text = "starts no jobs for 30s, until Slurm does: Unable to contact slurm controller"
+	a.send("GET", fmt.Sprintf("/workflows/%d/why", id), "").want(200, text)
+	a.send("GET", fmt.Sprintf("/jobs/%d/why", grants[0].JobID), "").want(200, text)
+	if got := a.send("GET", fmt.Sprintf("/events?workflow_id=%d", id), ""); strings.Count(got.text, "launch_paused") != 1 {
+		t.Errorf("events: %s", got.text)
+	}
+	r.turn(func(q *api.TurnRequest) { q.Held = heldOf(grants, 0) })
+	if got := a.send("GET", fmt.Sprintf("/workflows/%d/status", id), ""); strings.Contains(got.text, "paused") {
+		t.Errorf("afterwards: %s", got.text)
+	}
+}

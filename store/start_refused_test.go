@@ -1,0 +1,50 @@
+package store
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// TestNotStarted: a start that Slurm refused was no attempt. The job stays with
+// its runner, which may start it again or give it back.
+func TestNotStarted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, independent(2)...)
+	h := r.hand("n1", 2)
+	h.turn()
+	h.held[0].StartedMS, h.held[1].StartedMS = 5, 5
+	h.turn()
+	r.want(workflow.Running, workflow.Running)
+
+	refused := []Held{h.held[0], h.held[1]}
+	h.held[0].StartedMS, h.held[1].StartedMS = 0, 0
+	h.say(Turn{NotStarted: refused})
+	r.want(workflow.Pending, workflow.Pending)
+
+	h.held[0].StartedMS = 9
+	h.turn()
+	r.want(workflow.Running, workflow.Pending)
+	h.say(Turn{NotStarted: refused}) // once more, late
+	r.want(workflow.Running, workflow.Pending)
+
+	h.free.Slots = 0
+	h.say(Turn{GiveBack: []LeaseRef{h.held[1].LeaseRef}})
+	r.want(workflow.Running, workflow.Ready)
+
+	// What is refused and given back in one turn.
+	refused[0].StartedMS = 9
+	h.say(Turn{NotStarted: refused[:1], GiveBack: []LeaseRef{refused[0].LeaseRef}})
+	r.want(workflow.Ready, workflow.Ready)
+	if n := r.number(`SELECT COUNT(*) FROM attempt`); n != 0 {
+		t.Errorf("%d attempts", n)
+	}
+	r.must(r.NoteLaunchPause(r.ctx, h.id, workflow.LaunchPause{Reason: "Slurm is away", SinceMS: 1}))
+	for _, kind := range []workflow.EventType{workflow.EventJobNotStarted, workflow.EventLaunchPaused} {
+		if !slices.ContainsFunc(r.events(), func(e string) bool { return len(e) >= len(kind) && e[:len(kind)] == string(kind) }) {
+			t.Errorf("no event %s in %q", kind, r.events())
+		}
+	}
+	r.check()
+}
