@@ -13,6 +13,7 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -44,6 +45,10 @@ func Backup(ctx context.Context, path, to string) error {
 func openReadOnly(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return nil, nil, workflow.Errorf(workflow.CodeNotFound, "there is no database %s", path)
+	}
+	path, err := dbfile.Resolve(path)
+	if err != nil {
+		return nil, nil, err
 	}
 	if err := checkPlace(path); err != nil {
 		return nil, nil, err

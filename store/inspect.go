@@ -29,7 +29,7 @@ func inspectFile(ctx context.Context, o *Options, lock *fileLock) error {
 	defer conn.Close()
 	version, err := inspect(ctx, conn, o.Path)
 	if err == nil && version > 0 {
-		err = refuseOwned(ctx, conn, o, lock.works())
+		_, err = refuseOwned(ctx, conn, o, lock.works())
 	}
 	return explainDamage(ctx, conn, err)
 }

@@ -35,7 +35,7 @@ func openMemory(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 	if err != nil {
 		return nil, closeOn(err)
 	}
-	w := newWriter(db, conn, epoch, *o)
+	w := newWriter(db, conn, epoch, nil, *o)
 	read, err := w.share()
 	if err != nil {
 		w.stop()

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -28,6 +29,13 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.Path == "" {
 		return openMemory(ctx, &o, &fileLock{})
 	}
+	err := checkPlace(o.Path)
+	if err != nil {
+		return nil, err
+	}
+	if o.Path, err = dbfile.Resolve(o.Path); err != nil {
+		return nil, err
+	}
 	if err := checkPlace(o.Path); err != nil {
 		return nil, err
 	}
@@ -39,7 +47,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if o.InMemory {
 		open = openMemory
 	}
-	s, err := open(ctx, &o, lock)
+	var s *Store
+	if err = errors.Join(dbfile.RefuseHardLinks(o.Path), refuseRescued(o.Path)); err == nil {
+		s, err = open(ctx, &o, lock)
+	}
 	if err != nil {
 		return nil, errors.Join(fault(o.Path, err), lock.release())
 	}
@@ -119,7 +130,11 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 	if err != nil {
 		return nil, errors.Join(explainDamage(ctx, conn, err), conn.Close(), wdb.Close())
 	}
-	w := newWriter(wdb, conn, epoch, *o)
+	files, err := dbfile.Watch(o.Path)
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(), wdb.Close())
+	}
+	w := newWriter(wdb, conn, epoch, files, *o)
 	rdb, err := openReaders(o.Path, w, shared)
 	if err != nil {
 		w.stop()
@@ -183,7 +198,7 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 		return 0, err
 	}
 	if version > 0 {
-		if err := refuseOwned(ctx, conn, o, lock.works()); err != nil {
+		if _, err := refuseOwned(ctx, conn, o, lock.works()); err != nil {
 			return 0, err
 		}
 	}
@@ -224,10 +239,10 @@ func openReaders(path string, w *writer, shared bool) (*sql.DB, error) {
 	if shared {
 		return w.share()
 	}
-	db, err := sql.Open("sqlite3", dsn(path, "ro", url.Values{"_query_only": {"true"}, "_cache_size": {"-4096"}}))
-	if err != nil {
-		return nil, fmt.Errorf("open database %s for reading: %w", path, err)
-	}
+	db := sql.OpenDB(readConnector{
+		name:    dsn(path, "ro", url.Values{"_query_only": {"true"}, "_cache_size": {"-4096"}}),
+		noticed: func(err error) { _ = w.noticed(err) }, // the reader gets its own error
+	})
 	db.SetMaxOpenConns(readers)
 	db.SetMaxIdleConns(readers)
 	return db, nil

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -29,6 +29,8 @@ type process struct {
 	// machineID stays when the machine is started again; empty where the system has
 	// none. Hosts of two clusters may have the same name.
 	machineID string
+	// life tells it from later processes of the same number.
+	life string
 }
 
 // thisProcess asks the system.
@@ -42,33 +44,49 @@ func thisProcess() (process, error) {
 		return process{}, fmt.Errorf("boot id: %w", err)
 	}
 	machine, _ := os.ReadFile("/etc/machine-id") // without it a restart is as another host
-	return process{host, int64(os.Getpid()), strings.TrimSpace(string(boot)), strings.TrimSpace(string(machine))}, nil
+	pid := int64(os.Getpid())
+	return process{host, pid, strings.TrimSpace(string(boot)), strings.TrimSpace(string(machine)), dbfile.Life(pid)}, nil
 }
 
 // ownerRow is who owns the database, or owned it last.
 type ownerRow struct {
 	process
-	epoch  int64
-	beatMS int64
+	file      string // its identity; a copy of it has another one
+	epoch     int64
+	startedMS int64
+	beatMS    int64
+	takeover  string // why the owner before it was taken for dead
 }
 
 // released reports whether the owner has given the database back.
 func (r ownerRow) released() bool { return r.pid == 0 }
 
-// lives reports whether somebody who wants the database must take the owner
-// for alive. Locked says that the newcomer holds the file's lock, which works
-// between the processes of one machine.
-func (r ownerRow) lives(newcomer process, locked bool, now time.Time, exists func(pid int64) bool) bool {
-	recent := now.UnixMilli()-r.beatMS <= beatLimit.Milliseconds()
+// death says why somebody who wants the database may take its owner for dead;
+// empty: the owner must be taken for alive. Locked says that the newcomer holds the
+// file's lock, which works between the processes of one machine as long as nobody
+// removes it. Lives asks the system of this machine for a process.
+func (r ownerRow) death(newcomer process, locked bool, now time.Time, lives func(pid int64, life string) (lives, known bool)) string {
+	silence := now.Sub(time.UnixMilli(r.beatMS))
+	recent := silence <= beatLimit
 	switch {
-	case r.released():
-		return false
 	case r.bootID == newcomer.bootID:
-		return !locked && exists(r.pid) && recent
+		alive, known := lives(r.pid, r.life)
+		switch {
+		case alive:
+			return ""
+		case known:
+			return fmt.Sprintf("there is no process %d of it on the machine any more", r.pid)
+		case locked:
+			return "its lock on the database was free"
+		case recent:
+			return ""
+		}
 	case r.host == newcomer.host && r.machineID == newcomer.machineID && r.machineID != "":
-		return false // the machine was started again since
+		return "the machine was started again since"
+	case recent:
+		return ""
 	}
-	return recent
+	return fmt.Sprintf("its last sign of life was %s old", silence.Round(time.Second))
 }
 
 // refusal is what a second daemon is told.
@@ -82,35 +100,36 @@ func inUse(path, host string, pid int64) *workflow.Error {
 	return workflow.Errorf(workflow.CodeConflict, "database %s is in use by torc-slurm on %s, pid %d", path, host, pid)
 }
 
-// pidExists reports whether a process of that id is on this machine.
-func pidExists(pid int64) bool {
-	return !errors.Is(syscall.Kill(int(pid), 0), syscall.ESRCH)
-}
-
 type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
 // readOwner returns the owner row, the zero row if there never was one.
 func readOwner(ctx context.Context, q rowQuerier) (r ownerRow, err error) {
-	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, epoch, beat_ms FROM owner WHERE id = 1`).
-		Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.epoch, &r.beatMS)
+	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, life, file, epoch, started_ms, beat_ms, takeover FROM owner WHERE id = 1`).
+		Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.life, &r.file, &r.epoch, &r.startedMS, &r.beatMS, &r.takeover)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, fmt.Errorf("read the owner of the database: %w", err)
 	}
 	return r, nil
 }
 
-// refuseOwned is an error if the database has a living owner.
-func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) error {
+// refuseOwned is an error if the database has a living owner. Otherwise it says why
+// the owner is taken for dead; empty if there is none.
+func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (death string, err error) {
 	row, err := readOwner(ctx, q)
-	if err != nil {
-		return err
+	if err != nil || row.released() {
+		return "", err
 	}
-	if now := o.Now(); row.lives(o.process, locked, now, pidExists) {
-		return row.refusal(o.Path, now)
+	now := o.Now()
+	lives := dbfile.Lives
+	if row.file != dbfile.Identity(o.Path) { // a copy: the process has another file
+		lives = func(int64, string) (lives, known bool) { return false, false }
 	}
-	return nil
+	if death = row.death(o.process, locked, now, lives); death == "" {
+		return "", row.refusal(o.Path, now)
+	}
+	return death, nil
 }
 
 // takeOwnership makes this process the owner and returns its epoch.
@@ -120,13 +139,16 @@ func takeOwnership(ctx context.Context, conn *sql.Conn, o *Options, locked bool)
 		return 0, fmt.Errorf("own database %s: %w", o.Path, err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	if err := refuseOwned(ctx, tx, o, locked); err != nil {
+	death, err := refuseOwned(ctx, tx, o, locked)
+	if err != nil {
 		return 0, err
 	}
-	now := o.Now().UnixMilli()
-	err = tx.QueryRowContext(ctx, `INSERT INTO owner (id, host, pid, boot_id, machine_id, epoch, started_ms, beat_ms) VALUES (1, ?1, ?2, ?3, ?5, 1, ?4, ?4)
-		ON CONFLICT (id) DO UPDATE SET host = ?1, pid = ?2, boot_id = ?3, machine_id = ?5, epoch = epoch + 1, started_ms = ?4, beat_ms = ?4 RETURNING epoch`,
-		o.process.host, o.process.pid, o.process.bootID, now, o.process.machineID).Scan(&epoch)
+	p := o.process
+	err = tx.QueryRowContext(ctx, `INSERT INTO owner (id, host, pid, boot_id, machine_id, life, file, epoch, started_ms, beat_ms, takeover)
+		VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, 1, ?7, ?7, ?8)
+		ON CONFLICT (id) DO UPDATE SET host = ?1, pid = ?2, boot_id = ?3, machine_id = ?4, life = ?5, file = ?6, epoch = epoch + 1,
+			started_ms = ?7, beat_ms = ?7, takeover = ?8 RETURNING epoch`,
+		p.host, p.pid, p.bootID, p.machineID, p.life, dbfile.Identity(o.Path), o.Now().UnixMilli(), death).Scan(&epoch)
 	if err == nil {
 		err = tx.Commit()
 	}
@@ -153,10 +175,24 @@ func (w *writer) owns() error {
 	if err != nil {
 		return err
 	}
-	w.lostErr = workflow.Errorf(workflow.CodeConflict, "database %s was taken over by torc-slurm on %s, pid %d", w.path, by.host, by.pid).
-		WithHint("this process was out of touch with it for more than %s; it must end", beatLimit)
-	close(w.lost)
-	return w.lostErr
+	return w.halt.stop(takenOver(w.path, w.epoch, by))
+}
+
+// takenOver is what the owner of an epoch is told when it finds another one.
+func takenOver(path string, epoch int64, by ownerRow) *workflow.Error {
+	at := time.UnixMilli(by.startedMS).Format(time.DateTime)
+	if by.released() { // and it has ended since
+		return workflow.Errorf(workflow.CodeConflict, "database %s was taken over by another torc-slurm on %s (epoch %d after %d, at %s), which has ended since", path, by.host, by.epoch, epoch, at).
+			WithHint("this process must end; start it again")
+	}
+	e := workflow.Errorf(workflow.CodeConflict, "database %s was taken over by torc-slurm on %s, pid %d (epoch %d after %d, at %s)", path, by.host, by.pid, by.epoch, epoch, at)
+	switch {
+	case by.epoch > epoch+1:
+		return e.WithHint("others had it between; this process must end")
+	case by.takeover == "":
+		return e.WithHint("it found no owner in the database; this process must end")
+	}
+	return e.WithHint("it took this process for dead: %s; this process must end", by.takeover)
 }
 
 // beat shows at intervals that the owner lives, until ctx ends or the ownership
@@ -168,7 +204,7 @@ func (s *Store) beat(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.writer.lost:
+		case <-s.Lost():
 			return
 		case <-ticker.C:
 		}
@@ -186,24 +222,16 @@ func (s *Store) release() error {
 	err := s.writer.do("release database", func(tx *Tx) error {
 		return tx.execOne(`UPDATE owner SET pid = 0, beat_ms = ? WHERE id = 1`, tx.nowMS)
 	})
-	select {
-	case <-s.Lost():
-		return nil // it is somebody else's
-	default:
-		return err
+	if s.Err() != nil && !errors.Is(err, errClosed) {
+		return nil // it is somebody else's, or not there to be given back
 	}
+	return err
 }
 
-// Lost is closed when another process has taken the database over. From then
-// on every change fails with Err.
-func (s *Store) Lost() <-chan struct{} { return s.writer.lost }
+// Lost is closed when the database must not be written any more: another process
+// has taken it over, its file is gone, or it is damaged. From then on every change
+// fails with Err.
+func (s *Store) Lost() <-chan struct{} { return s.writer.halt.lost }
 
-// Err says who has taken the database over; nil if nobody has.
-func (s *Store) Err() error {
-	select {
-	case <-s.writer.lost:
-		return s.writer.lostErr
-	default:
-		return nil
-	}
-}
+// Err says why the database must not be written any more; nil if it may.
+func (s *Store) Err() error { return s.writer.halt.reason() }

@@ -12,46 +12,54 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-func TestOwnerLives(t *testing.T) {
+func TestOwnerDeath(t *testing.T) {
 	now := time.UnixMilli(10_000_000)
 	me := process{host: "a", pid: 1, bootID: "boot-1", machineID: "m"}
+	here := process{host: "a", pid: 7, bootID: "boot-1", machineID: "m", life: "pid:[1] 5"}
+	again := process{host: "a", pid: 7, bootID: "boot-2", machineID: "m2"}
+	other := process{host: "b", pid: 7, bootID: "boot-2", machineID: "m2"}
+	const alive, dead, unknown = 1, 2, 3 // what the system says of the process
 	for _, tc := range []struct {
 		name   string
 		owner  process
 		age    time.Duration
 		locked bool
-		exists bool
-		want   bool
+		system int
+		want   string // the reason; empty: it lives
 	}{
-		{"released", process{"b", 0, "boot-2", "m2"}, 0, true, true, false},
-		{"same machine, its lock is free", process{"a", 7, "boot-1", "m"}, 0, true, true, false},
-		{"same machine by another name, its lock is free", process{"z", 7, "boot-1", "m"}, 0, true, true, false},
-		{"same machine, no locks, process there", process{"a", 7, "boot-1", "m"}, 0, false, true, true},
-		{"same machine, no locks, process gone", process{"a", 7, "boot-1", "m"}, 0, false, false, false},
-		{"same machine, no locks, its number used again", process{"a", 7, "boot-1", "m"}, 3 * time.Minute, false, true, false},
-		{"same host, started again", process{"a", 7, "boot-0", "m"}, 0, false, true, false},
-		{"another machine of the same name, lately", process{"a", 7, "boot-2", "m2"}, time.Minute, true, false, true},
-		{"another machine of the same name, long ago", process{"a", 7, "boot-2", "m2"}, 3 * time.Minute, true, false, false},
-		{"same host name, no machine known, lately", process{"a", 7, "boot-2", ""}, time.Minute, true, false, true},
-		{"another host, lately", process{"b", 7, "boot-2", "m2"}, 2 * time.Minute, true, false, true},
-		{"another host, long ago", process{"b", 7, "boot-2", "m2"}, 2*time.Minute + time.Millisecond, true, true, false},
-		{"another host, whose clock is ahead", process{"b", 7, "boot-2", "m2"}, -time.Hour, true, false, true},
+		{"here, alive, its lock file was removed", here, 0, true, alive, ""},
+		{"here, alive and stopped, its lock file was removed", here, time.Hour, true, alive, ""},
+		{"here, alive, no locks", here, time.Hour, false, alive, ""},
+		{"here, gone", here, 0, true, dead, "there is no process 7 of it"},
+		{"here, gone, no locks", here, 0, false, dead, "there is no process 7 of it"},
+		{"here by another name, gone", process{host: "z", pid: 7, bootID: "boot-1", machineID: "m"}, 0, true, dead, "there is no process 7 of it"},
+		{"here, in another namespace, its lock is free", here, 0, true, unknown, "its lock on the database was free"},
+		{"here, in another namespace, no locks, lately", here, time.Minute, false, unknown, ""},
+		{"here, in another namespace, no locks, long ago", here, 3 * time.Minute, false, unknown, "its last sign of life was 3m0s old"},
+		{"the machine was started again", process{host: "a", pid: 7, bootID: "boot-0", machineID: "m"}, 0, false, alive, "the machine was started again"},
+		{"another machine of the same name, lately", again, time.Minute, true, dead, ""},
+		{"another machine of the same name, long ago", again, 3 * time.Minute, true, dead, "its last sign of life was 3m0s old"},
+		{"same host name, no machine known, lately", process{host: "a", pid: 7, bootID: "boot-2"}, time.Minute, true, dead, ""},
+		{"another host, lately", other, 2 * time.Minute, true, dead, ""},
+		{"another host, long ago", other, 2*time.Minute + time.Millisecond, true, alive, "its last sign of life was 2m0s old"},
+		{"another host, whose clock is ahead", other, -time.Hour, true, dead, ""},
 	} {
 		r := ownerRow{process: tc.owner, epoch: 3, beatMS: now.Add(-tc.age).UnixMilli()}
-		if got := r.lives(me, tc.locked, now, func(int64) bool { return tc.exists }); got != tc.want {
-			t.Errorf("%s: lives = %v, want %v", tc.name, got, tc.want)
+		got := r.death(me, tc.locked, now, func(int64, string) (bool, bool) { return tc.system == alive, tc.system != unknown })
+		if (got == "") != (tc.want == "") || !strings.HasPrefix(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }
 
 func TestSecondDaemonIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
-	s, err := Open(t.Context(), Options{Path: path, process: process{"login1", 4711, "boot-1", "m"}})
+	s, err := Open(t.Context(), Options{Path: path, process: process{host: "login1", pid: 4711, bootID: "boot-1", machineID: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, err = Open(t.Context(), Options{Path: path, process: process{"login1", 4712, "boot-1", "m"}})
+	_, err = Open(t.Context(), Options{Path: path, process: process{host: "login1", pid: 4712, bootID: "boot-1", machineID: "m"}})
 	wantCode(t, err, workflow.CodeConflict)
 	if err == nil || !strings.Contains(err.Error(), "on login1, pid 4711") {
 		t.Errorf("error %v does not name the owner", err)
@@ -71,13 +79,13 @@ func TestTakeover(t *testing.T) {
 	now := time.UnixMilli(1_000_000_000)
 	clock := func() time.Time { return now }
 	path := filepath.Join(t.TempDir(), "torc.db")
-	first, err := Open(t.Context(), Options{Path: path, Now: clock, process: process{"login1", 1, "boot-1", "m"}})
+	first, err := Open(t.Context(), Options{Path: path, Now: clock, process: process{host: "login1", pid: 1, bootID: "boot-1", machineID: "m"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer first.Close()
 	withoutLock(t, first)
-	other := Options{Path: path, Now: clock, process: process{"login2", 2, "boot-2", "m"}}
+	other := Options{Path: path, Now: clock, process: process{host: "login2", pid: 2, bootID: "boot-2", machineID: "m"}}
 	if _, err := Open(t.Context(), other); workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), "login1, pid 1") {
 		t.Fatalf("another host took a living owner's database over: %v", err)
 	}
@@ -93,8 +101,10 @@ func TestTakeover(t *testing.T) {
 
 	err = first.writer.do("insert", insert("late"))
 	wantCode(t, err, workflow.CodeConflict)
-	if err == nil || !strings.Contains(err.Error(), "taken over by torc-slurm on login2, pid 2") {
-		t.Errorf("the first owner is told %v", err)
+	var told *workflow.Error
+	if !errors.As(err, &told) || !strings.Contains(told.Error(), "taken over by torc-slurm on login2, pid 2 (epoch 2 after 1, at ") ||
+		!strings.Contains(told.Hint, "its last sign of life was 2m1s old") {
+		t.Errorf("the first owner is told %v (%+v)", err, told)
 	}
 	select {
 	case <-first.Lost():
@@ -123,7 +133,7 @@ func TestTakeover(t *testing.T) {
 func TestReleasedIsFree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "torc.db")
 	for i, host := range []string{"login1", "login2", "login1"} {
-		s, err := Open(t.Context(), Options{Path: path, process: process{host, 1, host, "m"}})
+		s, err := Open(t.Context(), Options{Path: path, process: process{host: host, pid: 1, bootID: host, machineID: "m"}})
 		if err != nil {
 			t.Fatal(err)
 		}

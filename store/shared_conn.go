@@ -22,7 +22,7 @@ func (w *writer) share() (*sql.DB, error) {
 		if !ok {
 			return fmt.Errorf("the connection is a %T", conn)
 		}
-		c = sharedConnector{turn: &w.turn, conn: sqlite}
+		c = sharedConnector{turn: &w.turn, conn: sqlite, noticed: func(err error) { _ = w.noticed(err) }} // the reader gets its own error
 		return nil
 	})
 	if err != nil {
@@ -34,8 +34,9 @@ func (w *writer) share() (*sql.DB, error) {
 
 // sharedConnector hands out the one connection as often as asked.
 type sharedConnector struct {
-	turn *sync.Mutex
-	conn *sqlite3.SQLiteConn
+	turn    *sync.Mutex
+	conn    *sqlite3.SQLiteConn
+	noticed func(error) // of each read that fails
 }
 
 // Connect implements driver.Connector.
@@ -113,9 +114,10 @@ func (c *sharedConn) QueryContext(ctx context.Context, query string, args []driv
 	rows, err := c.conn.QueryContext(context.Background(), query, args)
 	if err != nil {
 		release()
+		c.noticed(err)
 		return nil, err
 	}
-	return &sharedRows{Rows: rows, release: release}, nil
+	return &sharedRows{Rows: noticedRows{rows, c.noticed}, release: release}, nil
 }
 
 // sharedRows gives the turn back when they are closed.

@@ -56,20 +56,26 @@ func (s *Store) Snapshot(ctx context.Context, to string, keep int) error {
 // copyTo makes a file with a copy of the database that nobody owns.
 func (s *Store) copyTo(ctx context.Context, path string) error {
 	// Nothing is lost if this file is, until it has its name.
-	db, conn, err := openAlone(ctx, path, url.Values{"_synchronous": {"OFF"}})
+	return copyFree(ctx, path, url.Values{"_synchronous": {"OFF"}}, func(to *sql.Conn) error {
+		if !s.writer.shared {
+			return copyFile(ctx, to, s.path)
+		}
+		s.writer.turn.Lock()
+		defer s.writer.turn.Unlock()
+		return copyPages(to, s.writer.conn)
+	})
+}
+
+// copyFree makes a file with what fill copies into it, that nobody owns and that has
+// no journal.
+func copyFree(ctx context.Context, path string, params url.Values, fill func(to *sql.Conn) error) error {
+	db, conn, err := openAlone(ctx, path, params)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	defer conn.Close()
-	if s.writer.shared {
-		s.writer.turn.Lock()
-		err = copyPages(conn, s.writer.conn)
-		s.writer.turn.Unlock()
-	} else {
-		err = copyFile(ctx, conn, s.path)
-	}
-	if err != nil {
+	if err := fill(conn); err != nil {
 		return err
 	}
 	// Without a journal beside it, the file can be moved.

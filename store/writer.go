@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -64,16 +65,17 @@ type writer struct {
 
 	commits, useCases atomic.Int64 // since the start; their ratio is the size of a group
 
-	lost    chan struct{} // closed when the ownership is lost
-	lostErr error         // why; written before lost is closed
+	files *dbfile.Files // the file and its journal; nil in memory
+	halt  halt
 }
 
-func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, o Options) *writer {
+func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, files *dbfile.Files, o Options) *writer {
 	w := &writer{
 		path: cmp.Or(o.Path, "in memory"), db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
 		onCommit: o.OnCommit, failpoint: o.Failpoint, notify: o.Notify, unplaced: o.Unplaced, elsewhere: o.Elsewhere,
-		holdLimit: o.HoldLimit, epoch: epoch,
-		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}), lost: make(chan struct{}),
+		holdLimit: o.HoldLimit, epoch: epoch, files: files,
+		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}),
+		halt: halt{lost: make(chan struct{})},
 	}
 	if w.holdLimit == nil {
 		w.holdLimit = func() (none workflow.HoldLimitSource) { return none }
@@ -130,7 +132,12 @@ func (w *writer) loop() {
 func (w *writer) group(first *useCase) {
 	w.turn.Lock()
 	group, err := w.together(first)
-	if err != nil {
+	switch halted := w.halt.reason(); {
+	case err != nil && halted != nil:
+		for _, u := range group {
+			u.err, u.tx = halted, nil
+		}
+	case err != nil:
 		w.log.Warn("shared transaction failed, running its use cases alone", "use_cases", len(group), "error", err)
 		for _, u := range group {
 			u.err = w.alone(u)
@@ -196,28 +203,36 @@ func (w *writer) alone(u *useCase) error {
 
 // begin begins a transaction of the owner.
 func (w *writer) begin() error {
-	if w.lostErr != nil {
-		return w.lostErr
+	if err := w.halt.reason(); err != nil {
+		return err
 	}
 	if err := w.exec("BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return cmp.Or(w.noticed(err), fmt.Errorf("begin: %w", err))
 	}
 	if err := w.owns(); err != nil {
 		w.rollback()
-		return err
+		return cmp.Or(w.noticed(err), err)
 	}
 	return nil
 }
 
-// commit ends the transaction, whether it succeeds or not.
+// commit ends the transaction, whether it succeeds or not. What it has written counts
+// only if the file still has its name then: otherwise nobody would find it again.
 func (w *writer) commit() error {
 	w.failpoint("store.commit.before")
+	if err := w.halt.reason(); err != nil { // a reader has found damage meanwhile
+		w.rollback()
+		return err
+	}
+	if err := w.requireFile(w.rollback); err != nil {
+		return err
+	}
 	if err := w.exec("COMMIT"); err != nil {
 		w.rollback()
-		return fmt.Errorf("commit: %w", err)
+		return cmp.Or(w.noticed(err), fmt.Errorf("commit: %w", err))
 	}
 	w.failpoint("store.commit.after")
-	return nil
+	return w.requireFile(func() {})
 }
 
 // savepoint runs u. Its own failure is undone and kept in u.err; the returned
@@ -232,6 +247,9 @@ func (w *writer) savepoint(u *useCase) error {
 			w.forget()
 		}
 		u.err, u.tx = err, nil
+		if damage := w.noticed(err); damage != nil {
+			return damage
+		}
 		if e := w.exec("ROLLBACK TO use_case"); e != nil {
 			return fmt.Errorf("%s: roll back after %w: %w", u.name, err, e)
 		}
