@@ -21,7 +21,7 @@ import (
 //	-- settings --: of the server
 //	-- handler --: the rules of the job's failure handler, JSON
 //	-- hold --: use_pending_failed
-//	-- failures --: [N x] CAUSE [code=…] [message=…] [category=…] [by_drain] [may_still_run]
+//	-- failures --: [N x] CAUSE [code=…] [message=…] [category=…] [by_drain] [by_us] [may_still_run]
 //		=> ACTION POLICY[RULE] [counted|free] [delay=…] [avoid=…]
 //		"job" begins another job, "settings …" changes them
 func TestDecisions(t *testing.T) {
@@ -186,6 +186,8 @@ func (c *decisions) failure(text string) workflow.Failure {
 			f.Evidence.Category = value
 		case "by_drain":
 			f.Cause.ByDrain = true
+		case "by_us":
+			f.Cause.ByUs = true
 		case "may_still_run":
 			f.Cause.MayStillRun = true
 		default:

@@ -36,9 +36,26 @@ func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 	f := &PolicyFile{}
 	if root != nil {
 		f.Policy, f.Converted = b.policy(root)
+		b.noteDefaultAction(root, f)
 	}
 	f.Warnings = r.sortedWarnings()
 	return f, r.err()
+}
+
+// noteDefaultAction says what a default action that ends jobs is not about.
+func (b *builder) noteDefaultAction(root *node, f *PolicyFile) {
+	if f.Policy == nil || b.err() != nil || f.Policy.DefaultAction != workflow.ActionFail && f.Policy.DefaultAction != workflow.ActionHold {
+		return
+	}
+	at := root.child("default_action")
+	if f.Converted {
+		at = root.child("spec").child("defaultAction")
+	}
+	if at == nil {
+		at = root
+	}
+	b.warn(at, "write a rule with `when: {cause: [walltime, preempted]}` if they are to be treated in another way",
+		"the default action, %s, is not about attempts that are ended by Ctrl-C, by --time-limit, at the end of an allocation or by our own scancel: they are repeated", f.Policy.DefaultAction)
 }
 
 // LoadPolicies reads one retry policy or a list of them, as LoadPolicy does.

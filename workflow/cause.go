@@ -59,6 +59,9 @@ type Cause struct {
 	OfCommand bool
 	// ByDrain says of walltime that it was our own drain that cut the attempt.
 	ByDrain bool
+	// ByUs says that we ended the attempt for a reason that is not its own: a fence, or
+	// our own scancel of its allocation. For a drain ByDrain says it.
+	ByUs bool
 	// HoldAsked says that a torc client reported the failure as pending_failed.
 	HoldAsked bool
 	// MayStillRun says that nobody confirmed that its processes are gone: they
@@ -121,6 +124,10 @@ func (c *ExecutionConfig) ReturnCodes() ReturnCodes {
 	}
 	return codes
 }
+
+// Ours reports whether we ended the attempt for a reason that is not its own. What a
+// policy says about failures in general is not about such an end.
+func (c Cause) Ours() bool { return c.ByDrain || c.ByUs }
 
 // Taken reports whether the attempt was taken from the job: preempted, or cut by
 // our own drain at the end of the allocation's time.

@@ -77,7 +77,7 @@ func (x *examination) slurmCanceled(c *Cause) {
 		c.Kind, c.Status, c.ReturnCode = CauseLost, Failed, x.knownCodeOr(ReturnCodeLost)
 		c.Text = join("we canceled its allocation", x.Slurm.Reason, x.endText())
 	case x.Slurm.CanceledByUs:
-		c.Kind, c.Text = CausePreempted, join("we canceled its allocation", x.Slurm.Reason, x.endText())
+		c.Kind, c.ByUs, c.Text = CausePreempted, true, join("we canceled its allocation", x.Slurm.Reason, x.endText())
 	case by == "":
 		c.Kind, c.Status, c.Confidence = CauseCanceledUser, Canceled, Guess
 		c.Text = join("its allocation was canceled", x.Slurm.Reason, x.endText())

@@ -24,7 +24,8 @@ func pointers[T any](list []T) []*T {
 }
 
 // decide applies the first rule that matches. If none does, the first default
-// action that is more than inherit decides, before the server's policy is asked.
+// action that is more than inherit decides, before the server's policy is asked. What
+// we ended ourselves is no failure that a default action is about.
 func (p *Policies) decide(h *History, f *Failure) Decision {
 	var without []*RetryPolicy // policies that said nothing
 	try := func(policy *RetryPolicy) (Decision, bool) {
@@ -57,6 +58,12 @@ func (p *Policies) decide(h *History, f *Failure) Decision {
 	if d, ok := p.defaultAction([]*RetryPolicy{&p.Default}, h, f); ok {
 		return d
 	}
+	if f.Cause.Ours() { // a server's own default policy may say nothing about it
+		builtIn := DefaultPolicy()
+		if d, ok := try(&builtIn); ok {
+			return d
+		}
+	}
 	why := unmatchedReason(p.Handler, f.Cause)
 	if len(p.Missing) > 0 {
 		why += "; not there any more: retry policy " + strings.Join(p.Missing, ", ")
@@ -67,8 +74,12 @@ func (p *Policies) decide(h *History, f *Failure) Decision {
 	return Decision{Action: ActionFail, Reason: why}
 }
 
-// defaultAction applies the first default action that is more than inherit.
+// defaultAction applies the first default action that is more than inherit. It says
+// what becomes of failures, and what we end ourselves is none.
 func (p *Policies) defaultAction(policies []*RetryPolicy, h *History, f *Failure) (Decision, bool) {
+	if f.Cause.Ours() {
+		return Decision{}, false
+	}
 	for _, policy := range policies {
 		if policy.DefaultAction == "" || policy.DefaultAction == ActionInherit {
 			continue
@@ -178,7 +189,8 @@ func (p *Policies) ruleLimit(key string) (limit RuleCount, name string, known bo
 			}
 		}
 	}
-	for _, policy := range append(pointers(p.Site), p.policies()...) {
+	builtIn := DefaultPolicy() // which decides last about what we end ourselves
+	for _, policy := range slices.Concat(pointers(p.Site), p.policies(), []*RetryPolicy{&builtIn}) {
 		rules := append(slices.Clone(policy.Rules), RetryRule{ID: defaultActionID, Action: policy.DefaultAction})
 		for i := range rules {
 			r := &rules[i]
