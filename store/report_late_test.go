@@ -16,6 +16,13 @@ func endedByUs(ref LeaseRef, why workflow.KillReason) Report {
 		Evidence: workflow.Evidence{Signal: 15, KilledBy: why, PeakMemoryBytes: 7 << 20}}
 }
 
+// completedInGrace reports an attempt that we were ending, and that exits with 0.
+func completedInGrace(ref LeaseRef) Report {
+	rep := exited(ref, 0)
+	rep.Evidence.KilledBy = workflow.KilledBySibling
+	return rep
+}
+
 // A runner that ends its jobs because the workflow was canceled adds to their
 // attempts how they ended. Nothing else follows, and nothing looks like a fault.
 func TestReportsAfterCancel(t *testing.T) {

@@ -99,3 +99,15 @@ func TestSiblingsGoOn(t *testing.T) {
 		t.Errorf("%d jobs are to be ended", n)
 	}
 }
+
+// One that completes within its grace is completed, and what depends on it runs.
+func TestSiblingCompletesWithinItsGrace(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{1}})
+	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseExit})
+	h := r.hand("n1", 2)
+	h.begins()
+	h.turn(exited(h.held[0].LeaseRef, 3))
+	h.turn(completedInGrace(h.held[0].LeaseRef))
+	r.want(workflow.Failed, workflow.Completed, workflow.Ready)
+	r.check()
+}

@@ -145,18 +145,18 @@ func TestTimeoutsOfWaitingJobsFail(t *testing.T) {
 // All attempts and waits count; a running attempt is told to end, and what it
 // reports is the end.
 func TestTotalTimeoutEndsARunningAttempt(t *testing.T) {
-	r := newRig(t, independent(2)...)
+	r := newRig(t, independent(3)...)
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
-	h := r.hand("n1", 2)
+	h := r.hand("n1", 3)
 	h.begins()
 	r.pass(time.Hour)
 	answer := h.turn()
-	if len(answer.Cancel) != 2 {
+	if len(answer.Cancel) != 3 {
 		t.Fatalf("to end: %v", answer.Cancel)
 	}
 	r.pass(time.Hour) // nothing else is done meanwhile
-	h.turn(endedByUs(h.held[0].LeaseRef, workflow.KilledBySibling), exited(h.held[1].LeaseRef, 0))
-	r.want(workflow.Terminated, workflow.Completed) // the second one was just in time
+	h.turn(endedByUs(h.held[0].LeaseRef, workflow.KilledBySibling), exited(h.held[1].LeaseRef, 0), completedInGrace(h.held[2].LeaseRef))
+	r.want(workflow.Terminated, workflow.Completed, workflow.Completed) // the second one was just in time
 	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
 	r.must(err)
 	if attempts[0].Cause.Kind != workflow.CauseTimeout || !strings.HasPrefix(attempts[0].Decision.Reason, "timeouts.total") {

@@ -22,14 +22,15 @@ func ClassifyCanceled(why string, e Evidence) Cause {
 		ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join(why, x.endText())}
 }
 
-// examinations is the order in which explanations are tried: what we did
-// ourselves, success, what Slurm says, what the kernel says, what the command
-// says.
+// examinations is the order in which explanations are tried: what took the job away,
+// success (also of what we were ending), what we did ourselves, what Slurm says, what
+// the kernel says, what the command says.
 var examinations = []func(*examination) (Cause, bool){
 	(*examination).neverStarted,
 	(*examination).launch,
-	(*examination).ownKill,
+	(*examination).revoked,
 	(*examination).success,
+	(*examination).ownKill,
 	(*examination).slurmVerdict,
 	(*examination).memory,
 	(*examination).drained,
@@ -75,26 +76,38 @@ func (x *examination) launch() (Cause, bool) {
 	return c, true
 }
 
-// ownKill is what we did: a drain comes later, since an attempt that we drain
-// may have ended by itself or because Slurm took its node.
+// revoked is what took the job away from the attempt, whatever it did then, and a
+// kill that leaves no grace.
+func (x *examination) revoked() (Cause, bool) {
+	switch x.KilledBy {
+	case KilledByMemoryLimit:
+		return Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed,
+			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
+	case KilledByCancel:
+		return x.canceled("canceled with the workflow"), true
+	case KilledByFence:
+		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed, ByUs: true,
+			ReturnCode: ReturnCodeLost, Text: join("its job had been given to another runner", x.endText())}, true
+	}
+	return Cause{}, false
+}
+
+// canceled is an attempt that we ended because its job is not wanted any more.
+func (x *examination) canceled(why string) Cause {
+	return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
+		ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join(why, x.endText())}
+}
+
+// ownKill is what we did to an attempt that had its grace time and was not successful
+// within it. A drain comes later, since an attempt that we drain may have ended by
+// itself or because Slurm took its node.
 func (x *examination) ownKill() (Cause, bool) {
 	switch x.KilledBy {
 	case KilledByTimeout:
 		return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated,
 			ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: x.timeoutText()}, true
-	case KilledByMemoryLimit:
-		return Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed,
-			ReturnCode: x.codes.oom(), Text: x.oomText("our memory limit")}, true
-	case KilledByCancel, KilledBySibling:
-		why := "canceled with the workflow"
-		if x.KilledBy == KilledBySibling {
-			why = "canceled because another job failed"
-		}
-		return Cause{Kind: CauseCanceledUser, Confidence: Certain, Status: Canceled,
-			ReturnCode: x.knownCodeOr(ReturnCodeUnknown), Text: join(why, x.endText())}, true
-	case KilledByFence:
-		return Cause{Kind: CauseLost, Confidence: Certain, Status: Failed,
-			ReturnCode: ReturnCodeLost, Text: join("its job had been given to another runner", x.endText())}, true
+	case KilledBySibling:
+		return x.canceled("canceled because another job failed"), true
 	}
 	return Cause{}, false
 }
@@ -109,7 +122,7 @@ func (x *examination) success() (Cause, bool) {
 			ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
 	}
 	if x.MissingOutputCount > 0 || len(x.MissingOutputs) > 0 {
-		if x.KilledBy == KilledByDrain {
+		if x.KilledBy != "" {
 			return Cause{}, false // cut off before it had written them
 		}
 		return Cause{Kind: CauseOutputMissing, Confidence: Certain, Status: Failed,

@@ -158,7 +158,7 @@ func (x *examination) successText() string {
 	if x.OOMKills > 0 {
 		text = join(text, fmt.Sprintf("though %d cgroup OOM %s meanwhile, of it or of a neighbour", x.OOMKills, plural(x.OOMKills, "kill", "kills")))
 	}
-	if x.KilledBy == KilledByDrain {
+	if x.KilledBy != "" {
 		text = join(text, "while being stopped")
 	}
 	return join(text, x.Note)

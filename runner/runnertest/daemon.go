@@ -413,6 +413,8 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 	switch {
 	case e.SpawnError != "":
 		cause, code = workflow.CauseLaunch, 127
+	case e.ExitCode != nil && *e.ExitCode == 0 && e.MissingOutputCount == 0 && (e.KilledBy == workflow.KilledByTimeout || e.KilledBy == workflow.KilledBySibling):
+		// completed within its grace
 	case e.KilledBy == workflow.KilledByDrain:
 		cause, code = workflow.CauseWalltime, 152
 	case e.KilledBy == workflow.KilledByCancel || e.KilledBy == workflow.KilledBySibling:
