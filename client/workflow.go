@@ -40,7 +40,13 @@ func (c *Client) UpdateWorkflow(ctx context.Context, id int64, w *api.WorkflowUp
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d", id), w)
 }
 
-// DeleteWorkflow removes a workflow with everything in it.
+// DeleteIdleWorkflow removes a workflow with everything in it. It is a conflict while
+// something of it is at work.
+func (c *Client) DeleteIdleWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d?if_idle=true", id), nil)
+}
+
+// DeleteWorkflow removes a workflow with everything in it, whatever is at work.
 func (c *Client) DeleteWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d", id), nil)
 }

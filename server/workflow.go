@@ -16,7 +16,7 @@ func (s *Server) workflowRoutes() []route {
 		handle("GET", "/workflows", "List workflows", s.listWorkflows),
 		handle("GET", "/workflows/{id}", "Get a workflow", s.getWorkflow),
 		handle("PUT", "/workflows/{id}", "Change a workflow; an absent field is kept, a key of policy that is null is removed", s.updateWorkflow),
-		handle("DELETE", "/workflows/{id}", "Delete a workflow with everything in it", s.deleteWorkflow),
+		handle("DELETE", "/workflows/{id}", "Delete a workflow with everything in it", s.deleteWorkflow, conflict409),
 		handle("POST", "/workflows/{id}/archive", "Archive a workflow, or take it out of the archive", s.archiveWorkflow),
 	}
 }
@@ -180,8 +180,15 @@ func (s *Server) updateWorkflow(r *request[idParams, api.WorkflowUpdate]) (api.W
 	return fromWorkflow(w), err
 }
 
-func (s *Server) deleteWorkflow(r *request[idParams, none]) (api.Workflow, error) {
-	w, err := s.Store.DeleteWorkflow(r.Context(), r.Params.ID)
+// deleteParams are those of a deletion. Torc's clients do not know if_idle, and delete
+// whatever is at work.
+type deleteParams struct {
+	ID     int64 `path:"id"`
+	IfIdle *bool `query:"if_idle" doc:"409 while runners hold jobs of it, or allocations of it have not ended"`
+}
+
+func (s *Server) deleteWorkflow(r *request[deleteParams, none]) (api.Workflow, error) {
+	w, err := s.Store.DeleteWorkflow(r.Context(), r.Params.ID, r.Params.IfIdle != nil && *r.Params.IfIdle)
 	return fromWorkflow(w), err
 }
 

@@ -360,7 +360,7 @@ func TestWorkflowLetsGo(t *testing.T) {
 		t.Error("canceled: the allocation is not to be")
 	}
 	r.sound(Witness{})
-	_, err = r.DeleteWorkflow(r.ctx, r.workflow)
+	_, err = r.DeleteWorkflow(r.ctx, r.workflow, false)
 	r.must(err)
 	live, err := r.LiveAllocations(r.ctx)
 	r.must(err)

@@ -324,7 +324,7 @@ func BenchmarkDeleteWorkflow(b *testing.B) {
 		id := n.define(d)
 		n.must(n.Initialize(n.ctx, id, InitializeOptions{}))
 		b.StartTimer()
-		_, err := n.DeleteWorkflow(n.ctx, id)
+		_, err := n.DeleteWorkflow(n.ctx, id, false)
 		n.must(err)
 	}
 }

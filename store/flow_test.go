@@ -113,7 +113,7 @@ func TestWhatTheCheckerSays(t *testing.T) {
 		t.Errorf("%d jobs deleted", count)
 	}
 	n.checkDeep("all deleted")
-	if _, err := n.DeleteWorkflow(n.ctx, g.workflow); err != nil {
+	if _, err := n.DeleteWorkflow(n.ctx, g.workflow, false); err != nil {
 		t.Error(err)
 	}
 	n.checkDeep("workflow deleted")

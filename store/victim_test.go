@@ -132,7 +132,7 @@ func (v *victim) use() error {
 			return err
 		}
 		v.write(entry{Forget: id, Jobs: jobs})
-		_, err = v.DeleteWorkflow(v.ctx, id)
+		_, err = v.DeleteWorkflow(v.ctx, id, false)
 		return err
 	case n < 40:
 		if _, err := v.CancelWorkflow(v.ctx, id); err != nil {

@@ -12,12 +12,18 @@ import (
 const deleteChunk = 5000
 
 // DeleteWorkflow deletes a workflow with everything in it and returns it. It
-// disappears at once; its rows go in chunks.
-func (s *Store) DeleteWorkflow(_ context.Context, id int64) (workflow.Workflow, error) {
+// disappears at once; its rows go in chunks. With ifIdle it is a conflict while
+// something of it is at work.
+func (s *Store) DeleteWorkflow(_ context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
 	var w workflow.Workflow
 	err := s.writer.do("hide workflow", func(tx *Tx) (err error) {
 		if w, err = getWorkflow(tx, id); err != nil {
 			return err
+		}
+		if ifIdle {
+			if err := tx.requireNoWork(id); err != nil {
+				return err
+			}
 		}
 		tx.changes.Ended = append(tx.changes.Ended, id)
 		if _, err := tx.cancelAllocations(id, "its workflow was deleted"); err != nil {
@@ -29,6 +35,24 @@ func (s *Store) DeleteWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 		return w, err
 	}
 	return w, s.deleteRows(id)
+}
+
+// requireNoWork is a conflict if runners hold jobs of a workflow, allocations of it have
+// not ended, or, after it was canceled, its runners may still be ending processes.
+func (tx *Tx) requireNoWork(id int64) error {
+	var work workflow.WorkLeft
+	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4) AND child_id IS NULL),
+		(SELECT COUNT(*) FROM allocation WHERE workflow_id = ?1 AND state != 'ended'),
+		(SELECT COUNT(*) FROM compute_node n JOIN workflow w ON w.id = n.workflow_id AND w.is_canceled = 1
+			WHERE n.workflow_id = ?1 AND n.is_active = 1 AND n.runner_key IS NOT NULL)`, []any{id}, &work.Jobs, &work.Allocations, &work.Runners)
+	if err != nil {
+		return fmt.Errorf("look for what is at work in workflow %d: %w", id, err)
+	}
+	if work == (workflow.WorkLeft{}) {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at work: %s", id, work).
+		WithHint("wait for its end; `torc-slurm delete %d --force` cancels it first", id)
 }
 
 // DeleteLeftovers deletes the rows of workflows whose creation or deletion a

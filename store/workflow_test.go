@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -108,11 +109,11 @@ func TestDeletedWorkflowLeavesNothing(t *testing.T) {
 	n.insert(`INSERT INTO job_input_file (job_id, file_id) VALUES ((SELECT MIN(id) FROM job), ?)`, file[0].ID)
 	n.action(func(*workflow.ActionRecord) {})
 	other := n.job(n.other)
-	_, err = n.DeleteWorkflow(n.ctx, n.workflow)
+	_, err = n.DeleteWorkflow(n.ctx, n.workflow, false)
 	n.must(err)
 	_, err = n.Workflow(n.ctx, n.workflow)
 	wantCode(t, err, workflow.CodeNotFound)
-	_, err = n.DeleteWorkflow(n.ctx, n.workflow)
+	_, err = n.DeleteWorkflow(n.ctx, n.workflow, false)
 	wantCode(t, err, workflow.CodeNotFound)
 	for _, table := range []string{"resource_requirements", "compute_node", "gate", "gate_dependency", "job_input_file", "attempt",
 		"event", "file", "workflow_action"} {
@@ -133,4 +134,32 @@ func TestHiddenWorkflowsGoAtTheStart(t *testing.T) {
 	if left := n.count(`SELECT COUNT(*) FROM workflow WHERE id = ?`, w.ID); left != 0 {
 		t.Error("the hidden workflow is still there")
 	}
+}
+
+// A workflow of which something is at work is deleted only where nobody asks for that.
+func TestDeleteIfIdle(t *testing.T) {
+	r := newRig(t, independent(2)...)
+	r.intend("aa")
+	pending := r.adopt("aa", 17, 0)
+	h := r.hand("n1", 1)
+	h.begins()
+	refused := func(want string) {
+		t.Helper()
+		_, err := r.DeleteWorkflow(r.ctx, r.workflow, true)
+		wantCode(t, err, workflow.CodeConflict)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("refused with %v, want %q", err, want)
+		}
+	}
+	refused("1 job is claimed or running, 1 allocation is pending or active")
+	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	r.must(err)
+	refused("1 allocation is pending or active, 1 runner has not left")
+	r.must(r.EndAllocation(r.ctx, pending.ID, workflow.AllocationEnd{Cause: workflow.AllocationCanceled, Text: "canceled"}))
+	refused("1 runner has not left")
+	h.turn()
+	_, err = r.LeaveRunner(r.ctx, h.id, Farewell{})
+	r.must(err)
+	_, err = r.DeleteWorkflow(r.ctx, r.workflow, true)
+	r.must(err)
 }

@@ -1,6 +1,10 @@
 package workflow
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // What torc's server fills in for a workflow that does not say.
 const (
@@ -79,4 +83,29 @@ type WorkflowUpdate struct {
 	SubmissionDirectory *string
 	DynamicJobs         *DynamicJobsConfig
 	AccessGroups        []string
+}
+
+// WorkLeft is what is at work for a workflow.
+type WorkLeft struct {
+	Jobs        int64 // that runners hold
+	Allocations int64 // that have not ended
+	Runners     int64 // that may still be ending processes
+}
+
+// String says it in words.
+func (w WorkLeft) String() string {
+	var parts []string
+	for _, p := range []struct {
+		n         int64
+		one, many string
+	}{
+		{w.Jobs, "job is claimed or running", "jobs are claimed or running"},
+		{w.Allocations, "allocation is pending or active", "allocations are pending or active"},
+		{w.Runners, "runner has not left", "runners have not left"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, plural(p.n, p.one, p.many)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }

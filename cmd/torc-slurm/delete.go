@@ -4,41 +4,42 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
+	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func newDeleteCommand(a *app) *cobra.Command {
-	noPrompts := false
+	noPrompts, force := false, false
 	c := &cobra.Command{
-		Use:     "delete ID...",
-		Short:   "Delete workflows with everything in them",
-		Long:    "Delete workflows: jobs, results, events and all. The output of jobs stays. You are asked first, unless the output is JSON.",
+		Use:   "delete ID...",
+		Short: "Delete workflows with everything in them",
+		Long: `Delete workflows: jobs, results, events and all. The output of jobs stays. You are asked
+first, unless the output is JSON.
+
+A workflow of which jobs run or allocations live is not deleted, save with --force: then
+it is canceled, its processes get up to a minute to end, and it is deleted.`,
 		GroupID: groupLifecycle,
 		Example: `  torc-slurm delete 12
-  torc-slurm delete 12 13 14 --no-prompts`,
+  torc-slurm delete 12 13 14 --no-prompts
+  torc-slurm delete 12 --force                       also if it runs`,
 		Args:              cobra.MinimumNArgs(1),
 		ValidArgsFunction: a.completeWorkflows(0),
 		Annotations:       serverExits(),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.runDelete(c.Context(), args, noPrompts)
+			return a.runDelete(c.Context(), args, noPrompts || force, force)
 		},
 	}
 	addNoPrompts(c.Flags(), &noPrompts)
-	also := c.Flags().GetNormalizeFunc()
-	c.Flags().SetNormalizeFunc(func(f *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "force" {
-			name = "no-prompts"
-		}
-		return also(f, name)
-	})
+	c.Flags().BoolVar(&force, "force", false, "cancel what is at work, and do not ask")
 	return c
 }
 
-func (a *app) runDelete(ctx context.Context, args []string, noPrompts bool) error {
+func (a *app) runDelete(ctx context.Context, args []string, noPrompts, force bool) error {
 	ids, err := parseIDs("workflow", args)
 	if err != nil {
 		return err
@@ -64,7 +65,7 @@ func (a *app) runDelete(ctx context.Context, args []string, noPrompts bool) erro
 	var failed []error
 	var deleted []int64
 	for _, id := range ids {
-		if _, err := conn.DeleteWorkflow(ctx, id); err != nil {
+		if err := a.deleteWorkflow(ctx, conn, id, force); err != nil {
 			failed = append(failed, fmt.Errorf("delete workflow %d: %w", id, err))
 			continue
 		}
@@ -80,6 +81,47 @@ func (a *app) runDelete(ctx context.Context, args []string, noPrompts bool) erro
 		}{map[bool]string{true: "success", false: "partial_success"}[len(failed) == 0], deleted})
 	}
 	return errors.Join(append(failed, err)...)
+}
+
+const (
+	// endingTime is how long a deletion waits for what it has canceled.
+	endingTime = time.Minute
+	// endingPoll is how often it looks whether that has ended.
+	endingPoll = 200 * time.Millisecond
+)
+
+// deleteWorkflow deletes a workflow of which nothing is at work; with force it cancels
+// what is, and waits for its end. What has not ended by then was told to, and is named.
+func (a *app) deleteWorkflow(ctx context.Context, conn *connection, id int64, force bool) error {
+	_, err := conn.DeleteIdleWorkflow(ctx, id)
+	if !force || !atWork(err) {
+		return err
+	}
+	if _, err := conn.CancelWorkflow(ctx, id); err != nil {
+		return fmt.Errorf("cancel it: %w", err)
+	}
+	tick := time.NewTicker(endingPoll)
+	defer tick.Stop()
+	for bound := time.After(endingTime); ; {
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-bound:
+			fmt.Fprintf(a.Stderr, "Deleting it although not all has ended: %v\n", err)
+			_, err = conn.DeleteWorkflow(ctx, id)
+			return err
+		case <-tick.C:
+		}
+		if _, err = conn.DeleteIdleWorkflow(ctx, id); !atWork(err) {
+			return err
+		}
+	}
+}
+
+// atWork reports whether a deletion was refused because something is at work.
+func atWork(err error) bool {
+	var refusal *client.APIError
+	return errors.As(err, &refusal) && refusal.Status == http.StatusConflict
 }
 
 // deletable looks the workflows up; all must be there and the user's own.
