@@ -17,13 +17,19 @@ type SubmitRequest struct {
 	// place, within these limits. A workflow without actions that ask for
 	// allocations gets that in any case, with the limits' defaults.
 	AutoSchedule *workflow.AutoSchedule `json:"auto_schedule,omitempty"`
+	// NoAutoSchedule: no more is asked for than the schedule_nodes actions ask for
+	// once, as with auto_schedule: false in the specification.
+	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
 }
 
 // SchedulePlan is what was asked of Slurm for a workflow, or would be.
 type SchedulePlan struct {
 	WorkflowID int64 `json:"workflow_id"`
-	// AutoSchedule: the daemon goes on asking as long as jobs need it.
+	// AutoSchedule: the daemon goes on asking as long as jobs need it. LookedAfter:
+	// it does, or it asks for more of a scheduler whose actions have asked when jobs
+	// have lost their place or are retried.
 	AutoSchedule bool                 `json:"auto_schedule"`
+	LookedAfter  bool                 `json:"looked_after,omitempty"`
 	Planned      []PlannedAllocations `json:"planned"`
 	Asked        []Allocation         `json:"asked"`             // what Slurm has taken
 	Refused      []string             `json:"refused"`           // what stood in the way of the rest

@@ -75,7 +75,7 @@ func (a *Allocation) admits(d *Demand, pool *Pool, within time.Time) bool {
 		return false
 	case d.SchedulerID != nil && (a.Shape.SchedulerID == nil || *a.Shape.SchedulerID != *d.SchedulerID):
 		return false
-	case d.nodes() > 1 && !a.Shape.Together, d.nodes() == 1 && a.Shape.Together && a.Shape.Nodes > 1:
+	case d.nodes() > 1 && !a.Shape.Together, d.nodes() == 1 && a.Shape.Together && a.Shape.Nodes > 1 && a.ActionID != 0:
 		return false
 	case a.late(within):
 		return false

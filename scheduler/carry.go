@@ -193,7 +193,7 @@ func (l *look) note(ctx context.Context) error {
 	for i := range l.report.Covered {
 		c := &l.report.Covered[i].Coverage
 		id := idOfCoverage(c)
-		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.AutoSchedule {
+		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.LookedAfter {
 			continue
 		}
 		err := write(fmt.Sprintf("blocked %d %s", id.class, id.avoid), workflow.EventSchedulingBlocked, workflow.SchedulingPayload{Jobs: c.Uncovered, Reason: c.Reason})

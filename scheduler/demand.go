@@ -22,8 +22,11 @@ type Demand struct {
 	// Later jobs will come: delayed for longer, or blocked behind jobs that run.
 	// Nothing is asked for them, but what is pending for them stays.
 	Later int64
-	Since time.Time // since when the oldest of Ready waits
-	Next  time.Time // when the first delayed one becomes ready; zero if none is
+	// Awaited are the ready ones for which a schedule_nodes action asks as soon as
+	// its other jobs are ready too.
+	Awaited int64
+	Since   time.Time // since when the oldest of Ready waits
+	Next    time.Time // when the first delayed one becomes ready; zero if none is
 }
 
 // seconds is how long a job is planned to run. A job of no declared time is

@@ -24,11 +24,17 @@ type dueAction struct {
 	left      int
 }
 
+// carriesOut reports whether the daemon asks for the allocations of an action, be
+// it that it has asked.
+func (l *look) carriesOut(a *workflow.ActionRecord, c workflow.ScheduleNodes) bool {
+	ours := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
+	return c.SchedulerType == workflow.SchedulerSlurm && ours && (a.TakenMS != 0 || a.IsPending())
+}
+
 // dueOf is what an action of a submitted workflow has to ask for; ok is false
 // if it is nothing, or somebody else's.
 func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
-	ours := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
-	if c.SchedulerType != workflow.SchedulerSlurm || !ours || a.TakenMS == 0 && !a.IsPending() {
+	if !l.carriesOut(a, c) {
 		return d, false
 	}
 	d = dueAction{id: a.ID, taken: a.TakenMS != 0, trigger: a.TriggerType, left: int(max(c.NumAllocations, 1))}
@@ -42,6 +48,25 @@ func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 	return d, d.left > 0
 }
 
+// follow adds what looks after the jobs of an action that has asked for its
+// allocations, or does so now: one for all actions of a scheduler.
+func (l *look) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
+	if c.SchedulerID == nil || l.pools.schedulerOf(*c.SchedulerID) == nil {
+		return
+	}
+	count := max(c.NumAllocations, 1)
+	for i := range l.followers {
+		if f := &l.followers[i]; *f.config.SchedulerID == *c.SchedulerID {
+			f.config.MaxAllocations += count
+			f.follows = append(f.follows, a.ID)
+			return
+		}
+	}
+	f := autoAction{id: a.ID, config: workflow.ScheduleNodes{SchedulerID: c.SchedulerID, MaxParallelJobs: c.MaxParallelJobs}, follows: []int64{a.ID}}
+	f.config.MaxAllocations = count
+	l.followers = append(l.followers, f)
+}
+
 // settled counts the allocations since a time that need not be asked for again.
 // One that Slurm has refused for good settles all, as the others are like it,
 // until somebody submits again.
@@ -49,7 +74,7 @@ func (h history) settled(sinceMS, submittedMS int64) (n int) {
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
-		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever:
+		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever, a.Pool != "": // the last was asked for when that was done
 		case class == slurm.Permanent && a.AskedMS >= submittedMS:
 			return math.MaxInt
 		case class == "":
@@ -135,6 +160,7 @@ func (d *dueAction) foreseen(l *look) []Allocation {
 // carryOutDue takes triggered actions and asks for what they want. A crash
 // leaves a taken action that has not asked for all: the next look does.
 func (l *look) carryOutDue(ctx context.Context) error {
+	var waiting []dueAction
 	for i := range l.due {
 		d := &l.due[i]
 		if err := d.complete(l); err != nil {
@@ -142,6 +168,7 @@ func (l *look) carryOutDue(ctx context.Context) error {
 			continue
 		}
 		if l.holds(d) {
+			waiting = append(waiting, *d)
 			continue
 		}
 		if !d.taken {
@@ -154,15 +181,26 @@ func (l *look) carryOutDue(ctx context.Context) error {
 		}
 		l.report.Planned = append(l.report.Planned, d.planned())
 		want := allocation.Want{WorkflowID: l.id, RunID: &l.submission.RunID, SchedulerConfigID: &d.scheduler.ID, Request: d.request, Why: d.planned().Reason}
+		asked := len(l.report.Asked)
 		if err := l.ask(ctx, want, d.left, d.scheduler.SerializeAllocations); err != nil {
 			return err
+		}
+		if d.left -= len(l.report.Asked) - asked; d.left > 0 && !l.refusedForGood() {
+			waiting = append(waiting, *d)
 		}
 	}
 	if len(l.due) == 0 {
 		return nil
 	}
-	l.due = nil
+	// What is to be asked for again counts as asked for.
+	l.due = waiting
 	return l.readJobs(ctx)
+}
+
+// refusedForGood reports whether the last refusal was one for good.
+func (l *look) refusedForGood() bool {
+	n := len(l.report.Refused)
+	return n > 0 && l.report.Refused[n-1].Class == slurm.Permanent
 }
 
 // holds reports whether Slurm must not be asked yet for what an action wants.

@@ -95,6 +95,7 @@ func TestAnActionGoesOn(t *testing.T) {
 
 func TestAnActionThatSlurmRefusesForGoodIsOver(t *testing.T) {
 	w := newWorld(t)
+	w.lookAfter(false)
 	w.action(workflow.TriggerWorkflowStart, 3, false)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.answers = []error{refusal(slurm.Permanent)}

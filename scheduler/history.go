@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -23,10 +24,11 @@ func (h history) of(actionID int64) (part history) {
 	return part
 }
 
-// in is the part of it in one pool.
-func (h history) in(pool string) (part history) {
+// in is the part of it in one pool: what was planned there, and what the actions
+// that it follows have asked for.
+func (h history) in(pool string, follows []int64) (part history) {
 	for _, a := range h {
-		if a.Pool == pool {
+		if a.Pool == pool || a.Pool == "" && slices.Contains(follows, a.ActionID) {
 			part = append(part, a)
 		}
 	}

@@ -29,7 +29,9 @@ type look struct {
 	history  history
 	pools    *pools
 	due      []dueAction
-	nowhere  map[demandID]string // why there is no pool for jobs
+	// followers look after the jobs of actions that have asked for their allocations.
+	followers []autoAction
+	nowhere   map[demandID]string // why there is no pool for jobs
 
 	report *Report
 }
@@ -94,20 +96,34 @@ func (l *look) readActions(ctx context.Context) error {
 		}
 		asks = true
 		if a.IsAutoSchedule() {
-			l.pools.actions = append(l.pools.actions, autoAction{a.ID, config})
-		} else if d, ok := l.dueOf(a, config); ok {
+			if l.looksAfter() {
+				l.pools.actions = append(l.pools.actions, autoAction{id: a.ID, config: config})
+			}
+			continue
+		}
+		if d, ok := l.dueOf(a, config); ok {
 			l.due = append(l.due, d)
 		}
+		if l.carriesOut(a, config) && l.looksAfter() {
+			l.follow(a, config)
+		}
 	}
-	if l.dry && (!asks || l.limits != nil) {
+	if l.dry && (!asks || l.limits != nil) && l.looksAfter() {
 		l.foreseeAction()
 	}
 	l.report.AutoSchedule = len(l.pools.actions) > 0
+	l.report.LookedAfter = l.report.AutoSchedule || len(l.followers) > 0
+	l.pools.actions = append(l.pools.actions, l.followers...)
 	if !l.seen {
 		l.site = l.findSite(ctx)
 	}
 	l.pools.site, l.pools.siteReason = l.site.site, l.site.reason
 	return ctx.Err()
+}
+
+// looksAfter reports whether the daemon asks for more than actions ask for once.
+func (l *look) looksAfter() bool {
+	return l.workflow.Policy.LooksAfter() && !l.submission.Options.NoAutoSchedule
 }
 
 // knownSite is what the cluster offers, or why that is not known.
@@ -229,7 +245,7 @@ func (l *look) allocation(a *workflow.Allocation) Allocation {
 	out := AllocationOf(a, load, l.silent(load))
 	isAuto := false
 	for _, x := range l.pools.actions {
-		isAuto = isAuto || x.id == out.ActionID
+		isAuto = isAuto || x.id == out.ActionID && (x.follows == nil || a.Request.Pool != "")
 	}
 	if !isAuto {
 		out.ActionID = 0
@@ -298,7 +314,7 @@ func (l *look) silent(load *store.AllocationLoad) bool {
 
 // guard fills in what has come of earlier requests in a pool.
 func (l *look) guard(t *target) {
-	h := l.recent().in(t.Name)
+	h := l.recent().in(t.Name, l.pools.followedBy(t.ActionID))
 	t.Failures = h.failures()
 	t.Hold = l.holdOf(h)
 	if l.pools.site == nil {
@@ -336,6 +352,9 @@ func (l *look) autoSchedule(a autoAction) AutoSchedule {
 	out := AutoSchedule{
 		ActionID: a.id, MinReadyJobs: c.MinReadyJobs, MaxAllocations: int(c.MaxAllocations), MaxSubmitPerMinute: int(c.MaxSubmitPerMinute),
 		GiveUpAfter: int(c.GiveUpAfter), Submitted: l.history.of(a.id).submitted(l.now.Add(-time.Minute)),
+	}
+	if a.follows != nil {
+		out.Follows = c.SchedulerID
 	}
 	if seconds, err := workflow.ParseRuntime(c.MaxReadyAge); err == nil {
 		out.MaxReadyAge = time.Duration(seconds) * time.Second

@@ -108,14 +108,26 @@ func (p *planner) vacancies(a *AutoSchedule) (n int, reason string) {
 	live, pending := 0, 0
 	for _, s := range p.supply {
 		switch {
-		case s.ActionID != a.ActionID && s.ActionID != 0:
+		case !a.counts(s):
 		case s.State == Pending:
 			pending++
 		default:
 			live++
 		}
 	}
-	return max(a.MaxAllocations-live-pending, 0), fmt.Sprintf("max_allocations is %d: there are %d live and %d pending", a.MaxAllocations, live, pending)
+	reason = fmt.Sprintf("max_allocations is %d", a.MaxAllocations)
+	if a.Follows != nil {
+		reason = "its actions ask for " + countOf(int64(a.MaxAllocations), "allocation") + " at a time"
+	}
+	return max(a.MaxAllocations-live-pending, 0), fmt.Sprintf("%s: there are %d live and %d pending", reason, live, pending)
+}
+
+// counts reports whether an allocation is one of those that the action may have.
+func (a *AutoSchedule) counts(s *Allocation) bool {
+	if a.Follows != nil {
+		return s.Shape.SchedulerID != nil && *s.Shape.SchedulerID == *a.Follows
+	}
+	return s.ActionID == a.ActionID || s.ActionID == 0
 }
 
 // gate looks at what has become of earlier requests in a pool.

@@ -78,6 +78,7 @@ func Plan(s Snapshot) Decision {
 		p.fillSupply()
 	}
 	p.cancelSurplus()
+	p.await()
 	p.widen()
 	p.assign()
 	for i := range p.actions {
@@ -85,6 +86,10 @@ func Plan(s Snapshot) Decision {
 	}
 	p.wake()
 	for _, w := range p.wants {
+		if w.await > 0 {
+			w.cover.Uncovered += w.await
+			w.cover.Reason = cmp.Or(w.cover.Reason, awaited)
+		}
 		p.decision.Coverage = append(p.decision.Coverage, w.cover)
 	}
 	return p.decision
@@ -107,6 +112,7 @@ type want struct {
 	*Demand
 	cover Coverage
 	left  int64   // ready jobs without a place
+	await int64   // others, for which an action is going to ask
 	later int64   // jobs that will come
 	pools []*Pool // where to ask for them, best first
 }
@@ -211,6 +217,24 @@ func (p *planner) cancelSurplus() {
 		}
 		return surplus
 	})
+}
+
+// awaited is why nothing is asked for jobs for which an action will ask.
+const awaited = "an action asks for their allocations as soon as its other jobs are ready"
+
+// await leaves jobs to the actions that are going to ask for them, as long as
+// something is under way that may trigger these.
+func (p *planner) await() {
+	underWay := p.Working
+	for _, w := range p.wants {
+		underWay = underWay || w.cover.Live+w.cover.Pending > 0 || w.left > w.Awaited
+	}
+	for _, w := range p.wants {
+		if underWay {
+			w.await = min(w.left, w.Awaited)
+			w.left -= w.await
+		}
+	}
 }
 
 func (p *planner) act(a Action) { p.decision.Actions = append(p.decision.Actions, a) }
@@ -335,6 +359,9 @@ func (p *planner) submit(a *AutoSchedule, k *packing) {
 			jobs += k.drafts[i].jobs()
 		}
 		act.Reason = fmt.Sprintf("%s without a place: %s in %s", countOf(jobs, "ready job"), act.Shape.inWords(act.Count), act.Pool)
+		if a.Follows != nil {
+			act.Reason += fmt.Sprintf("; the allocations that action %d asked for have no room for them", a.ActionID)
+		}
 		if f.instead != "" {
 			act.Reason += "; " + f.instead
 		}

@@ -35,10 +35,22 @@ type pools struct {
 	targets    map[string]*target
 }
 
-// autoAction is an action auto_schedule_on_ready_jobs and its config.
+// autoAction is an action auto_schedule_on_ready_jobs and its config, or what
+// follows actions of one scheduler that have asked for their allocations.
 type autoAction struct {
-	id     int64
-	config workflow.ScheduleNodes
+	id      int64
+	config  workflow.ScheduleNodes
+	follows []int64 // these actions; nil: it is an action of its own
+}
+
+// followedBy lists the actions that another follows; nil if it is one of its own.
+func (p *pools) followedBy(action int64) []int64 {
+	for _, a := range p.actions {
+		if a.id == action {
+			return a.follows
+		}
+	}
+	return nil
 }
 
 // find returns the names of the pools where to ask for jobs of a class, the best

@@ -16,13 +16,16 @@ type Report struct {
 	Ended      bool      // no job of the run will be ready any more
 	// AutoSchedule: allocations will be asked for as long as jobs need them.
 	AutoSchedule bool
-	Planned      []Planned
-	Canceled     []Action // of kind Cancel
-	Widened      []Action // of kind Widen
-	Waits        []Action // of kinds Wait and Pause
-	Covered      []Covered
-	Asked        []workflow.Allocation // what Slurm has taken
-	Refused      []Refusal             // what Slurm, or something of our own, said to the rest
+	// LookedAfter: they are, or others of the same scheduler will be when work has
+	// lost its place or is retried.
+	LookedAfter bool
+	Planned     []Planned
+	Canceled    []Action // of kind Cancel
+	Widened     []Action // of kind Widen
+	Waits       []Action // of kinds Wait and Pause
+	Covered     []Covered
+	Asked       []workflow.Allocation // what Slurm has taken
+	Refused     []Refusal             // what Slurm, or something of our own, said to the rest
 }
 
 // Refusal is why something was not asked for, or not taken.

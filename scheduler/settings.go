@@ -66,6 +66,10 @@ type AutoSchedule struct {
 	MaxSubmitPerMinute int         // default 6
 	GiveUpAfter        int         // failures in a row; default 5
 	Submitted          []time.Time // when it asked for one, the last minute at least
+	// Follows is the scheduler whose actions have asked for their allocations: what
+	// is left without a place gets others of it. MaxAllocations is then as many as
+	// these actions asked for, and counts all of that scheduler, whoever asked.
+	Follows *int64
 }
 
 func (a AutoSchedule) withDefaults() AutoSchedule {

@@ -12,7 +12,7 @@ import (
 // DemandOf turns what the store has counted into demand for the named pools.
 // Since is when the first of its ready jobs was seen without a place.
 func DemandOf(c store.ClassDemand, pools []string, since time.Time) Demand {
-	d := Demand{Class: c.Class, Avoid: c.AvoidNodes, Pools: pools, Ready: c.Ready, Later: c.Delayed + c.Behind, Since: since}
+	d := Demand{Class: c.Class, Avoid: c.AvoidNodes, Pools: pools, Ready: c.Ready, Later: c.Delayed + c.Behind, Awaited: min(c.Awaited, c.Ready), Since: since}
 	if c.NextMS != 0 {
 		d.Next = time.UnixMilli(c.NextMS)
 	}

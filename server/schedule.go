@@ -18,7 +18,7 @@ func (s *Server) scheduleRoutes() []route {
 }
 
 func submitOptions(b *api.SubmitRequest) workflow.SubmitOptions {
-	return workflow.SubmitOptions{OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs, Account: b.Account, Partition: b.Partition, QOS: b.QOS}
+	return workflow.SubmitOptions{OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs, Account: b.Account, Partition: b.Partition, QOS: b.QOS, NoAutoSchedule: b.NoAutoSchedule}
 }
 
 // submitWorkflow answers when Slurm has been asked once. The wish is stored
@@ -54,7 +54,7 @@ func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sche
 
 func fromReport(r *scheduler.Report) api.SchedulePlan {
 	return api.SchedulePlan{
-		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, fromAllocation),
+		WorkflowID: r.WorkflowID, AutoSchedule: r.AutoSchedule, LookedAfter: r.LookedAfter, Planned: each(r.Planned, fromPlanned), Asked: each(r.Asked, fromAllocation),
 		Refused: each(r.Refused, func(no scheduler.Refusal) string { return no.Text }), ReadyJobs: each(r.Covered, fromCovered), Text: r.Lines(), NextMS: r.Next.UnixMilli(),
 		Refusals: each(r.Refused, func(no scheduler.Refusal) api.ScheduleRefusal {
 			return api.ScheduleRefusal{Class: string(no.Class), Text: no.Text}

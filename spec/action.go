@@ -73,6 +73,9 @@ func (b *builder) withoutEffect(a *Action, kind string, keys ...string) {
 
 // autoSchedule reads the limits of auto_schedule_on_ready_jobs.
 func (b *builder) autoSchedule(a *Action, d *workflow.ActionDefinition) {
+	if off := b.doc.AutoSchedule; off != nil && !*off {
+		b.fail(a.at.get("trigger_type"), "remove one of the two", "%s contradicts auto_schedule: false", a.TriggerType)
+	}
 	d.ActionType, d.SchedulerType = workflow.ActionScheduleNodes, workflow.SchedulerSlurm
 	if a.ActionType != "" && a.ActionType != workflow.ActionScheduleNodes {
 		b.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)

@@ -210,7 +210,7 @@ func (b *builder) besides(path string) string {
 // at the top counts.
 var ofParents = []string{"slurm_schedulers", "actions", "slurm_defaults", "resource_monitor", "execution_config", "dynamic_jobs",
 	"use_pending_failed", "enable_ro_crate", "enforce_runtime", "access_groups", "global_max_retries", "max_retries_total", "cancel_siblings_on",
-	"notify", "failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout",
+	"notify", "failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule",
 	"compute_node_wait_for_new_jobs_seconds", "compute_node_ignore_workflow_completion",
 	"compute_node_wait_for_healthy_database_minutes", "compute_node_expiration_buffer_seconds"}
 

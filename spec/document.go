@@ -45,6 +45,10 @@ type Document struct {
 	ResourceRequirements []*ResourceRequirements `json:"resource_requirements,omitempty"`
 	// FailureHandlers are named lists of rules for failed jobs.
 	FailureHandlers []*FailureHandler `json:"failure_handlers,omitempty"`
+	// AutoSchedule false has no more allocations asked for, when the workflow is
+	// submitted, than its schedule_nodes actions ask for once; else jobs that have
+	// lost their place or are retried get others of the same scheduler.
+	AutoSchedule *bool `json:"auto_schedule,omitempty"`
 	// RetryPolicies are for the failures of all jobs, behind what the jobs say
 	// themselves: names of stored policies, or policies.
 	RetryPolicies []workflow.PolicyRef `json:"retry_policies,omitempty"`

@@ -44,7 +44,7 @@ func Expanded(def *workflow.Definition) *Document {
 		d.RetryPolicies, d.GlobalMaxRetries, d.MaxRetriesTotal = p.RetryPolicies, p.GlobalMaxRetries, p.MaxRetriesTotal
 		d.FailureCategories, d.MaxFailures, d.CircuitBreakers = p.FailureCategories, p.MaxFailures, p.CircuitBreakers
 		d.CancelSiblingsOn, d.End, d.Notify = p.CancelSiblingsOn, p.End, p.Notify
-		d.Deadline, d.ClassifyTimeout = p.Deadline, p.ClassifyTimeout
+		d.Deadline, d.ClassifyTimeout, d.AutoSchedule = p.Deadline, p.ClassifyTimeout, p.AutoSchedule
 	}
 	if def.DynamicJobs != nil {
 		d.DynamicJobs = &DynamicJobs{MaxIterations: def.DynamicJobs.MaxIterations}

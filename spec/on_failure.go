@@ -163,7 +163,7 @@ func (b *builder) checkInCompensation() {
 	}
 	for _, key := range []string{"actions", "end", "cancel_siblings_on", "notify", "execution_config", "resource_monitor", "slurm_defaults",
 		"use_pending_failed", "enforce_runtime", "dynamic_jobs", "global_max_retries", "max_retries_total", "slurm_schedulers",
-		"failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout"} {
+		"failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule"} {
 		if c := b.doc.at.child(key); c != nil && c.kind != kindNull {
 			b.warnKey(c, "write it in the workflow that it cleans up after", "%s has no effect in a compensation", key)
 		}

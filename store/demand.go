@@ -20,6 +20,9 @@ type ClassDemand struct {
 	NextMS     int64    // when the first of Delayed may; 0 if there is none
 	// Behind jobs wait for others, of which one is claimed or runs.
 	Behind int64
+	// Awaited are the ready jobs that avoid no nodes and for which an action asks
+	// as soon as its other jobs are ready.
+	Awaited int64
 }
 
 // Demand is the jobs of a workflow that want places, by class id.
@@ -71,6 +74,9 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 		return d, err
 	}
 	if d.Running, err = l.tallyBehind(t, workflowID); err != nil {
+		return d, err
+	}
+	if err := l.tallyAwaited(t, workflowID); err != nil {
 		return d, err
 	}
 	if d.Held, err = l.claimHolds(workflowID); err != nil {
@@ -135,6 +141,25 @@ func (l *looker) tallyReady(t tally, workflowID, untilMS int64, which string) er
 		if w.next != 0 && (c.NextMS == 0 || w.next < c.NextMS) {
 			c.NextMS = w.next
 		}
+	}
+	return nil
+}
+
+// tallyAwaited counts the ready jobs of actions that ask for allocations when all
+// of their jobs are ready, and some are not.
+func (l *looker) tallyAwaited(t tally, workflowID int64) error {
+	type awaited struct{ class, n int64 }
+	counts, err := look(l, `SELECT j.class_id, COUNT(DISTINCT j.id) FROM workflow_action a JOIN workflow_action_job x ON x.action_id = a.id JOIN job j ON j.id = x.job_id
+		WHERE a.workflow_id = ?1 AND a.trigger_type = ?2 AND a.action_type = ?3 AND a.executed = 0 AND a.taken_ms = 0
+			AND a.trigger_count < a.required_triggers AND json_extract(a.action_config, '$.scheduler_type') = ?4
+			AND j.status = 2 AND j.avoid_nodes IS NULL GROUP BY j.class_id`,
+		[]any{workflowID, workflow.TriggerJobsReady, workflow.ActionScheduleNodes, workflow.SchedulerSlurm},
+		func(r rowScanner) (a awaited, err error) { return a, r.Scan(&a.class, &a.n) })
+	if err != nil {
+		return err
+	}
+	for _, a := range counts {
+		t.of(a.class, nil).Awaited = a.n
 	}
 	return nil
 }

@@ -35,8 +35,18 @@ func (s *Store) Submit(_ context.Context, workflowID int64, o workflow.SubmitOpt
 			return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is asked for", workflowID).
 				WithHint("begin a new run: torc-slurm workflows reset-status")
 		}
-		if err := tx.armScheduling(workflowID, limits); err != nil {
-			return fmt.Errorf("submit workflow %d: %w", workflowID, err)
+		policy, err := r.policy()
+		if err != nil {
+			return err
+		}
+		switch off := o.NoAutoSchedule || !policy.LooksAfter(); {
+		case off && limits != nil && *limits != (workflow.AutoSchedule{}):
+			return workflow.Errorf(workflow.CodeConflict, "workflow %d is not to be asked more for than its actions ask for once (auto_schedule: false)", workflowID).
+				WithHint("torc-slurm workflows update %d --auto-schedule", workflowID)
+		case !off:
+			if err := tx.armScheduling(workflowID, limits); err != nil {
+				return fmt.Errorf("submit workflow %d: %w", workflowID, err)
+			}
 		}
 		_, err = tx.exec(`INSERT INTO submission (workflow_id, run_id, submitted_ms, options) VALUES (?1, ?2, ?3, ?4)
 			ON CONFLICT (workflow_id) DO UPDATE SET run_id = ?2, submitted_ms = ?3, options = ?4`,

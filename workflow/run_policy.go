@@ -30,7 +30,15 @@ type RunPolicy struct {
 
 	// Notify says who is told of alerts.
 	Notify *NotifyPolicy `json:"notify,omitempty"`
+
+	// AutoSchedule false has no more allocations asked for than schedule_nodes
+	// actions ask for once, at their triggers; nil is true.
+	AutoSchedule *bool `json:"auto_schedule,omitempty"`
 }
+
+// LooksAfter reports whether ready jobs that have lost their place get other
+// allocations of a submitted workflow.
+func (p *RunPolicy) LooksAfter() bool { return p == nil || p.AutoSchedule == nil || *p.AutoSchedule }
 
 // EndJob is what the end job of the run is; nil if it has none.
 func (p *RunPolicy) EndJob() *EndJob {

@@ -19,6 +19,9 @@ type SubmitOptions struct {
 	Account   string `json:"account,omitempty"`
 	Partition string `json:"partition,omitempty"`
 	QOS       string `json:"qos,omitempty"`
+	// NoAutoSchedule: no more is asked for than schedule_nodes actions ask for once,
+	// at their triggers.
+	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
 }
 
 // EventSchedulingPaused and the others report what keeps jobs without

@@ -20,6 +20,7 @@ type submitFlags struct {
 	specs                   specFlags
 	ignoreMissing           bool
 	account, partition, qos string
+	noAutoSchedule          bool
 }
 
 func newSubmitCommand(a *app) *cobra.Command {
@@ -32,9 +33,13 @@ reads it from standard input), or an existing one. The command returns at once;
 your daemon asks Slurm for what the workflow needs and looks after it.
 
 A specification with schedule_nodes actions gets the allocations that they
-describe, when they are due. For one without, the daemon chooses: the partitions
-that suit the jobs best, as many allocations as the ready jobs need, and more for
-what becomes ready later or has to be repeated.
+describe, when they are due. Jobs that are left without a place after that, because
+their allocation was preempted or has ended, or because they are retried, get others
+of the same scheduler, never more at a time than the actions ask for; not so with
+--no-auto-schedule, or auto_schedule: false in the specification. For one without
+such actions the daemon chooses: the partitions that suit the jobs best, as many
+allocations as the ready jobs need, and more for what becomes ready later or has to
+be repeated.
 
 On a terminal, a workflow that was run before is shown with what would be asked
 for, so that it can be changed first.`,
@@ -54,6 +59,7 @@ for, so that it can be changed first.`,
 	f := cmd.Flags()
 	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit although files are missing that jobs read")
 	f.BoolVar(&flags.specs.skipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
+	f.BoolVar(&flags.noAutoSchedule, "no-auto-schedule", false, "ask for no more than schedule_nodes actions ask for once")
 	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged, where the daemon chooses (default: $SBATCH_ACCOUNT, else yours)")
 	f.StringVar(&flags.partition, "partition", "", "`PARTITION`, where the daemon chooses (default: $SBATCH_PARTITION, else the best)")
 	f.StringVar(&flags.qos, "qos", "", "quality of service, where the daemon chooses (default: $SBATCH_QOS)")
@@ -62,7 +68,7 @@ for, so that it can be changed first.`,
 
 // request is the wish to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
-	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos}
+	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: f.noAutoSchedule}
 }
 
 // takeSbatchDefaults fills in what this shell has sbatch use where nothing else
@@ -164,7 +170,7 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 	if err != nil {
 		return err
 	}
-	if chosen && !plan.AutoSchedule {
+	if chosen && !plan.AutoSchedule && len(plan.Planned)+len(later) > 0 {
 		a.note("warning: --account, --partition and --qos have no effect: the specification has schedule_nodes actions, whose Slurm schedulers say where")
 	}
 	n := len(plan.Asked)
@@ -212,6 +218,9 @@ func whatHappens(plan *api.SchedulePlan, later int) string {
 	case later > 0:
 		text += fmt.Sprintf("; %s for more later", workflow.CountOf(int64(later), "action asks", "actions ask"))
 	}
+	if plan.LookedAfter && !plan.AutoSchedule {
+		text += "; jobs that lose their place or are retried get others of the same scheduler"
+	}
 	if len(plan.Asked) == 0 && len(plan.Waits) > 0 {
 		text += ": " + plan.Waits[0].Reason
 	}
@@ -241,7 +250,7 @@ func withoutAllocation(id int64, plan *api.SchedulePlan, later bool, prefix stri
 	case len(plan.ReadyJobs) > 0 && all(plan.ReadyJobs, unplaced):
 		err = workflow.Errorf(workflow.CodeConflict, "workflow %d has no allocation: %s", id, plan.ReadyJobs[0].Reason).
 			WithHint("change what the jobs need, or the Slurm scheduler; the daemon looks again then")
-	case plan.AutoSchedule:
+	case plan.LookedAfter:
 		return nil
 	default:
 		err = workflow.Errorf(workflow.CodeConflict, "workflow %d asks for no allocation: none of its schedule_nodes actions is due or waits", id).

@@ -45,6 +45,7 @@ workflow with a specification is made by "create" and "run".`,
 func newWorkflowsUpdateCommand(a *app) *cobra.Command {
 	var name, description, owner, project, metadata string
 	var maxFailures int64
+	var autoSchedule bool
 	var unset []string
 	cmd := &cobra.Command{
 		Use:   "update [WORKFLOW]",
@@ -86,6 +87,12 @@ deadline, classify_timeout and success_if: from the next decision on it has none
 			if cmd.Flags().Changed("max-failures") {
 				change.Policy = &workflow.RunPolicy{MaxFailures: &maxFailures}
 			}
+			if cmd.Flags().Changed("auto-schedule") {
+				if change.Policy == nil {
+					change.Policy = &workflow.RunPolicy{}
+				}
+				change.Policy.AutoSchedule = &autoSchedule
+			}
 			if w, err = c.UpdateWorkflow(ctx, id, &change); err != nil {
 				return err
 			}
@@ -99,9 +106,10 @@ deadline, classify_timeout and success_if: from the next decision on it has none
 	f.StringVar(&project, "project", "", "new project")
 	f.StringVar(&metadata, "metadata", "", "new metadata, a JSON object")
 	f.Int64Var(&maxFailures, "max-failures", 0, "how many jobs may fail before no further job is claimed")
+	f.BoolVar(&autoSchedule, "auto-schedule", true, "whether jobs without a place get more allocations than the actions of a submitted workflow ask for")
 	f.StringSliceVar(&unset, "unset", nil, "remove these `KEYS` of its policy, such as max_failures,deadline")
 	completeWords(cmd, "unset", workflow.PolicyKeys()...)
-	cmd.MarkFlagsOneRequired("name", "description", "owner-user", "project", "metadata", "max-failures", "unset")
+	cmd.MarkFlagsOneRequired("name", "description", "owner-user", "project", "metadata", "max-failures", "auto-schedule", "unset")
 	return cmd
 }
 

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,22 @@ func TestPreemptionByRequeue(t *testing.T) {
 	w.expectSubmissions(1)
 	w.expectPreempted(before.ID)
 	w.expectAttempts(id, "preempted")
+}
+
+// TestPreemptionWithAnActionAlone: what is asked for once, at the start, is asked
+// for again when it was preempted.
+func TestPreemptionWithAnActionAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	jobs, _, _ := strings.Cut(sweep(4, 15, ""), "actions:")
+	id := w.submit(shape("standby", "n3", 10*time.Minute) + jobs +
+		"actions: [{trigger_type: on_workflow_start, action_type: schedule_nodes, scheduler: s, scheduler_type: slurm, num_allocations: 1}]\n")
+	before := w.untilRunning(id, 2)
+	w.preempt("n3", 4)
+	w.settle(id, nil)
+	w.expectPreempted(before.ID)
+	w.expectAttempts(id, "preempted")
+	w.expectSubmissions(2)
 }
 
 // TestPreemptionWithoutRequeue and TestPreemptionByCancel: the runner hears that
