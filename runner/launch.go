@@ -50,8 +50,9 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 		if m.files.stderr == "" {
 			m.files.stderr, m.files.srunOnly = base+".srun", true
 		}
-		env, argv = tellErrorsApart(withoutInputs(env), argv)
+		env, argv = tellErrorsApart(r.elsewhere(withoutInputs(env), hosts), argv)
 		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
+		m.at = time.Now() // a way to the API may have had to be made
 	}
 	// If we are killed now, the daemon or the next runner reads it.
 	r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})

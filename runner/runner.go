@@ -71,7 +71,10 @@ type Options struct {
 	// become work for it.
 	Persistent bool
 
-	APIURL   string   // for the jobs' environment
+	APIURL string // for the jobs' environment
+	// APIURLOn returns it for steps on another node; empty if there is none. It
+	// may take some seconds. Nil: none.
+	APIURLOn func(node string) string
 	Environ  []string // what jobs inherit; nil for this process's environment
 	WorkDir  string   // where jobs start; empty for this process's directory
 	NodeType string   // "local" (default) or "slurm"

@@ -132,6 +132,21 @@ func withoutInputs(environ []string) []string {
 	})
 }
 
+// elsewhere changes the environment of a step that begins on another node than
+// the runner's, where nobody listens at the address that jobs are told here.
+func (r *Runner) elsewhere(env, hosts []string) []string {
+	if len(hosts) == 0 || len(r.opts.Nodes) == 0 || hosts[0] == r.opts.Nodes[0] {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, envAPIURL+"=") })
+	if r.opts.APIURLOn != nil {
+		if url := r.opts.APIURLOn(hosts[0]); url != "" {
+			env = append(env, envAPIURL+"="+url)
+		}
+	}
+	return env
+}
+
 // stepKillPatience is how long srun may take to kill the tasks of its step.
 const stepKillPatience = 10 * time.Second
 

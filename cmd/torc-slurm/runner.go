@@ -4,9 +4,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +17,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner"
-	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/runner/gateway"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -90,16 +93,46 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 		return fmt.Errorf("reach the daemon: %w", err)
 	}
 	options := a.allocationOptions(flags, &place)
-	options.Client, options.Actions, options.Accounts, options.APIURL = link, link, link, link.address()
+	options.Client, options.Actions, options.Accounts = link, link, link
 	options.Allocation = &api.AllocationMember{Cluster: place.Cluster, SlurmJobID: place.JobID, RestartCount: place.RestartCount, NodeList: place.NodeList}
-	options.Environ = a.jobEnvironment(&connection{TokenFile: server.TokenPath(flags.endpoint)})
 	done, err := a.openOutput(version.Database, &options, &place)
 	if err != nil {
 		return err
 	}
 	defer done()
 	link.log = options.Log
+	jobs, err := a.openGateway(&options, link.Forward)
+	if err != nil {
+		return err
+	}
+	defer jobs.Close()
 	return a.serveAllocation(ctx, options)
+}
+
+// openGateway lets the jobs of a runner call the server, without credentials of
+// their own, until it is closed.
+func (a *app) openGateway(o *runner.Options, forward func(*http.Request) (*http.Response, error)) (*gateway.Gateway, error) {
+	jobs, err := gateway.Start(gateway.Options{WorkflowID: o.WorkflowID, Forward: forward, Log: o.Log})
+	if err != nil {
+		return nil, err
+	}
+	o.APIURL, o.Environ = jobs.URL(), nil
+	for _, entry := range a.Environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.Contains(serverVariables, name) {
+			o.Environ = append(o.Environ, entry)
+		}
+	}
+	if file := jobs.TokenFile(); file != "" {
+		o.Environ = append(o.Environ, "TORC_TOKEN_FILE="+file)
+	}
+	return jobs, nil
+}
+
+// serverVariables are how this program was told to reach a server. Jobs reach it
+// by the gateway of their runner.
+var serverVariables = []string{
+	"TORC_TOKEN_FILE", "TORC_PASSWORD", "TORC_COOKIE_HEADER", "TORC_TLS_CA_CERT", "TORC_TLS_INSECURE",
 }
 
 // openOutput takes the output directory of a runner in an allocation and opens

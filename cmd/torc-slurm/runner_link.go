@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -94,13 +96,6 @@ func (l *nodeLink) movedSince(c *client.Client, failure error) bool {
 	return l.client != c
 }
 
-// address is where the daemon is, for jobs.
-func (l *nodeLink) address() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.url
-}
-
 func (l *nodeLink) close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -166,6 +161,53 @@ func (l *nodeLink) AccountSteps(ctx context.Context, runnerID int64, accounts *a
 func (l *nodeLink) Version(ctx context.Context) (*api.VersionInfo, error) {
 	return throughLink(ctx, l, func(c *client.Client) (*api.VersionInfo, error) { return c.Version(ctx) })
 }
+
+// Forward sends a request of a job to the daemon, and once more if the daemon has
+// moved and nothing of the body was read.
+func (l *nodeLink) Forward(req *http.Request) (*http.Response, error) {
+	c, err := l.current()
+	if err != nil {
+		return nil, err
+	}
+	body := &watchedBody{ReadCloser: req.Body}
+	if req.Body != nil && req.Body != http.NoBody {
+		req = req.WithContext(req.Context())
+		req.Body = body
+	}
+	resp, err := c.Forward(req)
+	failure := err
+	if err == nil && resp.StatusCode == http.StatusUnauthorized {
+		failure = &client.APIError{Status: resp.StatusCode} // somebody else may have its port
+	}
+	if failure == nil || req.Context().Err() != nil || body.read.Load() || !l.movedSince(c, failure) {
+		return resp, err
+	}
+	moved, e := l.current()
+	if e != nil {
+		return resp, err
+	}
+	if resp != nil {
+		_ = resp.Body.Close() // the next answer counts
+	}
+	return moved.Forward(req)
+}
+
+// watchedBody is a body that may be sent again if nobody has read it: a transport
+// that cannot connect closes it. Whoever received it closes it in the end.
+type watchedBody struct {
+	io.ReadCloser
+	read atomic.Bool
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.read.Store(true)
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error { return nil }
 
 // versioner tells the version of a server.
 type versioner interface {

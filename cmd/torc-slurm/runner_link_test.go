@@ -2,15 +2,21 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -100,5 +106,70 @@ func TestArriveGivesUp(t *testing.T) {
 	gone.Close()
 	if _, err := arrive(t.Context(), l, 0, l.log); exitStatus(err) != exitUnreachable {
 		t.Errorf("error %v", err)
+	}
+}
+
+// Requests of jobs find the daemon where it is now, with their bodies, and once
+// each.
+func TestLinkForwards(t *testing.T) {
+	var got []string
+	daemon := func(name string, status int) *httptest.Server {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil || r.Header.Get("Authorization") != "Bearer hidden" {
+				t.Errorf("%s with %q: %v", r.URL, r.Header.Get("Authorization"), err)
+			}
+			got = append(got, fmt.Sprintf("%s %s %s", name, r.URL.Path, body))
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(s.Close)
+		return s
+	}
+	first, second := daemon("first", http.StatusOK), daemon("second", http.StatusOK)
+	stranger := daemon("stranger", http.StatusUnauthorized)
+	l := newTestLink(t)
+	sends := func(method, body string, want ...string) {
+		t.Helper()
+		got = nil
+		r := httptest.NewRequestWithContext(t.Context(), method, api.BasePath+"/files", strings.NewReader(body))
+		resp, err := l.Forward(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if !slices.Equal(got, want) {
+			t.Errorf("%s %s came as %q, want %q", method, body, got, want)
+		}
+	}
+	at := func(s *httptest.Server) { l.moveTo(t, s.URL+"/base") }
+	at(first)
+	sends("POST", "one", "first /base/files one")
+	first.Close()
+	at(second)
+	sends("POST", "two", "second /base/files two")
+	at(stranger)
+	l.client = nil // as a new runner
+	sends("GET", "", "stranger /base/files ")
+	at(second)
+	sends("GET", "", "stranger /base/files ", "second /base/files ")
+	second.Close()
+	if _, err := l.Forward(httptest.NewRequestWithContext(t.Context(), "GET", api.BasePath+"/ping", nil)); !client.IsUnreachable(err) {
+		t.Errorf("a daemon that is away: %v", err)
+	}
+}
+
+// What a batch script has to reach a server is not for jobs.
+func TestGatewayEnvironment(t *testing.T) {
+	a := &app{Environment: Environment{Environ: []string{
+		"HOME=/h", "TORC_PASSWORD=p", "TORC_TOKEN_FILE=/t", "TORC_COOKIE_HEADER=c", "TORC_TLS_CA_CERT=/c", "TORC_TLS_INSECURE=1", "TORC_HOME=/th",
+	}}}
+	o := runner.Options{WorkflowID: 1, Log: slog.New(slog.DiscardHandler)}
+	jobs, err := a.openGateway(&o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer jobs.Close()
+	if want := []string{"HOME=/h", "TORC_HOME=/th"}; !slices.Equal(o.Environ, want) || o.APIURL != jobs.URL() {
+		t.Errorf("jobs have %q and are told %s, want %q", o.Environ, o.APIURL, want)
 	}
 }

@@ -79,12 +79,16 @@ func (a *app) runTorcRunner(ctx context.Context, address string, flags torcRunne
 	}
 	options := a.allocationOptions(flags.allocationFlags, &place)
 	options.Client, options.Actions, options.Accounts = c.Client, c.Client, c.Client
-	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)
 	done, err := a.openOutput(version.Database, &options, &place)
 	if err != nil {
 		return err
 	}
 	defer done()
+	jobs, err := a.openGateway(&options, c.Forward)
+	if err != nil {
+		return err
+	}
+	defer jobs.Close()
 	row := scheduledAs(ctx, c.Client, &options, &place)
 	err = a.serveAllocation(ctx, options)
 	row.set(context.WithoutCancel(ctx), workflow.ScheduledComplete)
