@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // secretBytes is how much of it cannot be guessed.
@@ -37,7 +39,7 @@ func (s *secrets) create(intentID string) (path string, hash []byte, err error) 
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return "", nil, fmt.Errorf("make a secret for intent %s: %w", intentID, err)
 	}
-	if err := os.WriteFile(path, []byte(text+"\n"), 0o600); err != nil {
+	if err := trustedfile.Write(path, []byte(text+"\n"), 0o600); err != nil {
 		return "", nil, fmt.Errorf("make a secret for intent %s: %w", intentID, err)
 	}
 	return path, HashSecret(text), nil

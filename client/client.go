@@ -18,13 +18,13 @@ import (
 	"maps"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // Options say where the daemon is and who is calling.
@@ -138,7 +138,7 @@ func (o Options) trust(transport *http.Transport) error {
 	case o.CAFingerprint != "":
 		transport.TLSClientConfig = pinned(o.CAFingerprint)
 	case o.CACert != "":
-		pem, err := os.ReadFile(o.CACert)
+		pem, err := trustedfile.Read(o.CACert)
 		if err != nil {
 			return fmt.Errorf("client: read certificates: %w", err)
 		}

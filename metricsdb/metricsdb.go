@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 
 	_ "github.com/mattn/go-sqlite3" // the driver
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // JobSample is one measurement of a job's process tree.
@@ -91,6 +93,14 @@ type DB struct {
 // Open opens a file, and makes it with its folder if it is not there.
 func Open(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	// For its owner alone: names and figures of jobs are nobody else's business.
+	f, err := trustedfile.OpenOwn(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open metrics: %w", err)
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
 	// The figures can be lost with the node; the file may be on a network file

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // failedWorkflowTimeout is how long the daemon may take to say it.
@@ -44,11 +45,7 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 	}
 	path := filepath.Join(r.opts.OutputDir, fmt.Sprintf("failed_wf%d_r%d.json", failed.WorkflowID, failed.RunID))
 	// Runners of other nodes may write the same file.
-	part := fmt.Sprintf("%s.%s", path, r.key)
-	if err := os.WriteFile(part, append(text, '\n'), 0o644); err != nil {
-		return "", fmt.Errorf("write what failed: %w", err)
-	}
-	if err := os.Rename(part, path); err != nil {
+	if err := trustedfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write what failed: %w", err)
 	}
 	f.path = path

@@ -37,7 +37,7 @@ type journal struct {
 
 func openJournal(outputDir string, workflowID int64, hostname, key string, log *slog.Logger) (*journal, error) {
 	path := filepath.Join(outputDir, spoolDir, fmt.Sprintf("wf%d_%s_%s%s", workflowID, hostname, key, journalEnding))
-	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create process journal: %w", err)
 	}

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // EndLeftovers ends the processes that dead runners have left behind on this
@@ -84,7 +86,7 @@ type deadJournal struct {
 // takeJournal returns nil if there is nothing to do: the runner lives or is
 // another host's, or somebody else has dealt with it.
 func takeJournal(path string) (*deadJournal, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := trustedfile.OpenOwn(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}

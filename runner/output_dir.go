@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // OutputDir is an output directory in use. The files in it are named by numbers
@@ -60,7 +62,7 @@ func ClaimOutputDir(root, database string, log *slog.Logger) (*OutputDir, error)
 	if database == "" {
 		return &OutputDir{Path: root}, nil
 	}
-	file, err := os.OpenFile(filepath.Join(root, markerName), os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
 		return nil, unwritable(err)
 	}
@@ -133,7 +135,7 @@ func hasRunner(root string) bool {
 		return false
 	}
 	for _, path := range paths {
-		file, err := os.Open(path)
+		file, err := trustedfile.OpenShared(path, os.O_RDONLY, 0)
 		if err != nil {
 			continue // it is gone
 		}
@@ -248,10 +250,16 @@ func moveInto(path, target string) error {
 		if !errors.Is(err, os.ErrExist) {
 			return err
 		}
-		if isDirectory(path) && isDirectory(to) {
+		if isFolder(path) && isFolder(to) {
 			return mergeInto(path, to)
 		}
 	}
+}
+
+// isFolder reports whether a path is a folder, and no link to one.
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 func mergeInto(dir, target string) error {
@@ -294,7 +302,7 @@ func OutputDirs(root, database string) []string {
 		return []string{root}
 	}
 	owner := ""
-	if marker, err := os.Open(filepath.Join(root, markerName)); err == nil {
+	if marker, err := trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDONLY, 0); err == nil {
 		owner, _ = readMarker(marker) // what cannot be read says nothing
 		marker.Close()
 	}

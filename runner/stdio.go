@@ -90,7 +90,7 @@ func tail(path string, size int64) string {
 	if path == "" {
 		return ""
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
 	if err != nil {
 		return ""
 	}

@@ -15,10 +15,10 @@ import (
 	"io/fs"
 	"math/big"
 	"net"
-	"os"
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -31,7 +31,7 @@ const certificateLife = 10 * 365 * 24 * time.Hour
 // CertificatePath as their authority. host is the address by which it is
 // reached.
 func ownCertificate(path, host string, now time.Time) (tls.Certificate, error) {
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.ReadSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return makeCertificate(path, host, now)
 	}
@@ -89,10 +89,10 @@ func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) 
 	}
 	public := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	text := append(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), public...)
-	if err := writePrivate(path, text); err != nil {
+	if err := trustedfile.Write(path, text, 0o600); err != nil {
 		return tls.Certificate{}, err
 	}
-	if err := writePrivate(CertificatePath(path), public); err != nil {
+	if err := trustedfile.Write(CertificatePath(path), public, 0o600); err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(text, text)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -80,16 +81,17 @@ func servedCluster(endpointPath string) string {
 	if e, err := ReadEndpoint(endpointPath); err == nil && e.Cluster != "" {
 		return e.Cluster
 	}
-	text, err := os.ReadFile(ClusterPath(endpointPath))
+	text, err := trustedfile.ReadPlain(ClusterPath(endpointPath))
 	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
 }
 
-// ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none.
+// ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none, an error of the
+// code forbidden if somebody else could have written it.
 func ReadEndpoint(path string) (Endpoint, error) {
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.ReadPlain(path)
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read endpoint file: %w", err)
 	}
@@ -107,14 +109,17 @@ func writeEndpoint(path string, e Endpoint) error {
 	if path == "" {
 		return nil
 	}
+	if err := trustedfile.CheckFolder(filepath.Dir(path)); err != nil {
+		return err // nobody would believe what we write there
+	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
 		return err
 	}
-	if err := writePrivate(TokenPath(path), []byte(e.Token)); err != nil {
+	if err := trustedfile.Write(TokenPath(path), []byte(e.Token), 0o600); err != nil {
 		return err
 	}
-	return writePrivate(path, append(text, '\n'))
+	return trustedfile.Write(path, append(text, '\n'), 0o600)
 }
 
 // removeEndpoint removes the endpoint file, if it is still the endpoint's own.
@@ -137,11 +142,7 @@ func formerToken(endpointPath string) string {
 		return ""
 	}
 	path := TokenPath(endpointPath)
-	info, err := os.Lstat(path)
-	if err != nil || !info.Mode().IsRegular() || info.Mode().Perm()&0o077 != 0 {
-		return ""
-	}
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.ReadSecret(path)
 	if err != nil {
 		return ""
 	}
@@ -164,26 +165,6 @@ func formerPort(endpointPath string) int {
 		return 0
 	}
 	return port
-}
-
-// writePrivate replaces a file by one that only its owner can read.
-func writePrivate(path string, text []byte) error {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	_, err = f.Write(text)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // what is left of it
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return nil
 }
 
 // NewToken makes a secret for a daemon.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -94,7 +95,7 @@ func (d *Daemon) keepCluster(name string) error {
 	if name == "" || d.o.EndpointPath == "" || d.o.InProcess {
 		return nil
 	}
-	if err := writePrivate(ClusterPath(d.o.EndpointPath), []byte(name+"\n")); err != nil {
+	if err := trustedfile.Write(ClusterPath(d.o.EndpointPath), []byte(name+"\n"), 0o600); err != nil {
 		return err
 	}
 	d.nodes.mu.Lock()

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -70,7 +70,7 @@ func Known(dir string) ([]*Site, error) {
 		if i >= 0 {
 			base = sites[i]
 		}
-		text, err := os.ReadFile(path)
+		text, err := trustedfile.Read(path)
 		if err != nil {
 			return nil, unreadable(path, err)
 		}
@@ -95,7 +95,7 @@ func Known(dir string) ([]*Site, error) {
 // there is one.
 func Override(site *Site, dir string) (*Site, error) {
 	path := filepath.Join(dir, site.Name+".yaml")
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return site, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -134,7 +135,7 @@ func (f *Finder) load() (*Site, time.Duration) {
 	if f.CacheDir == "" {
 		return nil, 0
 	}
-	text, err := os.ReadFile(f.path())
+	text, err := trustedfile.ReadPlain(f.path())
 	if err != nil {
 		return nil, 0
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // ledger is a file in which the processes of a user on a host note when they
@@ -27,7 +29,7 @@ var errLedgerBusy = errors.New("somebody holds its lock")
 // update reads when calls were made, and writes what change makes of it. With
 // an error change was not called.
 func (l ledger) update(change func(recent []time.Time) []time.Time) error {
-	f, err := os.OpenFile(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := trustedfile.OpenOwn(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -105,6 +105,7 @@ func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
+	dbfile.CreatePrivate(part)
 	err := vacuumInto(ctx, conn, part)
 	if err == nil {
 		err = publish(part, to)

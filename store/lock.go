@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -22,7 +23,7 @@ type fileLock struct {
 // those who are refused.
 func takeLock(path string, by process) (*fileLock, error) {
 	name := path + ".lock"
-	file := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR))
+	file := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))
 	switch ok, err := file.TryLock(); {
 	case lockless(err):
 		return &fileLock{}, file.Close()
@@ -31,10 +32,20 @@ func takeLock(path string, by process) (*fileLock, error) {
 	case !ok:
 		return nil, errors.Join(lockRefusal(path, name), file.Close())
 	}
-	if err := os.WriteFile(name, fmt.Appendf(nil, "%s %d\n", by.host, by.pid), 0o600); err != nil {
+	if err := nameLock(name, by); err != nil {
 		return nil, errors.Join(lockFault(path, err), file.Close())
 	}
 	return &fileLock{file}, nil
+}
+
+// nameLock writes who has a lock into its file.
+func nameLock(name string, by process) error {
+	f, err := trustedfile.OpenOwn(name, os.O_WRONLY|os.O_TRUNC, 0)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(f, "%s %d\n", by.host, by.pid)
+	return errors.Join(err, f.Close())
 }
 
 // works reports whether there is a lock.

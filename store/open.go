@@ -39,6 +39,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := checkPlace(o.Path); err != nil {
 		return nil, err
 	}
+	if err := dbfile.TrustPlace(o.Path); err != nil {
+		return nil, err
+	}
 	lock, err := takeLock(o.Path, o.process)
 	if err != nil {
 		return nil, err
@@ -122,6 +125,7 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 	} else if err := inspectFile(ctx, o, lock); err != nil {
 		return nil, err
 	}
+	dbfile.CreatePrivate(o.Path)
 	wdb, conn, err := openWriter(ctx, o, shared, lock)
 	if err != nil {
 		return nil, err
@@ -130,6 +134,7 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*Store, error)
 	if err != nil {
 		return nil, errors.Join(explainDamage(ctx, conn, err), conn.Close(), wdb.Close())
 	}
+	dbfile.CloseToOthers(o.Path, o.Log) // not before: a database that is refused stays as it is
 	files, err := dbfile.Watch(o.Path)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(), wdb.Close())

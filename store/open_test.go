@@ -236,7 +236,7 @@ func TestOpenReadOnly(t *testing.T) {
 		dir, file os.FileMode
 		want      string
 	}{
-		{"the file", 0o777, 0o444, "cannot be written"},
+		{"the file", 0o777 | os.ModeSticky, 0o444, "cannot be written"},
 		{"the folder", 0o555, 0o666, "permission denied"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -42,6 +43,7 @@ func (s *Store) Snapshot(ctx context.Context, to string, keep int) error {
 	part := to + ".part"
 	err = removeIfThere(part)
 	if err == nil {
+		dbfile.CreatePrivate(part)
 		err = s.copyTo(ctx, part)
 	}
 	if err == nil {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -129,7 +130,7 @@ func (a *app) dialURL(address string) (*connection, error) {
 // told of, or in the endpoint file of the user's own daemon.
 func (a *app) tokenFor(address string) (file, token string, err error) {
 	if file = a.getenv("TORC_TOKEN_FILE"); file != "" {
-		text, err := os.ReadFile(file)
+		text, err := trustedfile.ReadSecret(file)
 		if err != nil {
 			return "", "", fmt.Errorf("read the token of the server: %w", err)
 		}

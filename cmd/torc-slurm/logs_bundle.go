@@ -13,11 +13,13 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -152,7 +154,7 @@ func (a *app) bundle(ctx context.Context, w *api.Workflow, dirs []string, bundle
 	name := fmt.Sprintf("wf%d.tar.gz", id)
 	path := filepath.Join(bundleDir, name)
 	part := path + ".part"
-	out, err := os.Create(part)
+	out, err := trustedfile.OpenOwn(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 	if err != nil {
 		return usageErrorf("cannot write the archive: %v", err)
 	}
@@ -207,7 +209,7 @@ func writeBundle(ctx context.Context, w io.Writer, top string, files []logFile, 
 
 // addLog copies a file as long as it was when it was found: it may be growing.
 func addLog(archive *tar.Writer, name, path string, info fs.FileInfo) (int64, error) {
-	in, err := os.Open(path)
+	in, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0) // somebody may have replaced it by a link
 	if err != nil {
 		return 0, err
 	}

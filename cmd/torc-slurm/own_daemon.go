@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -54,6 +55,9 @@ func (a *app) findOrStartOwn(ctx context.Context, start bool) (*connection, erro
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err).
 			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+	}
+	if err := trustedfile.CheckFolder(home); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
@@ -177,7 +181,7 @@ func openDaemonLog(home string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxDaemonLog {
 		_ = os.Rename(path, path+".1") // else it grows
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := trustedfile.Append(path, 0o600)
 	if err != nil {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "log of your daemon: %v", err).
 			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // A rotating file has this size at most, and so many predecessors.
@@ -31,7 +33,7 @@ func openRotating(path string) (*rotatingFile, error) {
 }
 
 func (r *rotatingFile) open() error {
-	f, err := os.OpenFile(r.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	f, err := trustedfile.Append(r.path, 0o666)
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/runner/gateway"
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -206,7 +207,7 @@ func (a *app) allocationOptions(flags allocationFlags, place *runner.Place) runn
 // what the runner found.
 func allocationLog(o *runner.Options, place *runner.Place) (*os.File, error) {
 	name := fmt.Sprintf("job_runner_slurm_wf%d_sl%d_n%d_pid%d.log", o.WorkflowID, place.JobID, place.NodeID, os.Getpid())
-	file, err := os.OpenFile(filepath.Join(o.OutputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	file, err := trustedfile.Append(filepath.Join(o.OutputDir, name), 0o666)
 	if err != nil {
 		return nil, outputDirError(o.OutputDir, err)
 	}

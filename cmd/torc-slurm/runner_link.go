@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -50,7 +50,7 @@ func (l *nodeLink) current() (*client.Client, error) {
 
 // open makes a client for where the daemon says it is; mu is held.
 func (l *nodeLink) open() error {
-	secret, err := os.ReadFile(l.secret)
+	secret, err := trustedfile.ReadSecret(l.secret)
 	if err != nil {
 		return workflow.Errorf(workflow.CodeForbidden, "the secret of this allocation: %v", err).
 			WithHint("it is removed when the allocation is over for the daemon")

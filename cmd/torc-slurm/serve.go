@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -183,7 +184,7 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 		return err
 	}
 	if flags.pidFile != "" {
-		if err := os.WriteFile(a.path(flags.pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o666); err != nil {
+		if err := trustedfile.Write(a.path(flags.pidFile), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o644); err != nil {
 			d.Stop()
 			return errors.Join(failedErrorf("--pid-file: %v", err), d.Wait())
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/internal/failpoint"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -183,22 +185,26 @@ func (a *app) databaseName(flags serveFlags) string {
 	return name
 }
 
+// leastToken is how many characters a token has at least: as many random ones
+// cannot be guessed, and fewer may be tried out by whoever reaches the server.
+const leastToken = 16
+
 // readToken reads the token of a server; a new one is made if there is none.
 func readToken(path string) (string, error) {
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.ReadSecret(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		token := server.NewToken()
-		if err := os.WriteFile(path, []byte(token+"\n"), 0o600); err != nil {
+		if err := trustedfile.Write(path, []byte(token+"\n"), 0o600); err != nil {
 			return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
 		}
 		return token, nil
 	}
 	if err != nil {
-		return "", workflow.Errorf(workflow.CodeForbidden, "--token-file: %v", err)
+		return "", fmt.Errorf("--token-file: %w", err)
 	}
 	token := strings.TrimSpace(string(text))
-	if token == "" {
-		return "", usageErrorf("--token-file %s is empty", path)
+	if n := len(token); n < leastToken {
+		return "", usageErrorf("--token-file %s has a token of %d characters, which can be guessed: it needs %d at least; remove the file to have one made", path, n, leastToken)
 	}
 	return token, nil
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -92,7 +93,7 @@ func (s *standalone) start(ctx context.Context) (*connection, error) {
 
 // serve starts the daemon in this process.
 func (s *standalone) serve(ctx context.Context) error {
-	log, err := os.OpenFile(s.database+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	log, err := trustedfile.Append(s.database+".log", 0o600)
 	if err != nil {
 		return workflow.Errorf(workflow.CodeForbidden, "log of the server: %v", err).
 			WithHint("choose another folder with --db")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -194,7 +195,7 @@ func runnerLog(outputDir, host string, workflowID, runID int64) (*os.File, error
 		return nil, err
 	}
 	name := fmt.Sprintf("job_runner_%s_wf%d_r%d.log", host, workflowID, runID)
-	f, err := os.OpenFile(filepath.Join(outputDir, name), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	f, err := trustedfile.Append(filepath.Join(outputDir, name), 0o666)
 	if err != nil {
 		return nil, outputDirError(outputDir, err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -138,7 +139,7 @@ func (w *watch) openLog() (closeLog func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("name of this host: %w", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("watch_%s_wf%d.log", host, w.id)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o666)
+	f, err := trustedfile.Append(filepath.Join(dir, fmt.Sprintf("watch_%s_wf%d.log", host, w.id)), 0o666)
 	if err != nil {
 		return nil, outputDirError(dir, err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -83,7 +84,7 @@ func writeDocument(w io.Writer, d *workflowDocument) error {
 // half a file.
 func writeDocumentFile(path string, d *workflowDocument) error {
 	part := path + ".part"
-	f, err := os.Create(part)
+	f, err := trustedfile.OpenOwn(part, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) // environments may have secrets
 	if err != nil {
 		return usageErrorf("cannot write the workflow: %v", err)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
 // Contents is what a spool file holds.
@@ -52,7 +53,7 @@ func (c *Contents) Unreported() (left []api.Held) {
 // Read reads one spool file, of a living or a dead writer. An error means that
 // it is no spool file or cannot be read at all.
 func Read(path string) (*Contents, error) {
-	file, err := os.Open(path)
+	file, err := trustedfile.OpenOwn(path, os.O_RDONLY, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +204,7 @@ func TakeOver(dir string, h Header, warn func(path string, err error)) ([]*Aband
 
 // takeOver returns nil for a file that is not to be taken over.
 func takeOver(path string, h Header) (*Abandoned, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := trustedfile.OpenOwn(path, os.O_RDWR, 0)
 	if err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil
@@ -241,7 +242,7 @@ func (h *Header) mayLive(bootID string) bool {
 // Remove removes a file whose reports are all recorded. That of a writer that
 // may live stays: it goes on writing there, and removes the file itself.
 func Remove(path string) error {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := trustedfile.OpenOwn(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // somebody else has delivered it
 	}

@@ -72,7 +72,7 @@ type Writer struct {
 // can tell that its writer lives. It gets its name when it is locked.
 func Create(dir string, h Header) (*Writer, error) {
 	path := filepath.Join(dir, fmt.Sprintf("wf%d_%s_%s%s", h.WorkflowID, h.Hostname, h.Key, Ending))
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create spool file: %w", err)
 	}
