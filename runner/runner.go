@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -235,6 +236,9 @@ func (r *Runner) prepare() error {
 	for _, name := range []string{stdioDir, terminationDir, spoolDir} {
 		dir := filepath.Join(r.opts.OutputDir, name)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
+			return unwritable(err)
+		}
+		if err := trustedfile.CheckLink(dir); err != nil {
 			return unwritable(err)
 		}
 	}

@@ -40,11 +40,14 @@ func takeLock(path string, by process) (*fileLock, error) {
 
 // nameLock writes who has a lock into its file.
 func nameLock(name string, by process) error {
-	f, err := trustedfile.OpenOwn(name, os.O_WRONLY|os.O_TRUNC, 0)
+	f, err := trustedfile.OpenShared(name, os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(f, "%s %d\n", by.host, by.pid)
+	n, err := fmt.Fprintf(f, "%s %d\n", by.host, by.pid)
+	if err == nil {
+		err = f.Truncate(int64(n))
+	}
 	return errors.Join(err, f.Close())
 }
 

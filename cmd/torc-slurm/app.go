@@ -31,7 +31,8 @@ type app struct {
 	// one of usage.
 	running bool
 	// connected is the way to the server, once a command has asked for it.
-	connected *connection
+	connected     *connection
+	dotEnvRefusal error // why a file .env stands in the way of a server; nil if it does not
 	// slurm is the way to Slurm, likewise.
 	slurm *slurm.Client
 }

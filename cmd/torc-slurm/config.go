@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strconv"
@@ -12,17 +11,22 @@ import (
 
 	"github.com/BurntSushi/toml"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Config is what the configuration files say; names and defaults are torc's.
 type Config struct {
-	Client ClientConfig   `toml:"client" json:"client"`
-	Server ServerConfig   `toml:"server" json:"server"`
-	Dash   map[string]any `toml:"dash,omitempty" json:"dash,omitempty"`
+	// TrustedFolders are those in which, and below which, files count whoever can write
+	// them, and a torc.toml may set everything.
+	TrustedFolders []string       `toml:"trusted_folders,omitempty" json:"trusted_folders,omitempty"`
+	Client         ClientConfig   `toml:"client" json:"client"`
+	Server         ServerConfig   `toml:"server" json:"server"`
+	Dash           map[string]any `toml:"dash,omitempty" json:"dash,omitempty"`
 
 	warnings []string
+	withheld []withheldSetting
 }
 
 // ClientConfig is about the command line.
@@ -137,16 +141,19 @@ func defaultConfig() *Config {
 
 // configFile is a place where a configuration may be.
 type configFile struct {
-	Kind string `json:"kind"` // system, user, local
+	Kind string `json:"kind"` // system, user, or localConfig
 	Path string `json:"path"`
 }
+
+// localConfig is the kind of the file in the current folder.
+const localConfig = "local"
 
 // configFiles are read in this order; a later one wins.
 func configFiles(env *Environment) []configFile {
 	return []configFile{
 		{"system", "/etc/torc/config.toml"},
 		{"user", filepath.Join(env.userConfigDir(), "torc", "config.toml")},
-		{"local", env.path("torc.toml")},
+		{localConfig, env.path("torc.toml")},
 	}
 }
 
@@ -154,6 +161,13 @@ func configFiles(env *Environment) []configFile {
 func loadConfig(env *Environment) (*Config, error) {
 	c := defaultConfig()
 	for _, f := range configFiles(env) {
+		if f.Kind == localConfig {
+			c.trust(env)
+			if err := c.readLocal(f.Path); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		if err := c.read(f.Path); err != nil {
 			return nil, err
 		}
@@ -161,15 +175,39 @@ func loadConfig(env *Environment) (*Config, error) {
 	return c, c.readVariables(env.Environ)
 }
 
-// read lays a file over the configuration, if there is one.
+// trust has the folders trusted that the user's own configuration names.
+func (c *Config) trust(env *Environment) {
+	var folders []string
+	for _, dir := range c.TrustedFolders {
+		if rest, ok := strings.CutPrefix(dir, "~/"); ok {
+			dir = filepath.Join(env.userHome(), rest)
+		}
+		if !filepath.IsAbs(dir) {
+			c.warnings = append(c.warnings, fmt.Sprintf("trusted_folders: %s is not an absolute path and is ignored", dir))
+		}
+		folders = append(folders, dir)
+	}
+	trustedfile.Trust(folders)
+}
+
+// read lays a file over the configuration, if there is one. It is refused if others
+// could have written it.
 func (c *Config) read(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := trustedfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if workflow.CodeOf(err) == workflow.CodeForbidden {
+		return err
 	}
 	if err != nil {
 		return workflow.Errorf(workflow.CodeInvalid, "configuration file: %v", err)
 	}
+	return c.lay(path, text)
+}
+
+// lay lays the text of a file over the configuration.
+func (c *Config) lay(path string, text []byte) error {
 	meta, err := toml.NewDecoder(strings.NewReader(string(text))).Decode(c)
 	var syntax toml.ParseError
 	switch {

@@ -16,10 +16,11 @@ import (
 
 func newConfigCommand(a *app) *cobra.Command {
 	c := newGroup(a, groupUtility, "config", "Show and make configuration files",
-		newConfigShowCommand(a), newConfigPathsCommand(a), newConfigInitCommand(a), newConfigValidateCommand(a))
+		newConfigShowCommand(a), newConfigPathsCommand(a), newConfigInitCommand(a), newConfigTrustCommand(a), newConfigValidateCommand(a))
 	c.Long = `Show and make configuration files. They are read in this order, a later one wins:
 /etc/torc/config.toml, ~/.config/torc/config.toml, ./torc.toml, variables such as
-TORC_CLIENT__RUN__OUTPUT_DIR, flags.`
+TORC_CLIENT__RUN__OUTPUT_DIR, flags. What decides who gets your commands, or what is
+run, ./torc.toml sets only in folders that you trust (config trust).`
 	return c
 }
 
@@ -121,7 +122,7 @@ func writeConfig(path string, force bool) error {
 	if force {
 		flags = os.O_CREATE | os.O_WRONLY | os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, flags, 0o666)
+	f, err := os.OpenFile(path, flags, 0o644) // whatever the umask: what others can write is not read
 	if errors.Is(err, fs.ErrExist) {
 		return workflow.Errorf(workflow.CodeConflict, "%s is there already", path).WithHint("--force replaces it")
 	}

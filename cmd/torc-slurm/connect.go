@@ -90,6 +90,9 @@ func (a *app) dial(ctx context.Context, start bool) (*connection, error) {
 	case address != "":
 		return a.dialURL(address)
 	}
+	if err := a.config.refuseWithheld("client.api_url"); err != nil {
+		return nil, err
+	}
 	return a.dialOwn(ctx, start)
 }
 

@@ -57,6 +57,13 @@ func TestScripts(t *testing.T) {
 			"gone":      scriptGone,
 			"torcdb":    scriptTorcDatabase,
 			"fakeslurm": scriptFakeSlurm,
+			"stranger":  scriptStranger,
+		},
+		Condition: func(name string) (bool, error) {
+			if name == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", name)
 		},
 	})
 }
@@ -118,6 +125,17 @@ func scriptStatus(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if strconv.Itoa(got) != args[0] {
 		ts.Fatalf("exit status %d, want %s", got, args[0])
+	}
+}
+
+// scriptStranger gives files to another user, which only root can: stranger FILE...
+func scriptStranger(ts *testscript.TestScript, neg bool, args []string) {
+	const uid = 65534
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: stranger FILE...")
+	}
+	for _, name := range args {
+		ts.Check(os.Lchown(ts.MkAbs(name), uid, uid))
 	}
 }
 

@@ -73,6 +73,14 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 	if err != nil {
 		return o, err
 	}
+	if !flags.onDemand {
+		if a.dotEnvRefusal != nil {
+			return o, a.dotEnvRefusal
+		}
+		if err := a.config.refuseWithheld("server."); err != nil {
+			return o, err
+		}
+	}
 	if err := a.placeDatabase(ctx, &o, flags); err != nil {
 		return o, err
 	}

@@ -3,10 +3,11 @@ package main
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/setting"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -52,9 +53,16 @@ func (a *app) checkName() error {
 }
 
 // readDotEnv adds the variables of the file .env that the environment does not
-// have.
+// have. In a folder that the user does not trust those that decide something are left
+// out, and the server does not start without them if the file is ours.
 func (a *app) readDotEnv() {
-	text, err := os.ReadFile(a.path(".env"))
+	path := a.path(".env")
+	trusted := a.trusts(path)
+	read := trustedfile.ReadAny
+	if trusted {
+		read = trustedfile.Read
+	}
+	text, err := read(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
@@ -67,8 +75,34 @@ func (a *app) readDotEnv() {
 		a.note("warning: .env:%d is not NAME=value and is ignored", line)
 	}
 	for _, v := range variables {
-		if name, _, _ := strings.Cut(v, "="); a.getenv(name) == "" {
-			a.Environ = append(a.Environ, v)
+		name, value, _ := strings.Cut(v, "=")
+		if a.getenv(name) != "" {
+			continue
+		}
+		if ok, decides := setting.AllowsVariable(name, value); !ok && !trusted {
+			refusal := workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and its folder is not one that you trust", path, printable(name), decides).
+				WithHint("if you know and trust what is in this folder: torc-slurm config trust %s; otherwise set %s in your environment, or leave it out", filepath.Dir(path), printable(name))
+			if trustedfile.Check(path) == nil {
+				a.dotEnvRefusal = refusal
+			} else {
+				a.note("warning: %s is ignored: %s", printable(name), refusal.Message)
+			}
+			continue
+		}
+		a.Environ = append(a.Environ, v)
+	}
+}
+
+// trusts reports whether a file is in a folder that the user trusts by their own
+// configuration. One that cannot be read trusts none; the command will say so.
+func (a *app) trusts(path string) bool {
+	c := defaultConfig()
+	for _, f := range configFiles(&a.Environment) {
+		if f.Kind != localConfig && c.read(f.Path) != nil {
+			return false
 		}
 	}
+	c.trust(&a.Environment)
+	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+	return err == nil && trustedfile.IsTrusted(folder)
 }

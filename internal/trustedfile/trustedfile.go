@@ -53,11 +53,29 @@ func read(path string, r rules) ([]byte, error) {
 	if err := checkOpen(f, path, r); err != nil {
 		return nil, err
 	}
+	return readAll(f, path)
+}
+
+// readAll reads a file that has not more than maxSize.
+func readAll(f *os.File, path string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(text) > maxSize {
 		err = workflow.Errorf(workflow.CodeInvalid, "%s is larger than %s", path, workflow.FormatBytes(maxSize))
 	}
 	return text, err
+}
+
+// ReadAny returns the content of a regular file that need not be trusted.
+func ReadAny(path string) ([]byte, error) {
+	f, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would hold us up
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, refusef("remove it", "%s is not a regular file", path))
+	}
+	return readAll(f, path)
 }
 
 // Check is an error of the code forbidden if a file is not trusted, fs.ErrNotExist if
@@ -88,6 +106,19 @@ func CheckFolder(dir string) error {
 		return nil
 	}
 	return folderProblem(dir, real, &st, real, &unix.Stat_t{Uid: uint32(os.Geteuid())})
+}
+
+// CheckLink is an error of the code forbidden if a path is a link that somebody else
+// made: it may lead anywhere.
+func CheckLink(path string) error {
+	var st unix.Stat_t
+	if err := unix.Lstat(path, &st); err != nil {
+		return &fs.PathError{Op: "look at", Path: path, Err: err}
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK && !ours(st.Uid) && !IsTrusted(path) {
+		return refusef("remove it", "%s is a symbolic link of %s", path, userName(st.Uid))
+	}
+	return nil
 }
 
 // Append opens a file to append to it, and makes it if it is not there. It has to

@@ -1,0 +1,54 @@
+package setting
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// Withheld is a setting of a file that does not count.
+type Withheld struct {
+	Key     string
+	Decides string // what the key decides
+}
+
+// Withhold removes from the content of a configuration file, as a TOML decoder returns it, what a
+// file in a folder that is not trusted may not set, and says what that was. What is no
+// change of the present values, in the same form, stays.
+func Withhold(content, present map[string]any) []Withheld { return withhold("", content, present) }
+
+func withhold(prefix string, content, present map[string]any) (all []Withheld) {
+	for _, name := range slices.Sorted(maps.Keys(content)) {
+		key, value := prefix+name, content[name]
+		if table, ok := value.(map[string]any); ok && !isWhole(key) {
+			now, _ := present[name].(map[string]any)
+			all = append(all, withhold(key+".", table, now)...)
+			continue
+		}
+		if ok, decides := Allows(key, value); !ok && !same(value, present[name]) {
+			all = append(all, Withheld{key, decides})
+			delete(content, name)
+		}
+	}
+	return all
+}
+
+// isWhole reports whether a table has one rule for all that is in it.
+func isWhole(key string) bool {
+	_, ok := rules[key+".*"]
+	return ok
+}
+
+// same reports whether a value is no change. What is empty is as what is not set.
+func same(value, present any) bool {
+	return reflect.DeepEqual(value, present) || present == nil && isEmpty(value)
+}
+
+func isEmpty(value any) bool {
+	switch fmt.Sprint(value) {
+	case "", "false", "0", "[]", "map[]":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+// Package setting says which keys of the configuration a torc.toml may set that lies in
+// a folder. Such a file comes with what is in the folder, perhaps from somebody
+// else, so it decides neither who gets our commands nor what is run, unless
+// the user trusts the folder.
+package setting
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// Class is who may set a key.
+type Class int
+
+// The classes.
+const (
+	Unknown Class = iota
+	Free          // any file: how things look, and limits
+	Inside        // any file, if the value is a path within its folder
+	Owner         // the user, and files in folders that the user trusts
+)
+
+// rule is the class of a key. Decides says for an Owner's key what somebody else could
+// do with it.
+type rule struct {
+	Class
+	Decides string
+}
+
+func owner(decides string) rule { return rule{Owner, decides} }
+
+var (
+	free   = rule{Class: Free}
+	inside = rule{Inside, "where files are written"}
+
+	address     = owner("which server gets your commands")
+	certificate = owner("which server is believed")
+	exposure    = owner("who can reach your server")
+	database    = owner("which database your server works on")
+	message     = owner("to whom messages are sent")
+	account     = owner("who is charged")
+	site        = owner("what is asked of a cluster")
+)
+
+// rules has every key. One that ends in .* is of all below it.
+var rules = map[string]rule{
+	"trusted_folders": owner("which folders are trusted"),
+	"dash.*":          free, // no effect here
+
+	"client.api_url":                    address,
+	"client.format":                     free,
+	"client.log_level":                  free,
+	"client.run.poll_interval":          free,
+	"client.run.claim_backoff_max_secs": free,
+	"client.run.max_parallel_jobs":      free,
+	"client.run.output_dir":             inside,
+	"client.run.num_cpus":               free,
+	"client.run.memory_gb":              free,
+	"client.run.num_gpus":               free,
+	"client.tls.ca_cert":                certificate,
+	"client.tls.insecure":               certificate,
+	"client.hpc.default_account":        account,
+	"client.hpc.profile_overrides.*":    account,
+	"client.hpc.custom_profiles.*":      site,
+	"client.offline.*":                  free, // no effect here
+	"client.slurm.*":                    free, // no effect here
+	"client.watch.*":                    free, // no effect here
+
+	"server.log_level":                      free,
+	"server.host":                           exposure,
+	"server.url":                            exposure,
+	"server.port":                           free,
+	"server.threads":                        free,
+	"server.database":                       database,
+	"server.completion_check_interval_secs": free,
+	"server.idle_timeout_secs":              free,
+	"server.lease_secs":                     free,
+	"server.node_host":                      exposure,
+	"server.slurm.*":                        free, // intervals and limits
+	"server.notify.on":                      message,
+	"server.notify.mail":                    message,
+	"server.notify.webhook":                 message,
+	"server.notify.mail_command":            owner("which program is run to send mail"),
+	"server.notify.interval_secs":           free,
+	"server.logging.log_dir":                inside,
+	"server.logging.json_logs":              free,
+	"server.https":                          exposure,
+	"server.tls_cert":                       certificate,
+	"server.tls_key":                        certificate,
+	"server.auth_file":                      exposure,
+	"server.require_auth":                   exposure,
+	"server.credential_cache_ttl_secs":      exposure,
+	"server.enforce_access_control":         exposure,
+	"server.admin_users":                    exposure,
+	"server.disable_admin_sql":              exposure,
+	"server.disable_admin_sql_writes":       exposure,
+}
+
+// ruleOf finds the rule of a key, which is a path such as client.run.output_dir.
+func ruleOf(key string) rule {
+	if r, ok := rules[key]; ok {
+		return r
+	}
+	for at := key; at != ""; at = at[:max(0, strings.LastIndexByte(at, '.'))] {
+		if r, ok := rules[at+".*"]; ok {
+			return r
+		}
+	}
+	return rule{}
+}
+
+// ClassOf returns the class of a key, Unknown if there is no such key.
+func ClassOf(key string) Class { return ruleOf(key).Class }
+
+// Allows reports whether a file in a folder that the user does not trust may give a
+// key a value, and if not, what the key decides. A key that there is not is allowed:
+// it has no effect.
+func Allows(key string, value any) (ok bool, decides string) {
+	switch r := ruleOf(key); r.Class {
+	case Owner:
+		return false, r.Decides
+	case Inside:
+		path, isText := value.(string)
+		return isText && filepath.IsLocal(path), r.Decides
+	default:
+		return true, ""
+	}
+}
+
+// AllowsVariable is Allows for a variable of the environment in a .env file, which
+// torc-server reads. Every variable decides much, for our programs or those that they
+// start, save a few.
+func AllowsVariable(name, value string) (ok bool, decides string) {
+	if name == "RUST_LOG" {
+		return true, ""
+	}
+	if path, ours := strings.CutPrefix(name, "TORC_"); ours && strings.Contains(path, "__") {
+		key := strings.ReplaceAll(strings.ToLower(path), "__", ".")
+		if ClassOf(key) != Unknown {
+			return Allows(key, value)
+		}
+	}
+	return false, "what your server does"
+}
