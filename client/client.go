@@ -8,22 +8,22 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
@@ -32,10 +32,14 @@ type Options struct {
 	// URL is the base of the API, for example
 	// http://localhost:8080/torc-service/v1.
 	URL string
-	// Token is sent as a bearer token; empty for none.
+	// Token is sent as a bearer token over TLS, and without TLS only to a server on
+	// this host that asks for it; empty for none.
 	Token string
+	// TokenFile, if not empty, is read when the server rejects the token: the next
+	// daemon may have another one.
+	TokenFile string
 	// User and Password are sent by basic authentication if there is a
-	// Password and no Token.
+	// Password and no Token; without TLS to servers of the same user alone.
 	User     string
 	Password string
 	// Cookie is sent as the Cookie header; empty for none.
@@ -55,13 +59,15 @@ type Options struct {
 	Retries int
 	// Log, if not nil, receives a line per retry at level debug.
 	Log *slog.Logger
+	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
+	// nil.
+	PeerUID func(net.Conn) (uint32, error)
 }
 
 // Client is a connection to a daemon. It is safe for concurrent use.
 type Client struct {
-	base   string
-	header http.Header // of every request
-	http   *retryablehttp.Client
+	base string
+	http *retryablehttp.Client
 }
 
 // New makes a client; it connects with the first call.
@@ -69,16 +75,25 @@ func New(o Options) (*Client, error) {
 	if o.URL == "" {
 		return nil, errors.New("client: no URL")
 	}
+	base, err := url.Parse(o.URL)
+	if err != nil {
+		return nil, fmt.Errorf("client: %w", err)
+	}
+	listener := &listenerCheck{dialer: net.Dialer{Timeout: dialTime}, socket: o.UnixSocket, given: o.given(), uid: o.PeerUID, log: o.Log}
+	if listener.uid == nil {
+		listener.uid = peer.UID
+	}
+	if listener.log == nil {
+		listener.log = slog.New(slog.DiscardHandler)
+	}
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: 8,
 		IdleConnTimeout:     90 * time.Second,
-		DialContext:         (&net.Dialer{Timeout: 10 * time.Second}).DialContext,
-		TLSHandshakeTimeout: 10 * time.Second,
+		DialContext:         listener.dial,
+		TLSHandshakeTimeout: dialTime,
 	}
-	if o.UnixSocket != "" {
-		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return (&net.Dialer{Timeout: 10 * time.Second}).DialContext(ctx, "unix", o.UnixSocket)
-		}
+	if strings.EqualFold(base.Scheme, "https") {
+		transport.DialContext = listener.dialer.DialContext // the certificate says who it is
 	}
 	if err := o.trust(transport); err != nil {
 		return nil, err
@@ -90,8 +105,8 @@ func New(o Options) (*Client, error) {
 	case retries < 0:
 		retries = 0
 	}
-	c := &Client{base: strings.TrimRight(o.URL, "/"), header: o.header(), http: retryablehttp.NewClient()}
-	c.http.HTTPClient = &http.Client{Transport: transport}
+	c := &Client{base: strings.TrimRight(o.URL, "/"), http: retryablehttp.NewClient()}
+	c.http.HTTPClient = &http.Client{Transport: o.credentials(base, transport, func() bool { return !listener.elsewhere.Load() })}
 	c.http.RetryMax = retries
 	c.http.RetryWaitMin = 50 * time.Millisecond
 	c.http.RetryWaitMax = 2 * time.Second
@@ -116,21 +131,6 @@ func (l debugLog) Error(msg string, keysAndValues ...any) { l.log.Debug(msg, key
 func (l debugLog) Warn(msg string, keysAndValues ...any)  { l.log.Debug(msg, keysAndValues...) }
 func (l debugLog) Info(msg string, keysAndValues ...any)  { l.log.Debug(msg, keysAndValues...) }
 func (l debugLog) Debug(msg string, keysAndValues ...any) { l.log.Debug(msg, keysAndValues...) }
-
-// header makes the credentials that every request carries.
-func (o Options) header() http.Header {
-	h := http.Header{"User-Agent": {api.UserAgent}}
-	switch {
-	case o.Token != "":
-		h.Set("Authorization", "Bearer "+o.Token)
-	case o.Password != "":
-		h.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(o.User+":"+o.Password)))
-	}
-	if o.Cookie != "" {
-		h.Set("Cookie", o.Cookie)
-	}
-	return h
-}
 
 // trust sets which certificates a transport accepts.
 func (o Options) trust(transport *http.Transport) error {
@@ -203,7 +203,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any, med
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", method, path, err)
 	}
-	maps.Copy(req.Header, c.header)
+	req.Header.Set("User-Agent", api.UserAgent)
 	if body != nil {
 		req.Header.Set("Content-Type", media)
 	}

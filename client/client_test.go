@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -16,10 +17,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !peertest.Main(os.Getenv) {
+		goleak.VerifyTestMain(m)
+	}
+}
 
 // serve returns a client of a server with one handler.
 func serve(t *testing.T, o Options, handler http.HandlerFunc) *Client {
@@ -43,9 +49,9 @@ func TestCredentials(t *testing.T) {
 		want    string
 	}{
 		{Options{}, ""},
-		{Options{Token: "t"}, "Bearer t"},
+		{Options{Token: "t"}, ""}, // the kernel tells who calls; see TestTokenWithoutTLS
 		{Options{User: "u", Password: "p"}, "Basic dTpw"},
-		{Options{User: "u", Password: "p", Token: "t"}, "Bearer t"},
+		{Options{User: "u", Password: "p", Token: "t"}, ""},
 	} {
 		tc.options.Cookie = "a=b"
 		c := serve(t, tc.options, func(w http.ResponseWriter, r *http.Request) {

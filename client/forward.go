@@ -2,7 +2,6 @@ package client
 
 import (
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,12 +24,10 @@ func (c *Client) Forward(req *http.Request) (*http.Response, error) {
 	if out.URL.RawPath != "" {
 		out.URL.RawPath = base.EscapedPath() + strings.TrimPrefix(req.URL.RawPath, api.BasePath)
 	}
-	agent := out.Header.Values("User-Agent")
 	out.Header.Del("Authorization")
 	out.Header.Del("Cookie")
-	maps.Copy(out.Header, c.header)
-	if len(agent) > 0 {
-		out.Header["User-Agent"] = agent
+	if out.Header.Get("User-Agent") == "" {
+		out.Header.Set("User-Agent", api.UserAgent)
 	}
 	resp, err := c.http.HTTPClient.Transport.RoundTrip(out)
 	if err != nil {

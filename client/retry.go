@@ -29,6 +29,8 @@ func checkRetry(ctx context.Context, resp *http.Response, err error) (bool, erro
 	switch {
 	case ctx.Err() != nil:
 		return false, ctx.Err()
+	case IsOtherUser(err): // and stays so
+		return false, err
 	case err != nil && isRepeatable(ctx):
 		return retryablehttp.DefaultRetryPolicy(ctx, resp, err)
 	case err != nil:

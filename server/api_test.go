@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,10 +19,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if !peertest.Main(os.Getenv) {
+		goleak.VerifyTestMain(m)
+	}
+}
 
 // testAPI is a server over a database of its own. Every answer is compared
 // with openapi.yaml.

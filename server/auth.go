@@ -3,9 +3,10 @@ package server
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/server/access"
 )
 
 // TokenAuth lets in whoever knows the token of the daemon, as a bearer token
@@ -37,19 +38,25 @@ func (a *TokenAuth) Authenticate(r *http.Request) (Caller, bool) {
 	return Caller{User: name, Known: true}, true
 }
 
-// openOnLoopback lets in whoever is on this host. Others, on compute nodes, need
-// what the authenticator asks for.
-type openOnLoopback struct{ others Authenticator }
+// peerAuth lets in the user who runs the daemon, for whom the kernel vouches.
+// Others need credentials.
+type peerAuth struct {
+	others Authenticator
+	shared bool   // the daemon was started for other users, too
+	user   string // who runs it
+}
 
-// Authenticate checks the credentials of a request from another host. Those of
-// one from here say who calls, if they are right.
-func (a openOnLoopback) Authenticate(r *http.Request) (Caller, bool) {
-	if caller, ok := a.others.Authenticate(r); ok {
-		return caller, true
+// Authenticate says who makes a request. The daemon's own user needs no
+// credentials; those of an allocation, or of a user of a shared daemon, say as whom
+// to act.
+func (a *peerAuth) Authenticate(r *http.Request) (Caller, bool) {
+	own := access.PeerOf(r.Context()).Own
+	if own && r.Header.Get("Authorization") == "" {
+		return Caller{User: a.user}, true
 	}
-	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		return Caller{}, false
+	caller, ok := a.others.Authenticate(r)
+	if !ok && own && !a.shared {
+		return Caller{User: a.user}, true // for example with the token of a former daemon
 	}
-	return anonymous, true
+	return caller, ok
 }

@@ -1,39 +1,154 @@
 package server
 
 import (
-	"context"
+	"errors"
+	"fmt"
+	"log/slog"
 	"net"
-	"net/http"
-	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/peer"
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 )
 
-// A daemon without authentication lets in whoever is on its host, and nobody
-// else: it may listen for compute nodes as well.
-func TestOpenOnLoopback(t *testing.T) {
-	auth := openOnLoopback{NewTokenAuth("right", "alice")}
-	for _, test := range []struct {
-		at     net.Addr
-		header string
-		ok     bool
-		user   string
-	}{
-		{&net.UnixAddr{Name: "/tmp/s"}, "", true, "anonymous"},
-		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, "", true, "anonymous"},
-		{&net.TCPAddr{IP: net.IPv6loopback}, "Bearer wrong", true, "anonymous"},
-		{&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, "Bearer right", true, "alice"},
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, "", false, ""},
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, "Bearer wrong", false, ""},
-		{&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)}, "Bearer right", true, "alice"},
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/", nil)
-		r = r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, test.at))
-		if test.header != "" {
-			r.Header.Set("Authorization", test.header)
+// address is where a daemon listens on TCP, as peertest wants it.
+func address(t *testing.T, e Endpoint) string {
+	t.Helper()
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "tcp!" + u.Host + "|" + api.BasePath + "/ping"
+}
+
+// openSocket opens the socket of a daemon to everybody, as if its folder were not
+// closed, and returns its address as peertest wants it.
+func openSocket(t *testing.T, e Endpoint) string {
+	t.Helper()
+	for path, mode := range map[string]os.FileMode{filepath.Dir(e.Socket): 0o755, e.Socket: 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
 		}
-		caller, ok := auth.Authenticate(r)
-		if ok != test.ok || caller.User != test.user {
-			t.Errorf("at %s with %q: %v, %q; want %v, %q", test.at, test.header, ok, caller.User, test.ok, test.user)
+	}
+	return "unix!" + e.Socket + "|" + api.BasePath + "/ping"
+}
+
+// temporary sets the temporary directory to one that others can look into.
+func temporary(t *testing.T) {
+	t.Helper()
+	dir, err := os.MkdirTemp("/tmp", "torc-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", dir)
+}
+
+// untold is a kernel that does not tell who calls.
+func untold(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
+
+// A daemon answers the user who runs it, and nobody else.
+func TestDaemonAnswersItsUserAlone(t *testing.T) {
+	temporary(t)
+	var log strings.Builder
+	d := startDaemon(t, func(o *DaemonOptions) { o.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	e := d.Endpoint()
+	for _, header := range []string{"", "Bearer of a former daemon", "Bearer " + e.Token} {
+		if got := ping(t, e, header); got != 200 {
+			t.Errorf("its user with %q: %d, want 200", header, got)
 		}
+	}
+	for _, at := range []string{address(t, e), openSocket(t, e)} {
+		other := peertest.Start(t, "request", at)
+		for _, header := range []string{"", "Bearer " + e.Token} { // a token that was stolen does not help
+			if got := other.Step(header); !strings.HasPrefix(got, "closed without an answer") {
+				t.Errorf("another user at %s: %s", at, got)
+			}
+		}
+	}
+	d.Stop()
+	if err := d.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "another user's connection was closed"); n != 1 || !strings.Contains(log.String(), fmt.Sprint("uid=", peertest.User)) {
+		t.Errorf("%d lines about four connections of a user in\n%s", n, &log)
+	}
+}
+
+// A daemon that was started to be shared lets credentials decide about others.
+func TestSharedDaemonAsksOthersForCredentials(t *testing.T) {
+	temporary(t)
+	d := startDaemon(t, func(o *DaemonOptions) { o.Shared, o.Token = true, "right" })
+	e := d.Endpoint()
+	for header, want := range map[string]int{"": 200, "Bearer right": 200, "Bearer wrong": 401} {
+		if got := ping(t, e, header); got != want {
+			t.Errorf("its user with %q: %d, want %d", header, got, want)
+		}
+	}
+	for _, at := range []string{address(t, e), openSocket(t, e)} {
+		other := peertest.Start(t, "request", at)
+		for header, want := range map[string]string{"": "401", "Bearer wrong": "401", "Bearer right": "200", "Basic Ym9iOnJpZ2h0": "200"} {
+			if got := other.Step(header); !strings.HasPrefix(got, want) {
+				t.Errorf("another user at %s with %q: %s, want %s", at, header, got, want)
+			}
+		}
+	}
+}
+
+// Where the kernel does not tell who calls, as in some sandboxes, the token does.
+func TestDaemonInASandboxWantsItsToken(t *testing.T) {
+	var log strings.Builder
+	d := startDaemon(t, func(o *DaemonOptions) {
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+		o.PeerUID = untold
+	})
+	e, err := ReadEndpoint(d.o.EndpointPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e != d.Endpoint() {
+		t.Errorf("endpoint file has %+v, the daemon %+v", e, d.Endpoint())
+	}
+	if got := ping(t, e, "Bearer "+e.Token); got != 200 {
+		t.Errorf("with the token: %d", got)
+	}
+	for _, wrong := range []string{"", "Bearer ", "Bearer x" + e.Token, "Basic Og=="} {
+		if got := ping(t, e, wrong); got != 401 {
+			t.Errorf("with %q: %d, want 401", wrong, got)
+		}
+	}
+	d.Stop()
+	if err := d.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(log.String(), "the kernel does not tell which user calls"); n != 1 || !strings.Contains(log.String(), TokenPath(d.o.EndpointPath)) {
+		t.Errorf("%d lines about the sandbox in\n%s", n, &log)
+	}
+}
+
+// A failure to ask, which others may bring about, lets nobody in.
+func TestDaemonThatCannotAskClosesTheConnection(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) {
+		o.PeerUID = func(net.Conn) (uint32, error) { return 0, errors.New("too many open files") }
+	})
+	u, err := url.Parse(d.Endpoint().URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := net.Dial("tcp", u.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if n, err := c.Read(make([]byte, 1)); n != 0 || err == nil {
+		t.Errorf("read %d bytes, %v; want a closed connection", n, err)
 	}
 }

@@ -15,10 +15,11 @@ type Authenticator interface {
 
 // Caller is who makes a request.
 type Caller struct {
-	// User is a name for events and for the owner of new workflows; "anonymous"
-	// without credentials, "unknown" with wrong ones that were let pass.
+	// User is a name for events and for the owner of new workflows: of the user who
+	// runs the daemon, for whom the kernel vouches, or of credentials.
 	User string
-	// Known says that credentials proved the name.
+	// Known says that credentials proved the name: new workflows belong to it,
+	// whatever the request says.
 	Known bool
 	// Allocation is set for a runner that showed the secret of an allocation:
 	// it may do nothing but work there.

@@ -36,13 +36,17 @@ type DaemonOptions struct {
 	// where zero.
 	Host string
 	Port int
-	// Token is what callers must know. If it is empty, it is that of the daemon
-	// that was here before, or a new one.
+	// Token is what callers must know for whom the kernel does not vouch as the user
+	// who runs the daemon. If it is empty, it is that of the daemon that was here
+	// before and ended in an orderly way, or a new one.
 	Token string
-	// NoAuth lets everybody on this host in; it is refused unless Host is a
-	// loopback address.
-	NoAuth bool
-	User   string // who a caller without a name is
+	// Shared lets in other users of this host, by their credentials. Without it
+	// nobody gets an answer but the user who runs the daemon.
+	Shared bool
+	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
+	// nil.
+	PeerUID func(net.Conn) (uint32, error)
+	User    string // who a caller without a name is
 	// Nodes says how compute nodes reach the daemon, once they have to.
 	Nodes NodeAccess
 	// AllowedHosts are names by which it is reached besides those of this
@@ -98,6 +102,7 @@ type Daemon struct {
 	watchdog *watchdog
 	notifier *notifier
 	idle     *idle
+	guard    *access.Guard
 	cluster  *cluster      // nil without Slurm
 	logins   *loginRunners // nil if the daemon starts none
 
@@ -172,9 +177,13 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
 	d.server.Origins = access.NewOrigins(append(o.AllowedHosts, o.Host, o.Nodes.Host)...)
-	d.server.Auth = &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User}
-	if o.NoAuth {
-		d.server.Auth = openOnLoopback{d.server.Auth}
+	d.server.Auth = &peerAuth{
+		others: &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User},
+		shared: o.Shared, user: o.User,
+	}
+	d.guard = &access.Guard{Shared: o.Shared, UID: o.PeerUID, Log: o.Log}
+	if o.EndpointPath != "" {
+		d.guard.TokenPath = TokenPath(o.EndpointPath)
 	}
 	d.notifier = newNotifier(st, o.Notify, notify, o.Log, o.Now)
 	d.watchdog = newWatchdog(d.server, delayed, o)
@@ -220,7 +229,7 @@ func (o *DaemonOptions) complete() error {
 	if o.Lease = cmp.Or(o.Lease, DefaultLease); o.Lease < leastLease {
 		return workflow.Errorf(workflow.CodeInvalid, "leases of %s are too short", o.Lease).WithHint("let them be %s at least", leastLease)
 	}
-	if o.NoAuth && !isLoopback(o.Host) {
+	if !o.Shared && !isLoopback(o.Host) {
 		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).
 			WithHint("leave --host at 127.0.0.1, or start with a token (--token-file)")
 	}
@@ -256,7 +265,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
 	d.http = &http.Server{
 		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: graceTime, IdleTimeout: unusedTime,
-		ConnContext: connlimit.Context, ConnState: connlimit.State,
+		ConnContext: connContext, ConnState: connlimit.State,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}
 	d.failed = make(chan error, 3) // one for each listener
@@ -312,7 +321,12 @@ func (d *Daemon) open() ([]net.Listener, error) {
 	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
 		return nil, errors.Join(err, unix.Close(), tcp.Close())
 	}
-	return []net.Listener{d.limit(unix, d.shares.Socket), d.limit(tcp, d.shares.Host)}, nil
+	return []net.Listener{d.guard.Listener(d.limit(unix, d.shares.Socket)), d.guard.Listener(d.limit(tcp, d.shares.Host))}, nil
+}
+
+// connContext has requests know the connection that they come by.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	return access.ConnContext(connlimit.Context(ctx, c), c)
 }
 
 // Limits of a connection: how long it may be open without a request that was

@@ -32,9 +32,8 @@ type Endpoint struct {
 	Version  string    `json:"version"`
 	Cluster  string    `json:"cluster,omitempty"` // Slurm's name of it; empty if there is none, or nobody knows
 
-	// NodeURL is the API for runners on compute nodes, by TLS with the
-	// certificate of Fingerprint if that is not empty; both are empty while no
-	// compute node needs the daemon.
+	// NodeURL is the API for runners on compute nodes, by TLS with the certificate of
+	// Fingerprint; both are empty while no compute node needs the daemon.
 	NodeURL     string `json:"node_url,omitempty"`
 	Fingerprint string `json:"fingerprint,omitempty"` // SHA-256, hexadecimal
 }
@@ -123,7 +122,7 @@ func writeEndpoint(path string, e Endpoint) error {
 }
 
 // removeEndpoint removes the endpoint file, if it is still the endpoint's own.
-// The token stays: runners that live longer than the daemon know it.
+// The token stays: runners and commands on other hosts know it.
 func removeEndpoint(path string, e Endpoint) error {
 	if path == "" {
 		return nil
@@ -136,9 +135,14 @@ func removeEndpoint(path string, e Endpoint) error {
 }
 
 // formerToken returns the token of the daemon that was here before, empty if
-// there was none or if others could have read it.
+// there was none, if others could have read it, or if that daemon did not end in an
+// orderly way, as its endpoint file shows: somebody else may have listened on its
+// port since, and got the token from a program that relied on it.
 func formerToken(endpointPath string) string {
 	if endpointPath == "" {
+		return ""
+	}
+	if _, err := os.Lstat(endpointPath); !errors.Is(err, fs.ErrNotExist) {
 		return ""
 	}
 	path := TokenPath(endpointPath)

@@ -26,8 +26,6 @@ type NodeAccess struct {
 	// Towards is a host that has to reach the daemon from the start.
 	Towards string
 	Port    int // 0: a free one, the same again after a restart
-	// InsecureHTTP leaves the connection unencrypted, by explicit wish.
-	InsecureHTTP bool
 }
 
 // nodeAccess is the listener for compute nodes, once it is needed.
@@ -109,32 +107,21 @@ func (d *Daemon) keepCluster(name string) error {
 
 // openForNodes listens and tells so in the endpoint file; nodes.mu is held.
 func (d *Daemon) openForNodes(host string, port int) error {
-	scheme, pin := "http", ""
-	var wrap func(net.Listener) net.Listener
-	if !d.o.Nodes.InsecureHTTP {
-		cert, err := ownCertificate(TLSPath(d.o.EndpointPath), host, time.Now())
-		if err != nil {
-			return err
-		}
-		scheme, pin = "https", fingerprint(cert)
-		config := &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}
-		wrap = func(l net.Listener) net.Listener { return tls.NewListener(l, config) }
+	cert, err := ownCertificate(TLSPath(d.o.EndpointPath), host, time.Now())
+	if err != nil {
+		return err
 	}
 	l, err := listenTCP(host, port)
 	if err != nil {
 		return err
 	}
 	e := d.endpoint
-	e.NodeURL = scheme + "://" + l.Addr().String() + api.BasePath
-	e.Fingerprint = pin
+	e.NodeURL = "https://" + l.Addr().String() + api.BasePath
+	e.Fingerprint = fingerprint(cert)
 	if err := writeEndpoint(d.o.EndpointPath, e); err != nil {
 		return errors.Join(err, l.Close())
 	}
-	l = d.limit(l, d.shares.Nodes)
-	if wrap != nil {
-		l = wrap(l)
-	}
-	d.accept(l)
+	d.accept(tls.NewListener(d.limit(l, d.shares.Nodes), &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}))
 	d.endpoint, d.nodes.open = e, true
 	d.o.Log.Info("listening for compute nodes", "url", e.NodeURL)
 	return nil

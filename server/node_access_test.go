@@ -71,20 +71,6 @@ func TestDaemonForNodesAfterCrash(t *testing.T) {
 	}
 }
 
-func TestDaemonForNodesWithoutTLS(t *testing.T) {
-	d := startDaemon(t, func(o *DaemonOptions) { o.Nodes.InsecureHTTP = true })
-	e, err := d.OpenForNodes("127.0.0.1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.HasPrefix(e.NodeURL, "http://") || e.Fingerprint != "" {
-		t.Errorf("endpoint is %+v", e)
-	}
-	if _, err := nodeClient(t, e, "").Ping(t.Context()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestAddressTowardsNowhere(t *testing.T) {
 	if _, err := addressTowards("no such node"); workflow.CodeOf(err) != workflow.CodeUnavailable {
 		t.Errorf("got %v, want code unavailable", err)

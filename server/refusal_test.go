@@ -41,7 +41,7 @@ func TestInternalErrorsStayInside(t *testing.T) {
 // TestForeignPagesGetNothing sends what a page in the user's browser can send to
 // a daemon that lets everybody in.
 func TestForeignPagesGetNothing(t *testing.T) {
-	d := startDaemon(t, func(o *DaemonOptions) { o.NoAuth = true })
+	d := startDaemon(t, nil)
 	for _, c := range []struct {
 		what   string
 		change func(*http.Request)

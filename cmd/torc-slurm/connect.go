@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -25,11 +26,10 @@ import (
 // connection is a way to a server.
 type connection struct {
 	*client.Client
-	probe     *client.Client // the same with few repetitions, for a first word
-	URL       string         // of the API on TCP, for jobs
-	TokenFile string         // file with the token for it, for jobs; empty if there is none
-	CACert    string         // file with its certificate, for jobs; empty if it has none of its own
-	close     func() error
+	probe  *client.Client // the same with few repetitions, for a first word
+	URL    string         // of the API on TCP, for jobs
+	CACert string         // file with its certificate, for jobs; empty if it has none of its own
+	close  func() error
 	// keep, if not nil, sees to it that the server is there until the context
 	// ends; whoever depends on that for long runs it.
 	keep func(context.Context)
@@ -119,7 +119,7 @@ func (a *app) dialURL(address string) (*connection, error) {
 	}
 	c := &connection{URL: address, close: func() error { return nil }}
 	if options.Password == "" {
-		if c.TokenFile, options.Token, err = a.tokenFor(address); err != nil {
+		if options.TokenFile, options.Token, err = a.tokenFor(address); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func (a *app) tokenFor(address string) (file, token string, err error) {
 		return "", "", nil
 	case err != nil:
 		return "", "", err
-	case strings.TrimRight(own.URL, "/") != strings.TrimRight(address, "/") || own.Token == "":
+	case own.Token == "" || !slices.Contains([]string{strings.TrimRight(own.URL, "/"), strings.TrimRight(own.NodeURL, "/")}, strings.TrimRight(address, "/")):
 		return "", "", nil
 	}
 	return server.TokenPath(path), own.Token, nil

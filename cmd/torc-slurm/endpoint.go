@@ -75,10 +75,7 @@ func (a *app) endpointConnection(e server.Endpoint, path string) (*connection, e
 		return nil, err
 	}
 	c := &connection{URL: e.URL, close: func() error { return nil }}
-	if e.Token != "" {
-		c.TokenFile = server.TokenPath(path)
-	}
-	o := client.Options{URL: e.URL, UnixSocket: e.Socket, Token: e.Token, Log: a.log}
+	o := client.Options{URL: e.URL, UnixSocket: e.Socket, Token: e.Token, TokenFile: server.TokenPath(path), Log: a.log}
 	if e.Host != host {
 		c.URL, o.URL, o.UnixSocket = e.NodeURL, e.NodeURL, ""
 		if o.CAFingerprint = e.Fingerprint; o.CAFingerprint != "" {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
@@ -35,6 +36,9 @@ func (m leakChecked) Run() int {
 // TestMain makes the test binary also the program, under its names, and the
 // programs of a fake Slurm.
 func TestMain(m *testing.M) {
+	if peertest.Main(os.Getenv) {
+		return
+	}
 	if code, called := slurmtest.Program(os.Getenv, os.Args, os.Stdin, os.Stdout, os.Stderr); called {
 		os.Exit(code)
 	}

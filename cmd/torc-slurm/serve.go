@@ -65,8 +65,9 @@ your daemon by themselves. On the database of your daemon, which is the default,
 they find this one instead.
 
 The first line on standard output is TORC_SERVER_PORT=<port>, once it listens.
-Without --token-file everybody on this machine may use it, so it listens on
-127.0.0.1 only.
+It answers you alone: the kernel tells whose process calls, and yours need no
+password. With --token-file it is shared: others on this machine may use it with the
+token, and run commands as you.
 
 SIGUSR1 makes it write a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
 (torc-server-snapshot.db) and then the line TORC_SNAPSHOT_DONE=<path>; the last
@@ -102,7 +103,7 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.StringVarP(&flags.host, "host", "H", "", "`ADDRESS` to listen on (default 127.0.0.1)")
 	f.IntVarP(&flags.port, "port", "p", 8080, "`PORT` to listen on; 0 for a free one")
 	f.StringVarP(&flags.database, "database", "d", "", "database `FILE`, or :memory: (DATABASE_URL; default: that of your daemon)")
-	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with the token that callers must know; made if it is not there")
+	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with a token by which other users may call; made if it is not there")
 	f.StringVarP(&flags.logLevel, "log-level", "l", "", "`LEVEL` of messages: debug, info, warn or error (RUST_LOG; default info)")
 	f.StringVar(&flags.logDir, "log-dir", "", "write the log into `DIR` (TORC_LOG_DIR)")
 	f.BoolVar(&flags.jsonLogs, "json-logs", false, "write the log as JSON")
@@ -191,9 +192,6 @@ func (a *app) runServe(ctx context.Context, set *pflag.FlagSet, flags serveFlags
 		defer os.Remove(a.path(flags.pidFile))
 	}
 	e := d.Endpoint()
-	if o.NoAuth {
-		a.note("warning: no authentication: everybody on this machine may use %s", e.URL)
-	}
 	log.Info("listening", "url", e.URL, "socket", e.Socket, "database", e.Database)
 	fmt.Fprintf(a.Stdout, "%s%s\n", portLine, portOf(e.URL))
 	ended := make(chan struct{})

@@ -113,9 +113,9 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 		return o, usageErrorf("--port %d: ports are numbers from 0 to 65535", o.Port)
 	}
 	if flags.tokenFile == "" {
-		o.NoAuth = true
 		return o, nil
 	}
+	o.Shared = true
 	o.Token, err = readToken(a.path(flags.tokenFile))
 	return o, err
 }

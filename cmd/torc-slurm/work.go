@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -106,17 +107,20 @@ func signalName(sig os.Signal) string {
 	return sig.String()
 }
 
-// jobEnvironment is what jobs inherit: the environment of this process, with
-// what they need to reach the server.
+// credentialVariables are what a command of the user may have in its environment,
+// and jobs never get.
+var credentialVariables = []string{"TORC_TOKEN_FILE", "TORC_PASSWORD", "TORC_COOKIE_HEADER"}
+
+// jobEnvironment is what jobs inherit: the environment of this process without
+// credentials, with what they need to reach the server. The kernel tells it that
+// they are the user's.
 func (a *app) jobEnvironment(c *connection) []string {
 	var env []string
 	for _, entry := range a.Environ {
-		if c.TokenFile == "" || !strings.HasPrefix(entry, "TORC_TOKEN_FILE=") {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.Contains(credentialVariables, name) {
 			env = append(env, entry)
 		}
-	}
-	if c.TokenFile != "" {
-		env = append(env, "TORC_TOKEN_FILE="+c.TokenFile)
 	}
 	if c.CACert != "" {
 		env = append(env, "TORC_TLS_CA_CERT="+c.CACert)

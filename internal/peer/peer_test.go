@@ -1,124 +1,25 @@
 package peer
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 )
 
-const other = 65534 // a user who is not the one that runs the tests
+const other = peertest.User
 
-// TestMain lets a test start this program again as another user.
 func TestMain(m *testing.M) {
-	if as := os.Getenv("PEER_TEST_AS"); as != "" {
-		actAsOther(as, os.Getenv("PEER_TEST_ADDRESS"))
-		return
+	if !peertest.Main(os.Getenv) {
+		os.Exit(m.Run())
 	}
-	os.Exit(m.Run())
-}
-
-// actAsOther listens or connects and does one step for each line that it reads.
-func actAsOther(as, address string) {
-	network, address, _ := strings.Cut(address, "!")
-	steps := bufio.NewReader(os.Stdin)
-	step := func() {
-		if _, err := steps.ReadString('\n'); err != nil {
-			os.Exit(0)
-		}
-	}
-	check := func(err error) {
-		if err != nil {
-			fmt.Println("error", err)
-			os.Exit(1)
-		}
-	}
-	switch as {
-	case "listener":
-		l, err := net.Listen(network, address)
-		check(err)
-		fmt.Println(l.Addr())
-		step()
-		c, err := l.Accept()
-		check(err)
-		fmt.Println("accepted")
-		step()
-		check(c.Close())
-		fmt.Println("closed")
-		step()
-	case "caller":
-		c, err := net.Dial(network, address)
-		check(err)
-		fmt.Println("connected")
-		step()
-		check(c.Close())
-		fmt.Println("closed")
-		step()
-	}
-}
-
-// helper is a process of another user.
-type helper struct {
-	t     *testing.T
-	stdin io.Writer
-	lines *bufio.Reader
-}
-
-func (h *helper) line() string {
-	h.t.Helper()
-	text, err := h.lines.ReadString('\n')
-	if err != nil || strings.HasPrefix(text, "error") {
-		h.t.Fatalf("process of the other user: %q, %v", text, err)
-	}
-	return strings.TrimSpace(text)
-}
-
-func (h *helper) step() string {
-	h.t.Helper()
-	if _, err := io.WriteString(h.stdin, "\n"); err != nil {
-		h.t.Fatal(err)
-	}
-	return h.line()
-}
-
-func startOther(t *testing.T, as, address string) *helper {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root to start a process of another user")
-	}
-	exe, err := os.Open("/proc/self/exe") // the folder of the test may be closed to others
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = exe.Close() })
-	cmd := exec.Command("/proc/self/fd/3")
-	cmd.ExtraFiles = []*os.File{exe}
-	cmd.Env = []string{"PEER_TEST_AS=" + as, "PEER_TEST_ADDRESS=" + address}
-	cmd.Dir = "/"
-	cmd.Stderr = os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}, Pdeathsig: syscall.SIGKILL}
-	stdin, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return &helper{t: t, stdin: stdin, lines: bufio.NewReader(stdout)}
 }
 
 func dial(t testing.TB, network, address string) net.Conn {
@@ -178,14 +79,14 @@ func TestListenerOfAnotherUser(t *testing.T) {
 	for name, f := range families {
 		t.Run(name, func(t *testing.T) {
 			eachTable(t, func(t *testing.T) {
-				h := startOther(t, "listener", f[0])
-				_, port, _ := net.SplitHostPort(h.line())
+				h := peertest.Start(t, "listen", f[0])
+				_, port, _ := net.SplitHostPort(h.Line())
 				c := dial(t, "tcp", fmt.Sprintf(f[1], port))
 				want(t, other)(ListenerUID(c.RemoteAddr()))
 				want(t, other)(UID(c)) // nobody accepted it
-				h.step()
+				h.Step("")
 				want(t, other)(UID(c))
-				h.step() // its end is closed: of no user
+				h.Step("") // its end is closed: of no user
 				if uid, err := UID(c); !errors.Is(err, ErrGone) {
 					t.Errorf("closed: uid %d, %v", uid, err)
 				}
@@ -201,15 +102,15 @@ func TestCallerOfAnotherUser(t *testing.T) {
 				network, address, _ := strings.Cut(f[0], "!")
 				l := listen(t, network, address)
 				_, port, _ := net.SplitHostPort(l.Addr().String())
-				h := startOther(t, "caller", "tcp!"+fmt.Sprintf(f[1], port))
-				h.line()
+				h := peertest.Start(t, "call", "tcp!"+fmt.Sprintf(f[1], port))
+				h.Line()
 				c, err := l.Accept()
 				if err != nil {
 					t.Fatal(err)
 				}
 				defer c.Close()
 				want(t, other)(UID(c))
-				h.step()
+				h.Step("")
 				if uid, err := UID(c); !errors.Is(err, ErrGone) {
 					t.Errorf("closed: uid %d, %v", uid, err)
 				}
@@ -251,8 +152,8 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	if err := os.Chmod(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	h := startOther(t, "listener", "unix!"+dir+"/s")
-	path := h.line()
+	h := peertest.Start(t, "listen", "unix!"+dir+"/s")
+	path := h.Line()
 	want(t, other)(UID(dial(t, "unix", path)))
 	want(t, other)(ListenerUID(&net.UnixAddr{Name: path, Net: "unix"}))
 
@@ -260,7 +161,7 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	if err := os.Chmod(dir+"/ours", 0o777); err != nil {
 		t.Fatal(err)
 	}
-	startOther(t, "caller", "unix!"+dir+"/ours").line()
+	peertest.Start(t, "call", "unix!"+dir+"/ours").Line()
 	c, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)

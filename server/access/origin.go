@@ -1,5 +1,5 @@
-// Package access decides which requests are let in, before anybody looks at
-// what they want.
+// Package access decides who may call the daemon and which requests are let in,
+// before anybody looks at what they want.
 package access
 
 import (

@@ -141,10 +141,10 @@ func (l *Listener) forget(c *conn) {
 }
 
 func (l *Listener) close(c *conn, why Reason) {
-	_ = c.Close() // it is of no use any more
-	if l.o.Closed != nil {
+	if l.o.Closed != nil { // before anybody can see the end
 		l.o.Closed(c.RemoteAddr(), why)
 	}
+	_ = c.Close() // it is of no use any more
 }
 
 // hostOf is the host of an address, the same for all on a Unix socket.

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
+	"github.com/torc-slurm/torc-slurm/server"
+)
+
+const asking = `
+name: asking
+jobs:
+  - name: a
+    command: |
+      env >environment
+      curl -sS -o answer -w '%{http_code}' "$TORC_API_URL/jobs/$TORC_JOB_ID" >code
+      echo yes >started
+      until [ -e go ]; do sleep 0.05; done
+`
+
+// eventually waits until a condition is met.
+func (p *person) eventually(what string, is func() bool) {
+	p.Helper()
+	for deadline := time.Now().Add(time.Minute); !is(); {
+		if time.Now().After(deadline) {
+			p.Fatalf("never came: %s", what)
+		}
+		pause(p.Context(), 20*time.Millisecond) //nolint:errcheck // the deadline ends it
+	}
+}
+
+func (p *person) read(pattern string) string {
+	p.Helper()
+	names, err := filepath.Glob(filepath.Join(p.dir, pattern))
+	if err != nil {
+		p.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			p.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// TestAnotherUserTakesThePort: after the daemon was killed another user listens on
+// its port. Neither a runner nor a command sends anything there, and both say whose
+// it is. When the port is free again the next daemon takes it, with another token.
+func TestAnotherUserTakesThePort(t *testing.T) {
+	p := newPerson(t)
+	p.write("asking.yaml", asking)
+	p.run(0, "create", "asking.yaml")
+	endpoint := server.EndpointPath(filepath.Join(p.dir, "home", "torc"))
+	first, err := server.ReadEndpoint(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := url.Parse(first.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run := p.command("--url", first.URL, "run", "1")
+	run.Env = append(run.Env, "TORC_PASSWORD=secret", "TORC_TOKEN_FILE="+server.TokenPath(endpoint))
+	var said strings.Builder
+	run.Stderr = &said
+	if err := run.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer run.Process.Kill() //nolint:errcheck // it has ended, if all went well
+	p.eventually("the job", func() bool { return p.read("started") != "" })
+	if code := p.read("code"); code != "200" {
+		t.Errorf("the job's own request without credentials: HTTP %q, %s", code, p.read("answer"))
+	}
+	for _, name := range []string{"TORC_TOKEN_FILE", "TORC_PASSWORD", first.Token} {
+		if strings.Contains(p.read("environment"), name) {
+			t.Errorf("%s is in the job's environment", name)
+		}
+	}
+
+	if err := syscall.Kill(first.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the end of the daemon", func() bool {
+		l, err := net.Listen("tcp", u.Host)
+		if err == nil {
+			_ = l.Close()
+		}
+		return err == nil
+	})
+	other := peertest.Start(t, "collect", "tcp!"+u.Host)
+	other.Line()
+	whose := fmt.Sprintf("port %s belongs to another user (uid %d)", u.Port(), peertest.User)
+	_, stderr := p.run(exitUnreachable, "--url", first.URL, "--password", "secret", "status", "1")
+	if !strings.Contains(stderr, whose) || !strings.Contains(stderr, "hint: nothing was sent") {
+		t.Error(stderr)
+	}
+	if err := os.WriteFile(filepath.Join(p.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.eventually("the runner's word about the port", func() bool {
+		return strings.Contains(p.read("torc_output/job_runner_*.log"), whose)
+	})
+	if sent := other.Collected(5); sent != `""` {
+		t.Errorf("the other user got %s", sent)
+	}
+
+	other.Kill()
+	p.run(0, "ping")
+	second, err := server.ReadEndpoint(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Token == first.Token || second.URL != first.URL {
+		t.Errorf("the next daemon is at %s with token %s, the first was at %s with %s", second.URL, second.Token, first.URL, first.Token)
+	}
+	if err := run.Wait(); err != nil {
+		t.Errorf("the runner: %v\n%s\n%s", err, &said, p.read("torc_output/job_runner_*.log"))
+	}
+}
