@@ -144,10 +144,14 @@ func (x *holdResolver) meant(v *workflow.HoldVerdict) ([]int64, error) {
 	case v.JobID != 0:
 		return []int64{v.JobID}, nil
 	}
-	var id int64
-	err := x.tx.row(`SELECT COALESCE((SELECT MIN(id) FROM job WHERE workflow_id = ? AND name = ?), 0)`, []any{x.r.workflowID, v.Job}, &id)
+	var id, n int64
+	err := x.tx.row(`SELECT COALESCE(MIN(id), 0), COUNT(*) FROM job WHERE workflow_id = ? AND name = ?`, []any{x.r.workflowID, v.Job}, &id, &n)
 	if err != nil {
 		return nil, fmt.Errorf("look for job %s of workflow %d: %w", v.Job, x.r.workflowID, err)
+	}
+	if n > 1 {
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%d jobs of workflow %d have the name %q, and nobody can tell which is meant", n, x.r.workflowID, v.Job).
+			WithHint("name it by its id, for example %d", id)
 	}
 	if id == 0 {
 		if id, err = strconv.ParseInt(v.Job, 10, 64); err != nil || id <= 0 {

@@ -137,3 +137,17 @@ func TestResolveHoldsWithoutARunner(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 }
+
+// A name that two jobs have means none of them.
+func TestResolveHoldsOfAmbiguousName(t *testing.T) {
+	r, _ := newHeldRig(t, independent(2), "a", "b")
+	r.do(func(tx *Tx) error {
+		_, err := tx.exec(`UPDATE job SET name = 'same' WHERE workflow_id = ?`, r.workflow)
+		return err
+	})
+	got, err := r.ResolveHoldsEach(r.ctx, r.workflow, []workflow.HoldVerdict{{Job: "same", Action: workflow.ActionFail, Reason: "x"}}, ResolveOptions{})
+	r.must(err)
+	if !strings.Contains(got[0].Error, `2 jobs of workflow 1 have the name "same"`) {
+		t.Errorf("outcome %+v", got)
+	}
+}

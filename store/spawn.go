@@ -59,11 +59,11 @@ func (tx *Tx) spawnFacts(caller *workflow.Job, request workflow.SpawnRequest) (f
 	if err != nil {
 		return f, fmt.Errorf("write the names of jobs to spawn: %w", err)
 	}
-	f.Existing, err = tx.named(`SELECT name, MIN(id) FROM job WHERE workflow_id = ? AND name IN (SELECT value FROM json_each(?)) GROUP BY name`, w.ID, list)
+	f.Existing, f.SameName.Jobs, err = tx.named(`SELECT name, MIN(id), COUNT(*) FROM job WHERE workflow_id = ? AND name IN (SELECT value FROM json_each(?)) GROUP BY name`, w.ID, list)
 	if err != nil {
 		return f, fmt.Errorf("find jobs of workflow %d by name: %w", w.ID, err)
 	}
-	f.Requirements, err = tx.named(`SELECT name, MIN(id) FROM resource_requirements WHERE workflow_id = ? GROUP BY name`, w.ID)
+	f.Requirements, f.SameName.Requirements, err = tx.named(`SELECT name, MIN(id), COUNT(*) FROM resource_requirements WHERE workflow_id = ? GROUP BY name`, w.ID)
 	if err != nil {
 		return f, fmt.Errorf("find requirements of workflow %d by name: %w", w.ID, err)
 	}
@@ -71,23 +71,26 @@ func (tx *Tx) spawnFacts(caller *workflow.Job, request workflow.SpawnRequest) (f
 	return f, err
 }
 
-// named reads (name, id) pairs.
-func (tx *Tx) named(query string, args ...any) (map[string]int64, error) {
+// named reads names with an id and how many have the name. It returns the ids, and
+// how many there are of each name that is not unique.
+func (tx *Tx) named(query string, args ...any) (ids, several map[string]int64, err error) {
 	rows, err := tx.query(query, args...)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer rows.Close()
-	ids := map[string]int64{}
+	ids, several = map[string]int64{}, map[string]int64{}
 	for rows.Next() {
 		var name string
-		var id int64
-		if err := rows.Scan(&name, &id); err != nil {
-			return nil, err
+		var id, n int64
+		if err := rows.Scan(&name, &id, &n); err != nil {
+			return nil, nil, err
 		}
-		ids[name] = id
+		if ids[name] = id; n > 1 {
+			several[name] = n
+		}
 	}
-	return ids, rows.Err()
+	return ids, several, rows.Err()
 }
 
 // lineageIteration returns the highest iteration that is recorded for a lineage.

@@ -72,8 +72,11 @@ type SpawnFacts struct {
 	MaxIteration int64 // of the workflow; 0: the default
 	Env          map[string]string
 	// Existing holds the ids of the workflow's jobs that the request names, as
-	// a job or as a dependency; the lowest id where a name is not unique.
+	// a job or as a dependency.
 	Existing map[string]int64
+	// SameName says how many jobs, and how many requirements, have a name that is not
+	// unique: what refers to it is refused, as nobody can tell which is meant.
+	SameName struct{ Jobs, Requirements map[string]int64 }
 	// Iteration is the highest one recorded for the lineage, 0 if none.
 	Iteration int64
 	// Requirements holds the ids of the workflow's requirements by name.
@@ -184,6 +187,9 @@ func planSpawnEnd(f SpawnFacts, lineage string) (SpawnPlan, error) {
 func spawnReplay(f SpawnFacts) (ids []int64, replay bool, err error) {
 	for _, w := range f.Request.Jobs {
 		if id, there := f.Existing[w.Name]; there {
+			if n := f.SameName.Jobs[w.Name]; n > 0 {
+				return nil, false, ambiguousName(n, "jobs", w.Name).WithHint("give the job that is to be spawned a new name")
+			}
 			ids = append(ids, id)
 		}
 	}
@@ -197,6 +203,11 @@ func spawnReplay(f SpawnFacts) (ids []int64, replay bool, err error) {
 		WithHint("repeat a request with exactly the same jobs, or use new names for all of them")
 }
 
+// ambiguousName is the error about a name that several things of a workflow have.
+func ambiguousName(n int64, what, name string) *Error {
+	return Errorf(CodeInvalid, "%d %s of the workflow have the name %q, and nobody can tell which is meant", n, what, name)
+}
+
 func resolveRequirements(f SpawnFacts, jobs []SpawnedJob) error {
 	for i := range jobs {
 		name := f.Request.Jobs[i].ResourceRequirements
@@ -206,6 +217,10 @@ func resolveRequirements(f SpawnFacts, jobs []SpawnedJob) error {
 		id, found := f.Requirements[name]
 		if !found {
 			return Errorf(CodeInvalid, "job %q: unknown resource requirements %q", jobs[i].Name, name)
+		}
+		if n := f.SameName.Requirements[name]; n > 0 {
+			return ambiguousName(n, "resource requirements", name).
+				WithHint("rename all but one: torc-slurm resource-requirements update ID --name NAME")
 		}
 		jobs[i].RequirementsID = id
 	}
@@ -231,6 +246,8 @@ func resolveDependencies(f SpawnFacts, jobs []SpawnedJob) error {
 			if s, ok := siblings[name]; ok {
 				jobs[i].DependsOnSiblings = append(jobs[i].DependsOnSiblings, s)
 				edges[i] = append(edges[i], int32(s))
+			} else if n := f.SameName.Jobs[name]; n > 0 {
+				return ambiguousName(n, "jobs", name).WithHint("job %q cannot depend on it by its name", jobs[i].Name)
 			} else if id, ok := f.Existing[name]; ok {
 				jobs[i].DependsOn = append(jobs[i].DependsOn, id)
 			} else {

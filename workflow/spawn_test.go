@@ -126,3 +126,27 @@ func TestLineageIteration(t *testing.T) {
 		}
 	}
 }
+
+// A name that several jobs or requirements have is refused where it is used, and only there.
+func TestPlanSpawnOfAmbiguousNames(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		job  SpawnJob
+		want string
+	}{
+		{"dependency", SpawnJob{Name: "new", DependsOn: []string{"prep"}}, `2 jobs of the workflow have the name "prep"`},
+		{"repetition", SpawnJob{Name: "prep"}, `2 jobs of the workflow have the name "prep"`},
+		{"requirements", SpawnJob{Name: "new", ResourceRequirements: "big"}, `3 resource requirements of the workflow have the name "big"`},
+		{"not used", SpawnJob{Name: "new"}, ""},
+	} {
+		f := spawnFacts(tc.job)
+		f.SameName.Jobs, f.SameName.Requirements = map[string]int64{"prep": 2}, map[string]int64{"big": 3}
+		_, err := PlanSpawn(f)
+		switch {
+		case tc.want == "" && err != nil:
+			t.Errorf("%s: %v", tc.name, err)
+		case tc.want != "" && (CodeOf(err) != CodeInvalid || !strings.Contains(err.Error(), tc.want)):
+			t.Errorf("%s: %v, want %q", tc.name, err, tc.want)
+		}
+	}
+}
