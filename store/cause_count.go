@@ -37,6 +37,16 @@ func (tx *Tx) countCause(r *run, cause workflow.CauseKind, d *workflow.Decision)
 	tx.causes[key] = c
 }
 
+// uncountCause takes back that an attempt of an earlier use case was counted.
+func (tx *Tx) uncountCause(r *run, cause workflow.CauseKind, d *workflow.Decision) error {
+	err := tx.execOne(`UPDATE cause_count SET n = n - 1, retried = retried - ?4, counted = counted - ?5 WHERE workflow_id = ?1 AND run_id = ?2 AND cause = ?3`,
+		r.workflowID, r.runID, string(cause), d.Retries(), d.Counted)
+	if err != nil {
+		return fmt.Errorf("uncount an attempt of workflow %d: %w", r.workflowID, err)
+	}
+	return nil
+}
+
 func (tx *Tx) flushCauses() error {
 	for k, c := range tx.causes {
 		_, err := tx.exec(`INSERT INTO cause_count (workflow_id, run_id, cause, n, retried, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

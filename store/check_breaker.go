@@ -97,7 +97,9 @@ func tripEvidence(t *workflow.BreakerTrip, beforeMS int64) string {
 func (c *checker) tripAttempts(subject string, t *workflow.BreakerTrip) error {
 	for _, a := range t.Attempts {
 		gone, err := c.exists(`SELECT 1 FROM job j JOIN workflow w ON w.id = j.workflow_id WHERE j.id = ?1 AND j.workflow_id = ?2 AND w.is_hidden = 0
-			AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = j.id AND a.attempt_id = ?3 AND (?4 = 0 OR a.run_id = ?5) AND a.cause = ?6)`,
+			AND NOT EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = j.id AND a.attempt_id = ?3 AND (?4 = 0 OR a.run_id = ?5) AND a.cause = ?6)
+			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = j.workflow_id AND x.type = 'loss_superseded'
+				AND json_extract(x.data, '$.job_id') = j.id AND json_extract(x.data, '$.attempt_id') = ?3)`,
 			a.JobID, a.WorkflowID, a.AttemptID, t.WorkflowID, t.RunID, string(a.Cause))
 		if err != nil {
 			return err

@@ -22,6 +22,8 @@ var budgetRules = []rule{
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq AND x.type = 'job_settled'
 				AND json_extract(x.data, '$.job_id') = a.job_id AND json_extract(x.data, '$.attempt_id') = a.attempt_id - 1
 				AND a.start_ms + %[1]d >= json_extract(x.data, '$.not_before_ms'))
+			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq AND x.type = 'loss_superseded'
+				AND json_extract(x.data, '$.job_id') = a.job_id AND json_extract(x.data, '$.attempt_id') = a.attempt_id - 1)
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq
 				AND x.type IN ('user_action', 'workflow_started', 'workflow_reinitialized'))`, clockSlack)},
 	{"P7", `SELECT 'workflow ' || w.id, 'run ' || c.run_id || ' used ' || SUM(c.counted) || ' counted retries, max_retries_total is '

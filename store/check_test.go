@@ -57,6 +57,7 @@ func newHistory(t *testing.T) *history {
 	h.now = h.now.Add(5 * time.Minute)
 	h.must(h.ExpireRunner(h.ctx, lost.id, "it is silent"))
 	next := h.hand("n3", 1)
+	next.turn()
 	next.turn(h.exit(old.LeaseRef, 0)) // late
 	next.turn(h.exit(next.held[0].LeaseRef, 0))
 	running := next.held[0]

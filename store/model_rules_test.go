@@ -56,13 +56,22 @@ func (m *model) check(w *world, before, after *modelState) error {
 	return theEnd(after)
 }
 
-// records: there is one record per attempt, in order, and none changes.
+// superseded reports whether a changed record is that of a loss, of which the runner has
+// said after all how it ended, before anybody claimed the job again.
+func superseded(before *modelState, i int, now modelAttempt) bool {
+	was := before.attempts[i]
+	return i == len(before.attempts)-1 && before.status == workflow.Ready && before.fence == was.fence &&
+		was.cause == workflow.CauseLost && was.action == workflow.ActionRetry && now.attempt == was.attempt && now.fence == was.fence && now.cause != workflow.CauseLost
+}
+
+// records: there is one record per attempt, in order, and none changes, save that of a
+// loss.
 func records(before, after *modelState) error {
 	for i, a := range after.attempts {
 		if a.attempt != int64(i+1) {
 			return fmt.Errorf("record %d is of attempt %d", i+1, a.attempt)
 		}
-		if i < len(before.attempts) && a != before.attempts[i] {
+		if i < len(before.attempts) && a != before.attempts[i] && !superseded(before, i, a) {
 			return fmt.Errorf("the record %+v became %+v", before.attempts[i], a)
 		}
 	}
@@ -151,7 +160,7 @@ func (m *model) budgets(s *modelState) error {
 
 // promise notes when the next attempt may start.
 func (m *model) promise(w *world, before, after *modelState) {
-	if n := len(after.attempts); n > len(before.attempts) {
+	if n := len(after.attempts); n > len(before.attempts) || n > 0 && after.attempts[n-1] != before.attempts[n-1] {
 		w.earliestMS = m.nowMS + m.rules[after.attempts[n-1].rule].delayMS
 	}
 	if before.recovering && after.status == workflow.Ready && after.free("p/script") > before.free("p/script") {

@@ -69,7 +69,16 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 		again.Outcome = Duplicate
 		return again, nil
 	case l.LeaseRef != rep.LeaseRef || !l.status.IsLive() || l.recovering:
-		return f.oldReport(rep, l, f.run.runID)
+		counts, err := f.supersede(l, rep)
+		if err != nil {
+			return ReportResult{}, err
+		}
+		if !counts {
+			return f.oldReport(rep, l, f.run.runID)
+		}
+		if host, err = f.tx.holder(l.runnerID); err != nil {
+			return ReportResult{}, err
+		}
 	case rep.Evidence.NeverStarted:
 		return ReportResult{LeaseRef: rep.LeaseRef, Outcome: Refused, Status: l.status,
 			Message: "a job that was not started is given back, not reported"}, nil

@@ -160,7 +160,7 @@ func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 			h := r.hand("n1", 1)
 			h.turn()
 			h.held[0].StartedMS = r.now.UnixMilli()
-			late := exited(h.held[0].LeaseRef, 0)
+			late := endedByUs(h.held[0].LeaseRef, workflow.KilledByFence) // told when it came back
 			h.free.Slots = 0
 			h.turn()
 			r.now = r.now.Add(5 * time.Minute)

@@ -30,6 +30,7 @@ const (
 const (
 	EventJobNotStarted     EventType = "job_not_started"    // Slurm refused the step: the job waits with its runner, it was no attempt
 	EventLaunchPaused      EventType = "launch_paused"      // a runner starts nothing for now
+	EventLossSuperseded    EventType = "loss_superseded"    // an attempt that was taken for lost was reported before its retry began: the report counts
 	EventJobSettled        EventType = "job_settled"        // the attempt before is known to be gone: the retry waits for its delay alone
 	EventWorkflowCompleted EventType = "workflow_completed" // the verdict of a run
 	EventWorkflowFailed    EventType = "workflow_failed"    // the verdict of a run

@@ -137,6 +137,15 @@ type WorkflowCanceledPayload struct {
 	RunID      int64  `json:"run_id"`
 }
 
+// LossSupersededPayload is the data of EventLossSuperseded.
+type LossSupersededPayload struct {
+	JobID     int64     `json:"job_id"`
+	JobName   string    `json:"job_name"`
+	RunID     int64     `json:"run_id"`
+	AttemptID int64     `json:"attempt_id"`
+	Cause     CauseKind `json:"cause"` // that was recorded and does not stand
+}
+
 // JobSettledPayload is the data of EventJobSettled.
 type JobSettledPayload struct {
 	JobID       int64  `json:"job_id"`

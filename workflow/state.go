@@ -14,6 +14,7 @@ const (
 	OpGiveBack   Operation = "give_back"  // a runner took it and did not start it
 	OpStart      Operation = "start"      // a process was spawned
 	OpNotStart   Operation = "not_start"  // nothing was spawned after all
+	OpSupersede  Operation = "supersede"  // an attempt that was taken for lost is reported: its loss is taken back
 	OpFinish     Operation = "finish"     // an attempt ended and its status stands
 	OpRetry      Operation = "retry"      // an attempt ended, another one follows
 	OpRecover    Operation = "recover"    // an attempt ended, the recovery script runs
@@ -73,6 +74,7 @@ var transitionRules = []transitionRule{
 	{OpGiveBack, setOf(Pending), setOf(Ready)},
 	{OpStart, setOf(Pending), setOf(Running)},
 	{OpNotStart, setOf(Running), setOf(Pending)},
+	{OpSupersede, setOf(Ready), setOf(Running)},
 	// A report may arrive before the turn that says that the job was started.
 	{OpFinish, setOf(Pending, Running), setOf(Completed, Failed, Canceled, Terminated)},
 	{OpRetry, setOf(Pending, Running, Failed, Terminated), setOf(Ready)},
