@@ -47,6 +47,7 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies, Timeouts: j.Timeouts}
 	b.failProblems(j.at, p.Validate())
+	b.checkPolicyNames(j)
 	b.addPatterns(j.at, p.RetryPolicies)
 	if t := p.Timeouts; t != nil && t.OnlyRuns() { // the runner sees to it
 		p.Timeouts = nil
@@ -55,6 +56,22 @@ func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 		return nil
 	}
 	return p
+}
+
+// checkPolicyNames makes sure that a job has no other policy by a name that the workflow
+// gives to one: retries are counted by the names of policies and rules.
+func (b *builder) checkPolicyNames(j *Job) {
+	for i, own := range j.RetryPolicies {
+		for _, of := range b.doc.RetryPolicies {
+			switch {
+			case own.PolicyName() == "" || own.PolicyName() != of.PolicyName():
+			case own.Policy == nil && of.Policy == nil, own.Policy != nil && of.Policy != nil && own.Policy.Hash() == of.Policy.Hash():
+			default:
+				b.fail(j.at.find(fmt.Sprintf("retry_policies[%d]", i)), "rename one: retries are counted by the names of policies and rules",
+					"the workflow has another retry policy named %s", clip(own.PolicyName()))
+			}
+		}
+	}
 }
 
 // addPatterns notes the patterns of stderr in policies that are written below n.

@@ -12,6 +12,14 @@ type PolicyRef struct {
 	Policy *RetryPolicy // nil if Name is given
 }
 
+// PolicyName is the name of the policy, wherever it is written down.
+func (r PolicyRef) PolicyName() string {
+	if r.Policy != nil {
+		return r.Policy.Name
+	}
+	return r.Name
+}
+
 // MarshalJSON writes the name or the policy.
 func (r PolicyRef) MarshalJSON() ([]byte, error) {
 	if r.Policy != nil {
