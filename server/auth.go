@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/server/access"
 )
@@ -34,6 +35,25 @@ func (a *TokenAuth) Authenticate(r *http.Request) (Caller, bool) {
 	}
 	if name == "" {
 		name = a.user
+	}
+	return Caller{User: name, Known: true}, true
+}
+
+// passwordAuth lets in the users of an authentication file, by basic
+// authentication, and whoever shows the token as a bearer token.
+type passwordAuth struct {
+	token     Authenticator
+	passwords *access.Checker
+}
+
+// Authenticate checks the credentials of a request.
+func (a *passwordAuth) Authenticate(r *http.Request) (Caller, bool) {
+	name, password, ok := r.BasicAuth()
+	if !ok {
+		return a.token.Authenticate(r)
+	}
+	if !a.passwords.Check(name, password, time.Now()) {
+		return Caller{}, false
 	}
 	return Caller{User: name, Known: true}, true
 }

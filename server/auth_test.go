@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
+	"github.com/torc-slurm/torc-slurm/server/access"
 )
 
 // address is where a daemon listens on TCP, as peertest wants it.
@@ -99,6 +101,34 @@ func TestSharedDaemonAsksOthersForCredentials(t *testing.T) {
 			if got := other.Step(header); !strings.HasPrefix(got, want) {
 				t.Errorf("another user at %s with %q: %s, want %s", at, header, got, want)
 			}
+		}
+	}
+}
+
+// The users of an authentication file have passwords of their own.
+func TestSharedDaemonWithPasswords(t *testing.T) {
+	temporary(t)
+	hash, err := access.HashPassword("right", access.MinCost)
+	if err != nil {
+		t.Fatal(err)
+	}
+	passwords, err := access.ParsePasswords([]byte("bob:" + hash + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startDaemon(t, func(o *DaemonOptions) { o.Shared, o.Passwords, o.PasswordsKept = true, passwords, time.Minute })
+	e := d.Endpoint()
+	other := peertest.Start(t, "request", address(t, e))
+	for header, want := range map[string]string{
+		"": "401", "Basic Ym9iOndyb25n": "401", "Basic Ym9iOnJpZ2h0": "200", "Basic ZXZlOnJpZ2h0": "401", "Bearer right": "401",
+	} {
+		if got := other.Step(header); !strings.HasPrefix(got, want) {
+			t.Errorf("another user with %q: %s, want %s", header, got, want)
+		}
+	}
+	for header, want := range map[string]int{"": 200, "Basic Ym9iOndyb25n": 401, "Basic Ym9iOnJpZ2h0": 200} {
+		if got := ping(t, e, header); got != want {
+			t.Errorf("its user with %q: %d, want %d", header, got, want)
 		}
 	}
 }

@@ -43,6 +43,10 @@ type DaemonOptions struct {
 	// Shared lets in other users of this host, by their credentials. Without it
 	// nobody gets an answer but the user who runs the daemon.
 	Shared bool
+	// Passwords are those of the users of a shared daemon; nil: there is only the
+	// token. PasswordsKept is how long one that was right is remembered.
+	Passwords     *access.Passwords
+	PasswordsKept time.Duration
 	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
 	// nil.
 	PeerUID func(net.Conn) (uint32, error)
@@ -177,8 +181,12 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
 	d.server.Origins = access.NewOrigins(append(o.AllowedHosts, o.Host, o.Nodes.Host)...)
+	var owner Authenticator = NewTokenAuth(o.Token, o.User)
+	if o.Passwords != nil {
+		owner = &passwordAuth{token: owner, passwords: access.NewChecker(o.Passwords, o.PasswordsKept)}
+	}
 	d.server.Auth = &peerAuth{
-		others: &SecretAuth{Owner: NewTokenAuth(o.Token, o.User), Store: st, User: o.User},
+		others: &SecretAuth{Owner: owner, Store: st, User: o.User},
 		shared: o.Shared, user: o.User,
 	}
 	d.guard = &access.Guard{Shared: o.Shared, UID: o.PeerUID, Log: o.Log}
@@ -229,9 +237,9 @@ func (o *DaemonOptions) complete() error {
 	if o.Lease = cmp.Or(o.Lease, DefaultLease); o.Lease < leastLease {
 		return workflow.Errorf(workflow.CodeInvalid, "leases of %s are too short", o.Lease).WithHint("let them be %s at least", leastLease)
 	}
-	if !o.Shared && !isLoopback(o.Host) {
-		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without authentication: anybody who reaches it could run commands as you", o.Host).
-			WithHint("leave --host at 127.0.0.1, or start with a token (--token-file)")
+	if !isLoopback(o.Host) {
+		return workflow.Errorf(workflow.CodeInvalid, "refused to listen on %s without encryption: who listens on the way could read the credentials and run commands as you", o.Host).
+			WithHint("leave --host at 127.0.0.1; for other hosts --node-host ADDRESS listens with TLS, for callers with credentials")
 	}
 	if o.Token == "" {
 		o.Token = cmp.Or(formerToken(o.EndpointPath), NewToken())

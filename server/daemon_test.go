@@ -54,10 +54,12 @@ func ping(t *testing.T, e Endpoint, header string) int {
 	return resp.StatusCode
 }
 
-func TestDaemonRefusesAllAddressesWithoutCredentials(t *testing.T) {
-	_, err := Start(t.Context(), DaemonOptions{Database: filepath.Join(t.TempDir(), "x.db"), Host: "0.0.0.0"})
-	if workflow.CodeOf(err) != workflow.CodeInvalid {
-		t.Errorf("without authentication on all addresses: %v", err)
+func TestDaemonRefusesOtherHostsWithoutEncryption(t *testing.T) {
+	for _, shared := range []bool{false, true} {
+		_, err := Start(t.Context(), DaemonOptions{Database: filepath.Join(t.TempDir(), "x.db"), Host: "0.0.0.0", Shared: shared, Token: "right"})
+		if workflow.CodeOf(err) != workflow.CodeInvalid {
+			t.Errorf("on all addresses, shared %v: %v", shared, err)
+		}
 	}
 }
 

@@ -39,13 +39,16 @@ type serveFlags struct {
 	port      int
 	database  string
 	tokenFile string
-	logDir    string
-	jsonLogs  bool
-	daemon    bool
-	pidFile   string
-	nodeHost  string
-	allowed   []string
-	sbatch    string
+	authFile  string
+	// requireAuth changes nothing but that an authentication file is needed.
+	requireAuth bool
+	logDir      string
+	jsonLogs    bool
+	daemon      bool
+	pidFile     string
+	nodeHost    string
+	allowed     []string
+	sbatch      string
 
 	onDemand      bool
 	detached      bool
@@ -66,8 +69,9 @@ they find this one instead.
 
 The first line on standard output is TORC_SERVER_PORT=<port>, once it listens.
 It answers you alone: the kernel tells whose process calls, and yours need no
-password. With --token-file it is shared: others on this machine may use it with the
-token, and run commands as you.
+password. With --auth-file or --token-file it is shared: others on this machine, and
+by TLS those who reach --node-host, may use it with a password or the token, and run
+commands as you.
 
 SIGUSR1 makes it write a snapshot of the database to TORC_SERVER_SNAPSHOT_PATH
 (torc-server-snapshot.db) and then the line TORC_SNAPSHOT_DONE=<path>; the last
@@ -103,6 +107,8 @@ func addServeFlags(f *pflag.FlagSet, flags *serveFlags) {
 	f.StringVarP(&flags.host, "host", "H", "", "`ADDRESS` to listen on (default 127.0.0.1)")
 	f.IntVarP(&flags.port, "port", "p", 8080, "`PORT` to listen on; 0 for a free one")
 	f.StringVarP(&flags.database, "database", "d", "", "database `FILE`, or :memory: (DATABASE_URL; default: that of your daemon)")
+	f.StringVar(&flags.authFile, "auth-file", "", "`FILE` with users and passwords by which other users may call, as torc-htpasswd writes it (TORC_AUTH_FILE, server.auth_file)")
+	f.BoolVar(&flags.requireAuth, "require-auth", false, "accepted for compatibility: other users always need a password")
 	f.StringVar(&flags.tokenFile, "token-file", "", "`FILE` with a token by which other users may call; made if it is not there")
 	f.StringVarP(&flags.logLevel, "log-level", "l", "", "`LEVEL` of messages: debug, info, warn or error (RUST_LOG; default info)")
 	f.StringVar(&flags.logDir, "log-dir", "", "write the log into `DIR` (TORC_LOG_DIR)")

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -112,12 +114,42 @@ func (a *app) serveOptions(ctx context.Context, set *pflag.FlagSet, flags serveF
 	if o.Port < 0 || o.Port > 65535 {
 		return o, usageErrorf("--port %d: ports are numbers from 0 to 65535", o.Port)
 	}
+	if err := a.shareWithPasswords(&o, flags); err != nil {
+		return o, err
+	}
 	if flags.tokenFile == "" {
 		return o, nil
 	}
 	o.Shared = true
 	o.Token, err = readToken(a.path(flags.tokenFile))
 	return o, err
+}
+
+// shareWithPasswords lets in the users of an authentication file, if there is one.
+func (a *app) shareWithPasswords(o *server.DaemonOptions, flags serveFlags) error {
+	config := a.config.Server
+	path := firstOf(flags.authFile, a.getenv("TORC_AUTH_FILE"), config.AuthFile)
+	if path == "" {
+		if flags.requireAuth || config.RequireAuth {
+			return usageErrorf("--require-auth needs --auth-file")
+		}
+		return nil
+	}
+	passwords, warning, err := access.ReadPasswords(a.path(path))
+	if err != nil {
+		return err
+	}
+	if len(passwords.Users()) == 0 {
+		return usageErrorf("authentication file %s has no users; add them with torc-htpasswd add --file %s NAME", path, path)
+	}
+	if warning != "" {
+		a.note("warning: %s", warning)
+	}
+	o.Shared, o.Passwords, o.PasswordsKept = true, passwords, access.DefaultKeep
+	if s := config.CredentialCacheTTLSecs; s != nil {
+		o.PasswordsKept = time.Duration(*s) * time.Second
+	}
+	return nil
 }
 
 // checkProtection refuses a configuration that asks for a protection that this
@@ -127,8 +159,7 @@ func (c *ServerConfig) checkProtection() error {
 		key    string
 		wished bool
 	}{
-		{"https", c.HTTPS}, {"auth_file", c.AuthFile != ""}, {"require_auth", c.RequireAuth},
-		{"enforce_access_control", c.EnforceAccessControl},
+		{"https", c.HTTPS}, {"enforce_access_control", c.EnforceAccessControl},
 	} {
 		if wish.wished {
 			return usageErrorf("the configuration sets server.%s, which this version does not have; see `torc-slurm config show`", wish.key)

@@ -17,6 +17,8 @@ func (a *app) arguments() []string {
 	name, args := filepath.Base(a.Args[0]), a.Args[1:]
 	switch name {
 	case "torc-server":
+	case "torc-htpasswd":
+		return append([]string{"htpasswd"}, args...)
 	case torcRunnerName:
 		return append([]string{torcRunnerName}, args...)
 	default:

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// htpasswdFlags are those of torc-htpasswd.
+type htpasswdFlags struct {
+	file     string
+	password string
+	cost     int
+}
+
+// newHtpasswdCommand is torc-htpasswd.
+func newHtpasswdCommand(a *app) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "htpasswd",
+		Short: "Write the users and passwords of a server that others share",
+		Long: `Write the file for serve --auth-file: a line for each user with the hash of a
+password (bcrypt). The server reads it when it starts. Whoever has a password can run
+commands as the user who runs the server.`,
+		GroupID: groupServer,
+		Example: `  torc-slurm htpasswd add --file users alice
+  torc-slurm serve --auth-file users`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	var flags htpasswdFlags
+	add := &cobra.Command{
+		Use: "add USER", Short: "Add a user, or give one another password", Args: cobra.ExactArgs(1),
+		Example: `  torc-slurm htpasswd add --file users alice`,
+		RunE:    func(_ *cobra.Command, args []string) error { return a.addPassword(flags, args[0]) },
+	}
+	hash := &cobra.Command{
+		Use: "hash [USER]", Short: "Print the line of a user", Args: cobra.MaximumNArgs(1),
+		Example: `  torc-slurm htpasswd hash alice`,
+		RunE:    func(_ *cobra.Command, args []string) error { return a.hashPassword(flags, args) },
+	}
+	remove := &cobra.Command{
+		Use: "remove USER", Short: "Remove a user", Args: cobra.ExactArgs(1),
+		Example: `  torc-slurm htpasswd remove --file users alice`,
+		RunE:    func(_ *cobra.Command, args []string) error { return a.removePassword(flags, args[0]) },
+	}
+	list := &cobra.Command{
+		Use: "list", Short: "Print the users", Args: cobra.NoArgs,
+		Example: `  torc-slurm htpasswd list --file users`,
+		RunE:    func(_ *cobra.Command, _ []string) error { return a.listPasswords(flags) },
+	}
+	verify := &cobra.Command{
+		Use: "verify USER", Short: "Say whether a password is right", Args: cobra.ExactArgs(1),
+		Example: `  torc-slurm htpasswd verify --file users alice`,
+		RunE:    func(_ *cobra.Command, args []string) error { return a.verifyPassword(flags, args[0]) },
+	}
+	for _, sub := range []*cobra.Command{add, remove, list, verify} {
+		sub.Flags().StringVarP(&flags.file, "file", "f", "", "`FILE` with the users")
+		_ = sub.MarkFlagRequired("file")
+		sub.Flags().String("format", "", "") // gives way with its -f, as in torc-htpasswd
+		_ = sub.Flags().MarkHidden("format")
+	}
+	for _, sub := range []*cobra.Command{add, hash, verify} {
+		sub.Flags().StringVarP(&flags.password, "password", "p", "", "the password; others on this machine can see it in the list of processes, so better leave it out to be asked")
+	}
+	for _, sub := range []*cobra.Command{add, hash} {
+		sub.Flags().IntVarP(&flags.cost, "cost", "c", access.DefaultCost, "`N`: each more doubles the time that a password takes")
+	}
+	c.AddCommand(add, hash, remove, list, verify)
+	return c
+}
+
+// passwords reads the file of users.
+func (a *app) passwords(flags htpasswdFlags) (*access.Passwords, error) {
+	p, warning, err := access.ReadPasswords(a.path(flags.file))
+	if warning != "" {
+		a.note("warning: %s", warning)
+	}
+	return p, err
+}
+
+func (a *app) writePasswords(flags htpasswdFlags, p *access.Passwords) error {
+	if err := trustedfile.Write(a.path(flags.file), p.Text(), 0o600); err != nil {
+		return fmt.Errorf("write the file of users: %w", err)
+	}
+	a.note("A server that uses %s reads it when it starts.", flags.file)
+	return nil
+}
+
+// passwordOf is the password that was given, or is asked for.
+func (a *app) passwordOf(flags htpasswdFlags, user string) (string, error) {
+	if flags.password != "" {
+		return flags.password, nil
+	}
+	return a.askPassword(user)
+}
+
+func (a *app) addPassword(flags htpasswdFlags, user string) error {
+	if !access.ValidUser(user) {
+		return usageErrorf("%q is no name of a user: it must not be empty or have spaces, # or :", user)
+	}
+	p, err := a.passwords(flags)
+	if errors.Is(err, fs.ErrNotExist) {
+		p, err = &access.Passwords{}, nil
+	}
+	if err != nil {
+		return err
+	}
+	password, err := a.passwordOf(flags, user)
+	if err != nil {
+		return err
+	}
+	hash, err := access.HashPassword(password, flags.cost)
+	if err != nil {
+		return err
+	}
+	p.Set(user, hash)
+	return a.writePasswords(flags, p)
+}
+
+func (a *app) hashPassword(flags htpasswdFlags, args []string) error {
+	user := ""
+	if len(args) == 1 {
+		user = args[0]
+	}
+	password, err := a.passwordOf(flags, firstOf(user, "the new user"))
+	if err != nil {
+		return err
+	}
+	hash, err := access.HashPassword(password, flags.cost)
+	if err != nil {
+		return err
+	}
+	if user != "" {
+		hash = user + ":" + hash
+	}
+	fmt.Fprintln(a.Stdout, hash)
+	return nil
+}
+
+func (a *app) removePassword(flags htpasswdFlags, user string) error {
+	p, err := a.passwords(flags)
+	if err != nil {
+		return err
+	}
+	if !p.Remove(user) {
+		return workflow.Errorf(workflow.CodeNotFound, "%s has no user %s", flags.file, user)
+	}
+	return a.writePasswords(flags, p)
+}
+
+func (a *app) listPasswords(flags htpasswdFlags) error {
+	p, err := a.passwords(flags)
+	if err != nil {
+		return err
+	}
+	for _, user := range p.Users() {
+		fmt.Fprintln(a.Stdout, user)
+	}
+	return nil
+}
+
+func (a *app) verifyPassword(flags htpasswdFlags, user string) error {
+	p, err := a.passwords(flags)
+	if err != nil {
+		return err
+	}
+	password, err := a.passwordOf(flags, user)
+	if err != nil {
+		return err
+	}
+	if !p.Verify(user, password) {
+		return failedErrorf("the password is not that of %s", user)
+	}
+	fmt.Fprintf(a.Stdout, "The password is that of %s\n", user)
+	return nil
+}
