@@ -150,3 +150,11 @@ func (got answer) want(status int, words ...string) {
 		}
 	}
 }
+
+// sendAs is send with a media type.
+func (a *testAPI) sendAs(method, path, media, body string) answer {
+	a.t.Helper()
+	r := httptest.NewRequestWithContext(a.t.Context(), method, api.BasePath+path, strings.NewReader(body))
+	r.Header.Set("Content-Type", media)
+	return a.serve(r)
+}

@@ -3,15 +3,23 @@ package server
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"reflect"
 	"strings"
 
 	"github.com/tidwall/gjson"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/jsonbody"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // decodeBody reads a JSON body into dest, a pointer. The error is a textError:
 // 400 for text that is no JSON, 422 for JSON of another shape.
 func decodeBody(text []byte, dest any) error {
+	if err := affordable(text, reflect.TypeOf(dest).Elem()); err != nil {
+		return err
+	}
 	if err := json.Unmarshal(text, dest); err != nil {
 		return bodyError(err)
 	}
@@ -24,6 +32,27 @@ func decodeBody(text []byte, dest any) error {
 		return bodyError(err)
 	}
 	return nil
+}
+
+// affordable refuses a text that would cost too much to decode.
+func affordable(text []byte, into reflect.Type) error {
+	if jsonbody.Small(text) {
+		return nil
+	}
+	_, err := jsonbody.Cost(text, into, api.MaxLimit)
+	var costly *jsonbody.TooCostly
+	var many *jsonbody.TooMany
+	switch {
+	case err == nil:
+		return nil
+	case !json.Valid(text): // that comes first
+		return bodyError(json.Unmarshal(text, new(json.RawMessage)))
+	case errors.As(err, &costly):
+		return textErrorf(http.StatusRequestEntityTooLarge, "Json deserialize error: %v", err)
+	case errors.As(err, &many):
+		return workflow.Errorf(workflow.CodeInvalid, "%v", err).WithHint("send them in several requests")
+	}
+	return textErrorf(http.StatusUnprocessableEntity, "Json deserialize error: %v", err)
 }
 
 func bodyError(err error) error {

@@ -10,6 +10,7 @@ import (
 	"mime"
 	"net/http"
 	"os"
+	"reflect"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -102,8 +103,13 @@ func (d *definitionReader) next() (*api.DefinitionLine, error) {
 		return nil, err
 	}
 	line := &api.DefinitionLine{}
-	if err := json.Unmarshal(text, line); err != nil {
-		err = bodyError(err)
+	err = affordable(text, reflect.TypeFor[api.DefinitionLine]())
+	if err == nil {
+		if err = json.Unmarshal(text, line); err != nil {
+			err = bodyError(err)
+		}
+	}
+	if err != nil {
 		var refused *textError
 		if errors.As(err, &refused) {
 			refused.text = fmt.Sprintf("line %d: %s", d.number, refused.text)
