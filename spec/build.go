@@ -51,6 +51,7 @@ func (b *builder) buildWorkflow() {
 	if n := doc.at.child("name"); doc.Name == "" && n != nil && n.kind == kindString {
 		b.fail(n, "", "a workflow needs a name")
 	}
+	b.failDomain(doc.at.get("name"), workflow.CheckName("workflow", doc.Name))
 	d.Name, d.User, d.Description, d.Project = doc.Name, b.opts.User, doc.Description, doc.Project
 	d.Metadata = b.metadata()
 	d.Env = b.workflowEnv()

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // nameIndex finds the expanded jobs, files or user data by their names.
@@ -67,9 +69,7 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 	first, again := x.byName[name]
 	if !again {
 		x.byName[name] = i
-		if strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			b.badName(where, name, x.noun)
-		}
+		b.failDomain(where, workflow.CheckName(x.noun, name))
 		return
 	}
 	b.ambiguous = true
@@ -82,16 +82,6 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 		return
 	}
 	b.fail(where, "put the parameters that differ into the name, for example "+b.nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
-}
-
-// badName reports control characters: NUL ends every C string; others only
-// garble terminals.
-func (b *builder) badName(where *node, name, noun string) {
-	if strings.ContainsRune(name, 0) {
-		b.fail(where, "", "the name of a %s cannot contain a NUL character", noun)
-		return
-	}
-	b.warn(where, "leave them out: terminals garble them", "the name %s contains control characters", clip(name))
 }
 
 // nameHint is a name with all parameters of an item.

@@ -30,6 +30,7 @@ func (b *builder) addTo(x *names, next int, at *node, name string) {
 	case x.first[name] != nil:
 		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
 	default:
+		b.failDomain(where, workflow.CheckName(strings.ReplaceAll(x.noun, "_", " "), name))
 		x.known = append(x.known, name)
 		x.first[name], x.index[name] = at, next
 	}

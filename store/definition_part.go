@@ -90,6 +90,9 @@ func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, row
 }
 
 func (d *DefinitionWriter) insertFile(tx *Tx, f *workflow.FileDefinition) (int64, error) {
+	if err := workflow.CheckName("file", f.Name); err != nil {
+		return 0, err
+	}
 	return tx.insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime) VALUES (?, ?, ?, ?, ?)`,
 		d.id, f.Name, f.Path, given(f.Identifier), f.ModTime)
 }
@@ -111,6 +114,9 @@ func (d *DefinitionWriter) insertRequirements(tx *Tx, q *workflow.ResourceRequir
 }
 
 func (d *DefinitionWriter) insertHandler(tx *Tx, h *workflow.FailureHandlerDefinition) (string, int64, error) {
+	if err := workflow.CheckName("failure handler", h.Name); err != nil {
+		return h.Name, 0, err
+	}
 	rules, err := json.Marshal(h.Rules)
 	if err != nil {
 		return h.Name, 0, err

@@ -17,6 +17,9 @@ func scanFailureHandler(r rowScanner) (h workflow.FailureHandler, err error) {
 // CreateFailureHandler stores a failure handler and returns it with its id.
 // Rules that cannot be read are refused: nothing would ever follow them.
 func (s *Store) CreateFailureHandler(_ context.Context, h workflow.FailureHandler) (workflow.FailureHandler, error) {
+	if err := workflow.CheckName("failure handler", h.Name); err != nil {
+		return h, err
+	}
 	if _, err := h.Definition(); err != nil {
 		return h, err
 	}

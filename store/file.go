@@ -21,6 +21,9 @@ func (s *Store) CreateFiles(_ context.Context, files []workflow.File) ([]workflo
 		copy(created, files)
 		for i := range created {
 			f := &created[i]
+			if err := workflow.CheckName("file", f.Name); err != nil {
+				return err
+			}
 			if i == 0 || f.WorkflowID != created[i-1].WorkflowID {
 				if err := tx.requireWorkflow(f.WorkflowID); err != nil {
 					return err
@@ -79,6 +82,9 @@ func (s *Store) Files(ctx context.Context, q FileFilter, page Page) ([]workflow.
 // UpdateFile replaces a file's name, path and time; its workflow must be the
 // same.
 func (s *Store) UpdateFile(_ context.Context, f workflow.File) (workflow.File, error) {
+	if err := workflow.CheckName("file", f.Name); err != nil {
+		return f, err
+	}
 	var updated workflow.File
 	err := s.writer.do("update file", func(tx *Tx) (err error) {
 		updated, err = getFile(tx, f.ID)

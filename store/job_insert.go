@@ -56,6 +56,9 @@ func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.J
 // checkNewJob refuses what no job may have, and brings a job's lists into
 // their stored form.
 func checkNewJob(j *workflow.Job) (err error) {
+	if err := workflow.CheckName("job", j.Name); err != nil {
+		return err
+	}
 	if j.Priority < 0 {
 		return workflow.Errorf(workflow.CodeInvalid, "job %q: priority must not be negative, but is %d", j.Name, j.Priority)
 	}

@@ -64,6 +64,9 @@ func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
 	}
 	var changed []string
 	if u.Name != nil && *u.Name != j.Name {
+		if err := workflow.CheckName("job", *u.Name); err != nil {
+			return err
+		}
 		changed = append(changed, "name")
 	}
 	if u.Command != nil && *u.Command != j.Command {

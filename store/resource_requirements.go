@@ -49,6 +49,9 @@ func insertRequirements(tx *Tx, q workflow.ResourceRequirements) (int64, error) 
 // measure checks requirements and returns their memory in bytes and their
 // runtime in seconds.
 func measure(q workflow.ResourceRequirements) (memory, runtime int64, err error) {
+	if err := workflow.CheckName("set of resource requirements", q.Name); err != nil {
+		return 0, 0, err
+	}
 	for _, n := range []struct {
 		field string
 		value int64

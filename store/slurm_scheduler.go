@@ -29,6 +29,9 @@ func (s *Store) CreateSlurmScheduler(_ context.Context, c workflow.SlurmSchedule
 }
 
 func insertSlurmScheduler(tx *Tx, c workflow.SlurmScheduler) (int64, error) {
+	if err := workflow.CheckName("scheduler", c.Name); err != nil {
+		return 0, err
+	}
 	id, err := tx.insert(`INSERT INTO slurm_scheduler (workflow_id, name, account, gres, mem, nodes, ntasks_per_node, partition, qos, tmp,
 			walltime, extra, serialize_allocations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		c.WorkflowID, c.Name, c.Account, c.Gres, c.Mem, c.Nodes, c.NtasksPerNode, c.Partition, c.QOS, c.Tmp,
@@ -87,6 +90,9 @@ func (s *Store) UpdateSlurmScheduler(_ context.Context, id int64, u SlurmSchedul
 			return err
 		}
 		set(&c.Name, u.Name)
+		if err := workflow.CheckName("scheduler", c.Name); u.Name != nil && err != nil {
+			return err
+		}
 		set(&c.Account, u.Account)
 		setOptional(&c.Gres, u.Gres)
 		setOptional(&c.Mem, u.Mem)

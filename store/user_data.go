@@ -52,6 +52,9 @@ func (s *Store) CreateUserData(_ context.Context, records []workflow.UserData, l
 }
 
 func insertUserData(tx *Tx, d *workflow.UserData, links UserDataLinks) (err error) {
+	if err := workflow.CheckName("record of user data", d.Name); err != nil {
+		return err
+	}
 	d.ID, err = tx.insert(`INSERT INTO user_data (workflow_id, name, is_ephemeral, data) VALUES (?, ?, ?, ?)`,
 		d.WorkflowID, d.Name, d.IsEphemeral, text(d.Data))
 	if isUnique(err) {
@@ -131,6 +134,9 @@ func (s *Store) UpdateUserData(_ context.Context, id int64, u UserDataUpdate) (w
 		}
 		set(&d.IsEphemeral, u.IsEphemeral)
 		set(&d.Name, u.Name)
+		if err := workflow.CheckName("record of user data", d.Name); u.Name != nil && err != nil {
+			return err
+		}
 		if text(u.Data) != nil {
 			d.Data = u.Data
 		}

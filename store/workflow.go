@@ -83,6 +83,9 @@ func (s *Store) CreateWorkflow(_ context.Context, w workflow.Workflow) (workflow
 // checkWorkflow refuses a new workflow that could not run, and sorts its
 // groups.
 func checkWorkflow(w *workflow.Workflow) error {
+	if err := workflow.CheckName("workflow", w.Name); err != nil {
+		return err
+	}
 	if err := workflow.ValidateEnv(w.Env); err != nil {
 		return err
 	}
@@ -220,6 +223,11 @@ func (s *Store) UpdateWorkflow(_ context.Context, id int64, u workflow.WorkflowU
 		}
 		if err := checkImmutable(&w, u); err != nil {
 			return err
+		}
+		if u.Name != nil {
+			if err := workflow.CheckName("workflow", *u.Name); err != nil {
+				return err
+			}
 		}
 		set(&w.Name, u.Name)
 		set(&w.User, u.User)

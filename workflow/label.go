@@ -6,7 +6,7 @@ import (
 )
 
 // NormalizeLabels checks labels and returns them sorted, without repeats; nil
-// if there are none. A label is not empty, has no comma and no space around it.
+// if there are none. A label is a name that is not empty, has no comma and no space around it.
 func NormalizeLabels(labels []string) ([]string, error) {
 	if len(labels) == 0 {
 		return nil, nil
@@ -21,6 +21,9 @@ func NormalizeLabels(labels []string) ([]string, error) {
 		case strings.Contains(l, ","):
 			why = "it contains a comma"
 		default:
+			if err := CheckName("label", l); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		return nil, Errorf(CodeInvalid, "invalid label %q: %s", l, why).

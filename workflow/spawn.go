@@ -155,6 +155,9 @@ func checkSpawnJobs(wanted []SpawnJob) ([]SpawnedJob, error) {
 	names := make(map[string]bool, len(wanted))
 	jobs := make([]SpawnedJob, len(wanted))
 	for i, w := range wanted {
+		if err := CheckName("job", w.Name); err != nil {
+			return nil, err
+		}
 		if names[w.Name] {
 			return nil, Errorf(CodeInvalid, "duplicate job name %q in the request", w.Name)
 		}

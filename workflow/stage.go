@@ -84,6 +84,9 @@ type StageDefinition struct {
 
 // Validate says what is wrong with the stage by itself.
 func (d *StageDefinition) Validate() error {
+	if err := CheckName("stage", d.Name); err != nil {
+		return err
+	}
 	switch {
 	case d.Kind != StageChild && d.Kind != StageEnd && d.Kind != StageCompensation:
 		return Errorf(CodeInvalid, "stage %q: %q is not a kind of stage", d.Name, d.Kind).WithHint("use child, end or compensation")
