@@ -129,3 +129,34 @@ func TestAnotherUserTakesThePort(t *testing.T) {
 		t.Errorf("the runner: %v\n%s\n%s", err, &said, p.read("torc_output/job_runner_*.log"))
 	}
 }
+
+// TestJobsOfAnotherLoginNode: the daemon is on another login node, which wants
+// credentials. The jobs of a run here call it without any.
+func TestJobsOfAnotherLoginNode(t *testing.T) {
+	p := newPerson(t)
+	p.environ = append(p.environ, "TORC_SERVER__NODE_HOST=127.0.0.1")
+	p.write("asking.yaml", asking)
+	p.write("go", "")
+	p.run(0, "create", "asking.yaml")
+	endpoint := server.EndpointPath(filepath.Join(p.dir, "home", "torc"))
+	e, err := server.ReadEndpoint(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.write("home/torc/endpoint.json", strings.Replace(string(text), fmt.Sprintf("%q: %q", "host", e.Host), `"host": "login9"`, 1))
+	if err := os.Chmod(endpoint, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.run(0, "run", "1")
+	p.write("home/torc/endpoint.json", string(text)) // for the end of the daemon
+	if code := p.read("code"); code != "200" {
+		t.Errorf("a job's request without credentials: HTTP %q, %s", code, p.read("answer"))
+	}
+	if environment := p.read("environment"); strings.Contains(environment, "TORC_TOKEN_FILE") || !strings.Contains(environment, "TORC_API_URL=http://127.0.0.1:") {
+		t.Error(environment)
+	}
+}

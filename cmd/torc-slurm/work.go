@@ -43,6 +43,13 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 	options.APIURL, options.Environ = c.URL, a.jobEnvironment(c)
 	options.Log = logTo(logFile, slog.LevelInfo)
 	options.OnEvent = p.observe
+	if strings.HasPrefix(c.URL, "https:") { // there jobs would need credentials
+		jobs, err := a.openGateway(&options, c.Forward)
+		if err != nil {
+			return err
+		}
+		defer jobs.Close()
+	}
 	if points, err := failpoint.Parse(a.getenv("TORC_SLURM_FAILPOINTS")); err == nil && points != nil { // the daemon says what is wrong with them
 		options.Failpoint = points.Hit
 	}

@@ -87,6 +87,7 @@ var rules = map[string]rule{
 	"server.https":                          exposure,
 	"server.tls_cert":                       certificate,
 	"server.tls_key":                        certificate,
+	"server.allowed_hosts":                  exposure,
 	"server.auth_file":                      exposure,
 	"server.require_auth":                   exposure,
 	"server.credential_cache_ttl_secs":      exposure,
