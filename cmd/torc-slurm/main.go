@@ -7,6 +7,9 @@ import (
 	"cmp"
 	"os"
 	"runtime/debug"
+
+	"github.com/torc-slurm/torc-slurm/internal/threads"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // linked is set by the linker.
@@ -46,10 +49,23 @@ func main() {
 func run(env Environment) int {
 	a := newApp(env)
 	defer a.stopSignals()
-	err := a.execute()
+	err := enoughThreads()
+	if err == nil {
+		err = a.execute()
+	}
 	if closeErr := a.close(); err == nil {
 		err = closeErr
 	}
 	a.reportError(err)
 	return exitStatus(err)
+}
+
+// enoughThreads is an error if the user may start no more threads. Later the
+// runtime would end the program with a dump.
+func enoughThreads() error {
+	if err := threads.Check(threads.Needed()); err != nil {
+		return workflow.Errorf(workflow.CodeConflict, "%v", err).
+			WithHint("end some of your processes, or raise the limit with ulimit -u or in the settings of your session")
+	}
+	return nil
 }
