@@ -94,6 +94,12 @@ func ReadEndpoint(path string) (Endpoint, error) {
 	if err != nil {
 		return Endpoint{}, fmt.Errorf("read endpoint file: %w", err)
 	}
+	return ParseEndpoint(path, text)
+}
+
+// ParseEndpoint reads the text of an endpoint file, whoever could have written
+// it. The path is for the error, which has the code corrupt.
+func ParseEndpoint(path string, text []byte) (Endpoint, error) {
 	var e Endpoint
 	if err := json.Unmarshal(text, &e); err != nil {
 		return Endpoint{}, workflow.Errorf(workflow.CodeCorrupt, "endpoint file %s: %v", path, err).

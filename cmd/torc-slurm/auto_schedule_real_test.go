@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
@@ -36,11 +38,12 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	if err := json.Unmarshal([]byte(c.run("-f", "json", "create", "--skip-checks", file)), &made); err != nil {
 		t.Fatal(err)
 	}
-	e, err := server.ReadEndpoint(server.EndpointPath(filepath.Join(c.dir, "home")))
+	e, err := readEndpoint(server.EndpointPath(filepath.Join(c.dir, "home")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	daemon, err := client.New(client.Options{URL: e.URL, Token: e.Token})
+	unknown := func(net.Conn) (uint32, error) { return 0, peer.ErrUnknown } // the daemon is another user's
+	daemon, err := client.New(client.Options{URL: e.NodeURL, Token: e.Token, CAFingerprint: e.Fingerprint, PeerUID: unknown})
 	if err != nil {
 		t.Fatal(err)
 	}

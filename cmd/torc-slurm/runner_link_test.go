@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -25,7 +27,7 @@ import (
 // 200.
 func fakeDaemon(t *testing.T, status int, version string) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "Bearer hidden" {
 			t.Errorf("%s came without the secret", r.URL)
 		}
@@ -37,10 +39,11 @@ func fakeDaemon(t *testing.T, status int, version string) *httptest.Server {
 	return s
 }
 
-// moveTo writes the endpoint file of a daemon.
-func (l *nodeLink) moveTo(t *testing.T, url string) {
+// moveTo writes the endpoint file of a daemon, whose API is below a path.
+func (l *nodeLink) moveTo(t *testing.T, daemon *httptest.Server, path string) {
 	t.Helper()
-	text, err := json.Marshal(server.Endpoint{NodeURL: url})
+	sum := sha256.Sum256(daemon.Certificate().Raw)
+	text, err := json.Marshal(server.Endpoint{NodeURL: daemon.URL + path, Fingerprint: hex.EncodeToString(sum[:])})
 	if err == nil {
 		err = os.WriteFile(l.endpoint, text, 0o600)
 	}
@@ -71,25 +74,25 @@ func TestLinkFollowsTheDaemon(t *testing.T) {
 			t.Errorf("version %+v, %v, want %q", info, err, want)
 		}
 	}
-	l.moveTo(t, first.URL)
+	l.moveTo(t, first, "")
 	says("first")
-	l.moveTo(t, second.URL)
+	l.moveTo(t, second, "")
 	says("first") // it is there
 	first.Close()
 	says("second")
-	l.moveTo(t, stranger.URL)
+	l.moveTo(t, stranger, "")
 	says("second")
 	l.client = nil // as a new runner
 	if _, err := l.Version(t.Context()); exitStatus(err) != exitRefused {
 		t.Errorf("a daemon that does not know the secret: %v", err)
 	}
-	l.moveTo(t, second.URL)
+	l.moveTo(t, second, "")
 	says("second") // somebody else had its port
 }
 
 func TestLinkWithoutASecret(t *testing.T) {
 	l := newTestLink(t)
-	l.moveTo(t, fakeDaemon(t, http.StatusOK, "first").URL)
+	l.moveTo(t, fakeDaemon(t, http.StatusOK, "first"), "")
 	if err := os.Remove(l.secret); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +105,7 @@ func TestLinkWithoutASecret(t *testing.T) {
 func TestArriveGivesUp(t *testing.T) {
 	l := newTestLink(t)
 	gone := fakeDaemon(t, http.StatusOK, "")
-	l.moveTo(t, gone.URL)
+	l.moveTo(t, gone, "")
 	gone.Close()
 	if _, err := arrive(t.Context(), l, 0, l.log); exitStatus(err) != exitUnreachable {
 		t.Errorf("error %v", err)
@@ -114,7 +117,7 @@ func TestArriveGivesUp(t *testing.T) {
 func TestLinkForwards(t *testing.T) {
 	var got []string
 	daemon := func(name string, status int) *httptest.Server {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)
 			if err != nil || r.Header.Get("Authorization") != "Bearer hidden" {
 				t.Errorf("%s with %q: %v", r.URL, r.Header.Get("Authorization"), err)
@@ -141,7 +144,7 @@ func TestLinkForwards(t *testing.T) {
 			t.Errorf("%s %s came as %q, want %q", method, body, got, want)
 		}
 	}
-	at := func(s *httptest.Server) { l.moveTo(t, s.URL+"/base") }
+	at := func(s *httptest.Server) { l.moveTo(t, s, "/base") }
 	at(first)
 	sends("POST", "one", "first /base/files one")
 	first.Close()

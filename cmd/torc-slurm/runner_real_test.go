@@ -83,7 +83,7 @@ func copyFile(t *testing.T, from, to string) {
 func (c *cluster) tryRun(args ...string) (slurm.Output, error) {
 	return c.real.User().Run(context.WithoutCancel(c.t.Context()), slurm.Command{
 		Program: c.program(), Args: args, Dir: c.dir,
-		Env: []string{"HOME=" + c.dir, "TORC_HOME=" + filepath.Join(c.dir, "home"), "TMPDIR=" + c.dir, "TORC_SERVER__IDLE_TIMEOUT_SECS=60"},
+		Env: []string{"HOME=" + c.dir, "TORC_HOME=" + filepath.Join(c.dir, "home"), "TMPDIR=" + c.dir, "TORC_SERVER__IDLE_TIMEOUT_SECS=60", "TORC_SERVER__NODE_HOST=127.0.0.1"},
 	})
 }
 

@@ -51,7 +51,7 @@ func TestSecondLoginNode(t *testing.T) {
 	}
 	w.findDaemon(func(e server.Endpoint) bool { return e.Host == "login2" })
 	w.eventually(time.Minute, "it listens for other hosts", func() bool {
-		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
+		e, err := w.readEndpoint()
 		return err == nil && e.NodeURL != ""
 	})
 	if out := w.run("-f", "json", "workflows", "get", text(id)); !strings.Contains(out, w.name()) {
@@ -59,7 +59,7 @@ func TestSecondLoginNode(t *testing.T) {
 	}
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
-	if e, err := server.ReadEndpoint(server.EndpointPath(w.path("home"))); err != nil || e.PID != w.endpoint.PID {
+	if e, err := w.readEndpoint(); err != nil || e.PID != w.endpoint.PID {
 		t.Errorf("there is another daemon: %+v, %v; want process %d", e, err, w.endpoint.PID)
 	}
 }
@@ -117,7 +117,7 @@ func TestDaemonInAllocation(t *testing.T) {
 	w.eventually(3*time.Minute, "the time of the daemon's job is over", func() bool { return !alive(first.PID) })
 	ended := w.ended()
 	w.eventually(4*time.Minute, "Slurm starts the daemon again", func() bool {
-		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
+		e, err := w.readEndpoint()
 		return err == nil && e.PID != first.PID
 	})
 	w.findDaemon(func(e server.Endpoint) bool { return e.PID != first.PID })

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"os/exec"
 	"os/user"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
@@ -158,11 +160,15 @@ func (w *world) startDaemon() {
 func (w *world) findDaemon(right func(server.Endpoint) bool) {
 	w.t.Helper()
 	w.eventually(time.Minute, "the daemon answers", func() bool {
-		e, err := server.ReadEndpoint(server.EndpointPath(w.path("home")))
+		e, err := w.readEndpoint()
 		if err != nil || !right(e) {
 			return false
 		}
-		c, err := client.New(client.Options{URL: e.URL, Token: e.Token, User: slurmtest.TestUser})
+		o := client.Options{URL: e.URL, Token: e.Token, PeerUID: nobodyKnows}
+		if e.NodeURL != "" {
+			o.URL, o.CAFingerprint = e.NodeURL, e.Fingerprint
+		}
+		c, err := client.New(o)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -171,6 +177,19 @@ func (w *world) findDaemon(right func(server.Endpoint) bool) {
 		return err == nil
 	})
 }
+
+// readEndpoint reads the endpoint file of the daemon, which is another user's.
+func (w *world) readEndpoint() (server.Endpoint, error) {
+	path := server.EndpointPath(w.path("home"))
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return server.Endpoint{}, err
+	}
+	return server.ParseEndpoint(path, text)
+}
+
+// nobodyKnows has the client show the token to a daemon that is another user's.
+func nobodyKnows(net.Conn) (uint32, error) { return 0, peer.ErrUnknown }
 
 // killDaemon ends the daemon at once.
 func (w *world) killDaemon() {
