@@ -61,6 +61,8 @@ type Summary struct {
 	Complete bool
 	Canceled bool
 	OpenJobs int64
+	// Offer is what the runner had when nothing ran, for the whole of its time.
+	Offer workflow.Offer
 
 	SampleCount     int64
 	PeakCPUPercent  float64

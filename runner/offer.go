@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // offer says what the runner can take. Jobs that end soon are taken ahead of
@@ -40,6 +41,18 @@ func (r *Runner) offer(now time.Time) api.Free {
 		f.Nodes = append(f.Nodes, r.node(r.hosts[0].name, r.total, true))
 	}
 	return f
+}
+
+// wholeOffer is what the runner has when nothing runs, from its start to its end.
+func (r *Runner) wholeOffer() workflow.Offer {
+	o := workflow.Offer{Slots: 1, IgnoreResources: r.opts.MaxParallelJobs > 0, TimeLeftSeconds: r.schedule.left(r.began)}
+	if end := r.schedule.end; !end.IsZero() {
+		o.WholeSeconds = int64(end.Sub(r.began).Round(time.Second) / time.Second)
+	}
+	for _, h := range r.hosts {
+		o.Nodes = append(o.Nodes, workflow.OfferNode{Name: h.name, CPUs: r.total.cpus, MemoryBytes: r.total.memory, GPUs: r.total.gpus})
+	}
+	return o
 }
 
 func (r *Runner) node(name string, room capacity, busy bool) api.FreeNode {

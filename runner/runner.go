@@ -335,6 +335,7 @@ func (r *Runner) register(ctx context.Context) error {
 	r.summary = Summary{
 		RunnerID: resp.RunnerID, RunID: resp.RunID, Workflow: resp.WorkflowName,
 		ByStatus: make(map[workflow.JobStatus]int64), ByCause: make(map[workflow.CauseKind]int64),
+		Offer: r.wholeOffer(),
 	}
 	r.log = r.log.With("workflow_id", r.opts.WorkflowID, "compute_node_id", r.id)
 	r.log.Info("registered", "run_id", resp.RunID, "num_cpus", r.total.cpus,

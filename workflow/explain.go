@@ -240,6 +240,9 @@ func (f JobFacts) next(best fitLevel, kept *exclusion) string {
 	case Completed, Disabled:
 		return "nothing"
 	}
+	if last := f.lastAttempt(); last != nil && f.Job.Status != Canceled {
+		return "nothing by itself; " + AdviceFor(last.Cause.Kind).sentence(f.Job.WorkflowID)
+	}
 	return "nothing by itself; a retry or a reset makes it run again"
 }
 

@@ -246,6 +246,20 @@ func (f WorkflowFacts) nextUndo() string {
 	return text + "; a retry or a reset has to wait for its end, a cancel ends it"
 }
 
+// nextFailed says what to do about a run that has ended without success.
+func (f WorkflowFacts) nextFailed() string {
+	causes := make([]CauseKind, len(f.Failures))
+	for i := range f.Failures {
+		causes[i] = f.Failures[i].Cause.Kind
+	}
+	advice, ok := AdviseAll(causes)
+	if !ok || f.Compensation != nil { // what completed was undone
+		return "nothing by itself; retry or reset what was not successful"
+	}
+	i := slices.IndexFunc(causes, func(c CauseKind) bool { return AdviceFor(c) == advice })
+	return fmt.Sprintf("nothing by itself; %s: %s", f.Failures[i].Name, advice.sentence(f.ID))
+}
+
 func (f WorkflowFacts) next(stuck int64) string {
 	c := f.Counts
 	switch {
@@ -256,7 +270,7 @@ func (f WorkflowFacts) next(stuck int64) string {
 	case c.Ended() && f.verdictWord() == "completed":
 		return "nothing"
 	case c.Ended():
-		return "nothing by itself; retry or reset what was not successful"
+		return f.nextFailed()
 	case c.WorkflowCanceled:
 		return "its runners end what is live"
 	case c.ByStatus[Uninitialized] > 0 && f.live()+c.ByStatus[Ready]+c.ByStatus[Blocked] == 0:

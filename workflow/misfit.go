@@ -68,3 +68,29 @@ func labelsInWords(labels []string) string {
 	}
 	return strings.Join(labels, ",")
 }
+
+// Inadequate says why a job of a class could never run on a runner, which has this
+// offer when nothing runs there: what the job needs, and what there is; empty if it
+// could, or if labels or schedulers keep it from there, which somebody chose.
+func Inadequate(c Class, whole Offer) string {
+	c.Labels, whole.Labels, c.SchedulerID, whole.Login = nil, nil, nil, LoginToo
+	_, m := NewPacker(whole).Fits(c)
+	runner := func(needed, available string) string {
+		return fmt.Sprintf("needs %s, the largest runner here has %s", needed, available)
+	}
+	switch m.Reason {
+	case MisfitRuntime:
+		return fmt.Sprintf("needs %s, the run has %s", FormatSeconds(m.Needed), FormatSeconds(max(m.Available, whole.WholeSeconds)))
+	case MisfitNodes:
+		return runner(CountOf(m.Needed, "node", "nodes"), fmt.Sprint(m.Available))
+	case MisfitGPUs:
+		return runner(CountOf(m.Needed, "GPU", "GPUs"), fmt.Sprint(m.Available))
+	case MisfitCPUs:
+		return runner(CountOf(m.Needed, "CPU", "CPUs"), fmt.Sprint(m.Available))
+	case MisfitMemory:
+		return runner(FormatBytes(m.Needed)+" of memory", FormatBytes(m.Available))
+	case MisfitTogether:
+		return "needs more CPUs, memory and GPUs together than a runner here has"
+	}
+	return ""
+}

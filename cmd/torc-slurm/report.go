@@ -34,9 +34,11 @@ type report struct {
 	GivenUp         string                       `json:"given_up,omitempty"` // why the run was given up
 	Reason          string                       `json:"reason,omitempty"`   // why the runner left
 	Attempts        int64                        `json:"attempts"`
-	Retried         int64                        `json:"retried"`  // attempts that were followed by another one
-	Repaired        int64                        `json:"repaired"` // jobs that completed after that
-	Stopped         int64                        `json:"stopped"`  // attempts that were ended and given back when the runner left
+	Retried         int64                        `json:"retried"`               // attempts that were followed by another one
+	Repaired        int64                        `json:"repaired"`              // jobs that completed after that
+	Unfit           []unfitJobs                  `json:"unfit,omitempty"`       // ready jobs that this run could never take
+	NotStarted      int64                        `json:"not_started,omitempty"` // that it could, but its time was up
+	Stopped         int64                        `json:"stopped"`               // attempts that were ended and given back when the runner left
 	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
 	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
 	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
@@ -80,7 +82,7 @@ const (
 // reportEnd gathers the report, shows it, and returns the exit status as an
 // error.
 func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progress, s runner.Summary, flags runFlags) error {
-	r, err := gatherReport(ctx, c, id)
+	r, err := gatherReport(ctx, c, id, s.Offer)
 	if err != nil {
 		return fmt.Errorf("report on workflow %d: %w", id, err)
 	}
@@ -92,7 +94,7 @@ func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progres
 	if err := a.showRecord(r, r.write); err != nil {
 		return err
 	}
-	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0 || len(r.FailedJobs)+len(r.ClaimHolds) > 0
+	unsuccessful := r.HadFailures || r.HadTerminations || r.JobsByStatus.Canceled+r.JobsByStatus.PendingFailed > 0 || len(r.FailedJobs)+len(r.ClaimHolds)+len(r.Unfit) > 0
 	if (r.Status == "failed" || r.Status == "canceled" || r.Status == "unfinished" && unsuccessful) && !flags.exitZero {
 		return silent(exitFailed)
 	}
@@ -100,7 +102,7 @@ func (a *app) reportEnd(ctx context.Context, c *connection, id int64, p *progres
 }
 
 // gatherReport asks the server.
-func gatherReport(ctx context.Context, c *connection, id int64) (*report, error) {
+func gatherReport(ctx context.Context, c *connection, id int64, whole workflow.Offer) (*report, error) {
 	status, err := c.WorkflowStatus(ctx, id)
 	if err != nil {
 		return nil, err
@@ -124,6 +126,9 @@ func gatherReport(ctx context.Context, c *connection, id int64) (*report, error)
 		r.Status = "completed"
 	}
 	if err := r.addAllFailed(ctx, c); err != nil {
+		return nil, err
+	}
+	if err := r.addUnfit(ctx, c, status, whole); err != nil {
 		return nil, err
 	}
 	if n.PendingFailed > 0 {
@@ -264,14 +269,27 @@ func (r *report) advise(prefix, outputDir string) {
 			r.Next = append(r.Next, prefix+" jobs retry"+held)
 		}
 		r.Next = append(r.Next, r.ClaimHolds.commands(prefix, r.WorkflowID)...)
-		r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
-	case "failed", "canceled":
-		reset := "reset --failed-only"
-		if r.Compensation != nil { // what completed was undone
-			reset = "reset"
+		if len(r.Unfit) == 0 { // else it would end in the same way
+			r.Next = append(r.Next, fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 		}
-		r.Next = append(r.Next, fmt.Sprintf("%s %s %d", prefix, reset, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
+	case "failed", "canceled":
+		again := "reset --failed-only"
+		switch advice, _ := workflow.AdviseAll(r.causes()); {
+		case r.Compensation != nil: // what completed was undone
+			again = "reset"
+		case advice.Recover && r.Status == "failed":
+			again = "recover"
+		}
+		r.Next = append(r.Next, fmt.Sprintf("%s %s %d", prefix, again, r.WorkflowID), fmt.Sprintf("%s run %d", prefix, r.WorkflowID))
 	}
+}
+
+// causes are those of the last attempts of the failed jobs.
+func (r *report) causes() (causes []workflow.CauseKind) {
+	for _, f := range r.FailedJobs {
+		causes = append(causes, workflow.CauseKind(f.Cause))
+	}
+	return causes
 }
 
 // held lists the ids of the jobs in the report that wait for a decision.
@@ -308,6 +326,7 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", workflow.CountOf(r.Retried, "attempt", "attempts"), workflow.CountOf(r.Repaired, "job", "jobs"))
 	}
 	r.writeFailed(w)
+	r.writeUnfit(w)
 	if r.ClaimsHeld != "" {
 		fmt.Fprintf(w, "Claims are held: %s\n", printable(r.ClaimsHeld))
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/sosodev/duration"
@@ -37,11 +39,15 @@ func newRunCommand(a *app) *cobra.Command {
 		Short: "Run a workflow on this machine",
 		Long: `Run a workflow on this machine, to its end: one that is made from a
 specification (- reads it from standard input), or an existing one. An existing
-one goes on where it was; what is complete stays so.
+one goes on where it was, in the folder where it was submitted; what is complete
+stays so.
 
 With --time-limit or --end-time only jobs start whose runtime fits into the time
-that is left; one without requirements counts with a minute. Jobs that this runner
-cannot take (for their runtime, size or labels) are left, with exit status 0.
+that is left; one without requirements counts with a minute. Jobs that did not start
+before the time was up are left, with exit status 0, and so are those whose labels
+this runner has not. Jobs that need more CPUs, memory, GPUs, nodes or time than this
+run has at all are left too, and named, with exit status 1, unless there are other
+runners or allocations.
 
 Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
 Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
@@ -53,7 +59,7 @@ Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
   torc-slurm run --label gpu train.yaml`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSpecOrWorkflow,
-		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, or claims are (0 with --exit-zero)",
+		Annotations: serverExits(exitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero)",
 			"130 interrupted; `torc-slurm run ID` goes on"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.runRun(c.Context(), args[0], specs, flags)
@@ -97,6 +103,9 @@ func (a *app) runRun(ctx context.Context, target string, specs specFlags, flags 
 		if err != nil {
 			return err
 		}
+		if err := a.runWhereSubmitted(ctx, conn, id, &options, &flags); err != nil {
+			return err
+		}
 		return a.continueWorkflow(ctx, conn, id, options, flags)
 	}
 	loaded, err := a.loadSpec(target, specs)
@@ -127,6 +136,54 @@ func (a *app) runNew(ctx context.Context, loaded *spec.Result, options runner.Op
 		return err
 	}
 	return a.work(ctx, conn, id, options, flags)
+}
+
+// runWhereSubmitted has the jobs of an existing workflow run in the folder where it
+// was submitted, whatever the current one is, and write below it unless a flag says
+// where.
+func (a *app) runWhereSubmitted(ctx context.Context, c *connection, id int64, o *runner.Options, flags *runFlags) error {
+	dir, err := a.submissionDir(ctx, c, id)
+	if err != nil || dir == a.Dir {
+		return err
+	}
+	a.note("Jobs run in %s, where workflow %d was submitted", dir, id)
+	o.WorkDir = dir
+	if flags.outputDir == "" {
+		o.OutputDir = pathIn(dir, a.config.Client.Run.OutputDir)
+		flags.outputDir = o.OutputDir // the report's commands name it
+	}
+	return nil
+}
+
+// submissionDir is the folder where a workflow was submitted; the current one if
+// none is recorded. It is an error if this host has no such folder.
+func (a *app) submissionDir(ctx context.Context, c *connection, id int64) (string, error) {
+	w, err := c.Workflow(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	dir := orEmpty(w.SubmissionDirectory)
+	if !filepath.IsAbs(dir) {
+		return a.Dir, nil
+	}
+	if here, err := filepath.EvalSymlinks(a.Dir); err == nil {
+		if there, err := filepath.EvalSymlinks(dir); err == nil && here == there {
+			return a.Dir, nil
+		}
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return "", workflow.Errorf(workflow.CodeConflict, "the jobs of workflow %d run in %s, where it was submitted, and this host has no such folder", id, dir).
+			WithHint("work on a host that has it, or make it again")
+	}
+	return dir, nil
+}
+
+// pathIn is a path as a folder sees it.
+func pathIn(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // runnerOptions are the options of a runner from flags and configuration.

@@ -295,7 +295,7 @@ func (r *regeneration) create(ctx context.Context, c *connection, known []api.Sl
 // ask has the daemon ask for what the jobs need. What actions would ask for
 // besides is not asked for.
 func (r *regeneration) ask(ctx context.Context, a *app, c *connection) error {
-	dir, err := r.flags.dir(a)
+	dir, err := r.flags.dirOf(ctx, a, c, r.workflowID)
 	if err != nil {
 		return err
 	}

@@ -41,6 +41,20 @@ func (f *allocateFlags) dir(a *app) (string, error) {
 	return dir, makeOutputDir(dir)
 }
 
+// dirOf is dir for a workflow that exists: without a flag it is in the folder where
+// that was submitted.
+func (f *allocateFlags) dirOf(ctx context.Context, a *app, c *connection, id int64) (string, error) {
+	if f.outputDir != "" {
+		return f.dir(a)
+	}
+	submitted, err := a.submissionDir(ctx, c, id)
+	if err != nil {
+		return "", err
+	}
+	dir := pathIn(submitted, a.config.Client.Run.OutputDir)
+	return dir, makeOutputDir(dir)
+}
+
 // scheduleFlags are those of slurm schedule.
 type scheduleFlags struct {
 	allocateFlags
@@ -104,7 +118,7 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 	if err != nil {
 		return err
 	}
-	dir, err := flags.dir(a)
+	dir, err := flags.dirOf(ctx, a, c, id)
 	if err != nil {
 		return err
 	}
@@ -131,7 +145,7 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 // runSlurmScheduleDemand asks for what the jobs need, and has the daemon go on
 // with it.
 func (a *app) runSlurmScheduleDemand(ctx context.Context, c *connection, id int64, flags *scheduleFlags) error {
-	dir, err := flags.dir(a)
+	dir, err := flags.dirOf(ctx, a, c, id)
 	if err != nil {
 		return err
 	}

@@ -140,6 +140,10 @@ func (a *app) checkStoredInputs(ctx context.Context, c *connection, id int64) er
 	if err != nil || len(required) == 0 {
 		return err
 	}
+	dir, err := a.submissionDir(ctx, c, id)
+	if err != nil {
+		return err
+	}
 	files, err := client.Collect(c.Files(ctx, client.FileFilter{WorkflowID: id}))
 	if err != nil {
 		return err
@@ -150,7 +154,7 @@ func (a *app) checkStoredInputs(ctx context.Context, c *connection, id int64) er
 	}
 	var missing []string
 	for _, fileID := range required {
-		if f, ok := byID[fileID]; ok && !a.exists(f.Path) {
+		if f, ok := byID[fileID]; ok && !a.exists(pathIn(dir, f.Path)) {
 			missing = append(missing, f.Path)
 		}
 	}
@@ -167,7 +171,7 @@ func missingFiles(paths []string) error {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return workflow.Errorf(workflow.CodeConflict, "jobs read files that are not there: %s", text).
-		WithHint("no job is left that would write them; paths count from the current directory")
+		WithHint("no job is left that would write them; paths count from the folder where the workflow was submitted")
 }
 
 // exists reports whether there is a file; one that cannot be looked at counts.

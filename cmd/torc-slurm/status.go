@@ -39,7 +39,20 @@ func (a *app) showStatus(ctx context.Context, conn *connection, id int64) error 
 	for _, warning := range statusWarnings(s) {
 		a.note("warning: %s", warning)
 	}
-	return a.showRecord(statusJSON(s), func(w io.Writer) { writeStatus(w, s, a.prefix()) })
+	next := ""
+	if s.IsComplete && s.Verdict == "failed" && a.format == formatTable {
+		why, err := conn.WhyWorkflow(ctx, s.WorkflowID)
+		if err != nil {
+			return err
+		}
+		next = why.Next
+	}
+	return a.showRecord(statusJSON(s), func(w io.Writer) {
+		writeStatus(w, s, a.prefix())
+		if next != "" {
+			fmt.Fprintf(w, "Next: %s\n", printable(next))
+		}
+	})
 }
 
 // statusWithTimes is the summary with its times for people.

@@ -83,11 +83,11 @@ func (a *app) runSubmit(ctx context.Context, target string, flags *submitFlags) 
 	if err := a.checkSbatch(); err != nil {
 		return err
 	}
-	dir, err := flags.dir(a)
-	if err != nil {
-		return err
-	}
 	if a.isSpec(target) {
+		dir, err := flags.dir(a)
+		if err != nil {
+			return err
+		}
 		return a.submitNew(ctx, target, flags, dir)
 	}
 	id, err := parseID("workflow", target)
@@ -95,6 +95,10 @@ func (a *app) runSubmit(ctx context.Context, target string, flags *submitFlags) 
 		return workflow.Errorf(workflow.CodeNotFound, "there is no file %q, and it is not the id of a workflow", target)
 	}
 	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	dir, err := flags.dirOf(ctx, a, c, id)
 	if err != nil {
 		return err
 	}

@@ -153,7 +153,7 @@ func (w *watch) say(format string, args ...any) {
 
 // autoSchedule sets in the daemon that it asks for allocations by itself.
 func (w *watch) autoSchedule(ctx context.Context) error {
-	dir, err := (&allocateFlags{outputDir: w.flags.outputDir}).dir(w.app)
+	dir, err := (&allocateFlags{outputDir: w.flags.outputDir}).dirOf(ctx, w.app, w.c, w.id)
 	if err != nil {
 		return err
 	}
