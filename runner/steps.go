@@ -132,6 +132,12 @@ func withoutInputs(environ []string) []string {
 	})
 }
 
+// Beside is the command of a step on a node that takes nothing from those of jobs.
+func (s *Steps) Beside(name, node string, environ, program []string) (argv, env []string) {
+	step := slurm.Step{Job: s.Job, Name: name, Node: node, NoCPUBind: true, Overlap: true, Program: program}
+	return append([]string{s.Srun}, slurm.SrunArgs(step)...), withoutInputs(slices.Clone(environ))
+}
+
 // elsewhere changes the environment of a step that begins on another node than
 // the runner's, where nobody listens at the address that jobs are told here.
 func (r *Runner) elsewhere(env, hosts []string) []string {

@@ -20,6 +20,7 @@ type Step struct {
 	MPI         string
 	NoCPUBind   bool
 	Error       string // where the step's error output goes; "": to srun's
+	Overlap     bool   // it shares what other steps have, and takes nothing from them
 	Program     []string
 }
 
@@ -29,7 +30,11 @@ func SrunArgs(s Step) []string {
 	if s.NoCPUBind {
 		args = append(args, "--cpu-bind=none")
 	}
-	args = append(args, "--exact", "--job-name="+s.Name)
+	share := "--exact"
+	if s.Overlap {
+		share = "--overlap"
+	}
+	args = append(args, share, "--job-name="+s.Name)
 	if s.Node != "" {
 		args = append(args, "--nodelist="+s.Node)
 	}

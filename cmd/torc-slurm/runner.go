@@ -107,6 +107,8 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 		return err
 	}
 	defer jobs.Close()
+	others := a.openNodeGateways(&options, "--endpoint", flags.endpoint, "--secret", flags.secret)
+	defer others.Close()
 	return a.serveAllocation(ctx, options)
 }
 

@@ -89,6 +89,8 @@ func (a *app) runTorcRunner(ctx context.Context, address string, flags torcRunne
 		return err
 	}
 	defer jobs.Close()
+	others := a.openNodeGateways(&options, "--url", address)
+	defer others.Close()
 	row := scheduledAs(ctx, c.Client, &options, &place)
 	err = a.serveAllocation(ctx, options)
 	row.set(context.WithoutCancel(ctx), workflow.ScheduledComplete)

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"os/exec"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/gateway"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// nodeGatewayFlags say for whom a gateway is.
+type nodeGatewayFlags struct {
+	endpoint, secret string
+	workflow         int64
+	port             int
+}
+
+// nodeGatewayName is the name of the command, and of its steps.
+const nodeGatewayName = "node-gateway"
+
+// newNodeGatewayCommand is what a runner starts on the other nodes that it leads, for
+// the jobs there.
+func newNodeGatewayCommand(a *app) *cobra.Command {
+	var flags nodeGatewayFlags
+	c := &cobra.Command{
+		Use:         nodeGatewayName,
+		Short:       "Let the jobs on this node call the API until standard input ends (runners start this)",
+		Hidden:      true,
+		Args:        cobra.NoArgs,
+		Annotations: exits("1 it failed", "2 wrong use"),
+		RunE:        func(c *cobra.Command, _ []string) error { return a.runNodeGateway(c.Context(), flags) },
+	}
+	f := c.Flags()
+	f.StringVar(&flags.endpoint, "endpoint", "", "`FILE` that says where the daemon is; without it, the server of --url")
+	f.StringVar(&flags.secret, "secret", "", "`FILE` with the secret of the allocation")
+	f.Int64Var(&flags.workflow, "workflow", 0, "`ID` of the workflow")
+	f.IntVar(&flags.port, "port", 0, "`PORT` to listen on, if it is free")
+	_ = c.MarkFlagRequired("workflow")
+	return c
+}
+
+func (a *app) runNodeGateway(ctx context.Context, flags nodeGatewayFlags) error {
+	// At the end of the allocation Slurm signals this process with the jobs, which
+	// may have something to say until they are killed.
+	a.signals.take()
+	log := logTo(a.Stderr, slog.LevelInfo)
+	o := gateway.Options{WorkflowID: flags.workflow, Port: flags.port, Log: log}
+	if flags.endpoint != "" {
+		link := &nodeLink{endpoint: flags.endpoint, secret: flags.secret, log: log}
+		defer link.close()
+		o.Forward = link.Forward
+	} else {
+		c, err := a.dialURL(a.flags.url)
+		if err != nil {
+			return err
+		}
+		defer c.closeIdle()
+		o.Forward = c.Forward
+	}
+	g, err := gateway.Start(o)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	if g.TokenFile() != "" {
+		return workflow.Errorf(workflow.CodeUnsupported, "the kernel of this node does not tell which user calls: jobs here cannot call the API")
+	}
+	fmt.Fprintln(a.Stdout, g.Ready())
+	_, err = io.Copy(io.Discard, a.Stdin)
+	return err
+}
+
+// openNodeGateways has the steps of a runner on other nodes call the server, until
+// they are closed; args say where the server is.
+func (a *app) openNodeGateways(o *runner.Options, args ...string) *gateway.Nodes {
+	steps, log := o.Steps, o.Log
+	nodes := gateway.NewNodes(func(node string, port int) *exec.Cmd {
+		program := append([]string{a.Executable, nodeGatewayName, "--workflow", strconv.FormatInt(o.WorkflowID, 10), "--port", strconv.Itoa(port)}, args...)
+		argv, env := steps.Beside("torc-"+nodeGatewayName, node, a.Environ, program)
+		cmd := exec.Command(argv[0], argv[1:]...)
+		cmd.Env, cmd.Dir, cmd.Stderr = env, a.Dir, a.Stderr
+		return cmd
+	}, log)
+	o.APIURLOn = nodes.URL
+	return nodes
+}
