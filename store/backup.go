@@ -105,7 +105,6 @@ func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("back up %s: %w", path, err)
 	}
-	dbfile.CreatePrivate(part)
 	err := vacuumInto(ctx, conn, part)
 	if err == nil {
 		err = publish(part, to)
@@ -116,8 +115,10 @@ func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
 	return nil
 }
 
-// vacuumInto writes a compact copy of the database.
+// vacuumInto writes a compact copy of the database, which its owner alone can
+// read, to a file that is not there or empty.
 func vacuumInto(ctx context.Context, conn *sql.Conn, to string) error {
+	dbfile.CreatePrivate(to)
 	_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, to)
 	return err
 }

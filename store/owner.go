@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/torc-slurm/torc-slurm/store/dbfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -104,10 +106,17 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// readOwner returns the owner row, the zero row if there never was one.
+// readOwner returns the owner row, the zero row if there never was one. It also
+// reads that of the first version of the schema, since the owner is asked before a
+// migration.
 func readOwner(ctx context.Context, q rowQuerier) (r ownerRow, err error) {
 	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, life, file, epoch, started_ms, beat_ms, takeover FROM owner WHERE id = 1`).
 		Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.life, &r.file, &r.epoch, &r.startedMS, &r.beatMS, &r.takeover)
+	var lacking sqlite3.Error
+	if errors.As(err, &lacking) && lacking.Code == sqlite3.ErrError { // no such column
+		err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, epoch, started_ms, beat_ms FROM owner WHERE id = 1`).
+			Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.epoch, &r.startedMS, &r.beatMS)
+	}
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return r, fmt.Errorf("read the owner of the database: %w", err)
 	}
@@ -123,7 +132,7 @@ func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (de
 	}
 	now := o.Now()
 	lives := dbfile.Lives
-	if row.file != dbfile.Identity(o.Path) { // a copy: the process has another file
+	if row.file != "" && row.file != dbfile.Identity(o.Path) { // a copy: the process has another file
 		lives = func(int64, string) (lives, known bool) { return false, false }
 	}
 	if death = row.death(o.process, locked, now, lives); death == "" {

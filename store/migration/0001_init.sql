@@ -9,10 +9,7 @@ CREATE TABLE owner (
   machine_id TEXT    NOT NULL, -- empty where the system has none
   epoch      INTEGER NOT NULL,
   started_ms INTEGER NOT NULL,
-  beat_ms    INTEGER NOT NULL,
-  life       TEXT    NOT NULL, -- tells the process from later ones of its number; empty where the system does not say it
-  file       TEXT    NOT NULL, -- which file it owns; a copy of that has the same row, and no owner
-  takeover   TEXT    NOT NULL  -- why the owner before this one was taken for dead; empty if it had given the database back
+  beat_ms    INTEGER NOT NULL
 ) STRICT;
 
 -- The migrations that made these tables, and what their scripts were.
