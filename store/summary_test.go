@@ -124,7 +124,7 @@ func TestRunningJobsAndCorrelations(t *testing.T) {
 	n.insert(`UPDATE compute_node SET scheduler = json_object('scheduler_id', ?)`, allocation.ID)
 	got, _, err := n.RunningJobs(n.ctx, n.workflow, Page{Limit: 10})
 	n.must(err)
-	want := []workflow.RunningJob{{JobID: running, JobName: "busy", ComputeNodeName: "n1", SchedulerType: "slurm", SchedulerJobID: new("1000"),
+	want := []workflow.RunningJob{{JobID: running, JobName: "busy", ComputeNodeID: 1, ComputeNodeName: "n1", SchedulerType: "slurm", SchedulerJobID: new("1000"),
 		StartTime: new("1970-01-01T00:00:05.000+00:00")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("running (-want +got):\n%s", diff)

@@ -148,6 +148,7 @@ func TestLinkForwards(t *testing.T) {
 	at(first)
 	sends("POST", "one", "first /base/files one")
 	first.Close()
+	l.client.Close() // a request may not be sent twice over a connection that ended
 	at(second)
 	sends("POST", "two", "second /base/files two")
 	at(stranger)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ func ask(address string) {
 // daemon is a server that remembers what it was asked.
 type daemon struct {
 	*httptest.Server
+	mu       sync.Mutex      // guards requests
 	requests []*http.Request // with their bodies as texts in Pattern
 	answer   http.HandlerFunc
 }
@@ -64,11 +66,20 @@ func newDaemon(t *testing.T) *daemon {
 			t.Error(err)
 		}
 		r.Pattern = string(body)
+		d.mu.Lock()
 		d.requests = append(d.requests, r)
+		d.mu.Unlock()
 		d.answer(w, r)
 	}))
 	t.Cleanup(d.Server.Close)
 	return d
+}
+
+// seen are the requests so far.
+func (d *daemon) seen() []*http.Request {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.requests
 }
 
 // open starts a gateway to a daemon.
@@ -139,10 +150,10 @@ func TestGatewayForwards(t *testing.T) {
 	}
 	resp, text := send(t, "POST", g.URL()+"/jobs/3/spawn_jobs?x=%2F", `{"jobs":[]}`, header)
 	want(t, resp, text, http.StatusOK, "fine")
-	if len(d.requests) != 1 {
-		t.Fatalf("%d requests came", len(d.requests))
+	if len(d.seen()) != 1 {
+		t.Fatalf("%d requests came", len(d.seen()))
 	}
-	r := d.requests[0]
+	r := d.seen()[0]
 	user, password, _ := r.BasicAuth()
 	if r.URL.String() != api.BasePath+"/jobs/3/spawn_jobs?x=%2F" || r.Method != "POST" || r.Pattern != `{"jobs":[]}` ||
 		user != "me" || password != "hidden" || r.Header.Get("Cookie") != "" || r.Header.Get("Upgrade") != "" || len(r.Header["Authorization"]) != 1 ||
@@ -209,11 +220,11 @@ func TestGatewayOfAnotherUser(t *testing.T) {
 		}
 		return string(out)
 	}
-	if got := asks(stranger); !strings.HasPrefix(got, `"" `) || len(d.requests) != 0 {
-		t.Errorf("the other user got %s, the daemon %d requests", got, len(d.requests))
+	if got := asks(stranger); !strings.HasPrefix(got, `"" `) || len(d.seen()) != 0 {
+		t.Errorf("the other user got %s, the daemon %d requests", got, len(d.seen()))
 	}
-	if got := asks(0); !strings.Contains(got, "200 OK") || len(d.requests) != 1 {
-		t.Errorf("the own user got %s, the daemon %d requests", got, len(d.requests))
+	if got := asks(0); !strings.Contains(got, "200 OK") || len(d.seen()) != 1 {
+		t.Errorf("the own user got %s, the daemon %d requests", got, len(d.seen()))
 	}
 }
 
@@ -229,7 +240,7 @@ func TestGatewayWithoutKernel(t *testing.T) {
 	want(t, resp, text, http.StatusUnauthorized, "TORC_TOKEN_FILE")
 	resp, text = send(t, "GET", g.URL()+"/ping", "", http.Header{"Authorization": {"Bearer wrong"}})
 	want(t, resp, text, http.StatusUnauthorized)
-	if len(d.requests) != 0 {
+	if len(d.seen()) != 0 {
 		t.Error("the daemon got a request without the token")
 	}
 	token, err := os.ReadFile(g.TokenFile())
@@ -239,7 +250,7 @@ func TestGatewayWithoutKernel(t *testing.T) {
 	}
 	resp, text = send(t, "GET", g.URL()+"/ping", "", http.Header{"Authorization": {"Bearer " + strings.TrimSpace(string(token))}})
 	want(t, resp, text, http.StatusOK)
-	if user, _, _ := d.requests[0].BasicAuth(); user != "me" {
+	if user, _, _ := d.seen()[0].BasicAuth(); user != "me" {
 		t.Error("the token of jobs came to the daemon")
 	}
 	g.Close()
@@ -301,8 +312,8 @@ func TestGatewayIsForTheAPI(t *testing.T) {
 	}
 	resp, text := send(t, "GET", g.URL()+"/ping", "", http.Header{"Host": {"evil.example"}})
 	want(t, resp, text, http.StatusForbidden, "evil.example")
-	if len(d.requests) != 0 {
-		t.Errorf("the daemon got %s", d.requests[0].URL)
+	if len(d.seen()) != 0 {
+		t.Errorf("the daemon got %s", d.seen()[0].URL)
 	}
 	resp, text = send(t, "GET", strings.Replace(g.URL(), "127.0.0.1", "localhost", 1)+"/ping", "", nil)
 	want(t, resp, text, http.StatusOK)
