@@ -464,3 +464,22 @@ func TestRisen(t *testing.T) {
 	w.ended(a, workflow.AllocationLost)
 	w.sound()
 }
+
+// TestTheLastRunnerLeaves: Slurm is asked soon again about an allocation whose
+// runners have all left, though it still says that it runs.
+func TestTheLastRunnerLeaves(t *testing.T) {
+	w := newWorld(t, 1)
+	a := w.submit()
+	w.work(w.lives[0], 1)
+	if next := w.look(); next != w.loop.set.Poll {
+		t.Errorf("the next poll is in %s while a runner is at work", next)
+	}
+	_, err := w.store.LeaveRunner(t.Context(), w.lives[0].runner, store.Farewell{})
+	w.must(err)
+	if next := w.look(); next > w.loop.set.Hurry {
+		t.Errorf("the next poll is in %s after the last runner has left", next)
+	}
+	if got := w.only(); got.ID != a.ID || got.State != workflow.AllocationActive {
+		t.Errorf("%+v", got)
+	}
+}

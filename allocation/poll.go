@@ -19,14 +19,16 @@ const maxShow = 3
 // all of them.
 type poll struct {
 	*Loop
-	now      time.Time
-	live     []workflow.Allocation
-	runners  map[int64][]store.AllocationRunner
-	queue    *slurm.Queue // nil: no information
-	records  *slurm.Accounting
-	shows    map[int64]*ShowLook
-	verdicts map[int64]Verdict
-	risen    []workflow.Allocation // have been given up, and are in the queue
+	now     time.Time
+	live    []workflow.Allocation
+	runners map[int64][]store.AllocationRunner
+	// abandoned are those whose runners have all left.
+	abandoned map[int64]bool
+	queue     *slurm.Queue // nil: no information
+	records   *slurm.Accounting
+	shows     map[int64]*ShowLook
+	verdicts  map[int64]Verdict
+	risen     []workflow.Allocation // have been given up, and are in the queue
 }
 
 // look asks Slurm, and judges every live allocation.
@@ -53,7 +55,10 @@ func (p *poll) read(ctx context.Context) (err error) {
 	if p.live, err = p.store.LiveAllocations(ctx); err != nil {
 		return err
 	}
-	p.runners, err = p.store.AllocationRunners(ctx)
+	if p.runners, err = p.store.AllocationRunners(ctx); err != nil {
+		return err
+	}
+	p.abandoned, err = p.store.AbandonedAllocations(ctx)
 	return err
 }
 
@@ -173,7 +178,7 @@ func (p *poll) judge() {
 func (p *poll) looks(a *workflow.Allocation) Looks {
 	l := Looks{
 		NoAccounting: p.noAccounting, AccountingSilent: p.accountingOutage.since(p.now), InFlight: p.submitter.isFlying(a.IntentID),
-		Runners: len(p.runners[a.ID]), Show: p.shows[a.ID],
+		Runners: len(p.runners[a.ID]), Left: p.abandoned[a.ID], Show: p.shows[a.ID],
 	}
 	id := slurm.JobID{Number: a.SlurmJobID}
 	if p.queue != nil {

@@ -29,6 +29,7 @@ type Looks struct {
 	Longest time.Duration // since that of them was heard that is silent for longest
 	Never   time.Duration // for how long Slurm has given reasons for which it never starts it
 	Alone   time.Duration // for how long it has been running without a runner
+	Left    bool          // its runners have all left: it ends in a moment
 }
 
 // QueueLook is an answer of squeue.
@@ -286,6 +287,7 @@ func (j *judge) suspect(job *slurm.Job) {
 	if job.State != slurm.Running || j.a.CancelMS != 0 {
 		return
 	}
+	j.v.Soon = j.v.Soon || j.looks.Left
 	switch {
 	case j.looks.Runners > 0 && j.looks.Longest > j.set.Heartbeat:
 		// One of several is enough: only Slurm can end what it may still run.

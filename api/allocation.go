@@ -29,10 +29,12 @@ type Allocation struct {
 	LimitMS           int64  `json:"limit_ms,omitempty"`  // when its time is up
 	CancelMS          int64  `json:"cancel_ms,omitempty"` // when its cancellation was decided
 	CancelWhy         string `json:"cancel_why,omitempty"`
-	Cause             string `json:"cause,omitempty"` // of its end
-	Confidence        string `json:"confidence,omitempty"`
-	CauseText         string `json:"cause_text,omitempty"`
-	ExitCode          string `json:"exit_code,omitempty"`
+	// RunnersLeft says that it is active, and its runners have all left: it ends.
+	RunnersLeft bool   `json:"runners_left,omitempty"`
+	Cause       string `json:"cause,omitempty"` // of its end
+	Confidence  string `json:"confidence,omitempty"`
+	CauseText   string `json:"cause_text,omitempty"`
+	ExitCode    string `json:"exit_code,omitempty"`
 }
 
 // AllocateRequest asks for allocations for a workflow.

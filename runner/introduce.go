@@ -15,11 +15,11 @@ func (r *Runner) introduce(ctx context.Context, req *api.RegisterRequest) (*api.
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)
 		var refusal *client.APIError
-		if err == nil || errors.As(err, &refusal) || !time.Now().Before(until) {
+		if err == nil || errors.As(err, &refusal) && !isUnanswered(err) || !time.Now().Before(until) {
 			return resp, err
 		}
 		r.log.Warn("the daemon does not answer", "error", err)
-		pause := time.NewTimer(time.Duration((0.8 + 0.4*r.opts.Random()) * float64(delay)))
+		pause := time.NewTimer(retryAfter(delay, r.opts.Random()))
 		select {
 		case <-ctx.Done():
 			pause.Stop()

@@ -15,8 +15,13 @@ import (
 // How often a daemon that does not answer is tried again.
 const (
 	firstRetry = 500 * time.Millisecond
-	lastRetry  = 15 * time.Second
+	lastRetry  = 5 * time.Second
 )
+
+// retryAfter spreads the tries of many runners, none of which is later than delay.
+func retryAfter(delay time.Duration, random float64) time.Duration {
+	return time.Duration((0.6 + 0.4*random) * float64(delay))
+}
 
 // How long a runner that wants to leave tries to deliver its reports.
 const (
@@ -58,7 +63,7 @@ func (r *Runner) onTurnError(err error, now time.Time) {
 	}
 	o.cause = err
 	o.delay = min(max(2*o.delay, firstRetry), lastRetry)
-	o.retryAt = now.Add(time.Duration((0.8 + 0.4*r.opts.Random()) * float64(o.delay)))
+	o.retryAt = now.Add(retryAfter(o.delay, r.opts.Random()))
 }
 
 func (r *Runner) outageOver(now time.Time) {

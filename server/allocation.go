@@ -144,7 +144,15 @@ func (s *Server) listAllocations(r *request[allocationListParams, none]) (api.Pa
 		filter.State = &state
 	}
 	items, total, err := s.Store.Allocations(r.Context(), filter, page)
-	return pageOf(page, items, total, fromAllocation), err
+	if err != nil {
+		return api.Page[api.Allocation]{}, err
+	}
+	left, err := s.Store.AbandonedAllocations(r.Context())
+	return pageOf(page, items, total, func(a workflow.Allocation) api.Allocation {
+		shown := fromAllocation(a)
+		shown.RunnersLeft = left[a.ID]
+		return shown
+	}), err
 }
 
 func (s *Server) getAllocation(r *request[idParams, none]) (api.Allocation, error) {

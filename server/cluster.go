@@ -39,9 +39,12 @@ type ClusterOptions struct {
 	Site func(ctx context.Context) (*siteconfigs.Site, error)
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
-	Random     io.Reader         // for intents and secrets; crypto/rand if nil
-	Requeue    bool              // let Slurm start allocations again by itself
-	Env        map[string]string // exported to runners
+	// DaemonPatience is how long a runner waits at its start for a daemon that is
+	// away; 0: a tenth of its allocation's time, 15 minutes at most.
+	DaemonPatience time.Duration
+	Random         io.Reader         // for intents and secrets; crypto/rand if nil
+	Requeue        bool              // let Slurm start allocations again by itself
+	Env            map[string]string // exported to runners
 }
 
 // cluster is the daemon's side of Slurm: it asks for allocations and looks
@@ -220,6 +223,9 @@ func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
 	}
 	if c.killWait > 0 {
 		args = append(args, "--kill-wait", c.killWait.String())
+	}
+	if c.o.DaemonPatience > 0 {
+		args = append(args, "--patience", c.o.DaemonPatience.String())
 	}
 	if q.WalltimeS > 0 {
 		args = append(args, "--walltime", (time.Duration(q.WalltimeS) * time.Second).String())

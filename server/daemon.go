@@ -200,6 +200,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	}
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
+		d.server.PollAllocations = d.cluster.Wake
 		d.server.Cluster, d.server.Lookout, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
 		d.server.Scheduler = d.cluster.scheduler(changed)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -67,4 +68,38 @@ func TestPausedRunnersAreNamed(t *testing.T) {
 	if got := a.send("GET", fmt.Sprintf("/workflows/%d/status", id), ""); strings.Contains(got.text, "paused") {
 		t.Errorf("afterwards: %s", got.text)
 	}
+}
+
+// TestLeavingRunnersOfAllocations have Slurm asked what became of these; others do not.
+func TestLeavingRunnersOfAllocations(t *testing.T) {
+	polls := 0
+	a := newAPI(t, func(s *Server) { s.PollAllocations = func() { polls++ } })
+	id := a.workflow()
+	a.jobs(id, 1)
+	r := a.runner(id, "k", 1)
+	post[api.LeaveResponse](a, fmt.Sprintf("/runners/%d/leave", r.id), api.LeaveRequest{})
+	if polls != 0 {
+		t.Errorf("%d polls for a runner of no allocation", polls)
+	}
+	made, err := a.Store.IntendAllocation(t.Context(), store.AllocationIntent{
+		WorkflowID: id, RunID: r.run, IntentID: "i", JobName: "torc:i", SecretHash: []byte("h"), Request: workflow.AllocationRequest{Nodes: 1, WalltimeS: 60},
+	})
+	if err == nil {
+		_, err = a.Store.AdoptAllocation(t.Context(), store.FoundJob{IntentID: made.IntentID, SlurmJobID: 7})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := a.Store.RegisterRunner(t.Context(), store.Registration{
+		WorkflowID: id, Key: "in", Hostname: "n1", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 1, MemoryBytes: 1 << 30, NumNodes: 1,
+		NodeType: workflow.SchedulerSlurm, OutputDir: t.TempDir(), Allocation: &store.AllocationMember{IntentID: "i", SlurmJobID: 7},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post[api.LeaveResponse](a, fmt.Sprintf("/runners/%d/leave", known.RunnerID), api.LeaveRequest{})
+	if polls != 1 {
+		t.Errorf("%d polls, want 1", polls)
+	}
+	a.send("GET", fmt.Sprintf("/workflows/%d/allocations", id), "").want(200, `"runners_left":true`)
 }

@@ -224,5 +224,18 @@ func (s *Server) leaveRunner(r *request[idParams, api.LeaveRequest]) (api.LeaveR
 		return api.LeaveResponse{}, err
 	}
 	s.leases.forget(r.Params.ID)
+	if err := s.pollAllocationOf(r.Context(), r.Params.ID); err != nil {
+		return api.LeaveResponse{}, err
+	}
 	return api.LeaveResponse{GivenBack: n}, nil
+}
+
+// pollAllocationOf has Slurm asked soon about the allocation that a runner was in:
+// it ends when its last runner has left.
+func (s *Server) pollAllocationOf(ctx context.Context, runner int64) error {
+	intent, err := s.Store.IntentOfRunner(ctx, runner)
+	if err == nil && intent != "" && s.PollAllocations != nil {
+		s.PollAllocations()
+	}
+	return err
 }

@@ -32,6 +32,10 @@ type Server struct {
 	// Lookout looks at Slurm's queue; nil where there is no Slurm.
 	Lookout Lookout
 
+	// PollAllocations has Slurm asked soon what became of allocations; nil where
+	// there is no Slurm.
+	PollAllocations func()
+
 	// Lease is how long a runner's leases last after its latest turn; 0 means
 	// DefaultLease.
 	Lease time.Duration

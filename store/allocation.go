@@ -111,6 +111,29 @@ type AllocationRunner struct {
 	OutputDir    string // absolute
 }
 
+// whereAbandoned is of active allocations that had runners, and whose runners have
+// all left: nothing comes of them any more.
+const whereAbandoned = `a.state = 'active' AND EXISTS (SELECT 1 FROM compute_node n WHERE n.allocation_id = a.id)
+	AND NOT EXISTS (SELECT 1 FROM compute_node n WHERE n.allocation_id = a.id AND n.is_active = 1)`
+
+// AbandonedAllocations returns the ids of the active allocations of all workflows
+// whose runners have all left.
+func (s *Store) AbandonedAllocations(ctx context.Context) (map[int64]bool, error) {
+	rows, err := s.read.QueryContext(ctx, `SELECT a.id FROM allocation a WHERE `+whereAbandoned)
+	if err != nil {
+		return nil, fmt.Errorf("list allocations without runners: %w", err)
+	}
+	ids, err := collect(rows, scanID)
+	if err != nil {
+		return nil, fmt.Errorf("list allocations without runners: %w", err)
+	}
+	all := make(map[int64]bool, len(ids))
+	for _, id := range ids {
+		all[id] = true
+	}
+	return all, nil
+}
+
 // AllocationRunners returns the runners of live allocations that have not left,
 // by allocation.
 func (s *Store) AllocationRunners(ctx context.Context) (map[int64][]AllocationRunner, error) {

@@ -97,11 +97,13 @@ func (tx *Tx) leaveCompensation(id int64, force bool) error {
 	return tx.endCompensation(r, "a new run begins")
 }
 
-// requireIdle refuses while something of a workflow is at work.
+// requireIdle refuses while something of a workflow is at work. An allocation whose
+// runners have all left is not, though Slurm has not said yet that it is over.
 func (tx *Tx) requireIdle(id int64) error {
 	var jobs, nodes int64
 	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4) AND child_id IS NULL),
-		(SELECT COUNT(*) FROM scheduled_compute_node WHERE workflow_id = ?1 AND status IN ('pending', 'active'))`, []any{id}, &jobs, &nodes)
+		(SELECT COUNT(*) FROM scheduled_compute_node s WHERE s.workflow_id = ?1 AND s.status IN ('pending', 'active')
+			AND NOT EXISTS (SELECT 1 FROM allocation a WHERE a.workflow_id = ?1 AND a.scheduled_compute_node_id = s.id AND `+whereAbandoned+`))`, []any{id}, &jobs, &nodes)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for work of workflow %d: %w", id, err)

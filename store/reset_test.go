@@ -205,3 +205,35 @@ func TestNewRunAfterCancelAndRetry(t *testing.T) {
 	complete(0, completed, 2)
 	r.want(completed, ready, canceled, completed, canceled)
 }
+
+// TestResetAfterTheLastRunner: an allocation whose runners have all left does not
+// keep a new run from beginning, though Slurm has not said that it is over.
+func TestResetAfterTheLastRunner(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, independent(1)...)
+	r.intend("i")
+	a := r.adopt("i", 77, 0)
+	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive})
+	h := r.join("i", 77, 0)
+	refused := func() {
+		t.Helper()
+		if _, err := r.ResetStatus(r.ctx, r.workflow, false, "me"); workflow.CodeOf(err) != workflow.CodeInvalid || !strings.Contains(err.Error(), "1 scheduled compute nodes") {
+			t.Errorf("reset: %v", err)
+		}
+	}
+	refused()
+	second := r.join("i", 77, 0)
+	_, err := r.LeaveRunner(r.ctx, h.id, Farewell{})
+	r.must(err)
+	refused()
+	_, err = r.LeaveRunner(r.ctx, second.id, Farewell{})
+	r.must(err)
+	left, err := r.AbandonedAllocations(r.ctx)
+	r.must(err)
+	if len(left) != 1 || !left[a.ID] {
+		t.Errorf("left: %v", left)
+	}
+	_, err = r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.must(err)
+	r.check()
+}

@@ -19,7 +19,7 @@ func (a *app) clusterOptions() server.ClusterOptions {
 	config := &a.config.Server.Slurm
 	return server.ClusterOptions{
 		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Site: a.freshSite, Settings: config.allocation(), Scheduling: config.scheduling(),
-		SignalLead: seconds(config.SignalLeadSecs), Requeue: config.Requeue,
+		SignalLead: seconds(config.SignalLeadSecs), DaemonPatience: seconds(config.DaemonPatienceSecs), Requeue: config.Requeue,
 	}
 }
 

@@ -45,6 +45,23 @@ const (
 	defaultPatience = 20 * time.Minute
 )
 
+// A runner waits for a daemon that is away, by default, a part of what its
+// allocation lasts, and not longer than mostPatience: the nodes are idle meanwhile,
+// but Slurm may have taken long to give them.
+const (
+	patiencePart = 10
+	mostPatience = 15 * time.Minute
+)
+
+// patienceUntil is how long a runner waits at its start for a daemon that is away;
+// end is the zero time if nobody knows when its allocation ends.
+func patienceUntil(end, now time.Time) time.Duration {
+	if end.IsZero() {
+		return mostPatience
+	}
+	return min(max(0, end.Sub(now)/patiencePart), mostPatience)
+}
+
 // newRunnerCommand is what batch scripts start.
 func newRunnerCommand(a *app) *cobra.Command {
 	var flags allocationFlags
@@ -65,7 +82,7 @@ func newRunnerCommand(a *app) *cobra.Command {
 	f.DurationVar(&flags.idle, "idle-timeout", 0, "leave after so long without work (default: what the workflow says)")
 	f.DurationVar(&flags.killWait, "kill-wait", defaultKillWait, "what Slurm leaves a process between SIGTERM and SIGKILL")
 	f.DurationVar(&flags.walltime, "walltime", 0, "how long the allocation lasts, where Slurm cannot be asked (default: without end)")
-	f.DurationVar(&flags.patience, "patience", defaultPatience, "wait so long at the start for a daemon that does not answer")
+	f.DurationVar(&flags.patience, "patience", 0, "wait so long at the start for a daemon that does not answer (default: a tenth of the allocation's time, 15m at most)")
 	addRunnerFlags(f, &flags)
 	for _, name := range []string{"endpoint", "secret", "workflow", "output-dir"} {
 		_ = c.MarkFlagRequired(name)
@@ -89,6 +106,9 @@ func (a *app) runInAllocation(ctx context.Context, flags allocationFlags) error 
 	// What happens before there is a log is in the error file of the batch script.
 	link := &nodeLink{endpoint: flags.endpoint, secret: flags.secret, log: logTo(a.Stderr, slog.LevelInfo)}
 	defer link.close()
+	if flags.patience <= 0 {
+		flags.patience = patienceUntil(place.End, a.Now())
+	}
 	version, err := arrive(ctx, link, flags.patience, link.log)
 	if err != nil {
 		return fmt.Errorf("reach the daemon: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync"
@@ -214,25 +215,47 @@ type versioner interface {
 	Version(ctx context.Context) (*api.VersionInfo, error)
 }
 
+// How a runner tries to reach a daemon that does not answer: often enough to be
+// there a few seconds after it, and not all at once.
+const (
+	firstArrival = time.Second
+	lastArrival  = 5 * time.Second
+)
+
+// refusalPatience is how long a refusal is not believed at the start: whoever listens
+// where the daemon was may be somebody else, and the file system may show an old
+// state of the folder with the secret.
+const refusalPatience = time.Minute
+
 // arrive waits until a server answers: it may just be down.
 func arrive(ctx context.Context, c versioner, patience time.Duration, log *slog.Logger) (*api.VersionInfo, error) {
 	until := time.Now().Add(patience)
-	for pause := time.Second; ; pause = min(2*pause, 15*time.Second) {
+	var refused time.Time // since when; zero: the last call was not
+	for pause := firstArrival; ; pause = min(2*pause, lastArrival) {
 		version, err := c.Version(ctx)
-		if err == nil || isFinal(err) || time.Now().After(until) {
+		now := time.Now()
+		switch {
+		case err == nil || !now.Before(until):
 			return version, err
+		case !isRefusal(err):
+			refused = time.Time{}
+		case refused.IsZero():
+			refused = now
+		case now.Sub(refused) >= refusalPatience:
+			return nil, err
 		}
-		log.Warn("the daemon does not answer", "error", err, "retry_s", pause.Seconds())
+		wait := time.Duration((0.6 + 0.4*rand.Float64()) * float64(pause))
+		log.Warn("the daemon does not answer", "error", err, "retry_s", wait.Seconds(), "patience_s", until.Sub(now).Seconds())
 		select {
 		case <-ctx.Done():
 			return nil, errors.Join(err, context.Cause(ctx))
-		case <-time.After(pause):
+		case <-time.After(wait):
 		}
 	}
 }
 
-// isFinal reports whether another try would end the same way.
-func isFinal(err error) bool {
+// isRefusal reports whether somebody answered, and does not want us.
+func isRefusal(err error) bool {
 	var refusal *client.APIError
 	if errors.As(err, &refusal) {
 		return refusal.Status < http.StatusInternalServerError

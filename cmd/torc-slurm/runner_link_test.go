@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -14,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -96,7 +98,7 @@ func TestLinkWithoutASecret(t *testing.T) {
 	if err := os.Remove(l.secret); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := arrive(t.Context(), l, time.Hour, l.log); workflow.CodeOf(err) != workflow.CodeForbidden {
+	if _, err := arrive(t.Context(), l, 0, l.log); workflow.CodeOf(err) != workflow.CodeForbidden {
 		t.Errorf("error %v", err)
 	}
 }
@@ -175,5 +177,76 @@ func TestGatewayEnvironment(t *testing.T) {
 	defer jobs.Close()
 	if want := []string{"HOME=/h", "TORC_HOME=/th"}; !slices.Equal(o.Environ, want) || o.APIURL != jobs.URL() {
 		t.Errorf("jobs have %q and are told %s, want %q", o.Environ, o.APIURL, want)
+	}
+}
+
+// away is a daemon that does not answer until a time, and refuses until another.
+type away struct {
+	back, knows time.Time
+	err         error // until it is back; nil: it is not there
+	calls       int
+}
+
+func (a *away) Version(context.Context) (*api.VersionInfo, error) {
+	a.calls++
+	switch now := time.Now(); {
+	case now.Before(a.back) && a.err != nil:
+		return nil, a.err
+	case now.Before(a.back):
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "connection refused")
+	case now.Before(a.knows):
+		return nil, &client.APIError{Status: http.StatusUnauthorized, Message: "who are you?"}
+	}
+	return &api.VersionInfo{}, nil
+}
+
+// TestArriveWaits: a daemon that is away when the allocation starts, or that does
+// not know it yet, is waited for, and found within five seconds.
+func TestArriveWaits(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	tests := []struct {
+		name         string
+		away, unsure time.Duration
+		err          error
+		patience     time.Duration
+		found        bool
+		within       time.Duration
+	}{
+		{"away", 4 * time.Minute, 0, nil, 5 * time.Minute, true, 4*time.Minute + 5*time.Second},
+		{"away for too long", 10 * time.Minute, 0, nil, 5 * time.Minute, false, 5*time.Minute + 5*time.Second},
+		{"starting", 40 * time.Second, 0, &client.APIError{Status: http.StatusServiceUnavailable}, 5 * time.Minute, true, 45 * time.Second},
+		{"does not know us yet", 20 * time.Second, 40 * time.Second, nil, 5 * time.Minute, true, 45 * time.Second},
+		{"somebody else has its port", 50 * time.Second, 0, &client.APIError{Status: http.StatusNotFound}, 5 * time.Minute, true, 55 * time.Second},
+		{"does not want us", time.Hour, 0, &client.APIError{Status: http.StatusUnauthorized}, 5 * time.Minute, false, 65 * time.Second},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				d := &away{back: began.Add(tt.away), knows: began.Add(tt.unsure), err: tt.err}
+				_, err := arrive(t.Context(), d, tt.patience, log)
+				if took := time.Since(began); (err == nil) != tt.found || took > tt.within {
+					t.Errorf("%v after %s", err, took)
+				}
+				if most := int(tt.within/(3*time.Second)) + 4; d.calls > most {
+					t.Errorf("%d calls, at most %d", d.calls, most)
+				}
+			})
+		})
+	}
+}
+
+func TestPatience(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_800_000_000, 0)
+	for _, tt := range []struct{ left, want time.Duration }{
+		{10 * time.Minute, time.Minute}, {24 * time.Hour, 15 * time.Minute}, {-time.Minute, 0},
+	} {
+		if got := patienceUntil(now.Add(tt.left), now); got != tt.want {
+			t.Errorf("of %s left: %s, want %s", tt.left, got, tt.want)
+		}
+	}
+	if got := patienceUntil(time.Time{}, now); got != 15*time.Minute {
+		t.Errorf("without an end: %s", got)
 	}
 }

@@ -247,7 +247,7 @@ func (r *regeneration) countLive(ctx context.Context, c *connection) error {
 		if err != nil {
 			return err
 		}
-		if x.CancelMS != 0 {
+		if x.CancelMS != 0 || x.RunnersLeft {
 			continue
 		}
 		r.live++
