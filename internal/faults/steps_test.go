@@ -1,9 +1,12 @@
 package faults
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -24,6 +27,37 @@ func TestControllerAwayFromSteps(t *testing.T) {
 	}
 	t.Logf("%d starts were taken back", len(w.events(id, workflow.EventJobNotStarted)))
 	real.Start(t, "slurmctld")
+	w.settle(id, nil)
+	w.expectOneAttempt(id)
+	if n := len(w.allocations(id)); n != 1 {
+		t.Errorf("%d allocations, want 1", n)
+	}
+}
+
+// TestAllocationStartsWithoutDaemon: the allocation waits in the queue, the daemon
+// is killed, and comes back when the allocation has been running for a while. Its
+// runner has waited, and is there within seconds.
+func TestAllocationStartsWithoutDaemon(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, slurmtest.UseReal(t))
+	w.fault("sbatch", `real --begin=now+15 "$@"; exit $?`)
+	id := w.submit(shape("debug", "n2", 10*time.Minute) + sweep(4, 4, ""))
+	w.eventually(time.Minute, "the allocation waits", func() bool {
+		all := w.allocations(id)
+		return len(all) == 1 && all[0].SlurmJobID != 0
+	})
+	w.killDaemon()
+	w.eventually(2*time.Minute, "it runs", func() bool {
+		queue, err := w.user.Queue(t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
+		return err == nil && slices.ContainsFunc(queue.Jobs, func(j slurm.Job) bool {
+			return strings.Contains(j.Name, w.name()) && j.State == slurm.Running
+		})
+	})
+	w.pass(20*time.Second, "it runs without a daemon")
+	back := time.Now()
+	w.startDaemon()
+	w.eventually(time.Minute, "a job runs", func() bool { return len(w.running()) > 0 })
+	t.Logf("a job ran %s after the daemon was back", time.Since(back).Round(100*time.Millisecond))
 	w.settle(id, nil)
 	w.expectOneAttempt(id)
 	if n := len(w.allocations(id)); n != 1 {
