@@ -3,6 +3,7 @@ package access
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"fmt"
@@ -163,6 +164,16 @@ func HashPassword(password string, cost int) (string, error) {
 	return string(hash), nil
 }
 
+// cost is what the most expensive password of the file costs.
+func (p *Passwords) cost() (most int) {
+	for _, l := range p.lines {
+		if cost, err := bcrypt.Cost([]byte(p.hash(l.user))); err == nil {
+			most = max(most, cost)
+		}
+	}
+	return cmp.Or(most, DefaultCost)
+}
+
 // Verify reports whether a password is a user's.
 func (p *Passwords) Verify(user, password string) bool {
 	return len(password) <= maxPassword && bcrypt.CompareHashAndPassword([]byte(p.hash(user)), []byte(password)) == nil
@@ -190,7 +201,7 @@ func NewChecker(p *Passwords, keep time.Duration) *Checker {
 	c := &Checker{passwords: p, keep: keep, right: map[[sha256.Size]byte]time.Time{}}
 	_, _ = rand.Read(c.salt[:]) // never fails
 	c.unknown = sync.OnceValue(func() []byte {
-		hash, err := bcrypt.GenerateFromPassword(c.salt[:], DefaultCost)
+		hash, err := bcrypt.GenerateFromPassword(c.salt[:], p.cost())
 		if err != nil {
 			return nil // it fails for lengths and costs that are not these
 		}
