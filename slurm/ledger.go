@@ -10,7 +10,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile" //nolint:depguard // the ledger is a file that others must not have written
 )
 
 // ledger is a file in which the processes of a user on a host note when they

@@ -21,19 +21,19 @@ const holdPath = "TORC_TEST_HOLD"
 func hold(path string) int {
 	s, err := Open(context.Background(), Options{Path: path})
 	if err != nil {
-		fmt.Println("error:", err)
+		fmt.Println("error:", err) //nolint:forbidigo // what this program says to the test that started it
 		return 1
 	}
-	fmt.Println("open")
+	fmt.Println("open") //nolint:forbidigo // what this program says to the test that started it
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
 		if err := s.writer.do("insert", insert(in.Text())); err != nil {
-			fmt.Println("error:", err)
+			fmt.Println("error:", err) //nolint:forbidigo // what this program says to the test that started it
 			continue
 		}
-		fmt.Println("written")
+		fmt.Println("written") //nolint:forbidigo // what this program says to the test that started it
 	}
 	if err := s.Close(); err != nil {
-		fmt.Println("error:", err)
+		fmt.Println("error:", err) //nolint:forbidigo // what this program says to the test that started it
 	}
 	return 0
 }

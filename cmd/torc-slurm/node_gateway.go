@@ -46,7 +46,7 @@ func newNodeGatewayCommand(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) runNodeGateway(ctx context.Context, flags nodeGatewayFlags) error {
+func (a *app) runNodeGateway(_ context.Context, flags nodeGatewayFlags) error {
 	// At the end of the allocation Slurm signals this process with the jobs, which
 	// may have something to say until they are killed.
 	a.signals.take()

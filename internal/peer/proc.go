@@ -17,11 +17,11 @@ func askProc(local, remote netip.AddrPort) (socket, error) {
 	if err != nil {
 		return socket{}, fmt.Errorf("%w: %w", errNoTable, err)
 	}
-	rows, err := files.NetTCP()
+	rows, err := files.NetTCP() //nolint:staticcheck // it works, and is a dependency already
 	if err != nil {
 		return socket{}, procError(err)
 	}
-	rows6, err := files.NetTCP6()
+	rows6, err := files.NetTCP6()                      //nolint:staticcheck // it works, and is a dependency already
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // there may be no IPv6
 		return socket{}, procError(err)
 	}

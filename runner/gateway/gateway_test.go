@@ -44,9 +44,9 @@ func ask(address string) {
 		fmt.Fprintf(c, "GET %s/ping HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", api.BasePath, address)
 		var answer []byte
 		answer, err = io.ReadAll(c)
-		fmt.Printf("%q ", answer)
+		fmt.Printf("%q ", answer) //nolint:forbidigo // what this program says to the test that started it
 	}
-	fmt.Println(err)
+	fmt.Println(err) //nolint:forbidigo // what this program says to the test that started it
 }
 
 // daemon is a server that remembers what it was asked.
@@ -155,7 +155,7 @@ func TestGatewayForwards(t *testing.T) {
 	}
 	r := d.seen()[0]
 	user, password, _ := r.BasicAuth()
-	if r.URL.String() != api.BasePath+"/jobs/3/spawn_jobs?x=%2F" || r.Method != "POST" || r.Pattern != `{"jobs":[]}` ||
+	if r.URL.String() != api.BasePath+"/jobs/3/spawn_jobs?x=%2F" || r.Method != http.MethodPost || r.Pattern != `{"jobs":[]}` ||
 		user != "me" || password != "hidden" || r.Header.Get("Cookie") != "" || r.Header.Get("Upgrade") != "" || len(r.Header["Authorization"]) != 1 ||
 		r.Header.Get("User-Agent") != "curl" || r.Header.Get("X-Span-Id") != "s1" || r.Host != strings.TrimPrefix(d.URL, "http://") {
 		t.Errorf("%s %s of %s %v with %s came to the daemon", r.Method, r.URL, r.Host, r.Header, r.Pattern)
@@ -177,7 +177,7 @@ func TestGatewayStreams(t *testing.T) {
 		fmt.Fprint(w, "data: 2\n\n")
 	}
 	g := d.open(t, nil)
-	req, err := http.NewRequestWithContext(t.Context(), "GET", g.URL()+"/workflows/7/events/stream", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.URL()+"/workflows/7/events/stream", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

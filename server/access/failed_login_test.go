@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ func TestFailedLogins(t *testing.T) {
 	var logins FailedLogins
 	now := time.Unix(1000, 0)
 	try := func(host string) {
-		r := httptest.NewRequest("POST", "/torc-service/v1/jobs", nil)
+		r := httptest.NewRequest(http.MethodPost, "/torc-service/v1/jobs", nil)
 		r.RemoteAddr = host + ":4711"
 		r.SetBasicAuth("eve\nlevel=ERROR "+strings.Repeat("x", 500), "s3cret")
 		logins.Note(log, r, now)
