@@ -23,7 +23,7 @@ func (c *Client) ComputeNodes(ctx context.Context, f ComputeNodeFilter) iter.Seq
 	return pages[api.ComputeNode](ctx, c, "/compute_nodes", f.Page, values("workflow_id", f.WorkflowID, "hostname", f.Hostname, "is_active", f.IsActive, "scheduled_compute_node_id", f.ScheduledComputeNodeID))
 }
 
-// ComputeNode returns one of the the compute nodes.
+// ComputeNode returns one of the compute nodes.
 func (c *Client) ComputeNode(ctx context.Context, id int64) (*api.ComputeNode, error) {
 	return get[api.ComputeNode](ctx, c, "/compute_nodes/%d", id)
 }
@@ -33,7 +33,7 @@ func (c *Client) CreateComputeNode(ctx context.Context, v *api.ComputeNode) (*ap
 	return call[api.ComputeNode](ctx, c, http.MethodPost, "/compute_nodes", v)
 }
 
-// DeleteComputeNode removes one of the the compute nodes and returns what it was.
+// DeleteComputeNode removes one of the compute nodes and returns what it was.
 func (c *Client) DeleteComputeNode(ctx context.Context, id int64) (*api.ComputeNode, error) {
 	return call[api.ComputeNode](ctx, c, http.MethodDelete, fmt.Sprintf("/compute_nodes/%d", id), nil)
 }

@@ -24,22 +24,22 @@ func (c *Client) Files(ctx context.Context, f FileFilter) iter.Seq2[api.File, er
 	return pages[api.File](ctx, c, "/files", f.Page, values("workflow_id", f.WorkflowID, "produced_by_job_id", f.ProducedByJobID, "name", f.Name, "path", f.PathPart, "is_output", f.IsOutput))
 }
 
-// File returns one of the the files.
+// File returns one of the files.
 func (c *Client) File(ctx context.Context, id int64) (*api.File, error) {
 	return get[api.File](ctx, c, "/files/%d", id)
 }
 
-// CreateFile adds one to the the files of a workflow.
+// CreateFile adds one to the files of a workflow.
 func (c *Client) CreateFile(ctx context.Context, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPost, "/files", v)
 }
 
-// UpdateFile changes one of the the files.
+// UpdateFile changes one of the files.
 func (c *Client) UpdateFile(ctx context.Context, id int64, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPut, fmt.Sprintf("/files/%d", id), v)
 }
 
-// DeleteFile removes one of the the files and returns what it was.
+// DeleteFile removes one of the files and returns what it was.
 func (c *Client) DeleteFile(ctx context.Context, id int64) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodDelete, fmt.Sprintf("/files/%d", id), nil)
 }

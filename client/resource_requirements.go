@@ -22,22 +22,22 @@ func (c *Client) ResourceRequirements(ctx context.Context, f ResourceRequirement
 	return pages[api.ResourceRequirements](ctx, c, "/resource_requirements", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "name", f.Name))
 }
 
-// ResourceRequirement returns one of the the resource requirements.
+// ResourceRequirement returns one of the resource requirements.
 func (c *Client) ResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
 	return get[api.ResourceRequirements](ctx, c, "/resource_requirements/%d", id)
 }
 
-// CreateResourceRequirement adds one to the the resource requirements of a workflow.
+// CreateResourceRequirement adds one to the resource requirements of a workflow.
 func (c *Client) CreateResourceRequirement(ctx context.Context, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodPost, "/resource_requirements", v)
 }
 
-// UpdateResourceRequirement changes one of the the resource requirements.
+// UpdateResourceRequirement changes one of the resource requirements.
 func (c *Client) UpdateResourceRequirement(ctx context.Context, id int64, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodPut, fmt.Sprintf("/resource_requirements/%d", id), v)
 }
 
-// DeleteResourceRequirement removes one of the the resource requirements and returns what it was.
+// DeleteResourceRequirement removes one of the resource requirements and returns what it was.
 func (c *Client) DeleteResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodDelete, fmt.Sprintf("/resource_requirements/%d", id), nil)
 }

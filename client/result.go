@@ -26,7 +26,7 @@ func (c *Client) Results(ctx context.Context, f ResultFilter) iter.Seq2[api.Resu
 	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns))
 }
 
-// Result returns one of the the results.
+// Result returns one of the results.
 func (c *Client) Result(ctx context.Context, id int64) (*api.Result, error) {
 	return get[api.Result](ctx, c, "/results/%d", id)
 }
@@ -36,7 +36,7 @@ func (c *Client) CreateResult(ctx context.Context, v *api.Result) (*api.Result, 
 	return call[api.Result](repeatable(ctx), c, http.MethodPost, "/results", v)
 }
 
-// DeleteResult removes one of the the results and returns what it was.
+// DeleteResult removes one of the results and returns what it was.
 func (c *Client) DeleteResult(ctx context.Context, id int64) (*api.Result, error) {
 	return call[api.Result](ctx, c, http.MethodDelete, fmt.Sprintf("/results/%d", id), nil)
 }

@@ -24,22 +24,22 @@ func (c *Client) UserData(ctx context.Context, f UserDataFilter) iter.Seq2[api.U
 	return pages[api.UserData](ctx, c, "/user_data", f.Page, values("workflow_id", f.WorkflowID, "consumer_job_id", f.ConsumerJobID, "producer_job_id", f.ProducerJobID, "name", f.Name, "is_ephemeral", f.IsEphemeral))
 }
 
-// UserDataRecord returns one of the the user data.
+// UserDataRecord returns one of the user data.
 func (c *Client) UserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
 	return get[api.UserData](ctx, c, "/user_data/%d", id)
 }
 
-// CreateUserDataRecord adds one to the the user data of a workflow.
+// CreateUserDataRecord adds one to the user data of a workflow.
 func (c *Client) CreateUserDataRecord(ctx context.Context, v *api.UserData) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodPost, "/user_data", v)
 }
 
-// UpdateUserDataRecord changes one of the the user data.
+// UpdateUserDataRecord changes one of the user data.
 func (c *Client) UpdateUserDataRecord(ctx context.Context, id int64, v *api.UserData) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodPut, fmt.Sprintf("/user_data/%d", id), v)
 }
 
-// DeleteUserDataRecord removes one of the the user data and returns what it was.
+// DeleteUserDataRecord removes one of the user data and returns what it was.
 func (c *Client) DeleteUserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data/%d", id), nil)
 }
