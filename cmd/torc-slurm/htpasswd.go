@@ -50,9 +50,10 @@ commands as the user who runs the server.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return a.removePassword(flags, args[0]) },
 	}
 	list := &cobra.Command{
-		Use: "list", Short: "Print the users", Args: cobra.NoArgs,
-		Example: `  torc-slurm htpasswd list --file users`,
-		RunE:    func(_ *cobra.Command, _ []string) error { return a.listPasswords(flags) },
+		Use: "list", Short: "List the users", Args: cobra.NoArgs,
+		Example:     `  torc-slurm htpasswd list --file users`,
+		Annotations: withCSV(exits(exitRefused)),
+		RunE:        func(_ *cobra.Command, _ []string) error { return a.listPasswords(flags) },
 	}
 	verify := &cobra.Command{
 		Use: "verify USER", Short: "Say whether a password is right", Args: cobra.ExactArgs(1),
@@ -60,10 +61,9 @@ commands as the user who runs the server.`,
 		RunE:    func(_ *cobra.Command, args []string) error { return a.verifyPassword(flags, args[0]) },
 	}
 	for _, sub := range []*cobra.Command{add, remove, list, verify} {
+		freeLetterF(a, sub) // as in torc-htpasswd
 		sub.Flags().StringVarP(&flags.file, "file", "f", "", "`FILE` with the users")
 		_ = sub.MarkFlagRequired("file")
-		sub.Flags().String("format", "", "") // gives way with its -f, as in torc-htpasswd
-		_ = sub.Flags().MarkHidden("format")
 	}
 	for _, sub := range []*cobra.Command{add, hash, verify} {
 		sub.Flags().StringVarP(&flags.password, "password", "p", "", "the password; others on this machine can see it in the list of processes, so better leave it out to be asked")
@@ -159,10 +159,16 @@ func (a *app) listPasswords(flags htpasswdFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, user := range p.Users() {
-		fmt.Fprintln(a.Stdout, user)
+	type user struct {
+		Name string `json:"user"`
 	}
-	return nil
+	var users []user
+	for _, name := range p.Users() {
+		users = append(users, user{name})
+	}
+	return showList(a, list[user]{things: "users", columns: []column[user]{
+		{title: "User", cell: func(u user) string { return u.Name }},
+	}}, users)
 }
 
 func (a *app) verifyPassword(flags htpasswdFlags, user string) error {
