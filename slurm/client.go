@@ -12,6 +12,8 @@ package slurm
 import (
 	"context"
 	"errors"
+	"io/fs"
+	"os"
 	"slices"
 	"time"
 )
@@ -25,6 +27,8 @@ type Options struct {
 	// Ledger is a file that clients of other processes use too: then the calls of
 	// all of them count. If it cannot be used, those of this client do.
 	Ledger string
+	// OpenLedger opens that file as flags say; nil: os.OpenFile.
+	OpenLedger func(path string, flags int, perm fs.FileMode) (*os.File, error)
 	// Modest leaves the second half of the budget to others: questions are
 	// withheld as if they could be left out.
 	Modest bool

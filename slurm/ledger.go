@@ -5,18 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/torc-slurm/torc-slurm/internal/trustedfile" //nolint:depguard // the ledger is a file that others must not have written
 )
 
 // ledger is a file in which the processes of a user on a host note when they
 // have run a program of Slurm, so that their calls count together. It holds
 // those of the last window, a line each: milliseconds since 1970.
-type ledger struct{ path string }
+type ledger struct {
+	path string
+	open func(path string, flags int, perm fs.FileMode) (*os.File, error)
+}
 
 // Patience with the lock of a ledger, which is held for a moment only.
 const (
@@ -29,7 +31,7 @@ var errLedgerBusy = errors.New("somebody holds its lock")
 // update reads when calls were made, and writes what change makes of it. With
 // an error change was not called.
 func (l ledger) update(change func(recent []time.Time) []time.Time) error {
-	f, err := trustedfile.OpenOwn(l.path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := l.open(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package slurm
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -43,7 +44,10 @@ type meter struct {
 func newMeter(o *Options) *meter {
 	m := &meter{budget: o.Budget, modest: o.Modest, calls: map[string]Calls{}}
 	if o.Ledger != "" {
-		m.ledger = &ledger{o.Ledger}
+		m.ledger = &ledger{o.Ledger, o.OpenLedger}
+		if m.ledger.open == nil {
+			m.ledger.open = os.OpenFile
+		}
 	}
 	return m
 }

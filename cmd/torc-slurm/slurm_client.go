@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
@@ -64,7 +65,7 @@ func (a *app) slurmLedger() string {
 }
 
 func (a *app) slurmOptions() slurm.Options {
-	o := slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now}
+	o := slurm.Options{Executor: &slurm.OS{Paths: slurm.FakePaths(a.getenv)}, Now: a.Now, OpenLedger: trustedfile.OpenOwn}
 	c := &a.config.Server.Slurm
 	if c.CallsPerMinute > 0 {
 		o.Budget = max(int(c.CallsPerMinute), leastCalls)
