@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/terminal"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -35,10 +36,20 @@ type app struct {
 	dotEnvRefusal error // why a file .env stands in the way of a server; nil if it does not
 	// slurm is the way to Slurm, likewise.
 	slurm *slurm.Client
+
+	// stdout and stderr are the outputs themselves. Stdout and Stderr, which nearly
+	// everything writes to, let nothing through that steers a terminal.
+	stdout, stderr io.Writer
 }
 
 func newApp(env Environment) *app {
-	a := &app{Environment: env, format: formatTable, log: slog.New(slog.DiscardHandler)}
+	a := &app{Environment: env, format: formatTable, log: slog.New(slog.DiscardHandler), stdout: env.Stdout, stderr: env.Stderr}
+	if a.StdoutTerminal {
+		a.Stdout = terminal.NewWriter(a.stdout, terminal.Messages)
+	}
+	if a.StderrTerminal {
+		a.Stderr = terminal.NewWriter(a.stderr, terminal.Messages)
+	}
 	a.signals = startSignals(env.Signals)
 	return a
 }

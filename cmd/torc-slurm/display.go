@@ -139,7 +139,7 @@ func (d *display) draw(lines []string) {
 	}
 	b.WriteString("\x1b[J") // lines that there are no more
 	d.drawn = len(lines)
-	_, _ = io.WriteString(d.app.Stderr, b.String()) // a terminal that has gone shows nothing
+	_, _ = io.WriteString(d.app.stderr, b.String()) // a terminal that has gone shows nothing
 }
 
 // clear removes what was drawn.
@@ -151,7 +151,7 @@ func (d *display) clear() {
 	d.rewind(&b)
 	b.WriteString("\x1b[J")
 	d.drawn = 0
-	_, _ = io.WriteString(d.app.Stderr, b.String())
+	_, _ = io.WriteString(d.app.stderr, b.String())
 }
 
 // rewind goes back to the first line that was drawn.

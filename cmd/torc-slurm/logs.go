@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/terminal"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -30,6 +31,7 @@ type logFlags struct {
 	stdoutOnly bool
 	stderrOnly bool
 	recovery   bool
+	raw        bool
 }
 
 func (a *app) addLogFlags(c *cobra.Command, f *logFlags) {
@@ -38,6 +40,7 @@ func (a *app) addLogFlags(c *cobra.Command, f *logFlags) {
 	c.Flags().BoolVar(&f.stdoutOnly, "stdout", false, "only standard output")
 	c.Flags().BoolVar(&f.stderrOnly, "stderr", false, "only standard error")
 	c.Flags().BoolVar(&f.recovery, "recovery", false, "the output of the attempt's recovery script")
+	c.Flags().BoolVar(&f.raw, "raw", false, "also what steers the terminal: by default it gets text and colors")
 	c.MarkFlagsMutuallyExclusive("stdout", "stderr")
 }
 
@@ -97,7 +100,7 @@ func (a *app) runLogsShow(ctx context.Context, ref string, flags logFlags) error
 		a.note("Attempt %d of job %d has written nothing.", l.attempt.AttemptID, *l.job.ID)
 	}
 	for i, path := range files {
-		if err := a.showFile(path, i, len(files)); err != nil {
+		if err := a.showFile(path, i, len(files), flags.raw); err != nil {
 			return err
 		}
 	}
@@ -105,7 +108,7 @@ func (a *app) runLogsShow(ctx context.Context, ref string, flags logFlags) error
 }
 
 // showFile copies a file, below its path if there are several.
-func (a *app) showFile(path string, i, n int) error {
+func (a *app) showFile(path string, i, n int, raw bool) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return fmt.Errorf("show output: %w", err)
@@ -118,10 +121,32 @@ func (a *app) showFile(path string, i, n int) error {
 		}
 		fmt.Fprintf(a.Stdout, "%s==> %s <==\n", gap, path)
 	}
-	if _, err := io.Copy(a.Stdout, f); err != nil {
+	out := a.outputOfJobs(raw)
+	_, err = io.Copy(out, f)
+	if err := errors.Join(err, out.Flush()); err != nil {
 		return fmt.Errorf("show %s: %w", path, err)
 	}
 	return nil
+}
+
+// flushWriter may hold something back until it is flushed.
+type flushWriter interface {
+	io.Writer
+	Flush() error
+}
+
+// unfiltered passes everything on at once.
+type unfiltered struct{ io.Writer }
+
+func (unfiltered) Flush() error { return nil }
+
+// outputOfJobs is where the output of jobs goes: to a terminal as text with colors,
+// elsewhere, or if the user wants it so, as it is.
+func (a *app) outputOfJobs(raw bool) flushWriter {
+	if a.StdoutTerminal && !raw {
+		return terminal.NewWriter(a.stdout, terminal.Output)
+	}
+	return unfiltered{a.stdout}
 }
 
 // jobLogs says where the output of an attempt is.

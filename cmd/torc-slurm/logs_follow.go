@@ -51,9 +51,10 @@ func (a *app) runLogsFollow(ctx context.Context, ref string, flags logFlags) err
 	if err != nil {
 		return err
 	}
-	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted}
+	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted, out: a.outputOfJobs(flags.raw)}
 	defer f.close()
-	return f.run(ctx)
+	err = f.run(ctx)
+	return errors.Join(err, f.out.Flush())
 }
 
 // follower copies the files of a job's attempts while they grow.
@@ -67,6 +68,7 @@ type follower struct {
 	runID, attempt int64 // that is followed; 0 before the first
 	files          []*followedFile
 	last           *followedFile // that was written from last
+	out            flushWriter
 }
 
 type followedFile struct {
@@ -127,6 +129,7 @@ func (f *follower) look(ctx context.Context) (over bool, err error) {
 // begin follows the files of another attempt.
 func (f *follower) begin(l *jobLogs) {
 	f.close()
+	_ = f.out.Flush() // what is written next has the error, too
 	if f.attempt != 0 {
 		f.app.note("--- attempt %d ---", l.attempt.AttemptID)
 	}
@@ -170,10 +173,11 @@ func (f *follower) copyFile(file *followedFile) error {
 		return nil
 	}
 	if f.last != file && f.last != nil {
+		_ = f.out.Flush() // what is written next has the error, too
 		fmt.Fprintf(f.app.Stdout, "\n==> %s <==\n", file.path)
 	}
 	f.last = file
-	if _, err := io.CopyN(f.app.Stdout, file.file, info.Size()-at); err != nil && !errors.Is(err, io.EOF) {
+	if _, err := io.CopyN(f.out, file.file, info.Size()-at); err != nil && !errors.Is(err, io.EOF) {
 		return fmt.Errorf("follow %s: %w", file.path, err)
 	}
 	return nil

@@ -85,7 +85,7 @@ func (a *app) openNodeGateways(o *runner.Options, args ...string) *gateway.Nodes
 		program := append([]string{a.Executable, nodeGatewayName, "--workflow", strconv.FormatInt(o.WorkflowID, 10), "--port", strconv.Itoa(port)}, args...)
 		argv, env := steps.Beside("torc-"+nodeGatewayName, node, a.Environ, program)
 		cmd := exec.Command(argv[0], argv[1:]...)
-		cmd.Env, cmd.Dir, cmd.Stderr = env, a.Dir, a.Stderr
+		cmd.Env, cmd.Dir, cmd.Stderr = env, a.Dir, a.stderr
 		return cmd
 	}, log)
 	o.APIURLOn = nodes.URL

@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
+	"unicode/utf8"
+
+	"github.com/torc-slurm/torc-slurm/internal/terminal"
 )
 
 // The output formats.
@@ -53,6 +57,11 @@ func showList[T any](a *app, l list[T], items []T) error {
 	header, rows := l.cells(a.format, items)
 	out := bufio.NewWriter(a.Stdout)
 	if a.format == formatCSV {
+		for _, row := range rows {
+			for i, text := range row {
+				row[i] = csvCell(text)
+			}
+		}
 		w := csv.NewWriter(out)
 		if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
 			return err
@@ -62,6 +71,24 @@ func showList[T any](a *app, l list[T], items []T) error {
 	writeTable(out, header, rows, a.tableWidth())
 	fmt.Fprintf(out, "Total: %d %s\n", len(items), l.things)
 	return out.Flush()
+}
+
+// signedNumber is what may begin with a sign in a cell.
+var signedNumber = regexp.MustCompile(`^[+-][0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+
+// csvCell is a text as a cell that no spreadsheet takes for a formula: names,
+// commands and messages may come from others. Without an apostrophe before it, a cell
+// like =HYPERLINK(…) would be carried out where the list is opened (OWASP, CSV
+// injection). Control characters but newlines are written as escapes.
+func csvCell(text string) string {
+	escaped := terminal.Escape(text)
+	switch first, _ := utf8.DecodeRuneInString(text); first {
+	case '=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠':
+		if text != "-" && !signedNumber.MatchString(text) {
+			return "'" + escaped
+		}
+	}
+	return escaped
 }
 
 // tableWidth is how wide a table on the standard output may be; 0 is any.

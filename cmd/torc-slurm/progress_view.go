@@ -168,7 +168,7 @@ func (t trouble) line() string {
 	case t.Status == workflow.Ready:
 		next = "retried"
 	}
-	text := fmt.Sprintf("%s, attempt %d: %s, return code %d: %s", printable(t.Job), t.Attempt, t.Cause, t.Code, next)
+	text := fmt.Sprintf("%s, attempt %d: %s, return code %d: %s", printable(t.Job), t.Attempt, printable(string(t.Cause)), t.Code, next)
 	if t.Reason != "" && !t.Status.IsComplete() {
 		text += " (" + printable(t.Reason) + ")"
 	}

@@ -149,7 +149,7 @@ func (r *recovery) runHook(ctx context.Context) error {
 	id := fmt.Sprint(r.workflowID)
 	cmd := exec.CommandContext(ctx, "bash", "-c", r.flags.hook+` "$@"`, "recovery-hook", id)
 	cmd.Dir, cmd.Env = r.app.Dir, append(r.app.jobEnvironment(r.c), "TORC_WORKFLOW_ID="+id, "TORC_API_URL="+r.c.URL)
-	cmd.Stdout, cmd.Stderr = r.app.Stderr, r.app.Stderr
+	cmd.Stdout, cmd.Stderr = r.app.stderr, r.app.stderr // a program of the user's, which may ask and draw
 	if err := cmd.Run(); err != nil {
 		return failedErrorf("the recovery hook failed: %v; the requirements are corrected, no job is reset", err)
 	}
