@@ -49,8 +49,9 @@ type Options struct {
 	CACert string
 	// Insecure accepts any certificate.
 	Insecure bool
-	// UnixSocket, if not empty, is connected to instead of the URL's host.
-	UnixSocket string
+	// Locate, if not nil, says where the server is now, whenever a connection is
+	// made: the URL's host is where it was.
+	Locate func() Place
 	// CAFingerprint, if not empty, is the SHA-256 of the only certificate that
 	// is accepted, in hexadecimal.
 	CAFingerprint string
@@ -62,6 +63,12 @@ type Options struct {
 	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
 	// nil.
 	PeerUID func(net.Conn) (uint32, error)
+}
+
+// Place is where a server listens on this host.
+type Place struct {
+	Socket  string // path of its Unix socket; empty if it has none
+	Address string // host and port on TCP; empty: those of the URL
 }
 
 // Client is a connection to a daemon. It is safe for concurrent use.
@@ -79,7 +86,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	listener := &listenerCheck{dialer: net.Dialer{Timeout: dialTime}, socket: o.UnixSocket, given: o.given(), uid: o.PeerUID, log: o.Log}
+	listener := &listenerCheck{dialer: net.Dialer{Timeout: dialTime}, locate: o.Locate, given: o.given(), uid: o.PeerUID, log: o.Log}
 	if listener.uid == nil {
 		listener.uid = peer.UID
 	}

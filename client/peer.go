@@ -1,18 +1,21 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/internal/peer"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -34,8 +37,8 @@ func IsOtherUser(err error) bool {
 // anything is sent: it has to be the user who runs this program.
 type listenerCheck struct {
 	dialer net.Dialer
-	socket string // Unix socket to connect to instead of the address
-	given  bool   // requests carry what the user gave by himself
+	locate func() Place // where to connect to instead of the address; may be nil
+	given  bool         // requests carry what the user gave by himself
 	uid    func(net.Conn) (uint32, error)
 	log    *slog.Logger
 
@@ -43,10 +46,32 @@ type listenerCheck struct {
 	untold    sync.Once
 }
 
+// dial connects to where the server is. If its socket cannot be reached, for example
+// since a cleaner has removed the folder, there is its port.
 func (l *listenerCheck) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	if l.socket != "" {
-		network, address = "unix", l.socket
+	var at Place
+	if l.locate != nil {
+		at = l.locate()
 	}
+	if at.Socket != "" {
+		c, err := l.dialSocket(ctx, at.Socket)
+		if err == nil {
+			return c, nil
+		}
+		l.log.Debug("the socket of the server cannot be used, its port may do", "socket", at.Socket, "error", err)
+	}
+	return l.dialChecked(ctx, network, cmp.Or(at.Address, address))
+}
+
+// dialSocket connects to a Unix socket in whose folder nobody else can have put it.
+func (l *listenerCheck) dialSocket(ctx context.Context, path string) (net.Conn, error) {
+	if err := trustedfile.CheckFolder(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	return l.dialChecked(ctx, "unix", path)
+}
+
+func (l *listenerCheck) dialChecked(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := l.dialer.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err

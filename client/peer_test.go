@@ -36,29 +36,16 @@ func (s *seen) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Nothing is sent to a listener of another user, and the error says whose it is.
 func TestNothingIsSentToAnotherUser(t *testing.T) {
-	dir, err := os.MkdirTemp("/tmp", "torc-test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for _, at := range []string{"tcp!127.0.0.1:0", "tcp![::1]:0", "unix!" + dir + "/s"} {
+	for _, at := range []string{"tcp!127.0.0.1:0", "tcp![::1]:0"} {
 		other := peertest.Start(t, "collect", at)
 		where := other.Line()
-		options := Options{URL: "http://" + where + "/torc-service/v1", Token: "secret", Password: "secret", Cookie: "secret"}
-		want := "port " + where[strings.LastIndex(where, ":")+1:]
-		if strings.HasPrefix(at, "unix") {
-			options.URL, options.UnixSocket = "http://localhost/torc-service/v1", where
-			want = "socket " + where
-		}
-		c, err := New(options)
+		c, err := New(Options{URL: "http://" + where + "/torc-service/v1", Token: "secret", Password: "secret", Cookie: "secret"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		_, err = c.Ping(t.Context())
-		if want += " belongs to another user (uid 65534)"; err == nil || !strings.Contains(err.Error(), want) {
+		want := "port " + where[strings.LastIndex(where, ":")+1:] + " belongs to another user (uid 65534)"
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v; want %q in it", err, want)
 		}
 		if !IsOtherUser(err) || !IsUnreachable(err) {
@@ -67,6 +54,47 @@ func TestNothingIsSentToAnotherUser(t *testing.T) {
 		if got := other.Collected(1); got != `""` {
 			t.Errorf("the other user got %s", got)
 		}
+	}
+}
+
+// Another user's socket is not used, in a folder that others can write and in one that
+// was closed too late. The port is, and so it is when the socket is gone.
+func TestPortInsteadOfSocket(t *testing.T) {
+	dir, err := os.MkdirTemp("/tmp", "torc-test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	other := peertest.Start(t, "collect", "unix!"+dir+"/s")
+	socket := other.Line()
+	var s seen
+	server := httptest.NewServer(&s)
+	defer server.Close()
+	for _, mode := range []os.FileMode{0o777, 0o755} {
+		if err := os.Chmod(dir, mode); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []string{socket, dir + "/gone", dir + "/gone/s"} {
+			place := Place{Socket: at, Address: server.Listener.Addr().String()}
+			c, err := New(Options{URL: "http://127.0.0.1:1", Locate: func() Place { return place }, Password: "secret", Retries: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.Ping(t.Context()); err != nil {
+				t.Errorf("%s in a folder of mode %04o: %v", at, mode, err)
+			}
+			place.Address = "127.0.0.1:1"
+			c.Close()
+			if _, err := c.Ping(t.Context()); !IsUnreachable(err) {
+				t.Errorf("%s in a folder of mode %04o, and no port: %v", at, mode, err)
+			}
+		}
+	}
+	if got := other.Collected(2); got != `""` { // the folder was found out before
+		t.Errorf("the other user got %s", got)
 	}
 }
 

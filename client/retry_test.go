@@ -110,7 +110,7 @@ func TestRepetitions(t *testing.T) {
 // once, when there is one.
 func TestNothingListens(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
-	c, err := New(Options{URL: "http://daemon", UnixSocket: socket})
+	c, err := New(Options{URL: "http://daemon", Locate: func() Place { return Place{Socket: socket, Address: "127.0.0.1:1"} }})
 	if err != nil {
 		t.Fatal(err)
 	}

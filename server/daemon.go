@@ -18,6 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
+	"github.com/torc-slurm/torc-slurm/server/socket"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -36,6 +37,8 @@ type DaemonOptions struct {
 	// where zero.
 	Host string
 	Port int
+	// Sockets are the folders for its Unix socket.
+	Sockets socket.Folders
 	// Token is what callers must know for whom the kernel does not vouch as the user
 	// who runs the daemon. If it is empty, it is that of the daemon that was here
 	// before and ended in an orderly way, or a new one.
@@ -265,7 +268,7 @@ func (d *Daemon) serve(ctx context.Context) error {
 		return err
 	}
 	former, _ := ReadEndpoint(d.o.EndpointPath) // zero if there was none
-	listeners, err := d.open()
+	listeners, err := d.open(former)
 	if err != nil {
 		return err
 	}
@@ -301,8 +304,9 @@ func (d *Daemon) serve(ctx context.Context) error {
 	return nil
 }
 
-// open listens, and writes the endpoint file that says where.
-func (d *Daemon) open() ([]net.Listener, error) {
+// open listens, and writes the endpoint file that says where. former is what the
+// endpoint file of a daemon that was killed says.
+func (d *Daemon) open(former Endpoint) ([]net.Listener, error) {
 	host, _ := os.Hostname() // empty where there is none
 	d.endpoint = Endpoint{
 		Token: d.o.Token, Host: host, PID: os.Getpid(), BootID: BootID(), Database: d.o.Database,
@@ -317,20 +321,44 @@ func (d *Daemon) open() ([]net.Listener, error) {
 		return nil, err
 	}
 	d.shares = connlimit.ShareOut(cmp.Or(d.o.openFiles, files))
-	d.endpoint.Socket = d.socketPath()
-	unix, err := listenUnix(d.endpoint.Socket)
+	tcp, err := d.listen()
 	if err != nil {
 		return nil, err
 	}
-	tcp, err := d.listen()
-	if err != nil {
-		return nil, errors.Join(err, unix.Close())
-	}
 	d.endpoint.URL = "http://" + tcp.Addr().String() + api.BasePath
-	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
-		return nil, errors.Join(err, unix.Close(), tcp.Close())
+	listeners := []net.Listener{d.guard.Listener(d.limit(tcp, d.shares.Host))}
+	if unix := d.listenUnix(former); unix != nil {
+		d.endpoint.Socket = unix.Path()
+		listeners = append(listeners, d.guard.Listener(d.limit(unix, d.shares.Socket)))
 	}
-	return []net.Listener{d.guard.Listener(d.limit(unix, d.shares.Socket)), d.guard.Listener(d.limit(tcp, d.shares.Host))}, nil
+	if err := writeEndpoint(d.o.EndpointPath, d.endpoint); err != nil {
+		for _, l := range listeners {
+			err = errors.Join(err, l.Close())
+		}
+		return nil, err
+	}
+	return listeners, nil
+}
+
+// listenUnix listens on a Unix socket, whose path only the endpoint file tells; nil if
+// there is no place for one. Without it the daemon is reached by its port, where the
+// kernel tells who calls as well.
+func (d *Daemon) listenUnix(former Endpoint) *socket.Listener {
+	if d.o.EndpointPath == "" {
+		return nil // nobody would find it
+	}
+	// Hosts share folders, and have their own daemons of a path.
+	of := sha256.Sum256([]byte(d.endpoint.Host + "\x00" + d.o.Database))
+	left := ""
+	if former.Host == d.endpoint.Host {
+		left = former.Socket
+	}
+	l, err := socket.Listen(d.o.Sockets, hex.EncodeToString(of[:8]), left)
+	if err != nil {
+		d.o.Log.Warn("no Unix socket can be had: commands on this host use the port", "url", d.endpoint.URL, "error", err)
+		return nil
+	}
+	return l
 }
 
 // connContext has requests know the connection that they come by.
@@ -365,17 +393,6 @@ func (d *Daemon) accept(l net.Listener) {
 			d.failed <- fmt.Errorf("serve %s: %w", l.Addr(), err)
 		}
 	})
-}
-
-// socketPath is where the daemon of a database listens: always at the same
-// place, so that runners find the next one there.
-func (d *Daemon) socketPath() string {
-	of := d.o.Database
-	if of == "" {
-		of = NewToken() // there is no next one
-	}
-	name := sha256.Sum256([]byte(of))
-	return filepath.Join(SocketDir(), hex.EncodeToString(name[:8])+".sock")
 }
 
 // listen listens on TCP, where any port will do on that of a daemon that died.

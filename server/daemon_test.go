@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -183,5 +185,28 @@ func TestATokenThatOthersCouldReadIsNotUsedAgain(t *testing.T) {
 	d := startDaemon(t, func(o *DaemonOptions) { o.EndpointPath = path })
 	if d.Endpoint().Token == "known" {
 		t.Error("the token is that of the open file")
+	}
+}
+
+// Without a place for a socket there is the port.
+func TestDaemonWithoutASocket(t *testing.T) {
+	var log strings.Builder
+	d := startDaemon(t, func(o *DaemonOptions) {
+		o.Sockets.Runtime, o.Sockets.State, o.Sockets.Temp = "/gone/run", "/gone/state", []string{"/gone/tmp"}
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	})
+	e, err := ReadEndpoint(d.o.EndpointPath)
+	if err != nil || e.Socket != "" {
+		t.Errorf("endpoint %+v, %v", e, err)
+	}
+	if got := ping(t, e, ""); got != http.StatusOK {
+		t.Errorf("on the port: %d", got)
+	}
+	d.Stop()
+	if err := d.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Count(log.String(), "no Unix socket") != 1 || !strings.Contains(log.String(), "/gone/state") || !strings.Contains(log.String(), e.URL) {
+		t.Error(log.String())
 	}
 }

@@ -46,7 +46,7 @@ func newPerson(t *testing.T) *person {
 	t.Cleanup(stop)
 	t.Cleanup(func() { endDaemon(server.EndpointPath(filepath.Join(home, "torc"))) })
 	p.slurm = cluster
-	p.environ = append(os.Environ(), "HOME="+home, "TORC_HOME="+filepath.Join(home, "torc"), "TMPDIR="+p.dir, "USER=tester", "NO_COLOR=1",
+	p.environ = append(os.Environ(), "HOME="+home, "TORC_HOME="+filepath.Join(home, "torc"), "TMPDIR="+p.dir, "XDG_RUNTIME_DIR=", "USER=tester", "NO_COLOR=1",
 		"TERM=dumb", "GORACE=atexit_sleep_ms=0", "TORC_SERVER__IDLE_TIMEOUT_SECS=60")
 	for name, path := range variables {
 		p.environ = append(p.environ, name+"="+path)

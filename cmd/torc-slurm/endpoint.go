@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/client"
@@ -75,14 +77,32 @@ func (a *app) endpointConnection(e server.Endpoint, path string) (*connection, e
 		return nil, err
 	}
 	c := &connection{URL: e.URL, close: func() error { return nil }}
-	o := client.Options{URL: e.URL, UnixSocket: e.Socket, Token: e.Token, TokenFile: server.TokenPath(path), Log: a.log}
+	o := client.Options{URL: e.URL, Locate: locate(e, path), Token: e.Token, TokenFile: server.TokenPath(path), Log: a.log}
 	if e.Host != host {
-		c.URL, o.URL, o.UnixSocket = e.NodeURL, e.NodeURL, ""
+		c.URL, o.URL, o.Locate = e.NodeURL, e.NodeURL, nil
 		if o.CAFingerprint = e.Fingerprint; o.CAFingerprint != "" {
 			c.CACert = server.CertificatePath(server.TLSPath(path))
 		}
 	}
 	return c, c.open(o)
+}
+
+// locate returns what says where the daemon of an endpoint file is, this one or the
+// next one on this host. As long as there is no file it is where it was.
+func locate(e server.Endpoint, path string) func() client.Place {
+	var mu sync.Mutex
+	return func() client.Place {
+		mu.Lock()
+		defer mu.Unlock()
+		if now, err := server.ReadEndpoint(path); err == nil && now.Host == e.Host {
+			e = now
+		}
+		at := client.Place{Socket: e.Socket}
+		if u, err := url.Parse(e.URL); err == nil {
+			at.Address = u.Host
+		}
+		return at
+	}
 }
 
 // elsewhere says of a daemon that could not be started that one is known on

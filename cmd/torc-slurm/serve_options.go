@@ -20,6 +20,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/server/socket"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -32,6 +33,7 @@ func (a *app) daemonOptions(log *slog.Logger) (server.DaemonOptions, error) {
 	}
 	o := server.DaemonOptions{
 		User: a.user(), GitHash: version, Log: log, Cluster: a.clusterOptions(), Lease: seconds(a.config.Server.LeaseSecs),
+		Sockets: socket.Folders{Runtime: a.getenv("XDG_RUNTIME_DIR"), State: a.home()},
 		EndLeftovers: func(dir string) error {
 			_, err := runner.EndLeftovers(dir, log)
 			return err

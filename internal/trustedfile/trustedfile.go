@@ -108,6 +108,23 @@ func CheckFolder(dir string) error {
 	return folderProblem(dir, real, &st, real, &unix.Stat_t{Uid: uint32(os.Geteuid())})
 }
 
+// CheckPrivate is an error of the code forbidden unless a folder is our own, closed to
+// everybody else, and no link, and nobody can put another one in its place.
+func CheckPrivate(dir string) error {
+	real, err := check(dir, rules{any: true, plain: true})
+	if err != nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Lstat(real, &st); err != nil {
+		return fmt.Errorf("look at %s: %w", real, err)
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
+		return refusef("close it to others, if it is yours: chmod 700 "+dir, "%s is not a private folder of yours (mode %04o)", dir, st.Mode&0o7777)
+	}
+	return nil
+}
+
 // CheckLink is an error of the code forbidden if a path is a link that somebody else
 // made: it may lead anywhere.
 func CheckLink(path string) error {
