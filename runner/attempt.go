@@ -57,6 +57,8 @@ type attempt struct {
 	signalled bool
 	endTimer  *time.Timer
 	recovery  *api.Recovery // the script to run instead of the job, else nil
+	// shortSince is since when Slurm finds no room for the step; zero if it does.
+	shortSince time.Time
 }
 
 func (a *attempt) ref() api.LeaseRef { return a.grant.LeaseRef }

@@ -36,8 +36,9 @@ type findings struct {
 	note            string
 	files           stdio
 	alone           bool
-	step            bool // of Slurm: its process is srun
-	script          bool // a recovery script, which is not measured and has no outputs
+	step            bool      // of Slurm: its process is srun
+	shortSince      time.Time // as in attempt
+	script          bool      // a recovery script, which is not measured and has no outputs
 	oomStart        int64
 	memoryLimit     int64
 	runLimit        time.Duration

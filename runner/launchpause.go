@@ -19,6 +19,11 @@ const (
 	probeTime  = 15 * time.Second // a controller that hangs
 )
 
+// shortagePatience is how long a step is tried again for which Slurm finds no room,
+// though the runner counts that there is. After that it is an attempt that could not
+// be started.
+const shortagePatience = 5 * time.Minute
+
 // launchPause is the time in which Slurm starts no steps. The jobs that it
 // refused to start, and those behind them, keep their leases and wait: nothing has
 // run, so it was no attempt.
@@ -75,6 +80,9 @@ func (f *findings) refusedStart() *slurm.StepRefusal {
 	if !refused || !refusal.Passes() {
 		return nil
 	}
+	if refusal.Class == slurm.Shortage && !f.shortSince.IsZero() && f.exit.At.Sub(f.shortSince) >= shortagePatience {
+		return nil
+	}
 	_ = f.files.remove() // else the next start puts them aside
 	return &refusal
 }
@@ -89,7 +97,13 @@ func (r *Runner) onRefused(a *attempt, refusal *slurm.StepRefusal) {
 	}
 	ref := a.ref()
 	r.pool.do(func() { r.spool.notStarting(ref) })
-	*a = attempt{grant: a.grant, key: a.key, granted: now, phase: queued}
+	var shortSince time.Time
+	if refusal.Class == slurm.Shortage {
+		if shortSince = a.shortSince; shortSince.IsZero() {
+			shortSince = now
+		}
+	}
+	*a = attempt{grant: a.grant, key: a.key, granted: now, phase: queued, shortSince: shortSince}
 	if r.pause.begin(refusal.Text, now, r.opts.Random()) {
 		r.log.Warn("Slurm does not start steps; jobs wait for it", "reason", refusal.Text, "retry_s", r.pause.probeAt.Sub(now).Seconds())
 	}

@@ -158,7 +158,28 @@ func TestStepsWaitUntilTheEnd(t *testing.T) {
 	})
 }
 
-// TestStepThatCannotStart: what Slurm will always refuse is an attempt.
+// TestStepsWaitForRoom: a controller that was restarted counts steps that have ended,
+// and finds no room for others. They wait.
+func TestStepsWaitForRoom(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		w := inAllocation(t, dir, 0, job("20s"), job("20s"), job("20s"))
+		agree := w.cluster.Inject(slurmtest.Refusal(slurm.Srun, "srun: error: Unable to create step for job 2: Memory required by task is not available"))
+		time.AfterFunc(30*time.Second, agree)
+		if s, err := w.Run(t.Context()); err != nil || !s.Complete || s.Attempts != 3 {
+			t.Errorf("%+v, %v", s, err)
+		}
+		for id := int64(1); id <= 3; id++ {
+			if j := w.daemon.Job(id); j.Status != workflow.Completed || len(j.Attempts) != 1 {
+				t.Errorf("job %d is %s, attempts %+v", id, j.Status, j.Attempts)
+			}
+		}
+		noViolations(t, w.daemon)
+	})
+}
+
+// TestStepThatCannotStart: what Slurm goes on refusing is an attempt.
 func TestStepThatCannotStart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,6 +23,10 @@ const (
 	Ambiguous Class = "ambiguous"
 	// NotFound is the answer of a healthy controller that knows no such job.
 	NotFound Class = "not_found"
+	// Shortage is a step for which Slurm finds no room in its allocation. If the
+	// caller knows that there is room, Slurm's books are behind: a controller that was
+	// restarted counts steps that have ended meanwhile.
+	Shortage Class = "shortage"
 	// Withheld is a call that was not made, because the budget of calls is spent.
 	Withheld Class = "withheld"
 )

@@ -18,7 +18,9 @@ type StepRefusal struct {
 
 // Passes reports whether the same step may be started later in the same
 // allocation: it was not the step that was at fault.
-func (r StepRefusal) Passes() bool { return r.Class == Temporary || r.Class == NotFound }
+func (r StepRefusal) Passes() bool {
+	return r.Class == Temporary || r.Class == NotFound || r.Class == Shortage
+}
 
 // stepErrors recognises why srun could not confirm the allocation or create the
 // step; both come before any task is launched. Seen says that srun 22.05 of a real
@@ -53,6 +55,12 @@ var stepErrors = []struct {
 	{"resource temporarily unavailable", Temporary, false},
 	{"required node not available", Temporary, false},
 	{"job/step creation", Temporary, false},
+	// The step is too large for what the allocation has left, by the controller's
+	// books: seen in the second after its restart, of steps that fitted before and
+	// fitted five seconds later.
+	{"memory required by task is not available", Shortage, true},
+	{"requested node configuration is not available", Shortage, true},
+	{"more processors requested than permitted", Shortage, true},
 	// The controller does not know the allocation (any more), or srun was told to
 	// end while it waited. No step of the allocation can be started.
 	{"invalid job id specified", NotFound, true},

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestRefusedStep has what srun 22.05 of a real cluster printed, word for word.
+// TestRefusedStep has what srun 22.05 of a real cluster printed, word for word,
+// but for the unknown reason.
 func TestRefusedStep(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -23,9 +24,10 @@ func TestRefusedStep(t *testing.T) {
 			"srun: Cancelled pending job step with signal 15\n" +
 			"srun: error: Unable to create step for job 2: Job/step already completing or completed\n", true, NotFound},
 		{"allocation is over", "srun: error: Unable to confirm allocation for job 999999: Invalid job id specified\n", true, NotFound},
-		{"never possible, node", "srun: error: Unable to create step for job 2: Requested node configuration is not available\n", true, Permanent},
-		{"never possible, memory", "srun: error: Unable to create step for job 2: Memory required by task is not available\n", true, Permanent},
-		{"never possible, CPUs", "srun: error: Unable to create step for job 2: More processors requested than permitted\n", true, Permanent},
+		{"no room, node", "srun: error: Unable to create step for job 2: Requested node configuration is not available\n", true, Shortage},
+		{"no room, memory", "srun: error: Unable to create step for job 2: Memory required by task is not available\n", true, Shortage},
+		{"no room, CPUs", "srun: error: Unable to create step for job 2: More processors requested than permitted\n", true, Shortage},
+		{"unknown reason", "srun: error: Unable to create step for job 2: Some error of another version\n", true, Permanent},
 		{"waited, and started", "srun: Job 2 step creation temporarily disabled, retrying (Requested nodes are busy)\n" +
 			"srun: Step created for job 2\nsrun: error: n1: task 0: Exited with exit code 4\n", false, ""},
 		{"a command that failed", "srun: error: n1: task 0: Exited with exit code 3\n", false, ""},
