@@ -1,5 +1,11 @@
 package api
 
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+)
+
 // MaxLimit is how many items a page has at most, and by default.
 const MaxLimit = 100_000
 
@@ -11,6 +17,42 @@ type Page[T any] struct {
 	Count      int64 `json:"count"`
 	TotalCount int64 `json:"total_count"`
 	HasMore    bool  `json:"has_more"`
+}
+
+// Len is the number of items.
+func (p Page[T]) Len() int { return len(p.Items) }
+
+// EncodeTo writes the page as json.Encoder does without HTML escapes, one item at
+// a time: the text is never in memory as a whole.
+func (p Page[T]) EncodeTo(w io.Writer) error {
+	rest := p
+	rest.Items = []T{}
+	const begin = `{"items":[`
+	end, err := json.Marshal(rest)
+	if err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, begin); err != nil {
+		return err
+	}
+	var item bytes.Buffer
+	enc := json.NewEncoder(&item)
+	enc.SetEscapeHTML(false)
+	for i := range p.Items {
+		item.Reset()
+		if i > 0 {
+			item.WriteByte(',')
+		}
+		if err := enc.Encode(&p.Items[i]); err != nil {
+			return err
+		}
+		item.Truncate(item.Len() - 1) // the newline
+		if _, err := w.Write(item.Bytes()); err != nil {
+			return err
+		}
+	}
+	_, err = w.Write(end[len(begin):])
+	return err
 }
 
 // NewPage makes the page that begins at offset of a list of total items.

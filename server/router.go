@@ -2,7 +2,6 @@ package server
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -100,12 +99,12 @@ func handle[P, B, Out any](method, pattern, summary string, fn func(*request[P, 
 				}
 			}
 		}
-		out, err := fn(in)
+		text, err := textOf(s, in, fn)
 		if err != nil {
 			s.fail(w, r, rt, err)
 			return
 		}
-		writeJSON(w, in.Status, out)
+		sendJSON(w, in.Status, text)
 	}
 	return rt
 }
@@ -277,16 +276,13 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, rt *route, err err
 	writeError(w, e)
 }
 
-// writeJSON sends v. Texts are written as they are, without HTML escapes.
+// writeJSON sends v, which is small.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var text bytes.Buffer
-	enc := json.NewEncoder(&text)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	if err := encode(&text, v); err != nil {
 		panic(err) // a type of ours that cannot be written
 	}
-	text.Truncate(text.Len() - 1) // the newline
-	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Content-Type", jsonMedia)
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
 	_, _ = io.Copy(w, &text) // the client may be gone

@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/server/unread"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -51,6 +52,7 @@ type Server struct {
 	InitializeBarrier int
 
 	setUp   sync.Once
+	unread  *unread.Budget
 	site    *knownSite    // nil where there is no Slurm
 	logins  *loginRunners // nil where the daemon starts no runners
 	leases  *leases
@@ -88,6 +90,9 @@ func (s *Server) defaults() {
 		}
 		if s.Origins == nil {
 			s.Origins = access.NewOrigins()
+		}
+		if s.unread == nil {
+			s.unread = unread.NewBudget(answerBounds)
 		}
 		s.stall = cmp.Or(s.stall, stallTime)
 		s.barrier = newBarrier(s.InitializeBarrier)

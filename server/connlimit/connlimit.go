@@ -36,6 +36,7 @@ type Reason string
 
 // The limits.
 const (
+	Unread  Reason = "unread"  // its peer did not read an answer, and others needed the memory
 	Late    Reason = "late"    // it was not admitted within the grace time
 	Crowded Reason = "crowded" // too many were not admitted, most of them from its host
 	Idle    Reason = "idle"    // it had nothing to do, and all places were taken
@@ -261,6 +262,13 @@ func Admit(ctx context.Context) {
 	if _, pending := c.listener.pending[c]; pending {
 		delete(c.listener.pending, c)
 		c.late.Stop()
+	}
+}
+
+// Close closes the connection of the request of ctx, which its peer leaves unread.
+func Close(ctx context.Context) {
+	if c, ok := ctx.Value(key{}).(*conn); ok {
+		c.listener.close(c, Unread)
 	}
 }
 
