@@ -81,7 +81,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 				}
 			})
 		}
-		time.Sleep(time.Minute)
+		<-time.After(time.Minute)
 		if held := b.Held(); held > bounds.Bytes {
 			t.Errorf("%d bytes are held, more than %d", held, bounds.Bytes)
 		}
@@ -114,7 +114,7 @@ func TestSlowestIsGivenUp(t *testing.T) {
 		slow := newClient(1 << 20)
 		sent := make(chan error, 1)
 		go func() { sent <- ask(t.Context(), b, slow, 4<<20) }()
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		if err := ask(t.Context(), b, newClient(50<<20), 6<<20); err != nil {
 			t.Error(err)
 		}
@@ -134,7 +134,7 @@ func TestAllMoveOn(t *testing.T) {
 		b := NewBudget(bounds)
 		first := make(chan error, 1)
 		go func() { first <- ask(t.Context(), b, newClient(300<<10), 20<<20) }() // beyond the bound, alone
-		time.Sleep(time.Second)
+		<-time.After(time.Second)
 		began := time.Now()
 		if err := ask(t.Context(), b, newClient(50<<20), 1<<20); !errors.Is(err, ErrFull) {
 			t.Errorf("%v", err)
