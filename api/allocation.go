@@ -46,6 +46,8 @@ type AllocateRequest struct {
 	OneRunnerPerNode  bool     `json:"start_one_worker_per_node,omitempty"`
 	Labels            []string `json:"labels,omitempty"`
 	Why               string   `json:"why,omitempty"` // for people
+	// SkipChecks: allocations are asked for although jobs of the workflow fit none.
+	SkipChecks bool `json:"skip_checks,omitempty"`
 }
 
 // AllocateResponse says what was asked for. Refused, if not empty, is why there

@@ -7,6 +7,7 @@ const (
 	KindConflict    = "Conflict"
 	KindUnavailable = "Unavailable"
 	KindInternal    = "InternalServerError"
+	KindUnfit       = "Unfit" // jobs that can never run where a run is to begin
 )
 
 // ErrorResponse is the body of a refusal that a handler made. Requests that do

@@ -20,6 +20,8 @@ type SubmitRequest struct {
 	// NoAutoSchedule: no more is asked for than the schedule_nodes actions ask for
 	// once, as with auto_schedule: false in the specification.
 	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
+	// SkipChecks: a workflow is taken in which jobs fit no allocation that it can get.
+	SkipChecks bool `json:"skip_checks,omitempty"`
 }
 
 // SchedulePlan is what was asked of Slurm for a workflow, or would be.
@@ -31,14 +33,25 @@ type SchedulePlan struct {
 	AutoSchedule bool                 `json:"auto_schedule"`
 	LookedAfter  bool                 `json:"looked_after,omitempty"`
 	Planned      []PlannedAllocations `json:"planned"`
-	Asked        []Allocation         `json:"asked"`             // what Slurm has taken
-	Refused      []string             `json:"refused"`           // what stood in the way of the rest
-	Refusals     []ScheduleRefusal    `json:"refusals"`          // the same with what it means
-	Canceled     []CanceledAllocation `json:"canceled"`          // surplus ones
-	ReadyJobs    []ScheduledJobs      `json:"ready_jobs"`        // what becomes of them
-	Waits        []ScheduleWait       `json:"waits"`             // what Slurm is not asked for now
-	Text         []string             `json:"text"`              // all of it in words
-	NextMS       int64                `json:"next_ms,omitempty"` // when the daemon looks again at the latest
+	Asked        []Allocation         `json:"asked"`               // what Slurm has taken
+	Refused      []string             `json:"refused"`             // what stood in the way of the rest
+	Refusals     []ScheduleRefusal    `json:"refusals"`            // the same with what it means
+	Canceled     []CanceledAllocation `json:"canceled"`            // surplus ones
+	ReadyJobs    []ScheduledJobs      `json:"ready_jobs"`          // what becomes of them
+	Waits        []ScheduleWait       `json:"waits"`               // what Slurm is not asked for now
+	Text         []string             `json:"text"`                // all of it in words
+	Unfit        []UnfitJobs          `json:"unfit,omitempty"`     // jobs that can never run as things stand
+	Unchecked    string               `json:"unchecked,omitempty"` // why it is not known which these are
+	NextMS       int64                `json:"next_ms,omitempty"`   // when the daemon looks again at the latest
+}
+
+// UnfitJobs are jobs with equal needs that fit no allocation which their workflow can
+// get, and no runner that it has.
+type UnfitJobs struct {
+	First  string `json:"first"` // the name of one of them
+	Jobs   int64  `json:"jobs"`
+	Reason string `json:"reason"` // what they need, and the most that there is
+	Text   string `json:"text"`   // all of it in a line
 }
 
 // PlannedAllocations is allocations of one kind.

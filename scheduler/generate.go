@@ -54,6 +54,7 @@ type GenerateOptions struct {
 
 // Work is a job that needs an allocation.
 type Work struct {
+	Name         string // for messages
 	Requirements workflow.ResourceRequirements
 	// Level is how many jobs have to end one after the other before this one.
 	Level   int32
@@ -99,7 +100,7 @@ func WorkOf(d *workflow.Definition) []Work {
 	levels := workflow.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
 	work := make([]Work, len(d.Jobs))
 	for i := range d.Jobs {
-		work[i] = Work{Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0, Login: d.Jobs[i].Login}
+		work[i] = Work{Name: d.Jobs[i].Name, Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0, Login: d.Jobs[i].Login}
 	}
 	return work
 }

@@ -215,7 +215,7 @@ func TestWorkOf(t *testing.T) {
 			{Name: "a", OutputFiles: []int32{0}}, {Name: "b", InputFiles: []int32{0}, Requirements: "big"}, {Name: "c", DependsOn: []int32{1}, Labels: []string{"x"}},
 		},
 	}
-	want := []Work{{Requirements: defaultNeed}, {Requirements: d.Requirements[0], Level: 1}, {Requirements: defaultNeed, Level: 2, Labeled: true}}
+	want := []Work{{Name: "a", Requirements: defaultNeed}, {Name: "b", Requirements: d.Requirements[0], Level: 1}, {Name: "c", Requirements: defaultNeed, Level: 2, Labeled: true}}
 	if diff := cmp.Diff(want, WorkOf(d)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

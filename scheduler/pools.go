@@ -177,8 +177,14 @@ func (p *pools) add(t *target) error {
 		return err
 	}
 	p.targets[t.Name] = t
+	p.limit(t)
+	return nil
+}
+
+// limit adds to a target what its account and quality of service allow.
+func (p *pools) limit(t *target) {
 	if p.site == nil {
-		return nil
+		return
 	}
 	if t.partition != nil {
 		most := p.site.MaxJob(t.partition, t.base.Account, t.base.QOS)
@@ -190,7 +196,6 @@ func (p *pools) add(t *target) error {
 	if limit := p.site.Account(t.base.Account).MaxWalltime; limit > 0 && (t.MaxWalltime == 0 || limit < t.MaxWalltime) {
 		t.MaxWalltime = limit
 	}
-	return nil
 }
 
 // chooseNodes finds which nodes a target may get.

@@ -62,6 +62,11 @@ func (s *Server) allocate(r *request[idParams, api.AllocateRequest]) (api.Alloca
 	if want.Why == "" {
 		want.Why = fmt.Sprintf("%s asked for it", callerOf(r.Context()).User)
 	}
+	if s.Scheduler != nil {
+		if _, err := s.fitness(r.Context(), r.Params.ID, nil, nil, b.SkipChecks); err != nil {
+			return api.AllocateResponse{}, err
+		}
+	}
 	var answer api.AllocateResponse
 	ask := func() error {
 		answer, err = s.ask(r.Context(), want, int(max(b.Count, 1)), c.SerializeAllocations)

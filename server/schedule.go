@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -27,8 +30,16 @@ func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sc
 	if s.Scheduler == nil {
 		return api.SchedulePlan{}, errNoSlurm
 	}
+	options := submitOptions(&r.Body)
+	if err := options.Validate(); err != nil {
+		return api.SchedulePlan{}, err
+	}
+	fitness, err := s.fitness(r.Context(), r.Params.ID, &options, r.Body.AutoSchedule, r.Body.SkipChecks)
+	if err != nil {
+		return api.SchedulePlan{}, err
+	}
 	report, err := s.Scheduler.Submit(r.Context(), r.Params.ID, func() error {
-		if err := s.Store.Submit(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule, r.user()); err != nil {
+		if err := s.Store.Submit(r.Context(), r.Params.ID, options, r.Body.AutoSchedule, r.user()); err != nil {
 			return err
 		}
 		s.site.use()
@@ -37,7 +48,31 @@ func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sc
 	if err != nil {
 		return api.SchedulePlan{}, err
 	}
-	return fromReport(report), nil
+	return withFitness(fromReport(report), fitness), nil
+}
+
+// fitness checks whether jobs of a workflow can never run in what it can get. Unless
+// that is to be skipped, they are refused; a check that cannot be made refuses nobody.
+func (s *Server) fitness(ctx context.Context, workflowID int64, o *workflow.SubmitOptions, limits *workflow.AutoSchedule, skip bool) (f scheduler.Fitness, err error) {
+	if f, err = s.Scheduler.Fitness(ctx, workflowID, o, limits); err != nil || skip || len(f.Unfit) == 0 {
+		return f, err
+	}
+	lines := []string{fmt.Sprintf("jobs of workflow %d can never run:", workflowID)}
+	for _, u := range f.Unfit {
+		lines = append(lines, u.String())
+	}
+	return f, &httpError{status: http.StatusUnprocessableEntity, detail: api.ErrorDetail{
+		Error: api.KindUnfit, Message: strings.Join(lines, "\n"),
+		Hint: "change what these jobs need, or the Slurm schedulers, and submit again; --skip-checks (skip_checks) goes on without them",
+	}}
+}
+
+func withFitness(p api.SchedulePlan, f scheduler.Fitness) api.SchedulePlan {
+	p.Unchecked = f.Unchecked
+	p.Unfit = each(f.Unfit, func(u scheduler.Unfit) api.UnfitJobs {
+		return api.UnfitJobs{First: u.First, Jobs: u.Jobs, Reason: u.Reason, Text: u.String()}
+	})
+	return p
 }
 
 func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.SchedulePlan, error) {
@@ -45,11 +80,13 @@ func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sche
 		return api.SchedulePlan{}, errNoSlurm
 	}
 	s.site.use()
-	report, err := s.Scheduler.Plan(r.Context(), r.Params.ID, submitOptions(&r.Body), r.Body.AutoSchedule)
+	options := submitOptions(&r.Body)
+	report, err := s.Scheduler.Plan(r.Context(), r.Params.ID, options, r.Body.AutoSchedule)
 	if err != nil {
 		return api.SchedulePlan{}, err
 	}
-	return fromReport(report), nil
+	fitness, err := s.fitness(r.Context(), r.Params.ID, &options, r.Body.AutoSchedule, true)
+	return withFitness(fromReport(report), fitness), err
 }
 
 func fromReport(r *scheduler.Report) api.SchedulePlan {

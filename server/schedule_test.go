@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -28,15 +29,18 @@ func (s takesAll) Submit(ctx context.Context, want allocation.Want) (workflow.Al
 	return s.store.AdoptAllocation(ctx, store.FoundJob{IntentID: "a", Cluster: "c", SlurmJobID: 7})
 }
 
-func TestSubmitAndPlan(t *testing.T) {
-	a := newAPI(t, func(s *Server) {
-		s.Scheduler = scheduler.New(scheduler.Options{
-			Store: s.Store, Submitter: takesAll{s.Store}, Now: s.Now, Log: s.Log,
-			Site: func(context.Context) (*siteconfigs.Site, error) {
-				return &siteconfigs.Site{Name: "here", DefaultAccount: "me", Partitions: []siteconfigs.Partition{{Name: "std", CPUsPerNode: 4, MemoryMB: 4096, Shared: true}}}, nil
-			},
-		})
+// withSlurm gives a server a Slurm of one partition, whose nodes have four CPUs.
+func withSlurm(s *Server) {
+	s.Scheduler = scheduler.New(scheduler.Options{
+		Store: s.Store, Submitter: takesAll{s.Store}, Now: s.Now, Log: s.Log,
+		Site: func(context.Context) (*siteconfigs.Site, error) {
+			return &siteconfigs.Site{Name: "here", DefaultAccount: "me", Partitions: []siteconfigs.Partition{{Name: "std", CPUsPerNode: 4, MemoryMB: 4096, Shared: true}}}, nil
+		},
 	})
+}
+
+func TestSubmitAndPlan(t *testing.T) {
+	a := newAPI(t, withSlurm)
 	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
 	a.must("POST", "/resource_requirements", `{"workflow_id":1,"name":"huge","num_cpus":1,"num_gpus":0,"num_nodes":1,"memory":"2t","runtime":"PT1M"}`)
 	a.must("POST", "/jobs", `{"workflow_id":1,"name":"small","command":"true"}`)
@@ -48,8 +52,13 @@ func TestSubmitAndPlan(t *testing.T) {
 	a.send("POST", "/workflows/9/plan", `{}`).want(http.StatusNotFound)
 	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"pool":"partition std"`, `"asked":[]`)
 	a.send("GET", "/workflows/1/actions", "").want(http.StatusOK, "[]")
-	a.send("POST", "/workflows/1/submit", `{"output_dir":"/out","auto_schedule":{"max_allocations":2}}`).
-		want(http.StatusOK, `"slurm_job_id":7`, `"auto_schedule":true`, "fits no partition: std: memory: needs 2.00 TiB")
+	// What can never run is refused, and nothing has changed then.
+	const never = `huge: needs 2.00 TiB of memory, the largest node of partition std has 3.88 GiB`
+	a.send("POST", "/workflows/1/plan", `{}`).want(http.StatusOK, `"unfit":[{"first":"huge","jobs":1,`, never)
+	a.send("POST", "/workflows/1/submit", `{"output_dir":"/out"}`).want(http.StatusUnprocessableEntity, `"error":"Unfit"`, "jobs of workflow 1 can never run", never, "skip_checks")
+	a.send("GET", "/workflows/1/actions", "").want(http.StatusOK, "[]")
+	a.send("POST", "/workflows/1/submit", `{"output_dir":"/out","skip_checks":true,"auto_schedule":{"max_allocations":2}}`).
+		want(http.StatusOK, never, `"slurm_job_id":7`, `"auto_schedule":true`, "fits no partition: std: memory: needs 2.00 TiB")
 
 	a.send("GET", "/workflows/1/actions/pending", "").want(http.StatusOK, "[]")
 	a.send("POST", "/workflows/1/actions/1/claim", "{}").want(http.StatusConflict, `"claimed":false`)
@@ -62,6 +71,45 @@ func TestSubmitAndPlan(t *testing.T) {
 			t.Errorf("%s does not say %q: %s", path, words, text)
 		}
 	}
+}
+
+// TestSpawnedJobsThatNeverRunAreRefused, with what they need, once the workflow is
+// submitted; a runner that is large enough is a place.
+func TestSpawnedJobsThatNeverRunAreRefused(t *testing.T) {
+	a := newAPI(t, withSlurm)
+	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
+	a.must("POST", "/resource_requirements", `{"workflow_id":1,"name":"wide","num_cpus":64,"num_gpus":0,"num_nodes":1,"memory":"1m","runtime":"PT1M"}`)
+	a.must("POST", "/jobs", `{"workflow_id":1,"name":"caller","command":"true"}`)
+	a.must("POST", "/workflows/1/initialize_jobs", "")
+	r := a.runner(1, "small", 1)
+	lease := r.turn(func(q *api.TurnRequest) { q.Free.Slots = 1 }).Grants[0].LeaseRef
+	r.turn(func(q *api.TurnRequest) {
+		q.Free.Slots, q.Held = 0, []api.Held{{LeaseRef: lease, StartedMS: a.now.UnixMilli(), PID: 7}}
+	})
+	const spawn = `{"jobs":[{"name":"ok","command":"true"},{"name":"train","command":"true","resource_requirements":"wide"}]}`
+	a.must("POST", "/workflows/1/submit", `{"output_dir":"/out"}`)
+	a.send("POST", "/jobs/1/spawn_jobs", spawn).
+		want(http.StatusUnprocessableEntity, `"error":"Unfit"`, `train: needs 64 CPUs, the largest node of partition std has 4`)
+	a.send("GET", "/jobs?workflow_id=1", "").want(http.StatusOK, `"total_count":1`)
+	a.must("POST", "/workflows/1/runners", `{"key":"large","hostname":"n2","pid":1,"boot_id":"boot","start_time":"2026-11-21T10:00:00Z","num_cpus":64,
+		"memory_bytes":8589934592,"num_gpus":0,"num_nodes":1,"compute_node_type":"local","output_dir":"/out"}`)
+	a.send("POST", "/jobs/1/spawn_jobs", spawn).want(http.StatusOK, `"spawned_job_ids"`)
+}
+
+// TestAllocationsByHandAreNotForJobsThatFitNone.
+func TestAllocationsByHandAreNotForJobsThatFitNone(t *testing.T) {
+	a := newAPI(t, func(s *Server) {
+		withSlurm(s)
+		s.Cluster = takesAll{s.Store}
+	})
+	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
+	a.must("POST", "/resource_requirements", `{"workflow_id":1,"name":"long","num_cpus":1,"num_gpus":0,"num_nodes":1,"memory":"1m","runtime":"PT2H"}`)
+	a.must("POST", "/jobs", `{"workflow_id":1,"name":"train","command":"true","resource_requirements_id":2}`)
+	a.must("POST", "/slurm_schedulers", `{"workflow_id":1,"name":"short","account":"me","nodes":1,"walltime":"01:00:00","partition":"std"}`)
+	a.must("POST", "/workflows/1/initialize_jobs", "")
+	a.send("POST", "/workflows/1/allocations", `{"scheduler_config_id":1,"output_dir":"/out"}`).
+		want(http.StatusUnprocessableEntity, `"error":"Unfit"`, "train: needs 2h, the longest allocation of scheduler short is 1h")
+	a.send("POST", "/workflows/1/allocations", `{"scheduler_config_id":1,"output_dir":"/out","skip_checks":true}`).want(http.StatusOK, `"slurm_job_id":7`)
 }
 
 func TestSubmitNeedsSlurm(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -16,11 +15,8 @@ import (
 // action auto_schedule_on_ready_jobs; a workflow without any action that asks
 // for allocations gets such a one. Submitting again changes the options.
 func (s *Store) Submit(_ context.Context, workflowID int64, o workflow.SubmitOptions, limits *workflow.AutoSchedule, user string) error {
-	if !filepath.IsAbs(o.OutputDir) {
-		return workflow.Errorf(workflow.CodeInvalid, "the output directory %q is not absolute", o.OutputDir)
-	}
-	if o.MaxParallelJobs < 0 {
-		return workflow.Errorf(workflow.CodeInvalid, "max_parallel_jobs is %d", o.MaxParallelJobs)
+	if err := o.Validate(); err != nil {
+		return err
 	}
 	options, err := json.Marshal(o)
 	if err != nil {

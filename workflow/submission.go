@@ -1,5 +1,7 @@
 package workflow
 
+import "path/filepath"
+
 // Submission says that the daemon asks for the allocations of a run, and how.
 type Submission struct {
 	WorkflowID  int64
@@ -22,6 +24,17 @@ type SubmitOptions struct {
 	// NoAutoSchedule: no more is asked for than schedule_nodes actions ask for once,
 	// at their triggers.
 	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
+}
+
+// Validate returns an invalid error for options that nobody can work with.
+func (o *SubmitOptions) Validate() error {
+	if !filepath.IsAbs(o.OutputDir) {
+		return Errorf(CodeInvalid, "the output directory %q is not absolute", o.OutputDir)
+	}
+	if o.MaxParallelJobs < 0 {
+		return Errorf(CodeInvalid, "max_parallel_jobs is %d", o.MaxParallelJobs)
+	}
+	return nil
 }
 
 // EventSchedulingPaused and the others report what keeps jobs without

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -115,6 +116,8 @@ func exitStatus(err error) int {
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted
 	case errors.As(err, &invalid):
+		return exitInvalidSpec
+	case errors.As(err, &refusal) && refusal.Detail.Error == api.KindUnfit:
 		return exitInvalidSpec
 	case errors.As(err, &refusal):
 		return httpExitStatus(refusal.Status)

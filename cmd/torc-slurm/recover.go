@@ -41,7 +41,7 @@ func (f *recoverFlags) check() error {
 
 // regenerate is how new Slurm schedulers are made.
 func (f *recoverFlags) regenerate() *regenerateFlags {
-	r := &regenerateFlags{partition: f.partition, walltime: f.walltime, submit: true, dryRun: f.dryRun}
+	r := &regenerateFlags{partition: f.partition, walltime: f.walltime, submit: true, dryRun: f.dryRun, skipChecks: true} // what fits goes on
 	r.planFlags.defaults()
 	r.outputDir, r.noPrompts = f.outputDir, true
 	return r

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -76,6 +77,7 @@ type generateFlags struct {
 	planFlags
 	output                       string
 	noActions, overwrite, dryRun bool
+	skipChecks                   bool
 }
 
 func newSlurmGenerateCommand(a *app) *cobra.Command {
@@ -92,7 +94,7 @@ keeps its comments.`,
   torc-slurm slurm generate -a myproject --profile kestrel --dry-run sweep.yaml
   torc-slurm slurm generate -a myproject sweep.yaml | torc-slurm create -`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       exits("3 there is no such specification or cluster", "5 the specification has schedulers or actions already", exitInvalidSpec),
+		Annotations:       exits("3 there is no such specification or cluster", "5 the specification has schedulers or actions already", "6 the specification is invalid, or jobs fit no partition"),
 		ValidArgsFunction: completeSpecs,
 		RunE: checked(flags.check, func(cmd *cobra.Command, args []string) error {
 			return a.runSlurmGenerate(cmd.Context(), args[0], &flags)
@@ -103,6 +105,7 @@ keeps its comments.`,
 	cmd.Flags().BoolVar(&flags.noActions, "no-actions", false, "add schedulers only")
 	cmd.Flags().BoolVar(&flags.overwrite, "overwrite", false, "replace schedulers and actions that are there")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what would be added")
+	cmd.Flags().BoolVar(&flags.skipChecks, "skip-checks", false, "leave out jobs that fit no partition, with a warning, rather than refuse")
 	return cmd
 }
 
@@ -220,7 +223,13 @@ func (flags *generateFlags) generate(loaded *spec.Result, site *siteconfigs.Site
 		return nil, err
 	}
 	g := &generated{site: site, loaded: loaded}
-	g.groups, g.warnings, err = scheduler.Generate(scheduler.WorkOf(loaded.Definition), site, flags.options(account, loaded.Definition.ExecutionConfig))
+	work, options := scheduler.WorkOf(loaded.Definition), flags.options(account, loaded.Definition.ExecutionConfig)
+	if !flags.skipChecks {
+		if err := refuseUnfit(work, site, options); err != nil {
+			return nil, err
+		}
+	}
+	g.groups, g.warnings, err = scheduler.Generate(work, site, options)
 	if err != nil {
 		return nil, err
 	}
@@ -233,6 +242,20 @@ func (flags *generateFlags) generate(loaded *spec.Result, site *siteconfigs.Site
 	}
 	g.schedule(flags.noActions)
 	return g, nil
+}
+
+// refuseUnfit refuses jobs for which no scheduler can be made.
+func refuseUnfit(work []scheduler.Work, site *siteconfigs.Site, o scheduler.GenerateOptions) error {
+	unfit, err := scheduler.UnfitWork(work, site, o)
+	if err != nil || len(unfit) == 0 {
+		return err
+	}
+	lines := []string{"jobs fit no partition of " + site.Title() + ":"}
+	for _, u := range unfit {
+		lines = append(lines, u.String())
+	}
+	return &exitError{exitInvalidSpec, workflow.Errorf(workflow.CodeInvalid, "%s", strings.Join(lines, "\n")).
+		WithHint("change what these jobs need; --skip-checks leaves them out")}
 }
 
 // checkGenerated reads what was generated from a file, as create would.

@@ -23,6 +23,7 @@ type regenerateFlags struct {
 	include             []string
 	submit, dryRun      bool
 	ignoreLive          bool // allocations that are there do not count
+	skipChecks          bool
 }
 
 func newSlurmRegenerateCommand(a *app) *cobra.Command {
@@ -40,7 +41,7 @@ that are there already count, so the command may be repeated.`,
   torc-slurm slurm regenerate 12 --submit
   torc-slurm slurm regenerate 12 --partition long --walltime 2-00:00:00 --submit`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       serverExits(),
+		Annotations:       serverExits("6 jobs of the workflow fit no allocation"),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	flags.planFlags.add(cmd)
@@ -51,6 +52,7 @@ that are there already count, so the command may be repeated.`,
 	f.StringSliceVar(&flags.include, "include-job-ids", nil, "also these `JOBS`, whatever their status, separated by commas")
 	f.BoolVar(&flags.submit, "submit", false, "ask Slurm for what is missing")
 	f.BoolVar(&flags.dryRun, "dry-run", false, "only say what would be made")
+	f.BoolVar(&flags.skipChecks, "skip-checks", false, "submit although jobs fit no allocation")
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 		r, err := a.regenerate(ctx, c, id, &flags)
 		if err != nil {
@@ -307,10 +309,12 @@ func (r *regeneration) ask(ctx context.Context, a *app, c *connection) error {
 	}
 	r.plan, err = c.SubmitWorkflow(ctx, r.workflowID, &api.SubmitRequest{
 		OutputDir: dir, MaxParallelJobs: r.flags.maxParallel, Account: r.flags.account, AutoSchedule: &workflow.AutoSchedule{},
+		SkipChecks: r.flags.skipChecks,
 	})
 	if err != nil {
 		return fmt.Errorf("submit workflow %d: %w", r.workflowID, err)
 	}
+	a.noteFitness(r.plan)
 	r.warnings = append(r.warnings, r.plan.Refused...)
 	return withoutAllocation(r.workflowID, r.plan, false, a.prefix())
 }

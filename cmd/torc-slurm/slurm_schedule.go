@@ -63,6 +63,7 @@ type scheduleFlags struct {
 	suppress           bool
 	prefix             string
 	keepScripts        bool
+	skipChecks         bool
 }
 
 // newSlurmScheduleCommand makes the command that asks for allocations; it has
@@ -84,7 +85,7 @@ for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
   torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       serverExits("1 Slurm gave fewer allocations than asked for, or none"),
+		Annotations:       serverExits("6 jobs of the workflow fit no allocation", "1 Slurm gave fewer allocations than asked for, or none"),
 		ValidArgsFunction: a.completeWorkflows(1),
 	}
 	flags.add(cmd, "output")
@@ -95,6 +96,7 @@ for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
 	f.BoolVar(&flags.suppress, "suppress-actions", false, "what actions of the workflow would ask for is not asked for as well")
 	f.StringVarP(&flags.prefix, "job-prefix", "j", "", "accepted for compatibility: the names of Slurm jobs begin with torc")
 	f.BoolVar(&flags.keepScripts, "keep-submission-scripts", false, "accepted for compatibility: `scontrol write batch_script` shows them")
+	f.BoolVar(&flags.skipChecks, "skip-checks", false, "ask although jobs of the workflow fit no allocation")
 	_ = f.MarkHidden("job-prefix")
 	_ = f.MarkHidden("keep-submission-scripts")
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
@@ -130,6 +132,7 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 	}
 	answer, err := c.Allocate(ctx, id, &api.AllocateRequest{
 		SchedulerConfigID: idOf(scheduler.ID), Count: flags.count, OutputDir: dir, MaxParallelJobs: flags.maxParallel, OneRunnerPerNode: flags.perNode,
+		SkipChecks: flags.skipChecks,
 	})
 	if err != nil {
 		err = fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
@@ -155,7 +158,7 @@ func (a *app) runSlurmScheduleDemand(ctx context.Context, c *connection, id int6
 	if ok, err := a.reviewPending(ctx, c, id, flags.suppress, flags.noPrompts); !ok || err != nil {
 		return err
 	}
-	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}}
+	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}, SkipChecks: flags.skipChecks}
 	a.takeSbatchDefaults(request)
 	plan, err := c.PlanWorkflow(ctx, id, request)
 	if err != nil {

@@ -50,7 +50,7 @@ for, so that it can be changed first.`,
   torc-slurm sq                       the allocations, and what runs in them`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: a.completeSpecOrWorkflow,
-		Annotations:       serverExits(exitInvalidSpec, "1 there is no allocation: Slurm refused for good, no job fits, or nothing asks for one"),
+		Annotations:       serverExits("6 the specification is invalid, or jobs fit no allocation", "1 there is no allocation: Slurm refused for good, no job fits, or nothing asks for one"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.runSubmit(cmd.Context(), args[0], &flags)
 		},
@@ -58,7 +58,7 @@ for, so that it can be changed first.`,
 	flags.add(cmd, "output-dir")
 	f := cmd.Flags()
 	f.BoolVarP(&flags.ignoreMissing, "ignore-missing-data", "i", false, "submit although files are missing that jobs read")
-	f.BoolVar(&flags.specs.skipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
+	f.BoolVar(&flags.specs.skipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers and nodes")
 	f.BoolVar(&flags.noAutoSchedule, "no-auto-schedule", false, "ask for no more than schedule_nodes actions ask for once")
 	f.StringVarP(&flags.account, "account", "a", "", "`ACCOUNT` that is charged, where the daemon chooses (default: $SBATCH_ACCOUNT, else yours)")
 	f.StringVar(&flags.partition, "partition", "", "`PARTITION`, where the daemon chooses (default: $SBATCH_PARTITION, else the best)")
@@ -68,7 +68,7 @@ for, so that it can be changed first.`,
 
 // request is the wish to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
-	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: f.noAutoSchedule}
+	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: f.noAutoSchedule, SkipChecks: f.specs.skipChecks}
 }
 
 // takeSbatchDefaults fills in what this shell has sbatch use where nothing else
@@ -170,6 +170,7 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 	if err != nil {
 		return fmt.Errorf("submit workflow %d: %w", id, err)
 	}
+	a.noteFitness(plan)
 	later, err := waitingScheduleNodes(ctx, c, id)
 	if err != nil {
 		return err
@@ -198,6 +199,17 @@ func (a *app) submit(ctx context.Context, c *connection, id int64, r *api.Submit
 			}
 		}
 	})
+}
+
+// noteFitness tells which jobs can never run though they were submitted, or that
+// this was not checked.
+func (a *app) noteFitness(plan *api.SchedulePlan) {
+	for _, u := range plan.Unfit {
+		a.note("warning: never runs: %s", u.Text)
+	}
+	if plan.Unchecked != "" {
+		a.note("not checked whether each job fits an allocation: %s", plan.Unchecked)
+	}
 }
 
 // isWaitedFor reports whether a reason is that of a wait, which is told anyway.

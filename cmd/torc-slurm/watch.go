@@ -161,10 +161,14 @@ func (w *watch) autoSchedule(ctx context.Context) error {
 	if w.flags.stranded > 0 {
 		limits.MaxReadyAge = fmt.Sprintf("PT%dS", w.flags.stranded)
 	}
-	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits}
+	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits, SkipChecks: true}
 	w.app.takeSbatchDefaults(request)
-	if _, err := w.c.SubmitWorkflow(ctx, w.id, request); err != nil {
+	plan, err := w.c.SubmitWorkflow(ctx, w.id, request)
+	if err != nil {
 		return fmt.Errorf("have the daemon ask for allocations of workflow %d: %w", w.id, err)
+	}
+	for _, u := range plan.Unfit {
+		w.say("Never runs: %s", u.Text)
 	}
 	w.say("The daemon asks for allocations whenever ready jobs have no place, with or without this watch.")
 	return nil
