@@ -274,9 +274,10 @@ func (d *Daemon) serve(ctx context.Context) error {
 	}
 	run, cancel := context.WithCancel(context.Background())
 	d.cancel = cancel
-	d.idle = &idle{store: d.store, leases: d.server.leases, timeout: d.o.IdleTimeout, log: d.o.Log}
+	d.idle = newIdle(d.store, d.server.leases, d.o.IdleTimeout, d.o.Log)
+	d.server.idle = d.idle
 	d.http = &http.Server{
-		Handler: d.idle.watch(d.server.Handler()), ReadHeaderTimeout: graceTime, IdleTimeout: unusedTime,
+		Handler: d.server.Handler(), ReadHeaderTimeout: graceTime, IdleTimeout: unusedTime,
 		ConnContext: connContext, ConnState: connlimit.State,
 		ErrorLog: slog.NewLogLogger(d.o.Log.Handler(), slog.LevelDebug),
 	}

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"log/slog"
-	"net/http"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -19,30 +18,23 @@ type idle struct {
 	timeout time.Duration
 	log     *slog.Logger
 
-	open atomic.Int64 // requests under way
+	open atomic.Int64 // requests under way that were let in
 	last atomic.Int64 // when the latest one ended, in ns since the epoch
 
 	mu   sync.Mutex // held by who begins a request, and by who decides to leave
 	left bool       // nobody needs the daemon: it answers no more
 }
 
-// watch counts the requests. One that comes when the daemon has decided to leave
-// gets no answer, as if it came after that: whoever it is starts another one.
-func (i *idle) watch(next http.Handler) http.Handler {
+// newIdle returns an idle that begins now.
+func newIdle(st *store.Store, l *leases, timeout time.Duration, log *slog.Logger) *idle {
+	i := &idle{store: st, leases: l, timeout: timeout, log: log}
 	i.last.Store(time.Now().UnixNano())
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !i.begin() {
-			panic(http.ErrAbortHandler)
-		}
-		defer func() {
-			i.last.Store(time.Now().UnixNano())
-			i.open.Add(-1)
-		}()
-		next.ServeHTTP(w, r)
-	})
+	return i
 }
 
-// begin counts a request; false if the daemon has decided to leave.
+// begin counts a request that was let in, until end; others need nobody. It is false
+// if the daemon has decided to leave: then the request gets no answer, as if it came
+// after that, and whoever it is starts another daemon.
 func (i *idle) begin() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -50,6 +42,11 @@ func (i *idle) begin() bool {
 		i.open.Add(1)
 	}
 	return !i.left
+}
+
+func (i *idle) end() {
+	i.last.Store(time.Now().UnixNano())
+	i.open.Add(-1)
 }
 
 // leave decides to leave, unless a request is under way or one has ended within

@@ -11,16 +11,20 @@ import (
 // with a request that has just come, and takes none when it has decided to leave:
 // it would not see to what comes of it.
 func TestRequestWhileTheDaemonLeaves(t *testing.T) {
-	i := &idle{timeout: time.Minute}
+	i := newIdle(nil, nil, time.Minute, nil)
+	s := &Server{idle: i}
+	s.defaults()
 	under, goOn := make(chan struct{}), make(chan struct{})
 	served := 0
-	server := httptest.NewServer(i.watch(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(http.ResponseWriter, *http.Request) {
 		served++
 		if served == 1 {
 			close(under)
 			<-goOn
 		}
-	})))
+	})
+	server := httptest.NewServer(s.middleware(mux))
 	defer server.Close()
 	ask := func() error {
 		resp, err := server.Client().Post(server.URL, "", nil)
@@ -48,6 +52,29 @@ func TestRequestWhileTheDaemonLeaves(t *testing.T) {
 	}
 	if err := ask(); err == nil || served != 1 {
 		t.Errorf("it has served %d requests: %v", served, err)
+	}
+}
+
+// TestRefusedRequestsKeepNobody: who is not let in does not keep a daemon from
+// leaving.
+func TestRefusedRequestsKeepNobody(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) { o.IdleTimeout, o.PeerUID = 300*time.Millisecond, untold })
+	e := d.Endpoint()
+	left := time.After(20 * time.Second)
+	for {
+		resp, err := http.Get(e.URL + "/ping")
+		if err == nil {
+			if resp.Body.Close(); resp.StatusCode != http.StatusUnauthorized {
+				t.Fatalf("without the token: %s", resp.Status)
+			}
+		}
+		select {
+		case <-d.done:
+			return
+		case <-left:
+			t.Fatal("it stays for requests that it refuses")
+		default:
+		}
 	}
 }
 

@@ -3,11 +3,13 @@ package server
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
@@ -140,5 +142,90 @@ func TestSilentBody(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
 		t.Errorf("a slow body: %s", resp.Status)
+	}
+}
+
+// TestHalfOpenRequestsOverTLS is the same on the listener for other hosts: without a
+// handshake, and after one. Whoever has shown credentials keeps the connection.
+func TestHalfOpenRequestsOverTLS(t *testing.T) {
+	d := startDaemon(t, func(o *DaemonOptions) { o.openFiles, o.grace, o.Nodes.Host = 128, time.Second, "127.0.0.1" })
+	e := d.Endpoint()
+	u, err := url.Parse(e.NodeURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusting := &tls.Config{InsecureSkipVerify: true}
+	// over returns what asks over one connection, and reports whether it was the former.
+	over := func(http2 bool) (ask func(token string) (status int, reused bool)) {
+		transport := &http.Transport{TLSClientConfig: trusting.Clone(), ForceAttemptHTTP2: http2}
+		t.Cleanup(transport.CloseIdleConnections)
+		return func(token string) (status int, reused bool) {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(got httptrace.GotConnInfo) { reused = got.Reused }})
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.NodeURL+"/ping", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+token)
+			resp, err := transport.RoundTrip(req)
+			if err != nil {
+				t.Errorf("the owner, http2 %v: %v", http2, err)
+				return 0, reused
+			}
+			defer resp.Body.Close()
+			if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+				t.Error(err)
+			}
+			if want := map[bool]int{true: 2, false: 1}[http2]; resp.ProtoMajor != want {
+				t.Errorf("HTTP/%d, want %d", resp.ProtoMajor, want)
+			}
+			return resp.StatusCode, reused
+		}
+	}
+	kept := map[bool]func(string) (int, bool){false: over(false), true: over(true)}
+	for http2, ask := range kept {
+		if status, _ := ask(e.Token); status != http.StatusOK {
+			t.Errorf("the owner, http2 %v: %d", http2, status)
+		}
+	}
+	var half []net.Conn
+	for range 200 {
+		c, err := net.Dial("tcp", u.Host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		if len(half)%2 == 0 {
+			c = tls.Client(c, trusting.Clone())
+			if _, err := io.WriteString(c, "GET "+api.BasePath+"/ping HTTP/1.1\r\nHost: localhost\r\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if half = append(half, c); len(half)%50 == 0 {
+			if status, _ := over(len(half)%100 == 0)(e.Token); status != http.StatusOK {
+				t.Errorf("the owner beside %d half-open connections: %d", len(half), status)
+			}
+		}
+	}
+	if status, _ := over(false)("wrong"); status != http.StatusUnauthorized {
+		t.Errorf("a wrong token: %d", status)
+	}
+	for i, c := range half {
+		if err := c.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) || err == nil {
+			t.Fatalf("connection %d of %d has not ended: %v", i, len(half), err)
+		}
+	}
+	for http2, ask := range kept { // its grace time is long over
+		if status, reused := ask(e.Token); status != http.StatusOK || !reused {
+			t.Errorf("the owner's former connection, http2 %v: %d, reused %v", http2, status, reused)
+		}
+	}
+	closed := d.server.Metrics.closed
+	if late, crowded := testutil.ToFloat64(closed.WithLabelValues("late")), testutil.ToFloat64(closed.WithLabelValues("crowded")); late == 0 || crowded == 0 || late+crowded != 200 {
+		t.Errorf("counted %v late and %v crowded connections, want 200", late, crowded)
 	}
 }

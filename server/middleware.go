@@ -54,6 +54,12 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 		}
 		connlimit.Admit(r.Context())
 		connlimit.Body(w, r, s.stall)
+		if s.idle != nil {
+			if !s.idle.begin() {
+				panic(http.ErrAbortHandler)
+			}
+			defer s.idle.end()
+		}
 		ctx := context.WithValue(r.Context(), callerKey{}, caller)
 		ctx = context.WithValue(ctx, spanKey{}, span)
 		r = r.WithContext(ctx)

@@ -59,6 +59,7 @@ type Server struct {
 	look    chan struct{} // tells the watchdog that a runner's connection broke
 	barrier *barrier
 
+	idle         *idle // nil: nobody asks whether requests come
 	failedLogins access.FailedLogins
 	stall        time.Duration // how long a body may be silent
 

@@ -103,8 +103,9 @@ func (a *app) dialURL(address string) (*connection, error) {
 		return nil, usageErrorf("%q is no URL of a server, such as http://localhost:8080%s", address, api.BasePath)
 	}
 	if strings.Trim(u.Path, "/") == "" {
-		address = u.JoinPath(api.BasePath).String()
+		u = u.JoinPath(api.BasePath)
 	}
+	address = u.String() // with the scheme in lower case
 	options := client.Options{
 		URL: address, User: a.user(), Password: firstOf(a.flags.password, a.getenv("TORC_PASSWORD")),
 		Cookie:   firstOf(a.flags.cookie, a.getenv("TORC_COOKIE_HEADER")),

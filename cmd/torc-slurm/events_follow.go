@@ -14,6 +14,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -70,7 +71,7 @@ func (a *app) runEventsFollow(ctx context.Context, text string, flags followFlag
 	}
 	out := a.Stdout
 	if flags.file != "" {
-		f, err := os.Create(a.path(flags.file))
+		f, err := trustedfile.OpenOwn(a.path(flags.file), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o666)
 		if err != nil {
 			return usageErrorf("--filename: %v", err)
 		}

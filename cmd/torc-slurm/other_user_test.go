@@ -160,3 +160,40 @@ func TestJobsOfAnotherLoginNode(t *testing.T) {
 		t.Error(environment)
 	}
 }
+
+// TestJobsOfANamedServer: a run calls a shared server by TLS, with a password or with
+// the token. Its jobs call it without either.
+func TestJobsOfANamedServer(t *testing.T) {
+	p := newPerson(t)
+	p.write("asking.yaml", asking)
+	p.write("go", "")
+	p.run(0, "htpasswd", "add", "--file", "users", "alice", "--password", "secret", "--cost", "10")
+	serve := p.command("serve", "--port", "0", "--database", "shared.db", "--auth-file", "users", "--node-host", "127.0.0.1")
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer serve.Wait() //nolint:errcheck // it is ended by a signal
+	defer serve.Process.Signal(syscall.SIGTERM)
+	endpoint := server.DatabaseEndpointPath(filepath.Join(p.dir, "shared.db"))
+	var e server.Endpoint
+	p.eventually("the server", func() (is bool) {
+		e, _ = server.ReadEndpoint(endpoint) // until it is there
+		return e.NodeURL != ""
+	})
+	certificate := server.CertificatePath(server.TLSPath(endpoint))
+	user := p.environ
+	for way, environ := range map[string][]string{
+		"a password":                       {"TORC_API_URL=" + e.NodeURL, "TORC_TLS_CA_CERT=" + certificate, "TORC_USERNAME=alice", "TORC_PASSWORD=secret"},
+		"the token":                        {"TORC_API_URL=" + e.NodeURL, "TORC_TLS_CA_CERT=" + certificate, "TORC_TOKEN_FILE=" + server.TokenPath(endpoint)},
+		"a password, whatever the case is": {"TORC_API_URL=" + strings.Replace(e.NodeURL, "https:", "HTTPS:", 1), "TORC_TLS_CA_CERT=" + certificate, "TORC_USERNAME=alice", "TORC_PASSWORD=secret"},
+	} {
+		p.environ = append(user[:len(user):len(user)], environ...)
+		p.run(0, "run", "asking.yaml")
+		if code := p.read("code"); code != "200" {
+			t.Errorf("with %s, a job's own request: HTTP %q, %s", way, code, p.read("answer"))
+		}
+		if seen := p.read("environment"); strings.Contains(seen, "TORC_TOKEN_FILE") || strings.Contains(seen, "TORC_PASSWORD") || !strings.Contains(seen, "TORC_API_URL=http://127.0.0.1:") {
+			t.Errorf("with %s: %s", way, seen)
+		}
+	}
+}

@@ -13,8 +13,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/slurm"
@@ -104,12 +102,22 @@ func (a *app) keepOwn(ctx context.Context) {
 
 // lockStart makes sure that one program at a time starts the daemon.
 func lockStart(ctx context.Context, home string) (unlock func(), err error) {
-	lock := flock.New(filepath.Join(home, "start.lock"))
-	if _, err := lock.TryLockContext(ctx, 20*time.Millisecond); err != nil {
-		return nil, workflow.Errorf(workflow.CodeUnavailable, "another program has been starting your daemon for too long").
-			WithHint("see %s", daemonLog(home))
+	f, err := trustedfile.OpenOwn(filepath.Join(home, "start.lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, workflow.Errorf(workflow.CodeForbidden, "start your daemon: %v", err)
 	}
-	return func() { _ = lock.Unlock() }, nil // the end of the program unlocks as well
+	unlock = func() { _ = f.Close() } // the end of the program unlocks as well
+	for {
+		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
+			return unlock, nil // without locks on that file system the lock of the database has to do
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			unlock()
+			return nil, workflow.Errorf(workflow.CodeUnavailable, "another program has been starting your daemon for too long").
+				WithHint("see %s", daemonLog(home))
+		}
+	}
 }
 
 func daemonLog(home string) string { return filepath.Join(home, "daemon.log") }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/site-configs"
@@ -153,8 +154,8 @@ func (a *app) runSlurmGenerate(ctx context.Context, path string, flags *generate
 		_, err := a.Stdout.Write(result)
 		return err
 	}
-	if err := os.WriteFile(a.path(flags.output), result, 0o666); err != nil {
-		return workflow.Errorf(workflow.CodeForbidden, "%v", err)
+	if err := trustedfile.WriteOwn(a.path(flags.output), result, 0o666); err != nil {
+		return workflow.Errorf(workflow.CodeForbidden, "--output: %v", err)
 	}
 	return nil
 }

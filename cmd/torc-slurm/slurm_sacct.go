@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -184,7 +184,7 @@ func (s *accounts) save(dir string) error {
 		}
 		text, err := json.MarshalIndent(records, "", "  ")
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, fmt.Sprintf("sacct_%s.json", id)), append(text, '\n'), 0o666)
+			err = trustedfile.WriteOwn(filepath.Join(dir, fmt.Sprintf("sacct_%s.json", id)), append(text, '\n'), 0o666)
 		}
 		failed = append(failed, err)
 	}

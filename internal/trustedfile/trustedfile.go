@@ -164,6 +164,16 @@ func OpenOwn(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
+// WriteOwn writes a file, which has to be our own, as for Append.
+func WriteOwn(path string, text []byte, perm fs.FileMode) error {
+	f, err := OpenOwn(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, perm)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}
+
 // ownProblem is what speaks against a file, of whatever folder, being our own.
 func ownProblem(path string, st *unix.Stat_t) error {
 	switch {
