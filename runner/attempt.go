@@ -45,8 +45,7 @@ type attempt struct {
 	taken    bool     // holds capacity
 	hosts    []*host  // of which it takes some
 	alone    bool     // nothing else of ours ran during its life
-	oomStart int64
-	stuck    bool // some of its processes do not end
+	stuck    bool     // some of its processes do not end
 	watch    *watch
 	timer    *time.Timer // run time limit
 	runLimit time.Duration
@@ -62,6 +61,14 @@ type attempt struct {
 }
 
 func (a *attempt) ref() api.LeaseRef { return a.grant.LeaseRef }
+
+// called is what the attempt is called where it is named among others.
+func (a *attempt) called() string {
+	if a.recovery != nil {
+		return "the recovery script of " + a.grant.Name
+	}
+	return a.grant.Name
+}
 
 // live reports whether processes of the attempt may exist.
 func (a *attempt) live() bool {
@@ -79,7 +86,6 @@ type (
 		pid     int
 		at      time.Time
 		files   stdio
-		oom     int64
 		err     error
 	}
 	exitedMsg struct {

@@ -84,7 +84,7 @@ func (r *Runner) finish(a *attempt) {
 	f := findings{
 		grant: &a.grant, pid: a.pid, started: a.started, exit: a.exit,
 		spawnErr: a.spawnErr, killed: a.killed, note: a.note, files: a.files,
-		alone: a.alone, oomStart: a.oomStart, runLimit: a.runLimit, step: r.steps != nil && a.recovery == nil, script: a.recovery != nil, shortSince: a.shortSince,
+		key: a.key, alone: a.alone, runLimit: a.runLimit, step: r.steps != nil && a.recovery == nil, script: a.recovery != nil, shortSince: a.shortSince,
 		dir: r.opts.WorkDir, terminationFile: r.terminationFile(&a.grant), detector: r.detector,
 	}
 	if a.watch != nil {
@@ -106,6 +106,7 @@ func (r *Runner) finish(a *attempt) {
 				m.report = f.report(r.oom, r.log)
 			}
 		}
+		r.oom.Remove(key)
 		r.box.put(m)
 	})
 }

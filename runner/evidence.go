@@ -10,12 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 const (
 	terminationDir  = "termination"
 	terminationSize = 4 << 10
+	// maxOthers is how many other jobs are named as victims.
+	maxOthers = 10
 )
 
 // terminationFile is where an attempt may say why it ends.
@@ -28,6 +31,7 @@ func (r *Runner) terminationFile(g *api.Grant) string {
 // that gathers the rest.
 type findings struct {
 	grant           *api.Grant
+	key             string
 	pid             int
 	started         time.Time
 	exit            *Exit
@@ -39,7 +43,6 @@ type findings struct {
 	step            bool      // of Slurm: its process is srun
 	shortSince      time.Time // as in attempt
 	script          bool      // a recovery script, which is not measured and has no outputs
-	oomStart        int64
 	memoryLimit     int64
 	runLimit        time.Duration
 	usage           usage
@@ -49,7 +52,7 @@ type findings struct {
 }
 
 // report gathers the evidence of an ended attempt.
-func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
+func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) api.Report {
 	r := api.Report{
 		LeaseRef:  f.grant.LeaseRef,
 		StartedMS: f.started.UnixMilli(),
@@ -83,7 +86,7 @@ func (f *findings) report(oom *oomCounter, log *slog.Logger) api.Report {
 		f.addStepWords(e)
 	case f.pid != 0:
 		f.addUsage(e)
-		f.addOOM(e, oom)
+		f.addOOM(e, tracker)
 		f.addWords(e)
 	default:
 		f.addUsage(e)
@@ -142,19 +145,26 @@ func ownMaxRSS() int64 {
 	return usage.Maxrss << 10
 }
 
-// addOOM compares the cgroup's counter with its value at the start.
-func (f *findings) addOOM(e *workflow.Evidence, oom *oomCounter) {
-	grown := oom.kills() - f.oomStart
-	if grown <= 0 {
+// addOOM takes in whose the kills are that the kernel counted meanwhile.
+func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
+	exit := oom.Exit{At: f.exit.At, Signal: f.exit.Signal, Code: f.exit.Code, ByUs: f.killed != ""}
+	if f.exit.MaxRSS > ownMaxRSS() {
+		exit.Size = f.exit.MaxRSS
+	}
+	found := tracker.Finish(f.key, exit)
+	if found.Grown <= 0 {
 		return
 	}
-	e.OOMKills = grown
-	// A shell reports a child's death by SIGKILL as exit code 137.
-	const killedChild = 128 + int(unix.SIGKILL)
-	if f.killed == "" && (f.exit.Signal == int(unix.SIGKILL) || f.exit.Code == killedChild) {
+	e.OOMKills = found.Grown
+	e.OOMExclusive = f.alone && found.OnlyUs
+	s := found.Share
+	e.OOMShare = &workflow.OOMShare{
+		Kills: s.Kills, Seen: s.Seen, Process: s.Process, Doubtful: s.Doubt, Likely: s.Likely,
+		Others: s.Others[:min(len(s.Others), maxOthers)], OtherCount: len(s.Others),
+	}
+	if s.Kills+s.Doubt > 0 && exit.Killed() {
 		e.OOMVictims = 1
 	}
-	e.OOMExclusive = f.alone && oom.onlyUs()
 }
 
 // addWords takes in what the attempt said about its end.

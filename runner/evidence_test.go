@@ -1,15 +1,18 @@
 package runner
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -128,65 +131,37 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-func TestCgroupPaths(t *testing.T) {
-	const v1 = "4:memory:/slurm/uid_1/job_2\n1:name=systemd:/x\n0::/y\n"
-	const mounts = "30 20 0:26 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n" +
-		"31 20 0:27 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
-	for _, c := range []struct {
-		name, groups, mounts string
-		want                 []string
-	}{
-		{"hybrid", v1, mounts, []string{"/sys/fs/cgroup/memory/slurm/uid_1/job_2", "/sys/fs/cgroup/unified/y"}},
-		{"v2", "0::/system.slice/job\n", "31 20 0:27 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-			[]string{"/sys/fs/cgroup/system.slice/job"}},
-		{"in a container", "0::/pod/7\n", "31 20 0:27 /pod/7 /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
-			[]string{"/sys/fs/cgroup"}},
-		{"nothing", "", "", nil},
-	} {
-		if got := memoryGroups(c.groups, c.mounts); !slices.Equal(got, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
-	}
-}
-
-func TestOOMCounter(t *testing.T) {
-	for text, want := range map[string]int64{
-		"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n":               3,
-		"low 0\nhigh 0\nmax 7\noom 2\noom_kill 2\noom_group_kill 0\n": 2,
-		"": 0,
-	} {
-		if got := parseOOMKills([]byte(text)); got != want {
-			t.Errorf("%q: %d", text, got)
-		}
-	}
-}
-
 func TestOOMEvidence(t *testing.T) {
 	dir := t.TempDir()
-	events := filepath.Join(dir, "memory.events")
-	if err := os.WriteFile(events, []byte("oom_kill 5\n"), 0o600); err != nil {
-		t.Fatal(err)
+	counted := func(kills int) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "memory.events"), fmt.Appendf(nil, "oom_kill %d\n", kills), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	file, err := os.Open(events)
-	if err != nil {
-		t.Fatal(err)
-	}
-	oom := &oomCounter{file: file, procs: filepath.Join(dir, "none")}
-	defer oom.close()
-	for _, c := range []struct {
+	counted(4)
+	tracker := oom.New([]string{dir}, true, testLog())
+	defer tracker.Close()
+	for i, c := range []struct {
 		name    string
 		f       findings
 		kills   int64
 		victims int
 	}{
-		{"killed", findings{exit: &Exit{Signal: 9}, oomStart: 4}, 1, 1},
-		{"child killed", findings{exit: &Exit{Code: 137}, oomStart: 4}, 1, 1},
-		{"somebody else's", findings{exit: &Exit{Code: 1}, oomStart: 3}, 2, 0},
-		{"by us", findings{exit: &Exit{Signal: 9}, oomStart: 4, killed: workflow.KilledByTimeout}, 1, 0},
-		{"none", findings{exit: &Exit{Signal: 9}, oomStart: 5}, 0, 0},
+		{"killed", findings{exit: &Exit{Signal: 9}}, 1, 1},
+		{"child killed", findings{exit: &Exit{Code: 137}}, 1, 1},
+		{"somebody else's", findings{exit: &Exit{Code: 1}}, 2, 0},
+		{"by us", findings{exit: &Exit{Signal: 9}, killed: workflow.KilledByTimeout}, 1, 0},
+		{"none", findings{exit: &Exit{Signal: 9}}, 0, 0},
 	} {
 		var e workflow.Evidence
-		c.f.addOOM(&e, oom)
+		counted(10 * i)
+		c.f.key = c.name
+		tracker.Start(c.name, c.name)
+		counted(10*i + int(c.kills))
+		c.f.exit.At = time.Now()
+		c.f.addOOM(&e, tracker)
+		tracker.Remove(c.name)
 		if e.OOMKills != c.kills || e.OOMVictims != c.victims || e.OOMExclusive {
 			t.Errorf("%s: %+v", c.name, e)
 		}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 )
 
 // Times of the keeper.
@@ -54,6 +56,7 @@ type endOrder struct {
 type keeper struct {
 	log      *slog.Logger
 	tell     func(any)
+	oom      *oom.Tracker
 	interval time.Duration // between samples; 0 for none
 	record   func(time.Time, *watch, sample)
 	wake     chan struct{}
@@ -61,6 +64,7 @@ type keeper struct {
 	mu      sync.Mutex
 	watches map[*watch]bool
 	wakeAt  time.Time // when run looks up by itself
+	guardAt time.Time // when the memory of all is looked at again
 
 	// Owned by run.
 	seen   map[processID]*watch
@@ -68,9 +72,9 @@ type keeper struct {
 	looked time.Time
 }
 
-func newKeeper(log *slog.Logger, interval time.Duration, tell func(any)) *keeper {
+func newKeeper(log *slog.Logger, interval time.Duration, tracker *oom.Tracker, tell func(any)) *keeper {
 	return &keeper{
-		log: log, tell: tell, interval: interval,
+		log: log, tell: tell, interval: interval, oom: tracker,
 		wake:    make(chan struct{}, 1),
 		watches: make(map[*watch]bool),
 		seen:    make(map[processID]*watch),
@@ -83,7 +87,8 @@ func (k *keeper) add(w *watch) {
 	now := time.Now()
 	k.mu.Lock()
 	k.watches[w] = true
-	late := k.every(w) > 0 && now.Add(k.untilSample(w, now)).Before(k.wakeAt)
+	late := k.every(w) > 0 && now.Add(k.untilSample(w, now)).Before(k.wakeAt) ||
+		k.guards(w) && k.guardAt.Before(k.wakeAt)
 	k.mu.Unlock()
 	if late {
 		k.nudge()
@@ -111,6 +116,7 @@ func (k *keeper) endTree(w *watch, sig unix.Signal, lead time.Duration) {
 	}
 	k.watches[w] = true
 	k.mu.Unlock()
+	k.oom.Killing(w.key)
 	k.nudge()
 }
 
@@ -150,8 +156,10 @@ func (k *keeper) run(ctx context.Context) {
 				pause = min(2*pause, endingTickMax)
 			}
 		}
-		if now := time.Now(); k.needed(now) {
-			k.look(now)
+		now := time.Now()
+		if near := k.guard(now); near || k.needed(now) {
+			k.look(now, near)
+			k.oom.Looked(now, time.Since(now))
 		}
 	}
 }
@@ -183,10 +191,32 @@ func (k *keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 			continue
 		}
 		wait = min(wait, max(k.untilSample(w, now), soonest))
+		if k.guards(w) {
+			wait = min(wait, k.guardAt.Sub(now))
+		}
 	}
 	wait = max(0, wait)
 	k.wakeAt = now.Add(wait)
 	return wait, ending
+}
+
+// guards reports whether w's memory may bring that of all to its limit.
+func (k *keeper) guards(w *watch) bool { return !w.unmeasured && k.oom.Limited() }
+
+// guard looks, when that is due, how much memory is used by all. It reports whether the
+// processes are to be looked at for it: the kernel may soon kill one of them.
+func (k *keeper) guard(now time.Time) (near bool) {
+	k.mu.Lock()
+	due := k.guardAt.Compare(now) <= 0 && len(k.watches) > 0 && k.oom.Limited()
+	k.mu.Unlock()
+	if !due {
+		return false
+	}
+	near, next := k.oom.Check(now)
+	k.mu.Lock()
+	k.guardAt = next
+	k.mu.Unlock()
+	return near
 }
 
 // every returns how often w is to be measured, 0 for never.
@@ -213,9 +243,9 @@ func (k *keeper) untilSample(w *watch, now time.Time) time.Duration {
 	return due.Sub(now)
 }
 
-// look reads the process table once and acts on it. The lock is not held while
+// look reads the process table once and acts on it; near says that memory is. The lock is not held while
 // /proc is read: that may block.
-func (k *keeper) look(now time.Time) {
+func (k *keeper) look(now time.Time, near bool) {
 	k.looked = now
 	table, err := processes()
 	if err != nil {
@@ -228,23 +258,36 @@ func (k *keeper) look(now time.Time) {
 	trees := k.forest(watches).grow(table)
 	k.remember(trees)
 	for _, w := range watches {
-		k.visit(now, w, trees[w])
+		k.visit(now, w, trees[w], near)
 	}
 }
 
-func (k *keeper) visit(now time.Time, w *watch, tree []*process) {
+func (k *keeper) visit(now time.Time, w *watch, tree []*process, near bool) {
 	k.mu.Lock()
 	// What is due soon is measured now, so that one look serves many.
 	due := !w.leaderGone && k.untilSample(w, now) <= k.every(w)/4
 	k.mu.Unlock()
-	if due && len(tree) > 0 {
-		k.measure(now, w, tree)
+	if (due || near && !w.unmeasured) && len(tree) > 0 {
+		k.measure(now, w, tree, due)
 	}
+	k.follow(w, tree)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w.end != nil {
 		k.advance(now, w, tree)
 	}
+}
+
+// follow has the processes followed of which the kernel may kill one.
+func (k *keeper) follow(w *watch, tree []*process) {
+	if w.unmeasured || len(tree) == 0 {
+		return
+	}
+	list := make([]oom.Process, len(tree))
+	for i, p := range tree {
+		list[i] = oom.Process{PID: p.pid, Start: p.start, Size: p.rss}
+	}
+	k.oom.Follow(w.key, w.pid, list)
 }
 
 func (k *keeper) forest(watches []*watch) *forest {

@@ -21,9 +21,6 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
 	files := stdioPaths(stdioConfig(g, r.about.ExecutionConfig), base)
 	m := startedMsg{attempt: a, files: files, at: time.Now()}
-	if r.opts.Executor == nil {
-		m.oom = r.oom.kills()
-	}
 	argv := []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
 	own := jobVariables(g, a.key, r.terminationFile(g), gpus)
 	if g.Input != nil {
@@ -58,6 +55,9 @@ func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duratio
 	// If we are killed now, the daemon or the next runner reads it.
 	r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
 	r.failpoint("runner.noted")
+	if r.opts.Executor == nil && r.steps == nil {
+		r.oom.Start(a.key, a.called())
+	}
 	m.pid, m.err = r.executor.Start(&Command{
 		Argv: argv, Env: env, Dir: r.opts.WorkDir,
 		Stdout: m.files.stdout, Stderr: m.files.stderr,
@@ -89,7 +89,7 @@ func (r *Runner) onStarted(m startedMsg) {
 		r.onUnanswered(a, m.err)
 		return
 	}
-	a.started, a.pid, a.files, a.oomStart = m.at, m.pid, m.files, m.oom
+	a.started, a.pid, a.files = m.at, m.pid, m.files
 	if m.err != nil {
 		r.onSpawnError(a, m.err)
 		return

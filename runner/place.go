@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -42,7 +43,7 @@ type Probes struct {
 // Probe asks this node. It may run the tools of GPU vendors, unless the
 // environment names the devices.
 func Probe(environ []string) Probes {
-	p := Probes{MaskCPUs: int64(runtime.NumCPU()), OnlineCPUs: onlineCPUs(), CgroupMemory: cgroupMemoryLimit(), GPUs: detectGPUs(environ)}
+	p := Probes{MaskCPUs: int64(runtime.NumCPU()), OnlineCPUs: onlineCPUs(), CgroupMemory: oom.MemoryLimit(), GPUs: detectGPUs(environ)}
 	var info unix.Sysinfo_t
 	if unix.Sysinfo(&info) == nil {
 		p.NodeMemory = int64(info.Totalram) * int64(info.Unit)

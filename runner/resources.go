@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 )
 
 // Resources are what a node has for jobs.
@@ -117,7 +118,7 @@ func nodeMemory(log *slog.Logger) int64 {
 		return 1 << 30
 	}
 	total := int64(info.Totalram) * int64(info.Unit)
-	if limit := cgroupMemoryLimit(); limit > 0 {
+	if limit := oom.MemoryLimit(); limit > 0 {
 		total = min(total, limit)
 	}
 	return total

@@ -20,6 +20,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/runner/oom"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -120,7 +121,7 @@ type Runner struct {
 	pool      *pool
 	keeper    *keeper
 	monitor   *monitor // nil if there is nothing to do for it
-	oom       *oomCounter
+	oom       *oom.Tracker
 	failed    failedWorkflow
 	stopping  chan StopKind
 	abandon   sync.Once
@@ -274,8 +275,8 @@ func (r *Runner) open() (release func() error, err error) {
 		closers = append(closers, func() error { e.close(); return nil })
 	}
 	r.ender, _ = r.executor.(Ender)
-	r.oom = openOOMCounter(r.log)
-	closers = append(closers, r.oom.close)
+	r.oom = oom.New(oom.MemoryGroups(), r.opts.Allocation == nil, r.log)
+	closers = append(closers, r.oom.Close)
 	if err := r.openSpool(&closers); err != nil {
 		return nil, errors.Join(err, release())
 	}
@@ -287,7 +288,7 @@ func (r *Runner) open() (release func() error, err error) {
 
 // openMonitor starts what measures.
 func (r *Runner) openMonitor(closers *[]func() error) {
-	r.keeper = newKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.box.put)
+	r.keeper = newKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.oom, r.box.put)
 	r.monitor = newMonitor(r.about.ResourceMonitor, r.metricsPath(), r.log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup

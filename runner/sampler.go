@@ -58,8 +58,8 @@ type overLimitMsg struct {
 	memory  int64
 }
 
-// measure samples one tree.
-func (k *keeper) measure(now time.Time, w *watch, tree []*process) {
+// measure samples one tree. The sample is kept if one was due.
+func (k *keeper) measure(now time.Time, w *watch, tree []*process, due bool) {
 	var memory int64
 	var cpu time.Duration
 	for _, p := range tree {
@@ -76,7 +76,7 @@ func (k *keeper) measure(now time.Time, w *watch, tree []*process) {
 	k.mu.Lock()
 	percent := w.usage.add(now, w.started, memory, cpu)
 	k.mu.Unlock()
-	if k.record != nil {
+	if k.record != nil && due {
 		k.record(now, w, sample{cpuPercent: percent, memory: memory, processes: len(tree)})
 	}
 	if w.limit > 0 && memory > w.limit && !w.overLimit {

@@ -121,6 +121,9 @@ func (x *examination) success() (Cause, bool) {
 		return Cause{Kind: CauseOOMPartial, Confidence: Certain, Status: Failed,
 			ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
 	}
+	if c, ok := x.hiddenOOM(); ok {
+		return c, true
+	}
 	if x.MissingOutputCount > 0 || len(x.MissingOutputs) > 0 {
 		if x.KilledBy != "" {
 			return Cause{}, false // cut off before it had written them
@@ -133,7 +136,8 @@ func (x *examination) success() (Cause, bool) {
 
 // memory is an OOM kill that the kernel counted: certain if one of this
 // attempt's processes died by it or nothing else lived in the cgroup, likely if
-// the attempt ended by SIGKILL meanwhile. Otherwise it was a neighbour.
+// no other's did or the attempt ended by SIGKILL meanwhile. Otherwise it was a
+// neighbour.
 func (x *examination) memory() (Cause, bool) {
 	if x.OOMKills <= 0 {
 		return Cause{}, false
@@ -142,6 +146,10 @@ func (x *examination) memory() (Cause, bool) {
 	switch {
 	case x.OOMVictims > 0 || x.OOMExclusive:
 		c.Confidence = Certain
+	case x.OOMShare != nil && x.OOMShare.Kills > 0:
+		c.Confidence = x.OOMShare.confidence()
+	case x.OOMShare != nil && x.OOMShare.Doubtful <= 0:
+		return Cause{}, false
 	case x.signal() == sigKill && x.KilledBy == "":
 		c.Confidence = Likely
 	default:

@@ -71,6 +71,20 @@ func TestClassify(t *testing.T) {
 			req: &ResourceRequirements{Name: DefaultRequirements, Memory: "1m"},
 			want: Cause{Kind: CauseOOM, Confidence: Guess, Status: Failed, ReturnCode: 137,
 				Text: "OOM: guessed, since nobody is known to have killed it, peak 512.00 MiB, SIGKILL"}},
+		{name: "a kill that the shell hides, beside another job", e: Evidence{ExitCode: code(0), OOMKills: 1,
+			OOMShare: &OOMShare{Kills: 1, Seen: true, Process: "python3 (pid 7)"}, PeakMemoryBytes: 398 * gib / 100, MemoryLimitBytes: 4 * gib},
+			want: Cause{Kind: CauseOOMPartial, Confidence: Certain, Status: Failed, ReturnCode: 137,
+				Text: "OOM: exit code 0, 1 cgroup kill of python3 (pid 7), peak 3.98 of 4.00 GiB"}},
+		{name: "a kill that the shell hides, when no other job lost a process", e: Evidence{ExitCode: code(0), OOMKills: 1, OOMShare: &OOMShare{Kills: 1}},
+			want: Cause{Kind: CauseOOMPartial, Confidence: Likely, Status: Failed, ReturnCode: 137, Text: "OOM: exit code 0, 1 cgroup kill"}},
+		{name: "kills of others", e: Evidence{ExitCode: code(0), OOMKills: 2, OOMShare: &OOMShare{Others: []string{"hog", "pig"}, OtherCount: 3}},
+			want: Cause{Kind: CauseOK, Confidence: Certain, Status: Completed,
+				Text: "exit code 0, though 2 cgroup OOM kills meanwhile, of hog, pig, 1 more"}},
+		{name: "kills of others do not explain a SIGKILL", e: Evidence{Signal: 9, OOMKills: 2, OOMShare: &OOMShare{Others: []string{"hog"}, OtherCount: 1}},
+			want: Cause{Kind: CauseOOM, Confidence: Guess, Status: Failed, ReturnCode: 137,
+				Text: "OOM: guessed, since nobody is known to have killed it, 2 cgroup kills, SIGKILL"}},
+		{name: "a child's kill explains an exit code", e: Evidence{ExitCode: code(1), OOMKills: 1, OOMShare: &OOMShare{Kills: 1, Seen: true, Process: "solver (pid 7)"}},
+			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 1, Text: "OOM: 1 cgroup kill of solver (pid 7), exit code 1"}},
 		{name: "oom by our limit", e: Evidence{Signal: 9, KilledBy: KilledByMemoryLimit, PeakMemoryBytes: 5 * gib, MemoryLimitBytes: 4 * gib},
 			codes: ReturnCodes{OOM: 77},
 			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 77,
@@ -305,6 +319,11 @@ func drawEvidence(t *rapid.T) Evidence {
 		TimeLeftSeconds:    rapid.Int64Range(0, 600).Draw(t, "time left"),
 		DiskFull:           rapid.Bool().Draw(t, "disk_full"),
 		LostRunner:         rapid.Bool().Draw(t, "lost"),
+	}
+	if rapid.Bool().Draw(t, "shared") {
+		e.OOMShare = &OOMShare{Kills: rapid.Int64Range(0, 2).Draw(t, "own"), Seen: rapid.Bool().Draw(t, "seen"),
+			Doubtful: rapid.Int64Range(0, 2).Draw(t, "doubtful"), Likely: rapid.Bool().Draw(t, "likely"),
+			Others: rapid.SampledFrom([][]string{nil, {"other"}, {"a", "b"}}).Draw(t, "others"), OtherCount: rapid.IntRange(0, 12).Draw(t, "count")}
 	}
 	if rapid.Bool().Draw(t, "exited") {
 		e.ExitCode = ptr(rapid.SampledFrom([]int64{0, 0, 0, 1, 127, 137, 143, 152, 255, 300, -1}).Draw(t, "code"))

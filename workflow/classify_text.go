@@ -82,15 +82,11 @@ func (x *examination) endText() string {
 
 // oomText: "OOM: 1 cgroup kill, peak 3.98 of 4.00 GiB, SIGKILL".
 func (x *examination) oomText(first string) string {
-	kills := ""
-	if x.OOMKills > 0 {
-		kills = fmt.Sprintf("%d cgroup %s", x.OOMKills, plural(x.OOMKills, "kill", "kills"))
-	}
 	end := x.endText()
 	if end == first {
 		end = ""
 	}
-	return "OOM: " + join(first, kills, x.peakText(), end)
+	return "OOM: " + join(first, x.killsText(), x.peakText(), end)
 }
 
 func (x *examination) peakText() string {
@@ -154,10 +150,7 @@ func (x *examination) missingText() string {
 
 // successText mentions what did not change the verdict but may matter.
 func (x *examination) successText() string {
-	text := "exit code 0"
-	if x.OOMKills > 0 {
-		text = join(text, fmt.Sprintf("though %d cgroup OOM %s meanwhile, of it or of a neighbour", x.OOMKills, plural(x.OOMKills, "kill", "kills")))
-	}
+	text := join("exit code 0", x.meanwhileText())
 	if x.KilledBy != "" {
 		text = join(text, "while being stopped")
 	}

@@ -14,6 +14,8 @@ type Evidence struct {
 	OOMKills     int64 `json:"oom_kills,omitempty"`
 	OOMVictims   int   `json:"oom_victims,omitempty"`
 	OOMExclusive bool  `json:"oom_exclusive,omitempty"`
+	// OOMShare says whose these kills are; nil if nobody looked.
+	OOMShare *OOMShare `json:"oom_share,omitempty"`
 
 	MemoryLimitBytes int64   `json:"memory_limit_bytes,omitempty"` // the enforced limit
 	RunLimitSeconds  int64   `json:"run_limit_seconds,omitempty"`  // the enforced run time

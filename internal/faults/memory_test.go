@@ -1,6 +1,7 @@
 package faults
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -33,6 +34,22 @@ func outOfMemory(t *testing.T, mode string) {
 	id := w.submit("execution_config: {mode: " + mode + "}\n" + hog)
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom")
+}
+
+// TestHiddenOutOfMemory: the kernel kills a child of a job, whose shell exits with 0 all
+// the same, while another job is alive beside it.
+func TestHiddenOutOfMemory(t *testing.T) {
+	t.Parallel()
+	real := slurmtest.UseReal(t)
+	if !real.CanLimitMemory() {
+		t.Skip("there is no cgroup controller for memory here")
+	}
+	w := newWorld(t, real)
+	hidden := strings.NewReplacer("./job.sh 5 hog", "./job.sh 5 hog || true", "100m", "150m").Replace(hog)
+	id := w.submit("execution_config: {mode: direct, limit_resources: false}\n" + hidden)
+	w.settle(id, map[string]string{"hog": "failed"})
+	w.expectWhy(id, "hog", "oom_partial", "exit code 0, 1 cgroup kill of tail (pid ")
+	w.expectWhy(id, "good", "though 1 cgroup OOM kill meanwhile, of hog")
 }
 
 // TestSuspended: an allocation that is suspended for a while loses nothing.

@@ -1,0 +1,133 @@
+package oom
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// at is a time in milliseconds.
+func at(ms int64) time.Time { return epoch.Add(time.Duration(ms) * time.Millisecond) }
+
+func TestAttribute(t *testing.T) {
+	a, b, c := &Party{Key: "a", Name: "A", Largest: 100}, &Party{Key: "b", Name: "B", Largest: 300}, &Party{Key: "c", Name: "C", Largest: 200}
+	live := []*Party{a, b}
+	end := func(of *Party, ms int64, how How, size int64) End {
+		return End{Of: of, At: at(ms), How: how, Size: size, Process: fmt.Sprintf("%s at %d", of.Name, ms)}
+	}
+	one := []Growth{{From: at(100), To: at(200), Kills: 1, Live: live}}
+	for _, x := range []struct {
+		name    string
+		growths []Growth
+		ends    []End
+		foreign bool
+		a, b    Share
+	}{
+		{name: "no growth, no victim", ends: []End{end(a, 150, Killed, 9)}},
+		{name: "the one that was killed", growths: one, ends: []End{end(a, 200, Killed, 9)},
+			a: Share{Kills: 1, Seen: true, Process: "A at 200"}, b: Share{Others: []string{"A"}}},
+		{name: "it ended before the last reading without the kill", growths: one, ends: []End{end(a, 100, Killed, 9)}, foreign: true,
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
+		{name: "it needs time to give its memory back", growths: one, ends: []End{end(a, 4000, Killed, 9)},
+			a: Share{Kills: 1, Seen: true, Process: "A at 4000"}, b: Share{Others: []string{"A"}}},
+		{name: "much later it is another signal", growths: one, ends: []End{end(a, 9000, Killed, 9)},
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
+		{name: "two kills of two jobs", growths: []Growth{{From: at(0), To: at(200), Kills: 2, Live: live}},
+			ends: []End{end(a, 150, Killed, 9), end(b, 160, Killed, 9)},
+			a:    Share{Kills: 1, Seen: true, Process: "A at 150", Others: []string{"B"}}, b: Share{Kills: 1, Seen: true, Process: "B at 160", Others: []string{"A"}}},
+		{name: "two kills, one after the other", growths: []Growth{{From: at(0), To: at(100), Kills: 1, Live: live}, {From: at(100), To: at(200), Kills: 1, Live: live}},
+			ends: []End{end(a, 100, Killed, 9), end(b, 160, Killed, 9)},
+			a:    Share{Kills: 1, Seen: true, Process: "A at 100", Others: []string{"B"}}, b: Share{Kills: 1, Seen: true, Process: "B at 160", Others: []string{"A"}}},
+		{name: "somebody else sends SIGKILL as well", growths: one, ends: []End{end(a, 150, Killed, 9), end(b, 160, Killed, 10)},
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
+		{name: "of one job several end by SIGKILL", growths: one, ends: []End{end(a, 150, Killed, 9), end(a, 160, Killed, 10)},
+			a: Share{Kills: 1, Seen: true, Process: "A at 160"}, b: Share{Others: []string{"A"}}},
+		{name: "a shell says so", growths: one, ends: []End{end(a, 210, Said, 0)},
+			a: Share{Kills: 1, Seen: true, Process: "A at 210"}, b: Share{Others: []string{"A"}}},
+		{name: "who was seen comes before who says so", growths: one, ends: []End{end(a, 150, Said, 0), end(b, 210, Killed, 0)},
+			a: Share{Others: []string{"B"}}, b: Share{Kills: 1, Seen: true, Process: "B at 210"}},
+		{name: "nobody knows how it ended, but it did", growths: one, ends: []End{end(a, 200, Unknown, 9)},
+			a: Share{Kills: 1}, b: Share{Others: []string{"A"}}},
+		{name: "two ended, nobody knows how", growths: one, ends: []End{end(a, 190, Unknown, 9), end(b, 200, Unknown, 5)},
+			a: Share{Doubt: 1, Likely: true, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
+		{name: "no end is known of", growths: one,
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
+		{name: "no end is known of, and others live there", growths: one, foreign: true,
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
+		{name: "no end is known of, and one job lives", growths: []Growth{{From: at(0), To: at(200), Kills: 3, Live: []*Party{a}}},
+			a: Share{Kills: 3}, b: Share{Others: []string{"A"}}},
+		{name: "one victim is known of two", growths: []Growth{{From: at(0), To: at(200), Kills: 2, Live: []*Party{a, b, c}}},
+			ends: []End{end(a, 150, Killed, 9)},
+			a:    Share{Kills: 1, Seen: true, Process: "A at 150", Doubt: 1, Others: []string{"B", "C"}},
+			b:    Share{Doubt: 1, Likely: true, Others: []string{"A", "C"}}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			verdicts := Attribute(x.growths, x.ends, x.foreign)
+			if diff := cmp.Diff(x.a, ShareOf(a, verdicts)); diff != "" {
+				t.Errorf("A (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(x.b, ShareOf(b, verdicts)); diff != "" {
+				t.Errorf("B (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAttributeKeepsTheRules: a victim had an end within the time of the growth, no end
+// has two kills, and what is given out or in doubt is what was counted.
+func TestAttributeKeepsTheRules(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var parties []*Party
+		for i := range rapid.IntRange(1, 4).Draw(t, "jobs") {
+			parties = append(parties, &Party{Key: fmt.Sprint(i), Name: fmt.Sprint(i), Largest: rapid.Int64Range(0, 9).Draw(t, "largest")})
+		}
+		var growths []Growth
+		var now int64
+		for range rapid.IntRange(0, 4).Draw(t, "growths") {
+			from := now + rapid.Int64Range(0, 3000).Draw(t, "from")
+			now = from + rapid.Int64Range(1, 3000).Draw(t, "to")
+			growths = append(growths, Growth{From: at(from), To: at(now), Kills: rapid.Int64Range(1, 3).Draw(t, "kills"), Live: parties})
+		}
+		var ends []End
+		for i := range rapid.IntRange(0, 6).Draw(t, "ends") {
+			ends = append(ends, End{Of: rapid.SampledFrom(parties).Draw(t, "of"), At: at(rapid.Int64Range(0, now+6000).Draw(t, "at")),
+				How: rapid.SampledFrom([]How{Unknown, Killed, Said}).Draw(t, "how"), Size: rapid.Int64Range(0, 9).Draw(t, "size"), Process: fmt.Sprint(i)})
+		}
+		slices.SortStableFunc(ends, func(a, b End) int { return a.At.Compare(b.At) })
+		verdicts := Attribute(growths, ends, rapid.Bool().Draw(t, "foreign"))
+		if len(verdicts) != len(growths) {
+			t.Fatalf("%d verdicts on %d growths", len(verdicts), len(growths))
+		}
+		used := map[string]bool{}
+		for i := range verdicts {
+			v := &verdicts[i]
+			if int64(len(v.Victims))+v.Rest != growths[i].Kills || v.Rest < 0 {
+				t.Fatalf("%d victims and %d others of %d kills", len(v.Victims), v.Rest, growths[i].Kills)
+			}
+			for _, e := range v.Victims {
+				if used[e.Process] || e.How == Unknown || !v.within(e.At, lag) {
+					t.Fatalf("%+v is a victim of %+v", e, growths[i])
+				}
+				used[e.Process] = true
+			}
+			if v.Rest == 0 && (v.Likely != nil || v.Doubt != nil) || v.Rest > 0 && v.Likely == nil && len(v.Doubt) == 0 {
+				t.Fatalf("the rest %d is of %v or of %v", v.Rest, v.Likely, v.Doubt)
+			}
+		}
+		for _, p := range parties {
+			s := ShareOf(p, verdicts)
+			if len(growths) == 0 && s.Kills+s.Doubt > 0 {
+				t.Fatalf("nothing was killed, and %+v", s)
+			}
+			if s.Seen && !slices.ContainsFunc(ends, func(e End) bool { return e.Of == p && e.How != Unknown }) {
+				t.Fatalf("no process of it ended, and %+v", s)
+			}
+		}
+	})
+}

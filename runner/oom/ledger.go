@@ -1,0 +1,147 @@
+package oom
+
+import (
+	"slices"
+	"time"
+)
+
+// Bounds of what is remembered.
+const (
+	maxGrowths = 256
+	maxEnds    = 1024
+)
+
+// ledger is the history that attributions are made from: readings of the counter, the
+// jobs that live, and ends of processes. It is told the time and does nothing itself.
+type ledger struct {
+	foreign bool
+	jobs    map[string]*entry
+	read    time.Time // of the last reading
+	kills   int64
+	growths []Growth
+	ends    []End
+}
+
+// entry is a job that lives.
+type entry struct {
+	party *Party
+	kills int64 // what the counter said when it began
+	ours  bool  // we kill its processes ourselves
+}
+
+func newLedger(now time.Time, kills int64, foreign bool) *ledger {
+	return &ledger{foreign: foreign, jobs: make(map[string]*entry), read: now, kills: kills}
+}
+
+// start takes in a job that begins, with a reading.
+func (l *ledger) start(now time.Time, kills int64, key, name string) {
+	l.reading(now, kills)
+	l.jobs[key] = &entry{party: &Party{Key: key, Name: name}, kills: kills}
+}
+
+// reading takes in what the counter said at a time.
+func (l *ledger) reading(now time.Time, kills int64) {
+	if kills > l.kills && len(l.jobs) > 0 {
+		g := Growth{From: l.read, To: now, Kills: kills - l.kills}
+		for _, e := range l.jobs {
+			g.Live = append(g.Live, e.party)
+		}
+		if l.growths = append(l.growths, g); len(l.growths) > maxGrowths {
+			l.merge()
+		}
+	}
+	l.read, l.kills = now, kills
+	l.prune()
+}
+
+// merge makes one growth of the two oldest ones.
+func (l *ledger) merge() {
+	first, second := &l.growths[0], l.growths[1]
+	first.To, first.Kills = second.To, first.Kills+second.Kills
+	for _, p := range second.Live {
+		if !slices.Contains(first.Live, p) {
+			first.Live = append(first.Live, p)
+		}
+	}
+	l.growths = slices.Delete(l.growths, 1, 2)
+}
+
+// prune forgets growths of which no job is left that may ask, and ends that were before
+// the last reading and belong to no growth.
+func (l *ledger) prune() {
+	l.growths = slices.DeleteFunc(l.growths, func(g Growth) bool {
+		return !slices.ContainsFunc(g.Live, l.lives)
+	})
+	l.ends = slices.DeleteFunc(l.ends, func(e End) bool {
+		return !e.At.After(l.read) && !slices.ContainsFunc(l.growths, func(g Growth) bool { return g.within(e.At, lag) })
+	})
+	if n := len(l.ends) - maxEnds; n > 0 {
+		l.ends = slices.Delete(l.ends, 0, n)
+	}
+}
+
+func (l *ledger) lives(p *Party) bool {
+	e := l.jobs[p.Key]
+	return e != nil && e.party == p
+}
+
+// ended takes in the end of a process of a job.
+func (l *ledger) ended(key string, e End) {
+	j := l.jobs[key]
+	if j == nil {
+		return
+	}
+	e.Of = j.party
+	if e.How == Killed && j.ours {
+		e.How = Unknown
+	}
+	if e.How == Said && slices.ContainsFunc(l.ends, func(o End) bool { return o.Of == e.Of && o.How == Killed && e.At.Sub(o.At) < lag }) {
+		return // it was seen
+	}
+	e.Size = max(e.Size, 0)
+	e.Of.Largest = max(e.Of.Largest, e.Size)
+	l.ends = append(l.ends, e)
+	slices.SortStableFunc(l.ends, func(a, b End) int { return a.At.Compare(b.At) })
+}
+
+// sized takes in how large the largest process of a job is.
+func (l *ledger) sized(key string, size int64) {
+	if j := l.jobs[key]; j != nil {
+		j.party.Largest = max(j.party.Largest, size)
+	}
+}
+
+// grown is by how much the counter has grown in the life of a job.
+func (l *ledger) grown(key string) int64 {
+	if j := l.jobs[key]; j != nil {
+		return l.kills - j.kills
+	}
+	return 0
+}
+
+// share says what of the kills is a job's, and until when more may become known.
+func (l *ledger) share(key string) (s Share, until time.Time) {
+	j := l.jobs[key]
+	if j == nil {
+		return Share{}, time.Time{}
+	}
+	var of []Verdict
+	for _, v := range Attribute(l.growths, l.ends, l.foreign) {
+		if !slices.Contains(v.Live, j.party) {
+			continue
+		}
+		of = append(of, v)
+		if v.Rest > 0 && v.To.Add(settle).After(until) {
+			until = v.To.Add(settle)
+		}
+	}
+	return ShareOf(j.party, of), until
+}
+
+// remove takes in that a job has ended, or has not begun.
+func (l *ledger) remove(key string) {
+	delete(l.jobs, key)
+	if len(l.growths)+len(l.ends) > 0 {
+		l.prune()
+	}
+}

@@ -1,0 +1,97 @@
+package workflow
+
+import "fmt"
+
+// OOMShare says whose the kills are that the kernel made for lack of memory while an
+// attempt ran, since other jobs lived in the same cgroup. Those that are not accounted
+// for here are of others.
+type OOMShare struct {
+	// Kills are those of the attempt's processes. Seen says that they were seen to end
+	// by SIGKILL at that time; otherwise no other job's ended then.
+	Kills   int64  `json:"kills,omitempty"`
+	Seen    bool   `json:"seen,omitempty"`
+	Process string `json:"process,omitempty"` // the largest of them: name and pid
+	// Doubtful are kills of the attempt's processes or of the others'. Likely says that
+	// its process was the largest of those in question.
+	Doubtful int64 `json:"doubtful,omitempty"`
+	Likely   bool  `json:"likely,omitempty"`
+	// Others are the jobs whose the other kills are or may be: at most 10 names.
+	Others     []string `json:"others,omitempty"`
+	OtherCount int      `json:"other_count,omitempty"`
+}
+
+// hiddenOOM is an attempt that exited with 0 although the kernel killed a process of
+// it, beside other jobs that lived in the same cgroup.
+func (x *examination) hiddenOOM() (Cause, bool) {
+	s := x.OOMShare
+	if s == nil || s.Kills <= 0 {
+		return Cause{}, false
+	}
+	return Cause{Kind: CauseOOMPartial, Confidence: s.confidence(), Status: Failed,
+		ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
+}
+
+// confidence is how sure it is that the kills are the attempt's.
+func (s *OOMShare) confidence() Confidence {
+	if s.Kills > 0 && s.Seen {
+		return Certain
+	}
+	return Likely
+}
+
+// killsText is "1 cgroup kill of python3 (pid 4711)", or whose they may be.
+func (x *examination) killsText() string {
+	s := x.OOMShare
+	if s == nil || x.OOMKills <= 0 || x.OOMExclusive {
+		return countKills(x.OOMKills)
+	}
+	var own, doubt string
+	if s.Kills > 0 {
+		if own = countKills(s.Kills); s.Process != "" {
+			own += " of " + s.Process
+		}
+	}
+	if s.Doubtful > 0 {
+		doubt = countKills(s.Doubtful) + " of it or of " + s.others()
+	}
+	if own+doubt == "" {
+		return countKills(x.OOMKills)
+	}
+	return join(own, doubt)
+}
+
+func countKills(n int64) string {
+	if n <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d cgroup %s", n, plural(n, "kill", "kills"))
+}
+
+// others names the other jobs.
+func (s *OOMShare) others() string {
+	if len(s.Others) == 0 {
+		return "a process that is no job's"
+	}
+	text := join(s.Others...)
+	if more := s.OtherCount - len(s.Others); more > 0 {
+		text = join(text, fmt.Sprintf("%d more", more))
+	}
+	return text
+}
+
+// meanwhileText mentions kills that did not change the verdict of a successful attempt.
+func (x *examination) meanwhileText() string {
+	if x.OOMKills <= 0 {
+		return ""
+	}
+	whose := "of it or of a neighbour"
+	if s := x.OOMShare; s != nil {
+		switch {
+		case s.Doubtful > 0:
+			whose = "of it or of " + s.others()
+		case len(s.Others) > 0:
+			whose = "of " + s.others()
+		}
+	}
+	return fmt.Sprintf("though %d cgroup OOM %s meanwhile, %s", x.OOMKills, plural(x.OOMKills, "kill", "kills"), whose)
+}
