@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -35,8 +34,11 @@ type ClusterOptions struct {
 	Settings allocation.Settings
 	// Scheduling are the intervals of asking for allocations.
 	Scheduling scheduler.Settings
-	// Site tells what the cluster offers; nil: nobody knows.
-	Site func(ctx context.Context) (*siteconfigs.Site, error)
+	// Site tells what the cluster offers, anew if what is remembered of it is in
+	// doubt; nil: nobody knows.
+	Site func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
+	// Facts are what is remembered of the cluster, by whoever asked it; nil: nothing.
+	Facts func(ctx context.Context) (siteconfigs.Facts, error)
 	// SignalLead is how long before its end an allocation's runner is told.
 	SignalLead time.Duration
 	// DaemonPatience is how long a runner waits at its start for a daemon that is
@@ -145,7 +147,7 @@ func (c *cluster) open(ctx context.Context) {
 		set.User, set.Owner = whoAmI(user.Current)
 	}
 	set.Lease = cmp.Or(set.Lease, d.o.Lease)
-	config, err := c.o.Slurm.Config(ctx)
+	config, err := c.config(ctx)
 	if err != nil {
 		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)
 	} else if set.MinJobAge == 0 {
@@ -165,6 +167,15 @@ func (c *cluster) open(ctx context.Context) {
 		},
 		Settings: set, NoAccounting: err == nil && !config.Accounted(), Now: d.o.Now, Random: c.o.Random, Log: d.o.Log,
 	})
+}
+
+// config is how Slurm is configured.
+func (c *cluster) config(ctx context.Context) (slurm.Config, error) {
+	if c.o.Facts == nil {
+		return c.o.Slurm.Config(ctx)
+	}
+	facts, err := c.o.Facts(ctx)
+	return facts.Config, err
 }
 
 // Wake has the loop look at allocations soon.
@@ -263,7 +274,11 @@ func (c *cluster) Submit(ctx context.Context, want allocation.Want) (workflow.Al
 	if err != nil {
 		return workflow.Allocation{}, err
 	}
-	return loop.Submitter().Submit(ctx, want)
+	a, err := loop.Submitter().Submit(ctx, want)
+	if class := slurm.ClassOf(err); class == slurm.Permanent || class == slurm.Limit {
+		c.site.doubt()
+	}
+	return a, err
 }
 
 // nodeAddress is the address of some compute node; empty if the daemon is open
@@ -272,11 +287,14 @@ func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 	if c.daemon.Endpoint().NodeURL != "" || c.daemon.o.Nodes.Host != "" {
 		return "", nil
 	}
+	if address := c.rememberedAddress(ctx); address != "" {
+		return address, nil
+	}
 	groups, err := c.o.Slurm.Nodes(ctx)
 	if err != nil {
 		return "", fmt.Errorf("look for a compute node: %w", err)
 	}
-	return firstAddress(someNodes(groups), func(node string) (string, error) {
+	return firstAddress(siteconfigs.SomeNodes(groups), func(node string) (string, error) {
 		address, err := c.o.Slurm.NodeAddress(ctx, node)
 		if err == nil {
 			_, err = addressTowards(address)
@@ -288,32 +306,22 @@ func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 	})
 }
 
-// nodesTried is how many nodes are looked for: the names of cloud nodes that are
-// powered down resolve nowhere.
-const nodesTried = 6
-
-// someNodes are nodes of which one may be known to this host: one of each
-// group, then another one of each; the first is up, if any is.
-func someNodes(groups []slurm.NodeGroup) []string {
-	up := func(g slurm.NodeGroup) bool { return g.Usable() && !strings.Contains(g.Flags, "~") }
-	if i := slices.IndexFunc(groups, up); i > 0 {
-		groups = slices.Concat(groups[i:], groups[:i])
+// rememberedAddress is the address of a node that this host knows, empty if none is
+// remembered.
+func (c *cluster) rememberedAddress(ctx context.Context) string {
+	if c.o.Facts == nil {
+		return ""
 	}
-	expanded := make([][]string, 0, len(groups))
-	for _, g := range groups {
-		if names, err := slurm.ExpandNodes(g.Nodes); err == nil {
-			expanded = append(expanded, names)
+	facts, err := c.o.Facts(ctx)
+	if err != nil {
+		return ""
+	}
+	for _, node := range facts.Reachable {
+		if _, err := addressTowards(node.Address); err == nil {
+			return node.Address
 		}
 	}
-	var some []string
-	for i := range nodesTried {
-		for _, names := range expanded {
-			if i < len(names) && !slices.Contains(some, names[i]) {
-				some = append(some, names[i])
-			}
-		}
-	}
-	return some[:min(len(some), nodesTried)]
+	return ""
 }
 
 // firstAddress is the address of the first node that has one.

@@ -21,10 +21,11 @@ const (
 
 // knownSite remembers what the cluster offers.
 type knownSite struct {
-	find func(ctx context.Context) (*siteconfigs.Site, error)
-	now  func() time.Time
-	used atomic.Bool                      // since the last look
-	last atomic.Pointer[siteconfigs.Site] // that was found; nil: none
+	find    func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
+	now     func() time.Time
+	used    atomic.Bool                      // since the last look
+	doubted atomic.Bool                      // since the last look for which all was asked
+	last    atomic.Pointer[siteconfigs.Site] // that was found; nil: none
 
 	mu     sync.Mutex
 	looked time.Time // zero: never
@@ -41,6 +42,13 @@ func (k *knownSite) use() {
 	}
 }
 
+// doubt says that Slurm has refused what, by the site, should have been possible:
+// it is soon looked at as if nothing were remembered.
+func (k *knownSite) doubt() {
+	k.doubted.Store(true)
+	k.use()
+}
+
 // Site returns what the cluster offers, or why that is not known.
 func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	k.mu.Lock()
@@ -49,9 +57,13 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 		return k.site, k.err
 	}
 	k.used.Store(false)
-	site, err := k.find(ctx)
-	if err != nil && ctx.Err() != nil {
-		return nil, err
+	anew := k.doubted.Swap(false)
+	site, err := k.find(ctx, anew)
+	if err != nil {
+		k.doubted.Store(anew)
+		if ctx.Err() != nil {
+			return nil, err
+		}
 	}
 	k.looked, k.failed = k.now(), err != nil
 	if err == nil {

@@ -36,10 +36,13 @@ func TestHoldLimitOfTheSite(t *testing.T) {
 
 func TestTheSiteIsRemembered(t *testing.T) {
 	now := time.UnixMilli(1_795_255_200_000)
-	finds := 0
+	finds, news := 0, 0
 	fail := errors.New("no answer")
-	k := &knownSite{now: func() time.Time { return now }, find: func(context.Context) (*siteconfigs.Site, error) {
+	k := &knownSite{now: func() time.Time { return now }, find: func(_ context.Context, anew bool) (*siteconfigs.Site, error) {
 		finds++
+		if anew {
+			news++
+		}
 		return &siteconfigs.Site{Name: "here"}, fail
 	}}
 	for _, step := range []struct {
@@ -66,6 +69,21 @@ func TestTheSiteIsRemembered(t *testing.T) {
 		site, err := k.Site(t.Context())
 		if finds != step.wantFinds || (site != nil) != step.wantSite || (err == nil) != step.wantSite {
 			t.Errorf("after %s: %d looks, site %v, error %v", step.after, finds, site, err)
+		}
+	}
+	// Slurm has refused something: all is asked for, until there is an answer.
+	fail = errors.New("no answer")
+	for _, want := range []int{1, 2, 2} {
+		if want == 1 {
+			k.doubt()
+		}
+		now = now.Add(siteFor)
+		_, _ = k.Site(t.Context())
+		if news != want {
+			t.Errorf("asked for all %d times, want %d", news, want)
+		}
+		if want == 1 {
+			fail = nil
 		}
 	}
 }

@@ -2,24 +2,11 @@ package server
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
-
-func TestSomeNodes(t *testing.T) {
-	got := someNodes([]slurm.NodeGroup{{Nodes: "cloud[1-100]"}, {Nodes: "n[1-2]"}, {Nodes: "cloud[1-100]"}})
-	up := []slurm.NodeGroup{{Nodes: "cloud[1-9]", State: "idle", Flags: "~"}, {Nodes: "n1", State: "idle"}}
-	if got := someNodes(up); got[0] != "n1" || got[1] != "cloud1" {
-		t.Errorf("of these one is up: %v", got)
-	}
-	if want := []string{"cloud1", "n1", "cloud2", "n2", "cloud3", "cloud4"}; !slices.Equal(got, want) {
-		t.Errorf("nodes %v, want %v", got, want)
-	}
-}
 
 // A node whose name resolves nowhere is not the end: another one will do.
 func TestFirstAddress(t *testing.T) {

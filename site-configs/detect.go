@@ -16,6 +16,8 @@ type Facts struct {
 	Config     slurm.Config
 	Partitions []slurm.Partition
 	Nodes      []slurm.NodeGroup
+	Reserved   []slurm.NodeRecord // of nodes that keep something for themselves
+	Reachable  []slurm.NodeRecord // a few nodes, with their addresses
 	// The rest is empty where there is no accounting.
 	DefaultAccount string
 	Associations   []slurm.Association // of the user
@@ -37,8 +39,10 @@ func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) 
 	if f.Nodes, err = client.Nodes(ctx); err != nil {
 		return f, fmt.Errorf("ask for the nodes of the cluster: %w", err)
 	}
-	if err := f.askReserved(ctx, client); err != nil && ctx.Err() != nil {
-		return f, err
+	if records, err := client.NodeRecords(ctx); err == nil {
+		f.addRecords(records)
+	} else if ctx.Err() != nil {
+		return f, fmt.Errorf("ask for the nodes of the cluster, one by one: %w", err)
 	}
 	if f.Config.Accounted() {
 		if err := f.askAccounting(ctx, client, user); err != nil && ctx.Err() != nil {
@@ -48,18 +52,15 @@ func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) 
 	return f, nil
 }
 
-// askReserved takes off what nodes keep for themselves.
-func (f *Facts) askReserved(ctx context.Context, client *slurm.Client) error {
-	reserved, err := client.Reserved(ctx)
-	if err != nil {
-		return fmt.Errorf("ask what the nodes of the cluster keep for themselves: %w", err)
+// addRecords keeps what is of use of the records of nodes, of which there may be
+// thousands.
+func (f *Facts) addRecords(records []slurm.NodeRecord) {
+	f.Reserved = slices.DeleteFunc(slices.Clone(records), func(n slurm.NodeRecord) bool { return !n.Reserves() })
+	for _, name := range SomeNodes(f.Nodes) {
+		if i := slices.IndexFunc(records, func(n slurm.NodeRecord) bool { return n.Name == name && n.Address != "" }); i >= 0 {
+			f.Reachable = append(f.Reachable, records[i])
+		}
 	}
-	nodes, err := slurm.WithoutReserved(f.Nodes, reserved)
-	if err != nil {
-		return fmt.Errorf("what the nodes of the cluster keep for themselves: %w", err)
-	}
-	f.Nodes = nodes
-	return nil
 }
 
 func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user string) (err error) {
@@ -103,6 +104,9 @@ func FromFacts(f Facts) *Site {
 		if size := sizeOfQOS(&f.QOS[i]); size != (Size{}) {
 			s.QOS = append(s.QOS, QOS{Name: f.QOS[i].Name, MaxJob: size})
 		}
+	}
+	if nodes, err := slurm.WithoutReserved(f.Nodes, f.Reserved); err == nil {
+		f.Nodes = nodes
 	}
 	hosts := f.hosts()
 	for i := range f.Partitions {

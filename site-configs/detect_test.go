@@ -21,7 +21,8 @@ import (
 // recorded answers as a cluster did, Slurm 22.05.8.
 type recorded struct {
 	calls   int
-	without []string // programs that fail
+	without []string                 // programs that fail
+	nodes   func(text string) string // changes what sinfo says
 }
 
 func (r *recorded) Run(_ context.Context, c slurm.Command) (slurm.Output, error) {
@@ -38,6 +39,9 @@ func (r *recorded) Run(_ context.Context, c slurm.Command) (slurm.Output, error)
 	}
 	text, err := os.ReadFile(filepath.Join("testdata/torctest", file+".txt"))
 	if file == "nodes" {
+		if r.nodes != nil {
+			text = []byte(r.nodes(string(text)))
+		}
 		text = []byte(strings.ReplaceAll(string(text), "|", "\x1f"))
 	}
 	return slurm.Output{Stdout: text}, err
@@ -156,18 +160,46 @@ func TestFinder(t *testing.T) {
 		}
 		return s
 	}
-	find("torctest", 7)
-	find("torctest", 0)
+	said := find("torctest", 7)
+	if diff := cmp.Diff(said, find("torctest", 0)); diff != "" {
+		t.Errorf("what is remembered is not what was said:\n%s", diff)
+	}
 	f.Cluster = "beta" // whose login node has the same name
 	find("torctest", 7)
 	f.Cluster = ""
 	find("torctest", 0)
 	now = now.Add(2 * time.Hour)
+	if s := find("torctest", 1); s.Partition("debug").Closed != "" { // sinfo says the same
+		t.Errorf("debug is closed: %s", s.Partition("debug").Closed)
+	}
+	find("torctest", 0)
+	now = now.Add(2 * time.Hour)
+	cluster.nodes = func(text string) string { return strings.ReplaceAll(text, "debug|up|", "debug|drain|") }
+	if s := find("torctest", 1); s.Partition("debug").Closed != "its state is DRAIN" {
+		t.Errorf("debug is not closed: %+v", s.Partition("debug"))
+	}
+	now = now.Add(2 * time.Hour)
+	cluster.nodes = func(text string) string { return strings.ReplaceAll(text, "|4000|", "|8000|") }
+	find("torctest", 8) // somebody has put memory in
+	now = now.Add(2 * time.Hour)
+	find("torctest", 1)
+	now = now.Add(12 * time.Hour)
+	find("torctest", 7) // a limit of the user's may have changed
+	f.Anew = true
 	find("torctest", 7)
+	f.Anew = false
+	cluster.nodes = nil
+	find("torctest", 0)
+	if facts, err := f.Facts(t.Context()); err != nil || facts.Config.Cluster != "torctest" {
+		t.Errorf("%+v, %v", facts, err)
+	}
 
 	now = now.Add(2 * time.Hour)
-	cluster.without = []string{slurm.Scontrol}
+	cluster.without = []string{slurm.Sinfo}
 	find("torctest", 1) // what it said last is better than nothing
+	now = now.Add(12 * time.Hour)
+	cluster.without = []string{slurm.Scontrol}
+	find("torctest", 1)
 	cluster.without = nil
 	now = now.Add(-24 * time.Hour) // a clock that was wrong
 	find("torctest", 7)

@@ -1,22 +1,20 @@
 package siteconfigs
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// DefaultTTL is how long what a cluster said of itself is taken for true.
-const DefaultTTL = time.Hour
+// How long what a cluster said of itself is taken for true: without asking, and if
+// sinfo, which is one call, still shows the same partitions and nodes.
+const (
+	DefaultTTL = time.Hour
+	factsFor   = 12 * time.Hour
+)
 
 // Finder tells which site this machine belongs to, and what it offers. Without
 // Slurm it knows only what files say.
@@ -34,19 +32,11 @@ type Finder struct {
 	// nothing is kept if it is empty.
 	CacheDir string
 	TTL      time.Duration // DefaultTTL if 0
-	Now      func() time.Time
+	// Anew has the cluster asked for everything, whatever is remembered: Slurm has
+	// refused something that should have been possible.
+	Anew bool
+	Now  func() time.Time
 }
-
-// cached is a file of the cache.
-type cached struct {
-	Version    int       `json:"version"`
-	User       string    `json:"user"`
-	DetectedAt time.Time `json:"detected_at"`
-	Site       *Site     `json:"site"`
-}
-
-// cacheVersion changes with the meaning of the file.
-const cacheVersion = 2
 
 // Find returns the site. It is the described one that the machine is
 // recognised as, with Slurm's news, or else what Slurm says, with the user's
@@ -78,8 +68,9 @@ func (f *Finder) Find(ctx context.Context) (*Site, error) {
 func (f *Finder) Described() *Site {
 	host := f.Host
 	host.Cluster = f.Cluster
-	live, _ := f.load()
-	if live != nil {
+	var live *Site
+	if m := f.load(); m != nil {
+		live = m.site()
 		host.Cluster = live.Name
 	}
 	if site := Recognise(f.Known, host); site != nil || live == nil {
@@ -91,89 +82,49 @@ func (f *Finder) Described() *Site {
 	return live
 }
 
-// live returns what the cluster says of itself: from the cache while it is
-// fresh, or if the cluster does not answer.
+// live returns what the cluster says of itself. Facts that hardly ever change
+// are remembered; sinfo tells whether they may have, and what of the cluster is up. If
+// it does not answer, what it said last is better than nothing.
 func (f *Finder) live(ctx context.Context) (*Site, error) {
 	if f.Client == nil {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "no HPC profile specified and no system detected").
-			WithHint("name one of `torc-slurm hpc list`, or go to a host with Slurm")
+		return nil, unknownSite(nil)
 	}
-	old, age := f.load()
-	if old != nil && age < f.ttl() {
-		return old, nil
+	m := f.load()
+	known := m != nil && !f.Anew
+	if known && f.age(m.CheckedAt) < f.ttl() {
+		return m.site(), nil
 	}
-	site, err := Detect(ctx, f.Client, f.User)
-	if err != nil {
-		if old != nil && ctx.Err() == nil {
-			return old, nil
+	if known && f.age(m.AskedAt) < factsFor {
+		same, err := f.check(ctx, m)
+		if same || err != nil && ctx.Err() == nil {
+			return m.site(), nil
 		}
-		return nil, &workflow.Error{Code: workflow.CodeNotFound, Message: "no HPC profile specified and no system detected",
-			Hint: "name one of `torc-slurm hpc list`, or go to a host with Slurm", Err: err}
 	}
-	f.save(site)
-	return site, nil
-}
-
-func (f *Finder) ttl() time.Duration {
-	if f.TTL > 0 {
-		return f.TTL
-	}
-	return DefaultTTL
-}
-
-func (f *Finder) path() string {
-	of := f.Host.Hostname
-	if f.Cluster != "" {
-		of = f.Cluster + "-" + of
-	}
-	return filepath.Join(f.CacheDir, "site-"+strings.ReplaceAll(of, "/", "_")+".json")
-}
-
-// load reads the cache. What is not there, not readable or somebody else's is
-// not there.
-func (f *Finder) load() (*Site, time.Duration) {
-	if f.CacheDir == "" {
-		return nil, 0
-	}
-	text, err := trustedfile.ReadPlain(f.path())
+	facts, err := f.ask(ctx)
 	if err != nil {
-		return nil, 0
+		if m != nil && ctx.Err() == nil {
+			return m.site(), nil
+		}
+		return nil, unknownSite(err)
 	}
-	var c cached
-	if err := json.Unmarshal(text, &c); err != nil || c.Version != cacheVersion || c.User != f.User || c.Site == nil {
-		return nil, 0
-	}
-	age := f.Now().Sub(c.DetectedAt)
-	if age < 0 { // the clock was set back
-		age = f.ttl()
-	}
-	return c.Site, age
+	return FromFacts(facts), nil
 }
 
-// save writes the cache. If it cannot, the cluster is asked again next time.
-func (f *Finder) save(site *Site) {
-	if f.CacheDir == "" {
-		return
+// check asks sinfo whether the cluster is what it was, and takes from it what is up.
+func (f *Finder) check(ctx context.Context, m *memory) (same bool, err error) {
+	nodes, err := f.Client.Nodes(ctx)
+	if err != nil || !m.Facts.alike(nodes) {
+		return false, err
 	}
-	_ = f.write(cached{Version: cacheVersion, User: f.User, DetectedAt: f.Now(), Site: site})
+	m.Facts.update(nodes)
+	m.CheckedAt = f.Now()
+	f.save(m)
+	return true, nil
 }
 
-func (f *Finder) write(c cached) error {
-	text, err := json.Marshal(c)
-	if err != nil {
-		return fmt.Errorf("cache site %s: %w", c.Site.Name, err)
-	}
-	if err := os.MkdirAll(f.CacheDir, 0o700); err != nil {
-		return err
-	}
-	tmp, err := os.CreateTemp(f.CacheDir, "site-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), f.path())
+func unknownSite(cause error) error {
+	return &workflow.Error{Code: workflow.CodeNotFound, Message: "no HPC profile specified and no system detected",
+		Hint: "name one of `torc-slurm hpc list`, or go to a host with Slurm", Err: cause}
 }
+
+func (f *Finder) ttl() time.Duration { return cmp.Or(f.TTL, DefaultTTL) }

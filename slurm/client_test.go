@@ -69,7 +69,7 @@ func TestQuestionsStayAtHome(t *testing.T) {
 	_, _ = c.Accounting(t.Context(), AccountingQuery{})
 	_, _ = c.Nodes(t.Context())
 	_, _ = c.Partitions(t.Context())
-	_, _ = c.Reserved(t.Context())
+	_, _ = c.NodeRecords(t.Context())
 	_, _ = c.NodeAddress(t.Context(), "n1")
 	_, _, _ = c.ShowJob(t.Context(), JobID{Number: 1})
 	if len(s.commands) != 7 {

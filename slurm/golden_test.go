@@ -26,7 +26,7 @@ var goldens = map[string]func([]byte) (any, error){
 	"22.05/show-partition.txt":            readPartitions,
 	"22.05/show-config.txt":               readConfig,
 	"22.05/sinfo.txt":                     readNodes,
-	"22.05/show-node.txt":                 readReserved,
+	"22.05/show-node.txt":                 readNodeRecords,
 	"22.05/associations.txt":              readAssociations,
 	"22.05/qos.txt":                       readQOS,
 	"documented/20.11-sacct.txt":          readAccounting,
@@ -54,7 +54,7 @@ func whole(rows any, skipped int, err error) (any, error) {
 
 func readNodes(out []byte) (any, error) { return parseNodes(out) }
 
-func readReserved(out []byte) (any, error) { return parseReserved(string(out)) }
+func readNodeRecords(out []byte) (any, error) { return parseNodeRecords(string(out)) }
 
 func readJob(out []byte) (any, error) {
 	d, err := parseJobDetail(firstJob(string(out)))

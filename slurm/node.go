@@ -3,14 +3,17 @@ package slurm
 import (
 	"context"
 	"strings"
+	"time"
 )
 
 // NodeGroup is a set of nodes of one partition that are alike and in the same
 // state. A node that is in two partitions is in a group of each.
 type NodeGroup struct {
 	Partition string
-	State     string // idle, mixed, allocated, down, drained, …; lower case, without flags
-	Flags     string // what sinfo appends: "*" not responding, "~" powered down, "$" reserved, …
+	Available string        // what the partition is: up, down, drain, inact
+	MaxTime   time.Duration // of a job in the partition; Unlimited if there is no limit
+	State     string        // idle, mixed, allocated, down, drained, …; lower case, without flags
+	Flags     string        // what sinfo appends: "*" not responding, "~" powered down, "$" reserved, …
 	Count     int
 	CPUs      int   // per node
 	Sockets   int   // per node
@@ -38,6 +41,8 @@ var nodeFields = []struct {
 	set    func(*NodeGroup, *reader, string)
 }{
 	{"%R", func(g *NodeGroup, _ *reader, v string) { g.Partition = v }},
+	{"%a", func(g *NodeGroup, _ *reader, v string) { g.Available = v }},
+	{"%l", func(g *NodeGroup, r *reader, v string) { g.MaxTime = parsed(r, ParseDuration, v) }},
 	{"%T", func(g *NodeGroup, _ *reader, v string) { g.State, g.Flags = nodeState(v) }},
 	{"%D", func(g *NodeGroup, r *reader, v string) { g.Count = int(r.count(v)) }},
 	{"%c", func(g *NodeGroup, r *reader, v string) { g.CPUs = int(r.count(v)) }},

@@ -17,8 +17,9 @@ func (a *app) clusterOptions() server.ClusterOptions {
 		return server.ClusterOptions{}
 	}
 	config := &a.config.Server.Slurm
+	memory := &siteMemory{app: a}
 	return server.ClusterOptions{
-		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Site: a.freshSite, Settings: config.allocation(), Scheduling: config.scheduling(),
+		Slurm: a.daemonSlurm(), Name: slurm.ClusterName(a.getenv), Program: a.Executable, Site: memory.site, Facts: memory.facts, Settings: config.allocation(), Scheduling: config.scheduling(),
 		SignalLead: seconds(config.SignalLeadSecs), DaemonPatience: seconds(config.DaemonPatienceSecs), Requeue: config.Requeue,
 	}
 }

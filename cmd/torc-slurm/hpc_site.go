@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/site-configs"
@@ -125,21 +126,42 @@ func (a *app) siteFinder() (*siteconfigs.Finder, error) {
 	}, nil
 }
 
-// freshSite returns the site that this machine belongs to for a daemon, which
-// remembers it itself and asks for it when it has to be younger than the file
-// that commands use may be: a partition may have gone down.
-func (a *app) freshSite(ctx context.Context) (*siteconfigs.Site, error) {
+// siteMemory is what a daemon knows of its cluster. One goroutine asks, and the
+// others find what it has remembered.
+type siteMemory struct {
+	app *app
+	mu  sync.Mutex
+}
+
+// site returns the site that this machine belongs to. The daemon remembers it itself
+// and asks for it when it has to be younger than what commands use may be: a
+// partition may have gone down.
+func (m *siteMemory) site(ctx context.Context, anew bool) (*siteconfigs.Site, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.app
 	finder, err := a.siteFinder()
 	if err != nil {
 		return nil, err
 	}
-	finder.TTL = time.Minute
+	finder.TTL, finder.Anew = time.Minute, anew
 	found, err := finder.Find(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a.chooseAccount(found)
 	return found, nil
+}
+
+// facts returns what the cluster says of itself.
+func (m *siteMemory) facts(ctx context.Context) (siteconfigs.Facts, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	finder, err := m.app.siteFinder()
+	if err != nil {
+		return siteconfigs.Facts{}, err
+	}
+	return finder.Facts(ctx)
 }
 
 // site returns the site of a name, or the one that this machine belongs to.

@@ -95,7 +95,7 @@ jobs: [{name: 'j{i}', command: 'true', parameters: {i: '1:20'}, resource_require
 	for _, calls := range made {
 		n += calls
 	}
-	if made[slurm.Sbatch] != 1 || n > 11+2*looks {
+	if made[slurm.Sbatch] != 1 || n > 8+2*looks {
 		t.Errorf("%d calls: %v", n, made)
 	}
 }

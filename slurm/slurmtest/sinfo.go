@@ -16,6 +16,8 @@ var nodeColumns = map[byte]struct {
 	value   func(*Cluster, Partition, *node) string
 }{
 	'R': {"PARTITION", func(_ *Cluster, p Partition, _ *node) string { return p.Name }},
+	'a': {"AVAIL", func(*Cluster, Partition, *node) string { return "up" }},
+	'l': {"TIMELIMIT", func(_ *Cluster, p Partition, _ *node) string { return slurm.FormatDuration(p.MaxTime) }},
 	'T': {"STATE", func(c *Cluster, _ Partition, n *node) string { return c.nodeState(n) }},
 	'D': {"NODES", func(*Cluster, Partition, *node) string { return "1" }},
 	'c': {"CPUS", func(_ *Cluster, _ Partition, n *node) string { return strconv.Itoa(n.CPUs) }},

@@ -1,0 +1,108 @@
+package siteconfigs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+)
+
+// memory is what a cluster said of itself, as a file: all programs of a user use
+// it, so that none has to ask what another has asked.
+type memory struct {
+	Version   int       `json:"version"`
+	User      string    `json:"user"`
+	AskedAt   time.Time `json:"asked_at"`   // for all of it
+	CheckedAt time.Time `json:"checked_at"` // when sinfo last said the same
+	Facts     Facts     `json:"facts"`
+}
+
+// memoryVersion changes with the meaning of the file.
+const memoryVersion = 3
+
+func (m *memory) site() *Site { return FromFacts(m.Facts) }
+
+// Facts returns what the cluster says of itself, as far as it hardly ever changes:
+// which of its nodes are up may be hours old.
+func (f *Finder) Facts(ctx context.Context) (Facts, error) {
+	if m := f.load(); m != nil && f.age(m.AskedAt) < factsFor {
+		return m.Facts, nil
+	}
+	return f.ask(ctx)
+}
+
+// ask asks the cluster for everything, and remembers it.
+func (f *Finder) ask(ctx context.Context) (Facts, error) {
+	facts, err := Ask(ctx, f.Client, f.User)
+	if err == nil {
+		f.save(&memory{Version: memoryVersion, User: f.User, AskedAt: f.Now(), CheckedAt: f.Now(), Facts: facts})
+	}
+	return facts, err
+}
+
+// age is how long ago something was; more than anything may be if the clock was set
+// back.
+func (f *Finder) age(then time.Time) time.Duration {
+	if age := f.Now().Sub(then); age >= 0 {
+		return age
+	}
+	return max(factsFor, f.ttl())
+}
+
+func (f *Finder) path() string {
+	of := f.Host.Hostname
+	if f.Cluster != "" {
+		of = f.Cluster + "-" + of
+	}
+	return filepath.Join(f.CacheDir, "site-"+strings.ReplaceAll(of, "/", "_")+".json")
+}
+
+// load reads the memory. What is not there, not readable or somebody else's is not
+// there.
+func (f *Finder) load() *memory {
+	if f.CacheDir == "" {
+		return nil
+	}
+	text, err := trustedfile.ReadPlain(f.path())
+	if err != nil {
+		return nil
+	}
+	var m memory
+	if err := json.Unmarshal(text, &m); err != nil || m.Version != memoryVersion || m.User != f.User {
+		return nil
+	}
+	return &m
+}
+
+// save writes the memory. If it cannot, the cluster is asked again next time.
+func (f *Finder) save(m *memory) {
+	if f.CacheDir != "" {
+		_ = f.write(m)
+	}
+}
+
+func (f *Finder) write(m *memory) error {
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("remember the cluster %s: %w", m.Facts.Config.Cluster, err)
+	}
+	if err := os.MkdirAll(f.CacheDir, 0o700); err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(f.CacheDir, "site-*.tmp")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(text)
+	if err := errors.Join(err, tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), f.path())
+}

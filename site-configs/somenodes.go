@@ -1,0 +1,36 @@
+package siteconfigs
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/slurm"
+)
+
+// nodesTried is how many nodes are looked for: the names of cloud nodes that are
+// powered down resolve nowhere.
+const nodesTried = 6
+
+// SomeNodes are nodes of which one may be known to this host: one of each
+// group, then another one of each; the first is up, if any is.
+func SomeNodes(groups []slurm.NodeGroup) []string {
+	up := func(g slurm.NodeGroup) bool { return g.Usable() && !strings.Contains(g.Flags, "~") }
+	if i := slices.IndexFunc(groups, up); i > 0 {
+		groups = slices.Concat(groups[i:], groups[:i])
+	}
+	expanded := make([][]string, 0, len(groups))
+	for _, g := range groups {
+		if names, err := slurm.ExpandNodes(g.Nodes); err == nil {
+			expanded = append(expanded, names)
+		}
+	}
+	var some []string
+	for i := range nodesTried {
+		for _, names := range expanded {
+			if i < len(names) && !slices.Contains(some, names[i]) {
+				some = append(some, names[i])
+			}
+		}
+	}
+	return some[:min(len(some), nodesTried)]
+}
