@@ -18,8 +18,9 @@ type SubmitRequest struct {
 	// allocations gets that in any case, with the limits' defaults.
 	AutoSchedule *workflow.AutoSchedule `json:"auto_schedule,omitempty"`
 	// NoAutoSchedule: no more is asked for than the schedule_nodes actions ask for
-	// once, as with auto_schedule: false in the specification.
-	NoAutoSchedule bool `json:"no_auto_schedule,omitempty"`
+	// once, as with auto_schedule: false in the specification. Without it that is as in
+	// the latest submission.
+	NoAutoSchedule *bool `json:"no_auto_schedule,omitempty"`
 	// SkipChecks: a workflow is taken in which jobs fit no allocation that it can get.
 	SkipChecks bool `json:"skip_checks,omitempty"`
 }

@@ -20,8 +20,14 @@ func (s *Server) scheduleRoutes() []route {
 	}
 }
 
-func submitOptions(b *api.SubmitRequest) workflow.SubmitOptions {
-	return workflow.SubmitOptions{OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs, Account: b.Account, Partition: b.Partition, QOS: b.QOS, NoAutoSchedule: b.NoAutoSchedule}
+func (s *Server) submitOptions(ctx context.Context, id int64, b *api.SubmitRequest) (o workflow.SubmitOptions, err error) {
+	o = workflow.SubmitOptions{OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs, Account: b.Account, Partition: b.Partition, QOS: b.QOS}
+	if b.NoAutoSchedule != nil {
+		o.NoAutoSchedule = *b.NoAutoSchedule
+		return o, nil
+	}
+	o.NoAutoSchedule, err = s.Store.NoAutoSchedule(ctx, id)
+	return o, err
 }
 
 // submitWorkflow answers when Slurm has been asked once. The wish is stored
@@ -30,8 +36,11 @@ func (s *Server) submitWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sc
 	if s.Scheduler == nil {
 		return api.SchedulePlan{}, errNoSlurm
 	}
-	options := submitOptions(&r.Body)
-	if err := options.Validate(); err != nil {
+	options, err := s.submitOptions(r.Context(), r.Params.ID, &r.Body)
+	if err == nil {
+		err = options.Validate()
+	}
+	if err != nil {
 		return api.SchedulePlan{}, err
 	}
 	fitness, err := s.fitness(r.Context(), r.Params.ID, &options, r.Body.AutoSchedule, r.Body.SkipChecks)
@@ -80,7 +89,10 @@ func (s *Server) planWorkflow(r *request[idParams, api.SubmitRequest]) (api.Sche
 		return api.SchedulePlan{}, errNoSlurm
 	}
 	s.site.use()
-	options := submitOptions(&r.Body)
+	options, err := s.submitOptions(r.Context(), r.Params.ID, &r.Body)
+	if err != nil {
+		return api.SchedulePlan{}, err
+	}
 	report, err := s.Scheduler.Plan(r.Context(), r.Params.ID, options, r.Body.AutoSchedule)
 	if err != nil {
 		return api.SchedulePlan{}, err

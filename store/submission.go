@@ -117,6 +117,16 @@ func (s *Store) Submission(ctx context.Context, workflowID int64) (*workflow.Sub
 	return &found, nil
 }
 
+// NoAutoSchedule reports whether the latest submission of a workflow, in whichever run,
+// wanted no more asked for than its actions ask for once.
+func (s *Store) NoAutoSchedule(ctx context.Context, workflowID int64) (bool, error) {
+	latest, err := scanSubmission(s.read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s WHERE s.workflow_id = ?`, workflowID))
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("read the submission of workflow %d: %w", workflowID, err)
+	}
+	return latest.Options.NoAutoSchedule, nil
+}
+
 // Scheduled returns the workflows whose allocations the daemon has to look
 // after: submitted ones whose run goes on or is being undone, and those that have ended and still
 // wait for allocations.

@@ -19,6 +19,7 @@ type recoverFlags struct {
 	partition, walltime string
 	outputDir           string
 	noPrompts, dryRun   bool
+	noAutoSchedule      bool
 }
 
 func (f *recoverFlags) add(s *pflag.FlagSet) {
@@ -29,6 +30,7 @@ func (f *recoverFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.hook, "recovery-hook", "", "`COMMAND` that mends what jobs need, run before they are repeated, with the workflow's id as its last argument; implies --retry-unknown")
 	s.StringVar(&f.partition, "partition", "", "`PARTITION` for new allocations (default: the best for each job)")
 	s.StringVar(&f.walltime, "walltime", "", "`TIME` limit of new allocations, as sbatch takes it")
+	addNoAutoSchedule(s, &f.noAutoSchedule)
 }
 
 func (f *recoverFlags) check() error {
@@ -41,7 +43,7 @@ func (f *recoverFlags) check() error {
 
 // regenerate is how new Slurm schedulers are made.
 func (f *recoverFlags) regenerate() *regenerateFlags {
-	r := &regenerateFlags{partition: f.partition, walltime: f.walltime, submit: true, dryRun: f.dryRun, skipChecks: true} // what fits goes on
+	r := &regenerateFlags{partition: f.partition, walltime: f.walltime, submit: true, once: f.noAutoSchedule, dryRun: f.dryRun, skipChecks: true} // what fits goes on
 	r.planFlags.defaults()
 	r.outputDir, r.noPrompts = f.outputDir, true
 	return r

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/scheduler"
@@ -22,6 +23,7 @@ type regenerateFlags struct {
 	partition, walltime string
 	include             []string
 	submit, dryRun      bool
+	once                bool // --submit asks for no more later
 	ignoreLive          bool // allocations that are there do not count
 	skipChecks          bool
 }
@@ -36,7 +38,9 @@ generate does for a specification, and give them to the jobs. A scheduler of the
 same shape that is there already is taken instead.
 
 With --submit the daemon asks for allocations as the jobs need them. Allocations
-that are there already count, so the command may be repeated.`,
+that are there already count, so the command may be repeated. With --no-auto-schedule, and
+for a workflow that was submitted so or has auto_schedule: false, what is missing
+for the jobs that are ready is asked for once, and nothing later.`,
 		Example: `  torc-slurm slurm regenerate 12 --dry-run
   torc-slurm slurm regenerate 12 --submit
   torc-slurm slurm regenerate 12 --partition long --walltime 2-00:00:00 --submit`,
@@ -51,6 +55,7 @@ that are there already count, so the command may be repeated.`,
 	f.StringVar(&flags.walltime, "walltime", "", "`TIME` limit of all allocations, as sbatch takes it")
 	f.StringSliceVar(&flags.include, "include-job-ids", nil, "also these `JOBS`, whatever their status, separated by commas")
 	f.BoolVar(&flags.submit, "submit", false, "ask Slurm for what is missing")
+	addNoAutoSchedule(f, &flags.once)
 	f.BoolVar(&flags.dryRun, "dry-run", false, "only say what would be made")
 	f.BoolVar(&flags.skipChecks, "skip-checks", false, "submit although jobs fit no allocation")
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
@@ -61,6 +66,11 @@ that are there already count, so the command may be repeated.`,
 		return a.showRecord(r.json(), r.write)
 	}))
 	return cmd
+}
+
+// addNoAutoSchedule adds the flag of commands that submit again.
+func addNoAutoSchedule(f *pflag.FlagSet, once *bool) {
+	f.BoolVar(once, "no-auto-schedule", false, "ask once for what is missing, and for nothing later (default: as the workflow was submitted)")
 }
 
 func (f *regenerateFlags) check() error {
@@ -307,16 +317,47 @@ func (r *regeneration) ask(ctx context.Context, a *app, c *connection) error {
 	if _, err := a.reviewPending(ctx, c, r.workflowID, true, true); err != nil {
 		return err
 	}
-	r.plan, err = c.SubmitWorkflow(ctx, r.workflowID, &api.SubmitRequest{
+	request := &api.SubmitRequest{
 		OutputDir: dir, MaxParallelJobs: r.flags.maxParallel, Account: r.flags.account, AutoSchedule: &workflow.AutoSchedule{},
 		SkipChecks: r.flags.skipChecks,
-	})
-	if err != nil {
+	}
+	if r.flags.once {
+		request.NoAutoSchedule = new(true)
+	}
+	if r.plan, err = c.SubmitWorkflow(ctx, r.workflowID, request); err != nil {
 		return fmt.Errorf("submit workflow %d: %w", r.workflowID, err)
 	}
 	a.noteFitness(r.plan)
 	r.warnings = append(r.warnings, r.plan.Refused...)
+	if !r.plan.LookedAfter {
+		return r.askOnce(ctx, c, dir)
+	}
 	return withoutAllocation(r.workflowID, r.plan, false, a.prefix())
+}
+
+// askOnce asks for what is missing for the jobs that are ready: nobody will ask for more.
+func (r *regeneration) askOnce(ctx context.Context, c *connection, dir string) error {
+	for _, p := range r.schedulers {
+		switch {
+		case p.NumAllocations == 0:
+			continue
+		case p.HasDependencies:
+			r.warnings = append(r.warnings, fmt.Sprintf("nothing asks for the %s of %s, whose jobs wait for others: repeat the command when they are ready",
+				workflow.CountOf(p.NumAllocations, "allocation", "allocations"), p.Name))
+			continue
+		}
+		answer, err := c.allocate(ctx, r.workflowID, &api.AllocateRequest{
+			SchedulerConfigID: idOf(p.ID), Count: p.NumAllocations, OutputDir: dir, MaxParallelJobs: r.flags.maxParallel, SkipChecks: r.flags.skipChecks,
+		})
+		if err != nil {
+			return err
+		}
+		r.plan.Asked = append(r.plan.Asked, answer.Items...)
+		if answer.Refused != "" {
+			r.warnings = append(r.warnings, answer.Refused)
+		}
+	}
+	return nil
 }
 
 func (r *regeneration) total() (n int64) {
@@ -386,6 +427,8 @@ func (r *regeneration) write(w io.Writer) {
 		fmt.Fprintln(w, "Nothing was changed: this was a dry run.")
 	case r.plan != nil && len(r.plan.Asked) > 0:
 		fmt.Fprintf(w, "Slurm was asked for %s: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), slurmIDs(r.plan.Asked))
+	case r.plan != nil && !r.plan.LookedAfter:
+		fmt.Fprintln(w, "Slurm is asked for nothing, now and later.")
 	case r.plan != nil:
 		fmt.Fprintln(w, "Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.")
 	}

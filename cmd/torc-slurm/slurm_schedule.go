@@ -130,19 +130,28 @@ func (a *app) runSlurmSchedule(ctx context.Context, c *connection, id int64, fla
 	if ok, err := a.reviewPending(ctx, c, id, flags.suppress, flags.noPrompts); !ok || err != nil {
 		return err
 	}
-	answer, err := c.Allocate(ctx, id, &api.AllocateRequest{
+	answer, err := c.allocate(ctx, id, &api.AllocateRequest{
 		SchedulerConfigID: idOf(scheduler.ID), Count: flags.count, OutputDir: dir, MaxParallelJobs: flags.maxParallel, OneRunnerPerNode: flags.perNode,
 		SkipChecks: flags.skipChecks,
 	})
 	if err != nil {
-		err = fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
-		var no *client.APIError
-		if errors.As(err, &no) && (no.Status == http.StatusConflict || no.Status == http.StatusServiceUnavailable) {
-			err = &exitError{exitFailed, err} // it is Slurm's, not the server's
-		}
 		return err
 	}
 	return a.showAllocated(id, answer)
+}
+
+// allocate asks Slurm for allocations.
+func (c *connection) allocate(ctx context.Context, id int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
+	answer, err := c.Allocate(ctx, id, r)
+	if err == nil {
+		return answer, nil
+	}
+	err = fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
+	var no *client.APIError
+	if errors.As(err, &no) && (no.Status == http.StatusConflict || no.Status == http.StatusServiceUnavailable) {
+		err = &exitError{exitFailed, err} // it is Slurm's, not the server's
+	}
+	return nil, err
 }
 
 // runSlurmScheduleDemand asks for what the jobs need, and has the daemon go on
@@ -158,7 +167,7 @@ func (a *app) runSlurmScheduleDemand(ctx context.Context, c *connection, id int6
 	if ok, err := a.reviewPending(ctx, c, id, flags.suppress, flags.noPrompts); !ok || err != nil {
 		return err
 	}
-	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}, SkipChecks: flags.skipChecks}
+	request := &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: flags.maxParallel, AutoSchedule: &workflow.AutoSchedule{}, NoAutoSchedule: new(false), SkipChecks: flags.skipChecks}
 	a.takeSbatchDefaults(request)
 	plan, err := c.PlanWorkflow(ctx, id, request)
 	if err != nil {

@@ -68,7 +68,7 @@ for, so that it can be changed first.`,
 
 // request is the wish to the daemon.
 func (f *submitFlags) request(outputDir string) *api.SubmitRequest {
-	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: f.noAutoSchedule, SkipChecks: f.specs.skipChecks}
+	return &api.SubmitRequest{OutputDir: outputDir, MaxParallelJobs: f.maxParallel, Account: f.account, Partition: f.partition, QOS: f.qos, NoAutoSchedule: &f.noAutoSchedule, SkipChecks: f.specs.skipChecks}
 }
 
 // takeSbatchDefaults fills in what this shell has sbatch use where nothing else

@@ -66,6 +66,7 @@ as torc-slurm recover does; that needs the watch.`,
 	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited for so many `SECONDS` (0: never for fewer)")
 	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: allocations that are there count")
 	_ = f.MarkHidden("auto-schedule-cooldown")
+	cmd.MarkFlagsMutuallyExclusive("auto-schedule", "no-auto-schedule")
 	cmd.RunE = checked(flags.check, a.workflowCommand(func(ctx context.Context, c *connection, id int64) error {
 		return a.runWatch(ctx, c, id, flags)
 	}))
@@ -161,7 +162,7 @@ func (w *watch) autoSchedule(ctx context.Context) error {
 	if w.flags.stranded > 0 {
 		limits.MaxReadyAge = fmt.Sprintf("PT%dS", w.flags.stranded)
 	}
-	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits, SkipChecks: true}
+	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits, NoAutoSchedule: new(false), SkipChecks: true}
 	w.app.takeSbatchDefaults(request)
 	plan, err := w.c.SubmitWorkflow(ctx, w.id, request)
 	if err != nil {
