@@ -67,7 +67,7 @@ type foreignMessage struct {
 
 // conditions are what the conditions of pods are called as causes.
 var conditions = map[string][]workflow.CauseKind{
-	"OOMKilled":        {workflow.CauseOOM},
+	"OOMKilled":        {workflow.CauseOOM, workflow.CauseOOMPartial},
 	"Evicted":          {workflow.CauseNodeFail, workflow.CauseLost},
 	"Preempted":        {workflow.CausePreempted},
 	"DeadlineExceeded": {workflow.CauseTimeout, workflow.CauseWalltime},

@@ -88,12 +88,18 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 		return ReportResult{}, err
 	}
 	l.orderedFor(&rep.Evidence)
+	if err := f.weighOOM(l, rep); err != nil {
+		return ReportResult{}, err
+	}
 	e := ending{cause: workflow.Classify(rep.Evidence, codes, nil), evidence: &rep.Evidence, endMS: rep.EndedMS, host: host}
 	if l.said = true; rep.StartedMS > 0 {
 		l.startMS = sql.NullInt64{Int64: rep.StartedMS, Valid: true}
 	}
 	result, err := f.end(l, e)
 	if err != nil {
+		return result, err
+	}
+	if err := f.announceDoubt(l, &e); err != nil {
 		return result, err
 	}
 	return result, f.tx.fileTimes(l.JobID, rep.FileTimes)

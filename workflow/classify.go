@@ -202,7 +202,7 @@ func (x *examination) exited() (Cause, bool) {
 	if x.ExitCode == nil {
 		return Cause{}, false
 	}
-	return Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: *x.ExitCode, Text: x.endText()}, true
+	return Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: *x.ExitCode, Text: join(x.endText(), x.doubtText())}, true
 }
 
 // lost is what remains: nobody can say. When Slurm has ended an allocation, it

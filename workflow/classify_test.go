@@ -85,6 +85,29 @@ func TestClassify(t *testing.T) {
 				Text: "OOM: guessed, since nobody is known to have killed it, 2 cgroup kills, SIGKILL"}},
 		{name: "a child's kill explains an exit code", e: Evidence{ExitCode: code(1), OOMKills: 1, OOMShare: &OOMShare{Kills: 1, Seen: true, Process: "solver (pid 7)"}},
 			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 1, Text: "OOM: 1 cgroup kill of solver (pid 7), exit code 1"}},
+		{name: "a kill in doubt, of the likeliest", e: Evidence{ExitCode: code(0), OOMKills: 1,
+			OOMShare: &OOMShare{Doubtful: 1, Likely: true, Others: []string{"hog"}, OtherCount: 1}},
+			want: Cause{Kind: CauseOOMPartial, Confidence: Likely, Status: Failed, ReturnCode: 137,
+				Text: "OOM: exit code 0, 1 cgroup kill of it or of hog"}},
+		{name: "a kill in doubt, of another one", e: Evidence{ExitCode: code(0), OOMKills: 1,
+			OOMShare: &OOMShare{Doubtful: 1, Others: []string{"hog"}, OtherCount: 1}},
+			want: Cause{Kind: CauseOK, Confidence: Certain, Status: Completed,
+				Text: "exit code 0, though 1 cgroup OOM kill meanwhile, of it or of hog (oom_partial: fail_likely)"}},
+		{name: "a kill in doubt, of it or of nobody's", e: Evidence{ExitCode: code(0), OOMKills: 1, OOMShare: &OOMShare{Doubtful: 1}},
+			want: Cause{Kind: CauseOK, Confidence: Certain, Status: Completed,
+				Text: "exit code 0, though 1 cgroup OOM kill meanwhile, of it or of a process that is no job's (oom_partial: fail_likely)"}},
+		{name: "a kill in doubt is ignored", e: Evidence{ExitCode: code(0), OOMKills: 1,
+			OOMShare: &OOMShare{Doubtful: 1, Likely: true, Others: []string{"hog"}, OtherCount: 1, Policy: OOMIgnore}},
+			want: Cause{Kind: CauseOK, Confidence: Certain, Status: Completed,
+				Text: "exit code 0, though 1 cgroup OOM kill meanwhile, of it or of hog (oom_partial: ignore)"}},
+		{name: "a kill in doubt fails all", e: Evidence{ExitCode: code(0), OOMKills: 1,
+			OOMShare: &OOMShare{Doubtful: 1, Others: []string{"hog"}, OtherCount: 1, Policy: OOMFailAll}},
+			want: Cause{Kind: CauseOOMPartial, Confidence: Guess, Status: Failed, ReturnCode: 137,
+				Text: "OOM: exit code 0, 1 cgroup kill of it or of hog"}},
+		{name: "a kill in doubt does not explain an exit code", e: Evidence{ExitCode: code(3), OOMKills: 1,
+			OOMShare: &OOMShare{Doubtful: 1, Likely: true, Others: []string{"hog"}, OtherCount: 1}},
+			want: Cause{Kind: CauseExit, Confidence: Certain, Status: Failed, ReturnCode: 3,
+				Text: "exit code 3, though 1 cgroup OOM kill meanwhile, of it or of hog (oom_partial: fail_likely)"}},
 		{name: "oom by our limit", e: Evidence{Signal: 9, KilledBy: KilledByMemoryLimit, PeakMemoryBytes: 5 * gib, MemoryLimitBytes: 4 * gib},
 			codes: ReturnCodes{OOM: 77},
 			want: Cause{Kind: CauseOOM, Confidence: Certain, Status: Failed, ReturnCode: 77,
@@ -323,7 +346,8 @@ func drawEvidence(t *rapid.T) Evidence {
 	if rapid.Bool().Draw(t, "shared") {
 		e.OOMShare = &OOMShare{Kills: rapid.Int64Range(0, 2).Draw(t, "own"), Seen: rapid.Bool().Draw(t, "seen"),
 			Doubtful: rapid.Int64Range(0, 2).Draw(t, "doubtful"), Likely: rapid.Bool().Draw(t, "likely"),
-			Others: rapid.SampledFrom([][]string{nil, {"other"}, {"a", "b"}}).Draw(t, "others"), OtherCount: rapid.IntRange(0, 12).Draw(t, "count")}
+			Others: rapid.SampledFrom([][]string{nil, {"other"}, {"a", "b"}}).Draw(t, "others"), OtherCount: rapid.IntRange(0, 12).Draw(t, "count"),
+			Policy: rapid.SampledFrom([]OOMPartial{"", OOMFailLikely, OOMIgnore, OOMFailAll}).Draw(t, "policy")}
 	}
 	if rapid.Bool().Draw(t, "exited") {
 		e.ExitCode = ptr(rapid.SampledFrom([]int64{0, 0, 0, 1, 127, 137, 143, 152, 255, 300, -1}).Draw(t, "code"))

@@ -30,6 +30,7 @@ const (
 const (
 	EventJobNotStarted     EventType = "job_not_started"    // Slurm refused the step: the job waits with its runner, it was no attempt
 	EventLaunchPaused      EventType = "launch_paused"      // a runner starts nothing for now
+	EventOOMDoubtful       EventType = "oom_doubtful"       // the kernel killed for memory, and it may have been this job's process
 	EventLossSuperseded    EventType = "loss_superseded"    // an attempt that was taken for lost was reported before its retry began: the report counts
 	EventJobSettled        EventType = "job_settled"        // the attempt before is known to be gone: the retry waits for its delay alone
 	EventWorkflowCompleted EventType = "workflow_completed" // the verdict of a run
@@ -65,6 +66,7 @@ const (
 	CategoryTasks     = "tasks"
 	CategoryJob       = "job"
 	CategoryAlert     = "alert"
+	CategoryMemory    = "memory"
 )
 
 // Event is one entry of a workflow's log. Seq has no gap within a workflow.

@@ -146,6 +146,24 @@ type LossSupersededPayload struct {
 	Cause     CauseKind `json:"cause"` // that was recorded and does not stand
 }
 
+// OOMDoubtfulPayload is the data of EventOOMDoubtful: an attempt that may have lost a
+// process to the kernel, and the jobs that may have done so in its place.
+type OOMDoubtfulPayload struct {
+	Category   string     `json:"category"` // memory
+	JobID      int64      `json:"job_id"`
+	JobName    string     `json:"job_name"`
+	RunID      int64      `json:"run_id"`
+	AttemptID  int64      `json:"attempt_id"`
+	Kills      int64      `json:"kills"`            // that are in doubt
+	Likely     bool       `json:"likely,omitempty"` // its process was the largest of those in question
+	Others     []string   `json:"others"`           // names, at most 10
+	OtherCount int        `json:"other_count"`
+	Policy     OOMPartial `json:"oom_partial"`
+	Status     JobStatus  `json:"status"` // of the attempt
+	Cause      CauseKind  `json:"cause"`
+	Text       string     `json:"text"` // the cause in one line
+}
+
 // JobSettledPayload is the data of EventJobSettled.
 type JobSettledPayload struct {
 	JobID       int64  `json:"job_id"`

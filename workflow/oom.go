@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+)
 
 // OOMShare says whose the kills are that the kernel made for lack of memory while an
 // attempt ran, since other jobs lived in the same cgroup. Those that are not accounted
@@ -18,25 +21,64 @@ type OOMShare struct {
 	// Others are the jobs whose the other kills are or may be: at most 10 names.
 	Others     []string `json:"others,omitempty"`
 	OtherCount int      `json:"other_count,omitempty"`
+	// Policy is what the job's policies say about doubtful kills; empty for
+	// OOMFailLikely. The daemon fills it in.
+	Policy OOMPartial `json:"policy,omitempty"`
+}
+
+// OOMPartial says what becomes of attempts that exited with 0 if the kernel killed a
+// process of one of them, and it is in doubt of which.
+type OOMPartial string
+
+// What may become of them.
+const (
+	OOMFailLikely OOMPartial = "fail_likely" // the one with the largest process has failed
+	OOMIgnore     OOMPartial = "ignore"      // all are completed
+	OOMFailAll    OOMPartial = "fail_all"    // all have failed
+)
+
+// OOMPartial is what the policies say about attempts that are in doubt: the first that
+// says something decides.
+func (p *Policies) OOMPartial() OOMPartial {
+	for _, policy := range append(pointers(p.Site), p.policies()...) {
+		if policy.OOMPartial != "" {
+			return policy.OOMPartial
+		}
+	}
+	return OOMFailLikely
 }
 
 // hiddenOOM is an attempt that exited with 0 although the kernel killed a process of
 // it, beside other jobs that lived in the same cgroup.
 func (x *examination) hiddenOOM() (Cause, bool) {
 	s := x.OOMShare
-	if s == nil || s.Kills <= 0 {
+	if s == nil || s.Kills <= 0 && !s.counts() {
 		return Cause{}, false
 	}
 	return Cause{Kind: CauseOOMPartial, Confidence: s.confidence(), Status: Failed,
 		ReturnCode: x.codes.oom(), Text: x.oomText("exit code 0")}, true
 }
 
+// counts reports whether doubtful kills are taken for the attempt's.
+func (s *OOMShare) counts() bool {
+	switch {
+	case s.Doubtful <= 0 || s.Policy == OOMIgnore:
+		return false
+	case s.Policy == OOMFailAll:
+		return true
+	}
+	return s.Likely
+}
+
 // confidence is how sure it is that the kills are the attempt's.
 func (s *OOMShare) confidence() Confidence {
-	if s.Kills > 0 && s.Seen {
+	switch {
+	case s.Kills > 0 && s.Seen:
 		return Certain
+	case s.Kills > 0 || s.Likely:
+		return Likely
 	}
-	return Likely
+	return Guess
 }
 
 // killsText is "1 cgroup kill of python3 (pid 4711)", or whose they may be.
@@ -79,7 +121,15 @@ func (s *OOMShare) others() string {
 	return text
 }
 
-// meanwhileText mentions kills that did not change the verdict of a successful attempt.
+// doubtText names the others in question, where nothing else speaks of them.
+func (x *examination) doubtText() string {
+	if s := x.OOMShare; s != nil && s.Doubtful > 0 {
+		return x.meanwhileText()
+	}
+	return ""
+}
+
+// meanwhileText mentions kills that did not change the verdict of an attempt.
 func (x *examination) meanwhileText() string {
 	if x.OOMKills <= 0 {
 		return ""
@@ -93,5 +143,9 @@ func (x *examination) meanwhileText() string {
 			whose = "of " + s.others()
 		}
 	}
-	return fmt.Sprintf("though %d cgroup OOM %s meanwhile, %s", x.OOMKills, plural(x.OOMKills, "kill", "kills"), whose)
+	text := fmt.Sprintf("though %d cgroup OOM %s meanwhile, %s", x.OOMKills, plural(x.OOMKills, "kill", "kills"), whose)
+	if s := x.OOMShare; s != nil && s.Doubtful > 0 {
+		text += fmt.Sprintf(" (oom_partial: %s)", cmp.Or(s.Policy, OOMFailLikely))
+	}
+	return text
 }

@@ -20,6 +20,11 @@ type RetryPolicy struct {
 	// DefaultAction is for failures that no rule of any policy matches. Inherit,
 	// the default, leaves them to the policies behind, at last to the server's.
 	DefaultAction Action `json:"default_action,omitempty" jsonschema:"enum=inherit,enum=fail,enum=retry,enum=hold"`
+	// OOMPartial is about attempts that exit with 0 although the kernel killed a process
+	// for memory, if it may have been one of several jobs: fail_likely, the default, lets
+	// the one with the largest process fail, fail_all all, and ignore none. Cause
+	// oom_partial is what has failed. The first policy that says something decides.
+	OOMPartial OOMPartial `json:"oom_partial,omitempty" jsonschema:"enum=fail_likely,enum=ignore,enum=fail_all"`
 	// ClassifyTimeout is how long jobs wait that the policy holds, where the rule
 	// does not say; by default what the workflow says.
 	ClassifyTimeout *HoldLimit  `json:"classify_timeout,omitempty"`
@@ -133,13 +138,14 @@ func (p *RetryPolicy) Validate() []Problem {
 	}
 	found.limit("retry_limit", p.RetryLimit)
 	found.oneOf("default_action", string(p.DefaultAction), "", string(ActionInherit), string(ActionFail), string(ActionRetry), string(ActionHold))
+	found.oneOf("oom_partial", string(p.OOMPartial), "", string(OOMFailLikely), string(OOMIgnore), string(OOMFailAll))
 	found.holdLimit("classify_timeout", p.ClassifyTimeout)
 	if p.ClassifyTimeout != nil && !p.mayHold() {
 		found.add("classify_timeout", "remove it, or write action: hold in a rule", "the policy holds no job")
 	}
 	p.Backoff.validate(&found, "backoff")
 	p.AvoidNodes.validate(&found, "avoid_nodes")
-	if len(p.Rules) == 0 && (p.DefaultAction == "" || p.DefaultAction == ActionInherit) {
+	if len(p.Rules) == 0 && p.OOMPartial == "" && (p.DefaultAction == "" || p.DefaultAction == ActionInherit) {
 		found.add("rules", "write a rule or a default_action", "the policy says nothing")
 	}
 	if len(p.Rules) > maxRules {

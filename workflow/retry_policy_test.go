@@ -207,7 +207,8 @@ func TestRetryPolicyProblems(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name": "a b", "default_action": "fail"}`:                             `name: "a b" is no name for a policy`,
 		`{"name": "` + strings.Repeat("x", 64) + `", "default_action": "fail"}`: `is no name for a policy`,
-		`{"name": "p"}`: `rules: the policy says nothing`,
+		`{"name": "p"}`:                                                                                                                                                 `rules: the policy says nothing`,
+		`{"name": "p", "oom_partial": "fail"}`:                                                                                                                          `oom_partial: "fail" is not a value for oom_partial`,
 		`{"name": "p", "default_action": "Fail"}`:                                                                                                                       `default_action: "Fail" is not a value for default_action`,
 		`{"name": "p", "retry_limit": -1, "default_action": "retry"}`:                                                                                                   `retry_limit: -1 retries cannot be granted`,
 		`{"name": "p", "retry_limit": 9000000000, "default_action": "retry"}`:                                                                                           `retry_limit: 9000000000 retries cannot be granted`,

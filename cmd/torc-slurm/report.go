@@ -26,32 +26,34 @@ type report struct {
 	HadTerminations bool   `json:"had_terminations"`
 	Message         string `json:"message"`
 
-	WorkflowName    string                       `json:"workflow_name"`
-	RunID           int64                        `json:"run_id"`
-	TotalJobs       int64                        `json:"total_jobs"`
-	JobsByStatus    api.JobCounts                `json:"jobs_by_status"`
-	DurationSeconds float64                      `json:"duration_seconds"`
-	GivenUp         string                       `json:"given_up,omitempty"` // why the run was given up
-	Reason          string                       `json:"reason,omitempty"`   // why the runner left
-	Attempts        int64                        `json:"attempts"`
-	Retried         int64                        `json:"retried"`               // attempts that were followed by another one
-	Repaired        int64                        `json:"repaired"`              // jobs that completed after that
-	Unfit           []unfitJobs                  `json:"unfit,omitempty"`       // ready jobs that this run could never take
-	NotStarted      int64                        `json:"not_started,omitempty"` // that it could, but its time was up
-	Stopped         int64                        `json:"stopped"`               // attempts that were ended and given back when the runner left
-	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
-	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
-	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
-	Held            *heldJobs                    `json:"held,omitempty"`
-	ClaimHolds      claimHolds                   `json:"claim_holds,omitempty"`
-	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same in words
-	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
-	Slowest         []extremeJob                 `json:"slowest,omitempty"`
-	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
-	Stages          *workflow.StageSummaries     `json:"stages,omitempty"`
-	Compensation    *workflow.Compensation       `json:"compensation,omitempty"`
-	Undelivered     int                          `json:"undelivered_reports,omitempty"`
-	Next            []string                     `json:"next,omitempty"` // commands
+	WorkflowName    string                        `json:"workflow_name"`
+	RunID           int64                         `json:"run_id"`
+	TotalJobs       int64                         `json:"total_jobs"`
+	JobsByStatus    api.JobCounts                 `json:"jobs_by_status"`
+	DurationSeconds float64                       `json:"duration_seconds"`
+	GivenUp         string                        `json:"given_up,omitempty"` // why the run was given up
+	Reason          string                        `json:"reason,omitempty"`   // why the runner left
+	Attempts        int64                         `json:"attempts"`
+	Retried         int64                         `json:"retried"`               // attempts that were followed by another one
+	Repaired        int64                         `json:"repaired"`              // jobs that completed after that
+	Unfit           []unfitJobs                   `json:"unfit,omitempty"`       // ready jobs that this run could never take
+	NotStarted      int64                         `json:"not_started,omitempty"` // that it could, but its time was up
+	Stopped         int64                         `json:"stopped"`               // attempts that were ended and given back when the runner left
+	ByCause         map[workflow.CauseKind]int64  `json:"by_cause,omitempty"`
+	FailedJobs      []failedJob                   `json:"failed_jobs,omitempty"`
+	MoreFailed      int64                         `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
+	OOMDoubtful     []workflow.OOMDoubtfulPayload `json:"oom_doubtful,omitempty"`     // that may have lost a process to the kernel
+	MoreOOMDoubtful int64                         `json:"more_oom_doubtful,omitempty"`
+	Held            *heldJobs                     `json:"held,omitempty"`
+	ClaimHolds      claimHolds                    `json:"claim_holds,omitempty"`
+	ClaimsHeld      string                        `json:"claims_held,omitempty"`    // the same in words
+	FailedActions   []string                      `json:"failed_actions,omitempty"` // of this runner
+	Slowest         []extremeJob                  `json:"slowest,omitempty"`
+	MostMemory      []extremeJob                  `json:"most_memory,omitempty"`
+	Stages          *workflow.StageSummaries      `json:"stages,omitempty"`
+	Compensation    *workflow.Compensation        `json:"compensation,omitempty"`
+	Undelivered     int                           `json:"undelivered_reports,omitempty"`
+	Next            []string                      `json:"next,omitempty"` // commands
 }
 
 type failedJob struct {
@@ -129,6 +131,9 @@ func gatherReport(ctx context.Context, c *connection, id int64, whole workflow.O
 		return nil, err
 	}
 	if err := r.addUnfit(ctx, c, status, whole); err != nil {
+		return nil, err
+	}
+	if err := r.addDoubtful(ctx, c); err != nil {
 		return nil, err
 	}
 	if n.PendingFailed > 0 {
@@ -326,6 +331,7 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", workflow.CountOf(r.Retried, "attempt", "attempts"), workflow.CountOf(r.Repaired, "job", "jobs"))
 	}
 	r.writeFailed(w)
+	r.writeDoubtful(w)
 	r.writeUnfit(w)
 	if r.ClaimsHeld != "" {
 		fmt.Fprintf(w, "Claims are held: %s\n", printable(r.ClaimsHeld))

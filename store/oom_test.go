@@ -1,0 +1,77 @@
+package store
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// doubts are the events on kills of which it is in doubt whose they are.
+func (r *rig) doubts() (all []workflow.OOMDoubtfulPayload) {
+	r.tb.Helper()
+	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 1000)
+	r.must(err)
+	for _, e := range events {
+		if e.Type != workflow.EventOOMDoubtful {
+			continue
+		}
+		var p workflow.OOMDoubtfulPayload
+		r.must(json.Unmarshal(e.Data, &p))
+		all = append(all, p)
+	}
+	return all
+}
+
+// Two jobs exit with 0, and one of them has lost a process to the kernel. Their policies
+// say which of them fail; whatever they say, an event names both.
+func TestOOMInDoubt(t *testing.T) {
+	for _, tc := range []struct {
+		policy string
+		want   []workflow.JobStatus
+	}{
+		{"", []workflow.JobStatus{workflow.Failed, workflow.Completed}},
+		{`"oom_partial": "fail_likely"`, []workflow.JobStatus{workflow.Failed, workflow.Completed}},
+		{`"oom_partial": "ignore"`, []workflow.JobStatus{workflow.Completed, workflow.Completed}},
+		{`"oom_partial": "fail_all"`, []workflow.JobStatus{workflow.Failed, workflow.Failed}},
+	} {
+		t.Run(tc.policy, func(t *testing.T) {
+			r := newRig(t, independent(2)...)
+			if tc.policy != "" {
+				r.usePolicies(`{"retry_policies": [{"name": "mine", ` + tc.policy + `}]}`)
+			}
+			h := r.hand("n1", 2)
+			h.turn()
+			first, second := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
+			first.Evidence.OOMKills, second.Evidence.OOMKills = 1, 1
+			// Only the daemon knows what the policies say.
+			first.Evidence.OOMShare = &workflow.OOMShare{Doubtful: 1, Likely: true, Others: []string{"second"}, OtherCount: 1, Policy: "nonsense"}
+			second.Evidence.OOMShare = &workflow.OOMShare{Doubtful: 1, Others: []string{"first"}, OtherCount: 1}
+			h.free.Slots = 0
+			h.turn(first, second)
+			r.want(tc.want...)
+			doubts := r.doubts()
+			if len(doubts) != 2 {
+				t.Fatalf("%d events on doubts: %v", len(doubts), r.events())
+			}
+			var statuses []workflow.JobStatus
+			for _, p := range doubts {
+				statuses = append(statuses, p.Status)
+			}
+			if diff := cmp.Diff(tc.want, statuses); diff != "" {
+				t.Errorf("statuses in events (-want +got):\n%s", diff)
+			}
+			if !slices.Equal(doubts[0].Others, []string{"second"}) || !doubts[0].Likely || doubts[1].Likely || doubts[0].Kills != 1 {
+				t.Errorf("events %+v", doubts)
+			}
+			findings, err := CheckDeep(r.ctx, r.Path(), Witness{})
+			r.must(err)
+			for _, f := range findings {
+				t.Error("the database: ", f)
+			}
+		})
+	}
+}
