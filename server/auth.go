@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/internal/guard"
 	"github.com/torc-slurm/torc-slurm/server/access"
 )
 
@@ -70,7 +71,7 @@ type peerAuth struct {
 // credentials; those of an allocation, or of a user of a shared daemon, say as whom
 // to act.
 func (a *peerAuth) Authenticate(r *http.Request) (Caller, bool) {
-	own := access.PeerOf(r.Context()).Own
+	own := guard.PeerOf(r.Context()).Own
 	if own && r.Header.Get("Authorization") == "" {
 		return Caller{User: a.user}, true
 	}

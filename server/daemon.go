@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/guard"
 	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/server/socket"
@@ -109,7 +110,8 @@ type Daemon struct {
 	watchdog *watchdog
 	notifier *notifier
 	idle     *idle
-	guard    *access.Guard
+	guard    *guard.Guard
+	untold   sync.Once     // the log says that the kernel does not tell who calls
 	cluster  *cluster      // nil without Slurm
 	logins   *loginRunners // nil if the daemon starts none
 
@@ -192,10 +194,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		others: &SecretAuth{Owner: owner, Store: st, User: o.User},
 		shared: o.Shared, user: o.User,
 	}
-	d.guard = &access.Guard{Shared: o.Shared, UID: o.PeerUID, Log: o.Log}
-	if o.EndpointPath != "" {
-		d.guard.TokenPath = TokenPath(o.EndpointPath)
-	}
+	d.guard = &guard.Guard{Shared: o.Shared, Unknown: d.unknownPeer, UID: o.PeerUID, Log: o.Log}
 	d.notifier = newNotifier(st, o.Notify, notify, o.Log, o.Now)
 	d.watchdog = newWatchdog(d.server, delayed, o)
 	if o.StartLogin != nil {
@@ -211,6 +210,22 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		return nil, errors.Join(err, st.Close())
 	}
 	return d, nil
+}
+
+// unknownPeer has credentials decide about a connection of which the kernel does not
+// tell who makes it.
+func (d *Daemon) unknownPeer(c net.Conn, err error) bool {
+	if at, ok := c.RemoteAddr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
+		return true // as for every other host
+	}
+	d.untold.Do(func() {
+		file := ""
+		if d.o.EndpointPath != "" {
+			file = TokenPath(d.o.EndpointPath)
+		}
+		d.o.Log.Warn("the kernel does not tell which user calls, as in some sandboxes: callers need the token", "token_file", file, "error", err)
+	})
+	return true
 }
 
 // unplaced says why no allocation could take a job of a class. The store asks.
@@ -364,7 +379,7 @@ func (d *Daemon) listenUnix(former Endpoint) *socket.Listener {
 
 // connContext has requests know the connection that they come by.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	return access.ConnContext(connlimit.Context(ctx, c), c)
+	return guard.ConnContext(connlimit.Context(ctx, c), c)
 }
 
 // Limits of a connection: how long it may be open without a request that was

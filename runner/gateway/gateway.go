@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/internal/guard"
 	"github.com/torc-slurm/torc-slurm/internal/peer"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -89,13 +90,20 @@ func Start(o Options) (*Gateway, error) {
 		Handler: g.handler(), ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
-	own := newOwnOnly(l, o, g.token != nil)
+	own := g.guarded(l)
 	g.done.Go(func() {
 		if err := g.server.Serve(own); !errors.Is(err, http.ErrServerClosed) {
 			o.Log.Error("jobs can no longer call the API", "error", err)
 		}
 	})
 	return g, nil
+}
+
+// guarded returns a listener for the user who runs this process alone. Where the kernel
+// does not tell who that is, the token decides, if there is one.
+func (g *Gateway) guarded(l net.Listener) net.Listener {
+	only := &guard.Guard{UID: g.o.PeerUID, Log: g.o.Log, Unknown: func(net.Conn, error) bool { return g.token != nil }}
+	return only.Listener(newBounded(l, maxConnections))
 }
 
 func listen(port int) (net.Listener, error) {

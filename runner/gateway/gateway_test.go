@@ -339,8 +339,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := newOwnOnly(inner, Options{PeerUID: peer.UID, Log: slog.New(slog.DiscardHandler)}, false)
-	l.slots = make(chan struct{}, 1)
+	l := newBounded(inner, 1)
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp4", inner.Addr().String())
 		if err != nil {

@@ -1,43 +1,26 @@
 package gateway
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"os"
 	"sync"
 	"time"
-
-	"github.com/torc-slurm/torc-slurm/internal/peer"
 )
 
-// ownOnly is a listener whose connections are read from only if the user who runs
-// this process is at the other end. It has a limited number of them.
-type ownOnly struct {
+// bounded is a listener with a limited number of connections.
+type bounded struct {
 	net.Listener
-	uid     func(net.Conn) (uint32, error)
-	untold  bool // the kernel tells nothing; a token decides
-	log     *slog.Logger
 	slots   chan struct{}
 	closing chan struct{}
 	close   sync.Once
-
-	mu     sync.Mutex
-	logged time.Time // latest line about another user
 }
 
-func newOwnOnly(l net.Listener, o Options, untold bool) *ownOnly {
-	return &ownOnly{
-		Listener: l, uid: o.PeerUID, untold: untold, log: o.Log,
-		slots: make(chan struct{}, maxConnections), closing: make(chan struct{}),
-	}
+func newBounded(l net.Listener, most int) *bounded {
+	return &bounded{Listener: l, slots: make(chan struct{}, most), closing: make(chan struct{})}
 }
 
-// Accept waits for a free place and the next connection. Whose it is, is asked by
-// the goroutine that reads from it.
-func (l *ownOnly) Accept() (net.Conn, error) {
+// Accept waits for a free place and the next connection.
+func (l *bounded) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
 	case <-l.closing:
@@ -48,62 +31,29 @@ func (l *ownOnly) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	return &ownConn{Conn: c, l: l}, nil
+	return &boundedConn{Conn: c, slots: l.slots}, nil
 }
 
 // Close ends a waiting Accept.
-func (l *ownOnly) Close() error {
+func (l *bounded) Close() error {
 	l.close.Do(func() { close(l.closing) })
 	return l.Listener.Close()
 }
 
-// admits reports whether a connection may be read from.
-func (l *ownOnly) admits(c net.Conn) bool {
-	uid, err := l.uid(c)
-	switch {
-	case errors.Is(err, peer.ErrUnknown):
-		return l.untold
-	case err != nil:
-		return false
-	case uid == uint32(os.Geteuid()):
-		return true
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if now := time.Now(); now.Sub(l.logged) > time.Minute { // they can come as often as they like
-		l.logged = now
-		l.log.Warn("another user's connection was closed", "uid", uid, "address", c.RemoteAddr().String())
-	}
-	return false
-}
-
-// ownConn is a connection that ends at its first read if it is another user's.
-type ownConn struct {
+// boundedConn is a connection that has a place.
+type boundedConn struct {
 	net.Conn
-	l     *ownOnly
-	ask   sync.Once
-	shut  bool
+	slots chan struct{}
 	close sync.Once
 }
 
-// Read reads from the connection; io.EOF if another user is at the other end.
-func (c *ownConn) Read(p []byte) (int, error) {
-	c.ask.Do(func() {
-		if !c.l.admits(c.Conn) {
-			c.shut = true
-			_ = c.Close() // nothing was read, and there is no answer
-		}
-	})
-	if c.shut {
-		return 0, io.EOF
-	}
-	return c.Conn.Read(p)
-}
+// NetConn returns the connection below, as *tls.Conn does.
+func (c *boundedConn) NetConn() net.Conn { return c.Conn }
 
 // Close ends the connection and gives its place to another.
-func (c *ownConn) Close() error {
+func (c *boundedConn) Close() error {
 	err := c.Conn.Close()
-	c.close.Do(func() { <-c.l.slots })
+	c.close.Do(func() { <-c.slots })
 	return err
 }
 

@@ -1,4 +1,4 @@
-package access
+package guard
 
 import (
 	"log/slog"

@@ -1,4 +1,6 @@
-package access
+// Package guard keeps other users from a listener that is not for them, by what the
+// kernel tells of who makes a connection.
+package guard
 
 import (
 	"context"
@@ -19,25 +21,25 @@ type Peer struct {
 	Known bool
 	// UID is the user, if Known.
 	UID uint32
-	// Own says that it is the user who runs the daemon.
+	// Own says that it is the user who runs this process.
 	Own bool
 }
 
-// Guard looks after the listeners for callers on this host: it asks the kernel
-// once for each connection who is at its other end.
+// Guard looks after listeners for callers on this host: it asks the kernel once for
+// each connection who is at its other end, before a byte is read.
 type Guard struct {
 	// Shared lets in other users: their credentials decide. Otherwise their
-	// connections are closed before anything is read.
+	// connections are closed.
 	Shared bool
-	// TokenPath is the file with what callers have to show if the kernel does not
-	// tell who they are; empty if there is none. It is for the log.
-	TokenPath string
-	Log       *slog.Logger
+	// Unknown decides about a connection of which the kernel does not tell who is at
+	// the other end (peer.ErrUnknown): true if it stays, since credentials decide.
+	// nil: none stays.
+	Unknown func(c net.Conn, err error) bool
+	Log     *slog.Logger
 	// UID asks the kernel; peer.UID if nil.
 	UID func(net.Conn) (uint32, error)
 
 	foreign foreignLog
-	untold  sync.Once
 }
 
 // Listener returns l with each connection guarded.
@@ -68,7 +70,7 @@ type conn struct {
 }
 
 // Read reads from the connection; io.EOF if whoever is at the other end may not
-// call this daemon.
+// call.
 func (c *conn) Read(p []byte) (int, error) {
 	if c.ask(); c.shut {
 		return 0, io.EOF
@@ -100,13 +102,7 @@ func (g *Guard) admit(c net.Conn) (Peer, bool) {
 	uid, err := ask(c)
 	switch {
 	case errors.Is(err, peer.ErrUnknown):
-		if isOnThisHost(c) {
-			g.untold.Do(func() {
-				g.Log.Warn("the kernel does not tell which user calls, as in some sandboxes: callers need the token",
-					"token_file", g.TokenPath, "error", err)
-			})
-		}
-		return Peer{}, true
+		return Peer{}, g.Unknown != nil && g.Unknown(c, err)
 	case errors.Is(err, peer.ErrGone):
 		return Peer{}, false
 	case err != nil:
@@ -119,13 +115,6 @@ func (g *Guard) admit(c net.Conn) (Peer, bool) {
 		return p, false
 	}
 	return p, true
-}
-
-// isOnThisHost reports whether the caller is on this host as far as its address
-// says so.
-func isOnThisHost(c net.Conn) bool {
-	at, ok := c.RemoteAddr().(*net.TCPAddr)
-	return !ok || at.IP.IsLoopback()
 }
 
 type peerKey struct{}
