@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +20,7 @@ import (
 // site is a cluster under test: the fake one or the real one.
 type site struct {
 	user, root *slurm.Client
+	programs   slurm.Executor // of the user
 	dir        func(*testing.T) string
 	// eventually waits for a condition, at most for a time of the cluster's.
 	eventually func(t *testing.T, within time.Duration, what string, condition func() bool)
@@ -63,7 +65,7 @@ func fakeSite() *site {
 	options := slurm.Options{Executor: c, Now: clock.Now}
 	asRoot := slurm.Options{Executor: c.Root(), Now: clock.Now}
 	return &site{
-		user: slurm.New(options), root: slurm.New(asRoot), since: clock.Now(),
+		user: slurm.New(options), root: slurm.New(asRoot), programs: c, since: clock.Now(),
 		dir: func(*testing.T) string { return "/home/torctest" },
 		eventually: func(t *testing.T, within time.Duration, what string, condition func() bool) {
 			t.Helper()
@@ -82,7 +84,7 @@ func fakeSite() *site {
 func realSite(t *testing.T) *site {
 	r := slurmtest.UseReal(t)
 	return &site{
-		user: slurm.New(slurm.Options{Executor: r.User()}), root: slurm.New(slurm.Options{Executor: r.Root()}),
+		user: slurm.New(slurm.Options{Executor: r.User()}), root: slurm.New(slurm.Options{Executor: r.Root()}), programs: r.User(),
 		dir:        func(t *testing.T) string { return r.Dir(t) },
 		since:      time.Now().Add(-time.Minute),
 		eventually: func(t *testing.T, d time.Duration, what string, f func() bool) { slurmtest.Eventually(t, d, what, f) },
@@ -240,6 +242,23 @@ var conformance = map[string]func(*testing.T, *site){
 	"Comment":           testComment,
 	"Nodes":             testTwoNodes,
 	"Site":              testSite,
+	"Refused step":      testRefusedStep,
+}
+
+// testRefusedStep: srun's own errors have the exit code that it was told, and say in
+// the same way why it started nothing.
+func testRefusedStep(t *testing.T, s *site) {
+	out, err := s.programs.Run(t.Context(), slurm.Command{
+		Program: slurm.Srun, Args: []string{"--jobid=999999", "--ntasks=1", "true"},
+		Env: []string{slurm.SrunErrorVariable + "=" + strconv.Itoa(slurm.SrunErrorCode)},
+	})
+	if err != nil || out.ExitCode != slurm.SrunErrorCode {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	refusal, refused := slurm.RefusedStep(string(out.Stderr))
+	if want := (slurm.StepRefusal{Text: "Unable to confirm allocation for job 999999: Invalid job id specified", Class: slurm.NotFound}); !refused || refusal != want {
+		t.Errorf("%+v, %v of %q", refusal, refused, out.Stderr)
+	}
 }
 
 func testSite(t *testing.T, s *site) {
