@@ -64,7 +64,7 @@ func (s *cluster) options(d *daemon) server.ClusterOptions {
 	}
 	return server.ClusterOptions{
 		Slurm: client, Program: "/bin/torc-slurm", Random: rand.NewChaCha8(random), Requeue: s.seed.of("requeue").is(0.5),
-		Site: func(ctx context.Context) (*siteconfigs.Site, error) {
+		Site: func(ctx context.Context, _ bool) (*siteconfigs.Site, error) {
 			return siteconfigs.Detect(ctx, client, slurmtest.TestUser)
 		},
 		Settings: allocation.Settings{User: slurmtest.TestUser, Owner: "999"},
