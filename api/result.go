@@ -21,4 +21,6 @@ type Result struct {
 	JobName         *string            `json:"job_name,omitempty"` // read-only
 	// Cause names why the attempt ended; ours, and read-only.
 	Cause *string `json:"cause,omitempty"`
+	// CauseText is the same in a line; of lists with the attempts that have no result.
+	CauseText *string `json:"cause_text,omitempty"`
 }

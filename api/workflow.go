@@ -147,6 +147,13 @@ type WorkflowStatus struct {
 	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
 	// the numbers.
 	Compensation *workflow.Compensation `json:"compensation,omitempty"`
+	// Attempts are those of the run, by whatever runner; ours.
+	Attempts *workflow.AttemptCounts `json:"attempts,omitempty"`
+	// CanceledBy names the jobs because of which others are canceled, for the largest
+	// few groups; ours.
+	CanceledBy []workflow.CanceledGroup `json:"canceled_by,omitempty"`
+	// EndJob is how the end job of the run ended, which is in none of the numbers; ours.
+	EndJob *workflow.EndJobResult `json:"end_job,omitempty"`
 	// MainStage and Stages are of a workflow that has stages; ours. The numbers
 	// above are of all jobs, those of the main stage count a sub-workflow as one.
 	MainStage *MainStage               `json:"main_stage,omitempty"`

@@ -19,11 +19,12 @@ type ResultFilter struct {
 	Status        string
 	ComputeNodeID *int64
 	AllRuns       bool // not only the current result of each job
+	Attempts      bool // also attempts without a result, which have no id
 }
 
 // Results lists the results of a workflow.
 func (c *Client) Results(ctx context.Context, f ResultFilter) iter.Seq2[api.Result, error] {
-	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns))
+	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns, "attempts", f.Attempts))
 }
 
 // Result returns one of the results.

@@ -37,6 +37,12 @@ func fromResult(r workflow.Result) api.Result {
 	if r.Cause != "" {
 		wire.Cause = &r.Cause
 	}
+	if r.CauseText != "" {
+		wire.CauseText = &r.CauseText
+	}
+	if r.ID == 0 { // an attempt without a result
+		wire.ID = nil
+	}
 	return wire
 }
 
@@ -53,6 +59,7 @@ type resultListParams struct {
 	Status        *workflow.JobStatus `query:"status"`
 	ComputeNodeID *int64              `query:"compute_node_id"`
 	AllRuns       *bool               `query:"all_runs" doc:"not only the current result of each job"`
+	Attempts      *bool               `query:"attempts" doc:"also attempts without a result, which have no id"`
 }
 
 func (s *Server) listResults(r *request[resultListParams, none]) (api.Page[api.Result], error) {
@@ -63,7 +70,7 @@ func (s *Server) listResults(r *request[resultListParams, none]) (api.Page[api.R
 	p := &r.Params
 	results, total, err := s.Store.Results(r.Context(), store.ResultFilter{
 		WorkflowID: p.WorkflowID, JobID: p.JobID, RunID: p.RunID, ReturnCode: p.ReturnCode, Status: p.Status,
-		ComputeNodeID: p.ComputeNodeID, AllRuns: or(p.AllRuns, false),
+		ComputeNodeID: p.ComputeNodeID, AllRuns: or(p.AllRuns, false), Attempts: or(p.Attempts, false),
 	}, page)
 	return pageOf(page, results, total, fromResult), err
 }

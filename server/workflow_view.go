@@ -126,6 +126,10 @@ func (s *Server) workflowStatus(r *request[idParams, none]) (api.WorkflowStatus,
 		LongestReadyRuntimeSeconds: sum.LongestReadySeconds, MaxAllocationRemainingSeconds: sum.MaxRemainingSeconds,
 		UnservedReadyLabels: sum.UnservedLabels, RunID: sum.RunID, Verdict: strings.TrimPrefix(string(sum.Verdict), "workflow_"), GivenUp: sum.GivenUp,
 		ClaimHolds: sum.ClaimHolds, Compensation: sum.Compensation,
+		CanceledBy: sum.CanceledBy, EndJob: sum.EndJob,
+	}
+	if sum.Attempts.Ended > 0 {
+		status.Attempts = &sum.Attempts
 	}
 	if len(sum.Stages.Shown) > 0 {
 		main := workflow.Counts{ByStatus: sum.Main()}

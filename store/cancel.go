@@ -18,7 +18,7 @@ func (s *Store) CancelWorkflow(_ context.Context, id int64) (workflow.Workflow, 
 			return err
 		}
 		if r.compensating() {
-			const why = "the workflow was canceled"
+			const why = workflow.CompensationStopped
 			if err := tx.endCompensation(r, why); err != nil {
 				return err
 			}

@@ -69,7 +69,7 @@ func TestHeldClaims(t *testing.T) {
 	if answer := h.turn(); len(answer.Grants) != 2 || answer.ClaimsHeld != "" {
 		t.Errorf("answer afterwards: %+v", answer)
 	}
-	want := []string{"compute_node_started", "claims_held", "job_completed", "job_completed", "claims_released", "user_action"}
+	want := []string{"compute_node_started", "claims_held", "job_started", "job_completed", "job_started", "job_completed", "claims_released", "user_action"}
 	if diff := cmp.Diff(want, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

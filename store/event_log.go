@@ -18,9 +18,14 @@ type loggedEvent struct {
 // event appends an event to a workflow's log, with the next seq. It is written
 // with others at the end of the use case, or by flushEvents.
 func (tx *Tx) event(workflowID int64, kind string, severity workflow.Severity, data any) error {
-	text, err := json.Marshal(data)
-	if err != nil {
-		return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
+	var text []byte
+	if d, ok := data.(interface{ AppendJSON(b []byte) []byte }); ok {
+		text = d.AppendJSON(make([]byte, 0, 256))
+	} else {
+		var err error
+		if text, err = json.Marshal(data); err != nil {
+			return fmt.Errorf("event %s of workflow %d: %w", kind, workflowID, err)
+		}
 	}
 	tx.events = append(tx.events, loggedEvent{workflowID, kind, severity, string(text)})
 	return nil

@@ -46,7 +46,36 @@ func (l *looker) compensationOf(workflowID, runID int64) (*workflow.Compensation
 	if err != nil || len(all) == 0 || all[len(all)-1].RunID != runID {
 		return nil, err
 	}
-	return &all[len(all)-1], nil
+	c := &all[len(all)-1]
+	return c, l.undone(c)
+}
+
+// undone names jobs of a compensation as they have ended.
+func (l *looker) undone(c *workflow.Compensation) error {
+	const of = ` FROM stage s JOIN job j ON j.stage_id = s.id LEFT JOIN job x ON x.id = j.undoes_id
+		WHERE s.workflow_id = ?1 AND s.kind = 'compensation' AND j.skipped_by IS NOT 0 AND j.status `
+	for _, part := range []struct {
+		jobs        **workflow.UndoneJobs
+		status, say string
+	}{
+		{&c.Undone, `= 5 AND x.id IS NOT NULL`, `x.name`},
+		{&c.Failed, `IN (6, 8)`, `j.name || COALESCE((SELECT ' (' || a.cause_text || ')' FROM attempt a WHERE a.job_id = j.id AND a.run_id = ?2 ORDER BY a.attempt_id DESC LIMIT 1), '')`},
+		{&c.Canceled, `= 7`, `j.name`},
+	} {
+		var n int64
+		if err := l.row(`SELECT COUNT(*)`+of+part.status, []any{c.WorkflowID}, &n); err != nil || n == 0 {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		first, err := look(l, `SELECT `+part.say+of+part.status+` AND ?2 IS NOT NULL ORDER BY j.id LIMIT ?3`, []any{c.WorkflowID, c.RunID, few}, scanString)
+		if err != nil {
+			return err
+		}
+		*part.jobs = &workflow.UndoneJobs{Jobs: n, First: first}
+	}
+	return nil
 }
 
 // compensationCounts are the jobs of compensations by status; undos that are not

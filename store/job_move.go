@@ -9,7 +9,7 @@ import (
 // asNew are the columns of a job that has not begun: no lease, no delay, no
 // recovery, no hold, and its retries uncounted.
 const asNew = `compute_node_id = NULL, claimed_ms = NULL, start_ms = NULL, not_before_ms = 0, settled_ms = NULL, phase = 0, recovery = NULL, hold = NULL,
-	skipped_by = NULL, rule_counts = NULL, counted_failures = 0, avoid_nodes = NULL, ready_ms = NULL, first_ready_ms = NULL, told = 0`
+	skipped_by = NULL, ended_by = NULL, rule_counts = NULL, counted_failures = 0, avoid_nodes = NULL, ready_ms = NULL, first_ready_ms = NULL, told = 0`
 
 // moveJobs changes the status of all jobs of a workflow that meet a condition,
 // makes the given columns new, and returns how many there were. The gates are

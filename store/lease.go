@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -30,10 +31,11 @@ type lease struct {
 	runnerID   sql.NullInt64
 	status     workflow.JobStatus
 	recovering bool
-	canceling  bool             // its runner is to end it
-	cancelFor  workflow.Timeout // the timeout that it is ended for; empty: a sibling failed
-	doom       string           // why it has failed whatever the rules say; empty: they decide
-	isStage    bool             // a sub-workflow job: nobody holds it
+	canceling  bool              // its runner is to end it
+	cancelFor  workflow.Timeout  // the timeout that it is ended for; empty: a sibling failed
+	endedBy    *workflow.Culprit // that sibling
+	doom       string            // why it has failed whatever the rules say; empty: they decide
+	isStage    bool              // a sub-workflow job: nobody holds it
 	startMS    sql.NullInt64
 	classID    int64
 	name       string
@@ -44,15 +46,30 @@ type lease struct {
 }
 
 const leaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, COALESCE(cancel_for, ''),
-	child_id IS NOT NULL, start_ms, class_id, name`
+	child_id IS NOT NULL, start_ms, class_id, name, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL)`
 
 func scanLease(r rowScanner) (l lease, err error) {
+	var endedBy sql.NullString
 	err = r.Scan(&l.JobID, &l.workflowID, &l.Attempt, &l.Fence, &l.runnerID, &l.status, &l.recovering, &l.canceling, &l.cancelFor,
-		&l.isStage, &l.startMS, &l.classID, &l.name)
-	if l.canceling && l.cancelFor == "" {
-		l.doom = "it was being ended, because a sibling had failed"
+		&l.isStage, &l.startMS, &l.classID, &l.name, &endedBy)
+	if err == nil && l.canceling && l.cancelFor == "" {
+		if l.endedBy, err = readCulprit(endedBy); err == nil {
+			l.doom = l.endedBy.Doom()
+		}
 	}
 	return l, err
+}
+
+// readCulprit reads for which job one is ended; nil if nobody wrote it down.
+func readCulprit(text sql.NullString) (*workflow.Culprit, error) {
+	if !text.Valid {
+		return nil, nil
+	}
+	c := &workflow.Culprit{}
+	if err := json.Unmarshal([]byte(text.String), c); err != nil {
+		return nil, fmt.Errorf("read for which job one is ended: %w", err)
+	}
+	return c, nil
 }
 
 // leases are the leases of one runner, by job.
@@ -88,15 +105,19 @@ func (tx *Tx) start(r *run, ls []*lease, startMS []int64) error {
 			return fmt.Errorf("start job %d: %w", l.JobID, err)
 		}
 		l.status, l.startMS = workflow.Running, sql.NullInt64{Int64: startMS[i], Valid: true}
-		err = tx.event(r.workflowID, string(workflow.EventJobStarted), workflow.SeverityInfo, workflow.JobStartedPayload{
-			JobID: l.JobID, JobName: l.name, ComputeNodeID: l.runnerID.Int64, RunID: r.runID, AttemptID: l.Attempt,
-		})
-		if err != nil {
+		if err := tx.announceStart(r, l); err != nil {
 			return err
 		}
 	}
 	tx.move(r.workflowID, workflow.Pending, workflow.Running, int64(len(ls)))
 	return nil
+}
+
+// announceStart writes the event that an attempt was started.
+func (tx *Tx) announceStart(r *run, l *lease) error {
+	return tx.event(r.workflowID, string(workflow.EventJobStarted), workflow.SeverityInfo, workflow.JobStartedPayload{
+		JobID: l.JobID, JobName: l.name, ComputeNodeID: l.runnerID.Int64, RunID: r.runID, AttemptID: l.Attempt,
+	})
 }
 
 // notStarted notes that a lease that was said to be started is not: it was no

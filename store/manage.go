@@ -110,7 +110,7 @@ func (tx *Tx) manageTo(l *lease, to workflow.JobStatus) error {
 		claimedMS, startMS = tx.nowMS, tx.nowMS
 	}
 	err := tx.execOne(`UPDATE job SET status = ?1, fence = fence + 1, compute_node_id = NULL, claimed_ms = ?2, start_ms = ?3, not_before_ms = 0,
-			phase = 0, recovery = NULL, hold = ?4, skipped_by = NULL, result_id = NULL,
+			phase = 0, recovery = NULL, hold = ?4, skipped_by = NULL, ended_by = NULL, result_id = NULL,
 			ready_ms = NULL, first_ready_ms = iif(policy_id IS NULL, NULL, ?2), told = 0,
 			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id
 				WHERE a.job_id = job.id), 0)

@@ -28,7 +28,7 @@ func TestFailureSkipsALongChain(t *testing.T) {
 	if v.Canceled != 149 || v.Failed != 1 || v.TotalSteps != 150 {
 		t.Errorf("verdict: %+v", v)
 	}
-	if diff := cmp.Diff([]string{"compute_node_started", "job_failed", "jobs_skipped", "workflow_failed"}, r.events()); diff != "" {
+	if diff := cmp.Diff([]string{"compute_node_started", "job_started", "job_failed", "jobs_skipped", "workflow_failed"}, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
 }

@@ -93,6 +93,14 @@ func (f *finisher) report(l *lease, rep *Report, host holder) (ReportResult, err
 	}
 	e := ending{cause: workflow.Classify(rep.Evidence, codes, nil), evidence: &rep.Evidence, endMS: rep.EndedMS, host: host}
 	if l.said = true; rep.StartedMS > 0 {
+		// The start of a short job comes with its end. It has its event all the same,
+		// stored like every other: what that costs is less than was saved by writing
+		// the payloads without reflection.
+		if l.status == workflow.Pending {
+			if err := f.tx.announceStart(f.run, l); err != nil {
+				return ReportResult{}, err
+			}
+		}
 		l.startMS = sql.NullInt64{Int64: rep.StartedMS, Valid: true}
 	}
 	result, err := f.end(l, e)

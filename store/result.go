@@ -94,6 +94,32 @@ type ResultFilter struct {
 	Status        *workflow.JobStatus
 	ComputeNodeID *int64
 	AllRuns       bool // not only the current result of each job
+	// Attempts also lists attempts without a result, as torc has none for those that
+	// ended without a word of their runner, or never had one. Their ID is 0.
+	Attempts bool
+}
+
+// attemptResults are the results with the attempts that have none.
+const attemptResults = `(SELECT r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code, r.exec_time_minutes, r.completion_time,
+		r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, COALESCE(a.cause, '') AS cause, COALESCE(a.cause_text, '') AS cause_text
+	FROM result r LEFT JOIN attempt a ON a.job_id = r.job_id AND a.run_id = r.run_id AND a.attempt_id = r.attempt_id
+	UNION ALL
+	SELECT 0, a.job_id, k.workflow_id, a.run_id, a.attempt_id, COALESCE(a.compute_node_id, 0), a.return_code,
+		MAX(0, a.end_ms - COALESCE(a.start_ms, a.end_ms)) / 60000.0, strftime('%Y-%m-%dT%H:%M:%fZ', a.end_ms / 1000.0, 'unixepoch'),
+		a.status, a.peak_memory_bytes, a.avg_memory_bytes, a.peak_cpu_percent, a.avg_cpu_percent, a.cause, a.cause_text
+	FROM job k CROSS JOIN attempt a ON a.job_id = k.id WHERE NOT EXISTS (SELECT 1 FROM result r WHERE r.job_id = a.job_id AND r.run_id = a.run_id AND r.attempt_id = a.attempt_id)) r JOIN job j ON j.id = r.job_id`
+
+// currentAttempt is a condition for one of these: it is how its job is now.
+const currentAttempt = `(j.result_id = r.id OR r.id = 0 AND j.status BETWEEN 5 AND 10 AND r.run_id = (SELECT run_id FROM workflow WHERE id = r.workflow_id))
+	AND NOT EXISTS (SELECT 1 FROM attempt n WHERE n.job_id = r.job_id AND (n.run_id, n.attempt_id) > (r.run_id, r.attempt_id))`
+
+const attemptResultColumns = `r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code,
+	r.exec_time_minutes, r.completion_time, r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, j.name, r.cause, r.cause_text`
+
+func scanAttemptResult(row rowScanner) (r workflow.Result, err error) {
+	err = row.Scan(&r.ID, &r.JobID, &r.WorkflowID, &r.RunID, &r.AttemptID, &r.ComputeNodeID, &r.ReturnCode,
+		&r.ExecTimeMinutes, &r.CompletionTime, &r.Status, &r.PeakMemoryBytes, &r.AvgMemoryBytes, &r.PeakCPUPercent, &r.AvgCPUPercent, &r.JobName, &r.Cause, &r.CauseText)
+	return r, err
 }
 
 // Results returns a page of the results of a workflow.
@@ -109,13 +135,22 @@ func (s *Store) Results(ctx context.Context, q ResultFilter, page Page) ([]workf
 	if q.Status != nil {
 		f.add("r.status = ?", int64(*q.Status))
 	}
-	if !q.AllRuns {
+	switch {
+	case q.AllRuns:
+	case q.Attempts:
+		f.add(currentAttempt)
+	default:
 		f.add("j.result_id = r.id")
 	}
 	sortable := map[string]string{}
 	for _, c := range []string{"job_id", "workflow_id", "run_id", "attempt_id", "compute_node_id", "return_code", "exec_time_minutes",
 		"completion_time", "status", "peak_memory_bytes", "avg_memory_bytes", "peak_cpu_percent", "avg_cpu_percent"} {
 		sortable[c] = "r." + c
+	}
+	if q.Attempts {
+		return readList(ctx, s.read, list{
+			columns: attemptResultColumns, from: attemptResults, filter: f, sortable: sortable, id: "r.id = 0, r.id, r.job_id, r.run_id, r.attempt_id", page: page,
+		}, scanAttemptResult)
 	}
 	return readList(ctx, s.read, list{
 		columns: resultColumns, from: resultTables, filter: f, sortable: sortable, id: "r.id", page: page,

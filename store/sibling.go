@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -43,12 +44,16 @@ func (f *finisher) endSiblings() error {
 	}
 	f.culprit = nil
 	tx, w := f.tx, f.run.workflowID
-	const live = `compute_node_id IN (SELECT id FROM compute_node WHERE workflow_id = ?) AND status IN (3, 4) AND (status = 4 OR phase = 0) AND cancel_fence != fence`
+	const live = `compute_node_id IN (SELECT id FROM compute_node WHERE workflow_id = ?1) AND status IN (3, 4) AND (status = 4 OR phase = 0) AND cancel_fence != fence`
 	runners, err := tx.idsOf(`SELECT DISTINCT compute_node_id FROM job WHERE `+live, w)
 	if err != nil {
 		return fmt.Errorf("find the runners of workflow %d: %w", w, err)
 	}
-	n, err := tx.exec(`UPDATE job SET cancel_fence = fence, cancel_for = NULL WHERE `+live, w)
+	text, err := json.Marshal(workflow.Culprit{JobID: c.lease.JobID, JobName: c.lease.name, Rule: c.rule.String()})
+	if err != nil {
+		return fmt.Errorf("cancel the siblings of job %d: %w", c.lease.JobID, err)
+	}
+	n, err := tx.exec(`UPDATE job SET cancel_fence = fence, cancel_for = NULL, ended_by = ?2 WHERE `+live, w, string(text))
 	if err != nil {
 		return fmt.Errorf("cancel the siblings of job %d: %w", c.lease.JobID, err)
 	}
@@ -69,7 +74,7 @@ func (tx *Tx) cancelClaimed(r *run, ls []*lease) error {
 	ids, jobs := make([]int64, len(ls)), make([]completion, len(ls))
 	for i, l := range ls {
 		l.status, ids[i], jobs[i] = workflow.Canceled, l.JobID, completion{l.JobID, workflow.Pending, workflow.Canceled}
-		p := workflow.NewJobEndedPayload(l.JobID, l.name, r.runID, l.Attempt, workflow.Canceled, workflow.Cause{}, "not started, because a sibling had failed")
+		p := workflow.NewJobEndedPayload(l.JobID, l.name, r.runID, l.Attempt, workflow.Canceled, workflow.Cause{}, l.endedBy.NotStarted())
 		if err := tx.event(r.workflowID, string(workflow.EventJobCanceled), workflow.SeverityWarning, p); err != nil {
 			return err
 		}

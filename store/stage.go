@@ -236,7 +236,7 @@ func (c *convergence) runStageJob(s *stageRow) (id int64, name string, err error
 		return 0, "", fmt.Errorf("read sub-workflow job %d: %w", id, err)
 	}
 	err = c.tx.execOne(`UPDATE job SET status = 4, fence = fence + 1, compute_node_id = NULL, claimed_ms = NULL, start_ms = ?, not_before_ms = 0,
-			skipped_by = NULL, result_id = NULL,
+			skipped_by = NULL, ended_by = NULL, result_id = NULL,
 			attempt_id = 1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a WHERE a.job_id = job.id AND a.run_id = ?), 0)
 		WHERE id = ? AND status = ?`, c.tx.nowMS, c.run.runID, id, int64(s.jobStatus))
 	if err != nil {

@@ -30,6 +30,9 @@ type Summary struct {
 	UnservedLabels      map[string]int64 // ready jobs by label sets that no active node has
 	ClaimHolds          workflow.ClaimHolds
 	Compensation        *workflow.Compensation // of the run; nil if there is none
+	Attempts            workflow.AttemptCounts
+	CanceledBy          []workflow.CanceledGroup
+	EndJob              *workflow.EndJobResult // how it ended; nil before the verdict, or without one
 	Stages              workflow.StageSummaries
 	Staged              workflow.StatusCounts // of Jobs, those in stages beside the main one
 }
@@ -120,6 +123,22 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 	sum.fit(nodes, ready)
 	if sum.Compensation, err = l.compensationOf(id, sum.RunID); err != nil {
 		return sum, err
+	}
+	if sum.CanceledBy, err = l.canceledBy(id, sum.Jobs[workflow.Canceled]); err != nil {
+		return sum, err
+	}
+	failed := sum.Jobs[workflow.Failed] + sum.Jobs[workflow.Terminated] + sum.Jobs[workflow.PendingFailed]
+	if sum.Attempts, err = l.attempts(id, sum.RunID, failed); err != nil {
+		return sum, err
+	}
+	if sum.Verdict != "" {
+		v, err := l.verdict(id)
+		if err != nil {
+			return sum, err
+		}
+		if v != nil {
+			sum.EndJob = v.EndJob
+		}
 	}
 	sum.ClaimHolds, err = l.claimHolds(id)
 	return sum, err

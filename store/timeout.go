@@ -205,7 +205,7 @@ func (e *expiry) endWaiting(l *lease) error {
 // order has the runner of a job end it, with the grace. One of torc's cannot be
 // told: it runs on.
 func (e *expiry) order(l *lease) error {
-	err := e.tx.execOne(`UPDATE job SET cancel_fence = fence, cancel_for = ?2, told = told | ?3 WHERE id = ?1 AND status IN (3, 4)`,
+	err := e.tx.execOne(`UPDATE job SET cancel_fence = fence, cancel_for = ?2, ended_by = NULL, told = told | ?3 WHERE id = ?1 AND status IN (3, 4)`,
 		l.JobID, string(e.o.Timeout), e.o.Timeout.Bit())
 	if err != nil {
 		return err
@@ -240,8 +240,11 @@ func (f *finisher) doomed(l *lease) (workflow.TimeoutPolicy, error) {
 // this was why. After a silence its allocation is canceled as well, be its runner
 // heard again meanwhile.
 func (l *lease) orderedFor(e *workflow.Evidence) {
+	e.EndedBy = nil // it is ours to say
 	switch {
-	case !l.canceling || l.cancelFor == "" || e.KilledBy != workflow.KilledBySibling:
+	case !l.canceling || e.KilledBy != workflow.KilledBySibling:
+	case l.cancelFor == "":
+		e.EndedBy = l.endedBy
 	case l.cancelFor == workflow.TimeoutHeartbeat:
 		e.KilledBy, e.Silent = workflow.KilledByDrain, true
 		e.Slurm = &workflow.SlurmEvidence{JobState: slurmCanceled, CanceledByUs: true, Reason: l.cancelFor.String()}

@@ -26,7 +26,7 @@ func TestTurnRunsJobsToTheEnd(t *testing.T) {
 		t.Errorf("last answer: %+v", answer)
 	}
 	r.want(workflow.Completed, workflow.Completed, workflow.Completed)
-	want := []string{"compute_node_started", "job_completed", "job_completed", "job_completed", "workflow_completed"}
+	want := []string{"compute_node_started", "job_started", "job_completed", "job_started", "job_completed", "job_started", "job_completed", "workflow_completed"}
 	if diff := cmp.Diff(want, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
@@ -52,7 +52,7 @@ func TestFailureSkipsWhatIsBehind(t *testing.T) {
 		t.Errorf("%d jobs are skipped by the first, want 2", n)
 	}
 	h.turn(exited(h.held[0].LeaseRef, 0))
-	want := []string{"compute_node_started", "job_failed", "jobs_skipped", "job_completed", "workflow_failed"}
+	want := []string{"compute_node_started", "job_started", "job_failed", "jobs_skipped", "job_started", "job_completed", "workflow_failed"}
 	if diff := cmp.Diff(want, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}

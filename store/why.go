@@ -94,6 +94,15 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 			return f, fmt.Errorf("read the hold of job %d: %w", id, err)
 		}
 	}
+	if j.Status == workflow.Canceled {
+		var text sql.NullString
+		if err := l.row(`SELECT (SELECT ended_by FROM job WHERE id = ? AND cancel_fence = fence AND cancel_for IS NULL)`, []any{id}, &text); err != nil {
+			return f, err
+		}
+		if f.EndedBy, err = readCulprit(text); err != nil {
+			return f, err
+		}
+	}
 	if notNeeded(j); j.SkippedBy != nil {
 		if err := l.row(`SELECT COALESCE((SELECT name FROM job WHERE id = ?), '')`, []any{*j.SkippedBy}, &f.SkippedByName); err != nil {
 			return f, err
@@ -325,6 +334,12 @@ func (l *looker) workflow(id int64) (f workflow.WorkflowFacts, err error) {
 		return f, err
 	}
 	if f.Compensation, err = l.compensationOf(id, f.RunID); err != nil {
+		return f, err
+	}
+	if f.CanceledBy, err = l.canceledBy(id, f.Counts.ByStatus[workflow.Canceled]); err != nil {
+		return f, err
+	}
+	if f.PoliciesOff, err = l.policiesOff(id, f.RunID, f.FailedCount+f.Counts.ByStatus[workflow.PendingFailed]); err != nil {
 		return f, err
 	}
 	if f.Alerts, err = l.recentAlerts(`workflow_id = ?1`, id); err != nil {

@@ -107,7 +107,7 @@ func (x *examination) ownKill() (Cause, bool) {
 		return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated,
 			ReturnCode: x.ownCodeOr(x.codes.timeout()), Text: x.timeoutText()}, true
 	case KilledBySibling:
-		return x.canceled("canceled because another job failed"), true
+		return x.canceled(x.EndedBy.because()), true
 	}
 	return Cause{}, false
 }

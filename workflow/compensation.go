@@ -149,6 +149,33 @@ type Compensation struct {
 	StartedMS  int64             `json:"started_ms"`
 	DeadlineMS int64             `json:"deadline_ms"`
 	EndedMS    *int64            `json:"ended_ms,omitempty"`
+	// Undone and the others name the first few jobs of it, as they have ended.
+	Undone   *UndoneJobs `json:"undone,omitempty"`   // jobs of the run that were undone
+	Failed   *UndoneJobs `json:"failed,omitempty"`   // jobs of the compensation that failed, with their causes
+	Canceled *UndoneJobs `json:"canceled,omitempty"` // and that were canceled
+}
+
+// UndoneJobs are jobs of which a compensation tells.
+type UndoneJobs struct {
+	Jobs  int64    `json:"jobs"`
+	First []string `json:"first"` // the first few
+}
+
+// CompensationStopped is the reason of a compensation that somebody canceled.
+const CompensationStopped = "the workflow was canceled"
+
+// Lines say how it is, and which jobs were undone and which not.
+func (c *Compensation) Lines() []string {
+	lines := []string{c.Text}
+	for _, part := range []struct {
+		what string
+		jobs *UndoneJobs
+	}{{"undone", c.Undone}, {"failed", c.Failed}, {"canceled", c.Canceled}} {
+		if part.jobs != nil {
+			lines = append(lines, part.what+": "+firstFew(part.jobs.First, part.jobs.Jobs))
+		}
+	}
+	return lines
 }
 
 // Describe fills in the text, from the numbers of its jobs.
@@ -163,7 +190,11 @@ func (c *Compensation) Describe(jobs StatusCounts) {
 	case CompensationCompleted:
 		c.Text = "completed, " + CountOf(all, "job", "jobs")
 	case CompensationFailed:
-		c.Text = fmt.Sprintf("failed, %d of %s completed", jobs[Completed], CountOf(all, "job", "jobs"))
+		word := "failed"
+		if c.Reason == CompensationStopped {
+			word = "canceled"
+		}
+		c.Text = fmt.Sprintf("%s, %d of %s completed", word, jobs[Completed], CountOf(all, "job", "jobs"))
 		if c.Reason != "" {
 			c.Text += ": " + c.Reason
 		}

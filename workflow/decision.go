@@ -138,6 +138,9 @@ func Decide(p Policies, h History, f Failure) Decision {
 	} else {
 		d = p.unheld(p.decide(&h, &f))
 	}
+	if p.SwitchedOff && !d.Retries() {
+		d.Reason += "; " + policiesOff
+	}
 	d.PolicyHash = p.Hash()
 	if d.Retries() && c.MayStillRun {
 		d.Settle = unreachableDelay

@@ -8,6 +8,9 @@ type Evidence struct {
 	// KilledBy says why we killed it: timeout, cancel, drain, fence or
 	// memory_limit; empty if we did not.
 	KilledBy KillReason `json:"killed_by,omitempty"`
+	// EndedBy is the job for which it was ended, if we did so for a sibling's failure;
+	// of the daemon.
+	EndedBy *Culprit `json:"ended_by,omitempty"`
 	// OOMKills is by how much the cgroup's oom_kill counter grew while the
 	// attempt ran; OOMVictims are processes of this attempt that died by
 	// SIGKILL then. OOMExclusive says that nothing else lived in the cgroup.

@@ -24,8 +24,9 @@ type JobFacts struct {
 	UnsuccessfulCount int64
 	Unsuccessful      []DependencyFact
 	SkippedByName     string
-	RunnerHost        string // of the runner that holds the job
-	RunnerID          int64  // of the same; 0: none
+	EndedBy           *Culprit // for which a canceled job was ended; nil: none
+	RunnerHost        string   // of the runner that holds the job
+	RunnerID          int64    // of the same; 0: none
 	Runners           []RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []Attempt
@@ -127,10 +128,11 @@ func (f JobFacts) state() string {
 
 func (f JobFacts) canceledState() string {
 	switch {
-	case f.Job.SkippedBy != nil && f.SkippedByName != "":
-		return fmt.Sprintf("canceled, because job %d %q before it was not successful", *f.Job.SkippedBy, f.SkippedByName)
 	case f.Job.SkippedBy != nil:
-		return fmt.Sprintf("canceled, because job %d before it was not successful", *f.Job.SkippedBy)
+		by := Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: ByDependency}
+		return by.because() + ", which was not successful"
+	case f.EndedBy != nil && f.lastAttempt() == nil: // else that says it, and how it ended
+		return f.EndedBy.NotStarted()
 	case f.WorkflowCanceled:
 		return "canceled with the workflow"
 	}

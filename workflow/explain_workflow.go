@@ -26,7 +26,9 @@ type WorkflowFacts struct {
 	Runners     []RunnerFacts
 	Failures    []FailureFact // the latest few
 	FailedCount int64
-	Held        []string // names, the first few
+	CanceledBy  []CanceledGroup // the largest few
+	PoliciesOff int64           // attempts for which no retry policy was asked, as they are switched off
+	Held        []string        // names, the first few
 	Places      PlaceFacts
 	Login       LoginFacts
 	ClaimHolds  ClaimHolds
@@ -67,7 +69,7 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	}
 	e.add("stages", f.Stages.Lines()...)
 	if c := f.Compensation; c != nil {
-		e.add("compensation", c.Text)
+		e.add("compensation", c.Lines()...)
 	}
 	ready, stuck := f.readyLines()
 	e.add("ready jobs", ready...)
@@ -75,6 +77,10 @@ func ExplainWorkflow(f WorkflowFacts) Explanation {
 	e.add("allocations", f.Places.lines()...)
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
+	e.add("canceled", f.canceledLines()...)
+	if line := PoliciesOffLine(f.PoliciesOff); line != "" {
+		e.add("retry policies", line)
+	}
 	e.add("alerts", f.Alerts.lines(f.NowMS)...)
 	e.add("success", f.successLines()...)
 	e.Next = f.next(stuck)
@@ -129,14 +135,21 @@ func (f WorkflowFacts) successLines() []string {
 	if f.Counts.GivenUp != "" {
 		return []string{"given up: " + f.Counts.GivenUp}
 	}
-	if f.Verdict == nil || f.Verdict.SuccessIfHolds == nil {
+	if f.Verdict == nil {
 		return nil
 	}
-	holds := "does not hold"
-	if *f.Verdict.SuccessIfHolds {
-		holds = "holds"
+	var lines []string
+	if line := f.Verdict.EndJob.Line(); line != "" {
+		lines = append(lines, "the end job "+line)
 	}
-	return []string{fmt.Sprintf("success_if %s: %s", holds, f.Verdict.SuccessIf)}
+	if f.Verdict.SuccessIfHolds != nil {
+		holds := "does not hold"
+		if *f.Verdict.SuccessIfHolds {
+			holds = "holds"
+		}
+		lines = append(lines, fmt.Sprintf("success_if %s: %s", holds, f.Verdict.SuccessIf))
+	}
+	return lines
 }
 
 // lines lists the counts that are not zero.
@@ -233,6 +246,14 @@ func (f WorkflowFacts) failureLines() []string {
 	}
 	if more := f.FailedCount - int64(len(f.Failures)); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	return lines
+}
+
+func (f WorkflowFacts) canceledLines() []string {
+	var lines []string
+	for _, g := range f.CanceledBy {
+		lines = append(lines, g.Line())
 	}
 	return lines
 }

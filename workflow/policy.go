@@ -31,6 +31,9 @@ type Policies struct {
 	// NeverHeld is of end jobs and of the jobs of compensations: what would hold
 	// one lets it fail, so that the end of the run waits for nobody.
 	NeverHeld bool `json:",omitempty"`
+	// SwitchedOff says that there are policies that are not asked, as they are switched
+	// off on the server.
+	SwitchedOff bool `json:",omitempty"`
 	// Missing are names of policies that are not there any more.
 	Missing []string `json:",omitempty"`
 }

@@ -18,4 +18,5 @@ type Result struct {
 	AvgCPUPercent   *float64
 	JobName         string // of reads only
 	Cause           string // why the attempt ended; of reads only, empty for one of which only the result is known
+	CauseText       string // the same in a line; of lists that have attempts without a result
 }

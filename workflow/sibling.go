@@ -22,6 +22,35 @@ func (s SiblingRule) matches(cause CauseKind, category string, labels []string) 
 	return (s.Cause == "" || s.Cause == cause) && (s.Category == "" || s.Category == category) && (s.Label == "" || slices.Contains(labels, s.Label))
 }
 
+// Culprit is the job for which another one was ended, and the rule that said so.
+type Culprit struct {
+	JobID   int64  `json:"job_id"`
+	JobName string `json:"job_name"`
+	Rule    string `json:"rule"` // of cancel_siblings_on
+}
+
+// String names the job, and the rule: job 3 "train" (cause exit).
+func (c Culprit) String() string {
+	if c.JobName == "" { // it was deleted
+		return fmt.Sprintf("job %d (%s)", c.JobID, c.Rule)
+	}
+	return fmt.Sprintf("job %d %q (%s)", c.JobID, c.JobName, c.Rule)
+}
+
+// because says for which job one is canceled; nobody has to know.
+func (c *Culprit) because() string {
+	if c == nil {
+		return "canceled because another job failed"
+	}
+	return "canceled because of " + c.String()
+}
+
+// NotStarted says why a job was canceled that was claimed and not started.
+func (c *Culprit) NotStarted() string { return "not started: " + c.because() }
+
+// Doom says why a job has failed that was being ended for another one.
+func (c *Culprit) Doom() string { return "it was being ended: " + c.because() }
+
 // String is the rule as a user writes it.
 func (s SiblingRule) String() string {
 	var parts []string

@@ -129,6 +129,7 @@ func (s *RetrySettings) Apply(p *Policies, site []RetryPolicy, replaced *RetryPo
 	}
 	p.Default = DefaultPolicy()
 	if !s.PoliciesEnabled() {
+		p.SwitchedOff = len(site)+len(p.Job)+len(p.Workflow) > 0 || replaced != nil
 		p.Site, p.Job, p.Workflow = nil, nil, nil
 		return
 	}

@@ -35,7 +35,7 @@ func TestRetrySettingsApply(t *testing.T) {
 		{"a default of its own", RetrySettings{Enabled: ptr(true), DefaultBackoff: backoff}, nil, replaced,
 			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: *replaced, DefaultBackoff: backoff}},
 		{"off: handlers and the built-in policy are left", RetrySettings{Enabled: ptr(false), DefaultBackoff: backoff, GlobalMaxRetries: n(3)}, nil, replaced,
-			Policies{Handler: handler, Default: DefaultPolicy(), GlobalMaxRetries: n(3)}},
+			Policies{Handler: handler, Default: DefaultPolicy(), GlobalMaxRetries: n(3), SwitchedOff: true}},
 	} {
 		p := Policies{Handler: handler, Job: own, Workflow: own, GlobalMaxRetries: tc.limit}
 		tc.s.Apply(&p, site, tc.replaced)

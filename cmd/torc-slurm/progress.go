@@ -22,13 +22,9 @@ type progress struct {
 	status  *api.WorkflowStatus
 	running map[int64]runningJob
 	ends    []time.Time // of attempts, within rateWindow
-	ended   int64       // attempts
 	trouble []trouble   // the latest, oldest first
 	unseen  []trouble   // not yet returned by takeTroubles
-	retried map[int64]bool
-	fixed   map[int64]bool // completed after a retry
 	retries int64
-	byCause map[workflow.CauseKind]int64
 	// stopping says that the runner is on its way out: jobs that it ends are
 	// given back, which is no trouble of theirs.
 	stopping bool
@@ -67,8 +63,7 @@ const (
 func newProgress(id int64, name string, now time.Time) *progress {
 	return &progress{
 		began: now, id: id, name: name,
-		running: map[int64]runningJob{}, retried: map[int64]bool{}, fixed: map[int64]bool{},
-		byCause: map[workflow.CauseKind]int64{},
+		running: map[int64]runningJob{},
 	}
 }
 
@@ -104,18 +99,12 @@ func (p *progress) attemptEnded(e runner.Event) {
 		p.stopped++
 		return
 	}
-	p.ended++
 	p.ends = append(p.ends, e.Time)
-	p.byCause[e.Cause]++
 	switch {
 	case e.Status == workflow.Completed:
-		if p.retried[e.JobID] {
-			p.fixed[e.JobID] = true
-		}
 		return
 	case !e.Status.IsComplete() && e.Status != workflow.PendingFailed:
 		p.retries++
-		p.retried[e.JobID] = true
 	}
 	t := trouble{Job: e.JobName, Attempt: e.Attempt, Status: e.Status, Cause: e.Cause, Code: e.ReturnCode,
 		Reason: e.Reason, Repair: e.Status.IsLive()}

@@ -71,7 +71,7 @@ func TestProgressFits(t *testing.T) {
 	})
 }
 
-// TestProgressCounts follows jobs that are retried, repaired and stopped.
+// TestProgressCounts follows jobs that are retried and stopped.
 func TestProgressCounts(t *testing.T) {
 	p := newProgress(1, "w", began)
 	at := began
@@ -102,8 +102,7 @@ func TestProgressCounts(t *testing.T) {
 	r.ofRunner(p, runner.Summary{Reason: "told to stop"}, at)
 	want := &report{
 		Status: "unfinished", Message: "Workflow 0 is not finished", DurationSeconds: at.Sub(began).Seconds(), Reason: "told to stop",
-		Attempts: 3, Retried: 1, Repaired: 1, Stopped: 1, FailedActions: []string{"on_workflow_start: false: return code 1"},
-		ByCause: map[workflow.CauseKind]int64{workflow.CauseExit: 1, workflow.CauseOOM: 1},
+		Stopped: 1, FailedActions: []string{"on_workflow_start: false: return code 1"},
 	}
 	if diff := cmp.Diff(want, r); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)

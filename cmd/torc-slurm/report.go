@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,9 +30,9 @@ type report struct {
 	TotalJobs       int64                         `json:"total_jobs"`
 	JobsByStatus    api.JobCounts                 `json:"jobs_by_status"`
 	DurationSeconds float64                       `json:"duration_seconds"`
-	GivenUp         string                        `json:"given_up,omitempty"` // why the run was given up
-	Reason          string                        `json:"reason,omitempty"`   // why the runner left
-	Attempts        int64                         `json:"attempts"`
+	GivenUp         string                        `json:"given_up,omitempty"`    // why the run was given up
+	Reason          string                        `json:"reason,omitempty"`      // why the runner left
+	Attempts        int64                         `json:"attempts"`              // of the run, with those of other runners
 	Retried         int64                         `json:"retried"`               // attempts that were followed by another one
 	Repaired        int64                         `json:"repaired"`              // jobs that completed after that
 	Unfit           []unfitJobs                   `json:"unfit,omitempty"`       // ready jobs that this run could never take
@@ -50,6 +49,9 @@ type report struct {
 	FailedActions   []string                      `json:"failed_actions,omitempty"` // of this runner
 	Slowest         []extremeJob                  `json:"slowest,omitempty"`
 	MostMemory      []extremeJob                  `json:"most_memory,omitempty"`
+	CanceledBy      []workflow.CanceledGroup      `json:"canceled_by,omitempty"`
+	EndJob          *workflow.EndJobResult        `json:"end_job,omitempty"`
+	PoliciesOff     int64                         `json:"retry_policies_off,omitempty"` // attempts that no policy was asked about
 	Stages          *workflow.StageSummaries      `json:"stages,omitempty"`
 	Compensation    *workflow.Compensation        `json:"compensation,omitempty"`
 	Undelivered     int                           `json:"undelivered_reports,omitempty"`
@@ -114,6 +116,10 @@ func gatherReport(ctx context.Context, c *connection, id int64, whole workflow.O
 		WorkflowID: id, WorkflowName: status.WorkflowName, RunID: status.RunID,
 		TotalJobs: shown.TotalJobs, JobsByStatus: shown.JobsByStatus,
 		HadFailures: n.Failed > 0, HadTerminations: n.Terminated > 0, GivenUp: status.GivenUp, ClaimHolds: status.ClaimHolds, Stages: status.Stages, Compensation: status.Compensation,
+	}
+	r.CanceledBy, r.EndJob = status.CanceledBy, status.EndJob
+	if n := status.Attempts; n != nil {
+		r.Attempts, r.Retried, r.Repaired, r.ByCause, r.PoliciesOff = n.Ended, n.Retried, n.Repaired, n.ByCause, n.PoliciesOff
 	}
 	switch {
 	case status.IsCanceled:
@@ -232,16 +238,7 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r.DurationSeconds, r.ClaimsHeld = now.Sub(p.began).Seconds(), r.ClaimHolds.text(now)
-	r.Attempts, r.Retried, r.Repaired, r.Stopped = p.ended, p.retries, int64(len(p.fixed)), p.stopped
-	r.Reason, r.Undelivered, r.FailedActions = s.Reason, s.Undelivered, p.failedActions
-	for kind, n := range p.byCause {
-		if kind != workflow.CauseOK {
-			if r.ByCause == nil {
-				r.ByCause = map[workflow.CauseKind]int64{}
-			}
-			r.ByCause[kind] = n
-		}
-	}
+	r.Stopped, r.Reason, r.Undelivered, r.FailedActions = p.stopped, s.Reason, s.Undelivered, p.failedActions
 	r.Message = fmt.Sprintf("Workflow %d %s", r.WorkflowID, map[string]string{
 		"completed": "completed", "failed": "failed", "canceled": "is canceled", "unfinished": "is not finished",
 	}[r.Status])
@@ -320,18 +317,23 @@ func (r *report) write(w io.Writer) {
 	if r.Stopped > 0 {
 		fmt.Fprintf(w, "Stopped and given back: %s\n", workflow.CountOf(r.Stopped, "job", "jobs"))
 	}
+	if line := r.EndJob.Line(); line != "" {
+		fmt.Fprintf(w, "The end job %s\n", printable(line))
+	}
 	if len(r.ByCause) > 0 {
-		var causes []string
-		for _, kind := range slices.Sorted(maps.Keys(r.ByCause)) {
-			causes = append(causes, fmt.Sprintf("%d %s", r.ByCause[kind], kind))
-		}
-		fmt.Fprintf(w, "Attempts without success: %s\n", strings.Join(causes, ", "))
+		fmt.Fprintf(w, "Attempts without success: %s\n", (&workflow.AttemptCounts{ByCause: r.ByCause}).Causes())
 	}
 	if r.Retried > 0 {
 		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", workflow.CountOf(r.Retried, "attempt", "attempts"), workflow.CountOf(r.Repaired, "job", "jobs"))
 	}
+	if line := workflow.PoliciesOffLine(r.PoliciesOff); line != "" {
+		fmt.Fprintf(w, "Retry policies: %s\n", line)
+	}
 	r.writeFailed(w)
 	r.writeDoubtful(w)
+	for _, g := range r.CanceledBy {
+		fmt.Fprintf(w, "Canceled: %s\n", printable(g.Line()))
+	}
 	r.writeUnfit(w)
 	if r.ClaimsHeld != "" {
 		fmt.Fprintf(w, "Claims are held: %s\n", printable(r.ClaimsHeld))
@@ -346,7 +348,9 @@ func (r *report) write(w io.Writer) {
 		}
 	}
 	if r.Compensation != nil {
-		fmt.Fprintf(w, "Compensation: %s\n", r.Compensation.Text)
+		for i, line := range r.Compensation.Lines() {
+			fmt.Fprintf(w, "%s%s\n", map[bool]string{true: "Compensation: ", false: "  "}[i == 0], printable(line))
+		}
 	}
 	for _, action := range r.FailedActions {
 		fmt.Fprintf(w, "Failed action: %s\n", printable(action))

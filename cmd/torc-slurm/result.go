@@ -43,8 +43,18 @@ func resultColumns(allRuns bool) list[api.Result] {
 		column[api.Result]{title: "Peak CPU %", cell: func(r api.Result) string { return numberText(r.PeakCPUPercent) }},
 		column[api.Result]{title: "Completion Time", cell: func(r api.Result) string { return r.CompletionTime }},
 		column[api.Result]{title: "Status", cell: func(r api.Result) string { return r.Status.String() }},
-		column[api.Result]{title: "Cause", cell: func(r api.Result) string { return orEmpty(r.Cause) }},
+		column[api.Result]{title: "Cause", cell: func(r api.Result) string { return orEmpty(r.Cause) }, only: formatCSV},
+		column[api.Result]{title: "Cause Text", cell: func(r api.Result) string { return orEmpty(r.CauseText) }, only: formatCSV},
+		column[api.Result]{title: "Cause", cell: resultCause, only: formatTable},
 	)}
+}
+
+// resultCause names the cause; of a canceled job it says because of which other one.
+func resultCause(r api.Result) string {
+	if r.Status == workflow.Canceled {
+		return firstOf(orEmpty(r.CauseText), orEmpty(r.Cause))
+	}
+	return orEmpty(r.Cause)
 }
 
 // resultSortable are the fields that results can be sorted by.
@@ -84,7 +94,7 @@ func newResultsGetCommand(a *app) *cobra.Command {
 			return a.showRecord(r, func(w io.Writer) {
 				fields := []field{{"Workflow", fmt.Sprint(r.WorkflowID)}, {"Compute node", fmt.Sprint(r.ComputeNodeID)}}
 				for _, column := range resultColumns(true).columns {
-					if column.only == "" {
+					if column.only == "" || column.only == formatTable {
 						fields = append(fields, field{column.title, column.cell(*r)})
 					}
 				}

@@ -40,7 +40,7 @@ func (o *resultFlags) add(cmd *cobra.Command) {
 func (o *resultFlags) filter(cmd *cobra.Command) (client.ResultFilter, error) {
 	filter := client.ResultFilter{
 		Page: o.listing.page, JobID: given(cmd, "job-id", o.job), RunID: given(cmd, "run-id", o.run),
-		ReturnCode: given(cmd, "return-code", o.code), ComputeNodeID: given(cmd, "compute-node", o.computeNode), AllRuns: o.all(cmd),
+		ReturnCode: given(cmd, "return-code", o.code), ComputeNodeID: given(cmd, "compute-node", o.computeNode), AllRuns: o.all(cmd), Attempts: true,
 	}
 	if o.status != "" {
 		s, err := parseStatus(o.status)
@@ -88,7 +88,8 @@ func newResultsListCommand(a *app) *cobra.Command {
 		Use:   "list [WORKFLOW]",
 		Short: "List how the jobs of a workflow have ended",
 		Long: `List the results of a workflow: the latest one of each job, or all of them with
---all-runs. --include-logs writes JSON in which each result has the paths of its
+--all-runs. An attempt that ended without a process, or without a word of its runner,
+has no id here. --include-logs writes JSON in which each result has the paths of its
 log files.`,
 		Example: `  torc-slurm results list 12 --failed
   torc-slurm results list 12 --all-runs -j 42

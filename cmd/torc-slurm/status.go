@@ -99,8 +99,17 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 			fields = append(fields, field{"Stage", line})
 		}
 	}
+	if line := s.EndJob.Line(); line != "" {
+		fields = append(fields, field{"End job", line})
+	}
 	if s.Compensation != nil {
-		fields = append(fields, field{"Compensation", s.Compensation.Text})
+		fields = append(fields, field{"Compensation", joinedLines(s.Compensation.Lines())})
+	}
+	for _, g := range s.CanceledBy {
+		fields = append(fields, field{"Canceled", g.Line()})
+	}
+	if n := s.Attempts; n != nil {
+		fields = append(fields, field{"Attempts", attemptsText(n)}, field{"Retry policies", workflow.PoliciesOffLine(n.PoliciesOff)})
 	}
 	for i := range s.ClaimHolds {
 		fields = append(fields, field{"Claims are held", s.ClaimHolds[i].Reason})
@@ -110,6 +119,21 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	}
 	writeFields(w, fields...)
 	fmt.Fprintln(w, verdictLine(s, prefix))
+}
+
+// attemptsText says how the attempts of a run ended.
+func attemptsText(n *workflow.AttemptCounts) string {
+	if n.Ended == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d ended", n.Ended)
+	if causes := n.Causes(); causes != "" {
+		text += "; without success: " + causes
+	}
+	if n.Retried > 0 {
+		text += fmt.Sprintf("; %d retried", n.Retried)
+	}
+	return text
 }
 
 // runnerTrouble says what is the matter with a runner.
@@ -135,7 +159,7 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 	case s.GivenUp != "":
 		return "The run was given up, and goes on to its end."
 	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0 && s.Stages.EndJobFailed():
-		return "The workflow has ended: every job completed, but its end job failed."
+		return "The workflow has ended: every job completed, but its end job " + firstOf(s.EndJob.Line(), "failed") + "."
 	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0:
 		return "The workflow has ended: every job completed, but its success_if does not hold."
 	case s.IsComplete && n.Failed+n.Terminated+n.Canceled == 0:

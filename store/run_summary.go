@@ -1,0 +1,77 @@
+package store
+
+import (
+	"database/sql"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// attempts counts the attempts of a run that have ended.
+func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCounts, err error) {
+	_, err = look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
+		func(r rowScanner) (none struct{}, err error) {
+			var cause workflow.CauseKind
+			var n, retried int64
+			err = r.Scan(&cause, &n, &retried)
+			c.Ended += n
+			c.Retried += retried
+			if cause != workflow.CauseOK {
+				if c.ByCause == nil {
+					c.ByCause = map[workflow.CauseKind]int64{}
+				}
+				c.ByCause[cause] = n
+			}
+			return none, err
+		})
+	if err != nil {
+		return c, err
+	}
+	if c.Retried > 0 {
+		err = l.row(`SELECT COUNT(DISTINCT a.job_id) FROM attempt a JOIN job j ON j.id = a.job_id AND j.status = 5
+			WHERE a.workflow_id = ? AND a.run_id = ? AND a.status IN (6, 8) AND a.action IN ('retry', 'recover')`, []any{workflowID, runID}, &c.Repaired)
+		if err != nil {
+			return c, err
+		}
+	}
+	c.PoliciesOff, err = l.policiesOff(workflowID, runID, failed)
+	return c, err
+}
+
+// policiesOff counts attempts of a run for which no retry policy was asked, as they
+// are switched off. It looks where jobs failed or are held.
+func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err error) {
+	if failed == 0 {
+		return 0, nil
+	}
+	return n, l.row(`SELECT COUNT(*) FROM attempt WHERE workflow_id = ? AND run_id = ? AND status IN (6, 8) AND instr(reason, ?) > 0`,
+		[]any{workflowID, runID, workflow.PoliciesOffMark()}, &n)
+}
+
+// canceledBy says because of which jobs others of a workflow are canceled, for the
+// largest few groups.
+func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGroup, error) {
+	if canceled == 0 {
+		return nil, nil
+	}
+	return look(l, `SELECT c.skipped_by, c.ended_by, c.n, c.name, COALESCE(x.name, '') FROM (
+			SELECT COALESCE(skipped_by, 0) AS skipped_by, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL) AS ended_by, COUNT(*) AS n, MIN(id), name
+			FROM job WHERE workflow_id = ? AND status = 7 GROUP BY 1, 2) c LEFT JOIN job x ON x.id = c.skipped_by
+		WHERE c.skipped_by > 0 OR c.ended_by IS NOT NULL ORDER BY c.n DESC, c.skipped_by, c.ended_by LIMIT ?`, []any{workflowID, few},
+		func(r rowScanner) (g workflow.CanceledGroup, err error) {
+			var skippedBy int64
+			var endedBy sql.NullString
+			var name string
+			if err := r.Scan(&skippedBy, &endedBy, &g.Jobs, &g.Example, &name); err != nil {
+				return g, err
+			}
+			if skippedBy > 0 {
+				g.Culprit = workflow.Culprit{JobID: skippedBy, JobName: name, Rule: workflow.ByDependency}
+				return g, nil
+			}
+			c, err := readCulprit(endedBy)
+			if err == nil {
+				g.Culprit = *c
+			}
+			return g, err
+		})
+}
