@@ -37,6 +37,18 @@ func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCo
 	return c, err
 }
 
+// endedBy is the job for which a canceled one was ended; nil for others.
+func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
+	if j.Status != workflow.Canceled {
+		return nil, nil
+	}
+	var text sql.NullString
+	if err := l.row(`SELECT (SELECT ended_by FROM job WHERE id = ? AND cancel_fence = fence AND cancel_for IS NULL)`, []any{j.ID}, &text); err != nil {
+		return nil, err
+	}
+	return readCulprit(text)
+}
+
 // policiesOff counts attempts of a run for which no retry policy was asked, as they
 // are switched off. It looks where jobs failed or are held.
 func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err error) {

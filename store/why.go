@@ -94,14 +94,8 @@ func (l *looker) job(id int64) (f workflow.JobFacts, err error) {
 			return f, fmt.Errorf("read the hold of job %d: %w", id, err)
 		}
 	}
-	if j.Status == workflow.Canceled {
-		var text sql.NullString
-		if err := l.row(`SELECT (SELECT ended_by FROM job WHERE id = ? AND cancel_fence = fence AND cancel_for IS NULL)`, []any{id}, &text); err != nil {
-			return f, err
-		}
-		if f.EndedBy, err = readCulprit(text); err != nil {
-			return f, err
-		}
+	if f.EndedBy, err = l.endedBy(j); err != nil {
+		return f, err
 	}
 	if notNeeded(j); j.SkippedBy != nil {
 		if err := l.row(`SELECT COALESCE((SELECT name FROM job WHERE id = ?), '')`, []any{*j.SkippedBy}, &f.SkippedByName); err != nil {
