@@ -147,10 +147,8 @@ func ownMaxRSS() int64 {
 
 // addOOM takes in whose the kills are that the kernel counted meanwhile.
 func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
-	exit := oom.Exit{At: f.exit.At, Signal: f.exit.Signal, Code: f.exit.Code, ByUs: f.killed != ""}
-	if f.exit.MaxRSS > ownMaxRSS() {
-		exit.Size = f.exit.MaxRSS
-	}
+	exit := oom.Exit{At: f.exit.At, Signal: f.exit.Signal, Code: f.exit.Code, ByUs: f.killed != "",
+		Size: min(f.exit.MaxRSS, e.PeakMemoryBytes)} // of the tree, and not our own size
 	found := tracker.Finish(f.key, exit)
 	if found.Grown <= 0 {
 		return
@@ -164,6 +162,9 @@ func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
 	}
 	if s.Kills+s.Doubt > 0 && exit.Killed() {
 		e.OOMVictims = 1
+	}
+	if e.OOMExclusive { // there is nobody else whose they could be
+		e.OOMShare.Kills, e.OOMShare.Doubtful, e.OOMShare.Likely = found.Grown, 0, false
 	}
 }
 

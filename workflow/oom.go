@@ -84,7 +84,7 @@ func (s *OOMShare) confidence() Confidence {
 // killsText is "1 cgroup kill of python3 (pid 4711)", or whose they may be.
 func (x *examination) killsText() string {
 	s := x.OOMShare
-	if s == nil || x.OOMKills <= 0 || x.OOMExclusive {
+	if s == nil || x.OOMKills <= 0 {
 		return countKills(x.OOMKills)
 	}
 	var own, doubt string

@@ -47,6 +47,12 @@ const (
 	lag    = 5 * time.Second
 )
 
+// Cgroup is what the kills were counted in.
+type Cgroup struct {
+	Foreign bool  // more may live in it than our jobs
+	Limit   int64 // of its memory, in bytes; 0: none is known
+}
+
 // Verdict says whose the kills of a growth are.
 type Verdict struct {
 	*Growth
@@ -60,13 +66,12 @@ type Verdict struct {
 	Foreign bool
 }
 
-// Attribute says whose the kills are. A growth is in order of time, and so are the
-// ends. foreign says that the cgroup holds more than our jobs.
+// Attribute says whose the kills are. Growths are in order of time, and so are ends.
 //
 // The kernel counts a kill before it sends the signal. A victim therefore ends after
 // the last reading that did not have it; most often at once, and always after it if it
 // takes time to give its memory back.
-func Attribute(growths []Growth, ends []End, foreign bool) []Verdict {
+func Attribute(growths []Growth, ends []End, in Cgroup) []Verdict {
 	verdicts := make([]Verdict, len(growths))
 	taken := make([]bool, len(ends))
 	for i := range growths {
@@ -82,7 +87,7 @@ func Attribute(growths []Growth, ends []End, foreign bool) []Verdict {
 		}
 	}
 	for i := range verdicts {
-		verdicts[i].weigh(ends, taken, foreign)
+		verdicts[i].weigh(ends, taken, in)
 	}
 	return verdicts
 }
@@ -129,8 +134,9 @@ func (v *Verdict) take(ends []End, taken []bool, how How, late time.Duration) {
 }
 
 // weigh says whose the kills may be that have no victim: of the jobs of which a process
-// ended then, nobody knows how, or of those that were alive.
-func (v *Verdict) weigh(ends []End, taken []bool, foreign bool) {
+// ended then, nobody knows how, or of those that were alive. A process that is none of a job's
+// may be the victim as well, but not a likely one where a job's had half of all memory.
+func (v *Verdict) weigh(ends []End, taken []bool, in Cgroup) {
 	if v.Rest == 0 || v.Doubt != nil {
 		return
 	}
@@ -141,9 +147,11 @@ func (v *Verdict) weigh(ends []End, taken []bool, foreign bool) {
 		}
 	}
 	if len(size) == 0 {
-		v.Foreign = foreign
+		v.Foreign = in.Foreign
 		for _, p := range v.Live {
-			size[p] = p.Largest
+			if size[p] = p.Largest; in.Limit > 0 && p.Largest >= in.Limit/2 {
+				v.Foreign = false
+			}
 		}
 	}
 	for p := range size {

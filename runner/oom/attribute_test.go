@@ -26,13 +26,13 @@ func TestAttribute(t *testing.T) {
 		name    string
 		growths []Growth
 		ends    []End
-		foreign bool
+		in      Cgroup
 		a, b    Share
 	}{
 		{name: "no growth, no victim", ends: []End{end(a, 150, Killed, 9)}},
 		{name: "the one that was killed", growths: one, ends: []End{end(a, 200, Killed, 9)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 200"}, b: Share{Others: []string{"A"}}},
-		{name: "it ended before the last reading without the kill", growths: one, ends: []End{end(a, 100, Killed, 9)}, foreign: true,
+		{name: "it ended before the last reading without the kill", growths: one, ends: []End{end(a, 100, Killed, 9)}, in: Cgroup{Foreign: true},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
 		{name: "it needs time to give its memory back", growths: one, ends: []End{end(a, 4000, Killed, 9)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 4000"}, b: Share{Others: []string{"A"}}},
@@ -58,8 +58,10 @@ func TestAttribute(t *testing.T) {
 			a: Share{Doubt: 1, Likely: true, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
 		{name: "no end is known of", growths: one,
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
-		{name: "no end is known of, and others live there", growths: one, foreign: true,
+		{name: "no end is known of, and others live there", growths: one, in: Cgroup{Foreign: true},
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Others: []string{"A"}}},
+		{name: "no end is known of, and others live there, but one job had most of the memory", growths: one, in: Cgroup{Foreign: true, Limit: 400},
+			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
 		{name: "no end is known of, and one job lives", growths: []Growth{{From: at(0), To: at(200), Kills: 3, Live: []*Party{a}}},
 			a: Share{Kills: 3}, b: Share{Others: []string{"A"}}},
 		{name: "one victim is known of two", growths: []Growth{{From: at(0), To: at(200), Kills: 2, Live: []*Party{a, b, c}}},
@@ -68,7 +70,7 @@ func TestAttribute(t *testing.T) {
 			b:    Share{Doubt: 1, Likely: true, Others: []string{"A", "C"}}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			verdicts := Attribute(x.growths, x.ends, x.foreign)
+			verdicts := Attribute(x.growths, x.ends, x.in)
 			if diff := cmp.Diff(x.a, ShareOf(a, verdicts)); diff != "" {
 				t.Errorf("A (-want +got):\n%s", diff)
 			}
@@ -100,7 +102,7 @@ func TestAttributeKeepsTheRules(t *testing.T) {
 				How: rapid.SampledFrom([]How{Unknown, Killed, Said}).Draw(t, "how"), Size: rapid.Int64Range(0, 9).Draw(t, "size"), Process: fmt.Sprint(i)})
 		}
 		slices.SortStableFunc(ends, func(a, b End) int { return a.At.Compare(b.At) })
-		verdicts := Attribute(growths, ends, rapid.Bool().Draw(t, "foreign"))
+		verdicts := Attribute(growths, ends, Cgroup{Foreign: rapid.Bool().Draw(t, "foreign"), Limit: rapid.Int64Range(0, 20).Draw(t, "limit")})
 		if len(verdicts) != len(growths) {
 			t.Fatalf("%d verdicts on %d growths", len(verdicts), len(growths))
 		}

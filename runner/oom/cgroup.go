@@ -28,6 +28,9 @@ func MemoryLimit() int64 {
 	return limit
 }
 
+// maxDepth bounds the walk from a cgroup to those above it.
+const maxDepth = 32
+
 // limitFiles are the names of the limit in both versions of cgroups.
 var limitFiles = []string{"memory.max", "memory.limit_in_bytes"}
 
@@ -35,7 +38,7 @@ var limitFiles = []string{"memory.max", "memory.limit_in_bytes"}
 // those above them; limit is 0 if there is none.
 func lowestLimit(groups []string) (group string, limit int64) {
 	for _, dir := range groups {
-		for depth := 0; depth < 32 && len(dir) > 1; depth++ {
+		for depth := 0; depth < maxDepth && len(dir) > 1; depth++ {
 			for _, name := range limitFiles {
 				data, err := os.ReadFile(filepath.Join(dir, name))
 				if err != nil {

@@ -10,26 +10,30 @@ import (
 // counter reads how often the kernel killed for lack of memory in the cgroup that we
 // live in, and how much of its limit is used. The zero counter counts nothing.
 type counter struct {
-	file  *os.File // of the kills; nil if there is none
-	procs string   // path of the list of processes in the cgroup
+	file  *os.File   // of the kills; nil if there is none
+	procs string     // path of the list of processes in the cgroup
+	text  [1024]byte // of the file
 
 	limit int64    // the lowest one; 0 if there is none
 	usage *os.File // of the cgroup that has the limit; nil if there is none
 	stat  string   // path of its statistics
 }
 
-// openCounter finds the counter in one of the directories: memory.events of cgroup v2,
-// or memory.oom_control of v1.
+// openCounter finds the counter of one of the cgroups: memory.events of v2, or
+// memory.oom_control of v1. A cgroup of v2 that has none is counted with the one above.
 func openCounter(groups []string) counter {
 	var c counter
 	for _, dir := range groups {
-		for _, name := range []string{"memory.events", "memory.oom_control"} {
-			f, err := os.Open(filepath.Join(dir, name))
-			if err == nil {
-				c.file, c.procs = f, filepath.Join(dir, "cgroup.procs")
-				c.openUsage(groups)
-				return c
+		for depth := 0; depth < maxDepth && len(dir) > 1; depth++ {
+			for _, name := range []string{"memory.events", "memory.oom_control"} {
+				f, err := os.Open(filepath.Join(dir, name))
+				if err == nil {
+					c.file, c.procs = f, filepath.Join(dir, "cgroup.procs")
+					c.openUsage(groups)
+					return c
+				}
 			}
+			dir = filepath.Dir(dir)
 		}
 	}
 	return c
@@ -52,14 +56,13 @@ func (c *counter) openUsage(groups []string) {
 	}
 }
 
-// kills returns the counter, 0 if there is none.
+// kills returns the counter, 0 if there is none. One goroutine at a time may call it.
 func (c *counter) kills() int64 {
 	if c.file == nil {
 		return 0
 	}
-	var buf [1024]byte
-	n, _ := c.file.ReadAt(buf[:], 0)
-	return parseKills(buf[:n])
+	n, _ := c.file.ReadAt(c.text[:], 0)
+	return parseKills(c.text[:n])
 }
 
 // parseKills reads the line "oom_kill N" of either file.

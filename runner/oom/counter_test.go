@@ -80,6 +80,20 @@ func TestUsedWithoutFiles(t *testing.T) {
 	}
 }
 
+// TestCounterAbove: a cgroup of v2 without the controller is counted with the one above.
+func TestCounterAbove(t *testing.T) {
+	above := group(t, map[string]string{"memory.events": "oom_kill 7\n"})
+	leaf := filepath.Join(above, "step", "task")
+	if err := os.MkdirAll(leaf, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	counter := openCounter([]string{leaf})
+	defer counter.close()
+	if got := counter.kills(); got != 7 {
+		t.Errorf("%d kills are counted", got)
+	}
+}
+
 // TestNoCgroup: where none can be read nothing is done, and nothing is found.
 func TestNoCgroup(t *testing.T) {
 	tracker := New(nil, false, slog.New(slog.DiscardHandler))

@@ -14,7 +14,7 @@ const (
 // ledger is the history that attributions are made from: readings of the counter, the
 // jobs that live, and ends of processes. It is told the time and does nothing itself.
 type ledger struct {
-	foreign bool
+	in      Cgroup
 	jobs    map[string]*entry
 	read    time.Time // of the last reading
 	kills   int64
@@ -29,8 +29,8 @@ type entry struct {
 	ours  bool  // we kill its processes ourselves
 }
 
-func newLedger(now time.Time, kills int64, foreign bool) *ledger {
-	return &ledger{foreign: foreign, jobs: make(map[string]*entry), read: now, kills: kills}
+func newLedger(now time.Time, kills int64, in Cgroup) *ledger {
+	return &ledger{in: in, jobs: make(map[string]*entry), read: now, kills: kills}
 }
 
 // start takes in a job that begins, with a reading.
@@ -126,7 +126,7 @@ func (l *ledger) share(key string) (s Share, until time.Time) {
 		return Share{}, time.Time{}
 	}
 	var of []Verdict
-	for _, v := range Attribute(l.growths, l.ends, l.foreign) {
+	for _, v := range Attribute(l.growths, l.ends, l.in) {
 		if !slices.Contains(v.Live, j.party) {
 			continue
 		}

@@ -34,10 +34,10 @@ type Tracker struct {
 // New makes a tracker for the first of the cgroups that can be read. foreign says that
 // more may live in it than the jobs.
 func New(groups []string, foreign bool, log *slog.Logger) *Tracker {
-	c := openCounter(groups)
-	t := &Tracker{counter: c}
+	t := &Tracker{counter: openCounter(groups)}
 	t.more.L = &t.mu
-	t.ledger = newLedger(time.Now(), c.kills(), foreign)
+	c := &t.counter
+	t.ledger = newLedger(time.Now(), c.kills(), Cgroup{Foreign: foreign, Limit: c.limit})
 	if c.file == nil {
 		log.Debug("no memory cgroup can be read here: kills for lack of memory are not attributed")
 		return t

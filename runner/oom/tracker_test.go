@@ -179,7 +179,7 @@ func TestFollowsTheLarge(t *testing.T) {
 // TestManyGrowths: a job whose processes are killed over and over again costs no more
 // than so much memory, and no kill is lost.
 func TestManyGrowths(t *testing.T) {
-	l := newLedger(at(0), 0, false)
+	l := newLedger(at(0), 0, Cgroup{})
 	l.start(at(0), 0, "a", "A")
 	l.start(at(0), 0, "b", "B")
 	const kills = 3 * maxGrowths
