@@ -40,6 +40,10 @@ type RegisterRequest struct {
 	// OnlyLogin says that the runner is on the daemon's host for the jobs that run
 	// there alone, and takes no others.
 	OnlyLogin bool `json:"only_login,omitempty"`
+	// SharesHost says that the runner, outside of allocations, offers all that its host
+	// has, as nobody said how much: what all such runners of a host hold together is no
+	// more than it has.
+	SharesHost bool `json:"shares_host,omitempty"`
 	// Scheduler is stored with the compute node (torc's free-form field).
 	Scheduler any `json:"scheduler,omitempty"`
 	// Allocation is set by runners in an allocation that the daemon asked for;
@@ -199,6 +203,9 @@ type TurnResponse struct {
 	// ClaimsHeld says why nothing of the workflow is granted to anybody; empty if
 	// it is.
 	ClaimsHeld string `json:"claims_held,omitempty"`
+	// WaitsForHost says who has the rest of a host that the runner shares, if there are
+	// jobs that it could take but for that.
+	WaitsForHost string `json:"waits_for_host,omitempty"`
 	// Signs is what to look for from now on; nil if it is what SignsHash names.
 	Signs *workflow.Signs `json:"signs,omitempty"`
 }

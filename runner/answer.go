@@ -126,7 +126,7 @@ func (r *Runner) count(result *api.ReportResult) {
 func (r *Runner) hearNews(resp *api.TurnResponse) {
 	r.turns.latest = api.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
-		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater, ClaimsHeld: resp.ClaimsHeld,
+		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater, ClaimsHeld: resp.ClaimsHeld, WaitsForHost: resp.WaitsForHost,
 	}
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {

@@ -63,6 +63,8 @@ func (r *Runner) nothingLeft(now time.Time) string {
 			return "jobs that are held wait for a decision"
 		}
 		return "none of the open jobs can become work for this runner"
+	case idle && t.latest.WaitsForHost != "":
+		return "" // its turn comes
 	case idle && t.latest.ClaimsHeld != "" && t.latest.ClaimableLater && r.opts.NodeType == workflow.SchedulerLocal:
 		return "" // it costs nothing to wait for the end of the hold
 	case idle:

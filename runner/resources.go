@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/oom"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // Resources are what a node has for jobs.
@@ -20,6 +21,14 @@ type Resources struct {
 	GPUs        int64
 	// GPUDevices names the devices; 0 to GPUs-1 if empty.
 	GPUDevices []string
+}
+
+// sharesHost reports whether the runner offers all that this host has, outside of
+// allocations, as nobody said how much.
+func (o *Options) sharesHost() bool {
+	r := &o.Resources
+	return r.CPUs == 0 && r.MemoryBytes == 0 && r.GPUs == 0 && len(r.GPUDevices) == 0 && o.MaxParallelJobs == 0 &&
+		o.NodeType == workflow.SchedulerLocal && o.Allocation == nil && o.Steps == nil
 }
 
 // capacity is what jobs take from.

@@ -143,6 +143,7 @@ type Runner struct {
 	id       int64 // may change when we have to register again
 	began    time.Time
 	total    capacity // of each host
+	shares   bool     // its host, with other runners
 	hosts    []*host  // the runner's own first
 	gpus     *gpuPool
 	schedule schedule
@@ -194,6 +195,7 @@ func New(o Options) (*Runner, error) {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "bash is not on the PATH").
 			WithHint("jobs are run with bash -c; install bash")
 	}
+	shares := o.sharesHost()
 	o.Resources = o.Resources.orDetected(o.Environ, o.Log)
 	return &Runner{
 		opts: o, log: o.Log, shell: shell,
@@ -205,6 +207,7 @@ func New(o Options) (*Runner, error) {
 		attempts:  make(map[api.LeaseRef]*attempt),
 		byJob:     make(map[int64]*attempt),
 		total:     o.Resources.capacity(),
+		shares:    shares,
 		hosts:     newHosts(&o),
 		gpus:      newGPUPool(o.Resources.devices()),
 	}, nil
@@ -316,6 +319,7 @@ func (r *Runner) register(ctx context.Context) error {
 		MaxParallelJobs:   r.opts.MaxParallelJobs,
 		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
 		Scheduler: r.opts.Scheduler, Allocation: r.opts.Allocation, OnlyLogin: r.opts.OnlyLogin,
+		SharesHost: r.shares,
 	}
 	if !end.IsZero() {
 		req.EndTime = end.Format(time.RFC3339)

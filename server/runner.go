@@ -45,7 +45,7 @@ func (s *Server) registerRunner(r *request[idParams, api.RegisterRequest]) (api.
 		StartTime: b.StartTime, EndTime: b.EndTime, NumCPUs: b.NumCPUs, MemoryBytes: b.MemoryBytes, NumGPUs: b.NumGPUs,
 		NumNodes: b.NumNodes, Labels: b.Labels, NodeType: b.NodeType, OutputDir: b.OutputDir, MaxParallelJobs: b.MaxParallelJobs,
 		SchedulerConfigID: b.SchedulerConfigID, StrictScheduler: b.StrictScheduler, Scheduler: scheduler,
-		Allocation: member, Login: login,
+		Allocation: member, Login: login, SharesHost: b.SharesHost,
 	})
 	if err != nil {
 		return api.RegisterResponse{}, err
@@ -175,7 +175,7 @@ func fromTurn(runnerID int64, b *api.TurnRequest) store.Turn {
 func toTurn(number int64, t *store.TurnResult) api.TurnResponse {
 	answer := api.TurnResponse{
 		Turn: number, RunID: t.RunID, EndTime: t.EndTime, Complete: t.Complete, Canceled: t.Canceled,
-		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater, ClaimsHeld: t.ClaimsHeld, Signs: t.Signs,
+		OpenJobs: t.OpenJobs, HeldJobs: t.HeldJobs, ClaimableLater: t.ClaimableLater, ClaimsHeld: t.ClaimsHeld, WaitsForHost: t.WaitsForHost, Signs: t.Signs,
 		Voided: each(t.Voided, toRef), Cancel: each(t.Cancel, toRef),
 		Results: each(t.Results, func(p store.ReportResult) api.ReportResult {
 			return api.ReportResult{LeaseRef: toRef(p.LeaseRef), Outcome: string(p.Outcome), Message: p.Message, Status: p.Status,

@@ -115,6 +115,7 @@ func (tx *Tx) dismiss(r *runner, f Farewell) error {
 		return fmt.Errorf("dismiss runner %d: %w", r.id, err)
 	}
 	tx.changes.Runners = append(tx.changes.Runners, r.id)
+	tx.leaveHost(r)
 	return tx.computeNodeStopped(&workflow.ComputeNode{
 		ID: r.id, WorkflowID: r.workflowID, Hostname: r.hostname, PID: r.pid, Type: r.nodeType, DurationSeconds: &f.DurationSeconds,
 	})

@@ -35,6 +35,9 @@ type Registration struct {
 	Scheduler         json.RawMessage   // free form; nil if not given
 	Allocation        *AllocationMember // nil outside of allocations of ours
 	Login             workflow.LoginPart
+	// SharesHost: what it offers is all that its host has, which it shares with other
+	// such runners.
+	SharesHost bool
 }
 
 // Registered is what a runner is told when it is known.
@@ -95,15 +98,21 @@ func (tx *Tx) register(r *Registration, allocation *int64) (int64, error) {
 	}
 	n.ID, err = tx.insert(`INSERT INTO compute_node (workflow_id, hostname, pid, start_time, end_time, is_active, num_cpus, memory_gb, num_gpus,
 			num_nodes, scheduler_config_id, compute_node_type, labels, scheduler, runner_key, boot_id, output_dir, max_parallel_jobs, strict_scheduler,
-			allocation_id, login)
-		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?, ?, ?)`,
+			allocation_id, login, shares_host)
+		VALUES (?, ?, ?, ?, NULLIF(?, ''), 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULLIF(?, 0), ?, ?, ?, ?)`,
 		n.WorkflowID, n.Hostname, n.PID, r.StartTime, r.EndTime, n.NumCPUs, n.MemoryGB, n.NumGPUs,
 		r.NumNodes, r.SchedulerConfigID, n.Type, joinedLabels(r.Labels), text(r.Scheduler), r.Key, r.BootID, r.OutputDir,
-		r.MaxParallelJobs, r.StrictScheduler, allocation, int64(r.Login))
+		r.MaxParallelJobs, r.StrictScheduler, allocation, int64(r.Login), r.sharesHost(allocation))
 	if err != nil {
 		return 0, fmt.Errorf("insert a runner of workflow %d: %w", r.WorkflowID, err)
 	}
 	return n.ID, tx.computeNodeStarted(&n)
+}
+
+// sharesHost reports whether a runner shares its host. One that counts jobs, one with
+// several nodes, and one in an allocation does not.
+func (r *Registration) sharesHost(allocation *int64) bool {
+	return r.SharesHost && r.MaxParallelJobs == 0 && r.NumNodes == 1 && allocation == nil && r.BootID != ""
 }
 
 // runner is what a turn must know of a runner.
@@ -125,6 +134,8 @@ type runner struct {
 	total       workflow.OfferNode // one of its nodes
 	nodes       int64
 	login       workflow.LoginPart
+	sharesHost  bool
+	bootID      string
 }
 
 func scanRunner(row rowScanner) (r runner, err error) {
@@ -133,7 +144,7 @@ func scanRunner(row rowScanner) (r runner, err error) {
 	var start string
 	var walltimeS int64
 	err = row.Scan(&r.id, &r.workflowID, &r.hostname, &r.pid, &r.nodeType, &r.turn, &r.isActive, &r.endTime, &labels,
-		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes, &r.login, &start, &walltimeS)
+		&r.schedulerID, &r.strict, &r.slots, &r.total.CPUs, &memoryGB, &r.total.GPUs, &r.nodes, &r.login, &start, &walltimeS, &r.sharesHost, &r.bootID)
 	if err != nil {
 		return r, err
 	}
@@ -172,7 +183,8 @@ func wholeSeconds(walltime time.Duration, end string, nowMS int64) int64 {
 
 const selectRunners = `SELECT id, workflow_id, hostname, pid, compute_node_type, turn, is_active, COALESCE(end_time, ''), COALESCE(labels, ''),
 	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes, login,
-	start_time, COALESCE((SELECT json_extract(a.request, '$.walltime_s') FROM allocation a WHERE a.id = allocation_id), 0) FROM compute_node `
+	start_time, COALESCE((SELECT json_extract(a.request, '$.walltime_s') FROM allocation a WHERE a.id = allocation_id), 0),
+	shares_host, COALESCE(boot_id, '') FROM compute_node `
 
 // runner reads a runner of ours.
 func (tx *Tx) runner(id int64) (runner, error) {

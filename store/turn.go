@@ -59,6 +59,7 @@ type TurnResult struct {
 	ClaimableLater bool
 	Signs          *workflow.Signs // what to look for from now on; nil if that has not changed
 	ClaimsHeld     string          // why nothing of the workflow is granted; empty if it is
+	WaitsForHost   string          // who has the rest of the host, if there are jobs for it
 }
 
 // Turn records what a runner says and grants it jobs. A turn may be repeated:
@@ -322,8 +323,16 @@ func (c *conversation) grant() error {
 	if err != nil {
 		return err
 	}
+	share, err := c.tx.hostShare(r)
+	if err != nil {
+		return err
+	}
 	if c.answer.ClaimsHeld = held.Reason(); len(held) == 0 && kept == nil {
-		err = claim.choose()
+		if share == nil || share.room.Alone {
+			err = claim.choose()
+		} else {
+			c.answer.WaitsForHost, err = claim.chooseShared(share)
+		}
 	} else if len(held) == 0 {
 		c.answer.ClaimsHeld = "nothing is given to this node: " + kept.Reason
 		c.heldForGood = c.runner.nodeType != workflow.SchedulerLocal
@@ -370,6 +379,9 @@ func tooLate(waitMS int64, timeLeft *int64) bool { return timeLeft != nil && wai
 
 // remember makes turns older that this one is newer than, if it had an effect.
 func (c *conversation) remember() error {
+	if c.effect && c.runner.sharesHost { // something began or ended
+		c.tx.wakeHosts(c.runner.id)
+	}
 	if !c.effect || c.turn.Number <= c.runner.turn {
 		return nil
 	}

@@ -236,7 +236,13 @@ func (l *looker) classes(workflowID, also int64) ([]workflow.ClassFact, error) {
 // runners returns what the live runners of a workflow have and what of it
 // their jobs leave.
 func (l *looker) runners(workflowID int64) ([]workflow.RunnerFacts, error) {
-	return look(l, selectRunnerFacts, []any{workflowID}, func(r rowScanner) (workflow.RunnerFacts, error) { return scanRunnerFacts(r, l.nowMS) })
+	runners, err := look(l, selectRunnerFacts, []any{workflowID}, func(r rowScanner) (workflow.RunnerFacts, error) { return scanRunnerFacts(r, l.nowMS) })
+	if err != nil || len(runners) == 0 {
+		return runners, err
+	}
+	neighbours, err := look(l, selectHostNeighbours, []any{workflowID}, scanNeighbour)
+	besides(runners, neighbours)
+	return runners, err
 }
 
 const selectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,

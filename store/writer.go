@@ -50,6 +50,7 @@ type writer struct {
 	notify    *workflow.NotifyPolicy // where a workflow does not say it
 	signs     map[int64]*signs       // of workflows; nil after a change of policies
 	breakers  []workflow.BreakerTrip // those that are open; nil after a change
+	hostWaits hostWaits
 	unplaced  func(workflowID int64, c workflow.Class) string
 	holdLimit func() workflow.HoldLimitSource
 	elsewhere func(workflowID int64, c workflow.Class, node string) bool
@@ -73,7 +74,7 @@ func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, files *dbfile.Files, o O
 	w := &writer{
 		path: cmp.Or(o.Path, "in memory"), db: db, conn: conn, stmts: map[string]*sql.Stmt{}, now: o.Now, log: o.Log,
 		onCommit: o.OnCommit, failpoint: o.Failpoint, notify: o.Notify, unplaced: o.Unplaced, elsewhere: o.Elsewhere,
-		holdLimit: o.HoldLimit, epoch: epoch, files: files,
+		holdLimit: o.HoldLimit, epoch: epoch, files: files, hostWaits: hostWaits{by: map[int64]*hostWait{}},
 		queue: make(chan *useCase, maxGroup), exit: make(chan struct{}),
 		halt: halt{lost: make(chan struct{})},
 	}

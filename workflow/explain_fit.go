@@ -16,6 +16,7 @@ type RunnerFacts struct {
 	AskedMS *int64
 	Jobs    int64 // that it holds
 	State   RunnerState
+	Beside  []HostUser // other runners, with which it shares its host
 }
 
 // RunnerState is what only the daemon's memory knows of a runner.
@@ -79,6 +80,13 @@ func (r RunnerFacts) fit(c Class) (fitLevel, string) {
 	}
 	if ok, why := try(r.Free); !ok {
 		return fitsLater, "busy; " + strings.Replace(why.String(), "largest node has", "most free on a node is", 1)
+	}
+	if len(r.Beside) > 0 && len(r.Free.Nodes) == 1 {
+		beside := r.Free
+		beside.Nodes = []OfferNode{besideOthers(r.Free.Nodes[0], r.Total.Nodes[0], r.Beside)}
+		if ok, _ := try(beside); !ok {
+			return fitsLater, "waits: " + HostInUse(r.Host, r.Total.Nodes[0], r.Beside)
+		}
 	}
 	return fitsNow, "fits now"
 }

@@ -49,6 +49,11 @@ this runner has not. Jobs that need more CPUs, memory, GPUs, nodes or time than 
 run has at all are left too, and named, with exit status 1, unless there are other
 runners or allocations.
 
+Several runs on one machine that have the same daemon share it: their jobs together
+never ask for more CPUs, memory and GPUs than it has, and they take turns. A run that
+says how much it takes (-j, --num-cpus, --memory-gb or --num-gpus, also in the
+configuration) has that for itself, and is not counted by others.
+
 Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
 Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
 		GroupID: groupLifecycle,
