@@ -2,12 +2,14 @@ package api
 
 // Kinds of errors, as they stand in ErrorDetail.Error.
 const (
-	KindNotFound    = "NotFound"
-	KindForbidden   = "Forbidden"
-	KindConflict    = "Conflict"
-	KindUnavailable = "Unavailable"
-	KindInternal    = "InternalServerError"
-	KindUnfit       = "Unfit" // jobs that can never run where a run is to begin
+	KindNotFound     = "NotFound"
+	KindForbidden    = "Forbidden"
+	KindConflict     = "Conflict"
+	KindUnavailable  = "Unavailable"
+	KindInternal     = "InternalServerError"
+	KindNoAuthFile   = "NoAuthFile"
+	KindReloadFailed = "ReloadFailed"
+	KindUnfit        = "Unfit" // jobs that can never run where a run is to begin
 )
 
 // ErrorResponse is the body of a refusal that a handler made. Requests that do

@@ -24,3 +24,9 @@ type VersionInfo struct {
 	// keep the files of its jobs apart by it.
 	Database string `json:"database,omitempty"`
 }
+
+// ReloadedAuth says that the authentication file was read again.
+type ReloadedAuth struct {
+	Message   string `json:"message"`
+	UserCount int64  `json:"user_count"`
+}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/torc-slurm/torc-slurm/api"
 )
@@ -9,6 +10,11 @@ import (
 // Ping asks whether the server answers.
 func (c *Client) Ping(ctx context.Context) (*api.Ping, error) {
 	return get[api.Ping](ctx, c, "/ping")
+}
+
+// ReloadAuth has a shared server read its authentication file again.
+func (c *Client) ReloadAuth(ctx context.Context) (*api.ReloadedAuth, error) {
+	return call[api.ReloadedAuth](ctx, c, http.MethodPost, "/admin/reload-auth", nil)
 }
 
 // Version asks for the versions of the server and of its API.

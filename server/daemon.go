@@ -51,6 +51,8 @@ type DaemonOptions struct {
 	// token. PasswordsKept is how long one that was right is remembered.
 	Passwords     *access.Passwords
 	PasswordsKept time.Duration
+	// ReadPasswords reads them again; nil: nobody can.
+	ReadPasswords func() (*access.Passwords, error)
 	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
 	// nil.
 	PeerUID func(net.Conn) (uint32, error)
@@ -186,14 +188,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
 	d.server.Origins = access.NewOrigins(append(o.AllowedHosts, o.Host, o.Nodes.Host)...)
-	var owner Authenticator = NewTokenAuth(o.Token, o.User)
-	if o.Passwords != nil {
-		owner = &passwordAuth{token: owner, passwords: access.NewChecker(o.Passwords, o.PasswordsKept)}
-	}
-	d.server.Auth = &peerAuth{
-		others: &SecretAuth{Owner: owner, Store: st, User: o.User},
-		shared: o.Shared, user: o.User,
-	}
+	d.server.Auth = d.authenticator()
 	d.guard = &guard.Guard{Shared: o.Shared, Unknown: d.unknownPeer, UID: o.PeerUID, Log: o.Log}
 	d.notifier = newNotifier(st, o.Notify, notify, o.Log, o.Now)
 	d.watchdog = newWatchdog(d.server, delayed, o)
@@ -210,6 +205,29 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		return nil, errors.Join(err, st.Close())
 	}
 	return d, nil
+}
+
+// authenticator checks who makes a request.
+func (d *Daemon) authenticator() Authenticator {
+	var owner Authenticator = NewTokenAuth(d.o.Token, d.o.User)
+	if d.o.Passwords != nil {
+		checker := access.NewChecker(d.o.Passwords, d.o.PasswordsKept)
+		owner = &passwordAuth{token: owner, passwords: checker}
+		if d.o.ReadPasswords != nil {
+			d.server.reloadPasswords = func() (users int, err error) {
+				p, err := d.o.ReadPasswords()
+				if err != nil {
+					return 0, err
+				}
+				checker.Replace(p)
+				return len(p.Users()), nil
+			}
+		}
+	}
+	return &peerAuth{
+		others: &SecretAuth{Owner: owner, Store: d.store, User: d.o.User},
+		shared: d.o.Shared, user: d.o.User,
+	}
 }
 
 // unknownPeer has credentials decide about a connection of which the kernel does not

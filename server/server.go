@@ -61,7 +61,10 @@ type Server struct {
 
 	idle         *idle // nil: nobody asks whether requests come
 	failedLogins access.FailedLogins
-	stall        time.Duration // how long a body may be silent
+	// reloadPasswords reads the authentication file again and returns how many users it
+	// has; nil without such a file.
+	reloadPasswords func() (users int, err error)
+	stall           time.Duration // how long a body may be silent
 
 	tasks sync.WaitGroup // background tasks; Close waits for them
 

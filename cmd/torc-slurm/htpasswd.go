@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +18,9 @@ type htpasswdFlags struct {
 	file     string
 	password string
 	cost     int
+	// reload has a server read the file; serverPassword is for that server.
+	reload         bool
+	serverPassword string
 }
 
 // newHtpasswdCommand is torc-htpasswd.
@@ -25,11 +29,12 @@ func newHtpasswdCommand(a *app) *cobra.Command {
 		Use:   "htpasswd",
 		Short: "Write the users and passwords of a server that others share",
 		Long: `Write the file for serve --auth-file: a line for each user with the hash of a
-password (bcrypt). The server reads it when it starts. Whoever has a password can run
-commands as the user who runs the server.`,
+password (bcrypt). The server reads it when it starts, and with --reload-auth. Whoever
+has a password can run commands as the user who runs the server.`,
 		GroupID: groupServer,
 		Example: `  torc-slurm htpasswd add --file users alice
-  torc-slurm serve --auth-file users`,
+  torc-slurm serve --auth-file users
+  torc-slurm htpasswd add --file users bob --reload-auth --url http://localhost:8080`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -37,7 +42,7 @@ commands as the user who runs the server.`,
 	add := &cobra.Command{
 		Use: "add USER", Short: "Add a user, or give one another password", Args: cobra.ExactArgs(1),
 		Example: `  torc-slurm htpasswd add --file users alice`,
-		RunE:    func(_ *cobra.Command, args []string) error { return a.addPassword(flags, args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.addPassword(c.Context(), flags, args[0]) },
 	}
 	hash := &cobra.Command{
 		Use: "hash [USER]", Short: "Print the line of a user", Args: cobra.MaximumNArgs(1),
@@ -47,7 +52,7 @@ commands as the user who runs the server.`,
 	remove := &cobra.Command{
 		Use: "remove USER", Short: "Remove a user", Args: cobra.ExactArgs(1),
 		Example: `  torc-slurm htpasswd remove --file users alice`,
-		RunE:    func(_ *cobra.Command, args []string) error { return a.removePassword(flags, args[0]) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.removePassword(c.Context(), flags, args[0]) },
 	}
 	list := &cobra.Command{
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
@@ -68,6 +73,10 @@ commands as the user who runs the server.`,
 	for _, sub := range []*cobra.Command{add, hash, verify} {
 		sub.Flags().StringVarP(&flags.password, "password", "p", "", "the password; others on this machine can see it in the list of processes, so better leave it out to be asked")
 	}
+	for _, sub := range []*cobra.Command{add, remove} {
+		sub.Flags().BoolVar(&flags.reload, "reload-auth", false, "have the server of --url read the file then")
+		sub.Flags().StringVar(&flags.serverPassword, "server-password", "", "`PASSWORD` for that server (TORC_PASSWORD)")
+	}
 	for _, sub := range []*cobra.Command{add, hash} {
 		sub.Flags().IntVarP(&flags.cost, "cost", "c", access.DefaultCost, "`N`: each more doubles the time that a password takes")
 	}
@@ -84,12 +93,16 @@ func (a *app) passwords(flags htpasswdFlags) (*access.Passwords, error) {
 	return p, err
 }
 
-func (a *app) writePasswords(flags htpasswdFlags, p *access.Passwords) error {
+func (a *app) writePasswords(ctx context.Context, flags htpasswdFlags, p *access.Passwords) error {
 	if err := trustedfile.Write(a.path(flags.file), p.Text(), 0o600); err != nil {
 		return fmt.Errorf("write the file of users: %w", err)
 	}
-	a.note("A server that uses %s reads it when it starts.", flags.file)
-	return nil
+	if !flags.reload {
+		a.note("A server that uses %s reads it when it starts, and when told to: %s admin reload-auth", flags.file, a.prefix())
+		return nil
+	}
+	a.flags.password = flags.serverPassword
+	return a.reloadAuth(ctx)
 }
 
 // passwordOf is the password that was given, or is asked for.
@@ -100,7 +113,7 @@ func (a *app) passwordOf(flags htpasswdFlags, user string) (string, error) {
 	return a.askPassword(user)
 }
 
-func (a *app) addPassword(flags htpasswdFlags, user string) error {
+func (a *app) addPassword(ctx context.Context, flags htpasswdFlags, user string) error {
 	if !access.ValidUser(user) {
 		return usageErrorf("%q is no name of a user: it must not be empty or have spaces, # or :", user)
 	}
@@ -120,7 +133,7 @@ func (a *app) addPassword(flags htpasswdFlags, user string) error {
 		return err
 	}
 	p.Set(user, hash)
-	return a.writePasswords(flags, p)
+	return a.writePasswords(ctx, flags, p)
 }
 
 func (a *app) hashPassword(flags htpasswdFlags, args []string) error {
@@ -143,7 +156,7 @@ func (a *app) hashPassword(flags htpasswdFlags, args []string) error {
 	return nil
 }
 
-func (a *app) removePassword(flags htpasswdFlags, user string) error {
+func (a *app) removePassword(ctx context.Context, flags htpasswdFlags, user string) error {
 	p, err := a.passwords(flags)
 	if err != nil {
 		return err
@@ -151,7 +164,7 @@ func (a *app) removePassword(flags htpasswdFlags, user string) error {
 	if !p.Remove(user) {
 		return workflow.Errorf(workflow.CodeNotFound, "%s has no user %s", flags.file, user)
 	}
-	return a.writePasswords(flags, p)
+	return a.writePasswords(ctx, flags, p)
 }
 
 func (a *app) listPasswords(flags htpasswdFlags) error {

@@ -137,15 +137,21 @@ func (a *app) shareWithPasswords(o *server.DaemonOptions, flags serveFlags) erro
 		}
 		return nil
 	}
-	passwords, warning, err := access.ReadPasswords(a.path(path))
+	o.ReadPasswords = func() (*access.Passwords, error) {
+		passwords, warning, err := access.ReadPasswords(a.path(path))
+		switch {
+		case err != nil:
+			return nil, err
+		case len(passwords.Users()) == 0:
+			return nil, usageErrorf("authentication file %s has no users; add them with torc-htpasswd add --file %s NAME", path, path)
+		case warning != "":
+			a.note("warning: %s", warning)
+		}
+		return passwords, nil
+	}
+	passwords, err := o.ReadPasswords()
 	if err != nil {
 		return err
-	}
-	if len(passwords.Users()) == 0 {
-		return usageErrorf("authentication file %s has no users; add them with torc-htpasswd add --file %s NAME", path, path)
-	}
-	if warning != "" {
-		a.note("warning: %s", warning)
 	}
 	o.Shared, o.Passwords, o.PasswordsKept = true, passwords, access.DefaultKeep
 	if s := config.CredentialCacheTTLSecs; s != nil {

@@ -183,12 +183,13 @@ func (p *Passwords) Verify(user, password string) bool {
 // right ones are remembered for a while, and one is checked at a time: whoever
 // tries many slows down only those who have not been let in yet.
 type Checker struct {
-	passwords *Passwords
-	keep      time.Duration
-	unknown   func() []byte // what the password of a user who is not there is compared with
-	salt      [16]byte
+	keep time.Duration
+	salt [16]byte
 
-	work  sync.Mutex // held while a password is hashed
+	work      sync.Mutex // held while a password is hashed
+	passwords *Passwords
+	unknown   func() []byte // what the password of a user who is not there is compared with
+
 	mu    sync.Mutex
 	right map[[sha256.Size]byte]time.Time // until when
 }
@@ -198,8 +199,19 @@ const DefaultKeep = time.Minute
 
 // NewChecker returns a checker that remembers passwords that were right for so long.
 func NewChecker(p *Passwords, keep time.Duration) *Checker {
-	c := &Checker{passwords: p, keep: keep, right: map[[sha256.Size]byte]time.Time{}}
+	c := &Checker{keep: keep}
 	_, _ = rand.Read(c.salt[:]) // never fails
+	c.Replace(p)
+	return c
+}
+
+// Replace has other passwords count from now on; none is remembered.
+func (c *Checker) Replace(p *Passwords) {
+	c.work.Lock() // a check that began with the others must not remember one of them
+	defer c.work.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.passwords, c.right = p, map[[sha256.Size]byte]time.Time{}
 	c.unknown = sync.OnceValue(func() []byte {
 		hash, err := bcrypt.GenerateFromPassword(c.salt[:], p.cost())
 		if err != nil {
@@ -207,7 +219,6 @@ func NewChecker(p *Passwords, keep time.Duration) *Checker {
 		}
 		return hash
 	})
-	return c
 }
 
 // Check reports whether a password is a user's. It takes as long if there is no such

@@ -116,3 +116,20 @@ func TestCheckerRemembersForAWhile(t *testing.T) {
 		t.Errorf("%d are still remembered", len(c.right))
 	}
 }
+
+// TestCheckerForgets: when other passwords count, a right one of before is not
+// remembered.
+func TestCheckerForgets(t *testing.T) {
+	before, after := &Passwords{}, &Passwords{}
+	before.Set("bob", hashed(t, "former"))
+	after.Set("bob", hashed(t, "new"))
+	c := NewChecker(before, time.Minute)
+	now := time.Now()
+	if !c.Check("bob", "former", now) {
+		t.Fatal("the former password is wrong")
+	}
+	c.Replace(after)
+	if c.Check("bob", "former", now) || !c.Check("bob", "new", now) {
+		t.Error("the former password still counts, or the new one does not")
+	}
+}

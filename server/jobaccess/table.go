@@ -10,6 +10,8 @@ var scopes = map[string]Scope{
 	"GET /ping":    Everyone,
 	"GET /version": Everyone,
 
+	"POST /admin/reload-auth": Refused,
+
 	"GET /tasks/{id}":                 Refused,
 	"GET /workflows/{id}/active_task": Refused,
 
