@@ -11,17 +11,18 @@ type EventKind string
 
 // The kinds of events.
 const (
-	EventRegistered EventKind = "registered" // the daemon knows the runner
-	EventGranted    EventKind = "granted"    // a job is ours to run
-	EventStarted    EventKind = "started"    // its process runs
-	EventEnded      EventKind = "ended"      // the daemon has recorded its end
-	EventRecovering EventKind = "recovering" // its recovery script runs
-	EventRecovered  EventKind = "recovered"  // its recovery script has ended
-	EventVoided     EventKind = "voided"     // it was given to others
-	EventAction     EventKind = "action"     // an action was carried out
-	EventOutage     EventKind = "outage"     // the daemon does not answer
-	EventResumed    EventKind = "resumed"    // it answers again
-	EventStopping   EventKind = "stopping"   // the runner takes nothing new
+	EventRegistered EventKind = "registered"  // the daemon knows the runner
+	EventGranted    EventKind = "granted"     // a job is ours to run
+	EventStarted    EventKind = "started"     // its process runs
+	EventEnded      EventKind = "ended"       // the daemon has recorded its end
+	EventRecovering EventKind = "recovering"  // its recovery script runs
+	EventRecovered  EventKind = "recovered"   // its recovery script has ended
+	EventVoided     EventKind = "voided"      // it was given to others
+	EventAction     EventKind = "action"      // an action was carried out
+	EventOutage     EventKind = "outage"      // the daemon does not answer
+	EventResumed    EventKind = "resumed"     // it answers again
+	EventStopping   EventKind = "stopping"    // the runner takes nothing new
+	EventOutputLost EventKind = "output_lost" // somebody removed the output directory
 )
 
 // Event is something that a person who watches a runner wants to see. Only the
@@ -55,7 +56,8 @@ type Summary struct {
 	ByCause  map[workflow.CauseKind]int64
 	// Undelivered counts reports that are in the spool and not with the daemon.
 	Undelivered int
-	Reason      string // why the runner left
+	OutputLost  []string // what there is to say of an output directory that was removed
+	Reason      string   // why the runner left
 	// Complete, Canceled and OpenJobs are the daemon's last word on the
 	// workflow.
 	Complete bool

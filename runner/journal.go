@@ -27,6 +27,7 @@ const journalLimit = 1 << 20
 // there is nothing left to end.
 type journal struct {
 	log  *slog.Logger
+	path string
 	head string
 
 	mu    sync.Mutex
@@ -37,20 +38,29 @@ type journal struct {
 
 func openJournal(outputDir string, workflowID int64, hostname, key string, log *slog.Logger) (*journal, error) {
 	path := filepath.Join(outputDir, spoolDir, fmt.Sprintf("wf%d_%s_%s%s", workflowID, hostname, key, journalEnding))
+	j := &journal{log: log, path: path, head: journalHead(hostname, key), lines: make(map[string]string)}
+	var err error
+	if j.file, err = createJournal(path, j.head); err != nil {
+		return nil, err
+	}
+	j.size = int64(len(j.head))
+	return j, nil
+}
+
+// createJournal makes the file of a journal, locked and with its head.
+func createJournal(path, head string) (*os.File, error) {
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create process journal: %w", err)
 	}
-	j := &journal{log: log, file: file, head: journalHead(hostname, key), lines: make(map[string]string)}
 	_ = flock(file, unix.LOCK_EX) // where there are no locks, the head tells whether we live
-	err = j.write(j.head)
-	if err == nil {
+	if _, err = file.WriteAt([]byte(head), 0); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("create process journal: %w", err), file.Close(), os.Remove(path+".new"))
 	}
-	return j, nil
+	return file, nil
 }
 
 // started notes a process before its start is reported.
@@ -120,8 +130,8 @@ func (j *journal) close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var err error
-	if len(j.lines) == 0 {
-		err = os.Remove(strings.TrimSuffix(j.file.Name(), ".new"))
+	if len(j.lines) == 0 && !unlinked(j.file) { // somebody may have removed it, with what it is in
+		err = os.Remove(j.path)
 	}
 	return errors.Join(err, j.file.Close())
 }

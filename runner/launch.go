@@ -17,6 +17,7 @@ import (
 // launch starts the process of an attempt, on the named hosts if it is a step;
 // it runs on the pool.
 func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
+	r.keepOutput()
 	g := &a.grant
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
 	files := stdioPaths(stdioConfig(g, r.about.ExecutionConfig), base)

@@ -58,6 +58,8 @@ func (r *Runner) handle(message any) {
 	switch m := message.(type) {
 	case startedMsg:
 		r.onStarted(m)
+	case outputLostMsg:
+		r.onOutputLost(m)
 	case exitedMsg:
 		r.onExited(m.attempt, m.exit)
 	case goneMsg:

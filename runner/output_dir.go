@@ -62,7 +62,7 @@ func ClaimOutputDir(root, database string, log *slog.Logger) (*OutputDir, error)
 	if database == "" {
 		return &OutputDir{Path: root}, nil
 	}
-	file, err := trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDWR|os.O_CREATE, 0o666)
+	file, err := openMarker(root)
 	if err != nil {
 		return nil, unwritable(err)
 	}
@@ -74,6 +74,10 @@ func ClaimOutputDir(root, database string, log *slog.Logger) (*OutputDir, error)
 		return nil, unwritable(err)
 	}
 	return d, nil
+}
+
+func openMarker(root string) (*os.File, error) {
+	return trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
 // Release lets other databases have the directory.

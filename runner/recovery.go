@@ -48,6 +48,7 @@ func (r *Runner) startRepairs() {
 
 // launchRepair starts the script; it runs on the pool.
 func (r *Runner) launchRepair(a *attempt) {
+	r.keepOutput()
 	g := &a.grant
 	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "_recovery")
 	set := append(jobVariables(g, a.key, r.terminationFile(g), nil),

@@ -102,6 +102,9 @@ type Options struct {
 	Log      *slog.Logger // nil for none
 	// Failpoint, if not nil, is called at places where tests kill the runner.
 	Failpoint func(name string)
+	// RestoreOutput, if not nil, makes again what the caller keeps in OutputDir, which
+	// somebody has removed: its lock, and the log.
+	RestoreOutput func() error
 	// OnEvent, if not nil, is called in order for everything that happens; it
 	// must not block.
 	OnEvent func(Event)
@@ -117,6 +120,7 @@ type Runner struct {
 	shell     string // path of bash
 	executor  Executor
 	ender     Ender // executor, if its commands have no processes; else nil
+	restore   restorer
 	box       *mailbox
 	pool      *pool
 	keeper    *keeper
@@ -232,6 +236,7 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	if err = r.loop(ctx); !errors.Is(err, errAbandoned) {
 		r.goodbye()
 	}
+	r.lastLook()
 	return r.summary, errors.Join(err, release())
 }
 

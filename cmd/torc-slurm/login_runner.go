@@ -82,11 +82,13 @@ func (a *app) runOnLogin(ctx context.Context, flags loginFlags) error {
 		return err
 	}
 	defer release()
-	logFile, err := runnerLog(options.OutputDir, hostname, flags.workflow, status.RunID)
+	logFile, err := openOutputLog(&options, func() (*os.File, error) {
+		return runnerLog(options.OutputDir, hostname, flags.workflow, status.RunID)
+	})
 	if err != nil {
 		return err
 	}
-	defer logFile.Close()
+	defer logFile.close()
 	options.Log = logTo(logFile, slog.LevelInfo)
 	r, err := runner.New(options)
 	if err != nil {

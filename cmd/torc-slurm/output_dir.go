@@ -48,6 +48,7 @@ func (a *app) claimOutputDirFor(database string, o *runner.Options) (release fun
 		a.note("%s", dir.Notice)
 	}
 	o.OutputDir, o.OtherDirs, o.Database = dir.Path, dir.Others, database
+	o.RestoreOutput = func() error { return dir.Restore(database) }
 	return func() {
 		if err := dir.Release(); err != nil {
 			a.log.Warn("release the output directory", "path", dir.Path, "error", err)

@@ -80,6 +80,8 @@ func (p *progress) observe(e runner.Event) {
 		delete(p.running, e.JobID)
 	case runner.EventOutage:
 		p.tell(e.Message)
+	case runner.EventOutputLost:
+		p.tell(e.Message)
 	case runner.EventResumed:
 		p.tell("the server answers again")
 		p.message = ""

@@ -55,7 +55,8 @@ type report struct {
 	Stages          *workflow.StageSummaries      `json:"stages,omitempty"`
 	Compensation    *workflow.Compensation        `json:"compensation,omitempty"`
 	Undelivered     int                           `json:"undelivered_reports,omitempty"`
-	Next            []string                      `json:"next,omitempty"` // commands
+	OutputLost      []string                      `json:"output_lost,omitempty"` // the output directory was removed
+	Next            []string                      `json:"next,omitempty"`        // commands
 }
 
 type failedJob struct {
@@ -239,6 +240,7 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	defer p.mu.Unlock()
 	r.DurationSeconds, r.ClaimsHeld = now.Sub(p.began).Seconds(), r.ClaimHolds.text(now)
 	r.Stopped, r.Reason, r.Undelivered, r.FailedActions = p.stopped, s.Reason, s.Undelivered, p.failedActions
+	r.OutputLost = s.OutputLost
 	r.Message = fmt.Sprintf("Workflow %d %s", r.WorkflowID, map[string]string{
 		"completed": "completed", "failed": "failed", "canceled": "is canceled", "unfinished": "is not finished",
 	}[r.Status])
@@ -361,6 +363,9 @@ func (r *report) write(w io.Writer) {
 	writeExtremes(w, "Most memory", r.MostMemory, func(e extremeJob) string {
 		return humanize.IBytes(uint64(max(0, e.PeakMemoryBytes)))
 	})
+	for _, text := range r.OutputLost {
+		fmt.Fprintf(w, "Output lost: %s\n", printable(text))
+	}
 	if r.Undelivered > 0 {
 		fmt.Fprintf(w, "%s could not be delivered; the next runner on this host does it\n", workflow.CountOf(int64(r.Undelivered), "report", "reports"))
 	}

@@ -171,7 +171,7 @@ func (a *app) openOutput(database string, options *runner.Options, place *runner
 		return nil, err
 	}
 	return func() {
-		logFile.Close()
+		logFile.close()
 		release()
 	}, nil
 }
@@ -227,9 +227,9 @@ func (a *app) allocationOptions(flags allocationFlags, place *runner.Place) runn
 
 // allocationLog opens the log of a runner in an allocation and begins it with
 // what the runner found.
-func allocationLog(o *runner.Options, place *runner.Place) (*os.File, error) {
+func allocationLog(o *runner.Options, place *runner.Place) (*outputLog, error) {
 	name := fmt.Sprintf("job_runner_slurm_wf%d_sl%d_n%d_pid%d.log", o.WorkflowID, place.JobID, place.NodeID, os.Getpid())
-	file, err := trustedfile.Append(filepath.Join(o.OutputDir, name), 0o666)
+	file, err := openOutputLog(o, func() (*os.File, error) { return trustedfile.Append(filepath.Join(o.OutputDir, name), 0o666) })
 	if err != nil {
 		return nil, outputDirError(o.OutputDir, err)
 	}

@@ -29,11 +29,11 @@ func (a *app) work(ctx context.Context, c *connection, id int64, options runner.
 		return err
 	}
 	defer release()
-	logFile, err := runnerLog(options.OutputDir, hostname, id, status.RunID)
+	logFile, err := openOutputLog(&options, func() (*os.File, error) { return runnerLog(options.OutputDir, hostname, id, status.RunID) })
 	if err != nil {
 		return err
 	}
-	defer logFile.Close()
+	defer logFile.close()
 
 	p := newProgress(id, status.WorkflowName, a.Now())
 	p.prefix = a.prefix()

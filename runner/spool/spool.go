@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -179,11 +180,35 @@ func (w *Writer) Pending() int { return w.pending }
 func (w *Writer) Close() error {
 	var err error
 	if w.pending <= 0 {
-		if err = os.Remove(w.path); errors.Is(err, os.ErrNotExist) {
-			err = nil // whoever delivered it has removed it
+		if err = os.Remove(w.path); errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
+			err = nil // whoever delivered it has removed it, or somebody the directory
 		}
 	}
 	return errors.Join(err, w.file.Close())
+}
+
+// Restore writes the file again, which somebody has removed: it is read through the
+// descriptor that is open.
+func (w *Writer) Restore() error {
+	file, err := os.OpenFile(w.path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fmt.Errorf("create spool file: %w", err)
+	}
+	if err = lock(file); errors.Is(err, errNoLocks) {
+		err = nil
+	}
+	if err == nil {
+		_, err = io.Copy(file, io.NewSectionReader(w.file, 0, w.size))
+	}
+	if err == nil {
+		err = os.Rename(file.Name(), w.path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write spool file: %w", err), file.Close(), os.Remove(w.path+".new"))
+	}
+	old := w.file
+	w.file = file
+	return old.Close()
 }
 
 // compact drops the frames of a file that has no reports left to deliver. The
