@@ -34,7 +34,6 @@ func TestListsThatNobodyReads(t *testing.T) {
 	if _, err := d.store.CreateJobs(t.Context(), jobs); err != nil {
 		t.Fatal(err)
 	}
-	jobs = nil
 	path := fmt.Sprintf("%s/jobs?workflow_id=%d", api.BasePath, w.ID)
 	before := heap()
 	for range 24 {
