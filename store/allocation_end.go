@@ -50,6 +50,9 @@ func (tx *Tx) endAllocation(a *workflow.Allocation, end workflow.AllocationEnd) 
 			return err
 		}
 	}
+	if err := tx.announceUnattributed(a, &end); err != nil {
+		return err
+	}
 	severity := workflow.SeverityInfo
 	if end.Cause != workflow.AllocationDone && end.Cause != workflow.AllocationCanceled {
 		severity = workflow.SeverityWarning

@@ -75,3 +75,51 @@ func TestOOMInDoubt(t *testing.T) {
 		})
 	}
 }
+
+// Slurm calls an allocation OUT_OF_MEMORY. If no job of it is known to have lost a
+// process an event names them all.
+func TestOutOfMemoryOfNobody(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		cause workflow.AllocationCause
+		kills int64 // that the runner has seen
+		want  int
+	}{
+		{"nobody knows", workflow.AllocationOOM, 0, 1},
+		{"a runner has seen it", workflow.AllocationOOM, 1, 0},
+		{"not out of memory", workflow.AllocationDone, 0, 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			r := newRig(t, independent(3)...)
+			a := r.intend("aa")
+			h := r.join("aa", 17, 0)
+			h.free.Slots = 2
+			h.turn()
+			h.free.Slots = 0
+			first, second := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
+			first.Evidence.OOMKills = tc.kills
+			h.turn(first, second)
+			r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: tc.cause, Confidence: workflow.Certain, Text: "Slurm says OUT_OF_MEMORY"}))
+			doubts := r.doubts()
+			if len(doubts) != tc.want {
+				t.Fatalf("%d events: %v", len(doubts), r.events())
+			}
+			if tc.want == 0 {
+				return
+			}
+			names := []string{r.name(0), r.name(1)}
+			if p := doubts[0]; p.AllocationID != a.ID || p.OtherCount != 2 || !slices.Equal(p.Others, names) || p.RunID != 1 ||
+				p.Text != "Slurm says OUT_OF_MEMORY; no job is known to have lost a process, in question are "+names[0]+", "+names[1] {
+				t.Errorf("event %+v, want one about %v", p, names)
+			}
+		})
+	}
+}
+
+// name is that of a job.
+func (r *rig) name(i int) string {
+	r.tb.Helper()
+	j, err := r.Job(r.ctx, r.ids[i])
+	r.must(err)
+	return j.Name
+}

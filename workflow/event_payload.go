@@ -147,21 +147,25 @@ type LossSupersededPayload struct {
 }
 
 // OOMDoubtfulPayload is the data of EventOOMDoubtful: an attempt that may have lost a
-// process to the kernel, and the jobs that may have done so in its place.
+// process to the kernel, and the jobs that may have done so in its place. Of an
+// allocation that Slurm calls OUT_OF_MEMORY, of which nobody knows more, it has the
+// allocation, the others and the text.
 type OOMDoubtfulPayload struct {
 	Category   string     `json:"category"` // memory
-	JobID      int64      `json:"job_id"`
-	JobName    string     `json:"job_name"`
+	JobID      int64      `json:"job_id,omitempty"`
+	JobName    string     `json:"job_name,omitempty"`
 	RunID      int64      `json:"run_id"`
-	AttemptID  int64      `json:"attempt_id"`
-	Kills      int64      `json:"kills"`            // that are in doubt
+	AttemptID  int64      `json:"attempt_id,omitempty"`
+	Kills      int64      `json:"kills,omitempty"`  // that are in doubt
 	Likely     bool       `json:"likely,omitempty"` // its process was the largest of those in question
 	Others     []string   `json:"others"`           // names, at most 10
 	OtherCount int        `json:"other_count"`
-	Policy     OOMPartial `json:"oom_partial"`
+	Policy     OOMPartial `json:"oom_partial,omitempty"`
 	Status     JobStatus  `json:"status"` // of the attempt
-	Cause      CauseKind  `json:"cause"`
+	Cause      CauseKind  `json:"cause,omitempty"`
 	Text       string     `json:"text"` // the cause in one line
+
+	AllocationID int64 `json:"allocation_id,omitempty"`
 }
 
 // JobSettledPayload is the data of EventJobSettled.

@@ -36,6 +36,10 @@ func (r *report) writeDoubtful(w io.Writer) {
 	}
 	fmt.Fprintln(w, "The kernel killed for memory, it is in doubt whose process:")
 	for _, p := range r.OOMDoubtful {
+		if p.JobID == 0 {
+			fmt.Fprintf(w, "  allocation %d: %s\n", p.AllocationID, printable(p.Text))
+			continue
+		}
 		fmt.Fprintf(w, "  %s (job %d, attempt %d): %s, %s\n", printable(p.JobName), p.JobID, p.AttemptID, p.Status, printable(p.Text))
 	}
 	if r.MoreOOMDoubtful > 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // hog is a job that needs more memory than its allocation has, beside one that
@@ -34,6 +35,7 @@ func outOfMemory(t *testing.T, mode string) {
 	id := w.submit("execution_config: {mode: " + mode + "}\n" + hog)
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom")
+	w.expectNoDoubt(id)
 }
 
 // TestHiddenOutOfMemory: the kernel kills a child of a job, whose shell exits with 0 all
@@ -50,6 +52,15 @@ func TestHiddenOutOfMemory(t *testing.T) {
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom_partial", "exit code 0, 1 cgroup kill of tail (pid ")
 	w.expectWhy(id, "good", "though 1 cgroup OOM kill meanwhile, of hog")
+	w.expectNoDoubt(id)
+}
+
+// expectNoDoubt: it is known whose processes the kernel killed.
+func (w *world) expectNoDoubt(id int64) {
+	w.t.Helper()
+	if n := len(w.events(id, workflow.EventOOMDoubtful)); n != 0 {
+		w.t.Errorf("%d events say that it is in doubt whose process was killed", n)
+	}
 }
 
 // TestSuspended: an allocation that is suspended for a while loses nothing.
