@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,4 +56,41 @@ jobs: [{name: 'wait{i}', command: sleep 300, parameters: {i: '1:2'}, resource_re
 	if job, found := queue.Find(slurm.JobID{Number: id}); found && !job.State.Over() {
 		t.Errorf("Slurm says %s", job.State)
 	}
+}
+
+// TestSubmitRefusesWhatNeverFits: a job for more than a node has, and one for longer than
+// the partition allows, are refused; what fits goes on if somebody says so.
+func TestSubmitRefusesWhatNeverFits(t *testing.T) {
+	c := newCluster(t)
+	file := filepath.Join(c.dir, "unfit.yaml")
+	text := `
+name: unfit
+resource_requirements:
+  - {name: small, num_cpus: 1, memory: 60m, runtime: PT5M}
+  - {name: wide, num_cpus: 640, memory: 60m, runtime: PT5M}
+  - {name: long, num_cpus: 1, memory: 60m, runtime: P400D}
+jobs:
+  - {name: small, command: 'true', resource_requirements: small}
+  - {name: wide, command: 'true', resource_requirements: wide}
+  - {name: long, command: 'true', resource_requirements: long}
+`
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(c.dir, "out")
+	said, err := c.tryRun("submit", "-o", out, file)
+	if err != nil || said.ExitCode != exitInvalidSpec {
+		t.Errorf("exit status %d, %v", said.ExitCode, err)
+	}
+	refusal := string(said.Stderr)
+	for _, want := range []string{"wide: needs 640 CPUs, the largest node of partition ", "long: needs 400d, the longest allocation of partition "} {
+		if !strings.Contains(refusal, want) {
+			t.Errorf("it does not say %q: %s", want, refusal)
+		}
+	}
+	c.run("submit", "-o", out, "--skip-checks", "1")
+	slurmtest.Eventually(t, 2*time.Minute, "what fits is done", func() bool {
+		return strings.Contains(c.run("-f", "json", "status", "1"), `"completed": 1`)
+	})
+	c.run("-f", "json", "cancel", "1")
 }
