@@ -147,6 +147,9 @@ type WorkflowStatus struct {
 	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
 	// the numbers.
 	Compensation *workflow.Compensation `json:"compensation,omitempty"`
+	// AllocationReasons say why the latest allocation of each scheduler was asked for,
+	// and, while the run goes on, why ready jobs have none; ours.
+	AllocationReasons []string `json:"allocation_reasons,omitempty"`
 	// Attempts are those of the run, by whatever runner; ours.
 	Attempts *workflow.AttemptCounts `json:"attempts,omitempty"`
 	// CanceledBy names the jobs because of which others are canceled, for the largest

@@ -90,13 +90,19 @@ func (r *Report) Lines() (lines []string) {
 	for i := range r.Covered {
 		lines = append(lines, r.Covered[i].Lines()...)
 	}
-	for _, a := range r.Waits {
-		if a.Pool != "" || a.Kind == Pause {
-			add("%s: %s%s", a.Pool, a.Reason, at(a.Until))
-		}
-	}
+	lines = append(lines, r.WaitLines()...)
 	if len(lines) == 0 {
 		add("nothing to ask for: no job is ready")
+	}
+	return lines
+}
+
+// WaitLines says why nothing is asked for in some pools.
+func (r *Report) WaitLines() (lines []string) {
+	for _, a := range r.Waits {
+		if a.Pool != "" || a.Kind == Pause {
+			lines = append(lines, fmt.Sprintf("%s: %s%s", a.Pool, a.Reason, at(a.Until)))
+		}
 	}
 	return lines
 }

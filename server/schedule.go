@@ -159,5 +159,8 @@ func (s *Server) places(ctx context.Context, workflowID, class int64) (p workflo
 			p.Unplaced += c.Uncovered
 		}
 	}
+	if class == 0 && p.Unplaced > 0 {
+		p.Ready = append(p.Ready, review.WaitLines()...)
+	}
 	return p, nil
 }

@@ -128,6 +128,16 @@ func (s *Server) workflowStatus(r *request[idParams, none]) (api.WorkflowStatus,
 		ClaimHolds: sum.ClaimHolds, Compensation: sum.Compensation,
 		CanceledBy: sum.CanceledBy, EndJob: sum.EndJob,
 	}
+	for _, why := range sum.AllocationReasons {
+		status.AllocationReasons = append(status.AllocationReasons, "asked for, "+why)
+	}
+	if !status.IsComplete && s.Scheduler != nil {
+		places, err := s.places(r.Context(), r.Params.ID, 0)
+		if err != nil {
+			return status, err
+		}
+		status.AllocationReasons = append(status.AllocationReasons, places.Ready...)
+	}
 	if sum.Attempts.Ended > 0 {
 		status.Attempts = &sum.Attempts
 	}

@@ -36,6 +36,9 @@ func (s *Store) CreateComputeNode(_ context.Context, n workflow.ComputeNode) (wo
 		return n, err
 	}
 	n.Labels = labels
+	if err := workflow.CheckName("host", n.Hostname); err != nil {
+		return n, err
+	}
 	err = s.writer.do("create compute node", func(tx *Tx) (err error) {
 		if err := tx.requireWorkflow(n.WorkflowID); err != nil {
 			return err
@@ -128,6 +131,9 @@ func (s *Store) UpdateComputeNode(_ context.Context, id, workflowID int64, u wor
 		}
 		wasActive := n.IsActive
 		applyNodeUpdate(&n, u)
+		if err := workflow.CheckName("host", n.Hostname); u.Hostname != nil && err != nil {
+			return err
+		}
 		err = tx.execOne(`UPDATE compute_node SET hostname = ?, pid = ?, start_time = ?, end_time = ?, duration_seconds = ?, is_active = ?,
 				num_cpus = ?, memory_gb = ?, num_gpus = ?, num_nodes = ?, time_limit = ?, scheduler_config_id = ?, compute_node_type = ?, scheduler = ?,
 				sample_count = ?, peak_cpu_percent = ?, avg_cpu_percent = ?, peak_memory_bytes = ?, avg_memory_bytes = ? WHERE id = ?`,

@@ -37,6 +37,14 @@ func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCo
 	return c, err
 }
 
+// allocationReasons says for each scheduler of a run why its latest allocation was
+// asked for.
+func (l *looker) allocationReasons(workflowID, runID int64) ([]string, error) {
+	return look(l, `SELECT iif(COALESCE(s.name, '') = '', '', s.name || ': ') || a.why FROM allocation a LEFT JOIN slurm_scheduler s ON s.id = a.scheduler_config_id
+		WHERE a.why != '' AND a.id IN (SELECT MAX(id) FROM allocation WHERE workflow_id = ? AND run_id = ? GROUP BY scheduler_config_id) ORDER BY a.id DESC LIMIT ?`,
+		[]any{workflowID, runID, few}, scanString)
+}
+
 // endedBy is the job for which a canceled one was ended; nil for others.
 func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
 	if j.Status != workflow.Canceled {

@@ -62,6 +62,9 @@ func (s *Store) RegisterRunner(_ context.Context, r Registration) (Registered, e
 	case min(r.NumCPUs, r.MemoryBytes, r.NumGPUs, r.MaxParallelJobs) < 0 || r.NumNodes < 1:
 		return Registered{}, workflow.Errorf(workflow.CodeInvalid, "a runner has at least one node and no negative resources")
 	}
+	if err := workflow.CheckName("host", r.Hostname); err != nil {
+		return Registered{}, err
+	}
 	var answer Registered
 	var refusal error // what it rests on is stored
 	err = s.writer.do("register runner", func(tx *Tx) (err error) {

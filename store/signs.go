@@ -111,6 +111,10 @@ func (f *finisher) categorize(e *ending) error {
 	if evidence == nil { // a torc client's word
 		evidence = &workflow.Evidence{ExitCode: &e.cause.ReturnCode}
 	}
+	if workflow.CheckName("category", evidence.Category) != nil || workflow.CheckName("category", evidence.Subcategory) != nil {
+		// It names no category of a specification. The attempt counts all the same.
+		evidence.Category, evidence.Subcategory, evidence.SignsHash = "", "", ""
+	}
 	if evidence.Category == "" && evidence.SignsHash != s.Hash {
 		s.detector.Categorize(evidence, evidence.StderrTail)
 	}

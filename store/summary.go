@@ -32,6 +32,7 @@ type Summary struct {
 	Compensation        *workflow.Compensation // of the run; nil if there is none
 	Attempts            workflow.AttemptCounts
 	CanceledBy          []workflow.CanceledGroup
+	AllocationReasons   []string               // why the latest allocation of each scheduler was asked for
 	EndJob              *workflow.EndJobResult // how it ended; nil before the verdict, or without one
 	Stages              workflow.StageSummaries
 	Staged              workflow.StatusCounts // of Jobs, those in stages beside the main one
@@ -139,6 +140,9 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 		if v != nil {
 			sum.EndJob = v.EndJob
 		}
+	}
+	if sum.AllocationReasons, err = l.allocationReasons(id, sum.RunID); err != nil {
+		return sum, err
 	}
 	sum.ClaimHolds, err = l.claimHolds(id)
 	return sum, err

@@ -94,6 +94,9 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 	if p, n := s.PendingScheduledNodes, s.ActiveScheduledNodes; p+n > 0 {
 		fields = append(fields, field{"Allocations", fmt.Sprintf("%d active, %d pending", n, p)})
 	}
+	for _, why := range s.AllocationReasons {
+		fields = append(fields, field{"Allocation", why})
+	}
 	if s.Stages != nil {
 		for _, line := range s.Stages.Lines() {
 			fields = append(fields, field{"Stage", line})
