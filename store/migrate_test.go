@@ -2,8 +2,11 @@ package store
 
 import (
 	"database/sql"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,5 +68,20 @@ func TestOwnedDatabaseOfTheFirstVersion(t *testing.T) {
 	path := firstVersion(t, time.Now())
 	if s, err := Open(t.Context(), Options{Path: path}); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("opened %v: %v", s, err)
+	}
+}
+
+// TestMigrationsAreNumbered: two with one number, from two branches, would be applied
+// in the order of their names, which nobody has chosen.
+func TestMigrationsAreNumbered(t *testing.T) {
+	t.Parallel()
+	names, err := fs.Glob(migrations, "migration/*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range names {
+		if want := fmt.Sprintf("migration/%04d_", i+1); !strings.HasPrefix(name, want) {
+			t.Errorf("%s is version %d, its name should begin with %s", name, i+1, want)
+		}
 	}
 }
