@@ -116,6 +116,23 @@ const currentAttempt = `(j.result_id = r.id OR r.id = 0 AND j.status BETWEEN 5 A
 const attemptResultColumns = `r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code,
 	r.exec_time_minutes, r.completion_time, r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, j.name, r.cause, r.cause_text`
 
+const resultTextColumns = resultColumns + `,
+	COALESCE((SELECT a.cause_text FROM attempt a WHERE a.job_id = r.job_id AND a.run_id = r.run_id AND a.attempt_id = r.attempt_id), '')`
+
+// lacksResults reports whether attempts are asked for and some may have no result:
+// most workflows have one for each, and their pages are read by its index.
+func (s *Store) lacksResults(ctx context.Context, q *ResultFilter) (lacking bool, err error) {
+	if !q.Attempts {
+		return false, nil
+	}
+	err = s.read.QueryRowContext(ctx, `SELECT (SELECT COALESCE(SUM(n), 0) FROM cause_count WHERE workflow_id = ?1) != (SELECT COUNT(*) FROM result WHERE workflow_id = ?1)`,
+		q.WorkflowID).Scan(&lacking)
+	if err != nil {
+		return false, fmt.Errorf("count the results of workflow %d: %w", q.WorkflowID, err)
+	}
+	return lacking, nil
+}
+
 func scanAttemptResult(row rowScanner) (r workflow.Result, err error) {
 	err = row.Scan(&r.ID, &r.JobID, &r.WorkflowID, &r.RunID, &r.AttemptID, &r.ComputeNodeID, &r.ReturnCode,
 		&r.ExecTimeMinutes, &r.CompletionTime, &r.Status, &r.PeakMemoryBytes, &r.AvgMemoryBytes, &r.PeakCPUPercent, &r.AvgCPUPercent, &r.JobName, &r.Cause, &r.CauseText)
@@ -135,9 +152,13 @@ func (s *Store) Results(ctx context.Context, q ResultFilter, page Page) ([]workf
 	if q.Status != nil {
 		f.add("r.status = ?", int64(*q.Status))
 	}
+	lacking, err := s.lacksResults(ctx, &q)
+	if err != nil {
+		return nil, 0, err
+	}
 	switch {
 	case q.AllRuns:
-	case q.Attempts:
+	case lacking:
 		f.add(currentAttempt)
 	default:
 		f.add("j.result_id = r.id")
@@ -146,6 +167,11 @@ func (s *Store) Results(ctx context.Context, q ResultFilter, page Page) ([]workf
 	for _, c := range []string{"job_id", "workflow_id", "run_id", "attempt_id", "compute_node_id", "return_code", "exec_time_minutes",
 		"completion_time", "status", "peak_memory_bytes", "avg_memory_bytes", "peak_cpu_percent", "avg_cpu_percent"} {
 		sortable[c] = "r." + c
+	}
+	if q.Attempts && !lacking {
+		return readList(ctx, s.read, list{
+			columns: resultTextColumns, from: resultTables, filter: f, sortable: sortable, id: "r.id", page: page,
+		}, scanAttemptResult)
 	}
 	if q.Attempts {
 		return readList(ctx, s.read, list{
