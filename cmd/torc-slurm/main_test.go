@@ -58,6 +58,7 @@ func TestScripts(t *testing.T) {
 			"status":    scriptStatus,
 			"interrupt": scriptInterrupt,
 			"waitfor":   scriptWaitFor,
+			"until":     scriptUntil,
 			"gone":      scriptGone,
 			"torcdb":    scriptTorcDatabase,
 			"fakeslurm": scriptFakeSlurm,
@@ -174,6 +175,16 @@ func scriptWaitFor(ts *testscript.TestScript, neg bool, args []string) {
 		return err == nil && info.Size() > 0
 	}) {
 		ts.Fatalf("%s is not there", args[0])
+	}
+}
+
+// scriptUntil repeats a command of the shell until it succeeds: until 'COMMAND'
+func scriptUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: until 'COMMAND'")
+	}
+	if !eventually(func() bool { return ts.Exec("sh", "-c", args[0]) == nil }) {
+		ts.Fatalf("it never succeeded")
 	}
 }
 
