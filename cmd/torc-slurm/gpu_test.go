@@ -43,7 +43,7 @@ func TestGPUs(t *testing.T) {
 	if plan, _ := p.run(0, "slurm", "plan", "gpus.yaml"); !strings.Contains(plan, "4 jobs for") || strings.Contains(plan, "Warning") {
 		t.Error(plan)
 	}
-	if _, said := p.run(1, "submit", "many.yaml"); !strings.Contains(said, "gpus: needs 3, largest node has 2") {
+	if _, said := p.run(exitInvalidSpec, "submit", "many.yaml"); !strings.Contains(said, "g1 (and 3 more): needs 3 GPUs, the largest node of partition debug has 2") {
 		t.Error(said)
 	}
 	p.run(0, "submit", "gpus.yaml")

@@ -88,7 +88,7 @@ func TestPreemptionWithAnActionAlone(t *testing.T) {
 	w.settle(id, nil)
 	w.expectPreempted(before.ID)
 	w.expectAttempts(id, "preempted")
-	w.expectSubmissions(2)
+	w.expectReplaced(id)
 }
 
 // TestPreemptionWithoutRequeue and TestPreemptionByCancel: the runner hears that
@@ -170,6 +170,20 @@ func (w *world) expectPreempted(allocation int64) {
 	if a := w.allocation(allocation); a.Cause != "preempted" {
 		w.t.Errorf("the allocation ended by %s (%s): %s", a.Cause, a.Confidence, a.CauseText)
 	}
+}
+
+// expectReplaced: each allocation but the last was preempted, by this test or by jobs
+// of others, and was asked for again once.
+func (w *world) expectReplaced(id int64) {
+	w.t.Helper()
+	all := w.allocations(id)
+	if len(all) < 2 {
+		w.t.Fatalf("%d allocations, want another one", len(all))
+	}
+	for _, a := range all[:len(all)-1] {
+		w.expectPreempted(a.ID)
+	}
+	w.expectSubmissions(len(all))
 }
 
 // expectAttempts: some job has an attempt that ended by a cause, and `why` says
