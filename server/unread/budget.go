@@ -73,15 +73,15 @@ func (b *Budget) Held() int64 {
 // there is nothing to wait for, so the texts that are being made, of which there are
 // few, may go beyond the bound.
 func (b *Budget) take(ctx context.Context, n int64) error {
+	freed, ok := b.tryTake(n)
+	if ok {
+		return nil
+	}
 	deadline := time.NewTimer(b.o.Wait)
 	defer deadline.Stop()
 	look := time.NewTicker(max(b.o.Still/4, time.Millisecond))
 	defer look.Stop()
-	for {
-		freed, ok := b.tryTake(n)
-		if ok {
-			return nil
-		}
+	for !ok {
 		select {
 		case <-freed:
 		case <-look.C:
@@ -90,7 +90,9 @@ func (b *Budget) take(ctx context.Context, n int64) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		freed, ok = b.tryTake(n)
 	}
+	return nil
 }
 
 // tryTake takes n bytes if there is room, and else gives up answers that do not
