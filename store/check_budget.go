@@ -25,7 +25,10 @@ var budgetRules = []rule{
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq AND x.type = 'loss_superseded'
 				AND json_extract(x.data, '$.job_id') = a.job_id AND json_extract(x.data, '$.attempt_id') = a.attempt_id - 1)
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq
-				AND x.type IN ('user_action', 'workflow_started', 'workflow_reinitialized'))`, clockSlack)},
+				AND x.type IN ('user_action', 'workflow_started', 'workflow_reinitialized'))
+			-- nor if its sub-workflow has begun anew since, as an operator may have it
+			AND NOT EXISTS (SELECT 1 FROM event x JOIN job p ON p.id = json_extract(x.data, '$.job_id') JOIN job j ON j.id = a.job_id
+				WHERE x.workflow_id = e.workflow_id AND x.seq > e.seq AND x.type = 'stage_started' AND p.child_id = j.stage_id)`, clockSlack)},
 	{"P7", `SELECT 'workflow ' || w.id, 'run ' || c.run_id || ' used ' || SUM(c.counted) || ' counted retries, max_retries_total is '
 			|| json_extract(w.policy, '$.max_retries_total')
 		FROM cause_count c JOIN workflow w ON w.id = c.workflow_id WHERE json_extract(w.policy, '$.max_retries_total') IS NOT NULL
