@@ -19,9 +19,6 @@ type Page[T any] struct {
 	HasMore    bool  `json:"has_more"`
 }
 
-// Len is the number of items.
-func (p Page[T]) Len() int { return len(p.Items) }
-
 // EncodeTo writes the page as json.Encoder does without HTML escapes, one item at
 // a time: the text is never in memory as a whole.
 func (p Page[T]) EncodeTo(w io.Writer) error {

@@ -3,7 +3,6 @@ package siteconfigs
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,14 +94,5 @@ func (f *Finder) write(m *memory) error {
 	if err := os.MkdirAll(f.CacheDir, 0o700); err != nil {
 		return err
 	}
-	tmp, err := os.CreateTemp(f.CacheDir, "site-*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(text)
-	if err := errors.Join(err, tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), f.path())
+	return trustedfile.Write(f.path(), text, 0o600)
 }

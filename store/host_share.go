@@ -36,8 +36,8 @@ const hostUserColumns = `n.id, n.workflow_id, n.num_cpus, n.memory_gb, n.num_gpu
 const leasesOfHostUser = `LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN (3, 4) AND j.phase = 0
 	LEFT JOIN claim_class c ON c.id = j.class_id LEFT JOIN resource_requirements q ON q.id = c.requirements_id `
 
-// selectHostUsers finds the runners that share a host.
-const selectHostUsers = `SELECT ` + hostUserColumns + `FROM compute_node n ` + leasesOfHostUser + `WHERE n.hostname = ? AND n.boot_id = ? AND n.is_active = 1 AND n.shares_host = 1 GROUP BY n.id ORDER BY n.id`
+// selectHostUsers finds the runners that share a host, each as a neighbour of itself.
+const selectHostUsers = `SELECT n.id, ` + hostUserColumns + `FROM compute_node n ` + leasesOfHostUser + `WHERE n.hostname = ? AND n.boot_id = ? AND n.is_active = 1 AND n.shares_host = 1 GROUP BY n.id ORDER BY n.id`
 
 // selectHostNeighbours finds those with which the runners m of a workflow share their
 // hosts.
@@ -70,13 +70,6 @@ func besides(runners []workflow.RunnerFacts, neighbours []neighbour) {
 	}
 }
 
-func scanHostUser(r rowScanner) (u workflow.HostUser, err error) {
-	var memoryGB float64
-	err = r.Scan(&u.RunnerID, &u.WorkflowID, &u.Total.CPUs, &memoryGB, &u.Total.GPUs, &u.Held.CPUs, &u.Held.MemoryBytes, &u.Held.GPUs, &u.Leases)
-	u.Total.MemoryBytes = int64(memoryGB * (1 << 30))
-	return u, err
-}
-
 // hostShare is a runner's part of a host that it shares with others.
 type hostShare struct {
 	me     workflow.HostUser
@@ -99,12 +92,13 @@ func (tx *Tx) hostShare(r *runner) (*hostShare, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the runners of %s: %w", r.hostname, err)
 	}
-	all, err := collect(rows, scanHostUser)
+	all, err := collect(rows, scanNeighbour)
 	if err != nil {
 		return nil, fmt.Errorf("read the runners of %s: %w", r.hostname, err)
 	}
 	s := &hostShare{}
-	for _, u := range all {
+	for _, n := range all {
+		u := n.HostUser
 		u.Waits = tx.w.hostWaits.place(u.RunnerID, tx.nowMS)
 		if u.RunnerID == r.id {
 			s.me = u

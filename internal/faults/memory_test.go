@@ -24,14 +24,20 @@ func TestOutOfMemoryDirect(t *testing.T) { outOfMemory(t, "direct") }
 
 func TestOutOfMemorySteps(t *testing.T) { outOfMemory(t, "slurm") }
 
-func outOfMemory(t *testing.T, mode string) {
+// memoryLimited is the real cluster, where it can limit the memory of jobs.
+func memoryLimited(t *testing.T) *slurmtest.Real {
 	t.Helper()
-	t.Parallel()
 	real := slurmtest.UseReal(t)
 	if !real.CanLimitMemory() {
 		t.Skip("there is no cgroup controller for memory here")
 	}
-	w := newWorld(t, real)
+	return real
+}
+
+func outOfMemory(t *testing.T, mode string) {
+	t.Helper()
+	t.Parallel()
+	w := newWorld(t, memoryLimited(t))
 	id := w.submit("execution_config: {mode: " + mode + "}\n" + hog)
 	w.settle(id, map[string]string{"hog": "failed"})
 	w.expectWhy(id, "hog", "oom")
@@ -42,11 +48,7 @@ func outOfMemory(t *testing.T, mode string) {
 // the same, while another job is alive beside it.
 func TestHiddenOutOfMemory(t *testing.T) {
 	t.Parallel()
-	real := slurmtest.UseReal(t)
-	if !real.CanLimitMemory() {
-		t.Skip("there is no cgroup controller for memory here")
-	}
-	w := newWorld(t, real)
+	w := newWorld(t, memoryLimited(t))
 	hidden := strings.NewReplacer("./job.sh 5 hog", "./job.sh 5 hog || true", "100m", "150m").Replace(hog)
 	id := w.submit("execution_config: {mode: direct, limit_resources: false}\n" + hidden)
 	w.settle(id, map[string]string{"hog": "failed"})

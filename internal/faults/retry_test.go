@@ -49,11 +49,7 @@ const timesPreempted = 10
 // has for its own failures.
 func TestPreemptedThenOutOfMemory(t *testing.T) {
 	t.Parallel()
-	real := slurmtest.UseReal(t)
-	if !real.CanLimitMemory() {
-		t.Skip("there is no cgroup controller for memory here")
-	}
-	w := newWorld(t, real)
+	w := newWorld(t, memoryLimited(t))
 	w.mostCalls = usualCalls + 6*timesPreempted // another sbatch, and looks at what ended
 	id := w.submit("execution_config: {mode: slurm}\n" + shape("scavenge", "", 10*time.Minute) + fmt.Sprintf(`
 compute_node_wait_for_new_jobs_seconds: 0

@@ -22,7 +22,7 @@ func (s seed) of(thing ...any) chance {
 // seed decides everything that is left to chance in a run.
 type seed uint64
 
-// is is true with a probability.
+// is decides: it is true with a probability.
 func (c chance) is(probability float64) bool { return c.Float64() < probability }
 
 // between draws a time, evenly.

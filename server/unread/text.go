@@ -78,9 +78,6 @@ func (t *Text) add(p []byte) error {
 	return nil
 }
 
-// Len is the length of the text.
-func (t *Text) Len() int { return t.length }
-
 // Drop gives back what the text has taken.
 func (t *Text) Drop() {
 	t.budget.mu.Lock()
