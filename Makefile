@@ -11,8 +11,12 @@ EXAMPLE  = examples/outbreak
 
 # Packages with goroutines, sockets or processes are tested under the race
 # detector; the pure ones gain nothing from it, and the simulation runs one
-# goroutine at a time.
-CONCURRENT = ./internal/failpoint/... ./store/... ./allocation/... ./server/... ./client/... ./runner/... ./metricsdb/... ./slurm/... ./cmd/...
+# goroutine at a time. go test starts them in this order: first those that want
+# the test cluster for themselves, while internal/faults does too.
+CONCURRENT = ./slurm/... ./store/... ./server/... ./allocation/... ./cmd/... ./runner/... ./client/... ./metricsdb/... ./internal/failpoint/...
+
+# These tests wait for a real Slurm most of the time.
+WAITING = ./internal/faults
 
 .DEFAULT_GOAL := help
 
@@ -52,8 +56,18 @@ test: export RAPID_SEED ?= 1
 
 .PHONY: test
 test: tools ## all tests, under the race detector where it pays
-	$(GO) test -timeout 40m $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(CONCURRENT))")
+	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-waiting test-concurrent test-others
+
+# The parts of test, two at a time: what waits leaves the processors to the rest.
+.PHONY: test-waiting test-concurrent test-others
+test-waiting:
+	$(GO) test -timeout 40m $(TESTFLAGS) $(WAITING)
+
+test-concurrent:
 	$(GO) test -race -timeout 40m $(TESTFLAGS) $(CONCURRENT)
+
+test-others:
+	$(GO) test -timeout 40m $(TESTFLAGS) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(WAITING) $(CONCURRENT))")
 
 .PHONY: cover
 cover: tools ## tests with the coverage of each package

@@ -9,8 +9,9 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 var (
@@ -19,7 +20,7 @@ var (
 )
 
 // TestChaos lets Slurm, runners and the daemon do what they may, in any order.
-// At the end everything that was asked for is gone, every allocation has one
+// At the end every requested allocation is gone, every allocation has one
 // end, no job ran twice at the same time, and the checker is content.
 func TestChaos(t *testing.T) {
 	for i := range *chaosSeeds {
@@ -42,14 +43,14 @@ type chaos struct {
 	faults []func() // remove what was injected
 	runs   map[int64]*life
 	turns  map[*life]int64
-	held   map[*life][]store.Held
+	held   map[*life][]lease.Held
 	halted map[*life]bool  // by SIGSTOP
 	cutOff map[string]bool // nodes that were out of Slurm's reach
 	trace  []string
 }
 
 func newChaos(t *testing.T, seed uint64) *chaos {
-	c := &chaos{rnd: rand.New(rand.NewPCG(seed, seed)), runs: map[int64]*life{}, turns: map[*life]int64{}, held: map[*life][]store.Held{}, halted: map[*life]bool{}, cutOff: map[string]bool{}}
+	c := &chaos{rnd: rand.New(rand.NewPCG(seed, seed)), runs: map[int64]*life{}, turns: map[*life]int64{}, held: map[*life][]lease.Held{}, halted: map[*life]bool{}, cutOff: map[string]bool{}}
 	c.world = newWorld(t, 150, func(o *slurmtest.Options) {
 		o.Partitions = []slurmtest.Partition{{Name: "debug", PreemptMode: "REQUEUE", GraceTime: time.Second}}
 		o.Completing, o.Lag = 5*time.Second, 20*time.Second
@@ -95,7 +96,7 @@ func (c *chaos) step() {
 	c.let(time.Duration(1+c.rnd.IntN(40)) * time.Second)
 }
 
-// let lets time pass, with a look at its end. Runners that can call.
+// let lets time pass, with a poll at its end. Runners that can call.
 func (c *chaos) let(d time.Duration) {
 	for _, l := range c.lives {
 		if l.silence += d; !l.over && !c.halted[l] && c.turn(l) {
@@ -107,7 +108,7 @@ func (c *chaos) let(d time.Duration) {
 		c.Fatal(err)
 	}
 	for _, a := range c.allocations() {
-		if a.State == workflow.AllocationEnded && c.now.UnixMilli()-a.EndMS < 60_000 {
+		if a.State == compute.AllocationEnded && c.now.UnixMilli()-a.EndMS < 60_000 {
 			c.say("allocation %d (Slurm job %d, life %d) has ended: %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
 		}
 	}
@@ -159,7 +160,7 @@ func (c *chaos) happen(l *life) {
 		what = "canceled by us"
 		for _, a := range c.allocations() {
 			if a.SlurmJobID == l.ID.Number {
-				_, err := c.store.RequestCancel(c.Context(), []int64{a.ID}, "no work is left")
+				_, err := c.store.Allocations.RequestCancel(c.Context(), []int64{a.ID}, "no work is left")
 				c.must(err)
 			}
 		}
@@ -169,7 +170,7 @@ func (c *chaos) happen(l *life) {
 	default:
 		return
 	}
-	c.say("Slurm job %s, life %d: %s", l.ID, l.Restart, what)
+	c.say("Slurm job %s, life %d: %s", l.ID, l.Number, what)
 }
 
 // inject makes something go wrong from now on.
@@ -189,18 +190,18 @@ func (c *chaos) inject() {
 func (c *chaos) turn(l *life) bool {
 	if l.runner == 0 {
 		if err := c.arrive(l); err != nil {
-			c.say("Slurm job %s, life %d: its runner is sent away: %v", l.ID, l.Restart, err)
+			c.say("Slurm job %s, life %d: its runner is sent away: %v", l.ID, l.Number, err)
 			l.over, l.gone = true, c.now
 			l.Exit(slurm.ExitCode{Code: 1})
 			return false
 		}
 	}
-	var t store.Turn
-	var running []store.Held
+	var t lease.TurnRequest
+	var running []lease.Held
 	for _, h := range c.held[l] {
 		if h.StartedMS > 0 && c.rnd.IntN(3) == 0 {
 			code := int64(c.rnd.IntN(2))
-			t.Reports = append(t.Reports, store.Report{LeaseRef: h.LeaseRef, StartedMS: h.StartedMS, EndedMS: c.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &code}})
+			t.Reports = append(t.Reports, lease.Report{LeaseRef: h.LeaseRef, StartedMS: h.StartedMS, EndedMS: c.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &code}})
 			c.ends(h.JobID, l)
 			continue
 		}
@@ -211,10 +212,10 @@ func (c *chaos) turn(l *life) bool {
 		running = append(running, h)
 	}
 	c.turns[l]++
-	t.RunnerID, t.Number, t.RunID, t.Held, t.Free = l.runner, c.turns[l], c.workflow.RunID, running, store.Free{Slots: 2}
-	answer, err := c.store.Turn(c.Context(), t)
+	t.Turn, t.RunID, t.Held, t.Free = c.turns[l], c.workflow.RunID, running, lease.Free{Slots: 2}
+	answer, err := c.store.Runners.Turn(c.Context(), l.runner, t)
 	c.must(err)
-	if stop := answer.Stop || contains(c.stopped, l.runner); stop {
+	if stop := answer.Has(lease.OrderStop) || contains(c.stopped, l.runner); stop {
 		c.leaves(l)
 		return true
 	}
@@ -223,13 +224,13 @@ func (c *chaos) turn(l *life) bool {
 		c.ends(v.JobID, l)
 	}
 	for _, g := range answer.Grants {
-		running = append(dropped(running, g.LeaseRef), store.Held{LeaseRef: g.LeaseRef})
+		running = append(dropped(running, g.LeaseRef), lease.Held{LeaseRef: g.LeaseRef})
 	}
 	c.held[l] = running
 	return true
 }
 
-// leaves has a runner kill what it runs, and say goodbye.
+// leaves has a runner kill what it runs, and deregister.
 func (c *chaos) leaves(l *life) {
 	for _, h := range c.held[l] {
 		c.ends(h.JobID, l)
@@ -242,10 +243,10 @@ func (c *chaos) starts(job int64, l *life) {
 	other := c.runs[job]
 	// What neither Slurm nor we can reach may go on.
 	if other != nil && other != l && !other.over && !(c.cutOff[other.Nodes[0]] && c.halted[other]) {
-		c.Errorf("job %d runs in Slurm job %s, life %d, and in %s, life %d", job, l.ID, l.Restart, other.ID, other.Restart)
+		c.Errorf("job %d runs in Slurm job %s, life %d, and in %s, life %d", job, l.ID, l.Number, other.ID, other.Number)
 	}
 	c.runs[job] = l
-	c.say("job %d starts in Slurm job %s, life %d", job, l.ID, l.Restart)
+	c.say("job %d starts in Slurm job %s, life %d", job, l.ID, l.Number)
 }
 
 func (c *chaos) ends(job int64, l *life) {
@@ -263,8 +264,8 @@ func contains(ids []int64, id int64) bool {
 	return false
 }
 
-func dropped(held []store.Held, ref store.LeaseRef) []store.Held {
-	var left []store.Held
+func dropped(held []lease.Held, ref lease.LeaseRef) []lease.Held {
+	var left []lease.Held
 	for _, h := range held {
 		if h.LeaseRef != ref {
 			left = append(left, h)
@@ -273,7 +274,7 @@ func dropped(held []store.Held, ref store.LeaseRef) []store.Held {
 	return left
 }
 
-// settle mends everything, cancels the workflow, and looks at what is left.
+// settle repairs everything, cancels the workflow, and checks what is left.
 func (c *chaos) settle() {
 	for _, remove := range c.faults {
 		remove()
@@ -285,7 +286,7 @@ func (c *chaos) settle() {
 		c.cluster.Resume(l.ID)
 	}
 	c.say("everything is mended")
-	if _, err := c.store.CancelWorkflow(c.Context(), c.workflow.ID); err != nil {
+	if _, err := c.store.Workflows.Cancel(c.Context(), c.workflow.ID); err != nil {
 		c.Fatal(err)
 	}
 	for range 150 {
@@ -294,7 +295,7 @@ func (c *chaos) settle() {
 	ends := map[string]bool{}
 	for _, a := range c.allocations() {
 		life := fmt.Sprintf("%s/%d/%d", a.IntentID, a.SlurmJobID, a.RestartCount)
-		if a.State != workflow.AllocationEnded || ends[life] {
+		if a.State != compute.AllocationEnded || ends[life] {
 			c.Errorf("allocation %d (Slurm job %d, life %d) is %s", a.ID, a.SlurmJobID, a.RestartCount, a.State)
 		}
 		ends[life] = true
@@ -308,7 +309,7 @@ func (c *chaos) settle() {
 		}
 	}
 	for _, id := range c.jobs {
-		j, err := c.store.Job(c.Context(), id)
+		j, err := c.store.Jobs.Get(c.Context(), id)
 		c.must(err)
 		if j.Status.IsLive() {
 			c.Errorf("job %d is %s", id, j.Status)

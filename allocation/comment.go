@@ -8,11 +8,11 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// comment is the comment of an allocation that squeue shows: how far its
-// workflow is, and what runs in it.
+// comment returns the comment of an allocation that squeue shows: the progress of its
+// workflow, and how many jobs run in it.
 func comment(p store.Progress, running int64) string {
 	text := fmt.Sprintf("%d/%d done", p.Done, p.Total)
 	if p.Failed > 0 {
@@ -23,14 +23,14 @@ func comment(p store.Progress, running int64) string {
 
 // stale is an allocation whose comment is out of date.
 type stale struct {
-	*workflow.Allocation
+	*compute.Allocation
 	text  string
 	since time.Time // when its comment was set last; zero if never
 }
 
-// comments brings the comments of some allocations up to date: as many as the
-// settings allow and the budget of calls leaves room for, those that have none
-// first, then those whose comment is oldest.
+// comments updates the comments of some allocations: as many as the settings and
+// the budget of calls allow, first those without a comment, then those with the
+// oldest.
 func (p *poll) comments(ctx context.Context) error {
 	if p.set.Comments < 0 || p.queue == nil || p.now.Sub(p.commented).Abs() < p.set.CommentEvery { // clocks jump
 		return nil
@@ -49,7 +49,7 @@ func (p *poll) comments(ctx context.Context) error {
 	return nil
 }
 
-// stale lists the active allocations whose comment is not what it should be.
+// stale returns the active allocations whose comment is out of date.
 func (p *poll) stale(ctx context.Context) (due []stale, err error) {
 	var workflows []int64
 	for i := range p.live {
@@ -57,7 +57,7 @@ func (p *poll) stale(ctx context.Context) (due []stale, err error) {
 			workflows = append(workflows, p.live[i].WorkflowID)
 		}
 	}
-	progress, err := p.store.ProgressOf(ctx, workflows)
+	progress, err := p.store.Allocations.ProgressOf(ctx, workflows)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Slurm is what this package asks of Slurm; *slurm.Client can it.
+// Slurm is what this package calls of Slurm; *slurm.Client implements it.
 type Slurm interface {
 	Submit(ctx context.Context, s slurm.Submission) (slurm.Submitted, error)
 	Queue(ctx context.Context, q slurm.QueueQuery) (slurm.Queue, error)
@@ -18,9 +18,9 @@ type Slurm interface {
 	Spare() int
 }
 
-// Runners is what the daemon knows of runners by their calls.
+// Runners is what the daemon knows of runners from their calls.
 type Runners interface {
-	// Silence is for how long a runner has said nothing, while one could listen.
+	// Silence returns for how long a runner has not called while the daemon was up.
 	Silence(runnerID int64) time.Duration
 	// Stop orders a runner to kill what it runs, to report, and to leave.
 	Stop(runnerID int64, why string)

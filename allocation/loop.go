@@ -11,13 +11,13 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Spool holds reports that runners have written down and nobody has received.
+// Spool holds reports that runners have written to disk and could not deliver.
 type Spool interface {
-	// Deliver stores the reports that these runners left behind. An error says
-	// that the attempt is to be repeated: what they ran must not be judged yet.
+	// Deliver stores the reports that these runners left behind. After an error the
+	// call is to be repeated: attempts of these runners must not be judged yet.
 	Deliver(ctx context.Context, runners []store.AllocationRunner) error
 }
 
@@ -31,15 +31,15 @@ type Options struct {
 	Spool     Spool // may be nil
 	SecretDir string
 	Settings  Settings
-	// NoAccounting says that the cluster keeps no accounts.
+	// NoAccounting says that the cluster has no accounting.
 	NoAccounting bool
 	Now          func() time.Time // time.Now if nil
 	Random       io.Reader        // crypto/rand if nil
 	Log          *slog.Logger     // slog.Default() if nil
 }
 
-// Loop looks after all allocations of a daemon. The goroutine of Run owns its
-// fields; others use Submitter and Wake.
+// Loop follows all allocations of a daemon. The goroutine of Run owns its
+// fields; others use Submitter, Wake, Poll and Seen.
 type Loop struct {
 	store        *store.Store
 	slurm        Slurm
@@ -51,7 +51,7 @@ type Loop struct {
 	clock        func() time.Time
 	log          *slog.Logger
 	wake         chan struct{}
-	sight        sight // others may ask it
+	snapshot     snapshots // safe for concurrent use
 
 	memory           map[int64]*memory // by allocation
 	queueOutage      outage
@@ -59,18 +59,18 @@ type Loop struct {
 	commented        time.Time // when comments were set last
 }
 
-// memory is what is known of an allocation and not worth being stored.
+// memory is what is known of an allocation and need not be stored.
 type memory struct {
 	runners   map[int64]time.Time // since when each is known here
 	suspended time.Time           // when it was seen suspended last
-	alone     time.Time           // since when it runs without a runner
-	never     time.Time           // since when Slurm has said that it can never start it
+	alone     time.Time           // since when it has been running without a runner
+	never     time.Time           // since when Slurm has said that it never starts it
 	commented time.Time
-	// since when what its runners have written down cannot be read
+	// since when the spool files of its runners cannot be read
 	undelivered time.Time
 }
 
-// New makes a loop. Run has it work.
+// New returns a loop, which works while Run runs.
 func New(o Options) *Loop {
 	l := &Loop{
 		store: o.Store, slurm: o.Slurm, calls: o.Runners, spool: o.Spool, set: o.Settings.withDefaults(), noAccounting: o.NoAccounting,
@@ -90,21 +90,21 @@ func New(o Options) *Loop {
 	return l
 }
 
-// Submitter returns what asks Slurm for allocations.
+// Submitter returns the submitter of new allocations.
 func (l *Loop) Submitter() *Submitter { return l.submitter }
 
-// Wake has the loop look soon: something has happened that it should know of.
+// Wake makes the loop poll soon, because something has happened.
 func (l *Loop) Wake() {
 	select {
 	case l.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it will poll anyway
 	}
 }
 
-// Run looks after allocations until ctx ends.
+// Run polls Slurm and carries out the verdicts until ctx ends.
 func (l *Loop) Run(ctx context.Context) error {
 	l.sweep(ctx)
-	defer l.sight.close()
+	defer l.snapshot.close()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -112,7 +112,7 @@ func (l *Loop) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-l.wake:
-			// Whatever else happens now is part of the same look.
+			// Further wakes are covered by the same poll.
 			timer.Reset(l.set.Least)
 			select {
 			case <-ctx.Done():
@@ -121,32 +121,32 @@ func (l *Loop) Run(ctx context.Context) error {
 			}
 		case <-timer.C:
 		}
-		waiting := l.sight.begin()
+		waiting := l.snapshot.begin()
 		next, err := l.runOnce(ctx)
 		tell(waiting, err)
 		if err != nil && ctx.Err() == nil {
-			l.log.Error("cannot look after allocations", "error", err)
+			l.log.Error("cannot poll allocations", "error", err)
 		}
 		timer.Reset(next)
 	}
 }
 
-// runOnce looks once and returns when to look again.
+// runOnce polls once and returns how long to wait before the next poll.
 func (l *Loop) runOnce(ctx context.Context) (next time.Duration, err error) {
-	p := &poll{Loop: l, now: l.clock(), shows: map[int64]*ShowLook{}}
+	p := &poll{Loop: l, now: l.clock(), shows: map[int64]*ShowAnswer{}}
 	if err := p.read(ctx); err != nil {
 		return l.set.Poll, err
 	}
 	maps.DeleteFunc(l.memory, func(id int64, _ *memory) bool {
-		return !slices.ContainsFunc(p.live, func(a workflow.Allocation) bool { return a.ID == id })
+		return !slices.ContainsFunc(p.live, func(a compute.Allocation) bool { return a.ID == id })
 	})
 	if len(p.live) == 0 {
-		return l.set.Poll, nil // Slurm is not asked
+		return l.set.Poll, nil // Slurm is not polled
 	}
-	if err := p.look(ctx); err != nil {
+	if err := p.pollOnce(ctx); err != nil {
 		return l.set.Poll, err
 	}
-	l.sight.keep(p)
+	l.snapshot.keep(p)
 	for _, step := range []func(context.Context) error{p.carryOut, p.sendCancels, p.comments} {
 		if err := step(ctx); err != nil {
 			return l.set.Poll, err
@@ -155,12 +155,13 @@ func (l *Loop) runOnce(ctx context.Context) (next time.Duration, err error) {
 	return p.next(), nil
 }
 
-// next is when to look again: soon, and before Slurm forgets, while something
-// is ending; at leisure otherwise, and while Slurm does not answer.
+// next returns how long to wait before the next poll: short, and less than Slurm's
+// memory of ended jobs, while something is ending; otherwise, and while Slurm does
+// not answer, the normal interval.
 func (p *poll) next() time.Duration {
 	wait := p.set.Poll
 	if p.noAccounting {
-		wait = min(wait, p.set.MinJobAge/2) // squeue alone tells how things ended
+		wait = min(wait, p.set.MinJobAge/2) // only squeue tells how jobs ended
 	}
 	if p.queue == nil {
 		return wait
@@ -177,19 +178,19 @@ func (p *poll) next() time.Duration {
 func (l *Loop) sweep(ctx context.Context) {
 	intents, err := l.submitter.secrets.list()
 	if err != nil {
-		l.log.Warn("cannot look for secrets left behind", "error", err)
+		l.log.Warn("cannot list secrets left behind", "error", err)
 		return
 	}
-	live, err := l.store.LiveAllocations(ctx)
+	live, err := l.store.Allocations.Live(ctx)
 	if err != nil {
-		return // the first look says it
+		return // the first poll logs it
 	}
 	keep := map[string]bool{}
 	for i := range live {
 		keep[live[i].IntentID] = true
 	}
 	for _, intent := range intents {
-		if !keep[intent] && !l.submitter.isFlying(intent) {
+		if !keep[intent] && !l.submitter.isInFlight(intent) {
 			l.submitter.forget(intent)
 		}
 	}
@@ -200,7 +201,7 @@ type outage struct {
 	began time.Time
 }
 
-// note takes in how a call went, and says when an outage begins and ends.
+// note records the result of a call, and logs when an outage begins and ends.
 func (o *outage) note(l *Loop, program string, err error) {
 	now := l.clock()
 	switch {
@@ -213,7 +214,7 @@ func (o *outage) note(l *Loop, program string, err error) {
 	}
 }
 
-// since is for how long it has lasted; 0 if there is none.
+// since returns how long the outage has lasted; 0 if there is none.
 func (o *outage) since(now time.Time) time.Duration {
 	if o.began.IsZero() {
 		return 0

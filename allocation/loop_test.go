@@ -11,24 +11,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // TestHealthyLife has an allocation run its course, with as few calls as can
 // be.
 func TestHealthyLife(t *testing.T) {
 	w := newWorld(t, 2)
-	w.look()
+	w.pollOnce()
 	if n := len(w.cluster.Calls()); n != 0 {
 		t.Errorf("without allocations Slurm was asked %d times", n)
 	}
 	a := w.submit()
-	if a.State != workflow.AllocationPending || a.SlurmJobID == 0 {
+	if a.State != compute.AllocationPending || a.SlurmJobID == 0 {
 		t.Fatalf("submitted: %+v", a)
 	}
 	w.work(w.lives[0], 2)
 	before := len(w.cluster.Calls())
 	w.run(10 * time.Minute)
-	if a = w.only(); a.State != workflow.AllocationActive || a.NodeList == "" || a.LimitMS == 0 {
+	if a = w.only(); a.State != compute.AllocationActive || a.NodeList == "" || a.LimitMS == 0 {
 		t.Errorf("active: %+v", a)
 	}
 	if n := w.calls(slurm.Squeue); n > 12 {
@@ -47,7 +49,7 @@ func TestHealthyLife(t *testing.T) {
 	}
 	w.leave(w.lives[0], 0)
 	w.run(2 * time.Minute)
-	w.ended(a, workflow.AllocationDone)
+	w.ended(a, compute.AllocationDone)
 	if files, _ := filepath.Glob(w.loop.submitter.secrets.path("*")); len(files) != 0 {
 		t.Errorf("secrets are left: %q", files)
 	}
@@ -65,11 +67,11 @@ func TestCrashes(t *testing.T) {
 		remove()
 		w.boot(w.loop.submitter.secrets.dir)
 		w.run(time.Minute)
-		if a := w.only(); a.State != workflow.AllocationIntent {
+		if a := w.only(); a.State != compute.AllocationIntent {
 			t.Errorf("given up after a minute: %s, %s", a.State, a.CauseText)
 		}
 		w.run(2 * time.Minute)
-		w.ended(w.only(), workflow.AllocationNever)
+		w.ended(w.only(), compute.AllocationNever)
 		w.sound()
 	})
 	t.Run("after sbatch", func(t *testing.T) {
@@ -80,8 +82,8 @@ func TestCrashes(t *testing.T) {
 		}
 		remove()
 		w.boot(w.loop.submitter.secrets.dir)
-		w.look()
-		if a := w.only(); a.State == workflow.AllocationIntent || a.SlurmJobID == 0 {
+		w.pollOnce()
+		if a := w.only(); a.State == compute.AllocationIntent || a.SlurmJobID == 0 {
 			t.Errorf("it was not found: %+v", a)
 		}
 		w.work(w.lives[0], 1)
@@ -95,8 +97,8 @@ func TestCrashes(t *testing.T) {
 		w.lives[0].over = true
 		w.lives[0].Exit(slurm.ExitCode{Code: 1})
 		w.pass(5 * time.Minute) // squeue has forgotten it
-		w.look()
-		w.ended(w.only(), workflow.AllocationFailed)
+		w.pollOnce()
+		w.ended(w.only(), compute.AllocationFailed)
 		w.sound()
 	})
 	t.Run("before the intent", func(t *testing.T) {
@@ -135,13 +137,13 @@ func TestRefusals(t *testing.T) {
 				t.Errorf("the error is %v", err)
 			}
 			a := w.only()
-			if w.ended(a, workflow.AllocationRefused); a.Refusal != tc.class {
+			if w.ended(a, compute.AllocationRefused); a.Refusal != tc.class {
 				t.Errorf("the refusal is %q", a.Refusal)
 			}
 			if left, _ := w.loop.submitter.secrets.list(); len(left) != 0 {
 				t.Errorf("secrets are left: %q", left)
 			}
-			w.look()
+			w.pollOnce()
 			if n := w.calls(slurm.Squeue); n != 0 {
 				t.Errorf("%d squeue for nothing", n)
 			}
@@ -154,7 +156,7 @@ func TestRefusals(t *testing.T) {
 		if _, err := w.loop.Submitter().Submit(t.Context(), want); workflow.CodeOf(err) != workflow.CodeInvalid {
 			t.Errorf("the error is %v", err)
 		}
-		w.ended(w.only(), workflow.AllocationRefused)
+		w.ended(w.only(), compute.AllocationRefused)
 	})
 }
 
@@ -174,8 +176,8 @@ func TestTwins(t *testing.T) {
 	if len(all) != 2 || !all[1].IsDuplicate {
 		t.Fatalf("there are %+v", all)
 	}
-	w.ended(all[1], workflow.AllocationCanceled)
-	if all[0].State != workflow.AllocationActive {
+	w.ended(all[1], compute.AllocationCanceled)
+	if all[0].State != compute.AllocationActive {
 		t.Errorf("the first one is %s (%s)", all[0].State, all[0].CauseText)
 	}
 	w.statuses(workflow.Running, workflow.Running)
@@ -203,28 +205,28 @@ func TestEnds(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		end     func(w *world, id slurm.JobID)
-		cause   workflow.AllocationCause
+		cause   compute.AllocationCause
 		running workflow.JobStatus
 	}{
-		{"out of time", func(w *world, _ slurm.JobID) { w.pass(31 * time.Minute) }, workflow.AllocationWalltime, workflow.Terminated},
+		{"out of time", func(w *world, _ slurm.JobID) { w.pass(31 * time.Minute) }, compute.AllocationWalltime, workflow.Terminated},
 		{"preempted", func(w *world, id slurm.JobID) {
 			w.lives[0].deaf = true // until the grace is over
 			w.cluster.Preempt(id)
-		}, workflow.AllocationPreempted, ready},
-		{"out of memory", func(w *world, id slurm.JobID) { w.cluster.OutOfMemory(id) }, workflow.AllocationOOM, workflow.Failed},
+		}, compute.AllocationPreempted, ready},
+		{"out of memory", func(w *world, id slurm.JobID) { w.cluster.OutOfMemory(id) }, compute.AllocationOOM, workflow.Failed},
 		{"no power", func(w *world, _ slurm.JobID) {
 			w.lives[0].over, w.lives[0].gone = true, w.now
 			w.cluster.KillNode(w.lives[0].Nodes[0], true)
-		}, workflow.AllocationNodeFail, ready},
-		{"scancel by the user", func(w *world, id slurm.JobID) { w.cluster.CancelAs(999, id) }, workflow.AllocationCanceledUser, canceled},
-		{"scancel by root", func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, workflow.AllocationCanceledAdmin, canceled},
+		}, compute.AllocationNodeFail, ready},
+		{"scancel by the user", func(w *world, id slurm.JobID) { w.cluster.CancelAs(999, id) }, compute.AllocationCanceledUser, canceled},
+		{"scancel by root", func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, compute.AllocationCanceledAdmin, canceled},
 		{"scancel by us", func(w *world, _ slurm.JobID) {
-			_, err := w.store.RequestCancel(w.Context(), []int64{1}, "no work is left")
+			_, err := w.store.Allocations.RequestCancel(w.Context(), []int64{1}, "no work is left")
 			w.must(err)
-		}, workflow.AllocationCanceled, ready},
+		}, compute.AllocationCanceled, ready},
 		{"its runner was killed", func(w *world, _ slurm.JobID) {
 			w.vanish(w.lives[0])
-		}, workflow.AllocationFailed, ready},
+		}, compute.AllocationFailed, ready},
 	} {
 		for _, way := range []string{"seen in squeue", "seen in sacct", "without sacct"} {
 			t.Run(tc.name+", "+way, func(t *testing.T) {
@@ -233,7 +235,7 @@ func TestEnds(t *testing.T) {
 				})
 				a := w.submit()
 				w.work(w.lives[0], 1)
-				w.look()
+				w.pollOnce()
 				if way == "without sacct" {
 					w.cluster.Inject(slurmtest.AccountingDown())
 				}
@@ -244,8 +246,8 @@ func TestEnds(t *testing.T) {
 				w.run(4 * time.Minute)
 				cause := tc.cause
 				want := tc.running
-				if way == "without sacct" && tc.cause == workflow.AllocationCanceledAdmin {
-					cause = workflow.AllocationCanceledUser // nobody says who it was
+				if way == "without sacct" && tc.cause == compute.AllocationCanceledAdmin {
+					cause = compute.AllocationCanceledUser // nobody says who it was
 				}
 				w.ended(a, cause)
 				w.statuses(want, ready)
@@ -263,28 +265,28 @@ func TestRequeue(t *testing.T) {
 	w.loop.submitter.script.Requeue = true
 	a := w.submit()
 	w.work(w.lives[0], 1)
-	w.look()
+	w.pollOnce()
 	w.lives[0].deaf = true
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
 	w.run(time.Minute)
 	all := w.allocations()
-	if len(all) != 2 || all[1].RestartCount != 1 || all[1].State != workflow.AllocationPending {
+	if len(all) != 2 || all[1].RestartCount != 1 || all[1].State != compute.AllocationPending {
 		t.Fatalf("the lives are %+v", all)
 	}
-	w.ended(all[0], workflow.AllocationPreempted)
+	w.ended(all[0], compute.AllocationPreempted)
 	w.statuses(workflow.Ready, workflow.Ready)
 	w.run(2 * time.Minute)
 	w.work(w.lives[1], 2)
 	w.statuses(workflow.Running, workflow.Running)
 	w.run(time.Minute)
-	if a := w.allocations()[1]; a.State != workflow.AllocationActive {
+	if a := w.allocations()[1]; a.State != compute.AllocationActive {
 		t.Errorf("the second life is %s (%s)", a.State, a.CauseText)
 	}
 	w.sound()
 }
 
 // TestSuspended: an allocation that is suspended for an hour is there, and so
-// are its jobs; when it goes on its runner has time to be heard.
+// are its jobs; when it continues its runner has time to call.
 func TestSuspended(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
@@ -294,12 +296,12 @@ func TestSuspended(t *testing.T) {
 	w.run(time.Hour)
 	w.cluster.Resume(slurm.JobID{Number: a.SlurmJobID})
 	w.run(5 * time.Minute)
-	if a := w.only(); a.State != workflow.AllocationActive || a.CancelMS != 0 {
+	if a := w.only(); a.State != compute.AllocationActive || a.CancelMS != 0 {
 		t.Errorf("it is %s (%s%s)", a.State, a.CauseText, a.CancelWhy)
 	}
 	w.statuses(workflow.Running)
 	w.run(15 * time.Minute) // and still nobody is heard
-	w.ended(w.only(), workflow.AllocationCanceled)
+	w.ended(w.only(), compute.AllocationCanceled)
 	w.statuses(workflow.Ready)
 	w.sound()
 }
@@ -316,7 +318,7 @@ func TestNewRunnerIsHeardOut(t *testing.T) {
 		t.Errorf("canceled: %s", a.CancelWhy)
 	}
 	w.run(5 * time.Minute)
-	w.ended(a, workflow.AllocationCanceled)
+	w.ended(a, compute.AllocationCanceled)
 }
 
 // TestCancelIsRepeated has Slurm ignore scancel twice.
@@ -325,10 +327,10 @@ func TestCancelIsRepeated(t *testing.T) {
 	a := w.submit()
 	remove := w.cluster.Inject(slurmtest.Fault{Program: slurm.Scancel, Answer: func(o slurm.Output) slurm.Output { return o }, Times: 2})
 	defer remove()
-	_, err := w.store.RequestCancel(t.Context(), []int64{a.ID}, "no work is left")
+	_, err := w.store.Allocations.RequestCancel(t.Context(), []int64{a.ID}, "no work is left")
 	w.must(err)
 	w.run(5 * time.Minute)
-	w.ended(a, workflow.AllocationCanceled)
+	w.ended(a, compute.AllocationCanceled)
 	if n := w.calls(slurm.Scancel); n != 3 {
 		t.Errorf("scancel was sent %d times", n)
 	}
@@ -350,13 +352,13 @@ func TestOutages(t *testing.T) {
 			w := newWorld(t, 1)
 			a := w.submit()
 			w.work(w.lives[0], 1)
-			w.look()
+			w.pollOnce()
 			var remove []func()
 			for _, f := range faults {
 				remove = append(remove, w.cluster.Inject(f))
 			}
 			w.run(10 * time.Minute)
-			if a := w.only(); a.State != workflow.AllocationActive || a.AbsentMS != 0 {
+			if a := w.only(); a.State != compute.AllocationActive || a.AbsentMS != 0 {
 				t.Errorf("during it: %s (%s)", a.State, a.CauseText)
 			}
 			w.statuses(workflow.Running)
@@ -365,13 +367,13 @@ func TestOutages(t *testing.T) {
 			}
 			w.leave(w.lives[0], 0)
 			w.run(3 * time.Minute)
-			w.ended(a, workflow.AllocationDone)
+			w.ended(a, compute.AllocationDone)
 			w.sound()
 		})
 	}
 }
 
-// TestForgotten has Slurm forget an allocation: only two looks through two
+// TestForgotten has Slurm forget an allocation: only two polls through two
 // sources are believed.
 func TestForgotten(t *testing.T) {
 	forget := func(w *world, programs ...string) {
@@ -387,21 +389,21 @@ func TestForgotten(t *testing.T) {
 		w := newWorld(t, 1)
 		a := w.submit()
 		forget(w, slurm.Squeue, slurm.Sacct)
-		w.look()
+		w.pollOnce()
 		w.pass(30 * time.Second)
-		w.look()
-		if a := w.only(); a.State == workflow.AllocationEnded {
+		w.pollOnce()
+		if a := w.only(); a.State == compute.AllocationEnded {
 			t.Fatalf("after 30 s: %s", a.CauseText)
 		}
 		w.run(time.Minute)
-		w.ended(a, workflow.AllocationLost)
+		w.ended(a, compute.AllocationLost)
 	})
 	t.Run("by squeue alone", func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.submit()
 		forget(w, slurm.Squeue)
 		w.run(20 * time.Minute)
-		if a := w.only(); a.State == workflow.AllocationEnded {
+		if a := w.only(); a.State == compute.AllocationEnded {
 			t.Errorf("sacct and scontrol have it running, but it ended: %s", a.CauseText)
 		}
 	})
@@ -412,7 +414,7 @@ func TestForgotten(t *testing.T) {
 		forget(w, slurm.Squeue)
 		w.cluster.Inject(slurmtest.Refusal(slurm.Scontrol, "slurm_load_jobs error: Invalid job id specified"))
 		w.run(2 * time.Minute)
-		w.ended(a, workflow.AllocationLost)
+		w.ended(a, compute.AllocationLost)
 		if n := w.calls(slurm.Sacct); n != 0 {
 			t.Errorf("%d sacct", n)
 		}
@@ -425,30 +427,30 @@ func TestSpoolIsReadFirst(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
 	refs := w.work(w.lives[0], 1)
-	w.look()
+	w.pollOnce()
 	tries := 0
 	w.spool = func(runners []store.AllocationRunner) error {
 		if tries++; tries == 1 {
 			return errors.New("the disk is asleep")
 		}
 		zero := int64(0)
-		_, err := w.store.Turn(t.Context(), store.Turn{RunnerID: runners[0].RunnerID, Number: 3, RunID: w.workflow.RunID, Reports: []store.Report{
+		_, err := w.store.Runners.Turn(t.Context(), runners[0].RunnerID, lease.TurnRequest{Turn: 3, RunID: w.workflow.RunID, Reports: []lease.Report{
 			{LeaseRef: refs[0], StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &zero}}}})
 		return err
 	}
 	w.vanish(w.lives[0])
 	w.run(3 * time.Minute)
-	w.ended(a, workflow.AllocationFailed)
+	w.ended(a, compute.AllocationFailed)
 	w.statuses(workflow.Completed)
 	w.sound()
 }
 
-// TestRisen: an allocation that was given up, and that Slurm has all the same,
+// TestReappeared: an abandoned allocation that Slurm has nevertheless,
 // is canceled.
-func TestRisen(t *testing.T) {
+func TestReappeared(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	w.must(w.store.EndAllocation(t.Context(), a.ID, workflow.AllocationEnd{Cause: workflow.AllocationLost, Confidence: workflow.Likely, Text: "lost"}))
+	w.must(w.store.Allocations.End(t.Context(), a.ID, compute.AllocationEnd{Cause: compute.AllocationLost, Confidence: workflow.Likely, Text: "lost"}))
 	w.submit()
 	w.run(2 * time.Minute)
 	queue, err := w.client.Queue(t.Context(), slurm.QueueQuery{IDs: []slurm.JobID{{Number: a.SlurmJobID}}})
@@ -461,7 +463,7 @@ func TestRisen(t *testing.T) {
 	if n := w.calls(slurm.Scancel); n != 1 {
 		t.Errorf("%d scancel", n)
 	}
-	w.ended(a, workflow.AllocationLost)
+	w.ended(a, compute.AllocationLost)
 	w.sound()
 }
 
@@ -471,15 +473,15 @@ func TestTheLastRunnerLeaves(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
 	w.work(w.lives[0], 1)
-	if next := w.look(); next != w.loop.set.Poll {
+	if next := w.pollOnce(); next != w.loop.set.Poll {
 		t.Errorf("the next poll is in %s while a runner is at work", next)
 	}
-	_, err := w.store.LeaveRunner(t.Context(), w.lives[0].runner, store.Farewell{})
+	_, err := w.store.Runners.Leave(t.Context(), w.lives[0].runner, lease.LeaveRequest{})
 	w.must(err)
-	if next := w.look(); next > w.loop.set.Hurry {
+	if next := w.pollOnce(); next > w.loop.set.Hurry {
 		t.Errorf("the next poll is in %s after the last runner has left", next)
 	}
-	if got := w.only(); got.ID != a.ID || got.State != workflow.AllocationActive {
+	if got := w.only(); got.ID != a.ID || got.State != compute.AllocationActive {
 		t.Errorf("%+v", got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // meanwhile is a Slurm during whose squeue something happens.
@@ -31,17 +32,17 @@ func (m *meanwhile) Accounting(ctx context.Context, q slurm.AccountingQuery) (sl
 	return m.Slurm.Accounting(ctx, q)
 }
 
-// during has the loop look once, with something that happens after squeue.
+// during makes the loop poll once, with something that happens after squeue.
 func (w *world) during(after func()) {
 	w.Helper()
 	whole := w.loop.slurm
 	w.loop.slurm = &meanwhile{Slurm: whole, before: func() {}, after: after}
-	w.look()
+	w.pollOnce()
 	w.loop.slurm = whole
 }
 
 // TestSubmittedDuringALook: an allocation whose sbatch answers while squeue runs
-// is neither taken for one that had been given up, nor for one that nobody has
+// is neither treated as an abandoned one, nor for one that nobody has
 // made, whether squeue knows of it already or not.
 func TestSubmittedDuringALook(t *testing.T) {
 	for name, isSeen := range map[string]bool{"squeue knows of it": true, "squeue does not": false} {
@@ -61,12 +62,12 @@ func TestSubmittedDuringALook(t *testing.T) {
 				m.after = submit
 			}
 			w.loop.slurm = m
-			w.look()
+			w.pollOnce()
 			w.loop.slurm = m.Slurm
 			if n := w.calls(slurm.Scancel); n != 0 {
 				t.Errorf("scancel was run %d times", n)
 			}
-			if a := w.only(); a.State == workflow.AllocationIntent || !a.IsLive() || a.CancelSentMS != 0 {
+			if a := w.only(); a.State == compute.AllocationIntent || !a.IsLive() || a.CancelSentMS != 0 {
 				t.Errorf("the allocation is %+v", a)
 			}
 			w.work(w.lives[0], 1)
@@ -88,12 +89,12 @@ func TestLateAnswerOfSbatch(t *testing.T) {
 		_, err := s.sbatch(t.Context(), a, script)
 		w.must(err)
 	}}
-	w.look()
+	w.pollOnce()
 	w.loop.slurm = whole
 	if a := w.only(); !a.IsLive() || a.SlurmJobID == 0 {
 		t.Errorf("the allocation is %+v", a)
 	}
-	w.look()
+	w.pollOnce()
 	if n := w.calls(slurm.Scancel); n != 0 {
 		t.Errorf("scancel was run %d times", n)
 	}
@@ -109,7 +110,7 @@ func TestRunnerComesDuringALook(t *testing.T) {
 	w.run(9 * time.Minute)
 	w.pass(2 * time.Minute)
 	w.during(func() { w.work(w.lives[0], 1) })
-	w.look()
+	w.pollOnce()
 	if a := w.only(); a.CancelMS != 0 || w.calls(slurm.Scancel) != 0 {
 		t.Errorf("the allocation is %+v", a)
 	}
@@ -125,7 +126,7 @@ func TestRunnerSpeaksDuringALook(t *testing.T) {
 		w.submit()
 		w.must(w.arrive(w.lives[i]))
 	}
-	w.look()
+	w.pollOnce()
 	w.vanish(w.lives[0])
 	w.pass(11 * time.Minute)
 	w.lives[1].silence = 11 * time.Minute
@@ -133,7 +134,7 @@ func TestRunnerSpeaksDuringALook(t *testing.T) {
 		w.lives[1].silence = 0
 		return nil
 	}
-	w.look()
+	w.pollOnce()
 	if a := w.allocations()[1]; a.CancelMS != 0 || w.lives[1].silence != 0 {
 		t.Errorf("the allocation is %+v", a)
 	}
@@ -144,7 +145,7 @@ func TestRunnerSpeaksDuringALook(t *testing.T) {
 func TestRunnerComesAndGoesDuringALook(t *testing.T) {
 	w := newWorld(t, 1)
 	a := w.submit()
-	w.look()
+	w.pollOnce()
 	var read []int64
 	w.spool = func(runners []store.AllocationRunner) error {
 		for _, r := range runners {
@@ -157,10 +158,10 @@ func TestRunnerComesAndGoesDuringALook(t *testing.T) {
 		w.work(w.lives[0], 1)
 		w.vanish(w.lives[0])
 	}, after: func() {}}
-	w.look()
+	w.pollOnce()
 	w.loop.slurm = whole
 	w.run(2 * time.Minute)
-	w.ended(a, workflow.AllocationFailed)
+	w.ended(a, compute.AllocationFailed)
 	if !slices.Equal(read, []int64{w.lives[0].runner}) {
 		t.Errorf("the files of %v were read, want that of %d", read, w.lives[0].runner)
 	}

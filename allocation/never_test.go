@@ -7,17 +7,17 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// TestJudgeNever: who waits for ever is canceled, who is held or may start later
+// TestJudgeNever: an allocation that never starts is canceled, one that is held or may start later
 // is not.
 func TestJudgeNever(t *testing.T) {
 	for _, tc := range []struct {
 		reason string
 		never  time.Duration
 		state  slurm.State
-		change func(*workflow.Allocation)
+		change func(*compute.Allocation)
 		cancel bool
 	}{
 		{"BadConstraints", 5 * time.Minute, slurm.Pending, nil, true},
@@ -34,7 +34,7 @@ func TestJudgeNever(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&a)
 		}
-		v := Judge(a, Looks{Queue: queued(tc.state, func(j *slurm.Job) { j.Reason = tc.reason }), Never: tc.never}, now, Settings{})
+		v := Judge(a, Facts{Queue: queued(tc.state, func(j *slurm.Job) { j.Reason = tc.reason }), Never: tc.never}, now, Settings{})
 		if (v.Cancel != "") != tc.cancel || v.Refused != tc.cancel || v.End != nil {
 			t.Errorf("%s (%s) for %s: %+v", tc.reason, tc.state, tc.never, v)
 		}
@@ -50,7 +50,7 @@ func TestNeverStarts(t *testing.T) {
 	w.settings.NoRunner = time.Hour
 	w.boot(t.TempDir())
 	w.submit() // takes the only node
-	w.look()
+	w.pollOnce()
 	waiting := w.submit()
 	reason := "JobHeldUser"
 	w.cluster.Inject(slurmtest.Fault{Program: slurm.Squeue, Done: true, Answer: func(o slurm.Output) slurm.Output {
@@ -59,8 +59,8 @@ func TestNeverStarts(t *testing.T) {
 		}
 		return o
 	}})
-	state := func() workflow.Allocation {
-		a, err := w.store.Allocation(t.Context(), waiting.ID)
+	state := func() compute.Allocation {
+		a, err := w.store.Allocations.Get(t.Context(), waiting.ID)
 		w.must(err)
 		return a
 	}
@@ -74,8 +74,8 @@ func TestNeverStarts(t *testing.T) {
 		t.Fatalf("too early: %s", a.CancelWhy)
 	}
 	w.run(4 * time.Minute)
-	const why = "canceled: Slurm can never start it: its QOS is not valid (InvalidQOS)"
-	if a := state(); a.Cause != workflow.AllocationCanceled || a.Refusal != string(slurm.Permanent) || a.CauseText != why {
+	const why = "canceled: Slurm never starts it: its QOS is not valid (InvalidQOS)"
+	if a := state(); a.Cause != compute.AllocationCanceled || a.Refusal != string(slurm.Permanent) || a.CauseText != why {
 		t.Errorf("%+v", a)
 	}
 }

@@ -9,30 +9,30 @@ import (
 	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // maxShow is how many allocations one poll asks for one by one.
 const maxShow = 3
 
-// poll is one look at all allocations: one squeue, and at most one sacct, for
+// poll is one poll of all allocations: one squeue, and at most one sacct, for
 // all of them.
 type poll struct {
 	*Loop
 	now     time.Time
-	live    []workflow.Allocation
+	live    []compute.Allocation
 	runners map[int64][]store.AllocationRunner
 	// abandoned are those whose runners have all left.
-	abandoned map[int64]bool
-	queue     *slurm.Queue // nil: no information
-	records   *slurm.Accounting
-	shows     map[int64]*ShowLook
-	verdicts  map[int64]Verdict
-	risen     []workflow.Allocation // have been given up, and are in the queue
+	abandoned  map[int64]bool
+	queue      *slurm.Queue // nil: no information
+	records    *slurm.Accounting
+	shows      map[int64]*ShowAnswer
+	verdicts   map[int64]Verdict
+	reappeared []compute.Allocation // were abandoned, and are in the queue
 }
 
-// look asks Slurm, and judges every live allocation.
-func (p *poll) look(ctx context.Context) error {
+// pollOnce calls Slurm, and judges every live allocation.
+func (p *poll) pollOnce(ctx context.Context) error {
 	p.askQueue(ctx)
 	if err := p.adoptQueued(ctx); err != nil {
 		return err
@@ -52,13 +52,13 @@ func (p *poll) look(ctx context.Context) error {
 
 // read reads what is stored of the live allocations.
 func (p *poll) read(ctx context.Context) (err error) {
-	if p.live, err = p.store.LiveAllocations(ctx); err != nil {
+	if p.live, err = p.store.Allocations.Live(ctx); err != nil {
 		return err
 	}
-	if p.runners, err = p.store.AllocationRunners(ctx); err != nil {
+	if p.runners, err = p.store.Allocations.Runners(ctx); err != nil {
 		return err
 	}
-	p.abandoned, err = p.store.AbandonedAllocations(ctx)
+	p.abandoned, err = p.store.Allocations.Abandoned(ctx)
 	return err
 }
 
@@ -81,9 +81,9 @@ type sighting struct {
 	store.FoundJob
 }
 
-// adoptQueued finds jobs in the queue that bear the name of an intent and are
-// not known to be its job: the answer of their sbatch was lost, or there is one
-// too many.
+// adoptQueued finds jobs in the queue that have the name of an intent and are
+// not known to be its job: the answer of their sbatch was lost, or they are
+// duplicates.
 func (p *poll) adoptQueued(ctx context.Context) error {
 	if p.queue == nil {
 		return nil
@@ -96,7 +96,7 @@ func (p *poll) adoptQueued(ctx context.Context) error {
 	return p.adopt(ctx, jobs)
 }
 
-// adoptRecorded does the same with what accounting knows.
+// adoptRecorded does the same with accounting records.
 func (p *poll) adoptRecorded(ctx context.Context) error {
 	var jobs []sighting
 	for i := range p.records.Records {
@@ -107,8 +107,8 @@ func (p *poll) adoptRecorded(ctx context.Context) error {
 	return p.adopt(ctx, jobs)
 }
 
-// adopt stores which Slurm jobs intents have become. Of several the oldest is
-// the intent's.
+// adopt stores which Slurm jobs belong to intents. If there are several, the oldest is
+// the intent's job.
 func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 	known := map[int64]bool{}
 	for i := range p.live {
@@ -126,11 +126,11 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 	for i := range jobs {
 		names[i] = jobs[i].name
 	}
-	intents, err := p.store.IntentsNamed(ctx, names)
+	intents, err := p.store.Allocations.IntentsNamed(ctx, names)
 	if err != nil {
 		return err
 	}
-	newest := map[string]workflow.Allocation{}
+	newest := map[string]compute.Allocation{}
 	for _, a := range intents {
 		newest[a.JobName] = a
 	}
@@ -144,14 +144,14 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 			if a.IsLive() { // sbatch has answered since the live ones were read
 				adopted = true
 			} else if !job.over && !job.ending {
-				p.risen = append(p.risen, a)
+				p.reappeared = append(p.reappeared, a)
 			}
 			continue
-		case job.over && (a.SlurmJobID != 0 || !a.IsLive()): // one too many, and gone
+		case job.over && (a.SlurmJobID != 0 || !a.IsLive()): // a duplicate that has ended
 			continue
 		}
 		job.IntentID, job.Cluster = a.IntentID, a.Cluster
-		if a, err = p.store.AdoptAllocation(ctx, job.FoundJob); err != nil {
+		if a, err = p.store.Allocations.Adopt(ctx, job.FoundJob); err != nil {
 			return err
 		}
 		if adopted = true; !a.IsDuplicate {
@@ -165,19 +165,19 @@ func (p *poll) adopt(ctx context.Context, jobs []sighting) error {
 	return p.read(ctx)
 }
 
-// judge judges all live allocations by what is known now.
+// judge judges all live allocations by the present facts.
 func (p *poll) judge() {
 	p.verdicts = make(map[int64]Verdict, len(p.live))
 	for i := range p.live {
 		a := &p.live[i]
-		p.verdicts[a.ID] = Judge(*a, p.looks(a), p.now, p.set)
+		p.verdicts[a.ID] = Judge(*a, p.facts(a), p.now, p.set)
 	}
 }
 
-// looks is what is known of one allocation.
-func (p *poll) looks(a *workflow.Allocation) Looks {
-	l := Looks{
-		NoAccounting: p.noAccounting, AccountingSilent: p.accountingOutage.since(p.now), InFlight: p.submitter.isFlying(a.IntentID),
+// facts returns what is known of one allocation.
+func (p *poll) facts(a *compute.Allocation) Facts {
+	l := Facts{
+		NoAccounting: p.noAccounting, AccountingSilent: p.accountingOutage.since(p.now), InFlight: p.submitter.isInFlight(a.IntentID),
 		Runners: len(p.runners[a.ID]), Left: p.abandoned[a.ID], Show: p.shows[a.ID],
 	}
 	id := slurm.JobID{Number: a.SlurmJobID}
@@ -185,24 +185,24 @@ func (p *poll) looks(a *workflow.Allocation) Looks {
 		job, ok := p.queue.Find(id)
 		switch {
 		case ok:
-			l.Queue = &QueueLook{At: p.queue.At, Job: &job}
+			l.Queue = &QueueAnswer{At: p.queue.At, Job: &job}
 		case p.queue.Skipped == 0:
-			l.Queue = &QueueLook{At: p.queue.At}
+			l.Queue = &QueueAnswer{At: p.queue.At}
 		}
 	}
 	if p.records != nil {
-		if lives := p.records.Lives(id); len(lives) > 0 || p.records.Skipped == 0 {
-			l.Accounting = &AccountingLook{At: p.records.At, Lives: lives}
+		if restarts := p.records.Lives(id); len(restarts) > 0 || p.records.Skipped == 0 {
+			l.Accounting = &AccountingAnswer{At: p.records.At, Restarts: restarts}
 		}
 	}
-	p.heard(a, &l)
-	p.hopeless(a, &l)
+	p.fillSilence(a, &l)
+	p.fillNever(a, &l)
 	return l
 }
 
-// hopeless fills in for how long Slurm has said that it can never start an
-// allocation. A look without an answer tells nothing.
-func (p *poll) hopeless(a *workflow.Allocation, l *Looks) {
+// fillNever fills in for how long Slurm has said that it never starts an
+// allocation. A poll without an answer changes nothing.
+func (p *poll) fillNever(a *compute.Allocation, l *Facts) {
 	m := p.memory[a.ID]
 	switch {
 	case l.Queue == nil || l.Queue.Job == nil:
@@ -215,9 +215,9 @@ func (p *poll) hopeless(a *workflow.Allocation, l *Looks) {
 	}
 }
 
-// heard fills in for how long nobody was heard. The time during which the
-// allocation was suspended does not count.
-func (p *poll) heard(a *workflow.Allocation, l *Looks) {
+// fillSilence fills in for how long runners have been silent. The time during which
+// the allocation was suspended does not count.
+func (p *poll) fillSilence(a *compute.Allocation, l *Facts) {
 	m := p.memory[a.ID]
 	if m == nil {
 		m = &memory{runners: map[int64]time.Time{}}
@@ -251,7 +251,7 @@ func (p *poll) heard(a *workflow.Allocation, l *Looks) {
 	}
 }
 
-// askAccounting asks sacct for all allocations whose verdict wants it. It
+// askAccounting calls sacct for all allocations whose verdict needs it. It
 // reports whether there is an answer.
 func (p *poll) askAccounting(ctx context.Context) bool {
 	q := slurm.AccountingQuery{Since: p.now, Duplicates: true, JobsOnly: true}
@@ -272,7 +272,7 @@ func (p *poll) askAccounting(ctx context.Context) bool {
 	switch {
 	case len(q.IDs) == 0 && len(q.Names) == 0:
 		return false
-	case len(q.IDs) > 0 && len(q.Names) > 0: // sacct would want both of each job
+	case len(q.IDs) > 0 && len(q.Names) > 0: // sacct would require both of each job
 		q.IDs, q.Names, q.User = nil, nil, p.set.User
 	}
 	records, err := p.slurm.Accounting(ctx, q)
@@ -287,7 +287,7 @@ func (p *poll) askAccounting(ctx context.Context) bool {
 	return true
 }
 
-// askShow asks scontrol for allocations that nobody else can tell of. It
+// askShow calls scontrol for allocations that neither squeue nor sacct knows. It
 // reports whether there is an answer.
 func (p *poll) askShow(ctx context.Context) bool {
 	for i := range p.live {
@@ -301,7 +301,7 @@ func (p *poll) askShow(ctx context.Context) bool {
 			p.log.Debug("scontrol gives no information", "allocation_id", a.ID, "slurm_job_id", a.SlurmJobID, "error", err)
 			continue
 		}
-		p.shows[a.ID] = &ShowLook{At: at}
+		p.shows[a.ID] = &ShowAnswer{At: at}
 		if found {
 			p.shows[a.ID].Job = &detail.Job
 		}
@@ -309,7 +309,7 @@ func (p *poll) askShow(ctx context.Context) bool {
 	return len(p.shows) > 0
 }
 
-// carryOut stores the verdicts and does what they ask for.
+// carryOut stores the verdicts and carries them out.
 func (p *poll) carryOut(ctx context.Context) error {
 	var seen []store.Observation
 	for i := range p.live {
@@ -318,13 +318,13 @@ func (p *poll) carryOut(ctx context.Context) error {
 			seen = append(seen, v.Seen)
 		}
 	}
-	// First of all, since what runners report from now on rests on it.
-	if err := p.store.ObserveAllocations(ctx, seen); err != nil {
+	// This comes first, since later reports of runners are judged by it.
+	if err := p.store.Allocations.Observe(ctx, seen); err != nil {
 		return err
 	}
 	for i := range p.live {
 		a := &p.live[i]
-		v := Judge(*a, p.looks(a), p.now, p.set) // its runner may have called meanwhile
+		v := Judge(*a, p.facts(a), p.now, p.set) // its runner may have called meanwhile
 		switch {
 		case v.End != nil:
 			if err := p.end(ctx, a, v); err != nil {
@@ -345,42 +345,41 @@ func (p *poll) carryOut(ctx context.Context) error {
 	return nil
 }
 
-// requestCancel decides a cancellation. That of an allocation which Slurm can
-// never start is its no, which it gave after sbatch.
-func (p *poll) requestCancel(ctx context.Context, a *workflow.Allocation, v Verdict) error {
+// requestCancel stores that an allocation is to be canceled. If Slurm never starts it,
+// this counts as a refusal that came after sbatch.
+func (p *poll) requestCancel(ctx context.Context, a *compute.Allocation, v Verdict) error {
 	refusal := ""
 	if v.Refused {
 		refusal = string(slurm.Permanent)
 	}
-	return p.store.CancelJudged(ctx, p.judged(a), v.Cancel, refusal)
+	return p.store.Allocations.CancelJudged(ctx, p.judged(a), v.Cancel, refusal)
 }
 
-// judged is what the verdict on an allocation rests on.
-func (p *poll) judged(a *workflow.Allocation) store.Judged {
+// judged returns what the verdict on an allocation is based on.
+func (p *poll) judged(a *compute.Allocation) store.Judged {
 	return store.Judged{Allocation: *a, Runners: p.runners[a.ID]}
 }
 
 // isNews reports whether an observation differs from what is stored.
-func isNews(a *workflow.Allocation, o *store.Observation) bool {
+func isNews(a *compute.Allocation, o *store.Observation) bool {
 	keeps := func(seen, known int64) bool { return seen == 0 || seen == known }
-	return o.State != a.State && a.State != workflow.AllocationActive ||
+	return o.State != a.State && a.State != compute.AllocationActive ||
 		o.SlurmState != a.SlurmState || o.SlurmReason != a.SlurmReason || o.NodeList != a.NodeList && o.NodeList != "" ||
 		!keeps(o.SubmitMS, a.SubmitMS) || !keeps(o.StartMS, a.StartMS) || !keeps(o.LimitMS, a.LimitMS) ||
 		o.AbsentMS != a.AbsentMS || o.OverMS != a.OverMS || o.RestartCount > a.RestartCount || o.Taken != nil && (a.Taken == nil || *o.Taken != *a.Taken)
 }
 
-// delivered sees to it that what the runners of an allocation have written down
-// is received before it is judged, in the light of why it ended. It reports
-// whether there is nothing more to wait for: a file that cannot be read does not
-// hold things up for ever.
-func (p *poll) delivered(ctx context.Context, a *workflow.Allocation, v Verdict) bool {
+// delivered stores the spooled reports of an allocation's runners before the
+// allocation is ended, after storing why it ended. It reports whether there is nothing
+// more to wait for: a file that cannot be read does not delay the end forever.
+func (p *poll) delivered(ctx context.Context, a *compute.Allocation, v Verdict) bool {
 	runners := p.runners[a.ID]
 	if len(runners) == 0 || p.spool == nil {
 		return true
 	}
 	seen := v.Seen
 	seen.State, seen.Taken = a.State, &v.End.Slurm
-	err := p.store.ObserveAllocations(ctx, []store.Observation{seen})
+	err := p.store.Allocations.Observe(ctx, []store.Observation{seen})
 	if err == nil {
 		err = p.spool.Deliver(ctx, runners)
 	}
@@ -391,24 +390,24 @@ func (p *poll) delivered(ctx context.Context, a *workflow.Allocation, v Verdict)
 	if m.undelivered.IsZero() {
 		m.undelivered = p.now
 	}
-	gaveUp := p.now.Sub(m.undelivered) >= p.set.CompletingFor
-	p.log.Warn("cannot read what the runners of an allocation left", "allocation_id", a.ID, "gave_up", gaveUp, "error", err)
-	return gaveUp
+	expired := p.now.Sub(m.undelivered) >= p.set.CompletingFor
+	p.log.Warn("cannot read the spool files of an allocation's runners", "allocation_id", a.ID, "gave_up", expired, "error", err)
+	return expired
 }
 
-// end ends an allocation. What its runners have left in writing is delivered
-// before, so that it is not taken for lost.
-func (p *poll) end(ctx context.Context, a *workflow.Allocation, v Verdict) error {
+// end ends an allocation. The spooled reports of its runners are delivered
+// before, so that these attempts are not lost.
+func (p *poll) end(ctx context.Context, a *compute.Allocation, v Verdict) error {
 	if !p.delivered(ctx, a, v) {
 		return nil
 	}
 	end := *v.End
-	ended, err := p.store.EndJudged(ctx, p.judged(a), end)
+	ended, err := p.store.Allocations.EndJudged(ctx, p.judged(a), end)
 	if err != nil {
 		return err
 	}
 	if !ended {
-		p.Wake() // to judge it anew
+		p.Wake() // to judge it again
 		return nil
 	}
 	delete(p.memory, a.ID)

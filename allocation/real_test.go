@@ -13,7 +13,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // silentRunners are runners that nobody has ever heard of.
@@ -36,14 +38,14 @@ func TestRealSlurm(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	w, err := s.CreateWorkflow(t.Context(), workflow.Workflow{Name: "real sweep", User: owner.Username})
+	w, err := s.Workflows.Create(t.Context(), workflow.Workflow{Name: "real sweep", User: owner.Username})
 	if err != nil {
 		t.Fatal(err)
 	}
 	client, root := slurm.New(slurm.Options{Executor: real.User()}), slurm.New(slurm.Options{Executor: real.Root()})
 	loop := New(Options{
 		Store: s, Slurm: client, Runners: silentRunners{}, SecretDir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-		Script: Script{OutputDir: dir, Requeue: true, Runner: func(a workflow.Allocation, _ string) []string { return strings.Fields(a.Why) }},
+		Script: Script{OutputDir: dir, Requeue: true, Runner: func(a compute.Allocation, _ string) []string { return strings.Fields(a.Why) }},
 		Settings: Settings{User: owner.Username, Owner: owner.Uid, Poll: 2 * time.Second, Hurry: time.Second, Least: time.Second / 2,
 			MinJobAge: time.Minute, CausePatience: 20 * time.Second, CancelAgain: 10 * time.Second},
 	})
@@ -57,40 +59,40 @@ func TestRealSlurm(t *testing.T) {
 		}
 	}()
 
-	submit := func(command string) workflow.Allocation {
+	submit := func(command string) compute.Allocation {
 		a, err := loop.Submitter().Submit(t.Context(), Want{WorkflowID: w.ID, Why: command,
-			Request: workflow.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 1, Mem: "20M", WalltimeS: 600}})
+			Request: compute.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 1, Mem: "20M", WalltimeS: 600}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return a
 	}
-	lives := func(a workflow.Allocation) []workflow.Allocation {
-		all, _, err := s.Allocations(t.Context(), store.AllocationFilter{WorkflowID: w.ID, SlurmJobID: &a.SlurmJobID}, store.Page{Limit: 10})
+	lives := func(a compute.Allocation) []compute.Allocation {
+		all, _, err := s.Allocations.List(t.Context(), store.AllocationFilter{WorkflowID: w.ID, SlurmJobID: &a.SlurmJobID}, store.Page{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return all
 	}
-	until := func(what string, a workflow.Allocation, is func([]workflow.Allocation) bool) {
+	until := func(what string, a compute.Allocation, is func([]compute.Allocation) bool) {
 		t.Helper()
 		slurmtest.Eventually(t, 2*time.Minute, fmt.Sprintf("%s (Slurm job %d)", what, a.SlurmJobID), func() bool { return is(lives(a)) })
 	}
-	active := func(all []workflow.Allocation) bool { return all[len(all)-1].State == workflow.AllocationActive }
-	ended := func(want workflow.AllocationCause) func([]workflow.Allocation) bool {
-		return func(all []workflow.Allocation) bool {
+	active := func(all []compute.Allocation) bool { return all[len(all)-1].State == compute.AllocationActive }
+	ended := func(want compute.AllocationCause) func([]compute.Allocation) bool {
+		return func(all []compute.Allocation) bool {
 			last := all[len(all)-1]
-			if last.State == workflow.AllocationEnded && last.Cause != want {
+			if last.State == compute.AllocationEnded && last.Cause != want {
 				t.Errorf("Slurm job %d has ended: %s: %s, want %s", last.SlurmJobID, last.Cause, last.CauseText, want)
 				return true
 			}
-			return last.State == workflow.AllocationEnded
+			return last.State == compute.AllocationEnded
 		}
 	}
 
 	ok, fails := submit("true"), submit("false")
 	ours, users, admins, again := submit("sleep 300"), submit("sleep 300"), submit("sleep 300"), submit("sleep 300")
-	all := []workflow.Allocation{ours, users, admins, again}
+	all := []compute.Allocation{ours, users, admins, again}
 	t.Cleanup(func() {
 		for _, a := range all {
 			_ = root.Cancel(context.WithoutCancel(t.Context()), slurm.JobID{Number: a.SlurmJobID})
@@ -104,16 +106,16 @@ func TestRealSlurm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	until("a twin is canceled", workflow.Allocation{SlurmJobID: twin.ID.Number}, func(all []workflow.Allocation) bool {
-		return len(all) == 1 && all[0].IsDuplicate && all[0].Cause == workflow.AllocationCanceled
+	until("a twin is canceled", compute.Allocation{SlurmJobID: twin.ID.Number}, func(all []compute.Allocation) bool {
+		return len(all) == 1 && all[0].IsDuplicate && all[0].Cause == compute.AllocationCanceled
 	})
 
-	if _, err := s.RequestCancel(t.Context(), []int64{ours.ID}, "no work is left"); err != nil {
+	if _, err := s.Allocations.RequestCancel(t.Context(), []int64{ours.ID}, "no work is left"); err != nil {
 		t.Fatal(err)
 	}
 	for _, kill := range []struct {
 		by *slurm.Client
-		a  workflow.Allocation
+		a  compute.Allocation
 	}{{client, users}, {root, admins}} {
 		if err := kill.by.Cancel(t.Context(), slurm.JobID{Number: kill.a.SlurmJobID}); err != nil {
 			t.Fatal(err)
@@ -123,24 +125,30 @@ func TestRealSlurm(t *testing.T) {
 	if out, err := real.Root().Run(t.Context(), requeue); err != nil || out.ExitCode != 0 {
 		t.Fatalf("scontrol requeue: %s, %v", out.Stderr, err)
 	}
-	until("done", ok, ended(workflow.AllocationDone))
-	until("failed", fails, ended(workflow.AllocationFailed))
-	until("canceled", ours, ended(workflow.AllocationCanceled))
-	until("canceled by its owner", users, ended(workflow.AllocationCanceledUser))
-	until("canceled by root", admins, ended(workflow.AllocationCanceledAdmin))
-	until("another life", again, func(all []workflow.Allocation) bool {
-		return len(all) == 2 && all[0].Cause == workflow.AllocationRequeued && all[1].State == workflow.AllocationPending && all[1].RestartCount == 1
+	until("done", ok, ended(compute.AllocationDone))
+	until("failed", fails, ended(compute.AllocationFailed))
+	until("canceled", ours, ended(compute.AllocationCanceled))
+	until("canceled by its owner", users, ended(compute.AllocationCanceledUser))
+	until("canceled by root", admins, ended(compute.AllocationCanceledAdmin))
+	until("another life", again, func(all []compute.Allocation) bool {
+		return len(all) == 2 && all[0].Cause == compute.AllocationRequeued && all[1].State == compute.AllocationPending && all[1].RestartCount == 1
 	})
-	if _, err := s.RequestCancelAll(t.Context(), w.ID, "the test is over"); err != nil {
+	left, err := s.Allocations.Live(t.Context())
+	if err != nil {
 		t.Fatal(err)
 	}
+	for _, a := range left {
+		if _, err := s.Allocations.RequestCancel(t.Context(), []int64{a.ID}, "the test is over"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	loop.Wake()
-	until("canceled in its second life", again, ended(workflow.AllocationCanceled))
-	live, err := s.LiveAllocations(t.Context())
+	until("canceled in its second life", again, ended(compute.AllocationCanceled))
+	live, err := s.Allocations.Live(t.Context())
 	if err != nil || len(live) > 0 {
 		t.Errorf("still live: %+v, %v", live, err)
 	}
-	findings, err := store.CheckDeep(t.Context(), s.Path(), store.Witness{})
+	findings, err := check.Deep(t.Context(), s.Path(), check.Witness{})
 	if err != nil || len(findings) > 0 {
 		t.Errorf("%v, %v", findings, err)
 	}

@@ -6,16 +6,18 @@ import (
 	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// RequestOf is the request that a scheduler of a workflow describes.
-func RequestOf(c *workflow.SlurmScheduler) (workflow.AllocationRequest, error) {
+// RequestOf returns the request that a scheduler of a workflow describes. The error
+// says what is wrong with its walltime.
+func RequestOf(c *compute.SlurmScheduler) (compute.AllocationRequest, error) {
 	walltime, err := slurm.ParseDuration(c.Walltime)
 	if err != nil || walltime <= 0 {
-		return workflow.AllocationRequest{}, workflow.Errorf(workflow.CodeInvalid, "Slurm scheduler %q has the walltime %q", c.Name, c.Walltime).
-			WithHint("write it as Slurm takes it, for example 04:00:00 or 2-12:00:00")
+		return compute.AllocationRequest{}, workflow.Errorf(workflow.CodeInvalid, "invalid walltime %[2]q of Slurm scheduler %[1]q", c.Name, c.Walltime).
+			WithHint("use Slurm's format, for example 04:00:00 or 2-12:00:00")
 	}
-	r := workflow.AllocationRequest{Account: c.Account, Nodes: c.Nodes}
+	r := compute.AllocationRequest{Account: c.Account, Nodes: c.Nodes}
 	if walltime != slurm.Unlimited {
 		r.WalltimeS = int64(walltime / time.Second)
 	}
@@ -32,9 +34,9 @@ func RequestOf(c *workflow.SlurmScheduler) (workflow.AllocationRequest, error) {
 	return r, nil
 }
 
-// NodesOf is what the user's own options say of the nodes of a request: those of
-// the scheduler, and those for all allocations of the workflow.
-func NodesOf(w *workflow.Workflow, r *workflow.AllocationRequest) (sbatchtemplates.Nodes, error) {
+// NodesOf returns what the user's own options say about the nodes of a request: the
+// options of the scheduler, and those for all allocations of the workflow.
+func NodesOf(w *workflow.Workflow, r *compute.AllocationRequest) (sbatchtemplates.Nodes, error) {
 	defaults, err := sbatchtemplates.ParseDefaults(w.SlurmDefaults)
 	if err != nil {
 		return sbatchtemplates.Nodes{}, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -37,7 +37,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("%d squeue in 10 minutes", n)
 		}
 		for range 3 {
-			if _, err := w.store.RequestCancel(t.Context(), []int64{a.ID}, "no work is left"); err != nil {
+			if _, err := w.store.Allocations.RequestCancel(t.Context(), []int64{a.ID}, "no work is left"); err != nil {
 				t.Error(err)
 			}
 			w.loop.Wake()
@@ -51,7 +51,7 @@ func TestRun(t *testing.T) {
 			t.Errorf("three wishes made %d squeue", n)
 		}
 		tick(time.Minute)
-		w.ended(a, workflow.AllocationCanceled)
+		w.ended(a, compute.AllocationCanceled)
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -70,10 +70,10 @@ func TestIntervals(t *testing.T) {
 		{"all is well", Settings{}, nil, time.Minute},
 		{"slow by wish", Settings{Poll: 5 * time.Minute}, nil, 5 * time.Minute},
 		{"something is ending", Settings{}, func(w *world, id slurm.JobID) {
-			_, _ = w.store.RequestCancel(w.Context(), []int64{1}, "no work is left")
+			_, _ = w.store.Allocations.RequestCancel(w.Context(), []int64{1}, "no work is left")
 		}, 15 * time.Second},
 		{"before Slurm forgets", Settings{MinJobAge: 10 * time.Second}, func(w *world, id slurm.JobID) {
-			_, _ = w.store.RequestCancel(w.Context(), []int64{1}, "no work is left")
+			_, _ = w.store.Allocations.RequestCancel(w.Context(), []int64{1}, "no work is left")
 		}, 5 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestIntervals(t *testing.T) {
 			if tc.change != nil {
 				tc.change(w, slurm.JobID{Number: a.SlurmJobID})
 			}
-			if got := w.look(); got != tc.want {
+			if got := w.pollOnce(); got != tc.want {
 				t.Errorf("the next look is in %s, want %s", got, tc.want)
 			}
 		})
@@ -93,7 +93,7 @@ func TestIntervals(t *testing.T) {
 		w := newWorld(t, 1)
 		w.loop.noAccounting, w.loop.set.MinJobAge = true, time.Minute
 		w.submit()
-		if got := w.look(); got != 30*time.Second {
+		if got := w.pollOnce(); got != 30*time.Second {
 			t.Errorf("the next look is in %s", got)
 		}
 	})

@@ -9,25 +9,26 @@ import (
 
 	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Script is what the batch scripts of this daemon have in common.
+// Script is what all batch scripts of this daemon have in common.
 type Script struct {
 	OutputDir  string        // absolute; where Slurm and the runners write
-	SignalLead time.Duration // how long before its end a runner is told
-	Requeue    bool          // Slurm may start an allocation again by itself
+	SignalLead time.Duration // how long before the end Slurm signals the runner
+	Requeue    bool          // Slurm may restart an allocation by itself
 	Env        map[string]string
 	// Runner is the command that an allocation runs.
-	Runner func(a workflow.Allocation, secretFile string) []string
+	Runner func(a compute.Allocation, secretFile string) []string
 }
 
-// outputDir is where an allocation and its runners write.
-func (s *Script) outputDir(a *workflow.Allocation) string {
+// outputDir returns where an allocation and its runners write.
+func (s *Script) outputDir(a *compute.Allocation) string {
 	return cmp.Or(a.Request.OutputDir, s.OutputDir)
 }
 
 // render writes the batch script of an allocation.
-func (s *Script) render(w *workflow.Workflow, a workflow.Allocation, secretFile string) ([]byte, error) {
+func (s *Script) render(w *workflow.Workflow, a compute.Allocation, secretFile string) ([]byte, error) {
 	defaults, err := sbatchtemplates.ParseDefaults(w.SlurmDefaults)
 	if err != nil {
 		return nil, err

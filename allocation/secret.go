@@ -14,13 +14,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// secretBytes is how much of it cannot be guessed.
+// secretBytes is the number of random bytes in a secret.
 const secretBytes = 32
 
 const secretSuffix = ".secret"
 
-// secrets keeps what the runners of an allocation show to be let in: a file
-// for each intent, which only its owner can read.
+// secrets keeps the credentials of the runners of allocations: one file per intent,
+// which only its owner can read.
 type secrets struct {
 	dir    string
 	random io.Reader
@@ -45,7 +45,7 @@ func (s *secrets) create(intentID string) (path string, hash []byte, err error) 
 	return path, HashSecret(text), nil
 }
 
-// remove forgets the secret of an intent that is over.
+// remove removes the secret of an intent that is over.
 func (s *secrets) remove(intentID string) error {
 	if err := os.Remove(s.path(intentID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the secret of intent %s: %w", intentID, err)
@@ -65,7 +65,7 @@ func (s *secrets) list() ([]string, error) {
 	return files, nil
 }
 
-// HashSecret is what the database knows of a secret.
+// HashSecret returns the hash of a secret, which the database stores.
 func HashSecret(secret string) []byte {
 	sum := sha256.Sum256([]byte(secret))
 	return sum[:]

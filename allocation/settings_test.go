@@ -21,7 +21,7 @@ func TestDocumentedIntervals(t *testing.T) {
 	for _, want := range []string{
 		"1 `squeue` every " + seconds(s.Poll) + " for all of them",
 		"1 `squeue` every " + seconds(s.Hurry),
-		seconds(s.Least) + " after the last look at the earliest",
+		"no sooner than " + seconds(s.Least) + " after the last poll",
 		"1 `scontrol update` every " + minutes(s.CommentEvery),
 		"again after " + seconds(s.CancelAgain) + ", " + seconds(2*s.CancelAgain) + ", … up to " + minutes(s.cancelAgain(100)),
 		"`sacct` silent for " + minutes(s.AccountingPatience),

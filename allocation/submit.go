@@ -13,18 +13,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Want is an allocation that somebody wants, and why.
+// Want is a wanted allocation, and why it is wanted.
 type Want struct {
 	WorkflowID        int64
-	RunID             *int64 // in which it is wanted, and in no other; nil: in whatever is the current one
+	RunID             *int64 // the only run for which it is wanted; nil: the current one
 	SchedulerConfigID *int64
-	Request           workflow.AllocationRequest
+	Request           compute.AllocationRequest
 	Why               string
 }
 
-// Submitter asks Slurm for allocations. It is safe for concurrent use.
+// Submitter requests allocations from Slurm. It is safe for concurrent use.
 type Submitter struct {
 	store   *store.Store
 	slurm   Slurm
@@ -37,39 +38,39 @@ type Submitter struct {
 	mu       sync.Mutex
 	inFlight map[string]bool // intents for which sbatch is running
 	closed   bool
-	running  sync.WaitGroup // one for each in flight
+	running  sync.WaitGroup // one per intent in flight
 }
 
-var errClosed = workflow.Errorf(workflow.CodeUnavailable, "the daemon is leaving, and asks for no more allocations")
+var errClosed = workflow.Errorf(workflow.CodeUnavailable, "the daemon is shutting down and requests no more allocations")
 
 // intentBytes is the length of an intent id: twice as many hex digits.
 const intentBytes = 8
 
-// Submit asks Slurm for an allocation. The intent is stored before sbatch is
-// run, so that whatever happens nothing is asked for twice or forgotten. An
-// error of class slurm.Ambiguous means that the allocation may be there; it is
-// found again, or given up, by the loop.
+// Submit requests an allocation from Slurm. The intent is stored before sbatch
+// runs, so that nothing is requested twice or forgotten, even after a crash. An
+// error of class slurm.Ambiguous means that the allocation may exist; the loop finds
+// it, or abandons the intent.
 //
-// Once it has begun, the end of ctx (its client has gone, the daemon leaves)
-// changes nothing: sbatch is let finish within its own time limit, and what it
-// says is stored. Killed, it would leave a job that has to be looked for.
-func (s *Submitter) Submit(ctx context.Context, want Want) (workflow.Allocation, error) {
-	w, err := s.store.Workflow(ctx, want.WorkflowID)
+// Once it has begun, the end of ctx (the client has disconnected, the daemon shuts
+// down) has no effect: sbatch may finish within its own time limit, and its answer
+// is stored. If it were killed, its job would have to be looked up by name.
+func (s *Submitter) Submit(ctx context.Context, want Want) (compute.Allocation, error) {
+	w, err := s.store.Workflows.Get(ctx, want.WorkflowID)
 	if err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
 	if want.RunID != nil {
 		w.RunID = *want.RunID
 	}
 	id := make([]byte, intentBytes)
 	if _, err := io.ReadFull(s.random, id); err != nil {
-		return workflow.Allocation{}, fmt.Errorf("intend an allocation for workflow %d: %w", w.ID, err)
+		return compute.Allocation{}, fmt.Errorf("create an intent for workflow %d: %w", w.ID, err)
 	}
 	intent := hex.EncodeToString(id)
-	if !s.takeOff(intent) {
-		return workflow.Allocation{}, errClosed
+	if !s.begin(intent) {
+		return compute.Allocation{}, errClosed
 	}
-	defer s.land(intent)
+	defer s.done(intent)
 	ctx = context.WithoutCancel(ctx)
 	a, script, err := s.intend(ctx, &w, intent, want)
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Submitter) Submit(ctx context.Context, want Want) (workflow.Allocation,
 	return s.sbatch(ctx, a, script)
 }
 
-// Close waits for the answers that are due, and has Submit refuse from now on.
+// Close waits for running calls of sbatch. Submit fails from now on.
 func (s *Submitter) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -87,12 +88,12 @@ func (s *Submitter) Close() {
 }
 
 // intend stores the intent and writes its script.
-func (s *Submitter) intend(ctx context.Context, w *workflow.Workflow, intent string, want Want) (a workflow.Allocation, script []byte, err error) {
+func (s *Submitter) intend(ctx context.Context, w *workflow.Workflow, intent string, want Want) (a compute.Allocation, script []byte, err error) {
 	path, hash, err := s.secrets.create(intent)
 	if err != nil {
 		return a, nil, err
 	}
-	a, err = s.store.IntendAllocation(ctx, store.AllocationIntent{
+	a, err = s.store.Allocations.Intend(ctx, store.AllocationIntent{
 		WorkflowID: w.ID, RunID: w.RunID, IntentID: intent, JobName: sbatchtemplates.JobName(w.Name, w.ID, w.RunID, intent),
 		SchedulerConfigID: want.SchedulerConfigID, Request: want.Request, Why: want.Why, SecretHash: hash,
 	})
@@ -110,46 +111,46 @@ func (s *Submitter) intend(ctx context.Context, w *workflow.Workflow, intent str
 	return a, script, nil
 }
 
-// sbatch hands a script to Slurm and stores what came of it.
-func (s *Submitter) sbatch(ctx context.Context, a workflow.Allocation, script []byte) (workflow.Allocation, error) {
+// sbatch passes a script to Slurm and stores the result.
+func (s *Submitter) sbatch(ctx context.Context, a compute.Allocation, script []byte) (compute.Allocation, error) {
 	job, err := s.slurm.Submit(ctx, slurm.Submission{Script: script})
 	switch class := slurm.ClassOf(err); {
 	case err == nil:
 		s.log.Info("asked Slurm for an allocation", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "slurm_job_id", job.ID.Number, "reason", a.Why)
-		return s.store.AdoptAllocation(ctx, store.FoundJob{IntentID: a.IntentID, Cluster: job.Cluster, SlurmJobID: job.ID.Number})
+		return s.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: a.IntentID, Cluster: job.Cluster, SlurmJobID: job.ID.Number})
 	case class == slurm.Temporary, class == slurm.Limit, class == slurm.Permanent, class == slurm.Withheld:
 		return a, s.refused(ctx, &a, class, err)
 	}
-	s.log.Warn("sbatch gave no clear answer, looking for its job", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "error", err)
+	s.log.Warn("sbatch gave no clear answer, looking up its job", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "error", err)
 	defer s.wake()
-	if e := s.store.DoubtAllocation(ctx, a.ID, err.Error()); e != nil {
+	if e := s.store.Allocations.Doubt(ctx, a.ID, err.Error()); e != nil {
 		return a, e
 	}
 	return a, fmt.Errorf("submit allocation %d: %w", a.ID, err)
 }
 
-// refused ends an intent that Slurm does not want.
-func (s *Submitter) refused(ctx context.Context, a *workflow.Allocation, class slurm.Class, cause error) error {
+// refused ends an intent that Slurm has refused, and returns the error.
+func (s *Submitter) refused(ctx context.Context, a *compute.Allocation, class slurm.Class, cause error) error {
 	s.log.Warn("an allocation was refused", "allocation_id", a.ID, "workflow_id", a.WorkflowID, "class", class, "error", cause)
 	s.forget(a.IntentID)
-	end := workflow.AllocationEnd{Cause: workflow.AllocationRefused, Confidence: workflow.Certain, Text: cause.Error(), Refusal: string(class)}
-	if err := s.store.EndAllocation(ctx, a.ID, end); err != nil {
+	end := compute.AllocationEnd{Cause: compute.AllocationRefused, Confidence: workflow.Certain, Text: cause.Error(), Refusal: string(class)}
+	if err := s.store.Allocations.End(ctx, a.ID, end); err != nil {
 		return err
 	}
-	a.State, a.Cause, a.Refusal = workflow.AllocationEnded, end.Cause, end.Refusal
+	a.State, a.Cause, a.Refusal = compute.AllocationEnded, end.Cause, end.Refusal
 	return fmt.Errorf("submit allocation %d: %w", a.ID, cause)
 }
 
 // forget removes the secret of an intent that is over.
 func (s *Submitter) forget(intent string) {
 	if err := s.secrets.remove(intent); err != nil {
-		s.log.Warn("a secret is left behind", "error", err)
+		s.log.Warn("cannot remove a secret", "error", err)
 	}
 }
 
-// takeOff notes that sbatch is about to run for an intent; false if it must not
-// any more.
-func (s *Submitter) takeOff(intent string) bool {
+// begin notes that sbatch is about to run for an intent. It returns false after
+// Close.
+func (s *Submitter) begin(intent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.closed {
@@ -159,15 +160,16 @@ func (s *Submitter) takeOff(intent string) bool {
 	return !s.closed
 }
 
-func (s *Submitter) land(intent string) {
+// done notes that sbatch has ended for an intent.
+func (s *Submitter) done(intent string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.inFlight, intent)
 	s.running.Done()
 }
 
-// isFlying reports whether sbatch is running for an intent.
-func (s *Submitter) isFlying(intent string) bool {
+// isInFlight reports whether sbatch is running for an intent.
+func (s *Submitter) isInFlight(intent string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inFlight[intent]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // slowSbatch is a Slurm whose sbatch is under way until it is told to go on; as
@@ -41,7 +42,7 @@ func TestSbatchFinishes(t *testing.T) {
 			answered <- err
 		}()
 		synctest.Wait()
-		if a := w.only(); a.State != workflow.AllocationIntent {
+		if a := w.only(); a.State != compute.AllocationIntent {
 			t.Errorf("while sbatch runs it is %s", a.State)
 		}
 		leave()
@@ -62,7 +63,7 @@ func TestSbatchFinishes(t *testing.T) {
 		if err := <-answered; err != nil {
 			t.Error(err)
 		}
-		if a := w.only(); a.State != workflow.AllocationPending || a.SlurmJobID == 0 {
+		if a := w.only(); a.State != compute.AllocationPending || a.SlurmJobID == 0 {
 			t.Errorf("what sbatch said is not stored: %+v", a)
 		}
 		if _, err := submitter.Submit(t.Context(), w.want()); workflow.CodeOf(err) != workflow.CodeUnavailable {

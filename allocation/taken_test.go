@@ -9,12 +9,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // drained is the report of a runner that has ended an attempt since it had to
 // leave.
-func (w *world) drained(ref store.LeaseRef) store.Turn {
-	return store.Turn{RunnerID: w.lives[0].runner, Number: 3, RunID: w.workflow.RunID, Reports: []store.Report{{
+func (w *world) drained(ref lease.LeaseRef) lease.TurnRequest {
+	return lease.TurnRequest{Turn: 3, RunID: w.workflow.RunID, Reports: []lease.Report{{
 		LeaseRef: ref, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(),
 		Evidence: workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain},
 	}}}
@@ -23,7 +25,7 @@ func (w *world) drained(ref store.LeaseRef) store.Turn {
 // wantCause compares how the first attempt of the first job ended.
 func (w *world) wantCause(cause workflow.CauseKind, confidence workflow.Confidence) {
 	w.Helper()
-	all, err := w.store.JobAttempts(w.Context(), w.jobs[0])
+	all, err := w.store.Jobs.Attempts(w.Context(), w.jobs[0])
 	w.must(err)
 	if c := all[0].Cause; c.Kind != cause || c.Confidence != confidence {
 		w.Errorf("the attempt ended by %+v, want %s (%s)", c, cause, confidence)
@@ -38,11 +40,11 @@ func TestPreemptionIsKnownEarly(t *testing.T) {
 	})
 	a := w.submit()
 	refs := w.work(w.lives[0], 1)
-	w.look()
+	w.pollOnce()
 	w.lives[0].deaf = true // only steps are told
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
-	w.look()
-	_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+	w.pollOnce()
+	_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
 	w.must(err)
 	w.wantCause(workflow.CausePreempted, workflow.Likely)
 	w.sound()
@@ -54,10 +56,10 @@ func TestNodeFailIsKnownBeforeTheOrder(t *testing.T) {
 	w := newWorld(t, 1)
 	w.submit()
 	refs := w.work(w.lives[0], 1)
-	w.look()
+	w.pollOnce()
 	w.cluster.KillNode(w.lives[0].Nodes[0], false)
 	w.ordered = func(int64) {
-		_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+		_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
 		w.must(err)
 		w.ordered = nil
 	}
@@ -75,12 +77,12 @@ func TestSpoolKnowsTheEnd(t *testing.T) {
 	a := w.submit()
 	refs := w.work(w.lives[0], 1)
 	w.spool = func([]store.AllocationRunner) error {
-		_, err := w.store.Turn(t.Context(), w.drained(refs[0]))
+		_, err := w.store.Runners.Turn(t.Context(), w.lives[0].runner, w.drained(refs[0]))
 		return err
 	}
 	w.cluster.Preempt(slurm.JobID{Number: a.SlurmJobID})
 	w.run(3 * time.Minute)
-	w.ended(a, workflow.AllocationPreempted)
+	w.ended(a, compute.AllocationPreempted)
 	w.wantCause(workflow.CausePreempted, workflow.Certain)
 	w.sound()
 }
@@ -94,11 +96,11 @@ func TestOneEmptyQueue(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		end   func(w *world, id slurm.JobID)
-		cause workflow.AllocationCause
+		cause compute.AllocationCause
 	}{
-		"canceled":  {func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, workflow.AllocationCanceledAdmin},
-		"preempted": {func(w *world, id slurm.JobID) { w.cluster.Preempt(id) }, workflow.AllocationPreempted},
-		"requeued":  {func(w *world, id slurm.JobID) { w.cluster.Requeue(id) }, workflow.AllocationRequeued},
+		"canceled":  {func(w *world, id slurm.JobID) { w.cluster.CancelAs(0, id) }, compute.AllocationCanceledAdmin},
+		"preempted": {func(w *world, id slurm.JobID) { w.cluster.Preempt(id) }, compute.AllocationPreempted},
+		"requeued":  {func(w *world, id slurm.JobID) { w.cluster.Requeue(id) }, compute.AllocationRequeued},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, 1, func(o *slurmtest.Options) {
@@ -107,13 +109,13 @@ func TestOneEmptyQueue(t *testing.T) {
 			w.loop.submitter.script.Requeue = true
 			a := w.submit()
 			w.work(w.lives[0], 1)
-			w.look()
+			w.pollOnce()
 			w.lives[0].deaf = true
 			tc.end(w, slurm.JobID{Number: a.SlurmJobID})
 			w.cluster.Inject(slurmtest.Fault{Program: slurm.Squeue, Done: true, Times: 1, Answer: empty})
 			for !w.lives[0].over {
-				w.look()
-				if first := w.allocations()[0]; first.State == workflow.AllocationEnded && !w.lives[0].over {
+				w.pollOnce()
+				if first := w.allocations()[0]; first.State == compute.AllocationEnded && !w.lives[0].over {
 					t.Fatalf("it ended with a job in it: %s (%s)", first.Cause, first.CauseText)
 				}
 				w.pass(5 * time.Second)

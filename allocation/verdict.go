@@ -1,5 +1,5 @@
-// Package allocation looks after the life of sbatch jobs: from the intent to
-// ask for one, through what Slurm says of it, to why it ended and what that
+// Package allocation follows sbatch jobs: from the intent to
+// request one, through what Slurm says about it, to why it ended and what that
 // means for the jobs that ran in it.
 package allocation
 
@@ -10,79 +10,80 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// Looks is what is known of an allocation beside its record. A look that is nil
-// is no information: it was not made, it failed, or what it said was not
+// Facts is what is known of an allocation besides its row. An answer that is nil
+// is no information: there was no call, it failed, or its output was not
 // understood.
-type Looks struct {
-	Queue      *QueueLook
-	Accounting *AccountingLook
-	Show       *ShowLook
+type Facts struct {
+	Queue      *QueueAnswer
+	Accounting *AccountingAnswer
+	Show       *ShowAnswer
 
-	NoAccounting     bool          // the cluster keeps no accounts
-	AccountingSilent time.Duration // for how long sacct has been asked in vain
-	InFlight         bool          // sbatch runs for it at this moment
+	NoAccounting     bool          // the cluster has no accounting
+	AccountingSilent time.Duration // for how long sacct has not answered
+	InFlight         bool          // sbatch is running for it
 
-	Runners int           // of it, that have not left
-	Silence time.Duration // since any of them was heard, as far as one could listen
-	Longest time.Duration // since that of them was heard that is silent for longest
-	Never   time.Duration // for how long Slurm has given reasons for which it never starts it
+	Runners int           // that have not left
+	Silence time.Duration // since the last call of any of them, while the daemon was up
+	Longest time.Duration // since the last call of the one that has been silent longest
+	Never   time.Duration // for how long Slurm has said that it never starts it
 	Alone   time.Duration // for how long it has been running without a runner
-	Left    bool          // its runners have all left: it ends in a moment
+	Left    bool          // all its runners have left: it is about to end
 }
 
-// QueueLook is an answer of squeue.
-type QueueLook struct {
+// QueueAnswer is an answer of squeue.
+type QueueAnswer struct {
 	At  time.Time
-	Job *slurm.Job // nil: it does not know the allocation
+	Job *slurm.Job // nil: squeue does not know the allocation
 }
 
-// AccountingLook is an answer of sacct.
-type AccountingLook struct {
-	At    time.Time
-	Lives []slurm.Record // of the Slurm job, oldest first; empty: it does not know it
+// AccountingAnswer is an answer of sacct.
+type AccountingAnswer struct {
+	At       time.Time
+	Restarts []slurm.Record // one per restart of the Slurm job, oldest first; empty: sacct does not know it
 }
 
-// ShowLook is an answer of `scontrol show job`.
-type ShowLook struct {
+// ShowAnswer is an answer of `scontrol show job`.
+type ShowAnswer struct {
 	At  time.Time
 	Job *slurm.Job // nil: a healthy controller says that the id is invalid
 }
 
-// Verdict is what the looks say about an allocation.
+// Verdict is what follows from the facts about an allocation.
 type Verdict struct {
-	// End is how it ended; nil as long as it may be there.
-	End *workflow.AllocationEnd
-	// Seen is to be stored, if it is not over.
+	// End is how it ended; nil as long as it may exist.
+	End *compute.AllocationEnd
+	// Seen is to be stored, unless it is over.
 	Seen store.Observation
-	Text string // the verdict in one line that a person can read
+	Text string // the verdict in one line for people
 
-	// What to ask next.
+	// What to call next.
 	AskAccounting bool
 	AskShow       bool
-	Soon          bool // look again soon: something is ending or not clear
+	Soon          bool // poll again soon: something is ending or not clear
 
 	Stop       string // why its runners are to stop at once; empty: they need not
 	Cancel     string // why it is to be canceled; empty: it need not
-	Refused    bool   // it is canceled since Slurm can never start it
+	Refused    bool   // it is canceled because Slurm never starts it
 	SendCancel bool   // scancel is due
 }
 
-// Judge says what became of an allocation. What has ended has ended; nothing
-// ends for lack of information, and absence is believed only after two looks
-// through two sources.
-func Judge(a workflow.Allocation, looks Looks, now time.Time, settings Settings) Verdict {
-	j := judge{a: a, looks: looks, now: now, set: settings.withDefaults()}
+// Judge returns the verdict on an allocation. An end is final. Nothing ends for lack
+// of information, and absence counts only after two polls through two sources.
+func Judge(a compute.Allocation, facts Facts, now time.Time, settings Settings) Verdict {
+	j := judge{a: a, facts: facts, now: now, set: settings.withDefaults()}
 	j.v.Seen = store.Observation{
 		AllocationID: a.ID, State: a.State, SlurmState: a.SlurmState, SlurmReason: a.SlurmReason, NodeList: a.NodeList,
 		AbsentMS: a.AbsentMS, OverMS: a.OverMS, RestartCount: a.RestartCount,
 	}
 	switch {
 	case !a.IsLive():
-		j.v.End = &workflow.AllocationEnd{Cause: a.Cause, Confidence: a.Confidence, Text: a.CauseText, EndMS: a.EndMS, Refusal: a.Refusal}
+		j.v.End = &compute.AllocationEnd{Cause: a.Cause, Confidence: a.Confidence, Text: a.CauseText, EndMS: a.EndMS, Refusal: a.Refusal}
 	case a.SupersededMS != 0:
-		j.earlierLife()
+		j.earlierRestart()
 	case a.SlurmJobID == 0:
 		j.intent()
 	default:
@@ -91,16 +92,16 @@ func Judge(a workflow.Allocation, looks Looks, now time.Time, settings Settings)
 	return j.v
 }
 
-// judge is a judgment under way.
+// judge is the state of one call of Judge.
 type judge struct {
-	a     workflow.Allocation
-	looks Looks
+	a     compute.Allocation
+	facts Facts
 	now   time.Time
 	set   Settings
 	v     Verdict
 }
 
-// since is how long ago a moment in ms was; 0 if it is not known.
+// since returns how long ago a moment in ms was; 0 if it is not known.
 func (j *judge) since(ms int64) time.Duration {
 	if ms == 0 {
 		return 0
@@ -108,40 +109,40 @@ func (j *judge) since(ms int64) time.Duration {
 	return time.Duration(j.now.UnixMilli()-ms) * time.Millisecond
 }
 
-// intent judges what sbatch may have made. Jobs that bear its name have been
-// adopted before: there is none here.
+// intent judges an intent whose sbatch may have created a job. Jobs with its name have
+// been adopted before, so there is none in these answers.
 func (j *judge) intent() {
 	j.v.Soon = true
 	age := j.since(j.a.AskedMS)
 	switch {
-	case j.looks.InFlight:
+	case j.facts.InFlight:
 		j.v.Text = "sbatch is running"
 		return
-	case j.looks.Queue == nil:
-		j.v.Text = "nobody knows whether sbatch made a job"
+	case j.facts.Queue == nil:
+		j.v.Text = "it is not known whether sbatch created a job"
 		return
 	}
 	j.absent()
-	j.v.Text = "squeue does not know of a job that sbatch may have made"
+	j.v.Text = "squeue does not list a job that sbatch may have created"
 	asked := time.UnixMilli(j.a.AskedMS).Add(j.set.AskedFor)
-	unheard := j.deaf() && j.since(j.v.Seen.AbsentMS) >= j.set.AbsentFor
-	accounting := j.looks.Accounting
+	unheard := j.accountingUnavailable() && j.since(j.v.Seen.AbsentMS) >= j.set.AbsentFor
+	accounting := j.facts.Accounting
 	switch {
-	case age < j.set.AskedFor || j.looks.Queue.At.Before(asked):
+	case age < j.set.AskedFor || j.facts.Queue.At.Before(asked):
 	case accounting != nil && !accounting.At.Before(asked), unheard:
-		j.end(workflow.AllocationEnd{Cause: workflow.AllocationNever, Confidence: workflow.Likely,
-			Text: fmt.Sprintf("sbatch did not make it: %s after the call no job bears its name", age.Round(time.Second))})
+		j.end(compute.AllocationEnd{Cause: compute.AllocationNever, Confidence: workflow.Likely,
+			Text: fmt.Sprintf("sbatch created no job: %s after the call there is none with its name", age.Round(time.Second))})
 	default:
-		j.v.AskAccounting = !j.looks.NoAccounting
+		j.v.AskAccounting = !j.facts.NoAccounting
 	}
 }
 
-// deaf reports whether accounting cannot be waited for.
-func (j *judge) deaf() bool {
-	return j.looks.NoAccounting || j.looks.AccountingSilent >= j.set.AccountingPatience
+// accountingUnavailable reports whether there is no accounting, or it has not answered for too long.
+func (j *judge) accountingUnavailable() bool {
+	return j.facts.NoAccounting || j.facts.AccountingSilent >= j.set.AccountingPatience
 }
 
-// absent notes that squeue does not know the allocation.
+// absent records that squeue does not know the allocation.
 func (j *judge) absent() {
 	if j.v.Seen.AbsentMS == 0 {
 		j.v.Seen.AbsentMS = j.now.UnixMilli()
@@ -151,7 +152,7 @@ func (j *judge) absent() {
 
 // job judges an allocation that is a Slurm job.
 func (j *judge) job() {
-	queue := j.looks.Queue
+	queue := j.facts.Queue
 	switch {
 	case queue != nil && queue.Job != nil:
 		j.present(queue.Job)
@@ -166,18 +167,18 @@ func (j *judge) job() {
 	}
 }
 
-// present judges an allocation that Slurm knows.
+// present judges an allocation that squeue or scontrol knows.
 func (j *judge) present(job *slurm.Job) {
 	j.v.Seen.AbsentMS = 0
 	if int64(job.Restarts) < j.a.RestartCount {
-		j.v.Soon, j.v.Text = true, "Slurm still tells of an earlier life"
+		j.v.Soon, j.v.Text = true, "Slurm still shows an earlier restart"
 		return
 	}
 	j.note(job)
 	switch state := job.State; {
 	case int64(job.Restarts) > j.a.RestartCount && !j.a.IsDuplicate:
 		j.requeued(job)
-		j.v.AskAccounting, j.v.Soon = !j.looks.NoAccounting, true
+		j.v.AskAccounting, j.v.Soon = !j.facts.NoAccounting, true
 		j.v.Text = "Slurm has requeued it"
 	case state == slurm.Completing || state == slurm.StageOut:
 		j.completing(job)
@@ -188,62 +189,62 @@ func (j *judge) present(job *slurm.Job) {
 		if j.a.Taken != nil {
 			j.v.Seen.Taken = &workflow.SlurmEvidence{}
 		}
-		if why, is := job.Hastened(); is {
-			j.v.Seen.Taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: why, Inferred: true, RestartCount: job.Restarts}
+		if why, is := job.MovedForward(); is {
+			j.v.Seen.Taken = failure.SlurmEnd(failure.Said{Preempting: why, Restarts: job.Restarts}).Evidence()
 		}
 		if s := stateOf(state); s != "" {
 			j.v.Seen.State = s
 		}
 		j.v.Text = describe(job)
-		j.suspect(job)
-		j.hopeless(job)
+		j.checkRunners(job)
+		j.neverStarts(job)
 	}
 }
 
-// hopeless looks whether Slurm can ever start an allocation that waits. What it
-// says of one that it has just taken may be the view of a moment.
-func (j *judge) hopeless(job *slurm.Job) {
-	if job.State == slurm.Pending && slurm.NeverStarts(job.Reason) && j.looks.Never >= j.set.NeverFor && j.a.CancelMS == 0 {
+// neverStarts cancels a pending allocation that Slurm never starts. Slurm must have said so
+// for some time, since the reason of a new job may be temporary.
+func (j *judge) neverStarts(job *slurm.Job) {
+	if job.State == slurm.Pending && slurm.NeverStarts(job.Reason) && j.facts.Never >= j.set.NeverFor && j.a.CancelMS == 0 {
 		j.v.Refused = true
-		j.v.Cancel = fmt.Sprintf("Slurm can never start it: %s (%s)", slurm.ReasonText(job.Reason), job.Reason)
+		j.v.Cancel = fmt.Sprintf("Slurm never starts it: %s (%s)", slurm.ReasonText(job.Reason), job.Reason)
 	}
 }
 
-// requeued takes over what Slurm says of the next life. It counts from the
-// requeue on, while the nodes of the earlier one are still being left.
+// requeued stores what Slurm says about the next restart. That begins with the
+// requeue, while the earlier one may still be completing.
 func (j *judge) requeued(job *slurm.Job) {
 	seen := &j.v.Seen
-	seen.RestartCount, seen.State, seen.OverMS = int64(job.Restarts), workflow.AllocationPending, 0
-	if stateOf(job.State) == workflow.AllocationActive && !job.State.Ending() {
-		seen.State = workflow.AllocationActive
+	seen.RestartCount, seen.State, seen.OverMS = int64(job.Restarts), compute.AllocationPending, 0
+	if stateOf(job.State) == compute.AllocationActive && !job.State.Ending() {
+		seen.State = compute.AllocationActive
 		return
 	}
 	seen.NodeList, seen.StartMS, seen.LimitMS = "", 0, 0
 }
 
-// stateOf is the state of an allocation whose job is in a state that is not
-// over; empty if we do not know what the state means.
-func stateOf(s slurm.State) workflow.AllocationState {
+// stateOf returns the state of an allocation whose job is in a state that is not
+// over; empty if the state is unknown.
+func stateOf(s slurm.State) compute.AllocationState {
 	switch {
 	case s.Pending(), s == slurm.Configuring, s == slurm.PowerUpNode:
-		return workflow.AllocationPending
+		return compute.AllocationPending
 	case s.Active():
-		return workflow.AllocationActive
+		return compute.AllocationActive
 	}
 	return ""
 }
 
-// note takes over what Slurm says of a job.
+// note stores what Slurm says about a job.
 func (j *judge) note(job *slurm.Job) {
 	seen := &j.v.Seen
 	seen.SlurmState, seen.SlurmReason, seen.NodeList = string(job.State), job.Reason, job.NodeList
 	seen.SubmitMS = unixMilli(job.Submit)
-	if stateOf(job.State) == workflow.AllocationActive {
+	if stateOf(job.State) == compute.AllocationActive {
 		seen.StartMS, seen.LimitMS = unixMilli(job.Start), unixMilli(job.End)
 	}
 }
 
-// unixMilli is a time in ms, 0 if it is not known.
+// unixMilli returns a time in ms; 0 if it is not known.
 func unixMilli(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -251,7 +252,7 @@ func unixMilli(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// describe says how a job is.
+// describe returns the state of a job in words.
 func describe(job *slurm.Job) string {
 	text := "Slurm says " + string(job.State)
 	if job.Reason != "" {
@@ -260,12 +261,12 @@ func describe(job *slurm.Job) string {
 	return text
 }
 
-// completing waits until the nodes have been left, not for ever.
+// completing waits until Slurm has released the nodes, for a limited time.
 func (j *judge) completing(job *slurm.Job) {
 	j.v.Soon = true
 	j.v.Text = describe(job)
-	if j.a.State != workflow.AllocationActive {
-		return // it is the life before that leaves its nodes
+	if j.a.State != compute.AllocationActive {
+		return // it is the previous restart that is completing
 	}
 	if j.v.Seen.OverMS == 0 {
 		j.v.Seen.OverMS = j.now.UnixMilli()
@@ -274,28 +275,29 @@ func (j *judge) completing(job *slurm.Job) {
 	if waited < j.set.CompletingFor {
 		return
 	}
-	if record := j.life(); record != nil && record.Over() {
-		j.finish(factsOfRecord(record))
+	if record := j.ownRecord(); record != nil && record.Over() {
+		j.finish(saidOfRecord(record), record.NodeList)
 		return
 	}
-	j.end(workflow.AllocationEnd{Cause: workflow.AllocationLost, Confidence: workflow.Likely,
-		Text: fmt.Sprintf("its nodes have not confirmed its end for %s", waited.Round(time.Second))})
+	j.end(compute.AllocationEnd{Cause: compute.AllocationLost, Confidence: workflow.Likely,
+		Text: fmt.Sprintf("Slurm has shown it as completing for %s", waited.Round(time.Second))})
 }
 
-// suspect looks whether an allocation that Slurm runs has somebody in it.
-func (j *judge) suspect(job *slurm.Job) {
+// checkRunners cancels an allocation that Slurm runs and that has no runner, or a silent
+// one.
+func (j *judge) checkRunners(job *slurm.Job) {
 	if job.State != slurm.Running || j.a.CancelMS != 0 {
 		return
 	}
-	j.v.Soon = j.v.Soon || j.looks.Left
+	j.v.Soon = j.v.Soon || j.facts.Left
 	switch {
-	case j.looks.Runners > 0 && j.looks.Longest > j.set.Heartbeat:
-		// One of several is enough: only Slurm can end what it may still run.
-		j.v.Cancel = fmt.Sprintf("a runner of it has been silent for %s", j.looks.Longest.Round(time.Second))
-	case j.looks.Runners > 0 && j.looks.Longest > j.set.Lease && j.looks.Longest < 3*j.set.Lease:
+	case j.facts.Runners > 0 && j.facts.Longest > j.set.Heartbeat:
+		// One of several is enough: only Slurm can end jobs that it may still run.
+		j.v.Cancel = fmt.Sprintf("one of its runners has been silent for %s", j.facts.Longest.Round(time.Second))
+	case j.facts.Runners > 0 && j.facts.Longest > j.set.Lease && j.facts.Longest < 3*j.set.Lease:
 		j.v.Soon = true // Slurm may know more in a moment
-	case j.looks.Runners == 0 && j.looks.Alone > j.set.NoRunner:
-		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.looks.Alone.Round(time.Second))
+	case j.facts.Runners == 0 && j.facts.Alone > j.set.NoRunner:
+		j.v.Cancel = fmt.Sprintf("it has been running for %s without a runner", j.facts.Alone.Round(time.Second))
 	}
 }
 
@@ -304,62 +306,62 @@ func (j *judge) missing() {
 	j.absent()
 	j.v.Text = "squeue does not know it"
 	gone := j.since(j.v.Seen.AbsentMS)
-	if record := j.life(); record != nil && record.Over() {
-		j.finish(factsOfRecord(record))
+	if record := j.ownRecord(); record != nil && record.Over() {
+		j.finish(saidOfRecord(record), record.NodeList)
 		return
 	}
-	if state := slurm.State(j.a.SlurmState); state.Over() { // seen before it was forgotten
-		j.finish(facts{state: state, reason: j.a.SlurmReason, nodes: j.a.NodeList})
+	if state := slurm.State(j.a.SlurmState); state.Over() { // seen before Slurm forgot it
+		j.finish(failure.Said{State: string(state), Reason: j.a.SlurmReason}, j.a.NodeList)
 		return
 	}
-	if show := j.looks.Show; show != nil {
+	if show := j.facts.Show; show != nil {
 		j.shown(show, gone)
 		return
 	}
-	accounting := j.looks.Accounting
+	accounting := j.facts.Accounting
 	switch {
-	case accounting != nil && len(accounting.Lives) == 0 && gone >= j.set.AbsentFor:
+	case accounting != nil && len(accounting.Restarts) == 0 && gone >= j.set.AbsentFor:
 		j.vanished("neither squeue nor sacct knows it")
-	case accounting != nil && len(accounting.Lives) > 0 && gone >= j.set.AccountingPatience, j.deaf():
+	case accounting != nil && len(accounting.Restarts) > 0 && gone >= j.set.AccountingPatience, j.accountingUnavailable():
 		j.v.AskShow = gone >= j.set.AbsentFor
 	}
-	j.v.AskAccounting = accounting == nil && !j.looks.NoAccounting
+	j.v.AskAccounting = accounting == nil && !j.facts.NoAccounting
 }
 
-// shown judges by `scontrol show job` what squeue does not know.
-func (j *judge) shown(show *ShowLook, gone time.Duration) {
+// shown judges an allocation that squeue does not know by `scontrol show job`.
+func (j *judge) shown(show *ShowAnswer, gone time.Duration) {
 	switch {
 	case show.Job != nil:
 		j.present(show.Job)
 	case gone >= j.set.AbsentFor:
-		j.vanished("squeue does not know it, and to scontrol its id is invalid")
+		j.vanished("squeue does not know it, and scontrol says that its id is invalid")
 	}
 }
 
-// vanished ends what nobody knows any more.
+// vanished ends an allocation that Slurm no longer knows.
 func (j *judge) vanished(text string) {
 	if j.v.Seen.OverMS == 0 {
 		j.v.Seen.OverMS = j.now.UnixMilli()
 	}
-	if j.heard() && j.since(j.v.Seen.OverMS) < j.set.StopFor {
-		j.v.Stop, j.v.Text = text, text+", but its runner lives"
+	if j.runnerAlive() && j.since(j.v.Seen.OverMS) < j.set.StopFor {
+		j.v.Stop, j.v.Text = text, text+", but its runner is alive"
 		if j.a.CancelSentMS == 0 {
-			j.v.Seen.Taken = &workflow.SlurmEvidence{JobState: string(slurm.Preempted), Reason: text, Inferred: true, RestartCount: int(j.a.RestartCount)}
+			j.v.Seen.Taken = failure.SlurmEnd(failure.Said{Preempting: text, Restarts: int(j.a.RestartCount)}).Evidence()
 		}
 		return
 	}
 	if j.a.CancelSentMS != 0 {
-		j.end(workflow.AllocationEnd{Cause: workflow.AllocationCanceled, Confidence: workflow.Likely, Text: "canceled: " + j.a.CancelWhy,
-			Slurm: workflow.SlurmEvidence{JobState: string(slurm.Cancelled), Reason: j.a.CancelWhy, CanceledByUs: true}})
+		j.end(compute.AllocationEnd{Cause: compute.AllocationCanceled, Confidence: workflow.Likely, Text: "canceled: " + j.a.CancelWhy,
+			Slurm: *failure.CanceledByUs(j.a.CancelWhy)})
 		return
 	}
 	if j.a.LimitMS != 0 && j.since(j.a.LimitMS) > 0 {
-		text += "; its time was up"
+		text += "; its time limit had passed"
 	}
-	j.end(workflow.AllocationEnd{Cause: workflow.AllocationLost, Confidence: workflow.Likely, Text: text})
+	j.end(compute.AllocationEnd{Cause: compute.AllocationLost, Confidence: workflow.Likely, Text: text})
 }
 
-// cancel sees to it that a cancellation is carried out.
+// cancel says when scancel is due.
 func (j *judge) cancel() {
 	if j.a.CancelMS == 0 || j.v.Seen.OverMS != 0 || j.v.Seen.AbsentMS != 0 {
 		return

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // anyMoment is a time in the last two hours, or unknown.
@@ -20,15 +20,15 @@ var anySpan = rapid.Custom(func(t *rapid.T) time.Duration {
 	return time.Duration(rapid.IntRange(0, 1200).Draw(t, "seconds")) * time.Second
 })
 
-var anyAllocation = rapid.Custom(func(t *rapid.T) workflow.Allocation {
-	a := workflow.Allocation{
-		ID: 1, RestartCount: rapid.Int64Range(0, 2).Draw(t, "life"), State: rapid.SampledFrom([]workflow.AllocationState{
-			workflow.AllocationIntent, workflow.AllocationPending, workflow.AllocationActive}).Draw(t, "state"),
+var anyAllocation = rapid.Custom(func(t *rapid.T) compute.Allocation {
+	a := compute.Allocation{
+		ID: 1, RestartCount: rapid.Int64Range(0, 2).Draw(t, "life"), State: rapid.SampledFrom([]compute.AllocationState{
+			compute.AllocationIntent, compute.AllocationPending, compute.AllocationActive}).Draw(t, "state"),
 		AskedMS: ago(anySpan.Draw(t, "asked")), StartMS: anyMoment.Draw(t, "start"), LimitMS: anyMoment.Draw(t, "limit"),
 		AbsentMS: anyMoment.Draw(t, "absent"), OverMS: anyMoment.Draw(t, "over"), SupersededMS: anyMoment.Draw(t, "superseded"),
 		CancelMS: anyMoment.Draw(t, "cancel"),
 	}
-	if a.State != workflow.AllocationIntent {
+	if a.State != compute.AllocationIntent {
 		a.SlurmJobID = 17
 	}
 	if a.CancelMS != 0 {
@@ -44,39 +44,39 @@ var anyJob = rapid.Custom(func(t *rapid.T) *slurm.Job {
 		End: time.UnixMilli(ago(anySpan.Draw(t, "ended")))}
 })
 
-var anyLooks = rapid.Custom(func(t *rapid.T) Looks {
-	l := Looks{
+var anyFacts = rapid.Custom(func(t *rapid.T) Facts {
+	l := Facts{
 		NoAccounting: rapid.Bool().Draw(t, "no accounting"), AccountingSilent: anySpan.Draw(t, "sacct silent"), InFlight: rapid.Bool().Draw(t, "in flight"),
 		Runners: rapid.IntRange(0, 2).Draw(t, "runners"), Silence: anySpan.Draw(t, "silence"), Alone: anySpan.Draw(t, "alone"),
 	}
 	l.Longest = l.Silence + anySpan.Draw(t, "longest silence")
 	switch rapid.IntRange(0, 2).Draw(t, "squeue") {
 	case 1:
-		l.Queue = &QueueLook{At: now}
+		l.Queue = &QueueAnswer{At: now}
 	case 2:
-		l.Queue = &QueueLook{At: now, Job: anyJob.Draw(t, "job")}
+		l.Queue = &QueueAnswer{At: now, Job: anyJob.Draw(t, "job")}
 	}
 	if rapid.Bool().Draw(t, "sacct") {
-		l.Accounting = &AccountingLook{At: now}
+		l.Accounting = &AccountingAnswer{At: now}
 		for range rapid.IntRange(0, 3).Draw(t, "lives") {
-			l.Accounting.Lives = append(l.Accounting.Lives, slurm.Record{State: anyState.Draw(t, "life")})
+			l.Accounting.Restarts = append(l.Accounting.Restarts, slurm.Record{State: anyState.Draw(t, "life")})
 		}
 	}
 	switch rapid.IntRange(0, 2).Draw(t, "scontrol") {
 	case 1:
-		l.Show = &ShowLook{At: now}
+		l.Show = &ShowAnswer{At: now}
 	case 2:
-		l.Show = &ShowLook{At: now, Job: anyJob.Draw(t, "shown job")}
+		l.Show = &ShowAnswer{At: now, Job: anyJob.Draw(t, "shown job")}
 	}
 	return l
 })
 
-func judged(a workflow.Allocation, l Looks) Verdict { return Judge(a, l, now, Settings{Owner: "1000"}) }
+func judged(a compute.Allocation, l Facts) Verdict { return Judge(a, l, now, Settings{Owner: "1000"}) }
 
 // TestNoInformationIsNoEnd: where nobody says anything, nothing ends.
 func TestNoInformationIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, l := anyAllocation.Draw(t, "allocation"), anyLooks.Draw(t, "looks")
+		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
 		a.SupersededMS = 0 // of an earlier life Slurm has said that it is over
 		l.Queue, l.Accounting, l.Show = nil, nil, nil
 		if v := judged(a, l); v.End != nil {
@@ -85,17 +85,17 @@ func TestNoInformationIsNoEnd(t *testing.T) {
 	})
 }
 
-// TestOneAbsenceIsNoEnd: the first look that does not find it ends nothing, as
+// TestOneAbsenceIsNoEnd: the first poll that does not find it ends nothing, as
 // long as nobody has a record of its end.
 func TestOneAbsenceIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, l := anyAllocation.Draw(t, "allocation"), anyLooks.Draw(t, "looks")
-		a.SupersededMS, a.AbsentMS, l.Queue = 0, 0, &QueueLook{At: now}
+		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
+		a.SupersededMS, a.AbsentMS, l.Queue = 0, 0, &QueueAnswer{At: now}
 		if a.SlurmJobID == 0 {
 			a.AskedMS = ago(time.Minute)
 		}
 		if l.Accounting != nil {
-			l.Accounting.Lives = nil
+			l.Accounting.Restarts = nil
 		}
 		if l.Show != nil {
 			l.Show.Job = nil
@@ -114,10 +114,10 @@ func TestOneAbsenceIsNoEnd(t *testing.T) {
 // state is over.
 func TestPresenceIsNoEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		a, l := anyAllocation.Draw(t, "allocation"), anyLooks.Draw(t, "looks")
+		a, l := anyAllocation.Draw(t, "allocation"), anyFacts.Draw(t, "facts")
 		job := anyJob.Draw(t, "job")
-		a.SupersededMS, a.SlurmJobID, a.State, job.Restarts = 0, 17, workflow.AllocationActive, int(a.RestartCount)
-		l.Queue = &QueueLook{At: now, Job: job}
+		a.SupersededMS, a.SlurmJobID, a.State, job.Restarts = 0, 17, compute.AllocationActive, int(a.RestartCount)
+		l.Queue = &QueueAnswer{At: now, Job: job}
 		v := judged(a, l)
 		switch {
 		case job.State.Over() && v.End == nil && v.Stop == "" && !v.AskAccounting:
@@ -132,7 +132,7 @@ func TestPresenceIsNoEnd(t *testing.T) {
 func TestEndIsFinal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := anyAllocation.Draw(t, "allocation")
-		v := judged(a, anyLooks.Draw(t, "looks"))
+		v := judged(a, anyFacts.Draw(t, "facts"))
 		if v.SendCancel && a.CancelMS == 0 {
 			t.Fatal("a scancel that nobody has decided on")
 		}
@@ -142,9 +142,9 @@ func TestEndIsFinal(t *testing.T) {
 		if v.End.Cause == "" || v.End.Confidence == "" || v.End.Text == "" || v.SendCancel || v.Cancel != "" || v.Stop != "" {
 			t.Fatalf("an end with loose ends: %+v", v)
 		}
-		a.State, a.Cause, a.Confidence, a.CauseText, a.EndMS = workflow.AllocationEnded, v.End.Cause, v.End.Confidence, v.End.Text, v.End.EndMS
-		again := judged(a, anyLooks.Draw(t, "later looks"))
-		if diff := cmp.Diff(workflow.AllocationEnd{Cause: a.Cause, Confidence: a.Confidence, Text: a.CauseText, EndMS: a.EndMS}, *again.End); diff != "" {
+		a.State, a.Cause, a.Confidence, a.CauseText, a.EndMS = compute.AllocationEnded, v.End.Cause, v.End.Confidence, v.End.Text, v.End.EndMS
+		again := judged(a, anyFacts.Draw(t, "later looks"))
+		if diff := cmp.Diff(compute.AllocationEnd{Cause: a.Cause, Confidence: a.Confidence, Text: a.CauseText, EndMS: a.EndMS}, *again.End); diff != "" {
 			t.Fatalf("it changed (-was +is):\n%s", diff)
 		}
 	})

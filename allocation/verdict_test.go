@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 var now = time.UnixMilli(1_795_255_200_000)
@@ -16,9 +17,9 @@ var now = time.UnixMilli(1_795_255_200_000)
 func ago(d time.Duration) int64 { return now.Add(-d).UnixMilli() }
 
 // record makes a pending or active allocation of Slurm job 17.
-func record(state workflow.AllocationState, change ...func(*workflow.Allocation)) workflow.Allocation {
-	a := workflow.Allocation{ID: 1, IntentID: "0123456789abcdef", JobName: "torc:w.1.r1.01234567", SlurmJobID: 17, State: state, AskedMS: ago(time.Hour)}
-	if state == workflow.AllocationActive {
+func record(state compute.AllocationState, change ...func(*compute.Allocation)) compute.Allocation {
+	a := compute.Allocation{ID: 1, IntentID: "0123456789abcdef", JobName: "torc:w.1.r1.01234567", SlurmJobID: 17, State: state, AskedMS: ago(time.Hour)}
+	if state == compute.AllocationActive {
 		a.StartMS, a.LimitMS, a.SlurmState = ago(30*time.Minute), ago(-30*time.Minute), "RUNNING"
 	}
 	for _, c := range change {
@@ -27,18 +28,18 @@ func record(state workflow.AllocationState, change ...func(*workflow.Allocation)
 	return a
 }
 
-// queued is a look at the queue that finds the job in a state.
-func queued(state slurm.State, change ...func(*slurm.Job)) *QueueLook {
+// queued is an answer of squeue that has the job in a state.
+func queued(state slurm.State, change ...func(*slurm.Job)) *QueueAnswer {
 	job := slurm.Job{ID: slurm.JobID{Number: 17}, State: state}
 	for _, c := range change {
 		c(&job)
 	}
-	return &QueueLook{At: now, Job: &job}
+	return &QueueAnswer{At: now, Job: &job}
 }
 
-// lives is a look at accounting that finds lives in these states.
-func lives(records ...slurm.Record) *AccountingLook {
-	return &AccountingLook{At: now, Lives: records}
+// lives is an answer of sacct with restarts in these states.
+func lives(records ...slurm.Record) *AccountingAnswer {
+	return &AccountingAnswer{At: now, Restarts: records}
 }
 
 func in(state slurm.State) slurm.Record { return slurm.Record{State: state} }
@@ -64,21 +65,21 @@ func endsIn(d time.Duration) func(*slurm.Job) {
 }
 
 var (
-	active  = workflow.AllocationActive
-	pending = workflow.AllocationPending
-	nobody  = &QueueLook{At: now}
+	active  = compute.AllocationActive
+	pending = compute.AllocationPending
+	nobody  = &QueueAnswer{At: now}
 )
 
-func absentFor(d time.Duration) func(*workflow.Allocation) {
-	return func(a *workflow.Allocation) { a.AbsentMS = ago(d) }
+func absentFor(d time.Duration) func(*compute.Allocation) {
+	return func(a *compute.Allocation) { a.AbsentMS = ago(d) }
 }
 
-func overFor(d time.Duration) func(*workflow.Allocation) {
-	return func(a *workflow.Allocation) { a.OverMS = ago(d) }
+func overFor(d time.Duration) func(*compute.Allocation) {
+	return func(a *compute.Allocation) { a.OverMS = ago(d) }
 }
 
-func canceling(sent time.Duration, tries int64) func(*workflow.Allocation) {
-	return func(a *workflow.Allocation) {
+func canceling(sent time.Duration, tries int64) func(*compute.Allocation) {
+	return func(a *compute.Allocation) {
 		a.CancelMS, a.CancelWhy, a.CancelTries = ago(time.Hour), "no work is left", tries
 		if tries > 0 {
 			a.CancelSentMS = ago(sent)
@@ -86,25 +87,25 @@ func canceling(sent time.Duration, tries int64) func(*workflow.Allocation) {
 	}
 }
 
-func superseded(d time.Duration) func(*workflow.Allocation) {
-	return func(a *workflow.Allocation) { a.SupersededMS = ago(d) }
+func superseded(d time.Duration) func(*compute.Allocation) {
+	return func(a *compute.Allocation) { a.SupersededMS = ago(d) }
 }
 
-func taken(a *workflow.Allocation) {
+func taken(a *compute.Allocation) {
 	a.Taken = &workflow.SlurmEvidence{JobState: "PREEMPTED", Reason: "its end was moved", Inferred: true}
 }
 
-func intent(d time.Duration) func(*workflow.Allocation) {
-	return func(a *workflow.Allocation) { a.SlurmJobID, a.AskedMS = 0, ago(d) }
+func intent(d time.Duration) func(*compute.Allocation) {
+	return func(a *compute.Allocation) { a.SlurmJobID, a.AskedMS = 0, ago(d) }
 }
 
 // want is what a verdict should be. Of an end: cause and confidence.
 type want struct {
-	cause      workflow.AllocationCause
+	cause      compute.AllocationCause
 	confidence workflow.Confidence
 	jobState   slurm.State // of the evidence
 
-	state      workflow.AllocationState
+	state      compute.AllocationState
 	accounting bool // asks sacct
 	show       bool // asks scontrol
 	soon       bool
@@ -142,192 +143,192 @@ func (w want) compare(t *testing.T, v Verdict) {
 
 func TestJudge(t *testing.T) {
 	certain, likely, guess := workflow.Certain, workflow.Likely, workflow.Guess
-	ended := func(cause workflow.AllocationCause, c workflow.Confidence, state slurm.State, text string) want {
+	ended := func(cause compute.AllocationCause, c workflow.Confidence, state slurm.State, text string) want {
 		return want{cause: cause, confidence: c, jobState: state, text: text}
 	}
 	for _, tc := range []struct {
 		name  string
-		a     workflow.Allocation
-		looks Looks
+		a     compute.Allocation
+		facts Facts
 		want  want
 	}{
 		// It is there.
-		{"waits", record(pending), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Reason = "Priority" })}, want{state: pending, text: "PENDING (Priority)"}},
-		{"boots", record(pending), Looks{Queue: queued(slurm.Configuring)}, want{state: pending, text: "CONFIGURING"}},
-		{"runs", record(pending), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
-		{"suspended is there", record(active), Looks{Queue: queued(slurm.Suspended), Runners: 1, Longest: time.Hour}, want{state: active, text: "SUSPENDED"}},
-		{"runs on another cluster", record(pending), Looks{Queue: queued(slurm.Revoked)}, want{state: active, text: "REVOKED"}},
-		{"a state of the future", record(active), Looks{Queue: queued("PONDERING")}, want{state: active, text: "PONDERING"}},
-		{"found again", record(active, absentFor(time.Hour)), Looks{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
-		{"no information", record(active), Looks{}, want{state: active, text: "no information"}},
-		{"no information, for long", record(active, absentFor(time.Hour)), Looks{AccountingSilent: time.Hour}, want{state: active, soon: true, text: "no information"}},
+		{"waits", record(pending), Facts{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Reason = "Priority" })}, want{state: pending, text: "PENDING (Priority)"}},
+		{"boots", record(pending), Facts{Queue: queued(slurm.Configuring)}, want{state: pending, text: "CONFIGURING"}},
+		{"runs", record(pending), Facts{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
+		{"suspended is there", record(active), Facts{Queue: queued(slurm.Suspended), Runners: 1, Longest: time.Hour}, want{state: active, text: "SUSPENDED"}},
+		{"runs on another cluster", record(pending), Facts{Queue: queued(slurm.Revoked)}, want{state: active, text: "REVOKED"}},
+		{"a state of the future", record(active), Facts{Queue: queued("PONDERING")}, want{state: active, text: "PONDERING"}},
+		{"found again", record(active, absentFor(time.Hour)), Facts{Queue: queued(slurm.Running)}, want{state: active, text: "RUNNING"}},
+		{"no information", record(active), Facts{}, want{state: active, text: "no information"}},
+		{"no information, for long", record(active, absentFor(time.Hour)), Facts{AccountingSilent: time.Hour}, want{state: active, soon: true, text: "no information"}},
 
 		// It is over in its own words.
-		{"done", record(active), Looks{Queue: queued(slurm.Completed)}, ended(workflow.AllocationDone, certain, slurm.Completed, "COMPLETED")},
-		{"failed", record(active), Looks{Queue: queued(slurm.Failed, func(j *slurm.Job) { j.Exit.Code = 3; j.Reason = "NonZeroExitCode" })},
-			ended(workflow.AllocationFailed, certain, slurm.Failed, "FAILED (NonZeroExitCode), exit 3:0")},
-		{"out of memory", record(active), Looks{Queue: queued(slurm.OutOfMemory)}, ended(workflow.AllocationOOM, certain, slurm.OutOfMemory, "OUT_OF_MEMORY")},
-		{"out of time", record(active), Looks{Queue: queued(slurm.Timeout)}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
-		{"preempted with a grace time", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) {
+		{"done", record(active), Facts{Queue: queued(slurm.Completed)}, ended(compute.AllocationDone, certain, slurm.Completed, "COMPLETED")},
+		{"failed", record(active), Facts{Queue: queued(slurm.Failed, func(j *slurm.Job) { j.Exit.Code = 3; j.Reason = "NonZeroExitCode" })},
+			ended(compute.AllocationFailed, certain, slurm.Failed, "FAILED (NonZeroExitCode), exit 3:0")},
+		{"out of memory", record(active), Facts{Queue: queued(slurm.OutOfMemory)}, ended(compute.AllocationOOM, certain, slurm.OutOfMemory, "OUT_OF_MEMORY")},
+		{"out of time", record(active), Facts{Queue: queued(slurm.Timeout)}, ended(compute.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		{"preempted with a grace time", record(active), Facts{Queue: queued(slurm.Timeout, func(j *slurm.Job) {
 			j.Start, j.End, j.TimeLimit = now.Add(-2*time.Minute), now.Add(-time.Minute), 10*time.Minute
-		})}, ended(workflow.AllocationPreempted, likely, slurm.Preempted, "TIMEOUT with 9m0s of its time limit left")},
-		{"deadline", record(active), Looks{Queue: queued(slurm.Deadline)}, ended(workflow.AllocationWalltime, certain, slurm.Deadline, "DEADLINE")},
-		{"node failed", record(active), Looks{Queue: queued(slurm.NodeFail, func(j *slurm.Job) { j.NodeList = "n[1-2]" })},
-			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL, on n[1-2]")},
-		{"did not boot", record(pending), Looks{Queue: queued(slurm.BootFail)}, ended(workflow.AllocationNodeFail, certain, slurm.BootFail, "BOOT_FAIL")},
-		{"preempted", record(active), Looks{Queue: queued(slurm.Preempted)}, ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
-		{"known to sacct alone", record(active), Looks{Queue: nobody, Accounting: lives(in(slurm.Timeout))}, ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		})}, ended(compute.AllocationPreempted, likely, slurm.Preempted, "TIMEOUT with 9m0s of its time limit left")},
+		{"deadline", record(active), Facts{Queue: queued(slurm.Deadline)}, ended(compute.AllocationWalltime, certain, slurm.Deadline, "DEADLINE")},
+		{"node failed", record(active), Facts{Queue: queued(slurm.NodeFail, func(j *slurm.Job) { j.NodeList = "n[1-2]" })},
+			ended(compute.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL, on n[1-2]")},
+		{"did not boot", record(pending), Facts{Queue: queued(slurm.BootFail)}, ended(compute.AllocationNodeFail, certain, slurm.BootFail, "BOOT_FAIL")},
+		{"preempted", record(active), Facts{Queue: queued(slurm.Preempted)}, ended(compute.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+		{"known to sacct alone", record(active), Facts{Queue: nobody, Accounting: lives(in(slurm.Timeout))}, ended(compute.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
 
 		// Canceled by whom?
-		{"canceled, by whom is open", record(active), Looks{Queue: queued(slurm.Cancelled)}, want{state: active, accounting: true, soon: true, text: "by whom"}},
-		{"canceled by its owner", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("1000"))},
-			ended(workflow.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
-		{"canceled by root", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"canceled, nobody says by whom", record(active, overFor(2*time.Minute)), Looks{Queue: queued(slurm.Cancelled), AccountingSilent: time.Hour},
-			ended(workflow.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
-		{"canceled where nobody keeps accounts", record(active), Looks{Queue: queued(slurm.Cancelled), NoAccounting: true},
-			ended(workflow.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
-		{"canceled by us", record(active, canceling(time.Minute, 1)), Looks{Queue: queued(slurm.Cancelled)},
-			ended(workflow.AllocationCanceled, certain, slurm.Cancelled, "canceled: no work is left")},
-		{"canceled by somebody before we did", record(pending, canceling(0, 0)), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"out of time before our scancel worked", record(active, canceling(time.Minute, 1)), Looks{Queue: queued(slurm.Timeout)},
-			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		{"canceled, by whom is open", record(active), Facts{Queue: queued(slurm.Cancelled)}, want{state: active, accounting: true, soon: true, text: "by whom"}},
+		{"canceled by its owner", record(active), Facts{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("1000"))},
+			ended(compute.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
+		{"canceled by root", record(active), Facts{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"canceled, nobody says by whom", record(active, overFor(2*time.Minute)), Facts{Queue: queued(slurm.Cancelled), AccountingSilent: time.Hour},
+			ended(compute.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
+		{"canceled where nobody keeps accounts", record(active), Facts{Queue: queued(slurm.Cancelled), NoAccounting: true},
+			ended(compute.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
+		{"canceled by us", record(active, canceling(time.Minute, 1)), Facts{Queue: queued(slurm.Cancelled)},
+			ended(compute.AllocationCanceled, certain, slurm.Cancelled, "canceled: no work is left")},
+		{"canceled by somebody before we did", record(pending, canceling(0, 0)), Facts{Queue: queued(slurm.Cancelled), Accounting: lives(canceledBy("0"))},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"out of time before our scancel worked", record(active, canceling(time.Minute, 1)), Facts{Queue: queued(slurm.Timeout)},
+			ended(compute.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
 
 		// Our scancel.
-		{"cancel is due", record(active, canceling(0, 0)), Looks{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
-		{"cancel is due, whatever squeue says", record(active, canceling(0, 0)), Looks{}, want{state: active, send: true, soon: true}},
-		{"cancel was just sent", record(active, canceling(10*time.Second, 1)), Looks{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
-		{"cancel was not obeyed", record(active, canceling(31*time.Second, 1)), Looks{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
-		{"cancel was not obeyed twice", record(active, canceling(31*time.Second, 2)), Looks{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
-		{"cancel works", record(active, canceling(time.Hour, 1)), Looks{Queue: queued(slurm.Completing)}, want{state: active, soon: true}},
+		{"cancel is due", record(active, canceling(0, 0)), Facts{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
+		{"cancel is due, whatever squeue says", record(active, canceling(0, 0)), Facts{}, want{state: active, send: true, soon: true}},
+		{"cancel was just sent", record(active, canceling(10*time.Second, 1)), Facts{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
+		{"cancel was not obeyed", record(active, canceling(31*time.Second, 1)), Facts{Queue: queued(slurm.Running)}, want{state: active, send: true, soon: true}},
+		{"cancel was not obeyed twice", record(active, canceling(31*time.Second, 2)), Facts{Queue: queued(slurm.Running)}, want{state: active, soon: true}},
+		{"cancel works", record(active, canceling(time.Hour, 1)), Facts{Queue: queued(slurm.Completing)}, want{state: active, soon: true}},
 
 		// On its way out.
-		{"completing", record(active), Looks{Queue: queued(slurm.Completing)}, want{state: active, soon: true, text: "COMPLETING"}},
-		{"completing for long", record(active, overFor(11*time.Minute)), Looks{Queue: queued(slurm.Completing)}, ended(workflow.AllocationLost, likely, "", "not confirmed its end for 11m")},
-		{"completing for long, accounted for", record(active, overFor(11*time.Minute)), Looks{Queue: queued(slurm.Completing), Accounting: lives(in(slurm.Timeout))},
-			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
+		{"completing", record(active), Facts{Queue: queued(slurm.Completing)}, want{state: active, soon: true, text: "COMPLETING"}},
+		{"completing for long", record(active, overFor(11*time.Minute)), Facts{Queue: queued(slurm.Completing)}, ended(compute.AllocationLost, likely, "", "shown it as completing for 11m")},
+		{"completing for long, accounted for", record(active, overFor(11*time.Minute)), Facts{Queue: queued(slurm.Completing), Accounting: lives(in(slurm.Timeout))},
+			ended(compute.AllocationWalltime, certain, slurm.Timeout, "TIMEOUT")},
 
 		// Absence.
-		{"absent once", record(active), Looks{Queue: nobody}, want{state: active, accounting: true, soon: true, text: "squeue does not know it"}},
-		{"absent once, to both", record(active), Looks{Queue: nobody, Accounting: lives()}, want{state: active, soon: true}},
-		{"absent for a minute, sacct was not asked", record(active, absentFor(time.Minute)), Looks{Queue: nobody}, want{state: active, accounting: true, soon: true}},
-		{"absent for a minute, to both", record(active, absentFor(time.Minute)), Looks{Queue: nobody, Accounting: lives()}, ended(workflow.AllocationLost, likely, "", "neither squeue nor sacct")},
-		{"absent, but sacct has it running", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, soon: true}},
-		{"absent, sacct is out of date", record(active, absentFor(5*time.Minute)), Looks{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, show: true, soon: true}},
-		{"absent, sacct was silent for a while", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, AccountingSilent: time.Minute}, want{state: active, accounting: true, soon: true}},
-		{"absent, sacct was silent for long", record(active, absentFor(time.Minute)), Looks{Queue: nobody, AccountingSilent: 5 * time.Minute}, want{state: active, accounting: true, show: true, soon: true}},
-		{"absent where nobody keeps accounts", record(active, absentFor(time.Minute)), Looks{Queue: nobody, NoAccounting: true}, want{state: active, show: true, soon: true}},
-		{"absent, and its id is invalid", record(active, absentFor(time.Minute)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now}},
-			ended(workflow.AllocationLost, likely, "", "its id is invalid")},
-		{"absent, but scontrol has it", record(active, absentFor(time.Hour)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now, Job: queued(slurm.Running).Job}},
+		{"absent once", record(active), Facts{Queue: nobody}, want{state: active, accounting: true, soon: true, text: "squeue does not know it"}},
+		{"absent once, to both", record(active), Facts{Queue: nobody, Accounting: lives()}, want{state: active, soon: true}},
+		{"absent for a minute, sacct was not asked", record(active, absentFor(time.Minute)), Facts{Queue: nobody}, want{state: active, accounting: true, soon: true}},
+		{"absent for a minute, to both", record(active, absentFor(time.Minute)), Facts{Queue: nobody, Accounting: lives()}, ended(compute.AllocationLost, likely, "", "neither squeue nor sacct")},
+		{"absent, but sacct has it running", record(active, absentFor(2*time.Minute)), Facts{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, soon: true}},
+		{"absent, sacct is out of date", record(active, absentFor(5*time.Minute)), Facts{Queue: nobody, Accounting: lives(in(slurm.Running))}, want{state: active, show: true, soon: true}},
+		{"absent, sacct was silent for a while", record(active, absentFor(2*time.Minute)), Facts{Queue: nobody, AccountingSilent: time.Minute}, want{state: active, accounting: true, soon: true}},
+		{"absent, sacct was silent for long", record(active, absentFor(time.Minute)), Facts{Queue: nobody, AccountingSilent: 5 * time.Minute}, want{state: active, accounting: true, show: true, soon: true}},
+		{"absent where nobody keeps accounts", record(active, absentFor(time.Minute)), Facts{Queue: nobody, NoAccounting: true}, want{state: active, show: true, soon: true}},
+		{"absent, and its id is invalid", record(active, absentFor(time.Minute)), Facts{Queue: nobody, NoAccounting: true, Show: &ShowAnswer{At: now}},
+			ended(compute.AllocationLost, likely, "", "its id is invalid")},
+		{"absent, but scontrol has it", record(active, absentFor(time.Hour)), Facts{Queue: nobody, NoAccounting: true, Show: &ShowAnswer{At: now, Job: queued(slurm.Running).Job}},
 			want{state: active, soon: true, text: "RUNNING"}},
-		{"absent, and ended to scontrol", record(active, absentFor(time.Hour)), Looks{Queue: nobody, NoAccounting: true, Show: &ShowLook{At: now, Job: queued(slurm.NodeFail).Job}},
-			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
-		{"absent, and was seen to be over", record(active, overFor(time.Minute), absentFor(time.Second), func(a *workflow.Allocation) { a.SlurmState = "CANCELLED" }),
-			Looks{Queue: nobody, AccountingSilent: time.Second}, ended(workflow.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
-		{"absent, was seen to be over, and sacct was not asked", record(active, overFor(time.Hour), absentFor(time.Second), func(a *workflow.Allocation) { a.SlurmState = "CANCELLED" }),
-			Looks{Queue: nobody}, want{state: active, accounting: true, soon: true, text: "by whom"}},
-		{"absent after our scancel", record(active, absentFor(time.Minute), canceling(2*time.Minute, 1)), Looks{Queue: nobody, Accounting: lives()},
-			ended(workflow.AllocationCanceled, likely, slurm.Cancelled, "no work is left")},
-		{"absent, and its time is up", record(active, absentFor(time.Minute), func(a *workflow.Allocation) { a.LimitMS = ago(time.Minute) }), Looks{Queue: nobody, Accounting: lives()},
-			ended(workflow.AllocationLost, likely, "", "its time was up")},
-		{"absent, but its runner calls", record(active, absentFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
-			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner lives"}},
+		{"absent, and ended to scontrol", record(active, absentFor(time.Hour)), Facts{Queue: nobody, NoAccounting: true, Show: &ShowAnswer{At: now, Job: queued(slurm.NodeFail).Job}},
+			ended(compute.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
+		{"absent, and was seen to be over", record(active, overFor(time.Minute), absentFor(time.Second), func(a *compute.Allocation) { a.SlurmState = "CANCELLED" }),
+			Facts{Queue: nobody, AccountingSilent: time.Second}, ended(compute.AllocationCanceledUser, guess, slurm.Cancelled, "by somebody")},
+		{"absent, was seen to be over, and sacct was not asked", record(active, overFor(time.Hour), absentFor(time.Second), func(a *compute.Allocation) { a.SlurmState = "CANCELLED" }),
+			Facts{Queue: nobody}, want{state: active, accounting: true, soon: true, text: "by whom"}},
+		{"absent after our scancel", record(active, absentFor(time.Minute), canceling(2*time.Minute, 1)), Facts{Queue: nobody, Accounting: lives()},
+			ended(compute.AllocationCanceled, likely, slurm.Cancelled, "no work is left")},
+		{"absent, and its time is up", record(active, absentFor(time.Minute), func(a *compute.Allocation) { a.LimitMS = ago(time.Minute) }), Facts{Queue: nobody, Accounting: lives()},
+			ended(compute.AllocationLost, likely, "", "its time limit had passed")},
+		{"absent, but its runner calls", record(active, absentFor(2*time.Minute)), Facts{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
+			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner is alive"}},
 		{"absent for long and known to nobody at last, but its runner calls", record(active, absentFor(time.Hour)),
-			Looks{Queue: nobody, Accounting: lives(in(slurm.Running)), Show: &ShowLook{At: now}, Runners: 1, Silence: time.Second},
-			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner lives"}},
-		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute), overFor(2*time.Minute)), Looks{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
-			ended(workflow.AllocationLost, likely, "", "neither")},
+			Facts{Queue: nobody, Accounting: lives(in(slurm.Running)), Show: &ShowAnswer{At: now}, Runners: 1, Silence: time.Second},
+			want{state: active, stop: true, soon: true, taken: slurm.Preempted, text: "its runner is alive"}},
+		{"absent, and its runner did not stop", record(active, absentFor(3*time.Minute), overFor(2*time.Minute)), Facts{Queue: nobody, Accounting: lives(), Runners: 1, Silence: time.Second},
+			ended(compute.AllocationLost, likely, "", "neither")},
 
-		// Over for Slurm, with a runner that goes on.
-		{"node failed, its runner calls", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: 10 * time.Second},
-			want{state: active, stop: true, soon: true, taken: slurm.NodeFail, text: "its runner lives"}},
-		{"node failed, its runner is silent", record(active), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Minute},
-			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
-		{"node failed, its runner did not stop", record(active, overFor(2*time.Minute)), Looks{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Second},
-			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "")},
-		{"out of time, its runner called before", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-20 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
-			ended(workflow.AllocationWalltime, certain, slurm.Timeout, "")},
-		{"out of time, its runner called since", record(active), Looks{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-60 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
+		// Over for Slurm, with a runner that continues.
+		{"node failed, its runner calls", record(active), Facts{Queue: queued(slurm.NodeFail), Runners: 1, Silence: 10 * time.Second},
+			want{state: active, stop: true, soon: true, taken: slurm.NodeFail, text: "its runner is alive"}},
+		{"node failed, its runner is silent", record(active), Facts{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Minute},
+			ended(compute.AllocationNodeFail, certain, slurm.NodeFail, "")},
+		{"node failed, its runner did not stop", record(active, overFor(2*time.Minute)), Facts{Queue: queued(slurm.NodeFail), Runners: 1, Silence: time.Second},
+			ended(compute.AllocationNodeFail, certain, slurm.NodeFail, "")},
+		{"out of time, its runner called before", record(active), Facts{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-20 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
+			ended(compute.AllocationWalltime, certain, slurm.Timeout, "")},
+		{"out of time, its runner called since", record(active), Facts{Queue: queued(slurm.Timeout, func(j *slurm.Job) { j.End = now.Add(-60 * time.Second) }), Runners: 1, Silence: 10 * time.Second},
 			want{state: active, stop: true, soon: true, taken: slurm.Timeout}},
 
 		// Over for Slurm, with a runner that may be in KillWait.
-		{"absent once, canceled says sacct", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: time.Second},
+		{"absent once, canceled says sacct", record(active), Facts{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: time.Second},
 			want{state: active, soon: true, taken: slurm.Cancelled, text: "may not have ended"}},
-		{"absent once, canceled says sacct, and when is not known", record(active), Looks{Queue: nobody, Accounting: lives(canceledBy("0")), Runners: 1, Silence: time.Second},
+		{"absent once, canceled says sacct, and when is not known", record(active), Facts{Queue: nobody, Accounting: lives(canceledBy("0")), Runners: 1, Silence: time.Second},
 			want{state: active, soon: true, taken: slurm.Cancelled, text: "may not have ended"}},
-		{"absent once, canceled long ago", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, time.Minute)), Runners: 1, Silence: 2 * time.Minute},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"absent and canceled, by a clock that is ahead", record(active, overFor(time.Minute)), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, -time.Hour)), Runners: 1, Silence: time.Minute},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"absent once, canceled says sacct, and its runner has left", record(active), Looks{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second))},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"canceled, and its nodes were left", record(active), Looks{Queue: queued(slurm.Cancelled), Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: 6 * time.Second},
-			ended(workflow.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
-		{"requeued by preemption, its nodes are being left", record(active, superseded(5*time.Second)), Looks{Queue: queued(slurm.Completing, nextLife),
+		{"absent once, canceled long ago", record(active), Facts{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, time.Minute)), Runners: 1, Silence: 2 * time.Minute},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"absent and canceled, by a clock that is ahead", record(active, overFor(time.Minute)), Facts{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, -time.Hour)), Runners: 1, Silence: time.Minute},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"absent once, canceled says sacct, and its runner has left", record(active), Facts{Queue: nobody, Accounting: lives(dead(slurm.Cancelled, 5*time.Second))},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"canceled, and its nodes were left", record(active), Facts{Queue: queued(slurm.Cancelled), Accounting: lives(dead(slurm.Cancelled, 5*time.Second)), Runners: 1, Silence: 6 * time.Second},
+			ended(compute.AllocationCanceledAdmin, certain, slurm.Cancelled, "by root")},
+		{"requeued by preemption, its nodes are being left", record(active, superseded(5*time.Second)), Facts{Queue: queued(slurm.Completing, nextLife),
 			Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: time.Second}, want{state: active, soon: true, taken: slurm.Preempted, text: "may not have ended"}},
-		{"requeued by preemption, squeue says nothing", record(active, superseded(5*time.Second)), Looks{Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: time.Second},
+		{"requeued by preemption, squeue says nothing", record(active, superseded(5*time.Second)), Facts{Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: time.Second},
 			want{state: active, soon: true, taken: slurm.Preempted, text: "may not have ended"}},
-		{"requeued by preemption, its nodes were left", record(active, superseded(5*time.Second)), Looks{Queue: queued(slurm.Pending, nextLife),
-			Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: 6 * time.Second}, ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+		{"requeued by preemption, its nodes were left", record(active, superseded(5*time.Second)), Facts{Queue: queued(slurm.Pending, nextLife),
+			Accounting: lives(dead(slurm.Preempted, 5*time.Second)), Runners: 1, Silence: 6 * time.Second}, ended(compute.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
 
 		// About to be taken.
-		{"its end was moved forward", record(active), Looks{Queue: queued(slurm.Running, endsIn(30*time.Second)), Runners: 1}, want{state: active, taken: slurm.Preempted, text: "RUNNING"}},
-		{"its end was moved back again", record(active, taken), Looks{Queue: queued(slurm.Running, endsIn(58*time.Minute)), Runners: 1}, want{state: active, taken: notTaken, text: "RUNNING"}},
-		{"its end was moved forward, squeue says nothing now", record(active, taken), Looks{Runners: 1}, want{state: active, text: "no information"}},
-		{"its runner left before its new end", record(active, taken), Looks{Queue: queued(slurm.Completed)},
-			ended(workflow.AllocationPreempted, likely, slurm.Preempted, "Slurm says COMPLETED, but its end was moved")},
-		{"its runner failed before its new end", record(active, taken), Looks{Queue: nobody, Accounting: lives(in(slurm.Failed))},
-			ended(workflow.AllocationPreempted, likely, slurm.Preempted, "Slurm says FAILED, but its end was moved")},
-		{"canceled before its new end", record(active, taken), Looks{Queue: nobody, Accounting: lives(canceledBy("1000"))}, ended(workflow.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
+		{"its end was moved forward", record(active), Facts{Queue: queued(slurm.Running, endsIn(30*time.Second)), Runners: 1}, want{state: active, taken: slurm.Preempted, text: "RUNNING"}},
+		{"its end was moved back again", record(active, taken), Facts{Queue: queued(slurm.Running, endsIn(58*time.Minute)), Runners: 1}, want{state: active, taken: notTaken, text: "RUNNING"}},
+		{"its end was moved forward, squeue says nothing now", record(active, taken), Facts{Runners: 1}, want{state: active, text: "no information"}},
+		{"its runner left before its new end", record(active, taken), Facts{Queue: queued(slurm.Completed)},
+			ended(compute.AllocationPreempted, likely, slurm.Preempted, "Slurm says COMPLETED, but its end was moved")},
+		{"its runner failed before its new end", record(active, taken), Facts{Queue: nobody, Accounting: lives(in(slurm.Failed))},
+			ended(compute.AllocationPreempted, likely, slurm.Preempted, "Slurm says FAILED, but its end was moved")},
+		{"canceled before its new end", record(active, taken), Facts{Queue: nobody, Accounting: lives(canceledBy("1000"))}, ended(compute.AllocationCanceledUser, certain, slurm.Cancelled, "by its owner")},
 
 		// Nobody in it.
-		{"its runner is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
-		{"its runner's lease is over", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 61 * time.Second}, want{state: active, soon: true}},
-		{"its runner was silent for a while", record(active), Looks{Queue: queued(slurm.Running), Runners: 1, Longest: 9 * time.Minute}, want{state: active}},
-		{"one of its runners is silent", record(active), Looks{Queue: queued(slurm.Running), Runners: 2, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
-		{"no runner came", record(active), Looks{Queue: queued(slurm.Running), Alone: 11 * time.Minute}, want{state: active, cancel: true}},
-		{"its runner is silent and squeue too", record(active), Looks{Runners: 1, Longest: time.Hour}, want{state: active}},
+		{"its runner is silent", record(active), Facts{Queue: queued(slurm.Running), Runners: 1, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner's lease is over", record(active), Facts{Queue: queued(slurm.Running), Runners: 1, Longest: 61 * time.Second}, want{state: active, soon: true}},
+		{"its runner was silent for a while", record(active), Facts{Queue: queued(slurm.Running), Runners: 1, Longest: 9 * time.Minute}, want{state: active}},
+		{"one of its runners is silent", record(active), Facts{Queue: queued(slurm.Running), Runners: 2, Longest: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"no runner came", record(active), Facts{Queue: queued(slurm.Running), Alone: 11 * time.Minute}, want{state: active, cancel: true}},
+		{"its runner is silent and squeue too", record(active), Facts{Runners: 1, Longest: time.Hour}, want{state: active}},
 
 		// Lives.
-		{"requeued", record(active), Looks{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true, text: "requeued"}},
-		{"a requeue under way", record(active), Looks{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true}},
-		{"a requeue under way for long", record(pending, overFor(time.Hour), func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })},
+		{"requeued", record(active), Facts{Queue: queued(slurm.Pending, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true, text: "requeued"}},
+		{"a requeue under way", record(active), Facts{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })}, want{state: pending, restarts: 1, accounting: true, soon: true}},
+		{"a requeue under way for long", record(pending, overFor(time.Hour), func(a *compute.Allocation) { a.RestartCount = 1 }), Facts{Queue: queued(slurm.Completing, func(j *slurm.Job) { j.Restarts = 1 })},
 			want{state: pending, restarts: 1, soon: true}},
-		{"requeued and running again", record(active), Looks{Queue: queued(slurm.Running, func(j *slurm.Job) { j.Restarts = 2 })}, want{state: active, restarts: 2, accounting: true, soon: true}},
-		{"a duplicate that was requeued", record(pending, canceling(time.Minute, 1), func(a *workflow.Allocation) { a.IsDuplicate = true }), Looks{Queue: queued(slurm.Cancelled, func(j *slurm.Job) { j.Restarts = 1 })},
-			ended(workflow.AllocationCanceled, certain, slurm.Cancelled, "")},
-		{"squeue is behind", record(active, func(a *workflow.Allocation) { a.RestartCount = 1 }), Looks{Queue: queued(slurm.Running)}, want{state: active, restarts: 1, soon: true, text: "earlier life"}},
-		{"requeued, why is open", record(active, superseded(time.Second)), Looks{Queue: queued(slurm.Pending)}, want{state: active, accounting: true, soon: true, text: "why is not known"}},
-		{"requeued by preemption", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Preempted), in(slurm.Pending))},
-			ended(workflow.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
-		{"requeued by the loss of a node", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.NodeFail), in(slurm.Running))},
-			ended(workflow.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
-		{"requeued by hand", record(active, superseded(time.Second)), Looks{Accounting: lives(canceledBy("1000"), in(slurm.Running))},
-			ended(workflow.AllocationRequeued, likely, slurm.Requeued, "back into its queue")},
-		{"requeued, sacct is behind", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.Running))}, want{state: active, accounting: true, soon: true}},
-		{"requeued, nobody says why", record(active, superseded(time.Minute)), Looks{}, ended(workflow.AllocationRequeued, likely, slurm.Requeued, "back into its queue")},
-		{"requeued, its first runner calls", record(active, superseded(time.Second)), Looks{Accounting: lives(in(slurm.NodeFail)), Runners: 1, Silence: time.Second},
+		{"requeued and running again", record(active), Facts{Queue: queued(slurm.Running, func(j *slurm.Job) { j.Restarts = 2 })}, want{state: active, restarts: 2, accounting: true, soon: true}},
+		{"a duplicate that was requeued", record(pending, canceling(time.Minute, 1), func(a *compute.Allocation) { a.IsDuplicate = true }), Facts{Queue: queued(slurm.Cancelled, func(j *slurm.Job) { j.Restarts = 1 })},
+			ended(compute.AllocationCanceled, certain, slurm.Cancelled, "")},
+		{"squeue is behind", record(active, func(a *compute.Allocation) { a.RestartCount = 1 }), Facts{Queue: queued(slurm.Running)}, want{state: active, restarts: 1, soon: true, text: "earlier restart"}},
+		{"requeued, why is open", record(active, superseded(time.Second)), Facts{Queue: queued(slurm.Pending)}, want{state: active, accounting: true, soon: true, text: "the reason is not known"}},
+		{"requeued by preemption", record(active, superseded(time.Second)), Facts{Accounting: lives(in(slurm.Preempted), in(slurm.Pending))},
+			ended(compute.AllocationPreempted, certain, slurm.Preempted, "PREEMPTED")},
+		{"requeued by the loss of a node", record(active, superseded(time.Second)), Facts{Accounting: lives(in(slurm.NodeFail), in(slurm.Running))},
+			ended(compute.AllocationNodeFail, certain, slurm.NodeFail, "NODE_FAIL")},
+		{"requeued by hand", record(active, superseded(time.Second)), Facts{Accounting: lives(canceledBy("1000"), in(slurm.Running))},
+			ended(compute.AllocationRequeued, likely, slurm.Requeued, "requeued it")},
+		{"requeued, sacct is behind", record(active, superseded(time.Second)), Facts{Accounting: lives(in(slurm.Running))}, want{state: active, accounting: true, soon: true}},
+		{"requeued, nobody says why", record(active, superseded(time.Minute)), Facts{}, ended(compute.AllocationRequeued, likely, slurm.Requeued, "requeued it")},
+		{"requeued, its first runner calls", record(active, superseded(time.Second)), Facts{Accounting: lives(in(slurm.NodeFail)), Runners: 1, Silence: time.Second},
 			want{state: active, stop: true, soon: true, taken: slurm.NodeFail}},
-		{"the life that started with it", record(active, superseded(time.Second)), Looks{Accounting: lives(
+		{"the life that started with it", record(active, superseded(time.Second)), Facts{Accounting: lives(
 			slurm.Record{State: slurm.NodeFail, Start: now.Add(-2 * time.Hour)}, slurm.Record{State: slurm.Preempted, Start: now.Add(-30 * time.Minute)})},
-			ended(workflow.AllocationPreempted, certain, slurm.Preempted, "")},
-		{"the third life", record(active, func(a *workflow.Allocation) { a.RestartCount = 2 }), Looks{Queue: nobody, Accounting: lives(in(slurm.NodeFail), in(slurm.Preempted), in(slurm.Completed))},
-			want{cause: workflow.AllocationDone, confidence: certain, jobState: slurm.Completed, restarts: 2}},
+			ended(compute.AllocationPreempted, certain, slurm.Preempted, "")},
+		{"the third life", record(active, func(a *compute.Allocation) { a.RestartCount = 2 }), Facts{Queue: nobody, Accounting: lives(in(slurm.NodeFail), in(slurm.Preempted), in(slurm.Completed))},
+			want{cause: compute.AllocationDone, confidence: certain, jobState: slurm.Completed, restarts: 2}},
 
 		// What sbatch may have made.
-		{"sbatch is running", record(workflow.AllocationIntent, intent(time.Hour)), Looks{Queue: nobody, Accounting: lives(), InFlight: true}, want{state: workflow.AllocationIntent, soon: true, text: "sbatch is running"}},
-		{"sbatch gave no answer", record(workflow.AllocationIntent, intent(time.Minute)), Looks{Queue: nobody, Accounting: lives()}, want{state: workflow.AllocationIntent, soon: true}},
-		{"sbatch gave no answer, squeue neither", record(workflow.AllocationIntent, intent(time.Hour)), Looks{}, want{state: workflow.AllocationIntent, soon: true}},
-		{"not in the queue after two minutes", record(workflow.AllocationIntent, intent(2*time.Minute)), Looks{Queue: nobody}, want{state: workflow.AllocationIntent, accounting: true, soon: true}},
-		{"nowhere after two minutes", record(workflow.AllocationIntent, intent(2*time.Minute)), Looks{Queue: nobody, Accounting: lives()}, ended(workflow.AllocationNever, likely, "", "no job bears its name")},
-		{"nowhere, and sacct is silent", record(workflow.AllocationIntent, intent(time.Hour), absentFor(time.Minute)), Looks{Queue: nobody, AccountingSilent: time.Hour}, ended(workflow.AllocationNever, likely, "", "")},
-		{"nowhere, seen once, and nobody keeps accounts", record(workflow.AllocationIntent, intent(time.Hour)), Looks{Queue: nobody, NoAccounting: true}, want{state: workflow.AllocationIntent, soon: true}},
+		{"sbatch is running", record(compute.AllocationIntent, intent(time.Hour)), Facts{Queue: nobody, Accounting: lives(), InFlight: true}, want{state: compute.AllocationIntent, soon: true, text: "sbatch is running"}},
+		{"sbatch gave no answer", record(compute.AllocationIntent, intent(time.Minute)), Facts{Queue: nobody, Accounting: lives()}, want{state: compute.AllocationIntent, soon: true}},
+		{"sbatch gave no answer, squeue neither", record(compute.AllocationIntent, intent(time.Hour)), Facts{}, want{state: compute.AllocationIntent, soon: true}},
+		{"not in the queue after two minutes", record(compute.AllocationIntent, intent(2*time.Minute)), Facts{Queue: nobody}, want{state: compute.AllocationIntent, accounting: true, soon: true}},
+		{"nowhere after two minutes", record(compute.AllocationIntent, intent(2*time.Minute)), Facts{Queue: nobody, Accounting: lives()}, ended(compute.AllocationNever, likely, "", "there is none with its name")},
+		{"nowhere, and sacct is silent", record(compute.AllocationIntent, intent(time.Hour), absentFor(time.Minute)), Facts{Queue: nobody, AccountingSilent: time.Hour}, ended(compute.AllocationNever, likely, "", "")},
+		{"nowhere, seen once, and nobody keeps accounts", record(compute.AllocationIntent, intent(time.Hour)), Facts{Queue: nobody, NoAccounting: true}, want{state: compute.AllocationIntent, soon: true}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			v := Judge(tc.a, tc.looks, now, Settings{Owner: "1000"})
+			v := Judge(tc.a, tc.facts, now, Settings{Owner: "1000"})
 			if tc.want.restarts == 0 {
 				tc.want.restarts = tc.a.RestartCount
 			}

@@ -15,7 +15,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // world is a daemon's loop with its database and a cluster, under a clock that
@@ -41,7 +44,7 @@ type world struct {
 
 // life is a batch script that runs in the cluster.
 type life struct {
-	*slurmtest.Life
+	*slurmtest.Restart
 	world   *world
 	deaf    bool // ignores SIGTERM
 	over    bool
@@ -72,8 +75,8 @@ func (w *world) vanish(l *life) {
 func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world {
 	t.Helper()
 	w := &world{T: t, now: time.UnixMilli(1_795_255_200_000), random: rand.NewChaCha8([32]byte{1}), settings: Settings{User: slurmtest.TestUser, Owner: "999"}}
-	opts := slurmtest.Options{Now: func() time.Time { return w.now }, Launch: func(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
-		started := &life{Life: l, world: w}
+	opts := slurmtest.Options{Now: func() time.Time { return w.now }, Launch: func(_ *slurmtest.Cluster, l *slurmtest.Restart) slurmtest.Process {
+		started := &life{Restart: l, world: w}
 		w.lives = append(w.lives, started)
 		return started
 	}}
@@ -90,18 +93,18 @@ func newWorld(t *testing.T, jobs int, change ...func(*slurmtest.Options)) *world
 		}
 	})
 	w.store = s
-	w.workflow, err = s.CreateWorkflow(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
+	w.workflow, err = s.Workflows.Create(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
 	w.must(err)
 	var all []workflow.Job
 	for i := range jobs {
 		all = append(all, workflow.Job{WorkflowID: w.workflow.ID, Name: fmt.Sprintf("j%d", i), Command: "true"})
 	}
-	all, err = s.CreateJobs(t.Context(), all)
+	all, err = s.Jobs.Create(t.Context(), all)
 	w.must(err)
 	for _, j := range all {
 		w.jobs = append(w.jobs, j.ID)
 	}
-	w.must(s.Initialize(t.Context(), w.workflow.ID, store.InitializeOptions{}))
+	w.must(s.Workflows.Initialize(t.Context(), w.workflow.ID, store.InitializeOptions{}))
 	w.boot(t.TempDir())
 	return w
 }
@@ -113,7 +116,7 @@ func (w *world) boot(secrets string) {
 		Store: w.store, Slurm: w.client, Runners: w, Spool: w, SecretDir: secrets, Settings: w.settings,
 		Now: w.clock, Random: w.random,
 		Log: slog.New(slog.DiscardHandler),
-		Script: Script{OutputDir: w.TempDir(), Runner: func(_ workflow.Allocation, secret string) []string {
+		Script: Script{OutputDir: w.TempDir(), Runner: func(_ compute.Allocation, secret string) []string {
 			return []string{"runner", "--secret-file", secret}
 		}},
 	})
@@ -154,7 +157,7 @@ func (w *world) must(err error) {
 }
 
 // submit asks for an allocation.
-func (w *world) submit() workflow.Allocation {
+func (w *world) submit() compute.Allocation {
 	w.Helper()
 	a, err := w.loop.Submitter().Submit(w.Context(), w.want())
 	w.must(err)
@@ -163,42 +166,42 @@ func (w *world) submit() workflow.Allocation {
 
 func (w *world) want() Want {
 	return Want{WorkflowID: w.workflow.ID, Why: "jobs are ready",
-		Request: workflow.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 4, WalltimeS: 1800}}
+		Request: compute.AllocationRequest{Account: "research", Partition: "debug", Nodes: 1, CPUsPerNode: 4, WalltimeS: 1800}}
 }
 
-// pass lets time pass, without a look.
+// pass lets time pass, without a poll.
 func (w *world) pass(d time.Duration) {
 	w.now = w.now.Add(d)
 	w.cluster.Advance()
 }
 
-// look has the loop look once and returns when it wants to look again.
-func (w *world) look() time.Duration {
+// pollOnce makes the loop poll once and returns when the next poll is due.
+func (w *world) pollOnce() time.Duration {
 	w.Helper()
 	next, err := w.loop.runOnce(w.Context())
 	w.must(err)
 	return next
 }
 
-// run has the loop look as it wants to, for so long.
+// run lets the loop poll at its own intervals for some time.
 func (w *world) run(d time.Duration) {
 	w.Helper()
 	for end := w.now.Add(d); w.now.Before(end); {
-		w.pass(w.look())
+		w.pass(w.pollOnce())
 	}
-	w.look()
+	w.pollOnce()
 }
 
 // allocations lists all allocations, oldest first.
-func (w *world) allocations() []workflow.Allocation {
+func (w *world) allocations() []compute.Allocation {
 	w.Helper()
-	all, _, err := w.store.Allocations(w.Context(), store.AllocationFilter{WorkflowID: w.workflow.ID}, store.Page{Limit: 100})
+	all, _, err := w.store.Allocations.List(w.Context(), store.AllocationFilter{WorkflowID: w.workflow.ID}, store.Page{Limit: 100})
 	w.must(err)
 	return all
 }
 
 // only returns the one allocation.
-func (w *world) only() workflow.Allocation {
+func (w *world) only() compute.Allocation {
 	w.Helper()
 	all := w.allocations()
 	if len(all) != 1 {
@@ -207,12 +210,12 @@ func (w *world) only() workflow.Allocation {
 	return all[0]
 }
 
-// ended looks whether an allocation has ended with a cause.
-func (w *world) ended(a workflow.Allocation, cause workflow.AllocationCause) {
+// ended reports whether an allocation has ended with a cause.
+func (w *world) ended(a compute.Allocation, cause compute.AllocationCause) {
 	w.Helper()
-	a, err := w.store.Allocation(w.Context(), a.ID)
+	a, err := w.store.Allocations.Get(w.Context(), a.ID)
 	w.must(err)
-	if a.State != workflow.AllocationEnded || a.Cause != cause {
+	if a.State != compute.AllocationEnded || a.Cause != cause {
 		w.Errorf("the allocation is %s (%s: %s), want %s", a.State, a.Cause, a.CauseText, cause)
 	}
 }
@@ -227,43 +230,43 @@ func (w *world) arrive(l *life) error {
 	if err != nil {
 		return err
 	}
-	a, err := w.store.AllocationOfSecret(w.Context(), HashSecret(strings.TrimSpace(string(secret))))
+	a, err := w.store.Allocations.OfSecret(w.Context(), HashSecret(strings.TrimSpace(string(secret))))
 	if err != nil {
 		return err
 	}
-	known, err := w.store.RegisterRunner(w.Context(), store.Registration{
-		WorkflowID: w.workflow.ID, Key: fmt.Sprintf("%s/%d", l.ID, l.Restart), Hostname: l.Nodes[0], StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: 4, MemoryBytes: 1 << 32, NumNodes: 1, NodeType: workflow.SchedulerSlurm, MaxParallelJobs: 4,
-		Allocation: &store.AllocationMember{IntentID: a.IntentID, SlurmJobID: l.ID.Number, RestartCount: int64(l.Restart)},
-	})
+	known, err := w.store.Runners.Register(w.Context(), store.Registration{WorkflowID: w.workflow.ID, IntentID: a.IntentID, RegisterRequest: lease.RegisterRequest{
+		Key: fmt.Sprintf("%s/%d", l.ID, l.Number), Hostname: l.Nodes[0], StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: 4, MemoryBytes: 1 << 32, NumNodes: 1, NodeType: compute.SchedulerSlurm, MaxParallelJobs: 4,
+		Allocation: &lease.AllocationMember{SlurmJobID: l.ID.Number, RestartCount: int64(l.Number)},
+	}})
 	l.runner = known.RunnerID
 	return err
 }
 
 // work has the runner of a life claim all jobs and start the first n of them.
-func (w *world) work(l *life, n int) []store.LeaseRef {
+func (w *world) work(l *life, n int) []lease.LeaseRef {
 	w.Helper()
 	w.must(w.arrive(l))
-	answer, err := w.store.Turn(w.Context(), store.Turn{RunnerID: l.runner, Number: 1, RunID: w.workflow.RunID, Free: store.Free{Slots: 4}})
+	answer, err := w.store.Runners.Turn(w.Context(), l.runner, lease.TurnRequest{Turn: 1, RunID: w.workflow.RunID, Free: lease.Free{Slots: 4}})
 	w.must(err)
-	var refs []store.LeaseRef
-	var held []store.Held
+	var refs []lease.LeaseRef
+	var held []lease.Held
 	for i, g := range answer.Grants {
-		h := store.Held{LeaseRef: g.LeaseRef}
+		h := lease.Held{LeaseRef: g.LeaseRef}
 		if i < n {
 			h.StartedMS = w.now.UnixMilli()
 		}
 		held, refs = append(held, h), append(refs, g.LeaseRef)
 	}
-	_, err = w.store.Turn(w.Context(), store.Turn{RunnerID: l.runner, Number: 2, RunID: w.workflow.RunID, Held: held})
+	_, err = w.store.Runners.Turn(w.Context(), l.runner, lease.TurnRequest{Turn: 2, RunID: w.workflow.RunID, Held: held})
 	w.must(err)
 	return refs
 }
 
-// leave has the runner of a life say goodbye and its script end.
+// leave has the runner of a life deregister and its script end.
 func (w *world) leave(l *life, code int) {
 	w.Helper()
-	_, err := w.store.LeaveRunner(w.Context(), l.runner, store.Farewell{})
+	_, err := w.store.Runners.Leave(w.Context(), l.runner, lease.LeaveRequest{})
 	w.must(err)
 	l.over, l.gone = true, w.clock()
 	l.Exit(slurm.ExitCode{Code: code})
@@ -273,7 +276,7 @@ func (w *world) leave(l *life, code int) {
 func (w *world) statuses(want ...workflow.JobStatus) {
 	w.Helper()
 	for i, id := range w.jobs {
-		j, err := w.store.Job(w.Context(), id)
+		j, err := w.store.Jobs.Get(w.Context(), id)
 		w.must(err)
 		if j.Status != want[i] {
 			w.Errorf("job %d is %s, want %s", i, j.Status, want[i])
@@ -291,11 +294,11 @@ func (w *world) calls(program string) (n int) {
 	return n
 }
 
-// sound looks whether the database keeps its promises, and nothing is left in
+// sound checks that the database keeps its invariants, and nothing is left in
 // Slurm that is not wanted.
 func (w *world) sound() {
 	w.Helper()
-	findings, err := store.CheckDeep(w.Context(), w.store.Path(), store.Witness{})
+	findings, err := check.Deep(w.Context(), w.store.Path(), check.Witness{})
 	w.must(err)
 	for _, f := range findings {
 		w.Error(f)

@@ -1,6 +1,6 @@
 package api
 
-// Allocation is one life of one sbatch job of ours. Times are in milliseconds
+// Allocation is one run of one sbatch job of ours. Times are in milliseconds
 // since the epoch, 0 where not known.
 type Allocation struct {
 	ID                int64  `json:"id"`
@@ -55,15 +55,6 @@ type AllocateRequest struct {
 type AllocateResponse struct {
 	Items   []Allocation `json:"items"`
 	Refused string       `json:"refused,omitempty"`
-}
-
-// AllocationMember is where a runner in an allocation finds itself, as Slurm's
-// variables say.
-type AllocationMember struct {
-	Cluster      string `json:"cluster,omitempty"`
-	SlurmJobID   int64  `json:"slurm_job_id"`
-	RestartCount int64  `json:"restart_count"`
-	NodeList     string `json:"node_list,omitempty"` // as Slurm writes it
 }
 
 // QueuedAllocation is an allocation as Slurm's queue shows it, joined with what

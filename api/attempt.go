@@ -1,6 +1,9 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import (
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+)
 
 // Attempt is one try of a job. It is never overwritten.
 type Attempt struct {
@@ -43,4 +46,4 @@ type JobAttempts struct {
 
 // Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why. Its
 // String is the text for people.
-type Explanation = workflow.Explanation
+type Explanation = explain.Explanation

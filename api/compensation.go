@@ -1,15 +1,15 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import "github.com/torc-slurm/torc-slurm/workflow/stage"
 
 // Compensations is the answer to GET /workflows/{id}/compensations, by run.
 type Compensations struct {
-	Compensations []workflow.Compensation `json:"compensations"`
+	Compensations []stage.Compensation `json:"compensations"`
 }
 
 // FailedWorkflowPage is the answer to GET /workflows/{id}/failed_workflow: what the
 // jobs of a compensation learn, with a page of the tasks.
 type FailedWorkflowPage struct {
-	Workflow   workflow.FailedWorkflow `json:"workflow"`
-	TotalTasks int64                   `json:"total_tasks"`
+	Workflow   stage.FailedWorkflow `json:"workflow"`
+	TotalTasks int64                `json:"total_tasks"`
 }

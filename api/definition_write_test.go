@@ -23,7 +23,7 @@ func TestDefinitionArrivesAsItWasWritten(t *testing.T) {
 		Actions:         []workflow.ActionDefinition{{TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionRunCommands, Jobs: []int32{0}, Commands: []string{"true"}}},
 	}
 	for i := range 2*definitionChunk + 1 {
-		j := workflow.JobDefinition{Name: fmt.Sprint("<j>", i), Command: "a && b", Labels: []string{"gpu"}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 1}}
+		j := workflow.JobDefinition{Name: fmt.Sprint("<j>", i), Command: "a && b", Labels: []string{"gpu"}, JobOptions: workflow.JobOptions{RunTimeout: &workflow.RunTimeout{AfterSeconds: 1}}}
 		if i > 0 {
 			j.DependsOn = []int32{int32(i - 1)}
 		}
@@ -55,31 +55,18 @@ func readDefinition(t *testing.T, text *bytes.Buffer) (d workflow.Definition) {
 			if h.Key != "key-1" || d.Name != "" {
 				t.Errorf("header %+v after %+v", h, d)
 			}
-			d = workflow.Definition{Name: h.Name, User: h.User, Env: h.Env, Metadata: h.Metadata, UsePendingFailed: h.UsePendingFailed,
-				ComputeNodeWaitForNewJobsSeconds: h.ComputeNodeWaitForNewJobsSeconds, DynamicJobs: h.DynamicJobs}
+			d = h.Definition
 		}
-		for _, f := range l.Files {
-			d.Files = append(d.Files, workflow.FileDefinition(f))
-		}
-		for _, u := range l.UserData {
-			d.UserData = append(d.UserData, workflow.UserDataDefinition(u))
-		}
+		d.Files = append(d.Files, l.Files...)
+		d.UserData = append(d.UserData, l.UserData...)
 		for _, r := range l.Requirements {
 			d.Requirements = append(d.Requirements, workflow.ResourceRequirements{Name: r.Name, NumCPUs: r.NumCPUs, NumGPUs: r.NumGPUs,
 				NumNodes: r.NumNodes, Memory: r.Memory, Runtime: r.Runtime})
 		}
-		for _, h := range l.FailureHandlers {
-			d.FailureHandlers = append(d.FailureHandlers, workflow.FailureHandlerDefinition(h))
-		}
-		for _, s := range l.SlurmSchedulers {
-			d.SlurmSchedulers = append(d.SlurmSchedulers, workflow.SlurmSchedulerDefinition(s))
-		}
-		for _, j := range l.Jobs {
-			d.Jobs = append(d.Jobs, workflow.JobDefinition(j))
-		}
-		for _, a := range l.Actions {
-			d.Actions = append(d.Actions, workflow.ActionDefinition(a))
-		}
+		d.FailureHandlers = append(d.FailureHandlers, l.FailureHandlers...)
+		d.SlurmSchedulers = append(d.SlurmSchedulers, l.SlurmSchedulers...)
+		d.Jobs = append(d.Jobs, l.Jobs...)
+		d.Actions = append(d.Actions, l.Actions...)
 	}
 	if end == nil || end.Jobs != int64(len(d.Jobs)) || end.Files != int64(len(d.Files)) {
 		t.Errorf("end %+v of %d jobs and %d files", end, len(d.Jobs), len(d.Files))

@@ -23,8 +23,3 @@ type StreamEvent struct {
 	Severity   string          `json:"severity"` // debug, info, warning, error
 	Data       json.RawMessage `json:"data"`
 }
-
-// Dropped is the data of a "warning" frame: that many frames were skipped.
-type Dropped struct {
-	Dropped int64 `json:"dropped"`
-}

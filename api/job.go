@@ -35,8 +35,8 @@ type Job struct {
 	Origin                 *string  `json:"origin,omitempty"` // retry, spawn
 	Labels                 []string `json:"labels,omitempty"`
 
-	// Policy is what the job says about its failures; ours, given at creation.
-	Policy *workflow.JobPolicy `json:"policy,omitempty"`
+	// JobOptions is ours. Its policy is given at creation, the others are read-only.
+	workflow.JobOptions
 
 	// RunIf is ours: success, always or failure. It says more than
 	// cancel_on_blocking_job_failure, and wins over it. Answers have it where the
@@ -49,8 +49,6 @@ type Job struct {
 	// ChildStageID the one that a sub-workflow job stands for.
 	StageID      *int64 `json:"stage_id,omitempty"`
 	ChildStageID *int64 `json:"child_stage_id,omitempty"`
-	// Login says that the job runs on the daemon's host alone.
-	Login bool `json:"login,omitempty"`
 	// UndoesJobID is the job that this one of a compensation undoes; ours.
 	UndoesJobID *int64 `json:"undoes_job_id,omitempty"`
 
@@ -68,9 +66,6 @@ type Job struct {
 	SkippedBy *int64 `json:"skipped_by,omitempty"`
 	// NotNeeded: disabled, as nothing failed that it was to run after.
 	NotNeeded bool `json:"not_needed,omitempty"`
-	// Stdio and RunTimeout are what the specification says for this job alone.
-	Stdio      *workflow.StdioConfig `json:"stdio,omitempty"`
-	RunTimeout *workflow.RunTimeout  `json:"run_timeout,omitempty"`
 }
 
 // ScheduleComputeNodes is accepted for compatibility and never stored.
@@ -151,4 +146,25 @@ type SpawnJob struct {
 type SpawnResponse struct {
 	SpawnedJobIDs []int64 `json:"spawned_job_ids"`
 	Iteration     int64   `json:"iteration"`
+}
+
+// FromJob is a job on the wire.
+func FromJob(j workflow.Job) Job {
+	wire := Job{
+		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
+		Status: &j.Status, StartTime: j.StartTime, ComputeNodeID: j.ComputeNodeID,
+		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), SupportsTermination: &j.SupportsTermination,
+		DependsOnJobIDs: j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,
+		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
+		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
+		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
+		NotBefore: j.NotBeforeMS, Retries: j.Retries, AvoidNodes: j.AvoidNodes, SkippedBy: j.SkippedBy, NotNeeded: j.NotNeeded, JobOptions: j.JobOptions, StageID: j.StageID, ChildStageID: j.ChildID, UndoesJobID: j.UndoesID,
+	}
+	if j.RunIf == workflow.RunIfFailure {
+		wire.RunIf = &j.RunIf
+	}
+	if j.Phase != workflow.PhaseNone {
+		wire.Phase = new(string(j.Phase))
+	}
+	return wire
 }

@@ -1,6 +1,9 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import (
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
+)
 
 // Stage is a part of a workflow: the jobs of a sub-workflow, the end job, or a
 // compensation.
@@ -10,16 +13,16 @@ type Stage struct {
 	Kind       workflow.StageKind   `json:"kind"`
 	ParentID   *int64               `json:"parent_id,omitempty"` // absent: the main stage
 	Name       string               `json:"name"`
-	State      workflow.StageState  `json:"state"`
+	State      stage.State          `json:"state"`
 	JobID      *int64               `json:"job_id,omitempty"` // the sub-workflow job
 	Policy     workflow.StagePolicy `json:"policy"`
 	// RunID and Generation are of the run in which it was last started.
-	RunID        int64                  `json:"run_id"`
-	Generation   int64                  `json:"generation"`
-	StartedMS    *int64                 `json:"started_ms,omitempty"` // milliseconds since the epoch
-	EndedMS      *int64                 `json:"ended_ms,omitempty"`
-	Verdict      *workflow.StageVerdict `json:"verdict,omitempty"` // of its latest end
-	JobsByStatus JobCounts              `json:"jobs_by_status"`
+	RunID        int64               `json:"run_id"`
+	Generation   int64               `json:"generation"`
+	StartedMS    *int64              `json:"started_ms,omitempty"` // milliseconds since the epoch
+	EndedMS      *int64              `json:"ended_ms,omitempty"`
+	Verdict      *stage.StageVerdict `json:"verdict,omitempty"` // of its latest end
+	JobsByStatus JobCounts           `json:"jobs_by_status"`
 }
 
 // Stages is the answer to GET /workflows/{id}/stages: each stage behind the one

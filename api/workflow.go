@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // Workflow is a workflow on the wire.
@@ -146,7 +147,7 @@ type WorkflowStatus struct {
 	ClaimHolds []workflow.ClaimHold `json:"claim_holds,omitempty"`
 	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
 	// the numbers.
-	Compensation *workflow.Compensation `json:"compensation,omitempty"`
+	Compensation *stage.Compensation `json:"compensation,omitempty"`
 	// AllocationReasons say why the latest allocation of each scheduler was asked for,
 	// and, while the run goes on, why ready jobs have none; ours.
 	AllocationReasons []string `json:"allocation_reasons,omitempty"`
@@ -156,11 +157,11 @@ type WorkflowStatus struct {
 	// few groups; ours.
 	CanceledBy []workflow.CanceledGroup `json:"canceled_by,omitempty"`
 	// EndJob is how the end job of the run ended, which is in none of the numbers; ours.
-	EndJob *workflow.EndJobResult `json:"end_job,omitempty"`
+	EndJob *stage.EndJobResult `json:"end_job,omitempty"`
 	// MainStage and Stages are of a workflow that has stages; ours. The numbers
 	// above are of all jobs, those of the main stage count a sub-workflow as one.
-	MainStage *MainStage               `json:"main_stage,omitempty"`
-	Stages    *workflow.StageSummaries `json:"stages,omitempty"` // that are worth a look
+	MainStage *MainStage            `json:"main_stage,omitempty"`
+	Stages    *stage.StageSummaries `json:"stages,omitempty"` // that are worth a look
 	// Runners are those with which something is the matter: they are silent, or
 	// start no jobs; ours.
 	Runners []RunnerState `json:"runners,omitempty"`

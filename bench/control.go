@@ -13,7 +13,9 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/server"
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -78,7 +80,7 @@ func (b *bench) control(ctx context.Context, n int) (time.Duration, error) {
 
 // inProcess serves a database on a loopback port.
 func inProcess(ctx context.Context, database string) (url string, stop func() error, err error) {
-	hub := server.NewHub()
+	hub := hub.New()
 	st, err := store.Open(ctx, store.Options{Path: database, OnCommit: hub.Publish})
 	if err != nil {
 		return "", nil, err
@@ -121,12 +123,21 @@ func nullRunner(ctx context.Context, url string, workflowID int64, dir string) e
 		return err
 	}
 	r, err := runner.New(runner.Options{
-		Client: c, WorkflowID: workflowID, OutputDir: dir, APIURL: url,
-		Hostname: filepath.Base(dir), MaxParallelJobs: controlCPUs, Executor: runner.NullExecutor{},
+		Client: c.Runners, WorkflowID: workflowID, OutputDir: dir, APIURL: url,
+		Hostname: filepath.Base(dir), MaxParallelJobs: controlCPUs, Executor: nullExecutor{},
 	})
 	if err != nil {
 		return err
 	}
 	_, err = r.Run(ctx)
 	return err
+}
+
+// nullExecutor ends every command at once and successfully, without a process.
+type nullExecutor struct{}
+
+// Start calls exited before it returns.
+func (nullExecutor) Start(_ *process.Command, exited func(process.Exit)) (int, error) {
+	exited(process.Exit{At: time.Now()})
+	return 0, nil
 }

@@ -109,7 +109,7 @@ func (b *bench) addCalls(calls []slurm.Command, in time.Duration) {
 		if name == slurm.Scontrol {
 			name += " " + slices.Concat(call.Args, []string{""})[0]
 		}
-		if slices.ContainsFunc(call.Env, func(v string) bool { return strings.HasPrefix(v, slurmtest.LifeVariable+"=") }) {
+		if slices.ContainsFunc(call.Env, func(v string) bool { return strings.HasPrefix(v, slurmtest.RestartVariable+"=") }) {
 			name += ", by runners"
 		}
 		programs[name]++

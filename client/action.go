@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// Actions lists the actions of a workflow.
-func (c *Client) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
+// List lists the actions of a workflow.
+func (c Actions) List(ctx context.Context, workflowID int64) ([]api.Action, error) {
 	var actions []api.Action
 	path := fmt.Sprintf("/workflows/%d/actions", workflowID)
 	if err := c.do(ctx, http.MethodGet, path, nil, &actions); err != nil {
@@ -20,9 +20,14 @@ func (c *Client) Actions(ctx context.Context, workflowID int64) ([]api.Action, e
 	return actions, nil
 }
 
+// Actions returns the actions of a workflow, as Actions.List does.
+func (c Runners) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
+	return c.actions.List(ctx, workflowID)
+}
+
 // ClaimAction reports whether the action is the runner's to carry out; it is
 // not if another runner was first. It may be repeated.
-func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
+func (c Runners) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
 	err := c.do(repeatable(ctx), http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
 	var refusal *APIError
@@ -30,7 +35,7 @@ func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID
 		return err == nil, err
 	}
 	// It may have been ours: the answer to an earlier try was lost.
-	actions, err := c.Actions(ctx, workflowID)
+	actions, err := c.actions.List(ctx, workflowID)
 	if err != nil {
 		return false, err
 	}
@@ -39,20 +44,20 @@ func (c *Client) ClaimAction(ctx context.Context, workflowID, actionID, runnerID
 	}), nil
 }
 
-// UpdateAction changes the keys of an action's configuration that are given.
-func (c *Client) UpdateAction(ctx context.Context, workflowID, actionID int64, config api.Object) (*api.Action, error) {
+// Update changes the keys of an action's configuration that are given.
+func (c Actions) Update(ctx context.Context, workflowID, actionID int64, config api.Object) (*api.Action, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
 	return call[api.Action](ctx, c, http.MethodPut, path, config)
 }
 
-// DeleteAction removes an action.
-func (c *Client) DeleteAction(ctx context.Context, workflowID, actionID int64) (*api.Message, error) {
+// Delete removes an action.
+func (c Actions) Delete(ctx context.Context, workflowID, actionID int64) (*api.Message, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
 	return call[api.Message](ctx, c, http.MethodDelete, path, nil)
 }
 
-// SuppressAction marks a pending action as carried out, by nobody.
-func (c *Client) SuppressAction(ctx context.Context, workflowID, actionID int64) error {
+// Suppress marks a pending action as carried out, by nobody.
+func (c Actions) Suppress(ctx context.Context, workflowID, actionID int64) error {
 	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
 	return c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{}, nil)
 }

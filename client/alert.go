@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Alerts lists the alerts of a workflow, of all if the id is 0.
-func (c *Client) Alerts(ctx context.Context, workflowID int64, page Page) iter.Seq2[workflow.RaisedAlert, error] {
+// List lists the alerts of a workflow, of all if the id is 0.
+func (c Alerts) List(ctx context.Context, workflowID int64, page Page) iter.Seq2[workflow.RaisedAlert, error] {
 	query := url.Values{}
 	if workflowID != 0 {
 		query.Set("workflow_id", fmt.Sprint(workflowID))
@@ -20,8 +20,8 @@ func (c *Client) Alerts(ctx context.Context, workflowID int64, page Page) iter.S
 	return pages[workflow.RaisedAlert](ctx, c, "/alerts", page, query)
 }
 
-// TestAlert raises an alert that says nothing, and returns its id.
-func (c *Client) TestAlert(ctx context.Context, workflowID int64) (int64, error) {
+// Test raises an alert that says nothing, and returns its id.
+func (c Alerts) Test(ctx context.Context, workflowID int64) (int64, error) {
 	out, err := call[api.TestAlert](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/test_alert", workflowID), nil)
 	if err != nil {
 		return 0, err

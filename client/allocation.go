@@ -19,25 +19,20 @@ type AllocationFilter struct {
 	Live       bool   // only those that have not ended
 }
 
-// Allocations lists the allocations of a workflow.
-func (c *Client) Allocations(ctx context.Context, f AllocationFilter) iter.Seq2[api.Allocation, error] {
+// List lists the allocations of a workflow.
+func (c Allocations) List(ctx context.Context, f AllocationFilter) iter.Seq2[api.Allocation, error] {
 	return pages[api.Allocation](ctx, c, fmt.Sprintf("/workflows/%d/allocations", f.WorkflowID), f.Page, values("state", f.State, "live", f.Live))
 }
 
-// Allocation returns an allocation.
-func (c *Client) Allocation(ctx context.Context, id int64) (*api.Allocation, error) {
+// Get returns an allocation.
+func (c Allocations) Get(ctx context.Context, id int64) (*api.Allocation, error) {
 	return get[api.Allocation](ctx, c, "/allocations/%d", id)
 }
 
-// Allocate asks Slurm for allocations of a scheduler. It is not repeated: each
+// Create asks Slurm for allocations of a scheduler. It is not repeated: each
 // call asks for more.
-func (c *Client) Allocate(ctx context.Context, workflowID int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
+func (c Allocations) Create(ctx context.Context, workflowID int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
 	return call[api.AllocateResponse](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/allocations", workflowID), r)
-}
-
-// CancelAllocation has an allocation canceled.
-func (c *Client) CancelAllocation(ctx context.Context, id int64) (*api.Message, error) {
-	return call[api.Message](ctx, c, http.MethodPost, fmt.Sprintf("/allocations/%d/cancel", id), nil)
 }
 
 // AllocationQueueFilter selects allocations for a look at them.
@@ -48,9 +43,9 @@ type AllocationQueueFilter struct {
 	MaxAge time.Duration
 }
 
-// AllocationQueue lists allocations as Slurm's queue shows them, joined with
+// Queue lists allocations as Slurm's queue shows them, joined with
 // what runs in them.
-func (c *Client) AllocationQueue(ctx context.Context, f AllocationQueueFilter) (*api.AllocationQueue, error) {
+func (c Allocations) Queue(ctx context.Context, f AllocationQueueFilter) (*api.AllocationQueue, error) {
 	q := values("workflow_id", nonZero(f.WorkflowID), "ended", f.Ended)
 	if f.MaxAge >= 0 {
 		q.Set("max_age_seconds", fmt.Sprint(int64(f.MaxAge/time.Second)))
@@ -66,8 +61,8 @@ func nonZero(n int64) *int64 {
 	return &n
 }
 
-// SlurmJobCorrelations lists in which Slurm jobs the jobs of a workflow ran.
-func (c *Client) SlurmJobCorrelations(ctx context.Context, workflowID int64) iter.Seq2[api.SlurmJobCorrelation, error] {
+// JobCorrelations lists in which Slurm jobs the jobs of a workflow ran.
+func (c SlurmStats) JobCorrelations(ctx context.Context, workflowID int64) iter.Seq2[api.SlurmJobCorrelation, error] {
 	return pages[api.SlurmJobCorrelation](ctx, c, fmt.Sprintf("/workflows/%d/slurm_job_correlations", workflowID), Page{}, nil)
 }
 
@@ -78,8 +73,8 @@ type SlurmStatsFilter struct {
 	JobID, RunID, AttemptID *int64
 }
 
-// SlurmStats lists what Slurm accounted for the attempts of a workflow.
-func (c *Client) SlurmStats(ctx context.Context, f SlurmStatsFilter) iter.Seq2[api.SlurmStats, error] {
+// List lists what Slurm accounted for the attempts of a workflow.
+func (c SlurmStats) List(ctx context.Context, f SlurmStatsFilter) iter.Seq2[api.SlurmStats, error] {
 	return pages[api.SlurmStats](ctx, c, "/slurm_stats", Page{},
 		values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "attempt_id", f.AttemptID))
 }

@@ -11,13 +11,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
+// doer makes calls: a conn, or a noun.
+type doer interface {
+	do(ctx context.Context, method, path string, in, out any) error
+}
+
 // get asks for one thing.
-func get[T any](ctx context.Context, c *Client, path string, args ...any) (*T, error) {
+func get[T any](ctx context.Context, c doer, path string, args ...any) (*T, error) {
 	return call[T](ctx, c, http.MethodGet, fmt.Sprintf(path, args...), nil)
 }
 
 // call makes a call that answers with a T. A nil body sends none.
-func call[T any](ctx context.Context, c *Client, method, path string, body any) (*T, error) {
+func call[T any](ctx context.Context, c doer, method, path string, body any) (*T, error) {
 	out := new(T)
 	if err := c.do(ctx, method, path, body, out); err != nil {
 		return nil, err
@@ -35,7 +40,7 @@ type Page struct {
 }
 
 // pages follows a list page by page. Iteration ends after the first error.
-func pages[T any](ctx context.Context, c *Client, path string, page Page, query url.Values) iter.Seq2[T, error] {
+func pages[T any](ctx context.Context, c doer, path string, page Page, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left := page.Limit
 		for offset := page.Offset; ; {

@@ -9,18 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ClaimHolds lists why claims of a workflow are held, and were.
-func (c *Client) ClaimHolds(ctx context.Context, workflowID int64) ([]workflow.ClaimHold, error) {
-	out, err := call[api.ClaimHoldList](ctx, c, http.MethodGet, fmt.Sprintf("/workflows/%d/claim_holds", workflowID), nil)
-	if err != nil {
-		return nil, err
-	}
-	return out.Holds, nil
-}
-
 // ReleaseClaims lifts what holds the claims of a workflow, or only the reasons of
 // a kind, and returns how many there were.
-func (c *Client) ReleaseClaims(ctx context.Context, workflowID int64, kind workflow.ClaimHoldKind) (int64, error) {
+func (c Workflows) ReleaseClaims(ctx context.Context, workflowID int64, kind workflow.ClaimHoldKind) (int64, error) {
 	out, err := call[api.ClaimsReleased](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/release_claims", workflowID), &api.ClaimRelease{Kind: kind})
 	if err != nil {
 		return 0, err

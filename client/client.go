@@ -71,8 +71,35 @@ type Place struct {
 	Address string // host and port on TCP; empty: those of the URL
 }
 
-// Client is a connection to a daemon. It is safe for concurrent use.
+// Client is a connection to a daemon. It is safe for concurrent use. Its calls
+// are methods of the nouns that they are about.
 type Client struct {
+	*conn
+
+	Actions               Actions
+	Alerts                Alerts
+	Allocations           Allocations
+	Breakers              Breakers
+	ComputeNodes          ComputeNodes
+	Events                Events
+	FailureHandlers       FailureHandlers
+	Files                 Files
+	Holds                 Holds
+	Jobs                  Jobs
+	ResourceRequirements  ResourceRequirements
+	Results               Results
+	RetryPolicies         RetryPolicies
+	Runners               Runners
+	ScheduledComputeNodes ScheduledComputeNodes
+	SlurmSchedulers       SlurmSchedulers
+	SlurmStats            SlurmStats
+	Tasks                 Tasks
+	UserData              UserData
+	Workflows             Workflows
+}
+
+// conn makes the calls.
+type conn struct {
 	base string
 	http *retryablehttp.Client
 }
@@ -112,7 +139,7 @@ func New(o Options) (*Client, error) {
 	case retries < 0:
 		retries = 0
 	}
-	c := &Client{base: strings.TrimRight(o.URL, "/"), http: retryablehttp.NewClient()}
+	c := &conn{base: strings.TrimRight(o.URL, "/"), http: retryablehttp.NewClient()}
 	c.http.HTTPClient = &http.Client{Transport: o.credentials(base, transport, func() bool { return !listener.elsewhere.Load() })}
 	c.http.RetryMax = retries
 	c.http.RetryWaitMin = 50 * time.Millisecond
@@ -124,7 +151,7 @@ func New(o Options) (*Client, error) {
 	if o.Log != nil {
 		c.http.Logger = debugLog{o.Log}
 	}
-	return c, nil
+	return newClient(c), nil
 }
 
 // Close ends the network connections that no call needs at the moment. The
@@ -181,7 +208,7 @@ func pinned(fingerprint string) *tls.Config {
 
 // do makes one call: in is sent as JSON unless nil, the answer is decoded into
 // out unless nil. A status of 400 or more is an *APIError.
-func (c *Client) do(ctx context.Context, method, path string, in, out any) error {
+func (c *conn) do(ctx context.Context, method, path string, in, out any) error {
 	var body []byte
 	if in != nil {
 		var err error
@@ -202,7 +229,7 @@ func (c *Client) do(ctx context.Context, method, path string, in, out any) error
 
 // request makes a request with the credentials. The body is nil, bytes, or a
 // func() (io.Reader, error) that returns it anew for each try.
-func (c *Client) request(ctx context.Context, method, path string, body any, media string) (*retryablehttp.Request, error) {
+func (c *conn) request(ctx context.Context, method, path string, body any, media string) (*retryablehttp.Request, error) {
 	if method != http.MethodPost {
 		ctx = repeatable(ctx)
 	}
@@ -218,7 +245,7 @@ func (c *Client) request(ctx context.Context, method, path string, body any, med
 }
 
 // answer sends a request and decodes what comes back.
-func (c *Client) answer(req *retryablehttp.Request, out any) error {
+func (c *conn) answer(req *retryablehttp.Request, out any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
 		return lost(req, err)

@@ -84,7 +84,7 @@ func TestRefusals(t *testing.T) {
 			w.WriteHeader(tc.status)
 			fmt.Fprint(w, tc.body)
 		})
-		_, err := c.Workflow(t.Context(), 9)
+		_, err := c.Workflows.Get(t.Context(), 9)
 		var refusal *APIError
 		if !errors.As(err, &refusal) || refusal.Status != tc.status || refusal.Message != tc.message {
 			t.Errorf("%d %q: got %v", tc.status, tc.body, err)
@@ -143,7 +143,7 @@ func TestPages(t *testing.T) {
 			"limit=2&offset=4&reverse_sort=true&sort_by=name&status=ready&workflow_id=5"}},
 	} {
 		asked = nil
-		jobs, err := Collect(c.Jobs(t.Context(), JobFilter{WorkflowID: 5, Status: &ready, Page: tc.page}))
+		jobs, err := Collect(c.Jobs.List(t.Context(), JobFilter{WorkflowID: 5, Status: &ready, Page: tc.page}))
 		if err != nil || len(jobs) != tc.want {
 			t.Errorf("%+v: %d jobs, %v", tc.page, len(jobs), err)
 		}
@@ -164,10 +164,10 @@ func TestPagesEnd(t *testing.T) {
 		}
 		fmt.Fprint(w, `{"items":[{"name":"a"},{"name":"b"}],"offset":0,"total_count":9,"has_more":true}`)
 	})
-	if jobs, err := Collect(c.Jobs(t.Context(), JobFilter{})); err == nil || jobs != nil || asked != 2 {
+	if jobs, err := Collect(c.Jobs.List(t.Context(), JobFilter{})); err == nil || jobs != nil || asked != 2 {
 		t.Errorf("%d jobs after %d pages, %v", len(jobs), asked, err)
 	}
-	for range c.Jobs(t.Context(), JobFilter{}) {
+	for range c.Jobs.List(t.Context(), JobFilter{}) {
 		break
 	}
 	if asked != 3 {
@@ -220,7 +220,7 @@ func TestCreateDefinitionRepeated(t *testing.T) {
 		}
 		fmt.Fprintf(w, `{"workflow_id":3,"job_count":%d}`, jobs)
 	})
-	created, err := c.CreateDefinition(t.Context(), def, "key")
+	created, err := c.Workflows.CreateDefinition(t.Context(), def, "key")
 	if err != nil || created.WorkflowID != 3 || created.JobCount != 5000 {
 		t.Errorf("got %+v, %v", created, err)
 	}
@@ -235,7 +235,7 @@ func TestCreateDefinitionRefused(t *testing.T) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
 		fmt.Fprint(w, `{"error":{"message":"no"}}`)
 	})
-	_, err := c.CreateDefinition(t.Context(), &workflow.Definition{Name: "w", Jobs: make([]workflow.JobDefinition, 3000)}, "key")
+	_, err := c.Workflows.CreateDefinition(t.Context(), &workflow.Definition{Name: "w", Jobs: make([]workflow.JobDefinition, 3000)}, "key")
 	var refusal *APIError
 	if !errors.As(err, &refusal) || refusal.Message != "no" {
 		t.Errorf("got %v", err)

@@ -4,11 +4,11 @@ import (
 	"context"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // Compensations lists what became of undoing runs of a workflow, by run.
-func (c *Client) Compensations(ctx context.Context, workflowID int64) ([]workflow.Compensation, error) {
+func (c Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage.Compensation, error) {
 	out, err := get[api.Compensations](ctx, c, "/workflows/%d/compensations", workflowID)
 	if err != nil {
 		return nil, err
@@ -18,8 +18,8 @@ func (c *Client) Compensations(ctx context.Context, workflowID int64) ([]workflo
 
 // FailedWorkflow returns what the jobs of the latest compensation of a workflow
 // learn of the run, with all tasks.
-func (c *Client) FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
-	var all *workflow.FailedWorkflow
+func (c Runners) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
+	var all *stage.FailedWorkflow
 	for {
 		n := 0
 		if all != nil {

@@ -13,7 +13,7 @@ import (
 // CreateDefinition creates a whole workflow, all or nothing. It is streamed: no
 // side holds all of its text. Repeating it with the same key, if it has one,
 // returns the workflow that the first one made.
-func (c *Client) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
+func (c Workflows) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
 	var open *io.PipeReader // of the latest try
 	written := make(chan struct{})
 	close(written)

@@ -60,13 +60,6 @@ func IsUnreachable(err error) bool {
 	return errors.As(err, &e)
 }
 
-// IsNotFound reports whether err means that what a call is about does not
-// exist.
-func IsNotFound(err error) bool {
-	var e *APIError
-	return errors.As(err, &e) && e.Status == http.StatusNotFound
-}
-
 // apiError reads a refusal: a JSON error body, or plain text.
 func apiError(status int, body []byte) *APIError {
 	e := &APIError{Status: status}

@@ -35,12 +35,12 @@ type StreamedEvent struct {
 // errStreamEnded is the end of a connection, not of the stream.
 var errStreamEnded = errors.New("the server closed the stream")
 
-// StreamEvents follows the events of a workflow until ctx is done. A lost
+// Stream follows the events of a workflow until ctx is done. A lost
 // connection is made again where it broke off, so that no event is missed or
 // seen twice.
-func (c *Client) StreamEvents(ctx context.Context, workflowID int64, o StreamOptions) iter.Seq2[StreamedEvent, error] {
+func (c Events) Stream(ctx context.Context, workflowID int64, o StreamOptions) iter.Seq2[StreamedEvent, error] {
 	return func(yield func(StreamedEvent, error) bool) {
-		s := stream{client: c, path: fmt.Sprintf("/workflows/%d/events/stream", workflowID), options: o, after: o.After}
+		s := stream{client: c.conn, path: fmt.Sprintf("/workflows/%d/events/stream", workflowID), options: o, after: o.After}
 		if s.options.Patience == 0 {
 			s.options.Patience = time.Minute
 		}
@@ -65,7 +65,7 @@ func (c *Client) StreamEvents(ctx context.Context, workflowID int64, o StreamOpt
 
 // stream is one reader of events; its caller's goroutine owns it.
 type stream struct {
-	client    *Client
+	client    *conn
 	path      string
 	options   StreamOptions
 	after     *int64 // seq of the last event; nil while none is known

@@ -31,7 +31,7 @@ func TestStreamResumes(t *testing.T) {
 	})
 	after := int64(3)
 	var seen []int64
-	for e, err := range c.StreamEvents(t.Context(), 1, StreamOptions{Level: "debug", After: &after}) {
+	for e, err := range c.Events.Stream(t.Context(), 1, StreamOptions{Level: "debug", After: &after}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,14 +57,14 @@ func TestStreamEnds(t *testing.T) {
 	c := serve(t, Options{}, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 	})
-	for _, err := range c.StreamEvents(t.Context(), 1, StreamOptions{}) {
+	for _, err := range c.Events.Stream(t.Context(), 1, StreamOptions{}) {
 		if !IsNotFound(err) {
 			t.Errorf("a workflow that has gone: %v", err)
 		}
 	}
 	c = serve(t, Options{}, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	rounds := 0
-	for _, err := range c.StreamEvents(t.Context(), 1, StreamOptions{Patience: 10 * time.Millisecond}) {
+	for _, err := range c.Events.Stream(t.Context(), 1, StreamOptions{Patience: 10 * time.Millisecond}) {
 		rounds++
 		var refusal *APIError
 		if errors.As(err, &refusal) || !IsUnreachable(err) {
@@ -84,7 +84,7 @@ func TestStreamNonsense(t *testing.T) {
 			asked++
 			fmt.Fprint(w, "id: 1\n\n", frame) // the first one says nothing
 		})
-		for e, err := range c.StreamEvents(t.Context(), 1, StreamOptions{Patience: time.Nanosecond}) {
+		for e, err := range c.Events.Stream(t.Context(), 1, StreamOptions{Patience: time.Nanosecond}) {
 			if err == nil || IsUnreachable(err) || asked != 1 {
 				t.Errorf("%q: %+v, %v, asked %d times", frame, e, err, asked)
 			}
@@ -100,7 +100,7 @@ func TestStreamCanceled(t *testing.T) {
 		cancel()
 	})
 	var errs []error
-	for _, err := range c.StreamEvents(ctx, 1, StreamOptions{}) {
+	for _, err := range c.Events.Stream(ctx, 1, StreamOptions{}) {
 		errs = append(errs, err)
 	}
 	if len(errs) != 1 || !errors.Is(errs[0], context.Canceled) {

@@ -19,27 +19,27 @@ type FileFilter struct {
 	IsOutput        bool   // only files that a job writes
 }
 
-// Files lists the files of a workflow.
-func (c *Client) Files(ctx context.Context, f FileFilter) iter.Seq2[api.File, error] {
+// List lists the files of a workflow.
+func (c Files) List(ctx context.Context, f FileFilter) iter.Seq2[api.File, error] {
 	return pages[api.File](ctx, c, "/files", f.Page, values("workflow_id", f.WorkflowID, "produced_by_job_id", f.ProducedByJobID, "name", f.Name, "path", f.PathPart, "is_output", f.IsOutput))
 }
 
-// File returns one of the files.
-func (c *Client) File(ctx context.Context, id int64) (*api.File, error) {
+// Get returns one of the files.
+func (c Files) Get(ctx context.Context, id int64) (*api.File, error) {
 	return get[api.File](ctx, c, "/files/%d", id)
 }
 
-// CreateFile adds one to the files of a workflow.
-func (c *Client) CreateFile(ctx context.Context, v *api.File) (*api.File, error) {
+// Create adds one to the files of a workflow.
+func (c Files) Create(ctx context.Context, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPost, "/files", v)
 }
 
-// UpdateFile changes one of the files.
-func (c *Client) UpdateFile(ctx context.Context, id int64, v *api.File) (*api.File, error) {
+// Update changes one of the files.
+func (c Files) Update(ctx context.Context, id int64, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPut, fmt.Sprintf("/files/%d", id), v)
 }
 
-// DeleteFile removes one of the files and returns what it was.
-func (c *Client) DeleteFile(ctx context.Context, id int64) (*api.File, error) {
+// Delete removes one of the files and returns what it was.
+func (c Files) Delete(ctx context.Context, id int64) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodDelete, fmt.Sprintf("/files/%d", id), nil)
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Holds lists the jobs of a workflow that wait for a classification, grouped by
+// List lists the jobs of a workflow that wait for a classification, grouped by
 // how they failed; of all workflows if the id is 0.
-func (c *Client) Holds(ctx context.Context, workflowID int64) ([]workflow.HoldGroup, error) {
+func (c Holds) List(ctx context.Context, workflowID int64) ([]workflow.HoldGroup, error) {
 	path := "/holds"
 	if workflowID != 0 {
 		path += fmt.Sprintf("?workflow_id=%d", workflowID)
@@ -23,8 +23,8 @@ func (c *Client) Holds(ctx context.Context, workflowID int64) ([]workflow.HoldGr
 	return out.Groups, nil
 }
 
-// ResolveHolds classifies held jobs, and tells what became of each.
-func (c *Client) ResolveHolds(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]workflow.HoldOutcome, error) {
+// Resolve classifies held jobs, and tells what became of each.
+func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]workflow.HoldOutcome, error) {
 	out, err := call[api.HoldOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/resolve_holds", workflowID), h)
 	if err != nil {
 		return nil, err
@@ -32,9 +32,9 @@ func (c *Client) ResolveHolds(ctx context.Context, workflowID int64, h *api.Hold
 	return out.Outcomes, nil
 }
 
-// ResolveHoldsEach classifies held jobs as a list of verdicts says, and tells what
+// ResolveEach classifies held jobs as a list of verdicts says, and tells what
 // became of each entry.
-func (c *Client) ResolveHoldsEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]workflow.VerdictOutcome, error) {
+func (c Holds) ResolveEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]workflow.VerdictOutcome, error) {
 	out, err := call[api.VerdictOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/hold_verdicts", workflowID), v)
 	if err != nil {
 		return nil, err

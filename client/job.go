@@ -25,13 +25,13 @@ type JobFilter struct {
 	IncludeRelationships bool
 }
 
-// Jobs lists jobs of a workflow.
-func (c *Client) Jobs(ctx context.Context, f JobFilter) iter.Seq2[api.Job, error] {
+// List lists jobs of a workflow.
+func (c Jobs) List(ctx context.Context, f JobFilter) iter.Seq2[api.Job, error] {
 	return pages[api.Job](ctx, c, "/jobs", f.Page, f.query())
 }
 
-// CountJobs returns how many jobs a filter selects.
-func (c *Client) CountJobs(ctx context.Context, f JobFilter) (int64, error) {
+// Count returns how many jobs a filter selects.
+func (c Jobs) Count(ctx context.Context, f JobFilter) (int64, error) {
 	page, err := get[api.Page[api.Job]](ctx, c, "%s", "/jobs"+f.Page.query(f.query(), 0, 1))
 	if err != nil {
 		return 0, err
@@ -49,18 +49,18 @@ func (f JobFilter) query() url.Values {
 		"active_compute_node_id", f.ActiveComputeNodeID, "include_relationships", f.IncludeRelationships)
 }
 
-// Job returns a job with all its relations.
-func (c *Client) Job(ctx context.Context, id int64) (*api.Job, error) {
+// Get returns a job with all its relations.
+func (c Jobs) Get(ctx context.Context, id int64) (*api.Job, error) {
 	return get[api.Job](ctx, c, "/jobs/%d", id)
 }
 
-// CreateJob adds a job to a workflow.
-func (c *Client) CreateJob(ctx context.Context, j *api.Job) (*api.Job, error) {
+// Create adds a job to a workflow.
+func (c Jobs) Create(ctx context.Context, j *api.Job) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPost, "/jobs", j)
 }
 
-// CreateJobs adds jobs to a workflow, all or none.
-func (c *Client) CreateJobs(ctx context.Context, jobs []api.Job) ([]api.Job, error) {
+// CreateAll adds jobs to a workflow, all or none.
+func (c Jobs) CreateAll(ctx context.Context, jobs []api.Job) ([]api.Job, error) {
 	out, err := call[api.Jobs](ctx, c, http.MethodPost, "/bulk_jobs", api.Jobs{Jobs: jobs})
 	if err != nil {
 		return nil, err
@@ -68,13 +68,13 @@ func (c *Client) CreateJobs(ctx context.Context, jobs []api.Job) ([]api.Job, err
 	return out.Jobs, nil
 }
 
-// UpdateJob changes the fields of a job that are given.
-func (c *Client) UpdateJob(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
+// Update changes the fields of a job that are given.
+func (c Jobs) Update(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), j)
 }
 
-// ClearJobLabels is UpdateJob for a job that shall have no labels any more.
-func (c *Client) ClearJobLabels(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
+// ClearLabels is UpdateJob for a job that shall have no labels any more.
+func (c Jobs) ClearLabels(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
 	body := struct {
 		api.Job
 		Labels []string `json:"labels"`
@@ -82,13 +82,13 @@ func (c *Client) ClearJobLabels(ctx context.Context, id int64, j *api.Job) (*api
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), body)
 }
 
-// DeleteJob removes a job.
-func (c *Client) DeleteJob(ctx context.Context, id int64) (*api.Job, error) {
+// Delete removes a job.
+func (c Jobs) Delete(ctx context.Context, id int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), nil)
 }
 
-// DeleteJobs removes all jobs of a workflow and returns how many there were.
-func (c *Client) DeleteJobs(ctx context.Context, workflowID int64) (int64, error) {
+// DeleteAll removes all jobs of a workflow and returns how many there were.
+func (c Jobs) DeleteAll(ctx context.Context, workflowID int64) (int64, error) {
 	out, err := call[api.DeleteCount](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs?workflow_id=%d", workflowID), nil)
 	if err != nil {
 		return 0, err
@@ -97,19 +97,19 @@ func (c *Client) DeleteJobs(ctx context.Context, workflowID int64) (int64, error
 }
 
 // ManageStatusChange sets the status of a job, other than to a complete one.
-func (c *Client) ManageStatusChange(ctx context.Context, id int64, status workflow.JobStatus, runID int64) (*api.Job, error) {
+func (c Jobs) ManageStatusChange(ctx context.Context, id int64, status workflow.JobStatus, runID int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d/manage_status_change/%s/%d", id, status, runID), nil)
 }
 
-// RetryJob makes a job ready again for another attempt, if it has had fewer
+// Retry makes a job ready again for another attempt, if it has had fewer
 // than maxRetries.
-func (c *Client) RetryJob(ctx context.Context, id, runID, maxRetries int64) (*api.Job, error) {
+func (c Jobs) Retry(ctx context.Context, id, runID, maxRetries int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPost, fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d", id, runID, maxRetries), nil)
 }
 
-// RetryJobAnew is RetryJob as a person decided, however many attempts there were:
+// RetryAnew is Retry as a person decided, however many attempts there were:
 // the time for all of them begins anew.
-func (c *Client) RetryJobAnew(ctx context.Context, id, runID int64) (*api.Job, error) {
+func (c Jobs) RetryAnew(ctx context.Context, id, runID int64) (*api.Job, error) {
 	path := fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d&new_total=true", id, runID, math.MaxInt32)
 	return call[api.Job](ctx, c, http.MethodPost, path, nil)
 }

@@ -17,27 +17,27 @@ type ResourceRequirementsFilter struct {
 	Name       string // exactly
 }
 
-// ResourceRequirements lists the resource requirements of a workflow.
-func (c *Client) ResourceRequirements(ctx context.Context, f ResourceRequirementsFilter) iter.Seq2[api.ResourceRequirements, error] {
+// List lists the resource requirements of a workflow.
+func (c ResourceRequirements) List(ctx context.Context, f ResourceRequirementsFilter) iter.Seq2[api.ResourceRequirements, error] {
 	return pages[api.ResourceRequirements](ctx, c, "/resource_requirements", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "name", f.Name))
 }
 
-// ResourceRequirement returns one of the resource requirements.
-func (c *Client) ResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
+// Get returns one of the resource requirements.
+func (c ResourceRequirements) Get(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
 	return get[api.ResourceRequirements](ctx, c, "/resource_requirements/%d", id)
 }
 
-// CreateResourceRequirement adds one to the resource requirements of a workflow.
-func (c *Client) CreateResourceRequirement(ctx context.Context, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
+// Create adds one to the resource requirements of a workflow.
+func (c ResourceRequirements) Create(ctx context.Context, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodPost, "/resource_requirements", v)
 }
 
-// UpdateResourceRequirement changes one of the resource requirements.
-func (c *Client) UpdateResourceRequirement(ctx context.Context, id int64, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
+// Update changes one of the resource requirements.
+func (c ResourceRequirements) Update(ctx context.Context, id int64, v *api.ResourceRequirements) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodPut, fmt.Sprintf("/resource_requirements/%d", id), v)
 }
 
-// DeleteResourceRequirement removes one of the resource requirements and returns what it was.
-func (c *Client) DeleteResourceRequirement(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
+// Delete removes one of the resource requirements and returns what it was.
+func (c ResourceRequirements) Delete(ctx context.Context, id int64) (*api.ResourceRequirements, error) {
 	return call[api.ResourceRequirements](ctx, c, http.MethodDelete, fmt.Sprintf("/resource_requirements/%d", id), nil)
 }

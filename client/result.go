@@ -22,22 +22,22 @@ type ResultFilter struct {
 	Attempts      bool // also attempts without a result, which have no id
 }
 
-// Results lists the results of a workflow.
-func (c *Client) Results(ctx context.Context, f ResultFilter) iter.Seq2[api.Result, error] {
+// List lists the results of a workflow.
+func (c Results) List(ctx context.Context, f ResultFilter) iter.Seq2[api.Result, error] {
 	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns, "attempts", f.Attempts))
 }
 
-// Result returns one of the results.
-func (c *Client) Result(ctx context.Context, id int64) (*api.Result, error) {
+// Get returns one of the results.
+func (c Results) Get(ctx context.Context, id int64) (*api.Result, error) {
 	return get[api.Result](ctx, c, "/results/%d", id)
 }
 
-// CreateResult adds a result to a workflow; the same one again is no error.
-func (c *Client) CreateResult(ctx context.Context, v *api.Result) (*api.Result, error) {
+// Create adds a result to a workflow; the same one again is no error.
+func (c Results) Create(ctx context.Context, v *api.Result) (*api.Result, error) {
 	return call[api.Result](repeatable(ctx), c, http.MethodPost, "/results", v)
 }
 
-// DeleteResult removes one of the results and returns what it was.
-func (c *Client) DeleteResult(ctx context.Context, id int64) (*api.Result, error) {
+// Delete removes one of the results and returns what it was.
+func (c Results) Delete(ctx context.Context, id int64) (*api.Result, error) {
 	return call[api.Result](ctx, c, http.MethodDelete, fmt.Sprintf("/results/%d", id), nil)
 }

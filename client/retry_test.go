@@ -15,6 +15,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // impatient makes a client wait hardly at all before a repetition.
@@ -25,32 +26,32 @@ func impatient(c *Client) *Client {
 
 // Calls of each kind.
 func create(ctx context.Context, c *Client) error {
-	_, err := c.CreateWorkflow(ctx, &api.Workflow{Name: "w", User: "u"})
+	_, err := c.Workflows.Create(ctx, &api.Workflow{Name: "w", User: "u"})
 	return err
 }
 
 func define(ctx context.Context, c *Client) error {
-	_, err := c.CreateDefinition(ctx, &workflow.Definition{Name: "w"}, "key")
+	_, err := c.Workflows.CreateDefinition(ctx, &workflow.Definition{Name: "w"}, "key")
 	return err
 }
 
 func defineWithoutKey(ctx context.Context, c *Client) error {
-	_, err := c.CreateDefinition(ctx, &workflow.Definition{Name: "w"}, "")
+	_, err := c.Workflows.CreateDefinition(ctx, &workflow.Definition{Name: "w"}, "")
 	return err
 }
 
 func turn(ctx context.Context, c *Client) error {
-	_, err := c.Turn(ctx, 1, &api.TurnRequest{Turn: 1})
+	_, err := c.Runners.Turn(ctx, 1, &lease.TurnRequest{Turn: 1})
 	return err
 }
 
 func read(ctx context.Context, c *Client) error {
-	_, err := c.Workflow(ctx, 1)
+	_, err := c.Workflows.Get(ctx, 1)
 	return err
 }
 
 func remove(ctx context.Context, c *Client) error {
-	_, err := c.DeleteWorkflow(ctx, 1)
+	_, err := c.Workflows.Delete(ctx, 1)
 	return err
 }
 

@@ -8,14 +8,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// SubmitWorkflow has the daemon ask Slurm for the allocations of the current
+// Submit has the daemon ask Slurm for the allocations of the current
 // run, from now until it ends. It may be repeated: what is asked for is what
 // is missing.
-func (c *Client) SubmitWorkflow(ctx context.Context, workflowID int64, r *api.SubmitRequest) (*api.SchedulePlan, error) {
+func (c Workflows) Submit(ctx context.Context, workflowID int64, r *api.SubmitRequest) (*api.SchedulePlan, error) {
 	return call[api.SchedulePlan](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/submit", workflowID), r)
 }
 
-// PlanWorkflow says what a submission would ask for; nothing is changed.
-func (c *Client) PlanWorkflow(ctx context.Context, workflowID int64, r *api.SubmitRequest) (*api.SchedulePlan, error) {
+// Plan says what a submission would ask for; nothing is changed.
+func (c Workflows) Plan(ctx context.Context, workflowID int64, r *api.SubmitRequest) (*api.SchedulePlan, error) {
 	return call[api.SchedulePlan](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/plan", workflowID), r)
 }

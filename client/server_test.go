@@ -17,6 +17,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // real is a client of a real server, whose answers can be lost.
@@ -80,12 +82,12 @@ func all[T any](t *testing.T, list iter.Seq2[T, error]) []T {
 
 func (r *real) workflow() int64 {
 	r.t.Helper()
-	return *got(r.CreateWorkflow(r.t.Context(), &api.Workflow{Name: "w", User: "u"}))(r.t).ID
+	return *got(r.Workflows.Create(r.t.Context(), &api.Workflow{Name: "w", User: "u"}))(r.t).ID
 }
 
 func (r *real) job(of int64, name string) *api.Job {
 	r.t.Helper()
-	return got(r.CreateJob(r.t.Context(), &api.Job{WorkflowID: of, Name: name, Command: "true"}))(r.t)
+	return got(r.Jobs.Create(r.t.Context(), &api.Job{WorkflowID: of, Name: name, Command: "true"}))(r.t)
 }
 
 // TestLostAnswers loses the answer to calls that were carried out: what is
@@ -94,43 +96,43 @@ func TestLostAnswers(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	d := &workflow.Definition{Name: "w", User: "u", Jobs: []workflow.JobDefinition{{Name: "a", Command: "true"}}}
 	r.lost.Store(1)
-	created := got(r.CreateDefinition(ctx, d, "key"))(t)
+	created := got(r.Workflows.CreateDefinition(ctx, d, "key"))(t)
 	id := created.WorkflowID
 	if created.JobCount != 1 || r.tries.Load() != 2 {
 		t.Errorf("%+v after %d tries", created, r.tries.Load())
 	}
-	if n := len(all(t, r.Workflows(ctx, client.WorkflowFilter{}))); n != 1 {
+	if n := len(all(t, r.Workflows.List(ctx, client.WorkflowFilter{}))); n != 1 {
 		t.Errorf("%d workflows", n)
 	}
 
 	r.lost.Store(1)
 	r.tries.Store(0)
-	if _, err := r.CreateJob(ctx, &api.Job{WorkflowID: id, Name: "b", Command: "true"}); !client.IsUnreachable(err) {
+	if _, err := r.Jobs.Create(ctx, &api.Job{WorkflowID: id, Name: "b", Command: "true"}); !client.IsUnreachable(err) {
 		t.Errorf("a job whose answer is lost: %v", err)
 	}
-	if n := len(all(t, r.Jobs(ctx, client.JobFilter{WorkflowID: id}))); n != 2 || r.tries.Load() != 2 {
+	if n := len(all(t, r.Jobs.List(ctx, client.JobFilter{WorkflowID: id}))); n != 2 || r.tries.Load() != 2 {
 		t.Errorf("%d jobs after %d tries, want 2 after one and one to count them", n, r.tries.Load())
 	}
 
-	if err := r.Initialize(ctx, id, false); err != nil {
+	if err := r.Workflows.Initialize(ctx, id, false); err != nil {
 		t.Fatal(err)
 	}
 	r.lost.Store(1)
-	registered := got(r.Register(ctx, id, &api.RegisterRequest{
+	registered := got(r.Runners.Register(ctx, id, &lease.RegisterRequest{
 		Key: "k", Hostname: "h", StartTime: "2026-11-21T10:00:00Z", NodeType: "local", OutputDir: "/out",
 		NumCPUs: 4, MemoryBytes: 1 << 30, NumNodes: 1,
 	}))(t)
 	runner := registered.RunnerID
-	if n := len(all(t, r.ComputeNodes(ctx, client.ComputeNodeFilter{WorkflowID: id}))); n != 1 {
+	if n := len(all(t, r.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: id}))); n != 1 {
 		t.Errorf("%d runners", n)
 	}
 	r.lost.Store(1)
-	turn := got(r.Turn(ctx, runner, &api.TurnRequest{Turn: 1, RunID: registered.RunID, Free: api.Free{Slots: 1, Nodes: []api.FreeNode{{CPUs: 4, MemoryBytes: 1 << 30}}}}))(t)
+	turn := got(r.Runners.Turn(ctx, runner, &lease.TurnRequest{Turn: 1, RunID: registered.RunID, Free: lease.Free{Slots: 1, Nodes: []placement.FreeNode{{CPUs: 4, MemoryBytes: 1 << 30}}}}))(t)
 	if len(turn.Grants) != 1 {
 		t.Errorf("%d grants", len(turn.Grants))
 	}
 	r.lost.Store(1)
-	if left := got(r.Leave(ctx, runner, &api.LeaveRequest{Reason: "done"}))(t); left.GivenBack > 1 {
+	if left := got(r.Runners.Leave(ctx, runner, &lease.LeaveRequest{Reason: "done"}))(t); left.GivenBack > 1 {
 		t.Errorf("%+v", left)
 	}
 }
@@ -139,40 +141,40 @@ func TestWorkflows(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
 	name := "renamed"
-	got(r.UpdateWorkflow(ctx, id, &api.WorkflowUpdate{Workflow: api.Workflow{Name: name, User: "u"}}))(t)
-	if w := got(r.Workflow(ctx, id))(t); w.Name != name {
+	got(r.Workflows.Update(ctx, id, &api.WorkflowUpdate{Workflow: api.Workflow{Name: name, User: "u"}}))(t)
+	if w := got(r.Workflows.Get(ctx, id))(t); w.Name != name {
 		t.Errorf("%+v", w)
 	}
 	r.job(id, "a")
-	if !got(r.IsUninitialized(ctx, id))(t) {
+	if !got(r.Workflows.IsUninitialized(ctx, id))(t) {
 		t.Error("it is initialised")
 	}
-	task := got(r.StartInitialize(ctx, id, false))(t)
-	if got(r.Task(ctx, task.ID))(t).WorkflowID != id {
+	task := got(r.Workflows.StartInitialize(ctx, id, false))(t)
+	if got(r.Tasks.Get(ctx, task.ID))(t).WorkflowID != id {
 		t.Error("the task is of another workflow")
 	}
-	got(r.ActiveTask(ctx, id))(t)
-	if ids := got(r.JobIDs(ctx, id))(t); len(ids) != 1 {
+	got(r.Tasks.Active(ctx, id))(t)
+	if ids := got(r.Workflows.JobIDs(ctx, id))(t); len(ids) != 1 {
 		t.Errorf("jobs %v", ids)
 	}
-	got(r.CancelWorkflow(ctx, id))(t)
-	if status := got(r.WorkflowStatus(ctx, id))(t); !status.IsCanceled || status.TotalJobs != 1 {
+	got(r.Workflows.Cancel(ctx, id))(t)
+	if status := got(r.Workflows.Status(ctx, id))(t); !status.IsCanceled || status.TotalJobs != 1 {
 		t.Errorf("%+v", status)
 	}
-	got(r.IsComplete(ctx, id))(t)
-	got(r.ResetStatus(ctx, id, true))(t)
-	if reset := got(r.ResetJobStatus(ctx, id, true))(t); reset.WorkflowID != id {
+	got(r.Workflows.IsComplete(ctx, id))(t)
+	got(r.Workflows.ResetStatus(ctx, id, true))(t)
+	if reset := got(r.Workflows.ResetJobStatus(ctx, id, true))(t); reset.WorkflowID != id {
 		t.Errorf("%+v", reset)
 	}
-	if names := got(r.ProcessChangedInputs(ctx, id, true))(t); len(names) != 0 {
+	if names := got(r.Workflows.ProcessChangedInputs(ctx, id, true))(t); len(names) != 0 {
 		t.Errorf("changed: %v", names)
 	}
-	if why := got(r.WhyWorkflow(ctx, id))(t); why.State == "" {
+	if why := got(r.Workflows.Why(ctx, id))(t); why.State == "" {
 		t.Error("nothing is said")
 	}
-	got(r.ArchiveWorkflow(ctx, id, true))(t)
-	got(r.DeleteWorkflow(ctx, id))(t)
-	if _, err := r.Workflow(ctx, id); !client.IsNotFound(err) {
+	got(r.Workflows.Archive(ctx, id, true))(t)
+	got(r.Workflows.Delete(ctx, id))(t)
+	if _, err := r.Workflows.Get(ctx, id); !client.IsNotFound(err) {
 		t.Errorf("a deleted workflow: %v", err)
 	}
 	if v := got(r.Version(ctx))(t); client.CompareAPIVersion(v.APIVersion) != client.Compatible {
@@ -184,12 +186,12 @@ func TestJobs(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
 	a := r.job(id, "a")
-	many := got(r.CreateJobs(ctx, []api.Job{
+	many := got(r.Jobs.CreateAll(ctx, []api.Job{
 		{WorkflowID: id, Name: "b", Command: "true", Labels: []string{"gpu"}, DependsOnJobIDs: []int64{*a.ID}},
 		{WorkflowID: id, Name: "c", Command: "false"},
 	}))(t)
 	b := many[0]
-	if j := got(r.Job(ctx, *b.ID))(t); !cmp.Equal(j.DependsOnJobIDs, []int64{*a.ID}) {
+	if j := got(r.Jobs.Get(ctx, *b.ID))(t); !cmp.Equal(j.DependsOnJobIDs, []int64{*a.ID}) {
 		t.Errorf("%+v", j)
 	}
 	for want, filter := range map[string]client.JobFilter{
@@ -202,38 +204,38 @@ func TestJobs(t *testing.T) {
 	} {
 		filter.WorkflowID = id
 		names := ""
-		for _, j := range all(t, r.Jobs(ctx, filter)) {
+		for _, j := range all(t, r.Jobs.List(ctx, filter)) {
 			names += j.Name
 		}
 		if names != want {
 			t.Errorf("%+v: jobs %s, want %s", filter, names, want)
 		}
 	}
-	if n := len(all(t, r.JobDependencies(ctx, id, client.Page{}))); n != 1 {
+	if n := len(all(t, r.Workflows.JobDependencies(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d dependencies", n)
 	}
-	got(r.UpdateJob(ctx, *b.ID, &api.Job{WorkflowID: id, Name: "b2", Command: "true"}))(t)
-	if j := got(r.ClearJobLabels(ctx, *b.ID, &api.Job{WorkflowID: id, Name: "b2", Command: "true"}))(t); len(j.Labels) != 0 || j.Name != "b2" {
+	got(r.Jobs.Update(ctx, *b.ID, &api.Job{WorkflowID: id, Name: "b2", Command: "true"}))(t)
+	if j := got(r.Jobs.ClearLabels(ctx, *b.ID, &api.Job{WorkflowID: id, Name: "b2", Command: "true"}))(t); len(j.Labels) != 0 || j.Name != "b2" {
 		t.Errorf("%+v", j)
 	}
-	if _, err := r.ManageStatusChange(ctx, *a.ID, workflow.Ready, 0); err != nil {
+	if _, err := r.Jobs.ManageStatusChange(ctx, *a.ID, workflow.Ready, 0); err != nil {
 		t.Error(err)
 	}
 	var refusal *client.APIError
-	if _, err := r.RetryJob(ctx, *a.ID, 0, 3); !errors.As(err, &refusal) || refusal.Status >= 500 {
+	if _, err := r.Jobs.Retry(ctx, *a.ID, 0, 3); !errors.As(err, &refusal) || refusal.Status >= 500 {
 		t.Errorf("a retry of a job that has not failed: %v", err)
 	}
-	if why := got(r.WhyJob(ctx, *b.ID))(t); why.State == "" {
+	if why := got(r.Jobs.Why(ctx, *b.ID))(t); why.State == "" {
 		t.Error("nothing is said")
 	}
-	if attempts := got(r.JobAttempts(ctx, *b.ID))(t); len(attempts) != 0 {
+	if attempts := got(r.Jobs.Attempts(ctx, *b.ID))(t); len(attempts) != 0 {
 		t.Errorf("%+v", attempts)
 	}
-	got(r.DeleteJob(ctx, *many[1].ID))(t)
-	if n := got(r.DeleteJobs(ctx, id))(t); n != 2 {
+	got(r.Jobs.Delete(ctx, *many[1].ID))(t)
+	if n := got(r.Jobs.DeleteAll(ctx, id))(t); n != 2 {
 		t.Errorf("%d jobs were left", n)
 	}
-	for _, err := range []error{failed(r.CreateJobs(ctx, []api.Job{{WorkflowID: 99}})), failed(r.DeleteJobs(ctx, 99))} {
+	for _, err := range []error{failed(r.Jobs.CreateAll(ctx, []api.Job{{WorkflowID: 99}})), failed(r.Jobs.DeleteAll(ctx, 99))} {
 		if err == nil {
 			t.Error("an unknown workflow has jobs")
 		}
@@ -246,48 +248,48 @@ func failed[T any](_ T, err error) error { return err }
 func TestFilesAndUserData(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
-	f := got(r.CreateFile(ctx, &api.File{WorkflowID: id, Name: "f", Path: "in.csv"}))(t)
-	got(r.UpdateFile(ctx, *f.ID, &api.File{WorkflowID: id, Name: "f", Path: "in2.csv"}))(t)
-	if got(r.File(ctx, *f.ID))(t).Path != "in2.csv" {
+	f := got(r.Files.Create(ctx, &api.File{WorkflowID: id, Name: "f", Path: "in.csv"}))(t)
+	got(r.Files.Update(ctx, *f.ID, &api.File{WorkflowID: id, Name: "f", Path: "in2.csv"}))(t)
+	if got(r.Files.Get(ctx, *f.ID))(t).Path != "in2.csv" {
 		t.Error("the path has not changed")
 	}
 	a, b := r.job(id, "a"), r.job(id, "b")
 	yes := true
-	u := got(r.AddUserData(ctx, &api.UserData{WorkflowID: id, Name: "u", IsEphemeral: &yes}, a.ID, b.ID))(t)
-	got(r.CreateUserDataRecord(ctx, &api.UserData{WorkflowID: id, Name: "v", Data: json.RawMessage(`1`)}))(t)
+	u := got(r.UserData.Add(ctx, &api.UserData{WorkflowID: id, Name: "u", IsEphemeral: &yes}, a.ID, b.ID))(t)
+	got(r.UserData.Create(ctx, &api.UserData{WorkflowID: id, Name: "v", Data: json.RawMessage(`1`)}))(t)
 	no := false
 	for _, tc := range []struct {
 		filter client.UserDataFilter
 		want   int
 	}{{client.UserDataFilter{}, 2}, {client.UserDataFilter{IsEphemeral: &no}, 1}, {client.UserDataFilter{IsEphemeral: &yes, ProducerJobID: b.ID}, 1}} {
 		tc.filter.WorkflowID = id
-		if n := len(all(t, r.UserData(ctx, tc.filter))); n != tc.want {
+		if n := len(all(t, r.UserData.List(ctx, tc.filter))); n != tc.want {
 			t.Errorf("%+v: %d records, want %d", tc.filter, n, tc.want)
 		}
 	}
-	if missing := got(r.MissingUserData(ctx, id))(t); len(missing) != 0 {
+	if missing := got(r.Workflows.MissingUserData(ctx, id))(t); len(missing) != 0 {
 		t.Errorf("missing %v", missing)
 	}
-	got(r.UpdateUserDataRecord(ctx, *u.ID, &api.UserData{WorkflowID: id, Name: "u2"}))(t)
-	if got(r.UserDataRecord(ctx, *u.ID))(t).Name != "u2" {
+	got(r.UserData.Update(ctx, *u.ID, &api.UserData{WorkflowID: id, Name: "u2"}))(t)
+	if got(r.UserData.Get(ctx, *u.ID))(t).Name != "u2" {
 		t.Error("the name has not changed")
 	}
-	if n := len(all(t, r.JobUserDataRelationships(ctx, id, client.Page{}))); n != 1 {
+	if n := len(all(t, r.Workflows.JobUserDataRelationships(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d relations to user data", n)
 	}
-	got(r.CreateJob(ctx, &api.Job{WorkflowID: id, Name: "reader", Command: "true", InputFileIDs: []int64{*f.ID}}))(t)
-	if n := len(all(t, r.JobFileRelationships(ctx, id, client.Page{}))); n != 1 {
+	got(r.Jobs.Create(ctx, &api.Job{WorkflowID: id, Name: "reader", Command: "true", InputFileIDs: []int64{*f.ID}}))(t)
+	if n := len(all(t, r.Workflows.JobFileRelationships(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d relations to files", n)
 	}
-	if ids := got(r.RequiredExistingFiles(ctx, id))(t); !cmp.Equal(ids, []int64{*f.ID}) {
+	if ids := got(r.Workflows.RequiredExistingFiles(ctx, id))(t); !cmp.Equal(ids, []int64{*f.ID}) {
 		t.Errorf("required %v", ids)
 	}
-	got(r.DeleteUserDataRecord(ctx, *u.ID))(t)
-	if gone := got(r.DeleteAllUserData(ctx, id))(t); gone.DeletedCount != 1 {
+	got(r.UserData.Delete(ctx, *u.ID))(t)
+	if gone := got(r.UserData.DeleteAll(ctx, id))(t); gone.DeletedCount != 1 {
 		t.Errorf("%+v", gone)
 	}
-	got(r.DeleteFile(ctx, *f.ID))(t)
-	if n := len(all(t, r.Files(ctx, client.FileFilter{WorkflowID: id}))); n != 0 {
+	got(r.Files.Delete(ctx, *f.ID))(t)
+	if n := len(all(t, r.Files.List(ctx, client.FileFilter{WorkflowID: id}))); n != 0 {
 		t.Errorf("%d files", n)
 	}
 }
@@ -296,61 +298,61 @@ func TestResultsAndNodes(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
 	a := r.job(id, "a")
-	node := got(r.CreateComputeNode(ctx, &api.ComputeNode{
+	node := got(r.ComputeNodes.Create(ctx, &api.ComputeNode{
 		WorkflowID: id, Hostname: "h", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 1, MemoryGB: 1, NumNodes: 1, ComputeNodeType: "local",
 	}))(t)
-	if got(r.ComputeNode(ctx, *node.ID))(t).Hostname != "h" {
+	if got(r.ComputeNodes.Get(ctx, *node.ID))(t).Hostname != "h" {
 		t.Error("the node is another one")
 	}
 	result := &api.Result{
 		JobID: *a.ID, WorkflowID: id, RunID: 0, ComputeNodeID: *node.ID, Status: workflow.Completed, CompletionTime: "2026-11-21T10:00:01Z",
 	}
 	r.lost.Store(1)
-	first := got(r.CreateResult(ctx, result))(t)
-	if got(r.Result(ctx, *first.ID))(t).JobID != *a.ID {
+	first := got(r.Results.Create(ctx, result))(t)
+	if got(r.Results.Get(ctx, *first.ID))(t).JobID != *a.ID {
 		t.Error("the result is of another job")
 	}
-	if n := len(all(t, r.Results(ctx, client.ResultFilter{WorkflowID: id, AllRuns: true}))); n != 1 {
+	if n := len(all(t, r.Results.List(ctx, client.ResultFilter{WorkflowID: id, AllRuns: true}))); n != 1 {
 		t.Errorf("%d results", n)
 	}
-	got(r.DeleteResult(ctx, *first.ID))(t)
-	got(r.DeleteComputeNode(ctx, *node.ID))(t)
+	got(r.Results.Delete(ctx, *first.ID))(t)
+	got(r.ComputeNodes.Delete(ctx, *node.ID))(t)
 
-	need := got(r.CreateResourceRequirement(ctx, &api.ResourceRequirements{WorkflowID: id, Name: "big"}))(t)
+	need := got(r.ResourceRequirements.Create(ctx, &api.ResourceRequirements{WorkflowID: id, Name: "big"}))(t)
 	cpus := int64(8)
-	got(r.UpdateResourceRequirement(ctx, *need.ID, &api.ResourceRequirements{WorkflowID: id, Name: "big", NumCPUs: &cpus}))(t)
-	if *got(r.ResourceRequirement(ctx, *need.ID))(t).NumCPUs != 8 {
+	got(r.ResourceRequirements.Update(ctx, *need.ID, &api.ResourceRequirements{WorkflowID: id, Name: "big", NumCPUs: &cpus}))(t)
+	if *got(r.ResourceRequirements.Get(ctx, *need.ID))(t).NumCPUs != 8 {
 		t.Error("the requirements have not changed")
 	}
-	got(r.DeleteResourceRequirement(ctx, *need.ID))(t)
-	all(t, r.ResourceRequirements(ctx, client.ResourceRequirementsFilter{WorkflowID: id}))
+	got(r.ResourceRequirements.Delete(ctx, *need.ID))(t)
+	all(t, r.ResourceRequirements.List(ctx, client.ResourceRequirementsFilter{WorkflowID: id}))
 
 	name := "long"
-	slurm := got(r.CreateSlurmScheduler(ctx, &api.SlurmScheduler{WorkflowID: id, Name: &name, Account: "x", Nodes: 1, Walltime: "01:00:00"}))(t)
-	got(r.UpdateSlurmScheduler(ctx, *slurm.ID, &api.SlurmScheduler{WorkflowID: id, Name: &name, Account: "y", Nodes: 1, Walltime: "01:00:00"}))(t)
-	if got(r.SlurmScheduler(ctx, *slurm.ID))(t).Account != "y" {
+	slurm := got(r.SlurmSchedulers.Create(ctx, &api.SlurmScheduler{WorkflowID: id, Name: &name, Account: "x", Nodes: 1, Walltime: "01:00:00"}))(t)
+	got(r.SlurmSchedulers.Update(ctx, *slurm.ID, &api.SlurmScheduler{WorkflowID: id, Name: &name, Account: "y", Nodes: 1, Walltime: "01:00:00"}))(t)
+	if got(r.SlurmSchedulers.Get(ctx, *slurm.ID))(t).Account != "y" {
 		t.Error("the account has not changed")
 	}
-	if n := len(all(t, r.SlurmSchedulers(ctx, client.SlurmSchedulerFilter{WorkflowID: id}))); n != 1 {
+	if n := len(all(t, r.SlurmSchedulers.List(ctx, client.SlurmSchedulerFilter{WorkflowID: id}))); n != 1 {
 		t.Errorf("%d schedulers", n)
 	}
-	got(r.DeleteSlurmScheduler(ctx, *slurm.ID))(t)
-	all(t, r.ScheduledComputeNodes(ctx, client.ScheduledComputeNodeFilter{WorkflowID: id}))
-	if _, err := r.ScheduledComputeNode(ctx, 99); !client.IsNotFound(err) {
+	got(r.SlurmSchedulers.Delete(ctx, *slurm.ID))(t)
+	all(t, r.ScheduledComputeNodes.List(ctx, client.ScheduledComputeNodeFilter{WorkflowID: id}))
+	if _, err := r.ScheduledComputeNodes.Get(ctx, 99); !client.IsNotFound(err) {
 		t.Errorf("an unknown allocation: %v", err)
 	}
-	if _, err := r.DeleteScheduledComputeNode(ctx, 99); !client.IsNotFound(err) {
+	if _, err := r.ScheduledComputeNodes.Delete(ctx, 99); !client.IsNotFound(err) {
 		t.Errorf("an unknown allocation: %v", err)
 	}
-	if _, err := r.FailureHandler(ctx, 99); !client.IsNotFound(err) {
+	if _, err := r.FailureHandlers.Get(ctx, 99); !client.IsNotFound(err) {
 		t.Errorf("an unknown handler: %v", err)
 	}
-	all(t, r.FailureHandlers(ctx, id, client.Page{}))
-	all(t, r.RunningJobs(ctx, id, client.Page{}))
-	if _, err := r.UpdateAction(ctx, id, 99, nil); !client.IsNotFound(err) {
+	all(t, r.FailureHandlers.List(ctx, id, client.Page{}))
+	all(t, r.Workflows.RunningJobs(ctx, id, client.Page{}))
+	if _, err := r.Actions.Update(ctx, id, 99, nil); !client.IsNotFound(err) {
 		t.Errorf("an unknown action: %v", err)
 	}
-	if _, err := r.DeleteAction(ctx, id, 99); !client.IsNotFound(err) {
+	if _, err := r.Actions.Delete(ctx, id, 99); !client.IsNotFound(err) {
 		t.Errorf("an unknown action: %v", err)
 	}
 }
@@ -359,16 +361,16 @@ func TestResultsAndNodes(t *testing.T) {
 func TestEvents(t *testing.T) {
 	r, ctx := newReal(t), t.Context()
 	id := r.workflow()
-	first := got(r.CreateEvent(ctx, id, json.RawMessage(`{"category":"mine","n":1}`)))(t)
-	got(r.CreateEvent(ctx, id, json.RawMessage(`{"category":"mine","n":2}`)))(t)
-	if e := got(r.Event(ctx, *first.ID))(t); e.WorkflowID != id {
+	first := got(r.Events.Create(ctx, id, json.RawMessage(`{"category":"mine","n":1}`)))(t)
+	got(r.Events.Create(ctx, id, json.RawMessage(`{"category":"mine","n":2}`)))(t)
+	if e := got(r.Events.Get(ctx, *first.ID))(t); e.WorkflowID != id {
 		t.Errorf("%+v", e)
 	}
-	if n := len(all(t, r.Events(ctx, client.EventFilter{WorkflowID: id, Category: "mine"}))); n != 2 {
+	if n := len(all(t, r.Events.List(ctx, client.EventFilter{WorkflowID: id, Category: "mine"}))); n != 2 {
 		t.Errorf("%d events", n)
 	}
 	after := int64(0)
-	for e, err := range r.StreamEvents(ctx, id, client.StreamOptions{Level: "debug", After: &after}) {
+	for e, err := range r.Events.Stream(ctx, id, client.StreamOptions{Level: "debug", After: &after}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -379,5 +381,5 @@ func TestEvents(t *testing.T) {
 			break
 		}
 	}
-	got(r.DeleteEvent(ctx, *first.ID))(t)
+	got(r.Events.Delete(ctx, *first.ID))(t)
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // Stages lists the stages of a workflow, each behind the one that it belongs to.
-func (c *Client) Stages(ctx context.Context, workflowID int64) ([]api.Stage, error) {
+func (c Workflows) Stages(ctx context.Context, workflowID int64) ([]api.Stage, error) {
 	out, err := get[api.Stages](ctx, c, "/workflows/%d/stages", workflowID)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // answerTime is how long a turn may take beyond the time that it asked the
@@ -15,10 +16,10 @@ const answerTime = 30 * time.Second
 
 // Register introduces a runner of a workflow. Repeating it with the same key
 // returns the same runner.
-func (c *Client) Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+func (c Runners) Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	var resp api.RegisterResponse
+	var resp lease.RegisterResponse
 	path := fmt.Sprintf("/workflows/%d/runners", workflowID)
 	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
@@ -28,11 +29,11 @@ func (c *Client) Register(ctx context.Context, workflowID int64, req *api.Regist
 
 // Turn says and hears everything that there is between a runner and the
 // daemon. It may be repeated.
-func (c *Client) Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (c Runners) Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	wait := time.Duration(req.WaitSeconds * float64(time.Second))
 	ctx, cancel := context.WithTimeout(ctx, wait+answerTime)
 	defer cancel()
-	var resp api.TurnResponse
+	var resp lease.TurnResponse
 	path := fmt.Sprintf("/runners/%d/turn", runnerID)
 	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
@@ -40,11 +41,11 @@ func (c *Client) Turn(ctx context.Context, runnerID int64, req *api.TurnRequest)
 	return &resp, nil
 }
 
-// Leave says goodbye. It may be repeated.
-func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
+// Leave deregisters a runner. It may be repeated.
+func (c Runners) Leave(ctx context.Context, runnerID int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	var resp api.LeaveResponse
+	var resp lease.LeaveResponse
 	path := fmt.Sprintf("/runners/%d/leave", runnerID)
 	if err := c.do(repeatable(ctx), http.MethodPost, path, req, &resp); err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func (c *Client) Leave(ctx context.Context, runnerID int64, req *api.LeaveReques
 
 // AccountSteps says what Slurm accounted for attempts of a runner. It may be
 // repeated.
-func (c *Client) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
+func (c Runners) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	return c.do(repeatable(ctx), http.MethodPost, fmt.Sprintf("/runners/%d/steps", runnerID), accounts, nil)

@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // answering is a server that checks one request and gives one answer.
@@ -42,18 +42,18 @@ func answering(t *testing.T, method, path, body string, status int, answer strin
 }
 
 func TestTurn(t *testing.T) {
-	ref := api.LeaseRef{JobID: 4, Attempt: 1, Fence: 9}
+	ref := lease.LeaseRef{JobID: 4, Attempt: 1, Fence: 9}
 	c := answering(t, "POST", "/base/runners/7/turn",
 		`{"turn":3,"run_id":1,"held":[{"job_id":4,"attempt_id":1,"fence":9}],"free":{"slots":2}}`, 200,
 		`{"turn":3,"run_id":1,"voided":[{"job_id":4,"attempt_id":1,"fence":9}],"orders":["drain"],"open_jobs":5,"claimable_later":true}`)
-	got, err := c.Turn(context.Background(), 7, &api.TurnRequest{
-		Turn: 3, RunID: 1, Held: []api.Held{{LeaseRef: ref}}, Free: api.Free{Slots: 2},
+	got, err := c.Runners.Turn(context.Background(), 7, &lease.TurnRequest{
+		Turn: 3, RunID: 1, Held: []lease.Held{{LeaseRef: ref}}, Free: lease.Free{Slots: 2},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &api.TurnResponse{
-		Turn: 3, RunID: 1, Voided: []api.LeaseRef{ref}, Orders: []api.Order{api.OrderDrain}, OpenJobs: 5, ClaimableLater: true,
+	want := &lease.TurnResponse{
+		Turn: 3, RunID: 1, Voided: []lease.LeaseRef{ref}, Orders: []lease.Order{lease.OrderDrain}, OpenJobs: 5, ClaimableLater: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -76,29 +76,29 @@ func TestTurnMayHang(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := c.Turn(ctx, 7, &api.TurnRequest{WaitSeconds: 5}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Runners.Turn(ctx, 7, &lease.TurnRequest{WaitSeconds: 5}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v", err)
 	}
 }
 
 func TestRegisterAndLeave(t *testing.T) {
-	c := answering(t, "POST", "/base/workflows/2/runners", mustJSON(t, api.RegisterRequest{Key: "k"}), 200,
+	c := answering(t, "POST", "/base/workflows/2/runners", mustJSON(t, lease.RegisterRequest{Key: "k"}), 200,
 		`{"runner_id":8,"run_id":1,"lease_seconds":60}`)
-	got, err := c.Register(context.Background(), 2, &api.RegisterRequest{Key: "k"})
+	got, err := c.Runners.Register(context.Background(), 2, &lease.RegisterRequest{Key: "k"})
 	if err != nil || got.RunnerID != 8 || got.LeaseSeconds != 60 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	c = answering(t, "POST", "/base/runners/8/leave", mustJSON(t, api.LeaveRequest{Reason: "done"}), 200, `{"given_back":3}`)
-	left, err := c.Leave(context.Background(), 8, &api.LeaveRequest{Reason: "done"})
+	c = answering(t, "POST", "/base/runners/8/leave", mustJSON(t, lease.LeaveRequest{Reason: "done"}), 200, `{"given_back":3}`)
+	left, err := c.Runners.Leave(context.Background(), 8, &lease.LeaveRequest{Reason: "done"})
 	if err != nil || left.GivenBack != 3 {
 		t.Errorf("%+v, %v", left, err)
 	}
 }
 
 func TestRefusedTurn(t *testing.T) {
-	c := answering(t, "POST", "/base/runners/7/turn", mustJSON(t, api.TurnRequest{}), 404,
+	c := answering(t, "POST", "/base/runners/7/turn", mustJSON(t, lease.TurnRequest{}), 404,
 		`{"error":{"error":"NotFound","message":"Runner not found with ID: 7"}}`)
-	_, err := c.Turn(context.Background(), 7, &api.TurnRequest{})
+	_, err := c.Runners.Turn(context.Background(), 7, &lease.TurnRequest{})
 	var refusal *APIError
 	if !errors.As(err, &refusal) || refusal.Status != 404 || refusal.Message != "Runner not found with ID: 7" {
 		t.Errorf("error %v", err)
@@ -130,7 +130,7 @@ func TestClaimAction(t *testing.T) {
 			}
 			w.WriteHeader(tc.status)
 		})
-		got, err := c.ClaimAction(context.Background(), 2, 5, 8)
+		got, err := c.Runners.ClaimAction(context.Background(), 2, 5, 8)
 		if got != tc.want || (err == nil) != tc.ok {
 			t.Errorf("status %d, executed by %s: %v, %v", tc.status, tc.executedBy, got, err)
 		}
@@ -140,7 +140,7 @@ func TestClaimAction(t *testing.T) {
 func TestActions(t *testing.T) {
 	c := answering(t, "GET", "/base/workflows/2/actions", "", 200,
 		`[{"id":1,"workflow_id":2,"trigger_type":"on_worker_start","action_type":"run_commands","action_config":{"commands":["true"]}}]`)
-	got, err := c.Actions(context.Background(), 2)
+	got, err := c.Actions.List(context.Background(), 2)
 	if err != nil || len(got) != 1 || *got[0].ID != 1 || string(got[0].ActionConfig) != `{"commands":["true"]}` {
 		t.Errorf("%+v, %v", got, err)
 	}

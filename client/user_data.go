@@ -19,39 +19,34 @@ type UserDataFilter struct {
 	IsEphemeral   *bool
 }
 
-// UserData lists the user data of a workflow.
-func (c *Client) UserData(ctx context.Context, f UserDataFilter) iter.Seq2[api.UserData, error] {
+// List lists the user data of a workflow.
+func (c UserData) List(ctx context.Context, f UserDataFilter) iter.Seq2[api.UserData, error] {
 	return pages[api.UserData](ctx, c, "/user_data", f.Page, values("workflow_id", f.WorkflowID, "consumer_job_id", f.ConsumerJobID, "producer_job_id", f.ProducerJobID, "name", f.Name, "is_ephemeral", f.IsEphemeral))
 }
 
-// UserDataRecord returns one of the user data.
-func (c *Client) UserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
+// Get returns one of the user data.
+func (c UserData) Get(ctx context.Context, id int64) (*api.UserData, error) {
 	return get[api.UserData](ctx, c, "/user_data/%d", id)
 }
 
-// CreateUserDataRecord adds one to the user data of a workflow.
-func (c *Client) CreateUserDataRecord(ctx context.Context, v *api.UserData) (*api.UserData, error) {
-	return call[api.UserData](ctx, c, http.MethodPost, "/user_data", v)
-}
-
-// UpdateUserDataRecord changes one of the user data.
-func (c *Client) UpdateUserDataRecord(ctx context.Context, id int64, v *api.UserData) (*api.UserData, error) {
+// Update changes one of the user data.
+func (c UserData) Update(ctx context.Context, id int64, v *api.UserData) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodPut, fmt.Sprintf("/user_data/%d", id), v)
 }
 
-// DeleteUserDataRecord removes one of the user data and returns what it was.
-func (c *Client) DeleteUserDataRecord(ctx context.Context, id int64) (*api.UserData, error) {
+// Delete removes one of the user data and returns what it was.
+func (c UserData) Delete(ctx context.Context, id int64) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data/%d", id), nil)
 }
 
-// AddUserData adds a record that one job reads and one job writes; nil for
+// Add adds a record that one job reads and one job writes; nil for
 // none.
-func (c *Client) AddUserData(ctx context.Context, v *api.UserData, consumerJobID, producerJobID *int64) (*api.UserData, error) {
+func (c UserData) Add(ctx context.Context, v *api.UserData, consumerJobID, producerJobID *int64) (*api.UserData, error) {
 	query := values("consumer_job_id", consumerJobID, "producer_job_id", producerJobID)
 	return call[api.UserData](ctx, c, http.MethodPost, "/user_data"+encode(query), v)
 }
 
-// DeleteAllUserData removes all user data of a workflow.
-func (c *Client) DeleteAllUserData(ctx context.Context, workflowID int64) (*api.DeletedUserData, error) {
+// DeleteAll removes all user data of a workflow.
+func (c UserData) DeleteAll(ctx context.Context, workflowID int64) (*api.DeletedUserData, error) {
 	return call[api.DeletedUserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data?workflow_id=%d", workflowID), nil)
 }

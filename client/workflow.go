@@ -19,108 +19,95 @@ type WorkflowFilter struct {
 	AccessGroup string
 }
 
-// Workflows lists workflows.
-func (c *Client) Workflows(ctx context.Context, f WorkflowFilter) iter.Seq2[api.Workflow, error] {
+// List lists workflows.
+func (c Workflows) List(ctx context.Context, f WorkflowFilter) iter.Seq2[api.Workflow, error] {
 	return pages[api.Workflow](ctx, c, "/workflows", f.Page, values("name", f.Name, "user", f.User,
 		"description", f.Description, "is_archived", f.IsArchived, "access_group", f.AccessGroup))
 }
 
-// Workflow returns a workflow.
-func (c *Client) Workflow(ctx context.Context, id int64) (*api.Workflow, error) {
+// Get returns a workflow.
+func (c Workflows) Get(ctx context.Context, id int64) (*api.Workflow, error) {
 	return get[api.Workflow](ctx, c, "/workflows/%d", id)
 }
 
-// CreateWorkflow creates a workflow without jobs.
-func (c *Client) CreateWorkflow(ctx context.Context, w *api.Workflow) (*api.Workflow, error) {
+// Create creates a workflow without jobs.
+func (c Workflows) Create(ctx context.Context, w *api.Workflow) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodPost, "/workflows", w)
 }
 
-// UpdateWorkflow changes the fields of a workflow that are given.
-func (c *Client) UpdateWorkflow(ctx context.Context, id int64, w *api.WorkflowUpdate) (*api.Workflow, error) {
+// Update changes the fields of a workflow that are given.
+func (c Workflows) Update(ctx context.Context, id int64, w *api.WorkflowUpdate) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d", id), w)
 }
 
-// DeleteIdleWorkflow removes a workflow with everything in it. It is a conflict while
+// DeleteIdle removes a workflow with everything in it. It is a conflict while
 // something of it is at work.
-func (c *Client) DeleteIdleWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+func (c Workflows) DeleteIdle(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d?if_idle=true", id), nil)
 }
 
-// DeleteWorkflow removes a workflow with everything in it, whatever is at work.
-func (c *Client) DeleteWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+// Delete removes a workflow with everything in it, whatever is at work.
+func (c Workflows) Delete(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d", id), nil)
 }
 
-// ArchiveWorkflow puts a workflow into the archive, or takes it out.
-func (c *Client) ArchiveWorkflow(ctx context.Context, id int64, archived bool) (*api.Workflow, error) {
+// Archive puts a workflow into the archive, or takes it out.
+func (c Workflows) Archive(ctx context.Context, id int64, archived bool) (*api.Workflow, error) {
 	return call[api.Workflow](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/archive", id), api.ArchiveRequest{IsArchived: archived})
 }
 
-// CancelWorkflow cancels a workflow.
-func (c *Client) CancelWorkflow(ctx context.Context, id int64) (*api.Workflow, error) {
+// Cancel cancels a workflow.
+func (c Workflows) Cancel(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d/cancel", id), nil)
 }
 
-// WorkflowStatus summarises a workflow.
-func (c *Client) WorkflowStatus(ctx context.Context, id int64) (*api.WorkflowStatus, error) {
+// Status summarises a workflow.
+func (c Workflows) Status(ctx context.Context, id int64) (*api.WorkflowStatus, error) {
 	return get[api.WorkflowStatus](ctx, c, "/workflows/%d/status", id)
 }
 
 // IsComplete says whether a workflow has ended.
-func (c *Client) IsComplete(ctx context.Context, id int64) (*api.IsComplete, error) {
+func (c Workflows) IsComplete(ctx context.Context, id int64) (*api.IsComplete, error) {
 	return get[api.IsComplete](ctx, c, "/workflows/%d/is_complete", id)
 }
 
-// IsUninitialized reports whether no job of a workflow has been initialised.
-func (c *Client) IsUninitialized(ctx context.Context, id int64) (bool, error) {
-	out, err := get[api.IsUninitialized](ctx, c, "/workflows/%d/is_uninitialized", id)
-	return err == nil && out.IsUninitialized, err
-}
-
-// ResetStatus begins a new run of a workflow, unless something of it is still
-// alive and force is not set.
-func (c *Client) ResetStatus(ctx context.Context, id int64, force bool) (*api.Workflow, error) {
-	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force))
-	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
-}
-
-// ResetStatusAt is ResetStatus of a workflow that is at a run; it is refused when
-// another one has begun.
-func (c *Client) ResetStatusAt(ctx context.Context, id, runID int64, force bool) (*api.Workflow, error) {
+// ResetStatusAt begins a new run of a workflow that is at a run, unless something of it
+// is still alive and force is not set; it is refused when another one has begun.
+func (c Workflows) ResetStatusAt(ctx context.Context, id, runID int64, force bool) (*api.Workflow, error) {
 	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force, "expected_run_id", runID))
 	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
 }
 
 // ResetJobStatus makes jobs uninitialised: all, or the failed ones with what
 // depends on them.
-func (c *Client) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
+func (c Workflows) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
 	path := fmt.Sprintf("/workflows/%d/reset_job_status", id) + encode(values("failed_only", failedOnly))
 	return call[api.ResetJobStatus](ctx, c, http.MethodPost, path, nil)
 }
 
 // Initialize makes jobs ready or blocked: all that are not complete, or only
 // uninitialised ones with what depends on them.
-func (c *Client) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
+func (c Workflows) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized))
 	return c.do(ctx, http.MethodPost, path, nil, nil)
 }
 
 // InitializeAt is Initialize for the run that a workflow is at; it is refused when
 // another one has begun, or somebody else has initialized the jobs for it.
-func (c *Client) InitializeAt(ctx context.Context, id, runID int64, onlyUninitialized bool) error {
+func (c Workflows) InitializeAt(ctx context.Context, id, runID int64, onlyUninitialized bool) error {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "expected_run_id", runID))
 	return c.do(ctx, http.MethodPost, path, nil, nil)
 }
 
 // StartInitialize is Initialize as a background task.
-func (c *Client) StartInitialize(ctx context.Context, id int64, onlyUninitialized bool) (*api.Task, error) {
+func (c Workflows) StartInitialize(ctx context.Context, id int64, onlyUninitialized bool) (*api.Task, error) {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "async", true))
 	return call[api.Task](ctx, c, http.MethodPost, path, nil)
 }
 
 // ProcessChangedInputs makes jobs whose inputs have changed uninitialised and
 // returns their names; a dry run only returns them.
-func (c *Client) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool) ([]string, error) {
+func (c Workflows) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool) ([]string, error) {
 	path := fmt.Sprintf("/workflows/%d/process_changed_job_inputs", id) + encode(values("dry_run", dryRun))
 	out, err := call[api.ChangedInputs](ctx, c, http.MethodPost, path, nil)
 	if err != nil {
@@ -130,7 +117,7 @@ func (c *Client) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool
 }
 
 // RequiredExistingFiles lists the files that must be there before jobs run.
-func (c *Client) RequiredExistingFiles(ctx context.Context, id int64) ([]int64, error) {
+func (c Workflows) RequiredExistingFiles(ctx context.Context, id int64) ([]int64, error) {
 	out, err := get[api.RequiredFiles](ctx, c, "/workflows/%d/required_existing_files", id)
 	if err != nil {
 		return nil, err
@@ -139,7 +126,7 @@ func (c *Client) RequiredExistingFiles(ctx context.Context, id int64) ([]int64, 
 }
 
 // MissingUserData lists the user data that jobs need and that has no value.
-func (c *Client) MissingUserData(ctx context.Context, id int64) ([]int64, error) {
+func (c Workflows) MissingUserData(ctx context.Context, id int64) ([]int64, error) {
 	out, err := get[api.MissingUserData](ctx, c, "/workflows/%d/missing_user_data", id)
 	if err != nil {
 		return nil, err
@@ -148,7 +135,7 @@ func (c *Client) MissingUserData(ctx context.Context, id int64) ([]int64, error)
 }
 
 // JobIDs lists the ids of a workflow's jobs.
-func (c *Client) JobIDs(ctx context.Context, id int64) ([]int64, error) {
+func (c Workflows) JobIDs(ctx context.Context, id int64) ([]int64, error) {
 	out, err := get[api.JobIDs](ctx, c, "/workflows/%d/job_ids", id)
 	if err != nil {
 		return nil, err
@@ -157,22 +144,22 @@ func (c *Client) JobIDs(ctx context.Context, id int64) ([]int64, error) {
 }
 
 // RunningJobs lists the running jobs of a workflow with their nodes.
-func (c *Client) RunningJobs(ctx context.Context, id int64, page Page) iter.Seq2[api.RunningJob, error] {
+func (c Workflows) RunningJobs(ctx context.Context, id int64, page Page) iter.Seq2[api.RunningJob, error] {
 	return pages[api.RunningJob](ctx, c, fmt.Sprintf("/workflows/%d/running_jobs", id), page, nil)
 }
 
 // JobDependencies lists the edges between jobs.
-func (c *Client) JobDependencies(ctx context.Context, id int64, page Page) iter.Seq2[api.JobDependency, error] {
+func (c Workflows) JobDependencies(ctx context.Context, id int64, page Page) iter.Seq2[api.JobDependency, error] {
 	return pages[api.JobDependency](ctx, c, fmt.Sprintf("/workflows/%d/job_dependencies", id), page, nil)
 }
 
 // JobFileRelationships lists the files with their producers and consumers.
-func (c *Client) JobFileRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobFileRelationship, error] {
+func (c Workflows) JobFileRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobFileRelationship, error] {
 	return pages[api.JobFileRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_file_relationships", id), page, nil)
 }
 
 // JobUserDataRelationships lists the user data with their producers and
 // consumers.
-func (c *Client) JobUserDataRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobUserDataRelationship, error] {
+func (c Workflows) JobUserDataRelationships(ctx context.Context, id int64, page Page) iter.Seq2[api.JobUserDataRelationship, error] {
 	return pages[api.JobUserDataRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_user_data_relationships", id), page, nil)
 }

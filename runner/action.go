@@ -14,11 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ActionClient lists and claims the actions of a workflow; *client.Client is
-// one.
+// ActionClient lists and claims the actions of a workflow; a client.Runners
+// is one.
 type ActionClient interface {
 	Actions(ctx context.Context, workflowID int64) ([]api.Action, error)
 	// ClaimAction reports whether the action is the runner's to carry out.
@@ -34,6 +36,8 @@ const (
 // actions follows the commands that a workflow wants run at points of its
 // life. One goroutine at a time looks for those that are due and runs them.
 type actions struct {
+	runner *Runner
+
 	running bool
 	begun   bool // the triggers of the start are being served
 	ready   bool // they have been: jobs may start
@@ -55,86 +59,83 @@ type actedMsg struct {
 	unsure     map[int64]int64 // claims without an answer
 }
 
-// actionsFirst reports whether jobs must wait for the actions of the start.
-func (r *Runner) actionsFirst() bool { return r.opts.Actions != nil && !r.actions.ready }
+// first reports whether jobs must wait for the actions of the start.
+func (s *actions) first() bool { return s.runner.opts.Actions != nil && !s.runner.actions.ready }
 
-// stepActions looks for due actions when there is reason to.
-func (r *Runner) stepActions(ctx context.Context, now time.Time) {
-	s := &r.actions
+// step looks for due actions when there is reason to.
+func (s *actions) step(ctx context.Context, now time.Time) {
 	switch {
-	case r.opts.Actions == nil || s.running || s.ended:
+	case s.runner.opts.Actions == nil || s.running || s.ended:
 	case !s.begun:
-		if !s.away.IsZero() && (!r.turns.outage.since.IsZero() || now.Before(s.next) || r.leaving.active()) {
+		if !s.away.IsZero() && (!s.runner.turns.outage.since.IsZero() || now.Before(s.next) || s.runner.leaving.active()) {
 			return
 		}
 		s.begun = true
-		r.act(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
-	case s.due && !s.none && now.After(s.next) && !r.leaving.active() && r.turns.outage.since.IsZero():
+		s.act(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
+	case s.due && !s.none && now.After(s.next) && !s.runner.leaving.active() && s.runner.turns.outage.since.IsZero():
 		s.due = false
 		s.next = now.Add(actionPause)
-		r.act(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
+		s.act(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
 	}
 }
 
-// actionsOwed reports whether the actions of the start wait for a daemon that was
+// owed reports whether the actions of the start wait for a daemon that was
 // asked about them and did not answer.
-func (r *Runner) actionsOwed() bool {
-	s := &r.actions
-	return !s.begun && !s.away.IsZero() && !r.leaving.active()
+func (s *actions) owed() bool {
+	return !s.begun && !s.away.IsZero() && !s.runner.leaving.active()
 }
 
-// actBeforeLeaving serves the triggers of the end; it reports whether that is
+// beforeLeaving serves the triggers of the end; it reports whether that is
 // under way.
-func (r *Runner) actBeforeLeaving(ctx context.Context) bool {
-	s := &r.actions
-	if r.opts.Actions == nil || s.none || s.ended || r.leaving.kind >= StopHurry || !r.turns.outage.since.IsZero() {
+func (s *actions) beforeLeaving(ctx context.Context) bool {
+	if s.runner.opts.Actions == nil || s.none || s.ended || s.runner.leaving.kind >= StopHurry || !s.runner.turns.outage.since.IsZero() {
 		return false
 	}
 	s.ended = true
 	triggers := []string{workflow.TriggerWorkerComplete}
-	if r.turns.latest.Complete && !r.turns.latest.Canceled {
+	if s.runner.turns.latest.Complete && !s.runner.turns.latest.Canceled {
 		triggers = append(triggers, workflow.TriggerJobsReady, workflow.TriggerJobsComplete, workflow.TriggerWorkflowComplete)
 	}
-	r.act(ctx, triggers...)
+	s.act(ctx, triggers...)
 	return true
 }
 
 // act runs the due actions with one of the triggers in the background.
-func (r *Runner) act(ctx context.Context, triggers ...string) {
+func (s *actions) act(ctx context.Context, triggers ...string) {
 	ctx, cancel := context.WithCancel(ctx)
-	r.actions.running, r.actions.cancel = true, cancel
-	if r.actions.ran == nil {
-		r.actions.ran, r.actions.unsure = make(map[int64]bool), make(map[int64]int64)
+	s.running, s.cancel = true, cancel
+	if s.ran == nil {
+		s.ran, s.unsure = make(map[int64]bool), make(map[int64]int64)
 	}
-	look := actionLook{runnerID: r.id, triggers: triggers, ran: maps.Clone(r.actions.ran), unsure: maps.Clone(r.actions.unsure)}
-	r.requests.Go(func() {
+	look := actionLook{runnerID: s.runner.id, triggers: triggers, ran: maps.Clone(s.ran), unsure: maps.Clone(s.unsure)}
+	s.runner.requests.Go(func() {
 		defer cancel()
 		m := actedMsg{unsure: make(map[int64]int64)}
-		if err := r.runActions(ctx, look, &m); err != nil {
-			r.log.Error("actions", "error", err)
+		if err := s.runDue(ctx, look, &m); err != nil {
+			s.runner.log.Error("actions", "error", err)
 		}
-		r.box.put(m)
+		s.runner.box.put(m)
 	})
 }
 
-// onActed takes in what a look has led to. Without an answer of the daemon there is
+// acted takes in what a look has led to. Without an answer of the daemon there is
 // another look when it is back; jobs wait for the actions of the start, as long as
 // a runner waits for a daemon.
-func (r *Runner) onActed(m actedMsg) {
-	s, now := &r.actions, time.Now()
+func (s *actions) acted(m actedMsg) {
+	now := time.Now()
 	s.running, s.none = false, !m.any
 	for _, id := range m.ran {
 		s.ran[id] = true
 		delete(s.unsure, id)
 	}
 	maps.Copy(s.unsure, m.unsure)
-	r.active = now
+	s.runner.active = now
 	if m.unanswered {
 		s.next = now.Add(actionPause)
 		if s.away.IsZero() {
 			s.away = now
 		}
-		if !s.ready && now.Sub(s.away) < time.Duration(r.about.WaitForHealthyMins)*time.Minute {
+		if !s.ready && now.Sub(s.away) < time.Duration(s.runner.about.WaitForHealthyMins)*time.Minute {
 			s.begun = false
 			return
 		}
@@ -180,10 +181,10 @@ func asUnanswered(err error) error {
 	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
 
-// runActions claims and runs what is due, one after the other.
-func (r *Runner) runActions(ctx context.Context, look actionLook, m *actedMsg) error {
+// runDue claims and runs what is due, one after the other.
+func (s *actions) runDue(ctx context.Context, look actionLook, m *actedMsg) error {
 	call, cancel := context.WithTimeout(ctx, actionCall)
-	list, err := r.opts.Actions.Actions(call, r.opts.WorkflowID)
+	list, err := s.runner.opts.Actions.Actions(call, s.runner.opts.WorkflowID)
 	cancel()
 	if err = asUnanswered(err); err != nil {
 		m.any, m.unanswered = true, errors.Is(err, errUnanswered) // not known; ask again
@@ -199,7 +200,7 @@ func (r *Runner) runActions(ctx context.Context, look actionLook, m *actedMsg) e
 		if m.unanswered || !look.isDue(a) {
 			continue
 		}
-		err := r.runAction(ctx, look, a)
+		err := s.runAction(ctx, look, a)
 		if errors.Is(err, errUnanswered) {
 			m.unanswered = true
 			m.unsure[*a.ID] = look.runnerID
@@ -214,7 +215,7 @@ func (r *Runner) runActions(ctx context.Context, look actionLook, m *actedMsg) e
 }
 
 // runAction claims an action and runs its commands until one fails.
-func (r *Runner) runAction(ctx context.Context, look actionLook, a *api.Action) error {
+func (s *actions) runAction(ctx context.Context, look actionLook, a *api.Action) error {
 	var config struct {
 		Commands []string `json:"commands"`
 	}
@@ -223,19 +224,19 @@ func (r *Runner) runAction(ctx context.Context, look actionLook, a *api.Action) 
 	}
 	if !look.claimed(a) {
 		call, cancel := context.WithTimeout(ctx, actionCall)
-		mine, err := r.opts.Actions.ClaimAction(call, r.opts.WorkflowID, *a.ID, look.runnerID)
+		mine, err := s.runner.opts.Actions.ClaimAction(call, s.runner.opts.WorkflowID, *a.ID, look.runnerID)
 		cancel()
 		if err != nil || !mine {
 			return asUnanswered(err)
 		}
 	}
 	for i, command := range config.Commands {
-		err := r.runCommand(ctx, *a.ID, i, command)
+		err := s.runCommand(ctx, *a.ID, i, command)
 		message := fmt.Sprintf("%s: %s", a.TriggerType, command)
 		if err != nil {
 			message += ": " + err.Error()
 		}
-		r.box.put(Event{Kind: EventAction, Message: message, Failed: err != nil})
+		s.runner.box.put(Event{Kind: EventAction, Message: message, Failed: err != nil})
 		if err != nil {
 			return fmt.Errorf("command %d: %w", i+1, err)
 		}
@@ -245,27 +246,27 @@ func (r *Runner) runAction(ctx context.Context, look actionLook, a *api.Action) 
 
 // runCommand runs one command of an action in the output directory. When its
 // time is up, or ctx is done, its process group is ended.
-func (r *Runner) runCommand(ctx context.Context, actionID int64, index int, command string) error {
-	key := fmt.Sprintf("%s.action.%d.%d", r.key, actionID, index)
-	base := fmt.Sprintf("action_wf%d_ac%d_r%d_c%d", r.opts.WorkflowID, actionID, r.about.RunID, index+1)
-	base = filepath.Join(r.opts.OutputDir, stdioDir, base)
-	ended := make(chan Exit, 1)
-	pid, err := r.executor.Start(&Command{
-		Argv:   []string{r.shell, "-c", command},
-		Env:    r.env.with(nil, [][2]string{{envAttemptKey, key}}),
-		Dir:    r.opts.OutputDir,
+func (s *actions) runCommand(ctx context.Context, actionID int64, index int, command string) error {
+	key := fmt.Sprintf("%s.action.%d.%d", s.runner.key, actionID, index)
+	base := fmt.Sprintf("action_wf%d_ac%d_r%d_c%d", s.runner.opts.WorkflowID, actionID, s.runner.about.RunID, index+1)
+	base = filepath.Join(s.runner.opts.OutputDir, output.StdioDir, base)
+	ended := make(chan process.Exit, 1)
+	pid, err := s.runner.executor.Start(&process.Command{
+		Argv:   []string{s.runner.shell, "-c", command},
+		Env:    s.runner.env.with(nil, [][2]string{{process.AttemptKeyVariable, key}}),
+		Dir:    s.runner.opts.OutputDir,
 		Stdout: base + ".o", Stderr: base + ".e",
-	}, func(e Exit) { ended <- e })
+	}, func(e process.Exit) { ended <- e })
 	if err != nil {
 		return err
 	}
-	r.leftover.started(pid, key)
-	defer r.leftover.ended(key)
+	s.runner.leftover.Started(pid, key)
+	defer s.runner.leftover.Ended(key)
 	limit := time.NewTimer(actionTimeout)
 	defer limit.Stop()
 	select {
 	case e := <-ended:
-		if code := e.returnCode(); code != 0 {
+		if code := e.ReturnCode(); code != 0 {
 			return errors.New("return code " + strconv.FormatInt(code, 10))
 		}
 		return nil
@@ -274,16 +275,16 @@ func (r *Runner) runCommand(ctx context.Context, actionID int64, index int, comm
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	children.signalGroup(pid, unix.SIGTERM)
+	process.SignalGroup(pid, unix.SIGTERM)
 	select {
 	case <-ended:
 		return err
-	case <-time.After(min(r.policy.lead, strayLead)):
+	case <-time.After(min(s.runner.policy.lead, strayLead)):
 	}
-	children.signalGroup(pid, unix.SIGKILL)
+	process.SignalGroup(pid, unix.SIGKILL)
 	select {
 	case <-ended:
-	case <-time.After(killPatience):
+	case <-time.After(process.KillPatience):
 	}
 	return err
 }

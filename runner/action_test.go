@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -102,7 +103,7 @@ func TestActions(t *testing.T) {
 	if !slices.Equal(rest, []string{"end", "jobs-complete", "worker-end"}) {
 		t.Errorf("rest %v", rest)
 	}
-	out, err := os.ReadFile(o.OutputDir + "/" + stdioDir + "/action_wf1_ac1_r1_c2.o")
+	out, err := os.ReadFile(o.OutputDir + "/" + output.StdioDir + "/action_wf1_ac1_r1_c2.o")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,10 +176,10 @@ func TestStopEndsActions(t *testing.T) {
 	o := testOptions(t, runnertest.New(job("true")))
 	o.Actions = f
 	r := start(t, o)
-	pid := pidIn(t, dir+"/pid")
+	pid := runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.wait(t)
-	if isAlive(pid) {
+	if pid.Alive() {
 		t.Error("the command lives")
 	}
 }

@@ -5,14 +5,13 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // onAnswer takes in what the daemon says.
-func (r *Runner) onAnswer(m answerMsg) {
-	t := &r.turns
+func (t *turns) onAnswer(m answerMsg) {
 	now := time.Now()
 	said := m.flight == t.saying
 	if said {
@@ -22,60 +21,59 @@ func (r *Runner) onAnswer(m answerMsg) {
 		t.polling = nil
 	}
 	if m.err != nil {
-		r.onTurnError(m.err, now)
+		t.onTurnError(m.err, now)
 		return
 	}
-	r.outageOver(now)
+	t.outageOver(now)
 	t.answers++
 	if m.flight.req.Free.Slots > 0 {
 		t.asked = maxTime(t.asked, m.flight.sent)
 	}
-	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(r.about.LeaseSeconds)))
+	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(t.runner.about.LeaseSeconds)))
 	if said {
-		r.settleSaid(m.flight.req, m.resp)
+		t.settleSaid(m.flight.req, m.resp)
 	}
-	r.lookFor(m.resp.Signs)
+	t.runner.watchFor(m.resp.Signs)
 	for i := range m.resp.Grants {
-		r.accept(m.resp.Grants[i], now)
+		t.runner.queue.accept(m.resp.Grants[i], now)
 	}
 	for _, ref := range m.resp.Voided {
-		r.void(ref)
+		t.runner.work.void(ref)
 	}
 	for _, ref := range m.resp.Cancel {
-		r.cancelOne(ref)
+		t.runner.work.cancelOne(ref)
 	}
 	for _, order := range m.resp.Orders {
-		r.obey(order)
+		t.runner.leaving.order(order)
 	}
 	if m.flight.req.Turn > t.heard {
 		t.heard = m.flight.req.Turn
-		r.hearNews(m.resp)
+		t.hearNews(m.resp)
 	}
-	r.paceTurns(m, now)
+	t.paceTurns(m, now)
 	t.dropClosed()
 }
 
 // settleSaid takes in the answers to reports, recoveries and returned jobs.
-func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
-	t := &r.turns
+func (t *turns) settleSaid(req *lease.TurnRequest, resp *lease.TurnResponse) {
 	said := len(req.Reports) + len(req.Recovered)
 	if len(resp.Results) != said {
-		r.log.Error("daemon answered another number of reports than it was sent",
+		t.runner.log.Error("daemon answered another number of reports than it was sent",
 			"sent", said, "answered", len(resp.Results))
 	}
 	for i := range req.Reports {
 		if i < len(resp.Results) {
-			r.onResult(&req.Reports[i], &resp.Results[i])
+			t.onResult(&req.Reports[i], &resp.Results[i])
 		}
 	}
 	for i := range req.Recovered {
-		if a := r.attempts[req.Recovered[i].LeaseRef]; a != nil {
-			r.forget(a)
+		if a := t.runner.work.attempts[req.Recovered[i].LeaseRef]; a != nil {
+			t.runner.work.forget(a)
 		}
 	}
 	for _, ref := range req.GiveBack {
-		if a := r.attempts[ref]; a != nil {
-			r.forget(a)
+		if a := t.runner.work.attempts[ref]; a != nil {
+			t.runner.work.forget(a)
 		}
 	}
 	t.started = dropFirst(t.started, len(req.Started))
@@ -90,62 +88,61 @@ func (r *Runner) settleSaid(req *api.TurnRequest, resp *api.TurnResponse) {
 }
 
 // onResult takes in the daemon's word on one report.
-func (r *Runner) onResult(report *api.Report, result *api.ReportResult) {
-	a := r.attempts[report.LeaseRef]
+func (t *turns) onResult(report *lease.Report, result *lease.ReportResult) {
+	a := t.runner.work.attempts[report.LeaseRef]
 	switch result.Outcome {
-	case api.OutcomeAccepted:
-		r.count(result)
-		r.actions.due = true
-	case api.OutcomeDuplicate:
+	case lease.Accepted:
+		t.runner.count(result)
+		t.runner.actions.due = true
+	case lease.Duplicate:
 	default:
-		r.log.Warn("report not taken", "job_id", report.JobID, "attempt_id", report.Attempt,
+		t.runner.log.Warn("report not taken", "job_id", report.JobID, "attempt_id", report.Attempt,
 			"outcome", result.Outcome, "message", result.Message)
 	}
 	if a == nil {
 		return // of an earlier life of this runner
 	}
-	r.emitFor(a, Event{
+	t.runner.emitFor(a, Event{
 		Kind: EventEnded, Status: result.Status, ReturnCode: result.ReturnCode,
 		Cause: workflow.CauseKind(result.Cause), Reason: result.Reason, Message: result.Message,
 		Duration: time.Duration(report.EndedMS-report.StartedMS) * time.Millisecond,
 	})
 	if result.Recovery != nil {
-		r.repair(a, result.Recovery)
+		t.runner.repairs.repair(a, result.Recovery)
 		return
 	}
-	r.forget(a)
+	t.runner.work.forget(a)
 }
 
-func (r *Runner) count(result *api.ReportResult) {
+func (r *Runner) count(result *lease.ReportResult) {
 	r.summary.Attempts++
 	r.summary.ByStatus[result.Status]++
 	r.summary.ByCause[workflow.CauseKind(result.Cause)]++
 }
 
 // hearNews takes in the newest word on the workflow and the allocation.
-func (r *Runner) hearNews(resp *api.TurnResponse) {
-	r.turns.latest = api.TurnResponse{
+func (t *turns) hearNews(resp *lease.TurnResponse) {
+	t.latest = lease.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
 		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater, ClaimsHeld: resp.ClaimsHeld, WaitsForHost: resp.WaitsForHost,
 	}
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {
-		r.log.Warn("daemon sent a bad end time", "error", err)
-	} else if !end.IsZero() && (r.words.taken == nil || end.Before(r.schedule.end)) { // else we know better
-		r.schedule = r.policy.schedule(r.began, end)
+		t.runner.log.Warn("daemon sent a bad end time", "error", err)
+	} else if !end.IsZero() && (t.runner.words.taken == nil || end.Before(t.runner.schedule.end)) { // else we know better
+		t.runner.schedule = t.runner.policy.schedule(t.runner.began, end)
 	}
 	if resp.Canceled {
-		r.obey(api.OrderCancel)
+		t.runner.leaving.order(lease.OrderCancel)
 	}
 }
 
 // paceTurns decides when to wait for news again. A daemon that answers at once
 // though it has nothing to say is asked less and less often.
-func (r *Runner) paceTurns(m answerMsg, now time.Time) {
-	t := &r.turns
+func (t *turns) paceTurns(m answerMsg, now time.Time) {
 	delay := contentDelay
-	if r.busy+int64(len(r.queue)) < r.slots() {
-		delay = hungryDelay
+	if t.runner.room.busy+int64(len(t.runner.queue.waiting)) < t.runner.room.slots() {
+		delay = wantsWorkDelay
 	}
 	wanted := secondsOf(m.flight.req.WaitSeconds)
 	superseded := m.flight.req.Turn < t.no
@@ -167,7 +164,7 @@ func dropFirst[T any](list []T, n int) []T {
 // refused returns the daemon's refusal in err, nil if it did not answer. That
 // the credential is at fault may be set right, unless it is the secret of an
 // allocation: that is dead when the daemon takes the allocation for ended.
-func (r *Runner) refused(err error) *client.APIError {
+func (t *turns) refused(err error) *client.APIError {
 	var e *client.APIError
 	if !errors.As(err, &e) {
 		return nil
@@ -176,7 +173,7 @@ func (r *Runner) refused(err error) *client.APIError {
 	case http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusGone, http.StatusUnprocessableEntity:
 		return e
 	case http.StatusUnauthorized, http.StatusForbidden:
-		if r.opts.Allocation != nil {
+		if t.runner.opts.Allocation != nil {
 			return e
 		}
 	}

@@ -5,9 +5,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // phase is how far an attempt has come on the runner.
@@ -28,25 +30,25 @@ const (
 // recovery script of its failed attempt. The goroutine of Run owns it; grant
 // and key never change.
 type attempt struct {
-	grant api.Grant
+	grant lease.Grant
 	key   string
 
 	phase    phase
 	granted  time.Time
 	pid      int
 	started  time.Time
-	exit     *Exit
-	spawnErr *SpawnError
+	exit     *process.Exit
+	spawnErr *process.SpawnError
 	killed   workflow.KillReason
 	void     bool // the lease is lost; nothing is reported
 	note     string
-	files    stdio
+	files    output.Files
 	gpus     []string // to give back
 	taken    bool     // holds capacity
 	hosts    []*host  // of which it takes some
 	alone    bool     // nothing else of ours ran during its life
 	stuck    bool     // some of its processes do not end
-	watch    *watch
+	watch    *process.Watch
 	timer    *time.Timer // run time limit
 	runLimit time.Duration
 	// How it is to be killed, for a start that is under way.
@@ -55,12 +57,12 @@ type attempt struct {
 	// Of a step: it has been signalled, and when it is killed.
 	signalled bool
 	endTimer  *time.Timer
-	recovery  *api.Recovery // the script to run instead of the job, else nil
+	recovery  *lease.Recovery // the script to run instead of the job, else nil
 	// shortSince is since when Slurm finds no room for the step; zero if it does.
 	shortSince time.Time
 }
 
-func (a *attempt) ref() api.LeaseRef { return a.grant.LeaseRef }
+func (a *attempt) ref() lease.LeaseRef { return a.grant.LeaseRef }
 
 // called is what the attempt is called where it is named among others.
 func (a *attempt) called() string {
@@ -85,12 +87,12 @@ type (
 		attempt *attempt
 		pid     int
 		at      time.Time
-		files   stdio
+		files   output.Files
 		err     error
 	}
 	exitedMsg struct {
 		attempt *attempt
-		exit    Exit
+		exit    process.Exit
 	}
 	// goneMsg says that no process of the attempt's tree is left, or that
 	// those in left could not be ended.
@@ -100,7 +102,7 @@ type (
 	}
 	finishedMsg struct {
 		attempt *attempt
-		report  api.Report
+		report  lease.Report
 		strays  bool // processes of it are still about: nothing else is set
 		// refused is why Slurm started nothing of a step; nil: it was started. Then
 		// there is no report.

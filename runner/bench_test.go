@@ -12,9 +12,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // cpuTime is the CPU time of this process and its children.
@@ -86,20 +87,20 @@ func BenchmarkRunner(b *testing.B) {
 	b.Run("process", func(b *testing.B) { benchmarkRunner(b, 2, none, nil, false) })
 	b.Run("process-http", func(b *testing.B) { benchmarkRunner(b, 2, none, nil, true) })
 	b.Run("process-files", func(b *testing.B) { benchmarkRunner(b, 2, nil, nil, false) })
-	b.Run("null", func(b *testing.B) { benchmarkRunner(b, 1000, none, NullExecutor{}, false) })
-	b.Run("null-http", func(b *testing.B) { benchmarkRunner(b, 1000, none, NullExecutor{}, true) })
+	b.Run("null", func(b *testing.B) { benchmarkRunner(b, 1000, none, nullExecutor{}, false) })
+	b.Run("null-http", func(b *testing.B) { benchmarkRunner(b, 1000, none, nullExecutor{}, true) })
 }
 
-func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, executor Executor, overHTTP bool) {
+func benchmarkRunner(b *testing.B, slots int64, stdio *workflow.StdioConfig, executor process.Executor, overHTTP bool) {
 	jobs := make([]runnertest.Job, b.N)
 	for i := range jobs {
-		jobs[i] = runnertest.Job{Grant: api.Grant{Command: "/bin/true", Stdio: stdio}}
+		jobs[i] = runnertest.Job{Grant: lease.Grant{Command: "/bin/true", Stdio: stdio}}
 	}
 	d := runnertest.New(jobs...)
 	o := testOptions(b, d)
 	o.MaxParallelJobs, o.Executor = slots, executor
 	if overHTTP {
-		o.Client = httpClient(b, serveHTTP(b, d))
+		o.Client = httpClient(b, serveHTTP(b, d)).Runners
 	}
 	before := cpuTime()
 	b.ResetTimer()
@@ -129,7 +130,7 @@ func BenchmarkChain(b *testing.B) {
 func benchmarkChain(b *testing.B, overHTTP bool) {
 	jobs := make([]runnertest.Job, b.N)
 	for i := range jobs {
-		jobs[i] = runnertest.Job{Grant: api.Grant{Command: "/bin/true"}}
+		jobs[i] = runnertest.Job{Grant: lease.Grant{Command: "/bin/true"}}
 		jobs[i].Stdio = &workflow.StdioConfig{Mode: workflow.StdioNone}
 		if i > 0 {
 			jobs[i].After = []int64{int64(i)}
@@ -138,9 +139,18 @@ func benchmarkChain(b *testing.B, overHTTP bool) {
 	d := runnertest.New(jobs...)
 	o := testOptions(b, d)
 	if overHTTP {
-		o.Client = httpClient(b, serveHTTP(b, d))
+		o.Client = httpClient(b, serveHTTP(b, d)).Runners
 	}
 	b.ResetTimer()
 	run(b, o)
 	b.ReportMetric(float64(d.Calls())/float64(b.N), "turns/job")
+}
+
+// nullExecutor ends every command at once and successfully, without a process.
+type nullExecutor struct{}
+
+// Start calls exited before it returns.
+func (nullExecutor) Start(_ *process.Command, exited func(process.Exit)) (int, error) {
+	exited(process.Exit{At: time.Now()})
+	return 0, nil
 }

@@ -8,12 +8,11 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
-
-// spoolDir is where reports wait for the daemon, under the output directory.
-const spoolDir = "spool"
 
 // delivery writes reports to the spool before they are sent. Reports that
 // runners which died left in theirs are delivered along with our own: they
@@ -37,8 +36,8 @@ type delivery struct {
 
 // openSpool makes this life's spool file and takes over those of dead runners.
 func (r *Runner) openSpool(closers *[]func() error) error {
-	dir := filepath.Join(r.opts.OutputDir, spoolDir)
-	ended, err := EndLeftovers(r.opts.OutputDir, r.log)
+	dir := filepath.Join(r.opts.OutputDir, output.SpoolDir)
+	ended, err := process.EndLeftovers(r.opts.OutputDir, r.log)
 	if err != nil {
 		return err
 	}
@@ -48,14 +47,14 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	d := &delivery{dir: dir, log: r.log}
 	header := spool.Header{
 		Database: r.opts.Database, WorkflowID: r.opts.WorkflowID, RunID: r.about.RunID, RunnerID: r.id, Key: r.key,
-		Hostname: r.opts.Hostname, PID: os.Getpid(), BootID: bootID(),
+		Hostname: r.opts.Hostname, PID: os.Getpid(), BootID: process.BootID(),
 	}
 	if d.writer, err = spool.Create(dir, header); err != nil {
-		return unwritable(err)
+		return output.Unwritable(err)
 	}
 	*closers = append(*closers, d.close)
 	for _, place := range append([]string{r.opts.OutputDir}, r.opts.OtherDirs...) {
-		old, err := spool.TakeOver(filepath.Join(place, spoolDir), header, func(path string, err error) {
+		old, err := spool.TakeOver(filepath.Join(place, output.SpoolDir), header, func(path string, err error) {
 			r.log.Error("spool file cannot be read and is left alone", "path", path, "error", err)
 		})
 		d.old = append(d.old, old...)
@@ -75,16 +74,16 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	d.written = d.inherit
 	d.dropOld()
 	r.spool = d
-	r.leftover, err = openJournal(r.opts.OutputDir, r.opts.WorkflowID, r.opts.Hostname, r.key, r.log)
+	r.leftover, err = process.OpenJournal(r.opts.OutputDir, r.opts.WorkflowID, r.opts.Hostname, r.key, r.log)
 	if err != nil {
-		return unwritable(err)
+		return output.Unwritable(err)
 	}
-	*closers = append(*closers, r.leftover.close)
+	*closers = append(*closers, r.leftover.Close)
 	return nil
 }
 
 // starting makes it survive this process that an attempt is being started.
-func (d *delivery) starting(attempt api.Held) {
+func (d *delivery) starting(attempt lease.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.Start(attempt); err != nil {
@@ -93,7 +92,7 @@ func (d *delivery) starting(attempt api.Held) {
 }
 
 // notStarting takes back that an attempt is being started: Slurm refused it.
-func (d *delivery) notStarting(ref api.LeaseRef) {
+func (d *delivery) notStarting(ref lease.LeaseRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.NotStarted(ref); err != nil {
@@ -103,7 +102,7 @@ func (d *delivery) notStarting(ref api.LeaseRef) {
 
 // before makes reports survive this process, and, with sync, the node; first
 // is the number of the first of them. Those that are on file are passed over.
-func (d *delivery) before(first int64, reports []api.Report, sync bool) {
+func (d *delivery) before(first int64, reports []lease.Report, sync bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	end := first + int64(len(reports))

@@ -3,12 +3,12 @@ package runner
 import (
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-func numbered(n int) []api.Report {
-	list := make([]api.Report, n)
+func numbered(n int) []lease.Report {
+	list := make([]lease.Report, n)
 	for i := range list {
 		list[i].JobID = int64(i)
 	}

@@ -13,8 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/torc-slurm/torc-slurm/internal/tinydisk"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
 // TestJobFillsTheDiskOfItsOutput: not even its complaint finds room, and yet the
@@ -33,7 +35,7 @@ func TestJobFillsTheDiskOfItsOutput(t *testing.T) {
 	if e.ExitCode == nil || *e.ExitCode == 0 || !e.DiskFull {
 		t.Errorf("evidence %+v", e)
 	}
-	if cause := workflow.Classify(e, workflow.ReturnCodes{}, nil); cause.Kind != workflow.CauseDiskFull {
+	if cause := failure.Classify(e, workflow.ReturnCodes{}, nil); cause.Kind != workflow.CauseDiskFull {
 		t.Errorf("cause %+v", cause)
 	}
 	if e := d.Job(2).Attempts[0].Evidence; e.ExitCode == nil || *e.ExitCode != 3 {
@@ -61,15 +63,15 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 	o.Log = slog.New(log)
 	r := start(t, o)
 	for id := range int64(n) {
-		eventually(t, "the job waits", func() bool {
-			info, err := os.Stat(LogPath(o.OutputDir, 1, id+1, 1, 1, ".e"))
+		runnertest.Eventually(t, "the job waits", func() bool {
+			info, err := os.Stat(output.LogPath(o.OutputDir, 1, id+1, 1, 1, ".e"))
 			return err == nil && info.Size() == words && d.Held(id+1).StartedMS > 0
 		})
 	}
 	d.SetDown(true)
 	disk.Fill()
 	touch(t, scratch+"/go")
-	eventually(t, "the spool fails", func() bool { return log.count("cannot write the spool; reports are only in memory") > 0 })
+	runnertest.Eventually(t, "the spool fails", func() bool { return log.count("cannot write the spool; reports are only in memory") > 0 })
 	disk.Free()
 	d.SetDown(false)
 	if s := r.wait(t); !s.Complete || s.Undelivered != 0 {
@@ -83,7 +85,7 @@ func TestFullDiskOfTheSpool(t *testing.T) {
 	if n := log.count("cannot write the spool; reports are only in memory"); n != 1 {
 		t.Errorf("said %d times that the spool cannot be written", n)
 	}
-	if left, _ := filepath.Glob(filepath.Join(o.OutputDir, spoolDir, "*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(o.OutputDir, output.SpoolDir, "*")); len(left) != 0 {
 		t.Errorf("files left: %v", left)
 	}
 	noViolations(t, d)
@@ -95,7 +97,7 @@ func TestNoRoomForARunner(t *testing.T) {
 	d := runnertest.New(job("true"))
 	o := testOptions(t, d)
 	o.OutputDir = filepath.Join(disk.Dir, "output")
-	if err := os.MkdirAll(filepath.Join(o.OutputDir, spoolDir), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Join(o.OutputDir, output.SpoolDir), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	disk.Fill()
@@ -104,7 +106,7 @@ func TestNoRoomForARunner(t *testing.T) {
 	if !errors.As(err, &known) || known.Hint == "" || !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("error %v", err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(o.OutputDir, spoolDir, "*")); len(left) != 0 {
+	if left, _ := filepath.Glob(filepath.Join(o.OutputDir, output.SpoolDir, "*")); len(left) != 0 {
 		t.Errorf("files left: %v", left)
 	}
 	disk.Free()

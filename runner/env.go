@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/runner/process"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // The variables that jobs find in their environment. A user's variables of the
@@ -25,14 +26,12 @@ const (
 	envTerminationFile = "TORC_TERMINATION_FILE"
 	envReturnCode      = "TORC_RETURN_CODE" // recovery scripts only
 	envCause           = "TORC_CAUSE"       // recovery scripts only
-	// envAttemptKey marks every process of an attempt, wherever it goes.
-	envAttemptKey = "TORC_ATTEMPT_KEY"
 )
 
 // reserved are the names that only the runner sets.
 var reserved = []string{
 	envWorkflowID, envRunID, envJobID, envJobName, envAttemptID, envOutputDir, envAPIURL,
-	envSubmissionDir, envTerminationFile, envReturnCode, envCause, envAttemptKey, workflow.FailedWorkflowEnv,
+	envSubmissionDir, envTerminationFile, envReturnCode, envCause, process.AttemptKeyVariable, stage.FailedWorkflowEnv,
 }
 
 // inheritedEnvironment is what a child process gets by default.
@@ -122,13 +121,13 @@ func isSet(set [][2]string, name string) bool {
 }
 
 // jobVariables are the runner's variables of one attempt.
-func jobVariables(g *api.Grant, key, terminationFile string, gpus []string) [][2]string {
+func jobVariables(g *lease.Grant, key, terminationFile string, gpus []string) [][2]string {
 	set := [][2]string{
 		{envJobID, strconv.FormatInt(g.JobID, 10)},
 		{envJobName, g.Name},
 		{envAttemptID, strconv.FormatInt(g.Attempt, 10)},
 		{envTerminationFile, terminationFile},
-		{envAttemptKey, key},
+		{process.AttemptKeyVariable, key},
 	}
 	if len(gpus) > 0 {
 		list := strings.Join(gpus, ",")

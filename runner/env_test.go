@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 )
 
@@ -37,8 +38,8 @@ func TestJobEnvironment(t *testing.T) {
 	var got []string
 	for line := range strings.Lines(logText(t, o.OutputDir, 1, 1, ".o")) {
 		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, envAttemptKey+"=") {
-			line = envAttemptKey + "=KEY"
+		if strings.HasPrefix(line, process.AttemptKeyVariable+"=") {
+			line = process.AttemptKeyVariable + "=KEY"
 		}
 		got = append(got, line)
 	}

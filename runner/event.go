@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // EventKind names what an Event tells.
@@ -64,7 +65,7 @@ type Summary struct {
 	Canceled bool
 	OpenJobs int64
 	// Offer is what the runner had when nothing ran, for the whole of its time.
-	Offer workflow.Offer
+	Offer placement.Offer
 
 	SampleCount     int64
 	PeakCPUPercent  float64

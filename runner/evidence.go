@@ -9,51 +9,54 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/oom"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
+	"github.com/torc-slurm/torc-slurm/runner/steps"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 const (
-	terminationDir  = "termination"
 	terminationSize = 4 << 10
 	// maxOthers is how many other jobs are named as victims.
 	maxOthers = 10
 )
 
 // terminationFile is where an attempt may say why it ends.
-func (r *Runner) terminationFile(g *api.Grant) string {
-	path := LogPath("", r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, ".txt")
-	return filepath.Join(r.opts.OutputDir, terminationDir, filepath.Base(path))
+func (w *work) terminationFile(g *lease.Grant) string {
+	path := output.LogPath("", w.runner.opts.WorkflowID, g.JobID, w.runner.about.RunID, g.Attempt, ".txt")
+	return filepath.Join(w.runner.opts.OutputDir, output.TerminationDir, filepath.Base(path))
 }
 
 // findings is what the owner knows of an ended attempt, handed to the worker
 // that gathers the rest.
 type findings struct {
-	grant           *api.Grant
+	grant           *lease.Grant
 	key             string
 	pid             int
 	started         time.Time
-	exit            *Exit
-	spawnErr        *SpawnError
+	exit            *process.Exit
+	spawnErr        *process.SpawnError
 	killed          workflow.KillReason
 	note            string
-	files           stdio
+	files           output.Files
 	alone           bool
 	step            bool      // of Slurm: its process is srun
 	shortSince      time.Time // as in attempt
 	script          bool      // a recovery script, which is not measured and has no outputs
 	memoryLimit     int64
 	runLimit        time.Duration
-	usage           usage
+	usage           process.Usage
 	dir             string
 	terminationFile string
-	detector        *workflow.Detector
+	detector        *failure.Detector
 }
 
 // report gathers the evidence of an ended attempt.
-func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) api.Report {
-	r := api.Report{
+func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
+	r := lease.Report{
 		LeaseRef:  f.grant.LeaseRef,
 		StartedMS: f.started.UnixMilli(),
 		EndedMS:   time.Now().UnixMilli(),
@@ -64,7 +67,7 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) api.Report {
 	e.RunLimitSeconds = int64(f.runLimit / time.Second)
 	if f.spawnErr != nil {
 		f.addSpawnError(e)
-		f.detector.Look(e, "")
+		f.detector.Match(e, "")
 		return r
 	}
 	r.EndedMS = f.exit.At.UnixMilli()
@@ -83,7 +86,7 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) api.Report {
 			e.MemoryLimitBytes = f.grant.MemoryBytes // it is Slurm's to enforce
 		}
 		f.addWords(e)
-		f.addStepWords(e)
+		steps.ExplainByWords(e, output.Tail(f.files.Stderr, output.TailSize), f.killed != "")
 	case f.pid != 0:
 		f.addUsage(e)
 		f.addOOM(e, tracker)
@@ -91,15 +94,15 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) api.Report {
 	default:
 		f.addUsage(e)
 	}
-	if f.files.srunOnly {
-		_ = os.Remove(f.files.stderr) // at worst it stays
+	if f.files.SrunOnly {
+		_ = os.Remove(f.files.Stderr) // at worst it stays
 	}
 	if f.succeeded() {
-		found := checkOutputs(f.grant.OutputFiles, f.dir)
-		r.FileTimes = found.times
-		e.MissingOutputs, e.MissingOutputCount = found.missing, found.count
-		if found.count == 0 && f.files.deleteIfOK {
-			if err := f.files.remove(); err != nil {
+		found := output.CheckDeclared(f.grant.OutputFiles, f.dir)
+		r.FileTimes = found.Times
+		e.MissingOutputs, e.MissingOutputCount = found.Missing, found.Count
+		if found.Count == 0 && f.files.DeleteIfOK {
+			if err := f.files.Remove(); err != nil {
 				log.Warn("cannot delete output files", "job_id", f.grant.JobID, "error", err)
 			}
 		}
@@ -121,20 +124,20 @@ func (f *findings) addSpawnError(e *workflow.Evidence) {
 // kernel's peak is worth something only above our own size, where every child
 // starts from.
 func (f *findings) addUsage(e *workflow.Evidence) {
-	e.PeakMemoryBytes = f.usage.peakMemory
-	e.AvgMemoryBytes = f.usage.averageMemory()
+	e.PeakMemoryBytes = f.usage.PeakMemory
+	e.AvgMemoryBytes = f.usage.AverageMemory()
 	if f.exit.MaxRSS > e.PeakMemoryBytes && f.exit.MaxRSS > ownMaxRSS() {
 		e.PeakMemoryBytes = f.exit.MaxRSS
 	}
 	if e.AvgMemoryBytes == 0 {
 		e.AvgMemoryBytes = e.PeakMemoryBytes
 	}
-	cpu := max(f.exit.CPU, f.usage.lastCPU)
+	cpu := max(f.exit.CPU, f.usage.CPU)
 	e.CPUSeconds = cpu.Seconds()
 	if elapsed := f.exit.At.Sub(f.started); elapsed > 0 {
 		e.AvgCPUPercent = 100 * cpu.Seconds() / elapsed.Seconds()
 	}
-	e.PeakCPUPercent = max(f.usage.peakCPU, e.AvgCPUPercent)
+	e.PeakCPUPercent = max(f.usage.PeakCPU, e.AvgCPUPercent)
 }
 
 func ownMaxRSS() int64 {
@@ -170,22 +173,22 @@ func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
 
 // addWords takes in what the attempt said about its end.
 func (f *findings) addWords(e *workflow.Evidence) {
-	if message := tail(f.terminationFile, terminationSize); message != "" {
+	if message := output.Tail(f.terminationFile, terminationSize); message != "" {
 		e.TerminationMessage = message
 		_ = os.Remove(f.terminationFile) // the report has it
 	}
 	if f.succeeded() {
 		return
 	}
-	text := tail(f.files.stderr, workflow.CategoryTextSize)
-	if f.detector.Look(e, text); f.script {
+	text := output.Tail(f.files.Stderr, workflow.CategoryTextSize)
+	if f.detector.Match(e, text); f.script {
 		e.Category, e.Subcategory, e.CategoryHint, e.CategoryLine = "", "", "", "" // only attempts have them
 	}
-	e.StderrTail = clip(text, tailSize)
+	e.StderrTail = output.Clip(text, output.TailSize)
 	e.DiskFull = strings.Contains(e.StderrTail, unix.ENOSPC.Error()) ||
 		strings.Contains(strings.ToLower(e.StderrTail), "no space left on device") ||
 		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded") ||
-		e.StderrTail == "" && hasNoRoom(f.files.stderr) // the complaint found none either
+		e.StderrTail == "" && hasNoRoom(f.files.Stderr) // the complaint found none either
 }
 
 // hasNoRoom reports whether the file system that a file is on is full.

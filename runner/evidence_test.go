@@ -11,10 +11,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/oom"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestTerminationMessage(t *testing.T) {
@@ -28,7 +31,7 @@ func TestTerminationMessage(t *testing.T) {
 	if e := d.Job(2).Attempts[0].Evidence; len(e.TerminationMessage) != terminationSize {
 		t.Errorf("message of %d bytes", len(e.TerminationMessage))
 	}
-	if left, _ := os.ReadDir(filepath.Join(o.OutputDir, terminationDir)); len(left) != 0 {
+	if left, _ := os.ReadDir(filepath.Join(o.OutputDir, output.TerminationDir)); len(left) != 0 {
 		t.Errorf("%d files left", len(left))
 	}
 }
@@ -36,9 +39,9 @@ func TestTerminationMessage(t *testing.T) {
 func TestOutputFiles(t *testing.T) {
 	dir := t.TempDir()
 	j := job("touch there")
-	j.OutputFiles = []api.GrantFile{{ID: 4, Path: "there"}, {ID: 5, Path: dir + "/not there"}}
+	j.OutputFiles = []lease.GrantFile{{ID: 4, Path: "there"}, {ID: 5, Path: dir + "/not there"}}
 	failed := job("touch other; exit 1")
-	failed.OutputFiles = []api.GrantFile{{ID: 6, Path: "no"}}
+	failed.OutputFiles = []lease.GrantFile{{ID: 6, Path: "no"}}
 	d := runnertest.New(j, failed)
 	o := testOptions(t, d)
 	o.WorkDir = dir
@@ -57,16 +60,6 @@ func TestOutputFiles(t *testing.T) {
 	}
 	if e := d.Job(2).Attempts[0].Evidence; e.MissingOutputCount != 0 {
 		t.Errorf("a failed attempt's outputs do not matter: %+v", e)
-	}
-}
-
-func TestManyMissingOutputs(t *testing.T) {
-	files := make([]api.GrantFile, 25)
-	for i := range files {
-		files[i].Path = "/no/such/file"
-	}
-	if o := checkOutputs(files, ""); o.count != 25 || len(o.missing) != maxMissing {
-		t.Errorf("%d missing, %d named", o.count, len(o.missing))
 	}
 }
 
@@ -148,11 +141,11 @@ func TestOOMEvidence(t *testing.T) {
 		kills   int64
 		victims int
 	}{
-		{"killed", findings{exit: &Exit{Signal: 9}}, 1, 1},
-		{"child killed", findings{exit: &Exit{Code: 137}}, 1, 1},
-		{"somebody else's", findings{exit: &Exit{Code: 1}}, 2, 0},
-		{"by us", findings{exit: &Exit{Signal: 9}, killed: workflow.KilledByTimeout}, 1, 0},
-		{"none", findings{exit: &Exit{Signal: 9}}, 0, 0},
+		{"killed", findings{exit: &process.Exit{Signal: 9}}, 1, 1},
+		{"child killed", findings{exit: &process.Exit{Code: 137}}, 1, 1},
+		{"somebody else's", findings{exit: &process.Exit{Code: 1}}, 2, 0},
+		{"by us", findings{exit: &process.Exit{Signal: 9}, killed: workflow.KilledByTimeout}, 1, 0},
+		{"none", findings{exit: &process.Exit{Signal: 9}}, 0, 0},
 	} {
 		var e workflow.Evidence
 		counted(10 * i)
@@ -172,13 +165,13 @@ func TestOOMEvidence(t *testing.T) {
 // its category and matches the pattern of a rule, though the report carries less.
 func TestSignsInFrontOfMuchText(t *testing.T) {
 	d := runnertest.New(job(`echo "NVRM: Xid 79, off the bus" >&2; head -c 60000 /dev/zero | tr '\0' x >&2; exit 7`))
-	signs := workflow.NewSigns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},
+	signs := failure.NewPatterns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},
 		[]workflow.RetryPolicy{{Rules: []workflow.RetryRule{{When: workflow.RuleMatch{Stderr: "off the bus"}}}}})
 	d.Signs = &signs
 	run(t, testOptions(t, d))
 	e := d.Job(1).Attempts[0].Evidence
 	if e.Category != "gpu" || e.CategoryLine != "NVRM: Xid 79, off the bus" || e.CategoryHint != "drain it" || e.SignsHash != signs.Hash ||
-		!slices.Equal(e.StderrMatches, []string{"off the bus"}) || len(e.StderrTail) > tailSize || strings.Contains(e.StderrTail, "Xid") {
+		!slices.Equal(e.StderrMatches, []string{"off the bus"}) || len(e.StderrTail) > output.TailSize || strings.Contains(e.StderrTail, "Xid") {
 		e.StderrTail = ""
 		t.Errorf("evidence: %+v", e)
 	}

@@ -61,13 +61,13 @@ func (e *unansweredError) Unwrap() error { return e.err }
 
 // onUnanswered gives a job of a compensation back that could not learn what failed:
 // it was not started, and costs no attempt.
-func (r *Runner) onUnanswered(a *attempt, err error) {
-	r.log.Warn("job given back", "job_id", a.grant.JobID, "error", err)
-	r.release(a)
-	delete(r.byJob, a.grant.JobID)
+func (w *work) onUnanswered(a *attempt, err error) {
+	w.runner.log.Warn("job given back", "job_id", a.grant.JobID, "error", err)
+	w.release(a)
+	delete(w.byJob, a.grant.JobID)
 	if a.void {
-		r.forget(a)
+		w.forget(a)
 		return
 	}
-	r.discard(a)
+	w.runner.queue.discard(a)
 }

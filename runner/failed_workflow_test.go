@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 func TestCompensationLearnsWhatFailed(t *testing.T) {
@@ -14,7 +15,7 @@ func TestCompensationLearnsWhatFailed(t *testing.T) {
 	j.Compensates = true
 	o := testOptions(t, runnertest.New(j))
 	run(t, o)
-	var got workflow.FailedWorkflow
+	var got stage.FailedWorkflow
 	text := logText(t, o.OutputDir, 1, 1, ".o")
 	if err := json.Unmarshal([]byte(text), &got); err != nil || got.WorkflowID != 1 {
 		t.Errorf("it learned %q: %v", text, err)

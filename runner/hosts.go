@@ -3,8 +3,17 @@ package runner
 import (
 	"slices"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
+
+// room is what jobs may use, and what of it they hold.
+type room struct {
+	runner *Runner
+	total  capacity // of each host
+	hosts  []*host  // the runner's own first
+	gpus   *gpuPool
+	busy   int64 // attempts that hold capacity
+}
 
 // host is a node that jobs can be placed on.
 type host struct {
@@ -30,15 +39,15 @@ func newHosts(o *Options) []*host {
 // room now. Without steps every process starts on the runner's own host, which
 // is then the only one for jobs that want one node; others only complete the
 // set of a job that wants several.
-func (r *Runner) placeFor(g *api.Grant, hosts []*host) []*host {
-	if r.opts.MaxParallelJobs > 0 {
+func (m *room) placeFor(g *lease.Grant, hosts []*host) []*host {
+	if m.runner.opts.MaxParallelJobs > 0 {
 		return hosts[:1]
 	}
 	need := needs(g)
 	if g.Nodes > 1 {
 		return wholeHosts(hosts, g.Nodes, need)
 	}
-	if r.steps == nil {
+	if m.runner.steps == nil {
 		hosts = hosts[:1]
 	}
 	if i := slices.IndexFunc(hosts, func(h *host) bool { return h.name == g.Node && h.free.holds(need) }); i >= 0 {
@@ -67,45 +76,45 @@ func wholeHosts(hosts []*host, n int64, need capacity) []*host {
 }
 
 // takes is what an attempt takes of each of its hosts.
-func (r *Runner) takes(g *api.Grant) capacity {
+func (m *room) takes(g *lease.Grant) capacity {
 	if g.Nodes > 1 {
-		return r.total // whole nodes
+		return m.total // whole nodes
 	}
 	return needs(g)
 }
 
 // reserve takes room on hosts.
-func (r *Runner) reserve(a *attempt, hosts []*host) {
+func (m *room) reserve(a *attempt, hosts []*host) {
 	a.hosts = hosts
 	for _, h := range hosts {
-		h.free = h.free.minus(r.takes(&a.grant))
+		h.free = h.free.minus(m.takes(&a.grant))
 		h.busy++
 	}
 }
 
 // vacate gives the room back.
-func (r *Runner) vacate(a *attempt) {
+func (m *room) vacate(a *attempt) {
 	for _, h := range a.hosts {
-		h.free = h.free.plus(r.takes(&a.grant))
+		h.free = h.free.plus(m.takes(&a.grant))
 		h.busy--
 	}
 	a.hosts = nil
 }
 
 // prospect is how the hosts will be when all granted jobs have been started.
-func (r *Runner) prospect() []*host {
-	hosts := make([]*host, len(r.hosts))
-	for i, h := range r.hosts {
+func (m *room) prospect() []*host {
+	hosts := make([]*host, len(m.hosts))
+	for i, h := range m.hosts {
 		later := *h
 		hosts[i] = &later
 	}
-	for _, a := range r.queue {
-		on := r.placeFor(&a.grant, hosts)
+	for _, a := range m.runner.queue.waiting {
+		on := m.placeFor(&a.grant, hosts)
 		if on == nil {
 			on = hosts[:1] // it waits for room there
 		}
 		for _, h := range on {
-			h.free = h.free.minus(r.takes(&a.grant))
+			h.free = h.free.minus(m.takes(&a.grant))
 			h.busy++
 		}
 	}

@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // serveHTTP puts the fake behind a real listener and returns its URL.
@@ -18,15 +18,15 @@ func serveHTTP(t testing.TB, d *runnertest.Daemon) string {
 	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /workflows/{id}/runners", func(w http.ResponseWriter, r *http.Request) {
-		var req api.RegisterRequest
+		var req lease.RegisterRequest
 		serve(w, r, &req, func() (any, error) { return d.Register(r.Context(), 1, &req) })
 	})
 	mux.HandleFunc("POST /runners/{id}/turn", func(w http.ResponseWriter, r *http.Request) {
-		var req api.TurnRequest
+		var req lease.TurnRequest
 		serve(w, r, &req, func() (any, error) { return d.Turn(r.Context(), pathID(r), &req) })
 	})
 	mux.HandleFunc("POST /runners/{id}/leave", func(w http.ResponseWriter, r *http.Request) {
-		var req api.LeaveRequest
+		var req lease.LeaveRequest
 		serve(w, r, &req, func() (any, error) { return d.Leave(r.Context(), pathID(r), &req) })
 	})
 	server := httptest.NewServer(mux)

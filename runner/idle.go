@@ -5,24 +5,25 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // over decides whether the runner is done, and sends it on its way when there
 // is nothing left for it.
 func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
-	if err := r.hopeless(now); err != nil {
+	if err := r.turns.hopeless(now); err != nil {
 		return true, err
 	}
-	if n := r.liveAttempts(); n > 0 && !r.leaving.giveUp.IsZero() && now.After(r.leaving.giveUp) {
+	if n := r.work.live(); n > 0 && !r.leaving.giveUp.IsZero() && now.After(r.leaving.giveUp) {
 		return true, workflow.Errorf(workflow.CodeUnavailable, "%s", workflow.CountOf(int64(n), "job was killed and does not end", "jobs were killed and do not end")).
 			WithHint("look for hanging file systems on %s", r.opts.Hostname)
 	}
 	t := &r.turns
-	working := len(r.attempts)
+	working := len(r.work.attempts)
 	if r.leaving.active() {
 		working -= len(r.repairs.waiting)
 	}
-	if working > 0 || t.saying != nil || !t.silent() || r.actions.running || r.actionsOwed() {
+	if working > 0 || t.saying != nil || !t.silent() || r.actions.running || r.actions.owed() {
 		return false, nil
 	}
 	if !r.leaving.active() {
@@ -30,9 +31,9 @@ func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 		if reason == "" {
 			return false, nil
 		}
-		r.leave(StopDrain, reason, "", 0)
+		r.leaving.leave(StopDrain, reason, "", 0)
 	}
-	return !r.actBeforeLeaving(ctx), nil
+	return !r.actions.beforeLeaving(ctx), nil
 }
 
 // nothingLeft says why a runner without work need not wait for more; the empty
@@ -65,7 +66,7 @@ func (r *Runner) nothingLeft(now time.Time) string {
 		return "none of the open jobs can become work for this runner"
 	case idle && t.latest.WaitsForHost != "":
 		return "" // its turn comes
-	case idle && t.latest.ClaimsHeld != "" && t.latest.ClaimableLater && r.opts.NodeType == workflow.SchedulerLocal:
+	case idle && t.latest.ClaimsHeld != "" && t.latest.ClaimableLater && r.opts.NodeType == compute.SchedulerLocal:
 		return "" // it costs nothing to wait for the end of the hold
 	case idle:
 		return "no work for " + patience.String()

@@ -10,9 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // statusFields reads the fields of a file such as /proc/self/status.
@@ -52,7 +53,7 @@ func TestWhatAJobInherits(t *testing.T) {
 			t.Errorf("descriptor %s is open", name)
 		}
 	}
-	info, err := os.Stat(LogPath(o.OutputDir, 1, 1, 1, 1, ".o"))
+	info, err := os.Stat(output.LogPath(o.OutputDir, 1, 1, 1, 1, ".o"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,21 +82,21 @@ func parseOctal(text string) (n int) {
 
 func TestOrders(t *testing.T) {
 	for _, c := range []struct {
-		order api.Order
+		order lease.Order
 		want  workflow.JobStatus
 	}{
-		{api.OrderDrain, workflow.Completed},
-		{api.OrderStop, workflow.Ready}, // given back
+		{lease.OrderDrain, workflow.Completed},
+		{lease.OrderStop, workflow.Ready}, // given back
 	} {
 		t.Run(string(c.order), func(t *testing.T) {
 			dir := t.TempDir()
 			d := runnertest.New(job("echo $$ > "+dir+"/pid; until [ -e "+dir+"/go ]; do sleep 0.01; done"),
-				runnertest.Job{Grant: api.Grant{Command: "true"}, After: []int64{1}})
+				runnertest.Job{Grant: lease.Grant{Command: "true"}, After: []int64{1}})
 			r := start(t, testOptions(t, d))
-			pid := pidIn(t, dir+"/pid")
+			pid := runnertest.ProcessIn(t, dir+"/pid")
 			d.Order(c.order)
-			if c.order == api.OrderStop {
-				eventually(t, "the job has been ended", func() bool { return !isAlive(pid) })
+			if c.order == lease.OrderStop {
+				runnertest.Eventually(t, "the job has been ended", func() bool { return !pid.Alive() })
 			}
 			touch(t, dir+"/go")
 			r.wait(t)
@@ -111,7 +112,7 @@ func TestTerminationSignal(t *testing.T) {
 	d := runnertest.New(job("trap 'exit 9' USR1; trap 'exit 8' TERM; echo $$ > " + dir + "/pid; while :; do sleep 0.01; done"))
 	d.Welcome.ExecutionConfig = &workflow.ExecutionConfig{TerminationSignal: "SIGUSR1"}
 	r := start(t, testOptions(t, d))
-	pidIn(t, dir+"/pid")
+	runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.wait(t)
 	if e := d.Job(1).Attempts[0].Evidence; e.ExitCode == nil || *e.ExitCode != 9 {

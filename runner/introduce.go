@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // introduce registers, and waits for a daemon that does not answer.
-func (r *Runner) introduce(ctx context.Context, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+func (r *Runner) introduce(ctx context.Context, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	until := r.began.Add(r.opts.Patience)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)

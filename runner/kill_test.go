@@ -3,16 +3,16 @@ package runner
 import (
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -22,40 +22,15 @@ func quick(d *runnertest.Daemon, leadSeconds int64) {
 	d.Welcome.ExecutionConfig = &workflow.ExecutionConfig{SigtermLeadSecs: &leadSeconds}
 }
 
-// pidIn waits for a pid that a job writes to a file.
-func pidIn(t testing.TB, path string) processID {
-	t.Helper()
-	var id processID
-	eventually(t, "a pid in "+path, func() bool {
-		data, err := os.ReadFile(path)
-		if err != nil || !strings.HasSuffix(string(data), "\n") {
-			return false
-		}
-		id.pid, err = strconv.Atoi(strings.TrimSpace(string(data)))
-		return err == nil
-	})
-	if p, err := readProcess(id.pid); err == nil {
-		id = p.id() // else it has ended already
-	}
-	return id
-}
-
-// isAlive reports whether a process runs; a zombie does not, and a pid may
-// have passed to another one.
-func isAlive(id processID) bool {
-	p, err := readProcess(id.pid)
-	return err == nil && !p.dead() && p.id() == id
-}
-
 func TestStopCancelGivesJobsAGrace(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("trap 'echo bye; exit 0' TERM; echo $$ > " + dir + "/pid; while :; do sleep 0.01; done"))
 	o := testOptions(t, d)
 	r := start(t, o)
-	pid := pidIn(t, dir+"/pid")
+	pid := runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.wait(t)
-	if isAlive(pid) {
+	if pid.Alive() {
 		t.Error("the job lives")
 	}
 	if out := logText(t, o.OutputDir, 1, 1, ".o"); out != "bye\n" {
@@ -76,10 +51,10 @@ func TestStopCancelKillsWhatIgnoresTheSignal(t *testing.T) {
 	d := runnertest.New(job("trap '' TERM; echo $$ > " + dir + "/pid; while :; do sleep 0.01; done"))
 	quick(d, 0)
 	r := start(t, testOptions(t, d))
-	pid := pidIn(t, dir+"/pid")
+	pid := runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.wait(t)
-	if isAlive(pid) {
+	if pid.Alive() {
 		t.Error("the job lives")
 	}
 	if e := d.Job(1).Attempts[0].Evidence; e.Signal != int(unix.SIGKILL) || e.KilledBy != workflow.KilledByDrain {
@@ -92,7 +67,7 @@ func TestStopHurryOvertakes(t *testing.T) {
 	d := runnertest.New(job("trap '' TERM; echo $$ > " + dir + "/pid; while :; do sleep 0.01; done"))
 	quick(d, 3600)
 	r := start(t, testOptions(t, d))
-	pidIn(t, dir+"/pid")
+	runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.Stop(StopHurry)
 	if s := r.wait(t); s.Duration > patience {
@@ -103,9 +78,9 @@ func TestStopHurryOvertakes(t *testing.T) {
 func TestStopDrainLetsJobsEnd(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > "+dir+"/pid; until [ -e "+dir+"/go ]; do sleep 0.01; done"),
-		runnertest.Job{Grant: api.Grant{Command: "true"}, After: []int64{1}})
+		runnertest.Job{Grant: lease.Grant{Command: "true"}, After: []int64{1}})
 	r := start(t, testOptions(t, d))
-	pidIn(t, dir+"/pid")
+	runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopDrain)
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -118,13 +93,13 @@ func TestStopDrainLetsJobsEnd(t *testing.T) {
 
 // eager is an executor whose processes end before their start is known.
 type eager struct {
-	*processExecutor
+	*process.Spawner
 	stopped chan struct{}
 }
 
-func (e *eager) Start(c *Command, exited func(Exit)) (int, error) {
-	ended := make(chan Exit, 1)
-	pid, err := e.processExecutor.Start(c, func(x Exit) { ended <- x })
+func (e *eager) Start(c *process.Command, exited func(process.Exit)) (int, error) {
+	ended := make(chan process.Exit, 1)
+	pid, err := e.Spawner.Start(c, func(x process.Exit) { ended <- x })
 	if err != nil {
 		return 0, err
 	}
@@ -136,11 +111,11 @@ func (e *eager) Start(c *Command, exited func(Exit)) (int, error) {
 func TestStopWhileAJobStarts(t *testing.T) {
 	d := runnertest.New(job("true"))
 	o := testOptions(t, d)
-	real, err := newProcessExecutor(testLog())
+	real, err := process.NewSpawner(testLog())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer real.close()
+	defer real.Close()
 	e := &eager{real, make(chan struct{})}
 	o.Executor = e
 	granted := make(chan struct{})
@@ -165,8 +140,8 @@ func TestOrderCancel(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 1000"))
 	r := start(t, testOptions(t, d))
-	pidIn(t, dir+"/pid")
-	d.Order(api.OrderCancel)
+	runnertest.ProcessIn(t, dir+"/pid")
+	d.Order(lease.OrderCancel)
 	r.wait(t)
 	if j := d.Job(1); j.Status != workflow.Canceled || j.Attempts[0].Evidence.KilledBy != workflow.KilledByCancel {
 		t.Errorf("job %+v", j)
@@ -178,10 +153,10 @@ func TestCancelOfOneJob(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("trap 'exit 7' TERM; echo $$ > "+dir+"/pid; while :; do sleep 0.01; done"), job("until [ -e "+dir+"/go ]; do sleep 0.01; done"))
 	r := start(t, testOptions(t, d))
-	pidIn(t, dir+"/pid")
-	eventually(t, "the start is known", func() bool { return d.Held(1).StartedMS > 0 })
+	runnertest.ProcessIn(t, dir+"/pid")
+	runnertest.Eventually(t, "the start is known", func() bool { return d.Held(1).StartedMS > 0 })
 	d.Cancel(1)
-	eventually(t, "the job is canceled", func() bool { return d.Job(1).Status == workflow.Canceled })
+	runnertest.Eventually(t, "the job is canceled", func() bool { return d.Job(1).Status == workflow.Canceled })
 	if e := d.Job(1).Attempts[0].Evidence; e.KilledBy != workflow.KilledBySibling || e.ExitCode == nil || *e.ExitCode != 7 {
 		t.Errorf("evidence %+v", e)
 	}
@@ -198,11 +173,11 @@ func TestVoidedAttemptIsKilledAndNotReported(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("echo $$ > " + dir + "/pid; exec sleep 1000"))
 	r := start(t, testOptions(t, d))
-	pid := pidIn(t, dir+"/pid")
-	eventually(t, "the start is known", func() bool { return d.Held(1).StartedMS > 0 })
+	pid := runnertest.ProcessIn(t, dir+"/pid")
+	runnertest.Eventually(t, "the start is known", func() bool { return d.Held(1).StartedMS > 0 })
 	d.Void(1)
 	r.wait(t)
-	if isAlive(pid) {
+	if pid.Alive() {
 		t.Error("the job lives")
 	}
 	if j := d.Job(1); len(j.Attempts)+len(j.Late) != 0 {
@@ -233,7 +208,7 @@ func TestRuntimeIsEnforcedOnlyOnRequest(t *testing.T) {
 		{"default requirement", workflow.DefaultRequirements, true, 0},
 	} {
 		p := newPolicy(nil, c.enforce)
-		got, _ := p.runLimit(&api.Grant{Requirements: c.requirements, RuntimeSeconds: 60})
+		got, _ := p.runLimit(&lease.Grant{Requirements: c.requirements, RuntimeSeconds: 60})
 		if got != c.want {
 			t.Errorf("%s: limit %s, want %s", c.name, got, c.want)
 		}
@@ -268,7 +243,7 @@ func TestMemoryLimitDoesNotConcernTheDefaultRequirement(t *testing.T) {
 		{"small", ptr(false), 0},
 	} {
 		p := newPolicy(&workflow.ExecutionConfig{LimitResources: c.limit}, false)
-		if got := p.memoryLimit(&api.Grant{Requirements: c.requirements, MemoryBytes: 5}); got != c.want {
+		if got := p.memoryLimit(&lease.Grant{Requirements: c.requirements, MemoryBytes: 5}); got != c.want {
 			t.Errorf("%+v: limit %d", c, got)
 		}
 	}
@@ -286,8 +261,8 @@ func TestDaemonsOfJobsAreEnded(t *testing.T) {
 			d := runnertest.New(job(strings.ReplaceAll(c.command, "PID", path)))
 			quick(d, 1)
 			run(t, testOptions(t, d))
-			if pid := pidIn(t, path); isAlive(pid) {
-				t.Errorf("process %d lives", pid)
+			if pid := runnertest.ProcessIn(t, path); pid.Alive() {
+				t.Errorf("process %d lives", pid.PID)
 			}
 			if j := d.Job(1); j.Status != workflow.Completed {
 				t.Errorf("job %+v", j)

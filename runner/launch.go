@@ -9,65 +9,76 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
+	"github.com/torc-slurm/torc-slurm/runner/steps"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
+
+// work is everything that is leased, from the start of its processes to its report.
+type work struct {
+	runner   *Runner
+	attempts map[lease.LeaseRef]*attempt
+	byJob    map[int64]*attempt // whose processes may live
+}
 
 // launch starts the process of an attempt, on the named hosts if it is a step;
 // it runs on the pool.
-func (r *Runner) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
-	r.keepOutput()
+func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
+	w.runner.restore.keep()
 	g := &a.grant
-	base := LogPath(r.opts.OutputDir, r.opts.WorkflowID, g.JobID, r.about.RunID, g.Attempt, "")
-	files := stdioPaths(stdioConfig(g, r.about.ExecutionConfig), base)
+	base := output.LogPath(w.runner.opts.OutputDir, w.runner.opts.WorkflowID, g.JobID, w.runner.about.RunID, g.Attempt, "")
+	files := output.FilesOf(output.StdioConfig(g, w.runner.about.ExecutionConfig), base)
 	m := startedMsg{attempt: a, files: files, at: time.Now()}
-	argv := []string{r.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
-	own := jobVariables(g, a.key, r.terminationFile(g), gpus)
+	argv := []string{w.runner.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
+	own := jobVariables(g, a.key, w.terminationFile(g), gpus)
 	if g.Input != nil {
 		path := base + inputEnding
 		if m.err = writeInput(path, g.Input.Data); m.err != nil {
-			r.box.put(m)
+			w.runner.box.put(m)
 			return
 		}
 		own = append(own, [2]string{g.Input.Variable, path})
 	}
 	if g.Compensates {
-		path, err := r.failed.file(r)
+		path, err := w.runner.failed.file(w.runner)
 		if err != nil {
 			if m.err = err; !errors.As(err, new(*unansweredError)) {
-				m.err = nodeFault(err)
+				m.err = process.NodeFault(err)
 			}
-			r.box.put(m)
+			w.runner.box.put(m)
 			return
 		}
-		own = append(own, [2]string{workflow.FailedWorkflowEnv, path})
+		own = append(own, [2]string{stage.FailedWorkflowEnv, path})
 		m.at = time.Now() // the daemon may have taken its time
 	}
-	env := r.env.with(g.Env, own)
-	if r.steps != nil {
-		if m.files.stderr == "" {
-			m.files.stderr, m.files.srunOnly = base+".srun", true
+	env := w.runner.env.with(g.Env, own)
+	if w.runner.steps != nil {
+		if m.files.Stderr == "" {
+			m.files.Stderr, m.files.SrunOnly = base+".srun", true
 		}
-		env, argv = tellErrorsApart(r.elsewhere(withoutInputs(env), hosts), argv)
-		argv = r.steps.argv(stepName(r.opts.WorkflowID, r.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
+		env, argv = steps.TellErrorsApart(w.elsewhere(steps.WithoutInputs(env), hosts), argv)
+		argv = w.runner.steps.Argv(steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
 		m.at = time.Now() // a way to the API may have had to be made
 	}
 	// If we are killed now, the daemon or the next runner reads it.
-	r.spool.starting(api.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
-	r.failpoint("runner.noted")
-	if r.opts.Executor == nil && r.steps == nil {
-		r.oom.Start(a.key, a.called())
+	w.runner.spool.starting(lease.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
+	w.runner.failpoint("runner.noted")
+	if w.runner.opts.Executor == nil && w.runner.steps == nil {
+		w.runner.oom.Start(a.key, a.called())
 	}
-	m.pid, m.err = r.executor.Start(&Command{
-		Argv: argv, Env: env, Dir: r.opts.WorkDir,
-		Stdout: m.files.stdout, Stderr: m.files.stderr,
-	}, func(e Exit) { r.box.put(exitedMsg{a, e}) })
-	r.failpoint("runner.started")
+	m.pid, m.err = w.runner.executor.Start(&process.Command{
+		Argv: argv, Env: env, Dir: w.runner.opts.WorkDir,
+		Stdout: m.files.Stdout, Stderr: m.files.Stderr,
+	}, func(e process.Exit) { w.runner.box.put(exitedMsg{a, e}) })
+	w.runner.failpoint("runner.started")
 	if m.err == nil && m.pid != 0 {
-		r.leftover.started(m.pid, a.key)
+		w.runner.leftover.Started(m.pid, a.key)
 	}
-	r.box.put(m)
+	w.runner.box.put(m)
 }
 
 // inputEnding ends the name of the file with the input of an attempt.
@@ -84,93 +95,113 @@ func writeInput(path string, data []byte) error {
 	return nil
 }
 
-func (r *Runner) onStarted(m startedMsg) {
+func (w *work) onStarted(m startedMsg) {
 	a := m.attempt
 	if errors.As(m.err, new(*unansweredError)) {
-		r.onUnanswered(a, m.err)
+		w.onUnanswered(a, m.err)
 		return
 	}
 	a.started, a.pid, a.files = m.at, m.pid, m.files
 	if m.err != nil {
-		r.onSpawnError(a, m.err)
+		w.onSpawnError(a, m.err)
 		return
 	}
 	a.phase = running
 	if a.recovery == nil {
-		r.summary.Started++
-		r.turns.news(m.at)
-		r.emitFor(a, Event{Kind: EventStarted})
+		w.runner.summary.Started++
+		w.runner.turns.news(m.at)
+		w.runner.emitFor(a, Event{Kind: EventStarted})
 	}
 	if a.pid != 0 {
-		a.watch = &watch{attempt: a, key: a.key, pid: a.pid, started: a.started}
+		a.watch = watchOf(a, w.runner.box, w.runner.monitor)
 		switch {
 		case a.recovery != nil:
-		case r.steps != nil:
-			a.watch.unmeasured = true // Slurm measures and limits it
+		case w.runner.steps != nil:
+			a.watch.Unmeasured = true // Slurm measures and limits it
 		default:
-			a.watch.limit = r.policy.memoryLimit(&a.grant)
+			a.watch.Limit = w.runner.policy.memoryLimit(&a.grant)
 		}
 	}
 	switch {
 	case a.exit != nil:
-		r.leaderEnded(a)
-	case a.pid != 0 || r.ender != nil:
-		r.supervise(a)
+		w.leaderEnded(a)
+	case a.pid != 0 || w.runner.ender != nil:
+		w.supervise(a)
 	}
 }
 
-func (r *Runner) onSpawnError(a *attempt, err error) {
+func (w *work) onSpawnError(a *attempt, err error) {
 	if !errors.As(err, &a.spawnErr) {
-		a.spawnErr = nodeFault(err)
+		a.spawnErr = process.NodeFault(err)
 	}
-	r.log.Warn("job could not be started", "job_id", a.grant.JobID, "error", err)
+	w.runner.log.Warn("job could not be started", "job_id", a.grant.JobID, "error", err)
 	a.phase = finishing
-	r.release(a)
-	r.finish(a)
+	w.release(a)
+	w.finish(a)
 }
 
 // supervise watches a running attempt and its limits.
-func (r *Runner) supervise(a *attempt) {
+func (w *work) supervise(a *attempt) {
 	if a.watch != nil {
-		r.keeper.add(a.watch)
+		w.runner.keeper.Add(a.watch)
 	}
 	if a.killed != "" {
-		r.end(a)
+		w.end(a)
 	}
-	after, _ := r.timeLimit(a)
+	after, _ := w.timeLimit(a)
 	if after > 0 {
 		a.runLimit = after
-		a.timer = time.AfterFunc(after-time.Since(a.started), func() { r.box.put(overdueMsg{a}) })
+		a.timer = time.AfterFunc(after-time.Since(a.started), func() { w.runner.box.put(overdueMsg{a}) })
 	}
 }
 
 // timeLimit returns how long an attempt or a recovery script may run and how
 // long it then has to end; 0 for no limit.
-func (r *Runner) timeLimit(a *attempt) (after, grace time.Duration) {
+func (w *work) timeLimit(a *attempt) (after, grace time.Duration) {
 	if a.recovery != nil {
-		return a.repairTime(), min(r.policy.lead, strayLead)
+		return a.repairTime(), min(w.runner.policy.lead, strayLead)
 	}
-	return r.policy.runLimit(&a.grant)
+	return w.runner.policy.runLimit(&a.grant)
 }
 
 // onOverdue ends an attempt that has used up its run time.
-func (r *Runner) onOverdue(a *attempt) {
+func (w *work) onOverdue(a *attempt) {
 	if a.phase != running || a.exit != nil {
 		return
 	}
-	_, grace := r.timeLimit(a)
-	r.log.Info("run time is over", "job_id", a.grant.JobID, "limit_s", a.runLimit.Seconds())
-	r.kill(a, workflow.KilledByTimeout, r.policy.signal, grace)
+	_, grace := w.timeLimit(a)
+	w.runner.log.Info("run time is over", "job_id", a.grant.JobID, "limit_s", a.runLimit.Seconds())
+	w.kill(a, workflow.KilledByTimeout, w.runner.policy.signal, grace)
 }
 
 // onOverLimit kills an attempt that uses more memory than it asked for. It
 // gets no grace: the node's memory is at stake.
-func (r *Runner) onOverLimit(m overLimitMsg) {
+func (w *work) onOverLimit(m overLimitMsg) {
 	a := m.attempt
 	if a.phase != running || a.exit != nil {
 		return
 	}
-	r.log.Info("memory limit exceeded", "job_id", a.grant.JobID,
-		"memory_bytes", m.memory, "limit_bytes", a.watch.limit)
-	r.kill(a, workflow.KilledByMemoryLimit, unix.SIGKILL, 0)
+	w.runner.log.Info("memory limit exceeded", "job_id", a.grant.JobID,
+		"memory_bytes", m.memory, "limit_bytes", a.watch.Limit)
+	w.kill(a, workflow.KilledByMemoryLimit, unix.SIGKILL, 0)
+}
+
+// overLimitMsg says that a tree's memory is above its limit.
+type overLimitMsg struct {
+	attempt *attempt
+	memory  int64
+}
+
+// watchOf is how the keeper watches an attempt: it tells the loop by its mailbox, and the
+// monitor, if there is one.
+func watchOf(a *attempt, box *mailbox, m *monitor) *process.Watch {
+	w := &process.Watch{
+		Key: a.key, PID: a.pid, Started: a.started,
+		Gone:       func(left int) { box.put(goneMsg{a, left}) },
+		AboveLimit: func(memory int64) { box.put(overLimitMsg{a, memory}) },
+	}
+	if m != nil && m.jobs {
+		w.Record = func(now time.Time, s process.Sample) { m.record(now, &a.grant, s) }
+	}
+	return w
 }

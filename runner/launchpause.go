@@ -6,9 +6,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // How often Slurm is asked whether it starts steps again. A controller that comes
@@ -28,6 +29,8 @@ const shortagePatience = 5 * time.Minute
 // refused to start, and those behind them, keep their leases and wait: nothing has
 // run, so it was no attempt.
 type launchPause struct {
+	runner *Runner
+
 	since   time.Time // zero while steps are started
 	reason  string
 	probeAt time.Time
@@ -76,27 +79,27 @@ func (f *findings) refusedStart() *slurm.StepRefusal {
 	if !f.step || f.spawnErr != nil || f.exit.Signal != 0 || f.exit.Code != slurm.SrunErrorCode || f.killed != "" && f.killed != workflow.KilledByDrain {
 		return nil
 	}
-	refusal, refused := slurm.RefusedStep(tail(f.files.stderr, tailSize))
+	refusal, refused := slurm.RefusedStep(output.Tail(f.files.Stderr, output.TailSize))
 	if !refused || !refusal.Passes() {
 		return nil
 	}
 	if refusal.Class == slurm.Shortage && !f.shortSince.IsZero() && f.exit.At.Sub(f.shortSince) >= shortagePatience {
 		return nil
 	}
-	_ = f.files.remove() // else the next start puts them aside
+	_ = f.files.Remove() // else the next start puts them aside
 	return &refusal
 }
 
 // onRefused takes in that Slurm started nothing of a step: the job waits with its
 // lease, or is given back if this runner is to leave.
-func (r *Runner) onRefused(a *attempt, refusal *slurm.StepRefusal) {
+func (p *launchPause) onRefused(a *attempt, refusal *slurm.StepRefusal) {
 	now := time.Now()
 	if !a.started.IsZero() {
-		r.turns.notStarted = append(r.turns.notStarted, api.Held{LeaseRef: a.ref(), StartedMS: a.started.UnixMilli()})
-		r.summary.Started--
+		p.runner.turns.notStarted = append(p.runner.turns.notStarted, lease.Held{LeaseRef: a.ref(), StartedMS: a.started.UnixMilli()})
+		p.runner.summary.Started--
 	}
 	ref := a.ref()
-	r.pool.do(func() { r.spool.notStarting(ref) })
+	p.runner.pool.do(func() { p.runner.spool.notStarting(ref) })
 	var shortSince time.Time
 	if refusal.Class == slurm.Shortage {
 		if shortSince = a.shortSince; shortSince.IsZero() {
@@ -104,27 +107,26 @@ func (r *Runner) onRefused(a *attempt, refusal *slurm.StepRefusal) {
 		}
 	}
 	*a = attempt{grant: a.grant, key: a.key, granted: now, phase: queued, shortSince: shortSince}
-	if r.pause.begin(refusal.Text, now, r.opts.Random()) {
-		r.log.Warn("Slurm does not start steps; jobs wait for it", "reason", refusal.Text, "retry_s", r.pause.probeAt.Sub(now).Seconds())
+	if p.begin(refusal.Text, now, p.runner.opts.Random()) {
+		p.runner.log.Warn("Slurm does not start steps; jobs wait for it", "reason", refusal.Text, "retry_s", p.probeAt.Sub(now).Seconds())
 	}
-	r.turns.news(now)
-	if r.leaving.active() {
-		r.discard(a)
+	p.runner.turns.news(now)
+	if p.runner.leaving.active() {
+		p.runner.queue.discard(a)
 		return
 	}
-	r.queue = slices.Insert(r.queue, 0, a)
+	p.runner.queue.waiting = slices.Insert(p.runner.queue.waiting, 0, a)
 }
 
-// probeSlurm asks Slurm for the allocation, when that is due: a controller that
+// probe asks Slurm for the allocation, when that is due: a controller that
 // answers starts steps, too. If it does not after all, the next pause is longer.
-func (r *Runner) probeSlurm(ctx context.Context, now time.Time) {
-	p := &r.pause
-	if !p.active() || p.probing || r.leaving.active() || now.Before(p.probeAt) {
+func (p *launchPause) probe(ctx context.Context, now time.Time) {
+	if !p.active() || p.probing || p.runner.leaving.active() || now.Before(p.probeAt) {
 		return
 	}
 	p.probing = true
-	steps := r.steps
-	r.requests.Go(func() {
+	steps := p.runner.steps
+	p.runner.requests.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, probeTime)
 		defer cancel()
 		var m probedMsg
@@ -133,37 +135,36 @@ func (r *Runner) probeSlurm(ctx context.Context, now time.Time) {
 		for i := range queue.Jobs {
 			m.running = m.running || queue.Jobs[i].State == slurm.Running
 		}
-		r.box.put(m)
+		p.runner.box.put(m)
 	})
 }
 
-// onProbed goes on if Slurm says that the allocation runs.
-func (r *Runner) onProbed(m probedMsg) {
-	p := &r.pause
+// probed goes on if Slurm says that the allocation runs.
+func (p *launchPause) probed(m probedMsg) {
 	now := time.Now()
 	p.probing = false
 	if m.err != nil || !m.running {
-		p.later(now, r.opts.Random())
+		p.later(now, p.runner.opts.Random())
 		why := "the allocation does not run, says squeue"
 		if m.err != nil {
 			why = m.err.Error()
 		}
-		r.log.Info("Slurm still does not start steps", "reason", why, "since_s", now.Sub(p.since).Seconds(), "retry_s", p.probeAt.Sub(now).Seconds())
+		p.runner.log.Info("Slurm still does not start steps", "reason", why, "since_s", now.Sub(p.since).Seconds(), "retry_s", p.probeAt.Sub(now).Seconds())
 		return
 	}
-	r.log.Info("Slurm answers again; jobs are started", "after_s", now.Sub(p.since).Seconds())
+	p.runner.log.Info("Slurm answers again; jobs are started", "after_s", now.Sub(p.since).Seconds())
 	p.since, p.reason = time.Time{}, ""
-	r.active = now
-	r.turns.news(now)
-	r.queue = slices.DeleteFunc(r.queue, func(a *attempt) bool {
+	p.runner.active = now
+	p.runner.turns.news(now)
+	p.runner.queue.waiting = slices.DeleteFunc(p.runner.queue.waiting, func(a *attempt) bool {
 		a.granted = now
-		left := r.schedule.left(now)
+		left := p.runner.schedule.left(now)
 		if left == nil || a.grant.RuntimeSeconds <= *left {
 			return false
 		}
-		r.log.Info("job given back: its time does not fit any more", "job_id", a.grant.JobID,
+		p.runner.log.Info("job given back: its time does not fit any more", "job_id", a.grant.JobID,
 			"reason", fmt.Sprintf("it needs %ds, %ds are left", a.grant.RuntimeSeconds, *left))
-		r.discard(a)
+		p.runner.queue.discard(a)
 		return true
 	})
 }

@@ -11,7 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/runner/steps"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -30,7 +33,7 @@ type stepper struct {
 // refusalTime is how long a real srun tries to reach the controller.
 const refusalTime = 9 * time.Second
 
-func (s *stepper) Start(c *Command, exited func(Exit)) (int, error) {
+func (s *stepper) Start(c *process.Command, exited func(process.Exit)) (int, error) {
 	program := slices.Index(c.Argv, "-c")
 	name := c.Argv[slices.IndexFunc(c.Argv, func(arg string) bool { return strings.HasPrefix(arg, "--job-name=") })]
 	out, err := s.cluster.Run(context.Background(), slurm.Command{Program: slurm.Srun, Args: c.Argv[1 : program-1], Env: c.Env})
@@ -47,7 +50,7 @@ func (s *stepper) Start(c *Command, exited func(Exit)) (int, error) {
 		if err := os.WriteFile(c.Stderr, out.Stderr, 0o600); err != nil {
 			return 0, err
 		}
-		time.AfterFunc(refusalTime, func() { exited(Exit{Code: out.ExitCode, At: time.Now()}) })
+		time.AfterFunc(refusalTime, func() { exited(process.Exit{Code: out.ExitCode, At: time.Now()}) })
 		return 0, nil
 	}
 	took, err := time.ParseDuration(c.Argv[program+1])
@@ -55,7 +58,7 @@ func (s *stepper) Start(c *Command, exited func(Exit)) (int, error) {
 		return 0, err
 	}
 	s.started[name]++
-	time.AfterFunc(took, func() { exited(Exit{At: time.Now()}) })
+	time.AfterFunc(took, func() { exited(process.Exit{At: time.Now()}) })
 	return 0, nil
 }
 
@@ -83,7 +86,7 @@ func inAllocation(t *testing.T, dir string, limit time.Duration, jobs ...runnert
 	w.Runner, err = New(Options{
 		Client: w.daemon, WorkflowID: 1, OutputDir: dir, Executor: w.executor, TimeLimit: limit,
 		Resources: Resources{CPUs: 2, MemoryBytes: 1 << 30},
-		Steps:     &Steps{Slurm: client, Job: job.ID, Srun: "true"},
+		Steps:     &steps.Starter{Slurm: client, Job: job.ID, Srun: "true"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -199,14 +202,14 @@ func TestStepThatCannotStart(t *testing.T) {
 // an attempt, and so is one whose own srun fails.
 func TestErrorsOfSrunAreToldApart(t *testing.T) {
 	t.Parallel()
-	environ, program := tellErrorsApart([]string{"A=1"}, []string{"bash", "-c", "x"})
+	environ, program := steps.TellErrorsApart([]string{"A=1"}, []string{"bash", "-c", "x"})
 	if want := []string{"A=1", "SLURM_EXIT_ERROR=213"}; !slices.Equal(environ, want) {
 		t.Errorf("%q", environ)
 	}
 	if want := []string{"/usr/bin/env", "-u", "SLURM_EXIT_ERROR", "bash", "-c", "x"}; !slices.Equal(program, want) {
 		t.Errorf("%q", program)
 	}
-	environ, program = tellErrorsApart([]string{"SLURM_EXIT_ERROR=3", "A=1"}, []string{"x"})
+	environ, program = steps.TellErrorsApart([]string{"SLURM_EXIT_ERROR=3", "A=1"}, []string{"x"})
 	if !slices.Equal(environ, []string{"A=1", "SLURM_EXIT_ERROR=213"}) || !slices.Equal(program, []string{"/usr/bin/env", "SLURM_EXIT_ERROR=3", "x"}) {
 		t.Errorf("%q, %q", environ, program)
 	}
@@ -215,7 +218,7 @@ func TestErrorsOfSrunAreToldApart(t *testing.T) {
 	if err := os.WriteFile(stderr, []byte(nested), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := findings{step: true, exit: &Exit{Code: 1}, files: stdio{stderr: stderr}}
+	f := findings{step: true, exit: &process.Exit{Code: 1}, files: output.Files{Stderr: stderr}}
 	if got := f.refusedStart(); got != nil {
 		t.Errorf("an srun of the job: %+v", got)
 	}

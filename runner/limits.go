@@ -7,8 +7,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // Defaults of an execution_config.
@@ -73,7 +74,7 @@ func terminationSignal(name string) unix.Signal {
 }
 
 // memoryLimit returns the memory that an attempt may use, 0 for no limit.
-func (p policy) memoryLimit(g *api.Grant) int64 {
+func (p policy) memoryLimit(g *lease.Grant) int64 {
 	if !p.limitResources || g.Requirements == workflow.DefaultRequirements {
 		return 0
 	}
@@ -82,7 +83,7 @@ func (p policy) memoryLimit(g *api.Grant) int64 {
 
 // runLimit returns how long an attempt may run and how long it then has to
 // end; 0 for no limit.
-func (p policy) runLimit(g *api.Grant) (after, grace time.Duration) {
+func (p policy) runLimit(g *lease.Grant) (after, grace time.Duration) {
 	switch {
 	case g.RunTimeout != nil && g.RunTimeout.AfterSeconds > 0:
 		return seconds(g.RunTimeout.AfterSeconds), seconds(g.RunTimeout.GraceSeconds)
@@ -106,7 +107,7 @@ func (p policy) schedule(start, end time.Time) schedule {
 		return schedule{lead: p.lead}
 	}
 	lead, margin := p.lead, p.lead+p.headroom
-	within := workflow.Margins{Grace: margin}.Within(max(0, end.Sub(start))).Grace
+	within := placement.Margins{Grace: margin}.Within(max(0, end.Sub(start))).Grace
 	if within < margin {
 		lead = time.Duration(float64(lead) * float64(within) / float64(margin))
 		margin = within

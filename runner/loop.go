@@ -26,18 +26,18 @@ func (r *Runner) loop(ctx context.Context) error {
 		}
 		spare = messages
 		now := time.Now()
-		r.checkEnd(now)
-		r.signalSteps()
-		r.askSlurm(requests, now)
-		r.accountSteps(requests, now)
-		r.probeSlurm(requests, now)
-		r.startQueued(now)
-		r.startRepairs()
-		r.stepActions(requests, now)
+		r.leaving.checkTime(now)
+		r.work.signalSteps()
+		r.words.ask(requests, now)
+		r.accounts.poll(requests, now)
+		r.pause.probe(requests, now)
+		r.queue.startDue(now)
+		r.repairs.startRepairs()
+		r.actions.step(requests, now)
 		if over, err := r.over(requests, now); over {
 			return err
 		}
-		r.takeTurn(requests, now)
+		r.turns.take(requests, now)
 		timer.Reset(r.untilNext(now))
 		select {
 		case <-r.box.ready:
@@ -45,10 +45,10 @@ func (r *Runner) loop(ctx context.Context) error {
 		case <-r.abandoned:
 			return errAbandoned
 		case kind := <-r.stopping:
-			r.stop(kind)
+			r.leaving.stop(kind)
 		case <-done:
 			done = nil
-			r.stop(StopCancel)
+			r.leaving.stop(StopCancel)
 		}
 	}
 }
@@ -57,33 +57,33 @@ func (r *Runner) loop(ctx context.Context) error {
 func (r *Runner) handle(message any) {
 	switch m := message.(type) {
 	case startedMsg:
-		r.onStarted(m)
+		r.work.onStarted(m)
 	case outputLostMsg:
-		r.onOutputLost(m)
+		r.restore.onOutputLost(m)
 	case exitedMsg:
-		r.onExited(m.attempt, m.exit)
+		r.work.onExited(m.attempt, m.exit)
 	case goneMsg:
-		r.onGone(m.attempt, m.left)
+		r.work.onGone(m.attempt, m.left)
 	case finishedMsg:
-		r.onFinished(m)
+		r.work.onFinished(m)
 	case overdueMsg:
-		r.onOverdue(m.attempt)
+		r.work.onOverdue(m.attempt)
 	case overLimitMsg:
-		r.onOverLimit(m)
+		r.work.onOverLimit(m)
 	case answerMsg:
-		r.onAnswer(m)
-	case greetedMsg:
-		r.onGreeted(m)
+		r.turns.onAnswer(m)
+	case registeredMsg:
+		r.turns.onGreeted(m)
 	case hurryMsg:
-		r.onHurry(m.attempt)
+		r.work.onHurry(m.attempt)
 	case slurmWordsMsg:
-		r.onSlurmWords(m)
+		r.words.told(m)
 	case probedMsg:
-		r.onProbed(m)
+		r.pause.probed(m)
 	case accountedMsg:
-		r.onAccounted(m)
+		r.accounts.accounted(m)
 	case actedMsg:
-		r.onActed(m)
+		r.actions.acted(m)
 	case Event:
 		r.emit(m)
 	default:

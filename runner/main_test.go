@@ -12,10 +12,11 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/internal/failpoint"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestMain(m *testing.M) {
@@ -27,11 +28,11 @@ func TestMain(m *testing.M) {
 }
 
 // patience bounds the waiting for things that happen in milliseconds.
-const patience = 20 * time.Second
+const patience = runnertest.Patience
 
 // job makes a job of a command.
 func job(command string) runnertest.Job {
-	return runnertest.Job{Grant: api.Grant{Command: command}}
+	return runnertest.Job{Grant: lease.Grant{Command: command}}
 }
 
 // testOptions are options for a runner with two slots.
@@ -104,21 +105,6 @@ func (b *background) wait(t testing.TB) Summary {
 	return b.summary
 }
 
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.After(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			t.Fatalf("not within %s: %s", patience, what)
-		case <-tick.C:
-		}
-	}
-}
-
 func noViolations(t testing.TB, d *runnertest.Daemon) {
 	t.Helper()
 	for _, v := range d.Violations() {
@@ -129,7 +115,7 @@ func noViolations(t testing.TB, d *runnertest.Daemon) {
 // logText reads an attempt's file.
 func logText(t testing.TB, dir string, jobID, attempt int64, ending string) string {
 	t.Helper()
-	data, err := os.ReadFile(LogPath(dir, 1, jobID, 1, attempt, ending))
+	data, err := os.ReadFile(output.LogPath(dir, 1, jobID, 1, attempt, ending))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +125,7 @@ func logText(t testing.TB, dir string, jobID, attempt int64, ending string) stri
 // logNames lists the attempts' files.
 func logNames(t testing.TB, dir string) []string {
 	t.Helper()
-	entries, err := os.ReadDir(filepath.Join(dir, stdioDir))
+	entries, err := os.ReadDir(filepath.Join(dir, output.StdioDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +151,7 @@ func runHelper(arguments string) {
 	if err == nil {
 		var r *Runner
 		o := Options{
-			Client: c, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30},
+			Client: c.Runners, WorkflowID: 1, OutputDir: dir, Resources: Resources{CPUs: 2, MemoryBytes: 4 << 30},
 			Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 		}
 		if points, err := failpoint.Parse(os.Getenv("RUNNER_TEST_FAILPOINTS")); err == nil && points != nil {

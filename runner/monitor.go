@@ -1,22 +1,22 @@
 package runner
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/metricsdb"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 const (
-	metricsDir    = "resource_utilization"
 	defaultFlush  = 300 * time.Second
 	timeSeries    = "time_series"
 	flushTime     = 10 * time.Second // bounds one write
@@ -66,21 +66,20 @@ func newMonitor(c *workflow.ResourceMonitorConfig, path string, log *slog.Logger
 	return m
 }
 
-// record keeps a job's sample; the keeper calls it.
-func (m *monitor) record(now time.Time, w *watch, s sample) {
+// record keeps a sample of a job; the keeper calls it.
+func (m *monitor) record(now time.Time, g *lease.Grant, s process.Sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.batch.Jobs) >= maxBufferSize {
 		return
 	}
-	g := &w.attempt.grant
 	if m.batch.Names == nil {
 		m.batch.Names = make(map[int64]string)
 	}
 	m.batch.Names[g.JobID] = g.Name
 	m.batch.Jobs = append(m.batch.Jobs, metricsdb.JobSample{
-		JobID: g.JobID, Timestamp: now.Unix(), CPUPercent: s.cpuPercent,
-		MemoryBytes: s.memory, Processes: int64(s.processes),
+		JobID: g.JobID, Timestamp: now.Unix(), CPUPercent: s.CPUPercent,
+		MemoryBytes: s.Memory, Processes: int64(s.Processes),
 	})
 }
 
@@ -147,7 +146,7 @@ func writeMetrics(path string, batch *metricsdb.Batch) error {
 // metricsPath is the file of this runner's time series.
 func (r *Runner) metricsPath() string {
 	name := fmt.Sprintf("resource_metrics_wf%d_h%s_r%d.db", r.opts.WorkflowID, r.opts.Hostname, r.about.RunID)
-	return filepath.Join(r.opts.OutputDir, metricsDir, name)
+	return filepath.Join(r.opts.OutputDir, output.MetricsDir, name)
 }
 
 // nodeUsage sums up measurements of the node.
@@ -162,8 +161,8 @@ type nodeUsage struct {
 
 // measureNode takes one measurement. CPU use is known from the second one on.
 func (m *monitor) measureNode(now time.Time) {
-	busy, total := nodeCPU()
-	used, memory := nodeMemoryUse()
+	busy, total := process.NodeCPU()
+	used, memory := process.NodeMemoryUse()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	u := &m.usage
@@ -202,47 +201,20 @@ func (u *nodeUsage) summary() metricsdb.Summary {
 	}
 }
 
-// nodeCPU returns the busy and all CPU ticks since the boot, 0 if unknown.
-func nodeCPU() (busy, total int64) {
-	data, err := os.ReadFile("/proc/stat")
-	if err != nil {
-		return 0, 0
-	}
-	line, _, _ := bytes.Cut(data, []byte{'\n'})
-	return parseNodeCPU(line)
-}
+// defaultInterval is the time between samples if the workflow does not say.
+const defaultInterval = 10 * time.Second
 
-// parseNodeCPU reads "cpu user nice system idle iowait irq softirq steal …".
-func parseNodeCPU(line []byte) (busy, total int64) {
-	fields := bytes.Fields(line)
-	for i := 1; i < len(fields) && i <= 8; i++ {
-		n := number(fields[i])
-		total += n
-		if i != 4 && i != 5 {
-			busy += n
-		}
+// monitorInterval returns how often jobs are to be measured, 0 for never.
+func monitorInterval(c *workflow.ResourceMonitorConfig) time.Duration {
+	enabled := c != nil && c.Enabled
+	if c != nil && c.Jobs != nil {
+		enabled = c.Jobs.Enabled
 	}
-	return busy, total
-}
-
-// nodeMemoryUse returns the bytes in use and in all, 0 if unknown.
-func nodeMemoryUse() (used, total int64) {
-	data, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, 0
+	switch {
+	case !enabled:
+		return 0
+	case c.SampleIntervalSeconds <= 0:
+		return defaultInterval
 	}
-	var available int64
-	for line := range bytes.Lines(data) {
-		fields := bytes.Fields(line)
-		if len(fields) < 2 {
-			continue
-		}
-		switch string(fields[0]) {
-		case "MemTotal:":
-			total = number(fields[1]) << 10
-		case "MemAvailable:":
-			available = number(fields[1]) << 10
-		}
-	}
-	return total - available, total
+	return seconds(c.SampleIntervalSeconds)
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -24,7 +25,7 @@ func TestTimeSeries(t *testing.T) {
 	if len(left) != 1 {
 		t.Fatalf("left %+v", left)
 	}
-	paths, err := filepath.Glob(filepath.Join(o.OutputDir, metricsDir, "resource_metrics_wf1_h*_r1.db"))
+	paths, err := filepath.Glob(filepath.Join(o.OutputDir, output.MetricsDir, "resource_metrics_wf1_h*_r1.db"))
 	if err != nil || len(paths) != 1 {
 		t.Fatalf("files %v, %v", paths, err)
 	}
@@ -79,12 +80,5 @@ func TestMonitorConfig(t *testing.T) {
 		if got := newMonitor(c.config, "", testLog()) != nil; got != c.monitor {
 			t.Errorf("%s: monitor %v", c.name, got)
 		}
-	}
-}
-
-func TestParseNodeCPU(t *testing.T) {
-	busy, total := parseNodeCPU([]byte("cpu  10 1 5 100 20 2 3 4 50 60"))
-	if busy != 25 || total != 145 {
-		t.Errorf("busy %d of %d", busy, total)
 	}
 }

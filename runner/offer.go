@@ -3,33 +3,33 @@ package runner
 import (
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // offer says what the runner can take. Jobs that end soon are taken ahead of
 // the room that they will find.
-func (r *Runner) offer(now time.Time) api.Free {
-	f := api.Free{TimeLeftSeconds: r.schedule.left(now)}
-	if r.leaving.active() || r.pause.active() || !r.turns.outage.since.IsZero() || r.actionsFirst() {
+func (m *room) offer(now time.Time) lease.Free {
+	f := lease.Free{TimeLeftSeconds: m.runner.schedule.left(now)}
+	if m.runner.leaving.active() || m.runner.pause.active() || !m.runner.turns.outage.since.IsZero() || m.runner.actions.first() {
 		return f
 	}
-	waiting := int64(len(r.queue))
-	ahead := max(0, r.pace.ahead(r.slots())-waiting)
-	if r.opts.MaxParallelJobs > 0 {
-		f.Slots = max(0, r.slots()-r.busy-waiting) + ahead
+	waiting := int64(len(m.runner.queue.waiting))
+	ahead := max(0, m.runner.pace.ahead(m.slots())-waiting)
+	if m.runner.opts.MaxParallelJobs > 0 {
+		f.Slots = max(0, m.slots()-m.busy-waiting) + ahead
 		return f
 	}
-	hosts := r.prospect()
+	hosts := m.prospect()
 	f.Slots = ahead
 	for i, h := range hosts {
 		room := h.free.atLeastZero()
 		if room.cpus == 0 {
 			continue
 		}
-		n := r.node(h.name, room, h.busy > 0)
+		n := m.node(h.name, room, h.busy > 0)
 		// Without steps no job but one for several nodes can use them.
-		n.Together = i > 0 && r.steps == nil
+		n.Together = i > 0 && m.runner.steps == nil
 		if !n.Together {
 			f.Slots += room.cpus
 		}
@@ -37,40 +37,40 @@ func (r *Runner) offer(now time.Time) api.Free {
 	}
 	// What is taken ahead finds the whole node, several times over, but never
 	// more than a node at once: a job must not be larger than it.
-	for taken := int64(0); taken < ahead; taken += max(1, r.total.cpus) {
-		f.Nodes = append(f.Nodes, r.node(r.hosts[0].name, r.total, true))
+	for taken := int64(0); taken < ahead; taken += max(1, m.total.cpus) {
+		f.Nodes = append(f.Nodes, m.node(m.hosts[0].name, m.total, true))
 	}
 	return f
 }
 
-// wholeOffer is what the runner has when nothing runs, from its start to its end.
-func (r *Runner) wholeOffer() workflow.Offer {
-	o := workflow.Offer{Slots: 1, IgnoreResources: r.opts.MaxParallelJobs > 0, TimeLeftSeconds: r.schedule.left(r.began)}
-	if end := r.schedule.end; !end.IsZero() {
-		o.WholeSeconds = int64(end.Sub(r.began).Round(time.Second) / time.Second)
+// whole is what the runner has when nothing runs, from its start to its end.
+func (m *room) whole() placement.Offer {
+	o := placement.Offer{Slots: 1, IgnoreResources: m.runner.opts.MaxParallelJobs > 0, TimeLeftSeconds: m.runner.schedule.left(m.runner.began)}
+	if end := m.runner.schedule.end; !end.IsZero() {
+		o.WholeSeconds = int64(end.Sub(m.runner.began).Round(time.Second) / time.Second)
 	}
-	for _, h := range r.hosts {
-		o.Nodes = append(o.Nodes, workflow.OfferNode{Name: h.name, CPUs: r.total.cpus, MemoryBytes: r.total.memory, GPUs: r.total.gpus})
+	for _, h := range m.hosts {
+		o.Nodes = append(o.Nodes, placement.FreeNode{Name: h.name, CPUs: m.total.cpus, MemoryBytes: m.total.memory, GPUs: m.total.gpus})
 	}
 	return o
 }
 
-func (r *Runner) node(name string, room capacity, busy bool) api.FreeNode {
-	return api.FreeNode{Name: name, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy}
+func (m *room) node(name string, room capacity, busy bool) placement.FreeNode {
+	return placement.FreeNode{Name: name, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy}
 }
 
 // slots is how many jobs may run at a time, at most.
-func (r *Runner) slots() int64 {
-	if r.opts.MaxParallelJobs > 0 {
-		return r.opts.MaxParallelJobs
+func (m *room) slots() int64 {
+	if m.runner.opts.MaxParallelJobs > 0 {
+		return m.runner.opts.MaxParallelJobs
 	}
-	if r.steps == nil {
-		return r.total.cpus
+	if m.runner.steps == nil {
+		return m.total.cpus
 	}
-	return r.total.cpus * int64(len(r.hosts))
+	return m.total.cpus * int64(len(m.hosts))
 }
 
-// hungry reports whether room is empty, or about to be, for want of work.
-func (r *Runner) hungry() bool {
-	return int64(len(r.queue)) < max(1, r.pace.ahead(r.slots())/4)
+// wantsWork reports whether room is empty, or about to be, for want of work.
+func (q *queue) wantsWork() bool {
+	return int64(len(q.waiting)) < max(1, q.runner.pace.ahead(q.runner.room.slots())/4)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/oom"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
 // memoryGroup makes a memory cgroup with a limit; the test is skipped where
@@ -25,7 +26,7 @@ func memoryGroup(t *testing.T, limit int64) string {
 			continue
 		}
 		t.Cleanup(func() {
-			eventually(t, "the cgroup is removed", func() bool { return unix.Rmdir(dir) == nil })
+			runnertest.Eventually(t, "the cgroup is removed", func() bool { return unix.Rmdir(dir) == nil })
 		})
 		for _, name := range []string{"memory.limit_in_bytes", "memory.max"} {
 			if os.WriteFile(filepath.Join(dir, name), fmt.Appendf(nil, "%d", limit), 0o644) == nil {
@@ -70,10 +71,10 @@ func TestHiddenKillBesideAnotherJob(t *testing.T) {
 	if first.ExitCode == nil || *first.ExitCode != 0 || first.OOMKills != 1 || first.OOMExclusive {
 		t.Fatalf("hidden kill: %+v", first)
 	}
-	if c := workflow.Classify(first, workflow.ReturnCodes{}, nil); c.Kind != workflow.CauseOOMPartial || c.Confidence == workflow.Guess {
+	if c := failure.Classify(first, workflow.ReturnCodes{}, nil); c.Kind != workflow.CauseOOMPartial || c.Confidence == workflow.Guess {
 		t.Errorf("the job whose child was killed: %+v", c)
 	}
-	if c := workflow.Classify(second, workflow.ReturnCodes{}, nil); c.Kind != workflow.CauseOK {
+	if c := failure.Classify(second, workflow.ReturnCodes{}, nil); c.Kind != workflow.CauseOK {
 		t.Errorf("the job beside it: %+v", c)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // How often a daemon that does not answer is tried again.
@@ -39,39 +39,39 @@ type outage struct {
 	greeted bool // registered again since the last refusal
 }
 
-// greetedMsg is the daemon's answer to a runner that registers again.
-type greetedMsg struct {
-	resp *api.RegisterResponse
+// registeredMsg is the daemon's answer to a runner that registers again.
+type registeredMsg struct {
+	resp *lease.RegisterResponse
 	err  error
 }
 
 // onTurnError takes in that a turn failed: the daemon is absent, or it does
 // not know us (any more).
-func (r *Runner) onTurnError(err error, now time.Time) {
-	o := &r.turns.outage
-	if refusal := r.refused(err); refusal != nil {
+func (t *turns) onTurnError(err error, now time.Time) {
+	o := &t.outage
+	if refusal := t.refused(err); refusal != nil {
 		o.refused, o.greeted = o.refused+1, false
-		r.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
+		t.runner.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
 		if o.refused == refusals {
-			r.leave(StopCancel, "the daemon refuses the runner: "+refusal.Message, workflow.KilledByFence, r.policy.lead)
+			t.runner.leaving.leave(StopCancel, "the daemon refuses the runner: "+refusal.Message, workflow.KilledByFence, t.runner.policy.lead)
 		}
 	}
 	if o.since.IsZero() {
 		o.since = now
-		r.log.Warn("the daemon does not answer; going on with what there is", "error", err)
-		r.emit(Event{Kind: EventOutage, Message: err.Error()})
+		t.runner.log.Warn("the daemon does not answer; going on with what there is", "error", err)
+		t.runner.emit(Event{Kind: EventOutage, Message: err.Error()})
 	}
 	o.cause = err
 	o.delay = min(max(2*o.delay, firstRetry), lastRetry)
-	o.retryAt = now.Add(retryAfter(o.delay, r.opts.Random()))
+	o.retryAt = now.Add(retryAfter(o.delay, t.runner.opts.Random()))
 }
 
-func (r *Runner) outageOver(now time.Time) {
-	o := &r.turns.outage
+func (t *turns) outageOver(now time.Time) {
+	o := &t.outage
 	if !o.since.IsZero() {
-		r.log.Info("the daemon answers again", "after_s", now.Sub(o.since).Seconds())
-		r.emit(Event{Kind: EventResumed})
-		r.active = now // what there was to do meanwhile is not known
+		t.runner.log.Info("the daemon answers again", "after_s", now.Sub(o.since).Seconds())
+		t.runner.emit(Event{Kind: EventResumed})
+		t.runner.active = now // what there was to do meanwhile is not known
 	}
 	*o = outage{}
 }
@@ -80,47 +80,47 @@ func (r *Runner) outageOver(now time.Time) {
 // registers again: it was silent for too long and taken for dead.
 const refusals = 3
 
-// greet registers again.
-func (r *Runner) greet(ctx context.Context) *flight {
-	f := &flight{req: &api.TurnRequest{Turn: r.turns.no}, sent: time.Now()}
-	r.requests.Go(func() {
-		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, r.registration)
-		r.box.put(greetedMsg{resp, err})
+// registerAgain registers again.
+func (t *turns) registerAgain(ctx context.Context) *flight {
+	f := &flight{req: &lease.TurnRequest{Turn: t.no}, sent: time.Now()}
+	t.runner.requests.Go(func() {
+		resp, err := t.runner.opts.Client.Register(ctx, t.runner.opts.WorkflowID, t.runner.registration)
+		t.runner.box.put(registeredMsg{resp, err})
 	})
 	return f
 }
 
 // onGreeted goes on under the new id. In another run of the workflow there is
 // nothing to go on with.
-func (r *Runner) onGreeted(m greetedMsg) {
+func (t *turns) onGreeted(m registeredMsg) {
 	now := time.Now()
-	r.turns.saying = nil
+	t.saying = nil
 	if m.err != nil {
-		r.onTurnError(m.err, now)
+		t.onTurnError(m.err, now)
 		return
 	}
-	r.id = m.resp.RunnerID
-	r.turns.outage.greeted = true
-	r.turns.outage.retryAt = now
-	r.log.Info("registered again", "new_compute_node_id", r.id)
-	if m.resp.RunID != r.about.RunID {
-		r.leave(StopCancel, "the workflow was reset", workflow.KilledByFence, r.policy.lead)
+	t.runner.id = m.resp.RunnerID
+	t.outage.greeted = true
+	t.outage.retryAt = now
+	t.runner.log.Info("registered again", "new_compute_node_id", t.runner.id)
+	if m.resp.RunID != t.runner.about.RunID {
+		t.runner.leaving.leave(StopCancel, "the workflow was reset", workflow.KilledByFence, t.runner.policy.lead)
 	}
 }
 
 // hopeless returns an error when it is no use to wait for the daemon any
 // longer. Running jobs are always waited for: their ends go to the spool.
-func (r *Runner) hopeless(now time.Time) error {
-	o := &r.turns.outage
-	if o.since.IsZero() || r.liveAttempts() > 0 {
+func (t *turns) hopeless(now time.Time) error {
+	o := &t.outage
+	if o.since.IsZero() || t.runner.work.live() > 0 {
 		return nil
 	}
-	patience := time.Duration(r.about.WaitForHealthyMins) * time.Minute
+	patience := time.Duration(t.runner.about.WaitForHealthyMins) * time.Minute
 	from := o.since
-	if r.leaving.active() {
-		from = maxTime(from, r.leaving.since)
+	if t.runner.leaving.active() {
+		from = maxTime(from, t.runner.leaving.since)
 		patience = min(patience, deliverPatience)
-		if r.leaving.kind >= StopHurry {
+		if t.runner.leaving.kind >= StopHurry {
 			patience = deliverPatienceHurry
 		}
 	}
@@ -133,16 +133,16 @@ func (r *Runner) hopeless(now time.Time) error {
 	}
 	e := workflow.Errorf(code, "the daemon did not take the runner's last words: %v", o.cause)
 	e.Err = o.cause
-	if n := len(r.turns.outbox); n > 0 {
-		e.Hint = fmt.Sprintf("%d reports are kept in %s and delivered by the next run", n, r.spool.dir)
+	if n := len(t.outbox); n > 0 {
+		e.Hint = fmt.Sprintf("%d reports are kept in %s and delivered by the next run", n, t.runner.spool.dir)
 	}
 	return e
 }
 
-// liveAttempts counts the attempts whose processes may exist.
-func (r *Runner) liveAttempts() int {
+// live counts the attempts whose processes may exist.
+func (w *work) live() int {
 	n := 0
-	for _, a := range r.attempts {
+	for _, a := range w.attempts {
 		if a.live() {
 			n++
 		}

@@ -7,15 +7,16 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func spoolFiles(t testing.TB, dir string) []string {
 	t.Helper()
-	files, err := spool.Files(filepath.Join(dir, spoolDir))
+	files, err := spool.Files(filepath.Join(dir, output.SpoolDir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,14 +35,14 @@ func TestGoesOnWhileTheDaemonIsAbsent(t *testing.T) {
 		}
 	}
 	r := start(t, o)
-	pidIn(t, dir+"/pid")
-	eventually(t, "the short job is done", func() bool { return d.Job(2).Status == workflow.Completed })
+	runnertest.ProcessIn(t, dir+"/pid")
+	runnertest.Eventually(t, "the short job is done", func() bool { return d.Job(2).Status == workflow.Completed })
 	d.SetDown(true)
 	<-outage
 	if err := os.WriteFile(dir+"/go", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the report is in the spool", func() bool {
+	runnertest.Eventually(t, "the report is in the spool", func() bool {
 		files := spoolFiles(t, o.OutputDir)
 		if len(files) != 1 {
 			return false
@@ -92,7 +93,7 @@ func TestGivesUpAndLeavesTheSpool(t *testing.T) {
 // mute is a daemon that goes away when the first report comes.
 type mute struct{ *runnertest.Daemon }
 
-func (m *mute) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (m *mute) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	if len(req.Reports) > 0 {
 		m.SetDown(true)
 		defer m.SetDown(false)
@@ -128,7 +129,7 @@ func TestLostAnswers(t *testing.T) {
 // lossy loses every third answer.
 type lossy struct{ *runnertest.Daemon }
 
-func (l *lossy) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (l *lossy) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	resp, err := l.Daemon.Turn(ctx, id, req)
 	if req.Turn%3 == 0 && req.Turn < 20 {
 		return nil, runnertest.ErrDown
@@ -149,6 +150,6 @@ func TestRefusedRunnerEnds(t *testing.T) {
 // stranger is a daemon that does not know the runner after it registered.
 type stranger struct{ *runnertest.Daemon }
 
-func (s *stranger) Turn(ctx context.Context, _ int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (s *stranger) Turn(ctx context.Context, _ int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	return s.Daemon.Turn(ctx, 999, req)
 }

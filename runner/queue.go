@@ -4,103 +4,109 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // staleQueue is how long a granted job may wait for room before it is given
 // back: it was taken ahead of jobs that turned out to be long.
 const staleQueue = 2 * time.Second
 
+// queue has the granted jobs that are to be started, in the order of their grants.
+type queue struct {
+	runner  *Runner
+	waiting []*attempt
+}
+
 // accept takes in a grant. The same grant twice is one.
-func (r *Runner) accept(g api.Grant, now time.Time) {
-	if r.attempts[g.LeaseRef] != nil || r.turns.isClosed[g.LeaseRef] {
+func (q *queue) accept(g lease.Grant, now time.Time) {
+	if q.runner.work.attempts[g.LeaseRef] != nil || q.runner.turns.isClosed[g.LeaseRef] {
 		return
 	}
 	a := &attempt{
 		grant: g, granted: now, phase: queued,
-		key: fmt.Sprintf("%s.%d.%d.%d", r.key, g.JobID, g.Attempt, g.Fence),
+		key: fmt.Sprintf("%s.%d.%d.%d", q.runner.key, g.JobID, g.Attempt, g.Fence),
 	}
-	r.attempts[g.LeaseRef] = a
-	r.active = now
-	r.emitFor(a, Event{Kind: EventGranted})
+	q.runner.work.attempts[g.LeaseRef] = a
+	q.runner.active = now
+	q.runner.emitFor(a, Event{Kind: EventGranted})
 	switch {
 	case g.Recovery != nil:
-		r.repair(a, g.Recovery)
-	case r.leaving.active():
-		r.discard(a)
+		q.runner.repairs.repair(a, g.Recovery)
+	case q.runner.leaving.active():
+		q.discard(a)
 	default:
-		r.queue = append(r.queue, a)
+		q.waiting = append(q.waiting, a)
 	}
 }
 
 // discard gives a job back that was not started.
-func (r *Runner) discard(a *attempt) {
+func (q *queue) discard(a *attempt) {
 	a.phase = discarding
-	r.turns.giveBack = append(r.turns.giveBack, a.ref())
+	q.runner.turns.giveBack = append(q.runner.turns.giveBack, a.ref())
 }
 
-func (r *Runner) giveBackQueue() {
-	for _, a := range r.queue {
-		r.discard(a)
+func (q *queue) giveBackAll() {
+	for _, a := range q.waiting {
+		q.discard(a)
 	}
-	r.queue = nil
+	q.waiting = nil
 }
 
-// startQueued starts granted jobs in the order of their grants while there is
+// startDue starts granted jobs in the order of their grants while there is
 // room, and gives back those that waited too long for it.
-func (r *Runner) startQueued(now time.Time) {
-	if len(r.queue) == 0 || r.pause.active() || now.After(r.turns.leaseUntil) {
+func (q *queue) startDue(now time.Time) {
+	if len(q.waiting) == 0 || q.runner.pause.active() || now.After(q.runner.turns.leaseUntil) {
 		return // without a valid lease somebody else may have the job
 	}
 	n := 0
-	for _, a := range r.queue {
-		hosts := r.roomFor(a)
+	for _, a := range q.waiting {
+		hosts := q.runner.room.roomFor(a)
 		if hosts == nil {
 			break
 		}
-		r.start(a, hosts)
+		q.runner.work.start(a, hosts)
 		n++
 	}
-	r.queue = r.queue[n:]
-	if len(r.queue) > 0 && now.Sub(r.queue[0].granted) > staleQueue {
-		r.log.Debug("giving back jobs that were taken too early", "jobs", len(r.queue))
-		r.giveBackQueue()
-		r.pace = pace{} // take nothing ahead until short jobs are seen again
+	q.waiting = q.waiting[n:]
+	if len(q.waiting) > 0 && now.Sub(q.waiting[0].granted) > staleQueue {
+		q.runner.log.Debug("giving back jobs that were taken too early", "jobs", len(q.waiting))
+		q.giveBackAll()
+		q.runner.pace = pace{} // take nothing ahead until short jobs are seen again
 	}
 }
 
 // roomFor finds the hosts on which a can start now, none if it must wait. A job
 // that is larger than the node would wait for ever: it may start when it is
 // alone.
-func (r *Runner) roomFor(a *attempt) []*host {
-	if r.byJob[a.grant.JobID] != nil {
+func (m *room) roomFor(a *attempt) []*host {
+	if m.runner.work.byJob[a.grant.JobID] != nil {
 		return nil // an attempt that we lost still has processes
 	}
-	if r.opts.MaxParallelJobs > 0 && r.busy >= r.opts.MaxParallelJobs {
+	if m.runner.opts.MaxParallelJobs > 0 && m.busy >= m.runner.opts.MaxParallelJobs {
 		return nil
 	}
-	hosts := r.placeFor(&a.grant, r.hosts)
-	if hosts == nil && r.busy == 0 {
-		return r.hosts[:1]
+	hosts := m.placeFor(&a.grant, m.hosts)
+	if hosts == nil && m.busy == 0 {
+		return m.hosts[:1]
 	}
 	return hosts
 }
 
 // start takes room for a and has its process started.
-func (r *Runner) start(a *attempt, hosts []*host) {
+func (w *work) start(a *attempt, hosts []*host) {
 	a.phase = starting
-	r.byJob[a.grant.JobID] = a
+	w.byJob[a.grant.JobID] = a
 	a.taken = true
-	r.reserve(a, hosts)
-	if a.alone = r.busy == 0; r.busy == 1 {
-		for _, other := range r.byJob {
+	w.runner.room.reserve(a, hosts)
+	if a.alone = w.runner.room.busy == 0; w.runner.room.busy == 1 {
+		for _, other := range w.byJob {
 			other.alone = false
 		}
 	}
-	r.busy++
-	visible, shared := r.gpus.take(a.grant.GPUs)
+	w.runner.room.busy++
+	visible, shared := w.runner.room.gpus.take(a.grant.GPUs)
 	if shared {
-		r.log.Warn("more GPUs in use than there are; sharing", "job_id", a.grant.JobID)
+		w.runner.log.Warn("more GPUs in use than there are; sharing", "job_id", a.grant.JobID)
 	} else {
 		a.gpus = visible
 	}
@@ -108,12 +114,12 @@ func (r *Runner) start(a *attempt, hosts []*host) {
 	for i, h := range hosts {
 		names[i] = h.name
 	}
-	timeLimit := r.stepTime(time.Now())
-	r.pool.do(func() { r.launch(a, visible, names, timeLimit) })
+	timeLimit := w.stepTime(time.Now())
+	w.runner.pool.do(func() { w.launch(a, visible, names, timeLimit) })
 }
 
 // release gives back what start took.
-func (r *Runner) release(a *attempt) {
+func (w *work) release(a *attempt) {
 	if a.timer != nil {
 		a.timer.Stop()
 	}
@@ -121,8 +127,8 @@ func (r *Runner) release(a *attempt) {
 		return
 	}
 	a.taken = false
-	r.busy--
-	r.vacate(a)
-	r.gpus.give(a.gpus)
+	w.runner.room.busy--
+	w.runner.room.vacate(a)
+	w.runner.room.gpus.give(a.gpus)
 	a.gpus = nil
 }

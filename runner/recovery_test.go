@@ -4,9 +4,9 @@ import (
 	"os"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestRecoveryScript(t *testing.T) {
@@ -55,7 +55,7 @@ func TestFailingRecoveryScript(t *testing.T) {
 func TestRecoveryScriptOfAnotherRunner(t *testing.T) {
 	dir := t.TempDir()
 	j := job("touch " + dir + "/job")
-	j.Recovery = &api.Recovery{Script: "touch " + dir + "/script", TimeoutSeconds: 10}
+	j.Recovery = &lease.Recovery{Script: "touch " + dir + "/script", TimeoutSeconds: 10}
 	d := runnertest.New(j)
 	o := testOptions(t, d)
 	o.Client = d
@@ -91,10 +91,10 @@ func TestStopDuringRecovery(t *testing.T) {
 	j.Repair, j.Retries = "echo $$ > "+dir+"/pid; exec sleep 1000", 1
 	d := runnertest.New(j)
 	r := start(t, testOptions(t, d))
-	pid := pidIn(t, dir+"/pid")
+	pid := runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
 	r.wait(t)
-	if isAlive(pid) {
+	if pid.Alive() {
 		t.Error("the script lives")
 	}
 	if got := d.Job(1).Repaired; len(got) != 1 || got[0].Error == "" {

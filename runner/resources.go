@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/oom"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // Resources are what a node has for jobs.
@@ -28,7 +28,7 @@ type Resources struct {
 func (o *Options) sharesHost() bool {
 	r := &o.Resources
 	return r.CPUs == 0 && r.MemoryBytes == 0 && r.GPUs == 0 && len(r.GPUDevices) == 0 && o.MaxParallelJobs == 0 &&
-		o.NodeType == workflow.SchedulerLocal && o.Allocation == nil && o.Steps == nil
+		o.NodeType == compute.SchedulerLocal && o.Allocation == nil && o.Steps == nil
 }
 
 // capacity is what jobs take from.
@@ -40,7 +40,7 @@ func (r Resources) capacity() capacity {
 	return capacity{cpus: r.CPUs, memory: r.MemoryBytes, gpus: r.GPUs}
 }
 
-func needs(g *api.Grant) capacity {
+func needs(g *lease.Grant) capacity {
 	return capacity{cpus: g.CPUs, memory: g.MemoryBytes, gpus: g.GPUs}
 }
 

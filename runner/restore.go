@@ -1,18 +1,15 @@
 package runner
 
 import (
-	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // restorer makes the output directory again when a job, a script or a person has
 // removed it while we work in it.
 type restorer struct {
+	runner *Runner
 	mu     sync.Mutex
 	failed string // what was said of the last try; empty after one that succeeded
 }
@@ -20,69 +17,63 @@ type restorer struct {
 // outputLostMsg says that the output directory was removed.
 type outputLostMsg struct{ text string }
 
-// keepOutput makes the output directory again if it is gone. What is gone is known by
+// keep makes the output directory again if it is gone. What is gone is known by
 // the journal, which is always open: a removed file has no link. It runs on the pool,
 // before a process is started, since what is started needs the directory.
-func (r *Runner) keepOutput() {
-	if !unlinked(r.leftover.opened()) {
+func (o *restorer) keep() {
+	if !o.runner.leftover.Removed() {
 		return
 	}
-	r.restore.mu.Lock()
-	defer r.restore.mu.Unlock()
-	if !unlinked(r.leftover.opened()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.runner.leftover.Removed() {
 		return // another attempt was faster
 	}
-	err := r.restoreOutput()
+	err := o.makeAgain()
 	text := fmt.Sprintf("the output directory %s was removed, and is made again: what was written to it before %s is lost, also what running jobs write",
-		r.opts.OutputDir, time.Now().Format(time.TimeOnly))
+		o.runner.opts.OutputDir, time.Now().Format(time.TimeOnly))
 	if err != nil {
-		text = fmt.Sprintf("the output directory %s was removed, and cannot be made again: %v", r.opts.OutputDir, err)
+		text = fmt.Sprintf("the output directory %s was removed, and cannot be made again: %v", o.runner.opts.OutputDir, err)
 	}
-	if err == nil || text != r.restore.failed {
-		r.box.put(outputLostMsg{text})
+	if err == nil || text != o.failed {
+		o.runner.box.put(outputLostMsg{text})
 	}
-	if r.restore.failed = ""; err != nil {
-		r.restore.failed = text
+	if o.failed = ""; err != nil {
+		o.failed = text
 	}
 }
 
-// restoreOutput makes the directory with what others need to find of us in it: its
+// makeAgain makes the directory with what others need to find of us in it: its
 // lock first, so that it is nobody else's, then the spool, and the journal last, by which we
 // know that it is there.
-func (r *Runner) restoreOutput() error {
-	if err := r.prepare(); err != nil {
+func (o *restorer) makeAgain() error {
+	if err := o.runner.prepare(); err != nil {
 		return err
 	}
-	if r.opts.RestoreOutput != nil {
-		if err := r.opts.RestoreOutput(); err != nil {
+	if o.runner.opts.RestoreOutput != nil {
+		if err := o.runner.opts.RestoreOutput(); err != nil {
 			return err
 		}
 	}
-	if err := r.spool.restore(); err != nil {
+	if err := o.runner.spool.restore(); err != nil {
 		return err
 	}
-	return r.leftover.restore()
+	return o.runner.leftover.Restore()
 }
 
 // onOutputLost tells that the output directory was removed.
-func (r *Runner) onOutputLost(m outputLostMsg) {
-	r.log.Error(m.text)
-	r.summary.OutputLost = append(r.summary.OutputLost, m.text)
-	r.emit(Event{Kind: EventOutputLost, Message: m.text})
+func (o *restorer) onOutputLost(m outputLostMsg) {
+	o.runner.log.Error(m.text)
+	o.runner.summary.OutputLost = append(o.runner.summary.OutputLost, m.text)
+	o.runner.emit(Event{Kind: EventOutputLost, Message: m.text})
 }
 
 // lastLook tells of an output directory that the last of the jobs removed. The loop
 // has ended, and nothing is on the pool.
-func (r *Runner) lastLook() {
-	if unlinked(r.leftover.opened()) && r.restore.failed == "" {
-		r.onOutputLost(outputLostMsg{fmt.Sprintf("the output directory %s was removed: what was written to it is lost", r.opts.OutputDir)})
+func (o *restorer) lastLook() {
+	if o.runner.leftover.Removed() && o.failed == "" {
+		o.onOutputLost(outputLostMsg{fmt.Sprintf("the output directory %s was removed: what was written to it is lost", o.runner.opts.OutputDir)})
 	}
-}
-
-// unlinked reports whether an open file was removed.
-func unlinked(file *os.File) bool {
-	var st unix.Stat_t
-	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink == 0
 }
 
 // restore writes the spool again.
@@ -94,56 +85,4 @@ func (d *delivery) restore() error {
 	}
 	d.failing = false
 	return nil
-}
-
-// opened is the file of the journal.
-func (j *journal) opened() *os.File {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.file
-}
-
-// restore writes the journal again.
-func (j *journal) restore() error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	again, err := createJournal(j.path, j.head)
-	if err != nil {
-		return err
-	}
-	old := j.file
-	j.file, j.size = again, int64(len(j.head))
-	for _, line := range j.lines {
-		err = errors.Join(err, j.write(line))
-	}
-	return errors.Join(err, old.Close())
-}
-
-// Restore makes a directory again that was removed while it was in use: its name and
-// its lock. One in which nothing is locked needs neither.
-func (d *OutputDir) Restore(database string) error {
-	if d.marker == nil {
-		return nil
-	}
-	file, err := openMarker(d.Path)
-	if err != nil {
-		return err
-	}
-	owner := ""
-	if err = flock(file, unix.LOCK_SH); err == nil {
-		owner, err = readMarker(file)
-	}
-	switch {
-	case err != nil:
-	case owner == "":
-		err = writeMarker(file, database)
-	case owner != database:
-		err = fmt.Errorf("%s is another database's now", d.Path)
-	}
-	if err != nil {
-		return errors.Join(err, file.Close())
-	}
-	old := d.marker
-	d.marker = file
-	return old.Close()
 }

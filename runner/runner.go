@@ -18,19 +18,25 @@ import (
 	"sync"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/runner/oom"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/runner/process"
+	"github.com/torc-slurm/torc-slurm/runner/steps"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Turner is how a runner reaches the daemon; *client.Client is one.
+// Turner is how a runner reaches the daemon; a client.Runners is one.
 type Turner interface {
-	Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error)
-	Turn(ctx context.Context, runnerID int64, req *api.TurnRequest) (*api.TurnResponse, error)
-	Leave(ctx context.Context, runnerID int64, req *api.LeaveRequest) (*api.LeaveResponse, error)
+	Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error)
+	Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error)
+	Leave(ctx context.Context, runnerID int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error)
 	// FailedWorkflow is what the jobs of a compensation learn of the run.
-	FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error)
+	FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error)
 }
 
 // Options say what a runner works on and with. Client, WorkflowID and
@@ -60,7 +66,7 @@ type Options struct {
 	Nodes []string
 	// Steps starts jobs as steps of Slurm, if the workflow wants that; nil
 	// outside of allocations.
-	Steps *Steps
+	Steps *steps.Starter
 	// KillWait is what Slurm leaves a process between SIGTERM and SIGKILL.
 	KillWait time.Duration
 	// IdleTimeout, if not zero, is how long to wait for work instead of the
@@ -87,12 +93,12 @@ type Options struct {
 	StrictScheduler   bool
 	Scheduler         any
 	// Allocation is where the runner lives, if the daemon asked for it.
-	Allocation *api.AllocationMember
+	Allocation *lease.AllocationMember
 	// OnlyLogin has the runner take only jobs that run on the daemon's host alone,
 	// which must be this one.
 	OnlyLogin bool
 
-	Executor Executor // nil for processes
+	Executor process.Executor // nil for processes
 	// Key names this life of the runner, and Random spreads its calls, in
 	// [0, 1); chosen if empty or nil.
 	Key      string
@@ -118,12 +124,12 @@ type Runner struct {
 	opts      Options
 	log       *slog.Logger
 	shell     string // path of bash
-	executor  Executor
-	ender     Ender // executor, if its commands have no processes; else nil
+	executor  process.Executor
+	ender     process.Ender // executor, if its commands have no processes; else nil
 	restore   restorer
 	box       *mailbox
 	pool      *pool
-	keeper    *keeper
+	keeper    *process.Keeper
 	monitor   *monitor // nil if there is nothing to do for it
 	oom       *oom.Tracker
 	failed    failedWorkflow
@@ -134,27 +140,23 @@ type Runner struct {
 
 	// Set when registering, constant afterwards.
 	key          string
-	registration *api.RegisterRequest
-	about        *api.RegisterResponse
-	detector     *workflow.Detector // what is looked for in the words of failed attempts
+	registration *lease.RegisterRequest
+	about        *lease.RegisterResponse
+	detector     *failure.Detector // what is looked for in the words of failed attempts
 	policy       policy
-	steps        *stepMode // nil unless jobs are steps
+	steps        *steps.Mode // nil unless jobs are steps
 	env          environment
 	spool        *delivery
-	leftover     *journal
+	leftover     *process.Journal
 
 	// Owned by Run.
 	id       int64 // may change when we have to register again
 	began    time.Time
-	total    capacity // of each host
-	shares   bool     // its host, with other runners
-	hosts    []*host  // the runner's own first
-	gpus     *gpuPool
+	shares   bool // its host, with other runners
 	schedule schedule
-	attempts map[api.LeaseRef]*attempt // everything that is leased
-	byJob    map[int64]*attempt        // whose processes may live
-	queue    []*attempt                // granted, to be started
-	busy     int64                     // attempts that hold capacity
+	room     room
+	queue    queue
+	work     work
 	pace     pace
 	turns    turns
 	repairs  repairs
@@ -187,7 +189,7 @@ func New(o Options) (*Runner, error) {
 		o.Random = mathrand.Float64
 	}
 	if o.NodeType == "" {
-		o.NodeType = workflow.SchedulerLocal
+		o.NodeType = compute.SchedulerLocal
 	}
 	if o.Hostname == "" {
 		if o.Hostname, err = os.Hostname(); err != nil {
@@ -201,24 +203,30 @@ func New(o Options) (*Runner, error) {
 	}
 	shares := o.sharesHost()
 	o.Resources = o.Resources.orDetected(o.Environ, o.Log)
-	return &Runner{
+	r := &Runner{
 		opts: o, log: o.Log, shell: shell,
 		key:       cmp.Or(o.Key, rand.Text()),
 		box:       newMailbox(),
 		stopping:  make(chan StopKind, 4),
 		abandoned: make(chan struct{}),
 		failed:    newFailedWorkflow(),
-		attempts:  make(map[api.LeaseRef]*attempt),
-		byJob:     make(map[int64]*attempt),
-		total:     o.Resources.capacity(),
 		shares:    shares,
-		hosts:     newHosts(&o),
-		gpus:      newGPUPool(o.Resources.devices()),
-	}, nil
+		room:      room{total: o.Resources.capacity(), hosts: newHosts(&o), gpus: newGPUPool(o.Resources.devices())},
+		work:      work{attempts: make(map[lease.LeaseRef]*attempt), byJob: make(map[int64]*attempt)},
+	}
+	return r.joined(), nil
+}
+
+// joined has the parts of the runner know it.
+func (r *Runner) joined() *Runner {
+	r.restore.runner, r.room.runner, r.queue.runner, r.work.runner = r, r, r, r
+	r.turns.runner, r.repairs.runner, r.actions.runner, r.leaving.runner = r, r, r, r
+	r.words.runner, r.pause.runner, r.accounts.runner = r, r, r
+	return r
 }
 
 // Run registers, works until there is nothing left to do or it is told to
-// stop, and says goodbye. It may be called once. When ctx is done the runner
+// stop, and deregisters. It may be called once. When ctx is done the runner
 // ends its jobs as StopCancel does.
 func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	r.began = time.Now()
@@ -230,35 +238,28 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	}
 	release, err := r.open()
 	if err != nil {
-		r.sayLeave(&api.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
+		r.sayLeave(&lease.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
 		return r.summary, err
 	}
 	if err = r.loop(ctx); !errors.Is(err, errAbandoned) {
-		r.goodbye()
+		r.deregister()
 	}
-	r.lastLook()
+	r.restore.lastLook()
 	return r.summary, errors.Join(err, release())
 }
 
 // prepare makes the directories that attempts write to.
 func (r *Runner) prepare() error {
-	for _, name := range []string{stdioDir, terminationDir, spoolDir} {
+	for _, name := range []string{output.StdioDir, output.TerminationDir, output.SpoolDir} {
 		dir := filepath.Join(r.opts.OutputDir, name)
 		if err := os.MkdirAll(dir, 0o777); err != nil {
-			return unwritable(err)
+			return output.Unwritable(err)
 		}
 		if err := trustedfile.CheckLink(dir); err != nil {
-			return unwritable(err)
+			return output.Unwritable(err)
 		}
 	}
 	return nil
-}
-
-func unwritable(err error) error {
-	e := workflow.Errorf(workflow.CodeInvalid, "cannot write to the output directory: %v", err).
-		WithHint("choose another one with --output-dir")
-	e.Err = err
-	return e
 }
 
 // minWorkers is how many files may hang on a file system before starts do.
@@ -275,14 +276,14 @@ func (r *Runner) open() (release func() error, err error) {
 		return errors.Join(errs...)
 	}
 	if r.executor = r.opts.Executor; r.executor == nil {
-		e, err := newProcessExecutor(r.log)
+		e, err := process.NewSpawner(r.log)
 		if err != nil {
 			return nil, err
 		}
 		r.executor = e
-		closers = append(closers, func() error { e.close(); return nil })
+		closers = append(closers, func() error { e.Close(); return nil })
 	}
-	r.ender, _ = r.executor.(Ender)
+	r.ender, _ = r.executor.(process.Ender)
 	r.oom = oom.New(oom.MemoryGroups(), r.opts.Allocation == nil, r.log)
 	closers = append(closers, r.oom.Close)
 	if err := r.openSpool(&closers); err != nil {
@@ -296,17 +297,14 @@ func (r *Runner) open() (release func() error, err error) {
 
 // openMonitor starts what measures.
 func (r *Runner) openMonitor(closers *[]func() error) {
-	r.keeper = newKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.oom, r.box.put)
+	r.keeper = process.NewKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.oom)
 	r.monitor = newMonitor(r.about.ResourceMonitor, r.metricsPath(), r.log)
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	if r.monitor != nil {
-		if r.monitor.jobs {
-			r.keeper.record = r.monitor.record
-		}
 		wg.Go(func() { r.monitor.run(ctx) })
 	}
-	wg.Go(func() { r.keeper.run(ctx) })
+	wg.Go(func() { r.keeper.Run(ctx) })
 	*closers = append(*closers, func() error { cancel(); wg.Wait(); return nil })
 }
 
@@ -316,10 +314,10 @@ func (r *Runner) register(ctx context.Context) error {
 	if end.IsZero() && r.opts.TimeLimit > 0 {
 		end = r.began.Add(r.opts.TimeLimit)
 	}
-	req := &api.RegisterRequest{
-		Key: r.key, Hostname: r.opts.Hostname, PID: int64(os.Getpid()), BootID: bootID(),
+	req := &lease.RegisterRequest{
+		Key: r.key, Hostname: r.opts.Hostname, PID: int64(os.Getpid()), BootID: process.BootID(),
 		StartTime: r.began.Format(time.RFC3339Nano),
-		NumCPUs:   r.total.cpus, MemoryBytes: r.total.memory, NumGPUs: r.total.gpus, NumNodes: int64(len(r.hosts)),
+		NumCPUs:   r.room.total.cpus, MemoryBytes: r.room.total.memory, NumGPUs: r.room.total.gpus, NumNodes: int64(len(r.room.hosts)),
 		Labels: r.opts.Labels, NodeType: r.opts.NodeType, OutputDir: r.opts.OutputDir,
 		MaxParallelJobs:   r.opts.MaxParallelJobs,
 		SchedulerConfigID: r.opts.SchedulerConfigID, StrictScheduler: r.opts.StrictScheduler,
@@ -336,8 +334,8 @@ func (r *Runner) register(ctx context.Context) error {
 	r.registration = req
 	r.id, r.about = resp.RunnerID, resp
 	r.policy = newPolicy(resp.ExecutionConfig, resp.EnforceRuntime)
-	if err := r.chooseMode(resp.ExecutionConfig); err != nil {
-		r.sayLeave(&api.LeaveRequest{Reason: err.Error()})
+	if r.steps, err = steps.ModeOf(resp.ExecutionConfig, r.opts.Steps); err != nil {
+		r.sayLeave(&lease.LeaveRequest{Reason: err.Error()})
 		return err
 	}
 	r.schedule = r.policy.schedule(r.began, end)
@@ -345,11 +343,11 @@ func (r *Runner) register(ctx context.Context) error {
 	r.summary = Summary{
 		RunnerID: resp.RunnerID, RunID: resp.RunID, Workflow: resp.WorkflowName,
 		ByStatus: make(map[workflow.JobStatus]int64), ByCause: make(map[workflow.CauseKind]int64),
-		Offer: r.wholeOffer(),
+		Offer: r.room.whole(),
 	}
 	r.log = r.log.With("workflow_id", r.opts.WorkflowID, "compute_node_id", r.id)
-	r.log.Info("registered", "run_id", resp.RunID, "num_cpus", r.total.cpus,
-		"memory_bytes", r.total.memory, "num_gpus", r.total.gpus)
+	r.log.Info("registered", "run_id", resp.RunID, "num_cpus", r.room.total.cpus,
+		"memory_bytes", r.room.total.memory, "num_gpus", r.room.total.gpus)
 	r.emit(Event{Kind: EventRegistered})
 	return nil
 }

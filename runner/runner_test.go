@@ -3,9 +3,9 @@ package runner
 import (
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestRunsJobsToTheEnd(t *testing.T) {
@@ -13,7 +13,7 @@ func TestRunsJobsToTheEnd(t *testing.T) {
 		job("echo out; echo err >&2"),
 		job("exit 3"),
 		job("kill -SEGV $$"),
-		runnertest.Job{Grant: api.Grant{Command: "true"}, After: []int64{1, 2}},
+		runnertest.Job{Grant: lease.Grant{Command: "true"}, After: []int64{1, 2}},
 	)
 	o := testOptions(t, d)
 	s := run(t, o)

@@ -6,15 +6,16 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // Spooled is what one life of a runner wrote down and nobody has received.
 type Spooled struct {
 	spool.Header
-	Reports []api.Report
-	Started []api.Held // and not reported
+	Reports []lease.Report
+	Started []lease.Held // and not reported
 	path    string
 }
 
@@ -24,8 +25,8 @@ type Spooled struct {
 func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([]Spooled, error) {
 	var all []Spooled
 	var failed []error
-	for _, dir := range OutputDirs(outputDir, database) {
-		files, err := spool.Files(filepath.Join(dir, spoolDir))
+	for _, dir := range output.Dirs(outputDir, database) {
+		files, err := spool.Files(filepath.Join(dir, output.SpoolDir))
 		if err != nil {
 			failed = append(failed, err)
 		}

@@ -5,13 +5,14 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestReadSpooled(t *testing.T) {
 	dir := t.TempDir()
-	place := filepath.Join(dir, spoolDir)
+	place := filepath.Join(dir, output.SpoolDir)
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -24,8 +25,8 @@ func TestReadSpooled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ref := api.LeaseRef{JobID: h.RunnerID, Attempt: 1, Fence: 1}
-		if err := w.Append([]api.Report{{LeaseRef: ref}, {LeaseRef: api.LeaseRef{JobID: 99}}}, true); err != nil {
+		ref := lease.LeaseRef{JobID: h.RunnerID, Attempt: 1, Fence: 1}
+		if err := w.Append([]lease.Report{{LeaseRef: ref}, {LeaseRef: lease.LeaseRef{JobID: 99}}}, true); err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Close(); err != nil {
@@ -57,7 +58,7 @@ func TestReadSpooled(t *testing.T) {
 // stays, as it goes on writing there.
 func TestSpooledByALiveWriter(t *testing.T) {
 	dir := t.TempDir()
-	place := filepath.Join(dir, spoolDir)
+	place := filepath.Join(dir, output.SpoolDir)
 	if err := os.MkdirAll(place, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func TestSpooledByALiveWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(job int64) {
-		if err := w.Append([]api.Report{{LeaseRef: api.LeaseRef{JobID: job}}}, true); err != nil {
+		if err := w.Append([]lease.Report{{LeaseRef: lease.LeaseRef{JobID: job}}}, true); err != nil {
 			t.Fatal(err)
 		}
 	}

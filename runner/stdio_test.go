@@ -4,13 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -32,7 +31,7 @@ func TestStdioModes(t *testing.T) {
 			run(t, o)
 			got := make(map[string]string)
 			for _, name := range logNames(t, o.OutputDir) {
-				data, err := os.ReadFile(filepath.Join(o.OutputDir, stdioDir, name))
+				data, err := os.ReadFile(filepath.Join(o.OutputDir, output.StdioDir, name))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -42,30 +41,6 @@ func TestStdioModes(t *testing.T) {
 				t.Error(diff)
 			}
 		})
-	}
-}
-
-func TestStdioConfig(t *testing.T) {
-	job := &workflow.StdioConfig{Mode: workflow.StdioNone}
-	all := &workflow.StdioConfig{Mode: workflow.StdioCombined}
-	config := &workflow.ExecutionConfig{
-		Stdio:             all,
-		JobStdioOverrides: map[string]workflow.StdioConfig{"quiet": {Mode: workflow.StdioNoStdout}},
-	}
-	for _, c := range []struct {
-		name   string
-		grant  api.Grant
-		config *workflow.ExecutionConfig
-		want   *workflow.StdioConfig
-	}{
-		{"default", api.Grant{}, nil, nil},
-		{"job", api.Grant{Name: "quiet", Stdio: job}, config, job},
-		{"override", api.Grant{Name: "quiet"}, config, &workflow.StdioConfig{Mode: workflow.StdioNoStdout}},
-		{"workflow", api.Grant{Name: "other"}, config, all},
-	} {
-		if diff := cmp.Diff(c.want, stdioConfig(&c.grant, c.config)); diff != "" {
-			t.Errorf("%s: %s", c.name, diff)
-		}
 	}
 }
 
@@ -84,7 +59,7 @@ func TestDeleteOnSuccess(t *testing.T) {
 
 func TestExistingLogIsKept(t *testing.T) {
 	o := testOptions(t, runnertest.New(job("echo new")))
-	path := LogPath(o.OutputDir, 1, 1, 1, 1, ".o")
+	path := output.LogPath(o.OutputDir, 1, 1, 1, 1, ".o")
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +82,7 @@ func TestBinaryOutput(t *testing.T) {
 	o := testOptions(t, d)
 	run(t, o)
 	e := d.Job(1).Attempts[0].Evidence
-	if !utf8.ValidString(e.StderrTail) || len(e.StderrTail) == 0 || len(e.StderrTail) > tailSize {
+	if !utf8.ValidString(e.StderrTail) || len(e.StderrTail) == 0 || len(e.StderrTail) > output.TailSize {
 		t.Errorf("tail of %d bytes, valid: %v", len(e.StderrTail), utf8.ValidString(e.StderrTail))
 	}
 	if out, err := logText(t, o.OutputDir, 1, 1, ".o"), logText(t, o.OutputDir, 1, 1, ".e"); len(out) != 100000 || out != err {
@@ -115,46 +90,11 @@ func TestBinaryOutput(t *testing.T) {
 	}
 }
 
-func TestTail(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "file")
-	for _, c := range []struct {
-		name, text, want string
-		size             int64
-	}{
-		{"short", "abc", "abc", 10},
-		{"long", strings.Repeat("x", 100) + "end", "xend", 4},
-		{"cut rune", "aéb", "b", 2},
-		{"empty", "", "", 10},
-		{"invalid", "a\xffb", "a\uFFFDb", 10},
-		{"invalid grows", "\xff\xff\xff", "\uFFFD", 3},
-	} {
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if got := tail(path, c.size); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-	// Of a file of 1 GB only the end is read.
-	if err := os.Truncate(path, 1<<30); err != nil {
-		t.Fatal(err)
-	}
-	if got := tail(path, 3); got != "\x00\x00\x00" {
-		t.Errorf("large file: %q", got)
-	}
-	if got := tail(path+".no", 10); got != "" {
-		t.Errorf("missing file: %q", got)
-	}
-	if got := tail(t.TempDir(), 10); got != "" {
-		t.Errorf("directory: %q", got)
-	}
-}
-
 func TestUnwritableOutput(t *testing.T) {
 	d := runnertest.New(job("true"), runnertest.Job{Grant: job("true").Grant, After: []int64{1}})
 	o := testOptions(t, d)
 	// A directory in the place of the file cannot be written to, not even by root.
-	if err := os.MkdirAll(LogPath(o.OutputDir, 1, 1, 1, 1, ".o"), 0o777); err != nil {
+	if err := os.MkdirAll(output.LogPath(o.OutputDir, 1, 1, 1, 1, ".o"), 0o777); err != nil {
 		t.Fatal(err)
 	}
 	run(t, o)

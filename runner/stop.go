@@ -6,8 +6,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // StopKind says how urgently a runner is to stop.
@@ -44,6 +45,8 @@ func (r *Runner) Abandon() { r.abandon.Do(func() { close(r.abandoned) }) }
 
 // leaving says whether and why the runner is on its way out.
 type leaving struct {
+	runner *Runner
+
 	kind   StopKind // 0 while it is not
 	reason string
 	since  time.Time
@@ -57,44 +60,44 @@ type leaving struct {
 // the keeper needs: their files may be on a slow file system.
 const endPatience = 30 * time.Second
 
-func (l leaving) active() bool { return l.kind != 0 }
+func (l *leaving) active() bool { return l.kind != 0 }
 
 // leave starts or hastens the way out; killed says whose wish the end of the
 // running jobs is.
-func (r *Runner) leave(kind StopKind, reason string, killed workflow.KillReason, lead time.Duration) {
-	if kind <= r.leaving.kind {
+func (l *leaving) leave(kind StopKind, reason string, killed workflow.KillReason, lead time.Duration) {
+	if kind <= l.kind {
 		return
 	}
-	if !r.leaving.active() {
-		r.leaving.reason = reason
-		r.leaving.since = time.Now()
-		r.emit(Event{Kind: EventStopping, Message: reason})
-		r.log.Info("stopping", "reason", reason)
+	if !l.active() {
+		l.reason = reason
+		l.since = time.Now()
+		l.runner.emit(Event{Kind: EventStopping, Message: reason})
+		l.runner.log.Info("stopping", "reason", reason)
 	}
-	r.leaving.kind = kind
-	r.giveBackQueue()
+	l.kind = kind
+	l.runner.queue.giveBackAll()
 	if kind >= StopCancel {
-		r.leaving.giveUp = time.Now().Add(lead + stepKillPatience + killPatience + endPatience)
-		if r.actions.running {
-			r.actions.cancel()
+		l.giveUp = time.Now().Add(lead + stepKillPatience + process.KillPatience + endPatience)
+		if l.runner.actions.running {
+			l.runner.actions.cancel()
 		}
-		for _, a := range r.attempts {
-			r.kill(a, killed, r.policy.signal, lead)
+		for _, a := range l.runner.work.attempts {
+			l.runner.work.kill(a, killed, l.runner.policy.signal, lead)
 		}
 	}
 }
 
 // stop carries out a request to stop.
-func (r *Runner) stop(kind StopKind) {
+func (l *leaving) stop(kind StopKind) {
 	switch kind {
 	case StopDrain:
-		r.leave(kind, "told to drain", "", 0)
+		l.leave(kind, "told to drain", "", 0)
 	case StopCancel:
-		r.leave(kind, "told to stop", workflow.KilledByDrain, r.policy.lead)
+		l.leave(kind, "told to stop", workflow.KilledByDrain, l.runner.policy.lead)
 	case StopHurry:
-		r.leave(kind, "told to stop at once", workflow.KilledByDrain, 0)
+		l.leave(kind, "told to stop at once", workflow.KilledByDrain, 0)
 	case StopSlurm:
-		r.yield(time.Now())
+		l.yield(time.Now())
 	}
 }
 
@@ -102,56 +105,56 @@ func (r *Runner) stop(kind StopKind) {
 // end of the allocation, which somebody has asked for, or the last word before
 // SIGKILL: then a third of the time is kept for the reports, and for asking Slurm
 // why it does that.
-func (r *Runner) yield(now time.Time) {
-	lead, announced := r.schedule.warned(now, r.policy.lead)
+func (l *leaving) yield(now time.Time) {
+	lead, announced := l.runner.schedule.warned(now, l.runner.policy.lead)
 	if !announced {
-		lead = r.policy.lead
-		if wait := r.opts.KillWait; wait > 0 {
+		lead = l.runner.policy.lead
+		if wait := l.runner.opts.KillWait; wait > 0 {
 			lead = min(lead, wait*2/3)
-			if r.opts.Steps != nil { // there is a Slurm to ask
-				r.words.until = now.Add(wait * 5 / 6)
-				if end := r.schedule.end; !end.IsZero() {
-					r.words.left = end.Sub(now)
+			if l.runner.opts.Steps != nil { // there is a Slurm to ask
+				l.runner.words.until = now.Add(wait * 5 / 6)
+				if end := l.runner.schedule.end; !end.IsZero() {
+					l.runner.words.left = end.Sub(now)
 				}
-				for i := range r.words.waiting {
-					r.words.yielded(&r.words.waiting[i].report.Evidence, now)
+				for i := range l.runner.words.waiting {
+					l.runner.words.yielded(&l.runner.words.waiting[i].report.Evidence, now)
 				}
 			}
 		}
 	}
-	if r.leaving.kind >= StopCancel { // there is less time than we thought
-		for _, a := range r.attempts {
-			r.kill(a, workflow.KilledByDrain, r.policy.signal, lead)
+	if l.kind >= StopCancel { // there is less time than we thought
+		for _, a := range l.runner.work.attempts {
+			l.runner.work.kill(a, workflow.KilledByDrain, l.runner.policy.signal, lead)
 		}
 		return
 	}
-	r.leave(StopCancel, "Slurm is about to take the node", workflow.KilledByDrain, lead)
+	l.leave(StopCancel, "Slurm is about to take the node", workflow.KilledByDrain, lead)
 }
 
-// obey carries out an order of the daemon.
-func (r *Runner) obey(order api.Order) {
+// order carries out an order of the daemon.
+func (l *leaving) order(order lease.Order) {
 	switch order {
-	case api.OrderDrain:
-		r.leave(StopDrain, "the daemon ordered to drain", "", 0)
-	case api.OrderStop:
-		r.leave(StopCancel, "the daemon ordered to stop", workflow.KilledByDrain, r.policy.lead)
-	case api.OrderCancel:
-		r.leave(StopCancel, "the workflow was canceled", workflow.KilledByCancel, r.policy.lead)
+	case lease.OrderDrain:
+		l.leave(StopDrain, "the daemon ordered to drain", "", 0)
+	case lease.OrderStop:
+		l.leave(StopCancel, "the daemon ordered to stop", workflow.KilledByDrain, l.runner.policy.lead)
+	case lease.OrderCancel:
+		l.leave(StopCancel, "the workflow was canceled", workflow.KilledByCancel, l.runner.policy.lead)
 	default:
-		r.log.Warn("unknown order", "order", order)
+		l.runner.log.Warn("unknown order", "order", order)
 	}
 }
 
-// checkEnd drains when the runner's time is up.
-func (r *Runner) checkEnd(now time.Time) {
-	if !r.schedule.end.IsZero() && !now.Before(r.schedule.drainAt) {
-		r.leave(StopCancel, "the time limit is near", workflow.KilledByDrain, r.schedule.lead)
+// checkTime drains when the runner's time is up.
+func (l *leaving) checkTime(now time.Time) {
+	if !l.runner.schedule.end.IsZero() && !now.Before(l.runner.schedule.drainAt) {
+		l.leave(StopCancel, "the time limit is near", workflow.KilledByDrain, l.runner.schedule.lead)
 	}
 }
 
 // kill ends the processes of an attempt: the signal, and SIGKILL after lead.
 // The first reason is kept.
-func (r *Runner) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead time.Duration) {
+func (w *work) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead time.Duration) {
 	switch a.phase {
 	case starting, running:
 		if a.killed == "" && a.exit == nil {
@@ -163,21 +166,21 @@ func (r *Runner) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead
 	}
 	a.killLead, a.killSignal = lead, sig
 	if a.phase != starting { // else supervise comes to it
-		r.end(a)
+		w.end(a)
 	}
 }
 
 // end ends the processes of an attempt as it was decided.
-func (r *Runner) end(a *attempt) {
-	if r.steps != nil && a.recovery == nil && a.exit == nil {
-		r.endStep(a, a.killSignal, a.killLead)
+func (w *work) end(a *attempt) {
+	if w.runner.steps != nil && a.recovery == nil && a.exit == nil {
+		w.endStep(a, a.killSignal, a.killLead)
 		return
 	}
 	switch {
 	case a.watch != nil:
-		r.keeper.endTree(a.watch, a.killSignal, a.killLead)
-	case r.ender != nil:
-		ender, key := r.ender, a.key
+		w.runner.keeper.EndTree(a.watch, a.killSignal, a.killLead)
+	case w.runner.ender != nil:
+		ender, key := w.runner.ender, a.key
 		ender.Signal(key, a.killSignal)
 		time.AfterFunc(a.killLead, func() { ender.Signal(key, unix.SIGKILL) })
 	}

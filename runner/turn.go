@@ -6,44 +6,46 @@ import (
 	"slices"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // When turns are made. What is said with a report travels with it; while CPUs
 // have work, reports wait a little, so that many share a request.
 const (
-	reportDelay  = 20 * time.Millisecond  // reports, while there is work at hand
-	startDelay   = 50 * time.Millisecond  // word that jobs have started
-	hungryDelay  = 8 * time.Millisecond   // between an answer and asking for more work
-	contentDelay = 100 * time.Millisecond // the same when all slots are taken
-	maxPollDelay = time.Second            // when the daemon does not let us wait
-	longPoll     = 10 * time.Second       // the longest that the daemon may hold an answer
-	lastWords    = 200 * time.Millisecond // asking for more work waits for the report of what has ended
-	maxReports   = 1000                   // in one turn
+	reportDelay    = 20 * time.Millisecond  // reports, while there is work at hand
+	startDelay     = 50 * time.Millisecond  // word that jobs have started
+	wantsWorkDelay = 8 * time.Millisecond   // between an answer and asking for more work
+	contentDelay   = 100 * time.Millisecond // the same when all slots are taken
+	maxPollDelay   = time.Second            // when the daemon does not let us wait
+	longPoll       = 10 * time.Second       // the longest that the daemon may hold an answer
+	lastWords      = 200 * time.Millisecond // asking for more work waits for the report of what has ended
+	maxReports     = 1000                   // in one turn
 )
 
 // turns is the conversation with the daemon. At most one turn that says
 // something is under way; beside it an older one may hang that only waits for
 // news, which the newer one makes the daemon answer.
 type turns struct {
+	runner *Runner
+
 	no      int64 // of the last turn
 	saying  *flight
 	polling *flight
 
-	started   []api.Held   // by earlier runners, which have not reported them
-	outbox    []api.Report // in the order of their ends; saying carries the first of them
-	answered  int64        // reports that have left the outbox
-	recovered []api.Recovered
-	giveBack  []api.LeaseRef
+	started   []lease.Held   // by earlier runners, which have not reported them
+	outbox    []lease.Report // in the order of their ends; saying carries the first of them
+	answered  int64          // reports that have left the outbox
+	recovered []lease.Recovered
+	giveBack  []lease.LeaseRef
 	// notStarted are leases that were told to be started, and are not.
-	notStarted []api.Held
+	notStarted []lease.Held
 	newsSince  time.Time // of the oldest start or report that was not said; zero for none
 	reportDue  time.Time // zero while there is no report to say
 
 	// A late answer may still grant leases that are closed; in the order of
 	// closing, and to look up.
 	closed     []closedLease
-	isClosed   map[api.LeaseRef]bool
+	isClosed   map[lease.LeaseRef]bool
 	leaseUntil time.Time
 	pollAt     time.Time
 	pollDelay  time.Duration
@@ -52,28 +54,28 @@ type turns struct {
 	heard   int64     // the newest turn that was answered
 	asked   time.Time // when the newest answered turn that asked for work was sent
 	answers int64
-	latest  api.TurnResponse // that answer's words on the workflow
+	latest  lease.TurnResponse // that answer's words on the workflow
 }
 
 // flight is a turn under way.
 type flight struct {
-	req  *api.TurnRequest
+	req  *lease.TurnRequest
 	sent time.Time
 }
 
 type closedLease struct {
-	ref api.LeaseRef
+	ref lease.LeaseRef
 	no  int64 // turns up to this one did not know that it is closed
 }
 
 type answerMsg struct {
 	flight *flight
-	resp   *api.TurnResponse
+	resp   *lease.TurnResponse
 	err    error
 }
 
 // report queues a report.
-func (t *turns) report(r api.Report) {
+func (t *turns) report(r lease.Report) {
 	t.outbox = append(t.outbox, r)
 	t.news(time.Now())
 	if t.reportDue.IsZero() {
@@ -87,9 +89,9 @@ func (t *turns) news(at time.Time) {
 	}
 }
 
-func (t *turns) close(ref api.LeaseRef) {
+func (t *turns) close(ref lease.LeaseRef) {
 	if t.isClosed == nil {
-		t.isClosed = make(map[api.LeaseRef]bool)
+		t.isClosed = make(map[lease.LeaseRef]bool)
 	}
 	t.closed = append(t.closed, closedLease{ref, t.no})
 	t.isClosed[ref] = true
@@ -118,8 +120,7 @@ func (t *turns) silent() bool {
 
 // sayAt returns when the next turn that says something is due, the zero time
 // if there is nothing to say.
-func (r *Runner) sayAt(now time.Time) time.Time {
-	t := &r.turns
+func (t *turns) sayAt(now time.Time) time.Time {
 	switch {
 	case t.saying != nil:
 		return time.Time{}
@@ -127,7 +128,7 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 		return t.outage.retryAt
 	case len(t.recovered) > 0 || len(t.giveBack) > 0 || len(t.started) > 0 || len(t.notStarted) > 0:
 		return now
-	case len(t.outbox) > 0 && (r.leaving.active() || r.hungry() || len(t.outbox) >= maxReports):
+	case len(t.outbox) > 0 && (t.runner.leaving.active() || t.runner.queue.wantsWork() || len(t.outbox) >= maxReports):
 		return now
 	case len(t.outbox) > 0:
 		return t.reportDue
@@ -137,31 +138,30 @@ func (r *Runner) sayAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// takeTurn makes the turns that are due.
-func (r *Runner) takeTurn(ctx context.Context, now time.Time) {
-	t := &r.turns
-	if at := r.sayAt(now); !at.IsZero() && !now.Before(at) {
+// take makes the turns that are due.
+func (t *turns) take(ctx context.Context, now time.Time) {
+	if at := t.sayAt(now); !at.IsZero() && !now.Before(at) {
 		if o := &t.outage; o.refused > 0 && !o.greeted {
-			t.saying = r.greet(ctx)
+			t.saying = t.registerAgain(ctx)
 		} else {
-			t.saying = r.send(ctx, r.say(now))
+			t.saying = t.send(ctx, t.say(now))
 		}
 		return
 	}
-	if t.saying != nil || !t.outage.since.IsZero() || now.Before(r.askAt()) {
+	if t.saying != nil || !t.outage.since.IsZero() || now.Before(t.askAt()) {
 		return
 	}
-	free := r.offer(now)
+	free := t.runner.room.offer(now)
 	if t.polling == nil || free.Slots > t.polling.req.Free.Slots {
-		t.polling = r.send(ctx, r.poll(free))
+		t.polling = t.send(ctx, t.poll(free))
 	}
 }
 
 // askAt is when the next turn may be made that only asks. What has just ended is
 // told first, as the daemon may decide by it that nothing is granted any more.
-func (r *Runner) askAt() time.Time {
-	at := r.turns.pollAt
-	for _, a := range r.byJob {
+func (t *turns) askAt() time.Time {
+	at := t.pollAt
+	for _, a := range t.runner.work.byJob {
 		switch a.phase {
 		case ending, finishing:
 			ended := a.started
@@ -175,43 +175,42 @@ func (r *Runner) askAt() time.Time {
 }
 
 // say makes a turn that says everything there is to say.
-func (r *Runner) say(now time.Time) *api.TurnRequest {
-	t := &r.turns
+func (t *turns) say(now time.Time) *lease.TurnRequest {
 	t.no++
 	reports := t.outbox[:min(len(t.outbox), maxReports)]
-	req := &api.TurnRequest{
-		Turn: t.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(),
-		Reports:  append([]api.Report(nil), reports...),
+	req := &lease.TurnRequest{
+		Turn: t.no, RunID: t.runner.about.RunID, SignsHash: t.runner.detector.Hash(),
+		Reports:  append([]lease.Report(nil), reports...),
 		Started:  t.started,
-		GiveBack: append([]api.LeaseRef(nil), t.giveBack...), Recovered: append([]api.Recovered(nil), t.recovered...),
-		NotStarted: slices.Clone(t.notStarted), Free: r.offer(now), Paused: r.pause.told(),
+		GiveBack: append([]lease.LeaseRef(nil), t.giveBack...), Recovered: append([]lease.Recovered(nil), t.recovered...),
+		NotStarted: slices.Clone(t.notStarted), Free: t.runner.room.offer(now), Paused: t.runner.pause.told(),
 	}
-	req.Held, req.Dying = r.held(req), r.dying()
+	req.Held, req.Dying = t.held(req), t.dying()
 	t.newsSince, t.reportDue = time.Time{}, time.Time{}
 	return req
 }
 
 // poll makes a turn that waits for news.
-func (r *Runner) poll(free api.Free) *api.TurnRequest {
-	r.turns.no++
+func (t *turns) poll(free lease.Free) *lease.TurnRequest {
+	t.no++
 	wait := longPoll.Seconds()
-	if r.turns.answers == 0 {
+	if t.answers == 0 {
 		wait = 0 // to learn how things are
 	}
-	if beat := r.about.HeartbeatSeconds; beat > 0 {
+	if beat := t.runner.about.HeartbeatSeconds; beat > 0 {
 		wait = min(wait, beat*2/3)
 	}
-	req := &api.TurnRequest{
-		Turn: r.turns.no, RunID: r.about.RunID, SignsHash: r.detector.Hash(), Free: free,
-		WaitSeconds: wait * (0.8 + 0.2*r.opts.Random()), Paused: r.pause.told(),
+	req := &lease.TurnRequest{
+		Turn: t.no, RunID: t.runner.about.RunID, SignsHash: t.runner.detector.Hash(), Free: free,
+		WaitSeconds: wait * (0.8 + 0.2*t.runner.opts.Random()), Paused: t.runner.pause.told(),
 	}
-	req.Held, req.Dying = r.held(req), r.dying()
+	req.Held, req.Dying = t.held(req), t.dying()
 	return req
 }
 
 // held lists the leases that the runner has and that req does not end, by job.
-func (r *Runner) held(req *api.TurnRequest) []api.Held {
-	said := make(map[api.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
+func (t *turns) held(req *lease.TurnRequest) []lease.Held {
+	said := make(map[lease.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
 	for i := range req.Reports {
 		said[req.Reports[i].LeaseRef] = true
 	}
@@ -221,24 +220,24 @@ func (r *Runner) held(req *api.TurnRequest) []api.Held {
 	for i := range req.Recovered {
 		said[req.Recovered[i].LeaseRef] = true
 	}
-	held := make([]api.Held, 0, len(r.attempts))
-	for ref, a := range r.attempts {
+	held := make([]lease.Held, 0, len(t.runner.work.attempts))
+	for ref, a := range t.runner.work.attempts {
 		if a.void || said[ref] {
 			continue
 		}
-		h := api.Held{LeaseRef: ref, PID: a.pid, Ending: a.killed != ""}
+		h := lease.Held{LeaseRef: ref, PID: a.pid, Ending: a.killed != ""}
 		if !a.started.IsZero() {
 			h.StartedMS = a.started.UnixMilli()
 		}
 		held = append(held, h)
 	}
-	slices.SortFunc(held, func(a, b api.Held) int { return cmp.Compare(a.JobID, b.JobID) })
+	slices.SortFunc(held, func(a, b lease.Held) int { return cmp.Compare(a.JobID, b.JobID) })
 	return held
 }
 
 // dying counts the processes that are being ended, and are of voided leases.
-func (r *Runner) dying() (n int64) {
-	for _, a := range r.attempts {
+func (t *turns) dying() (n int64) {
+	for _, a := range t.runner.work.attempts {
 		if a.void {
 			n++
 		}
@@ -247,17 +246,17 @@ func (r *Runner) dying() (n int64) {
 }
 
 // send makes a turn in the background.
-func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
+func (t *turns) send(ctx context.Context, req *lease.TurnRequest) *flight {
 	f := &flight{req: req, sent: time.Now()}
-	absent := !r.turns.outage.since.IsZero()
-	first, id := r.turns.answered, r.id
-	r.requests.Go(func() {
-		r.spool.before(first, req.Reports, absent)
-		resp, err := r.opts.Client.Turn(ctx, id, req)
+	absent := !t.outage.since.IsZero()
+	first, id := t.answered, t.runner.id
+	t.runner.requests.Go(func() {
+		t.runner.spool.before(first, req.Reports, absent)
+		resp, err := t.runner.opts.Client.Turn(ctx, id, req)
 		if err == nil {
-			r.spool.after(len(req.Reports), len(req.Started))
+			t.runner.spool.after(len(req.Reports), len(req.Started))
 		}
-		r.box.put(answerMsg{f, resp, err})
+		t.runner.box.put(answerMsg{f, resp, err})
 	})
 	return f
 }
@@ -266,13 +265,13 @@ func (r *Runner) send(ctx context.Context, req *api.TurnRequest) *flight {
 func (r *Runner) untilNext(now time.Time) time.Duration {
 	t := &r.turns
 	next := now.Add(time.Second) // idle and outage limits are whole seconds
-	if at := r.sayAt(now); !at.IsZero() {
+	if at := r.turns.sayAt(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
-	if at := r.askAt(); t.saying == nil && t.outage.since.IsZero() && at.After(now) {
+	if at := r.turns.askAt(); t.saying == nil && t.outage.since.IsZero() && at.After(now) {
 		next = minTime(next, at)
 	}
-	if at := r.nextWord(now); !at.IsZero() {
+	if at := r.words.nextWord(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
 	if r.pause.active() && !r.pause.probing {

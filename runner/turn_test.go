@@ -11,9 +11,10 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // sleeper is an executor without processes: a command is how long it takes. One
@@ -25,7 +26,7 @@ type sleeper struct {
 	most    int
 }
 
-func (s *sleeper) Start(c *Command, exited func(Exit)) (int, error) {
+func (s *sleeper) Start(c *process.Command, exited func(process.Exit)) (int, error) {
 	command := c.Argv[2]
 	d, err := time.ParseDuration(command)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *sleeper) Start(c *Command, exited func(Exit)) (int, error) {
 		s.mu.Lock()
 		s.running -= size
 		s.mu.Unlock()
-		exited(Exit{At: time.Now()})
+		exited(process.Exit{At: time.Now()})
 	})
 	return 0, nil
 }
@@ -380,7 +381,7 @@ type asked struct {
 	turns   int
 }
 
-func (a *asked) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (a *asked) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	a.mu.Lock()
 	if a.reports += len(req.Reports); a.reports == 0 && req.Free.Slots > 0 {
 		a.turns++
@@ -442,7 +443,7 @@ func (f *flaky) fate() int {
 	return fate
 }
 
-func (f *flaky) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (f *flaky) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	switch f.fate() {
 	case 1:
 		return nil, runnertest.ErrDown

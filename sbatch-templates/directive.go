@@ -47,7 +47,7 @@ func isOptionName(text string) bool {
 	return text != "" && text[0] != '-'
 }
 
-// checkText refuses what cannot stand in one line of a script.
+// checkText rejects what cannot stand in one line of a script.
 func checkText(what, value string) error {
 	switch {
 	case len(value) > maxValue:

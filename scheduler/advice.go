@@ -7,20 +7,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// PartitionLoad is how busy a partition is. A zero Total says that nobody knows.
+// PartitionLoad is how busy a partition is. A zero Total means that it is unknown.
 type PartitionLoad struct {
 	Idle, Mixed, Allocated, Down, Total    int64 // nodes
 	PendingJobs, PendingNodes, RunningJobs int64 // of all users
 }
 
-// Waits are Slurm's estimates of how long allocations would wait if they were
-// asked for now; nil: it made none.
+// Waits are Slurm's estimates of how long allocations would be pending if they were
+// requested now; nil: there is none.
 type Waits struct {
-	One *time.Duration // one of one node
-	All *time.Duration // one of all nodes
+	One *time.Duration // an allocation of one node
+	All *time.Duration // an allocation of all nodes
 }
 
-// Advice says in how many allocations to ask for nodes.
+// Advice says in how many allocations to request nodes.
 type Advice struct {
 	Allocations int64
 	Nodes       int64 // of each
@@ -35,8 +35,8 @@ const (
 	adviseChunks = "chunks"
 )
 
-// Advise says how to ask for so many nodes, for so long: in one allocation when
-// they are free, node by node when they are scarce.
+// Advise says how to request a number of nodes for some walltime: in one allocation if
+// they are free, node by node if they are scarce.
 func Advise(ideal int64, load PartitionLoad, walltime time.Duration, waits Waits) Advice {
 	single := Advice{Allocations: 1, Nodes: ideal, Strategy: adviseSingle}
 	if ideal <= 1 {
@@ -44,7 +44,7 @@ func Advise(ideal int64, load PartitionLoad, walltime time.Duration, waits Waits
 		return single
 	}
 	if waits.One != nil && waits.All != nil {
-		// One after the other the small ones need their wait again and again.
+		// Small allocations that run one after the other each have to wait.
 		if patience := *waits.One*time.Duration(min(ideal, 10)) + walltime; *waits.All <= patience {
 			single.Reason = fmt.Sprintf("Slurm would start all %d nodes together in %s", ideal, waits.All.Round(time.Second))
 			return single
@@ -52,16 +52,16 @@ func Advise(ideal int64, load PartitionLoad, walltime time.Duration, waits Waits
 	}
 	many := Advice{Allocations: ideal, Nodes: 1, Strategy: adviseMany}
 	if load.Total == 0 {
-		many.Reason = "nobody knows how busy the partition is: small allocations start soonest"
+		many.Reason = "it is not known how busy the partition is: small allocations start soonest"
 		return many
 	}
 	pressure := float64(load.PendingNodes) / float64(load.Total)
 	switch {
 	case load.Idle >= ideal && pressure < 0.5:
-		single.Reason = fmt.Sprintf("%s idle, and few jobs wait", workflow.CountOf(int64(load.Idle), "node is", "nodes are"))
+		single.Reason = fmt.Sprintf("%s idle, and few jobs are pending", workflow.CountOf(int64(load.Idle), "node is", "nodes are"))
 		return single
 	case load.Idle < (ideal+2)/3 || pressure > 2:
-		many.Reason = fmt.Sprintf("%s idle, and jobs for %s wait: small allocations fill gaps",
+		many.Reason = fmt.Sprintf("%s idle, and jobs for %s are pending: small allocations fill gaps",
 			workflow.CountOf(int64(load.Idle), "node is", "nodes are"), countOf(int64(load.PendingNodes), "node"))
 		return many
 	}

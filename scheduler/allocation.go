@@ -6,65 +6,65 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Shape is an allocation as it is asked for.
+// Shape describes a requested allocation.
 type Shape struct {
 	Pool        string
 	SchedulerID *int64
 	Nodes       int64
 	Node        Resources     // on each node
-	WholeNodes  bool          // they are ours alone
+	WholeNodes  bool          // the nodes are not shared with other jobs
 	Walltime    time.Duration // whole minutes
 	Labels      []string      // of its runners
 	Exclude     []string      // nodes that it must not get, sorted
-	// Together: one runner leads all nodes, for jobs that need several. Else
+	// Together: one runner leads all nodes, for jobs that need several. Otherwise
 	// there is a runner on each node.
 	Together  bool
-	Serialize bool // start after the allocation before it in the pool has ended
+	Serialize bool // start after the previous allocation of the pool has ended
 }
 
-// State is what an allocation is good for.
+// State says whether an allocation can take jobs.
 type State int
 
 // The states.
 const (
-	Pending   State = iota // asked for, be it that Slurm has not answered yet
-	Returning              // its runners are gone, and Slurm may be about to start it again
+	Pending   State = iota // requested, even if Slurm has not answered yet
+	Returning              // its runners are gone, and Slurm may be about to restart it
 	Active                 // its runners take jobs, or soon will
-	Closed                 // takes no jobs: it ends, is suspended, or its runners are silent
+	Closed                 // takes no jobs: it is ending or suspended, or its runners are silent
 )
 
-// Allocation is one that has not ended.
+// Allocation is an allocation that has not ended.
 type Allocation struct {
 	ID       int64
-	ActionID int64 // the AutoSchedule that asked for it; 0: a person, or another action
+	ActionID int64 // the AutoSchedule that requested it; 0: a person, or another action
 	State    State
-	Shape    Shape     // of an active one, with what its nodes have in fact
-	Asked    time.Time // when it was asked for
-	// Requeued says that Slurm has put a pending one back into its queue, where
-	// it waits longer than the others.
+	Shape    Shape     // of an active one, with the actual resources of its nodes
+	Asked    time.Time // when it was requested
+	// Requeued says that Slurm has requeued a pending one, which then waits longer than
+	// the others.
 	Requeued bool
-	Widened  bool      // it may start in another partition too
-	Reason   string    // why Slurm does not start it yet, in its word
-	Eligible time.Time // of a pending one: not before this does Slurm start it; zero if it may now
-	End      time.Time // of an active one: when its time is over; zero if never
+	Widened  bool      // it may also start in another partition
+	Reason   string    // why Slurm does not start it yet, as Slurm names it
+	Eligible time.Time // of a pending one: the earliest start; zero: now
+	End      time.Time // of an active one: when its time limit is reached; zero: never
 	Hosts    []string  // of an active one
 	Running  []Running // of an active one
 }
 
-// Running is jobs that run in an allocation.
+// Running are jobs that run in an allocation.
 type Running struct {
 	Each  Resources
 	Nodes int64
 	Count int64
-	Until time.Time // when they should end by their declared time
+	Until time.Time // when they should end according to their declared runtime
 }
 
-// admits reports whether to count on the allocation for a job of the demand, if
-// it has room. A pending one is kept for the jobs that may ask for its like. One
-// that Slurm has put back into its queue must be let start within some time: to
-// ask for another one is faster then.
+// admits reports whether the allocation counts for a job of the demand, if
+// it has room. A pending one counts for the jobs that may request the same. A requeued
+// one must be able to start before within: otherwise requesting another one is faster.
 func (a *Allocation) admits(d *Demand, pool *Pool, within time.Time) bool {
 	avoid := d.Avoid
 	if pool != nil {
@@ -87,15 +87,15 @@ func (a *Allocation) admits(d *Demand, pool *Pool, within time.Time) bool {
 	return pool == nil || pool.leaves(a.Shape.Nodes, union(avoid, a.Shape.Exclude))
 }
 
-// late reports whether Slurm, which has put the allocation back into its queue,
-// does not start it within some time.
+// late reports whether Slurm has requeued the allocation and does not start it before
+// within.
 func (a *Allocation) late(within time.Time) bool {
 	return a.State == Pending && a.Requeued && a.Eligible.After(within)
 }
 
-// room is what the allocation has free from now, or from its start, to its end.
-func (a *Allocation) room(now time.Time, m workflow.Margins) room {
-	usable, whole := m.Usable(a.Shape.Walltime), workflow.WholeRuntime(a.Shape.Walltime, a.Shape.Walltime)
+// room returns what is free in the allocation from now, or from its start, to its end.
+func (a *Allocation) room(now time.Time, m placement.Margins) room {
+	usable, whole := m.Usable(a.Shape.Walltime), placement.WholeRuntime(a.Shape.Walltime, a.Shape.Walltime)
 	switch {
 	case a.State == Closed:
 		return room{}
@@ -103,7 +103,7 @@ func (a *Allocation) room(now time.Time, m workflow.Margins) room {
 		usable = noLimit
 	case a.State == Active:
 		usable = a.End.Sub(now) - m.Within(a.Shape.Walltime).Grace
-		whole = workflow.WholeRuntime(a.Shape.Walltime, a.End.Sub(now))
+		whole = placement.WholeRuntime(a.Shape.Walltime, a.End.Sub(now))
 	}
 	r := newRoom(a.Shape.Nodes, a.Shape.Node, usable, whole)
 	for _, j := range slices.SortedStableFunc(slices.Values(a.Running), compareRunning) {
@@ -113,7 +113,7 @@ func (a *Allocation) room(now time.Time, m workflow.Margins) room {
 	return r
 }
 
-// compareRunning puts jobs of several nodes first, as they need whole ones, and
+// compareRunning puts jobs of several nodes first, as they need whole nodes, and
 // then those that run longest.
 func compareRunning(a, b Running) int {
 	return cmp.Or(
@@ -125,14 +125,14 @@ func compareRunning(a, b Running) int {
 	)
 }
 
-// remaining is how long a job is expected to run on. One that is over its
-// declared time is taken to need as long again as it is over.
+// remaining returns how long a job is expected to continue. A job that has exceeded its
+// declared runtime is expected to need the excess once more.
 func remaining(declared time.Duration) time.Duration { return max(declared, -declared) }
 
 // compareAllocation orders allocations as they are filled: live ones, then those
-// that stay in any case as a person asked for them, then the first asked for, so
-// that the youngest pending ones are those that are too many, and before them the
-// requeued ones.
+// that stay in any case because a person requested them, then the oldest requests, so
+// that the newest pending ones become surplus; requeued ones become surplus before
+// these.
 func compareAllocation(a, b *Allocation) int {
 	ours := func(a *Allocation) int {
 		if a.ActionID != 0 {

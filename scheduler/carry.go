@@ -8,19 +8,21 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// carryOut does what the look comes to.
-func (l *look) carryOut(ctx context.Context) error {
+// carryOut carries out the decisions of the pass.
+func (l *pass) carryOut(ctx context.Context) error {
 	if err := l.carryOutDue(ctx); err != nil {
 		return err
 	}
 	d := l.decide()
-	refusedIn := map[string]bool{} // pools in which Slurm has just said no
+	refusedIn := map[string]bool{} // pools in which Slurm has just refused a request
 	for _, a := range d.Actions {
 		switch a.Kind {
 		case Cancel:
-			canceled, err := l.Store.CancelPending(ctx, a.Allocation, a.Reason)
+			canceled, err := l.Store.Allocations.CancelPending(ctx, a.Allocation, a.Reason)
 			if err != nil {
 				return err
 			}
@@ -48,7 +50,7 @@ func (l *look) carryOut(ctx context.Context) error {
 		}
 	}
 	if len(l.report.Refused) > 0 {
-		if err := l.lookAgain(ctx); err != nil {
+		if err := l.replan(ctx); err != nil {
 			return err
 		}
 	}
@@ -56,8 +58,8 @@ func (l *look) carryOut(ctx context.Context) error {
 	return l.note(ctx)
 }
 
-// lookAgain reports what becomes of the jobs now that Slurm has said no.
-func (l *look) lookAgain(ctx context.Context) error {
+// replan reports where the jobs can run after a refusal of Slurm.
+func (l *pass) replan(ctx context.Context) error {
 	if err := l.readJobs(ctx); err != nil {
 		return err
 	}
@@ -66,15 +68,15 @@ func (l *look) lookAgain(ctx context.Context) error {
 		switch a.Kind {
 		case Wait, Pause:
 			l.wait(a)
-		case Submit, Probe: // elsewhere
+		case Submit, Probe: // in another pool
 			l.sooner(l.now)
 		}
 	}
 	return nil
 }
 
-// foresee reports what the look would come to.
-func (l *look) foresee() {
+// foresee reports what the pass would do.
+func (l *pass) foresee() {
 	for i := range l.due {
 		d := &l.due[i]
 		if err := d.complete(l); err != nil {
@@ -100,11 +102,11 @@ func (l *look) foresee() {
 	}
 }
 
-// decide plans, and reports what becomes of the ready jobs.
-func (l *look) decide() Decision {
+// decide plans, and reports where the ready jobs can run.
+func (l *pass) decide() Decision {
 	s := l.snapshot()
 	d := Plan(s)
-	classes := map[int64]workflow.Class{}
+	classes := map[int64]placement.Class{}
 	for i := range s.Demand {
 		classes[s.Demand[i].ID] = s.Demand[i].Class
 	}
@@ -121,12 +123,12 @@ func (l *look) decide() Decision {
 }
 
 func idOfCoverage(c *Coverage) demandID {
-	d := Demand{Class: workflow.Class{ID: c.ClassID}, Avoid: c.Avoid}
+	d := Demand{Class: placement.Class{ID: c.ClassID}, Avoid: c.Avoid}
 	return idOf(&d)
 }
 
-// planned is what an action of the plan asks for.
-func (l *look) planned(a Action) Planned {
+// planned returns what an action of the plan requests.
+func (l *pass) planned(a Action) Planned {
 	t := l.pools.targets[a.Pool]
 	p := Planned{ActionID: a.ActionID, Pool: a.Pool, SchedulerID: t.SchedulerID, Count: a.Count, Reason: a.Reason, Probe: a.Kind == Probe}
 	for _, x := range l.pools.actions {
@@ -137,24 +139,24 @@ func (l *look) planned(a Action) Planned {
 	return p
 }
 
-func (l *look) refused(err error) { l.report.Refused = append(l.report.Refused, refusalOf(err)) }
+func (l *pass) refused(err error) { l.report.Refused = append(l.report.Refused, refusalOf(err)) }
 
-// wait reports what stands in the way, and looks again in time.
-func (l *look) wait(a Action) {
+// wait reports why nothing is requested, and schedules the next pass.
+func (l *pass) wait(a Action) {
 	l.report.Waits = append(l.report.Waits, a)
 	if !a.Until.IsZero() {
 		l.sooner(a.Until)
 	}
 }
 
-func (l *look) sooner(at time.Time) {
+func (l *pass) sooner(at time.Time) {
 	if at.Before(l.report.Next) {
 		l.report.Next = at
 	}
 }
 
-// remember keeps since when jobs have no place.
-func (l *look) remember() {
+// remember stores since when jobs have had no place.
+func (l *pass) remember() {
 	since := map[demandID]time.Time{}
 	for i := range l.report.Covered {
 		c := &l.report.Covered[i].Coverage
@@ -170,22 +172,22 @@ func (l *look) remember() {
 	l.memory.since = since
 }
 
-// note writes an event when a pool does not work, or jobs fit nowhere; once, as
+// note writes an event when a pool does not work, or jobs fit nowhere, once for as
 // long as that lasts.
-func (l *look) note(ctx context.Context) error {
+func (l *pass) note(ctx context.Context) error {
 	noted := map[string]bool{}
-	write := func(key string, kind workflow.EventType, p workflow.SchedulingPayload) error {
+	write := func(key string, kind workflow.EventType, p compute.SchedulingPayload) error {
 		noted[key] = true
 		if l.memory.noted[key] {
 			return nil
 		}
-		return l.Store.NoteScheduling(ctx, l.id, kind, p)
+		return l.Store.Scheduling.Note(ctx, l.id, kind, p)
 	}
 	for _, w := range l.report.Waits {
 		if w.Kind != Pause {
 			continue
 		}
-		err := write("pause "+w.Pool, workflow.EventSchedulingPaused, workflow.SchedulingPayload{ActionID: w.ActionID, Pool: w.Pool, UntilMS: msOf(w.Until), Reason: w.Reason})
+		err := write("pause "+w.Pool, compute.EventSchedulingPaused, compute.SchedulingPayload{ActionID: w.ActionID, Pool: w.Pool, UntilMS: msOf(w.Until), Reason: w.Reason})
 		if err != nil {
 			return err
 		}
@@ -196,7 +198,7 @@ func (l *look) note(ctx context.Context) error {
 		if l.nowhere[id] == "" || c.Uncovered == 0 || !l.report.LookedAfter {
 			continue
 		}
-		err := write(fmt.Sprintf("blocked %d %s", id.class, id.avoid), workflow.EventSchedulingBlocked, workflow.SchedulingPayload{Jobs: c.Uncovered, Reason: c.Reason})
+		err := write(fmt.Sprintf("blocked %d %s", id.class, id.avoid), compute.EventSchedulingBlocked, compute.SchedulingPayload{Jobs: c.Uncovered, Reason: c.Reason})
 		if err != nil {
 			return err
 		}

@@ -10,10 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // A cluster and a workflow as simple as can be, to see plans carried out: time
-// goes in ticks, allocations start in the order in which they were asked for,
+// goes in ticks, allocations start in the order in which they were requested,
 // their runners take what fits and leave when they idle.
 
 const (
@@ -23,7 +24,7 @@ const (
 
 type simJob struct {
 	id, behind int // behind: it waits for this job; -1: for none
-	class      workflow.Class
+	class      placement.Class
 	actual     time.Duration // how long it runs
 	fails      bool          // the first time
 	state      workflow.JobStatus
@@ -45,7 +46,7 @@ type simCluster struct {
 	now         time.Time
 	free        []string // nodes
 	queue       time.Duration
-	margins     workflow.Margins
+	margins     placement.Margins
 	snapshot    Snapshot // pools and actions
 	jobs        []*simJob
 	allocations []*simAllocation
@@ -68,7 +69,7 @@ func drawCluster(t *rapid.T) *simCluster {
 	c.free = slices.Clone(p.Hosts)
 	c.snapshot = Snapshot{Pools: []Pool{p}, Actions: []AutoSchedule{{ActionID: 1, MaxAllocations: rapid.IntRange(1, 8).Draw(t, "max allocations"), MinReadyJobs: rapid.SampledFrom([]int64{1, 5}).Draw(t, "min ready")}}}
 	for id := range rapid.IntRange(1, 4).Draw(t, "classes") {
-		class := workflow.Class{
+		class := placement.Class{
 			ID: int64(id + 1), CPUs: rapid.Int64Range(1, 8).Draw(t, "cpus"), MemoryBytes: rapid.Int64Range(0, 16).Draw(t, "gib") * gib,
 			Nodes: rapid.SampledFrom([]int64{1, 1, 1, 2}).Draw(t, "nodes"), RuntimeSeconds: rapid.SampledFrom([]int64{10, 60, 600, 3600, 5400}).Draw(t, "runtime"),
 		}
@@ -159,7 +160,7 @@ func (c *simCluster) ready() (ready []*simJob) {
 			ready = append(ready, j)
 		}
 	}
-	slices.SortStableFunc(ready, func(a, b *simJob) int { return workflow.CompareClasses(a.class, b.class) })
+	slices.SortStableFunc(ready, func(a, b *simJob) int { return placement.CompareClasses(a.class, b.class) })
 	return ready
 }
 
@@ -172,7 +173,7 @@ func (c *simCluster) claim(a *simAllocation, ready []*simJob) {
 		return
 	}
 	o := offerOf(a.Shape, a.Shape.Walltime-a.End.Sub(c.now))
-	packer := workflow.NewPacker(o)
+	packer := placement.NewPacker(o)
 	for _, j := range a.jobs {
 		unbound := j.class
 		unbound.RuntimeSeconds = 0

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// runnerMemory is what our own processes need beside the jobs, where a node is
-// asked for in part.
+// runnerMemory is what our own processes need besides the jobs, where only part of a
+// node is requested.
 const runnerMemory = 128 << 20
 
 // draft is an allocation that is being planned.
@@ -20,11 +21,11 @@ type draft struct {
 	need  Resources // the largest of any of its jobs
 	parts []part
 	probe string // not empty: why it is a probe
-	// instead says why a node is not excluded that jobs avoid.
+	// instead says why a node that jobs avoid is not excluded.
 	instead string
 }
 
-// part is the jobs of one want in a draft.
+// part are the jobs of one want in a draft.
 type part struct {
 	want int
 	jobs int64
@@ -43,7 +44,7 @@ func newDraft(p *Pool, d *Demand, work time.Duration, set *Settings) *draft {
 		Pool: p.Name, SchedulerID: p.SchedulerID, Nodes: p.nodes(d), Node: p.asks(d), WholeNodes: !p.Shared,
 		Walltime: p.walltime(d.seconds(), work, set), Labels: p.Labels, Together: d.nodes() > 1, Serialize: p.Serialize,
 	}
-	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime), workflow.WholeRuntime(s.Walltime, s.Walltime))}
+	return &draft{pool: p, shape: s, room: newRoom(s.Nodes, s.Node, set.Margins.Usable(s.Walltime), placement.WholeRuntime(s.Walltime, s.Walltime))}
 }
 
 // take puts at most n jobs of the demand into the draft.
@@ -65,7 +66,7 @@ func (f *draft) take(d *Demand, n int64) int64 {
 	return taken
 }
 
-// final is the shape with no more than the jobs in it need.
+// final returns the shape, reduced to what its jobs need.
 func (f *draft) final(set *Settings) Shape {
 	s := f.shape
 	if f.pool.Walltime == 0 {

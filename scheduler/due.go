@@ -10,30 +10,32 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // dueAction is a triggered action schedule_nodes, with what it still has to
-// ask for.
+// request.
 type dueAction struct {
 	id        int64
 	taken     bool
 	trigger   string
-	scheduler *workflow.SlurmScheduler
-	request   workflow.AllocationRequest
+	scheduler *compute.SlurmScheduler
+	request   compute.AllocationRequest
 	left      int
 }
 
-// carriesOut reports whether the daemon asks for the allocations of an action, be
-// it that it has asked.
-func (l *look) carriesOut(a *workflow.ActionRecord, c workflow.ScheduleNodes) bool {
+// carriesOut reports whether the daemon requests the allocations of an action, or has
+// requested them.
+func (l *pass) carriesOut(a *workflow.ActionRecord, c workflow.ScheduleNodes) bool {
 	ours := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
-	return c.SchedulerType == workflow.SchedulerSlurm && ours && (a.TakenMS != 0 || a.IsPending())
+	return c.SchedulerType == compute.SchedulerSlurm && ours && (a.TakenMS != 0 || a.IsPending())
 }
 
-// dueOf is what an action of a submitted workflow has to ask for; ok is false
-// if it is nothing, or somebody else's.
-func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
+// dueOf returns what an action of a submitted workflow has to request; ok is false
+// if it is nothing, or not carried out by the daemon.
+func (l *pass) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
 	if !l.carriesOut(a, c) {
 		return d, false
 	}
@@ -44,13 +46,13 @@ func (l *look) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 	if c.SchedulerID != nil {
 		d.scheduler = l.pools.schedulerOf(*c.SchedulerID)
 	}
-	d.request = workflow.AllocationRequest{OneRunnerPerNode: c.StartOneWorkerPerNode, MaxParallelJobs: c.MaxParallelJobs}
+	d.request = compute.AllocationRequest{OneRunnerPerNode: c.StartOneWorkerPerNode, MaxParallelJobs: c.MaxParallelJobs}
 	return d, d.left > 0
 }
 
-// follow adds what looks after the jobs of an action that has asked for its
-// allocations, or does so now: one for all actions of a scheduler.
-func (l *look) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
+// follow adds a follower for the jobs of an action that has requested its
+// allocations, or does so now: one follower for all actions of a scheduler.
+func (l *pass) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
 	if c.SchedulerID == nil || l.pools.schedulerOf(*c.SchedulerID) == nil {
 		return
 	}
@@ -67,14 +69,14 @@ func (l *look) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
 	l.followers = append(l.followers, f)
 }
 
-// settled counts the allocations since a time that need not be asked for again.
-// One that Slurm has refused for good settles all, as the others are like it,
+// settled returns how many allocations since a time need not be requested again. A
+// permanent refusal settles all, as the other requests are the same,
 // until somebody submits again.
 func (h history) settled(sinceMS, submittedMS int64) (n int) {
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
-		case a.AskedMS < sinceMS, a.Cause == workflow.AllocationNever, a.Pool != "": // the last was asked for when that was done
+		case a.AskedMS < sinceMS, a.Cause == compute.AllocationNever, a.Pool != "": // planned after the action was carried out
 		case class == slurm.Permanent && a.AskedMS >= submittedMS:
 			return math.MaxInt
 		case class == "":
@@ -84,10 +86,10 @@ func (h history) settled(sinceMS, submittedMS int64) (n int) {
 	return n
 }
 
-// complete fills in what the scheduler and the submission say.
-func (d *dueAction) complete(l *look) error {
+// complete fills in the request from the scheduler and the submission.
+func (d *dueAction) complete(l *pass) error {
 	if d.scheduler == nil {
-		return workflow.Errorf(workflow.CodeNotFound, "the Slurm scheduler of action %d is not there any more", d.id)
+		return workflow.Errorf(workflow.CodeNotFound, "the Slurm scheduler of action %d no longer exists", d.id)
 	}
 	t, err := l.pools.ofScheduler(d.scheduler)
 	if err != nil {
@@ -95,37 +97,37 @@ func (d *dueAction) complete(l *look) error {
 	}
 	r := t.base
 	r.ActionID, r.OneRunnerPerNode, r.MaxParallelJobs = d.id, d.request.OneRunnerPerNode, d.request.MaxParallelJobs
-	r.Offer = t.offer(l.largest())
+	r.Offer = t.offer(largest(l.supply.Demand.Classes))
 	d.request = l.withOptions(r, d.request.MaxParallelJobs, "")
 	return nil
 }
 
-// offer is what each node of an allocation has that is asked for as the scheduler
-// says. Where its partition is not known, it is taken to suit the largest job.
-func (t *target) offer(largest Resources) workflow.AllocationOffer {
+// offer returns what each node of an allocation has that is requested as the scheduler
+// says. If its partition is not known, it is assumed to suit the largest job.
+func (t *target) offer(largest Resources) compute.AllocationOffer {
 	offer := t.Asks
 	switch {
 	case t.partition == nil:
 		offer = offer.most(largest)
 	case !t.Shared:
 		offer = t.Node
-	case offer.MemoryBytes == 0: // Slurm gives a share
+	case offer.MemoryBytes == 0: // Slurm allocates a share
 		offer.MemoryBytes = t.Node.MemoryBytes / max(t.Node.CPUs, 1) * max(offer.CPUs, 1)
 	}
-	return workflow.AllocationOffer{CPUs: max(offer.CPUs, 1), MemoryBytes: offer.MemoryBytes, GPUs: offer.GPUs}
+	return compute.AllocationOffer{CPUs: max(offer.CPUs, 1), MemoryBytes: offer.MemoryBytes, GPUs: offer.GPUs}
 }
 
-// largest is the most of each that any job needs.
-func (l *look) largest() (most Resources) {
-	for i := range l.supply.Demand.Classes {
-		c := &l.supply.Demand.Classes[i].Class
+// largest returns the maximum of each resource that any job of some classes needs.
+func largest(classes []store.ClassDemand) (most Resources) {
+	for i := range classes {
+		c := &classes[i].Class
 		most = most.most(Resources{CPUs: c.CPUs, MemoryBytes: c.MemoryBytes, GPUs: c.GPUs})
 	}
 	return most
 }
 
-// withOptions adds what the submission and the action say of runners.
-func (l *look) withOptions(r workflow.AllocationRequest, maxParallel int64, idle string) workflow.AllocationRequest {
+// withOptions adds the options for runners of the submission and the action.
+func (l *pass) withOptions(r compute.AllocationRequest, maxParallel int64, idle string) compute.AllocationRequest {
 	o := &l.submission.Options
 	r.OutputDir, r.MaxParallelJobs = o.OutputDir, cmp.Or(maxParallel, o.MaxParallelJobs)
 	if seconds, err := workflow.ParseRuntime(idle); err == nil {
@@ -137,7 +139,7 @@ func (l *look) withOptions(r workflow.AllocationRequest, maxParallel int64, idle
 	return r
 }
 
-// planned is the action for the report.
+// planned returns the action for the report.
 func (d *dueAction) planned() Planned {
 	p := Planned{ActionID: d.id, Count: d.left, Request: d.request, Reason: fmt.Sprintf("action %d, %s", d.id, d.trigger)}
 	if d.scheduler != nil {
@@ -146,20 +148,20 @@ func (d *dueAction) planned() Planned {
 	return p
 }
 
-// foreseen is what the action is about to ask for, as if it were pending.
-func (d *dueAction) foreseen(l *look) []Allocation {
+// foreseen returns what the action is about to request, as pending allocations.
+func (d *dueAction) foreseen(l *pass) []Allocation {
 	if d.scheduler == nil {
 		return nil
 	}
-	a := workflow.Allocation{Request: d.request, SchedulerConfigID: &d.scheduler.ID, State: workflow.AllocationIntent, AskedMS: l.now.UnixMilli()}
+	a := compute.Allocation{Request: d.request, SchedulerConfigID: &d.scheduler.ID, State: compute.AllocationIntent, AskedMS: l.now.UnixMilli()}
 	out := AllocationOf(&a, nil, false)
 	out.ActionID = 0
 	return slices.Repeat([]Allocation{out}, d.left)
 }
 
-// carryOutDue takes triggered actions and asks for what they want. A crash
-// leaves a taken action that has not asked for all: the next look does.
-func (l *look) carryOutDue(ctx context.Context) error {
+// carryOutDue takes triggered actions and requests their allocations. After a crash the
+// next pass requests what a taken action has not requested yet.
+func (l *pass) carryOutDue(ctx context.Context) error {
 	var waiting []dueAction
 	for i := range l.due {
 		d := &l.due[i]
@@ -172,10 +174,10 @@ func (l *look) carryOutDue(ctx context.Context) error {
 			continue
 		}
 		if !d.taken {
-			switch taken, err := l.Store.TakeAction(ctx, l.id, d.id); {
+			switch taken, err := l.Store.Actions.Take(ctx, l.id, d.id); {
 			case err != nil:
 				return err
-			case !taken: // a runner was faster; what it asks for shows in the next look
+			case !taken: // a runner was faster; the next pass sees its requests
 				continue
 			}
 		}
@@ -192,19 +194,19 @@ func (l *look) carryOutDue(ctx context.Context) error {
 	if len(l.due) == 0 {
 		return nil
 	}
-	// What is to be asked for again counts as asked for.
+	// Allocations that are to be requested again count as requested.
 	l.due = waiting
 	return l.readJobs(ctx)
 }
 
-// refusedForGood reports whether the last refusal was one for good.
-func (l *look) refusedForGood() bool {
+// refusedForGood reports whether the last refusal was permanent.
+func (l *pass) refusedForGood() bool {
 	n := len(l.report.Refused)
 	return n > 0 && l.report.Refused[n-1].Class == slurm.Permanent
 }
 
-// holds reports whether Slurm must not be asked yet for what an action wants.
-func (l *look) holds(d *dueAction) bool {
+// holds reports whether the allocations of an action must not be requested yet.
+func (l *pass) holds(d *dueAction) bool {
 	h := cmp.Or(l.claimsHeld(), l.holdOf(l.recent().of(d.id)))
 	if h != nil {
 		l.wait(Action{Kind: Wait, ActionID: d.id, Pool: "scheduler " + d.scheduler.Name, Until: h.Until, Reason: h.Reason})
@@ -212,8 +214,8 @@ func (l *look) holds(d *dueAction) bool {
 	return h != nil
 }
 
-// ask asks Slurm for so many allocations, until it says no.
-func (l *look) ask(ctx context.Context, want allocation.Want, count int, serialize bool) error {
+// ask requests a number of allocations, until Slurm refuses one.
+func (l *pass) ask(ctx context.Context, want allocation.Want, count int, serialize bool) error {
 	for range count {
 		if serialize {
 			after, err := l.lastOf(ctx, *want.SchedulerConfigID)
@@ -230,7 +232,7 @@ func (l *look) ask(ctx context.Context, want allocation.Want, count int, seriali
 			l.report.Asked = append(l.report.Asked, a)
 			l.memory.stall, l.memory.tries = nil, 0
 			continue
-		case a.ID == 0 && !l.overtaken(ctx): // Slurm was not asked: nothing is stored that tells of it
+		case a.ID == 0 && !l.overtaken(ctx): // Slurm was not called: nothing is stored about it
 			l.stall(err)
 		}
 		l.refused(err)
@@ -239,19 +241,18 @@ func (l *look) ask(ctx context.Context, want allocation.Want, count int, seriali
 	return nil
 }
 
-// stall notes that something of our own stands in the way.
-func (l *look) stall(err error) {
+// stall records an error of our own that prevents requests for some time.
+func (l *pass) stall(err error) {
 	l.memory.tries++
 	delay := l.pools.set.retryDelay(l.memory.tries)
 	l.memory.stall = &Hold{Until: l.now.Add(delay), Reason: err.Error()}
 	l.sooner(l.memory.stall.Until)
-	l.Log.Warn("cannot ask for an allocation", "workflow_id", l.id, "error", err, "again_in", delay.Round(time.Second))
+	l.Log.Warn("cannot request an allocation", "workflow_id", l.id, "error", err, "again_in", delay.Round(time.Second))
 }
 
-// lastOf is the live Slurm job of a scheduler that was asked for last; 0 if
-// there is none.
-func (l *look) lastOf(ctx context.Context, schedulerID int64) (last int64, err error) {
-	live, err := l.Store.LiveAllocations(ctx)
+// lastOf returns the latest live Slurm job of a scheduler; 0 if there is none.
+func (l *pass) lastOf(ctx context.Context, schedulerID int64) (last int64, err error) {
+	live, err := l.Store.Allocations.Live(ctx)
 	for i := range live {
 		a := &live[i]
 		if a.WorkflowID == l.id && a.SchedulerConfigID != nil && *a.SchedulerConfigID == schedulerID && a.CancelMS == 0 {

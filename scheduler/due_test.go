@@ -10,16 +10,17 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // action adds an action schedule_nodes with a scheduler of its own.
 func (w *world) action(trigger string, count int, serialize bool) workflow.ActionRecord {
 	w.Helper()
-	c, err := w.store.CreateSlurmScheduler(w.Context(), workflow.SlurmScheduler{
+	c, err := w.store.SlurmSchedulers.Create(w.Context(), compute.SlurmScheduler{
 		WorkflowID: w.id, Name: "small", Account: "research", Partition: new("std"), Nodes: 1, NtasksPerNode: new(int64(2)), Walltime: "01:00:00", SerializeAllocations: serialize,
 	})
 	w.must(err)
-	a, err := w.store.CreateAction(w.Context(), workflow.ActionRecord{
+	a, err := w.store.Actions.Create(w.Context(), workflow.ActionRecord{
 		WorkflowID: w.id, TriggerType: trigger, ActionType: workflow.ActionScheduleNodes,
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id":%d,"scheduler_type":"slurm","num_allocations":%d,"max_parallel_jobs":2}`, c.ID, count)),
 	})
@@ -40,17 +41,17 @@ func TestTriggeredActionsAreCarriedOutOnce(t *testing.T) {
 	if w.asked != 2 || len(r.Asked) != 2 || r.AutoSchedule {
 		t.Fatalf("asked %d times: %+v", w.asked, r)
 	}
-	want := workflow.AllocationRequest{
+	want := compute.AllocationRequest{
 		Account: "research", Partition: "std", Nodes: 1, NtasksPerNode: 2, WalltimeS: 3600, OutputDir: w.output, MaxParallelJobs: 2, ActionID: a.ID,
-		Offer: workflow.AllocationOffer{CPUs: 2, MemoryBytes: (8192 - 128) << 20 / 4 * 2},
+		Offer: compute.AllocationOffer{CPUs: 2, MemoryBytes: (8192 - 128) << 20 / 4 * 2},
 	}
 	if diff := cmp.Diff(want, r.Asked[0].Request); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if err := w.store.ClaimAction(t.Context(), w.id, a.ID, nil); workflow.CodeOf(err) != workflow.CodeConflict {
+	if err := w.store.Actions.Claim(t.Context(), w.id, a.ID, nil); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("a runner claims it as well: %v", err)
 	}
-	// They are nobody's surplus, and the next look asks for none.
+	// They are nobody's surplus, and the next pass asks for none.
 	w.restart()
 	if r = w.after(time.Minute); w.asked != 2 || len(r.Canceled) > 0 {
 		t.Errorf("asked %d times: %+v", w.asked, r)
@@ -61,7 +62,7 @@ func TestAnActionOfARunnerIsLeftToIt(t *testing.T) {
 	w := newWorld(t)
 	a := w.action(workflow.TriggerWorkflowStart, 2, false)
 	w.jobs(1, 1, "1g", "PT10M")
-	w.must(w.store.ClaimAction(t.Context(), w.id, a.ID, nil))
+	w.must(w.store.Actions.Claim(t.Context(), w.id, a.ID, nil))
 	if w.submit(nil); w.asked != 0 {
 		t.Errorf("asked %d times", w.asked)
 	}
@@ -108,11 +109,11 @@ func TestAnActionThatSlurmRefusesForGoodIsOver(t *testing.T) {
 // TestJobsOfASchedulerGoThere, with what they need more than it asks for.
 func TestJobsOfASchedulerGoThere(t *testing.T) {
 	w := newWorld(t)
-	c, err := w.store.CreateSlurmScheduler(t.Context(), workflow.SlurmScheduler{
+	c, err := w.store.SlurmSchedulers.Create(t.Context(), compute.SlurmScheduler{
 		WorkflowID: w.id, Name: "gpu", Account: "research", Partition: new("big"), Nodes: 1, Mem: new("4g"), Walltime: "00:30:00", Extra: new("--cpus-per-task=2"),
 	})
 	w.must(err)
-	_, err = w.store.CreateAction(t.Context(), workflow.ActionRecord{
+	_, err = w.store.Actions.Create(t.Context(), workflow.ActionRecord{
 		WorkflowID: w.id, TriggerType: workflow.TriggerAutoSchedule, ActionType: workflow.ActionScheduleNodes,
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id":%d,"idle_timeout":"PT30S"}`, c.ID)),
 	})

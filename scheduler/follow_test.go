@@ -10,20 +10,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // lookAfter sets auto_schedule of the workflow.
 func (w *world) lookAfter(is bool) {
 	w.Helper()
-	_, err := w.store.UpdateWorkflow(w.Context(), w.id, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{AutoSchedule: &is}})
+	_, err := w.store.Workflows.Update(w.Context(), w.id, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{AutoSchedule: &is}})
 	w.must(err)
 }
 
 // TestWorkThatHasLostItsPlaceGetsAnotherAllocation of the same scheduler, never more
-// at a time than the action asked for.
+// at a time than the action requested.
 func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
-	for _, cause := range []workflow.AllocationCause{
-		workflow.AllocationPreempted, workflow.AllocationNodeFail, workflow.AllocationFailed, workflow.AllocationWalltime, workflow.AllocationDone,
+	for _, cause := range []compute.AllocationCause{
+		compute.AllocationPreempted, compute.AllocationNodeFail, compute.AllocationFailed, compute.AllocationWalltime, compute.AllocationDone,
 	} {
 		t.Run(string(cause), func(t *testing.T) {
 			w := newWorld(t)
@@ -34,7 +35,7 @@ func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
 			}
 			first := w.allocations(true)[0]
 			w.startJob(first)
-			if r := w.after(time.Minute); w.asked != 1 || !strings.Contains(fmt.Sprint(r.Lines()), "its actions ask for 1 allocation at a time: there are 1 live and 0 pending") {
+			if r := w.after(time.Minute); w.asked != 1 || !strings.Contains(fmt.Sprint(r.Lines()), "its actions request 1 allocation at a time: there are 1 live and 0 pending") {
 				t.Fatalf("asked %d times: %q", w.asked, r.Lines())
 			}
 			w.restart()
@@ -47,7 +48,7 @@ func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
 			if got.ActionID != a.ID || got.Partition != "std" || got.MaxParallelJobs != 2 || got.WalltimeS != 3600 || got.Pool != "scheduler small" {
 				t.Errorf("asked for %+v", got)
 			}
-			if why := fmt.Sprint(r.Lines()); !strings.Contains(why, fmt.Sprintf("the allocations that action %d asked for have no room for them", a.ID)) {
+			if why := fmt.Sprint(r.Lines()); !strings.Contains(why, fmt.Sprintf("the allocations that action %d requested have no room for them", a.ID)) {
 				t.Errorf("reason: %s", why)
 			}
 			if w.after(time.Minute); w.asked != 2 {
@@ -63,15 +64,15 @@ func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
 			w := newWorld(t)
 			w.action(workflow.TriggerWorkflowStart, 1, false)
 			w.jobs(1, 2, "1g", "PT50M")
-			options := workflow.SubmitOptions{OutputDir: w.output, NoAutoSchedule: off == "by the submission"}
+			options := compute.SubmitOptions{OutputDir: w.output, NoAutoSchedule: off == "by the submission"}
 			if !options.NoAutoSchedule {
 				w.lookAfter(false)
 			}
-			w.must(w.store.Submit(t.Context(), w.id, options, nil, "me"))
+			w.must(w.store.Scheduling.Submit(t.Context(), w.id, options, nil, "me"))
 			w.look()
 			first := w.allocations(true)[0]
 			w.startJob(first)
-			w.end(first, workflow.AllocationPreempted)
+			w.end(first, compute.AllocationPreempted)
 			if r := w.after(time.Minute); w.asked != 1 || r.LookedAfter {
 				t.Errorf("asked %d times: %+v", w.asked, r)
 			}
@@ -85,15 +86,15 @@ func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
 	}
 }
 
-// TestOfSeveralActionsOfAScheduler all that they asked for may be there at a time.
+// TestOfSeveralActionsOfAScheduler all that they requested may be there at a time.
 func TestOfSeveralActionsOfAScheduler(t *testing.T) {
 	w := newWorld(t)
 	w.action(workflow.TriggerWorkflowStart, 1, false)
-	all, err := w.store.Actions(t.Context(), w.id)
+	all, err := w.store.Actions.List(t.Context(), w.id)
 	w.must(err)
 	again := all[0]
 	again.Config = json.RawMessage(strings.Replace(string(again.Config), `"num_allocations":1`, `"num_allocations":2`, 1))
-	_, err = w.store.CreateAction(t.Context(), again)
+	_, err = w.store.Actions.Create(t.Context(), again)
 	w.must(err)
 	w.jobs(9, 2, "1g", "PT50M")
 	if w.submit(nil); w.asked != 3 {
@@ -101,7 +102,7 @@ func TestOfSeveralActionsOfAScheduler(t *testing.T) {
 	}
 	for _, a := range w.allocations(true) {
 		w.active(a)
-		w.end(a, workflow.AllocationFailed)
+		w.end(a, compute.AllocationFailed)
 	}
 	if w.after(time.Minute); w.asked != 6 || len(w.allocations(true)) != 3 {
 		t.Errorf("asked %d times, %d live", w.asked, len(w.allocations(true)))
@@ -129,10 +130,10 @@ func TestARefusalForGoodIsTriedAgain(t *testing.T) {
 }
 
 // TestOneJobIsAskedForOnce though an action and auto_schedule_on_ready_jobs both
-// ask for it: whatever the action has asked for or is going to ask for counts.
+// ask for it: whatever the action has requested or is going to ask for counts.
 func TestOneJobIsAskedForOnce(t *testing.T) {
 	auto := func(w *world) {
-		_, err := w.store.CreateAction(w.Context(), workflow.ActionRecord{
+		_, err := w.store.Actions.Create(w.Context(), workflow.ActionRecord{
 			WorkflowID: w.id, TriggerType: workflow.TriggerAutoSchedule, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`),
 		})
 		w.must(err)
@@ -165,16 +166,16 @@ func TestOneJobIsAskedForOnce(t *testing.T) {
 		auto(w)
 		waits := w.jobs(1, 1, "1g", "PT10M")
 		other := w.jobs(1, 2, "1g", "PT20M")
-		last, err := w.store.CreateJobs(t.Context(), []workflow.Job{{WorkflowID: w.id, Name: "last", Command: "true", DependsOn: other}})
+		last, err := w.store.Jobs.Create(t.Context(), []workflow.Job{{WorkflowID: w.id, Name: "last", Command: "true", DependsOn: other}})
 		w.must(err)
 		a := w.action(workflow.TriggerWorkerStart, 1, false) // the next one asks for the same
-		_, err = w.store.CreateAction(t.Context(), workflow.ActionRecord{
+		_, err = w.store.Actions.Create(t.Context(), workflow.ActionRecord{
 			WorkflowID: w.id, TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionScheduleNodes, Config: a.Config, JobIDs: []int64{waits[0], last[0].ID},
 		})
 		w.must(err)
-		w.must(w.store.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))
+		w.must(w.store.Workflows.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))
 		r := w.submit(nil)
-		if w.asked != 1 || !strings.Contains(fmt.Sprint(r.Lines()), "an action asks for their allocations as soon as its other jobs are ready") {
+		if w.asked != 1 || !strings.Contains(fmt.Sprint(r.Lines()), "an action requests their allocations as soon as its other jobs are ready") {
 			t.Errorf("asked %d times: %q", w.asked, r.Lines())
 		}
 	})

@@ -11,6 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // GroupBy says which jobs share a generated scheduler.
@@ -22,33 +24,33 @@ const (
 	ByRequirements GroupBy = "resource-requirements"
 )
 
-// WalltimeStrategy says how long the allocations of a generated scheduler are.
+// WalltimeStrategy determines the walltime of a generated scheduler.
 type WalltimeStrategy string
 
 // The strategies.
 const (
-	MaxJobRuntime    WalltimeStrategy = "max-job-runtime"    // the longest job, with a reserve
+	MaxJobRuntime    WalltimeStrategy = "max-job-runtime"    // the longest job, times Multiplier
 	MaxPartitionTime WalltimeStrategy = "max-partition-time" // as long as the partition allows
 )
 
-// GenerateOptions say how schedulers are generated.
+// GenerateOptions determine how schedulers are generated.
 type GenerateOptions struct {
 	Account   string
 	Partition string        // for all; chosen for each job if empty
 	Walltime  time.Duration // for all; by the strategy if 0
 	GroupBy   GroupBy
 	Strategy  WalltimeStrategy
-	// Multiplier is the reserve of MaxJobRuntime: 1.5 is half as much again.
+	// Multiplier is the factor of MaxJobRuntime.
 	Multiplier float64
-	// SingleAllocation asks for one allocation of many nodes instead of many of
+	// SingleAllocation requests one allocation of many nodes instead of many of
 	// one node.
 	SingleAllocation bool
 	// WorkerPerNode: jobs are processes of their runner, so an allocation of
 	// many nodes needs one on each.
 	WorkerPerNode bool
-	Margins       workflow.Margins // those of Settings if not given
-	// Stamp is in the names of schedulers that are generated for a workflow that
-	// has some already.
+	Margins       placement.Margins // those of Settings if not given
+	// Stamp is part of the names of schedulers that are generated for a workflow that
+	// already has some.
 	Stamp string
 }
 
@@ -56,16 +58,16 @@ type GenerateOptions struct {
 type Work struct {
 	Name         string // for messages
 	Requirements workflow.ResourceRequirements
-	// Level is how many jobs have to end one after the other before this one.
+	// Level is the length of the longest chain of jobs that have to end before this one.
 	Level   int32
 	Labeled bool // it waits for a runner with its labels
-	Login   bool // it runs on the daemon's host: no allocation is for it
+	Login   bool // it runs on the daemon's host and needs no allocation
 }
 
 // Generated is a scheduler for a group of jobs.
 type Generated struct {
 	Scheduler workflow.SlurmSchedulerDefinition
-	Partition string // also where the scheduler does not name it
+	Partition string // set even if the scheduler does not name it
 	Reason    string // for the partition
 	Deferred  bool   // its jobs wait for others
 	Jobs      []int  // indexes of the work, ascending
@@ -74,7 +76,7 @@ type Generated struct {
 	WorkerPerNode bool
 }
 
-// Wave is the jobs of a group that become ready together, and how many
+// Wave are the jobs of a group that become ready together, and how many
 // allocations they need. A group has one per level: an action for all of them
 // would wait for jobs that wait for its own allocations.
 type Wave struct {
@@ -82,7 +84,7 @@ type Wave struct {
 	Allocations int64
 }
 
-// Allocations is the number for all waves.
+// Allocations returns the number for all waves.
 func (g *Generated) Allocations() (n int64) {
 	for _, w := range g.Waves {
 		n += w.Allocations
@@ -90,14 +92,14 @@ func (g *Generated) Allocations() (n int64) {
 	return n
 }
 
-// WorkOf lists the jobs of a definition as work.
+// WorkOf returns the jobs of a definition as work.
 func WorkOf(d *workflow.Definition) []Work {
 	byName := map[string]workflow.ResourceRequirements{"": defaultNeed, workflow.DefaultRequirements: defaultNeed}
 	for _, r := range d.Requirements {
 		byName[r.Name] = r
 	}
-	deps := d.Dependencies()
-	levels := workflow.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
+	deps := graph.Dependencies(d)
+	levels := graph.Levels(len(d.Jobs), func(i int) []int32 { return deps[i] })
 	work := make([]Work, len(d.Jobs))
 	for i := range d.Jobs {
 		work[i] = Work{Name: d.Jobs[i].Name, Requirements: byName[d.Jobs[i].Requirements], Level: levels[i], Labeled: len(d.Jobs[i].Labels) > 0, Login: d.Jobs[i].Login}
@@ -105,10 +107,10 @@ func WorkOf(d *workflow.Definition) []Work {
 	return work
 }
 
-// defaultNeed is what a job needs that does not say it.
+// defaultNeed are the requirements of a job that declares none.
 var defaultNeed = workflow.ResourceRequirements{Name: workflow.DefaultRequirements, NumCPUs: 1, NumNodes: 1, Memory: "1m", Runtime: "PT1M"}
 
-// class is jobs with the same requirements, and where they fit.
+// class are jobs with the same requirements, and where they fit.
 type class struct {
 	need    siteconfigs.Need
 	runtime time.Duration
@@ -117,14 +119,14 @@ type class struct {
 
 // groupKey is what the jobs of a group have in common.
 type groupKey struct {
-	requirements string // of all, if they are the criterion
+	requirements string // of all jobs, if they are grouped by requirements
 	partition    string
-	node         siteconfigs.NodeType // as much of it as an allocation may have
+	node         siteconfigs.NodeType // the part of it that an allocation may have
 	nodes        int64                // of each job
 	deferred     bool
 }
 
-// group is jobs that share a scheduler.
+// group are jobs that share a scheduler.
 type group struct {
 	key     groupKey
 	choice  siteconfigs.Choice
@@ -132,8 +134,8 @@ type group struct {
 	classes map[string]*class
 }
 
-// Generate makes schedulers for work on a site. Jobs that fit nowhere, and
-// those with labels, get none; the warnings say so.
+// Generate returns schedulers for work on a site. Jobs that fit nowhere, and
+// jobs with labels, get none; the warnings say so.
 func Generate(work []Work, site *siteconfigs.Site, o GenerateOptions) ([]Generated, []string, error) {
 	g := generator{site: site, options: o, classes: make(map[string]*class)}
 	if o.Multiplier < 1 || math.IsInf(o.Multiplier, 0) || math.IsNaN(o.Multiplier) {
@@ -168,7 +170,7 @@ func Generate(work []Work, site *siteconfigs.Site, o GenerateOptions) ([]Generat
 type generator struct {
 	site     *siteconfigs.Site
 	options  GenerateOptions
-	classes  map[string]*class // by the name of requirements; nil for those that fit nowhere
+	classes  map[string]*class // by the name of requirements; nil if they fit nowhere
 	groups   []*group
 	warnings []string
 }
@@ -205,7 +207,7 @@ func (g *generator) add(i int, w *Work) error {
 	return nil
 }
 
-// class finds the partition for requirements; nil if there is none.
+// class returns the class of requirements with its partition; nil if there is none.
 func (g *generator) class(r *workflow.ResourceRequirements) (*class, error) {
 	memory, err := workflow.ParseMemory(r.Memory)
 	if err != nil {
@@ -244,7 +246,7 @@ func (g *generator) class(r *workflow.ResourceRequirements) (*class, error) {
 	return c, nil
 }
 
-// scheduler turns a group into a scheduler.
+// scheduler returns the scheduler for a group.
 func (g *generator) scheduler(x *group, work []Work, names map[string]int) Generated {
 	p := x.choice.Partition
 	walltime := g.walltime(x)
@@ -275,7 +277,7 @@ func (g *generator) scheduler(x *group, work []Work, names map[string]int) Gener
 	return result
 }
 
-// name makes the name of a scheduler; further ones of the same kind get a
+// name returns the name of a scheduler; further ones of the same kind get a
 // number.
 func (g *generator) name(base string, deferred bool, names map[string]int) string {
 	if deferred {

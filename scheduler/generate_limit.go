@@ -2,9 +2,9 @@ package scheduler
 
 import "github.com/torc-slurm/torc-slurm/site-configs"
 
-// bounded is what an allocation of so many nodes may have of each, by the limits
-// of the account, the QOS and the partition. Of a node that is not shared it has
-// all CPUs and GPUs, whatever it asks for.
+// bounded returns what an allocation with some nodes may use of each, by the limits
+// of the account, the QOS and the partition. On a node that is not shared it has
+// all CPUs and GPUs, whatever it requests.
 func (g *generator) bounded(c *siteconfigs.Choice, nodes int64) siteconfigs.NodeType {
 	most := g.site.MaxJob(c.Partition, g.options.Account, "")
 	node := c.Node
@@ -21,8 +21,8 @@ func (g *generator) bounded(c *siteconfigs.Choice, nodes int64) siteconfigs.Node
 	return node
 }
 
-// gather makes one allocation of several nodes out of several allocations, as
-// large as it may be.
+// gather combines several allocations into one of several nodes, as
+// large as the limits allow.
 func (g *generator) gather(result *Generated, nodes int64, each nodePart) (together int64, workerPerNode bool) {
 	wanted := int64(1)
 	for i := range result.Waves {
@@ -44,7 +44,7 @@ func (g *generator) gather(result *Generated, nodes int64, each nodePart) (toget
 	return together, nodes == 1 && together > 1 && g.options.WorkerPerNode
 }
 
-// nodesWithin is how many nodes keep a limit of all together; 0 is no limit.
+// nodesWithin returns how many nodes stay within a limit of their total; 0 is no limit.
 func nodesWithin(limit, each int64) int64 {
 	if limit == 0 || each == 0 {
 		return 0

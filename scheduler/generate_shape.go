@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// walltime is how long the allocations of a group are.
+// walltime returns the walltime of the allocations of a group.
 func (g *generator) walltime(x *group) time.Duration {
 	if g.options.Walltime > 0 {
 		return g.options.Walltime
@@ -23,7 +23,7 @@ func (g *generator) walltime(x *group) time.Duration {
 		longest, needed = max(longest, c.runtime), max(needed, c.need.Walltime)
 	}
 	switch {
-	case limit == 0: // a number has to stand there
+	case limit == 0: // a walltime is required
 		limit = 365 * 24 * time.Hour
 	case g.options.Strategy == MaxPartitionTime:
 		return limit
@@ -31,28 +31,28 @@ func (g *generator) walltime(x *group) time.Duration {
 	if longest == 0 {
 		return limit
 	}
-	// A float64 loses nothing of whole seconds here.
+	// A float64 represents whole seconds exactly here.
 	reserve := time.Duration(math.Ceil(float64(longest/time.Second)*g.options.Multiplier)) * time.Second
 	minutes := (max(reserve, needed) + time.Minute - 1).Truncate(time.Minute)
 	return min(minutes, limit)
 }
 
-// waveLoad is what the jobs of a level are for the nodes of a group.
+// waveLoad is the load of the jobs of a level on the nodes of a group.
 type waveLoad struct {
 	level int32
 	jobs  []int
 	// share is how many allocations they keep busy for the whole walltime.
 	share              float64
-	cpus, memory, gpus int64 // if all of them run at once, as far as one after the other is not enough
+	cpus, memory, gpus int64 // if all of them run at once, unless some can run one after the other
 }
 
-// allocations is how many to ask for.
+// allocations returns how many to request.
 func (l *waveLoad) allocations() int64 {
 	const rounding = 1e-9
 	return max(1, int64(math.Ceil(l.share-rounding)))
 }
 
-// loads adds the jobs of a group up, level by level.
+// loads adds up the jobs of a group, level by level.
 func (g *generator) loads(x *group, work []Work, walltime time.Duration) []waveLoad {
 	var loads []waveLoad
 	counts := make(map[int32]map[string]int64)
@@ -87,8 +87,8 @@ func (g *generator) loads(x *group, work []Work, walltime time.Duration) []waveL
 	return loads
 }
 
-// perNode is how many jobs a node runs at once. One of several nodes has all
-// of each.
+// perNode returns how many jobs a node runs at once. A job of several nodes uses whole
+// nodes.
 func perNode(need *siteconfigs.Need, node siteconfigs.NodeType) int64 {
 	if need.Nodes > 1 {
 		return 1
@@ -105,11 +105,11 @@ func perNode(need *siteconfigs.Need, node siteconfigs.NodeType) int64 {
 	return max(1, n)
 }
 
-// nodePart is what is asked for of a node.
+// nodePart is what is requested of a node.
 type nodePart struct{ cpus, memoryMB, gpus int64 }
 
-// shape is what an allocation of a group asks for on each node: the part that
-// its jobs use, if nodes are shared and one allocation is enough, else all.
+// shape returns what an allocation of a group requests on each node: the part that
+// its jobs use, if nodes are shared and one allocation is enough, otherwise everything.
 func (x *group) shape(loads []waveLoad) nodePart {
 	node := x.key.node
 	whole := nodePart{node.CPUs, node.MemoryMB, node.GPUs}
@@ -125,8 +125,8 @@ func (x *group) shape(loads []waveLoad) nodePart {
 		used.cpus, used.memoryMB, used.gpus = max(used.cpus, l.cpus), max(used.memoryMB, l.memory), max(used.gpus, l.gpus)
 	}
 	cpus := min(max(1, used.cpus), whole.cpus)
-	// The runner needs some memory, and with so many CPUs comes so much of it:
-	// what jobs without requirements need is not known.
+	// The runner needs some memory. Memory is also proportional to the CPUs, since the
+	// needs of jobs without requirements are not known.
 	memory := max(used.memoryMB+runnerMemory/slurm.MiB, whole.memoryMB*cpus/max(1, whole.cpus))
 	memory = min(memory, whole.memoryMB)
 	if m := x.choice.Partition.MaxMemPerCPUMB; m > 0 {

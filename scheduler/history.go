@@ -7,14 +7,14 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// history is what actions have asked for in a run, the newest first. All that a
-// plan has to remember is in it, so that a restart forgets nothing.
+// history are the requests of actions in a run, newest first. It has everything that a
+// plan has to remember, so that nothing is lost by a restart.
 type history []store.AskedAllocation
 
-// of is the part of it that belongs to one action.
+// of returns the requests of one action.
 func (h history) of(actionID int64) (part history) {
 	for _, a := range h {
 		if a.ActionID == actionID {
@@ -24,8 +24,8 @@ func (h history) of(actionID int64) (part history) {
 	return part
 }
 
-// in is the part of it in one pool: what was planned there, and what the actions
-// that it follows have asked for.
+// in returns the requests in one pool: those planned there, and those of the actions
+// that it follows.
 func (h history) in(pool string, follows []int64) (part history) {
 	for _, a := range h {
 		if a.Pool == pool || a.Pool == "" && slices.Contains(follows, a.ActionID) {
@@ -35,7 +35,7 @@ func (h history) in(pool string, follows []int64) (part history) {
 	return part
 }
 
-// from is the part of it that was asked for since a time in ms.
+// from returns the requests since a time in ms.
 func (h history) from(ms int64) (part history) {
 	for _, a := range h {
 		if a.AskedMS >= ms {
@@ -45,7 +45,7 @@ func (h history) from(ms int64) (part history) {
 	return part
 }
 
-// submitted is when an allocation was asked for, not before some time.
+// submitted returns the times of requests since a time.
 func (h history) submitted(since time.Time) (times []time.Time) {
 	for _, a := range h {
 		if at := time.UnixMilli(a.AskedMS); !at.Before(since) {
@@ -55,26 +55,26 @@ func (h history) submitted(since time.Time) (times []time.Time) {
 	return times
 }
 
-// refusedFor is the class of Slurm's no, empty where it was none: what sbatch
-// said, or why we canceled what would never have started.
+// refusedFor returns the class of Slurm's refusal; empty if there was none. It came from
+// sbatch, or Slurm said later that the allocation never starts, and we canceled it.
 func refusedFor(a *store.AskedAllocation) slurm.Class {
 	switch a.Cause {
-	case workflow.AllocationRefused, workflow.AllocationCanceled:
+	case compute.AllocationRefused, compute.AllocationCanceled:
 		return slurm.Class(a.Refusal)
 	}
 	return ""
 }
 
-// failures are the last allocations in a row that were refused for good, were
-// never made though nobody said no, or have ended without work done. What we
-// canceled, or what was not taken at the time, tells nothing.
+// failures returns the latest allocations in a row that were permanently refused, were
+// never created without a refusal, or have ended without having done work. Canceled
+// allocations and temporary refusals are ignored.
 func (h history) failures() (f Failures) {
 	for i := range h {
 		a := &h[i]
 		switch class := refusedFor(a); {
 		case a.Worked:
 			return f
-		case a.EndMS == 0, a.Cause == workflow.AllocationCanceled && class == "", class != "" && class != slurm.Permanent:
+		case a.EndMS == 0, a.Cause == compute.AllocationCanceled && class == "", class != "" && class != slurm.Permanent:
 			continue
 		}
 		if a.NodeList != "" && !strings.ContainsAny(a.NodeList, ",[") {
@@ -87,12 +87,12 @@ func (h history) failures() (f Failures) {
 	return f
 }
 
-// hold is why to wait before Slurm is asked again: it said no, though not for
-// good. Each no in a row doubles the wait. A limit may have passed as soon as
-// something of ours has ended.
+// hold returns why to wait before the next request: Slurm has refused one, but not
+// permanently. Each refusal in a row doubles the wait. A limit may no longer apply as
+// soon as one of our allocations has ended.
 func (h history) hold(set *Settings) *Hold {
 	var hold *Hold
-	noes := 0
+	refusals := 0
 	for i := range h {
 		a := &h[i]
 		class := refusedFor(a)
@@ -103,17 +103,17 @@ func (h history) hold(set *Settings) *Hold {
 			if class == slurm.Limit && h.endedAfter(a.EndMS) {
 				return nil
 			}
-			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm takes no more now: " + a.CauseText, Limit: class == slurm.Limit}
+			hold = &Hold{Until: time.UnixMilli(a.EndMS), Reason: "Slurm accepts no more now: " + a.CauseText, Limit: class == slurm.Limit}
 		}
-		noes++
+		refusals++
 	}
 	if hold != nil {
-		hold.Until = hold.Until.Add(set.retryDelay(noes))
+		hold.Until = hold.Until.Add(set.retryDelay(refusals))
 	}
 	return hold
 }
 
-// endedAfter reports whether an allocation that Slurm had taken has ended after
+// endedAfter reports whether an allocation that Slurm had accepted has ended after
 // a time in ms.
 func (h history) endedAfter(ms int64) bool {
 	for i := range h {

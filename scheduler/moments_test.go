@@ -9,13 +9,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// TestANewRunBeginsDuringALook: what is asked for in one run is not asked for in
+// TestANewRunBeginsDuringAPass: what is requested in one run is not requested in
 // the next, which nobody has submitted; and that one does not wait for it.
-func TestANewRunBeginsDuringALook(t *testing.T) {
+func TestANewRunBeginsDuringAPass(t *testing.T) {
 	for name, meanwhile := range map[string]func(w *world){
 		"a new run": func(*world) {},
 		"canceled": func(w *world) {
-			_, err := w.store.CancelWorkflow(t.Context(), w.id)
+			_, err := w.store.Workflows.Cancel(t.Context(), w.id)
 			w.must(err)
 		},
 	} {
@@ -23,7 +23,7 @@ func TestANewRunBeginsDuringALook(t *testing.T) {
 			w := newWorld(t)
 			w.jobs(1, 1, "1g", "PT10M")
 			newRun := func() {
-				_, err := w.store.ResetStatus(t.Context(), w.id, true, "me")
+				_, err := w.store.Workflows.Reset(t.Context(), w.id, true, "me")
 				w.must(err)
 			}
 			w.before = func() {
@@ -40,7 +40,7 @@ func TestANewRunBeginsDuringALook(t *testing.T) {
 			if name != "a new run" {
 				newRun()
 			}
-			w.must(w.store.Initialize(t.Context(), w.id, store.InitializeOptions{}))
+			w.must(w.store.Workflows.Initialize(t.Context(), w.id, store.InitializeOptions{}))
 			if r := w.submit(nil); len(r.Asked) != 1 {
 				t.Errorf("submitted: asked %+v, waits %+v", r.Asked, r.Waits)
 			}
@@ -54,7 +54,7 @@ func TestCanceledWhileTheClusterIsAsked(t *testing.T) {
 	w.jobs(1, 1, "1g", "PT10M")
 	site := w.scheduler.Site
 	w.scheduler.Site = func(ctx context.Context) (*siteconfigs.Site, error) {
-		_, err := w.store.CancelWorkflow(ctx, w.id)
+		_, err := w.store.Workflows.Cancel(ctx, w.id)
 		w.must(err)
 		return site(ctx)
 	}
@@ -63,19 +63,19 @@ func TestCanceledWhileTheClusterIsAsked(t *testing.T) {
 	}
 }
 
-// TestARunGoesOnDuringALook: it was over when the look began, and is not when the
+// TestARunContinuesDuringAPass: it was over when the pass began, and is not when the
 // jobs are counted.
-func TestARunGoesOnDuringALook(t *testing.T) {
+func TestARunContinuesDuringAPass(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "1g", "PT10M")
 	first := w.submit(nil).Asked[0]
 	w.now = w.now.Add(time.Second)
-	l := &look{Scheduler: w.scheduler, memory: w.scheduler.memory[w.id], id: w.id, now: w.now}
+	l := &pass{Scheduler: w.scheduler, memory: w.scheduler.memory[w.id], id: w.id, now: w.now}
 	w.must(l.read(t.Context()))
 	l.workflow.Verdict = "workflow_failed" // as it was before somebody had the failed job repeated
 	w.must(l.readJobs(t.Context()))
 	w.must(l.carryOut(t.Context()))
-	if a, err := w.store.Allocation(t.Context(), first.ID); err != nil || a.CancelMS != 0 {
+	if a, err := w.store.Allocations.Get(t.Context(), first.ID); err != nil || a.CancelMS != 0 {
 		t.Errorf("canceled: %+v, %v", a, err)
 	}
 }

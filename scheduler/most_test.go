@@ -3,7 +3,7 @@ package scheduler
 import (
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // TestShare: what an allocation may have in all is divided among its nodes, and a
@@ -11,7 +11,7 @@ import (
 func TestShare(t *testing.T) {
 	p := Pool{Name: "std", Shared: true, Node: Resources{CPUs: 16, MemoryBytes: 64 * gib, GPUs: 4}, Most: Resources{CPUs: 8, MemoryBytes: 16 * gib, GPUs: 2}}
 	demand := func(cpus, nodes int64) *Demand {
-		return &Demand{Class: workflow.Class{CPUs: cpus, MemoryBytes: gib, Nodes: nodes, RuntimeSeconds: 60}, Pools: []string{"std"}}
+		return &Demand{Class: placement.Class{CPUs: cpus, MemoryBytes: gib, Nodes: nodes, RuntimeSeconds: 60}, Pools: []string{"std"}}
 	}
 	set := Settings{}.withDefaults()
 	for _, tc := range []struct {

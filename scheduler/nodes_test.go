@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // TestNodeListsOfAScheduler: a job failed on n1, and its scheduler's own options
@@ -22,8 +22,8 @@ func TestNodeListsOfAScheduler(t *testing.T) {
 		{"", 1, []string{"n1"}, "without n1"},
 		{"--exclude=n2", 1, []string{"n1"}, "without n1"},
 		{"-x n[2-4]", 1, nil, "n1 not excluded, as too few others are left"},
-		{"--nodelist=n1", 1, nil, "n1 asked for by name, though avoided"},
-		{"-w n1,n2", 2, nil, "n1,n2 asked for by name, though avoided"},
+		{"--nodelist=n1", 1, nil, "n1 requested by name, although avoided"},
+		{"-w n1,n2", 2, nil, "n1,n2 requested by name, although avoided"},
 		{"-C fast", 1, []string{"n1"}, "without n1"},
 	} {
 		w := newWorld(t)
@@ -34,7 +34,7 @@ func TestNodeListsOfAScheduler(t *testing.T) {
 		first := w.allocations(true)[0]
 		w.startJob(first)
 		w.now = w.now.Add(time.Second)
-		w.end(first, workflow.AllocationNodeFail)
+		w.end(first, compute.AllocationNodeFail)
 		r := w.after(10 * time.Minute)
 		if len(r.Asked) != 1 {
 			t.Errorf("%s: %+v", tc.extra, r)
@@ -47,7 +47,7 @@ func TestNodeListsOfAScheduler(t *testing.T) {
 	}
 }
 
-// TestWhatSlurmDoesNotExclude is not asked for again: a name that Slurm does not
+// TestWhatSlurmDoesNotExclude is not requested again: a name that Slurm does not
 // know, where nobody knows the nodes.
 func TestWhatSlurmDoesNotExclude(t *testing.T) {
 	w := newWorld(t)
@@ -56,7 +56,7 @@ func TestWhatSlurmDoesNotExclude(t *testing.T) {
 	first := w.allocations(true)[0]
 	w.startJob(first)
 	w.now = w.now.Add(time.Second)
-	w.end(first, workflow.AllocationNodeFail)
+	w.end(first, compute.AllocationNodeFail)
 	w.answers = []error{refusal(slurm.Permanent)}
 	if r := w.after(10 * time.Minute); len(r.Refused) != 1 || !slices.Equal(r.Planned[0].Request.Exclude, []string{"n1"}) {
 		t.Fatalf("%+v", r)
@@ -66,7 +66,7 @@ func TestWhatSlurmDoesNotExclude(t *testing.T) {
 	}
 }
 
-// TestOptionsThatLeaveNoNode: nothing is asked for, and why says so.
+// TestOptionsThatLeaveNoNode: nothing is requested, and why says so.
 func TestOptionsThatLeaveNoNode(t *testing.T) {
 	w := newWorld(t)
 	w.site.Partitions[0].NodeList = "n[1-4]"

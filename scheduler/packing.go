@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// packing is the new allocations of one action, and what they leave over.
+// packing is the new allocations of one action, and the jobs that remain.
 type packing struct {
 	wants   []*want
 	left    []int64  // of each of wants
-	reasons []string // why they are left
+	reasons []string // why they remain
 	drafts  []*draft
-	limits  []Action // what stood in the way: Wait or Pause
+	limits  []Action // the limits that were reached: Wait or Pause
 	tight   bool     // longer allocations would have taken more
 }
 
-// pack packs jobs into as many new allocations as there may be. If these are too
-// few, allocations are planned longer, so that each takes more jobs.
+// pack packs jobs into new allocations, as many as the limits allow. If these are too
+// few, longer ones are planned, so that each takes more jobs.
 func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
 	for work := p.set.Work; ; work += max(work/4, time.Minute) {
 		k := p.packFor(a, wants, min(work, p.set.LongestWork))
@@ -27,7 +27,7 @@ func (p *planner) pack(a *AutoSchedule, wants []*want) *packing {
 	}
 }
 
-// packFor packs jobs into allocations that are busy for so long.
+// packFor packs jobs into allocations that are busy for some time.
 func (p *planner) packFor(a *AutoSchedule, wants []*want, work time.Duration) *packing {
 	k := &packing{wants: wants, left: make([]int64, len(wants)), reasons: make([]string, len(wants))}
 	room, crowded := p.vacancies(a)
@@ -82,7 +82,7 @@ func (k *packing) fill(f *draft, i int) {
 	}
 }
 
-// giveBack takes the jobs out of a draft that is not asked for now.
+// giveBack removes the jobs from a draft that is not requested now.
 func (k *packing) giveBack(f *draft, reason string) {
 	for _, c := range f.parts {
 		k.left[c.want] += c.jobs
@@ -90,7 +90,7 @@ func (k *packing) giveBack(f *draft, reason string) {
 	}
 }
 
-// limit notes why jobs of a want are left: what is the matter with the best of
+// limit records why jobs of a want remain: the reason of the best of
 // its pools, and once per reason among the actions.
 func (k *packing) limit(i int, l Action) {
 	k.reasons[i] = cmp.Or(k.reasons[i], l.Reason)
@@ -102,8 +102,8 @@ func (k *packing) limit(i int, l Action) {
 	k.limits = append(k.limits, l)
 }
 
-// vacancies returns how many allocations more the action may have, and what to
-// say when there are none.
+// vacancies returns how many more allocations the action may have, and the reason for
+// the limit.
 func (p *planner) vacancies(a *AutoSchedule) (n int, reason string) {
 	live, pending := 0, 0
 	for _, s := range p.supply {
@@ -117,12 +117,12 @@ func (p *planner) vacancies(a *AutoSchedule) (n int, reason string) {
 	}
 	reason = fmt.Sprintf("max_allocations is %d", a.MaxAllocations)
 	if a.Follows != nil {
-		reason = "its actions ask for " + countOf(int64(a.MaxAllocations), "allocation") + " at a time"
+		reason = "its actions request " + countOf(int64(a.MaxAllocations), "allocation") + " at a time"
 	}
 	return max(a.MaxAllocations-live-pending, 0), fmt.Sprintf("%s: there are %d live and %d pending", reason, live, pending)
 }
 
-// counts reports whether an allocation is one of those that the action may have.
+// counts reports whether an allocation counts towards the limit of the action.
 func (a *AutoSchedule) counts(s *Allocation) bool {
 	if a.Follows != nil {
 		return s.Shape.SchedulerID != nil && *s.Shape.SchedulerID == *a.Follows
@@ -130,7 +130,7 @@ func (a *AutoSchedule) counts(s *Allocation) bool {
 	return s.ActionID == a.ActionID || s.ActionID == 0
 }
 
-// gate looks at what has become of earlier requests in a pool.
+// gate returns the gate of a pool for this plan.
 func (p *planner) gate(a *AutoSchedule, pool *Pool) *gate {
 	unproven := 0
 	for _, s := range p.supply {

@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // slurmScheduler makes one with the user's own options of sbatch.
-func (w *world) slurmScheduler(extra string) workflow.SlurmScheduler {
+func (w *world) slurmScheduler(extra string) compute.SlurmScheduler {
 	w.Helper()
-	c, err := w.store.CreateSlurmScheduler(w.Context(), workflow.SlurmScheduler{
+	c, err := w.store.SlurmSchedulers.Create(w.Context(), compute.SlurmScheduler{
 		WorkflowID: w.id, Name: "mine", Account: "research", Nodes: 1, Walltime: "01:00:00", Partition: new("std"), Extra: &extra,
 	})
 	w.must(err)
@@ -21,7 +21,7 @@ func (w *world) slurmScheduler(extra string) workflow.SlurmScheduler {
 }
 
 // byHand asks for an allocation as a person does, by a Slurm scheduler.
-func (w *world) byHand() workflow.Allocation {
+func (w *world) byHand() compute.Allocation {
 	w.Helper()
 	c := w.slurmScheduler("")
 	request, err := allocation.RequestOf(&c)
@@ -53,7 +53,7 @@ func TestWhatAPersonAskedForCounts(t *testing.T) {
 	}
 }
 
-// TestASurplusOfThePlanGoes: a person asked for an allocation when the plan had
+// TestASurplusOfThePlanGoes: a person requested an allocation when the plan had
 // asked already.
 func TestASurplusOfThePlanGoes(t *testing.T) {
 	w := newWorld(t)
@@ -67,15 +67,15 @@ func TestASurplusOfThePlanGoes(t *testing.T) {
 	}
 }
 
-// TestASurplusThatBeginsStays: between the look and what comes of it, a runner
-// of the allocation has claimed the job for which it was asked for.
+// TestASurplusThatBeginsStays: between the pass and what comes of it, a runner
+// of the allocation has claimed the job for which it was requested.
 func TestASurplusThatBeginsStays(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "1g", "PT10M")
 	planned := w.submit(nil).Asked[0]
 	w.now = w.now.Add(time.Second)
 	w.byHand()
-	l := &look{Scheduler: w.scheduler, memory: w.scheduler.memory[w.id], id: w.id, now: w.now}
+	l := &pass{Scheduler: w.scheduler, memory: w.scheduler.memory[w.id], id: w.id, now: w.now}
 	w.must(l.read(t.Context()))
 	if _, granted := w.start(planned); len(granted) != 1 {
 		t.Fatalf("granted: %v", granted)
@@ -91,13 +91,13 @@ func TestASurplusThatBeginsStays(t *testing.T) {
 	}
 }
 
-// TestASubmissionIsSeenByItsOwnLookFirst: another look would have asked for what
+// TestASubmissionIsSeenByItsOwnPassFirst: another pass would have requested what
 // the submission then says nothing of.
-func TestASubmissionIsSeenByItsOwnLookFirst(t *testing.T) {
+func TestASubmissionIsSeenByItsOwnPassFirst(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(1, 1, "1g", "PT10M")
 	r, err := w.scheduler.Submit(t.Context(), w.id, func() error {
-		w.must(w.store.Submit(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output}, nil, "me"))
+		w.must(w.store.Scheduling.Submit(t.Context(), w.id, compute.SubmitOptions{OutputDir: w.output}, nil, "me"))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		if _, err := w.scheduler.Schedule(ctx, w.id); !errors.Is(err, context.Canceled) {

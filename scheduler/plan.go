@@ -1,5 +1,5 @@
-// Package scheduler decides how many allocations of which shape to ask Slurm
-// for, and when. The decision is a pure function of a Snapshot.
+// Package scheduler decides how many allocations of which shape to request from Slurm,
+// and when. The decision is a pure function of a Snapshot.
 package scheduler
 
 import (
@@ -13,12 +13,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Snapshot is what Plan looks at: one workflow at one moment.
+// Snapshot has the facts for Plan: one workflow at one moment.
 type Snapshot struct {
 	Now         time.Time
-	Ended       bool  // the workflow is complete or canceled: nothing will be ready any more
-	Working     bool  // jobs run, so that others may become ready
-	Held        *Hold // claims are held: nothing is asked for; until then, if it ends by itself
+	Ended       bool  // the workflow is complete or canceled: no job will become ready
+	Working     bool  // jobs are running, so others may become ready
+	Held        *Hold // claims are held: nothing is requested; Until, if the hold expires
 	Demand      []Demand
 	Allocations []Allocation
 	Pools       []Pool
@@ -31,12 +31,12 @@ type Kind int
 
 // The kinds.
 const (
-	Submit Kind = iota // ask for Count allocations of Shape
-	Probe              // ask for one, to see whether the pool works again
+	Submit Kind = iota // request Count allocations of Shape
+	Probe              // request one, to test whether the pool works again
 	Cancel             // cancel the pending Allocation
-	Wait               // nothing now; look again at Until
+	Wait               // nothing now; plan again at Until
 	Pause              // the pool does not work; the next probe is at Until
-	Widen              // let the pending Allocation start in Partition too
+	Widen              // let the pending Allocation also start in Partition
 )
 
 // String returns the kind's name.
@@ -44,10 +44,10 @@ func (k Kind) String() string {
 	return [...]string{"submit", "probe", "cancel", "wait", "pause", "widen"}[k]
 }
 
-// Action is one thing to do. Actions are to be carried out in their order.
+// Action is one step of a plan. Actions are to be carried out in order.
 type Action struct {
 	Kind       Kind
-	ActionID   int64     // the AutoSchedule on whose behalf
+	ActionID   int64     // the AutoSchedule that it belongs to
 	Pool       string    // all but Cancel; empty where Wait concerns all of its pools
 	Shape      Shape     // Submit, Probe
 	Count      int       // Submit, Probe
@@ -57,17 +57,17 @@ type Action struct {
 	Reason     string    // for people
 }
 
-// Decision is what to do now, and what becomes of each ready job.
+// Decision is what to do now, and where each ready job can run.
 type Decision struct {
 	Actions  []Action
 	Coverage []Coverage
 }
 
-// Plan says which allocations a workflow needs. What is ready and finds no room
-// in live and pending allocations is packed into new ones; pending ones for
-// which nothing is left are canceled. Carrying out its actions and planning
+// Plan returns which allocations a workflow needs. Ready jobs without room
+// in live and pending allocations are packed into new ones; pending ones for
+// which no job is left are canceled. Carrying out its actions and planning
 // again at the same moment gives nothing more to do. The same snapshot, in
-// whatever order its lists are, gives the same decision.
+// any order of its lists, gives the same decision.
 func Plan(s Snapshot) Decision {
 	p := planner{Snapshot: s, set: s.Settings.withDefaults()}
 	p.sort()
@@ -95,7 +95,7 @@ func Plan(s Snapshot) Decision {
 	return p.decision
 }
 
-// planner is a plan in the making.
+// planner is the state of one call of Plan.
 type planner struct {
 	Snapshot
 	set      Settings
@@ -107,19 +107,19 @@ type planner struct {
 	decision Decision
 }
 
-// want is demand with what has been found for it.
+// want is demand with the places found for it.
 type want struct {
 	*Demand
 	cover Coverage
 	left  int64   // ready jobs without a place
-	await int64   // others, for which an action is going to ask
-	later int64   // jobs that will come
-	pools []*Pool // where to ask for them, best first
+	await int64   // others, for which an action is going to request allocations
+	later int64   // jobs that will be ready later
+	pools []*Pool // where to request allocations for them, best first
 }
 
 func (w *want) uncover(reason string) { w.cover.Uncovered, w.cover.Reason = w.left, reason }
 
-// sort puts the lists in an order of their own, so that theirs does not matter.
+// sort sorts the lists, so that their order in the snapshot does not matter.
 func (p *planner) sort() {
 	demand := pointers(p.Demand)
 	slices.SortStableFunc(demand, compareDemand)
@@ -146,8 +146,8 @@ func pointers[T any](list []T) []*T {
 	return out
 }
 
-// hold leaves all jobs where they are: nobody may claim them. What is pending is
-// kept if that ends by itself.
+// hold plans while claims are held: no job may be claimed. Pending allocations are
+// kept if the hold expires by itself.
 func (p *planner) hold() {
 	for _, w := range p.wants {
 		if w.left > 0 {
@@ -161,8 +161,8 @@ func (p *planner) hold() {
 	p.act(Action{Kind: Wait, Until: p.Held.Until, Reason: p.Held.Reason})
 }
 
-// fillSupply finds room for jobs in what there is: first for the ready ones,
-// then for those that will come.
+// fillSupply finds room for jobs in existing allocations: first for the ready ones,
+// then for those that will be ready later.
 func (p *planner) fillSupply() {
 	p.used = make(map[*Allocation]bool)
 	rooms := make([]room, len(p.supply))
@@ -197,7 +197,7 @@ func (p *planner) fillSupply() {
 }
 
 // cancelSurplus cancels the pending allocations for which no job is left. Those
-// that a person asked for stay until the workflow has ended.
+// that a person requested stay until the workflow has ended.
 func (p *planner) cancelSurplus() {
 	reason := "other live and pending allocations can take all jobs that are ready or will be"
 	switch {
@@ -211,7 +211,7 @@ func (p *planner) cancelSurplus() {
 		if surplus {
 			why := reason
 			if !p.Ended && a.late(p.Now.Add(p.set.RequeuedFor)) {
-				why = "Slurm has put it back into its queue and does not start it before " + a.Eligible.Format("15:04:05")
+				why = "Slurm has requeued it and does not start it before " + a.Eligible.Format("15:04:05")
 			}
 			p.act(Action{Kind: Cancel, ActionID: a.ActionID, Allocation: a.ID, Reason: why})
 		}
@@ -219,11 +219,12 @@ func (p *planner) cancelSurplus() {
 	})
 }
 
-// awaited is why nothing is asked for jobs for which an action will ask.
-const awaited = "an action asks for their allocations as soon as its other jobs are ready"
+// awaited is why nothing is requested for jobs for which an action will request
+// allocations.
+const awaited = "an action requests their allocations as soon as its other jobs are ready"
 
-// await leaves jobs to the actions that are going to ask for them, as long as
-// something is under way that may trigger these.
+// await leaves jobs to the actions that are going to request allocations for them, as
+// long as the actions can still be triggered.
 func (p *planner) await() {
 	underWay := p.Working
 	for _, w := range p.wants {
@@ -239,8 +240,8 @@ func (p *planner) await() {
 
 func (p *planner) act(a Action) { p.decision.Actions = append(p.decision.Actions, a) }
 
-// assign finds the pools in which to ask for what has no place: those in which a
-// job fits an allocation at all.
+// assign finds the pools for jobs without a place: those in which a
+// job fits an allocation.
 func (p *planner) assign() {
 	for _, w := range p.wants {
 		if w.left == 0 {
@@ -265,14 +266,14 @@ func (p *planner) assign() {
 		switch {
 		case len(w.pools) > 0:
 		case len(refusals) == 0:
-			w.uncover("there is no scheduler and no partition that may be asked for it")
+			w.uncover("there is no scheduler or partition that it may use")
 		default:
 			w.uncover("fits no allocation; " + strings.Join(refusals, "; "))
 		}
 	}
 }
 
-// ask plans the allocations that an action asks for.
+// ask plans the allocations that an action requests.
 func (p *planner) ask(a *AutoSchedule) {
 	var wants []*want
 	for _, w := range p.wants {
@@ -307,7 +308,7 @@ func (p *planner) ask(a *AutoSchedule) {
 	}
 }
 
-// batch reports whether to wait for more jobs, as long as more may come.
+// batch reports whether to wait for more jobs, as long as others may become ready.
 func (p *planner) batch(a *AutoSchedule, wants []*want) bool {
 	total, oldest := int64(0), p.Now
 	more := p.Working
@@ -332,7 +333,7 @@ func (p *planner) batch(a *AutoSchedule, wants []*want) bool {
 	return true
 }
 
-// wake says when delayed jobs have to be looked at.
+// wake adds a Wait until delayed jobs become ready.
 func (p *planner) wake() {
 	var next time.Time
 	for _, w := range p.wants {
@@ -345,7 +346,7 @@ func (p *planner) wake() {
 	}
 }
 
-// submit writes the drafts as actions, neighbours of one shape as one.
+// submit adds the drafts as actions; consecutive drafts of one shape become one action.
 func (p *planner) submit(a *AutoSchedule, k *packing) {
 	for i := 0; i < len(k.drafts); {
 		f := k.drafts[i]
@@ -360,7 +361,7 @@ func (p *planner) submit(a *AutoSchedule, k *packing) {
 		}
 		act.Reason = fmt.Sprintf("%s without a place: %s in %s", countOf(jobs, "ready job"), act.Shape.inWords(act.Count), act.Pool)
 		if a.Follows != nil {
-			act.Reason += fmt.Sprintf("; the allocations that action %d asked for have no room for them", a.ActionID)
+			act.Reason += fmt.Sprintf("; the allocations that action %d requested have no room for them", a.ActionID)
 		}
 		if f.instead != "" {
 			act.Reason += "; " + f.instead

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -66,7 +66,7 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 func drawDemand(t *rapid.T, i int, pools []Pool) Demand {
 	d := Demand{
-		Class: workflow.Class{
+		Class: placement.Class{
 			ID: int64(i), Priority: rapid.Int64Range(0, 1).Draw(t, "priority"), CPUs: rapid.Int64Range(1, 16).Draw(t, "cpus"),
 			GPUs: rapid.Int64Range(0, 1).Draw(t, "gpus"), MemoryBytes: rapid.Int64Range(0, 16).Draw(t, "gib") * gib,
 			Nodes: rapid.SampledFrom([]int64{1, 1, 1, 2, 3}).Draw(t, "nodes"), RuntimeSeconds: rapid.SampledFrom([]int64{0, 1, 50, 60, 600, 3600, 7200, seconds(pools[0].Walltime), seconds(pools[0].MaxWalltime)}).Draw(t, "runtime"),
@@ -212,7 +212,7 @@ func TestEveryJobIsCountedOnce(t *testing.T) {
 }
 
 // TestNothingIsAskedForInVain: while nothing changes but the time, what a plan has
-// asked for is not canceled by a later one, and in the end nothing more is done.
+// requested is not canceled by a later one, and in the end nothing more is done.
 func TestNothingIsAskedForInVain(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSnapshot(t)
@@ -262,7 +262,7 @@ func TestPlanIgnoresOrder(t *testing.T) {
 	})
 }
 
-// TestWhatIsAskedForIsClaimed: each ready job for which allocations are asked for
+// TestWhatIsAskedForIsClaimed: each ready job for which allocations are requested
 // fits one of them as the claim of its runner sees it, also when that has taken
 // some time to start, and in each allocation some ready job fits.
 func TestWhatIsAskedForIsClaimed(t *testing.T) {
@@ -292,20 +292,20 @@ func TestWhatIsAskedForIsClaimed(t *testing.T) {
 
 // claims reports whether the runner of an allocation takes a job of a class when
 // it starts late: 1 is as late as an allocation counts as fresh.
-func claims(s Shape, late float64, c workflow.Class) bool {
-	elapsed := time.Duration(late * float64(workflow.Fresh(s.Walltime))).Truncate(time.Second)
-	fits, _ := workflow.NewPacker(offerOf(s, elapsed)).Fits(c)
+func claims(s Shape, late float64, c placement.Class) bool {
+	elapsed := time.Duration(late * float64(placement.Fresh(s.Walltime))).Truncate(time.Second)
+	fits, _ := placement.NewPacker(offerOf(s, elapsed)).Fits(c)
 	return fits
 }
 
 // offerOf is what the runners of an allocation offer some time after its start.
-func offerOf(s Shape, elapsed time.Duration) workflow.Offer {
+func offerOf(s Shape, elapsed time.Duration) placement.Offer {
 	left := s.Walltime - elapsed
-	node := workflow.OfferNode{CPUs: s.Node.CPUs, MemoryBytes: s.Node.MemoryBytes, GPUs: s.Node.GPUs}
+	node := placement.FreeNode{CPUs: s.Node.CPUs, MemoryBytes: s.Node.MemoryBytes, GPUs: s.Node.GPUs}
 	grace := Settings{}.withDefaults().Margins.Within(s.Walltime).Grace
-	o := workflow.Offer{
-		Nodes: []workflow.OfferNode{node}, Slots: 1000, Labels: s.Labels, SchedulerConfigID: s.SchedulerID, StrictScheduler: true,
-		TimeLeftSeconds: new(seconds(left - grace)), WholeSeconds: seconds(workflow.WholeRuntime(s.Walltime, left)),
+	o := placement.Offer{
+		Nodes: []placement.FreeNode{node}, Slots: 1000, Labels: s.Labels, SchedulerConfigID: s.SchedulerID, StrictScheduler: true,
+		TimeLeftSeconds: new(seconds(left - grace)), WholeSeconds: seconds(placement.WholeRuntime(s.Walltime, left)),
 	}
 	if s.Together {
 		o.Nodes = slices.Repeat(o.Nodes, int(s.Nodes))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // A partition of four nodes with 10 CPUs and 40 GiB each.
@@ -22,7 +22,7 @@ func debugPool(change ...func(*Pool)) []Pool {
 
 // jobs are ready jobs of one CPU that run for so long.
 func jobs(ready int64, runtime time.Duration, change ...func(*Demand)) Demand {
-	d := Demand{Class: workflow.Class{ID: 1, CPUs: 1, MemoryBytes: gib, Nodes: 1, RuntimeSeconds: int64(runtime / time.Second)}, Pools: []string{"debug"}, Ready: ready, Since: noon}
+	d := Demand{Class: placement.Class{ID: 1, CPUs: 1, MemoryBytes: gib, Nodes: 1, RuntimeSeconds: int64(runtime / time.Second)}, Pools: []string{"debug"}, Ready: ready, Since: noon}
 	for _, c := range change {
 		c(&d)
 	}
@@ -129,7 +129,7 @@ func TestPlan(t *testing.T) {
 			"cancel 1: other live and pending allocations can take all jobs that are ready or will be"},
 		{"what Slurm starts again counts", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Allocations: []Allocation{pending(1, 63*time.Minute, func(a *Allocation) { a.Requeued, a.Eligible = true, noon.Add(2*time.Minute) })}}, ""},
 		{"unless it takes long", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Allocations: []Allocation{pending(1, 63*time.Minute, func(a *Allocation) { a.Requeued, a.Eligible = true, noon.Add(time.Hour) })}},
-			"cancel 1: Slurm has put it back into its queue and does not start it before 13:00:00\nsubmit: 10 ready jobs without a place: 1 allocation of 1 node for 1h3m in debug"},
+			"cancel 1: Slurm has requeued it and does not start it before 13:00:00\nsubmit: 10 ready jobs without a place: 1 allocation of 1 node for 1h3m in debug"},
 		{"what may come back is waited for", Snapshot{Demand: []Demand{jobs(10, time.Hour)}, Allocations: []Allocation{pending(1, 63*time.Minute, func(a *Allocation) { a.State = Returning })}}, ""},
 		{"and not canceled", Snapshot{Allocations: []Allocation{pending(1, 63*time.Minute, func(a *Allocation) { a.State = Returning })}}, ""},
 		{"blocked jobs behind running ones keep it", Snapshot{Demand: []Demand{jobs(0, time.Hour, func(d *Demand) { d.Later = 11 })}, Working: true, Allocations: []Allocation{pending(1, 63*time.Minute), pending(2, 63*time.Minute)}}, ""},
@@ -159,11 +159,11 @@ func TestPlan(t *testing.T) {
 		{"a limit of the site is waited for", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "Slurm says QOSMaxSubmitJobPerUserLimit", true} })},
 			"wait until 12:01:00: Slurm says QOSMaxSubmitJobPerUserLimit"},
 		{"and known ones are kept", Snapshot{Demand: []Demand{jobs(20, 2*time.Hour)}, Pools: debugPool(func(p *Pool) { p.Room = new(1) })},
-			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 2h3m in debug\nwait: the site takes no more of your allocations now"},
+			"submit: 10 ready jobs without a place: 1 allocation of 1 node for 2h3m in debug\nwait: the site accepts no more of your allocations now"},
 
 		{"what one partition does not take goes to the next", Snapshot{Demand: []Demand{jobs(40, time.Hour, func(d *Demand) { d.Pools = []string{"debug", "long"} })},
-			Pools: append(debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "Slurm takes no more now", true} }), debugPool(func(p *Pool) { p.Name = "long" })...)},
-			"submit: 40 ready jobs without a place: 4 allocations of 1 node for 1h3m in long; instead of debug, as Slurm takes no more now\nwait until 12:01:00: Slurm takes no more now"},
+			Pools: append(debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "Slurm accepts no more now", true} }), debugPool(func(p *Pool) { p.Name = "long" })...)},
+			"submit: 40 ready jobs without a place: 4 allocations of 1 node for 1h3m in long; instead of debug, as Slurm accepts no more now\nwait until 12:01:00: Slurm accepts no more now"},
 		{"but not what is refused everywhere", Snapshot{Demand: []Demand{jobs(40, time.Hour, func(d *Demand) { d.Pools = []string{"debug", "long"} })},
 			Pools: append(debugPool(func(p *Pool) { p.Hold = &Hold{noon.Add(time.Minute), "slurmctld is away", false} }), debugPool(func(p *Pool) { p.Name = "long" })...)},
 			"wait until 12:01:00: slurmctld is away"},
@@ -174,7 +174,7 @@ func TestPlan(t *testing.T) {
 		{"nodes of elsewhere are not excluded", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"login", "n1"} })}},
 			"submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m, without n1 in debug"},
 		{"nor are those that are asked for by name", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Avoid = []string{"n1", "n3"} })}, Pools: debugPool(func(p *Pool) { p.Required = []string{"n1"} })},
-			"submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m, without n3 in debug; n1 asked for by name, though avoided"},
+			"submit: 1 ready job without a place: 1 allocation of 1 node for 1h3m, without n3 in debug; n1 requested by name, although avoided"},
 		{"as many nodes as are asked for by name", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Required = []string{"n1", "n2"} })},
 			"submit: 1 ready job without a place: 1 allocation of 2 nodes for 1h3m in debug"},
 		{"options that leave no node", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Pools: debugPool(func(p *Pool) { p.Hosts = []string{} })},
@@ -191,9 +191,9 @@ func TestPlan(t *testing.T) {
 		{"labelled jobs are for runners of that label", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Labels = []string{"gpu"} })}},
 			"1 uncovered: fits no allocation; debug: labels: job has gpu, runner has none"},
 		{"a job without a partition", Snapshot{Demand: []Demand{jobs(1, time.Hour, func(d *Demand) { d.Pools = nil })}},
-			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
+			"1 uncovered: there is no scheduler or partition that it may use"},
 		{"a workflow without the action", Snapshot{Demand: []Demand{jobs(1, time.Hour)}, Actions: auto(func(a *AutoSchedule) { a.ActionID = 2 })},
-			"1 uncovered: there is no scheduler and no partition that may be asked for it"},
+			"1 uncovered: there is no scheduler or partition that it may use"},
 		{"claims are held for good", Snapshot{Held: &Hold{Reason: "claims are held: 3 jobs have failed"}, Demand: []Demand{jobs(5, time.Hour)}, Pools: debugPool(), Actions: auto(),
 			Allocations: []Allocation{pending(1, 2*time.Hour)}}, "wait: claims are held: 3 jobs have failed\ncancel 1: claims are held: 3 jobs have failed"},
 		{"claims are held for a time", Snapshot{Held: &Hold{Reason: "claims are held: a breaker", Until: noon.Add(time.Hour)}, Demand: []Demand{jobs(50, time.Hour)}, Pools: debugPool(), Actions: auto(),
@@ -217,7 +217,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestGivingUp: after failures in a row nothing is asked for but a probe now and
+// TestGivingUp: after failures in a row nothing is requested but a probe now and
 // then, and one success is enough to go on.
 func TestGivingUp(t *testing.T) {
 	s := Snapshot{Demand: []Demand{jobs(100, 2*time.Hour)}, Actions: auto()}
@@ -232,7 +232,7 @@ func TestGivingUp(t *testing.T) {
 		{5, 5 * time.Minute, false, "probe: 5 allocations in a row did no work (Invalid account): trying one; 10 ready jobs without a place"},
 		{6, 9 * time.Minute, false, "pause until 12:01:00: 6 allocations"},
 		{50, time.Minute, false, "pause until 12:59:00: 50 allocations"},
-		{6, 10 * time.Minute, true, "pause: 6 allocations in a row did no work (Invalid account); waiting for what becomes of the next"},
+		{6, 10 * time.Minute, true, "pause: 6 allocations in a row did no work (Invalid account); waiting for the result of the next"},
 		{0, 0, true, "submit: 60 ready"},
 	} {
 		s.Now = noon
@@ -249,7 +249,7 @@ func TestGivingUp(t *testing.T) {
 	}
 }
 
-// TestRepeatedPlansAskOnce: what is asked for is not asked for again.
+// TestRepeatedPlansAskOnce: what is requested is not requested again.
 func TestRepeatedPlansAskOnce(t *testing.T) {
 	s := Snapshot{Now: noon, Demand: []Demand{jobs(35, time.Hour)}, Pools: debugPool(), Actions: auto()}
 	for range 20 {

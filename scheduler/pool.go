@@ -6,65 +6,65 @@ import (
 	"strings"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Pool is where allocations can be asked for: a slurm_scheduler of the workflow
+// Pool is where allocations can be requested: a slurm_scheduler of the workflow
 // or, without one, a partition of the site.
 type Pool struct {
-	Name        string // unique, and readable: it stands in reasons
-	ActionID    int64  // the AutoSchedule that may ask here
+	Name        string // unique, and readable, since reasons contain it
+	ActionID    int64  // the AutoSchedule that may use it
 	SchedulerID *int64
 	Node        Resources // what a node has at most for jobs
-	// Shared nodes are asked for in part. Of others we get all, and ask for all.
+	// Shared: only part of a node is requested. Otherwise whole nodes are.
 	Shared bool
-	// Asks is what the user wants asked for on each node, where not 0. More is
-	// asked for where a job needs more.
+	// Asks is what the user wants to request on each node, where not 0. More is
+	// requested where a job needs more.
 	Asks     Resources
-	Nodes    int64 // per allocation, as the user wants it or the site demands it; 0: as jobs need
+	Nodes    int64 // per allocation, as the user or the site requires; 0: as jobs need
 	MaxNodes int64 // 0: no limit
-	// Most is what an allocation may have in all, where not 0.
+	// Most is what an allocation may have in total, where not 0.
 	Most Resources
-	// Walltime is what the user wants asked for, 0: as the jobs need. A job that
+	// Walltime is what the user wants to request, 0: as the jobs need. A job that
 	// needs more, such as a retry with a corrected runtime, gets more.
 	Walltime    time.Duration
 	MaxWalltime time.Duration // 0: no limit
 	Labels      []string      // of the runners started there, normalized
-	Hosts       []string      // names of the nodes that it may get; nil: not known
-	Required    []string      // of these, those that each allocation gets, sorted
-	Spares      []Spare       // where its allocations may be as well
-	Serialize   bool          // one allocation at a time: each waits for the one before
-	Room        *int          // how many allocations more the site takes now; nil: no limit known
+	Hosts       []string      // names of the nodes that it may use; nil: not known
+	Required    []string      // of these, the nodes that each allocation gets, sorted
+	Spares      []Spare       // other partitions that its allocations may use
+	Serialize   bool          // one allocation at a time: each waits for the previous one
+	Room        *int          // how many more allocations the site accepts now; nil: no limit known
 	Hold        *Hold         // nil: nothing holds submissions back
 	Failures    Failures
 }
 
-// Hold is why Slurm should not be asked again before some time.
+// Hold is why nothing should be requested before some time.
 type Hold struct {
 	Until  time.Time
 	Reason string
-	// Limit: the user has there what they may have. Elsewhere they may have more.
+	// Limit: the user has reached a limit of this pool. Other pools may accept more.
 	Limit bool
 }
 
-// Failures are allocations of a pool, in a row, that were refused for good or
-// ended without work done.
+// Failures are allocations of a pool, in a row, that were permanently refused or
+// ended without having done work.
 type Failures struct {
 	InARow  int
 	Last    time.Time
 	Reason  string // of the last
-	Refused bool   // the last was: Slurm did not take it
-	// Nodes are those of them that had one node, sorted: it may be to blame.
+	Refused bool   // the last was refused by Slurm
+	// Nodes are the nodes of failed allocations with one node, sorted: they may be the cause.
 	Nodes []string
 }
 
-// misfit says why a job can have no allocation here; empty if it can.
+// misfit returns why a job can have no allocation here; empty if it can.
 func (p *Pool) misfit(d *Demand, set *Settings) string {
 	most := p.share(p.Node.most(p.Asks), p.nodes(d))
-	node := workflow.OfferNode{CPUs: most.CPUs, MemoryBytes: most.MemoryBytes, GPUs: most.GPUs}
+	node := placement.FreeNode{CPUs: most.CPUs, MemoryBytes: most.MemoryBytes, GPUs: most.GPUs}
 	class := d.Class
 	class.Nodes, class.RuntimeSeconds, class.SchedulerID = 1, 0, nil
-	fits, why := workflow.NewPacker(workflow.Offer{Nodes: []workflow.OfferNode{node}, Slots: 1, Labels: p.Labels}).Fits(class)
+	fits, why := placement.NewPacker(placement.Offer{Nodes: []placement.FreeNode{node}, Slots: 1, Labels: p.Labels}).Fits(class)
 	switch {
 	case !fits:
 		return why.String()
@@ -78,13 +78,13 @@ func (p *Pool) misfit(d *Demand, set *Settings) string {
 	return ""
 }
 
-// nodes is how many nodes an allocation for such jobs has.
+// nodes returns how many nodes an allocation for such jobs has.
 func (p *Pool) nodes(d *Demand) int64 { return max(d.nodes(), p.Nodes, int64(len(p.Required))) }
 
-// exclude is which nodes an allocation for such jobs must not get: those that
-// they avoid, and those on which allocations have failed. That is a wish: where it
-// would leave too few nodes, or Slurm has refused the last request, it is let go,
-// and the jobs rather run on one of them. Instead says why some are not excluded.
+// exclude returns which nodes an allocation for such jobs must not get: those that
+// they avoid, and those on which allocations have failed. This is a preference: if it
+// would leave too few nodes, or Slurm has refused the last request, nothing is excluded,
+// and the jobs may run on these nodes. Instead says why some are not excluded.
 func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
 	nodes = slices.DeleteFunc(union(d.Avoid, p.Failures.Nodes), func(host string) bool { return p.Hosts != nil && !slices.Contains(p.Hosts, host) })
 	avoided := strings.Join(nodes, ",")
@@ -94,7 +94,7 @@ func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
 		return nil, avoided + " not excluded, as Slurm has refused the last request"
 	case slices.ContainsFunc(nodes, required):
 		nodes = slices.DeleteFunc(nodes, required)
-		instead = strings.Join(p.Required, ",") + " asked for by name, though avoided"
+		instead = strings.Join(p.Required, ",") + " requested by name, although avoided"
 	}
 	if !p.leaves(p.nodes(d), nodes) {
 		return nil, avoided + " not excluded, as too few others are left"
@@ -105,7 +105,7 @@ func (p *Pool) exclude(d *Demand) (nodes []string, instead string) {
 // noLimit is longer than any allocation.
 const noLimit = 100 * 365 * 24 * time.Hour
 
-// leaves reports whether there are so many nodes without the excluded ones.
+// leaves reports whether enough nodes are left without the excluded ones.
 func (p *Pool) leaves(nodes int64, excluded []string) bool {
 	if p.Hosts == nil {
 		return true
@@ -119,8 +119,8 @@ func (p *Pool) leaves(nodes int64, excluded []string) bool {
 	return left >= nodes
 }
 
-// walltime is what to ask for so that jobs of so many seconds can run for about
-// as long as work, and one of them at least.
+// walltime returns what to request so that jobs of some seconds can run for about
+// as long as work, and at least one of them can run.
 func (p *Pool) walltime(seconds int64, work time.Duration, set *Settings) time.Duration {
 	job := time.Duration(seconds) * time.Second
 	w := set.Margins.WalltimeWithin(job, p.MaxWalltime)
@@ -139,7 +139,7 @@ func (p *Pool) within(walltime time.Duration) time.Duration {
 	return walltime
 }
 
-// asks is what an allocation for such jobs has at most on each node.
+// asks returns what an allocation for such jobs has at most on each node.
 func (p *Pool) asks(d *Demand) Resources {
 	each, need := p.Node, d.each()
 	if p.Asks.CPUs > 0 {
@@ -154,8 +154,8 @@ func (p *Pool) asks(d *Demand) Resources {
 	return p.share(each, p.nodes(d))
 }
 
-// share is what each of some nodes may have so that an allocation has no more
-// than it may. Of nodes that are not shared it has all.
+// share returns what an allocation may have on each of some nodes so that it stays
+// within the limits of its total. It has all of nodes that are not shared.
 func (p *Pool) share(each Resources, nodes int64) Resources {
 	if !p.Shared {
 		return each

@@ -11,39 +11,41 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// target is a pool with what turns a shape into a request for Slurm.
+// target is a pool with the data for turning a shape into a request to Slurm.
 type target struct {
 	Pool
-	base workflow.AllocationRequest // what stays the same for all shapes
-	// Where no slurm_scheduler says how much to ask for.
+	base compute.AllocationRequest // what stays the same for all shapes
+	// If no slurm_scheduler says how much to request.
 	sized     bool
-	partition *siteconfigs.Partition // nil where it is not known
+	partition *siteconfigs.Partition // nil if not known
 	node      siteconfigs.NodeType
 }
 
-// pools finds the targets for jobs, and makes each once.
+// pools finds the targets for jobs, and creates each once.
 type pools struct {
-	site       *siteconfigs.Site // nil: nothing is known of it
+	site       *siteconfigs.Site // nil: nothing is known about it
 	siteReason string            // why
 	set        Settings
 	workflow   *workflow.Workflow
-	options    workflow.SubmitOptions
+	options    compute.SubmitOptions
 	actions    []autoAction
-	schedulers []workflow.SlurmScheduler
+	schedulers []compute.SlurmScheduler
 	targets    map[string]*target
 }
 
-// autoAction is an action auto_schedule_on_ready_jobs and its config, or what
-// follows actions of one scheduler that have asked for their allocations.
+// autoAction is an action auto_schedule_on_ready_jobs and its config, or the follower of
+// actions of one scheduler that have requested their allocations.
 type autoAction struct {
 	id      int64
 	config  workflow.ScheduleNodes
-	follows []int64 // these actions; nil: it is an action of its own
+	follows []int64 // these actions; nil: it is an action itself
 }
 
-// followedBy lists the actions that another follows; nil if it is one of its own.
+// followedBy returns the actions that a follower follows; nil if it is an action itself.
 func (p *pools) followedBy(action int64) []int64 {
 	for _, a := range p.actions {
 		if a.id == action {
@@ -53,7 +55,7 @@ func (p *pools) followedBy(action int64) []int64 {
 	return nil
 }
 
-// find returns the names of the pools where to ask for jobs of a class, the best
+// find returns the names of the pools for jobs of a class, best
 // first, or why there is none.
 func (p *pools) find(d *Demand) (names []string, why string) {
 	var refusals []string
@@ -92,8 +94,8 @@ func (p *pools) find(d *Demand) (names []string, why string) {
 	return nil, strings.Join(refusals, "; ")
 }
 
-// labelled is a target whose runners have labels. These take no jobs but those
-// with some of them, so each set of labels has allocations of its own.
+// labelled returns a target whose runners have labels. These take only jobs
+// with some of the labels, so each set of labels has separate allocations.
 func (p *pools) labelled(t *target, labels []string) *target {
 	if len(labels) == 0 {
 		return t
@@ -109,10 +111,10 @@ func (p *pools) labelled(t *target, labels []string) *target {
 	return &own
 }
 
-// partitionsFor chooses the partition for jobs, and a spare one if there is any.
+// partitionsFor returns the partition for jobs, and a spare one if there is any.
 func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why string) {
 	if p.site == nil {
-		return nil, "nothing is known of the site: " + p.siteReason
+		return nil, "nothing is known about the site: " + p.siteReason
 	}
 	need := siteconfigs.Need{
 		CPUs: d.CPUs, MemoryMB: ceil(d.MemoryBytes+runnerMemory, slurm.MiB) / slurm.MiB, GPUs: d.GPUs, Nodes: d.nodes(),
@@ -135,9 +137,9 @@ func (p *pools) partitionsFor(action int64, d *Demand) (all []*target, why strin
 	return all, ""
 }
 
-// bestFor chooses the partition for jobs of such a runtime, and notes the walltime
-// that they need. Where the margins are all that is too much, they bend.
-func bestFor(site *siteconfigs.Site, need *siteconfigs.Need, runtime time.Duration, m workflow.Margins) (siteconfigs.Choice, []siteconfigs.Refusal) {
+// bestFor returns the partition for jobs of some runtime, and sets the walltime
+// that they need. If the jobs only fit without the margins, the margins are reduced.
+func bestFor(site *siteconfigs.Site, need *siteconfigs.Need, runtime time.Duration, m placement.Margins) (siteconfigs.Choice, []siteconfigs.Refusal) {
 	need.Walltime = m.Walltime(runtime)
 	best, refusals := siteconfigs.Best(site, *need)
 	if best.Partition != nil {
@@ -152,7 +154,7 @@ func bestFor(site *siteconfigs.Site, need *siteconfigs.Need, runtime time.Durati
 	return best, refusals
 }
 
-// chosen is the pool of a partition, by one kind of its nodes.
+// chosen returns the pool of a partition, for one kind of its nodes.
 func (p *pools) chosen(action int64, choice *siteconfigs.Choice) (*target, error) {
 	name := "partition " + choice.Partition.Name
 	if len(choice.Partition.Types()) > 1 {
@@ -163,14 +165,14 @@ func (p *pools) chosen(action int64, choice *siteconfigs.Choice) (*target, error
 	}
 	t := p.ofPartition(choice.Partition, choice.Node)
 	t.Name, t.ActionID, t.sized = name, action, true
-	t.base = workflow.AllocationRequest{Account: cmp.Or(p.options.Account, p.site.DefaultAccount), QOS: cmp.Or(p.options.QOS, choice.Partition.DefaultQOS)}
+	t.base = compute.AllocationRequest{Account: cmp.Or(p.options.Account, p.site.DefaultAccount), QOS: cmp.Or(p.options.QOS, choice.Partition.DefaultQOS)}
 	if choice.Explicit {
 		t.base.Partition = choice.Partition.Name
 	}
 	return t, p.add(t)
 }
 
-// add keeps a target that is complete but for the limits of its account and the
+// add stores a target, after adding the limits of its account and the
 // user's own choice of nodes.
 func (p *pools) add(t *target) error {
 	if err := p.chooseNodes(t); err != nil {
@@ -181,7 +183,7 @@ func (p *pools) add(t *target) error {
 	return nil
 }
 
-// limit adds to a target what its account and quality of service allow.
+// limit adds the limits of account and quality of service to a target.
 func (p *pools) limit(t *target) {
 	if p.site == nil {
 		return
@@ -198,14 +200,14 @@ func (p *pools) limit(t *target) {
 	}
 }
 
-// chooseNodes finds which nodes a target may get.
+// chooseNodes finds which nodes a target may use.
 func (p *pools) chooseNodes(t *target) error {
 	chosen, err := allocation.NodesOf(p.workflow, &t.base)
 	if err != nil {
 		return err
 	}
 	if t.partition != nil && !chosen.Restricted {
-		// A list that cannot be read is one that is not known.
+		// A list that cannot be parsed counts as unknown.
 		t.Hosts, _ = slurm.ExpandNodes(t.partition.NodeList)
 	}
 	t.Required = chosen.Required
@@ -219,8 +221,8 @@ func (p *pools) chooseNodes(t *target) error {
 	return nil
 }
 
-// refusals says why no partition takes a job; only of the one that was asked
-// for if there is one.
+// refusals returns why no partition accepts a job; only of the requested partition
+// if there is one.
 func (p *pools) refusals(d *Demand, all []siteconfigs.Refusal) string {
 	const shown = 4
 	var lines []string
@@ -241,10 +243,10 @@ func (p *pools) refusals(d *Demand, all []siteconfigs.Refusal) string {
 	return strings.Join(lines, "; ")
 }
 
-// ofPartition is what a partition offers, by one kind of its nodes.
+// ofPartition returns what a partition offers, for one kind of its nodes.
 func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeType) *target {
 	t := &target{partition: part, node: node}
-	// Our own processes need some memory on a node of which all is asked for.
+	// Our own processes need some memory on a node that is requested as a whole.
 	t.Node = Resources{CPUs: node.CPUs, MemoryBytes: max(node.MemoryMB*slurm.MiB-runnerMemory, 0), GPUs: node.GPUs}
 	t.Shared, t.Nodes = part.Shared, part.MinNodes
 	t.MaxWalltime = part.MaxWalltime
@@ -256,11 +258,11 @@ func (p *pools) ofPartition(part *siteconfigs.Partition, node siteconfigs.NodeTy
 	return t
 }
 
-// scheduler is the pool of a slurm_scheduler of the workflow.
+// scheduler returns the pool of a slurm_scheduler of the workflow, or why there is none.
 func (p *pools) scheduler(action, id int64, d *Demand) ([]*target, string) {
 	c := p.schedulerOf(id)
 	if c == nil {
-		return nil, fmt.Sprintf("Slurm scheduler %d is not there any more", id)
+		return nil, fmt.Sprintf("Slurm scheduler %d no longer exists", id)
 	}
 	name := "scheduler " + c.Name
 	t := p.targets[name]
@@ -275,14 +277,14 @@ func (p *pools) scheduler(action, id int64, d *Demand) ([]*target, string) {
 		}
 	}
 	if t.partition == nil {
-		// What its nodes have is not known: as much as the largest job needs.
+		// The size of its nodes is not known: assume what the largest job needs.
 		t.Node = t.Node.most(d.each())
 	}
 	return []*target{t}, ""
 }
 
-// schedulerOf is a slurm_scheduler of the workflow; nil if there is none.
-func (p *pools) schedulerOf(id int64) *workflow.SlurmScheduler {
+// schedulerOf returns a slurm_scheduler of the workflow; nil if there is none.
+func (p *pools) schedulerOf(id int64) *compute.SlurmScheduler {
 	for i := range p.schedulers {
 		if p.schedulers[i].ID == id {
 			return &p.schedulers[i]
@@ -291,9 +293,9 @@ func (p *pools) schedulerOf(id int64) *workflow.SlurmScheduler {
 	return nil
 }
 
-// ofScheduler reads what a slurm_scheduler asks for, and completes it by what
-// is known of its partition.
-func (p *pools) ofScheduler(c *workflow.SlurmScheduler) (*target, error) {
+// ofScheduler returns the target of a slurm_scheduler, completed by what
+// is known about its partition. The error says which value is invalid.
+func (p *pools) ofScheduler(c *compute.SlurmScheduler) (*target, error) {
 	base, err := allocation.RequestOf(c)
 	if err != nil {
 		return nil, err
@@ -321,16 +323,16 @@ func (p *pools) ofScheduler(c *workflow.SlurmScheduler) (*target, error) {
 	return t, nil
 }
 
-// asksOf is what a request names for each node.
-func asksOf(r *workflow.AllocationRequest) (asks Resources, err error) {
+// asksOf returns what a request names for each node.
+func asksOf(r *compute.AllocationRequest) (asks Resources, err error) {
 	memory, err := slurm.ParseMemory(r.Mem, slurm.MiB)
 	if err != nil {
-		return asks, workflow.Errorf(workflow.CodeInvalid, "mem is %q", r.Mem)
+		return asks, workflow.Errorf(workflow.CodeInvalid, "invalid mem %q", r.Mem)
 	}
 	asks.MemoryBytes = memory.Bytes
 	all, err := slurm.ParseGRES(r.Gres)
 	if err != nil {
-		return asks, workflow.Errorf(workflow.CodeInvalid, "gres is %q", r.Gres)
+		return asks, workflow.Errorf(workflow.CodeInvalid, "invalid gres %q", r.Gres)
 	}
 	for _, g := range all {
 		if g.Name == "gpu" {
@@ -344,8 +346,8 @@ func asksOf(r *workflow.AllocationRequest) (asks Resources, err error) {
 	return asks, nil
 }
 
-// extraNumber finds the number of an option in a user's own text; 0 if it is
-// not there.
+// extraNumber returns the number of an option in a user's own text; 0 if there is
+// none.
 func extraNumber(extra, option string) (n int64) {
 	for _, word := range strings.Fields(extra) {
 		if text, ok := strings.CutPrefix(word, option); ok {

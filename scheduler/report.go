@@ -6,29 +6,31 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Report is what a look at a workflow has come to, or would.
+// Report is the result of a pass over a workflow, or what a pass would do.
 type Report struct {
 	WorkflowID int64
 	At         time.Time
-	Next       time.Time // when to look again at the latest
-	Ended      bool      // no job of the run will be ready any more
-	// AutoSchedule: allocations will be asked for as long as jobs need them.
+	Next       time.Time // the next pass, at the latest
+	Ended      bool      // no job of the run will become ready
+	// AutoSchedule: allocations will be requested as long as jobs need them.
 	AutoSchedule bool
-	// LookedAfter: they are, or others of the same scheduler will be when work has
-	// lost its place or is retried.
+	// LookedAfter: they will, or replacements of the same scheduler will be when jobs
+	// lose their place or are retried.
 	LookedAfter bool
 	Planned     []Planned
 	Canceled    []Action // of kind Cancel
 	Widened     []Action // of kind Widen
 	Waits       []Action // of kinds Wait and Pause
 	Covered     []Covered
-	Asked       []workflow.Allocation // what Slurm has taken
-	Refused     []Refusal             // what Slurm, or something of our own, said to the rest
+	Asked       []compute.Allocation // accepted by Slurm
+	Refused     []Refusal            // refused by Slurm, or not requested because of an error
 }
 
-// Refusal is why something was not asked for, or not taken.
+// Refusal is why an allocation was not requested, or not accepted.
 type Refusal struct {
 	// Class is slurm.Limit, slurm.Temporary, slurm.Withheld, slurm.Ambiguous, or
 	// slurm.Permanent: it will be refused again until somebody changes something.
@@ -36,8 +38,8 @@ type Refusal struct {
 	Text  string
 }
 
-// refusalOf reads the class of an error: that of Slurm's no, or what our own
-// means for the one who asks.
+// refusalOf returns the refusal of an error: with the class of Slurm's refusal, or the
+// class that corresponds to an error of our own.
 func refusalOf(err error) Refusal {
 	r := Refusal{Class: slurm.ClassOf(err), Text: err.Error()}
 	if r.Class == "" {
@@ -50,24 +52,24 @@ func refusalOf(err error) Refusal {
 	return r
 }
 
-// Planned is allocations of one kind to ask for.
+// Planned are allocations of one kind to request.
 type Planned struct {
-	ActionID    int64 // negative: of the action that a submission would make
+	ActionID    int64 // negative: of the action that a submission would create
 	Pool        string
 	SchedulerID *int64
 	Count       int
-	Request     workflow.AllocationRequest
+	Request     compute.AllocationRequest
 	Reason      string
-	Probe       bool // one, to see whether the pool works again
+	Probe       bool // one, to test whether the pool works again
 }
 
-// Covered is what becomes of the ready jobs of a class.
+// Covered says where the ready jobs of a class can run.
 type Covered struct {
-	Class workflow.Class
+	Class placement.Class
 	Coverage
 }
 
-// Lines writes the report for people.
+// Lines returns the report for people.
 func (r *Report) Lines() (lines []string) {
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	for i := range r.Planned {
@@ -85,19 +87,19 @@ func (r *Report) Lines() (lines []string) {
 		add("allocation %d: %s", a.Allocation, a.Reason)
 	}
 	for _, no := range r.Refused {
-		add("not taken: %s", no.Text)
+		add("refused: %s", no.Text)
 	}
 	for i := range r.Covered {
 		lines = append(lines, r.Covered[i].Lines()...)
 	}
 	lines = append(lines, r.WaitLines()...)
 	if len(lines) == 0 {
-		add("nothing to ask for: no job is ready")
+		add("nothing to request: no job is ready")
 	}
 	return lines
 }
 
-// WaitLines says why nothing is asked for in some pools.
+// WaitLines returns why nothing is requested in some pools.
 func (r *Report) WaitLines() (lines []string) {
 	for _, a := range r.Waits {
 		if a.Pool != "" || a.Kind == Pause {
@@ -114,7 +116,7 @@ func at(t time.Time) string {
 	return "; again at " + t.Format("15:04:05")
 }
 
-// Lines says where the ready jobs are going to run.
+// Lines returns where the ready jobs can run.
 func (c *Coverage) Lines() (lines []string) {
 	of := func(n int64) string {
 		if n == c.Ready {
@@ -129,7 +131,7 @@ func (c *Coverage) Lines() (lines []string) {
 		lines = append(lines, of(c.Pending)+": room in allocations that Slurm has not started yet")
 	}
 	if c.Asked > 0 {
-		lines = append(lines, of(c.Asked)+": room in allocations that are asked for now")
+		lines = append(lines, of(c.Asked)+": room in allocations that are requested now")
 	}
 	if c.Uncovered > 0 {
 		lines = append(lines, of(c.Uncovered)+": no allocation, "+c.Reason)

@@ -5,12 +5,12 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// request turns a shape into what Slurm is asked for. The user's own numbers
+// request returns the request to Slurm for a shape. The user's own numbers
 // stay unless a job needs more.
-func (t *target) request(s *Shape) workflow.AllocationRequest {
+func (t *target) request(s *Shape) compute.AllocationRequest {
 	r := t.base
 	r.Pool, r.ActionID, r.Nodes, r.Exclude, r.Labels = t.Name, t.ActionID, s.Nodes, s.Exclude, s.Labels
 	if s.Walltime > 0 && s.Walltime < noLimit {
@@ -31,12 +31,12 @@ func (t *target) request(s *Shape) workflow.AllocationRequest {
 	if node.GPUs > t.Asks.GPUs && (t.sized || !s.WholeNodes || t.Asks.GPUs > 0) {
 		r.Gres = fmt.Sprintf("gpu:%d", node.GPUs)
 	}
-	r.Offer = workflow.AllocationOffer{CPUs: node.CPUs, MemoryBytes: node.MemoryBytes, GPUs: node.GPUs}
+	r.Offer = compute.AllocationOffer{CPUs: node.CPUs, MemoryBytes: node.MemoryBytes, GPUs: node.GPUs}
 	return r
 }
 
-// size is what to ask for on each node of a partition. With so many CPUs comes
-// so much memory, as what jobs without requirements need is not known.
+// size returns what to request on each node of a partition. Memory is at least
+// proportional to the CPUs, since the needs of jobs without requirements are not known.
 func (t *target) size(s *Shape) Resources {
 	node := s.Node
 	node.CPUs = max(node.CPUs, 1)

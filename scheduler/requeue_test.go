@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // preempted has an allocation lose its runner and its job long before its end,
 // where Slurm may start it again.
-func (w *world) preempted() workflow.Allocation {
+func (w *world) preempted() compute.Allocation {
 	w.Helper()
 	w.scheduler.Settings.Requeue = true
 	w.jobs(1, 1, "1g", "PT10M")
@@ -18,16 +19,16 @@ func (w *world) preempted() workflow.Allocation {
 	a := w.allocations(true)[0]
 	runner, _ := w.start(a)
 	w.now = w.now.Add(time.Second)
-	_, err := w.store.LeaveRunner(w.Context(), runner, store.Farewell{})
+	_, err := w.store.Runners.Leave(w.Context(), runner, lease.LeaveRequest{})
 	w.must(err)
 	return a
 }
 
 // requeued has Slurm put an allocation back into its queue.
-func (w *world) requeued(a workflow.Allocation) {
+func (w *world) requeued(a compute.Allocation) {
 	w.Helper()
-	w.must(w.store.ObserveAllocations(w.Context(), []store.Observation{{AllocationID: a.ID, State: workflow.AllocationPending, SlurmState: "PENDING", SlurmReason: "BeginTime", RestartCount: 1}}))
-	w.end(a, workflow.AllocationPreempted)
+	w.must(w.store.Allocations.Observe(w.Context(), []store.Observation{{AllocationID: a.ID, State: compute.AllocationPending, SlurmState: "PENDING", SlurmReason: "BeginTime", RestartCount: 1}}))
+	w.end(a, compute.AllocationPreempted)
 }
 
 // TestARequeuedAllocationIsNotAskedForAgain, neither before the daemon has heard
@@ -35,15 +36,15 @@ func (w *world) requeued(a workflow.Allocation) {
 func TestARequeuedAllocationIsNotAskedForAgain(t *testing.T) {
 	w := newWorld(t)
 	a := w.preempted()
-	looks := 0
-	w.scheduler.Look = func() { looks++ }
+	polls := 0
+	w.scheduler.Poll = func() { polls++ }
 	for range 3 {
 		if r := w.after(5 * time.Second); w.asked != 1 || len(r.Canceled) != 0 || r.Covered[0].Pending != 1 {
 			t.Fatalf("nobody has looked yet: %+v", r)
 		}
 	}
-	if looks != 1 {
-		t.Errorf("Slurm was to be looked at %d times", looks)
+	if polls != 1 {
+		t.Errorf("Slurm was to be looked at %d times", polls)
 	}
 	w.requeued(a)
 	for range 3 {
@@ -66,7 +67,7 @@ func TestARequeueThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotComeBack is asked for anew, soon.
+// TestWhatDoesNotComeBack is requested anew, soon.
 func TestWhatDoesNotComeBack(t *testing.T) {
 	w := newWorld(t)
 	w.preempted()

@@ -8,11 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
-	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// TestAReviewIsOfNow: without another look it says how things stand after each
+// TestAReviewIsOfNow: without another pass it says how things stand after each
 // change.
 func TestAReviewIsOfNow(t *testing.T) {
 	w := newWorld(t)
@@ -35,17 +36,17 @@ func TestAReviewIsOfNow(t *testing.T) {
 
 	a := w.allocations(true)[0]
 	runner, granted := w.start(a)
-	expect("when the job is claimed", "nothing to ask for: no job is ready")
+	expect("when the job is claimed", "nothing to request: no job is ready")
 	w.jobs(1, 1, "1g", "PT20S")
 	expect("with another job", "1 ready job: room in live allocations")
-	_, err := w.store.Turn(t.Context(), store.Turn{RunnerID: runner, Number: 2, RunID: a.RunID, Reports: []store.Report{{
+	_, err := w.store.Runners.Turn(t.Context(), runner, lease.TurnRequest{Turn: 2, RunID: a.RunID, Reports: []lease.Report{{
 		LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: new(int64(0))},
 	}}})
 	w.must(err)
 	w.now = w.now.Add(time.Second)
-	w.end(a, workflow.AllocationNodeFail)
+	w.end(a, compute.AllocationNodeFail)
 	expect("when the allocation is gone", "1 ready job without a place: 1 allocation of 1 node for 5m with 1 CPU, 1.12 GiB in partition std",
-		"1 ready job: room in allocations that are asked for now")
+		"1 ready job: room in allocations that are requested now")
 	if w.asked != 2 {
 		t.Errorf("Slurm was asked %d times", w.asked)
 	}
@@ -74,7 +75,7 @@ func TestClassesOfRefusals(t *testing.T) {
 	}{
 		{refusal(slurm.Limit), slurm.Limit},
 		{refusal(slurm.Ambiguous), slurm.Ambiguous},
-		{workflow.Errorf(workflow.CodeInvalid, "mem is %q", "x"), slurm.Permanent},
+		{workflow.Errorf(workflow.CodeInvalid, "invalid mem %q", "x"), slurm.Permanent},
 		{workflow.Errorf(workflow.CodeUnavailable, "later"), slurm.Temporary},
 		{errors.New("the cluster has no nodes"), slurm.Temporary},
 	} {

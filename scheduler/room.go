@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Resources is what a node gives or a job needs on each of its nodes.
+// Resources is what a node has, or what a job needs on each of its nodes.
 type Resources struct {
 	CPUs        int64
 	MemoryBytes int64
@@ -35,7 +35,7 @@ func (r Resources) least(o Resources) Resources {
 	return Resources{CPUs: min(r.CPUs, o.CPUs), MemoryBytes: min(r.MemoryBytes, o.MemoryBytes), GPUs: min(r.GPUs, o.GPUs), Slots: min(r.Slots, o.Slots)}
 }
 
-// holds is how many jobs with such needs fit side by side.
+// holds returns how many jobs with such needs fit side by side.
 func (r Resources) holds(need Resources) int64 {
 	n := int64(math.MaxInt64)
 	for _, d := range [...][2]int64{{r.CPUs, need.CPUs}, {r.MemoryBytes, need.MemoryBytes}, {r.GPUs, need.GPUs}, {r.Slots, need.Slots}} {
@@ -46,29 +46,29 @@ func (r Resources) holds(need Resources) int64 {
 	return max(n, 0)
 }
 
-// load is what a job takes of an allocation.
+// load is what a job uses of an allocation.
 type load struct {
 	each    Resources
 	nodes   int64
 	seconds int64 // at least 1
 }
 
-// room is what is free in an allocation from now, or from its start, to its end:
-// jobs are put into it by the number, side by side first and then one after the
+// room is what is free in an allocation from now, or from its start, to its end.
+// Jobs are added in numbers, first side by side and then one after the
 // other. It is a staircase: each step is a part of some nodes that is free from
-// a moment on until the end.
+// a moment until the end.
 type room struct {
 	seconds int64 // when it ends
-	// whole is how long a job may run that begins at once and needs more than
-	// the margins leave; 0 if none may.
+	// whole is the longest runtime of a job that starts at once and needs more than
+	// the margins leave; 0 if there may be none.
 	whole   int64
 	oneNode bool
-	slotted bool   // jobs take slots
+	slotted bool   // jobs use slots
 	steps   []step // sorted by from
-	busy    int64  // when the last of what was put into it ends
+	busy    int64  // when the last of its jobs ends
 }
 
-// step is the same resources on some nodes, free from a moment to the end.
+// step is the same resources on some nodes, free from a moment until the end.
 type step struct {
 	nodes int64
 	each  Resources
@@ -83,7 +83,7 @@ func newRoom(nodes int64, each Resources, usable, whole time.Duration) room {
 	return room{seconds: seconds, whole: int64(whole / time.Second), oneNode: nodes == 1, slotted: each.Slots > 0, steps: []step{{nodes: nodes, each: each}}}
 }
 
-// take puts at most n such jobs into the room and returns how many it took.
+// take adds at most n such jobs and returns how many it added.
 func (r *room) take(l load, n int64) (taken int64) {
 	l.each.Slots = 0
 	if r.slotted {
@@ -102,8 +102,8 @@ func (r *room) take(l load, n int64) (taken int64) {
 	return taken
 }
 
-// takeStep puts at most n jobs onto a step, evenly: as few one after the other
-// as possible. What they leave beside and after them are new steps.
+// takeStep adds at most n jobs to a step, evenly, with as few as possible one after the
+// other. The rest beside and after them becomes new steps.
 func (r *room) takeStep(i int, l load, n int64) int64 {
 	s := r.steps[i]
 	rows := (r.seconds - s.from) / l.seconds
@@ -138,8 +138,8 @@ func (r *room) takeStep(i int, l load, n int64) int64 {
 	return n
 }
 
-// occupy adds what is left of some nodes of a step: the rest beside, and what
-// is taken from its end on.
+// occupy adds the rest of some nodes of a step: what is free beside the jobs, and what
+// they use from their end on.
 func (r *room) occupy(s step, nodes int64, taken Resources, end int64) {
 	r.add(step{nodes: nodes, each: s.each.minus(taken), from: s.from})
 	r.add(step{nodes: nodes, each: taken, from: end})
@@ -151,15 +151,15 @@ func (r *room) add(s step) {
 	}
 }
 
-// tidy drops used up steps and sorts the others.
+// tidy removes used up steps and sorts the others.
 func (r *room) tidy() {
 	r.steps = slices.DeleteFunc(r.steps, func(s step) bool { return s.nodes == 0 })
 	slices.SortStableFunc(r.steps, func(a, b step) int { return cmp.Compare(a.from, b.from) })
 }
 
-// join makes one step of the earliest ones that are too small for a job alone
-// and large enough together, and puts it in front. Steps of a room of several
-// nodes may lie on different ones and are not joined.
+// join combines the earliest steps that are too small for a job, but large enough
+// together, into one step at the front. Steps of several nodes may be on different nodes
+// and are not combined.
 func (r *room) join(l load) bool {
 	if !r.oneNode || l.nodes > 1 {
 		return false
@@ -179,7 +179,7 @@ func (r *room) join(l load) bool {
 	return false
 }
 
-// untouched is what no job has been put on, in a room of one node.
+// untouched returns what no job uses, in a room of one node.
 func (r *room) untouched() (rest Resources) {
 	for _, s := range r.steps {
 		if s.from == 0 {

@@ -14,71 +14,72 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Submitter asks Slurm for allocations.
+// Submitter requests allocations from Slurm.
 type Submitter interface {
-	Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error)
+	Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error)
 }
 
 // Options are what a Scheduler works with. Store and Submitter are needed.
 type Options struct {
 	Store     *store.Store
 	Submitter Submitter
-	// Site tells what the cluster offers; nil where nobody knows.
+	// Site returns what the cluster offers; nil if that is not known.
 	Site func(ctx context.Context) (*siteconfigs.Site, error)
-	// Silence is for how long nothing was heard of a runner; nil: all are heard.
+	// Silence returns for how long a runner has been silent; nil: none is.
 	Silence func(runnerID int64) time.Duration
-	// Look has somebody look at Slurm's queue soon, and Eligible is when Slurm may
-	// start a job of it at the earliest, by the last look; zero if it may now or
-	// nobody knows. Both may be nil.
-	Look     func()
+	// Poll causes a poll of Slurm soon. Eligible returns the earliest start of a Slurm job
+	// according to the last poll; zero if it may start now or it is not known. Both may be
+	// nil.
+	Poll     func()
 	Eligible func(slurmJobID int64) time.Time
-	// Widen lets a waiting job of Slurm start in any of some partitions; nil:
-	// that cannot be done.
+	// Widen lets a pending Slurm job start in any of several partitions; nil: this is not
+	// possible.
 	Widen    func(ctx context.Context, slurmJobID int64, partitions []string) error
 	Settings Settings // the margins are those of each workflow
-	// Tick is the time between two looks when nothing happens, default 1 min,
-	// and Least that between two looks when much does, default 1 s.
+	// Tick is the time between two passes if nothing happens, default 1 min,
+	// and Least the minimum between two passes, default 1 s.
 	Tick, Least time.Duration
 	// Lead is how long before the end of its delay a job counts as ready,
-	// default 1 min; Silent how long a runner may say nothing before its
-	// allocation is not counted on, default 2 min.
+	// default 1 min; Silent how long a runner may be silent before its
+	// allocation no longer counts as supply, default 2 min.
 	Lead, Silent time.Duration
-	// Woken says that something has changed; nil: nobody says it.
+	// Woken signals that something has changed; may be nil.
 	Woken <-chan struct{}
 	Now   func() time.Time // time.Now if nil
 	Log   *slog.Logger     // slog.Default() if nil
 }
 
-// Scheduler asks for the allocations of submitted workflows. Whoever has it
-// look at workflows waits for a turn, so that there is one look at a time.
+// Scheduler requests the allocations of submitted workflows. Callers wait for their
+// turn, so that there is one pass at a time.
 type Scheduler struct {
 	Options
-	turn chan struct{} // holds one token: the right to look
+	turn chan struct{} // holds one token: the right to make a pass
 
-	memory map[int64]*memory // by workflow; of whoever has the turn
+	memory map[int64]*memory // by workflow; owned by the holder of the turn
 
 	mu    sync.Mutex
-	views map[int64]*view // of the latest look at each workflow
+	views map[int64]*view // of the latest pass over each workflow
 }
 
-// view is what a look leaves for whoever asks how things stand before the next.
-// It does not change.
+// view is the result of a pass, for callers that ask before the next one. It does not
+// change.
 type view struct {
 	memory memory
 	site   knownSite
 	pools  pools
 }
 
-// memory is what is known of a workflow and not worth being stored: after a
-// restart it begins anew.
+// memory is what is known of a workflow and need not be stored: it is lost by a
+// restart.
 type memory struct {
 	since  map[demandID]time.Time // when ready jobs were first seen without a place
 	noted  map[string]bool        // events that were written
 	left   map[int64]time.Time    // when allocations were first seen without their runners
-	narrow map[int64]bool         // allocations that Slurm does not start elsewhere
-	stall  *Hold                  // why nothing could be asked for, though not by Slurm's word
+	narrow map[int64]bool         // allocations that Slurm does not start in another partition
+	stall  *Hold                  // the error of our own that prevents requests
 	tries  int
 }
 
@@ -88,7 +89,7 @@ type demandID struct {
 	avoid string
 }
 
-// New makes a scheduler. Run has it work.
+// New returns a scheduler, which works by itself while Run runs.
 func New(o Options) *Scheduler {
 	o.Tick, o.Least = cmp.Or(o.Tick, time.Minute), cmp.Or(o.Least, time.Second)
 	o.Lead, o.Silent = cmp.Or(o.Lead, time.Minute), cmp.Or(o.Silent, 2*time.Minute)
@@ -103,7 +104,7 @@ func New(o Options) *Scheduler {
 	return s
 }
 
-// Run looks after submitted workflows until ctx ends.
+// Run makes passes over all submitted workflows until ctx ends.
 func (s *Scheduler) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -112,7 +113,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-s.Woken:
-			// Whatever else happens now is part of the same look.
+			// Further changes are covered by the same pass.
 			timer.Reset(s.Least)
 			select {
 			case <-ctx.Done():
@@ -123,15 +124,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		next, err := s.runOnce(ctx)
 		if err != nil && ctx.Err() == nil {
-			s.Log.Error("cannot look after submitted workflows", "error", err)
+			s.Log.Error("cannot schedule submitted workflows", "error", err)
 		}
 		timer.Reset(next)
 	}
 }
 
-// runOnce looks at all workflows and returns when to look again.
+// runOnce makes a pass over all workflows and returns when the next one is due.
 func (s *Scheduler) runOnce(ctx context.Context) (next time.Duration, err error) {
-	ids, err := s.Store.Scheduled(ctx)
+	ids, err := s.Store.Scheduling.Workflows(ctx)
 	if err != nil {
 		return s.Tick, err
 	}
@@ -145,8 +146,8 @@ func (s *Scheduler) runOnce(ctx context.Context) (next time.Duration, err error)
 			return s.Tick, err
 		}
 		if err != nil {
-			// The others are not to wait for this one.
-			s.Log.Error("cannot look after a submitted workflow", "workflow_id", id, "error", err)
+			// This does not affect the other workflows.
+			s.Log.Error("cannot schedule a submitted workflow", "workflow_id", id, "error", err)
 			continue
 		}
 		if report.Next.Before(until) {
@@ -156,7 +157,7 @@ func (s *Scheduler) runOnce(ctx context.Context) (next time.Duration, err error)
 	return max(until.Sub(s.Now()), s.Least), nil
 }
 
-// forget drops what is known of workflows that need nothing any more.
+// forget removes the memory of workflows that need nothing any more.
 func (s *Scheduler) forget(ctx context.Context, keep []int64) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -165,7 +166,13 @@ func (s *Scheduler) forget(ctx context.Context, keep []int64) error {
 	maps.DeleteFunc(s.memory, func(id int64, _ *memory) bool { return !slices.Contains(keep, id) })
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.DeleteFunc(s.views, func(id int64, _ *view) bool { return !slices.Contains(keep, id) })
+	maps.DeleteFunc(s.views, func(id int64, _ *view) bool {
+		gone := !slices.Contains(keep, id)
+		if gone {
+			s.Store.Scheduling.PublishPlaces(id, nil)
+		}
+		return gone
+	})
 	return nil
 }
 
@@ -180,14 +187,14 @@ func (s *Scheduler) take(ctx context.Context) error {
 
 func (s *Scheduler) giveBack() { s.turn <- struct{}{} }
 
-// Schedule looks at a workflow and asks for the allocations that it needs. A
+// Schedule makes a pass over a workflow and requests the allocations that it needs. A
 // workflow that is not submitted gets none.
 func (s *Scheduler) Schedule(ctx context.Context, workflowID int64) (*Report, error) {
 	return s.Submit(ctx, workflowID, func() error { return nil })
 }
 
-// Submit is Schedule once something has been recorded, in one turn: what is asked
-// for because of that is in the report of nobody else.
+// Submit records something and then does the same as Schedule, in one turn, so that the
+// resulting requests are in this report and in no other.
 func (s *Scheduler) Submit(ctx context.Context, workflowID int64, record func() error) (*Report, error) {
 	if err := s.take(ctx); err != nil {
 		return nil, err
@@ -201,21 +208,23 @@ func (s *Scheduler) Submit(ctx context.Context, workflowID int64, record func() 
 		m = &memory{since: map[demandID]time.Time{}, noted: map[string]bool{}, narrow: map[int64]bool{}}
 		s.memory[workflowID] = m
 	}
-	l := &look{Scheduler: s, memory: m, id: workflowID, now: s.Now()}
+	l := &pass{Scheduler: s, memory: m, id: workflowID, now: s.Now()}
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("schedule workflow %d: %w", workflowID, err)
 	}
 	if err := l.carryOut(ctx); err != nil {
 		return nil, fmt.Errorf("schedule workflow %d: %w", workflowID, err)
 	}
+	v := &view{memory: *m, site: l.site, pools: *l.pools}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.views[workflowID] = &view{memory: *m, site: l.site, pools: *l.pools}
+	s.views[workflowID] = v
+	s.Store.Scheduling.PublishPlaces(workflowID, v.published())
 	return l.report, nil
 }
 
-// Apart has something done while nobody looks at workflows: requests of
-// somebody else, so that the next look counts them.
+// Apart runs a function between passes: the next pass counts the requests that it
+// makes.
 func (s *Scheduler) Apart(ctx context.Context, do func() error) error {
 	if err := s.take(ctx); err != nil {
 		return err
@@ -224,9 +233,9 @@ func (s *Scheduler) Apart(ctx context.Context, do func() error) error {
 	return do()
 }
 
-// Plan says what Schedule would do if the workflow were submitted with these
-// options and limits. Nothing is changed.
-func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {
+// Plan returns what Schedule would do if the workflow were submitted with these
+// options and limits. It changes nothing.
+func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o compute.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {
 	if limits != nil {
 		if err := limits.Validate(); err != nil {
 			return nil, err
@@ -236,8 +245,8 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 		return nil, err
 	}
 	defer s.giveBack()
-	l := &look{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
-	l.submission = &workflow.Submission{WorkflowID: workflowID, Options: o, SubmittedMS: s.Now().UnixMilli()}
+	l := &pass{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
+	l.submission = &compute.Submission{WorkflowID: workflowID, Options: o, SubmittedMS: s.Now().UnixMilli()}
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("plan the allocations of workflow %d: %w", workflowID, err)
 	}
@@ -245,60 +254,8 @@ func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o workflow.Submi
 	return l.report, nil
 }
 
-// Elsewhere reports whether jobs of a class that avoid a node get allocations
-// without it, as far as the latest look at their workflow knows. It asks nobody.
-func (s *Scheduler) Elsewhere(workflowID int64, c workflow.Class, node string) bool {
-	d := &Demand{Class: c, Avoid: []string{node}}
-	p := s.known(workflowID)
-	if p == nil {
-		return false
-	}
-	names, _ := p.find(d)
-	if len(names) == 0 {
-		return false
-	}
-	pool := p.targets[names[0]]
-	if seen := p.seen[names[0]]; seen != nil {
-		pool = seen
-	}
-	excluded, _ := pool.exclude(d)
-	return slices.Contains(excluded, node) || pool.Hosts != nil && !slices.Contains(pool.Hosts, node)
-}
-
-// known is what the latest look at a workflow knew of where its allocations may
-// be; nil if there was none, or it is not asked for any.
-func (s *Scheduler) known(workflowID int64) *knownPools {
-	s.mu.Lock()
-	v := s.views[workflowID]
-	s.mu.Unlock()
-	if v == nil || len(v.pools.actions) == 0 {
-		return nil
-	}
-	p := &knownPools{pools: v.pools, seen: v.pools.targets}
-	p.targets = map[string]*target{}
-	return p
-}
-
-// knownPools are those of an earlier look, with what had come of requests there.
-type knownPools struct {
-	pools
-	seen map[string]*target
-}
-
-// Unplaced says why no allocation that may be asked for could take a job of a
-// class, as far as the latest look at its workflow knows; empty if one could, or
-// nobody knows. It asks nobody.
-func (s *Scheduler) Unplaced(workflowID int64, c workflow.Class) string {
-	p := s.known(workflowID)
-	if p == nil || p.site == nil {
-		return ""
-	}
-	_, why := p.find(&Demand{Class: c})
-	return why
-}
-
-// Review says where the ready jobs of a workflow stand now, without asking Slurm
-// or changing anything; nil if nobody looks after it, or nobody has yet.
+// Review returns where the ready jobs of a workflow can run, without calling Slurm
+// or changing anything; nil if the workflow is not submitted, or there was no pass yet.
 func (s *Scheduler) Review(ctx context.Context, workflowID int64) (*Report, error) {
 	s.mu.Lock()
 	v := s.views[workflowID]
@@ -307,7 +264,7 @@ func (s *Scheduler) Review(ctx context.Context, workflowID int64) (*Report, erro
 		return nil, nil
 	}
 	m := v.memory
-	l := &look{Scheduler: s, memory: &m, id: workflowID, now: s.Now(), site: v.site, seen: true}
+	l := &pass{Scheduler: s, memory: &m, id: workflowID, now: s.Now(), site: v.site, seen: true}
 	if err := l.read(ctx); err != nil {
 		return nil, fmt.Errorf("review the allocations of workflow %d: %w", workflowID, err)
 	}

@@ -11,10 +11,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
-	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
-	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // TestASubmittedWorkflowGetsAllocations: a specification without schedulers and
@@ -30,28 +31,28 @@ func TestASubmittedWorkflowGetsAllocations(t *testing.T) {
 	if !r.AutoSchedule || len(r.Refused) > 0 {
 		t.Errorf("%+v", r)
 	}
-	actions, err := w.store.Actions(t.Context(), w.id)
+	actions, err := w.store.Actions.List(t.Context(), w.id)
 	w.must(err)
 	if len(actions) != 1 || !actions[0].IsAutoSchedule() || actions[0].IsPending() {
 		t.Fatalf("actions: %+v", actions)
 	}
-	if err := w.store.ClaimAction(t.Context(), w.id, actions[0].ID, nil); workflow.CodeOf(err) != workflow.CodeConflict {
+	if err := w.store.Actions.Claim(t.Context(), w.id, actions[0].ID, nil); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("a claim of it: %v", err)
 	}
-	var got []workflow.AllocationRequest
+	var got []compute.AllocationRequest
 	for _, a := range w.allocations(true) {
 		got = append(got, a.Request)
 	}
-	common := workflow.AllocationRequest{Account: "research", Nodes: 1, OutputDir: w.output, MaxParallelJobs: 3, ActionID: actions[0].ID}
+	common := compute.AllocationRequest{Account: "research", Nodes: 1, OutputDir: w.output, MaxParallelJobs: 3, ActionID: actions[0].ID}
 	big, std := common, common
 	big.Partition, big.Pool, big.CPUsPerNode, big.Mem, big.WalltimeS = "big", "partition big", 16, "65536M", got[0].WalltimeS
-	big.Offer = workflow.AllocationOffer{CPUs: 16, MemoryBytes: 64 << 30}
+	big.Offer = compute.AllocationOffer{CPUs: 16, MemoryBytes: 64 << 30}
 	std.Partition, std.Pool, std.CPUsPerNode, std.Mem, std.WalltimeS = "std", "partition std", 3, "6144M", 720
-	std.Offer = workflow.AllocationOffer{CPUs: 3, MemoryBytes: 6 << 30} // the share of 3 CPUs
+	std.Offer = compute.AllocationOffer{CPUs: 3, MemoryBytes: 6 << 30} // the share of 3 CPUs
 	if got[0].WalltimeS < 3600+90 || got[0].WalltimeS > 3600+240 {
 		t.Errorf("a job of an hour gets %d s", got[0].WalltimeS)
 	}
-	if diff := cmp.Diff([]workflow.AllocationRequest{big, std}, got); diff != "" {
+	if diff := cmp.Diff([]compute.AllocationRequest{big, std}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if r = w.after(time.Minute); len(r.Planned) > 0 {
@@ -73,8 +74,8 @@ func TestRetriedWorkGetsAnAllocation(t *testing.T) {
 		t.Errorf("the job is at work, but: %+v", r)
 	}
 	w.now = w.now.Add(time.Second)
-	w.must(w.store.EndAllocation(t.Context(), first.ID, workflow.AllocationEnd{
-		Cause: workflow.AllocationPreempted, Confidence: workflow.Certain, Text: "preempted", Slurm: workflow.SlurmEvidence{JobState: "PREEMPTED"},
+	w.must(w.store.Allocations.End(t.Context(), first.ID, compute.AllocationEnd{
+		Cause: compute.AllocationPreempted, Confidence: workflow.Certain, Text: "preempted", Slurm: workflow.SlurmEvidence{JobState: "PREEMPTED"},
 	}))
 	r := w.after(10 * time.Minute)
 	if len(r.Asked) != 1 || len(w.allocations(true)) != 1 {
@@ -90,18 +91,18 @@ func TestARetryAvoidsItsNode(t *testing.T) {
 	first := w.allocations(true)[0]
 	w.startJob(first)
 	w.now = w.now.Add(time.Second)
-	w.end(first, workflow.AllocationNodeFail)
+	w.end(first, compute.AllocationNodeFail)
 	r := w.after(10 * time.Minute)
 	if len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Request.Exclude, []string{"n1"}) {
 		t.Errorf("%+v", r)
 	}
 }
 
-// TestAnExcludedNodeIsNotAskedFor: the next allocation is asked for without the
+// TestAnExcludedNodeIsNotAskedFor: the next allocation is requested without the
 // node from which a circuit breaker keeps the workflow, though no job avoids it.
 func TestAnExcludedNodeIsNotAskedFor(t *testing.T) {
 	w := newWorld(t)
-	_, err := w.store.UpdateWorkflow(t.Context(), w.id, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
+	_, err := w.store.Workflows.Update(t.Context(), w.id, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{CircuitBreakers: []workflow.CircuitBreaker{
 		{Per: workflow.PerNode, Threshold: 1, Within: "PT1H", Action: workflow.BreakerExcludeNode}}}})
 	w.must(err)
 	w.jobs(2, 4, "1g", "PT10M") // one after the other
@@ -116,13 +117,13 @@ func TestAnExcludedNodeIsNotAskedFor(t *testing.T) {
 	}
 	w.now = w.now.Add(time.Second)
 	ms, code := w.now.UnixMilli(), int64(1)
-	answer, err := w.store.Turn(t.Context(), store.Turn{RunnerID: runner, Number: 2, RunID: first.RunID, Reports: []store.Report{
+	answer, err := w.store.Runners.Turn(t.Context(), runner, lease.TurnRequest{Turn: 2, RunID: first.RunID, Reports: []lease.Report{
 		{LeaseRef: granted[0].LeaseRef, StartedMS: ms, EndedMS: ms, Evidence: workflow.Evidence{ExitCode: &code}}}})
 	w.must(err)
 	if answer.ClaimsHeld == "" {
 		t.Errorf("the runner on the node hears nothing: %+v", answer)
 	}
-	w.end(first, workflow.AllocationDone)
+	w.end(first, compute.AllocationDone)
 	r := w.after(10 * time.Minute)
 	if len(r.Asked) != 1 || !slices.Equal(r.Asked[0].Request.Exclude, []string{"n1"}) {
 		t.Errorf("%+v", r)
@@ -147,7 +148,7 @@ func TestSilentAllocationsAreNotCountedOn(t *testing.T) {
 	}
 }
 
-// TestKnownLimitsAreKept: Slurm is not asked for more than an account may have.
+// TestKnownLimitsAreKept: Slurm gets no requests for more than an account may have.
 func TestKnownLimitsAreKept(t *testing.T) {
 	w := newWorld(t)
 	w.site.Accounts = []siteconfigs.Account{{Name: "research", MaxSubmitJobs: 2, MaxWalltime: 2 * time.Hour}}
@@ -163,7 +164,7 @@ func TestKnownLimitsAreKept(t *testing.T) {
 	}
 	want := []string{
 		"fits no partition: std: 3h3m are needed, the account research allows at most 2h; big: 3h3m are needed, the account research allows at most 2h",
-		"the site takes no more of your allocations now",
+		"the site accepts no more of your allocations now",
 	}
 	if diff := cmp.Diff(want, reasons); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
@@ -181,7 +182,7 @@ func TestLimitsAreWaitedOut(t *testing.T) {
 		if got := r.Next.Sub(w.now); len(r.Refused) != 1 || got != min(delay, time.Minute) {
 			t.Fatalf("refused %q, looks again in %s, want %s", r.Refused, got, delay)
 		}
-		if c := r.Covered[0]; c.Uncovered != 1 || !strings.Contains(c.Reason, "Slurm takes no more now: sbatch: no, ") {
+		if c := r.Covered[0]; c.Uncovered != 1 || !strings.Contains(c.Reason, "Slurm accepts no more now: sbatch: no, ") {
 			t.Errorf("the job: %+v", c)
 		}
 		w.restart()
@@ -207,7 +208,7 @@ func TestALimitMayPassEarlier(t *testing.T) {
 	}
 	w.now = w.now.Add(time.Second)
 	w.start(taken[0])
-	w.end(taken[0], workflow.AllocationNodeFail)
+	w.end(taken[0], compute.AllocationNodeFail)
 	if r := w.after(time.Second); len(r.Asked) == 0 {
 		t.Errorf("still waits: %+v", r.Waits)
 	}
@@ -239,10 +240,10 @@ func TestItGivesUpAndProbes(t *testing.T) {
 		t.Fatalf("the second probe: asked %d times, %+v", w.asked, r)
 	}
 	paused := 0
-	events, err := w.store.EventsAfter(t.Context(), w.id, 0, 1000)
+	events, err := w.store.Events.After(t.Context(), w.id, 0, 1000)
 	w.must(err)
 	for _, e := range events {
-		if e.Type == workflow.EventSchedulingPaused {
+		if e.Type == compute.EventSchedulingPaused {
 			paused++
 		}
 	}
@@ -259,7 +260,7 @@ func TestWhatFitsNowhereIsTold(t *testing.T) {
 	if w.asked != 0 || len(r.Covered) != 1 || !strings.Contains(r.Covered[0].Reason, "fits no partition: std: memory: needs 2.00 TiB, largest node has 7.88 GiB; big: ") {
 		t.Fatalf("%+v", r.Covered)
 	}
-	if open, err := w.store.HasOpenWork(t.Context()); err != nil || !open {
+	if open, err := w.store.Workflows.HaveOpenWork(t.Context()); err != nil || !open {
 		t.Errorf("the daemon is not needed: %v", err)
 	}
 	want := []string{"1 ready job: no allocation, " + r.Covered[0].Reason}
@@ -289,17 +290,17 @@ func TestOurOwnTroubleIsNotHammered(t *testing.T) {
 func TestAPlanChangesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.jobs(5, 2, "1g", "PT30M")
-	planned, err := w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{Partition: "big"}, &workflow.AutoSchedule{MaxAllocations: 1})
+	planned, err := w.scheduler.Plan(t.Context(), w.id, compute.SubmitOptions{Partition: "big"}, &workflow.AutoSchedule{MaxAllocations: 1})
 	w.must(err)
-	actions, err := w.store.Actions(t.Context(), w.id)
+	actions, err := w.store.Actions.List(t.Context(), w.id)
 	w.must(err)
 	if w.asked != 0 || len(actions) != 0 || len(planned.Planned) != 1 || planned.Planned[0].Pool != "partition big" {
 		t.Fatalf("asked %d times, actions %v, %+v", w.asked, actions, planned.Planned)
 	}
-	if _, err := w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{}, &workflow.AutoSchedule{MaxReadyAge: "2m"}); workflow.CodeOf(err) != workflow.CodeInvalid {
+	if _, err := w.scheduler.Plan(t.Context(), w.id, compute.SubmitOptions{}, &workflow.AutoSchedule{MaxReadyAge: "2m"}); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("a bad limit: %v", err)
 	}
-	planned, err = w.scheduler.Plan(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, nil)
+	planned, err = w.scheduler.Plan(t.Context(), w.id, compute.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, nil)
 	w.must(err)
 	done := w.submit(nil)
 	for i := range planned.Planned { // the action is there only now
@@ -319,11 +320,11 @@ func TestTheEndCancelsPendingAllocations(t *testing.T) {
 	_, err := w.Submit(t.Context(), allocation.Want{WorkflowID: w.id, Request: asked.Request, Why: "somebody wants it"})
 	w.must(err)
 	runner, granted := w.start(asked)
-	_, err = w.store.Turn(t.Context(), store.Turn{RunnerID: runner, Number: 2, RunID: asked.RunID, Reports: []store.Report{{
+	_, err = w.store.Runners.Turn(t.Context(), runner, lease.TurnRequest{Turn: 2, RunID: asked.RunID, Reports: []lease.Report{{
 		LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli(), EndedMS: w.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: new(int64(0))},
 	}}})
 	w.must(err)
-	scheduled, err := w.store.Scheduled(t.Context())
+	scheduled, err := w.store.Scheduling.Workflows(t.Context())
 	w.must(err)
 	if len(scheduled) != 1 {
 		t.Fatalf("to be looked after: %v", scheduled)
@@ -331,7 +332,7 @@ func TestTheEndCancelsPendingAllocations(t *testing.T) {
 	if r := w.look(); len(r.Canceled) != 1 || !r.Ended {
 		t.Errorf("%+v", r)
 	}
-	if scheduled, err = w.store.Scheduled(t.Context()); err != nil || len(scheduled) != 0 {
+	if scheduled, err = w.store.Scheduling.Workflows(t.Context()); err != nil || len(scheduled) != 0 {
 		t.Errorf("still to be looked after: %v %v", scheduled, err)
 	}
 }
@@ -351,7 +352,7 @@ func TestRunLooksWhenWoken(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- w.scheduler.Run(ctx) }()
-	w.must(w.store.Submit(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output}, nil, "me"))
+	w.must(w.store.Scheduling.Submit(t.Context(), w.id, compute.SubmitOptions{OutputDir: w.output}, nil, "me"))
 	woken <- struct{}{}
 	<-looked
 	cancel()

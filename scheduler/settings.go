@@ -4,40 +4,39 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Settings are what the plan counts with, the same for all workflows. A field
+// Settings are the constants of the plan, the same for all workflows. A field
 // that is 0 has its default.
 type Settings struct {
-	Margins workflow.Margins
-	// MinWalltime is the least that is asked for where the plan chooses; less is
+	Margins placement.Margins
+	// MinWalltime is the shortest walltime that the plan chooses; less is
 	// not worth a place in Slurm's queue.
 	MinWalltime time.Duration
-	// Work is how long an allocation is kept busy, where the plan chooses: jobs
-	// shorter than this run one after the other. Where MaxAllocations would not
-	// be enough, it is more, up to LongestWork.
+	// Work is how long an allocation is kept busy, where the plan chooses: shorter
+	// jobs run one after the other. If MaxAllocations are not
+	// enough, it is more, up to LongestWork.
 	Work, LongestWork time.Duration
-	// After GiveUpAfter failures one allocation is tried ProbeAfter later, then
+	// After GiveUpAfter failures one allocation is requested ProbeAfter later, then
 	// after twice that time, and so on up to ProbeMax.
 	ProbeAfter, ProbeMax time.Duration
-	// After a no of Slurm it is asked again RetryAfter later, then after twice
+	// After a refusal the next request follows RetryAfter later, then after twice
 	// that time, and so on up to RetryMax.
 	RetryAfter, RetryMax time.Duration
-	// Requeue: Slurm may start allocations again by itself. One whose runners are
-	// gone before its time is waited for ReturnFor, until Slurm has said what
-	// becomes of it. One that it has put back into its queue is counted on if it
-	// may start within RequeuedFor.
+	// Requeue: Slurm may restart allocations by itself. If the runners of an allocation are
+	// gone before its end, it counts as supply for ReturnFor, until Slurm has been
+	// polled. A requeued one counts if it may start within RequeuedFor.
 	Requeue                bool
 	ReturnFor, RequeuedFor time.Duration
-	// WidenAfter is how long an allocation waits for its turn before another
-	// partition may take it too.
+	// WidenAfter is how long an allocation is pending before it may also start in another
+	// partition.
 	WidenAfter time.Duration
 }
 
 func (s Settings) withDefaults() Settings {
-	if s.Margins == (workflow.Margins{}) {
-		s.Margins = workflow.MarginsOf(nil)
+	if s.Margins == (placement.Margins{}) {
+		s.Margins = placement.MarginsOf(nil)
 	}
 	s.MinWalltime = cmp.Or(s.MinWalltime, 5*time.Minute)
 	s.Work = cmp.Or(s.Work, time.Hour)
@@ -56,19 +55,19 @@ func (s Settings) withDefaults() Settings {
 // that is 0 has its default.
 type AutoSchedule struct {
 	ActionID int64
-	// Nothing is asked for before so many ready jobs lack a place, or the oldest
-	// of them has waited so long, or no others can join them.
+	// Nothing is requested before MinReadyJobs lack a place, or the oldest
+	// of them has waited for MaxReadyAge, or no others can become ready.
 	MinReadyJobs int64         // default 1
 	MaxReadyAge  time.Duration // default 2 min
-	// MaxAllocations counts live and pending allocations, also those that a
-	// person asked for; default 10.
+	// MaxAllocations counts live and pending allocations, including those that a
+	// person requested; default 10.
 	MaxAllocations     int
 	MaxSubmitPerMinute int         // default 6
 	GiveUpAfter        int         // failures in a row; default 5
-	Submitted          []time.Time // when it asked for one, the last minute at least
-	// Follows is the scheduler whose actions have asked for their allocations: what
-	// is left without a place gets others of it. MaxAllocations is then as many as
-	// these actions asked for, and counts all of that scheduler, whoever asked.
+	Submitted          []time.Time // times of its requests, at least of the last minute
+	// Follows is the scheduler whose actions have requested their allocations: jobs
+	// without a place get others of it. MaxAllocations is then the number that
+	// these actions requested, and counts all allocations of that scheduler.
 	Follows *int64
 }
 
@@ -81,8 +80,8 @@ func (a AutoSchedule) withDefaults() AutoSchedule {
 	return a
 }
 
-// rate returns how many submissions the minute has left, and when there is one
-// more if these are made now.
+// rate returns how many submissions the minute still allows, and when the next one is
+// allowed if these are made now.
 func (a *AutoSchedule) rate(now time.Time) (left int, next time.Time) {
 	left, next = a.MaxSubmitPerMinute, now.Add(time.Minute)
 	for _, at := range a.Submitted {

@@ -6,10 +6,10 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// DemandOf turns what the store has counted into demand for the named pools.
+// DemandOf returns the demand for the named pools from the counts of the store.
 // Since is when the first of its ready jobs was seen without a place.
 func DemandOf(c store.ClassDemand, pools []string, since time.Time) Demand {
 	d := Demand{Class: c.Class, Avoid: c.AvoidNodes, Pools: pools, Ready: c.Ready, Later: c.Delayed + c.Behind, Awaited: min(c.Awaited, c.Ready), Since: since}
@@ -19,10 +19,10 @@ func DemandOf(c store.ClassDemand, pools []string, since time.Time) Demand {
 	return d
 }
 
-// AllocationOf turns a stored allocation that has not ended into one to plan
-// with; load is nil as long as it had no runner. A silent one has runners, of
-// which nothing was heard for too long.
-func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent bool) Allocation {
+// AllocationOf returns a stored allocation that has not ended in the form for the
+// plan; load is nil as long as it had no runner. Silent means that its runners have been
+// silent for too long.
+func AllocationOf(a *compute.Allocation, load *store.AllocationLoad, silent bool) Allocation {
 	q := &a.Request
 	out := Allocation{
 		ID: a.ID, ActionID: q.ActionID, State: stateOf(a, silent), Asked: time.UnixMilli(a.AskedMS), Requeued: a.RestartCount > 0,
@@ -46,18 +46,18 @@ func AllocationOf(a *workflow.Allocation, load *store.AllocationLoad, silent boo
 	return out
 }
 
-func stateOf(a *workflow.Allocation, silent bool) State {
+func stateOf(a *compute.Allocation, silent bool) State {
 	switch state := slurm.State(a.SlurmState); {
 	case a.IsDuplicate, silent, a.CancelMS != 0, a.OverMS != 0, a.SupersededMS != 0, state == slurm.Suspended, state == slurm.Stopped:
 		return Closed
-	case a.State == workflow.AllocationActive:
+	case a.State == compute.AllocationActive:
 		return Active
 	}
 	return Pending
 }
 
-// observe notes what the nodes have in fact, by the poorest of them, and what
-// runs there. Nodes whose runners are still to come count, those whose runners
+// observe stores the actual resources of the nodes, by the smallest of them, and the
+// running jobs. Nodes whose runners have not registered yet count; nodes whose runners
 // have left do not.
 func (a *Allocation) observe(load *store.AllocationLoad) {
 	nodes := int64(0)

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Spare is a partition that may take waiting allocations of a pool as well.
+// Spare is another partition that may start pending allocations of a pool.
 type Spare struct {
 	Partition   string
 	Node        Resources     // what a node has at most for jobs
@@ -18,16 +18,16 @@ type Spare struct {
 	MaxWalltime time.Duration // 0: no limit
 }
 
-// takes reports whether an allocation can be there as it was asked for.
+// takes reports whether an allocation fits there as it was requested.
 func (s *Spare) takes(a *Shape) bool {
 	node := a.Node
 	node.Slots = s.Node.Slots
 	return node.least(s.Node) == node && (s.MaxNodes == 0 || a.Nodes <= s.MaxNodes) && (s.MaxWalltime == 0 || a.Walltime <= s.MaxWalltime)
 }
 
-// widen lets allocations that Slurm has waiting for long start in another
-// partition too. That costs them nothing: they keep their place, and no other is
-// asked for.
+// widen lets allocations that have been pending for long also start in another
+// partition. This costs nothing: they keep their place, and no other is
+// requested.
 func (p *planner) widen() {
 	for _, a := range p.supply {
 		pool := p.pools[a.Shape.Pool]
@@ -39,14 +39,14 @@ func (p *planner) widen() {
 			continue
 		}
 		p.act(Action{Kind: Widen, ActionID: a.ActionID, Pool: pool.Name, Allocation: a.ID, Partition: pool.Spares[i].Partition,
-			Reason: fmt.Sprintf("Slurm has it waiting since %s (%s): it may start in partition %s too", a.Asked.Format("15:04:05"), a.Reason, pool.Spares[i].Partition)})
+			Reason: fmt.Sprintf("pending since %s (%s): it may also start in partition %s", a.Asked.Format("15:04:05"), a.Reason, pool.Spares[i].Partition)})
 	}
 }
 
-// queued reports whether an allocation waits for nothing but its turn.
+// queued reports whether an allocation only waits for its turn.
 func (a *Allocation) queued() bool { return a.Reason == "Resources" || a.Reason == "Priority" }
 
-// addSpare notes that another target may take waiting allocations of this one.
+// addSpare adds a target that may start pending allocations of this one.
 func (t *target) addSpare(other *target) {
 	same := t.base.Account == other.base.Account && t.base.QOS == other.base.QOS
 	known := func(s Spare) bool { return s.Partition == other.partition.Name }
@@ -55,10 +55,10 @@ func (t *target) addSpare(other *target) {
 	}
 }
 
-// widen has Slurm start an allocation in another partition too. If it does not
-// like that, it is not asked again.
-func (l *look) widen(ctx context.Context, a Action) error {
-	i := slices.IndexFunc(l.supply.Live, func(x workflow.Allocation) bool { return x.ID == a.Allocation })
+// widen lets Slurm also start an allocation in another partition. If Slurm refuses, this
+// is not repeated.
+func (l *pass) widen(ctx context.Context, a Action) error {
+	i := slices.IndexFunc(l.supply.Live, func(x compute.Allocation) bool { return x.ID == a.Allocation })
 	if i < 0 || l.Widen == nil {
 		return nil
 	}
@@ -67,13 +67,13 @@ func (l *look) widen(ctx context.Context, a Action) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		narrow := maps.Clone(l.memory.narrow) // whoever reviews reads the other
+		narrow := maps.Clone(l.memory.narrow) // Review reads the old map
 		narrow[a.Allocation] = true
 		l.memory.narrow = narrow
-		l.Log.Warn("Slurm does not let an allocation start in another partition", "allocation_id", a.Allocation, "workflow_id", l.id, "partition", a.Partition, "error", err)
+		l.Log.Warn("Slurm refused to let an allocation start in another partition", "allocation_id", a.Allocation, "workflow_id", l.id, "partition", a.Partition, "error", err)
 		return nil
 	}
-	l.Log.Info("an allocation may start in another partition too", "allocation_id", a.Allocation, "workflow_id", l.id, "reason", a.Reason)
+	l.Log.Info("an allocation may also start in another partition", "allocation_id", a.Allocation, "workflow_id", l.id, "reason", a.Reason)
 	l.report.Widened = append(l.report.Widened, a)
-	return l.Store.WidenAllocation(ctx, a.Allocation, names[0]+","+names[1])
+	return l.Store.Allocations.Widen(ctx, a.Allocation, names[0]+","+names[1])
 }

@@ -10,11 +10,11 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // TestASparePartition is asked while the best one is at a limit of the site, and
-// only then; what was asked for there stays.
+// only then; what was requested there stays.
 func TestASparePartition(t *testing.T) {
 	w := newWorld(t)
 	w.site.Partitions = append(w.site.Partitions, siteconfigs.Partition{Name: "also", CPUsPerNode: 4, MemoryMB: 8192, MaxWalltime: 8 * time.Hour, TotalNodes: 4, Shared: true})
@@ -27,7 +27,7 @@ func TestASparePartition(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	r := w.after(time.Second)
-	if len(r.Asked) != 1 || r.Asked[0].Request.Partition != "also" || !strings.Contains(r.Asked[0].Why, "in partition also; instead of partition std, as Slurm takes no more now: sbatch: no, limit") {
+	if len(r.Asked) != 1 || r.Asked[0].Request.Partition != "also" || !strings.Contains(r.Asked[0].Why, "in partition also; instead of partition std, as Slurm accepts no more now: sbatch: no, limit") {
 		t.Fatalf("%+v", r)
 	}
 	for range 5 {
@@ -43,7 +43,7 @@ func TestANamedPartitionHasNoSpare(t *testing.T) {
 	w.site.Partitions = append(w.site.Partitions, siteconfigs.Partition{Name: "also", CPUsPerNode: 4, MemoryMB: 8192, TotalNodes: 4, Shared: true})
 	w.jobs(1, 1, "1g", "PT10M")
 	w.answers = []error{refusal(slurm.Limit)}
-	w.must(w.store.Submit(t.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, Partition: "std"}, nil, "me"))
+	w.must(w.store.Scheduling.Submit(t.Context(), w.id, compute.SubmitOptions{OutputDir: w.output, Partition: "std"}, nil, "me"))
 	w.look()
 	if r := w.after(time.Second); w.asked != 1 {
 		t.Errorf("%+v", r)
@@ -51,7 +51,7 @@ func TestANamedPartitionHasNoSpare(t *testing.T) {
 }
 
 // TestWaitingAllocationsAreWidened: only those that wait for their turn, for long,
-// and fit there; nothing else is asked for.
+// and fit there; nothing else is requested.
 func TestWaitingAllocationsAreWidened(t *testing.T) {
 	small := Spare{Partition: "small", Node: Resources{CPUs: 2}}
 	short := Spare{Partition: "short", Node: debugPool()[0].Node, MaxWalltime: time.Hour}
@@ -62,7 +62,7 @@ func TestWaitingAllocationsAreWidened(t *testing.T) {
 		spares []Spare
 		want   string
 	}{
-		{15 * time.Minute, func(*Allocation) {}, []Spare{small, short, same}, "widen: Slurm has it waiting since 11:45:00 (Priority): it may start in partition same too"},
+		{15 * time.Minute, func(*Allocation) {}, []Spare{small, short, same}, "widen: pending since 11:45:00 (Priority): it may also start in partition same"},
 		{14 * time.Minute, func(*Allocation) {}, []Spare{same}, ""},
 		{time.Hour, func(a *Allocation) { a.Reason = "QOSMaxJobsPerUserLimit" }, []Spare{same}, ""},
 		{time.Hour, func(a *Allocation) { a.ActionID = 0 }, []Spare{same}, ""},
@@ -90,7 +90,7 @@ func TestAWaitingAllocationGetsAnotherPartition(t *testing.T) {
 		}
 		w.jobs(1, 1, "1g", "PT10M")
 		w.submit(nil)
-		w.must(w.store.ObserveAllocations(t.Context(), []store.Observation{{AllocationID: w.allocations(true)[0].ID, State: workflow.AllocationPending, SlurmState: "PENDING", SlurmReason: "Resources"}}))
+		w.must(w.store.Allocations.Observe(t.Context(), []store.Observation{{AllocationID: w.allocations(true)[0].ID, State: compute.AllocationPending, SlurmState: "PENDING", SlurmReason: "Resources"}}))
 		for range 4 {
 			if r := w.after(10 * time.Minute); len(r.Asked)+len(r.Canceled) != 0 {
 				t.Errorf("%+v", r)

@@ -13,16 +13,18 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Unfit is open jobs with equal needs that can never run as things stand.
+// Unfit are open jobs with equal needs that can never run in the present configuration.
 type Unfit struct {
 	First  string // the name of one of them
 	Jobs   int64
-	Reason string // what they need, and the most that there is
+	Reason string // what they need, and the largest available value
 }
 
-// String names the jobs and the reason in one line.
+// String returns the jobs and the reason in one line.
 func (u Unfit) String() string {
 	if u.Jobs > 1 {
 		return fmt.Sprintf("%s (and %d more): %s", u.First, u.Jobs-1, u.Reason)
@@ -33,22 +35,21 @@ func (u Unfit) String() string {
 // Fitness says which open jobs of a workflow can never run.
 type Fitness struct {
 	Unfit     []Unfit
-	Unchecked string // why that is not known; empty if it is
+	Unchecked string // why this is not known; empty if it is
 }
 
 // Fitness checks whether each open job of a workflow fits an allocation that the
-// workflow can get, or a runner that it has. Options are those of a submission that
-// is to follow, with its limits; nil options: as it was submitted, if it was. Only
-// what is certain counts: what Slurm does not say, and what may pass, such as a
-// closed partition, refuses nobody.
-func (s *Scheduler) Fitness(ctx context.Context, workflowID int64, o *workflow.SubmitOptions, limits *workflow.AutoSchedule) (Fitness, error) {
+// workflow can get, or a runner that it has. Options and limits are those of a planned
+// submission; nil options: those of the actual one, if any. Only certain cases count:
+// unknown limits and temporary states, such as a closed partition, reject no job.
+func (s *Scheduler) Fitness(ctx context.Context, workflowID int64, o *compute.SubmitOptions, limits *workflow.AutoSchedule) (Fitness, error) {
 	if err := s.take(ctx); err != nil {
 		return Fitness{}, err
 	}
 	defer s.giveBack()
-	l := &look{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
+	l := &pass{Scheduler: s, memory: &memory{}, id: workflowID, now: s.Now(), dry: true, limits: limits}
 	if o != nil {
-		l.submission = &workflow.Submission{WorkflowID: workflowID, Options: *o, SubmittedMS: s.Now().UnixMilli()}
+		l.submission = &compute.Submission{WorkflowID: workflowID, Options: *o, SubmittedMS: s.Now().UnixMilli()}
 	}
 	f, err := l.fitness(ctx)
 	if err != nil {
@@ -57,18 +58,20 @@ func (s *Scheduler) Fitness(ctx context.Context, workflowID int64, o *workflow.S
 	return f, nil
 }
 
-// Unfit says why no allocation that a workflow can get could ever take a job of a
-// class, as far as the latest poll knows; empty if one could, or nobody knows. It asks
-// nobody.
-func (s *Scheduler) Unfit(workflowID int64, c workflow.Class) string {
-	p := s.known(workflowID)
-	if p == nil || p.site == nil {
+// Unfit returns why no allocation that a workflow can get could ever take a job of a
+// class, according to the latest pass; empty if one could, or if it is not known. It makes
+// no calls.
+func (s *Scheduler) Unfit(workflowID int64, c placement.Class) string {
+	s.mu.Lock()
+	known := s.views[workflowID].places()
+	s.mu.Unlock()
+	if known == nil || known.site == nil {
 		return ""
 	}
-	return unfit(&c, p.places(nil))
+	return unfit(&c, known.own().places(nil))
 }
 
-func (l *look) fitness(ctx context.Context) (f Fitness, err error) {
+func (l *pass) fitness(ctx context.Context) (f Fitness, err error) {
 	if err := l.read(ctx); err != nil {
 		return f, err
 	}
@@ -80,20 +83,20 @@ func (l *look) fitness(ctx context.Context) (f Fitness, err error) {
 		l.pools.site = l.site.site
 	}
 	if l.site.site == nil || l.site.reason != "" {
-		f.Unchecked = cmp.Or(l.site.reason, "nothing is known of the site")
+		f.Unchecked = cmp.Or(l.site.reason, "nothing is known about the site")
 		return f, ctx.Err()
 	}
-	runners, err := l.Store.RunnerFacts(ctx, l.id)
+	runners, err := l.Store.Scheduling.RunnerFacts(ctx, l.id)
 	if err != nil {
 		return f, err
 	}
-	live := slices.DeleteFunc(slices.Clone(l.supply.Live), func(a workflow.Allocation) bool {
+	live := slices.DeleteFunc(slices.Clone(l.supply.Live), func(a compute.Allocation) bool {
 		return a.WorkflowID != l.id || a.IsDuplicate || a.CancelMS != 0
 	})
 	places := l.pools.places(live)
 	reasons := map[int64]string{}
-	open, err := l.Store.OpenClasses(ctx, l.id, func(c workflow.Class) bool {
-		if c.Login || workflow.Unplaced(c, runners) == "" {
+	open, err := l.Store.Scheduling.OpenClasses(ctx, l.id, func(c placement.Class) bool {
+		if c.Login || placement.Unplaced(c, runners) == "" {
 			return false
 		}
 		reasons[c.ID] = unfit(&c, places)
@@ -108,15 +111,15 @@ func (l *look) fitness(ctx context.Context) (f Fitness, err error) {
 	return f, nil
 }
 
-// UnfitWork lists jobs that fit no allocation which a generated scheduler can ask for
+// UnfitWork returns the jobs that fit no allocation that a generated scheduler can request
 // on a site.
 func UnfitWork(work []Work, site *siteconfigs.Site, o GenerateOptions) (all []Unfit, err error) {
 	p := pools{site: site}
-	places := p.placesOf("", &workflow.AllocationRequest{Account: o.Account, Partition: o.Partition}, true)
+	places := p.placesOf("", &compute.AllocationRequest{Account: o.Account, Partition: o.Partition}, true)
 	reasons := map[workflow.ResourceRequirements]string{}
 	for i := range work {
 		w := &work[i]
-		if w.Labeled || w.Login { // for these none is generated
+		if w.Labeled || w.Login { // no scheduler is generated for these
 			continue
 		}
 		reason, known := reasons[w.Requirements]
@@ -135,9 +138,9 @@ func UnfitWork(work []Work, site *siteconfigs.Site, o GenerateOptions) (all []Un
 	return all, nil
 }
 
-// classOf is what jobs with some requirements need.
-func classOf(r *workflow.ResourceRequirements) (c workflow.Class, err error) {
-	c = workflow.Class{CPUs: r.NumCPUs, GPUs: r.NumGPUs, Nodes: r.NumNodes}
+// classOf returns the class of jobs with some requirements.
+func classOf(r *workflow.ResourceRequirements) (c placement.Class, err error) {
+	c = placement.Class{CPUs: r.NumCPUs, GPUs: r.NumGPUs, Nodes: r.NumNodes}
 	if c.MemoryBytes, err = workflow.ParseMemory(r.Memory); err == nil {
 		c.RuntimeSeconds, err = workflow.ParseRuntime(r.Runtime)
 	}
@@ -147,8 +150,8 @@ func classOf(r *workflow.ResourceRequirements) (c workflow.Class, err error) {
 	return c, nil
 }
 
-// addUnfit adds jobs to those with the same reason: what else they differ in is of no
-// interest to a reader.
+// addUnfit adds jobs to those with the same reason; other differences do not matter to
+// the reader.
 func addUnfit(all []Unfit, u Unfit) []Unfit {
 	if i := slices.IndexFunc(all, func(x Unfit) bool { return x.Reason == u.Reason }); i >= 0 {
 		all[i].Jobs += u.Jobs
@@ -157,27 +160,27 @@ func addUnfit(all []Unfit, u Unfit) []Unfit {
 	return append(all, u)
 }
 
-// place is where an allocation of a workflow can be, with the most that it can have.
+// place is where an allocation of a workflow can run, with the most that it can have.
 type place struct {
 	scheduler string    // of the workflow; empty: the daemon chooses the partition
-	partition string    // empty: not known, nor how large its nodes are
+	partition string    // empty: partition and size of its nodes are not known
 	whole     Resources // what its largest node has for jobs
-	node      Resources // what of it an allocation gets
-	most      Resources // what an allocation may have in all, where not 0
+	node      Resources // the part of it that an allocation gets
+	most      Resources // what an allocation may have in total, where not 0
 	shared    bool
 	nodes     int64         // 0: no limit
 	walltime  time.Duration // 0: no limit
 }
 
-// places lists where allocations of the workflow can be: those of its schedulers,
-// whether or not something asks for them yet, those that are there, and any of the
+// places returns where allocations of the workflow can run: those of its schedulers,
+// whether or not an action requests them yet, existing ones, and any of the
 // site if the daemon may choose.
-func (p *pools) places(live []workflow.Allocation) (all []place) {
+func (p *pools) places(live []compute.Allocation) (all []place) {
 	for i := range p.schedulers {
 		c := &p.schedulers[i]
 		request, err := allocation.RequestOf(c)
 		if err != nil {
-			return []place{{}} // Slurm will say it
+			return []place{{}} // Slurm will report it
 		}
 		grows := slices.ContainsFunc(p.actions, func(a autoAction) bool {
 			return a.config.SchedulerID == nil || *a.config.SchedulerID == c.ID
@@ -188,15 +191,15 @@ func (p *pools) places(live []workflow.Allocation) (all []place) {
 		all = append(all, p.placesOf("", &live[i].Request, false)...)
 	}
 	if slices.ContainsFunc(p.actions, func(a autoAction) bool { return a.config.SchedulerID == nil }) {
-		request := workflow.AllocationRequest{Account: p.options.Account, QOS: p.options.QOS, Partition: p.options.Partition}
+		request := compute.AllocationRequest{Account: p.options.Account, QOS: p.options.QOS, Partition: p.options.Partition}
 		all = append(all, p.placesOf("", &request, true)...)
 	}
 	return all
 }
 
-// placesOf lists where an allocation of a request can be. What the daemon asks for by
-// itself grows to what a job needs, as far as the partition allows.
-func (p *pools) placesOf(scheduler string, r *workflow.AllocationRequest, grows bool) (all []place) {
+// placesOf returns where an allocation of a request can run. Requests of the daemon
+// itself grow to what a job needs, as far as the partition allows.
+func (p *pools) placesOf(scheduler string, r *compute.AllocationRequest, grows bool) (all []place) {
 	for _, part := range p.partitionsOf(r) {
 		known := false
 		if part != nil {
@@ -207,8 +210,8 @@ func (p *pools) placesOf(scheduler string, r *workflow.AllocationRequest, grows 
 				}
 			}
 		}
-		// Of whatever asks for more than is known, the user may know more: of a quality
-		// of service without limits for instance.
+		// If a request exceeds the known limits, the user may know more, for example about a
+		// quality of service without limits.
 		if !known {
 			x := place{scheduler: scheduler}
 			if !grows {
@@ -220,13 +223,13 @@ func (p *pools) placesOf(scheduler string, r *workflow.AllocationRequest, grows 
 	return all
 }
 
-// placeOn is a place on one kind of nodes of a partition.
-func (p *pools) placeOn(part *siteconfigs.Partition, node siteconfigs.NodeType, r *workflow.AllocationRequest, grows bool) place {
+// placeOn returns a place on one kind of nodes of a partition.
+func (p *pools) placeOn(part *siteconfigs.Partition, node siteconfigs.NodeType, r *compute.AllocationRequest, grows bool) place {
 	t := p.ofPartition(part, node)
 	t.base = *r
 	p.limit(t)
 	x := place{partition: part.Name, whole: t.Node, node: t.Node, most: t.Most, shared: t.Shared, nodes: t.MaxNodes, walltime: t.MaxWalltime}
-	if !grows { // the daemon leaves room for our own processes, others need not
+	if !grows { // only the daemon leaves room for our own processes
 		x.whole.MemoryBytes = node.MemoryMB * slurm.MiB
 		x.node = x.whole
 	}
@@ -236,8 +239,8 @@ func (p *pools) placeOn(part *siteconfigs.Partition, node siteconfigs.NodeType, 
 	return x
 }
 
-// exceeded reports whether a request asks for more than a place is known to have.
-func (x *place) exceeded(r *workflow.AllocationRequest) bool {
+// exceeded reports whether a request asks for more than a place has.
+func (x *place) exceeded(r *compute.AllocationRequest) bool {
 	asks, err := asksOf(r)
 	if err != nil || x.walltime > 0 && time.Duration(r.WalltimeS)*time.Second > x.walltime || x.nodes > 0 && r.Nodes > x.nodes {
 		return true
@@ -245,10 +248,9 @@ func (x *place) exceeded(r *workflow.AllocationRequest) bool {
 	return asks.CPUs > x.whole.CPUs || asks.MemoryBytes > x.whole.MemoryBytes || asks.GPUs > x.whole.GPUs
 }
 
-// partitionsOf lists the partitions that Slurm may take for a request, nil for one
-// that is not known. Without a name it may be any, as sites route jobs in ways that
-// we do not know.
-func (p *pools) partitionsOf(r *workflow.AllocationRequest) (all []*siteconfigs.Partition) {
+// partitionsOf returns the partitions that Slurm may use for a request; nil for an
+// unknown one. Without a name it may be any, as sites route jobs in unknown ways.
+func (p *pools) partitionsOf(r *compute.AllocationRequest) (all []*siteconfigs.Partition) {
 	if r.Partition != "" && !chooses(r.Extra, "-p", "--partition") {
 		for name := range strings.SplitSeq(r.Partition, ",") {
 			all = append(all, p.site.Partition(name))
@@ -261,16 +263,16 @@ func (p *pools) partitionsOf(r *workflow.AllocationRequest) (all []*siteconfigs.
 	return all
 }
 
-// chooses reports whether the user's own options of sbatch have one of some names.
+// chooses reports whether the user's own options of sbatch include one of some options.
 func chooses(extra string, options ...string) bool {
 	return slices.ContainsFunc(strings.Fields(extra), func(word string) bool {
 		return slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(word, o) })
 	})
 }
 
-// bound lowers a place to what a request asks for that is made as it stands. CPUs are
-// not looked at: Slurm gives out whole cores, or nodes.
-func (x *place) bound(r *workflow.AllocationRequest) {
+// bound limits a place to a request that is made unchanged. CPUs are
+// ignored: Slurm allocates whole cores, or nodes.
+func (x *place) bound(r *compute.AllocationRequest) {
 	if r.WalltimeS > 0 {
 		walltime := time.Duration(r.WalltimeS) * time.Second
 		if x.walltime == 0 || walltime < x.walltime {
@@ -292,7 +294,7 @@ func (x *place) bound(r *workflow.AllocationRequest) {
 	}
 }
 
-// The needs of a job that bound where it can run, in the order of their names.
+// The needs of a job that limit where it can run, in the order of their names.
 const (
 	needCPUs = iota
 	needMemory
@@ -302,7 +304,7 @@ const (
 	needs
 )
 
-// offers is the most of each need that a job for so many nodes can have there.
+// offers returns the most of each need that a job with some nodes can have there.
 func (x *place) offers(nodes int64) (most [needs]int64) {
 	for i := range most {
 		most[i] = math.MaxInt64
@@ -318,15 +320,15 @@ func (x *place) offers(nodes int64) (most [needs]int64) {
 	if x.nodes > 0 {
 		most[needNodes] = x.nodes
 	}
-	if x.walltime > 0 { // of which the job may have all: the margins bend
+	if x.walltime > 0 { // the job may use all of it: the margins are reduced
 		most[needRuntime] = int64(x.walltime / time.Second)
 	}
 	return most
 }
 
-// unfit says why none of some places can ever take a job of a class: what it needs,
-// and the most that there is of it. Empty if one can.
-func unfit(c *workflow.Class, places []place) string {
+// unfit returns why none of some places can ever take a job of a class: what it needs,
+// and the largest available value. Empty if one can.
+func unfit(c *placement.Class, places []place) string {
 	need := [needs]int64{needCPUs: c.CPUs, needMemory: c.MemoryBytes, needGPUs: c.GPUs, needNodes: max(c.Nodes, 1), needRuntime: c.RuntimeSeconds}
 	var best [needs]*place
 	var most [needs]int64
@@ -358,7 +360,7 @@ func unfit(c *workflow.Class, places []place) string {
 	return strings.Join(reasons, "; ")
 }
 
-// lackings says what is missing in each place, where none is the best.
+// lackings returns what is missing in each place, if no place is the best in all needs.
 func lackings(need *[needs]int64, places []place) string {
 	const shown = 4
 	var all []string
@@ -379,7 +381,7 @@ func lackings(need *[needs]int64, places []place) string {
 	return strings.Join(all, "; ")
 }
 
-// lacks writes that a place has less of something than a job needs.
+// lacks returns the text that a place has less of something than a job needs.
 func (x *place) lacks(kind int, need, has int64) string {
 	of := "partition " + x.partition
 	if x.scheduler != "" {
@@ -398,7 +400,7 @@ func (x *place) lacks(kind int, need, has int64) string {
 	return fmt.Sprintf("needs %s, the longest allocation of %s is %s", workflow.FormatSeconds(need), of, workflow.FormatSeconds(has))
 }
 
-// onNode writes what a job can have on a node, and whether that is the node's own
+// onNode returns what a job can have on a node, and whether that is the node's own
 // limit.
 func (x *place) onNode(has, whole int64, text string) string {
 	switch {

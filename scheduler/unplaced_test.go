@@ -6,42 +6,52 @@ import (
 	"time"
 
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
+// unplaced is why no allocation could take a job of a class, as far as is known.
+func (w *world) unplaced(c placement.Class) string {
+	p := w.scheduler.views[w.id].places()
+	if p == nil {
+		return ""
+	}
+	return p.Unplaced(c)
+}
+
 // TestUnplaced: what a job may grow to is what its site has, or, where a
-// scheduler is asked for, the partition of that one.
+// scheduler is requested, the partition of that one.
 func TestUnplaced(t *testing.T) {
 	const gib, hour = 1 << 30, 3600
 	for _, tc := range []struct {
 		name      string
 		scheduler string // its partition
 		prepare   func(*siteconfigs.Site)
-		class     workflow.Class
+		class     placement.Class
 		want      string // part of it; empty: it has a place
 	}{
-		{"it is small", "", nil, workflow.Class{MemoryBytes: 2 * gib, RuntimeSeconds: hour}, ""},
-		{"too much memory for one partition", "", nil, workflow.Class{MemoryBytes: 30 * gib, RuntimeSeconds: hour}, ""},
-		{"too long for one partition", "", nil, workflow.Class{MemoryBytes: 2 * gib, RuntimeSeconds: 12 * hour}, ""},
-		{"too much memory for all", "", nil, workflow.Class{MemoryBytes: 80 * gib, RuntimeSeconds: hour}, "fits no partition: std: memory: needs 80.00 GiB"},
-		{"too long for all", "", nil, workflow.Class{MemoryBytes: gib, RuntimeSeconds: 48 * hour}, "big: runtime: needs 2d"},
-		{"too much memory for its scheduler", "std", nil, workflow.Class{MemoryBytes: 30 * gib, RuntimeSeconds: hour}, "scheduler small: memory: needs 30.00 GiB"},
-		{"too long for its scheduler", "std", nil, workflow.Class{MemoryBytes: gib, RuntimeSeconds: 12 * hour}, "scheduler small: runtime: needs 12h"},
-		{"of a partition that nobody knows", "other", nil, workflow.Class{MemoryBytes: 80 * gib, RuntimeSeconds: hour}, ""},
+		{"it is small", "", nil, placement.Class{MemoryBytes: 2 * gib, RuntimeSeconds: hour}, ""},
+		{"too much memory for one partition", "", nil, placement.Class{MemoryBytes: 30 * gib, RuntimeSeconds: hour}, ""},
+		{"too long for one partition", "", nil, placement.Class{MemoryBytes: 2 * gib, RuntimeSeconds: 12 * hour}, ""},
+		{"too much memory for all", "", nil, placement.Class{MemoryBytes: 80 * gib, RuntimeSeconds: hour}, "fits no partition: std: memory: needs 80.00 GiB"},
+		{"too long for all", "", nil, placement.Class{MemoryBytes: gib, RuntimeSeconds: 48 * hour}, "big: runtime: needs 2d"},
+		{"too much memory for its scheduler", "std", nil, placement.Class{MemoryBytes: 30 * gib, RuntimeSeconds: hour}, "scheduler small: memory: needs 30.00 GiB"},
+		{"too long for its scheduler", "std", nil, placement.Class{MemoryBytes: gib, RuntimeSeconds: 12 * hour}, "scheduler small: runtime: needs 12h"},
+		{"of a partition that nobody knows", "other", nil, placement.Class{MemoryBytes: 80 * gib, RuntimeSeconds: hour}, ""},
 		{"larger than a user may have", "", func(s *siteconfigs.Site) {
 			s.Accounts = []siteconfigs.Account{{Name: s.DefaultAccount, MaxJob: siteconfigs.Size{MemoryMB: 4096}}}
-		}, workflow.Class{MemoryBytes: 6 * gib, RuntimeSeconds: hour}, "fits no partition"},
+		}, placement.Class{MemoryBytes: 6 * gib, RuntimeSeconds: hour}, "fits no partition"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			w := newWorld(t)
 			if tc.prepare != nil {
 				tc.prepare(w.site)
 			}
-			if got := w.scheduler.Unplaced(w.id, tc.class); got != "" {
+			if got := w.unplaced(tc.class); got != "" {
 				t.Errorf("before a look: %q", got)
 			}
 			if tc.scheduler != "" {
-				c, err := w.store.CreateSlurmScheduler(t.Context(), workflow.SlurmScheduler{
+				c, err := w.store.SlurmSchedulers.Create(t.Context(), compute.SlurmScheduler{
 					WorkflowID: w.id, Name: "small", Account: "research", Partition: &tc.scheduler, Nodes: 1, Walltime: "01:00:00",
 				})
 				w.must(err)
@@ -50,7 +60,7 @@ func TestUnplaced(t *testing.T) {
 			w.jobs(1, 1, "1g", "PT1H")
 			w.submit(nil)
 			tc.class.CPUs, tc.class.Nodes, tc.class.SchedulerID = 1, 1, w.of
-			got := w.scheduler.Unplaced(w.id, tc.class)
+			got := w.unplaced(tc.class)
 			if (got == "") != (tc.want == "") || !strings.Contains(got, tc.want) {
 				t.Errorf("it has no place: %q, want %q", got, tc.want)
 			}
@@ -58,13 +68,14 @@ func TestUnplaced(t *testing.T) {
 	}
 }
 
-// TestElsewhere: a node is avoided as long as others can be asked for.
+// TestElsewhere: a node is avoided as long as others can be requested.
 func TestElsewhere(t *testing.T) {
 	w := newWorld(t)
-	class := workflow.Class{CPUs: 1, Nodes: 1, MemoryBytes: 1 << 30, RuntimeSeconds: 3600}
+	class := placement.Class{CPUs: 1, Nodes: 1, MemoryBytes: 1 << 30, RuntimeSeconds: 3600}
 	want := func(when, node string, want bool) {
 		t.Helper()
-		if got := w.scheduler.Elsewhere(w.id, class, node); got != want {
+		p := w.scheduler.views[w.id].places()
+		if got := p != nil && p.Elsewhere(class, node); got != want {
 			t.Errorf("%s: elsewhere than on %s: %v", when, node, got)
 		}
 	}

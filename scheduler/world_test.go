@@ -9,10 +9,13 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
-	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // world is a scheduler with its database, and a Slurm that answers as the test
@@ -51,7 +54,7 @@ func newWorld(t *testing.T) *world {
 		}
 	})
 	w.store = s
-	wf, err := s.CreateWorkflow(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
+	wf, err := s.Workflows.Create(t.Context(), workflow.Workflow{Name: "sweep", User: "me"})
 	w.must(err)
 	w.id = wf.ID
 	w.restart()
@@ -74,7 +77,7 @@ func (w *world) must(err error) {
 }
 
 // Submit is Slurm.
-func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+func (w *world) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
 	if before := w.before; before != nil {
 		w.before = nil
 		before()
@@ -86,14 +89,14 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allo
 		answer, w.answers = w.answers[0], w.answers[1:]
 	}
 	if answer != nil && slurm.ClassOf(answer) == "" {
-		return workflow.Allocation{}, answer // it did not come to sbatch
+		return compute.Allocation{}, answer // it did not come to sbatch
 	}
-	wf, err := w.store.Workflow(ctx, want.WorkflowID)
+	wf, err := w.store.Workflows.Get(ctx, want.WorkflowID)
 	w.must(err)
 	if want.RunID != nil {
 		wf.RunID = *want.RunID
 	}
-	a, err := w.store.IntendAllocation(ctx, store.AllocationIntent{
+	a, err := w.store.Allocations.Intend(ctx, store.AllocationIntent{
 		WorkflowID: wf.ID, RunID: wf.RunID, IntentID: intent, JobName: "torc:" + intent, SchedulerConfigID: want.SchedulerConfigID, Request: want.Request, Why: want.Why,
 	})
 	if err != nil {
@@ -102,12 +105,12 @@ func (w *world) Submit(ctx context.Context, want allocation.Want) (workflow.Allo
 	switch class := slurm.ClassOf(answer); class {
 	case "":
 		w.slurmID++
-		return w.store.AdoptAllocation(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: w.slurmID})
+		return w.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: w.slurmID})
 	case slurm.Ambiguous:
-		w.must(w.store.DoubtAllocation(ctx, a.ID, answer.Error()))
+		w.must(w.store.Allocations.Doubt(ctx, a.ID, answer.Error()))
 	default:
-		end := workflow.AllocationEnd{Cause: workflow.AllocationRefused, Confidence: workflow.Certain, Text: answer.Error(), Refusal: string(class)}
-		w.must(w.store.EndAllocation(ctx, a.ID, end))
+		end := compute.AllocationEnd{Cause: compute.AllocationRefused, Confidence: workflow.Certain, Text: answer.Error(), Refusal: string(class)}
+		w.must(w.store.Allocations.End(ctx, a.ID, end))
 	}
 	return a, answer
 }
@@ -119,7 +122,7 @@ func refusal(class slurm.Class) error {
 // jobs adds ready jobs with such needs.
 func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
 	w.Helper()
-	q, err := w.store.CreateResourceRequirements(w.Context(), workflow.ResourceRequirements{
+	q, err := w.store.Requirements.Create(w.Context(), workflow.ResourceRequirements{
 		WorkflowID: w.id, Name: fmt.Sprintf("%d-%s-%s", cpus, memory, runtime), NumCPUs: cpus, NumNodes: 1, Memory: memory, Runtime: runtime,
 	})
 	w.must(err)
@@ -127,9 +130,9 @@ func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
 	for i := range all {
 		all[i] = workflow.Job{WorkflowID: w.id, Name: fmt.Sprintf("%s-%d", q.Name, i), Command: "true", ResourceRequirementsID: &q.ID, SchedulerID: w.of, Labels: w.labels}
 	}
-	all, err = w.store.CreateJobs(w.Context(), all)
+	all, err = w.store.Jobs.Create(w.Context(), all)
 	w.must(err)
-	w.must(w.store.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))
+	w.must(w.store.Workflows.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))
 	ids := make([]int64, n)
 	for i := range all {
 		ids[i] = all[i].ID
@@ -137,10 +140,10 @@ func (w *world) jobs(n int, cpus int64, memory, runtime string) []int64 {
 	return ids
 }
 
-// submit submits the workflow and looks once.
+// submit submits the workflow and makes one pass.
 func (w *world) submit(limits *workflow.AutoSchedule) *Report {
 	w.Helper()
-	w.must(w.store.Submit(w.Context(), w.id, workflow.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, limits, "me"))
+	w.must(w.store.Scheduling.Submit(w.Context(), w.id, compute.SubmitOptions{OutputDir: w.output, MaxParallelJobs: 3}, limits, "me"))
 	return w.look()
 }
 
@@ -159,7 +162,7 @@ func (w *world) review() *Report {
 	return r
 }
 
-// after lets time pass and looks.
+// after lets time pass and makes a pass.
 func (w *world) after(d time.Duration) *Report {
 	w.Helper()
 	w.now = w.now.Add(d)
@@ -167,56 +170,54 @@ func (w *world) after(d time.Duration) *Report {
 }
 
 // allocations lists the live ones, or all.
-func (w *world) allocations(live bool) []workflow.Allocation {
+func (w *world) allocations(live bool) []compute.Allocation {
 	w.Helper()
-	all, _, err := w.store.Allocations(w.Context(), store.AllocationFilter{WorkflowID: w.id, Live: live}, store.Page{Limit: 100})
+	all, _, err := w.store.Allocations.List(w.Context(), store.AllocationFilter{WorkflowID: w.id, Live: live}, store.Page{Limit: 100})
 	w.must(err)
 	return all
 }
 
 // active gives an allocation its node.
-func (w *world) active(a workflow.Allocation) {
+func (w *world) active(a compute.Allocation) {
 	w.Helper()
-	w.must(w.store.ObserveAllocations(w.Context(), []store.Observation{{
-		AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "RUNNING", StartMS: w.now.UnixMilli(),
+	w.must(w.store.Allocations.Observe(w.Context(), []store.Observation{{
+		AllocationID: a.ID, State: compute.AllocationActive, SlurmState: "RUNNING", StartMS: w.now.UnixMilli(),
 		LimitMS: w.now.Add(time.Duration(a.Request.WalltimeS) * time.Second).UnixMilli(), NodeList: "n1",
 	}}))
 }
 
 // start gives an allocation its node and a runner, which gets jobs.
-func (w *world) start(a workflow.Allocation) (runner int64, granted []store.Grant) {
+func (w *world) start(a compute.Allocation) (runner int64, granted []lease.Grant) {
 	w.Helper()
 	w.active(a)
-	registered, err := w.store.RegisterRunner(w.Context(), store.Registration{
-		WorkflowID: w.id, Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1, Labels: a.Request.Labels,
+	registered, err := w.store.Runners.Register(w.Context(), store.Registration{WorkflowID: w.id, IntentID: a.IntentID, RegisterRequest: lease.RegisterRequest{
+		Key: a.IntentID, Hostname: "n1", StartTime: w.now.Format(time.RFC3339), NodeType: "slurm", NumNodes: 1, Labels: a.Request.Labels,
 		NumCPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes, OutputDir: w.output,
-		Allocation: &store.AllocationMember{IntentID: a.IntentID, Cluster: "c", SlurmJobID: a.SlurmJobID},
-	})
+		Allocation: &lease.AllocationMember{Cluster: "c", SlurmJobID: a.SlurmJobID},
+	}})
 	w.must(err)
-	answer, err := w.store.Turn(w.Context(), store.Turn{RunnerID: registered.RunnerID, Number: 1, RunID: registered.Workflow.RunID, Free: store.Free{
-		Nodes: []workflow.OfferNode{{CPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes}}, Slots: 100,
+	answer, err := w.store.Runners.Turn(w.Context(), registered.RunnerID, lease.TurnRequest{Turn: 1, RunID: registered.Workflow.RunID, Free: lease.Free{
+		Nodes: []placement.FreeNode{{CPUs: a.Request.Offer.CPUs, MemoryBytes: a.Request.Offer.MemoryBytes}}, Slots: 100,
 	}})
 	w.must(err)
 	return registered.RunnerID, answer.Grants
 }
 
 // startJob has the runner of an allocation start the one job that it gets.
-func (w *world) startJob(a workflow.Allocation) {
+func (w *world) startJob(a compute.Allocation) {
 	w.Helper()
 	runner, granted := w.start(a)
 	if len(granted) != 1 {
 		w.Fatalf("granted: %v", granted)
 	}
-	_, err := w.store.Turn(w.Context(), store.Turn{
-		RunnerID: runner, Number: 2, RunID: a.RunID, Held: []store.Held{{LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli()}},
-	})
+	_, err := w.store.Runners.Turn(w.Context(), runner, lease.TurnRequest{Turn: 2, RunID: a.RunID, Held: []lease.Held{{LeaseRef: granted[0].LeaseRef, StartedMS: w.now.UnixMilli()}}})
 	w.must(err)
 }
 
 // end ends an allocation.
-func (w *world) end(a workflow.Allocation, cause workflow.AllocationCause) {
+func (w *world) end(a compute.Allocation, cause compute.AllocationCause) {
 	w.Helper()
-	w.must(w.store.EndAllocation(w.Context(), a.ID, workflow.AllocationEnd{
+	w.must(w.store.Allocations.End(w.Context(), a.ID, compute.AllocationEnd{
 		Cause: cause, Confidence: workflow.Certain, Text: "it ended: " + string(cause), Slurm: workflow.SlurmEvidence{JobState: "NODE_FAIL"},
 	}))
 }

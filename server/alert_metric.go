@@ -9,7 +9,7 @@ import (
 )
 
 // alertCounter exports how many alerts there were of each kind. The database
-// counts them, so that a new daemon goes on.
+// counts them, so that the count survives a restart of the daemon.
 type alertCounter struct{ db *store.Store }
 
 var alertsTotal = prometheus.NewDesc(namespace+"_alerts_total", "Alerts that were raised, by kind.", []string{"kind"}, nil)
@@ -19,7 +19,7 @@ func (alertCounter) Describe(ch chan<- *prometheus.Desc) { ch <- alertsTotal }
 
 // Collect is of prometheus.Collector.
 func (c alertCounter) Collect(ch chan<- prometheus.Metric) {
-	counts, err := c.db.AlertCounts(context.Background())
+	counts, err := c.db.Alerts.Counts(context.Background())
 	if err != nil {
 		ch <- prometheus.NewInvalidMetric(alertsTotal, err)
 		return

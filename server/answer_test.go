@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -23,7 +24,7 @@ func TestListsThatNobodyReads(t *testing.T) {
 		t.Skip("takes seconds")
 	}
 	d := startDaemon(t, nil)
-	w, err := d.store.CreateWorkflow(t.Context(), workflow.Workflow{Name: "w", User: "me"})
+	w, err := d.store.Workflows.Create(t.Context(), workflow.Workflow{Name: "w", User: "me"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func TestListsThatNobodyReads(t *testing.T) {
 	for i := range jobs {
 		jobs[i] = workflow.Job{WorkflowID: w.ID, Name: fmt.Sprint("j", i), Command: strings.Repeat("x", 4000), Priority: workflow.DefaultPriority}
 	}
-	if _, err := d.store.CreateJobs(t.Context(), jobs); err != nil {
+	if _, err := d.store.Jobs.Create(t.Context(), jobs); err != nil {
 		t.Fatal(err)
 	}
 	path := fmt.Sprintf("%s/jobs?workflow_id=%d", api.BasePath, w.ID)
@@ -44,17 +45,17 @@ func TestListsThatNobodyReads(t *testing.T) {
 	defer deadline.Stop()
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
-	for testutil.ToFloat64(closed) < 24-float64(answerBounds.Bytes)/(12<<20) { // what the kernel has taken is not held // what the kernel has taken is not held
+	for testutil.ToFloat64(closed) < 24-float64(rest.AnswerBounds.Bytes)/(12<<20) { // what the kernel has taken is not held // what the kernel has taken is not held
 		select {
 		case <-look.C:
 		case <-deadline.C:
 			t.Fatalf("%v answers were given up", testutil.ToFloat64(closed))
 		}
-		if held := d.server.unread.Held(); held > answerBounds.Bytes {
+		if held := d.server.unread.Held(); held > rest.AnswerBounds.Bytes {
 			t.Fatalf("%d bytes are held", held)
 		}
 	}
-	if more := heap() - before; more > 2*answerBounds.Bytes {
+	if more := heap() - before; more > 2*rest.AnswerBounds.Bytes {
 		t.Errorf("24 clients that do not read cost %d MB", more>>20)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

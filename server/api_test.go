@@ -20,6 +20,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
@@ -44,16 +45,16 @@ type testAPI struct {
 func newAPI(t *testing.T, change ...func(*Server)) *testAPI {
 	t.Helper()
 	a := &testAPI{t: t, now: time.UnixMilli(1_795_255_200_000), log: &bytes.Buffer{}}
-	hub := NewHub()
+	wake := hub.New()
 	clock := func() time.Time { return a.now }
 	logger := slog.New(slog.NewTextHandler(a.log, nil))
 	db, err := store.Open(t.Context(), store.Options{
-		Path: filepath.Join(t.TempDir(), "torc.db"), Now: clock, OnCommit: hub.Publish, Log: logger,
+		Path: filepath.Join(t.TempDir(), "torc.db"), Now: clock, OnCommit: wake.Publish, Log: logger,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a.Server = &Server{Store: db, Hub: hub, Now: clock, Log: logger, GitHash: "abc"}
+	a.Server = &Server{Store: db, Hub: wake, Now: clock, Log: logger, GitHash: "abc"}
 	for _, c := range change {
 		c(a.Server)
 	}

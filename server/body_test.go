@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
 // TestBodiesAreLookedAtFirst sends lists of a few bytes an element to every
@@ -26,7 +28,7 @@ func TestBodiesAreLookedAtFirst(t *testing.T) {
 		for _, element := range []string{"1", "{}", "null", `""`, "[]"} {
 			media := "application/json"
 			if c.path == "/workflows/definition" {
-				media = definitionMedia
+				media = handler.DefinitionMedia
 			}
 			var before, after runtime.MemStats
 			body := fmt.Sprintf(`{%q:%s}`, c.field, list(element))

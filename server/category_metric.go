@@ -13,7 +13,7 @@ const (
 )
 
 // failedByCategory counts attempts that failed, by category. After the first
-// maxCategories names since the daemon began, all new ones are counted together.
+// maxCategories names since the daemon started, all new ones are counted together.
 type failedByCategory struct {
 	*prometheus.CounterVec
 

@@ -71,7 +71,7 @@ func makeCertificate(path, host string, now time.Time) (tls.Certificate, error) 
 		NotAfter:     now.Add(certificateLife),
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		// Its own authority, for programs that are told of CertificatePath.
+		// Its own authority, for programs that are given CertificatePath.
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	if ip := net.ParseIP(host); ip != nil {

@@ -16,13 +16,12 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/scheduler"
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
-
-var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
-	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
 
 // ClusterOptions say which Slurm cluster the daemon asks for allocations.
 type ClusterOptions struct {
@@ -34,12 +33,12 @@ type ClusterOptions struct {
 	Settings allocation.Settings
 	// Scheduling are the intervals of asking for allocations.
 	Scheduling scheduler.Settings
-	// Site tells what the cluster offers, anew if what is remembered of it is in
-	// doubt; nil: nobody knows.
+	// Site returns what the cluster offers; anew: without the cache, which is in
+	// doubt. Nil if that is not known.
 	Site func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
-	// Facts are what is remembered of the cluster, by whoever asked it; nil: nothing.
+	// Facts returns what is cached of the cluster, by any command; nil: no cache.
 	Facts func(ctx context.Context) (siteconfigs.Facts, error)
-	// SignalLead is how long before its end an allocation's runner is told.
+	// SignalLead is how long before its end an allocation's runner is signaled.
 	SignalLead time.Duration
 	// DaemonPatience is how long a runner waits at its start for a daemon that is
 	// away; 0: a tenth of its allocation's time, 15 minutes at most.
@@ -49,8 +48,8 @@ type ClusterOptions struct {
 	Env            map[string]string // exported to runners
 }
 
-// cluster is the daemon's side of Slurm: it asks for allocations and looks
-// after them. Slurm is asked nothing before somebody needs it.
+// cluster is the daemon's side of Slurm: it requests allocations and tracks them.
+// It does not call Slurm before a request or an allocation needs it.
 type cluster struct {
 	daemon  *Daemon
 	o       ClusterOptions
@@ -61,11 +60,6 @@ type cluster struct {
 	opened   chan struct{} // closed when what follows is there
 	loop     *allocation.Loop
 	killWait time.Duration // of Slurm; 0 if it does not say
-}
-
-// Submitter asks Slurm for allocations.
-type Submitter interface {
-	Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error)
 }
 
 func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
@@ -81,8 +75,8 @@ func newCluster(d *Daemon, cancels <-chan struct{}) *cluster {
 func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	d := c.daemon
 	o := scheduler.Options{
-		Store: d.store, Submitter: c, Silence: knownRunners{d.server}.Silence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log,
-		Silent: 2 * d.o.Lease, Look: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
+		Store: d.store, Submitter: c, Silence: knownRunners{d.server}.ActiveSilence, Settings: c.o.Scheduling, Woken: changed, Now: d.o.Now, Log: d.o.Log,
+		Silent: 2 * d.o.Lease, Poll: c.Wake, Eligible: func(id int64) time.Time { return c.Seen().Jobs[id].Eligible },
 	}
 	o.Settings.Requeue = c.o.Requeue
 	o.Widen = func(ctx context.Context, id int64, partitions []string) error {
@@ -94,11 +88,11 @@ func (c *cluster) scheduler(changed <-chan struct{}) *scheduler.Scheduler {
 	return scheduler.New(o)
 }
 
-// Run looks after allocations until ctx ends, as soon as there are any.
+// Run tracks allocations until ctx ends, as soon as there are any.
 func (c *cluster) Run(ctx context.Context) {
-	live, err := c.daemon.store.LiveAllocations(ctx)
+	live, err := c.daemon.store.Allocations.Live(ctx)
 	if err != nil {
-		c.daemon.o.Log.Error("cannot look for allocations", "error", err)
+		c.daemon.o.Log.Error("cannot list live allocations", "error", err)
 	}
 	if len(live) == 0 {
 		select {
@@ -139,8 +133,8 @@ func whoAmI(current func() (*user.User, error)) (name, id string) {
 	return me.Username, me.Uid
 }
 
-// open makes the loop, for what the cluster is like. It does not fail, as those
-// who submit wait for the loop.
+// open makes the loop, by the configuration of the cluster. It does not fail, as
+// submissions wait for the loop.
 func (c *cluster) open(ctx context.Context) {
 	d, set := c.daemon, c.o.Settings
 	if set.User == "" {
@@ -149,7 +143,7 @@ func (c *cluster) open(ctx context.Context) {
 	set.Lease = cmp.Or(set.Lease, d.o.Lease)
 	config, err := c.config(ctx)
 	if err != nil {
-		d.o.Log.Warn("Slurm does not say how it is configured", "error", err)
+		d.o.Log.Warn("cannot read the configuration of Slurm", "error", err)
 	} else if set.MinJobAge == 0 {
 		set.MinJobAge = config.MinJobAge
 	}
@@ -169,7 +163,7 @@ func (c *cluster) open(ctx context.Context) {
 	})
 }
 
-// config is how Slurm is configured.
+// config returns the configuration of Slurm.
 func (c *cluster) config(ctx context.Context) (slurm.Config, error) {
 	if c.o.Facts == nil {
 		return c.o.Slurm.Config(ctx)
@@ -178,12 +172,12 @@ func (c *cluster) config(ctx context.Context) (slurm.Config, error) {
 	return facts.Config, err
 }
 
-// Wake has the loop look at allocations soon.
+// Wake makes the loop poll allocations soon.
 func (c *cluster) Wake() {
 	select {
 	case <-c.opened:
 		c.loop.Wake()
-	default: // it will look when it is there
+	default: // it polls when it starts
 	}
 }
 
@@ -226,7 +220,7 @@ func (c *cluster) letIn(ctx context.Context) {
 }
 
 // runner is the command that an allocation runs.
-func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
+func (c *cluster) runner(a compute.Allocation, secretFile string) []string {
 	q := &a.Request
 	args := []string{
 		c.o.Program, "runner", "--endpoint", c.daemon.o.EndpointPath, "--secret", secretFile,
@@ -254,25 +248,25 @@ func (c *cluster) runner(a workflow.Allocation, secretFile string) []string {
 }
 
 // Submit sees to it that the nodes can reach the daemon, and asks Slurm.
-func (c *cluster) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
+func (c *cluster) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
 	c.site.use()
 	if !filepath.IsAbs(want.Request.OutputDir) {
-		return workflow.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
+		return compute.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "the output directory %q of an allocation is not absolute", want.Request.OutputDir)
 	}
 	if c.daemon.o.EndpointPath == "" {
-		return workflow.Allocation{}, workflow.Errorf(workflow.CodeConflict, "nobody on a compute node could find this daemon: it has no endpoint file, as its database is in memory").
+		return compute.Allocation{}, workflow.Errorf(workflow.CodeConflict, "compute nodes cannot find this daemon: it has no endpoint file, as its database is in memory").
 			WithHint("submit to a daemon whose database is a file")
 	}
 	towards, err := c.nodeAddress(ctx)
 	if err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
 	if _, err := c.daemon.OpenForNodes(towards); err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
 	loop, err := c.allocations(ctx)
 	if err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
 	a, err := loop.Submitter().Submit(ctx, want)
 	if class := slurm.ClassOf(err); class == slurm.Permanent || class == slurm.Limit {
@@ -292,7 +286,7 @@ func (c *cluster) nodeAddress(ctx context.Context) (string, error) {
 	}
 	groups, err := c.o.Slurm.Nodes(ctx)
 	if err != nil {
-		return "", fmt.Errorf("look for a compute node: %w", err)
+		return "", fmt.Errorf("find a compute node: %w", err)
 	}
 	return firstAddress(siteconfigs.SomeNodes(groups), func(node string) (string, error) {
 		address, err := c.o.Slurm.NodeAddress(ctx, node)
@@ -341,18 +335,47 @@ func firstAddress(nodes []string, addressOf func(node string) (string, error)) (
 		WithHint("name the address of this host that compute nodes reach: server.node_host in the configuration, or serve --node-host ADDRESS")
 }
 
-// knownRunners tells the allocation loop of the server's runners.
+// Poll polls Slurm, if there are allocations.
+func (c *cluster) Poll(ctx context.Context) error {
+	live, err := c.daemon.store.Allocations.Live(ctx)
+	if err != nil || len(live) == 0 {
+		return err
+	}
+	loop, err := c.allocations(ctx)
+	if err != nil {
+		return err
+	}
+	return loop.Poll(ctx)
+}
+
+// Seen is what the loop saw last.
+func (c *cluster) Seen() allocation.QueueSnapshot {
+	select {
+	case <-c.opened:
+		return c.loop.Seen()
+	default:
+		return allocation.QueueSnapshot{}
+	}
+}
+
+// knownRunners is the server's runners, as the allocation loop sees them.
 type knownRunners struct{ *Server }
 
-// Silence is for how long a runner has said nothing, while the daemon listened.
+// Silence returns for how long a runner has made no turn, while the daemon listened.
 func (s knownRunners) Silence(runner int64) time.Duration {
 	return s.leases.silence(runner, s.Now())
+}
+
+// ActiveSilence is Silence for a runner that has not deregistered. Its registration may be seen
+// in the database a moment before its lease is known.
+func (s knownRunners) ActiveSilence(runner int64) time.Duration {
+	return s.leases.activeSilence(runner, s.Now())
 }
 
 // Stop orders a runner to end what it runs, to report, and to leave.
 func (s knownRunners) Stop(runner int64, why string) {
 	if s.leases.order(runner) {
 		s.Log.Info("ordered a runner to stop", "compute_node_id", runner, "reason", why)
-		s.Hub.Wake(RunnerOf(runner))
+		s.Hub.Wake(hub.RunnerOf(runner))
 	}
 }

@@ -10,40 +10,40 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// How long the site is remembered, and that it was not found: to look for it
-// takes calls to Slurm. While allocations that are there are only watched, it
-// hardly matters what else the cluster offers.
+// How long the site is cached, and that it was not found: to find it takes calls to
+// Slurm. While the daemon only tracks allocations that it has, it hardly matters
+// what else the cluster offers.
 const (
 	siteFor       = time.Hour
 	siteInUseFor  = 5 * time.Minute
 	siteUnseenFor = time.Minute
 )
 
-// knownSite remembers what the cluster offers.
+// knownSite caches what the cluster offers.
 type knownSite struct {
 	find    func(ctx context.Context, anew bool) (*siteconfigs.Site, error)
 	now     func() time.Time
-	used    atomic.Bool                      // since the last look
-	doubted atomic.Bool                      // since the last look for which all was asked
+	used    atomic.Bool                      // since the latest find
+	doubted atomic.Bool                      // since the latest find without the cache
 	last    atomic.Pointer[siteconfigs.Site] // that was found; nil: none
 
 	mu     sync.Mutex
-	looked time.Time // zero: never
-	failed bool      // the last look
+	found  time.Time // the latest find; zero: never
+	failed bool      // the latest find
 	site   *siteconfigs.Site
 	err    error
 }
 
-// use says that something is wanted of the cluster: from now on what is known of
-// it must be younger. It may be nil.
+// use notes that a request needs the cluster: from now on the cache lasts for less
+// time. k may be nil.
 func (k *knownSite) use() {
 	if k != nil {
 		k.used.Store(true)
 	}
 }
 
-// doubt says that Slurm has refused what, by the site, should have been possible:
-// it is soon looked at as if nothing were remembered.
+// doubt notes that Slurm has rejected what the site should allow: the next find does
+// not use the cache.
 func (k *knownSite) doubt() {
 	k.doubted.Store(true)
 	k.use()
@@ -53,7 +53,7 @@ func (k *knownSite) doubt() {
 func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.looked.IsZero() && k.now().Sub(k.looked) < k.lasts() {
+	if !k.found.IsZero() && k.now().Sub(k.found) < k.lasts() {
 		return k.site, k.err
 	}
 	k.used.Store(false)
@@ -65,7 +65,7 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 			return nil, err
 		}
 	}
-	k.looked, k.failed = k.now(), err != nil
+	k.found, k.failed = k.now(), err != nil
 	if err == nil {
 		k.site = site
 		k.last.Store(site)
@@ -76,8 +76,8 @@ func (k *knownSite) Site(ctx context.Context) (*siteconfigs.Site, error) {
 	return k.site, k.err
 }
 
-// holdLimit is how long the site lets held jobs wait. The store asks, so it asks
-// nobody.
+// holdLimit returns how long the site lets held jobs wait. The store calls it, so it
+// uses only what is cached.
 func (d *Daemon) holdLimit() (limit workflow.HoldLimitSource) {
 	site := d.o.Site
 	if d.cluster != nil && d.cluster.site.last.Load() != nil {
@@ -92,7 +92,7 @@ func (d *Daemon) holdLimit() (limit workflow.HoldLimitSource) {
 	return limit
 }
 
-// lasts is how long what the last look found is to be believed.
+// lasts returns how long the result of the latest find is used.
 func (k *knownSite) lasts() time.Duration {
 	switch {
 	case k.failed:

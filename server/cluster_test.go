@@ -11,6 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // TestSubmitWithoutAWayBack: what runners could not use is not asked for.
@@ -20,7 +21,7 @@ func TestSubmitWithoutAWayBack(t *testing.T) {
 		o.Cluster.Slurm = slurm.New(slurm.Options{Executor: nobody{t}})
 	})
 	for _, dir := range []string{"", "relative", "/absolute"} {
-		_, err := d.cluster.Submit(t.Context(), allocation.Want{Request: workflow.AllocationRequest{OutputDir: dir}})
+		_, err := d.cluster.Submit(t.Context(), allocation.Want{Request: compute.AllocationRequest{OutputDir: dir}})
 		if code := workflow.CodeOf(err); code != workflow.CodeInvalid && code != workflow.CodeConflict {
 			t.Errorf("output in %q: %v", dir, err)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/guard"
 	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/server/socket"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -45,13 +46,13 @@ type DaemonOptions struct {
 	// before and ended in an orderly way, or a new one.
 	Token string
 	// Shared lets in other users of this host, by their credentials. Without it
-	// nobody gets an answer but the user who runs the daemon.
+	// only the user who runs the daemon gets an answer.
 	Shared bool
 	// Passwords are those of the users of a shared daemon; nil: there is only the
 	// token. PasswordsKept is how long one that was right is remembered.
 	Passwords     *access.Passwords
 	PasswordsKept time.Duration
-	// ReadPasswords reads them again; nil: nobody can.
+	// ReadPasswords reads them again; nil if that is not possible.
 	ReadPasswords func() (*access.Passwords, error)
 	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
 	// nil.
@@ -66,7 +67,7 @@ type DaemonOptions struct {
 	Cluster ClusterOptions
 	// Site is where the daemon runs as far as files describe it; nil: they do not.
 	Site *siteconfigs.Site
-	// IdleTimeout is how long the daemon stays when nobody needs it; 0: for ever.
+	// IdleTimeout is how long the daemon runs when it is not needed; 0: for ever.
 	IdleTimeout time.Duration
 	// Lease is how long a runner's leases last after its latest turn; 0 means
 	// DefaultLease.
@@ -80,13 +81,13 @@ type DaemonOptions struct {
 	// the monotonic clock in any case.
 	Now func() time.Time
 	// StartLogin starts a runner on this host for jobs that run here alone; nil if
-	// they have to wait for one that somebody starts.
+	// they have to wait for one that a user starts.
 	StartLogin func(store.LoginWork) (LoginProcess, error)
 	// EndLeftovers ends what a dead runner of this host left running; the
 	// argument is the runner's output directory.
 	EndLeftovers func(outputDir string) error
 	// Spooled reads what a runner that is over wrote down in an output directory;
-	// nil: nobody can.
+	// nil if that is not possible.
 	Spooled func(outputDir, database string, runnerID int64) ([]Spooled, error)
 
 	Version           string
@@ -120,7 +121,7 @@ type Daemon struct {
 	nodes  nodeAccess
 	shares connlimit.Shares
 	cancel context.CancelFunc
-	failed chan error // why it cannot go on
+	failed chan error // why it must stop
 	loops  sync.WaitGroup
 	stop   sync.Once
 	done   chan struct{} // closed when everything has ended
@@ -136,45 +137,45 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 		return nil, err
 	}
 	d := &Daemon{o: o, done: make(chan struct{})}
-	hub := NewHub()
+	wake := hub.New()
 	delayed := make(chan int64, 1)
 	cancels := make(chan struct{}, 1)
 	changed := make(chan struct{}, 1)
 	notify := make(chan struct{}, 1)
 	logins := make(chan struct{}, 1)
 	st, err := store.Open(ctx, store.Options{
-		Path: o.Database, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint, Notify: o.Notify.Default, Unplaced: d.unplaced, Elsewhere: d.elsewhere,
+		Path: o.Database, InMemory: o.InMemory, Now: o.Now, Log: o.Log, Failpoint: o.Failpoint, Notify: o.Notify.Default,
 		HoldLimit: d.holdLimit,
 		OnCommit: func(c store.Changes) {
-			hub.Publish(c)
+			wake.Publish(c)
 			if c.Cancels {
 				select {
 				case cancels <- struct{}{}:
-				default: // there is a look to come
+				default: // it is already woken
 				}
 			}
 			if len(c.Ready)+len(c.Ended) > 0 || c.Allocations {
 				select {
 				case changed <- struct{}{}:
-				default: // there is a look to come
+				default: // it is already woken
 				}
 			}
 			if len(c.Ready)+len(c.Runners) > 0 {
 				select {
 				case logins <- struct{}{}:
-				default: // there is a look to come
+				default: // it is already woken
 				}
 			}
 			if c.Notifications {
 				select {
 				case notify <- struct{}{}:
-				default: // there is a look to come
+				default: // it is already woken
 				}
 			}
 			if c.NotBefore != 0 {
 				select {
 				case delayed <- c.NotBefore:
-				default: // the watchdog has not looked since the last one
+				default: // the watchdog has not yet read the last one
 				}
 			}
 		},
@@ -184,7 +185,7 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	}
 	d.store = st
 	d.server = &Server{
-		Store: st, Hub: hub, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
+		Store: st, Hub: wake, Log: o.Log, Version: o.Version, GitHash: o.GitHash,
 		MaxBulkBody: o.MaxBulkBody, InitializeBarrier: o.InitializeBarrier, Lease: o.Lease, stall: o.stall,
 	}
 	d.server.Origins = access.NewOrigins(append(o.AllowedHosts, o.Host, o.Nodes.Host)...)
@@ -197,8 +198,8 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 	}
 	if o.Cluster.Slurm != nil {
 		d.cluster = newCluster(d, cancels)
-		d.server.PollAllocations = d.cluster.Wake
-		d.server.Cluster, d.server.Lookout, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
+		d.server.Slurm, d.server.PollAllocations = o.Cluster.Slurm, d.cluster.Wake
+		d.server.Cluster, d.server.Poller, d.watchdog.cluster = d.cluster, d.cluster, d.cluster
 		d.server.Scheduler = d.cluster.scheduler(changed)
 	}
 	if err := d.serve(ctx); err != nil {
@@ -208,11 +209,11 @@ func Start(ctx context.Context, o DaemonOptions) (*Daemon, error) {
 }
 
 // authenticator checks who makes a request.
-func (d *Daemon) authenticator() Authenticator {
-	var owner Authenticator = NewTokenAuth(d.o.Token, d.o.User)
+func (d *Daemon) authenticator() access.Authenticator {
+	var owner access.Authenticator = access.NewTokenAuth(d.o.Token, d.o.User)
 	if d.o.Passwords != nil {
 		checker := access.NewChecker(d.o.Passwords, d.o.PasswordsKept)
-		owner = &passwordAuth{token: owner, passwords: checker}
+		owner = &access.PasswordAuth{Token: owner, Passwords: checker}
 		if d.o.ReadPasswords != nil {
 			d.server.reloadPasswords = func() (users int, err error) {
 				p, err := d.o.ReadPasswords()
@@ -224,9 +225,9 @@ func (d *Daemon) authenticator() Authenticator {
 			}
 		}
 	}
-	return &peerAuth{
-		others: &SecretAuth{Owner: owner, Store: d.store, User: d.o.User},
-		shared: d.o.Shared, user: d.o.User,
+	return &access.PeerAuth{
+		Others: &access.SecretAuth{Owner: owner, Store: d.store, User: d.o.User},
+		Shared: d.o.Shared, User: d.o.User,
 	}
 }
 
@@ -246,21 +247,8 @@ func (d *Daemon) unknownPeer(c net.Conn, err error) bool {
 	return true
 }
 
-// unplaced says why no allocation could take a job of a class. The store asks.
-func (d *Daemon) unplaced(workflowID int64, c workflow.Class) string {
-	if d.server == nil || d.server.Scheduler == nil {
-		return ""
-	}
-	return d.server.Scheduler.Unplaced(workflowID, c)
-}
-
-// elsewhere reports whether allocations without a node are asked for. The store
-// asks.
-func (d *Daemon) elsewhere(workflowID int64, c workflow.Class, node string) bool {
-	return d.server != nil && d.server.Scheduler != nil && d.server.Scheduler.Elsewhere(workflowID, c, node)
-}
-
-// complete fills in what was not given and refuses what makes no sense.
+// complete fills in defaults and returns an error of the code invalid for an option
+// that makes no sense.
 func (o *DaemonOptions) complete() error {
 	if o.Log == nil {
 		o.Log = slog.Default()
@@ -374,12 +362,12 @@ func (d *Daemon) open(former Endpoint) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// listenUnix listens on a Unix socket, whose path only the endpoint file tells; nil if
-// there is no place for one. Without it the daemon is reached by its port, where the
-// kernel tells who calls as well.
+// listenUnix listens on a Unix socket, whose path only the endpoint file has; nil if
+// there is no place for one. Without it clients use the port, where the kernel also
+// tells who calls.
 func (d *Daemon) listenUnix(former Endpoint) *socket.Listener {
 	if d.o.EndpointPath == "" {
-		return nil // nobody would find it
+		return nil // no client could find it
 	}
 	// Hosts share folders, and have their own daemons of a path.
 	of := sha256.Sum256([]byte(d.endpoint.Host + "\x00" + d.o.Database))
@@ -441,15 +429,15 @@ func (d *Daemon) listen() (net.Listener, error) {
 
 // recover brings what a former daemon left behind into order.
 func (d *Daemon) recover(ctx context.Context) error {
-	if n, err := d.store.FailInterruptedTasks(ctx); err != nil {
+	if n, err := d.store.Tasks.FailInterrupted(ctx); err != nil {
 		return err
 	} else if n > 0 {
 		d.o.Log.Warn("tasks of the former daemon have failed", "tasks", n)
 	}
-	if err := d.store.DeleteLeftovers(ctx); err != nil {
+	if err := d.store.Workflows.DeleteLeftovers(ctx); err != nil {
 		return err
 	}
-	runners, err := d.store.LiveRunners(ctx)
+	runners, err := d.store.Runners.Live(ctx)
 	if err != nil {
 		return err
 	}
@@ -461,14 +449,14 @@ func (d *Daemon) recover(ctx context.Context) error {
 			d.server.leases.doubt(r.ID) // whether it is still there can be seen at once
 		}
 	}
-	// What passed while nobody was here is decided before anybody asks: one that
-	// is here for a moment alone would leave it to the next one for ever.
+	// Deadlines that passed while no daemon ran are decided before the first request:
+	// daemons that run only for a moment would leave them to the next one for ever.
 	d.watchdog.passDeadlines(ctx)
 	return nil
 }
 
-// supervise ends the daemon when it is told to, when it is idle, or when it
-// cannot go on.
+// supervise stops the daemon when it is told to, when it is idle, or when one of its
+// loops fails.
 func (d *Daemon) supervise(run context.Context) {
 	defer close(d.done)
 	var idle <-chan struct{}
@@ -484,7 +472,7 @@ func (d *Daemon) supervise(run context.Context) {
 	select {
 	case <-run.Done():
 	case <-idle:
-		d.o.Log.Info("nobody needs the daemon, it leaves", "idle", d.o.IdleTimeout)
+		d.o.Log.Info("the daemon is idle and stops", "idle", d.o.IdleTimeout)
 	case err := <-d.failed:
 		d.err = err
 	case <-d.store.Lost():

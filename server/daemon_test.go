@@ -109,14 +109,14 @@ func TestDaemonLeavesWhenIdle(t *testing.T) {
 func TestLeases(t *testing.T) {
 	l := newLeases(time.Minute)
 	start := time.Now()
-	first := l.renew(1, 1, start)
-	second := l.renew(1, 2, start)
+	first := l.Renew(1, 1, start)
+	second := l.Renew(1, 2, start)
 	select {
 	case <-first:
 	default:
 		t.Error("a newer turn did not supersede the older one")
 	}
-	if got := l.renew(1, 2, start); got != second {
+	if got := l.Renew(1, 2, start); got != second {
 		t.Error("a repeated turn superseded itself")
 	}
 	if got := l.silent(start.Add(time.Minute)); len(got) != 0 {
@@ -125,12 +125,12 @@ func TestLeases(t *testing.T) {
 	if got := l.silent(start.Add(61 * time.Second)); got[1] != 61*time.Second {
 		t.Errorf("silent after the period: %v", got)
 	}
-	l.renew(1, 3, start)
+	l.Renew(1, 3, start)
 	l.doubt(1)
 	if got := l.silent(start); len(got) != 1 {
 		t.Errorf("a broken connection is not looked at: %v", got)
 	}
-	l.forget(1)
+	l.Forget(1)
 	if l.any() {
 		t.Error("a runner that left is still there")
 	}

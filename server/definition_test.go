@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/handler"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func (a *testAPI) define(text io.Reader) answer {
 	a.t.Helper()
 	r := httptest.NewRequestWithContext(a.t.Context(), "POST", api.BasePath+"/workflows/definition", text)
-	r.Header.Set("Content-Type", definitionMedia)
+	r.Header.Set("Content-Type", handler.DefinitionMedia)
 	return a.serve(r)
 }
 
@@ -66,7 +67,7 @@ func TestDefinitionRefusalsLeaveNothing(t *testing.T) {
 		"no end":           {header + job, 400, "line 3: the definition ended"},
 		"broken":           {header + "{\n", 400, "line 2"},
 		"wrong type":       {header + `{"jobs":[{"name":1}]}` + "\n", 422, "line 2"},
-		"two headers":      {header + header + end, 422, "line 2: a second workflow"},
+		"two headers":      {header + header + end, 422, "line 2: duplicate workflow"},
 		"jobs are missing": {header + end, 422, "incomplete"},
 		"cycle":            {header + `{"jobs":[{"name":"a","command":"true","depends_on":[0]}]}` + "\n" + end, 422, "a"},
 		"unknown job":      {header + `{"jobs":[{"name":"a","command":"true","depends_on":[7]}]}` + "\n" + end, 422, ""},

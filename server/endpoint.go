@@ -30,7 +30,7 @@ type Endpoint struct {
 	Database string    `json:"database"` // absolute
 	Started  time.Time `json:"started"`
 	Version  string    `json:"version"`
-	Cluster  string    `json:"cluster,omitempty"` // Slurm's name of it; empty if there is none, or nobody knows
+	Cluster  string    `json:"cluster,omitempty"` // Slurm's name of it; empty if there is none, or it is not known
 
 	// NodeURL is the API for runners on compute nodes, by TLS with the certificate of
 	// Fingerprint; both are empty while no compute node needs the daemon.
@@ -57,9 +57,9 @@ func ClusterPath(endpointPath string) string {
 	return strings.TrimSuffix(endpointPath, ".json") + ".cluster"
 }
 
-// OtherCluster is an error if the daemon of an endpoint file, the running one or
-// a former one, serves another Slurm cluster than the one named here. Where
-// either name is empty nobody knows.
+// OtherCluster returns an error if the daemon of an endpoint file, the running one or
+// a former one, serves another Slurm cluster than the one named here. It returns nil
+// if either name is empty, as that is then not known.
 func OtherCluster(endpointPath, here string) error {
 	served := servedCluster(endpointPath)
 	if served == "" || here == "" || strings.EqualFold(served, here) {
@@ -88,7 +88,7 @@ func servedCluster(endpointPath string) string {
 }
 
 // ReadEndpoint reads an endpoint file; fs.ErrNotExist if there is none, an error of the
-// code forbidden if somebody else could have written it.
+// code forbidden if another user could have written it.
 func ReadEndpoint(path string) (Endpoint, error) {
 	text, err := trustedfile.ReadPlain(path)
 	if err != nil {
@@ -115,7 +115,7 @@ func writeEndpoint(path string, e Endpoint) error {
 		return nil
 	}
 	if err := trustedfile.CheckFolder(filepath.Dir(path)); err != nil {
-		return err // nobody would believe what we write there
+		return err // readers would not trust what we write there
 	}
 	text, err := json.MarshalIndent(e, "", "  ")
 	if err != nil {
@@ -142,7 +142,7 @@ func removeEndpoint(path string, e Endpoint) error {
 
 // formerToken returns the token of the daemon that was here before, empty if
 // there was none, if others could have read it, or if that daemon did not end in an
-// orderly way, as its endpoint file shows: somebody else may have listened on its
+// orderly way, as its endpoint file shows: another user may have listened on its
 // port since, and got the token from a program that relied on it.
 func formerToken(endpointPath string) string {
 	if endpointPath == "" {

@@ -81,7 +81,7 @@ func TestStreamShowsEachEventOnceAcrossBreaks(t *testing.T) {
 	id := a.workflow()
 	url := fmt.Sprintf("%s/workflows/%d/events/stream", a.listen(), id)
 	const total = 900 // several batches
-	last, err := a.Store.LastEventSeq(t.Context(), id)
+	last, err := a.Store.Events.LastSeq(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestStreamShowsEachEventOnceAcrossBreaks(t *testing.T) {
 	for w := range 3 {
 		writers.Go(func() {
 			for i := range total / 3 {
-				if _, err := a.Store.CreateEvent(context.Background(), id, json.RawMessage(fmt.Sprintf(`{"n":%d}`, w*total+i))); err != nil {
+				if _, err := a.Store.Events.Create(context.Background(), id, json.RawMessage(fmt.Sprintf(`{"n":%d}`, w*total+i))); err != nil {
 					t.Error(err)
 					return
 				}
@@ -123,7 +123,7 @@ func TestStreamBeginsWithTheNextEvent(t *testing.T) {
 	got := make(chan []frame, 1)
 	go func() { got <- readFrames(t, url, 1, nil) }()
 	for i := 0; ; i++ { // until the stream has begun, events pass it by
-		if _, err := a.Store.CreateEvent(t.Context(), id, json.RawMessage(strconv.Itoa(i))); err != nil {
+		if _, err := a.Store.Events.Create(t.Context(), id, json.RawMessage(strconv.Itoa(i))); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -141,14 +141,14 @@ func TestStreamLeavesOutWhatIsBelowTheLevel(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
 	url := fmt.Sprintf("%s/workflows/%d/events/stream?after_seq=0&level=", a.listen(), id)
-	task, _, err := a.Store.QueueTask(t.Context(), id, "something", "")
+	task, _, err := a.Store.Tasks.Queue(t.Context(), id, "something", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Store.CreateEvent(t.Context(), id, json.RawMessage(`1`)); err != nil {
+	if _, err := a.Store.Events.Create(t.Context(), id, json.RawMessage(`1`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Store.FinishTask(t.Context(), task.ID, "broke", "me"); err != nil {
+	if err := a.Store.Tasks.Finish(t.Context(), task.ID, "broke", "me"); err != nil {
 		t.Fatal(err)
 	}
 	for level, want := range map[string]string{"error": "error", "warning": "error", "info": "info", "nonsense": "info"} {

@@ -6,7 +6,19 @@ import (
 	"net/http"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 )
+
+// pages are the routes that are not operations of the API.
+func (s *Server) pages() []rest.Route {
+	home := http.HandlerFunc(s.serveHome)
+	return []rest.Route{
+		rest.Page("/openapi.yaml", http.HandlerFunc(serveOpenAPI), rest.RunnersAll),
+		rest.Page("/{$}", home, rest.Beside, rest.RunnersAll),
+		rest.Page("/dashboard", home, rest.Beside, rest.RunnersAll),
+		rest.Page("/metrics", s.Metrics.Handler(), rest.Beside),
+	}
+}
 
 // serveHome is for people who open the daemon's address in a browser.
 func (s *Server) serveHome(w http.ResponseWriter, _ *http.Request) {

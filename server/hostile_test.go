@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
 // TestNoRequestIsAServerError sends requests that are half right to every
@@ -20,9 +21,9 @@ import (
 // the answer is below 500 and as openapi.yaml describes it.
 func TestNoRequestIsAServerError(t *testing.T) {
 	a := newAPI(t)
-	var routes []route
-	for _, rt := range a.routes() {
-		if rt.media != "text/event-stream" { // does not end
+	var routes []rest.Route
+	for _, rt := range allRoutes(a.deps()) {
+		if rt.Media != "text/event-stream" { // does not end
 			routes = append(routes, rt)
 		}
 	}
@@ -33,11 +34,11 @@ func TestNoRequestIsAServerError(t *testing.T) {
 		}
 		for range rapid.IntRange(1, 40).Draw(t, "requests") {
 			rt := rapid.SampledFrom(routes).Draw(t, "route")
-			r := httptest.NewRequestWithContext(a.t.Context(), rt.method, api.BasePath+h.path(rt), strings.NewReader(h.text(rt)))
+			r := httptest.NewRequestWithContext(a.t.Context(), rt.Method, api.BasePath+h.path(rt), strings.NewReader(h.text(rt)))
 			r.Header.Set("Content-Type", "application/json")
 			got := a.serve(r)
 			if got.status >= 500 {
-				t.Fatalf("%s %s: %d %s\n%s", rt.method, r.URL, got.status, got.text, a.log)
+				t.Fatalf("%s %s: %d %s\n%s", rt.Method, r.URL, got.status, got.text, a.log)
 			}
 			var row struct{ ID int64 }
 			if json.Unmarshal([]byte(got.text), &row) == nil && row.ID > 0 {
@@ -76,40 +77,40 @@ var hostileWords = []string{"", "a", "b", "default", "timeout", "w", "running", 
 	strings.Repeat("x", 3000)}
 
 // path fills in the path and the query of a route.
-func (h *hostile) path(rt route) string {
-	path, query := rt.pattern, url.Values{}
-	for _, p := range rt.params {
+func (h *hostile) path(rt rest.Route) string {
+	path, query := rt.Pattern, url.Values{}
+	for _, p := range rt.Params {
 		switch {
-		case p.in == "path":
-			path = strings.ReplaceAll(path, "{"+p.name+"}", url.PathEscape(h.param(p)))
-		case p.required && !h.oneIn(50, "left out"), h.oneIn(5, "given"):
-			query.Set(p.name, h.param(p))
+		case p.In == "path":
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", url.PathEscape(h.param(p)))
+		case p.Required && !h.oneIn(50, "left out"), h.oneIn(5, "given"):
+			query.Set(p.Name, h.param(p))
 		}
 	}
 	return path + "?" + query.Encode()
 }
 
-func (h *hostile) param(p param) string {
-	switch p.kind.Kind() {
+func (h *hostile) param(p rest.Param) string {
+	switch p.Kind.Kind() {
 	case reflect.Int64, reflect.Int32:
 		return h.number()
 	case reflect.Bool:
-		return h.pick(p.name, []string{"true", "false", "true", "false", "1", ""})
+		return h.pick(p.Name, []string{"true", "false", "true", "false", "1", ""})
 	case reflect.Int8:
-		return h.pick(p.name, []string{"ready", "completed", "failed", "pending_failed", "uninitialized", "disabled", "nonsense"})
+		return h.pick(p.Name, []string{"ready", "completed", "failed", "pending_failed", "uninitialized", "disabled", "nonsense"})
 	}
-	return h.pick(p.name, hostileWords[1:])
+	return h.pick(p.Name, hostileWords[1:])
 }
 
 // text is a body for a route: mostly of the right shape.
-func (h *hostile) text(rt route) string {
-	if rt.body == nil {
+func (h *hostile) text(rt rest.Route) string {
+	if rt.Body == nil {
 		return h.pick("body", []string{"", "null", "{}", "{"})
 	}
 	if h.oneIn(20, "garbage") {
 		return h.pick("body", []string{"", "{", "null", "[]", "7", `"x"`, "{}", `{"a":{"b":[[]]}}`})
 	}
-	return h.json(rt.body, 0)
+	return h.json(rt.Body, 0)
 }
 
 // json writes a value of a type, now and then one of another type.
@@ -120,7 +121,7 @@ func (h *hostile) json(typ reflect.Type, depth int) string {
 	if typ.Kind() == reflect.Pointer {
 		return h.json(typ.Elem(), depth)
 	}
-	if values, ok := enums[typ]; ok {
+	if values, ok := rest.Enums[typ]; ok {
 		return fmt.Sprintf("%q", rapid.SampledFrom(values).Draw(h.T, "enum"))
 	}
 	switch typ.Kind() {

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// idle notices when nobody needs the daemon any more.
+// idle notices when the daemon is no longer needed.
 type idle struct {
 	store   *store.Store
 	leases  *leases
@@ -21,20 +21,20 @@ type idle struct {
 	open atomic.Int64 // requests under way that were let in
 	last atomic.Int64 // when the latest one ended, in ns since the epoch
 
-	mu   sync.Mutex // held by who begins a request, and by who decides to leave
-	left bool       // nobody needs the daemon: it answers no more
+	mu   sync.Mutex // held to begin a request, and to decide to stop
+	left bool       // the daemon is stopping: it answers no more requests
 }
 
-// newIdle returns an idle that begins now.
+// newIdle returns an idle whose timeout starts now.
 func newIdle(st *store.Store, l *leases, timeout time.Duration, log *slog.Logger) *idle {
 	i := &idle{store: st, leases: l, timeout: timeout, log: log}
 	i.last.Store(time.Now().UnixNano())
 	return i
 }
 
-// begin counts a request that was let in, until end; others need nobody. It is false
-// if the daemon has decided to leave: then the request gets no answer, as if it came
-// after that, and whoever it is starts another daemon.
+// begin counts an authorized request, until end; others do not keep the daemon up. It
+// returns false if the daemon has decided to stop: then the request gets no answer, as
+// if it came after that, and its client starts another daemon.
 func (i *idle) begin() bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -49,8 +49,8 @@ func (i *idle) end() {
 	i.open.Add(-1)
 }
 
-// leave decides to leave, unless a request is under way or one has ended within
-// the timeout.
+// leave decides whether to stop: not if a request is under way or one has ended
+// within the timeout.
 func (i *idle) leave(now time.Time) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -58,8 +58,8 @@ func (i *idle) leave(now time.Time) bool {
 	return i.left
 }
 
-// wait returns true when nobody has needed the daemon for the timeout, false
-// when ctx ends.
+// wait returns true when the daemon was not needed for the timeout, false when ctx
+// ends.
 func (i *idle) wait(ctx context.Context) bool {
 	tick := time.NewTicker(max(i.timeout/10, time.Millisecond))
 	defer tick.Stop()
@@ -81,7 +81,7 @@ func (i *idle) needed(ctx context.Context) bool {
 	if i.open.Load() > 0 || i.leases.any() {
 		return true
 	}
-	open, err := i.store.HasOpenWork(ctx)
+	open, err := i.store.Workflows.HaveOpenWork(ctx)
 	if err != nil && ctx.Err() == nil {
 		i.log.Error("cannot tell whether the daemon is needed", "error", err)
 	}
@@ -118,9 +118,9 @@ func (i *idle) giveBackMemory(ctx context.Context) {
 	}
 }
 
-// bursts tells bursts of requests apart.
+// bursts detects the ends of bursts of requests.
 type bursts struct {
-	last  int64     // when a request ended, at the last look
+	last  int64     // when a request ended, at the previous call of end
 	ended int64     // the last of the burst that has ended
 	since time.Time // since when there is another
 }

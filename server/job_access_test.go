@@ -12,8 +12,11 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/access"
 	"github.com/torc-slurm/torc-slurm/server/jobaccess"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Every route says what jobs may do with it, and in a way that can be checked.
@@ -21,12 +24,12 @@ func TestEveryRouteDecidesAboutJobs(t *testing.T) {
 	s := newAPI(t).Server
 	known := jobaccess.Routes()
 	seen := map[string]bool{}
-	for _, rt := range append(s.routes(), s.pages()...) {
-		name := rt.method + " " + rt.pattern
+	for _, rt := range append(allRoutes(s.deps()), s.pages()...) {
+		name := rt.Method + " " + rt.Pattern
 		seen[name] = true
-		scope := jobaccess.ScopeOf(rt.method, rt.pattern)
-		hasID := strings.Contains(rt.pattern, "{id}")
-		query := slices.ContainsFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == "workflow_id" && p.required })
+		scope := jobaccess.ScopeOf(rt.Method, rt.Pattern)
+		hasID := strings.Contains(rt.Pattern, "{id}")
+		query := slices.ContainsFunc(rt.Params, func(p rest.Param) bool { return p.In == "query" && p.Name == "workflow_id" && p.Required })
 		switch scope {
 		case jobaccess.Undecided:
 			t.Errorf("%s: server/jobaccess does not say whether jobs may use it", name)
@@ -40,7 +43,7 @@ func TestEveryRouteDecidesAboutJobs(t *testing.T) {
 				t.Errorf("%s has no workflow_id in its query", name)
 			}
 		case jobaccess.Body:
-			if !namesWorkflow(rt.body) {
+			if !namesWorkflow(rt.Body) {
 				t.Errorf("%s has no workflow_id in its body", name)
 			}
 		default:
@@ -126,15 +129,16 @@ func (a *testAPI) rows(key string) rows {
 
 // jobBodies are bodies that name a workflow, by route; %d is its id.
 var jobBodies = map[string]string{
-	"POST /files":                `{"workflow_id":%d,"name":"g","path":"g"}`,
-	"POST /bulk_files":           `{"files":[{"workflow_id":%d,"name":"h","path":"h"}]}`,
-	"PUT /files/{id}":            `{"workflow_id":%d,"name":"f","path":"f"}`,
-	"POST /user_data":            `{"workflow_id":%d,"name":"e"}`,
-	"POST /bulk_user_data":       `{"user_data":[{"workflow_id":%d,"name":"b"}]}`,
-	"PUT /user_data/{id}":        `{"workflow_id":%d,"name":"d","data":2}`,
-	"PUT /jobs/{id}":             `{"workflow_id":%d,"name":"j0","command":"true","priority":3}`,
-	"POST /events":               `{"workflow_id":%d,"timestamp":1,"data":{"a":1}}`,
-	"POST /jobs/{id}/spawn_jobs": `{"jobs":[{"name":"s","command":"true"}]}`,
+	"POST /workflows/{id}/correct_resources": `{"dry_run":true}`,
+	"POST /files":                            `{"workflow_id":%d,"name":"g","path":"g"}`,
+	"POST /bulk_files":                       `{"files":[{"workflow_id":%d,"name":"h","path":"h"}]}`,
+	"PUT /files/{id}":                        `{"workflow_id":%d,"name":"f","path":"f"}`,
+	"POST /user_data":                        `{"workflow_id":%d,"name":"e"}`,
+	"POST /bulk_user_data":                   `{"user_data":[{"workflow_id":%d,"name":"b"}]}`,
+	"PUT /user_data/{id}":                    `{"workflow_id":%d,"name":"d","data":2}`,
+	"PUT /jobs/{id}":                         `{"workflow_id":%d,"name":"j0","command":"true","priority":3}`,
+	"POST /events":                           `{"workflow_id":%d,"timestamp":1,"data":{"a":1}}`,
+	"POST /jobs/{id}/spawn_jobs":             `{"jobs":[{"name":"s","command":"true"}]}`,
 }
 
 // Jobs reach their own workflow by the routes that they may use, no other
@@ -143,17 +147,17 @@ var jobBodies = map[string]string{
 func TestJobsStayInTheirWorkflow(t *testing.T) {
 	a := newAPI(t)
 	own, other := a.rows("own"), a.rows("other")
-	deletions := func(rt route) int { // last, so that the rows are there for the others
-		if rt.method == http.MethodDelete {
+	deletions := func(rt rest.Route) int { // last, so that the rows are there for the others
+		if rt.Method == http.MethodDelete {
 			return 1
 		}
 		return 0
 	}
-	routes := append(a.routes(), a.pages()...)
-	slices.SortStableFunc(routes, func(x, y route) int { return deletions(x) - deletions(y) })
+	routes := append(allRoutes(a.deps()), a.pages()...)
+	slices.SortStableFunc(routes, func(x, y rest.Route) int { return deletions(x) - deletions(y) })
 	for _, rt := range routes {
-		name := rt.method + " " + rt.pattern
-		scope := jobaccess.ScopeOf(rt.method, rt.pattern)
+		name := rt.Method + " " + rt.Pattern
+		scope := jobaccess.ScopeOf(rt.Method, rt.Pattern)
 		// with sends the request with the ids of one workflow in the path and
 		// query, and of another one in the body.
 		with := func(path, body rows) answer {
@@ -161,27 +165,27 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 			if !hasRow {
 				id = path.workflow
 			}
-			where := api.BasePath + rt.pattern
-			if rt.beside {
-				where = rt.pattern
+			where := api.BasePath + rt.Pattern
+			if rt.Beside {
+				where = rt.Pattern
 			}
 			where = strings.NewReplacer("{$}", "", "{id}", strconv.FormatInt(id, 10), "{run_id}", "1", "{status}", "completed").Replace(where)
-			if slices.ContainsFunc(rt.params, func(p param) bool { return p.in == "query" && p.name == "workflow_id" }) {
+			if slices.ContainsFunc(rt.Params, func(p rest.Param) bool { return p.In == "query" && p.Name == "workflow_id" }) {
 				where += fmt.Sprintf("?workflow_id=%d", path.workflow)
 			}
 			text := jobBodies[name]
 			if strings.Contains(text, "%d") {
 				text = fmt.Sprintf(text, body.workflow)
 			}
-			return a.asJob(own.workflow, rt.method, where, text)
+			return a.asJob(own.workflow, rt.Method, where, text)
 		}
 		named := strings.Contains(name, "{id}") || slices.Contains([]jobaccess.Scope{jobaccess.Query, jobaccess.Body}, scope)
-		if rt.media != "text/event-stream" || scope == jobaccess.Refused {
+		if rt.Media != "text/event-stream" || scope == jobaccess.Refused {
 			got := with(own, own)
 			switch {
 			case scope == jobaccess.Refused && got.status != http.StatusForbidden:
 				t.Errorf("%s is not for jobs, and answers %d %s", name, got.status, got.text)
-			case scope != jobaccess.Refused && rt.pattern == "/workflows/{id}/failed_workflow": // there is none
+			case scope != jobaccess.Refused && rt.Pattern == "/workflows/{id}/failed_workflow": // there is none
 			case scope != jobaccess.Refused && got.status != http.StatusOK:
 				t.Errorf("%s in the own workflow: %d %s", name, got.status, got.text)
 			}
@@ -196,6 +200,18 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 			if got := with(own, other); got.status != http.StatusForbidden {
 				t.Errorf("%s with another workflow in the body: %d %s", name, got.status, got.text)
 			}
+		}
+	}
+}
+
+// Jobs may ask how resource requirements would be corrected, and correct none.
+func TestJobsCorrectNoRequirements(t *testing.T) {
+	a := newAPI(t)
+	own := a.rows("own")
+	path := fmt.Sprintf("%s/workflows/%d/correct_resources", api.BasePath, own.workflow)
+	for body, status := range map[string]int{`{"dry_run":true}`: http.StatusOK, `{}`: http.StatusForbidden, `{"dry_run":false}`: http.StatusForbidden} {
+		if got := a.asJob(own.workflow, "POST", path, body); got.status != status {
+			t.Errorf("%s: %d %s", body, got.status, got.text)
 		}
 	}
 }
@@ -245,11 +261,11 @@ func TestJobHeaderThatCannotBeRead(t *testing.T) {
 // runner may do to what a job may do.
 func TestJobsOfAnAllocation(t *testing.T) {
 	a := newAPI(t, func(s *Server) {
-		s.Auth = authFunc(func(*http.Request) (Caller, bool) {
-			return Caller{User: "me", Known: true, Allocation: &workflow.Allocation{WorkflowID: 1, IntentID: "i"}}, true
+		s.Auth = authFunc(func(*http.Request) (access.Caller, bool) {
+			return access.Caller{User: "me", Known: true, Allocation: &compute.Allocation{WorkflowID: 1, IntentID: "i"}}, true
 		})
 	})
-	w, err := a.Store.CreateWorkflow(t.Context(), workflow.Workflow{Name: "w", User: "me"})
+	w, err := a.Store.Workflows.Create(t.Context(), workflow.Workflow{Name: "w", User: "me"})
 	if err != nil || w.ID != 1 {
 		t.Fatal(w.ID, err)
 	}
@@ -262,6 +278,6 @@ func TestJobsOfAnAllocation(t *testing.T) {
 	a.serve(httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil)).want(http.StatusForbidden)
 }
 
-type authFunc func(*http.Request) (Caller, bool)
+type authFunc func(*http.Request) (access.Caller, bool)
 
-func (f authFunc) Authenticate(r *http.Request) (Caller, bool) { return f(r) }
+func (f authFunc) Authenticate(r *http.Request) (access.Caller, bool) { return f(r) }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // DefaultLease is how long a runner's leases last after its latest turn, unless
@@ -14,9 +15,6 @@ const (
 	DefaultLease = 60 * time.Second
 	leastLease   = 4 * time.Second
 )
-
-// turnsPerLease is how many turns a runner makes during a lease at least.
-const turnsPerLease = 4
 
 // leases knows when each runner of ours made its latest turn. It lives in
 // memory, on the monotonic clock: a heartbeat writes nothing, and a restart of
@@ -32,16 +30,17 @@ type runnerLease struct {
 	turn    int64
 	newer   chan struct{} // closed when a newer turn arrives
 	suspect bool          // its connection broke during a turn
-	stop    bool          // it is to end what it runs and leave
+	stop    bool          // it is ordered to end its jobs and deregister
 	paused  *workflow.LaunchPause
-	asked   int // since it fell silent, Slurm was asked so often what became of it
+	asked   int // how often Slurm was polled since it fell silent
 }
 
 func newLeases(period time.Duration) *leases {
 	return &leases{period: period, runners: map[int64]*runnerLease{}}
 }
 
-// order has a runner stop; false if it is not known or has been told.
+// order orders a runner to stop. It returns false if the runner is not known or was
+// already ordered.
 func (l *leases) order(runner int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,16 +52,16 @@ func (l *leases) order(runner int64) bool {
 	return true
 }
 
-// ordered reports whether a runner is to stop.
-func (l *leases) ordered(runner int64) bool {
+// Ordered reports whether a runner is to stop.
+func (l *leases) Ordered(runner int64) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runners[runner]
 	return r != nil && r.stop
 }
 
-// silence is for how long a runner has made no turn. One that nobody knows has
-// been silent for ever.
+// silence returns for how long a runner has made no turn; for one that is not known,
+// for ever.
 func (l *leases) silence(runner int64, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,9 +71,17 @@ func (l *leases) silence(runner int64, now time.Time) time.Duration {
 	return math.MaxInt64
 }
 
-// renew notes that a runner is alive. The channel is closed when the runner
+// activeSilence is silence for a runner that is active in the database. One that is
+// not known has registered just now: all others were adopted at the start, or have
+// made a turn.
+func (l *leases) activeSilence(runner int64, now time.Time) time.Duration {
+	silence, _ := l.silentFor(runner, now)
+	return silence
+}
+
+// Renew notes that a runner is alive. The channel is closed when the runner
 // makes a newer turn than this one.
-func (l *leases) renew(runner, turn int64, now time.Time) (newer <-chan struct{}) {
+func (l *leases) Renew(runner, turn int64, now time.Time) (newer <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runners[runner]
@@ -119,8 +126,8 @@ func (l *leases) ask(runner int64, silence time.Duration) bool {
 	return true
 }
 
-// forget ends the account of a runner that has left.
-func (l *leases) forget(runner int64) {
+// Forget drops a runner that has deregistered.
+func (l *leases) Forget(runner int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runners, runner)
@@ -135,8 +142,8 @@ func (l *leases) doubt(runner int64) {
 	}
 }
 
-// silent returns the runners that are to be looked at, with how long they have
-// been silent: those whose leases are over and those whose connection broke.
+// silent returns the runners to check, with how long they have been silent: those
+// whose leases have expired and those whose connection broke.
 func (l *leases) silent(now time.Time) map[int64]time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -164,6 +171,9 @@ func (r *runnerLease) silent(period time.Duration, now time.Time) (silence time.
 	return silence, r.suspect || silence > period
 }
 
+// Period is how long leases last after the latest turn.
+func (l *leases) Period() time.Duration { return l.period }
+
 // any reports whether there are live runners.
 func (l *leases) any() bool {
 	l.mu.Lock()
@@ -171,9 +181,9 @@ func (l *leases) any() bool {
 	return len(l.runners) > 0
 }
 
-// pause notes whether a runner starts jobs, as its newest turn says. It reports
-// whether it has just begun to start none.
-func (l *leases) pause(runner, turn int64, why *workflow.LaunchPause) (begun bool) {
+// Pause notes whether a runner starts jobs, as its newest turn says. It reports
+// whether it has just stopped starting them.
+func (l *leases) Pause(runner, turn int64, why *workflow.LaunchPause) (begun bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runners[runner]
@@ -186,20 +196,20 @@ func (l *leases) pause(runner, turn int64, why *workflow.LaunchPause) (begun boo
 }
 
 // overdue is the part of its period after which a runner that has made no turn is
-// called silent: it makes several in that time.
+// shown as silent: it makes several in that time.
 const overdue = 2
 
-// states are what is the matter with runners, of those with which something is.
-func (l *leases) states(now time.Time) map[int64]workflow.RunnerState {
+// States returns the states of the runners that have a problem.
+func (l *leases) States(now time.Time) map[int64]placement.RunnerState {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all := map[int64]workflow.RunnerState{}
+	all := map[int64]placement.RunnerState{}
 	for id, r := range l.runners {
-		state := workflow.RunnerState{Paused: r.paused}
+		state := placement.RunnerState{Paused: r.paused}
 		if silence, _ := r.silent(l.period, now); silence > l.period/overdue {
 			state.SilentMS = silence.Milliseconds()
 		}
-		if state != (workflow.RunnerState{}) {
+		if state != (placement.RunnerState{}) {
 			all[id] = state
 		}
 	}

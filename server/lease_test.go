@@ -22,3 +22,19 @@ func TestTheLeaseIsASetting(t *testing.T) {
 		t.Errorf("a lease of a second: %v", err)
 	}
 }
+
+// TestWhoHasJustRegisteredIsNotSilent: the scheduler may see a runner in the database
+// before its lease is known, and must not ask for an allocation in its place.
+func TestWhoHasJustRegisteredIsNotSilent(t *testing.T) {
+	l, now := newLeases(time.Minute), time.Now()
+	if got := l.activeSilence(7, now); got != 0 {
+		t.Errorf("silent for %v before its lease is known", got)
+	}
+	l.Renew(7, 0, now)
+	if got := l.activeSilence(7, now.Add(time.Second)); got != time.Second {
+		t.Errorf("silent for %v a second after its registration", got)
+	}
+	if got := l.silence(8, now); got < time.Hour {
+		t.Errorf("a runner that has left is silent for %v", got)
+	}
+}

@@ -7,13 +7,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// LoginProcess is a runner that the daemon has started on its own host. It goes on
-// when the daemon ends.
+// LoginProcess is a runner that the daemon has started on its own host. It keeps
+// running when the daemon ends.
 type LoginProcess interface {
 	// Ended reports whether the process has ended, and why it failed. It does not
 	// wait.
@@ -22,7 +25,7 @@ type LoginProcess interface {
 
 // Intervals of the runners on this host.
 const (
-	loginInterval   = 5 * time.Second // between looks, if nothing happens
+	loginInterval   = 5 * time.Second // between checks, if nothing happens
 	firstLoginPause = time.Second     // after a runner that failed, doubled each time
 	lastLoginPause  = 2 * time.Minute
 )
@@ -54,13 +57,13 @@ func newLoginRunners(s *Server, woken <-chan struct{}, start func(store.LoginWor
 	return l
 }
 
-// Run starts runners until ctx ends. Those that run go on.
+// Run starts runners until ctx ends. Those already started keep running.
 func (l *loginRunners) Run(ctx context.Context) {
 	tick := time.NewTicker(loginInterval)
 	defer tick.Stop()
 	for {
-		if err := l.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			l.log.Error("cannot look for jobs of this host", "error", err)
+		if err := l.startNeeded(ctx, time.Now()); err != nil && ctx.Err() == nil {
+			l.log.Error("cannot list jobs of this host", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -71,8 +74,8 @@ func (l *loginRunners) Run(ctx context.Context) {
 	}
 }
 
-// look starts what is needed now.
-func (l *loginRunners) look(ctx context.Context, now time.Time) error {
+// startNeeded starts what is needed now.
+func (l *loginRunners) startNeeded(ctx context.Context, now time.Time) error {
 	for id, p := range l.running {
 		ended, failure := p.Ended()
 		if !ended {
@@ -81,7 +84,7 @@ func (l *loginRunners) look(ctx context.Context, now time.Time) error {
 		delete(l.running, id)
 		l.note(id, failure, now)
 	}
-	work, err := l.store.LoginWork(ctx)
+	work, err := l.store.Runners.LoginWork(ctx)
 	if err != nil {
 		return err
 	}
@@ -121,24 +124,24 @@ func (l *loginRunners) failure(workflowID int64) loginFailure {
 
 // loginPart says what part a runner has in the jobs that run on this host alone:
 // people's runners here take them, too.
-func (s *Server) loginPart(r *api.RegisterRequest) (workflow.LoginPart, error) {
+func (s *Server) loginPart(r *lease.RegisterRequest) (placement.LoginPart, error) {
 	host, err := os.Hostname()
-	here := err == nil && r.Hostname == host && r.BootID == BootID() && r.NodeType == workflow.SchedulerLocal && r.Allocation == nil
+	here := err == nil && r.Hostname == host && r.BootID == BootID() && r.NodeType == compute.SchedulerLocal && r.Allocation == nil
 	switch {
 	case r.OnlyLogin && !here:
 		return 0, workflow.Errorf(workflow.CodeConflict, "a runner for jobs of the daemon's host is on %s, the daemon on %s", r.Hostname, host)
 	case r.OnlyLogin:
-		return workflow.LoginOnly, nil
+		return placement.LoginOnly, nil
 	case here:
-		return workflow.LoginToo, nil
+		return placement.LoginToo, nil
 	}
-	return workflow.LoginNone, nil
+	return placement.LoginNone, nil
 }
 
 // loginFacts says who runs the jobs of a workflow that run on this host alone.
-func (s *Server) loginFacts(workflowID int64) workflow.LoginFacts {
+func (s *Server) loginFacts(workflowID int64) explain.LoginFacts {
 	host, _ := os.Hostname() // empty where there is none
-	f := workflow.LoginFacts{Host: host}
+	f := explain.LoginFacts{Host: host}
 	if s.logins != nil {
 		f.Starts, f.Failure = true, s.logins.failure(workflowID).why
 	}

@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // fakeLogin starts nothing, and says so.
@@ -41,7 +42,7 @@ func loginDefinition(t *testing.T, s *store.Store) (workflowID int64) {
 	}
 	def := &workflow.Definition{Name: "w", User: "me", SubmissionDirectory: t.TempDir(), Jobs: []workflow.JobDefinition{end},
 		Stages: []workflow.StageDefinition{{Kind: workflow.StageEnd, Name: "end"}}}
-	w, err := s.BeginDefinition(t.Context(), def, "")
+	w, err := s.Workflows.BeginDefinition(t.Context(), def, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +53,7 @@ func loginDefinition(t *testing.T, s *store.Store) (workflowID int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Initialize(t.Context(), id, store.InitializeOptions{User: "me"}); err != nil {
+	if err := s.Workflows.Initialize(t.Context(), id, store.InitializeOptions{User: "me"}); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -93,7 +94,7 @@ func TestLoginRunnersThatFail(t *testing.T) {
 	look := func(after time.Duration, why string, starts int) {
 		t.Helper()
 		now = now.Add(after)
-		if err := l.look(t.Context(), now); err != nil {
+		if err := l.startNeeded(t.Context(), now); err != nil {
 			t.Fatal(err)
 		}
 		if got := l.failure(id).why; got != why {
@@ -128,21 +129,21 @@ func TestLoginPart(t *testing.T) {
 	}
 	s := &Server{}
 	for _, tc := range []struct {
-		r    api.RegisterRequest
-		want workflow.LoginPart
+		r    lease.RegisterRequest
+		want placement.LoginPart
 	}{
-		{api.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local"}, workflow.LoginToo},
-		{api.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", OnlyLogin: true}, workflow.LoginOnly},
-		{api.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "slurm"}, workflow.LoginNone},
-		{api.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", Allocation: &api.AllocationMember{}}, workflow.LoginNone},
-		{api.RegisterRequest{Hostname: host, BootID: "another", NodeType: "local"}, workflow.LoginNone},
-		{api.RegisterRequest{Hostname: "another", BootID: BootID(), NodeType: "local"}, workflow.LoginNone},
+		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local"}, placement.LoginToo},
+		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", OnlyLogin: true}, placement.LoginOnly},
+		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "slurm"}, placement.LoginNone},
+		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", Allocation: &lease.AllocationMember{}}, placement.LoginNone},
+		{lease.RegisterRequest{Hostname: host, BootID: "another", NodeType: "local"}, placement.LoginNone},
+		{lease.RegisterRequest{Hostname: "another", BootID: BootID(), NodeType: "local"}, placement.LoginNone},
 	} {
 		if got, err := s.loginPart(&tc.r); got != tc.want || err != nil {
 			t.Errorf("%s: %d, want %d", fmt.Sprintf("%+v", tc.r), got, tc.want)
 		}
 	}
-	_, err = s.loginPart(&api.RegisterRequest{Hostname: "another", BootID: BootID(), NodeType: "local", OnlyLogin: true})
+	_, err = s.loginPart(&lease.RegisterRequest{Hostname: "another", BootID: BootID(), NodeType: "local", OnlyLogin: true})
 	if workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("a runner of another host for jobs of this one: %v", err)
 	}

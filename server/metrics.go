@@ -17,6 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/connlimit"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // Metrics counts what the daemon does, for GET /metrics.
@@ -101,11 +102,11 @@ func (m *Metrics) AttemptEnded(cause string) {
 	m.attempts.WithLabelValues(cause).Inc()
 }
 
-// turn counts what a runner was told.
-func (m *Metrics) turn(t *store.TurnResult) {
+// Turn counts what the answer to a turn contains.
+func (m *Metrics) Turn(t *lease.TurnResponse) {
 	m.Claimed("turn", len(t.Grants))
 	for _, r := range t.Results {
-		if r.Outcome == store.Accepted && r.Cause != "" {
+		if r.Outcome == lease.Accepted && r.Cause != "" {
 			m.AttemptEnded(string(r.Cause))
 			if r.Category != "" {
 				m.failures.failed(r.Category)
@@ -114,12 +115,18 @@ func (m *Metrics) turn(t *store.TurnResult) {
 	}
 }
 
+// StreamOpened counts a client that reads an event stream, until it calls closed.
+func (m *Metrics) StreamOpened() (closed func()) {
+	m.streams.Inc()
+	return m.streams.Dec
+}
+
 // request counts one request. The pattern is the mux's; it is empty for a path
 // that does not exist.
 func (m *Metrics) request(pattern, method string, status int, took time.Duration) {
 	_, route, _ := strings.Cut(pattern, " ")
 	if route == "" {
-		route, method = "none", "none" // the client's own words must not become labels
+		route, method = "none", "none" // the client's own text must not become labels
 	}
 	route = strings.TrimPrefix(route, api.BasePath)
 	m.requests.WithLabelValues(route, method, strconv.Itoa(status/100)+"xx").Inc()
@@ -138,7 +145,7 @@ func databaseSize(path string) float64 {
 
 // liveRunners counts the runners; NaN if the database does not say.
 func liveRunners(db *store.Store) float64 {
-	runners, err := db.LiveRunners(context.Background())
+	runners, err := db.Runners.Live(context.Background())
 	if err != nil {
 		return math.NaN()
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestMetricsAreWellNamed(t *testing.T) {
@@ -33,14 +33,14 @@ func TestMetricsAreWellNamed(t *testing.T) {
 // many time series, and each failure is in one.
 func TestMetricsBoundCategories(t *testing.T) {
 	a := newAPI(t)
-	turn := store.TurnResult{Results: []store.ReportResult{
-		{Outcome: store.Accepted, Cause: workflow.CauseExit, Category: "gpu"}, {Outcome: store.Accepted, Cause: workflow.CauseExit},
-		{Outcome: store.Duplicate, Cause: workflow.CauseExit, Category: "gpu"}}}
-	a.Metrics.turn(&turn)
+	turn := lease.TurnResponse{Results: []lease.ReportResult{
+		{Outcome: lease.Accepted, Cause: workflow.CauseExit, Category: "gpu"}, {Outcome: lease.Accepted, Cause: workflow.CauseExit},
+		{Outcome: lease.Duplicate, Cause: workflow.CauseExit, Category: "gpu"}}}
+	a.Metrics.Turn(&turn)
 	for i := range 3 * maxCategories {
 		a.Metrics.failures.failed(fmt.Sprint("c", i))
 	}
-	a.Metrics.turn(&turn)
+	a.Metrics.Turn(&turn)
 	if n := testutil.CollectAndCount(a.Metrics.failures); n != maxCategories+1 {
 		t.Errorf("%d time series", n)
 	}

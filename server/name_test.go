@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
 // TestNames sends names that would spoil lists, logs and terminals by every way
@@ -49,7 +51,7 @@ func TestNames(t *testing.T) {
 		}
 	}
 	line := func(part string) answer {
-		return a.sendAs("POST", "/workflows/definition", definitionMedia,
+		return a.sendAs("POST", "/workflows/definition", handler.DefinitionMedia,
 			`{"workflow":{"name":"d","user":"me","key":"k"}}`+"\n"+part+"\n"+`{"end":{"jobs":0,"files":0}}`)
 	}
 	for _, part := range []string{

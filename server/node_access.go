@@ -34,10 +34,10 @@ type nodeAccess struct {
 	open bool
 }
 
-// OpenForNodes sees to it that runners on compute nodes can reach the daemon,
-// and returns the endpoint that says how. towards is the address of a node, or
-// of anything on their network; it is asked nothing, only the way to it is
-// looked up. A second call changes nothing.
+// OpenForNodes lets runners on compute nodes reach the daemon, and returns the
+// endpoint that they use. towards is the address of a node, or of anything on their
+// network; nothing is sent to it, only the route to it is looked up. A second call
+// changes nothing.
 func (d *Daemon) OpenForNodes(towards string) (Endpoint, error) {
 	d.nodes.mu.Lock()
 	defer d.nodes.mu.Unlock()
@@ -81,7 +81,7 @@ func (d *Daemon) reopenForNodes(former Endpoint) error {
 	defer d.nodes.mu.Unlock()
 	err = d.openForNodes(cmp.Or(d.o.Nodes.Host, u.Hostname()), cmp.Or(d.o.Nodes.Port, port))
 	if workflow.CodeOf(err) == workflow.CodeConflict && d.o.Nodes.Port == 0 {
-		// Runners read the endpoint file when they find nobody.
+		// Runners read the endpoint file again when they cannot connect.
 		return d.openForNodes(cmp.Or(d.o.Nodes.Host, u.Hostname()), 0)
 	}
 	return err
@@ -105,7 +105,7 @@ func (d *Daemon) keepCluster(name string) error {
 	return writeEndpoint(d.o.EndpointPath, d.endpoint)
 }
 
-// openForNodes listens and tells so in the endpoint file; nodes.mu is held.
+// openForNodes listens and records that in the endpoint file; nodes.mu is held.
 func (d *Daemon) openForNodes(host string, port int) error {
 	cert, err := ownCertificate(TLSPath(d.o.EndpointPath), host, time.Now())
 	if err != nil {

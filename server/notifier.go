@@ -22,7 +22,7 @@ import (
 
 // NotifyOptions say how messages about alerts are sent. Zero values have defaults.
 type NotifyOptions struct {
-	// Default says who is told about workflows that do not say it.
+	// Default is who is notified about workflows that have no policy of their own.
 	Default *workflow.NotifyPolicy
 	// MailCommand sends mail: {subject} and {address} are replaced in its arguments,
 	// the text is its standard input. An argument that is {address} stands for one
@@ -32,13 +32,13 @@ type NotifyOptions struct {
 	Interval time.Duration
 }
 
-// DefaultMailCommand is how mail is sent if nobody says otherwise.
+// DefaultMailCommand sends mail if NotifyOptions has no other command.
 var DefaultMailCommand = []string{"mail", "-s", "{subject}", "{address}"}
 
 // Times of the notifier.
 const (
 	sendTime  = 30 * time.Second // one try
-	partTime  = 5 * time.Second  // the last look before the daemon ends
+	partTime  = 5 * time.Second  // the last round before the daemon ends
 	maxDetail = 300              // bytes of what a program or server says of a failure
 )
 
@@ -90,12 +90,12 @@ func (n *notifier) Run(ctx context.Context) {
 // next ones.
 func (n *notifier) sendDue(ctx context.Context) time.Duration {
 	for ctx.Err() == nil {
-		m, next, err := n.store.TakeMessage(ctx, n.o.Interval)
+		m, next, err := n.store.Alerts.TakeMessage(ctx, n.o.Interval)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return noDelay
 		case err != nil:
-			n.log.Error("cannot look for messages about alerts", "error", err)
+			n.log.Error("cannot list messages about alerts", "error", err)
 			return time.Minute
 		case m == nil && next == 0:
 			return noDelay
@@ -117,13 +117,13 @@ func (n *notifier) deliver(ctx context.Context, m *store.Outgoing) error {
 	err := n.send(bounded, m)
 	switch {
 	case err == nil:
-		return n.store.MessageSent(ctx, m.Batch)
+		return n.store.Alerts.MessageSent(ctx, m.Batch)
 	case ctx.Err() != nil:
-		return n.store.MessageInterrupted(context.WithoutCancel(ctx), m.Batch)
+		return n.store.Alerts.MessageInterrupted(context.WithoutCancel(ctx), m.Batch)
 	}
 	n.log.Warn("a message about alerts did not arrive", "message", m.ID, "workflow_id", m.WorkflowID, "way", m.Target.Way,
 		"address", m.Target.Shown(), "try", m.Try, "error", err)
-	return n.store.MessageFailed(ctx, m.Batch, err.Error())
+	return n.store.Alerts.MessageFailed(ctx, m.Batch, err.Error())
 }
 
 func (n *notifier) send(ctx context.Context, m *store.Outgoing) error {
@@ -181,11 +181,11 @@ func (n *notifier) post(ctx context.Context, m *store.Outgoing) error {
 		return nil
 	}
 	said := make([]byte, maxDetail)
-	read, _ := resp.Body.Read(said) // what it says is only for people
+	read, _ := resp.Body.Read(said) // an empty text is fine, it is only for people
 	return fmt.Errorf("it answered %s: %s", resp.Status, detail(said[:read]))
 }
 
-// detail is what a program or server said, in one line.
+// detail returns the output of a program or server, in one line.
 func detail(said []byte) string {
 	said = bytes.TrimSpace(said)
 	return strings.Join(strings.Fields(strings.ToValidUTF8(string(said[:min(len(said), maxDetail)]), "?")), " ")

@@ -21,11 +21,11 @@ import (
 // alertingWorkflow makes a workflow that notifies, and raises a test alert.
 func alertingWorkflow(t *testing.T, a *testAPI, notify workflow.NotifyPolicy) int64 {
 	t.Helper()
-	w, err := a.Store.CreateWorkflow(t.Context(), workflow.Workflow{Name: "w", User: "u", Policy: &workflow.RunPolicy{Notify: &notify}})
+	w, err := a.Store.Workflows.Create(t.Context(), workflow.Workflow{Name: "w", User: "u", Policy: &workflow.RunPolicy{Notify: &notify}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Store.TestAlert(t.Context(), w.ID, "ann"); err != nil {
+	if _, err := a.Store.Alerts.Test(t.Context(), w.ID, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	return w.ID
@@ -39,7 +39,7 @@ func (a *testAPI) notifier(o NotifyOptions) *notifier {
 
 func delivery(t *testing.T, a *testAPI, workflowID int64) workflow.Delivery {
 	t.Helper()
-	alerts, _, err := a.Store.Alerts(t.Context(), workflowID, store.Page{Limit: 10})
+	alerts, _, err := a.Store.Alerts.List(t.Context(), workflowID, store.Page{Limit: 10})
 	if err != nil || len(alerts) != 1 || len(alerts[0].Deliveries) != 1 {
 		t.Fatalf("alerts %+v, %v", alerts, err)
 	}
@@ -65,7 +65,7 @@ func TestWebhook(t *testing.T) {
 	if d.State != workflow.DeliveryPending || d.Tries != 1 || !strings.Contains(d.Error, "503") || strings.Contains(d.Error+d.Address, "secret") {
 		t.Errorf("after a refusal: %+v", d)
 	}
-	m, _, err := a.Store.TakeMessage(t.Context(), 0)
+	m, _, err := a.Store.Alerts.TakeMessage(t.Context(), 0)
 	if err != nil || m != nil {
 		t.Errorf("it is due at once: %+v, %v", m, err)
 	}

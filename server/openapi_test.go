@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/golden"
+	"github.com/torc-slurm/torc-slurm/server/handler"
 )
 
 //go:generate go test -run OpenAPI -update .
@@ -57,22 +58,22 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 			t.Errorf("%s contains the base path", path)
 		}
 	}
-	routes := new(Server).routes()
+	routes := allRoutes(new(handler.Deps))
 	if described != len(routes) {
 		t.Errorf("%d operations are described, %d exist", described, len(routes))
 	}
 	for _, rt := range routes {
-		item := doc.Paths.Value(rt.pattern)
-		if item == nil || item.GetOperation(rt.method) == nil {
-			t.Errorf("%s %s is not described", rt.method, rt.pattern)
+		item := doc.Paths.Value(rt.Pattern)
+		if item == nil || item.GetOperation(rt.Method) == nil {
+			t.Errorf("%s %s is not described", rt.Method, rt.Pattern)
 			continue
 		}
-		op := item.GetOperation(rt.method)
+		op := item.GetOperation(rt.Method)
 		if op.Summary == "" || op.Responses.Status(http.StatusOK) == nil {
-			t.Errorf("%s %s has no summary or no answer", rt.method, rt.pattern)
+			t.Errorf("%s %s has no summary or no answer", rt.Method, rt.Pattern)
 		}
-		if strings.Count(rt.pattern, "{") != countPathParams(op) {
-			t.Errorf("%s %s: its path parameters are not all described", rt.method, rt.pattern)
+		if strings.Count(rt.Pattern, "{") != countPathParams(op) {
+			t.Errorf("%s %s: its path parameters are not all described", rt.Method, rt.Pattern)
 		}
 	}
 }

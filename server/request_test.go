@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
 func TestRequestsThatDoNotReachAHandler(t *testing.T) {
 	a := newAPI(t, func(s *Server) { s.MaxBulkBody = 3 << 20 })
-	big := `{"name":"` + strings.Repeat("x", maxBody) + `"}`
+	big := `{"name":"` + strings.Repeat("x", rest.MaxBody) + `"}`
 	for name, c := range map[string]struct {
 		method, path, contentType, body string
 		status                          int
@@ -103,11 +105,11 @@ func TestSystem(t *testing.T) {
 
 // gate lets some requests pass.
 type gate struct {
-	caller Caller
+	caller access.Caller
 	ok     bool
 }
 
-func (g *gate) Authenticate(*http.Request) (Caller, bool) { return g.caller, g.ok }
+func (g *gate) Authenticate(*http.Request) (access.Caller, bool) { return g.caller, g.ok }
 
 func TestEveryPathWantsCredentials(t *testing.T) {
 	a := newAPI(t, func(s *Server) { s.Auth = &gate{} })
@@ -134,7 +136,7 @@ func TestPanicIsA500WithASpan(t *testing.T) {
 
 type panicking struct{}
 
-func (panicking) Authenticate(*http.Request) (Caller, bool) { panic("on purpose") }
+func (panicking) Authenticate(*http.Request) (access.Caller, bool) { panic("on purpose") }
 
 func TestSoften(t *testing.T) {
 	for text, want := range map[string]string{
@@ -143,7 +145,7 @@ func TestSoften(t *testing.T) {
 		"connection to unreachable dns resolves": "connec-tion to unreach-able d-ns resol-ves",
 		"downloadable work":                      "downloadable work",
 	} {
-		if got := soften(text); got != want {
+		if got := rest.Soften(text); got != want {
 			t.Errorf("soften(%q) = %q, want %q", text, got, want)
 		}
 	}

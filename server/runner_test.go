@@ -12,6 +12,8 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // jobs makes n independent jobs of a workflow and initialises it.
@@ -51,17 +53,17 @@ type testRunner struct {
 
 func (a *testAPI) runner(workflowID int64, key string, pid int64) *testRunner {
 	a.t.Helper()
-	r := post[api.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", workflowID), api.RegisterRequest{
+	r := post[lease.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", workflowID), lease.RegisterRequest{
 		Key: key, Hostname: "n1", PID: pid, BootID: "boot", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 4,
 		MemoryBytes: 8 << 30, NumNodes: 1, NodeType: "local", OutputDir: a.t.TempDir(),
 	})
 	return &testRunner{testAPI: a, id: r.RunnerID, run: r.RunID}
 }
 
-func (r *testRunner) request(change func(*api.TurnRequest)) *api.TurnRequest {
+func (r *testRunner) request(change func(*lease.TurnRequest)) *lease.TurnRequest {
 	r.turns++
-	req := &api.TurnRequest{Turn: r.turns, RunID: r.run, Free: api.Free{
-		Slots: 4, Nodes: []api.FreeNode{{Name: "n1", CPUs: 4, MemoryBytes: 8 << 30}},
+	req := &lease.TurnRequest{Turn: r.turns, RunID: r.run, Free: lease.Free{
+		Slots: 4, Nodes: []placement.FreeNode{{Name: "n1", CPUs: 4, MemoryBytes: 8 << 30}},
 	}}
 	if change != nil {
 		change(req)
@@ -69,13 +71,13 @@ func (r *testRunner) request(change func(*api.TurnRequest)) *api.TurnRequest {
 	return req
 }
 
-func (r *testRunner) turn(change func(*api.TurnRequest)) api.TurnResponse {
+func (r *testRunner) turn(change func(*lease.TurnRequest)) lease.TurnResponse {
 	r.t.Helper()
-	return post[api.TurnResponse](r.testAPI, fmt.Sprintf("/runners/%d/turn", r.id), r.request(change))
+	return post[lease.TurnResponse](r.testAPI, fmt.Sprintf("/runners/%d/turn", r.id), r.request(change))
 }
 
 // background makes a turn that waits, and delivers its answer.
-func (r *testRunner) background(ctx context.Context, change func(*api.TurnRequest)) <-chan answer {
+func (r *testRunner) background(ctx context.Context, change func(*lease.TurnRequest)) <-chan answer {
 	r.t.Helper()
 	body, err := json.Marshal(r.request(change))
 	if err != nil {
@@ -127,14 +129,14 @@ func TestRunnerRunsAWorkflowToItsEnd(t *testing.T) {
 	if len(again.Grants) != 3 || again.Grants[0].LeaseRef != granted.Grants[0].LeaseRef {
 		t.Fatalf("granted again: %+v", again.Grants)
 	}
-	report := func(req *api.TurnRequest) {
+	report := func(req *lease.TurnRequest) {
 		for _, g := range again.Grants {
-			req.Reports = append(req.Reports, api.Report{LeaseRef: g.LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()})
+			req.Reports = append(req.Reports, lease.Report{LeaseRef: g.LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()})
 		}
 	}
 	end := r.turn(report)
 	for _, result := range end.Results {
-		if result.Outcome != api.OutcomeAccepted || result.Status != workflow.Completed {
+		if result.Outcome != lease.Accepted || result.Status != workflow.Completed {
 			t.Errorf("result %+v", result)
 		}
 	}
@@ -142,11 +144,11 @@ func TestRunnerRunsAWorkflowToItsEnd(t *testing.T) {
 		t.Errorf("the workflow is not complete: %+v", end)
 	}
 	for _, result := range r.turn(report).Results {
-		if result.Outcome != api.OutcomeDuplicate {
+		if result.Outcome != lease.Duplicate {
 			t.Errorf("repeated report: %+v", result)
 		}
 	}
-	post[api.LeaveResponse](a, fmt.Sprintf("/runners/%d/leave", r.id), api.LeaveRequest{Reason: "done"})
+	post[lease.LeaveResponse](a, fmt.Sprintf("/runners/%d/leave", r.id), lease.LeaveRequest{Reason: "done"})
 	if a.leases.any() {
 		t.Error("a runner that left has a lease")
 	}
@@ -158,7 +160,7 @@ func TestTurnWaitsForWork(t *testing.T) {
 	a.must("POST", fmt.Sprintf("/workflows/%d/reset_status", wf), "")
 	r := a.runner(wf, "k1", 1)
 	id := a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, wf))["id"]
-	waiting := r.background(t.Context(), func(req *api.TurnRequest) { req.WaitSeconds = 10 })
+	waiting := r.background(t.Context(), func(req *lease.TurnRequest) { req.WaitSeconds = 10 })
 	a.must("POST", fmt.Sprintf("/workflows/%d/initialize_jobs", wf), "")
 	got := receive(t, waiting)
 	got.want(http.StatusOK, fmt.Sprintf(`"job_id":%v`, id))
@@ -171,7 +173,7 @@ func TestANewerTurnEndsTheWait(t *testing.T) {
 	busy := a.runner(wf, "busy", 1)
 	busy.turn(nil) // takes the only job
 	r := a.runner(wf, "k1", 2)
-	waiting := r.background(t.Context(), func(req *api.TurnRequest) { req.WaitSeconds = 10 })
+	waiting := r.background(t.Context(), func(req *lease.TurnRequest) { req.WaitSeconds = 10 })
 	newer := r.turn(nil)
 	if newer.Turn != 2 {
 		t.Errorf("answer to turn %d", newer.Turn)
@@ -185,9 +187,9 @@ func TestCancelReachesAWaitingRunner(t *testing.T) {
 	a.jobs(wf, 1)
 	r := a.runner(wf, "k1", 1)
 	held := r.turn(nil).Grants[0].LeaseRef
-	waiting := r.background(t.Context(), func(req *api.TurnRequest) {
-		req.WaitSeconds, req.Free = 10, api.Free{}
-		req.Held = []api.Held{{LeaseRef: held, StartedMS: 1}}
+	waiting := r.background(t.Context(), func(req *lease.TurnRequest) {
+		req.WaitSeconds, req.Free = 10, lease.Free{}
+		req.Held = []lease.Held{{LeaseRef: held, StartedMS: 1}}
 	})
 	a.must("PUT", fmt.Sprintf("/workflows/%d/cancel", wf), "")
 	receive(t, waiting).want(http.StatusOK, `"orders":["cancel"]`, `"canceled":true`)
@@ -219,9 +221,9 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	wf := a.workflow()
 	a.jobs(wf, 2)
 	r := a.runner(wf, "k1", noSuchPID)
-	grants := r.turn(func(req *api.TurnRequest) { req.Free.Slots = 2 }).Grants
-	r.turn(func(req *api.TurnRequest) {
-		req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
+	grants := r.turn(func(req *lease.TurnRequest) { req.Free.Slots = 2 }).Grants
+	r.turn(func(req *lease.TurnRequest) {
+		req.Held = []lease.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
 	})
 	w, ended := a.watch("boot")
 	w.checkRunners(t.Context())
@@ -230,14 +232,14 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	}
 	// Its connection breaks: the look finds no such process.
 	ctx, cancel := context.WithCancel(t.Context())
-	waiting := r.background(ctx, func(req *api.TurnRequest) {
-		req.WaitSeconds, req.Free = 10, api.Free{}
-		req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
+	waiting := r.background(ctx, func(req *lease.TurnRequest) {
+		req.WaitSeconds, req.Free = 10, lease.Free{}
+		req.Held = []lease.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef}}
 	})
 	cancel()
 	<-waiting
 	select {
-	case <-a.look:
+	case <-a.startNeeded:
 	case <-time.After(20 * time.Second):
 		t.Fatal("the watchdog was not told")
 	}
@@ -254,10 +256,10 @@ func TestWatchdogGivesUpADeadRunner(t *testing.T) {
 	if len(next) != 2 || attempts[grants[0].JobID] != 2 || attempts[grants[1].JobID] != 1 {
 		t.Errorf("granted to the next runner: %+v", next)
 	}
-	late := r.turn(func(req *api.TurnRequest) {
-		req.Reports = []api.Report{{LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()}}
+	late := r.turn(func(req *lease.TurnRequest) {
+		req.Reports = []lease.Report{{LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok()}}
 	})
-	if late.Results[0].Outcome != api.OutcomeLate || len(late.Orders) != 1 || late.Orders[0] != api.OrderStop {
+	if late.Results[0].Outcome != lease.Late || len(late.Orders) != 1 || late.Orders[0] != lease.OrderStop {
 		t.Errorf("the dead runner speaks: %+v", late)
 	}
 }
@@ -268,18 +270,18 @@ func TestRunnerSpeaksWhileAnotherIsGivenUp(t *testing.T) {
 	a := newAPI(t)
 	wf := a.workflow()
 	a.runner(wf, "dead", noSuchPID)
-	elsewhere := post[api.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", wf), api.RegisterRequest{
+	elsewhere := post[lease.RegisterResponse](a, fmt.Sprintf("/workflows/%d/runners", wf), lease.RegisterRequest{
 		Key: "elsewhere", Hostname: "n2", PID: 7, BootID: "other", StartTime: "2026-11-21T10:00:00Z", NumCPUs: 4, MemoryBytes: 8 << 30, NumNodes: 1, NodeType: "local",
 	})
 	w, _ := a.watch("boot")
 	later := time.Now().Add(heartbeatTimeout + time.Minute)
 	w.now = func() time.Time { return later }
 	w.endLeftovers = func(string) error {
-		a.leases.renew(elsewhere.RunnerID, 1, later)
+		a.leases.Renew(elsewhere.RunnerID, 1, later)
 		return nil
 	}
 	w.checkRunners(t.Context())
-	live, err := a.Store.LiveRunners(t.Context())
+	live, err := a.Store.Runners.Live(t.Context())
 	if err != nil || len(live) != 1 || live[0].ID != elsewhere.RunnerID {
 		t.Errorf("live are %+v, %v", live, err)
 	}
@@ -305,7 +307,7 @@ func TestWatchdogKnowsTheDead(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := a.runner(wf, c.name, c.pid)
-			runners, err := a.Store.LiveRunners(t.Context())
+			runners, err := a.Store.Runners.Live(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

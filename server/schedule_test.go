@@ -7,26 +7,26 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/allocation"
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/scheduler"
-	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // takesAll is a Slurm that takes every request.
 type takesAll struct{ store *store.Store }
 
-func (s takesAll) Submit(ctx context.Context, want allocation.Want) (workflow.Allocation, error) {
-	w, err := s.store.Workflow(ctx, want.WorkflowID)
+func (s takesAll) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
+	w, err := s.store.Workflows.Get(ctx, want.WorkflowID)
 	if err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
-	_, err = s.store.IntendAllocation(ctx, store.AllocationIntent{WorkflowID: w.ID, RunID: w.RunID, IntentID: "a", JobName: "a", Request: want.Request, Why: want.Why})
+	_, err = s.store.Allocations.Intend(ctx, store.AllocationIntent{WorkflowID: w.ID, RunID: w.RunID, IntentID: "a", JobName: "a", Request: want.Request, Why: want.Why})
 	if err != nil {
-		return workflow.Allocation{}, err
+		return compute.Allocation{}, err
 	}
-	return s.store.AdoptAllocation(ctx, store.FoundJob{IntentID: "a", Cluster: "c", SlurmJobID: 7})
+	return s.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: "a", Cluster: "c", SlurmJobID: 7})
 }
 
 // withSlurm gives a server a Slurm of one partition, whose nodes have four CPUs.
@@ -82,9 +82,9 @@ func TestSpawnedJobsThatNeverRunAreRefused(t *testing.T) {
 	a.must("POST", "/jobs", `{"workflow_id":1,"name":"caller","command":"true"}`)
 	a.must("POST", "/workflows/1/initialize_jobs", "")
 	r := a.runner(1, "small", 1)
-	lease := r.turn(func(q *api.TurnRequest) { q.Free.Slots = 1 }).Grants[0].LeaseRef
-	r.turn(func(q *api.TurnRequest) {
-		q.Free.Slots, q.Held = 0, []api.Held{{LeaseRef: lease, StartedMS: a.now.UnixMilli(), PID: 7}}
+	ref := r.turn(func(q *lease.TurnRequest) { q.Free.Slots = 1 }).Grants[0].LeaseRef
+	r.turn(func(q *lease.TurnRequest) {
+		q.Free.Slots, q.Held = 0, []lease.Held{{LeaseRef: ref, StartedMS: a.now.UnixMilli(), PID: 7}}
 	})
 	const spawn = `{"jobs":[{"name":"ok","command":"true"},{"name":"train","command":"true","resource_requirements":"wide"}]}`
 	a.must("POST", "/workflows/1/submit", `{"output_dir":"/out"}`)

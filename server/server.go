@@ -1,9 +1,11 @@
-// Package server is the daemon: the HTTP API over the store, the event stream,
-// credentials and metrics.
+// Package server is the daemon: its start and stop, the loops that it runs beside
+// requests, and the HTTP API, whose parts have rooms of their own: what a request is
+// (rest), who calls (access) and what is done (handler, torc).
 package server
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -11,27 +13,34 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/server/handler"
+	"github.com/torc-slurm/torc-slurm/server/hub"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/server/unread"
+	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
 // Server answers the HTTP API. Store is needed; everything else has a default.
 type Server struct {
 	Store   *store.Store
-	Hub     *Hub             // must be told of every commit; see store.Options.OnCommit
-	Metrics *Metrics         // nil: a registry of its own
-	Auth    Authenticator    // nil: everybody may do everything, as "anonymous"
-	Origins *access.Origins  // nil: those of this machine
-	Log     *slog.Logger     // nil: slog.Default
-	Now     func() time.Time // nil: time.Now
+	Hub     *hub.Hub             // must see every commit; see store.Options.OnCommit
+	Metrics *Metrics             // nil: a registry of its own
+	Auth    access.Authenticator // nil: everybody may do everything, as "anonymous"
+	Origins *access.Origins      // nil: those of this machine
+	Log     *slog.Logger         // nil: slog.Default
+	Now     func() time.Time     // nil: time.Now
 
 	// Cluster asks Slurm for allocations; nil where there is no Slurm.
-	Cluster Submitter
+	Cluster handler.Submitter
 	// Scheduler asks for those of submitted workflows; nil where there is no
 	// Slurm.
 	Scheduler *scheduler.Scheduler
-	// Lookout looks at Slurm's queue; nil where there is no Slurm.
-	Lookout Lookout
+	// Poller polls Slurm; nil where there is no Slurm.
+	Poller handler.Poller
+
+	// Slurm answers what verbs ask of the cluster; nil where there is no Slurm.
+	Slurm service.Slurm
 
 	// PollAllocations has Slurm asked soon what became of allocations; nil where
 	// there is no Slurm.
@@ -51,15 +60,15 @@ type Server struct {
 	// each other (TORC_TEST_INITIALIZE_JOBS_BARRIER).
 	InitializeBarrier int
 
-	setUp   sync.Once
-	unread  *unread.Budget
-	site    *knownSite    // nil where there is no Slurm
-	logins  *loginRunners // nil where the daemon starts no runners
-	leases  *leases
-	look    chan struct{} // tells the watchdog that a runner's connection broke
-	barrier *barrier
+	setUp       sync.Once
+	unread      *unread.Budget
+	site        *knownSite    // nil where there is no Slurm
+	logins      *loginRunners // nil where the daemon starts no runners
+	leases      *leases
+	startNeeded chan struct{} // tells the watchdog that a runner's connection broke
+	barrier     *handler.Barrier
 
-	idle         *idle // nil: nobody asks whether requests come
+	idle         *idle // nil: the server never stops for being idle
 	failedLogins access.FailedLogins
 	// reloadPasswords reads the authentication file again and returns how many users it
 	// has; nil without such a file.
@@ -75,7 +84,7 @@ type Server struct {
 func (s *Server) defaults() {
 	s.setUp.Do(func() {
 		if s.Hub == nil {
-			s.Hub = NewHub()
+			s.Hub = hub.New()
 		}
 		if s.Metrics == nil {
 			s.Metrics = NewMetrics(s.Store)
@@ -96,13 +105,13 @@ func (s *Server) defaults() {
 			s.Origins = access.NewOrigins()
 		}
 		if s.unread == nil {
-			s.unread = unread.NewBudget(answerBounds)
+			s.unread = unread.NewBudget(rest.AnswerBounds)
 		}
 		s.stall = cmp.Or(s.stall, stallTime)
-		s.barrier = newBarrier(s.InitializeBarrier)
+		s.barrier = handler.NewBarrier(s.InitializeBarrier)
 		s.stopping = make(chan struct{})
 		s.leases = newLeases(cmp.Or(s.Lease, DefaultLease))
-		s.look = make(chan struct{}, 1)
+		s.startNeeded = make(chan struct{}, 1)
 	})
 }
 
@@ -110,6 +119,42 @@ func (s *Server) defaults() {
 func (s *Server) Handler() http.Handler {
 	s.defaults()
 	return s.middleware(s.mux())
+}
+
+// mux registers the routes and the pages beside the API.
+func (s *Server) mux() *http.ServeMux {
+	rt := &rest.Router{Log: s.Log, MaxBulkBody: s.MaxBulkBody, Answers: s.unread, Within: s.within}
+	return rt.Mux(append(allRoutes(s.deps()), s.pages()...))
+}
+
+// connectionBroke makes the watchdog check a runner at once.
+func (s *Server) connectionBroke(runner int64) {
+	s.leases.doubt(runner)
+	select {
+	case s.startNeeded <- struct{}{}:
+	default: // it is already woken
+	}
+}
+
+// deps is what the handlers need, as it is now.
+func (s *Server) deps() *handler.Deps {
+	s.defaults()
+	d := &handler.Deps{
+		Store: s.Store, Hub: s.Hub, Metrics: s.Metrics, Log: s.Log, Now: s.Now,
+		Cluster: s.Cluster, Scheduler: s.Scheduler, Poller: s.Poller, Slurm: s.Slurm, PollAllocations: s.PollAllocations, UseSite: s.site.use,
+		Leases: s.leases, ConnectionBroke: s.connectionBroke, LoginPart: s.loginPart, LoginFacts: s.loginFacts,
+		ReloadPasswords: s.reloadPasswords, Version: s.Version, GitHash: s.GitHash,
+		Background: s.tasks.Go, Barrier: s.barrier, Stopping: s.stopping,
+	}
+	if s.site != nil {
+		d.Site = s.site.Site
+	}
+	return d
+}
+
+// whyQueued says why a ready job waits.
+func (s *Server) whyQueued(ctx context.Context, job int64) (string, error) {
+	return s.deps().WhyQueued(ctx, job)
 }
 
 // Stop ends the event streams, which would keep an http.Server from shutting

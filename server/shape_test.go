@@ -2,11 +2,7 @@ package server
 
 import (
 	"fmt"
-	"reflect"
 	"testing"
-
-	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // TestMisspeltKeys: what is overlooked in a policy does not hold, and in a request
@@ -40,35 +36,4 @@ func TestWhatIsNotThere(t *testing.T) {
 	a.send("GET", "/workflows/999/failed_workflow", "").want(404, "Workflow not found with ID: 999")
 	a.send("GET", fmt.Sprintf("/workflows/%d/failed_workflow", w), "").want(404, "no run of workflow")
 	a.send("POST", fmt.Sprintf("/workflows/%d/release_claims", w), `{"kind": "x"}`).want(422, "the kinds are max_failures, breaker, deadline")
-}
-
-// TestPoliciesAreClosed: every object within a policy is.
-func TestPoliciesAreClosed(t *testing.T) {
-	seen := map[reflect.Type]bool{reflect.TypeFor[workflow.PolicyRef](): true} // it reads itself
-	var look func(reflect.Type)
-	look = func(typ reflect.Type) {
-		for typ.Kind() == reflect.Pointer || typ.Kind() == reflect.Slice {
-			typ = typ.Elem()
-		}
-		if typ.Kind() != reflect.Struct || seen[typ] {
-			return
-		}
-		if seen[typ] = true; !closedTypes[typ] {
-			t.Errorf("%s takes any key", typ)
-		}
-		for i := range typ.NumField() {
-			if !typ.Field(i).Anonymous {
-				look(typ.Field(i).Type)
-			}
-		}
-	}
-	for _, typ := range []reflect.Type{
-		reflect.TypeFor[workflow.RunPolicy](), reflect.TypeFor[workflow.JobPolicy](), reflect.TypeFor[workflow.RetryPolicy](), reflect.TypeFor[workflow.RetrySettings](),
-		reflect.TypeFor[api.HoldVerdicts](), reflect.TypeFor[api.HoldResolution](),
-	} {
-		look(typ)
-	}
-	if len(seen) < 20 {
-		t.Errorf("only %d types", len(seen))
-	}
 }

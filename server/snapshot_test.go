@@ -22,7 +22,7 @@ func workflowsIn(t *testing.T, path string) int {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	_, total, err := s.Workflows(t.Context(), store.WorkflowFilter{}, store.Page{})
+	_, total, err := s.Workflows.List(t.Context(), store.WorkflowFilter{}, store.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func workflowsIn(t *testing.T, path string) int {
 
 func createWorkflow(t *testing.T, d *Daemon) {
 	t.Helper()
-	if _, err := d.store.CreateWorkflow(t.Context(), workflow.Workflow{Name: "w", User: "u"}); err != nil {
+	if _, err := d.store.Workflows.Create(t.Context(), workflow.Workflow{Name: "w", User: "u"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -5,22 +5,22 @@ import (
 	"crypto/rand"
 	"fmt"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Spooled is what one life of a runner wrote down before it was over.
+// Spooled is what one process of a runner wrote to its spool before it ended.
 type Spooled struct {
 	RunID     int64
-	Reports   []api.Report
-	Started   []api.Held   // and not reported
+	Reports   []lease.Report
+	Started   []lease.Held // and not reported
 	Delivered func() error // removes it
 }
 
-// spoolOf delivers what runners that are over left in writing.
+// spoolOf delivers the spools of runners that have ended.
 type spoolOf struct {
 	store *store.Store
-	read  func(outputDir, database string, runnerID int64) ([]Spooled, error) // nil: nobody can
+	read  func(outputDir, database string, runnerID int64) ([]Spooled, error) // nil if that is not possible
 }
 
 // Deliver stores the reports that these runners left behind.
@@ -39,8 +39,8 @@ func (s spoolOf) Deliver(ctx context.Context, runners []store.AllocationRunner) 
 		}
 		for _, left := range lives {
 			// A turn before all others is granted nothing.
-			said := fromTurn(r.RunnerID, &api.TurnRequest{RunID: left.RunID, Reports: left.Reports, Started: left.Started})
-			if _, err := s.store.Turn(ctx, said); err != nil {
+			_, err := s.store.Runners.Turn(ctx, r.RunnerID, lease.TurnRequest{RunID: left.RunID, Reports: left.Reports, Started: left.Started})
+			if err != nil {
 				return fmt.Errorf("store what runner %d wrote down: %w", r.RunnerID, err)
 			}
 			if err := left.Delivered(); err != nil {

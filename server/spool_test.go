@@ -4,9 +4,9 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // What a runner wrote down before it was killed is recorded once, and its file
@@ -21,7 +21,7 @@ func TestSpoolIsDelivered(t *testing.T) {
 		t.Fatalf("%d grants, want one", len(grants))
 	}
 	removed := 0
-	left := Spooled{RunID: r.run, Delivered: func() error { removed++; return nil }, Reports: []api.Report{{
+	left := Spooled{RunID: r.run, Delivered: func() error { removed++; return nil }, Reports: []lease.Report{{
 		LeaseRef: grants[0].LeaseRef, StartedMS: 1000, EndedMS: 2000, Evidence: ok(),
 	}}}
 	var unreadable error
@@ -46,7 +46,7 @@ func TestSpoolIsDelivered(t *testing.T) {
 	if removed != 2 {
 		t.Errorf("removed %d times, want after each delivery", removed)
 	}
-	job, err := a.Store.Job(t.Context(), grants[0].JobID)
+	job, err := a.Store.Jobs.Get(t.Context(), grants[0].JobID)
 	if err != nil || job.Status != workflow.Completed {
 		t.Errorf("job is %v, %v", job.Status, err)
 	}
@@ -65,7 +65,7 @@ func TestSpooledStartsAreAttempts(t *testing.T) {
 	}
 	old := grants[1].LeaseRef
 	old.Fence--
-	left := Spooled{RunID: r.run, Delivered: func() error { return nil }, Started: []api.Held{
+	left := Spooled{RunID: r.run, Delivered: func() error { return nil }, Started: []lease.Held{
 		{LeaseRef: grants[0].LeaseRef, StartedMS: 1000}, {LeaseRef: old, StartedMS: 500},
 	}}
 	spool := spoolOf{store: a.Store, read: func(string, string, int64) ([]Spooled, error) { return []Spooled{left}, nil }}
@@ -74,11 +74,11 @@ func TestSpooledStartsAreAttempts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := a.Store.ExpireRunner(t.Context(), r.id, "it was killed"); err != nil {
+	if err := a.Store.Runners.Expire(t.Context(), r.id, "it was killed"); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int{1, 0} {
-		attempts, err := a.Store.JobAttempts(t.Context(), grants[i].JobID)
+		attempts, err := a.Store.Jobs.Attempts(t.Context(), grants[i].JobID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,16 +104,16 @@ func TestNextRunnerTellsOfStarts(t *testing.T) {
 	grants := killed.turn(nil).Grants
 	next := a.runner(id, "n", 2)
 	for range 2 { // as if the answer were lost
-		next.turn(func(req *api.TurnRequest) {
-			req.Started = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1000}}
-			req.Free = api.Free{}
+		next.turn(func(req *lease.TurnRequest) {
+			req.Started = []lease.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1000}}
+			req.Free = lease.Free{}
 		})
 	}
-	if err := a.Store.ExpireRunner(t.Context(), killed.id, "it was killed"); err != nil {
+	if err := a.Store.Runners.Expire(t.Context(), killed.id, "it was killed"); err != nil {
 		t.Fatal(err)
 	}
 	for i, want := range []int64{2, 1} {
-		job, err := a.Store.Job(t.Context(), grants[i].JobID)
+		job, err := a.Store.Jobs.Get(t.Context(), grants[i].JobID)
 		if err != nil || job.Status != workflow.Ready || job.AttemptID != want {
 			t.Errorf("job %d is %s at attempt %d, want ready at %d: %v", i, job.Status, job.AttemptID, want, err)
 		}

@@ -40,7 +40,7 @@ func TestAsyncInitializeIsOneTask(t *testing.T) {
 func TestAsyncInitializeConflicts(t *testing.T) {
 	a := newAPI(t)
 	id := a.workflow()
-	active, _, err := a.Store.QueueTask(t.Context(), id, workflow.OperationInitializeJobs, "only_uninitialized=true")
+	active, _, err := a.Store.Tasks.Queue(t.Context(), id, workflow.OperationInitializeJobs, "only_uninitialized=true")
 	if err != nil {
 		t.Fatal(err)
 	}

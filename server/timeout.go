@@ -7,12 +7,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// expire does what is to be done about timeouts, deadlines and holds that are
-// over.
+// expire applies timeouts, deadlines and holds that have expired.
 func (w *watchdog) expire(ctx context.Context) {
-	overdue, err := w.store.Overdue(ctx)
+	overdue, err := w.store.Timeouts.Overdue(ctx)
 	if err != nil {
-		w.complain(ctx, "cannot look for timeouts", err)
+		w.complain(ctx, "cannot list timeouts", err)
 	}
 	for _, o := range overdue {
 		explanation := ""
@@ -21,9 +20,9 @@ func (w *watchdog) expire(ctx context.Context) {
 				w.complain(ctx, "cannot explain why a job waits", err)
 			}
 		}
-		n, err := w.store.Expire(ctx, o, explanation)
+		n, err := w.store.Timeouts.Expire(ctx, o, explanation)
 		if err != nil {
-			w.complain(ctx, "cannot do what follows from a timeout", err)
+			w.complain(ctx, "cannot apply a timeout", err)
 		} else if n > 0 {
 			w.log.Warn("a timeout has expired", "timeout", o.Timeout, "workflow_id", o.WorkflowID, "jobs", n, "policy", o.Limit.Policy)
 		}
@@ -31,15 +30,14 @@ func (w *watchdog) expire(ctx context.Context) {
 	w.passDeadlines(ctx)
 }
 
-// passDeadlines does what is to be done about the deadlines of runs and of holds
-// that have passed.
+// passDeadlines applies the deadlines of runs and of holds that have passed.
 func (w *watchdog) passDeadlines(ctx context.Context) {
-	if n, err := w.store.PassDeadlines(ctx); err != nil {
-		w.complain(ctx, "cannot do what follows from a deadline", err)
+	if n, err := w.store.Timeouts.PassDeadlines(ctx); err != nil {
+		w.complain(ctx, "cannot apply deadlines", err)
 	} else if n > 0 {
 		w.log.Warn("deadlines of workflows have passed", "workflows", n)
 	}
-	if n, err := w.store.ExpireHolds(ctx); err != nil {
+	if n, err := w.store.Holds.Expire(ctx); err != nil {
 		w.complain(ctx, "cannot end holds", err)
 	} else if n > 0 {
 		w.log.Warn("jobs that were held were classified by their deadline", "jobs", n)
@@ -52,16 +50,16 @@ func (w *watchdog) complain(ctx context.Context, what string, err error) {
 	}
 }
 
-// expireHeartbeats does what the jobs of a silent runner say for that case, and
-// returns for how long the runner may be silent before it is given up.
+// expireHeartbeats applies the heartbeat timeouts of a silent runner's jobs. It
+// returns for how long the runner may be silent before it is lost.
 func (w *watchdog) expireHeartbeats(ctx context.Context, runnerID int64, silence time.Duration) (patience time.Duration) {
 	patience = heartbeatTimeout
 	if silence < workflow.LeastHeartbeat {
 		return patience
 	}
-	limits, err := w.store.Heartbeats(ctx, runnerID)
+	limits, err := w.store.Timeouts.Heartbeats(ctx, runnerID)
 	if err != nil {
-		w.complain(ctx, "cannot look for heartbeats", err)
+		w.complain(ctx, "cannot list heartbeat timeouts", err)
 		return patience
 	}
 	due := false
@@ -72,23 +70,11 @@ func (w *watchdog) expireHeartbeats(ctx context.Context, runnerID int64, silence
 	if !due {
 		return patience
 	}
-	n, err := w.store.ExpireHeartbeats(ctx, runnerID, silence)
+	n, err := w.store.Timeouts.ExpireHeartbeats(ctx, runnerID, silence)
 	if err != nil {
-		w.complain(ctx, "cannot do what follows from the silence of a runner", err)
+		w.complain(ctx, "cannot apply heartbeat timeouts", err)
 	} else if n > 0 {
 		w.log.Warn("a runner has been silent for longer than jobs allow", "compute_node_id", runnerID, "silence", silence, "jobs", n)
 	}
 	return patience
-}
-
-// whyQueued says why a ready job waits.
-func (s *Server) whyQueued(ctx context.Context, job int64) (string, error) {
-	facts, err := s.Store.JobFacts(ctx, job)
-	if err != nil {
-		return "", err
-	}
-	if facts.Places, err = s.places(ctx, facts.Job.WorkflowID, facts.Class.ID); err != nil {
-		return "", err
-	}
-	return workflow.ExplainQueue(facts), nil
 }

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// watchdog looks after runners that fall silent, delays that end, claims of torc
+// watchdog handles runners that fall silent, delays that end, claims of torc
 // clients that were never started, and timeouts, deadlines and holds. Its goroutine owns its fields.
 type watchdog struct {
 	store  *store.Store
 	leases *leases
-	hub    *Hub
+	hub    *hub.Hub
 	log    *slog.Logger
 	now    func() time.Time
 	host   string
@@ -27,13 +28,13 @@ type watchdog struct {
 	undelivered  map[int64]time.Time // since when the spool of a dead runner cannot be read
 
 	cluster *cluster // nil without Slurm
-	// explain says why a ready job waits; nil: nobody knows.
+	// explain returns why a ready job waits; nil if that is not known.
 	explain func(ctx context.Context, job int64) (string, error)
 
-	look      chan struct{} // a runner's connection broke
-	delayed   chan int64    // a job was delayed until then, in ms
-	released  int64         // delays up to then were announced
-	unstarted time.Time     // when ReturnUnstarted ran last
+	startNeeded chan struct{} // a runner's connection broke
+	delayed     chan int64    // a job was delayed until then, in ms
+	released    int64         // delays up to then were announced
+	unstarted   time.Time     // when Jobs.ReturnUnstarted ran last
 }
 
 // newWatchdog makes the watchdog of a server.
@@ -42,21 +43,21 @@ func newWatchdog(s *Server, delayed chan int64, o DaemonOptions) *watchdog {
 	host, _ := os.Hostname() // empty where there is none
 	return &watchdog{
 		store: s.Store, leases: s.leases, hub: s.Hub, log: s.Log, now: s.Now, host: host, bootID: BootID(),
-		endLeftovers: o.EndLeftovers, spool: spoolOf{store: s.Store, read: o.Spooled}, undelivered: map[int64]time.Time{}, look: s.look, delayed: delayed, explain: s.whyQueued,
+		endLeftovers: o.EndLeftovers, spool: spoolOf{store: s.Store, read: o.Spooled}, undelivered: map[int64]time.Time{}, startNeeded: s.startNeeded, delayed: delayed, explain: s.whyQueued,
 	}
 }
 
 // Periods of the watchdog.
 const (
 	watchInterval    = 5 * time.Second
-	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be looked at is lost
+	heartbeatTimeout = 10 * time.Minute // silence after which a runner that cannot be checked is lost
 	unstartedAfter   = 15 * time.Minute
 	spoolPatience    = time.Minute // with files of a dead runner that cannot be read
 )
 
 // askAfter are the silences after which Slurm is asked about the allocation of
-// a runner whose connection broke. It may call again at once; and Slurm may take
-// its time to notice that it is gone.
+// a runner whose connection broke. It may reconnect at once, and Slurm may take some
+// time to notice that it is gone.
 var askAfter = []time.Duration{3 * time.Second, 20 * time.Second, time.Minute}
 
 // Run watches until ctx ends.
@@ -70,13 +71,13 @@ func (w *watchdog) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-w.look:
+		case <-w.startNeeded:
 			w.checkRunners(ctx)
 		case <-tick.C:
 			w.checkRunners(ctx)
 			w.returnUnstarted(ctx)
 			w.expire(ctx)
-			w.lookAfterEnds(ctx)
+			w.reviewEnds(ctx)
 		case <-w.delayed:
 			delay.Reset(w.release(ctx))
 		case <-delay.C:
@@ -85,12 +86,12 @@ func (w *watchdog) Run(ctx context.Context) error {
 	}
 }
 
-func (w *watchdog) lookAfterEnds(ctx context.Context) {
-	if err := w.store.LookAfterCompensations(ctx); err != nil && ctx.Err() == nil {
-		w.log.Error("cannot look after compensations", "error", err)
+func (w *watchdog) reviewEnds(ctx context.Context) {
+	if err := w.store.Workflows.LookAfterCompensations(ctx); err != nil && ctx.Err() == nil {
+		w.log.Error("cannot check compensations", "error", err)
 	}
-	if err := w.store.LookAfterEnds(ctx); err != nil && ctx.Err() == nil {
-		w.log.Error("cannot look after end jobs", "error", err)
+	if err := w.store.Workflows.LookAfterEnds(ctx); err != nil && ctx.Err() == nil {
+		w.log.Error("cannot check end jobs", "error", err)
 	}
 }
 
@@ -99,25 +100,25 @@ func (w *watchdog) lookAfterEnds(ctx context.Context) {
 const noDelay = time.Hour
 
 // release wakes the runners of workflows whose delays or holds of claims have
-// ended, and returns when to look again.
+// ended, and returns how long to wait for the next one.
 func (w *watchdog) release(ctx context.Context) time.Duration {
 	now := w.now().UnixMilli()
-	due, next, err := w.store.Delayed(ctx, w.released, now)
+	due, next, err := w.store.Jobs.Delayed(ctx, w.released, now)
 	if err == nil {
 		var held int64
-		if held, err = w.store.ExpireClaimHolds(ctx); held != 0 && (next == 0 || held < next) {
+		if held, err = w.store.ClaimHolds.Expire(ctx); held != 0 && (next == 0 || held < next) {
 			next = held
 		}
 	}
 	if err != nil {
 		if ctx.Err() == nil {
-			w.log.Error("cannot look for delayed jobs", "error", err)
+			w.log.Error("cannot list delayed jobs", "error", err)
 		}
 		return watchInterval
 	}
 	w.released = now
 	for _, id := range due {
-		w.hub.Wake(WorkOf(id))
+		w.hub.Wake(hub.WorkOf(id))
 	}
 	if next == 0 {
 		return noDelay
@@ -131,7 +132,7 @@ func (w *watchdog) returnUnstarted(ctx context.Context) {
 		return
 	}
 	w.unstarted = now
-	n, err := w.store.ReturnUnstarted(ctx, now.Add(-unstartedAfter).UnixMilli())
+	n, err := w.store.Jobs.ReturnUnstarted(ctx, now.Add(-unstartedAfter).UnixMilli())
 	switch {
 	case err != nil:
 		w.log.Error("cannot return unstarted jobs", "error", err)
@@ -140,16 +141,16 @@ func (w *watchdog) returnUnstarted(ctx context.Context) {
 	}
 }
 
-// checkRunners gives up the runners that are dead.
+// checkRunners expires the runners that are dead.
 func (w *watchdog) checkRunners(ctx context.Context) {
 	silent := w.leases.silent(w.now())
 	if len(silent) == 0 {
 		return
 	}
-	runners, err := w.store.LiveRunners(ctx)
+	runners, err := w.store.Runners.Live(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.log.Error("cannot look at silent runners", "error", err)
+			w.log.Error("cannot list live runners", "error", err)
 		}
 		return
 	}
@@ -160,7 +161,7 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 		delete(silent, r.ID)
 		silence, isSilent := w.leases.silentFor(r.ID, w.now())
 		if !isSilent {
-			continue // it has called while others were given up
+			continue // it made a turn while others were expired
 		}
 		patience := w.expireHeartbeats(ctx, r.ID, silence)
 		if r.AllocationID != 0 {
@@ -171,20 +172,20 @@ func (w *watchdog) checkRunners(ctx context.Context) {
 			continue
 		}
 		if why, dead := w.isDead(r, silence, patience); dead {
-			w.giveUp(ctx, r, why)
+			w.expireRunner(ctx, r, why)
 		}
 	}
 	for id := range silent {
 		if _, isSilent := w.leases.silentFor(id, w.now()); isSilent {
-			w.leases.forget(id) // it has left
+			w.leases.Forget(id) // it has deregistered
 		}
 	}
 }
 
-// isDead tells whether a silent runner is dead, and how we know. A process
-// that is there but says nothing (stopped, swapped out) is not. What became of a
-// runner in an allocation is for Slurm to say. Patience is how long one may be
-// silent that cannot be looked at.
+// isDead reports whether a silent runner is dead, and why it is known to be. A
+// process that exists but is silent (stopped, swapped out) is not dead. Whether a
+// runner in an allocation is dead, Slurm knows. patience is how long a runner that
+// cannot be checked may be silent.
 func (w *watchdog) isDead(r store.LiveRunner, silence, patience time.Duration) (why string, dead bool) {
 	switch {
 	case r.AllocationID != 0:
@@ -201,9 +202,9 @@ func (w *watchdog) isDead(r store.LiveRunner, silence, patience time.Duration) (
 	return "", false
 }
 
-// giveUp ends a dead runner's leases; what it left running on this host is
-// ended first, so that no job runs twice here, and what it wrote down is received.
-func (w *watchdog) giveUp(ctx context.Context, r store.LiveRunner, why string) {
+// expireRunner ends a dead runner's leases. Before that it ends the processes that the
+// runner left on this host, so that no job runs twice here, and delivers its spool.
+func (w *watchdog) expireRunner(ctx context.Context, r store.LiveRunner, why string) {
 	if r.Hostname == w.host && r.OutputDir != "" && w.endLeftovers != nil {
 		if err := w.endLeftovers(r.OutputDir); err != nil {
 			w.log.Error("cannot end what a dead runner left running", "compute_node_id", r.ID, "error", err)
@@ -212,18 +213,18 @@ func (w *watchdog) giveUp(ctx context.Context, r store.LiveRunner, why string) {
 	if !w.delivered(ctx, r) {
 		return
 	}
-	if err := w.store.ExpireRunner(ctx, r.ID, why); err != nil {
-		w.log.Error("cannot give up a dead runner", "compute_node_id", r.ID, "error", err)
+	if err := w.store.Runners.Expire(ctx, r.ID, why); err != nil {
+		w.log.Error("cannot expire a dead runner", "compute_node_id", r.ID, "error", err)
 		return
 	}
-	w.leases.forget(r.ID)
+	w.leases.Forget(r.ID)
 	delete(w.undelivered, r.ID)
 	w.log.Warn("a runner is lost", "compute_node_id", r.ID, "workflow_id", r.WorkflowID, "hostname", r.Hostname, "reason", why)
 }
 
-// delivered sees to it that what a dead runner of this host wrote down is received
-// before its jobs are lost. It reports whether there is nothing more to wait for: a
-// file that cannot be read does not hold things up for ever.
+// delivered delivers the spool of a dead runner of this host, before its jobs are
+// lost. It reports whether the runner can be expired: a file that cannot be read
+// delays that for spoolPatience only.
 func (w *watchdog) delivered(ctx context.Context, r store.LiveRunner) bool {
 	if r.Hostname != w.host || r.OutputDir == "" {
 		return true

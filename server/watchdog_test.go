@@ -5,9 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestWhoIsDead(t *testing.T) {
@@ -49,11 +49,11 @@ func TestSpoolOfADeadRunner(t *testing.T) {
 			wf := a.workflow()
 			a.jobs(wf, 2)
 			r := a.runner(wf, "k1", noSuchPID)
-			grants := r.turn(func(req *api.TurnRequest) { req.Free.Slots = 2 }).Grants
-			r.turn(func(req *api.TurnRequest) {
-				req.Held = []api.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef, StartedMS: 1}}
+			grants := r.turn(func(req *lease.TurnRequest) { req.Free.Slots = 2 }).Grants
+			r.turn(func(req *lease.TurnRequest) {
+				req.Held = []lease.Held{{LeaseRef: grants[0].LeaseRef, StartedMS: 1}, {LeaseRef: grants[1].LeaseRef, StartedMS: 1}}
 			})
-			live, err := a.Store.LiveRunners(t.Context())
+			live, err := a.Store.Runners.Live(t.Context())
 			if err != nil || len(live) != 1 {
 				t.Fatalf("live: %+v, %v", live, err)
 			}
@@ -69,7 +69,7 @@ func TestSpoolOfADeadRunner(t *testing.T) {
 				case dir != live[0].OutputDir || runner != r.id || removed:
 					return nil, nil
 				}
-				return []Spooled{{RunID: r.run, Delivered: func() error { removed = true; return nil }, Reports: []api.Report{{
+				return []Spooled{{RunID: r.run, Delivered: func() error { removed = true; return nil }, Reports: []lease.Report{{
 					LeaseRef: grants[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: ok(),
 				}}}}, nil
 			}
@@ -81,7 +81,7 @@ func TestSpoolOfADeadRunner(t *testing.T) {
 				t.Errorf("given up: %t, after %s", !a.leases.any(), waited)
 			}
 			for i, want := range []workflow.JobStatus{tc.want, workflow.Ready} {
-				j, err := a.Store.Job(t.Context(), grants[i].JobID)
+				j, err := a.Store.Jobs.Get(t.Context(), grants[i].JobID)
 				if err != nil || j.Status != want {
 					t.Errorf("job %d is %s, want %s (%v)", i, j.Status, want, err)
 				}

@@ -15,11 +15,11 @@ type AccountingQuery struct {
 	Names      []string
 	User       string
 	Since      time.Time
-	Duplicates bool // each life of a requeued job; otherwise the last one
+	Duplicates bool // each restart of a requeued job; otherwise the last one
 	JobsOnly   bool // without steps
 }
 
-// Record is what accounting has about one life of a job, or about one step.
+// Record is the accounting record of one restart of a job, or of one step.
 // Times that are not known (yet) are zero.
 type Record struct {
 	ID          StepID
@@ -30,10 +30,10 @@ type Record struct {
 	QOS         string
 	Cluster     string
 	State       State
-	CancelledBy string // uid, for CANCELLED; "" if nobody is named
+	CancelledBy string // uid, for CANCELLED; "" if none is named
 	Reason      string
 	Exit        ExitCode
-	DerivedExit ExitCode // the highest of the steps'; of jobs
+	DerivedExit ExitCode // the highest of its steps; only for jobs
 	Submit      time.Time
 	Eligible    time.Time
 	Start       time.Time
@@ -41,40 +41,40 @@ type Record struct {
 	Elapsed     time.Duration
 	Suspended   time.Duration
 	TimeLimit   time.Duration
-	CPUTime     time.Duration // user and system, of the processes
-	AveCPU      time.Duration // per task; of steps
+	CPUTime     time.Duration // user and system time of the processes
+	AveCPU      time.Duration // per task; only for steps
 	Nodes       int
 	NodeList    string
 	CPUs        int
-	Memory      Memory // as asked for
+	Memory      Memory // as requested
 	TRES        TRES   // allocated
-	MaxRSS      int64  // bytes, of the largest task; of steps; 0 if not measured
+	MaxRSS      int64  // bytes, of the largest task; only for steps; 0 if not measured
 	MaxVMSize   int64  // bytes, likewise
 	MaxRead     int64  // bytes, likewise
 	MaxWrite    int64  // bytes, likewise
 	Comment     string
 }
 
-// IsStep tells whether the record is about a step.
+// IsStep reports whether the record is of a step.
 func (r Record) IsStep() bool { return r.ID.Step != "" }
 
-// Over tells whether this life or step has ended.
+// Over reports whether this restart or step has ended.
 func (r Record) Over() bool { return r.State.Over() || r.State == Requeued }
 
-// Started tells whether this life or step was given nodes. (A life that was
+// Started reports whether this restart or step was given nodes. (A restart that was
 // cancelled before that may have its end as its start.)
 func (r Record) Started() bool { return r.NodeList != "" }
 
-// Accounting is one look at the accounting database. It may lag by seconds, on
-// a busy site by minutes; in that time a record may have its job's id and state
-// but the name "allocation". A job that waits for a dependency is not in it.
+// Accounting is one answer of the accounting database. It may lag by seconds, at
+// a busy site by minutes. In that time a record may have its job's id and state,
+// but the name "allocation". A job that waits for a dependency is not included.
 type Accounting struct {
 	At      time.Time
 	Records []Record // in Slurm's order: a job, its steps, the next job
 	Skipped int
 }
 
-// Lives lists the records of a job itself, oldest life first.
+// Lives returns the records of a job without its steps, one per restart, oldest first.
 func (a Accounting) Lives(id JobID) []Record {
 	var lives []Record
 	for _, r := range a.Records {
@@ -86,7 +86,7 @@ func (a Accounting) Lives(id JobID) []Record {
 	return lives
 }
 
-// Steps lists the records of a job's steps.
+// Steps returns the records of a job's steps.
 func (a Accounting) Steps(id JobID) []Record {
 	var steps []Record
 	for _, r := range a.Records {
@@ -141,7 +141,7 @@ var accountingFormat = func() string {
 	return strings.Join(names, ",")
 }()
 
-// Accounting asks sacct once for all records that match.
+// Accounting calls sacct once for all matching records. The error is an *Error.
 func (c *Client) Accounting(ctx context.Context, query AccountingQuery) (Accounting, error) {
 	look := Accounting{At: c.now()}
 	args := []string{"--local", "--parsable2", "--delimiter=" + fieldSeparator, "--format=" + accountingFormat}
@@ -192,12 +192,12 @@ func parseAccounting(out []byte) ([]Record, int, error) {
 		records = append(records, record)
 	}
 	if len(records) == 0 && t.skipped > 0 {
-		return nil, 0, garbled(Sacct, fmt.Sprintf("none of %d rows could be understood", t.skipped))
+		return nil, 0, garbled(Sacct, fmt.Sprintf("cannot parse any of %d rows", t.skipped))
 	}
 	return records, t.skipped, nil
 }
 
-// cancelledBy is the uid in "CANCELLED by 1000".
+// cancelledBy returns the uid in "CANCELLED by 1000".
 func cancelledBy(state string) string {
 	_, by, _ := strings.Cut(state, " by ")
 	return strings.TrimSpace(by)

@@ -7,7 +7,7 @@ import (
 )
 
 // Association is what a user may do under an account. Limits that are not set
-// are 0 (NoDuration for MaxWall); those of the parent accounts hold as well and
+// are 0 (NoDuration for MaxWall). The limits of the parent accounts apply as well and
 // are not repeated here.
 type Association struct {
 	Cluster    string
@@ -17,7 +17,7 @@ type Association struct {
 	DefaultQOS string
 	QOS        []string
 	MaxJobs    int // running
-	MaxSubmit  int // running and waiting
+	MaxSubmit  int // running and pending
 	MaxWall    time.Duration
 	MaxTRES    TRES // per job
 	GrpJobs    int
@@ -31,7 +31,7 @@ type QOS struct {
 	Priority         int
 	Flags            []string
 	PreemptMode      string
-	Preempts         []string // the ones that it may preempt
+	Preempts         []string // the QOS that it may preempt
 	GraceTime        time.Duration
 	MaxWall          time.Duration
 	MaxJobsPerUser   int
@@ -45,7 +45,7 @@ type QOS struct {
 	MinTRES          TRES
 }
 
-// sacctmgrTable asks for the columns and returns rows by their order.
+// sacctmgrTable calls sacctmgr and returns rows with the columns in the given order.
 func (c *Client) sacctmgrTable(ctx context.Context, columns []string, args ...string) ([][]string, error) {
 	args = append([]string{"--parsable2", "--readonly", "show"}, args...)
 	out, err := c.ask(ctx, Sacctmgr, append(args, "format="+strings.Join(columns, ","))...)
@@ -81,7 +81,7 @@ var associationFields = []struct {
 	{"GrpTRES", func(a *Association, r *reader, v string) { a.GrpTRES = parsed(r, ParseTRES, v) }},
 }
 
-// Associations asks for what a user may do.
+// Associations returns the associations of a user.
 func (c *Client) Associations(ctx context.Context, user string) ([]Association, error) {
 	names := make([]string, len(associationFields))
 	for i, f := range associationFields {
@@ -106,7 +106,7 @@ func (c *Client) Associations(ctx context.Context, user string) ([]Association, 
 	return all, nil
 }
 
-// DefaultAccount asks for the account that a user's jobs get if they name none;
+// DefaultAccount returns the account that a user's jobs get if they name none;
 // "" if there is none.
 func (c *Client) DefaultAccount(ctx context.Context, user string) (string, error) {
 	rows, err := c.sacctmgrTable(ctx, []string{"User", "DefaultAccount"}, "user", "where", "name="+user)
@@ -138,7 +138,7 @@ var qosFields = []struct {
 	{"MinTRES", func(q *QOS, r *reader, v string) { q.MinTRES = parsed(r, ParseTRES, v) }},
 }
 
-// QOS asks for all qualities of service.
+// QOS returns all qualities of service.
 func (c *Client) QOS(ctx context.Context) ([]QOS, error) {
 	names := make([]string, len(qosFields))
 	for i, f := range qosFields {

@@ -1,11 +1,11 @@
-// Package slurm is the dialogue with Slurm: typed calls of its programs, their
-// outputs as Go values, and their refusals as errors with a class.
+// Package slurm calls Slurm's programs: typed calls, their output as Go values, and
+// their failures as errors with a class.
 //
-// Answers have three values. A job that is in an answer is known. A job that is
-// not in an answer of a healthy Slurm is absent in this look, which is not yet
-// an end: see the allocation package. An error of class Unavailable (or
-// Withheld) is no information at all. Each answer carries a heading that proves
-// that the program worked, so that an empty or cut output is never taken for
+// There are three cases. A job that is in an answer is known. A job that is
+// not in an answer of a healthy Slurm is absent from this poll, which does not yet
+// mean that it has ended: see the allocation package. An error of class Unavailable (or
+// Withheld) is no information at all. Each answer has a heading that proves
+// that the program worked, so that empty or truncated output never means
 // "no jobs".
 package slurm
 
@@ -25,20 +25,20 @@ type Options struct {
 	Now      func() time.Time         // nil: time.Now
 	Budget   int                      // calls per minute, see Client.Spare; 0: no limit
 	// Ledger is a file that clients of other processes use too: then the calls of
-	// all of them count. If it cannot be used, those of this client do.
+	// all of them count. If it cannot be used, only those of this client do.
 	Ledger string
-	// OpenLedger opens that file as flags say; nil: os.OpenFile.
+	// OpenLedger opens that file with the given flags; nil: os.OpenFile.
 	OpenLedger func(path string, flags int, perm fs.FileMode) (*os.File, error)
-	// Modest leaves the second half of the budget to others: questions are
-	// withheld as if they could be left out.
+	// Modest leaves the second half of the budget to others: queries are
+	// withheld like optional calls.
 	Modest bool
 }
 
 // DefaultTimeout is how long a program may take. Under load Slurm's own clients
-// retry for longer than that; we come back later instead.
+// retry for longer than that; we call again later instead.
 const DefaultTimeout = 60 * time.Second
 
-// Client asks Slurm. It is safe for concurrent use.
+// Client calls Slurm's programs. It is safe for concurrent use.
 type Client struct {
 	executor Executor
 	timeouts map[string]time.Duration
@@ -46,7 +46,7 @@ type Client struct {
 	meter    *meter
 }
 
-// New makes a client.
+// New returns a client.
 func New(opts Options) *Client {
 	if opts.Executor == nil {
 		opts.Executor = &OS{}
@@ -60,8 +60,8 @@ func New(opts Options) *Client {
 	}
 }
 
-// call runs a program and counts it. The error, if any, is an *Error: with
-// class Ambiguous if what was asked may have been done.
+// call runs a program and counts the call. The error, if any, is an *Error: with
+// class Ambiguous if the request may have been carried out.
 func (c *Client) call(ctx context.Context, cmd Command, p priority) (Output, error) {
 	if err := ctx.Err(); err != nil {
 		return Output{}, &Error{Program: cmd.Program, Class: Temporary, Err: err}
@@ -88,7 +88,7 @@ func (c *Client) call(ctx context.Context, cmd Command, p priority) (Output, err
 	return out, nil
 }
 
-// failureOf classifies the end of a program; nil if it succeeded.
+// failureOf returns the failure of a program; nil if it succeeded.
 func failureOf(program string, out Output, err error) *Error {
 	if err == nil && out.ExitCode == 0 {
 		return nil
@@ -98,7 +98,7 @@ func failureOf(program string, out Output, err error) *Error {
 		said = out.Stdout
 	}
 	e := &Error{Program: program, Text: oneLine(said), ExitCode: out.ExitCode, Err: err}
-	code, class, known := recognise(string(said)) // not the text, which is cut: what counts may come last
+	code, class, known := recognise(string(said)) // not the text, which is truncated: the relevant part may come last
 	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		e.Class, e.Code = Ambiguous, codeTimeout
@@ -108,15 +108,15 @@ func failureOf(program string, out Output, err error) *Error {
 	case known:
 		e.Code, e.Class = code, class
 	default:
-		e.Class = Ambiguous // killed, or with words that we do not know
+		e.Class = Ambiguous // killed, or with an unknown message
 	}
 	return e
 }
 
-// ask makes a call whose failure means that nothing is known, apart from
-// answers about the question itself (no such job, no such partition).
+// ask makes a query. Its failure means that nothing is known, except for
+// answers about the query itself (no such job, no such partition).
 func (c *Client) ask(ctx context.Context, program string, args ...string) (Output, error) {
-	out, err := c.call(ctx, Command{Program: program, Args: args}, question)
+	out, err := c.call(ctx, Command{Program: program, Args: args}, queryCall)
 	if e := (*Error)(nil); errors.As(err, &e) && e.Class != NotFound && e.Class != Permanent && e.Class != Withheld {
 		e.Class = Unavailable
 	}
@@ -126,7 +126,7 @@ func (c *Client) ask(ctx context.Context, program string, args ...string) (Outpu
 // codeTimeout is the Error.Code of a program that did not end in time.
 const codeTimeout = "timeout"
 
-// garbled is an answer that is none.
+// garbled returns the error of an answer that could not be parsed.
 func garbled(program, why string) *Error {
 	return &Error{Program: program, Class: Unavailable, Code: "garbled", Text: why}
 }

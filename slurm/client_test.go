@@ -183,10 +183,10 @@ func TestBudget(t *testing.T) {
 		t.Error("the other half is not")
 	}
 	if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable { // asked, and the answer is garbage
-		t.Errorf("a question: %v", err)
+		t.Errorf("a query: %v", err)
 	}
 	if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable {
-		t.Errorf("a question: %v", err)
+		t.Errorf("a query: %v", err)
 	}
 	if _, err := c.Config(t.Context()); ClassOf(err) != Withheld {
 		t.Errorf("a question too many: %v", err)

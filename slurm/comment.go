@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// SetComment replaces a job's comment, which squeue shows. It is a nicety:
+// SetComment replaces a job's comment, which squeue shows. It is an optional call:
 // withheld when half of the budget is spent.
 func (c *Client) SetComment(ctx context.Context, id JobID, comment string) error {
 	comment = strings.Map(func(r rune) rune {
@@ -14,12 +14,6 @@ func (c *Client) SetComment(ctx context.Context, id JobID, comment string) error
 		}
 		return r
 	}, comment)
-	_, err := c.call(ctx, Command{Program: Scontrol, Args: []string{"update", "JobId=" + id.String(), "Comment=" + comment}}, nicety)
-	return err
-}
-
-// SetExcluded replaces the nodes that a waiting job must not get.
-func (c *Client) SetExcluded(ctx context.Context, id JobID, hosts []string) error {
-	_, err := c.call(ctx, Command{Program: Scontrol, Args: []string{"update", "JobId=" + id.String(), "ExcNodeList=" + JoinNodes(hosts)}}, duty)
+	_, err := c.call(ctx, Command{Program: Scontrol, Args: []string{"update", "JobId=" + id.String(), "Comment=" + comment}}, optionalCall)
 	return err
 }

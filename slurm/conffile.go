@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// confFiles are the usual places of slurm.conf; the last is where a host gets it
-// from the controller.
+// confFiles are the usual places of slurm.conf; the last is where hosts keep the copy
+// that they get from the controller.
 var confFiles = []string{"/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf"}
 
-// ClusterName is the name of the cluster that this host's slurm.conf says it
-// belongs to; empty if it says none. No program of Slurm is called.
+// ClusterName returns the name of the cluster in this host's slurm.conf; empty if there
+// is none. No program of Slurm is called.
 func ClusterName(getenv func(string) string) string {
 	if file := getenv("SLURM_CONF"); file != "" {
 		return clusterOf(file)
 	}
 	if len(FakePaths(getenv)) > 0 {
-		return "" // the host's files are about another Slurm
+		return "" // the host's files describe another Slurm
 	}
 	for _, file := range confFiles {
 		if name := clusterOf(file); name != "" {
@@ -26,8 +26,7 @@ func ClusterName(getenv func(string) string) string {
 	return ""
 }
 
-// clusterOf is the ClusterName of a slurm.conf, in which the case of letters
-// does not matter.
+// clusterOf returns the ClusterName of a slurm.conf, whose keys are case-insensitive.
 func clusterOf(file string) string {
 	text, err := os.ReadFile(file)
 	if err != nil {

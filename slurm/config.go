@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Config is what of `scontrol show config` matters to somebody who runs jobs.
+// Config is the part of `scontrol show config` that matters for running jobs.
 type Config struct {
 	Cluster           string
 	Version           string        // "22.05.8"
@@ -28,12 +28,12 @@ type Config struct {
 	Values            map[string]string // everything, by Slurm's names
 }
 
-// Accounted tells whether there is an accounting database that sacct can ask.
+// Accounted reports whether there is an accounting database that sacct can query.
 func (c Config) Accounted() bool {
 	return c.AccountingStorage != "" && !strings.HasSuffix(c.AccountingStorage, "/none")
 }
 
-// Config asks for the cluster's configuration.
+// Config returns the cluster's configuration.
 func (c *Client) Config(ctx context.Context) (Config, error) {
 	out, err := c.ask(ctx, Scontrol, "show", "config")
 	if err != nil {
@@ -42,7 +42,7 @@ func (c *Client) Config(ctx context.Context) (Config, error) {
 	return parseConfig(string(out.Stdout))
 }
 
-// parseConfig reads lines of the form `Name   = value`.
+// parseConfig parses lines of the form `Name   = value`.
 func parseConfig(text string) (Config, error) {
 	kv := keyValues{}
 	for line := range strings.Lines(text) {
@@ -79,8 +79,8 @@ func parseConfig(text string) (Config, error) {
 	return c, nil
 }
 
-// duration reads a number of units such as "300 sec"; words (INFINITE,
-// UNLIMITED) and nothing are 0.
+// duration returns a number of units such as "300 sec"; words (INFINITE,
+// UNLIMITED) and an empty value are 0.
 func (kv keyValues) duration(key, suffix string, unit time.Duration) time.Duration {
 	n, err := parseNumber(strings.TrimSuffix(kv[key], suffix))
 	if err != nil || n > int64(maxDays*24*time.Hour/unit) {

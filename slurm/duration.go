@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	// Unlimited is a time limit that never comes.
+	// Unlimited means no time limit.
 	Unlimited time.Duration = math.MaxInt64
 	// NoDuration stands for "none given", "not known" and "the partition's".
 	NoDuration time.Duration = -1
@@ -18,11 +18,10 @@ const (
 // maxDays keeps days, hours and seconds within a time.Duration.
 const maxDays = 100_000
 
-// ParseDuration reads each form that Slurm writes or takes: minutes, MM:SS,
+// ParseDuration parses each form that Slurm writes or accepts: minutes, MM:SS,
 // HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS, seconds with a fraction, a minus sign (a
-// job past its limit), and the words for no limit and for no value. What a
-// negative time means to the callers of this package is "none left", so it
-// becomes 0.
+// job past its limit), and the words for no limit and for no value. A negative time
+// means "none left" to callers, so it becomes 0.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	switch strings.ToUpper(text) {
@@ -34,7 +33,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	rest, negative := strings.CutPrefix(text, "-")
 	d, err := parseClock(rest)
 	if err != nil {
-		return NoDuration, fmt.Errorf("%q is not a duration of Slurm", text)
+		return NoDuration, fmt.Errorf("invalid Slurm duration %q", text)
 	}
 	if negative {
 		return 0, nil
@@ -42,7 +41,7 @@ func ParseDuration(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseClock reads what is left of a duration without sign and words.
+// parseClock parses a duration that is not a word and has no sign.
 func parseClock(text string) (time.Duration, error) {
 	days, clock, hasDays := strings.Cut(text, "-")
 	if !hasDays {
@@ -80,7 +79,7 @@ func parseClock(text string) (time.Duration, error) {
 	return total + fraction, nil
 }
 
-// cutFraction takes the decimals of the seconds off.
+// cutFraction removes the decimals of the seconds.
 func cutFraction(clock string) (string, time.Duration, error) {
 	clock, decimals, found := strings.Cut(clock, ".")
 	if !found {
@@ -93,7 +92,7 @@ func cutFraction(clock string) (string, time.Duration, error) {
 	return clock, time.Duration(math.Round(f * float64(time.Second))), err
 }
 
-// FormatDuration writes a time limit for sbatch and srun: D-HH:MM:SS, rounded
+// FormatDuration returns a time limit for sbatch and srun: D-HH:MM:SS, rounded
 // up to a second, or UNLIMITED. (Slurm rounds limits of jobs up to minutes.)
 func FormatDuration(d time.Duration) string {
 	if d == Unlimited {

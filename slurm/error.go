@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// Class says what a failed call means for the one who made it.
+// Class says what a failed call means for its caller.
 type Class string
 
 const (
-	// Unavailable is a question that got no answer (it failed, timed out, or what it
-	// printed was no answer). Nothing is known that was not known before.
+	// Unavailable is a query without an answer: it failed, timed out, or its output
+	// could not be parsed. It is no information.
 	Unavailable Class = "unavailable"
-	// Temporary is a call that was refused, certainly not carried out, worth another try later.
+	// Temporary is a refused call that was certainly not carried out and may be repeated later.
 	Temporary Class = "temporary"
-	// Limit is a refusal because the user or account has as much as they may have.
-	// It passes when something of theirs ends.
+	// Limit is a refusal because the user or account has reached a limit. It no longer
+	// applies when one of their jobs ends.
 	Limit Class = "limit"
-	// Permanent is a refusal of what will be refused again in this form.
+	// Permanent is a refusal of a request that would be refused again in this form.
 	Permanent Class = "permanent"
-	// Ambiguous is a call of which nobody knows whether it was carried out. Look before asking again.
+	// Ambiguous is a call that may or may not have been carried out. Check before repeating it.
 	Ambiguous Class = "ambiguous"
 	// NotFound is the answer of a healthy controller that knows no such job.
 	NotFound Class = "not_found"
 	// Shortage is a step for which Slurm finds no room in its allocation. If the
-	// caller knows that there is room, Slurm's books are behind: a controller that was
-	// restarted counts steps that have ended meanwhile.
+	// caller knows that there is room, Slurm's state is out of date: a controller that was
+	// restarted still counts steps that ended while it was down.
 	Shortage Class = "shortage"
 	// Withheld is a call that was not made, because the budget of calls is spent.
 	Withheld Class = "withheld"
@@ -38,7 +38,7 @@ type Error struct {
 	Code     string // Slurm's name of the error where it is known, such as "AssocMaxSubmitJobLimit"
 	Text     string // what the program said, in one line
 	ExitCode int    // 0 if the program did not end by itself
-	Err      error  // the cause, if the program could not be run or not be understood
+	Err      error  // the cause, if the program could not be run or its output not be parsed
 }
 
 func (e *Error) Error() string {
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// ClassOf is the class of an error of this package, or "".
+// ClassOf returns the class of an error of this package, or "".
 func ClassOf(err error) Class {
 	if e := (*Error)(nil); errors.As(err, &e) {
 		return e.Class
@@ -85,7 +85,7 @@ var errorTable = []struct {
 	{"submission failed: interrupted system call", "EINTR", Ambiguous},
 	{"submission failed: no error", "SLURM_SUCCESS", Ambiguous},
 
-	// What the user or account may have is used up.
+	// A limit of the user or account is reached.
 	{"assocmaxsubmitjoblimit", "AssocMaxSubmitJobLimit", Limit},
 	{"assocgrpsubmitjobslimit", "AssocGrpSubmitJobsLimit", Limit},
 	{"assocmaxjobslimit", "AssocMaxJobsLimit", Limit},
@@ -132,7 +132,7 @@ var errorTable = []struct {
 	{"requested topology configuration is not available", "ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE", Permanent},
 	{"burst buffer permission denied", "ESLURM_BURST_BUFFER_PERMISSION", Permanent},
 	{"batch job submission failed: invalid", "", Permanent},
-	// What sbatch itself finds wrong, before it asks anybody.
+	// Errors that sbatch finds before it contacts the controller.
 	{"sbatch: error: invalid ", "", Permanent},
 	{"is not a valid node count", "", Permanent},
 	{"is less than minimum node count", "", Permanent},
@@ -144,15 +144,15 @@ var errorTable = []struct {
 	{"batch script is empty", "", Permanent},
 	{"batch script contains dos line breaks", "", Permanent},
 
-	// A limit of size or of number: Slurm does not say which of the two, and
-	// with it one of the codes above where it does.
+	// A limit of size or of number. Slurm does not say which of the two, or it also writes
+	// one of the codes above.
 	{"job violates accounting/qos policy", "ESLURM_ACCOUNTING_POLICY", Limit},
 
-	// The job is not there.
+	// The job does not exist.
 	{"invalid job id specified", "ESLURM_INVALID_JOB_ID", NotFound},
 	{"job/step already completing or completed", "ESLURM_ALREADY_DONE", NotFound},
 
-	// Not carried out, and worth another try.
+	// Not carried out, and may be repeated.
 	{"unable to contact slurm controller", "SLURMCTLD_COMMUNICATIONS_CONNECTION_ERROR", Temporary},
 	{"slurm temporarily unable to accept job", "ESLURM_ERROR_ON_DESC_TO_RECORD_COPY", Temporary},
 	{"slurm backup controller in standby mode", "ESLURM_IN_STANDBY_MODE", Temporary},
@@ -170,12 +170,12 @@ var errorTable = []struct {
 	{"i/o error writing script/environment to file", "ESLURM_WRITING_TO_FILE", Temporary},
 	{"communication connection failure", "SLURM_COMMUNICATIONS_CONNECTION_ERROR", Temporary},
 
-	// A refusal in words of the site, or of another version: a job_submit plugin
-	// says what it wants said, and leaves "Unspecified error" to Slurm.
+	// A refusal with a text of the site, or of another version: a job_submit plugin
+	// writes its own text, and Slurm adds "Unspecified error".
 	{"batch job submission failed:", "", Permanent},
 }
 
-// recognise names the error in what a program wrote.
+// recognise returns code and class of the error in a program's output.
 func recognise(text string) (code string, class Class, ok bool) {
 	text = strings.ToLower(text)
 	for _, row := range errorTable {
@@ -186,7 +186,7 @@ func recognise(text string) (code string, class Class, ok bool) {
 	return "", "", false
 }
 
-// oneLine joins the lines of a program's messages; repeated ones are said once.
+// oneLine joins the lines of a program's messages; repeated lines occur once.
 func oneLine(stderr []byte) string {
 	var lines []string
 	for line := range strings.Lines(string(stderr)) {

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// The programs of Slurm that this package runs, by the names that they are
-// called by.
+// The names of the programs of Slurm that this package runs.
 const (
 	Sbatch   = "sbatch"
 	Squeue   = "squeue"
@@ -26,18 +25,18 @@ const (
 	Srun     = "srun"
 )
 
-// An Executor runs one of Slurm's programs. *OS runs the real ones, a cluster
+// An Executor runs one of Slurm's programs. *OS runs the real programs, a cluster
 // of slurmtest answers in-process; both pass the same conformance suite.
 //
 // A program that ran and failed is an Output with an exit code, not an error.
-// An error that wraps ErrNotStarted means that it did not run at all. With any
-// other (one that wraps context.DeadlineExceeded if it did not end in time) what
-// was asked may have happened all the same.
+// An error that wraps ErrNotStarted means that it did not run at all. After any
+// other error (it wraps context.DeadlineExceeded if the program did not end in time) the
+// request may have been carried out.
 type Executor interface {
 	Run(ctx context.Context, cmd Command) (Output, error)
 }
 
-// ErrNotStarted is the cause of an error of a program that did not run.
+// ErrNotStarted is the cause of the error of a program that did not run.
 var ErrNotStarted = errors.New("could not be started")
 
 // Command is one run of a program.
@@ -49,14 +48,14 @@ type Command struct {
 	Env     []string // added to the environment, "NAME=value"
 }
 
-// Output is what a program left.
+// Output is the output and exit code of a program.
 type Output struct {
 	Stdout, Stderr []byte
 	ExitCode       int
 }
 
 // maxOutput is how much of a program's output is kept. A queue of 100,000 jobs
-// is below 64 MiB; more than this is not an answer.
+// is below 64 MiB; larger output is not a valid answer.
 const maxOutput = 64 << 20
 
 // killDelay is how long a program that was told to stop may take to do so.
@@ -64,13 +63,12 @@ const killDelay = 2 * time.Second
 
 // OS runs the programs that are installed on this host.
 type OS struct {
-	// Paths replaces programs by others: name to path. Programs that are missing
-	// here are looked up in PATH.
+	// Paths replaces programs: name to path. Other programs are looked up in PATH.
 	Paths map[string]string
 }
 
-// FakePaths reads the variables TORC_FAKE_SBATCH, TORC_FAKE_SQUEUE and so on,
-// which replace programs.
+// FakePaths returns the replacements of programs in the variables TORC_FAKE_SBATCH,
+// TORC_FAKE_SQUEUE and so on.
 func FakePaths(getenv func(string) string) map[string]string {
 	paths := map[string]string{}
 	for _, program := range []string{Sbatch, Squeue, Sacct, Scancel, Scontrol, Sinfo, Sacctmgr, Srun} {
@@ -81,7 +79,7 @@ func FakePaths(getenv func(string) string) map[string]string {
 	return paths
 }
 
-// Path is the file that is run for a program.
+// Path returns the file that is run for a program.
 func (x *OS) Path(program string) string {
 	if path, ok := x.Paths[program]; ok {
 		return path
@@ -116,7 +114,7 @@ func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 		return out, nil
 	}
 	switch {
-	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it succeeded, a child that it left has its output open
+	case err == nil, errors.Is(err, exec.ErrWaitDelay): // it succeeded, and a child of it still has its output open
 		return out, nil
 	case cmd.Process == nil:
 		return out, fmt.Errorf("%s %w: %w", c.Program, ErrNotStarted, err)
@@ -125,13 +123,13 @@ func (x *OS) Run(ctx context.Context, c Command) (Output, error) {
 }
 
 // changesAnswers are the prefixes of variables that change what Slurm's
-// programs do or print. Inside of an allocation there are many of them, and a
-// job that we submit must not inherit ours. Those of sbatch overrule what its
-// script says, and belong to whoever started the daemon: a command reads what it
-// wants of its own.
+// programs do or print. Inside an allocation there are many of them, and a
+// job that we submit must not inherit ours. Those of sbatch override its
+// script, and come from the user who started the daemon; a command passes its
+// own settings in the request.
 var changesAnswers = []string{"SLURM_", "SLURMD_", "SBATCH_", "SQUEUE_", "SACCT_", "SACCTMGR_", "SINFO_", "SCANCEL_", "SCONTROL_", "SRUN_"}
 
-// keptVariables of those say where the cluster is.
+// keptVariables are the exceptions, which say where the cluster is.
 var keptVariables = []string{"SLURM_CONF", "SLURM_CONF_SERVER"}
 
 func ownEnvironment(environ []string) []string {
@@ -142,9 +140,9 @@ func ownEnvironment(environ []string) []string {
 	})
 }
 
-// limitedBuffer keeps the first limit bytes and notes whether there were more.
+// limitedBuffer keeps the first limit bytes and records whether there were more.
 type limitedBuffer struct {
-	kept     bytes.Buffer // not embedded: its ReadFrom would go past Write
+	kept     bytes.Buffer // not embedded: its ReadFrom would bypass Write
 	limit    int
 	exceeded bool
 }

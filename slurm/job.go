@@ -2,27 +2,27 @@ package slurm
 
 import "time"
 
-// Job is a job as the controller has it: in the queue, or ended not longer than
+// Job is a job that the controller knows: in the queue, or ended no longer than
 // MinJobAge ago.
 type Job struct {
 	ID         JobID
 	Name       string
 	User       string
 	Account    string
-	Partition  string // a list while the job waits for any of several
+	Partition  string // a list while a pending job may use several
 	QOS        string
 	State      State
-	Reason     string // why it waits, or how it ended; "" if there is none
+	Reason     string // why it is pending, or how it ended; "" if there is none
 	Nodes      int
 	CPUs       int
-	Memory     Memory // as asked for
-	TRES       TRES   // allocated, or asked for while it waits
-	NodeList   string // see ExpandNodes; "" while it waits
+	Memory     Memory // as requested
+	TRES       TRES   // allocated, or requested while it is pending
+	NodeList   string // see ExpandNodes; "" while it is pending
 	BatchHost  string
 	Submit     time.Time
 	Eligible   time.Time
-	Start      time.Time // for a waiting job Slurm's estimate; zero if it has none
-	End        time.Time // for a running job when its limit ends it
+	Start      time.Time // for a pending job Slurm's estimate; zero if it has none
+	End        time.Time // for a running job the time when its limit ends it
 	TimeLimit  time.Duration
 	TimeLeft   time.Duration
 	Restarts   int
@@ -31,14 +31,14 @@ type Job struct {
 	Dependency string
 }
 
-// Queue is one look at the controller's jobs.
+// Queue is one answer of squeue.
 type Queue struct {
-	At      time.Time // when it was asked for
+	At      time.Time // when squeue was called
 	Jobs    []Job
-	Skipped int // rows that could not be understood: what they were about is not known
+	Skipped int // rows that could not be parsed: their jobs are unknown
 }
 
-// Find returns the job of an id.
+// Find returns the job with an id; false if there is none.
 func (q Queue) Find(id JobID) (Job, bool) {
 	for _, job := range q.Jobs {
 		if job.ID == id {
@@ -46,15 +46,4 @@ func (q Queue) Find(id JobID) (Job, bool) {
 		}
 	}
 	return Job{}, false
-}
-
-// Named lists the jobs of a name.
-func (q Queue) Named(name string) []Job {
-	var jobs []Job
-	for _, job := range q.Jobs {
-		if job.Name == name {
-			jobs = append(jobs, job)
-		}
-	}
-	return jobs
 }

@@ -11,10 +11,10 @@ import (
 // names none.
 type JobID struct {
 	Number int64
-	Suffix string // "", "_4" (array task), "_[1-9%2]" (tasks that wait together), "+0" (component)
+	Suffix string // "", "_4" (array task), "_[1-9%2]" (pending tasks), "+0" (component)
 }
 
-// ParseJobID reads 123, 123_4, 123_[1-9%2] or 123+0.
+// ParseJobID parses 123, 123_4, 123_[1-9%2] or 123+0.
 func ParseJobID(text string) (JobID, error) {
 	number, suffix := text, ""
 	if i := strings.IndexAny(text, "_+"); i >= 0 {
@@ -39,7 +39,7 @@ func validSuffix(suffix string) bool {
 	return err == nil
 }
 
-// parseNumber reads decimal digits, and nothing but digits.
+// parseNumber parses decimal digits; anything else is an error.
 func parseNumber(text string) (int64, error) {
 	if text == "" || strings.Trim(text, "0123456789") != "" {
 		return 0, fmt.Errorf("%q is not a number", text)
@@ -47,7 +47,7 @@ func parseNumber(text string) (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// String writes the id as Slurm does; the zero value is "".
+// String returns the id as Slurm writes it; the zero value is "".
 func (id JobID) String() string {
 	if id.IsZero() {
 		return ""
@@ -55,27 +55,13 @@ func (id JobID) String() string {
 	return strconv.FormatInt(id.Number, 10) + id.Suffix
 }
 
-// IsZero tells whether the id names no job.
+// IsZero reports whether the id names no job.
 func (id JobID) IsZero() bool { return id == JobID{} }
 
-// Task is the index in a job array.
-func (id JobID) Task() (int64, bool) { return id.index('_') }
-
-// Component is the offset in a heterogeneous job.
-func (id JobID) Component() (int64, bool) { return id.index('+') }
-
-func (id JobID) index(kind byte) (int64, bool) {
-	if id.Suffix == "" || id.Suffix[0] != kind {
-		return 0, false
-	}
-	n, err := parseNumber(id.Suffix[1:])
-	return n, err == nil
-}
-
-// MarshalText writes the id as String does.
+// MarshalText returns the same as String.
 func (id JobID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText parses the output of MarshalText.
 func (id *JobID) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*id = JobID{}
@@ -95,7 +81,7 @@ type StepID struct {
 	Step string // "" (the job itself), "batch", "extern", "interactive", "0", "1", "0+1", …
 }
 
-// ParseStepID reads 123, 123.batch, 123_4.0 or 123+1.extern.
+// ParseStepID parses 123, 123.batch, 123_4.0 or 123+1.extern.
 func ParseStepID(text string) (StepID, error) {
 	job, step, found := strings.Cut(text, ".")
 	id, err := ParseJobID(job)
@@ -108,7 +94,7 @@ func ParseStepID(text string) (StepID, error) {
 	return StepID{Job: id, Step: step}, nil
 }
 
-// String writes the id as sacct does.
+// String returns the id as sacct writes it.
 func (id StepID) String() string {
 	if id.Step == "" {
 		return id.Job.String()

@@ -33,17 +33,6 @@ func TestParseJobID(t *testing.T) {
 			t.Errorf("%q is written %q", text, got.String())
 		}
 	}
-	task, _ := ParseJobID("7_3")
-	if n, ok := task.Task(); n != 3 || !ok {
-		t.Errorf("task %d, %v", n, ok)
-	}
-	if _, ok := task.Component(); ok {
-		t.Error("a task is no component")
-	}
-	part, _ := ParseJobID("7+1")
-	if n, ok := part.Component(); n != 1 || !ok {
-		t.Errorf("component %d, %v", n, ok)
-	}
 }
 
 func TestParseStepID(t *testing.T) {

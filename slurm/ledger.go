@@ -12,30 +12,30 @@ import (
 	"time"
 )
 
-// ledger is a file in which the processes of a user on a host note when they
-// have run a program of Slurm, so that their calls count together. It holds
-// those of the last window, a line each: milliseconds since 1970.
+// ledger is a file in which the processes of a user on a host record when they
+// ran a program of Slurm, so that their calls count together. It holds the calls of
+// the last window, one per line: milliseconds since 1970.
 type ledger struct {
 	path string
 	open func(path string, flags int, perm fs.FileMode) (*os.File, error)
 }
 
-// Patience with the lock of a ledger, which is held for a moment only.
+// How long to wait for the lock of a ledger, which is held only briefly.
 const (
 	ledgerTries = 50
 	ledgerPause = 10 * time.Millisecond
 )
 
-var errLedgerBusy = errors.New("somebody holds its lock")
+var errLedgerBusy = errors.New("another process holds its lock")
 
-// update reads when calls were made, and writes what change makes of it. With
-// an error change was not called.
+// update reads when calls were made, and writes the result of change. After an
+// error, change was not called.
 func (l ledger) update(change func(recent []time.Time) []time.Time) error {
 	f, err := l.open(l.path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
-	defer f.Close() // and give the lock back
+	defer f.Close() // also releases the lock
 	if err := lock(f); err != nil {
 		return fmt.Errorf("lock %s: %w", l.path, err)
 	}
@@ -51,9 +51,9 @@ func (l ledger) update(change func(recent []time.Time) []time.Time) error {
 	if bytes.Equal(b.Bytes(), text) {
 		return nil
 	}
-	// Cut short by a crash it counts fewer calls, for a minute.
+	// If a crash truncates it, fewer calls are counted for a minute.
 	if err := f.Truncate(0); err != nil {
-		return nil //nolint:nilerr // it could be read: what counts has been done
+		return nil //nolint:nilerr // it could be read, which is what matters
 	}
 	_, _ = f.WriteAt(b.Bytes(), 0) // likewise
 	return nil
@@ -70,7 +70,7 @@ func lock(f *os.File) error {
 	return errLedgerBusy
 }
 
-// parseLedger leaves out what is no time.
+// parseLedger returns the times in a ledger; invalid lines are ignored.
 func parseLedger(text []byte) []time.Time {
 	var times []time.Time
 	for line := range bytes.Lines(text) {

@@ -29,7 +29,7 @@ func TestLedger(t *testing.T) {
 	}
 	err := command()
 	if ClassOf(err) != Withheld || !strings.Contains(err.Error(), "run 2 times within a minute, and at most 2 are allowed; again in 40s") {
-		t.Errorf("a third question: %v", err)
+		t.Errorf("a third query: %v", err)
 	}
 	if n := daemon.Spare(); n != 0 {
 		t.Errorf("the daemon has %d to spare", n)
@@ -65,7 +65,7 @@ func TestLedgerThatCannotBeUsed(t *testing.T) {
 	for _, path := range []string{dir, filepath.Join(dir, "none", "calls"), broken, held} {
 		c := New(Options{Executor: &stub{}, Budget: 1, Ledger: path})
 		if _, err := c.Config(t.Context()); ClassOf(err) != Unavailable {
-			t.Errorf("%s: a question: %v", path, err)
+			t.Errorf("%s: a query: %v", path, err)
 		}
 		if _, err := c.Config(t.Context()); ClassOf(err) != Withheld {
 			t.Errorf("%s: a second one: %v", path, err)

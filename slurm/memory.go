@@ -14,16 +14,16 @@ const (
 	GiB int64 = 1 << 30
 )
 
-// Memory is an amount of memory as a job asks for it.
+// Memory is an amount of memory as a job requests it.
 type Memory struct {
 	Bytes int64 // 0: none given, or all of the node's
 	Per   Per
 }
 
-// Per says what an amount of memory is for.
+// Per says what an amount of memory applies to.
 type Per string
 
-// What an amount of memory may be for.
+// What an amount of memory may apply to.
 const (
 	PerUnsaid Per = ""
 	PerNode   Per = "node"
@@ -31,8 +31,8 @@ const (
 	PerGPU    Per = "gpu"
 )
 
-// ParseMemory reads 4000M, 4G, 1.5G, 500Mc (per CPU), 4Gn (per node), 123456K,
-// and a number without a unit, which counts in the unit given. No value ("",
+// ParseMemory parses 4000M, 4G, 1.5G, 500Mc (per CPU), 4Gn (per node), 123456K,
+// and a number without a unit, which is in the given unit. No value ("",
 // "0", "16?", "N/A", "UNLIMITED") is 0.
 func ParseMemory(text string, unit int64) (Memory, error) {
 	number := strings.TrimSpace(text)
@@ -41,7 +41,7 @@ func ParseMemory(text string, unit int64) (Memory, error) {
 	case "", "N/A", "NONE", "UNLIMITED", "(NULL)":
 		return m, nil
 	}
-	if strings.HasSuffix(number, "?") { // sacct of a record that is not complete yet: 16?
+	if strings.HasSuffix(number, "?") { // sacct, for a record that is not complete yet: 16?
 		return m, nil
 	}
 	switch number[len(number)-1] {
@@ -70,8 +70,8 @@ func ParseMemory(text string, unit int64) (Memory, error) {
 	return m, nil
 }
 
-// scale multiplies a decimal number that is not negative; too much is a limit
-// that nobody reaches, so it saturates.
+// scale multiplies a decimal number that is not negative; a product that is too large
+// saturates.
 func scale(number string, unit int64) (int64, error) {
 	if number == "" || strings.Trim(number, "0123456789.") != "" {
 		return 0, fmt.Errorf("%q is not a number", number)
@@ -86,7 +86,7 @@ func scale(number string, unit int64) (int64, error) {
 	return int64(math.Round(f)), nil
 }
 
-// FormatMemory writes an amount for --mem: MiB, rounded up. (For sbatch 0 is all
+// FormatMemory returns an amount for --mem: MiB, rounded up. (For sbatch 0 means all
 // memory of a node.)
 func FormatMemory(bytes int64) string {
 	if bytes <= 0 {

@@ -18,22 +18,22 @@ type Calls struct {
 	Spent    time.Duration
 }
 
-// priority says what becomes of a call when the budget is spent.
+// priority says whether a call is made when the budget is spent.
 type priority uint8
 
 const (
-	nicety   priority = iota // made while at least half of the budget is left
-	question                 // made while there is budget
-	duty                     // always made: submissions and cancellations
+	optionalCall priority = iota // made while at least half of the budget is left
+	queryCall                    // made while there is budget
+	requiredCall                 // always made: submissions and cancellations
 )
 
 // window is the time over which the budget counts.
 const window = time.Minute
 
-// meter counts calls and holds them to the budget.
+// meter counts calls and enforces the budget.
 type meter struct {
 	budget int
-	modest bool    // questions are niceties
+	modest bool    // queries count as optional
 	ledger *ledger // calls of other processes count too; nil: they do not
 
 	mu     sync.Mutex
@@ -52,18 +52,18 @@ func newMeter(o *Options) *meter {
 	return m
 }
 
-// admit tells whether a call may be made, and counts it as made. If not, why
-// says so.
+// admit reports whether a call may be made, and counts it as made. If not, why
+// is the reason.
 func (m *meter) admit(now time.Time, program string, p priority) (ok bool, why string) {
-	if m.modest && p == question {
-		p = nicety
+	if m.modest && p == queryCall {
+		p = optionalCall
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	calls := m.calls[program]
 	m.share(now, func() {
 		made := len(m.recent)
-		if ok = m.budget == 0 || p == duty || made < m.most(p); ok {
+		if ok = m.budget == 0 || p == requiredCall || made < m.most(p); ok {
 			m.recent = append(m.recent, now)
 			return
 		}
@@ -80,18 +80,18 @@ func (m *meter) admit(now time.Time, program string, p priority) (ok bool, why s
 	return ok, why
 }
 
-// most is how many calls there may be in a window for one more of a priority to
-// be made.
+// most returns how many calls a window may have before one more call of a priority
+// is withheld.
 func (m *meter) most(p priority) int {
-	if p == nicety {
+	if p == optionalCall {
 		return m.budget - m.budget/2
 	}
 	return m.budget
 }
 
-// share has recent be what all processes have called lately, if there is a
-// ledger and it can be used. Otherwise this process counts for itself: Slurm is
-// more important than the count.
+// share sets recent to the recent calls of all processes, if there is a usable
+// ledger. Otherwise this process counts its own calls: calling Slurm is
+// more important than an exact count.
 func (m *meter) share(now time.Time, use func()) {
 	if m.ledger != nil {
 		err := m.ledger.update(func(recent []time.Time) []time.Time {
@@ -108,8 +108,8 @@ func (m *meter) share(now time.Time, use func()) {
 	use()
 }
 
-// forget forgets calls that are older than the window, and those of a clock that
-// was set back.
+// forget removes calls that are older than the window, and calls in the future, from
+// before the clock was set back.
 func (m *meter) forget(now time.Time) {
 	m.recent = slices.DeleteFunc(m.recent, func(t time.Time) bool { return now.Sub(t) >= window || t.Sub(now) > window })
 }
@@ -128,16 +128,16 @@ func (m *meter) done(program string, spent time.Duration, failure *Error) {
 	m.calls[program] = calls
 }
 
-// Calls is how often each program was run since the client was made.
+// Calls returns how often each program was run since the client was created.
 func (c *Client) Calls() map[string]Calls {
 	c.meter.mu.Lock()
 	defer c.meter.mu.Unlock()
 	return maps.Clone(c.meter.calls)
 }
 
-// Spare is how many calls that could be left out (comments, estimates) the
-// budget still has room for in this minute; without a budget it is large.
-// Questions are withheld when the budget is spent, such niceties when half of
+// Spare returns how many optional calls (comments, estimates) the
+// budget still allows in this minute; without a budget it is large.
+// Queries are withheld when the budget is spent, optional calls when half of
 // it is; submissions and cancellations never.
 func (c *Client) Spare() (left int) {
 	m := c.meter
@@ -146,6 +146,6 @@ func (c *Client) Spare() (left int) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.share(c.now(), func() { left = m.most(nicety) - len(m.recent) })
+	m.share(c.now(), func() { left = m.most(optionalCall) - len(m.recent) })
 	return max(left, 0)
 }

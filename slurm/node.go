@@ -10,7 +10,7 @@ import (
 // state. A node that is in two partitions is in a group of each.
 type NodeGroup struct {
 	Partition string
-	Available string        // what the partition is: up, down, drain, inact
+	Available string        // state of the partition: up, down, drain, inact
 	MaxTime   time.Duration // of a job in the partition; Unlimited if there is no limit
 	State     string        // idle, mixed, allocated, down, drained, …; lower case, without flags
 	Flags     string        // what sinfo appends: "*" not responding, "~" powered down, "$" reserved, …
@@ -19,7 +19,7 @@ type NodeGroup struct {
 	Sockets   int   // per node
 	Cores     int   // per socket
 	Threads   int   // per core
-	Memory    int64 // bytes per node that jobs may have
+	Memory    int64 // bytes per node that jobs may use
 	TmpDisk   int64 // bytes per node
 	GRES      []GRES
 	Features  []string
@@ -27,7 +27,7 @@ type NodeGroup struct {
 	Nodes     string // see ExpandNodes
 }
 
-// Usable tells whether jobs can run there now or when others have ended.
+// Usable reports whether jobs can run there now, or when other jobs have ended.
 func (g NodeGroup) Usable() bool {
 	switch g.State {
 	case "idle", "mixed", "allocated", "completing", "planned", "reserved":
@@ -65,7 +65,7 @@ var nodeFormat = func() string {
 	return strings.Join(formats, fieldSeparator)
 }()
 
-// Nodes asks for all nodes, those that are alike together.
+// Nodes returns all nodes, in groups of nodes that are alike.
 func (c *Client) Nodes(ctx context.Context) ([]NodeGroup, error) {
 	out, err := c.ask(ctx, Sinfo, "--local", "--exact", "--format="+nodeFormat)
 	if err != nil {
@@ -94,14 +94,14 @@ func parseNodes(out []byte) ([]NodeGroup, error) {
 	return groups, nil
 }
 
-// nodeState takes the flags off: "down*" is down, and does not respond.
+// nodeState separates the flags: "down*" is down, and does not respond.
 func nodeState(text string) (state, flags string) {
 	state = strings.TrimRight(text, "*~#!%$@^-+")
 	return strings.ToLower(state), text[len(state):]
 }
 
-// count reads a number that sinfo marks with "+" where nodes differ (then it is
-// the least of them).
+// count parses a number that sinfo marks with "+" where nodes differ; it is then the
+// smallest.
 func (r *reader) count(text string) int64 {
 	return r.number(strings.TrimSuffix(text, "+"))
 }

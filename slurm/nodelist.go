@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// maxHosts bounds what one node list may expand to.
+// maxHosts limits how many hosts a node list may expand to.
 const maxHosts = 1 << 17
 
-// ExpandNodes lists the hosts of a node list such as n[1-3,07],gpu[1-2]x[1-4],
-// in its order, without asking Slurm. Words for "none" are an empty list.
+// ExpandNodes returns the hosts of a node list such as n[1-3,07],gpu[1-2]x[1-4],
+// in its order, without calling Slurm. Words for "none" are an empty list.
 func ExpandNodes(list string) ([]string, error) {
 	switch strings.ToLower(strings.TrimSpace(list)) {
 	case "", "(null)", "none assigned", "none", "n/a", "unknown":
@@ -29,7 +29,7 @@ func ExpandNodes(list string) ([]string, error) {
 	return hosts, nil
 }
 
-// splitOutside splits at commas that are not inside of brackets.
+// splitOutside splits at commas outside of brackets.
 func splitOutside(list string) []string {
 	var words []string
 	depth, start := 0, 0
@@ -49,7 +49,7 @@ func splitOutside(list string) []string {
 	return append(words, list[start:])
 }
 
-// expandWord multiplies the bracketed parts of one word out.
+// expandWord expands the bracketed parts of one word.
 func expandWord(word string) ([]string, error) {
 	before, rest, found := strings.Cut(word, "[")
 	if !found {
@@ -84,7 +84,7 @@ func expandWord(word string) ([]string, error) {
 	return hosts, nil
 }
 
-// expandSet lists the numbers of 1-3,07,10-12 with their leading zeros.
+// expandSet returns the numbers of 1-3,07,10-12 with their leading zeros.
 func expandSet(set string) ([]string, error) {
 	var numbers []string
 	for item := range strings.SplitSeq(set, ",") {
@@ -110,8 +110,8 @@ func expandSet(set string) ([]string, error) {
 	return numbers, nil
 }
 
-// JoinNodes joins host names with commas, sorted and each once, as sbatch
-// takes them for --exclude and --nodelist.
+// JoinNodes joins host names with commas, sorted and without duplicates, as sbatch
+// expects them for --exclude and --nodelist.
 func JoinNodes(hosts []string) string {
 	return strings.Join(slices.Compact(slices.Sorted(slices.Values(hosts))), ",")
 }

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// NodeRecord is what sinfo does not say of a node.
+// NodeRecord has the data of a node that sinfo does not print.
 type NodeRecord struct {
 	Name    string
-	Address string // by which Slurm reaches it: a name or an IP address; empty if it does not say
-	// What the node keeps for Slurm's daemon and the system (CoreSpecCount,
-	// CPUSpecList, MemSpecLimit): jobs do not get it, though sinfo counts it.
+	Address string // by which Slurm reaches it: a name or an IP address; empty if unknown
+	// What is reserved for Slurm's daemon and the system (CoreSpecCount,
+	// CPUSpecList, MemSpecLimit): jobs do not get it, although sinfo counts it.
 	ReservedCPUs   int
 	ReservedMemory int64 // bytes
 }
 
-// Reserves reports whether the node keeps something for itself.
+// Reserves reports whether the node has reserved CPUs or memory.
 func (n *NodeRecord) Reserves() bool { return n.ReservedCPUs > 0 || n.ReservedMemory > 0 }
 
-// NodeRecords asks for the records of all nodes.
+// NodeRecords returns the records of all nodes.
 func (c *Client) NodeRecords(ctx context.Context) ([]NodeRecord, error) {
 	out, err := c.ask(ctx, Scontrol, "--local", "--all", "--oneliner", "show", "node")
 	if err != nil {
@@ -47,8 +47,8 @@ func parseNodeRecords(text string) ([]NodeRecord, error) {
 	return all, nil
 }
 
-// specialized is how many CPUs of a node no job gets. Slurm says how many are
-// left since 22.05, before that how many cores are kept.
+// specialized returns how many CPUs of a node no job gets. Since 22.05 Slurm says how
+// many CPUs are left, before that how many cores are reserved.
 func (r *reader) specialized(kv keyValues) int64 {
 	if left := r.optional(kv["CPUEfctv"]); left > 0 {
 		return max(0, r.optional(kv["CPUTot"])-left)
@@ -56,7 +56,7 @@ func (r *reader) specialized(kv keyValues) int64 {
 	return r.optional(kv["CoreSpecCount"]) * max(1, r.optional(kv["ThreadsPerCore"]))
 }
 
-// optional reads a number, 0 where there is none.
+// optional parses a number; 0 if there is none.
 func (r *reader) optional(text string) int64 {
 	if null(text) == "" {
 		return 0
@@ -64,8 +64,8 @@ func (r *reader) optional(text string) int64 {
 	return r.number(text)
 }
 
-// WithoutReserved takes what nodes keep for themselves off their groups: of each group, what
-// the node keeps that keeps most.
+// WithoutReserved subtracts reserved CPUs and memory from groups of nodes: in each group
+// the largest reservation of a node.
 func WithoutReserved(groups []NodeGroup, records []NodeRecord) ([]NodeGroup, error) {
 	kept := map[string]NodeRecord{}
 	for _, n := range records {

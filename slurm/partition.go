@@ -30,7 +30,7 @@ type Partition struct {
 	DenyQOS        []string
 	AllowGroups    []string // nil: all
 	RootOnly       bool
-	ReqResv        bool   // a job there uses a reservation
+	ReqResv        bool   // jobs there must use a reservation
 	Nodes          string // see ExpandNodes
 	TotalNodes     int
 	TotalCPUs      int
@@ -38,7 +38,7 @@ type Partition struct {
 	Values         map[string]string // everything, by Slurm's names
 }
 
-// Partitions asks for all partitions that the user may see.
+// Partitions returns all partitions that the user may see.
 func (c *Client) Partitions(ctx context.Context) ([]Partition, error) {
 	out, err := c.ask(ctx, Scontrol, "--local", "--oneliner", "show", "partition")
 	if err != nil {
@@ -103,7 +103,7 @@ func parsePartition(kv keyValues) (Partition, error) {
 	return p, nil
 }
 
-// limit reads a count; no limit is 0.
+// limit parses a count; no limit is 0.
 func (r *reader) limit(text string) int64 {
 	if strings.EqualFold(text, "UNLIMITED") || strings.EqualFold(text, "INFINITE") {
 		return 0
@@ -111,7 +111,7 @@ func (r *reader) limit(text string) int64 {
 	return r.number(text)
 }
 
-// memoryPer reads an amount in MiB whose key ends with what it is for.
+// memoryPer parses an amount in MiB whose key ends with what it applies to.
 func (r *reader) memoryPer(kv keyValues, prefix string) Memory {
 	for suffix, per := range map[string]Per{"Node": PerNode, "CPU": PerCPU} {
 		if text, ok := kv[prefix+suffix]; ok {
@@ -123,7 +123,7 @@ func (r *reader) memoryPer(kv keyValues, prefix string) Memory {
 	return Memory{}
 }
 
-// listOf splits at commas; ALL and nothing are nil.
+// listOf splits at commas; ALL and an empty text are nil.
 func listOf(text string) []string {
 	if text = null(text); text == "" || text == "ALL" {
 		return nil

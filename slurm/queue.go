@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// QueueQuery chooses jobs; what is left empty does not restrict.
+// QueueQuery chooses jobs; empty fields do not restrict.
 type QueueQuery struct {
 	User  string
 	IDs   []JobID
 	Names []string
 }
 
-// queueFields are the columns that we ask squeue for: name, width, and where
-// the value goes. -O cuts a column at its width, so widths are generous; and
-// the last is one that cannot contain a line break. They exist since Slurm 20.11.
+// queueFields are the columns that squeue prints: name, width, and where
+// the value goes. -O truncates a column at its width, so widths are generous. The last
+// column cannot contain a line break. They exist since Slurm 20.11.
 var queueFields = []struct {
 	name  string
 	width int
@@ -47,7 +47,7 @@ var queueFields = []struct {
 	{"Dependency", 500, func(j *Job, _ *reader, v string) { j.Dependency = null(v) }},
 }
 
-// queueFormat is the argument of -O. Every column but the last ends with the
+// queueFormat returns the argument of -O. Every column except the last ends with the
 // separator.
 var queueFormat = func() string {
 	columns := make([]string, len(queueFields))
@@ -60,11 +60,11 @@ var queueFormat = func() string {
 	return strings.Join(columns, ",")
 }()
 
-// Queue asks once for all jobs that match, those that have ended but are not
-// forgotten yet included.
+// Queue calls squeue once for all matching jobs, including ended ones that Slurm still
+// knows. The error is an *Error.
 func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	queue := Queue{At: c.now()}
-	// --all: hidden partitions, too; --local: not what siblings in a federation have.
+	// --all: hidden partitions, too; --local: without the siblings in a federation.
 	args := []string{"--all", "--local", "--states=all", "-O", queueFormat}
 	if query.User != "" {
 		args = append(args, "--user="+query.User)
@@ -77,7 +77,7 @@ func (c *Client) Queue(ctx context.Context, query QueueQuery) (Queue, error) {
 	}
 	out, err := c.ask(ctx, Squeue, args...)
 	if ClassOf(err) == NotFound {
-		return queue, nil // squeue's answer if the only job asked for is forgotten
+		return queue, nil // squeue's answer if the only requested job is forgotten
 	}
 	if err != nil {
 		return Queue{}, err
@@ -108,12 +108,12 @@ func parseQueue(out []byte) ([]Job, int, error) {
 		jobs = append(jobs, job)
 	}
 	if len(jobs) == 0 && t.skipped > 0 {
-		return nil, 0, garbled(Squeue, fmt.Sprintf("none of %d rows could be understood", t.skipped))
+		return nil, 0, garbled(Squeue, fmt.Sprintf("cannot parse any of %d rows", t.skipped))
 	}
 	return jobs, t.skipped, nil
 }
 
-// reasonOf is "" where there is no reason.
+// reasonOf returns a reason; "" if there is none.
 func reasonOf(text string) string {
 	if text == "None" {
 		return ""

@@ -5,7 +5,7 @@ import "testing"
 func TestReasonText(t *testing.T) {
 	for reason, want := range map[string]string{
 		"":                                     "",
-		"Priority":                             "jobs with a higher priority are before it",
+		"Priority":                             "jobs with a higher priority are ahead of it",
 		"(Resources)":                          "it is next, and waits for nodes to become free",
 		"ReqNodeNotAvail, UnavailableNodes:n3": "nodes that it needs are down, drained or reserved, often for maintenance (UnavailableNodes:n3)",
 		"ReqNodeNotAvail, May be reserved for other job": "nodes that it needs are down, drained or reserved, often for maintenance",

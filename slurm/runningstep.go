@@ -2,13 +2,13 @@ package slurm
 
 import "context"
 
-// RunningStep is a step that runs.
+// RunningStep is a running step.
 type RunningStep struct {
 	ID   StepID
 	Name string
 }
 
-// RunningSteps asks once for the steps of a job that run now.
+// RunningSteps calls squeue once for the running steps of a job.
 func (c *Client) RunningSteps(ctx context.Context, job JobID) ([]RunningStep, error) {
 	out, err := c.ask(ctx, Squeue, "--steps", "--jobs="+job.String(), "-o", "%i"+fieldSeparator+"%j")
 	if ClassOf(err) == NotFound {
@@ -40,5 +40,5 @@ func (c *Client) SignalSteps(ctx context.Context, signal string, ids ...StepID) 
 	for _, id := range ids {
 		args = append(args, id.String())
 	}
-	return present(c.call(ctx, Command{Program: Scancel, Args: args}, duty))
+	return present(c.call(ctx, Command{Program: Scancel, Args: args}, requiredCall))
 }

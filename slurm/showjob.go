@@ -10,7 +10,7 @@ import (
 // keyValues are the words NAME=VALUE of one line of scontrol's -o form.
 type keyValues map[string]string
 
-// parseKeyValues reads a line. Values may contain blanks and equals signs
+// parseKeyValues parses a line. Values may contain blanks and equals signs
 // (comments, commands), so a new key starts only at a word that begins with a
 // letter, has only letters, digits and :/_ before the sign, and is in known, or
 // if known is nil at every such word.
@@ -37,10 +37,10 @@ func isKey(word string) bool {
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// text is a value without Slurm's words for nothing.
+// text returns a value; empty for Slurm's words for nothing.
 func (kv keyValues) text(key string) string { return null(kv[key]) }
 
-// JobDetail is a job as `scontrol show job` has it.
+// JobDetail is a job as `scontrol show job` prints it.
 type JobDetail struct {
 	Job
 	Requeue      bool // may be requeued
@@ -55,7 +55,7 @@ type JobDetail struct {
 	Values       map[string]string // everything, by Slurm's names
 }
 
-// ShowJob asks for one job. found is false if a healthy controller answers that
+// ShowJob returns one job. found is false if a healthy controller answers that
 // it knows no such job.
 func (c *Client) ShowJob(ctx context.Context, id JobID) (detail JobDetail, found bool, err error) {
 	out, err := c.ask(ctx, Scontrol, "--local", "--all", "--oneliner", "show", "job", id.String())
@@ -72,8 +72,8 @@ func (c *Client) ShowJob(ctx context.Context, id JobID) (detail JobDetail, found
 	return detail, true, nil
 }
 
-// firstJob cuts the other tasks of an array and components of a job off; a name
-// or comment with a line break in it does not end a job.
+// firstJob returns the output without the other tasks of an array and components of a
+// job. A line break in a name or comment does not end a job.
 func firstJob(text string) string {
 	first, _, _ := strings.Cut(text, "\nJobId=")
 	return first
@@ -126,7 +126,7 @@ func parseJobDetail(line string) (JobDetail, error) {
 	return d, nil
 }
 
-// memoryOf reads the request, whose name says what it is for.
+// memoryOf parses the requested memory, whose key says what it applies to.
 func memoryOf(r *reader, kv keyValues) Memory {
 	for key, per := range map[string]Per{"MinMemoryNode": PerNode, "MinMemoryCPU": PerCPU} {
 		if text, ok := kv[key]; ok {

@@ -4,20 +4,20 @@ import "strings"
 
 // SrunErrorCode is the exit code that srun is told to use for its own errors, by
 // SrunErrorVariable. Without it srun ends with 1, as many commands do, and
-// nobody could tell whether the command had been started.
+// it would be unknown whether the command had been started.
 const (
 	SrunErrorCode     = 213
 	SrunErrorVariable = "SLURM_EXIT_ERROR"
 )
 
-// StepRefusal is why srun could not start a step. Nothing of it has run.
+// StepRefusal is why srun could not start a step. No task of it has run.
 type StepRefusal struct {
-	Text  string // srun's own words, one line
+	Text  string // srun's message, one line
 	Class Class
 }
 
-// Passes reports whether the same step may be started later in the same
-// allocation: it was not the step that was at fault.
+// Passes reports whether the same step may start later in the same
+// allocation, because the reason is temporary.
 func (r StepRefusal) Passes() bool {
 	return r.Class == Temporary || r.Class == NotFound || r.Class == Shortage
 }
@@ -31,12 +31,12 @@ var stepErrors = []struct {
 	class Class
 	seen  bool
 }{
-	// The controller is away, starts, or has too much to do.
+	// The controller is down, starting, or overloaded.
 	{"unable to contact slurm controller", Temporary, true}, // after 9 s, slurmctld stopped
 	{"socket timed out on send/recv operation", Temporary, true},
 	{"job is pending execution", Temporary, true},           // a controller that came back with an old state
 	{"requested nodes are busy", Temporary, true},           // with --immediate; else srun waits
-	{"step creation temporarily disabled", Temporary, true}, // srun goes on waiting after it
+	{"step creation temporarily disabled", Temporary, true}, // srun keeps waiting after it
 	{"step creation still disabled", Temporary, true},
 	{"zero bytes were transmitted or received", Temporary, false},
 	{"connection refused", Temporary, false},
@@ -55,9 +55,9 @@ var stepErrors = []struct {
 	{"resource temporarily unavailable", Temporary, false},
 	{"required node not available", Temporary, false},
 	{"job/step creation", Temporary, false},
-	// The step is too large for what the allocation has left, by the controller's
-	// books: seen in the second after its restart, of steps that fitted before and
-	// fitted five seconds later.
+	// According to the controller, the step is too large for the rest of the allocation:
+	// seen within a second of its restart, for steps that fitted before and
+	// five seconds later.
 	{"memory required by task is not available", Shortage, true},
 	{"requested node configuration is not available", Shortage, true},
 	{"more processors requested than permitted", Shortage, true},
@@ -68,12 +68,12 @@ var stepErrors = []struct {
 	{"job has expired", NotFound, false},
 }
 
-// stepFailures begin what srun says when it could not start a step.
+// stepFailures are the prefixes of srun's messages about a step that it could not start.
 var stepFailures = []string{"unable to create step", "unable to confirm allocation", "job/step creation", "step creation"}
 
 // RefusedStep returns why srun, which ended with SrunErrorCode, started nothing,
-// from the end of its error output; false if it does not say so: the step may have
-// been launched. A reason that is not known is Permanent.
+// from the end of its error output; false if it does not say so, and the step may have
+// been launched. An unknown reason is Permanent.
 func RefusedStep(stderr string) (StepRefusal, bool) {
 	var refusal StepRefusal
 	found := false
@@ -87,13 +87,13 @@ func RefusedStep(stderr string) (StepRefusal, bool) {
 		case hasAnyPrefix(lower, stepFailures):
 			refusal, found = StepRefusal{Text: text, Class: classOfStep(lower)}, true
 		case strings.HasPrefix(lower, "step created"):
-			found = false // what it complained of before has passed
+			found = false // earlier errors were temporary
 		}
 	}
 	return refusal, found
 }
 
-// srunError returns what a line of srun's says.
+// srunError returns the message in a line of srun's; false if there is none.
 func srunError(line string) (string, bool) {
 	text, ok := strings.CutPrefix(line, "srun: ")
 	if !ok {

@@ -1,10 +1,14 @@
 package slurm
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+)
 
 // State is a job's or step's state as Slurm names it: one of the base states,
-// or the flag that squeue shows in its place. Names that are not listed here
-// belong to versions that we do not know; they are kept, and are neither
+// or the flag that squeue shows instead. Names that are not listed here
+// belong to unknown versions; they are kept, and are neither
 // pending nor active nor over.
 type State string
 
@@ -12,27 +16,27 @@ type State string
 const (
 	Pending     State = "PENDING"
 	Running     State = "RUNNING"
-	Suspended   State = "SUSPENDED"
-	Completed   State = "COMPLETED"
-	Cancelled   State = "CANCELLED"
-	Failed      State = "FAILED"
-	Timeout     State = "TIMEOUT"
-	NodeFail    State = "NODE_FAIL"
-	Preempted   State = "PREEMPTED"
-	BootFail    State = "BOOT_FAIL"
-	Deadline    State = "DEADLINE"
-	OutOfMemory State = "OUT_OF_MEMORY"
+	Suspended   State = failure.Suspended
+	Completed   State = failure.Completed
+	Cancelled   State = failure.Cancelled
+	Failed      State = failure.Failed
+	Timeout     State = failure.Timeout
+	NodeFail    State = failure.NodeFail
+	Preempted   State = failure.Preempted
+	BootFail    State = failure.BootFail
+	Deadline    State = failure.Deadline
+	OutOfMemory State = failure.OutOfMemory
 )
 
-// The flags that squeue and sacct show in place of a base state.
+// The flags that squeue and sacct show instead of a base state.
 const (
 	Completing   State = "COMPLETING"
 	Configuring  State = "CONFIGURING"
 	Expediting   State = "EXPEDITING"
-	LaunchFailed State = "LAUNCH_FAILED"
+	LaunchFailed State = failure.LaunchFailed
 	PowerUpNode  State = "POWER_UP_NODE"
-	ReconfigFail State = "RECONFIG_FAIL"
-	Requeued     State = "REQUEUED"
+	ReconfigFail State = failure.ReconfigFail
+	Requeued     State = failure.Requeued
 	RequeueFed   State = "REQUEUE_FED"
 	RequeueHold  State = "REQUEUE_HOLD"
 	Resizing     State = "RESIZING"
@@ -45,7 +49,7 @@ const (
 	UpdateDB     State = "UPDATE_DB"
 )
 
-// phase is what a state means for somebody who waits for the job.
+// phase is what a state means for the progress of a job.
 type phase uint8
 
 const (
@@ -92,7 +96,7 @@ var stateTable = []struct {
 	{UpdateDB, "UD", phaseActive},
 }
 
-// States lists every state that we know.
+// States returns all known states.
 func States() []State {
 	all := make([]State, len(stateTable))
 	for i, row := range stateTable {
@@ -101,9 +105,9 @@ func States() []State {
 	return all
 }
 
-// ParseState reads a state in its long or short form. What follows a blank or a
-// plus sign is not part of it: "CANCELLED by 1000" is CANCELLED, the "CANCELLED+"
-// of a cut column too.
+// ParseState parses a state in its long or short form. Text after a blank or a
+// plus sign is ignored: "CANCELLED by 1000" is CANCELLED, and so is the "CANCELLED+"
+// of a truncated column.
 func ParseState(text string) State {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
 	text = strings.ToUpper(strings.TrimRight(text, "+"))
@@ -124,21 +128,21 @@ func (s State) phase() phase {
 	return phaseUnknown
 }
 
-// Known tells whether we know what the state means.
+// Known reports whether the meaning of the state is known.
 func (s State) Known() bool { return s.phase() != phaseUnknown }
 
-// Pending tells whether the job waits for its first or next start.
+// Pending reports whether the job waits for its first or next start.
 func (s State) Pending() bool { return s.phase() == phasePending }
 
-// Active tells whether the job holds nodes: it runs, is suspended, or is on its
-// way in or out.
+// Active reports whether the job holds nodes: it is running, suspended, starting or
+// ending.
 func (s State) Active() bool { return s.phase() == phaseActive }
 
-// Over tells whether the job or step has ended for good. An accounting record
-// in state REQUEUED is over, too (Record.Over): it is the record of a life.
+// Over reports whether the job or step has finally ended. An accounting record
+// in state REQUEUED is over, too (Record.Over): it is the record of a restart.
 func (s State) Over() bool { return s.phase() == phaseOver }
 
-// Ending tells whether the job's processes are being removed; its nodes are not
+// Ending reports whether the job's processes are being removed; its nodes are not
 // free yet.
 func (s State) Ending() bool {
 	return s == Completing || s == StageOut || s == Signaling

@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Step is a job step that srun starts inside of an allocation.
+// Step is a job step that srun starts inside an allocation.
 type Step struct {
 	Job         JobID
 	Name        string
-	Node        string // the host that it must run on; "" is Slurm's choice
+	Node        string // the host that it must run on; "": Slurm chooses
 	Nodes       int    // 0 means 1
 	Tasks       int    // 0 means 1
-	CPUsPerTask int    // 0: not said
-	Memory      int64  // bytes per node; 0: not said
+	CPUsPerTask int    // 0: not specified
+	Memory      int64  // bytes per node; 0: not specified
 	GPUs        int
 	TimeLimit   time.Duration // rounded down to minutes; 0: the allocation's
 	Signal      string        // such as "TERM@120"
 	MPI         string
 	NoCPUBind   bool
 	Error       string // where the step's error output goes; "": to srun's
-	Overlap     bool   // it shares what other steps have, and takes nothing from them
+	Overlap     bool   // it shares the resources of other steps, and takes nothing from them
 	Program     []string
 }
 
-// SrunArgs are the arguments of srun for a step, in a fixed order.
+// SrunArgs returns the arguments of srun for a step, in a fixed order.
 func SrunArgs(s Step) []string {
 	args := []string{"--jobid=" + s.Job.String(), "--ntasks=" + strconv.Itoa(max(s.Tasks, 1))}
 	if s.NoCPUBind {

@@ -20,11 +20,11 @@ type Submission struct {
 type Submitted struct {
 	ID      JobID
 	Cluster string // "" if sbatch did not say
-	Warning string // what sbatch said besides
+	Warning string // what else sbatch printed
 }
 
-// Submit hands a script to Slurm. The error is an *Error whose class says
-// whether the job may exist all the same (Ambiguous).
+// Submit passes a script to sbatch. The error is an *Error whose class says
+// whether the job may exist nevertheless (Ambiguous).
 func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	cmd := Command{Program: Sbatch, Args: append([]string{"--parsable"}, s.Args...), Dir: s.Dir, Env: s.Env}
 	if s.Path != "" {
@@ -32,7 +32,7 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	} else {
 		cmd.Stdin = s.Script
 	}
-	out, err := c.call(ctx, cmd, duty)
+	out, err := c.call(ctx, cmd, requiredCall)
 	if err != nil {
 		return Submitted{}, err
 	}
@@ -44,13 +44,13 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	return job, nil
 }
 
-// Estimate asks when a job like this would start if it were submitted now. It
-// submits nothing; a refusal is the one that Submit would meet.
+// Estimate returns when Slurm expects this job to start if it were submitted now. It
+// submits nothing. An error is the one that Submit would return.
 func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) {
 	out, err := c.call(ctx, Command{
 		Program: Sbatch, Args: append([]string{"--test-only"}, s.Args...), Stdin: s.Script, Dir: s.Dir,
 		Env: []string{"SLURM_TIME_FORMAT=%s"},
-	}, nicety)
+	}, optionalCall)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -58,14 +58,14 @@ func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) 
 	word, _, ok := strings.Cut(rest, " ")
 	start, err := ParseTime(word)
 	if !ok || err != nil || start.IsZero() {
-		return time.Time{}, garbled(Sbatch, "no start in "+oneLine(out.Stderr))
+		return time.Time{}, garbled(Sbatch, "no start time in "+oneLine(out.Stderr))
 	}
 	return start, nil
 }
 
 // parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence
 // that sbatch writes without --parsable. Wrappers of sites may write more. A line
-// without an end may have been cut, and name another job.
+// without a line break may be truncated, and then names another job.
 func parseSubmitted(out []byte) (Submitted, error) {
 	var found Submitted
 	for line := range strings.Lines(string(out)) {
@@ -83,7 +83,7 @@ func parseSubmitted(out []byte) (Submitted, error) {
 		}
 	}
 	if found.ID.IsZero() {
-		return Submitted{}, fmt.Errorf("sbatch named no job: %q", oneLine(out))
+		return Submitted{}, fmt.Errorf("no job id in the output of sbatch: %q", oneLine(out))
 	}
 	return found, nil
 }

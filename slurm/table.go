@@ -5,27 +5,27 @@ import (
 	"strings"
 )
 
-// fieldSeparator stands between the fields of what we ask for. Names and
-// comments may hold blanks and vertical bars, but not this control character.
+// fieldSeparator separates the fields of answers. Names and
+// comments may contain blanks and vertical bars, but not this control character.
 const fieldSeparator = "\x1f"
 
-// table is a program's answer as rows of fields, by the names in its heading.
+// table is a program's answer as rows of fields.
 type table struct {
 	rows    [][]string
-	skipped int // rows that could not be read
+	skipped int // rows that could not be parsed
 }
 
-// parseTable reads a heading and rows of n fields each. A field that contains a
-// line break, which the last must not, continues on the next line. The heading proves that the program
-// worked, the line break at the end that its answer is whole.
+// parseTable parses a heading and rows of n fields each. A field that contains a
+// line break continues on the next line; the last field must not contain one. The heading
+// proves that the program worked, the line break at the end that its answer is complete.
 func parseTable(program string, out []byte, n int) (table, error) {
 	text := string(out)
 	if !strings.HasSuffix(text, "\n") {
-		return table{}, garbled(program, "the answer is empty or cut off")
+		return table{}, garbled(program, "the answer is empty or truncated")
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if got := strings.Count(lines[0], fieldSeparator) + 1; got != n {
-		return table{}, garbled(program, fmt.Sprintf("the answer's heading has %d fields in place of %d", got, n))
+		return table{}, garbled(program, fmt.Sprintf("the heading of the answer has %d fields instead of %d", got, n))
 	}
 	var t table
 	pending := ""
@@ -43,12 +43,12 @@ func parseTable(program string, out []byte, n int) (table, error) {
 		pending = ""
 	}
 	if pending != "" {
-		return table{}, garbled(program, "the answer's last row is not whole")
+		return table{}, garbled(program, "the last row of the answer is incomplete")
 	}
 	return t, nil
 }
 
-// trimmed cuts the padding off.
+// trimmed removes the padding.
 func trimmed(fields []string) []string {
 	for i, f := range fields {
 		fields[i] = strings.TrimSpace(f)
@@ -65,14 +65,14 @@ func (r *reader) note(err error) {
 	}
 }
 
-// parsed converts one field with a parser that has one argument.
+// parsed converts one field with a parser.
 func parsed[T any](r *reader, parse func(string) (T, error), text string) T {
 	v, err := parse(text)
 	r.note(err)
 	return v
 }
 
-// number reads a count that may be missing.
+// number parses a count that may be missing.
 func (r *reader) number(text string) int64 {
 	switch text {
 	case "", "N/A", "(null)", "Unknown":
@@ -83,14 +83,14 @@ func (r *reader) number(text string) int64 {
 	return n
 }
 
-// memory reads an amount in MiB if it says no unit.
+// memory parses an amount, in MiB if it has no unit.
 func (r *reader) memory(text string) Memory {
 	m, err := ParseMemory(text, MiB)
 	r.note(err)
 	return m
 }
 
-// null is "" for Slurm's words for nothing.
+// null returns its argument; "" for Slurm's words for nothing.
 func null(text string) string {
 	switch text {
 	case "(null)", "N/A", "n/a", "None assigned", "Unknown":
@@ -99,13 +99,13 @@ func null(text string) string {
 	return text
 }
 
-// atLeast reads a count that may be a range: of "2-4" the least.
+// atLeast parses a count that may be a range: of "2-4" the smallest.
 func (r *reader) atLeast(text string) int64 {
 	least, _, _ := strings.Cut(text, "-")
 	return r.number(least)
 }
 
-// bytes reads an amount in bytes if it says no unit.
+// bytes parses an amount, in bytes if it has no unit.
 func (r *reader) bytes(text string) int64 {
 	m, err := ParseMemory(text, 1)
 	r.note(err)

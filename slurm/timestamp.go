@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// fixedEnvironment is that of each call but sbatch: the locale, so that texts can be
-// recognised, and seconds since 1970, which no change of the clock makes
-// ambiguous. Programs that do not know the latter answer in the local zone.
+// fixedEnvironment is added to each call except sbatch: the locale, so that messages can be
+// recognised, and times as seconds since 1970, which changes of the clock do not make
+// ambiguous. Programs that do not know this format answer in the local zone.
 var fixedEnvironment = []string{"LC_ALL=C", "LANG=C", "SLURM_TIME_FORMAT=%s"}
 
-// localLayout is Slurm's standard form.
+// localLayout is Slurm's standard format of times.
 const localLayout = "2006-01-02T15:04:05"
 
-// ParseTime reads seconds since 1970 or Slurm's standard form in the local
+// ParseTime parses seconds since 1970, or Slurm's standard format in the local
 // zone. "Unknown", "N/A", "None" and 0 are the zero time.
 func ParseTime(text string) (time.Time, error) {
 	text = strings.TrimSpace(text)
@@ -28,13 +28,13 @@ func ParseTime(text string) (time.Time, error) {
 	}
 	t, err := time.ParseInLocation(localLayout, text, time.Local)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%q is not a time of Slurm", text)
+		return time.Time{}, fmt.Errorf("invalid Slurm time %q", text)
 	}
 	return t, nil
 }
 
-// formatSince writes a time for sacct's -S and -E, which take seconds since
-// 1970 from no version on that we could rely on: the local form.
+// formatSince returns a time for sacct's -S and -E in the local format. Not all versions
+// accept seconds since 1970.
 func formatSince(t time.Time) string { return t.Local().Format(localLayout) }
 
 // ExitCode is how a job or step ended: what sacct writes as 0:125.
@@ -43,10 +43,10 @@ type ExitCode struct {
 	Signal int // 0 if none
 }
 
-// String writes the code as sacct does.
+// String returns the code as sacct writes it.
 func (e ExitCode) String() string { return strconv.Itoa(e.Code) + ":" + strconv.Itoa(e.Signal) }
 
-// parseExit reads CODE:SIGNAL; nothing is 0:0.
+// parseExit parses CODE:SIGNAL; an empty text is 0:0.
 func parseExit(text string) (ExitCode, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return ExitCode{}, nil
@@ -65,7 +65,7 @@ func parseExit(text string) (ExitCode, error) {
 	return e, nil
 }
 
-// parseWaitStatus reads squeue's exit_code: the status that wait(2) gives, or
+// parseWaitStatus parses squeue's exit_code: the status that wait(2) gives, or
 // CODE:SIGNAL.
 func parseWaitStatus(text string) (ExitCode, error) {
 	text = null(strings.TrimSpace(text))

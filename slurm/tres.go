@@ -11,7 +11,7 @@ import (
 // "gres/gpu", "gres/gpu:a100", "billing"); "mem" is in bytes.
 type TRES map[string]int64
 
-// ParseTRES reads cpu=4,mem=4000M,node=1,gres/gpu:a100=2.
+// ParseTRES parses cpu=4,mem=4000M,node=1,gres/gpu:a100=2.
 func ParseTRES(text string) (TRES, error) {
 	if text = strings.TrimSpace(text); text == "" || text == "(null)" || text == "N/A" {
 		return nil, nil
@@ -48,7 +48,7 @@ type GRES struct {
 	Count int64
 }
 
-// ParseGRES reads gpu:a100:4(S:0-1),nvme:1 and gpu:2(IDX:0,1).
+// ParseGRES parses gpu:a100:4(S:0-1),nvme:1 and gpu:2(IDX:0,1).
 func ParseGRES(text string) ([]GRES, error) {
 	if text = strings.TrimSpace(text); text == "" || text == "(null)" || text == "N/A" {
 		return nil, nil
@@ -73,7 +73,7 @@ func ParseGRES(text string) ([]GRES, error) {
 	return all, nil
 }
 
-// countOf reads 4, 2K, 1M.
+// countOf parses 4, 2K, 1M.
 func countOf(text string) (int64, error) {
 	n := strings.TrimRight(text, "KMGTP")
 	unit := int64(1)
@@ -83,7 +83,7 @@ func countOf(text string) (int64, error) {
 	return scale(n, unit)
 }
 
-// withoutParentheses drops (S:0-1) and (IDX:0,1).
+// withoutParentheses removes (S:0-1) and (IDX:0,1).
 func withoutParentheses(text string) string {
 	var b strings.Builder
 	depth := 0

@@ -6,11 +6,22 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// buildActions reads the actions. It needs the expanded jobs.
-func (b *builder) buildActions() {
-	for _, a := range b.doc.Actions {
+// actionReader reads the actions of a document.
+type actionReader struct {
+	*report
+	jobs       *nameIndex
+	schedulers *names
+	selector   *selector
+	auto       *bool // what the document says about auto_schedule
+}
+
+// read reads the actions. It needs the expanded jobs.
+func (r *actionReader) read(items []*Action) []workflow.ActionDefinition {
+	var all []workflow.ActionDefinition
+	for _, a := range items {
 		d := workflow.ActionDefinition{
 			TriggerType: a.TriggerType, ActionType: a.ActionType, Commands: a.Commands, Scheduler: a.Scheduler, SchedulerType: a.SchedulerType,
 			NumAllocations: 1, StartOneWorkerPerNode: a.StartOneWorkerPerNode, MaxParallelJobs: a.MaxParallelJobs, Persistent: a.Persistent,
@@ -18,76 +29,77 @@ func (b *builder) buildActions() {
 		if a.NumAllocations != nil {
 			d.NumAllocations = *a.NumAllocations
 		}
-		b.selectJobs(a, &d)
+		r.selectJobs(a, &d)
 		switch {
 		case a.TriggerType == workflow.TriggerAutoSchedule:
-			b.autoSchedule(a, &d)
+			r.autoSchedule(a, &d)
 		case a.ActionType == "":
-			b.failAt(a.at.get("action_type"), a.at.spot(), "", "the key %q is missing", "action_type")
+			r.failAt(a.at.get("action_type"), a.at.spot(), "", "the key %q is missing", "action_type")
 		case a.ActionType == workflow.ActionRunCommands:
-			b.checkRunCommands(a)
+			checkRunCommands(r.report, a)
 		case a.ActionType == workflow.ActionScheduleNodes:
-			b.checkScheduleNodes(a)
+			r.checkScheduleNodes(a)
 		}
 		if a.TriggerType != workflow.TriggerAutoSchedule {
-			b.withoutEffect(a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after")
+			withoutEffect(r.report, a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after")
 		}
-		b.def.Actions = append(b.def.Actions, d)
+		all = append(all, d)
 	}
+	return all
 }
 
 // selectJobs finds the jobs that a trigger waits for.
-func (b *builder) selectJobs(a *Action, d *workflow.ActionDefinition) {
+func (r *actionReader) selectJobs(a *Action, d *workflow.ActionDefinition) {
 	selects := len(a.Jobs) > 0 || len(a.JobNameRegexes) > 0
 	switch {
 	case !strings.HasPrefix(a.TriggerType, "on_jobs_"):
 		if selects {
-			b.warn(a.at.get("jobs"), "remove the selection or use on_jobs_ready or on_jobs_complete", "%s does not look at jobs", a.TriggerType)
+			r.warn(a.at.get("jobs"), "remove the selection or use on_jobs_ready or on_jobs_complete", "%s does not look at jobs", a.TriggerType)
 		}
 		return
 	case !selects:
-		b.fail(a.at.get("trigger_type"), "add jobs or job_name_regexes", "%s needs jobs to wait for", a.TriggerType)
+		r.fail(a.at.get("trigger_type"), "add jobs or job_name_regexes", "%s needs jobs to wait for", a.TriggerType)
 		return
 	}
-	s := b.selectionOf(b.jobs, a.at, nil, listing{key: "jobs", names: a.Jobs, regexKey: "job_name_regexes", regexes: a.JobNameRegexes, lenient: true})
+	s := r.selector.prepare(r.jobs, a.at, nil, listing{key: "jobs", names: a.Jobs, regexKey: "job_name_regexes", regexes: a.JobNameRegexes, lenient: true})
 	if d.Jobs = s.all; len(s.all) == 0 && len(a.Jobs) == 0 {
-		b.fail(a.at.get("trigger_type"), "name a job, or let a regex match one", "%s selects no job", a.TriggerType)
+		r.fail(a.at.get("trigger_type"), "name a job, or let a regex match one", "%s selects no job", a.TriggerType)
 	}
 }
 
-func (b *builder) checkRunCommands(a *Action) {
+func checkRunCommands(r *report, a *Action) {
 	if len(a.Commands) == 0 {
-		b.fail(a.at.get("commands"), "add commands: [...]", "run_commands needs commands")
+		r.fail(a.at.get("commands"), "add commands: [...]", "run_commands needs commands")
 	}
-	b.withoutEffect(a, a.ActionType, "scheduler", "scheduler_type", "num_allocations", "start_one_worker_per_node", "max_parallel_jobs")
+	withoutEffect(r, a, a.ActionType, "scheduler", "scheduler_type", "num_allocations", "start_one_worker_per_node", "max_parallel_jobs")
 }
 
 // withoutEffect warns of keys that mean nothing for an action of some kind.
-func (b *builder) withoutEffect(a *Action, kind string, keys ...string) {
+func withoutEffect(r *report, a *Action, kind string, keys ...string) {
 	for _, key := range keys {
 		if c := a.at.child(key); c != nil && c.kind != kindNull {
-			b.warnKey(c, "remove it", "%s has no effect for %s", key, kind)
+			r.warnKey(c, "remove it", "%s has no effect for %s", key, kind)
 		}
 	}
 }
 
 // autoSchedule reads the limits of auto_schedule_on_ready_jobs.
-func (b *builder) autoSchedule(a *Action, d *workflow.ActionDefinition) {
-	if off := b.doc.AutoSchedule; off != nil && !*off {
-		b.fail(a.at.get("trigger_type"), "remove one of the two", "%s contradicts auto_schedule: false", a.TriggerType)
+func (r *actionReader) autoSchedule(a *Action, d *workflow.ActionDefinition) {
+	if off := r.auto; off != nil && !*off {
+		r.fail(a.at.get("trigger_type"), "remove one of the two", "%s contradicts auto_schedule: false", a.TriggerType)
 	}
-	d.ActionType, d.SchedulerType = workflow.ActionScheduleNodes, workflow.SchedulerSlurm
+	d.ActionType, d.SchedulerType = workflow.ActionScheduleNodes, compute.SchedulerSlurm
 	if a.ActionType != "" && a.ActionType != workflow.ActionScheduleNodes {
-		b.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)
+		r.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)
 	}
-	if a.SchedulerType != "" && a.SchedulerType != workflow.SchedulerSlurm {
-		b.fail(a.at.get("scheduler_type"), "remove it or use slurm", "%s does not go with the scheduler type %s", a.TriggerType, clip(a.SchedulerType))
+	if a.SchedulerType != "" && a.SchedulerType != compute.SchedulerSlurm {
+		r.fail(a.at.get("scheduler_type"), "remove it or use slurm", "%s does not go with the scheduler type %s", a.TriggerType, clip(a.SchedulerType))
 	}
 	if a.Scheduler != "" {
-		b.check(b.schedulers, a.at.get("scheduler"), a.Scheduler)
+		r.schedulers.check(a.at.get("scheduler"), a.Scheduler)
 	}
-	b.withoutEffect(a, a.TriggerType, "commands", "num_allocations", "start_one_worker_per_node", "persistent")
-	limits := &workflow.AutoSchedule{MaxReadyAge: b.period(a.at.get("max_ready_age"), a.MaxReadyAge), IdleTimeout: b.period(a.at.get("idle_timeout"), a.IdleTimeout)}
+	withoutEffect(r.report, a, a.TriggerType, "commands", "num_allocations", "start_one_worker_per_node", "persistent")
+	limits := &workflow.AutoSchedule{MaxReadyAge: period(r.report, a.at.get("max_ready_age"), a.MaxReadyAge), IdleTimeout: period(r.report, a.at.get("idle_timeout"), a.IdleTimeout)}
 	for field, value := range map[*int64]*int64{
 		&limits.MinReadyJobs: a.MinReadyJobs, &limits.MaxAllocations: a.MaxAllocations,
 		&limits.MaxSubmitPerMinute: a.MaxSubmitPerMinute, &limits.GiveUpAfter: a.GiveUpAfter,
@@ -101,14 +113,14 @@ func (b *builder) autoSchedule(a *Action, d *workflow.ActionDefinition) {
 
 // period reads a duration of a second at least and writes it as ISO 8601;
 // empty if there is none.
-func (b *builder) period(n *node, text string) string {
+func period(r *report, n *node, text string) string {
 	if text == "" {
 		return ""
 	}
 	d, err := workflow.ParseDuration(text)
-	b.failDomain(n, err)
+	r.failDomain(n, err)
 	if err == nil && d < time.Second {
-		b.fail(n, "write PT1S or more", "%s is no time", clip(text))
+		r.fail(n, "write PT1S or more", "%s is no time", clip(text))
 	}
 	if err != nil {
 		return ""
@@ -116,26 +128,26 @@ func (b *builder) period(n *node, text string) string {
 	return workflow.FormatRuntime(int64(d / time.Second))
 }
 
-func (b *builder) checkScheduleNodes(a *Action) {
+func (r *actionReader) checkScheduleNodes(a *Action) {
 	if len(a.Commands) > 0 {
-		b.warn(a.at.get("commands"), "remove them or use run_commands", "schedule_nodes runs no commands")
+		r.warn(a.at.get("commands"), "remove them or use run_commands", "schedule_nodes runs no commands")
 	}
 	if a.SchedulerType == "" {
-		b.fail(a.at.get("scheduler_type"), "add scheduler_type: slurm", "schedule_nodes needs a scheduler_type")
+		r.fail(a.at.get("scheduler_type"), "add scheduler_type: slurm", "schedule_nodes needs a scheduler_type")
 	}
 	switch {
 	case a.Scheduler == "":
-		b.fail(a.at.get("scheduler"), "name one of the slurm_schedulers", "schedule_nodes needs a scheduler")
+		r.fail(a.at.get("scheduler"), "name one of the slurm_schedulers", "schedule_nodes needs a scheduler")
 	case a.SchedulerType == "slurm":
-		b.check(b.schedulers, a.at.get("scheduler"), a.Scheduler)
+		r.schedulers.check(a.at.get("scheduler"), a.Scheduler)
 	case a.SchedulerType != "":
-		b.warn(a.at.get("scheduler_type"), "use slurm", "nobody carries out an action of the scheduler type %s", clip(a.SchedulerType))
+		r.warn(a.at.get("scheduler_type"), "use slurm", "nobody carries out an action of the scheduler type %s", clip(a.SchedulerType))
 	}
 }
 
 // hasScheduleNodes reports whether any action asks for allocations.
-func (b *builder) hasScheduleNodes() bool {
-	return slices.ContainsFunc(b.doc.Actions, (*Action).SchedulesNodes)
+func hasScheduleNodes(actions []*Action) bool {
+	return slices.ContainsFunc(actions, (*Action).SchedulesNodes)
 }
 
 // SchedulesNodes reports whether the action asks for allocations.

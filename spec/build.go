@@ -2,47 +2,82 @@ package spec
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
+// builder makes the definition of a document: it expands, resolves names and
+// checks. It reports and goes on, so that all errors come out in one go.
+type builder struct {
+	*report
+	doc  *Document
+	opts Options
+	def  *workflow.Definition
+
+	expansion *expansion
+	sweeps    *sweeper
+	parts     *parts
+	selector  *selector
+	policies  *policies
+	plans     []*jobPlan
+}
+
+func newBuilder(r *report, doc *Document, opts Options) *builder {
+	e := &expansion{report: r}
+	return &builder{
+		report: r, doc: doc, opts: opts, def: &workflow.Definition{},
+		expansion: e, sweeps: newSweeper(e, doc, opts.read), parts: newParts(r), selector: &selector{},
+		policies: &policies{report: r, shared: doc.RetryPolicies, patterns: map[string]bool{}},
+	}
+}
+
 // build makes the definition. The order is that of the dependencies between
 // the sections; errors do not stop it.
 func (b *builder) build() {
-	b.checkShared()
-	if !b.measure() {
+	b.sweeps.checkShared()
+	sweeps, ok := b.sweeps.measure(b.doc)
+	if !ok {
 		return
 	}
-	b.buildRequirements()
-	b.buildHandlers()
-	b.buildSchedulers()
-	b.expandFiles()
-	b.expandUserData()
-	b.expandJobs()
+	b.readSections()
+	b.def.Files = b.expansion.files(b.doc.Files, sweeps, b.parts.files)
+	b.def.UserData = b.expansion.userData(b.doc.UserData, sweeps, b.parts.userData)
+	b.expandJobs(sweeps)
 	b.buildWorkflow()
-	b.buildActions()
+	actions := actionReader{report: b.report, jobs: b.parts.jobs, schedulers: b.parts.schedulers, selector: b.selector, auto: b.doc.AutoSchedule}
+	b.def.Actions = actions.read(b.doc.Actions)
 	b.checkFiles()
-	b.checkNodes()
-	b.checkRoom()
-	if !b.ambiguous { // of two jobs with one name the wrong one may be in a cycle
-		b.checkCycles()
+	if !b.opts.SkipChecks {
+		check := placementCheck{report: b.report, def: b.def, parts: b.parts}
+		check.checkNodes(b.doc.Actions)
+		check.checkRoom()
+	}
+	if !b.parts.ambiguous() { // of two jobs with one name the wrong one may be in a cycle
+		newWaitGraph(b.def, b.parts, b.plans).checkCycles()
 	}
 	b.addChildren()
 	b.addEndJob()
 	b.buildCompensation()
 }
 
-// checkShared checks the sweep axes of the workflow.
-func (b *builder) checkShared() {
-	doc := b.doc
-	if doc.ParametersFile != "" && doc.at.child("parameters") != nil && doc.at.child("parameters").kind != kindNull {
-		b.failKey(doc.at.get("parameters_file"), "remove one of the two", "parameters_file and parameters exclude each other")
+// readSections reads the sections that are not expanded and that jobs name.
+func (b *builder) readSections() {
+	b.def.Requirements = readRequirements(b.parts.requirements, b.doc.ResourceRequirements)
+	b.def.FailureHandlers = readHandlers(b.parts.handlers, b.doc.FailureHandlers)
+	b.def.SlurmSchedulers = readSchedulers(b.parts.schedulers, b.doc.SlurmSchedulers)
+}
+
+// expandJobs expands the jobs. It needs the files and the user data.
+func (b *builder) expandJobs(sweeps map[*Sweep]*sweep) {
+	e := jobExpander{
+		expansion: b.expansion, parts: b.parts, selector: b.selector, policies: b.policies,
+		references: &referrer{report: b.report, files: b.parts.files, userData: b.parts.userData, fileDefs: b.def.Files, data: b.def.UserData},
 	}
-	for i := range doc.Parameters {
-		b.axis(&doc.Parameters[i])
-	}
+	e.expand(b.doc.Jobs, sweeps)
+	b.def.Jobs, b.plans = e.jobs, e.plans
 }
 
 // buildWorkflow fills in what concerns the workflow as a whole.
@@ -53,7 +88,7 @@ func (b *builder) buildWorkflow() {
 	}
 	b.failDomain(doc.at.get("name"), workflow.CheckName("workflow", doc.Name))
 	d.Name, d.User, d.Description, d.Project = doc.Name, b.opts.User, doc.Description, doc.Project
-	d.Metadata = b.metadata()
+	d.Metadata = metadata(b.report, doc)
 	d.Env = b.workflowEnv()
 	d.SubmissionDirectory = b.opts.Dir
 	if abs, err := filepath.Abs(b.opts.Dir); err == nil {
@@ -65,12 +100,13 @@ func (b *builder) buildWorkflow() {
 			b.fail(doc.at.get("access_groups").item(i), "", "the group %s is already there", clip(g))
 		}
 	}
-	b.warnWithoutEffect()
-	b.buildComputeNode()
+	warnWithoutEffect(b.report, doc)
+	setComputeNode(b.report, doc, d)
 	d.UsePendingFailed, d.EnableROCrate, d.EnforceRuntime = doc.UsePendingFailed, doc.EnableROCrate, doc.EnforceRuntime
-	d.ExecutionConfig = b.buildExecution()
-	d.ResourceMonitor = b.buildMonitor()
-	d.SlurmDefaults = b.slurmDefaults()
+	d.ExecutionConfig = readExecution(b.report, doc)
+	b.overrideStdio()
+	d.ResourceMonitor = readMonitor(b.report, doc.ResourceMonitor, b.opts.NoResourceMonitoring)
+	d.SlurmDefaults = slurmDefaults(b.report, doc)
 	d.Policy = b.runPolicy()
 	if doc.DynamicJobs != nil && doc.DynamicJobs.MaxIterations != nil {
 		d.DynamicJobs = &workflow.DynamicJobsConfig{MaxIterations: doc.DynamicJobs.MaxIterations}
@@ -78,21 +114,20 @@ func (b *builder) buildWorkflow() {
 }
 
 // warnWithoutEffect says which keys are only kept, so that nobody relies on them.
-func (b *builder) warnWithoutEffect() {
-	if b.doc.EnableROCrate {
-		b.warnKey(b.doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
+func warnWithoutEffect(r *report, doc *Document) {
+	if doc.EnableROCrate {
+		r.warnKey(doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
 	}
-	if len(b.doc.AccessGroups) > 0 {
-		b.warnKey(b.doc.at.get("access_groups"), "protect the server by its token", "access_groups has no effect yet: nobody is kept out")
+	if len(doc.AccessGroups) > 0 {
+		r.warnKey(doc.at.get("access_groups"), "protect the server by its token", "access_groups has no effect yet: nobody is kept out")
 	}
-	if m := b.doc.ResourceMonitor; m != nil && m.GeneratePlots {
-		b.warnKey(m.at.get("generate_plots"), "plot the database in resource_utilization/ yourself", "generate_plots has no effect yet")
+	if m := doc.ResourceMonitor; m != nil && m.GeneratePlots {
+		r.warnKey(m.at.get("generate_plots"), "plot the database in resource_utilization/ yourself", "generate_plots has no effect yet")
 	}
 }
 
-// buildComputeNode fills in what concerns the runners.
-func (b *builder) buildComputeNode() {
-	doc, d := b.doc, b.def
+// setComputeNode fills in what concerns the runners.
+func setComputeNode(r *report, doc *Document, d *workflow.Definition) {
 	idle := int64(defaultIdleSeconds)
 	d.ComputeNodeWaitForNewJobsSeconds = &idle
 	if doc.ComputeNodeWaitForNewJobsSeconds != nil {
@@ -101,24 +136,49 @@ func (b *builder) buildComputeNode() {
 	d.ComputeNodeIgnoreWorkflowCompletion = doc.ComputeNodeIgnoreWorkflowCompletion
 	d.ComputeNodeWaitForHealthyDatabaseMinutes = doc.ComputeNodeWaitForHealthyDatabaseMinutes
 	if doc.ComputeNodeExpirationBufferSeconds != nil {
-		b.warnKey(doc.at.get("compute_node_expiration_buffer_seconds"), "use execution_config: sigkill_headroom_seconds",
+		r.warnKey(doc.at.get("compute_node_expiration_buffer_seconds"), "use execution_config: sigkill_headroom_seconds",
 			"compute_node_expiration_buffer_seconds has no effect")
 		d.ComputeNodeExpirationBufferSeconds = doc.ComputeNodeExpirationBufferSeconds
 	}
 }
 
 // metadata returns the free object. Older versions took a string with JSON in it.
-func (b *builder) metadata() json.RawMessage {
-	at := b.doc.at.child("metadata")
+func metadata(r *report, doc *Document) json.RawMessage {
+	at := doc.at.child("metadata")
 	if at == nil || at.kind == kindNull || at.kind == kindMap {
-		return b.doc.Metadata
+		return doc.Metadata
 	}
 	if at.kind == kindString {
 		if n, err := readJSON([]byte(at.text), true); err == nil && n.kind == kindMap {
-			b.warn(at, "write the map itself", "metadata is a map now; the JSON in this string is taken")
+			r.warn(at, "write the map itself", "metadata is a map now; the JSON in this string is taken")
 			return n.json()
 		}
 	}
-	b.fail(at, "write a map, for example {owner: me}", "expected a map, found %s", at.kind.article())
+	r.fail(at, "write a map, for example {owner: me}", "expected a map, found %s", at.kind.article())
 	return nil
+}
+
+// workflowEnv is the env of the workflow: {p} of a shared parameter becomes its
+// value if it has one, else its text as written.
+func (b *builder) workflowEnv() map[string]string {
+	if len(b.doc.Env) == 0 {
+		return nil
+	}
+	var columns []string
+	var row []Value
+	for i := range b.doc.Parameters {
+		p := &b.doc.Parameters[i]
+		value := StringValue(p.definition())
+		if a := b.sweeps.axis(p); a != nil && a.len() == 1 {
+			value = a.value(0)
+		}
+		columns, row = append(columns, p.Name), append(row, value)
+	}
+	env := maps.Clone(b.doc.Env)
+	for name, value := range env {
+		checkEnv(b.report, b.doc.at.get("env").get(name), name, value)
+		t := parseTemplate(value, columns)
+		env[name] = string(t.fill(nil, row))
+	}
+	return env
 }

@@ -1,9 +1,7 @@
 package spec
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -70,20 +68,20 @@ var ofCommands = []string{"command", "invocation_script", "env", "priority", "la
 
 // checkWhatRuns checks that a job has either a command or a workflow, and no keys
 // that its kind does not know.
-func (b *builder) checkWhatRuns(j *Job) {
+func checkWhatRuns(r *report, j *Job) {
 	command, child := j.at.child("command"), j.at.child("workflow")
 	if child == nil || child.kind == kindNull {
 		if command == nil {
-			b.failAt(j.at.get("command"), j.at.spot(), "or the key workflow, with the file of a sub-workflow", "the key %q is missing", "command")
+			r.failAt(j.at.get("command"), j.at.spot(), "or the key workflow, with the file of a sub-workflow", "the key %q is missing", "command")
 		} else if command.kind == kindNull {
-			b.fail(command, "", "%s is missing: null is not a value for it", "command")
+			r.fail(command, "", "%s is missing: null is not a value for it", "command")
 		} else if j.Command == "" && command.kind == kindString {
-			b.fail(command, "", "a job needs a command")
+			r.fail(command, "", "a job needs a command")
 		}
 		return
 	}
 	if j.Workflow == "" && child.kind == kindString {
-		b.fail(child, "write the path of a specification, relative to this one", "a sub-workflow needs its file")
+		r.fail(child, "write the path of a specification, relative to this one", "a sub-workflow needs its file")
 	}
 	for _, key := range ofCommands {
 		if c := j.at.child(key); c != nil && c.kind != kindNull {
@@ -91,7 +89,7 @@ func (b *builder) checkWhatRuns(j *Job) {
 			if key == "command" {
 				hint = "remove one of the two"
 			}
-			b.failKey(c, hint, "a job with a workflow has no %s", key)
+			r.failKey(c, hint, "a job with a workflow has no %s", key)
 		}
 	}
 }
@@ -99,6 +97,7 @@ func (b *builder) checkWhatRuns(j *Job) {
 // addChildren reads the sub-workflows of the jobs and puts their parts behind
 // those that are there.
 func (b *builder) addChildren() {
+	m := &merger{def: b.def, parts: b.parts}
 	for _, p := range b.plans {
 		if p.job.Workflow == "" {
 			continue
@@ -114,7 +113,7 @@ func (b *builder) addChildren() {
 			if !b.takes(p.job.at.get("workflow"), c, len(b.def.Jobs[p.first+int32(i)].Name)) {
 				return
 			}
-			if !b.attach(p.first+int32(i), c, shared) {
+			if !m.attach(p.first+int32(i), c, shared) {
 				break
 			}
 		}
@@ -125,22 +124,19 @@ func (b *builder) addChildren() {
 // name, as part of what this one does. It returns false, with an error, when that is
 // too much to go on.
 func (b *builder) takes(at *node, c *builder, prefix int) bool {
-	if b.instances += c.instances; b.instances > maxInstances {
-		b.fail(at, "split it into several workflows", "the specification expands to more than %d instances", maxInstances)
+	if !b.expansion.count(at, c.expansion.instances) {
 		return false
 	}
-	for pattern := range c.patterns {
-		b.addPattern(at, pattern)
-	}
-	return b.spend(at, c.size+c.texts.size+prefix*c.instances)
+	b.policies.addAll(at, c.policies)
+	return b.expansion.spend(at, c.expansion.size+c.expansion.texts.size+prefix*c.expansion.instances)
 }
 
 // readChild reads the sub-workflow of an instance; nil if something is wrong
 // with it.
 func (b *builder) readChild(p *jobPlan, row []Value, isFirst bool) *builder {
 	at := p.job.at.get("workflow")
-	path := b.texts.fill(&p.child, row)
-	name := b.besides(path)
+	path := b.expansion.texts.fill(&p.child, row)
+	name := b.opts.besides(b.source.name, path)
 	info, _ := b.opts.Stat(name) // reading it tells what is wrong
 	here := b.here()
 	if files := here.cycle(name, info); files != nil {
@@ -173,7 +169,7 @@ func (b *builder) readChild(p *jobPlan, row []Value, isFirst bool) *builder {
 		opts.within.given[column] = row[k].String()
 	}
 	c, _ := parse(name, data, opts)
-	if b.isForeign(at, name, data, c) {
+	if b.isForeign(at, name, data, c.report) {
 		return nil
 	}
 	ok := len(c.errors) == 0
@@ -195,17 +191,6 @@ func (b *builder) here() *nesting {
 	return b.opts.within
 }
 
-// besides is a path relative to the file that it stands in.
-func (b *builder) besides(path string) string {
-	switch {
-	case filepath.IsAbs(path):
-		return path
-	case b.source.name == "<stdin>":
-		return b.opts.resolve(path)
-	}
-	return filepath.Join(filepath.Dir(b.source.name), path)
-}
-
 // ofParents are keys whose meaning is about the whole workflow: that of the file
 // at the top counts.
 var ofParents = []string{"slurm_schedulers", "actions", "slurm_defaults", "resource_monitor", "execution_config", "dynamic_jobs",
@@ -216,7 +201,7 @@ var ofParents = []string{"slurm_schedulers", "actions", "slurm_defaults", "resou
 
 // warnOfUnused says what of a sub-workflow has no effect, and which parameters
 // do not reach it.
-func (b *builder) warnOfUnused(at *node, name string, columns []string, c *builder) {
+func (r *report) warnOfUnused(at *node, name string, columns []string, c *builder) {
 	var unused []string
 	for _, key := range ofParents {
 		if n := c.doc.at.child(key); n != nil && n.kind != kindNull {
@@ -224,128 +209,16 @@ func (b *builder) warnOfUnused(at *node, name string, columns []string, c *build
 		}
 	}
 	if len(unused) > 0 {
-		b.warn(at, "write it in the file at the top if it is to count", "of %s this is not used, as it is about whole workflows: %s", name, strings.Join(unused, ", "))
+		r.warn(at, "write it in the file at the top if it is to count", "of %s this is not used, as it is about whole workflows: %s", name, strings.Join(unused, ", "))
 	}
 	if slices.ContainsFunc(c.def.Jobs, func(j workflow.JobDefinition) bool { return j.Scheduler != "" }) {
-		b.warn(at, "the allocations are those of the file at the top", "the schedulers of the jobs of %s are not used", name)
+		r.warn(at, "the allocations are those of the file at the top", "the schedulers of the jobs of %s are not used", name)
 	}
 	for _, column := range columns {
 		if _, known := c.doc.Variables[column]; !known {
-			b.warn(at, "write variables: {"+column+": …} there, with a value for when it runs by itself", "%s has no variable %s: the parameter is not used there", name, column)
+			r.warn(at, "write variables: {"+column+": …} there, with a value for when it runs by itself", "%s has no variable %s: the parameter is not used there", name, column)
 		}
 	}
-}
-
-// sharedParts are the names of requirements and failure handlers that several
-// instances of a sub-workflow share, by what they say.
-type sharedParts map[string]string
-
-// name returns the name of a part of an instance, and whether it is new.
-func (s sharedParts) name(names *partNames, noun, own string, part any) (name string, isNew bool) {
-	text, err := json.Marshal(part)
-	if err != nil { // plain structs of strings and numbers
-		panic(fmt.Sprintf("write a part of a sub-workflow: %v", err))
-	}
-	key := fmt.Sprintf("%T %s", part, text)
-	if name, known := s[key]; known {
-		return name, false
-	}
-	s[key] = names.of(noun, own)
-	return s[key], true
-}
-
-// attach puts the parts of a sub-workflow behind those that are there, as a
-// stage of the job with the given number. It returns false, with an error, if one
-// of them has the name of another part.
-func (b *builder) attach(job int32, c *builder, shared sharedParts) bool {
-	d, from := b.def, c.def
-	parent := &d.Jobs[job]
-	prefix := parent.Name + "/"
-	names := &partNames{b: b, at: b.jobs.origin(job).get("name"), prefix: prefix}
-	policy := workflow.StagePolicy{Source: c.source.name}
-	if from.Policy != nil && from.Policy.End != nil {
-		policy.SuccessIf = from.Policy.End.SuccessIf
-	}
-	d.Stages = append(d.Stages, workflow.StageDefinition{Kind: workflow.StageChild, Name: parent.Name, Policy: policy})
-	stage := int32(len(d.Stages))
-	parent.Child, parent.Command = stage, "# workflow: "+c.source.name // nobody runs it
-	for _, s := range from.Stages {
-		s.Name, s.Parent = prefix+s.Name, s.Parent+stage
-		d.Stages = append(d.Stages, s)
-	}
-	handlers, requirements := map[string]string{}, map[string]string{}
-	for _, r := range from.Requirements {
-		name, isNew := shared.name(names, b.requirements.noun, r.Name, r)
-		if requirements[r.Name] = name; isNew {
-			r.Name = name
-			d.Requirements = append(d.Requirements, r)
-		}
-	}
-	for _, h := range from.FailureHandlers {
-		name, isNew := shared.name(names, b.handlers.noun, h.Name, h)
-		if handlers[h.Name] = name; isNew {
-			h.Name = name
-			d.FailureHandlers = append(d.FailureHandlers, h)
-		}
-	}
-	jobs, files, userData := int32(len(d.Jobs)), int32(len(d.Files)), int32(len(d.UserData))
-	b.takeRecords(from, names)
-	for _, j := range from.Jobs {
-		j.Name, j.Stage, j.Scheduler = names.of(b.jobs.noun, j.Name), j.Stage+stage, ""
-		if j.Child > 0 {
-			j.Child += stage
-		}
-		j.Requirements, j.FailureHandler = requirements[j.Requirements], handlers[j.FailureHandler]
-		if j.Child == 0 {
-			j.Env, j.Policy = workflow.MergeEnv(from.Env, j.Env), childPolicy(j.Policy, from.Policy)
-		}
-		j.DependsOn = shifted(j.DependsOn, jobs)
-		j.InputFiles, j.OutputFiles = shifted(j.InputFiles, files), shifted(j.OutputFiles, files)
-		j.InputUserData, j.OutputUserData = shifted(j.InputUserData, userData), shifted(j.OutputUserData, userData)
-		d.Jobs = append(d.Jobs, j)
-	}
-	return !names.clash
-}
-
-// childPolicy puts the retry policies of a sub-workflow behind those of a job of
-// it.
-func childPolicy(p *workflow.JobPolicy, of *workflow.RunPolicy) *workflow.JobPolicy {
-	if of == nil || len(of.RetryPolicies) == 0 {
-		return p
-	}
-	merged := workflow.JobPolicy{}
-	known := map[string]bool{}
-	if p != nil {
-		merged = *p
-		merged.RetryPolicies = slices.Clone(p.RetryPolicies)
-	}
-	for _, r := range merged.RetryPolicies {
-		known[refName(r)] = true
-	}
-	for _, r := range of.RetryPolicies {
-		if !known[refName(r)] {
-			merged.RetryPolicies = append(merged.RetryPolicies, r)
-		}
-	}
-	return &merged
-}
-
-func refName(r workflow.PolicyRef) string {
-	if r.Policy != nil {
-		return r.Policy.Name
-	}
-	return r.Name
-}
-
-func shifted(list []int32, by int32) []int32 {
-	if len(list) == 0 {
-		return nil
-	}
-	moved := make([]int32, len(list))
-	for i, n := range list {
-		moved[i] = n + by
-	}
-	return moved
 }
 
 // addEndJob makes the end job, in a stage of its own.
@@ -355,8 +228,8 @@ func (b *builder) addEndJob() {
 		return
 	}
 	at := b.doc.at.get("end").get("job")
-	if i, taken := b.jobs.byName[workflow.EndJobName]; taken {
-		b.fail(b.jobs.origin(i).get("name"), "rename the job", "the name %s is that of the end job", workflow.EndJobName)
+	if i, taken := b.parts.jobs.byName[workflow.EndJobName]; taken {
+		b.fail(b.parts.jobs.origin(i).get("name"), "rename the job", "the name %s is that of the end job", workflow.EndJobName)
 		return
 	}
 	b.def.Stages = append(b.def.Stages, workflow.StageDefinition{Kind: workflow.StageEnd, Name: workflow.EndJobName})
@@ -368,16 +241,4 @@ func (b *builder) addEndJob() {
 		b.warn(at.get("command"), "write the path itself", "references to files and user data are not replaced in the end job")
 	}
 	b.def.Jobs = append(b.def.Jobs, j)
-}
-
-// takeRecords adds the files and the user data of another definition.
-func (b *builder) takeRecords(from *workflow.Definition, names *partNames) {
-	for _, f := range from.Files {
-		f.Name = names.of(b.files.noun, f.Name)
-		b.def.Files = append(b.def.Files, f)
-	}
-	for _, u := range from.UserData {
-		u.Name = names.of(b.userData.noun, u.Name)
-		b.def.UserData = append(b.def.UserData, u)
-	}
 }

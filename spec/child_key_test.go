@@ -34,14 +34,17 @@ func TestKeysOfSubWorkflows(t *testing.T) {
 // What sub-workflows expand to counts as if it were written in one file.
 func TestSubWorkflowsCountTogether(t *testing.T) {
 	b, _ := parse("top.yaml", []byte("name: top\njobs: [{name: a, command: 'true'}]\n"), Options{User: "me"})
-	b.instances = maxInstances - 3
+	sub := func(instances, size int) *builder {
+		return &builder{expansion: &expansion{instances: instances, size: size}, policies: &policies{}}
+	}
+	b.expansion.instances = maxInstances - 3
 	for i, want := range []bool{true, true, true, false} {
-		if got := b.takes(b.doc.at, &builder{instances: 1}, 0); got != want {
+		if got := b.takes(b.doc.at, sub(1, 0), 0); got != want {
 			t.Errorf("sub-workflow %d: taken is %v", i, got)
 		}
 	}
-	b.instances = 0
-	if b.takes(b.doc.at, &builder{instances: maxInstances, size: 1000}, maxSize/maxInstances+1) {
+	b.expansion.instances = 0
+	if b.takes(b.doc.at, sub(maxInstances, 1000), maxSize/maxInstances+1) {
 		t.Error("names of any length are taken")
 	}
 	if len(b.errors) != 2 || !strings.Contains(b.errors[0].Error(), "more than 10000000 instances") || !strings.Contains(b.errors[1].Error(), "GiB of text") {

@@ -6,13 +6,17 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
 // waitGraph is what jobs wait for, with nodes of its own for files, user data
 // and lists that many jobs share: a thousand jobs behind a thousand jobs are two
 // thousand edges, not a million.
 type waitGraph struct {
-	b         *builder
+	*report
+	parts     *parts
+	jobs      []workflow.JobDefinition
+	plans     []*jobPlan
 	producers [2][][]int32 // of files, of user data
 	firstUse  [2]int       // node of the first file, of the first user data record
 	firstGate int          // node of the first shared list
@@ -31,8 +35,7 @@ const maxCycles = 10
 
 // checkCycles reports cycles of dependencies, be they written as such or made
 // by files and user data; of those that share a job, one.
-func (b *builder) checkCycles() {
-	g := b.waitGraph()
+func (g *waitGraph) checkCycles() {
 	told := map[int]bool{}
 	deps := func(i int) []int32 {
 		if told[i] {
@@ -41,42 +44,42 @@ func (b *builder) checkCycles() {
 		return g.deps(i)
 	}
 	for range maxCycles {
-		cycle := workflow.FindCycle(g.firstGate+len(g.gates), deps)
+		cycle := graph.FindCycle(g.firstGate+len(g.gates), deps)
 		if cycle == nil {
 			return
 		}
-		g.report(cycle)
+		g.failCycle(cycle)
 		for _, i := range cycle {
 			told[i] = true
 		}
 	}
 }
 
-// report says what waits for itself.
-func (g *waitGraph) report(cycle []int) {
+// failCycle says what waits for itself.
+func (g *waitGraph) failCycle(cycle []int) {
 	at, names, text := g.describe(cycle)
 	if names == 1 {
-		g.b.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
+		g.fail(at, "leave it out of what it waits for; a regex may match more than is meant", "the job waits for itself: %s", text)
 		return
 	}
-	g.b.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
+	g.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
 }
 
-// waitGraph is the graph of the jobs that there are.
-func (b *builder) waitGraph() *waitGraph {
-	g := &waitGraph{b: b}
+// newWaitGraph is the graph of the jobs of a definition, which the plans have made.
+func newWaitGraph(def *workflow.Definition, parts *parts, plans []*jobPlan) *waitGraph {
+	g := &waitGraph{report: parts.report, parts: parts, jobs: def.Jobs, plans: plans}
 	g.planOf = func(job int32) int {
-		k, found := slices.BinarySearchFunc(b.plans, job, func(p *jobPlan, job int32) int { return int(p.first) - int(job) })
+		k, found := slices.BinarySearchFunc(plans, job, func(p *jobPlan, job int32) int { return int(p.first) - int(job) })
 		if !found {
 			k--
 		}
 		return k
 	}
-	g.producers[0] = g.makers(len(b.def.Files), func(j *workflow.JobDefinition) []int32 { return j.OutputFiles })
-	g.producers[1] = g.makers(len(b.def.UserData), func(j *workflow.JobDefinition) []int32 { return j.OutputUserData })
-	g.firstUse[0] = len(b.def.Jobs)
-	g.firstUse[1] = g.firstUse[0] + len(b.def.Files)
-	g.firstGate = g.firstUse[1] + len(b.def.UserData)
+	g.producers[0] = g.makers(len(def.Files), func(j *workflow.JobDefinition) []int32 { return j.OutputFiles })
+	g.producers[1] = g.makers(len(def.UserData), func(j *workflow.JobDefinition) []int32 { return j.OutputUserData })
+	g.firstUse[0] = len(def.Jobs)
+	g.firstUse[1] = g.firstUse[0] + len(def.Files)
+	g.firstGate = g.firstUse[1] + len(def.UserData)
 	g.addGates()
 	return g
 }
@@ -84,8 +87,8 @@ func (b *builder) waitGraph() *waitGraph {
 // makers finds the jobs that write each file or user data record.
 func (g *waitGraph) makers(n int, outputs func(*workflow.JobDefinition) []int32) [][]int32 {
 	makers := make([][]int32, n)
-	for i := range g.b.def.Jobs {
-		for _, f := range outputs(&g.b.def.Jobs[i]) {
+	for i := range g.jobs {
+		for _, f := range outputs(&g.jobs[i]) {
 			makers[f] = append(makers[f], int32(i))
 		}
 	}
@@ -94,8 +97,8 @@ func (g *waitGraph) makers(n int, outputs func(*workflow.JobDefinition) []int32)
 
 // addGates makes nodes for the lists that the instances of a plan share.
 func (g *waitGraph) addGates() {
-	g.gateOf = make([]planGates, len(g.b.plans))
-	for k, p := range g.b.plans {
+	g.gateOf = make([]planGates, len(g.plans))
+	for k, p := range g.plans {
 		for kind, s := range []*selection{p.dependsOn, p.uses[0], p.uses[2]} {
 			if !s.constant || len(s.all) < 2 || p.sweep.count < 2 {
 				continue
@@ -123,12 +126,12 @@ func (g *waitGraph) deps(i int) []int32 {
 	case i >= g.firstUse[0]:
 		return g.producers[0][i-g.firstUse[0]]
 	}
-	j := &g.b.def.Jobs[i]
+	j := &g.jobs[i]
 	if len(j.DependsOn) == 0 && len(j.InputFiles) == 0 && len(j.InputUserData) == 0 {
 		return nil
 	}
 	k := g.planOf(int32(i))
-	p, gates := g.b.plans[k], g.gateOf[k]
+	p, gates := g.plans[k], g.gateOf[k]
 	g.scratch = g.scratch[:0]
 	if gates[0] != 0 {
 		g.scratch = append(g.scratch, gates[0])
@@ -173,11 +176,11 @@ func (g *waitGraph) describe(cycle []int) (at *node, jobs int, text string) {
 		switch {
 		case i >= g.firstGate:
 		case i >= g.firstUse[1]:
-			through = fmt.Sprintf(" (by the user data %s)", clip(g.b.userData.names[i-g.firstUse[1]]))
+			through = fmt.Sprintf(" (by the user data %s)", clip(g.parts.userData.names[i-g.firstUse[1]]))
 		case i >= g.firstUse[0]:
-			through = fmt.Sprintf(" (by the file %s)", clip(g.b.files.names[i-g.firstUse[0]]))
+			through = fmt.Sprintf(" (by the file %s)", clip(g.parts.files.names[i-g.firstUse[0]]))
 		default:
-			parts = append(parts, g.b.def.Jobs[i].Name+through)
+			parts = append(parts, g.jobs[i].Name+through)
 			through = ""
 		}
 	}
@@ -185,7 +188,7 @@ func (g *waitGraph) describe(cycle []int) (at *node, jobs int, text string) {
 	if extra := len(parts) - shown; extra > 0 {
 		parts = slices.Concat(parts[:shown-2], []string{fmt.Sprintf("%d more", extra+1)}, parts[len(parts)-1:])
 	}
-	origin := g.b.jobs.origin(int32(cycle[0]))
+	origin := g.parts.jobs.origin(int32(cycle[0]))
 	for _, key := range []string{"depends_on", "depends_on_regexes", "input_files", "input_file_regexes", "input_user_data", "input_user_data_regexes", "command"} {
 		if n := origin.child(key); n != nil {
 			origin = n

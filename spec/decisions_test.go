@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // TestDecisions reads the files in testdata/decisions: policies as somebody would
@@ -152,7 +153,7 @@ func (c *decisions) line(n int, line string) {
 	for k := range times {
 		p := c.p
 		c.settings.Apply(&p, c.site, c.stored[c.settings.DefaultPolicy])
-		d := workflow.Decide(p, c.h, f)
+		d := retry.Decide(retry.Facts{Policies: p, History: c.h, Failure: f}).Decision
 		if got := c.said(d); got != strings.TrimSpace(want) {
 			c.t.Errorf("line %d (%d of %d), %s:\n\t got %s\n\twant %s\n\t%s", n, k+1, times, given, got, want, d.Reason)
 		}

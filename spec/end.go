@@ -10,49 +10,51 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
-// checkSuccess checks the condition of success, with the places of its parts.
-func (b *builder) checkSuccess() {
-	if b.doc.End == nil || b.doc.End.SuccessIf == "" {
+// checkSuccess checks the condition of success of jobs with these names, with the
+// places of its parts.
+func checkSuccess(r *report, doc *Document, jobs []string) {
+	if doc.End == nil || doc.End.SuccessIf == "" {
 		return
 	}
-	at := b.doc.at.get("end").get("success_if")
-	success, err := criterion.Compile(b.doc.End.SuccessIf)
+	at := doc.at.get("end").get("success_if")
+	success, err := criterion.Compile(doc.End.SuccessIf)
 	if wrong, ok := errors.AsType[*criterion.Error](err); ok {
-		b.failWithin(at, wrong.Offset, wrong.Length, wrong.Hint, "%s", wrong.Message)
+		r.failWithin(at, wrong.Offset, wrong.Length, wrong.Hint, "%s", wrong.Message)
 		return
 	}
 	for _, c := range success.Calls() {
-		b.checkCall(at, c)
+		checkCall(r, at, c, jobs, doc.DynamicJobs != nil)
 	}
-	switch always, never := success.Decide(int64(len(b.def.Jobs))); {
+	switch always, never := success.Decide(int64(len(jobs))); {
 	case never:
-		b.fail(at, "the jobs that completed, failed, were canceled and are disabled add up to total", "this can never become true")
+		r.fail(at, "the jobs that completed, failed, were canceled and are disabled add up to total", "this can never become true")
 	case always:
-		b.warn(at, "remove it, or compare with something that may be otherwise", "this is always true: the workflow is successful whatever happens")
+		r.warn(at, "remove it, or compare with something that may be otherwise", "this is always true: the workflow is successful whatever happens")
 	}
 }
 
-// checkCall checks what a function of the condition is about.
-func (b *builder) checkCall(at *node, c criterion.Call) {
+// checkCall checks what a function of the condition is about. With dynamic jobs it
+// may be a job that is not there yet.
+func checkCall(r *report, at *node, c criterion.Call, jobs []string, dynamic bool) {
 	if !c.IsPattern() {
 		if !slices.Contains(workflow.CauseKinds(), workflow.CauseKind(c.Argument)) {
-			b.failWithin(at, c.Offset, c.Length, workflow.CauseHint(), "there is no cause %s", clip(c.Argument))
+			r.failWithin(at, c.Offset, c.Length, workflow.CauseHint(), "there is no cause %s", clip(c.Argument))
 		}
 		return
 	}
 	matches := func(name string) bool { return criterion.Match(c.Argument, name) }
-	if b.doc.DynamicJobs != nil || slices.ContainsFunc(b.jobs.names, matches) {
+	if dynamic || slices.ContainsFunc(jobs, matches) {
 		return
 	}
-	hint := existing(b.jobs.names)
-	if near := workflow.Nearest(c.Argument, b.jobs.names); near != "" {
+	hint := existing(jobs)
+	if near := workflow.Nearest(c.Argument, jobs); near != "" {
 		hint = "did you mean " + near + "?"
 	}
 	if strings.ContainsAny(c.Argument, "*?") {
-		b.failWithin(at, c.Offset, c.Length, hint, "no job matches %s", clip(c.Argument))
+		r.failWithin(at, c.Offset, c.Length, hint, "no job matches %s", clip(c.Argument))
 		return
 	}
-	b.failWithin(at, c.Offset, c.Length, hint, "there is no job named %s", clip(c.Argument))
+	r.failWithin(at, c.Offset, c.Length, hint, "there is no job named %s", clip(c.Argument))
 }
 
 // failWithin reports an error about some bytes of the text n. Where the text is

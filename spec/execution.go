@@ -15,30 +15,29 @@ var (
 	srunSignal = regexp.MustCompile(`^[A-Z0-9]+(@\d+)?$`)
 )
 
-// buildExecution reads execution_config; nil if it says nothing.
-func (b *builder) buildExecution() *workflow.ExecutionConfig {
-	e := b.doc.ExecutionConfig
+// readExecution reads execution_config; nil if it says nothing.
+func readExecution(r *report, doc *Document) *workflow.ExecutionConfig {
+	e := doc.ExecutionConfig
 	if e == nil {
 		return nil
 	}
-	b.checkMode(e)
+	checkMode(r, doc)
 	if s := strings.TrimPrefix(e.TerminationSignal, "SIG"); e.TerminationSignal != "" && !slices.Contains(terminationSignals, s) {
 		hint := "use one of " + strings.Join(terminationSignals, ", ")
 		if near := workflow.Nearest(s, terminationSignals); near != "" {
 			hint = "did you mean SIG" + near + "?"
 		}
-		b.fail(e.at.get("termination_signal"), hint, "%s is not a termination signal", clip(e.TerminationSignal))
+		r.fail(e.at.get("termination_signal"), hint, "%s is not a termination signal", clip(e.TerminationSignal))
 	}
 	if e.SrunTerminationSignal != "" && !srunSignal.MatchString(e.SrunTerminationSignal) {
-		b.fail(e.at.get("srun_termination_signal"), "write a signal and the seconds before the end, for example TERM@120", "%s is not a --signal of srun", clip(e.SrunTerminationSignal))
+		r.fail(e.at.get("srun_termination_signal"), "write a signal and the seconds before the end, for example TERM@120", "%s is not a --signal of srun", clip(e.SrunTerminationSignal))
 	}
 	c := &workflow.ExecutionConfig{
 		Mode: e.Mode, SigkillHeadroomSecs: e.SigkillHeadroomSeconds, TimeoutExitCode: e.TimeoutExitCode, StaggeredStart: e.StaggeredStart,
 		LimitResources: e.LimitResources, TerminationSignal: e.TerminationSignal, SigtermLeadSecs: e.SigtermLeadSeconds,
 		OOMExitCode: e.OOMExitCode, SrunTerminationSignal: e.SrunTerminationSignal, SrunMPI: e.SrunMPI, EnableCPUBind: e.EnableCPUBind,
-		Stdio: b.stdio(e.Stdio),
+		Stdio: stdioConfig(e.Stdio),
 	}
-	b.overrideStdio(e)
 	if isDefaultExecution(c) {
 		return nil
 	}
@@ -57,16 +56,17 @@ func isDefaultExecution(c *workflow.ExecutionConfig) bool {
 }
 
 // checkMode applies the rules of which key goes with which mode.
-func (b *builder) checkMode(e *ExecutionConfig) {
+func checkMode(r *report, doc *Document) {
+	e := doc.ExecutionConfig
 	mode := e.Mode
 	if mode == "" {
 		mode = "direct"
 	}
-	b.checkWorkerPerNode(mode)
+	checkWorkerPerNode(r, doc.Actions, mode)
 	effective := mode
 	if mode == "auto" {
 		effective = "direct"
-		if len(b.doc.SlurmSchedulers) > 0 {
+		if len(doc.SlurmSchedulers) > 0 {
 			effective = "slurm"
 		}
 	}
@@ -77,63 +77,66 @@ func (b *builder) checkMode(e *ExecutionConfig) {
 	for needed, keys := range only {
 		for _, key := range keys {
 			if c := e.at.child(key); c != nil && c.kind != kindNull && effective != needed {
-				b.failKey(c, "remove it or use mode: "+needed, "%s is for the mode %s, this is %s", key, needed, effective)
+				r.failKey(c, "remove it or use mode: "+needed, "%s is for the mode %s, this is %s", key, needed, effective)
 			}
 		}
 	}
 	if effective == "slurm" && e.LimitResources != nil && !*e.LimitResources {
-		b.fail(e.at.get("limit_resources"), "remove it: Slurm enforces the limits of its steps", "limit_resources: false is for the mode direct, this is slurm")
+		r.fail(e.at.get("limit_resources"), "remove it: Slurm enforces the limits of its steps", "limit_resources: false is for the mode direct, this is slurm")
 	}
 	if effective == "direct" && e.EnableCPUBind != nil && *e.EnableCPUBind {
-		b.fail(e.at.get("enable_cpu_bind"), "remove it or use mode: slurm", "enable_cpu_bind: true is for the mode slurm, this is direct")
+		r.fail(e.at.get("enable_cpu_bind"), "remove it or use mode: slurm", "enable_cpu_bind: true is for the mode slurm, this is direct")
 	}
 	if e.SrunMPI == "" {
 		return
 	}
-	perNode := slices.ContainsFunc(b.doc.Actions, func(a *Action) bool { return a.StartOneWorkerPerNode })
+	perNode := slices.ContainsFunc(doc.Actions, func(a *Action) bool { return a.StartOneWorkerPerNode })
 	switch at := e.at.get("srun_mpi"); {
 	case !mpiToken.MatchString(e.SrunMPI):
-		b.fail(at, "use letters, digits, + _ . and -, for example pmix", "%s is not an MPI type of srun", clip(e.SrunMPI))
+		r.fail(at, "use letters, digits, + _ . and -, for example pmix", "%s is not an MPI type of srun", clip(e.SrunMPI))
 	case effective != "direct":
-		b.fail(at, "remove it or use mode: direct", "srun_mpi is for the mode direct, this is %s", effective)
+		r.fail(at, "remove it or use mode: direct", "srun_mpi is for the mode direct, this is %s", effective)
 	case !perNode:
-		b.fail(at, "add start_one_worker_per_node: true to an action, or remove it", "srun_mpi needs an action with start_one_worker_per_node")
+		r.fail(at, "add start_one_worker_per_node: true to an action, or remove it", "srun_mpi needs an action with start_one_worker_per_node")
 	}
 }
 
 // checkWorkerPerNode: one runner per node starts processes itself.
-func (b *builder) checkWorkerPerNode(mode string) {
-	for _, a := range b.doc.Actions {
+func checkWorkerPerNode(r *report, actions []*Action, mode string) {
+	for _, a := range actions {
 		if a.StartOneWorkerPerNode && mode != "direct" {
-			b.fail(a.at.get("start_one_worker_per_node"), "set execution_config.mode to direct", "start_one_worker_per_node needs the mode direct, this is %s", mode)
+			r.fail(a.at.get("start_one_worker_per_node"), "set execution_config.mode to direct", "start_one_worker_per_node needs the mode direct, this is %s", mode)
 		}
 	}
 }
 
 // overrideStdio gives jobs the stdio that stands for them under
 // job_stdio_overrides. The stdio of jobs replaces that key as a whole.
-func (b *builder) overrideStdio(e *ExecutionConfig) {
+func (b *builder) overrideStdio() {
+	e := b.doc.ExecutionConfig
+	if e == nil {
+		return
+	}
 	at := e.at.get("job_stdio_overrides")
 	if len(e.JobStdioOverrides) > 0 && slices.ContainsFunc(b.doc.Jobs, func(j *Job) bool { return j.Stdio != nil }) {
 		b.warnKey(at, "give those jobs a stdio as well", "job_stdio_overrides has no effect when a job has stdio")
 		return
 	}
 	for name, s := range e.JobStdioOverrides {
-		i, ok := b.jobs.byName[name]
+		i, ok := b.parts.jobs.byName[name]
 		if !ok {
 			b.warnKey(at.get(name), "", "there is no job named %s", clip(name))
 			continue
 		}
-		b.def.Jobs[i].Stdio = b.stdio(s)
+		b.def.Jobs[i].Stdio = stdioConfig(s)
 	}
 }
 
-// buildMonitor reads resource_monitor; without one, jobs are measured.
-func (b *builder) buildMonitor() *workflow.ResourceMonitorConfig {
-	m := b.doc.ResourceMonitor
+// readMonitor reads resource_monitor; without one, jobs are measured unless that is off.
+func readMonitor(r *report, m *ResourceMonitor, off bool) *workflow.ResourceMonitorConfig {
 	c := &workflow.ResourceMonitorConfig{Granularity: "summary", SampleIntervalSeconds: defaultSampleInterval, FlushIntervalSeconds: defaultFlushInterval}
 	if m == nil {
-		if b.opts.NoResourceMonitoring {
+		if off {
 			return nil
 		}
 		c.Enabled = true
@@ -155,10 +158,10 @@ func (b *builder) buildMonitor() *workflow.ResourceMonitorConfig {
 		c.ComputeNode = &workflow.NodeMonitorConfig{Enabled: n.Enabled, Granularity: granularity(n.Granularity), CPU: n.CPU == nil || *n.CPU, Memory: n.Memory == nil || *n.Memory}
 	}
 	if m.Jobs != nil && m.at.child("enabled") != nil && m.Enabled != m.Jobs.Enabled {
-		b.warnKey(m.at.get("enabled"), "say it in the jobs block", "enabled has no effect beside a jobs block")
+		r.warnKey(m.at.get("enabled"), "say it in the jobs block", "enabled has no effect beside a jobs block")
 	}
 	if !c.Enabled && (c.Jobs == nil || !c.Jobs.Enabled) && (c.ComputeNode == nil || !c.ComputeNode.Enabled) && m.at.child("enabled") == nil {
-		b.warn(m.at, "add jobs: {enabled: true}, or enabled: false to say that it is meant", "nothing is measured: no block is enabled")
+		r.warn(m.at, "add jobs: {enabled: true}, or enabled: false to say that it is meant", "nothing is measured: no block is enabled")
 	}
 	return c
 }

@@ -382,7 +382,7 @@ func TestTooMuchText(t *testing.T) {
 		}
 		r := newReport(source{"w.yaml", []byte(text)})
 		b := newBuilder(r, (&decoder{r}).decode(root), Options{}.withDefaults())
-		b.size = maxSize - 1000
+		b.expansion.size = maxSize - 1000
 		b.build()
 		if err := b.err(); err == nil || !strings.Contains(err.Error(), "GiB of text") {
 			t.Errorf("%s: %v", name, err)

@@ -74,9 +74,9 @@ var conditions = map[string][]workflow.CauseKind{
 }
 
 // foreignPolicy reads and converts such a resource.
-func (b *builder) foreignPolicy(root *node) *workflow.RetryPolicy {
+func (d *policyDecoder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	var f foreignPolicy
-	(&decoder{b.report}).object(root, reflect.ValueOf(&f).Elem())
+	d.object(root, reflect.ValueOf(&f).Elem())
 	p := &workflow.RetryPolicy{
 		Name: f.Metadata.Name, RetryLimit: f.Spec.RetryLimit, DefaultAction: workflow.ActionFail,
 		Backoff: f.Spec.Backoff.convert(), AvoidNodes: f.Spec.AntiAffinity.convert(),
@@ -86,7 +86,7 @@ func (b *builder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	}
 	var places []int // in the file, of the rules that were taken
 	for i, r := range f.Spec.Rules {
-		if rule := b.foreignRule(r); rule != nil {
+		if rule := d.foreignRule(r); rule != nil {
 			p.Rules, places = append(p.Rules, *rule), append(places, i)
 		}
 	}
@@ -94,17 +94,17 @@ func (b *builder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	for i := range found {
 		found[i].Path = foreignPath(found[i].Path, places)
 	}
-	b.failProblems(root, found)
+	d.failProblems(root, found)
 	return p
 }
 
 // foreignRule converts a rule; nil if it is about nothing that can happen here.
-func (b *builder) foreignRule(f *foreignRule) *workflow.RetryRule {
+func (d *policyDecoder) foreignRule(f *foreignRule) *workflow.RetryRule {
 	r := &workflow.RetryRule{
 		Action: workflow.Action(strings.ToLower(f.Action)), Limit: f.RetryLimit, Backoff: f.Backoff.convert(), AvoidNodes: f.AntiAffinity.convert(),
 	}
 	if f.IncludeInitContainers {
-		b.warnKey(f.at.get("includeInitContainers"), "remove it", "includeInitContainers has no effect: jobs have no init containers")
+		d.warnKey(f.at.get("includeInitContainers"), "remove it", "includeInitContainers has no effect: jobs have no init containers")
 	}
 	switch f.ContainerName {
 	case "":
@@ -114,12 +114,12 @@ func (b *builder) foreignRule(f *foreignRule) *workflow.RetryRule {
 			r.MaxFree, r.Limit = f.RetryLimit, nil
 		}
 	default:
-		b.warn(f.at.get("containerName"), "a job has the components main and recovery", "the rule is left out: jobs have no container %s", clip(f.ContainerName))
+		d.warn(f.at.get("containerName"), "a job has the components main and recovery", "the rule is left out: jobs have no container %s", clip(f.ContainerName))
 		return nil
 	}
 	for i, c := range f.OnConditions {
 		if c == "Unschedulable" {
-			b.warn(f.at.get("onConditions").item(i), "a job that fits nowhere is not an attempt; it waits, and `why` says so", "Unschedulable never happens to an attempt")
+			d.warn(f.at.get("onConditions").item(i), "a job that fits nowhere is not an attempt; it waits, and `why` says so", "Unschedulable never happens to an attempt")
 			continue
 		}
 		r.When.Cause = append(r.When.Cause, conditions[c]...)
@@ -195,13 +195,13 @@ type foreignRetrySettings struct {
 	DefaultBackoff    *foreignBackoff `json:"defaultBackoff,omitempty"`
 }
 
-func (b *builder) foreignSettings(n *node) *workflow.RetrySettings {
+func (d *policyDecoder) foreignSettings(n *node) *workflow.RetrySettings {
 	settings := &workflow.RetrySettings{}
 	var f foreignRetrySettings
-	if !b.isMap(n) {
+	if !d.isMap(n) {
 		return settings
 	}
-	(&decoder{b.report}).object(n, reflect.ValueOf(&f).Elem())
+	d.object(n, reflect.ValueOf(&f).Elem())
 	settings.Enabled, settings.GlobalMaxRetries, settings.DefaultPolicy = f.Enabled, f.GlobalMaxRetries, f.DefaultPolicyName
 	settings.DefaultBackoff = f.DefaultBackoff.convert()
 	found := settings.Validate()
@@ -209,6 +209,6 @@ func (b *builder) foreignSettings(n *node) *workflow.RetrySettings {
 		found[i].Path = strings.NewReplacer("default_policy", "defaultPolicyName", "default_backoff.initial", "defaultBackoff.initialDelay",
 			"default_backoff.max", "defaultBackoff.maxDelay", "default_backoff.factor", "defaultBackoff.multiplier", "global_max_retries", "globalMaxRetries").Replace(found[i].Path)
 	}
-	b.failProblems(n, found)
+	d.failProblems(n, found)
 	return settings
 }

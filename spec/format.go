@@ -83,7 +83,7 @@ func guessFormat(data []byte) Format {
 	return YAML
 }
 
-// checkText refuses what is no text at all.
+// checkText rejects what is no text at all.
 func checkText(data []byte) *syntaxError {
 	if len(strings.TrimSpace(string(data[:min(len(data), 1<<16)]))) == 0 && len(data) < 1<<16 {
 		return &syntaxError{pos{}, "the file is empty", ""}

@@ -3,27 +3,45 @@ package spec
 import (
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
+
+// fileUse says which files of a definition jobs read, and which they write.
+type fileUse struct{ read, written []bool }
+
+func fileUseOf(def *workflow.Definition) fileUse {
+	use := fileUse{read: make([]bool, len(def.Files)), written: make([]bool, len(def.Files))}
+	for i := range def.Jobs {
+		for _, f := range def.Jobs[i].InputFiles {
+			use.read[f] = true
+		}
+		for _, f := range def.Jobs[i].OutputFiles {
+			use.written[f] = true
+		}
+	}
+	return use
+}
 
 // checkFiles looks at what jobs do with files: it stats those that are only
 // read, and checks the identifiers.
 func (b *builder) checkFiles() {
-	read, written := make([]bool, len(b.def.Files)), make([]bool, len(b.def.Files))
-	for i := range b.def.Jobs {
-		for _, f := range b.def.Jobs[i].InputFiles {
-			read[f] = true
-		}
-		for _, f := range b.def.Jobs[i].OutputFiles {
-			written[f] = true
-		}
+	use := fileUseOf(b.def)
+	setModTimes(b.def.Files, use, b.opts.modTime)
+	if slices.ContainsFunc(b.doc.Files, func(f *File) bool { return f.Identifier != nil }) {
+		checkIdentifiers(b.parts.files, b.def.Files, use, b.doc.EnableROCrate)
 	}
+}
+
+// setModTimes gives the files that are only read the times that they have.
+func setModTimes(files []workflow.FileDefinition, use fileUse, modTime func(path string) (float64, bool)) {
 	var times []float64
-	for i := range b.def.Files {
-		f := &b.def.Files[i]
-		if f.ModTime != nil || !read[i] || written[i] {
+	for i := range files {
+		f := &files[i]
+		if f.ModTime != nil || !use.read[i] || use.written[i] {
 			continue
 		}
-		if t, ok := b.opts.modTime(f.Path); ok {
+		if t, ok := modTime(f.Path); ok {
 			if len(times) == cap(times) {
 				times = make([]float64, 0, 1024) // pointers into blocks, not one allocation each
 			}
@@ -31,44 +49,42 @@ func (b *builder) checkFiles() {
 			f.ModTime = &times[len(times)-1]
 		}
 	}
-	b.checkIdentifiers(read, written)
 }
 
 var reservedIdentifiers = []string{"#torc-", "#software-", "#job-"}
 
-func (b *builder) checkIdentifiers(read, written []bool) {
-	if !slices.ContainsFunc(b.doc.Files, func(f *File) bool { return f.Identifier != nil }) {
-		return
-	}
+// checkIdentifiers checks the identifiers of files, which only a workflow with an
+// RO-Crate has.
+func checkIdentifiers(x *nameIndex, files []workflow.FileDefinition, use fileUse, roCrate bool) {
 	paths, seen := map[string]int{}, map[string]int{}
-	for i := range b.def.Files {
-		if _, again := paths[b.def.Files[i].Path]; !again {
-			paths[b.def.Files[i].Path] = i
+	for i := range files {
+		if _, again := paths[files[i].Path]; !again {
+			paths[files[i].Path] = i
 		}
 	}
-	for i := range b.def.Files {
-		at := b.files.origin(int32(i)).child("identifier")
+	for i := range files {
+		at := x.origin(int32(i)).child("identifier")
 		if at == nil || at.kind != kindString {
 			continue
 		}
-		id := b.def.Files[i].Identifier
+		id := files[i].Identifier
 		other, isPath := paths[id]
 		first, again := seen[id]
 		switch {
-		case !b.doc.EnableROCrate:
-			b.fail(at, "add enable_ro_crate: true", "an identifier needs enable_ro_crate")
+		case !roCrate:
+			x.fail(at, "add enable_ro_crate: true", "an identifier needs enable_ro_crate")
 		case strings.TrimSpace(id) == "":
-			b.fail(at, "remove it", "an identifier cannot be blank")
+			x.fail(at, "remove it", "an identifier cannot be blank")
 		case slices.ContainsFunc(reservedIdentifiers, func(p string) bool { return strings.HasPrefix(id, p) }), id == "ro-crate-metadata.json", id == "./":
-			b.fail(at, "choose another one, for example a URL of the file", "the identifier %s is reserved", clip(id))
+			x.fail(at, "choose another one, for example a URL of the file", "the identifier %s is reserved", clip(id))
 		case isPath && other != i:
-			b.fail(at, "", "the identifier %s is the path of the file %s", clip(id), clip(b.def.Files[other].Name))
-		case written[i]:
-			b.fail(at, "outputs get their identifier when they are written", "a file that a job writes cannot have an identifier")
-		case !read[i] && b.def.Files[i].ModTime == nil:
-			b.fail(at, "list it under a job's input_files", "a file with an identifier must be an input")
+			x.fail(at, "", "the identifier %s is the path of the file %s", clip(id), clip(files[other].Name))
+		case use.written[i]:
+			x.fail(at, "outputs get their identifier when they are written", "a file that a job writes cannot have an identifier")
+		case !use.read[i] && files[i].ModTime == nil:
+			x.fail(at, "list it under a job's input_files", "a file with an identifier must be an input")
 		case again:
-			b.fail(at, "identifiers are unique", "the identifier %s is that of the file %s", clip(id), clip(b.def.Files[first].Name))
+			x.fail(at, "identifiers are unique", "the identifier %s is that of the file %s", clip(id), clip(files[first].Name))
 		}
 		if !again {
 			seen[id] = i

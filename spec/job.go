@@ -35,48 +35,60 @@ type jobPlan struct {
 	shared *references
 }
 
-// expandJobs expands the jobs of the document: first all names, then, as they
-// may refer to any of them, the rest.
-func (b *builder) expandJobs() {
-	for _, j := range b.doc.Jobs {
-		s := b.sweeps[&j.Sweep]
+// jobExpander expands the jobs of a document.
+type jobExpander struct {
+	*expansion
+	parts      *parts
+	selector   *selector
+	references *referrer
+	policies   *policies
+
+	plans []*jobPlan
+	jobs  []workflow.JobDefinition
+}
+
+// expand expands the jobs: first all names, then, as they may refer to any of them,
+// the rest.
+func (e *jobExpander) expand(items []*Job, sweeps map[*Sweep]*sweep) {
+	for _, j := range items {
+		s := sweeps[&j.Sweep]
 		if s == nil || s.count == 0 {
 			continue
 		}
-		p := &jobPlan{job: j, sweep: s, first: int32(len(b.def.Jobs)), name: parseTemplate(j.Name, s.columns)}
-		b.plans = append(b.plans, p)
-		b.jobs.grow(s.count)
-		b.def.Jobs = slices.Grow(b.def.Jobs, s.count)
+		p := &jobPlan{job: j, sweep: s, first: int32(len(e.jobs)), name: parseTemplate(j.Name, s.columns)}
+		e.plans = append(e.plans, p)
+		e.parts.jobs.grow(s.count)
+		e.jobs = slices.Grow(e.jobs, s.count)
 		row := make([]Value, len(s.columns))
-		b.family = s.count > 1
+		e.family = s.count > 1
 		for i := range s.count {
 			s.row(i, row)
-			name := b.texts.fill(&p.name, row)
-			b.addName(b.jobs, j.at, name)
-			b.def.Jobs = append(b.def.Jobs, workflow.JobDefinition{Name: name})
+			name := e.texts.fill(&p.name, row)
+			e.parts.jobs.add(j.at, name)
+			e.jobs = append(e.jobs, workflow.JobDefinition{Name: name})
 			p.count++
-			if !b.spend(j.at, 0) {
+			if !e.spend(j.at, 0) {
 				break
 			}
 		}
-		b.family = false
+		e.family = false
 	}
-	for _, p := range b.plans {
-		b.preparePlan(p)
-		b.fillJobs(p)
+	for _, p := range e.plans {
+		e.prepare(p)
+		e.fillJobs(p)
 	}
 }
 
 // fillJobs makes the instances of a job.
-func (b *builder) fillJobs(p *jobPlan) {
-	b.family = p.count > 1
-	defer func() { b.family = false }()
+func (e *jobExpander) fillJobs(p *jobPlan) {
+	e.family = p.count > 1
+	defer func() { e.family = false }()
 	row := make([]Value, len(p.sweep.columns))
 	for i := range p.count {
 		p.sweep.row(i, row)
-		d := &b.def.Jobs[int(p.first)+i]
-		b.fillJob(d, p, row)
-		if !b.spend(p.job.at, p.cost(d)) {
+		d := &e.jobs[int(p.first)+i]
+		e.fillJob(d, p, row)
+		if !e.spend(p.job.at, p.cost(d)) {
 			return
 		}
 	}
@@ -97,50 +109,53 @@ func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 	return cost
 }
 
-// preparePlan cuts the templates of a job and does once what all instances share.
-func (b *builder) preparePlan(p *jobPlan) {
+// prepare cuts the templates of a job and does once what all instances share.
+func (e *jobExpander) prepare(p *jobPlan) {
 	j, columns := p.job, p.sweep.columns
-	b.checkWhatRuns(j)
-	b.checkPlaceholders(j.at, columns)
+	checkWhatRuns(e.report, j)
+	checkPlaceholders(e.report, j.at, columns)
 	if c := j.at.child("undo"); j.Undo == "" && c != nil && c.kind == kindString {
-		b.fail(c, "write a command, or leave it out", "there is nothing to undo with")
+		e.fail(c, "write a command, or leave it out", "there is nothing to undo with")
 	}
 	for _, key := range []string{"command", "invocation_script", "undo"} {
 		if c := j.at.child(key); c != nil && strings.ContainsRune(c.text, 0) {
-			b.fail(c, "", "a command cannot contain a NUL character")
+			e.fail(c, "", "a command cannot contain a NUL character")
 		}
 	}
 	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(j.InvocationScript, columns)
 	p.child = parseTemplate(j.Workflow, columns)
 	p.undo = parseTemplate(j.Undo, columns)
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
-	p.stdio = b.stdio(j.Stdio)
-	p.policy = b.jobPolicy(j)
+	p.stdio = stdioConfig(j.Stdio)
+	p.policy = e.policies.ofJob(j)
 	if j.Timeouts != nil {
 		p.runTimeout = j.Timeouts.Run.Enforced()
 	}
-	p.runIf = b.runIf(j)
-	p.prepareEnv(b, columns)
-	p.prepareLabels(b, columns)
-	b.checkHandlerName(j)
-	if j.SupportsTermination != nil {
-		b.warnKey(j.at.get("supports_termination"), "remove it; the termination signal is set under execution_config", "supports_termination has no effect")
+	p.runIf = runIf(e.report, j)
+	e.prepareEnv(p)
+	e.prepareLabels(p)
+	if j.FailureHandler != "" {
+		e.parts.handlers.check(j.at.get("failure_handler"), j.FailureHandler)
 	}
-	p.dependsOn = b.selectionOf(b.jobs, j.at, columns, listing{key: "depends_on", names: j.DependsOn, regexKey: "depends_on_regexes", regexes: j.DependsOnRegexes})
+	if j.SupportsTermination != nil {
+		e.warnKey(j.at.get("supports_termination"), "remove it; the termination signal is set under execution_config", "supports_termination has no effect")
+	}
+	p.dependsOn = e.selector.prepare(e.parts.jobs, j.at, columns, listing{key: "depends_on", names: j.DependsOn, regexKey: "depends_on_regexes", regexes: j.DependsOnRegexes})
 	p.uses = [4]*selection{
-		b.selectionOf(b.files, j.at, columns, listing{key: "input_files", names: j.InputFiles, regexKey: "input_file_regexes", regexes: j.InputFileRegexes}),
-		b.selectionOf(b.files, j.at, columns, listing{key: "output_files", names: j.OutputFiles, regexKey: "output_file_regexes", regexes: j.OutputFileRegexes}),
-		b.selectionOf(b.userData, j.at, columns, listing{key: "input_user_data", names: j.InputUserData, regexKey: "input_user_data_regexes", regexes: j.InputUserDataRegexes}),
-		b.selectionOf(b.userData, j.at, columns, listing{key: "output_user_data", names: j.OutputUserData, regexKey: "output_user_data_regexes", regexes: j.OutputUserDataRegexes}),
+		e.selector.prepare(e.parts.files, j.at, columns, listing{key: "input_files", names: j.InputFiles, regexKey: "input_file_regexes", regexes: j.InputFileRegexes}),
+		e.selector.prepare(e.parts.files, j.at, columns, listing{key: "output_files", names: j.OutputFiles, regexKey: "output_file_regexes", regexes: j.OutputFileRegexes}),
+		e.selector.prepare(e.parts.userData, j.at, columns, listing{key: "input_user_data", names: j.InputUserData, regexKey: "input_user_data_regexes", regexes: j.InputUserDataRegexes}),
+		e.selector.prepare(e.parts.userData, j.at, columns, listing{key: "output_user_data", names: j.OutputUserData, regexKey: "output_user_data_regexes", regexes: j.OutputUserDataRegexes}),
 	}
 	if p.command.constant() && p.script.constant() {
-		shared := *b.refer(p, j.Command, j.InvocationScript)
+		shared := *e.references.refer(p, j.Command, j.InvocationScript)
 		p.shared = &shared
-		b.refs = references{}
+		e.references.last = references{}
 	}
 }
 
-func (p *jobPlan) prepareEnv(b *builder, columns []string) {
+// prepareEnv cuts the templates of the environment.
+func (e *jobExpander) prepareEnv(p *jobPlan) {
 	if len(p.job.Env) == 0 {
 		return
 	}
@@ -148,8 +163,8 @@ func (p *jobPlan) prepareEnv(b *builder, columns []string) {
 	p.env = make(map[string]*template, len(p.job.Env))
 	constant := true
 	for name, value := range p.job.Env {
-		b.checkEnv(where.get(name), name, value)
-		t := parseTemplate(value, columns)
+		checkEnv(e.report, where.get(name), name, value)
+		t := parseTemplate(value, p.sweep.columns)
 		p.env[name] = &t
 		constant = constant && t.constant()
 	}
@@ -158,38 +173,39 @@ func (p *jobPlan) prepareEnv(b *builder, columns []string) {
 	}
 }
 
-func (p *jobPlan) prepareLabels(b *builder, columns []string) {
+// prepareLabels cuts the templates of the labels.
+func (e *jobExpander) prepareLabels(p *jobPlan) {
 	if len(p.job.Labels) == 0 {
 		return
 	}
 	if p.job.Scheduler != "" {
-		b.fail(p.job.at.get("labels"), "a scheduler's allocations have no labels; remove one of the two", "a job cannot have labels and a scheduler")
+		e.fail(p.job.at.get("labels"), "a scheduler's allocations have no labels; remove one of the two", "a job cannot have labels and a scheduler")
 	}
 	constant := true
 	for _, text := range p.job.Labels {
-		t := parseTemplate(text, columns)
+		t := parseTemplate(text, p.sweep.columns)
 		p.labels = append(p.labels, t)
 		constant = constant && t.constant()
 	}
 	if constant {
-		p.sharedLabels = b.jobLabels(p, nil)
+		p.sharedLabels = e.labels(p, nil)
 	}
 }
 
-// jobLabels are the labels of an instance, sorted and without repeats.
-func (b *builder) jobLabels(p *jobPlan, row []Value) []string {
+// labels are the labels of an instance, sorted and without repeats.
+func (e *jobExpander) labels(p *jobPlan, row []Value) []string {
 	labels := make([]string, len(p.labels))
 	for k := range p.labels {
-		labels[k] = b.texts.fill(&p.labels[k], row)
+		labels[k] = e.texts.fill(&p.labels[k], row)
 		_, err := workflow.NormalizeLabels(labels[k : k+1])
-		b.failDomain(p.job.at.get("labels").item(k), err)
+		e.failDomain(p.job.at.get("labels").item(k), err)
 	}
 	slices.Sort(labels)
 	return slices.Compact(labels)
 }
 
 // fillJob makes one instance.
-func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
+func (e *jobExpander) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 	j := p.job
 	if j.Priority != nil {
 		d.Priority = *j.Priority
@@ -198,45 +214,71 @@ func (b *builder) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value) {
 	if p.env != nil && d.Env == nil {
 		d.Env = make(map[string]string, len(p.env))
 		for name, t := range p.env {
-			d.Env[name] = b.texts.fill(t, row)
+			d.Env[name] = e.texts.fill(t, row)
 		}
 	}
 	if p.labels != nil && d.Labels == nil {
-		d.Labels = b.jobLabels(p, row)
+		d.Labels = e.labels(p, row)
 	}
-	d.Requirements = b.requirementsName(p, b.texts.fill(&p.requirements, row))
-	d.Scheduler = b.schedulerName(p, b.texts.fill(&p.scheduler, row))
+	d.Requirements = e.requirementsName(p, e.texts.fill(&p.requirements, row))
+	d.Scheduler = e.schedulerName(p, e.texts.fill(&p.scheduler, row))
 	d.FailureHandler = j.FailureHandler
 	d.RunIf = p.runIf
-	d.DependsOn = b.resolve(p.dependsOn, row)
+	d.DependsOn = e.selector.resolve(p.dependsOn, row)
 
 	refs := p.shared
 	if refs == nil {
-		refs = b.refer(p, b.texts.fill(&p.command, row), b.texts.fill(&p.script, row))
+		refs = e.references.refer(p, e.texts.fill(&p.command, row), e.texts.fill(&p.script, row))
 	}
 	d.Command, d.InvocationScript = refs.command, refs.script
 	if j.Undo != "" {
-		p.undos = append(p.undos, b.undoCommand(p, row))
+		p.undos = append(p.undos, e.undoCommand(p, row))
 	}
 	for k, list := range []*[]int32{&d.InputFiles, &d.OutputFiles, &d.InputUserData, &d.OutputUserData} {
-		*list = b.used(p.uses[k], refs.lists[k], row)
+		*list = e.selector.used(p.uses[k], refs.lists[k], row)
 	}
 	if d.RunIf == workflow.RunIfFailure && len(d.DependsOn)+len(d.InputFiles)+len(d.InputUserData) == 0 {
-		b.fail(j.at.get("run_if"), "name the jobs in depends_on", "the job depends on nothing that could fail")
+		e.fail(j.at.get("run_if"), "name the jobs in depends_on", "the job depends on nothing that could fail")
 	}
 }
 
 // runIf reads after what a job runs.
-func (b *builder) runIf(j *Job) workflow.RunIf {
-	runIf, err := workflow.ParseRunIf(j.RunIf)
+func runIf(r *report, j *Job) workflow.RunIf {
+	when, err := workflow.ParseRunIf(j.RunIf)
 	cancel := j.CancelOnBlockingJobFailure
 	switch {
 	case err != nil: // the decoder has said so
 	case cancel == nil:
 	case j.RunIf == "":
 		return workflow.RunIfOf(*cancel)
-	case *cancel != runIf.CancelOnFailure():
-		b.fail(j.at.get("cancel_on_blocking_job_failure"), "remove one of the two", "cancel_on_blocking_job_failure: %t and run_if: %s contradict each other", *cancel, runIf)
+	case *cancel != when.CancelOnFailure():
+		r.fail(j.at.get("cancel_on_blocking_job_failure"), "remove one of the two", "cancel_on_blocking_job_failure: %t and run_if: %s contradict each other", *cancel, when)
 	}
-	return runIf
+	return when
+}
+
+// requirementsName checks the requirements of an instance. The default ones
+// exist without being written down and are what an empty name means.
+func (e *jobExpander) requirementsName(p *jobPlan, name string) string {
+	if name == "" || name == workflow.DefaultRequirements {
+		return ""
+	}
+	e.parts.requirements.check(p.job.at.get("resource_requirements"), name)
+	return name
+}
+
+// schedulerName checks the scheduler of an instance.
+func (e *jobExpander) schedulerName(p *jobPlan, name string) string {
+	if name != "" {
+		e.parts.schedulers.check(p.job.at.get("scheduler"), name)
+	}
+	return name
+}
+
+// undoCommand is the undo of an instance. It may name files and user data of the
+// job, without reading or writing them as the job does.
+func (e *jobExpander) undoCommand(p *jobPlan, row []Value) string {
+	text := e.texts.fill(&p.undo, row)
+	var lists [4]referenced
+	return e.references.substitute(p.job.at.get("undo"), text, &lists, false)
 }

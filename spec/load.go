@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -75,6 +76,17 @@ func (o *Options) read(path string) ([]byte, error) {
 	return o.ReadFile(o.resolve(path))
 }
 
+// besides is a path relative to the file that it stands in.
+func (o *Options) besides(file, path string) string {
+	switch {
+	case filepath.IsAbs(path):
+		return path
+	case file == "<stdin>":
+		return o.resolve(path)
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
 // modTime returns the time of a file in seconds since 1970.
 func (o *Options) modTime(path string) (float64, bool) {
 	info, err := o.Stat(o.resolve(path))
@@ -131,7 +143,7 @@ func Parse(name string, data []byte, opts Options) (*Result, error) {
 	if err := b.err(); err != nil {
 		return nil, err
 	}
-	return &Result{Definition: b.def, Warnings: b.sortedWarnings(), Summary: b.summary(), Format: format, Families: b.jobFamilies()}, nil
+	return &Result{Definition: b.def, Warnings: b.sortedWarnings(), Summary: b.summary(), Format: format, Families: b.parts.jobs.families()}, nil
 }
 
 // parse does all the work; what is wrong is in the builder's report.
@@ -139,13 +151,12 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 	opts = opts.withDefaults()
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := newReport(source{name, data})
-	b := newBuilder(r, &Document{}, opts)
 	format, root := r.tree(name, data, "a specification starts with keys such as name and jobs")
 	if root == nil {
-		return b, format
+		return newBuilder(r, &Document{}, opts), format
 	}
 	substituteVariables(r, root, opts.read, opts.within.variables())
-	b.doc = (&decoder{r}).decode(root)
+	b := newBuilder(r, (&decoder{r}).decode(root), opts)
 	if root.kind == kindMap {
 		b.build()
 	}
@@ -196,3 +207,18 @@ func (r *report) syntax(err error) {
 type syntaxErrors []*syntaxError
 
 func (es syntaxErrors) Error() string { return es[0].Error() }
+
+// someJobs is what a specification has in any of its formats: a key or node for
+// jobs.
+var someJobs = regexp.MustCompile(`(?m)(?:^|[\s{,])["']?jobs?["']?\s*(?::|\s["'])`)
+
+// isForeign reports a file that another one names as a specification and that is
+// none: it has errors and no jobs. What it says may be anything, a password for
+// one, so nothing of it is shown.
+func (r *report) isForeign(at *node, name string, data []byte, c *report) bool {
+	if len(c.errors) == 0 || someJobs.Match(data) {
+		return false
+	}
+	r.fail(at, "a specification has the key jobs", "%s is no specification", name)
+	return true
+}

@@ -90,12 +90,27 @@ func TestDefinition(t *testing.T) {
 	for _, file := range files {
 		r := load(t, file)
 		r.Definition.SubmissionDirectory = "DIR"
-		text, err := json.MarshalIndent(r.Definition, "", " ")
+		text, err := json.MarshalIndent(wholeDefinition(r.Definition), "", " ")
 		if err != nil {
 			t.Fatal(err)
 		}
 		golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".golden", string(text)+"\n"+warnings(r.Warnings))
 	}
+}
+
+// wholeDefinition is a definition with its lists, which travel beside it.
+func wholeDefinition(d *workflow.Definition) any {
+	return struct {
+		*workflow.Definition
+		Files           []workflow.FileDefinition           `json:"files,omitempty"`
+		UserData        []workflow.UserDataDefinition       `json:"user_data,omitempty"`
+		Requirements    []workflow.ResourceRequirements     `json:"resource_requirements,omitempty"`
+		FailureHandlers []workflow.FailureHandlerDefinition `json:"failure_handlers,omitempty"`
+		SlurmSchedulers []workflow.SlurmSchedulerDefinition `json:"slurm_schedulers,omitempty"`
+		Stages          []workflow.StageDefinition          `json:"stages,omitempty"`
+		Jobs            []workflow.JobDefinition            `json:"jobs,omitempty"`
+		Actions         []workflow.ActionDefinition         `json:"actions,omitempty"`
+	}{d, d.Files, d.UserData, d.Requirements, d.FailureHandlers, d.SlurmSchedulers, d.Stages, d.Jobs, d.Actions}
 }
 
 func warnings(ws []*Warning) string {

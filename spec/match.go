@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// matched returns what the regexes select.
-func (b *builder) matched(s *selection, row []Value) []int32 {
+// match returns what the regexes of a selection select for a row.
+func (s *selection) match(row []Value) []int32 {
 	var all []int32
 	for k := range s.regexes {
 		at, pattern := s.regexAt.item(k), string(s.regexes[k].fill(nil, row))
-		found, ok := b.match(s.index, at, pattern)
+		found, ok := s.index.match(at, pattern)
 		if ok && len(found) == 0 {
-			b.noMatch(at, s, pattern)
+			s.noMatch(at, pattern)
 		}
 		all = union(all, found)
 	}
@@ -26,19 +26,19 @@ const maxComparisons = 1_000_000_000
 
 // match returns what a regex selects; ok is false if that is not known. It is
 // searched for anywhere in the name.
-func (b *builder) match(x *nameIndex, at *node, pattern string) (found []int32, ok bool) {
+func (x *nameIndex) match(at *node, pattern string) (found []int32, ok bool) {
 	if found, ok := x.matches[pattern]; ok {
 		return found, true
 	}
 	re, err := regexp.Compile(pattern)
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), "error parsing regexp: ")
-		b.fail(at, "the syntax is RE2", "%s is not a regular expression: %s", clip(pattern), why)
+		x.fail(at, "the syntax is RE2", "%s is not a regular expression: %s", clip(pattern), why)
 		return nil, false
 	}
 	candidates := x.withPrefix(anchoredPrefix(pattern))
 	if x.comparisons += len(candidates); x.comparisons > maxComparisons {
-		b.fail(at, "let it start with ^ and a fixed text, or name what you mean", "the regexes need more than %d comparisons", maxComparisons)
+		x.fail(at, "let it start with ^ and a fixed text, or name what you mean", "the regexes need more than %d comparisons", maxComparisons)
 		return nil, false
 	}
 	for _, i := range candidates {
@@ -91,7 +91,7 @@ func (x *nameIndex) withPrefix(prefix string) []int32 {
 }
 
 // noMatch reports a regex that matches nothing.
-func (b *builder) noMatch(at *node, s *selection, pattern string) {
+func (s *selection) noMatch(at *node, pattern string) {
 	hint := "regexes see the names after expansion"
 	if len(s.index.names) > 0 {
 		hint += ", for example " + s.index.names[0]
@@ -101,8 +101,8 @@ func (b *builder) noMatch(at *node, s *selection, pattern string) {
 	}
 	const format = "the regex %s matches no %s"
 	if s.lenient {
-		b.warn(at, hint, format, clip(pattern), s.index.noun)
+		s.index.warn(at, hint, format, clip(pattern), s.index.noun)
 		return
 	}
-	b.fail(at, hint, format, clip(pattern), s.index.noun)
+	s.index.fail(at, hint, format, clip(pattern), s.index.noun)
 }

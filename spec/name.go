@@ -10,12 +10,15 @@ import (
 
 // nameIndex finds the expanded jobs, files or user data by their names.
 type nameIndex struct {
-	noun    string // job, file, user data
-	names   []string
-	byName  map[string]int32
-	spans   []span
-	matches map[string][]int32 // of regexes
-	nothing *selection         // shared by all who select nothing
+	*report
+	noun   string // job, file, user data
+	names  []string
+	byName map[string]int32
+	spans  []span
+	// ambiguous says that two instances have one name.
+	ambiguous bool
+	matches   map[string][]int32 // of regexes
+	nothing   *selection         // shared by all who select nothing
 	// inOrder and sorted are all instances, as expanded and by name; they are
 	// made when regexes need them.
 	inOrder, sorted []int32
@@ -29,8 +32,8 @@ type span struct {
 	at    *node
 }
 
-func newNameIndex(noun string) *nameIndex {
-	x := &nameIndex{noun: noun, byName: map[string]int32{}, matches: map[string][]int32{}}
+func newNameIndex(r *report, noun string) *nameIndex {
+	x := &nameIndex{report: r, noun: noun, byName: map[string]int32{}, matches: map[string][]int32{}}
 	x.nothing = &selection{index: x, constant: true}
 	return x
 }
@@ -52,8 +55,8 @@ func (x *nameIndex) origin(i int32) *node {
 	return x.spans[k].at
 }
 
-// addName adds an instance of an item.
-func (b *builder) addName(x *nameIndex, at *node, name string) {
+// add adds an instance of an item.
+func (x *nameIndex) add(at *node, name string) {
 	i := int32(len(x.names))
 	if len(x.spans) == 0 || x.spans[len(x.spans)-1].at != at {
 		x.spans = append(x.spans, span{i, at})
@@ -62,30 +65,30 @@ func (b *builder) addName(x *nameIndex, at *node, name string) {
 	where := at.get("name")
 	if strings.TrimSpace(name) == "" {
 		if where != at && where.kind == kindString { // otherwise reported already
-			b.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
+			x.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 		return
 	}
 	first, again := x.byName[name]
 	if !again {
 		x.byName[name] = i
-		b.failDomain(where, workflow.CheckName(x.noun, name))
+		x.failDomain(where, workflow.CheckName(x.noun, name))
 		return
 	}
-	b.ambiguous = true
+	x.ambiguous = true
 	if origin := x.origin(first); origin != at {
 		line := ""
 		if at := origin.get("name").spot().at; at.line > 0 {
 			line = fmt.Sprintf(" in line %d", at.line)
 		}
-		b.fail(where, "names are unique; rename one", "the %s %s is already there%s", x.noun, clip(name), line)
+		x.fail(where, "names are unique; rename one", "the %s %s is already there%s", x.noun, clip(name), line)
 		return
 	}
-	b.fail(where, "put the parameters that differ into the name, for example "+b.nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
+	x.fail(where, "put the parameters that differ into the name, for example "+nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
 }
 
 // nameHint is a name with all parameters of an item.
-func (b *builder) nameHint(at *node) string {
+func nameHint(at *node) string {
 	text := at.get("name").text
 	if ps := at.child("parameters"); ps != nil {
 		for _, p := range ps.items {

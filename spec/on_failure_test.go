@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // compensation lists the jobs of a compensation: what they run, and after what.
@@ -68,7 +69,7 @@ func TestOnFailure(t *testing.T) {
 			if diff := cmp.Diff(tc.want, compensation(d)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
-			if d.CompensationStage() != 1 || d.Stages[0].Kind != workflow.StageCompensation {
+			if stage.CompensationOf(d) != 1 || d.Stages[0].Kind != workflow.StageCompensation {
 				t.Errorf("stages: %+v", d.Stages)
 			}
 			text, err := Expanded(d).JSON()

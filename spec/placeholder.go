@@ -14,21 +14,21 @@ var untemplated = map[string]bool{
 
 // checkPlaceholders reports {word} in the texts of an item that is almost the
 // name of one of its parameters. Other braces belong to shells and programs.
-func (b *builder) checkPlaceholders(item *node, columns []string) {
+func checkPlaceholders(r *report, item *node, columns []string) {
 	if len(columns) == 0 {
 		return
 	}
 	for _, c := range item.items {
 		if !untemplated[c.key] {
-			b.checkWords(c, columns)
+			checkWords(r, c, columns)
 		}
 	}
 }
 
 // checkWords does so in all strings of a value.
-func (b *builder) checkWords(n *node, columns []string) {
+func checkWords(r *report, n *node, columns []string) {
 	for _, c := range n.items {
-		b.checkWords(c, columns)
+		checkWords(r, c, columns)
 	}
 	if n.kind != kindString {
 		return
@@ -38,7 +38,7 @@ func (b *builder) checkWords(n *node, columns []string) {
 			continue
 		}
 		if near := workflow.Misspelt(m[2], columns); near != "" {
-			b.failIn(n, m[0], "did you mean {"+near+"}? A text with braces of its own can come from a file, or be written as { "+m[2]+" }",
+			r.failIn(n, m[0], "did you mean {"+near+"}? A text with braces of its own can come from a file, or be written as { "+m[2]+" }",
 				"there is no parameter %s here", m[0])
 		}
 	}

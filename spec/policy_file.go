@@ -32,19 +32,19 @@ func LoadPolicy(path string, opts Options) (*PolicyFile, error) {
 // reported, with its places.
 func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 	r, root := policyTree(name, data)
-	b := &builder{report: r}
+	d := &policyDecoder{decoder{r}}
 	f := &PolicyFile{}
 	if root != nil {
-		f.Policy, f.Converted = b.policy(root)
-		b.noteDefaultAction(root, f)
+		f.Policy, f.Converted = d.policy(root)
+		d.noteDefaultAction(root, f)
 	}
 	f.Warnings = r.sortedWarnings()
 	return f, r.err()
 }
 
 // noteDefaultAction says what a default action that ends jobs is not about.
-func (b *builder) noteDefaultAction(root *node, f *PolicyFile) {
-	if f.Policy == nil || b.err() != nil || f.Policy.DefaultAction != workflow.ActionFail && f.Policy.DefaultAction != workflow.ActionHold {
+func (d *policyDecoder) noteDefaultAction(root *node, f *PolicyFile) {
+	if f.Policy == nil || d.err() != nil || f.Policy.DefaultAction != workflow.ActionFail && f.Policy.DefaultAction != workflow.ActionHold {
 		return
 	}
 	at := root.child("default_action")
@@ -54,7 +54,7 @@ func (b *builder) noteDefaultAction(root *node, f *PolicyFile) {
 	if at == nil {
 		at = root
 	}
-	b.warn(at, "write a rule with `when: {cause: [walltime, preempted]}` if they are to be treated in another way",
+	d.warn(at, "write a rule with `when: {cause: [walltime, preempted]}` if they are to be treated in another way",
 		"the default action, %s, is not about attempts that are ended by Ctrl-C, by --time-limit, at the end of an allocation or by our own scancel: they are repeated", f.Policy.DefaultAction)
 }
 
@@ -66,38 +66,42 @@ func LoadPolicies(path string, opts Options) ([]workflow.RetryPolicy, []*Warning
 		return nil, nil, err
 	}
 	r, root := policyTree(name, data)
-	b := &builder{report: r}
+	d := &policyDecoder{decoder{r}}
 	var nodes []*node
 	switch {
 	case root == nil:
 	case root.kind != kindList:
 		nodes = []*node{root}
 	case len(root.items) == 0:
-		b.fail(root, "write at least one policy", "the list of policies is empty")
+		d.fail(root, "write at least one policy", "the list of policies is empty")
 	default:
 		nodes = root.items
 	}
 	var policies []workflow.RetryPolicy
 	for _, n := range nodes {
-		if p, _ := b.policy(n); p != nil {
+		if p, _ := d.policy(n); p != nil {
 			policies = append(policies, *p)
 		}
 	}
 	return policies, r.sortedWarnings(), r.err()
 }
 
+// policyDecoder reads what files about retries say, in our form or in that of a
+// cluster scheduler.
+type policyDecoder struct{ decoder }
+
 // policy reads a policy in our form or in that of a cluster scheduler; nil if it
 // is neither.
-func (b *builder) policy(n *node) (p *workflow.RetryPolicy, converted bool) {
-	if !b.isMap(n) {
+func (d *policyDecoder) policy(n *node) (p *workflow.RetryPolicy, converted bool) {
+	if !d.isMap(n) {
 		return nil, false
 	}
 	if n.child("kind") != nil || n.child("apiVersion") != nil {
-		return b.foreignPolicy(n), true
+		return d.foreignPolicy(n), true
 	}
 	p = &workflow.RetryPolicy{}
-	(&decoder{b.report}).object(n, reflect.ValueOf(p).Elem())
-	b.failProblems(n, p.Validate())
+	d.object(n, reflect.ValueOf(p).Elem())
+	d.failProblems(n, p.Validate())
 	return p, false
 }
 
@@ -113,11 +117,11 @@ func policyTree(name string, data []byte) (*report, *node) {
 	return r, root
 }
 
-func (b *builder) isMap(root *node) bool {
+func (d *policyDecoder) isMap(root *node) bool {
 	if root.kind == kindMap {
 		return true
 	}
-	b.fail(root, "write keys such as name and rules", "expected a map, found %s", root.kind.article())
+	d.fail(root, "write keys such as name and rules", "expected a map, found %s", root.kind.article())
 	return false
 }
 
@@ -130,9 +134,9 @@ func LoadRetrySettings(path string, opts Options) (*workflow.RetrySettings, erro
 		return nil, err
 	}
 	r, root := policyTree(name, data)
-	b := &builder{report: r}
+	d := &policyDecoder{decoder{r}}
 	settings := &workflow.RetrySettings{}
-	if root != nil && b.isMap(root) {
+	if root != nil && d.isMap(root) {
 		at := root
 		for _, key := range strings.Fields("scheduling retryPolicy") {
 			if c := at.child(key); c != nil {
@@ -140,10 +144,10 @@ func LoadRetrySettings(path string, opts Options) (*workflow.RetrySettings, erro
 			}
 		}
 		if at != root {
-			settings = b.foreignSettings(at)
+			settings = d.foreignSettings(at)
 		} else {
-			(&decoder{r}).object(at, reflect.ValueOf(settings).Elem())
-			b.failProblems(at, settings.Validate())
+			d.object(at, reflect.ValueOf(settings).Elem())
+			d.failProblems(at, settings.Validate())
 		}
 	}
 	return settings, r.err()

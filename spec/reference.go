@@ -3,6 +3,8 @@ package spec
 import (
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // references are what command and script of a job become, with the files and
@@ -18,44 +20,53 @@ type referenced struct{ command, script []int32 }
 // referenceKinds are the forms of references, in the order of jobPlan.uses.
 var referenceKinds = [4]string{"files.input.", "files.output.", "user_data.input.", "user_data.output."}
 
+// referrer replaces the references to files and user data in texts of jobs.
+type referrer struct {
+	*report
+	files, userData *nameIndex
+	fileDefs        []workflow.FileDefinition     // in the order of files
+	data            []workflow.UserDataDefinition // in the order of userData
+	last            references
+}
+
 // refer replaces the references in both texts. The result is valid until the
 // next call.
-func (b *builder) refer(p *jobPlan, command, script string) *references {
-	r := &b.refs
-	r.command, r.script = command, script
-	for k := range r.lists {
-		r.lists[k].command, r.lists[k].script = r.lists[k].command[:0], r.lists[k].script[:0]
+func (r *referrer) refer(p *jobPlan, command, script string) *references {
+	refs := &r.last
+	refs.command, refs.script = command, script
+	for k := range refs.lists {
+		refs.lists[k].command, refs.lists[k].script = refs.lists[k].command[:0], refs.lists[k].script[:0]
 	}
 	if strings.Contains(command, "${") {
-		r.command = b.substitute(p.job.at.get("command"), command, &r.lists, false)
+		refs.command = r.substitute(p.job.at.get("command"), command, &refs.lists, false)
 	}
 	if strings.Contains(script, "${") {
-		r.script = b.substitute(p.job.at.get("invocation_script"), script, &r.lists, true)
+		refs.script = r.substitute(p.job.at.get("invocation_script"), script, &refs.lists, true)
 	}
 	for k, s := range p.uses {
-		if len(r.lists[k].command) > 0 && len(s.names) > 0 {
-			b.checkReplaced(p, k, r.lists[k].command)
+		if len(refs.lists[k].command) > 0 && len(s.names) > 0 {
+			r.checkReplaced(p, k, refs.lists[k].command)
 		}
 	}
-	return r
+	return refs
 }
 
 // checkReplaced warns if names of an explicit list are lost.
-func (b *builder) checkReplaced(p *jobPlan, k int, named []int32) {
+func (r *referrer) checkReplaced(p *jobPlan, k int, named []int32) {
 	s := p.uses[k]
 	if !s.constant {
 		return
 	}
 	for _, i := range s.listed {
 		if !slices.Contains(named, i) {
-			b.warn(s.nameAt, "name all of them in the command, or none", "has no effect for %s: what the command names replaces the list", clip(s.index.names[i]))
+			r.warn(s.nameAt, "name all of them in the command, or none", "has no effect for %s: what the command names replaces the list", clip(s.index.names[i]))
 			return
 		}
 	}
 }
 
 // substitute replaces the references in a text, in one pass.
-func (b *builder) substitute(n *node, text string, lists *[4]referenced, script bool) string {
+func (r *referrer) substitute(n *node, text string, lists *[4]referenced, script bool) string {
 	var out strings.Builder
 	for {
 		start := strings.Index(text, "${")
@@ -67,13 +78,13 @@ func (b *builder) substitute(n *node, text string, lists *[4]referenced, script 
 		end := strings.IndexByte(text, '}')
 		k := slices.IndexFunc(referenceKinds[:], func(kind string) bool { return strings.HasPrefix(text[2:], kind) })
 		if end < 0 || k < 0 {
-			b.checkReference(n, text, end)
+			r.checkReference(n, text, end)
 			out.WriteString("${")
 			text = text[2:]
 			continue
 		}
 		name := text[2+len(referenceKinds[k]) : end]
-		out.WriteString(b.reference(n, text[:end+1], k, name, lists, script))
+		out.WriteString(r.reference(n, text[:end+1], k, name, lists, script))
 		text = text[end+1:]
 	}
 	out.WriteString(text)
@@ -81,27 +92,27 @@ func (b *builder) substitute(n *node, text string, lists *[4]referenced, script 
 }
 
 // checkReference reports what looks like a reference but is none.
-func (b *builder) checkReference(n *node, text string, end int) {
+func (r *referrer) checkReference(n *node, text string, end int) {
 	if end < 0 {
 		return
 	}
 	inner := text[2:end]
 	for _, noun := range []string{"files.", "user_data."} {
 		if strings.HasPrefix(inner, noun) {
-			b.failIn(n, text[:end+1], "write ${"+noun+"input.NAME} or ${"+noun+"output.NAME}", "%s is neither input nor output", clip(text[:end+1]))
+			r.failIn(n, text[:end+1], "write ${"+noun+"input.NAME} or ${"+noun+"output.NAME}", "%s is neither input nor output", clip(text[:end+1]))
 		}
 	}
 }
 
 // reference returns what one reference becomes and notes the relation.
-func (b *builder) reference(n *node, whole string, k int, name string, lists *[4]referenced, script bool) string {
-	index := b.files
+func (r *referrer) reference(n *node, whole string, k int, name string, lists *[4]referenced, script bool) string {
+	index := r.files
 	if k >= 2 {
-		index = b.userData
+		index = r.userData
 	}
 	i, ok := index.byName[name]
 	if !ok {
-		b.unknownName(n, whole, index, name)
+		index.unknown(n, whole, name)
 		return whole
 	}
 	list := &lists[k].command
@@ -110,28 +121,12 @@ func (b *builder) reference(n *node, whole string, k int, name string, lists *[4
 	}
 	if k < 2 {
 		*list = append(*list, i)
-		return b.def.Files[i].Path
+		return r.fileDefs[i].Path
 	}
-	if data := b.def.UserData[i].Data; data != nil {
+	if data := r.data[i].Data; data != nil {
 		*list = append(*list, i)
 		return string(data)
 	}
-	b.warn(n, "give the record data, or list it under "+[]string{"input_user_data", "output_user_data"}[k-2], "%s stays as it stands: the record has no data", clip(whole))
+	r.warn(n, "give the record data, or list it under "+[]string{"input_user_data", "output_user_data"}[k-2], "%s stays as it stands: the record has no data", clip(whole))
 	return whole
-}
-
-// used is what a job uses of one kind: what the command names, else the list;
-// and what the script names, and what the regexes select.
-func (b *builder) used(s *selection, r referenced, row []Value) []int32 {
-	if len(r.command) == 0 && len(r.script) == 0 {
-		return b.resolve(s, row)
-	}
-	listed, matched := s.listed, s.matched
-	if !s.constant {
-		listed, matched = b.listed(s, row), b.matched(s, row)
-	}
-	if len(r.command) > 0 {
-		listed = r.command
-	}
-	return b.indexes.keep(union(union(listed, r.script), matched))
 }

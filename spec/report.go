@@ -2,8 +2,11 @@ package spec
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // maxErrors is how many errors of one file are kept, how many warnings, and how
@@ -111,6 +114,17 @@ func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, 
 		r.unsaid++
 	}
 	r.seen[r.key(n, format, args)] = &w.Error
+}
+
+// failDomain reports an error of the domain, if there is one.
+func (r *report) failDomain(n *node, err error) {
+	var e *workflow.Error
+	switch {
+	case errors.As(err, &e):
+		r.fail(n, e.Hint, "%s", e.Message)
+	case err != nil:
+		r.fail(n, "", "%v", err)
+	}
 }
 
 func (r *report) make(n *node, s spot, hint, message string) *Error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
 // policyRef reads the name of a stored policy, or a policy.
@@ -36,19 +37,26 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	if reflect.ValueOf(*p).IsZero() {
 		return nil
 	}
-	b.checkSuccess()
+	checkSuccess(b.report, doc, b.parts.jobs.names)
 	b.failProblems(doc.at, p.Validate())
-	b.addPatterns(doc.at, p.RetryPolicies)
+	b.policies.addPatterns(doc.at, p.RetryPolicies)
 	return p
 }
 
-// jobPolicy reads what a job says about its failures; nil if that is nothing.
+// policies read what a workflow and its jobs say about failures.
+type policies struct {
+	*report
+	shared   []workflow.PolicyRef // of the workflow
+	patterns map[string]bool      // of stderr, in retry rules
+}
+
+// ofJob reads what a job says about its failures; nil if that is nothing.
 // Its instances share it.
-func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
+func (s *policies) ofJob(j *Job) *workflow.JobPolicy {
 	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies, Timeouts: j.Timeouts}
-	b.failProblems(j.at, p.Validate())
-	b.checkPolicyNames(j)
-	b.addPatterns(j.at, p.RetryPolicies)
+	s.failProblems(j.at, p.Validate())
+	s.checkNames(j)
+	s.addPatterns(j.at, p.RetryPolicies)
 	if t := p.Timeouts; t != nil && t.OnlyRuns() { // the runner sees to it
 		p.Timeouts = nil
 	}
@@ -58,16 +66,16 @@ func (b *builder) jobPolicy(j *Job) *workflow.JobPolicy {
 	return p
 }
 
-// checkPolicyNames makes sure that a job has no other policy by a name that the workflow
+// checkNames makes sure that a job has no other policy by a name that the workflow
 // gives to one: retries are counted by the names of policies and rules.
-func (b *builder) checkPolicyNames(j *Job) {
+func (s *policies) checkNames(j *Job) {
 	for i, own := range j.RetryPolicies {
-		for _, of := range b.doc.RetryPolicies {
+		for _, of := range s.shared {
 			switch {
 			case own.PolicyName() == "" || own.PolicyName() != of.PolicyName():
 			case own.Policy == nil && of.Policy == nil, own.Policy != nil && of.Policy != nil && own.Policy.Hash() == of.Policy.Hash():
 			default:
-				b.fail(j.at.find(fmt.Sprintf("retry_policies[%d]", i)), "rename one: retries are counted by the names of policies and rules",
+				s.fail(j.at.find(fmt.Sprintf("retry_policies[%d]", i)), "rename one: retries are counted by the names of policies and rules",
 					"the workflow has another retry policy named %s", clip(own.PolicyName()))
 			}
 		}
@@ -75,14 +83,14 @@ func (b *builder) checkPolicyNames(j *Job) {
 }
 
 // addPatterns notes the patterns of stderr in policies that are written below n.
-func (b *builder) addPatterns(n *node, refs []workflow.PolicyRef) {
+func (s *policies) addPatterns(n *node, refs []workflow.PolicyRef) {
 	for i := range refs {
 		if refs[i].Policy == nil {
 			continue
 		}
 		for k, rule := range refs[i].Policy.Rules {
 			if rule.When.Stderr != "" {
-				b.addPattern(n.find(fmt.Sprintf("retry_policies[%d].rules[%d].when.stderr", i, k)), rule.When.Stderr)
+				s.addPattern(n.find(fmt.Sprintf("retry_policies[%d].rules[%d].when.stderr", i, k)), rule.When.Stderr)
 			}
 		}
 	}
@@ -90,24 +98,31 @@ func (b *builder) addPatterns(n *node, refs []workflow.PolicyRef) {
 
 // addPattern notes a pattern of stderr. The first that is one too many is an error:
 // it would not be looked for.
-func (b *builder) addPattern(at *node, pattern string) {
-	if b.patterns[pattern] {
+func (s *policies) addPattern(at *node, pattern string) {
+	if s.patterns[pattern] {
 		return
 	}
-	if b.patterns[pattern] = true; len(b.patterns) == workflow.MaxStderrPatterns+1 {
-		b.fail(at, "join some by |, or look for failure_categories", "more than %d different patterns of stderr in retry rules are too many", workflow.MaxStderrPatterns)
+	if s.patterns[pattern] = true; len(s.patterns) == failure.MaxStderrPatterns+1 {
+		s.fail(at, "join some by |, or look for failure_categories", "more than %d different patterns of stderr in retry rules are too many", failure.MaxStderrPatterns)
+	}
+}
+
+// addAll notes the patterns of what another file says, which a node brings in.
+func (s *policies) addAll(at *node, of *policies) {
+	for pattern := range of.patterns {
+		s.addPattern(at, pattern)
 	}
 }
 
 // failProblems reports what is wrong with values below n. What the decoder has
 // something to say about is not reported twice.
-func (b *builder) failProblems(n *node, found []workflow.Problem) {
-	said := slices.Clone(b.errors)
+func (r *report) failProblems(n *node, found []workflow.Problem) {
+	said := slices.Clone(r.errors)
 	for _, p := range found {
 		at := n.find(p.Path)
 		path := at.path()
 		if !slices.ContainsFunc(said, func(e *Error) bool { return e.Path == path }) {
-			b.fail(at, p.Hint, "%s", p.Message)
+			r.fail(at, p.Hint, "%s", p.Message)
 		}
 	}
 }

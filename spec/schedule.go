@@ -254,17 +254,17 @@ type JobFamily struct {
 	First int // the first of its jobs in the definition; they end where the next family begins
 }
 
-// jobFamilies lists them in the order of the definition.
-func (b *builder) jobFamilies() []JobFamily {
-	if b.jobs == nil || len(b.jobs.spans) == 0 {
+// families lists them in the order of the definition.
+func (x *nameIndex) families() []JobFamily {
+	if len(x.spans) == 0 {
 		return nil
 	}
 	place := make(map[*node]int)
-	for i, c := range b.jobs.spans[0].at.parent.items {
+	for i, c := range x.spans[0].at.parent.items {
 		place[c] = i
 	}
-	families := make([]JobFamily, len(b.jobs.spans))
-	for i, s := range b.jobs.spans {
+	families := make([]JobFamily, len(x.spans))
+	for i, s := range x.spans {
 		families[i] = JobFamily{Item: place[s.at], First: int(s.start)}
 	}
 	return families

@@ -10,15 +10,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// buildSchedulers reads the Slurm schedulers.
-func (b *builder) buildSchedulers() {
-	b.schedulers = newNames("slurm_scheduler")
-	for _, s := range b.doc.SlurmSchedulers {
+// readSchedulers reads the Slurm schedulers of a document, and notes their names.
+func readSchedulers(x *names, items []*SlurmScheduler) []workflow.SlurmSchedulerDefinition {
+	var all []workflow.SlurmSchedulerDefinition
+	for _, s := range items {
 		if s.Name == "" {
-			b.warn(s.at, "give it a name", "a slurm_scheduler without a name is left out")
+			x.warn(s.at, "give it a name", "a slurm_scheduler without a name is left out")
 			continue
 		}
-		b.addTo(b.schedulers, len(b.def.SlurmSchedulers), s.at, s.Name)
+		x.add(len(all), s.at, s.Name)
 		d := workflow.SlurmSchedulerDefinition{
 			Name: s.Name, Account: s.Account, Gres: s.Gres, Mem: s.Mem, Nodes: 1, NtasksPerNode: s.NtasksPerNode, Partition: s.Partition,
 			QOS: s.QOS, Tmp: s.Tmp, Walltime: defaultWalltime, Extra: s.Extra, SerializeAllocations: s.SerializeAllocations,
@@ -29,70 +29,76 @@ func (b *builder) buildSchedulers() {
 		if s.Walltime != "" {
 			d.Walltime = s.Walltime
 		}
-		b.def.SlurmSchedulers = append(b.def.SlurmSchedulers, d)
+		all = append(all, d)
 	}
+	return all
 }
 
 // forbiddenDefaults are sbatch options that belong to a slurm_scheduler.
 var forbiddenDefaults = []string{"partition", "nodes", "walltime", "time", "mem", "gres", "name", "job-name"}
 
 // slurmDefaults checks the sbatch options for all allocations.
-func (b *builder) slurmDefaults() json.RawMessage {
-	at := b.doc.at.child("slurm_defaults")
+func slurmDefaults(r *report, doc *Document) json.RawMessage {
+	at := doc.at.child("slurm_defaults")
 	if at == nil || at.kind == kindNull {
 		return nil
 	}
 	if at.kind != kindMap {
-		b.fail(at, "write sbatch options, for example {qos: high}", "expected a map, found %s", at.kind.article())
+		r.fail(at, "write sbatch options, for example {qos: high}", "expected a map, found %s", at.kind.article())
 		return nil
 	}
 	for _, c := range at.items {
 		switch {
 		case slices.Contains(forbiddenDefaults, strings.ReplaceAll(strings.ToLower(c.key), "_", "-")):
-			b.failKey(c, "give it to the slurm_schedulers", "%s cannot stand in slurm_defaults", c.key)
+			r.failKey(c, "give it to the slurm_schedulers", "%s cannot stand in slurm_defaults", c.key)
 		case c.kind == kindNull || c.kind > kindString:
-			b.warn(c, "use a string, number, or true or false", "the option %s is skipped: it is %s", c.key, c.kind.article())
+			r.warn(c, "use a string, number, or true or false", "the option %s is skipped: it is %s", c.key, c.kind.article())
 		}
 	}
-	return b.doc.SlurmDefaults
+	return doc.SlurmDefaults
+}
+
+// placementCheck compares the jobs of a definition with the schedulers in whose
+// allocations they run.
+type placementCheck struct {
+	*report
+	def   *workflow.Definition
+	parts *parts
 }
 
 // checkNodes applies the node rule: a job that is assigned to a scheduler of
 // several nodes runs on one node or on all.
-func (b *builder) checkNodes() {
-	if b.opts.SkipChecks {
-		return
-	}
-	for _, a := range b.doc.Actions {
+func (c *placementCheck) checkNodes(actions []*Action) {
+	for _, a := range actions {
 		if a.ActionType != "schedule_nodes" || a.SchedulerType != "slurm" {
 			continue
 		}
-		s := b.schedulerNamed(a.Scheduler)
+		s := c.schedulerNamed(a.Scheduler)
 		if s == nil || s.Nodes <= 1 {
 			continue
 		}
-		for i := range b.def.Jobs {
-			j := &b.def.Jobs[i]
-			r := b.requirementsNamed(j.Requirements)
+		for i := range c.def.Jobs {
+			j := &c.def.Jobs[i]
+			r := c.requirementsNamed(j.Requirements)
 			if j.Scheduler != s.Name || r == nil || r.NumNodes <= 1 || r.NumNodes == s.Nodes {
 				continue
 			}
-			b.fail(b.jobs.origin(int32(i)).get("resource_requirements"), "use num_nodes 1 or as many as the scheduler has",
+			c.fail(c.parts.jobs.origin(int32(i)).get("resource_requirements"), "use num_nodes 1 or as many as the scheduler has",
 				"the job needs %d nodes, the allocations of its scheduler %s have %d", r.NumNodes, s.Name, s.Nodes)
 		}
 	}
 }
 
-func (b *builder) schedulerNamed(name string) *workflow.SlurmSchedulerDefinition {
-	if i, ok := b.schedulers.index[name]; ok {
-		return &b.def.SlurmSchedulers[i]
+func (c *placementCheck) schedulerNamed(name string) *workflow.SlurmSchedulerDefinition {
+	if i, ok := c.parts.schedulers.index[name]; ok {
+		return &c.def.SlurmSchedulers[i]
 	}
 	return nil
 }
 
-func (b *builder) requirementsNamed(name string) *workflow.ResourceRequirements {
-	if i, ok := b.requirements.index[name]; ok {
-		return &b.def.Requirements[i]
+func (c *placementCheck) requirementsNamed(name string) *workflow.ResourceRequirements {
+	if i, ok := c.parts.requirements.index[name]; ok {
+		return &c.def.Requirements[i]
 	}
 	return nil
 }
@@ -105,32 +111,32 @@ type room struct {
 // checkRoom applies the resource rule: a job must fit into an allocation of
 // its scheduler, a job without one into that of at least one. What does not
 // fit can still be meant (a scheduler may be changed later), so it is a doubt.
-func (b *builder) checkRoom() {
-	if b.opts.SkipChecks || len(b.def.SlurmSchedulers) == 0 {
+func (c *placementCheck) checkRoom() {
+	if len(c.def.SlurmSchedulers) == 0 {
 		return
 	}
-	rooms := make([]room, len(b.def.SlurmSchedulers))
+	rooms := make([]room, len(c.def.SlurmSchedulers))
 	for i := range rooms {
-		rooms[i] = b.roomOf(i)
+		rooms[i] = c.roomOf(i)
 	}
 	checked := map[[2]string]bool{}
-	for i := range b.def.Jobs {
-		j := &b.def.Jobs[i]
+	for i := range c.def.Jobs {
+		j := &c.def.Jobs[i]
 		pair := [2]string{j.Requirements, j.Scheduler}
-		r := b.requirementsNamed(j.Requirements)
+		r := c.requirementsNamed(j.Requirements)
 		if r == nil || checked[pair] {
 			continue
 		}
 		checked[pair] = true
-		b.checkFit(b.jobs.origin(int32(i)), j, r, rooms)
+		c.checkFit(c.parts.jobs.origin(int32(i)), j, r, rooms)
 	}
 }
 
 // checkFit checks one combination of requirements and scheduler.
-func (b *builder) checkFit(at *node, j *workflow.JobDefinition, r *workflow.ResourceRequirements, rooms []room) {
+func (c *placementCheck) checkFit(at *node, j *workflow.JobDefinition, r *workflow.ResourceRequirements, rooms []room) {
 	var misfits []string
 	for k := range rooms {
-		s := &b.def.SlurmSchedulers[k]
+		s := &c.def.SlurmSchedulers[k]
 		if j.Scheduler != "" && j.Scheduler != s.Name {
 			continue
 		}
@@ -144,9 +150,9 @@ func (b *builder) checkFit(at *node, j *workflow.JobDefinition, r *workflow.Reso
 	switch {
 	case len(misfits) == 0: // the scheduler is unknown: reported already
 	case j.Scheduler != "":
-		b.doubt(where, "enlarge the scheduler or lower the requirements", "the requirements %s do not fit into the scheduler %s: %s", r.Name, j.Scheduler, misfits[0])
+		c.doubt(where, "enlarge the scheduler or lower the requirements", "the requirements %s do not fit into the scheduler %s: %s", r.Name, j.Scheduler, misfits[0])
 	default:
-		b.doubt(where, "add a scheduler, enlarge one, or lower the requirements", "the requirements %s fit into no slurm_scheduler: %s", r.Name, strings.Join(misfits, "; "))
+		c.doubt(where, "add a scheduler, enlarge one, or lower the requirements", "the requirements %s fit into no slurm_scheduler: %s", r.Name, strings.Join(misfits, "; "))
 	}
 }
 
@@ -168,20 +174,20 @@ func (o room) misfit(r *workflow.ResourceRequirements, s *workflow.SlurmSchedule
 }
 
 // roomOf reads what the i-th scheduler offers and reports what cannot be read.
-func (b *builder) roomOf(i int) room {
-	s := &b.def.SlurmSchedulers[i]
-	at := b.schedulers.first[s.Name]
+func (c *placementCheck) roomOf(i int) room {
+	s := &c.def.SlurmSchedulers[i]
+	at := c.parts.schedulers.first[s.Name]
 	o := room{seconds: -1, memory: -1, gpus: -1}
 	if seconds, ok := parseWalltime(s.Walltime); ok {
 		o.seconds = seconds
 	} else {
-		b.doubt(at.get("walltime"), "write HH:MM:SS, D-HH:MM:SS or minutes", "%s is not a walltime", clip(s.Walltime))
+		c.doubt(at.get("walltime"), "write HH:MM:SS, D-HH:MM:SS or minutes", "%s is not a walltime", clip(s.Walltime))
 	}
 	if s.Mem != "" {
 		if memory, ok := parseSlurmMemory(s.Mem); ok {
 			o.memory = memory
 		} else {
-			b.doubt(at.get("mem"), "write a whole number with an optional K, M, G or T", "%s is not an amount of memory", clip(s.Mem))
+			c.doubt(at.get("mem"), "write a whole number with an optional K, M, G or T", "%s is not an amount of memory", clip(s.Mem))
 		}
 	}
 	if s.Gres != "" {

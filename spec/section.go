@@ -9,44 +9,45 @@ import (
 
 // names are the names of a section that is not expanded.
 type names struct {
+	*report
 	noun  string
 	known []string
 	index map[string]int   // into the section of the definition
 	first map[string]*node // where the item is
 }
 
-func newNames(noun string) *names {
-	return &names{noun: noun, index: map[string]int{}, first: map[string]*node{}}
+func newNames(r *report, noun string) *names {
+	return &names{report: r, noun: noun, index: map[string]int{}, first: map[string]*node{}}
 }
 
-// addTo notes the name of the item that comes next into the definition.
-func (b *builder) addTo(x *names, next int, at *node, name string) {
+// add notes the name of the item that comes next into the definition.
+func (x *names) add(next int, at *node, name string) {
 	where := at.get("name")
 	switch {
 	case strings.TrimSpace(name) == "":
 		if where != at && where.kind == kindString { // otherwise reported already
-			b.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
+			x.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 	case x.first[name] != nil:
-		b.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
+		x.fail(where, "names are unique; rename one", "the %s %s is already there", x.noun, clip(name))
 	default:
-		b.failDomain(where, workflow.CheckName(strings.ReplaceAll(x.noun, "_", " "), name))
+		x.failDomain(where, workflow.CheckName(strings.ReplaceAll(x.noun, "_", " "), name))
 		x.known = append(x.known, name)
 		x.first[name], x.index[name] = at, next
 	}
 }
 
 // check reports a name that the section does not have.
-func (b *builder) check(x *names, n *node, name string) {
+func (x *names) check(n *node, name string) {
 	const format = "there is no %s named %s"
-	if x.first[name] != nil || b.repeated(n, format, x.noun, clip(name)) {
+	if x.first[name] != nil || x.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
 	hint := existing(x.known)
 	if near := workflow.Nearest(name, x.known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	b.fail(n, hint, format, x.noun, clip(name))
+	x.fail(n, hint, format, x.noun, clip(name))
 }
 
 // existing says which names there are, for somebody who wrote another one.

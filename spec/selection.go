@@ -31,8 +31,15 @@ type listing struct {
 	lenient        bool // a regex may match nothing
 }
 
-// selectionOf prepares the two lists of an item.
-func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, l listing) *selection {
+// selector finds what lists of names and regexes select.
+type selector struct {
+	indexes indexArena
+	name    []byte  // scratch
+	found   []int32 // scratch
+}
+
+// prepare makes a selection of the two lists of an item.
+func (c *selector) prepare(x *nameIndex, at *node, columns []string, l listing) *selection {
 	if len(l.names) == 0 && len(l.regexes) == 0 {
 		return x.nothing
 	}
@@ -47,8 +54,8 @@ func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, l listin
 		s.constant = s.constant && t.constant()
 	}
 	if s.constant {
-		s.listed = b.indexes.keep(b.listed(s, nil))
-		s.matched = b.matched(s, nil)
+		s.listed = c.indexes.keep(c.listed(s, nil))
+		s.matched = s.match(nil)
 		s.all = union(s.listed, s.matched)
 	}
 	return s
@@ -56,33 +63,49 @@ func (b *builder) selectionOf(x *nameIndex, at *node, columns []string, l listin
 
 // resolve returns what is selected for a row, ascending and without repeats.
 // The result is shared and must not be changed.
-func (b *builder) resolve(s *selection, row []Value) []int32 {
+func (c *selector) resolve(s *selection, row []Value) []int32 {
 	if s.constant {
 		return s.all
 	}
-	return b.indexes.keep(union(b.listed(s, row), b.matched(s, row)))
+	return c.indexes.keep(union(c.listed(s, row), s.match(row)))
 }
 
 // listed looks the names up, in the order as written.
-func (b *builder) listed(s *selection, row []Value) []int32 {
-	found := b.found[:0]
+func (c *selector) listed(s *selection, row []Value) []int32 {
+	found := c.found[:0]
 	for k := range s.names {
-		b.scratch = s.names[k].fill(b.scratch[:0], row)
-		if i, ok := s.index.byName[string(b.scratch)]; ok {
+		c.name = s.names[k].fill(c.name[:0], row)
+		if i, ok := s.index.byName[string(c.name)]; ok {
 			found = append(found, i)
 			continue
 		}
-		b.unknownName(s.nameAt.item(k), "", s.index, string(b.scratch))
+		s.index.unknown(s.nameAt.item(k), "", string(c.name))
 	}
-	b.found = found[:0]
+	c.found = found[:0]
 	return found
 }
 
-// unknownName reports a name that nothing has. It is the text n, or in the part
+// used is what a job uses of one kind: what the command names, else the list;
+// and what the script names, and what the regexes select.
+func (c *selector) used(s *selection, r referenced, row []Value) []int32 {
+	if len(r.command) == 0 && len(r.script) == 0 {
+		return c.resolve(s, row)
+	}
+	listed, matched := s.listed, s.matched
+	if !s.constant {
+		listed, matched = c.listed(s, row), s.match(row)
+	}
+	if len(r.command) > 0 {
+		listed = r.command
+	}
+	return c.indexes.keep(union(union(listed, r.script), matched))
+}
+
+// unknown reports a name that nothing has. It is the text n, or in the part
 // of it that is given.
-func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
+func (x *nameIndex) unknown(n *node, part, name string) {
 	const format = "there is no %s named %s"
-	if b.repeated(n, format, x.noun, clip(name)) {
+	if x.repeated(n, format, x.noun, clip(name)) {
 		return
 	}
 	candidates := x.names[:min(len(x.names), 20_000)]
@@ -97,7 +120,7 @@ func (b *builder) unknownName(n *node, part string, x *nameIndex, name string) {
 	if open := placeholder.FindString(name); open != "" {
 		hint = open + " is no parameter of this item; to select a whole family use a regex"
 	}
-	b.failIn(n, part, hint, format, x.noun, clip(name))
+	x.failIn(n, part, hint, format, x.noun, clip(name))
 }
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*(:[^}]*)?\}`)

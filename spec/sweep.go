@@ -139,63 +139,91 @@ func (p *Parameter) axis(read func(string) ([]byte, error)) (*axis, error) {
 	return parseAxis(p.Value, read)
 }
 
-// measure finds what each item expands to. It reports whether that can be done
+// sweeper finds what the items of a document expand to.
+type sweeper struct {
+	*expansion
+	read func(path string) ([]byte, error)
+
+	at             *node      // of the document
+	parameters     Parameters // that items share
+	parametersFile string     // likewise
+
+	axes   map[*node]*axis
+	tables map[string]*table
+}
+
+func newSweeper(e *expansion, doc *Document, read func(path string) ([]byte, error)) *sweeper {
+	return &sweeper{
+		expansion: e, read: read, at: doc.at, parameters: doc.Parameters, parametersFile: doc.ParametersFile,
+		axes: map[*node]*axis{}, tables: map[string]*table{},
+	}
+}
+
+// checkShared checks what items share.
+func (w *sweeper) checkShared() {
+	if ps := w.at.child("parameters"); w.parametersFile != "" && ps != nil && ps.kind != kindNull {
+		w.failKey(w.at.get("parameters_file"), "remove one of the two", "parameters_file and parameters exclude each other")
+	}
+	for i := range w.parameters {
+		w.axis(&w.parameters[i])
+	}
+}
+
+// measure finds what each item expands to. It returns false if that cannot be done
 // in reasonable time and space.
-func (b *builder) measure() bool {
-	b.sweeps = make(map[*Sweep]*sweep, len(b.doc.Files)+len(b.doc.UserData)+len(b.doc.Jobs))
-	for _, f := range b.doc.Files {
-		b.sweeps[&f.Sweep] = b.sweepOf(f.at, &f.Sweep)
+func (w *sweeper) measure(doc *Document) (map[*Sweep]*sweep, bool) {
+	sweeps := make(map[*Sweep]*sweep, len(doc.Files)+len(doc.UserData)+len(doc.Jobs))
+	for _, f := range doc.Files {
+		sweeps[&f.Sweep] = w.sweepOf(f.at, &f.Sweep)
 	}
-	for _, u := range b.doc.UserData {
-		b.sweeps[&u.Sweep] = b.sweepOf(u.at, &u.Sweep)
+	for _, u := range doc.UserData {
+		sweeps[&u.Sweep] = w.sweepOf(u.at, &u.Sweep)
 	}
-	for _, j := range b.doc.Jobs {
-		b.sweeps[&j.Sweep] = b.sweepOf(j.at, &j.Sweep)
+	for _, j := range doc.Jobs {
+		sweeps[&j.Sweep] = w.sweepOf(j.at, &j.Sweep)
 	}
-	return b.instances <= maxInstances
+	return sweeps, w.instances <= maxInstances
 }
 
 // sweepOf finds what an item expands to; nil if that is in error. The node is
 // the item's.
-func (b *builder) sweepOf(at *node, s *Sweep) *sweep {
+func (w *sweeper) sweepOf(at *node, s *Sweep) *sweep {
 	useTable := s.UseParametersFile != nil && *s.UseParametersFile
 	result := one
 	switch {
 	case s.ParametersFile != "" || useTable:
-		result = b.tableSweep(at, s, useTable)
+		result = w.tableSweep(at, s, useTable)
 	case len(s.Parameters) > 0:
 		if len(s.UseParameters) > 0 {
-			b.warn(at.get("use_parameters"), "remove one of the two", "use_parameters has no effect beside parameters")
+			w.warn(at.get("use_parameters"), "remove one of the two", "use_parameters has no effect beside parameters")
 		}
-		result = b.axisSweep(at, s, s.Parameters)
+		result = w.axisSweep(at, s, s.Parameters)
 	case len(s.UseParameters) > 0:
-		result = b.axisSweep(at, s, b.sharedParameters(at, s.UseParameters))
+		result = w.axisSweep(at, s, w.sharedParameters(at, s.UseParameters))
 	}
 	if result == nil {
 		return nil
 	}
 	if result.count == 0 {
-		b.warn(at.get("parameters"), "give each parameter a value, or remove the item", "has no instances: a parameter has no values")
+		w.warn(at.get("parameters"), "give each parameter a value, or remove the item", "has no instances: a parameter has no values")
 	}
-	if b.instances += result.count; b.instances > maxInstances {
-		b.fail(at, "split it into several workflows", "the specification expands to more than %d instances", maxInstances)
-	}
+	w.count(at, result.count)
 	return result
 }
 
-func (b *builder) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
+func (w *sweeper) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
 	if s.ParameterMode != "" && s.ParameterMode != "product" && s.ParameterMode != "zip" {
 		hint := "use product or zip"
 		if near := workflow.Nearest(s.ParameterMode, []string{"product", "zip"}); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		b.warn(at.get("parameter_mode"), hint, "%s counts as product", clip(s.ParameterMode))
+		w.warn(at.get("parameter_mode"), hint, "%s counts as product", clip(s.ParameterMode))
 	}
 	var columns []string
 	var axes []*axis
 	ok := true
 	for i := range ps {
-		a := b.axis(&ps[i])
+		a := w.axis(&ps[i])
 		ok = ok && a != nil
 		columns, axes = append(columns, ps[i].Name), append(axes, a)
 	}
@@ -208,40 +236,40 @@ func (b *builder) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
 		if where == at {
 			where = at.get("use_parameters")
 		}
-		b.failValue(where, err)
+		w.failValue(where, err)
 		return nil
 	}
 	return sw
 }
 
 // axis parses a parameter once; nil if it is in error.
-func (b *builder) axis(p *Parameter) *axis {
-	if a, ok := b.axes[p.at]; ok && p.at != nil {
+func (w *sweeper) axis(p *Parameter) *axis {
+	if a, ok := w.axes[p.at]; ok && p.at != nil {
 		return a
 	}
-	a, err := p.axis(b.opts.read)
+	a, err := p.axis(w.read)
 	if err != nil {
-		b.failValue(p.at, err)
+		w.failValue(p.at, err)
 	}
-	b.axes[p.at] = a
+	w.axes[p.at] = a
 	return a
 }
 
 // failValue reports what a parameter or table has wrong.
-func (b *builder) failValue(n *node, err error) {
+func (r *report) failValue(n *node, err error) {
 	var why *badValue
 	hint := ""
 	if errors.As(err, &why) {
 		hint = why.hint
 	}
-	b.fail(n, hint, "%v", err)
+	r.fail(n, hint, "%v", err)
 }
 
 // sharedParameters picks parameters of the workflow by their names.
-func (b *builder) sharedParameters(at *node, names []string) Parameters {
+func (w *sweeper) sharedParameters(at *node, names []string) Parameters {
 	var picked Parameters
-	known := make([]string, len(b.doc.Parameters))
-	for i, p := range b.doc.Parameters {
+	known := make([]string, len(w.parameters))
+	for i, p := range w.parameters {
 		known[i] = p.Name
 	}
 	for i, name := range names {
@@ -252,16 +280,16 @@ func (b *builder) sharedParameters(at *node, names []string) Parameters {
 			if near := workflow.Nearest(name, known); near != "" {
 				hint = "did you mean " + near + "?"
 			}
-			b.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is left out", clip(name))
+			w.warn(at.get("use_parameters").item(i), hint, "unknown parameter %s is left out", clip(name))
 		case !slices.Contains(names[:i], name):
-			picked = append(picked, b.doc.Parameters[k])
+			picked = append(picked, w.parameters[k])
 		}
 	}
 	return picked
 }
 
 // tableSweep expands over a table, the item's own or the workflow's.
-func (b *builder) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
+func (w *sweeper) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
 	key := "parameters_file"
 	if s.ParametersFile == "" {
 		key = "use_parameters_file"
@@ -269,25 +297,25 @@ func (b *builder) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
 	ok := true
 	for _, other := range []string{"parameters", "parameter_mode", "use_parameters"} {
 		if at.child(other) != nil && at.child(other).kind != kindNull {
-			b.failKey(at.child(other), "remove one of the two", "%s and %s exclude each other", other, key)
+			w.failKey(at.child(other), "remove one of the two", "%s and %s exclude each other", other, key)
 			ok = false
 		}
 	}
 	where, path := at.get(key), s.ParametersFile
 	switch {
 	case s.ParametersFile != "" && useTable:
-		b.failKey(at.get("use_parameters_file"), "remove one of the two", "parameters_file and use_parameters_file exclude each other")
+		w.failKey(at.get("use_parameters_file"), "remove one of the two", "parameters_file and use_parameters_file exclude each other")
 		ok = false
-	case useTable && b.doc.ParametersFile == "":
-		b.fail(where, "give the workflow a parameters_file", "the workflow has no parameters_file")
+	case useTable && w.parametersFile == "":
+		w.fail(where, "give the workflow a parameters_file", "the workflow has no parameters_file")
 		ok = false
 	case useTable:
-		where, path = b.doc.at.get("parameters_file"), b.doc.ParametersFile
+		where, path = w.at.get("parameters_file"), w.parametersFile
 	}
 	if !ok {
 		return nil
 	}
-	t := b.tableAt(where, path)
+	t := w.tableAt(where, path)
 	if t == nil {
 		return nil
 	}
@@ -295,14 +323,14 @@ func (b *builder) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
 }
 
 // tableAt reads a table once; nil if it is in error.
-func (b *builder) tableAt(where *node, path string) *table {
-	if t, ok := b.tables[path]; ok {
+func (w *sweeper) tableAt(where *node, path string) *table {
+	if t, ok := w.tables[path]; ok {
 		return t
 	}
-	t, err := readTable(path, b.opts.read)
+	t, err := readTable(path, w.read)
 	if err != nil {
-		b.failValue(where, err)
+		w.failValue(where, err)
 	}
-	b.tables[path] = t
+	w.tables[path] = t
 	return t
 }

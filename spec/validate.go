@@ -64,10 +64,10 @@ func Validate(path string, opts Options) (*Validation, error) {
 // summary counts what has been built, also of a specification with errors.
 func (b *builder) summary() Summary {
 	s := Summary{
-		WorkflowName: b.doc.Name, JobCount: len(b.def.Jobs), MainJobCount: len(b.jobs.names), JobCountBeforeExpansion: len(b.doc.Jobs),
+		WorkflowName: b.doc.Name, JobCount: len(b.def.Jobs), MainJobCount: len(b.parts.jobs.names), JobCountBeforeExpansion: len(b.doc.Jobs),
 		FileCount: len(b.def.Files), FileCountBeforeExpansion: len(b.doc.Files), UserDataCount: len(b.def.UserData),
 		ResourceRequirementsCount: len(b.def.Requirements), SlurmSchedulerCount: len(b.def.SlurmSchedulers), ActionCount: len(b.doc.Actions),
-		HasScheduleNodesAction: b.hasScheduleNodes(), JobNames: b.jobs.names, SchedulerNames: []string{},
+		HasScheduleNodesAction: hasScheduleNodes(b.doc.Actions), JobNames: b.parts.jobs.names, SchedulerNames: []string{},
 	}
 	if b.doc.Description != "" {
 		s.WorkflowDescription = &b.doc.Description

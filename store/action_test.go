@@ -18,7 +18,7 @@ func (n *nouns) action(change func(*workflow.ActionRecord)) workflow.ActionRecor
 		Config: json.RawMessage(`{"commands":["true"]}`),
 	}
 	change(&a)
-	created, err := n.CreateAction(n.ctx, a)
+	created, err := n.Actions.Create(n.ctx, a)
 	n.must(err)
 	return created
 }
@@ -36,12 +36,12 @@ func TestActionsKeepTheirJobs(t *testing.T) {
 			t.Errorf("action %d requires %d triggers, want %d", i, want[i].RequiredTriggers, required)
 		}
 	}
-	got, err := n.Actions(n.ctx, n.workflow)
+	got, err := n.Actions.List(n.ctx, n.workflow)
 	n.must(err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, err = n.CreateAction(n.ctx, workflow.ActionRecord{
+	_, err = n.Actions.Create(n.ctx, workflow.ActionRecord{
 		WorkflowID: n.workflow, ActionType: "other", Config: json.RawMessage(`{}`), JobIDs: []int64{n.job(n.other)},
 	})
 	wantCode(t, err, workflow.CodeInvalid)
@@ -54,7 +54,7 @@ func TestOneCallerClaimsAnAction(t *testing.T) {
 	var callers sync.WaitGroup
 	for range 16 {
 		callers.Go(func() {
-			switch err := n.ClaimAction(n.ctx, n.workflow, a.ID, &node); {
+			switch err := n.Actions.Claim(n.ctx, n.workflow, a.ID, &node); {
 			case err == nil:
 				winners.Add(1)
 			case workflow.CodeOf(err) == workflow.CodeConflict:
@@ -68,12 +68,12 @@ func TestOneCallerClaimsAnAction(t *testing.T) {
 	if winners.Load() != 1 || losers.Load() != 15 {
 		t.Errorf("%d winners and %d losers", winners.Load(), losers.Load())
 	}
-	got, err := n.Actions(n.ctx, n.workflow)
+	got, err := n.Actions.List(n.ctx, n.workflow)
 	n.must(err)
 	if !got[0].Executed || got[0].ExecutedAt == nil || *got[0].ExecutedBy != node {
 		t.Errorf("the claimed action is %+v", got[0])
 	}
-	_, err = n.UpdateActionConfig(n.ctx, n.workflow, a.ID, json.RawMessage(`{"commands":["false"]}`))
+	_, err = n.Actions.UpdateConfig(n.ctx, n.workflow, a.ID, json.RawMessage(`{"commands":["false"]}`))
 	wantCode(t, err, workflow.CodeConflict)
 }
 
@@ -81,9 +81,9 @@ func TestPersistentActionIsClaimedByEverybody(t *testing.T) {
 	n := newNouns(t)
 	a := n.action(func(a *workflow.ActionRecord) { a.Persistent = true })
 	for range 3 {
-		n.must(n.ClaimAction(n.ctx, n.workflow, a.ID, nil))
+		n.must(n.Actions.Claim(n.ctx, n.workflow, a.ID, nil))
 	}
-	got, err := n.Actions(n.ctx, n.workflow)
+	got, err := n.Actions.List(n.ctx, n.workflow)
 	n.must(err)
 	if got[0].Executed || got[0].ExecutedAt == nil {
 		t.Errorf("the claimed action is %+v", got[0])
@@ -97,20 +97,20 @@ func TestActionRefusals(t *testing.T) {
 		err  error
 		want workflow.Code
 	}{
-		"claim an unknown action":       {n.ClaimAction(n.ctx, n.workflow, 99, nil), workflow.CodeNotFound},
-		"claim by way of another":       {n.ClaimAction(n.ctx, n.other, a.ID, nil), workflow.CodeNotFound},
-		"claim for an unknown node":     {n.ClaimAction(n.ctx, n.workflow, a.ID, new(int64(99))), workflow.CodeInvalid},
-		"claim for a node of another":   {n.ClaimAction(n.ctx, n.workflow, a.ID, new(n.node(n.other))), workflow.CodeInvalid},
-		"delete by way of another":      {n.DeleteAction(n.ctx, n.other, a.ID), workflow.CodeNotFound},
-		"delete in an unknown workflow": {n.DeleteAction(n.ctx, 99, a.ID), workflow.CodeNotFound},
+		"claim an unknown action":       {n.Actions.Claim(n.ctx, n.workflow, 99, nil), workflow.CodeNotFound},
+		"claim by way of another":       {n.Actions.Claim(n.ctx, n.other, a.ID, nil), workflow.CodeNotFound},
+		"claim for an unknown node":     {n.Actions.Claim(n.ctx, n.workflow, a.ID, new(int64(99))), workflow.CodeInvalid},
+		"claim for a node of another":   {n.Actions.Claim(n.ctx, n.workflow, a.ID, new(n.node(n.other))), workflow.CodeInvalid},
+		"delete by way of another":      {n.Actions.Delete(n.ctx, n.other, a.ID), workflow.CodeNotFound},
+		"delete in an unknown workflow": {n.Actions.Delete(n.ctx, 99, a.ID), workflow.CodeNotFound},
 	} {
 		if got := workflow.CodeOf(c.err); got != c.want {
 			t.Errorf("%s: error %v, want code %s", name, c.err, c.want)
 		}
 	}
 	for _, patch := range []string{`{}`, `[]`, `{"other": 1}`, `{"commands": []}`} {
-		_, err := n.UpdateActionConfig(n.ctx, n.workflow, a.ID, json.RawMessage(patch))
+		_, err := n.Actions.UpdateConfig(n.ctx, n.workflow, a.ID, json.RawMessage(patch))
 		wantCode(t, err, workflow.CodeInvalid)
 	}
-	n.must(n.DeleteAction(n.ctx, n.workflow, a.ID))
+	n.must(n.Actions.Delete(n.ctx, n.workflow, a.ID))
 }

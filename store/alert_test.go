@@ -7,7 +7,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
 // setPolicy gives the workflow of a rig a policy.
@@ -15,27 +19,27 @@ func (r *rig) setPolicy(p workflow.RunPolicy) {
 	r.tb.Helper()
 	text, err := json.Marshal(p)
 	r.must(err)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
 	})
 }
 
 // raise raises an alert about the workflow of a rig.
 func (r *rig) raise(a workflow.Alert) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error {
-		run, err := tx.run(r.workflow)
+	r.do(func(tx *core.Tx) error {
+		run, err := core.LoadRun(tx, r.workflow)
 		if err != nil {
 			return err
 		}
-		return tx.alert(run, a)
+		return core.RaiseAlert(tx, run, a)
 	})
 }
 
 // alerts are all alerts of the workflow of a rig.
 func (r *rig) alerts() []workflow.RaisedAlert {
 	r.tb.Helper()
-	all, _, err := r.Alerts(r.ctx, r.workflow, Page{Limit: 100})
+	all, _, err := r.Alerts.List(r.ctx, r.workflow, sqlite.Page{Limit: 100})
 	r.must(err)
 	return all
 }
@@ -55,12 +59,12 @@ func TestAlertIsRecordedCountedAndSent(t *testing.T) {
 	if diff := cmp.Diff(want, r.alerts()); diff != "" {
 		t.Errorf("alerts (-want +got):\n%s", diff)
 	}
-	counts, err := r.AlertCounts(r.ctx)
+	counts, err := r.Alerts.Counts(r.ctx)
 	r.must(err)
 	if diff := cmp.Diff(map[workflow.AlertKind]int64{workflow.AlertTimeout: 1}, counts); diff != "" {
 		t.Errorf("counts (-want +got):\n%s", diff)
 	}
-	events, _, err := r.Events(r.ctx, EventFilter{WorkflowID: r.workflow}, Page{Limit: 10})
+	events, _, err := r.Events.List(r.ctx, EventFilter{WorkflowID: r.workflow}, sqlite.Page{Limit: 10})
 	r.must(err)
 	if len(events) != 1 || events[0].Type != workflow.EventAlert {
 		t.Errorf("events are %v", events)
@@ -76,19 +80,19 @@ func TestAlertsAreExplained(t *testing.T) {
 	for i, job := range []int64{0, r.ids[0], 0, 0} {
 		r.raise(workflow.Alert{Kind: workflow.AlertDeadline, JobID: job, Subject: string(rune('a' + i))})
 	}
-	subjects := func(a workflow.RecentAlerts) (s string) {
+	subjects := func(a explain.RecentAlerts) (s string) {
 		for _, x := range a.Latest {
 			s += x.Subject
 		}
 		return s
 	}
-	w, err := r.WorkflowFacts(r.ctx, r.workflow)
+	w, err := r.Workflows.Facts(r.ctx, r.workflow)
 	r.must(err)
 	if w.Alerts.Count != 4 || subjects(w.Alerts) != "dcb" {
 		t.Errorf("of the workflow: %+v", w.Alerts)
 	}
 	for i, want := range []string{"b", ""} {
-		f, err := r.JobFacts(r.ctx, r.ids[i])
+		f, err := r.Jobs.Facts(r.ctx, r.ids[i])
 		r.must(err)
 		if subjects(f.Alerts) != want {
 			t.Errorf("of job %d: %+v", i, f.Alerts)
@@ -119,7 +123,7 @@ func TestAlertsOfTheEndOnRequest(t *testing.T) {
 			if diff := cmp.Diff(tc.want, kinds, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("alerts (-want +got):\n%s", diff)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }

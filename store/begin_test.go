@@ -12,19 +12,19 @@ func TestOneBeginsTheRun(t *testing.T) {
 	for _, partial := range []bool{false, true} {
 		n := newNouns(t)
 		g := n.graph(diamond())
-		w, err := n.ResetStatusAt(n.ctx, g.workflow, 0, false, "ann")
+		w, err := n.Workflows.ResetAt(n.ctx, g.workflow, 0, false, "ann")
 		if n.must(err); w.RunID != 1 {
 			t.Fatalf("run %d", w.RunID)
 		}
-		_, err = n.ResetStatusAt(n.ctx, g.workflow, 0, true, "bob")
+		_, err = n.Workflows.ResetAt(n.ctx, g.workflow, 0, true, "bob")
 		wantCode(t, err, workflow.CodeConflict)
 		initialize := func(run int64) error {
-			return n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: partial, Begin: &run})
+			return n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: partial, Begin: &run})
 		}
 		wantCode(t, initialize(0), workflow.CodeConflict)
 		n.must(initialize(1))
 		wantCode(t, initialize(1), workflow.CodeConflict)
-		if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.RunID != 1 {
+		if w, err = n.Workflows.Get(n.ctx, g.workflow); err != nil || w.RunID != 1 {
 			t.Errorf("run %d, %v", w.RunID, err)
 		}
 	}
@@ -36,10 +36,10 @@ func TestLateInitializationLeavesActions(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
 	first := int64(0)
-	a, err := n.CreateAction(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: "run_commands", RequiredTriggers: 1, Config: []byte(`{"commands":["true"]}`)})
+	a, err := n.Actions.Create(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: "run_commands", RequiredTriggers: 1, Config: []byte(`{"commands":["true"]}`)})
 	n.must(err)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}))
-	n.must(n.ClaimAction(n.ctx, g.workflow, a.ID, nil))
-	wantCode(t, n.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}), workflow.CodeConflict)
-	wantCode(t, n.ClaimAction(n.ctx, g.workflow, a.ID, nil), workflow.CodeConflict)
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}))
+	n.must(n.Actions.Claim(n.ctx, g.workflow, a.ID, nil))
+	wantCode(t, n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}), workflow.CodeConflict)
+	wantCode(t, n.Actions.Claim(n.ctx, g.workflow, a.ID, nil), workflow.CodeConflict)
 }

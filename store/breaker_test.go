@@ -9,21 +9,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // says sets what the rig's workflow says about failures.
 func (r *rig) says(p workflow.RunPolicy) {
 	r.tb.Helper()
-	_, err := r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &p})
+	_, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &p})
 	r.must(err)
 }
 
 // failsSaying reports that an attempt failed now, with words on stderr.
-func (h *hand) failsSaying(ref LeaseRef, stderr string) Report {
+func (h *hand) failsSaying(ref lease.LeaseRef, stderr string) lease.Report {
 	code := int64(7)
 	ms := h.now.UnixMilli()
-	return Report{LeaseRef: ref, StartedMS: ms, EndedMS: ms, Evidence: workflow.Evidence{ExitCode: &code, StderrTail: stderr}}
+	return lease.Report{LeaseRef: ref, StartedMS: ms, EndedMS: ms, Evidence: workflow.Evidence{ExitCode: &code, StderrTail: stderr}}
 }
 
 var gpuCategories = []workflow.FailureCategory{
@@ -46,7 +50,7 @@ func TestCategoriesOfReports(t *testing.T) {
 	if first.Signs == nil || len(first.Signs.Categories) != 2 {
 		t.Fatalf("the runner is told to look for %+v", first.Signs)
 	}
-	if again := h.say(Turn{SignsHash: first.Signs.Hash}); again.Signs != nil {
+	if again := h.say(lease.TurnRequest{SignsHash: first.Signs.Hash}); again.Signs != nil {
 		t.Error("the runner is told what it knows")
 	}
 	byRunner := h.failsSaying(h.held[1].LeaseRef, "")
@@ -56,19 +60,19 @@ func TestCategoriesOfReports(t *testing.T) {
 		t.Errorf("categories in the answer: %s", got)
 	}
 	for i, want := range []string{"gpu/ecc by an ECC error: drain the node", "gpu/ by : ", "/ by : "} {
-		attempts, err := r.JobAttempts(r.ctx, r.ids[i])
+		attempts, err := r.Jobs.Attempts(r.ctx, r.ids[i])
 		r.must(err)
 		e := attempts[0].Evidence
 		if got := fmt.Sprintf("%s/%s by %s: %s", e.Category, e.Subcategory, e.CategoryLine, e.CategoryHint); got != want {
 			t.Errorf("job %d: %s, want %s", i, got, want)
 		}
 	}
-	facts, err := r.WorkflowFacts(r.ctx, r.workflow)
+	facts, err := r.Workflows.Facts(r.ctx, r.workflow)
 	r.must(err)
 	if diff := cmp.Diff(map[string]int64{"gpu": 2}, facts.Verdict.ByCategory); diff != "" {
 		t.Errorf("counts of the verdict (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestChangedPoliciesReachRunners: a runner hears of the patterns of a stored
@@ -76,7 +80,7 @@ func TestCategoriesOfReports(t *testing.T) {
 func TestChangedPoliciesReachRunners(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	p := workflow.RetryPolicy{Name: "mine", Rules: []workflow.RetryRule{{ID: "a", When: workflow.RuleMatch{Stderr: "one"}, Action: workflow.ActionRetry}}}
-	_, err := r.CreateRetryPolicy(r.ctx, p, "me")
+	_, err := r.Policies.Create(r.ctx, p, "me")
 	r.must(err)
 	r.says(workflow.RunPolicy{RetryPolicies: []workflow.PolicyRef{{Name: "mine"}}})
 	h := r.hand("n1", 1)
@@ -86,12 +90,12 @@ func TestChangedPoliciesReachRunners(t *testing.T) {
 	}
 	p.Rules[0].When.Stderr = "two"
 	r.changes = nil
-	_, err = r.UpdateRetryPolicy(r.ctx, p, "me")
+	_, err = r.Policies.Update(r.ctx, p, "me")
 	r.must(err)
 	if last := r.changes[len(r.changes)-1]; !cmp.Equal(last.Ready, []int64{r.workflow}) {
 		t.Errorf("the change wakes %v", last.Ready)
 	}
-	if next := h.say(Turn{SignsHash: first.Signs.Hash}); next.Signs == nil || !cmp.Equal(next.Signs.Stderr, []string{"two"}) {
+	if next := h.say(lease.TurnRequest{SignsHash: first.Signs.Hash}); next.Signs == nil || !cmp.Equal(next.Signs.Stderr, []string{"two"}) {
 		t.Errorf("signs after the change: %+v", next.Signs)
 	}
 }
@@ -103,7 +107,7 @@ func TestMaxFailures(t *testing.T) {
 	r := newRig(t, independent(6)...)
 	r.says(workflow.RunPolicy{MaxFailures: &two})
 	h := r.hand("n1", 1)
-	fail := func() TurnResult {
+	fail := func() lease.TurnResponse {
 		t.Helper()
 		if len(h.held) == 0 {
 			h.turn()
@@ -121,14 +125,14 @@ func TestMaxFailures(t *testing.T) {
 	if answer := fail(); answer.ClaimsHeld == "" {
 		t.Fatalf("after the third failure: %+v", answer)
 	}
-	if n, err := r.ReleaseClaims(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
 		t.Fatalf("released %d, %v", n, err)
 	}
 	fail()
 	if answer := fail(); answer.ClaimsHeld != "" {
 		t.Errorf("held again after two more failures: %s", answer.ClaimsHeld)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestHoldBreaker: while it is open, what would be retried waits for somebody; each
@@ -146,7 +150,7 @@ func TestHoldBreaker(t *testing.T) {
 			t.Fatalf("failure %d: %+v, want %s", i+1, answer.Results[0], want)
 		}
 	}
-	trips, err := r.BreakerTrips(r.ctx, BreakerFilter{WorkflowID: r.workflow})
+	trips, err := r.Breakers.Trips(r.ctx, BreakerFilter{WorkflowID: r.workflow})
 	r.must(err)
 	if len(trips) != 1 || trips[0].Subject != "gpu" || len(trips[0].Attempts) != 2 {
 		t.Errorf("trips: %+v", trips)
@@ -154,9 +158,9 @@ func TestHoldBreaker(t *testing.T) {
 	if n := r.number(`SELECT COUNT(*) FROM alert WHERE kind = 'circuit_breaker'`); n != 1 {
 		t.Errorf("%d alerts", n)
 	}
-	_, err = r.ResetBreakers(r.ctx, BreakerFilter{ID: trips[0].ID}, "me")
+	_, err = r.Breakers.Reset(r.ctx, BreakerFilter{ID: trips[0].ID}, "me")
 	r.must(err)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "try"}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "try"}, ResolveOptions{})
 	r.must(err)
 	h.turn()
 	r.now = r.now.Add(time.Second)
@@ -166,7 +170,7 @@ func TestHoldBreaker(t *testing.T) {
 	if n := r.number(`SELECT COUNT(*) FROM breaker_trip`); n != 1 {
 		t.Errorf("%d trips: attempts from before the reset were counted again", n)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestPauseBreaker: it holds the claims, and lets them go when its time is over.
@@ -186,7 +190,7 @@ func TestPauseBreaker(t *testing.T) {
 	if answer := h.turn(); len(answer.Grants) != 1 {
 		t.Errorf("when its time is over: %+v", answer)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestExcludedNode: a node is left out while there is another one, and alone it is
@@ -211,12 +215,12 @@ func TestExcludedNode(t *testing.T) {
 	if diff := cmp.Diff([]string{"n1"}, demand.Excluded); diff != "" {
 		t.Errorf("excluded nodes (-want +got):\n%s", diff)
 	}
-	_, err := r.ResetBreakers(r.ctx, BreakerFilter{Node: "n1"}, "me")
+	_, err := r.Breakers.Reset(r.ctx, BreakerFilter{Node: "n1"}, "me")
 	r.must(err)
 	if answer := bad.turn(); len(answer.Grants) != 1 {
 		t.Errorf("after the reset: %+v", answer)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestExcludedNodeInAllocations: in allocations it is taken by those that were
@@ -256,7 +260,7 @@ func TestExcludedNodeInAllocations(t *testing.T) {
 	if answer := begin("dd", 4).turn(); len(answer.Grants) != 1 {
 		t.Errorf("one that was asked for since both: %+v", answer)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestNodeBreaker: runners that are lost on a node count, not the jobs that they
@@ -274,7 +278,7 @@ func TestNodeBreaker(t *testing.T) {
 		}
 		h.free.Slots = 0
 		h.turn()
-		r.must(r.ExpireRunner(r.ctx, h.id, "gone"))
+		r.must(r.Runners.Expire(r.ctx, h.id, "gone"))
 		r.now = r.now.Add(time.Second)
 	}
 	for range 4 {
@@ -284,12 +288,12 @@ func TestNodeBreaker(t *testing.T) {
 		t.Fatalf("%d trips after four lost runners", n)
 	}
 	lose()
-	trips, err := r.BreakerTrips(r.ctx, BreakerFilter{})
+	trips, err := r.Breakers.Trips(r.ctx, BreakerFilter{})
 	r.must(err)
 	if len(trips) != 1 || trips[0].WorkflowID != 0 || trips[0].Subject != "n1" || trips[0].Action != workflow.BreakerExcludeNode {
 		t.Errorf("trips: %+v", trips)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestBreakerCountsOnce: it opens at the threshold, not before and not again while
@@ -337,19 +341,19 @@ func TestBreakerCountsOnce(t *testing.T) {
 func TestABreakerOfAFailedUseCaseIsForgotten(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	failed := errors.New("failed")
-	open := func(tx *Tx) []workflow.BreakerTrip {
+	open := func(tx *core.Tx) []workflow.BreakerTrip {
 		t.Helper()
-		trips, err := tx.openTrips()
+		trips, err := engine.OpenTrips(tx)
 		r.must(err)
 		return trips
 	}
-	err := r.writer.do("test", func(tx *Tx) error {
-		run, err := tx.run(r.workflow)
+	err := r.shared.Do("test", func(tx *core.Tx) error {
+		run, err := core.LoadRun(tx, r.workflow)
 		r.must(err)
 		b := workflow.CircuitBreaker{Per: workflow.PerNode, Within: "1h", Action: workflow.BreakerExcludeNode}
-		trip := b.NewTrip("n1", nil, 1, tx.nowMS)
-		trip.WorkflowID, trip.RunID = r.workflow, run.runID
-		r.must(tx.openBreaker(run, trip))
+		trip := b.NewTrip("n1", nil, 1, tx.NowMS)
+		trip.WorkflowID, trip.RunID = r.workflow, run.RunID
+		r.must(engine.OpenBreaker(tx, run, trip))
 		if n := len(open(tx)); n != 1 {
 			t.Errorf("%d breakers are open", n)
 		}
@@ -358,7 +362,7 @@ func TestABreakerOfAFailedUseCaseIsForgotten(t *testing.T) {
 	if !errors.Is(err, failed) {
 		t.Fatal(err)
 	}
-	r.do(func(tx *Tx) error {
+	r.do(func(tx *core.Tx) error {
 		if trips := open(tx); len(trips) > 0 {
 			t.Errorf("open: %+v", trips)
 		}

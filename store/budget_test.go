@@ -13,7 +13,7 @@ func TestANewRunHasNewBudgets(t *testing.T) {
 	if n := r.number(`SELECT counted_failures FROM job WHERE rule_counts IS NOT NULL`); n != 1 {
 		t.Fatalf("%d counted failures, want 1", n)
 	}
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "me")
 	r.must(err)
 	if n := r.number(`SELECT COUNT(*) FROM job WHERE rule_counts IS NOT NULL OR counted_failures != 0`); n != 0 {
 		t.Errorf("%d jobs have used budget in a run that has just begun", n)

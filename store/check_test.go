@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // history is a database in which about everything has happened.
@@ -16,15 +19,15 @@ type history struct {
 	*rig
 	ended, open int64 // workflows
 	copies      int
-	witness     Witness
+	witness     check.Witness
 }
 
 // exit reports that an attempt ran for a second and exited.
-func (h *history) exit(ref LeaseRef, code int64) Report {
+func (h *history) exit(ref lease.LeaseRef, code int64) lease.Report {
 	start := h.now
 	h.now = h.now.Add(time.Second)
-	rep := Report{LeaseRef: ref, StartedMS: start.UnixMilli(), EndedMS: h.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &code}}
-	h.witness.Spooled = append(h.witness.Spooled, SpooledReport{RunID: 1, LeaseRef: ref, EndedMS: rep.EndedMS, Answered: true})
+	rep := lease.Report{LeaseRef: ref, StartedMS: start.UnixMilli(), EndedMS: h.now.UnixMilli(), Evidence: workflow.Evidence{ExitCode: &code}}
+	h.witness.Spooled = append(h.witness.Spooled, check.SpooledReport{RunID: 1, LeaseRef: ref, EndedMS: rep.EndedMS, Answered: true})
 	return rep
 }
 
@@ -43,8 +46,8 @@ func newHistory(t *testing.T) *history {
 
 	// A workflow in the middle: a late report, a lost runner, a running job, a
 	// ready one behind a completed one, a blocked one.
-	h.do(func(tx *Tx) (err error) {
-		h.workflow, err = tx.insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('open', 'me', '', 1)`)
+	h.do(func(tx *core.Tx) (err error) {
+		h.workflow, err = tx.Insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('open', 'me', '', 1)`)
 		return err
 	})
 	h.open, h.ids = h.workflow, nil
@@ -53,9 +56,9 @@ func newHistory(t *testing.T) *history {
 	lost.turn()
 	old := lost.held[0]
 	old.StartedMS = h.now.UnixMilli()
-	lost.say(Turn{Held: []Held{old}})
+	lost.say(lease.TurnRequest{Held: []lease.Held{old}})
 	h.now = h.now.Add(5 * time.Minute)
-	h.must(h.ExpireRunner(h.ctx, lost.id, "it is silent"))
+	h.must(h.Runners.Expire(h.ctx, lost.id, "it is silent"))
 	next := h.hand("n3", 1)
 	next.turn()
 	next.turn(h.exit(old.LeaseRef, 0)) // late
@@ -63,19 +66,19 @@ func newHistory(t *testing.T) *history {
 	running := next.held[0]
 	running.StartedMS = h.now.UnixMilli()
 	next.free.Slots = 0
-	next.say(Turn{Held: []Held{running}})
+	next.say(lease.TurnRequest{Held: []lease.Held{running}})
 	h.want(workflow.Completed, workflow.Running, workflow.Ready, workflow.Blocked, workflow.Blocked)
 	return h
 }
 
 // checkAfter checks a copy of the database deeply that a statement has spoilt.
-func (h *history) checkAfter(t *testing.T, statements ...string) []Finding {
+func (h *history) checkAfter(t *testing.T, statements ...string) []check.Finding {
 	t.Helper()
 	h.copies++
 	path := filepath.Join(filepath.Dir(h.Path()), fmt.Sprintf("copy%d.db", h.copies))
 	h.must(h.Backup(t.Context(), path))
-	sqlFile(t, path, statements...)
-	findings, err := CheckDeep(t.Context(), path, h.witness)
+	alterFile(t, path, statements...)
+	findings, err := check.Deep(t.Context(), path, h.witness)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,10 +169,21 @@ func TestCheckDeep(t *testing.T) {
 }
 
 // wantFinding wants exactly one finding.
-func wantFinding(t *testing.T, findings []Finding, promise, text string) {
+func wantFinding(t *testing.T, findings []check.Finding, promise, text string) {
 	t.Helper()
 	if len(findings) != 1 || findings[0].Promise != promise || !strings.Contains(findings[0].String(), text) {
 		t.Errorf("findings %v, want one of %s with %q", findings, promise, text)
+	}
+}
+
+// TestSnapshotIsSound: a snapshot has all that the database has, also of workflows
+// in the middle of their run.
+func TestSnapshotIsSound(t *testing.T) {
+	h := newHistory(t)
+	path := filepath.Join(t.TempDir(), "snapshot.db")
+	h.must(h.Snapshot(t.Context(), path, 1))
+	if findings, err := check.Deep(t.Context(), path, h.witness); err != nil || len(findings) > 0 {
+		t.Errorf("%v, %v", findings, err)
 	}
 }
 
@@ -177,17 +191,19 @@ func TestCheckDeepOfAcknowledgements(t *testing.T) {
 	h := newHistory(t)
 	job := h.ids[0]
 	for _, tc := range []struct {
-		said Acknowledged
+		said check.Acknowledged
 		text string
 	}{
-		{Acknowledged{Workflows: []int64{h.ended, 99}}, "workflow 99"},
-		{Acknowledged{Jobs: []int64{job, 98}}, "job 98"},
-		{Acknowledged{Canceled: []int64{h.open}}, "canceled workflow"},
-		{Acknowledged{Grants: []LeaseRef{{job, 1, 1}, {job, 3, 3}}}, "attempt 3 was granted with fence 3"},
-		{Acknowledged{Reports: []SpooledReport{
-			{1, LeaseRef{job, 2, 2}, h.witness.Spooled[4].EndedMS, true}, {1, LeaseRef{job, 3, 2}, 0, true}, {1, LeaseRef{job, 4, 2}, 0, false}}}, "the report of attempt 3"},
+		{check.Acknowledged{Workflows: []int64{h.ended, 99}}, "workflow 99"},
+		{check.Acknowledged{Jobs: []int64{job, 98}}, "job 98"},
+		{check.Acknowledged{Canceled: []int64{h.open}}, "canceled workflow"},
+		{check.Acknowledged{Grants: []lease.LeaseRef{{JobID: job, Attempt: 1, Fence: 1}, {JobID: job, Attempt: 3, Fence: 3}}}, "attempt 3 was granted with fence 3"},
+		{check.Acknowledged{Reports: []check.SpooledReport{
+			{RunID: 1, LeaseRef: lease.LeaseRef{JobID: job, Attempt: 2, Fence: 2}, EndedMS: h.witness.Spooled[4].EndedMS, Answered: true},
+			{RunID: 1, LeaseRef: lease.LeaseRef{JobID: job, Attempt: 3, Fence: 2}, Answered: true},
+			{RunID: 1, LeaseRef: lease.LeaseRef{JobID: job, Attempt: 4, Fence: 2}}}}, "the report of attempt 3"},
 	} {
-		findings, err := CheckDeep(t.Context(), h.Path(), Witness{Acknowledged: tc.said})
+		findings, err := check.Deep(t.Context(), h.Path(), check.Witness{Acknowledged: tc.said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,11 +227,26 @@ func TestCheckOfADamagedFile(t *testing.T) {
 		h.must(err)
 	}
 	h.must(db.Close())
-	findings, err := Check(t.Context(), path)
+	findings, err := check.File(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(findings) == 0 || findings[0].Promise != "file" {
 		t.Errorf("findings %v, want some of the file", findings)
+	}
+}
+
+// alterFile runs statements on a database as a program of somebody else would.
+func alterFile(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.ExecContext(t.Context(), s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -25,7 +26,7 @@ func TestCheckDeepOfTimesAndStages(t *testing.T) {
 		}
 		for _, tc := range all {
 			findings := h.checkAfter(t, strings.Split(tc.spoil, ";")...)
-			if !slices.ContainsFunc(findings, func(f Finding) bool { return f.Promise == tc.promise && strings.Contains(f.Text, tc.text) }) {
+			if !slices.ContainsFunc(findings, func(f check.Finding) bool { return f.Promise == tc.promise && strings.Contains(f.Text, tc.text) }) {
 				t.Errorf("findings %v, want one of %s with %q", findings, tc.promise, tc.text)
 			}
 		}

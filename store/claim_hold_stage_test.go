@@ -7,7 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // What comes after the last job of a run does not wait for holds of its claims.
@@ -41,7 +44,7 @@ func TestHoldsDoNotKeepTheEnd(t *testing.T) {
 			if len(answer.Grants) != 1 || s.name(answer.Grants[0].JobID) != "end" || answer.ClaimsHeld != "" {
 				t.Fatalf("after the last job: %+v", answer)
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 			for answer = s.end(answer, nil); len(answer.Grants) > 0; {
 				answer = s.end(answer, nil)
 			}
@@ -49,7 +52,7 @@ func TestHoldsDoNotKeepTheEnd(t *testing.T) {
 			if got := s.compensation(); got != "completed" {
 				t.Errorf("compensation: %s", got)
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 		})
 	}
 }
@@ -74,27 +77,27 @@ func (s *staged) reachEnd(last func()) {
 // daemon stays for it, and nobody says that it waits.
 func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
 	s := newStaged(t, withEnd())
-	s.must(s.Submit(s.ctx, s.workflow, workflow.SubmitOptions{OutputDir: "/out"}, nil, "me"))
+	s.must(s.Scheduling.Submit(s.ctx, s.workflow, compute.SubmitOptions{OutputDir: "/out"}, nil, "me"))
 	s.reachEnd(func() { s.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"}) })
 	demand := s.demandOf(time.Minute)
 	if len(demand.Held) != 0 || len(demand.Classes) != 1 || demand.Classes[0].Ready != 1 {
 		t.Errorf("demand: %+v", demand)
 	}
-	if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+	if open, err := s.Workflows.HaveOpenWork(s.ctx); err != nil || !open {
 		t.Errorf("open work: %v, %v", open, err)
 	}
-	facts, err := s.WorkflowFacts(s.ctx, s.workflow)
+	facts, err := s.Workflows.Facts(s.ctx, s.workflow)
 	s.must(err)
 	if len(facts.ClaimHolds) != 0 {
 		t.Errorf("why -w says that claims are held: %+v", facts.ClaimHolds)
 	}
 	// When jobs are repeated, the hold holds again.
-	_, err = s.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
+	_, err = s.Jobs.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
 	s.must(err)
 	if answer := s.node.turn(); len(answer.Grants) != 0 || answer.ClaimsHeld == "" {
 		t.Errorf("with a job that is repeated: %+v", answer)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // A deadline that stops new jobs has nothing to stop when only the end job is left.
@@ -110,7 +113,7 @@ func TestDeadlineBeforeTheEndJob(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {
 		t.Errorf("verdict: %+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // Events of jobs after the end do not say that the run goes on to it; the number
@@ -118,7 +121,7 @@ func TestDeadlineBeforeTheEndJob(t *testing.T) {
 func TestEventsAfterTheEnd(t *testing.T) {
 	s := newStaged(t, withEnd())
 	for generation := range int64(2) {
-		var in workflow.EndInput
+		var in stage.EndInput
 		for answer := s.node.turn(); len(answer.Grants) > 0; {
 			g := answer.Grants[0]
 			if g.Input != nil {
@@ -129,7 +132,7 @@ func TestEventsAfterTheEnd(t *testing.T) {
 		if v := s.ended(); in.EndGeneration != generation || v.EndGeneration != generation {
 			t.Errorf("end %d: the end job reads %d, the verdict is of %d", generation, in.EndGeneration, v.EndGeneration)
 		}
-		_, err := s.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
+		_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("step3"), workflow.Ready, 1)
 		s.must(err)
 	}
 }
@@ -156,7 +159,7 @@ func TestASubWorkflowIsNoFailureOfItsOwn(t *testing.T) {
 			if diff := cmp.Diff([]string{"before", "sub/a", "sub/b", "last", "rest"}, ran); diff != "" {
 				t.Errorf("what ran (-want +got):\n%s", diff)
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 		})
 	}
 }

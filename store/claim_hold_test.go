@@ -8,16 +8,20 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // hold has the claims of the rig's workflow held.
 func (r *rig) hold(h workflow.ClaimHold) (began bool) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error {
-		run, err := tx.run(r.workflow)
+	r.do(func(tx *core.Tx) error {
+		run, err := core.LoadRun(tx, r.workflow)
 		if err == nil {
-			began, err = tx.holdClaims(run, h)
+			began, err = core.HoldClaims(tx, run, h)
 		}
 		return err
 	})
@@ -31,7 +35,7 @@ func TestHeldClaims(t *testing.T) {
 	h := r.hand("n1", 2)
 	h.turn()
 	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures", Evidence: json.RawMessage(`{"failed": 3}`)})
-	if again := h.say(Turn{Held: h.held[:1]}); len(again.Grants) != 1 || again.Grants[0].LeaseRef != h.held[1].LeaseRef {
+	if again := h.say(lease.TurnRequest{Held: h.held[:1]}); len(again.Grants) != 1 || again.Grants[0].LeaseRef != h.held[1].LeaseRef {
 		t.Errorf("granted again: %+v, want the lease that was lost", again.Grants)
 	}
 	h.held = h.held[:2]
@@ -39,28 +43,28 @@ func TestHeldClaims(t *testing.T) {
 	if len(answer.Grants) > 0 || answer.ClaimableLater || answer.ClaimsHeld != "claims are held: too many failures" {
 		t.Errorf("answer while claims are held: %+v", answer)
 	}
-	jobs, reason, err := r.ClaimJobsByResources(r.ctx, r.workflow, 4, Resources{CPUs: 4, MemoryBytes: 1 << 36, Nodes: 1}, false)
+	jobs, reason, err := r.Jobs.ClaimByResources(r.ctx, r.workflow, 4, Resources{CPUs: 4, MemoryBytes: 1 << 36, Nodes: 1}, false)
 	if err != nil || len(jobs) > 0 || reason != "claims are held: too many failures" {
 		t.Errorf("torc client: %d jobs, %q, %v", len(jobs), reason, err)
 	}
-	if jobs, err := r.ClaimNextJobs(r.ctx, r.workflow, 4, nil); err != nil || len(jobs) > 0 {
+	if jobs, err := r.Jobs.ClaimNext(r.ctx, r.workflow, 4, nil); err != nil || len(jobs) > 0 {
 		t.Errorf("torc client: %d jobs, %v", len(jobs), err)
 	}
-	facts, err := r.JobFacts(r.ctx, r.ids[2])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[2])
 	r.must(err)
-	if e := workflow.Explain(facts); e.State != "ready, but no job of the workflow is claimed for now" {
+	if e := explain.Job(facts); e.State != "ready, but no job of the workflow is claimed for now" {
 		t.Errorf("why says %q", e.State)
 	}
 	demand := r.demandOf(time.Minute)
 	if len(demand.Held) != 1 {
 		t.Errorf("the demand says %+v of holds", demand.Held)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 	r.changes = nil
-	if n, err := r.ReleaseClaims(r.ctx, r.workflow, workflow.HoldDeadline, "me"); err != nil || n != 0 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, workflow.HoldDeadline, "me"); err != nil || n != 0 {
 		t.Errorf("released %d holds of another kind, %v", n, err)
 	}
-	if n, err := r.ReleaseClaims(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
 		t.Errorf("released %d holds, %v", n, err)
 	}
 	if last := r.changes[len(r.changes)-1]; !cmp.Equal(last.Ready, []int64{r.workflow}) {
@@ -73,7 +77,7 @@ func TestHeldClaims(t *testing.T) {
 	if diff := cmp.Diff(want, r.events()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestHeldClaimsExpire: a hold with an end is waited for, unless the runner is
@@ -94,12 +98,12 @@ func TestHeldClaimsExpire(t *testing.T) {
 		t.Errorf("a runner waits for a hold that outlasts it")
 	}
 	h.free.TimeLeftSeconds = nil
-	if next, err := r.ExpireClaimHolds(r.ctx); err != nil || next != until {
+	if next, err := r.ClaimHolds.Expire(r.ctx); err != nil || next != until {
 		t.Errorf("next end: %d, %v", next, err)
 	}
 	r.now = r.now.Add(time.Hour)
 	r.changes = nil
-	if next, err := r.ExpireClaimHolds(r.ctx); err != nil || next != 0 {
+	if next, err := r.ClaimHolds.Expire(r.ctx); err != nil || next != 0 {
 		t.Errorf("next end: %d, %v", next, err)
 	}
 	if len(r.changes) == 0 || !cmp.Equal(r.changes[0].Ready, []int64{r.workflow}) {
@@ -108,21 +112,21 @@ func TestHeldClaimsExpire(t *testing.T) {
 	if answer := h.turn(); len(answer.Grants) != 1 {
 		t.Errorf("answer: %+v", answer)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestResetReleasesClaims: a new run begins without what held the last one.
 func TestResetReleasesClaims(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"})
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "me")
 	r.must(err)
-	holds, err := r.ClaimHolds(r.ctx, r.workflow)
+	holds, err := r.ClaimHolds.List(r.ctx, r.workflow)
 	r.must(err)
 	if len(holds) != 1 || holds[0].EndedMS == 0 || holds[0].EndedWhy != "a new run began" {
 		t.Errorf("holds: %+v", holds)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestClaimHoldsAgainstModel: whatever begins and ends, claims are held if and only
@@ -160,7 +164,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 					live[k] = max(old, until)
 				}
 			case "release":
-				_, err := r.ReleaseClaims(r.ctx, r.workflow, k.kind, "me")
+				_, err := r.ClaimHolds.Release(r.ctx, r.workflow, k.kind, "me")
 				r.must(err)
 				for other := range live {
 					if other.kind == k.kind {
@@ -170,7 +174,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 			case "wait":
 				r.now = r.now.Add(time.Minute)
 			case "expire":
-				_, err := r.ExpireClaimHolds(r.ctx)
+				_, err := r.ClaimHolds.Expire(r.ctx)
 				r.must(err)
 			}
 			for k, until := range live {
@@ -185,20 +189,20 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 			h.giveBack(answer)
 		}
 	})
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // giveBack returns what was granted.
-func (h *hand) giveBack(answer TurnResult) {
+func (h *hand) giveBack(answer lease.TurnResponse) {
 	h.tb.Helper()
-	var refs []LeaseRef
+	var refs []lease.LeaseRef
 	for _, g := range answer.Grants {
 		refs = append(refs, g.LeaseRef)
 	}
 	if len(refs) > 0 {
 		free := h.free
 		h.free.Slots = 0
-		h.say(Turn{GiveBack: refs})
+		h.say(lease.TurnRequest{GiveBack: refs})
 		h.free = free
 	}
 }
@@ -212,11 +216,11 @@ func TestAReleaseOfAnotherKindForgivesNothing(t *testing.T) {
 	h := r.hand("n1", 3)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 1), exited(h.held[1].LeaseRef, 1))
-	if n, err := r.ReleaseClaims(r.ctx, r.workflow, workflow.HoldBreaker, "me"); err != nil || n != 0 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, workflow.HoldBreaker, "me"); err != nil || n != 0 {
 		t.Fatalf("released %d, %v", n, err)
 	}
 	if answer := h.turn(exited(h.held[0].LeaseRef, 1)); answer.ClaimsHeld == "" {
 		t.Errorf("nothing holds the claims any more: %+v", answer)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }

@@ -7,7 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 func TestNoJobIsClaimedTwice(t *testing.T) {
@@ -28,7 +32,7 @@ func TestNoJobIsClaimedTwice(t *testing.T) {
 	for _, h := range hands {
 		wg.Go(func() {
 			for number := int64(1); ; number++ {
-				answer, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: number, RunID: 1, Free: h.free, Held: h.held})
+				answer, err := r.Runners.Turn(r.ctx, h.id, lease.TurnRequest{Turn: number, RunID: 1, Free: h.free, Held: h.held})
 				if err != nil || len(answer.Grants) == 0 {
 					if err != nil {
 						t.Error(err)
@@ -37,13 +41,13 @@ func TestNoJobIsClaimedTwice(t *testing.T) {
 				}
 				for _, g := range answer.Grants {
 					note(g.JobID)
-					h.held = append(h.held, Held{LeaseRef: g.LeaseRef})
+					h.held = append(h.held, lease.Held{LeaseRef: g.LeaseRef})
 				}
 			}
 		})
 		wg.Go(func() {
 			for {
-				got, err := r.ClaimNextJobs(r.ctx, r.workflow, 3, nil)
+				got, err := r.Jobs.ClaimNext(r.ctx, r.workflow, 3, nil)
 				if err != nil || len(got) == 0 {
 					if err != nil {
 						t.Error(err)
@@ -71,10 +75,10 @@ func TestNoJobIsClaimedTwice(t *testing.T) {
 // withNode makes a runner look at resources.
 func (h *hand) withNode(cpus, free int64) *hand {
 	h.tb.Helper()
-	h.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE compute_node SET max_parallel_jobs = NULL, num_cpus = ? WHERE id = ?`, cpus, h.id)
+	h.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE compute_node SET max_parallel_jobs = NULL, num_cpus = ? WHERE id = ?`, cpus, h.id)
 	})
-	h.free = Free{Slots: cpus, Nodes: []workflow.OfferNode{{Name: "n1", CPUs: free, MemoryBytes: 1 << 36, Busy: free < cpus}}}
+	h.free = lease.Free{Slots: cpus, Nodes: []placement.FreeNode{{Name: "n1", CPUs: free, MemoryBytes: 1 << 36, Busy: free < cpus}}}
 	return h
 }
 
@@ -100,7 +104,7 @@ func TestBigJobIsNotPassedOverForEver(t *testing.T) {
 		t.Errorf("%d grants though room is kept for the big job", len(g))
 	}
 	h.withNode(4, 4)
-	if g := h.turn(exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)).Grants; len(g) != 1 || g[0].Class.CPUs != 4 {
+	if g := h.turn(exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)).Grants; len(g) != 1 || g[0].CPUs != 4 {
 		t.Errorf("grants: %+v", g)
 	}
 }
@@ -131,7 +135,7 @@ func TestClaimableLater(t *testing.T) {
 			held := int64(0)
 			if test.held {
 				held = 1
-				_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+				_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
 				r.must(err)
 			}
 			answer := h.turn()
@@ -144,20 +148,20 @@ func TestClaimableLater(t *testing.T) {
 
 func TestGrantTellsWhatTheJobNeeds(t *testing.T) {
 	r := newRig(t, rigJob{needs: workflow.ResourceRequirements{NumCPUs: 2, Memory: "1g"}, priority: 3})
-	r.do(func(tx *Tx) error {
-		env, err := tx.insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, '{"A":"1"}')`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		env, err := tx.Insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, '{"A":"1"}')`, r.workflow)
 		if err != nil {
 			return err
 		}
-		return tx.execOne(`UPDATE job SET env_id = ?, invocation_script = './wrap', run_timeout = '{"after_seconds":60,"grace_seconds":5}',
+		return tx.ExecOne(`UPDATE job SET env_id = ?, invocation_script = './wrap', run_timeout = '{"after_seconds":60,"grace_seconds":5}',
 			stdio = '{"mode":"none"}' WHERE id = ?`, env, r.ids[0])
 	})
 	h := r.hand("n1", 4).withNode(4, 4)
 	grants := h.turn().Grants
-	want := []Grant{{
-		LeaseRef: LeaseRef{JobID: r.ids[0], Attempt: 1, Fence: 1}, Name: "j0", Command: "true", InvocationScript: "./wrap",
+	want := []lease.Grant{{
+		LeaseRef: lease.LeaseRef{JobID: r.ids[0], Attempt: 1, Fence: 1}, Name: "j0", Command: "true", InvocationScript: "./wrap",
 		Env: map[string]string{"A": "1"}, Node: "n1", Requirements: "2c0g1g",
-		Class:      workflow.Class{ID: grants[0].Class.ID, Priority: 3, CPUs: 2, MemoryBytes: 1 << 30, Nodes: 1, RuntimeSeconds: 60},
+		CPUs: 2, MemoryBytes: 1 << 30, Nodes: 1, RuntimeSeconds: 60,
 		RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}, Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone},
 	}}
 	if diff := cmp.Diff(want, grants); diff != "" {
@@ -167,16 +171,18 @@ func TestGrantTellsWhatTheJobNeeds(t *testing.T) {
 
 func TestRegisterRunner(t *testing.T) {
 	r := newRig(t)
-	reg := Registration{WorkflowID: r.workflow, Key: "k", Hostname: "n1", NumCPUs: 2, MemoryBytes: 1 << 30, NumNodes: 1,
-		NodeType: workflow.SchedulerSlurm, Labels: []string{"b", "a"}, EndTime: "2026-11-21T14:00:00+00:00"}
-	first, err := r.RegisterRunner(r.ctx, reg)
+	reg := Registration{WorkflowID: r.workflow, RegisterRequest: lease.RegisterRequest{
+		Key: "k", Hostname: "n1", NumCPUs: 2, MemoryBytes: 1 << 30, NumNodes: 1,
+		NodeType: compute.SchedulerSlurm, Labels: []string{"b", "a"}, EndTime: "2026-11-21T14:00:00+00:00",
+	}}
+	first, err := r.Runners.Register(r.ctx, reg)
 	r.must(err)
-	second, err := r.RegisterRunner(r.ctx, reg)
+	second, err := r.Runners.Register(r.ctx, reg)
 	r.must(err)
 	if first.RunnerID != second.RunnerID || first.Workflow.RunID != 1 {
 		t.Errorf("registered %+v and %+v", first, second)
 	}
-	n, err := r.ComputeNode(r.ctx, first.RunnerID)
+	n, err := r.ComputeNodes.Get(r.ctx, first.RunnerID)
 	r.must(err)
 	if !n.IsActive || n.MemoryGB != 1 || len(n.Labels) != 2 || n.EndTime == nil {
 		t.Errorf("compute node: %+v", n)
@@ -190,11 +196,11 @@ func TestRegisterRunner(t *testing.T) {
 	} {
 		wrong := reg
 		bad(&wrong)
-		_, err := r.RegisterRunner(r.ctx, wrong)
+		_, err := r.Runners.Register(r.ctx, wrong)
 		wantCode(t, err, workflow.CodeInvalid)
 	}
 	reg.WorkflowID = 999
-	_, err = r.RegisterRunner(r.ctx, reg)
+	_, err = r.Runners.Register(r.ctx, reg)
 	wantCode(t, err, workflow.CodeNotFound)
 	if n := r.number(`SELECT COUNT(*) FROM compute_node`); n != 1 {
 		t.Errorf("%d compute nodes, want 1", n)

@@ -5,17 +5,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // TestClassifyJob: an update of the status of a held job is a classification.
 func TestClassifyJob(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
 	classify := func(to workflow.JobStatus) (workflow.Job, error) {
-		return r.UpdateJob(r.ctx, r.ids[0], workflow.JobUpdate{Status: &to, Author: "me"})
+		return r.Jobs.Update(r.ctx, r.ids[0], workflow.JobUpdate{Status: &to, Author: "me"})
 	}
 	_, err := classify(workflow.Failed)
 	wantCode(t, err, workflow.CodeInvalid) // it is not held
@@ -48,10 +50,10 @@ func TestClassifyJob(t *testing.T) {
 // that failed by a word, has no attempt.
 func TestClassifiedBeforeItRan(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
 	r.must(err)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
 	r.must(err)
 	r.want(workflow.Failed, workflow.Canceled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }

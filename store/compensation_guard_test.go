@@ -5,6 +5,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -29,10 +32,10 @@ func TestNothingIsDeletedWhileARunIsUndone(t *testing.T) {
 	r, other := newUndone(t)
 	for range 2 { // waiting, and running
 		for _, id := range r.ids {
-			_, err := r.DeleteJob(r.ctx, id, "me")
+			_, err := r.Jobs.Delete(r.ctx, id, "me")
 			wantCode(t, err, workflow.CodeConflict)
 		}
-		_, err := r.DeleteJobs(r.ctx, r.workflow, "me")
+		_, err := r.Jobs.DeleteAll(r.ctx, r.workflow, "me")
 		wantCode(t, err, workflow.CodeConflict)
 		other.turn()
 	}
@@ -41,20 +44,20 @@ func TestNothingIsDeletedWhileARunIsUndone(t *testing.T) {
 	if got := r.compensation(); got != "completed" {
 		t.Errorf("compensation: %s", got)
 	}
-	_, err := r.DeleteJobs(r.ctx, r.workflow, "me")
+	_, err := r.Jobs.DeleteAll(r.ctx, r.workflow, "me")
 	r.must(err)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // Nobody completes the jobs of a compensation before it runs: it would not notice.
 func TestACompensationThatWaitsIsNotCompleted(t *testing.T) {
 	r, other := newUndone(t)
 	node := r.node("n3")
-	_, err := r.CompleteJob(r.ctx, r.completion(2, node, workflow.Completed, 0))
+	_, err := r.Jobs.Complete(r.ctx, r.completion(2, node, workflow.Completed, 0))
 	wantCode(t, err, workflow.CodeConflict)
 	other.turn()
 	for i := range 2 {
-		_, err := r.CompleteJob(r.ctx, r.completion(2+i, node, workflow.Completed, 0))
+		_, err := r.Jobs.Complete(r.ctx, r.completion(2+i, node, workflow.Completed, 0))
 		r.must(err)
 	}
 	if got := r.compensation(); got != "completed" {
@@ -67,25 +70,25 @@ func TestJobsOfACanceledRunDoNotEndWhileItIsUndone(t *testing.T) {
 	r, _ := newHeldRig(t, independent(2))
 	r.add(independent(1)...)
 	r.compensate(`{"on_failure": {"when": ["canceled"]}}`, 0)
-	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	if got := r.compensation(); got != "running" && got != "waiting" {
 		t.Fatalf("compensation: %q", got)
 	}
 	w := workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}
-	outcomes, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
+	outcomes, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
 	r.must(err)
 	for _, o := range outcomes {
 		if o.Resolved || o.Error == "" {
 			t.Errorf("outcome: %+v", o)
 		}
 	}
-	_, err = r.CompleteJob(r.ctx, r.completion(2, r.node("n3"), workflow.Completed, 0))
+	_, err = r.Jobs.Complete(r.ctx, r.completion(2, r.node("n3"), workflow.Completed, 0))
 	wantCode(t, err, workflow.CodeConflict)
 	if diff := cmp.Diff([]workflow.JobStatus{workflow.PendingFailed, workflow.PendingFailed, workflow.Ready}, r.statuses()[:3]); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What had its time when a run was undone rests when that is initialized again.
@@ -94,13 +97,14 @@ func TestInitializeLeavesACompensationAlone(t *testing.T) {
 	r.compensate(`{}`, 0)
 	h := r.hand("n1", 1)
 	h.runs(1, 2, 3)
-	r.do(func(tx *Tx) error { // as if its time had been over
-		_, err := tx.moveJobs(r.workflow, workflow.Terminated, `fence = fence`, inCompensation+` AND status = 6`)
+	r.do(func(tx *core.Tx) error { // as if its time had been over
+		n, err := tx.Exec(`UPDATE job SET status = {terminated} WHERE workflow_id = ?1 AND `+view.InCompensation+` AND status = {failed}`, r.workflow)
+		tx.Move(r.workflow, workflow.Failed, workflow.Terminated, n)
 		return err
 	})
 	want := []workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Terminated, workflow.Terminated}
 	r.want(want...)
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
 	r.want(want...)
 }
 
@@ -108,14 +112,14 @@ func TestInitializeLeavesACompensationAlone(t *testing.T) {
 func TestChangedInputsLeaveACompensationAlone(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{}`, 0)
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{User: "me"}))
 	r.hand("n1", 1).runs(1)
 	want := []workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Completed, workflow.Completed}
 	r.want(want...)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE job SET command = 'false' WHERE id = ?`, r.ids[2])
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE job SET command = 'false' WHERE id = ?`, r.ids[2])
 	})
-	names, err := r.ProcessChangedInputs(r.ctx, r.workflow, false, "me")
+	names, err := r.Workflows.ProcessChangedInputs(r.ctx, r.workflow, false, "me")
 	r.must(err)
 	if len(names) > 0 {
 		t.Errorf("begin anew: %v", names)

@@ -7,7 +7,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // undoing is a mix whose workflow has undos, jobs that clean up, and perhaps a
@@ -73,26 +77,26 @@ func (u *undoing) load() {
 			undos[i] = "true"
 		}
 	}
-	stage := func(kind workflow.StageKind, name string) int32 {
+	addStage := func(kind workflow.StageKind, name string) int32 {
 		d.Stages = append(d.Stages, workflow.StageDefinition{Kind: kind, Name: name})
 		return int32(len(d.Stages))
 	}
 	if rapid.Bool().Draw(t, "child") {
-		of := stage(workflow.StageChild, "j0")
+		of := addStage(workflow.StageChild, "j0")
 		d.Jobs[0].Child = of
 		delete(undos, 0)
 		d.Jobs = append(d.Jobs, job("j0/a", of))
 	}
 	if rapid.Bool().Draw(t, "end") {
-		d.Jobs = append(d.Jobs, job("end", stage(workflow.StageEnd, "end")))
+		d.Jobs = append(d.Jobs, job("end", addStage(workflow.StageEnd, "end")))
 	}
 	if n := rapid.IntRange(0, 2).Draw(t, "cleanups"); n > 0 {
-		of := stage(workflow.StageCompensation, workflow.CompensationStage)
+		of := addStage(workflow.StageCompensation, workflow.CompensationStage)
 		for i := range n {
 			d.Jobs = append(d.Jobs, job(fmt.Sprintf("on_failure/%d", i), of))
 		}
 	}
-	d.AddCompensation(undos)
+	stage.AddCompensation(d, undos)
 	s := &staged{rig: u.rig}
 	s.load(d)
 	u.def, u.run = d, 1
@@ -121,7 +125,7 @@ func (u *undoing) newRun(t *rapid.T) {
 	}
 	u.run, u.hand = u.runID(), false
 	for i := range u.hands {
-		u.must(u.ExpireRunner(u.ctx, u.hands[i].id, "a new run"))
+		u.must(u.Runners.Expire(u.ctx, u.hands[i].id, "a new run"))
 		u.hands[i] = u.rig.hand("n1", 2)
 		u.hands[i].runID = u.run
 	}
@@ -130,18 +134,18 @@ func (u *undoing) newRun(t *rapid.T) {
 // look lets time pass, and the daemon look at what time does.
 func (u *undoing) look(t *rapid.T) {
 	u.now = u.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 31}).Draw(t, "minutes")) * time.Minute)
-	u.must(u.LookAfterCompensations(u.ctx))
-	u.must(u.LookAfterEnds(u.ctx))
+	u.must(u.Workflows.LookAfterCompensations(u.ctx))
+	u.must(u.Workflows.LookAfterEnds(u.ctx))
 }
 
 // giveUp gives up the run, if it goes on.
 func (u *undoing) giveUp(*rapid.T) {
-	u.do(func(tx *Tx) error {
-		r, err := tx.run(u.workflow)
-		if err != nil || r.halted {
+	u.do(func(tx *core.Tx) error {
+		r, err := core.LoadRun(tx, u.workflow)
+		if err != nil || r.Halted {
 			return err
 		}
-		return tx.giveUp(r, "enough")
+		return engine.AbortRun(tx, r, "enough")
 	})
 }
 
@@ -248,13 +252,13 @@ func (u *undoing) finish() {
 		return
 	}
 	for _, h := range u.hands {
-		u.must(u.ExpireRunner(u.ctx, h.id, "the test is over"))
+		u.must(u.Runners.Expire(u.ctx, h.id, "the test is over"))
 	}
-	u.must(u.LookAfterCompensations(u.ctx))
+	u.must(u.Workflows.LookAfterCompensations(u.ctx))
 	h := u.rig.hand("n9", 100)
 	h.runID = u.runID()
 	for range 100 {
-		var reports []Report
+		var reports []lease.Report
 		for _, held := range h.held {
 			r := exited(held.LeaseRef, 0)
 			r.StartedMS, r.EndedMS = u.now.UnixMilli(), u.now.UnixMilli()
@@ -267,7 +271,7 @@ func (u *undoing) finish() {
 		}
 	}
 	u.now = u.now.Add(time.Hour)
-	u.must(u.LookAfterCompensations(u.ctx))
+	u.must(u.Workflows.LookAfterCompensations(u.ctx))
 	if u.number(open, u.workflow) > 0 || !u.hand {
 		u.t.Fatalf("the compensation does not end: %v", u.statuses())
 	}

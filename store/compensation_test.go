@@ -8,7 +8,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // compensate gives the rig's workflow a compensation: an undo for each of the
@@ -25,8 +32,8 @@ func (r *rig) compensate(policy string, undone ...int) {
 		}
 	}
 	r.add(jobs...)
-	r.do(func(tx *Tx) error {
-		stage, err := tx.insert(`INSERT INTO stage (workflow_id, kind, name, policy) VALUES (?, 'compensation', 'on_failure', '{}')`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		stage, err := tx.Insert(`INSERT INTO stage (workflow_id, kind, name, policy) VALUES (?, 'compensation', 'on_failure', '{}')`, r.workflow)
 		if err != nil {
 			return err
 		}
@@ -37,17 +44,17 @@ func (r *rig) compensate(policy string, undone ...int) {
 			if k < len(undone) {
 				undoes = r.ids[undone[k]]
 			}
-			if err := tx.execOne(`UPDATE job SET stage_id = ?, undoes_id = ? WHERE id = ?`, stage, undoes, id); err != nil {
+			if err := tx.ExecOne(`UPDATE job SET stage_id = ?, undoes_id = ? WHERE id = ?`, stage, undoes, id); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.moveJobs(r.workflow, workflow.Disabled, asNew, inCompensation); err != nil {
+		if _, err := core.MoveJobs(tx, workflow.OpStage, r.workflow, workflow.Disabled, engine.AsNew, view.InCompensation); err != nil {
 			return err
 		}
-		if err := tx.countGates(r.workflow); err != nil {
+		if err := engine.CountGates(tx, r.workflow); err != nil {
 			return err
 		}
-		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, policy, r.workflow)
+		return tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, policy, r.workflow)
 	})
 }
 
@@ -56,7 +63,7 @@ func (r *rig) compensate(policy string, undone ...int) {
 func (r *rig) compensation() string {
 	r.tb.Helper()
 	var state string
-	r.must(r.read.QueryRowContext(r.ctx, `SELECT COALESCE((SELECT state || iif(reason = '', '', ': ' || reason) FROM compensation WHERE workflow_id = ? ORDER BY run_id DESC), '')`,
+	r.must(r.db.Read.QueryRowContext(r.ctx, `SELECT COALESCE((SELECT state || iif(reason = '', '', ': ' || reason) FROM compensation WHERE workflow_id = ? ORDER BY run_id DESC), '')`,
 		r.workflow).Scan(&state))
 	return state
 }
@@ -113,7 +120,7 @@ func TestAFailedRunIsUndone(t *testing.T) {
 	if n := r.number(`SELECT COUNT(*) FROM verdict WHERE type = 'workflow_failed' AND payload ->> 'total_steps' = 3`); n != 1 {
 		t.Error("the verdict is another one")
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What timed out before anybody claimed it has an attempt, but nothing to undo.
@@ -125,14 +132,14 @@ func TestWhatNobodyClaimedIsNotUndone(t *testing.T) {
 	h.turn()
 	h.giveBack(h.turn(exited(h.held[0].LeaseRef, 0)))
 	r.pass(time.Hour)
-	failed, _, err := r.FailedWorkflow(r.ctx, r.workflow, Page{Limit: 10})
+	failed, _, err := r.Workflows.Failed(r.ctx, r.workflow, sqlite.Page{Limit: 10})
 	r.must(err)
 	for i, want := range []bool{true, false} {
 		if task := failed.Tasks[i]; task.Started != want || task.Undo != want || task.Attempts != 1 {
 			t.Errorf("job %d: %+v", i, task)
 		}
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestUndoOrderAcrossWhatNeverBegan: a job is undone behind all that ran behind it,
@@ -145,35 +152,35 @@ func TestUndoOrderAcrossWhatNeverBegan(t *testing.T) {
 	h.turn(exited(h.held[0].LeaseRef, 1)) // the second is skipped
 	h.turn(exited(h.held[0].LeaseRef, 0))
 	r.want(workflow.Failed, workflow.Canceled, workflow.Completed, workflow.Pending, workflow.Blocked, workflow.Blocked, workflow.Blocked)
-	all, err := r.Compensations(r.ctx, r.workflow)
+	all, err := r.Workflows.Compensations(r.ctx, r.workflow)
 	r.must(err)
 	if got := all[0].Text; got != "runs, 0 of 3 jobs have ended" {
 		t.Errorf("the compensation %s", got)
 	}
-	failed, _, err := r.FailedWorkflow(r.ctx, r.workflow, Page{Limit: 10})
+	failed, _, err := r.Workflows.Failed(r.ctx, r.workflow, sqlite.Page{Limit: 10})
 	r.must(err)
 	if failed.Tasks[0].Undo != true || failed.Tasks[1].Undo != false {
 		t.Errorf("tasks: %+v", failed.Tasks)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 	h.turn(exited(h.held[0].LeaseRef, 0))
 	r.want(workflow.Failed, workflow.Canceled, workflow.Completed, workflow.Completed, workflow.Disabled, workflow.Pending, workflow.Blocked)
-	r.sound(Witness{})
-	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	r.sound(check.Witness{})
+	_, err = r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	r.want(workflow.Failed, workflow.Canceled, workflow.Completed, workflow.Completed, workflow.Disabled, workflow.Canceled, workflow.Canceled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestAFailedUndoEndsNoSiblings: it keeps nothing from being undone.
 func TestAFailedUndoEndsNoSiblings(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{})
 	r.compensate(`{"cancel_siblings_on": [{"cause": "exit"}]}`, 0, 1)
-	r.do(func(tx *Tx) error { // the undos do not wait for each other
-		if _, err := tx.exec(`UPDATE job SET gate_id = NULL WHERE id = ?`, r.ids[3]); err != nil {
+	r.do(func(tx *core.Tx) error { // the undos do not wait for each other
+		if _, err := tx.Exec(`UPDATE job SET gate_id = NULL WHERE id = ?`, r.ids[3]); err != nil {
 			return err
 		}
-		return tx.countGates(r.workflow)
+		return engine.CountGates(tx, r.workflow)
 	})
 	h := r.hand("n1", 2)
 	h.turn()
@@ -195,17 +202,17 @@ func TestAResetCompensationRests(t *testing.T) {
 	r := newRig(t, chainOf(1)...)
 	r.compensate(`{}`, 0)
 	r.hand("n1", 1).runs(0)
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "ann")
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "ann")
 	r.must(err)
-	_, err = r.ResetJobStatus(r.ctx, r.workflow, false, "ann")
+	_, err = r.Workflows.ResetJobs(r.ctx, r.workflow, false, "ann")
 	r.must(err)
 	r.want(workflow.Uninitialized, workflow.Disabled, workflow.Disabled)
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{}))
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{}))
 	h := r.hand("n1", 1)
 	h.runID = 2
 	h.runs()
 	r.want(workflow.Completed, workflow.Disabled, workflow.Disabled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestAnEndedCompensationRests: nobody can have a job of it repeated, which nothing
@@ -217,9 +224,9 @@ func TestAnEndedCompensationRests(t *testing.T) {
 	if got := r.compensation(); got != "failed" {
 		t.Fatalf("compensation: %s", got)
 	}
-	_, err := r.ManageStatusChange(r.ctx, r.ids[2], workflow.Ready, 1)
+	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[2], workflow.Ready, 1)
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = r.RetryJob(r.ctx, r.ids[1], 1, 100)
+	_, err = r.Jobs.Retry(r.ctx, r.ids[1], 1, 100)
 	wantCode(t, err, workflow.CodeConflict)
 	r.want(workflow.Failed, workflow.Failed, workflow.Completed)
 }
@@ -239,7 +246,7 @@ func TestNothingIsUndone(t *testing.T) {
 			r := newRig(t, chainOf(2)...)
 			r.compensate(test.policy, 0)
 			if test.cancel {
-				_, err := r.CancelWorkflow(r.ctx, r.workflow)
+				_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 				r.must(err)
 			} else {
 				r.hand("n1", 1).runs(test.fail...)
@@ -247,7 +254,7 @@ func TestNothingIsUndone(t *testing.T) {
 			if got := r.compensation(); got != "" {
 				t.Errorf("compensation: %s", got)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -257,14 +264,14 @@ func TestNothingIsUndone(t *testing.T) {
 func TestNothingToUndo(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	r.compensate(`{"on_failure": {}}`, 1) // which does not begin
-	_, err := r.UpdateJob(r.ctx, r.ids[3], workflow.JobUpdate{RunIf: new(workflow.RunIfFailure)})
+	_, err := r.Jobs.Update(r.ctx, r.ids[3], workflow.JobUpdate{RunIf: new(workflow.RunIfFailure)})
 	r.must(err)
 	r.hand("n1", 1).runs(0)
 	if got := r.compensation(); got != "completed" {
 		t.Errorf("compensation: %q", got)
 	}
 	r.want(workflow.Failed, workflow.Canceled, workflow.Disabled, workflow.Disabled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestACanceledRunIsUndone: when the processes of the run are gone, and no earlier;
@@ -276,7 +283,7 @@ func TestACanceledRunIsUndone(t *testing.T) {
 	h.turn()
 	h.held[0].StartedMS, h.free.Slots = r.now.UnixMilli(), 0
 	h.turn()
-	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	running := h.held
 	h.free.Slots = 1
@@ -286,7 +293,7 @@ func TestACanceledRunIsUndone(t *testing.T) {
 		}
 	}
 	h.held = nil
-	if a := h.say(Turn{Dying: 1, Held: []Held{}}); len(a.Grants) > 0 {
+	if a := h.say(lease.TurnRequest{Dying: 1, Held: []lease.Held{}}); len(a.Grants) > 0 {
 		t.Fatalf("granted while a process of %v is ended: %+v", running, a)
 	}
 	if a := h.turn(); len(a.Grants) > 0 || !a.ClaimableLater {
@@ -300,7 +307,7 @@ func TestACanceledRunIsUndone(t *testing.T) {
 	if a := h.turn(); !a.Complete || !a.Canceled {
 		t.Errorf("answer: %+v", a)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestACanceledRunIsUndoneInAllocations: what undoes it, and nothing else of the run,
@@ -308,11 +315,11 @@ func TestACanceledRunIsUndone(t *testing.T) {
 func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 	r := newRig(t, independent(3)...)
 	r.compensate(`{"on_failure": {"when": ["canceled"]}}`, 0, 1, 2)
-	r.must(r.Submit(r.ctx, r.workflow, workflow.SubmitOptions{OutputDir: "/out"}, nil, "me"))
+	r.must(r.Scheduling.Submit(r.ctx, r.workflow, compute.SubmitOptions{OutputDir: "/out"}, nil, "me"))
 	first := r.intend("first")
 	h := r.hand("n1", 1)
 	h.begins()
-	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	wanted := func(want int64) {
 		t.Helper()
@@ -321,7 +328,7 @@ func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 		for _, c := range demand.Classes {
 			ready += c.Ready
 		}
-		scheduled, err := r.Scheduled(r.ctx)
+		scheduled, err := r.Scheduling.Workflows(r.ctx)
 		r.must(err)
 		if ready != want || len(scheduled) != 1 {
 			t.Errorf("%d jobs want a place, want %d; scheduled: %v", ready, want, scheduled)
@@ -335,13 +342,13 @@ func TestACanceledRunIsUndoneInAllocations(t *testing.T) {
 	if r.allocation(first.ID).CancelMS == 0 || r.allocation(second.ID).CancelMS != 0 {
 		t.Error("not those of the run are to be canceled, but that of its compensation")
 	}
-	r.sound(Witness{})
-	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	r.sound(check.Witness{})
+	_, err = r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
-	if scheduled, err := r.Scheduled(r.ctx); err != nil || len(scheduled) > 0 || r.allocation(second.ID).CancelMS == 0 {
+	if scheduled, err := r.Scheduling.Workflows(r.ctx); err != nil || len(scheduled) > 0 || r.allocation(second.ID).CancelMS == 0 {
 		t.Errorf("canceled again: %v, %v", scheduled, err)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestACompensationEndsEarly: by its timeout, a cancel, or a new run that is forced.
@@ -353,14 +360,14 @@ func TestACompensationEndsEarly(t *testing.T) {
 	}{
 		{"timeout", func(r *rig) error {
 			r.now = r.now.Add(time.Hour)
-			return r.LookAfterCompensations(r.ctx)
+			return r.Workflows.LookAfterCompensations(r.ctx)
 		}, "failed: it took longer than its timeout"},
 		{"cancel", func(r *rig) error {
-			_, err := r.CancelWorkflow(r.ctx, r.workflow)
+			_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 			return err
 		}, "failed: the workflow was canceled"},
 		{"new run", func(r *rig) error {
-			_, err := r.ResetStatus(r.ctx, r.workflow, true, "ann")
+			_, err := r.Workflows.Reset(r.ctx, r.workflow, true, "ann")
 			return err
 		}, "failed: a new run begins"},
 	} {
@@ -373,14 +380,14 @@ func TestACompensationEndsEarly(t *testing.T) {
 			if len(h.held) != 1 || h.held[0].JobID != r.ids[3] {
 				t.Fatalf("held: %+v", h.held)
 			}
-			r.must(r.LookAfterCompensations(r.ctx)) // it is not late
+			r.must(r.Workflows.LookAfterCompensations(r.ctx)) // it is not late
 			if got := r.compensation(); got != "running" {
 				t.Fatalf("compensation: %s", got)
 			}
 			for what, refused := range map[string]func() error{
-				"reset": func() error { _, err := r.ResetStatus(r.ctx, r.workflow, false, "ann"); return err },
-				"jobs":  func() error { _, err := r.ResetJobStatus(r.ctx, r.workflow, true, "ann"); return err },
-				"init":  func() error { return r.Initialize(r.ctx, r.workflow, InitializeOptions{}) },
+				"reset": func() error { _, err := r.Workflows.Reset(r.ctx, r.workflow, false, "ann"); return err },
+				"jobs":  func() error { _, err := r.Workflows.ResetJobs(r.ctx, r.workflow, true, "ann"); return err },
+				"init":  func() error { return r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{}) },
 			} {
 				if err := refused(); err == nil {
 					t.Errorf("%s is not refused", what)
@@ -396,7 +403,7 @@ func TestACompensationEndsEarly(t *testing.T) {
 					t.Errorf("answer: %+v", a)
 				}
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -411,7 +418,7 @@ func TestACompensationFails(t *testing.T) {
 	if got := r.compensation(); got != "failed" {
 		t.Errorf("compensation: %s", got)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // TestOneCompensationInARun: a run that goes on after its compensation has no
@@ -422,17 +429,17 @@ func TestOneCompensationInARun(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.runs(1)
 	again := func() {
-		_, err := r.ResetJobStatus(r.ctx, r.workflow, true, "ann")
+		_, err := r.Workflows.ResetJobs(r.ctx, r.workflow, true, "ann")
 		r.must(err)
-		r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true}))
+		r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true}))
 	}
 	again()
 	if diff := cmp.Diff([]int{1}, h.runs(1)); diff != "" {
 		t.Errorf("the same run (-want +got):\n%s", diff)
 	}
 	r.want(workflow.Completed, workflow.Failed, workflow.Completed, workflow.Completed, workflow.Completed)
-	r.sound(Witness{})
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "ann")
+	r.sound(check.Witness{})
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "ann")
 	r.must(err)
 	again()
 	old := h
@@ -448,5 +455,5 @@ func TestOneCompensationInARun(t *testing.T) {
 	if n := r.number(`SELECT COUNT(*) FROM compensation`); n != 2 {
 		t.Errorf("%d compensations", n)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }

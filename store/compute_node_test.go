@@ -6,14 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 func TestComputeNodeLife(t *testing.T) {
 	n := newNouns(t)
-	created, err := n.CreateComputeNode(n.ctx, workflow.ComputeNode{
+	created, err := n.ComputeNodes.Create(n.ctx, compute.Node{
 		WorkflowID: n.workflow, Hostname: "Node-7", PID: 99, StartTime: "2026-11-21T10:01:00+00:00", EndTime: new("2026-11-21T14:01:00+00:00"),
-		IsActive: true, NumCPUs: 8, MemoryGB: 16, NumGPUs: 1, NumNodes: 1, Type: workflow.SchedulerSlurm, Labels: []string{"gpu", "big", "gpu"},
+		IsActive: true, NumCPUs: 8, MemoryGB: 16, NumGPUs: 1, NumNodes: 1, Type: compute.SchedulerSlurm, Labels: []string{"gpu", "big", "gpu"},
 		Scheduler: json.RawMessage(`{"scheduler_id":3,"type":"slurm","slurm_job_id":1000}`),
 	})
 	n.must(err)
@@ -26,18 +28,18 @@ func TestComputeNodeLife(t *testing.T) {
 		"scheduled": {ScheduledComputeNodeID: new(int64(3))},
 	} {
 		q.WorkflowID = n.workflow
-		got, _, err := n.ComputeNodes(n.ctx, q, Page{Limit: 10})
+		got, _, err := n.ComputeNodes.List(n.ctx, q, sqlite.Page{Limit: 10})
 		n.must(err)
-		if diff := cmp.Diff([]workflow.ComputeNode{created}, got); diff != "" {
+		if diff := cmp.Diff([]compute.Node{created}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 	for range 2 { // the second changes nothing, so nothing is told
-		_, err := n.UpdateComputeNode(n.ctx, created.ID, n.workflow, workflow.ComputeNodeUpdate{IsActive: new(false), DurationSeconds: new(60.0)})
+		_, err := n.ComputeNodes.Update(n.ctx, created.ID, n.workflow, compute.NodeUpdate{IsActive: new(false), DurationSeconds: new(60.0)})
 		n.must(err)
 	}
 	var types []workflow.EventType
-	events, err := n.EventsAfter(n.ctx, n.workflow, 0, 10)
+	events, err := n.Events.After(n.ctx, n.workflow, 0, 10)
 	n.must(err)
 	for _, e := range events {
 		types = append(types, e.Type)
@@ -47,12 +49,12 @@ func TestComputeNodeLife(t *testing.T) {
 	}
 	want := created
 	want.IsActive, want.DurationSeconds = false, new(60.0)
-	got, err := n.ComputeNode(n.ctx, created.ID)
+	got, err := n.ComputeNodes.Get(n.ctx, created.ID)
 	n.must(err)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("after the update (-want +got):\n%s", diff)
 	}
-	_, err = n.UpdateComputeNode(n.ctx, created.ID, n.other, workflow.ComputeNodeUpdate{})
+	_, err = n.ComputeNodes.Update(n.ctx, created.ID, n.other, compute.NodeUpdate{})
 	wantCode(t, err, workflow.CodeInvalid)
 }
 
@@ -61,15 +63,15 @@ func TestComputeNodeWithJobsStays(t *testing.T) {
 	node := n.node(n.workflow)
 	job := n.addJob(n.workflow, 0, workflow.Running)
 	n.insert(`UPDATE job SET compute_node_id = ? WHERE id = ?`, node, job)
-	_, err := n.DeleteComputeNode(n.ctx, node)
+	_, err := n.ComputeNodes.Delete(n.ctx, node)
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = n.DeleteComputeNodes(n.ctx, n.workflow)
+	_, err = n.ComputeNodes.DeleteAll(n.ctx, n.workflow)
 	wantCode(t, err, workflow.CodeConflict)
 
 	n.insert(`UPDATE job SET status = 5 WHERE id = ?`, job)
-	_, err = n.CreateResult(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: job, RunID: 1, AttemptID: 1, ComputeNodeID: node, CompletionTime: "t", Status: workflow.Completed})
+	_, err = n.Results.Create(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: job, RunID: 1, AttemptID: 1, ComputeNodeID: node, CompletionTime: "t", Status: workflow.Completed})
 	n.must(err)
-	deleted, err := n.DeleteComputeNodes(n.ctx, n.workflow)
+	deleted, err := n.ComputeNodes.DeleteAll(n.ctx, n.workflow)
 	if err != nil || deleted != 1 {
 		t.Errorf("deleted %d, error %v; want 1", deleted, err)
 	}
@@ -80,31 +82,31 @@ func TestComputeNodeWithJobsStays(t *testing.T) {
 
 func TestComputeNodeRefusesBadLabels(t *testing.T) {
 	n := newNouns(t)
-	_, err := n.CreateComputeNode(n.ctx, workflow.ComputeNode{WorkflowID: n.workflow, Labels: []string{"a,b"}})
+	_, err := n.ComputeNodes.Create(n.ctx, compute.Node{WorkflowID: n.workflow, Labels: []string{"a,b"}})
 	wantCode(t, err, workflow.CodeInvalid)
 }
 
 func TestScheduledComputeNodeLife(t *testing.T) {
 	n := newNouns(t)
-	created, err := n.CreateScheduledComputeNode(n.ctx, workflow.ScheduledComputeNode{
+	created, err := n.ScheduledComputeNodes.Create(n.ctx, compute.ScheduledNode{
 		WorkflowID: n.workflow, SchedulerID: 1000, SchedulerConfigID: 5, SchedulerType: "slurm", Status: "pending",
 	})
 	n.must(err)
 	created.Status = "active"
-	_, err = n.UpdateScheduledComputeNode(n.ctx, created)
+	_, err = n.ScheduledComputeNodes.Update(n.ctx, created)
 	n.must(err)
-	got, _, err := n.ScheduledComputeNodes(n.ctx, ScheduledFilter{WorkflowID: n.workflow, SchedulerID: new(int64(1000)), Status: new("active")}, Page{Limit: 10})
+	got, _, err := n.ScheduledComputeNodes.List(n.ctx, ScheduledFilter{WorkflowID: n.workflow, SchedulerID: new(int64(1000)), Status: new("active")}, sqlite.Page{Limit: 10})
 	n.must(err)
-	if diff := cmp.Diff([]workflow.ScheduledComputeNode{created}, got); diff != "" {
+	if diff := cmp.Diff([]compute.ScheduledNode{created}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	moved := created
 	moved.WorkflowID = n.other
-	_, err = n.UpdateScheduledComputeNode(n.ctx, moved)
+	_, err = n.ScheduledComputeNodes.Update(n.ctx, moved)
 	wantCode(t, err, workflow.CodeInvalid)
-	_, err = n.DeleteScheduledComputeNode(n.ctx, created.ID)
+	_, err = n.ScheduledComputeNodes.Delete(n.ctx, created.ID)
 	n.must(err)
-	deleted, err := n.DeleteScheduledComputeNodes(n.ctx, n.workflow)
+	deleted, err := n.ScheduledComputeNodes.DeleteAll(n.ctx, n.workflow)
 	if err != nil || deleted != 0 {
 		t.Errorf("deleted %d, error %v; want none", deleted, err)
 	}

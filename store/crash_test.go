@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 var kills = flag.Int("kills", 50, "how often the crash test kills its victim")
@@ -45,9 +47,9 @@ func TestKilledOverAndOver(t *testing.T) {
 type crashes struct {
 	t       *testing.T
 	dir     string
-	said    Acknowledged
-	gone    map[int64]bool  // jobs
-	pending []SpooledReport // in spool files when the victim began
+	said    check.Acknowledged
+	gone    map[int64]bool        // jobs
+	pending []check.SpooledReport // in spool files when the victim began
 	grants  int
 	reports int
 }
@@ -115,7 +117,7 @@ func (c *crashes) hear(e *entry) {
 			c.gone[job] = true
 		}
 	}
-	c.pending = slices.DeleteFunc(c.pending, func(r SpooledReport) bool { return slices.Contains(e.Dropped, r.LeaseRef) })
+	c.pending = slices.DeleteFunc(c.pending, func(r check.SpooledReport) bool { return slices.Contains(e.Dropped, r.LeaseRef) })
 	if e.Settled { // what was in the spool is recorded now
 		for _, r := range c.pending {
 			r.Answered = true
@@ -125,13 +127,13 @@ func (c *crashes) hear(e *entry) {
 }
 
 // spooled reads the spool files, with the reports that were answered or not.
-func (c *crashes) spooled(answered bool) []SpooledReport {
+func (c *crashes) spooled(answered bool) []check.SpooledReport {
 	c.t.Helper()
 	paths, err := spool.Files(c.dir)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	var all []SpooledReport
+	var all []check.SpooledReport
 	for _, path := range paths {
 		contents, err := spool.Read(path)
 		if err != nil {
@@ -139,7 +141,7 @@ func (c *crashes) spooled(answered bool) []SpooledReport {
 		}
 		for i, r := range contents.Reports {
 			if (i < contents.Answered) == answered {
-				all = append(all, SpooledReport{contents.Header.RunID, LeaseRef(r.LeaseRef), r.EndedMS, answered})
+				all = append(all, check.SpooledReport{RunID: contents.Header.RunID, LeaseRef: r.LeaseRef, EndedMS: r.EndedMS, Answered: answered})
 			}
 		}
 	}
@@ -150,9 +152,9 @@ func (c *crashes) check() {
 	c.t.Helper()
 	a := &c.said
 	a.Jobs = slices.DeleteFunc(a.Jobs, func(id int64) bool { return c.gone[id] })
-	a.Grants = slices.DeleteFunc(a.Grants, func(g LeaseRef) bool { return c.gone[g.JobID] })
-	a.Reports = slices.DeleteFunc(a.Reports, func(r SpooledReport) bool { return c.gone[r.JobID] })
-	findings, err := CheckDeep(c.t.Context(), filepath.Join(c.dir, "torc.db"), Witness{Spooled: c.spooled(true), Acknowledged: c.said})
+	a.Grants = slices.DeleteFunc(a.Grants, func(g lease.LeaseRef) bool { return c.gone[g.JobID] })
+	a.Reports = slices.DeleteFunc(a.Reports, func(r check.SpooledReport) bool { return c.gone[r.JobID] })
+	findings, err := check.Deep(c.t.Context(), filepath.Join(c.dir, "torc.db"), check.Witness{Spooled: c.spooled(true), Acknowledged: c.said})
 	if errors.Is(err, os.ErrNotExist) {
 		return
 	}

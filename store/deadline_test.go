@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -13,7 +14,7 @@ func deadlined(t *testing.T, p workflow.DeadlinePolicy, jobs ...rigJob) *rig {
 	t.Helper()
 	r := newRig(t, jobs...)
 	r.setPolicy(workflow.RunPolicy{Deadline: &workflow.Deadline{After: "1h", Policy: p}})
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{}))
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{}))
 	return r
 }
 
@@ -21,14 +22,14 @@ func deadlined(t *testing.T, p workflow.DeadlinePolicy, jobs ...rigJob) *rig {
 func (r *rig) passDeadlines(d time.Duration) int {
 	r.tb.Helper()
 	r.now = r.now.Add(d)
-	n, err := r.PassDeadlines(r.ctx)
+	n, err := r.Timeouts.PassDeadlines(r.ctx)
 	r.must(err)
 	return n
 }
 
 func TestDeadlineAlerts(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineAlert, independent(1)...)
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true})) // does not begin anew
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{OnlyUninitialized: true})) // does not begin anew
 	if r.passDeadlines(time.Hour-time.Millisecond) != 0 || r.passDeadlines(time.Millisecond) != 1 || r.passDeadlines(time.Hour) != 0 {
 		t.Error("the deadline does not pass once, after an hour")
 	}
@@ -36,7 +37,7 @@ func TestDeadlineAlerts(t *testing.T) {
 		t.Errorf("%d alerts", n)
 	}
 	r.want(workflow.Ready)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // stop_new: what is live goes on; then the run has failed, although nobody can
@@ -47,7 +48,7 @@ func TestDeadlineStopsClaims(t *testing.T) {
 	h.turn()
 	r.passDeadlines(time.Hour)
 	r.want(workflow.Pending, workflow.Ready)
-	if jobs, err := r.ClaimNextJobs(r.ctx, r.workflow, 5, nil); err != nil || len(jobs) > 0 {
+	if jobs, err := r.Jobs.ClaimNext(r.ctx, r.workflow, 5, nil); err != nil || len(jobs) > 0 {
 		t.Errorf("torc's clients get %v, %v", jobs, err)
 	}
 	answer := h.turn(exited(h.held[0].LeaseRef, 0)) // the runner is not sent away before the verdict
@@ -59,7 +60,7 @@ func TestDeadlineStopsClaims(t *testing.T) {
 		t.Errorf("verdict: %+v", v)
 	}
 	r.want(workflow.Completed, workflow.Canceled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // If nothing was left to be started, the run has its usual end.
@@ -83,10 +84,10 @@ func TestDeadlineFails(t *testing.T) {
 	if v := r.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Canceled != 2 {
 		t.Errorf("verdict: %+v", v)
 	}
-	r.sound(Witness{})
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.sound(check.Witness{})
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "me")
 	r.must(err)
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{}))
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{}))
 	if n := r.passDeadlines(time.Hour - time.Millisecond); n != 0 {
 		t.Error("the deadline of the new run is that of the old one")
 	}

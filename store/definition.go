@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
 // DefinitionWriter creates a whole workflow from a definition that arrives in
 // chunks. Nobody sees anything of it before Finish. It is for one goroutine;
 // after an error nothing but Close is of use.
 type DefinitionWriter struct {
-	s    *Store
+	s    Workflows
 	id   int64
 	key  any // create_key; nil for none
 	done bool
@@ -27,7 +30,7 @@ type DefinitionWriter struct {
 	waiting                            []workflow.JobDefinition // not written yet
 	jobs                               []int64                  // ids
 	deps                               [][]int32                // of each job; shared where they are the same
-	gates                              map[gateHash]definedGate
+	gates                              map[row.GateHash]definedGate
 	later                              []int32 // jobs that depend on a job that had not come yet
 	isOrdered                          bool    // no job depends on itself or a later one
 }
@@ -42,30 +45,30 @@ type definedGate struct {
 // lists are not looked at. The key is made by the client: a definition that was
 // finished under it is found again (see Finished), and one that was not is
 // begun anew. Without a key each call makes another workflow.
-func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
+func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
 	w := headerWorkflow(header)
 	if err := checkWorkflow(&w); err != nil {
 		return nil, err
 	}
 	d := &DefinitionWriter{
 		s: s, requirements: map[string]int64{}, handlers: map[string]int64{}, schedulers: map[string]int64{},
-		children: map[int32]string{}, gates: map[gateHash]definedGate{}, isOrdered: true,
+		children: map[int32]string{}, gates: map[row.GateHash]definedGate{}, isOrdered: true,
 	}
 	if key != "" {
 		d.key = key
 	}
 	var leftover int64
-	err := s.writer.do("begin definition", func(tx *Tx) (err error) {
+	err := s.shared.Do("begin definition", func(tx *core.Tx) (err error) {
 		d.done, leftover = false, 0
 		var hidden bool
-		err = tx.row(`SELECT id, is_hidden FROM workflow WHERE create_key = ?`, []any{d.key}, &d.id, &hidden)
+		err = tx.Row(`SELECT id, is_hidden FROM workflow WHERE create_key = ?`, []any{d.key}, &d.id, &hidden)
 		switch {
 		case err == nil && !hidden:
 			d.done = true
 			return nil
 		case err == nil:
 			leftover = d.id
-			if err := tx.execOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, leftover); err != nil {
+			if err := tx.ExecOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, leftover); err != nil {
 				return err
 			}
 		case !errors.Is(err, sql.ErrNoRows):
@@ -76,7 +79,7 @@ func (s *Store) BeginDefinition(_ context.Context, header *workflow.Definition, 
 		}
 		d.workflow = w
 		d.workflow.ID = d.id
-		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = ? WHERE id = ?`, d.key, d.id)
+		return tx.ExecOne(`UPDATE workflow SET is_hidden = 1, create_key = ? WHERE id = ?`, d.key, d.id)
 	})
 	if err == nil && leftover != 0 {
 		err = s.deleteRows(leftover)
@@ -100,10 +103,10 @@ func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 		ExecutionConfig: d.ExecutionConfig, ResourceMonitor: d.ResourceMonitor, SlurmDefaults: d.SlurmDefaults, DynamicJobs: d.DynamicJobs,
 		Policy: d.Policy,
 	}
-	set(&w.ComputeNodeWaitForNewJobsSeconds, d.ComputeNodeWaitForNewJobsSeconds)
-	set(&w.ComputeNodeIgnoreWorkflowCompletion, d.ComputeNodeIgnoreWorkflowCompletion)
-	set(&w.ComputeNodeWaitForHealthyDatabaseMinutes, d.ComputeNodeWaitForHealthyDatabaseMinutes)
-	set(&w.ComputeNodeMinTimeForNewJobsSeconds, d.ComputeNodeMinTimeForNewJobsSeconds)
+	core.Set(&w.ComputeNodeWaitForNewJobsSeconds, d.ComputeNodeWaitForNewJobsSeconds)
+	core.Set(&w.ComputeNodeIgnoreWorkflowCompletion, d.ComputeNodeIgnoreWorkflowCompletion)
+	core.Set(&w.ComputeNodeWaitForHealthyDatabaseMinutes, d.ComputeNodeWaitForHealthyDatabaseMinutes)
+	core.Set(&w.ComputeNodeMinTimeForNewJobsSeconds, d.ComputeNodeMinTimeForNewJobsSeconds)
 	return w
 }
 
@@ -121,7 +124,7 @@ func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finish
 	if !d.done {
 		return 0, 0, false, nil
 	}
-	err = d.s.read.QueryRowContext(ctx, `SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ?`, d.id).Scan(&jobs)
+	err = d.s.Db.Read.QueryRowContext(ctx, `SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ?`, d.id).Scan(&jobs)
 	if err != nil {
 		return 0, 0, false, fmt.Errorf("count the jobs of workflow %d: %w", d.id, err)
 	}
@@ -145,18 +148,18 @@ func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64
 		return 0, err
 	}
 	for chunk := range slices.Chunk(d.later, definitionChunk) {
-		if err := d.write("finish definition", func(tx *Tx) error { return d.joinLater(tx, chunk) }); err != nil {
+		if err := d.write("finish definition", func(tx *core.Tx) error { return d.joinLater(tx, chunk) }); err != nil {
 			return 0, err
 		}
 	}
-	err := d.write("finish definition", func(tx *Tx) error {
-		if err := tx.checkStages(d.id); err != nil {
+	err := d.write("finish definition", func(tx *core.Tx) error {
+		if err := checkStages(tx, d.id); err != nil {
 			return err
 		}
-		if err := tx.requireJobs(&d.workflow, d.workflow.Policy); err != nil {
+		if err := requireJobs(tx, &d.workflow, d.workflow.Policy); err != nil {
 			return err
 		}
-		return tx.execOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id)
+		return tx.ExecOne(`UPDATE workflow SET is_hidden = 0 WHERE id = ?`, d.id)
 	})
 	if err != nil {
 		return 0, err
@@ -171,8 +174,8 @@ func (d *DefinitionWriter) Close() error {
 		return nil
 	}
 	d.done = true
-	err := d.write("drop definition", func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, d.id)
+	err := d.write("drop definition", func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, d.id)
 	})
 	if workflow.CodeOf(err) == workflow.CodeConflict {
 		return nil // whoever began it anew deletes it
@@ -184,10 +187,10 @@ func (d *DefinitionWriter) Close() error {
 }
 
 // write runs a use case, if the workflow is still this writer's.
-func (d *DefinitionWriter) write(name string, fn func(*Tx) error) error {
-	return d.s.writer.do(name, func(tx *Tx) error {
+func (d *DefinitionWriter) write(name string, fn func(*core.Tx) error) error {
+	return d.s.shared.Do(name, func(tx *core.Tx) error {
 		var one int
-		err := tx.row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 1 AND create_key IS ?`, []any{d.id, d.key}, &one)
+		err := tx.Row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 1 AND create_key IS ?`, []any{d.id, d.key}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
 			return workflow.Errorf(workflow.CodeConflict, "the creation of workflow %d was begun anew by another request", d.id)
 		}
@@ -201,7 +204,7 @@ func (d *DefinitionWriter) write(name string, fn func(*Tx) error) error {
 // checkNames refuses two jobs of one name: a definition means one job by it.
 func (d *DefinitionWriter) checkNames(ctx context.Context) error {
 	var name string
-	err := d.s.read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
+	err := d.s.Db.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -221,13 +224,13 @@ func (d *DefinitionWriter) checkOrder(ctx context.Context) error {
 			return workflow.Errorf(workflow.CodeInvalid, "job number %d depends on job number %d, which does not exist", i, last)
 		}
 	}
-	cycle := workflow.FindCycle(len(d.jobs), func(i int) []int32 { return d.deps[i] })
+	cycle := graph.FindCycle(len(d.jobs), func(i int) []int32 { return d.deps[i] })
 	if cycle == nil {
 		return nil
 	}
 	var failed error
-	text := workflow.CycleText(cycle, func(i int) (name string) {
-		if err := d.s.read.QueryRowContext(ctx, `SELECT name FROM job WHERE id = ?`, d.jobs[i]).Scan(&name); err != nil && failed == nil {
+	text := graph.CycleText(cycle, func(i int) (name string) {
+		if err := d.s.Db.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE id = ?`, d.jobs[i]).Scan(&name); err != nil && failed == nil {
 			failed = fmt.Errorf("read the name of job %d: %w", d.jobs[i], err)
 		}
 		return name

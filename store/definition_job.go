@@ -5,7 +5,12 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
 // definitionChunk is how many rows of a definition one use case writes at
@@ -60,7 +65,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
 	j := workflow.Job{
 		WorkflowID: d.id, Name: def.Name, Command: def.Command, InvocationScript: given(def.InvocationScript), Env: def.Env,
-		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, Stdio: def.Stdio, RunTimeout: def.RunTimeout, Policy: def.Policy, Login: def.Login,
+		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, JobOptions: def.JobOptions,
 	}
 	requirements := def.Requirements
 	if requirements == workflow.DefaultRequirements {
@@ -101,7 +106,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 	if def.Undoes != 0 && def.Stage == 0 {
 		return j, workflow.Errorf(workflow.CodeInvalid, "job %q undoes another one, and is in no compensation", def.Name)
 	}
-	links := linksOf(&j)
+	links := view.LinksOf(&j)
 	for i, list := range [][]int32{def.InputFiles, def.OutputFiles, def.InputUserData, def.OutputUserData} {
 		ids := d.files
 		if i >= 2 {
@@ -109,7 +114,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 		}
 		for _, k := range list {
 			if k < 0 || int(k) >= len(ids) {
-				return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no %s number %d", def.Name, linkTables[i].what, k)
+				return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no %s number %d", def.Name, view.LinkTables[i].What, k)
 			}
 			*links[i] = append(*links[i], ids[k])
 		}
@@ -155,7 +160,7 @@ type jobChunk struct {
 	undoes []int32
 
 	base  int64 // the id of the first
-	gates map[gateHash]definedGate
+	gates map[row.GateHash]definedGate
 	later []int32
 }
 
@@ -178,13 +183,13 @@ func (c *jobChunk) ids(indexes []int32) ([]int64, bool) {
 
 // write stores the jobs. What it learns is kept only when it has been
 // committed.
-func (c *jobChunk) write(tx *Tx) error {
+func (c *jobChunk) write(tx *core.Tx) error {
 	in, err := newJobInserter(tx, c.d.id)
 	if err != nil {
 		return err
 	}
-	c.base, c.gates, c.later = in.first, map[gateHash]definedGate{}, nil
-	gateOf, firsts := workflow.GroupByDependencies(len(c.jobs), func(i int) []int32 { return c.deps[i] })
+	c.base, c.gates, c.later = in.first, map[row.GateHash]definedGate{}, nil
+	gateOf, firsts := graph.GroupByDependencies(len(c.jobs), func(i int) []int32 { return c.deps[i] })
 	gates, err := c.makeGates(tx, firsts)
 	if err != nil {
 		return err
@@ -222,8 +227,8 @@ func (c *jobChunk) undone(i int) (*int64, error) {
 
 // makeGates returns for each of the given jobs the gate of its dependencies;
 // without id where one of them has not come yet.
-func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
-	maker, err := newGateMaker(tx, c.d.id)
+func (c *jobChunk) makeGates(tx *core.Tx, firsts []int32) ([]definedGate, error) {
+	maker, err := engine.NewGateMaker(tx, c.d.id)
 	if err != nil {
 		return nil, err
 	}
@@ -234,17 +239,17 @@ func (c *jobChunk) makeGates(tx *Tx, firsts []int32) ([]definedGate, error) {
 		if !known {
 			continue
 		}
-		hash := hashGate(ids)
+		hash := row.HashGate(ids)
 		if gates[g], known = c.d.gates[hash]; known {
 			continue
 		}
 		gates[g].deps = deps
-		if gates[g].id, err = maker.add(hash, ids); err != nil { // no job has run yet
+		if gates[g].id, err = maker.Add(hash, ids); err != nil { // no job has run yet
 			return nil, err
 		}
 		c.gates[hash] = gates[g]
 	}
-	return gates, maker.finish()
+	return gates, maker.Finish()
 }
 
 // keep takes over what was committed.
@@ -263,17 +268,17 @@ func (c *jobChunk) keep() {
 
 // joinLater gives jobs their gates whose dependencies had not all come when
 // they came.
-func (d *DefinitionWriter) joinLater(tx *Tx, later []int32) error {
+func (d *DefinitionWriter) joinLater(tx *core.Tx, later []int32) error {
 	for _, i := range later {
 		ids := make([]int64, len(d.deps[i]))
 		for k, dep := range d.deps[i] {
 			ids[k] = d.jobs[dep]
 		}
-		gate, err := tx.gateOf(d.id, ids)
+		gate, err := engine.GateOf(tx, d.id, ids)
 		if err != nil {
 			return err
 		}
-		if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, d.jobs[i]); err != nil {
+		if err := tx.ExecOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, d.jobs[i]); err != nil {
 			return fmt.Errorf("set the dependencies of job %d: %w", d.jobs[i], err)
 		}
 	}

@@ -33,7 +33,7 @@ func TestLargeDefinition(t *testing.T) {
 	if k := n.count(`SELECT COUNT(*) FROM gate`); k != 3 {
 		t.Errorf("%d gates for 3 sets of dependencies", k)
 	}
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	if k := n.count(`SELECT COUNT(*) FROM job WHERE status = 2`); k != jobs-5 {
 		t.Errorf("%d jobs are ready, want %d", k, jobs-5)
 	}

@@ -6,7 +6,11 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/record"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // Add stores the lists of a chunk. Jobs are numbered in the order in which they
@@ -46,10 +50,10 @@ func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
 }
 
 // addRows stores rows that are referred to by number.
-func addRows[T any](d *DefinitionWriter, what string, ids *[]int64, rows []T, insert func(*Tx, *T) (int64, error)) error {
+func addRows[T any](d *DefinitionWriter, what string, ids *[]int64, rows []T, insert func(*core.Tx, *T) (int64, error)) error {
 	for chunk := range slices.Chunk(rows, definitionChunk) {
 		added := make([]int64, len(chunk))
-		err := d.write("add "+what+" rows of a definition", func(tx *Tx) (err error) {
+		err := d.write("add "+what+" rows of a definition", func(tx *core.Tx) (err error) {
 			for i := range chunk {
 				if added[i], err = insert(tx, &chunk[i]); err != nil {
 					return fmt.Errorf("%s of a definition: %w", what, err)
@@ -66,12 +70,12 @@ func addRows[T any](d *DefinitionWriter, what string, ids *[]int64, rows []T, in
 }
 
 // addNamed stores rows that are referred to by name, which insert returns.
-func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, rows []T, insert func(*Tx, *T) (string, int64, error)) error {
+func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, rows []T, insert func(*core.Tx, *T) (string, int64, error)) error {
 	var added map[string]int64
 	if len(rows) == 0 {
 		return nil
 	}
-	err := d.write("add "+what+" rows of a definition", func(tx *Tx) error {
+	err := d.write("add "+what+" rows of a definition", func(tx *core.Tx) error {
 		added = map[string]int64{}
 		for i := range rows {
 			name, id, err := insert(tx, &rows[i])
@@ -89,31 +93,31 @@ func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, row
 	return err
 }
 
-func (d *DefinitionWriter) insertFile(tx *Tx, f *workflow.FileDefinition) (int64, error) {
+func (d *DefinitionWriter) insertFile(tx *core.Tx, f *workflow.FileDefinition) (int64, error) {
 	if err := workflow.CheckName("file", f.Name); err != nil {
 		return 0, err
 	}
-	return tx.insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime) VALUES (?, ?, ?, ?, ?)`,
+	return tx.Insert(`INSERT INTO file (workflow_id, name, path, identifier, st_mtime) VALUES (?, ?, ?, ?, ?)`,
 		d.id, f.Name, f.Path, given(f.Identifier), f.ModTime)
 }
 
-func (d *DefinitionWriter) insertUserData(tx *Tx, u *workflow.UserDataDefinition) (int64, error) {
+func (d *DefinitionWriter) insertUserData(tx *core.Tx, u *workflow.UserDataDefinition) (int64, error) {
 	row := workflow.UserData{WorkflowID: d.id, Name: u.Name, IsEphemeral: u.IsEphemeral, Data: u.Data}
-	err := insertUserData(tx, &row, UserDataLinks{})
+	err := record.InsertUserData(tx, &row, record.UserDataLinks{})
 	return row.ID, err
 }
 
-func (d *DefinitionWriter) insertRequirements(tx *Tx, q *workflow.ResourceRequirements) (string, int64, error) {
+func (d *DefinitionWriter) insertRequirements(tx *core.Tx, q *workflow.ResourceRequirements) (string, int64, error) {
 	if q.Name == workflow.DefaultRequirements {
 		return q.Name, 0, workflow.Errorf(workflow.CodeInvalid, "the name is taken: every workflow has requirements of this name")
 	}
 	row := *q
 	row.WorkflowID = d.id
-	id, err := insertRequirements(tx, row)
+	id, err := engine.InsertRequirements(tx, row)
 	return q.Name, id, err
 }
 
-func (d *DefinitionWriter) insertHandler(tx *Tx, h *workflow.FailureHandlerDefinition) (string, int64, error) {
+func (d *DefinitionWriter) insertHandler(tx *core.Tx, h *workflow.FailureHandlerDefinition) (string, int64, error) {
 	if err := workflow.CheckName("failure handler", h.Name); err != nil {
 		return h.Name, 0, err
 	}
@@ -121,12 +125,12 @@ func (d *DefinitionWriter) insertHandler(tx *Tx, h *workflow.FailureHandlerDefin
 	if err != nil {
 		return h.Name, 0, err
 	}
-	id, err := tx.insert(`INSERT INTO failure_handler (workflow_id, name, rules) VALUES (?, ?, ?)`, d.id, h.Name, string(rules))
+	id, err := tx.Insert(`INSERT INTO failure_handler (workflow_id, name, rules) VALUES (?, ?, ?)`, d.id, h.Name, string(rules))
 	return h.Name, id, err
 }
 
-func (d *DefinitionWriter) insertScheduler(tx *Tx, c *workflow.SlurmSchedulerDefinition) (string, int64, error) {
-	id, err := insertSlurmScheduler(tx, workflow.SlurmScheduler{
+func (d *DefinitionWriter) insertScheduler(tx *core.Tx, c *workflow.SlurmSchedulerDefinition) (string, int64, error) {
+	id, err := record.InsertSlurmScheduler(tx, compute.SlurmScheduler{
 		WorkflowID: d.id, Name: c.Name, Account: c.Account, Gres: given(c.Gres), Mem: given(c.Mem), Nodes: c.Nodes, NtasksPerNode: c.NtasksPerNode,
 		Partition: given(c.Partition), QOS: given(c.QOS), Tmp: given(c.Tmp), Walltime: c.Walltime, Extra: given(c.Extra),
 		SerializeAllocations: c.SerializeAllocations,
@@ -134,21 +138,21 @@ func (d *DefinitionWriter) insertScheduler(tx *Tx, c *workflow.SlurmSchedulerDef
 	return c.Name, id, err
 }
 
-func (d *DefinitionWriter) insertAction(tx *Tx, a *workflow.ActionDefinition) (int64, error) {
-	record := workflow.ActionRecord{WorkflowID: d.id, TriggerType: a.TriggerType, ActionType: a.ActionType, Persistent: a.Persistent}
+func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinition) (int64, error) {
+	row := workflow.ActionRecord{WorkflowID: d.id, TriggerType: a.TriggerType, ActionType: a.ActionType, Persistent: a.Persistent}
 	var err error
-	if record.Config, err = d.actionConfig(a); err != nil {
+	if row.Config, err = d.actionConfig(a); err != nil {
 		return 0, err
 	}
 	for _, i := range a.Jobs {
 		if i < 0 || int(i) >= len(d.jobs) {
 			return 0, workflow.Errorf(workflow.CodeInvalid, "there is no job number %d", i)
 		}
-		record.JobIDs = append(record.JobIDs, d.jobs[i])
+		row.JobIDs = append(row.JobIDs, d.jobs[i])
 	}
-	record.JobIDs = idSet(record.JobIDs)
-	record.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, record.JobIDs)
-	return insertAction(tx, record)
+	row.JobIDs = core.IDSet(row.JobIDs)
+	row.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, row.JobIDs)
+	return record.InsertAction(tx, row)
 }
 
 // actionConfig writes what an action does as torc's runners read it.
@@ -185,8 +189,8 @@ func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawM
 // allocations.
 func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
 	config := workflow.ScheduleNodes{SchedulerType: a.SchedulerType}
-	set(&config.MaxParallelJobs, a.MaxParallelJobs)
-	set(&config.AutoSchedule, a.AutoSchedule)
+	core.Set(&config.MaxParallelJobs, a.MaxParallelJobs)
+	core.Set(&config.AutoSchedule, a.AutoSchedule)
 	if a.Scheduler != "" {
 		id, found := d.schedulers[a.Scheduler]
 		if !found {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // insertStage stores a stage whose parent has come before it.
-func (d *DefinitionWriter) insertStage(tx *Tx, s *workflow.StageDefinition) (int64, error) {
+func (d *DefinitionWriter) insertStage(tx *core.Tx, s *workflow.StageDefinition) (int64, error) {
 	if err := s.Validate(); err != nil {
 		return 0, err
 	}
@@ -26,7 +28,7 @@ func (d *DefinitionWriter) insertStage(tx *Tx, s *workflow.StageDefinition) (int
 		if known > 0 {
 			last = d.stages[known-1]
 		}
-		err := tx.row(`SELECT id FROM stage WHERE workflow_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{d.id, last, s.Parent - 1 - known}, &parent)
+		err := tx.Row(`SELECT id FROM stage WHERE workflow_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{d.id, last, s.Parent - 1 - known}, &parent)
 		if errors.Is(err, sql.ErrNoRows) {
 			return 0, workflow.Errorf(workflow.CodeInvalid, "stage %q belongs to stage number %d, which has not come before it", s.Name, s.Parent)
 		}
@@ -34,7 +36,7 @@ func (d *DefinitionWriter) insertStage(tx *Tx, s *workflow.StageDefinition) (int
 			return 0, fmt.Errorf("find the parent of stage %q: %w", s.Name, err)
 		}
 	}
-	return tx.insert(`INSERT INTO stage (workflow_id, kind, parent_id, name, policy) VALUES (?, ?, ?, ?, ?)`,
+	return tx.Insert(`INSERT INTO stage (workflow_id, kind, parent_id, name, policy) VALUES (?, ?, ?, ?, ?)`,
 		d.id, string(s.Kind), parent, s.Name, string(policy))
 }
 
@@ -61,9 +63,9 @@ var stageFaults = []struct{ query, message string }{
 }
 
 // checkStages refuses stages and jobs that do not belong together.
-func (tx *Tx) checkStages(workflowID int64) error {
+func checkStages(tx *core.Tx, workflowID int64) error {
 	var staged bool
-	if err := tx.row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?)`, []any{workflowID}, &staged); err != nil {
+	if err := tx.Row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?)`, []any{workflowID}, &staged); err != nil {
 		return fmt.Errorf("look for stages of workflow %d: %w", workflowID, err)
 	}
 	if !staged {
@@ -71,7 +73,7 @@ func (tx *Tx) checkStages(workflowID int64) error {
 	}
 	for _, fault := range stageFaults {
 		var name string
-		err := tx.row(fault.query+` LIMIT 1`, []any{workflowID}, &name)
+		err := tx.Row(fault.query+` LIMIT 1`, []any{workflowID}, &name)
 		switch {
 		case err == nil:
 			return workflow.Errorf(workflow.CodeInvalid, fault.message, name)
@@ -80,22 +82,21 @@ func (tx *Tx) checkStages(workflowID int64) error {
 		}
 	}
 	// Compensations rest until they are started.
-	ids, err := tx.idsOf(`UPDATE job SET status = 9 WHERE status = 0 AND stage_id IN (SELECT id FROM stage WHERE workflow_id = ? AND kind = 'compensation') RETURNING id`, workflowID)
+	ids, err := engine.RestCompensations(tx, workflowID)
 	if err != nil {
 		return fmt.Errorf("let the compensations of workflow %d rest: %w", workflowID, err)
 	}
-	tx.move(workflowID, workflow.Uninitialized, workflow.Disabled, int64(len(ids)))
 	if len(ids) == 0 {
 		return nil
 	}
-	return tx.countGates(workflowID)
+	return engine.CountGates(tx, workflowID)
 }
 
 // checkSameStage refuses dependencies that leave a stage, of the jobs from first
 // to last.
-func (tx *Tx) checkSameStage(workflowID, first, last int64) error {
+func checkSameStage(tx *core.Tx, workflowID, first, last int64) error {
 	var job, dependency string
-	err := tx.row(`SELECT j.name, x.name FROM job j JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job x ON x.id = d.job_id
+	err := tx.Row(`SELECT j.name, x.name FROM job j JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job x ON x.id = d.job_id
 		WHERE EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?1) AND j.id BETWEEN ?2 AND ?3 AND j.workflow_id = ?1 AND j.stage_id IS NOT x.stage_id LIMIT 1`,
 		[]any{workflowID, first, last}, &job, &dependency)
 	switch {

@@ -11,13 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // define creates a workflow from a definition in one chunk.
 func (n *nouns) define(d *workflow.Definition) int64 {
 	n.t.Helper()
-	w, err := n.BeginDefinition(n.ctx, d, "")
+	w, err := n.Workflows.BeginDefinition(n.ctx, d, "")
 	n.must(err)
 	n.must(w.Add(d))
 	id, err := w.Finish(n.ctx, int64(len(d.Jobs)), int64(len(d.Files)))
@@ -51,8 +52,7 @@ func everything() *workflow.Definition {
 		Jobs: []workflow.JobDefinition{
 			{Name: "last", Command: "true", DependsOn: []int32{1, 2}, InputFiles: []int32{1}},
 			{Name: "first", Command: "work", InvocationScript: "wrap.sh", Env: map[string]string{"B": "3"}, Priority: 5, Labels: []string{"y", "x"},
-				Requirements: "big", FailureHandler: "h", Scheduler: "s", RunIf: workflow.RunIfAlways, Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone},
-				RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}, InputFiles: []int32{0}, OutputFiles: []int32{1}, OutputUserData: []int32{0}},
+				Requirements: "big", FailureHandler: "h", Scheduler: "s", RunIf: workflow.RunIfAlways, JobOptions: workflow.JobOptions{Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}}, InputFiles: []int32{0}, OutputFiles: []int32{1}, OutputUserData: []int32{0}},
 			{Name: "second", Command: "true", Requirements: "default", DependsOn: []int32{1}, InputUserData: []int32{0}},
 		},
 		Actions: []workflow.ActionDefinition{
@@ -65,29 +65,29 @@ func everything() *workflow.Definition {
 func TestDefinitionIsStoredAsGiven(t *testing.T) {
 	n := newNouns(t)
 	id := n.define(everything())
-	jobs, _, err := n.Jobs(n.ctx, JobFilter{WorkflowID: id, WithRelations: true}, Page{Limit: 10})
+	jobs, _, err := n.Jobs.List(n.ctx, JobFilter{WorkflowID: id, WithRelations: true}, sqlite.Page{Limit: 10})
 	n.must(err)
 	if len(jobs) != 3 {
 		t.Fatalf("%d jobs", len(jobs))
 	}
 	base := jobs[0].ID
-	files, _, err := n.Files(n.ctx, FileFilter{WorkflowID: id}, Page{Limit: 10})
+	files, _, err := n.Files.List(n.ctx, FileFilter{WorkflowID: id}, sqlite.Page{Limit: 10})
 	n.must(err)
-	data, _, err := n.ListUserData(n.ctx, UserDataFilter{WorkflowID: id}, Page{Limit: 10})
+	data, _, err := n.UserData.List(n.ctx, UserDataFilter{WorkflowID: id}, sqlite.Page{Limit: 10})
 	n.must(err)
 	in, out, datum := []int64{files[0].ID}, []int64{files[1].ID}, []int64{data[0].ID}
-	requirements, _, err := n.ListResourceRequirements(n.ctx, RequirementsFilter{WorkflowID: id}, Page{Limit: 10})
+	requirements, _, err := n.Requirements.List(n.ctx, RequirementsFilter{WorkflowID: id}, sqlite.Page{Limit: 10})
 	n.must(err)
-	schedulers, _, err := n.SlurmSchedulers(n.ctx, id, Page{Limit: 10})
+	schedulers, _, err := n.SlurmSchedulers.List(n.ctx, id, sqlite.Page{Limit: 10})
 	n.must(err)
-	handlers, _, err := n.FailureHandlers(n.ctx, id, Page{Limit: 10})
+	handlers, _, err := n.FailureHandlers.List(n.ctx, id, sqlite.Page{Limit: 10})
 	n.must(err)
 	want := []workflow.Job{
 		{ID: base, WorkflowID: id, Name: "last", Command: "true", Env: map[string]string{"A": "1", "B": "2"}, AttemptID: 1,
 			DependsOn: []int64{base + 1, base + 2}, InputFiles: out, ResourceRequirementsID: &requirements[0].ID},
 		{ID: base + 1, WorkflowID: id, Name: "first", Command: "work", InvocationScript: new("wrap.sh"), Env: map[string]string{"A": "1", "B": "3"}, AttemptID: 1,
 			RunIf: workflow.RunIfAlways, Priority: 5, Labels: []string{"x", "y"}, ResourceRequirementsID: &requirements[1].ID, FailureHandlerID: &handlers[0].ID, SchedulerID: &schedulers[0].ID,
-			Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5},
+			JobOptions: workflow.JobOptions{Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}},
 			InputFiles: in, OutputFiles: out, OutputUserData: datum},
 		{ID: base + 2, WorkflowID: id, Name: "second", Command: "true", Env: map[string]string{"A": "1", "B": "2"}, AttemptID: 1,
 			DependsOn: []int64{base + 1}, InputUserData: datum, ResourceRequirementsID: &requirements[0].ID},
@@ -95,7 +95,7 @@ func TestDefinitionIsStoredAsGiven(t *testing.T) {
 	if diff := cmp.Diff(want, jobs, cmpopts.IgnoreFields(workflow.JobState{}, "GateID")); diff != "" {
 		t.Errorf("jobs (-want +got):\n%s", diff)
 	}
-	actions, err := n.Actions(n.ctx, id)
+	actions, err := n.Actions.List(n.ctx, id)
 	n.must(err)
 	config := fmt.Sprintf(`{"num_allocations":3,"scheduler_id":%d,"scheduler_type":"slurm","start_one_worker_per_node":false}`, schedulers[0].ID)
 	if a := actions[0]; string(a.Config) != config || a.RequiredTriggers != 2 || !slices.Equal(a.JobIDs, []int64{base + 1, base + 2}) {
@@ -109,7 +109,7 @@ func TestDefinitionIsStoredAsGiven(t *testing.T) {
 // A gate may have more dependencies than one statement inserts.
 func TestDefinitionWithABarrier(t *testing.T) {
 	n := newNouns(t)
-	const width = 3 * bulkRows
+	const width = 3 * sqlite.BulkRows
 	d := &workflow.Definition{Name: "barrier", User: "me"}
 	var all []int32
 	for i := range int32(width) {
@@ -121,7 +121,7 @@ func TestDefinitionWithABarrier(t *testing.T) {
 	}
 	id := n.define(d)
 	var gates, edges int
-	n.must(n.read.QueryRow(`SELECT COUNT(DISTINCT gate_id), COUNT(*) FROM gate_dependency
+	n.must(n.db.Read.QueryRow(`SELECT COUNT(DISTINCT gate_id), COUNT(*) FROM gate_dependency
 		WHERE gate_id IN (SELECT id FROM gate WHERE workflow_id = ?)`, id).Scan(&gates, &edges))
 	if gates != 1 || edges != width {
 		t.Errorf("%d gates with %d dependencies, want 1 with %d", gates, edges, width)
@@ -176,7 +176,7 @@ func TestDefinitionRefusals(t *testing.T) {
 			n := n.in(t)
 			d := everything()
 			tc.change(d)
-			w, err := n.BeginDefinition(n.ctx, d, "key")
+			w, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 			n.must(err)
 			if err = w.Add(d); err == nil {
 				_, err = w.Finish(n.ctx, int64(len(d.Jobs)), int64(len(d.Files)))
@@ -213,12 +213,12 @@ func TestDefinitionInChunksIsTheSame(t *testing.T) {
 	}
 	d.Jobs[0].DependsOn = nil
 	whole := n.define(d)
-	w, err := n.BeginDefinition(n.ctx, d, "")
+	w, err := n.Workflows.BeginDefinition(n.ctx, d, "")
 	n.must(err)
 	for i := range d.Jobs {
 		n.must(w.Add(&workflow.Definition{Jobs: d.Jobs[i : i+1]}))
 	}
-	if _, err := n.Workflow(n.ctx, w.id); workflow.CodeOf(err) != workflow.CodeNotFound {
+	if _, err := n.Workflows.Get(n.ctx, w.id); workflow.CodeOf(err) != workflow.CodeNotFound {
 		t.Errorf("visible before it is finished: %v", err)
 	}
 	if _, err := w.Finish(n.ctx, 8, 0); workflow.CodeOf(err) != workflow.CodeInvalid {
@@ -227,7 +227,7 @@ func TestDefinitionInChunksIsTheSame(t *testing.T) {
 	pieces, err := w.Finish(n.ctx, 7, 0)
 	n.must(err)
 	edges := func(id int64) (edges []string) {
-		list, _, err := n.JobDependencies(n.ctx, id, Page{Limit: 100})
+		list, _, err := n.Jobs.Dependencies(n.ctx, id, sqlite.Page{Limit: 100})
 		n.must(err)
 		for _, e := range list {
 			edges = append(edges, e.JobName+" "+e.DependsOnJobName)
@@ -254,17 +254,17 @@ func TestDefinitionIsCreatedOnce(t *testing.T) {
 	}
 	d := chain(5)
 	n = open()
-	w, err := n.BeginDefinition(n.ctx, d, "key")
+	w, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 	n.must(err)
 	n.must(w.Add(&workflow.Definition{Jobs: d.Jobs[:3]}))
 	n.must(n.Store.Close()) // the daemon dies between two chunks
 
 	n = open()
 	defer func() { n.must(n.Store.Close()) }()
-	if _, total, err := n.Workflows(n.ctx, WorkflowFilter{}, Page{Limit: 10}); err != nil || total != 0 {
+	if _, total, err := n.Workflows.List(n.ctx, WorkflowFilter{}, sqlite.Page{Limit: 10}); err != nil || total != 0 {
 		t.Errorf("%d workflows, error %v", total, err)
 	}
-	again, err := n.BeginDefinition(n.ctx, d, "key")
+	again, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 	n.must(err)
 	if k := n.count(`SELECT COUNT(*) FROM job`); k != 0 {
 		t.Errorf("%d jobs are left of the half", k)
@@ -272,7 +272,7 @@ func TestDefinitionIsCreatedOnce(t *testing.T) {
 	n.must(again.Add(d))
 
 	// A second client with the same key takes over; the first one gets nowhere.
-	third, err := n.BeginDefinition(n.ctx, d, "key")
+	third, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 	n.must(err)
 	_, err = again.Finish(n.ctx, 5, 0)
 	wantCode(t, err, workflow.CodeConflict)
@@ -282,7 +282,7 @@ func TestDefinitionIsCreatedOnce(t *testing.T) {
 	n.must(err)
 	n.must(third.Close())
 
-	fourth, err := n.BeginDefinition(n.ctx, d, "key")
+	fourth, err := n.Workflows.BeginDefinition(n.ctx, d, "key")
 	n.must(err)
 	got, jobs, finished, err := fourth.Finished(n.ctx)
 	if n.must(err); !finished || got != id || jobs != 5 {
@@ -301,7 +301,7 @@ func BenchmarkDefinition(b *testing.B) {
 		b.StopTimer()
 		n := newNouns(b)
 		b.StartTimer()
-		w, err := n.BeginDefinition(n.ctx, d, "")
+		w, err := n.Workflows.BeginDefinition(n.ctx, d, "")
 		n.must(err)
 		for i := 0; i < jobs; i += 1000 { // as they come over the wire
 			n.must(w.Add(&workflow.Definition{Jobs: d.Jobs[i : i+1000]}))
@@ -322,9 +322,9 @@ func BenchmarkDeleteWorkflow(b *testing.B) {
 		b.StopTimer()
 		n := newNouns(b)
 		id := n.define(d)
-		n.must(n.Initialize(n.ctx, id, InitializeOptions{}))
+		n.must(n.Workflows.Initialize(n.ctx, id, InitializeOptions{}))
 		b.StartTimer()
-		_, err := n.DeleteWorkflow(n.ctx, id, false)
+		_, err := n.Workflows.Delete(n.ctx, id, false)
 		n.must(err)
 	}
 }

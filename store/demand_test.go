@@ -6,13 +6,16 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // demandOf is what the store says wants places.
-func (r *rig) demandOf(lead time.Duration) Demand {
+func (r *rig) demandOf(lead time.Duration) view.Demand {
 	r.tb.Helper()
-	supply, err := r.Supply(r.ctx, r.workflow, lead)
+	supply, err := r.Scheduling.Supply(r.ctx, r.workflow, lead)
 	r.must(err)
 	return supply.Demand
 }
@@ -26,34 +29,34 @@ func TestDemand(t *testing.T) {
 		rigJob{labels: "gpu", scheduler: 7},
 	)
 	now := r.now.UnixMilli()
-	r.do(func(tx *Tx) error {
+	r.do(func(tx *core.Tx) error {
 		for i, change := range []string{`avoid_nodes = '[{"node":"n2"},{"node":"n1"}]'`, `avoid_nodes = '[{"node":"n1"},{"node":"n2"}]', not_before_ms = ?1 + 120000`, `not_before_ms = ?1 + 60000`} {
-			if _, err := tx.exec(`UPDATE job SET `+change+` WHERE id = ?2`, now, r.ids[2+i]); err != nil {
+			if _, err := tx.Exec(`UPDATE job SET `+change+` WHERE id = ?2`, now, r.ids[2+i]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	small, gpu := workflow.Class{CPUs: 1, Nodes: 1, RuntimeSeconds: 60}, workflow.Class{CPUs: 1, Nodes: 1, RuntimeSeconds: 60, Labels: []string{"gpu"}, SchedulerID: new(int64(7))}
-	large := workflow.Class{CPUs: 4, Nodes: 2, MemoryBytes: 2 << 30, RuntimeSeconds: 60}
+	small, gpu := placement.Class{CPUs: 1, Nodes: 1, RuntimeSeconds: 60}, placement.Class{CPUs: 1, Nodes: 1, RuntimeSeconds: 60, Labels: []string{"gpu"}, SchedulerID: new(int64(7))}
+	large := placement.Class{CPUs: 4, Nodes: 2, MemoryBytes: 2 << 30, RuntimeSeconds: 60}
 	avoid := []string{"n1", "n2"}
 	for _, tc := range []struct {
 		name  string
 		slots int64 // of a runner that claims before
 		lead  time.Duration
-		want  Demand
+		want  view.Demand
 	}{
-		{"nothing runs", 0, 0, Demand{Classes: []ClassDemand{
+		{"nothing runs", 0, 0, view.Demand{Classes: []ClassDemand{
 			{Class: small, Ready: 2, Delayed: 1, NextMS: now + 60_000},
 			{Class: small, AvoidNodes: avoid, Ready: 1, Delayed: 1, NextMS: now + 120_000},
 			{Class: gpu, Ready: 1},
 		}}},
-		{"what is soon ready", 0, time.Minute, Demand{Classes: []ClassDemand{
+		{"what is soon ready", 0, time.Minute, view.Demand{Classes: []ClassDemand{
 			{Class: small, Ready: 3},
 			{Class: small, AvoidNodes: avoid, Ready: 1, Delayed: 1, NextMS: now + 120_000},
 			{Class: gpu, Ready: 1},
 		}}},
-		{"blocked behind a running one", 1, 2 * time.Minute, Demand{Running: 1, Classes: []ClassDemand{
+		{"blocked behind a running one", 1, 2 * time.Minute, view.Demand{Running: 1, Classes: []ClassDemand{
 			{Class: small, Ready: 2, Behind: 1},
 			{Class: small, AvoidNodes: avoid, Ready: 2},
 			{Class: large, Behind: 1},
@@ -73,9 +76,9 @@ func TestDemand(t *testing.T) {
 			}
 		})
 	}
-	other, err := r.CreateWorkflow(r.ctx, workflow.Workflow{Name: "other", User: "me"})
+	other, err := r.Workflows.Create(r.ctx, workflow.Workflow{Name: "other", User: "me"})
 	r.must(err)
-	if s, err := r.Supply(r.ctx, other.ID, 0); err != nil || len(s.Demand.Classes) > 0 {
+	if s, err := r.Scheduling.Supply(r.ctx, other.ID, 0); err != nil || len(s.Demand.Classes) > 0 {
 		t.Errorf("another workflow: %+v, %v", s, err)
 	}
 }
@@ -92,8 +95,8 @@ func BenchmarkDemand(b *testing.B) {
 		}
 	}
 	r := newRig(b, jobs...)
-	r.do(func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE job SET avoid_nodes = '[{"node":"n1"}]' WHERE id % 1000 = 0`)
+	r.do(func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE job SET avoid_nodes = '[{"node":"n1"}]' WHERE id % 1000 = 0`)
 		return err
 	})
 	r.hand("n1", 500).turn()

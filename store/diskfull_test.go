@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/internal/tinydisk"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // fullDisk is a rig whose database is on a small file system of its own.
@@ -56,7 +58,7 @@ func (d *fullDisk) close() {
 func (d *fullDisk) write(size int) error {
 	name := fmt.Sprintf("text %d of %d", len(d.texts), size)
 	text := fmt.Appendf(nil, `"%s"`, strings.Repeat("x", size))
-	created, err := d.CreateUserData(d.ctx, []workflow.UserData{{WorkflowID: d.workflow, Name: name, Data: text}}, UserDataLinks{})
+	created, err := d.UserData.Create(d.ctx, []workflow.UserData{{WorkflowID: d.workflow, Name: name, Data: text}}, UserDataLinks{})
 	if err == nil {
 		d.texts[created[0].ID] = string(text)
 	}
@@ -67,7 +69,7 @@ func (d *fullDisk) write(size int) error {
 func (d *fullDisk) kept() {
 	d.tb.Helper()
 	for id, want := range d.texts {
-		got, err := d.UserData(d.ctx, id)
+		got, err := d.UserData.Get(d.ctx, id)
 		if err != nil || string(got.Data) != want {
 			d.tb.Errorf("user data %d: %d of %d bytes, %v", id, len(got.Data), len(want), err)
 		}
@@ -110,18 +112,18 @@ func TestDiskFull(t *testing.T) {
 	d.kept()
 
 	// A turn that finds no room is said again, with the same words.
-	said := Turn{RunnerID: h.id, Number: h.number + 1, RunID: 1, Free: h.free}
+	said := lease.TurnRequest{Turn: h.number + 1, RunID: 1, Free: h.free}
 	for _, g := range grants {
 		said.Reports = append(said.Reports, exited(g.LeaseRef, 0))
 	}
-	_, err = d.Turn(d.ctx, said)
+	_, err = d.Runners.Turn(d.ctx, h.id, said)
 	wantFull(t, err)
 	if n := d.number(`SELECT COUNT(*) FROM job WHERE status = ?`, workflow.Completed); n != 0 {
 		t.Errorf("%d jobs are completed by a turn that was refused", n)
 	}
 
 	d.disk.Free()
-	answer, err := d.Turn(d.ctx, said)
+	answer, err := d.Runners.Turn(d.ctx, h.id, said)
 	d.must(err)
 	if len(answer.Results) != len(grants) || len(answer.Grants) != 20 {
 		t.Errorf("%d results, %d grants", len(answer.Results), len(answer.Grants))
@@ -130,7 +132,7 @@ func TestDiskFull(t *testing.T) {
 	d.kept()
 	d.check()
 	d.close()
-	findings, err := CheckDeep(t.Context(), filepath.Join(d.disk.Dir, "torc.db"), Witness{})
+	findings, err := check.Deep(t.Context(), filepath.Join(d.disk.Dir, "torc.db"), check.Witness{})
 	if err != nil || len(findings) > 0 {
 		t.Errorf("findings %v, %v", findings, err)
 	}
@@ -159,7 +161,7 @@ func TestDiskFullAtTheStart(t *testing.T) {
 	d.must(d.start())
 	d.kept()
 	d.close()
-	findings, err := CheckDeep(t.Context(), filepath.Join(d.disk.Dir, "torc.db"), Witness{})
+	findings, err := check.Deep(t.Context(), filepath.Join(d.disk.Dir, "torc.db"), check.Witness{})
 	if err != nil || len(findings) > 0 {
 		t.Errorf("findings %v, %v", findings, err)
 	}

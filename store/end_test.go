@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // endPolicy gives the rig's workflow a policy of its end.
@@ -12,13 +15,13 @@ func (r *rig) endPolicy(e workflow.EndPolicy) {
 	r.tb.Helper()
 	text, err := json.Marshal(workflow.RunPolicy{End: &e})
 	r.must(err)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
 	})
 }
 
 // ended returns the latest verdict.
-func (r *rig) ended() (v workflow.EndPayload) {
+func (r *rig) ended() (v stage.EndPayload) {
 	r.verdict(&v)
 	return v
 }
@@ -44,15 +47,15 @@ func TestSuccessIf(t *testing.T) {
 			if v.EventType != string(want) || v.SuccessIf != condition || v.SuccessIfHolds == nil || *v.SuccessIfHolds != (want == workflow.EventWorkflowCompleted) {
 				t.Errorf("%+v", v)
 			}
-			if w, err := r.Workflow(r.ctx, r.workflow); err != nil || w.Verdict != want {
+			if w, err := r.Workflows.Get(r.ctx, r.workflow); err != nil || w.Verdict != want {
 				t.Errorf("%s, %v", w.Verdict, err)
 			}
-			facts, err := r.WorkflowFacts(r.ctx, r.workflow)
+			facts, err := r.Workflows.Facts(r.ctx, r.workflow)
 			r.must(err)
 			if facts.Verdict == nil || facts.Verdict.SuccessIf != condition {
 				t.Errorf("the facts have %+v", facts.Verdict)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -61,12 +64,12 @@ func TestSuccessIf(t *testing.T) {
 func TestSuccessIfOfACanceledRun(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.endPolicy(workflow.EndPolicy{SuccessIf: "completed == 0"})
-	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	if v := r.ended(); v.EventType != string(workflow.EventWorkflowCanceled) || v.SuccessIfHolds != nil || v.SuccessIf != "" {
 		t.Errorf("%+v", v)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // The checker finds a verdict that its condition does not give.
@@ -82,7 +85,7 @@ func TestCheckFindsAWrongSuccess(t *testing.T) {
 	if *inMemory || *asNetwork {
 		return // nobody else can read it
 	}
-	findings, err := CheckDeep(r.ctx, r.Path(), Witness{})
+	findings, err := check.Deep(r.ctx, r.Path(), check.Witness{})
 	r.must(err)
 	if len(findings) != 1 || findings[0].Promise != "P11" {
 		t.Errorf("%v", findings)

@@ -7,7 +7,11 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/internal/golden"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // troubled is a workflow with a job of about every kind, which are to end in about
@@ -35,16 +39,16 @@ func troubled() (def *workflow.Definition, codes map[string][]int64) {
 	def.Jobs[0].OutputFiles, def.Jobs[1].InputFiles, def.Jobs[7].OutputFiles = []int32{raw}, []int32{raw}, []int32{model}
 	def.Jobs[1].FailureHandler = "again"
 	def.Jobs[5].RunIf, def.Jobs[6].RunIf = workflow.RunIfFailure, workflow.RunIfFailure
-	def.AddCompensation(map[int32]string{0: "rm raw.csv", 1: "./unload", 4: "./withdraw"})
+	stage.AddCompensation(def, map[int32]string{0: "rm raw.csv", 1: "./unload", 4: "./withdraw"})
 	return def, map[string][]int64{"load": {75, 0}, "broken": {3}, "train/score": {1}, "undo/load": {1, 0}}
 }
 
 // playTroubled lets a troubled workflow go to its end, and returns the inputs of its
 // jobs. The nth attempt of a job takes n seconds.
-func playTroubled(s *staged, codes map[string][]int64) (inputs map[string]*GrantInput) {
-	inputs = map[string]*GrantInput{}
+func playTroubled(s *staged, codes map[string][]int64) (inputs map[string]*lease.GrantInput) {
+	inputs = map[string]*lease.GrantInput{}
 	for answer := s.node.turn(); len(answer.Grants) > 0; {
-		var reports []Report
+		var reports []lease.Report
 		for _, g := range answer.Grants {
 			name, code := s.name(g.JobID), int64(0)
 			if list := codes[name]; len(list) > 0 {
@@ -98,13 +102,13 @@ func TestInputs(t *testing.T) {
 	if got := s.compensation(); got != "completed" {
 		t.Errorf("compensation: %s", got)
 	}
-	failed, total, err := s.FailedWorkflow(s.ctx, s.workflow, Page{Limit: 100})
+	failed, total, err := s.Workflows.Failed(s.ctx, s.workflow, sqlite.Page{Limit: 100})
 	s.must(err)
 	if total != int64(len(failed.Tasks)) {
 		t.Errorf("%d tasks of %d", len(failed.Tasks), total)
 	}
 	golden.Compare(t, "testdata/failed_workflow.golden", indented(t, failed))
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // TestFailedWorkflowByPages: pages follow each other without gaps.
@@ -112,10 +116,10 @@ func TestFailedWorkflowByPages(t *testing.T) {
 	def, codes := troubled()
 	s := newStaged(t, def)
 	playTroubled(s, codes)
-	all, total, err := s.FailedWorkflow(s.ctx, s.workflow, Page{Limit: 100})
+	all, total, err := s.Workflows.Failed(s.ctx, s.workflow, sqlite.Page{Limit: 100})
 	s.must(err)
 	for i := range total {
-		one, n, err := s.FailedWorkflow(s.ctx, s.workflow, Page{Offset: i, Limit: 1})
+		one, n, err := s.Workflows.Failed(s.ctx, s.workflow, sqlite.Page{Offset: i, Limit: 1})
 		s.must(err)
 		if n != total || len(one.Tasks) != 1 || one.Tasks[0].ID != all.Tasks[i].ID {
 			t.Errorf("page %d: %d tasks of %d: %+v", i, len(one.Tasks), n, one.Tasks)

@@ -5,12 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func TestFileLife(t *testing.T) {
 	n := newNouns(t)
-	created, err := n.CreateFiles(n.ctx, []workflow.File{
+	created, err := n.Files.Create(n.ctx, []workflow.File{
 		{WorkflowID: n.workflow, Name: "in", Path: "/in"},
 		{WorkflowID: n.workflow, Name: "out", Path: "/out", ModTime: new(12.5)},
 	})
@@ -24,31 +25,31 @@ func TestFileLife(t *testing.T) {
 		"produced by": {WorkflowID: n.workflow, ProducedByJob: &job},
 		"name":        {WorkflowID: n.workflow, Name: new("out")},
 	} {
-		got, _, err := n.Files(n.ctx, q, Page{Limit: 10})
+		got, _, err := n.Files.List(n.ctx, q, sqlite.Page{Limit: 10})
 		n.must(err)
 		if diff := cmp.Diff(created[1:], got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 
-	updated, err := n.UpdateFile(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.workflow, Name: "out2", Path: "/out2"})
+	updated, err := n.Files.Update(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.workflow, Name: "out2", Path: "/out2"})
 	n.must(err)
-	got, err := n.File(n.ctx, created[1].ID)
+	got, err := n.Files.Get(n.ctx, created[1].ID)
 	n.must(err)
 	if diff := cmp.Diff(updated, got); diff != "" || got.ModTime != nil {
 		t.Errorf("after the update, whose time is nil (-want +got):\n%s", diff)
 	}
-	_, err = n.UpdateFile(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.other, Name: "x", Path: "/x"})
+	_, err = n.Files.Update(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.other, Name: "x", Path: "/x"})
 	wantCode(t, err, workflow.CodeInvalid)
 
-	_, err = n.DeleteFile(n.ctx, created[0].ID)
+	_, err = n.Files.Delete(n.ctx, created[0].ID)
 	n.must(err)
-	_, err = n.File(n.ctx, created[0].ID)
+	_, err = n.Files.Get(n.ctx, created[0].ID)
 	wantCode(t, err, workflow.CodeNotFound)
 	if left := n.count(`SELECT COUNT(*) FROM job_input_file`); left != 0 {
 		t.Errorf("%d links to the deleted file are left", left)
 	}
-	deleted, err := n.DeleteFiles(n.ctx, n.workflow)
+	deleted, err := n.Files.DeleteAll(n.ctx, n.workflow)
 	if err != nil || deleted != 1 {
 		t.Errorf("deleted %d files, error %v; want 1", deleted, err)
 	}
@@ -56,7 +57,7 @@ func TestFileLife(t *testing.T) {
 
 func TestFilesAreCreatedAllOrNone(t *testing.T) {
 	n := newNouns(t)
-	_, err := n.CreateFiles(n.ctx, []workflow.File{
+	_, err := n.Files.Create(n.ctx, []workflow.File{
 		{WorkflowID: n.workflow, Name: "a", Path: "/a"},
 		{WorkflowID: 99, Name: "b", Path: "/b"},
 	})

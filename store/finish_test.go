@@ -7,13 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // attempts lists what is recorded of a job's attempts.
 func (r *rig) attempts(i int) []string {
 	r.tb.Helper()
-	all, err := r.JobAttempts(r.ctx, r.ids[i])
+	all, err := r.Jobs.Attempts(r.ctx, r.ids[i])
 	r.must(err)
 	var lines []string
 	for _, a := range all {
@@ -55,7 +57,7 @@ func TestHandlerRetriesWithoutScript(t *testing.T) {
 func (r *rig) verdict(into any) {
 	r.tb.Helper()
 	var payload string
-	r.must(r.read.QueryRowContext(r.ctx, `SELECT payload FROM verdict ORDER BY run_id DESC, generation DESC LIMIT 1`).Scan(&payload))
+	r.must(r.db.Read.QueryRowContext(r.ctx, `SELECT payload FROM verdict ORDER BY run_id DESC, generation DESC LIMIT 1`).Scan(&payload))
 	r.must(json.Unmarshal([]byte(payload), into))
 }
 
@@ -88,15 +90,15 @@ func TestRecoveryRunsBeforeTheNextAttempt(t *testing.T) {
 				t.Errorf("grants: %+v", again)
 			}
 			// The same report once more gets the same order.
-			if res := h.turn(exited(ref, 7)).Results[0]; res.Outcome != Duplicate || res.Recovery == nil {
+			if res := h.turn(exited(ref, 7)).Results[0]; res.Outcome != lease.Duplicate || res.Recovery == nil {
 				t.Errorf("the same report: %+v", res)
 			}
 			h.free.Slots = 0
-			rec := Recovered{LeaseRef: ref, ReturnCode: script.code, Error: script.err}
-			if res := h.say(Turn{Recovered: []Recovered{rec}}).Results[0]; res.Status != workflow.Ready || res.Outcome != Accepted {
+			rec := lease.Recovered{LeaseRef: ref, ReturnCode: script.code, Error: script.err}
+			if res := h.say(lease.TurnRequest{Recovered: []lease.Recovered{rec}}).Results[0]; res.Status != workflow.Ready || res.Outcome != lease.Accepted {
 				t.Errorf("recovered: %+v", res)
 			}
-			if res := h.say(Turn{Recovered: []Recovered{rec}}).Results[0]; res.Outcome != Duplicate {
+			if res := h.say(lease.TurnRequest{Recovered: []lease.Recovered{rec}}).Results[0]; res.Outcome != lease.Duplicate {
 				t.Errorf("recovered twice: %+v", res)
 			}
 			g := other.turn().Grants
@@ -115,7 +117,7 @@ func TestRunnerThatDiesDuringRecovery(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 7))
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 	r.want(workflow.Ready)
 	if diff := cmp.Diff([]string{"1 exit failed 7 recover"}, r.attempts(0)); diff != "" {
 		t.Errorf("attempts (-want +got):\n%s", diff)
@@ -136,17 +138,17 @@ func TestRecoveryThatFailsTakesTheRetryAway(t *testing.T) {
 				h.turn()
 				ref := h.held[0].LeaseRef
 				h.turn(exited(ref, 7))
-				r.do(func(tx *Tx) error {
-					return tx.execOne(`UPDATE job SET recovery = json_set(recovery, '$.on_error', ?) WHERE id = ?`, string(test.onError), ref.JobID)
+				r.do(func(tx *core.Tx) error {
+					return tx.ExecOne(`UPDATE job SET recovery = json_set(recovery, '$.on_error', ?) WHERE id = ?`, string(test.onError), ref.JobID)
 				})
 				h.free.Slots = 0
 				switch how {
 				case "reported":
-					h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 2}}})
+					h.say(lease.TurnRequest{Recovered: []lease.Recovered{{LeaseRef: ref, ReturnCode: 2}}})
 				case "given back":
-					h.say(Turn{GiveBack: []LeaseRef{ref}})
+					h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{ref}})
 				default:
-					r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+					r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 				}
 				behind := blocked
 				if test.want == failed {
@@ -160,8 +162,8 @@ func TestRecoveryThatFailsTakesTheRetryAway(t *testing.T) {
 
 func TestUnmatchedFailureIsHeld(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
 	h := r.hand("n1", 1)
 	h.turn()
@@ -170,7 +172,7 @@ func TestUnmatchedFailureIsHeld(t *testing.T) {
 		t.Errorf("answer: %+v", answer)
 	}
 	r.want(workflow.PendingFailed, workflow.Blocked)
-	j, err := r.Job(r.ctx, r.ids[0])
+	j, err := r.Jobs.Get(r.ctx, r.ids[0])
 	r.must(err)
 	if j.Hold == nil || j.Hold.Reason == "" {
 		t.Errorf("hold: %+v", j.Hold)
@@ -197,7 +199,7 @@ func TestDefaultPolicy(t *testing.T) {
 			h := r.hand("n1", 1)
 			h.turn()
 			h.free.Slots = 0
-			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: test.evidence})
+			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: test.evidence})
 			r.want(test.want)
 			if n := r.number(`SELECT COALESCE(avoid_nodes = '[{"node":"n1"}]', 0) FROM job`); (n == 1) != test.avoid {
 				t.Errorf("avoids the node: %d", n)
@@ -214,7 +216,7 @@ func TestDelayedJobIsNotClaimed(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.turn()
 	spawn := workflow.Evidence{SpawnError: "fork failed", SpawnErrno: 11}
-	answer := h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: spawn})
+	answer := h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: spawn})
 	if len(answer.Grants) > 0 {
 		t.Fatalf("granted before its time: %+v", answer.Grants)
 	}
@@ -222,7 +224,7 @@ func TestDelayedJobIsNotClaimed(t *testing.T) {
 	if wait := at - r.now.UnixMilli(); wait != 5000 {
 		t.Errorf("claimable in %d ms, want 5000", wait)
 	}
-	if jobs, err := r.ClaimNextJobs(r.ctx, r.workflow, 5, nil); err != nil || len(jobs) > 0 {
+	if jobs, err := r.Jobs.ClaimNext(r.ctx, r.workflow, 5, nil); err != nil || len(jobs) > 0 {
 		t.Errorf("claimed %d jobs before their time, %v", len(jobs), err)
 	}
 	if answer := h.turn(); !answer.ClaimableLater {
@@ -239,15 +241,15 @@ func TestAvoidedNode(t *testing.T) {
 	bad := r.hand("bad", 1)
 	bad.turn()
 	bad.free.Slots = 2
-	lost := Report{LeaseRef: bad.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: workflow.Evidence{LostRunner: true}}
+	lost := lease.Report{LeaseRef: bad.held[0].LeaseRef, StartedMS: 1, EndedMS: 2, Evidence: workflow.Evidence{LostRunner: true}}
 	good := r.hand("good", 1)
 	answer := bad.turn(lost)
 	if len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[1] {
 		t.Errorf("the node that is avoided got %+v", answer.Grants)
 	}
-	_, err := r.LeaveRunner(r.ctx, good.id, Farewell{})
+	_, err := r.Runners.Leave(r.ctx, good.id, lease.LeaveRequest{})
 	r.must(err)
-	r.writer.elsewhere = func(_ int64, _ workflow.Class, node string) bool { return node == "bad" }
+	r.Scheduling.PublishPlaces(r.workflow, fakePlaces{elsewhere: func(node string) bool { return node == "bad" }})
 	bad.held = nil // it gives up the other job
 	bad.free.Slots = 2
 	if answer := bad.turn(); len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[1] {
@@ -257,7 +259,7 @@ func TestAvoidedNode(t *testing.T) {
 	if answer := bad.turn(exited(bad.held[0].LeaseRef, 0)); len(answer.Grants) != 0 || answer.ClaimableLater {
 		t.Errorf("the node that is avoided got %+v, and is to wait for more: %v", answer.Grants, answer.ClaimableLater)
 	}
-	r.writer.elsewhere = nil
+	r.Scheduling.PublishPlaces(r.workflow, nil)
 	bad.free.Slots = 0
 	if answer := bad.turn(); len(answer.Grants) != 0 || !answer.ClaimableLater {
 		t.Errorf("a runner on the only node that is left, which does not ask now, is not to wait: %+v", answer)
@@ -274,7 +276,7 @@ func TestLostRunner(t *testing.T) {
 	h.turn()
 	h.held[0].StartedMS = 5
 	h.turn()
-	r.must(r.ExpireRunner(r.ctx, h.id, "the allocation is gone"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "the allocation is gone"))
 	r.want(workflow.Ready, workflow.Ready)
 	if diff := cmp.Diff([]string{"1 lost failed -128 retry"}, r.attempts(0)); diff != "" {
 		t.Errorf("attempts of the running job (-want +got):\n%s", diff)
@@ -282,7 +284,7 @@ func TestLostRunner(t *testing.T) {
 	if got := r.attempts(1); got != nil {
 		t.Errorf("attempts of the job that was never started: %v", got)
 	}
-	r.must(r.ExpireRunner(r.ctx, h.id, "again"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "again"))
 	if n := r.number(`SELECT COUNT(*) FROM attempt`); n != 1 {
 		t.Errorf("%d attempts, want 1", n)
 	}
@@ -291,23 +293,23 @@ func TestLostRunner(t *testing.T) {
 func TestFileTimesOfOutputsAreKept(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	var out, other int64
-	r.do(func(tx *Tx) (err error) {
-		if out, err = tx.insert(`INSERT INTO file (workflow_id, name, path) VALUES (?, 'o', '/o')`, r.workflow); err != nil {
+	r.do(func(tx *core.Tx) (err error) {
+		if out, err = tx.Insert(`INSERT INTO file (workflow_id, name, path) VALUES (?, 'o', '/o')`, r.workflow); err != nil {
 			return err
 		}
-		if other, err = tx.insert(`INSERT INTO file (workflow_id, name, path) VALUES (?, 'x', '/x')`, r.workflow); err != nil {
+		if other, err = tx.Insert(`INSERT INTO file (workflow_id, name, path) VALUES (?, 'x', '/x')`, r.workflow); err != nil {
 			return err
 		}
-		_, err = tx.exec(`INSERT INTO job_output_file (job_id, file_id) VALUES (?, ?)`, r.ids[0], out)
+		_, err = tx.Exec(`INSERT INTO job_output_file (job_id, file_id) VALUES (?, ?)`, r.ids[0], out)
 		return err
 	})
 	h := r.hand("n1", 1)
 	g := h.turn().Grants[0]
-	if diff := cmp.Diff([]GrantFile{{ID: out, Path: "/o"}}, g.OutputFiles); diff != "" {
+	if diff := cmp.Diff([]lease.GrantFile{{ID: out, Path: "/o"}}, g.OutputFiles); diff != "" {
 		t.Errorf("output files (-want +got):\n%s", diff)
 	}
 	rep := exited(g.LeaseRef, 0)
-	rep.FileTimes = []FileTime{{FileID: out, ModTime: 12.5}, {FileID: other, ModTime: 13.5}}
+	rep.FileTimes = []lease.FileTime{{FileID: out, ModTime: 12.5}, {FileID: other, ModTime: 13.5}}
 	h.turn(rep)
 	if n := r.number(`SELECT COUNT(*) FROM file WHERE st_mtime = 12.5 AND id = ? OR st_mtime IS NULL AND id = ?`, out, other); n != 2 {
 		t.Errorf("%d of 2 file times are right", n)

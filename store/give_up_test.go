@@ -7,7 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // A run that is given up goes on to its end like every other one: with its end
@@ -34,15 +39,15 @@ func TestAGivenUpRunHasItsEndJob(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Reason == "" || v.TotalSteps != 3 || v.Canceled != 2 {
 		t.Errorf("%+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 
 	// Repeating what it canceled opens it again, and it is not given up any more.
-	_, err := s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	if r := s.number(`SELECT given_up IS NULL AND has_ended = 0 FROM workflow`); r != 1 {
 		t.Error("it is still given up")
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // The verdict of a run that its last job gives up is that of a run that was given
@@ -72,7 +77,7 @@ func TestTheLastJobGivesUpTheRun(t *testing.T) {
 			if n := r.number(`SELECT COUNT(*) FROM event WHERE type = 'run_given_up'`); n != 1 {
 				t.Errorf("%d events say that it was given up", n)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -93,10 +98,10 @@ func TestANewRunBeginsTheEndJobThatWaited(t *testing.T) {
 	s.hand("n2", 0)
 	s.passDeadlines(time.Hour)
 	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Blocked})
-	_, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	_, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Ready})
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // The end job of a run that is given up begins when no runner has processes of the
@@ -105,8 +110,8 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 	for name, end := range map[string]func(s *staged, silent *hand){
 		"it says so": func(s *staged, silent *hand) { silent.turn() },
 		"it is lost": func(s *staged, silent *hand) {
-			s.must(s.ExpireRunner(s.ctx, silent.id, "it is silent"))
-			s.must(s.LookAfterEnds(s.ctx))
+			s.must(s.Runners.Expire(s.ctx, silent.id, "it is silent"))
+			s.must(s.Workflows.LookAfterEnds(s.ctx))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,17 +124,17 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 			waits := func(what string, hosts ...string) {
 				t.Helper()
 				s.statusOf(map[string]workflow.JobStatus{"before": workflow.Canceled, "end": workflow.Blocked})
-				stages, err := s.Stages(s.ctx, s.workflow)
+				stages, err := s.Workflows.Stages(s.ctx, s.workflow)
 				s.must(err)
-				i := slices.IndexFunc(stages, func(x workflow.Stage) bool { return x.Name == "end" })
+				i := slices.IndexFunc(stages, func(x stage.Stage) bool { return x.Name == "end" })
 				if diff := cmp.Diff(hosts, stages[i].WaitsFor); diff != "" {
 					t.Errorf("%s: it waits for (-want +got):\n%s", what, diff)
 				}
-				if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+				if open, err := s.Workflows.HaveOpenWork(s.ctx); err != nil || !open {
 					t.Errorf("%s: no daemon is needed, %v", what, err)
 				}
-				s.must(s.LookAfterEnds(s.ctx))
-				s.sound(Witness{})
+				s.must(s.Workflows.LookAfterEnds(s.ctx))
+				s.sound(check.Witness{})
 			}
 			waits("at first", "n1", "n2")
 			if a := s.node.turn(); len(a.Voided) != 1 || len(a.Grants) > 0 || !a.ClaimableLater {
@@ -137,7 +142,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 			}
 			lost := s.node.held[0]
 			s.node.held = nil
-			if a := s.node.say(Turn{Held: []Held{}, Dying: 1}); len(a.Grants) > 0 || !a.ClaimableLater {
+			if a := s.node.say(lease.TurnRequest{Held: []lease.Held{}, Dying: 1}); len(a.Grants) > 0 || !a.ClaimableLater {
 				t.Fatalf("while a process is ended: %+v", a)
 			}
 			waits("while a process is ended", "n1", "n2")
@@ -155,7 +160,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 			if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Reason == "" {
 				t.Errorf("%+v", v)
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 		})
 	}
 }
@@ -166,15 +171,15 @@ func TestACopyOfATurnDoesNotLetTheEndJobBegin(t *testing.T) {
 	s := newFailingInAnHour(t)
 	s.node.turn()
 	s.passDeadlines(time.Hour)
-	_, err := s.Turn(s.ctx, Turn{RunnerID: s.node.id, Number: s.node.number, RunID: 1, Held: []Held{}, Free: s.node.free})
+	_, err := s.Runners.Turn(s.ctx, s.node.id, lease.TurnRequest{Turn: s.node.number, RunID: 1, Held: []lease.Held{}, Free: s.node.free})
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{"before": workflow.Canceled, "end": workflow.Blocked})
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	s.node.held = nil
 	if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // The end job of a run that is given up twice waits anew: what was repeated after the
@@ -185,26 +190,26 @@ func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
 		s.node.turn()
 		s.node.held[0].StartedMS = s.now.UnixMilli()
 		s.node.turn()
-		s.do(func(tx *Tx) error {
-			r, err := tx.run(s.workflow)
+		s.do(func(tx *core.Tx) error {
+			r, err := core.LoadRun(tx, s.workflow)
 			if err != nil {
 				return err
 			}
-			return tx.giveUp(r, "enough")
+			return engine.AbortRun(tx, r, "enough")
 		})
 		s.statusOf(map[string]workflow.JobStatus{"end": workflow.Blocked})
-		s.sound(Witness{})
+		s.sound(check.Witness{})
 		s.node.held = nil
 		if diff := cmp.Diff([]string{"end"}, s.play(nil)); diff != "" {
 			t.Errorf("what ran (-want +got):\n%s", diff)
 		}
 		s.ended()
-		s.sound(Witness{})
+		s.sound(check.Witness{})
 	}
 	giveUp()
-	_, err := s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 	s.must(err)
-	s.must(s.Initialize(s.ctx, s.workflow, InitializeOptions{OnlyUninitialized: true}))
+	s.must(s.Workflows.Initialize(s.ctx, s.workflow, InitializeOptions{OnlyUninitialized: true}))
 	giveUp()
 }
 
@@ -212,27 +217,27 @@ func TestTheEndJobOfANewGenerationWaits(t *testing.T) {
 func TestANewRunWaitsForNoProcesses(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.node.turn()
-	s.do(func(tx *Tx) error {
-		r, err := tx.run(s.workflow)
+	s.do(func(tx *core.Tx) error {
+		r, err := core.LoadRun(tx, s.workflow)
 		if err != nil {
 			return err
 		}
-		return tx.giveUp(r, "enough")
+		return engine.AbortRun(tx, r, "enough")
 	})
-	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	_, err := s.Workflows.Cancel(s.ctx, s.workflow)
 	s.must(err)
 	if a := s.node.turn(); !a.Canceled {
 		t.Errorf("%+v", a)
 	}
-	s.sound(Witness{})
-	w, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	s.sound(check.Witness{})
+	w, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	s.initialize()
 	s.node = s.hand("n2", 10)
 	s.node.runID = w.RunID
 	if ran := s.play(nil); ran[len(ran)-1] != "end" {
 		t.Errorf("what ran: %v", ran)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }

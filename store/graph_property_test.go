@@ -9,7 +9,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
 )
 
@@ -46,7 +51,7 @@ func TestGraphFollowsTheReference(t *testing.T) {
 			"":           p.compare,
 		})
 	})
-	findings, err := CheckDeep(t.Context(), filepath.Clean(n.Path()), Witness{})
+	findings, err := check.Deep(t.Context(), filepath.Clean(n.Path()), check.Witness{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +69,7 @@ func (p *pair) ok(err error) {
 
 // create makes the jobs, one at a time, since each may depend on those before.
 func (p *pair) create() {
-	w, err := p.CreateWorkflow(p.ctx, workflow.Workflow{Name: "w", User: "me"})
+	w, err := p.Workflows.Create(p.ctx, workflow.Workflow{Name: "w", User: "me"})
 	p.ok(err)
 	p.id = w.ID
 	for i := range rapid.IntRange(1, 10).Draw(p.t, "jobs") {
@@ -77,13 +82,13 @@ func (p *pair) create() {
 				j.DependsOn = append(j.DependsOn, p.ids[d])
 			}
 		}
-		created, err := p.CreateJobs(p.ctx, []workflow.Job{j})
+		created, err := p.Jobs.Create(p.ctx, []workflow.Job{j})
 		p.ok(err)
 		p.ids = append(p.ids, created[0].ID)
 		p.model.Jobs = append(p.model.Jobs, m)
 	}
-	node, err := p.CreateComputeNode(p.ctx, workflow.ComputeNode{WorkflowID: p.id, Hostname: "n", StartTime: rfc3339(0), IsActive: true,
-		NumCPUs: 1, MemoryGB: 1, NumNodes: 1, Type: workflow.SchedulerLocal})
+	node, err := p.ComputeNodes.Create(p.ctx, compute.Node{WorkflowID: p.id, Hostname: "n", StartTime: view.Rfc3339(0), IsActive: true,
+		NumCPUs: 1, MemoryGB: 1, NumNodes: 1, Type: compute.SchedulerLocal})
 	p.ok(err)
 	p.node = node.ID
 }
@@ -97,12 +102,12 @@ func seldom(t *rapid.T, n int) {
 
 func (p *pair) initialize(t *rapid.T) {
 	only := rapid.Bool().Draw(t, "only uninitialized")
-	p.ok(p.Initialize(p.ctx, p.id, InitializeOptions{OnlyUninitialized: only, User: "me"}))
+	p.ok(p.Workflows.Initialize(p.ctx, p.id, InitializeOptions{OnlyUninitialized: only, User: "me"}))
 	p.model.Initialize(only)
 }
 
 func (p *pair) claim(t *rapid.T) {
-	jobs, err := p.ClaimNextJobs(p.ctx, p.id, rapid.Int64Range(1, 3).Draw(t, "limit"), nil)
+	jobs, err := p.Jobs.ClaimNext(p.ctx, p.id, rapid.Int64Range(1, 3).Draw(t, "limit"), nil)
 	p.ok(err)
 	for _, j := range jobs {
 		p.ok(p.model.Claim(slices.Index(p.ids, j.ID)))
@@ -121,7 +126,7 @@ func (p *pair) any(t *rapid.T, statuses ...workflow.JobStatus) (int, workflow.Jo
 		t.Skip("no such job")
 	}
 	i := rapid.SampledFrom(some).Draw(t, "job")
-	j, err := p.Job(p.ctx, p.ids[i])
+	j, err := p.Jobs.Get(p.ctx, p.ids[i])
 	p.ok(err)
 	return i, j
 }
@@ -134,8 +139,8 @@ func (p *pair) complete(t *rapid.T) {
 	to := rapid.SampledFrom([]workflow.JobStatus{workflow.Completed, workflow.Completed, workflow.Failed, workflow.Terminated,
 		workflow.PendingFailed}).Draw(t, "status")
 	run := p.run()
-	_, err := p.CompleteJob(p.ctx, Completion{JobID: j.ID, Status: to, RunID: run, Result: workflow.Result{JobID: j.ID, WorkflowID: p.id, RunID: run,
-		AttemptID: j.AttemptID, ComputeNodeID: p.node, Status: to, CompletionTime: rfc3339(0)}})
+	_, err := p.Jobs.Complete(p.ctx, Completion{JobID: j.ID, Status: to, RunID: run, Result: workflow.Result{JobID: j.ID, WorkflowID: p.id, RunID: run,
+		AttemptID: j.AttemptID, ComputeNodeID: p.node, Status: to, CompletionTime: view.Rfc3339(0)}})
 	p.ok(err)
 	p.ok(p.model.Apply(workflow.OpComplete, i, to))
 }
@@ -143,14 +148,14 @@ func (p *pair) complete(t *rapid.T) {
 func (p *pair) reset(t *rapid.T) {
 	seldom(t, 3)
 	failed := rapid.Bool().Draw(t, "failed only")
-	_, err := p.ResetJobStatus(p.ctx, p.id, failed, "me")
+	_, err := p.Workflows.ResetJobs(p.ctx, p.id, failed, "me")
 	p.ok(err)
 	p.model.ResetJobs(failed)
 }
 
 func (p *pair) cancel(t *rapid.T) {
 	seldom(t, 8)
-	_, err := p.CancelWorkflow(p.ctx, p.id)
+	_, err := p.Workflows.Cancel(p.ctx, p.id)
 	p.ok(err)
 	if !p.model.Canceled {
 		p.model.Cancel()
@@ -159,7 +164,7 @@ func (p *pair) cancel(t *rapid.T) {
 
 func (p *pair) newRun(t *rapid.T) {
 	seldom(t, 3)
-	_, err := p.ResetStatus(p.ctx, p.id, true, "me")
+	_, err := p.Workflows.Reset(p.ctx, p.id, true, "me")
 	p.ok(err)
 	p.model.ResetStatus()
 }
@@ -167,7 +172,7 @@ func (p *pair) newRun(t *rapid.T) {
 func (p *pair) disable(t *rapid.T) {
 	seldom(t, 4)
 	i, j := p.any(t, workflow.Uninitialized)
-	_, err := p.UpdateJob(p.ctx, j.ID, workflow.JobUpdate{Status: new(workflow.Disabled)})
+	_, err := p.Jobs.Update(p.ctx, j.ID, workflow.JobUpdate{Status: new(workflow.Disabled)})
 	p.ok(err)
 	p.ok(p.model.Apply(workflow.OpDisable, i, workflow.Disabled))
 }
@@ -177,12 +182,12 @@ func (p *pair) spawn(t *rapid.T) {
 	seldom(t, 4)
 	i, j := p.any(t, workflow.Pending, workflow.Running)
 	if j.Status == workflow.Pending {
-		_, err := p.StartJob(p.ctx, j.ID, p.run(), p.node)
+		_, err := p.Jobs.Start(p.ctx, j.ID, p.run(), p.node)
 		p.ok(err)
 		p.ok(p.model.Apply(workflow.OpStart, i, workflow.Running))
 	}
 	name := fmt.Sprintf("spawned%d", len(p.ids))
-	ids, _, err := p.SpawnJobs(p.ctx, j.ID, workflow.SpawnRequest{Lineage: name, Jobs: []workflow.SpawnJob{{Name: name, Command: "true"}}})
+	ids, _, err := p.Jobs.Spawn(p.ctx, j.ID, spawn.SpawnRequest{Lineage: name, Jobs: []spawn.SpawnJob{{Name: name, Command: "true"}}})
 	p.ok(err)
 	deps := p.list(`SELECT d.job_id FROM job x JOIN gate_dependency d ON d.gate_id = x.gate_id WHERE x.id = ?`, ids[0])
 	if !slices.Equal(deps, []int64{j.ID}) {
@@ -194,7 +199,7 @@ func (p *pair) spawn(t *rapid.T) {
 
 func (p *pair) retry(t *rapid.T) {
 	i, j := p.any(t, workflow.Failed, workflow.Terminated)
-	_, err := p.RetryJob(p.ctx, j.ID, p.run(), 1000)
+	_, err := p.Jobs.Retry(p.ctx, j.ID, p.run(), 1000)
 	p.ok(err)
 	p.ok(p.model.Apply(workflow.OpRetry, i, workflow.Ready))
 }
@@ -202,9 +207,9 @@ func (p *pair) retry(t *rapid.T) {
 // list returns the ids that a query selects.
 func (p *pair) list(query string, args ...any) []int64 {
 	p.t.Helper()
-	rows, err := p.read.QueryContext(p.ctx, query, args...)
+	rows, err := p.db.Read.QueryContext(p.ctx, query, args...)
 	p.ok(err)
-	ids, err := collect(rows, scanID)
+	ids, err := sqlite.Collect(rows, view.ScanID)
 	p.ok(err)
 	return ids
 }

@@ -6,14 +6,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // requested is what a job asks for.
 func (r *rig) requested(i int) (q string) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error {
-		return tx.row(`SELECT q.memory || ' ' || q.runtime || ' ' || q.memory_bytes FROM job j JOIN claim_class c ON c.id = j.class_id
+	r.do(func(tx *core.Tx) error {
+		return tx.Row(`SELECT q.memory || ' ' || q.runtime || ' ' || q.memory_bytes FROM job j JOIN claim_class c ON c.id = j.class_id
 			JOIN resource_requirements q ON q.id = c.requirements_id WHERE j.id = ?`, []any{r.ids[i]}, &q)
 	})
 	return q
@@ -23,8 +26,8 @@ func (r *rig) requested(i int) (q string) {
 func TestAJobGrows(t *testing.T) {
 	gig := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r := newRig(t, rigJob{needs: gig}, rigJob{needs: gig}, rigJob{needs: gig})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`)
 	})
 	r.storePolicy(workflow.RetryPolicy{Name: "memory", Rules: []workflow.RetryRule{{
 		ID: "oom", When: workflow.RuleMatch{Cause: []workflow.CauseKind{workflow.CauseOOM}}, Action: workflow.ActionRetry,
@@ -33,7 +36,7 @@ func TestAJobGrows(t *testing.T) {
 	r.usePolicies(`{"retry_policies": ["memory"]}`)
 	h := r.hand("n1", 3)
 	h.turn()
-	oom := func(ref LeaseRef) Report {
+	oom := func(ref lease.LeaseRef) lease.Report {
 		rep := exited(ref, 0)
 		rep.Evidence = workflow.Evidence{Signal: 9, OOMKills: 1, PeakMemoryBytes: 1 << 30}
 		return rep
@@ -54,11 +57,11 @@ func TestAJobGrows(t *testing.T) {
 	if got := r.requested(0); !strings.HasPrefix(got, "3g ") {
 		t.Errorf("after two failures it asks for %s, the cap is 3g", got)
 	}
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if got := attempts[0].Decision.Reason; !strings.HasSuffix(got, "memory 1g -> 2g") {
 		t.Errorf("reason: %s", got)
 	}
 	r.check()
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }

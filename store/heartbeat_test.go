@@ -5,12 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // newSilent is a rig with a job that runs in an allocation, and says what is to be
 // done when its runner has been silent for five minutes.
-func newSilent(t *testing.T, policy workflow.TimeoutPolicy) (*rig, workflow.Allocation, *hand) {
+func newSilent(t *testing.T, policy workflow.TimeoutPolicy) (*rig, compute.Allocation, *hand) {
 	t.Helper()
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Heartbeat: limit("5m", policy)})
@@ -37,7 +41,7 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 		t.Run(string(tc.policy), func(t *testing.T) {
 			r, a, h := newSilent(t, tc.policy)
 			for range 2 {
-				_, err := r.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
+				_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 				r.must(err)
 			}
 			r.want(workflow.Running)
@@ -47,7 +51,7 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 			} else if tc.policy == workflow.OnTimeoutAlert && why != "" {
 				t.Errorf("the allocation is canceled: %s", why)
 			}
-			r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: workflow.AllocationCanceled, Confidence: workflow.Certain,
+			r.must(r.Allocations.End(r.ctx, a.ID, compute.AllocationEnd{Cause: compute.AllocationCanceled, Confidence: workflow.Certain,
 				Slurm: workflow.SlurmEvidence{JobState: "CANCELLED", Reason: why, CanceledByUs: true}}))
 			r.want(tc.want)
 			if n := r.number(`SELECT COUNT(*) FROM attempt WHERE cause = ?`, tc.cause); n != 1 {
@@ -56,7 +60,7 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 			if delay := r.number(`SELECT not_before_ms FROM job`) - r.now.UnixMilli(); tc.want == workflow.Ready && delay > 0 {
 				t.Errorf("the next attempt waits for %d ms for one that is gone", delay)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -64,7 +68,7 @@ func TestHeartbeatTimeoutsInAllocations(t *testing.T) {
 // Slurm wakes a runner that was stopped before it ends it: what that reports then
 // is the end of the same attempt.
 func TestHeartbeatTimeoutIsReported(t *testing.T) {
-	canceled := &workflow.SlurmEvidence{JobState: slurmCanceled}
+	canceled := &workflow.SlurmEvidence{JobState: failure.Cancelled}
 	for name, tc := range map[string]struct {
 		policy   workflow.TimeoutPolicy
 		evidence workflow.Evidence
@@ -76,16 +80,16 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, a, h := newSilent(t, tc.policy)
-			_, err := r.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
+			_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 			r.must(err)
-			r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
+			r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
 			h.free.Slots = 0
-			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.evidence})
+			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.evidence})
 			r.want(tc.want)
 			if n := r.number(`SELECT COUNT(*) FROM attempt WHERE cause = 'lost' AND cause_text LIKE '%timeouts.heartbeat%'`); n != 1 {
 				t.Error("the attempt did not end by the silence of its runner")
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -93,8 +97,8 @@ func TestHeartbeatTimeoutIsReported(t *testing.T) {
 // What Slurm has suspended is not to speak.
 func TestHeartbeatWhileSuspended(t *testing.T) {
 	r, a, h := newSilent(t, "")
-	r.observe(Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "SUSPENDED"})
-	if n, err := r.ExpireHeartbeats(r.ctx, h.id, time.Hour); n != 0 || err != nil || r.allocation(a.ID).CancelMS != 0 {
+	r.observe(Observation{AllocationID: a.ID, State: compute.AllocationActive, SlurmState: "SUSPENDED"})
+	if n, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, time.Hour); n != 0 || err != nil || r.allocation(a.ID).CancelMS != 0 {
 		t.Errorf("%d jobs, %v", n, err)
 	}
 }

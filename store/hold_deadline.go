@@ -6,29 +6,32 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // dueHolds selects the jobs whose holds are over at a time. The + has SQLite take
 // the index of deadlines instead of going through all jobs.
 const dueHolds = `SELECT j.id FROM job j JOIN workflow w ON w.id = j.workflow_id
-	WHERE j.status = 10 AND json_extract(j.hold, '$.deadline_ms') <= ? AND w.is_canceled = 0 AND w.is_hidden = 0 ORDER BY +j.id`
+	WHERE j.status = {pending_failed} AND json_extract(j.hold, '$.deadline_ms') <= ? AND w.is_canceled = 0 AND w.is_hidden = 0 ORDER BY +j.id`
 
-// ExpireHolds classifies jobs that nobody has classified in time, by the clock
+// Expire classifies jobs that nobody has classified in time, by the clock
 // of the database, and returns how many there were.
-func (s *Store) ExpireHolds(ctx context.Context) (n int, err error) {
-	rows, err := s.read.QueryContext(ctx, dueHolds, s.now().UnixMilli())
+func (s Holds) Expire(ctx context.Context) (n int, err error) {
+	rows, err := s.Db.Read.QueryContext(ctx, dueHolds, s.Db.Now().UnixMilli())
 	if err != nil {
 		return 0, fmt.Errorf("look for holds that are over: %w", err)
 	}
-	due, err := collect(rows, scanID)
+	due, err := sqlite.Collect(rows, view.ScanID)
 	if err != nil {
 		return 0, fmt.Errorf("look for holds that are over: %w", err)
 	}
 	for _, id := range due {
 		var ended bool
-		err := s.writer.do("end a hold", func(tx *Tx) (err error) {
-			ended, err = tx.expireHold(id)
+		err := s.shared.Do("end a hold", func(tx *core.Tx) (err error) {
+			ended, err = expireHeldJob(tx, id)
 			return err
 		})
 		if err != nil && workflow.CodeOf(err) != workflow.CodeNotFound { // it was deleted meanwhile
@@ -41,10 +44,10 @@ func (s *Store) ExpireHolds(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// expireHold classifies a job whose hold is over. If it cannot be repeated any
+// expireHeldJob classifies a job whose hold is over. If it cannot be repeated any
 // more, it has failed.
-func (tx *Tx) expireHold(id int64) (bool, error) {
-	text, err := getOne(tx, "job", id, `SELECT COALESCE(hold, '{}') FROM job WHERE id = ? AND status = 10`, scanString)
+func expireHeldJob(tx *core.Tx, id int64) (bool, error) {
+	text, err := core.GetOne(tx, "job", id, `SELECT COALESCE(hold, '{}') FROM job WHERE id = ? AND status = {pending_failed}`, sqlite.ScanString)
 	if err != nil {
 		return false, err
 	}
@@ -52,14 +55,14 @@ func (tx *Tx) expireHold(id int64) (bool, error) {
 	if err := json.Unmarshal([]byte(text), &h); err != nil {
 		return false, fmt.Errorf("read the hold of job %d: %w", id, err)
 	}
-	if h.DeadlineMS == nil || *h.DeadlineMS > tx.nowMS {
+	if h.DeadlineMS == nil || *h.DeadlineMS > tx.NowMS {
 		return false, nil
 	}
 	c := h.AtDeadline()
-	_, err = tx.classify(id, c, false)
+	_, err = classifyJob(tx, id, c, false)
 	if refused, ok := errors.AsType[*workflow.Error](err); ok && refused.Code == workflow.CodeConflict && c.Status == workflow.Ready {
 		c.Status, c.Reason = workflow.Failed, c.Reason+", and "+refused.Message
-		_, err = tx.classify(id, c, false)
+		_, err = classifyJob(tx, id, c, false)
 	}
 	return err == nil, err
 }

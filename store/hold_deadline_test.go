@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -13,8 +15,8 @@ func TestHoldDeadline(t *testing.T) {
 	for on, want := range map[workflow.Action]workflow.JobStatus{"": workflow.Failed, workflow.ActionRetry: workflow.Ready} {
 		r := newRig(t, independent(1)...)
 		r.setPolicy(workflow.RunPolicy{ClassifyTimeout: &workflow.HoldLimit{After: "2h", OnTimeout: on}})
-		r.do(func(tx *Tx) error {
-			return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+		r.do(func(tx *core.Tx) error {
+			return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 		})
 		h := r.hand("n1", 1)
 		r.failAll(h)
@@ -23,35 +25,35 @@ func TestHoldDeadline(t *testing.T) {
 			want int
 		}{{2*time.Hour - time.Millisecond, 0}, {time.Millisecond, 1}, {time.Hour, 0}} {
 			r.now = r.now.Add(step.wait)
-			if n, err := r.ExpireHolds(r.ctx); err != nil || n != step.want {
+			if n, err := r.Holds.Expire(r.ctx); err != nil || n != step.want {
 				t.Errorf("on_timeout %q: %d holds ended, %v; want %d", on, n, err, step.want)
 			}
 		}
 		r.want(want)
-		facts, err := r.JobFacts(r.ctx, r.ids[0])
+		facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 		r.must(err)
 		if c := facts.Classifications; len(c) != 1 || c[0].Author != workflow.AuthorDeadline || c[0].Reason != "nobody has decided within 2h" {
 			t.Errorf("classifications: %+v", c)
 		}
-		r.sound(Witness{})
+		r.sound(check.Witness{})
 	}
 }
 
 func TestHoldDeadlineAfterAllRetries(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setPolicy(workflow.RunPolicy{ClassifyTimeout: &workflow.HoldLimit{After: "1h", OnTimeout: workflow.ActionRetry}})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
 	h := r.hand("n1", 1)
 	for range workflow.ClassifiedRetryLimit + 1 {
 		h.fails(1)
 		r.now = r.now.Add(time.Hour)
-		_, err := r.ExpireHolds(r.ctx)
+		_, err := r.Holds.Expire(r.ctx)
 		r.must(err)
 	}
 	r.want(workflow.Failed)
-	facts, err := r.JobFacts(r.ctx, r.ids[0])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 	r.must(err)
 	const want = "nobody has decided within 1h, and classifications have granted all 3 retries of this job"
 	if c := facts.Classifications; c[len(c)-1].Reason != want {
@@ -63,17 +65,17 @@ func TestHoldDeadlineAfterAllRetries(t *testing.T) {
 func TestHoldDeadlineWithoutRetries(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	r.setPolicy(workflow.RunPolicy{GlobalMaxRetries: new(int64), ClassifyTimeout: &workflow.HoldLimit{After: "1h", OnTimeout: workflow.ActionRetry}})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
 	r.failAll(r.hand("n1", 2))
-	_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:]}, workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "it is mended"}, ResolveOptions{})
+	_, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:]}, workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "it is mended"}, ResolveOptions{})
 	r.must(err)
 	r.now = r.now.Add(time.Hour)
-	_, err = r.ExpireHolds(r.ctx)
+	_, err = r.Holds.Expire(r.ctx)
 	r.must(err)
 	r.want(workflow.Failed, workflow.Ready)
-	facts, err := r.JobFacts(r.ctx, r.ids[0])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 	r.must(err)
 	if c := facts.Classifications; len(c) != 1 || c[0].Reason != "nobody has decided within 1h, and no retry is granted (global_max_retries)" {
 		t.Errorf("classifications: %+v", c)
@@ -101,10 +103,10 @@ func TestNearestHoldLimit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, independent(1)...)
-			r.writer.holdLimit = func() workflow.HoldLimitSource { return site }
+			r.shared.HoldLimit = func() workflow.HoldLimitSource { return site }
 			r.usePolicies(tc.policy)
 			r.hand("n1", 1).fails(1)
-			held, err := r.HeldJobs(r.ctx, r.workflow)
+			held, err := r.Holds.List(r.ctx, r.workflow)
 			r.must(err)
 			h := held[0].Hold
 			if h.DeadlineMS == nil || *h.DeadlineMS-h.SinceMS != int64(tc.hours)*time.Hour.Milliseconds() || h.DeadlineOf != tc.of || h.OnTimeout != tc.onTimeout {
@@ -121,7 +123,7 @@ func TestHoldLimitAfterARecoveryScript(t *testing.T) {
 	r.usePolicies(`{"retry_policies": [{"name": "p", "rules": [{"id": "r", "when": {"exit_code": {"in": [75]}}, "action": "retry",
 		"recovery_script": "./fix", "on_recovery_error": "hold", "classify_timeout": {"after": "2h"}}]}]}`)
 	r.hand("n1", 1).failsToRecover(workflow.Evidence{ExitCode: new(int64(1))})
-	held, err := r.HeldJobs(r.ctx, r.workflow)
+	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
 	if len(held) != 1 || held[0].Hold.DeadlineMS == nil || held[0].Hold.DeadlineOf != "rule p/r" {
 		t.Errorf("held: %+v", held)

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -25,16 +27,16 @@ type ResolveOptions struct {
 	Force bool
 }
 
-// ResolveHolds ends the holds of jobs, all in one transaction, and returns what
+// Resolve ends the holds of jobs, all in one transaction, and returns what
 // became of each. A job whose hold cannot end is named with the reason, and the
 // others are resolved.
-func (s *Store) ResolveHolds(
+func (s Holds) Resolve(
 	_ context.Context, workflowID int64, which HoldSelection, w workflow.Classification, o ResolveOptions,
 ) (outcomes []workflow.HoldOutcome, err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
-	err = s.resolveHolds(workflowID, o, func(x *holdResolver) error {
+	err = s.resolve(workflowID, o, func(x *holdResolver) error {
 		if err := x.allowed(&w); err != nil {
 			return err
 		}
@@ -47,13 +49,13 @@ func (s *Store) ResolveHolds(
 	return outcomes, err
 }
 
-// ResolveHoldsEach ends the holds of jobs as a list of verdicts says, in one
+// ResolveEach ends the holds of jobs as a list of verdicts says, in one
 // transaction, and returns what became of each entry. A wrong entry is named with
 // the reason, and the others count.
-func (s *Store) ResolveHoldsEach(
+func (s Holds) ResolveEach(
 	_ context.Context, workflowID int64, verdicts []workflow.HoldVerdict, o ResolveOptions,
 ) (outcomes []workflow.VerdictOutcome, err error) {
-	err = s.resolveHolds(workflowID, o, func(x *holdResolver) error {
+	err = s.resolve(workflowID, o, func(x *holdResolver) error {
 		outcomes = make([]workflow.VerdictOutcome, len(verdicts))
 		for i := range verdicts {
 			var err error
@@ -69,9 +71,9 @@ func (s *Store) ResolveHoldsEach(
 // errDryRun undoes what a dry run has done to see what comes of it.
 var errDryRun = errors.New("a dry run")
 
-func (s *Store) resolveHolds(workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
-	err := s.writer.do("resolve holds", func(tx *Tx) error {
-		r, err := tx.run(workflowID)
+func (s Holds) resolve(workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
+	err := s.shared.Do("resolve holds", func(tx *core.Tx) error {
+		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err
 		}
@@ -88,8 +90,8 @@ func (s *Store) resolveHolds(workflowID int64, o ResolveOptions, do func(*holdRe
 
 // holdResolver ends holds of a workflow, in one transaction.
 type holdResolver struct {
-	tx      *Tx
-	r       *run
+	tx      *core.Tx
+	r       *view.Run
 	o       ResolveOptions
 	decided map[int64]string   // by earlier entries; with their names
 	held    []workflow.HeldJob // at first; nil: not read yet
@@ -127,10 +129,10 @@ func refusalOf(err error) *workflow.Error {
 	return nil
 }
 
-// allowed refuses what no job of the workflow may get.
+// allowed rejects what no job of the workflow may get.
 func (x *holdResolver) allowed(w *workflow.Classification) error {
-	if x.r.canceled && w.Status == workflow.Ready {
-		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", x.r.workflowID).
+	if x.r.Canceled && w.Status == workflow.Ready {
+		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", x.r.WorkflowID).
 			WithHint("reset the workflow, or let the jobs fail")
 	}
 	return nil
@@ -145,17 +147,17 @@ func (x *holdResolver) meant(v *workflow.HoldVerdict) ([]int64, error) {
 		return []int64{v.JobID}, nil
 	}
 	var id, n int64
-	err := x.tx.row(`SELECT COALESCE(MIN(id), 0), COUNT(*) FROM job WHERE workflow_id = ? AND name = ?`, []any{x.r.workflowID, v.Job}, &id, &n)
+	err := x.tx.Row(`SELECT COALESCE(MIN(id), 0), COUNT(*) FROM job WHERE workflow_id = ? AND name = ?`, []any{x.r.WorkflowID, v.Job}, &id, &n)
 	if err != nil {
-		return nil, fmt.Errorf("look for job %s of workflow %d: %w", v.Job, x.r.workflowID, err)
+		return nil, fmt.Errorf("look for job %s of workflow %d: %w", v.Job, x.r.WorkflowID, err)
 	}
 	if n > 1 {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "%d jobs of workflow %d have the name %q, and nobody can tell which is meant", n, x.r.workflowID, v.Job).
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%d jobs of workflow %d have the name %q, and nobody can tell which is meant", n, x.r.WorkflowID, v.Job).
 			WithHint("name it by its id, for example %d", id)
 	}
 	if id == 0 {
 		if id, err = strconv.ParseInt(v.Job, 10, 64); err != nil || id <= 0 {
-			return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", x.r.workflowID, v.Job)
+			return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", x.r.WorkflowID, v.Job)
 		}
 	}
 	return []int64{id}, nil
@@ -168,7 +170,7 @@ func (x *holdResolver) selected(which HoldSelection) (ids []int64, err error) {
 		return slices.Compact(slices.Sorted(slices.Values(which.JobIDs))), nil
 	}
 	if x.held == nil {
-		if x.held, err = heldJobs(x.tx.query, x.r.workflowID); err != nil {
+		if x.held, err = view.HeldJobs(x.tx.Query, x.r.WorkflowID); err != nil {
 			return nil, err
 		}
 	}
@@ -186,7 +188,7 @@ func (x *holdResolver) selected(which HoldSelection) (ids []int64, err error) {
 	case known:
 		return nil, workflow.Errorf(workflow.CodeConflict, "earlier entries have decided all jobs with the fingerprint %s", which.Fingerprint)
 	}
-	return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no held job with the fingerprint %s", x.r.workflowID, which.Fingerprint)
+	return nil, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no held job with the fingerprint %s", x.r.WorkflowID, which.Fingerprint)
 }
 
 // resolve classifies jobs.
@@ -204,16 +206,16 @@ func (x *holdResolver) resolve(ids []int64, w workflow.Classification) ([]workfl
 // resolveOne classifies a job. That it is refused is an outcome, not an error.
 func (x *holdResolver) resolveOne(id int64, w workflow.Classification) (o workflow.HoldOutcome, err error) {
 	var of int64
-	if err := x.tx.row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of); err != nil {
+	if err := x.tx.Row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of); err != nil {
 		return o, fmt.Errorf("look for job %d: %w", id, err)
 	}
 	switch {
-	case of != x.r.workflowID:
-		return workflow.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", x.r.workflowID, id)}, nil
+	case of != x.r.WorkflowID:
+		return workflow.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", x.r.WorkflowID, id)}, nil
 	case x.decided[id] != "":
 		return workflow.HoldOutcome{JobID: id, JobName: x.decided[id], Error: "an earlier entry has decided it"}, nil
 	}
-	if o, err = x.tx.classify(id, w, x.o.Force); err == nil {
+	if o, err = classifyJob(x.tx, id, w, x.o.Force); err == nil {
 		x.decided[id] = o.JobName
 		return o, nil
 	}

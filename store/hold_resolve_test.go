@@ -7,7 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // said writes outcomes in short: "0 ready", "1 0: why".
@@ -38,7 +41,7 @@ func said(outcomes []workflow.VerdictOutcome) (all []string) {
 // and a dry run says the same and changes nothing.
 func TestResolveHoldsEach(t *testing.T) {
 	r, _ := newHeldRig(t, independent(4), "a", "a", "b", "c")
-	held, err := r.HeldJobs(r.ctx, r.workflow)
+	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
 	like := held[0].Fingerprint
 	verdicts := []workflow.HoldVerdict{
@@ -60,13 +63,13 @@ func TestResolveHoldsEach(t *testing.T) {
 		"7: say which jobs are meant by one of job, job_id and fingerprint", `8: workflow 1 has no job "nobody"`, "9 : workflow 1 has no job 999", "10 j2 ready ",
 	}
 	seq := len(r.events())
-	dry, err := r.ResolveHoldsEach(r.ctx, r.workflow, verdicts, ResolveOptions{DryRun: true})
+	dry, err := r.Holds.ResolveEach(r.ctx, r.workflow, verdicts, ResolveOptions{DryRun: true})
 	r.must(err)
 	r.want(workflow.PendingFailed, workflow.PendingFailed, workflow.PendingFailed, workflow.PendingFailed)
 	if now := len(r.events()); now != seq {
 		t.Errorf("a dry run wrote %d events", now-seq)
 	}
-	out, err := r.ResolveHoldsEach(r.ctx, r.workflow, verdicts, ResolveOptions{})
+	out, err := r.Holds.ResolveEach(r.ctx, r.workflow, verdicts, ResolveOptions{})
 	r.must(err)
 	got := said(out)
 	for i := range got {
@@ -81,7 +84,7 @@ func TestResolveHoldsEach(t *testing.T) {
 		t.Errorf("the dry run says something else (-want +got):\n%s", diff)
 	}
 	r.want(workflow.Ready, workflow.Failed, workflow.Ready, workflow.PendingFailed)
-	facts, err := r.JobFacts(r.ctx, r.ids[1])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[1])
 	r.must(err)
 	if c := facts.Classifications; len(c) != 1 || c[0].Author != "ann" || c[0].Confidence != workflow.Likely {
 		t.Errorf("kept: %+v", c)
@@ -94,19 +97,19 @@ func TestResolveHoldsEach(t *testing.T) {
 func TestResolveHoldsBeyondTheSite(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, h := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
-	_, err := r.LeaveRunner(r.ctx, h.id, Farewell{})
+	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
 	r.must(err)
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE compute_node SET compute_node_type = 'slurm'`) })
-	r.writer.unplaced = func(_ int64, c workflow.Class) string {
+	r.do(func(tx *core.Tx) error { return tx.ExecOne(`UPDATE compute_node SET compute_node_type = 'slurm'`) })
+	r.Scheduling.PublishPlaces(r.workflow, fakePlaces{unplaced: func(c placement.Class) string {
 		if c.MemoryBytes > 4<<30 {
 			return "partition std: memory: largest node has 4.00 GiB"
 		}
 		return ""
-	}
+	}})
 	ask := func(memory string, o ResolveOptions) workflow.HoldOutcome {
 		t.Helper()
 		w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: memory}
-		out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, w, o)
+		out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, w, o)
 		r.must(err)
 		return out[0]
 	}
@@ -128,10 +131,10 @@ func TestResolveHoldsBeyondTheSite(t *testing.T) {
 // Nobody knows how large the next machine is on which somebody runs the jobs.
 func TestResolveHoldsWithoutARunner(t *testing.T) {
 	r, h := newHeldRig(t, []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}}})
-	_, err := r.LeaveRunner(r.ctx, h.id, Farewell{})
+	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
 	r.must(err)
 	w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: "900g"}
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
+	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
 	r.must(err)
 	if !out[0].Resolved {
 		t.Errorf("%+v", out)
@@ -141,11 +144,11 @@ func TestResolveHoldsWithoutARunner(t *testing.T) {
 // A name that two jobs have means none of them.
 func TestResolveHoldsOfAmbiguousName(t *testing.T) {
 	r, _ := newHeldRig(t, independent(2), "a", "b")
-	r.do(func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE job SET name = 'same' WHERE workflow_id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE job SET name = 'same' WHERE workflow_id = ?`, r.workflow)
 		return err
 	})
-	got, err := r.ResolveHoldsEach(r.ctx, r.workflow, []workflow.HoldVerdict{{Job: "same", Action: workflow.ActionFail, Reason: "x"}}, ResolveOptions{})
+	got, err := r.Holds.ResolveEach(r.ctx, r.workflow, []workflow.HoldVerdict{{Job: "same", Action: workflow.ActionFail, Reason: "x"}}, ResolveOptions{})
 	r.must(err)
 	if !strings.Contains(got[0].Error, `2 jobs of workflow 1 have the name "same"`) {
 		t.Errorf("outcome %+v", got)

@@ -6,18 +6,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // newHeldRig is a rig whose jobs have failed with a word on stderr and are held.
 func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
 	t.Helper()
 	r := newRig(t, jobs...)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
-	r.do(func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE resource_requirements SET memory = '1g', runtime = 'PT1M' WHERE memory = ''`)
+	r.do(func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE resource_requirements SET memory = '1g', runtime = 'PT1M' WHERE memory = ''`)
 		return err
 	})
 	h := r.hand("n1", int64(len(jobs)))
@@ -29,7 +33,7 @@ func newHeldRig(t *testing.T, jobs []rigJob, stderr ...string) (*rig, *hand) {
 func (r *rig) failAll(h *hand, stderr ...string) {
 	r.tb.Helper()
 	h.turn()
-	var reports []Report
+	var reports []lease.Report
 	for i, held := range h.held {
 		report := exited(held.LeaseRef, 1)
 		if i < len(stderr) {
@@ -42,17 +46,17 @@ func (r *rig) failAll(h *hand, stderr ...string) {
 
 func TestHeldJobs(t *testing.T) {
 	r, _ := newHeldRig(t, independent(3), "step 1 broke", "step 2 broke", "other")
-	held, err := r.HeldJobs(r.ctx, r.workflow)
+	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
 	groups := workflow.GroupHeld(held)
 	if len(groups) != 2 || groups[0].Count != 2 || groups[0].ExampleID != r.ids[0] || groups[0].SinceMS != r.now.UnixMilli() ||
 		groups[0].Reason == "" || groups[0].Cause != workflow.CauseExit {
 		t.Errorf("groups %+v", groups)
 	}
-	if all, err := r.HeldJobs(r.ctx, 0); err != nil || cmp.Diff(held, all) != "" {
+	if all, err := r.Holds.List(r.ctx, 0); err != nil || cmp.Diff(held, all) != "" {
 		t.Errorf("of all workflows: %+v, %v", all, err)
 	}
-	_, err = r.HeldJobs(r.ctx, r.workflow+1)
+	_, err = r.Holds.List(r.ctx, r.workflow+1)
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
@@ -60,19 +64,19 @@ func TestHeldJobs(t *testing.T) {
 func TestResolveHolds(t *testing.T) {
 	r, h := newHeldRig(t, independent(4), "a", "a", "b", "c")
 	ready := workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
-	held, err := r.HeldJobs(r.ctx, r.workflow)
+	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
+	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
 	r.must(err)
 	if len(out) != 2 || !out[0].Resolved || out[1].Attempt != 2 {
 		t.Errorf("of a fingerprint: %+v", out)
 	}
 	r.want(workflow.Ready, workflow.Ready, workflow.PendingFailed, workflow.PendingFailed)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
 	wantCode(t, err, workflow.CodeNotFound)
 
 	failed := workflow.Classification{Status: workflow.Failed, Author: "ann", Reason: "hopeless"}
-	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed, ResolveOptions{})
+	out, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed, ResolveOptions{})
 	r.must(err)
 	var resolved []bool
 	for _, o := range out {
@@ -88,18 +92,18 @@ func TestResolveHolds(t *testing.T) {
 
 	for range workflow.ClassifiedRetryLimit - 1 {
 		r.failAll(h)
-		_, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
+		_, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
 		r.must(err)
 	}
 	r.failAll(h)
-	out, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
+	out, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, ready, ResolveOptions{})
 	r.must(err)
 	if len(out) != 3 || out[0].Resolved || !strings.Contains(out[0].Error, "all 3 retries") || *out[0].Status != workflow.PendingFailed || !out[2].Resolved {
 		t.Errorf("at the limit: %+v", out)
 	}
-	facts, err := r.JobFacts(r.ctx, r.ids[2])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[2])
 	r.must(err)
-	if text := workflow.Explain(facts).String(); !strings.Contains(text, "attempt 1: classified as failed by ann 0s ago: hopeless") {
+	if text := explain.Job(facts).String(); !strings.Contains(text, "attempt 1: classified as failed by ann 0s ago: hopeless") {
 		t.Error(text)
 	}
 	r.check()
@@ -111,7 +115,7 @@ func TestResolveHoldsWithMore(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, _ := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
 	more := workflow.Classification{Status: workflow.Ready, Reason: "too little", Memory: "2g", Runtime: "2h"}
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more, ResolveOptions{})
+	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more, ResolveOptions{})
 	r.must(err)
 	if !strings.Contains(out[0].Asks, "-> 2g, runtime ") || !strings.HasSuffix(out[0].Asks, "-> PT2H") {
 		t.Errorf("asks for %q", out[0].Asks)
@@ -123,23 +127,23 @@ func TestResolveHoldsWithMore(t *testing.T) {
 			t.Errorf("job %d asks for %d bytes, want %d", i, got, want)
 		}
 	}
-	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	_, err = r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, more, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, more, ResolveOptions{})
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready}, ResolveOptions{})
 	wantCode(t, err, workflow.CodeInvalid)
 }
 
 func TestResolveAHoldBeforeTheFirstAttempt(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
+	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
 	r.must(err)
-	out, err := r.ResolveHolds(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
 	r.must(err)
 	if len(out) != 1 || !out[0].Resolved {
 		t.Fatalf("%+v", out)
 	}
 	r.want(workflow.Failed, workflow.Canceled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }

@@ -9,47 +9,50 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // sharer speaks like a runner that shares its host: it starts what it was granted, in
 // that order, as far as it fits, and asks for jobs ahead if the test says so.
 type sharer struct {
 	*hand
-	total   workflow.OfferNode
+	total   placement.FreeNode
 	ahead   int64
-	running []Grant
-	queue   []Grant
+	running []lease.Grant
+	queue   []lease.Grant
 }
 
 // sharer registers a runner of the rig's workflow.
 func (r *rig) sharer(host, boot string, cpus int64, change ...func(*Registration)) *sharer {
 	r.tb.Helper()
-	total := workflow.OfferNode{Name: host, CPUs: cpus, MemoryBytes: 8 << 30}
-	reg := Registration{
-		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d", host, r.workflow), Hostname: host, BootID: boot, StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: cpus, MemoryBytes: total.MemoryBytes, NumNodes: 1, NodeType: workflow.SchedulerLocal, OutputDir: "/out", SharesHost: true,
-	}
+	total := placement.FreeNode{Name: host, CPUs: cpus, MemoryBytes: 8 << 30}
+	reg := Registration{WorkflowID: r.workflow, RegisterRequest: lease.RegisterRequest{
+		Key: fmt.Sprintf("%s-%d", host, r.workflow), Hostname: host, BootID: boot, StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: cpus, MemoryBytes: total.MemoryBytes, NumNodes: 1, NodeType: compute.SchedulerLocal, OutputDir: "/out", SharesHost: true,
+	}}
 	for _, c := range change {
 		c(&reg)
 	}
-	answer, err := r.RegisterRunner(r.ctx, reg)
+	answer, err := r.Runners.Register(r.ctx, reg)
 	r.must(err)
 	return &sharer{hand: &hand{rig: r, id: answer.RunnerID}, total: total}
 }
 
-func heldBy(grants []Grant) (n workflow.OfferNode) {
+func heldBy(grants []lease.Grant) (n placement.FreeNode) {
 	for _, g := range grants {
-		n.CPUs, n.MemoryBytes = n.CPUs+g.Class.CPUs, n.MemoryBytes+g.Class.MemoryBytes
+		n.CPUs, n.MemoryBytes = n.CPUs+g.CPUs, n.MemoryBytes+g.MemoryBytes
 	}
 	return n
 }
 
 // ask makes a turn, and starts what fits.
-func (s *sharer) ask(reports ...Report) TurnResult {
+func (s *sharer) ask(reports ...lease.Report) lease.TurnResponse {
 	s.tb.Helper()
 	used := heldBy(append(slices.Clone(s.running), s.queue...))
-	room := workflow.OfferNode{Name: s.total.Name, CPUs: max(0, s.total.CPUs-used.CPUs), MemoryBytes: max(0, s.total.MemoryBytes-used.MemoryBytes), Busy: used.CPUs > 0}
-	s.free = Free{Slots: room.CPUs + s.ahead}
+	room := placement.FreeNode{Name: s.total.Name, CPUs: max(0, s.total.CPUs-used.CPUs), MemoryBytes: max(0, s.total.MemoryBytes-used.MemoryBytes), Busy: used.CPUs > 0}
+	s.free = lease.Free{Slots: room.CPUs + s.ahead}
 	if room.CPUs > 0 {
 		s.free.Nodes = append(s.free.Nodes, room)
 	}
@@ -75,7 +78,7 @@ func (s *sharer) start() {
 }
 
 // end ends the i-th running job, starts the next one in the queue, and tells.
-func (s *sharer) end(i int) TurnResult {
+func (s *sharer) end(i int) lease.TurnResponse {
 	s.tb.Helper()
 	g := s.running[i]
 	s.running = slices.Delete(s.running, i, i+1)
@@ -138,7 +141,7 @@ func TestRunnersShareTheirHost(t *testing.T) {
 }
 
 func leave(s *sharer) error {
-	_, err := s.LeaveRunner(s.ctx, s.id, Farewell{Reason: "done"})
+	_, err := s.Runners.Leave(s.ctx, s.id, lease.LeaveRequest{Reason: "done"})
 	return err
 }
 
@@ -251,7 +254,7 @@ func TestSharedHosts(t *testing.T) {
 			all = append(all, s)
 		}
 		check := func() {
-			var used workflow.OfferNode
+			var used placement.FreeNode
 			for _, s := range all {
 				h := heldBy(s.running)
 				used.CPUs, used.MemoryBytes = used.CPUs+h.CPUs, used.MemoryBytes+h.MemoryBytes

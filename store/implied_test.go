@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // edges lists the edges of the graph by the jobs' names.
-func (g *graph) edges() (edges []string) {
+func (g *jobGraph) edges() (edges []string) {
 	g.t.Helper()
-	list, _, err := g.JobDependencies(g.ctx, g.workflow, Page{Limit: 100})
+	list, _, err := g.Jobs.Dependencies(g.ctx, g.workflow, sqlite.Page{Limit: 100})
 	g.must(err)
 	for _, e := range list {
 		edges = append(edges, e.JobName+" after "+e.DependsOnJobName)
@@ -40,7 +41,7 @@ func TestImpliedDependencies(t *testing.T) {
 	want := []string{"reads f after writes f", "reads f after writes f too", "reads f also after writes f", "reads f also after writes f too",
 		"reads d after writes f", "reads d after reads f"}
 	for range 2 { // the second time there is nothing new
-		n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+		n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 		if diff := cmp.Diff(want, g.edges()); diff != "" {
 			t.Errorf("initialized (-want +got):\n%s", diff)
 		}
@@ -62,7 +63,7 @@ func TestImpliedCycleIsRefused(t *testing.T) {
 			{Name: "a", Command: "true", InputFiles: []int32{1}, OutputFiles: []int32{0}},
 			{Name: "b", Command: "true", InputFiles: []int32{0}, OutputFiles: []int32{1}},
 		}})
-	err := n.Initialize(n.ctx, g.workflow, InitializeOptions{})
+	err := n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{})
 	wantCode(t, err, workflow.CodeInvalid)
 	if err == nil || !strings.Contains(err.Error(), "a -> b -> a") {
 		t.Errorf("error %v", err)
@@ -86,7 +87,7 @@ func TestInitializeArmsActions(t *testing.T) {
 	g := n.graph(d)
 	pending := func(what string, want ...int) {
 		t.Helper()
-		actions, err := n.Actions(n.ctx, g.workflow)
+		actions, err := n.Actions.List(n.ctx, g.workflow)
 		n.must(err)
 		var got []int
 		for i, a := range actions {
@@ -100,12 +101,12 @@ func TestInitializeArmsActions(t *testing.T) {
 	}
 	claim := func(i int) {
 		t.Helper()
-		actions, err := n.Actions(n.ctx, g.workflow)
+		actions, err := n.Actions.List(n.ctx, g.workflow)
 		n.must(err)
-		n.must(n.ClaimAction(n.ctx, g.workflow, actions[i].ID, nil))
+		n.must(n.Actions.Claim(n.ctx, g.workflow, actions[i].ID, nil))
 	}
 	pending("created")
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	pending("initialized", 0, 2, 4)
 	claim(0)
 	claim(2)
@@ -116,9 +117,9 @@ func TestInitializeArmsActions(t *testing.T) {
 	}
 	pending("all completed", 1, 3, 4, 5)
 	claim(3)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
 	pending("nothing to do: what was done is not repeated", 1, 4)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	pending("armed anew", 0, 1, 2, 3, 4)
 }
 
@@ -128,18 +129,18 @@ func TestInitializeClearsEphemeralData(t *testing.T) {
 	d.UserData = []workflow.UserDataDefinition{{Name: "stays", Data: json.RawMessage(`1`)}, {Name: "goes", IsEphemeral: true, Data: json.RawMessage(`2`)}}
 	g := n.graph(d)
 	data := func() (values []string) {
-		list, _, err := n.ListUserData(n.ctx, UserDataFilter{WorkflowID: g.workflow}, Page{Limit: 10})
+		list, _, err := n.UserData.List(n.ctx, UserDataFilter{WorkflowID: g.workflow}, sqlite.Page{Limit: 10})
 		n.must(err)
 		for _, u := range list {
 			values = append(values, string(u.Data))
 		}
 		return values
 	}
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	if diff := cmp.Diff([]string{"1", "2"}, data()); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{ClearEphemeralData: true}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{ClearEphemeralData: true}))
 	if diff := cmp.Diff([]string{"1", ""}, data()); diff != "" {
 		t.Errorf("data (-want +got):\n%s", diff)
 	}
@@ -147,11 +148,11 @@ func TestInitializeClearsEphemeralData(t *testing.T) {
 
 func TestEmptyWorkflowEndsWhenItIsInitialized(t *testing.T) {
 	n := newNouns(t)
-	w, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me"})
+	w, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me"})
 	n.must(err)
-	n.must(n.Initialize(n.ctx, w.ID, InitializeOptions{}))
-	if w, err = n.Workflow(n.ctx, w.ID); err != nil || w.Verdict != workflow.EventWorkflowCompleted {
+	n.must(n.Workflows.Initialize(n.ctx, w.ID, InitializeOptions{}))
+	if w, err = n.Workflows.Get(n.ctx, w.ID); err != nil || w.Verdict != workflow.EventWorkflowCompleted {
 		t.Errorf("verdict %q, error %v", w.Verdict, err)
 	}
-	wantCode(t, n.Initialize(n.ctx, 999, InitializeOptions{}), workflow.CodeNotFound)
+	wantCode(t, n.Workflows.Initialize(n.ctx, 999, InitializeOptions{}), workflow.CodeNotFound)
 }

@@ -7,49 +7,53 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
 )
 
-// graph is a workflow whose jobs are named by their index.
-type graph struct {
+// jobGraph is a workflow whose jobs are named by their index.
+type jobGraph struct {
 	*nouns
 	workflow int64
 	jobs     []int64
 	implied  map[int][]int // dependencies by files
 }
 
-func (n *nouns) graph(d *workflow.Definition) *graph {
+func (n *nouns) graph(d *workflow.Definition) *jobGraph {
 	n.t.Helper()
-	g := &graph{nouns: n, workflow: n.define(d)}
+	g := &jobGraph{nouns: n, workflow: n.define(d)}
 	var err error
-	g.jobs, err = n.JobIDs(n.ctx, g.workflow)
+	g.jobs, err = n.Jobs.IDs(n.ctx, g.workflow)
 	n.must(err)
 	return g
 }
 
 // force puts a job into a status as the engine would, without its own rules.
-func (g *graph) force(i int, to workflow.JobStatus) {
+func (g *jobGraph) force(i int, to workflow.JobStatus) {
 	g.t.Helper()
-	g.must(g.writer.do("force", func(tx *Tx) error {
+	g.must(g.shared.Do("force", func(tx *core.Tx) error {
 		var from workflow.JobStatus
-		if err := tx.row(`SELECT status FROM job WHERE id = ?`, []any{g.jobs[i]}, &from); err != nil {
+		if err := tx.Row(`SELECT status FROM job WHERE id = ?`, []any{g.jobs[i]}, &from); err != nil {
 			return err
 		}
-		tx.move(g.workflow, from, to, 1)
-		if err := tx.execOne(`UPDATE job SET status = ? WHERE id = ?`, int64(to), g.jobs[i]); err != nil {
+		tx.Move(g.workflow, from, to, 1)
+		if err := tx.ExecOne(`UPDATE job SET status = ? WHERE id = ?`, int64(to), g.jobs[i]); err != nil {
 			return err
 		}
 		if to.IsComplete() {
-			return tx.completed(g.workflow, []completion{{g.jobs[i], from, to}})
+			return engine.ReleaseDependents(tx, g.workflow, []engine.Completed{{ID: g.jobs[i], From: from, To: to}})
 		}
 		return nil
 	}))
 }
 
-func (g *graph) statuses() []workflow.JobStatus {
+func (g *jobGraph) statuses() []workflow.JobStatus {
 	g.t.Helper()
-	jobs, _, err := g.Jobs(g.ctx, JobFilter{WorkflowID: g.workflow}, Page{Limit: 1000})
+	jobs, _, err := g.Jobs.List(g.ctx, JobFilter{WorkflowID: g.workflow}, sqlite.Page{Limit: 1000})
 	g.must(err)
 	all := make([]workflow.JobStatus, len(jobs))
 	for i, j := range jobs {
@@ -58,7 +62,7 @@ func (g *graph) statuses() []workflow.JobStatus {
 	return all
 }
 
-func (g *graph) want(what string, want ...workflow.JobStatus) {
+func (g *jobGraph) want(what string, want ...workflow.JobStatus) {
 	g.t.Helper()
 	if diff := cmp.Diff(want, g.statuses()); diff != "" {
 		g.t.Errorf("%s: statuses (-want +got):\n%s", what, diff)
@@ -67,7 +71,7 @@ func (g *graph) want(what string, want ...workflow.JobStatus) {
 }
 
 // checkCounters compares what is derived with what it is derived from.
-func (g *graph) checkCounters() {
+func (g *jobGraph) checkCounters() {
 	g.t.Helper()
 	if n := g.count(`SELECT COUNT(*) FROM gate g WHERE workflow_id = ? AND (open, failed) !=
 			(SELECT COUNT(*) FILTER (WHERE j.status NOT BETWEEN 5 AND 9), COUNT(*) FILTER (WHERE j.status BETWEEN 6 AND 8)
@@ -105,36 +109,36 @@ func diamond() *workflow.Definition {
 func TestFirstRun(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	w, err := n.ResetStatus(n.ctx, g.workflow, false, "me")
+	w, err := n.Workflows.Reset(n.ctx, g.workflow, false, "me")
 	n.must(err)
 	if w.RunID != 1 {
 		t.Errorf("the first run has the id %d", w.RunID)
 	}
-	reset, err := n.ResetJobStatus(n.ctx, g.workflow, false, "me")
+	reset, err := n.Workflows.ResetJobs(n.ctx, g.workflow, false, "me")
 	n.must(err)
 	if reset != 0 {
 		t.Errorf("%d jobs reset before the first run", reset)
 	}
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{User: "me"}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{User: "me"}))
 	g.want("initialized", ready, blocked, blocked, blocked)
 	g.force(0, completed)
 	g.want("a completed", completed, ready, ready, blocked)
 	g.force(1, failed)
 	g.force(2, completed)
 	g.want("b failed", completed, failed, completed, canceled)
-	if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.Verdict != workflow.EventWorkflowFailed {
+	if w, err = n.Workflows.Get(n.ctx, g.workflow); err != nil || w.Verdict != workflow.EventWorkflowFailed {
 		t.Errorf("verdict %q, error %v", w.Verdict, err)
 	}
 
-	reset, err = n.ResetJobStatus(n.ctx, g.workflow, true, "me")
+	reset, err = n.Workflows.ResetJobs(n.ctx, g.workflow, true, "me")
 	n.must(err)
 	if reset != 2 {
 		t.Errorf("%d jobs reset, want b and d", reset)
 	}
 	g.want("failed ones reset", completed, uninitialized, completed, uninitialized)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true, User: "me"}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true, User: "me"}))
 	g.want("again", completed, ready, completed, blocked)
-	if w, err = n.Workflow(n.ctx, g.workflow); err != nil || w.Verdict != "" || w.EndGeneration != 1 || w.RunID != 1 {
+	if w, err = n.Workflows.Get(n.ctx, g.workflow); err != nil || w.Verdict != "" || w.EndGeneration != 1 || w.RunID != 1 {
 		t.Errorf("verdict %q, generation %d, run %d, error %v", w.Verdict, w.EndGeneration, w.RunID, err)
 	}
 }
@@ -155,7 +159,7 @@ func TestStatusesAgree(t *testing.T) {
 			}
 		}
 		e.Initialize(false) // from here on the graph has the edges that files imply
-		n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+		n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
 			randomStep(t, g, e)
 			if diff := cmp.Diff(e.Statuses(), g.statuses()); diff != "" {
@@ -195,7 +199,7 @@ func randomGraph(t *rapid.T) (*workflow.Definition, *workflowtest.Engine, map[in
 	return d, e, implied
 }
 
-func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
+func randomStep(t *rapid.T, g *jobGraph, e *workflowtest.Engine) {
 	job := rapid.IntRange(0, len(e.Jobs)-1).Draw(t, "job")
 	switch rapid.SampledFrom([]string{"initialize", "reset jobs", "cancel", "reset", "claim", "start", "spawn", "create", "depend",
 		"end", "end", "end", "end"}).Draw(t, "step") {
@@ -204,17 +208,17 @@ func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 	case "reset jobs":
 		only := rapid.Bool().Draw(t, "only failed")
 		e.ResetJobs(only)
-		_, err := g.ResetJobStatus(g.ctx, g.workflow, only, "me")
+		_, err := g.Workflows.ResetJobs(g.ctx, g.workflow, only, "me")
 		g.must(err)
 	case "cancel":
 		if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
 			e.Cancel()
-			_, err := g.CancelWorkflow(g.ctx, g.workflow)
+			_, err := g.Workflows.Cancel(g.ctx, g.workflow)
 			g.must(err)
 		}
 	case "reset":
 		e.ResetStatus()
-		_, err := g.ResetStatus(g.ctx, g.workflow, true, "me")
+		_, err := g.Workflows.Reset(g.ctx, g.workflow, true, "me")
 		g.must(err)
 		g.again(t, e) // as all clients do
 	case "claim":
@@ -234,7 +238,7 @@ func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 	case "depend":
 		if e.Jobs[job].Status == uninitialized {
 			e.Jobs[job].DependsOn = append(someOf(t, job), g.implied[job]...)
-			_, err := g.UpdateJob(g.ctx, g.jobs[job], workflow.JobUpdate{DependsOn: g.idsOf(e.Jobs[job].DependsOn)})
+			_, err := g.Jobs.Update(g.ctx, g.jobs[job], workflow.JobUpdate{DependsOn: g.idsOf(e.Jobs[job].DependsOn)})
 			g.must(err)
 		}
 	case "end":
@@ -245,10 +249,10 @@ func randomStep(t *rapid.T, g *graph, e *workflowtest.Engine) {
 	}
 }
 
-func (g *graph) again(t *rapid.T, e *workflowtest.Engine) {
+func (g *jobGraph) again(t *rapid.T, e *workflowtest.Engine) {
 	only := rapid.Bool().Draw(t, "only uninitialized")
 	e.Initialize(only)
-	g.must(g.Initialize(g.ctx, g.workflow, InitializeOptions{OnlyUninitialized: only}))
+	g.must(g.Workflows.Initialize(g.ctx, g.workflow, InitializeOptions{OnlyUninitialized: only}))
 }
 
 // someOf draws some of the first n jobs.
@@ -262,7 +266,7 @@ func someOf(t *rapid.T, n int) []int {
 	return some
 }
 
-func (g *graph) idsOf(jobs []int) []int64 {
+func (g *jobGraph) idsOf(jobs []int) []int64 {
 	ids := []int64{}
 	for _, i := range jobs {
 		ids = append(ids, g.jobs[i])
@@ -270,22 +274,22 @@ func (g *graph) idsOf(jobs []int) []int64 {
 	return ids
 }
 
-func (g *graph) create(t *rapid.T, e *workflowtest.Engine) {
+func (g *jobGraph) create(t *rapid.T, e *workflowtest.Engine) {
 	j := workflowtest.Job{DependsOn: someOf(t, len(e.Jobs)), RunIf: workflow.RunIf(rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "run_if"))}
-	created, err := g.CreateJobs(g.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: fmt.Sprint("j", len(e.Jobs)), Command: "true",
+	created, err := g.Jobs.Create(g.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: fmt.Sprint("j", len(e.Jobs)), Command: "true",
 		RunIf: j.RunIf, DependsOn: g.idsOf(j.DependsOn)}})
 	g.must(err)
 	e.Jobs, g.jobs = append(e.Jobs, j), append(g.jobs, created[0].ID)
 }
 
-func (g *graph) spawn(t *rapid.T, e *workflowtest.Engine, caller int) {
+func (g *jobGraph) spawn(t *rapid.T, e *workflowtest.Engine, caller int) {
 	cancel := rapid.Bool().Draw(t, "cancel on failure")
 	deps := someOf(t, len(e.Jobs))
 	names := []string{}
 	for _, i := range deps {
 		names = append(names, fmt.Sprint("j", i))
 	}
-	ids, _, err := g.SpawnJobs(g.ctx, g.jobs[caller], workflow.SpawnRequest{Jobs: []workflow.SpawnJob{
+	ids, _, err := g.Jobs.Spawn(g.ctx, g.jobs[caller], spawn.SpawnRequest{Jobs: []spawn.SpawnJob{
 		{Name: fmt.Sprint("j", len(e.Jobs)), Command: "true", DependsOn: names, CancelOnBlockingJobFailure: &cancel}}})
 	g.must(err)
 	e.Spawn(append(deps, caller), workflow.RunIfOf(cancel))
@@ -314,7 +318,7 @@ func BenchmarkInitialize(b *testing.B) {
 				n := newNouns(b)
 				id := n.define(d)
 				b.StartTimer()
-				n.must(n.Initialize(n.ctx, id, InitializeOptions{}))
+				n.must(n.Workflows.Initialize(n.ctx, id, InitializeOptions{}))
 			}
 		})
 	}

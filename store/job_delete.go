@@ -6,16 +6,21 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// DeleteJob deletes a job with its history and returns it. What waited for it
+// Delete deletes a job with its history and returns it. What waited for it
 // waits no longer; what was skipped because of it stays canceled. A job that a
 // runner holds is refused.
-func (s *Store) DeleteJob(_ context.Context, id int64, user string) (workflow.Job, error) {
+func (s Jobs) Delete(_ context.Context, id int64, user string) (workflow.Job, error) {
 	var j workflow.Job
-	err := s.writer.do("delete job", func(tx *Tx) (err error) {
-		if j, err = getJob(tx, id); err != nil {
+	err := s.shared.Do("delete job", func(tx *core.Tx) (err error) {
+		if j, err = engine.GetJob(tx, id); err != nil {
 			return err
 		}
 		if j.Status.IsLive() {
@@ -26,62 +31,62 @@ func (s *Store) DeleteJob(_ context.Context, id int64, user string) (workflow.Jo
 			return workflow.Errorf(workflow.CodeConflict, "job %d is a sub-workflow and cannot be deleted without its jobs", id).
 				WithHint("disable it before the workflow is initialized, or delete the workflow")
 		}
-		if err := tx.deleteJob(&j); err != nil {
+		if err := deleteJob(tx, &j); err != nil {
 			return err
 		}
-		return tx.userAction(j.WorkflowID, user, "delete_jobs", map[string]any{"job_id": id, "job_name": j.Name, "deleted_count": 1})
+		return core.UserAction(tx, j.WorkflowID, user, "delete_jobs", map[string]any{"job_id": id, "job_name": j.Name, "deleted_count": 1})
 	})
 	return j, err
 }
 
-func (tx *Tx) deleteJob(j *workflow.Job) error {
-	r, err := tx.run(j.WorkflowID)
+func deleteJob(tx *core.Tx, j *workflow.Job) error {
+	r, err := core.LoadRun(tx, j.WorkflowID)
 	if err != nil {
 		return err
 	}
-	if err := r.refuseWhileCompensating(); err != nil {
+	if err := r.RefuseWhileCompensating(); err != nil {
 		return err
 	}
-	gates, err := tx.idsOf(`SELECT gate_id FROM gate_dependency WHERE job_id = ?`, j.ID)
+	gates, err := core.IDsOf(tx, `SELECT gate_id FROM gate_dependency WHERE job_id = ?`, j.ID)
 	if err != nil {
 		return fmt.Errorf("find what depends on job %d: %w", j.ID, err)
 	}
-	actions, err := tx.idsOf(`SELECT action_id FROM workflow_action_job WHERE job_id = ?`, j.ID)
+	actions, err := core.IDsOf(tx, `SELECT action_id FROM workflow_action_job WHERE job_id = ?`, j.ID)
 	if err != nil {
 		return fmt.Errorf("find the actions of job %d: %w", j.ID, err)
 	}
-	if err := tx.uncountCauses(j.WorkflowID, j.ID); err != nil {
+	if err := uncountCauses(tx, j.WorkflowID, j.ID); err != nil {
 		return err
 	}
-	if err := tx.noteDeleted(j); err != nil {
+	if err := noteDeleted(tx, j); err != nil {
 		return err
 	}
 	for _, table := range append([]string{"slurm_stats"}, ofJobs...) {
-		if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id = ?`, j.ID); err != nil {
+		if _, err := tx.Exec(`DELETE FROM `+table+` WHERE job_id = ?`, j.ID); err != nil {
 			return fmt.Errorf("delete job %d from %s: %w", j.ID, table, err)
 		}
 	}
-	if err := tx.execOne(`DELETE FROM job WHERE id = ?`, j.ID); err != nil {
+	if err := tx.ExecOne(`DELETE FROM job WHERE id = ?`, j.ID); err != nil {
 		return fmt.Errorf("delete job %d: %w", j.ID, err)
 	}
-	tx.count(j.WorkflowID, j.Status, -1)
+	tx.Count(j.WorkflowID, j.Status, -1)
 	for _, gate := range gates {
-		if err := tx.narrowGate(j.WorkflowID, gate); err != nil {
+		if err := narrowGate(tx, j.WorkflowID, gate); err != nil {
 			return err
 		}
 	}
-	if err := tx.recountActions(actions); err != nil {
+	if err := recountActions(tx, actions); err != nil {
 		return err
 	}
-	if err := tx.forgetCulprit(j); err != nil {
+	if err := forgetCulprit(tx, j); err != nil {
 		return err
 	}
-	return tx.goOnWithout(r)
+	return continueWithout(tx, r)
 }
 
 // uncountCauses takes the attempts of a job from what is counted of a workflow.
-func (tx *Tx) uncountCauses(workflowID, job int64) error {
-	_, err := tx.exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried, counted = cause_count.counted - a.counted
+func uncountCauses(tx *core.Tx, workflowID, job int64) error {
+	_, err := tx.Exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried, counted = cause_count.counted - a.counted
 		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried, SUM(counted) AS counted
 			FROM attempt WHERE job_id = ?2 GROUP BY 1, 2) a
 		WHERE cause_count.workflow_id = ?1 AND cause_count.run_id = a.run_id AND cause_count.cause = a.cause`, workflowID, job)
@@ -93,11 +98,11 @@ func (tx *Tx) uncountCauses(workflowID, job int64) error {
 
 // noteDeleted notes with the verdict of a stage that one of the jobs that it counts
 // is gone. Its next start has another verdict.
-func (tx *Tx) noteDeleted(j *workflow.Job) error {
+func noteDeleted(tx *core.Tx, j *workflow.Job) error {
 	if j.StageID == nil {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE stage SET verdict = json_set(verdict, '$.deleted_jobs', COALESCE(json_extract(verdict, '$.deleted_jobs'), 0) + 1)
+	_, err := tx.Exec(`UPDATE stage SET verdict = json_set(verdict, '$.deleted_jobs', COALESCE(json_extract(verdict, '$.deleted_jobs'), 0) + 1)
 		WHERE id = ? AND state = 'ended' AND verdict IS NOT NULL`, *j.StageID)
 	if err != nil {
 		return fmt.Errorf("note that job %d of stage %d is deleted: %w", j.ID, *j.StageID, err)
@@ -107,11 +112,11 @@ func (tx *Tx) noteDeleted(j *workflow.Job) error {
 
 // forgetCulprit makes jobs merely canceled that were skipped because of a job
 // that is gone, or behind it.
-func (tx *Tx) forgetCulprit(gone *workflow.Job) error {
+func forgetCulprit(tx *core.Tx, gone *workflow.Job) error {
 	if !gone.Status.IsUnsuccessful() {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE job SET skipped_by = NULL WHERE workflow_id = ?1 AND status IN (6, 7, 8, 10) AND skipped_by IS NOT NULL
+	_, err := tx.Exec(`UPDATE job SET skipped_by = NULL WHERE workflow_id = ?1 AND status IN ({failed}, {canceled}, {terminated}, {pending_failed}) AND skipped_by IS NOT NULL
 		AND (skipped_by = ?2 OR NOT EXISTS (SELECT 1 FROM gate g WHERE g.id = job.gate_id AND g.failed > 0))`, gone.WorkflowID, gone.ID)
 	if err != nil {
 		return fmt.Errorf("forget that jobs were skipped because of job %d: %w", gone.ID, err)
@@ -119,41 +124,33 @@ func (tx *Tx) forgetCulprit(gone *workflow.Job) error {
 	return nil
 }
 
-func (tx *Tx) idsOf(query string, args ...any) ([]int64, error) {
-	rows, err := tx.query(query, args...)
-	if err != nil {
-		return nil, err
-	}
-	return collect(rows, scanID)
-}
-
 // narrowGate brings a gate up to date that has lost a dependency: jobs without
 // any left have no gate, and two gates with the same dependencies become one.
-func (tx *Tx) narrowGate(workflowID, gate int64) error {
-	deps, err := tx.idsOf(`SELECT job_id FROM gate_dependency WHERE gate_id = ? ORDER BY job_id`, gate)
+func narrowGate(tx *core.Tx, workflowID, gate int64) error {
+	deps, err := core.IDsOf(tx, `SELECT job_id FROM gate_dependency WHERE gate_id = ? ORDER BY job_id`, gate)
 	if err != nil {
 		return fmt.Errorf("read the dependencies of gate %d: %w", gate, err)
 	}
 	var same any
 	if len(deps) > 0 {
-		hash := hashGate(deps)
+		hash := row.HashGate(deps)
 		var id int64
-		err := tx.row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
+		err := tx.Row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
 		if errors.Is(err, sql.ErrNoRows) {
-			if err := tx.execOne(`UPDATE gate SET hash = ? WHERE id = ?`, hash[:], gate); err != nil {
+			if err := tx.ExecOne(`UPDATE gate SET hash = ? WHERE id = ?`, hash[:], gate); err != nil {
 				return fmt.Errorf("narrow gate %d: %w", gate, err)
 			}
-			return tx.countGate(gate)
+			return engine.CountGate(tx, gate)
 		}
 		if err != nil {
 			return fmt.Errorf("find a gate of workflow %d: %w", workflowID, err)
 		}
 		same = id
 	}
-	if _, err := tx.exec(`UPDATE job SET gate_id = ? WHERE gate_id = ?`, same, gate); err != nil {
+	if _, err := tx.Exec(`UPDATE job SET gate_id = ? WHERE gate_id = ?`, same, gate); err != nil {
 		return fmt.Errorf("replace gate %d: %w", gate, err)
 	}
-	if err := tx.execOne(`DELETE FROM gate WHERE id = ?`, gate); err != nil {
+	if err := tx.ExecOne(`DELETE FROM gate WHERE id = ?`, gate); err != nil {
 		return fmt.Errorf("delete gate %d: %w", gate, err)
 	}
 	return nil
@@ -161,50 +158,50 @@ func (tx *Tx) narrowGate(workflowID, gate int64) error {
 
 // recountActions brings actions up to date that have lost a job. One that has
 // none left does not go off.
-func (tx *Tx) recountActions(ids []int64) error {
+func recountActions(tx *core.Tx, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := tx.exec(`UPDATE workflow_action SET required_triggers = c.n,
+	_, err := tx.Exec(`UPDATE workflow_action SET required_triggers = c.n,
 			trigger_count = CASE trigger_type WHEN 'on_jobs_ready' THEN c.begun ELSE c.complete END
-		FROM (SELECT aj.action_id, COUNT(*) AS n, SUM(j.status NOT IN (0, 1)) AS begun, SUM(j.status BETWEEN 5 AND 9) AS complete
+		FROM (SELECT aj.action_id, COUNT(*) AS n, SUM(j.status NOT IN ({uninitialized}, {blocked})) AS begun, SUM(j.status BETWEEN {completed} AND {disabled}) AS complete
 			FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id
 			WHERE aj.action_id IN (SELECT value FROM json_each(?)) GROUP BY aj.action_id) c
-		WHERE workflow_action.id = c.action_id AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete')`, idList(ids))
+		WHERE workflow_action.id = c.action_id AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete')`, sqlite.IDList(ids))
 	if err != nil {
 		return fmt.Errorf("count the jobs of actions: %w", err)
 	}
 	return nil
 }
 
-// goOnWithout lets a workflow go on that has lost a job.
-func (tx *Tx) goOnWithout(r *run) error {
-	if err := tx.settleAll(r); err != nil {
+// continueWithout lets a workflow go on that has lost a job.
+func continueWithout(tx *core.Tx, r *view.Run) error {
+	if err := engine.SettleAllBlocked(tx, r); err != nil {
 		return err
 	}
-	counts, err := tx.statusCounts(r.workflowID)
+	counts, err := core.StatusCounts(tx, r.WorkflowID)
 	if err != nil || counts.Total() == 0 {
 		return err // what is empty has not ended
 	}
-	return tx.endIfOver(r.workflowID)
+	return engine.EndIfOver(tx, r.WorkflowID)
 }
 
-// DeleteJobs deletes all jobs of a workflow with their history, and returns how
+// DeleteAll deletes all jobs of a workflow with their history, and returns how
 // many there were. It is refused while a runner holds one of them.
-func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n int64, err error) {
-	err = s.writer.do("delete jobs", func(tx *Tx) error {
-		r, err := tx.run(workflowID)
+func (s Jobs) DeleteAll(_ context.Context, workflowID int64, user string) (n int64, err error) {
+	err = s.shared.Do("delete jobs", func(tx *core.Tx) error {
+		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err
 		}
-		if err := r.refuseWhileCompensating(); err != nil {
+		if err := r.RefuseWhileCompensating(); err != nil {
 			return err
 		}
-		counts, err := tx.statusCounts(workflowID)
+		counts, err := core.StatusCounts(tx, workflowID)
 		if err != nil {
 			return err
 		}
-		stages, err := tx.runningStages(workflowID)
+		stages, err := engine.RunningStages(tx, workflowID)
 		if err != nil {
 			return err
 		}
@@ -214,19 +211,19 @@ func (s *Store) DeleteJobs(_ context.Context, workflowID int64, user string) (n 
 		}
 		n = counts.Total()
 		for _, table := range ofJobs {
-			if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id IN (SELECT id FROM job WHERE workflow_id = ?)`, workflowID); err != nil {
+			if _, err := tx.Exec(`DELETE FROM `+table+` WHERE job_id IN (SELECT id FROM job WHERE workflow_id = ?)`, workflowID); err != nil {
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
 		}
 		for _, table := range []string{"slurm_stats", "cause_count", "job", "stage", "gate", "claim_class", "job_env", "job_policy"} {
-			if _, err := tx.exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
+			if _, err := tx.Exec(`DELETE FROM `+table+` WHERE workflow_id = ?`, workflowID); err != nil {
 				return fmt.Errorf("delete the jobs of workflow %d from %s: %w", workflowID, table, err)
 			}
 		}
 		for status, k := range counts.ByStatus {
-			tx.count(workflowID, workflow.JobStatus(status), -k)
+			tx.Count(workflowID, workflow.JobStatus(status), -k)
 		}
-		return tx.userAction(workflowID, user, "delete_jobs", map[string]any{"deleted_count": n})
+		return core.UserAction(tx, workflowID, user, "delete_jobs", map[string]any{"deleted_count": n})
 	})
 	return n, err
 }

@@ -8,14 +8,20 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CreateJobs stores jobs of one workflow, all or none, and returns them in the
+// Create stores jobs of one workflow, all or none, and returns them in the
 // same order with their ids, effective environments and sorted labels. Jobs
 // begin uninitialized and depend on jobs that exist already. Without
 // requirements they get the workflow's default ones.
-func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.Job, error) {
+func (s Jobs) Create(_ context.Context, jobs []workflow.Job) ([]workflow.Job, error) {
 	created := slices.Clone(jobs)
 	for i := range created {
 		if err := checkNewJob(&created[i]); err != nil {
@@ -29,8 +35,8 @@ func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.J
 		return nil, nil
 	}
 	var env map[string]string
-	err := s.writer.do("create jobs", func(tx *Tx) error {
-		w, err := getWorkflow(tx, created[0].WorkflowID)
+	err := s.shared.Do("create jobs", func(tx *core.Tx) error {
+		w, err := core.GetWorkflow(tx, created[0].WorkflowID)
 		if err != nil {
 			return err
 		}
@@ -38,11 +44,11 @@ func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.J
 		if err := createJobs(tx, created); err != nil || w.Verdict == "" {
 			return err
 		}
-		r, err := tx.run(w.ID)
+		r, err := core.LoadRun(tx, w.ID)
 		if err != nil {
 			return err
 		}
-		return tx.reopenIfOpen(r)
+		return engine.ReopenIfOpen(tx, r)
 	})
 	if err != nil {
 		return nil, err
@@ -53,7 +59,7 @@ func (s *Store) CreateJobs(_ context.Context, jobs []workflow.Job) ([]workflow.J
 	return created, nil
 }
 
-// checkNewJob refuses what no job may have, and brings a job's lists into
+// checkNewJob rejects what no job may have, and brings a job's lists into
 // their stored form.
 func checkNewJob(j *workflow.Job) (err error) {
 	if err := workflow.CheckName("job", j.Name); err != nil {
@@ -71,32 +77,22 @@ func checkNewJob(j *workflow.Job) (err error) {
 	if j.Labels, err = workflow.NormalizeLabels(j.Labels); err != nil {
 		return fmt.Errorf("job %q: %w", j.Name, err)
 	}
-	j.DependsOn = idSet(j.DependsOn)
-	for _, list := range linksOf(j) {
-		*list = idSet(*list)
+	j.DependsOn = core.IDSet(j.DependsOn)
+	for _, list := range view.LinksOf(j) {
+		*list = core.IDSet(*list)
 	}
 	j.Status, j.AttemptID, j.Origin, j.StartTime, j.ComputeNodeID = workflow.Uninitialized, 1, nil, nil, nil
 	return nil
 }
 
-// idSet returns ids ascending and without repeats; nil if there are none.
-func idSet(ids []int64) []int64 {
-	if len(ids) == 0 {
-		return nil
-	}
-	set := slices.Clone(ids)
-	slices.Sort(set)
-	return slices.Compact(set)
-}
-
 // createJobs stores jobs of one workflow, whose Env is their own alone, and
 // sets their ids.
-func createJobs(tx *Tx, jobs []workflow.Job) error {
+func createJobs(tx *core.Tx, jobs []workflow.Job) error {
 	in, err := newJobInserter(tx, jobs[0].WorkflowID)
 	if err != nil {
 		return err
 	}
-	gates := map[gateHash]int64{}
+	gates := map[row.GateHash]int64{}
 	for i := range jobs {
 		if jobs[i].GateID, err = in.gate(gates, &jobs[i]); err != nil {
 			return err
@@ -108,21 +104,21 @@ func createJobs(tx *Tx, jobs []workflow.Job) error {
 	if err := in.finish(); err != nil {
 		return err
 	}
-	return tx.checkSameStage(in.workflowID, in.first, in.next-1)
+	return checkSameStage(tx, in.workflowID, in.first, in.next-1)
 }
 
 // jobInserter stores jobs of one workflow.
 type jobInserter struct {
-	tx           *Tx
+	tx           *core.Tx
 	workflowID   int64
 	first, next  int64 // ids of its first and its next job
 	requirements int64 // the default ones; 0 if there are none
 	known        map[reference]bool
-	classes      map[classKey]int64
+	classes      map[core.ClassKey]int64
 	envs         map[string]int64
 	policies     map[string]int64 // by what they say
-	jobs         *bulk
-	links        [4]*bulk
+	jobs         *sqlite.Bulk
+	links        [4]*sqlite.Bulk
 	byStatus     map[workflow.JobStatus]int64
 }
 
@@ -132,22 +128,22 @@ type reference struct {
 	id    int64
 }
 
-func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
+func newJobInserter(tx *core.Tx, workflowID int64) (*jobInserter, error) {
 	in := &jobInserter{
 		tx: tx, workflowID: workflowID,
-		known: map[reference]bool{}, classes: map[classKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
-		jobs: newBulk(tx, "job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
+		known: map[reference]bool{}, classes: map[core.ClassKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
+		jobs: tx.NewBulk("job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
 			run_if, supports_termination, stdio, run_timeout, origin, stage_id, child_id, undoes_id`),
 	}
-	for i, table := range linkTables {
-		in.links[i] = newBulk(tx, table.name, "job_id, "+table.column)
+	for i, table := range view.LinkTables {
+		in.links[i] = tx.NewBulk(table.Name, "job_id, "+table.Column)
 	}
-	err := tx.row(`SELECT COALESCE(MIN(id), 0) FROM resource_requirements WHERE workflow_id = ? AND name = ?`,
+	err := tx.Row(`SELECT COALESCE(MIN(id), 0) FROM resource_requirements WHERE workflow_id = ? AND name = ?`,
 		[]any{workflowID, workflow.DefaultRequirements}, &in.requirements)
 	if err != nil {
 		return nil, fmt.Errorf("find the default requirements of workflow %d: %w", workflowID, err)
 	}
-	if in.first, err = tx.nextID("job"); err != nil {
+	if in.first, err = tx.NextID("job"); err != nil {
 		return nil, fmt.Errorf("number new jobs of workflow %d: %w", workflowID, err)
 	}
 	in.next = in.first
@@ -155,18 +151,18 @@ func newJobInserter(tx *Tx, workflowID int64) (*jobInserter, error) {
 }
 
 // gate returns the gate of a new job's dependencies; nil if it has none.
-func (in *jobInserter) gate(known map[gateHash]int64, j *workflow.Job) (*int64, error) {
+func (in *jobInserter) gate(known map[row.GateHash]int64, j *workflow.Job) (*int64, error) {
 	if len(j.DependsOn) == 0 {
 		return nil, nil
 	}
 	if last := j.DependsOn[len(j.DependsOn)-1]; last >= in.first {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q depends on job %d, which does not exist", j.Name, last)
 	}
-	hash := hashGate(j.DependsOn)
+	hash := row.HashGate(j.DependsOn)
 	id, found := known[hash]
 	if !found {
 		var err error
-		if id, err = in.tx.gateOf(in.workflowID, j.DependsOn); err != nil {
+		if id, err = engine.GateOf(in.tx, in.workflowID, j.DependsOn); err != nil {
 			return nil, err
 		}
 		known[hash] = id
@@ -207,14 +203,14 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	j.ID = in.next
 	in.next++
 	in.byStatus[j.Status]++
-	err = in.jobs.add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
+	err = in.jobs.Add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
 		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}
-	for i, list := range linksOf(j) {
+	for i, list := range view.LinksOf(j) {
 		for _, id := range *list {
-			if err := in.links[i].add(j.ID, id); err != nil {
+			if err := in.links[i].Add(j.ID, id); err != nil {
 				return fmt.Errorf("insert links of jobs of workflow %d: %w", in.workflowID, err)
 			}
 		}
@@ -235,33 +231,33 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	if id, known := in.classes[key]; known {
 		return id, nil
 	}
-	if err := in.require("resource_requirements", "resource requirements", key.requirementsID); err != nil {
+	if err := in.require("resource_requirements", "resource requirements", key.RequirementsID); err != nil {
 		return 0, err
 	}
-	if err := in.tx.checkScheduler(in.workflowID, key.schedulerID); err != nil {
+	if err := checkScheduler(in.tx, in.workflowID, key.SchedulerID); err != nil {
 		return 0, err
 	}
-	id, err := in.tx.classOf(in.workflowID, key)
+	id, err := core.ClassOf(in.tx, in.workflowID, key)
 	in.classes[key] = id
 	return id, err
 }
 
 // classKeyOf returns what whoever claims looks at in a job.
-func classKeyOf(j *workflow.Job) classKey {
-	key := classKey{priority: j.Priority, labels: workflow.JoinLabels(j.Labels), login: j.Login}
-	set(&key.requirementsID, j.ResourceRequirementsID)
-	set(&key.schedulerID, j.SchedulerID)
+func classKeyOf(j *workflow.Job) core.ClassKey {
+	key := core.ClassKey{Priority: j.Priority, Labels: workflow.JoinLabels(j.Labels), Login: j.Login}
+	core.Set(&key.RequirementsID, j.ResourceRequirementsID)
+	core.Set(&key.SchedulerID, j.SchedulerID)
 	return key
 }
 
 // checkScheduler refuses a scheduler of another workflow. One that is not known
 // at all may be: torc's clients use schedulers as mere numbers.
-func (tx *Tx) checkScheduler(workflowID, id int64) error {
+func checkScheduler(tx *core.Tx, workflowID, id int64) error {
 	if id == 0 {
 		return nil
 	}
 	var owner int64
-	err := tx.row(`SELECT workflow_id FROM slurm_scheduler WHERE id = ?`, []any{id}, &owner)
+	err := tx.Row(`SELECT workflow_id FROM slurm_scheduler WHERE id = ?`, []any{id}, &owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -280,7 +276,7 @@ func (in *jobInserter) require(table, what string, id int64) error {
 		return nil
 	}
 	in.known[ref] = true
-	return in.tx.requireIn(table, what, in.workflowID, id)
+	return core.RequireIn(in.tx, table, what, in.workflowID, id)
 }
 
 // env returns the id of an environment; nil for an empty one.
@@ -295,16 +291,16 @@ func (in *jobInserter) env(env map[string]string) (any, error) {
 	if id, known := in.envs[string(text)]; known {
 		return id, nil
 	}
-	id, err := in.tx.envOf(in.workflowID, string(text))
+	id, err := envOf(in.tx, in.workflowID, string(text))
 	in.envs[string(text)] = id
 	return id, err
 }
 
 // envOf returns the id of an environment, which it stores if it is new.
-func (tx *Tx) envOf(workflowID int64, env string) (id int64, err error) {
-	err = tx.row(`SELECT id FROM job_env WHERE workflow_id = ? AND env = ?`, []any{workflowID, env}, &id)
+func envOf(tx *core.Tx, workflowID int64, env string) (id int64, err error) {
+	err = tx.Row(`SELECT id FROM job_env WHERE workflow_id = ? AND env = ?`, []any{workflowID, env}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
-		id, err = tx.insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, ?)`, workflowID, env)
+		id, err = tx.Insert(`INSERT INTO job_env (workflow_id, env) VALUES (?, ?)`, workflowID, env)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("environment of jobs of workflow %d: %w", workflowID, err)
@@ -325,11 +321,11 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	if id, known := in.policies[string(text)]; known {
 		return id, nil
 	}
-	if err := in.tx.requirePolicies("retry_policies", p.RetryPolicies); err != nil {
+	if err := record.RequirePolicies(in.tx, "retry_policies", p.RetryPolicies); err != nil {
 		return nil, err
 	}
-	delete(in.tx.w.signs, in.workflowID)
-	id, err := in.tx.policyOf(in.workflowID, string(text), p.Timeouts.Watched())
+	delete(in.tx.Shared.Patterns, in.workflowID)
+	id, err := policyOf(in.tx, in.workflowID, string(text), p.Timeouts.Watched())
 	if err != nil {
 		return nil, err
 	}
@@ -338,10 +334,10 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 }
 
 // policyOf returns the id of a job's policy, which it stores if it is new.
-func (tx *Tx) policyOf(workflowID int64, policy string, watched bool) (id int64, err error) {
-	err = tx.row(`SELECT id FROM job_policy WHERE workflow_id = ? AND policy = ?`, []any{workflowID, policy}, &id)
+func policyOf(tx *core.Tx, workflowID int64, policy string, watched bool) (id int64, err error) {
+	err = tx.Row(`SELECT id FROM job_policy WHERE workflow_id = ? AND policy = ?`, []any{workflowID, policy}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
-		id, err = tx.insert(`INSERT INTO job_policy (workflow_id, policy, watched) VALUES (?, ?, ?)`, workflowID, policy, watched)
+		id, err = tx.Insert(`INSERT INTO job_policy (workflow_id, policy, watched) VALUES (?, ?, ?)`, workflowID, policy, watched)
 	}
 	if err != nil {
 		return 0, fmt.Errorf("policy of jobs of workflow %d: %w", workflowID, err)
@@ -351,11 +347,11 @@ func (tx *Tx) policyOf(workflowID int64, policy string, watched bool) (id int64,
 
 // finish writes what was not written yet, and checks and counts it all.
 func (in *jobInserter) finish() error {
-	if err := in.jobs.flush(); err != nil {
+	if err := in.jobs.Flush(); err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}
-	for i, table := range linkTables {
-		if err := in.links[i].flush(); err != nil {
+	for i, table := range view.LinkTables {
+		if err := in.links[i].Flush(); err != nil {
 			return fmt.Errorf("insert links of jobs of workflow %d: %w", in.workflowID, err)
 		}
 		if err := in.checkLinks(table); err != nil {
@@ -363,15 +359,15 @@ func (in *jobInserter) finish() error {
 		}
 	}
 	for status, n := range in.byStatus {
-		in.tx.count(in.workflowID, status, n)
+		in.tx.Count(in.workflowID, status, n)
 	}
 	return nil
 }
 
 // checkLinks refuses links with what does not exist in the workflow.
-func (in *jobInserter) checkLinks(table linkTable) error {
+func (in *jobInserter) checkLinks(table view.LinkTable) error {
 	var id int64
-	err := in.tx.row(`SELECT l.`+table.column+` FROM `+table.name+` l LEFT JOIN `+table.target+` t ON t.id = l.`+table.column+`
+	err := in.tx.Row(`SELECT l.`+table.Column+` FROM `+table.Name+` l LEFT JOIN `+table.Target+` t ON t.id = l.`+table.Column+`
 		WHERE l.job_id >= ? AND l.job_id < ? AND t.workflow_id IS NOT ? LIMIT 1`, []any{in.first, in.next, in.workflowID}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
@@ -379,5 +375,5 @@ func (in *jobInserter) checkLinks(table linkTable) error {
 	if err != nil {
 		return fmt.Errorf("check links of jobs of workflow %d: %w", in.workflowID, err)
 	}
-	return in.tx.requireIn(table.target, table.what, in.workflowID, id)
+	return core.RequireIn(in.tx, table.Target, table.What, in.workflowID, id)
 }

@@ -26,15 +26,15 @@ func newGround(t *testing.T) *ground {
 	n := newNouns(t)
 	g := &ground{nouns: n}
 	make := func() (id, file, data, requirements, job int64) {
-		w, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me", Env: map[string]string{"A": "1", "B": "2"}})
+		w, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me", Env: map[string]string{"A": "1", "B": "2"}})
 		n.must(err)
-		files, err := n.CreateFiles(n.ctx, []workflow.File{{WorkflowID: w.ID, Name: "f", Path: "f"}})
+		files, err := n.Files.Create(n.ctx, []workflow.File{{WorkflowID: w.ID, Name: "f", Path: "f"}})
 		n.must(err)
-		records, err := n.CreateUserData(n.ctx, []workflow.UserData{{WorkflowID: w.ID, Name: "d"}}, UserDataLinks{})
+		records, err := n.UserData.Create(n.ctx, []workflow.UserData{{WorkflowID: w.ID, Name: "d"}}, UserDataLinks{})
 		n.must(err)
-		q, err := n.CreateResourceRequirements(n.ctx, workflow.ResourceRequirements{WorkflowID: w.ID, Name: "q", NumCPUs: 2, NumNodes: 1, Memory: "1g", Runtime: "PT1H"})
+		q, err := n.Requirements.Create(n.ctx, workflow.ResourceRequirements{WorkflowID: w.ID, Name: "q", NumCPUs: 2, NumNodes: 1, Memory: "1g", Runtime: "PT1H"})
 		n.must(err)
-		jobs, err := n.CreateJobs(n.ctx, []workflow.Job{{WorkflowID: w.ID, Name: "first", Command: "true"}})
+		jobs, err := n.Jobs.Create(n.ctx, []workflow.Job{{WorkflowID: w.ID, Name: "first", Command: "true"}})
 		n.must(err)
 		return w.ID, files[0].ID, records[0].ID, q.ID, jobs[0].ID
 	}
@@ -51,7 +51,7 @@ func TestCreateJobs(t *testing.T) {
 			OutputUserData: []int64{g.data}, ResourceRequirementsID: &g.requirements, SchedulerID: new(int64(77))},
 		{WorkflowID: g.workflow, Name: "a", Command: "c", DependsOn: []int64{g.job}},
 	}
-	created, err := g.CreateJobs(g.ctx, sent)
+	created, err := g.Jobs.Create(g.ctx, sent)
 	g.must(err)
 	defaults := g.count(`SELECT id FROM resource_requirements WHERE workflow_id = ? AND name = 'default'`, g.workflow)
 	want := []workflow.Job{
@@ -68,7 +68,7 @@ func TestCreateJobs(t *testing.T) {
 		t.Error("jobs with the same dependencies do not share a gate")
 	}
 	for _, j := range created {
-		stored, err := g.Job(g.ctx, j.ID)
+		stored, err := g.Jobs.Get(g.ctx, j.ID)
 		g.must(err)
 		if diff := cmp.Diff(j, stored); diff != "" {
 			t.Errorf("stored (-created +stored):\n%s", diff)
@@ -104,7 +104,7 @@ func TestCreateJobsRefusals(t *testing.T) {
 			if tc.code == workflow.CodeNotFound {
 				jobs = jobs[1:]
 			}
-			_, err := g.CreateJobs(g.ctx, jobs)
+			_, err := g.Jobs.Create(g.ctx, jobs)
 			wantCode(t, err, tc.code)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
@@ -119,13 +119,13 @@ func TestCreateJobsRefusals(t *testing.T) {
 func TestNewJobReopensAnEndedRun(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	for i := range 4 {
 		g.force(i, completed)
 	}
-	_, err := n.CreateJobs(n.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: "more", Command: "true"}})
+	_, err := n.Jobs.Create(n.ctx, []workflow.Job{{WorkflowID: g.workflow, Name: "more", Command: "true"}})
 	n.must(err)
-	w, err := n.Workflow(n.ctx, g.workflow)
+	w, err := n.Workflows.Get(n.ctx, g.workflow)
 	if n.must(err); w.Verdict != "" || w.EndGeneration != 1 {
 		t.Errorf("verdict %q, generation %d", w.Verdict, w.EndGeneration)
 	}
@@ -136,14 +136,14 @@ func BenchmarkCreateJobs(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		n := newNouns(b)
-		w, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me"})
+		w, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me"})
 		n.must(err)
 		list := make([]workflow.Job, jobs)
 		for i := range list {
 			list[i] = workflow.Job{WorkflowID: w.ID, Name: fmt.Sprintf("job_%06d", i), Command: fmt.Sprintf("bash work.sh %d", i)}
 		}
 		b.StartTimer()
-		_, err = n.CreateJobs(n.ctx, list)
+		_, err = n.Jobs.Create(n.ctx, list)
 		n.must(err)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/jobs, "ns/job")

@@ -5,6 +5,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -18,8 +20,8 @@ func TestJobFilters(t *testing.T) {
 	g := n.graph(d)
 	file := n.count(`SELECT id FROM file`)
 	node := n.node(g.workflow)
-	n.must(n.writer.do("run", func(tx *Tx) error {
-		return tx.execOne(`UPDATE job SET compute_node_id = ?, start_ms = 1000, origin = 'retry' WHERE id = ?`, node, g.jobs[0])
+	n.must(n.shared.Do("run", func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE job SET compute_node_id = ?, start_ms = 1000, origin = 'retry' WHERE id = ?`, node, g.jobs[0])
 	}))
 	g.force(0, running)
 	for name, tc := range map[string]struct {
@@ -41,7 +43,7 @@ func TestJobFilters(t *testing.T) {
 		"all conditions":  {JobFilter{Status: new(workflow.Running), Name: new("b")}, nil},
 	} {
 		tc.q.WorkflowID = g.workflow
-		jobs, total, err := n.Jobs(n.ctx, tc.q, Page{Limit: 10})
+		jobs, total, err := n.Jobs.List(n.ctx, tc.q, sqlite.Page{Limit: 10})
 		n.must(err)
 		var names []string
 		for _, j := range jobs {
@@ -52,7 +54,7 @@ func TestJobFilters(t *testing.T) {
 		}
 	}
 
-	jobs, total, err := n.Jobs(n.ctx, JobFilter{WorkflowID: g.workflow, WithRelations: true}, Page{Limit: 2, Offset: 2, SortBy: "command", Reverse: true})
+	jobs, total, err := n.Jobs.List(n.ctx, JobFilter{WorkflowID: g.workflow, WithRelations: true}, sqlite.Page{Limit: 2, Offset: 2, SortBy: "command", Reverse: true})
 	n.must(err)
 	if total != 4 || len(jobs) != 2 || jobs[0].Name != "a" || jobs[1].Name != "c" {
 		t.Errorf("total %d, page %+v", total, jobs)
@@ -61,14 +63,14 @@ func TestJobFilters(t *testing.T) {
 		t.Errorf("running job %+v", a)
 	}
 	for _, j := range jobs {
-		one, err := n.Job(n.ctx, j.ID)
+		one, err := n.Jobs.Get(n.ctx, j.ID)
 		n.must(err)
 		if diff := cmp.Diff(one, j); diff != "" {
 			t.Errorf("listed job (-alone +listed):\n%s", diff)
 		}
 	}
-	_, err = n.Job(n.ctx, 999)
+	_, err = n.Jobs.Get(n.ctx, 999)
 	wantCode(t, err, workflow.CodeNotFound)
-	_, _, err = n.Jobs(n.ctx, JobFilter{WorkflowID: 999}, Page{Limit: 1})
+	_, _, err = n.Jobs.List(n.ctx, JobFilter{WorkflowID: 999}, sqlite.Page{Limit: 1})
 	wantCode(t, err, workflow.CodeNotFound)
 }

@@ -9,14 +9,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// UpdateJob changes a job and returns it. Its name, command and dependencies
+// Update changes a job and returns it. Its name, command and dependencies
 // can change while it is uninitialized, and it can be disabled then; its
 // environment, files and user data never. The status of a held job can be set
 // to ready or failed, which classifies it.
-func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
+func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
 	if u.Priority != nil && *u.Priority < 0 {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d: priority must not be negative, but is %d", id, *u.Priority)
 	}
@@ -30,21 +34,21 @@ func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (wo
 		}
 	}
 	var j workflow.Job
-	err := s.writer.do("update job", func(tx *Tx) (err error) {
+	err := s.shared.Do("update job", func(tx *core.Tx) (err error) {
 		u := u
-		if err := tx.classifyByUpdate(id, &u); err != nil {
+		if err := classifyByUpdate(tx, id, &u); err != nil {
 			return err
 		}
-		if j, err = getJob(tx, id); err != nil {
+		if j, err = engine.GetJob(tx, id); err != nil {
 			return err
 		}
 		if err := checkJobUpdate(&j, &u); err != nil {
 			return err
 		}
-		if err := tx.updateJob(&j, &u); err != nil {
+		if err := updateJob(tx, &j, &u); err != nil {
 			return err
 		}
-		j, err = getJob(tx, id)
+		j, err = engine.GetJob(tx, id)
 		return err
 	})
 	return j, err
@@ -53,8 +57,8 @@ func (s *Store) UpdateJob(_ context.Context, id int64, u workflow.JobUpdate) (wo
 // checkJobUpdate refuses to change what is fixed in the job's status.
 func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
 	sent := [4][]int64{u.InputFiles, u.OutputFiles, u.InputUserData, u.OutputUserData}
-	for i, list := range linksOf(j) {
-		if sent[i] != nil && !slices.Equal(idSet(sent[i]), *list) {
+	for i, list := range view.LinksOf(j) {
+		if sent[i] != nil && !slices.Equal(core.IDSet(sent[i]), *list) {
 			name := [4]string{"input_file_ids", "output_file_ids", "input_user_data_ids", "output_user_data_ids"}[i]
 			return workflow.Errorf(workflow.CodeInvalid, "Cannot modify %s of job %d: it is immutable", name, j.ID)
 		}
@@ -72,7 +76,7 @@ func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
 	if u.Command != nil && *u.Command != j.Command {
 		changed = append(changed, "command")
 	}
-	if u.DependsOn != nil && !slices.Equal(idSet(u.DependsOn), j.DependsOn) {
+	if u.DependsOn != nil && !slices.Equal(core.IDSet(u.DependsOn), j.DependsOn) {
 		changed = append(changed, "depends_on_job_ids")
 	}
 	if u.Status != nil && *u.Status != j.Status {
@@ -90,51 +94,51 @@ func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
 }
 
 // updateJob changes a job that was just read.
-func (tx *Tx) updateJob(j *workflow.Job, u *workflow.JobUpdate) error {
-	if err := tx.updateClass(j, u); err != nil {
+func updateJob(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
+	if err := updateClass(tx, j, u); err != nil {
 		return err
 	}
-	set(&j.Name, u.Name)
-	set(&j.Command, u.Command)
-	setOptional(&j.InvocationScript, u.InvocationScript)
+	core.Set(&j.Name, u.Name)
+	core.Set(&j.Command, u.Command)
+	core.SetOptional(&j.InvocationScript, u.InvocationScript)
 	if cancel := u.CancelOnBlockingJobFailure; cancel != nil && *cancel != j.RunIf.CancelOnFailure() {
 		j.RunIf = workflow.RunIfOf(*cancel)
 	}
-	set(&j.RunIf, u.RunIf)
-	set(&j.SupportsTermination, u.SupportsTermination)
-	err := tx.execOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, run_if = ?, supports_termination = ?
+	core.Set(&j.RunIf, u.RunIf)
+	core.Set(&j.SupportsTermination, u.SupportsTermination)
+	err := tx.ExecOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, run_if = ?, supports_termination = ?
 		WHERE id = ?`, j.Name, j.Command, j.InvocationScript, int64(j.RunIf), j.SupportsTermination, j.ID)
 	if err != nil {
 		return fmt.Errorf("update job %d: %w", j.ID, err)
 	}
-	if deps := idSet(u.DependsOn); u.DependsOn != nil && !slices.Equal(deps, j.DependsOn) {
-		if err := tx.checkDependencies(j, deps); err != nil {
+	if deps := core.IDSet(u.DependsOn); u.DependsOn != nil && !slices.Equal(deps, j.DependsOn) {
+		if err := checkDependencies(tx, j, deps); err != nil {
 			return err
 		}
-		if err := tx.setDependencies(j.WorkflowID, j.ID, deps); err != nil {
+		if err := setDependencies(tx, j.WorkflowID, j.ID, deps); err != nil {
 			return err
 		}
 	}
 	if u.Status != nil && *u.Status != j.Status {
-		return tx.disable(j)
+		return disableJobs(tx, j)
 	}
 	return nil
 }
 
 // updateClass changes what whoever claims looks at.
-func (tx *Tx) updateClass(j *workflow.Job, u *workflow.JobUpdate) error {
+func updateClass(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	if u.ResourceRequirementsID == nil && u.SchedulerID == nil && u.Priority == nil && u.Labels == nil {
 		return nil
 	}
-	set(&j.Priority, u.Priority)
+	core.Set(&j.Priority, u.Priority)
 	if u.ResourceRequirementsID != nil {
-		if err := tx.requireIn("resource_requirements", "resource requirements", j.WorkflowID, *u.ResourceRequirementsID); err != nil {
+		if err := core.RequireIn(tx, "resource_requirements", "resource requirements", j.WorkflowID, *u.ResourceRequirementsID); err != nil {
 			return err
 		}
 		j.ResourceRequirementsID = u.ResourceRequirementsID
 	}
 	if u.SchedulerID != nil {
-		if err := tx.checkScheduler(j.WorkflowID, *u.SchedulerID); err != nil {
+		if err := checkScheduler(tx, j.WorkflowID, *u.SchedulerID); err != nil {
 			return err
 		}
 		j.SchedulerID = u.SchedulerID
@@ -142,37 +146,37 @@ func (tx *Tx) updateClass(j *workflow.Job, u *workflow.JobUpdate) error {
 	if u.Labels != nil {
 		j.Labels = u.Labels
 	}
-	class, err := tx.classOf(j.WorkflowID, classKeyOf(j))
+	class, err := core.ClassOf(tx, j.WorkflowID, classKeyOf(j))
 	if err != nil {
 		return err
 	}
-	if err := tx.execOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, j.ID); err != nil {
+	if err := tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, j.ID); err != nil {
 		return fmt.Errorf("change the class of job %d: %w", j.ID, err)
 	}
 	if j.Status == workflow.Ready {
-		tx.ready(j.WorkflowID)
+		tx.Ready(j.WorkflowID)
 	}
 	return nil
 }
 
 // checkDependencies refuses dependencies that are not jobs of the workflow or
 // that would close a cycle.
-func (tx *Tx) checkDependencies(j *workflow.Job, deps []int64) error {
+func checkDependencies(tx *core.Tx, j *workflow.Job, deps []int64) error {
 	if slices.Contains(deps, j.ID) {
 		return workflow.Errorf(workflow.CodeInvalid, "job %d cannot depend on itself", j.ID)
 	}
-	if err := tx.requireIn("job", "job", j.WorkflowID, deps...); err != nil {
+	if err := core.RequireIn(tx, "job", "job", j.WorkflowID, deps...); err != nil {
 		return err
 	}
 	// Walk up from the dependencies, gate by gate.
 	var through int64
-	err := tx.row(`WITH RECURSIVE above (gate_id, via) AS (
+	err := tx.Row(`WITH RECURSIVE above (gate_id, via) AS (
 			SELECT gate_id, id FROM job WHERE id IN (SELECT value FROM json_each(?1)) AND gate_id IS NOT NULL
 			UNION
 			SELECT x.gate_id, a.via FROM above a JOIN gate_dependency d ON d.gate_id = a.gate_id JOIN job x ON x.id = d.job_id
 				WHERE x.gate_id IS NOT NULL)
 		SELECT a.via FROM above a JOIN gate_dependency d ON d.gate_id = a.gate_id WHERE d.job_id = ?2 LIMIT 1`,
-		[]any{idList(deps), j.ID}, &through)
+		[]any{sqlite.IDList(deps), j.ID}, &through)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -183,26 +187,25 @@ func (tx *Tx) checkDependencies(j *workflow.Job, deps []int64) error {
 }
 
 // setDependencies replaces what a job depends on. Its status is the caller's.
-func (tx *Tx) setDependencies(workflowID, id int64, deps []int64) error {
+func setDependencies(tx *core.Tx, workflowID, id int64, deps []int64) error {
 	var gate any
 	if len(deps) > 0 {
-		found, err := tx.gateOf(workflowID, deps)
+		found, err := engine.GateOf(tx, workflowID, deps)
 		if err != nil {
 			return err
 		}
 		gate = found
 	}
-	if err := tx.execOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, id); err != nil {
+	if err := tx.ExecOne(`UPDATE job SET gate_id = ? WHERE id = ?`, gate, id); err != nil {
 		return fmt.Errorf("set the dependencies of job %d: %w", id, err)
 	}
-	return tx.checkSameStage(workflowID, id, id)
+	return checkSameStage(tx, workflowID, id, id)
 }
 
-// disable takes an uninitialized job out of its workflow's runs.
-func (tx *Tx) disable(j *workflow.Job) error {
-	if err := tx.execOne(`UPDATE job SET status = 9 WHERE id = ? AND status = 0`, j.ID); err != nil {
+// disableJobs takes an uninitialized job out of its workflow's runs.
+func disableJobs(tx *core.Tx, j *workflow.Job) error {
+	if err := engine.DisableJob(tx, j.WorkflowID, j.ID); err != nil {
 		return fmt.Errorf("disable job %d: %w", j.ID, err)
 	}
-	tx.move(j.WorkflowID, workflow.Uninitialized, workflow.Disabled, 1)
-	return tx.completed(j.WorkflowID, []completion{{j.ID, workflow.Uninitialized, workflow.Disabled}})
+	return engine.ReleaseDependents(tx, j.WorkflowID, []engine.Completed{{ID: j.ID, From: workflow.Uninitialized, To: workflow.Disabled}})
 }

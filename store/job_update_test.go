@@ -6,12 +6,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-func (g *graph) jobOf(i int) workflow.Job {
+func (g *jobGraph) jobOf(i int) workflow.Job {
 	g.t.Helper()
-	j, err := g.Job(g.ctx, g.jobs[i])
+	j, err := g.Jobs.Get(g.ctx, g.jobs[i])
 	g.must(err)
 	return j
 }
@@ -24,7 +25,7 @@ func TestUpdateJob(t *testing.T) {
 	want.Name, want.Command, want.InvocationScript = "last", "false", new("wrap.sh")
 	want.SupportsTermination, want.RunIf = true, workflow.RunIfAlways
 	want.Priority, want.Labels, want.SchedulerID, want.DependsOn = 9, []string{"a", "b"}, new(int64(3)), []int64{g.jobs[0]}
-	got, err := n.UpdateJob(n.ctx, g.jobs[3], workflow.JobUpdate{
+	got, err := n.Jobs.Update(n.ctx, g.jobs[3], workflow.JobUpdate{
 		Name: &want.Name, Command: &want.Command, InvocationScript: want.InvocationScript, SupportsTermination: new(true),
 		CancelOnBlockingJobFailure: new(false), Priority: new(int64(9)), Labels: []string{"b", "a"}, SchedulerID: new(int64(3)),
 		DependsOn: []int64{g.jobs[0]}, Status: new(workflow.Uninitialized), Env: map[string]string{}, InputFiles: []int64{},
@@ -37,7 +38,7 @@ func TestUpdateJob(t *testing.T) {
 	if *got.GateID == *before.GateID || *got.GateID != *g.jobOf(1).GateID {
 		t.Errorf("gate %d, want that of the jobs with the same dependency, %d", *got.GateID, *g.jobOf(1).GateID)
 	}
-	got, err = n.UpdateJob(n.ctx, g.jobs[3], workflow.JobUpdate{Labels: []string{}, DependsOn: []int64{}})
+	got, err = n.Jobs.Update(n.ctx, g.jobs[3], workflow.JobUpdate{Labels: []string{}, DependsOn: []int64{}})
 	if n.must(err); got.Labels != nil || got.GateID != nil || got.Priority != 9 {
 		t.Errorf("labels %v, gate %v, priority %d", got.Labels, got.GateID, got.Priority)
 	}
@@ -70,7 +71,7 @@ func TestUpdateJobRefusals(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			g.force(tc.job, tc.status)
 			before := g.jobOf(tc.job)
-			_, err := n.UpdateJob(n.ctx, g.jobs[tc.job], tc.update)
+			_, err := n.Jobs.Update(n.ctx, g.jobs[tc.job], tc.update)
 			wantCode(t, err, workflow.CodeInvalid)
 			if err == nil || !strings.Contains(err.Error(), tc.want) {
 				t.Errorf("error %v, want %q in it", err, tc.want)
@@ -86,12 +87,12 @@ func TestUpdateJobRefusals(t *testing.T) {
 func TestDisabledJobsCountAsComplete(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
-	n.must(n.writer.do("reset", func(tx *Tx) error {
-		tx.move(g.workflow, ready, uninitialized, 1)
-		return tx.execOne(`UPDATE job SET status = 0 WHERE id = ?`, g.jobs[0])
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.shared.Do("reset", func(tx *core.Tx) error {
+		tx.Move(g.workflow, ready, uninitialized, 1)
+		return tx.ExecOne(`UPDATE job SET status = 0 WHERE id = ?`, g.jobs[0])
 	}))
-	_, err := n.UpdateJob(n.ctx, g.jobs[0], workflow.JobUpdate{Status: new(workflow.Disabled)})
+	_, err := n.Jobs.Update(n.ctx, g.jobs[0], workflow.JobUpdate{Status: new(workflow.Disabled)})
 	n.must(err)
 	g.want("disabled", disabled, ready, ready, blocked)
 }
@@ -99,18 +100,18 @@ func TestDisabledJobsCountAsComplete(t *testing.T) {
 func TestDeleteJob(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	_, err := n.CreateAction(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerJobsComplete,
+	_, err := n.Actions.Create(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerJobsComplete,
 		ActionType: "x", Config: []byte(`{}`), JobIDs: g.jobs[:2]})
 	n.must(err)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
 	g.force(0, running)
-	_, err = n.DeleteJob(n.ctx, g.jobs[0], "me")
+	_, err = n.Jobs.Delete(n.ctx, g.jobs[0], "me")
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = n.DeleteJobs(n.ctx, g.workflow, "me")
+	_, err = n.Jobs.DeleteAll(n.ctx, g.workflow, "me")
 	wantCode(t, err, workflow.CodeConflict)
 
 	g.force(0, completed)
-	deleted, err := n.DeleteJob(n.ctx, g.jobs[1], "me")
+	deleted, err := n.Jobs.Delete(n.ctx, g.jobs[1], "me")
 	if n.must(err); deleted.Name != "b" {
 		t.Errorf("deleted %+v", deleted)
 	}
@@ -119,16 +120,16 @@ func TestDeleteJob(t *testing.T) {
 	if deps := g.jobOf(2).DependsOn; len(deps) != 1 || deps[0] != g.jobs[1] {
 		t.Errorf("d depends on %v, want c alone", deps)
 	}
-	a, err := n.Actions(n.ctx, g.workflow)
+	a, err := n.Actions.List(n.ctx, g.workflow)
 	if n.must(err); a[0].RequiredTriggers != 1 || a[0].TriggerCount != 1 {
 		t.Errorf("action counts %d of %d, want 1 of 1", a[0].TriggerCount, a[0].RequiredTriggers)
 	}
-	_, err = n.DeleteJob(n.ctx, g.jobs[1], "me")
+	_, err = n.Jobs.Delete(n.ctx, g.jobs[1], "me")
 	n.must(err)
 	g.want("c deleted", completed, ready)
 	g.jobs = append(g.jobs[:1:1], g.jobs[2])
 	g.force(1, failed)
-	count, err := n.DeleteJobs(n.ctx, g.workflow, "me")
+	count, err := n.Jobs.DeleteAll(n.ctx, g.workflow, "me")
 	if n.must(err); count != 2 {
 		t.Errorf("%d jobs deleted, want 2", count)
 	}
@@ -145,7 +146,7 @@ func TestDeleteJobMergesGates(t *testing.T) {
 	d := diamond()
 	d.Jobs = append(d.Jobs, workflow.JobDefinition{Name: "e", Command: "true", DependsOn: []int32{1}})
 	g := n.graph(d)
-	_, err := n.DeleteJob(n.ctx, g.jobs[2], "me")
+	_, err := n.Jobs.Delete(n.ctx, g.jobs[2], "me")
 	n.must(err)
 	if a, b := *g.jobOf(3).GateID, *g.jobOf(4).GateID; a != b {
 		t.Errorf("gates %d and %d, want one: both jobs depend on b alone", a, b)
@@ -157,15 +158,15 @@ func TestDeleteJobMergesGates(t *testing.T) {
 func TestDeleteJobOfACanceledWorkflow(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{}))
-	_, err := n.CancelWorkflow(n.ctx, g.workflow)
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
+	_, err := n.Workflows.Cancel(n.ctx, g.workflow)
 	n.must(err)
-	_, err = n.DeleteJob(n.ctx, g.jobs[0], "me")
+	_, err = n.Jobs.Delete(n.ctx, g.jobs[0], "me")
 	n.must(err)
 	g.jobs = g.jobs[1:]
 	g.want("a deleted", blocked, blocked, blocked)
-	_, err = n.ResetStatus(n.ctx, g.workflow, false, "me")
+	_, err = n.Workflows.Reset(n.ctx, g.workflow, false, "me")
 	n.must(err)
-	n.must(n.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
+	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{OnlyUninitialized: true}))
 	g.want("the next run", ready, ready, blocked)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -12,15 +13,15 @@ import (
 // opened meanwhile.
 func TestReturnUnstarted(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{after: []int{0}, runIf: workflow.RunIfAlways}, rigJob{})
-	_, err := r.CompleteJob(r.ctx, r.completion(0, r.node("n1"), failed, 1))
+	_, err := r.Jobs.Complete(r.ctx, r.completion(0, r.node("n1"), failed, 1))
 	r.must(err)
-	_, err = r.ClaimNextJobs(r.ctx, r.workflow, 9, nil)
+	_, err = r.Jobs.ClaimNext(r.ctx, r.workflow, 9, nil)
 	r.must(err)
-	_, err = r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	_, err = r.Jobs.Retry(r.ctx, r.ids[0], 1, 9)
 	r.must(err)
 	r.want(ready, pending, pending)
 	for before, want := range []int64{0, 2} { // the second time, 1 ms later
-		n, err := r.ReturnUnstarted(r.ctx, r.now.UnixMilli()+int64(before))
+		n, err := r.Jobs.ReturnUnstarted(r.ctx, r.now.UnixMilli()+int64(before))
 		if r.must(err); n != want {
 			t.Errorf("%d jobs returned, want %d", n, want)
 		}
@@ -32,9 +33,9 @@ func TestReturnUnstarted(t *testing.T) {
 func TestDelayed(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	at := r.now.UnixMilli()
-	r.do(func(tx *Tx) error {
+	r.do(func(tx *core.Tx) error {
 		for i, id := range r.ids {
-			if err := tx.execOne(`UPDATE job SET not_before_ms = ? WHERE id = ?`, at+int64(1000*(i+1)), id); err != nil {
+			if err := tx.ExecOne(`UPDATE job SET not_before_ms = ? WHERE id = ?`, at+int64(1000*(i+1)), id); err != nil {
 				return err
 			}
 		}
@@ -44,7 +45,7 @@ func TestDelayed(t *testing.T) {
 		until, next int64
 		due         bool
 	}{{0, 1000, false}, {1000, 2000, true}, {2000, 0, true}} {
-		due, next, err := r.Delayed(r.ctx, at, at+look.until)
+		due, next, err := r.Jobs.Delayed(r.ctx, at, at+look.until)
 		r.must(err)
 		if look.next += at; look.next == at {
 			look.next = 0
@@ -55,7 +56,7 @@ func TestDelayed(t *testing.T) {
 	}
 	open := func() bool {
 		t.Helper()
-		open, err := r.HasOpenWork(r.ctx)
+		open, err := r.Workflows.HaveOpenWork(r.ctx)
 		r.must(err)
 		return open
 	}

@@ -7,7 +7,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // withLoginEnd is a job and an end job that runs on the daemon's host.
@@ -27,7 +32,7 @@ func withLoginEnd(tb testing.TB) *workflow.Definition {
 // loginWork lists what the daemon has to run on its own host.
 func (s *staged) loginWork() []LoginWork {
 	s.tb.Helper()
-	work, err := s.LoginWork(s.ctx)
+	work, err := s.Runners.LoginWork(s.ctx)
 	s.must(err)
 	return work
 }
@@ -35,12 +40,12 @@ func (s *staged) loginWork() []LoginWork {
 // Jobs of the daemon's host are for runners there, whoever started them.
 func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
-	allocation := s.handOf("n2", 1, workflow.SchedulerSlurm, workflow.LoginNone)
-	only := s.handOf("login1", 4, workflow.SchedulerLocal, workflow.LoginOnly)
+	allocation := s.handOf("n2", 1, compute.SchedulerSlurm, placement.LoginNone)
+	only := s.handOf("login1", 4, compute.SchedulerLocal, placement.LoginOnly)
 	if answer := only.turn(); len(answer.Grants) != 0 || answer.ClaimableLater {
 		t.Fatalf("the runner for jobs of the daemon's host: %+v", answer)
 	}
-	_, err := s.LeaveRunner(s.ctx, only.id, Farewell{})
+	_, err := s.Runners.Leave(s.ctx, only.id, lease.LeaveRequest{})
 	s.must(err)
 	if work := s.loginWork(); len(work) != 0 {
 		t.Errorf("before the end: %+v", work)
@@ -52,14 +57,14 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 	if answer := allocation.turn(); len(answer.Grants) != 0 || answer.ClaimableLater {
 		t.Errorf("a runner in an allocation, which can go: %+v", answer)
 	}
-	if jobs, err := s.ClaimNextJobs(s.ctx, s.workflow, 5, nil); err != nil || len(jobs) != 0 {
+	if jobs, err := s.Jobs.ClaimNext(s.ctx, s.workflow, 5, nil); err != nil || len(jobs) != 0 {
 		t.Errorf("torc's clients get %v, %v", jobs, err)
 	}
 	demand := s.demandOf(time.Minute)
 	if len(demand.Classes) != 0 || demand.Running != 0 {
 		t.Errorf("demand for allocations: %+v", demand)
 	}
-	if open, err := s.HasOpenWork(s.ctx); err != nil || !open {
+	if open, err := s.Workflows.HaveOpenWork(s.ctx); err != nil || !open {
 		t.Errorf("open work: %v, %v", open, err)
 	}
 	want := []LoginWork{{WorkflowID: s.workflow, OutputDir: "/out", Dir: "/home/me"}}
@@ -67,7 +72,7 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 		t.Errorf("work for the daemon's host (-want +got):\n%s", diff)
 	}
 	s.changes = nil
-	s.node = s.handOf("login1", 1, workflow.SchedulerLocal, workflow.LoginOnly)
+	s.node = s.handOf("login1", 1, compute.SchedulerLocal, placement.LoginOnly)
 	if work := s.loginWork(); len(work) != 0 {
 		t.Errorf("with a runner there: %+v", work)
 	}
@@ -75,7 +80,7 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 	if len(answer.Grants) != 1 || answer.Grants[0].Input == nil {
 		t.Fatalf("its runner: %+v", answer)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	if demand := s.demandOf(time.Minute); demand.Running != 0 {
 		t.Errorf("demand while it runs: %+v", demand)
 	}
@@ -83,17 +88,17 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {
 		t.Errorf("verdict: %+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // A runner that somebody started on the daemon's host takes them with its others.
 func TestLoginJobsNeedNoOtherRunner(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
-	s.node = s.handOf("login1", 2, workflow.SchedulerLocal, workflow.LoginToo)
+	s.node = s.handOf("login1", 2, compute.SchedulerLocal, placement.LoginToo)
 	if diff := cmp.Diff([]string{"a", "end"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // A job of the daemon's host that changes is still one; and the check sees when it
@@ -101,19 +106,19 @@ func TestLoginJobsNeedNoOtherRunner(t *testing.T) {
 func TestLoginJobsStayThere(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
 	s.end(s.node.turn(), nil)
-	_, err := s.UpdateJob(s.ctx, s.id("end"), workflow.JobUpdate{Priority: new(int64(7))})
+	_, err := s.Jobs.Update(s.ctx, s.id("end"), workflow.JobUpdate{Priority: new(int64(7))})
 	s.must(err)
 	if answer := s.node.turn(); len(answer.Grants) != 0 {
 		t.Errorf("granted elsewhere: %+v", answer)
 	}
-	s.do(func(tx *Tx) error {
-		err := tx.execOne(`UPDATE job SET status = 3, compute_node_id = ?, claimed_ms = 1, fence = fence + 1 WHERE id = ?`, s.node.id, s.id("end"))
-		tx.move(s.workflow, workflow.Ready, workflow.Pending, 1)
+	s.do(func(tx *core.Tx) error {
+		err := tx.ExecOne(`UPDATE job SET status = 3, compute_node_id = ?, claimed_ms = 1, fence = fence + 1 WHERE id = ?`, s.node.id, s.id("end"))
+		tx.Move(s.workflow, workflow.Ready, workflow.Pending, 1)
 		return err
 	})
-	found, err := CheckDeep(s.ctx, s.Path(), Witness{})
+	found, err := check.Deep(s.ctx, s.Path(), check.Witness{})
 	s.must(err)
-	if !slices.ContainsFunc(found, func(f Finding) bool { return f.Promise == "place" }) {
+	if !slices.ContainsFunc(found, func(f check.Finding) bool { return f.Promise == "place" }) {
 		t.Errorf("the check says %+v", found)
 	}
 }
@@ -127,7 +132,7 @@ func TestLoginJobsDoNotWaitForEver(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.EndJob == nil {
 		t.Errorf("verdict: %+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // Runners in allocations stay for what comes after an end job of the daemon's host.
@@ -138,7 +143,7 @@ func TestRunnersStayForWhatFollowsALoginJob(t *testing.T) {
 	end.Stage = int32(len(d.Stages))
 	d.Jobs = append(d.Jobs, end)
 	s := newStaged(t, d)
-	s.node = s.handOf("n2", 1, workflow.SchedulerSlurm, workflow.LoginNone)
+	s.node = s.handOf("n2", 1, compute.SchedulerSlurm, placement.LoginNone)
 	s.end(s.end(s.node.turn(), nil), nil)
 	if answer := s.node.turn(); s.status("end") != workflow.Ready || !answer.ClaimableLater {
 		t.Errorf("a runner that may have to undo the run: %+v", answer)

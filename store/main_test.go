@@ -7,13 +7,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain is also the program that the crash test kills, and the one that holds a database.
+// TestMain is also the program that the crash test kills.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(victimDir); dir != "" {
 		os.Exit(runVictim(dir, os.Getenv(victimFailpoints)))
-	}
-	if path := os.Getenv(holdPath); path != "" {
-		os.Exit(hold(path))
 	}
 	goleak.VerifyTestMain(m)
 }

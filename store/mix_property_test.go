@@ -10,7 +10,12 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
 
 // mix is a workflow that everybody changes: runners, torc clients, operators,
@@ -61,7 +66,7 @@ func (m *mix) promises() {
 	if *inMemory || *asNetwork {
 		return // nobody else can read it
 	}
-	findings, err := CheckDeep(m.ctx, m.Path(), Witness{})
+	findings, err := check.Deep(m.ctx, m.Path(), check.Witness{})
 	m.must(err)
 	for _, f := range findings {
 		m.t.Fatal(f)
@@ -92,8 +97,8 @@ func (m *mix) start() {
 	}
 	m.add(jobs...)
 	if rapid.Bool().Draw(m.t, "use_pending_failed") {
-		m.do(func(tx *Tx) error {
-			return tx.execOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, m.workflow)
+		m.do(func(tx *core.Tx) error {
+			return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, m.workflow)
 		})
 	}
 	for range 2 {
@@ -115,7 +120,7 @@ func (m *mix) job() int64 { return rapid.SampledFrom(m.present()).Draw(m.t, "job
 
 // present lists the jobs that there are, of which there is at least one.
 func (m *mix) present() []int64 {
-	ids, err := m.JobIDs(m.ctx, m.workflow)
+	ids, err := m.Jobs.IDs(m.ctx, m.workflow)
 	m.must(err)
 	if len(ids) == 0 {
 		m.t.Skip("no jobs")
@@ -133,16 +138,16 @@ func (m *mix) turn(t *rapid.T) {
 	}
 	m.now = m.now.Add(time.Millisecond)
 	now := m.now.UnixMilli()
-	var said Turn
+	var said lease.TurnRequest
 	for i := range h.held {
 		held := &h.held[i]
 		recovering := m.number(`SELECT COUNT(*) FROM job WHERE id = ? AND fence = ? AND phase = 1`, held.JobID, held.Fence) == 1
 		switch k := rapid.IntRange(-3, len(ends)-1).Draw(t, "say"); {
 		case recovering && k > 0:
-			said.Recovered = append(said.Recovered, Recovered{LeaseRef: held.LeaseRef, ReturnCode: int64(k % 2)})
+			said.Recovered = append(said.Recovered, lease.Recovered{LeaseRef: held.LeaseRef, ReturnCode: int64(k % 2)})
 		case recovering:
 		case k >= 0:
-			said.Reports = append(said.Reports, Report{LeaseRef: held.LeaseRef, StartedMS: now, EndedMS: now, Evidence: ends[k]})
+			said.Reports = append(said.Reports, lease.Report{LeaseRef: held.LeaseRef, StartedMS: now, EndedMS: now, Evidence: ends[k]})
 		case k == -1 && held.StartedMS == 0:
 			said.GiveBack = append(said.GiveBack, held.LeaseRef)
 		case k == -2:
@@ -161,16 +166,16 @@ func (m *mix) turn(t *rapid.T) {
 			}
 		}
 	}
-	h.drop(Turn{GiveBack: answer.Voided})
+	h.drop(lease.TurnRequest{GiveBack: answer.Voided})
 }
 
 func (m *mix) expire(t *rapid.T) {
 	i := rapid.IntRange(0, 1).Draw(t, "runner")
 	if rapid.Bool().Draw(t, "leaves") {
-		_, err := m.LeaveRunner(m.ctx, m.hands[i].id, Farewell{Reason: "done"})
+		_, err := m.Runners.Leave(m.ctx, m.hands[i].id, lease.LeaveRequest{Reason: "done"})
 		m.said(err)
 	} else {
-		m.said(m.ExpireRunner(m.ctx, m.hands[i].id, "killed"))
+		m.said(m.Runners.Expire(m.ctx, m.hands[i].id, "killed"))
 	}
 	m.hands[i] = m.hand("n1", 2)
 }
@@ -178,9 +183,9 @@ func (m *mix) expire(t *rapid.T) {
 func (m *mix) claim(t *rapid.T) {
 	var err error
 	if rapid.Bool().Draw(t, "by resources") {
-		_, _, err = m.ClaimJobsByResources(m.ctx, m.workflow, 2, Resources{CPUs: 2, MemoryBytes: 1 << 32, Nodes: 1}, false)
+		_, _, err = m.Jobs.ClaimByResources(m.ctx, m.workflow, 2, Resources{CPUs: 2, MemoryBytes: 1 << 32, Nodes: 1}, false)
 	} else {
-		_, err = m.ClaimNextJobs(m.ctx, m.workflow, 2, nil)
+		_, err = m.Jobs.ClaimNext(m.ctx, m.workflow, 2, nil)
 	}
 	m.said(err)
 }
@@ -188,16 +193,16 @@ func (m *mix) claim(t *rapid.T) {
 func (m *mix) complete(t *rapid.T) {
 	id := m.job()
 	if rapid.Bool().Draw(t, "start") {
-		_, err := m.StartJob(m.ctx, id, m.runID(), m.node)
+		_, err := m.Jobs.Start(m.ctx, id, m.runID(), m.node)
 		m.said(err)
 		return
 	}
 	to := rapid.SampledFrom([]workflow.JobStatus{workflow.Completed, workflow.Completed, workflow.Failed, workflow.Canceled,
 		workflow.Terminated, workflow.PendingFailed}).Draw(t, "status")
-	j, err := m.Job(m.ctx, id)
+	j, err := m.Jobs.Get(m.ctx, id)
 	m.must(err)
-	_, _, err = m.BatchCompleteJobs(m.ctx, m.workflow, []Completion{{JobID: id, Status: to, RunID: m.runID(), Result: workflow.Result{
-		JobID: id, WorkflowID: m.workflow, RunID: m.runID(), AttemptID: j.AttemptID, ComputeNodeID: m.node, Status: to, CompletionTime: rfc3339(0),
+	_, _, err = m.Jobs.CompleteBatch(m.ctx, m.workflow, []Completion{{JobID: id, Status: to, RunID: m.runID(), Result: workflow.Result{
+		JobID: id, WorkflowID: m.workflow, RunID: m.runID(), AttemptID: j.AttemptID, ComputeNodeID: m.node, Status: to, CompletionTime: view.Rfc3339(0),
 		ReturnCode: int64(rapid.IntRange(0, 2).Draw(t, "code")),
 	}}})
 	m.said(err)
@@ -209,34 +214,34 @@ func (m *mix) operate(t *rapid.T) {
 	var err error
 	switch rapid.IntRange(0, 6).Draw(t, "operation") {
 	case 0:
-		_, err = m.CancelWorkflow(m.ctx, m.workflow)
+		_, err = m.Workflows.Cancel(m.ctx, m.workflow)
 	case 1, 2, 3:
-		_, err = m.RetryJob(m.ctx, id, m.runID(), 1000)
+		_, err = m.Jobs.Retry(m.ctx, id, m.runID(), 1000)
 	default:
 		to := rapid.SampledFrom([]workflow.JobStatus{workflow.Uninitialized, workflow.Blocked, workflow.Ready, workflow.Pending,
 			workflow.Running, workflow.PendingFailed}).Draw(t, "status")
-		_, err = m.ManageStatusChange(m.ctx, id, to, m.runID())
+		_, err = m.Jobs.ManageStatusChange(m.ctx, id, to, m.runID())
 	}
 	m.said(err)
 }
 
 func (m *mix) initialize(t *rapid.T) {
-	m.said(m.Initialize(m.ctx, m.workflow, InitializeOptions{OnlyUninitialized: rapid.Bool().Draw(t, "only"), User: "me"}))
+	m.said(m.Workflows.Initialize(m.ctx, m.workflow, InitializeOptions{OnlyUninitialized: rapid.Bool().Draw(t, "only"), User: "me"}))
 }
 
 func (m *mix) newRun(t *rapid.T) {
-	_, err := m.ResetStatus(m.ctx, m.workflow, rapid.Bool().Draw(t, "force"), "me")
+	_, err := m.Workflows.Reset(m.ctx, m.workflow, rapid.Bool().Draw(t, "force"), "me")
 	m.said(err)
 }
 
 func (m *mix) reset(t *rapid.T) {
-	_, err := m.ResetJobStatus(m.ctx, m.workflow, rapid.Bool().Draw(t, "failed only"), "me")
+	_, err := m.Workflows.ResetJobs(m.ctx, m.workflow, rapid.Bool().Draw(t, "failed only"), "me")
 	m.said(err)
 }
 
 func (m *mix) classify(t *rapid.T) {
 	c := workflow.Classification{Status: rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Failed}).Draw(t, "as"), Author: "me", Reason: "so"}
-	_, err := m.ResolveHolds(m.ctx, m.workflow, HoldSelection{}, c, ResolveOptions{})
+	_, err := m.Holds.Resolve(m.ctx, m.workflow, HoldSelection{}, c, ResolveOptions{})
 	m.said(err)
 }
 
@@ -246,7 +251,7 @@ func (m *mix) some(t *rapid.T, ids []int64) []int64 {
 
 func (m *mix) addJob(t *rapid.T) {
 	m.names++
-	_, err := m.CreateJobs(m.ctx, []workflow.Job{{WorkflowID: m.workflow, Name: fmt.Sprintf("added%d", m.names), Command: "true",
+	_, err := m.Jobs.Create(m.ctx, []workflow.Job{{WorkflowID: m.workflow, Name: fmt.Sprintf("added%d", m.names), Command: "true",
 		DependsOn: m.some(t, m.present())}})
 	m.said(err)
 }
@@ -254,7 +259,7 @@ func (m *mix) addJob(t *rapid.T) {
 func (m *mix) spawn(*rapid.T) {
 	m.names++
 	name := fmt.Sprintf("spawned%d", m.names)
-	_, _, err := m.SpawnJobs(m.ctx, m.job(), workflow.SpawnRequest{Lineage: name, Jobs: []workflow.SpawnJob{{Name: name, Command: "true"}}})
+	_, _, err := m.Jobs.Spawn(m.ctx, m.job(), spawn.SpawnRequest{Lineage: name, Jobs: []spawn.SpawnJob{{Name: name, Command: "true"}}})
 	m.said(err)
 }
 
@@ -272,12 +277,12 @@ func (m *mix) edit(t *rapid.T) {
 	case 3:
 		u.Priority = new(int64(rapid.IntRange(0, 3).Draw(t, "priority")))
 	}
-	_, err := m.UpdateJob(m.ctx, id, u)
+	_, err := m.Jobs.Update(m.ctx, id, u)
 	m.said(err)
 }
 
 func (m *mix) delete(*rapid.T) {
-	_, err := m.DeleteJob(m.ctx, m.job(), "me")
+	_, err := m.Jobs.Delete(m.ctx, m.job(), "me")
 	m.said(err)
 }
 
@@ -288,10 +293,10 @@ func (m *mix) data(t *rapid.T) {
 	switch rapid.IntRange(0, 1).Draw(t, "data") {
 	case 0:
 		id, other := m.job(), m.job()
-		_, err = m.CreateUserData(m.ctx, []workflow.UserData{{WorkflowID: m.workflow, Name: fmt.Sprintf("d%d", m.names), Data: []byte(`1`)}},
+		_, err = m.UserData.Create(m.ctx, []workflow.UserData{{WorkflowID: m.workflow, Name: fmt.Sprintf("d%d", m.names), Data: []byte(`1`)}},
 			UserDataLinks{ConsumerJobID: &id, ProducerJobID: &other})
 	case 1:
-		_, err = m.ProcessChangedInputs(m.ctx, m.workflow, false, "me")
+		_, err = m.Workflows.ProcessChangedInputs(m.ctx, m.workflow, false, "me")
 	}
 	m.said(err)
 }

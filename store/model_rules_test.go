@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // granted checks what a turn was granted, against the state before it.
-func (m *model) granted(w *world, t *Turn, a *TurnResult) error {
-	if err := m.tx.flush(); err != nil {
+func (m *model) granted(w *world, t *modelTurn, a *lease.TurnResponse) error {
+	if err := m.tx.Flush(); err != nil {
 		return err
 	}
 	after, err := m.state()
@@ -19,10 +20,10 @@ func (m *model) granted(w *world, t *Turn, a *TurnResult) error {
 	m.promise(w, m.before, after)
 	for _, g := range a.Grants {
 		switch {
-		case len(a.Grants) > 1 || g.LeaseRef != LeaseRef{m.job, after.attempt, after.fence}:
+		case len(a.Grants) > 1 || g.LeaseRef != lease.LeaseRef{JobID: m.job, Attempt: after.attempt, Fence: after.fence}:
 			return fmt.Errorf("%v was granted, the lease is (%d, fence %d)", a.Grants, after.attempt, after.fence)
-		case after.holder != t.RunnerID:
-			return fmt.Errorf("runner %d was granted the job of runner %d", t.RunnerID, after.holder)
+		case after.holder != t.runner:
+			return fmt.Errorf("runner %d was granted the job of runner %d", t.runner, after.holder)
 		case after.canceled || after.ended:
 			return fmt.Errorf("granted after the end")
 		case g.Recovery == nil && m.nowMS < w.earliestMS:
@@ -97,7 +98,7 @@ func (m *model) leases(w *world, before, after *modelState) error {
 	valid := 0
 	for i := range w.machines {
 		for _, l := range w.machines[i].held {
-			if after.status.IsLive() && l.ref == (LeaseRef{m.job, after.attempt, after.fence}) {
+			if after.status.IsLive() && l.ref == (lease.LeaseRef{JobID: m.job, Attempt: after.attempt, Fence: after.fence}) {
 				valid++
 			}
 		}
@@ -121,7 +122,7 @@ func (m *model) processes(w *world, before, after *modelState) error {
 	for i := range w.machines {
 		n := &w.machines[i]
 		for _, l := range n.held {
-			if l.ref == (LeaseRef{m.job, a.attempt, a.fence}) && l.started && !l.script && a.cause == workflow.CauseLost && after.active[n.runner] {
+			if l.ref == (lease.LeaseRef{JobID: m.job, Attempt: a.attempt, Fence: a.fence}) && l.started && !l.script && a.cause == workflow.CauseLost && after.active[n.runner] {
 				return fmt.Errorf("attempt %d is taken for lost, and its process goes on", a.attempt)
 			}
 		}

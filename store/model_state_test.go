@@ -6,7 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // modelState is what the database says.
@@ -41,7 +43,7 @@ type modelAttempt struct {
 // state reads the database. What is collected in the transaction has been flushed.
 func (m *model) state() (*modelState, error) {
 	s := &modelState{active: map[int64]bool{}, newest: map[int64]int64{}}
-	err := m.tx.row(`SELECT j.status, j.attempt_id, j.fence, j.not_before_ms, COALESCE(iif(j.status IN (3, 4), j.compute_node_id, 0), 0), j.phase,
+	err := m.tx.Row(`SELECT j.status, j.attempt_id, j.fence, j.not_before_ms, COALESCE(iif(j.status IN (3, 4), j.compute_node_id, 0), 0), j.phase,
 			w.is_canceled, w.has_ended, w.end_generation,
 			COALESCE(j.rule_counts, ''), j.counted_failures || COALESCE(j.recovery, '') || COALESCE(j.avoid_nodes, '') || w.is_halted || (j.cancel_fence = j.fence),
 			(SELECT COUNT(*) FROM event e WHERE e.workflow_id = w.id AND e.type IN ('workflow_completed', 'workflow_failed', 'workflow_canceled')
@@ -53,17 +55,17 @@ func (m *model) state() (*modelState, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := m.tx.query(`SELECT attempt_id, fence, cause, action, rule, counted FROM attempt WHERE job_id = ? ORDER BY attempt_id`, m.job)
+	rows, err := m.tx.Query(`SELECT attempt_id, fence, cause, action, rule, counted FROM attempt WHERE job_id = ? ORDER BY attempt_id`, m.job)
 	if err != nil {
 		return nil, err
 	}
-	s.attempts, err = collect(rows, func(r rowScanner) (a modelAttempt, err error) {
+	s.attempts, err = sqlite.Collect(rows, func(r sqlite.Scanner) (a modelAttempt, err error) {
 		return a, r.Scan(&a.attempt, &a.fence, &a.cause, &a.action, &a.rule, &a.counted)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if rows, err = m.tx.query(`SELECT id, turn FROM compute_node WHERE workflow_id = ? AND is_active = 1`, m.workflow); err != nil {
+	if rows, err = m.tx.Query(`SELECT id, turn FROM compute_node WHERE workflow_id = ? AND is_active = 1`, m.workflow); err != nil {
 		return nil, err
 	}
 	defer rows.Close()
@@ -100,12 +102,12 @@ func (n *machine) key(s *modelState) string {
 		fmt.Fprint(&b, l.started, l.script)
 	}
 	s.writeReports(&b, n.said.Reports, n.said.Recovered)
-	for _, t := range []*Turn{n.open, n.stray} {
+	for _, t := range []*modelTurn{n.open, n.stray} {
 		if t == nil {
 			b.WriteByte('-')
 			continue
 		}
-		fmt.Fprintf(&b, "[%v %v %d %v", t.RunnerID == n.runner, s.active[t.RunnerID], min(1, max(-1, t.Number-s.newest[t.RunnerID])), t.RunnerID == s.holder)
+		fmt.Fprintf(&b, "[%v %v %d %v", t.runner == n.runner, s.active[t.runner], min(1, max(-1, t.Turn-s.newest[t.runner])), t.runner == s.holder)
 		s.writeReports(&b, t.Reports, t.Recovered)
 		for _, h := range t.Held {
 			s.writeRef(&b, h.LeaseRef)
@@ -120,7 +122,7 @@ func (n *machine) key(s *modelState) string {
 	return b.String()
 }
 
-func (s *modelState) writeReports(b *strings.Builder, reports []Report, recovered []Recovered) {
+func (s *modelState) writeReports(b *strings.Builder, reports []lease.Report, recovered []lease.Recovered) {
 	for i := range reports {
 		s.writeRef(b, reports[i].LeaseRef)
 		fmt.Fprintf(b, "%s,", evidenceName(&reports[i].Evidence))
@@ -133,7 +135,7 @@ func (s *modelState) writeReports(b *strings.Builder, reports []Report, recovere
 }
 
 // writeRef writes a lease with what is recorded of it.
-func (s *modelState) writeRef(b *strings.Builder, r LeaseRef) {
+func (s *modelState) writeRef(b *strings.Builder, r lease.LeaseRef) {
 	fmt.Fprintf(b, "(%d %d", r.Attempt, s.fence-r.Fence)
 	for _, a := range s.attempts {
 		if a.attempt == r.Attempt && a.fence == r.Fence {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -72,7 +73,7 @@ var modelCases = map[string]modelCase{
 type model struct {
 	modelCase
 	rig      *rig
-	tx       *Tx
+	tx       *core.Tx
 	before   *modelState // of the step under way
 	workflow int64
 	job      int64
@@ -117,8 +118,8 @@ func TestModel(t *testing.T) {
 
 // search visits all states, in a transaction that leaves nothing behind but two
 // runners.
-func (m *model) search(tx *Tx) error {
-	m.tx, tx.nowMS = tx, m.nowMS
+func (m *model) search(tx *core.Tx) error {
+	m.tx, tx.NowMS = tx, m.nowMS
 	w := world{faults: *modelFaults, retries: m.retries, cancels: m.cancels}
 	for i := range w.machines {
 		if err := m.begin(&w.machines[i], i); err != nil {
@@ -167,13 +168,13 @@ func (m *model) try(next step, before *world, s *modelState) (to int32, err erro
 		}
 		return m.visit(&w, s)
 	}
-	back := m.tx.savepoint(func() error {
+	back := m.tx.Savepoint(func() error {
 		m.before = s
 		if err := next.do(m, &w); err != nil {
 			return m.told(err)
 		}
-		m.tx.nowMS = m.nowMS
-		if err := m.tx.flush(); err != nil {
+		m.tx.NowMS = m.nowMS
+		if err := m.tx.Flush(); err != nil {
 			return m.told(err)
 		}
 		after, err := m.state()
@@ -188,7 +189,7 @@ func (m *model) try(next step, before *world, s *modelState) (to int32, err erro
 		}
 		return errBack
 	})
-	m.lives, m.nowMS, m.tx.nowMS = lives, nowMS, nowMS
+	m.lives, m.nowMS, m.tx.NowMS = lives, nowMS, nowMS
 	if errors.Is(back, errBack) {
 		return to, nil
 	}
@@ -216,7 +217,7 @@ func (w *world) idle() bool {
 
 // classify ends the hold.
 func (m *model) classify(to workflow.JobStatus) error {
-	_, err := m.tx.classify(m.job, workflow.Classification{Status: to, Reason: "the model says so"}, false)
+	_, err := classifyJob(m.tx, m.job, workflow.Classification{Status: to, Reason: "the model says so"}, false)
 	return err
 }
 

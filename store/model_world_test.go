@@ -4,25 +4,30 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/fleet"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // machine is a place where one runner lives after the other, with what only they
 // know: a crash takes it away.
 type machine struct {
-	runner int64  // of the present life; 0 while there is none
-	turns  int64  // said in this life
-	held   []work // at most one, as it has one slot
-	said   Turn   // reports that no answer has confirmed
-	open   *Turn  // its answer was lost: it is said again
-	stray  *Turn  // a copy of a turn that is still under way
-	spool  []Report
+	runner int64             // of the present life; 0 while there is none
+	turns  int64             // said in this life
+	held   []work            // at most one, as it has one slot
+	said   lease.TurnRequest // reports that no answer has confirmed
+	open   *modelTurn        // its answer was lost: it is said again
+	stray  *modelTurn        // a copy of a turn that is still under way
+	spool  []lease.Report
 	ghosts []int64 // lives that are over, and the daemon does not know it
 }
 
 // work is a lease as the runner sees it.
 type work struct {
-	ref     LeaseRef
+	ref     lease.LeaseRef
 	started bool
 	script  bool // its recovery script is to be run
 }
@@ -97,11 +102,11 @@ func (m *model) steps(w *world, s *modelState) []step {
 	if w.cancels > 0 && !s.canceled {
 		all = append(all, step{"cancel", mishap, func(m *model, w *world) error {
 			w.cancels--
-			r, err := m.tx.run(m.workflow)
+			r, err := core.LoadRun(m.tx, m.workflow)
 			if err != nil {
 				return err
 			}
-			return m.tx.cancel(r)
+			return engine.CancelRun(m.tx, r)
 		}})
 	}
 	return all
@@ -116,7 +121,7 @@ func (m *model) machineSteps(w *world, s *modelState, i int, add func(kind stepK
 			n := &w.machines[i]
 			id := n.ghosts[0]
 			n.ghosts = n.ghosts[1:]
-			return m.tx.expire(id, "silent")
+			return fleet.ExpireLeases(m.tx, id, "silent")
 		})
 	}
 	if n.stray != nil {
@@ -149,7 +154,10 @@ func (m *model) machineSteps(w *world, s *modelState, i int, add func(kind stepK
 		return nil
 	})
 	if s.active[n.runner] {
-		add(mishap, on("is silent for too long"), func(m *model, w *world) error { w.faults--; return m.tx.expire(w.machines[i].runner, "silent") })
+		add(mishap, on("is silent for too long"), func(m *model, w *world) error {
+			w.faults--
+			return fleet.ExpireLeases(m.tx, w.machines[i].runner, "silent")
+		})
 	}
 	for k := range n.held {
 		if l := &n.held[k]; !l.started {
@@ -173,7 +181,7 @@ func (m *model) endSteps(n *machine, i, k int, add func(kind stepKind, name stri
 		for _, code := range []int64{0, 9, 1} {
 			add(local, fmt.Sprintf("%d: the script exits with %d", i, code), func(_ *model, w *world) error {
 				n := &w.machines[i]
-				n.said.Recovered = append(n.said.Recovered, Recovered{LeaseRef: n.held[k].ref, ReturnCode: code})
+				n.said.Recovered = append(n.said.Recovered, lease.Recovered{LeaseRef: n.held[k].ref, ReturnCode: code})
 				n.held = slices.Delete(n.held, k, k+1)
 				return nil
 			})
@@ -191,30 +199,36 @@ func (m *model) endSteps(n *machine, i, k int, add func(kind stepKind, name stri
 }
 
 // report is what is said of a process. Its times tell processes apart.
-func (l *work) report(e workflow.Evidence) Report {
+func (l *work) report(e workflow.Evidence) lease.Report {
 	at := modelStart + l.ref.Fence
-	return Report{LeaseRef: l.ref, StartedMS: at, EndedMS: at + 1, Evidence: e}
+	return lease.Report{LeaseRef: l.ref, StartedMS: at, EndedMS: at + 1, Evidence: e}
 }
 
 // begin registers a runner, which finds the spool of those before it.
 func (m *model) begin(n *machine, i int) (err error) {
 	m.lives++
-	n.runner, err = m.tx.register(&Registration{
-		WorkflowID: m.workflow, Key: fmt.Sprintf("life %d", m.lives), Hostname: fmt.Sprintf("n%d", i), StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: 1, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: 1,
-	}, nil)
+	n.runner, err = fleet.RegisterRunner(m.tx, &Registration{WorkflowID: m.workflow, RegisterRequest: lease.RegisterRequest{
+		Key: fmt.Sprintf("life %d", m.lives), Hostname: fmt.Sprintf("n%d", i), StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: 1, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: compute.SchedulerLocal, MaxParallelJobs: 1,
+	}}, nil)
 	n.said.Reports, n.spool = n.spool, nil
 	return err
 }
 
+// modelTurn is a turn with who makes it.
+type modelTurn struct {
+	runner int64
+	lease.TurnRequest
+}
+
 // say has a turn reach the daemon.
-func (m *model) say(t *Turn) (*TurnResult, error) {
-	m.rig.fairness = fairness{}
-	c, err := m.tx.hear(m.rig.Store, t)
+func (m *model) say(t *modelTurn) (*lease.TurnResponse, error) {
+	m.rig.shared.Fairness = core.Fairness{}
+	c, err := fleet.HearTurn(m.tx, t.runner, &t.TurnRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &c.answer, nil
+	return &c.Answer, nil
 }
 
 // turn has a runner say what it has to say, or say again what was not answered.
@@ -223,9 +237,9 @@ func (m *model) turn(w *world, i int, answered, copied bool) error {
 	t := n.open
 	if t == nil {
 		n.turns++
-		t = &Turn{RunnerID: n.runner, Number: n.turns, RunID: 1, Reports: slices.Clone(n.said.Reports), Recovered: slices.Clone(n.said.Recovered)}
+		t = &modelTurn{n.runner, lease.TurnRequest{Turn: n.turns, RunID: 1, Reports: slices.Clone(n.said.Reports), Recovered: slices.Clone(n.said.Recovered)}}
 		for _, l := range n.held {
-			h := Held{LeaseRef: l.ref}
+			h := lease.Held{LeaseRef: l.ref}
 			if l.started {
 				h.StartedMS = modelStart + l.ref.Fence
 			}
@@ -253,7 +267,7 @@ func (m *model) turn(w *world, i int, answered, copied bool) error {
 }
 
 // hear takes in an answer.
-func (n *machine) hear(t *Turn, a *TurnResult) {
+func (n *machine) hear(t *modelTurn, a *lease.TurnResponse) {
 	n.said.Reports = n.said.Reports[len(t.Reports):]
 	n.said.Recovered = n.said.Recovered[len(t.Recovered):]
 	for _, res := range a.Results {
@@ -275,7 +289,7 @@ func (n *machine) hear(t *Turn, a *TurnResult) {
 		}
 		n.held = nil
 	}
-	if a.Stop { // it goes; what it has not said is in its spool
+	if a.Has(lease.OrderStop) { // it goes; what it has not said is in its spool
 		*n = machine{spool: append(n.spool, n.said.Reports...), ghosts: n.ghosts, stray: n.stray}
 	}
 }

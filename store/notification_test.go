@@ -5,13 +5,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // take takes a message that must be there, or must not.
 func (r *rig) take(wanted bool) *Outgoing {
 	r.tb.Helper()
-	m, _, err := r.TakeMessage(r.ctx, 10*time.Minute)
+	m, _, err := r.Alerts.TakeMessage(r.ctx, 10*time.Minute)
 	r.must(err)
 	if (m != nil) != wanted {
 		r.tb.Fatalf("message %+v, wanted: %t", m, wanted)
@@ -29,7 +30,7 @@ func TestMessagesAreGathered(t *testing.T) {
 	if first.AlertCount != 1 || !strings.HasSuffix(first.Subject, ": late") || first.Target.Address != "ann" {
 		t.Errorf("first message: %+v", first)
 	}
-	r.must(r.MessageSent(r.ctx, first.Batch))
+	r.must(r.Alerts.MessageSent(r.ctx, first.Batch))
 	for range 30 {
 		r.raise(alert)
 	}
@@ -42,10 +43,10 @@ func TestMessagesAreGathered(t *testing.T) {
 		t.Errorf("digest of %d alerts, %d of them written", digest.AlertCount, len(digest.Alerts))
 	}
 	r.take(false) // it is under way
-	r.must(r.MessageSent(r.ctx, digest.Batch))
+	r.must(r.Alerts.MessageSent(r.ctx, digest.Batch))
 	r.now = r.now.Add(24 * time.Hour)
 	r.take(false)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A message is tried again under the same id, ever later, and given up at last.
@@ -63,10 +64,10 @@ func TestMessagesAreRepeated(t *testing.T) {
 			t.Errorf("try %d is %d of %s, the first one was of %s", try+1, m.Try, m.ID, id)
 		}
 		if try != 3 { // then the daemon died
-			r.must(r.MessageFailed(r.ctx, m.Batch, "refused"))
+			r.must(r.Alerts.MessageFailed(r.ctx, m.Batch, "refused"))
 		}
 		r.take(false)
-		r.sound(Witness{})
+		r.sound(check.Witness{})
 		r.now = r.now.Add(workflow.MessageDelay(int64(try + 1)))
 	}
 	r.take(false)

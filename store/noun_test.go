@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // tester is a test, a benchmark or one check of a property.
@@ -57,8 +59,8 @@ func (n *nouns) in(t tester) *nouns {
 
 func (n *nouns) insert(query string, args ...any) (id int64) {
 	n.t.Helper()
-	err := n.writer.do("test", func(tx *Tx) (err error) {
-		id, err = tx.insert(query, args...)
+	err := n.shared.Do("test", func(tx *core.Tx) (err error) {
+		id, err = tx.Insert(query, args...)
 		return err
 	})
 	if err != nil {
@@ -88,9 +90,9 @@ func (n *nouns) job(workflowID int64) int64 {
 
 func (n *nouns) node(workflowID int64) int64 {
 	n.t.Helper()
-	node, err := n.CreateComputeNode(n.ctx, workflow.ComputeNode{
+	node, err := n.ComputeNodes.Create(n.ctx, compute.Node{
 		WorkflowID: workflowID, Hostname: "n1", PID: 1, StartTime: "2026-11-21T10:00:00+00:00", IsActive: true,
-		NumCPUs: 4, MemoryGB: 8, NumNodes: 1, Type: workflow.SchedulerSlurm,
+		NumCPUs: 4, MemoryGB: 8, NumNodes: 1, Type: compute.SchedulerSlurm,
 	})
 	n.must(err)
 	return node.ID
@@ -106,7 +108,7 @@ func (n *nouns) must(err error) {
 // count returns the number that a query selects.
 func (n *nouns) count(query string, args ...any) (count int64) {
 	n.t.Helper()
-	n.must(n.read.QueryRowContext(n.ctx, query, args...).Scan(&count))
+	n.must(n.db.Read.QueryRowContext(n.ctx, query, args...).Scan(&count))
 	return count
 }
 

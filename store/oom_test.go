@@ -7,13 +7,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // doubts are the events on kills of which it is in doubt whose they are.
 func (r *rig) doubts() (all []workflow.OOMDoubtfulPayload) {
 	r.tb.Helper()
-	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 1000)
+	events, err := r.Events.After(r.ctx, r.workflow, 0, 1000)
 	r.must(err)
 	for _, e := range events {
 		if e.Type != workflow.EventOOMDoubtful {
@@ -67,7 +69,7 @@ func TestOOMInDoubt(t *testing.T) {
 			if !slices.Equal(doubts[0].Others, []string{"second"}) || !doubts[0].Likely || doubts[1].Likely || doubts[0].Kills != 1 {
 				t.Errorf("events %+v", doubts)
 			}
-			findings, err := CheckDeep(r.ctx, r.Path(), Witness{})
+			findings, err := check.Deep(r.ctx, r.Path(), check.Witness{})
 			r.must(err)
 			for _, f := range findings {
 				t.Error("the database: ", f)
@@ -81,13 +83,13 @@ func TestOOMInDoubt(t *testing.T) {
 func TestOutOfMemoryOfNobody(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		cause workflow.AllocationCause
+		cause compute.AllocationCause
 		kills int64 // that the runner has seen
 		want  int
 	}{
-		{"nobody knows", workflow.AllocationOOM, 0, 1},
-		{"a runner has seen it", workflow.AllocationOOM, 1, 0},
-		{"not out of memory", workflow.AllocationDone, 0, 0},
+		{"nobody knows", compute.AllocationOOM, 0, 1},
+		{"a runner has seen it", compute.AllocationOOM, 1, 0},
+		{"not out of memory", compute.AllocationDone, 0, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newRig(t, independent(3)...)
@@ -99,7 +101,7 @@ func TestOutOfMemoryOfNobody(t *testing.T) {
 			first, second := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
 			first.Evidence.OOMKills = tc.kills
 			h.turn(first, second)
-			r.must(r.EndAllocation(r.ctx, a.ID, workflow.AllocationEnd{Cause: tc.cause, Confidence: workflow.Certain, Text: "Slurm says OUT_OF_MEMORY"}))
+			r.must(r.Allocations.End(r.ctx, a.ID, compute.AllocationEnd{Cause: tc.cause, Confidence: workflow.Certain, Text: "Slurm says OUT_OF_MEMORY"}))
 			doubts := r.doubts()
 			if len(doubts) != tc.want {
 				t.Fatalf("%d events: %v", len(doubts), r.events())
@@ -119,7 +121,7 @@ func TestOutOfMemoryOfNobody(t *testing.T) {
 // name is that of a job.
 func (r *rig) name(i int) string {
 	r.tb.Helper()
-	j, err := r.Job(r.ctx, r.ids[i])
+	j, err := r.Jobs.Get(r.ctx, r.ids[i])
 	r.must(err)
 	return j.Name
 }

@@ -4,14 +4,29 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
+
+// fakePlaces are places of which a test says what they are.
+type fakePlaces struct {
+	unplaced  func(c placement.Class) string
+	elsewhere func(node string) bool
+}
+
+func (p fakePlaces) Unplaced(c placement.Class) string { return p.unplaced(c) }
+
+func (p fakePlaces) Elsewhere(_ placement.Class, node string) bool { return p.elsewhere(node) }
 
 // greedy is a job that may have twice as much memory with each attempt.
 func greedy(t *testing.T) *rig {
 	r := newRig(t, rigJob{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE resource_requirements SET runtime = 'PT1M', memory = '1g'`)
 	})
 	r.setPolicy(workflow.RunPolicy{RetryPolicies: []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "memory", Rules: []workflow.RetryRule{{
 		ID: "oom", When: workflow.RuleMatch{Cause: []workflow.CauseKind{workflow.CauseOOM}}, Action: workflow.ActionRetry,
@@ -37,13 +52,13 @@ func (r *rig) wantEnd(status workflow.JobStatus, reason string) {
 	if got := r.statuses()[0]; got != status {
 		r.tb.Errorf("the job is %s, want %s", got, status)
 	}
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if got := attempts[len(attempts)-1].Decision.Reason; !strings.Contains(got, reason) {
 		r.tb.Errorf("reason %q, want %q in it", got, reason)
 	}
 	r.check()
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A job that outgrows the machine that somebody runs it on fails, as soon as it
@@ -51,12 +66,12 @@ func (r *rig) wantEnd(status workflow.JobStatus, reason string) {
 func TestOutgrowsTheMachine(t *testing.T) {
 	r := greedy(t)
 	const memory = 3 << 30
-	answer, err := r.RegisterRunner(r.ctx, Registration{
-		WorkflowID: r.workflow, Key: "here", Hostname: "here", StartTime: "2026-11-21T10:00:00+00:00", NumCPUs: 2, MemoryBytes: memory, NumNodes: 1,
-		NodeType: workflow.SchedulerLocal,
-	})
+	answer, err := r.Runners.Register(r.ctx, Registration{WorkflowID: r.workflow, RegisterRequest: lease.RegisterRequest{
+		Key: "here", Hostname: "here", StartTime: "2026-11-21T10:00:00+00:00", NumCPUs: 2, MemoryBytes: memory, NumNodes: 1,
+		NodeType: compute.SchedulerLocal,
+	}})
 	r.must(err)
-	h := &hand{rig: r, id: answer.RunnerID, free: Free{Slots: 1, Nodes: []workflow.OfferNode{{CPUs: 2, MemoryBytes: memory}}}}
+	h := &hand{rig: r, id: answer.RunnerID, free: lease.Free{Slots: 1, Nodes: []placement.FreeNode{{CPUs: 2, MemoryBytes: memory}}}}
 	h.turn()
 	h.outOfMemory() // and it is granted again
 	r.wantEnd(workflow.Pending, "memory 1g -> 2g")
@@ -78,19 +93,19 @@ func TestOutgrowsTheSite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := greedy(t)
-			r.writer.unplaced = func(_ int64, c workflow.Class) string {
+			r.Scheduling.PublishPlaces(r.workflow, fakePlaces{unplaced: func(c placement.Class) string {
 				if tc.most > 0 && c.MemoryBytes > tc.most {
 					return "needs too much"
 				}
 				return ""
-			}
+			}})
 			r.intend("aa")
 			r.adopt("aa", 17, 0)
 			h := r.join("aa", 17, 0)
 			h.turn()
 			h.free.Slots = 0
-			r.do(func(tx *Tx) error { // it is not larger than what the job asked for
-				return tx.execOne(`UPDATE compute_node SET max_parallel_jobs = NULL, memory_gb = 1 WHERE id = ?`, h.id)
+			r.do(func(tx *core.Tx) error { // it is not larger than what the job asked for
+				return tx.ExecOne(`UPDATE compute_node SET max_parallel_jobs = NULL, memory_gb = 1 WHERE id = ?`, h.id)
 			})
 			h.outOfMemory()
 			r.wantEnd(tc.status, tc.reason)

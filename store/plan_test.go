@@ -7,7 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // ofSize matches steps of plans that read all rows of a table that grows with the
@@ -17,11 +21,8 @@ var ofSize = regexp.MustCompile(`^SCAN (job|attempt|result|event|gate|gate_depen
 
 // statements returns the statements that use cases have prepared.
 func (r *rig) statements() (all []string) {
-	r.do(func(tx *Tx) error {
-		all = nil
-		for query := range tx.w.stmts {
-			all = append(all, query)
-		}
+	r.do(func(*core.Tx) error {
+		all = slices.Clone(r.prepared)
 		return nil
 	})
 	slices.Sort(all)
@@ -31,22 +32,17 @@ func (r *rig) statements() (all []string) {
 // plan is how SQLite carries out a statement.
 func (r *rig) plan(query string) (steps []string) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error {
+	r.do(func(tx *core.Tx) error {
 		steps = nil
-		s, err := tx.w.conn.PrepareContext(r.ctx, "EXPLAIN QUERY PLAN "+query)
-		if err != nil {
-			return err
-		}
-		defer s.Close()
 		for n := range 64 { // the number of its parameters is not known
-			rows, err := s.QueryContext(r.ctx, make([]any, n)...)
+			rows, err := tx.Query("EXPLAIN QUERY PLAN "+query, make([]any, n)...)
 			if err != nil && strings.HasPrefix(err.Error(), "sql: expected") {
 				continue
 			}
 			if err != nil {
 				return err
 			}
-			steps, err = collect(rows, func(row rowScanner) (step string, err error) {
+			steps, err = sqlite.Collect(rows, func(row sqlite.Scanner) (step string, err error) {
 				var id, parent, unused int64
 				return step, row.Scan(&id, &parent, &unused, &step)
 			})
@@ -77,14 +73,14 @@ func TestTurnsReadNoWholeTable(t *testing.T) {
 		RetryPolicies: []workflow.PolicyRef{{Policy: &workflow.RetryPolicy{Name: "p", Rules: []workflow.RetryRule{
 			{When: workflow.RuleMatch{Stderr: "again"}, Action: workflow.ActionRetry, AvoidNodes: &workflow.AvoidNodes{Mode: workflow.AvoidLast}}}}}},
 	})
-	s.do(func(tx *Tx) error {
-		_, err := tx.exec(`UPDATE workflow SET deadline_ms = ? WHERE id = ?`, s.now.Add(time.Hour).UnixMilli(), s.workflow)
+	s.do(func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE workflow SET deadline_ms = ? WHERE id = ?`, s.now.Add(time.Hour).UnixMilli(), s.workflow)
 		return err
 	})
 	before := s.statements()
-	ref := func(name string) LeaseRef {
+	ref := func(name string) lease.LeaseRef {
 		t.Helper()
-		i := slices.IndexFunc(s.node.held, func(h Held) bool { return h.JobID == s.id(name) })
+		i := slices.IndexFunc(s.node.held, func(h lease.Held) bool { return h.JobID == s.id(name) })
 		if i < 0 {
 			t.Fatalf("%s is not held", name)
 		}
@@ -101,7 +97,7 @@ func TestTurnsReadNoWholeTable(t *testing.T) {
 	other := s.hand("n2", 1)
 	other.turn()
 	other.turn(exited(other.held[0].LeaseRef, 0))
-	other.say(Turn{GiveBack: []LeaseRef{other.held[0].LeaseRef}})
+	other.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{other.held[0].LeaseRef}})
 	s.now = s.now.Add(2 * time.Hour)
 	s.passDeadlines(0)
 	s.node.turn()
@@ -129,8 +125,8 @@ func TestTurnsReadNoWholeTable(t *testing.T) {
 // are.
 func TestTheClockReadsNoWholeTable(t *testing.T) {
 	r := newRig(t, independent(1)...)
-	queries := []string{dueHolds, watchedPolicies}
-	for _, condition := range overdueJobs {
+	queries := []string{dueHolds, view.WatchedPolicies}
+	for _, condition := range view.OverdueJobs {
 		queries = append(queries, `SELECT id FROM job WHERE `+condition+` LIMIT 1`)
 	}
 	for _, query := range queries {

@@ -8,7 +8,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // scripted is a workflow with a job that is repaired and retried twice, and
@@ -31,8 +35,8 @@ func (h *hand) failsToRecover(e workflow.Evidence) {
 	free := h.free
 	h.free.Slots = 0
 	now := h.now.UnixMilli()
-	h.turn(Report{LeaseRef: ref, StartedMS: now, EndedMS: now, Evidence: workflow.Evidence{ExitCode: new(int64(75))}})
-	h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 1, Error: "it is said here", StartedMS: now, EndedMS: now + 1, Evidence: &e}}})
+	h.turn(lease.Report{LeaseRef: ref, StartedMS: now, EndedMS: now, Evidence: workflow.Evidence{ExitCode: new(int64(75))}})
+	h.say(lease.TurnRequest{Recovered: []lease.Recovered{{LeaseRef: ref, ReturnCode: 1, Error: "it is said here", StartedMS: now, EndedMS: now + 1, Evidence: &e}}})
 	h.free = free
 }
 
@@ -43,7 +47,7 @@ func TestRulesAboutRecoveryScripts(t *testing.T) {
 	slow := workflow.Evidence{KilledBy: workflow.KilledByTimeout, Signal: 15}
 	h.failsToRecover(slow)
 	r.want(workflow.Ready)
-	job, err := r.Job(r.ctx, r.ids[0])
+	job, err := r.Jobs.Get(r.ctx, r.ids[0])
 	r.must(err)
 	if want := map[string]workflow.RuleCount{"p/busy": {Counted: 1}, "p/slow": {Free: 1}}; !cmp.Equal(want, job.Retries) {
 		t.Errorf("counted: %+v", job.Retries)
@@ -54,9 +58,9 @@ func TestRulesAboutRecoveryScripts(t *testing.T) {
 	r.now = r.now.Add(time.Minute)
 	r.hand("n2", 1).failsToRecover(slow)
 	r.want(workflow.Failed)
-	facts, err := r.JobFacts(context.Background(), r.ids[0])
+	facts, err := r.Jobs.Facts(context.Background(), r.ids[0])
 	r.must(err)
-	text := workflow.Explain(facts).String()
+	text := explain.Job(facts).String()
 	for _, want := range []string{
 		"its recovery script: timeout: ", "-> retry: its recovery script failed: it is said here; rule p/slow: timeout of the recovery script, free retry 1 of 1",
 		"-> fail: its recovery script failed: it is said here; rule p/slow: timeout of the recovery script, all 1 free retry used",
@@ -65,7 +69,7 @@ func TestRulesAboutRecoveryScripts(t *testing.T) {
 			t.Errorf("not said: %s\n%s", want, text)
 		}
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 func TestAFailedRecoveryScriptIsHeld(t *testing.T) {
@@ -75,7 +79,7 @@ func TestAFailedRecoveryScriptIsHeld(t *testing.T) {
 	if got := r.number(`SELECT COUNT(*) FROM failed_recovery WHERE action = 'hold' AND rule = 'p/full' AND on_error = 'fail'`); got != 1 {
 		t.Errorf("%d records", got)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // Without a rule, on_recovery_error decides; a runner that dies during the script
@@ -88,9 +92,9 @@ func TestRecoveryScriptsWithoutARule(t *testing.T) {
 	h.turn()
 	h.free.Slots = 0
 	h.turn(exited(h.held[0].LeaseRef, 75))
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 	r.want(workflow.Ready)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A run that is begun anew by force while a script runs is not the one in which
@@ -100,14 +104,14 @@ func TestRecoveryScriptOfARunThatIsOver(t *testing.T) {
 	h.turn()
 	h.free.Slots = 0
 	h.turn(exited(h.held[0].LeaseRef, 75))
-	_, err := r.ResetStatus(r.ctx, r.workflow, true, "ann")
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, true, "ann")
 	r.must(err)
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 	r.want(workflow.Ready)
 	if n := r.number(`SELECT COUNT(*) FROM failed_recovery`); n != 0 {
 		t.Errorf("%d records of a run that is over", n)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What is recorded of a failed script has to follow from its evidence.
@@ -120,8 +124,8 @@ func TestFailedRecoveriesAreReplayed(t *testing.T) {
 	} {
 		r, h := scripted(t)
 		h.failsToRecover(workflow.Evidence{ExitCode: new(int64(1)), StderrTail: "No space"})
-		r.do(func(tx *Tx) error { _, err := tx.exec(spoil); return err })
-		findings, err := CheckDeep(r.ctx, r.Path(), Witness{})
+		r.do(func(tx *core.Tx) error { _, err := tx.Exec(spoil); return err })
+		findings, err := check.Deep(r.ctx, r.Path(), check.Witness{})
 		r.must(err)
 		if len(findings) != 1 || findings[0].Promise != want {
 			t.Errorf("%s: %v", spoil, findings)

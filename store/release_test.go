@@ -9,7 +9,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 func TestFailureSkipsALongChain(t *testing.T) {
@@ -23,7 +28,7 @@ func TestFailureSkipsALongChain(t *testing.T) {
 	want := slices.Repeat([]workflow.JobStatus{workflow.Canceled}, 150)
 	want[0] = workflow.Failed
 	r.want(want...)
-	var v workflow.EndPayload
+	var v stage.EndPayload
 	r.verdict(&v)
 	if v.Canceled != 149 || v.Failed != 1 || v.TotalSteps != 150 {
 		t.Errorf("verdict: %+v", v)
@@ -40,20 +45,20 @@ func TestChainIsSkippedAtOnce(t *testing.T) {
 		rigJob{after: []int{2, 4}})
 	errUndone := errors.New("not to be kept")
 	var skipped []int64
-	err := r.writer.do("fail", func(tx *Tx) error {
-		run, err := tx.run(r.workflow)
+	err := r.shared.Do("fail", func(tx *core.Tx) error {
+		run, err := core.LoadRun(tx, r.workflow)
 		if err != nil {
 			return err
 		}
-		if err := tx.execOne(`UPDATE job SET status = 6 WHERE id = ?`, r.ids[0]); err != nil {
+		if err := tx.ExecOne(`UPDATE job SET status = 6 WHERE id = ?`, r.ids[0]); err != nil {
 			return err
 		}
-		gates, err := tx.lower(r.ids[:1], true)
+		gates, err := engine.LowerGates(tx, r.ids[:1], true)
 		if err != nil {
 			return err
 		}
-		c := cascade{tx: tx, run: run}
-		if skipped, err = c.skip(idList(gates)); err == nil {
+		c := engine.Cascade{Tx: tx, Run: run}
+		if skipped, err = c.Skip(sqlite.IDList(gates)); err == nil {
 			err = errUndone
 		}
 		return err
@@ -62,7 +67,7 @@ func TestChainIsSkippedAtOnce(t *testing.T) {
 	if !errors.Is(err, errUndone) || !slices.Equal(skipped, r.ids[1:3]) {
 		t.Errorf("skipped %v of %v, %v", skipped, r.ids, err)
 	}
-	_, err = r.CompleteJob(r.ctx, r.completion(0, r.node("n1"), failed, 1))
+	_, err = r.Jobs.Complete(r.ctx, r.completion(0, r.node("n1"), failed, 1))
 	r.must(err)
 	r.want(failed, canceled, canceled, ready, ready, blocked)
 	if n := r.number(`SELECT COUNT(*) FROM job WHERE workflow_id = ? AND skipped_by = ?`, r.workflow, r.ids[0]); n != 2 {
@@ -87,12 +92,12 @@ func TestFailureBeforeSuccessSkipsWhatIsBehindBoth(t *testing.T) {
 
 func TestDisabledDependencyIsSatisfied(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
-	r.do(func(tx *Tx) error {
-		if err := tx.execOne(`UPDATE job SET status = 9 WHERE id = ?`, r.ids[0]); err != nil {
+	r.do(func(tx *core.Tx) error {
+		if err := tx.ExecOne(`UPDATE job SET status = 9 WHERE id = ?`, r.ids[0]); err != nil {
 			return err
 		}
-		tx.move(r.workflow, workflow.Ready, workflow.Disabled, 1)
-		return tx.completed(r.workflow, []completion{{r.ids[0], workflow.Ready, workflow.Disabled}})
+		tx.Move(r.workflow, workflow.Ready, workflow.Disabled, 1)
+		return engine.ReleaseDependents(tx, r.workflow, []engine.Completed{{ID: r.ids[0], From: workflow.Ready, To: workflow.Disabled}})
 	})
 	r.want(workflow.Disabled, workflow.Ready)
 }
@@ -100,7 +105,7 @@ func TestDisabledDependencyIsSatisfied(t *testing.T) {
 func TestTriggersCountInTheSameTransaction(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}})
 	action := func(trigger string, jobs []int64) int64 {
-		a, err := r.CreateAction(r.ctx, workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger,
+		a, err := r.Actions.Create(r.ctx, workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger,
 			ActionType: workflow.ActionRunCommands, Config: []byte(`{"commands": ["true"]}`), JobIDs: jobs})
 		r.must(err)
 		return a.ID
@@ -149,7 +154,7 @@ func TestBarrierWithAFailure(t *testing.T) {
 	r := newRig(t, barrier(n)...)
 	h := r.hand("n1", n)
 	h.turn()
-	reports := make([]Report, n)
+	reports := make([]lease.Report, n)
 	for i := range n {
 		reports[i] = exited(h.held[i].LeaseRef, 0)
 	}
@@ -173,7 +178,7 @@ func TestBarrier(t *testing.T) {
 	}
 	h := r.hand("n1", n)
 	h.turn()
-	reports := make([]Report, n)
+	reports := make([]lease.Report, n)
 	for i := range n {
 		reports[i] = exited(h.held[i].LeaseRef, 0)
 	}
@@ -216,13 +221,13 @@ func TestJobsThatAreNotNeeded(t *testing.T) {
 	h := r.hand("n1", 5)
 	h.turn(exited(h.turn().Grants[0].LeaseRef, 0))
 	r.want(workflow.Completed, workflow.Disabled, workflow.Disabled, workflow.Pending, workflow.Pending)
-	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 100)
+	events, err := r.Events.After(r.ctx, r.workflow, 0, 100)
 	r.must(err)
 	last := events[len(events)-1]
 	if last.Type != workflow.EventJobsNotNeeded || !strings.Contains(string(last.Data), `"count":2,"first_job_id":2,"last_job_id":3`) {
 		t.Errorf("%s %s", last.Type, last.Data)
 	}
-	j, err := r.Job(r.ctx, r.ids[1])
+	j, err := r.Jobs.Get(r.ctx, r.ids[1])
 	r.must(err)
 	if !j.NotNeeded || j.SkippedBy != nil {
 		t.Errorf("not needed %v, skipped by %v", j.NotNeeded, j.SkippedBy)

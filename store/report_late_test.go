@@ -7,17 +7,19 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // endedByUs reports that the runner ended an attempt because of an order.
-func endedByUs(ref LeaseRef, why workflow.KillReason) Report {
-	return Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_203_000,
+func endedByUs(ref lease.LeaseRef, why workflow.KillReason) lease.Report {
+	return lease.Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_203_000,
 		Evidence: workflow.Evidence{Signal: 15, KilledBy: why, PeakMemoryBytes: 7 << 20}}
 }
 
 // completedInGrace reports an attempt that we were ending, and that exits with 0.
-func completedInGrace(ref LeaseRef) Report {
+func completedInGrace(ref lease.LeaseRef) lease.Report {
 	rep := exited(ref, 0)
 	rep.Evidence.KilledBy = workflow.KilledBySibling
 	return rep
@@ -32,27 +34,27 @@ func TestReportsAfterCancel(t *testing.T) {
 	h.held[0].StartedMS = 1_795_255_200_000
 	h.turn()
 	r.want(running, pending)
-	_, err := r.CancelWorkflow(r.ctx, r.workflow)
+	_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
 	events := r.events()
 	if answer := h.turn(); !answer.Canceled || len(answer.Voided) > 0 {
 		t.Errorf("the runner is told %+v, and would report nothing", answer)
 	}
-	reports := []Report{endedByUs(h.held[0].LeaseRef, workflow.KilledByCancel), endedByUs(h.held[1].LeaseRef, workflow.KilledByCancel)}
-	for _, want := range []Outcome{Accepted, Duplicate} {
+	reports := []lease.Report{endedByUs(h.held[0].LeaseRef, workflow.KilledByCancel), endedByUs(h.held[1].LeaseRef, workflow.KilledByCancel)}
+	for _, want := range []lease.Outcome{lease.Accepted, lease.Duplicate} {
 		answer := h.turn(reports...)
 		if got := answer.Results[0]; got.Outcome != want || got.Status != canceled || got.ReturnCode != 143 || got.Cause != workflow.CauseCanceledUser {
 			t.Errorf("the canceled attempt: %+v, want it %s", got, want)
 		}
 		// The daemon had not heard of its start: there is no attempt.
-		if got := answer.Results[1]; got.Outcome != Late {
+		if got := answer.Results[1]; got.Outcome != lease.Late {
 			t.Errorf("the claimed job: %+v", got)
 		}
 	}
 	if diff := cmp.Diff(events, r.events()); diff != "" {
 		t.Errorf("events (-before +after):\n%s", diff)
 	}
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	a := attempts[0]
 	if len(attempts) != 1 || a.Status != canceled || *a.EndedMS != 1_795_255_203_000 || a.Evidence.PeakMemoryBytes != 7<<20 || a.Evidence.Signal != 15 ||
@@ -63,7 +65,7 @@ func TestReportsAfterCancel(t *testing.T) {
 		t.Errorf("%d late reports of the claimed job, want 1", n)
 	}
 	r.want(canceled, canceled)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What a runner of an earlier run says is kept and changes nothing, and it is
@@ -78,7 +80,7 @@ func TestTurnOfAnEarlierRun(t *testing.T) {
 	h.turn(recorded)
 	r.want(completed, running, pending)
 	r.changes = nil
-	_, err := r.ResetStatus(r.ctx, r.workflow, true, "me")
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, true, "me")
 	r.must(err)
 	if !slices.Contains(r.changes[0].Runners, h.id) {
 		t.Error("the runner is not told at once")
@@ -86,20 +88,20 @@ func TestTurnOfAnEarlierRun(t *testing.T) {
 	late := exited(h.held[0].LeaseRef, 3)
 	held := h.held[1].LeaseRef
 	for range 2 {
-		answer := h.turn(recorded, late, exited(LeaseRef{JobID: 999}, 0))
-		var outcomes []Outcome
+		answer := h.turn(recorded, late, exited(lease.LeaseRef{JobID: 999}, 0))
+		var outcomes []lease.Outcome
 		for _, res := range answer.Results {
 			outcomes = append(outcomes, res.Outcome)
 		}
-		if diff := cmp.Diff([]Outcome{Duplicate, Late, Refused}, outcomes); diff != "" {
+		if diff := cmp.Diff([]lease.Outcome{lease.Duplicate, lease.Late, lease.Refused}, outcomes); diff != "" {
 			t.Errorf("outcomes (-want +got):\n%s", diff)
 		}
-		if !answer.Stop || answer.RunID != 2 || !slices.Equal(answer.Voided, []LeaseRef{held}) || len(answer.Grants) > 0 {
+		if !answer.Has(lease.OrderStop) || answer.RunID != 2 || !slices.Equal(answer.Voided, []lease.LeaseRef{held}) || len(answer.Grants) > 0 {
 			t.Errorf("answer %+v", answer)
 		}
 	}
-	answer := h.say(Turn{Recovered: []Recovered{{LeaseRef: held}}, GiveBack: []LeaseRef{held}})
-	if got := answer.Results[0].Outcome; got != Late {
+	answer := h.say(lease.TurnRequest{Recovered: []lease.Recovered{{LeaseRef: held}}, GiveBack: []lease.LeaseRef{held}})
+	if got := answer.Results[0].Outcome; got != lease.Late {
 		t.Errorf("the recovery of an earlier run is %s", got)
 	}
 	r.want(completed, running, pending)
@@ -110,10 +112,10 @@ func TestTurnOfAnEarlierRun(t *testing.T) {
 		t.Errorf("events %v", all)
 	}
 	// When it has left, its jobs are free.
-	_, err = r.LeaveRunner(r.ctx, h.id, Farewell{})
+	_, err = r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
 	r.must(err)
 	r.want(completed, ready, ready)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A report whose answer was lost is not late when a runner of the next run
@@ -124,16 +126,16 @@ func TestReportIsDeliveredInTheNextRun(t *testing.T) {
 	h.turn()
 	recorded, late := exited(h.held[0].LeaseRef, 0), exited(h.held[1].LeaseRef, 0)
 	h.turn(recorded)
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
-	_, err := r.ResetStatus(r.ctx, r.workflow, false, "me")
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
+	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "me")
 	r.must(err)
 	heir := r.hand("n1", 0)
-	answer, err := r.Turn(r.ctx, Turn{RunnerID: heir.id, Number: 1, RunID: 2, Reports: []Report{recorded, late}})
+	answer, err := r.Runners.Turn(r.ctx, heir.id, lease.TurnRequest{Turn: 1, RunID: 2, Reports: []lease.Report{recorded, late}})
 	r.must(err)
-	if got := answer.Results; got[0].Outcome != Duplicate || got[1].Outcome != Late {
+	if got := answer.Results; got[0].Outcome != lease.Duplicate || got[1].Outcome != lease.Late {
 		t.Errorf("results %+v", got)
 	}
-	r.sound(Witness{Spooled: []SpooledReport{
+	r.sound(check.Witness{Spooled: []check.SpooledReport{
 		{RunID: 1, LeaseRef: recorded.LeaseRef, EndedMS: recorded.EndedMS, Answered: true},
 		{RunID: 1, LeaseRef: late.LeaseRef, EndedMS: late.EndedMS, Answered: true},
 	}})
@@ -164,7 +166,7 @@ func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 			h.free.Slots = 0
 			h.turn()
 			r.now = r.now.Add(5 * time.Minute)
-			_, err := r.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute)
+			_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute)
 			r.must(err)
 			other := r.hand("n2", 1)
 			r.now = r.now.Add(10 * time.Second)
@@ -172,9 +174,9 @@ func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 				t.Fatalf("granted while its first attempt may run: %+v", g)
 			}
 			h.number++
-			answer, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: h.number, RunID: 1, Reports: []Report{late}})
+			answer, err := r.Runners.Turn(r.ctx, h.id, lease.TurnRequest{Turn: h.number, RunID: 1, Reports: []lease.Report{late}})
 			r.must(err)
-			if answer.Results[0].Outcome != Late {
+			if answer.Results[0].Outcome != lease.Late {
 				t.Fatalf("results %+v", answer.Results)
 			}
 			if test.wait > 0 {
@@ -191,7 +193,7 @@ func TestLateReportEndsTheWaitForItsAttempt(t *testing.T) {
 			done := exited(other.held[0].LeaseRef, 0)
 			done.StartedMS, done.EndedMS = r.now.UnixMilli(), r.now.UnixMilli()+5
 			other.turn(done)
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }

@@ -4,6 +4,9 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // TestOwnCancelIsKnown has two runners report that Slurm canceled their
@@ -15,8 +18,8 @@ func TestOwnCancelIsKnown(t *testing.T) {
 		said *workflow.SlurmEvidence // what Slurm tells the runner
 		want string
 	}{
-		{"by the owner", false, &workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}, "1 canceled_user canceled -1 none"},
-		{"by us", true, &workflow.SlurmEvidence{JobState: slurmCanceled, CanceledBy: "1000", Owner: "1000"}, "1 preempted terminated -1 retry"},
+		{"by the owner", false, &workflow.SlurmEvidence{JobState: failure.Cancelled, CanceledBy: "1000", Owner: "1000"}, "1 canceled_user canceled -1 none"},
+		{"by us", true, &workflow.SlurmEvidence{JobState: failure.Cancelled, CanceledBy: "1000", Owner: "1000"}, "1 preempted terminated -1 retry"},
 		{"by us, and Slurm does not say it", true, nil, "1 preempted terminated -1 retry"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -27,11 +30,11 @@ func TestOwnCancelIsKnown(t *testing.T) {
 			h.turn()
 			h.start(1)
 			if tc.ours {
-				_, err := r.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
+				_, err := r.Allocations.RequestCancel(r.ctx, []int64{a.ID}, "no work is left")
 				r.must(err)
-				r.must(r.SendingCancel(r.ctx, []int64{a.ID}))
+				r.must(r.Allocations.SendingCancel(r.ctx, []int64{a.ID}))
 			}
-			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
+			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
 				Evidence: workflow.Evidence{KilledBy: workflow.KilledByDrain, Slurm: tc.said}})
 			if got := r.attempts(0); len(got) != 1 || got[0] != tc.want {
 				t.Errorf("attempts %q, want %q", got, tc.want)
@@ -70,9 +73,9 @@ func TestTakenIsKnown(t *testing.T) {
 			h := r.join("aa", 17, 0)
 			h.turn()
 			h.start(1)
-			tc.seen.AllocationID, tc.seen.State = a.ID, workflow.AllocationActive
+			tc.seen.AllocationID, tc.seen.State = a.ID, compute.AllocationActive
 			r.observe(tc.seen)
-			h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.said})
+			h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000, Evidence: tc.said})
 			if got := r.attempts(0); len(got) != 1 || got[0] != tc.want {
 				t.Errorf("attempts %q, want %q", got, tc.want)
 			}
@@ -90,11 +93,11 @@ func TestRunnerKnowsWhy(t *testing.T) {
 	h := r.join("aa", 17, 0)
 	h.turn()
 	h.start(1)
-	said := workflow.SlurmEvidence{JobState: slurmPreempted, Reason: "its end was moved", Inferred: true}
-	h.turn(Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
+	said := workflow.SlurmEvidence{JobState: failure.Preempted, Reason: "its end was moved", Inferred: true}
+	h.turn(lease.Report{LeaseRef: h.held[0].LeaseRef, StartedMS: r.now.UnixMilli(), EndedMS: r.now.UnixMilli() + 1000,
 		Evidence: workflow.Evidence{Signal: 15, Slurm: &said}})
 	known := func() workflow.SlurmEvidence {
-		a, err := r.Allocation(r.ctx, a.ID)
+		a, err := r.Allocations.Get(r.ctx, a.ID)
 		r.must(err)
 		if a.Taken == nil {
 			return workflow.SlurmEvidence{}
@@ -104,7 +107,7 @@ func TestRunnerKnowsWhy(t *testing.T) {
 	if got := known(); got != said {
 		t.Errorf("it is taken for %+v, want %+v", got, said)
 	}
-	seen := Observation{AllocationID: a.ID, State: workflow.AllocationActive, SlurmState: "COMPLETING"}
+	seen := Observation{AllocationID: a.ID, State: compute.AllocationActive, SlurmState: "COMPLETING"}
 	r.observe(seen)
 	if got := known(); got != said {
 		t.Errorf("after a look that knows nothing of it, it is taken for %+v", got)
@@ -126,11 +129,11 @@ func TestAccountSteps(t *testing.T) {
 	other.turn()
 	code, start := int64(0), r.now.UnixMilli()
 	for _, runner := range []*hand{h, other} {
-		runner.turn(Report{LeaseRef: runner.held[0].LeaseRef, StartedMS: start, EndedMS: start + 2000, Evidence: workflow.Evidence{ExitCode: &code}})
+		runner.turn(lease.Report{LeaseRef: runner.held[0].LeaseRef, StartedMS: start, EndedMS: start + 2000, Evidence: workflow.Evidence{ExitCode: &code}})
 	}
 	rss, cpu := int64(5<<20), 1.0
 	for range 2 { // it may be said again
-		r.must(r.AccountSteps(r.ctx, h.id, []workflow.SlurmStats{
+		r.must(r.SlurmStats.AccountSteps(r.ctx, h.id, []compute.SlurmStats{
 			{JobID: r.ids[0], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss, AveCPUSeconds: &cpu},
 			{JobID: r.ids[1], RunID: 1, AttemptID: 1, MaxRSSBytes: &rss},
 			{JobID: r.ids[0], RunID: 1, AttemptID: 9, MaxRSSBytes: &rss},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // What was never started is no attempt, whatever a runner says; its other
@@ -12,10 +13,10 @@ func TestReportOfWhatWasNeverStarted(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 2)
 	h.turn()
-	never := Report{LeaseRef: h.held[0].LeaseRef, Evidence: workflow.Evidence{NeverStarted: true}}
+	never := lease.Report{LeaseRef: h.held[0].LeaseRef, Evidence: workflow.Evidence{NeverStarted: true}}
 	h.free.Slots = 0
 	answer := h.turn(never, exited(h.held[1].LeaseRef, 0))
-	if answer.Results[0].Outcome != Refused || answer.Results[1].Outcome != Accepted {
+	if answer.Results[0].Outcome != lease.Refused || answer.Results[1].Outcome != lease.Accepted {
 		t.Errorf("results %+v, want the first refused and the second accepted", answer.Results)
 	}
 	r.want(workflow.Pending, workflow.Completed)

@@ -2,108 +2,115 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ResetStatus begins a new run of a workflow, which is neither canceled nor
+// Reset begins a new run of a workflow, which is neither canceled nor
 // ended. Its jobs stay as they are; what a cancel left behind goes on when the
 // run is initialized or the first job of it is complete. Unless it is forced, it is refused while
 // jobs are live or allocations are pending or active.
-func (s *Store) ResetStatus(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
-	return s.resetStatus(id, nil, force, user)
+func (s Workflows) Reset(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
+	return s.reset(id, nil, force, user)
 }
 
-// ResetStatusAt is ResetStatus of a workflow that is at a run; it is refused when
+// ResetAt is Reset of a workflow that is at a run; it is refused when
 // another one has begun. Of several callers who saw the same run one begins the
 // next.
-func (s *Store) ResetStatusAt(_ context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
-	return s.resetStatus(id, &runID, force, user)
+func (s Workflows) ResetAt(_ context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
+	return s.reset(id, &runID, force, user)
 }
 
-func (s *Store) resetStatus(id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
+func (s Workflows) reset(id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.writer.do("reset workflow status", func(tx *Tx) (err error) {
-		if w, err = getWorkflow(tx, id); err != nil {
-			return err
-		}
-		if expected != nil && w.RunID != *expected {
-			return anotherRun(id, w.RunID, *expected)
-		}
-		if w.IsArchived {
-			return workflow.Errorf(workflow.CodeInvalid, "Cannot reset archived workflow status: workflow %d is archived", id).
-				WithHint("take it out of the archive first")
-		}
-		if !force {
-			if err := tx.requireIdle(id); err != nil {
-				return err
-			}
-		}
-		if err := tx.leaveCompensation(id, force); err != nil {
-			return err
-		}
-		err = tx.execOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0,
-			given_up = NULL, deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, id)
-		if err != nil {
-			return fmt.Errorf("begin a new run of workflow %d: %w", id, err)
-		}
-		waited, err := tx.unholdEnd(id)
-		if err != nil {
-			return err
-		}
-		// Budgets and times are of a run, also those of jobs that stay ready.
-		_, err = tx.exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0, ready_ms = NULL, first_ready_ms = NULL, told = 0
-			WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0 OR first_ready_ms IS NOT NULL)`, id)
-		if err != nil {
-			return fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
-		}
-		if _, err := tx.closeBreakers("a new run began", `workflow_id = ?3`, id); err != nil {
-			return err
-		}
-		if err := tx.releaseClaims(id, allClaimHolds, "a new run began"); err != nil {
-			return err
-		}
-		tx.ready(id)
-		if err := tx.everyRunner(id); err != nil { // those of the last run must leave
-			return err
-		}
-		w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
-		err = tx.userAction(id, user, "reset_workflow_status", map[string]any{"force": force})
-		if err != nil || !waited {
-			return err
-		}
-		return tx.endIfOver(id) // nothing else would have the end job begin
+	err := s.shared.Do("reset workflow status", func(tx *core.Tx) (err error) {
+		w, err = beginRun(tx, id, expected, force, user)
+		return err
 	})
 	return w, err
 }
 
-// anotherRun refuses what was asked about a run that is not the workflow's now.
-func anotherRun(id, runID, expected int64) error {
-	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d", id, runID, expected).
-		WithHint("somebody else has begun a run; look at what has become of it, and ask again")
+// beginRun begins a new run of a workflow, which must be at the expected one if that is
+// not nil, and returns the workflow as it is then.
+func beginRun(tx *core.Tx, id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
+	w, err := core.GetWorkflow(tx, id)
+	if err != nil {
+		return w, err
+	}
+	if expected != nil && w.RunID != *expected {
+		return w, core.AnotherRun(id, w.RunID, *expected)
+	}
+	if w.IsArchived {
+		return w, workflow.Errorf(workflow.CodeInvalid, "Cannot reset archived workflow status: workflow %d is archived", id).
+			WithHint("take it out of the archive first")
+	}
+	if !force {
+		if err := requireIdle(tx, id); err != nil {
+			return w, err
+		}
+	}
+	if err := leaveCompensation(tx, id, force); err != nil {
+		return w, err
+	}
+	err = tx.ExecOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0,
+		given_up = NULL, deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, id)
+	if err != nil {
+		return w, fmt.Errorf("begin a new run of workflow %d: %w", id, err)
+	}
+	waited, err := engine.ReleaseRunEnd(tx, id)
+	if err != nil {
+		return w, err
+	}
+	// Budgets and times are of a run, also those of jobs that stay ready.
+	_, err = tx.Exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0, ready_ms = NULL, first_ready_ms = NULL, told = 0
+		WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0 OR first_ready_ms IS NOT NULL)`, id)
+	if err != nil {
+		return w, fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
+	}
+	if _, err := record.CloseBreakers(tx, "a new run began", `workflow_id = ?3`, id); err != nil {
+		return w, err
+	}
+	if err := core.ReleaseClaims(tx, id, allClaimHolds, "a new run began"); err != nil {
+		return w, err
+	}
+	tx.Ready(id)
+	if err := engine.EveryRunner(tx, id); err != nil { // those of the last run must leave
+		return w, err
+	}
+	w.IsCanceled, w.RunID, w.EndGeneration, w.Verdict = false, w.RunID+1, 0, ""
+	err = core.UserAction(tx, id, user, "reset_workflow_status", map[string]any{"force": force})
+	if err != nil || !waited {
+		return w, err
+	}
+	return w, engine.EndIfOver(tx, id) // nothing else would have the end job begin
 }
 
 // leaveCompensation refuses a new run while the last one is being undone; if it is
 // forced, that ends.
-func (tx *Tx) leaveCompensation(id int64, force bool) error {
-	r, err := tx.run(id)
-	if err != nil || !r.compensating() {
+func leaveCompensation(tx *core.Tx, id int64, force bool) error {
+	r, err := core.LoadRun(tx, id)
+	if err != nil || !r.Compensating() {
 		return err
 	}
 	if !force {
-		return r.refuseWhileCompensating()
+		return r.RefuseWhileCompensating()
 	}
-	return tx.endCompensation(r, "a new run begins")
+	return engine.EndCompensation(tx, r, "a new run begins")
 }
 
 // requireIdle refuses while something of a workflow is at work. An allocation whose
 // runners have all left is not, though Slurm has not said yet that it is over.
-func (tx *Tx) requireIdle(id int64) error {
+func requireIdle(tx *core.Tx, id int64) error {
 	var jobs, nodes int64
-	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4) AND child_id IS NULL),
+	err := tx.Row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN {live} AND child_id IS NULL),
 		(SELECT COUNT(*) FROM scheduled_compute_node s WHERE s.workflow_id = ?1 AND s.status IN ('pending', 'active')
-			AND NOT EXISTS (SELECT 1 FROM allocation a WHERE a.workflow_id = ?1 AND a.scheduled_compute_node_id = s.id AND `+whereAbandoned+`))`, []any{id}, &jobs, &nodes)
+			AND NOT EXISTS (SELECT 1 FROM allocation a WHERE a.workflow_id = ?1 AND a.scheduled_compute_node_id = s.id AND `+view.WhereAbandoned+`))`, []any{id}, &jobs, &nodes)
 	switch {
 	case err != nil:
 		return fmt.Errorf("look for work of workflow %d: %w", id, err)
@@ -117,54 +124,126 @@ func (tx *Tx) requireIdle(id int64) error {
 	return nil
 }
 
-// ResetJobStatus makes jobs of a workflow uninitialized, all or only those that
+// ResetJobs makes jobs of a workflow uninitialized, all or only those that
 // were not successful with everything behind them, and returns how many there
 // were, not counting those behind. Disabled ones stay. Runners lose the jobs
 // that they hold.
-func (s *Store) ResetJobStatus(_ context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
-	err = s.writer.do("reset job status", func(tx *Tx) error {
-		r, err := tx.run(id)
-		if err != nil {
-			return err
-		}
-		// Of the disabled jobs those begin anew that had not been needed.
-		const some = `(status NOT IN (0, 9) OR status = 9 AND skipped_by = 0)`
-		direct, all := some, some
-		if failedOnly {
-			direct = `status IN (6, 7, 8, 10)`
-			all = `status IN (6, 7, 8, 10) OR ` + some + ` AND gate_id IN (` + gatesBehind(`x.status IN (6, 7, 8)`) + `)`
-		}
-		if err := tx.row(`SELECT COUNT(*) FROM job WHERE workflow_id = ? AND `+direct, []any{id}, &n); err != nil {
-			return fmt.Errorf("count jobs of workflow %d: %w", id, err)
-		}
-		if err := tx.makeUninitialized(r, all); err != nil {
-			return err
-		}
-		return tx.userAction(id, user, "reset_job_status", map[string]any{"failed_only": failedOnly, "updated_count": n})
+func (s Workflows) ResetJobs(_ context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
+	err = s.shared.Do("reset job status", func(tx *core.Tx) (err error) {
+		n, err = resetJobs(tx, id, failedOnly, user)
+		return err
 	})
 	return n, err
 }
 
+// ProposeReset returns how many jobs ResetAt and then ResetJobs would reset, or why they
+// would refuse, and changes nothing.
+func (s Workflows) ProposeReset(_ context.Context, id, runID int64, force, failedOnly bool) (n int64, err error) {
+	err = s.shared.Do("propose a reset", func(tx *core.Tx) (err error) {
+		if _, err := beginRun(tx, id, &runID, force, ""); err != nil {
+			return err
+		}
+		if n, err = resetJobs(tx, id, failedOnly, ""); err != nil {
+			return err
+		}
+		return errDryRun
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return n, err
+}
+
+func resetJobs(tx *core.Tx, id int64, failedOnly bool, user string) (n int64, err error) {
+	r, err := core.LoadRun(tx, id)
+	if err != nil {
+		return 0, err
+	}
+	// Of the disabled jobs those begin anew that had not been needed.
+	const some = `(status NOT IN ({uninitialized}, {disabled}) OR status = {disabled} AND skipped_by = 0)`
+	direct, all := some, some
+	if failedOnly {
+		direct = `status IN ({failed}, {canceled}, {terminated}, {pending_failed})`
+		all = `status IN ({failed}, {canceled}, {terminated}, {pending_failed}) OR ` + some + ` AND gate_id IN (` + engine.GatesBehind(`x.status IN {unsuccessful}`) + `)`
+	}
+	if err := tx.Row(`SELECT COUNT(*) FROM job WHERE workflow_id = ? AND `+direct, []any{id}, &n); err != nil {
+		return 0, fmt.Errorf("count jobs of workflow %d: %w", id, err)
+	}
+	if err := makeUninitialized(tx, r, all); err != nil {
+		return 0, err
+	}
+	return n, core.UserAction(tx, id, user, "reset_job_status", map[string]any{"failed_only": failedOnly, "updated_count": n})
+}
+
 // makeUninitialized resets the jobs that meet a condition, in which ?1 is the
 // workflow.
-func (tx *Tx) makeUninitialized(r *run, condition string) error {
-	if err := tx.voidLeases(r, condition, 0, "the job was reset"); err != nil {
+func makeUninitialized(tx *core.Tx, r *view.Run, condition string) error {
+	if err := engine.VoidLeases(tx, r, condition, 0, "the job was reset"); err != nil {
 		return err
 	}
-	n, err := tx.moveJobs(r.workflowID, workflow.Uninitialized, asNew+`, fence = fence + (status IN (3, 4))`, condition)
+	n, err := core.MoveJobs(tx, workflow.OpReset, r.WorkflowID, workflow.Uninitialized, engine.AsNew+`, `+engine.LeaseVoid, condition)
 	if err != nil || n == 0 {
 		return err
 	}
-	if r.stages { // a compensation rests until it is needed
-		if _, err := tx.moveJobs(r.workflowID, workflow.Disabled, `result_id = NULL`, inCompensation+` AND status = 0`); err != nil {
+	if r.Stages { // a compensation rests until it is needed
+		if _, err := core.MoveJobs(tx, workflow.OpStage, r.WorkflowID, workflow.Disabled, `result_id = NULL`, view.InCompensation+` AND status = {uninitialized}`); err != nil {
 			return err
 		}
 	}
-	if err := tx.countGates(r.workflowID); err != nil {
+	if err := engine.CountGates(tx, r.WorkflowID); err != nil {
 		return err
 	}
-	if err := tx.converge(r); err != nil {
+	if err := engine.ConvergeStages(tx, r); err != nil {
 		return err
 	}
-	return tx.reopenIfOpen(r)
+	return engine.ReopenIfOpen(tx, r)
+}
+
+// JobAt is a job with the status that its caller saw.
+type JobAt struct {
+	ID     int64
+	Status workflow.JobStatus
+}
+
+// RepeatJobs begins a new run of a workflow that is at a run, with jobs of it that have
+// to run again, and initializes the jobs that are uninitialized then. Jobs that do not
+// have their status any more stay as they are; left has them. It is CodeConflict if
+// another run has begun, and CodeInvalid for a job of another workflow or while something
+// of the last run is alive. All of it happens, or nothing.
+func (s Workflows) RepeatJobs(_ context.Context, id, runID int64, jobs []JobAt, user string) (left []workflow.Job, err error) {
+	err = s.shared.Do("repeat jobs", func(tx *core.Tx) (err error) {
+		left, err = repeatJobs(tx, id, runID, jobs, user)
+		return err
+	})
+	return left, err
+}
+
+func repeatJobs(tx *core.Tx, id, runID int64, jobs []JobAt, user string) (left []workflow.Job, err error) {
+	var again []int64
+	for _, expected := range jobs {
+		j, err := engine.GetJob(tx, expected.ID)
+		switch {
+		case err != nil:
+			return nil, err
+		case j.WorkflowID != id:
+			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", j.ID, id)
+		case j.Status != expected.Status:
+			left = append(left, j)
+		default:
+			again = append(again, j.ID)
+		}
+	}
+	w, err := beginRun(tx, id, &runID, false, user)
+	if err != nil {
+		return nil, fmt.Errorf("start workflow %d: %w", id, err)
+	}
+	for _, job := range again {
+		if err := changeStatus(tx, job, workflow.Uninitialized, w.RunID); err != nil {
+			return nil, fmt.Errorf("reset job %d: %w", job, err)
+		}
+	}
+	if err := engine.InitializeJobs(tx, id, engine.InitializeOptions{OnlyUninitialized: true, User: user}); err != nil {
+		return nil, fmt.Errorf("start workflow %d: %w", id, err)
+	}
+	return left, nil
 }

@@ -5,12 +5,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func (n *nouns) requirements(name string) workflow.ResourceRequirements {
 	n.t.Helper()
-	q, err := n.CreateResourceRequirements(n.ctx, workflow.ResourceRequirements{
+	q, err := n.Requirements.Create(n.ctx, workflow.ResourceRequirements{
 		WorkflowID: n.workflow, Name: name, NumCPUs: 2, NumNodes: 1, Memory: "4g", Runtime: "PT30M",
 	})
 	n.must(err)
@@ -32,14 +33,14 @@ func TestRequirementsLife(t *testing.T) {
 		"runtime":    {WorkflowID: n.workflow, RuntimeSeconds: new(int64(1800))},
 		"cpus":       {WorkflowID: n.workflow, NumCPUs: new(int64(2)), NumGPUs: new(int64(0)), Memory: new("4g")},
 	} {
-		got, _, err := n.ListResourceRequirements(n.ctx, f, Page{Limit: 10})
+		got, _, err := n.Requirements.List(n.ctx, f, sqlite.Page{Limit: 10})
 		n.must(err)
 		if diff := cmp.Diff([]workflow.ResourceRequirements{q}, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 
-	updated, err := n.UpdateResourceRequirements(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.workflow, Memory: new("8g")}, "me")
+	updated, err := n.Requirements.Update(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.workflow, Memory: new("8g")}, "me")
 	n.must(err)
 	want := q
 	want.Memory = "8g"
@@ -49,7 +50,7 @@ func TestRequirementsLife(t *testing.T) {
 	if got := n.count(`SELECT memory_bytes FROM resource_requirements WHERE id = ?`, q.ID); got != 8<<30 {
 		t.Errorf("memory_bytes %d, want %d", got, int64(8)<<30)
 	}
-	events, _, err := n.Events(n.ctx, EventFilter{WorkflowID: n.workflow, Category: new("user_action")}, Page{Limit: 10})
+	events, _, err := n.Events.List(n.ctx, EventFilter{WorkflowID: n.workflow, Category: new("user_action")}, sqlite.Page{Limit: 10})
 	if err != nil || len(events) != 1 {
 		t.Errorf("%d user_action events, error %v; want 1", len(events), err)
 	}
@@ -60,17 +61,17 @@ func TestRequirementsInUseStay(t *testing.T) {
 	def, used, unused := n.defaultRequirements(), n.requirements("used"), n.requirements("unused")
 	n.addJob(n.workflow, used.ID, workflow.Completed)
 
-	_, err := n.DeleteResourceRequirements(n.ctx, used.ID)
+	_, err := n.Requirements.Delete(n.ctx, used.ID)
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = n.DeleteResourceRequirements(n.ctx, def)
+	_, err = n.Requirements.Delete(n.ctx, def)
 	wantCode(t, err, workflow.CodeConflict)
-	deleted, err := n.DeleteUnusedResourceRequirements(n.ctx, n.workflow)
+	deleted, err := n.Requirements.DeleteUnused(n.ctx, n.workflow)
 	if err != nil || deleted != 1 {
 		t.Errorf("deleted %d, error %v; want 1", deleted, err)
 	}
-	_, err = n.ResourceRequirements(n.ctx, unused.ID)
+	_, err = n.Requirements.Get(n.ctx, unused.ID)
 	wantCode(t, err, workflow.CodeNotFound)
-	_, err = n.DeleteResourceRequirements(n.ctx, n.requirements("again").ID)
+	_, err = n.Requirements.Delete(n.ctx, n.requirements("again").ID)
 	n.must(err)
 }
 
@@ -87,16 +88,16 @@ func TestRequirementsRefusals(t *testing.T) {
 	} {
 		bad := good
 		change(&bad)
-		_, err := n.CreateResourceRequirements(n.ctx, bad)
+		_, err := n.Requirements.Create(n.ctx, bad)
 		if workflow.CodeOf(err) != workflow.CodeInvalid {
 			t.Errorf("%s: error %v, want a refusal", name, err)
 		}
 	}
 	q := n.requirements("r")
-	_, err := n.UpdateResourceRequirements(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.other}, "me")
+	_, err := n.Requirements.Update(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.other}, "me")
 	wantCode(t, err, workflow.CodeInvalid)
-	_, err = n.UpdateResourceRequirements(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.workflow, Name: new("default")}, "me")
+	_, err = n.Requirements.Update(n.ctx, q.ID, RequirementsUpdate{WorkflowID: n.workflow, Name: new("default")}, "me")
 	wantCode(t, err, workflow.CodeInvalid)
-	_, err = n.UpdateResourceRequirements(n.ctx, n.defaultRequirements(), RequirementsUpdate{WorkflowID: n.workflow, Name: new("other")}, "me")
+	_, err = n.Requirements.Update(n.ctx, n.defaultRequirements(), RequirementsUpdate{WorkflowID: n.workflow, Name: new("other")}, "me")
 	wantCode(t, err, workflow.CodeInvalid)
 }

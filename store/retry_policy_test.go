@@ -10,7 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // retryExit is a policy that repeats what ended with an exit code.
@@ -23,20 +27,22 @@ func retryExit(name, id string, code, limit int64) workflow.RetryPolicy {
 // storePolicy stores a policy.
 func (r *rig) storePolicy(p workflow.RetryPolicy) {
 	r.tb.Helper()
-	_, err := r.CreateRetryPolicy(r.ctx, p, "ann")
+	_, err := r.Policies.Create(r.ctx, p, "ann")
 	r.must(err)
 }
 
 // usePolicies gives the rig's workflow what it says about failures.
 func (r *rig) usePolicies(text string) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, r.workflow) })
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, r.workflow)
+	})
 }
 
 // decided lists the rules of the attempts of a job and what they said.
 func (r *rig) decided(i int) (all []string) {
 	r.tb.Helper()
-	attempts, err := r.JobAttempts(r.ctx, r.ids[i])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[i])
 	r.must(err)
 	for _, a := range attempts {
 		if a.EndedMS == nil {
@@ -61,36 +67,36 @@ func (h *hand) fails(codes ...int64) {
 func TestStoredPolicies(t *testing.T) {
 	r := newRig(t)
 	p := retryExit("io", "busy", 75, 2)
-	created, err := r.CreateRetryPolicy(r.ctx, p, "ann")
+	created, err := r.Policies.Create(r.ctx, p, "ann")
 	r.must(err)
-	if _, err := r.CreateRetryPolicy(r.ctx, p, "ann"); workflow.CodeOf(err) != workflow.CodeConflict {
+	if _, err := r.Policies.Create(r.ctx, p, "ann"); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("created twice: %v", err)
 	}
-	if _, err := r.CreateRetryPolicy(r.ctx, workflow.RetryPolicy{Name: "empty"}, "ann"); workflow.CodeOf(err) != workflow.CodeInvalid {
+	if _, err := r.Policies.Create(r.ctx, workflow.RetryPolicy{Name: "empty"}, "ann"); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("created a policy that says nothing: %v", err)
 	}
 	r.now = r.now.Add(time.Minute)
-	same, err := r.UpdateRetryPolicy(r.ctx, p, "bob")
+	same, err := r.Policies.Update(r.ctx, p, "bob")
 	r.must(err)
 	if diff := cmp.Diff(created, same); diff != "" {
 		t.Errorf("an update that changes nothing (-before +after):\n%s", diff)
 	}
-	updated, err := r.UpdateRetryPolicy(r.ctx, retryExit("io", "busy", 75, 3), "bob")
+	updated, err := r.Policies.Update(r.ctx, retryExit("io", "busy", 75, 3), "bob")
 	r.must(err)
 	if updated.Version != 2 || updated.Hash == created.Hash || updated.CreatedMS == updated.UpdatedMS {
 		t.Errorf("updated: %+v", updated)
 	}
-	read, err := r.RetryPolicy(r.ctx, "io")
+	read, err := r.Policies.Get(r.ctx, "io")
 	r.must(err)
 	if diff := cmp.Diff(updated, read); diff != "" {
 		t.Errorf("read (-want +got):\n%s", diff)
 	}
-	_, err = r.DeleteRetryPolicy(r.ctx, "io", "eve")
+	_, err = r.Policies.Delete(r.ctx, "io", "eve")
 	r.must(err)
-	if _, err := r.RetryPolicy(r.ctx, "io"); workflow.CodeOf(err) != workflow.CodeNotFound {
+	if _, err := r.Policies.Get(r.ctx, "io"); workflow.CodeOf(err) != workflow.CodeNotFound {
 		t.Errorf("it is still there: %v", err)
 	}
-	changes, _, err := r.RetryPolicyChanges(r.ctx, "io", Page{Limit: 10})
+	changes, _, err := r.Policies.Changes(r.ctx, "io", sqlite.Page{Limit: 10})
 	r.must(err)
 	var got []string
 	for _, c := range changes {
@@ -102,7 +108,7 @@ func TestStoredPolicies(t *testing.T) {
 	if diff := cmp.Diff([]string{"ann created", "bob updated", "eve deleted"}, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A change is seen by the next decision, and what a rule has granted under its
@@ -115,13 +121,13 @@ func TestAPolicyChangesWhileItIsUsed(t *testing.T) {
 	h.fails(75)
 	changed := retryExit("io", "busy", 75, 2)
 	changed.Rules = append(retryExit("io", "other", 76, 5).Rules, changed.Rules...)
-	_, err := r.UpdateRetryPolicy(r.ctx, changed, "ann")
+	_, err := r.Policies.Update(r.ctx, changed, "ann")
 	r.must(err)
 	h.fails(75, 76, 75)
 	if diff := cmp.Diff([]string{"retry io/busy", "retry io/busy", "retry io/other", "fail io/busy"}, r.decided(0)); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 func TestAPolicyInUseIsNotDeleted(t *testing.T) {
@@ -129,29 +135,29 @@ func TestAPolicyInUseIsNotDeleted(t *testing.T) {
 	r.storePolicy(retryExit("io", "busy", 75, 1))
 	refused := func(by string) {
 		t.Helper()
-		_, err := r.DeleteRetryPolicy(r.ctx, "io", "ann")
+		_, err := r.Policies.Delete(r.ctx, "io", "ann")
 		if workflow.CodeOf(err) != workflow.CodeConflict || !strings.Contains(err.Error(), by) {
 			t.Errorf("deleted, or another reason than %q: %v", by, err)
 		}
 	}
-	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "io"}, "ann"))
+	r.must(r.Policies.SetSettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "io"}, "ann"))
 	refused("default")
-	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{}, "ann"))
+	r.must(r.Policies.SetSettings(r.ctx, workflow.RetrySettings{}, "ann"))
 	gpu := workflow.QueuePolicies{Queue: workflow.Queue{Kind: workflow.QueuePartition, Name: "gpu"}, RetryPolicies: []string{"io"}}
-	r.must(r.SetQueuePolicies(r.ctx, gpu, "ann"))
+	r.must(r.Policies.SetQueue(r.ctx, gpu, "ann"))
 	refused("partition gpu")
 	gpu.RetryPolicies = nil
-	r.must(r.SetQueuePolicies(r.ctx, gpu, "ann"))
-	r.do(func(tx *Tx) error {
-		id, err := tx.policyOf(r.workflow, `{"retry_policies":["io"]}`, false)
+	r.must(r.Policies.SetQueue(r.ctx, gpu, "ann"))
+	r.do(func(tx *core.Tx) error {
+		id, err := policyOf(tx, r.workflow, `{"retry_policies":["io"]}`, false)
 		if err != nil {
 			return err
 		}
-		return tx.execOne(`UPDATE job SET policy_id = ? WHERE id = ?`, id, r.ids[0])
+		return tx.ExecOne(`UPDATE job SET policy_id = ? WHERE id = ?`, id, r.ids[0])
 	})
 	refused("workflow")
 	r.hand("n1", 1).fails(1)
-	_, err := r.DeleteRetryPolicy(r.ctx, "io", "ann")
+	_, err := r.Policies.Delete(r.ctx, "io", "ann")
 	r.must(err)
 }
 
@@ -160,26 +166,26 @@ func TestADecisionWithoutItsPolicySaysSo(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.usePolicies(`{"retry_policies": ["gone"]}`)
 	r.hand("n1", 1).fails(1)
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if got := attempts[0].Decision.Reason; !strings.Contains(got, "retry policy gone") {
 		t.Errorf("reason: %s", got)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 func TestNamesOfPoliciesMustExist(t *testing.T) {
 	n := newNouns(t)
 	refs := []workflow.PolicyRef{{Name: "nowhere"}}
-	_, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me", Policy: &workflow.RunPolicy{RetryPolicies: refs}})
+	_, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me", Policy: &workflow.RunPolicy{RetryPolicies: refs}})
 	if workflow.CodeOf(err) != workflow.CodeInvalid || !strings.Contains(err.Error(), `"nowhere"`) {
 		t.Errorf("a workflow: %v", err)
 	}
-	w, err := n.CreateWorkflow(n.ctx, workflow.Workflow{Name: "w", User: "me"})
+	w, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = n.CreateJobs(n.ctx, []workflow.Job{{WorkflowID: w.ID, Name: "j", Command: "true", Policy: &workflow.JobPolicy{RetryPolicies: refs}}})
+	_, err = n.Jobs.Create(n.ctx, []workflow.Job{{WorkflowID: w.ID, Name: "j", Command: "true", JobOptions: workflow.JobOptions{Policy: &workflow.JobPolicy{RetryPolicies: refs}}}})
 	if workflow.CodeOf(err) != workflow.CodeInvalid || !strings.Contains(err.Error(), `"nowhere"`) {
 		t.Errorf("a job: %v", err)
 	}
@@ -192,8 +198,8 @@ func TestPoliciesOfTheQueue(t *testing.T) {
 	r.storePolicy(retryExit("mine", "busy", 75, 3))
 	r.usePolicies(`{"retry_policies": ["mine"]}`)
 	debug := workflow.QueuePolicies{Queue: workflow.Queue{Kind: workflow.QueuePartition, Name: "debug"}, RetryPolicies: []string{"site"}}
-	r.must(r.SetQueuePolicies(r.ctx, debug, "ann"))
-	queues, err := r.QueuePolicies(r.ctx)
+	r.must(r.Policies.SetQueue(r.ctx, debug, "ann"))
+	queues, err := r.Policies.Queues(r.ctx)
 	r.must(err)
 	if diff := cmp.Diff([]workflow.QueuePolicies{debug}, queues); diff != "" {
 		t.Errorf("queues (-want +got):\n%s", diff)
@@ -215,7 +221,7 @@ func TestPoliciesOfTheQueue(t *testing.T) {
 	if diff := cmp.Diff([]string{"retry site/busy", "retry mine/busy", "retry mine/busy"}, rules); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // The smaller of the server's and the workflow's limit holds, from the next
@@ -227,40 +233,40 @@ func TestRetriesAreStoppedForAll(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.fails(9)
 	limit := int64(0)
-	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{GlobalMaxRetries: &limit}, "ann"))
+	r.must(r.Policies.SetSettings(r.ctx, workflow.RetrySettings{GlobalMaxRetries: &limit}, "ann"))
 	h.fails(9)
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if d := attempts[1].Decision; d.Action != workflow.ActionFail || !strings.Contains(d.Reason, "global_max_retries is 0") {
 		t.Errorf("after the limit was lowered: %s, %s", d.Action, d.Reason)
 	}
-	changes, _, err := r.RetryPolicyChanges(r.ctx, "", Page{Limit: 10})
+	changes, _, err := r.Policies.Changes(r.ctx, "", sqlite.Page{Limit: 10})
 	r.must(err)
 	if len(changes) != 1 || changes[0].Author != "ann" || !strings.Contains(changes[0].Detail, `"global_max_retries":0`) {
 		t.Errorf("changes: %+v", changes)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 func TestTheDefaultPolicyIsReplaced(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.storePolicy(retryExit("site", "busy", 75, 1))
-	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "site"}, "ann"))
+	r.must(r.Policies.SetSettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "site"}, "ann"))
 	r.hand("n1", 1).fails(75, 75)
 	if diff := cmp.Diff([]string{"retry site/busy", "fail site/busy"}, r.decided(0)); diff != "" {
 		t.Errorf("decisions (-want +got):\n%s", diff)
 	}
 	no := false
-	if err := r.SetRetrySettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "none"}, "ann"); workflow.CodeOf(err) != workflow.CodeNotFound {
+	if err := r.Policies.SetSettings(r.ctx, workflow.RetrySettings{DefaultPolicy: "none"}, "ann"); workflow.CodeOf(err) != workflow.CodeNotFound {
 		t.Errorf("a default that is not there: %v", err)
 	}
-	r.must(r.SetRetrySettings(r.ctx, workflow.RetrySettings{Enabled: &no, DefaultPolicy: "site"}, "ann"))
+	r.must(r.Policies.SetSettings(r.ctx, workflow.RetrySettings{Enabled: &no, DefaultPolicy: "site"}, "ann"))
 	r.begin(independent(1)...)
 	r.hand("n2", 1).fails(75)
 	if diff := cmp.Diff([]string{"fail "}, r.decided(0)); diff != "" {
 		t.Errorf("decisions while policies are off (-want +got):\n%s", diff)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // The retries of all jobs share a budget; those of the same turn count.
@@ -271,14 +277,14 @@ func TestRetriesOfAllJobs(t *testing.T) {
 	h := r.hand("n1", 4)
 	h.turn()
 	h.free.Slots = 0
-	var reports []Report
+	var reports []lease.Report
 	for _, held := range h.held {
 		reports = append(reports, exited(held.LeaseRef, 75))
 	}
 	h.turn(reports...)
 	r.want(workflow.Ready, workflow.Ready, workflow.Ready, workflow.Failed)
 	r.check()
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What follows a recovery script that fails is the rule's to say.
@@ -299,9 +305,9 @@ func TestARecoveryScriptOfARuleFails(t *testing.T) {
 		if rec := answer.Results[0].Recovery; rec == nil || rec.Script != "./scrub.sh" {
 			t.Errorf("%q: no order to run the script: %+v", action, answer.Results[0])
 		}
-		h.say(Turn{Recovered: []Recovered{{LeaseRef: ref, ReturnCode: 1}}})
+		h.say(lease.TurnRequest{Recovered: []lease.Recovered{{LeaseRef: ref, ReturnCode: 1}}})
 		r.want(want)
-		r.sound(Witness{})
+		r.sound(check.Witness{})
 	}
 }
 
@@ -318,17 +324,17 @@ func TestPoliciesAreAttachedTogether(t *testing.T) {
 		name := fmt.Sprintf("p%d", i)
 		r.storePolicy(retryExit(name, "busy", 75, 1))
 		wg.Go(func() {
-			if _, err := r.AttachPolicies(r.ctx, of(name), "ann"); err != nil {
+			if _, err := r.Policies.Attach(r.ctx, of(name), "ann"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	_, err := r.DetachPolicies(r.ctx, of("p0", "unknown"), "ann")
+	_, err := r.Policies.Detach(r.ctx, of("p0", "unknown"), "ann")
 	wantCode(t, err, workflow.CodeNotFound)
-	_, err = r.AttachPolicies(r.ctx, of("unknown"), "ann")
+	_, err = r.Policies.Attach(r.ctx, of("unknown"), "ann")
 	wantCode(t, err, workflow.CodeNotFound)
-	all, err := r.AttachPolicies(r.ctx, of("p3"), "ann")
+	all, err := r.Policies.Attach(r.ctx, of("p3"), "ann")
 	r.must(err)
 	slices.Sort(all.RetryPolicies)
 	if diff := cmp.Diff([]string{"p0", "p1", "p2", "p3", "p4", "p5", "p6", "p7"}, all.RetryPolicies); diff != "" {
@@ -336,13 +342,13 @@ func TestPoliciesAreAttachedTogether(t *testing.T) {
 	}
 	for _, name := range all.RetryPolicies {
 		wg.Go(func() {
-			if _, err := r.DetachPolicies(r.ctx, of(name), "ann"); err != nil {
+			if _, err := r.Policies.Detach(r.ctx, of(name), "ann"); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	queues, err := r.QueuePolicies(r.ctx)
+	queues, err := r.Policies.Queues(r.ctx)
 	r.must(err)
 	if len(queues) != 0 {
 		t.Errorf("left: %v", queues)

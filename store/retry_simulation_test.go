@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 func TestSimulateRetries(t *testing.T) {
@@ -19,9 +20,9 @@ func TestSimulateRetries(t *testing.T) {
 	later.StartedMS, later.EndedMS = firstEnd, firstEnd+3_600_000
 	h.turn(later)
 
-	simulate := func(id, since int64) workflow.RetrySimulation {
+	simulate := func(id, since int64) retry.RetrySimulation {
 		t.Helper()
-		s, err := r.SimulateRetries(r.ctx, []workflow.RetryPolicy{retryExit("new", "busy", 75, 1)}, id, since)
+		s, err := r.Policies.Simulate(r.ctx, []workflow.RetryPolicy{retryExit("new", "busy", 75, 1)}, id, since)
 		r.must(err)
 		return s
 	}
@@ -29,7 +30,7 @@ func TestSimulateRetries(t *testing.T) {
 	if all.Recorded.Attempts != 4 || all.Simulated.Attempts != 3 || all.Sequences != 2 {
 		t.Errorf("of the workflow: %+v", all)
 	}
-	want := []workflow.RuleGrants{
+	want := []retry.RuleGrants{
 		{Rule: "io/busy", Recorded: workflow.RuleCount{Counted: 3}},
 		{Rule: "new/busy", Simulated: workflow.RuleCount{Counted: 1}},
 	}
@@ -42,11 +43,11 @@ func TestSimulateRetries(t *testing.T) {
 	if s := simulate(0, firstEnd+1); s.Recorded.Attempts != 1 || s.Recorded.CoreHours != 1 {
 		t.Errorf("since the first job had ended: %+v", s)
 	}
-	if _, err := r.SimulateRetries(r.ctx, nil, 99, 0); workflow.CodeOf(err) != workflow.CodeNotFound {
+	if _, err := r.Policies.Simulate(r.ctx, nil, 99, 0); workflow.CodeOf(err) != workflow.CodeNotFound {
 		t.Errorf("of a workflow that is not there: %v", err)
 	}
 	twice := []workflow.RetryPolicy{retryExit("a", "x", 1, 1), retryExit("a", "y", 2, 1)}
-	if _, err := r.SimulateRetries(r.ctx, twice, r.workflow, 0); workflow.CodeOf(err) != workflow.CodeInvalid {
+	if _, err := r.Policies.Simulate(r.ctx, twice, r.workflow, 0); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("two policies of one name: %v", err)
 	}
 }

@@ -9,7 +9,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // rig is a store with a workflow whose jobs are written directly, ready to run.
@@ -21,6 +28,7 @@ type rig struct {
 	workflow int64
 	ids      []int64 // of the jobs, by index
 	changes  []Changes
+	prepared []string // statements of use cases; the writer's goroutine owns it
 }
 
 // rigJob is a job of a rig. Jobs are named by their index.
@@ -40,6 +48,7 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	s, err := Open(r.ctx, Options{
 		Path: filepath.Join(tb.TempDir(), "torc.db"), Now: func() time.Time { return r.now }, AsNetwork: *asNetwork, InMemory: *inMemory,
 		OnCommit: func(c Changes) { r.changes = append(r.changes, c) },
+		tune:     r.tune,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -54,12 +63,19 @@ func newRig(tb testing.TB, jobs ...rigJob) *rig {
 	return r
 }
 
+// tune has the rig's database note its statements. A sign of life after ten
+// seconds would read the clock while the test sets it.
+func (r *rig) tune(o *sqlite.Options) {
+	o.Beat = 24 * time.Hour
+	o.Prepared = func(query string) { r.prepared = append(r.prepared, query) }
+}
+
 // begin makes another workflow, which the rig is about from now on.
 func (r *rig) begin(jobs ...rigJob) {
 	r.tb.Helper()
 	r.ids, r.changes = nil, nil
-	r.do(func(tx *Tx) (err error) {
-		r.workflow, err = tx.insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('w', 'me', '2026-11-21T10:00:00.000Z', 1)`)
+	r.do(func(tx *core.Tx) (err error) {
+		r.workflow, err = tx.Insert(`INSERT INTO workflow (name, user, timestamp, run_id) VALUES ('w', 'me', '2026-11-21T10:00:00.000Z', 1)`)
 		return err
 	})
 	r.add(jobs...)
@@ -78,9 +94,9 @@ func chainOf(n int) []rigJob {
 }
 
 // do runs a use case of the test.
-func (r *rig) do(fn func(tx *Tx) error) {
+func (r *rig) do(fn func(tx *core.Tx) error) {
 	r.tb.Helper()
-	r.must(r.writer.do("test", fn))
+	r.must(r.shared.Do("test", fn))
 }
 
 func (r *rig) must(err error) {
@@ -93,7 +109,7 @@ func (r *rig) must(err error) {
 // add adds initialised jobs.
 func (r *rig) add(jobs ...rigJob) {
 	r.tb.Helper()
-	r.do(func(tx *Tx) error {
+	r.do(func(tx *core.Tx) error {
 		first := len(r.ids)
 		for i, j := range jobs {
 			id, err := r.insertJob(tx, first+i, j)
@@ -106,7 +122,7 @@ func (r *rig) add(jobs ...rigJob) {
 	})
 }
 
-func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
+func (r *rig) insertJob(tx *core.Tx, i int, j rigJob) (int64, error) {
 	q := j.needs
 	if q.NumCPUs == 0 {
 		q.NumCPUs = 1
@@ -120,15 +136,15 @@ func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
 		}
 	}
 	var requirements int64
-	err := tx.row(`SELECT COALESCE((SELECT id FROM resource_requirements WHERE workflow_id = ? AND name = ?), 0)`, []any{r.workflow, name}, &requirements)
+	err := tx.Row(`SELECT COALESCE((SELECT id FROM resource_requirements WHERE workflow_id = ? AND name = ?), 0)`, []any{r.workflow, name}, &requirements)
 	if err == nil && requirements == 0 {
-		requirements, err = tx.insert(`INSERT INTO resource_requirements (workflow_id, name, num_cpus, num_gpus, num_nodes, memory, runtime, memory_bytes, runtime_s)
+		requirements, err = tx.Insert(`INSERT INTO resource_requirements (workflow_id, name, num_cpus, num_gpus, num_nodes, memory, runtime, memory_bytes, runtime_s)
 			VALUES (?, ?, ?, ?, ?, '', '', ?, 60)`, r.workflow, name, q.NumCPUs, q.NumGPUs, max(1, q.NumNodes), memory)
 	}
 	if err != nil {
 		return 0, err
 	}
-	class, err := tx.classOf(r.workflow, classKey{priority: j.priority, requirementsID: requirements, schedulerID: j.scheduler, labels: j.labels})
+	class, err := core.ClassOf(tx, r.workflow, core.ClassKey{Priority: j.priority, RequirementsID: requirements, SchedulerID: j.scheduler, Labels: j.labels})
 	if err != nil {
 		return 0, err
 	}
@@ -140,22 +156,22 @@ func (r *rig) insertJob(tx *Tx, i int, j rigJob) (int64, error) {
 			deps[k] = r.ids[d]
 		}
 		status = workflow.Blocked
-		if gate, err = tx.gateOf(r.workflow, deps); err != nil {
+		if gate, err = engine.GateOf(tx, r.workflow, deps); err != nil {
 			return 0, err
 		}
 	}
 	if j.handler != 0 {
 		handler = j.handler
 	}
-	tx.count(r.workflow, status, 1)
-	return tx.insert(`INSERT INTO job (workflow_id, name, command, status, class_id, gate_id, run_if, failure_handler_id)
+	tx.Count(r.workflow, status, 1)
+	return tx.Insert(`INSERT INTO job (workflow_id, name, command, status, class_id, gate_id, run_if, failure_handler_id)
 		VALUES (?, ?, 'true', ?, ?, ?, ?, ?)`, r.workflow, fmt.Sprintf("j%d", i), int(status), class, gate, int(j.runIf), handler)
 }
 
 // handler adds a failure handler.
 func (r *rig) handler(rules string) int64 {
 	r.tb.Helper()
-	h, err := r.CreateFailureHandler(r.ctx, workflow.FailureHandler{WorkflowID: r.workflow, Name: "h", Rules: rules})
+	h, err := r.FailureHandlers.Create(r.ctx, workflow.FailureHandler{WorkflowID: r.workflow, Name: "h", Rules: rules})
 	r.must(err)
 	return h.ID
 }
@@ -163,9 +179,9 @@ func (r *rig) handler(rules string) int64 {
 // statuses lists the statuses of the jobs.
 func (r *rig) statuses() []workflow.JobStatus {
 	r.tb.Helper()
-	rows, err := r.read.QueryContext(r.ctx, `SELECT status FROM job WHERE workflow_id = ? ORDER BY id`, r.workflow)
+	rows, err := r.db.Read.QueryContext(r.ctx, `SELECT status FROM job WHERE workflow_id = ? ORDER BY id`, r.workflow)
 	r.must(err)
-	all, err := collect(rows, func(row rowScanner) (s workflow.JobStatus, err error) { return s, row.Scan(&s) })
+	all, err := sqlite.Collect(rows, func(row sqlite.Scanner) (s workflow.JobStatus, err error) { return s, row.Scan(&s) })
 	r.must(err)
 	return all
 }
@@ -182,14 +198,14 @@ func (r *rig) want(want ...workflow.JobStatus) {
 // number returns the number that a query selects.
 func (r *rig) number(query string, args ...any) (n int64) {
 	r.tb.Helper()
-	r.must(r.read.QueryRowContext(r.ctx, query, args...).Scan(&n))
+	r.must(r.db.Read.QueryRowContext(r.ctx, query, args...).Scan(&n))
 	return n
 }
 
 // events lists the types of the workflow's events.
 func (r *rig) events() []string {
 	r.tb.Helper()
-	events, err := r.EventsAfter(r.ctx, r.workflow, 0, 100_000)
+	events, err := r.Events.After(r.ctx, r.workflow, 0, 100_000)
 	r.must(err)
 	var types []string
 	for i, e := range events {
@@ -236,12 +252,12 @@ func (r *rig) miscounted() (wrong []string) {
 }
 
 // sound looks whether the database keeps its promises.
-func (r *rig) sound(w Witness) {
+func (r *rig) sound(w check.Witness) {
 	r.tb.Helper()
 	if *inMemory || *asNetwork {
 		return // nobody else can read it
 	}
-	findings, err := CheckDeep(r.ctx, r.Path(), w)
+	findings, err := check.Deep(r.ctx, r.Path(), w)
 	r.must(err)
 	for _, f := range findings {
 		r.tb.Error(f)
@@ -254,53 +270,53 @@ type hand struct {
 	id     int64
 	number int64
 	runID  int64 // 0: the first
-	held   []Held
-	free   Free
+	held   []lease.Held
+	free   lease.Free
 }
 
 // runner registers a runner that counts slots.
 func (r *rig) hand(host string, slots int64) *hand {
 	r.tb.Helper()
-	return r.handOf(host, slots, workflow.SchedulerLocal, workflow.LoginNone)
+	return r.handOf(host, slots, compute.SchedulerLocal, placement.LoginNone)
 }
 
 // handOf is a hand of a type, with a part in the jobs of the daemon's host.
-func (r *rig) handOf(host string, slots int64, nodeType string, login workflow.LoginPart) *hand {
+func (r *rig) handOf(host string, slots int64, nodeType string, login placement.LoginPart) *hand {
 	r.tb.Helper()
-	answer, err := r.RegisterRunner(r.ctx, Registration{
-		WorkflowID: r.workflow, Key: fmt.Sprintf("%s-%d-%d", host, r.workflow, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: nodeType, MaxParallelJobs: slots, Login: login, OutputDir: "/out",
-	})
+	answer, err := r.Runners.Register(r.ctx, Registration{WorkflowID: r.workflow, Login: login, RegisterRequest: lease.RegisterRequest{
+		Key: fmt.Sprintf("%s-%d-%d", host, r.workflow, len(r.changes)), Hostname: host, StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: slots, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: nodeType, MaxParallelJobs: slots, OutputDir: "/out",
+	}})
 	r.must(err)
-	return &hand{rig: r, id: answer.RunnerID, free: Free{Slots: slots}}
+	return &hand{rig: r, id: answer.RunnerID, free: lease.Free{Slots: slots}}
 }
 
 // turn makes the next turn, and takes the grants as held.
-func (h *hand) turn(reports ...Report) TurnResult {
+func (h *hand) turn(reports ...lease.Report) lease.TurnResponse {
 	h.tb.Helper()
-	return h.say(Turn{Reports: reports})
+	return h.say(lease.TurnRequest{Reports: reports})
 }
 
 // say makes the next turn with the given words.
-func (h *hand) say(t Turn) TurnResult {
+func (h *hand) say(t lease.TurnRequest) lease.TurnResponse {
 	h.tb.Helper()
 	h.number++
-	t.RunnerID, t.Number, t.RunID, t.Free = h.id, h.number, max(h.runID, 1), h.free
+	t.Turn, t.RunID, t.Free = h.number, max(h.runID, 1), h.free
 	if t.Held == nil {
 		h.drop(t)
 		t.Held = h.held
 	}
-	answer, err := h.Turn(h.ctx, t)
+	answer, err := h.Runners.Turn(h.ctx, h.id, t)
 	h.must(err)
 	for _, g := range answer.Grants {
-		h.held = append(h.held, Held{LeaseRef: g.LeaseRef})
+		h.held = append(h.held, lease.Held{LeaseRef: g.LeaseRef})
 	}
 	return answer
 }
 
 // drop removes what is reported or given back from what is held.
-func (h *hand) drop(t Turn) {
-	ended := map[LeaseRef]bool{}
+func (h *hand) drop(t lease.TurnRequest) {
+	ended := map[lease.LeaseRef]bool{}
 	for _, rep := range t.Reports {
 		ended[rep.LeaseRef] = true
 	}
@@ -310,7 +326,7 @@ func (h *hand) drop(t Turn) {
 	for _, rec := range t.Recovered {
 		ended[rec.LeaseRef] = true
 	}
-	var left []Held
+	var left []lease.Held
 	for _, held := range h.held {
 		if !ended[held.LeaseRef] {
 			left = append(left, held)
@@ -320,6 +336,6 @@ func (h *hand) drop(t Turn) {
 }
 
 // exited reports that an attempt ended with an exit code.
-func exited(ref LeaseRef, code int64) Report {
-	return Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_201_000, Evidence: workflow.Evidence{ExitCode: &code}}
+func exited(ref lease.LeaseRef, code int64) lease.Report {
+	return lease.Report{LeaseRef: ref, StartedMS: 1_795_255_200_000, EndedMS: 1_795_255_201_000, Evidence: workflow.Evidence{ExitCode: &code}}
 }

@@ -7,7 +7,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
 )
 
@@ -38,7 +40,7 @@ func TestStatusesFollowTheReference(t *testing.T) {
 			"":         w.compare,
 		})
 	})
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 func (w *twin) start() {
@@ -72,7 +74,7 @@ func (w *twin) apply(op workflow.Operation, job int64, to workflow.JobStatus) {
 func (w *twin) index(job int64) int { return int(job - w.ids[0]) }
 
 // holds reports whether a lease is valid, and not for a recovery.
-func (w *twin) holds(h *hand, ref LeaseRef) bool {
+func (w *twin) holds(h *hand, ref lease.LeaseRef) bool {
 	return w.number(`SELECT COUNT(*) FROM job WHERE id = ? AND fence = ? AND attempt_id = ? AND compute_node_id = ? AND status IN (3, 4)`,
 		ref.JobID, ref.Fence, ref.Attempt, h.id) == 1
 }
@@ -88,15 +90,15 @@ func (w *twin) turn(t *rapid.T) {
 	}
 	w.now = w.now.Add(time.Millisecond)
 	now := w.now.UnixMilli()
-	var said Turn
+	var said lease.TurnRequest
 	var back, started []int64
-	valid := map[LeaseRef]bool{}
+	valid := map[lease.LeaseRef]bool{}
 	for i := range h.held {
 		held := &h.held[i]
 		valid[held.LeaseRef] = w.holds(h, held.LeaseRef)
 		switch k := rapid.IntRange(-3, len(ends)-1).Draw(t, "say"); {
 		case k >= 0:
-			said.Reports = append(said.Reports, Report{LeaseRef: held.LeaseRef, StartedMS: now, EndedMS: now, Evidence: ends[k]})
+			said.Reports = append(said.Reports, lease.Report{LeaseRef: held.LeaseRef, StartedMS: now, EndedMS: now, Evidence: ends[k]})
 		case k == -1 && held.StartedMS == 0:
 			said.GiveBack = append(said.GiveBack, held.LeaseRef)
 			if valid[held.LeaseRef] {
@@ -110,13 +112,13 @@ func (w *twin) turn(t *rapid.T) {
 	}
 	h.free.Slots = rapid.Int64Range(0, 3).Draw(t, "slots")
 	answer := h.say(said)
-	h.drop(Turn{GiveBack: answer.Voided})
+	h.drop(lease.TurnRequest{GiveBack: answer.Voided})
 	for _, job := range back {
 		w.apply(workflow.OpGiveBack, job, workflow.Ready)
 	}
 	for _, res := range answer.Results {
 		switch {
-		case res.Outcome != Accepted || !valid[res.LeaseRef]:
+		case res.Outcome != lease.Accepted || !valid[res.LeaseRef]:
 		case res.Status == workflow.Ready:
 			w.apply(workflow.OpRetry, res.JobID, workflow.Ready)
 		default:
@@ -137,14 +139,14 @@ func (w *twin) turn(t *rapid.T) {
 func (w *twin) expire(t *rapid.T) {
 	i := rapid.IntRange(0, 2).Draw(t, "runner")
 	h := w.hands[i]
-	var held []Held
+	var held []lease.Held
 	for _, l := range h.held {
 		if w.holds(h, l.LeaseRef) {
 			held = append(held, l)
 		}
 	}
 	before := w.model.Statuses()
-	w.must(w.ExpireRunner(w.ctx, h.id, "killed"))
+	w.must(w.Runners.Expire(w.ctx, h.id, "killed"))
 	for _, l := range held {
 		retried := w.number(`SELECT COUNT(*) FROM attempt WHERE job_id = ? AND attempt_id = ? AND action = 'retry'`, l.JobID, l.Attempt) == 1
 		switch {
@@ -175,7 +177,7 @@ func (w *twin) complete(t *rapid.T) {
 	c := w.completion(i, w.node, to, 1)
 	c.Result.AttemptID = w.number(`SELECT attempt_id FROM job WHERE id = ?`, w.ids[i])
 	c.Result.CompletionTime = "" // never the same word again
-	_, _, err := w.BatchCompleteJobs(w.ctx, w.workflow, []Completion{c})
+	_, _, err := w.Jobs.CompleteBatch(w.ctx, w.workflow, []Completion{c})
 	w.must(err)
 	if workflow.CanTransition(w.model.Jobs[i].Status, to, workflow.OpComplete) {
 		w.apply(workflow.OpComplete, c.JobID, to)
@@ -184,7 +186,7 @@ func (w *twin) complete(t *rapid.T) {
 
 func (w *twin) retry(t *rapid.T) {
 	i := w.anyJob(t)
-	_, err := w.RetryJob(w.ctx, w.ids[i], 1, 1000)
+	_, err := w.Jobs.Retry(w.ctx, w.ids[i], 1, 1000)
 	if w.model.Jobs[i].Status == workflow.Pending {
 		wantCode(w.tb.(*testing.T), err, workflow.CodeConflict)
 		return
@@ -201,7 +203,7 @@ func (w *twin) manage(t *rapid.T) {
 		// in between depends on the order in which the reference looks.
 		t.Skip("no single outcome")
 	}
-	_, err := w.ManageStatusChange(w.ctx, w.ids[i], to, 1)
+	_, err := w.Jobs.ManageStatusChange(w.ctx, w.ids[i], to, 1)
 	switch {
 	case to == w.model.Jobs[i].Status:
 		w.must(err)
@@ -217,7 +219,7 @@ func (w *twin) cancel(t *rapid.T) {
 	if rapid.IntRange(0, 9).Draw(t, "really") > 0 {
 		t.Skip("seldom")
 	}
-	_, err := w.CancelWorkflow(w.ctx, w.workflow)
+	_, err := w.Workflows.Cancel(w.ctx, w.workflow)
 	w.must(err)
 	w.model.Cancel()
 }

@@ -7,7 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // cancelSiblings gives the rig's workflow rules.
@@ -15,8 +19,8 @@ func (r *rig) cancelSiblings(rules ...workflow.SiblingRule) {
 	r.tb.Helper()
 	text, err := json.Marshal(workflow.RunPolicy{CancelSiblingsOn: rules})
 	r.must(err)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, string(text), r.workflow)
 	})
 }
 
@@ -38,7 +42,7 @@ func TestSiblingsAreCanceled(t *testing.T) {
 	}
 	r.want(workflow.Failed, workflow.Running, workflow.Running, workflow.Ready, workflow.Blocked)
 	answer := other.turn()
-	if diff := cmp.Diff([]LeaseRef{other.held[0].LeaseRef}, answer.Cancel); diff != "" || len(answer.Voided) > 0 {
+	if diff := cmp.Diff([]lease.LeaseRef{other.held[0].LeaseRef}, answer.Cancel); diff != "" || len(answer.Voided) > 0 {
 		t.Errorf("to cancel (-want +got):\n%s", diff)
 	}
 	other.held[0].Ending = true
@@ -46,7 +50,7 @@ func TestSiblingsAreCanceled(t *testing.T) {
 		t.Errorf("told again: %v", answer.Cancel)
 	}
 	// One dies with the node, one ends; neither is repeated.
-	r.must(r.ExpireRunner(r.ctx, h.id, "killed"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "killed"))
 	r.want(workflow.Failed, workflow.Failed, workflow.Running, workflow.Ready, workflow.Canceled)
 	other.turn(endedByUs(other.held[0].LeaseRef, workflow.KilledBySibling))
 	r.want(workflow.Failed, workflow.Failed, workflow.Canceled, workflow.Ready, workflow.Canceled)
@@ -62,14 +66,35 @@ func TestSiblingsAreCanceled(t *testing.T) {
 	r.check()
 }
 
+// TestCanceledSiblingIsDrained: the allocation of a job ends while the job is being
+// canceled for another one. It is not repeated, and the check of the database
+// understands why.
+func TestCanceledSiblingIsDrained(t *testing.T) {
+	r := newRig(t, rigJob{}, rigJob{})
+	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseExit})
+	h, other := r.hand("n1", 1), r.hand("n2", 1)
+	h.turn()
+	other.turn()
+	h.held[0].StartedMS, other.held[0].StartedMS = 1, 1
+	h.free.Slots, other.free.Slots = 0, 0
+	h.turn()
+	other.turn()
+	h.turn(exited(h.held[0].LeaseRef, 3))
+	other.turn(endedByUs(other.held[0].LeaseRef, workflow.KilledByDrain))
+	r.want(workflow.Failed, workflow.Terminated)
+	r.sound(check.Witness{})
+}
+
 // A claimed job that was not started is canceled when it is given back.
 func TestClaimedSiblingIsCanceled(t *testing.T) {
 	r := newRig(t, rigJob{labels: "critical"}, rigJob{}, rigJob{after: []int{1}})
 	r.cancelSiblings(workflow.SiblingRule{Cause: workflow.CauseOOM}, workflow.SiblingRule{Label: "critical"})
-	critical, err := r.RegisterRunner(r.ctx, Registration{WorkflowID: r.workflow, Key: "c", Hostname: "n2", StartTime: "2026-11-21T10:00:00+00:00",
-		NumCPUs: 1, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: 1, Labels: []string{"critical"}})
+	critical, err := r.Runners.Register(r.ctx, Registration{WorkflowID: r.workflow, RegisterRequest: lease.RegisterRequest{
+		Key: "c", Hostname: "n2", StartTime: "2026-11-21T10:00:00+00:00",
+		NumCPUs: 1, MemoryBytes: 1 << 36, NumNodes: 1, NodeType: compute.SchedulerLocal, MaxParallelJobs: 1, Labels: []string{"critical"},
+	}})
 	r.must(err)
-	h, c := r.hand("n1", 1), &hand{rig: r, id: critical.RunnerID, free: Free{Slots: 1}}
+	h, c := r.hand("n1", 1), &hand{rig: r, id: critical.RunnerID, free: lease.Free{Slots: 1}}
 	h.turn()
 	c.free.Slots = 1
 	c.turn()
@@ -78,7 +103,7 @@ func TestClaimedSiblingIsCanceled(t *testing.T) {
 	if len(answer.Cancel) != 1 {
 		t.Fatalf("to cancel: %v", answer.Cancel)
 	}
-	h.say(Turn{GiveBack: answer.Cancel})
+	h.say(lease.TurnRequest{GiveBack: answer.Cancel})
 	r.want(workflow.Failed, workflow.Canceled, workflow.Canceled)
 	if v := r.ended(); v.EventType != string(workflow.EventWorkflowFailed) || v.Canceled != 2 {
 		t.Errorf("verdict: %+v", v)

@@ -6,23 +6,27 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
 
-// SpawnJobs adds the jobs that a running job asks for to its workflow, and
+// Spawn adds the jobs that a running job asks for to its workflow, and
 // returns their ids in the order of the request with the iteration of their
 // lineage. Asking again for the same jobs returns those that are there.
-func (s *Store) SpawnJobs(_ context.Context, callerID int64, request workflow.SpawnRequest) (ids []int64, iteration int64, err error) {
-	err = s.writer.do("spawn jobs", func(tx *Tx) error {
-		caller, err := getOne(tx, "job", callerID, selectJob, new(jobScanner).scan)
+func (s Jobs) Spawn(_ context.Context, callerID int64, request spawn.SpawnRequest) (ids []int64, iteration int64, err error) {
+	err = s.shared.Do("spawn jobs", func(tx *core.Tx) error {
+		caller, err := core.GetOne(tx, "job", callerID, view.SelectJob, new(view.JobScanner).Scan)
 		if err != nil {
 			return err
 		}
-		facts, err := tx.spawnFacts(&caller, request)
+		facts, err := spawnFacts(tx, &caller, request)
 		if err != nil {
 			return err
 		}
-		plan, err := workflow.PlanSpawn(facts)
+		plan, err := spawn.Decide(facts)
 		if err != nil {
 			return err
 		}
@@ -30,7 +34,7 @@ func (s *Store) SpawnJobs(_ context.Context, callerID int64, request workflow.Sp
 		if plan.Replay {
 			return nil
 		}
-		if ids, err = tx.spawn(&caller, &plan); err != nil {
+		if ids, err = spawnJobs(tx, &caller, &plan); err != nil {
 			return fmt.Errorf("spawn jobs for job %d: %w", callerID, err)
 		}
 		return nil
@@ -39,12 +43,12 @@ func (s *Store) SpawnJobs(_ context.Context, callerID int64, request workflow.Sp
 }
 
 // spawnFacts reads what a plan for a request rests on.
-func (tx *Tx) spawnFacts(caller *workflow.Job, request workflow.SpawnRequest) (f workflow.SpawnFacts, err error) {
-	w, err := getWorkflow(tx, caller.WorkflowID)
+func spawnFacts(tx *core.Tx, caller *workflow.Job, request spawn.SpawnRequest) (f spawn.Facts, err error) {
+	w, err := core.GetWorkflow(tx, caller.WorkflowID)
 	if err != nil {
 		return f, err
 	}
-	f = workflow.SpawnFacts{Request: request, CallerID: caller.ID, CallerName: caller.Name, CallerStatus: caller.Status, Env: w.Env}
+	f = spawn.Facts{Request: request, CallerID: caller.ID, CallerName: caller.Name, CallerStatus: caller.Status, Env: w.Env}
 	if w.DynamicJobs != nil && w.DynamicJobs.MaxIterations != nil {
 		f.MaxIteration = *w.DynamicJobs.MaxIterations
 	}
@@ -59,22 +63,22 @@ func (tx *Tx) spawnFacts(caller *workflow.Job, request workflow.SpawnRequest) (f
 	if err != nil {
 		return f, fmt.Errorf("write the names of jobs to spawn: %w", err)
 	}
-	f.Existing, f.SameName.Jobs, err = tx.named(`SELECT name, MIN(id), COUNT(*) FROM job WHERE workflow_id = ? AND name IN (SELECT value FROM json_each(?)) GROUP BY name`, w.ID, list)
+	f.Existing, f.SameName.Jobs, err = idsByName(tx, `SELECT name, MIN(id), COUNT(*) FROM job WHERE workflow_id = ? AND name IN (SELECT value FROM json_each(?)) GROUP BY name`, w.ID, list)
 	if err != nil {
 		return f, fmt.Errorf("find jobs of workflow %d by name: %w", w.ID, err)
 	}
-	f.Requirements, f.SameName.Requirements, err = tx.named(`SELECT name, MIN(id), COUNT(*) FROM resource_requirements WHERE workflow_id = ? GROUP BY name`, w.ID)
+	f.Requirements, f.SameName.Requirements, err = idsByName(tx, `SELECT name, MIN(id), COUNT(*) FROM resource_requirements WHERE workflow_id = ? GROUP BY name`, w.ID)
 	if err != nil {
 		return f, fmt.Errorf("find requirements of workflow %d by name: %w", w.ID, err)
 	}
-	f.Iteration, err = tx.lineageIteration(w.ID, request.LineageOf(caller.Name))
+	f.Iteration, err = lineageIteration(tx, w.ID, request.LineageOf(caller.Name))
 	return f, err
 }
 
-// named reads names with an id and how many have the name. It returns the ids, and
+// idsByName reads names with an id and how many have the name. It returns the ids, and
 // how many there are of each name that is not unique.
-func (tx *Tx) named(query string, args ...any) (ids, several map[string]int64, err error) {
-	rows, err := tx.query(query, args...)
+func idsByName(tx *core.Tx, query string, args ...any) (ids, several map[string]int64, err error) {
+	rows, err := tx.Query(query, args...)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -94,29 +98,29 @@ func (tx *Tx) named(query string, args ...any) (ids, several map[string]int64, e
 }
 
 // lineageIteration returns the highest iteration that is recorded for a lineage.
-func (tx *Tx) lineageIteration(workflowID int64, lineage string) (highest int64, err error) {
-	rows, err := tx.query(`SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
+func lineageIteration(tx *core.Tx, workflowID int64, lineage string) (highest int64, err error) {
+	rows, err := tx.Query(`SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
 	if err != nil {
 		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
 	}
-	names, err := collect(rows, scanString)
+	names, err := sqlite.Collect(rows, sqlite.ScanString)
 	if err != nil {
 		return 0, fmt.Errorf("read the lineage %q of workflow %d: %w", lineage, workflowID, err)
 	}
 	for _, name := range names {
-		if n, ok := workflow.LineageIteration(lineage, name); ok {
+		if n, ok := spawn.LineageIteration(lineage, name); ok {
 			highest = max(highest, n)
 		}
 	}
 	return highest, nil
 }
 
-// spawn carries out a plan and returns the ids of the new jobs, which are in the
+// spawnJobs carries out a plan and returns the ids of the new jobs, which are in the
 // stage of the job that asked for them.
-func (tx *Tx) spawn(caller *workflow.Job, plan *workflow.SpawnPlan) ([]int64, error) {
+func spawnJobs(tx *core.Tx, caller *workflow.Job, plan *spawn.Plan) ([]int64, error) {
 	workflowID := caller.WorkflowID
 	if plan.Record != nil {
-		if err := tx.recordLineage(workflowID, plan.Record); err != nil {
+		if err := recordLineage(tx, workflowID, plan.Record); err != nil {
 			return nil, err
 		}
 	}
@@ -147,7 +151,7 @@ func (tx *Tx) spawn(caller *workflow.Job, plan *workflow.SpawnPlan) ([]int64, er
 		for _, sibling := range p.DependsOnSiblings {
 			deps = append(deps, ids[sibling])
 		}
-		if err := tx.setDependencies(workflowID, ids[i], idSet(deps)); err != nil {
+		if err := setDependencies(tx, workflowID, ids[i], core.IDSet(deps)); err != nil {
 			return nil, err
 		}
 	}
@@ -155,12 +159,12 @@ func (tx *Tx) spawn(caller *workflow.Job, plan *workflow.SpawnPlan) ([]int64, er
 }
 
 // recordLineage writes a record of a lineage.
-func (tx *Tx) recordLineage(workflowID int64, record *workflow.LineageState) error {
+func recordLineage(tx *core.Tx, workflowID int64, record *spawn.LineageState) error {
 	query := `INSERT INTO user_data (workflow_id, name, is_ephemeral, data) VALUES (?, ?, 1, ?)`
 	if record.Final {
 		query += ` ON CONFLICT (workflow_id, name) WHERE name GLOB '__torc_lineage__*' DO UPDATE SET data = excluded.data`
 	}
-	if _, err := tx.exec(query, workflowID, record.Name, string(record.Data)); err != nil {
+	if _, err := tx.Exec(query, workflowID, record.Name, string(record.Data)); err != nil {
 		return fmt.Errorf("write user data %q: %w", record.Name, err)
 	}
 	return nil

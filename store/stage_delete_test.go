@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // TestDeletedJobsOfAnEndedStage: the verdict of a sub-workflow stands when jobs of it
@@ -16,11 +17,11 @@ func TestDeletedJobsOfAnEndedStage(t *testing.T) {
 	def.Jobs = append(def.Jobs, job("sub/c", first, 2))
 	s := newStaged(t, def)
 	s.play(map[string]int64{"sub/b": 1})
-	verdict := func() *workflow.StageVerdict {
+	verdict := func() *stage.StageVerdict {
 		t.Helper()
-		all, err := s.Stages(s.ctx, s.workflow)
+		all, err := s.Workflows.Stages(s.ctx, s.workflow)
 		s.must(err)
-		if all[0].State != workflow.StageEnded || all[0].Verdict == nil {
+		if all[0].State != stage.Ended || all[0].Verdict == nil {
 			t.Fatalf("%+v", all[0])
 		}
 		return all[0].Verdict
@@ -29,10 +30,10 @@ func TestDeletedJobsOfAnEndedStage(t *testing.T) {
 		t.Fatalf("%+v", v)
 	}
 	for i, name := range []string{"sub/b", "sub/a"} {
-		_, err := s.DeleteJob(s.ctx, s.id(name), "me")
+		_, err := s.Jobs.Delete(s.ctx, s.id(name), "me")
 		s.must(err)
 		s.check()
-		s.sound(Witness{})
+		s.sound(check.Witness{})
 		if v := verdict(); !v.Succeeded() || v.TotalSteps != 3 || v.Failed != 1 || v.DeletedJobs != int64(i+1) {
 			t.Errorf("%+v", v)
 		}
@@ -43,10 +44,10 @@ func TestDeletedJobsOfAnEndedStage(t *testing.T) {
 func TestDeletedEndJobOfAStage(t *testing.T) {
 	s := newStaged(t, nested())
 	s.play(map[string]int64{"out/end": 1})
-	s.sound(Witness{})
-	_, err := s.DeleteJob(s.ctx, s.id("out/end"), "me")
+	s.sound(check.Witness{})
+	_, err := s.Jobs.Delete(s.ctx, s.id("out/end"), "me")
 	s.must(err)
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // What is deleted before a stage ends is not part of its verdict, and what is
@@ -54,15 +55,15 @@ func TestDeletedEndJobOfAStage(t *testing.T) {
 func TestDeletedJobsOfARunningStage(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	answer := s.end(s.node.turn(), nil) // sub/a is granted
-	_, err := s.DeleteJob(s.ctx, s.id("sub/b"), "me")
+	_, err := s.Jobs.Delete(s.ctx, s.id("sub/b"), "me")
 	s.must(err)
 	answer = s.end(answer, map[string]int64{"sub/a": 1})
-	stages, err := s.Stages(s.ctx, s.workflow)
+	stages, err := s.Workflows.Stages(s.ctx, s.workflow)
 	s.must(err)
 	if v := stages[0].Verdict; v == nil || v.TotalSteps != 1 || v.DeletedJobs != 0 || len(answer.Grants) != 0 {
 		t.Fatalf("%+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // TestCheckOfAStageVerdict: what a verdict says wrongly is found, also after jobs
@@ -75,12 +76,12 @@ func TestCheckOfAStageVerdict(t *testing.T) {
 	s := &staged{rig: h.rig}
 	s.load(withChild(true))
 	s.play(map[string]int64{"sub/b": 1})
-	spoilt := func(path string, value any) []Finding {
+	spoilt := func(path string, value any) []check.Finding {
 		return h.checkAfter(t, fmt.Sprintf(`UPDATE stage SET verdict = json_set(verdict, '%s', %v) WHERE name = 'sub'`, path, value))
 	}
 	for _, deleted := range []bool{false, true} {
 		if deleted {
-			_, err := s.DeleteJob(s.ctx, s.id("sub/a"), "me")
+			_, err := s.Jobs.Delete(s.ctx, s.id("sub/a"), "me")
 			s.must(err)
 		}
 		if findings := h.checkAfter(t, `SELECT 1`); len(findings) > 0 {

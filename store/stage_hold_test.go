@@ -3,6 +3,7 @@ package store
 import (
 	"testing"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -11,16 +12,16 @@ import (
 func TestAHeldJobWaitsForItsStage(t *testing.T) {
 	for _, all := range []bool{false, true} {
 		s := newStaged(t, withChild(false))
-		_, err := s.ManageStatusChange(s.ctx, s.id("sub/a"), workflow.PendingFailed, 1)
+		_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("sub/a"), workflow.PendingFailed, 1)
 		s.must(err)
 		if all {
-			_, err = s.ResolveHolds(s.ctx, s.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "so"}, ResolveOptions{})
+			_, err = s.Holds.Resolve(s.ctx, s.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "so"}, ResolveOptions{})
 		} else {
-			_, err = s.UpdateJob(s.ctx, s.id("sub/a"), workflow.JobUpdate{Status: new(workflow.Ready)})
+			_, err = s.Jobs.Update(s.ctx, s.id("sub/a"), workflow.JobUpdate{Status: new(workflow.Ready)})
 		}
 		s.must(err)
 		s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked, "sub/a": workflow.Blocked})
-		s.sound(Witness{})
+		s.sound(check.Witness{})
 	}
 }
 
@@ -28,14 +29,14 @@ func TestAHeldJobWaitsForItsStage(t *testing.T) {
 // be made to run before that.
 func TestNoJobRunsBeforeTheStageAboveIt(t *testing.T) {
 	s := newStaged(t, nested())
-	_, err := s.ResetJobStatus(s.ctx, s.workflow, false, "me")
+	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")
 	s.must(err)
-	_, err = s.UpdateJob(s.ctx, s.id("out/in"), workflow.JobUpdate{Status: new(workflow.Disabled)})
+	_, err = s.Jobs.Update(s.ctx, s.id("out/in"), workflow.JobUpdate{Status: new(workflow.Disabled)})
 	s.must(err)
 	for _, to := range []workflow.JobStatus{workflow.Ready, workflow.Pending, workflow.Running, workflow.PendingFailed} {
-		if _, err := s.ManageStatusChange(s.ctx, s.id("out/in/x"), to, 1); err == nil {
+		if _, err := s.Jobs.ManageStatusChange(s.ctx, s.id("out/in/x"), to, 1); err == nil {
 			t.Errorf("it became %s", to)
 		}
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }

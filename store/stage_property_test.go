@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -17,8 +19,8 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			func() *workflow.Definition { return withChild(true) }, func() *workflow.Definition { return withChild(false) }, withEnd, nested,
 		}).Draw(t, "definition")())
 		if n := rapid.Int64Range(0, 2).Draw(t, "max_failures"); n > 0 {
-			s.do(func(tx *Tx) error {
-				return tx.execOne(`UPDATE workflow SET policy = json_object('max_failures', ?) WHERE id = ?`, n, s.workflow)
+			s.do(func(tx *core.Tx) error {
+				return tx.ExecOne(`UPDATE workflow SET policy = json_object('max_failures', ?) WHERE id = ?`, n, s.workflow)
 			})
 		}
 		codes := map[string]int64{}
@@ -31,18 +33,18 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			case 0:
 				s.play(codes)
 			case 1: // refused where it makes no sense
-				_, _ = s.RetryJob(s.ctx, id, 1, 1000)
+				_, _ = s.Jobs.Retry(s.ctx, id, 1, 1000)
 			case 2:
-				_, _ = s.ManageStatusChange(s.ctx, id, rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Uninitialized}).Draw(t, "status"), 1)
+				_, _ = s.Jobs.ManageStatusChange(s.ctx, id, rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Uninitialized}).Draw(t, "status"), 1)
 			case 3:
-				_, err := s.ResetJobStatus(s.ctx, s.workflow, rapid.Bool().Draw(t, "failed only"), "me")
+				_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, rapid.Bool().Draw(t, "failed only"), "me")
 				s.must(err)
 			case 4:
 				s.initialize()
 			case 5:
 				s.hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker"})
 			case 6:
-				_, err := s.ReleaseClaims(s.ctx, s.workflow, "", "me")
+				_, err := s.ClaimHolds.Release(s.ctx, s.workflow, "", "me")
 				s.must(err)
 			}
 			s.check()
@@ -53,7 +55,7 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			if s.number(`SELECT has_ended FROM workflow WHERE id = ?`, s.workflow) == 1 {
 				break
 			}
-			if n, err := s.ReleaseClaims(s.ctx, s.workflow, "", "me"); err != nil || n == 0 {
+			if n, err := s.ClaimHolds.Release(s.ctx, s.workflow, "", "me"); err != nil || n == 0 {
 				t.Fatalf("it goes on without an end, and nothing is held: %v", err)
 			}
 		}
@@ -64,5 +66,5 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			t.FailNow()
 		}
 	})
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // What was reset has no running stage, also before it is initialized.
@@ -14,18 +16,18 @@ func TestResetStages(t *testing.T) {
 	s := newStaged(t, withChild(true))
 	answer := s.node.turn()
 	s.node.turn(exited(answer.Grants[0].LeaseRef, 0)) // sub/a is granted
-	_, err := s.ResetJobStatus(s.ctx, s.workflow, false, "me")
+	_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")
 	s.must(err)
 	if n := s.number(`SELECT COUNT(*) FROM stage WHERE state != 'not_started'`); n != 0 {
 		t.Errorf("%d stages are not at their beginning", n)
 	}
 	s.check()
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	s.initialize()
 	if diff := cmp.Diff([]string{"before", "sub/a", "sub/b", "after", "end"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // A sub-workflow that ends in another run than it began in counts the attempts of
@@ -35,29 +37,29 @@ func TestStageAcrossRuns(t *testing.T) {
 	answer := s.node.turn()
 	answer = s.node.turn(exited(answer.Grants[0].LeaseRef, 0))
 	s.node.turn(exited(answer.Grants[0].LeaseRef, 1)) // sub/a failed, sub/b is skipped, sub has failed
-	_, err := s.RetryJob(s.ctx, s.id("sub/a"), 1, 10)
+	_, err := s.Jobs.Retry(s.ctx, s.id("sub/a"), 1, 10)
 	s.must(err)
-	w, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	w, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	s.node = s.hand("n2", 10)
 	s.node.runID = w.RunID
 	if diff := cmp.Diff([]string{"sub/a", "sub/b", "after"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}
-	stages, err := s.Stages(s.ctx, s.workflow)
+	stages, err := s.Workflows.Stages(s.ctx, s.workflow)
 	s.must(err)
 	if v := stages[0].Verdict; stages[0].RunID != w.RunID || v == nil || v.RunID != w.RunID || !v.Succeeded() {
 		t.Errorf("%+v, verdict %+v", stages[0], v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // Nobody can have a job run before its stage.
 func TestNotBeforeTheStage(t *testing.T) {
 	s := newStaged(t, withEnd())
-	_, err := s.ManageStatusChange(s.ctx, s.id("end"), workflow.Running, 1)
+	_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("end"), workflow.Running, 1)
 	wantCode(t, err, workflow.CodeConflict)
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // withUndo is two jobs, one after the other, each with an undo.
@@ -66,7 +68,7 @@ func withUndo() *workflow.Definition {
 		Policy: &workflow.RunPolicy{OnFailure: &workflow.CompensationPolicy{When: []workflow.CompensationCase{workflow.CompensateFailed, workflow.CompensateCanceled}}},
 		Jobs:   []workflow.JobDefinition{job("a", inMain), job("b", inMain, 0)},
 	}
-	d.AddCompensation(map[int32]string{0: "true", 1: "true"})
+	stage.AddCompensation(d, map[int32]string{0: "true", 1: "true"})
 	return d
 }
 
@@ -74,9 +76,9 @@ func withUndo() *workflow.Definition {
 // repeats what failed.
 func TestUndoOfACanceledRunIsRepeated(t *testing.T) {
 	s := newStaged(t, withUndo())
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	s.node.turn() // a is granted
-	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	_, err := s.Workflows.Cancel(s.ctx, s.workflow)
 	s.must(err)
 	s.node.held = nil
 	answer := s.node.turn()
@@ -85,7 +87,7 @@ func TestUndoOfACanceledRunIsRepeated(t *testing.T) {
 	}
 	s.node.turn(exited(answer.Grants[0].LeaseRef, 1))
 	s.statusOf(map[string]workflow.JobStatus{"undo/a": workflow.Ready, "undo/b": workflow.Disabled})
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 	s.now = s.now.Add(time.Minute) // its backoff
 	if diff := cmp.Diff([]string{"undo/a"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
@@ -93,7 +95,7 @@ func TestUndoOfACanceledRunIsRepeated(t *testing.T) {
 	if got := s.compensation(); got != "completed" {
 		t.Errorf("compensation: %s", got)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // After a reset a compensation rests as it did after it was made.
@@ -106,25 +108,25 @@ func TestResetCompensationRests(t *testing.T) {
 	if got := s.compensation(); got != "completed" {
 		t.Fatalf("compensation: %s", got)
 	}
-	_, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	_, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
-	_, err = s.ResetJobStatus(s.ctx, s.workflow, false, "me")
+	_, err = s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")
 	s.must(err)
 	resting := map[string]workflow.JobStatus{"undo/a": workflow.Disabled, "undo/b": workflow.Disabled}
 	s.statusOf(resting)
 	s.initialize()
 	s.statusOf(resting)
 	s.check()
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // Nobody is given a sub-workflow job that somebody makes ready in a canceled run.
 func TestASubWorkflowOfACanceledRunWaits(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	s.end(s.node.turn(), nil) // sub/a is granted
-	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	_, err := s.Workflows.Cancel(s.ctx, s.workflow)
 	s.must(err)
-	_, err = s.ManageStatusChange(s.ctx, s.id("sub"), workflow.Ready, 1)
+	_, err = s.Jobs.ManageStatusChange(s.ctx, s.id("sub"), workflow.Ready, 1)
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked})
 }
@@ -136,7 +138,7 @@ func TestTimeoutOfAnEndJobThatRunsAgain(t *testing.T) {
 	s := newStaged(t, def)
 	s.play(map[string]int64{"step3": 1})
 	s.statusOf(map[string]workflow.JobStatus{"step3": workflow.Failed, "end": workflow.Completed})
-	_, err := s.RetryJob(s.ctx, s.id("step3"), 1, 10)
+	_, err := s.Jobs.Retry(s.ctx, s.id("step3"), 1, 10)
 	s.must(err)
 	answer := s.node.turn()
 	s.node.free.Slots = 0
@@ -144,10 +146,10 @@ func TestTimeoutOfAnEndJobThatRunsAgain(t *testing.T) {
 	s.statusOf(map[string]workflow.JobStatus{"step3": workflow.Completed, "end": workflow.Ready})
 	s.pass(time.Hour)
 	s.statusOf(map[string]workflow.JobStatus{"end": workflow.Terminated})
-	attempts, err := s.JobAttempts(s.ctx, s.id("end"))
+	attempts, err := s.Jobs.Attempts(s.ctx, s.id("end"))
 	s.must(err)
 	if len(attempts) != 2 {
 		t.Errorf("%d attempts: %+v", len(attempts), attempts)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }

@@ -10,7 +10,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // staged is a rig with a workflow that came as a definition.
@@ -34,20 +38,20 @@ func (s *staged) load(def *workflow.Definition) {
 	if s.def = def; def.Name == "" {
 		def.Name, def.User = "w", "me"
 	}
-	w, err := s.BeginDefinition(s.ctx, def, "")
+	w, err := s.Workflows.BeginDefinition(s.ctx, def, "")
 	s.must(err)
 	s.must(w.Add(def))
 	s.workflow, err = w.Finish(s.ctx, int64(len(def.Jobs)), int64(len(def.Files)))
 	s.must(err)
 	s.ids = w.jobs
-	s.do(func(tx *Tx) error { return tx.execOne(`UPDATE workflow SET run_id = 1 WHERE id = ?`, s.workflow) })
+	s.do(func(tx *core.Tx) error { return tx.ExecOne(`UPDATE workflow SET run_id = 1 WHERE id = ?`, s.workflow) })
 	s.initialize()
 	s.node = s.hand("n1", 100)
 }
 
 func (s *staged) initialize() {
 	s.tb.Helper()
-	s.must(s.Initialize(s.ctx, s.workflow, InitializeOptions{User: "me"}))
+	s.must(s.Workflows.Initialize(s.ctx, s.workflow, InitializeOptions{User: "me"}))
 }
 
 // name returns the name of a job.
@@ -73,9 +77,9 @@ func (s *staged) play(codes map[string]int64) (ran []string) {
 }
 
 // end ends what was granted, with the given codes, and makes the next turn.
-func (s *staged) end(answer TurnResult, codes map[string]int64) TurnResult {
+func (s *staged) end(answer lease.TurnResponse, codes map[string]int64) lease.TurnResponse {
 	s.tb.Helper()
-	var reports []Report
+	var reports []lease.Report
 	for _, g := range answer.Grants {
 		r := exited(g.LeaseRef, codes[s.name(g.JobID)])
 		r.StartedMS, r.EndedMS = s.now.UnixMilli(), s.now.UnixMilli()+1
@@ -88,7 +92,7 @@ func (s *staged) end(answer TurnResult, codes map[string]int64) TurnResult {
 // log lists what the events say, in their order.
 func (s *staged) log() []string {
 	s.tb.Helper()
-	events, err := s.EventsAfter(s.ctx, s.workflow, 0, 100_000)
+	events, err := s.Events.After(s.ctx, s.workflow, 0, 100_000)
 	s.must(err)
 	var lines []string
 	for _, e := range events {
@@ -275,7 +279,7 @@ func TestWaysToTheEnd(t *testing.T) {
 			if diff := cmp.Diff(want, s.log()); diff != "" {
 				t.Errorf("events (-want +got):\n%s", diff)
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 		})
 	}
 }
@@ -306,7 +310,7 @@ func TestNestedStages(t *testing.T) {
 	}, s.log()); diff != "" {
 		t.Errorf("events (-want +got):\n%s", diff)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // What is repeated of a child is repeated alone, and what is behind it follows.
@@ -317,29 +321,29 @@ func TestStagesAreRepeated(t *testing.T) {
 		want  []string // what runs then
 	}{
 		"the job of the child": {func(s *staged) {
-			_, err := s.RetryJob(s.ctx, s.id("sub/b"), 1, 10)
+			_, err := s.Jobs.Retry(s.ctx, s.id("sub/b"), 1, 10)
 			s.must(err)
 		}, []string{"sub/b", "after", "end"}},
 		"the sub-workflow": {func(s *staged) {
-			_, err := s.RetryJob(s.ctx, s.id("sub"), 1, 10)
+			_, err := s.Jobs.Retry(s.ctx, s.id("sub"), 1, 10)
 			s.must(err)
 		}, []string{"sub/a", "sub/b", "after", "end"}},
 		"the end job": {func(s *staged) {
-			_, err := s.ManageStatusChange(s.ctx, s.id("end"), workflow.Ready, 1)
+			_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("end"), workflow.Ready, 1)
 			s.must(err)
 		}, []string{"end"}},
 		"what failed": {func(s *staged) {
-			_, err := s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+			_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 			s.must(err)
 			s.initialize()
 		}, []string{"sub/b", "after", "end"}},
 		"everything": {func(s *staged) {
-			_, err := s.ResetJobStatus(s.ctx, s.workflow, false, "me")
+			_, err := s.Workflows.ResetJobs(s.ctx, s.workflow, false, "me")
 			s.must(err)
 			s.initialize()
 		}, []string{"before", "sub/a", "sub/b", "after", "end"}},
 		"what is before the sub-workflow": {func(s *staged) {
-			_, err := s.ManageStatusChange(s.ctx, s.id("before"), workflow.Uninitialized, 1)
+			_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("before"), workflow.Uninitialized, 1)
 			s.must(err)
 			s.initialize()
 		}, []string{"before", "sub/a", "sub/b", "after", "end"}},
@@ -352,7 +356,7 @@ func TestStagesAreRepeated(t *testing.T) {
 			}
 			c.again(s)
 			s.check()
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 			if diff := cmp.Diff(c.want, s.play(nil)); diff != "" {
 				t.Errorf("what ran again (-want +got):\n%s", diff)
 			}
@@ -360,7 +364,7 @@ func TestStagesAreRepeated(t *testing.T) {
 			if name != "the end job" && (got.EventType != string(workflow.EventWorkflowCompleted) || got.TotalSteps != 3) || got.EndGeneration != 1 {
 				t.Errorf("%+v\n%s", got, strings.Join(s.log(), "\n"))
 			}
-			s.sound(Witness{})
+			s.sound(check.Witness{})
 		})
 	}
 }
@@ -369,9 +373,9 @@ func TestStagesAreRepeated(t *testing.T) {
 func TestEndJobOfANewRun(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.play(map[string]int64{"step3": 1})
-	w, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	w, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
-	_, err = s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+	_, err = s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	s.initialize()
 	s.statusOf(map[string]workflow.JobStatus{"step1": workflow.Completed, "step3": workflow.Ready, "end": workflow.Blocked})
@@ -380,7 +384,7 @@ func TestEndJobOfANewRun(t *testing.T) {
 	if diff := cmp.Diff([]string{"step3", "end"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 func TestCanceledStages(t *testing.T) {
@@ -388,7 +392,7 @@ func TestCanceledStages(t *testing.T) {
 	answer := s.node.turn()
 	s.node.turn(exited(answer.Grants[0].LeaseRef, 0)) // sub/a is granted
 	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Running, "sub/a": workflow.Pending, "sub/b": workflow.Blocked})
-	_, err := s.CancelWorkflow(s.ctx, s.workflow)
+	_, err := s.Workflows.Cancel(s.ctx, s.workflow)
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{
 		"sub": workflow.Canceled, "sub/a": workflow.Canceled, "sub/b": workflow.Blocked, "after": workflow.Blocked, "end": workflow.Blocked,
@@ -396,15 +400,15 @@ func TestCanceledStages(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCanceled) || v.TotalSteps != 3 || v.NotRun != 1 {
 		t.Errorf("%+v", v)
 	}
-	stages, err := s.Stages(s.ctx, s.workflow)
+	stages, err := s.Workflows.Stages(s.ctx, s.workflow)
 	s.must(err)
-	if stages[0].State != workflow.StageEnded || stages[1].State != workflow.StageNotStarted {
+	if stages[0].State != stage.Ended || stages[1].State != stage.NotStarted {
 		t.Errorf("stages after a cancel: %s, %s", stages[0].State, stages[1].State)
 	}
-	s.sound(Witness{})
-	w, err := s.ResetStatus(s.ctx, s.workflow, true, "me")
+	s.sound(check.Witness{})
+	w, err := s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 	s.must(err)
-	_, err = s.ResetJobStatus(s.ctx, s.workflow, true, "me")
+	_, err = s.Workflows.ResetJobs(s.ctx, s.workflow, true, "me")
 	s.must(err)
 	s.initialize()
 	s.node = s.hand("n2", 10)
@@ -415,7 +419,7 @@ func TestCanceledStages(t *testing.T) {
 	if v := s.ended(); v.EventType != string(workflow.EventWorkflowCompleted) {
 		t.Errorf("%+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }
 
 // TestStagesOfACanceledJob: where the sub-workflow job stays canceled in a new run,
@@ -429,13 +433,13 @@ func TestStagesOfACanceledJob(t *testing.T) {
 			s.node.free.Slots = 0
 			s.node.turn(exited(answer.Grants[0].LeaseRef, 0))
 		}
-		_, err := s.CancelWorkflow(s.ctx, s.workflow)
+		_, err := s.Workflows.Cancel(s.ctx, s.workflow)
 		s.must(err)
-		_, err = s.ResetStatus(s.ctx, s.workflow, true, "me")
+		_, err = s.Workflows.Reset(s.ctx, s.workflow, true, "me")
 		s.must(err)
 		s.initialize()
 		s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Canceled, "sub/b": workflow.Canceled, "after": workflow.Canceled})
-		s.sound(Witness{})
+		s.sound(check.Witness{})
 	}
 }
 
@@ -444,19 +448,19 @@ func TestSubWorkflowJobsAreNobodys(t *testing.T) {
 	s := newStaged(t, withChild(false))
 	node := s.rig.node("n3")
 	c := s.completion(1, node, workflow.Completed, 1)
-	_, err := s.CompleteJob(s.ctx, c)
+	_, err := s.Jobs.Complete(s.ctx, c)
 	wantCode(t, err, workflow.CodeConflict)
 	for _, to := range []workflow.JobStatus{workflow.Pending, workflow.Running, workflow.PendingFailed} {
-		_, err := s.ManageStatusChange(s.ctx, s.id("sub"), to, 1)
+		_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("sub"), to, 1)
 		wantCode(t, err, workflow.CodeConflict)
 	}
-	_, err = s.DeleteJob(s.ctx, s.id("sub"), "me")
+	_, err = s.Jobs.Delete(s.ctx, s.id("sub"), "me")
 	wantCode(t, err, workflow.CodeConflict)
 	// A job of a child does not begin before it.
-	_, err = s.ManageStatusChange(s.ctx, s.id("sub/a"), workflow.Ready, 1)
+	_, err = s.Jobs.ManageStatusChange(s.ctx, s.id("sub/a"), workflow.Ready, 1)
 	s.must(err)
 	s.statusOf(map[string]workflow.JobStatus{"sub": workflow.Blocked, "sub/a": workflow.Blocked})
 	// Nor does another one depend on it.
-	_, err = s.CreateJobs(s.ctx, []workflow.Job{{WorkflowID: s.workflow, Name: "late", Command: "true", DependsOn: []int64{s.id("sub/a")}}})
+	_, err = s.Jobs.Create(s.ctx, []workflow.Job{{WorkflowID: s.workflow, Name: "late", Command: "true", DependsOn: []int64{s.id("sub/a")}}})
 	wantCode(t, err, workflow.CodeInvalid)
 }

@@ -5,52 +5,55 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// StartJob notes that a torc client has started a job that it claimed. Starting
+// Start notes that a torc client has started a job that it claimed. Starting
 // it again on the same node changes nothing.
-func (s *Store) StartJob(_ context.Context, id, runID, computeNodeID int64) (workflow.Job, error) {
+func (s Jobs) Start(_ context.Context, id, runID, computeNodeID int64) (workflow.Job, error) {
 	var j workflow.Job
-	err := s.writer.do("start job", func(tx *Tx) error {
-		l, r, err := tx.jobOfRun(id, runID)
+	err := s.shared.Do("start job", func(tx *core.Tx) error {
+		l, r, err := jobOfRun(tx, id, runID)
 		if err != nil {
 			return err
 		}
-		if err := tx.requireIn("compute_node", "compute node", l.workflowID, computeNodeID); err != nil {
+		if err := core.RequireIn(tx, "compute_node", "compute node", l.WorkflowID, computeNodeID); err != nil {
 			return err
 		}
 		node := sql.NullInt64{Int64: computeNodeID, Valid: true}
 		switch {
-		case l.status == workflow.Running && l.runnerID == node:
-		case l.status != workflow.Pending || l.recovering:
-			return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s; only a claimed job (pending) can be started", id, l.status)
-		case l.runnerID.Valid && l.runnerID != node:
-			return workflow.Errorf(workflow.CodeConflict, "job_id=%d is held by compute node %d", id, l.runnerID.Int64)
+		case l.Status == workflow.Running && l.RunnerID == node:
+		case l.Status != workflow.Pending || l.Recovering:
+			return workflow.Errorf(workflow.CodeConflict, "job_id=%d has status=%s; only a claimed job (pending) can be started", id, l.Status)
+		case l.RunnerID.Valid && l.RunnerID != node:
+			return workflow.Errorf(workflow.CodeConflict, "job_id=%d is held by compute node %d", id, l.RunnerID.Int64)
 		default:
-			if err := tx.execOne(`UPDATE job SET compute_node_id = ? WHERE id = ? AND status = 3`, computeNodeID, id); err != nil {
+			if err := tx.ExecOne(`UPDATE job SET compute_node_id = ? WHERE id = ? AND status = {pending}`, computeNodeID, id); err != nil {
 				return fmt.Errorf("start job %d: %w", id, err)
 			}
-			l.runnerID = node
-			if err := tx.start(r, []*lease{&l}, []int64{tx.nowMS}); err != nil {
+			l.RunnerID = node
+			if err := engine.StartLeases(tx, r, []*core.LeasedJob{&l}, []int64{tx.NowMS}); err != nil {
 				return err
 			}
 		}
-		j, err = getJob(tx, id)
+		j, err = engine.GetJob(tx, id)
 		return err
 	})
 	return j, err
 }
 
 // jobOfRun reads a job and its workflow's run, which must be the given one.
-func (tx *Tx) jobOfRun(id, runID int64) (lease, *run, error) {
-	l, err := getOne(tx, "job", id, `SELECT `+leaseColumns+` FROM job WHERE id = ?`, scanLease)
+func jobOfRun(tx *core.Tx, id, runID int64) (core.LeasedJob, *view.Run, error) {
+	l, err := core.GetOne(tx, "job", id, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
 	if err != nil {
 		return l, nil, err
 	}
-	r, err := tx.run(l.workflowID)
+	r, err := core.LoadRun(tx, l.WorkflowID)
 	if err != nil {
 		return l, nil, err
 	}
-	return l, r, r.require(runID)
+	return l, r, r.Require(runID)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // TestNotStarted: a start that Slurm refused was no attempt. The job stays with
@@ -18,29 +19,29 @@ func TestNotStarted(t *testing.T) {
 	h.turn()
 	r.want(workflow.Running, workflow.Running)
 
-	refused := []Held{h.held[0], h.held[1]}
+	refused := []lease.Held{h.held[0], h.held[1]}
 	h.held[0].StartedMS, h.held[1].StartedMS = 0, 0
-	h.say(Turn{NotStarted: refused})
+	h.say(lease.TurnRequest{NotStarted: refused})
 	r.want(workflow.Pending, workflow.Pending)
 
 	h.held[0].StartedMS = 9
 	h.turn()
 	r.want(workflow.Running, workflow.Pending)
-	h.say(Turn{NotStarted: refused}) // once more, late
+	h.say(lease.TurnRequest{NotStarted: refused}) // once more, late
 	r.want(workflow.Running, workflow.Pending)
 
 	h.free.Slots = 0
-	h.say(Turn{GiveBack: []LeaseRef{h.held[1].LeaseRef}})
+	h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{h.held[1].LeaseRef}})
 	r.want(workflow.Running, workflow.Ready)
 
 	// What is refused and given back in one turn.
 	refused[0].StartedMS = 9
-	h.say(Turn{NotStarted: refused[:1], GiveBack: []LeaseRef{refused[0].LeaseRef}})
+	h.say(lease.TurnRequest{NotStarted: refused[:1], GiveBack: []lease.LeaseRef{refused[0].LeaseRef}})
 	r.want(workflow.Ready, workflow.Ready)
 	if n := r.number(`SELECT COUNT(*) FROM attempt`); n != 0 {
 		t.Errorf("%d attempts", n)
 	}
-	r.must(r.NoteLaunchPause(r.ctx, h.id, workflow.LaunchPause{Reason: "Slurm is away", SinceMS: 1}))
+	r.must(r.Runners.NoteLaunchPause(r.ctx, h.id, workflow.LaunchPause{Reason: "Slurm is away", SinceMS: 1}))
 	for _, kind := range []workflow.EventType{workflow.EventJobNotStarted, workflow.EventLaunchPaused} {
 		if !slices.ContainsFunc(r.events(), func(e string) bool { return len(e) >= len(kind) && e[:len(kind)] == string(kind) }) {
 			t.Errorf("no event %s in %q", kind, r.events())

@@ -7,42 +7,44 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 func TestASubmissionIsOfOneRun(t *testing.T) {
 	r := newRig(t, independent(1)...)
-	o := workflow.SubmitOptions{OutputDir: "/scratch/out", MaxParallelJobs: 2, Account: "research"}
-	if err := r.Submit(r.ctx, r.workflow, workflow.SubmitOptions{OutputDir: "out"}, nil, "me"); workflow.CodeOf(err) != workflow.CodeInvalid {
+	o := compute.SubmitOptions{OutputDir: "/scratch/out", MaxParallelJobs: 2, Account: "research"}
+	if err := r.Scheduling.Submit(r.ctx, r.workflow, compute.SubmitOptions{OutputDir: "out"}, nil, "me"); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("a relative output directory: %v", err)
 	}
-	r.must(r.Submit(r.ctx, r.workflow, o, nil, "me"))
-	got, err := r.Submission(r.ctx, r.workflow)
+	r.must(r.Scheduling.Submit(r.ctx, r.workflow, o, nil, "me"))
+	got, err := r.Scheduling.Submission(r.ctx, r.workflow)
 	r.must(err)
-	want := &workflow.Submission{WorkflowID: r.workflow, RunID: 1, SubmittedMS: r.now.UnixMilli(), Options: o}
+	want := &compute.Submission{WorkflowID: r.workflow, RunID: 1, SubmittedMS: r.now.UnixMilli(), Options: o}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	if ids, err := r.Scheduled(r.ctx); err != nil || len(ids) != 1 {
+	if ids, err := r.Scheduling.Workflows(r.ctx); err != nil || len(ids) != 1 {
 		t.Errorf("to be looked after: %v %v", ids, err)
 	}
-	if open, err := r.HasOpenWork(r.ctx); err != nil || !open {
+	if open, err := r.Workflows.HaveOpenWork(r.ctx); err != nil || !open {
 		t.Errorf("ready jobs without a place do not keep the daemon: %v", err)
 	}
-	_, err = r.ResetStatus(r.ctx, r.workflow, true, "me")
+	_, err = r.Workflows.Reset(r.ctx, r.workflow, true, "me")
 	r.must(err)
-	if got, err = r.Submission(r.ctx, r.workflow); err != nil || got != nil {
+	if got, err = r.Scheduling.Submission(r.ctx, r.workflow); err != nil || got != nil {
 		t.Errorf("it is of the next run too: %+v %v", got, err)
 	}
-	if ids, err := r.Scheduled(r.ctx); err != nil || len(ids) != 0 {
+	if ids, err := r.Scheduling.Workflows(r.ctx); err != nil || len(ids) != 0 {
 		t.Errorf("still to be looked after: %v %v", ids, err)
 	}
-	if open, err := r.HasOpenWork(r.ctx); err != nil || open {
+	if open, err := r.Workflows.HaveOpenWork(r.ctx); err != nil || open {
 		t.Errorf("it still keeps the daemon: %v", err)
 	}
-	_, err = r.CancelWorkflow(r.ctx, r.workflow)
+	_, err = r.Workflows.Cancel(r.ctx, r.workflow)
 	r.must(err)
-	if err := r.Submit(r.ctx, r.workflow, o, nil, "me"); workflow.CodeOf(err) != workflow.CodeConflict {
+	if err := r.Scheduling.Submit(r.ctx, r.workflow, o, nil, "me"); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("a canceled workflow: %v", err)
 	}
 }
@@ -51,19 +53,19 @@ func TestASubmissionArmsScheduling(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	submit := func(limits *workflow.AutoSchedule) []workflow.ActionRecord {
 		t.Helper()
-		r.must(r.Submit(r.ctx, r.workflow, workflow.SubmitOptions{OutputDir: "/out"}, limits, "me"))
-		actions, err := r.Actions(r.ctx, r.workflow)
+		r.must(r.Scheduling.Submit(r.ctx, r.workflow, compute.SubmitOptions{OutputDir: "/out"}, limits, "me"))
+		actions, err := r.Actions.List(r.ctx, r.workflow)
 		r.must(err)
 		return actions
 	}
-	own, err := r.CreateAction(r.ctx, workflow.ActionRecord{
+	own, err := r.Actions.Create(r.ctx, workflow.ActionRecord{
 		WorkflowID: r.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`),
 	})
 	r.must(err)
 	if actions := submit(nil); len(actions) != 1 {
 		t.Errorf("its own actions are not enough: %+v", actions)
 	}
-	r.must(r.DeleteAction(r.ctx, r.workflow, own.ID))
+	r.must(r.Actions.Delete(r.ctx, r.workflow, own.ID))
 	for i, limits := range []*workflow.AutoSchedule{nil, nil, {MaxAllocations: 3}} {
 		actions := submit(limits)
 		if len(actions) != 1 || !actions[0].IsAutoSchedule() {
@@ -74,7 +76,7 @@ func TestASubmissionArmsScheduling(t *testing.T) {
 			t.Errorf("the limits are %+v", config.AutoSchedule)
 		}
 	}
-	if err := r.Submit(r.ctx, r.workflow, workflow.SubmitOptions{OutputDir: "/out"}, &workflow.AutoSchedule{IdleTimeout: "5m"}, "me"); workflow.CodeOf(err) != workflow.CodeInvalid {
+	if err := r.Scheduling.Submit(r.ctx, r.workflow, compute.SubmitOptions{OutputDir: "/out"}, &workflow.AutoSchedule{IdleTimeout: "5m"}, "me"); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("a bad limit: %v", err)
 	}
 }
@@ -83,7 +85,7 @@ func TestTheDaemonTakesActions(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	add := func(trigger string, count int64, persistent bool) int64 {
 		a := workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`), TriggerCount: count, Persistent: persistent}
-		a, err := r.CreateAction(r.ctx, a)
+		a, err := r.Actions.Create(r.ctx, a)
 		r.must(err)
 		return a.ID
 	}
@@ -97,16 +99,16 @@ func TestTheDaemonTakesActions(t *testing.T) {
 		{"not triggered", add(workflow.TriggerWorkflowStart, 0, false), false},
 		{"automatic", add(workflow.TriggerAutoSchedule, 1, false), false},
 	} {
-		taken, err := r.TakeAction(r.ctx, r.workflow, tt.id)
+		taken, err := r.Actions.Take(r.ctx, r.workflow, tt.id)
 		if err != nil || taken != tt.want {
 			t.Errorf("%s: taken %t, %v", tt.name, taken, err)
 		}
-		if again, err := r.TakeAction(r.ctx, r.workflow, tt.id); err != nil || again {
+		if again, err := r.Actions.Take(r.ctx, r.workflow, tt.id); err != nil || again {
 			t.Errorf("%s: taken twice, %v", tt.name, err)
 		}
 	}
-	r.must(r.Initialize(r.ctx, r.workflow, InitializeOptions{}))
-	actions, err := r.Actions(r.ctx, r.workflow)
+	r.must(r.Workflows.Initialize(r.ctx, r.workflow, InitializeOptions{}))
+	actions, err := r.Actions.List(r.ctx, r.workflow)
 	r.must(err)
 	if a := actions[0]; !a.IsPending() || a.TakenMS != 0 {
 		t.Errorf("it is not armed anew: %+v", a)
@@ -115,29 +117,29 @@ func TestTheDaemonTakesActions(t *testing.T) {
 
 func TestAskedAllocationsTellWhatCameOfThem(t *testing.T) {
 	r := newRig(t, independent(2)...)
-	ask := func(intent string, action int64) workflow.Allocation {
-		a, err := r.IntendAllocation(r.ctx, AllocationIntent{
-			WorkflowID: r.workflow, RunID: 1, IntentID: intent, JobName: intent, Why: "test", Request: workflow.AllocationRequest{Nodes: 1, ActionID: action, Pool: "p"},
+	ask := func(intent string, action int64) compute.Allocation {
+		a, err := r.Allocations.Intend(r.ctx, AllocationIntent{
+			WorkflowID: r.workflow, RunID: 1, IntentID: intent, JobName: intent, Why: "test", Request: compute.AllocationRequest{Nodes: 1, ActionID: action, Pool: "p"},
 		})
 		r.must(err)
 		return a
 	}
 	ask("persons", 0)
 	refused, worked := ask("refused", 7), ask("worked", 7)
-	r.must(r.EndAllocation(r.ctx, refused.ID, workflow.AllocationEnd{Cause: workflow.AllocationRefused, Confidence: workflow.Certain, Text: "no", Refusal: "limit"}))
+	r.must(r.Allocations.End(r.ctx, refused.ID, compute.AllocationEnd{Cause: compute.AllocationRefused, Confidence: workflow.Certain, Text: "no", Refusal: "limit"}))
 	asked := r.now
 	r.now = r.now.Add(time.Minute)
-	_, err := r.AdoptAllocation(r.ctx, FoundJob{IntentID: "worked", Cluster: "c", SlurmJobID: 5})
+	_, err := r.Allocations.Adopt(r.ctx, FoundJob{IntentID: "worked", Cluster: "c", SlurmJobID: 5})
 	r.must(err)
 	h := r.hand("n1", 1)
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE compute_node SET allocation_id = ?, turn = 1 WHERE id = ?`, worked.ID, h.id)
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE compute_node SET allocation_id = ?, turn = 1 WHERE id = ?`, worked.ID, h.id)
 	})
-	got, err := r.AskedAllocations(r.ctx, r.workflow)
+	got, err := r.Actions.AskedAllocations(r.ctx, r.workflow)
 	r.must(err)
 	want := []AskedAllocation{
 		{ID: worked.ID, ActionID: 7, Pool: "p", AskedMS: asked.UnixMilli(), Worked: true},
-		{ID: refused.ID, ActionID: 7, Pool: "p", AskedMS: asked.UnixMilli(), EndMS: asked.UnixMilli(), Cause: workflow.AllocationRefused, Refusal: "limit", CauseText: "no"},
+		{ID: refused.ID, ActionID: 7, Pool: "p", AskedMS: asked.UnixMilli(), EndMS: asked.UnixMilli(), Cause: compute.AllocationRefused, Refusal: "limit", CauseText: "no"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -5,18 +5,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 func TestSummary(t *testing.T) {
 	n := newNouns(t)
 	_, ready, running := n.scene()
-	_, err := n.CreateResult(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: running, RunID: 1, AttemptID: 1, ComputeNodeID: n.node(n.workflow),
+	_, err := n.Results.Create(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: running, RunID: 1, AttemptID: 1, ComputeNodeID: n.node(n.workflow),
 		ExecTimeMinutes: 2, CompletionTime: "2026-11-21T10:02:00+00:00", Status: workflow.Completed})
 	n.must(err)
 	n.insert(`UPDATE claim_class SET labels = 'big,gpu' WHERE id = (SELECT class_id FROM job WHERE id = ?)`, ready)
 	n.insert(`UPDATE compute_node SET end_time = '2026-11-21T10:10:00+00:00'`)
-	got, err := n.Summary(n.ctx, n.workflow)
+	got, err := n.Workflows.Summary(n.ctx, n.workflow)
 	n.must(err)
 	want := Summary{
 		WorkflowID: n.workflow, Name: "w", User: "me", RunID: 1, ExecMinutes: 2, WalltimeSeconds: new(120.0), ActiveNodes: 2,
@@ -29,12 +31,12 @@ func TestSummary(t *testing.T) {
 	}
 	n.insert(`UPDATE compute_node SET end_time = NULL, labels = 'big,gpu,x' WHERE id = (SELECT MIN(id) FROM compute_node)`)
 	n.insert(`UPDATE compute_node SET end_time = NULL WHERE labels IS NULL`)
-	got, err = n.Summary(n.ctx, n.workflow)
+	got, err = n.Workflows.Summary(n.ctx, n.workflow)
 	n.must(err)
 	if got.RuntimeBlocked != 0 || got.LongestReadySeconds != nil || got.UnservedLabels != nil || got.MaxRemainingSeconds != nil {
 		t.Errorf("with endless nodes that have the labels: %+v", got)
 	}
-	_, err = n.Summary(n.ctx, 99)
+	_, err = n.Workflows.Summary(n.ctx, 99)
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
@@ -57,11 +59,11 @@ func TestIsCompleteAndUninitialized(t *testing.T) {
 				n.insert(`INSERT INTO job_count (workflow_id, status, n) VALUES (?, ?, ?)`, n.workflow, status, k)
 			}
 			n.insert(`UPDATE workflow SET is_canceled = ? WHERE id = ?`, c.canceled, n.workflow)
-			canceled, complete, err := n.IsComplete(n.ctx, n.workflow)
+			canceled, complete, err := n.Workflows.IsComplete(n.ctx, n.workflow)
 			if err != nil || canceled != c.canceled || complete != c.complete {
 				t.Errorf("canceled %v, complete %v, error %v; want %v, %v", canceled, complete, err, c.canceled, c.complete)
 			}
-			uninitialized, err := n.IsUninitialized(n.ctx, n.workflow)
+			uninitialized, err := n.Workflows.IsUninitialized(n.ctx, n.workflow)
 			if err != nil || uninitialized != c.uninitialized {
 				t.Errorf("uninitialized %v, error %v; want %v", uninitialized, err, c.uninitialized)
 			}
@@ -72,29 +74,29 @@ func TestIsCompleteAndUninitialized(t *testing.T) {
 func TestRelations(t *testing.T) {
 	n := newNouns(t)
 	blocked, _, running := n.scene()
-	files, err := n.CreateFiles(n.ctx, []workflow.File{
+	files, err := n.Files.Create(n.ctx, []workflow.File{
 		{WorkflowID: n.workflow, Name: "in", Path: "/in"}, {WorkflowID: n.workflow, Name: "mid", Path: "/mid"}, {WorkflowID: n.workflow, Name: "idle", Path: "/idle"},
 	})
 	n.must(err)
 	n.insert(`INSERT INTO job_input_file (job_id, file_id) VALUES (?, ?), (?, ?)`, running, files[0].ID, blocked, files[1].ID)
 	n.insert(`INSERT INTO job_output_file (job_id, file_id) VALUES (?, ?)`, running, files[1].ID)
-	data, err := n.CreateUserData(n.ctx, []workflow.UserData{{WorkflowID: n.workflow, Name: "d"}}, UserDataLinks{ConsumerJobID: &blocked})
+	data, err := n.UserData.Create(n.ctx, []workflow.UserData{{WorkflowID: n.workflow, Name: "d"}}, UserDataLinks{ConsumerJobID: &blocked})
 	n.must(err)
 
-	deps, total, err := n.JobDependencies(n.ctx, n.workflow, Page{Limit: 1, SortBy: "depends_on_job_name", Reverse: true})
+	deps, total, err := n.Jobs.Dependencies(n.ctx, n.workflow, sqlite.Page{Limit: 1, SortBy: "depends_on_job_name", Reverse: true})
 	n.must(err)
 	want := workflow.JobDependency{JobID: blocked, JobName: "j", DependsOnJobID: running, DependsOnJobName: "busy", WorkflowID: n.workflow}
 	if diff := cmp.Diff([]workflow.JobDependency{want}, deps); diff != "" || total != 2 {
 		t.Errorf("%d dependencies (-want +got):\n%s", total, diff)
 	}
-	rel, total, err := n.JobFileRelationships(n.ctx, n.workflow, Page{Limit: 10, Offset: 1})
+	rel, total, err := n.Jobs.FileRelationships(n.ctx, n.workflow, sqlite.Page{Limit: 10, Offset: 1})
 	n.must(err)
 	wantRel := []workflow.JobFileRelationship{{FileID: files[1].ID, FileName: "mid", FilePath: "/mid", WorkflowID: n.workflow,
 		ProducerJobID: &running, ProducerJobName: new("busy"), ConsumerJobID: &blocked, ConsumerJobName: new("j")}}
 	if diff := cmp.Diff(wantRel, rel); diff != "" || total != 2 {
 		t.Errorf("%d files (-want +got):\n%s", total, diff)
 	}
-	_, total, err = n.JobUserDataRelationships(n.ctx, n.workflow, Page{Limit: 10})
+	_, total, err = n.Jobs.UserDataRelationships(n.ctx, n.workflow, sqlite.Page{Limit: 10})
 	if err != nil || total != 1 {
 		t.Errorf("%d user data, error %v; want 1", total, err)
 	}
@@ -102,8 +104,8 @@ func TestRelations(t *testing.T) {
 		read func() ([]int64, error)
 		want []int64
 	}{
-		"required files": {func() ([]int64, error) { return n.RequiredExistingFiles(n.ctx, n.workflow) }, []int64{files[0].ID}},
-		"missing data":   {func() ([]int64, error) { return n.MissingUserData(n.ctx, n.workflow) }, []int64{data[0].ID}},
+		"required files": {func() ([]int64, error) { return n.Files.RequiredExisting(n.ctx, n.workflow) }, []int64{files[0].ID}},
+		"missing data":   {func() ([]int64, error) { return n.UserData.Missing(n.ctx, n.workflow) }, []int64{data[0].ID}},
 	} {
 		got, err := c.read()
 		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -111,7 +113,7 @@ func TestRelations(t *testing.T) {
 		}
 	}
 	n.insert(`UPDATE job SET status = 5 WHERE id = ?`, running)
-	got, err := n.RequiredExistingFiles(n.ctx, n.workflow)
+	got, err := n.Files.RequiredExisting(n.ctx, n.workflow)
 	if diff := cmp.Diff([]int64{files[0].ID, files[1].ID}, got); err != nil || diff != "" {
 		t.Errorf("with a completed producer: error %v (-want +got):\n%s", err, diff)
 	}
@@ -120,10 +122,10 @@ func TestRelations(t *testing.T) {
 func TestRunningJobsAndCorrelations(t *testing.T) {
 	n := newNouns(t)
 	_, _, running := n.scene()
-	allocation, err := n.CreateScheduledComputeNode(n.ctx, workflow.ScheduledComputeNode{WorkflowID: n.workflow, SchedulerID: 1000, SchedulerType: "slurm", Status: "active"})
+	allocation, err := n.ScheduledComputeNodes.Create(n.ctx, compute.ScheduledNode{WorkflowID: n.workflow, SchedulerID: 1000, SchedulerType: "slurm", Status: "active"})
 	n.must(err)
 	n.insert(`UPDATE compute_node SET scheduler = json_object('scheduler_id', ?)`, allocation.ID)
-	got, _, err := n.RunningJobs(n.ctx, n.workflow, Page{Limit: 10})
+	got, _, err := n.Jobs.Running(n.ctx, n.workflow, sqlite.Page{Limit: 10})
 	n.must(err)
 	want := []workflow.RunningJob{{JobID: running, JobName: "busy", ComputeNodeID: 1, ComputeNodeName: "n1", SchedulerType: "slurm", SchedulerJobID: new("1000"),
 		StartTime: new("1970-01-01T00:00:05.000+00:00")}}
@@ -132,12 +134,12 @@ func TestRunningJobsAndCorrelations(t *testing.T) {
 	}
 	node := n.count(`SELECT id FROM compute_node`)
 	for run := range int64(2) {
-		_, err = n.CreateResult(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: running, RunID: run, AttemptID: 1, ComputeNodeID: node, CompletionTime: "t", Status: workflow.Completed})
+		_, err = n.Results.Create(n.ctx, workflow.Result{WorkflowID: n.workflow, JobID: running, RunID: run, AttemptID: 1, ComputeNodeID: node, CompletionTime: "t", Status: workflow.Completed})
 		n.must(err)
 	}
-	correlations, total, err := n.SlurmJobCorrelations(n.ctx, n.workflow, Page{Limit: 10})
+	correlations, total, err := n.SlurmStats.JobCorrelations(n.ctx, n.workflow, sqlite.Page{Limit: 10})
 	n.must(err)
-	if diff := cmp.Diff([]workflow.SlurmJobCorrelation{{SlurmJobID: "1000", JobID: running, JobName: "busy"}}, correlations); diff != "" || total != 1 {
+	if diff := cmp.Diff([]compute.SlurmJobCorrelation{{SlurmJobID: "1000", JobID: running, JobName: "busy"}}, correlations); diff != "" || total != 1 {
 		t.Errorf("%d correlations (-want +got):\n%s", total, diff)
 	}
 }

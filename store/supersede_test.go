@@ -5,19 +5,22 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // lostAttempt is a rig whose first job has been taken for lost and waits for its
 // retry. Its runner comes back with a report.
-func lostAttempt(t *testing.T, jobs ...rigJob) (*rig, *hand, LeaseRef) {
+func lostAttempt(t *testing.T, jobs ...rigJob) (*rig, *hand, lease.LeaseRef) {
 	t.Helper()
 	r := newRig(t, jobs...)
 	h := r.hand("n1", 1)
 	h.begins()
 	r.pass(2 * time.Minute)
 	ref := h.held[0].LeaseRef
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 	if got := r.statuses()[0]; got != workflow.Ready {
 		t.Fatalf("after the loss: %s", got)
 	}
@@ -29,7 +32,7 @@ func lostAttempt(t *testing.T, jobs ...rigJob) (*rig, *hand, LeaseRef) {
 
 func (r *rig) wantAttempts(causes ...workflow.CauseKind) []workflow.Attempt {
 	r.tb.Helper()
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	var got []workflow.CauseKind
 	for _, a := range attempts {
@@ -45,7 +48,7 @@ func (r *rig) wantAttempts(causes ...workflow.CauseKind) []workflow.Attempt {
 // depends on the job runs, and nothing is left of the loss but two events.
 func TestReportSupersedesALoss(t *testing.T) {
 	r, h, ref := lostAttempt(t, rigJob{}, rigJob{after: []int{0}})
-	for _, want := range []Outcome{Accepted, Duplicate} {
+	for _, want := range []lease.Outcome{lease.Accepted, lease.Duplicate} {
 		if got := h.turn(exited(ref, 0)).Results[0]; got.Outcome != want || got.Status != workflow.Completed {
 			t.Fatalf("the report is %s: %+v", got.Outcome, got)
 		}
@@ -67,7 +70,7 @@ func TestReportSupersedesALoss(t *testing.T) {
 	if v := r.ended(); v.Completed != 2 || v.Retried != 0 || v.Failed != 0 {
 		t.Errorf("verdict: %+v", v)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A failure that is reported is decided as if there had been no loss.
@@ -79,7 +82,7 @@ func TestReportedFailureSupersedesALoss(t *testing.T) {
 	if v := r.ended(); v.Failed != 1 || v.Retried != 0 {
 		t.Errorf("verdict: %+v", v)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // One that is repeated has all its retries, and the delay of its own rule.
@@ -89,7 +92,7 @@ func TestRepeatedFailureSupersedesALoss(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.begins()
 	r.pass(2 * time.Minute)
-	r.must(r.ExpireRunner(r.ctx, h.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, h.id, "silent"))
 	h.turn(exited(h.held[0].LeaseRef, 7))
 	r.want(workflow.Ready)
 	attempts := r.wantAttempts(workflow.CauseExit)
@@ -103,7 +106,7 @@ func TestRepeatedFailureSupersedesALoss(t *testing.T) {
 	other := r.hand("n2", 1)
 	other.turn(exited(other.turn().Grants[0].LeaseRef, 0))
 	r.want(workflow.Completed)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // What comes later changes nothing: the next attempt has begun, the runner was told to
@@ -111,34 +114,34 @@ func TestRepeatedFailureSupersedesALoss(t *testing.T) {
 func TestReportsThatSupersedeNothing(t *testing.T) {
 	for name, tc := range map[string]struct {
 		before func(r *rig)
-		report func(LeaseRef) Report
+		report func(lease.LeaseRef) lease.Report
 		want   workflow.JobStatus
 	}{
 		"the retry was claimed": {func(r *rig) {
 			r.pass(time.Hour)
 			r.hand("n2", 1).turn()
-		}, func(ref LeaseRef) Report { return exited(ref, 0) }, workflow.Pending},
-		"fenced off": {func(*rig) {}, func(ref LeaseRef) Report { return endedByUs(ref, workflow.KilledByFence) }, workflow.Ready},
+		}, func(ref lease.LeaseRef) lease.Report { return exited(ref, 0) }, workflow.Pending},
+		"fenced off": {func(*rig) {}, func(ref lease.LeaseRef) lease.Report { return endedByUs(ref, workflow.KilledByFence) }, workflow.Ready},
 		"recovery script": {func(r *rig) {
 			handler := r.handler(`[{"exit_codes": [7], "max_retries": 3, "recovery_script": "./fix.sh"}]`)
-			r.do(func(tx *Tx) error {
-				return tx.execOne(`UPDATE job SET failure_handler_id = ? WHERE id = ?`, handler, r.ids[0])
+			r.do(func(tx *core.Tx) error {
+				return tx.ExecOne(`UPDATE job SET failure_handler_id = ? WHERE id = ?`, handler, r.ids[0])
 			})
-		}, func(ref LeaseRef) Report { return exited(ref, 7) }, workflow.Ready},
+		}, func(ref lease.LeaseRef) lease.Report { return exited(ref, 7) }, workflow.Ready},
 		"canceled": {func(r *rig) {
-			_, err := r.CancelWorkflow(r.ctx, r.workflow)
+			_, err := r.Workflows.Cancel(r.ctx, r.workflow)
 			r.must(err)
-		}, func(ref LeaseRef) Report { return exited(ref, 0) }, workflow.Ready},
+		}, func(ref lease.LeaseRef) lease.Report { return exited(ref, 0) }, workflow.Ready},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, h, ref := lostAttempt(t, rigJob{})
 			tc.before(r)
-			if got := h.turn(tc.report(ref)).Results[0].Outcome; got != Late {
+			if got := h.turn(tc.report(ref)).Results[0].Outcome; got != lease.Late {
 				t.Errorf("the report is %s", got)
 			}
 			r.wantAttempts(workflow.CauseLost)
 			r.want(tc.want)
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }

@@ -9,35 +9,35 @@ import (
 
 func TestTaskLife(t *testing.T) {
 	n := newNouns(t)
-	first, isNew, err := n.QueueTask(n.ctx, n.workflow, workflow.OperationInitializeJobs, "a")
+	first, isNew, err := n.Tasks.Queue(n.ctx, n.workflow, workflow.OperationInitializeJobs, "a")
 	if err != nil || !isNew || first.Status != workflow.TaskQueued {
 		t.Fatalf("task %+v, new %v, error %v", first, isNew, err)
 	}
-	same, isNew, err := n.QueueTask(n.ctx, n.workflow, workflow.OperationInitializeJobs, "a")
+	same, isNew, err := n.Tasks.Queue(n.ctx, n.workflow, workflow.OperationInitializeJobs, "a")
 	if err != nil || isNew || same.ID != first.ID {
 		t.Errorf("the same once more: task %+v, new %v, error %v", same, isNew, err)
 	}
-	_, _, err = n.QueueTask(n.ctx, n.workflow, workflow.OperationInitializeJobs, "b")
+	_, _, err = n.Tasks.Queue(n.ctx, n.workflow, workflow.OperationInitializeJobs, "b")
 	var conflict *TaskConflictError
 	if !errors.As(err, &conflict) || conflict.Task.ID != first.ID {
 		t.Errorf("with other parameters: error %v, want a conflict with task %d", err, first.ID)
 	}
-	if active, err := n.ActiveTask(n.ctx, n.workflow); err != nil || active == nil || active.ID != first.ID {
+	if active, err := n.Tasks.Active(n.ctx, n.workflow); err != nil || active == nil || active.ID != first.ID {
 		t.Errorf("active task %+v, error %v", active, err)
 	}
-	n.must(n.StartTask(n.ctx, first.ID))
-	n.must(n.FinishTask(n.ctx, first.ID, "it broke", "me"))
-	done, err := n.Task(n.ctx, first.ID)
+	n.must(n.Tasks.Start(n.ctx, first.ID))
+	n.must(n.Tasks.Finish(n.ctx, first.ID, "it broke", "me"))
+	done, err := n.Tasks.Get(n.ctx, first.ID)
 	if err != nil || done.Status != workflow.TaskFailed || *done.Error != "it broke" || done.StartedAtMS == nil || done.FinishedAtMS == nil {
 		t.Errorf("the finished task is %+v, error %v", done, err)
 	}
-	if active, err := n.ActiveTask(n.ctx, n.workflow); err != nil || active != nil {
+	if active, err := n.Tasks.Active(n.ctx, n.workflow); err != nil || active != nil {
 		t.Errorf("active task %+v, error %v; want none", active, err)
 	}
-	if err := n.FinishTask(n.ctx, first.ID, "", "me"); err == nil {
+	if err := n.Tasks.Finish(n.ctx, first.ID, "", "me"); err == nil {
 		t.Error("a task could be finished twice")
 	}
-	events, err := n.EventsAfter(n.ctx, n.workflow, 0, 10)
+	events, err := n.Events.After(n.ctx, n.workflow, 0, 10)
 	n.must(err)
 	if len(events) != 1 || events[0].Type != workflow.EventTaskCompleted || events[0].Severity != workflow.SeverityError {
 		t.Errorf("events %+v", events)
@@ -46,21 +46,21 @@ func TestTaskLife(t *testing.T) {
 
 func TestTasksOfAnEarlierDaemonHaveFailed(t *testing.T) {
 	n := newNouns(t)
-	queued, _, err := n.QueueTask(n.ctx, n.workflow, workflow.OperationInitializeJobs, "")
+	queued, _, err := n.Tasks.Queue(n.ctx, n.workflow, workflow.OperationInitializeJobs, "")
 	n.must(err)
-	running, _, err := n.QueueTask(n.ctx, n.other, workflow.OperationInitializeJobs, "")
+	running, _, err := n.Tasks.Queue(n.ctx, n.other, workflow.OperationInitializeJobs, "")
 	n.must(err)
-	n.must(n.StartTask(n.ctx, running.ID))
-	if failed, err := n.FailInterruptedTasks(n.ctx); err != nil || failed != 2 {
+	n.must(n.Tasks.Start(n.ctx, running.ID))
+	if failed, err := n.Tasks.FailInterrupted(n.ctx); err != nil || failed != 2 {
 		t.Errorf("failed %d, error %v; want 2", failed, err)
 	}
 	for _, id := range []int64{queued.ID, running.ID} {
-		got, err := n.Task(n.ctx, id)
+		got, err := n.Tasks.Get(n.ctx, id)
 		if err != nil || got.Status != workflow.TaskFailed || *got.Error != "server restarted while task was in progress" {
 			t.Errorf("task %+v, error %v", got, err)
 		}
 	}
-	if failed, err := n.FailInterruptedTasks(n.ctx); err != nil || failed != 0 {
+	if failed, err := n.Tasks.FailInterrupted(n.ctx); err != nil || failed != 0 {
 		t.Errorf("failed %d once more, error %v; want none", failed, err)
 	}
 }

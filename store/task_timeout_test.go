@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -55,7 +56,7 @@ func TestTimeoutsOfTaskQueues(t *testing.T) {
 			const moment = time.Millisecond
 			expire := func(silence time.Duration) {
 				if tc.worker == silent {
-					_, err := r.ExpireHeartbeats(r.ctx, h.id, silence)
+					_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, silence)
 					r.must(err)
 				}
 			}
@@ -68,10 +69,10 @@ func TestTimeoutsOfTaskQueues(t *testing.T) {
 			if n := len(r.alerts()); n != tc.alerts {
 				t.Errorf("%d alerts, want %d", n, tc.alerts)
 			}
-			if flow, err := r.Workflow(r.ctx, r.workflow); err != nil || flow.Verdict != tc.verdict {
+			if flow, err := r.Workflows.Get(r.ctx, r.workflow); err != nil || flow.Verdict != tc.verdict {
 				t.Errorf("the verdict is %q, %v, want %q", flow.Verdict, err, tc.verdict)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }

@@ -9,7 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // setTimeouts gives all jobs of a rig timeouts.
@@ -19,13 +22,13 @@ func (r *rig) setTimeouts(t workflow.Timeouts) {
 	r.must(workflow.ProblemsError("job", p.Validate()))
 	text, err := json.Marshal(p)
 	r.must(err)
-	r.do(func(tx *Tx) error {
-		id, err := tx.policyOf(r.workflow, string(text), t.Watched())
+	r.do(func(tx *core.Tx) error {
+		id, err := policyOf(tx, r.workflow, string(text), t.Watched())
 		if err != nil {
 			return err
 		}
-		_, err = tx.exec(`UPDATE job SET policy_id = ? WHERE workflow_id = ?`, id, r.workflow)
-		tx.ready(r.workflow)
+		_, err = tx.Exec(`UPDATE job SET policy_id = ? WHERE workflow_id = ?`, id, r.workflow)
+		tx.Ready(r.workflow)
 		return err
 	})
 }
@@ -34,10 +37,10 @@ func (r *rig) setTimeouts(t workflow.Timeouts) {
 func (r *rig) pass(d time.Duration) {
 	r.tb.Helper()
 	r.now = r.now.Add(d)
-	overdue, err := r.Overdue(r.ctx)
+	overdue, err := r.Timeouts.Overdue(r.ctx)
 	r.must(err)
 	for _, o := range overdue {
-		if _, err := r.Expire(r.ctx, o, "nobody is there"); err != nil {
+		if _, err := r.Timeouts.Expire(r.ctx, o, "nobody is there"); err != nil {
 			r.tb.Fatal(err)
 		}
 	}
@@ -87,7 +90,7 @@ func TestQueueTimeoutAlerts(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.turn()
 	h.free.Slots = 0
-	h.say(Turn{GiveBack: []LeaseRef{h.held[0].LeaseRef}})
+	h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{h.held[0].LeaseRef}})
 	r.pass(time.Hour - time.Millisecond)
 	if n := len(r.alerts()); n != 1 {
 		t.Errorf("%d alerts before the second wait is over", n)
@@ -97,15 +100,15 @@ func TestQueueTimeoutAlerts(t *testing.T) {
 		t.Errorf("alert of the second wait (-want +got):\n%s", diff)
 	}
 	r.want(workflow.Ready, workflow.Ready, workflow.Ready)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A delay before a retry is no wait for a runner.
 func TestQueueTimeoutBeginsAfterTheDelay(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	r.setTimeouts(workflow.Timeouts{Queue: limit("1h", "")})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE job SET not_before_ms = ? WHERE id = ?`, r.now.Add(2*time.Hour).UnixMilli(), r.ids[0])
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE job SET not_before_ms = ? WHERE id = ?`, r.now.Add(2*time.Hour).UnixMilli(), r.ids[0])
 	})
 	r.pass(3*time.Hour - time.Millisecond)
 	if got := r.alerts(); len(got) > 0 {
@@ -128,7 +131,7 @@ func TestTimeoutsOfWaitingJobsFail(t *testing.T) {
 			r.setTimeouts(timeouts)
 			r.pass(time.Hour)
 			r.want(workflow.Terminated, workflow.Canceled)
-			attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+			attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 			r.must(err)
 			if len(attempts) != 1 || attempts[0].Cause.Kind != workflow.CauseTimeout || attempts[0].StartedMS != nil ||
 				!strings.HasPrefix(attempts[0].Cause.Text, "timeouts."+name) {
@@ -137,7 +140,7 @@ func TestTimeoutsOfWaitingJobsFail(t *testing.T) {
 			if v := r.ended(); v.Failed != 0 || v.Terminated != 1 || v.Canceled != 1 || v.ByCause[workflow.CauseTimeout] != 1 {
 				t.Errorf("verdict: %+v", v)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -157,12 +160,12 @@ func TestTotalTimeoutEndsARunningAttempt(t *testing.T) {
 	r.pass(time.Hour) // nothing else is done meanwhile
 	h.turn(endedByUs(h.held[0].LeaseRef, workflow.KilledBySibling), exited(h.held[1].LeaseRef, 0), completedInGrace(h.held[2].LeaseRef))
 	r.want(workflow.Terminated, workflow.Completed, workflow.Completed) // the second one was just in time
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if attempts[0].Cause.Kind != workflow.CauseTimeout || !strings.HasPrefix(attempts[0].Decision.Reason, "timeouts.total") {
 		t.Errorf("attempt: %+v", attempts[0])
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A runner that has not started the job gives it back; then it has failed.
@@ -173,10 +176,10 @@ func TestTotalTimeoutOfAClaimedJob(t *testing.T) {
 	h.turn()
 	h.free.Slots = 0
 	r.pass(time.Hour)
-	h.say(Turn{GiveBack: []LeaseRef{h.held[0].LeaseRef}})
+	h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{h.held[0].LeaseRef}})
 	r.pass(0)
 	r.want(workflow.Terminated)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // Whose time is over is repeated with the whole of it by a person alone.
@@ -185,15 +188,15 @@ func TestRetryAfterTheTotalTimeout(t *testing.T) {
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
 	r.pass(time.Hour)
 	r.want(workflow.Terminated, workflow.Canceled)
-	_, err := r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	_, err := r.Jobs.Retry(r.ctx, r.ids[0], 1, 9)
 	wantCode(t, err, workflow.CodeConflict)
 	if err == nil || !strings.Contains(err.Error(), "timeouts.total: it was ready first 1h ago") {
 		t.Errorf("the refusal: %v", err)
 	}
 	r.want(workflow.Terminated, workflow.Canceled)
-	_, err = r.RetryJobAnew(r.ctx, r.ids[0], 1, 9)
+	_, err = r.Jobs.RetryAnew(r.ctx, r.ids[0], 1, 9)
 	r.must(err)
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 	r.pass(time.Hour - time.Millisecond)
 	r.want(workflow.Ready, workflow.Blocked)
 	h := r.hand("n1", 1)
@@ -203,7 +206,7 @@ func TestRetryAfterTheTotalTimeout(t *testing.T) {
 	if answer := h.turn(); len(answer.Cancel) != 1 {
 		t.Errorf("to end: %v", answer.Cancel)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // A client of torc whose job has no time left cannot repeat it.
@@ -214,7 +217,7 @@ func TestRetryOfARunningJobWithoutTime(t *testing.T) {
 	h.begins()
 	r.pass(time.Hour - time.Millisecond)
 	r.now = r.now.Add(time.Millisecond)
-	_, err := r.RetryJob(r.ctx, r.ids[0], 1, 9)
+	_, err := r.Jobs.Retry(r.ctx, r.ids[0], 1, 9)
 	wantCode(t, err, workflow.CodeConflict)
 	r.want(workflow.Running)
 }
@@ -223,12 +226,12 @@ func TestRetryOfARunningJobWithoutTime(t *testing.T) {
 func TestTotalTimeoutOfAHeldJob(t *testing.T) {
 	r, _ := newHeldRig(t, independent(1))
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
-	r.do(func(tx *Tx) error {
-		return tx.execOne(`UPDATE job SET first_ready_ms = ? WHERE id = ?`, tx.nowMS, r.ids[0])
+	r.do(func(tx *core.Tx) error {
+		return tx.ExecOne(`UPDATE job SET first_ready_ms = ? WHERE id = ?`, tx.NowMS, r.ids[0])
 	})
 	r.pass(time.Hour)
 	r.want(workflow.Failed)
-	facts, err := r.JobFacts(r.ctx, r.ids[0])
+	facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 	r.must(err)
 	if c := facts.Classifications; len(c) != 1 || c[0].Author != "timeouts.total" {
 		t.Errorf("classifications: %+v", c)
@@ -248,21 +251,21 @@ func TestTimeoutFailsTheWorkflow(t *testing.T) {
 	if v.EventType != string(workflow.EventWorkflowFailed) || !strings.Contains(v.Reason, "job j1: timeouts.queue") || v.Canceled != 2 {
 		t.Errorf("verdict: %+v", v)
 	}
-	attempts, err := r.JobAttempts(r.ctx, r.ids[0])
+	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
 	if text := attempts[0].Cause.Text; !strings.HasPrefix(text, "the run was given up: job j1: timeouts.queue") {
 		t.Errorf("the attempt that was ended: %s", text)
 	}
-	if sum, err := r.Summary(r.ctx, r.workflow); err != nil || sum.GivenUp != v.Reason {
+	if sum, err := r.Workflows.Summary(r.ctx, r.workflow); err != nil || sum.GivenUp != v.Reason {
 		t.Errorf("the summary says %q, %v", sum.GivenUp, err)
 	}
 	if answer := h.turn(); len(answer.Voided) != 1 || answer.OpenJobs != 0 {
 		t.Errorf("the runner goes on: %+v", answer)
 	}
-	r.sound(Witness{})
-	_, err = r.ResetStatus(r.ctx, r.workflow, true, "me")
+	r.sound(check.Witness{})
+	_, err = r.Workflows.Reset(r.ctx, r.workflow, true, "me")
 	r.must(err)
-	if w, err := r.Workflow(r.ctx, r.workflow); err != nil || w.IsCanceled || w.Verdict != "" {
+	if w, err := r.Workflows.Get(r.ctx, r.workflow); err != nil || w.IsCanceled || w.Verdict != "" {
 		t.Errorf("after a reset: %+v, %v", w, err)
 	}
 }
@@ -287,12 +290,12 @@ func TestRunTimeoutPolicies(t *testing.T) {
 			h.free.Slots = 0
 			h.turn(endedByUs(h.held[0].LeaseRef, workflow.KilledByTimeout))
 			r.want(want...)
-			w, err := r.Workflow(r.ctx, r.workflow)
+			w, err := r.Workflows.Get(r.ctx, r.workflow)
 			r.must(err)
 			if failed := w.Verdict != ""; failed != (policy == workflow.OnTimeoutFailWorkflow) {
 				t.Errorf("the verdict is %q", w.Verdict)
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -336,12 +339,12 @@ func TestHeartbeatTimeouts(t *testing.T) {
 			h.held[0].StartedMS = r.now.UnixMilli()
 			h.free.Slots = 0
 			h.turn()
-			n, err := r.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute-1)
+			n, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute-1)
 			if r.must(err); n != 0 {
 				t.Error("too early")
 			}
 			for range 2 {
-				_, err = r.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
+				_, err = r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 6*time.Minute)
 				r.must(err)
 			}
 			r.want(tc.want)
@@ -353,7 +356,7 @@ func TestHeartbeatTimeouts(t *testing.T) {
 					t.Error("a runner that speaks again keeps the job")
 				}
 			}
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -366,7 +369,7 @@ func TestHeartbeatRetryWaits(t *testing.T) {
 	h.turn()
 	h.held[0].StartedMS = r.now.UnixMilli()
 	h.turn()
-	_, err := r.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute)
+	_, err := r.Timeouts.ExpireHeartbeats(r.ctx, h.id, 5*time.Minute)
 	r.must(err)
 	if n := r.number(`SELECT not_before_ms FROM job WHERE id = ?`, r.ids[0]) - r.now.UnixMilli(); n < (2 * time.Minute).Milliseconds() {
 		t.Errorf("the next attempt may begin in %d ms", n)
@@ -401,7 +404,7 @@ func TestTimeoutsAreNeverEarlyAndToldOnce(t *testing.T) {
 				h.free.Slots = 1
 				h.turn()
 				h.free.Slots = 0
-				h.say(Turn{GiveBack: []LeaseRef{h.held[0].LeaseRef}})
+				h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{h.held[0].LeaseRef}})
 				ready, told = r.now, false
 			}
 			if got := len(r.alerts()); got != want {
@@ -431,11 +434,11 @@ func TestTotalTimeoutOfAJobThatNeverWaited(t *testing.T) {
 func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
 	for name, again := range map[string]func(r *rig){
 		"retried": func(r *rig) {
-			_, err := r.RetryJob(r.ctx, r.ids[0], 1, 10)
+			_, err := r.Jobs.Retry(r.ctx, r.ids[0], 1, 10)
 			r.must(err)
 		},
 		"made ready": func(r *rig) {
-			_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
+			_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
 			r.must(err)
 		},
 	} {
@@ -449,7 +452,7 @@ func TestTimeoutsBeginAnewWithAWait(t *testing.T) {
 			r.want(workflow.Ready)
 			r.pass(time.Millisecond)
 			r.want(workflow.Terminated)
-			r.sound(Witness{})
+			r.sound(check.Witness{})
 		})
 	}
 }
@@ -460,7 +463,7 @@ func TestTotalTimeoutBeginsAnewWithAnOperatorsWord(t *testing.T) {
 	r.setTimeouts(workflow.Timeouts{Total: limit("1h", "")})
 	r.pass(time.Hour)
 	r.want(workflow.Terminated)
-	_, err := r.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
+	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.Ready, 1)
 	r.must(err)
 	r.pass(time.Hour - time.Millisecond)
 	r.want(workflow.Ready)

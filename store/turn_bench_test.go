@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // BenchmarkTurn is the control plane alone: a runner whose jobs take no time.
@@ -17,7 +18,7 @@ func BenchmarkTurn(b *testing.B) {
 	h := r.hand("n1", slots)
 	b.ResetTimer()
 	b.ReportAllocs()
-	reports := make([]Report, 0, slots)
+	reports := make([]lease.Report, 0, slots)
 	for done := 0; done < b.N; {
 		answer := h.turn(reports...)
 		done += len(reports)
@@ -57,7 +58,7 @@ func BenchmarkBarrier(b *testing.B) {
 		r.begin(barrier(n)...)
 		h := r.hand("n1", n)
 		h.turn()
-		reports := make([]Report, n)
+		reports := make([]lease.Report, n)
 		for i := range n {
 			reports[i] = exited(h.held[i].LeaseRef, 0)
 		}

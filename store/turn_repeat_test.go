@@ -6,12 +6,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // again makes the same turn once more.
-func (h *hand) again(t Turn) TurnResult {
+func (h *hand) again(t lease.TurnRequest) lease.TurnResponse {
 	h.tb.Helper()
-	answer, err := h.Turn(h.ctx, t)
+	answer, err := h.Runners.Turn(h.ctx, h.id, t)
 	h.must(err)
 	return answer
 }
@@ -19,15 +20,15 @@ func (h *hand) again(t Turn) TurnResult {
 func TestSameTurnTwice(t *testing.T) {
 	r := newRig(t, independent(5)...)
 	h := r.hand("n1", 2)
-	ask := Turn{RunnerID: h.id, Number: 1, RunID: 1, Free: h.free}
+	ask := lease.TurnRequest{Turn: 1, RunID: 1, Free: h.free}
 	first := h.again(ask)
 	second := h.again(ask)
 	if diff := cmp.Diff(first.Grants, second.Grants); diff != "" || len(first.Grants) != 2 {
 		t.Errorf("%d grants, and once more (-first +second):\n%s", len(first.Grants), diff)
 	}
-	tell := Turn{
-		RunnerID: h.id, Number: 2, RunID: 1, Free: Free{Slots: 1}, Held: []Held{{LeaseRef: first.Grants[1].LeaseRef}},
-		Reports: []Report{exited(first.Grants[0].LeaseRef, 0)},
+	tell := lease.TurnRequest{
+		Turn: 2, RunID: 1, Free: lease.Free{Slots: 1}, Held: []lease.Held{{LeaseRef: first.Grants[1].LeaseRef}},
+		Reports: []lease.Report{exited(first.Grants[0].LeaseRef, 0)},
 	}
 	third := h.again(tell)
 	events := len(r.events())
@@ -35,11 +36,11 @@ func TestSameTurnTwice(t *testing.T) {
 	if diff := cmp.Diff(third.Grants, fourth.Grants); diff != "" || len(third.Grants) != 1 {
 		t.Errorf("%d grants, and once more (-first +second):\n%s", len(third.Grants), diff)
 	}
-	if third.Results[0].Outcome != Accepted || fourth.Results[0].Outcome != Duplicate {
+	if third.Results[0].Outcome != lease.Accepted || fourth.Results[0].Outcome != lease.Duplicate {
 		t.Errorf("outcomes %s and %s", third.Results[0].Outcome, fourth.Results[0].Outcome)
 	}
 	want := third.Results[0]
-	want.Outcome = Duplicate
+	want.Outcome = lease.Duplicate
 	if diff := cmp.Diff(want, fourth.Results[0]); diff != "" {
 		t.Errorf("answers to the same report (-first +second):\n%s", diff)
 	}
@@ -59,7 +60,7 @@ func TestLostAnswerIsGrantedAgain(t *testing.T) {
 		t.Errorf("grants again (-lost +again):\n%s", diff)
 	}
 	// What is granted again takes room; there is some for one more.
-	h.held = []Held{{LeaseRef: lost[0].LeaseRef}}
+	h.held = []lease.Held{{LeaseRef: lost[0].LeaseRef}}
 	more := h.turn().Grants
 	if len(more) != 2 || more[0].LeaseRef != lost[1].LeaseRef || more[1].JobID != r.ids[2] {
 		t.Errorf("grants: %+v", more)
@@ -71,8 +72,8 @@ func TestOlderTurnReportsAndIsGrantedNothing(t *testing.T) {
 	h := r.hand("n1", 2)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 0))
-	late := h.again(Turn{RunnerID: h.id, Number: 1, RunID: 1, Free: Free{Slots: 9}, Reports: []Report{exited(h.held[0].LeaseRef, 0)}})
-	if len(late.Grants) > 0 || len(late.Voided) > 0 || late.Results[0].Outcome != Accepted {
+	late := h.again(lease.TurnRequest{Turn: 1, RunID: 1, Free: lease.Free{Slots: 9}, Reports: []lease.Report{exited(h.held[0].LeaseRef, 0)}})
+	if len(late.Grants) > 0 || len(late.Voided) > 0 || late.Results[0].Outcome != lease.Accepted {
 		t.Errorf("answer to an older turn: %+v", late)
 	}
 }
@@ -83,7 +84,7 @@ func TestReportTwiceInOneTurn(t *testing.T) {
 	h.turn()
 	rep := exited(h.held[0].LeaseRef, 0)
 	answer := h.turn(rep, rep)
-	if answer.Results[0].Outcome != Accepted || answer.Results[1].Outcome != Duplicate {
+	if answer.Results[0].Outcome != lease.Accepted || answer.Results[1].Outcome != lease.Duplicate {
 		t.Errorf("results: %+v", answer.Results)
 	}
 	r.want(workflow.Completed)
@@ -94,13 +95,13 @@ func TestReportUnderAnOldFenceIsLate(t *testing.T) {
 	dead, alive := r.hand("n1", 1), r.hand("n2", 1)
 	dead.turn()
 	old := dead.held[0].LeaseRef
-	r.must(r.ExpireRunner(r.ctx, dead.id, "silent"))
+	r.must(r.Runners.Expire(r.ctx, dead.id, "silent"))
 	grant := alive.turn().Grants[0]
 	if grant.Fence <= old.Fence || grant.Attempt != old.Attempt {
 		t.Errorf("lease %+v after %+v: it was never started", grant.LeaseRef, old)
 	}
 	answer := dead.turn(exited(old, 0))
-	if res := answer.Results[0]; res.Outcome != Late || !answer.Stop {
+	if res := answer.Results[0]; res.Outcome != lease.Late || !answer.Has(lease.OrderStop) {
 		t.Errorf("answer to the dead: %+v", answer)
 	}
 	before := r.number(`SELECT COUNT(*) FROM late_report`)
@@ -120,8 +121,8 @@ func TestHeldLeaseOfAnotherIsVoided(t *testing.T) {
 	ref := h.held[0].LeaseRef
 	stranger := ref
 	stranger.Fence++
-	answer := h.say(Turn{Held: []Held{{LeaseRef: stranger}, {LeaseRef: LeaseRef{JobID: 999, Attempt: 1, Fence: 1}}}})
-	if diff := cmp.Diff([]LeaseRef{stranger, {JobID: 999, Attempt: 1, Fence: 1}}, answer.Voided); diff != "" {
+	answer := h.say(lease.TurnRequest{Held: []lease.Held{{LeaseRef: stranger}, {LeaseRef: lease.LeaseRef{JobID: 999, Attempt: 1, Fence: 1}}}})
+	if diff := cmp.Diff([]lease.LeaseRef{stranger, {JobID: 999, Attempt: 1, Fence: 1}}, answer.Voided); diff != "" {
 		t.Errorf("voided (-want +got):\n%s", diff)
 	}
 	if len(answer.Grants) != 1 || answer.Grants[0].LeaseRef != ref {
@@ -134,7 +135,7 @@ func TestReportsLeftBehindAreDeliveredByAnother(t *testing.T) {
 	h, other := r.hand("n1", 1), r.hand("n1", 1)
 	h.turn()
 	answer := other.turn(exited(h.held[0].LeaseRef, 0))
-	if answer.Results[0].Outcome != Accepted {
+	if answer.Results[0].Outcome != lease.Accepted {
 		t.Errorf("result: %+v", answer.Results[0])
 	}
 	r.want(workflow.Completed)
@@ -151,11 +152,11 @@ func TestReportOfAnotherWorkflowIsRefused(t *testing.T) {
 	h := r.hand("n1", 1)
 	h.turn()
 	ref := h.held[0].LeaseRef
-	answer, err := r.Turn(r.ctx, Turn{RunnerID: stranger.id, Number: 1, RunID: 1, Reports: []Report{exited(ref, 0), exited(LeaseRef{JobID: 999}, 0)},
-		Recovered: []Recovered{{LeaseRef: ref}}, Held: []Held{{LeaseRef: ref}}, GiveBack: []LeaseRef{ref}})
+	answer, err := r.Runners.Turn(r.ctx, stranger.id, lease.TurnRequest{Turn: 1, RunID: 1, Reports: []lease.Report{exited(ref, 0), exited(lease.LeaseRef{JobID: 999}, 0)},
+		Recovered: []lease.Recovered{{LeaseRef: ref}}, Held: []lease.Held{{LeaseRef: ref}}, GiveBack: []lease.LeaseRef{ref}})
 	r.must(err)
 	for _, res := range answer.Results {
-		if res.Outcome != Refused {
+		if res.Outcome != lease.Refused {
 			t.Errorf("result %+v", res)
 		}
 	}
@@ -163,7 +164,7 @@ func TestReportOfAnotherWorkflowIsRefused(t *testing.T) {
 		t.Errorf("answer %+v", answer)
 	}
 	r.want(pending)
-	_, refused, err := r.BatchCompleteJobs(r.ctx, r.workflow-1, []Completion{r.completion(0, r.node("n"), completed, 0)})
+	_, refused, err := r.Jobs.CompleteBatch(r.ctx, r.workflow-1, []Completion{r.completion(0, r.node("n"), completed, 0)})
 	if r.must(err); len(refused) != 1 {
 		t.Error("a batch completes a job of another workflow")
 	}
@@ -173,9 +174,9 @@ func TestReportOfAnotherWorkflowIsRefused(t *testing.T) {
 func TestUnknownRunIsRefused(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	h := r.hand("n1", 1)
-	_, err := r.Turn(r.ctx, Turn{RunnerID: h.id, Number: 1, RunID: 7, Free: h.free})
+	_, err := r.Runners.Turn(r.ctx, h.id, lease.TurnRequest{Turn: 1, RunID: 7, Free: h.free})
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = r.Turn(r.ctx, Turn{RunnerID: 4711, Number: 1, RunID: 1})
+	_, err = r.Runners.Turn(r.ctx, 4711, lease.TurnRequest{Turn: 1, RunID: 1})
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
@@ -185,7 +186,7 @@ func TestGiveBackIsNoAttempt(t *testing.T) {
 	h.turn()
 	ref := h.held[0].LeaseRef
 	h.free.Slots = 0
-	h.say(Turn{GiveBack: []LeaseRef{ref, ref}})
+	h.say(lease.TurnRequest{GiveBack: []lease.LeaseRef{ref, ref}})
 	r.want(workflow.Ready)
 	h.free.Slots = 1
 	if g := h.turn().Grants[0]; g.Attempt != 1 || g.Fence != ref.Fence+1 {
@@ -207,7 +208,7 @@ func TestStartedJobsRun(t *testing.T) {
 	}
 	// A running job that its runner does not know of any more is lost.
 	h.free.Slots = 0
-	h.held = []Held{}
+	h.held = []lease.Held{}
 	h.turn()
 	r.want(workflow.Ready)
 	if n := r.number(`SELECT COUNT(*) FROM attempt WHERE cause = 'lost' AND start_ms = 1795255200123`); n != 1 {

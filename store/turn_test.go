@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 func TestTurnRunsJobsToTheEnd(t *testing.T) {
@@ -17,7 +18,7 @@ func TestTurnRunsJobsToTheEnd(t *testing.T) {
 	}
 	for i := range 2 {
 		answer = h.turn(exited(h.held[0].LeaseRef, 0))
-		if len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[i+1] || answer.Results[0].Outcome != Accepted {
+		if len(answer.Grants) != 1 || answer.Grants[0].JobID != r.ids[i+1] || answer.Results[0].Outcome != lease.Accepted {
 			t.Fatalf("after job %d: %+v", i, answer)
 		}
 	}

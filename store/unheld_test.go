@@ -7,7 +7,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // holdsExits opens at the first failure, and holds those that would be retried.
@@ -25,17 +29,17 @@ func TestNothingHoldsACompensation(t *testing.T) {
 		CircuitBreakers: holdsExits, RetryPolicies: retryAll(), GlobalMaxRetries: &most, MaxFailures: &most,
 		CancelSiblingsOn: []workflow.SiblingRule{{Cause: workflow.CauseExit}},
 	})
-	r.do(func(tx *Tx) error { // its jobs run beside each other
-		if _, err := tx.exec(`UPDATE job SET gate_id = NULL WHERE workflow_id = ? AND stage_id IS NOT NULL`, r.workflow); err != nil {
+	r.do(func(tx *core.Tx) error { // its jobs run beside each other
+		if _, err := tx.Exec(`UPDATE job SET gate_id = NULL WHERE workflow_id = ? AND stage_id IS NOT NULL`, r.workflow); err != nil {
 			return err
 		}
-		return tx.countGates(r.workflow)
+		return engine.CountGates(tx, r.workflow)
 	})
 	h := r.hand("n1", 3)
-	step := func(codes ...int64) TurnResult {
+	step := func(codes ...int64) lease.TurnResponse {
 		t.Helper()
 		r.now = r.now.Add(time.Second)
-		var reports []Report
+		var reports []lease.Report
 		for i, code := range codes {
 			reports = append(reports, exited(h.held[i].LeaseRef, code))
 		}
@@ -51,7 +55,7 @@ func TestNothingHoldsACompensation(t *testing.T) {
 	if got := r.compensation(); got != "running" || len(h.held) != 3 {
 		t.Fatalf("compensation: %s, held: %v", got, h.held)
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 	step(1) // retried once, behind the others
 	slices.Reverse(h.held)
 	step(1)
@@ -62,7 +66,7 @@ func TestNothingHoldsACompensation(t *testing.T) {
 	if got := r.compensation(); got != "failed" {
 		t.Errorf("compensation: %s, jobs: %v", got, r.statuses())
 	}
-	r.sound(Witness{})
+	r.sound(check.Witness{})
 }
 
 // Nothing holds an end job: neither an open breaker nor what the site says.
@@ -80,5 +84,5 @@ func TestNothingHoldsAnEndJob(t *testing.T) {
 	if v := s.ended(); v.EndJob == nil || v.EndJob.Status != workflow.Failed {
 		t.Errorf("verdict: %+v", v)
 	}
-	s.sound(Witness{})
+	s.sound(check.Witness{})
 }

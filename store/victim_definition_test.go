@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // victimDefinition is a workflow of jobs in random order: with a condition of
@@ -27,7 +28,7 @@ func victimDefinition() *workflow.Definition {
 				undos[int32(i)] = "true"
 			}
 		}
-		d.AddCompensation(undos)
+		stage.AddCompensation(d, undos)
 	}
 	return d
 }

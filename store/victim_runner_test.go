@@ -5,9 +5,12 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/spool"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // victimHost is where all runners of a victim are.
@@ -21,8 +24,8 @@ type victimRunner struct {
 	runID    int64
 	number   int64
 	spool    *spool.Writer
-	held     []Held
-	recover  []LeaseRef // recovery scripts to be run
+	held     []lease.Held
+	recover  []lease.LeaseRef // recovery scripts to be run
 }
 
 // run is the life of one runner.
@@ -43,7 +46,7 @@ func (v *victim) run() error {
 	if err == nil && rand.IntN(2) == 0 {
 		err = r.giveUp()
 	}
-	if _, e := v.LeaveRunner(v.ctx, r.id, Farewell{Reason: "done"}); err == nil {
+	if _, e := v.Runners.Leave(v.ctx, r.id, lease.LeaveRequest{Reason: "done"}); err == nil {
 		err = e
 	}
 	if e := r.spool.Close(); err == nil {
@@ -54,8 +57,10 @@ func (v *victim) run() error {
 
 func (v *victim) newRunner(id int64) (*victimRunner, error) {
 	key := fmt.Sprintf("%x", rand.Uint64())
-	answer, err := v.RegisterRunner(v.ctx, Registration{WorkflowID: id, Key: key, Hostname: victimHost, StartTime: rfc3339(time.Now().UnixMilli()),
-		NumCPUs: 8, MemoryBytes: 1 << 40, NumNodes: 1, NodeType: workflow.SchedulerLocal, MaxParallelJobs: 8})
+	answer, err := v.Runners.Register(v.ctx, Registration{WorkflowID: id, RegisterRequest: lease.RegisterRequest{
+		Key: key, Hostname: victimHost, StartTime: view.Rfc3339(time.Now().UnixMilli()),
+		NumCPUs: 8, MemoryBytes: 1 << 40, NumNodes: 1, NodeType: compute.SchedulerLocal, MaxParallelJobs: 8,
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -67,8 +72,8 @@ func (v *victim) newRunner(id int64) (*victimRunner, error) {
 // turn lets the jobs go on and says so.
 func (r *victimRunner) turn() error {
 	now := time.Now().UnixMilli()
-	t := Turn{Free: Free{Slots: int64(rand.IntN(8))}}
-	var held []Held
+	t := lease.TurnRequest{Free: lease.Free{Slots: int64(rand.IntN(8))}}
+	var held []lease.Held
 	for _, h := range r.held {
 		switch n := rand.IntN(10); {
 		case h.StartedMS == 0 && n == 0:
@@ -83,22 +88,22 @@ func (r *victimRunner) turn() error {
 		held = append(held, h)
 	}
 	for _, ref := range r.recover {
-		t.Recovered = append(t.Recovered, Recovered{LeaseRef: ref, ReturnCode: int64(rand.IntN(2))})
+		t.Recovered = append(t.Recovered, lease.Recovered{LeaseRef: ref, ReturnCode: int64(rand.IntN(2))})
 	}
 	t.Held, r.held, r.recover = held, held, nil
 	return r.say(t)
 }
 
 // end is the end of a job: most succeed.
-func (r *victimRunner) end(h Held, now int64) Report {
+func (r *victimRunner) end(h lease.Held, now int64) lease.Report {
 	codes := []int64{0, 0, 0, 0, 0, 0, 0, 3, 8, 9}
-	return Report{LeaseRef: h.LeaseRef, StartedMS: h.StartedMS, EndedMS: now, Evidence: workflow.Evidence{ExitCode: &codes[rand.IntN(len(codes))]}}
+	return lease.Report{LeaseRef: h.LeaseRef, StartedMS: h.StartedMS, EndedMS: now, Evidence: workflow.Evidence{ExitCode: &codes[rand.IntN(len(codes))]}}
 }
 
 // giveUp reports everything and takes nothing more.
 func (r *victimRunner) giveUp() error {
 	now := time.Now().UnixMilli()
-	var t Turn
+	var t lease.TurnRequest
 	for _, h := range r.held {
 		if h.StartedMS == 0 {
 			t.GiveBack = append(t.GiveBack, h.LeaseRef)
@@ -111,23 +116,23 @@ func (r *victimRunner) giveUp() error {
 }
 
 // say makes a turn, some of them twice, with the reports in the spool first.
-func (r *victimRunner) say(t Turn) error {
-	var spooled []api.Report
+func (r *victimRunner) say(t lease.TurnRequest) error {
+	var spooled []lease.Report
 	for _, rep := range t.Reports {
-		spooled = append(spooled, api.Report{LeaseRef: api.LeaseRef{JobID: rep.JobID, Attempt: rep.Attempt, Fence: rep.Fence},
+		spooled = append(spooled, lease.Report{LeaseRef: lease.LeaseRef{JobID: rep.JobID, Attempt: rep.Attempt, Fence: rep.Fence},
 			StartedMS: rep.StartedMS, EndedMS: rep.EndedMS, Evidence: rep.Evidence})
 	}
 	if err := r.spool.Append(spooled, false); err != nil {
 		return err
 	}
 	r.number++
-	t.RunnerID, t.Number, t.RunID = r.id, r.number, r.runID
-	answer, err := r.v.Turn(r.v.ctx, t)
+	t.Turn, t.RunID = r.number, r.runID
+	answer, err := r.v.Runners.Turn(r.v.ctx, r.id, t)
 	if err != nil {
 		return err
 	}
 	if rand.IntN(5) == 0 { // the answer got lost
-		if answer, err = r.v.Turn(r.v.ctx, t); err != nil {
+		if answer, err = r.v.Runners.Turn(r.v.ctx, r.id, t); err != nil {
 			return err
 		}
 	}
@@ -139,15 +144,15 @@ func (r *victimRunner) say(t Turn) error {
 }
 
 // hear takes in an answer and notes what it acknowledges.
-func (r *victimRunner) hear(t *Turn, answer *TurnResult) {
+func (r *victimRunner) hear(t *lease.TurnRequest, answer *lease.TurnResponse) {
 	var e entry
 	for i, rep := range t.Reports {
-		e.Reports = append(e.Reports, SpooledReport{RunID: r.runID, LeaseRef: rep.LeaseRef, EndedMS: rep.EndedMS, Answered: answer.Results[i].Outcome != Refused})
+		e.Reports = append(e.Reports, check.SpooledReport{RunID: r.runID, LeaseRef: rep.LeaseRef, EndedMS: rep.EndedMS, Answered: answer.Results[i].Outcome != lease.Refused})
 		if answer.Results[i].Recovery != nil {
 			r.recover = append(r.recover, rep.LeaseRef)
 		}
 	}
-	void := map[LeaseRef]bool{}
+	void := map[lease.LeaseRef]bool{}
 	for _, ref := range answer.Voided {
 		void[ref] = true
 	}
@@ -161,7 +166,7 @@ func (r *victimRunner) hear(t *Turn, answer *TurnResult) {
 	for _, g := range answer.Grants {
 		e.Grants = append(e.Grants, g.LeaseRef)
 		if g.Recovery == nil {
-			r.held = append(r.held, Held{LeaseRef: g.LeaseRef})
+			r.held = append(r.held, lease.Held{LeaseRef: g.LeaseRef})
 		} else {
 			r.recover = append(r.recover, g.LeaseRef)
 		}
@@ -183,12 +188,12 @@ func (v *victim) settle() error {
 			return err
 		}
 	}
-	runners, err := v.LiveRunners(v.ctx)
+	runners, err := v.Runners.Live(v.ctx)
 	if err != nil {
 		return err
 	}
 	for _, r := range runners {
-		if err := v.ExpireRunner(v.ctx, r.ID, "its process was killed"); err != nil {
+		if err := v.Runners.Expire(v.ctx, r.ID, "its process was killed"); err != nil {
 			return err
 		}
 	}
@@ -205,14 +210,14 @@ func (v *victim) deliver(id int64) error {
 		return err
 	}
 	for _, a := range left {
-		var t Turn
+		var t lease.TurnRequest
 		var old entry
 		for _, rep := range a.Pending() {
-			old.Dropped = append(old.Dropped, LeaseRef(rep.LeaseRef))
-			t.Reports = append(t.Reports, Report{LeaseRef: LeaseRef(rep.LeaseRef), StartedMS: rep.StartedMS, EndedMS: rep.EndedMS, Evidence: rep.Evidence})
+			old.Dropped = append(old.Dropped, lease.LeaseRef(rep.LeaseRef))
+			t.Reports = append(t.Reports, lease.Report{LeaseRef: lease.LeaseRef(rep.LeaseRef), StartedMS: rep.StartedMS, EndedMS: rep.EndedMS, Evidence: rep.Evidence})
 		}
 		for _, h := range a.Unreported() {
-			t.Started = append(t.Started, Held{LeaseRef: LeaseRef(h.LeaseRef), StartedMS: h.StartedMS})
+			t.Started = append(t.Started, lease.Held{LeaseRef: lease.LeaseRef(h.LeaseRef), StartedMS: h.StartedMS})
 		}
 		if a.Header.RunID != r.runID {
 			v.write(old)
@@ -223,7 +228,7 @@ func (v *victim) deliver(id int64) error {
 			return err
 		}
 	}
-	if _, err := v.LeaveRunner(v.ctx, r.id, Farewell{Reason: "delivered"}); err != nil {
+	if _, err := v.Runners.Leave(v.ctx, r.id, lease.LeaveRequest{Reason: "delivered"}); err != nil {
 		return err
 	}
 	return r.spool.Close()

@@ -12,7 +12,12 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/internal/failpoint"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // What the victim is told through its environment.
@@ -27,15 +32,15 @@ const victimLife = 20 * time.Second
 // entry is a line of the victim's journal: what a use case has answered, or,
 // for Forget, Uncancel and Dropped, what is about to be taken back.
 type entry struct {
-	Workflow int64           `json:"workflow,omitempty"`
-	Jobs     []int64         `json:"jobs,omitempty"` // of Workflow or Forget
-	Grants   []LeaseRef      `json:"grants,omitempty"`
-	Reports  []SpooledReport `json:"reports,omitempty"`
-	Canceled int64           `json:"canceled,omitempty"`
-	Uncancel int64           `json:"uncancel,omitempty"`
-	Forget   int64           `json:"forget,omitempty"`
-	Dropped  []LeaseRef      `json:"dropped,omitempty"` // reports of a run that is over
-	Settled  bool            `json:"settled,omitempty"` // reports of the life before were delivered
+	Workflow int64                 `json:"workflow,omitempty"`
+	Jobs     []int64               `json:"jobs,omitempty"` // of Workflow or Forget
+	Grants   []lease.LeaseRef      `json:"grants,omitempty"`
+	Reports  []check.SpooledReport `json:"reports,omitempty"`
+	Canceled int64                 `json:"canceled,omitempty"`
+	Uncancel int64                 `json:"uncancel,omitempty"`
+	Forget   int64                 `json:"forget,omitempty"`
+	Dropped  []lease.LeaseRef      `json:"dropped,omitempty"` // reports of a run that is over
+	Settled  bool                  `json:"settled,omitempty"` // reports of the life before were delivered
 }
 
 // victim is a loaded daemon without a network: a store, its users and its
@@ -65,7 +70,7 @@ func (v *victim) live(points *failpoint.Set) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := v.DeleteLeftovers(v.ctx); err != nil {
+	if err := v.Workflows.DeleteLeftovers(v.ctx); err != nil {
 		return err
 	}
 	if err := v.settle(); err != nil {
@@ -106,11 +111,11 @@ func (v *victim) repeat(do func() error) error {
 
 // list returns the ids that a query selects.
 func (v *victim) list(query string, args ...any) ([]int64, error) {
-	rows, err := v.read.QueryContext(v.ctx, query, args...)
+	rows, err := v.db.Read.QueryContext(v.ctx, query, args...)
 	if err != nil {
 		return nil, err
 	}
-	return collect(rows, scanID)
+	return sqlite.Collect(rows, view.ScanID)
 }
 
 // use is one thing that a user does.
@@ -127,15 +132,15 @@ func (v *victim) use() error {
 	case n < 20 && len(ids) < 8:
 		return v.create()
 	case n < 30:
-		jobs, err := v.JobIDs(v.ctx, id)
+		jobs, err := v.Jobs.IDs(v.ctx, id)
 		if err != nil {
 			return err
 		}
 		v.write(entry{Forget: id, Jobs: jobs})
-		_, err = v.DeleteWorkflow(v.ctx, id, false)
+		_, err = v.Workflows.Delete(v.ctx, id, false)
 		return err
 	case n < 40:
-		if _, err := v.CancelWorkflow(v.ctx, id); err != nil {
+		if _, err := v.Workflows.Cancel(v.ctx, id); err != nil {
 			return err
 		}
 		v.write(entry{Canceled: id})
@@ -145,7 +150,7 @@ func (v *victim) use() error {
 	case n < 80:
 		return v.retryFailed(id)
 	case n < 90:
-		return v.LookAfterCompensations(v.ctx)
+		return v.Workflows.LookAfterCompensations(v.ctx)
 	}
 	return v.completeLikeTorc(id)
 }
@@ -153,7 +158,7 @@ func (v *victim) use() error {
 // create makes a workflow as one definition and initializes it.
 func (v *victim) create() error {
 	d := victimDefinition()
-	w, err := v.BeginDefinition(v.ctx, d, "")
+	w, err := v.Workflows.BeginDefinition(v.ctx, d, "")
 	if err != nil {
 		return err
 	}
@@ -164,29 +169,29 @@ func (v *victim) create() error {
 	if err != nil {
 		return err
 	}
-	jobs, err := v.JobIDs(v.ctx, id)
+	jobs, err := v.Jobs.IDs(v.ctx, id)
 	if err != nil {
 		return err
 	}
 	v.write(entry{Workflow: id, Jobs: jobs})
-	return v.Initialize(v.ctx, id, InitializeOptions{User: "me"})
+	return v.Workflows.Initialize(v.ctx, id, InitializeOptions{User: "me"})
 }
 
 // again begins a new run with the jobs that have failed, or with all.
 func (v *victim) again(id int64) error {
 	v.write(entry{Uncancel: id})
-	if _, err := v.ResetStatus(v.ctx, id, true, "me"); err != nil {
+	if _, err := v.Workflows.Reset(v.ctx, id, true, "me"); err != nil {
 		return err
 	}
-	if _, err := v.ResetJobStatus(v.ctx, id, rand.IntN(2) == 0, "me"); err != nil {
+	if _, err := v.Workflows.ResetJobs(v.ctx, id, rand.IntN(2) == 0, "me"); err != nil {
 		return err
 	}
-	return v.Initialize(v.ctx, id, InitializeOptions{OnlyUninitialized: rand.IntN(2) == 0, User: "me"})
+	return v.Workflows.Initialize(v.ctx, id, InitializeOptions{OnlyUninitialized: rand.IntN(2) == 0, User: "me"})
 }
 
 // retryFailed has the failed jobs of a workflow retried.
 func (v *victim) retryFailed(id int64) error {
-	w, err := v.Workflow(v.ctx, id)
+	w, err := v.Workflows.Get(v.ctx, id)
 	if err != nil {
 		return err
 	}
@@ -195,7 +200,7 @@ func (v *victim) retryFailed(id int64) error {
 		return err
 	}
 	for _, job := range jobs {
-		if _, err := v.RetryJob(v.ctx, job, w.RunID, 5); err != nil {
+		if _, err := v.Jobs.Retry(v.ctx, job, w.RunID, 5); err != nil {
 			return err
 		}
 	}
@@ -204,23 +209,23 @@ func (v *victim) retryFailed(id int64) error {
 
 // completeLikeTorc claims jobs and completes them as torc's clients do.
 func (v *victim) completeLikeTorc(id int64) error {
-	w, err := v.Workflow(v.ctx, id)
+	w, err := v.Workflows.Get(v.ctx, id)
 	if err != nil {
 		return err
 	}
-	jobs, err := v.ClaimNextJobs(v.ctx, id, 3, nil)
+	jobs, err := v.Jobs.ClaimNext(v.ctx, id, 3, nil)
 	if err != nil || len(jobs) == 0 {
 		return err
 	}
-	node, err := v.CreateComputeNode(v.ctx, workflow.ComputeNode{WorkflowID: id, Hostname: "torc", StartTime: rfc3339(time.Now().UnixMilli()),
-		IsActive: true, NumCPUs: 4, MemoryGB: 4, NumNodes: 1, Type: workflow.SchedulerLocal})
+	node, err := v.ComputeNodes.Create(v.ctx, compute.Node{WorkflowID: id, Hostname: "torc", StartTime: view.Rfc3339(time.Now().UnixMilli()),
+		IsActive: true, NumCPUs: 4, MemoryGB: 4, NumNodes: 1, Type: compute.SchedulerLocal})
 	if err != nil {
 		return err
 	}
 	for _, j := range jobs {
-		_, err := v.CompleteJob(v.ctx, Completion{JobID: j.ID, Status: workflow.Completed, RunID: w.RunID, Result: workflow.Result{
+		_, err := v.Jobs.Complete(v.ctx, Completion{JobID: j.ID, Status: workflow.Completed, RunID: w.RunID, Result: workflow.Result{
 			JobID: j.ID, WorkflowID: id, RunID: w.RunID, AttemptID: j.AttemptID, ComputeNodeID: node.ID, Status: workflow.Completed,
-			CompletionTime: rfc3339(time.Now().UnixMilli())}})
+			CompletionTime: view.Rfc3339(time.Now().UnixMilli())}})
 		if err != nil {
 			return err
 		}

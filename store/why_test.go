@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
 // attempt inserts the record of an attempt in run 1.
@@ -51,19 +52,19 @@ func TestJobFacts(t *testing.T) {
 	n := newNouns(t)
 	blocked, ready, running := n.scene()
 
-	f, err := n.JobFacts(n.ctx, blocked)
+	f, err := n.Jobs.Facts(n.ctx, blocked)
 	n.must(err)
 	if f.Dependencies != 2 || f.OpenCount != 1 || f.UnsuccessfulCount != 1 {
 		t.Errorf("%d dependencies, %d open, %d unsuccessful; want 2, 1, 1", f.Dependencies, f.OpenCount, f.UnsuccessfulCount)
 	}
-	if diff := cmp.Diff([]workflow.DependencyFact{{Name: "busy", Status: workflow.Running}}, f.Open); diff != "" {
+	if diff := cmp.Diff([]explain.DependencyFact{{Name: "busy", Status: workflow.Running}}, f.Open); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]workflow.DependencyFact{{Name: "broken", Status: workflow.Failed}}, f.Unsuccessful); diff != "" {
+	if diff := cmp.Diff([]explain.DependencyFact{{Name: "broken", Status: workflow.Failed}}, f.Unsuccessful); diff != "" {
 		t.Errorf("unsuccessful (-want +got):\n%s", diff)
 	}
 
-	f, err = n.JobFacts(n.ctx, ready)
+	f, err = n.Jobs.Facts(n.ctx, ready)
 	n.must(err)
 	if f.Class.CPUs != 64 || f.ReadyAhead != 1 || len(f.Runners) != 1 {
 		t.Errorf("class %+v, %d ahead, runners %+v; want 64 CPUs, the other big job ahead, one runner", f.Class, f.ReadyAhead, f.Runners)
@@ -73,19 +74,19 @@ func TestJobFacts(t *testing.T) {
 		t.Errorf("the runner has %+v, free %+v", total, free)
 	}
 
-	f, err = n.JobFacts(n.ctx, running)
+	f, err = n.Jobs.Facts(n.ctx, running)
 	n.must(err)
 	if len(f.Attempts) != 1 || f.Attempts[0].EndedMS != nil || f.RunnerHost != "n1" {
 		t.Errorf("attempts %+v on %s; want the one that runs on n1", f.Attempts, f.RunnerHost)
 	}
-	_, err = n.JobFacts(n.ctx, 99)
+	_, err = n.Jobs.Facts(n.ctx, 99)
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
 func TestWorkflowFacts(t *testing.T) {
 	n := newNouns(t)
 	n.scene()
-	f, err := n.WorkflowFacts(n.ctx, n.workflow)
+	f, err := n.Workflows.Facts(n.ctx, n.workflow)
 	n.must(err)
 	if f.Counts.Total() != 6 || f.Counts.Retried != 1 || f.Counts.ByCause[workflow.CauseExit] != 2 || f.FailedCount != 1 {
 		t.Errorf("counts %+v, %d failed", f.Counts, f.FailedCount)
@@ -93,13 +94,13 @@ func TestWorkflowFacts(t *testing.T) {
 	if len(f.Ready) != 1 || f.Ready[0].Jobs != 2 || f.Waiting != 1 || f.WaitingMS != 5000 {
 		t.Errorf("ready %+v, %d waiting, the first for %d ms", f.Ready, f.Waiting, f.WaitingMS)
 	}
-	want := []workflow.FailureFact{{Name: "broken", Attempt: 2, Cause: workflow.Cause{
+	want := []explain.FailureFact{{Name: "broken", Attempt: 2, Cause: workflow.Cause{
 		Kind: workflow.CauseExit, Confidence: workflow.Certain, Status: workflow.Failed, ReturnCode: 10, Text: "exit code 10",
 	}}}
 	if diff := cmp.Diff(want, f.Failures); diff != "" {
 		t.Errorf("failures (-want +got):\n%s", diff)
 	}
-	_, err = n.WorkflowFacts(n.ctx, 99)
+	_, err = n.Workflows.Facts(n.ctx, 99)
 	wantCode(t, err, workflow.CodeNotFound)
 }
 
@@ -107,11 +108,11 @@ func TestJobAttempts(t *testing.T) {
 	n := newNouns(t)
 	n.scene()
 	broken := n.count(`SELECT id FROM job WHERE name = 'broken'`)
-	attempts, err := n.JobAttempts(n.ctx, broken)
+	attempts, err := n.Jobs.Attempts(n.ctx, broken)
 	n.must(err)
 	if len(attempts) != 2 || attempts[0].Decision.Action != workflow.ActionRetry || *attempts[1].Evidence.ExitCode != 10 {
 		t.Errorf("attempts %+v", attempts)
 	}
-	_, err = n.JobAttempts(n.ctx, 99)
+	_, err = n.Jobs.Attempts(n.ctx, 99)
 	wantCode(t, err, workflow.CodeNotFound)
 }

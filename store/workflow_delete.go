@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -11,25 +14,25 @@ import (
 // get their turn in between.
 const deleteChunk = 5000
 
-// DeleteWorkflow deletes a workflow with everything in it and returns it. It
+// Delete deletes a workflow with everything in it and returns it. It
 // disappears at once; its rows go in chunks. With ifIdle it is a conflict while
 // something of it is at work.
-func (s *Store) DeleteWorkflow(_ context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
+func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
 	var w workflow.Workflow
-	err := s.writer.do("hide workflow", func(tx *Tx) (err error) {
-		if w, err = getWorkflow(tx, id); err != nil {
+	err := s.shared.Do("hide workflow", func(tx *core.Tx) (err error) {
+		if w, err = core.GetWorkflow(tx, id); err != nil {
 			return err
 		}
 		if ifIdle {
-			if err := tx.requireNoWork(id); err != nil {
+			if err := requireNoWork(tx, id); err != nil {
 				return err
 			}
 		}
-		tx.changes.Ended = append(tx.changes.Ended, id)
-		if _, err := tx.cancelAllocations(id, "its workflow was deleted"); err != nil {
+		tx.Changes.Ended = append(tx.Changes.Ended, id)
+		if _, err := engine.CancelAllocations(tx, id, "its workflow was deleted"); err != nil {
 			return err
 		}
-		return tx.execOne(`UPDATE workflow SET is_hidden = 1, create_key = NULL WHERE id = ?`, id)
+		return tx.ExecOne(`UPDATE workflow SET is_hidden = 1, create_key = NULL WHERE id = ?`, id)
 	})
 	if err != nil {
 		return w, err
@@ -39,9 +42,9 @@ func (s *Store) DeleteWorkflow(_ context.Context, id int64, ifIdle bool) (workfl
 
 // requireNoWork is a conflict if runners hold jobs of a workflow, allocations of it have
 // not ended, or, after it was canceled, its runners may still be ending processes.
-func (tx *Tx) requireNoWork(id int64) error {
+func requireNoWork(tx *core.Tx, id int64) error {
 	var work workflow.WorkLeft
-	err := tx.row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN (3, 4) AND child_id IS NULL),
+	err := tx.Row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN {live} AND child_id IS NULL),
 		(SELECT COUNT(*) FROM allocation WHERE workflow_id = ?1 AND state != 'ended'),
 		(SELECT COUNT(*) FROM compute_node n JOIN workflow w ON w.id = n.workflow_id AND w.is_canceled = 1
 			WHERE n.workflow_id = ?1 AND n.is_active = 1 AND n.runner_key IS NOT NULL)`, []any{id}, &work.Jobs, &work.Allocations, &work.Runners)
@@ -57,12 +60,12 @@ func (tx *Tx) requireNoWork(id int64) error {
 
 // DeleteLeftovers deletes the rows of workflows whose creation or deletion a
 // crash has cut short. It is for the start of a daemon, before it serves.
-func (s *Store) DeleteLeftovers(ctx context.Context) error {
-	rows, err := s.read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
+func (s Workflows) DeleteLeftovers(ctx context.Context) error {
+	rows, err := s.Db.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
 	if err != nil {
 		return fmt.Errorf("read hidden workflows: %w", err)
 	}
-	ids, err := collect(rows, func(r rowScanner) (id int64, err error) { return id, r.Scan(&id) })
+	ids, err := sqlite.Collect(rows, func(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) })
 	if err != nil {
 		return fmt.Errorf("read hidden workflows: %w", err)
 	}
@@ -79,7 +82,7 @@ var ofJobs = []string{"job_input_file", "job_output_file", "job_input_user_data"
 	"gate_dependency", "workflow_action_job", "attempt", "failed_recovery", "late_report", "result", "classification"}
 
 // deleteRows deletes the rows of a hidden workflow, children first.
-func (s *Store) deleteRows(id int64) error {
+func (s Workflows) deleteRows(id int64) error {
 	if err := s.deleteJobRows(id); err != nil {
 		return err
 	}
@@ -93,8 +96,8 @@ func (s *Store) deleteRows(id int64) error {
 		`DELETE FROM slurm_stats WHERE id IN (SELECT id FROM slurm_stats WHERE workflow_id = ? LIMIT ?)`,
 	} {
 		for n := int64(deleteChunk); n == deleteChunk; {
-			err := s.writer.do("delete workflow", func(tx *Tx) (err error) {
-				n, err = tx.exec(query, id, deleteChunk)
+			err := s.shared.Do("delete workflow", func(tx *core.Tx) (err error) {
+				n, err = tx.Exec(query, id, deleteChunk)
 				return err
 			})
 			if err != nil {
@@ -102,17 +105,17 @@ func (s *Store) deleteRows(id int64) error {
 			}
 		}
 	}
-	return s.writer.do("delete workflow", func(tx *Tx) error {
+	return s.shared.Do("delete workflow", func(tx *core.Tx) error {
 		// A runner that left meanwhile has logged it.
-		if _, err := tx.exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
+		if _, err := tx.Exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
 			return fmt.Errorf("delete the log of workflow %d: %w", id, err)
 		}
 		// Slurm is still to be told of the others.
-		if _, err := tx.exec(`DELETE FROM allocation WHERE workflow_id = ? AND state = 'ended'`, id); err != nil {
+		if _, err := tx.Exec(`DELETE FROM allocation WHERE workflow_id = ? AND state = 'ended'`, id); err != nil {
 			return fmt.Errorf("delete the allocations of workflow %d: %w", id, err)
 		}
 		// The few rows that are left go with it, by cascade.
-		if _, err := tx.exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
+		if _, err := tx.Exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
 			return fmt.Errorf("delete workflow %d: %w", id, err)
 		}
 		return nil
@@ -121,16 +124,16 @@ func (s *Store) deleteRows(id int64) error {
 
 // deleteJobRows deletes the jobs of a hidden workflow with what belongs to
 // them.
-func (s *Store) deleteJobRows(id int64) error {
+func (s Workflows) deleteJobRows(id int64) error {
 	const jobs = `(SELECT id FROM job WHERE workflow_id = ?1 ORDER BY id LIMIT ?2)`
 	for n := int64(deleteChunk); n == deleteChunk; {
-		err := s.writer.do("delete jobs of a workflow", func(tx *Tx) (err error) {
+		err := s.shared.Do("delete jobs of a workflow", func(tx *core.Tx) (err error) {
 			for _, table := range ofJobs {
-				if _, err := tx.exec(`DELETE FROM `+table+` WHERE job_id IN `+jobs, id, deleteChunk); err != nil {
+				if _, err := tx.Exec(`DELETE FROM `+table+` WHERE job_id IN `+jobs, id, deleteChunk); err != nil {
 					return fmt.Errorf("from %s: %w", table, err)
 				}
 			}
-			n, err = tx.exec(`DELETE FROM job WHERE id IN `+jobs, id, deleteChunk)
+			n, err = tx.Exec(`DELETE FROM job WHERE id IN `+jobs, id, deleteChunk)
 			return err
 		})
 		if err != nil {

@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"reflect"
 
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // updatePolicy changes what a workflow says about failures: what is given
 // replaces what is stored, and keys that are unset are removed. It holds from the
 // next decision on.
-func (tx *Tx) updatePolicy(w *workflow.Workflow, change *workflow.RunPolicy, unset []string) error {
+func updatePolicy(tx *core.Tx, w *workflow.Workflow, change *workflow.RunPolicy, unset []string) error {
 	if change == nil && len(unset) == 0 {
 		return nil
 	}
@@ -34,23 +38,23 @@ func (tx *Tx) updatePolicy(w *workflow.Workflow, change *workflow.RunPolicy, uns
 	if d := change.Deadline; d != nil && (w.Policy == nil || !reflect.DeepEqual(w.Policy.Deadline, d)) {
 		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.deadline of workflow %d: its time has begun", w.ID)
 	}
-	if err := tx.requireMade(w, &policy); err != nil {
+	if err := requireMade(tx, w, &policy); err != nil {
 		return err
 	}
 	if err := workflow.ProblemsError("policy", policy.Validate()); err != nil {
 		return err
 	}
 	if end := policy.End; end != nil && (w.Policy == nil || w.Policy.End == nil || w.Policy.End.SuccessIf != end.SuccessIf) {
-		if err := tx.requireJobs(w, &policy); err != nil {
+		if err := requireJobs(tx, w, &policy); err != nil {
 			return err
 		}
 	}
 	if w.Policy != nil && w.Policy.Deadline != nil && policy.Deadline == nil {
-		if err := tx.dropDeadline(w.ID); err != nil {
+		if err := engine.DropDeadline(tx, w.ID); err != nil {
 			return err
 		}
 	}
-	if err := tx.requirePolicies("retry_policies of the workflow", policy.RetryPolicies); err != nil {
+	if err := record.RequirePolicies(tx, "retry_policies of the workflow", policy.RetryPolicies); err != nil {
 		return err
 	}
 	w.Policy = &policy
@@ -61,26 +65,26 @@ func (tx *Tx) updatePolicy(w *workflow.Workflow, change *workflow.RunPolicy, uns
 	if err != nil {
 		return fmt.Errorf("write the policy of workflow %d: %w", w.ID, err)
 	}
-	if err := tx.execOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, w.ID); err != nil {
+	if err := tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, w.ID); err != nil {
 		return fmt.Errorf("change the policy of workflow %d: %w", w.ID, err)
 	}
-	tx.failed = appendNew(tx.failed, []int64{w.ID}) // another max_failures may hold claims, or release them
-	delete(tx.w.signs, w.ID)
-	tx.ready(w.ID)
+	tx.Failed = core.AppendNew(tx.Failed, []int64{w.ID}) // another max_failures may hold claims, or release them
+	delete(tx.Shared.Patterns, w.ID)
+	tx.Ready(w.ID)
 	return nil
 }
 
 // requireJobs refuses a condition of success about jobs that are not there, if
 // there are any and no others can come.
-func (tx *Tx) requireJobs(w *workflow.Workflow, policy *workflow.RunPolicy) error {
+func requireJobs(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) error {
 	if policy == nil || policy.End == nil || policy.End.SuccessIf == "" || w.DynamicJobs != nil {
 		return nil
 	}
-	rows, err := tx.query(`SELECT name FROM job WHERE workflow_id = ? ORDER BY id`, w.ID)
+	rows, err := tx.Query(`SELECT name FROM job WHERE workflow_id = ? ORDER BY id`, w.ID)
 	if err != nil {
 		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
 	}
-	names, err := collect(rows, scanString)
+	names, err := sqlite.Collect(rows, sqlite.ScanString)
 	if err != nil {
 		return fmt.Errorf("read the names of jobs of workflow %d: %w", w.ID, err)
 	}
@@ -90,9 +94,9 @@ func (tx *Tx) requireJobs(w *workflow.Workflow, policy *workflow.RunPolicy) erro
 	return workflow.ProblemsError("policy", policy.UnknownJobs(names))
 }
 
-// requireMade refuses what a policy says of jobs that are made with a workflow,
+// requireMade rejects what a policy says of jobs that are made with a workflow,
 // and only then.
-func (tx *Tx) requireMade(w *workflow.Workflow, policy *workflow.RunPolicy) error {
+func requireMade(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) error {
 	before := w.Policy
 	if before == nil {
 		before = &workflow.RunPolicy{}
@@ -104,7 +108,7 @@ func (tx *Tx) requireMade(w *workflow.Workflow, policy *workflow.RunPolicy) erro
 	if reflect.DeepEqual(before.OnFailure, policy.OnFailure) {
 		return nil
 	}
-	switch made, err := tx.hasStage(w.ID, workflow.StageCompensation); {
+	switch made, err := engine.HasStage(tx, w.ID, workflow.StageCompensation); {
 	case err != nil:
 		return err
 	case !made:

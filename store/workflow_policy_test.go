@@ -16,14 +16,14 @@ func TestPoliciesThatNeedJobs(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	for name, p := range map[string]workflow.RunPolicy{"on_failure": undo, "end.job": end} {
 		t.Run(name, func(t *testing.T) {
-			_, err := r.CreateWorkflow(r.ctx, workflow.Workflow{Name: "w", User: "me", Policy: &p})
+			_, err := r.Workflows.Create(r.ctx, workflow.Workflow{Name: "w", User: "me", Policy: &p})
 			wantCode(t, err, workflow.CodeInvalid)
-			_, err = r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &p})
+			_, err = r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &p})
 			wantCode(t, err, workflow.CodeInvalid)
 		})
 	}
 	r.compensate(`{}`, 0)
-	_, err := r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &undo})
+	_, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &undo})
 	r.must(err)
 }
 
@@ -32,12 +32,12 @@ func TestPoliciesThatNeedJobs(t *testing.T) {
 func TestUnsetPolicies(t *testing.T) {
 	r := deadlined(t, workflow.DeadlineStopNew, independent(2)...)
 	most := int64(1)
-	_, err := r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{MaxFailures: &most}})
+	_, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{MaxFailures: &most}})
 	r.must(err)
 	h := r.hand("n1", 1)
 	h.turn()
 	r.passDeadlines(time.Hour)
-	w, err := r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{UnsetPolicy: []string{"deadline", "max_failures"}})
+	w, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{UnsetPolicy: []string{"deadline", "max_failures"}})
 	r.must(err)
 	if w.Policy != nil {
 		t.Errorf("policy: %+v", w.Policy)
@@ -49,7 +49,7 @@ func TestUnsetPolicies(t *testing.T) {
 	if open := r.passDeadlines(time.Hour); open != 0 {
 		t.Error("the deadline passes again")
 	}
-	_, err = r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{UnsetPolicy: []string{"max_failure"}})
+	_, err = r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{UnsetPolicy: []string{"max_failure"}})
 	wantCode(t, err, workflow.CodeInvalid)
 	r.check()
 }
@@ -58,7 +58,7 @@ func TestUnsetPolicies(t *testing.T) {
 func TestSuccessOfUnknownJobs(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	says := func(condition string) error {
-		_, err := r.UpdateWorkflow(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{End: &workflow.EndPolicy{SuccessIf: condition}}})
+		_, err := r.Workflows.Update(r.ctx, r.workflow, workflow.WorkflowUpdate{Policy: &workflow.RunPolicy{End: &workflow.EndPolicy{SuccessIf: condition}}})
 		return err
 	}
 	r.must(says(`failed_in("j*") == 0`))

@@ -50,7 +50,7 @@ const (
 // Bounded is the alert with a subject of one printable line, and with texts that
 // are not longer than what is kept of them.
 func (a Alert) Bounded() Alert {
-	a.Subject = shortened(oneLine(a.Subject), maxAlertSubject)
+	a.Subject = shortened(OneLine(a.Subject), maxAlertSubject)
 	a.Text = shortened(a.Text, maxAlertText)
 	return a
 }

@@ -103,8 +103,11 @@ const (
 	ReturnCodeLost            int64 = -128 // nobody saw it end
 )
 
-func (c ReturnCodes) timeout() int64 { return orDefault(c.Timeout, DefaultTimeoutReturnCode) }
-func (c ReturnCodes) oom() int64     { return orDefault(c.OOM, DefaultOOMReturnCode) }
+// TimeoutCode returns the return code of attempts that were ended for their time.
+func (c ReturnCodes) TimeoutCode() int64 { return orDefault(c.Timeout, DefaultTimeoutReturnCode) }
+
+// OOMCode returns the return code of attempts that were killed for lack of memory.
+func (c ReturnCodes) OOMCode() int64 { return orDefault(c.OOM, DefaultOOMReturnCode) }
 
 func orDefault(v, def int64) int64 {
 	if v == 0 {

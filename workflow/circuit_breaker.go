@@ -282,13 +282,3 @@ func (t *BreakerTrip) Hold(d Decision) Decision {
 	return Decision{Action: ActionHold, Rule: RuleBreaker + t.Breaker, PolicyHash: d.PolicyHash,
 		Reason: fmt.Sprintf("%s; held instead of: %s", t.Reason, d.Reason)}
 }
-
-// breakerLines say which breakers are open.
-func breakerLines(trips []BreakerTrip, nowMS int64) []string {
-	var lines []string
-	for i := range trips {
-		t := &trips[i]
-		lines = append(lines, fmt.Sprintf("%s -> %s, for another %s (breakers reset %d)", t.Reason, t.Action, agoMS(nowMS, t.UntilMS), t.ID))
-	}
-	return lines
-}

@@ -94,31 +94,3 @@ func endOrNever(ms int64) int64 {
 	}
 	return ms
 }
-
-// lines says why claims are held, since when and until when.
-func (h ClaimHolds) lines(nowMS int64) []string {
-	var lines []string
-	for i := range h {
-		line := fmt.Sprintf("%s, for %s", h[i].Reason, agoMS(h[i].SinceMS, nowMS))
-		if until := h[i].UntilMS; until != 0 {
-			line += fmt.Sprintf("; ends in %s", agoMS(nowMS, until))
-		} else {
-			line += "; until somebody lifts it"
-		}
-		lines = append(lines, line)
-	}
-	return lines
-}
-
-// next says what has to happen before jobs are claimed again.
-func (h ClaimHolds) next(workflowID, nowMS int64) string {
-	if until := h.UntilMS(); until != 0 {
-		return fmt.Sprintf("claims go on in %s, or when somebody lifts the hold (workflows resume %d)", agoMS(nowMS, until), workflowID)
-	}
-	for i := range h {
-		if h[i].Kind == HoldMaxFailures {
-			return fmt.Sprintf("somebody lifts the hold of claims (workflows resume %d), raises max_failures (workflows update), or cancels or resets the workflow; what runs goes on", workflowID)
-		}
-	}
-	return fmt.Sprintf("somebody lifts the hold of claims (workflows resume %d), or cancels or resets the workflow; what runs goes on", workflowID)
-}

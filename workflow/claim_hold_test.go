@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 func TestClaimHolds(t *testing.T) {
@@ -35,12 +37,12 @@ func TestClaimHolds(t *testing.T) {
 		if got := tc.holds.Reason(); got != tc.reason {
 			t.Errorf("%s: %q", tc.name, got)
 		}
-		f := WorkflowFacts{NowMS: nowMS, ID: 7, RunID: 1, Counts: counts(map[JobStatus]int64{Ready: 2}), ClaimHolds: tc.holds}
-		e := ExplainWorkflow(f)
+		f := explain.WorkflowFacts{NowMS: nowMS, ID: 7, RunID: 1, Counts: stage.Counts{ByStatus: StatusCounts{Ready: 2}}, ClaimHolds: tc.holds}
+		e := explain.Workflow(f)
 		if !strings.HasPrefix(e.Next, tc.next) {
 			t.Errorf("%s: next %q", tc.name, e.Next)
 		}
-		if !slices.ContainsFunc(e.Sections, func(s ExplanationSection) bool { return len(s.Lines) == len(tc.holds) && s.Lines[0] == tc.line }) {
+		if !slices.ContainsFunc(e.Sections, func(s explain.ExplanationSection) bool { return len(s.Lines) == len(tc.holds) && s.Lines[0] == tc.line }) {
 			t.Errorf("%s: %+v", tc.name, e.Sections)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Classification) Validate() error {
 	if !slices.Contains([]Confidence{"", Certain, Likely, Guess}, c.Confidence) {
 		return Errorf(CodeInvalid, "%q is no degree of confidence", string(c.Confidence)).WithHint("use certain, likely or guess")
 	}
-	if c.Status == Failed && c.asks() {
+	if c.Status == Failed && c.AsksForMore() {
 		return Errorf(CodeInvalid, "a job that has failed asks for no memory or runtime")
 	}
 	if c.Memory != "" {
@@ -59,13 +59,14 @@ func (c *Classification) Validate() error {
 	return nil
 }
 
-func (c *Classification) asks() bool { return c.Memory != "" || c.Runtime != "" }
+// AsksForMore reports whether the retry is to have other requirements.
+func (c *Classification) AsksForMore() bool { return c.Memory != "" || c.Runtime != "" }
 
 // Apply returns what the next attempt asks for, and a text such as "memory 4g ->
 // 8g", empty if nothing changes. Requirements that are not enforced are refused:
 // the job asks for nothing that could change.
 func (c *Classification) Apply(r ResourceRequirements) (ResourceRequirements, string, error) {
-	if !c.asks() {
+	if !c.AsksForMore() {
 		return r, "", nil
 	}
 	if !r.Enforced() {
@@ -92,18 +93,9 @@ type PastClassification struct {
 	AtMS    int64
 }
 
-// classificationLines are who ended the holds of the job, and why.
-func (f JobFacts) classificationLines() []string {
-	lines := make([]string, len(f.Classifications))
-	for i := range f.Classifications {
-		lines[i] = f.Classifications[i].line(f.NowMS)
-	}
-	return lines
-}
-
-// line is one classification: "run 1, attempt 2: ready, by ann 5m ago: ...".
-func (c *PastClassification) line(nowMS int64) string {
-	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago", c.RunID, c.Attempt, c.Status, orSomebody(c.Author), agoMS(c.AtMS, nowMS))
+// Line is one classification: "run 1, attempt 2: ready, by ann 5m ago: ...".
+func (c *PastClassification) Line(nowMS int64) string {
+	text := fmt.Sprintf("run %d, attempt %d: classified as %s by %s %s ago", c.RunID, c.Attempt, c.Status, orSomebody(c.Author), AgoMS(c.AtMS, nowMS))
 	if c.Confidence != "" {
 		text += fmt.Sprintf(" (%s)", c.Confidence)
 	}

@@ -59,7 +59,7 @@ func TestCompensationNeverWaits(t *testing.T) {
 		h := History{AttemptID: 1}
 		granted := int64(0)
 		for {
-			d := Decide(policies, h, Failure{Cause: Cause{Kind: CauseExit, Status: Failed, ReturnCode: 1}})
+			d := decided(policies, h, Failure{Cause: Cause{Kind: CauseExit, Status: Failed, ReturnCode: 1}})
 			if d.Action != ActionRetry {
 				if d.Action != ActionFail {
 					t.Errorf("the last decision is %s: %s", d.Action, d.Reason)
@@ -73,31 +73,9 @@ func TestCompensationNeverWaits(t *testing.T) {
 		if granted != attempts-1 {
 			t.Errorf("%d retries with %d attempts", granted, attempts)
 		}
-		d := Decide(policies, h, Failure{Cause: Cause{Kind: CausePreempted, Status: Terminated}})
+		d := decided(policies, h, Failure{Cause: Cause{Kind: CausePreempted, Status: Terminated}})
 		if d.Action != ActionRetry || d.Counted {
 			t.Errorf("preempted: %+v", d)
-		}
-	}
-}
-
-func TestCompensationIsDescribed(t *testing.T) {
-	jobs := counts(map[JobStatus]int64{Completed: 2, Failed: 1, Running: 1, Blocked: 1, Disabled: 4}).ByStatus
-	for _, tc := range []struct {
-		c    Compensation
-		over bool
-		want string
-	}{
-		{Compensation{State: CompensationWaiting}, false, "waits until no process of the run is left"},
-		{Compensation{State: CompensationRunning}, false, "runs, 3 of 5 jobs have ended"},
-		{Compensation{State: CompensationCompleted}, true, "completed, 5 jobs"},
-		{Compensation{State: CompensationFailed}, true, "failed, 2 of 5 jobs completed"},
-		{Compensation{State: CompensationFailed, Reason: "its time is over"}, true, "failed, 2 of 5 jobs completed: its time is over"},
-	} {
-		if tc.c.Describe(jobs); tc.c.Text != tc.want {
-			t.Errorf("%s: %q, want %q", tc.c.State, tc.c.Text, tc.want)
-		}
-		if tc.c.State.IsOver() != tc.over {
-			t.Errorf("%s is over: %v", tc.c.State, !tc.over)
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package workflow
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // DeadlinePolicy is what happens when a deadline has passed.
 type DeadlinePolicy string
@@ -22,24 +25,15 @@ type Deadline struct {
 	Policy DeadlinePolicy `json:"policy,omitempty" jsonschema:"enum=alert,enum=stop_new,enum=fail"`
 }
 
-// DueMS is when the deadline of a run passes that started then.
-func (d *Deadline) DueMS(startMS int64) int64 { return startMS + parsed(d.After, 0).Milliseconds() }
+// Duration is how long the run may last.
+func (d *Deadline) Duration() time.Duration { return parsed(d.After, 0) }
 
-// Passed is the alert that the deadline of a run has passed.
-func (d *Deadline) Passed(c Counts) Alert {
-	then := map[DeadlinePolicy]string{
-		DeadlineStopNew: "Nothing more is started.", DeadlineFail: "What is live is ended, and the run has failed.",
-	}[d.Policy]
-	text := fmt.Sprintf("%d of %s are complete, %d are live, %d wait.", c.Total()-c.Open(), CountOf(c.Total(), "job", "jobs"), c.Live(), c.Open()-c.Live())
-	if then != "" {
-		text += "\n" + then
-	}
-	return Alert{Kind: AlertDeadline, Subject: fmt.Sprintf("the deadline has passed, %s after the start of the run", FormatDuration(parsed(d.After, 0))), Text: text}
-}
+// DueMS is when the deadline of a run passes that started then.
+func (d *Deadline) DueMS(startMS int64) int64 { return startMS + d.Duration().Milliseconds() }
 
 // Reason is why a run failed whose deadline passed.
 func (d *Deadline) Reason() string {
-	return fmt.Sprintf("its deadline passed, %s after its start (policy %s)", FormatDuration(parsed(d.After, 0)), d.Policy)
+	return fmt.Sprintf("its deadline passed, %s after its start (policy %s)", FormatDuration(d.Duration()), d.Policy)
 }
 
 // deadline checks a deadline.

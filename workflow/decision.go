@@ -2,7 +2,6 @@ package workflow
 
 import (
 	"fmt"
-	"slices"
 	"time"
 )
 
@@ -105,94 +104,9 @@ const (
 	RuleNeverStarted = "never_started"
 	RuleClassified   = "classified" // retries that a classification granted
 	RuleRunTimeout   = "timeouts.run"
+	RuleClient       = "client" // retries that torc's clients and people ask for
 )
 
 // ClassifiedRetryLimit is how many retries of a job classifications may grant
 // in a run.
 const ClassifiedRetryLimit = 3
-
-// unreachableDelay is how long a retry waits if the earlier attempt may still
-// be running where nobody can reach it.
-const unreachableDelay = 2 * time.Minute
-
-// Decide says what happens to a job after an attempt. The same policies, history
-// and failure give the same decision.
-//
-// What a torc client reports is left as it is: such clients have applied the
-// failure handler themselves.
-func Decide(p Policies, h History, f Failure) Decision {
-	c := f.Cause
-	switch {
-	case c.Kind == CauseNeverStarted:
-		return Decision{Action: ActionRetry, Rule: RuleNeverStarted, Reason: "never started, so it was no attempt"}
-	case c.HoldAsked:
-		return Decision{Action: ActionHold, Reason: "reported by a client that decides itself: pending_failed"}
-	case !c.Status.IsUnsuccessful() || c.Status == Canceled:
-		return Decision{Action: ActionNone, Reason: noneReason(c)}
-	case h.ReportedByOld:
-		return Decision{Action: ActionFail, Reason: "reported by a client that decides itself: " + c.Status.String()}
-	}
-	var d Decision
-	if c.Kind == CauseTimeout && p.OnRunTimeout.Fails() {
-		d = Decision{Action: ActionFail, Rule: RuleRunTimeout, Reason: fmt.Sprintf("%s has the policy %s", TimeoutRun, p.OnRunTimeout)}
-	} else {
-		d = p.unheld(p.decide(&h, &f))
-	}
-	if p.SwitchedOff && !d.Retries() {
-		d.Reason += "; " + policiesOff
-	}
-	d.PolicyHash = p.Hash()
-	if d.Retries() && c.MayStillRun {
-		d.Settle = unreachableDelay
-	}
-	return d
-}
-
-// unheld is what becomes of a decision for a job that nothing holds.
-func (p *Policies) unheld(d Decision) Decision {
-	if !p.NeverHeld || d.Action != ActionHold {
-		return d
-	}
-	d.Action = ActionFail
-	d.Reason += "; it is not held, as the end of the run would wait for a decision"
-	return d
-}
-
-// DecideClassified grants a held job the retry that a classification asks for,
-// or says that it has had all of them. Where no retry is granted at all, only a
-// person gets one.
-func DecideClassified(p Policies, h History, author string) (Decision, error) {
-	if author == AuthorDeadline && p.globalMaxRetries() == 0 {
-		return Decision{}, Errorf(CodeConflict, "no retry is granted (%s)", limitOfJob).WithHint("classify it as failed")
-	}
-	used := h.Rules[RuleClassified].Counted
-	if used >= ClassifiedRetryLimit {
-		return Decision{}, Errorf(CodeConflict, "classifications have granted all %d retries of this job", ClassifiedRetryLimit).
-			WithHint("classify it as failed, or reset it")
-	}
-	return Decision{Action: ActionRetry, Rule: RuleClassified, Counted: true,
-		Reason: fmt.Sprintf("classified as worth a retry, %d of %d", used+1, ClassifiedRetryLimit)}, nil
-}
-
-func noneReason(c Cause) string {
-	if c.Status == Canceled {
-		return "canceled: no retry"
-	}
-	return "successful"
-}
-
-// handlerApplies: handlers are for what the command did, not for what was done
-// to it.
-func handlerApplies(c Cause) bool {
-	return slices.Contains([]CauseKind{CauseExit, CauseSignal, CauseOOM, CauseTimeout, CauseOutputMissing}, c.Kind)
-}
-
-func unmatchedReason(handler *FailureHandlerDefinition, c Cause) string {
-	switch {
-	case handler == nil:
-		return fmt.Sprintf("no rule for cause %s", c.Kind)
-	case !handlerApplies(c):
-		return fmt.Sprintf("no rule for cause %s, which failure handlers do not treat", c.Kind)
-	}
-	return fmt.Sprintf("no rule of handler %s for return code %d", handler.Name, c.ReturnCode)
-}

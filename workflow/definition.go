@@ -6,66 +6,64 @@ import "encoding/json"
 // before it has ids. Jobs refer to each other, to files and to user data by
 // index into the slices of the definition; requirements, handlers and
 // schedulers are referred to by name, the empty name meaning none (the default
-// requirement for jobs). A million jobs share what does not differ.
+// requirement for jobs). A million jobs share what does not differ. The names are
+// those of the wire, where the lists travel beside the definition, in chunks.
 type Definition struct {
-	Name                string
-	User                string
-	Description         string
-	Project             string
-	Metadata            json.RawMessage // an object; nil if not given
-	Env                 map[string]string
-	SubmissionDirectory string // absolute
-	AccessGroups        []string
+	Name                string            `json:"name"`
+	User                string            `json:"user"`
+	Description         string            `json:"description,omitempty"`
+	Project             string            `json:"project,omitempty"`
+	Metadata            json.RawMessage   `json:"metadata,omitempty"` // an object; nil if not given
+	Env                 map[string]string `json:"env,omitempty"`
+	SubmissionDirectory string            `json:"submission_directory,omitempty"` // absolute
+	AccessGroups        []string          `json:"access_groups,omitempty"`
 
-	ComputeNodeWaitForNewJobsSeconds         *int64
-	ComputeNodeIgnoreWorkflowCompletion      *bool
-	ComputeNodeWaitForHealthyDatabaseMinutes *int64
-	ComputeNodeMinTimeForNewJobsSeconds      *int64
-	ComputeNodeExpirationBufferSeconds       *int64
+	ComputeNodeWaitForNewJobsSeconds         *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty"`
+	ComputeNodeIgnoreWorkflowCompletion      *bool  `json:"compute_node_ignore_workflow_completion,omitempty"`
+	ComputeNodeWaitForHealthyDatabaseMinutes *int64 `json:"compute_node_wait_for_healthy_database_minutes,omitempty"`
+	ComputeNodeMinTimeForNewJobsSeconds      *int64 `json:"compute_node_min_time_for_new_jobs_seconds,omitempty"`
+	ComputeNodeExpirationBufferSeconds       *int64 `json:"compute_node_expiration_buffer_seconds,omitempty"`
 
-	UsePendingFailed bool
-	EnableROCrate    bool
-	EnforceRuntime   bool // kill a job that exceeds its declared runtime
-	ExecutionConfig  *ExecutionConfig
-	ResourceMonitor  *ResourceMonitorConfig
-	SlurmDefaults    json.RawMessage // an object; nil if not given
-	DynamicJobs      *DynamicJobsConfig
-	Policy           *RunPolicy
+	UsePendingFailed bool                   `json:"use_pending_failed,omitempty"`
+	EnableROCrate    bool                   `json:"enable_ro_crate,omitempty"`
+	EnforceRuntime   bool                   `json:"enforce_runtime,omitempty"` // kill a job that exceeds its declared runtime
+	ExecutionConfig  *ExecutionConfig       `json:"execution_config,omitempty"`
+	ResourceMonitor  *ResourceMonitorConfig `json:"resource_monitor_config,omitempty"`
+	SlurmDefaults    json.RawMessage        `json:"slurm_defaults,omitempty"` // an object; nil if not given
+	DynamicJobs      *DynamicJobsConfig     `json:"dynamic_jobs,omitempty"`
+	Policy           *RunPolicy             `json:"policy,omitempty"`
 
-	Files           []FileDefinition
-	UserData        []UserDataDefinition
-	Requirements    []ResourceRequirements
-	FailureHandlers []FailureHandlerDefinition
-	SlurmSchedulers []SlurmSchedulerDefinition
-	Stages          []StageDefinition // numbered from 1; 0 is the main one
-	Jobs            []JobDefinition
-	Actions         []ActionDefinition
+	Files           []FileDefinition           `json:"-"`
+	UserData        []UserDataDefinition       `json:"-"`
+	Requirements    []ResourceRequirements     `json:"-"`
+	FailureHandlers []FailureHandlerDefinition `json:"-"`
+	SlurmSchedulers []SlurmSchedulerDefinition `json:"-"`
+	Stages          []StageDefinition          `json:"-"` // numbered from 1; 0 is the main one
+	Jobs            []JobDefinition            `json:"-"`
+	Actions         []ActionDefinition         `json:"-"`
 }
 
 // JobDefinition is one expanded job.
 type JobDefinition struct {
-	Name             string
-	Command          string
-	InvocationScript string
-	Env              map[string]string // of the job alone; overlays the workflow's
-	Priority         int64
-	Labels           []string // sorted, without repeats
-	Requirements     string
-	FailureHandler   string
-	Scheduler        string
-	RunIf            RunIf
-	Stdio            *StdioConfig
-	RunTimeout       *RunTimeout
-	Policy           *JobPolicy
-	Login            bool    // it runs on the daemon's host alone
-	Stage            int32   // that it is in; 0: the main one
-	Child            int32   // the stage that a sub-workflow job stands for; 0: none
-	Undoes           int32   // the job, numbered from 1, that this one of a compensation undoes; 0: none
-	DependsOn        []int32 // jobs of the same stage, ascending
-	InputFiles       []int32
-	OutputFiles      []int32
-	InputUserData    []int32
-	OutputUserData   []int32
+	Name             string            `json:"name"`
+	Command          string            `json:"command"`
+	InvocationScript string            `json:"invocation_script,omitempty"`
+	Env              map[string]string `json:"env,omitempty"` // of the job alone; overlays the workflow's
+	Priority         int64             `json:"priority,omitempty"`
+	Labels           []string          `json:"labels,omitempty"` // sorted, without repeats
+	Requirements     string            `json:"resource_requirements,omitempty"`
+	FailureHandler   string            `json:"failure_handler,omitempty"`
+	Scheduler        string            `json:"scheduler,omitempty"`
+	RunIf            RunIf             `json:"run_if,omitempty"`
+	JobOptions
+	Stage          int32   `json:"stage,omitempty"`      // that it is in; 0: the main one
+	Child          int32   `json:"child,omitempty"`      // the stage that a sub-workflow job stands for; 0: none
+	Undoes         int32   `json:"undoes,omitempty"`     // the job, numbered from 1, that this one of a compensation undoes; 0: none
+	DependsOn      []int32 `json:"depends_on,omitempty"` // jobs of the same stage, ascending
+	InputFiles     []int32 `json:"input_files,omitempty"`
+	OutputFiles    []int32 `json:"output_files,omitempty"`
+	InputUserData  []int32 `json:"input_user_data,omitempty"`
+	OutputUserData []int32 `json:"output_user_data,omitempty"`
 }
 
 // RunTimeout is timeouts.run of a job: one attempt may take After seconds, is
@@ -77,23 +75,23 @@ type RunTimeout struct {
 
 // FileDefinition is one expanded file.
 type FileDefinition struct {
-	Name       string
-	Path       string
-	Identifier string
-	ModTime    *float64 // seconds since the epoch; nil if not there or an output
+	Name       string   `json:"name"`
+	Path       string   `json:"path"`
+	Identifier string   `json:"identifier,omitempty"`
+	ModTime    *float64 `json:"st_mtime,omitempty"` // seconds since the epoch; nil if not there or an output
 }
 
 // UserDataDefinition is one expanded user data record.
 type UserDataDefinition struct {
-	Name        string
-	IsEphemeral bool
-	Data        json.RawMessage // nil if not given
+	Name        string          `json:"name"`
+	IsEphemeral bool            `json:"is_ephemeral,omitempty"`
+	Data        json.RawMessage `json:"data,omitempty"` // nil if not given
 }
 
 // FailureHandlerDefinition is a named list of rules.
 type FailureHandlerDefinition struct {
-	Name  string
-	Rules []FailureRule
+	Name  string        `json:"name"`
+	Rules []FailureRule `json:"rules"`
 }
 
 // FailureRule is one rule of a failure handler. MaxRetries is torc's: the total
@@ -107,31 +105,31 @@ type FailureRule struct {
 
 // SlurmSchedulerDefinition is the shape of an allocation to ask Slurm for.
 type SlurmSchedulerDefinition struct {
-	Name                 string
-	Account              string
-	Gres                 string
-	Mem                  string
-	Nodes                int64
-	NtasksPerNode        *int64
-	Partition            string
-	QOS                  string
-	Tmp                  string
-	Walltime             string
-	Extra                string
-	SerializeAllocations bool
+	Name                 string `json:"name"`
+	Account              string `json:"account"`
+	Gres                 string `json:"gres,omitempty"`
+	Mem                  string `json:"mem,omitempty"`
+	Nodes                int64  `json:"nodes"`
+	NtasksPerNode        *int64 `json:"ntasks_per_node,omitempty"`
+	Partition            string `json:"partition,omitempty"`
+	QOS                  string `json:"qos,omitempty"`
+	Tmp                  string `json:"tmp,omitempty"`
+	Walltime             string `json:"walltime"`
+	Extra                string `json:"extra,omitempty"`
+	SerializeAllocations bool   `json:"serialize_allocations,omitempty"`
 }
 
 // ActionDefinition is something to do at a point of the workflow's life.
 type ActionDefinition struct {
-	TriggerType           string
-	ActionType            string
-	Jobs                  []int32  // for on_jobs_ready and on_jobs_complete
-	Commands              []string // run_commands
-	Scheduler             string   // schedule_nodes
-	SchedulerType         string
-	NumAllocations        int64
-	StartOneWorkerPerNode bool
-	MaxParallelJobs       *int64
-	Persistent            bool
-	AutoSchedule          *AutoSchedule // of auto_schedule_on_ready_jobs; nil: the defaults
+	TriggerType           string        `json:"trigger_type"`
+	ActionType            string        `json:"action_type"`
+	Jobs                  []int32       `json:"jobs,omitempty"`      // for on_jobs_ready and on_jobs_complete
+	Commands              []string      `json:"commands,omitempty"`  // run_commands
+	Scheduler             string        `json:"scheduler,omitempty"` // schedule_nodes
+	SchedulerType         string        `json:"scheduler_type,omitempty"`
+	NumAllocations        int64         `json:"num_allocations,omitempty"`
+	StartOneWorkerPerNode bool          `json:"start_one_worker_per_node,omitempty"`
+	MaxParallelJobs       *int64        `json:"max_parallel_jobs,omitempty"`
+	Persistent            bool          `json:"persistent,omitempty"`
+	AutoSchedule          *AutoSchedule `json:"auto_schedule,omitempty"` // of auto_schedule_on_ready_jobs; nil: the defaults
 }

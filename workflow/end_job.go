@@ -88,8 +88,7 @@ func (e *EndJob) Job(name string, stage int32) (JobDefinition, error) {
 		policy.DefaultAction = ActionRetry
 	}
 	j := JobDefinition{
-		Name: name, Command: e.Command, Stage: stage, RunTimeout: &RunTimeout{AfterSeconds: seconds, GraceSeconds: endGrace},
-		Policy: &JobPolicy{RetryPolicies: []PolicyRef{{Policy: &policy}}},
+		Name: name, Command: e.Command, Stage: stage, JobOptions: JobOptions{RunTimeout: &RunTimeout{AfterSeconds: seconds, GraceSeconds: endGrace}, Policy: &JobPolicy{RetryPolicies: []PolicyRef{{Policy: &policy}}}},
 	}
 	if e.Where == EndOnLogin {
 		j.Login = true

@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	. "github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -34,17 +32,17 @@ func TestEndJobEnds(t *testing.T) {
 		p := Policies{Job: []RetryPolicy{*j.Policy.RetryPolicies[0].Policy}, Default: DefaultPolicy(), UsePendingFailed: true}
 		h := History{AttemptID: 1}
 		granted := int64(0)
-		d := Decide(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
+		d := decided(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
 		for d.Action == ActionRetry && granted < 100 {
 			granted++
 			h = h.Grant(d)
-			d = Decide(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
+			d = decided(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})
 		}
 		if granted != tc.granted || d.Action != ActionFail {
 			t.Errorf("retries %d, %s: %d retries, then %s (%s)", tc.retries, tc.kind, granted, d.Action, d.Reason)
 		}
 		for _, taken := range []Cause{{Kind: CausePreempted, Status: Terminated}, {Kind: CauseWalltime, ByDrain: true, Status: Terminated}} {
-			if d := Decide(p, h, Failure{Cause: taken}); d.Action != ActionRetry || d.Counted {
+			if d := decided(p, h, Failure{Cause: taken}); d.Action != ActionRetry || d.Counted {
 				t.Errorf("retries %d, then %s: %+v", tc.retries, taken.Kind, d)
 			}
 		}
@@ -81,21 +79,5 @@ func TestEndJobIsChecked(t *testing.T) {
 		if err != nil || j.RunTimeout == nil || *j.RunTimeout != (RunTimeout{AfterSeconds: want, GraceSeconds: 30}) {
 			t.Errorf("timeout %q: %+v, %v", timeout, j.RunTimeout, err)
 		}
-	}
-}
-
-func TestEndInput(t *testing.T) {
-	c := counts(map[JobStatus]int64{Completed: 5, Failed: 2, Terminated: 1, Canceled: 3, Disabled: 1})
-	c.Retried, c.ByCause = 4, map[CauseKind]int64{CauseOK: 5, CauseOOM: 1}
-	p := EndVerdict(c, nil).Payload
-	p.WorkflowID, p.RunID, p.EndGeneration, p.SuccessIf = 7, 2, 3, "completed > 0"
-	want := EndInput{Version: 1, WorkflowID: 7, RunID: 2, EndGeneration: 3, Verdict: "failed", Total: 12, Completed: 5, Failed: 3, Terminated: 1,
-		Canceled: 3, Disabled: 1, Retried: 4, ByCause: map[CauseKind]int64{CauseOOM: 1}, SuccessIf: "completed > 0", FailedJobs: []EndInputJob{}}
-	if diff := cmp.Diff(want, NewEndInput(&p, false)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
-	}
-	want.Verdict = "completed"
-	if diff := cmp.Diff(want, NewEndInput(&p, true)); diff != "" {
-		t.Errorf("-want +got:\n%s", diff)
 	}
 }

@@ -40,11 +40,3 @@ func TestStdioModes(t *testing.T) {
 		t.Error("a mode that does not exist is valid")
 	}
 }
-
-func TestTaskStatus(t *testing.T) {
-	for s, want := range map[TaskStatus]bool{TaskQueued: true, TaskRunning: true, TaskSucceeded: false, TaskFailed: false} {
-		if s.IsActive() != want {
-			t.Errorf("%s is active: %v", s, s.IsActive())
-		}
-	}
-}

@@ -89,8 +89,8 @@ const (
 	KilledByMemoryLimit KillReason = "memory_limit"
 )
 
-// category is the category with its subcategory.
-func (e *Evidence) category() string {
+// FullCategory is the category with its subcategory.
+func (e *Evidence) FullCategory() string {
 	if e.Subcategory == "" {
 		return e.Category
 	}

@@ -1,9 +1,7 @@
 package workflow
 
 import (
-	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -106,46 +104,9 @@ func (p *problems) knownCategory(at, name string, known []FailureCategory) {
 	p.add(at, hint, "there is no category %q", name)
 }
 
-// compiledCategory is a category with its patterns; nil ones match everything.
-type compiledCategory struct {
-	FailureCategory
-	stderr, message *regexp.Regexp
-}
-
-// matches reports whether a failed attempt is of the category, and by which line.
-func (c *compiledCategory) matches(e *Evidence, stderr string) (line string, ok bool) {
-	m := &c.When
-	code := int64(0)
-	switch {
-	case e.ExitCode != nil:
-		code = *e.ExitCode
-	case e.Signal != 0:
-		code = 128 + int64(e.Signal)
-	}
-	if !m.ExitCode.matchesCode(code) ||
-		m.Signal != nil && !slices.Contains(m.Signal, int64(e.Signal)) ||
-		m.Errno != nil && !slices.Contains(m.Errno, int64(e.SpawnErrno)) {
-		return "", false
-	}
-	for _, look := range []struct {
-		re   *regexp.Regexp
-		text string
-	}{{c.stderr, stderr}, {c.message, e.TerminationMessage}} {
-		if look.re == nil {
-			continue
-		}
-		at := look.re.FindStringIndex(look.text)
-		if at == nil {
-			return "", false
-		}
-		line = cmp.Or(line, lineAt(look.text, at[0]))
-	}
-	return line, true
-}
-
-// lineAt is the line of a text at an offset, cut to what is read at a glance.
-func lineAt(text string, at int) string {
+// LineAt is the line of a text at an offset, cut to what is read at a glance.
+func LineAt(text string, at int) string {
 	start := strings.LastIndexByte(text[:at], '\n') + 1
 	line, _, _ := strings.Cut(text[start:], "\n")
-	return glance(line)
+	return Glance(line)
 }

@@ -45,7 +45,7 @@ func lastLines(text string) []string {
 func glances(lines []string) []string {
 	short := make([]string, len(lines))
 	for i, line := range lines {
-		short[i] = glance(line)
+		short[i] = Glance(line)
 	}
 	return short
 }

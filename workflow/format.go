@@ -2,20 +2,34 @@ package workflow
 
 import (
 	"fmt"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // CountOf writes a number with its noun, and the verb if there is one: "1 job has",
 // "2 jobs have".
 func CountOf(n int64, one, many string) string {
-	return fmt.Sprintf("%d %s", n, plural(n, one, many))
+	return fmt.Sprintf("%d %s", n, Plural(n, one, many))
 }
 
-func plural(n int64, one, many string) string {
+// Plural returns the form of a word that goes with a number.
+func Plural(n int64, one, many string) string {
 	if n == 1 {
 		return one
 	}
 	return many
+}
+
+// JoinText joins the parts that say something by commas.
+func JoinText(parts ...string) string {
+	var said []string
+	for _, p := range parts {
+		if p != "" {
+			said = append(said, p)
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // FormatBytes writes a size for people, with two decimals in the largest unit
@@ -61,3 +75,47 @@ func FormatDuration(d time.Duration) string {
 	}
 	return FormatSeconds(int64(d.Round(time.Second) / time.Second))
 }
+
+// OrZero returns an optional number; 0 for none.
+func OrZero(ms *int64) int64 {
+	if ms == nil {
+		return 0
+	}
+	return *ms
+}
+
+// Glance cuts a line to what is read at a glance.
+func Glance(text string) string {
+	const longest = 160
+	line := []rune(strings.TrimSpace(text))
+	if len(line) > longest {
+		return string(line[:longest]) + "…"
+	}
+	return string(line)
+}
+
+// OneLine replaces what is not to be printed by spaces.
+func OneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, text)
+}
+
+// FirstFew joins names and says how many more there are.
+func FirstFew(names []string, total int64) string {
+	const shown = 5
+	names = names[:min(len(names), shown)]
+	text := strings.Join(names, ", ")
+	if more := total - int64(len(names)); more > 0 && text != "" {
+		text += fmt.Sprintf(" and %d more", more)
+	} else if more > 0 {
+		text = CountOf(more, "job", "jobs")
+	}
+	return text
+}
+
+// AgoMS is a duration between two times in milliseconds, in words.
+func AgoMS(fromMS, toMS int64) string { return FormatSeconds(max(0, (toMS-fromMS+500)/1000)) }

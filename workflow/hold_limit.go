@@ -36,8 +36,8 @@ func (h *Hold) Limited(sources ...HoldLimitSource) {
 	}
 }
 
-// next says what ends the hold.
-func (h *Hold) next(nowMS int64) string {
+// Next says what ends the hold.
+func (h *Hold) Next(nowMS int64) string {
 	const decide = "somebody %s classify it as worth a retry (jobs retry) or as failed (jobs fail)"
 	if h == nil || h.DeadlineMS == nil {
 		return fmt.Sprintf(decide+"; the jobs behind it wait", "has to")
@@ -51,9 +51,9 @@ func (h *Hold) next(nowMS int64) string {
 		of = " of " + h.DeadlineOf
 	}
 	if *h.DeadlineMS <= nowMS {
-		return fmt.Sprintf("overdue for %s, by the deadline%s: %s as soon as a daemon or run has the database", agoMS(*h.DeadlineMS, nowMS), of, then)
+		return fmt.Sprintf("overdue for %s, by the deadline%s: %s as soon as a daemon or run has the database", AgoMS(*h.DeadlineMS, nowMS), of, then)
 	}
-	return fmt.Sprintf(decide+"; if nobody does, %s at the deadline%s in %s", "can", then, of, agoMS(nowMS, *h.DeadlineMS))
+	return fmt.Sprintf(decide+"; if nobody does, %s at the deadline%s in %s", "can", then, of, AgoMS(nowMS, *h.DeadlineMS))
 }
 
 // AuthorDeadline is who classifies a job of which nobody has said anything in

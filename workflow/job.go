@@ -46,17 +46,22 @@ type Job struct {
 	Origin                 *string  // retry, spawn
 	Labels                 []string // sorted, without repeats
 
-	Stdio      *StdioConfig // of the job alone
-	RunTimeout *RunTimeout
-	Policy     *JobPolicy
-
-	Login   bool   // it runs on the daemon's host alone
+	JobOptions
 	StageID *int64 // the stage that it is in; nil: the main one
 	ChildID *int64 // the stage that a sub-workflow job stands for
 	// UndoesID is the job that this one of a compensation undoes.
 	UndoesID *int64
 
 	JobState
+}
+
+// JobOptions is what a specification says about how a job is run. A definition, the
+// engine and the wire have the same.
+type JobOptions struct {
+	Stdio      *StdioConfig `json:"stdio,omitempty"` // of the job alone, else the workflow's
+	RunTimeout *RunTimeout  `json:"run_timeout,omitempty"`
+	Policy     *JobPolicy   `json:"policy,omitempty"` // about its failures
+	Login      bool         `json:"login,omitempty"`  // it runs on the daemon's host alone
 }
 
 // JobState is what the engine keeps of a job beside its status.

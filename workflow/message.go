@@ -42,13 +42,13 @@ func (m *Message) Write() {
 	if m.AlertCount > 1 {
 		m.Subject = fmt.Sprintf("torc-slurm: workflow %d %s: %d alerts, first: %s", m.WorkflowID, m.WorkflowName, m.AlertCount, first)
 	}
-	m.Subject = shortened(oneLine(m.Subject), maxAlertSubject)
+	m.Subject = shortened(OneLine(m.Subject), maxAlertSubject)
 	var b strings.Builder
 	for i := range m.Alerts {
 		a := &m.Alerts[i]
 		fmt.Fprintf(&b, "%s %s: %s\n", time.UnixMilli(a.AtMS).UTC().Format(time.RFC3339), a.Kind, a.Subject)
 		for line := range strings.Lines(a.Text) {
-			fmt.Fprintf(&b, "  %s\n", oneLine(strings.TrimSuffix(line, "\n")))
+			fmt.Fprintf(&b, "  %s\n", OneLine(strings.TrimSuffix(line, "\n")))
 		}
 		b.WriteByte('\n')
 	}

@@ -100,7 +100,7 @@ func (g *Growth) grow(r Resource, now, used, limit float64) (grown float64, capp
 	if limit > 0 {
 		most = min(most, limit)
 	}
-	return max(now, min(roundUp(r, min(base*g.Factor, most)), most)), limit > 0 && base*g.Factor > limit
+	return max(now, min(r.RoundUp(min(base*g.Factor, most)), most)), limit > 0 && base*g.Factor > limit
 }
 
 func (m *Mutation) validate(p *problems, path string) {

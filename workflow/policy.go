@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
 
 // Policies are the rules that apply to a job. They are tried in this order:
@@ -42,11 +43,27 @@ type Policies struct {
 // nobody says otherwise.
 const DefaultGlobalMaxRetries = 20
 
-func (p *Policies) globalMaxRetries() int64 {
+// MaxRetriesOfJob is how many counted retries a job gets in a run.
+func (p *Policies) MaxRetriesOfJob() int64 {
 	if p.GlobalMaxRetries != nil {
 		return *p.GlobalMaxRetries
 	}
 	return DefaultGlobalMaxRetries
+}
+
+// MarshalJSON writes the policies as they are stored and hashed. There a failure
+// handler has the names of its fields, not those of the wire.
+func (p Policies) MarshalJSON() ([]byte, error) {
+	type handler struct {
+		Name  string
+		Rules []FailureRule
+	}
+	type rest Policies
+	return json.Marshal(struct {
+		Site    []RetryPolicy `json:",omitempty"`
+		Handler *handler
+		rest
+	}{p.Site, (*handler)(p.Handler), rest(p)})
 }
 
 // Hash identifies the rules, so that a stored decision can be told from one
@@ -80,4 +97,22 @@ func DefaultPolicy() RetryPolicy {
 		{ID: "launch", When: RuleMatch{Cause: []CauseKind{CauseLaunch}, OfCommand: &no}, Action: ActionRetry, Limit: &limit, AvoidNodes: elsewhere,
 			Backoff: &Backoff{Kind: BackoffFixed, Initial: "5s"}},
 	}}
+}
+
+// InOrder lists the retry policies behind the failure handler, in the order in
+// which they are tried; the site's are in front of it.
+func (p *Policies) InOrder() []*RetryPolicy {
+	return slices.Concat(pointers(p.Job), pointers(p.Workflow), []*RetryPolicy{&p.Default})
+}
+
+// All lists the retry policies that apply, the site's first, in the order in which
+// they are tried.
+func (p *Policies) All() []*RetryPolicy { return append(pointers(p.Site), p.InOrder()...) }
+
+func pointers[T any](list []T) []*T {
+	all := make([]*T, len(list))
+	for i := range list {
+		all[i] = &list[i]
+	}
+	return all
 }

@@ -33,7 +33,7 @@ func (p *problems) err(path string, err error) {
 	p.add(path, "", "%v", err)
 }
 
-// without refuses what is given where it means nothing.
+// without rejects what is given where it means nothing.
 func (p *problems) without(path string, given bool, hint, message string) {
 	if given {
 		p.add(path, hint, "%s", message)

@@ -170,3 +170,27 @@ func FormatRuntime(seconds int64) string {
 	}
 	return b.String()
 }
+
+// Resource names what a job uses of its requirements.
+type Resource string
+
+// The resources that are compared.
+const (
+	ResourceMemory  Resource = "Memory"
+	ResourceCPU     Resource = "CPU"
+	ResourceRuntime Resource = "Runtime"
+)
+
+// RoundUp goes to whole mebibytes (gibibytes from 10 on), CPUs and minutes.
+func (r Resource) RoundUp(v float64) float64 {
+	unit := 60.0
+	switch r {
+	case ResourceMemory:
+		if unit = 1 << 20; v > 10<<30 {
+			unit = 1 << 30
+		}
+	case ResourceCPU:
+		unit = 100
+	}
+	return max(1, math.Ceil(v/unit-1e-9)) * unit
+}

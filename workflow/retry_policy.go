@@ -57,12 +57,12 @@ type RetryRule struct {
 	ClassifyTimeout *HoldLimit `json:"classify_timeout,omitempty"`
 }
 
-// mayHold reports whether the rule can have a job held.
-func (r *RetryRule) mayHold() bool { return r.Action == ActionHold || r.OnRecoveryError == ActionHold }
+// MayHold reports whether the rule can have a job held.
+func (r *RetryRule) MayHold() bool { return r.Action == ActionHold || r.OnRecoveryError == ActionHold }
 
 // mayHold reports whether the policy can have a job held.
 func (p *RetryPolicy) mayHold() bool {
-	return p.DefaultAction == ActionHold || slices.ContainsFunc(p.Rules, func(r RetryRule) bool { return r.mayHold() })
+	return p.DefaultAction == ActionHold || slices.ContainsFunc(p.Rules, func(r RetryRule) bool { return r.MayHold() })
 }
 
 // Key is what retries that a rule of the policy grants are counted under.
@@ -81,12 +81,12 @@ func (r *RetryRule) id() string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// counts reports whether a retry that the rule grants uses budget. What was
+// UsesBudget reports whether a retry that the rule grants uses budget. What was
 // taken from a job does not, unless the rule says so, and what was counted
 // before does not.
-func (r *RetryRule) counts(c Cause) bool {
+func (r *RetryRule) UsesBudget(c Cause) bool {
 	switch {
-	case r.ofRecovery():
+	case r.OfRecovery():
 		return false
 	case r.Counted != nil:
 		return *r.Counted
@@ -94,10 +94,10 @@ func (r *RetryRule) counts(c Cause) bool {
 	return !c.Taken()
 }
 
-// mayCount reports whether some retry of the rule can use budget.
-func (r *RetryRule) mayCount() bool {
+// MayCount reports whether some retry of the rule can use budget.
+func (r *RetryRule) MayCount() bool {
 	switch {
-	case r.ofRecovery():
+	case r.OfRecovery():
 		return false
 	case r.Counted != nil:
 		return *r.Counted
@@ -105,10 +105,10 @@ func (r *RetryRule) mayCount() bool {
 	return r.When.Cause == nil || slices.ContainsFunc(r.When.Cause, func(k CauseKind) bool { return k != CausePreempted })
 }
 
-// mayBeFree reports whether some retry of the rule can use none.
-func (r *RetryRule) mayBeFree() bool {
+// MayBeFree reports whether some retry of the rule can use none.
+func (r *RetryRule) MayBeFree() bool {
 	switch {
-	case r.ofRecovery():
+	case r.OfRecovery():
 		return true
 	case r.Counted != nil:
 		return !*r.Counted
@@ -116,8 +116,8 @@ func (r *RetryRule) mayBeFree() bool {
 	return r.When.Cause == nil || slices.Contains(r.When.Cause, CausePreempted) || slices.Contains(r.When.Cause, CauseWalltime)
 }
 
-// match returns the first rule for a failure, nil if there is none.
-func (p *RetryPolicy) match(f *Failure, attempt int64) *RetryRule {
+// FirstMatch returns the first rule for a failure, nil if there is none.
+func (p *RetryPolicy) FirstMatch(f *Failure, attempt int64) *RetryRule {
 	for i := range p.Rules {
 		if p.Rules[i].When.matches(f, attempt) {
 			return &p.Rules[i]
@@ -179,17 +179,17 @@ func (r *RetryRule) validate(p *problems, at string) {
 	r.Mutate.validate(p, at+".mutate")
 	p.oneOf(at+".on_recovery_error", string(r.OnRecoveryError), "", string(ActionRetry), string(ActionFail), string(ActionHold))
 	p.holdLimit(at+".classify_timeout", r.ClassifyTimeout)
-	if r.ClassifyTimeout != nil && !r.mayHold() {
+	if r.ClassifyTimeout != nil && !r.MayHold() {
 		p.add(at+".classify_timeout", "remove it, or write action: hold", "the rule holds no job")
 	}
 	if r.OnRecoveryError != "" && r.RecoveryScript == "" {
 		p.add(at+".on_recovery_error", "remove it or write a recovery_script", "there is no recovery script")
 	}
-	if !r.mayBeFree() && r.MaxFree != nil {
+	if !r.MayBeFree() && r.MaxFree != nil {
 		p.add(at+".max_free", "write limit, or counted: false", "max_free bounds retries that are not counted")
 	}
 	r.validateRecovery(p, at)
-	if !r.mayCount() && r.Limit != nil && !r.ofRecovery() {
+	if !r.MayCount() && r.Limit != nil && !r.OfRecovery() {
 		p.add(at+".limit", "write max_free, or counted: true", "limit bounds retries that are counted")
 	}
 	if r.Action == ActionRetry {

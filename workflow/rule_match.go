@@ -68,7 +68,7 @@ func (m *RuleMatch) matches(f *Failure, attempt int64) bool {
 		(m.Cause == nil || slices.Contains(m.Cause, f.Cause.Kind)) &&
 		m.ExitCode.matches(f) &&
 		(m.Signal == nil || f.Evidence.Signal != 0 && slices.Contains(m.Signal, int64(f.Evidence.Signal))) &&
-		matchesStderr(m.Stderr, &f.Evidence) &&
+		MatchesStderr(m.Stderr, &f.Evidence) &&
 		matchesText(m.TerminationMessage, f.Evidence.TerminationMessage) &&
 		(m.Category == nil || slices.Contains(m.Category, f.Evidence.Category) && f.Evidence.Category != "") &&
 		(m.Subcategory == nil || slices.Contains(m.Subcategory, f.Evidence.Subcategory) && f.Evidence.Subcategory != "") &&
@@ -80,10 +80,12 @@ func (m *RuleMatch) matches(f *Failure, attempt int64) bool {
 }
 
 func (m *ExitCodeMatch) matches(f *Failure) bool {
-	return m.matchesCode(f.Cause.ReturnCode)
+	return m.Contains(f.Cause.ReturnCode)
 }
 
-func (m *ExitCodeMatch) matchesCode(code int64) bool {
+// Contains reports whether an exit code matches: any does if m is nil, and 0 does not
+// otherwise.
+func (m *ExitCodeMatch) Contains(code int64) bool {
 	switch {
 	case m == nil:
 		return true
@@ -103,9 +105,9 @@ func (m *ElapsedMatch) matches(f *Failure) bool {
 	return m == nil || (m.GTE == "" || f.Elapsed >= parsed(m.GTE, 0)) && (m.LT == "" || f.Elapsed < parsed(m.LT, 0))
 }
 
-// matchesStderr takes the word of the runner, which has seen more of the text,
+// MatchesStderr takes the word of the runner, which has seen more of the text,
 // and looks at what came with the report otherwise.
-func matchesStderr(pattern string, e *Evidence) bool {
+func MatchesStderr(pattern string, e *Evidence) bool {
 	return pattern == "" || slices.Contains(e.StderrMatches, pattern) || matchesText(pattern, e.StderrTail)
 }
 

@@ -28,9 +28,9 @@ func (c *AttemptCounts) Causes() string {
 	return strings.Join(parts, ", ")
 }
 
-// policiesOff is added to the reason of a decision that retry policies might have
+// PoliciesOff is added to the reason of a decision that retry policies might have
 // changed.
-const policiesOff = "retry policies are switched off on this server"
+const PoliciesOff = "retry policies are switched off on this server"
 
 // PoliciesOffLine says for how many attempts no retry policy was asked; empty for
 // none.
@@ -39,11 +39,11 @@ func PoliciesOffLine(attempts int64) string {
 		return ""
 	}
 	return fmt.Sprintf("%s, which were not asked about %s without success; `torc-slurm retry-policy settings --enabled true` switches them on",
-		policiesOff, CountOf(attempts, "attempt", "attempts"))
+		PoliciesOff, CountOf(attempts, "attempt", "attempts"))
 }
 
 // PoliciesOffMark is what the reasons of such decisions contain.
-func PoliciesOffMark() string { return policiesOff }
+func PoliciesOffMark() string { return PoliciesOff }
 
 // CanceledGroup are canceled jobs for which the same job is to blame.
 type CanceledGroup struct {
@@ -63,12 +63,4 @@ func (g CanceledGroup) Line() string {
 		who = fmt.Sprintf("%s and %d more", g.Example, g.Jobs-1)
 	}
 	return who + ": canceled because of " + g.Culprit.String()
-}
-
-// Line names an end job that was not successful; empty for others.
-func (r *EndJobResult) Line() string {
-	if r == nil || !r.Status.IsUnsuccessful() {
-		return ""
-	}
-	return strings.TrimSuffix(fmt.Sprintf("%s (job %d) %s: %s", r.Name, r.JobID, r.Status, r.Text), ": ")
 }

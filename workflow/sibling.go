@@ -37,8 +37,8 @@ func (c Culprit) String() string {
 	return fmt.Sprintf("job %d %q (%s)", c.JobID, c.JobName, c.Rule)
 }
 
-// because says for which job one is canceled; nobody has to know.
-func (c *Culprit) because() string {
+// Because says for which job one is canceled; nobody has to know.
+func (c *Culprit) Because() string {
 	if c == nil {
 		return "canceled because another job failed"
 	}
@@ -46,10 +46,10 @@ func (c *Culprit) because() string {
 }
 
 // NotStarted says why a job was canceled that was claimed and not started.
-func (c *Culprit) NotStarted() string { return "not started: " + c.because() }
+func (c *Culprit) NotStarted() string { return "not started: " + c.Because() }
 
 // Doom says why a job has failed that was being ended for another one.
-func (c *Culprit) Doom() string { return "it was being ended: " + c.because() }
+func (c *Culprit) Doom() string { return "it was being ended: " + c.Because() }
 
 // String is the rule as a user writes it.
 func (s SiblingRule) String() string {

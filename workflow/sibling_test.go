@@ -10,12 +10,12 @@ func TestCancelsSiblings(t *testing.T) {
 	oom, gpu, critical := SiblingRule{Cause: CauseOOM}, SiblingRule{Category: "gpu"}, SiblingRule{Label: "critical"}
 	all := SiblingRule{Cause: CauseOOM, Category: "gpu", Label: "critical"}
 	for _, tc := range []struct {
-		name     string
-		rules    []SiblingRule
-		cause    CauseKind
-		category string
-		labels   []string
-		want     string // the rule; empty: none
+		name         string
+		rules        []SiblingRule
+		cause        CauseKind
+		FullCategory string
+		labels       []string
+		want         string // the rule; empty: none
 	}{
 		{"no rules", nil, CauseOOM, "gpu", []string{"critical"}, ""},
 		{"cause", []SiblingRule{oom}, CauseOOM, "", nil, "cause oom"},
@@ -31,7 +31,7 @@ func TestCancelsSiblings(t *testing.T) {
 		{"all but the label", []SiblingRule{all}, CauseOOM, "gpu", nil, ""},
 		{"the first that matches", []SiblingRule{gpu, critical, oom}, CauseOOM, "", []string{"critical"}, "label critical"},
 	} {
-		rule, ok := (&RunPolicy{CancelSiblingsOn: tc.rules}).CancelsSiblings(tc.cause, tc.category, tc.labels)
+		rule, ok := (&RunPolicy{CancelSiblingsOn: tc.rules}).CancelsSiblings(tc.cause, tc.FullCategory, tc.labels)
 		if rule.String() != tc.want || ok != (tc.want != "") {
 			t.Errorf("%s: %q, %v", tc.name, rule, ok)
 		}

@@ -24,6 +24,7 @@ const (
 	OpExpire     Operation = "expire"     // its time is over, while it waits
 	OpComplete   Operation = "complete"   // complete_job of a torc client
 	OpCancel     Operation = "cancel"     // the workflow is canceled
+	OpAbort      Operation = "abort"      // the run is ended early: a deadline, a timeout, too many failures
 	OpStage      Operation = "stage"      // the stage of a sub-workflow job, or of a job, began, ended or waits again
 	OpDisable    Operation = "disable"    // the user does not want it
 	OpReset      Operation = "reset"      // reset_job_status
@@ -86,6 +87,7 @@ var transitionRules = []transitionRule{
 	// torc's clients complete jobs that they never claimed.
 	{OpComplete, setOf(Uninitialized, Blocked, Ready, Pending, Running), setOf(Completed, Failed, Canceled, Terminated, PendingFailed)},
 	{OpCancel, setOf(Pending, Running), setOf(Canceled)},
+	{OpAbort, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled)},
 	// A sub-workflow job runs while its stage does, without a claim, and runs again
 	// when a job of it is repeated. Jobs of a stage wait for its start.
 	{OpStage, setOf(Ready, Completed, Failed, Canceled, Disabled), setOf(Running)},
@@ -93,6 +95,8 @@ var transitionRules = []transitionRule{
 	{OpStage, setOf(Ready, Pending, Running, Completed, Failed, Canceled, Terminated, Disabled), setOf(Blocked)},
 	{OpStage, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed), setOf(Canceled, Disabled)},
 	{OpStage, setOf(Blocked), setOf(Ready)},
+	// The undo of an earlier run that this one does not need rests again.
+	{OpStage, setOf(Completed, Failed, Canceled, Terminated), setOf(Disabled)},
 	{OpDisable, setOf(Uninitialized), setOf(Disabled)},
 	{OpReset, everyStatus, setOf(Uninitialized)},
 	{OpManage, everyStatus, setOf(Uninitialized, Blocked, Ready, Pending, Running, PendingFailed)},

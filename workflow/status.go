@@ -94,3 +94,17 @@ func (s JobStatus) IsUnsuccessful() bool {
 func (s JobStatus) IsTerminal() bool {
 	return (s >= Completed && s <= Terminated) || s == PendingFailed
 }
+
+// StatusCounts are numbers of jobs by JobStatus.
+type StatusCounts [len(statusNames)]int64
+
+// Total is the number of jobs.
+func (c *StatusCounts) Total() (n int64) {
+	for _, k := range c {
+		n += k
+	}
+	return n
+}
+
+// Unsuccessful is how many jobs failed or were terminated.
+func (c *StatusCounts) Unsuccessful() int64 { return c[Failed] + c[Terminated] }

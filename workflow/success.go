@@ -80,38 +80,3 @@ func CauseHint() string {
 	}
 	return "the causes are " + strings.Join(words, ", ")
 }
-
-// StatusCounts are numbers of jobs by JobStatus.
-type StatusCounts [len(statusNames)]int64
-
-// Total is the number of jobs.
-func (c *StatusCounts) Total() (n int64) {
-	for _, k := range c {
-		n += k
-	}
-	return n
-}
-
-// unsuccessful is how many jobs failed or were terminated.
-func (c *StatusCounts) unsuccessful() int64 { return c[Failed] + c[Terminated] }
-
-// Number and Call make Counts the values of a condition.
-func (c Counts) Number(name string) float64 {
-	n := map[string]int64{
-		criterion.Total: c.Total(), criterion.Completed: c.ByStatus[Completed], criterion.Failed: c.ByStatus.unsuccessful(),
-		criterion.Terminated: c.ByStatus[Terminated], criterion.Canceled: c.ByStatus[Canceled], criterion.Disabled: c.ByStatus[Disabled],
-		criterion.NotRun: c.Open(), criterion.Retried: c.Retried,
-	}
-	return float64(n[name])
-}
-
-// Call returns the number of a function of conditions; what it is about must be
-// in ByPattern.
-func (c Counts) Call(function, argument string) float64 {
-	in := c.ByPattern[argument]
-	n := map[string]int64{
-		criterion.TotalIn: in.Total(), criterion.CompletedIn: in[Completed], criterion.FailedIn: in.unsuccessful(),
-		criterion.CanceledIn: in[Canceled], criterion.AttemptsBy: c.ByCause[CauseKind(argument)],
-	}
-	return float64(n[function])
-}

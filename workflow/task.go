@@ -11,9 +11,6 @@ const (
 	TaskFailed    TaskStatus = "failed"
 )
 
-// IsActive reports whether the task has not ended yet.
-func (s TaskStatus) IsActive() bool { return s == TaskQueued || s == TaskRunning }
-
 // OperationInitializeJobs is the only operation that runs as a task.
 const OperationInitializeJobs = "initialize_jobs"
 

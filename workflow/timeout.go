@@ -161,7 +161,7 @@ func (l *TimeLimit) Reason(which Timeout) string {
 // ExpiredCause is the cause of the end of a job that waited when a timeout
 // expired: there was no process.
 func (l *TimeLimit) ExpiredCause(which Timeout, codes ReturnCodes) Cause {
-	return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated, ReturnCode: codes.timeout(), Text: l.Reason(which)}
+	return Cause{Kind: CauseTimeout, Confidence: Certain, Status: Terminated, ReturnCode: codes.TimeoutCode(), Text: l.Reason(which)}
 }
 
 // timeouts checks such timeouts.
@@ -230,7 +230,7 @@ func (p *problems) someTime(path, text string) {
 
 // Alert tells that a timeout of jobs has expired.
 func (l *TimeLimit) Alert(which Timeout, names []string, jobs int64) Alert {
-	a := Alert{Kind: AlertTimeout, Subject: fmt.Sprintf("%s (%s) of %s", which, l.After, firstFew(names, jobs))}
+	a := Alert{Kind: AlertTimeout, Subject: fmt.Sprintf("%s (%s) of %s", which, l.After, FirstFew(names, jobs))}
 	if jobs == 1 {
 		a.Text = l.Reason(which)
 	} else {

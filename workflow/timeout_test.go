@@ -179,11 +179,11 @@ func TestRunTimeoutPolicyGoesFirst(t *testing.T) {
 	for policy, retries := range map[TimeoutPolicy]bool{"": true, OnTimeoutRetry: true, OnTimeoutFail: false, OnTimeoutFailWorkflow: false} {
 		timeouts := &Timeouts{Run: &RunLimit{After: "1h", Policy: policy}}
 		p := Policies{Job: again, Default: DefaultPolicy(), OnRunTimeout: timeouts.OnRun()}
-		d := Decide(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseTimeout, Status: Terminated}})
+		d := decided(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseTimeout, Status: Terminated}})
 		if d.Retries() != retries || !retries && d.Rule != RuleRunTimeout {
 			t.Errorf("%q: %+v", policy, d)
 		}
-		if d := Decide(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseExit, Status: Failed}}); !d.Retries() {
+		if d := decided(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseExit, Status: Failed}}); !d.Retries() {
 			t.Errorf("%q, another failure: %+v", policy, d)
 		}
 	}

@@ -104,7 +104,7 @@ func (w WorkLeft) String() string {
 		{w.Runners, "runner has not left", "runners have not left"},
 	} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, plural(p.n, p.one, p.many)))
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, Plural(p.n, p.one, p.many)))
 		}
 	}
 	return strings.Join(parts, ", ")

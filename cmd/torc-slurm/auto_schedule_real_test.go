@@ -47,10 +47,10 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := daemon.Initialize(t.Context(), made.ID, false); err != nil {
+	if err := daemon.Workflows.Initialize(t.Context(), made.ID, false); err != nil {
 		t.Fatal(err)
 	}
-	plan, err := daemon.SubmitWorkflow(t.Context(), made.ID, &api.SubmitRequest{OutputDir: filepath.Join(c.dir, "out")})
+	plan, err := daemon.Workflows.Submit(t.Context(), made.ID, &api.SubmitRequest{OutputDir: filepath.Join(c.dir, "out")})
 	if err != nil || len(plan.Asked) != 1 || !plan.AutoSchedule || len(plan.Refused) > 0 {
 		t.Fatalf("%+v, %v", plan, err)
 	}
@@ -58,7 +58,7 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	until := func(status string, attempt int64) {
 		t.Helper()
 		slurmtest.Eventually(t, 2*time.Minute, "the job is "+status, func() bool {
-			for j, err := range daemon.Jobs(t.Context(), client.JobFilter{WorkflowID: made.ID}) {
+			for j, err := range daemon.Jobs.List(t.Context(), client.JobFilter{WorkflowID: made.ID}) {
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -69,10 +69,10 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	}
 	until("failed", 1)
 	slurmtest.Eventually(t, 2*time.Minute, "its allocation has ended", func() bool {
-		a, err := daemon.Allocation(t.Context(), plan.Asked[0].ID)
+		a, err := daemon.Allocations.Get(t.Context(), plan.Asked[0].ID)
 		return err == nil && a.State == "ended"
 	})
-	if _, err := daemon.RetryJob(t.Context(), *job.ID, plan.Asked[0].RunID, 5); err != nil {
+	if _, err := daemon.Jobs.Retry(t.Context(), *job.ID, plan.Asked[0].RunID, 5); err != nil {
 		t.Fatal(err)
 	}
 	until("completed", 2)
@@ -81,7 +81,7 @@ jobs: [{name: once, command: 'echo $SLURM_JOB_ID >> ` + used + `; [ $(wc -l < ` 
 	if err != nil || len(ran) != 2 || ran[0] == ran[1] {
 		t.Errorf("it ran in the allocations %q, %v", ran, err)
 	}
-	for a, err := range daemon.Allocations(t.Context(), client.AllocationFilter{WorkflowID: made.ID}) {
+	for a, err := range daemon.Allocations.List(t.Context(), client.AllocationFilter{WorkflowID: made.ID}) {
 		if err != nil || !slices.Contains(ran, strconv.FormatInt(a.SlurmJobID, 10)) {
 			t.Errorf("allocation %d did no work: %s (%v)", a.ID, a.Why, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
@@ -94,7 +95,7 @@ func TestBegunMeanwhile(t *testing.T) {
 		reset.expect("Reset all jobs of workflow 1", "")
 		p.run(0, "run", "1")
 		reset.expect("", "y\n")
-		if all := reset.exits(exitRefused); !strings.Contains(all, "workflow 1 is at run 1, not at run 0") {
+		if all := reset.exits(cli.ExitRefused); !strings.Contains(all, "workflow 1 is at run 1, not at run 0") {
 			t.Error(all)
 		}
 	})

@@ -1,18 +1,22 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
 
-func newCompletionsCommand(a *app) *cobra.Command {
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+)
+
+func newCompletionsCommand(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:     "completions bash|zsh|fish|powershell",
 		Short:   "Write the completion script of a shell",
-		GroupID: groupUtility,
+		GroupID: cli.GroupUtility,
 		Example: `  source <(torc-slurm completions bash)
   torc-slurm completions zsh >"${fpath[1]}/_torc-slurm"
   torc-slurm completions fish >~/.config/fish/completions/torc-slurm.fish`,
 		Args:        cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs:   []string{"bash", "zsh", "fish", "powershell"},
-		Annotations: exits(),
+		Annotations: cli.Exits(),
 		RunE: func(c *cobra.Command, args []string) error {
 			root := c.Root()
 			switch args[0] {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
 const failing = `
@@ -48,7 +49,7 @@ func TestRecoverOnATerminal(t *testing.T) {
 	for name, way := range map[string]struct {
 		typed  string
 		status int
-	}{"end of input": {ctrlD, 0}, "Ctrl-C": {ctrlC, exitInterrupted}} {
+	}{"end of input": {ctrlD, 0}, "Ctrl-C": {ctrlC, cli.ExitInterrupted}} {
 		d := p.talk("recover", "1")
 		d.expect("[s]kip [r]: ", way.typed)
 		d.exits(way.status)
@@ -118,7 +119,7 @@ func TestSubmitOnATerminal(t *testing.T) {
 	for _, way := range []struct {
 		typed  string
 		status int
-	}{{"c\n", 0}, {ctrlD, 0}, {ctrlC, exitInterrupted}} {
+	}{{"c\n", 0}, {ctrlD, 0}, {ctrlC, cli.ExitInterrupted}} {
 		d := p.talk("submit", "1")
 		d.expect("Will submit now:", "")
 		d.expect(question, "\n") // is asked again

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
@@ -43,7 +45,7 @@ func TestGPUs(t *testing.T) {
 	if plan, _ := p.run(0, "slurm", "plan", "gpus.yaml"); !strings.Contains(plan, "4 jobs for") || strings.Contains(plan, "Warning") {
 		t.Error(plan)
 	}
-	if _, said := p.run(exitInvalidSpec, "submit", "many.yaml"); !strings.Contains(said, "g1 (and 3 more): needs 3 GPUs, the largest node of partition debug has 2") {
+	if _, said := p.run(cli.ExitInvalidSpec, "submit", "many.yaml"); !strings.Contains(said, "g1 (and 3 more): needs 3 GPUs, the largest node of partition debug has 2") {
 		t.Error(said)
 	}
 	p.run(0, "submit", "gpus.yaml")
@@ -75,7 +77,7 @@ func TestRealGPUs(t *testing.T) {
 		if err := os.WriteFile(file, []byte(fmt.Sprintf(gpuSpec, mode)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		var submitted submission
+		var submitted allocate.Answer
 		c.decode(&submitted, "submit", "-o", filepath.Join(c.dir, mode), file)
 		if submitted.WorkflowID != int64(i+1) || len(submitted.Asked) != 1 {
 			t.Fatalf("%+v", submitted)

@@ -8,6 +8,9 @@ import (
 	"os"
 	"runtime/debug"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/daemonlink"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/serve"
 	"github.com/torc-slurm/torc-slurm/internal/threads"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -42,22 +45,22 @@ func commit() string {
 }
 
 func main() {
-	os.Exit(run(processEnvironment()))
+	os.Exit(runProgram(cli.ProcessEnvironment()))
 }
 
-// run does what the arguments say and returns the exit status.
-func run(env Environment) int {
-	a := newApp(env)
-	defer a.stopSignals()
+// runProgram does what the arguments say and returns the exit status.
+func runProgram(env cli.Environment) int {
+	a := cli.New(env, daemonlink.Dialer(serve.DaemonOptions(version)))
+	defer a.StopSignals()
 	err := enoughThreads()
 	if err == nil {
-		err = a.execute()
+		err = execute(a)
 	}
-	if closeErr := a.close(); err == nil {
+	if closeErr := a.Close(); err == nil {
 		err = closeErr
 	}
-	a.reportError(err)
-	return exitStatus(err)
+	a.ReportError(err)
+	return cli.ExitStatus(err)
 }
 
 // enoughThreads is an error if the user may start no more threads. Later the

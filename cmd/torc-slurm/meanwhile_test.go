@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -40,12 +41,12 @@ func TestRepeatedWhileAQuestionWaits(t *testing.T) {
 	second.expect("Repeat 1 job?", "")
 	repeated()
 	first.expect("", "y\n")
-	if all := first.exits(exitRefused); !strings.Contains(all, "completed by now; nothing was reset") {
+	if all := first.exits(cli.ExitRefused); !strings.Contains(all, "completed by now; nothing was reset") {
 		t.Error(all)
 	}
 	completed()
 	second.expect("", "y\n")
-	if all := second.exits(exitRefused); !strings.Contains(all, "completed by now; no job is reset") {
+	if all := second.exits(cli.ExitRefused); !strings.Contains(all, "completed by now; no job is reset") {
 		t.Error(all)
 	}
 	completed()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/internal/peer/peertest"
 	"github.com/torc-slurm/torc-slurm/server"
 )
@@ -33,7 +34,7 @@ func (p *person) eventually(what string, is func() bool) {
 		if time.Now().After(deadline) {
 			p.Fatalf("never came: %s", what)
 		}
-		pause(p.Context(), 20*time.Millisecond) //nolint:errcheck // the deadline ends it
+		cli.Pause(p.Context(), 20*time.Millisecond) //nolint:errcheck // the deadline ends it
 	}
 }
 
@@ -102,7 +103,7 @@ func TestAnotherUserTakesThePort(t *testing.T) {
 	other := peertest.Start(t, "collect", "tcp!"+u.Host)
 	other.Line()
 	whose := fmt.Sprintf("port %s belongs to another user (uid %d)", u.Port(), peertest.User)
-	_, stderr := p.run(exitUnreachable, "--url", first.URL, "--password", "secret", "status", "1")
+	_, stderr := p.run(cli.ExitUnreachable, "--url", first.URL, "--password", "secret", "status", "1")
 	if !strings.Contains(stderr, whose) || !strings.Contains(stderr, "hint: nothing was sent") {
 		t.Error(stderr)
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"mvdan.cc/sh/v3/syntax"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/internal/golden"
 )
 
@@ -20,7 +21,7 @@ const referencePath = "../../docs/reference/torc-slurm.md"
 
 // TestReferenceIsCurrent compares the reference with the commands.
 func TestReferenceIsCurrent(t *testing.T) {
-	golden.Compare(t, referencePath, reference(newRoot(&app{})))
+	golden.Compare(t, referencePath, reference(newRoot(&cli.Factory{})))
 }
 
 // reference is the page with all commands.
@@ -52,7 +53,7 @@ func describe(b *strings.Builder, c *cobra.Command) {
 	}
 	block("Examples:\n", c.Example)
 	block("Options:\n", c.NonInheritedFlags().FlagUsages())
-	block("Exit status:\n", c.Annotations[exitAnnotation])
+	block("Exit status:\n", c.Annotations[cli.ExitAnnotation])
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			describe(b, sub)
@@ -89,7 +90,7 @@ func TestDocumentedCommandsExist(t *testing.T) {
 		for _, line := range codeLines(string(text)) {
 			for _, args := range torcCalls(line) {
 				calls++
-				c, rest, err := newRoot(&app{}).Find(args)
+				c, rest, err := newRoot(&cli.Factory{}).Find(args)
 				if err == nil {
 					err = c.ParseFlags(rest)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
@@ -51,7 +52,7 @@ func TestCallsOfSlurmAreLimited(t *testing.T) {
 	if n := calls(); n == made && made < 10 || n > max(made, 10)+2 { // the daemon may have looked meanwhile
 		t.Errorf("%d calls, and %d before", n, made)
 	}
-	p.run(exitUnreachable, "slurm", "sacct", "1")
+	p.run(cli.ExitUnreachable, "slurm", "sacct", "1")
 	p.run(0, "sq", "--fresh")
 }
 
@@ -64,8 +65,8 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 	page := strings.Join(strings.Fields(string(text)), " ")
 	for _, want := range []string{
-		fmt.Sprintf("It is %d at least", leastCalls),
-		fmt.Sprintf("commands stop at %d calls a minute", commandCalls/2),
+		fmt.Sprintf("It is %d at least", cli.LeastCalls),
+		fmt.Sprintf("commands stop at %d calls a minute", cli.CommandCalls/2),
 		fmt.Sprintf("Each call has %d s.", int(slurm.DefaultTimeout.Seconds())),
 	} {
 		if !strings.Contains(page, want) {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/slurmcmd"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
@@ -49,14 +50,14 @@ jobs:
 	t.Run("stats", func(t *testing.T) { c.checkStats(t, id, len(ends)) })
 	t.Run("sacct", func(t *testing.T) { c.checkSacct(t, id, ends) })
 	t.Run("usage", func(t *testing.T) {
-		var usage usageReport
+		var usage api.SlurmUsage
 		c.decode(&usage, "slurm", "usage", id)
 		if usage.TotalSlurmJobs != 1 || usage.TotalNodes != 1 || usage.TotalNodeTimeSeconds < 2 || usage.TotalCPUTimeSeconds < usage.TotalNodeTimeSeconds || len(usage.Errors) > 0 {
 			t.Errorf("%+v", usage)
 		}
 	})
 	t.Run("parse-logs", func(t *testing.T) {
-		var report slurmLogReport
+		var report slurmcmd.SlurmLogReport
 		c.decode(&report, "slurm", "parse-logs", filepath.Join(c.dir, "reports"), "--errors-only")
 		var got []string
 		for _, x := range report.Issues {
@@ -99,7 +100,7 @@ func (c *cluster) checkStats(t *testing.T, id string, jobs int) {
 
 // checkSacct looks for the ends of steps among the records of the Slurm job.
 func (c *cluster) checkSacct(t *testing.T, id string, ends map[string]string) {
-	var report sacctReport
+	var report slurmcmd.SacctReport
 	c.decode(&report, "slurm", "sacct", id)
 	var got, want []string
 	for _, r := range report.Summary[1:] { // after the job itself

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/workflows"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
@@ -33,7 +36,7 @@ jobs: [{name: 'wait{i}', command: sleep 300, parameters: {i: '1:2'}, resource_re
 			t.Fatalf("%v: %v", args, err)
 		}
 	}
-	var submitted submission
+	var submitted allocate.Answer
 	decode(&submitted, "submit", "-o", filepath.Join(c.dir, "out"), file)
 	if submitted.WorkflowID != 1 || len(submitted.Asked) != 1 || !submitted.AutoSchedule {
 		t.Fatalf("%+v", submitted)
@@ -44,7 +47,7 @@ jobs: [{name: 'wait{i}', command: sleep 300, parameters: {i: '1:2'}, resource_re
 		decode(&queue, "sq", "1", "--fresh")
 		return len(queue.Items) == 1 && queue.Items[0].SlurmJobID == id && queue.Items[0].SlurmState == "RUNNING" && queue.Items[0].JobsRunning == 2
 	})
-	var canceled cancelResult
+	var canceled workflows.CancelResult
 	decode(&canceled, "cancel", "1")
 	if canceled.Status != "success" || !slices.Equal(canceled.CanceledSlurmJobs, []string{slurm.JobID{Number: id}.String()}) {
 		t.Errorf("%+v", canceled)
@@ -79,7 +82,7 @@ jobs:
 	}
 	out := filepath.Join(c.dir, "out")
 	said, err := c.tryRun("submit", "-o", out, file)
-	if err != nil || said.ExitCode != exitInvalidSpec {
+	if err != nil || said.ExitCode != cli.ExitInvalidSpec {
 		t.Errorf("exit status %d, %v", said.ExitCode, err)
 	}
 	refusal := string(said.Stderr)

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/noderunner"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/setting"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -13,18 +15,18 @@ import (
 
 // arguments are those after the program's name; under the name of a companion
 // program the command that it stands for comes first.
-func (a *app) arguments() []string {
+func arguments(a *cli.Factory) []string {
 	name, args := filepath.Base(a.Args[0]), a.Args[1:]
 	switch name {
 	case "torc-server":
 	case "torc-htpasswd":
 		return append([]string{"htpasswd"}, args...)
-	case torcRunnerName:
-		return append([]string{torcRunnerName}, args...)
+	case noderunner.TorcName:
+		return append([]string{noderunner.TorcName}, args...)
 	default:
 		return args
 	}
-	a.readDotEnv()
+	readDotEnv(a)
 	if len(args) == 0 {
 		return []string{"serve"}
 	}
@@ -46,10 +48,10 @@ var missingPrograms = map[string]string{
 
 // checkName rejects the names of programs that this one does not stand for: whoever
 // starts them expects something else than the command line.
-func (a *app) checkName() error {
+func checkName(a *cli.Factory) error {
 	name := filepath.Base(a.Args[0])
 	if instead, ok := missingPrograms[name]; ok {
-		return &exitError{exitUsage, workflow.Errorf(workflow.CodeUnsupported, "torc-slurm has no %s", name).WithHint("%s", instead)}
+		return &cli.ExitError{Status: cli.ExitUsage, Err: workflow.Errorf(workflow.CodeUnsupported, "torc-slurm has no %s", name).WithHint("%s", instead)}
 	}
 	return nil
 }
@@ -57,9 +59,9 @@ func (a *app) checkName() error {
 // readDotEnv adds the variables of the file .env that the environment does not
 // have. In a folder that the user does not trust those that decide something are left
 // out, and the server does not start without them if the file is ours.
-func (a *app) readDotEnv() {
-	path := a.path(".env")
-	trusted := a.trusts(path)
+func readDotEnv(a *cli.Factory) {
+	path := a.Path(".env")
+	trusted := trusts(a, path)
 	read := trustedfile.ReadAny
 	if trusted {
 		read = trustedfile.Read
@@ -69,25 +71,25 @@ func (a *app) readDotEnv() {
 		return
 	}
 	if err != nil {
-		a.note("warning: .env: %v", err)
+		a.Note("warning: .env: %v", err)
 		return
 	}
-	variables, bad := parseDotEnv(string(text), a.getenv)
+	variables, bad := cli.ParseDotEnv(string(text), a.Getenv)
 	for _, line := range bad {
-		a.note("warning: .env:%d is not NAME=value and is ignored", line)
+		a.Note("warning: .env:%d is not NAME=value and is ignored", line)
 	}
 	for _, v := range variables {
 		name, value, _ := strings.Cut(v, "=")
-		if a.getenv(name) != "" {
+		if a.Getenv(name) != "" {
 			continue
 		}
 		if ok, decides := setting.AllowsVariable(name, value); !ok && !trusted {
-			refusal := workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and its folder is not one that you trust", path, printable(name), decides).
-				WithHint("if you know and trust what is in this folder: torc-slurm config trust %s; otherwise set %s in your environment, or leave it out", filepath.Dir(path), printable(name))
+			refusal := workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and its folder is not one that you trust", path, cli.Printable(name), decides).
+				WithHint("if you know and trust what is in this folder: torc-slurm config trust %s; otherwise set %s in your environment, or leave it out", filepath.Dir(path), cli.Printable(name))
 			if trustedfile.Check(path) == nil {
-				a.dotEnvRefusal = refusal
+				a.DotEnvRefusal = refusal
 			} else {
-				a.note("warning: %s is ignored: %s", printable(name), refusal.Message)
+				a.Note("warning: %s is ignored: %s", cli.Printable(name), refusal.Message)
 			}
 			continue
 		}
@@ -97,14 +99,14 @@ func (a *app) readDotEnv() {
 
 // trusts reports whether a file is in a folder that the user trusts by their own
 // configuration. One that cannot be read trusts none; the command will say so.
-func (a *app) trusts(path string) bool {
-	c := defaultConfig()
-	for _, f := range configFiles(&a.Environment) {
-		if f.Kind != localConfig && c.read(f.Path) != nil {
+func trusts(a *cli.Factory, path string) bool {
+	c := cli.DefaultConfig()
+	for _, f := range cli.ConfigFiles(&a.Environment) {
+		if f.Kind != cli.LocalConfig && c.Read(f.Path) != nil {
 			return false
 		}
 	}
-	c.trust(&a.Environment)
+	c.Trust(&a.Environment)
 	folder, err := filepath.EvalSymlinks(filepath.Dir(path))
 	return err == nil && trustedfile.IsTrusted(folder)
 }

@@ -6,10 +6,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -27,9 +29,10 @@ var mayImport = map[string][]string{
 	"metricsdb":        {"internal"},
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
-	"server":           {"api", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
+	"service":          {"api", "sbatch-templates", "scheduler", "site-configs", "slurm", "store", "workflow"},
+	"server":           {"api", "service", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
 	"scheduler":        {"allocation", "internal", "site-configs", "slurm", "store", "workflow"},
-	"slurm":            {"internal"},
+	"slurm":            {"internal", "workflow"}, // of workflow the names of states, in failure, alone
 	"sbatch-templates": {"slurm", "workflow"},
 	"site-configs":     {"internal", "slurm", "workflow"},
 	"internal":         {"internal", "workflow"},
@@ -38,12 +41,51 @@ var mayImport = map[string][]string{
 	"cmd":              {"allocation", "api", "client", "examples", "internal", "metricsdb", "runner", "sbatch-templates", "scheduler", "server", "site-configs", "slurm", "spec", "store", "workflow"},
 }
 
+// roomMayImport lists, for rooms within a folder, which folders and packages of this
+// module they may import: all others are above them.
+var roomMayImport = map[string][]string{
+	"workflow/compute":   {"workflow"},
+	"workflow/failure":   {"workflow", "workflow/compute"},
+	"workflow/lease":     {"workflow", "workflow/failure", "workflow/placement"},
+	"workflow/retry":     {"workflow", "workflow/placement"},
+	"workflow/explain":   {"workflow", "workflow/compute", "workflow/placement", "workflow/retry", "workflow/stage"},
+	"workflow/placement": {"workflow"},
+	"workflow/logscan":   {"workflow"},
+	"workflow/stage":     {"workflow", "workflow/criterion", "workflow/graph"},
+	"workflow/usage":     {"workflow"},
+	"workflow/spawn":     {"workflow", "workflow/graph"},
+	"workflow/graph":     {"workflow"},
+	"store/sqlite":       {"internal", "store/dbfile", "workflow"}, // of workflow its errors
+
+	"server/rest":    {"api", "server/access", "server/connlimit", "server/jobaccess", "server/jsonbody", "server/unread", "workflow"},
+	"server/access":  {"allocation", "internal", "store", "workflow"},
+	"server/hub":     {"store"},
+	"server/handler": {"allocation", "api", "scheduler", "server/access", "server/hub", "server/rest", "service", "slurm", "store", "workflow"},
+	"server/torc":    {"api", "server/handler", "server/rest", "store", "workflow"},
+	"store/row":      {"store/sqlite", "workflow"},
+	"store/check":    {"store/row", "store/sqlite", "workflow"},
+	"store/view":     {"store/row", "store/sqlite", "workflow"},
+	"store/core":     {"store/row", "store/sqlite", "store/view", "workflow"},
+	"store/engine":   {"store/core", "store/row", "store/sqlite", "store/view", "workflow"},
+	"store/fleet":    {"store/core", "store/engine", "store/row", "store/sqlite", "store/view", "workflow"},
+	"store/record":   {"store/core", "store/engine", "store/fleet", "store/row", "store/sqlite", "store/view", "workflow"},
+}
+
 // onlyIn lists modules that only the named folders may import.
 var onlyIn = map[string][]string{
 	"github.com/mattn/go-sqlite3": {"store", "metricsdb"},
 	"github.com/spf13/cobra":      {"cmd"},
 	"database/sql":                {"store", "metricsdb", "bench"},
+	"net/http":                    {"api", "bench", "client", "cmd", "internal", "runner", "server"},
 	"testing":                     {},
+
+	module + "/cmd/torc-slurm/cli/clitest": {}, // tests alone
+
+	module + "/store/view":   {"store"}, // all others ask package store
+	module + "/store/core":   {"store"},
+	module + "/store/engine": {"store"},
+	module + "/store/fleet":  {"store"},
+	module + "/store/record": {"store"},
 }
 
 type goPackage struct {
@@ -69,24 +111,31 @@ func folder(importPath string) string {
 // packages lists the packages of this module, without the tools.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
+	list, err := listed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var listed = sync.OnceValues(func() (list []goPackage, err error) {
 	var stderr bytes.Buffer
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,CgoFiles,TestGoFiles,XTestGoFiles", module+"/...")
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list: %v\n%s", err, stderr.String())
+		return nil, fmt.Errorf("go list: %w\n%s", err, stderr.String())
 	}
-	var list []goPackage
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p goPackage
 		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
-			return list
+			return list, nil
 		} else if err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
 		list = append(list, p)
 	}
-}
+})
 
 func TestImports(t *testing.T) {
 	for _, p := range packages(t) {
@@ -108,8 +157,13 @@ func importProblems(p goPackage) (problems []string) {
 		switch {
 		case to == "" && from == "workflow" && strings.Contains(imp, "."):
 			problems = append(problems, p.ImportPath+" imports "+imp+": workflow imports only the standard library")
+		case from == "slurm" && to == "workflow" && imp != slurmWords:
+			problems = append(problems, p.ImportPath+" imports "+imp+": of workflow it may know the words of Slurm alone")
 		case to != "" && to != from && !slices.Contains(allowed, to):
 			problems = append(problems, p.ImportPath+" must not import "+imp)
+		}
+		if may, isRoom := roomMayImport[strings.TrimPrefix(p.ImportPath, module+"/")]; isRoom && to != "" && (to == from || !slices.Contains(may, to)) && !slices.Contains(may, strings.TrimPrefix(imp, module+"/")) {
+			problems = append(problems, p.ImportPath+" must not import "+imp+", which is a room above it")
 		}
 		if folders, ok := onlyIn[imp]; ok && !slices.Contains(folders, from) {
 			problems = append(problems, p.ImportPath+" must not import "+imp)
@@ -128,11 +182,28 @@ func TestImportProblems(t *testing.T) {
 		{"workflow", "golang.org/x/sys/unix", true},
 		{"runner", module + "/client", false},
 		{"runner", module + "/store", true},
-		{"store/migration", module + "/store", false},
+		{"store/sqlite/migration", module + "/store/sqlite", false},
+		{"store/sqlite", module + "/store/dbfile", false},
+		{"server/handler", module + "/server/rest", false},
+		{"server/handler", module + "/server/torc", true},
+		{"store/sqlite", module + "/store", true},
+		{"store/check", module + "/store", true},
+		{"store/view", module + "/store/engine", true},
+		{"store/engine", module + "/store/view", false},
+		{"server/handler", module + "/store/view", true},
+		{"workflow/retry", module + "/workflow", false},
+		{"workflow/retry", module + "/workflow/explain", true},
 		{"server", "github.com/mattn/go-sqlite3", true},
+		{"slurm", module + "/workflow", true},
+		{"slurm", slurmWords, false},
 		{"store", "github.com/mattn/go-sqlite3", false},
 		{"client", "github.com/spf13/cobra", true},
 		{"runner", "testing", true},
+		{"service", module + "/store", false},
+		{"service", module + "/client", true},
+		{"service", "net/http", true},
+		{"service", "database/sql", true},
+		{"service", "github.com/spf13/cobra", true},
 		{"misc", "strings", true},
 	} {
 		p := goPackage{ImportPath: module + "/" + tc.from, Imports: []string{tc.imp}}

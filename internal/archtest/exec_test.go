@@ -3,9 +3,7 @@ package archtest
 import (
 	"fmt"
 	"go/ast"
-	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,36 +16,14 @@ var slurmPrograms = []string{
 	"sbatch", "squeue", "sacct", "scancel", "scontrol", "sinfo", "sacctmgr", "srun", "salloc", "sstat", "sprio", "sdiag",
 }
 
-func TestSlurmIsAskedInOnePlace(t *testing.T) {
-	for _, p := range packages(t) {
-		if folder(p.ImportPath) == "slurm" {
-			continue
-		}
-		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles) {
-			path := filepath.Join(p.Dir, name)
-			src, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			problems, err := execProblems(path, src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, problem := range problems {
-				t.Error(problem)
-			}
-		}
-	}
-}
+func TestSlurmIsAskedInOnePlace(t *testing.T) { checkProduct(t, execProblems) }
 
 // execProblems names each call in a file that executes a program of Slurm.
-func execProblems(path string, src []byte) (problems []string, err error) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, path, src, parser.SkipObjectResolution)
-	if err != nil {
-		return nil, err
+func execProblems(s *source) (problems []string) {
+	if folder(s.in) == "slurm" {
+		return nil
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
+	ast.Inspect(s.file, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
 		if !ok {
 			return true
@@ -65,12 +41,12 @@ func execProblems(path string, src []byte) (problems []string, err error) {
 				continue
 			}
 			if text, err := strconv.Unquote(literal.Value); err == nil && slices.Contains(slurmPrograms, filepath.Base(text)) {
-				problems = append(problems, fmt.Sprintf("%s: only package slurm executes %s", fset.Position(n.Pos()), text))
+				problems = append(problems, fmt.Sprintf("%s: only package slurm executes %s", s.at(n), text))
 			}
 		}
 		return true
 	})
-	return problems, nil
+	return problems
 }
 
 // TestExecProblems makes sure that the rule above can fail.
@@ -85,9 +61,8 @@ func TestExecProblems(t *testing.T) {
 		{"exec.LookPath(`/usr/bin/srun`)", true},
 		{"fmt.Errorf(`sbatch`)", false},
 	} {
-		got, err := execProblems("a.go", []byte("package a\n\nvar v = "+tc.src+"\n"))
-		if err != nil || (len(got) > 0) != tc.bad {
-			t.Errorf("%s: %q, %v", tc.src, got, err)
+		if got := execProblems(snippet(t, module+"/runner", "a.go", tc.src)); (len(got) > 0) != tc.bad {
+			t.Errorf("%s: %q", tc.src, got)
 		}
 	}
 }

@@ -4,10 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"go/ast"
-	"go/parser"
-	"go/token"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -23,40 +19,24 @@ var mayReadEnvironment = []string{"cmd", "bench"}
 // exceptions are uses of these that are no request to the program: a file's
 // suffix and what it may use.
 var exceptions = map[string]string{
-	"/runner/reaper.go": "signal.Notify", // SIGCHLD, the kernel's word that a child died
+	"/runner/process/reaper.go": "signal.Notify", // SIGCHLD, the kernel's word that a child died
 }
 
 func TestSources(t *testing.T) {
-	for _, p := range packages(t) {
-		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.TestGoFiles, p.XTestGoFiles) {
-			path := filepath.Join(p.Dir, name)
-			src, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			problems, err := sourceProblems(folder(p.ImportPath), path, src)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, problem := range problems {
-				t.Error(problem)
-			}
+	for _, s := range allSources(t) {
+		for _, problem := range sourceProblems(s) {
+			t.Error(problem)
 		}
 	}
 }
 
 // sourceProblems names each breach of the rules of one file.
-func sourceProblems(folder, path string, src []byte) (problems []string, err error) {
-	fset := token.NewFileSet()
-	file, err := parser.ParseFile(fset, path, src, parser.SkipObjectResolution|parser.ParseComments)
-	if err != nil {
-		return nil, err
+func sourceProblems(s *source) (problems []string) {
+	if n := bytes.Count(s.src, []byte("\n")); n > maxLines && !ast.IsGenerated(s.file) {
+		problems = append(problems, fmt.Sprintf("%s has %d lines, the limit is %d", s.path, n, maxLines))
 	}
-	if n := bytes.Count(src, []byte("\n")); n > maxLines && !ast.IsGenerated(file) {
-		problems = append(problems, fmt.Sprintf("%s has %d lines, the limit is %d", path, n, maxLines))
-	}
-	test := strings.HasSuffix(path, "_test.go")
-	ast.Inspect(file, func(n ast.Node) bool {
+	test, in := s.isTest(), folder(s.in)
+	ast.Inspect(s.file, func(n ast.Node) bool {
 		sel, ok := n.(*ast.SelectorExpr)
 		if !ok {
 			return true
@@ -66,7 +46,7 @@ func sourceProblems(folder, path string, src []byte) (problems []string, err err
 			return true
 		}
 		at := func(why string) {
-			problems = append(problems, fmt.Sprintf("%s: %s", fset.Position(n.Pos()), why))
+			problems = append(problems, fmt.Sprintf("%s: %s", s.at(n), why))
 		}
 		switch name := x.Name + "." + sel.Sel.Name; name {
 		case "time.Sleep":
@@ -74,13 +54,13 @@ func sourceProblems(folder, path string, src []byte) (problems []string, err err
 				at("a test must not sleep: use testing/synctest, a channel or a condition with a deadline")
 			}
 		case "os.Getenv", "os.LookupEnv", "os.Args", "signal.Notify", "signal.NotifyContext", "os.Exit":
-			if !test && !slices.Contains(mayReadEnvironment, folder) && !excepted(path, name) {
+			if !test && !slices.Contains(mayReadEnvironment, in) && !excepted(s.path, name) {
 				at("only cmd uses " + name)
 			}
 		}
 		return true
 	})
-	return problems, nil
+	return problems
 }
 
 func excepted(path, use string) bool {
@@ -107,14 +87,14 @@ func TestSourceProblems(t *testing.T) {
 		{"store", "a.go", "package a\n\nvar v = os.Getenv(`x`)\n", "only cmd uses os.Getenv"},
 		{"cmd", "a.go", "package a\n\nvar v = os.Getenv(`x`)\n", ""},
 		{"store", "a_test.go", "package a\n\nvar v = os.Getenv(`x`)\n", ""},
-		{"runner", "/runner/reaper.go", "package a\n\nvar v = signal.Notify\n", ""},
+		{"runner", "/runner/process/reaper.go", "package a\n\nvar v = signal.Notify\n", ""},
 		{"runner", "/runner/other.go", "package a\n\nvar v = signal.Notify\n", "only cmd uses signal.Notify"},
 	} {
-		got, err := sourceProblems(tc.folder, tc.path, []byte(tc.src))
+		s, err := parse(module+"/"+tc.folder, tc.path, []byte(tc.src))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := strings.Join(got, "\n"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) {
+		if text := strings.Join(sourceProblems(s), "\n"); (tc.want == "") != (text == "") || !strings.Contains(text, tc.want) {
 			t.Errorf("%s/%s: got %q, want %q", tc.folder, tc.path, text, tc.want)
 		}
 	}

@@ -19,7 +19,7 @@ if [ "$SLURMD_NODENAME" = "$(<"DIR/bad")" ]; then echo 'srun: error: Unable to c
 	bad := w.lines("bad")[0]
 	w.expectAttempts(id, "launch")
 	for _, j := range w.allJobs(id) {
-		attempts, err := w.client.JobAttempts(t.Context(), *j.ID)
+		attempts, err := w.client.Jobs.Attempts(t.Context(), *j.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
@@ -32,7 +32,7 @@ func collect[T any](all iter.Seq2[T, error]) []T {
 }
 
 func (w *world) jobs(id int64) []api.Job {
-	return collect(w.client.Jobs(context.WithoutCancel(w.t.Context()), client.JobFilter{WorkflowID: id}))
+	return collect(w.client.Jobs.List(context.WithoutCancel(w.t.Context()), client.JobFilter{WorkflowID: id}))
 }
 
 // allJobs are the jobs of a workflow when its daemon answers, and there are some.
@@ -46,7 +46,7 @@ func (w *world) allJobs(id int64) []api.Job {
 }
 
 func (w *world) allocations(id int64) []api.Allocation {
-	return collect(w.client.Allocations(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
+	return collect(w.client.Allocations.List(context.WithoutCancel(w.t.Context()), client.AllocationFilter{WorkflowID: id}))
 }
 
 // stand is where jobs and allocations of a workflow stand, for people.
@@ -58,7 +58,7 @@ func (w *world) stand(id int64) string {
 	for _, a := range w.allocations(id) {
 		fmt.Fprintf(&b, "allocation %d, Slurm job %d: %s %s %s\n", a.ID, a.SlurmJobID, a.State, a.Cause, a.CauseText)
 	}
-	if e, err := w.client.WhyWorkflow(context.WithoutCancel(w.t.Context()), id); err == nil {
+	if e, err := w.client.Workflows.Why(context.WithoutCancel(w.t.Context()), id); err == nil {
 		b.WriteString(e.String())
 	}
 	return b.String()
@@ -66,7 +66,7 @@ func (w *world) stand(id int64) string {
 
 func (w *world) allocation(id int64) *api.Allocation {
 	w.t.Helper()
-	a, err := w.client.Allocation(w.t.Context(), id)
+	a, err := w.client.Allocations.Get(w.t.Context(), id)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -142,7 +142,7 @@ func (w *world) settleAllocations(id int64) {
 	w.checkJournal()
 	w.checkGone()
 	w.checkCalls()
-	findings, err := store.CheckDeep(w.t.Context(), w.path("home", "torc.db"), store.Witness{})
+	findings, err := check.Deep(w.t.Context(), w.path("home", "torc.db"), check.Witness{})
 	for _, f := range findings {
 		w.t.Errorf("the database: %s", f)
 	}
@@ -155,7 +155,7 @@ func (w *world) settleAllocations(id int64) {
 // should have.
 func (w *world) checkJobs(id int64, want map[string]string) {
 	w.t.Helper()
-	results := collect(w.client.Results(w.t.Context(), client.ResultFilter{WorkflowID: id, AllRuns: true}))
+	results := collect(w.client.Results.List(w.t.Context(), client.ResultFilter{WorkflowID: id, AllRuns: true}))
 	records := map[string]int{}
 	for _, r := range results {
 		records[fmt.Sprintf("job %d, run %d, attempt %d", r.JobID, r.RunID, *r.AttemptID)]++
@@ -166,7 +166,7 @@ func (w *world) checkJobs(id int64, want map[string]string) {
 		}
 	}
 	final := map[int64]int{}
-	for _, r := range collect(w.client.Results(w.t.Context(), client.ResultFilter{WorkflowID: id})) {
+	for _, r := range collect(w.client.Results.List(w.t.Context(), client.ResultFilter{WorkflowID: id})) {
 		final[r.JobID]++
 	}
 	for _, j := range w.allJobs(id) {
@@ -182,7 +182,7 @@ func (w *world) checkJobs(id int64, want map[string]string) {
 
 // why is what `why` says of a job.
 func (w *world) why(job int64) string {
-	e, err := w.client.WhyJob(w.t.Context(), job)
+	e, err := w.client.Jobs.Why(w.t.Context(), job)
 	if err != nil {
 		return err.Error()
 	}

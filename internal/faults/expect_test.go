@@ -40,7 +40,7 @@ func (w *world) expectCause(allocation int64, cause, text string) {
 func (w *world) expectOneAttempt(id int64) {
 	w.t.Helper()
 	for _, j := range w.allJobs(id) {
-		attempts, err := w.client.JobAttempts(w.t.Context(), *j.ID)
+		attempts, err := w.client.Jobs.Attempts(w.t.Context(), *j.ID)
 		if err != nil {
 			w.t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ func TestRunnerContinuedTooLate(t *testing.T) {
 	// Slurm may miss the node before the daemon misses the runner.
 	causes := []string{"node_fail", "preempted"}
 	for _, j := range w.allJobs(id) {
-		attempts, err := w.client.JobAttempts(t.Context(), *j.ID)
+		attempts, err := w.client.Jobs.Attempts(t.Context(), *j.ID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,7 @@ func (w *world) attempts(id int64, name string) []api.Attempt {
 	if i < 0 {
 		w.t.Fatalf("there is no job %s", name)
 	}
-	attempts, err := w.client.JobAttempts(w.t.Context(), *all[i].ID)
+	attempts, err := w.client.Jobs.Attempts(w.t.Context(), *all[i].ID)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -209,7 +209,7 @@ jobs: [{name: "job{i}", command: exit 3, resource_requirements: small, use_param
 actions: [{trigger_type: auto_schedule_on_ready_jobs, scheduler: s, max_ready_age: PT1S, max_submit_per_minute: 30}]
 `, jobs))
 	w.eventually(patience, "the storm is there", func() bool {
-		return len(collect(w.client.Results(t.Context(), client.ResultFilter{WorkflowID: id}))) > jobs/2
+		return len(collect(w.client.Results.List(t.Context(), client.ResultFilter{WorkflowID: id}))) > jobs/2
 	})
 	w.run("retry-policy", "settings", "--global-max-retries", "0")
 	stopped := time.Now().UnixMilli()

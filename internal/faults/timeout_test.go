@@ -66,7 +66,7 @@ func (w *world) submitRefused(spec string) int64 {
 // alerts are the texts of the alerts of a workflow.
 func (w *world) alerts(id int64) string {
 	var b strings.Builder
-	for _, a := range collect(w.client.Alerts(w.t.Context(), id, client.Page{})) {
+	for _, a := range collect(w.client.Alerts.List(w.t.Context(), id, client.Page{})) {
 		b.WriteString(a.Subject + "\n" + a.Text + "\n")
 	}
 	return b.String()

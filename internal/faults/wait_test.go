@@ -21,7 +21,8 @@ const (
 )
 
 // eventually waits until a condition holds. The time in which Slurm has no room
-// for a job of the world does not count.
+// for a job of the world does not count, and Slurm does not keep one waiting that
+// it has requeued.
 func (w *world) eventually(within time.Duration, what string, condition func() bool) {
 	w.t.Helper()
 	began := time.Now()
@@ -31,7 +32,9 @@ func (w *world) eventually(within time.Duration, what string, condition func() b
 			return true
 		}
 		if now := time.Now(); now.Sub(looked) >= roomLook {
-			if w.waitsForRoom() {
+			pending := w.pending()
+			w.startRequeued(pending)
+			if slices.ContainsFunc(pending, waitsForRoom) {
 				withoutRoom += now.Sub(looked)
 			}
 			looked = now
@@ -43,12 +46,29 @@ func (w *world) eventually(within time.Duration, what string, condition func() b
 	})
 }
 
-// waitsForRoom reports whether a Slurm job of the world waits only until others
-// have left the nodes.
-func (w *world) waitsForRoom() bool {
+// pending are the Slurm jobs of the world that wait, none if Slurm does not say.
+func (w *world) pending() []slurm.Job {
 	queue, err := w.root.Queue(context.WithoutCancel(w.t.Context()), slurm.QueueQuery{User: slurmtest.TestUser})
-	return err == nil && slices.ContainsFunc(queue.Jobs, func(j slurm.Job) bool {
-		return strings.Contains(j.Name, w.name()) && j.State == slurm.Pending &&
-			(j.Reason == "Resources" || j.Reason == "Priority" || strings.HasPrefix(j.Reason, "Nodes required for job"))
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(queue.Jobs, func(j slurm.Job) bool {
+		return !strings.Contains(j.Name, w.name()) || j.State != slurm.Pending
 	})
+}
+
+// startRequeued has Slurm start requeued jobs as soon as it can. It lets each wait
+// for two minutes, each time that a job of this test or of another preempts it.
+func (w *world) startRequeued(pending []slurm.Job) {
+	for _, j := range pending {
+		if j.Restarts > 0 && j.Reason == "BeginTime" {
+			w.admin("update", "JobId="+text(j.ID.Number), "StartTime=now")
+		}
+	}
+}
+
+// waitsForRoom reports whether a pending job waits only until others have left the
+// nodes.
+func waitsForRoom(j slurm.Job) bool {
+	return j.Reason == "Resources" || j.Reason == "Priority" || strings.HasPrefix(j.Reason, "Nodes required for job")
 }

@@ -46,7 +46,7 @@ func TestWalltimeIgnored(t *testing.T) {
 	id := w.submit(long(2, 300, "ignore"))
 	a := w.untilRunning(id, 2)
 	w.eventually(patience, "the jobs are reported", func() bool {
-		results, err := w.client.JobAttempts(t.Context(), *w.jobs(id)[0].ID)
+		results, err := w.client.Jobs.Attempts(t.Context(), *w.jobs(id)[0].ID)
 		return err == nil && len(results) > 0 && results[0].Cause == "walltime"
 	})
 	w.expectWhy(id, "job1", "walltime")

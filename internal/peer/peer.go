@@ -54,33 +54,6 @@ func UID(conn net.Conn) (uint32, error) {
 	return firstTable(func(ask table) (uint32, error) { return whose(ask, remote, local) })
 }
 
-// ListenerUID returns the uid of the process that listens on an address of this
-// host, ErrGone if nobody does.
-func ListenerUID(addr net.Addr) (uint32, error) {
-	if addr.Network() == "unix" {
-		c, err := net.Dial("unix", addr.String())
-		if err != nil {
-			return 0, fmt.Errorf("%w: %w", ErrGone, err)
-		}
-		defer c.Close() //nolint:errcheck // nothing was sent
-		return unixUID(c.(*net.UnixConn))
-	}
-	at, ok := addrPort(addr)
-	if !ok {
-		return 0, fmt.Errorf("%s is no TCP address: %w", addr, ErrUnknown)
-	}
-	return firstTable(func(ask table) (uint32, error) {
-		l, err := ask(at, nobody(at))
-		switch {
-		case errors.Is(err, errAbsent), err == nil && (l.state != unix.BPF_TCP_LISTEN || l.inode == 0):
-			return 0, fmt.Errorf("nobody listens on %s: %w", addr, ErrGone)
-		case err != nil:
-			return 0, err
-		}
-		return mapped(l.uid)
-	})
-}
-
 // addrPort is the address of one end of a TCP connection. An IPv4 address
 // mapped into IPv6 is the IPv4 address.
 func addrPort(a net.Addr) (netip.AddrPort, bool) {

@@ -82,7 +82,6 @@ func TestListenerOfAnotherUser(t *testing.T) {
 				h := peertest.Start(t, "listen", f[0])
 				_, port, _ := net.SplitHostPort(h.Line())
 				c := dial(t, "tcp", fmt.Sprintf(f[1], port))
-				want(t, other)(ListenerUID(c.RemoteAddr()))
 				want(t, other)(UID(c)) // nobody accepted it
 				h.Step("")
 				want(t, other)(UID(c))
@@ -155,7 +154,6 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	h := peertest.Start(t, "listen", "unix!"+dir+"/s")
 	path := h.Line()
 	want(t, other)(UID(dial(t, "unix", path)))
-	want(t, other)(ListenerUID(&net.UnixAddr{Name: path, Net: "unix"}))
 
 	l := listen(t, "unix", dir+"/ours")
 	if err := os.Chmod(dir+"/ours", 0o777); err != nil {
@@ -168,17 +166,6 @@ func TestUnixSocketOfAnotherUser(t *testing.T) {
 	}
 	defer c.Close()
 	want(t, other)(UID(c))
-}
-
-func TestNobodyListens(t *testing.T) {
-	eachTable(t, func(t *testing.T) {
-		l := listen(t, "tcp", "127.0.0.1:0")
-		at := l.Addr()
-		_ = l.Close()
-		if uid, err := ListenerUID(at); !errors.Is(err, ErrGone) {
-			t.Errorf("uid %d, %v", uid, err)
-		}
-	})
 }
 
 // TestNoTable is a sandbox: nothing is told, or nothing that is true.

@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // databaseName is the identity of the database of a run.
@@ -23,8 +24,8 @@ func readSecret(path string) (string, error) {
 	return strings.TrimSpace(string(text)), err
 }
 
-func memberOf(p runner.Place) *api.AllocationMember {
-	return &api.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount, NodeList: p.NodeList}
+func memberOf(p runner.Place) *lease.AllocationMember {
+	return &lease.AllocationMember{Cluster: p.Cluster, SlurmJobID: p.JobID, RestartCount: p.RestartCount, NodeList: p.NodeList}
 }
 
 // submit has the daemon ask Slurm for what each run of the workflow needs, as a
@@ -87,7 +88,7 @@ func (w *world) awaitAllocations() {
 	began := time.Now()
 	for w.life.Err() == nil {
 		if d := w.present(); d != nil {
-			live, err := d.Store().LiveAllocations(context.Background())
+			live, err := d.Store().Allocations.Live(context.Background())
 			if err == nil && len(live) == 0 && !w.faulty() {
 				break
 			}

@@ -33,9 +33,9 @@ func (w *world) audit() {
 
 // auditProcesses sees to it that what runs without a lease is ended (P13).
 func (w *world) auditProcesses(d *daemon) {
-	holds := map[lease]bool{}
+	holds := map[leaseKey]bool{}
 	w.queryFile(d.path, `SELECT id, fence FROM job WHERE status IN (3, 4)`, func(scan func(...any)) {
-		var l lease
+		var l leaseKey
 		scan(&l.job, &l.fence)
 		holds[l] = true
 	})
@@ -43,7 +43,7 @@ func (w *world) auditProcesses(d *daemon) {
 	w.ps.mu.Lock()
 	defer w.ps.mu.Unlock()
 	for _, p := range w.ps.live {
-		if holds[lease{p.job, p.fence}] || !calm || w.isCut(hostOf(p.node)) {
+		if holds[leaseKey{p.job, p.fence}] || !calm || w.isCut(hostOf(p.node)) {
 			p.strays = 0
 			continue
 		}
@@ -95,14 +95,14 @@ func (w *world) auditAllocations(d *daemon) {
 const mostUntold = 3
 
 // untoldLeases are leases of which their runners do not know.
-type untoldLeases map[lease]struct{ looks, answers int }
+type untoldLeases map[leaseKey]struct{ looks, answers int }
 
 // auditGrants sees to it that a grant whose answer was lost is granted again.
 func (w *world) auditGrants(d *daemon, before untoldLeases) untoldLeases {
 	now := untoldLeases{}
 	w.queryFile(d.path, `SELECT j.id, j.fence, n.runner_key FROM job j JOIN compute_node n ON n.id = j.compute_node_id
 			WHERE j.status = 3 AND j.phase = 0`, func(scan func(...any)) {
-		var l lease
+		var l leaseKey
 		var runner string
 		scan(&l.job, &l.fence, &runner)
 		w.mu.Lock()

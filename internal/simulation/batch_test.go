@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/steps"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
@@ -16,7 +17,7 @@ import (
 // batch is the script of an allocation, which becomes a runner.
 type batch struct {
 	*cluster
-	life   *slurmtest.Life
+	life   *slurmtest.Restart
 	name   string // of the runner
 	cancel context.CancelFunc
 
@@ -27,11 +28,11 @@ type batch struct {
 }
 
 // launch starts the script of an allocation. It is a slurmtest.Launcher.
-func (s *cluster) launch(c *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
+func (s *cluster) launch(c *slurmtest.Cluster, l *slurmtest.Restart) slurmtest.Process {
 	if !strings.HasPrefix(l.Name, "torc:") {
 		return slurmtest.Pretend(c, l) // another user's
 	}
-	b := &batch{cluster: s, life: l, name: fmt.Sprintf("%s.%s.%d", l.Nodes[0], l.ID, l.Restart)}
+	b := &batch{cluster: s, life: l, name: fmt.Sprintf("%s.%s.%d", l.Nodes[0], l.ID, l.Number)}
 	s.mu.Lock()
 	s.lives[b.name] = b
 	s.mu.Unlock()
@@ -67,7 +68,7 @@ func (b *batch) run(ctx context.Context) int {
 	o.Client = &link{world: b.world, runner: b.name, node: b.life.Nodes[0], secret: secret}
 	m := &machine{processes: b.ps, name: b.name, allocation: b.life}
 	o.Executor = m
-	o.Steps = &runner.Steps{
+	o.Steps = &steps.Starter{
 		Slurm: slurm.New(slurm.Options{Executor: b.gate(ctx, b.name, nil, runnerCalls), Budget: runnerCalls}), Job: b.life.ID, Srun: "srun",
 	}
 	r, err := runner.New(o)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // checkCall looks at what a daemon is about to have Slurm do.
@@ -95,7 +95,7 @@ func (s *cluster) checkAllocations() {
 		}
 	}
 	s.query(`SELECT id, job_name, COALESCE(slurm_job_id, 0), restart_count, cause, cause_text, asked_ms, end_ms FROM allocation ORDER BY id`, func(scan func(...any)) {
-		var a workflow.Allocation
+		var a compute.Allocation
 		scan(&a.ID, &a.JobName, &a.SlurmJobID, &a.RestartCount, &a.Cause, &a.CauseText, &a.AskedMS, &a.EndMS)
 		s.note("allocation %d: job %d life %d, %s: %s", a.ID, a.SlurmJobID, a.RestartCount, a.Cause, a.CauseText)
 		s.checkAllocation(&a)
@@ -110,15 +110,15 @@ func (s *cluster) checkAllocations() {
 }
 
 // checkAllocation looks at how one allocation ended.
-func (s *cluster) checkAllocation(a *workflow.Allocation) {
+func (s *cluster) checkAllocation(a *compute.Allocation) {
 	const lookedFor = 2 * time.Minute
-	if given := time.Duration(a.EndMS-a.AskedMS) * time.Millisecond; a.Cause == workflow.AllocationNever && given < lookedFor && !s.jumps {
+	if given := time.Duration(a.EndMS-a.AskedMS) * time.Millisecond; a.Cause == compute.AllocationNever && given < lookedFor && !s.jumps {
 		s.violated("P9: intent %s was given up after %s", a.JobName, given)
 	}
 	switch a.Cause {
-	case workflow.AllocationNever, workflow.AllocationRefused:
+	case compute.AllocationNever, compute.AllocationRefused:
 		unseen := time.Duration(0)
-		if a.Cause == workflow.AllocationNever {
+		if a.Cause == compute.AllocationNever {
 			unseen = time.Minute // squeue may have been asked before
 		}
 		for _, made := range s.made[a.JobName] {
@@ -126,11 +126,11 @@ func (s *cluster) checkAllocation(a *workflow.Allocation) {
 				s.violated("P9: intent %s was given up, but Slurm had made a job of it", a.JobName)
 			}
 		}
-	case workflow.AllocationLost:
+	case compute.AllocationLost:
 		if !strings.HasPrefix(a.CauseText, "its nodes have not confirmed") {
 			s.violated("P5: job %d was taken for lost, but Slurm's accounting knows it: %s", a.SlurmJobID, a.CauseText)
 		}
-	case workflow.AllocationCanceledUser, workflow.AllocationCanceledAdmin:
+	case compute.AllocationCanceledUser, compute.AllocationCanceledAdmin:
 		if !s.canceled[a.SlurmJobID] {
 			s.violated("P8: nobody but the daemon has canceled job %d: %s", a.SlurmJobID, a.CauseText)
 		}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // checkStages looks at the ends and compensations of the runs, by the attempts
@@ -17,7 +18,7 @@ func (w *world) checkStages() {
 			w.checkOnce(w.idOf(int32(i)))
 		}
 	}
-	if w.def.CompensationStage() > 0 {
+	if stage.CompensationOf(w.def) > 0 {
 		w.checkCompensations()
 	}
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/runner/spool"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // check looks at what is left after a run.
@@ -22,7 +24,7 @@ func (w *world) check() {
 	if w.cluster != nil {
 		w.cluster.checkAllocations()
 	}
-	findings, err := store.CheckDeep(context.Background(), w.path, store.Witness{Acknowledged: w.acknowledged, Spooled: spooled})
+	findings, err := check.Deep(context.Background(), w.path, check.Witness{Acknowledged: w.acknowledged, Spooled: spooled})
 	if err != nil {
 		w.violated("check: %v", err)
 	}
@@ -56,7 +58,7 @@ func (w *world) noteDatabase() {
 }
 
 // spooled reads what runners have written down.
-func (w *world) spooled() (all []store.SpooledReport) {
+func (w *world) spooled() (all []check.SpooledReport) {
 	dirs, err := filepath.Glob(filepath.Join(w.dir, "*", "spool"))
 	if err != nil {
 		w.violated("spool: %v", err)
@@ -73,8 +75,8 @@ func (w *world) spooled() (all []store.SpooledReport) {
 				continue
 			}
 			for i, r := range c.Reports {
-				all = append(all, store.SpooledReport{
-					RunID: c.Header.RunID, LeaseRef: store.LeaseRef(r.LeaseRef), EndedMS: r.EndedMS, Answered: i < c.Answered,
+				all = append(all, check.SpooledReport{
+					RunID: c.Header.RunID, LeaseRef: lease.LeaseRef(r.LeaseRef), EndedMS: r.EndedMS, Answered: i < c.Answered,
 				})
 			}
 		}
@@ -86,7 +88,7 @@ func (w *world) spooled() (all []store.SpooledReport) {
 func (w *world) checkJobs(st *store.Store) {
 	canceled, run := len(w.acknowledged.Canceled) > 0, w.runID()
 	for _, id := range w.ids {
-		j, err := st.Job(context.Background(), id)
+		j, err := st.Jobs.Get(context.Background(), id)
 		switch {
 		case err != nil:
 			w.violated("job %d: %v", id, err)

@@ -31,6 +31,9 @@ func (s *cluster) gate(life context.Context, who string, d *daemon, budget int) 
 // Run runs a program of Slurm for somebody, as long as that lives. It is a
 // slurm.Executor.
 func (g *gate) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error) {
+	if g.daemon != nil && g.daemon.died.Load() != 0 {
+		return slurm.Output{}, errors.New("simulated: the daemon is dead") // what it decides now is not in its image
+	}
 	c := g.seed.of("slurm", g.who, cmd.Program, g.number(cmd.Program))
 	before, after := c.spread(5*time.Millisecond, 2*time.Second), c.spread(5*time.Millisecond, 2*time.Second)
 	f := noFailure

@@ -12,8 +12,9 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
-	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/store/check"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // answerTime is how long a caller waits beyond what it asked for.
@@ -39,15 +40,15 @@ type link struct {
 
 var errNetwork = errors.New("simulated: no answer")
 
-func (l *link) Register(ctx context.Context, workflowID int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+func (l *link) Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	l.registrations++
-	var resp api.RegisterResponse
+	var resp lease.RegisterResponse
 	err := l.call(ctx, message{"register", l.registrations, fmt.Sprintf("/workflows/%d/runners", workflowID), answerTime}, req, &resp)
 	return &resp, err
 }
 
-func (l *link) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.TurnResponse, error) {
-	var resp api.TurnResponse
+func (l *link) Turn(ctx context.Context, id int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
+	var resp lease.TurnResponse
 	wait := time.Duration(req.WaitSeconds * float64(time.Second))
 	if err := l.call(ctx, message{"turn", req.Turn, fmt.Sprintf("/runners/%d/turn", id), wait + answerTime}, req, &resp); err != nil {
 		return nil, err
@@ -56,14 +57,14 @@ func (l *link) Turn(ctx context.Context, id int64, req *api.TurnRequest) (*api.T
 	return &resp, nil
 }
 
-func (l *link) Leave(ctx context.Context, id int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
-	var resp api.LeaveResponse
+func (l *link) Leave(ctx context.Context, id int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error) {
+	var resp lease.LeaveResponse
 	err := l.call(ctx, message{"leave", 1, fmt.Sprintf("/runners/%d/leave", id), answerTime}, req, &resp)
 	return &resp, err
 }
 
 // FailedWorkflow asks what the jobs of a compensation learn, until it is answered.
-func (l *link) FailedWorkflow(ctx context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+func (l *link) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	for {
 		l.questions++
 		var page api.FailedWorkflowPage
@@ -199,7 +200,7 @@ func silence(ctx context.Context) error {
 }
 
 // heard keeps what the daemon has acknowledged.
-func (l *link) heard(req *api.TurnRequest, resp *api.TurnResponse) {
+func (l *link) heard(req *lease.TurnRequest, resp *lease.TurnResponse) {
 	if len(resp.Grants) > 0 && resp.RunID != req.RunID {
 		l.violated("%s of run %d is granted jobs of run %d", l.runner, req.RunID, resp.RunID)
 	}
@@ -208,12 +209,12 @@ func (l *link) heard(req *api.TurnRequest, resp *api.TurnResponse) {
 	l.answers[l.runner]++
 	a := &l.acknowledged
 	for _, g := range resp.Grants {
-		l.told[lease{g.JobID, g.Fence}] = true
-		a.Grants = append(a.Grants, store.LeaseRef(g.LeaseRef))
+		l.told[leaseKey{g.JobID, g.Fence}] = true
+		a.Grants = append(a.Grants, lease.LeaseRef(g.LeaseRef))
 	}
 	for i, r := range req.Reports {
-		if i < len(resp.Results) && resp.Results[i].Outcome != api.OutcomeRefused {
-			a.Reports = append(a.Reports, store.SpooledReport{RunID: req.RunID, LeaseRef: store.LeaseRef(r.LeaseRef), EndedMS: r.EndedMS, Answered: true})
+		if i < len(resp.Results) && resp.Results[i].Outcome != lease.Refused {
+			a.Reports = append(a.Reports, check.SpooledReport{RunID: req.RunID, LeaseRef: lease.LeaseRef(r.LeaseRef), EndedMS: r.EndedMS, Answered: true})
 		}
 	}
 }

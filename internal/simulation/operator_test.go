@@ -106,7 +106,7 @@ func (w *world) runID() int64 {
 	if d == nil {
 		return 0
 	}
-	flow, err := d.Store().Workflow(context.Background(), w.workflow)
+	flow, err := d.Store().Workflows.Get(context.Background(), w.workflow)
 	if err != nil {
 		return 0
 	}

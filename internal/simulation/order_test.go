@@ -10,18 +10,18 @@ import (
 // order is what has begun behind which something else must not begin any more,
 // since people did something last.
 type order struct {
-	people  time.Time          // when they did
-	ends    map[int32]*process // of end jobs, by the stage that they end
-	undoing *process           // of a compensation
-	undos   map[int32]*process // by the job that they undo
-	cleans  *process           // of a job of on_failure
+	people  time.Time            // when they did
+	ends    map[int32]*execution // of end jobs, by the stage that they end
+	undoing *execution           // of a compensation
+	undos   map[int32]*execution // by the job that they undo
+	cleans  *execution           // of a job of on_failure
 }
 
 // settling is how long what people took away may still begin: its grant was
 // under way.
 const settling = 2 * time.Minute
 
-func newOrder() order { return order{ends: map[int32]*process{}, undos: map[int32]*process{}} }
+func newOrder() order { return order{ends: map[int32]*execution{}, undos: map[int32]*execution{}} }
 
 // forget begins anew, as people do something.
 func (o *order) forget() {
@@ -31,7 +31,7 @@ func (o *order) forget() {
 
 // checkOrder sees to it that a process begins when its job may (P6), and that
 // stages end and are undone in their order (P11).
-func (ps *processes) checkOrder(p *process) {
+func (ps *processes) checkOrder(p *execution) {
 	place := int32(ps.jobs[p.job])
 	ps.checkDependencies(p, place)
 	if time.Since(ps.order.people) < settling {
@@ -58,7 +58,7 @@ func (ps *processes) checkOrder(p *process) {
 
 // checkUndo looks at the begin of a job of a compensation: nothing of the run is
 // left, and what ran last is undone first.
-func (ps *processes) checkUndo(p *process, place int32) {
+func (ps *processes) checkUndo(p *execution, place int32) {
 	var rest []int32
 	for i := range ps.def.Jobs {
 		if ps.kindOf(int32(i)) != workflow.StageCompensation {
@@ -84,7 +84,7 @@ func (ps *processes) checkUndo(p *process, place int32) {
 }
 
 // checkNothingLives sees to it that none of some jobs has a process that can be reached.
-func (ps *processes) checkNothingLives(p *process, places []int32) {
+func (ps *processes) checkNothingLives(p *execution, places []int32) {
 	for _, place := range places {
 		if q := ps.living(place); q != nil {
 			ps.violated("P11: job %d begins on %s while job %d attempt %d goes on on %s", p.job, p.node, q.job, q.attempt, q.node)
@@ -93,7 +93,7 @@ func (ps *processes) checkNothingLives(p *process, places []int32) {
 }
 
 // living is a process of a job that goes on where it can be reached.
-func (ps *processes) living(place int32) *process {
+func (ps *processes) living(place int32) *execution {
 	for _, q := range ps.of[ps.idOf(place)] {
 		if q.end.IsZero() && !q.excused {
 			return q
@@ -104,7 +104,7 @@ func (ps *processes) living(place int32) *process {
 
 // checkDependencies sees to it that a job starts when it may, also if it is of a
 // sub-workflow (P6).
-func (ps *processes) checkDependencies(p *process, place int32) {
+func (ps *processes) checkDependencies(p *execution, place int32) {
 	j := &ps.def.Jobs[place]
 	for _, on := range j.DependsOn {
 		if q := ps.living(on); q != nil {
@@ -153,5 +153,5 @@ func (ps *processes) hasBegun(place int32, run int64) bool {
 	if child := ps.def.Jobs[place].Child; child > 0 {
 		return slices.ContainsFunc(ps.within(child), func(k int32) bool { return ps.hasBegun(k, run) })
 	}
-	return slices.ContainsFunc(ps.of[ps.idOf(place)], func(p *process) bool { return p.run == run })
+	return slices.ContainsFunc(ps.of[ps.idOf(place)], func(p *execution) bool { return p.run == run })
 }

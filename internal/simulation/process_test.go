@@ -8,12 +8,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/process"
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
 // process is a pretended run of a job's command or recovery script.
-type process struct {
+type execution struct {
 	job, run, attempt, fence int64
 
 	key, node  string
@@ -22,11 +22,11 @@ type process struct {
 	fate       fate
 	machine    *machine
 	begin, end time.Time // end is zero while it lives
-	exit       runner.Exit
+	exit       process.Exit
 	heard      bool // its runner knows of its end
 	ok         bool // it ended by itself, with exit code 0
 	signaled   bool // its runner wanted it to end
-	exited     func(runner.Exit)
+	exited     func(process.Exit)
 	excused    bool // nobody can reach its node, or a person took its job away
 	strays     int  // see audit
 }
@@ -35,8 +35,8 @@ type process struct {
 type processes struct {
 	*world
 	mu   sync.Mutex
-	live map[string]*process // by key
-	of   map[int64][]*process
+	live map[string]*execution // by key
+	of   map[int64][]*execution
 
 	order order
 }
@@ -45,7 +45,7 @@ type processes struct {
 type machine struct {
 	*processes
 	name       string
-	allocation *slurmtest.Life // nil: it is not in Slurm
+	allocation *slurmtest.Restart // nil: it is not in Slurm
 
 	mu   sync.Mutex
 	dead bool // the runner is; nobody hears of exits any more
@@ -53,8 +53,8 @@ type machine struct {
 }
 
 // Start pretends to start a command. It is part of runner.Executor.
-func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error) {
-	p := &process{machine: m, node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
+func (m *machine) Start(c *process.Command, exited func(process.Exit)) (int, error) {
+	p := &execution{machine: m, node: m.name, begin: time.Now(), exited: exited, command: c.Argv[2]}
 	for _, v := range c.Env {
 		switch name, value, _ := strings.Cut(v, "="); name {
 		case "TORC_JOB_ID":
@@ -73,7 +73,7 @@ func (m *machine) Start(c *runner.Command, exited func(runner.Exit)) (int, error
 	p.fate = fateOf(m.seed, p.command, p.job, p.attempt)
 	if p.fate.spawnError || m.isBad(m.name) {
 		m.note("%s: job %d attempt %d cannot be started", m.name, p.job, p.attempt)
-		return 0, &runner.SpawnError{Err: unix.EAGAIN, Errno: int(unix.EAGAIN)}
+		return 0, &process.SpawnError{Err: unix.EAGAIN, Errno: int(unix.EAGAIN)}
 	}
 	m.begin(m, p)
 	return 0, nil
@@ -87,7 +87,7 @@ func fenceOf(key string) int64 {
 }
 
 // begin lets a process live.
-func (ps *processes) begin(m *machine, p *process) {
+func (ps *processes) begin(m *machine, p *execution) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if m.isDead() {
@@ -104,7 +104,7 @@ func (ps *processes) begin(m *machine, p *process) {
 	}
 	ps.of[p.job] = append(ps.of[p.job], p)
 	ps.live[p.key] = p
-	time.AfterFunc(p.fate.lasts, func() { ps.exit(m, p, runner.Exit{Code: p.fate.code, Signal: p.fate.signal}, true) })
+	time.AfterFunc(p.fate.lasts, func() { ps.exit(m, p, process.Exit{Code: p.fate.code, Signal: p.fate.signal}, true) })
 }
 
 func (ps *processes) succeeded(job int64) bool {
@@ -117,7 +117,7 @@ func (ps *processes) succeeded(job int64) bool {
 }
 
 // exit ends a process.
-func (ps *processes) exit(m *machine, p *process, e runner.Exit, byItself bool) {
+func (ps *processes) exit(m *machine, p *execution, e process.Exit, byItself bool) {
 	ps.mu.Lock()
 	if !p.end.IsZero() {
 		ps.mu.Unlock()
@@ -150,7 +150,7 @@ func (m *machine) Signal(key string, signal unix.Signal) {
 	if signal == unix.SIGKILL {
 		after /= 1000
 	}
-	time.AfterFunc(after, func() { m.exit(m, p, runner.Exit{Signal: int(signal)}, false) })
+	time.AfterFunc(after, func() { m.exit(m, p, process.Exit{Signal: int(signal)}, false) })
 }
 
 // outOfReach notes that nobody can reach what runs on a node.

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 )
 
 // recorded is an attempt in the database whose end its runner saw.
@@ -15,35 +15,35 @@ type recorded struct {
 	code, signal                             int
 }
 
-// lease is what the key of a process and the row of an attempt have in common.
-type lease struct{ job, fence int64 }
+// leaseKey is what the key of a process and the row of an attempt have in common.
+type leaseKey struct{ job, fence int64 }
 
 // checkTruth compares what is recorded with the processes that there were: an
 // attempt ended as its own process did (P1), and an end that a runner has seen
 // is recorded, late, or in a spool file (P4).
-func (w *world) checkTruth(spooled []store.SpooledReport) {
-	began := map[lease]*process{}
+func (w *world) checkTruth(spooled []check.SpooledReport) {
+	began := map[leaseKey]*execution{}
 	for _, all := range w.ps.of {
 		for _, p := range all {
 			if !p.repair {
-				began[lease{p.job, p.fence}] = p
+				began[leaseKey{p.job, p.fence}] = p
 			}
 		}
 	}
-	kept := map[lease]bool{}
+	kept := map[leaseKey]bool{}
 	for _, r := range spooled {
-		kept[lease{r.JobID, r.Fence}] = true
+		kept[leaseKey{r.JobID, r.Fence}] = true
 	}
 	for _, r := range w.recorded() {
-		kept[lease{r.job, r.fence}] = true
-		if wrong := r.differs(began[lease{r.job, r.fence}]); wrong != "" {
+		kept[leaseKey{r.job, r.fence}] = true
+		if wrong := r.differs(began[leaseKey{r.job, r.fence}]); wrong != "" {
 			w.violated("P1: job %d: attempt %d of run %d, fence %d: %s", r.job, r.attempt, r.run, r.fence, wrong)
 		}
 	}
 	w.checkLost(began)
 	// What was taken from its runner was recorded then, and need not be reported.
 	w.query(`SELECT job_id, fence FROM late_report UNION SELECT job_id, fence FROM attempt WHERE evidence IS NULL`, func(scan func(...any)) {
-		var l lease
+		var l leaseKey
 		scan(&l.job, &l.fence)
 		kept[l] = true
 	})
@@ -56,10 +56,10 @@ func (w *world) checkTruth(spooled []store.SpooledReport) {
 
 // checkLost sees to it that nobody is taken for dead who could be asked (P5).
 // What becomes of runners in allocations is for Slurm to say.
-func (w *world) checkLost(began map[lease]*process) {
+func (w *world) checkLost(began map[leaseKey]*execution) {
 	w.query(`SELECT job_id, fence, end_ms FROM attempt WHERE json_extract(evidence, '$.lost_runner') = 1 AND json_extract(evidence, '$.slurm') IS NULL`,
 		func(scan func(...any)) {
-			var l lease
+			var l leaseKey
 			var lostMS int64
 			scan(&l.job, &l.fence, &lostMS)
 			if p := began[l]; p != nil && !p.excused && !w.jumps && p.end.After(time.UnixMilli(lostMS+1)) {
@@ -71,7 +71,7 @@ func (w *world) checkLost(began map[lease]*process) {
 // wasSeen reports whether the runner of a process has had the time to write
 // down how it ended. It asks Slurm before, if that has sent a signal. What a
 // runner ends whose lease was taken away is not reported.
-func (p *process) wasSeen(over time.Time) bool {
+func (p *execution) wasSeen(over time.Time) bool {
 	const writing = time.Minute
 	died := p.machine.died
 	return p.heard && !p.signaled && over.Sub(p.end) > writing && (died.IsZero() || died.Sub(p.end) > writing)
@@ -91,7 +91,7 @@ func (w *world) recorded() (all []recorded) {
 }
 
 // differs says in what an attempt is not what its process was.
-func (r *recorded) differs(p *process) string {
+func (r *recorded) differs(p *execution) string {
 	switch {
 	case p == nil:
 		return "it has ended, but never began"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // addStages turns some jobs of a workload into sub-workflows, and gives it an end
@@ -101,7 +102,7 @@ func addCompensation(d *workflow.Definition, c chance, jobs int) {
 			undos[i] = "undo"
 		}
 	}
-	d.AddCompensation(undos)
+	stage.AddCompensation(d, undos)
 }
 
 // addLimits bounds a workload: in failures and in time.

@@ -13,7 +13,9 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/server"
 	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // world is one run.
@@ -48,9 +50,9 @@ type world struct {
 	ids          []int64
 	trace        strings.Builder
 	violations   []string
-	acknowledged store.Acknowledged
-	answers      map[string]int // to turns, by runner
-	told         map[lease]bool // leases of which their runners know
+	acknowledged check.Acknowledged
+	answers      map[string]int    // to turns, by runner
+	told         map[leaseKey]bool // leases of which their runners know
 }
 
 // limit is how long a run may take, in virtual time.
@@ -59,9 +61,9 @@ const limit = 12 * time.Hour
 // newWorld draws how things are.
 func newWorld(s seed, dir string) *world {
 	c := s.of("world")
-	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}, answers: map[string]int{}, told: map[lease]bool{}}
+	w := &world{seed: s, dir: dir, began: time.Now(), def: workload(s), jobs: map[int64]int{}, answers: map[string]int{}, told: map[leaseKey]bool{}}
 	w.log = slog.New(slog.NewTextHandler(traceWriter{w}, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime}))
-	w.ps = &processes{world: w, live: map[string]*process{}, of: map[int64][]*process{}, order: newOrder()}
+	w.ps = &processes{world: w, live: map[string]*execution{}, of: map[int64][]*execution{}, order: newOrder()}
 	w.until = w.began.Add(c.spread(time.Minute, 40*time.Minute))
 	w.life, w.end = context.WithCancel(context.Background())
 	w.worst = oneOf(c,
@@ -178,7 +180,7 @@ func (w *world) create(d *daemon) {
 	if _, err := d.Store().Identity(ctx, databaseName); err != nil {
 		panic(err)
 	}
-	definition, err := d.Store().BeginDefinition(ctx, w.def, "")
+	definition, err := d.Store().Workflows.BeginDefinition(ctx, w.def, "")
 	if err != nil {
 		panic(err)
 	}
@@ -189,10 +191,10 @@ func (w *world) create(d *daemon) {
 	if err != nil {
 		panic(err)
 	}
-	if err := d.Store().Initialize(ctx, id, store.InitializeOptions{}); err != nil {
+	if err := d.Store().Workflows.Initialize(ctx, id, store.InitializeOptions{}); err != nil {
 		panic(err)
 	}
-	if w.ids, err = d.Store().JobIDs(ctx, id); err != nil {
+	if w.ids, err = d.Store().Jobs.IDs(ctx, id); err != nil {
 		panic(err)
 	}
 	w.workflow = id
@@ -213,12 +215,12 @@ func (w *world) complete() bool {
 	if d == nil {
 		return false
 	}
-	canceled, complete, err := d.Store().IsComplete(context.Background(), w.workflow)
+	canceled, complete, err := d.Store().Workflows.IsComplete(context.Background(), w.workflow)
 	if err != nil || !complete && !canceled {
 		return false
 	}
-	undone, err := d.Store().Compensations(context.Background(), w.workflow)
-	return err == nil && !slices.ContainsFunc(undone, func(c workflow.Compensation) bool { return !c.State.IsOver() })
+	undone, err := d.Store().Workflows.Compensations(context.Background(), w.workflow)
+	return err == nil && !slices.ContainsFunc(undone, func(c stage.Compensation) bool { return !c.State.IsOver() })
 }
 
 // isDone reports whether the workflow has ended and nobody will do anything

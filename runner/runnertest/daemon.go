@@ -11,14 +11,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // Job is a job that the daemon grants: a Grant without its lease.
 type Job struct {
-	api.Grant
+	lease.Grant
 	After []int64 // ids of jobs that must be complete before
 	// Repair is the recovery script of a failed attempt; the job is then ready
 	// again, at most Retries times.
@@ -30,16 +33,16 @@ type Job struct {
 type State struct {
 	Job      Job
 	Status   workflow.JobStatus
-	Attempts []api.Report // as reported, in order
-	Repaired []api.Recovered
-	Late     []api.Report
+	Attempts []lease.Report // as reported, in order
+	Repaired []lease.Recovered
+	Late     []lease.Report
 	Fence    int64
 	// NotStarted is how often its runner took back that it was started.
 	NotStarted int
 	runner     int64
-	held       api.Held
+	held       lease.Held
 	refused    int64 // when it was started, and was not after all
-	repair     *api.Recovery
+	repair     *lease.Recovery
 }
 
 // ErrDown is what calls return while the daemon is down.
@@ -49,7 +52,7 @@ var errNoRunner = &client.APIError{Status: 404, Message: "no such runner"}
 
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
-	Welcome api.RegisterResponse // what runners are told; ids are filled in
+	Welcome lease.RegisterResponse // what runners are told; ids are filled in
 	// Hopeless makes the daemon say that no open job can become work.
 	Hopeless bool
 	// Undecided makes it say so because all of them wait for a decision.
@@ -59,7 +62,7 @@ type Daemon struct {
 	// Impatient makes the daemon answer at once, whatever it may wait.
 	Impatient bool
 	// Signs is what runners are told to look for.
-	Signs *workflow.Signs
+	Signs *failure.Patterns
 	// Mute is how often the daemon does not say what failed; below 0 it says that it
 	// does not know.
 	Mute int
@@ -74,14 +77,14 @@ type Daemon struct {
 	runners    map[string]int64
 	lastRunner int64 // ids are not used again
 	turns      map[int64]*conversation
-	registered []api.RegisterRequest
-	left       []api.LeaveRequest
+	registered []lease.RegisterRequest
+	left       []lease.LeaveRequest
 	paused     []workflow.LaunchPause
 	violations []string
-	orders     []api.Order
-	voided     []api.LeaseRef
-	started    []api.Held
-	toCancel   []api.LeaseRef
+	orders     []lease.Order
+	voided     []lease.LeaseRef
+	started    []lease.Held
+	toCancel   []lease.LeaseRef
 	down       bool
 	lose       int
 	canceled   bool
@@ -92,13 +95,13 @@ type Daemon struct {
 // conversation is the daemon's side of a runner's turns.
 type conversation struct {
 	newest  int64
-	granted map[api.LeaseRef]bool
+	granted map[lease.LeaseRef]bool
 }
 
 // New makes a daemon with jobs; jobs without an id are numbered from 1.
 func New(jobs ...Job) *Daemon {
 	d := &Daemon{
-		Welcome: api.RegisterResponse{
+		Welcome: lease.RegisterResponse{
 			RunID: 1, WorkflowName: "test", LeaseSeconds: 60, HeartbeatSeconds: 15,
 			WaitForNewJobs: 0, WaitForHealthyMins: 1,
 		},
@@ -140,7 +143,7 @@ func (d *Daemon) change() {
 }
 
 // Register makes a runner known.
-func (d *Daemon) Register(_ context.Context, _ int64, req *api.RegisterRequest) (*api.RegisterResponse, error) {
+func (d *Daemon) Register(_ context.Context, _ int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.down {
@@ -151,7 +154,7 @@ func (d *Daemon) Register(_ context.Context, _ int64, req *api.RegisterRequest) 
 		d.lastRunner++
 		id = d.lastRunner
 		d.runners[req.Key] = id
-		d.turns[id] = &conversation{granted: make(map[api.LeaseRef]bool)}
+		d.turns[id] = &conversation{granted: make(map[lease.LeaseRef]bool)}
 		d.registered = append(d.registered, *req)
 	}
 	resp := d.Welcome
@@ -160,14 +163,14 @@ func (d *Daemon) Register(_ context.Context, _ int64, req *api.RegisterRequest) 
 }
 
 // Leave voids what the runner still has.
-func (d *Daemon) Leave(_ context.Context, runner int64, req *api.LeaveRequest) (*api.LeaveResponse, error) {
+func (d *Daemon) Leave(_ context.Context, runner int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.down {
 		return nil, ErrDown
 	}
 	d.left = append(d.left, *req)
-	resp := &api.LeaveResponse{}
+	resp := &lease.LeaveResponse{}
 	for _, s := range d.jobs {
 		if s.runner == runner && s.Status.IsLive() {
 			d.free(s)
@@ -178,7 +181,7 @@ func (d *Daemon) Leave(_ context.Context, runner int64, req *api.LeaveRequest) (
 }
 
 // FailedWorkflow says that nothing is known of a run.
-func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*workflow.FailedWorkflow, error) {
+func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.Mute > 0 {
@@ -188,12 +191,12 @@ func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*workflow.
 	if d.Mute < 0 {
 		return nil, &client.APIError{Status: 404, Message: "no run was to be undone"}
 	}
-	return &workflow.FailedWorkflow{WorkflowID: workflowID}, nil
+	return &stage.FailedWorkflow{WorkflowID: workflowID}, nil
 }
 
 // Turn answers a turn like the real daemon: at once if there is something to
 // say or a newer turn has come, else after the time that the runner allows.
-func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (*api.TurnResponse, error) {
+func (d *Daemon) Turn(ctx context.Context, runner int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.calls++
@@ -208,7 +211,7 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (
 		c.newest = req.Turn
 		d.change()
 	}
-	resp := &api.TurnResponse{Turn: req.Turn, RunID: req.RunID}
+	resp := &lease.TurnResponse{Turn: req.Turn, RunID: req.RunID}
 	d.hear(runner, req, resp)
 	if err := d.answer(ctx, runner, req, resp); err != nil {
 		return nil, err
@@ -221,8 +224,8 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *api.TurnRequest) (
 }
 
 // hear takes in what the runner says.
-func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse) {
-	ended := make(map[api.LeaseRef]bool)
+func (d *Daemon) hear(runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) {
+	ended := make(map[lease.LeaseRef]bool)
 	for i := range req.Reports {
 		ended[req.Reports[i].LeaseRef] = true
 	}
@@ -274,7 +277,7 @@ func (d *Daemon) hear(runner int64, req *api.TurnRequest, resp *api.TurnResponse
 }
 
 // answer adds grants and the state of things, waiting for them if allowed.
-func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest, resp *api.TurnResponse) error {
+func (d *Daemon) answer(ctx context.Context, runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) error {
 	c := d.turns[runner]
 	deadline := time.NewTimer(time.Duration(req.WaitSeconds * float64(time.Second)))
 	defer deadline.Stop()
@@ -323,15 +326,15 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *api.TurnRequest,
 }
 
 // grant gives the runner what it can take, and again what it did not hear of.
-func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnResponse) {
-	known := make(map[api.LeaseRef]bool)
+func (d *Daemon) grant(runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) {
+	known := make(map[lease.LeaseRef]bool)
 	for _, h := range req.Held {
 		known[h.LeaseRef] = true
 	}
 	nodes := slices.Clone(req.Free.Nodes)
 	for _, id := range d.order {
 		s := d.jobs[id]
-		ref := api.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
+		ref := lease.LeaseRef{JobID: id, Attempt: int64(len(s.Attempts) + 1), Fence: s.Fence}
 		if s.repair != nil {
 			ref.Attempt--
 		}
@@ -349,7 +352,7 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 			continue
 		}
 		d.fence++
-		s.Fence, s.runner, s.Status, s.held = d.fence, runner, workflow.Pending, api.Held{}
+		s.Fence, s.runner, s.Status, s.held = d.fence, runner, workflow.Pending, lease.Held{}
 		ref.Fence = s.Fence
 		g.LeaseRef, g.Recovery = ref, s.repair
 		resp.Grants = append(resp.Grants, g)
@@ -357,7 +360,7 @@ func (d *Daemon) grant(runner int64, req *api.TurnRequest, resp *api.TurnRespons
 }
 
 // place takes room for a job from the first node that has it.
-func place(g *api.Grant, nodes []api.FreeNode) bool {
+func place(g *lease.Grant, nodes []placement.FreeNode) bool {
 	for i := range nodes {
 		n := &nodes[i]
 		if g.CPUs <= n.CPUs && g.MemoryBytes <= n.MemoryBytes && g.GPUs <= n.GPUs {
@@ -380,23 +383,23 @@ func (d *Daemon) isReady(s *State) bool {
 }
 
 // report records the end of an attempt.
-func (d *Daemon) report(r *api.Report) api.ReportResult {
-	result := api.ReportResult{LeaseRef: r.LeaseRef}
+func (d *Daemon) report(r *lease.Report) lease.ReportResult {
+	result := lease.ReportResult{LeaseRef: r.LeaseRef}
 	s := d.jobs[r.JobID]
 	if s == nil {
 		d.violation("report of unknown job %d", r.JobID)
-		result.Outcome = api.OutcomeRefused
+		result.Outcome = lease.Refused
 		return result
 	}
 	for i := range s.Attempts {
 		if s.Attempts[i].LeaseRef == r.LeaseRef {
-			result.Outcome, result.Status, result.Recovery = api.OutcomeDuplicate, s.Status, s.repair
+			result.Outcome, result.Status, result.Recovery = lease.Duplicate, s.Status, s.repair
 			return result
 		}
 	}
 	if s.Fence != r.Fence || !s.Status.IsLive() {
 		s.Late = append(s.Late, *r)
-		result.Outcome, result.Status = api.OutcomeLate, s.Status
+		result.Outcome, result.Status = lease.Late, s.Status
 		return result
 	}
 	s.Attempts = append(s.Attempts, *r)
@@ -406,7 +409,7 @@ func (d *Daemon) report(r *api.Report) api.ReportResult {
 }
 
 // decide is a small copy of what the engine does with an end.
-func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
+func (d *Daemon) decide(s *State, r *lease.Report, result *lease.ReportResult) {
 	e := &r.Evidence
 	cause := workflow.CauseOK
 	code := int64(0)
@@ -430,7 +433,7 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 	case e.MissingOutputCount > 0:
 		cause, code = workflow.CauseOutputMissing, 1
 	}
-	result.Outcome, result.Cause, result.ReturnCode = api.OutcomeAccepted, string(cause), code
+	result.Outcome, result.Cause, result.ReturnCode = lease.Accepted, cause, code
 	switch {
 	case cause == workflow.CauseOK:
 		s.Status = workflow.Completed
@@ -440,7 +443,7 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 		s.Status = workflow.Canceled
 	case s.Job.Repair != "" && len(s.Attempts) <= s.Job.Retries:
 		s.Status = workflow.Pending
-		s.repair = &api.Recovery{Script: s.Job.Repair, ReturnCode: code, Cause: string(cause), TimeoutSeconds: d.RepairSeconds}
+		s.repair = &lease.Recovery{Script: s.Job.Repair, ReturnCode: code, Cause: cause, TimeoutSeconds: d.RepairSeconds}
 		result.Recovery = s.repair
 	case len(s.Attempts) <= s.Job.Retries:
 		d.free(s)
@@ -450,12 +453,12 @@ func (d *Daemon) decide(s *State, r *api.Report, result *api.ReportResult) {
 	result.Status = s.Status
 }
 
-func (d *Daemon) recovered(r *api.Recovered) api.ReportResult {
-	result := api.ReportResult{LeaseRef: r.LeaseRef, Outcome: api.OutcomeAccepted}
+func (d *Daemon) recovered(r *lease.Recovered) lease.ReportResult {
+	result := lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Accepted}
 	s := d.jobs[r.JobID]
 	if s == nil || s.repair == nil || s.Fence != r.Fence {
 		d.violation("recovery of job %d reported, which has none", r.JobID)
-		result.Outcome = api.OutcomeRefused
+		result.Outcome = lease.Refused
 		return result
 	}
 	s.Repaired = append(s.Repaired, *r)
@@ -467,7 +470,7 @@ func (d *Daemon) recovered(r *api.Recovered) api.ReportResult {
 
 // free makes a leased job ready again.
 func (d *Daemon) free(s *State) {
-	s.Status, s.runner, s.held = workflow.Ready, 0, api.Held{}
+	s.Status, s.runner, s.held = workflow.Ready, 0, lease.Held{}
 	d.change()
 }
 
@@ -511,7 +514,7 @@ func (d *Daemon) LoseAnswers(n int) {
 }
 
 // Order gives an order to the next runner that makes a turn.
-func (d *Daemon) Order(o api.Order) {
+func (d *Daemon) Order(o lease.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.orders = append(d.orders, o)
@@ -544,7 +547,7 @@ func (d *Daemon) ExpectRecovery(job int64) {
 	defer d.mu.Unlock()
 	s := d.jobs[job]
 	s.repair, s.Job.Recovery = s.Job.Recovery, nil
-	s.Attempts = append(s.Attempts, api.Report{LeaseRef: api.LeaseRef{JobID: job, Attempt: 1}})
+	s.Attempts = append(s.Attempts, lease.Report{LeaseRef: lease.LeaseRef{JobID: job, Attempt: 1}})
 	d.change()
 }
 
@@ -573,7 +576,7 @@ func (d *Daemon) Job(id int64) State {
 }
 
 // Held returns how the runner that has a job holds it.
-func (d *Daemon) Held(id int64) api.Held {
+func (d *Daemon) Held(id int64) lease.Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.jobs[id].held
@@ -581,21 +584,21 @@ func (d *Daemon) Held(id int64) api.Held {
 
 // Started returns what runners said of attempts that earlier runners had begun to
 // start.
-func (d *Daemon) Started() []api.Held {
+func (d *Daemon) Started() []lease.Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.started)
 }
 
-// Registered returns the registrations, Left the goodbyes.
-func (d *Daemon) Registered() []api.RegisterRequest {
+// Registered returns the registrations, Left the deregistrations.
+func (d *Daemon) Registered() []lease.RegisterRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.registered)
 }
 
-// Left returns the goodbyes.
-func (d *Daemon) Left() []api.LeaveRequest {
+// Left returns the deregistrations.
+func (d *Daemon) Left() []lease.LeaveRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.left)

@@ -15,8 +15,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // Contents is what a spool file holds.
@@ -25,20 +25,20 @@ type Contents struct {
 	Header Header
 	// Reports are all reports in the file; the first Answered of them were
 	// answered by the daemon.
-	Reports  []api.Report
+	Reports  []lease.Report
 	Answered int
 	// Starts are the attempts that its writer began to start.
-	Starts []api.Held
+	Starts []lease.Held
 	// Cut says that the file ends in the middle of a frame or in a damaged one.
 	Cut bool
 }
 
 // Pending returns the reports that the daemon has not answered.
-func (c *Contents) Pending() []api.Report { return c.Reports[min(c.Answered, len(c.Reports)):] }
+func (c *Contents) Pending() []lease.Report { return c.Reports[min(c.Answered, len(c.Reports)):] }
 
 // Unreported returns the attempts that were started and not reported.
-func (c *Contents) Unreported() (left []api.Held) {
-	reported := make(map[api.LeaseRef]bool, len(c.Reports))
+func (c *Contents) Unreported() (left []lease.Held) {
+	reported := make(map[lease.LeaseRef]bool, len(c.Reports))
 	for i := range c.Reports {
 		reported[c.Reports[i].LeaseRef] = true
 	}
@@ -120,7 +120,7 @@ func decode(in io.Reader) (*Contents, error) {
 func (c *Contents) add(kind byte, data []byte) error {
 	switch kind {
 	case kindReport:
-		var r api.Report
+		var r lease.Report
 		if err := json.Unmarshal(data, &r); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
@@ -132,12 +132,12 @@ func (c *Contents) add(kind byte, data []byte) error {
 		}
 		c.Answered += n
 	case kindStart:
-		var s api.Held
+		var s lease.Held
 		if err := json.Unmarshal(data, &s); err != nil {
 			return fmt.Errorf("start: %w", err)
 		}
 		if s.StartedMS == 0 {
-			c.Starts = slices.DeleteFunc(c.Starts, func(other api.Held) bool { return other.LeaseRef == s.LeaseRef })
+			c.Starts = slices.DeleteFunc(c.Starts, func(other lease.Held) bool { return other.LeaseRef == s.LeaseRef })
 			return nil
 		}
 		c.Starts = append(c.Starts, s)

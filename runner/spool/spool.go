@@ -22,7 +22,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // Ending is the ending of spool files' names.
@@ -65,7 +65,7 @@ type Writer struct {
 	header  int64 // size of its frame
 	size    int64
 	pending int // reports that the daemon has not answered
-	started map[api.LeaseRef]api.Held
+	started map[lease.LeaseRef]lease.Held
 	buf     bytes.Buffer
 }
 
@@ -77,7 +77,7 @@ func Create(dir string, h Header) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create spool file: %w", err)
 	}
-	w := &Writer{file: file, path: path, started: make(map[api.LeaseRef]api.Held)}
+	w := &Writer{file: file, path: path, started: make(map[lease.LeaseRef]lease.Held)}
 	if err := w.begin(h); err != nil {
 		return nil, errors.Join(err, file.Close(), os.Remove(file.Name()))
 	}
@@ -100,7 +100,7 @@ func (w *Writer) begin(h Header) error {
 
 // Start writes that an attempt is being started. It is safe from the end of
 // this process, not of the node, where no process would be left either.
-func (w *Writer) Start(attempt api.Held) error {
+func (w *Writer) Start(attempt lease.Held) error {
 	if err := w.frame(kindStart, attempt); err != nil {
 		w.buf.Reset()
 		return err
@@ -113,11 +113,11 @@ func (w *Writer) Start(attempt api.Held) error {
 }
 
 // NotStarted takes back what Start wrote of an attempt: nothing of it ran.
-func (w *Writer) NotStarted(ref api.LeaseRef) error {
+func (w *Writer) NotStarted(ref lease.LeaseRef) error {
 	if _, written := w.started[ref]; !written {
 		return nil
 	}
-	if err := w.frame(kindStart, api.Held{LeaseRef: ref}); err != nil {
+	if err := w.frame(kindStart, lease.Held{LeaseRef: ref}); err != nil {
 		w.buf.Reset()
 		return err
 	}
@@ -131,7 +131,7 @@ func (w *Writer) NotStarted(ref api.LeaseRef) error {
 // Append writes reports; with sync they are on the disk when it returns, else
 // they are safe from the end of this process alone. After an error none of them
 // is in the file.
-func (w *Writer) Append(reports []api.Report, sync bool) error {
+func (w *Writer) Append(reports []lease.Report, sync bool) error {
 	if len(reports) == 0 {
 		return nil
 	}
@@ -172,9 +172,6 @@ func (w *Writer) Done(n int) error {
 	}
 	return w.flush()
 }
-
-// Pending returns how many reports the daemon has not answered.
-func (w *Writer) Pending() int { return w.pending }
 
 // Close closes the file, and removes it if everything in it was answered.
 func (w *Writer) Close() error {

@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
-	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/internal/tinydisk"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 var header = Header{WorkflowID: 7, RunID: 2, RunnerID: 3, Key: "key", Hostname: "host", PID: 1, BootID: "boot"}
 
-func report(id int64) api.Report {
-	return api.Report{LeaseRef: api.LeaseRef{JobID: id, Attempt: 1, Fence: id + 100}, StartedMS: 5, EndedMS: 6}
+func report(id int64) lease.Report {
+	return lease.Report{LeaseRef: lease.LeaseRef{JobID: id, Attempt: 1, Fence: id + 100}, StartedMS: 5, EndedMS: 6}
 }
 
-func reports(from, to int64) []api.Report {
-	var list []api.Report
+func reports(from, to int64) []lease.Report {
+	var list []lease.Report
 	for id := from; id < to; id++ {
 		list = append(list, report(id))
 	}
@@ -69,7 +69,7 @@ func TestWriteAndRead(t *testing.T) {
 	if diff := cmp.Diff(reports(3, 5), c.Pending()); diff != "" {
 		t.Error(diff)
 	}
-	if len(c.Reports) != 4 || c.Cut || w.Pending() != 2 {
+	if len(c.Reports) != 4 || c.Cut || w.pending != 2 {
 		t.Errorf("%+v", c)
 	}
 	must(t, w.Close())
@@ -92,7 +92,7 @@ func TestDeliveredFileIsCut(t *testing.T) {
 	w := create(t, dir)
 	big := report(1)
 	big.Evidence.StderrTail = string(make([]byte, compactSize))
-	must(t, w.Append([]api.Report{big}, false))
+	must(t, w.Append([]lease.Report{big}, false))
 	must(t, w.Done(1))
 	must(t, w.Append(reports(2, 3), false))
 	path := onlyFile(t, dir)
@@ -140,7 +140,7 @@ func TestDamage(t *testing.T) {
 		if len(c.Reports) > len(want) {
 			t.Fatalf("%d reports", len(c.Reports))
 		}
-		if diff := cmp.Diff(want[:len(c.Reports)], append([]api.Report{}, c.Reports...)); diff != "" {
+		if diff := cmp.Diff(want[:len(c.Reports)], append([]lease.Report{}, c.Reports...)); diff != "" {
 			t.Fatal(diff)
 		}
 		if len(c.Reports) < len(want) && !c.Cut {
@@ -218,8 +218,8 @@ func TestFullDisk(t *testing.T) {
 	if err := w.Append(many, true); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("error %v", err)
 	}
-	if w.Pending() != 2 {
-		t.Errorf("%d pending", w.Pending())
+	if w.pending != 2 {
+		t.Errorf("%d pending", w.pending)
 	}
 	disk.Free()
 	must(t, w.Append(many, true))
@@ -278,7 +278,7 @@ func TestStartsAreKept(t *testing.T) {
 		return jobs
 	}
 	for id := range int64(3) {
-		must(t, w.Start(api.Held{LeaseRef: report(id).LeaseRef, StartedMS: 1000}))
+		must(t, w.Start(lease.Held{LeaseRef: report(id).LeaseRef, StartedMS: 1000}))
 	}
 	must(t, w.Append(reports(1, 2), false))
 	if got := unreported(); !slices.Equal(got, []int64{0, 2}) {
@@ -286,7 +286,7 @@ func TestStartsAreKept(t *testing.T) {
 	}
 	big := report(2)
 	big.Evidence.StderrTail = strings.Repeat("x", compactSize)
-	must(t, w.Append([]api.Report{big}, false))
+	must(t, w.Append([]lease.Report{big}, false))
 	must(t, w.Done(2))
 	if got := unreported(); w.size >= compactSize || !slices.Equal(got, []int64{0}) {
 		t.Errorf("after the cut, at %d bytes, jobs %v are unreported, want 0", w.size, got)

@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Origins refuses what a web browser sends because a page of somebody else told
+// Origins rejects what a web browser sends because a page of somebody else told
 // it to: the browser of a user reaches this user's daemon, whoever wrote the
 // page. Programs that are no browsers send nothing that it looks at but the
 // name of the host.
@@ -91,7 +91,7 @@ func ownAddress(ip net.IP) bool {
 	})
 }
 
-// origin refuses what a page of another origin sends, whatever it asks for, save
+// origin rejects what a page of another origin sends, whatever it asks for, save
 // for a link that somebody followed.
 func (o *Origins) origin(r *http.Request) error {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")

@@ -45,9 +45,9 @@ var kinds = map[Scope]store.Kind{
 
 // Owners tells which workflow a row belongs to.
 type Owners interface {
-	// WorkflowOf returns the id of the workflow; an error with CodeNotFound if there
+	// Of returns the id of the workflow; an error with CodeNotFound if there
 	// is no such row.
-	WorkflowOf(ctx context.Context, kind store.Kind, id int64) (workflowID int64, err error)
+	Of(ctx context.Context, kind store.Kind, id int64) (workflowID int64, err error)
 }
 
 // FromHeader returns the workflow on behalf of whose job a request is made; 0 if
@@ -79,7 +79,7 @@ func Check(ctx context.Context, owners Owners, scope Scope, workflowID int64, r 
 	if err != nil {
 		return nil //nolint:nilerr // the handler says what is wrong with it
 	}
-	owner, err := owners.WorkflowOf(ctx, kind, n)
+	owner, err := owners.Of(ctx, kind, n)
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,14 @@ func queryWithin(workflowID int64, raw string) bool {
 	return true
 }
 
-// CheckBody refuses a decoded body that names another workflow, in itself or in
-// the elements of its lists: CodeForbidden.
+// proposer is a body that may ask for a proposal alone, which changes nothing.
+type proposer interface{ Proposes() bool }
+
+// CheckBody refuses a decoded body, given by a pointer, that names another workflow,
+// in itself or in the elements of its lists, or that asks for the change where jobs may
+// ask for the proposal of one: CodeForbidden.
 func CheckBody(workflowID int64, r *http.Request, body any) error {
-	if namesOther(reflect.ValueOf(body), workflowID) {
+	if p, ok := body.(proposer); ok && !p.Proposes() || namesOther(reflect.ValueOf(body), workflowID) {
 		return forbidden(r, workflowID)
 	}
 	return nil

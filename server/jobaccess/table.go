@@ -44,6 +44,16 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/why":                         Workflow,
 	"GET /workflows/{id}/failed_workflow":             Workflow,
 	"GET /workflows/{id}/compensations":               Workflow,
+	"GET /workflows/{id}/check_resources":             Workflow,
+	"GET /workflows/{id}/diagnosis":                   Refused,  // it is about nodes
+	"POST /workflows/{id}/correct_resources":          Workflow, // a dry run
+	"POST /workflows/{id}/recover":                    Refused,
+	"GET /workflows/{id}/execution_plan":              Refused, // it names schedulers
+	"POST /workflows/{id}/slurm_usage":                Refused,
+	"POST /workflows/{id}/regenerate":                 Refused,
+	"POST /workflows/{id}/reset":                      Refused,
+	"POST /workflows/{id}/reset_jobs":                 Refused,
+	"POST /jobs/{id}/retry":                           Refused,
 	"GET /workflows/{id}/claim_holds":                 Refused,
 	"POST /workflows/{id}/release_claims":             Refused,
 

@@ -6,148 +6,86 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// KillNode ends a node's slurmd. The controller notices after SlurmdTimeout.
-// With power the node's processes die at once; otherwise they live on and
-// nobody can reach them.
+// KillNode kills a node's slurmd. The controller notices after SlurmdTimeout.
+// With power the node's processes die at once, as in a power failure; otherwise they
+// go on and cannot be reached.
 func (c *Cluster) KillNode(name string, power bool) {
 	c.do(func() {
-		n := c.node(name)
+		n := c.nodes.named(name)
 		if power {
-			for _, l := range slices.Clone(n.lives) {
-				if process := l.process; process != nil && l.nodes[0] == n {
-					c.effects = append(c.effects, func() { process.Signal("KILL", Everything) })
+			for _, r := range slices.Clone(n.restarts) {
+				if process := r.process; process != nil && r.nodes[0] == n {
+					c.clock.unlocked(func() { process.Signal("KILL", Everything) })
 				}
 			}
 		}
 		n.dead = true
-		c.after(c.opts.SlurmdTimeout, func() {
+		c.clock.after(c.opts.SlurmdTimeout, func() {
 			if n.dead {
-				c.nodeDown(n, "Not responding")
+				c.controller.nodeDown(n, "Not responding")
 			}
 		})
 	})
 }
 
-// DownNode is the administrator's `scontrol update nodename=… state=down`.
+// DownNode takes a node down: the administrator's `scontrol update nodename=… state=down`.
 func (c *Cluster) DownNode(name, reason string) {
-	c.do(func() { c.nodeDown(c.node(name), reason) })
+	c.do(func() { c.controller.nodeDown(c.nodes.named(name), reason) })
 }
 
-// DrainNode lets the node's jobs end and starts no more there.
+// DrainNode drains a node: its jobs go on, no others start there.
 func (c *Cluster) DrainNode(name, reason string) {
-	c.do(func() { n := c.node(name); n.drain, n.reason = true, reason })
+	c.do(func() { n := c.nodes.named(name); n.drain, n.reason = true, reason })
 }
 
-// RestoreNode brings a node back. A slurmd that was not missed reports what has
-// ended meanwhile; one that was missed kills what it should not have any more.
+// RestoreNode brings a node back. If the controller had not noticed, the slurmd
+// reports which scripts have ended meanwhile; if it had, the slurmd kills the
+// processes of jobs that are no longer on the node.
 func (c *Cluster) RestoreNode(name string) {
-	c.do(func() {
-		n := c.node(name)
-		n.dead, n.down, n.drain, n.reason = false, false, false, ""
-		for _, l := range slices.Clone(n.lives) {
-			if l.unreported != nil {
-				c.exited(l, *l.unreported)
-			}
-		}
-		c.killLeftovers(n)
-	})
+	c.do(func() { c.controller.restore(c.nodes.named(name), c.queue.jobs) })
 }
 
-// killLeftovers ends processes of lives that the controller has given up.
-func (c *Cluster) killLeftovers(n *node) {
-	for _, j := range c.jobs {
-		for _, l := range j.lives {
-			if l.alive && l.released && slices.Contains(l.nodes, n) {
-				c.send(l, "KILL", Everything)
-			}
-		}
-	}
-}
-
-// nodeDown ends the lives on a node with NODE_FAIL; jobs that may be requeued
-// wait again.
-func (c *Cluster) nodeDown(n *node, reason string) {
-	n.down, n.reason = true, reason
-	for _, l := range slices.Clone(n.lives) {
-		if l.completing {
-			c.release(l)
-			continue
-		}
-		l.requeue = l.job.requeue
-		l.job.reason = "NodeDown"
-		c.terminate(l, slurm.NodeFail)
-		// The controller does not wait for a node that is down.
-		c.release(l)
-	}
-}
-
-// Preempt preempts a running job as its partition says, without a job that
-// would need its place.
+// Preempt preempts a running job as its partition says, although no other job needs
+// its place.
 func (c *Cluster) Preempt(id slurm.JobID) {
-	c.withLife(id, c.preempt)
+	c.withRunning(id, c.controller.preempt)
 }
 
-// OutOfMemory lets the kernel kill a job's script for its memory.
+// OutOfMemory kills a running job as the kernel does when its memory is used up.
 func (c *Cluster) OutOfMemory(id slurm.JobID) {
-	c.withLife(id, func(l *life) {
-		l.oom = true
-		c.send(l, "KILL", Everything)
+	c.withRunning(id, func(r *restart) {
+		r.oom = true
+		c.controller.send(r, "KILL", Everything)
 	})
 }
 
-// Suspend and Resume are the administrator's commands of that name.
-func (c *Cluster) Suspend(id slurm.JobID) { c.withLife(id, c.suspend) }
+// Suspend stops a running job: the administrator's `scontrol suspend`.
+func (c *Cluster) Suspend(id slurm.JobID) { c.withRunning(id, c.controller.suspend) }
 
 // Resume lets a suspended job go on.
-func (c *Cluster) Resume(id slurm.JobID) { c.withLife(id, c.resume) }
+func (c *Cluster) Resume(id slurm.JobID) { c.withRunning(id, c.controller.resume) }
 
-// Requeue ends the present life of a job and lets it wait for the next.
+// Requeue ends a running job, which then waits for its next restart.
 func (c *Cluster) Requeue(id slurm.JobID) {
-	c.withLife(id, func(l *life) { c.requeue(l, false) })
+	c.withRunning(id, func(r *restart) { c.controller.requeue(r, false) })
 }
 
-// CancelAs cancels a job in the name of a user.
+// CancelAs cancels a job as a user.
 func (c *Cluster) CancelAs(uid int, id slurm.JobID) {
 	c.do(func() {
-		if j := c.job(id.Number); j != nil {
-			c.cancel(j, uid)
+		if j := c.queue.job(id.Number); j != nil {
+			c.controller.cancel(j, uid)
 		}
 	})
 }
 
-// withLife does something to a running job; to one that does not run nothing
-// happens.
-func (c *Cluster) withLife(id slurm.JobID, action func(*life)) {
+// withRunning calls action with the current restart of a job, if it is running.
+func (c *Cluster) withRunning(id slurm.JobID, action func(*restart)) {
 	c.do(func() {
-		if j := c.job(id.Number); j != nil {
-			if l := j.life(); l != nil && !l.completing {
-				action(l)
+		if j := c.queue.job(id.Number); j != nil {
+			if r := j.current(); r != nil && !r.completing {
+				action(r)
 			}
 		}
 	})
-}
-
-func (c *Cluster) suspend(l *life) {
-	if !l.suspended {
-		l.suspended = true
-		l.suspendedAt = c.now
-		l.state = slurm.Suspended
-		c.record(l)
-		c.send(l, "STOP", Everything)
-	}
-}
-
-func (c *Cluster) resume(l *life) {
-	if l.suspended {
-		l.suspended = false
-		l.state = slurm.Running
-		l.limit = l.limit.Add(c.now.Sub(l.suspendedAt)) // suspended time does not count
-		c.record(l)
-		c.send(l, "CONT", Everything)
-	}
-}
-
-func (c *Cluster) requeue(l *life, hold bool) {
-	l.requeue, l.hold = true, hold
-	c.terminate(l, slurm.Requeued)
 }

@@ -14,7 +14,7 @@ func TestAdmin(t *testing.T) {
 		args   []string
 		action func(c *slurmtest.Cluster, id slurm.JobID)
 		state  slurm.State // ten seconds later
-		last   slurm.State // of its first life in accounting
+		last   slurm.State // of its first restart in accounting
 	}{
 		"preempt":        {[]string{"--partition=standby"}, (*slurmtest.Cluster).Preempt, slurm.Pending, slurm.Preempted},
 		"preempt cancel": {[]string{"--partition=scavenge"}, (*slurmtest.Cluster).Preempt, slurm.Preempted, slurm.Preempted},
@@ -39,18 +39,18 @@ func TestAdmin(t *testing.T) {
 		if job, _ := queue.Find(id); job.State != tc.state {
 			t.Errorf("%s: %+v", name, job)
 		}
-		look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}, Duplicates: true})
+		records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}, Duplicates: true})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if lives := look.Lives(id); len(lives) == 0 || lives[0].State != tc.last {
-			t.Errorf("%s: %+v", name, lives)
+		if restarts := records.Lives(id); len(restarts) == 0 || restarts[0].State != tc.last {
+			t.Errorf("%s: %+v", name, restarts)
 		}
 	}
 }
 
-// TestCancelRequeued: a job that is cancelled between two lives ends as
-// cancelled, and its first life as it was.
+// TestCancelRequeued: a job that is cancelled between two restarts ends as
+// cancelled, and its first restart as it was.
 func TestCancelRequeued(t *testing.T) {
 	c, client, clock := virtual(t, slurmtest.Options{})
 	id, err := submit(t, client, "sleep 300")
@@ -62,13 +62,13 @@ func TestCancelRequeued(t *testing.T) {
 	if err := client.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}, Duplicates: true})
+	records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}, Duplicates: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lives := look.Lives(id)
-	if len(lives) != 2 || lives[0].State != slurm.Requeued || lives[1].State != slurm.Cancelled || lives[1].Started() {
-		t.Errorf("%+v", lives)
+	restarts := records.Lives(id)
+	if len(restarts) != 2 || restarts[0].State != slurm.Requeued || restarts[1].State != slurm.Cancelled || restarts[1].Started() {
+		t.Errorf("%+v", restarts)
 	}
 	if detail, _, err := client.ShowJob(t.Context(), id); err != nil || detail.State != slurm.Cancelled || detail.NodeList != "" {
 		t.Errorf("%+v, %v", detail, err)
@@ -116,22 +116,22 @@ func TestSuspendedTime(t *testing.T) {
 
 // TestSteps: what a launcher says of its steps is in accounting.
 func TestSteps(t *testing.T) {
-	launch := func(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
-		n := l.StepStarted("wf1_j2")
-		l.StepEnded(n, slurm.OutOfMemory, slurm.ExitCode{Signal: 125})
-		l.StepStarted("wf1_j3")
-		return signalFunc(func(string, slurmtest.Target) { l.Exit(slurm.ExitCode{Signal: 9}) })
+	launch := func(_ *slurmtest.Cluster, r *slurmtest.Restart) slurmtest.Process {
+		n := r.StepStarted("wf1_j2")
+		r.StepEnded(n, slurm.OutOfMemory, slurm.ExitCode{Signal: 125})
+		r.StepStarted("wf1_j3")
+		return signalFunc(func(string, slurmtest.Target) { r.Exit(slurm.ExitCode{Signal: 9}) })
 	}
 	_, client, _ := virtual(t, slurmtest.Options{Launch: launch})
 	id, err := submit(t, client, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}})
+	records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	steps := look.Steps(id)
+	steps := records.Steps(id)
 	if len(steps) != 3 || steps[1].Name != "wf1_j2" || steps[1].State != slurm.OutOfMemory || steps[2].State != slurm.Running {
 		t.Errorf("%+v", steps)
 	}

@@ -1,18 +1,21 @@
-// Package slurmtest has clusters for tests: a fake one, which is a state machine
-// in this process, and a real one, which a script of this package brings up on
+// Package slurmtest provides Slurm clusters for tests: a fake one, which is a state
+// machine in this process, and a real one, which a script of this package starts on
 // this machine. Both pass the same conformance suite.
 //
 // The fake cluster has nodes, partitions with preemption, time limits, requeue,
 // out-of-memory kills, node failures, an accounting database that lags, and
-// faults on request. It answers the commands of package slurm (Run), reads the
-// clock that it is given, and does nothing by itself: time passes in it when
-// Advance or Run is called, or, with a real clock, while Live runs.
+// faults on request. Run answers the commands of package slurm. Time passes in the
+// cluster when Advance or Run is called, or, with a real clock, while Live runs; it
+// is that of the clock in the options.
+//
+// Its parts are those of Slurm: a queue, a scheduler, a controller that starts and
+// ends jobs on nodes, accounting, and the programs that ask them. They share a
+// timeline and the lock of the Cluster.
 package slurmtest
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -46,7 +49,7 @@ type Limits struct {
 }
 
 // Options describe a cluster; the zero value is the cluster that cluster.sh
-// brings up: nodes n1 … n4, partitions debug, standby and scavenge, accounts
+// starts: nodes n1 … n4, partitions debug, standby and scavenge, accounts
 // research and limited.
 type Options struct {
 	Now           func() time.Time // nil: time.Now
@@ -70,42 +73,34 @@ type Options struct {
 type Cluster struct {
 	opts Options
 
-	mu      sync.Mutex
-	now     time.Time
-	lastID  int64
-	jobs    []*job // by id
-	nodes   []*node
-	timers  []timer // by time, then by order of their making
-	made    int
-	effects []func() // to be called without the lock, in order
-	faults  []*Fault
-	calls   []slurm.Command
-	wake    chan struct{} // tells Live that a timer was made
+	mu         sync.Mutex // for all that follows
+	clock      *timeline
+	queue      *queue
+	nodes      nodes
+	controller *controller
+	scheduler  *scheduler
+	accounting *accounting
+	faults     faults
+	calls      []slurm.Command
 }
 
-// timer is something that happens at a time.
-type timer struct {
-	at   time.Time
-	made int
-	run  func()
-}
-
-// node is the state of a Node.
-type node struct {
-	Node
-	dead   bool    // slurmd does not answer
-	down   bool    // the controller has noticed, or an administrator said so
-	drain  bool    // takes no new jobs
-	reason string  // why
-	lives  []*life // that hold a part of it, oldest first
-}
-
-// New makes a cluster.
+// New returns a cluster in which nothing has happened.
 func New(opts Options) *Cluster {
 	opts = withDefaults(opts)
-	c := &Cluster{opts: opts, now: opts.Now(), wake: make(chan struct{}, 1)}
+	clock := newTimeline(opts.Now())
+	c := &Cluster{
+		opts: opts, clock: clock, queue: &queue{clock: clock, minJobAge: opts.MinJobAge},
+		accounting: &accounting{clock: clock, cluster: opts.Name, lag: opts.Lag, history: map[*restart][]recorded{}},
+	}
 	for _, n := range opts.Nodes {
 		c.nodes = append(c.nodes, &node{Node: n})
+	}
+	c.controller = &controller{
+		clock: clock, accounting: c.accounting, partitions: opts.Partitions,
+		killWait: opts.KillWait, completing: opts.Completing, requeueDelay: opts.RequeueDelay, launch: c.launch,
+	}
+	c.scheduler = &scheduler{
+		clock: clock, queue: c.queue, nodes: c.nodes, partitions: opts.Partitions, qos: opts.QOS, controller: c.controller,
 	}
 	return c
 }
@@ -161,85 +156,77 @@ func orElse(d *time.Duration, otherwise time.Duration) {
 	}
 }
 
-// do runs an action under the lock at the present time, lets the scheduler
-// look, and then carries out what the action wants done outside: starting
-// scripts and sending them signals.
+// partitions are the queues of the cluster; the first is the default.
+type partitions []Partition
+
+// named returns a partition, the default one for ""; false if there is none.
+func (ps partitions) named(name string) (Partition, bool) {
+	for _, p := range ps {
+		if name == "" || p.Name == name {
+			return p, true
+		}
+	}
+	return Partition{}, false
+}
+
+func (ps partitions) tier(j *job) int {
+	p, _ := ps.named(j.partition)
+	return p.PriorityTier
+}
+
+// do runs an action with the lock at the current time, then the scheduler, and then
+// without the lock the effects of both: scripts are started and get signals.
 func (c *Cluster) do(action func()) {
 	c.mu.Lock()
 	c.advance(c.opts.Now())
 	action()
-	c.schedule()
+	c.scheduler.schedule()
 	c.flush()
 	c.mu.Unlock()
 }
 
-// flush runs effects without the lock.
+// flush runs the effects without the lock, and returns with it.
 func (c *Cluster) flush() {
-	for len(c.effects) > 0 {
-		effect := c.effects[0]
-		c.effects = c.effects[1:]
+	for effect := c.clock.effect(); effect != nil; effect = c.clock.effect() {
 		c.mu.Unlock()
 		effect()
 		c.mu.Lock()
 	}
 }
 
-// advance lets everything happen that is due, each at its time.
+// advance runs the timers that are due, each at its time.
 func (c *Cluster) advance(to time.Time) {
-	for len(c.timers) > 0 && !c.timers[0].at.After(to) {
-		next := c.timers[0]
-		c.timers = c.timers[1:]
-		if next.at.After(c.now) {
-			c.now = next.at
-		}
-		next.run()
-		c.schedule()
+	for run := c.clock.due(to); run != nil; run = c.clock.due(to) {
+		run()
+		c.scheduler.schedule()
 		c.flush()
 	}
-	if to.After(c.now) {
-		c.now = to
-	}
 }
 
-// after makes a timer; run has the lock.
-func (c *Cluster) after(d time.Duration, run func()) {
-	c.made++
-	t := timer{at: c.now.Add(d), made: c.made, run: run}
-	i, _ := slices.BinarySearchFunc(c.timers, t, func(a, b timer) int {
-		if n := a.at.Compare(b.at); n != 0 {
-			return n
-		}
-		return a.made - b.made
-	})
-	c.timers = slices.Insert(c.timers, i, t)
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+// launch starts a restart's script.
+func (c *Cluster) launch(r *restart, started func(Process)) {
+	process := c.opts.Launch(c, c.describe(r))
+	c.do(func() { started(process) })
 }
 
-// After calls run when d has passed in the cluster; for launchers.
+// After calls run, without the lock, when d has passed in the cluster; for launchers.
 func (c *Cluster) After(d time.Duration, run func()) {
 	c.do(func() {
-		c.after(d, func() { c.effects = append(c.effects, run) })
+		c.clock.after(d, func() { c.clock.unlocked(run) })
 	})
 }
 
-// Advance brings the cluster to the present of its clock.
+// Advance moves the cluster to the current time of its clock.
 func (c *Cluster) Advance() { c.do(func() {}) }
 
-// Next is when something will happen in the cluster by itself; false if nothing
-// will.
+// Next returns when the next timer of the cluster is due; false if there is none.
 func (c *Cluster) Next() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.timers) == 0 {
-		return time.Time{}, false
-	}
-	return c.timers[0].at, true
+	return c.clock.next()
 }
 
-// Live advances the cluster with the real clock until ctx ends.
+// Live keeps the cluster at the current time of a real clock until ctx ends.
 func (c *Cluster) Live(ctx context.Context) {
 	for {
 		c.Advance()
@@ -252,44 +239,16 @@ func (c *Cluster) Live(ctx context.Context) {
 		case <-ctx.Done():
 			t.Stop()
 			return
-		case <-c.wake:
+		case <-c.clock.wake:
 			t.Stop()
 		case <-t.C:
 		}
 	}
 }
 
-// partition finds a partition; the default one for "".
-func (c *Cluster) partition(name string) (Partition, bool) {
-	for _, p := range c.opts.Partitions {
-		if name == "" || p.Name == name {
-			return p, true
-		}
-	}
-	return Partition{}, false
-}
-
-// node finds a node.
-func (c *Cluster) node(name string) *node {
-	for _, n := range c.nodes {
-		if n.Name == name {
-			return n
-		}
-	}
-	return nil
-}
-
-// job finds a job that the controller has not forgotten.
-func (c *Cluster) job(number int64) *job {
-	for _, j := range c.jobs {
-		if j.number == number && !c.forgotten(j) {
-			return j
-		}
-	}
-	return nil
-}
-
-// forgotten tells whether a job has left the controller's memory.
-func (c *Cluster) forgotten(j *job) bool {
-	return j.over() && c.now.Sub(j.ended) >= c.opts.MinJobAge
+// Jobs returns the ids of all jobs that were ever accepted.
+func (c *Cluster) Jobs() []slurm.JobID {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queue.ids()
 }

@@ -164,8 +164,8 @@ func (s *site) try(t *testing.T, lines string, args ...string) (slurm.JobID, err
 	return job.ID, err
 }
 
-// look returns the job as the queue has it.
-func (s *site) look(t *testing.T, id slurm.JobID) slurm.Job {
+// find returns the job as the queue has it.
+func (s *site) find(t *testing.T, id slurm.JobID) slurm.Job {
 	t.Helper()
 	queue, err := s.user.Queue(t.Context(), slurm.QueueQuery{User: slurmtest.TestUser})
 	if err != nil {
@@ -183,7 +183,7 @@ func (s *site) until(t *testing.T, id slurm.JobID, state slurm.State) slurm.Job 
 	t.Helper()
 	var job slurm.Job
 	s.eventually(t, 100*time.Second, fmt.Sprintf("job %s becomes %s", id, state), func() bool {
-		job = s.look(t, id)
+		job = s.find(t, id)
 		if job.State.Over() && !state.Over() {
 			t.Fatalf("job %s is %s (%s)", id, job.State, job.Reason)
 		}
@@ -192,19 +192,19 @@ func (s *site) until(t *testing.T, id slurm.JobID, state slurm.State) slurm.Job 
 	return job
 }
 
-// accounted waits until accounting has the last life of a job in a state.
+// accounted waits until accounting has the last restart of a job in a state.
 func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.Accounting {
 	t.Helper()
-	var look slurm.Accounting
+	var records slurm.Accounting
 	s.eventually(t, 20*time.Second, fmt.Sprintf("accounting has job %s as %s", id, state), func() bool {
 		var err error
-		look, err = s.user.Accounting(t.Context(), slurm.AccountingQuery{
+		records, err = s.user.Accounting(t.Context(), slurm.AccountingQuery{
 			IDs: []slurm.JobID{id}, Since: s.since, Duplicates: true,
 		})
 		if err != nil {
 			t.Fatalf("accounting: %v", err)
 		}
-		for _, r := range look.Lives(id) {
+		for _, r := range records.Lives(id) {
 			// A job's end may reach slurmdbd before its start, which has its name.
 			if r.State == state && r.Name != "allocation" {
 				return true
@@ -212,7 +212,7 @@ func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.
 		}
 		return false
 	})
-	return look
+	return records
 }
 
 var conformance = map[string]func(*testing.T, *site){

@@ -32,22 +32,22 @@ func submit(t *testing.T, client *slurm.Client, lines string, args ...string) (s
 // cluster, as often as asked for.
 func TestFaults(t *testing.T) {
 	c, client, _ := virtual(t, slurmtest.Options{})
-	named := func(name string) int {
+	count := func(name string) int {
 		queue, err := client.Queue(t.Context(), slurm.QueueQuery{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(queue.Named(name))
+		return len(named(queue, name))
 	}
 	c.Inject(with(slurmtest.TimedOut(slurm.Sbatch, true), 1))
-	if _, err := submit(t, client, "true", "--job-name=a"); slurm.ClassOf(err) != slurm.Ambiguous || named("a") != 1 {
-		t.Errorf("sbatch that timed out with a job: %v, %d jobs", err, named("a"))
+	if _, err := submit(t, client, "true", "--job-name=a"); slurm.ClassOf(err) != slurm.Ambiguous || count("a") != 1 {
+		t.Errorf("sbatch that timed out with a job: %v, %d jobs", err, count("a"))
 	}
 	c.Inject(with(slurmtest.TimedOut(slurm.Sbatch, false), 1))
-	if _, err := submit(t, client, "true", "--job-name=b"); slurm.ClassOf(err) != slurm.Ambiguous || named("b") != 0 {
-		t.Errorf("sbatch that timed out without a job: %v, %d jobs", err, named("b"))
+	if _, err := submit(t, client, "true", "--job-name=b"); slurm.ClassOf(err) != slurm.Ambiguous || count("b") != 0 {
+		t.Errorf("sbatch that timed out without a job: %v, %d jobs", err, count("b"))
 	}
-	if _, err := submit(t, client, "true", "--job-name=c"); err != nil || named("c") != 1 {
+	if _, err := submit(t, client, "true", "--job-name=c"); err != nil || count("c") != 1 {
 		t.Errorf("sbatch after that: %v", err)
 	}
 	for name, fault := range map[string]slurmtest.Fault{
@@ -88,12 +88,12 @@ func TestLag(t *testing.T) {
 		t.Fatal(err)
 	}
 	states := func() string {
-		look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}})
+		records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var words []string
-		for _, r := range look.Lives(id) {
+		for _, r := range records.Lives(id) {
 			words = append(words, string(r.State))
 		}
 		return strings.Join(words, " ")
@@ -122,8 +122,8 @@ func TestForgotten(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 	}
-	if look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}}); err != nil || len(look.Lives(id)) != 1 {
-		t.Errorf("accounting: %+v, %v", look, err)
+	if records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}}); err != nil || len(records.Lives(id)) != 1 {
+		t.Errorf("accounting: %+v, %v", records, err)
 	}
 }
 
@@ -149,8 +149,8 @@ func TestShortOutage(t *testing.T) {
 func TestPower(t *testing.T) {
 	for _, power := range []bool{true, false} {
 		var got []string
-		launch := func(_ *slurmtest.Cluster, l *slurmtest.Life) slurmtest.Process {
-			return signalFunc(func(name string, _ slurmtest.Target) { got = append(got, name); l.Exit(slurm.ExitCode{Signal: 9}) })
+		launch := func(_ *slurmtest.Cluster, r *slurmtest.Restart) slurmtest.Process {
+			return signalFunc(func(name string, _ slurmtest.Target) { got = append(got, name); r.Exit(slurm.ExitCode{Signal: 9}) })
 		}
 		c, client, clock := virtual(t, slurmtest.Options{Launch: launch})
 		id, err := submit(t, client, "", "-t5", "--no-requeue")
@@ -314,11 +314,11 @@ func testOutput(t *testing.T, client *slurm.Client, dir string) {
 	if want := "job " + job.ID.String() + " on n1 variable\nstep 5\n"; err != nil || string(text) != want {
 		t.Errorf("output %q, %v; want %q", text, err, want)
 	}
-	look, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{job.ID}})
+	records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{job.ID}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if steps := look.Steps(job.ID); len(steps) != 2 || steps[1].Exit.Code != 5 || steps[1].State != slurm.Failed {
+	if steps := records.Steps(job.ID); len(steps) != 2 || steps[1].Exit.Code != 5 || steps[1].State != slurm.Failed {
 		t.Errorf("steps: %+v", steps)
 	}
 }
@@ -345,4 +345,14 @@ func testCancel(t *testing.T, client *slurm.Client, dir string) {
 		status, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
 		return err != nil || strings.Contains(string(status), ") Z ")
 	})
+}
+
+// named lists the jobs of a name.
+func named(q slurm.Queue, name string) (jobs []slurm.Job) {
+	for _, job := range q.Jobs {
+		if job.Name == name {
+			jobs = append(jobs, job)
+		}
+	}
+	return jobs
 }

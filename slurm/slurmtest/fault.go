@@ -7,12 +7,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Fault makes commands go wrong.
+// Fault makes commands fail.
 type Fault struct {
 	Program string                   // "" is each
 	Match   func(slurm.Command) bool // nil matches
-	Times   int                      // how many commands it meets; 0 is all until it is removed
-	Done    bool                     // the command is carried out before its answer goes wrong
+	Times   int                      // how many commands it affects; 0 is all until it is removed
+	Done    bool                     // the command is carried out before its answer is replaced
 	// Answer replaces what the program answered; nil leaves it as it was.
 	Answer func(slurm.Output) slurm.Output
 	Err    error // the program could not be run, or did not end in time
@@ -20,13 +20,13 @@ type Fault struct {
 	left int
 }
 
-// Refusal is a fault: the program says this and fails, without doing anything.
+// Refusal is a fault: the program writes this error and fails, without doing anything.
 func Refusal(program, text string) Fault {
 	return Fault{Program: program, Answer: func(slurm.Output) slurm.Output { return refusal(text) }}
 }
 
-// TimedOut is a fault: the program does not end in time, and has (done) or has
-// not done what it was asked.
+// TimedOut is a fault: the program does not end in time. With done the command has
+// been carried out all the same.
 func TimedOut(program string, done bool) Fault {
 	return Fault{Program: program, Done: done, Err: context.DeadlineExceeded}
 }
@@ -67,7 +67,7 @@ func AccountingDown() Fault {
 }
 
 // Inject adds a fault; the function that it returns removes it. Of several that
-// match the oldest acts.
+// match, the oldest is used.
 func (c *Cluster) Inject(f Fault) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,28 +77,32 @@ func (c *Cluster) Inject(f Fault) (remove func()) {
 	return func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.removeFault(fault)
+		c.faults.remove(fault)
 	}
 }
 
-func (c *Cluster) removeFault(fault *Fault) {
-	c.faults = slices.DeleteFunc(c.faults, func(f *Fault) bool { return f == fault })
+// faults are those that are injected, oldest first.
+type faults []*Fault
+
+func (fs *faults) remove(fault *Fault) {
+	*fs = slices.DeleteFunc(*fs, func(f *Fault) bool { return f == fault })
 }
 
-// fault finds the fault that a command meets, and counts it.
-func (c *Cluster) fault(cmd slurm.Command) *Fault {
-	for _, f := range c.faults {
+// match returns the fault that a command matches, and counts it; nil if there is none.
+func (fs *faults) match(cmd slurm.Command) *Fault {
+	for _, f := range *fs {
 		if f.Program != "" && f.Program != cmd.Program || f.Match != nil && !f.Match(cmd) {
 			continue
 		}
 		if f.left--; f.left == 0 {
-			c.removeFault(f)
+			fs.remove(f)
 		}
 		return f
 	}
 	return nil
 }
 
+// replace returns the answer that takes the place of the command's own.
 func (f *Fault) replace(out slurm.Output) (slurm.Output, error) {
 	if f.Err != nil {
 		return slurm.Output{}, f.Err

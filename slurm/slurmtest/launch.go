@@ -8,10 +8,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Life is one start of a job: what a launcher gets to know.
-type Life struct {
+// Restart is one start of a job, as a launcher sees it.
+type Restart struct {
 	ID       slurm.JobID
-	Restart  int
+	Number   int // Slurm's restart count; 0 is the first start
 	Name     string
 	User     string
 	Script   []byte
@@ -26,17 +26,17 @@ type Life struct {
 	Deadline time.Time
 
 	cluster *Cluster
-	life    *life
+	restart *restart
 }
 
-// Launcher starts a life's script, on the first of its nodes, and returns what
-// receives its signals. It must not block, and the process must in the end
-// call Exit exactly once.
-type Launcher func(c *Cluster, l *Life) Process
+// Launcher starts a restart's script on the first of its nodes, and returns its
+// process. It must not block, and Exit must be called exactly once when the script
+// has ended.
+type Launcher func(c *Cluster, r *Restart) Process
 
 // Process is a running script.
 type Process interface {
-	// Signal gives a signal by its name without SIG ("TERM", "KILL", "STOP",
+	// Signal sends a signal by its name without SIG ("TERM", "KILL", "STOP",
 	// "CONT", "USR1"). It must not block.
 	Signal(name string, to Target)
 }
@@ -45,7 +45,7 @@ type Process interface {
 type Target uint8
 
 // The targets that Slurm distinguishes. Steps are what srun has started: a
-// script without srun has none, and sees nothing of a signal to them.
+// script without srun has none, and gets no signal that is sent to them.
 const (
 	Everything Target = iota
 	Steps
@@ -53,60 +53,60 @@ const (
 )
 
 // Exit tells the cluster that the script has ended.
-func (l *Life) Exit(exit slurm.ExitCode) {
-	l.cluster.do(func() { l.cluster.exited(l.life, exit) })
+func (r *Restart) Exit(exit slurm.ExitCode) {
+	r.cluster.do(func() { r.cluster.controller.exited(r.restart, exit) })
 }
 
 // OutOfMemory tells the cluster that the kernel has killed a process of the
-// life for its memory; the script may go on or exit.
-func (l *Life) OutOfMemory() {
-	l.cluster.do(func() { l.life.oom = true })
+// restart for its memory; the script may go on or exit.
+func (r *Restart) OutOfMemory() {
+	r.cluster.do(func() { r.restart.oom = true })
 }
 
 // StepStarted tells the cluster that srun has started a step, and returns its
 // number.
-func (l *Life) StepStarted(name string) int {
+func (r *Restart) StepStarted(name string) int {
 	number := 0
-	l.cluster.do(func() {
-		number = len(l.life.steps)
-		l.life.steps = append(l.life.steps, &step{number: number, name: name, state: slurm.Running, start: l.cluster.now})
+	r.cluster.do(func() {
+		number = len(r.restart.steps)
+		r.restart.steps = append(r.restart.steps, &step{number: number, name: name, state: slurm.Running, start: r.cluster.clock.now})
 	})
 	return number
 }
 
 // StepEnded tells the cluster how a step has ended.
-func (l *Life) StepEnded(number int, state slurm.State, exit slurm.ExitCode) {
-	l.cluster.do(func() {
-		s := l.life.steps[number]
-		s.state, s.exit, s.end = state, exit, l.cluster.now
+func (r *Restart) StepEnded(number int, state slurm.State, exit slurm.ExitCode) {
+	r.cluster.do(func() {
+		s := r.restart.steps[number]
+		s.state, s.exit, s.end = state, exit, r.cluster.clock.now
 	})
 }
 
-// describe is what a launcher gets to know of a life.
-func (c *Cluster) describe(l *life) *Life {
-	j := l.job
-	d := &Life{
-		ID: j.id(), Restart: l.restart, Name: j.name, User: j.user, Script: j.script, Dir: j.dir,
-		Append: j.appendOutput || l.restart > 0, CPUs: j.need(l.nodes[0]).cpus, Memory: j.need(l.nodes[0]).memory,
-		Deadline: l.limit, cluster: c, life: l,
+// describe returns a restart as a launcher sees it.
+func (c *Cluster) describe(r *restart) *Restart {
+	j := r.job
+	d := &Restart{
+		ID: j.id(), Number: r.number, Name: j.name, User: j.user, Script: j.script, Dir: j.dir,
+		Append: j.appendOutput || r.number > 0, CPUs: j.need(r.nodes[0]).cpus, Memory: j.need(r.nodes[0]).memory,
+		Deadline: r.limit, cluster: c, restart: r,
 	}
-	for _, n := range l.nodes {
+	for _, n := range r.nodes {
 		d.Nodes = append(d.Nodes, n.Name)
 	}
 	output := j.output
 	if output == "" {
 		output = "slurm-%j.out"
 	}
-	d.Output = inDir(j.dir, c.fill(output, l))
+	d.Output = inDir(j.dir, r.fill(output))
 	if j.stderr != "" {
-		d.Error = inDir(j.dir, c.fill(j.stderr, l))
+		d.Error = inDir(j.dir, r.fill(j.stderr))
 	}
-	d.Env = append(append([]string(nil), j.env...), c.variables(l)...)
+	d.Env = append(append([]string(nil), j.env...), r.variables(c.opts.Name)...)
 	return d
 }
 
-// fill replaces the patterns of file names.
-func (c *Cluster) fill(pattern string, l *life) string {
+// fill replaces the patterns in the name of a file.
+func (r *restart) fill(pattern string) string {
 	out := make([]byte, 0, len(pattern))
 	for i := 0; i < len(pattern); i++ {
 		if pattern[i] != '%' || i+1 == len(pattern) {
@@ -116,13 +116,13 @@ func (c *Cluster) fill(pattern string, l *life) string {
 		i++
 		switch pattern[i] {
 		case 'j', 'A':
-			out = strconv.AppendInt(out, l.job.number, 10)
+			out = strconv.AppendInt(out, r.job.number, 10)
 		case 'x':
-			out = append(out, l.job.name...)
+			out = append(out, r.job.name...)
 		case 'u':
-			out = append(out, l.job.user...)
+			out = append(out, r.job.user...)
 		case 'N':
-			out = append(out, l.nodes[0].Name...)
+			out = append(out, r.nodes[0].Name...)
 		case 'n', 't':
 			out = append(out, '0')
 		default:
@@ -132,12 +132,12 @@ func (c *Cluster) fill(pattern string, l *life) string {
 	return string(out)
 }
 
-// variables are those of Slurm 22.05 in the batch script.
-func (c *Cluster) variables(l *life) []string {
-	j := l.job
-	need := j.need(l.nodes[0])
+// variables returns the variables that Slurm 22.05 sets for a batch script.
+func (r *restart) variables(cluster string) []string {
+	j := r.job
+	need := j.need(r.nodes[0])
 	env := []string{
-		"SLURM_CLUSTER_NAME=" + c.opts.Name,
+		"SLURM_CLUSTER_NAME=" + cluster,
 		fmt.Sprintf("SLURM_JOB_ID=%d", j.number),
 		fmt.Sprintf("SLURM_JOBID=%d", j.number),
 		"SLURM_JOB_NAME=" + j.name,
@@ -146,11 +146,11 @@ func (c *Cluster) variables(l *life) []string {
 		"SLURM_JOB_QOS=" + j.qos,
 		"SLURM_JOB_USER=" + j.user,
 		fmt.Sprintf("SLURM_JOB_UID=%d", j.uid),
-		fmt.Sprintf("SLURM_JOB_NUM_NODES=%d", len(l.nodes)),
-		fmt.Sprintf("SLURM_NNODES=%d", len(l.nodes)),
-		"SLURM_JOB_NODELIST=" + l.nodeList(),
-		"SLURM_NODELIST=" + l.nodeList(),
-		"SLURMD_NODENAME=" + l.nodes[0].Name,
+		fmt.Sprintf("SLURM_JOB_NUM_NODES=%d", len(r.nodes)),
+		fmt.Sprintf("SLURM_NNODES=%d", len(r.nodes)),
+		"SLURM_JOB_NODELIST=" + r.nodeList(),
+		"SLURM_NODELIST=" + r.nodeList(),
+		"SLURMD_NODENAME=" + r.nodes[0].Name,
 		"SLURM_NODEID=0", "SLURM_PROCID=0", "SLURM_LOCALID=0",
 		fmt.Sprintf("SLURM_CPUS_ON_NODE=%d", need.cpus),
 		fmt.Sprintf("SLURM_JOB_CPUS_PER_NODE=%d", need.cpus),
@@ -158,8 +158,8 @@ func (c *Cluster) variables(l *life) []string {
 		"SLURM_SUBMIT_DIR=" + j.dir,
 		"SLURM_TASKS_PER_NODE=1",
 	}
-	if l.restart > 0 {
-		env = append(env, fmt.Sprintf("SLURM_RESTART_COUNT=%d", l.restart))
+	if r.number > 0 {
+		env = append(env, fmt.Sprintf("SLURM_RESTART_COUNT=%d", r.number))
 	}
 	if j.gpus > 0 {
 		devices := ""

@@ -72,7 +72,7 @@ func TestRealOutages(t *testing.T) {
 	})
 	r.Start(t, "slurmdbd")
 	slurmtest.Eventually(t, 60*time.Second, "accounting hears of the job", func() bool {
-		look, err := accounts(id)
-		return err == nil && len(look.Lives(id)) == 1 && look.Lives(id)[0].State == slurm.Completed
+		records, err := accounts(id)
+		return err == nil && len(records.Lives(id)) == 1 && records.Lives(id)[0].State == slurm.Completed
 	})
 }

@@ -11,17 +11,16 @@ import (
 )
 
 // Pretend is a launcher that runs no process. It understands scripts of these
-// lines, in the cluster's time, and takes each other line for one that takes no
-// time:
+// lines, in the cluster's time; all other lines take no time and have no effect:
 //
 //	sleep SECONDS
 //	exit CODE
 //	kill -SIGNAL $$
 //	trap '' SIGNAL    ignore it
 //	out-of-memory     the kernel kills a child of the script
-func Pretend(c *Cluster, l *Life) Process {
-	p := &pretended{cluster: c, life: l, ignored: map[string]bool{}}
-	for line := range strings.Lines(string(l.Script)) {
+func Pretend(c *Cluster, r *Restart) Process {
+	p := &pretended{cluster: c, restart: r, ignored: map[string]bool{}}
+	for line := range strings.Lines(string(r.Script)) {
 		for part := range strings.SplitSeq(line, ";") {
 			p.lines = append(p.lines, strings.TrimSpace(part))
 		}
@@ -33,7 +32,7 @@ func Pretend(c *Cluster, l *Life) Process {
 // pretended is a script that Pretend runs.
 type pretended struct {
 	cluster *Cluster
-	life    *Life
+	restart *Restart
 
 	mu      sync.Mutex
 	lines   []string
@@ -43,7 +42,7 @@ type pretended struct {
 	over    bool
 }
 
-// next runs lines up to one that takes time or ends the script.
+// next runs the lines up to one that takes time or ends the script.
 func (p *pretended) next() {
 	p.mu.Lock()
 	if p.stopped {
@@ -61,7 +60,7 @@ func (p *pretended) next() {
 	}
 }
 
-// run is next under the lock; done if the script has ended.
+// run is next with the lock; done reports whether the script has ended.
 func (p *pretended) run() (wait time.Duration, exit slurm.ExitCode, done bool) {
 	for len(p.lines) > 0 && !p.over {
 		words := strings.Fields(p.lines[0])
@@ -83,7 +82,7 @@ func (p *pretended) run() (wait time.Duration, exit slurm.ExitCode, done bool) {
 			p.ignored[argument] = true
 		case "out-of-memory":
 			p.mu.Unlock()
-			p.life.OutOfMemory()
+			p.restart.OutOfMemory()
 			p.mu.Lock()
 		}
 	}
@@ -96,7 +95,7 @@ func (p *pretended) exit(exit slurm.ExitCode) {
 	p.over = true
 	p.mu.Unlock()
 	if !over {
-		p.life.Exit(exit)
+		p.restart.Exit(exit)
 	}
 }
 

@@ -24,21 +24,21 @@ const (
 	socketVariable  = "TORC_FAKE_SOCKET"
 )
 
-// programs that Serve makes.
+// programs are those that Serve makes.
 var programs = []string{
 	slurm.Sbatch, slurm.Squeue, slurm.Sacct, slurm.Scancel, slurm.Scontrol, slurm.Sinfo, slurm.Sacctmgr, slurm.Srun,
 }
 
-// reply is what a program gets to know.
+// reply is the answer to a program.
 type reply struct {
 	slurm.Output
-	Hangs bool // it must not end
+	Hangs bool // the program must not end
 }
 
-// Serve makes files sbatch, squeue, … in a directory, which ask this process'
-// cluster: other processes can use it by PATH or by TORC_FAKE_SBATCH and so on.
-// They run the test binary given, whose TestMain must call Program. stop ends
-// the service.
+// Serve writes programs sbatch, squeue, … into a directory, which ask the cluster in
+// this process: other processes can use it by PATH or by TORC_FAKE_SBATCH and so on.
+// The programs run a test binary, whose TestMain must call Program. stop ends the
+// service.
 func Serve(c *Cluster, dir, binary string) (stop func(), err error) {
 	socket := filepath.Join(dir, "socket")
 	listener, err := net.Listen("unix", socket)
@@ -92,8 +92,8 @@ func (s *service) serve(conn net.Conn) {
 	_ = json.NewEncoder(conn).Encode(r) // the program may have been killed
 }
 
-// Program is for TestMain: if the binary was called as one of Slurm's programs
-// it does what that does and returns its exit code.
+// Program is for TestMain: if the binary was called as one of Slurm's programs, it
+// does what that program does and returns its exit code.
 func Program(getenv func(string) string, args []string, stdin io.Reader, stdout, stderr io.Writer) (code int, called bool) {
 	program := getenv(programVariable)
 	if program == "" {
@@ -143,7 +143,7 @@ func call(socket string, cmd slurm.Command) (r reply, err error) {
 	return r, json.NewDecoder(conn).Decode(&r)
 }
 
-// runStep is srun: the program runs here, and the cluster hears of its end.
+// runStep is srun: it runs the program here, and tells the cluster how it ended.
 func runStep(socket string, cmd slurm.Command, step string, stdin io.Reader, stdout, stderr io.Writer) int {
 	words := programOf(cmd.Args)
 	child := exec.Command(words[0], words[1:]...)

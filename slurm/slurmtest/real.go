@@ -20,13 +20,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// script brings the real cluster up; see there.
+// script is cluster.sh, which starts the real cluster and is documented there.
 //
 //go:embed cluster/cluster.sh
 var script []byte
 
-// cannotHere is the script's exit status if nothing is broken, but this machine
-// cannot have a cluster.
+// cannotHere is the script's exit status on a machine that cannot have a cluster.
 const cannotHere = 77
 
 // TB is what this package needs of a *testing.T.
@@ -40,14 +39,15 @@ type TB interface {
 }
 
 // Real is the real cluster on this machine. Its nodes n1 … n4, partitions and
-// accounts are those of the fake one. Tests share it: a test that stops or
-// kills parts which others need takes it for itself (UseRealAlone).
+// accounts are those of the fake one. Tests share it: a test that stops or kills
+// parts that others need must have it alone (UseRealAlone).
 type Real struct {
 	State string // the cluster's state directory
 }
 
-// bringUp brings the cluster up and returns its state directory. While somebody
-// uses the cluster it is up, and what is down is down on purpose.
+// bringUp starts the cluster, or what of it is down, and returns its state directory.
+// While another process uses the cluster it starts nothing: what is down then is down
+// on purpose.
 var bringUp = sync.OnceValues(func() (string, error) {
 	out, err := runScript("state")
 	if err != nil {
@@ -60,7 +60,7 @@ var bringUp = sync.OnceValues(func() (string, error) {
 		return state, nil
 	}
 	// An error means that there is no state directory yet, or that we may not
-	// write there: the script knows what to say.
+	// write there: the script reports it.
 	_, err = runScript("up")
 	if free {
 		err = errors.Join(err, inUse.Unlock())
@@ -68,13 +68,14 @@ var bringUp = sync.OnceValues(func() (string, error) {
 	return state, err
 })
 
+// useLock is held by all who use the cluster, shared or alone.
 func useLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "in-use")) }
 
-// turnLock is held while one waits for the other lock.
+// turnLock is held while waiting for the other lock.
 func turnLock(state string) *flock.Flock { return flock.New(filepath.Join(state, "turn")) }
 
-// UseReal returns the real cluster, which it brings up or repairs if needed; it
-// skips the test where there cannot be one.
+// UseReal returns the real cluster, which it starts or repairs if needed. It skips
+// the test on a machine that cannot have one.
 func UseReal(t TB) *Real {
 	t.Helper()
 	return use(t, (*flock.Flock).TryRLockContext)
@@ -87,7 +88,7 @@ func UseRealAlone(t TB) *Real {
 }
 
 // patience is how long a test waits for others that use the cluster; it must be
-// shorter than go test's own.
+// shorter than the timeout of go test.
 const patience = 8 * time.Minute
 
 func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, error)) *Real {
@@ -116,9 +117,8 @@ func use(t TB, lock func(*flock.Flock, context.Context, time.Duration) (bool, er
 // lockPause is the time between two tries to get a lock.
 const lockPause = 200 * time.Millisecond
 
-// inTurn has tests get the cluster in the order in which they come, or nearly so:
-// one that wants it for itself would wait for ever while others that share it
-// come and go.
+// inTurn gives tests the cluster nearly in the order in which they ask for it.
+// Otherwise a test that wants it alone could wait for ever while others share it.
 func inTurn(ctx context.Context, state string, get func() error) error {
 	turn := turnLock(state)
 	if _, err := turn.TryLockContext(ctx, lockPause); err != nil {
@@ -127,7 +127,7 @@ func inTurn(ctx context.Context, state string, get func() error) error {
 	return errors.Join(get(), turn.Unlock())
 }
 
-// runScript runs a command of cluster.sh; the error has what it said.
+// runScript runs a command of cluster.sh; the error contains what it wrote.
 func runScript(args ...string) (string, error) {
 	cmd := exec.Command("bash", append([]string{"-s", "--"}, args...)...)
 	cmd.Stdin = bytes.NewReader(script)
@@ -139,13 +139,13 @@ func runScript(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-// Config is the file that SLURM_CONF must name.
+// Config returns the path for SLURM_CONF.
 func (r *Real) Config() string { return filepath.Join(r.State, "etc", "slurm.conf") }
 
-// User runs commands as the plain user TestUser.
+// User returns an executor that runs commands as TestUser.
 func (r *Real) User() slurm.Executor { return runAs{r, TestUser} }
 
-// Root runs commands as the administrator.
+// Root returns an executor that runs commands as the administrator.
 func (r *Real) Root() slurm.Executor { return runAs{r, "root"} }
 
 // runAs is an executor that changes to a user first.
@@ -166,7 +166,7 @@ func (x runAs) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, error)
 
 func (r *Real) home() string { return filepath.Join(r.State, "home", TestUser) }
 
-// Dir makes a directory that belongs to TestUser and goes when the test ends.
+// Dir makes a directory that belongs to TestUser and is removed when the test ends.
 func (r *Real) Dir(t TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(r.home(), "test-")
@@ -186,14 +186,14 @@ func (r *Real) Dir(t TB) string {
 	return dir
 }
 
-// Kill ends parts by SIGKILL: munged, mariadbd, slurmdbd, slurmctld, n1 … n4 (a
+// Kill kills parts by SIGKILL: munged, mariadbd, slurmdbd, slurmctld, n1 … n4 (a
 // node's slurmd). The end of the test starts them again.
 func (r *Real) Kill(t TB, parts ...string) { r.part(t, "kill", parts) }
 
-// Stop ends parts in an orderly way.
+// Stop stops parts. The end of the test starts them again.
 func (r *Real) Stop(t TB, parts ...string) { r.part(t, "stop", parts) }
 
-// Start starts parts. A node that Slurm took for down comes back by itself.
+// Start starts parts. A node that Slurm had marked down is back by itself.
 func (r *Real) Start(t TB, parts ...string) {
 	t.Helper()
 	if _, err := runScript(append([]string{"start"}, parts...)...); err != nil {
@@ -201,8 +201,8 @@ func (r *Real) Start(t TB, parts ...string) {
 	}
 }
 
-// Hide starts nodes anew, so that their jobs find a folder empty, as if a file
-// system were not mounted there. The end of the test starts them as they were.
+// Hide restarts nodes so that their jobs find a folder empty, as if a file system
+// were not mounted there. The end of the test restarts them as they were.
 func (r *Real) Hide(t TB, folder string, nodes ...string) {
 	t.Helper()
 	r.Stop(t, nodes...)
@@ -228,15 +228,15 @@ func (r *Real) part(t TB, command string, parts []string) {
 	})
 }
 
-// CanLimitMemory tells whether jobs that use too much memory are killed: there
-// is a cgroup controller for it.
+// CanLimitMemory reports whether jobs that use too much memory are killed, which
+// needs a cgroup controller.
 func (r *Real) CanLimitMemory() bool {
 	_, err := os.Stat(filepath.Join(r.State, "etc", "cgroup.conf"))
 	return err == nil
 }
 
-// Eventually waits until a condition holds; the test fails when it does not
-// within the time.
+// Eventually waits until a condition holds, and ends the test if it does not hold in
+// time.
 func Eventually(t TB, within time.Duration, what string, condition func() bool) {
 	t.Helper()
 	deadline := time.After(within)

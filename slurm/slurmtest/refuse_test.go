@@ -49,7 +49,7 @@ func testLimits(t *testing.T, s *site) {
 		t.Errorf("one too many: %v", err)
 	}
 	s.eventually(t, time.Minute, "the fourth job waits because of its QOS", func() bool {
-		job := s.look(t, last)
+		job := s.find(t, last)
 		return job.State == slurm.Pending && job.Reason == "QOSMaxJobsPerUserLimit"
 	})
 }
@@ -82,8 +82,8 @@ func testAbsent(t *testing.T, s *site) {
 	if _, found, err := s.user.ShowJob(t.Context(), nobody); found || err != nil {
 		t.Errorf("show job: %v, %v", found, err)
 	}
-	if look, err := s.user.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{nobody}, Since: s.since}); err != nil || len(look.Records) != 0 {
-		t.Errorf("accounting: %+v, %v", look, err)
+	if records, err := s.user.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{nobody}, Since: s.since}); err != nil || len(records.Records) != 0 {
+		t.Errorf("accounting: %+v, %v", records, err)
 	}
 	if err := s.user.Cancel(t.Context(), nobody); err != nil {
 		t.Errorf("cancel: %v", err)
@@ -97,12 +97,12 @@ func testDependency(t *testing.T, s *site) {
 	first := s.submit(t, "sleep 3\nexit 1", "-t5")
 	second := s.submit(t, "true", "-t5", "--dependency=afterany:"+first.String())
 	never := s.submit(t, "true", "-t5", "--dependency=afterok:"+first.String())
-	if job := s.look(t, second); job.State != slurm.Pending || job.Reason != "Dependency" || !strings.Contains(job.Dependency, first.String()) {
+	if job := s.find(t, second); job.State != slurm.Pending || job.Reason != "Dependency" || !strings.Contains(job.Dependency, first.String()) {
 		t.Errorf("job: %+v", job)
 	}
 	s.until(t, second, slurm.Completed)
 	s.eventually(t, 30*time.Second, "the other can never start", func() bool {
-		return s.look(t, never).Reason == "DependencyNeverSatisfied"
+		return s.find(t, never).Reason == "DependencyNeverSatisfied"
 	})
 }
 
@@ -114,7 +114,7 @@ func testNames(t *testing.T, s *site) {
 		`quote " and ' and %j`,
 	} {
 		id := s.submit(t, "sleep 100", "-t5", "--begin=now+3600", "--job-name="+name, "--comment=120/500 done | 3 failed, \"x\"")
-		if job := s.look(t, id); job.Name != name || job.Comment != "120/500 done | 3 failed, \"x\"" {
+		if job := s.find(t, id); job.Name != name || job.Comment != "120/500 done | 3 failed, \"x\"" {
 			t.Errorf("%q became %q, with the comment %q", name, job.Name, job.Comment)
 		}
 		detail, found, err := s.user.ShowJob(t.Context(), id)
@@ -125,13 +125,13 @@ func testNames(t *testing.T, s *site) {
 			continue // --name takes a list, and sacct does not find quotes
 		}
 		queue, err := s.user.Queue(t.Context(), slurm.QueueQuery{Names: []string{name}})
-		if _, found := queue.Find(id); err != nil || !found || len(queue.Named(name)) != len(queue.Jobs) {
+		if _, found := queue.Find(id); err != nil || !found || len(named(queue, name)) != len(queue.Jobs) {
 			t.Errorf("%q is not found by its name: %+v, %v", name, queue, err)
 		}
 		s.accounted(t, id, slurm.Pending)
-		look, err := s.user.Accounting(t.Context(), slurm.AccountingQuery{Names: []string{name}, User: slurmtest.TestUser, Since: s.since, JobsOnly: true})
-		if err != nil || len(look.Lives(id)) != 1 || look.Lives(id)[0].Name != name {
-			t.Errorf("%q is not found in accounting by its name: %+v, %v", name, look, err)
+		records, err := s.user.Accounting(t.Context(), slurm.AccountingQuery{Names: []string{name}, User: slurmtest.TestUser, Since: s.since, JobsOnly: true})
+		if err != nil || len(records.Lives(id)) != 1 || records.Lives(id)[0].Name != name {
+			t.Errorf("%q is not found in accounting by its name: %+v, %v", name, records, err)
 		}
 	}
 }
@@ -142,15 +142,13 @@ func testComment(t *testing.T, s *site) {
 	if err := s.user.SetComment(t.Context(), id, comment); err != nil {
 		t.Fatal(err)
 	}
-	if job := s.look(t, id); job.Comment != comment {
+	if job := s.find(t, id); job.Comment != comment {
 		t.Errorf("comment %q", job.Comment)
 	}
 	if detail, _, err := s.user.ShowJob(t.Context(), id); err != nil || detail.Comment != comment {
 		t.Errorf("comment %q, %v", detail.Comment, err)
 	}
-	if err := s.user.SetExcluded(t.Context(), id, []string{"n3", "n1"}); err != nil {
-		t.Fatal(err)
-	}
+	scontrol(t, s.programs, "update", "JobId="+id.String(), "ExcNodeList="+slurm.JoinNodes([]string{"n3", "n1"}))
 	detail, _, err := s.user.ShowJob(t.Context(), id)
 	hosts, expandErr := slurm.ExpandNodes(detail.ExcludedList)
 	if err != nil || expandErr != nil || slurm.JoinNodes(hosts) != "n1,n3" {

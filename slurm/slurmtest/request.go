@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// request is what a batch script and sbatch's options ask for.
+// request is what a batch script and the options of sbatch ask for.
 type request struct {
 	script       []byte
 	env          []string
@@ -51,13 +51,13 @@ type dependency struct {
 	number int64
 }
 
-// cpusPerNode is what the tasks of one node take.
+// cpusPerNode returns how many CPUs the tasks on one node take.
 func (r *request) cpusPerNode() int {
 	tasks := max(r.tasksPerNode, (r.tasks+r.nodes-1)/r.nodes, 1)
 	return tasks * r.cpusPerTask
 }
 
-// shortOptions of sbatch that the fake knows.
+// shortOptions are the short options of sbatch that the fake knows, by letter.
 var shortOptions = map[byte]string{
 	'A': "account", 'a': "array", 'b': "begin", 'c': "cpus-per-task", 'd': "dependency", 'D': "chdir",
 	'e': "error", 'G': "gpus", 'H': "hold", 'J': "job-name", 'n': "ntasks", 'N': "nodes", 'o': "output",
@@ -130,7 +130,7 @@ var values = map[string]func(*request, string) error{
 	"input":           func(*request, string) error { return nil },
 }
 
-// refused is what sbatch says about an option.
+// refused is the error of sbatch about an option.
 type refused string
 
 func (r refused) Error() string { return string(r) }
@@ -228,8 +228,7 @@ func setBegin(r *request, v string) error {
 	return nil
 }
 
-// parseOptions reads arguments; what is left is the script's file and its
-// arguments.
+// parseOptions reads options; rest is the script's file and its arguments.
 func (r *request) parseOptions(args []string) (rest []string, err error) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -263,7 +262,7 @@ func (r *request) parseOptions(args []string) (rest []string, err error) {
 	return nil, nil
 }
 
-// directives are the words of the script's #SBATCH lines up to its first
+// directives returns the words of the script's #SBATCH lines up to its first
 // command. As in sbatch an unquoted # ends the line.
 func directives(script []byte) []string {
 	var words []string
@@ -278,7 +277,7 @@ func directives(script []byte) []string {
 	return words
 }
 
-// shellWords splits at blanks outside of quotes and backslashes.
+// shellWords splits at blanks that are not quoted or escaped.
 func shellWords(text string) []string {
 	var words []string
 	var word strings.Builder

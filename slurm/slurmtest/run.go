@@ -2,22 +2,20 @@ package slurmtest
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Users of the fake and the real cluster.
+// The user and the accounts of the fake and the real cluster.
 const (
 	TestUser       = "torctest"
 	DefaultAccount = "research"
 	LimitedAccount = "limited" // see Limits of QOS small
 )
 
-// testUID is the fake cluster's number for its user.
+// testUID is the uid of the fake cluster's user.
 const testUID = 999
 
 // Run answers a command of the cluster's user; it is a slurm.Executor.
@@ -25,7 +23,7 @@ func (c *Cluster) Run(ctx context.Context, cmd slurm.Command) (slurm.Output, err
 	return c.runAs(ctx, cmd, c.opts.User, testUID)
 }
 
-// Root is an executor whose commands are the administrator's.
+// Root returns an executor that runs commands as the administrator.
 func (c *Cluster) Root() slurm.Executor { return root{c} }
 
 type root struct{ *Cluster }
@@ -40,7 +38,7 @@ func (c *Cluster) runAs(ctx context.Context, cmd slurm.Command, user string, uid
 	}
 	c.do(func() {
 		c.calls = append(c.calls, cmd)
-		fault := c.fault(cmd)
+		fault := c.faults.match(cmd)
 		if fault == nil || fault.Done {
 			out = c.answer(cmd, user, uid)
 		}
@@ -59,34 +57,37 @@ func (c *Cluster) runAs(ctx context.Context, cmd slurm.Command, user string, uid
 func (c *Cluster) answer(cmd slurm.Command, user string, uid int) slurm.Output {
 	switch cmd.Program {
 	case slurm.Sbatch:
-		return c.sbatch(cmd, user, uid)
+		s := sbatch{clock: c.clock, queue: c.queue, scheduler: c.scheduler, partitions: c.opts.Partitions, accounts: c.opts.Accounts, qos: c.opts.QOS}
+		return s.run(cmd, user, uid)
 	case slurm.Squeue:
-		return c.squeue(cmd.Args)
+		return squeue{queue: c.queue, scheduler: c.scheduler}.run(cmd.Args)
 	case slurm.Sacct:
-		return c.sacct(cmd.Args)
+		return sacct(c.accounting, c.queue.jobs, cmd.Args)
 	case slurm.Scancel:
-		return c.scancel(cmd.Args, uid)
+		return scancel(c.queue, c.controller, cmd.Args, uid)
 	case slurm.Scontrol:
-		return c.scontrol(cmd.Args, uid)
+		s := scontrol{opts: &c.opts, queue: c.queue, nodes: c.nodes, scheduler: c.scheduler, controller: c.controller}
+		return s.run(cmd.Args, c.clock.now, uid)
 	case slurm.Sinfo:
-		return c.sinfo(cmd.Args)
+		return sinfo(c.opts.Partitions, c.nodes, cmd.Args)
 	case slurm.Sacctmgr:
-		return c.sacctmgr(cmd.Args)
+		s := sacctmgr{cluster: c.opts.Name, user: c.opts.User, accounts: c.opts.Accounts, qos: c.opts.QOS}
+		return s.run(cmd.Args)
 	case slurm.Srun:
-		return c.srun(cmd)
+		return srun{queue: c.queue, now: c.clock.now}.run(cmd)
 	}
 	return refusal(cmd.Program + ": not a program of the fake cluster")
 }
 
-// Calls lists the commands that were run, oldest first.
+// Calls returns the commands that were run, oldest first.
 func (c *Cluster) Calls() []slurm.Command {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.calls)
 }
 
-// options splits arguments into --name=value, -X value and words. Options named
-// in short take their value from the next argument.
+// options splits arguments into options with their values, and words. Options in
+// short, which has their long names, take their value from the next argument.
 func options(args []string, short map[string]string) (named map[string]string, words []string) {
 	named = map[string]string{}
 	for i := 0; i < len(args); i++ {
@@ -104,40 +105,9 @@ func options(args []string, short map[string]string) (named map[string]string, w
 	return named, words
 }
 
-// wanted tells whether a list that an option gave, if it gave one, has a value.
+// wanted reports whether the list of an option contains a value, or the option is
+// not given.
 func wanted(named map[string]string, option, value string) bool {
 	list, ok := named[option]
 	return !ok || slices.Contains(strings.Split(list, ","), value)
-}
-
-// scancel ends jobs or gives them a signal. Like the real one it says nothing
-// about jobs that it does not find.
-func (c *Cluster) scancel(args []string, uid int) slurm.Output {
-	named, ids := options(args, map[string]string{"-s": "signal"})
-	for _, id := range ids {
-		number, err := strconv.ParseInt(strings.SplitN(id, ".", 2)[0], 10, 64)
-		if err != nil {
-			return refusal(fmt.Sprintf("scancel: error: Invalid job id %s", id))
-		}
-		j := c.job(number)
-		if j == nil {
-			continue
-		}
-		if uid != 0 && j.uid != uid {
-			return refusal(fmt.Sprintf("scancel: error: Kill job error on job id %s: Access/permission denied", id))
-		}
-		signal := strings.TrimPrefix(named["signal"], "SIG")
-		to := Steps
-		if _, ok := named["batch"]; ok {
-			to = BatchShell
-		} else if _, ok := named["full"]; ok {
-			to = Everything
-		}
-		if l := j.life(); signal == "" || signal == "KILL" && to != BatchShell {
-			c.cancel(j, uid)
-		} else if l != nil {
-			c.send(l, signal, to)
-		}
-	}
-	return slurm.Output{}
 }

@@ -9,8 +9,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// sacctmgr answers show associations, qos and user.
-func (c *Cluster) sacctmgr(args []string) slurm.Output {
+// sacctmgr shows who may do what.
+type sacctmgr struct {
+	cluster, user string            // names
+	accounts      map[string]string // to the QOS of their jobs
+	qos           map[string]Limits
+}
+
+// run answers show associations, qos and user.
+func (s sacctmgr) run(args []string) slurm.Output {
 	_, words := options(args, nil)
 	var columns []string
 	for _, word := range words {
@@ -24,11 +31,11 @@ func (c *Cluster) sacctmgr(args []string) slurm.Output {
 	var rows []map[string]string
 	switch words[1] {
 	case "associations":
-		rows = c.associationRows(words)
+		rows = s.associationRows(words)
 	case "qos":
-		rows = c.qosRows()
+		rows = s.qosRows()
 	case "user":
-		rows = []map[string]string{{"User": c.opts.User, "DefaultAccount": DefaultAccount}}
+		rows = []map[string]string{{"User": s.user, "DefaultAccount": DefaultAccount}}
 	default:
 		return refusal("sacctmgr: unknown entity " + words[1])
 	}
@@ -44,22 +51,22 @@ func (c *Cluster) sacctmgr(args []string) slurm.Output {
 	return slurm.Output{Stdout: []byte(out.String())}
 }
 
-func (c *Cluster) associationRows(words []string) []map[string]string {
-	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "user=") && w != "user="+c.opts.User }) {
+func (s sacctmgr) associationRows(words []string) []map[string]string {
+	if slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "user=") && w != "user="+s.user }) {
 		return nil
 	}
 	var rows []map[string]string
-	for _, account := range slices.Sorted(maps.Keys(c.opts.Accounts)) {
-		qos := c.opts.Accounts[account]
-		rows = append(rows, map[string]string{"Cluster": c.opts.Name, "Account": account, "User": c.opts.User, "QOS": qos})
+	for _, account := range slices.Sorted(maps.Keys(s.accounts)) {
+		qos := s.accounts[account]
+		rows = append(rows, map[string]string{"Cluster": s.cluster, "Account": account, "User": s.user, "QOS": qos})
 	}
 	return rows
 }
 
-func (c *Cluster) qosRows() []map[string]string {
+func (s sacctmgr) qosRows() []map[string]string {
 	rows := []map[string]string{{"Name": "normal", "Priority": "0", "PreemptMode": "cluster"}}
-	for _, name := range slices.Sorted(maps.Keys(c.opts.QOS)) {
-		limits := c.opts.QOS[name]
+	for _, name := range slices.Sorted(maps.Keys(s.qos)) {
+		limits := s.qos[name]
 		row := map[string]string{"Name": name, "Priority": "0", "PreemptMode": "cluster"}
 		if limits.MaxJobsPerUser > 0 {
 			row["MaxJobsPU"] = strconv.Itoa(limits.MaxJobsPerUser)

@@ -8,11 +8,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// refusal is what sbatch writes when the controller refuses, and its exit code.
+// refusal is the output of a program that writes an error and fails.
 func refusal(text string) slurm.Output {
 	return slurm.Output{Stderr: []byte(text + "\n"), ExitCode: 1}
 }
 
+// failed is the refusal of a job for a reason.
 func failed(text string) slurm.Output {
 	return refusal("sbatch: error: Batch job submission failed: " + text)
 }
@@ -23,8 +24,18 @@ func overLimit(name string) slurm.Output {
 		"Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
 }
 
-// sbatch accepts a job or says why not.
-func (c *Cluster) sbatch(cmd slurm.Command, user string, uid int) slurm.Output {
+// sbatch takes jobs into the queue.
+type sbatch struct {
+	clock      *timeline
+	queue      *queue
+	scheduler  *scheduler
+	partitions partitions
+	accounts   map[string]string // to the QOS of their jobs
+	qos        map[string]Limits
+}
+
+// run accepts a job, or returns why it does not.
+func (s sbatch) run(cmd slurm.Command, user string, uid int) slurm.Output {
 	r := request{requeue: true, nodes: 1, cpusPerTask: 1, memory: -1, dir: cmd.Dir, env: cmd.Env, script: cmd.Stdin}
 	fromScript := r
 	rest, err := r.parseOptions(cmd.Args)
@@ -56,44 +67,43 @@ func (c *Cluster) sbatch(cmd slurm.Command, user string, uid int) slurm.Output {
 	if merged.name == "" {
 		merged.name = name
 	}
-	return c.accept(merged, user, uid)
+	return s.accept(merged, user, uid)
 }
 
-// accept makes a job of a request that the cluster can meet.
-func (c *Cluster) accept(r request, user string, uid int) slurm.Output {
-	if out, ok := c.complete(&r); !ok {
+// accept makes a job of a request if the cluster can run it.
+func (s sbatch) accept(r request, user string, uid int) slurm.Output {
+	if out, ok := s.complete(&r); !ok {
 		return out
 	}
-	limits := c.opts.QOS[r.qos]
+	limits := s.qos[r.qos]
 	if limits.MaxWall > 0 && r.time > limits.MaxWall {
 		return overLimit("QOSMaxWallDurationPerJobLimit")
 	}
-	if limits.MaxSubmitPerUser > 0 && c.submitted(user, r.qos) >= limits.MaxSubmitPerUser {
+	if limits.MaxSubmitPerUser > 0 && s.queue.submitted(user, r.qos) >= limits.MaxSubmitPerUser {
 		return overLimit("QOSMaxSubmitJobPerUserLimit")
 	}
 	j := &job{
-		request: r, user: user, uid: uid, submit: c.now, eligible: c.now.Add(r.begin),
+		request: r, user: user, uid: uid, submit: s.clock.now, eligible: s.clock.now.Add(r.begin),
 		state: slurm.Pending, held: r.held, canceler: -1,
 	}
-	if j.cpusPerNode() > c.mostCPUs() {
+	if j.cpusPerNode() > s.scheduler.nodes.mostCPUs() {
 		return failed("More processors requested than permitted")
 	}
-	if c.place(j, c.whole) == nil {
+	if s.scheduler.place(j, (*node).whole) == nil {
 		return failed("Requested node configuration is not available")
 	}
 	if r.testOnly {
-		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", c.lastID+1, stamp(c.now), j.cpusPerNode())}
+		return slurm.Output{Stderr: fmt.Appendf(nil, "sbatch: Job %d to start at %s using %d processors\n", s.queue.lastID+1, stamp(s.clock.now), j.cpusPerNode())}
 	}
-	c.lastID++
-	j.number = c.lastID
-	c.jobs = append(c.jobs, j)
-	c.after(r.begin, func() {})
+	s.queue.add(j)
+	s.clock.after(r.begin, func() {})
 	return slurm.Output{Stdout: fmt.Appendf(nil, "%d\n", j.number)}
 }
 
-// complete fills in what the request leaves to the cluster and checks names.
-func (c *Cluster) complete(r *request) (slurm.Output, bool) {
-	p, ok := c.partition(r.partition)
+// complete fills in defaults and checks names and the time limit; false if one is
+// wrong.
+func (s sbatch) complete(r *request) (slurm.Output, bool) {
+	p, ok := s.partitions.named(r.partition)
 	if !ok {
 		return failed("Invalid partition name specified"), false
 	}
@@ -101,7 +111,7 @@ func (c *Cluster) complete(r *request) (slurm.Output, bool) {
 	if r.account == "" {
 		r.account = DefaultAccount
 	}
-	qos, ok := c.opts.Accounts[r.account]
+	qos, ok := s.accounts[r.account]
 	if !ok {
 		return failed("Invalid account or account/partition combination specified"), false
 	}
@@ -124,24 +134,6 @@ func (c *Cluster) complete(r *request) (slurm.Output, bool) {
 		r.memory = r.memoryPerCPU * int64(r.cpusPerNode())
 	}
 	return slurm.Output{}, true
-}
-
-func (c *Cluster) submitted(user, qos string) int {
-	n := 0
-	for _, j := range c.jobs {
-		if j.user == user && j.qos == qos && !j.over() {
-			n++
-		}
-	}
-	return n
-}
-
-func (c *Cluster) mostCPUs() int {
-	most := 0
-	for _, n := range c.nodes {
-		most = max(most, n.CPUs)
-	}
-	return most
 }
 
 func inDir(dir, path string) string {

@@ -14,27 +14,36 @@ func say(format string, args ...any) slurm.Output {
 
 const invalidJobID = "slurm_load_jobs error: Invalid job id specified"
 
-// scontrol answers show, update, requeue, requeuehold, hold, release, suspend,
+// scontrol shows and changes what the controller has.
+type scontrol struct {
+	opts       *Options
+	queue      *queue
+	nodes      nodes
+	scheduler  *scheduler
+	controller *controller
+}
+
+// run answers show, update, requeue, requeuehold, hold, release, suspend,
 // resume and ping.
-func (c *Cluster) scontrol(args []string, uid int) slurm.Output {
+func (s scontrol) run(args []string, now time.Time, uid int) slurm.Output {
 	_, words := options(args, nil)
 	if len(words) == 0 {
 		return refusal("scontrol: no command")
 	}
 	switch words[0] {
 	case "show":
-		return c.show(words[1:])
+		return s.show(words[1:], now)
 	case "update":
-		return c.update(words[1:], uid)
+		return s.update(words[1:], uid)
 	case "ping":
-		return say("Slurmctld(primary) at %s is UP\n", c.opts.Name)
+		return say("Slurmctld(primary) at %s is UP\n", s.opts.Name)
 	case "requeue", "requeuehold", "hold", "release", "suspend", "resume":
-		return c.order(words[0], words[1:], uid)
+		return s.order(words[0], words[1:], uid)
 	}
 	return refusal("invalid keyword: " + words[0])
 }
 
-func (c *Cluster) show(words []string) slurm.Output {
+func (s scontrol) show(words []string, now time.Time) slurm.Output {
 	if len(words) == 0 {
 		return refusal("scontrol: nothing to show")
 	}
@@ -43,25 +52,25 @@ func (c *Cluster) show(words []string) slurm.Output {
 		if len(words) != 2 {
 			return refusal(invalidJobID)
 		}
-		j := c.jobOf(words[1])
+		j := s.queue.jobOf(words[1])
 		if j == nil {
 			return refusal(invalidJobID)
 		}
-		return say("%s\n", c.showJob(j))
+		return say("%s\n", s.showJob(j))
 	case "partition", "partitions":
-		return c.showPartitions()
+		return s.showPartitions()
 	case "node":
-		return c.showNodes(words[1:])
+		return s.showNodes(words[1:])
 	case "config":
-		return c.showConfig()
+		return s.showConfig(now)
 	}
 	return refusal("invalid entity: " + words[0])
 }
 
-// showNodes says where a node is, or all of them: on this machine.
-func (c *Cluster) showNodes(words []string) slurm.Output {
+// showNodes shows a node, or all of them. Their addresses are this machine.
+func (s scontrol) showNodes(words []string) slurm.Output {
 	var out strings.Builder
-	for _, n := range c.nodes {
+	for _, n := range s.nodes {
 		if len(words) == 0 || words[len(words)-1] == n.Name {
 			fmt.Fprintf(&out, "NodeName=%s NodeAddr=127.0.0.1 NodeHostName=%s\n", n.Name, n.Name)
 		}
@@ -72,7 +81,7 @@ func (c *Cluster) showNodes(words []string) slurm.Output {
 	return say("%s", out.String())
 }
 
-func (c *Cluster) showJob(j *job) string {
+func (s scontrol) showJob(j *job) string {
 	requeue := 0
 	if j.requeue {
 		requeue = 1
@@ -86,8 +95,8 @@ func (c *Cluster) showJob(j *job) string {
 		"PreemptTime=None SuspendTime=None Partition=%s ExcNodeList=%s NodeList=%s BatchHost=%s NumNodes=%d NumCPUs=%d "+
 		"TRES=%s MinMemoryNode=%s%s WorkDir=%s",
 		j.number, j.name, j.user, j.uid, j.account, j.qos, j.shown(), orWord(j.reason, "None"), orWord(j.depText, "(null)"), requeue,
-		j.restarts, j.exit.Code, j.exit.Signal, slurm.FormatDuration(j.time), stamp(j.submit), stamp(j.eligible),
-		showStamp(c.startOf(j)), showStamp(c.endOf(j)),
+		j.restartCount, j.exit.Code, j.exit.Signal, slurm.FormatDuration(j.time), stamp(j.submit), stamp(j.eligible),
+		showStamp(s.scheduler.startTime(j)), showStamp(j.endTime()),
 		j.partition, orWord(slurm.JoinNodes(j.exclude), "(null)"), orWord(j.nodeNames(), "(null)"), orWord(j.batchHost(), "n/a"),
 		j.nodes, j.cpusPerNode()*j.nodes, j.tres(j.nodes), slurm.FormatMemory(j.memory), comment, j.dir)
 }
@@ -99,15 +108,15 @@ func showStamp(t time.Time) string {
 	return stamp(t)
 }
 
-func (c *Cluster) showPartitions() slurm.Output {
+func (s scontrol) showPartitions() slurm.Output {
 	var out strings.Builder
-	for i, p := range c.opts.Partitions {
+	for i, p := range s.opts.Partitions {
 		isDefault := "NO"
 		if i == 0 {
 			isDefault = "YES"
 		}
 		names, cpus := p.Nodes, 0
-		for _, n := range c.nodes {
+		for _, n := range s.nodes {
 			if p.Nodes == nil {
 				names = append(names, n.Name)
 			}
@@ -124,7 +133,7 @@ func (c *Cluster) showPartitions() slurm.Output {
 	return say("%s", out.String())
 }
 
-func (c *Cluster) showConfig() slurm.Output {
+func (s scontrol) showConfig(now time.Time) slurm.Output {
 	return say("Configuration data as of %s\n"+
 		"AccountingStorageEnforce = associations,limits,qos\n"+
 		"AccountingStorageType   = accounting_storage/slurmdbd\n"+
@@ -144,18 +153,18 @@ func (c *Cluster) showConfig() slurm.Output {
 		"SLURM_VERSION           = 22.05.8\n"+
 		"SlurmdTimeout           = %d sec\n"+
 		"\nSlurmctld(primary) at %s is UP\n",
-		c.now.Format("2006-01-02T15:04:05"), c.opts.Name, int(c.opts.KillWait/time.Second),
-		int(c.opts.MinJobAge/time.Second), int(c.opts.SlurmdTimeout/time.Second), c.opts.Name)
+		now.Format("2006-01-02T15:04:05"), s.opts.Name, int(s.opts.KillWait/time.Second),
+		int(s.opts.MinJobAge/time.Second), int(s.opts.SlurmdTimeout/time.Second), s.opts.Name)
 }
 
 // update changes a job's comment, name, time limit or excluded nodes.
-func (c *Cluster) update(words []string, uid int) slurm.Output {
+func (s scontrol) update(words []string, uid int) slurm.Output {
 	changes := map[string]string{}
 	for _, word := range words {
 		key, value, _ := strings.Cut(word, "=")
 		changes[strings.ToLower(key)] = value
 	}
-	j := c.jobOf(changes["jobid"])
+	j := s.queue.jobOf(changes["jobid"])
 	if j == nil {
 		return refusal("slurm_update error: Invalid job id specified")
 	}
@@ -175,9 +184,8 @@ func (c *Cluster) update(words []string, uid int) slurm.Output {
 			if err := setTime(&j.request, value); err != nil {
 				return refusal("slurm_update error: Invalid time limit specified")
 			}
-			if l := j.life(); l != nil {
-				l.limit = l.start.Add(j.time)
-				c.after(max(l.limit.Sub(c.now), 0), func() { c.timeUp(l) })
+			if r := j.current(); r != nil {
+				s.controller.setLimit(r)
 			}
 		default:
 			return refusal("Update of this parameter is not supported: " + key)
@@ -186,28 +194,28 @@ func (c *Cluster) update(words []string, uid int) slurm.Output {
 	return slurm.Output{}
 }
 
-// order carries out the commands about one job.
-func (c *Cluster) order(command string, ids []string, uid int) slurm.Output {
+// order carries out a command about single jobs.
+func (s scontrol) order(command string, ids []string, uid int) slurm.Output {
 	for _, id := range ids {
-		j := c.jobOf(id)
+		j := s.queue.jobOf(id)
 		if j == nil {
 			return refusal("Invalid job id specified for job " + id)
 		}
 		if uid != 0 && (uid != j.uid || command == "suspend" || command == "resume") {
 			return refusal("Access/permission denied for job " + id)
 		}
-		l := j.life()
-		switch running := l != nil && !l.completing; {
+		r := j.current()
+		switch running := r != nil && !r.completing; {
 		case command == "hold" || command == "release":
 			j.held = command == "hold"
 		case !running:
 			return refusal("Job is pending execution for job " + id)
 		case command == "suspend":
-			c.suspend(l)
+			s.controller.suspend(r)
 		case command == "resume":
-			c.resume(l)
+			s.controller.resume(r)
 		default:
-			c.requeue(l, command == "requeuehold")
+			s.controller.requeue(r, command == "requeuehold")
 		}
 	}
 	return slurm.Output{}

@@ -1,7 +1,6 @@
 package slurmtest
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,56 +12,27 @@ import (
 // node is a row of its own, as if no two were alike.
 var nodeColumns = map[byte]struct {
 	heading string
-	value   func(*Cluster, Partition, *node) string
+	value   func(Partition, *node) string
 }{
-	'R': {"PARTITION", func(_ *Cluster, p Partition, _ *node) string { return p.Name }},
-	'a': {"AVAIL", func(*Cluster, Partition, *node) string { return "up" }},
-	'l': {"TIMELIMIT", func(_ *Cluster, p Partition, _ *node) string { return slurm.FormatDuration(p.MaxTime) }},
-	'T': {"STATE", func(c *Cluster, _ Partition, n *node) string { return c.nodeState(n) }},
-	'D': {"NODES", func(*Cluster, Partition, *node) string { return "1" }},
-	'c': {"CPUS", func(_ *Cluster, _ Partition, n *node) string { return strconv.Itoa(n.CPUs) }},
-	'X': {"SOCKETS", func(*Cluster, Partition, *node) string { return "1" }},
-	'Y': {"CORES", func(_ *Cluster, _ Partition, n *node) string { return strconv.Itoa(n.CPUs) }},
-	'Z': {"THREADS", func(*Cluster, Partition, *node) string { return "1" }},
-	'm': {"MEMORY", func(_ *Cluster, _ Partition, n *node) string { return strconv.FormatInt(n.Memory/slurm.MiB, 10) }},
-	'd': {"TMP_DISK", func(*Cluster, Partition, *node) string { return "0" }},
-	'G': {"GRES", func(_ *Cluster, _ Partition, n *node) string { return gresText(n) }},
-	'f': {"AVAIL_FEATURES", func(*Cluster, Partition, *node) string { return "(null)" }},
-	'E': {"REASON", func(_ *Cluster, _ Partition, n *node) string { return orWord(n.reason, "none") }},
-	'N': {"NODELIST", func(_ *Cluster, _ Partition, n *node) string { return n.Name }},
-}
-
-func gresText(n *node) string {
-	if n.GPUs == 0 {
-		return "(null)"
-	}
-	return fmt.Sprintf("gpu:test:%d", n.GPUs)
-}
-
-// nodeState is a node's state as sinfo's %T shows it.
-func (c *Cluster) nodeState(n *node) string {
-	flag := ""
-	if n.dead {
-		flag = "*"
-	}
-	busy := len(n.lives) > 0
-	switch {
-	case n.down:
-		return "down" + flag
-	case n.drain && busy:
-		return "draining" + flag
-	case n.drain:
-		return "drained" + flag
-	case !busy:
-		return "idle" + flag
-	case c.free(n).cpus > 0:
-		return "mixed" + flag
-	}
-	return "allocated" + flag
+	'R': {"PARTITION", func(p Partition, _ *node) string { return p.Name }},
+	'a': {"AVAIL", func(Partition, *node) string { return "up" }},
+	'l': {"TIMELIMIT", func(p Partition, _ *node) string { return slurm.FormatDuration(p.MaxTime) }},
+	'T': {"STATE", func(_ Partition, n *node) string { return n.state() }},
+	'D': {"NODES", func(Partition, *node) string { return "1" }},
+	'c': {"CPUS", func(_ Partition, n *node) string { return strconv.Itoa(n.CPUs) }},
+	'X': {"SOCKETS", func(Partition, *node) string { return "1" }},
+	'Y': {"CORES", func(_ Partition, n *node) string { return strconv.Itoa(n.CPUs) }},
+	'Z': {"THREADS", func(Partition, *node) string { return "1" }},
+	'm': {"MEMORY", func(_ Partition, n *node) string { return strconv.FormatInt(n.Memory/slurm.MiB, 10) }},
+	'd': {"TMP_DISK", func(Partition, *node) string { return "0" }},
+	'G': {"GRES", func(_ Partition, n *node) string { return n.gres() }},
+	'f': {"AVAIL_FEATURES", func(Partition, *node) string { return "(null)" }},
+	'E': {"REASON", func(_ Partition, n *node) string { return orWord(n.reason, "none") }},
+	'N': {"NODELIST", func(_ Partition, n *node) string { return n.Name }},
 }
 
 // sinfo answers --format.
-func (c *Cluster) sinfo(args []string) slurm.Output {
+func sinfo(ps partitions, ns nodes, args []string) slurm.Output {
 	named, _ := options(args, map[string]string{"-o": "format"})
 	if named["format"] == "" {
 		return refusal("sinfo: the fake cluster answers --format only")
@@ -79,14 +49,14 @@ func (c *Cluster) sinfo(args []string) slurm.Output {
 		out.WriteByte('\n')
 	}
 	row(func(letter byte) string { return nodeColumns[letter].heading })
-	for _, p := range c.opts.Partitions {
-		for _, n := range c.nodes {
+	for _, p := range ps {
+		for _, n := range ns {
 			if p.Nodes != nil && !slices.Contains(p.Nodes, n.Name) {
 				continue
 			}
 			row(func(letter byte) string {
 				if column, ok := nodeColumns[letter]; ok {
-					return column.value(c, p, n)
+					return column.value(p, n)
 				}
 				return ""
 			})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
@@ -12,46 +13,52 @@ import (
 // the arguments after it are JOB.STEP, exit code and signal.
 const stepEnded = "--torc-step-ended"
 
-// srun begins a step and answers its id, or ends it.
-func (c *Cluster) srun(cmd slurm.Command) slurm.Output {
+// srun starts and ends steps.
+type srun struct {
+	queue *queue
+	now   time.Time
+}
+
+// run starts a step and answers its id, or ends it.
+func (s srun) run(cmd slurm.Command) slurm.Output {
 	if len(cmd.Args) == 4 && cmd.Args[0] == stepEnded {
-		return c.endStep(cmd.Args[1], cmd.Args[2], cmd.Args[3])
+		return s.endStep(cmd.Args[1], cmd.Args[2], cmd.Args[3])
 	}
 	named, _ := options(cmd.Args, nil)
 	id := jobOfStep(cmd)
-	j := c.jobOf(id)
-	if j == nil || j.life() == nil || j.life().completing {
+	j := s.queue.jobOf(id)
+	if j == nil || j.current() == nil || j.current().completing {
 		return srunError(cmd, id, "Invalid job id specified")
 	}
-	l := j.life()
-	s := &step{number: len(l.steps), name: orWord(named["job-name"], "srun"), state: slurm.Running, start: c.now}
-	l.steps = append(l.steps, s)
-	return say("%d.%d\n", j.number, s.number)
+	r := j.current()
+	started := &step{number: len(r.steps), name: orWord(named["job-name"], "srun"), state: slurm.Running, start: s.now}
+	r.steps = append(r.steps, started)
+	return say("%d.%d\n", j.number, started.number)
 }
 
-func (c *Cluster) endStep(id, code, signal string) slurm.Output {
+func (s srun) endStep(id, code, signal string) slurm.Output {
 	step, err := slurm.ParseStepID(id)
 	if err != nil {
 		return refusal(err.Error())
 	}
-	j := c.job(step.Job.Number)
+	j := s.queue.job(step.Job.Number)
 	number, err := strconv.Atoi(step.Step)
-	if j == nil || err != nil || j.life() == nil || number >= len(j.life().steps) {
+	if j == nil || err != nil || j.current() == nil || number >= len(j.current().steps) {
 		return refusal("srun: error: no step " + id)
 	}
-	s := j.life().steps[number]
-	s.end, s.state = c.now, slurm.Completed
-	if _, err := fmt.Sscan(code+" "+signal, &s.exit.Code, &s.exit.Signal); err != nil {
+	ended := j.current().steps[number]
+	ended.end, ended.state = s.now, slurm.Completed
+	if _, err := fmt.Sscan(code+" "+signal, &ended.exit.Code, &ended.exit.Signal); err != nil {
 		return refusal(err.Error())
 	}
-	if s.exit != (slurm.ExitCode{}) {
-		s.state = slurm.Failed
+	if ended.exit != (slurm.ExitCode{}) {
+		ended.state = slurm.Failed
 	}
 	return slurm.Output{}
 }
 
-// srunError is what srun says when it cannot start a step, and the code that it
-// ends with for its own errors.
+// srunError is the output of srun when it cannot start a step, with the exit code
+// that it has for its own errors.
 func srunError(cmd slurm.Command, job, why string) slurm.Output {
 	out := refusal("srun: error: Unable to confirm allocation for job " + job + ": " + why +
 		"\nsrun: Check SLURM_JOB_ID environment variable. Expired or invalid job " + job)
@@ -65,7 +72,7 @@ func srunError(cmd slurm.Command, job, why string) slurm.Output {
 	return out
 }
 
-// jobOfStep is the allocation that srun is told to start a step in.
+// jobOfStep returns the id of the job in which srun is to start a step.
 func jobOfStep(cmd slurm.Command) string {
 	named, _ := options(cmd.Args, nil)
 	id := named["jobid"]

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// TakeReal brings the real cluster up and takes it for the caller alone, until
-// release. It is for programs that are no tests, and waits for tests that use
-// the cluster until ctx ends.
+// TakeReal starts the real cluster and gives it to the caller alone, until release is
+// called. It is for programs that are not tests. It waits until ctx ends for others
+// that use the cluster.
 func TakeReal(ctx context.Context) (r *Real, release func() error, err error) {
 	state, err := bringUp()
 	if err != nil {

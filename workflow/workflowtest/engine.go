@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // Job is a job of the reference engine. Jobs are named by their index.
@@ -121,8 +122,8 @@ func (e *Engine) Spawn(dependsOn []int, runIf workflow.RunIf) int {
 }
 
 // Counts counts the jobs by status.
-func (e *Engine) Counts() workflow.Counts {
-	c := workflow.Counts{WorkflowCanceled: e.Canceled}
+func (e *Engine) Counts() stage.Counts {
+	c := stage.Counts{WorkflowCanceled: e.Canceled}
 	for _, j := range e.Jobs {
 		c.ByStatus[j.Status]++
 	}

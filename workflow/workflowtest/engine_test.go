@@ -268,7 +268,10 @@ func drawOperation(t *rapid.T, e *Engine) {
 		var possible []workflow.Transition
 		for _, tr := range workflow.Transitions() {
 			single := !slices.Contains([]workflow.Operation{workflow.OpInitialize, workflow.OpReset, workflow.OpManage, workflow.OpRelease, workflow.OpSkip, workflow.OpReopen, workflow.OpClaim, workflow.OpCancel}, tr.Op)
-			if single && tr.From == e.Jobs[i].Status {
+			// Only the undo of an earlier run rests after it was complete; others depend on
+			// no undo, and the engine has none.
+			rests := tr.Op == workflow.OpStage && tr.From.IsComplete() && tr.To == workflow.Disabled
+			if single && !rests && tr.From == e.Jobs[i].Status {
 				possible = append(possible, tr)
 			}
 		}

@@ -1,0 +1,61 @@
+package api
+
+// RegenerateRequest says how Slurm schedulers are made for the jobs of a workflow that
+// have not begun.
+type RegenerateRequest struct {
+	DryRun bool `json:"dry_run,omitempty"` // only propose
+	// Site is what the cluster offers, as `hpc show -f json` has it; absent: what the
+	// daemon knows of its own.
+	Site Object `json:"site,omitempty"`
+	// Account is charged; empty: that of a scheduler of the workflow, of its
+	// slurm_defaults, or of the site.
+	Account         string `json:"account,omitempty"`
+	Partition       string `json:"partition,omitempty"`        // for all jobs; empty: the best for each
+	WalltimeSeconds int64  `json:"walltime_seconds,omitempty"` // of all allocations; 0: by the strategy
+	GroupBy         string `json:"group_by,omitempty"`         // partition, the default, or resource-requirements
+	// WalltimeStrategy is max-job-runtime, the default, or max-partition-time.
+	WalltimeStrategy   string   `json:"walltime_strategy,omitempty"`
+	WalltimeMultiplier *float64 `json:"walltime_multiplier,omitempty"` // reserve of max-job-runtime; absent: 1.5
+	SingleAllocation   bool     `json:"single_allocation,omitempty"`   // one of many nodes instead of many of one
+	IncludeJobIDs      []int64  `json:"include_job_ids,omitempty"`     // also these jobs, whatever their status
+	IgnoreLive         bool     `json:"ignore_live,omitempty"`         // allocations that are there do not count
+}
+
+// Regeneration is which Slurm schedulers the jobs of a workflow that have not begun
+// were given, or would be, and what allocations of them are missing.
+type Regeneration struct {
+	WorkflowID       int64              `json:"workflow_id"`
+	DryRun           bool               `json:"dry_run"`
+	PendingJobs      int                `json:"pending_jobs"`
+	SiteName         string             `json:"site_name"` // empty if no job is pending
+	SiteTitle        string             `json:"site_title"`
+	Schedulers       []PlannedScheduler `json:"schedulers"`
+	TotalAllocations int64              `json:"total_allocations"` // that are missing
+	LiveAllocations  int64              `json:"live_allocations"`  // that are there, or asked for
+	Warnings         []string           `json:"warnings"`
+	// NodeSeconds is what the missing allocations have at most, and Charge what the site
+	// charges for that, in its own unit.
+	NodeSeconds int64   `json:"node_seconds"`
+	Charge      float64 `json:"charge"`
+}
+
+// PlannedScheduler is a Slurm scheduler for jobs that have not begun.
+type PlannedScheduler struct {
+	ID              *int64   `json:"id,omitempty"` // absent: it is not there yet
+	Name            string   `json:"name"`
+	Account         string   `json:"account"`
+	Partition       string   `json:"partition"`
+	Walltime        string   `json:"walltime"`
+	Mem             string   `json:"mem"`
+	Nodes           int64    `json:"nodes"`           // of each allocation
+	NumAllocations  int64    `json:"num_allocations"` // that are missing
+	JobIDs          []int64  `json:"job_ids"`
+	JobNames        []string `json:"job_names"`
+	HasDependencies bool     `json:"has_dependencies"` // its jobs wait for others
+	IsNew           bool     `json:"is_new"`           // it was not there before
+	Reason          string   `json:"reason,omitempty"` // for the partition
+	// NodeSeconds is what the missing allocations have at most, and ChargePerNodeHour what
+	// the site charges for an hour of a node.
+	NodeSeconds       int64   `json:"node_seconds"`
+	ChargePerNodeHour float64 `json:"charge_per_node_hour"`
+}

@@ -1,0 +1,103 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// ResourceUse is what a job used of a resource, beside what it asked for.
+type ResourceUse struct {
+	JobID           int64             `json:"job_id"`
+	JobName         string            `json:"job_name"`
+	ResourceType    workflow.Resource `json:"resource_type"`
+	Specified       string            `json:"specified"`
+	PeakUsed        string            `json:"peak_used"`
+	OverUtilization string            `json:"over_utilization"`
+}
+
+// ResourceFilter selects comparisons of what jobs used with what they asked for.
+type ResourceFilter struct {
+	RunID          *int64  // of this run; nil: the latest result of each job
+	All            bool    // also what stayed within its limits
+	IncludeFailed  bool    // also attempts that did not succeed
+	MinOverPercent float64 // leave out less than so many percent too much
+}
+
+// ResourceReport compares what the jobs of a workflow used with what they asked for.
+type ResourceReport struct {
+	WorkflowID           int64            `json:"workflow_id"`
+	RunID                *int64           `json:"run_id,omitempty"`
+	TotalResults         int              `json:"total_results"`
+	OverUtilizationCount int              `json:"over_utilization_count"`
+	Violations           []ResourceUse    `json:"violations"`
+	WithinLimits         []ResourceUse    `json:"within_limits,omitempty"`
+	ViolationsCount      *int             `json:"resource_violations_count,omitempty"`
+	ResourceViolations   []FailedResource `json:"resource_violations,omitempty"`
+}
+
+// FailedResource says what a failed job may have had too little of.
+type FailedResource struct {
+	JobID                 int64   `json:"job_id"`
+	JobName               string  `json:"job_name"`
+	ReturnCode            int64   `json:"return_code"`
+	ExecTimeMinutes       float64 `json:"exec_time_minutes"`
+	ConfiguredMemory      string  `json:"configured_memory"`
+	ConfiguredRuntime     string  `json:"configured_runtime"`
+	ConfiguredCPUs        int64   `json:"configured_cpus"`
+	PeakMemoryBytes       *int64  `json:"peak_memory_bytes,omitempty"`
+	PeakMemoryFormatted   string  `json:"peak_memory_formatted,omitempty"`
+	MemoryViolation       bool    `json:"memory_violation,omitempty"`
+	OOMReason             string  `json:"oom_reason,omitempty"`
+	MemoryOverUtilization string  `json:"memory_over_utilization,omitempty"`
+	LikelyTimeout         bool    `json:"likely_timeout,omitempty"`
+	TimeoutReason         string  `json:"timeout_reason,omitempty"`
+	RuntimeUtilization    string  `json:"runtime_utilization,omitempty"`
+	LikelyCPUViolation    bool    `json:"likely_cpu_violation,omitempty"`
+	PeakCPUPercent        float64 `json:"peak_cpu_percent,omitempty"`
+	LikelyRuntime         bool    `json:"likely_runtime_violation,omitempty"`
+}
+
+// CorrectResourcesRequest says how requirements are to be fitted to what jobs used.
+type CorrectResourcesRequest struct {
+	DryRun bool `json:"dry_run,omitempty"` // only propose
+	// New values are the largest use times a multiplier, which is at least 1; one that is
+	// absent is 1.2.
+	MemoryMultiplier  *float64 `json:"memory_multiplier,omitempty"`
+	CPUMultiplier     *float64 `json:"cpu_multiplier,omitempty"`
+	RuntimeMultiplier *float64 `json:"runtime_multiplier,omitempty"`
+	NoDownsize        bool     `json:"no_downsize,omitempty"` // lower nothing
+	JobIDs            []int64  `json:"job_ids,omitempty"`     // only what these jobs used; empty: all
+}
+
+// Proposes reports whether the request changes nothing.
+func (r *CorrectResourcesRequest) Proposes() bool { return r.DryRun }
+
+// CorrectionReport is how requirements were changed, or would be.
+type CorrectionReport struct {
+	Status              string       `json:"status"`
+	WorkflowID          int64        `json:"workflow_id"`
+	Message             string       `json:"message,omitempty"`
+	DryRun              bool         `json:"dry_run"`
+	NoDownsize          bool         `json:"no_downsize"`
+	MemoryMultiplier    float64      `json:"memory_multiplier"`
+	CPUMultiplier       float64      `json:"cpu_multiplier"`
+	RuntimeMultiplier   float64      `json:"runtime_multiplier"`
+	RequirementsUpdated int          `json:"resource_requirements_updated"`
+	JobsAnalyzed        int          `json:"jobs_analyzed"`
+	MemoryCorrections   int          `json:"memory_corrections"`
+	RuntimeCorrections  int          `json:"runtime_corrections"`
+	CPUCorrections      int          `json:"cpu_corrections"`
+	DownsizeMemory      int          `json:"downsize_memory_corrections"`
+	DownsizeRuntime     int          `json:"downsize_runtime_corrections"`
+	DownsizeCPU         int          `json:"downsize_cpu_corrections"`
+	Adjustments         []Adjustment `json:"adjustments"`
+}
+
+// Adjustment is one changed resource.
+type Adjustment struct {
+	ResourceRequirementsID   int64             `json:"resource_requirements_id"`
+	ResourceRequirementsName string            `json:"resource_requirements_name"`
+	Resource                 workflow.Resource `json:"resource"`
+	Old                      string            `json:"old"`
+	New                      string            `json:"new"`
+	Downsize                 bool              `json:"downsize"`
+	JobIDs                   []int64           `json:"job_ids"`
+	Reason                   string            `json:"reason"`
+}

@@ -1,0 +1,15 @@
+package api
+
+// SlurmUsage is for how long the allocations of a workflow had nodes and CPUs, used or
+// not, as Slurm's accounting has it.
+type SlurmUsage struct {
+	WorkflowID           int64    `json:"workflow_id"`
+	TotalSlurmJobs       int      `json:"total_slurm_jobs"`
+	TotalNodes           int      `json:"total_nodes"`
+	TotalNodeTime        string   `json:"total_node_time"`
+	TotalNodeTimeSeconds int64    `json:"total_node_time_seconds"`
+	TotalCPUTime         string   `json:"total_cpu_time"`
+	TotalCPUTimeSeconds  int64    `json:"total_cpu_time_seconds"`
+	Errors               []string `json:"errors"`
+	UnknownNodeCount     int      `json:"unknown_node_count_allocations,omitempty"`
+}

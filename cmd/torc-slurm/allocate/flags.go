@@ -1,0 +1,83 @@
+package allocate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
+)
+
+// Flags are those of commands that ask for allocations.
+type Flags struct {
+	OutputDir    string
+	MaxParallel  int64
+	pollInterval float64
+	claimBackoff float64
+	NoPrompts    bool
+}
+
+// Add gives a command the flags; outputName is how that of the output directory is
+// called.
+func (f *Flags) Add(cmd *cobra.Command, outputName string) {
+	s := cmd.Flags()
+	s.StringVarP(&f.OutputDir, outputName, "o", "", "`DIR` for the output of jobs, on a file system that the nodes see (default torc_output)")
+	s.Int64VarP(&f.MaxParallel, "max-parallel-jobs", "m", 0, "run `N` jobs at a time in each allocation, whatever they need")
+	cli.AddNoPrompts(s, &f.NoPrompts)
+	s.Float64VarP(&f.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
+	s.Float64Var(&f.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
+	_ = s.MarkHidden("poll-interval")
+	_ = s.MarkHidden("claim-backoff-max-secs")
+}
+
+// Dir is the output directory, absolute; it is there afterwards.
+func (f *Flags) Dir(a *cli.Factory) (string, error) {
+	dir := a.Path(cli.FirstOf(f.OutputDir, a.Config.Client.Run.OutputDir))
+	return dir, outputdir.Make(dir)
+}
+
+// DirOf is dir for a workflow that exists: without a flag it is in the folder where
+// that was submitted.
+func (f *Flags) DirOf(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (string, error) {
+	if f.OutputDir != "" {
+		return f.Dir(a)
+	}
+	submitted, err := outputdir.SubmissionDir(ctx, a, c, id)
+	if err != nil {
+		return "", err
+	}
+	dir := cli.PathIn(submitted, a.Config.Client.Run.OutputDir)
+	return dir, outputdir.Make(dir)
+}
+
+// Create asks Slurm for allocations.
+func Create(ctx context.Context, c *cli.Connection, id int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
+	answer, err := c.Allocations.Create(ctx, id, r)
+	if err == nil {
+		return answer, nil
+	}
+	err = fmt.Errorf("ask Slurm for allocations of workflow %d: %w", id, err)
+	var no *client.APIError
+	if errors.As(err, &no) && (no.Status == http.StatusConflict || no.Status == http.StatusServiceUnavailable) {
+		err = &cli.ExitError{Status: cli.ExitFailed, Err: err} // it is Slurm's, not the server's
+	}
+	return nil, err
+}
+
+// SlurmIDs lists the Slurm jobs of allocations.
+func SlurmIDs(all []api.Allocation) string {
+	ids := make([]string, len(all))
+	for i, x := range all {
+		ids[i] = "(being looked for)"
+		if x.SlurmJobID != 0 {
+			ids[i] = fmt.Sprint(x.SlurmJobID)
+		}
+	}
+	return cli.FirstNames(ids)
+}

@@ -1,0 +1,134 @@
+package allocate
+
+import (
+	"testing"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli/clitest"
+)
+
+func TestWithoutAllocation(t *testing.T) {
+	permanent := api.ScheduleRefusal{Class: "permanent", Text: "no such account"}
+	temporary := api.ScheduleRefusal{Class: "temporary", Text: "slurmctld is away"}
+	for _, tt := range []struct {
+		name  string
+		plan  api.SchedulePlan
+		later bool
+		want  string // the error; empty if there is none
+	}{
+		{name: "asked", plan: api.SchedulePlan{Asked: []api.Allocation{{}}, Refusals: []api.ScheduleRefusal{permanent}}},
+		{name: "refused for good", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{permanent}}, want: "workflow 7 has no allocation, Slurm refused: no such account"},
+		{name: "refused for good, others later", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{permanent}}, later: true, want: "workflow 7 has no allocation, Slurm refused: no such account"},
+		{name: "refused for now as well", plan: api.SchedulePlan{Refusals: []api.ScheduleRefusal{temporary, permanent}}},
+		{name: "waits", plan: api.SchedulePlan{Waits: []api.ScheduleWait{{Reason: "quota"}}, ReadyJobs: []api.ScheduledJobs{{Ready: 1, Uncovered: 1}}}},
+		{name: "later", later: true},
+		{name: "no place", plan: api.SchedulePlan{LookedAfter: true, ReadyJobs: []api.ScheduledJobs{{Ready: 2, Uncovered: 2, Reason: "too large"}}}, want: "workflow 7 has no allocation: too large"},
+		{name: "a place for some", plan: api.SchedulePlan{LookedAfter: true, ReadyJobs: []api.ScheduledJobs{{Ready: 2, Uncovered: 1}}}},
+		{name: "nothing asks", want: "workflow 7 asks for no allocation: none of its schedule_nodes actions is due or waits"},
+	} {
+		err := WithoutAllocation(7, &tt.plan, tt.later, "torc-slurm")
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", tt.name, err)
+		case tt.want != "" && cli.ExitStatus(err) != cli.ExitFailed:
+			t.Errorf("%s: %v with status %d", tt.name, err, cli.ExitStatus(err))
+		case tt.want != "":
+			if message, _ := cli.ErrorText(err); message != tt.want {
+				t.Errorf("%s: %s, want %s", tt.name, message, tt.want)
+			}
+		}
+	}
+}
+
+func TestWhatHappens(t *testing.T) {
+	for _, tt := range []struct {
+		plan  api.SchedulePlan
+		later int
+		want  string
+	}{
+		{api.SchedulePlan{Asked: []api.Allocation{{SlurmJobID: 812}, {}}}, 1, "Slurm was asked for 812, (being looked for); 1 action asks for more later."},
+		{api.SchedulePlan{AutoSchedule: true, LookedAfter: true, Waits: []api.ScheduleWait{{Reason: "the quota is used"}}}, 0, "Slurm is asked for nothing now; the daemon asks for more whenever ready jobs have no place: the quota is used."},
+		{api.SchedulePlan{Refusals: []api.ScheduleRefusal{{Class: "ambiguous"}}}, 2, "Slurm gave no clear answer, and the daemon looks for what it has made of the request; 2 actions ask for more later."},
+		{api.SchedulePlan{LookedAfter: true, Refusals: []api.ScheduleRefusal{{Class: "temporary"}}}, 0, "Slurm takes nothing now, and the daemon asks again; jobs that lose their place or are retried get others of the same scheduler."},
+	} {
+		if got := whatHappens(&tt.plan, tt.later); got != tt.want {
+			t.Errorf("%s\nwant %s", got, tt.want)
+		}
+	}
+}
+
+// submit is a command that submits workflow 7 to a partition.
+func submit(a *cli.Factory) *cobra.Command {
+	return &cobra.Command{Use: "submit", RunE: func(c *cobra.Command, _ []string) error {
+		conn, err := a.Connect(c.Context())
+		if err != nil {
+			return err
+		}
+		return Submit(c.Context(), a, conn, 7, &api.SubmitRequest{OutputDir: "/out", Partition: "short"})
+	}}
+}
+
+func TestSubmit(t *testing.T) {
+	requests := []string{`POST /workflows/7/submit {"output_dir":"/out","account":"ours","partition":"short"}`, "GET /workflows/7/actions"}
+	clitest.Check(
+		t, submit,
+		clitest.Case{
+			Args: "submit", Environ: []string{"SBATCH_ACCOUNT=ours", "SBATCH_PARTITION=long"},
+			Routes: clitest.Routes{
+				"POST /workflows/7/submit": {Body: api.SchedulePlan{
+					Planned: []api.PlannedAllocations{{}}, Asked: []api.Allocation{{SlurmJobID: 812}}, Refused: []string{"one more: the limit of jobs"},
+					ReadyJobs: []api.ScheduledJobs{{Ready: 3, Uncovered: 1, Reason: "too large"}}, Unfit: []api.UnfitJobs{{Text: "job a needs 9 GPUs"}},
+				}},
+				"GET /workflows/7/actions": {Body: `[]`},
+			},
+			Want: clitest.Result{
+				Stdout: "Successfully submitted workflow 7 (1 allocation)\nSlurm was asked for 812.\n" +
+					"`torc-slurm status 7` says how far it is, `torc-slurm sq` what Slurm does, `torc-slurm why JOB` why a job is where it is.\n" +
+					"Not taken: one more: the limit of jobs\n1 ready job without an allocation: too large\n",
+				Stderr: "warning: never runs: job a needs 9 GPUs\nwarning: --account, --partition and --qos have no effect: " +
+					"the specification has schedule_nodes actions, whose Slurm schedulers say where\n",
+				Requests: requests,
+			},
+		},
+	)
+}
+
+// review is a command that tells of pending actions of workflow 7; -v suppresses them.
+func review(a *cli.Factory) *cobra.Command {
+	return &cobra.Command{Use: "review", RunE: func(c *cobra.Command, args []string) error {
+		conn, err := a.Connect(c.Context())
+		if err != nil {
+			return err
+		}
+		goOn, err := ReviewPending(c.Context(), a, conn, 7, len(args) > 0, false)
+		if err != nil {
+			return err
+		}
+		return a.ShowMessage(goOn, "%v", goOn)
+	}}
+}
+
+func TestReviewPending(t *testing.T) {
+	const (
+		actions = `[{"id": 3, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {"num_allocations": 2}},
+			{"id": 4, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "schedule_nodes", "action_config": {}, "executed": true},
+			{"id": 5, "workflow_id": 7, "trigger_type": "on_workflow_start", "action_type": "run_commands", "action_config": {}}]`
+		note     = "1 action of workflow 7 will ask for allocations as well:\n  action 3 (on_workflow_start): 2 allocations\n"
+		question = note + "[s]uppress them, [p]roceed, [c]ancel: "
+		get      = "GET /workflows/7/actions"
+		suppress = "POST /workflows/7/actions/3/claim"
+	)
+	routes := clitest.Routes{get: {Body: actions}, suppress: {Body: `{"action_id": 3, "success": true}`}}
+	clitest.Check(
+		t, review,
+		clitest.Case{Args: "review", Routes: clitest.Routes{get: {Body: `[]`}}, Want: clitest.Result{Stdout: "true\n", Requests: []string{get}}},
+		clitest.Case{Args: "review", Routes: routes, Want: clitest.Result{Stdout: "true\n", Stderr: note, Requests: []string{get}}},
+		clitest.Case{Args: "review", Routes: routes, Terminal: 80, Stdin: "p\n", Want: clitest.Result{Stdout: "true\n", Stderr: question, Requests: []string{get}}},
+		clitest.Case{Args: "review", Routes: routes, Terminal: 80, Stdin: "\n", Want: clitest.Result{Stdout: "false\n", Stderr: question + "Nothing was done.\n", Requests: []string{get}}},
+		clitest.Case{Args: "review", Routes: routes, Terminal: 80, Stdin: "S\n", Want: clitest.Result{Stdout: "true\n", Stderr: question, Requests: []string{get, suppress + " {}"}}},
+		clitest.Case{Args: "review all", Routes: routes, Want: clitest.Result{Stdout: "true\n", Requests: []string{get, suppress + " {}"}}},
+	)
+}

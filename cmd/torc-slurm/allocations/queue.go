@@ -1,0 +1,167 @@
+package allocations
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+// maxSightAge is how old the daemon's look at Slurm may be that sq shows. It
+// looks about once a minute by itself.
+const maxSightAge = time.Minute
+
+// NewQueue shows the allocations in the queue of Slurm.
+func NewQueue(a *cli.Factory) *cobra.Command {
+	var ended, fresh bool
+	cmd := &cobra.Command{
+		Use:   "sq [WORKFLOW]",
+		Short: "Show the allocations in Slurm's queue, and what runs in them",
+		Long: `Show your allocations as squeue has them, beside the jobs that run in them: why
+one waits, in words, when Slurm thinks that it starts, and how much time is left.
+
+What the daemon knows is shown, with its age. It asks Slurm again if that is older
+than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
+		GroupID: cli.GroupCompute,
+		Example: `  torc-slurm sq
+  torc-slurm sq 12 --ended          also those that are over, with the reason
+  watch -n 5 torc-slurm sq
+  torc-slurm -f json sq | jq '.items[] | select(.state == "pending") | .reason_text'`,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       cli.WithCSV(cli.ServerExits()),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
+			filter := client.AllocationQueueFilter{Ended: ended, MaxAge: maxSightAge}
+			if fresh {
+				filter.MaxAge = 0
+			}
+			if len(args) > 0 {
+				id, err := cli.ParseID("workflow", args[0])
+				if err != nil {
+					return err
+				}
+				filter.WorkflowID = id
+			}
+			return showQueue(ctx, a, c, filter)
+		}),
+	}
+	cmd.Flags().BoolVar(&ended, "ended", false, "also allocations that have ended")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "ask Slurm now, however new the last look is")
+	return cmd
+}
+
+func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter client.AllocationQueueFilter) error {
+	queue, err := c.Allocations.Queue(ctx, filter)
+	if err != nil {
+		return err
+	}
+	now := a.Now()
+	switch {
+	case queue.Stale != "":
+		seen := "Slurm was not asked yet"
+		if queue.LookedMS != 0 {
+			seen = "this is from " + clockOf(queue.LookedMS, now)
+		}
+		a.Note("warning: %s; %s", queue.Stale, seen)
+	case a.Format == cli.FormatTable && slices.ContainsFunc(queue.Items, isLive):
+		a.Note("%s", sightAge(queue.LookedMS, now))
+	}
+	return cli.ShowList(a, queueColumns(now), queue.Items)
+}
+
+func isLive(x api.QueuedAllocation) bool { return x.State != string(compute.AllocationEnded) }
+
+// sightAge says how old the daemon's look at the queue is.
+func sightAge(lookedMS int64, now time.Time) string {
+	if lookedMS == 0 {
+		return "Slurm was not asked yet."
+	}
+	age := max(0, now.Sub(time.UnixMilli(lookedMS)))
+	return fmt.Sprintf("As squeue had it %ds ago; --fresh asks again.", int(age.Seconds()))
+}
+
+// queueColumns are those of a list of allocations at a time.
+func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
+	type row = api.QueuedAllocation
+	return cli.List[row]{Things: "allocations", Columns: []cli.Column[row]{
+		{Title: "Slurm ID", Cell: apidata.SlurmID},
+		{Title: "Workflow", Cell: func(x row) string { return strings.TrimSpace(fmt.Sprintf("%d %s", x.WorkflowID, x.WorkflowName)) }},
+		{Title: "Partition", Cell: func(x row) string { return x.Partition }},
+		{Title: "State", Cell: queueState},
+		{Title: "Nodes", Cell: func(x row) string { return fmt.Sprint(max(x.Nodes, 1)) }},
+		{Title: "Node List", Cell: func(x row) string { return x.NodeList }},
+		{Title: "Time Left", Cell: func(x row) string { return timeLeft(x, now) }},
+		{Title: "Running", Cell: func(x row) string { return countIf(x, x.JobsRunning) }},
+		{Title: "Done", Cell: func(x row) string { return countIf(x, x.AttemptsDone) }},
+		{Title: "Failed", Cell: func(x row) string { return countIf(x, x.AttemptsFailed) }},
+		{Title: "Why", Cell: func(x row) string { return queueWhy(x, now) }},
+		{Title: "Account", Only: cli.FormatCSV, Cell: func(x row) string { return x.Account }},
+		{Title: "QOS", Only: cli.FormatCSV, Cell: func(x row) string { return x.QOS }},
+		{Title: "Job Name", Only: cli.FormatCSV, Cell: func(x row) string { return x.JobName }},
+		{Title: "Scheduler ID", Only: cli.FormatCSV, Cell: func(x row) string { return cli.OrEmpty(x.SchedulerConfigID) }},
+	}}
+}
+
+// queueState is the state in squeue's word, or in ours where Slurm has none.
+func queueState(x api.QueuedAllocation) string {
+	switch {
+	case x.State == string(compute.AllocationEnded):
+		return x.State + " (" + x.Cause + ")"
+	case x.CancelMS != 0:
+		return "canceling"
+	}
+	return cli.FirstOf(x.SlurmState, x.State)
+}
+
+// countIf is a number of jobs, nothing for an allocation that never had any.
+func countIf(x api.QueuedAllocation, n int64) string {
+	if x.StartMS == 0 && n == 0 {
+		return ""
+	}
+	return fmt.Sprint(n)
+}
+
+// timeLeft is the rest of an allocation that runs, what one asks for that
+// waits.
+func timeLeft(x api.QueuedAllocation, now time.Time) string {
+	switch {
+	case x.State == string(compute.AllocationEnded):
+		return ""
+	case x.LimitMS != 0:
+		return cli.ClockTime(max(0, time.UnixMilli(x.LimitMS).Sub(now).Truncate(time.Second)))
+	case x.WalltimeSeconds != 0:
+		return cli.ClockTime(cli.Seconds(float64(x.WalltimeSeconds)))
+	}
+	return ""
+}
+
+// queueWhy says why an allocation waits, or is no more.
+func queueWhy(x api.QueuedAllocation, now time.Time) string {
+	switch {
+	case x.State == string(compute.AllocationEnded):
+		return x.CauseText
+	case x.CancelMS != 0:
+		return x.CancelWhy
+	case x.EstimatedStartMS != 0:
+		return strings.TrimPrefix(x.ReasonText+"; starts about "+clockOf(x.EstimatedStartMS, now), "; ")
+	}
+	return x.ReasonText
+}
+
+// clockOf is a moment: the time of day, with the date if that is another one.
+func clockOf(ms int64, now time.Time) string {
+	t := time.UnixMilli(ms).In(now.Location())
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format(time.TimeOnly)
+	}
+	return t.Format("2006-01-02 15:04")
+}

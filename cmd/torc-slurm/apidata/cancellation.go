@@ -1,0 +1,48 @@
+package apidata
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// cancelWithin is how long cancel waits for Slurm.
+const cancelWithin = time.Minute
+
+// cancelLook is how often Slurm is asked meanwhile, at most.
+const cancelLook = 3 * time.Second
+
+// AwaitGone waits, not for long, until the allocations of a workflow have ended,
+// and returns those that are left.
+func AwaitGone(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, before []api.Allocation) ([]api.QueuedAllocation, error) {
+	if len(before) == 0 {
+		return nil, nil
+	}
+	if a.Format != cli.FormatJSON {
+		a.Note("Waiting for the end of %s", workflow.CountOf(int64(len(before)), "allocation", "allocations"))
+	}
+	deadline := a.Now().Add(cancelWithin)
+	for {
+		queue, err := c.Allocations.Queue(ctx, client.AllocationQueueFilter{WorkflowID: id, MaxAge: cancelLook})
+		if err != nil {
+			return nil, err
+		}
+		left := slices.DeleteFunc(queue.Items, func(l api.QueuedAllocation) bool { // asked for since, to undo the run
+			return l.CancelMS == 0 && !slices.ContainsFunc(before, func(x api.Allocation) bool { return x.IntentID == l.IntentID })
+		})
+		if len(left) == 0 {
+			return nil, nil
+		}
+		if !a.Now().Before(deadline) {
+			return left, nil
+		}
+		if err := cli.Pause(ctx, time.Second); err != nil {
+			return nil, err
+		}
+	}
+}

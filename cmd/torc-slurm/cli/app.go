@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/internal/terminal"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Factory is one invocation of the program: what all its commands share.
+type Factory struct {
+	Environment
+	Flags      GlobalFlags
+	Config     *Config
+	Format     string // table, json, csv
+	Log        *slog.Logger
+	Interrupts *signals
+
+	// Running says that the arguments have been understood: an error before is
+	// one of usage.
+	Running bool
+	// dial finds the server: one that was named, one within this process, or the
+	// user's own, which it starts if it may and it does not run.
+	dial func(ctx context.Context, a *Factory, start bool) (*Connection, error)
+	// connected is the way to the server, once a command has asked for it.
+	connected     *Connection
+	DotEnvRefusal error // why a file .env stands in the way of a server; nil if it does not
+	// slurm is the way to Slurm, likewise.
+	slurm *slurm.Client
+
+	// RawStdout and RawStderr are the outputs themselves. Stdout and Stderr, which nearly
+	// everything writes to, let nothing through that steers a terminal.
+	RawStdout, RawStderr io.Writer
+}
+
+// New begins an invocation that finds its server with dial.
+func New(env Environment, dial func(ctx context.Context, a *Factory, start bool) (*Connection, error)) *Factory {
+	a := &Factory{Environment: env, dial: dial, Format: FormatTable, Log: slog.New(slog.DiscardHandler), RawStdout: env.Stdout, RawStderr: env.Stderr}
+	if a.StdoutTerminal {
+		a.Stdout = terminal.NewWriter(a.RawStdout, terminal.Messages)
+	}
+	if a.StderrTerminal {
+		a.Stderr = terminal.NewWriter(a.RawStderr, terminal.Messages)
+	}
+	a.Interrupts = startSignals(env.Signals)
+	return a
+}
+
+// Close gives back what the commands have opened.
+func (a *Factory) Close() error {
+	if a.connected == nil {
+		return nil
+	}
+	return a.connected.Disconnect()
+}
+
+// StopSignals ends the delivery of signals to the program.
+func (a *Factory) StopSignals() {
+	a.Environment.StopSignals()
+	a.Interrupts.stop()
+}
+
+// ReportError tells the user what went wrong.
+func (a *Factory) ReportError(err error) {
+	var exit *ExitError
+	if err == nil || errors.As(err, &exit) && exit.Err == nil {
+		return
+	}
+	var invalid spec.Errors
+	if a.Format == FormatJSON {
+		a.reportErrorJSON(err)
+		return
+	}
+	if errors.As(err, &invalid) {
+		fmt.Fprintln(a.Stderr, strings.TrimRight(invalid.Render(), "\n"))
+		return
+	}
+	message, hint := ErrorText(err)
+	fmt.Fprintf(a.Stderr, "error: %s\n", message)
+	if hint != "" {
+		fmt.Fprintf(a.Stderr, "hint: %s\n", hint)
+	}
+}
+
+// reportErrorJSON writes what went wrong as an object, on standard error.
+func (a *Factory) reportErrorJSON(err error) {
+	message, hint := ErrorText(err)
+	object := struct {
+		Status     string      `json:"status"`
+		Message    string      `json:"message"`
+		Hint       string      `json:"hint,omitempty"`
+		ExitStatus int         `json:"exit_status"`
+		Errors     spec.Errors `json:"errors,omitempty"`
+	}{Status: "error", Message: message, Hint: hint, ExitStatus: ExitStatus(err)}
+	errors.As(err, &object.Errors)
+	text, _ := json.MarshalIndent(object, "", "  ") // strings and numbers
+	fmt.Fprintln(a.Stderr, string(text))
+}
+
+// ErrorText separates what went wrong from what to do about it.
+func ErrorText(err error) (message, hint string) {
+	var refusal *client.APIError
+	if errors.As(err, &refusal) {
+		message = strings.ReplaceAll(err.Error(), refusal.Error(), refusal.Message)
+		hint = refusal.Detail.Hint
+		if refusal.Status == http.StatusUnauthorized {
+			hint = FirstOf(hint, "the server wants another password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is what is in that file")
+		}
+		return message, hint
+	}
+	var known *workflow.Error
+	if errors.As(err, &known) && known.Hint != "" {
+		return strings.ReplaceAll(err.Error(), known.Error(), known.Message), known.Hint
+	}
+	if client.IsUnreachable(err) {
+		return err.Error(), "is the server running? `torc-slurm ping` checks; without --url and TORC_API_URL your own daemon is used"
+	}
+	return err.Error(), ""
+}
+
+// WithPrefix names commands in the hint of a refusal as the user calls them: the daemon does
+// not know how it is reached.
+func WithPrefix(a *Factory, err error) error {
+	var refusal *client.APIError
+	if errors.As(err, &refusal) {
+		refusal.Detail.Hint = strings.ReplaceAll(refusal.Detail.Hint, "`torc-slurm ", "`"+Prefix(a)+" ")
+	}
+	return err
+}
+
+// LogTo makes a logger for people: one line per record.
+func LogTo(w io.Writer, level slog.Level) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+}

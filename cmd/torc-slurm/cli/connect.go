@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Connection is a way to a server.
+type Connection struct {
+	*client.Client
+	Probe      *client.Client // the same with few repetitions, for a first word
+	URL        string         // of the API on TCP, for jobs
+	CACert     string         // file with its certificate, for jobs; empty if it has none of its own
+	Disconnect func() error   // at the end of the program
+	// Keep, if not nil, sees to it that the server is there until the context
+	// ends; whoever depends on that for long runs it.
+	Keep func(context.Context)
+}
+
+// Open makes the clients of a connection.
+func (c *Connection) Open(o client.Options) (err error) {
+	if c.Client, err = client.New(o); err != nil {
+		return err
+	}
+	o.Retries = 1
+	c.Probe, err = client.New(o)
+	return err
+}
+
+// CloseIdle ends the network connections that no call needs.
+func (c *Connection) CloseIdle() {
+	c.Close()
+	c.Probe.Close()
+}
+
+// DefaultDatabase is the database of --standalone.
+const DefaultDatabase = "torc_output/torc.db"
+
+// Connect returns the way to the server: the one that was named, one within
+// this process, or the user's own, which is started if it does not run. The
+// connection is kept for the life of the program.
+func (a *Factory) Connect(ctx context.Context) (*Connection, error) {
+	if a.connected != nil {
+		return a.connected, nil
+	}
+	c, err := a.dial(ctx, a, true)
+	if err != nil {
+		return nil, err
+	}
+	a.connected = c
+	return c, a.checkVersion(ctx, c)
+}
+
+// ConnectRunning is connect, but it starts nothing: an error if no server
+// runs.
+func (a *Factory) ConnectRunning(ctx context.Context) (*Connection, error) {
+	if a.connected != nil {
+		return a.connected, nil
+	}
+	c, err := a.dial(ctx, a, false)
+	a.connected = c
+	return c, err
+}
+
+// checkVersion compares the server's version of the API with ours. A server
+// that cannot be reached is found out here, before a command repeats its
+// requests.
+func (a *Factory) checkVersion(ctx context.Context, c *Connection) error {
+	info, err := c.Probe.Version(ctx)
+	switch {
+	case client.IsUnreachable(err), errors.Is(err, context.Canceled):
+		return err
+	case err != nil:
+		a.Log.Debug("could not check the version of the server", "error", err)
+		return nil
+	case a.Flags.skipVersionCheck:
+		return nil
+	}
+	switch client.CompareAPIVersion(info.APIVersion) {
+	case client.Incompatible:
+		return &ExitError{Status: ExitFailed, Err: workflow.Errorf(workflow.CodeUnsupported,
+			"the server has version %s of the API, this program %s", info.APIVersion, client.APIVersion).
+			WithHint("use a program of the same major version, or --skip-version-check")}
+	case client.OtherMinor:
+		a.Note("warning: the server has version %s of the API, this program %s", info.APIVersion, client.APIVersion)
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// YesNo writes an optional flag; absent is no.
+func YesNo(flag *bool) string {
+	if flag != nil && *flag {
+		return "yes"
+	}
+	return "no"
+}
+
+// Minutes returns a number of minutes as a duration.
+func Minutes(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
+
+// ClockTime writes a duration as 0:07, 12:34 or 3:00:00.
+func ClockTime(d time.Duration) string {
+	s := int64(max(0, d) / time.Second)
+	if s < 3600 {
+		return fmt.Sprintf("%d:%02d", s/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+}
+
+// ShortTime is ClockTime with tenths of a second for a short duration.
+func ShortTime(d time.Duration) string {
+	if d < 10*time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return ClockTime(d)
+}
+
+// BytesText writes a size in bytes; nothing for none.
+func BytesText(n *int64) string {
+	if n == nil {
+		return ""
+	}
+	return workflow.FormatBytes(*n)
+}
+
+// PercentText writes a percentage with one decimal.
+func PercentText(v float64) string { return fmt.Sprintf("%.1f%%", v) }
+
+// ElapsedSince writes for how long something has been going on that started at
+// an RFC 3339 time; nothing for none.
+func ElapsedSince(start *string, now time.Time) string {
+	if start == nil {
+		return ""
+	}
+	t, err := time.Parse(time.RFC3339Nano, *start)
+	if err != nil {
+		return ""
+	}
+	return workflow.FormatDuration(max(0, now.Sub(t)))
+}
+
+// LocalTime writes a Unix time in milliseconds as local time; nothing for 0.
+func LocalTime(ms int64) string {
+	if ms == 0 {
+		return ""
+	}
+	return time.UnixMilli(ms).Format(time.DateTime)
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ParseID reads the id of a thing from an argument.
+func ParseID(thing, text string) (int64, error) {
+	id, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || id < 1 {
+		return 0, UsageErrorf("%q is not the id of a %s: ids are numbers from 1", text, thing)
+	}
+	return id, nil
+}
+
+// ParseIDs reads ids from arguments.
+func ParseIDs(thing string, texts []string) ([]int64, error) {
+	ids := make([]int64, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = ParseID(thing, text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// SomeWorkflow reads the id of a workflow that may be left out: 0 stands for all.
+func SomeWorkflow(args []string) (int64, error) {
+	if len(args) == 0 {
+		return 0, nil
+	}
+	return ParseID("workflow", args[0])
+}
+
+// FirstArg returns the first argument, empty if there is none.
+func FirstArg(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// WorkflowID reads the id of a workflow, which may be left out: then it is
+// the user's only workflow, or the one that the user chooses on a terminal.
+func (a *Factory) WorkflowID(ctx context.Context, c *Connection, text string) (int64, error) {
+	if text != "" {
+		return ParseID("workflow", text)
+	}
+	all, err := a.ownWorkflows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	if len(all) == 1 {
+		return *all[0].ID, nil
+	}
+	if !a.StdinTerminal || a.Format != FormatTable {
+		return 0, UsageErrorf("you have %d workflows; say which one by its id (see `%s workflows list`)", len(all), Prefix(a))
+	}
+	return a.chooseWorkflow(all)
+}
+
+// LatestWorkflowID is workflowID for commands that only show something:
+// without an id it is the user's latest workflow.
+func (a *Factory) LatestWorkflowID(ctx context.Context, c *Connection, text string) (int64, error) {
+	if text != "" {
+		return ParseID("workflow", text)
+	}
+	all, err := a.ownWorkflows(ctx, c)
+	if err != nil {
+		return 0, err
+	}
+	return *all[len(all)-1].ID, nil
+}
+
+// ownWorkflows lists the user's workflows that are not archived; there is at
+// least one if err is nil.
+func (a *Factory) ownWorkflows(ctx context.Context, c *Connection) ([]api.Workflow, error) {
+	archived := false
+	all, err := client.Collect(c.Workflows.List(ctx, client.WorkflowFilter{User: a.User(), IsArchived: &archived}))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "user %s has no workflow here", a.User()).
+			WithHint("`%[1]s create SPEC` makes one; `%[1]s workflows list --all-users` shows those of others", Prefix(a))
+	}
+	return all, nil
+}
+
+// shownChoices is how many workflows are offered for choice, the latest ones.
+const shownChoices = 20
+
+func (a *Factory) chooseWorkflow(all []api.Workflow) (int64, error) {
+	shown := all[max(0, len(all)-shownChoices):]
+	rows := make([][]string, len(shown))
+	for i, w := range shown {
+		rows[i] = []string{OrEmpty(w.ID), w.Name, OrEmpty(w.Timestamp), OrEmpty(w.Description)}
+	}
+	WriteTable(a.Stderr, []string{"ID", "Name", "Created", "Description"}, rows, a.Width())
+	answer, err := a.Ask(fmt.Sprintf("Workflow [%d]: ", *shown[len(shown)-1].ID))
+	if err != nil {
+		return 0, err
+	}
+	if answer == "" {
+		return *shown[len(shown)-1].ID, nil
+	}
+	return ParseID("workflow", answer)
+}
+
+// JobID finds a job by its id, or by its name within a workflow: without one,
+// within the user's latest.
+func (a *Factory) JobID(ctx context.Context, c *Connection, ref, workflowText string) (int64, error) {
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && workflowText == "" {
+		return id, nil
+	}
+	workflowID, err := a.LatestWorkflowID(ctx, c, workflowText)
+	if err != nil {
+		return 0, err
+	}
+	return a.JobNamed(ctx, c, workflowID, ref)
+}
+
+// JobNamed finds a job of a workflow by its name, or by its id.
+func (a *Factory) JobNamed(ctx context.Context, c *Connection, workflowID int64, ref string) (int64, error) {
+	named, err := client.Collect(c.Jobs.List(ctx, client.JobFilter{WorkflowID: workflowID, Name: ref}))
+	if err != nil {
+		return 0, err
+	}
+	if len(named) > 0 {
+		return *named[0].ID, nil
+	}
+	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 {
+		job, err := c.Jobs.Get(ctx, id)
+		if err != nil {
+			return 0, err
+		}
+		if job.WorkflowID == workflowID {
+			return id, nil
+		}
+	}
+	return 0, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no job %q", workflowID, ref).
+		WithHint("`%s jobs list %d` lists them; -w chooses another workflow", Prefix(a), workflowID)
+}

@@ -1,0 +1,65 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Joined writes a list with commas.
+func Joined[T any](items []T) string {
+	return strings.Join(Texts(items), ", ")
+}
+
+// EnvironmentText writes variables as NAME=value, sorted.
+func EnvironmentText(env map[string]string) string {
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		pairs = append(pairs, name+"="+env[name])
+	}
+	return strings.Join(pairs, ", ")
+}
+
+// JoinedLines writes sentences below each other.
+func JoinedLines(sentences []string) string { return strings.Join(sentences, "\n") }
+
+// Texts writes each item of a list.
+func Texts[T any](items []T) []string {
+	all := make([]string, len(items))
+	for i, item := range items {
+		all[i] = fmt.Sprint(item)
+	}
+	return all
+}
+
+// FirstOf returns the first text that is not empty.
+func FirstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// Seconds returns a number of seconds as a duration.
+func Seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
+
+// QuoteWords makes one shell command of words, so that each stays one word.
+// Braces of parameters are left as they are: they are replaced before the shell
+// sees them.
+func QuoteWords(words []string) (string, error) {
+	quoted := make([]string, len(words))
+	for i, word := range words {
+		text, err := syntax.Quote(word, syntax.LangBash)
+		if err != nil {
+			return "", UsageErrorf("the word %q cannot be given to a shell: %v", word, err)
+		}
+		quoted[i] = text
+	}
+	return strings.Join(quoted, " "), nil
+}

@@ -1,0 +1,95 @@
+// Package holds has the commands about held jobs and their verdicts.
+package holds
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// New groups the commands about held jobs.
+func New(a *cli.Factory) *cobra.Command {
+	return cli.NewGroup(a, cli.GroupManagement, "holds", "Look at jobs that wait for a decision, and decide",
+		newList(a), newResolve(a))
+}
+
+func newList(a *cli.Factory) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list [WORKFLOW]",
+		Short: "List held jobs, grouped by how they failed",
+		Long: `List the jobs that are held (pending_failed) of a workflow, or of all. Jobs are in
+one group if their cause, return code and category are the same, and if the last
+lines of their stderr differ in nothing but numbers, times, paths and addresses.`,
+		Example: `  torc-slurm holds list
+  torc-slurm holds list 12
+  torc-slurm -f json holds list 12 | jq '.items[0].job_ids'`,
+		Args:              cobra.MaximumNArgs(1),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Annotations:       cli.WithCSV(cli.ServerExits()),
+		RunE: a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
+			id, err := cli.SomeWorkflow(args)
+			if err != nil {
+				return err
+			}
+			groups, err := c.Holds.List(ctx, id)
+			if err != nil {
+				return err
+			}
+			return showHolds(a, groups)
+		}),
+	}
+}
+
+// showHolds writes the groups, and below their table what their jobs said last.
+func showHolds(a *cli.Factory, groups []workflow.HoldGroup) error {
+	err := cli.ShowList(a, cli.List[workflow.HoldGroup]{Things: "groups of held jobs", Columns: []cli.Column[workflow.HoldGroup]{
+		{Title: "Workflow", Cell: func(g workflow.HoldGroup) string { return fmt.Sprint(g.WorkflowID) }},
+		{Title: "Fingerprint", Cell: func(g workflow.HoldGroup) string { return g.Fingerprint }},
+		{Title: "Jobs", Cell: func(g workflow.HoldGroup) string { return fmt.Sprint(g.Count) }},
+		{Title: "Example", Cell: func(g workflow.HoldGroup) string { return fmt.Sprintf("%s (%d)", g.ExampleName, g.ExampleID) }},
+		{Title: "Failure", Cell: failureOf},
+		{Title: "Held since", Cell: func(g workflow.HoldGroup) string { return cli.LocalTime(g.SinceMS) }},
+		{Title: "Deadline", Cell: deadlineOf},
+		{Title: "Held because", Cell: func(g workflow.HoldGroup) string { return g.Reason }},
+		{Title: "Last lines", Only: cli.FormatCSV, Cell: func(g workflow.HoldGroup) string { return strings.Join(g.LastLines, "\n") }},
+	}}, groups)
+	if err != nil || a.Format != cli.FormatTable {
+		return err
+	}
+	for _, g := range groups {
+		writeLastLines(a.Stdout, g)
+	}
+	return nil
+}
+
+func writeLastLines(w io.Writer, g workflow.HoldGroup) {
+	if len(g.LastLines) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s, stderr of %s ends:\n", g.Fingerprint, cli.Printable(g.ExampleName))
+	for _, line := range g.LastLines {
+		fmt.Fprintf(w, "  %s\n", cli.Printable(line))
+	}
+}
+
+func failureOf(g workflow.HoldGroup) string {
+	text := workflow.Cause{Kind: g.Cause, Text: g.CauseText}.Summary()
+	if g.Category != "" {
+		text = g.Category + ": " + text
+	}
+	return text
+}
+
+// deadlineOf is the first deadline of a group, with what it decides.
+func deadlineOf(g workflow.HoldGroup) string {
+	if g.DeadlineMS == 0 {
+		return ""
+	}
+	return cli.LocalTime(g.DeadlineMS) + ", " + string(g.OnTimeout)
+}

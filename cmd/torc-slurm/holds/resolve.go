@@ -1,0 +1,166 @@
+package holds
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// holdFlags say which held jobs are meant, and what is decided.
+type holdFlags struct {
+	jobs       []string
+	file       string             // with a verdict for each
+	verdicts   []spec.HoldVerdict // that it has
+	retry      bool
+	fail       bool
+	resolution api.HoldResolution
+}
+
+func newResolve(a *cli.Factory) *cobra.Command {
+	var flags holdFlags
+	c := &cobra.Command{
+		Use:   "resolve WORKFLOW",
+		Short: "Decide what becomes of held jobs",
+		Long: `Decide that held jobs are worth another attempt (--retry) or have failed (--fail).
+A job can be retried so three times in a run. --memory and --runtime hold for the
+job's next attempts alone: jobs that share its resource requirements keep theirs.
+
+All is decided at once. A job that cannot be resolved, because it has had its
+retries or is no longer held, is named; the others are resolved. The reason and the
+author are kept: "why JOB" and the event job_classified show them. More memory or
+runtime than fits anywhere, as far as that is known, is refused without --force.
+
+With --file each entry of a list has a verdict of its own:
+
+  - {job: train_3, action: retry, memory: 16g, reason: needs more, confidence: likely}
+  - {fingerprint: 3f9a52c01b7e, action: fail, reason: the input is broken, author: ann}
+
+Entries say which jobs are meant by job (name or ID) or fingerprint. They count in
+their order: what one has decided no later one changes. A wrong one is named with
+its place, and the others count.`,
+		Example: `  torc-slurm holds resolve 12 --all --retry --reason "the file server was down"
+  torc-slurm holds resolve 12 --fingerprint 3f9a52c01b7e --retry --memory 16g --reason "needs more"
+  torc-slurm holds resolve 12 --job 42,43 --fail --reason "the input is broken"
+  torc-slurm holds resolve 12 -f verdicts.yaml --dry-run
+  triage | torc-slurm holds resolve 12 -f -`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+		Annotations:       cli.WithCSV(cli.ServerExits(cli.ExitInvalidSpec, "1 some of the jobs could not be resolved, or entries of the file are wrong; the others were resolved")),
+	}
+	flags.add(a, c)
+	c.RunE = cli.Checked(func() error { return cmp.Or(flags.check(), loadVerdicts(a, &flags)) }, a.ServerCommand(func(ctx context.Context, conn *cli.Connection, args []string) error {
+		id, err := cli.ParseID("workflow", args[0])
+		if err != nil {
+			return err
+		}
+		if flags.file != "" {
+			return resolveHoldsEach(ctx, a, conn, id, &flags)
+		}
+		return resolveHolds(ctx, a, conn, id, &flags)
+	}))
+	return c
+}
+
+func (h *holdFlags) add(a *cli.Factory, c *cobra.Command) {
+	cli.AddFileFlag(a, c, &h.file, "a list of verdicts")
+	f, r := c.Flags(), &h.resolution
+	f.StringSliceVar(&h.jobs, "job", nil, "the job with this `ID` or name; may be repeated")
+	f.StringVar(&r.Fingerprint, "fingerprint", "", "all jobs of this group of \"holds list\"")
+	f.BoolVar(&r.All, "all", false, "all held jobs of the workflow")
+	f.BoolVar(&h.retry, "retry", false, "give them another attempt")
+	f.BoolVar(&h.fail, "fail", false, "let them fail")
+	f.StringVar(&r.Memory, "memory", "", "with --retry: they ask for so much memory, such as 16g")
+	f.StringVar(&r.Runtime, "runtime", "", "with --retry: they ask for so much time, such as PT2H or 90m")
+	f.StringVar(&r.Reason, "reason", "", "why you decide so")
+	f.StringVar((*string)(&r.Confidence), "confidence", "", "how sure you are: certain, likely or guess")
+	f.StringVar(&r.Author, "author", "", "who decides (default: you)")
+	f.BoolVar(&r.DryRun, "dry-run", false, "tell what would become of the jobs, and change nothing")
+	f.BoolVar(&r.Force, "force", false, "let them ask for more than fits anywhere")
+	cli.CompleteWords(c, "confidence", "certain", "likely", "guess")
+	c.MarkFlagsOneRequired("job", "fingerprint", "all", "file")
+	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all", "file")
+	c.MarkFlagsOneRequired("retry", "fail", "file")
+	c.MarkFlagsMutuallyExclusive("retry", "fail", "file")
+	c.MarkFlagsMutuallyExclusive("fail", "memory")
+	c.MarkFlagsMutuallyExclusive("fail", "runtime")
+	for _, own := range []string{"memory", "runtime", "reason", "confidence"} {
+		c.MarkFlagsMutuallyExclusive("file", own) // each entry has its own
+	}
+}
+
+// check rejects what the server would refuse.
+func (h *holdFlags) check() error {
+	r := &h.resolution
+	if h.file != "" {
+		return nil
+	}
+	r.Status = workflow.Failed
+	if h.retry {
+		r.Status = workflow.Ready
+	}
+	if len(h.jobs) == 0 && r.Fingerprint == "" && !r.All {
+		return cli.UsageErrorf("say which jobs are meant: --job, --fingerprint or --all")
+	}
+	if h.retry == h.fail {
+		return cli.UsageErrorf("say what becomes of the jobs: --retry or --fail")
+	}
+	if r.Reason == "" {
+		return cli.UsageErrorf("say why: --reason")
+	}
+	return r.Validate()
+}
+
+func resolveHolds(ctx context.Context, a *cli.Factory, c *cli.Connection, workflowID int64, h *holdFlags) error {
+	for _, ref := range h.jobs {
+		id, err := a.JobNamed(ctx, c, workflowID, ref)
+		if err != nil {
+			return err
+		}
+		h.resolution.JobIDs = append(h.resolution.JobIDs, id)
+	}
+	if h.resolution.Author == "" {
+		h.resolution.Author = a.User()
+	}
+	outcomes, err := c.Holds.Resolve(ctx, workflowID, &h.resolution)
+	if err != nil {
+		return err
+	}
+	noteDryRun(a, h)
+	if err := cli.ShowList(a, cli.List[workflow.HoldOutcome]{Things: "jobs", Columns: []cli.Column[workflow.HoldOutcome]{
+		{Title: "ID", Cell: func(o workflow.HoldOutcome) string { return fmt.Sprint(o.JobID) }},
+		{Title: "Name", Cell: func(o workflow.HoldOutcome) string { return o.JobName }},
+		{Title: "Status", Cell: func(o workflow.HoldOutcome) string { return cli.OrEmpty(o.Status) }},
+		{Title: "Outcome", Cell: outcomeOf},
+	}}, outcomes); err != nil {
+		return err
+	}
+	if slices.ContainsFunc(outcomes, func(o workflow.HoldOutcome) bool { return !o.Resolved }) {
+		return cli.Silent(cli.ExitFailed)
+	}
+	if h.retry && !h.resolution.DryRun && len(outcomes) > 0 && a.Format == cli.FormatTable {
+		return apidata.HintAtRunner(ctx, a, c, workflowID)
+	}
+	return nil
+}
+
+func outcomeOf(o workflow.HoldOutcome) string {
+	switch {
+	case !o.Resolved && o.Hint != "":
+		return "not resolved: " + o.Error + " (" + o.Hint + ")"
+	case !o.Resolved:
+		return "not resolved: " + o.Error
+	case o.Attempt == 0:
+		return "has failed"
+	}
+	return strings.TrimSuffix(fmt.Sprintf("ready for attempt %d, %s", o.Attempt, o.Asks), ", ")
+}

@@ -1,0 +1,53 @@
+package jobs
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+)
+
+func newRetry(a *cli.Factory) *cobra.Command {
+	workflowText := ""
+	cmd := &cobra.Command{
+		Use:   "retry JOB...",
+		Short: "Give jobs that have failed another attempt",
+		Long: `Make jobs ready again that failed, were terminated or canceled, or are held
+(pending_failed). What was canceled because of them waits for them again. The
+attempts so far stay as they are, with their logs. The timeouts.total of jobs that
+ended begins anew. A held job can be retried three
+times in a run ("holds resolve" decides for many jobs, with a reason).
+
+A runner that is still at work takes the jobs; otherwise "run" with the id of the
+workflow does.`,
+		Example: `  torc-slurm jobs retry 42
+  torc-slurm jobs retry simulate_042 simulate_043 -w 12
+  torc-slurm -f json jobs list -s failed 12 | jq '.items[].id' | xargs torc-slurm jobs retry`,
+		Annotations: cli.ServerExits(),
+		RunE: a.JobCommand(&workflowText, func(ctx context.Context, c *cli.Connection, ids []int64) error {
+			var jobs []api.Job
+			for _, id := range ids {
+				r, err := c.Jobs.RetryByHand(ctx, id, &api.RetryJobRequest{})
+				if err != nil {
+					return afterSome(cli.WithPrefix(a, err), len(jobs), "made ready")
+				}
+				jobs = append(jobs, r.Job)
+			}
+			if a.Format == cli.FormatTable {
+				if err := apidata.HintAtRunner(ctx, a, c, jobs[0].WorkflowID); err != nil {
+					return err
+				}
+			}
+			if len(jobs) == 1 {
+				j := jobs[0]
+				return a.ShowMessage(items[api.Job]{jobs}, "Job %d (%s) is ready for attempt %s", cli.OrZero(j.ID), j.Name, cli.OrEmpty(j.AttemptID))
+			}
+			return a.ShowMessage(items[api.Job]{jobs}, "%d jobs are ready for another attempt", len(jobs))
+		}),
+	}
+	a.AddJobArguments(cmd, &workflowText, true)
+	return cmd
+}

@@ -1,0 +1,194 @@
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+)
+
+// The paces of following.
+const (
+	followFiles  = 200 * time.Millisecond
+	followServer = time.Second
+)
+
+func newFollow(a *cli.Factory) *cobra.Command {
+	var flags logFlags
+	c := &cobra.Command{
+		Use:   "follow JOB[:ATTEMPT]",
+		Short: "Show what a job writes, as it writes it",
+		Long: `Show what a job writes, as it writes it, until the job has ended; with an
+attempt, until that has ended. A job that has not started is waited for, and
+another attempt is followed as well.`,
+		Example: `  torc-slurm logs follow simulate_042
+  torc-slurm logs follow -w 12 train --stderr`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.CompleteJobs(a, &flags.workflow),
+		Annotations:       cli.ServerExits(cli.ExitInterrupted),
+		RunE: func(c *cobra.Command, args []string) error {
+			if a.Format != cli.FormatTable {
+				return cli.UsageErrorf("logs follow writes what the job writes; it has no other format")
+			}
+			return runLogsFollow(c.Context(), a, args[0], flags)
+		},
+	}
+	addLogFlags(a, c, &flags)
+	return c
+}
+
+func runLogsFollow(ctx context.Context, a *cli.Factory, ref string, flags logFlags) error {
+	conn, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	_, wanted, err := jobAndAttempt(ctx, a, conn, ref, flags.workflow)
+	if err != nil {
+		return err
+	}
+	f := &follower{app: a, conn: conn, ref: ref, flags: flags, wanted: wanted, out: outputOfJobs(a, flags.raw)}
+	defer f.close()
+	err = f.run(ctx)
+	return errors.Join(err, f.out.Flush())
+}
+
+// follower copies the files of a job's attempts while they grow.
+type follower struct {
+	app    *cli.Factory
+	conn   *cli.Connection
+	ref    string
+	flags  logFlags
+	wanted int64 // attempt; 0 for all from the latest on
+
+	runID, attempt int64 // that is followed; 0 before the first
+	files          []*followedFile
+	last           *followedFile // that was written from last
+	out            flushWriter
+}
+
+type followedFile struct {
+	path string
+	file *os.File // nil while it is not there
+}
+
+func (f *follower) run(ctx context.Context) error {
+	files, server := time.NewTicker(followFiles), time.NewTicker(followServer)
+	defer files.Stop()
+	defer server.Stop()
+	for {
+		over, err := f.poll(ctx)
+		if err != nil {
+			return err
+		}
+		if err := f.copy(); err != nil || over {
+			return err
+		}
+		for waiting := true; waiting; {
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-files.C:
+				if err := f.copy(); err != nil {
+					return err
+				}
+			case <-server.C:
+				waiting = false
+			}
+		}
+	}
+}
+
+// poll asks the server which attempt there is to follow, and whether that was
+// all.
+func (f *follower) poll(ctx context.Context) (over bool, err error) {
+	l, err := findLogs(ctx, f.app, f.conn, f.ref, f.flags)
+	if err != nil {
+		return false, err
+	}
+	at := l.attempt
+	if at.AttemptID == 0 {
+		return l.job.Status != nil && l.job.Status.IsComplete(), nil
+	}
+	if at.AttemptID != f.attempt || at.RunID != f.runID {
+		if err := f.copy(); err != nil { // the rest of the last one
+			return false, err
+		}
+		f.begin(l)
+	}
+	if at.EndedMS == nil {
+		return false, nil
+	}
+	return f.wanted != 0 || l.job.Status != nil && l.job.Status.IsComplete(), nil
+}
+
+// begin follows the files of another attempt.
+func (f *follower) begin(l *jobLogs) {
+	f.close()
+	_ = f.out.Flush() // what is written next has the error, too
+	if f.attempt != 0 {
+		f.app.Note("--- attempt %d ---", l.attempt.AttemptID)
+	}
+	f.runID, f.attempt = l.attempt.RunID, l.attempt.AttemptID
+	f.files, f.last = nil, nil
+	for _, path := range l.paths(f.flags) {
+		f.files = append(f.files, &followedFile{path: path})
+	}
+}
+
+// copy writes what is new in the files.
+func (f *follower) copy() error {
+	for _, file := range f.files {
+		if file.file == nil {
+			opened, err := os.Open(file.path)
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			if err != nil {
+				return fmt.Errorf("follow output: %w", err)
+			}
+			file.file = opened
+		}
+		if err := f.copyFile(file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *follower) copyFile(file *followedFile) error {
+	info, err := file.file.Stat()
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	at, err := file.file.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	if info.Size() <= at {
+		return nil
+	}
+	if f.last != file && f.last != nil {
+		_ = f.out.Flush() // what is written next has the error, too
+		fmt.Fprintf(f.app.Stdout, "\n==> %s <==\n", file.path)
+	}
+	f.last = file
+	if _, err := io.CopyN(f.out, file.file, info.Size()-at); err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("follow %s: %w", file.path, err)
+	}
+	return nil
+}
+
+func (f *follower) close() {
+	for _, file := range f.files {
+		if file.file != nil {
+			file.file.Close()
+		}
+	}
+}

@@ -1,0 +1,237 @@
+// Package logs has the commands that show, follow, bundle and search the logs of
+// workflows and jobs.
+package logs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
+	"github.com/torc-slurm/torc-slurm/internal/terminal"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// New groups the commands about logs.
+func New(a *cli.Factory) *cobra.Command {
+	return cli.NewGroup(a, cli.GroupAnalysis, "logs", "Show, collect and analyze the output of jobs",
+		newShow(a), newFollow(a), newBundle(a), newAnalyze(a))
+}
+
+// logFlags are those of the commands that show output.
+type logFlags struct {
+	workflow   string
+	outputDir  string
+	stdoutOnly bool
+	stderrOnly bool
+	recovery   bool
+	raw        bool
+}
+
+func addLogFlags(a *cli.Factory, c *cobra.Command, f *logFlags) {
+	cli.AddWorkflowFlag(a, c, &f.workflow)
+	c.Flags().StringVarP(&f.outputDir, "output-dir", "o", "", "`DIR` that the workflow was run with (default torc_output)")
+	c.Flags().BoolVar(&f.stdoutOnly, "stdout", false, "only standard output")
+	c.Flags().BoolVar(&f.stderrOnly, "stderr", false, "only standard error")
+	c.Flags().BoolVar(&f.recovery, "recovery", false, "the output of the attempt's recovery script")
+	c.Flags().BoolVar(&f.raw, "raw", false, "also what steers the terminal: by default it gets text and colors")
+	c.MarkFlagsMutuallyExclusive("stdout", "stderr")
+}
+
+func newShow(a *cli.Factory) *cobra.Command {
+	var flags logFlags
+	c := &cobra.Command{
+		Use:   "show JOB[:ATTEMPT]",
+		Short: "Show what a job has written",
+		Long: `Show what a job has written, in its latest attempt or in another one, even
+while it runs. The job is named by its id or its name.`,
+		Example: `  torc-slurm logs show simulate_042
+  torc-slurm logs show simulate_042:1 --stderr
+  torc-slurm logs show 17 --recovery`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: cli.CompleteJobs(a, &flags.workflow),
+		Annotations:       cli.ServerExits("3 there is no such job, or its output is not here"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runLogsShow(c.Context(), a, args[0], flags)
+		},
+	}
+	addLogFlags(a, c, &flags)
+	return c
+}
+
+func runLogsShow(ctx context.Context, a *cli.Factory, ref string, flags logFlags) error {
+	conn, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	l, err := findLogs(ctx, a, conn, ref, flags)
+	if err != nil {
+		return err
+	}
+	if l.attempt.AttemptID == 0 {
+		return workflow.Errorf(workflow.CodeNotFound, "job %d has not been started yet", *l.job.ID).
+			WithHint("`%s why %d` says what it waits for", cli.Prefix(a), *l.job.ID)
+	}
+	files := l.files(flags)
+	if len(files) == 0 {
+		return workflow.Errorf(workflow.CodeNotFound, "there is no output of attempt %d of job %d in %s", l.attempt.AttemptID, *l.job.ID, l.dirs[0]).
+			WithHint("was the workflow run with another --output-dir or on another machine, or with stdio none?")
+	}
+	if a.Format != cli.FormatTable {
+		return a.ShowRecord(struct {
+			JobID     int64    `json:"job_id"`
+			JobName   string   `json:"job_name"`
+			RunID     int64    `json:"run_id"`
+			AttemptID int64    `json:"attempt_id"`
+			Files     []string `json:"files"`
+		}{*l.job.ID, l.job.Name, l.attempt.RunID, l.attempt.AttemptID, files}, nil)
+	}
+	files = slices.DeleteFunc(files, func(path string) bool {
+		info, err := os.Stat(path)
+		return err == nil && info.Size() == 0
+	})
+	if len(files) == 0 {
+		a.Note("Attempt %d of job %d has written nothing.", l.attempt.AttemptID, *l.job.ID)
+	}
+	for i, path := range files {
+		if err := showFile(a, path, i, len(files), flags.raw); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// showFile copies a file, below its path if there are several.
+func showFile(a *cli.Factory, path string, i, n int, raw bool) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("show output: %w", err)
+	}
+	defer f.Close()
+	if n > 1 {
+		gap := ""
+		if i > 0 {
+			gap = "\n"
+		}
+		fmt.Fprintf(a.Stdout, "%s==> %s <==\n", gap, path)
+	}
+	out := outputOfJobs(a, raw)
+	_, err = io.Copy(out, f)
+	if err := errors.Join(err, out.Flush()); err != nil {
+		return fmt.Errorf("show %s: %w", path, err)
+	}
+	return nil
+}
+
+// flushWriter may hold something back until it is flushed.
+type flushWriter interface {
+	io.Writer
+	Flush() error
+}
+
+// unfiltered passes everything on at once.
+type unfiltered struct{ io.Writer }
+
+func (unfiltered) Flush() error { return nil }
+
+// outputOfJobs is where the output of jobs goes: to a terminal as text with colors,
+// elsewhere, or if the user wants it so, as it is.
+func outputOfJobs(a *cli.Factory, raw bool) flushWriter {
+	if a.StdoutTerminal && !raw {
+		return terminal.NewWriter(a.RawStdout, terminal.Output)
+	}
+	return unfiltered{a.RawStdout}
+}
+
+// jobLogs says where the output of an attempt is.
+type jobLogs struct {
+	dirs    []string
+	job     *api.Job
+	attempt api.Attempt // AttemptID 0 before the first
+}
+
+// findLogs reads JOB[:ATTEMPT].
+func findLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, ref string, flags logFlags) (*jobLogs, error) {
+	job, wanted, err := jobAndAttempt(ctx, a, c, ref, flags.workflow)
+	if err != nil {
+		return nil, err
+	}
+	dirs, err := outputdir.List(ctx, a, c, flags.outputDir)
+	if err != nil {
+		return nil, err
+	}
+	l := &jobLogs{dirs: dirs, job: job}
+	attempts, err := c.Jobs.Attempts(ctx, *job.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, attempt := range attempts {
+		if wanted == 0 || attempt.AttemptID == wanted {
+			l.attempt = attempt // the latest run counts
+		}
+	}
+	if wanted != 0 && l.attempt.AttemptID == 0 {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d has had no attempt %d", *job.ID, wanted)
+	}
+	return l, nil
+}
+
+// jobAndAttempt finds the job of JOB[:ATTEMPT]. A name may have a colon of its
+// own, so the whole is tried first. The attempt is 0 if none was given.
+func jobAndAttempt(ctx context.Context, a *cli.Factory, c *cli.Connection, ref, workflowText string) (*api.Job, int64, error) {
+	attempt := int64(0)
+	id, err := a.JobID(ctx, c, ref, workflowText)
+	if name, number, ok := cli.CutLast(ref, ":"); ok && workflow.CodeOf(err) == workflow.CodeNotFound {
+		if n, numberErr := strconv.ParseInt(number, 10, 64); numberErr == nil && n > 0 {
+			attempt = n
+			id, err = a.JobID(ctx, c, name, workflowText)
+		}
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	job, err := c.Jobs.Get(ctx, id)
+	return job, attempt, err
+}
+
+// paths are the files that the attempt may have, standard output first.
+func (l *jobLogs) paths(flags logFlags) []string {
+	endings := []string{".o", ".log", ".e"}
+	switch {
+	case flags.stdoutOnly:
+		endings = []string{".o", ".log"}
+	case flags.stderrOnly:
+		endings = []string{".e", ".log"}
+	}
+	var paths []string
+	for _, ending := range endings {
+		if flags.recovery {
+			ending = "_recovery" + ending
+		}
+		for _, dir := range l.dirs {
+			paths = append(paths, output.LogPath(dir, l.job.WorkflowID, *l.job.ID, l.attempt.RunID, l.attempt.AttemptID, ending))
+		}
+	}
+	return paths
+}
+
+// files are those of the paths that are there.
+func (l *jobLogs) files(flags logFlags) []string {
+	var found []string
+	for _, path := range l.paths(flags) {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			found = append(found, path)
+		}
+	}
+	return found
+}

@@ -1,0 +1,68 @@
+package outputdir
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/runner/output"
+)
+
+// List are where runners of the server's database have written, under the
+// output directory that was named.
+func List(ctx context.Context, a *cli.Factory, c *cli.Connection, named string) ([]string, error) {
+	database, err := Database(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return output.Dirs(a.Path(cli.FirstOf(named, a.Config.Client.Run.OutputDir)), database), nil
+}
+
+// Database is the name of the server's database; empty if it does not say.
+func Database(ctx context.Context, c *cli.Connection) (string, error) {
+	info, err := c.Version(ctx)
+	if err != nil {
+		return "", fmt.Errorf("ask the server for the name of its database: %w", err)
+	}
+	return info.Database, nil
+}
+
+// Claim makes the output directory of a runner the one of the server's
+// database, until release.
+func Claim(ctx context.Context, a *cli.Factory, c *cli.Connection, o *runner.Options) (release func(), err error) {
+	database, err := Database(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	return ClaimFor(a, database, o)
+}
+
+// ClaimFor is Claim for a database whose name is known.
+func ClaimFor(a *cli.Factory, database string, o *runner.Options) (release func(), err error) {
+	dir, err := output.Claim(o.OutputDir, database, a.Log)
+	if err != nil {
+		return nil, err
+	}
+	if dir.Notice != "" {
+		a.Note("%s", dir.Notice)
+	}
+	o.OutputDir, o.OtherDirs, o.Database = dir.Path, dir.Others, database
+	o.RestoreOutput = func() error { return dir.Restore(database) }
+	return func() {
+		if err := dir.Release(); err != nil {
+			a.Log.Warn("release the output directory", "path", dir.Path, "error", err)
+		}
+	}, nil
+}
+
+// SkipAside has a walk through an output directory pass over what was put aside
+// in it: those are files of other databases.
+func SkipAside(dir, path string, entry fs.DirEntry) error {
+	if entry.IsDir() && filepath.Dir(path) == filepath.Clean(dir) && output.IsPutAside(entry.Name()) {
+		return fs.SkipDir
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package outputdir
+
+import (
+	"os"
+	"sync"
+
+	"github.com/torc-slurm/torc-slurm/runner"
+)
+
+// Log is a log in an output directory, which is made again with that.
+type Log struct {
+	open func() (*os.File, error)
+
+	mu   sync.Mutex
+	file *os.File
+}
+
+// OpenLog opens the log of a runner, and has the runner make it again if the
+// output directory is removed.
+func OpenLog(o *runner.Options, open func() (*os.File, error)) (*Log, error) {
+	file, err := open()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{open: open, file: file}
+	before := o.RestoreOutput
+	o.RestoreOutput = func() error {
+		if before != nil {
+			if err := before(); err != nil {
+				return err
+			}
+		}
+		return l.restore()
+	}
+	return l, nil
+}
+
+func (l *Log) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Write(p)
+}
+
+func (l *Log) restore() error {
+	file, err := l.open()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.file
+	l.file = file
+	return old.Close()
+}
+
+// Name is the path of the log.
+func (l *Log) Name() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.file.Name()
+}
+
+// Close ends the file; the program writes where it did before.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.file.Close()
+}

@@ -1,0 +1,233 @@
+// Package repair has the commands that repair workflows: recover and watch.
+package repair
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/schedulergen"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/usage"
+)
+
+// recoverFlags say how failed jobs are repeated; recover and watch have them.
+type recoverFlags struct {
+	memory, runtime     float64
+	retryUnknown        bool
+	hook                string
+	partition, walltime string
+	outputDir           string
+	noPrompts, dryRun   bool
+	noAutoSchedule      bool
+}
+
+func (f *recoverFlags) add(s *pflag.FlagSet) {
+	s.StringVarP(&f.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs (default torc_output)")
+	s.Float64Var(&f.memory, "memory-multiplier", 1.5, "jobs that ran out of memory get this `FACTOR` more")
+	s.Float64Var(&f.runtime, "runtime-multiplier", 1.5, "jobs that ran out of time get this `FACTOR` more")
+	s.BoolVar(&f.retryUnknown, "retry-unknown", false, "repeat also jobs that failed for other reasons")
+	s.StringVar(&f.hook, "recovery-hook", "", "`COMMAND` that mends what jobs need, run before they are repeated, with the workflow's id as its last argument; implies --retry-unknown")
+	s.StringVar(&f.partition, "partition", "", "`PARTITION` for new allocations (default: the best for each job)")
+	s.StringVar(&f.walltime, "walltime", "", "`TIME` limit of new allocations, as sbatch takes it")
+	schedulergen.AddNoAutoSchedule(s, &f.noAutoSchedule)
+}
+
+func (f *recoverFlags) check() error {
+	if f.memory < 1 || f.runtime < 1 {
+		return cli.UsageErrorf("a multiplier of less than 1 would leave less than was used")
+	}
+	_, err := f.regenerate().Limit()
+	return err
+}
+
+// regenerate is how new Slurm schedulers are made.
+func (f *recoverFlags) regenerate() *schedulergen.RegenerateFlags {
+	r := &schedulergen.RegenerateFlags{Partition: f.partition, Walltime: f.walltime, Submit: true, Once: f.noAutoSchedule, DryRun: f.dryRun, SkipChecks: true} // what fits goes on
+	r.PlanFlags.Defaults()
+	r.OutputDir, r.NoPrompts = f.outputDir, true
+	return r
+}
+
+// New makes the command that repairs a workflow and runs it again.
+func New(a *cli.Factory) *cobra.Command {
+	var flags recoverFlags
+	cmd := &cobra.Command{
+		Use:   "recover WORKFLOW",
+		Short: "Repeat the failed jobs of a workflow with what they lacked",
+		Long: `Repeat the failed jobs of a workflow that has ended. The cause of each failure
+decides: a job that ran out of memory or time gets more of it, one that lost its
+node or allocation is repeated as it is, and others only with --retry-unknown or
+a hook. Requirements that jobs share with others that are fine are not touched:
+the failed ones get requirements of their own.
+
+The chosen jobs, and what depends on them, are reset and start a new run; nothing
+else is. A workflow that ran under Slurm is submitted again.
+
+On a terminal you are asked about each kind of failure; not with --no-prompts or
+JSON output. Jobs that fail for foreseeable reasons are better served by a failure
+handler, which repairs them while the workflow runs.`,
+		GroupID: cli.GroupLifecycle,
+		Example: `  torc-slurm recover 12 --dry-run
+  torc-slurm recover 12 --memory-multiplier 2
+  torc-slurm recover 12 --no-prompts --recovery-hook ./mend.sh`,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       cli.ServerExits("1 there is nothing that could be repeated, or the hook failed"),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+	}
+	flags.add(cmd.Flags())
+	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done, and why")
+	cli.AddNoPrompts(cmd.Flags(), &flags.noPrompts)
+	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
+		r, err := prepareRecovery(ctx, a, c, id, flags)
+		if err != nil {
+			return err
+		}
+		if !flags.dryRun && !flags.noPrompts && a.StdinTerminal && a.Format != cli.FormatJSON {
+			if ok, err := r.ask(); err != nil || !ok {
+				return err
+			}
+		}
+		if err := r.carryOut(ctx); err != nil {
+			return err
+		}
+		return a.ShowRecord(r.json(), r.write)
+	}))
+	return cmd
+}
+
+// recovery is one repetition of failed jobs.
+type recovery struct {
+	app        *cli.Factory
+	c          *cli.Connection
+	workflowID int64
+	flags      recoverFlags
+
+	proposal     *api.RecoveryPlan
+	skip         map[usage.FailureGroup]bool
+	regeneration *schedulergen.Regeneration
+}
+
+// prepareRecovery finds the failed jobs of a workflow and why they failed.
+func prepareRecovery(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags recoverFlags) (*recovery, error) {
+	r := &recovery{app: a, c: c, workflowID: id, flags: flags, skip: make(map[usage.FailureGroup]bool)}
+	r.skip[usage.GroupUnknown] = !flags.retryUnknown && flags.hook == ""
+	var err error
+	if r.proposal, err = r.call(ctx, &api.RecoverRequest{DryRun: true}); err != nil {
+		return nil, err
+	}
+	if len(r.proposal.Jobs) == 0 {
+		return nil, cli.FailedErrorf("no job of workflow %d has failed", id)
+	}
+	return r, nil
+}
+
+// call asks the daemon with the multipliers and groups that are wanted.
+func (r *recovery) call(ctx context.Context, q *api.RecoverRequest) (*api.RecoveryPlan, error) {
+	q.MemoryMultiplier, q.RuntimeMultiplier = &r.flags.memory, &r.flags.runtime
+	for _, g := range failureGroups {
+		if r.skip[g.group] {
+			q.Skip = append(q.Skip, g.group)
+		}
+	}
+	answer, err := r.c.Workflows.Recover(ctx, r.workflowID, q)
+	return answer, cli.WithPrefix(r.app, err)
+}
+
+// chosen are the jobs that are repeated.
+func (r *recovery) chosen() (jobs []api.ExpectedJob) {
+	for _, j := range r.proposal.Jobs {
+		if !r.skip[j.Group] {
+			jobs = append(jobs, api.ExpectedJob{JobID: j.JobID, Status: j.Status})
+		}
+	}
+	return jobs
+}
+
+// carryOut corrects, runs the hook, resets and submits; in a dry run it only
+// finds out what would be done.
+func (r *recovery) carryOut(ctx context.Context) (err error) {
+	jobs := r.chosen()
+	if len(jobs) == 0 {
+		return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "%s, none for a reason that a repetition would mend",
+			workflow.CountOf(int64(len(r.proposal.Jobs)), "job failed", "jobs failed")).WithHint("--retry-unknown repeats them all the same; `%s why JOB` says what happened", cli.Prefix(r.app))}
+	}
+	if r.flags.dryRun {
+		return r.previewAllocations(ctx, jobs)
+	}
+	if err := r.awaitLast(ctx); err != nil {
+		return err
+	}
+	if err := r.apply(ctx, jobs); err != nil {
+		return err
+	}
+	if r.proposal.UsesSlurm {
+		if r.regeneration, err = schedulergen.Regenerate(ctx, r.app, r.c, r.workflowID, r.flags.regenerate()); err != nil {
+			return err
+		}
+	}
+	return r.note(ctx)
+}
+
+// apply has the daemon correct requirements and reset the jobs, with the hook between
+// the two.
+func (r *recovery) apply(ctx context.Context, jobs []api.ExpectedJob) (err error) {
+	q := &api.RecoverRequest{RunID: &r.proposal.RunID, Jobs: jobs}
+	if r.flags.hook != "" {
+		q.Step = api.RecoverCorrect
+	}
+	done, err := r.call(ctx, q)
+	if err != nil {
+		return err
+	}
+	r.proposal.Changes, r.proposal.Left = done.Changes, done.Left
+	if r.flags.hook != "" {
+		if err := r.runHook(ctx); err != nil {
+			return err
+		}
+		if done, err = r.call(ctx, &api.RecoverRequest{RunID: &r.proposal.RunID, Jobs: jobs, Step: api.RecoverRepeat}); err != nil {
+			return err
+		}
+		r.proposal.Left = done.Left
+	}
+	for _, j := range r.proposal.Left {
+		r.app.Note("Job %d (%s) is %s by now, and is left so.", j.JobID, j.JobName, j.Status)
+	}
+	return nil
+}
+
+// awaitLast waits until the allocations of the run that has ended are gone:
+// a new one begins without them.
+func (r *recovery) awaitLast(ctx context.Context) error {
+	before, err := client.Collect(r.c.Allocations.List(ctx, apidata.LiveAllocations(r.workflowID)))
+	if err != nil {
+		return err
+	}
+	left, err := apidata.AwaitGone(ctx, r.app, r.c, r.workflowID, before)
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return workflow.Errorf(workflow.CodeConflict, "%s of workflow %d still there; nothing was changed",
+		workflow.CountOf(int64(len(left)), "allocation is", "allocations are"), r.workflowID).
+		WithHint("`%[1]s sq %[2]d` shows them; `%[1]s cancel %[2]d` cancels them", cli.Prefix(r.app), r.workflowID)
+}
+
+// previewAllocations finds out which allocations would be asked for.
+func (r *recovery) previewAllocations(ctx context.Context, jobs []api.ExpectedJob) (err error) {
+	if !r.proposal.UsesSlurm {
+		return nil
+	}
+	flags := r.flags.regenerate()
+	flags.IgnoreLive = true // they leave
+	for _, j := range jobs {
+		flags.Include = append(flags.Include, fmt.Sprint(j.JobID))
+	}
+	r.regeneration, err = schedulergen.Regenerate(ctx, r.app, r.c, r.workflowID, flags)
+	return err
+}

@@ -1,0 +1,285 @@
+package repair
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// watchFlags are those of watch.
+type watchFlags struct {
+	recoverFlags
+	interval     float64
+	recover      bool
+	maxRetries   int64 // negative: any number
+	counts       bool
+	persistent   bool
+	autoSchedule bool
+	threshold    int64
+	stranded     int64 // seconds
+	cooldown     int64
+}
+
+// NewWatch makes the command that watches over a workflow to its end.
+func NewWatch(a *cli.Factory) *cobra.Command {
+	var flags watchFlags
+	cmd := &cobra.Command{
+		Use:   "watch WORKFLOW",
+		Short: "Follow a workflow to its end",
+		Long: `Follow a workflow until it has ended, and say what happens, on standard error and in
+watch_<host>_wf<id>.log in the output directory.
+
+The work is the daemon's: it looks after allocations, retries and lost jobs with
+or without a watcher, and you may leave this command at any time. --auto-schedule
+has the daemon ask for allocations whenever ready jobs have no place; that lasts
+beyond the watch. --recover repeats the failed jobs when the workflow has ended,
+as torc-slurm recover does; that needs the watch.`,
+		GroupID: cli.GroupLifecycle,
+		Example: `  torc-slurm watch 12
+  torc-slurm watch 12 --auto-schedule
+  torc-slurm watch 12 --recover --max-retries 2`,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       cli.ServerExits("1 jobs failed, claims are held until somebody lifts that, or nothing works on the workflow and nothing will"),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+	}
+	cli.FreeLetterS(a, cmd)
+	flags.add(cmd.Flags())
+	f := cmd.Flags()
+	f.Float64VarP(&flags.interval, "poll-interval", "p", 5, "look every so many `SECONDS`")
+	f.BoolVarP(&flags.recover, "recover", "r", false, "repeat failed jobs when the workflow has ended")
+	f.Int64VarP(&flags.maxRetries, "max-retries", "m", -1, "at most so many `TIMES` (default: any number)")
+	f.BoolVarP(&flags.counts, "show-job-counts", "s", false, "say the counts at each look, not only when they change")
+	f.BoolVar(&flags.persistent, "persistent", false, "stay although nothing works on the workflow")
+	f.BoolVar(&flags.autoSchedule, "auto-schedule", false, "have the daemon ask for allocations whenever ready jobs have no place")
+	f.Int64Var(&flags.threshold, "auto-schedule-threshold", 5, "… for so many `JOBS` at least")
+	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited for so many `SECONDS` (0: never for fewer)")
+	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: allocations that are there count")
+	_ = f.MarkHidden("auto-schedule-cooldown")
+	cmd.MarkFlagsMutuallyExclusive("auto-schedule", "no-auto-schedule")
+	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
+		return runWatch(ctx, a, c, id, flags)
+	}))
+	return cmd
+}
+
+func (f *watchFlags) check() error {
+	if f.interval <= 0 || f.threshold < 1 || f.stranded < 0 {
+		return cli.UsageErrorf("intervals and thresholds are greater than 0")
+	}
+	return f.recoverFlags.check()
+}
+
+// watch is a look at a workflow that lasts.
+type watch struct {
+	app   *cli.Factory
+	c     *cli.Connection
+	id    int64
+	flags watchFlags
+	log   io.Writer
+	last  string // what was said of the counts
+}
+
+func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags watchFlags) error {
+	w := &watch{app: a, c: c, id: id, flags: flags}
+	closeLog, err := w.openLog()
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	if flags.autoSchedule {
+		if err := w.autoSchedule(ctx); err != nil {
+			return err
+		}
+	}
+	for rounds := int64(0); ; rounds++ {
+		status, err := w.follow(ctx)
+		if err != nil {
+			return err
+		}
+		n := status.JobsByStatus
+		unsuccessful := n.Failed + n.Terminated + n.Canceled + n.PendingFailed
+		switch {
+		case status.Verdict == "completed" && unsuccessful > 0:
+			w.say("The workflow has ended successfully by its success_if.")
+			return nil
+		case status.Verdict == "failed" && unsuccessful == 0:
+			w.say("Every job completed, but the success_if of the workflow does not hold.")
+			return cli.Silent(cli.ExitFailed)
+		case w.heldForGood(status):
+			w.say("Claims are held: %s; to go on: %s.", apidata.ClaimHolds(status.ClaimHolds).Text(a.Now()),
+				strings.Join(apidata.ClaimHolds(status.ClaimHolds).Commands(cli.Prefix(a), id), ", or "))
+			return cli.Silent(cli.ExitFailed)
+		case unsuccessful == 0 && !status.IsCanceled:
+			w.say("Every job completed.")
+			return nil
+		}
+		if err := w.again(ctx, status, rounds); err != nil {
+			return err
+		}
+	}
+}
+
+// openLog makes the log file in the output directory.
+func (w *watch) openLog() (closeLog func(), err error) {
+	dir := w.app.Path(cli.FirstOf(w.flags.outputDir, w.app.Config.Client.Run.OutputDir))
+	if err := outputdir.Make(dir); err != nil {
+		return nil, err
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		return nil, fmt.Errorf("name of this host: %w", err)
+	}
+	f, err := trustedfile.Append(filepath.Join(dir, fmt.Sprintf("watch_%s_wf%d.log", host, w.id)), 0o666)
+	if err != nil {
+		return nil, outputdir.WriteError(dir, err)
+	}
+	w.log = io.MultiWriter(w.app.Stderr, f)
+	return func() { f.Close() }, nil
+}
+
+func (w *watch) say(format string, args ...any) {
+	fmt.Fprintf(w.log, "%s %s\n", w.app.Now().Format(time.DateTime), cli.Printable(fmt.Sprintf(format, args...)))
+}
+
+// autoSchedule sets in the daemon that it asks for allocations by itself.
+func (w *watch) autoSchedule(ctx context.Context) error {
+	dir, err := (&allocate.Flags{OutputDir: w.flags.outputDir}).DirOf(ctx, w.app, w.c, w.id)
+	if err != nil {
+		return err
+	}
+	limits := &workflow.AutoSchedule{MinReadyJobs: w.flags.threshold}
+	if w.flags.stranded > 0 {
+		limits.MaxReadyAge = fmt.Sprintf("PT%dS", w.flags.stranded)
+	}
+	request := &api.SubmitRequest{OutputDir: dir, Partition: w.flags.partition, AutoSchedule: limits, NoAutoSchedule: new(false), SkipChecks: true}
+	allocate.TakeSbatchDefaults(w.app, request)
+	plan, err := w.c.Workflows.Submit(ctx, w.id, request)
+	if err != nil {
+		return fmt.Errorf("have the daemon ask for allocations of workflow %d: %w", w.id, err)
+	}
+	for _, u := range plan.Unfit {
+		w.say("Never runs: %s", u.Text)
+	}
+	w.say("The daemon asks for allocations whenever ready jobs have no place, with or without this watch.")
+	return nil
+}
+
+// follow looks until the workflow has ended.
+func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
+	for {
+		status, err := w.c.Workflows.Status(ctx, w.id)
+		if err != nil {
+			return nil, err
+		}
+		w.tell(status)
+		if status.IsComplete || status.IsCanceled || w.onlyHeld(status) || w.heldForGood(status) {
+			return status, nil
+		}
+		if !w.flags.persistent {
+			if err := w.needWork(ctx, status); err != nil {
+				return nil, err
+			}
+		}
+		if err := cli.Pause(ctx, time.Duration(w.flags.interval*float64(time.Second))); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// onlyHeld reports whether all that is left waits for a decision of the user.
+func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
+	n := s.JobsByStatus
+	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
+}
+
+// heldForGood reports whether nothing runs any more and nothing will before
+// somebody lifts what holds the claims.
+func (w *watch) heldForGood(s *api.WorkflowStatus) bool {
+	lifted := func(h workflow.ClaimHold) bool { return h.UntilMS == 0 }
+	return !w.flags.persistent && !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lifted)
+}
+
+// tell says how far the workflow is, if that has changed.
+func (w *watch) tell(s *api.WorkflowStatus) {
+	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(apidata.CountParts(s.Shown().JobsByStatus), ", "),
+		s.ActiveScheduledNodes, s.PendingScheduledNodes, workflow.CountOf(s.ActiveComputeNodes, "runner", "runners"))
+	if held := apidata.ClaimHolds(s.ClaimHolds); len(held) > 0 {
+		text += "; claims are held: " + held.Text(w.app.Now())
+	}
+	if text != w.last || w.flags.counts {
+		w.say("%s", text)
+	}
+	w.last = text
+}
+
+// needWork is an error if nothing works on the workflow and nothing will.
+func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
+	if s.ActiveScheduledNodes+s.PendingScheduledNodes+s.ActiveComputeNodes > 0 {
+		return nil
+	}
+	actions, err := w.c.Actions.List(ctx, w.id)
+	if err != nil {
+		return err
+	}
+	asks := func(x api.Action) bool {
+		return x.ActionType == workflow.ActionScheduleNodes && (x.TriggerType == workflow.TriggerAutoSchedule || apidata.ActionStatus(x) != "executed")
+	}
+	if slices.ContainsFunc(actions, asks) {
+		return nil
+	}
+	live, err := client.Collect(w.c.Allocations.List(ctx, apidata.LiveAllocations(w.id)))
+	if err != nil || len(live) > 0 {
+		return err
+	}
+	return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "nothing works on workflow %d: it has no allocation, and nothing asks for one", w.id).
+		WithHint("`%[1]s submit %[2]d` asks for some; --persistent stays all the same", cli.Prefix(w.app), w.id)}
+}
+
+// again repeats the failed jobs, if that is wanted and possible.
+func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) error {
+	n := s.JobsByStatus
+	w.say("The workflow has ended: %d failed, %d terminated, %d canceled, %d held.", n.Failed, n.Terminated, n.Canceled, n.PendingFailed)
+	switch {
+	case n.PendingFailed > 0:
+		w.say("Held jobs wait for a decision: `%[1]s jobs retry` or `%[1]s jobs fail`.", cli.Prefix(w.app))
+		return cli.Silent(cli.ExitFailed)
+	case !w.flags.recover || s.IsCanceled:
+		return cli.Silent(cli.ExitFailed)
+	case w.flags.maxRetries >= 0 && rounds >= w.flags.maxRetries:
+		w.say("That was repeated %s; no more.", workflow.CountOf(rounds, "time", "times"))
+		return cli.Silent(cli.ExitFailed)
+	}
+	flags := w.flags.recoverFlags
+	flags.noPrompts = true
+	r, err := prepareRecovery(ctx, w.app, w.c, w.id, flags)
+	if err == nil {
+		err = r.carryOut(ctx)
+	}
+	if err != nil {
+		message, _ := cli.ErrorText(err)
+		w.say("The failed jobs cannot be repeated: %s", message)
+		return cli.Silent(cli.ExitFailed)
+	}
+	var text strings.Builder
+	r.write(&text)
+	for line := range strings.Lines(text.String()) {
+		w.say("%s", strings.TrimRight(line, "\n"))
+	}
+	return nil
+}

@@ -1,0 +1,163 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+)
+
+// The paces of a display.
+const (
+	redrawEvery = 100 * time.Millisecond // on a terminal
+	countEvery  = 500 * time.Millisecond // the server is asked
+	lineEvery   = 10 * time.Second       // otherwise
+)
+
+// display shows the progress of a workflow until it is stopped: redrawn on a
+// terminal, as lines into a file, as objects for machines.
+type display struct {
+	app      *cli.Factory
+	progress *progress
+	counts   func(context.Context) (*api.WorkflowStatus, error)
+	drawn    int // lines that are on the terminal
+	palette  palette
+
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// startDisplay shows p; counts asks the server.
+func startDisplay(ctx context.Context, a *cli.Factory, p *progress, counts func(context.Context) (*api.WorkflowStatus, error)) *display {
+	d := &display{app: a, progress: p, counts: counts, done: make(chan struct{})}
+	if a.StderrTerminal && a.Getenv("NO_COLOR") == "" {
+		d.palette = colors
+	}
+	ctx, d.cancel = context.WithCancel(ctx)
+	go d.run(ctx)
+	return d
+}
+
+// stop ends the display; what is on the terminal for the moment goes away.
+func (d *display) stop() {
+	d.cancel()
+	<-d.done
+}
+
+func (d *display) run(ctx context.Context) {
+	defer close(d.done)
+	redraw, line := time.NewTicker(redrawEvery), time.NewTicker(lineEvery)
+	defer redraw.Stop()
+	defer line.Stop()
+	var counted time.Time
+	last := ""
+	for {
+		if time.Since(counted) >= countEvery {
+			began := time.Now()
+			if s, err := d.counts(ctx); err == nil {
+				d.progress.count(s, d.app.Now())
+			}
+			counted = time.Now().Add(10 * time.Since(began)) // a server that has much to count is asked less often
+		}
+		select {
+		case <-ctx.Done():
+			d.clear()
+			d.news()
+			return
+		case <-redraw.C:
+			d.tick()
+		case <-line.C:
+			if text := d.line(); !d.live() && text != last {
+				fmt.Fprintln(d.app.Stderr, text)
+				last = text
+			}
+		}
+	}
+}
+
+// live reports whether the display is redrawn in place.
+func (d *display) live() bool { return d.app.StderrTerminal && d.app.Format != cli.FormatJSON }
+
+// tick shows what is new.
+func (d *display) tick() {
+	if !d.live() {
+		d.news()
+		return
+	}
+	d.draw(d.progress.view(d.app.Now()).lines(d.app.Width()-1, d.palette))
+}
+
+// news writes the messages and the attempts without success since the last
+// time, a line for each.
+func (d *display) news() {
+	if d.live() {
+		return
+	}
+	for _, message := range d.progress.takeMessages() {
+		if d.app.Format == cli.FormatJSON {
+			d.object(map[string]any{"event": "message", "message": message})
+			continue
+		}
+		fmt.Fprintln(d.app.Stderr, message)
+	}
+	for _, t := range d.progress.takeTroubles() {
+		if d.app.Format == cli.FormatJSON {
+			d.object(map[string]any{"event": "attempt_ended", "job_name": t.Job, "attempt_id": t.Attempt,
+				"status": t.Status, "cause": t.Cause, "return_code": t.Code, "reason": t.Reason})
+			continue
+		}
+		fmt.Fprintln(d.app.Stderr, t.line())
+	}
+}
+
+// line is the state of things in a line.
+func (d *display) line() string {
+	v := d.progress.view(d.app.Now())
+	if d.app.Format != cli.FormatJSON {
+		return v.plainLine()
+	}
+	text, _ := json.Marshal(map[string]any{"event": "progress", "workflow_id": v.WorkflowID, "total_jobs": v.Total,
+		"jobs_by_status": v.Counts, "elapsed_seconds": int64(v.Elapsed.Seconds()), "retries": v.Retries}) // numbers
+	return string(text)
+}
+
+func (d *display) object(v map[string]any) {
+	text, _ := json.Marshal(v) // strings and numbers
+	fmt.Fprintf(d.app.Stderr, "%s\n", text)
+}
+
+// draw replaces what was drawn before.
+func (d *display) draw(lines []string) {
+	var b strings.Builder
+	d.rewind(&b)
+	for _, l := range lines {
+		b.WriteString(l + "\x1b[K\n")
+	}
+	b.WriteString("\x1b[J") // lines that there are no more
+	d.drawn = len(lines)
+	_, _ = io.WriteString(d.app.RawStderr, b.String()) // a terminal that has gone shows nothing
+}
+
+// clear removes what was drawn.
+func (d *display) clear() {
+	if d.drawn == 0 {
+		return
+	}
+	var b strings.Builder
+	d.rewind(&b)
+	b.WriteString("\x1b[J")
+	d.drawn = 0
+	_, _ = io.WriteString(d.app.RawStderr, b.String())
+}
+
+// rewind goes back to the first line that was drawn.
+func (d *display) rewind(b *strings.Builder) {
+	if d.drawn > 0 {
+		fmt.Fprintf(b, "\x1b[%dA", d.drawn)
+	}
+}

@@ -1,0 +1,49 @@
+package run
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// heldJobs is what a report says of jobs that wait for a decision.
+type heldJobs struct {
+	Count int `json:"count"`
+	// DeadlineMS is the first at which one is decided by itself, 0 if there is
+	// none, and OnTimeout how: fail or retry.
+	DeadlineMS int64           `json:"deadline_ms,omitempty"`
+	OnTimeout  workflow.Action `json:"on_timeout,omitempty"`
+
+	// alone says that the database has a daemon only while a command uses it.
+	alone bool
+}
+
+// heldOf sums up the groups of a workflow.
+func heldOf(groups []workflow.HoldGroup) *heldJobs {
+	h := &heldJobs{}
+	for _, g := range groups {
+		h.Count += g.Count
+		if g.DeadlineMS != 0 && (h.DeadlineMS == 0 || g.DeadlineMS < h.DeadlineMS) {
+			h.DeadlineMS, h.OnTimeout = g.DeadlineMS, g.OnTimeout
+		}
+	}
+	return h
+}
+
+// String says for how long the jobs wait, and what follows then.
+func (h *heldJobs) String() string {
+	text := workflow.CountOf(int64(h.Count), "job waits", "jobs wait") + " for a decision"
+	if h.DeadlineMS == 0 {
+		return text + ", for as long as it takes"
+	}
+	then := "fails"
+	if h.OnTimeout == workflow.ActionRetry {
+		then = "gets another attempt, if it may have one"
+	}
+	var when string
+	if h.alone {
+		when = ", and counts with the first command that uses the database after it"
+	}
+	return fmt.Sprintf("%s; at its deadline a job without one %s; the first is %s%s", text, then, time.UnixMilli(h.DeadlineMS).Format(time.DateTime), when)
+}

@@ -1,0 +1,49 @@
+package run
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// addDoubtful adds the attempts of the run of which it is in doubt whether the kernel
+// killed a process of theirs.
+func (r *report) addDoubtful(ctx context.Context, c *cli.Connection) error {
+	for event, err := range c.Events.List(ctx, client.EventFilter{WorkflowID: r.WorkflowID, Category: workflow.CategoryMemory}) {
+		if err != nil {
+			return err
+		}
+		var p workflow.OOMDoubtfulPayload
+		if event.EventType == nil || *event.EventType != string(workflow.EventOOMDoubtful) || json.Unmarshal(event.Data, &p) != nil || p.RunID != r.RunID {
+			continue // a user's own event may have the same category
+		}
+		if len(r.OOMDoubtful) == reportedFailures {
+			r.MoreOOMDoubtful++
+			continue
+		}
+		r.OOMDoubtful = append(r.OOMDoubtful, p)
+	}
+	return nil
+}
+
+func (r *report) writeDoubtful(w io.Writer) {
+	if len(r.OOMDoubtful) == 0 {
+		return
+	}
+	fmt.Fprintln(w, "The kernel killed for memory, it is in doubt whose process:")
+	for _, p := range r.OOMDoubtful {
+		if p.JobID == 0 {
+			fmt.Fprintf(w, "  allocation %d: %s\n", p.AllocationID, cli.Printable(p.Text))
+			continue
+		}
+		fmt.Fprintf(w, "  %s (job %d, attempt %d): %s, %s\n", cli.Printable(p.JobName), p.JobID, p.AttemptID, p.Status, cli.Printable(p.Text))
+	}
+	if r.MoreOOMDoubtful > 0 {
+		fmt.Fprintf(w, "  and %d more\n", r.MoreOOMDoubtful)
+	}
+}

@@ -1,0 +1,220 @@
+// Package run has the commands that run workflows in this process, with progress and
+// a report.
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/sosodev/duration"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
+	"github.com/torc-slurm/torc-slurm/runner"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// runFlags are those of commands that run jobs in this process.
+type runFlags struct {
+	maxParallel  int64
+	cpus         int64
+	memoryGB     float64
+	gpus         int64
+	outputDir    string
+	pollInterval float64
+	claimBackoff float64
+	timeLimit    string
+	endTime      string
+	labels       []string
+	persistent   bool
+	exitZero     bool
+}
+
+// New makes the command that runs a workflow.
+func New(a *cli.Factory) *cobra.Command {
+	var flags runFlags
+	var specs specfile.Flags
+	c := &cobra.Command{
+		Use:   "run SPEC|ID",
+		Short: "Run a workflow on this machine",
+		Long: `Run a workflow on this machine, to its end: one that is made from a
+specification (- reads it from standard input), or an existing one. An existing
+one goes on where it was, in the folder where it was submitted; what is complete
+stays so.
+
+With --time-limit or --end-time only jobs start whose runtime fits into the time
+that is left; one without requirements counts with a minute. Jobs that did not start
+before the time was up are left, with exit status 0, and so are those whose labels
+this runner has not. Jobs that need more CPUs, memory, GPUs, nodes or time than this
+run has at all are left too, and named, with exit status 1, unless there are other
+runners or allocations.
+
+Several runs on one machine that have the same daemon share it: their jobs together
+never ask for more CPUs, memory and GPUs than it has, and they take turns. A run that
+says how much it takes (-j, --num-cpus, --memory-gb or --num-gpus, also in the
+configuration) has that for itself, and is not counted by others.
+
+Ctrl-C ends the jobs: the termination signal, some time, then a kill; a second
+Ctrl-C kills at once. ` + "`torc-slurm run ID`" + ` goes on later.`,
+		GroupID: cli.GroupLifecycle,
+		Example: `  torc-slurm run sweep.yaml
+  torc-slurm -s run sweep.yaml         self-contained: database in ./torc_output/torc.db
+  torc-slurm run 12                    go on with workflow 12
+  torc-slurm run --num-cpus 4 --time-limit PT2H sweep.yaml
+  torc-slurm run --label gpu train.yaml`,
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: a.CompleteSpecOrWorkflow,
+		Annotations: cli.ServerExits(cli.ExitInvalidSpec, "1 jobs failed, were terminated, canceled or are held, need more than this run has, or claims are held (0 with --exit-zero)",
+			"130 interrupted; `torc-slurm run ID` goes on"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runRun(c.Context(), a, args[0], specs, flags)
+		},
+	}
+	addRunFlags(c.Flags(), &flags)
+	c.Flags().Int64Var(&flags.cpus, "num-cpus", 0, "`CPUS` for jobs (default: all that there are)")
+	c.Flags().Float64Var(&flags.memoryGB, "memory-gb", 0, "memory for jobs in `GIB` (default: all that there is)")
+	c.Flags().Int64Var(&flags.gpus, "num-gpus", 0, "`GPUS` for jobs (default: all that there are)")
+	c.Flags().StringSliceVar(&flags.labels, "label", nil, "take only jobs with labels, all of them among these; may be repeated")
+	c.Flags().StringVar(&flags.timeLimit, "time-limit", "", "stop after this `DURATION`, for example PT2H")
+	c.Flags().StringVar(&flags.endTime, "end-time", "", "stop at this `TIME`, for example 2027-01-31T18:00:00Z; wins over --time-limit")
+	c.Flags().BoolVar(&flags.persistent, "persistent", false, "stay while jobs are left that may still become runnable here")
+	c.Flags().BoolVar(&specs.NoMonitoring, "no-resource-monitoring", false, "do not measure jobs if the specification says nothing about it")
+	c.Flags().BoolVar(&specs.SkipChecks, "skip-checks", false, "skip the checks of jobs against Slurm schedulers")
+	return c
+}
+
+// addRunFlags adds the flags that run and exec share.
+func addRunFlags(f *pflag.FlagSet, flags *runFlags) {
+	f.Int64VarP(&flags.maxParallel, "max-parallel-jobs", "j", 0, "run `N` jobs at a time, whatever they need")
+	f.StringVarP(&flags.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs (default torc_output)")
+	f.BoolVar(&flags.exitZero, "exit-zero", false, "exit with 0 even if jobs failed")
+	f.Float64VarP(&flags.pollInterval, "poll-interval", "p", 0, "accepted for compatibility: jobs are handed out without polling")
+	f.Float64Var(&flags.claimBackoff, "claim-backoff-max-secs", 0, "accepted for compatibility")
+	_ = f.MarkHidden("poll-interval")
+	_ = f.MarkHidden("claim-backoff-max-secs")
+}
+
+func runRun(ctx context.Context, a *cli.Factory, target string, specs specfile.Flags, flags runFlags) error {
+	options, err := runnerOptions(a, flags)
+	if err != nil {
+		return err
+	}
+	if !specfile.IsSpec(a, target) {
+		id, err := cli.ParseID("workflow", target)
+		if err != nil {
+			return workflow.Errorf(workflow.CodeNotFound, "there is no file %q, and it is not the id of a workflow", target)
+		}
+		conn, err := a.Connect(ctx)
+		if err != nil {
+			return err
+		}
+		if err := runWhereSubmitted(ctx, a, conn, id, &options, &flags); err != nil {
+			return err
+		}
+		return continueWorkflow(ctx, a, conn, id, options, flags)
+	}
+	loaded, err := specfile.Load(a, target, specs)
+	if err != nil {
+		return err
+	}
+	return runNew(ctx, a, loaded, options, flags)
+}
+
+// runNew creates the workflow of a specification and runs it.
+func runNew(ctx context.Context, a *cli.Factory, loaded *spec.Result, options runner.Options, flags runFlags) error {
+	if err := runstart.CheckInputs(a, loaded.Definition); err != nil {
+		return err
+	}
+	if err := outputdir.Make(options.OutputDir); err != nil {
+		return err // before there is a workflow that cannot be run here
+	}
+	conn, err := a.Connect(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := specfile.Create(ctx, conn, loaded.Definition)
+	if err != nil {
+		return err
+	}
+	a.Note("Created workflow %d", id)
+	if err := runstart.BeginNew(ctx, a, conn, id); err != nil {
+		return err
+	}
+	return work(ctx, a, conn, id, options, flags)
+}
+
+// runWhereSubmitted has the jobs of an existing workflow run in the folder where it
+// was submitted, whatever the current one is, and write below it unless a flag says
+// where.
+func runWhereSubmitted(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, o *runner.Options, flags *runFlags) error {
+	dir, err := outputdir.SubmissionDir(ctx, a, c, id)
+	if err != nil || dir == a.Dir {
+		return err
+	}
+	a.Note("Jobs run in %s, where workflow %d was submitted", dir, id)
+	o.WorkDir = dir
+	if flags.outputDir == "" {
+		o.OutputDir = cli.PathIn(dir, a.Config.Client.Run.OutputDir)
+		flags.outputDir = o.OutputDir // the report's commands name it
+	}
+	return nil
+}
+
+// runnerOptions are the options of a runner from flags and configuration.
+func runnerOptions(a *cli.Factory, flags runFlags) (runner.Options, error) {
+	config := a.Config.Client.Run
+	o := runner.Options{
+		OutputDir:       a.Path(cli.FirstOf(flags.outputDir, config.OutputDir)),
+		MaxParallelJobs: cli.OrDefault(flags.maxParallel, config.MaxParallelJobs),
+		Labels:          flags.labels,
+		Persistent:      flags.persistent,
+		WorkDir:         a.Dir,
+		Resources: runner.Resources{
+			CPUs:        cli.OrDefault(flags.cpus, config.NumCPUs),
+			MemoryBytes: int64(cli.OrDefault(flags.memoryGB, config.MemoryGB) * (1 << 30)),
+			GPUs:        cli.OrDefault(flags.gpus, config.NumGPUs),
+		},
+	}
+	if flags.maxParallel < 0 || flags.cpus < 0 || flags.memoryGB < 0 || flags.gpus < 0 {
+		return o, cli.UsageErrorf("numbers of jobs, CPUs, GPUs and of memory cannot be negative")
+	}
+	if _, err := workflow.NormalizeLabels(flags.labels); err != nil {
+		return o, cli.UsageErrorf("--label: %v", err)
+	}
+	if flags.timeLimit != "" {
+		d, err := duration.Parse(flags.timeLimit)
+		if err != nil || d.ToTimeDuration() <= 0 {
+			return o, cli.UsageErrorf("--time-limit %q is not a duration such as PT30M, PT2H or P1D", flags.timeLimit)
+		}
+		o.TimeLimit = d.ToTimeDuration()
+	}
+	if flags.endTime != "" {
+		end, err := parseTime(flags.endTime)
+		if err != nil {
+			return o, err
+		}
+		if !end.After(a.Now()) {
+			return o, cli.UsageErrorf("--end-time %s is over", flags.endTime)
+		}
+		o.EndTime = end
+	}
+	return o, nil
+}
+
+// parseTime reads an ISO 8601 time; without a zone it is local.
+func parseTime(text string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, text, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, cli.UsageErrorf("%q is not a time such as 2027-01-31T18:00:00Z", text)
+}

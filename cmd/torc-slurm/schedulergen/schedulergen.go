@@ -1,0 +1,288 @@
+// Package schedulergen makes Slurm schedulers for the jobs of a workflow that are
+// left, and has the flags by which they are planned.
+package schedulergen
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/sites"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// RegenerateFlags are those of slurm regenerate.
+type RegenerateFlags struct {
+	PlanFlags
+	allocate.Flags
+	Partition, Walltime string
+	Include             []string
+	Submit, DryRun      bool
+	Once                bool // --submit asks for no more later
+	IgnoreLive          bool // allocations that are there do not count
+	SkipChecks          bool
+}
+
+// AddNoAutoSchedule adds the flag of commands that submit again.
+func AddNoAutoSchedule(f *pflag.FlagSet, once *bool) {
+	f.BoolVar(once, "no-auto-schedule", false, "ask once for what is missing, and for nothing later (default: as the workflow was submitted)")
+}
+
+// Check rejects values that nothing can be planned with.
+func (f *RegenerateFlags) Check() error {
+	if _, err := f.Limit(); err != nil {
+		return err
+	}
+	return f.PlanFlags.Check()
+}
+
+// Limit is the walltime of all allocations; 0 if none was given.
+func (f *RegenerateFlags) Limit() (time.Duration, error) {
+	if f.Walltime == "" {
+		return 0, nil
+	}
+	d, err := slurm.ParseDuration(f.Walltime)
+	if err != nil || d <= 0 || d == slurm.Unlimited {
+		return 0, cli.UsageErrorf("--walltime %q is no time that sbatch takes, such as 04:00:00 or 2-12:00:00", f.Walltime)
+	}
+	return d, nil
+}
+
+// plannedScheduler is a scheduler that is made, or would be.
+type plannedScheduler struct {
+	ID              *int64   `json:"id,omitempty"`
+	Name            string   `json:"name"`
+	Account         string   `json:"account"`
+	Partition       string   `json:"partition"`
+	Walltime        string   `json:"walltime"`
+	Mem             string   `json:"mem"`
+	Nodes           int64    `json:"nodes"`
+	NumAllocations  int64    `json:"num_allocations"` // that are missing
+	JobCount        int      `json:"job_count"`
+	JobNames        []string `json:"job_names"`
+	HasDependencies bool     `json:"has_dependencies"`
+	IsNew           bool     `json:"-"`
+}
+
+// Regeneration is what slurm regenerate does.
+type Regeneration struct {
+	flags      *RegenerateFlags
+	workflowID int64
+	profile    string
+	title      string
+	pending    int
+	schedulers []plannedScheduler
+	live       int64 // allocations that are there, or asked for
+	warnings   []string
+	plan       *api.SchedulePlan // of --submit
+}
+
+// Regenerate has the daemon make the schedulers, unless it is a dry run, and with --submit
+// ask for allocations.
+func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags *RegenerateFlags) (*Regeneration, error) {
+	request, siteErr, err := flags.request(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.Workflows.Regenerate(ctx, id, request)
+	if err != nil {
+		return nil, regenerateError(err, siteErr)
+	}
+	r := &Regeneration{
+		flags: flags, workflowID: id, profile: answer.SiteName, title: answer.SiteTitle, pending: answer.PendingJobs,
+		live: answer.LiveAllocations, warnings: answer.Warnings,
+	}
+	for _, p := range answer.Schedulers {
+		r.schedulers = append(r.schedulers, plannedScheduler{
+			ID: p.ID, Name: p.Name, Account: p.Account, Partition: p.Partition, Walltime: p.Walltime, Mem: p.Mem, Nodes: p.Nodes,
+			NumAllocations: p.NumAllocations, JobCount: len(p.JobIDs), JobNames: p.JobNames, HasDependencies: p.HasDependencies, IsNew: p.IsNew,
+		})
+	}
+	if flags.Submit && !flags.DryRun && r.pending > 0 {
+		return r, r.ask(ctx, a, c)
+	}
+	return r, nil
+}
+
+// request is what the flags ask of the daemon. The site is that of this machine and its
+// configuration; where that is not known, which siteErr says, the daemon's counts.
+func (f *RegenerateFlags) request(ctx context.Context, a *cli.Factory) (q *api.RegenerateRequest, siteErr, err error) {
+	q = &api.RegenerateRequest{
+		DryRun: f.DryRun, Account: f.account, Partition: f.Partition, GroupBy: f.groupBy, WalltimeStrategy: f.strategy,
+		WalltimeMultiplier: &f.multiplier, SingleAllocation: f.single, IgnoreLive: f.IgnoreLive,
+	}
+	if q.IncludeJobIDs, err = cli.SplitIDs("job", f.Include); err != nil {
+		return nil, nil, err
+	}
+	limit, err := f.Limit()
+	if err != nil {
+		return nil, nil, err
+	}
+	q.WalltimeSeconds = int64(limit / time.Second)
+	here, siteErr := sites.Find(ctx, a, f.Profile)
+	switch {
+	case siteErr == nil:
+		q.Site, err = json.Marshal(here)
+	case f.Profile != "":
+		err = siteErr
+	}
+	return q, siteErr, err
+}
+
+// regenerateError is a refusal as the command has it: without any site, why there is none
+// here; of options and jobs that do not fit together, a mistake of the call.
+func regenerateError(err, siteErr error) error {
+	var refusal *client.APIError
+	switch {
+	case !errors.As(err, &refusal):
+		return err
+	case refusal.Status == http.StatusConflict && siteErr != nil:
+		return siteErr
+	case refusal.Status == http.StatusUnprocessableEntity:
+		return &cli.ExitError{Status: cli.ExitUsage, Err: err}
+	}
+	return err
+}
+
+// ask has the daemon ask for what the jobs need. What actions would ask for
+// besides is not asked for.
+func (r *Regeneration) ask(ctx context.Context, a *cli.Factory, c *cli.Connection) error {
+	dir, err := r.flags.DirOf(ctx, a, c, r.workflowID)
+	if err != nil {
+		return err
+	}
+	if err := runstart.Ensure(ctx, a, c, r.workflowID, false); err != nil {
+		return err
+	}
+	if _, err := allocate.ReviewPending(ctx, a, c, r.workflowID, true, true); err != nil {
+		return err
+	}
+	request := &api.SubmitRequest{
+		OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, Account: r.flags.account, AutoSchedule: &workflow.AutoSchedule{},
+		SkipChecks: r.flags.SkipChecks,
+	}
+	if r.flags.Once {
+		request.NoAutoSchedule = new(true)
+	}
+	if r.plan, err = c.Workflows.Submit(ctx, r.workflowID, request); err != nil {
+		return fmt.Errorf("submit workflow %d: %w", r.workflowID, err)
+	}
+	allocate.NoteFitness(a, r.plan)
+	r.warnings = append(r.warnings, r.plan.Refused...)
+	if !r.plan.LookedAfter {
+		return r.askOnce(ctx, c, dir)
+	}
+	return allocate.WithoutAllocation(r.workflowID, r.plan, false, cli.Prefix(a))
+}
+
+// askOnce asks for what is missing for the jobs that are ready: nobody will ask for more.
+func (r *Regeneration) askOnce(ctx context.Context, c *cli.Connection, dir string) error {
+	for _, p := range r.schedulers {
+		switch {
+		case p.NumAllocations == 0:
+			continue
+		case p.HasDependencies:
+			r.warnings = append(r.warnings, fmt.Sprintf("nothing asks for the %s of %s, whose jobs wait for others: repeat the command when they are ready",
+				workflow.CountOf(p.NumAllocations, "allocation", "allocations"), p.Name))
+			continue
+		}
+		answer, err := allocate.Create(ctx, c, r.workflowID, &api.AllocateRequest{
+			SchedulerConfigID: cli.OrZero(p.ID), Count: p.NumAllocations, OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, SkipChecks: r.flags.SkipChecks,
+		})
+		if err != nil {
+			return err
+		}
+		r.plan.Asked = append(r.plan.Asked, answer.Items...)
+		if answer.Refused != "" {
+			r.warnings = append(r.warnings, answer.Refused)
+		}
+	}
+	return nil
+}
+
+func (r *Regeneration) total() (n int64) {
+	for _, p := range r.schedulers {
+		n += p.NumAllocations
+	}
+	return n
+}
+
+// JSON is what the command says in JSON; a dry run has keys of its own.
+func (r *Regeneration) JSON() any {
+	if r.flags.DryRun {
+		return struct {
+			DryRun           bool               `json:"dry_run"`
+			WorkflowID       int64              `json:"workflow_id"`
+			PendingJobs      int                `json:"pending_jobs"`
+			Profile          string             `json:"profile_name"`
+			ProfileTitle     string             `json:"profile_display_name"`
+			Planned          []plannedScheduler `json:"planned_schedulers"`
+			TotalAllocations int64              `json:"total_allocations"`
+			WouldSubmit      bool               `json:"would_submit"`
+			Live             int64              `json:"live_allocations"`
+			Warnings         []string           `json:"warnings"`
+		}{true, r.workflowID, r.pending, r.profile, r.title, cli.NotNil(r.schedulers), r.total(), r.flags.Submit, r.live, r.warnings}
+	}
+	out := regenerated{
+		WorkflowID: r.workflowID, PendingJobs: r.pending, Schedulers: cli.NotNil(r.schedulers), TotalAllocations: r.total(),
+		Live: r.live, Warnings: r.warnings, Submitted: r.plan != nil,
+	}
+	if r.plan != nil {
+		out.AllocationsSubmitted = int64(len(r.plan.Asked))
+		out.AllocationsDeferred = max(0, out.TotalAllocations-out.AllocationsSubmitted)
+	}
+	return out
+}
+
+// regenerated is what slurm regenerate says in JSON.
+type regenerated struct {
+	WorkflowID           int64              `json:"workflow_id"`
+	PendingJobs          int                `json:"pending_jobs"`
+	Schedulers           []plannedScheduler `json:"schedulers_created"`
+	TotalAllocations     int64              `json:"total_allocations"`
+	AllocationsSubmitted int64              `json:"allocations_submitted"`
+	AllocationsDeferred  int64              `json:"allocations_deferred"`
+	Live                 int64              `json:"live_allocations"`
+	Warnings             []string           `json:"warnings"`
+	Submitted            bool               `json:"submitted"`
+}
+
+// Write writes what was made, or would be, as text.
+func (r *Regeneration) Write(w io.Writer) {
+	if len(r.schedulers) == 0 {
+		fmt.Fprintf(w, "Workflow %d has no job that a scheduler could be made for.\n", r.workflowID)
+	}
+	for _, p := range r.schedulers {
+		verb := map[bool]string{true: "new", false: "there already"}[p.IsNew]
+		fmt.Fprintf(w, "%s (%s): %s for %s in partition %s; %s missing\n", p.Name, verb, workflow.CountOf(int64(p.JobCount), "job", "jobs"),
+			p.Walltime, p.Partition, workflow.CountOf(p.NumAllocations, "allocation is", "allocations are"))
+	}
+	if r.live > 0 {
+		fmt.Fprintf(w, "%s already\n", workflow.CountOf(r.live, "allocation is there", "allocations are there"))
+	}
+	for _, warning := range r.warnings {
+		fmt.Fprintf(w, "Warning: %s\n", warning)
+	}
+	switch {
+	case r.flags.DryRun:
+		fmt.Fprintln(w, "Nothing was changed: this was a dry run.")
+	case r.plan != nil && len(r.plan.Asked) > 0:
+		fmt.Fprintf(w, "Slurm was asked for %s: %s\n", workflow.CountOf(int64(len(r.plan.Asked)), "allocation", "allocations"), allocate.SlurmIDs(r.plan.Asked))
+	case r.plan != nil && !r.plan.LookedAfter:
+		fmt.Fprintln(w, "Slurm is asked for nothing, now and later.")
+	case r.plan != nil:
+		fmt.Fprintln(w, "Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no place.")
+	}
+}

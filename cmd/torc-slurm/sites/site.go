@@ -1,0 +1,155 @@
+// Package sites tells which HPC site this machine belongs to, and what is known of
+// it.
+package sites
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Of is the profile as a site.
+func Of(p *cli.HPCProfile, name string) *siteconfigs.Site {
+	s := &siteconfigs.Site{
+		Name: name, DisplayName: p.DisplayName, Description: p.Description, DefaultAccount: p.DefaultAccount, AutoRouting: true,
+		ChargeFactorCPU: 1, ChargeFactorGPU: 10,
+	}
+	if p.ChargeFactorCPU != nil {
+		s.ChargeFactorCPU = *p.ChargeFactorCPU
+	}
+	if p.ChargeFactorGPU != nil {
+		s.ChargeFactorGPU = *p.ChargeFactorGPU
+	}
+	if p.DetectEnvVar != "" {
+		env, value, _ := strings.Cut(p.DetectEnvVar, "=")
+		s.Detection = append(s.Detection, siteconfigs.Sign{Env: env, Value: value})
+	}
+	if p.DetectHostname != "" {
+		s.Detection = append(s.Detection, siteconfigs.Sign{Hostname: p.DetectHostname})
+	}
+	for _, q := range p.Partitions {
+		s.Partitions = append(s.Partitions, siteconfigs.Partition{
+			Name: q.Name, Description: q.Description, CPUsPerNode: q.CPUsPerNode, MemoryMB: q.MemoryMB,
+			MaxWalltime: time.Duration(q.MaxWalltimeSecs) * time.Second, GPUsPerNode: q.GPUsPerNode, GPUType: q.GPUType, GPUMemoryGB: q.GPUMemoryGB,
+			Shared: q.Shared, RequiresExplicitRequest: q.RequiresExplicitRequest,
+		})
+	}
+	return s
+}
+
+// Dir is the folder of the user's files about sites.
+func Dir(a *cli.Factory) string { return filepath.Join(a.UserConfigDir(), "torc", "sites") }
+
+// Known are the sites that files describe: shipped ones, the user's, and
+// those of the configuration.
+func Known(a *cli.Factory) ([]*siteconfigs.Site, error) {
+	sites, err := siteconfigs.Known(Dir(a))
+	if err != nil {
+		return nil, err
+	}
+	hpc := &a.Config.Client.HPC
+	for name, profile := range hpc.CustomProfiles {
+		sites = slices.DeleteFunc(sites, func(s *siteconfigs.Site) bool { return s.Name == name })
+		sites = append(sites, Of(&profile, name))
+	}
+	slices.SortFunc(sites, func(x, y *siteconfigs.Site) int { return strings.Compare(x.Name, y.Name) })
+	for _, s := range sites {
+		chooseAccount(a, s)
+	}
+	return sites, nil
+}
+
+// chooseAccount lays what the configuration says of accounts over a site.
+func chooseAccount(a *cli.Factory, s *siteconfigs.Site) {
+	hpc := &a.Config.Client.HPC
+	s.DefaultAccount = cli.FirstOf(hpc.ProfileOverrides[s.Name].DefaultAccount, s.DefaultAccount, hpc.DefaultAccount)
+}
+
+// Finder tells which site this machine belongs to.
+func Finder(a *cli.Factory) (*siteconfigs.Finder, error) {
+	known, err := Known(a)
+	if err != nil {
+		return nil, err
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		hostname = "unknown" // no site is recognised by it
+	}
+	return &siteconfigs.Finder{
+		Known: known, Dir: Dir(a), User: a.User(), Client: a.SlurmClient(), Cluster: slurm.ClusterName(a.Getenv), CacheDir: filepath.Join(a.Home(), "sites"), Now: a.Now,
+		Host: siteconfigs.Host{Getenv: a.Getenv, Hostname: hostname},
+	}, nil
+}
+
+// Memory is what a daemon knows of its cluster. One goroutine asks, and the
+// others find what it has remembered.
+type Memory struct {
+	App *cli.Factory
+	mu  sync.Mutex
+}
+
+// Site returns the site that this machine belongs to. The daemon remembers it itself
+// and asks for it when it has to be younger than what commands use may be: a
+// partition may have gone down.
+func (m *Memory) Site(ctx context.Context, anew bool) (*siteconfigs.Site, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.App
+	finder, err := Finder(a)
+	if err != nil {
+		return nil, err
+	}
+	finder.TTL, finder.Anew = time.Minute, anew
+	found, err := finder.Find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	chooseAccount(a, found)
+	return found, nil
+}
+
+// Facts returns what the cluster says of itself.
+func (m *Memory) Facts(ctx context.Context) (siteconfigs.Facts, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	finder, err := Finder(m.App)
+	if err != nil {
+		return siteconfigs.Facts{}, err
+	}
+	return finder.Facts(ctx)
+}
+
+// Find returns the site of a name, or the one that this machine belongs to.
+func Find(ctx context.Context, a *cli.Factory, name string) (*siteconfigs.Site, error) {
+	finder, err := Finder(a)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range finder.Known {
+		if s.Name == name {
+			return s, nil
+		}
+	}
+	found, err := finder.Find(ctx)
+	if err != nil && name == "" {
+		return nil, err
+	}
+	if err == nil && (name == "" || name == found.Name) {
+		chooseAccount(a, found)
+		return found, nil
+	}
+	var names []string
+	for _, s := range finder.Known {
+		names = append(names, s.Name)
+	}
+	return nil, workflow.Errorf(workflow.CodeNotFound, "there is no HPC profile %s", name).WithHint("known are %s", strings.Join(names, ", "))
+}

@@ -1,0 +1,277 @@
+package slurmcmd
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/client"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/logfile"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/logscan"
+)
+
+// slurmLogIssue is a line of the output of Slurm, or of a job under it, that
+// tells of trouble.
+type slurmLogIssue struct {
+	File        string           `json:"file"`
+	SlurmJobID  string           `json:"slurm_job_id"`
+	LineNumber  int              `json:"line_number"`
+	Line        string           `json:"line"`
+	Description string           `json:"pattern_description"`
+	Severity    logscan.Severity `json:"severity"`
+	Node        string           `json:"node"`
+	Affected    []affectedJob    `json:"affected_jobs,omitempty"`
+}
+
+// affectedJob is a job that ran in the Slurm job.
+type affectedJob struct {
+	JobID   int64  `json:"job_id"`
+	JobName string `json:"job_name"`
+}
+
+// SlurmLogReport is what slurm parse-logs says in JSON.
+type SlurmLogReport struct {
+	WorkflowID   int64           `json:"workflow_id"`
+	OutputDir    string          `json:"output_dir"`
+	SlurmJobs    int             `json:"slurm_jobs_count"`
+	FilesScanned int             `json:"files_scanned"`
+	TotalIssues  int             `json:"total_issues"`
+	Errors       int             `json:"errors"`
+	Warnings     int             `json:"warnings"`
+	Issues       []slurmLogIssue `json:"issues"`
+	Message      string          `json:"message,omitempty"`
+}
+
+var slurmIssueColumns = cli.List[slurmLogIssue]{Things: "issues", Columns: []cli.Column[slurmLogIssue]{
+	{Title: "File", Cell: func(x slurmLogIssue) string { return x.File }},
+	{Title: "Line", Cell: func(x slurmLogIssue) string { return fmt.Sprint(x.LineNumber) }},
+	{Title: "Slurm Job", Cell: func(x slurmLogIssue) string { return x.SlurmJobID }},
+	{Title: "Node", Cell: func(x slurmLogIssue) string { return x.Node }},
+	{Title: "Severity", Cell: func(x slurmLogIssue) string { return string(x.Severity) }},
+	{Title: "What", Cell: func(x slurmLogIssue) string { return x.Description }},
+	{Title: "Text", Cell: func(x slurmLogIssue) string { return x.Line }},
+	{Title: "Jobs", Cell: func(x slurmLogIssue) string {
+		names := make([]string, len(x.Affected))
+		for i, j := range x.Affected {
+			names[i] = j.JobName
+		}
+		return cli.FirstNames(names)
+	}},
+}}
+
+func newParseLogs(a *cli.Factory) *cobra.Command {
+	var (
+		workflowID int64
+		errorsOnly bool
+	)
+	cmd := &cobra.Command{
+		Use:   "parse-logs DIR",
+		Short: "Look for known errors in the output of Slurm and of jobs",
+		Long: `Look for lines that tell of known errors in what Slurm wrote for the allocations
+of a workflow, and in the output of its jobs: out of memory, time limits,
+preemption, failed nodes and the like, with the jobs that ran there. DIR is the
+output directory of the workflow.
+
+` + "`torc-slurm why`" + ` names the cause of each attempt without such a search.`,
+		Example: `  torc-slurm slurm parse-logs torc_output
+  torc-slurm slurm parse-logs torc_output -w 12 --errors-only`,
+		Args:              cobra.ExactArgs(1),
+		Annotations:       cli.WithCSV(cli.ServerExits("1 the logs are of several workflows")),
+		ValidArgsFunction: cli.CompletePaths,
+	}
+	cmd.Flags().Int64VarP(&workflowID, "workflow-id", "w", 0, "`ID` of the workflow (default: the only one that has logs there)")
+	cmd.Flags().BoolVar(&errorsOnly, "errors-only", false, "leave out warnings")
+	cmd.RunE = a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
+		dir := a.Path(args[0])
+		id, err := workflowOfDir(dir, workflowID)
+		if err != nil {
+			return err
+		}
+		report, err := parseSlurmLogs(ctx, c, dir, id, errorsOnly)
+		if err != nil {
+			return err
+		}
+		if a.Format == cli.FormatJSON {
+			return a.WriteJSON(report)
+		}
+		if report.Message != "" {
+			a.Note("%s", report.Message)
+		}
+		return cli.ShowList(a, slurmIssueColumns, report.Issues)
+	})
+	return cmd
+}
+
+// workflowOfDir is the workflow that was named, or the only one whose logs are
+// in a directory.
+func workflowOfDir(dir string, named int64) (int64, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, workflow.Errorf(workflow.CodeNotFound, "cannot look at %s: %v", dir, err)
+	}
+	if named != 0 {
+		return named, nil
+	}
+	var ids []int64
+	for _, e := range entries {
+		if id, ok := logfile.WorkflowOf(e.Name()); ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	switch len(ids) {
+	case 0:
+		return 0, workflow.Errorf(workflow.CodeNotFound, "there are no log files in %s", dir)
+	case 1:
+		return ids[0], nil
+	}
+	slices.Sort(ids)
+	return 0, cli.FailedErrorf("there are log files of several workflows in %s: %s; choose one with -w", dir, cli.Joined(ids))
+}
+
+// slurmOutput finds the Slurm job in the name of a log file.
+var slurmOutput = regexp.MustCompile(`^slurm_output_wf\d+_sl(\d+)`)
+
+// slurmLogs is a search through logs.
+type slurmLogs struct {
+	report     SlurmLogReport
+	errorsOnly bool
+	slurmJobs  map[string]bool          // of the workflow
+	jobsIn     map[string][]affectedJob // by Slurm job
+	names      map[int64]string         // of jobs that ran
+	latest     map[int64]string         // Slurm job, by job
+	ranIn      map[attemptKey]string    // Slurm job, of attempts that have ended
+}
+
+func parseSlurmLogs(ctx context.Context, c *cli.Connection, dir string, id int64, errorsOnly bool) (*SlurmLogReport, error) {
+	known, err := slurmJobsOf(ctx, c, id)
+	if err != nil {
+		return nil, err
+	}
+	s := slurmLogs{
+		report:     SlurmLogReport{WorkflowID: id, OutputDir: dir, SlurmJobs: len(known.ids), Issues: []slurmLogIssue{}},
+		errorsOnly: errorsOnly, slurmJobs: make(map[string]bool),
+	}
+	if len(known.ids) == 0 {
+		s.report.Message = fmt.Sprintf("workflow %d had no allocations", id)
+		return &s.report, nil
+	}
+	for _, job := range known.ids {
+		s.slurmJobs[job.String()] = true
+	}
+	if err := s.correlate(ctx, c); err != nil {
+		return nil, err
+	}
+	files, err := logfile.Find([]string{dir}, id)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err := s.file(f); err != nil {
+			return nil, err
+		}
+	}
+	return &s.report, nil
+}
+
+// correlate finds out which jobs, and which of their attempts, ran in which
+// Slurm jobs.
+func (s *slurmLogs) correlate(ctx context.Context, c *cli.Connection) error {
+	s.jobsIn, s.names, s.latest = make(map[string][]affectedJob), make(map[int64]string), make(map[int64]string)
+	for x, err := range c.SlurmStats.JobCorrelations(ctx, s.report.WorkflowID) {
+		if err != nil {
+			return err
+		}
+		s.jobsIn[x.SlurmJobID] = append(s.jobsIn[x.SlurmJobID], affectedJob{x.JobID, x.JobName})
+		s.names[x.JobID], s.latest[x.JobID] = x.JobName, x.SlurmJobID
+	}
+	slurmJobOf := make(map[int64]string) // by runner
+	for n, err := range c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: s.report.WorkflowID}) {
+		if err != nil {
+			return err
+		}
+		var place struct {
+			SlurmJobID string `json:"slurm_job_id"`
+		}
+		if json.Unmarshal(n.Scheduler, &place) == nil { // others have none
+			slurmJobOf[cli.OrZero(n.ID)] = place.SlurmJobID
+		}
+	}
+	s.ranIn = make(map[attemptKey]string)
+	for r, err := range c.Results.List(ctx, client.ResultFilter{WorkflowID: s.report.WorkflowID, AllRuns: true}) {
+		if err != nil {
+			return err
+		}
+		s.ranIn[attemptKey{r.JobID, r.RunID, max(1, cli.OrZero(r.AttemptID))}] = slurmJobOf[r.ComputeNodeID]
+	}
+	return nil
+}
+
+// jobOutput finds job, run and attempt in the name of an output.
+var jobOutput = regexp.MustCompile(`^job_wf\d+_j(\d+)_r(\d+)_a(\d+)`)
+
+// file searches the output of a Slurm job of the workflow, or of one of its
+// jobs; the logs of runners are left out.
+func (s *slurmLogs) file(f logfile.File) error {
+	name := filepath.Base(f.Path)
+	of := struct {
+		slurmJob string
+		affected []affectedJob
+	}{}
+	if match := jobOutput.FindStringSubmatch(name); match != nil {
+		var attempt attemptKey
+		_, _ = fmt.Sscan(strings.Join(match[1:], " "), &attempt.job, &attempt.run, &attempt.attempt) // they are numbers
+		of.slurmJob = cli.FirstOf(s.ranIn[attempt], s.latest[attempt.job])
+		if name, ok := s.names[attempt.job]; ok {
+			of.affected = []affectedJob{{attempt.job, name}}
+		}
+	} else if match := slurmOutput.FindStringSubmatch(name); match != nil {
+		of.slurmJob = match[1]
+		of.affected = s.jobsIn[match[1]]
+	}
+	if !s.slurmJobs[of.slurmJob] {
+		return nil
+	}
+	s.report.FilesScanned++
+	r, err := os.Open(filepath.Join(f.Dir, f.Path))
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	err = logscan.Scan(r, func(found logscan.Finding) {
+		s.add(found, slurmLogIssue{File: f.Path, SlurmJobID: of.slurmJob, LineNumber: found.Number, Line: cli.Printable(found.Line), Affected: of.affected})
+	})
+	if err != nil {
+		return fmt.Errorf("read %s: %w", f.Path, err)
+	}
+	return nil
+}
+
+func (s *slurmLogs) add(f logscan.Finding, issue slurmLogIssue) {
+	issue.Description, issue.Severity = f.Description, f.Severity
+	if job := logscan.SlurmJob(issue.Line); s.slurmJobs[job] {
+		issue.SlurmJobID = job
+	}
+	issue.Node = logscan.Node(issue.Line)
+	switch {
+	case f.Severity == logscan.Error:
+		s.report.Errors++
+	case s.errorsOnly:
+		return
+	default:
+		s.report.Warnings++
+	}
+	s.report.TotalIssues++
+	s.report.Issues = append(s.report.Issues, issue)
+}

@@ -1,0 +1,87 @@
+// Package specfile reads the specifications that commands are given, and makes
+// workflows of them.
+package specfile
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/spec"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Flags are those of commands that read a specification.
+type Flags struct {
+	NoMonitoring bool
+	SkipChecks   bool
+}
+
+// Load reads a specification and tells its warnings.
+func Load(a *cli.Factory, path string, flags Flags) (*spec.Result, error) {
+	loaded, err := spec.Load(path, Options(a, flags))
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range loaded.Warnings {
+		a.Note("warning: %s", strings.TrimRight(w.Render(), "\n"))
+	}
+	return loaded, nil
+}
+
+// Options are how a command reads a specification.
+func Options(a *cli.Factory, flags Flags) spec.Options {
+	return spec.Options{
+		User: a.User(), Dir: a.Dir, Stdin: a.Stdin,
+		NoResourceMonitoring: flags.NoMonitoring, SkipChecks: flags.SkipChecks,
+	}
+}
+
+// ConfirmWarnings asks whether to go on if a workflow probably cannot do its
+// work.
+func ConfirmWarnings(a *cli.Factory, warnings []*spec.Warning) error {
+	serious := 0
+	for _, w := range warnings {
+		if w.NeedsConfirmation {
+			serious++
+		}
+	}
+	if serious == 0 {
+		return nil
+	}
+	if a.StdinTerminal && a.Format != cli.FormatJSON {
+		if ok, err := a.Confirm(false, "Create the workflow all the same?"); ok || err != nil {
+			return err
+		}
+		return cli.Silent(cli.ExitInvalidSpec)
+	}
+	return &cli.ExitError{Status: cli.ExitInvalidSpec, Err: workflow.Errorf(workflow.CodeInvalid, "the workflow probably cannot do its work").
+		WithHint("mend the specification, or create it all the same with --skip-checks")}
+}
+
+// Create makes a workflow; it is all there or not at all, however often the
+// request has to be repeated.
+func Create(ctx context.Context, c *cli.Connection, d *workflow.Definition) (int64, error) {
+	created, err := c.Workflows.CreateDefinition(ctx, d, rand.Text())
+	if err != nil {
+		return 0, fmt.Errorf("create workflow %q: %w", d.Name, err)
+	}
+	return created.WorkflowID, nil
+}
+
+// IsSpec reports whether an argument names a specification rather than a
+// workflow.
+func IsSpec(a *cli.Factory, arg string) bool {
+	if arg == "-" {
+		return true
+	}
+	for _, ext := range cli.SpecExtensions {
+		if strings.EqualFold(filepath.Ext(arg), ext) {
+			return true
+		}
+	}
+	return cli.Exists(a, arg)
+}

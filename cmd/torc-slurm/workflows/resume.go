@@ -1,0 +1,51 @@
+package workflows
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+func newResume(a *cli.Factory) *cobra.Command {
+	var kind string
+	kinds := workflow.ClaimHoldKindNames()
+	cmd := &cobra.Command{
+		Use:   "resume [WORKFLOW]",
+		Short: "Lift what holds the claims of a workflow",
+		Long: `Let runners claim jobs of a workflow again whose claims are held: because too many
+of its jobs have failed (max_failures), because a circuit breaker has tripped
+(breaker), or because its time is over (deadline). "why -w ID" shows what holds them.
+
+After this as many jobs as max_failures says may fail once more, and a breaker counts
+anew.`,
+		Example: `  torc-slurm workflows resume 12
+  torc-slurm workflows resume 12 --kind max_failures`,
+		Args:              cobra.MaximumNArgs(1),
+		Annotations:       cli.ServerExits(),
+		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
+	}
+	cmd.Flags().StringVar(&kind, "kind", "", "only what is of this kind: "+strings.Join(kinds, ", "))
+	_ = cmd.RegisterFlagCompletionFunc("kind", cobra.FixedCompletions(kinds, cobra.ShellCompDirectiveNoFileComp))
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		if kind != "" && !slices.Contains(kinds, kind) {
+			return cli.UsageErrorf("--kind %s: write one of %s", kind, strings.Join(kinds, ", "))
+		}
+		return a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
+			n, err := c.Workflows.ReleaseClaims(ctx, id, workflow.ClaimHoldKind(kind))
+			switch {
+			case err != nil:
+				return err
+			case n == 0:
+				return a.ShowMessage(api.ClaimsReleased{}, "Nothing held the claims of workflow %d", id)
+			}
+			return a.ShowMessage(api.ClaimsReleased{Released: n}, "Lifted %s of the claims of workflow %d", workflow.CountOf(n, "hold", "holds"), id)
+		})(cmd, args)
+	}
+	return cmd
+}

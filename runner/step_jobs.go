@@ -1,0 +1,85 @@
+package runner
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/torc-slurm/torc-slurm/runner/steps"
+)
+
+// stepTime is the time limit of a step that starts now; 0 for none. Slurm
+// counts in minutes. We end steps ourselves when their time is over, so that the
+// limit only stands behind us; but where the user wants a signal so long before
+// it, it must not lie beyond the end.
+func (w *work) stepTime(now time.Time) time.Duration {
+	if w.runner.steps == nil || w.runner.schedule.end.IsZero() {
+		return 0
+	}
+	left := w.runner.schedule.end.Sub(now)
+	if w.runner.steps.SignalledBefore() {
+		return (left - w.runner.schedule.headroom()).Truncate(time.Minute)
+	}
+	return (left + time.Minute - 1).Truncate(time.Minute)
+}
+
+// elsewhere changes the environment of a step that begins on another node than
+// the runner's, where nobody listens at the address that jobs are told here.
+func (w *work) elsewhere(env, hosts []string) []string {
+	if len(hosts) == 0 || len(w.runner.opts.Nodes) == 0 || hosts[0] == w.runner.opts.Nodes[0] {
+		return env
+	}
+	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, envAPIURL+"=") })
+	if w.runner.opts.APIURLOn != nil {
+		if url := w.runner.opts.APIURLOn(hosts[0]); url != "" {
+			env = append(env, envAPIURL+"="+url)
+		}
+	}
+	return env
+}
+
+// stepKillPatience is how long srun may take to kill the tasks of its step.
+const stepKillPatience = 10 * time.Second
+
+// endStep ends a step: the signal goes to its processes by way of Slurm, since
+// srun answers most signals by killing them. After lead srun is told to.
+func (w *work) endStep(a *attempt, sig unix.Signal, lead time.Duration) {
+	if sig == unix.SIGKILL || lead <= 0 {
+		w.runner.keeper.EndTree(a.watch, unix.SIGTERM, stepKillPatience)
+		return
+	}
+	if !a.signalled {
+		a.signalled = true
+		w.runner.steps.SignalLater(sig, steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, &a.grant))
+	}
+	if a.endTimer != nil {
+		a.endTimer.Stop()
+	}
+	a.endTimer = time.AfterFunc(lead, func() { w.runner.box.put(hurryMsg{a}) })
+}
+
+// hurryMsg says that an attempt has had its time to end.
+type hurryMsg struct{ attempt *attempt }
+
+func (w *work) onHurry(a *attempt) {
+	if a.phase == running && a.exit == nil && a.watch != nil {
+		w.runner.keeper.EndTree(a.watch, unix.SIGTERM, stepKillPatience)
+	}
+}
+
+// signalSteps sends the signals that are due: all in one call, since they are
+// when the allocation ends.
+func (w *work) signalSteps() {
+	if w.runner.steps == nil {
+		return
+	}
+	for sig, names := range w.runner.steps.TakeSignals() {
+		w.runner.pool.do(func() {
+			if err := w.runner.steps.Signal(sig, names); err != nil {
+				w.runner.log.Warn("cannot signal steps", "steps", names, "error", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,35 @@
+package handler
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// claimHolds handles requests about what holds the claims of a workflow.
+type claimHolds struct{ *Deps }
+
+func (h claimHolds) routes() []rest.Route {
+	return []rest.Route{
+		rest.Handle("GET", "/workflows/{id}/claim_holds", "List the claim holds of a workflow, present and past: why no job is granted", h.listClaimHolds),
+		rest.Handle("POST", "/workflows/{id}/release_claims", "Lift claim holds of a workflow", h.releaseClaims),
+	}
+}
+
+func (h claimHolds) listClaimHolds(r *rest.Request[IDParams, rest.None]) (api.ClaimHoldList, error) {
+	holds, err := h.Store.ClaimHolds.List(r.Context(), r.Params.ID)
+	return api.ClaimHoldList{Holds: NotNil(holds)}, err
+}
+
+func (h claimHolds) releaseClaims(r *rest.Request[IDParams, api.ClaimRelease]) (api.ClaimsReleased, error) {
+	kind := r.Body.Kind
+	if kind != "" && !slices.Contains(workflow.ClaimHoldKinds(), kind) {
+		return api.ClaimsReleased{}, workflow.Errorf(workflow.CodeInvalid, "nothing of the kind %q holds claims", kind).
+			WithHint("the kinds are %s", strings.Join(workflow.ClaimHoldKindNames(), ", "))
+	}
+	n, err := h.Store.ClaimHolds.Release(r.Context(), r.Params.ID, kind, r.User())
+	return api.ClaimsReleased{Released: n}, err
+}

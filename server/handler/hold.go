@@ -1,0 +1,63 @@
+package handler
+
+import (
+	"cmp"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// holds handles requests about held jobs.
+type holds struct{ *Deps }
+
+func (h holds) routes() []rest.Route {
+	return []rest.Route{
+		rest.Handle("GET", "/holds", "List the jobs that wait for a classification, grouped by how they failed", h.listHolds),
+		rest.Handle("POST", "/workflows/{id}/resolve_holds", "Classify held jobs; each is resolved or rejected by itself", h.resolveHolds, rest.Bulk),
+		rest.Handle("POST", "/workflows/{id}/hold_verdicts", "Classify held jobs by a list of verdicts; each entry is applied or rejected by itself", h.resolveHoldsEach, rest.Bulk),
+	}
+}
+
+type holdListParams struct {
+	WorkflowID *int64 `query:"workflow_id" doc:"of this workflow; of all without it"`
+}
+
+func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldList, error) {
+	held, err := h.Store.Holds.List(r.Context(), Or(r.Params.WorkflowID, 0))
+	return api.HoldList{Groups: workflow.GroupHeld(held)}, err
+}
+
+func (h holds) resolveHolds(r *rest.Request[IDParams, api.HoldResolution]) (api.HoldOutcomes, error) {
+	b := &r.Body
+	ways := 0
+	for _, given := range []bool{len(b.JobIDs) > 0, b.Fingerprint != "", b.All} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		return api.HoldOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "name the jobs by one of job_ids, fingerprint and all")
+	}
+	c := b.Classification
+	c.Author = cmp.Or(c.Author, r.User())
+	outcomes, err := h.Store.Holds.Resolve(r.Context(), r.Params.ID, store.HoldSelection{JobIDs: b.JobIDs, Fingerprint: b.Fingerprint}, c,
+		store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
+	return api.HoldOutcomes{Outcomes: outcomes}, err
+}
+
+func (h holds) resolveHoldsEach(r *rest.Request[IDParams, api.HoldVerdicts]) (api.VerdictOutcomes, error) {
+	b := &r.Body
+	switch n := len(b.Verdicts); {
+	case n == 0:
+		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts is empty")
+	case n > api.MaxLimit:
+		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts has %d entries; at most %d are accepted at once", n, api.MaxLimit)
+	}
+	for i := range b.Verdicts {
+		b.Verdicts[i].Author = cmp.Or(b.Verdicts[i].Author, r.User())
+	}
+	outcomes, err := h.Store.Holds.ResolveEach(r.Context(), r.Params.ID, b.Verdicts, store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
+	return api.VerdictOutcomes{Outcomes: outcomes}, err
+}

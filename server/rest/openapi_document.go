@@ -1,0 +1,131 @@
+package rest
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"github.com/torc-slurm/torc-slurm/api"
+)
+
+// Document describes the API, from the same table and types that answer it.
+func Document(routes []Route) *openapi3.T {
+	b := &schemaBuilder{schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
+	errorRef := b.ref(reflect.TypeFor[api.ErrorResponse]())
+	doc := &openapi3.T{
+		OpenAPI: "3.0.3",
+		Info: &openapi3.Info{
+			Title: "torc-slurm", Version: api.Version,
+			Description: "The HTTP API of torc-slurm: torc's HTTP API " + api.Version + " and what torc-slurm adds to it.",
+		},
+		Servers: openapi3.Servers{{URL: api.BasePath}},
+		Paths:   openapi3.NewPaths(),
+		Components: &openapi3.Components{
+			Schemas:         b.schemas,
+			Responses:       errorResponses(errorRef),
+			SecuritySchemes: securitySchemes(),
+		},
+		Security: openapi3.SecurityRequirements{{"basic": {}}, {"bearer": {}}, {}},
+	}
+	for _, rt := range routes {
+		doc.AddOperation(rt.Pattern, rt.Method, operation(b, &rt))
+	}
+	return doc
+}
+
+func operation(b *schemaBuilder, rt *Route) *openapi3.Operation {
+	op := &openapi3.Operation{OperationID: operationID(rt), Summary: rt.summary, Tags: []string{strings.Split(rt.Pattern, "/")[1]}}
+	for _, p := range rt.Params {
+		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: parameter(b, p)})
+	}
+	if rt.Body != nil {
+		media := openapi3.NewMediaType().WithSchemaRef(b.ref(rt.Body))
+		op.RequestBody = &openapi3.RequestBodyRef{Value: openapi3.NewRequestBody().WithRequired(true).
+			WithContent(openapi3.Content{bodyMedia(rt): media})}
+	}
+	op.Responses = openapi3.NewResponses()
+	op.Responses.Delete("default")
+	op.Responses.Set("200", &openapi3.ResponseRef{Value: success(b, http.StatusOK, rt.out, rt.Media)})
+	for status, out := range rt.others {
+		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: success(b, status, out, rt.Media)})
+	}
+	failures := []int{400, 401, 403, 404, 422, 500}
+	if rt.Body != nil {
+		failures = append(failures, 413, 415)
+	}
+	if rt.conflict == http.StatusConflict {
+		failures = append(failures, 409)
+	}
+	for _, status := range failures {
+		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Ref: "#/components/responses/" + failureName(status)})
+	}
+	return op
+}
+
+func operationID(rt *Route) string {
+	name := strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_").Replace(rt.Pattern)
+	return strings.ToLower(rt.Method) + name
+}
+
+func success(b *schemaBuilder, status int, out reflect.Type, media string) *openapi3.Response {
+	response := openapi3.NewResponse().WithDescription(http.StatusText(status))
+	if out == nil {
+		return response.WithContent(openapi3.Content{media: openapi3.NewMediaType().WithSchema(openapi3.NewStringSchema())})
+	}
+	return response.WithContent(openapi3.NewContentWithJSONSchemaRef(b.ref(out)))
+}
+
+func parameter(b *schemaBuilder, p Param) *openapi3.Parameter {
+	schema := b.ref(p.Kind)
+	if p.repeated {
+		schema = openapi3.NewSchemaRef("", &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeArray}, Items: schema})
+	}
+	return &openapi3.Parameter{Name: p.Name, In: p.In, Description: p.doc, Required: p.Required, Schema: schema}
+}
+
+func failureName(status int) string {
+	return strings.ReplaceAll(http.StatusText(status), " ", "")
+}
+
+// errorResponses are the answers to requests that failed. What does not get as
+// far as a handler is answered in plain text.
+func errorResponses(detail *openapi3.SchemaRef) openapi3.ResponseBodies {
+	plain := openapi3.NewMediaType().WithSchema(openapi3.NewStringSchema())
+	coded := openapi3.NewMediaType().WithSchemaRef(detail)
+	all := openapi3.ResponseBodies{}
+	for _, f := range []struct {
+		status      int
+		description string
+		content     openapi3.Content
+	}{
+		{400, "The path, the query or the JSON text cannot be read", openapi3.Content{"text/plain": plain}},
+		{401, "No valid credentials", openapi3.Content{"text/plain": plain}},
+		{403, "The credentials do not allow this: a runner in an allocation acts on the jobs of that", openapi3.Content{"application/json": coded}},
+		{404, "There is no such thing", openapi3.Content{"application/json": coded}},
+		{409, "Somebody else was faster, or something is in the way", openapi3.Content{"application/json": coded}},
+		{413, "The body is too large", openapi3.Content{"text/plain": plain}},
+		{415, "The body is not JSON by its content type", openapi3.Content{"text/plain": plain}},
+		{422, "The JSON has another shape (plain text), or the request is refused (JSON)", openapi3.Content{"application/json": coded, "text/plain": plain}},
+		{500, "A fault of the server", openapi3.Content{"application/json": coded}},
+	} {
+		all[failureName(f.status)] = &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription(f.description).WithContent(f.content)}
+	}
+	return all
+}
+
+func securitySchemes() openapi3.SecuritySchemes {
+	return openapi3.SecuritySchemes{
+		"basic":  &openapi3.SecuritySchemeRef{Value: openapi3.NewSecurityScheme().WithType("http").WithScheme("basic")},
+		"bearer": &openapi3.SecuritySchemeRef{Value: openapi3.NewSecurityScheme().WithType("http").WithScheme("bearer")},
+	}
+}
+
+func bodyMedia(rt *Route) string {
+	if rt.Media != "" {
+		return rt.Media
+	}
+	return "application/json"
+}

@@ -1,0 +1,293 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/access"
+	"github.com/torc-slurm/torc-slurm/server/connlimit"
+	"github.com/torc-slurm/torc-slurm/server/jobaccess"
+	"github.com/torc-slurm/torc-slurm/server/unread"
+)
+
+// Route is one entry of the table that the mux and openapi.yaml are made from.
+type Route struct {
+	Method  string
+	Pattern string // below api.BasePath
+	Beside  bool   // the pattern begins at the root instead
+	summary string
+	Params  []Param
+	Body    reflect.Type // nil: whatever is sent is ignored
+	out     reflect.Type // nil: not JSON
+	Media   string       // of the body or of an answer that is not JSON
+	// others are the types of successes with another status than 200.
+	others   map[int]reflect.Type
+	bulk     bool // the body may be large
+	streamed bool // the handler reads the body itself
+	conflict int  // the status of a conflict
+	Runners  Reach
+	serve    func(t *Router, rt *Route, w http.ResponseWriter, r *http.Request)
+}
+
+// Option changes a route.
+type Option func(*Route)
+
+// Bulk lets the body be as large as Router.MaxBulkBody.
+func Bulk(rt *Route) { rt.bulk = true }
+
+// Streamed leaves the body, of another media type, to the handler.
+func Streamed(media string, sample any) Option {
+	return func(rt *Route) { rt.streamed, rt.Media, rt.Body = true, media, reflect.TypeOf(sample) }
+}
+
+// Conflict409 answers a conflict with 409; without it the answer is 422, as in
+// torc.
+func Conflict409(rt *Route) { rt.conflict = http.StatusConflict }
+
+// Answers documents what a handler that returns any answers with a status.
+func Answers(status int, sample any) Option {
+	return func(rt *Route) {
+		if status == http.StatusOK {
+			rt.out = reflect.TypeOf(sample)
+			return
+		}
+		if rt.others == nil {
+			rt.others = map[int]reflect.Type{}
+		}
+		rt.others[status] = reflect.TypeOf(sample)
+	}
+}
+
+// MaxBody is the limit for bodies in bytes.
+const MaxBody = 2 << 20
+
+// Handle makes a route of a handler. The parameters are read into P, the body
+// into B, and what the handler returns is the answer.
+func Handle[P, B, Out any](method, pattern, summary string, fn func(*Request[P, B]) (Out, error), options ...Option) Route {
+	rt := Route{
+		Method: method, Pattern: pattern, summary: summary,
+		Params: paramsOf(reflect.TypeFor[P]()), Body: reflect.TypeFor[B](), out: reflect.TypeFor[Out](),
+		conflict: http.StatusUnprocessableEntity,
+	}
+	if rt.Body == reflect.TypeFor[None]() {
+		rt.Body = nil
+	}
+	for _, change := range options {
+		change(&rt)
+	}
+	rt.serve = func(t *Router, rt *Route, w http.ResponseWriter, r *http.Request) {
+		in := &Request[P, B]{Request: r, Status: http.StatusOK}
+		if err := readParams(r, rt.Params, reflect.ValueOf(&in.Params).Elem()); err != nil {
+			t.fail(w, r, rt, err)
+			return
+		}
+		if rt.Body != nil && !rt.streamed {
+			if err := t.readBody(w, r, rt, &in.Body); err != nil {
+				t.fail(w, r, rt, err)
+				return
+			}
+			if of := access.CallerOf(r.Context()).JobOf; of != 0 {
+				if err := jobaccess.CheckBody(of, r, &in.Body); err != nil {
+					t.fail(w, r, rt, err)
+					return
+				}
+			}
+		}
+		text, err := textOf(t, in, fn)
+		if err != nil {
+			t.fail(w, r, rt, err)
+			return
+		}
+		sendJSON(w, in.Status, text)
+	}
+	return rt
+}
+
+// Stream makes a route of a handler that writes its answer itself, up to the
+// point where it returns an error before having written anything.
+func Stream[P any](method, pattern, summary, media string, fn func(w http.ResponseWriter, r *Request[P, None]) error, options ...Option) Route {
+	rt := Route{
+		Method: method, Pattern: pattern, summary: summary, Media: media,
+		Params: paramsOf(reflect.TypeFor[P]()), conflict: http.StatusUnprocessableEntity,
+	}
+	for _, change := range options {
+		change(&rt)
+	}
+	rt.serve = func(t *Router, rt *Route, w http.ResponseWriter, r *http.Request) {
+		in := &Request[P, None]{Request: r, Status: http.StatusOK}
+		err := readParams(r, rt.Params, reflect.ValueOf(&in.Params).Elem())
+		if err == nil {
+			err = fn(w, in)
+		}
+		if err != nil {
+			t.fail(w, r, rt, err)
+		}
+	}
+	return rt
+}
+
+// Router answers requests by a table of routes.
+type Router struct {
+	Log         *slog.Logger
+	MaxBulkBody int64          // the limit for bodies of bulk requests in bytes
+	Answers     *unread.Budget // bounds the memory of answers
+	// Within refuses a request that its caller may not make.
+	Within func(rt *Route, r *http.Request) error
+}
+
+// Mux registers routes.
+func (t *Router) Mux(routes []Route) *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range routes {
+		base := api.BasePath
+		if rt.Beside {
+			base = ""
+		}
+		mux.HandleFunc(rt.Method+" "+base+rt.Pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := t.Within(&rt, r); err != nil {
+				t.fail(w, r, &rt, err)
+				return
+			}
+			if err := access.CheckMedia(r, rt.wants()); err != nil {
+				connlimit.Refuse(w)
+				Refuse(w, http.StatusUnsupportedMediaType, err.Error())
+				return
+			}
+			if rt.Body == nil {
+				if err := ignoreBody(r); err != nil {
+					t.fail(w, r, &rt, err)
+					return
+				}
+			}
+			rt.serve(t, &rt, w, r)
+		})
+	}
+	return mux
+}
+
+const jsonMedia = "application/json"
+
+// wants is the media type of a route's body.
+func (rt *Route) wants() string {
+	if rt.streamed {
+		return rt.Media
+	}
+	return jsonMedia
+}
+
+// Page makes a route of a page, which is no operation of the API.
+func Page(pattern string, serve http.Handler, options ...Option) Route {
+	rt := Route{Method: http.MethodGet, Pattern: pattern, serve: func(_ *Router, _ *Route, w http.ResponseWriter, r *http.Request) {
+		serve.ServeHTTP(w, r)
+	}}
+	for _, change := range options {
+		change(&rt)
+	}
+	return rt
+}
+
+// Beside has the pattern begin at the root, beside the API.
+func Beside(rt *Route) { rt.Beside = true }
+
+// ignoreBody reads a body that means nothing, if it is small: while it has not
+// ended, nobody would notice that the client has gone. The connection ends with
+// the answer to a larger one.
+func ignoreBody(r *http.Request) error {
+	const small = 64 << 10
+	if r.ContentLength == 0 || r.Body == nil {
+		return nil
+	}
+	if _, err := io.CopyN(io.Discard, r.Body, small); err != nil && !errors.Is(err, io.EOF) {
+		return EndedEarly(err)
+	}
+	return nil
+}
+
+// EndedEarly is the answer to a body that could not be read to its end.
+func EndedEarly(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return TextErrorf(http.StatusRequestTimeout, "nothing more of the body came for too long; send it again")
+	}
+	return TextErrorf(http.StatusBadRequest, "the body ended early: %v", err)
+}
+
+// readBody reads the body of a request into dest, a pointer.
+func (t *Router) readBody(w http.ResponseWriter, r *http.Request, rt *Route, dest any) error {
+	if !isJSON(r.Header.Get("Content-Type")) {
+		return TextErrorf(http.StatusUnsupportedMediaType, "%v", access.MediaError(r, jsonMedia))
+	}
+	limit := int64(MaxBody)
+	if rt.bulk {
+		limit = t.MaxBulkBody
+	}
+	if r.ContentLength > limit {
+		connlimit.Refuse(w)
+		return tooLarge(limit)
+	}
+	var text bytes.Buffer
+	if r.ContentLength > 0 {
+		text.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	_, err := text.ReadFrom(http.MaxBytesReader(w, r.Body, limit))
+	var big *http.MaxBytesError
+	switch {
+	case errors.As(err, &big):
+		return tooLarge(limit)
+	case err != nil:
+		return EndedEarly(err)
+	}
+	return decodeBody(text.Bytes(), dest)
+}
+
+func tooLarge(limit int64) error {
+	return TextErrorf(http.StatusRequestEntityTooLarge, "the body is larger than the limit of %d bytes", limit)
+}
+
+// isJSON reports whether a media type is application/json or
+// application/*+json.
+func isJSON(contentType string) bool {
+	media, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (media == "application/json" ||
+		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
+}
+
+// fail answers a request that failed, and logs what is our own fault.
+func (t *Router) fail(w http.ResponseWriter, r *http.Request, rt *Route, err error) {
+	var text *TextError
+	if errors.As(err, &text) {
+		if text.status == http.StatusRequestTimeout {
+			connlimit.Refuse(w)
+		}
+		Refuse(w, text.status, text.Text)
+		return
+	}
+	if r.Context().Err() != nil {
+		panic(http.ErrAbortHandler) // the client has gone; nobody reads an answer
+	}
+	e := AsHTTP(err, rt.conflict)
+	if e.Status >= 500 {
+		t.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "span_id", spanOf(r.Context()), "error", err)
+	}
+	WriteError(w, e)
+}
+
+// writeJSON sends v, which is small.
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	var text bytes.Buffer
+	if err := encode(&text, v); err != nil {
+		panic(err) // a type of ours that cannot be written
+	}
+	w.Header().Set("Content-Type", jsonMedia)
+	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = io.Copy(w, &text) // the client may be gone
+}

@@ -1,0 +1,229 @@
+package rest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/tidwall/gjson"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// A shape is what encoding/json does not check of a struct: that required
+// fields are there, and that a closed object has no others. A field is
+// required if it has no omitempty.
+type shape struct {
+	required []string
+	closed   bool
+	fields   map[string]shapeField
+	trivial  bool // nothing to check, here or below
+}
+
+type shapeField struct {
+	elem     *shape // nil if there is nothing to check in it
+	kind     reflect.Kind
+	required int   // its place among the required fields, from 1; 0: it is optional
+	null     bool  // null is a value of it
+	free     bool  // any JSON, which is kept as it was written
+	enum     []any // the only values; nil: any
+}
+
+// closedTypes are those in which a key that is overlooked would change what is
+// done: a limit that does not hold, a dry run that is none.
+var closedTypes = map[reflect.Type]bool{
+	reflect.TypeFor[workflow.ExecutionConfig]():   true,
+	reflect.TypeFor[workflow.StdioConfig]():       true,
+	reflect.TypeFor[workflow.DynamicJobsConfig](): true,
+	reflect.TypeFor[api.SpawnRequest]():           true,
+	reflect.TypeFor[api.SpawnJob]():               true,
+	reflect.TypeFor[workflow.RetryPolicy]():       true,
+	reflect.TypeFor[workflow.RetryRule]():         true,
+	reflect.TypeFor[workflow.RuleMatch]():         true,
+	reflect.TypeFor[workflow.ExitCodeMatch]():     true,
+	reflect.TypeFor[workflow.AttemptMatch]():      true,
+	reflect.TypeFor[workflow.ElapsedMatch]():      true,
+	reflect.TypeFor[workflow.Backoff]():           true,
+	reflect.TypeFor[workflow.AvoidNodes]():        true,
+	reflect.TypeFor[workflow.Mutation]():          true,
+	reflect.TypeFor[workflow.Growth]():            true,
+	reflect.TypeFor[workflow.QueuePolicies]():     true,
+	reflect.TypeFor[workflow.RetrySettings]():     true,
+	reflect.TypeFor[workflow.Timeouts]():          true,
+	reflect.TypeFor[workflow.TimeLimit]():         true,
+	reflect.TypeFor[workflow.RunLimit]():          true,
+	reflect.TypeFor[workflow.Deadline]():          true,
+	reflect.TypeFor[workflow.HoldLimit]():         true,
+	reflect.TypeFor[workflow.NotifyPolicy]():      true,
+
+	reflect.TypeFor[workflow.RunPolicy]():          true,
+	reflect.TypeFor[workflow.JobPolicy]():          true,
+	reflect.TypeFor[workflow.SiblingRule]():        true,
+	reflect.TypeFor[workflow.FailureCategory]():    true,
+	reflect.TypeFor[workflow.CategoryMatch]():      true,
+	reflect.TypeFor[workflow.CircuitBreaker]():     true,
+	reflect.TypeFor[workflow.NodeBreaker]():        true,
+	reflect.TypeFor[workflow.CompensationPolicy](): true,
+	reflect.TypeFor[workflow.EndPolicy]():          true,
+	reflect.TypeFor[workflow.EndJob]():             true,
+	reflect.TypeFor[workflow.HoldVerdict]():        true,
+	reflect.TypeFor[api.HoldVerdicts]():            true,
+	reflect.TypeFor[api.HoldResolution]():          true,
+	reflect.TypeFor[api.BreakerReset]():            true,
+	reflect.TypeFor[api.ClaimRelease]():            true,
+}
+
+// lenientTypes have a default for every field.
+var lenientTypes = map[reflect.Type]bool{
+	reflect.TypeFor[workflow.ResourceMonitorConfig](): true,
+	reflect.TypeFor[workflow.JobMonitorConfig]():      true,
+	reflect.TypeFor[workflow.NodeMonitorConfig]():     true,
+}
+
+var (
+	rawMessage = reflect.TypeFor[json.RawMessage]()
+	freeObject = reflect.TypeFor[api.Object]()
+	shapes     sync.Map // reflect.Type to *shape
+)
+
+// shapeIn finds the struct in t, behind a pointer, slice or map.
+func shapeIn(t reflect.Type) (reflect.Kind, *shape) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	kind := t.Kind()
+	switch kind {
+	case reflect.Slice, reflect.Map:
+		if t == rawMessage {
+			return kind, nil
+		}
+		if t = t.Elem(); t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+	}
+	if t.Kind() != reflect.Struct {
+		return kind, nil
+	}
+	s := shapeOf(t)
+	if s.trivial {
+		return kind, nil
+	}
+	return kind, s
+}
+
+func shapeOf(t reflect.Type) *shape {
+	if s, ok := shapes.Load(t); ok {
+		return s.(*shape)
+	}
+	s := &shape{closed: closedTypes[t], fields: map[string]shapeField{}}
+	nested := false
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "" || name == "-" || len(f.Index) > 1 && !promoted(t, f) {
+			continue
+		}
+		kind, elem := shapeIn(f.Type)
+		nested = nested || elem != nil
+		null := f.Type.Kind() == reflect.Pointer || f.Type == rawMessage || f.Type.Kind() == reflect.Interface
+		free := f.Type == rawMessage || f.Type == freeObject
+		field := shapeField{elem: elem, kind: kind, null: null, free: free, enum: Enums[f.Type]}
+		nested = nested || free || field.enum != nil
+		if !strings.Contains(options, "omitempty") && !lenientTypes[t] {
+			s.required = append(s.required, name)
+			field.required = len(s.required)
+		}
+		s.fields[name] = field
+	}
+	s.trivial = !s.closed && len(s.required) == 0 && !nested
+	shapes.Store(t, s)
+	return s
+}
+
+// promoted reports whether f reaches t through embedded structs alone.
+func promoted(t reflect.Type, f reflect.StructField) bool {
+	for i := range len(f.Index) - 1 {
+		if !t.FieldByIndex(f.Index[:i+1]).Anonymous {
+			return false
+		}
+	}
+	return true
+}
+
+// check compares a value, which is of the right type, with a shape.
+func check(value gjson.Result, kind reflect.Kind, s *shape, at *place) (err error) {
+	n := 0
+	switch kind {
+	case reflect.Slice:
+		value.ForEach(func(_, item gjson.Result) bool {
+			err = s.check(item, &place{in: at, item: n})
+			n++
+			return err == nil
+		})
+		return err
+	case reflect.Map:
+		value.ForEach(func(key, item gjson.Result) bool {
+			err = s.check(item, &place{in: at, name: key.Str})
+			return err == nil
+		})
+		return err
+	}
+	return s.check(value, at)
+}
+
+// check compares an object with the shape. What is missing is told first.
+func (s *shape) check(object gjson.Result, at *place) (err error) {
+	given := make([]bool, len(s.required))
+	object.ForEach(func(key, value gjson.Result) bool {
+		field, known := s.fields[key.Str]
+		if field.required > 0 {
+			given[field.required-1] = true
+		}
+		switch {
+		case err != nil:
+		case known:
+			err = field.check(key.Str, value, at)
+		case s.closed:
+			err = s.unknown(key.Str, at)
+		}
+		return true
+	})
+	for i, name := range s.required {
+		if !given[i] {
+			return fmt.Errorf("missing field `%s`%s", name, at.within())
+		}
+	}
+	return err
+}
+
+// unknown refuses a key, with the one that may be meant.
+func (s *shape) unknown(key string, at *place) error {
+	meant := ""
+	if near := workflow.Nearest(key, slices.Sorted(maps.Keys(s.fields))); near != "" {
+		meant = ", did you mean " + near + "?"
+	}
+	return fmt.Errorf("unknown field `%s`%s%s", key, at.within(), meant)
+}
+
+func (f *shapeField) check(name string, value gjson.Result, at *place) error {
+	null := value.Type == gjson.Null
+	if null && f.required > 0 && !f.null {
+		return fmt.Errorf("invalid type: null for field `%s`%s", name, at.within())
+	}
+	if f.enum != nil && !slices.ContainsFunc(f.enum, func(v any) bool { return value.Raw == fmt.Sprintf("%q", v) }) {
+		return fmt.Errorf("unknown value %s for field `%s`%s, expected one of %v", value.Raw, name, at.within(), f.enum)
+	}
+	if f.free {
+		if err := CheckFreeJSON([]byte(value.Raw)); err != nil {
+			return fmt.Errorf("field `%s`%s: %w", name, at.within(), err)
+		}
+	}
+	if f.elem == nil || null {
+		return nil
+	}
+	return check(value, f.kind, f.elem, &place{in: at, name: name})
+}

@@ -1,0 +1,124 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
+)
+
+// ExecutionPlan says in which order the jobs of a workflow become ready, whatever has
+// become of them so far, and which allocations actions request on the way.
+func (s *Service) ExecutionPlan(ctx context.Context, workflowID int64) (api.ExecutionPlan, error) {
+	w, err := s.Store.Workflows.Get(ctx, workflowID)
+	if err != nil {
+		return api.ExecutionPlan{}, err
+	}
+	jobs, err := all(func(page store.Page) ([]workflow.Job, int64, error) {
+		return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: workflowID, WithRelations: true}, page)
+	})
+	if err != nil {
+		return api.ExecutionPlan{}, err
+	}
+	o := newOutline(jobs)
+	if err := s.outlineActions(ctx, workflowID, o); err != nil {
+		return api.ExecutionPlan{}, fmt.Errorf("plan workflow %d: %w", workflowID, err)
+	}
+	return api.ExecutionPlan{WorkflowID: &workflowID, WorkflowName: w.Name, TotalJobs: len(jobs), Events: graph.ExecutionPlan(&o.Definition)}, nil
+}
+
+// outline is what a plan needs of a workflow's definition: names, relations and actions.
+type outline struct {
+	workflow.Definition
+	jobs numbering
+}
+
+// numbering gives ids their places in a list of a definition.
+type numbering map[int64]int32
+
+// of returns the places of ids; those that are new come after all others.
+func (n numbering) of(ids []int64) []int32 {
+	for _, id := range ids {
+		if _, known := n[id]; !known {
+			n[id] = int32(len(n))
+		}
+	}
+	return n.known(ids)
+}
+
+// known returns the places of those ids that have one: a job may have been added
+// while the others were read.
+func (n numbering) known(ids []int64) (places []int32) {
+	for _, id := range ids {
+		if at, known := n[id]; known {
+			places = append(places, at)
+		}
+	}
+	return places
+}
+
+// newOutline outlines jobs, which are in the order of their ids.
+func newOutline(jobs []workflow.Job) *outline {
+	o := &outline{jobs: make(numbering, len(jobs))}
+	for i, j := range jobs {
+		o.jobs[j.ID] = int32(i)
+	}
+	files, userData := make(numbering), make(numbering)
+	for _, j := range jobs {
+		o.Jobs = append(o.Jobs, workflow.JobDefinition{
+			Name: j.Name, DependsOn: o.jobs.known(j.DependsOn), InputFiles: files.of(j.InputFiles), OutputFiles: files.of(j.OutputFiles),
+			InputUserData: userData.of(j.InputUserData), OutputUserData: userData.of(j.OutputUserData),
+		})
+	}
+	o.Files, o.UserData = make([]workflow.FileDefinition, len(files)), make([]workflow.UserDataDefinition, len(userData))
+	return o
+}
+
+// outlineActions adds the actions that request allocations.
+func (s *Service) outlineActions(ctx context.Context, workflowID int64, o *outline) error {
+	schedulers, err := all(func(page store.Page) ([]compute.SlurmScheduler, int64, error) {
+		return s.Store.SlurmSchedulers.List(ctx, workflowID, page)
+	})
+	if err != nil {
+		return err
+	}
+	names := make(map[int64]string)
+	for _, c := range schedulers {
+		names[c.ID] = c.Name
+	}
+	actions, err := s.Store.Actions.List(ctx, workflowID)
+	if err != nil {
+		return err
+	}
+	for i := range actions {
+		x := &actions[i]
+		if x.ActionType != workflow.ActionScheduleNodes {
+			continue
+		}
+		var config struct {
+			SchedulerID    int64  `json:"scheduler_id"`
+			SchedulerType  string `json:"scheduler_type"`
+			NumAllocations *int64 `json:"num_allocations"`
+		}
+		if err := json.Unmarshal(x.Config, &config); err != nil {
+			return workflow.Errorf(workflow.CodeInvalid, "configuration of action %d: %v", x.ID, err)
+		}
+		a := workflow.ActionDefinition{
+			TriggerType: x.TriggerType, ActionType: x.ActionType, Jobs: o.jobs.known(x.JobIDs),
+			Scheduler: names[config.SchedulerID], SchedulerType: config.SchedulerType, NumAllocations: 1,
+		}
+		if a.Scheduler == "" && config.SchedulerID != 0 {
+			a.Scheduler = fmt.Sprintf("scheduler_%d", config.SchedulerID)
+		}
+		if config.NumAllocations != nil {
+			a.NumAllocations = *config.NumAllocations
+		}
+		o.Actions = append(o.Actions, a)
+	}
+	return nil
+}

@@ -1,0 +1,335 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
+	"github.com/torc-slurm/torc-slurm/scheduler"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
+)
+
+// defaultReserve is what the longest runtime is multiplied by where the request does
+// not say.
+const defaultReserve = 1.5
+
+// regeneration makes schedulers for what is left of a workflow.
+type regeneration struct {
+	service *Service
+	by      Caller
+	request *api.RegenerateRequest
+	options scheduler.GenerateOptions
+
+	jobs  []workflow.Job // that have not begun
+	work  []scheduler.Work
+	made  []scheduler.Generated    // one for each planned scheduler
+	known []compute.SlurmScheduler // those that are there, then the new ones, without ids
+	api.Regeneration
+}
+
+// Regenerate makes Slurm schedulers for the jobs of a workflow that have not begun and
+// gives them to the jobs, or, in a dry run, proposes them, with the allocations that are
+// missing and what these cost. A scheduler of the same shape that is there already is
+// taken instead. Nothing is asked of Slurm. Jobs that fit nowhere and options that say
+// nothing are CodeInvalid; without a site, in the request or here, it is CodeConflict.
+func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q *api.RegenerateRequest) (api.Regeneration, error) {
+	r := &regeneration{service: s, by: by, request: q}
+	r.WorkflowID, r.DryRun, r.Schedulers, r.Warnings = workflowID, q.DryRun, []api.PlannedScheduler{}, []string{}
+	if err := r.setOptions(); err != nil {
+		return r.Regeneration, err
+	}
+	if err := r.findJobs(ctx); err != nil {
+		return r.Regeneration, err
+	}
+	if r.PendingJobs = len(r.jobs); r.PendingJobs > 0 {
+		if err := r.generate(ctx); err != nil {
+			return r.Regeneration, err
+		}
+	}
+	if !q.IgnoreLive {
+		if err := r.countLive(ctx); err != nil {
+			return r.Regeneration, err
+		}
+	}
+	r.addUp()
+	if q.DryRun {
+		return r.Regeneration, nil
+	}
+	return r.Regeneration, r.create(ctx)
+}
+
+func (r *regeneration) setOptions() error {
+	q := r.request
+	r.options = scheduler.GenerateOptions{
+		Partition: q.Partition, Walltime: time.Duration(q.WalltimeSeconds) * time.Second, SingleAllocation: q.SingleAllocation,
+		GroupBy: cmp.Or(scheduler.GroupBy(q.GroupBy), scheduler.ByPartition), Multiplier: defaultReserve,
+		Strategy: cmp.Or(scheduler.WalltimeStrategy(q.WalltimeStrategy), scheduler.MaxJobRuntime),
+		Stamp:    r.service.Now().Format("20060102_150405"),
+	}
+	if q.WalltimeMultiplier != nil {
+		r.options.Multiplier = *q.WalltimeMultiplier
+	}
+	switch {
+	case q.WalltimeSeconds < 0:
+		return workflow.Errorf(workflow.CodeInvalid, "walltime_seconds: %d is no walltime", q.WalltimeSeconds)
+	case r.options.GroupBy != scheduler.ByPartition && r.options.GroupBy != scheduler.ByRequirements:
+		return workflow.Errorf(workflow.CodeInvalid, "group_by: %q is neither partition nor resource-requirements", q.GroupBy)
+	case r.options.Strategy != scheduler.MaxJobRuntime && r.options.Strategy != scheduler.MaxPartitionTime:
+		return workflow.Errorf(workflow.CodeInvalid, "walltime_strategy: %q is neither max-job-runtime nor max-partition-time", q.WalltimeStrategy)
+	}
+	return nil
+}
+
+// findJobs reads the jobs that have not begun, and those that the request includes, with
+// what they need.
+func (r *regeneration) findJobs(ctx context.Context) error {
+	s := r.service
+	requirements, err := s.requirementsByID(ctx, r.WorkflowID)
+	if err != nil {
+		return err
+	}
+	jobs, err := all(func(page store.Page) ([]workflow.Job, int64, error) {
+		return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: r.WorkflowID, WithRelations: true}, page)
+	})
+	if err != nil {
+		return err
+	}
+	included := make(map[int64]bool)
+	for _, id := range r.request.IncludeJobIDs {
+		included[id] = true
+	}
+	places := make(numbering)
+	for _, j := range jobs {
+		switch j.Status {
+		case workflow.Uninitialized, workflow.Ready, workflow.Blocked:
+		default:
+			if !included[j.ID] {
+				continue
+			}
+		}
+		places[j.ID] = int32(len(r.jobs))
+		r.jobs = append(r.jobs, j)
+	}
+	levels := graph.Levels(len(r.jobs), func(i int) []int32 { return places.known(r.jobs[i].DependsOn) })
+	for i, j := range r.jobs {
+		w := scheduler.Work{Level: levels[i], Labeled: len(j.Labels) > 0, Login: j.Login}
+		if j.ResourceRequirementsID != nil {
+			w.Requirements = requirements[*j.ResourceRequirementsID]
+		}
+		r.work = append(r.work, w)
+	}
+	return nil
+}
+
+// site is that of the request, or else that of the daemon.
+func (r *regeneration) site(ctx context.Context) (*siteconfigs.Site, error) {
+	if len(r.request.Site) > 0 {
+		var given siteconfigs.Site
+		if err := json.Unmarshal(r.request.Site, &given); err != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "site: %v", err)
+		}
+		return &given, nil
+	}
+	if r.service.Site == nil {
+		return nil, errNoSlurm
+	}
+	return r.service.Site(ctx)
+}
+
+// generate plans the schedulers.
+func (r *regeneration) generate(ctx context.Context) error {
+	site, err := r.site(ctx)
+	if err != nil {
+		return err
+	}
+	r.SiteName, r.SiteTitle = site.Name, site.Title()
+	w, err := r.service.Store.Workflows.Get(ctx, r.WorkflowID)
+	if err != nil {
+		return err
+	}
+	r.known, err = all(func(page store.Page) ([]compute.SlurmScheduler, int64, error) {
+		return r.service.Store.SlurmSchedulers.List(ctx, r.WorkflowID, page)
+	})
+	if err != nil {
+		return err
+	}
+	if r.options.Account, err = r.account(w.SlurmDefaults, site); err != nil {
+		return err
+	}
+	r.options.WorkerPerNode = w.ExecutionConfig == nil || w.ExecutionConfig.Mode == "" || w.ExecutionConfig.Mode == "direct"
+	var warnings []string
+	if r.made, warnings, err = scheduler.Generate(r.work, site, r.options); err != nil {
+		return err
+	}
+	r.Warnings = append(r.Warnings, warnings...)
+	for i := range r.made {
+		r.plan(&r.made[i])
+	}
+	for i := range r.Schedulers {
+		p := &r.Schedulers[i]
+		factor := site.ChargeFactorCPU
+		if r.made[i].Scheduler.Gres != "" {
+			factor = site.ChargeFactorGPU
+		}
+		p.ChargePerNodeHour = factor
+	}
+	return nil
+}
+
+// account is the one that allocations are charged to.
+func (r *regeneration) account(defaults []byte, site *siteconfigs.Site) (string, error) {
+	account := r.request.Account
+	for _, c := range r.known {
+		account = cmp.Or(account, c.Account)
+	}
+	options, err := sbatchtemplates.ParseDefaults(defaults)
+	if err != nil {
+		return "", err
+	}
+	for _, o := range options {
+		if o.Name == "account" {
+			account = cmp.Or(account, o.Value)
+		}
+	}
+	if account = cmp.Or(account, site.DefaultAccount); account == "" {
+		return "", workflow.Errorf(workflow.CodeInvalid, "no account to charge; give one with --account, or as account in slurm_defaults")
+	}
+	return account, nil
+}
+
+// plan adds a scheduler, with the name and id of one of the same shape if there is one.
+func (r *regeneration) plan(g *scheduler.Generated) {
+	d := &g.Scheduler
+	p := api.PlannedScheduler{
+		Account: d.Account, Partition: g.Partition, Walltime: d.Walltime, Mem: d.Mem, Nodes: d.Nodes,
+		NumAllocations: g.Allocations(), HasDependencies: g.Deferred, Reason: g.Reason,
+	}
+	for _, i := range g.Jobs {
+		p.JobIDs, p.JobNames = append(p.JobIDs, r.jobs[i].ID), append(p.JobNames, r.jobs[i].Name)
+	}
+	if at := slices.IndexFunc(r.known, func(c compute.SlurmScheduler) bool { return c.ID != 0 && sameShape(&c, d) }); at >= 0 {
+		p.ID, p.Name = new(r.known[at].ID), r.known[at].Name
+	} else {
+		p.IsNew = true
+		d.Name = unusedName(d.Name, r.known)
+		p.Name = d.Name
+		r.known = append(r.known, schedulerOn(r.WorkflowID, d))
+	}
+	r.Schedulers = append(r.Schedulers, p)
+}
+
+// unusedName is a name that no scheduler has yet.
+func unusedName(name string, known []compute.SlurmScheduler) string {
+	unused := name
+	for n := 2; slices.ContainsFunc(known, func(c compute.SlurmScheduler) bool { return c.Name == unused }); n++ {
+		unused = fmt.Sprintf("%s_%d", name, n)
+	}
+	return unused
+}
+
+// sameShape reports whether a scheduler asks for the same allocations.
+func sameShape(c *compute.SlurmScheduler, d *workflow.SlurmSchedulerDefinition) bool {
+	same := func(stored *string, wanted string) bool {
+		return stored == nil && wanted == "" || stored != nil && *stored == wanted
+	}
+	return c.Account == d.Account && c.Nodes == d.Nodes && c.Walltime == d.Walltime && same(c.Partition, d.Partition) && same(c.QOS, d.QOS) &&
+		same(c.Mem, d.Mem) && same(c.Gres, d.Gres) && same(c.Extra, d.Extra) && same(c.Tmp, d.Tmp)
+}
+
+// schedulerOn is a scheduler of a definition as one of a workflow.
+func schedulerOn(workflowID int64, d *workflow.SlurmSchedulerDefinition) compute.SlurmScheduler {
+	given := func(text string) *string {
+		if text == "" {
+			return nil
+		}
+		return &text
+	}
+	return compute.SlurmScheduler{
+		WorkflowID: workflowID, Name: d.Name, Account: d.Account, Nodes: d.Nodes, Walltime: d.Walltime, NtasksPerNode: d.NtasksPerNode,
+		Partition: given(d.Partition), QOS: given(d.QOS), Mem: given(d.Mem), Gres: given(d.Gres), Tmp: given(d.Tmp), Extra: given(d.Extra),
+	}
+}
+
+// countLive takes allocations that are there off what is missing: those of the same
+// partition that last long enough.
+func (r *regeneration) countLive(ctx context.Context) error {
+	s := r.service
+	live, err := all(func(page store.Page) ([]compute.Allocation, int64, error) {
+		return s.Store.Allocations.List(ctx, store.AllocationFilter{WorkflowID: r.WorkflowID, Live: true}, page)
+	})
+	if err != nil {
+		return err
+	}
+	abandoned, err := s.Store.Allocations.Abandoned(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range live {
+		a := &live[i]
+		if a.CancelMS != 0 || abandoned[a.ID] {
+			continue
+		}
+		r.LiveAllocations++
+		for k := range r.Schedulers {
+			p := &r.Schedulers[k]
+			walltime, err := slurm.ParseDuration(p.Walltime)
+			fits := err == nil && a.Request.WalltimeS >= int64(walltime/time.Second) && max(a.Request.Nodes, 1) >= p.Nodes
+			if p.NumAllocations > 0 && fits && (a.Request.Partition == "" || a.Request.Partition == p.Partition) {
+				p.NumAllocations--
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// addUp sums up what is missing, and what it costs.
+func (r *regeneration) addUp() {
+	for i := range r.Schedulers {
+		p := &r.Schedulers[i]
+		if walltime, err := slurm.ParseDuration(p.Walltime); err == nil {
+			p.NodeSeconds = p.NumAllocations * p.Nodes * int64(walltime/time.Second)
+		}
+		r.TotalAllocations += p.NumAllocations
+		r.NodeSeconds += p.NodeSeconds
+		r.Charge += float64(p.NodeSeconds) / 3600 * p.ChargePerNodeHour
+	}
+}
+
+// create makes the schedulers that are new and gives all to their jobs.
+func (r *regeneration) create(ctx context.Context) error {
+	s := r.service
+	for i := range r.Schedulers {
+		p := &r.Schedulers[i]
+		if p.IsNew {
+			made, err := s.Store.SlurmSchedulers.Create(ctx, schedulerOn(r.WorkflowID, &r.made[i].Scheduler))
+			if err != nil {
+				return fmt.Errorf("create Slurm scheduler %s: %w", p.Name, err)
+			}
+			p.ID = new(made.ID)
+		}
+		for _, id := range p.JobIDs {
+			job, err := s.Store.Jobs.Get(ctx, id)
+			if err != nil {
+				return err
+			}
+			if job.SchedulerID != nil && *job.SchedulerID == *p.ID {
+				continue
+			}
+			if _, err := s.Store.Jobs.Update(ctx, id, workflow.JobUpdate{SchedulerID: p.ID, Author: r.by.User}); err != nil {
+				return fmt.Errorf("give Slurm scheduler %s to job %d: %w", p.Name, id, err)
+			}
+		}
+	}
+	return nil
+}

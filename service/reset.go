@@ -1,0 +1,298 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/graph"
+)
+
+// ResetWorkflow begins a new run of a workflow whose jobs run again, all or those that did
+// not succeed with what depends on them, or, in a dry run, says how many and what they may
+// cost. It is refused, in a dry run as well, when another run has begun and, unless it is
+// forced, while something of the workflow is at work.
+func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64, q *api.ResetWorkflowRequest) (api.WorkflowReset, error) {
+	answer := api.WorkflowReset{WorkflowID: workflowID, DryRun: q.DryRun}
+	at, err := s.Store.Workflows.Get(ctx, workflowID)
+	if err != nil {
+		return answer, err
+	}
+	expected := at.RunID
+	if q.RunID != nil {
+		expected = *q.RunID
+	}
+	if q.DryRun { // to read all jobs takes longer than the reset
+		if answer.CPUSeconds, err = s.resetCost(ctx, workflowID, q.FailedOnly); err != nil {
+			return answer, err
+		}
+		answer.RunID = expected + 1
+		answer.Jobs, err = s.Store.Workflows.ProposeReset(ctx, workflowID, expected, q.Force, q.FailedOnly)
+		return answer, err
+	}
+	w, err := s.Store.Workflows.ResetAt(ctx, workflowID, expected, q.Force, by.User)
+	if err != nil {
+		return answer, err
+	}
+	answer.RunID = w.RunID
+	if answer.Jobs, err = s.Store.Workflows.ResetJobs(ctx, workflowID, q.FailedOnly, by.User); err != nil || !q.Reinitialize {
+		return answer, err
+	}
+	err = s.Store.Workflows.Initialize(ctx, workflowID, store.InitializeOptions{OnlyUninitialized: true, User: by.User})
+	answer.Initialized = err == nil
+	return answer, err
+}
+
+// resetCost is what the jobs that a reset makes run again may use at most.
+func (s *Service) resetCost(ctx context.Context, workflowID int64, failedOnly bool) (int64, error) {
+	g, err := s.graph(ctx, workflowID)
+	if err != nil {
+		return 0, err
+	}
+	var again []int32
+	for i, j := range g.jobs {
+		switch j.Status {
+		case workflow.Failed, workflow.Canceled, workflow.Terminated, workflow.PendingFailed:
+			again = append(again, int32(i))
+		case workflow.Disabled:
+			if !failedOnly && j.NotNeeded {
+				again = append(again, int32(i))
+			}
+		default:
+			if !failedOnly {
+				again = append(again, int32(i))
+			}
+		}
+	}
+	if failedOnly {
+		again = append(again, g.behind(again)...)
+	}
+	slices.Sort(again)
+	return g.cost(slices.Compact(again)), nil
+}
+
+// jobGraph is the jobs of a workflow by id, with what they depend on and require.
+type jobGraph struct {
+	jobs         []workflow.Job
+	places       numbering
+	requirements map[int64]workflow.ResourceRequirements
+}
+
+func (s *Service) graph(ctx context.Context, workflowID int64) (g jobGraph, err error) {
+	if g.requirements, err = s.requirementsByID(ctx, workflowID); err != nil {
+		return g, err
+	}
+	g.jobs, err = all(func(page store.Page) ([]workflow.Job, int64, error) {
+		return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: workflowID, WithRelations: true}, page)
+	})
+	g.places = make(numbering, len(g.jobs))
+	for i, j := range g.jobs {
+		g.places[j.ID] = int32(i)
+	}
+	return g, err
+}
+
+// behind lists what depends on jobs, directly or not.
+func (g *jobGraph) behind(jobs []int32) []int32 {
+	return graph.Dependants(len(g.jobs), func(i int) []int32 { return g.places.known(g.jobs[i].DependsOn) }, jobs)
+}
+
+// cost is what jobs may use at most.
+func (g *jobGraph) cost(jobs []int32) (seconds int64) {
+	for _, i := range jobs {
+		if id := g.jobs[i].ResourceRequirementsID; id != nil {
+			rr := g.requirements[*id]
+			seconds += mostCPUSeconds(&rr)
+		}
+	}
+	return seconds
+}
+
+// jobReset is one reset of chosen jobs.
+type jobReset struct {
+	service *Service
+	by      Caller
+	request *api.ResetJobsRequest
+	graph   jobGraph
+	chosen  []int32
+	api.JobReset
+}
+
+// ResetJobs makes chosen jobs of a workflow uninitialized, so that they run again in its
+// next run, or, in a dry run, says which these are, what depends on them, what is in the
+// way and what all of it may cost. Unless it is forced, it is CodeConflict while runners are
+// at work or a job is live, and when a job has changed since the proposal. A job that
+// cannot be reset is named with the reason, and the others are reset.
+func (s *Service) ResetJobs(ctx context.Context, by Caller, workflowID int64, q *api.ResetJobsRequest) (api.JobReset, error) {
+	r := &jobReset{service: s, by: by, request: q}
+	r.WorkflowID, r.DryRun = workflowID, q.DryRun
+	r.Jobs, r.Downstream, r.Reset, r.Failures = []api.ResetJob{}, []api.ResetJob{}, []int64{}, []api.ResetFailure{}
+	if err := r.prepare(ctx); err != nil || q.DryRun {
+		return r.JobReset, err
+	}
+	if !q.Force {
+		if err := r.refuse(); err != nil {
+			return r.JobReset, err
+		}
+	}
+	return r.JobReset, r.apply(ctx)
+}
+
+// prepare chooses the jobs and finds what depends on them and what is in the way.
+func (r *jobReset) prepare(ctx context.Context) (err error) {
+	summary, err := r.service.Store.Workflows.Summary(ctx, r.WorkflowID)
+	if err != nil {
+		return err
+	}
+	r.RunID = summary.RunID
+	if want := r.request.RunID; want != nil && *want != r.RunID {
+		return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d; nothing was reset", r.WorkflowID, r.RunID, *want).
+			WithHint("choose the jobs anew")
+	}
+	if r.graph, err = r.service.graph(ctx, r.WorkflowID); err != nil {
+		return err
+	}
+	if err := r.choose(ctx); err != nil {
+		return err
+	}
+	is := make(map[int32]bool)
+	for _, i := range r.chosen {
+		is[i] = true
+		r.Jobs = append(r.Jobs, r.job(i))
+	}
+	open := slices.Clone(r.chosen)
+	for _, i := range r.graph.behind(r.chosen) {
+		if !is[i] {
+			open = append(open, i)
+			r.Downstream = append(r.Downstream, r.job(i))
+		}
+	}
+	r.CPUSeconds = r.graph.cost(open)
+	r.Obstacle = r.obstacle(summary.ActiveNodes)
+	return nil
+}
+
+func (r *jobReset) job(i int32) api.ResetJob {
+	j := &r.graph.jobs[i]
+	return api.ResetJob{JobID: j.ID, Name: j.Name, Status: j.Status}
+}
+
+// choose finds the jobs that the request means, in its order.
+func (r *jobReset) choose(ctx context.Context) error {
+	q := r.request
+	switch {
+	case len(q.JobIDs) > 0:
+		for _, id := range q.JobIDs {
+			i, known := r.graph.places[id]
+			if !known {
+				return workflow.Errorf(workflow.CodeInvalid, "job_ids: workflow %d has no job %d", r.WorkflowID, id)
+			}
+			r.chosen = append(r.chosen, i)
+		}
+	case len(q.Statuses) > 0:
+		for _, s := range q.Statuses {
+			r.chooseIf(func(j *workflow.Job) bool { return j.Status == s })
+		}
+	case q.ReturnCode != nil:
+		results, err := all(func(page store.Page) ([]workflow.Result, int64, error) {
+			return r.service.Store.Results.List(ctx, store.ResultFilter{WorkflowID: r.WorkflowID, ReturnCode: q.ReturnCode}, page)
+		})
+		if err != nil {
+			return err
+		}
+		with := make(map[int64]bool)
+		for _, x := range results {
+			with[x.JobID] = true
+		}
+		r.chooseIf(func(j *workflow.Job) bool { return with[j.ID] })
+	default:
+		return workflow.Errorf(workflow.CodeInvalid, "no job was chosen: give job_ids, statuses or return_code")
+	}
+	return nil
+}
+
+func (r *jobReset) chooseIf(wanted func(*workflow.Job) bool) {
+	for i := range r.graph.jobs {
+		if wanted(&r.graph.jobs[i]) {
+			r.chosen = append(r.chosen, int32(i))
+		}
+	}
+}
+
+// obstacle is who is at work; nil if nobody is.
+func (r *jobReset) obstacle(runners int64) *api.Obstacle {
+	for _, j := range r.Jobs {
+		if j.Status.IsLive() {
+			return newObstacle(workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s", j.JobID, j.Name, j.Status).
+				WithHint("wait for it, or take it from its runner with --force"))
+		}
+	}
+	if runners > 0 {
+		return newObstacle(workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", workflow.CountOf(runners, "runner is", "runners are"), r.WorkflowID).
+			WithHint("wait for their end, or reset the jobs with --force"))
+	}
+	return nil
+}
+
+func newObstacle(e *workflow.Error) *api.Obstacle {
+	return &api.Obstacle{Message: e.Message, Hint: e.Hint}
+}
+
+// refuse refuses jobs that are not as the caller saw them, as a question may have waited
+// for its answer, and what is in the way.
+func (r *jobReset) refuse() error {
+	for _, expected := range r.request.Expected {
+		i, known := r.graph.places[expected.JobID]
+		if !known {
+			return workflow.Errorf(workflow.CodeInvalid, "expected: workflow %d has no job %d", r.WorkflowID, expected.JobID)
+		}
+		if now := r.job(i); now.Status != expected.Status {
+			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s by now; nothing was reset", now.JobID, now.Name, now.Status).
+				WithHint("choose the jobs anew, or reset them whatever they are with --force")
+		}
+	}
+	if o := r.Obstacle; o != nil {
+		return workflow.Errorf(workflow.CodeConflict, "%s", o.Message).WithHint("%s", o.Hint)
+	}
+	return nil
+}
+
+// apply resets the jobs one by one, and begins a run if that is wanted.
+func (r *jobReset) apply(ctx context.Context) error {
+	s := r.service
+	for _, j := range r.Jobs {
+		if _, err := s.Store.Jobs.ManageStatusChange(ctx, j.JobID, workflow.Uninitialized, r.RunID); err != nil {
+			text, err := refusalText(err)
+			if err != nil {
+				return err
+			}
+			r.Failures = append(r.Failures, api.ResetFailure{JobID: j.JobID, Error: text})
+			continue
+		}
+		r.Reset = append(r.Reset, j.JobID)
+	}
+	if !r.request.Reinitialize || len(r.Failures) > 0 {
+		return nil
+	}
+	_, err := s.Store.Workflows.ResetAt(ctx, r.WorkflowID, r.RunID, r.request.Force, r.by.User)
+	if err == nil {
+		err = s.Store.Workflows.Initialize(ctx, r.WorkflowID, store.InitializeOptions{OnlyUninitialized: true, User: r.by.User})
+	}
+	if r.Reinitialized = err == nil; err != nil {
+		r.ReinitializeError, err = refusalText(err)
+	}
+	return err
+}
+
+// refusalText is a refusal in words, without its hint; any other error is returned.
+func refusalText(err error) (string, error) {
+	var refusal *workflow.Error
+	if !errors.As(err, &refusal) {
+		return "", err
+	}
+	return strings.TrimSuffix(err.Error(), refusal.Error()) + refusal.Message, nil
+}

@@ -1,0 +1,57 @@
+// Package service has the verbs that all surfaces share: each is a method that takes
+// who asks and what is wanted, and returns what was done or, in a dry run, what would
+// be. It knows nothing of HTTP, terminals and SQL; requests and answers are the types
+// of package api. It runs in the daemon.
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Service carries out the verbs.
+type Service struct {
+	Store *store.Store
+	Now   func() time.Time
+	Slurm Slurm // nil where there is none
+	// Site tells what the cluster offers; nil where there is no Slurm.
+	Site SiteFunc
+}
+
+// SiteFunc tells what the cluster offers, or why that is not known.
+type SiteFunc func(ctx context.Context) (*siteconfigs.Site, error)
+
+// Slurm answers what verbs ask of the cluster; a *slurm.Client does.
+type Slurm interface {
+	// Accounting asks accounting for records of jobs.
+	Accounting(ctx context.Context, q slurm.AccountingQuery) (slurm.Accounting, error)
+}
+
+var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
+	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
+
+// Caller is who asks; the events of what is done name the user.
+type Caller struct {
+	User string
+}
+
+// all reads a list of the store to its end.
+func all[T any](list func(page store.Page) ([]T, int64, error)) ([]T, error) {
+	var items []T
+	for {
+		page, total, err := list(store.Page{Offset: int64(len(items)), Limit: api.MaxLimit})
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, page...)
+		if len(page) == 0 || int64(len(items)) >= total {
+			return items, nil
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package slurmtest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// node is the state of a Node.
+type node struct {
+	Node
+	dead     bool       // slurmd does not answer
+	down     bool       // the controller has noticed, or an administrator said so
+	drain    bool       // takes no new jobs
+	reason   string     // why
+	restarts []*restart // that hold a part of it, oldest first
+}
+
+// nodes are the machines of the cluster.
+type nodes []*node
+
+// named finds a node; nil if there is none.
+func (ns nodes) named(name string) *node {
+	for _, n := range ns {
+		if n.Name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+func (ns nodes) mostCPUs() int {
+	most := 0
+	for _, n := range ns {
+		most = max(most, n.CPUs)
+	}
+	return most
+}
+
+// unusable lists the nodes that take no jobs.
+func (ns nodes) unusable() []string {
+	var names []string
+	for _, n := range ns {
+		if n.down || n.drain {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// place chooses nodes of a partition that offer enough for a job, in their order;
+// nil if there are not as many as the job needs.
+func (ns nodes) place(p Partition, j *job, offer func(*node) room) []*node {
+	var chosen []*node
+	for _, n := range ns {
+		if p.Nodes != nil && !slices.Contains(p.Nodes, n.Name) || slices.Contains(j.exclude, n.Name) ||
+			len(j.nodeList) > 0 && !slices.Contains(j.nodeList, n.Name) {
+			continue
+		}
+		if need, has := j.need(n), offer(n); has.cpus >= need.cpus && has.memory >= need.memory && has.gpus >= need.gpus {
+			chosen = append(chosen, n)
+		}
+		if len(chosen) == j.nodes {
+			return chosen
+		}
+	}
+	return nil
+}
+
+// room is what a node has for a job.
+type room struct {
+	cpus   int
+	memory int64
+	gpus   int
+}
+
+// whole is what a node has when nothing runs on it.
+func (n *node) whole() room {
+	return room{cpus: n.CPUs, memory: n.Memory, gpus: n.GPUs}
+}
+
+// usable is what a node has for jobs when nothing runs on it: nothing, if it is
+// down.
+func (n *node) usable() room {
+	if n.down || n.drain {
+		return room{cpus: -1, memory: -1}
+	}
+	return n.whole()
+}
+
+// free is what a node has left.
+func (n *node) free() room {
+	return n.left(func(*restart) bool { return true })
+}
+
+// left is what a node has beside the restarts that count.
+func (n *node) left(counts func(*restart) bool) room {
+	has := n.usable()
+	for _, r := range n.restarts {
+		if counts(r) {
+			need := r.job.need(n)
+			has.cpus -= need.cpus
+			has.memory -= need.memory
+			has.gpus -= need.gpus
+		}
+	}
+	return has
+}
+
+// state is the node's state as sinfo's %T shows it.
+func (n *node) state() string {
+	flag := ""
+	if n.dead {
+		flag = "*"
+	}
+	busy := len(n.restarts) > 0
+	switch {
+	case n.down:
+		return "down" + flag
+	case n.drain && busy:
+		return "draining" + flag
+	case n.drain:
+		return "drained" + flag
+	case !busy:
+		return "idle" + flag
+	case n.free().cpus > 0:
+		return "mixed" + flag
+	}
+	return "allocated" + flag
+}
+
+func (n *node) gres() string {
+	if n.GPUs == 0 {
+		return "(null)"
+	}
+	return fmt.Sprintf("gpu:test:%d", n.GPUs)
+}

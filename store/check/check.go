@@ -1,0 +1,155 @@
+package check
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/mattn/go-sqlite3"
+
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+)
+
+// Finding is something that is wrong with a database.
+type Finding struct {
+	Promise string // the promise that is broken, for example "P6"; or file, reference, count, gate
+	Subject string // for example "job 17"
+	Text    string
+}
+
+// String is the finding in one line.
+func (f Finding) String() string { return f.Promise + ": " + f.Subject + ": " + f.Text }
+
+// maxFindings bounds how many findings one rule returns.
+const maxFindings = 20
+
+// File looks whether the file is whole: its pages and indexes, references
+// between rows, and numbers that are kept beside what they count. It only
+// reads. Another process may own and use the database.
+func File(ctx context.Context, path string) ([]Finding, error) {
+	return check(ctx, path, func(c *checker) error {
+		if err := c.file(); err != nil {
+			return err
+		}
+		return c.rules(referenceRules, countRules)
+	})
+}
+
+// Deep looks in addition whether what is recorded keeps what the engine
+// promises, and whether it agrees with what witnesses say. It only reads the
+// database, its event log and the witnesses' words.
+func Deep(ctx context.Context, path string, w Witness) ([]Finding, error) {
+	return check(ctx, path, func(c *checker) error {
+		if err := c.file(); err != nil {
+			return err
+		}
+		if err := c.rules(referenceRules, countRules, gateRules, stageRules, attemptRules, allocationRules, budgetRules, endRules, compensationRules, goneRules, timeRules, alertRules, eventRules, claimHoldRules, breakerRules, loginRules); err != nil {
+			return err
+		}
+		for _, look := range []func() error{c.gateHashes, c.cycles, c.storedPolicies, c.budgets, c.replay, c.replayRecoveries, c.verdicts, c.stages, c.trips} {
+			if err := look(); err != nil {
+				return err
+			}
+		}
+		return c.witness(w)
+	})
+}
+
+// Quick looks, in a read that has begun, at what is looked at fast: times,
+// compensations, stages and holds of claims. It is for after each step of a test.
+func Quick(ctx context.Context, tx *sql.Tx) ([]Finding, error) {
+	c := &checker{ctx: ctx, tx: tx}
+	err := c.rules(timeRules, compensationRules, stageRules, claimHoldRules)
+	return c.findings, err
+}
+
+// checker looks at one snapshot of a database.
+type checker struct {
+	ctx      context.Context
+	tx       *sql.Tx
+	stmts    map[string]*sql.Stmt // those of exists; they end with tx
+	sets     policySets           // once they are needed
+	findings []Finding
+}
+
+func check(ctx context.Context, path string, look func(*checker) error) ([]Finding, error) {
+	db, conn, err := sqlite.OpenReadOnly(ctx, path)
+	if err != nil {
+		return damage(nil, err)
+	}
+	defer db.Close()
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, sqlite.Fault(path, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	c := &checker{ctx: ctx, tx: tx, stmts: map[string]*sql.Stmt{}}
+	if err := look(c); err != nil {
+		return damage(c.findings, fmt.Errorf("check %s: %w", path, sqlite.Fault(path, err)))
+	}
+	return c.findings, nil
+}
+
+// damage makes a finding of an error that says that the file is damaged, and
+// that ended the search.
+func damage(findings []Finding, err error) ([]Finding, error) {
+	var e sqlite3.Error
+	if !errors.As(err, &e) || e.Code != sqlite3.ErrCorrupt {
+		return findings, err
+	}
+	return append(findings, Finding{"file", "pages", e.Error() + "; the rest was not looked at"}), nil
+}
+
+func (c *checker) found(promise, subject, format string, args ...any) {
+	c.findings = append(c.findings, Finding{promise, subject, fmt.Sprintf(format, args...)})
+}
+
+// rule is a promise with a query that selects what breaks it: pairs of a
+// subject and a text.
+type rule struct {
+	promise string
+	query   string
+}
+
+// rules looks for what breaks rules.
+func (c *checker) rules(lists ...[]rule) error {
+	for _, list := range lists {
+		for _, r := range list {
+			if err := c.rule(r); err != nil {
+				return fmt.Errorf("%s: %q: %w", r.promise, r.query, err)
+			}
+		}
+	}
+	return nil
+}
+
+func (c *checker) rule(r rule) error {
+	rows, err := c.tx.QueryContext(c.ctx, fmt.Sprintf(`%s LIMIT %d`, row.WithStatuses(r.query), maxFindings))
+	if err != nil {
+		return err
+	}
+	found, err := sqlite.Collect(rows, func(row sqlite.Scanner) (f Finding, err error) {
+		f.Promise = r.promise
+		return f, row.Scan(&f.Subject, &f.Text)
+	})
+	c.findings = append(c.findings, found...)
+	return err
+}
+
+// Each calls look with every row of a query.
+func (c *checker) Each(query string, look func(sqlite.Scanner) error, args ...any) error {
+	rows, err := c.tx.QueryContext(c.ctx, row.WithStatuses(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := look(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

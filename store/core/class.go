@@ -1,0 +1,58 @@
+package core
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+)
+
+// ClassKey is what jobs have in common that are equal to whoever claims.
+type ClassKey struct {
+	Priority       int64
+	RequirementsID int64
+	SchedulerID    int64  // 0: none
+	Labels         string // comma-joined, sorted
+	Login          bool   // on the daemon's host alone
+}
+
+// ClassOf returns the id of a claim class, which it makes if there is none.
+func ClassOf(tx *Tx, workflowID int64, k ClassKey) (id int64, err error) {
+	args := []any{workflowID, k.Priority, k.RequirementsID, k.SchedulerID, k.Labels, k.Login}
+	err = tx.Row(`SELECT id FROM claim_class
+		WHERE workflow_id = ? AND priority = ? AND requirements_id = ? AND scheduler_id = ? AND labels = ? AND login = ?`, args, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		id, err = tx.Insert(`INSERT INTO claim_class (workflow_id, priority, requirements_id, scheduler_id, labels, login) VALUES (?, ?, ?, ?, ?, ?)`, args...)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("claim class of workflow %d: %w", workflowID, err)
+	}
+	return id, nil
+}
+
+// ReadyClasses returns the classes of a workflow in which a job may be claimed
+// now.
+func ReadyClasses(tx *Tx, workflowID int64) ([]view.JobClass, error) {
+	return ClassesWhere(tx, workflowID, `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2)`,
+		workflowID, tx.NowMS)
+}
+
+// ClassesWhere reads the classes of jobs of which a condition holds, by id.
+func ClassesWhere(tx *Tx, workflowID int64, condition string, args ...any) ([]view.JobClass, error) {
+	rows, err := tx.Query(view.SelectClasses+condition+` ORDER BY c.id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
+	}
+	classes, err := sqlite.Collect(rows, view.ScanClass)
+	if err != nil {
+		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
+	}
+	return classes, nil
+}
+
+// LoadClass reads a class.
+func LoadClass(tx *Tx, id int64) (view.JobClass, error) {
+	return GetOne(tx, "claim_class", id, view.SelectClasses+`WHERE c.id = ?`, view.ScanClass)
+}

@@ -1,0 +1,14 @@
+package core
+
+import (
+	"maps"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// UserAction notes that a user did something.
+func UserAction(tx *Tx, workflowID int64, user, action string, details map[string]any) error {
+	data := map[string]any{"category": workflow.CategoryUser, "action": action, "user": user, "workflow_id": workflowID}
+	maps.Copy(data, details)
+	return tx.Event(workflowID, string(workflow.EventUserAction), workflow.SeverityInfo, data)
+}

@@ -1,0 +1,77 @@
+package core
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
+)
+
+// LeasedJob is a job that somebody holds, as its row says.
+type LeasedJob struct {
+	lease.LeaseRef
+	WorkflowID int64
+	RunnerID   sql.NullInt64
+	Status     workflow.JobStatus
+	Recovering bool
+	Canceling  bool              // its runner is to end it
+	CancelFor  workflow.Timeout  // the timeout that it is ended for; empty: a sibling failed
+	EndedBy    *workflow.Culprit // that sibling
+	Doom       retry.Doom        // why it has failed whatever the rules say
+	IsStage    bool              // a sub-workflow job: nobody holds it
+	StartMS    sql.NullInt64
+	ClassID    int64
+	Name       string
+
+	// What a turn said of it.
+	Said  bool                // listed, reported or given back
+	Ended *lease.ReportResult // the answer to its report
+}
+
+// LeaseColumns are those that ScanLease reads, of a job j and its attempt.
+const LeaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, COALESCE(cancel_for, ''),
+	child_id IS NOT NULL, start_ms, class_id, name, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL)`
+
+// ScanLease reads a row of LeaseColumns.
+func ScanLease(r sqlite.Scanner) (l LeasedJob, err error) {
+	var endedBy sql.NullString
+	err = r.Scan(&l.JobID, &l.WorkflowID, &l.Attempt, &l.Fence, &l.RunnerID, &l.Status, &l.Recovering, &l.Canceling, &l.CancelFor,
+		&l.IsStage, &l.StartMS, &l.ClassID, &l.Name, &endedBy)
+	if err == nil && l.Canceling && l.CancelFor == "" {
+		if l.EndedBy, err = view.ReadCulprit(endedBy); err == nil {
+			l.Doom.Reason = l.EndedBy.Doom()
+		}
+	}
+	return l, err
+}
+
+// Leases are the leases of one runner, by job.
+type Leases []LeasedJob
+
+// LoadLeases reads what a runner holds.
+func LoadLeases(tx *Tx, runnerID int64) (Leases, error) {
+	rows, err := tx.Query(`SELECT `+LeaseColumns+` FROM job WHERE compute_node_id = ? AND status IN {live} ORDER BY id`, runnerID)
+	if err != nil {
+		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
+	}
+	all, err := sqlite.Collect(rows, ScanLease)
+	if err != nil {
+		return nil, fmt.Errorf("read the leases of runner %d: %w", runnerID, err)
+	}
+	return all, nil
+}
+
+// Of returns the lease of a job, nil if there is none.
+func (ls Leases) Of(job int64) *LeasedJob {
+	i, found := slices.BinarySearchFunc(ls, job, func(l LeasedJob, id int64) int { return cmp.Compare(l.JobID, id) })
+	if !found {
+		return nil
+	}
+	return &ls[i]
+}

@@ -1,0 +1,17 @@
+package core
+
+import (
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// LoadRun reads the current run of a visible workflow.
+func LoadRun(tx *Tx, workflowID int64) (*view.Run, error) {
+	return view.ReadRun(tx.Row, workflowID)
+}
+
+// AnotherRun rejects what was asked about a run that is not the workflow's now.
+func AnotherRun(id, runID, expected int64) error {
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d", id, runID, expected).
+		WithHint("somebody else has begun a run; look at what has become of it, and ask again")
+}

@@ -1,0 +1,112 @@
+package core
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// The files transition*.go alone write the status of jobs. Each statement there says
+// by which operation of the state machine (workflow/state.go) it does so, counts the
+// jobs per status, and cannot be built, or fails, if the machine does not allow it.
+
+// Transition is a statement with which an operation leads jobs from one status to
+// another.
+type Transition struct {
+	from, to workflow.JobStatus
+	Text     string
+}
+
+// NewTransition returns the transition of a statement, which has {from} and {to} for
+// the statuses. It panics if op does not lead from the one to the other.
+func NewTransition(op workflow.Operation, from, to workflow.JobStatus, text string) *Transition {
+	if !workflow.CanTransition(from, to, op) {
+		panic(fmt.Sprintf("%s does not lead from %s to %s", op, from, to))
+	}
+	if !strings.Contains(text, "SET status = {to}") || !strings.Contains(text, "status = {from}") {
+		panic(fmt.Sprintf("%q does not lead from one status to another", text))
+	}
+	return &Transition{from, to, strings.NewReplacer("{from}", "{"+from.String()+"}", "{to}", "{"+to.String()+"}").Replace(text)}
+}
+
+// Some changes the jobs of a workflow that the statement finds, and returns how many
+// there were.
+func (t *Transition) Some(tx *Tx, workflowID int64, args ...any) (int64, error) {
+	n, err := tx.Exec(t.Text, args...)
+	if err != nil {
+		return 0, err
+	}
+	tx.Move(workflowID, t.from, t.to, n)
+	return n, nil
+}
+
+// All is some for a statement that must find a number of jobs; otherwise it returns
+// errNoRow.
+func (t *Transition) All(tx *Tx, workflowID int64, jobs int, args ...any) error {
+	n, err := t.Some(tx, workflowID, args...)
+	if err == nil && n != int64(jobs) {
+		err = fmt.Errorf("%w: %d of %d", sqlite.ErrNoRow, n, jobs)
+	}
+	return err
+}
+
+// Ids is some for a statement that returns the ids of the jobs.
+func (t *Transition) Ids(tx *Tx, workflowID int64, args ...any) ([]int64, error) {
+	ids, err := IDsOf(tx, t.Text, args...)
+	if err != nil {
+		return nil, err
+	}
+	tx.Move(workflowID, t.from, t.to, int64(len(ids)))
+	return ids, nil
+}
+
+// RequireTransition returns an error if op does not lead from one status to another.
+// To stay in a status is none of its business.
+func RequireTransition(op workflow.Operation, from, to workflow.JobStatus) error {
+	if from != to && !workflow.CanTransition(from, to, op) {
+		return fmt.Errorf("%s does not lead from %s to %s", op, from, to)
+	}
+	return nil
+}
+
+// MoveJobs lets an operation change the status of all jobs of a workflow that meet a
+// condition, makes the given columns new, and returns how many there were. It fails if
+// the operation does not lead from the status of one of them to the new one. The gates
+// are the caller's. In the condition ?1 is the workflow and ?3 the first of args.
+func MoveJobs(tx *Tx, op workflow.Operation, workflowID int64, to workflow.JobStatus, columns, condition string, args ...any) (int64, error) {
+	args = append([]any{workflowID, int64(to)}, args...)
+	// ?2 is there because both statements get the same arguments.
+	rows, err := tx.Query(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 AND ?2 IS NOT NULL AND (`+condition+`) GROUP BY status`, args...)
+	if err != nil {
+		return 0, fmt.Errorf("count jobs of workflow %d: %w", workflowID, err)
+	}
+	type group struct {
+		status workflow.JobStatus
+		n      int64
+	}
+	groups, err := sqlite.Collect(rows, func(r sqlite.Scanner) (g group, err error) { return g, r.Scan(&g.status, &g.n) })
+	if err != nil {
+		return 0, fmt.Errorf("count jobs of workflow %d: %w", workflowID, err)
+	}
+	var total int64
+	for _, g := range groups {
+		if err := RequireTransition(op, g.status, to); err != nil {
+			return 0, fmt.Errorf("make %d jobs of workflow %d %s: %w", g.n, workflowID, to, err)
+		}
+		tx.Move(workflowID, g.status, to, g.n)
+		total += g.n
+	}
+	if total == 0 {
+		return 0, nil
+	}
+	n, err := tx.Exec(`UPDATE job SET status = ?2, `+columns+` WHERE workflow_id = ?1 AND (`+condition+`)`, args...)
+	if err == nil && n != total {
+		err = fmt.Errorf("%w: %d of %d", sqlite.ErrNoRow, n, total)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("make jobs of workflow %d %s: %w", workflowID, to, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,57 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// CancelRun logs that a run is canceled, and takes from runners what is live in it;
+// nothing more is claimed.
+func CancelRun(tx *core.Tx, r *view.Run) error {
+	err := tx.Event(r.WorkflowID, string(workflow.EventWorkflowCanceled), workflow.SeverityWarning, workflow.WorkflowCanceledPayload{
+		Category: workflow.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.WorkflowID), WorkflowID: r.WorkflowID, RunID: r.RunID,
+	})
+	if err != nil {
+		return err
+	}
+	return stopRun(tx, r, "the workflow was canceled")
+}
+
+// stopRun takes from runners what is live in a run; nothing more is claimed.
+func stopRun(tx *core.Tx, r *view.Run, why string) error {
+	if err := tx.ExecOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.WorkflowID); err != nil {
+		return fmt.Errorf("cancel workflow %d: %w", r.WorkflowID, err)
+	}
+	r.Canceled, r.Halted = true, true
+	const live = `status IN {live}`
+	if err := VoidLeases(tx, r, live, 0, why); err != nil {
+		return err
+	}
+	if _, err := core.MoveJobs(tx, workflow.OpCancel, r.WorkflowID, workflow.Canceled, asCanceled, live); err != nil {
+		return err
+	}
+	if err := CountGates(tx, r.WorkflowID); err != nil {
+		return err
+	}
+	if err := EveryRunner(tx, r.WorkflowID); err != nil {
+		return err
+	}
+	if _, err := CancelAllocations(tx, r.WorkflowID, why); err != nil {
+		return err
+	}
+	tx.Changes.Ended = core.AppendNew(tx.Changes.Ended, []int64{r.WorkflowID})
+	return EndIfOver(tx, r.WorkflowID)
+}
+
+// EveryRunner notes that the orders of all runners of a workflow changed.
+func EveryRunner(tx *core.Tx, workflowID int64) error {
+	ids, err := core.IDsOf(tx, `SELECT id FROM compute_node WHERE workflow_id = ? AND is_active = 1`, workflowID)
+	if err != nil {
+		return fmt.Errorf("find the runners of workflow %d: %w", workflowID, err)
+	}
+	tx.Changes.Runners = core.AppendNew(tx.Changes.Runners, ids)
+	return nil
+}

@@ -1,0 +1,242 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
+)
+
+// convergence brings the stages of a run in line with their jobs, and the
+// sub-workflow jobs with their stages, to a fixed point: each step may lead to
+// others.
+type convergence struct {
+	tx      *core.Tx
+	run     *view.Run
+	cascade *Cascade
+	stages  map[int64]bool // to be looked at
+}
+
+// ConvergeStages looks at all stages of a run.
+func ConvergeStages(tx *core.Tx, r *view.Run) error {
+	if !r.Stages || r.Halted {
+		return nil
+	}
+	ids, err := core.IDsOf(tx, `SELECT id FROM stage WHERE workflow_id = ?`, r.WorkflowID)
+	if err != nil {
+		return fmt.Errorf("find the stages of workflow %d: %w", r.WorkflowID, err)
+	}
+	c, err := newCascade(tx, r)
+	if err != nil {
+		return err
+	}
+	return convergeFrom(tx, c, ids)
+}
+
+// convergeFrom looks at the given stages and at those whose jobs a cascade has
+// changed.
+func convergeFrom(tx *core.Tx, c *Cascade, stages []int64) error {
+	r := c.Run
+	if !r.Stages || r.Halted {
+		return nil
+	}
+	v := convergence{tx: tx, run: r, cascade: c, stages: map[int64]bool{}}
+	for _, id := range stages {
+		v.stages[id] = true
+	}
+	for acted := true; acted; {
+		if err := v.settle(); err != nil {
+			return fmt.Errorf("go on with the stages of workflow %d: %w", r.WorkflowID, err)
+		}
+		var err error
+		if acted, err = v.stepMain(); err != nil {
+			return fmt.Errorf("go on to the end of workflow %d: %w", r.WorkflowID, err)
+		}
+	}
+	return c.announce()
+}
+
+// settle takes steps until there is none left for the stages that are to be
+// looked at.
+func (c *convergence) settle() error {
+	for {
+		if err := c.gather(); err != nil {
+			return err
+		}
+		if len(c.stages) == 0 {
+			return nil
+		}
+		ids := slices.Sorted(maps.Keys(c.stages))
+		clear(c.stages)
+		all, err := loadStages(c.tx, `s.id IN (SELECT value FROM json_each(?))`, sqlite.IDList(ids))
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if err := c.step(&all[i]); err != nil {
+				return fmt.Errorf("stage %d: %w", all[i].ID, err)
+			}
+		}
+	}
+}
+
+// gather notes the stages of jobs that have changed, and those that they stand
+// for.
+func (c *convergence) gather() error {
+	touched := c.cascade.touched
+	if c.cascade.touched = nil; len(touched) == 0 {
+		return nil
+	}
+	ids, err := core.IDsOf(c.tx, `SELECT DISTINCT s.id FROM json_each(?) e JOIN job j ON j.id = e.value JOIN stage s ON s.id IN (j.stage_id, j.child_id)`, sqlite.IDList(touched))
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		c.stages[id] = true
+	}
+	return nil
+}
+
+// next returns the step that a child stage is to take, and its end stage.
+func (c *convergence) next(s *row.Stage) (stage.Step, *row.Stage, error) {
+	end, err := endStage(c.tx, c.run.WorkflowID, &s.ID)
+	if err != nil {
+		return stage.StageStay, nil, err
+	}
+	f := stage.Facts{State: s.State, Job: s.JobStatus, Open: s.Open}
+	if end != nil {
+		f.End, f.EndOpen = end.State, end.Open
+	}
+	return f.Next(), end, nil
+}
+
+// step takes the next step of one stage.
+func (c *convergence) step(s *row.Stage) error {
+	switch {
+	case s.Kind == workflow.StageCompensation:
+		return c.stepCompensation(s)
+	case c.run.Canceled: // nothing else of it goes on
+		return nil
+	case s.Kind == workflow.StageEnd && s.ParentID != nil:
+		c.stages[*s.ParentID] = true
+		return nil
+	case s.Kind != workflow.StageChild || s.JobID == nil:
+		return nil
+	}
+	next, _, err := c.next(s)
+	if err != nil || next == stage.StageStay {
+		return err // what changes it meanwhile has it looked at again
+	}
+	c.stages[s.ID] = true
+	// Another step may have changed it since it was read.
+	fresh, err := loadStages(c.tx, `s.id = ?`, s.ID)
+	if err != nil || len(fresh) == 0 {
+		return err
+	}
+	s = &fresh[0]
+	next, end, err := c.next(s)
+	if err != nil {
+		return err
+	}
+	switch next {
+	case stage.StageStart:
+		return c.startStage(s, 0, workflow.EventStageStarted)
+	case stage.StageReset:
+		return c.resetStage(s)
+	case stage.StageDrop:
+		return c.dropStage(s)
+	case stage.StageReopen:
+		return c.reopenStage(s)
+	case stage.StageStartEnd:
+		return c.startStage(end, s.Generation, workflow.EventEndReached)
+	case stage.StageResetEnd:
+		return c.resetStage(end)
+	case stage.StageFinish:
+		return c.finishStage(s, end)
+	}
+	return nil
+}
+
+// stepMain takes the next step of the main stage, and reports whether there was
+// one that may lead to others.
+func (c *convergence) stepMain() (acted bool, err error) {
+	if c.run.Compensating() {
+		return false, nil
+	}
+	end, err := endStage(c.tx, c.run.WorkflowID, nil)
+	if err != nil || end == nil {
+		return false, err
+	}
+	counts, err := core.StatusCounts(c.tx, c.run.WorkflowID)
+	if err != nil {
+		return false, err
+	}
+	behind, _, err := countOutside(c.tx, c.run.WorkflowID)
+	if err != nil {
+		return false, err
+	}
+	if end.State != stage.NotStarted && (end.RunID != c.run.RunID || end.Generation != c.run.Generation) {
+		return true, c.resetStage(end)
+	}
+	f := stage.Facts{State: stage.Running, Job: workflow.Running, Open: counts.Open() > behind, End: end.State, EndOpen: end.Open}
+	switch f.Next() {
+	case stage.StageStartEnd:
+		if waits, err := EndWaits(c.tx, c.run); err != nil || waits || c.tx.GivingUp == c.run.WorkflowID {
+			return false, err
+		}
+		return true, c.startStage(end, c.run.Generation, workflow.EventEndReached)
+	case stage.StageResetEnd:
+		return true, c.resetStage(end)
+	case stage.StageFinish:
+		return false, closeEnd(c.tx, end, c.run.RunID)
+	}
+	return false, nil
+}
+
+// closeEnd notes that the end job of a stage has had its word, in a run.
+func closeEnd(tx *core.Tx, end *row.Stage, runID int64) error {
+	if end == nil || end.State == stage.Ended {
+		return nil
+	}
+	if err := tx.ExecOne(`UPDATE stage SET state = 'ended', run_id = ?, ended_ms = ? WHERE id = ? AND state = 'running'`, runID, tx.NowMS, end.ID); err != nil {
+		return fmt.Errorf("end stage %d: %w", end.ID, err)
+	}
+	return nil
+}
+
+// reopenStage lets a child go on that had its verdict: its sub-workflow job is
+// running again, and what is behind that waits.
+func (c *convergence) reopenStage(s *row.Stage) error {
+	if _, _, err := c.runStageJob(s); err != nil {
+		return err
+	}
+	err := c.tx.ExecOne(`UPDATE stage SET state = 'running', run_id = ?, generation = generation + 1, ended_ms = NULL, verdict = NULL WHERE id = ?`, c.run.RunID, s.ID)
+	if err != nil {
+		return fmt.Errorf("reopen stage %d: %w", s.ID, err)
+	}
+	waiting, err := blockBehindOpen(c.tx, c.run.WorkflowID, []int64{*s.JobID})
+	if err != nil {
+		return err
+	}
+	c.cascade.touched = append(append(c.cascade.touched, *s.JobID), waiting...)
+	return c.releaseStage(s.ID)
+}
+
+// SettleStageOf brings the stages in line with a job whose status somebody has
+// changed. It does not begin before its stage; a sub-workflow job that is ready
+// still is one of a run in which nothing goes on, and waits.
+func SettleStageOf(tx *core.Tx, r *view.Run, job int64) error {
+	if err := EndIfOver(tx, r.WorkflowID); err != nil {
+		return err
+	}
+	if err := blockBeforeStage(tx, r.WorkflowID, job); err != nil {
+		return fmt.Errorf("let job %d wait for its stage: %w", job, err)
+	}
+	return nil
+}

@@ -1,0 +1,303 @@
+// Package engine moves jobs: it initializes, releases and ends them, decides with
+// package retry what follows from an end, and brings stages, compensations and runs
+// to theirs. The files transition_*.go say which operation sets which status.
+package engine
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
+)
+
+// Finisher records the ends of attempts of one run, and all that follows from
+// them. What it collects is written by flush, many rows at a time.
+type Finisher struct {
+	tx       *core.Tx
+	Run      *view.Run
+	attempts *sqlite.Bulk
+	results  *sqlite.Bulk
+	Changes  []Change
+	others   map[int64]*core.LeasedJob // leases that were looked up by job
+	Rules    map[view.JobRules]workflow.Policies
+	Changed  bool     // something was written beside the rows
+	culprit  *culprit // who has its siblings ended
+	giveUp   string   // why the run is given up; empty: it is not
+	broken   []brokenBy
+}
+
+// NewFinisher returns a finisher for attempts of a run.
+func NewFinisher(tx *core.Tx, r *view.Run) *Finisher {
+	return &Finisher{tx: tx, Run: r, attempts: newAttempts(tx), results: newResults(tx)}
+}
+
+// Ending is how an attempt ended.
+type Ending struct {
+	Cause    workflow.Cause
+	Evidence *workflow.Evidence // nil if there is none
+	EndMS    int64
+	Host     Holder
+	Client   *workflow.Result // what a torc client reported; nil for our runners
+	NoResult bool             // torc knows no result of such an end
+
+	category, subcategory string // of a failure
+}
+
+// failure is the attempt as rules look at it.
+func (e *Ending) failure(l *core.LeasedJob) workflow.Failure {
+	f := workflow.Failure{Cause: e.Cause, Node: e.Host.Hostname}
+	if e.Evidence != nil {
+		f.Evidence = *e.Evidence
+	}
+	f.Evidence.Category, f.Evidence.Subcategory = e.category, e.subcategory
+	if l.StartMS.Valid {
+		f.Elapsed = time.Duration(e.EndMS-l.StartMS.Int64) * time.Millisecond
+	}
+	return f
+}
+
+// Change is a change of a job's status after an attempt.
+type Change struct {
+	Job      int64
+	Op       workflow.Operation // empty: an attempt ended
+	From, To workflow.JobStatus
+	// How the job goes on; nil if it has ended.
+	Next *Next
+}
+
+// Next is how a job goes on after an attempt.
+type Next struct {
+	Attempt     int64
+	ruleCounts  any // JSON
+	counted     int64
+	notBeforeMS int64
+	settledMS   any    // notBeforeMS once the attempt before is known to be gone; nil: it is
+	avoidNodes  any    // JSON
+	recovery    string // JSON; the lease stays
+	hold        string // JSON
+}
+
+// End records the end of an attempt, decides what happens to the job, and
+// notes it in the lease.
+func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) {
+	g, err := f.factsOf(l, &e)
+	if err != nil {
+		return lease.ReportResult{}, err
+	}
+	o := retry.Decide(g.Facts)
+	f.GivesUp(l, o.GiveUp)
+	if err := f.Record(l, &e, &o.Decision); err != nil {
+		return lease.ReportResult{}, err
+	}
+	c := Change{Job: l.JobID, From: l.Status, To: o.Status}
+	result := lease.ReportResult{LeaseRef: l.LeaseRef, Outcome: lease.Accepted, ReturnCode: e.Cause.ReturnCode, Cause: e.Cause.Kind, Category: e.category, Reason: o.Reason}
+	if c.Next, err = f.GoesOn(l, g, &o, e.Cause); err != nil {
+		return result, err
+	}
+	if o.Action == workflow.ActionRecover {
+		if result.Recovery, err = f.recover(l, &e, &o, c.Next); err != nil {
+			return result, err
+		}
+	}
+	f.Changes = append(f.Changes, c)
+	l.Status, l.Recovering = c.To, o.Action == workflow.ActionRecover
+	result.Status = c.To
+	l.Ended = &result
+	if err := f.endsSiblings(l, &e); err != nil {
+		return result, err
+	}
+	return result, f.Announce(l, &e, &o.Decision, c.Next)
+}
+
+// GoesOn writes what the next attempt of a job asks for, and returns how the job goes
+// on: nil if it has ended, or as was granted before.
+func (f *Finisher) GoesOn(l *core.LeasedJob, g *Facts, o *retry.Outcome, cause workflow.Cause) (*Next, error) {
+	if o.Action == workflow.ActionHold {
+		return f.hold(l, cause, o.Reason, o.Limit)
+	}
+	if o.Next == nil {
+		return nil, nil
+	}
+	if o.Grown != nil {
+		if err := growRequirements(f.tx, l, g.asks, *o.Grown); err != nil {
+			return nil, err
+		}
+	}
+	a := o.Next
+	counts, err := json.Marshal(a.Used.Rules)
+	if err != nil {
+		return nil, fmt.Errorf("count the retries of job %d: %w", l.JobID, err)
+	}
+	n := &Next{Attempt: a.Number, ruleCounts: string(counts), counted: a.Used.CountedFails}
+	if a.Settle > 0 {
+		n.settledMS = f.tx.After(a.Delay)
+	}
+	if n.notBeforeMS = f.tx.After(a.Wait()); n.notBeforeMS > 0 {
+		f.tx.Delayed(n.notBeforeMS)
+	}
+	if len(a.Avoided) > 0 {
+		text, err := json.Marshal(a.Avoided)
+		if err != nil {
+			return nil, fmt.Errorf("avoid nodes for job %d: %w", l.JobID, err)
+		}
+		n.avoidNodes = string(text)
+	}
+	return n, nil
+}
+
+// avoided reads the nodes that a job keeps away from.
+func avoided(tx *core.Tx, job int64) ([]workflow.AvoidedNode, error) {
+	var text sql.NullString
+	if err := tx.Row(`SELECT avoid_nodes FROM job WHERE id = ?`, []any{job}, &text); err != nil {
+		return nil, fmt.Errorf("read the avoid list of job %d: %w", job, err)
+	}
+	list, err := view.ReadAvoided(text)
+	if err != nil {
+		return nil, fmt.Errorf("job %d: %w", job, err)
+	}
+	return list, nil
+}
+
+// hold makes the job wait for a classification, at most for as long as the rule
+// that decided says, else the workflow, else the site.
+func (f *Finisher) hold(l *core.LeasedJob, c workflow.Cause, reason string, rule workflow.HoldLimitSource) (*Next, error) {
+	err := core.RaiseAlert(f.tx, f.Run, workflow.Alert{
+		Kind: workflow.AlertJobHeld, JobID: l.JobID, JobName: l.Name, Subject: fmt.Sprintf("job %s is held", l.Name),
+		Text: fmt.Sprintf("Attempt %d: %s\n%s\nDecide with: torc-slurm holds list %d", l.Attempt, c.Summary(), reason, f.Run.WorkflowID),
+	})
+	if err != nil {
+		return nil, err
+	}
+	policy, err := f.Run.Policy()
+	if err != nil {
+		return nil, err
+	}
+	h := workflow.Hold{Reason: reason, SinceMS: f.tx.NowMS}
+	h.Limited(rule, workflow.HoldLimitSource{Limit: policy.ClassifyTimeout, Of: "the workflow"}, f.tx.Shared.HoldLimit())
+	text, err := json.Marshal(h)
+	if err != nil {
+		return nil, fmt.Errorf("hold job %d: %w", l.JobID, err)
+	}
+	return &Next{Attempt: l.Attempt, hold: string(text)}, nil
+}
+
+// Announce writes the event of an attempt's end.
+func (f *Finisher) Announce(l *core.LeasedJob, e *Ending, d *workflow.Decision, n *Next) error {
+	if d.Retries() {
+		p := workflow.JobRetriedPayload{
+			EventType: workflow.EventJobRetried, JobID: l.JobID, JobName: l.Name, PreviousAttempt: l.Attempt, NewAttempt: l.Attempt + 1,
+			RunID: f.Run.RunID, Message: d.Reason, Cause: e.Cause.Kind, Text: e.Cause.Text, Category: e.category, Rule: d.Rule, Counted: d.Counted,
+			Recovery: d.Action == workflow.ActionRecover,
+		}
+		if n.notBeforeMS > 0 {
+			p.NotBeforeMS = &n.notBeforeMS
+		}
+		return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobRetried), workflow.SeverityWarning, p)
+	}
+	return f.AnnounceStatus(l, e.Cause, d.Reason)
+}
+
+// AnnounceStatus writes the event that a job has reached its status.
+func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason string) error {
+	kind, severity, ok := workflow.JobEvent(l.Status)
+	if !ok {
+		return nil
+	}
+	p := workflow.NewJobEndedPayload(l.JobID, l.Name, f.Run.RunID, l.Attempt, l.Status, c, reason)
+	if p.RoutedToEnd && f.Run.Stages {
+		var after bool
+		err := f.tx.Row(`SELECT EXISTS (SELECT 1 FROM job j JOIN stage s ON s.id = j.stage_id AND s.kind IN ('end', 'compensation') WHERE j.id = ?)`,
+			[]any{l.JobID}, &after)
+		if err != nil {
+			return fmt.Errorf("find the stage of job %d: %w", l.JobID, err)
+		}
+		if after {
+			p.RoutedToEnd, p.OriginalFailedJob = false, ""
+		}
+	}
+	return f.tx.Event(f.Run.WorkflowID, string(kind), severity, p)
+}
+
+// Lost records that nobody saw how a running attempt ended, and what is to be
+// done.
+func (f *Finisher) Lost(l *core.LeasedJob, host Holder, note string) error {
+	return f.EndedBy(l, host, workflow.Evidence{LostRunner: true, Note: note})
+}
+
+// EndedBy records how a running attempt ended of which its runner has said
+// nothing, and what is to be done.
+func (f *Finisher) EndedBy(l *core.LeasedJob, host Holder, evidence workflow.Evidence) error {
+	codes, err := f.Run.ReturnCodes()
+	if err != nil {
+		return err
+	}
+	e := Ending{Cause: failure.Classify(evidence, codes, nil), Evidence: &evidence, EndMS: f.tx.NowMS, Host: host}
+	_, err = f.End(l, e)
+	return err
+}
+
+// CutOff records an attempt that somebody else ended: its lease is taken away,
+// and what becomes of the job is the caller's.
+func (f *Finisher) CutOff(l *core.LeasedJob, c workflow.Cause, d workflow.Decision) error {
+	host, err := LoadHolder(f.tx, l.RunnerID)
+	if err != nil {
+		return err
+	}
+	if l.RunnerID.Valid {
+		f.tx.Changes.Runners = core.AppendNew(f.tx.Changes.Runners, []int64{l.RunnerID.Int64})
+	}
+	if err := f.Record(l, &Ending{Cause: c, EndMS: f.tx.NowMS, Host: host, NoResult: true}, &d); err != nil {
+		return err
+	}
+	if err := f.attempts.Flush(); err != nil {
+		return fmt.Errorf("record attempt %d of job %d: %w", l.Attempt, l.JobID, err)
+	}
+	return nil
+}
+
+// Flush writes what was collected, with its consequences. It reports whether
+// there was anything.
+func (f *Finisher) Flush() (bool, error) {
+	if len(f.Changes) == 0 {
+		err := f.giveUpRun()
+		return f.Changed, err
+	}
+	if err := f.attempts.Flush(); err != nil {
+		return true, fmt.Errorf("write attempts of workflow %d: %w", f.Run.WorkflowID, err)
+	}
+	if err := f.results.Flush(); err != nil {
+		return true, fmt.Errorf("write results of workflow %d: %w", f.Run.WorkflowID, err)
+	}
+	if err := tripBreakers(f); err != nil {
+		return true, err
+	}
+	done, err := ApplyChanges(f.tx, f.Run, f.Changes)
+	if err != nil {
+		return true, err
+	}
+	f.Changes = nil
+	if err := f.endSiblings(); err != nil {
+		return true, err
+	}
+	switch {
+	case len(done) > 0:
+		err = ReleaseDependents(f.tx, f.Run.WorkflowID, done)
+	case !f.Run.Compensating(): // of a canceled workflow that has its verdict, for one
+		err = ReopenIfOpen(f.tx, f.Run)
+	}
+	if err == nil {
+		err = core.ReviewFailed(f.tx, f.Run)
+	}
+	if err != nil {
+		return true, err
+	}
+	return true, f.giveUpRun()
+}

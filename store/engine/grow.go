@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/placement"
+)
+
+// grownMark is in the names of requirements that rules have made.
+const grownMark = " (grown: "
+
+// asks is what a job asks for.
+type asks struct {
+	key          core.ClassKey
+	requirements workflow.ResourceRequirements
+	// In numbers.
+	memoryBytes, runtimeSeconds int64
+}
+
+// class is that of jobs that ask so.
+func (a *asks) class() (c placement.Class, err error) {
+	q := &a.requirements
+	c = placement.Class{Priority: a.key.Priority, CPUs: q.NumCPUs, GPUs: q.NumGPUs, Nodes: q.NumNodes, Login: a.key.Login}
+	if a.key.SchedulerID != 0 {
+		c.SchedulerID = &a.key.SchedulerID
+	}
+	c.MemoryBytes, c.RuntimeSeconds = a.memoryBytes, a.runtimeSeconds
+	c.Labels, err = workflow.ParseLabels(a.key.Labels)
+	return c, err
+}
+
+// loadAsks reads what a job asks for, and whether its runner is one that somebody has
+// started outside of allocations, and nobody asks for allocations.
+func loadAsks(tx *core.Tx, l *core.LeasedJob) (a asks, byHand bool, err error) {
+	q := &a.requirements
+	q.WorkflowID = l.WorkflowID
+	err = tx.Row(`SELECT c.priority, c.scheduler_id, c.labels, c.login, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory, q.runtime,
+			q.memory_bytes, q.runtime_s, EXISTS (SELECT 1 FROM compute_node WHERE id = ?2 AND compute_node_type = 'local' AND allocation_id IS NULL)
+				AND NOT EXISTS (SELECT 1 FROM submission WHERE workflow_id = ?3)
+				AND NOT EXISTS (SELECT 1 FROM allocation WHERE workflow_id = ?3 AND state != 'ended')
+		FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id WHERE c.id = ?1`, []any{l.ClassID, l.RunnerID, l.WorkflowID},
+		&a.key.Priority, &a.key.SchedulerID, &a.key.Labels, &a.key.Login, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime,
+		&a.memoryBytes, &a.runtimeSeconds, &byHand)
+	if err != nil {
+		return a, false, fmt.Errorf("read what job %d asks for: %w", l.JobID, err)
+	}
+	return a, byHand, nil
+}
+
+// growRequirements has the next attempt of a job ask for other requirements.
+func growRequirements(tx *core.Tx, l *core.LeasedJob, a asks, q workflow.ResourceRequirements) (err error) {
+	base, _, _ := strings.Cut(q.Name, grownMark)
+	q.Name = base + grownMark + q.Memory + ", " + q.Runtime + ")"
+	if a.key.RequirementsID, err = requirementsLike(tx, q); err != nil {
+		return fmt.Errorf("grow job %d: %w", l.JobID, err)
+	}
+	class, err := core.ClassOf(tx, l.WorkflowID, a.key)
+	if err != nil {
+		return err
+	}
+	if err := tx.ExecOne(`UPDATE job SET class_id = ? WHERE id = ?`, class, l.JobID); err != nil {
+		return fmt.Errorf("grow job %d: %w", l.JobID, err)
+	}
+	return nil
+}
+
+// requirementsLike returns the id of requirements, which it stores if there are
+// none like them.
+func requirementsLike(tx *core.Tx, q workflow.ResourceRequirements) (id int64, err error) {
+	err = tx.Row(`SELECT COALESCE(MIN(id), 0) FROM resource_requirements WHERE workflow_id = ? AND name = ? AND num_cpus = ? AND num_gpus = ?
+		AND num_nodes = ? AND memory = ? AND runtime = ?`, []any{q.WorkflowID, q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime}, &id)
+	if err != nil || id != 0 {
+		return id, err
+	}
+	return InsertRequirements(tx, q)
+}

@@ -1,0 +1,26 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
+)
+
+// storeHashes stores the hashes of what the jobs of a workflow depend on.
+func storeHashes(tx *core.Tx, workflowID int64) error {
+	changed, err := view.ChangedHashes(tx.Query, workflowID)
+	if err != nil {
+		return err
+	}
+	update := tx.NewBulkStatement(2, `UPDATE job SET input_hash = v.column2 FROM (VALUES `, `) v WHERE job.id = v.column1`)
+	for i := range changed {
+		if err := update.Add(changed[i].ID, changed[i].Now); err != nil {
+			return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
+		}
+	}
+	if err := update.Flush(); err != nil {
+		return fmt.Errorf("store the hashes of jobs of workflow %d: %w", workflowID, err)
+	}
+	return nil
+}

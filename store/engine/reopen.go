@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ReopenDependents takes in that jobs of a workflow that were complete are not any more;
+// their rows and their numbers per status have been changed already. Jobs
+// behind them that have not begun wait again, also those that had been skipped,
+// and what was behind these, to a fixed point. A run that had ended goes on.
+func ReopenDependents(tx *core.Tx, workflowID int64, ids []int64) error {
+	r, err := core.LoadRun(tx, workflowID)
+	if err != nil {
+		return err
+	}
+	if _, err := blockBehindOpen(tx, workflowID, ids); err != nil {
+		return err
+	}
+	return ReopenIfOpen(tx, r)
+}
+
+// blockBehindOpen lets jobs wait again that are behind jobs that are open again,
+// and returns those that had been complete: they had been skipped, or not been
+// needed.
+func blockBehindOpen(tx *core.Tx, workflowID int64, ids []int64) (all []int64, err error) {
+	for len(ids) > 0 {
+		gates, err := raiseGates(tx, ids)
+		if err != nil || len(gates) == 0 {
+			return all, err
+		}
+		if ids, err = blockJobs(tx, workflowID, sqlite.IDList(gates)); err != nil {
+			return all, fmt.Errorf("reopen jobs of workflow %d: %w", workflowID, err)
+		}
+		all = append(all, ids...)
+	}
+	return all, nil
+}
+
+// raiseGates counts the gates of dependencies anew that are not complete any more,
+// and returns those gates that are closed.
+func raiseGates(tx *core.Tx, jobs []int64) ([]int64, error) {
+	gates, err := core.IDsOf(tx, `UPDATE gate SET (open, failed) = (
+			SELECT TOTAL(j.status NOT BETWEEN {completed} AND {disabled}), TOTAL(j.status BETWEEN {failed} AND {terminated})
+			FROM gate_dependency d JOIN job j ON j.id = d.job_id WHERE d.gate_id = gate.id)
+		WHERE id IN (SELECT d.gate_id FROM json_each(?) e CROSS JOIN gate_dependency d ON d.job_id = e.value)
+		RETURNING iif(open > 0, id, 0)`, sqlite.IDList(jobs))
+	if err != nil {
+		return nil, fmt.Errorf("raise the gates behind %d jobs: %w", len(jobs), err)
+	}
+	closed := gates[:0]
+	for _, id := range gates {
+		if id != 0 {
+			closed = append(closed, id)
+		}
+	}
+	return closed, nil
+}
+
+// WaitAgain blocks those of the given jobs that are ready again and depend on a
+// job that was opened again while they were held.
+func WaitAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
+	if len(jobs) == 0 {
+		return nil
+	}
+	if err := blockJobsAgain(tx, workflowID, jobs); err != nil {
+		return fmt.Errorf("let jobs of workflow %d wait again: %w", workflowID, err)
+	}
+	return nil
+}
+
+// SettleJob brings a job that has not begun in line with its dependencies: it
+// waits while one is open, and goes on when none is.
+func SettleJob(tx *core.Tx, r *view.Run, job int64) error {
+	var status workflow.JobStatus
+	var gate, open int64
+	err := tx.Row(`SELECT j.status, COALESCE(g.id, 0), COALESCE(g.open, 0) FROM job j LEFT JOIN gate g ON g.id = j.gate_id WHERE j.id = ?`,
+		[]any{job}, &status, &gate, &open)
+	if err != nil {
+		return fmt.Errorf("settle job %d: %w", job, err)
+	}
+	switch {
+	case status == workflow.Ready:
+		err = WaitAgain(tx, r.WorkflowID, []int64{job})
+	case r.Halted:
+	case status == workflow.Blocked && gate == 0: // its stage is looked at below
+		err = releaseJob(tx, r.WorkflowID, job)
+	case status == workflow.Blocked && open == 0:
+		var c *Cascade
+		if c, err = newCascade(tx, r); err == nil {
+			err = c.follow(nil, nil, []int64{gate})
+		}
+		if err == nil && !r.Stages {
+			err = EndIfOver(tx, r.WorkflowID)
+		}
+	}
+	if err == nil && r.Stages {
+		err = SettleStageOf(tx, r, job)
+	}
+	if err != nil {
+		return fmt.Errorf("settle job %d: %w", job, err)
+	}
+	return nil
+}

@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+func getAllocation(tx *core.Tx, id int64) (compute.Allocation, error) {
+	return core.GetOne(tx, "allocation", id, `SELECT `+view.AllocationColumns+` FROM allocation WHERE id = ?`, view.ScanAllocation)
+}
+
+// showScheduled writes an allocation's status where torc's clients look for it.
+func showScheduled(tx *core.Tx, a *compute.Allocation, status string) error {
+	if a.ScheduledComputeNodeID == 0 {
+		return nil
+	}
+	// A client may have deleted the row.
+	_, err := tx.Exec(`UPDATE scheduled_compute_node SET status = ? WHERE id = ? AND status != ?`, status, a.ScheduledComputeNodeID, status)
+	if err != nil {
+		return fmt.Errorf("show allocation %d as %s: %w", a.ID, status, err)
+	}
+	return nil
+}
+
+// newestRestart returns the newest restart of an intent; sql.ErrNoRows if there is
+// none.
+func newestRestart(tx *core.Tx, intentID string) (compute.Allocation, error) {
+	stmt, err := tx.Stmt(`SELECT ` + view.AllocationColumns + ` FROM allocation WHERE intent_id = ? AND is_duplicate = 0 ORDER BY restart_count DESC LIMIT 1`)
+	if err != nil {
+		return compute.Allocation{}, err
+	}
+	return view.ScanAllocation(stmt.QueryRowContext(context.Background(), intentID))
+}
+
+// Widen notes that Slurm may start a waiting allocation in any of some
+// partitions, named as Slurm does, with commas.
+func (s Allocations) Widen(_ context.Context, id int64, partitions string) error {
+	return s.shared.Do("widen allocation", func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE allocation SET request = json_set(request, '$.partition', ?) WHERE id = ? AND state = 'pending'`, partitions, id)
+		if err != nil {
+			return fmt.Errorf("widen allocation %d: %w", id, err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,49 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+)
+
+// RequestCancel decides that live allocations are to be canceled, and why,
+// before anybody tells Slurm. It returns how many of them had not been decided
+// on before.
+func (s Allocations) RequestCancel(_ context.Context, ids []int64, why string) (n int64, err error) {
+	err = s.shared.Do("request cancel of allocations", func(tx *core.Tx) (err error) {
+		n, err = engine.RequestCancel(tx, `id IN (SELECT value FROM json_each(?))`, sqlite.IDList(ids), why)
+		return err
+	})
+	return n, err
+}
+
+// CancelPending is RequestCancel for an allocation that was not needed when
+// somebody looked: not once it is known to run, as its runner may have claimed
+// jobs since. It reports whether it is to be canceled.
+func (s Allocations) CancelPending(_ context.Context, id int64, why string) (canceled bool, err error) {
+	err = s.shared.Do("request cancel of a pending allocation", func(tx *core.Tx) error {
+		n, err := engine.RequestCancel(tx, `state != 'active' AND id = ?`, id, why)
+		canceled = n > 0
+		return err
+	})
+	return canceled, err
+}
+
+// SendingCancel notes that scancel is about to be sent for allocations: for
+// such whose cancellation was decided, and for such that have ended, but not
+// for Slurm. It hits whatever restart the Slurm job is in by then.
+func (s Allocations) SendingCancel(_ context.Context, ids []int64) error {
+	return s.shared.Do("note the cancel of allocations", func(tx *core.Tx) error {
+		_, err := tx.Exec(`UPDATE allocation SET cancel_sent_ms = ?, cancel_tries = cancel_tries + 1
+			WHERE (id IN (SELECT value FROM json_each(?2)) OR state IN ('pending', 'active') AND (intent_id, slurm_job_id) IN
+				(SELECT intent_id, slurm_job_id FROM allocation WHERE id IN (SELECT value FROM json_each(?2))))
+			AND (state = 'ended' OR cancel_ms != 0)`, tx.NowMS, sqlite.IDList(ids))
+		if err != nil {
+			return fmt.Errorf("note the cancel of %d allocations: %w", len(ids), err)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,88 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+// Judged is what a judgment of an allocation rests on: its record, and the runners
+// that lived in it. Slurm was asked since, and that takes its time.
+type Judged struct {
+	Allocation compute.Allocation
+	Runners    []view.AllocationRunner
+}
+
+// EndJudged is End on the ground of a judgment. It is false, and changes
+// nothing, if the allocation has become another one since: it is to be judged anew.
+func (s Allocations) EndJudged(_ context.Context, on Judged, end compute.AllocationEnd) (ended bool, err error) {
+	err = s.shared.Do("end allocation", func(tx *core.Tx) error {
+		a, err := getAllocation(tx, on.Allocation.ID)
+		if ended = workflow.CodeOf(err) == workflow.CodeNotFound; ended {
+			return nil // deleted with its workflow
+		}
+		if err != nil {
+			return err
+		}
+		if ended = !a.IsLive(); ended {
+			return nil
+		}
+		if ended, err = judgmentHolds(tx, &on, &a); err != nil || !ended {
+			return err
+		}
+		return endAllocation(tx, &a, end)
+	})
+	return ended, err
+}
+
+// CancelJudged is RequestCancel on the ground of a judgment: nothing if the
+// allocation has become another one since. Refusal, if not empty, is the class of
+// Slurm's no to what it took and will never start.
+func (s Allocations) CancelJudged(_ context.Context, on Judged, why, refusal string) error {
+	return s.shared.Do("request cancel of a judged allocation", func(tx *core.Tx) error {
+		a, err := getAllocation(tx, on.Allocation.ID)
+		if workflow.CodeOf(err) == workflow.CodeNotFound {
+			return nil // deleted with its workflow
+		}
+		if err != nil {
+			return err
+		}
+		if stands, err := judgmentHolds(tx, &on, &a); err != nil || !stands {
+			return err
+		}
+		n, err := engine.RequestCancel(tx, `id = ?`, a.ID, why)
+		if err != nil || n == 0 || refusal == "" {
+			return err
+		}
+		if err := tx.ExecOne(`UPDATE allocation SET refusal = ? WHERE id = ?`, refusal, a.ID); err != nil {
+			return fmt.Errorf("record the refusal of allocation %d: %w", a.ID, err)
+		}
+		return nil
+	})
+}
+
+// judgmentHolds reports whether what a judgment rests on still holds: sbatch has not
+// answered since, it has not been restarted, and no other runner has come.
+func judgmentHolds(tx *core.Tx, on *Judged, now *compute.Allocation) (bool, error) {
+	was := &on.Allocation
+	if now.SlurmJobID != was.SlurmJobID || now.AskedMS != was.AskedMS || now.SupersededMS != was.SupersededMS {
+		return false, nil
+	}
+	known := make([]int64, len(on.Runners))
+	for i, r := range on.Runners {
+		known[i] = r.RunnerID
+	}
+	var others bool
+	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM compute_node WHERE allocation_id = ? AND is_active = 1 AND id NOT IN (SELECT value FROM json_each(?)))`,
+		[]any{now.ID, sqlite.IDList(known)}, &others)
+	if err != nil {
+		return false, fmt.Errorf("look for runners of allocation %d: %w", now.ID, err)
+	}
+	return !others, nil
+}

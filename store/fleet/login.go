@@ -1,0 +1,23 @@
+package fleet
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// leftForAllocations reports whether anything is left of a workflow that a runner
+// elsewhere than on the daemon's host may have to do: an open job, what undoes the
+// run, or actions at its end.
+func leftForAllocations(tx *core.Tx, workflowID int64) (left bool, err error) {
+	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM claim_class c JOIN job j ON j.class_id = c.id AND j.child_id IS NULL AND j.status IN {open}
+			WHERE c.workflow_id = ?1 AND c.login = 0)
+		OR EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?1 AND kind = 'compensation' AND state != 'ended')
+		OR EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ?1 AND trigger_type = ?2 AND executed = 0)`,
+		[]any{workflowID, workflow.TriggerWorkflowComplete}, &left)
+	if err != nil {
+		return false, fmt.Errorf("look for work of workflow %d in allocations: %w", workflowID, err)
+	}
+	return left, nil
+}

@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+)
+
+// explain adds to a report what the daemon knows of the end of the runner's
+// allocation and the runner cannot: that it was we who canceled it, and why
+// Slurm takes its nodes.
+func (c *Conversation) explain(rep *lease.Report) error {
+	if said := rep.Evidence.Slurm; failure.Preempting(said) {
+		return c.recordPreemption(said)
+	}
+	if !failure.AsksAllocation(&rep.Evidence) {
+		return nil
+	}
+	a, err := c.allocation()
+	if err != nil || a == nil {
+		return err
+	}
+	said, ours := failure.Combine(&rep.Evidence, a)
+	if rep.Evidence.Slurm = said; ours {
+		return c.unheard(rep)
+	}
+	return nil
+}
+
+// unheard notes whether the allocation of an attempt was canceled because its
+// runner had said nothing for too long.
+func (c *Conversation) unheard(rep *lease.Report) error {
+	jobs, err := engine.UnheardJobs(c.tx, c.runner.ID)
+	rep.Evidence.Silent = jobs[rep.JobID]
+	return err
+}
+
+// recordPreemption stores that a runner knows why Slurm takes its allocation. The runner may
+// have left, and Slurm call that a success, before the daemon looks.
+func (c *Conversation) recordPreemption(why *workflow.SlurmEvidence) error {
+	a, err := c.allocation()
+	if err != nil || a == nil || a.Taken != nil || !a.IsLive() {
+		return err
+	}
+	text, err := json.Marshal(why)
+	if err != nil {
+		return fmt.Errorf("write why Slurm takes allocation %d: %w", a.ID, err)
+	}
+	if err := c.tx.ExecOne(`UPDATE allocation SET taken = ? WHERE id = ? AND taken = ''`, string(text), a.ID); err != nil {
+		return fmt.Errorf("note why Slurm takes allocation %d: %w", a.ID, err)
+	}
+	a.Taken = why
+	return nil
+}
+
+// allocation returns the one of ours that the runner lives in, nil if it lives
+// in none.
+func (c *Conversation) allocation() (*compute.Allocation, error) {
+	if c.inAllocation != nil {
+		return c.inAllocation, nil
+	}
+	stmt, err := c.tx.Stmt(`SELECT ` + view.AllocationColumns + ` FROM allocation WHERE id = (SELECT allocation_id FROM compute_node WHERE id = ?)`)
+	if err != nil {
+		return nil, err
+	}
+	a, err := view.ScanAllocation(stmt.QueryRow(c.runner.ID))
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read the allocation of runner %d: %w", c.runner.ID, err)
+	}
+	c.inAllocation = &a
+	return &a, nil
+}

@@ -1,0 +1,388 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/lease"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
+)
+
+// Turn records what a runner says and grants it jobs. A turn may be repeated:
+// what it reports has no second effect, and what was granted and is not held is
+// granted again. A turn that is older than one that had an effect still reports
+// but is granted nothing, and a runner of an earlier run is told to leave.
+func (s Runners) Turn(_ context.Context, runnerID int64, t lease.TurnRequest) (lease.TurnResponse, error) {
+	var answer lease.TurnResponse
+	err := s.shared.Do("turn", func(tx *core.Tx) error {
+		c, err := HearTurn(tx, runnerID, &t)
+		if err != nil {
+			return err
+		}
+		answer = c.Answer
+		return nil
+	})
+	return answer, err
+}
+
+// Conversation is a turn under way.
+type Conversation struct {
+	tx       *core.Tx
+	turn     *lease.TurnRequest
+	runner   core.Runner
+	run      *view.Run
+	leases   core.Leases
+	finisher *engine.Finisher
+	effect   bool // something was written
+	stop     bool // the runner was taken for dead or has left: its jobs are given to others
+	Answer   lease.TurnResponse
+	// heldForGood says that claims are held for longer than the runner is there, as
+	// far as is known.
+	heldForGood bool
+
+	inAllocation *compute.Allocation // once it was asked for
+}
+
+// HearTurn takes in what a runner says and grants it jobs, within a transaction.
+func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation, error) {
+	c := &Conversation{tx: tx, turn: t, Answer: lease.TurnResponse{Turn: t.Turn}}
+	var err error
+	if c.runner, err = core.LoadRunner(tx, runnerID); err != nil {
+		return nil, err
+	}
+	if c.run, err = core.LoadRun(tx, c.runner.WorkflowID); err != nil {
+		return nil, err
+	}
+	if t.RunID > c.run.RunID {
+		return nil, c.run.Require(t.RunID)
+	}
+	if c.leases, err = core.LoadLeases(tx, runnerID); err != nil {
+		return nil, err
+	}
+	c.finisher = engine.NewFinisher(tx, c.run)
+	steps := []func() error{c.takeNotStarted, c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
+	if t.RunID < c.run.RunID {
+		steps = []func() error{c.hearPast, c.confirmGone, c.tell}
+	}
+	for _, step := range steps {
+		if err := step(); err != nil {
+			return nil, fmt.Errorf("turn %d of runner %d: %w", t.Turn, runnerID, err)
+		}
+	}
+	return c, nil
+}
+
+// current reports whether this is the newest turn: an older one lists what the
+// runner held before.
+func (c *Conversation) current() bool { return c.turn.Turn >= c.runner.Turn }
+
+// takeNotStarted takes in what was not started after all: the leases stay. One
+// that has been started again since has another time.
+func (c *Conversation) takeNotStarted() error {
+	for _, h := range c.turn.NotStarted {
+		l := c.leases.Of(h.JobID)
+		if l == nil || l.LeaseRef != h.LeaseRef || l.Status != workflow.Running || l.Recovering || l.StartMS.Int64 != h.StartedMS {
+			continue
+		}
+		if err := engine.NotStarted(c.tx, c.run, l); err != nil {
+			return err
+		}
+		c.effect = true
+	}
+	return nil
+}
+
+// takeBack takes in the jobs that the runner will not start.
+func (c *Conversation) takeBack() error {
+	var back []*core.LeasedJob
+	for _, ref := range c.turn.GiveBack {
+		l := c.leases.Of(ref.JobID)
+		if l == nil || l.LeaseRef != ref || l.Status != workflow.Pending || l.Said {
+			continue
+		}
+		l.Said = true
+		if l.Recovering {
+			if err := c.finisher.RecoveryLost(l, "its runner did not run the recovery script"); err != nil {
+				return err
+			}
+			continue
+		}
+		back = append(back, l)
+	}
+	c.effect = c.effect || len(back) > 0
+	return engine.ReturnLeases(c.tx, c.run, back)
+}
+
+// takeReports records the ends of attempts.
+func (c *Conversation) takeReports() error {
+	host := engine.Holder{ID: &c.runner.ID, Hostname: c.runner.Hostname}
+	c.Answer.Results = make([]lease.ReportResult, 0, len(c.turn.Reports)+len(c.turn.Recovered))
+	for i := range c.turn.Reports {
+		if err := c.explain(&c.turn.Reports[i]); err != nil {
+			return err
+		}
+		result, err := c.finisher.Report(c.leases.Of(c.turn.Reports[i].JobID), &c.turn.Reports[i], host)
+		if err != nil {
+			return err
+		}
+		c.Answer.Results = append(c.Answer.Results, result)
+	}
+	return nil
+}
+
+// takeStarted takes in attempts that were started and that nobody had heard of:
+// they are attempts all the same.
+func (c *Conversation) takeStarted() error {
+	var started []*core.LeasedJob
+	var startMS []int64
+	for _, h := range c.turn.Started {
+		l := c.leases.Of(h.JobID)
+		if l == nil {
+			var err error
+			if l, err = c.finisher.Foreign(h.JobID); err != nil {
+				return err
+			}
+		}
+		if l == nil || l.LeaseRef != h.LeaseRef || l.Said || l.Status != workflow.Pending || l.Recovering {
+			continue
+		}
+		l.Said = true
+		started, startMS = append(started, l), append(startMS, h.StartedMS)
+	}
+	if len(started) == 0 {
+		return nil
+	}
+	c.effect = true
+	return engine.StartLeases(c.tx, c.run, started, startMS)
+}
+
+// takeRecovered takes in how recovery scripts ended.
+func (c *Conversation) takeRecovered() error {
+	for i := range c.turn.Recovered {
+		result, err := c.finisher.Recovered(c.leases.Of(c.turn.Recovered[i].JobID), &c.turn.Recovered[i])
+		if err != nil {
+			return err
+		}
+		c.Answer.Results = append(c.Answer.Results, result)
+	}
+	return nil
+}
+
+// compareHeld compares what the runner holds with its leases: jobs that have
+// been started begin to run, what is not the runner's is voided, and what
+// ran and is unknown to the runner is lost.
+func (c *Conversation) compareHeld() error {
+	if !c.current() {
+		return c.finish()
+	}
+	var started []*core.LeasedJob
+	var startMS []int64
+	for _, h := range c.turn.Held {
+		l := c.leases.Of(h.JobID)
+		if l == nil || l.LeaseRef != h.LeaseRef || !l.Status.IsLive() {
+			if !c.run.Canceled || c.run.Compensating() { // then it is told to end all that it has and to report it
+				c.Answer.Voided = append(c.Answer.Voided, h.LeaseRef)
+			}
+			continue
+		}
+		if l.Said {
+			continue
+		}
+		if l.Said = true; l.Canceling && !h.Ending {
+			c.Answer.Cancel = append(c.Answer.Cancel, h.LeaseRef)
+		}
+		if h.StartedMS > 0 && l.Status == workflow.Pending && !l.Recovering {
+			started, startMS = append(started, l), append(startMS, h.StartedMS)
+		}
+	}
+	if len(started) > 0 {
+		c.effect = true
+		if err := engine.StartLeases(c.tx, c.run, started, startMS); err != nil {
+			return err
+		}
+	}
+	for i := range c.leases {
+		l := &c.leases[i]
+		if l.Said || l.Status != workflow.Running {
+			continue
+		}
+		l.Said = true
+		err := c.finisher.Lost(l, engine.Holder{ID: &c.runner.ID, Hostname: c.runner.Hostname}, "its runner does not know of it any more")
+		if err != nil {
+			return err
+		}
+	}
+	return c.finish()
+}
+
+// finish writes what has ended and its consequences.
+func (c *Conversation) finish() error {
+	changed, err := c.finisher.Flush()
+	c.effect = c.effect || changed
+	return err
+}
+
+// hearPast answers a runner of an earlier run: its reports are kept and change
+// nothing, it is to end what it holds, and to leave. What became of its leases
+// is decided when it has left.
+func (c *Conversation) hearPast() error {
+	a := &c.Answer
+	for i := range c.turn.Reports {
+		result, err := c.finisher.PastReport(&c.turn.Reports[i], c.turn.RunID)
+		if err != nil {
+			return err
+		}
+		a.Results = append(a.Results, result)
+	}
+	for _, r := range c.turn.Recovered {
+		a.Results = append(a.Results, lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Late, Message: "a new run has begun"})
+	}
+	for _, h := range c.turn.Held {
+		a.Voided = append(a.Voided, h.LeaseRef)
+	}
+	c.stop = true
+	return nil
+}
+
+// grant gives jobs to the runner: first again what it was granted and does not
+// know of, then others.
+func (c *Conversation) grant() error {
+	r := &c.runner
+	c.stop = !r.IsActive
+	if !r.IsActive || !c.current() || c.run.Canceled && !c.run.Compensating() {
+		return nil
+	}
+	claim := NewClaim(c.tx, c.run.WorkflowID, r.Offer(c.turn.Free))
+	claim.onlyStaged = c.run.Canceled
+	claim.runner, claim.fairness = r, &c.tx.Shared.Fairness
+	for i := range c.leases {
+		if l := &c.leases[i]; !l.Said && l.Status == workflow.Pending {
+			if err := claim.keep(l); err != nil {
+				return err
+			}
+		}
+	}
+	held, err := c.claimsHeld()
+	if err != nil {
+		return err
+	}
+	kept, err := c.keptFrom()
+	if err != nil {
+		return err
+	}
+	share, err := loadHostShare(c.tx, r)
+	if err != nil {
+		return err
+	}
+	if c.Answer.ClaimsHeld = held.Reason(); len(held) == 0 && kept == nil {
+		if share == nil || share.room.Alone {
+			err = claim.Choose()
+		} else {
+			c.Answer.WaitsForHost, err = claim.chooseShared(share)
+		}
+	} else if len(held) == 0 {
+		c.Answer.ClaimsHeld = "nothing is given to this node: " + kept.Reason
+		c.heldForGood = c.runner.NodeType != compute.SchedulerLocal
+	} else if until := held.UntilMS(); until == 0 || tooLate(until-c.tx.NowMS, c.turn.Free.TimeLeftSeconds) {
+		c.heldForGood = true
+	}
+	if err != nil {
+		return err
+	}
+	if err := claim.Take(c.run.RunID, &r.ID); err != nil {
+		return err
+	}
+	c.effect = c.effect || len(claim.Picked) > 0
+	c.Answer.Grants, err = claim.grants()
+	return err
+}
+
+// ClaimsHeld says for what reasons nothing is granted. A run past its deadline of
+// which nothing is live any more is given up now, while this runner is still there
+// to take its end job and its compensation.
+func (c *Conversation) claimsHeld() (workflow.ClaimHolds, error) {
+	held, err := ClaimsHeld(c.tx, c.run)
+	if err != nil || !slices.ContainsFunc(held, func(h workflow.ClaimHold) bool { return h.Kind == workflow.HoldDeadline }) {
+		return held, err
+	}
+	if _, err := engine.PassDeadline(c.tx, c.run.WorkflowID); err != nil {
+		return nil, err
+	}
+	if c.run, err = core.LoadRun(c.tx, c.run.WorkflowID); err != nil {
+		return nil, err
+	}
+	if c.run.GivenUp != "" {
+		c.effect = true
+		if err := c.confirmGone(); err != nil { // it has said so in this turn
+			return nil, err
+		}
+	}
+	return ClaimsHeld(c.tx, c.run)
+}
+
+// tooLate reports whether a wait of so many ms is longer than the time that is
+// left.
+func tooLate(waitMS int64, timeLeft *int64) bool { return timeLeft != nil && waitMS/1000 >= *timeLeft }
+
+// remember makes turns older that this one is newer than, if it had an effect.
+func (c *Conversation) remember() error {
+	if c.effect && c.runner.SharesHost { // something began or ended
+		core.WakeHosts(c.tx, c.runner.ID)
+	}
+	if !c.effect || c.turn.Turn <= c.runner.Turn {
+		return nil
+	}
+	return c.tx.ExecOne(`UPDATE compute_node SET turn = ? WHERE id = ?`, c.turn.Turn, c.runner.ID)
+}
+
+// tell fills in how the workflow is.
+func (c *Conversation) tell() error {
+	counts, err := core.StatusCounts(c.tx, c.run.WorkflowID)
+	if err != nil {
+		return err
+	}
+	now, err := core.LoadRun(c.tx, c.run.WorkflowID)
+	if err != nil {
+		return err
+	}
+	signs, err := engine.FailurePatterns(c.tx, now)
+	if err != nil {
+		return err
+	}
+	a := &c.Answer
+	if signs.Hash != c.turn.SignsHash {
+		a.Signs = &signs.Patterns
+	}
+	a.RunID, a.EndTime = now.RunID, c.runner.EndTime
+	a.Complete, a.Canceled = now.Ended && !now.Compensating(), now.Canceled && !now.Compensating()
+	if a.Canceled {
+		a.Orders = append(a.Orders, lease.OrderCancel)
+	}
+	if c.stop {
+		a.Orders = append(a.Orders, lease.OrderStop)
+	}
+	a.OpenJobs, a.HeldJobs = counts.Open(), counts.ByStatus[workflow.PendingFailed]
+	waits, err := engine.EndWaits(c.tx, now)
+	if err != nil {
+		return err
+	}
+	if waits || now.Compensation == stage.CompensationWaiting {
+		a.ClaimableLater = true
+		return nil
+	}
+	if a.OpenJobs == 0 || a.Canceled || len(a.Grants) > 0 || len(c.turn.Held) > 0 {
+		a.ClaimableLater = a.OpenJobs > 0 && !a.Canceled
+		return nil
+	}
+	if c.heldForGood {
+		return nil
+	}
+	a.ClaimableLater, err = claimableLater(c.tx, &c.runner, counts, c.turn.Free.TimeLeftSeconds)
+	return err
+}

@@ -1,0 +1,62 @@
+package store
+
+import (
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/fleet"
+	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+)
+
+// Workflows are the use cases of workflows, their runs and stages.
+type Workflows struct {
+	view.Workflows
+	shared *core.Shared
+}
+
+// Jobs are the use cases of jobs and what they depend on.
+type Jobs struct {
+	view.Jobs
+	shared *core.Shared
+}
+
+// Holds are the use cases of jobs held for classification.
+type Holds struct {
+	view.Holds
+	shared *core.Shared
+}
+
+// ClaimHolds are the use cases of holds that keep jobs from being claimed.
+type ClaimHolds struct {
+	view.ClaimHolds
+	shared *core.Shared
+}
+
+// Scheduling are the use cases of automatic scheduling.
+type Scheduling struct {
+	view.Scheduling
+	shared *core.Shared
+}
+
+// Timeouts are the use cases of times that pass.
+type Timeouts struct {
+	view.Timeouts
+	shared *core.Shared
+}
+
+func newStore(db *sqlite.DB, s *core.Shared) *Store {
+	v := view.New(db)
+	return &Store{
+		Records: record.New(&v, s),
+		Fleet:   fleet.New(&v, s),
+
+		ClaimHolds: ClaimHolds{v.ClaimHolds, s},
+		Holds:      Holds{v.Holds, s},
+		Jobs:       Jobs{v.Jobs, s},
+		Scheduling: Scheduling{v.Scheduling, s},
+		Timeouts:   Timeouts{v.Timeouts, s},
+		Workflows:  Workflows{v.Workflows, s},
+
+		db: db, shared: s,
+	}
+}

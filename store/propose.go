@@ -1,0 +1,45 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ProposeRetryAnew returns the job as RetryAnew would make it, or why that would refuse,
+// and changes nothing.
+func (s Jobs) ProposeRetryAnew(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
+	return s.propose(id, func(tx *core.Tx) error {
+		l, r, err := jobOfRun(tx, id, runID)
+		if err != nil {
+			return err
+		}
+		return retryJob(tx, &l, r, maxRetries, true)
+	})
+}
+
+// ProposeStatusChange returns the job as ManageStatusChange would make it, or why that
+// would refuse, and changes nothing.
+func (s Jobs) ProposeStatusChange(_ context.Context, id int64, to workflow.JobStatus, runID int64) (workflow.Job, error) {
+	return s.propose(id, func(tx *core.Tx) error { return changeStatus(tx, id, to, runID) })
+}
+
+// propose carries out a change of a job, reads the job and undoes the change.
+func (s Jobs) propose(id int64, change func(*core.Tx) error) (j workflow.Job, err error) {
+	err = s.shared.Do("propose a change of a job", func(tx *core.Tx) error {
+		if err := change(tx); err != nil {
+			return err
+		}
+		if j, err = engine.GetJob(tx, id); err != nil {
+			return err
+		}
+		return errDryRun
+	})
+	if errors.Is(err, errDryRun) {
+		err = nil
+	}
+	return j, err
+}

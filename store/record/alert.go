@@ -1,0 +1,69 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// Test raises an alert that says nothing, so that somebody sees whether its
+// messages arrive, and returns its id.
+func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64, err error) {
+	err = s.shared.Do("test alerts", func(tx *core.Tx) error {
+		r, err := core.LoadRun(tx, workflowID)
+		if err != nil {
+			return err
+		}
+		policy, err := r.Policy()
+		if err != nil {
+			return err
+		}
+		if len(policy.Notify.Or(tx.Shared.Notify).Targets(workflow.AlertTest)) == 0 {
+			return workflow.Errorf(workflow.CodeConflict, "nobody is told of alerts of workflow %d", workflowID).
+				WithHint("give the workflow notify: {mail: …} or {webhook: …}, or the daemon a default in [server.notify] of its configuration")
+		}
+		if id, err = tx.NextID("alert"); err != nil {
+			return fmt.Errorf("number an alert: %w", err)
+		}
+		return core.RaiseAlert(tx, r, workflow.Alert{Kind: workflow.AlertTest, Subject: "this is a test", Text: user + " tries whether messages about alerts arrive."})
+	})
+	return id, err
+}
+
+// Counts returns how many alerts of each kind there ever were.
+func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error) {
+	rows, err := s.shared.Db.Read.QueryContext(ctx, `SELECT kind, n FROM alert_count`)
+	if err != nil {
+		return nil, fmt.Errorf("count alerts: %w", err)
+	}
+	defer rows.Close()
+	counts := map[workflow.AlertKind]int64{}
+	for rows.Next() {
+		var kind workflow.AlertKind
+		var n int64
+		if err := rows.Scan(&kind, &n); err != nil {
+			return nil, fmt.Errorf("count alerts: %w", err)
+		}
+		counts[kind] = n
+	}
+	return counts, rows.Err()
+}
+
+// List returns a page of the alerts of a workflow, of all if the id is 0, by
+// id, with what became of their messages.
+func (s Alerts) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.RaisedAlert, int64, error) {
+	if workflowID != 0 {
+		if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+			return nil, 0, err
+		}
+	}
+	f := sqlite.Where(`workflow_id IN (SELECT id FROM workflow WHERE is_hidden = 0)`)
+	if workflowID != 0 {
+		f.Add(`workflow_id = ?`, workflowID)
+	}
+	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{Columns: view.AlertColumns, From: "alert", Filter: f, ID: "id", Page: page}, view.ScanAlert)
+}

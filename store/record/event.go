@@ -1,0 +1,143 @@
+package record
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const eventColumns = `id, workflow_id, seq, timestamp_ms, type, severity, data`
+
+func scanEvent(r sqlite.Scanner) (e workflow.Event, err error) {
+	var severity int
+	var data string
+	err = r.Scan(&e.ID, &e.WorkflowID, &e.Seq, &e.TimestampMS, &e.Type, &severity, &data)
+	e.Severity, e.Data = workflow.SeverityOf(severity), json.RawMessage(data)
+	return e, err
+}
+
+// userEvent is the type of events that clients write themselves.
+const userEvent = "user"
+
+// Create appends an event of a client's own, with any JSON value as data.
+func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage) (workflow.Event, error) {
+	var created workflow.Event
+	err := s.shared.Do("create event", func(tx *core.Tx) (err error) {
+		if err := core.RequireWorkflow(tx, workflowID); err != nil {
+			return err
+		}
+		if err := tx.Event(workflowID, userEvent, workflow.SeverityInfo, data); err != nil {
+			return err
+		}
+		if err := tx.FlushEvents(); err != nil {
+			return err
+		}
+		created, err = core.GetOne(tx, "event", workflowID,
+			`SELECT `+eventColumns+` FROM event WHERE workflow_id = ? ORDER BY seq DESC LIMIT 1`, scanEvent)
+		return err
+	})
+	return created, err
+}
+
+// Get returns an event that was not deleted.
+func (s Events) Get(ctx context.Context, id int64) (workflow.Event, error) {
+	return view.ReadOne(ctx, s.shared.Db.Read, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
+}
+
+// EventFilter says which events of a workflow are wanted; nil fields do not
+// matter.
+type EventFilter struct {
+	WorkflowID int64
+	Category   *string // data.category
+	AfterMS    *int64  // later than this time
+}
+
+// List returns a page of the events of a workflow that were not deleted.
+func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]workflow.Event, int64, error) {
+	if err := view.RequireVisible(ctx, s.shared.Db, q.WorkflowID); err != nil {
+		return nil, 0, err
+	}
+	f := sqlite.Where(`workflow_id = ? AND is_deleted = 0`, q.WorkflowID)
+	if q.Category != nil {
+		f.Add(`json_extract(data, '$.category') = ?`, *q.Category)
+	}
+	if q.AfterMS != nil {
+		f.Add(`timestamp_ms > ?`, *q.AfterMS)
+	}
+	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+		Columns: eventColumns, From: "event", Filter: f, ID: "id", Page: page,
+		Sortable: map[string]string{"workflow_id": "workflow_id", "timestamp": "timestamp_ms", "data": "data", "seq": "seq"},
+	}, scanEvent)
+}
+
+// LastSeq returns the seq of a workflow's last event; 0 before the first.
+func (s Events) LastSeq(ctx context.Context, workflowID int64) (seq int64, err error) {
+	err = s.shared.Db.Read.QueryRowContext(ctx, `SELECT event_seq FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&seq)
+	return seq, view.OrNotFound(err, "workflow", workflowID)
+}
+
+// After returns at most limit events of a workflow with a seq greater
+// than after, by seq. Deleted ones are among them, with null as data.
+func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]workflow.Event, error) {
+	rows, err := s.shared.Db.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+		workflowID, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of workflow %d after %d: %w", workflowID, after, err)
+	}
+	events, err := sqlite.Collect(rows, scanEvent)
+	if err != nil {
+		return nil, fmt.Errorf("read the events of workflow %d after %d: %w", workflowID, after, err)
+	}
+	return events, nil
+}
+
+// Update replaces an event's data. Its row, seq, time and type stay.
+func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (workflow.Event, error) {
+	var updated workflow.Event
+	err := s.shared.Do("update event", func(tx *core.Tx) (err error) {
+		if updated, err = getEvent(tx, id); err != nil {
+			return err
+		}
+		updated.Data = data
+		return tx.ExecOne(`UPDATE event SET data = ? WHERE id = ?`, string(data), id)
+	})
+	return updated, err
+}
+
+// Delete removes an event's data and hides it from lists. Its row and seq
+// stay, so that the log has no gap.
+func (s Events) Delete(_ context.Context, id int64) (workflow.Event, error) {
+	var deleted workflow.Event
+	err := s.shared.Do("delete event", func(tx *core.Tx) (err error) {
+		if deleted, err = getEvent(tx, id); err != nil {
+			return err
+		}
+		return tx.ExecOne(`UPDATE event SET data = 'null', is_deleted = 1 WHERE id = ?`, id)
+	})
+	return deleted, err
+}
+
+// DeleteAll does to all events of a workflow what Delete does to one,
+// and returns how many there were.
+func (s Events) DeleteAll(_ context.Context, workflowID int64) (n int64, err error) {
+	err = s.shared.Do("delete events", func(tx *core.Tx) (err error) {
+		if err := core.RequireWorkflow(tx, workflowID); err != nil {
+			return err
+		}
+		n, err = tx.Exec(`UPDATE event SET data = 'null', is_deleted = 1 WHERE workflow_id = ? AND is_deleted = 0`, workflowID)
+		if err != nil {
+			return fmt.Errorf("delete the events of workflow %d: %w", workflowID, err)
+		}
+		return nil
+	})
+	return n, err
+}
+
+func getEvent(tx *core.Tx, id int64) (workflow.Event, error) {
+	return core.GetOne(tx, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
+}

@@ -1,0 +1,23 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/view"
+)
+
+// ForgiveFailures has what has failed so far not counted any more, before a hold
+// is lifted.
+func ForgiveFailures(tx *core.Tx, r *view.Run) error {
+	failed, err := core.FailedJobs(tx, r)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(`UPDATE claim_hold SET evidence = json_set(evidence, '$.forgiven', ?) WHERE workflow_id = ? AND kind = 'max_failures' AND ended_ms = 0`,
+		failed, r.WorkflowID)
+	if err != nil {
+		return fmt.Errorf("forgive the failures of workflow %d: %w", r.WorkflowID, err)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/store/view"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+const slurmSchedulerColumns = `id, workflow_id, name, account, gres, mem, nodes, ntasks_per_node, partition, qos, tmp, walltime, extra, serialize_allocations`
+
+func scanSlurmScheduler(r sqlite.Scanner) (c compute.SlurmScheduler, err error) {
+	err = r.Scan(&c.ID, &c.WorkflowID, &c.Name, &c.Account, &c.Gres, &c.Mem, &c.Nodes, &c.NtasksPerNode, &c.Partition, &c.QOS,
+		&c.Tmp, &c.Walltime, &c.Extra, &c.SerializeAllocations)
+	return c, err
+}
+
+// Create stores a shape of allocations and returns it with its
+// id.
+func (s SlurmSchedulers) Create(_ context.Context, c compute.SlurmScheduler) (compute.SlurmScheduler, error) {
+	err := s.shared.Do("create slurm scheduler", func(tx *core.Tx) (err error) {
+		if err := core.RequireWorkflow(tx, c.WorkflowID); err != nil {
+			return err
+		}
+		c.ID, err = InsertSlurmScheduler(tx, c)
+		return err
+	})
+	return c, err
+}
+
+// InsertSlurmScheduler stores a scheduler and returns its id.
+func InsertSlurmScheduler(tx *core.Tx, c compute.SlurmScheduler) (int64, error) {
+	if err := workflow.CheckName("scheduler", c.Name); err != nil {
+		return 0, err
+	}
+	id, err := tx.Insert(`INSERT INTO slurm_scheduler (workflow_id, name, account, gres, mem, nodes, ntasks_per_node, partition, qos, tmp,
+			walltime, extra, serialize_allocations) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		c.WorkflowID, c.Name, c.Account, c.Gres, c.Mem, c.Nodes, c.NtasksPerNode, c.Partition, c.QOS, c.Tmp,
+		c.Walltime, c.Extra, c.SerializeAllocations)
+	if err != nil {
+		return 0, fmt.Errorf("insert slurm scheduler %q: %w", c.Name, err)
+	}
+	return id, nil
+}
+
+// Get returns a shape of allocations.
+func (s SlurmSchedulers) Get(ctx context.Context, id int64) (compute.SlurmScheduler, error) {
+	return view.ReadOne(ctx, s.shared.Db.Read, "slurm_scheduler", id, `SELECT `+slurmSchedulerColumns+` FROM slurm_scheduler WHERE id = ?`, scanSlurmScheduler)
+}
+
+// List returns a page of the shapes of a workflow.
+func (s SlurmSchedulers) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.SlurmScheduler, int64, error) {
+	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+		return nil, 0, err
+	}
+	sortable := map[string]string{}
+	for _, c := range []string{"workflow_id", "name", "account", "gres", "mem", "nodes", "ntasks_per_node", "partition", "qos", "tmp",
+		"walltime", "extra", "serialize_allocations"} {
+		sortable[c] = c
+	}
+	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+		Columns: slurmSchedulerColumns, From: "slurm_scheduler", Filter: sqlite.Where(`workflow_id = ?`, workflowID), Sortable: sortable, ID: "id", Page: page,
+	}, scanSlurmScheduler)
+}
+
+// SlurmSchedulerUpdate is a change of a shape: a nil field is kept.
+type SlurmSchedulerUpdate struct {
+	WorkflowID           int64 // must be the same
+	Name                 *string
+	Account              *string
+	Gres                 *string
+	Mem                  *string
+	Nodes                *int64
+	NtasksPerNode        *int64
+	Partition            *string
+	QOS                  *string
+	Tmp                  *string
+	Walltime             *string
+	Extra                *string
+	SerializeAllocations *bool
+}
+
+// Update changes a shape and returns it.
+func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpdate) (compute.SlurmScheduler, error) {
+	var c compute.SlurmScheduler
+	err := s.shared.Do("update slurm scheduler", func(tx *core.Tx) (err error) {
+		if c, err = getSlurmScheduler(tx, id); err != nil {
+			return err
+		}
+		if err := core.SameWorkflow("slurm_scheduler", id, c.WorkflowID, u.WorkflowID); err != nil {
+			return err
+		}
+		core.Set(&c.Name, u.Name)
+		if err := workflow.CheckName("scheduler", c.Name); u.Name != nil && err != nil {
+			return err
+		}
+		core.Set(&c.Account, u.Account)
+		core.SetOptional(&c.Gres, u.Gres)
+		core.SetOptional(&c.Mem, u.Mem)
+		core.Set(&c.Nodes, u.Nodes)
+		core.SetOptional(&c.NtasksPerNode, u.NtasksPerNode)
+		core.SetOptional(&c.Partition, u.Partition)
+		core.SetOptional(&c.QOS, u.QOS)
+		core.SetOptional(&c.Tmp, u.Tmp)
+		core.Set(&c.Walltime, u.Walltime)
+		core.SetOptional(&c.Extra, u.Extra)
+		core.Set(&c.SerializeAllocations, u.SerializeAllocations)
+		return tx.ExecOne(`UPDATE slurm_scheduler SET name = ?, account = ?, gres = ?, mem = ?, nodes = ?, ntasks_per_node = ?, partition = ?,
+				qos = ?, tmp = ?, walltime = ?, extra = ?, serialize_allocations = ? WHERE id = ?`,
+			c.Name, c.Account, c.Gres, c.Mem, c.Nodes, c.NtasksPerNode, c.Partition, c.QOS, c.Tmp, c.Walltime, c.Extra, c.SerializeAllocations, id)
+	})
+	return c, err
+}
+
+// Delete deletes a shape that no job is assigned to.
+func (s SlurmSchedulers) Delete(_ context.Context, id int64) (compute.SlurmScheduler, error) {
+	var c compute.SlurmScheduler
+	err := s.shared.Do("delete slurm scheduler", func(tx *core.Tx) (err error) {
+		if c, err = getSlurmScheduler(tx, id); err != nil {
+			return err
+		}
+		var jobs int64
+		err = tx.Row(`SELECT COUNT(*) FROM job WHERE class_id IN (SELECT id FROM claim_class WHERE workflow_id = ? AND scheduler_id = ?)`,
+			[]any{c.WorkflowID, id}, &jobs)
+		if err != nil {
+			return fmt.Errorf("count the jobs of slurm scheduler %d: %w", id, err)
+		}
+		if jobs > 0 {
+			return workflow.Errorf(workflow.CodeConflict, "slurm scheduler %d (%s) is assigned to %s", id, c.Name, workflow.CountOf(jobs, "job", "jobs")).
+				WithHint("give these jobs another scheduler first")
+		}
+		return tx.ExecOne(`DELETE FROM slurm_scheduler WHERE id = ?`, id)
+	})
+	return c, err
+}
+
+// DeleteAll deletes the shapes of a workflow that no job is
+// assigned to and returns how many there were.
+func (s SlurmSchedulers) DeleteAll(_ context.Context, workflowID int64) (int64, error) {
+	return core.DeleteAll(s.shared, "delete slurm schedulers", workflowID, `DELETE FROM slurm_scheduler WHERE workflow_id = ?1
+		AND id NOT IN (SELECT c.scheduler_id FROM claim_class c WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id))`)
+}
+
+func getSlurmScheduler(tx *core.Tx, id int64) (compute.SlurmScheduler, error) {
+	return core.GetOne(tx, "slurm_scheduler", id, `SELECT `+slurmSchedulerColumns+` FROM slurm_scheduler WHERE id = ?`, scanSlurmScheduler)
+}

@@ -1,0 +1,24 @@
+package row
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// GivenUpReason begins the reason of what is ended as a run is given up.
+const GivenUpReason = "the run was given up: "
+
+// ReturnCodes returns the return codes that a workflow's execution_config sets for
+// attempts that have none of their own.
+func ReturnCodes(execution sql.NullString) (workflow.ReturnCodes, error) {
+	var config *workflow.ExecutionConfig
+	if execution.Valid {
+		if err := json.Unmarshal([]byte(execution.String), &config); err != nil {
+			return workflow.ReturnCodes{}, fmt.Errorf("read the execution_config: %w", err)
+		}
+	}
+	return config.ReturnCodes(), nil
+}

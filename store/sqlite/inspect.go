@@ -1,0 +1,89 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// inspectFile looks at a database on a local disk through a connection that
+// cannot write, so that one that is refused stays as it is.
+func inspectFile(ctx context.Context, o *Options, lock *fileLock) error {
+	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	db, err := sql.Open("sqlite3", dsn(o.Path, "ro", url.Values{}))
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", o.Path, err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("open database %s: %w", o.Path, err)
+	}
+	defer conn.Close()
+	version, err := inspect(ctx, conn, o.Path)
+	if err == nil && version > 0 {
+		_, err = refuseOwned(ctx, conn, o, lock.works())
+	}
+	return explainDamage(ctx, conn, err)
+}
+
+// inspect returns the schema version of a database, 0 of an empty one, or says
+// why it is none that this program can use. It changes nothing.
+func inspect(ctx context.Context, q rowQuerier, path string) (version int, err error) {
+	var app, tables, torc int
+	for _, ask := range []struct {
+		query string
+		into  *int
+	}{
+		{`SELECT COUNT(*) FROM sqlite_schema`, &tables},
+		{`PRAGMA user_version`, &version},
+		{`PRAGMA application_id`, &app},
+		{torcTables, &torc},
+	} {
+		if err := q.QueryRowContext(ctx, ask.query).Scan(ask.into); err != nil {
+			return 0, fmt.Errorf("read the schema of %s: %w", path, err)
+		}
+	}
+	other := workflow.Errorf(workflow.CodeUnsupported, "%s is the database of another program", path).
+		WithHint("nothing was changed; give torc-slurm a path of its own")
+	switch known := SchemaVersion(); {
+	case torc > 0:
+		other.Message = path + " is a database of torc, whose schema is another one"
+		return 0, other
+	case app == 0 && version == 0 && tables == 0:
+		return 0, nil
+	case app != applicationID || version == 0:
+		return 0, other
+	case version > known:
+		return 0, workflow.Errorf(workflow.CodeUnsupported, "database %s has schema version %d, this program knows up to %d", path, version, known).
+			WithHint("use the newer torc-slurm that wrote it; nothing was changed")
+	}
+	return version, sameHistory(ctx, q, path, version)
+}
+
+// OfTorc reports whether a file is a database of torc, which Open cannot use.
+// It changes nothing. A file that cannot be read is none; Open says why.
+func OfTorc(ctx context.Context, path string) bool {
+	if _, err := os.Stat(path); err != nil {
+		return false
+	}
+	db, err := sql.Open("sqlite3", dsn(path, "ro", url.Values{"_busy_timeout": {"0"}}))
+	if err != nil {
+		return false
+	}
+	defer db.Close()
+	var tables int
+	err = db.QueryRowContext(ctx, torcTables).Scan(&tables)
+	return err == nil && tables > 0
+}
+
+// torcTables counts the tables that are in each database of torc, and in none
+// of ours.
+const torcTables = `SELECT COUNT(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'`

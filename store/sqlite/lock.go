@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+
+	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// fileLock is the lock beside a database. It ends with its process, whatever
+// ends that.
+type fileLock struct {
+	file *flock.Flock // nil where the file system has no locks
+}
+
+// takeLock locks the database for this process. The lock's file names it to
+// those who are refused.
+func takeLock(path string, by process) (*fileLock, error) {
+	name := path + ".lock"
+	file := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))
+	switch ok, err := file.TryLock(); {
+	case lockless(err):
+		return &fileLock{}, file.Close()
+	case err != nil:
+		return nil, lockFault(path, err)
+	case !ok:
+		return nil, errors.Join(lockRefusal(path, name), file.Close())
+	}
+	if err := nameLock(name, by); err != nil {
+		return nil, errors.Join(lockFault(path, err), file.Close())
+	}
+	return &fileLock{file}, nil
+}
+
+// nameLock writes who has a lock into its file.
+func nameLock(name string, by process) error {
+	f, err := trustedfile.OpenShared(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	n, err := fmt.Fprintf(f, "%s %d\n", by.host, by.pid)
+	if err == nil {
+		err = f.Truncate(int64(n))
+	}
+	return errors.Join(err, f.Close())
+}
+
+// works reports whether there is a lock.
+func (l *fileLock) works() bool { return l.file != nil }
+
+func (l *fileLock) release() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// lockless reports whether the file system has no locks at all.
+func lockless(err error) bool {
+	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOLCK)
+}
+
+// lockRefusal names who holds the lock.
+func lockRefusal(path, name string) error {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return fmt.Errorf("read the lock of database %s: %w", path, err)
+	}
+	host, pid := "this host", int64(0)
+	if _, err := fmt.Fscan(strings.NewReader(string(text)), &host, &pid); err != nil {
+		return workflow.Errorf(workflow.CodeConflict, "database %s is in use by another torc-slurm", path)
+	}
+	return inUse(path, host, pid).WithHint("use that one, or stop it first")
+}
+
+// lockFault says why the lock's file cannot be made.
+func lockFault(path string, err error) error {
+	e := workflow.Errorf(workflow.CodeUnavailable, "cannot lock database %s: %v", path, err)
+	e.Err = err
+	switch {
+	case errors.Is(err, os.ErrPermission), errors.Is(err, syscall.EROFS):
+		return e.WithHint("check the permissions of its folder, and that the file system is not mounted read-only")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return e.WithHint("make room on its file system or raise the quota")
+	}
+	return e
+}

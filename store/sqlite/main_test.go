@@ -1,0 +1,16 @@
+package sqlite
+
+import (
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+// TestMain is also the program that holds a database for tests of others.
+func TestMain(m *testing.M) {
+	if path := os.Getenv(holdPath); path != "" {
+		os.Exit(hold(path))
+	}
+	goleak.VerifyTestMain(m)
+}

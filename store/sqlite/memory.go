@@ -1,0 +1,93 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/torc-slurm/torc-slurm/internal/malloc"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// openMemory makes a database in memory, with what the file has if there is
+// one. The file is not written to, save by snapshots. There is one connection,
+// as on a network file system: whatever SQLite has to let several get at the
+// same memory is worse than taking turns (docs/adr/0004).
+func openMemory(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
+	if o.Path != "" && !lock.works() {
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "the file system of %s has no locks, so that others could change the file meanwhile", o.Path).
+			WithHint("choose another place, best on a local disk")
+	}
+	db, conn, err := openOne(ctx, ":memory:", dsn(":memory:", "memory", writerParams()))
+	if err != nil {
+		return nil, err
+	}
+	closeOn := func(err error) error { return errors.Join(err, conn.Close(), db.Close()) }
+	if o.Path != "" {
+		if err := load(ctx, conn, o, lock); err != nil {
+			return nil, closeOn(err)
+		}
+	}
+	epoch, err := prepare(ctx, conn, o, lock)
+	if err != nil {
+		return nil, closeOn(err)
+	}
+	w := newWriter(db, conn, epoch, nil, *o)
+	read, err := w.share()
+	if err != nil {
+		w.stop()
+		return nil, errors.Join(err, w.close())
+	}
+	return start(o, lock, read, w), nil
+}
+
+// load copies what a file has into a database in memory. Its journal becomes
+// part of the file: a snapshot that took its place would inherit it.
+func load(ctx context.Context, to *sql.Conn, o *Options, lock *fileLock) error {
+	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if network, err := networkOf(o.Path); err != nil {
+		return err
+	} else if network == "" {
+		if err := inspectFile(ctx, o, lock); err != nil {
+			return err
+		}
+	}
+	db, from, err := openAlone(ctx, o.Path, url.Values{})
+	if err != nil {
+		return err
+	}
+	_, err = inspect(ctx, from, o.Path)
+	if err == nil {
+		err = copyPages(to, from)
+	}
+	if err != nil {
+		err = fmt.Errorf("read database %s: %w", o.Path, explainDamage(ctx, from, err))
+	}
+	return errors.Join(err, from.Close(), db.Close())
+}
+
+// GiveBackMemory gives the memory of caches back to the system. It is for times
+// in which nobody needs the database: the next use cases fill the caches anew.
+func (d *DB) GiveBackMemory(ctx context.Context) error {
+	d.Read.SetMaxIdleConns(0) // closes those that are idle
+	d.Read.SetMaxIdleConns(readers)
+	err := d.writer.shrink(ctx)
+	malloc.Trim()
+	if err != nil {
+		return fmt.Errorf("empty the cache of database %s: %w", d.path, err)
+	}
+	return nil
+}
+
+// shrink empties the cache of the writer's connection, between transactions.
+func (w *writer) shrink(ctx context.Context) error {
+	w.turn.Lock()
+	defer w.turn.Unlock()
+	_, err := w.conn.ExecContext(ctx, `PRAGMA shrink_memory`)
+	return err
+}

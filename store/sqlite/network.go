@@ -1,0 +1,46 @@
+package sqlite
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// networkFileSystems are those on which a file may be open on several machines,
+// by the number that statfs gives. FUSE may be local; nobody can tell.
+var networkFileSystems = map[int64]string{
+	unix.NFS_SUPER_MAGIC:   "NFS",
+	unix.SMB_SUPER_MAGIC:   "SMB",
+	unix.CIFS_SUPER_MAGIC:  "CIFS",
+	unix.SMB2_SUPER_MAGIC:  "SMB",
+	unix.AFS_SUPER_MAGIC:   "AFS",
+	unix.AFS_FS_MAGIC:      "AFS",
+	unix.CODA_SUPER_MAGIC:  "Coda",
+	unix.CEPH_SUPER_MAGIC:  "Ceph",
+	unix.V9FS_MAGIC:        "9P",
+	unix.FUSE_SUPER_MAGIC:  "FUSE",
+	unix.OCFS2_SUPER_MAGIC: "OCFS2",
+	0x01161970:             "GFS2",
+	0x0BD00BD0:             "Lustre",
+	0x47504653:             "GPFS",
+	0x19830326:             "BeeGFS",
+	0xAAD7AAEA:             "PanFS",
+	0x20030528:             "OrangeFS",
+	0x18031977:             "WekaFS",
+}
+
+// networkOf names the network file system that a path is on; "" on a local one.
+func networkOf(path string) (string, error) {
+	var s unix.Statfs_t
+	dir := filepath.Dir(path)
+	for {
+		err := unix.Statfs(dir, &s)
+		if err == nil {
+			return networkFileSystems[int64(s.Type)&0xFFFFFFFF], nil
+		}
+		if err != unix.EINTR { //nolint:errorlint // a plain errno
+			return "", fmt.Errorf("ask for the file system of %s: %w", dir, err)
+		}
+	}
+}

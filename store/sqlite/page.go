@@ -1,0 +1,136 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+)
+
+// Page says which part of a list is wanted, in which order.
+type Page struct {
+	Offset  int64
+	Limit   int64
+	SortBy  string // a field's name on the wire; one that cannot be sorted by means id
+	Reverse bool
+}
+
+// Filter collects the conditions of a WHERE clause and their arguments.
+type Filter struct {
+	conditions []string
+	args       []any
+}
+
+// Where starts a filter with one condition.
+func Where(condition string, args ...any) *Filter {
+	f := &Filter{}
+	f.Add(condition, args...)
+	return f
+}
+
+// Add requires one more condition.
+func (f *Filter) Add(condition string, args ...any) {
+	f.conditions = append(f.conditions, condition)
+	f.args = append(f.args, args...)
+}
+
+// Equal requires that a column has the value that p points to, if p is given.
+func Equal[T any](f *Filter, column string, p *T) {
+	if p != nil {
+		f.Add(column+" = ?", *p)
+	}
+}
+
+// Contains requires that a column contains text, without regard to the case of
+// ASCII letters, if text is given.
+func Contains(f *Filter, column string, text *string) {
+	if text != nil {
+		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(*text)
+		f.Add(column+` LIKE ? ESCAPE '\'`, "%"+escaped+"%")
+	}
+}
+
+func (f *Filter) sql() string {
+	if len(f.conditions) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(f.conditions, " AND ")
+}
+
+// List is a query for one page of a list.
+type List struct {
+	Columns  string            // what scan reads
+	From     string            // table, with its joins
+	Filter   *Filter           // may be nil
+	Sortable map[string]string // name on the wire to SQL expression; nil: fixed order
+	ID       string            // the expression that makes the order total; several are separated by commas
+	Page     Page
+}
+
+// order makes the ORDER BY clause: the wanted column, then the id, so that
+// rows that are equal keep their place from page to page.
+func (l *List) order() string {
+	direction := " ASC"
+	if l.Page.Reverse {
+		direction = " DESC"
+	}
+	keys := strings.Split(l.ID, ",")
+	if column, ok := l.Sortable[l.Page.SortBy]; ok && column != l.ID {
+		keys = append([]string{column}, keys...)
+	}
+	return " ORDER BY " + strings.Join(keys, direction+", ") + direction
+}
+
+// ReadList returns a page of rows and how many there are in all, both as of
+// one moment.
+func ReadList[T any](ctx context.Context, db *sql.DB, l List, scan func(Scanner) (T, error)) (items []T, total int64, err error) {
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return nil, 0, fmt.Errorf("list %s: %w", l.From, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	return ReadPage(ctx, tx, l, scan)
+}
+
+// ReadPage is readList within a transaction.
+func ReadPage[T any](ctx context.Context, tx *sql.Tx, l List, scan func(Scanner) (T, error)) (items []T, total int64, err error) {
+	if l.Filter == nil {
+		l.Filter = &Filter{}
+	}
+	count := "SELECT COUNT(*) FROM " + l.From + l.Filter.sql()
+	if err := tx.QueryRowContext(ctx, count, l.Filter.args...).Scan(&total); err != nil {
+		return nil, 0, fmt.Errorf("count %s: %w", l.From, err)
+	}
+	query := "SELECT " + l.Columns + " FROM " + l.From + l.Filter.sql() + l.order() + " LIMIT ? OFFSET ?"
+	rows, err := tx.QueryContext(ctx, query, append(l.Filter.args, l.Page.Limit, l.Page.Offset)...)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list %s: %w", l.From, err)
+	}
+	items, err = Collect(rows, scan)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list %s: %w", l.From, err)
+	}
+	return items, total, nil
+}
+
+// Scanner is *sql.Row or *sql.Rows.
+type Scanner interface {
+	Scan(dest ...any) error
+}
+
+// Collect reads and closes rows.
+func Collect[T any](rows *sql.Rows, scan func(Scanner) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var items []T
+	for rows.Next() {
+		item, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	return items, rows.Err()
+}
+
+// ScanString reads rows of one text.
+func ScanString(r Scanner) (s string, err error) { return s, r.Scan(&s) }

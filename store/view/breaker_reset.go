@@ -1,0 +1,52 @@
+package view
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// BreakerFilter says which trips of circuit breakers are wanted; zero fields do
+// not matter.
+type BreakerFilter struct {
+	ID         int64
+	WorkflowID int64 // of this one; those for the nodes of all workflows are among them in lists
+	Node       string
+	Ended      bool // also those that have closed
+}
+
+// Trips returns trips of circuit breakers, by id.
+func (s Breakers) Trips(ctx context.Context, q BreakerFilter) ([]workflow.BreakerTrip, error) {
+	if q.WorkflowID != 0 {
+		if err := RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+			return nil, err
+		}
+	}
+	rows, err := s.Db.Read.QueryContext(ctx, `SELECT `+row.TripColumns+` FROM breaker_trip
+		WHERE (?1 = 0 OR workflow_id IS NULL OR workflow_id = ?1) AND (?2 = '' OR subject = ?2) AND (?3 OR ended_ms = 0 AND until_ms > ?4) ORDER BY id`,
+		q.WorkflowID, q.Node, q.Ended, s.Db.Now().UnixMilli())
+	if err != nil {
+		return nil, fmt.Errorf("list circuit breakers: %w", err)
+	}
+	trips, err := sqlite.Collect(rows, row.ScanTrip)
+	if err != nil {
+		return nil, fmt.Errorf("list circuit breakers: %w", err)
+	}
+	return trips, nil
+}
+
+// excludedNodes are the nodes from which open breakers keep a workflow.
+func (l *looker) excludedNodes(workflowID int64) ([]string, error) {
+	return look(l, `SELECT DISTINCT t.subject FROM breaker_trip t LEFT JOIN workflow w ON w.id = t.workflow_id
+		WHERE t.ended_ms = 0 AND t.until_ms > ?2 AND t.action = 'exclude_node' AND (t.workflow_id IS NULL OR t.workflow_id = ?1 AND t.run_id = w.run_id)
+		ORDER BY 1`, []any{workflowID, l.nowMS}, sqlite.ScanString)
+}
+
+// trips are the open breakers that a workflow is subject to.
+func (l *looker) trips(workflowID int64) ([]workflow.BreakerTrip, error) {
+	return look(l, `SELECT `+row.TripColumns+` FROM breaker_trip WHERE (workflow_id IS NULL OR workflow_id = ?1) AND ended_ms = 0 AND until_ms > ?2 ORDER BY id`,
+		[]any{workflowID, l.nowMS}, row.ScanTrip)
+}

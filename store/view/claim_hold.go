@@ -1,0 +1,53 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// ClaimHoldColumns are those that ScanClaimHold reads.
+const ClaimHoldColumns = `id, workflow_id, run_id, kind, name, reason, evidence, since_ms, until_ms, ended_ms, ended_why`
+
+// ScanClaimHold reads a row of ClaimHoldColumns.
+func ScanClaimHold(r sqlite.Scanner) (h workflow.ClaimHold, err error) {
+	var evidence sql.NullString
+	err = r.Scan(&h.ID, &h.WorkflowID, &h.RunID, &h.Kind, &h.Name, &h.Reason, &evidence, &h.SinceMS, &h.UntilMS, &h.EndedMS, &h.EndedWhy)
+	if evidence.Valid {
+		h.Evidence = json.RawMessage(evidence.String)
+	}
+	return h, err
+}
+
+// HoldBinds is a condition for holds h: they have not ended, and something is left
+// for them to hold. What comes after the jobs of a run, its end job and what
+// undoes it, waits for nobody.
+const HoldBinds = `h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM workflow w WHERE w.id = h.workflow_id AND (w.has_ended = 1
+	OR EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = w.id AND s.kind = 'end' AND s.parent_id IS NULL AND s.state = 'running')))`
+
+// ClaimHolds are those of a workflow that hold at the moment of the look.
+func (l *looker) claimHolds(workflowID int64) (workflow.ClaimHolds, error) {
+	return look(l, `SELECT `+ClaimHoldColumns+` FROM claim_hold h
+		WHERE workflow_id = ? AND `+HoldBinds+` AND (until_ms = 0 OR until_ms > ?) ORDER BY id`, []any{workflowID, l.nowMS}, ScanClaimHold)
+}
+
+// List returns the holds of claims of a workflow, also those that have
+// ended, by id.
+func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]workflow.ClaimHold, error) {
+	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+		return nil, err
+	}
+	rows, err := s.Db.Read.QueryContext(ctx, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("list the holds of claims of workflow %d: %w", workflowID, err)
+	}
+	holds, err := sqlite.Collect(rows, ScanClaimHold)
+	if err != nil {
+		return nil, fmt.Errorf("list the holds of claims of workflow %d: %w", workflowID, err)
+	}
+	return holds, nil
+}

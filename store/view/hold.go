@@ -1,0 +1,77 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// List returns the jobs of a workflow that wait for a classification, by id;
+// of all workflows if the id is 0.
+func (s Holds) List(ctx context.Context, workflowID int64) ([]workflow.HeldJob, error) {
+	tx, err := s.Db.BeginRead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	if workflowID != 0 {
+		var one int
+		err := tx.QueryRowContext(ctx, `SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&one)
+		if err := OrNotFound(err, "workflow", workflowID); err != nil {
+			return nil, err
+		}
+	}
+	return HeldJobs(func(query string, args ...any) (*sql.Rows, error) { return tx.QueryContext(ctx, query, args...) }, workflowID)
+}
+
+// HeldJobs reads held jobs within a transaction of any kind.
+func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]workflow.HeldJob, error) {
+	// The IN is the condition of the index, which the + has SQLite take.
+	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence
+		FROM job j JOIN workflow w ON w.id = j.workflow_id
+			LEFT JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id
+		WHERE j.status IN ({failed}, {canceled}, {terminated}, {pending_failed}) AND j.status = {pending_failed} AND w.is_hidden = 0`
+	var args []any
+	if workflowID != 0 {
+		query, args = query+` AND j.workflow_id = ?`, []any{workflowID}
+	}
+	rows, err := ask(query+` ORDER BY +j.id`, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read held jobs: %w", err)
+	}
+	held, err := sqlite.Collect(rows, scanHeld)
+	if err != nil {
+		return nil, fmt.Errorf("read held jobs: %w", err)
+	}
+	return held, nil
+}
+
+func scanHeld(r sqlite.Scanner) (workflow.HeldJob, error) {
+	var id, workflowID int64
+	var name string
+	var hold, kind, confidence, text, evidence sql.NullString
+	var code sql.NullInt64
+	if err := r.Scan(&id, &workflowID, &name, &hold, &kind, &confidence, &code, &text, &evidence); err != nil {
+		return workflow.HeldJob{}, err
+	}
+	var h workflow.Hold
+	if hold.Valid {
+		if err := json.Unmarshal([]byte(hold.String), &h); err != nil {
+			return workflow.HeldJob{}, fmt.Errorf("read the hold of job %d: %w", id, err)
+		}
+	}
+	var e workflow.Evidence
+	if evidence.Valid {
+		if err := json.Unmarshal([]byte(evidence.String), &e); err != nil {
+			return workflow.HeldJob{}, fmt.Errorf("read the evidence of job %d: %w", id, err)
+		}
+	}
+	c := workflow.Cause{
+		Kind: workflow.CauseKind(kind.String), Confidence: workflow.Confidence(confidence.String), ReturnCode: code.Int64, Text: text.String,
+	}
+	return workflow.NewHeldJob(id, workflowID, name, h, c, e), nil
+}

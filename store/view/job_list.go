@@ -1,0 +1,111 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JobFilter says which jobs of a workflow are wanted; nil fields do not matter.
+type JobFilter struct {
+	WorkflowID          int64
+	Status              *workflow.JobStatus
+	NeedsFile           *int64 // reads this file
+	UpstreamJob         *int64 // depends on this job
+	ActiveComputeNodeID *int64 // runs on this node
+	OriginIsSet         *bool
+	Name                *string
+	Command             *string   // a part of it
+	Labels              *[]string // a runner with exactly these could claim it; normalized
+	WithRelations       bool      // fill in the relations
+}
+
+// List returns a page of the jobs of a workflow.
+func (s Jobs) List(ctx context.Context, q JobFilter, page sqlite.Page) ([]workflow.Job, int64, error) {
+	if err := RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+		return nil, 0, err
+	}
+	tx, err := s.Db.BeginRead(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	f, err := jobFilter(ctx, tx, q)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list the jobs of workflow %d: %w", q.WorkflowID, err)
+	}
+	jobs, total, err := sqlite.ReadPage(ctx, tx, sqlite.List{
+		Columns: JobColumns, From: JobTables, Filter: f, ID: "j.id", Page: page,
+		Sortable: map[string]string{
+			"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command", "invocation_script": "j.invocation_script",
+			"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.run_if = 0",
+			"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
+			"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
+		},
+	}, new(JobScanner).Scan)
+	if err != nil {
+		return nil, 0, err
+	}
+	if q.WithRelations {
+		if err := AddRelations(reader(ctx, tx), jobs); err != nil {
+			return nil, 0, fmt.Errorf("read the relations of jobs of workflow %d: %w", q.WorkflowID, err)
+		}
+	}
+	return jobs, total, nil
+}
+
+func jobFilter(ctx context.Context, tx *sql.Tx, q JobFilter) (*sqlite.Filter, error) {
+	f := sqlite.Where(`j.workflow_id = ?`, q.WorkflowID)
+	sqlite.Equal(f, "j.status", q.Status)
+	sqlite.Equal(f, "j.name", q.Name)
+	sqlite.Contains(f, "j.command", q.Command)
+	if q.NeedsFile != nil {
+		f.Add(`j.id IN (SELECT job_id FROM job_input_file WHERE file_id = ?)`, *q.NeedsFile)
+	}
+	if q.UpstreamJob != nil {
+		f.Add(`j.gate_id IN (SELECT gate_id FROM gate_dependency WHERE job_id = ?)`, *q.UpstreamJob)
+	}
+	if q.ActiveComputeNodeID != nil {
+		f.Add(`j.compute_node_id = ? AND j.status IN {live} AND j.status = {running}`, *q.ActiveComputeNodeID) // the index has both
+	}
+	if q.OriginIsSet != nil {
+		f.Add(`(j.origin IS NOT NULL) = ?`, *q.OriginIsSet)
+	}
+	if q.Labels != nil {
+		classes, err := classesFor(ctx, tx, q.WorkflowID, *q.Labels)
+		if err != nil {
+			return nil, err
+		}
+		f.Add(`j.class_id IN (SELECT value FROM json_each(?))`, classes)
+	}
+	return f, nil
+}
+
+// classesFor lists, in JSON, the classes that a runner with the given labels
+// may claim from.
+func classesFor(ctx context.Context, tx *sql.Tx, workflowID int64, labels []string) (string, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT id, labels FROM claim_class WHERE workflow_id = ?`, workflowID)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	ids := []int64{}
+	for rows.Next() {
+		var id int64
+		var joined string
+		if err := rows.Scan(&id, &joined); err != nil {
+			return "", err
+		}
+		wanted, err := workflow.ParseLabels(joined)
+		if err != nil {
+			return "", err
+		}
+		if workflow.LabelsMatch(wanted, labels) {
+			ids = append(ids, id)
+		}
+	}
+	return sqlite.IDList(ids), rows.Err()
+}

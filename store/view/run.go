@@ -1,0 +1,93 @@
+package view
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/row"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
+)
+
+// Run is what must be known of a workflow to record what happens in it.
+type Run struct {
+	WorkflowID   int64
+	RunID        int64
+	Generation   int64
+	Canceled     bool
+	Halted       bool                    // jobs do not go on when their dependencies are complete
+	Ended        bool                    // the verdict of this generation is written
+	GivenUp      string                  // why it was given up
+	holdFailures bool                    // use_pending_failed
+	Stages       bool                    // it has jobs in other stages than the main one
+	Compensation stage.CompensationState // of this run; empty if there is none
+	execution    sql.NullString
+	codes        *workflow.ReturnCodes // read from execution at the first use
+	ClaimHolds   int64                 // how many hold the claims
+	policyText   sql.NullString
+	policyRead   *workflow.RunPolicy // of policyText, at the first use
+}
+
+// ReadRun reads the run that a workflow is at; CodeNotFound if there is no such
+// workflow.
+func ReadRun(row func(query string, args []any, dest ...any) error, workflowID int64) (*Run, error) {
+	r := &Run{WorkflowID: workflowID}
+	err := row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(given_up, ''), COALESCE(use_pending_failed, 0), claim_holds, execution_config, policy,
+			EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = workflow.id),
+			COALESCE((SELECT c.state FROM compensation c WHERE c.workflow_id = workflow.id AND c.run_id = workflow.run_id), '')
+		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
+		&r.RunID, &r.Generation, &r.Canceled, &r.Halted, &r.Ended, &r.GivenUp, &r.holdFailures, &r.ClaimHolds, &r.execution, &r.policyText, &r.Stages, &r.Compensation)
+	if r.Compensating() {
+		r.Halted = false // its jobs go on, and no others are open, or they are of a canceled run
+	}
+	return r, OrNotFound(err, "workflow", workflowID)
+}
+
+// Compensating reports whether what the run did is being undone.
+func (r *Run) Compensating() bool { return r.Compensation != "" && !r.Compensation.IsOver() }
+
+// RefuseWhileCompensating rejects a change that would let a run go on while it is undone.
+func (r *Run) RefuseWhileCompensating() error {
+	if !r.Compensating() {
+		return nil
+	}
+	return workflow.Errorf(workflow.CodeConflict, "what run %d of workflow %d did is being undone", r.RunID, r.WorkflowID).
+		WithHint("wait for the end of the compensation, or cancel the workflow, which ends it")
+}
+
+// ReturnCodes returns the return codes of attempts that have none of their own.
+func (r *Run) ReturnCodes() (workflow.ReturnCodes, error) {
+	if r.codes != nil {
+		return *r.codes, nil
+	}
+	codes, err := row.ReturnCodes(r.execution)
+	if err != nil {
+		return codes, fmt.Errorf("workflow %d: %w", r.WorkflowID, err)
+	}
+	r.codes = &codes
+	return codes, nil
+}
+
+// Policy returns what the workflow says about failures.
+func (r *Run) Policy() (*workflow.RunPolicy, error) {
+	if r.policyRead != nil {
+		return r.policyRead, nil
+	}
+	p := &workflow.RunPolicy{}
+	if r.policyText.Valid {
+		if err := json.Unmarshal([]byte(r.policyText.String), p); err != nil {
+			return nil, fmt.Errorf("read the policy of workflow %d: %w", r.WorkflowID, err)
+		}
+	}
+	r.policyRead = p
+	return p, nil
+}
+
+// Require refuses a request that was made for another run.
+func (r *Run) Require(runID int64) error {
+	if runID != r.RunID {
+		return workflow.Errorf(workflow.CodeConflict, "Run ID mismatch: provided %d but workflow %d is at run %d", runID, r.WorkflowID, r.RunID)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+// Supply is the allocations there are, and what wants a place in them, at one
+// moment: a job that a runner claims meanwhile is counted once, and what is
+// refused meanwhile is either there or a refusal.
+type Supply struct {
+	Workflow workflow.Workflow
+	Asked    []AskedAllocation         // as AskedAllocations has them
+	Live     []compute.Allocation      // of all workflows, as Allocations.Live has them
+	Loads    map[int64]*AllocationLoad // of the workflow's that have or had runners, by allocation
+	Demand   Demand
+}
+
+// Supply reads what a workflow's jobs want and what there is for them. Jobs that
+// become ready within the lead time count as ready.
+func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Duration) (Supply, error) {
+	var supply Supply
+	tx, err := s.Db.BeginRead(ctx)
+	if err != nil {
+		return supply, err
+	}
+	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
+	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	supply.Workflow, err = ScanWorkflow(tx.QueryRowContext(ctx, SelectWorkflow, workflowID))
+	if err != nil {
+		return supply, OrNotFound(err, "workflow", workflowID)
+	}
+	if supply.Asked, err = look(&l, listAskedAllocations, []any{workflowID}, scanAskedAllocation); err != nil {
+		return supply, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
+	}
+	if supply.Live, err = look(&l, listLiveAllocations, nil, ScanAllocation); err != nil {
+		return supply, fmt.Errorf("list live allocations: %w", err)
+	}
+	if supply.Loads, err = l.loads(workflowID); err != nil {
+		return supply, err
+	}
+	if supply.Demand, err = l.demand(workflowID, l.nowMS+lead.Milliseconds()); err != nil {
+		return supply, fmt.Errorf("count the demand of workflow %d: %w", workflowID, err)
+	}
+	return supply, nil
+}

@@ -1,0 +1,100 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/sqlite"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metadata, w.env, w.timestamp, w.submission_directory,
+	w.compute_node_expiration_buffer_seconds, w.compute_node_wait_for_new_jobs_seconds, w.compute_node_ignore_workflow_completion,
+	w.compute_node_wait_for_healthy_database_minutes, w.compute_node_min_time_for_new_jobs_seconds,
+	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.access_groups, w.policy,
+	w.use_pending_failed, w.enable_ro_crate, w.enforce_runtime, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
+	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
+	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running'))`
+
+// ScanWorkflow reads a row of SelectWorkflow.
+func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
+	var metadata, env, monitor, slurm, execution, dynamic, groups, policy sql.NullString
+	err = r.Scan(&w.ID, &w.Name, &w.User, &w.Description, &w.Project, &metadata, &env, &w.Timestamp, &w.SubmissionDirectory,
+		&w.ComputeNodeExpirationBufferSeconds, &w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
+		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
+		&monitor, &slurm, &execution, &dynamic, &groups, &policy,
+		&w.UsePendingFailed, &w.EnableROCrate, &w.EnforceRuntime, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating)
+	if err != nil {
+		return w, err
+	}
+	if metadata.Valid {
+		w.Metadata = json.RawMessage(metadata.String)
+	}
+	if slurm.Valid {
+		w.SlurmDefaults = json.RawMessage(slurm.String)
+	}
+	for _, c := range []struct {
+		text sql.NullString
+		dest any
+	}{{env, &w.Env}, {monitor, &w.ResourceMonitor}, {execution, &w.ExecutionConfig}, {dynamic, &w.DynamicJobs}, {groups, &w.AccessGroups}, {policy, &w.Policy}} {
+		if c.text.Valid {
+			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
+				return w, fmt.Errorf("read workflow %d: %w", w.ID, err)
+			}
+		}
+	}
+	return w, nil
+}
+
+// SelectWorkflow reads the workflow of an id, if it is visible.
+const SelectWorkflow = `SELECT ` + workflowColumns + ` FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`
+
+// Get returns a workflow.
+func (s Workflows) Get(ctx context.Context, id int64) (workflow.Workflow, error) {
+	return ReadOne(ctx, s.Db.Read, "workflow", id, SelectWorkflow, ScanWorkflow)
+}
+
+// WorkflowFilter says which workflows are wanted; nil fields do not matter.
+type WorkflowFilter struct {
+	Name        *string
+	User        *string
+	Description *string // a part of it
+	IsArchived  *bool
+	AccessGroup *string // the name of one of its groups
+}
+
+// List returns a page of the workflows.
+func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page) ([]workflow.Workflow, int64, error) {
+	f := sqlite.Where(`w.is_hidden = 0`)
+	sqlite.Equal(f, "w.name", q.Name)
+	sqlite.Equal(f, "w.user", q.User)
+	sqlite.Contains(f, "w.description", q.Description)
+	sqlite.Equal(f, "w.is_archived", q.IsArchived)
+	if q.AccessGroup != nil {
+		f.Add(`EXISTS (SELECT 1 FROM json_each(w.access_groups) WHERE value = ?)`, *q.AccessGroup)
+	}
+	sortable := map[string]string{}
+	for _, c := range []string{"name", "user", "description", "env", "timestamp", "compute_node_expiration_buffer_seconds",
+		"compute_node_wait_for_new_jobs_seconds", "compute_node_ignore_workflow_completion", "compute_node_wait_for_healthy_database_minutes",
+		"compute_node_min_time_for_new_jobs_seconds", "resource_monitor_config", "slurm_defaults", "use_pending_failed", "enable_ro_crate",
+		"project", "metadata", "run_id", "is_canceled", "is_archived", "submission_directory"} {
+		sortable[c] = "w." + c
+	}
+	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+		Columns: workflowColumns, From: "workflow w", Filter: f, Sortable: sortable, ID: "w.id", Page: page,
+	}, ScanWorkflow)
+}
+
+// Kind is a kind of rows that belong to a workflow.
+type Kind string
+
+// Of returns the workflow that a row belongs to; CodeNotFound if there
+// is no such row. Rows never move to another workflow, and ids are never used
+// again, so that the answer stays true.
+func (s Workflows) Of(ctx context.Context, kind Kind, id int64) (workflowID int64, err error) {
+	table := string(kind)
+	err = s.Db.Read.QueryRowContext(ctx, `SELECT workflow_id FROM `+table+` WHERE id = ?`, id).Scan(&workflowID)
+	return workflowID, OrNotFound(err, table, id)
+}

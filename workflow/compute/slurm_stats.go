@@ -1,0 +1,24 @@
+package compute
+
+// SlurmStats is what Slurm accounted for an attempt's step.
+type SlurmStats struct {
+	ID                int64
+	WorkflowID        int64
+	JobID             int64
+	RunID             int64
+	AttemptID         int64
+	SlurmJobID        *string
+	MaxRSSBytes       *int64
+	MaxVMSizeBytes    *int64
+	MaxDiskReadBytes  *int64
+	MaxDiskWriteBytes *int64
+	AveCPUSeconds     *float64
+	NodeList          *string
+}
+
+// SlurmJobCorrelation says that a job ran in an allocation.
+type SlurmJobCorrelation struct {
+	SlurmJobID string
+	JobID      int64
+	JobName    string
+}

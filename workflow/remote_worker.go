@@ -1,7 +1,0 @@
-package workflow
-
-// RemoteWorker is a host, as user@host:port, that may run a workflow's jobs.
-type RemoteWorker struct {
-	WorkflowID int64
-	Worker     string
-}

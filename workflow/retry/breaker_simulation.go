@@ -1,0 +1,142 @@
+package retry
+
+import (
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// SimulatedBreakers are the circuit breakers of a simulation.
+type SimulatedBreakers struct {
+	Nodes *workflow.CircuitBreaker            // that looks after the nodes of all workflows; nil: off
+	Of    map[int64][]workflow.CircuitBreaker // of workflows, by id
+}
+
+// SimulatedTrip is a circuit breaker that would have opened. Times are in ms since
+// the epoch.
+type SimulatedTrip struct {
+	WorkflowID int64                  `json:"workflow_id,omitempty"` // 0: it is about the nodes of all workflows
+	RunID      int64                  `json:"run_id,omitempty"`
+	Breaker    string                 `json:"breaker"`
+	Subject    string                 `json:"subject,omitempty"` // the node or the category
+	Action     workflow.BreakerAction `json:"action"`
+	Reason     string                 `json:"reason"`
+	SinceMS    int64                  `json:"since_ms"`
+	UntilMS    int64                  `json:"until_ms"`
+	// Held are retries that would have been holds, and Kept the attempts that began
+	// while it would have kept them from it.
+	Held int64 `json:"held"`
+	Kept int64 `json:"kept"`
+
+	trip workflow.BreakerTrip
+}
+
+// shownTrips is how many trips a simulation lists.
+const shownTrips = 100
+
+// breakerSubject is what failures are counted under.
+type breakerSubject struct {
+	workflowID, runID int64 // 0 of the breaker for all workflows
+	breaker, subject  string
+}
+
+// breakerSimulator counts failures for circuit breakers, as they come.
+type breakerSimulator struct {
+	breakers SimulatedBreakers
+	failures map[breakerSubject][]brokenAttempt // within the window, since the last trip
+	open     map[breakerSubject]int64           // until when
+	trips    []*SimulatedTrip
+}
+
+// brokenAttempt is when an attempt failed, and the runner that it was lost with.
+type brokenAttempt struct {
+	endMS  int64
+	lostBy int64 // 0: none was lost
+}
+
+func newBreakerSimulator(breakers SimulatedBreakers) breakerSimulator {
+	return breakerSimulator{breakers: breakers, failures: map[breakerSubject][]brokenAttempt{}, open: map[breakerSubject]int64{}}
+}
+
+// began notes which open breakers would have kept an attempt from its start.
+func (s *breakerSimulator) began(a *RecordedAttempt) {
+	if a.StartedMS == nil {
+		return
+	}
+	for _, t := range s.trips {
+		if !t.about(a) || *a.StartedMS <= t.SinceMS || *a.StartedMS >= t.UntilMS {
+			continue
+		}
+		if t.Action == workflow.BreakerPause || t.Action == workflow.BreakerExcludeNode && t.Subject == a.Node {
+			t.Kept++
+			return
+		}
+	}
+}
+
+// about reports whether a run is subject to a trip.
+func (t *SimulatedTrip) about(a *RecordedAttempt) bool {
+	return t.WorkflowID == 0 || t.WorkflowID == a.WorkflowID && t.RunID == a.RunID
+}
+
+// openFor are the breakers that were open when an attempt ended, and that its run is
+// subject to.
+func (s *breakerSimulator) openFor(a *RecordedAttempt) (open []workflow.BreakerTrip) {
+	for _, t := range s.trips {
+		if t.about(a) && workflow.OrZero(a.EndedMS) < t.UntilMS {
+			open = append(open, t.trip)
+		}
+	}
+	return open
+}
+
+// held counts a failure for the breaker that has it held, if its rule is one.
+func (s *breakerSimulator) held(a *RecordedAttempt, rule string, f *workflow.Failure) {
+	for _, t := range s.trips {
+		if t.about(a) && workflow.OrZero(a.EndedMS) < t.UntilMS && rule == workflow.RuleBreaker+t.trip.Breaker && t.trip.Holds(f) {
+			t.Held++
+			return
+		}
+	}
+}
+
+// failed counts a failure for the breakers that are about it.
+func (s *breakerSimulator) failed(a *RecordedAttempt, f *workflow.Failure) {
+	own := s.breakers.Of[a.WorkflowID]
+	for i := range own {
+		if subject, ok := own[i].Subject(f); ok {
+			s.count(&own[i], breakerSubject{a.WorkflowID, a.RunID, own[i].Key(), subject}, brokenAttempt{endMS: workflow.OrZero(a.EndedMS)})
+		}
+	}
+	if b := s.breakers.Nodes; b != nil && !f.Cause.OfCommand {
+		if subject, ok := b.Subject(f); ok {
+			broken := brokenAttempt{endMS: workflow.OrZero(a.EndedMS)}
+			if f.Cause.Kind != workflow.CauseLaunch {
+				broken.lostBy = workflow.OrZero(a.RunnerID)
+			}
+			s.count(b, breakerSubject{breaker: b.Key(), subject: subject}, broken)
+		}
+	}
+}
+
+// count counts a failure and opens the breaker if it is one too many. What a
+// runner took with it is one failure.
+func (s *breakerSimulator) count(b *workflow.CircuitBreaker, under breakerSubject, f brokenAttempt) {
+	if s.open[under] > f.endMS {
+		return
+	}
+	all := slices.DeleteFunc(s.failures[under], func(x brokenAttempt) bool {
+		return x.endMS <= f.endMS-b.Window().Milliseconds() || x.lostBy != 0 && x.lostBy == f.lostBy
+	})
+	if all = append(all, f); int64(len(all)) < b.Threshold {
+		s.failures[under] = all
+		return
+	}
+	delete(s.failures, under)
+	t := b.NewTrip(under.subject, nil, int64(len(all)), f.endMS)
+	s.open[under] = t.UntilMS
+	s.trips = append(s.trips, &SimulatedTrip{
+		WorkflowID: under.workflowID, RunID: under.runID, Breaker: t.Breaker, Subject: t.Subject, Action: t.Action, Reason: t.Reason,
+		SinceMS: t.SinceMS, UntilMS: t.UntilMS, trip: t,
+	})
+}

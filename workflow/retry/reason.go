@@ -1,0 +1,46 @@
+package retry
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// unreachableDelay is how long a retry waits if the earlier attempt may still
+// be running where nobody can reach it.
+const unreachableDelay = 2 * time.Minute
+
+// withoutHold is what becomes of a decision for a job that nothing holds.
+func withoutHold(p *workflow.Policies, d workflow.Decision) workflow.Decision {
+	if !p.NeverHeld || d.Action != workflow.ActionHold {
+		return d
+	}
+	d.Action = workflow.ActionFail
+	d.Reason += "; it is not held, as the end of the run would wait for a decision"
+	return d
+}
+
+func noneReason(c workflow.Cause) string {
+	if c.Status == workflow.Canceled {
+		return "canceled: no retry"
+	}
+	return "successful"
+}
+
+// handlerApplies: handlers are for what the command did, not for what was done
+// to it.
+func handlerApplies(c workflow.Cause) bool {
+	return slices.Contains([]workflow.CauseKind{workflow.CauseExit, workflow.CauseSignal, workflow.CauseOOM, workflow.CauseTimeout, workflow.CauseOutputMissing}, c.Kind)
+}
+
+func unmatchedReason(handler *workflow.FailureHandlerDefinition, c workflow.Cause) string {
+	switch {
+	case handler == nil:
+		return fmt.Sprintf("no rule for cause %s", c.Kind)
+	case !handlerApplies(c):
+		return fmt.Sprintf("no rule for cause %s, which failure handlers do not treat", c.Kind)
+	}
+	return fmt.Sprintf("no rule of handler %s for return code %d", handler.Name, c.ReturnCode)
+}

@@ -1,0 +1,235 @@
+package stage
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/criterion"
+)
+
+// Counts is what a workflow's run amounts to.
+type Counts struct {
+	ByStatus workflow.StatusCounts
+	Retried  int64                        // attempts that were followed by another one
+	ByCause  map[workflow.CauseKind]int64 // attempts that ended
+	// ByCategory counts failed attempts by the workflow's failure_categories.
+	ByCategory map[string]int64
+	// ByPattern counts the jobs whose names match a pattern that the condition of
+	// success names.
+	ByPattern map[string]workflow.StatusCounts
+	// WorkflowCanceled: jobs that have not run will not.
+	WorkflowCanceled bool
+	// EndJob is how the end job ended; nil if there is none or it had no word.
+	EndJob *EndJobResult
+	// GivenUp is why the run was given up: it has failed, whatever its jobs say;
+	// empty if it was not.
+	GivenUp string
+}
+
+// Total is the number of jobs.
+func (c Counts) Total() int64 { return c.ByStatus.Total() }
+
+// Open is the number of jobs that are not complete.
+func (c Counts) Open() int64 {
+	n := c.Total()
+	for s := range c.ByStatus {
+		if workflow.JobStatus(s).IsComplete() {
+			n -= c.ByStatus[s]
+		}
+	}
+	return n
+}
+
+// Live is the number of jobs that a runner holds.
+func (c Counts) Live() int64 { return c.ByStatus[workflow.Pending] + c.ByStatus[workflow.Running] }
+
+// Ended reports whether the run is over: every job is complete, or the
+// workflow was canceled and no attempt is live.
+func (c Counts) Ended() bool {
+	if c.WorkflowCanceled {
+		return c.Live() == 0
+	}
+	return c.Open() == 0
+}
+
+// Troubles is ByCause without the successes; nil if nothing is left.
+func (c Counts) Troubles() map[workflow.CauseKind]int64 {
+	var rest map[workflow.CauseKind]int64
+	for kind, n := range c.ByCause {
+		if kind != workflow.CauseOK && n > 0 {
+			if rest == nil {
+				rest = make(map[workflow.CauseKind]int64)
+			}
+			rest[kind] = n
+		}
+	}
+	return rest
+}
+
+// Verdict is how a run ended.
+type Verdict struct {
+	EventType workflow.EventType // EventWorkflowCompleted, EventWorkflowFailed or EventWorkflowCanceled
+	Severity  workflow.Severity
+	Payload   EndPayload
+}
+
+// EndPayload is the data of the event that ends a run.
+type EndPayload struct {
+	Category  string `json:"category"` // workflow
+	EventType string `json:"event_type"`
+	// EvaluatedByEndStep tells the verdict from other events of its type.
+	EvaluatedByEndStep bool  `json:"evaluated_by_end_step"`
+	WorkflowID         int64 `json:"workflow_id"`
+	RunID              int64 `json:"run_id"`
+	EndGeneration      int64 `json:"end_generation"`
+
+	TotalSteps       int64                        `json:"total_steps"`
+	FailedStepsCount int64                        `json:"failed_steps_count"` // failed and terminated
+	Completed        int64                        `json:"completed"`
+	Failed           int64                        `json:"failed"`
+	Canceled         int64                        `json:"canceled"`
+	Terminated       int64                        `json:"terminated"`
+	Disabled         int64                        `json:"disabled"`
+	NotRun           int64                        `json:"not_run"` // of a canceled workflow
+	Retried          int64                        `json:"retried"`
+	ByCause          map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`    // without ok
+	ByCategory       map[string]int64             `json:"by_category,omitempty"` // failed attempts
+
+	// Reason is why the run was given up.
+	Reason string `json:"reason,omitempty"`
+	// SuccessIf is the condition that the workflow gave, and SuccessIfHolds what
+	// came out; of a run that was not canceled.
+	SuccessIf      string `json:"success_if,omitempty"`
+	SuccessIfHolds *bool  `json:"success_if_holds,omitempty"`
+
+	// EndJob is how the end job ended, which the counts leave out; nil if there is
+	// none or it had no word. One that was not successful makes the run fail.
+	EndJob *EndJobResult `json:"end_job,omitempty"`
+}
+
+// Alert tells that a run failed.
+func (p *EndPayload) Alert() workflow.Alert {
+	text := fmt.Sprintf("Of %s %d completed, %d failed, %d were canceled.", workflow.CountOf(p.TotalSteps, "job", "jobs"), p.Completed, p.FailedStepsCount, p.Canceled)
+	if p.Reason != "" {
+		text += "\nIt was given up: " + p.Reason
+	}
+	if p.SuccessIfHolds != nil && !*p.SuccessIfHolds {
+		text += "\nsuccess_if does not hold: " + p.SuccessIf
+	}
+	if p.EndJob != nil && p.EndJob.Status.IsUnsuccessful() {
+		text += fmt.Sprintf("\nThe end job %s: %s", p.EndJob.Status, p.EndJob.Text)
+	}
+	return workflow.Alert{Kind: workflow.AlertRunFailed, Subject: fmt.Sprintf("run %d failed: %s", p.RunID, workflow.CountOf(p.FailedStepsCount, "failed job", "failed jobs")), Text: text}
+}
+
+// EndJobResult is how an end job ended.
+type EndJobResult struct {
+	JobID      int64              `json:"job_id"`
+	Name       string             `json:"job_name"`
+	Status     workflow.JobStatus `json:"status"`
+	ReturnCode int64              `json:"return_code"`
+	Text       string             `json:"text,omitempty"` // the cause in one line
+}
+
+// EndVerdict judges a run, or a stage of one, that has ended: it is successful if
+// the condition holds or, without one, if no job failed, was terminated or was
+// canceled, and the end job, if there is one, was successful. The caller adds the
+// ids to the payload.
+func EndVerdict(c Counts, success *criterion.Expr) Verdict {
+	v := Verdict{EventType: workflow.EventWorkflowCompleted, Severity: workflow.SeverityInfo, Payload: EndPayload{
+		Category:           workflow.CategoryWorkflow,
+		EvaluatedByEndStep: true,
+		TotalSteps:         c.Total(),
+		FailedStepsCount:   c.ByStatus.Unsuccessful(),
+		Completed:          c.ByStatus[workflow.Completed],
+		Failed:             c.ByStatus[workflow.Failed],
+		Canceled:           c.ByStatus[workflow.Canceled],
+		Terminated:         c.ByStatus[workflow.Terminated],
+		Disabled:           c.ByStatus[workflow.Disabled],
+		NotRun:             c.Open(),
+		Retried:            c.Retried,
+		ByCause:            c.Troubles(),
+		ByCategory:         c.ByCategory,
+	}}
+	successful := v.Payload.FailedStepsCount+v.Payload.Canceled == 0
+	if success != nil && !c.WorkflowCanceled && c.GivenUp == "" {
+		successful = success.Eval(c)
+		holds := successful
+		v.Payload.SuccessIf, v.Payload.SuccessIfHolds = success.Text(), &holds
+	}
+	if v.Payload.EndJob = c.EndJob; c.EndJob != nil && c.EndJob.Status.IsUnsuccessful() {
+		successful = false
+	}
+	switch {
+	case c.WorkflowCanceled:
+		v.EventType, v.Severity = workflow.EventWorkflowCanceled, workflow.SeverityWarning
+	case c.GivenUp != "":
+		v.EventType, v.Severity, v.Payload.Reason = workflow.EventWorkflowFailed, workflow.SeverityError, c.GivenUp
+	case !successful:
+		v.EventType, v.Severity = workflow.EventWorkflowFailed, workflow.SeverityError
+	}
+	v.Payload.EventType = string(v.EventType)
+	return v
+}
+
+// Text says in a few words what the numbers are.
+func (p *EndPayload) Text() string {
+	text := fmt.Sprintf("%d of %s completed", p.Completed, workflow.CountOf(p.TotalSteps, "job", "jobs"))
+	for _, part := range []struct {
+		n    int64
+		what string
+	}{{p.Failed, "failed"}, {p.Terminated, "terminated"}, {p.Canceled, "canceled"}, {p.Disabled, "disabled"}} {
+		if part.n > 0 {
+			text += fmt.Sprintf(", %d %s", part.n, part.what)
+		}
+	}
+	if p.SuccessIfHolds != nil && !*p.SuccessIfHolds {
+		text += fmt.Sprintf("; success_if does not hold: %s", p.SuccessIf)
+	}
+	if p.EndJob != nil && p.EndJob.Status.IsUnsuccessful() {
+		text += fmt.Sprintf("; the end job %s (%s)", p.EndJob.Status, p.EndJob.Text)
+	}
+	return text
+}
+
+// Number and Call make Counts the values of a condition.
+func (c Counts) Number(name string) float64 {
+	n := map[string]int64{
+		criterion.Total: c.Total(), criterion.Completed: c.ByStatus[workflow.Completed], criterion.Failed: c.ByStatus.Unsuccessful(),
+		criterion.Terminated: c.ByStatus[workflow.Terminated], criterion.Canceled: c.ByStatus[workflow.Canceled], criterion.Disabled: c.ByStatus[workflow.Disabled],
+		criterion.NotRun: c.Open(), criterion.Retried: c.Retried,
+	}
+	return float64(n[name])
+}
+
+// Call returns the number of a function of conditions; what it is about must be
+// in ByPattern.
+func (c Counts) Call(function, argument string) float64 {
+	in := c.ByPattern[argument]
+	n := map[string]int64{
+		criterion.TotalIn: in.Total(), criterion.CompletedIn: in[workflow.Completed], criterion.FailedIn: in.Unsuccessful(),
+		criterion.CanceledIn: in[workflow.Canceled], criterion.AttemptsBy: c.ByCause[workflow.CauseKind(argument)],
+	}
+	return float64(n[function])
+}
+
+// Line names an end job that was not successful; empty for others.
+func (r *EndJobResult) Line() string {
+	if r == nil || !r.Status.IsUnsuccessful() {
+		return ""
+	}
+	return strings.TrimSuffix(fmt.Sprintf("%s (job %d) %s: %s", r.Name, r.JobID, r.Status, r.Text), ": ")
+}
+
+// DeadlinePassed is the alert that the deadline of a run has passed.
+func DeadlinePassed(d *workflow.Deadline, c Counts) workflow.Alert {
+	then := map[workflow.DeadlinePolicy]string{
+		workflow.DeadlineStopNew: "Nothing more is started.", workflow.DeadlineFail: "What is live is ended, and the run has failed.",
+	}[d.Policy]
+	text := fmt.Sprintf("%d of %s are complete, %d are live, %d wait.", c.Total()-c.Open(), workflow.CountOf(c.Total(), "job", "jobs"), c.Live(), c.Open()-c.Live())
+	if then != "" {
+		text += "\n" + then
+	}
+	return workflow.Alert{Kind: workflow.AlertDeadline, Subject: fmt.Sprintf("the deadline has passed, %s after the start of the run", workflow.FormatDuration(d.Duration())), Text: text}
+}

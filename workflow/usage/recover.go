@@ -1,0 +1,139 @@
+package usage
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// FailureGroup says what a repetition of a failed job has to do differently.
+type FailureGroup string
+
+// The groups.
+const (
+	GroupMemory  FailureGroup = "oom"     // it needs more memory
+	GroupRuntime FailureGroup = "timeout" // it needs more time
+	GroupOutside FailureGroup = "outside" // something else than the job was at fault
+	GroupUnknown FailureGroup = "unknown" // it may fail in the same way again
+)
+
+// FailedJob is a job that did not succeed, with what its last attempt used.
+type FailedJob struct {
+	JobUse
+	Cause workflow.CauseKind // "" if it is not known
+}
+
+// nearlyAll is from which part of its runtime on a job counts as cut by it.
+const nearlyAll = 0.9
+
+// Group says in which group a failed job is, by the cause of its last attempt;
+// by its return code and what it used where no cause is known.
+func (f *FailedJob) Group() FailureGroup {
+	switch f.Cause {
+	case workflow.CauseOOM, workflow.CauseOOMPartial:
+		return GroupMemory
+	case workflow.CauseTimeout:
+		return GroupRuntime
+	case workflow.CauseWalltime:
+		if f.usedRuntime() >= nearlyAll {
+			return GroupRuntime
+		}
+		return GroupOutside // its allocation had little time left
+	case workflow.CauseNodeFail, workflow.CausePreempted, workflow.CauseCanceledAdmin, workflow.CauseLost, workflow.CauseNeverStarted:
+		return GroupOutside
+	case "":
+		return f.guess()
+	}
+	return GroupUnknown
+}
+
+// The return codes of processes that were killed for memory and time.
+const (
+	codeKilled  = 137
+	codeTimeout = 152
+	codeLost    = -128
+)
+
+// guess goes by the return code, for results that a torc client wrote.
+func (f *FailedJob) guess() FailureGroup {
+	limit, known := request(workflow.ResourceMemory, f.Requirements)
+	switch used := f.usedRuntime(); {
+	case known && f.PeakMemoryBytes != nil && float64(*f.PeakMemoryBytes) > limit, f.ReturnCode == codeKilled && used < 0.8:
+		return GroupMemory
+	case f.ReturnCode == codeTimeout, used >= nearlyAll:
+		return GroupRuntime
+	case f.ReturnCode == codeLost:
+		return GroupOutside
+	}
+	return GroupUnknown
+}
+
+// usedRuntime is the part of its runtime that an attempt used, 0 if there is no
+// limit.
+func (f *FailedJob) usedRuntime() float64 {
+	limit, known := request(workflow.ResourceRuntime, f.Requirements)
+	if !known || !f.Requirements.Enforced() {
+		return 0
+	}
+	return f.ExecSeconds / limit
+}
+
+// RequirementChange is what jobs are to require from now on.
+type RequirementChange struct {
+	From, To workflow.ResourceRequirements
+	JobIDs   []int64 // ascending
+	// Clone says that other jobs require the same and are fine: theirs stays,
+	// and the jobs get requirements of their own.
+	Clone       bool
+	Corrections []Correction
+}
+
+// CorrectFailed says how the requirements of failed jobs have to change before
+// they are repeated. Users holds for each requirements id the number of its
+// jobs. The multipliers of o count; nothing is lowered.
+func CorrectFailed(jobs []FailedJob, users map[int64]int, o CorrectionOptions) []RequirementChange {
+	o.NoDownsize, o.Codes = true, workflow.ReturnCodes{OOM: codeKilled, Timeout: codeTimeout}
+	uses := make([]JobUse, len(jobs))
+	for i := range jobs {
+		uses[i] = jobs[i].JobUse
+		uses[i].Status, uses[i].ReturnCode = workflow.Failed, 1
+		switch jobs[i].Group() {
+		case GroupMemory:
+			uses[i].ReturnCode = codeKilled
+		case GroupRuntime:
+			uses[i].ReturnCode = codeTimeout
+		}
+	}
+	var changes []RequirementChange
+	for _, c := range CorrectRequirements(uses, users, o) {
+		n := len(changes)
+		if n == 0 || changes[n-1].From.ID != c.Requirements.ID {
+			changes = append(changes, RequirementChange{From: c.Requirements, To: c.Requirements})
+			n++
+		}
+		change := &changes[n-1]
+		change.To = c.Apply(change.To)
+		change.JobIDs = append(change.JobIDs, c.JobIDs...)
+		change.Corrections = append(change.Corrections, c)
+	}
+	for i := range changes {
+		c := &changes[i]
+		slices.Sort(c.JobIDs)
+		c.JobIDs = slices.Compact(c.JobIDs)
+		c.Clone = len(c.JobIDs) < users[c.From.ID]
+	}
+	return changes
+}
+
+// String says what changes and why.
+func (c *RequirementChange) String() string {
+	text := ""
+	for _, x := range c.Corrections {
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s %s -> %s (%s)", x.Resource, x.Old, x.New, x.Reason)
+	}
+	return text
+}
