@@ -54,13 +54,12 @@ func runProgram(env cli.Environment) int {
 	defer a.StopSignals()
 	err := enoughThreads()
 	if err == nil {
-		err = execute(a)
+		err = checkName(a)
 	}
-	if closeErr := a.Close(); err == nil {
-		err = closeErr
+	if err == nil {
+		err = cli.Execute(a, newRoot(a), arguments(a))
 	}
-	a.ReportError(err)
-	return cli.ExitStatus(err)
+	return a.Finish(err)
 }
 
 // enoughThreads is an error if the user may start no more threads. Later the

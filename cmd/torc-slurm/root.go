@@ -31,42 +31,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/workflows"
 )
 
-// newRoot makes the tree of commands.
+// newRoot returns the root command with all subcommands.
 func newRoot(a *cli.Factory) *cobra.Command {
-	root := &cobra.Command{
-		Use:   "torc-slurm",
-		Short: "Run workflows of jobs",
-		Long: `torc-slurm runs workflows of jobs: in the right order, the right number at a
+	root := cli.NewRoot(a)
+	root.Version = version
+	root.Short = "Run workflows of jobs"
+	root.Long = `torc-slurm runs workflows of jobs: in the right order, the right number at a
 time, with failures named, repaired and retried.
 
-There is no server to look after: a command finds your daemon or starts it.`,
-		Example: `  torc-slurm run sweep.yaml            run a workflow here, with progress and a report
+There is no server to look after: a command finds your daemon or starts it.`
+	root.Example = `  torc-slurm run sweep.yaml            run a workflow here, with progress and a report
   torc-slurm exec -j 8 --param i=1:100 -- ./sim {i}
   torc-slurm why simulate_042          why is this job where it is?
-  torc-slurm logs follow simulate_042`,
-		Version:           version,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.Configure(c) },
-		Args:              cobra.ArbitraryArgs,
-		RunE:              a.RunGroup,
-		Annotations:       cli.Exits(),
-		// A letter before a command is the one that all commands have, behind
-		// it the command's own.
-		TraverseChildren: true,
-	}
-	root.Flags().SortFlags = false
-	cli.AddGlobalFlags(root, &a.Flags)
-	for _, g := range []cobra.Group{
-		{ID: cli.GroupLifecycle, Title: "Workflow lifecycle:"},
-		{ID: cli.GroupManagement, Title: "Workflow management:"},
-		{ID: cli.GroupCompute, Title: "Scheduler and compute:"},
-		{ID: cli.GroupAnalysis, Title: "Analysis and debugging:"},
-		{ID: cli.GroupServer, Title: "Server administration:"},
-		{ID: cli.GroupUtility, Title: "Configuration and utilities:"},
-	} {
-		root.AddGroup(&g)
-	}
+  torc-slurm logs follow simulate_042`
 	root.AddCommand(
 		workflows.NewCreate(a), run.New(a), submit.New(a), run.NewExec(a), workflows.NewStatus(a), repair.NewWatch(a), repair.New(a), workflows.NewCancel(a), workflows.NewDelete(a),
 		tasks.New(a),
@@ -82,12 +59,6 @@ There is no server to look after: a command finds your daemon or starts it.`,
 		results.New(a), events.New(a), jobs.NewDependencies(a), newReports(a),
 	)
 	cli.NoPathsElsewhere(root)
-	root.SetHelpCommandGroupID(cli.GroupUtility)
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetVersionTemplate("torc-slurm {{.Version}}\n")
-	root.SetUsageTemplate(cli.UsageTemplate)
-	root.SetFlagErrorFunc(cli.FlagError)
-	root.SuggestionsMinimumDistance = 2
 	return root
 }
 

@@ -45,6 +45,6 @@ func TestTest(t *testing.T) {
 		t, New,
 		clitest.Case{Args: `alerts test 12`, Routes: routes, Want: clitest.Result{Stdout: "Raised alert 4; see `torc-slurm alerts list 12`\n", Requests: requests}},
 		clitest.Case{Args: `-f json alerts test 12`, Routes: routes, Want: clitest.Result{Stdout: "{\n  \"alert_id\": 4\n}\n", Requests: requests}},
-		clitest.Case{Args: `alerts test`, Want: clitest.Result{Status: 2, Stderr: "error: accepts 1 arg(s), received 0\n"}},
+		clitest.Case{Args: `alerts test`, Want: clitest.Result{Status: 2, Stderr: "error: accepts 1 arg(s), received 0; usage: torc-slurm alerts test WORKFLOW [flags]\n"}},
 	)
 }

@@ -26,9 +26,9 @@ type Factory struct {
 	Log        *slog.Logger
 	Interrupts *signals
 
-	// Running says that the arguments have been understood: an error before is
-	// one of usage.
-	Running bool
+	// running is set when a command begins to run: an error before that is a usage
+	// error.
+	running bool
 	// dial finds the server: one that was named, one within this process, or the
 	// user's own, which it starts if it may and it does not run.
 	dial func(ctx context.Context, a *Factory, start bool) (*Connection, error)
@@ -56,8 +56,8 @@ func New(env Environment, dial func(ctx context.Context, a *Factory, start bool)
 	return a
 }
 
-// Close gives back what the commands have opened.
-func (a *Factory) Close() error {
+// close closes the connection to the server, if there is one.
+func (a *Factory) close() error {
 	if a.connected == nil {
 		return nil
 	}
@@ -70,8 +70,8 @@ func (a *Factory) StopSignals() {
 	a.Interrupts.stop()
 }
 
-// ReportError tells the user what went wrong.
-func (a *Factory) ReportError(err error) {
+// reportError writes err to the standard error: as JSON or as text, with its hint.
+func (a *Factory) reportError(err error) {
 	var exit *ExitError
 	if err == nil || errors.As(err, &exit) && exit.Err == nil {
 		return

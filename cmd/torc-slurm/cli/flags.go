@@ -28,8 +28,8 @@ type GlobalFlags struct {
 	SnapshotInterval int64 // seconds
 }
 
-// AddGlobalFlags adds the flags that every command accepts.
-func AddGlobalFlags(root *cobra.Command, f *GlobalFlags) {
+// addGlobalFlags adds the flags that every command accepts.
+func addGlobalFlags(root *cobra.Command, f *GlobalFlags) {
 	flags := root.PersistentFlags()
 	flags.SortFlags = false
 	flags.StringVarP(&f.Format, "format", "f", "", "output `FORMAT`: table, json or csv (lists only)")
@@ -49,8 +49,8 @@ func AddGlobalFlags(root *cobra.Command, f *GlobalFlags) {
 	_ = root.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// FlagError is what a user reads about a flag that cannot be understood.
-func FlagError(c *cobra.Command, err error) error {
+// flagError returns the usage error for a flag that cannot be parsed.
+func flagError(c *cobra.Command, err error) error {
 	text := err.Error()
 	var invalid *pflag.InvalidValueError
 	if errors.As(err, &invalid) {

@@ -10,8 +10,8 @@ import (
 // commandFor is a command with the flags of all commands, as the root has it below.
 func commandFor(a *Factory, name string) *cobra.Command {
 	root := &cobra.Command{Use: "torc-slurm", SilenceErrors: true, SilenceUsage: true}
-	root.SetFlagErrorFunc(FlagError)
-	AddGlobalFlags(root, &a.Flags)
+	root.SetFlagErrorFunc(flagError)
+	addGlobalFlags(root, &a.Flags)
 	c := &cobra.Command{Use: name, Annotations: Exits(), RunE: func(c *cobra.Command, _ []string) error { return a.Configure(c) }}
 	c.Flags().Int64("limit", 0, "")
 	c.Flags().Float64("timeout", 0, "")

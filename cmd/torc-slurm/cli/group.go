@@ -42,8 +42,8 @@ func OldName(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// UsageTemplate is cobra's, with the exit statuses of the command.
-const UsageTemplate = `Usage:{{if .Runnable}}
+// usageTemplate is cobra's, with the exit statuses of the command.
+const usageTemplate = `Usage:{{if .Runnable}}
   {{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
   {{.CommandPath}} [command]{{end}}{{if gt (len .Aliases) 0}}
 

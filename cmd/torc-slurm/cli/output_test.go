@@ -52,7 +52,7 @@ func TestMessagesDoNotSteerTheTerminal(t *testing.T) {
 	const name = "a\x1b]0;owned\x07\r\u202eb"
 	_ = a.ShowMessage(nil, "Deleted %s", name)
 	a.Note("there is %s", name)
-	a.ReportError(UsageErrorf("no %s", name))
+	a.reportError(UsageErrorf("no %s", name))
 	const want = `a\x1b]0;owned\x07\r\u202eb` + "\n"
 	if out.String() != "Deleted "+want {
 		t.Errorf("%q", out.String())

@@ -41,7 +41,7 @@ func TestReportError(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for format, want := range map[string]string{FormatTable: tt.text, FormatCSV: tt.text, FormatJSON: tt.json} {
 				a, stdout, stderr := factoryFor(t, "", format)
-				a.ReportError(tt.err)
+				a.reportError(tt.err)
 				if stderr.String() != want || stdout.Len() > 0 {
 					t.Errorf("as %s:\n%s%swant:\n%s", format, stdout, stderr, want)
 				}
@@ -52,7 +52,7 @@ func TestReportError(t *testing.T) {
 
 func TestReportErrorWantsPassword(t *testing.T) {
 	a, _, stderr := factoryFor(t, "", FormatTable)
-	a.ReportError(&client.APIError{Status: 401, Message: "wrong password"})
+	a.reportError(&client.APIError{Status: 401, Message: "wrong password"})
 	const want = "error: wrong password\nhint: the server wants another password: --password, --prompt-password or TORC_PASSWORD; " +
 		"with `serve --token-file` it is what is in that file\n"
 	if stderr.String() != want {
@@ -63,7 +63,7 @@ func TestReportErrorWantsPassword(t *testing.T) {
 func TestReportErrorOfSpecification(t *testing.T) {
 	invalid := spec.Errors{{Message: "a job has no command"}}
 	a, _, stderr := factoryFor(t, "", FormatTable)
-	a.ReportError(fmt.Errorf("create: %w", invalid))
+	a.reportError(fmt.Errorf("create: %w", invalid))
 	if want := invalid.Render(); stderr.String() != want && stderr.String() != want+"\n" {
 		t.Errorf("%q, want %q", stderr, want)
 	}

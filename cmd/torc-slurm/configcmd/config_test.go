@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/cobra"
-
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
@@ -22,18 +20,11 @@ func run(t *testing.T, dir string, environ []string, args ...string) (stdout, st
 		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, StopSignals: func() {},
 	}, nil)
 	defer a.StopSignals()
-	root := &cobra.Command{
-		Use: "torc-slurm", SilenceErrors: true, SilenceUsage: true, TraverseChildren: true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.Configure(c) },
-	}
-	cli.AddGlobalFlags(root, &a.Flags)
-	root.AddGroup(&cobra.Group{ID: cli.GroupUtility, Title: "Utilities"})
+	root := cli.NewRoot(a)
 	root.AddCommand(New(a))
-	root.SetArgs(args)
-	err := root.Execute()
-	a.ReportError(err)
+	status = a.Finish(cli.Execute(a, root, args))
 	name := func(text string) string { return strings.ReplaceAll(text, dir, "DIR") }
-	return name(out.String()), name(errs.String()), cli.ExitStatus(err)
+	return name(out.String()), name(errs.String()), status
 }
 
 func write(t *testing.T, path, text string) {

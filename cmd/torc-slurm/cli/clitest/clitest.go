@@ -22,7 +22,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // User is who calls the commands.
@@ -112,50 +111,13 @@ func Run(t T, command func(*cli.Factory) *cobra.Command, c Case) Result {
 		return conn, conn.Open(client.Options{URL: conn.URL, User: a.User(), Retries: -1, Log: a.Log})
 	})
 	defer a.StopSignals()
-	err = execute(a, command(a), args)
-	if closeErr := a.Close(); closeErr != nil {
-		t.Errorf("%s: %v", c.Args, closeErr)
-	}
-	a.ReportError(err)
+	root := cli.NewRoot(a)
+	root.AddCommand(command(a))
+	status := a.Finish(cli.Execute(a, root, args))
 	for _, unknown := range s.unknown {
 		t.Errorf("%s: no route of the test answers %s", c.Args, unknown)
 	}
-	return Result{Status: cli.ExitStatus(err), Stdout: stdout.String(), Stderr: stderr.String(), Requests: s.requests}
-}
-
-// execute runs a command below a root as the program has it.
-func execute(a *cli.Factory, command *cobra.Command, args []string) error {
-	root := &cobra.Command{
-		Use: "torc-slurm", SilenceUsage: true, SilenceErrors: true, TraverseChildren: true,
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return a.Configure(c) },
-	}
-	cli.AddGlobalFlags(root, &a.Flags)
-	root.AddGroup(&cobra.Group{ID: command.GroupID})
-	root.AddCommand(command)
-	root.SetFlagErrorFunc(cli.FlagError)
-	root.SetArgs(args)
-	root.SetIn(a.Stdin)
-	root.SetOut(a.Stdout)
-	root.SetErr(a.Stderr)
-	noteStart(a, root)
-	err := root.ExecuteContext(a.Interrupts.Context())
-	if !a.Running && workflow.CodeOf(err) == workflow.CodeInternal {
-		return cli.UsageErrorf("%v", err)
-	}
-	return err
-}
-
-// noteStart has the commands note that their arguments have been understood.
-func noteStart(a *cli.Factory, c *cobra.Command) {
-	if inner := c.RunE; inner != nil {
-		c.RunE = func(c *cobra.Command, args []string) error {
-			a.Running = true
-			return inner(c, args)
-		}
-	}
-	for _, sub := range c.Commands() {
-		noteStart(a, sub)
-	}
+	return Result{Status: status, Stdout: stdout.String(), Stderr: stderr.String(), Requests: s.requests}
 }
 
 // server answers with the routes of a test.
