@@ -31,8 +31,8 @@ type JobReset struct {
 	// CPUSeconds is what all of these jobs may use at most, by the CPUs and the runtime
 	// that they require.
 	CPUSeconds        int64          `json:"cpu_seconds"`
-	Reset             []int64        `json:"reset"` // that were reset
-	Failures          []ResetFailure `json:"failures"`
+	Reset             []int64        `json:"reset"`    // that were reset
+	Failures          []ResetFailure `json:"failures"` // that cannot be reset
 	Reinitialized     bool           `json:"reinitialized"`
 	ReinitializeError string         `json:"reinitialize_error,omitempty"`
 }

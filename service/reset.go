@@ -15,7 +15,7 @@ import (
 // ResetWorkflow begins a new run of a workflow whose jobs run again, all or those that did
 // not succeed with what depends on them, or, in a dry run, says how many and what they may
 // cost. It is refused, in a dry run as well, when another run has begun and, unless it is
-// forced, while something of the workflow is at work.
+// forced, while something of the workflow is at work. All of it happens, or nothing.
 func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64, q *api.ResetWorkflowRequest) (api.WorkflowReset, error) {
 	answer := api.WorkflowReset{WorkflowID: workflowID, DryRun: q.DryRun}
 	at, err := s.Store.Workflows.Get(ctx, workflowID)
@@ -26,24 +26,17 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 	if q.RunID != nil {
 		expected = *q.RunID
 	}
+	o := store.ResetOptions{RunID: expected, FailedOnly: q.FailedOnly, Force: q.Force, Initialize: q.Reinitialize, User: by.User}
 	if q.DryRun { // to read all jobs takes longer than the reset
 		if answer.CPUSeconds, err = s.resetCost(ctx, workflowID, q.FailedOnly); err != nil {
 			return answer, err
 		}
-		answer.RunID = expected + 1
-		answer.Jobs, err = s.Store.Workflows.ProposeReset(ctx, workflowID, expected, q.Force, q.FailedOnly)
-		return answer, err
+		at, answer.Jobs, err = s.Store.Workflows.ProposeReset(ctx, workflowID, o)
+	} else {
+		at, answer.Jobs, err = s.Store.Workflows.ResetAll(ctx, workflowID, o)
+		answer.Initialized = err == nil && q.Reinitialize
 	}
-	w, err := s.Store.Workflows.ResetAt(ctx, workflowID, expected, q.Force, by.User)
-	if err != nil {
-		return answer, err
-	}
-	answer.RunID = w.RunID
-	if answer.Jobs, err = s.Store.Workflows.ResetJobs(ctx, workflowID, q.FailedOnly, by.User); err != nil || !q.Reinitialize {
-		return answer, err
-	}
-	err = s.Store.Workflows.Initialize(ctx, workflowID, store.InitializeOptions{OnlyUninitialized: true, User: by.User})
-	answer.Initialized = err == nil
+	answer.RunID = at.RunID
 	return answer, err
 }
 
@@ -126,32 +119,25 @@ type jobReset struct {
 // next run, or, in a dry run, says which these are, what depends on them, what is in the
 // way and what all of it may cost. Unless it is forced, it is CodeConflict while runners are
 // at work or a job is live, and when a job has changed since the proposal. A job that
-// cannot be reset is named with the reason, and the others are reset.
+// cannot be reset is named with the reason, in a dry run as well, and the others are reset.
 func (s *Service) ResetJobs(ctx context.Context, by Caller, workflowID int64, q *api.ResetJobsRequest) (api.JobReset, error) {
 	r := &jobReset{service: s, by: by, request: q}
 	r.WorkflowID, r.DryRun = workflowID, q.DryRun
 	r.Jobs, r.Downstream, r.Reset, r.Failures = []api.ResetJob{}, []api.ResetJob{}, []int64{}, []api.ResetFailure{}
-	if err := r.prepare(ctx); err != nil || q.DryRun {
+	if err := r.prepare(ctx); err != nil {
 		return r.JobReset, err
-	}
-	if !q.Force {
-		if err := r.refuse(); err != nil {
-			return r.JobReset, err
-		}
 	}
 	return r.JobReset, r.apply(ctx)
 }
 
-// prepare chooses the jobs and finds what depends on them and what is in the way.
-func (r *jobReset) prepare(ctx context.Context) (err error) {
-	summary, err := r.service.Store.Workflows.Summary(ctx, r.WorkflowID)
+// prepare chooses the jobs and finds what depends on them.
+func (r *jobReset) prepare(ctx context.Context) error {
+	w, err := r.service.Store.Workflows.Get(ctx, r.WorkflowID)
 	if err != nil {
 		return err
 	}
-	r.RunID = summary.RunID
-	if want := r.request.RunID; want != nil && *want != r.RunID {
-		return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d; nothing was reset", r.WorkflowID, r.RunID, *want).
-			WithHint("choose the jobs anew")
+	if r.RunID = w.RunID; r.request.RunID != nil {
+		r.RunID = *r.request.RunID
 	}
 	if r.graph, err = r.service.graph(ctx, r.WorkflowID); err != nil {
 		return err
@@ -172,7 +158,6 @@ func (r *jobReset) prepare(ctx context.Context) (err error) {
 		}
 	}
 	r.CPUSeconds = r.graph.cost(open)
-	r.Obstacle = r.obstacle(summary.ActiveNodes)
 	return nil
 }
 
@@ -223,76 +208,45 @@ func (r *jobReset) chooseIf(wanted func(*workflow.Job) bool) {
 	}
 }
 
-// obstacle is who is at work; nil if nobody is.
-func (r *jobReset) obstacle(runners int64) *api.Obstacle {
-	for _, j := range r.Jobs {
-		if j.Status.IsLive() {
-			return newObstacle(workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s", j.JobID, j.Name, j.Status).
-				WithHint("wait for it, or take it from its runner with --force"))
-		}
-	}
-	if runners > 0 {
-		return newObstacle(workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", workflow.CountOf(runners, "runner is", "runners are"), r.WorkflowID).
-			WithHint("wait for their end, or reset the jobs with --force"))
-	}
-	return nil
-}
-
-func newObstacle(e *workflow.Error) *api.Obstacle {
-	return &api.Obstacle{Message: e.Message, Hint: e.Hint}
-}
-
-// refuse refuses jobs that are not as the caller saw them, as a question may have waited
-// for its answer, and what is in the way.
-func (r *jobReset) refuse() error {
-	for _, expected := range r.request.Expected {
-		i, known := r.graph.places[expected.JobID]
-		if !known {
-			return workflow.Errorf(workflow.CodeInvalid, "expected: workflow %d has no job %d", r.WorkflowID, expected.JobID)
-		}
-		if now := r.job(i); now.Status != expected.Status {
-			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s by now; nothing was reset", now.JobID, now.Name, now.Status).
-				WithHint("choose the jobs anew, or reset them whatever they are with --force")
-		}
-	}
-	if o := r.Obstacle; o != nil {
-		return workflow.Errorf(workflow.CodeConflict, "%s", o.Message).WithHint("%s", o.Hint)
-	}
-	return nil
-}
-
-// apply resets the jobs one by one, and begins a run if that is wanted.
+// apply resets the jobs and begins a run if that is wanted, or tries what would come of it.
 func (r *jobReset) apply(ctx context.Context) error {
-	s := r.service
-	for _, j := range r.Jobs {
-		if _, err := s.Store.Jobs.ManageStatusChange(ctx, j.JobID, workflow.Uninitialized, r.RunID); err != nil {
-			text, err := refusalText(err)
-			if err != nil {
-				return err
-			}
-			r.Failures = append(r.Failures, api.ResetFailure{JobID: j.JobID, Error: text})
-			continue
-		}
-		r.Reset = append(r.Reset, j.JobID)
+	q := r.request
+	o := store.JobsResetOptions{RunID: r.RunID, Force: q.Force, Initialize: q.Reinitialize, User: r.by.User}
+	for _, e := range q.Expected {
+		o.Expected = append(o.Expected, store.JobAt{ID: e.JobID, Status: e.Status})
 	}
-	if !r.request.Reinitialize || len(r.Failures) > 0 {
-		return nil
+	ids := make([]int64, len(r.Jobs))
+	for i, j := range r.Jobs {
+		ids[i] = j.JobID
 	}
-	_, err := s.Store.Workflows.ResetAt(ctx, r.WorkflowID, r.RunID, r.request.Force, r.by.User)
-	if err == nil {
-		err = s.Store.Workflows.Initialize(ctx, r.WorkflowID, store.InitializeOptions{OnlyUninitialized: true, User: r.by.User})
+	carryOut := r.service.Store.Workflows.ResetChosen
+	if q.DryRun {
+		carryOut = r.service.Store.Workflows.ProposeResetChosen
 	}
-	if r.Reinitialized = err == nil; err != nil {
-		r.ReinitializeError, err = refusalText(err)
+	done, err := carryOut(ctx, r.WorkflowID, ids, o)
+	if err != nil {
+		return err
 	}
-	return err
+	if done.Obstacle != nil {
+		r.Obstacle = &api.Obstacle{Message: done.Obstacle.Message, Hint: done.Obstacle.Hint}
+	}
+	for _, f := range done.Refused {
+		r.Failures = append(r.Failures, api.ResetFailure{JobID: f.JobID, Error: refusalText(f.Err)})
+	}
+	if done.NotInitialized != nil {
+		r.ReinitializeError = refusalText(done.NotInitialized)
+	}
+	if !q.DryRun {
+		r.Reset, r.Reinitialized = append(r.Reset, done.Reset...), done.Initialized
+	}
+	return nil
 }
 
-// refusalText is a refusal in words, without its hint; any other error is returned.
-func refusalText(err error) (string, error) {
+// refusalText is a refusal in words, without its hint.
+func refusalText(err error) string {
 	var refusal *workflow.Error
 	if !errors.As(err, &refusal) {
-		return "", err
+		return err.Error()
 	}
-	return strings.TrimSuffix(err.Error(), refusal.Error()) + refusal.Message, nil
+	return strings.TrimSuffix(err.Error(), refusal.Error()) + refusal.Message
 }

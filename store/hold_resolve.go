@@ -68,24 +68,18 @@ func (s Holds) ResolveEach(
 	return outcomes, err
 }
 
-// errDryRun undoes what a dry run has done to see what comes of it.
-var errDryRun = errors.New("a dry run")
-
 func (s Holds) resolve(workflowID int64, o ResolveOptions, do func(*holdResolver) error) error {
-	err := s.shared.Do("resolve holds", func(tx *core.Tx) error {
+	carryOut := s.shared.Do
+	if o.DryRun {
+		carryOut = s.shared.Propose
+	}
+	return carryOut("resolve holds", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err
 		}
-		if err := do(&holdResolver{tx: tx, r: r, o: o, decided: map[int64]string{}}); err != nil || !o.DryRun {
-			return err
-		}
-		return errDryRun
+		return do(&holdResolver{tx: tx, r: r, o: o, decided: map[int64]string{}})
 	})
-	if errors.Is(err, errDryRun) {
-		return nil
-	}
-	return err
 }
 
 // holdResolver ends holds of a workflow, in one transaction.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
@@ -29,17 +28,12 @@ func (s Jobs) ProposeStatusChange(_ context.Context, id int64, to workflow.JobSt
 
 // propose carries out a change of a job, reads the job and undoes the change.
 func (s Jobs) propose(id int64, change func(*core.Tx) error) (j workflow.Job, err error) {
-	err = s.shared.Do("propose a change of a job", func(tx *core.Tx) error {
+	err = s.shared.Propose("propose a change of a job", func(tx *core.Tx) (err error) {
 		if err := change(tx); err != nil {
 			return err
 		}
-		if j, err = engine.GetJob(tx, id); err != nil {
-			return err
-		}
-		return errDryRun
+		j, err = engine.GetJob(tx, id)
+		return err
 	})
-	if errors.Is(err, errDryRun) {
-		err = nil
-	}
 	return j, err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
@@ -136,22 +135,44 @@ func (s Workflows) ResetJobs(_ context.Context, id int64, failedOnly bool, user 
 	return n, err
 }
 
-// ProposeReset returns how many jobs ResetAt and then ResetJobs would reset, or why they
-// would refuse, and changes nothing.
-func (s Workflows) ProposeReset(_ context.Context, id, runID int64, force, failedOnly bool) (n int64, err error) {
-	err = s.shared.Do("propose a reset", func(tx *core.Tx) (err error) {
-		if _, err := beginRun(tx, id, &runID, force, ""); err != nil {
-			return err
-		}
-		if n, err = resetJobs(tx, id, failedOnly, ""); err != nil {
-			return err
-		}
-		return errDryRun
+// ResetOptions say how the jobs of a workflow are reset.
+type ResetOptions struct {
+	RunID      int64  // that the workflow must be at
+	FailedOnly bool   // only jobs that were not successful, with everything behind them
+	Force      bool   // although something is at work
+	Initialize bool   // the jobs afterwards
+	User       string // who wants it
+}
+
+// ResetAll is ResetAt, ResetJobs and, if that is wanted, Initialize in one: all of it
+// happens, or nothing. It returns the workflow with its new run, and how many jobs were
+// reset, not counting those behind.
+func (s Workflows) ResetAll(_ context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
+	err = s.shared.Do("reset a workflow", func(tx *core.Tx) (err error) {
+		w, n, err = resetAll(tx, id, &o)
+		return err
 	})
-	if errors.Is(err, errDryRun) {
-		err = nil
+	return w, n, err
+}
+
+// ProposeReset returns what ResetAll would return, or why it would refuse, and changes
+// nothing.
+func (s Workflows) ProposeReset(_ context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
+	err = s.shared.Propose("propose a reset", func(tx *core.Tx) (err error) {
+		w, n, err = resetAll(tx, id, &o)
+		return err
+	})
+	return w, n, err
+}
+
+func resetAll(tx *core.Tx, id int64, o *ResetOptions) (w workflow.Workflow, n int64, err error) {
+	if w, err = beginRun(tx, id, &o.RunID, o.Force, o.User); err != nil {
+		return w, 0, err
 	}
-	return n, err
+	if n, err = resetJobs(tx, id, o.FailedOnly, o.User); err != nil || !o.Initialize {
+		return w, n, err
+	}
+	return w, n, engine.InitializeJobs(tx, id, engine.InitializeOptions{OnlyUninitialized: true, User: o.User})
 }
 
 func resetJobs(tx *core.Tx, id int64, failedOnly bool, user string) (n int64, err error) {

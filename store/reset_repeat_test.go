@@ -1,23 +1,15 @@
 package store
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // repeated are the jobs of a diamond with two failed ones, as a caller has seen them.
 func repeated(n *nouns) (g *jobGraph, seen []JobAt) {
-	g = n.graph(diamond())
-	_, err := n.Workflows.Reset(n.ctx, g.workflow, false, "me")
-	n.must(err)
-	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))
-	for i, to := range []workflow.JobStatus{workflow.Completed, workflow.Failed, workflow.Failed} {
-		g.force(i, to)
-	}
+	g = n.begun(completed, failed, failed)
 	return g, []JobAt{{g.jobs[1], workflow.Failed}, {g.jobs[2], workflow.Failed}}
 }
 
@@ -67,9 +59,6 @@ func TestRepeatJobsIsAllOrNothing(t *testing.T) {
 	refused(append(seen, JobAt{n.job(n.other), workflow.Ready}), workflow.CodeInvalid)
 	refused(append(seen, JobAt{1 << 40, workflow.Ready}), workflow.CodeNotFound)
 	// Only the last job cannot be reset; the run has begun by then.
-	n.must(n.shared.Do("test", func(tx *core.Tx) error {
-		_, err := tx.Exec(fmt.Sprintf(`CREATE TRIGGER stop BEFORE UPDATE OF status ON job WHEN old.id = %d BEGIN SELECT RAISE(ABORT, 'stop'); END`, g.jobs[2]))
-		return err
-	}))
+	n.stopAt(g.jobs[2])
 	refused(seen, workflow.CodeInternal)
 }

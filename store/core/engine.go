@@ -2,6 +2,7 @@ package core
 
 import (
 	"cmp"
+	"errors"
 	"log/slog"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
@@ -66,6 +67,24 @@ func (e *Shared) Do(name string, fn func(*Tx) error) error {
 		}
 		return nil
 	})
+}
+
+// errUndo has a use case undone that was carried out to see what comes of it.
+var errUndo = errors.New("a proposal")
+
+// Propose runs a use case and undoes it: fn keeps what the proposal says. It returns why
+// the use case would be refused.
+func (e *Shared) Propose(name string, fn func(*Tx) error) error {
+	err := e.Do(name, func(tx *Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		return errUndo
+	})
+	if errors.Is(err, errUndo) {
+		return nil
+	}
+	return err
 }
 
 // Committed tells what the use cases of one commit changed.

@@ -1,0 +1,167 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/store/core"
+	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// JobsResetOptions say how chosen jobs are reset.
+type JobsResetOptions struct {
+	RunID      int64   // that the workflow must be at
+	Expected   []JobAt // jobs that must not have changed since
+	Force      bool    // although jobs are live or have changed, and runners are at work
+	Initialize bool    // begin a new run with the jobs, if all of them were reset
+	User       string  // who wants it
+}
+
+// JobsReset is what became of chosen jobs.
+type JobsReset struct {
+	Reset   []int64
+	Refused []JobRefusal // of jobs that stay as they are
+	// Obstacle is why nothing is reset unless it is forced; nil: nothing is in the way.
+	Obstacle    *workflow.Error
+	Initialized bool
+	// NotInitialized is why no run was begun with the jobs, although that was wanted.
+	NotInitialized error
+}
+
+// JobRefusal is why a job was not changed.
+type JobRefusal struct {
+	JobID int64
+	Err   error // of a refusal alone
+}
+
+// ResetChosen makes jobs of a workflow uninitialized, as ManageStatusChange does, in one
+// transaction. A job that cannot be reset is named with the reason, and the others are
+// reset; so they are if no run can be begun with them. It is CodeInvalid for a job of
+// another workflow, and CodeConflict when another run has begun, and, unless it is forced,
+// when a job has changed or something is in the way. Then nothing has changed.
+func (s Workflows) ResetChosen(_ context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
+	err = s.shared.Do("reset chosen jobs", func(tx *core.Tx) (err error) {
+		reset, err = resetChosen(tx, id, jobs, &o, o.Force)
+		return err
+	})
+	return reset, err
+}
+
+// ProposeResetChosen returns what ResetChosen would return if nothing were in the way, or
+// why that would be refused, and changes nothing.
+func (s Workflows) ProposeResetChosen(_ context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
+	err = s.shared.Propose("propose a reset of chosen jobs", func(tx *core.Tx) (err error) {
+		reset, err = resetChosen(tx, id, jobs, &o, true)
+		return err
+	})
+	return reset, err
+}
+
+// resetChosen resets jobs of a workflow, whatever is in the way of it or not.
+func resetChosen(tx *core.Tx, id int64, jobs []int64, o *JobsResetOptions, whatever bool) (reset JobsReset, err error) {
+	w, err := core.GetWorkflow(tx, id)
+	if err != nil {
+		return reset, err
+	}
+	if w.RunID != o.RunID {
+		return reset, workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d; nothing was reset", id, w.RunID, o.RunID).
+			WithHint("choose the jobs anew")
+	}
+	if !o.Force {
+		if err := refuseChanged(tx, id, o.Expected); err != nil {
+			return reset, err
+		}
+	}
+	chosen, err := chosenJobs(tx, id, jobs)
+	if err != nil {
+		return reset, err
+	}
+	if reset.Obstacle, err = resetObstacle(tx, id, chosen); err != nil {
+		return reset, err
+	}
+	if reset.Obstacle != nil && !whatever {
+		return reset, reset.Obstacle
+	}
+	for _, job := range jobs {
+		err := tx.Savepoint(func() error { return changeStatus(tx, job, workflow.Uninitialized, o.RunID) })
+		switch {
+		case err == nil:
+			reset.Reset = append(reset.Reset, job)
+		case refusalOf(err) != nil:
+			reset.Refused = append(reset.Refused, JobRefusal{job, err})
+		default:
+			return reset, fmt.Errorf("reset job %d: %w", job, err)
+		}
+	}
+	if !o.Initialize || len(reset.Refused) > 0 {
+		return reset, nil
+	}
+	err = tx.Savepoint(func() error {
+		if _, err := beginRun(tx, id, &o.RunID, o.Force, o.User); err != nil {
+			return err
+		}
+		return engine.InitializeJobs(tx, id, engine.InitializeOptions{OnlyUninitialized: true, User: o.User})
+	})
+	if refusalOf(err) != nil {
+		reset.NotInitialized = err
+		return reset, nil
+	}
+	reset.Initialized = err == nil
+	return reset, err
+}
+
+// chosenJobs reads jobs of a workflow.
+func chosenJobs(tx *core.Tx, id int64, jobs []int64) ([]core.LeasedJob, error) {
+	chosen := make([]core.LeasedJob, len(jobs))
+	for i, job := range jobs {
+		j, err := core.GetOne(tx, "job", job, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
+		if err != nil {
+			return nil, err
+		}
+		if j.WorkflowID != id {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", job, id)
+		}
+		chosen[i] = j
+	}
+	return chosen, nil
+}
+
+// refuseChanged refuses jobs of a workflow that are not in the status expected of them.
+func refuseChanged(tx *core.Tx, id int64, expected []JobAt) error {
+	ids := make([]int64, len(expected))
+	for i, e := range expected {
+		ids[i] = e.ID
+	}
+	jobs, err := chosenJobs(tx, id, ids)
+	if err != nil {
+		return err
+	}
+	for i, e := range expected {
+		if j := &jobs[i]; j.Status != e.Status {
+			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s by now; nothing was reset", j.JobID, j.Name, j.Status).
+				WithHint("choose the jobs anew, or reset them whatever they are with --force")
+		}
+	}
+	return nil
+}
+
+// resetObstacle is who is at work on a workflow and jobs of it; nil if nobody is.
+func resetObstacle(tx *core.Tx, id int64, jobs []core.LeasedJob) (*workflow.Error, error) {
+	for i := range jobs {
+		if j := &jobs[i]; j.Status.IsLive() {
+			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s", j.JobID, j.Name, j.Status).
+				WithHint("wait for it, or take it from its runner with --force"), nil
+		}
+	}
+	var runners int64
+	err := tx.Row(`SELECT COUNT(*) FROM compute_node WHERE workflow_id = ? AND is_active = 1`, []any{id}, &runners)
+	if err != nil {
+		return nil, fmt.Errorf("count the runners of workflow %d: %w", id, err)
+	}
+	if runners == 0 {
+		return nil, nil
+	}
+	return workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", workflow.CountOf(runners, "runner is", "runners are"), id).
+		WithHint("wait for their end, or reset the jobs with --force"), nil
+}
