@@ -16,6 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
@@ -213,7 +214,7 @@ func TestDiagnose(t *testing.T) {
 
 func TestExecutionPlan(t *testing.T) {
 	w := newWorld(t)
-	mid, err := w.store.Files.Create(t.Context(), []workflow.File{{WorkflowID: w.id, Name: "mid", Path: "mid.txt"}})
+	mid, err := w.store.Files.Create(t.Context(), []artifact.File{{WorkflowID: w.id, Name: "mid", Path: "mid.txt"}})
 	w.must(err)
 	_, err = w.store.Jobs.Create(t.Context(), []workflow.Job{
 		{WorkflowID: w.id, Name: "make", Command: "true", DependsOn: []int64{w.good, w.bad}, OutputFiles: []int64{mid[0].ID}},

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/record"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -102,7 +103,7 @@ func (d *DefinitionWriter) insertFile(tx *core.Tx, f *workflow.FileDefinition) (
 }
 
 func (d *DefinitionWriter) insertUserData(tx *core.Tx, u *workflow.UserDataDefinition) (int64, error) {
-	row := workflow.UserData{WorkflowID: d.id, Name: u.Name, IsEphemeral: u.IsEphemeral, Data: u.Data}
+	row := artifact.UserData{WorkflowID: d.id, Name: u.Name, IsEphemeral: u.IsEphemeral, Data: u.Data}
 	err := record.InsertUserData(tx, &row, record.UserDataLinks{})
 	return row.ID, err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/tinydisk"
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
@@ -58,7 +59,7 @@ func (d *fullDisk) close() {
 func (d *fullDisk) write(size int) error {
 	name := fmt.Sprintf("text %d of %d", len(d.texts), size)
 	text := fmt.Appendf(nil, `"%s"`, strings.Repeat("x", size))
-	created, err := d.UserData.Create(d.ctx, []workflow.UserData{{WorkflowID: d.workflow, Name: name, Data: text}}, UserDataLinks{})
+	created, err := d.UserData.Create(d.ctx, []artifact.UserData{{WorkflowID: d.workflow, Name: name, Data: text}}, UserDataLinks{})
 	if err == nil {
 		d.texts[created[0].ID] = string(text)
 	}

@@ -7,11 +7,12 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 func TestFileLife(t *testing.T) {
 	n := newNouns(t)
-	created, err := n.Files.Create(n.ctx, []workflow.File{
+	created, err := n.Files.Create(n.ctx, []artifact.File{
 		{WorkflowID: n.workflow, Name: "in", Path: "/in"},
 		{WorkflowID: n.workflow, Name: "out", Path: "/out", ModTime: new(12.5)},
 	})
@@ -32,14 +33,14 @@ func TestFileLife(t *testing.T) {
 		}
 	}
 
-	updated, err := n.Files.Update(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.workflow, Name: "out2", Path: "/out2"})
+	updated, err := n.Files.Update(n.ctx, artifact.File{ID: created[1].ID, WorkflowID: n.workflow, Name: "out2", Path: "/out2"})
 	n.must(err)
 	got, err := n.Files.Get(n.ctx, created[1].ID)
 	n.must(err)
 	if diff := cmp.Diff(updated, got); diff != "" || got.ModTime != nil {
 		t.Errorf("after the update, whose time is nil (-want +got):\n%s", diff)
 	}
-	_, err = n.Files.Update(n.ctx, workflow.File{ID: created[1].ID, WorkflowID: n.other, Name: "x", Path: "/x"})
+	_, err = n.Files.Update(n.ctx, artifact.File{ID: created[1].ID, WorkflowID: n.other, Name: "x", Path: "/x"})
 	wantCode(t, err, workflow.CodeInvalid)
 
 	_, err = n.Files.Delete(n.ctx, created[0].ID)
@@ -57,7 +58,7 @@ func TestFileLife(t *testing.T) {
 
 func TestFilesAreCreatedAllOrNone(t *testing.T) {
 	n := newNouns(t)
-	_, err := n.Files.Create(n.ctx, []workflow.File{
+	_, err := n.Files.Create(n.ctx, []artifact.File{
 		{WorkflowID: n.workflow, Name: "a", Path: "/a"},
 		{WorkflowID: 99, Name: "b", Path: "/b"},
 	})

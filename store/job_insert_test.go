@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // ground is a workflow with something of everything that jobs refer to, and
@@ -28,9 +29,9 @@ func newGround(t *testing.T) *ground {
 	make := func() (id, file, data, requirements, job int64) {
 		w, err := n.Workflows.Create(n.ctx, workflow.Workflow{Name: "w", User: "me", Env: map[string]string{"A": "1", "B": "2"}})
 		n.must(err)
-		files, err := n.Files.Create(n.ctx, []workflow.File{{WorkflowID: w.ID, Name: "f", Path: "f"}})
+		files, err := n.Files.Create(n.ctx, []artifact.File{{WorkflowID: w.ID, Name: "f", Path: "f"}})
 		n.must(err)
-		records, err := n.UserData.Create(n.ctx, []workflow.UserData{{WorkflowID: w.ID, Name: "d"}}, UserDataLinks{})
+		records, err := n.UserData.Create(n.ctx, []artifact.UserData{{WorkflowID: w.ID, Name: "d"}}, UserDataLinks{})
 		n.must(err)
 		q, err := n.Requirements.Create(n.ctx, workflow.ResourceRequirements{WorkflowID: w.ID, Name: "q", NumCPUs: 2, NumNodes: 1, Memory: "1g", Runtime: "PT1H"})
 		n.must(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
@@ -293,7 +294,7 @@ func (m *mix) data(t *rapid.T) {
 	switch rapid.IntRange(0, 1).Draw(t, "data") {
 	case 0:
 		id, other := m.job(), m.job()
-		_, err = m.UserData.Create(m.ctx, []workflow.UserData{{WorkflowID: m.workflow, Name: fmt.Sprintf("d%d", m.names), Data: []byte(`1`)}},
+		_, err = m.UserData.Create(m.ctx, []artifact.UserData{{WorkflowID: m.workflow, Name: fmt.Sprintf("d%d", m.names), Data: []byte(`1`)}},
 			UserDataLinks{ConsumerJobID: &id, ProducerJobID: &other})
 	case 1:
 		_, err = m.Workflows.ProcessChangedInputs(m.ctx, m.workflow, false, "me")

@@ -9,13 +9,14 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 func TestPagesShowEachRowOnceInAnyOrder(t *testing.T) {
 	n := newNouns(t)
-	var files []workflow.File
+	var files []artifact.File
 	for i := range 60 {
-		files = append(files, workflow.File{WorkflowID: n.workflow, Name: fmt.Sprint(i % 3), Path: fmt.Sprint(i % 7)})
+		files = append(files, artifact.File{WorkflowID: n.workflow, Name: fmt.Sprint(i % 3), Path: fmt.Sprint(i % 7)})
 	}
 	_, err := n.Files.Create(n.ctx, files)
 	n.must(err)
@@ -49,7 +50,7 @@ func TestPagesShowEachRowOnceInAnyOrder(t *testing.T) {
 func TestContainsTakesWildcardsLiterally(t *testing.T) {
 	n := newNouns(t)
 	for _, path := range []string{"/a/100%", "/a/100x", `/a/b\c`, "/a/under_score", "/a/underXscore"} {
-		_, err := n.Files.Create(n.ctx, []workflow.File{{WorkflowID: n.workflow, Name: "f", Path: path}})
+		_, err := n.Files.Create(n.ctx, []artifact.File{{WorkflowID: n.workflow, Name: "f", Path: path}})
 		n.must(err)
 	}
 	for part, want := range map[string]int64{"100%": 1, "under_score": 1, `b\c`: 1, "UNDER": 2, "": 5, "nothing": 0} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -74,13 +75,13 @@ func TestIsCompleteAndUninitialized(t *testing.T) {
 func TestRelations(t *testing.T) {
 	n := newNouns(t)
 	blocked, _, running := n.scene()
-	files, err := n.Files.Create(n.ctx, []workflow.File{
+	files, err := n.Files.Create(n.ctx, []artifact.File{
 		{WorkflowID: n.workflow, Name: "in", Path: "/in"}, {WorkflowID: n.workflow, Name: "mid", Path: "/mid"}, {WorkflowID: n.workflow, Name: "idle", Path: "/idle"},
 	})
 	n.must(err)
 	n.insert(`INSERT INTO job_input_file (job_id, file_id) VALUES (?, ?), (?, ?)`, running, files[0].ID, blocked, files[1].ID)
 	n.insert(`INSERT INTO job_output_file (job_id, file_id) VALUES (?, ?)`, running, files[1].ID)
-	data, err := n.UserData.Create(n.ctx, []workflow.UserData{{WorkflowID: n.workflow, Name: "d"}}, UserDataLinks{ConsumerJobID: &blocked})
+	data, err := n.UserData.Create(n.ctx, []artifact.UserData{{WorkflowID: n.workflow, Name: "d"}}, UserDataLinks{ConsumerJobID: &blocked})
 	n.must(err)
 
 	deps, total, err := n.Jobs.Dependencies(n.ctx, n.workflow, sqlite.Page{Limit: 1, SortBy: "depends_on_job_name", Reverse: true})
@@ -91,7 +92,7 @@ func TestRelations(t *testing.T) {
 	}
 	rel, total, err := n.Jobs.FileRelationships(n.ctx, n.workflow, sqlite.Page{Limit: 10, Offset: 1})
 	n.must(err)
-	wantRel := []workflow.JobFileRelationship{{FileID: files[1].ID, FileName: "mid", FilePath: "/mid", WorkflowID: n.workflow,
+	wantRel := []artifact.JobFileRelationship{{FileID: files[1].ID, FileName: "mid", FilePath: "/mid", WorkflowID: n.workflow,
 		ProducerJobID: &running, ProducerJobName: new("busy"), ConsumerJobID: &blocked, ConsumerJobName: new("j")}}
 	if diff := cmp.Diff(wantRel, rel); diff != "" || total != 2 {
 		t.Errorf("%d files (-want +got):\n%s", total, diff)

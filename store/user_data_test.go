@@ -8,12 +8,13 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 func TestUserDataLife(t *testing.T) {
 	n := newNouns(t)
 	reader, writer := n.job(n.workflow), n.job(n.workflow)
-	created, err := n.UserData.Create(n.ctx, []workflow.UserData{
+	created, err := n.UserData.Create(n.ctx, []artifact.UserData{
 		{WorkflowID: n.workflow, Name: "best", Data: json.RawMessage(`{"x": [1, 2.50]}`)},
 	}, UserDataLinks{ConsumerJobID: &reader, ProducerJobID: &writer})
 	n.must(err)
@@ -46,7 +47,7 @@ func TestUserDataLife(t *testing.T) {
 
 func TestUserDataRefusals(t *testing.T) {
 	n := newNouns(t)
-	record := []workflow.UserData{{WorkflowID: n.workflow, Name: "d"}}
+	record := []artifact.UserData{{WorkflowID: n.workflow, Name: "d"}}
 	_, err := n.UserData.Create(n.ctx, record, UserDataLinks{ConsumerJobID: new(n.job(n.other))})
 	wantCode(t, err, workflow.CodeInvalid)
 	_, err = n.UserData.Create(n.ctx, record, UserDataLinks{ProducerJobID: new(int64(99))})
@@ -55,7 +56,7 @@ func TestUserDataRefusals(t *testing.T) {
 		t.Errorf("%d records are left of refused requests", left)
 	}
 
-	lineage := []workflow.UserData{{WorkflowID: n.workflow, Name: "__torc_lineage__a__g000001"}}
+	lineage := []artifact.UserData{{WorkflowID: n.workflow, Name: "__torc_lineage__a__g000001"}}
 	_, err = n.UserData.Create(n.ctx, lineage, UserDataLinks{})
 	n.must(err)
 	_, err = n.UserData.Create(n.ctx, lineage, UserDataLinks{})

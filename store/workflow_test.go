@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
@@ -107,7 +108,7 @@ func TestWorkflowUpdate(t *testing.T) {
 func TestDeletedWorkflowLeavesNothing(t *testing.T) {
 	n := newNouns(t)
 	n.scene()
-	file, err := n.Files.Create(n.ctx, []workflow.File{{WorkflowID: n.workflow, Name: "f", Path: "/f"}})
+	file, err := n.Files.Create(n.ctx, []artifact.File{{WorkflowID: n.workflow, Name: "f", Path: "/f"}})
 	n.must(err)
 	n.insert(`INSERT INTO job_input_file (job_id, file_id) VALUES ((SELECT MIN(id) FROM job), ?)`, file[0].ID)
 	n.action(func(*workflow.ActionRecord) {})

@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 // roomMayImport lists, for rooms within a folder, which folders and packages of this
 // module they may import: all others are above them.
 var roomMayImport = map[string][]string{
+	"workflow/artifact":  {},
 	"workflow/compute":   {"workflow"},
 	"workflow/failure":   {"workflow", "workflow/compute"},
 	"workflow/lease":     {"workflow", "workflow/failure", "workflow/placement"},

@@ -4,7 +4,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // files handles requests about files.
@@ -22,16 +22,16 @@ func (h files) routes() []rest.Route {
 	}
 }
 
-func toFile(f api.File) workflow.File {
-	return workflow.File{ID: Or(f.ID, 0), WorkflowID: f.WorkflowID, Name: f.Name, Path: f.Path, ModTime: f.ModTime}
+func toFile(f api.File) artifact.File {
+	return artifact.File{ID: Or(f.ID, 0), WorkflowID: f.WorkflowID, Name: f.Name, Path: f.Path, ModTime: f.ModTime}
 }
 
-func fromFile(f workflow.File) api.File {
+func fromFile(f artifact.File) api.File {
 	return api.File{ID: &f.ID, WorkflowID: f.WorkflowID, Name: f.Name, Path: f.Path, ModTime: f.ModTime}
 }
 
 func (h files) createFile(r *rest.Request[rest.None, api.File]) (api.File, error) {
-	created, err := h.Store.Files.Create(r.Context(), []workflow.File{toFile(r.Body)})
+	created, err := h.Store.Files.Create(r.Context(), []artifact.File{toFile(r.Body)})
 	if err != nil {
 		return api.File{}, err
 	}

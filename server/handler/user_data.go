@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // userData handles requests about user data.
@@ -25,18 +25,18 @@ func (h userData) routes() []rest.Route {
 	}
 }
 
-func toUserData(d api.UserData) workflow.UserData {
-	return workflow.UserData{
+func toUserData(d api.UserData) artifact.UserData {
+	return artifact.UserData{
 		ID: Or(d.ID, 0), WorkflowID: d.WorkflowID, Name: d.Name, IsEphemeral: Or(d.IsEphemeral, false), Data: raw(d.Data),
 	}
 }
 
-func fromUserData(d workflow.UserData) api.UserData {
+func fromUserData(d artifact.UserData) api.UserData {
 	return api.UserData{ID: &d.ID, WorkflowID: d.WorkflowID, Name: d.Name, IsEphemeral: &d.IsEphemeral, Data: d.Data}
 }
 
 // listedUserData writes null where there is no data, as torc does in lists.
-func listedUserData(d workflow.UserData) api.UserData {
+func listedUserData(d artifact.UserData) api.UserData {
 	wire := fromUserData(d)
 	if wire.Data == nil {
 		wire.Data = json.RawMessage("null")
@@ -50,7 +50,7 @@ type userDataLinkParams struct {
 }
 
 func (h userData) createUserData(r *rest.Request[userDataLinkParams, api.UserData]) (api.UserData, error) {
-	created, err := h.Store.UserData.Create(r.Context(), []workflow.UserData{toUserData(r.Body)}, store.UserDataLinks(r.Params))
+	created, err := h.Store.UserData.Create(r.Context(), []artifact.UserData{toUserData(r.Body)}, store.UserDataLinks(r.Params))
 	if err != nil {
 		return api.UserData{}, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -105,7 +106,7 @@ func (h workflowViews) jobFileRelationships(r *rest.Request[workflowViewParams, 
 		return api.Page[api.JobFileRelationship]{}, err
 	}
 	items, total, err := h.Store.Jobs.FileRelationships(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(x workflow.JobFileRelationship) api.JobFileRelationship { return api.JobFileRelationship(x) }), err
+	return PageOf(page, items, total, func(x artifact.JobFileRelationship) api.JobFileRelationship { return api.JobFileRelationship(x) }), err
 }
 
 func (h workflowViews) jobUserDataRelationships(r *rest.Request[workflowViewParams, rest.None]) (api.Page[api.JobUserDataRelationship], error) {
@@ -114,7 +115,7 @@ func (h workflowViews) jobUserDataRelationships(r *rest.Request[workflowViewPara
 		return api.Page[api.JobUserDataRelationship]{}, err
 	}
 	items, total, err := h.Store.Jobs.UserDataRelationships(r.Context(), r.Params.ID, page)
-	return PageOf(page, items, total, func(x workflow.JobUserDataRelationship) api.JobUserDataRelationship {
+	return PageOf(page, items, total, func(x artifact.JobUserDataRelationship) api.JobUserDataRelationship {
 		return api.JobUserDataRelationship(x)
 	}), err
 }

@@ -8,18 +8,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 const fileColumns = `id, workflow_id, name, path, identifier, st_mtime`
 
-func scanFile(r sqlite.Scanner) (f workflow.File, err error) {
+func scanFile(r sqlite.Scanner) (f artifact.File, err error) {
 	err = r.Scan(&f.ID, &f.WorkflowID, &f.Name, &f.Path, &f.Identifier, &f.ModTime)
 	return f, err
 }
 
 // Create stores files, all or none, and returns them with their ids.
-func (s Files) Create(_ context.Context, files []workflow.File) ([]workflow.File, error) {
-	created := make([]workflow.File, len(files))
+func (s Files) Create(_ context.Context, files []artifact.File) ([]artifact.File, error) {
+	created := make([]artifact.File, len(files))
 	err := s.shared.Do("create files", func(tx *core.Tx) error {
 		copy(created, files)
 		for i := range created {
@@ -48,7 +49,7 @@ func (s Files) Create(_ context.Context, files []workflow.File) ([]workflow.File
 }
 
 // Get returns a file.
-func (s Files) Get(ctx context.Context, id int64) (workflow.File, error) {
+func (s Files) Get(ctx context.Context, id int64) (artifact.File, error) {
 	return view.ReadOne(ctx, s.Db.Read, "file", id, `SELECT `+fileColumns+` FROM file WHERE id = ?`, scanFile)
 }
 
@@ -63,7 +64,7 @@ type FileFilter struct {
 }
 
 // List returns a page of the files of a workflow.
-func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]workflow.File, int64, error) {
+func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]artifact.File, int64, error) {
 	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
@@ -84,11 +85,11 @@ func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]work
 
 // Update replaces a file's name, path and time; its workflow must be the
 // same.
-func (s Files) Update(_ context.Context, f workflow.File) (workflow.File, error) {
+func (s Files) Update(_ context.Context, f artifact.File) (artifact.File, error) {
 	if err := workflow.CheckName("file", f.Name); err != nil {
 		return f, err
 	}
-	var updated workflow.File
+	var updated artifact.File
 	err := s.shared.Do("update file", func(tx *core.Tx) (err error) {
 		updated, err = getFile(tx, f.ID)
 		if err != nil {
@@ -104,8 +105,8 @@ func (s Files) Update(_ context.Context, f workflow.File) (workflow.File, error)
 }
 
 // Delete deletes a file with its links to jobs, and returns it.
-func (s Files) Delete(_ context.Context, id int64) (workflow.File, error) {
-	var deleted workflow.File
+func (s Files) Delete(_ context.Context, id int64) (artifact.File, error) {
+	var deleted artifact.File
 	err := s.shared.Do("delete file", func(tx *core.Tx) (err error) {
 		if deleted, err = getFile(tx, id); err != nil {
 			return err
@@ -144,6 +145,6 @@ func (s Files) DeleteAll(_ context.Context, workflowID int64) (n int64, err erro
 	return n, err
 }
 
-func getFile(tx *core.Tx, id int64) (workflow.File, error) {
+func getFile(tx *core.Tx, id int64) (artifact.File, error) {
 	return core.GetOne(tx, "file", id, `SELECT `+fileColumns+` FROM file WHERE id = ?`, scanFile)
 }

@@ -10,11 +10,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 const userDataColumns = `id, workflow_id, name, is_ephemeral, data`
 
-func scanUserData(r sqlite.Scanner) (d workflow.UserData, err error) {
+func scanUserData(r sqlite.Scanner) (d artifact.UserData, err error) {
 	var data sql.NullString
 	err = r.Scan(&d.ID, &d.WorkflowID, &d.Name, &d.IsEphemeral, &data)
 	if data.Valid {
@@ -31,8 +32,8 @@ type UserDataLinks struct {
 
 // Create stores records, all or none, and returns them with their ids.
 // The links apply to each of them.
-func (s UserData) Create(_ context.Context, records []workflow.UserData, links UserDataLinks) ([]workflow.UserData, error) {
-	created := make([]workflow.UserData, len(records))
+func (s UserData) Create(_ context.Context, records []artifact.UserData, links UserDataLinks) ([]artifact.UserData, error) {
+	created := make([]artifact.UserData, len(records))
 	err := s.shared.Do("create user data", func(tx *core.Tx) error {
 		copy(created, records)
 		for i := range created {
@@ -55,7 +56,7 @@ func (s UserData) Create(_ context.Context, records []workflow.UserData, links U
 }
 
 // InsertUserData stores user data and returns its id.
-func InsertUserData(tx *core.Tx, d *workflow.UserData, links UserDataLinks) (err error) {
+func InsertUserData(tx *core.Tx, d *artifact.UserData, links UserDataLinks) (err error) {
 	if err := workflow.CheckName("record of user data", d.Name); err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func InsertUserData(tx *core.Tx, d *workflow.UserData, links UserDataLinks) (err
 }
 
 // Get returns a record.
-func (s UserData) Get(ctx context.Context, id int64) (workflow.UserData, error) {
+func (s UserData) Get(ctx context.Context, id int64) (artifact.UserData, error) {
 	return view.ReadOne(ctx, s.Db.Read, "user_data", id, `SELECT `+userDataColumns+` FROM user_data WHERE id = ?`, scanUserData)
 }
 
@@ -103,7 +104,7 @@ type UserDataFilter struct {
 }
 
 // List returns a page of the records of a workflow.
-func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) ([]workflow.UserData, int64, error) {
+func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) ([]artifact.UserData, int64, error) {
 	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
@@ -130,8 +131,8 @@ type UserDataUpdate struct {
 }
 
 // Update changes a record and returns it.
-func (s UserData) Update(_ context.Context, id int64, u UserDataUpdate) (workflow.UserData, error) {
-	var d workflow.UserData
+func (s UserData) Update(_ context.Context, id int64, u UserDataUpdate) (artifact.UserData, error) {
+	var d artifact.UserData
 	err := s.shared.Do("update user data", func(tx *core.Tx) (err error) {
 		if d, err = getUserData(tx, id); err != nil {
 			return err
@@ -154,8 +155,8 @@ func (s UserData) Update(_ context.Context, id int64, u UserDataUpdate) (workflo
 }
 
 // Delete deletes a record with its links to jobs, and returns it.
-func (s UserData) Delete(_ context.Context, id int64) (workflow.UserData, error) {
-	var deleted workflow.UserData
+func (s UserData) Delete(_ context.Context, id int64) (artifact.UserData, error) {
+	var deleted artifact.UserData
 	err := s.shared.Do("delete user data", func(tx *core.Tx) (err error) {
 		if deleted, err = getUserData(tx, id); err != nil {
 			return err
@@ -195,6 +196,6 @@ func (s UserData) DeleteAll(_ context.Context, workflowID int64) (n int64, err e
 	return n, err
 }
 
-func getUserData(tx *core.Tx, id int64) (workflow.UserData, error) {
+func getUserData(tx *core.Tx, id int64) (artifact.UserData, error) {
 	return core.GetOne(tx, "user_data", id, `SELECT `+userDataColumns+` FROM user_data WHERE id = ?`, scanUserData)
 }

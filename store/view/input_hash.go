@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // hashedJob is a job with the hash of what it depends on, as it was stored and
@@ -48,7 +49,7 @@ func ChangedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 	var changed []hashedJob
 	for rows.Next() {
 		var j hashedJob
-		var what workflow.HashInput
+		var what artifact.HashInput
 		var env sql.NullString
 		var gate int64
 		if err := rows.Scan(&j.ID, &j.name, &j.status, &what.Command, &what.InvocationScript, &env, &gate, &j.stored, &j.rests); err != nil {
@@ -59,7 +60,7 @@ func ChangedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 		}
 		what.DependsOn = in.gates[gate]
 		in.complete(j.ID, &what)
-		if j.Now, err = hex.DecodeString(workflow.InputHash(what)); err != nil {
+		if j.Now, err = hex.DecodeString(artifact.InputHash(what)); err != nil {
 			return nil, fmt.Errorf("hash job %d: %w", j.ID, err)
 		}
 		if !bytes.Equal(j.stored, j.Now) {
@@ -70,11 +71,11 @@ func ChangedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 }
 
 // complete fills in the files and the user data of a job.
-func (in *inputs) complete(job int64, what *workflow.HashInput) {
+func (in *inputs) complete(job int64, what *artifact.HashInput) {
 	what.InputFiles, what.OutputFiles = in.links[0][job], in.links[1][job]
 	what.InputUserData, what.OutputUserData = in.links[2][job], in.links[3][job]
 	for _, id := range what.InputUserData {
-		what.InputData = append(what.InputData, workflow.UserDataContent{ID: id, Data: in.data[id]})
+		what.InputData = append(what.InputData, artifact.UserDataContent{ID: id, Data: in.data[id]})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
 // Dependencies returns a page of the edges of a workflow's graph.
@@ -25,7 +26,7 @@ func (s Jobs) Dependencies(ctx context.Context, workflowID int64, page sqlite.Pa
 
 // FileRelationships returns a page of a workflow's files, each with one
 // producer and one consumer; files with neither are left out.
-func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.JobFileRelationship, int64, error) {
+func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobFileRelationship, int64, error) {
 	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
 		return nil, 0, err
 	}
@@ -37,14 +38,14 @@ func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqli
 		Filter: sqlite.Where(`f.workflow_id = ? AND (p.id IS NOT NULL OR c.id IS NOT NULL)`, workflowID), ID: "f.id,p.id,c.id", Page: page,
 		Sortable: map[string]string{"file_id": "f.id", "file_name": "f.name", "file_path": "f.path", "producer_job_id": "p.id",
 			"producer_job_name": "p.name", "consumer_job_id": "c.id", "consumer_job_name": "c.name"},
-	}, func(r sqlite.Scanner) (x workflow.JobFileRelationship, err error) {
+	}, func(r sqlite.Scanner) (x artifact.JobFileRelationship, err error) {
 		return x, r.Scan(&x.FileID, &x.FileName, &x.FilePath, &x.ProducerJobID, &x.ProducerJobName, &x.ConsumerJobID, &x.ConsumerJobName, &x.WorkflowID)
 	})
 }
 
 // UserDataRelationships returns a page of a workflow's user data, each with
 // one producer and one consumer; records with neither are left out.
-func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.JobUserDataRelationship, int64, error) {
+func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobUserDataRelationship, int64, error) {
 	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
 		return nil, 0, err
 	}
@@ -56,7 +57,7 @@ func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page 
 		Filter: sqlite.Where(`d.workflow_id = ? AND (p.id IS NOT NULL OR c.id IS NOT NULL)`, workflowID), ID: "d.id,p.id,c.id", Page: page,
 		Sortable: map[string]string{"user_data_id": "d.id", "user_data_name": "d.name", "producer_job_id": "p.id",
 			"producer_job_name": "p.name", "consumer_job_id": "c.id", "consumer_job_name": "c.name"},
-	}, func(r sqlite.Scanner) (x workflow.JobUserDataRelationship, err error) {
+	}, func(r sqlite.Scanner) (x artifact.JobUserDataRelationship, err error) {
 		return x, r.Scan(&x.UserDataID, &x.UserDataName, &x.ProducerJobID, &x.ProducerJobName, &x.ConsumerJobID, &x.ConsumerJobName, &x.WorkflowID)
 	})
 }

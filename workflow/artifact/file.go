@@ -1,4 +1,6 @@
-package workflow
+// Package artifact has what jobs read and write: files and user data, and whether the
+// inputs of a job have changed.
+package artifact
 
 // File is a file that jobs read or write.
 type File struct {
