@@ -306,30 +306,23 @@ func (r *regeneration) addUp() {
 	}
 }
 
-// create makes the schedulers that are new and gives all to their jobs.
+// create makes the schedulers that are new and gives all to their jobs, or does nothing.
 func (r *regeneration) create(ctx context.Context) error {
-	s := r.service
+	assignments := make([]store.SchedulerAssignment, len(r.Schedulers))
 	for i := range r.Schedulers {
 		p := &r.Schedulers[i]
-		if p.IsNew {
-			made, err := s.Store.SlurmSchedulers.Create(ctx, schedulerOn(r.WorkflowID, &r.made[i].Scheduler))
-			if err != nil {
-				return fmt.Errorf("create Slurm scheduler %s: %w", p.Name, err)
-			}
-			p.ID = new(made.ID)
+		c := schedulerOn(r.WorkflowID, &r.made[i].Scheduler)
+		if p.ID != nil {
+			c.ID, c.Name = *p.ID, p.Name
 		}
-		for _, id := range p.JobIDs {
-			job, err := s.Store.Jobs.Get(ctx, id)
-			if err != nil {
-				return err
-			}
-			if job.SchedulerID != nil && *job.SchedulerID == *p.ID {
-				continue
-			}
-			if _, err := s.Store.Jobs.Update(ctx, id, workflow.JobUpdate{SchedulerID: p.ID, Author: r.by.User}); err != nil {
-				return fmt.Errorf("give Slurm scheduler %s to job %d: %w", p.Name, id, err)
-			}
-		}
+		assignments[i] = store.SchedulerAssignment{Scheduler: c, JobIDs: p.JobIDs}
+	}
+	ids, err := r.service.Store.Scheduling.AssignSchedulers(ctx, r.WorkflowID, assignments)
+	if err != nil {
+		return fmt.Errorf("create Slurm schedulers: %w", err)
+	}
+	for i, id := range ids {
+		r.Schedulers[i].ID = new(id)
 	}
 	return nil
 }
