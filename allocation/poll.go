@@ -191,7 +191,7 @@ func (p *poll) facts(a *compute.Allocation) Facts {
 		}
 	}
 	if p.records != nil {
-		if restarts := p.records.Lives(id); len(restarts) > 0 || p.records.Skipped == 0 {
+		if restarts := p.records.Restarts(id); len(restarts) > 0 || p.records.Skipped == 0 {
 			l.Accounting = &AccountingAnswer{At: p.records.At, Restarts: restarts}
 		}
 	}

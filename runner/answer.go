@@ -33,7 +33,7 @@ func (t *turns) onAnswer(m answerMsg) {
 	if said {
 		t.settleSaid(m.flight.req, m.resp)
 	}
-	t.runner.watchFor(m.resp.Signs)
+	t.runner.watchFor(m.resp.Patterns)
 	for i := range m.resp.Grants {
 		t.runner.queue.accept(m.resp.Grants[i], now)
 	}

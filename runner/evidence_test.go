@@ -161,16 +161,16 @@ func TestOOMEvidence(t *testing.T) {
 	}
 }
 
-// TestSignsInFrontOfMuchText: a line 60 KiB before the end of stderr gives a failure
+// TestPatternInFrontOfMuchText: a line 60 KiB before the end of stderr gives a failure
 // its category and matches the pattern of a rule, though the report carries less.
-func TestSignsInFrontOfMuchText(t *testing.T) {
+func TestPatternInFrontOfMuchText(t *testing.T) {
 	d := runnertest.New(job(`echo "NVRM: Xid 79, off the bus" >&2; head -c 60000 /dev/zero | tr '\0' x >&2; exit 7`))
-	signs := failure.NewPatterns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},
+	patterns := failure.NewPatterns([]workflow.FailureCategory{{Category: "gpu", When: workflow.CategoryMatch{Stderr: "NVRM: Xid"}, Hint: "drain it"}},
 		[]workflow.RetryPolicy{{Rules: []workflow.RetryRule{{When: workflow.RuleMatch{Stderr: "off the bus"}}}}})
-	d.Signs = &signs
+	d.Patterns = &patterns
 	run(t, testOptions(t, d))
 	e := d.Job(1).Attempts[0].Evidence
-	if e.Category != "gpu" || e.CategoryLine != "NVRM: Xid 79, off the bus" || e.CategoryHint != "drain it" || e.SignsHash != signs.Hash ||
+	if e.Category != "gpu" || e.CategoryLine != "NVRM: Xid 79, off the bus" || e.CategoryHint != "drain it" || e.PatternsHash != patterns.Hash ||
 		!slices.Equal(e.StderrMatches, []string{"off the bus"}) || len(e.StderrTail) > output.TailSize || strings.Contains(e.StderrTail, "Xid") {
 		e.StderrTail = ""
 		t.Errorf("evidence: %+v", e)

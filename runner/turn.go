@@ -179,7 +179,7 @@ func (t *turns) say(now time.Time) *lease.TurnRequest {
 	t.no++
 	reports := t.outbox[:min(len(t.outbox), maxReports)]
 	req := &lease.TurnRequest{
-		Turn: t.no, RunID: t.runner.about.RunID, SignsHash: t.runner.detector.Hash(),
+		Turn: t.no, RunID: t.runner.about.RunID, PatternsHash: t.runner.detector.Hash(),
 		Reports:  append([]lease.Report(nil), reports...),
 		Started:  t.started,
 		GiveBack: append([]lease.LeaseRef(nil), t.giveBack...), Recovered: append([]lease.Recovered(nil), t.recovered...),
@@ -201,7 +201,7 @@ func (t *turns) poll(free lease.Free) *lease.TurnRequest {
 		wait = min(wait, beat*2/3)
 	}
 	req := &lease.TurnRequest{
-		Turn: t.no, RunID: t.runner.about.RunID, SignsHash: t.runner.detector.Hash(), Free: free,
+		Turn: t.no, RunID: t.runner.about.RunID, PatternsHash: t.runner.detector.Hash(), Free: free,
 		WaitSeconds: wait * (0.8 + 0.2*t.runner.opts.Random()), Paused: t.runner.pause.told(),
 	}
 	req.Held, req.Dying = t.held(req), t.dying()

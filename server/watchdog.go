@@ -87,10 +87,10 @@ func (w *watchdog) Run(ctx context.Context) error {
 }
 
 func (w *watchdog) reviewEnds(ctx context.Context) {
-	if err := w.store.Workflows.LookAfterCompensations(ctx); err != nil && ctx.Err() == nil {
+	if err := w.store.Workflows.ReviewCompensations(ctx); err != nil && ctx.Err() == nil {
 		w.log.Error("cannot check compensations", "error", err)
 	}
-	if err := w.store.Workflows.LookAfterEnds(ctx); err != nil && ctx.Err() == nil {
+	if err := w.store.Workflows.ReviewEnds(ctx); err != nil && ctx.Err() == nil {
 		w.log.Error("cannot check end jobs", "error", err)
 	}
 }

@@ -74,16 +74,16 @@ type Accounting struct {
 	Skipped int
 }
 
-// Lives returns the records of a job without its steps, one per restart, oldest first.
-func (a Accounting) Lives(id JobID) []Record {
-	var lives []Record
+// Restarts returns the records of a job without its steps, one per restart, oldest first.
+func (a Accounting) Restarts(id JobID) []Record {
+	var restarts []Record
 	for _, r := range a.Records {
 		if r.ID == (StepID{Job: id}) {
-			lives = append(lives, r)
+			restarts = append(restarts, r)
 		}
 	}
-	slices.SortStableFunc(lives, func(a, b Record) int { return a.Submit.Compare(b.Submit) })
-	return lives
+	slices.SortStableFunc(restarts, func(a, b Record) int { return a.Submit.Compare(b.Submit) })
+	return restarts
 }
 
 // Steps returns the records of a job's steps.

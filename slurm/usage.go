@@ -14,7 +14,7 @@ type Usage struct {
 // Usage sums up all restarts of jobs.
 func (a Accounting) Usage(jobs []JobID) (u Usage) {
 	for _, id := range jobs {
-		restarts, nodes := a.Lives(id), 0
+		restarts, nodes := a.Restarts(id), 0
 		if len(restarts) == 0 {
 			u.Missing = append(u.Missing, id)
 		}

@@ -47,14 +47,14 @@ func TestCategoriesOfReports(t *testing.T) {
 	r.says(workflow.RunPolicy{FailureCategories: gpuCategories})
 	h := r.hand("n1", 3)
 	first := h.turn()
-	if first.Signs == nil || len(first.Signs.Categories) != 2 {
-		t.Fatalf("the runner is told to look for %+v", first.Signs)
+	if first.Patterns == nil || len(first.Patterns.Categories) != 2 {
+		t.Fatalf("the runner is told to look for %+v", first.Patterns)
 	}
-	if again := h.say(lease.TurnRequest{SignsHash: first.Signs.Hash}); again.Signs != nil {
+	if again := h.say(lease.TurnRequest{PatternsHash: first.Patterns.Hash}); again.Patterns != nil {
 		t.Error("the runner is told what it knows")
 	}
 	byRunner := h.failsSaying(h.held[1].LeaseRef, "")
-	byRunner.Evidence.SignsHash, byRunner.Evidence.Category = first.Signs.Hash, "gpu"
+	byRunner.Evidence.PatternsHash, byRunner.Evidence.Category = first.Patterns.Hash, "gpu"
 	answer := h.turn(h.failsSaying(h.held[0].LeaseRef, "a line\nan ECC error\nthe end"), byRunner, h.failsSaying(h.held[2].LeaseRef, "no reason"))
 	if got := fmt.Sprintf("%s,%s,%s", answer.Results[0].Category, answer.Results[1].Category, answer.Results[2].Category); got != "gpu,gpu," {
 		t.Errorf("categories in the answer: %s", got)
@@ -85,8 +85,8 @@ func TestChangedPoliciesReachRunners(t *testing.T) {
 	r.says(workflow.RunPolicy{RetryPolicies: []workflow.PolicyRef{{Name: "mine"}}})
 	h := r.hand("n1", 1)
 	first := h.turn()
-	if first.Signs == nil || !cmp.Equal(first.Signs.Stderr, []string{"one"}) {
-		t.Fatalf("signs: %+v", first.Signs)
+	if first.Patterns == nil || !cmp.Equal(first.Patterns.Stderr, []string{"one"}) {
+		t.Fatalf("patterns: %+v", first.Patterns)
 	}
 	p.Rules[0].When.Stderr = "two"
 	r.changes = nil
@@ -95,8 +95,8 @@ func TestChangedPoliciesReachRunners(t *testing.T) {
 	if last := r.changes[len(r.changes)-1]; !cmp.Equal(last.Ready, []int64{r.workflow}) {
 		t.Errorf("the change wakes %v", last.Ready)
 	}
-	if next := h.say(lease.TurnRequest{SignsHash: first.Signs.Hash}); next.Signs == nil || !cmp.Equal(next.Signs.Stderr, []string{"two"}) {
-		t.Errorf("signs after the change: %+v", next.Signs)
+	if next := h.say(lease.TurnRequest{PatternsHash: first.Patterns.Hash}); next.Patterns == nil || !cmp.Equal(next.Patterns.Stderr, []string{"two"}) {
+		t.Errorf("patterns after the change: %+v", next.Patterns)
 	}
 }
 

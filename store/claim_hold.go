@@ -46,10 +46,10 @@ func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind workflow.C
 // the next one ends, in ms; 0 if none does by itself.
 func (s ClaimHolds) Expire(ctx context.Context) (nextMS int64, err error) {
 	const next = `SELECT COALESCE(MIN(until_ms), 0) FROM claim_hold WHERE ended_ms = 0 AND until_ms > 0`
-	if err := s.Db.Read.QueryRowContext(ctx, next).Scan(&nextMS); err != nil {
+	if err := s.DB.Read.QueryRowContext(ctx, next).Scan(&nextMS); err != nil {
 		return 0, fmt.Errorf("look for holds of claims that end: %w", err)
 	}
-	if nextMS == 0 || nextMS > s.Db.Now().UnixMilli() {
+	if nextMS == 0 || nextMS > s.DB.Now().UnixMilli() {
 		return nextMS, nil
 	}
 	err = s.shared.Do("expire holds of claims", func(tx *core.Tx) error {

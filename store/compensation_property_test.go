@@ -134,8 +134,8 @@ func (u *undoing) newRun(t *rapid.T) {
 // look lets time pass, and the daemon look at what time does.
 func (u *undoing) look(t *rapid.T) {
 	u.now = u.now.Add(time.Duration(rapid.SampledFrom([]int{0, 1, 31}).Draw(t, "minutes")) * time.Minute)
-	u.must(u.Workflows.LookAfterCompensations(u.ctx))
-	u.must(u.Workflows.LookAfterEnds(u.ctx))
+	u.must(u.Workflows.ReviewCompensations(u.ctx))
+	u.must(u.Workflows.ReviewEnds(u.ctx))
 }
 
 // giveUp gives up the run, if it goes on.
@@ -254,7 +254,7 @@ func (u *undoing) finish() {
 	for _, h := range u.hands {
 		u.must(u.Runners.Expire(u.ctx, h.id, "the test is over"))
 	}
-	u.must(u.Workflows.LookAfterCompensations(u.ctx))
+	u.must(u.Workflows.ReviewCompensations(u.ctx))
 	h := u.rig.hand("n9", 100)
 	h.runID = u.runID()
 	for range 100 {
@@ -271,7 +271,7 @@ func (u *undoing) finish() {
 		}
 	}
 	u.now = u.now.Add(time.Hour)
-	u.must(u.Workflows.LookAfterCompensations(u.ctx))
+	u.must(u.Workflows.ReviewCompensations(u.ctx))
 	if u.number(open, u.workflow) > 0 || !u.hand {
 		u.t.Fatalf("the compensation does not end: %v", u.statuses())
 	}

@@ -360,7 +360,7 @@ func TestACompensationEndsEarly(t *testing.T) {
 	}{
 		{"timeout", func(r *rig) error {
 			r.now = r.now.Add(time.Hour)
-			return r.Workflows.LookAfterCompensations(r.ctx)
+			return r.Workflows.ReviewCompensations(r.ctx)
 		}, "failed: it took longer than its timeout"},
 		{"cancel", func(r *rig) error {
 			_, err := r.Workflows.Cancel(r.ctx, r.workflow)
@@ -380,7 +380,7 @@ func TestACompensationEndsEarly(t *testing.T) {
 			if len(h.held) != 1 || h.held[0].JobID != r.ids[3] {
 				t.Fatalf("held: %+v", h.held)
 			}
-			r.must(r.Workflows.LookAfterCompensations(r.ctx)) // it is not late
+			r.must(r.Workflows.ReviewCompensations(r.ctx)) // it is not late
 			if got := r.compensation(); got != "running" {
 				t.Fatalf("compensation: %s", got)
 			}

@@ -15,8 +15,8 @@ import (
 // the clock of the database, and returns how many did now. Where nothing more is
 // started since then and nothing is live any more, the run is given up.
 func (s Timeouts) PassDeadlines(ctx context.Context) (passed int, err error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
-		AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0 ORDER BY id`, s.Db.Now().UnixMilli())
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
+		AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0 ORDER BY id`, s.DB.Now().UnixMilli())
 	if err != nil {
 		return 0, fmt.Errorf("look for deadlines: %w", err)
 	}

@@ -124,7 +124,7 @@ func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finish
 	if !d.done {
 		return 0, 0, false, nil
 	}
-	err = d.s.Db.Read.QueryRowContext(ctx, `SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ?`, d.id).Scan(&jobs)
+	err = d.s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE(SUM(n), 0) FROM job_count WHERE workflow_id = ?`, d.id).Scan(&jobs)
 	if err != nil {
 		return 0, 0, false, fmt.Errorf("count the jobs of workflow %d: %w", d.id, err)
 	}
@@ -204,7 +204,7 @@ func (d *DefinitionWriter) write(name string, fn func(*core.Tx) error) error {
 // checkNames refuses two jobs of one name: a definition means one job by it.
 func (d *DefinitionWriter) checkNames(ctx context.Context) error {
 	var name string
-	err := d.s.Db.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
+	err := d.s.DB.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
@@ -230,7 +230,7 @@ func (d *DefinitionWriter) checkOrder(ctx context.Context) error {
 	}
 	var failed error
 	text := graph.CycleText(cycle, func(i int) (name string) {
-		if err := d.s.Db.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE id = ?`, d.jobs[i]).Scan(&name); err != nil && failed == nil {
+		if err := d.s.DB.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE id = ?`, d.jobs[i]).Scan(&name); err != nil && failed == nil {
 			failed = fmt.Errorf("read the name of job %d: %w", d.jobs[i], err)
 		}
 		return name

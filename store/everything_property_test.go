@@ -192,8 +192,8 @@ func (e *grand) clock(t *rapid.T) {
 
 // look is what the daemon does every few seconds.
 func (e *grand) look(*rapid.T) {
-	e.must(e.Workflows.LookAfterCompensations(e.ctx))
-	e.must(e.Workflows.LookAfterEnds(e.ctx))
+	e.must(e.Workflows.ReviewCompensations(e.ctx))
+	e.must(e.Workflows.ReviewEnds(e.ctx))
 	_, err := e.Timeouts.PassDeadlines(e.ctx)
 	e.must(err)
 	_, err = e.Holds.Expire(e.ctx)

@@ -111,7 +111,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 		"it says so": func(s *staged, silent *hand) { silent.turn() },
 		"it is lost": func(s *staged, silent *hand) {
 			s.must(s.Runners.Expire(s.ctx, silent.id, "it is silent"))
-			s.must(s.Workflows.LookAfterEnds(s.ctx))
+			s.must(s.Workflows.ReviewEnds(s.ctx))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestTheEndJobWaitsForTheProcessesOfAGivenUpRun(t *testing.T) {
 				if open, err := s.Workflows.HaveOpenWork(s.ctx); err != nil || !open {
 					t.Errorf("%s: no daemon is needed, %v", what, err)
 				}
-				s.must(s.Workflows.LookAfterEnds(s.ctx))
+				s.must(s.Workflows.ReviewEnds(s.ctx))
 				s.sound(check.Witness{})
 			}
 			waits("at first", "n1", "n2")

@@ -12,21 +12,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// LookAfterEnds lets end jobs begin that waited for runners that are gone. It is
-// cheap while there are none.
-func (s Workflows) LookAfterEnds(ctx context.Context) error {
-	rows, err := s.Db.Read.QueryContext(ctx, view.WaitingEnds+` AND NOT EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`)`)
+// ReviewEnds releases end jobs that waited for runners that are gone. It is cheap while
+// there are none.
+func (s Workflows) ReviewEnds(ctx context.Context) error {
+	rows, err := s.DB.Read.QueryContext(ctx, view.WaitingEnds+` AND NOT EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`)`)
 	if err != nil {
-		return fmt.Errorf("look for end jobs that wait: %w", err)
+		return fmt.Errorf("find the end jobs that wait: %w", err)
 	}
 	due, err := sqlite.Collect(rows, view.ScanID)
 	if err != nil {
-		return fmt.Errorf("look for end jobs that wait: %w", err)
+		return fmt.Errorf("find the end jobs that wait: %w", err)
 	}
 	for _, id := range slices.Compact(due) {
-		err := s.shared.Do("look after an end job", func(tx *core.Tx) error { return engine.EndIfOver(tx, id) })
+		err := s.shared.Do("review an end job", func(tx *core.Tx) error { return engine.EndIfOver(tx, id) })
 		if err != nil && workflow.CodeOf(err) != workflow.CodeNotFound { // it was deleted meanwhile
-			return fmt.Errorf("look after the end job of workflow %d: %w", id, err)
+			return fmt.Errorf("review the end job of workflow %d: %w", id, err)
 		}
 	}
 	return nil

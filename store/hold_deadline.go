@@ -20,7 +20,7 @@ const dueHolds = `SELECT j.id FROM job j JOIN workflow w ON w.id = j.workflow_id
 // Expire classifies jobs that nobody has classified in time, by the clock
 // of the database, and returns how many there were.
 func (s Holds) Expire(ctx context.Context) (n int, err error) {
-	rows, err := s.Db.Read.QueryContext(ctx, dueHolds, s.Db.Now().UnixMilli())
+	rows, err := s.DB.Read.QueryContext(ctx, dueHolds, s.DB.Now().UnixMilli())
 	if err != nil {
 		return 0, fmt.Errorf("look for holds that are over: %w", err)
 	}

@@ -75,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Db = db
+	e.DB = db
 	return newStore(db, e), nil
 }
 

@@ -150,7 +150,7 @@ func (v *victim) use() error {
 	case n < 80:
 		return v.retryFailed(id)
 	case n < 90:
-		return v.Workflows.LookAfterCompensations(v.ctx)
+		return v.Workflows.ReviewCompensations(v.ctx)
 	}
 	return v.completeLikeTorc(id)
 }

@@ -61,7 +61,7 @@ func requireNoWork(tx *core.Tx, id int64) error {
 // DeleteLeftovers deletes the rows of workflows whose creation or deletion a
 // crash has cut short. It is for the start of a daemon, before it serves.
 func (s Workflows) DeleteLeftovers(ctx context.Context) error {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
 	if err != nil {
 		return fmt.Errorf("read hidden workflows: %w", err)
 	}

@@ -43,10 +43,11 @@ type Evidence struct {
 	TerminationMessage string   `json:"termination_message,omitempty"` // at most 4 KiB
 	// StderrMatches are those of the rules' stderr patterns that the runner found.
 	StderrMatches []string `json:"stderr_matches,omitempty"`
-	// SignsHash is of what the runner has looked for; empty if for nothing.
-	SignsHash   string `json:"signs_hash,omitempty"`
-	Category    string `json:"category,omitempty"` // by the workflow's failure_categories
-	Subcategory string `json:"subcategory,omitempty"`
+	// PatternsHash is the hash of the failure patterns that the runner searched for; empty
+	// if there were none.
+	PatternsHash string `json:"signs_hash,omitempty"`
+	Category     string `json:"category,omitempty"` // by the workflow's failure_categories
+	Subcategory  string `json:"subcategory,omitempty"`
 	// CategoryHint is what the workflow says to the category, and CategoryLine the
 	// line by which it was found.
 	CategoryHint string `json:"category_hint,omitempty"`

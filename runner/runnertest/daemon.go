@@ -61,8 +61,8 @@ type Daemon struct {
 	HeldFor time.Duration
 	// Impatient makes the daemon answer at once, whatever it may wait.
 	Impatient bool
-	// Signs is what runners are told to look for.
-	Signs *failure.Patterns
+	// Patterns is what runners search for.
+	Patterns *failure.Patterns
 	// Mute is how often the daemon does not say what failed; below 0 it says that it
 	// does not know.
 	Mute int
@@ -288,8 +288,8 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *lease.TurnReques
 			}
 			resp.Orders, d.orders = d.orders, nil
 			resp.Cancel, d.toCancel = d.toCancel, nil
-			if d.Signs != nil && req.SignsHash != d.Signs.Hash {
-				resp.Signs = d.Signs
+			if d.Patterns != nil && req.PatternsHash != d.Patterns.Hash {
+				resp.Patterns = d.Patterns
 			}
 		}
 		resp.Canceled = d.canceled

@@ -117,7 +117,7 @@ func (h runners) turn(r *rest.Request[IDParams, lease.TurnRequest]) (lease.TurnR
 // hasNews reports whether the answer must be sent now. A runner that stays on need
 // not be told that the workflow is complete.
 func hasNews(t *lease.TurnResponse, staysOn bool) bool {
-	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Signs != nil || t.Has(lease.OrderStop) || t.Complete && !staysOn || t.Canceled
+	return len(t.Results)+len(t.Grants)+len(t.Voided)+len(t.Cancel) > 0 || t.Patterns != nil || t.Has(lease.OrderStop) || t.Complete && !staysOn || t.Canceled
 }
 
 func (h runners) leaveRunner(r *rest.Request[IDParams, lease.LeaveRequest]) (lease.LeaveResponse, error) {

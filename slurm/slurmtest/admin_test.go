@@ -43,7 +43,7 @@ func TestAdmin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if restarts := records.Lives(id); len(restarts) == 0 || restarts[0].State != tc.last {
+		if restarts := records.Restarts(id); len(restarts) == 0 || restarts[0].State != tc.last {
 			t.Errorf("%s: %+v", name, restarts)
 		}
 	}
@@ -66,7 +66,7 @@ func TestCancelRequeued(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	restarts := records.Lives(id)
+	restarts := records.Restarts(id)
 	if len(restarts) != 2 || restarts[0].State != slurm.Requeued || restarts[1].State != slurm.Cancelled || restarts[1].Started() {
 		t.Errorf("%+v", restarts)
 	}

@@ -204,7 +204,7 @@ func (s *site) accounted(t *testing.T, id slurm.JobID, state slurm.State) slurm.
 		if err != nil {
 			t.Fatalf("accounting: %v", err)
 		}
-		for _, r := range records.Lives(id) {
+		for _, r := range records.Restarts(id) {
 			// A job's end may reach slurmdbd before its start, which has its name.
 			if r.State == state && r.Name != "allocation" {
 				return true

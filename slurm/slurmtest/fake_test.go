@@ -93,7 +93,7 @@ func TestLag(t *testing.T) {
 			t.Fatal(err)
 		}
 		var words []string
-		for _, r := range records.Lives(id) {
+		for _, r := range records.Restarts(id) {
 			words = append(words, string(r.State))
 		}
 		return strings.Join(words, " ")
@@ -122,7 +122,7 @@ func TestForgotten(t *testing.T) {
 			t.Errorf("found %v, %v", found, err)
 		}
 	}
-	if records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}}); err != nil || len(records.Lives(id)) != 1 {
+	if records, err := client.Accounting(t.Context(), slurm.AccountingQuery{IDs: []slurm.JobID{id}}); err != nil || len(records.Restarts(id)) != 1 {
 		t.Errorf("accounting: %+v, %v", records, err)
 	}
 }

@@ -73,6 +73,6 @@ func TestRealOutages(t *testing.T) {
 	r.Start(t, "slurmdbd")
 	slurmtest.Eventually(t, 60*time.Second, "accounting hears of the job", func() bool {
 		records, err := accounts(id)
-		return err == nil && len(records.Lives(id)) == 1 && records.Lives(id)[0].State == slurm.Completed
+		return err == nil && len(records.Restarts(id)) == 1 && records.Restarts(id)[0].State == slurm.Completed
 	})
 }

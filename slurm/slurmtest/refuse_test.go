@@ -130,7 +130,7 @@ func testNames(t *testing.T, s *site) {
 		}
 		s.accounted(t, id, slurm.Pending)
 		records, err := s.user.Accounting(t.Context(), slurm.AccountingQuery{Names: []string{name}, User: slurmtest.TestUser, Since: s.since, JobsOnly: true})
-		if err != nil || len(records.Lives(id)) != 1 || records.Lives(id)[0].Name != name {
+		if err != nil || len(records.Restarts(id)) != 1 || records.Restarts(id)[0].Name != name {
 			t.Errorf("%q is not found in accounting by its name: %+v, %v", name, records, err)
 		}
 	}

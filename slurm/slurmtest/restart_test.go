@@ -20,7 +20,7 @@ func testCompleted(t *testing.T, s *site) {
 		t.Errorf("job: %+v", job)
 	}
 	records := s.accounted(t, id, slurm.Completed)
-	record := records.Lives(id)[0]
+	record := records.Restarts(id)[0]
 	if record.Name != job.Name || record.Exit != (slurm.ExitCode{}) || record.NodeList != job.NodeList || !record.Started() ||
 		!record.Over() || record.IsStep() || !record.End.Equal(job.End) || record.Cluster != "torctest" {
 		t.Errorf("record: %+v", record)
@@ -36,7 +36,7 @@ func testFailed(t *testing.T, s *site) {
 	if job.Exit != (slurm.ExitCode{Code: 3}) || job.Reason != "NonZeroExitCode" {
 		t.Errorf("job: %+v", job)
 	}
-	if record := s.accounted(t, id, slurm.Failed).Lives(id)[0]; record.Exit != (slurm.ExitCode{Code: 3}) {
+	if record := s.accounted(t, id, slurm.Failed).Restarts(id)[0]; record.Exit != (slurm.ExitCode{Code: 3}) {
 		t.Errorf("record: %+v", record)
 	}
 }
@@ -56,7 +56,7 @@ func testOutOfMemory(t *testing.T, s *site) {
 	if job := s.until(t, id, slurm.OutOfMemory); job.Exit != (slurm.ExitCode{Signal: 125}) || job.Reason != "OutOfMemory" {
 		t.Errorf("job: %+v", job)
 	}
-	if record := s.accounted(t, id, slurm.OutOfMemory).Lives(id)[0]; record.Exit != (slurm.ExitCode{Signal: 125}) {
+	if record := s.accounted(t, id, slurm.OutOfMemory).Restarts(id)[0]; record.Exit != (slurm.ExitCode{Signal: 125}) {
 		t.Errorf("record: %+v", record)
 	}
 }
@@ -116,7 +116,7 @@ func testCancelRunning(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	s.until(t, id, slurm.Cancelled)
-	if record := s.accounted(t, id, slurm.Cancelled).Lives(id)[0]; record.CancelledBy == "" || record.CancelledBy == "0" {
+	if record := s.accounted(t, id, slurm.Cancelled).Restarts(id)[0]; record.CancelledBy == "" || record.CancelledBy == "0" {
 		t.Errorf("record: %+v", record)
 	}
 	if err := s.user.Cancel(t.Context(), id); err != nil {
@@ -133,7 +133,7 @@ func testCancelWaiting(t *testing.T, s *site) {
 		t.Fatal(err)
 	}
 	s.until(t, id, slurm.Cancelled)
-	if record := s.accounted(t, id, slurm.Cancelled).Lives(id)[0]; record.Started() || record.End.IsZero() || record.CancelledBy == "" {
+	if record := s.accounted(t, id, slurm.Cancelled).Restarts(id)[0]; record.Started() || record.End.IsZero() || record.CancelledBy == "" {
 		t.Errorf("record: %+v", record)
 	}
 }
@@ -144,7 +144,7 @@ func testCancelAdmin(t *testing.T, s *site) {
 	if err := s.root.Cancel(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	if record := s.accounted(t, id, slurm.Cancelled).Lives(id)[0]; record.CancelledBy != "0" {
+	if record := s.accounted(t, id, slurm.Cancelled).Restarts(id)[0]; record.CancelledBy != "0" {
 		t.Errorf("record: %+v", record)
 	}
 }
@@ -155,7 +155,7 @@ func testPreemptCancel(t *testing.T, s *site) {
 	higher := s.submit(t, "sleep 1", "-t5", "-c4", "--nodelist=n3")
 	s.until(t, id, slurm.Preempted)
 	s.until(t, higher, slurm.Completed)
-	if record := s.accounted(t, id, slurm.Preempted).Lives(id)[0]; !record.Over() {
+	if record := s.accounted(t, id, slurm.Preempted).Restarts(id)[0]; !record.Over() {
 		t.Errorf("record: %+v", record)
 	}
 }
@@ -170,7 +170,7 @@ func testPreemptRequeue(t *testing.T, s *site) {
 		t.Errorf("job: %+v", job)
 	}
 	s.accounted(t, id, slurm.Preempted)
-	restarts := s.accounted(t, id, slurm.Pending).Lives(id)
+	restarts := s.accounted(t, id, slurm.Pending).Restarts(id)
 	if len(restarts) != 2 || restarts[0].State != slurm.Preempted || restarts[1].State != slurm.Pending {
 		t.Errorf("restarts: %+v", restarts)
 	}
@@ -199,7 +199,7 @@ func testNodeFail(t *testing.T, s *site) {
 	}
 	s.accounted(t, gone, slurm.NodeFail)
 	s.accounted(t, again, slurm.NodeFail)
-	restarts := s.accounted(t, again, slurm.Pending).Lives(again)
+	restarts := s.accounted(t, again, slurm.Pending).Restarts(again)
 	if len(restarts) != 2 || restarts[0].State != slurm.NodeFail {
 		t.Errorf("restarts: %+v", restarts)
 	}
@@ -225,7 +225,7 @@ func testRequeue(t *testing.T, s *site) {
 		t.Errorf("job: %+v", job)
 	}
 	s.accounted(t, id, slurm.Pending)
-	restarts := s.accounted(t, id, slurm.Requeued).Lives(id)
+	restarts := s.accounted(t, id, slurm.Requeued).Restarts(id)
 	if len(restarts) != 2 || !restarts[0].Over() || restarts[1].Over() {
 		t.Errorf("restarts: %+v", restarts)
 	}

@@ -13,7 +13,7 @@ import (
 // database from one to the next. All but its settings belongs to the writer's
 // goroutine.
 type Shared struct {
-	Db        *sqlite.DB
+	DB        *sqlite.DB
 	Log       *slog.Logger
 	onCommit  func(Changes)
 	Notify    *workflow.NotifyPolicy // where a workflow does not say it
@@ -54,7 +54,7 @@ func NewShared(o Settings) *Shared {
 // effects of one run remain, so it must set its results afresh. A use case must
 // not start another one.
 func (e *Shared) Do(name string, fn func(*Tx) error) error {
-	return e.Db.Do(name, func(raw *sqlite.Tx) error {
+	return e.DB.Do(name, func(raw *sqlite.Tx) error {
 		tx := &Tx{Tx: raw, Shared: e}
 		if err := fn(tx); err != nil {
 			return err

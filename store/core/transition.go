@@ -42,7 +42,7 @@ func (t *Transition) Some(tx *Tx, workflowID int64, args ...any) (int64, error) 
 	return n, nil
 }
 
-// All is some for a statement that must find a number of jobs; otherwise it returns
+// All is Some for a statement that must find this number of jobs; otherwise it returns
 // errNoRow.
 func (t *Transition) All(tx *Tx, workflowID int64, jobs int, args ...any) error {
 	n, err := t.Some(tx, workflowID, args...)
@@ -52,8 +52,8 @@ func (t *Transition) All(tx *Tx, workflowID int64, jobs int, args ...any) error 
 	return err
 }
 
-// Ids is some for a statement that returns the ids of the jobs.
-func (t *Transition) Ids(tx *Tx, workflowID int64, args ...any) ([]int64, error) {
+// IDs is Some for a statement that returns the ids of the jobs, which it returns.
+func (t *Transition) IDs(tx *Tx, workflowID int64, args ...any) ([]int64, error) {
 	ids, err := IDsOf(tx, t.Text, args...)
 	if err != nil {
 		return nil, err

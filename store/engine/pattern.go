@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// maxKnownSigns is for how many workflows patterns are kept.
+// maxKnownPatterns is for how many workflows failure patterns are cached.
 const maxKnownPatterns = 1000
 
 // FailurePatterns returns those of a run. They are kept until a policy changes.
@@ -99,9 +99,9 @@ func (f *Finisher) categorize(e *Ending) error {
 	}
 	if workflow.CheckName("category", evidence.Category) != nil || workflow.CheckName("category", evidence.Subcategory) != nil {
 		// It names no category of a specification. The attempt counts all the same.
-		evidence.Category, evidence.Subcategory, evidence.SignsHash = "", "", ""
+		evidence.Category, evidence.Subcategory, evidence.PatternsHash = "", "", ""
 	}
-	if evidence.Category == "" && evidence.SignsHash != s.Hash {
+	if evidence.Category == "" && evidence.PatternsHash != s.Hash {
 		s.Detector.Categorize(evidence, evidence.StderrTail)
 	}
 	e.category, e.subcategory = evidence.Category, evidence.Subcategory

@@ -61,7 +61,7 @@ var spareStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workf
 // spareJobs disables the blocked jobs behind gates without a failure that want to run
 // after one, and, as skipJobs does, those that wait for one of these alone.
 func spareJobs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
-	return spareStatement.Ids(tx, workflowID, gates)
+	return spareStatement.IDs(tx, workflowID, gates)
 }
 
 var needlessStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled,
@@ -69,7 +69,7 @@ var needlessStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, wo
 
 // disableNeedless disables the undos behind gates that are not needed (needlessUndo).
 func disableNeedless(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
-	return needlessStatement.Ids(tx, workflowID, gates)
+	return needlessStatement.IDs(tx, workflowID, gates)
 }
 
 var (
@@ -87,7 +87,7 @@ func releaseJobs(tx *core.Tx, workflowID int64, gates string) error {
 
 // releaseJobIDs is releaseJobs that returns them.
 func releaseJobIDs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
-	return releaseIDsStatement.Ids(tx, workflowID, gates)
+	return releaseIDsStatement.IDs(tx, workflowID, gates)
 }
 
 var releaseFreeStatement = core.NewTransition(workflow.OpRelease, workflow.Blocked, workflow.Ready,
@@ -96,7 +96,7 @@ var releaseFreeStatement = core.NewTransition(workflow.OpRelease, workflow.Block
 // releaseFree makes the blocked jobs of a workflow ready that depend on nothing, and
 // returns them.
 func releaseFree(tx *core.Tx, workflowID int64) ([]int64, error) {
-	return releaseFreeStatement.Ids(tx, workflowID, workflowID)
+	return releaseFreeStatement.IDs(tx, workflowID, workflowID)
 }
 
 var releaseOneStatement = core.NewTransition(workflow.OpRelease, workflow.Blocked, workflow.Ready,
@@ -124,7 +124,7 @@ func blockJobs(tx *core.Tx, workflowID int64, gates string) (all []int64, err er
 		return nil, err
 	}
 	for _, t := range []*core.Transition{blockSkipped, blockNotNeeded} {
-		ids, err := t.Ids(tx, workflowID, gates)
+		ids, err := t.IDs(tx, workflowID, gates)
 		if err != nil {
 			return nil, err
 		}

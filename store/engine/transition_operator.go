@@ -51,7 +51,7 @@ var resetBehindStatements = []*core.Transition{
 // on a job, and returns them.
 func ResetJobsBehind(tx *core.Tx, workflowID, job int64) (all []int64, err error) {
 	for _, t := range resetBehindStatements {
-		ids, err := t.Ids(tx, workflowID, job)
+		ids, err := t.IDs(tx, workflowID, job)
 		if err != nil {
 			return nil, err
 		}

@@ -28,7 +28,7 @@ var releaseStageStatement = core.NewTransition(workflow.OpStage, workflow.Blocke
 // releaseStageJobs makes the blocked jobs of a stage ready that depend on nothing, and
 // returns them.
 func releaseStageJobs(tx *core.Tx, workflowID, stage int64) ([]int64, error) {
-	return releaseStageStatement.Ids(tx, workflowID, stage)
+	return releaseStageStatement.IDs(tx, workflowID, stage)
 }
 
 var waitStatement = core.NewTransition(workflow.OpStage, workflow.Ready, workflow.Blocked, `UPDATE job SET status = {to}, `+notReady+` WHERE id = ? AND status = {from}
@@ -47,5 +47,5 @@ var restStatement = core.NewTransition(workflow.OpStage, workflow.Uninitialized,
 // RestCompensations disables the new jobs of compensations, which rest until they are
 // started, and returns them.
 func RestCompensations(tx *core.Tx, workflowID int64) ([]int64, error) {
-	return restStatement.Ids(tx, workflowID, workflowID)
+	return restStatement.IDs(tx, workflowID, workflowID)
 }

@@ -351,13 +351,13 @@ func (c *Conversation) tell() error {
 	if err != nil {
 		return err
 	}
-	signs, err := engine.FailurePatterns(c.tx, now)
+	patterns, err := engine.FailurePatterns(c.tx, now)
 	if err != nil {
 		return err
 	}
 	a := &c.Answer
-	if signs.Hash != c.turn.SignsHash {
-		a.Signs = &signs.Patterns
+	if patterns.Hash != c.turn.PatternsHash {
+		a.Patterns = &patterns.Patterns
 	}
 	a.RunID, a.EndTime = now.RunID, c.runner.EndTime
 	a.Complete, a.Canceled = now.Ended && !now.Compensating(), now.Canceled && !now.Compensating()

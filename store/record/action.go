@@ -51,10 +51,10 @@ func InsertAction(tx *core.Tx, a workflow.ActionRecord) (int64, error) {
 
 // List returns the actions of a workflow, by id.
 func (s Actions) List(ctx context.Context, workflowID int64) ([]workflow.ActionRecord, error) {
-	if err := view.RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
-	tx, err := s.Db.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	tx, err := s.DB.Read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, fmt.Errorf("list the actions of workflow %d: %w", workflowID, err)
 	}

@@ -36,7 +36,7 @@ func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64
 
 // Counts returns how many alerts of each kind there ever were.
 func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error) {
-	rows, err := s.shared.Db.Read.QueryContext(ctx, `SELECT kind, n FROM alert_count`)
+	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT kind, n FROM alert_count`)
 	if err != nil {
 		return nil, fmt.Errorf("count alerts: %w", err)
 	}
@@ -57,7 +57,7 @@ func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error
 // id, with what became of their messages.
 func (s Alerts) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.RaisedAlert, int64, error) {
 	if workflowID != 0 {
-		if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+		if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -65,5 +65,5 @@ func (s Alerts) List(ctx context.Context, workflowID int64, page sqlite.Page) ([
 	if workflowID != 0 {
 		f.Add(`workflow_id = ?`, workflowID)
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{Columns: view.AlertColumns, From: "alert", Filter: f, ID: "id", Page: page}, view.ScanAlert)
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{Columns: view.AlertColumns, From: "alert", Filter: f, ID: "id", Page: page}, view.ScanAlert)
 }

@@ -66,7 +66,7 @@ func (s ComputeNodes) Create(_ context.Context, n compute.Node) (compute.Node, e
 
 // Get returns a compute node.
 func (s ComputeNodes) Get(ctx context.Context, id int64) (compute.Node, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "compute_node", id, `SELECT `+computeNodeColumns+` FROM compute_node WHERE id = ?`, scanComputeNode)
+	return view.ReadOne(ctx, s.shared.DB.Read, "compute_node", id, `SELECT `+computeNodeColumns+` FROM compute_node WHERE id = ?`, scanComputeNode)
 }
 
 // ComputeNodeFilter says which compute nodes of a workflow are wanted; nil
@@ -80,7 +80,7 @@ type ComputeNodeFilter struct {
 
 // List returns a page of the compute nodes of a workflow.
 func (s ComputeNodes) List(ctx context.Context, q ComputeNodeFilter, page sqlite.Page) ([]compute.Node, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
@@ -95,7 +95,7 @@ func (s ComputeNodes) List(ctx context.Context, q ComputeNodeFilter, page sqlite
 		"peak_cpu_percent", "avg_cpu_percent", "peak_memory_bytes", "avg_memory_bytes"} {
 		sortable[c] = c
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: computeNodeColumns, From: "compute_node", Filter: f, Sortable: sortable, ID: "id", Page: page,
 	}, scanComputeNode)
 }

@@ -46,7 +46,7 @@ func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage
 
 // Get returns an event that was not deleted.
 func (s Events) Get(ctx context.Context, id int64) (workflow.Event, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
+	return view.ReadOne(ctx, s.shared.DB.Read, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
 }
 
 // EventFilter says which events of a workflow are wanted; nil fields do not
@@ -59,7 +59,7 @@ type EventFilter struct {
 
 // List returns a page of the events of a workflow that were not deleted.
 func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]workflow.Event, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ? AND is_deleted = 0`, q.WorkflowID)
@@ -69,7 +69,7 @@ func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]wo
 	if q.AfterMS != nil {
 		f.Add(`timestamp_ms > ?`, *q.AfterMS)
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: eventColumns, From: "event", Filter: f, ID: "id", Page: page,
 		Sortable: map[string]string{"workflow_id": "workflow_id", "timestamp": "timestamp_ms", "data": "data", "seq": "seq"},
 	}, scanEvent)
@@ -77,14 +77,14 @@ func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]wo
 
 // LastSeq returns the seq of a workflow's last event; 0 before the first.
 func (s Events) LastSeq(ctx context.Context, workflowID int64) (seq int64, err error) {
-	err = s.shared.Db.Read.QueryRowContext(ctx, `SELECT event_seq FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&seq)
+	err = s.shared.DB.Read.QueryRowContext(ctx, `SELECT event_seq FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&seq)
 	return seq, view.OrNotFound(err, "workflow", workflowID)
 }
 
 // After returns at most limit events of a workflow with a seq greater
 // than after, by seq. Deleted ones are among them, with null as data.
 func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]workflow.Event, error) {
-	rows, err := s.shared.Db.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
+	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		workflowID, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read the events of workflow %d after %d: %w", workflowID, after, err)

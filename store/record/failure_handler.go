@@ -41,15 +41,15 @@ func (s FailureHandlers) Create(_ context.Context, h workflow.FailureHandler) (w
 
 // Get returns a failure handler.
 func (s FailureHandlers) Get(ctx context.Context, id int64) (workflow.FailureHandler, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "failure_handler", id, `SELECT `+failureHandlerColumns+` FROM failure_handler WHERE id = ?`, scanFailureHandler)
+	return view.ReadOne(ctx, s.shared.DB.Read, "failure_handler", id, `SELECT `+failureHandlerColumns+` FROM failure_handler WHERE id = ?`, scanFailureHandler)
 }
 
 // List returns a page of the failure handlers of a workflow, by id.
 func (s FailureHandlers) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.FailureHandler, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: failureHandlerColumns, From: "failure_handler", Filter: sqlite.Where(`workflow_id = ?`, workflowID), ID: "id", Page: page,
 	}, scanFailureHandler)
 }

@@ -50,7 +50,7 @@ func (s Files) Create(_ context.Context, files []artifact.File) ([]artifact.File
 
 // Get returns a file.
 func (s Files) Get(ctx context.Context, id int64) (artifact.File, error) {
-	return view.ReadOne(ctx, s.Db.Read, "file", id, `SELECT `+fileColumns+` FROM file WHERE id = ?`, scanFile)
+	return view.ReadOne(ctx, s.DB.Read, "file", id, `SELECT `+fileColumns+` FROM file WHERE id = ?`, scanFile)
 }
 
 // FileFilter says which files of a workflow are wanted; nil fields do not
@@ -65,7 +65,7 @@ type FileFilter struct {
 
 // List returns a page of the files of a workflow.
 func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]artifact.File, int64, error) {
-	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
@@ -77,7 +77,7 @@ func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]arti
 	if q.OutputsOnly {
 		f.Add(`EXISTS (SELECT 1 FROM job_output_file o WHERE o.file_id = file.id)`)
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: fileColumns, From: "file", Filter: f, ID: "id", Page: page,
 		Sortable: map[string]string{"workflow_id": "workflow_id", "name": "name", "path": "path", "st_mtime": "st_mtime"},
 	}, scanFile)

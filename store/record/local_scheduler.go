@@ -35,15 +35,15 @@ func (s LocalSchedulers) Create(_ context.Context, c compute.LocalScheduler) (co
 
 // Get returns what local runners may use.
 func (s LocalSchedulers) Get(ctx context.Context, id int64) (compute.LocalScheduler, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "local_scheduler", id, `SELECT `+localSchedulerColumns+` FROM local_scheduler WHERE id = ?`, scanLocalScheduler)
+	return view.ReadOne(ctx, s.shared.DB.Read, "local_scheduler", id, `SELECT `+localSchedulerColumns+` FROM local_scheduler WHERE id = ?`, scanLocalScheduler)
 }
 
 // List returns a page of the local schedulers of a workflow.
 func (s LocalSchedulers) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.LocalScheduler, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: localSchedulerColumns, From: "local_scheduler", Filter: sqlite.Where(`workflow_id = ?`, workflowID), ID: "id", Page: page,
 		Sortable: map[string]string{"workflow_id": "workflow_id", "memory": "memory", "num_cpus": "num_cpus"},
 	}, scanLocalScheduler)

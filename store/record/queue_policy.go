@@ -110,7 +110,7 @@ func (s Policies) Queues(ctx context.Context) ([]workflow.QueuePolicies, error) 
 		workflow.Queue
 		policy string
 	}
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT kind, queue, name FROM queue_policy ORDER BY kind, queue, position`)
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT kind, queue, name FROM queue_policy ORDER BY kind, queue, position`)
 	if err != nil {
 		return nil, fmt.Errorf("list the retry policies of queues: %w", err)
 	}

@@ -35,10 +35,10 @@ func (s RemoteWorkers) Add(_ context.Context, workflowID int64, workers []string
 
 // List returns the hosts of a workflow, by name.
 func (s RemoteWorkers) List(ctx context.Context, workflowID int64) ([]compute.RemoteWorker, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, err
 	}
-	rows, err := s.shared.Db.Read.QueryContext(ctx, `SELECT workflow_id, worker FROM remote_worker WHERE workflow_id = ? ORDER BY worker`, workflowID)
+	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT workflow_id, worker FROM remote_worker WHERE workflow_id = ? ORDER BY worker`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list the remote workers of workflow %d: %w", workflowID, err)
 	}

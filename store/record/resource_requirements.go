@@ -37,7 +37,7 @@ func (s Requirements) Create(_ context.Context, q workflow.ResourceRequirements)
 
 // Get returns requirements.
 func (s Requirements) Get(ctx context.Context, id int64) (workflow.ResourceRequirements, error) {
-	return view.ReadOne(ctx, s.Db.Read, "resource_requirements", id,
+	return view.ReadOne(ctx, s.DB.Read, "resource_requirements", id,
 		`SELECT `+requirementsColumns+` FROM resource_requirements WHERE id = ?`, scanRequirements)
 }
 
@@ -56,7 +56,7 @@ type RequirementsFilter struct {
 
 // List returns a page of the requirements of a workflow.
 func (s Requirements) List(ctx context.Context, q RequirementsFilter, page sqlite.Page) ([]workflow.ResourceRequirements, int64, error) {
-	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
@@ -69,7 +69,7 @@ func (s Requirements) List(ctx context.Context, q RequirementsFilter, page sqlit
 	if q.JobID != nil {
 		f.Add(`id = (SELECT c.requirements_id FROM job j JOIN claim_class c ON c.id = j.class_id WHERE j.id = ?)`, *q.JobID)
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: requirementsColumns, From: "resource_requirements", Filter: f, ID: "id", Page: page,
 		Sortable: map[string]string{
 			"workflow_id": "workflow_id", "name": "name", "num_cpus": "num_cpus", "num_gpus": "num_gpus",

@@ -84,7 +84,7 @@ func sameResult(tx *core.Tx, r workflow.Result) (int64, error) {
 
 // Get returns a result.
 func (s Results) Get(ctx context.Context, id int64) (workflow.Result, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "result", id, `SELECT `+resultColumns+` FROM `+resultTables+` WHERE r.id = ?`, scanResult)
+	return view.ReadOne(ctx, s.shared.DB.Read, "result", id, `SELECT `+resultColumns+` FROM `+resultTables+` WHERE r.id = ?`, scanResult)
 }
 
 // ResultFilter says which results of a workflow are wanted; nil fields do not
@@ -128,7 +128,7 @@ func (s Results) lacks(ctx context.Context, q *ResultFilter) (lacking bool, err 
 	if !q.Attempts {
 		return false, nil
 	}
-	err = s.shared.Db.Read.QueryRowContext(ctx, `SELECT (SELECT COALESCE(SUM(n), 0) FROM cause_count WHERE workflow_id = ?1) != (SELECT COUNT(*) FROM result WHERE workflow_id = ?1)`,
+	err = s.shared.DB.Read.QueryRowContext(ctx, `SELECT (SELECT COALESCE(SUM(n), 0) FROM cause_count WHERE workflow_id = ?1) != (SELECT COUNT(*) FROM result WHERE workflow_id = ?1)`,
 		q.WorkflowID).Scan(&lacking)
 	if err != nil {
 		return false, fmt.Errorf("count the results of workflow %d: %w", q.WorkflowID, err)
@@ -144,7 +144,7 @@ func scanAttemptResult(row sqlite.Scanner) (r workflow.Result, err error) {
 
 // List returns a page of the results of a workflow.
 func (s Results) List(ctx context.Context, q ResultFilter, page sqlite.Page) ([]workflow.Result, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`r.workflow_id = ?`, q.WorkflowID)
@@ -172,16 +172,16 @@ func (s Results) List(ctx context.Context, q ResultFilter, page sqlite.Page) ([]
 		sortable[c] = "r." + c
 	}
 	if q.Attempts && !lacking {
-		return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+		return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 			Columns: resultTextColumns, From: resultTables, Filter: f, Sortable: sortable, ID: "r.id", Page: page,
 		}, scanAttemptResult)
 	}
 	if q.Attempts {
-		return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+		return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 			Columns: attemptResultColumns, From: attemptResults, Filter: f, Sortable: sortable, ID: "r.id = 0, r.id, r.job_id, r.run_id, r.attempt_id", Page: page,
 		}, scanAttemptResult)
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: resultColumns, From: resultTables, Filter: f, Sortable: sortable, ID: "r.id", Page: page,
 	}, scanResult)
 }

@@ -153,13 +153,13 @@ func loadRetryPolicy(tx *core.Tx, name string) (p workflow.StoredPolicy, err err
 
 // Get returns a stored policy.
 func (s Policies) Get(ctx context.Context, name string) (workflow.StoredPolicy, error) {
-	p, err := scanRetryPolicy(s.Db.Read.QueryRowContext(ctx, `SELECT `+retryPolicyColumns+` FROM retry_policy WHERE name = ?`, name))
+	p, err := scanRetryPolicy(s.DB.Read.QueryRowContext(ctx, `SELECT `+retryPolicyColumns+` FROM retry_policy WHERE name = ?`, name))
 	return p, view.OrNoRetryPolicy(err, name)
 }
 
 // List returns a page of the stored policies, by name.
 func (s Policies) List(ctx context.Context, page sqlite.Page) ([]workflow.StoredPolicy, int64, error) {
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{Columns: retryPolicyColumns, From: "retry_policy", ID: "name", Page: page}, scanRetryPolicy)
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{Columns: retryPolicyColumns, From: "retry_policy", ID: "name", Page: page}, scanRetryPolicy)
 }
 
 // RequirePolicies refuses names of policies that are not stored.
@@ -181,7 +181,8 @@ func RequirePolicies(tx *core.Tx, of string, refs []workflow.PolicyRef) error {
 	return nil
 }
 
-// policiesChanged has all signs read anew, and told to the runners.
+// policiesChanged drops the cached failure patterns, so that they are read again and sent to
+// the runners.
 func policiesChanged(tx *core.Tx) error {
 	tx.Shared.Patterns = nil
 	ids, err := core.IDsOf(tx, `SELECT DISTINCT workflow_id FROM compute_node WHERE is_active = 1`)
@@ -217,7 +218,7 @@ func scanPolicyChange(r sqlite.Scanner) (c workflow.PolicyChange, err error) {
 // oldest first; the empty name stands for the settings of the server. What was
 // done about policies that are gone is there too.
 func (s Policies) Changes(ctx context.Context, name string, page sqlite.Page) ([]workflow.PolicyChange, int64, error) {
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `id, name, action, at_ms, author, detail, old_hash, new_hash, version, policy`, From: "retry_policy_change",
 		Filter: sqlite.Where(`name = ?`, name), ID: "id", Page: page,
 	}, scanPolicyChange)

@@ -13,7 +13,7 @@ import (
 // Settings returns what holds for the retries of all workflows.
 func (s Policies) Settings(ctx context.Context) (workflow.RetrySettings, error) {
 	return view.PolicySource{Row: func(query string, args []any, dest ...any) error {
-		return s.Db.Read.QueryRowContext(ctx, query, args...).Scan(dest...)
+		return s.DB.Read.QueryRowContext(ctx, query, args...).Scan(dest...)
 	}}.Settings()
 }
 

@@ -40,7 +40,7 @@ func (s ScheduledComputeNodes) Create(_ context.Context, n compute.ScheduledNode
 
 // Get returns an allocation that was asked for.
 func (s ScheduledComputeNodes) Get(ctx context.Context, id int64) (compute.ScheduledNode, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "scheduled_compute_node", id, `SELECT `+scheduledColumns+` FROM scheduled_compute_node WHERE id = ?`, scanScheduled)
+	return view.ReadOne(ctx, s.shared.DB.Read, "scheduled_compute_node", id, `SELECT `+scheduledColumns+` FROM scheduled_compute_node WHERE id = ?`, scanScheduled)
 }
 
 // ScheduledFilter says which allocations of a workflow are wanted; nil fields
@@ -54,14 +54,14 @@ type ScheduledFilter struct {
 
 // List returns a page of the allocations of a workflow.
 func (s ScheduledComputeNodes) List(ctx context.Context, q ScheduledFilter, page sqlite.Page) ([]compute.ScheduledNode, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
 	sqlite.Equal(f, "scheduler_id", q.SchedulerID)
 	sqlite.Equal(f, "scheduler_config_id", q.SchedulerConfigID)
 	sqlite.Equal(f, "status", q.Status)
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: scheduledColumns, From: "scheduled_compute_node", Filter: f, ID: "id", Page: page,
 		Sortable: map[string]string{"workflow_id": "workflow_id", "scheduler_id": "scheduler_id",
 			"scheduler_config_id": "scheduler_config_id", "scheduler_type": "scheduler_type", "status": "status"},

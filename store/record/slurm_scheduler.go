@@ -49,12 +49,12 @@ func InsertSlurmScheduler(tx *core.Tx, c compute.SlurmScheduler) (int64, error) 
 
 // Get returns a shape of allocations.
 func (s SlurmSchedulers) Get(ctx context.Context, id int64) (compute.SlurmScheduler, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "slurm_scheduler", id, `SELECT `+slurmSchedulerColumns+` FROM slurm_scheduler WHERE id = ?`, scanSlurmScheduler)
+	return view.ReadOne(ctx, s.shared.DB.Read, "slurm_scheduler", id, `SELECT `+slurmSchedulerColumns+` FROM slurm_scheduler WHERE id = ?`, scanSlurmScheduler)
 }
 
 // List returns a page of the shapes of a workflow.
 func (s SlurmSchedulers) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.SlurmScheduler, int64, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
 	sortable := map[string]string{}
@@ -62,7 +62,7 @@ func (s SlurmSchedulers) List(ctx context.Context, workflowID int64, page sqlite
 		"walltime", "extra", "serialize_allocations"} {
 		sortable[c] = c
 	}
-	return sqlite.ReadList(ctx, s.shared.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.shared.DB.Read, sqlite.List{
 		Columns: slurmSchedulerColumns, From: "slurm_scheduler", Filter: sqlite.Where(`workflow_id = ?`, workflowID), Sortable: sortable, ID: "id", Page: page,
 	}, scanSlurmScheduler)
 }

@@ -116,12 +116,12 @@ type SlurmStatsFilter struct {
 // List returns a page of what Slurm accounted for a workflow's attempts,
 // by id.
 func (s SlurmStats) List(ctx context.Context, q SlurmStatsFilter, page sqlite.Page) ([]compute.SlurmStats, int64, error) {
-	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
 	sqlite.Equal(f, "job_id", q.JobID)
 	sqlite.Equal(f, "run_id", q.RunID)
 	sqlite.Equal(f, "attempt_id", q.AttemptID)
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{Columns: slurmStatsColumns, From: "slurm_stats", Filter: f, ID: "id", Page: page}, scanSlurmStats)
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{Columns: slurmStatsColumns, From: "slurm_stats", Filter: f, ID: "id", Page: page}, scanSlurmStats)
 }

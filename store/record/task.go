@@ -128,16 +128,16 @@ func (s Tasks) FailInterrupted(_ context.Context) (n int, err error) {
 
 // Get returns a task.
 func (s Tasks) Get(ctx context.Context, id int64) (workflow.Task, error) {
-	return view.ReadOne(ctx, s.shared.Db.Read, "task", id, `SELECT `+taskColumns+` FROM task WHERE id = ?`, scanTask)
+	return view.ReadOne(ctx, s.shared.DB.Read, "task", id, `SELECT `+taskColumns+` FROM task WHERE id = ?`, scanTask)
 }
 
 // Active returns the queued or running task of a workflow, nil if there is
 // none.
 func (s Tasks) Active(ctx context.Context, workflowID int64) (*workflow.Task, error) {
-	if err := view.RequireVisible(ctx, s.shared.Db, workflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, err
 	}
-	t, err := scanTask(s.shared.Db.Read.QueryRowContext(ctx,
+	t, err := scanTask(s.shared.DB.Read.QueryRowContext(ctx,
 		`SELECT `+taskColumns+` FROM task WHERE workflow_id = ? AND status IN ('queued', 'running')`, workflowID))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil

@@ -90,7 +90,7 @@ func InsertUserData(tx *core.Tx, d *artifact.UserData, links UserDataLinks) (err
 
 // Get returns a record.
 func (s UserData) Get(ctx context.Context, id int64) (artifact.UserData, error) {
-	return view.ReadOne(ctx, s.Db.Read, "user_data", id, `SELECT `+userDataColumns+` FROM user_data WHERE id = ?`, scanUserData)
+	return view.ReadOne(ctx, s.DB.Read, "user_data", id, `SELECT `+userDataColumns+` FROM user_data WHERE id = ?`, scanUserData)
 }
 
 // UserDataFilter says which records of a workflow are wanted; nil fields do
@@ -105,7 +105,7 @@ type UserDataFilter struct {
 
 // List returns a page of the records of a workflow.
 func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) ([]artifact.UserData, int64, error) {
-	if err := view.RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
@@ -117,7 +117,7 @@ func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) 
 	if q.ProducerJobID != nil {
 		f.Add(`id IN (SELECT user_data_id FROM job_output_user_data WHERE job_id = ?)`, *q.ProducerJobID)
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: userDataColumns, From: "user_data", Filter: f, ID: "id", Page: page,
 		Sortable: map[string]string{"workflow_id": "workflow_id", "name": "name", "is_ephemeral": "is_ephemeral", "data": "data"},
 	}, scanUserData)

@@ -61,7 +61,7 @@ func scanAskedAllocation(r sqlite.Scanner) (a AskedAllocation, err error) {
 // AskedAllocations returns the allocations that actions have asked for in the
 // current run of a workflow, the latest restarts of each, the newest first.
 func (s Actions) AskedAllocations(ctx context.Context, workflowID int64) ([]AskedAllocation, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, listAskedAllocations, workflowID)
+	rows, err := s.DB.Read.QueryContext(ctx, listAskedAllocations, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
 	}

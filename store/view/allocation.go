@@ -41,7 +41,7 @@ func ScanAllocation(r sqlite.Scanner) (a compute.Allocation, err error) {
 
 // Get returns an allocation.
 func (s Allocations) Get(ctx context.Context, id int64) (compute.Allocation, error) {
-	return ReadOne(ctx, s.Db.Read, "allocation", id, `SELECT `+AllocationColumns+` FROM allocation WHERE id = ?`, ScanAllocation)
+	return ReadOne(ctx, s.DB.Read, "allocation", id, `SELECT `+AllocationColumns+` FROM allocation WHERE id = ?`, ScanAllocation)
 }
 
 // AllocationFilter says which allocations of a workflow are wanted; nil fields
@@ -55,7 +55,7 @@ type AllocationFilter struct {
 
 // List returns a page of the allocations of a workflow.
 func (s Allocations) List(ctx context.Context, q AllocationFilter, page sqlite.Page) ([]compute.Allocation, int64, error) {
-	if err := RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
 	f := sqlite.Where(`workflow_id = ?`, q.WorkflowID)
@@ -71,7 +71,7 @@ func (s Allocations) List(ctx context.Context, q AllocationFilter, page sqlite.P
 		"start_ms", "end_ms", "limit_ms", "cause"} {
 		sortable[c] = c
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: AllocationColumns, From: "allocation", Filter: f, Sortable: sortable, ID: "id", Page: page,
 	}, ScanAllocation)
 }
@@ -81,7 +81,7 @@ const listLiveAllocations = `SELECT ` + AllocationColumns + ` FROM allocation WH
 // Live returns the allocations of all workflows that have not
 // ended, those of deleted workflows too, by id.
 func (s Allocations) Live(ctx context.Context) ([]compute.Allocation, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, listLiveAllocations)
+	rows, err := s.DB.Read.QueryContext(ctx, listLiveAllocations)
 	if err != nil {
 		return nil, fmt.Errorf("list live allocations: %w", err)
 	}
@@ -95,7 +95,7 @@ func (s Allocations) Live(ctx context.Context) ([]compute.Allocation, error) {
 // OfSecret returns the newest restart of the intent whose runners show
 // a secret with this hash, as long as it has not ended.
 func (s Allocations) OfSecret(ctx context.Context, hash []byte) (compute.Allocation, error) {
-	a, err := ScanAllocation(s.Db.Read.QueryRowContext(ctx, `SELECT `+AllocationColumns+` FROM allocation
+	a, err := ScanAllocation(s.DB.Read.QueryRowContext(ctx, `SELECT `+AllocationColumns+` FROM allocation
 		WHERE secret_hash = ? AND is_duplicate = 0 AND state != 'ended' ORDER BY restart_count DESC LIMIT 1`, hash))
 	if err != nil {
 		return a, OrNotFound(err, "allocation", 0)
@@ -119,7 +119,7 @@ const WhereAbandoned = `a.state = 'active' AND EXISTS (SELECT 1 FROM compute_nod
 // Abandoned returns the ids of the active allocations of all workflows
 // whose runners have all left.
 func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT a.id FROM allocation a WHERE `+WhereAbandoned)
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT a.id FROM allocation a WHERE `+WhereAbandoned)
 	if err != nil {
 		return nil, fmt.Errorf("list allocations without runners: %w", err)
 	}
@@ -137,7 +137,7 @@ func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
 // Runners returns the runners of live allocations that have not left,
 // by allocation.
 func (s Allocations) Runners(ctx context.Context) (map[int64][]AllocationRunner, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT n.allocation_id, n.id, COALESCE(n.output_dir, ''),
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT n.allocation_id, n.id, COALESCE(n.output_dir, ''),
 			(SELECT COUNT(*) FROM job j WHERE j.compute_node_id = n.id AND j.status = {running})
 		FROM allocation a JOIN compute_node n ON n.allocation_id = a.id WHERE a.state != 'ended' AND n.is_active = 1 ORDER BY n.id`)
 	if err != nil {
@@ -164,7 +164,7 @@ type Progress struct {
 // ProgressOf returns the progress of workflows; failed are those that failed or
 // were terminated. Workflows without jobs are left out.
 func (s Allocations) ProgressOf(ctx context.Context, workflows []int64) (map[int64]Progress, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT workflow_id, SUM(n), SUM(iif(status = {completed}, n, 0)), SUM(iif(status IN ({failed}, {terminated}), n, 0)), SUM(iif(status = {running}, n, 0))
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT workflow_id, SUM(n), SUM(iif(status = {completed}, n, 0)), SUM(iif(status IN ({failed}, {terminated}), n, 0)), SUM(iif(status = {running}, n, 0))
 		FROM job_count WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id`, sqlite.IDList(workflows))
 	if err != nil {
 		return nil, fmt.Errorf("read the progress of %d workflows: %w", len(workflows), err)
@@ -189,7 +189,7 @@ func (s Allocations) IntentsNamed(ctx context.Context, names []string) ([]comput
 	if err != nil {
 		return nil, fmt.Errorf("look for intents by name: %w", err)
 	}
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT `+AllocationColumns+` FROM allocation a
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+AllocationColumns+` FROM allocation a
 		WHERE job_name IN (SELECT value FROM json_each(?)) AND is_duplicate = 0
 			AND restart_count = (SELECT MAX(b.restart_count) FROM allocation b WHERE b.intent_id = a.intent_id AND b.is_duplicate = 0)`, string(list))
 	if err != nil {
@@ -205,7 +205,7 @@ func (s Allocations) IntentsNamed(ctx context.Context, names []string) ([]comput
 // IntentOfRunner returns the intent of the allocation that a runner lives in;
 // empty if it lives in none.
 func (s Allocations) IntentOfRunner(ctx context.Context, runnerID int64) (intent string, err error) {
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT COALESCE(a.intent_id, '') FROM compute_node n LEFT JOIN allocation a ON a.id = n.allocation_id
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE(a.intent_id, '') FROM compute_node n LEFT JOIN allocation a ON a.id = n.allocation_id
 		WHERE n.id = ?`, runnerID).Scan(&intent)
 	return intent, OrNotFound(err, "compute_node", runnerID)
 }

@@ -28,11 +28,11 @@ type AllocationWork struct {
 // wanted too.
 func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([]QueuedAllocation, error) {
 	if workflowID != 0 {
-		if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+		if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 			return nil, err
 		}
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

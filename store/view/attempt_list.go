@@ -14,7 +14,7 @@ import (
 // Attempts returns the attempts of a job in all its runs, oldest first. One
 // that runs now is among them, without an end.
 func (s Jobs) Attempts(ctx context.Context, jobID int64) ([]workflow.Attempt, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -21,13 +21,13 @@ type BreakerFilter struct {
 // Trips returns trips of circuit breakers, by id.
 func (s Breakers) Trips(ctx context.Context, q BreakerFilter) ([]workflow.BreakerTrip, error) {
 	if q.WorkflowID != 0 {
-		if err := RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+		if err := RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 			return nil, err
 		}
 	}
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT `+row.TripColumns+` FROM breaker_trip
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+row.TripColumns+` FROM breaker_trip
 		WHERE (?1 = 0 OR workflow_id IS NULL OR workflow_id = ?1) AND (?2 = '' OR subject = ?2) AND (?3 OR ended_ms = 0 AND until_ms > ?4) ORDER BY id`,
-		q.WorkflowID, q.Node, q.Ended, s.Db.Now().UnixMilli())
+		q.WorkflowID, q.Node, q.Ended, s.DB.Now().UnixMilli())
 	if err != nil {
 		return nil, fmt.Errorf("list circuit breakers: %w", err)
 	}

@@ -38,10 +38,10 @@ func (l *looker) claimHolds(workflowID int64) (workflow.ClaimHolds, error) {
 // List returns the holds of claims of a workflow, also those that have
 // ended, by id.
 func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]workflow.ClaimHold, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list the holds of claims of workflow %d: %w", workflowID, err)
 	}

@@ -19,8 +19,8 @@ const Started = `a.cause != 'launch' AND (a.compute_node_id IS NOT NULL OR a.sta
 
 // OpenCompensations are the workflows with something to do now.
 func (s Workflows) OpenCompensations(ctx context.Context) ([]int64, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT c.workflow_id FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0
-		WHERE c.state IN ('waiting', 'running') AND (c.state = 'waiting' OR c.deadline_ms <= ?)`, s.Db.Now().UnixMilli())
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT c.workflow_id FROM compensation c JOIN workflow w ON w.id = c.workflow_id AND w.is_hidden = 0
+		WHERE c.state IN ('waiting', 'running') AND (c.state = 'waiting' OR c.deadline_ms <= ?)`, s.DB.Now().UnixMilli())
 	if err != nil {
 		return nil, fmt.Errorf("look for compensations: %w", err)
 	}

@@ -14,15 +14,15 @@ import (
 
 // Compensations returns the compensations of a workflow, by run.
 func (s Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage.Compensation, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	return l.compensations(workflowID)
 }
 
@@ -98,10 +98,10 @@ func (l *looker) compensationCounts(workflowID int64) (counts workflow.StatusCou
 // Failed returns what the jobs of the latest compensation of a workflow
 // learn, with a page of the tasks, and how many tasks there are.
 func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Page) (f stage.FailedWorkflow, total int64, err error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return f, 0, err
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return f, 0, err
 	}
@@ -127,7 +127,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 	if verdict == workflow.EventWorkflowCanceled {
 		f.Status, f.Reason = workflow.CompensateCanceled, "the workflow was canceled: "+f.Reason
 	}
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	if f.Tasks, err = l.failedTasks(workflowID, f.RunID, page); err != nil {
 		return f, 0, err
 	}

@@ -40,7 +40,7 @@ func ScanHeartbeat(r sqlite.Scanner) (h Heartbeat, err error) {
 // Heartbeats returns for how long a runner may be silent, as those of its jobs
 // have it that say it.
 func (s Timeouts) Heartbeats(ctx context.Context, runnerID int64) ([]Heartbeat, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, HeartbeatJobs, runnerID)
+	rows, err := s.DB.Read.QueryContext(ctx, HeartbeatJobs, runnerID)
 	if err != nil {
 		return nil, fmt.Errorf("read the heartbeats of runner %d: %w", runnerID, err)
 	}

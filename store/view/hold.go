@@ -13,7 +13,7 @@ import (
 // List returns the jobs of a workflow that wait for a classification, by id;
 // of all workflows if the id is 0.
 func (s Holds) List(ctx context.Context, workflowID int64) ([]workflow.HeldJob, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -122,10 +122,10 @@ func readInputs(query queryFunc, workflowID int64) (in inputs, err error) {
 
 // ChangedInputs is a dry run, beside the writer.
 func (s Workflows) ChangedInputs(ctx context.Context, workflowID int64) ([]string, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -115,7 +115,7 @@ const SelectJob = `SELECT ` + JobColumns + ` FROM ` + JobTables + ` WHERE j.id =
 
 // Get returns a job with all its relations.
 func (s Jobs) Get(ctx context.Context, id int64) (workflow.Job, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return workflow.Job{}, err
 	}

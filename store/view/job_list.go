@@ -25,10 +25,10 @@ type JobFilter struct {
 
 // List returns a page of the jobs of a workflow.
 func (s Jobs) List(ctx context.Context, q JobFilter, page sqlite.Page) ([]workflow.Job, int64, error) {
-	if err := RequireVisible(ctx, s.Db, q.WorkflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -22,7 +22,7 @@ type LiveRunner struct {
 
 // Live returns the runners of ours that have not left.
 func (s Runners) Live(ctx context.Context) ([]LiveRunner, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
 			COALESCE(allocation_id, 0)
 		FROM compute_node WHERE is_active = 1 AND runner_key IS NOT NULL ORDER BY id`)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s Runners) Live(ctx context.Context) ([]LiveRunner, error) {
 // first and not after the second time, and when the next delay ends after
 // that; 0 if none does. Times are in ms.
 func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64, nextMS int64, err error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT DISTINCT workflow_id FROM job
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT DISTINCT workflow_id FROM job
 		WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ? AND not_before_ms <= ?`, afterMS, untilMS)
 	if err != nil {
 		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
@@ -50,7 +50,7 @@ func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64,
 	if err != nil {
 		return nil, 0, fmt.Errorf("list delayed jobs: %w", err)
 	}
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT COALESCE(MIN(not_before_ms), 0) FROM job
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE(MIN(not_before_ms), 0) FROM job
 		WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ?`, untilMS).Scan(&nextMS)
 	if err != nil {
 		return nil, 0, fmt.Errorf("find the next delayed job: %w", err)
@@ -63,7 +63,7 @@ func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64,
 // message is to be sent or a task is active: whether a daemon is needed even if
 // nobody is connected.
 func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN {live} WHERE n.is_active = 1)
 		OR EXISTS (SELECT 1 FROM job WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ?)
 		OR EXISTS (SELECT 1 FROM allocation WHERE state != 'ended')
@@ -83,7 +83,7 @@ func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
 					AND j.policy_id IS NOT NULL AND j.told & 1 = 0 AND j.ready_ms IS NOT NULL)
 				OR p.policy ->> '$.timeouts.total' IS NOT NULL AND EXISTS (SELECT 1 FROM job j WHERE j.policy_id = p.id AND j.status IN ({ready}, {pending}, {running}, {pending_failed})
 					AND j.policy_id IS NOT NULL AND j.told & 8 = 0 AND j.first_ready_ms IS NOT NULL)))
-		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.Db.Now().UnixMilli()).Scan(&open)
+		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.DB.Now().UnixMilli()).Scan(&open)
 	if err != nil {
 		return false, fmt.Errorf("look for open work: %w", err)
 	}
@@ -93,7 +93,7 @@ func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
 // Workflow returns the workflow that a runner of ours works on, and
 // whether its runners stay when it is complete.
 func (s Runners) Workflow(ctx context.Context, runnerID int64) (workflowID int64, staysOn bool, err error) {
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT w.id, w.compute_node_ignore_workflow_completion FROM compute_node n
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT w.id, w.compute_node_ignore_workflow_completion FROM compute_node n
 		JOIN workflow w ON w.id = n.workflow_id WHERE n.id = ? AND n.runner_key IS NOT NULL`, runnerID).Scan(&workflowID, &staysOn)
 	return workflowID, staysOn, OrNotFound(err, "compute_node", runnerID)
 }

@@ -24,12 +24,12 @@ type LoginWork struct {
 // LoginWork returns the workflows that have jobs to be claimed now that run on the
 // daemon's host alone, and no runner there that could ever take them.
 func (s Runners) LoginWork(ctx context.Context) ([]LoginWork, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	ids, err := look(&l, `SELECT DISTINCT c.workflow_id FROM claim_class c JOIN workflow w ON w.id = c.workflow_id
 		WHERE c.login = 1 AND w.is_canceled = 0 AND w.is_hidden = 0 AND EXISTS (SELECT 1 FROM job j WHERE j.class_id = c.id AND j.status = {ready} AND j.not_before_ms <= ?)
 			AND NOT EXISTS (SELECT 1 FROM claim_hold h WHERE h.workflow_id = w.id AND `+HoldBinds+` AND (h.until_ms = 0 OR h.until_ms > ?1)) ORDER BY 1`,

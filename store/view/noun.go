@@ -5,7 +5,7 @@ package view
 import "github.com/torc-slurm/torc-slurm/store/sqlite"
 
 // database is what reads work with.
-type database struct{ Db *sqlite.DB }
+type database struct{ DB *sqlite.DB }
 
 type (
 	// Actions reads actions.

@@ -22,12 +22,12 @@ type OpenClass struct {
 // jobs, by id. Jobs are counted in these alone, so that a caller who wants few of them
 // waits for few, however many jobs there are.
 func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted func(placement.Class) bool) ([]OpenClass, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	all, err := look(&l, SelectClasses+`WHERE c.workflow_id = ? ORDER BY c.id`, []any{workflowID}, ScanClass)
 	if err != nil {
 		return nil, fmt.Errorf("read the claim classes of workflow %d: %w", workflowID, err)
@@ -55,12 +55,12 @@ func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted fu
 
 // RunnerFacts returns what the live runners of a workflow have.
 func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placement.RunnerFacts, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	runners, err := l.runners(workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("list the live runners of workflow %d: %w", workflowID, err)
@@ -71,7 +71,7 @@ func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placem
 // Class returns the needs of jobs with the requirements of a name, none if
 // there are no such requirements.
 func (s Requirements) Class(ctx context.Context, workflowID int64, name string) (c placement.Class, err error) {
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT num_cpus, num_gpus, num_nodes, memory_bytes, runtime_s FROM resource_requirements
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT num_cpus, num_gpus, num_nodes, memory_bytes, runtime_s FROM resource_requirements
 		WHERE workflow_id = ? AND name = ? ORDER BY id LIMIT 1`, workflowID, name).Scan(&c.CPUs, &c.GPUs, &c.Nodes, &c.MemoryBytes, &c.RuntimeSeconds)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return c, fmt.Errorf("read the requirements %q of workflow %d: %w", name, workflowID, err)

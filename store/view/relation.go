@@ -11,10 +11,10 @@ import (
 
 // Dependencies returns a page of the edges of a workflow's graph.
 func (s Jobs) Dependencies(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.JobDependency, int64, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `j.id, j.name, d.job_id, p.name, j.workflow_id`,
 		From:    `job j JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job p ON p.id = d.job_id`,
 		Filter:  sqlite.Where(`j.workflow_id = ?`, workflowID), ID: "j.id,d.job_id", Page: page,
@@ -27,10 +27,10 @@ func (s Jobs) Dependencies(ctx context.Context, workflowID int64, page sqlite.Pa
 // FileRelationships returns a page of a workflow's files, each with one
 // producer and one consumer; files with neither are left out.
 func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobFileRelationship, int64, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `f.id, f.name, f.path, p.id, p.name, c.id, c.name, f.workflow_id`,
 		From: `file f
 			LEFT JOIN job_output_file o ON o.file_id = f.id LEFT JOIN job p ON p.id = o.job_id
@@ -46,10 +46,10 @@ func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqli
 // UserDataRelationships returns a page of a workflow's user data, each with
 // one producer and one consumer; records with neither are left out.
 func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobUserDataRelationship, int64, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `d.id, d.name, p.id, p.name, c.id, c.name, d.workflow_id`,
 		From: `user_data d
 			LEFT JOIN job_output_user_data o ON o.user_data_id = d.id LEFT JOIN job p ON p.id = o.job_id
@@ -65,7 +65,7 @@ func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page 
 // RequiredExisting returns the ids of the files that must exist: those
 // that are read and that no job writes, and the outputs of completed jobs.
 func (s Files) RequiredExisting(ctx context.Context, workflowID int64) ([]int64, error) {
-	return readIDs(ctx, s.Db, "required files", workflowID, `SELECT f.id FROM file f WHERE f.workflow_id = ?
+	return readIDs(ctx, s.DB, "required files", workflowID, `SELECT f.id FROM file f WHERE f.workflow_id = ?
 		AND (EXISTS (SELECT 1 FROM job_output_file o JOIN job p ON p.id = o.job_id WHERE o.file_id = f.id AND p.status = {completed})
 			OR EXISTS (SELECT 1 FROM job_input_file i WHERE i.file_id = f.id) AND NOT EXISTS (SELECT 1 FROM job_output_file o WHERE o.file_id = f.id))
 		ORDER BY f.id`)
@@ -74,7 +74,7 @@ func (s Files) RequiredExisting(ctx context.Context, workflowID int64) ([]int64,
 // Missing returns the ids of the records without data that must have
 // some, by the same rule as Files.RequiredExisting.
 func (s UserData) Missing(ctx context.Context, workflowID int64) ([]int64, error) {
-	return readIDs(ctx, s.Db, "missing user data", workflowID, `SELECT d.id FROM user_data d WHERE d.workflow_id = ? AND d.data IS NULL
+	return readIDs(ctx, s.DB, "missing user data", workflowID, `SELECT d.id FROM user_data d WHERE d.workflow_id = ? AND d.data IS NULL
 		AND (EXISTS (SELECT 1 FROM job_output_user_data o JOIN job p ON p.id = o.job_id WHERE o.user_data_id = d.id AND p.status = {completed})
 			OR EXISTS (SELECT 1 FROM job_input_user_data i WHERE i.user_data_id = d.id)
 				AND NOT EXISTS (SELECT 1 FROM job_output_user_data o WHERE o.user_data_id = d.id))
@@ -83,7 +83,7 @@ func (s UserData) Missing(ctx context.Context, workflowID int64) ([]int64, error
 
 // IDs returns the ids of the jobs of a workflow.
 func (s Jobs) IDs(ctx context.Context, workflowID int64) ([]int64, error) {
-	return readIDs(ctx, s.Db, "jobs", workflowID, `SELECT id FROM job WHERE workflow_id = ? ORDER BY id`)
+	return readIDs(ctx, s.DB, "jobs", workflowID, `SELECT id FROM job WHERE workflow_id = ? ORDER BY id`)
 }
 
 // readIDs runs a query for ids of a workflow.

@@ -25,7 +25,7 @@ func (s Policies) Simulate(ctx context.Context, policies []workflow.RetryPolicy,
 	if err := workflow.ProblemsError("simulation", (&workflow.RunPolicy{RetryPolicies: refs}).Validate()); err != nil {
 		return retry.RetrySimulation{}, err
 	}
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return retry.RetrySimulation{}, err
 	}

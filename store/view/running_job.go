@@ -12,10 +12,10 @@ import (
 // Running returns a page of the running jobs of a workflow with their
 // nodes, by job id. Jobs whose node is not known are left out.
 func (s Jobs) Running(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.RunningJob, int64, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `j.id, j.name, n.id, n.hostname, n.compute_node_type, CAST(a.scheduler_id AS TEXT), j.start_ms`,
 		From: `job j JOIN compute_node n ON n.id = j.compute_node_id
 			LEFT JOIN scheduled_compute_node a ON a.id = json_extract(n.scheduler, '$.scheduler_id') AND a.workflow_id = n.workflow_id`,
@@ -33,10 +33,10 @@ func (s Jobs) Running(ctx context.Context, workflowID int64, page sqlite.Page) (
 // JobCorrelations returns a page of which jobs ran in which Slurm jobs,
 // over all runs.
 func (s SlurmStats) JobCorrelations(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.SlurmJobCorrelation, int64, error) {
-	if err := RequireVisible(ctx, s.Db, workflowID); err != nil {
+	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `slurm_job_id, job_id, job_name`,
 		From: `(SELECT DISTINCT a.workflow_id, CAST(a.scheduler_id AS TEXT) AS slurm_job_id, j.id AS job_id, j.name AS job_name
 			FROM scheduled_compute_node a

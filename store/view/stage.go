@@ -13,7 +13,7 @@ import (
 // Stages returns the stages of a workflow, each behind the one that it belongs
 // to, with the numbers of their jobs.
 func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
 	}

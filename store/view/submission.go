@@ -27,7 +27,7 @@ func scanSubmission(r sqlite.Scanner) (s compute.Submission, err error) {
 // Submission returns how the current run of a workflow was submitted; nil if it
 // was not.
 func (s Scheduling) Submission(ctx context.Context, workflowID int64) (*compute.Submission, error) {
-	found, err := scanSubmission(s.Db.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s JOIN workflow w ON w.id = s.workflow_id
+	found, err := scanSubmission(s.DB.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s JOIN workflow w ON w.id = s.workflow_id
 		WHERE w.id = ? AND w.run_id = s.run_id AND w.is_hidden = 0`, workflowID))
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -41,7 +41,7 @@ func (s Scheduling) Submission(ctx context.Context, workflowID int64) (*compute.
 // IsOff reports whether the latest submission of a workflow, in whichever run,
 // wanted no more asked for than its actions ask for once.
 func (s Scheduling) IsOff(ctx context.Context, workflowID int64) (bool, error) {
-	latest, err := scanSubmission(s.Db.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s WHERE s.workflow_id = ?`, workflowID))
+	latest, err := scanSubmission(s.DB.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s WHERE s.workflow_id = ?`, workflowID))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return false, fmt.Errorf("read the submission of workflow %d: %w", workflowID, err)
 	}
@@ -52,7 +52,7 @@ func (s Scheduling) IsOff(ctx context.Context, workflowID int64) (bool, error) {
 // after: submitted ones whose run goes on or is being undone, and those that have ended and still
 // wait for allocations.
 func (s Scheduling) Workflows(ctx context.Context) ([]int64, error) {
-	rows, err := s.Db.Read.QueryContext(ctx, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
+	rows, err := s.DB.Read.QueryContext(ctx, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
 			WHERE w.run_id = s.run_id AND w.is_hidden = 0 AND (w.has_ended = 0 AND w.is_canceled = 0
 				OR EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running')))
 		UNION SELECT w.id FROM allocation a JOIN workflow w ON w.id = a.workflow_id

@@ -74,12 +74,12 @@ func openJobs(jobs [11]int64) (n int64) {
 
 // Summary returns a workflow at a glance.
 func (s Workflows) Summary(ctx context.Context, id int64) (Summary, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	sum, err := l.summary(id)
 	return sum, OrNotFound(err, "workflow", id)
 }
@@ -274,7 +274,7 @@ func (s Workflows) IsUninitialized(ctx context.Context, id int64) (bool, error) 
 }
 
 func (s Workflows) jobCounts(ctx context.Context, id int64) (jobs [11]int64, canceled bool, err error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return jobs, false, err
 	}

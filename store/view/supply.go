@@ -24,12 +24,12 @@ type Supply struct {
 // become ready within the lead time count as ready.
 func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Duration) (Supply, error) {
 	var supply Supply
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return supply, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	supply.Workflow, err = ScanWorkflow(tx.QueryRowContext(ctx, SelectWorkflow, workflowID))
 	if err != nil {
 		return supply, OrNotFound(err, "workflow", workflowID)

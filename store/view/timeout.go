@@ -38,7 +38,7 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 		id, workflowID int64
 		text           string
 	}
-	rows, err := s.Db.Read.QueryContext(ctx, WatchedPolicies)
+	rows, err := s.DB.Read.QueryContext(ctx, WatchedPolicies)
 	if err != nil {
 		return nil, fmt.Errorf("look for timeouts: %w", err)
 	}
@@ -46,7 +46,7 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("look for timeouts: %w", err)
 	}
-	now := s.Db.Now().UnixMilli()
+	now := s.DB.Now().UnixMilli()
 	var all []Overdue
 	for _, p := range policies {
 		var policy workflow.JobPolicy
@@ -59,7 +59,7 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 				continue
 			}
 			o := Overdue{WorkflowID: p.workflowID, PolicyID: p.id, Timeout: which, Limit: *limit}
-			err := s.Db.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM job WHERE `+OverdueJobs[which]+` LIMIT 1), 0)`,
+			err := s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM job WHERE `+OverdueJobs[which]+` LIMIT 1), 0)`,
 				p.id, now-limit.Duration().Milliseconds()).Scan(&o.Example)
 			if err != nil {
 				return nil, fmt.Errorf("look for jobs of workflow %d with an expired %s: %w", p.workflowID, which, err)

@@ -21,12 +21,12 @@ const Few = 5
 
 // Facts returns what is known about a job, for workflow.Explain.
 func (s Jobs) Facts(ctx context.Context, id int64) (explain.JobFacts, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return explain.JobFacts{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	f, err := l.job(id)
 	if err != nil {
 		return f, OrNotFound(err, "job", id)
@@ -37,12 +37,12 @@ func (s Jobs) Facts(ctx context.Context, id int64) (explain.JobFacts, error) {
 // Facts returns what is known about a workflow, for
 // workflow.ExplainWorkflow.
 func (s Workflows) Facts(ctx context.Context, id int64) (explain.WorkflowFacts, error) {
-	tx, err := s.Db.BeginRead(ctx)
+	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return explain.WorkflowFacts{}, err
 	}
 	defer tx.Rollback() //nolint:errcheck // a read has nothing to lose
-	l := looker{ctx: ctx, tx: tx, nowMS: s.Db.Now().UnixMilli()}
+	l := looker{ctx: ctx, tx: tx, nowMS: s.DB.Now().UnixMilli()}
 	f, err := l.workflow(id)
 	if err != nil {
 		return f, OrNotFound(err, "workflow", id)

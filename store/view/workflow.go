@@ -53,7 +53,7 @@ const SelectWorkflow = `SELECT ` + workflowColumns + ` FROM workflow w WHERE w.i
 
 // Get returns a workflow.
 func (s Workflows) Get(ctx context.Context, id int64) (workflow.Workflow, error) {
-	return ReadOne(ctx, s.Db.Read, "workflow", id, SelectWorkflow, ScanWorkflow)
+	return ReadOne(ctx, s.DB.Read, "workflow", id, SelectWorkflow, ScanWorkflow)
 }
 
 // WorkflowFilter says which workflows are wanted; nil fields do not matter.
@@ -82,7 +82,7 @@ func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page)
 		"project", "metadata", "run_id", "is_canceled", "is_archived", "submission_directory"} {
 		sortable[c] = "w." + c
 	}
-	return sqlite.ReadList(ctx, s.Db.Read, sqlite.List{
+	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: workflowColumns, From: "workflow w", Filter: f, Sortable: sortable, ID: "w.id", Page: page,
 	}, ScanWorkflow)
 }
@@ -95,6 +95,6 @@ type Kind string
 // again, so that the answer stays true.
 func (s Workflows) Of(ctx context.Context, kind Kind, id int64) (workflowID int64, err error) {
 	table := string(kind)
-	err = s.Db.Read.QueryRowContext(ctx, `SELECT workflow_id FROM `+table+` WHERE id = ?`, id).Scan(&workflowID)
+	err = s.DB.Read.QueryRowContext(ctx, `SELECT workflow_id FROM `+table+` WHERE id = ?`, id).Scan(&workflowID)
 	return workflowID, OrNotFound(err, table, id)
 }

@@ -98,7 +98,7 @@ func (d *Detector) Match(e *workflow.Evidence, stderr string) {
 	if d == nil {
 		return
 	}
-	e.SignsHash = d.hash
+	e.PatternsHash = d.hash
 	for _, re := range d.stderr {
 		if re.MatchString(stderr) {
 			e.StderrMatches = append(e.StderrMatches, re.String())

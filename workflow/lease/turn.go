@@ -37,8 +37,8 @@ type TurnRequest struct {
 	// WaitSeconds is how long the daemon may hold the answer when it has
 	// nothing to say; 0 for an answer at once, at most 10.
 	WaitSeconds float64 `json:"wait_seconds,omitempty"`
-	// SignsHash is of what the runner looks for in the words of failed attempts.
-	SignsHash string `json:"signs_hash,omitempty"`
+	// PatternsHash is the hash of the failure patterns that the runner searches for.
+	PatternsHash string `json:"signs_hash,omitempty"`
 }
 
 // Free is what a runner has to offer. Per-node numbers, one entry of Nodes for
@@ -85,8 +85,8 @@ type TurnResponse struct {
 	// WaitsForHost says who has the rest of a host that the runner shares, if there are
 	// jobs that it could take but for that.
 	WaitsForHost string `json:"waits_for_host,omitempty"`
-	// Signs is what to look for from now on; nil if it is what SignsHash names.
-	Signs *failure.Patterns `json:"signs,omitempty"`
+	// Patterns are the failure patterns to search for from now on; nil if PatternsHash is theirs.
+	Patterns *failure.Patterns `json:"signs,omitempty"`
 }
 
 // Has reports whether an order is among the answer's.

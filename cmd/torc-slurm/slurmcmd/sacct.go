@@ -150,7 +150,7 @@ func slurmJobsOf(ctx context.Context, c *cli.Connection, id int64) (all slurmJob
 func (s *accounts) unknown() []string {
 	missing := []string{}
 	for _, id := range s.jobs {
-		if len(s.poll.Lives(id)) == 0 {
+		if len(s.poll.Restarts(id)) == 0 {
 			missing = append(missing, fmt.Sprintf("accounting has nothing about Slurm job %s", id))
 		}
 	}
