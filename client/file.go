@@ -43,3 +43,13 @@ func (c Files) Update(ctx context.Context, id int64, v *api.File) (*api.File, er
 func (c Files) Delete(ctx context.Context, id int64) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodDelete, fmt.Sprintf("/files/%d", id), nil)
 }
+
+// RequiredExisting returns the ids of the files that must exist before the jobs of a
+// workflow run.
+func (c Files) RequiredExisting(ctx context.Context, workflowID int64) ([]int64, error) {
+	out, err := get[api.RequiredFiles](ctx, c, "/workflows/%d/required_existing_files", workflowID)
+	if err != nil {
+		return nil, err
+	}
+	return out.Files, nil
+}

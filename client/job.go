@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"net/http"
 	"net/url"
 
@@ -107,9 +106,32 @@ func (c Jobs) Retry(ctx context.Context, id, runID, maxRetries int64) (*api.Job,
 	return call[api.Job](ctx, c, http.MethodPost, fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d", id, runID, maxRetries), nil)
 }
 
-// RetryAnew is Retry as a person decided, however many attempts there were:
-// the time for all of them begins anew.
-func (c Jobs) RetryAnew(ctx context.Context, id, runID int64) (*api.Job, error) {
-	path := fmt.Sprintf("/jobs/%d/retry/%d?max_retries=%d&new_total=true", id, runID, math.MaxInt32)
-	return call[api.Job](ctx, c, http.MethodPost, path, nil)
+// IDs returns the ids of a workflow's jobs.
+func (c Jobs) IDs(ctx context.Context, workflowID int64) ([]int64, error) {
+	out, err := get[api.JobIDs](ctx, c, "/workflows/%d/job_ids", workflowID)
+	if err != nil {
+		return nil, err
+	}
+	return out.JobIDs, nil
+}
+
+// Running lists the running jobs of a workflow with their nodes.
+func (c Jobs) Running(ctx context.Context, workflowID int64, page Page) iter.Seq2[api.RunningJob, error] {
+	return pages[api.RunningJob](ctx, c, fmt.Sprintf("/workflows/%d/running_jobs", workflowID), page, nil)
+}
+
+// Dependencies lists the dependencies between the jobs of a workflow.
+func (c Jobs) Dependencies(ctx context.Context, workflowID int64, page Page) iter.Seq2[api.JobDependency, error] {
+	return pages[api.JobDependency](ctx, c, fmt.Sprintf("/workflows/%d/job_dependencies", workflowID), page, nil)
+}
+
+// FileRelationships lists the files of a workflow with the jobs that write and read them.
+func (c Jobs) FileRelationships(ctx context.Context, workflowID int64, page Page) iter.Seq2[api.JobFileRelationship, error] {
+	return pages[api.JobFileRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_file_relationships", workflowID), page, nil)
+}
+
+// UserDataRelationships lists the user data of a workflow with the jobs that write and
+// read them.
+func (c Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page Page) iter.Seq2[api.JobUserDataRelationship, error] {
+	return pages[api.JobUserDataRelationship](ctx, c, fmt.Sprintf("/workflows/%d/job_user_data_relationships", workflowID), page, nil)
 }

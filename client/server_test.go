@@ -154,7 +154,7 @@ func TestWorkflows(t *testing.T) {
 		t.Error("the task is of another workflow")
 	}
 	got(r.Tasks.Active(ctx, id))(t)
-	if ids := got(r.Workflows.JobIDs(ctx, id))(t); len(ids) != 1 {
+	if ids := got(r.Jobs.IDs(ctx, id))(t); len(ids) != 1 {
 		t.Errorf("jobs %v", ids)
 	}
 	got(r.Workflows.Cancel(ctx, id))(t)
@@ -211,7 +211,7 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v: jobs %s, want %s", filter, names, want)
 		}
 	}
-	if n := len(all(t, r.Workflows.JobDependencies(ctx, id, client.Page{}))); n != 1 {
+	if n := len(all(t, r.Jobs.Dependencies(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d dependencies", n)
 	}
 	got(r.Jobs.Update(ctx, *b.ID, &api.Job{WorkflowID: id, Name: "b2", Command: "true"}))(t)
@@ -267,21 +267,21 @@ func TestFilesAndUserData(t *testing.T) {
 			t.Errorf("%+v: %d records, want %d", tc.filter, n, tc.want)
 		}
 	}
-	if missing := got(r.Workflows.MissingUserData(ctx, id))(t); len(missing) != 0 {
+	if missing := got(r.UserData.Missing(ctx, id))(t); len(missing) != 0 {
 		t.Errorf("missing %v", missing)
 	}
 	got(r.UserData.Update(ctx, *u.ID, &api.UserData{WorkflowID: id, Name: "u2"}))(t)
 	if got(r.UserData.Get(ctx, *u.ID))(t).Name != "u2" {
 		t.Error("the name has not changed")
 	}
-	if n := len(all(t, r.Workflows.JobUserDataRelationships(ctx, id, client.Page{}))); n != 1 {
+	if n := len(all(t, r.Jobs.UserDataRelationships(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d relations to user data", n)
 	}
 	got(r.Jobs.Create(ctx, &api.Job{WorkflowID: id, Name: "reader", Command: "true", InputFileIDs: []int64{*f.ID}}))(t)
-	if n := len(all(t, r.Workflows.JobFileRelationships(ctx, id, client.Page{}))); n != 1 {
+	if n := len(all(t, r.Jobs.FileRelationships(ctx, id, client.Page{}))); n != 1 {
 		t.Errorf("%d relations to files", n)
 	}
-	if ids := got(r.Workflows.RequiredExistingFiles(ctx, id))(t); !cmp.Equal(ids, []int64{*f.ID}) {
+	if ids := got(r.Files.RequiredExisting(ctx, id))(t); !cmp.Equal(ids, []int64{*f.ID}) {
 		t.Errorf("required %v", ids)
 	}
 	got(r.UserData.Delete(ctx, *u.ID))(t)
@@ -348,7 +348,7 @@ func TestResultsAndNodes(t *testing.T) {
 		t.Errorf("an unknown handler: %v", err)
 	}
 	all(t, r.FailureHandlers.List(ctx, id, client.Page{}))
-	all(t, r.Workflows.RunningJobs(ctx, id, client.Page{}))
+	all(t, r.Jobs.Running(ctx, id, client.Page{}))
 	if _, err := r.Actions.Update(ctx, id, 99, nil); !client.IsNotFound(err) {
 		t.Errorf("an unknown action: %v", err)
 	}

@@ -50,3 +50,13 @@ func (c UserData) Add(ctx context.Context, v *api.UserData, consumerJobID, produ
 func (c UserData) DeleteAll(ctx context.Context, workflowID int64) (*api.DeletedUserData, error) {
 	return call[api.DeletedUserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data?workflow_id=%d", workflowID), nil)
 }
+
+// Missing returns the ids of the user data of a workflow that jobs read and that has no
+// value.
+func (c UserData) Missing(ctx context.Context, workflowID int64) ([]int64, error) {
+	out, err := get[api.MissingUserData](ctx, c, "/workflows/%d/missing_user_data", workflowID)
+	if err != nil {
+		return nil, err
+	}
+	return out.UserData, nil
+}

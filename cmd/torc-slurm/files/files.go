@@ -175,7 +175,7 @@ read and no job writes, and the outputs of completed jobs.`,
 		Annotations:       cli.WithCSV(cli.ServerExits()),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-			ids, err := c.Workflows.RequiredExistingFiles(ctx, id)
+			ids, err := c.Files.RequiredExisting(ctx, id)
 			if err != nil {
 				return err
 			}

@@ -60,7 +60,7 @@ func newDeleteAll(a *cli.Factory) *cobra.Command {
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	cmd.RunE = a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
-		ids, err := c.Workflows.JobIDs(ctx, id)
+		ids, err := c.Jobs.IDs(ctx, id)
 		if err != nil {
 			return err
 		}

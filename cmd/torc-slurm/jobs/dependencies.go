@@ -33,7 +33,7 @@ func newJobJob(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		edges, err := client.Collect(c.Workflows.JobDependencies(ctx, id, listing.Page))
+		edges, err := client.Collect(c.Jobs.Dependencies(ctx, id, listing.Page))
 		if err != nil {
 			return err
 		}
@@ -59,7 +59,7 @@ func newJobFile(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.Workflows.JobFileRelationships(ctx, id, listing.Page))
+		all, err := client.Collect(c.Jobs.FileRelationships(ctx, id, listing.Page))
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func newJobUserData(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.Workflows.JobUserDataRelationships(ctx, id, listing.Page))
+		all, err := client.Collect(c.Jobs.UserDataRelationships(ctx, id, listing.Page))
 		if err != nil {
 			return err
 		}

@@ -47,7 +47,7 @@ func newRunning(a *cli.Factory) *cobra.Command {
 		Annotations:       cli.WithCSV(cli.ServerExits()),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-			jobs, err := client.Collect(c.Workflows.RunningJobs(ctx, id, client.Page{}))
+			jobs, err := client.Collect(c.Jobs.Running(ctx, id, client.Page{}))
 			if err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func CheckInputs(a *cli.Factory, d *workflow.Definition) error {
 // CheckStoredInputs is CheckInputs for a workflow that exists: the outputs of
 // completed jobs must be there as well.
 func CheckStoredInputs(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) error {
-	required, err := c.Workflows.RequiredExistingFiles(ctx, id)
+	required, err := c.Files.RequiredExisting(ctx, id)
 	if err != nil || len(required) == 0 {
 		return err
 	}

@@ -215,7 +215,7 @@ completed jobs should have written.`,
 		Annotations:       cli.WithCSV(cli.ServerExits()),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-			ids, err := c.Workflows.MissingUserData(ctx, id)
+			ids, err := c.UserData.Missing(ctx, id)
 			if err != nil {
 				return err
 			}

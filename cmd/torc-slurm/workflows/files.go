@@ -34,7 +34,7 @@ func filesOfWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id 
 	if err != nil {
 		return nil, err
 	}
-	required, err := c.Workflows.RequiredExistingFiles(ctx, id)
+	required, err := c.Files.RequiredExisting(ctx, id)
 	if err != nil {
 		return nil, err
 	}

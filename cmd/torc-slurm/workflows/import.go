@@ -143,7 +143,7 @@ func (d *workflowDocument) writeHistory(ctx context.Context, c *cli.Connection, 
 }
 
 func (d *workflowDocument) writeResults(ctx context.Context, c *cli.Connection, id int64) error {
-	ids, err := c.Workflows.JobIDs(ctx, id)
+	ids, err := c.Jobs.IDs(ctx, id)
 	if err != nil {
 		return err
 	}

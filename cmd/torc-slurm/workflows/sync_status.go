@@ -89,7 +89,7 @@ func stateBefore(ctx context.Context, c *cli.Connection, id int64) (*queueBefore
 		return nil, err
 	}
 	b.live = queue.Items
-	if b.running, err = client.Collect(c.Workflows.RunningJobs(ctx, id, client.Page{})); err != nil {
+	if b.running, err = client.Collect(c.Jobs.Running(ctx, id, client.Page{})); err != nil {
 		return nil, err
 	}
 	b.nodes, err = activeNodes(ctx, c, id)
@@ -115,7 +115,7 @@ func (b *queueBefore) sync(ctx context.Context, c *cli.Connection) (*syncReport,
 		return nil, err
 	}
 	r := &syncReport{WorkflowID: b.workflowID, Details: []lostJob{}, Stale: queue.Stale}
-	running, err := client.Collect(c.Workflows.RunningJobs(ctx, b.workflowID, client.Page{}))
+	running, err := client.Collect(c.Jobs.Running(ctx, b.workflowID, client.Page{}))
 	if err != nil {
 		return nil, err
 	}
