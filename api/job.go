@@ -8,11 +8,11 @@ import (
 
 // Job is a job on the wire. A nil field was not given or does not apply.
 type Job struct {
-	ID                         *int64                `json:"id,omitempty"`
-	WorkflowID                 int64                 `json:"workflow_id"`
-	Name                       string                `json:"name"`
-	Command                    string                `json:"command"`
-	InvocationScript           *string               `json:"invocation_script,omitempty"`
+	ID         *int64 `json:"id,omitempty"`
+	WorkflowID int64  `json:"workflow_id"`
+	Name       string `json:"name"`
+	Command    string `json:"command"`
+	workflow.JobSettings
 	Env                        map[string]string     `json:"env,omitempty"`
 	Status                     *workflow.JobStatus   `json:"status,omitempty"`
 	StartTime                  *string               `json:"start_time,omitempty"`      // RFC 3339
@@ -151,7 +151,7 @@ type SpawnResponse struct {
 // FromJob is a job on the wire.
 func FromJob(j workflow.Job) Job {
 	wire := Job{
-		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
+		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env,
 		Status: &j.Status, StartTime: j.StartTime, ComputeNodeID: j.ComputeNodeID,
 		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), SupportsTermination: &j.SupportsTermination,
 		DependsOnJobIDs: j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,

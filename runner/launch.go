@@ -33,7 +33,11 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 	base := output.LogPath(w.runner.opts.OutputDir, w.runner.opts.WorkflowID, g.JobID, w.runner.about.RunID, g.Attempt, "")
 	files := output.FilesOf(output.StdioConfig(g, w.runner.about.ExecutionConfig), base)
 	m := startedMsg{attempt: a, files: files, at: time.Now()}
-	argv := []string{w.runner.shell, "-c", shellCommand(g.InvocationScript, g.Command)}
+	script := ""
+	if g.InvocationScript != nil {
+		script = *g.InvocationScript
+	}
+	argv := []string{w.runner.shell, "-c", shellCommand(script, g.Command)}
 	own := jobVariables(g, a.key, w.terminationFile(g), gpus)
 	if g.Input != nil {
 		path := base + inputEnding

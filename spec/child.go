@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -63,8 +64,8 @@ func (n *nesting) depth() (depth int) {
 }
 
 // ofCommands are keys of jobs that mean nothing without a command.
-var ofCommands = []string{"command", "invocation_script", "env", "priority", "labels", "resource_requirements", "failure_handler",
-	"retry_policies", "scheduler", "supports_termination", "stdio", "timeouts", "undo"}
+var ofCommands = append(slices.Clone(schemaOf(reflect.TypeFor[workflow.JobSettings]()).keys), "command", "env", "priority", "labels",
+	"resource_requirements", "failure_handler", "retry_policies", "scheduler", "supports_termination", "stdio", "timeouts", "undo")
 
 // checkWhatRuns checks that a job has either a command or a workflow, and no keys
 // that its kind does not know.

@@ -135,8 +135,7 @@ type Job struct {
 	// in place of a command. The job ends as they do. Its parameters are variables
 	// there.
 	Workflow string `json:"workflow,omitempty"`
-	// InvocationScript is put before the command.
-	InvocationScript string `json:"invocation_script,omitempty"`
+	workflow.JobSettings
 	// Env is exported to the job; it wins over the workflow's env.
 	Env map[string]string `json:"env,omitempty"`
 	// Priority: jobs with a higher one are started first.

@@ -83,7 +83,7 @@ jobs:
 `)
 	d := r.Definition
 	want := workflow.JobDefinition{
-		Name: "j1", Command: "run 1 $1", InvocationScript: "pre 1", Env: map[string]string{"A": "1", "B": "same"},
+		Name: "j1", Command: "run 1 $1", JobSettings: workflow.JobSettings{InvocationScript: new("pre 1")}, Env: map[string]string{"A": "1", "B": "same"},
 		Requirements: "r1", Scheduler: "s1", FailureHandler: "h{i}", DependsOn: []int32{0},
 		InputFiles: []int32{0}, OutputFiles: []int32{0}, InputUserData: []int32{0}, OutputUserData: []int32{0},
 	}
@@ -115,11 +115,11 @@ jobs:
 		},
 		"the script adds to the list": {
 			`{name: j, command: x, invocation_script: "pre ${files.input.b}", input_files: [c, a]}`,
-			workflow.JobDefinition{Command: "x", InvocationScript: "pre B.txt", InputFiles: []int32{0, 1, 2}},
+			workflow.JobDefinition{Command: "x", JobSettings: workflow.JobSettings{InvocationScript: new("pre B.txt")}, InputFiles: []int32{0, 1, 2}},
 		},
 		"script and command": {
 			`{name: j, command: "x ${files.output.c}", invocation_script: "${files.output.a}", output_files: [b]}`,
-			workflow.JobDefinition{Command: "x C.txt", InvocationScript: "A.txt", OutputFiles: []int32{0, 2}},
+			workflow.JobDefinition{Command: "x C.txt", JobSettings: workflow.JobSettings{InvocationScript: new("A.txt")}, OutputFiles: []int32{0, 2}},
 		},
 		"regexes add": {
 			`{name: j, command: "x ${files.input.c}", input_file_regexes: ["^rx"]}`,

@@ -112,7 +112,7 @@ func stagedNames(def *workflow.Definition) func(string) bool {
 
 func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	job := &Job{
-		Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env, Labels: j.Labels,
+		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env, Labels: j.Labels,
 		ResourceRequirements: j.Requirements, FailureHandler: j.FailureHandler, Scheduler: j.Scheduler, Stdio: expandedStdio(j.Stdio),
 	}
 	if j.Child > 0 {

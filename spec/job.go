@@ -98,7 +98,10 @@ func (e *jobExpander) fillJobs(p *jobPlan) {
 func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 	cost := 0
 	if p.shared == nil {
-		cost = len(d.Command) + len(d.InvocationScript)
+		cost = len(d.Command)
+		if d.InvocationScript != nil {
+			cost += len(*d.InvocationScript)
+		}
 	}
 	lists := [5][]int32{d.DependsOn, d.InputFiles, d.OutputFiles, d.InputUserData, d.OutputUserData}
 	for k, s := range [5]*selection{p.dependsOn, p.uses[0], p.uses[1], p.uses[2], p.uses[3]} {
@@ -122,7 +125,11 @@ func (e *jobExpander) prepare(p *jobPlan) {
 			e.fail(c, "", "a command cannot contain a NUL character")
 		}
 	}
-	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(j.InvocationScript, columns)
+	script := ""
+	if j.InvocationScript != nil {
+		script = *j.InvocationScript
+	}
+	p.command, p.script = parseTemplate(j.Command, columns), parseTemplate(script, columns)
 	p.child = parseTemplate(j.Workflow, columns)
 	p.undo = parseTemplate(j.Undo, columns)
 	p.requirements, p.scheduler = parseTemplate(j.ResourceRequirements, columns), parseTemplate(j.Scheduler, columns)
@@ -148,7 +155,7 @@ func (e *jobExpander) prepare(p *jobPlan) {
 		e.selector.prepare(e.parts.userData, j.at, columns, listing{key: "output_user_data", names: j.OutputUserData, regexKey: "output_user_data_regexes", regexes: j.OutputUserDataRegexes}),
 	}
 	if p.command.constant() && p.script.constant() {
-		shared := *e.references.refer(p, j.Command, j.InvocationScript)
+		shared := *e.references.refer(p, j.Command, script)
 		p.shared = &shared
 		e.references.last = references{}
 	}
@@ -230,7 +237,12 @@ func (e *jobExpander) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value
 	if refs == nil {
 		refs = e.references.refer(p, e.texts.fill(&p.command, row), e.texts.fill(&p.script, row))
 	}
-	d.Command, d.InvocationScript = refs.command, refs.script
+	d.Command, d.JobSettings = refs.command, j.JobSettings
+	if d.InvocationScript = nil; p.shared != nil && p.shared.script != "" {
+		d.InvocationScript = &p.shared.script
+	} else if refs.script != "" {
+		d.InvocationScript = new(refs.script)
+	}
 	if j.Undo != "" {
 		p.undos = append(p.undos, e.undoCommand(p, row))
 	}

@@ -39,7 +39,7 @@ func TestProcessChangedInputs(t *testing.T) {
 	changed(false) // the same value
 	_, err = n.UserData.Update(n.ctx, datum, UserDataUpdate{Data: json.RawMessage(`{"b":3,"a":1}`)})
 	n.must(err)
-	_, err = n.Jobs.Update(n.ctx, g.jobs[2], workflow.JobUpdate{InvocationScript: new("wrap.sh")})
+	_, err = n.Jobs.Update(n.ctx, g.jobs[2], workflow.JobUpdate{JobSettings: workflow.JobSettings{InvocationScript: new("wrap.sh")}})
 	n.must(err)
 	changed(true, "b", "c")
 	g.want("a dry run", completed, completed, completed, completed)

@@ -159,7 +159,7 @@ func TestGrantTellsWhatTheJobNeeds(t *testing.T) {
 	h := r.hand("n1", 4).withNode(4, 4)
 	grants := h.turn().Grants
 	want := []lease.Grant{{
-		LeaseRef: lease.LeaseRef{JobID: r.ids[0], Attempt: 1, Fence: 1}, Name: "j0", Command: "true", InvocationScript: "./wrap",
+		LeaseRef: lease.LeaseRef{JobID: r.ids[0], Attempt: 1, Fence: 1}, Name: "j0", Command: "true", JobSettings: workflow.JobSettings{InvocationScript: new("./wrap")},
 		Env: map[string]string{"A": "1"}, Node: "n1", Requirements: "2c0g1g",
 		CPUs: 2, MemoryBytes: 1 << 30, Nodes: 1, RuntimeSeconds: 60,
 		RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}, Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone},

@@ -51,7 +51,7 @@ func everything() *workflow.Definition {
 		SlurmSchedulers: []workflow.SlurmSchedulerDefinition{{Name: "s", Account: "acct", Nodes: 1, Walltime: "01:00:00"}},
 		Jobs: []workflow.JobDefinition{
 			{Name: "last", Command: "true", DependsOn: []int32{1, 2}, InputFiles: []int32{1}},
-			{Name: "first", Command: "work", InvocationScript: "wrap.sh", Env: map[string]string{"B": "3"}, Priority: 5, Labels: []string{"y", "x"},
+			{Name: "first", Command: "work", JobSettings: workflow.JobSettings{InvocationScript: new("wrap.sh")}, Env: map[string]string{"B": "3"}, Priority: 5, Labels: []string{"y", "x"},
 				Requirements: "big", FailureHandler: "h", Scheduler: "s", RunIf: workflow.RunIfAlways, JobOptions: workflow.JobOptions{Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}}, InputFiles: []int32{0}, OutputFiles: []int32{1}, OutputUserData: []int32{0}},
 			{Name: "second", Command: "true", Requirements: "default", DependsOn: []int32{1}, InputUserData: []int32{0}},
 		},
@@ -85,7 +85,7 @@ func TestDefinitionIsStoredAsGiven(t *testing.T) {
 	want := []workflow.Job{
 		{ID: base, WorkflowID: id, Name: "last", Command: "true", Env: map[string]string{"A": "1", "B": "2"}, AttemptID: 1,
 			DependsOn: []int64{base + 1, base + 2}, InputFiles: out, ResourceRequirementsID: &requirements[0].ID},
-		{ID: base + 1, WorkflowID: id, Name: "first", Command: "work", InvocationScript: new("wrap.sh"), Env: map[string]string{"A": "1", "B": "3"}, AttemptID: 1,
+		{ID: base + 1, WorkflowID: id, Name: "first", Command: "work", JobSettings: workflow.JobSettings{InvocationScript: new("wrap.sh")}, Env: map[string]string{"A": "1", "B": "3"}, AttemptID: 1,
 			RunIf: workflow.RunIfAlways, Priority: 5, Labels: []string{"x", "y"}, ResourceRequirementsID: &requirements[1].ID, FailureHandlerID: &handlers[0].ID, SchedulerID: &schedulers[0].ID,
 			JobOptions: workflow.JobOptions{Stdio: &workflow.StdioConfig{Mode: workflow.StdioNone}, RunTimeout: &workflow.RunTimeout{AfterSeconds: 60, GraceSeconds: 5}},
 			InputFiles: in, OutputFiles: out, OutputUserData: datum},

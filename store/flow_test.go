@@ -82,7 +82,7 @@ func TestWhatTheCheckerSays(t *testing.T) {
 		}, []workflow.JobStatus{ready, blocked, blocked, blocked, blocked}},
 		{"a completed at last", func() { g.finish(0, node, completed) }, []workflow.JobStatus{completed, ready, ready, blocked, blocked}},
 		{"a changed", func() {
-			_, err := n.Jobs.Update(n.ctx, g.jobs[0], workflow.JobUpdate{InvocationScript: new("wrap.sh")})
+			_, err := n.Jobs.Update(n.ctx, g.jobs[0], workflow.JobUpdate{JobSettings: workflow.JobSettings{InvocationScript: new("wrap.sh")}})
 			n.must(err)
 			_, err = n.Workflows.ProcessChangedInputs(n.ctx, g.workflow, false, "me")
 			n.must(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
@@ -132,8 +133,8 @@ func newJobInserter(tx *core.Tx, workflowID int64) (*jobInserter, error) {
 	in := &jobInserter{
 		tx: tx, workflowID: workflowID,
 		known: map[reference]bool{}, classes: map[core.ClassKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
-		jobs: tx.NewBulk("job", `id, workflow_id, name, command, invocation_script, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
-			run_if, supports_termination, stdio, run_timeout, origin, stage_id, child_id, undoes_id`),
+		jobs: tx.NewBulk("job", `id, workflow_id, name, command, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
+			run_if, supports_termination, stdio, run_timeout, origin, stage_id, child_id, undoes_id, `+strings.Join(row.JobSettingColumns(), ", ")),
 	}
 	for i, table := range view.LinkTables {
 		in.links[i] = tx.NewBulk(table.Name, "job_id, "+table.Column)
@@ -203,8 +204,8 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	j.ID = in.next
 	in.next++
 	in.byStatus[j.Status]++
-	err = in.jobs.Add(j.ID, in.workflowID, j.Name, j.Command, j.InvocationScript, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
-		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID)
+	err = in.jobs.Add(append([]any{j.ID, in.workflowID, j.Name, j.Command, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
+		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}

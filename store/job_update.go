@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
@@ -100,14 +101,14 @@ func updateJob(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	}
 	core.Set(&j.Name, u.Name)
 	core.Set(&j.Command, u.Command)
-	core.SetOptional(&j.InvocationScript, u.InvocationScript)
+	j.UpdateSettings(u.JobSettings)
 	if cancel := u.CancelOnBlockingJobFailure; cancel != nil && *cancel != j.RunIf.CancelOnFailure() {
 		j.RunIf = workflow.RunIfOf(*cancel)
 	}
 	core.Set(&j.RunIf, u.RunIf)
 	core.Set(&j.SupportsTermination, u.SupportsTermination)
-	err := tx.ExecOne(`UPDATE job SET name = ?, command = ?, invocation_script = ?, run_if = ?, supports_termination = ?
-		WHERE id = ?`, j.Name, j.Command, j.InvocationScript, int64(j.RunIf), j.SupportsTermination, j.ID)
+	err := tx.ExecOne(`UPDATE job SET name = ?, command = ?, run_if = ?, supports_termination = ?, `+strings.Join(row.JobSettingColumns(), " = ?, ")+` = ?
+		WHERE id = ?`, slices.Concat([]any{j.Name, j.Command, int64(j.RunIf), j.SupportsTermination}, row.JobSettings(&j.JobSettings), []any{j.ID})...)
 	if err != nil {
 		return fmt.Errorf("update job %d: %w", j.ID, err)
 	}

@@ -45,16 +45,16 @@ type Definition struct {
 
 // JobDefinition is one expanded job.
 type JobDefinition struct {
-	Name             string            `json:"name"`
-	Command          string            `json:"command"`
-	InvocationScript string            `json:"invocation_script,omitempty"`
-	Env              map[string]string `json:"env,omitempty"` // of the job alone; overlays the workflow's
-	Priority         int64             `json:"priority,omitempty"`
-	Labels           []string          `json:"labels,omitempty"` // sorted, without repeats
-	Requirements     string            `json:"resource_requirements,omitempty"`
-	FailureHandler   string            `json:"failure_handler,omitempty"`
-	Scheduler        string            `json:"scheduler,omitempty"`
-	RunIf            RunIf             `json:"run_if,omitempty"`
+	Name    string `json:"name"`
+	Command string `json:"command"`
+	JobSettings
+	Env            map[string]string `json:"env,omitempty"` // of the job alone; overlays the workflow's
+	Priority       int64             `json:"priority,omitempty"`
+	Labels         []string          `json:"labels,omitempty"` // sorted, without repeats
+	Requirements   string            `json:"resource_requirements,omitempty"`
+	FailureHandler string            `json:"failure_handler,omitempty"`
+	Scheduler      string            `json:"scheduler,omitempty"`
+	RunIf          RunIf             `json:"run_if,omitempty"`
 	JobOptions
 	Stage          int32   `json:"stage,omitempty"`      // that it is in; 0: the main one
 	Child          int32   `json:"child,omitempty"`      // the stage that a sub-workflow job stands for; 0: none

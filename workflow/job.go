@@ -18,15 +18,15 @@ const (
 
 // Job is a command with its needs and its place in the graph.
 type Job struct {
-	ID               int64
-	WorkflowID       int64
-	Name             string
-	Command          string
-	InvocationScript *string
-	Env              map[string]string // effective: the workflow's overlaid by the job's
-	Status           JobStatus
-	StartTime        *string // RFC 3339; while running
-	ComputeNodeID    *int64  // while running
+	ID         int64
+	WorkflowID int64
+	Name       string
+	Command    string
+	JobSettings
+	Env           map[string]string // effective: the workflow's overlaid by the job's
+	Status        JobStatus
+	StartTime     *string // RFC 3339; while running
+	ComputeNodeID *int64  // while running
 
 	RunIf               RunIf
 	SupportsTermination bool
@@ -64,6 +64,27 @@ type JobOptions struct {
 	Login      bool         `json:"login,omitempty"`  // it runs on the daemon's host alone
 }
 
+// JobSettings are what users say about a job and what is stored as they said it. A
+// specification, a definition, the API, the store and a grant have this struct in
+// common: each field is a key of the same name in all of them, and a column of the
+// table job (store/row/job_settings.go). All fields are pointers: nil was not given,
+// and in an update keeps what is stored.
+type JobSettings struct {
+	// InvocationScript is put before the command.
+	InvocationScript *string `json:"invocation_script,omitempty"`
+}
+
+// UpdateSettings overwrites the settings that u has.
+func (s *JobSettings) UpdateSettings(u JobSettings) {
+	update(&s.InvocationScript, u.InvocationScript)
+}
+
+func update[T any](field **T, value *T) {
+	if value != nil {
+		*field = value
+	}
+}
+
 // JobState is what the engine keeps of a job beside its status.
 type JobState struct {
 	GateID      *int64 // the gate of its set of dependencies; nil if it has none
@@ -83,9 +104,9 @@ type JobState struct {
 // but not nil clears. The relations, Env and what only an uninitialised job may
 // change are there to be compared with what is stored too.
 type JobUpdate struct {
-	Name                       *string
-	Command                    *string
-	InvocationScript           *string
+	Name    *string
+	Command *string
+	JobSettings
 	Env                        map[string]string
 	Status                     *JobStatus
 	CancelOnBlockingJobFailure *bool // false keeps a condition that runs after failures

@@ -28,7 +28,7 @@ func toJob(j api.Job) workflow.Job {
 		runIf = *j.RunIf
 	}
 	return workflow.Job{
-		WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, InvocationScript: j.InvocationScript, Env: j.Env,
+		WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env,
 		RunIf: runIf, SupportsTermination: Or(j.SupportsTermination, false),
 		DependsOn: j.DependsOnJobIDs, InputFiles: j.InputFileIDs, OutputFiles: j.OutputFileIDs,
 		InputUserData: j.InputUserDataIDs, OutputUserData: j.OutputUserDataIDs,
@@ -120,7 +120,7 @@ func (h jobs) updateJob(r *rest.Request[IDParams, api.Job]) (api.Job, error) {
 			r.Params.ID, stored.WorkflowID, b.WorkflowID)
 	}
 	j, err := h.Store.Jobs.Update(r.Context(), r.Params.ID, workflow.JobUpdate{
-		Name: &b.Name, Command: &b.Command, InvocationScript: b.InvocationScript, Env: b.Env, Status: b.Status,
+		Name: &b.Name, Command: &b.Command, JobSettings: b.JobSettings, Env: b.Env, Status: b.Status,
 		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, RunIf: b.RunIf, SupportsTermination: b.SupportsTermination,
 		DependsOn: b.DependsOnJobIDs, InputFiles: b.InputFileIDs, OutputFiles: b.OutputFileIDs,
 		InputUserData: b.InputUserDataIDs, OutputUserData: b.OutputUserDataIDs,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
@@ -25,8 +26,8 @@ func (c *Claim) grants() ([]lease.Grant, error) {
 		return nil, nil
 	}
 	ids := sqlite.IDList(JobsOf(picks))
-	rows, err := c.tx.Query(`SELECT j.id, j.attempt_id, j.fence, j.name, j.command, COALESCE(j.invocation_script, ''), v.env, j.run_timeout, j.stdio, j.recovery, j.stage_id,
-			EXISTS (SELECT 1 FROM stage s WHERE s.id = j.stage_id AND s.kind = 'compensation')
+	rows, err := c.tx.Query(`SELECT j.id, j.attempt_id, j.fence, j.name, j.command, v.env, j.run_timeout, j.stdio, j.recovery, j.stage_id,
+			EXISTS (SELECT 1 FROM stage s WHERE s.id = j.stage_id AND s.kind = 'compensation'), `+row.SelectJobSettings()+`
 		FROM json_each(?) e CROSS JOIN job j ON j.id = e.value LEFT JOIN job_env v ON v.id = j.env_id ORDER BY e.key`, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read %d grants of workflow %d: %w", len(picks), c.workflowID, err)
@@ -57,10 +58,11 @@ func (c *Claim) grants() ([]lease.Grant, error) {
 	return grants, outputFiles(c.tx, ids, byJob)
 }
 
-func (r *granter) scan(row sqlite.Scanner) (g lease.Grant, err error) {
+func (r *granter) scan(rows sqlite.Scanner) (g lease.Grant, err error) {
 	var env, timeout, stdio, recovery sql.NullString
 	var stage sql.NullInt64
-	err = row.Scan(&g.JobID, &g.Attempt, &g.Fence, &g.Name, &g.Command, &g.InvocationScript, &env, &timeout, &stdio, &recovery, &stage, &g.Compensates)
+	err = rows.Scan(append([]any{&g.JobID, &g.Attempt, &g.Fence, &g.Name, &g.Command, &env, &timeout, &stdio, &recovery, &stage, &g.Compensates},
+		row.JobSettings(&g.JobSettings)...)...)
 	if err != nil {
 		return g, err
 	}

@@ -7,15 +7,16 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // JobColumns of JobTables are what a JobScanner reads.
-const JobColumns = `j.id, j.workflow_id, j.name, j.command, j.invocation_script, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
+var JobColumns = `j.id, j.workflow_id, j.name, j.command, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
 	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
-	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id`
+	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id, ` + row.SelectJobSettings()
 
 // JobTables are those that JobColumns are of.
 const JobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
@@ -41,10 +42,10 @@ func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
 	var labels string
 	var inRecovery bool
 	var hash []byte
-	err = r.Scan(&j.ID, &j.WorkflowID, &j.Name, &j.Command, &j.InvocationScript, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
+	err = r.Scan(append([]any{&j.ID, &j.WorkflowID, &j.Name, &j.Command, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
 		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Login, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
-		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID)
+		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
 	if err != nil {
 		return j, err
 	}
@@ -111,7 +112,7 @@ func (s *JobScanner) env(workflowEnv, jobEnv string) (map[string]string, error) 
 }
 
 // SelectJob reads the job of an id, if it is visible.
-const SelectJob = `SELECT ` + JobColumns + ` FROM ` + JobTables + ` WHERE j.id = ? AND w.is_hidden = 0`
+var SelectJob = `SELECT ` + JobColumns + ` FROM ` + JobTables + ` WHERE j.id = ? AND w.is_hidden = 0`
 
 // Get returns a job with all its relations.
 func (s Jobs) Get(ctx context.Context, id int64) (workflow.Job, error) {

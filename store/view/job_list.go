@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -37,14 +38,17 @@ func (s Jobs) List(ctx context.Context, q JobFilter, page sqlite.Page) ([]workfl
 	if err != nil {
 		return nil, 0, fmt.Errorf("list the jobs of workflow %d: %w", q.WorkflowID, err)
 	}
+	sortable := map[string]string{
+		"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command",
+		"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.run_if = 0",
+		"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
+		"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
+	}
+	for _, column := range row.JobSettingColumns() {
+		sortable[column] = "j." + column
+	}
 	jobs, total, err := sqlite.ReadPage(ctx, tx, sqlite.List{
-		Columns: JobColumns, From: JobTables, Filter: f, ID: "j.id", Page: page,
-		Sortable: map[string]string{
-			"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command", "invocation_script": "j.invocation_script",
-			"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.run_if = 0",
-			"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
-			"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
-		},
+		Columns: JobColumns, From: JobTables, Filter: f, ID: "j.id", Page: page, Sortable: sortable,
 	}, new(JobScanner).Scan)
 	if err != nil {
 		return nil, 0, err

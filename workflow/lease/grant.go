@@ -9,21 +9,21 @@ import (
 // Grant is a job to run, with its lease.
 type Grant struct {
 	LeaseRef
-	Name             string                `json:"name"`
-	Command          string                `json:"command"`
-	InvocationScript string                `json:"invocation_script,omitempty"`
-	Env              map[string]string     `json:"env,omitempty"`  // of the job alone
-	Node             string                `json:"node,omitempty"` // where in the allocation
-	Requirements     string                `json:"requirements"`   // name; "default" is never enforced
-	CPUs             int64                 `json:"num_cpus"`
-	GPUs             int64                 `json:"num_gpus,omitempty"`
-	Nodes            int64                 `json:"num_nodes"`
-	MemoryBytes      int64                 `json:"memory_bytes"`
-	RuntimeSeconds   int64                 `json:"runtime_seconds"`
-	RunTimeout       *workflow.RunTimeout  `json:"run_timeout,omitempty"`
-	Stdio            *workflow.StdioConfig `json:"stdio,omitempty"` // of the job, else the workflow's
-	OutputFiles      []GrantFile           `json:"output_files,omitempty"`
-	Input            *GrantInput           `json:"input,omitempty"`
+	Name    string `json:"name"`
+	Command string `json:"command"`
+	workflow.JobSettings
+	Env            map[string]string     `json:"env,omitempty"`  // of the job alone
+	Node           string                `json:"node,omitempty"` // where in the allocation
+	Requirements   string                `json:"requirements"`   // name; "default" is never enforced
+	CPUs           int64                 `json:"num_cpus"`
+	GPUs           int64                 `json:"num_gpus,omitempty"`
+	Nodes          int64                 `json:"num_nodes"`
+	MemoryBytes    int64                 `json:"memory_bytes"`
+	RuntimeSeconds int64                 `json:"runtime_seconds"`
+	RunTimeout     *workflow.RunTimeout  `json:"run_timeout,omitempty"`
+	Stdio          *workflow.StdioConfig `json:"stdio,omitempty"` // of the job, else the workflow's
+	OutputFiles    []GrantFile           `json:"output_files,omitempty"`
+	Input          *GrantInput           `json:"input,omitempty"`
 	// Compensates: it is of a compensation, and gets the workflow.FailedWorkflow.
 	Compensates bool `json:"compensates,omitempty"`
 	// Recovery, if not nil: do not run the job, run this script for its failed

@@ -80,7 +80,7 @@ func (c *compensator) addUndos(undos map[int32]string, deps [][]int32) (last []i
 		}
 		j := &d.Jobs[i]
 		d.Jobs = append(d.Jobs, workflow.JobDefinition{
-			Name: UndoPrefix + j.Name, Command: undos[i], InvocationScript: j.InvocationScript, Env: j.Env, Labels: j.Labels, Requirements: j.Requirements,
+			Name: UndoPrefix + j.Name, Command: undos[i], JobSettings: j.JobSettings, Env: j.Env, Labels: j.Labels, Requirements: j.Requirements,
 			Scheduler: j.Scheduler, JobOptions: workflow.JobOptions{Stdio: j.Stdio, Policy: policy}, RunIf: workflow.RunIfAlways, Stage: c.stage, Undoes: i + 1, DependsOn: before,
 		})
 	}

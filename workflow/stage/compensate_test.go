@@ -68,12 +68,12 @@ func TestAddCompensation(t *testing.T) {
 func TestUndoIsLikeItsJob(t *testing.T) {
 	stdio := &StdioConfig{}
 	d := Definition{Policy: &RunPolicy{OnFailure: &CompensationPolicy{MaxAttempts: new(int64(7))}}, Jobs: []JobDefinition{{
-		Name: "a", Command: "make a", InvocationScript: "./in", Env: map[string]string{"A": "1"}, Labels: []string{"gpu"}, Requirements: "big", Scheduler: "s", JobOptions: JobOptions{Stdio: stdio, Policy: &JobPolicy{Timeouts: &Timeouts{Total: &TimeLimit{After: "1h"}}}},
+		Name: "a", Command: "make a", JobSettings: JobSettings{InvocationScript: new("./in")}, Env: map[string]string{"A": "1"}, Labels: []string{"gpu"}, Requirements: "big", Scheduler: "s", JobOptions: JobOptions{Stdio: stdio, Policy: &JobPolicy{Timeouts: &Timeouts{Total: &TimeLimit{After: "1h"}}}},
 		Priority: 5, FailureHandler: "h",
 	}}}
 	stage.AddCompensation(&d, map[int32]string{0: "rm a"})
 	want := JobDefinition{
-		Name: "undo/a", Command: "rm a", InvocationScript: "./in", Env: map[string]string{"A": "1"}, Labels: []string{"gpu"}, Requirements: "big", Scheduler: "s", JobOptions: JobOptions{Stdio: stdio, Policy: &JobPolicy{RetryPolicies: []PolicyRef{{Policy: d.Policy.OnFailure.Retries()}}}},
+		Name: "undo/a", Command: "rm a", JobSettings: JobSettings{InvocationScript: new("./in")}, Env: map[string]string{"A": "1"}, Labels: []string{"gpu"}, Requirements: "big", Scheduler: "s", JobOptions: JobOptions{Stdio: stdio, Policy: &JobPolicy{RetryPolicies: []PolicyRef{{Policy: d.Policy.OnFailure.Retries()}}}},
 		RunIf: RunIfAlways, Stage: 1, Undoes: 1,
 	}
 	if diff := cmp.Diff(want, d.Jobs[1]); diff != "" {

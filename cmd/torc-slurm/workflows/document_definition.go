@@ -121,7 +121,7 @@ func (t *translation) job(j api.Job, common map[string]string) workflow.JobDefin
 		runIf = *j.RunIf
 	}
 	return workflow.JobDefinition{
-		Name: j.Name, Command: j.Command, InvocationScript: cli.OrEmpty(j.InvocationScript), Env: env,
+		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: env,
 		Priority: cli.OrZero(j.Priority), Labels: j.Labels, JobOptions: j.JobOptions,
 		Requirements:   t.requirements[cli.OrZero(j.ResourceRequirementsID)], // none for the default ones
 		FailureHandler: t.name("failure handler", t.handlers, j.FailureHandlerID),
