@@ -38,57 +38,57 @@ const (
 type actions struct {
 	runner *Runner
 
-	running bool
-	begun   bool // the triggers of the start are being served
-	ready   bool // they have been: jobs may start
-	ended   bool // the triggers of the end are being served
-	none    bool // the workflow has no commands to run
-	due     bool // jobs have moved since the last look
-	next    time.Time
-	away    time.Time       // since when there is no answer about those of the start; zero if there is
-	ran     map[int64]bool  // persistent actions are run once by each runner
-	unsure  map[int64]int64 // claimed without an answer, and the runner's id at that time
-	cancel  context.CancelFunc
+	running         bool
+	begun           bool // the triggers of the start are being served
+	ready           bool // they have been: jobs may start
+	ended           bool // the triggers of the end are being served
+	none            bool // the workflow has no commands to run
+	due             bool // jobs have moved since the last look
+	next            time.Time
+	unansweredSince time.Time       // since when there is no answer about those of the start; zero if there is
+	ran             map[int64]bool  // persistent actions are run once by each runner
+	unsure          map[int64]int64 // claimed without an answer, and the runner's id at that time
+	cancel          context.CancelFunc
 }
 
-// actedMsg says that a look at the actions is over.
-type actedMsg struct {
+// actionsDoneMsg says that a look at the actions is over.
+type actionsDoneMsg struct {
 	ran        []int64
 	any        bool            // the workflow has commands to run
 	unanswered bool            // there was no answer to the look, or to a claim
 	unsure     map[int64]int64 // claims without an answer
 }
 
-// first reports whether jobs must wait for the actions of the start.
-func (s *actions) first() bool { return s.runner.opts.Actions != nil && !s.runner.actions.ready }
+// blockJobs reports whether jobs must wait for the actions of the start.
+func (s *actions) blockJobs() bool { return s.runner.opts.Actions != nil && !s.runner.actions.ready }
 
-// step looks for due actions when there is reason to.
-func (s *actions) step(ctx context.Context, now time.Time) {
+// startDue looks for due actions when there is reason to.
+func (s *actions) startDue(ctx context.Context, now time.Time) {
 	switch {
 	case s.runner.opts.Actions == nil || s.running || s.ended:
 	case !s.begun:
-		if !s.away.IsZero() && (!s.runner.turns.outage.since.IsZero() || now.Before(s.next) || s.runner.leaving.active()) {
+		if !s.unansweredSince.IsZero() && (!s.runner.turns.outage.since.IsZero() || now.Before(s.next) || s.runner.leaving.active()) {
 			return
 		}
 		s.begun = true
-		s.act(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
+		s.runInBackground(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
 	case s.due && !s.none && now.After(s.next) && !s.runner.leaving.active() && s.runner.turns.outage.since.IsZero():
 		s.due = false
 		s.next = now.Add(actionPause)
-		s.act(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
+		s.runInBackground(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
 	}
 }
 
-// owed reports whether the actions of the start wait for a daemon that was
+// waitForDaemon reports whether the actions of the start wait for a daemon that was
 // asked about them and did not answer.
-func (s *actions) owed() bool {
-	return !s.begun && !s.away.IsZero() && !s.runner.leaving.active()
+func (s *actions) waitForDaemon() bool {
+	return !s.begun && !s.unansweredSince.IsZero() && !s.runner.leaving.active()
 }
 
-// beforeLeaving serves the triggers of the end; it reports whether that is
+// startFinal serves the triggers of the end; it reports whether that is
 // under way.
-func (s *actions) beforeLeaving(ctx context.Context) bool {
-	if s.runner.opts.Actions == nil || s.none || s.ended || s.runner.leaving.kind >= StopHurry || !s.runner.turns.outage.since.IsZero() {
+func (s *actions) startFinal(ctx context.Context) bool {
+	if s.runner.opts.Actions == nil || s.none || s.ended || s.runner.leaving.kind >= StopKill || !s.runner.turns.outage.since.IsZero() {
 		return false
 	}
 	s.ended = true
@@ -96,21 +96,21 @@ func (s *actions) beforeLeaving(ctx context.Context) bool {
 	if s.runner.turns.latest.Complete && !s.runner.turns.latest.Canceled {
 		triggers = append(triggers, workflow.TriggerJobsReady, workflow.TriggerJobsComplete, workflow.TriggerWorkflowComplete)
 	}
-	s.act(ctx, triggers...)
+	s.runInBackground(ctx, triggers...)
 	return true
 }
 
-// act runs the due actions with one of the triggers in the background.
-func (s *actions) act(ctx context.Context, triggers ...string) {
+// runInBackground runs the due actions with one of the triggers in the background.
+func (s *actions) runInBackground(ctx context.Context, triggers ...string) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.running, s.cancel = true, cancel
 	if s.ran == nil {
 		s.ran, s.unsure = make(map[int64]bool), make(map[int64]int64)
 	}
-	look := actionLook{runnerID: s.runner.id, triggers: triggers, ran: maps.Clone(s.ran), unsure: maps.Clone(s.unsure)}
+	look := actionPass{runnerID: s.runner.id, triggers: triggers, ran: maps.Clone(s.ran), unsure: maps.Clone(s.unsure)}
 	s.runner.requests.Go(func() {
 		defer cancel()
-		m := actedMsg{unsure: make(map[int64]int64)}
+		m := actionsDoneMsg{unsure: make(map[int64]int64)}
 		if err := s.runDue(ctx, look, &m); err != nil {
 			s.runner.log.Error("actions", "error", err)
 		}
@@ -118,10 +118,10 @@ func (s *actions) act(ctx context.Context, triggers ...string) {
 	})
 }
 
-// acted takes in what a look has led to. Without an answer of the daemon there is
+// onDone takes in what a look has led to. Without an answer of the daemon there is
 // another look when it is back; jobs wait for the actions of the start, as long as
 // a runner waits for a daemon.
-func (s *actions) acted(m actedMsg) {
+func (s *actions) onDone(m actionsDoneMsg) {
 	now := time.Now()
 	s.running, s.none = false, !m.any
 	for _, id := range m.ran {
@@ -132,10 +132,10 @@ func (s *actions) acted(m actedMsg) {
 	s.runner.active = now
 	if m.unanswered {
 		s.next = now.Add(actionPause)
-		if s.away.IsZero() {
-			s.away = now
+		if s.unansweredSince.IsZero() {
+			s.unansweredSince = now
 		}
-		if !s.ready && now.Sub(s.away) < time.Duration(s.runner.about.WaitForHealthyMins)*time.Minute {
+		if !s.ready && now.Sub(s.unansweredSince) < time.Duration(s.runner.about.WaitForHealthyMins)*time.Minute {
 			s.begun = false
 			return
 		}
@@ -144,8 +144,8 @@ func (s *actions) acted(m actedMsg) {
 	s.ready = true
 }
 
-// actionLook is what a look at the actions has to know.
-type actionLook struct {
+// actionPass is what a look at the actions has to know.
+type actionPass struct {
 	runnerID int64
 	triggers []string
 	ran      map[int64]bool
@@ -154,7 +154,7 @@ type actionLook struct {
 
 // isDue reports whether an action is to be run: it is triggered, and nobody has
 // claimed it, save for this runner, which was not told.
-func (l *actionLook) isDue(a *api.Action) bool {
+func (l *actionPass) isDue(a *api.Action) bool {
 	if !slices.Contains(l.triggers, a.TriggerType) || l.ran[*a.ID] {
 		return false
 	}
@@ -165,7 +165,7 @@ func (l *actionLook) isDue(a *api.Action) bool {
 }
 
 // claimed reports whether a claim that got no answer was carried out.
-func (l *actionLook) claimed(a *api.Action) bool {
+func (l *actionPass) claimed(a *api.Action) bool {
 	by, unsure := l.unsure[*a.ID]
 	return unsure && a.ExecutedBy != nil && *a.ExecutedBy == by
 }
@@ -182,7 +182,7 @@ func asUnanswered(err error) error {
 }
 
 // runDue claims and runs what is due, one after the other.
-func (s *actions) runDue(ctx context.Context, look actionLook, m *actedMsg) error {
+func (s *actions) runDue(ctx context.Context, look actionPass, m *actionsDoneMsg) error {
 	call, cancel := context.WithTimeout(ctx, actionCall)
 	list, err := s.runner.opts.Actions.Actions(call, s.runner.opts.WorkflowID)
 	cancel()
@@ -215,7 +215,7 @@ func (s *actions) runDue(ctx context.Context, look actionLook, m *actedMsg) erro
 }
 
 // runAction claims an action and runs its commands until one fails.
-func (s *actions) runAction(ctx context.Context, look actionLook, a *api.Action) error {
+func (s *actions) runAction(ctx context.Context, look actionPass, a *api.Action) error {
 	var config struct {
 		Commands []string `json:"commands"`
 	}

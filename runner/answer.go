@@ -13,9 +13,9 @@ import (
 // onAnswer takes in what the daemon says.
 func (t *turns) onAnswer(m answerMsg) {
 	now := time.Now()
-	said := m.flight == t.saying
+	said := m.flight == t.reporting
 	if said {
-		t.saying = nil
+		t.reporting = nil
 	}
 	if m.flight == t.polling {
 		t.polling = nil
@@ -27,13 +27,13 @@ func (t *turns) onAnswer(m answerMsg) {
 	t.outageOver(now)
 	t.answers++
 	if m.flight.req.Free.Slots > 0 {
-		t.asked = maxTime(t.asked, m.flight.sent)
+		t.lastWorkRequest = maxTime(t.lastWorkRequest, m.flight.sent)
 	}
 	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(t.runner.about.LeaseSeconds)))
 	if said {
-		t.settleSaid(m.flight.req, m.resp)
+		t.settleReports(m.flight.req, m.resp)
 	}
-	t.runner.watchFor(m.resp.Patterns)
+	t.runner.setPatterns(m.resp.Patterns)
 	for i := range m.resp.Grants {
 		t.runner.queue.accept(m.resp.Grants[i], now)
 	}
@@ -44,18 +44,18 @@ func (t *turns) onAnswer(m answerMsg) {
 		t.runner.work.cancelOne(ref)
 	}
 	for _, order := range m.resp.Orders {
-		t.runner.leaving.order(order)
+		t.runner.leaving.onOrder(order)
 	}
-	if m.flight.req.Turn > t.heard {
-		t.heard = m.flight.req.Turn
-		t.hearNews(m.resp)
+	if m.flight.req.Turn > t.newestAnswer {
+		t.newestAnswer = m.flight.req.Turn
+		t.updateState(m.resp)
 	}
-	t.paceTurns(m, now)
+	t.setPollDelay(m, now)
 	t.dropClosed()
 }
 
-// settleSaid takes in the answers to reports, recoveries and returned jobs.
-func (t *turns) settleSaid(req *lease.TurnRequest, resp *lease.TurnResponse) {
+// settleReports takes in the answers to reports, recoveries and returned jobs.
+func (t *turns) settleReports(req *lease.TurnRequest, resp *lease.TurnResponse) {
 	said := len(req.Reports) + len(req.Recovered)
 	if len(resp.Results) != said {
 		t.runner.log.Error("daemon answered another number of reports than it was sent",
@@ -108,7 +108,7 @@ func (t *turns) onResult(report *lease.Report, result *lease.ReportResult) {
 		Duration: time.Duration(report.EndedMS-report.StartedMS) * time.Millisecond,
 	})
 	if result.Recovery != nil {
-		t.runner.repairs.repair(a, result.Recovery)
+		t.runner.repairs.queueScript(a, result.Recovery)
 		return
 	}
 	t.runner.work.forget(a)
@@ -120,8 +120,8 @@ func (r *Runner) count(result *lease.ReportResult) {
 	r.summary.ByCause[workflow.CauseKind(result.Cause)]++
 }
 
-// hearNews takes in the newest word on the workflow and the allocation.
-func (t *turns) hearNews(resp *lease.TurnResponse) {
+// updateState takes in the newest word on the workflow and the allocation.
+func (t *turns) updateState(resp *lease.TurnResponse) {
 	t.latest = lease.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
 		OpenJobs: resp.OpenJobs, HeldJobs: resp.HeldJobs, ClaimableLater: resp.ClaimableLater, ClaimsHeld: resp.ClaimsHeld, WaitsForHost: resp.WaitsForHost,
@@ -129,17 +129,17 @@ func (t *turns) hearNews(resp *lease.TurnResponse) {
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {
 		t.runner.log.Warn("daemon sent a bad end time", "error", err)
-	} else if !end.IsZero() && (t.runner.words.taken == nil || end.Before(t.runner.schedule.end)) { // else we know better
+	} else if !end.IsZero() && (t.runner.slurmReasons.nodesLost == nil || end.Before(t.runner.schedule.end)) { // else we know better
 		t.runner.schedule = t.runner.policy.schedule(t.runner.began, end)
 	}
 	if resp.Canceled {
-		t.runner.leaving.order(lease.OrderCancel)
+		t.runner.leaving.onOrder(lease.OrderCancel)
 	}
 }
 
-// paceTurns decides when to wait for news again. A daemon that answers at once
+// setPollDelay decides when to wait for news again. A daemon that answers at once
 // though it has nothing to say is asked less and less often.
-func (t *turns) paceTurns(m answerMsg, now time.Time) {
+func (t *turns) setPollDelay(m answerMsg, now time.Time) {
 	delay := contentDelay
 	if t.runner.room.busy+int64(len(t.runner.queue.waiting)) < t.runner.room.slots() {
 		delay = wantsWorkDelay
@@ -161,10 +161,10 @@ func dropFirst[T any](list []T, n int) []T {
 	return list[n:]
 }
 
-// refused returns the daemon's refusal in err, nil if it did not answer. That
+// rejection returns the daemon's refusal in err, nil if it did not answer. That
 // the credential is at fault may be set right, unless it is the secret of an
 // allocation: that is dead when the daemon takes the allocation for ended.
-func (t *turns) refused(err error) *client.APIError {
+func (t *turns) rejection(err error) *client.APIError {
 	var e *client.APIError
 	if !errors.As(err, &e) {
 		return nil

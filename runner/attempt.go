@@ -64,8 +64,8 @@ type attempt struct {
 
 func (a *attempt) ref() lease.LeaseRef { return a.grant.LeaseRef }
 
-// called is what the attempt is called where it is named among others.
-func (a *attempt) called() string {
+// displayName is what the attempt is called where it is named among others.
+func (a *attempt) displayName() string {
 	if a.recovery != nil {
 		return "the recovery script of " + a.grant.Name
 	}

@@ -24,14 +24,14 @@ type delivery struct {
 	dir string
 	log *slog.Logger
 
-	mu       sync.Mutex
-	writer   *spool.Writer
-	old      []*spool.Abandoned
-	inherit  int64 // so many of the first reports are in old
-	untold   int   // attempts in old that were started and not reported, which the daemon does not know
-	written  int64 // so many of the first reports are on file
-	answered int64 // so many the daemon has answered
-	failing  bool
+	mu            sync.Mutex
+	writer        *spool.Writer
+	old           []*spool.Abandoned
+	inherited     int64 // so many of the first reports are in old
+	unknownStarts int   // attempts in old that were started and not reported, which the daemon does not know
+	written       int64 // so many of the first reports are on file
+	answered      int64 // so many the daemon has answered
+	failing       bool
 }
 
 // openSpool makes this life's spool file and takes over those of dead runners.
@@ -64,15 +64,15 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	}
 	for _, old := range d.old {
 		pending := old.Pending()
-		d.inherit += int64(len(pending))
+		d.inherited += int64(len(pending))
 		r.turns.outbox = append(r.turns.outbox, pending...)
 		started := old.Unreported()
-		d.untold += len(started)
+		d.unknownStarts += len(started)
 		r.turns.started = append(r.turns.started, started...)
 		r.log.Info("delivering the reports of an earlier runner", "path", old.Path, "reports", len(pending), "started", len(started))
 	}
-	d.written = d.inherit
-	d.dropOld()
+	d.written = d.inherited
+	d.removeDelivered()
 	r.spool = d
 	r.leftover, err = process.OpenJournal(r.opts.OutputDir, r.opts.WorkflowID, r.opts.Hostname, r.key, r.log)
 	if err != nil {
@@ -82,8 +82,8 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	return nil
 }
 
-// starting makes it survive this process that an attempt is being started.
-func (d *delivery) starting(attempt lease.Held) {
+// recordStart makes it survive this process that an attempt is being started.
+func (d *delivery) recordStart(attempt lease.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.Start(attempt); err != nil {
@@ -91,8 +91,8 @@ func (d *delivery) starting(attempt lease.Held) {
 	}
 }
 
-// notStarting takes back that an attempt is being started: Slurm refused it.
-func (d *delivery) notStarting(ref lease.LeaseRef) {
+// recordNotStarted takes back that an attempt is being started: Slurm refused it.
+func (d *delivery) recordNotStarted(ref lease.LeaseRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.NotStarted(ref); err != nil {
@@ -100,9 +100,9 @@ func (d *delivery) notStarting(ref lease.LeaseRef) {
 	}
 }
 
-// before makes reports survive this process, and, with sync, the node; first
+// persist makes reports survive this process, and, with sync, the node; first
 // is the number of the first of them. Those that are on file are passed over.
-func (d *delivery) before(first int64, reports []lease.Report, sync bool) {
+func (d *delivery) persist(first int64, reports []lease.Report, sync bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	end := first + int64(len(reports))
@@ -122,15 +122,15 @@ func (d *delivery) before(first int64, reports []lease.Report, sync bool) {
 	d.written = end
 }
 
-// after takes in that the daemon has answered n more reports, and knows so many
+// markAnswered takes in that the daemon has answered n more reports, and knows so many
 // more of the attempts that earlier runners had started.
-func (d *delivery) after(n, started int) {
+func (d *delivery) markAnswered(n, started int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	before := max(d.answered, d.inherit)
-	d.untold -= started
+	before := max(d.answered, d.inherited)
+	d.unknownStarts -= started
 	d.answered += int64(n)
-	d.dropOld()
+	d.removeDelivered()
 	if own := min(d.answered, d.written) - before; own > 0 {
 		if err := d.writer.Done(int(own)); err != nil {
 			d.log.Error("cannot write the spool", "error", err)
@@ -139,9 +139,9 @@ func (d *delivery) after(n, started int) {
 	d.written = max(d.written, d.answered)
 }
 
-// dropOld removes the files of dead runners when all in them is answered.
-func (d *delivery) dropOld() {
-	if d.answered < d.inherit || d.untold > 0 {
+// removeDelivered removes the files of dead runners when all in them is answered.
+func (d *delivery) removeDelivered() {
+	if d.answered < d.inherited || d.unknownStarts > 0 {
 		return
 	}
 	for _, old := range d.old {

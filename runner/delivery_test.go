@@ -30,15 +30,15 @@ func TestReportsAreOnFileOnce(t *testing.T) {
 	dir := t.TempDir()
 	d := newDelivery(t, dir)
 	all := numbered(10)
-	d.before(0, all[:3], false)
-	d.before(0, all[:3], true)
-	d.before(0, all[:5], true)
+	d.persist(0, all[:3], false)
+	d.persist(0, all[:3], true)
+	d.persist(0, all[:5], true)
 	if n := d.undelivered(); n != 5 {
 		t.Errorf("%d undelivered", n)
 	}
-	d.after(2, 0)
-	d.before(0, all[:5], true) // a task that was queued before the answer
-	d.before(2, all[2:10], false)
+	d.markAnswered(2, 0)
+	d.persist(0, all[:5], true) // a task that was queued before the answer
+	d.persist(2, all[2:10], false)
 	if n := d.undelivered(); n != 8 {
 		t.Errorf("%d undelivered", n)
 	}
@@ -70,17 +70,17 @@ func TestBrokenSpool(t *testing.T) {
 	if err := d.writer.Close(); err != nil {
 		t.Fatal(err)
 	}
-	d.before(0, numbered(3), false)
+	d.persist(0, numbered(3), false)
 	if !d.failing || d.undelivered() != 0 {
 		t.Errorf("failing %v, %d on file", d.failing, d.undelivered())
 	}
-	d.after(2, 0)
+	d.markAnswered(2, 0)
 	d.writer = newDelivery(t, t.TempDir()).writer
-	d.before(2, numbered(1), false)
+	d.persist(2, numbered(1), false)
 	if d.failing || d.undelivered() != 1 {
 		t.Errorf("failing %v, %d on file", d.failing, d.undelivered())
 	}
-	d.after(1, 0)
+	d.markAnswered(1, 0)
 	if err := d.close(); err != nil {
 		t.Error(err)
 	}

@@ -20,7 +20,7 @@ func (r *Runner) deregister() {
 	if r.monitor != nil && r.monitor.node != nil {
 		r.addNodeUsage(s)
 	}
-	r.spool.before(r.turns.answered, r.turns.outbox, true)
+	r.spool.persist(r.turns.answered, r.turns.outbox, true)
 	s.Undelivered = r.spool.undelivered()
 	if !r.turns.outage.since.IsZero() {
 		if s.Reason == "" {
@@ -30,7 +30,7 @@ func (r *Runner) deregister() {
 		return
 	}
 	r.accounts.pollLast()
-	r.sayLeave(&lease.LeaveRequest{
+	r.sendLeave(&lease.LeaveRequest{
 		Reason: s.Reason, DurationSeconds: s.Duration.Seconds(), SampleCount: s.SampleCount,
 		PeakCPUPercent: s.PeakCPUPercent, AvgCPUPercent: s.AvgCPUPercent,
 		PeakMemoryBytes: s.PeakMemoryBytes, AvgMemoryBytes: s.AvgMemoryBytes,
@@ -38,9 +38,9 @@ func (r *Runner) deregister() {
 	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
 }
 
-// sayLeave makes the last call. If it gets lost, the runner's silence says the
+// sendLeave makes the last call. If it gets lost, the runner's silence says the
 // same later.
-func (r *Runner) sayLeave(req *lease.LeaveRequest) {
+func (r *Runner) sendLeave(req *lease.LeaveRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
 	if _, err := r.opts.Client.Leave(ctx, r.id, req); err != nil {

@@ -34,11 +34,11 @@ func (w *work) leaderEnded(a *attempt) {
 		w.runner.pace.ended(a.exit.At.Sub(a.started))
 	}
 	a.phase = ending
-	w.settle(a)
+	w.endLeftovers(a)
 }
 
-// settle ends what the leader left behind, or goes on to the evidence.
-func (w *work) settle(a *attempt) {
+// endLeftovers ends what the leader left behind, or goes on to the evidence.
+func (w *work) endLeftovers(a *attempt) {
 	if a.watch != nil {
 		w.runner.keeper.LeaderExited(a.watch)
 		switch {
@@ -103,7 +103,7 @@ func (w *work) finish(a *attempt) {
 			f.usage = w.runner.keeper.Remove(watch)
 		}
 		if wanted {
-			if m.refused = f.refusedStart(); m.refused == nil {
+			if m.refused = f.rejectedStart(); m.refused == nil {
 				m.report = f.report(w.runner.oom, w.runner.log)
 			}
 		}
@@ -128,12 +128,12 @@ func (w *work) onFinished(m finishedMsg) {
 	}
 	switch {
 	case a.recovery != nil:
-		w.runner.repairs.repaired(a, &m.report)
+		w.runner.repairs.onScriptEnded(a, &m.report)
 	case a.void:
 		w.forget(a)
 	case m.refused != nil:
-		w.runner.pause.onRefused(a, m.refused)
-	case !w.runner.words.holdBack(a, &m.report):
+		w.runner.pause.onRejected(a, m.refused)
+	case !w.runner.slurmReasons.holdReport(a, &m.report):
 		w.deliver(a, m.report)
 	}
 }
@@ -147,14 +147,14 @@ func (w *work) deliver(a *attempt, report lease.Report) {
 	a.phase = reported
 	w.runner.turns.report(report)
 	w.runner.turns.spoolUnsent()
-	w.runner.accounts.want(a, &report)
+	w.runner.accounts.add(a, &report)
 }
 
 // spoolUnsent puts reports on file that cannot be sent now.
 func (t *turns) spoolUnsent() {
 	if !t.outage.since.IsZero() {
 		first, reports := t.answered, t.outbox[:len(t.outbox):len(t.outbox)]
-		t.runner.pool.do(func() { t.runner.spool.before(first, reports, true) })
+		t.runner.pool.do(func() { t.runner.spool.persist(first, reports, true) })
 	}
 }
 

@@ -79,18 +79,18 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
 	}
 	switch {
 	case f.script:
-		f.addWords(e)
+		f.addMessages(e)
 		return r
 	case f.step:
 		if f.grant.Requirements != workflow.DefaultRequirements {
 			e.MemoryLimitBytes = f.grant.MemoryBytes // it is Slurm's to enforce
 		}
-		f.addWords(e)
+		f.addMessages(e)
 		steps.ExplainByWords(e, output.Tail(f.files.Stderr, output.TailSize), f.killed != "")
 	case f.pid != 0:
 		f.addUsage(e)
 		f.addOOM(e, tracker)
-		f.addWords(e)
+		f.addMessages(e)
 	default:
 		f.addUsage(e)
 	}
@@ -171,8 +171,8 @@ func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
 	}
 }
 
-// addWords takes in what the attempt said about its end.
-func (f *findings) addWords(e *workflow.Evidence) {
+// addMessages takes in what the attempt said about its end.
+func (f *findings) addMessages(e *workflow.Evidence) {
 	if message := output.Tail(f.terminationFile, terminationSize); message != "" {
 		e.TerminationMessage = message
 		_ = os.Remove(f.terminationFile) // the report has it

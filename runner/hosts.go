@@ -101,8 +101,8 @@ func (m *room) vacate(a *attempt) {
 	a.hosts = nil
 }
 
-// prospect is how the hosts will be when all granted jobs have been started.
-func (m *room) prospect() []*host {
+// afterQueued is how the hosts will be when all granted jobs have been started.
+func (m *room) afterQueued() []*host {
 	hosts := make([]*host, len(m.hosts))
 	for i, h := range m.hosts {
 		later := *h

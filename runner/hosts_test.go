@@ -14,7 +14,7 @@ import (
 // onNodes is a runner for three nodes with 4 CPUs and 8 GiB each.
 func onNodes(inSteps bool) *Runner {
 	o := Options{Nodes: []string{"n2", "n1", "n3"}, Resources: Resources{CPUs: 4, MemoryBytes: 8 << 30}}
-	r := (&Runner{opts: o, room: room{total: o.Resources.capacity(), hosts: newHosts(&o)}}).joined()
+	r := (&Runner{opts: o, room: room{total: o.Resources.capacity(), hosts: newHosts(&o)}}).linkParts()
 	if inSteps {
 		r.steps = &steps.Mode{}
 	}

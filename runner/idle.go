@@ -8,13 +8,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// over decides whether the runner is done, and sends it on its way when there
+// done decides whether the runner is done, and sends it on its way when there
 // is nothing left for it.
-func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
-	if err := r.turns.hopeless(now); err != nil {
+func (r *Runner) done(ctx context.Context, now time.Time) (bool, error) {
+	if err := r.turns.checkOutage(now); err != nil {
 		return true, err
 	}
-	if n := r.work.live(); n > 0 && !r.leaving.giveUp.IsZero() && now.After(r.leaving.giveUp) {
+	if n := r.work.live(); n > 0 && !r.leaving.abandonAt.IsZero() && now.After(r.leaving.abandonAt) {
 		return true, workflow.Errorf(workflow.CodeUnavailable, "%s", workflow.CountOf(int64(n), "job was killed and does not end", "jobs were killed and do not end")).
 			WithHint("look for hanging file systems on %s", r.opts.Hostname)
 	}
@@ -23,22 +23,22 @@ func (r *Runner) over(ctx context.Context, now time.Time) (bool, error) {
 	if r.leaving.active() {
 		working -= len(r.repairs.waiting)
 	}
-	if working > 0 || t.saying != nil || !t.silent() || r.actions.running || r.actions.owed() {
+	if working > 0 || t.reporting != nil || !t.nothingToReport() || r.actions.running || r.actions.waitForDaemon() {
 		return false, nil
 	}
 	if !r.leaving.active() {
-		reason := r.nothingLeft(now)
+		reason := r.reasonToLeave(now)
 		if reason == "" {
 			return false, nil
 		}
 		r.leaving.leave(StopDrain, reason, "", 0)
 	}
-	return !r.actions.beforeLeaving(ctx), nil
+	return !r.actions.startFinal(ctx), nil
 }
 
-// nothingLeft says why a runner without work need not wait for more; the empty
+// reasonToLeave says why a runner without work need not wait for more; the empty
 // string means that it must wait.
-func (r *Runner) nothingLeft(now time.Time) string {
+func (r *Runner) reasonToLeave(now time.Time) string {
 	t := &r.turns
 	if t.answers == 0 || !t.outage.since.IsZero() {
 		return ""
@@ -48,7 +48,7 @@ func (r *Runner) nothingLeft(now time.Time) string {
 		patience = r.opts.IdleTimeout
 	}
 	// Idle is who has asked since the last piece of work and got nothing.
-	idle := now.Sub(r.active) >= patience && !t.asked.Before(r.active)
+	idle := now.Sub(r.active) >= patience && !t.lastWorkRequest.Before(r.active)
 	switch {
 	case t.latest.Complete && !r.about.IgnoreCompletion:
 		return "the workflow is complete"

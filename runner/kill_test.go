@@ -69,7 +69,7 @@ func TestStopHurryOvertakes(t *testing.T) {
 	r := start(t, testOptions(t, d))
 	runnertest.ProcessIn(t, dir+"/pid")
 	r.Stop(StopCancel)
-	r.Stop(StopHurry)
+	r.Stop(StopKill)
 	if s := r.wait(t); s.Duration > patience {
 		t.Errorf("took %s", s.Duration)
 	}

@@ -28,7 +28,7 @@ type work struct {
 // launch starts the process of an attempt, on the named hosts if it is a step;
 // it runs on the pool.
 func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
-	w.runner.restore.keep()
+	w.runner.restore.ensureOutputDir()
 	g := &a.grant
 	base := output.LogPath(w.runner.opts.OutputDir, w.runner.opts.WorkflowID, g.JobID, w.runner.about.RunID, g.Attempt, "")
 	files := output.FilesOf(output.StdioConfig(g, w.runner.about.ExecutionConfig), base)
@@ -64,15 +64,15 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 		if m.files.Stderr == "" {
 			m.files.Stderr, m.files.SrunOnly = base+".srun", true
 		}
-		env, argv = steps.TellErrorsApart(w.elsewhere(steps.WithoutInputs(env), hosts), argv)
+		env, argv = steps.TellErrorsApart(w.envForHost(steps.WithoutInputs(env), hosts), argv)
 		argv = w.runner.steps.Argv(steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
 		m.at = time.Now() // a way to the API may have had to be made
 	}
 	// If we are killed now, the daemon or the next runner reads it.
-	w.runner.spool.starting(lease.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
+	w.runner.spool.recordStart(lease.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
 	w.runner.failpoint("runner.noted")
 	if w.runner.opts.Executor == nil && w.runner.steps == nil {
-		w.runner.oom.Start(a.key, a.called())
+		w.runner.oom.Start(a.key, a.displayName())
 	}
 	m.pid, m.err = w.runner.executor.Start(&process.Command{
 		Argv: argv, Env: env, Dir: w.runner.opts.WorkDir,
@@ -113,7 +113,7 @@ func (w *work) onStarted(m startedMsg) {
 	a.phase = running
 	if a.recovery == nil {
 		w.runner.summary.Started++
-		w.runner.turns.news(m.at)
+		w.runner.turns.noteChange(m.at)
 		w.runner.emitFor(a, Event{Kind: EventStarted})
 	}
 	if a.pid != 0 {

@@ -40,8 +40,8 @@ type launchPause struct {
 
 func (p *launchPause) active() bool { return !p.since.IsZero() }
 
-// told is what the daemon is told of it; nil if there is none.
-func (p *launchPause) told() *workflow.LaunchPause {
+// status is what the daemon is told of it; nil if there is none.
+func (p *launchPause) status() *workflow.LaunchPause {
 	if !p.active() {
 		return nil
 	}
@@ -54,13 +54,13 @@ func (p *launchPause) begin(reason string, now time.Time, random float64) bool {
 	p.reason = reason
 	if !known {
 		p.since = now
-		p.later(now, random)
+		p.scheduleProbe(now, random)
 	}
 	return !known
 }
 
-// later puts the next question off, for twice as long as the last time.
-func (p *launchPause) later(now time.Time, random float64) {
+// scheduleProbe puts the next question off, for twice as long as the last time.
+func (p *launchPause) scheduleProbe(now time.Time, random float64) {
 	p.delay = min(max(2*p.delay, firstProbe), lastProbe)
 	p.probeAt = now.Add(time.Duration((0.8 + 0.4*random) * float64(p.delay)))
 }
@@ -71,11 +71,11 @@ type probedMsg struct {
 	err     error
 }
 
-// refusedStart returns why Slurm started nothing of a step, and removes its
+// rejectedStart returns why Slurm started nothing of a step, and removes its
 // output files, which have srun's words alone. It returns nil if the step may have
 // been started, if it is the step that is at fault, and if it is to be reported as
 // ended by us.
-func (f *findings) refusedStart() *slurm.StepRefusal {
+func (f *findings) rejectedStart() *slurm.StepRefusal {
 	if !f.step || f.spawnErr != nil || f.exit.Signal != 0 || f.exit.Code != slurm.SrunErrorCode || f.killed != "" && f.killed != workflow.KilledByDrain {
 		return nil
 	}
@@ -90,16 +90,16 @@ func (f *findings) refusedStart() *slurm.StepRefusal {
 	return &refusal
 }
 
-// onRefused takes in that Slurm started nothing of a step: the job waits with its
+// onRejected takes in that Slurm started nothing of a step: the job waits with its
 // lease, or is given back if this runner is to leave.
-func (p *launchPause) onRefused(a *attempt, refusal *slurm.StepRefusal) {
+func (p *launchPause) onRejected(a *attempt, refusal *slurm.StepRefusal) {
 	now := time.Now()
 	if !a.started.IsZero() {
 		p.runner.turns.notStarted = append(p.runner.turns.notStarted, lease.Held{LeaseRef: a.ref(), StartedMS: a.started.UnixMilli()})
 		p.runner.summary.Started--
 	}
 	ref := a.ref()
-	p.runner.pool.do(func() { p.runner.spool.notStarting(ref) })
+	p.runner.pool.do(func() { p.runner.spool.recordNotStarted(ref) })
 	var shortSince time.Time
 	if refusal.Class == slurm.Shortage {
 		if shortSince = a.shortSince; shortSince.IsZero() {
@@ -110,7 +110,7 @@ func (p *launchPause) onRefused(a *attempt, refusal *slurm.StepRefusal) {
 	if p.begin(refusal.Text, now, p.runner.opts.Random()) {
 		p.runner.log.Warn("Slurm does not start steps; jobs wait for it", "reason", refusal.Text, "retry_s", p.probeAt.Sub(now).Seconds())
 	}
-	p.runner.turns.news(now)
+	p.runner.turns.noteChange(now)
 	if p.runner.leaving.active() {
 		p.runner.queue.discard(a)
 		return
@@ -139,12 +139,12 @@ func (p *launchPause) probe(ctx context.Context, now time.Time) {
 	})
 }
 
-// probed goes on if Slurm says that the allocation runs.
-func (p *launchPause) probed(m probedMsg) {
+// onProbed goes on if Slurm says that the allocation runs.
+func (p *launchPause) onProbed(m probedMsg) {
 	now := time.Now()
 	p.probing = false
 	if m.err != nil || !m.running {
-		p.later(now, p.runner.opts.Random())
+		p.scheduleProbe(now, p.runner.opts.Random())
 		why := "the allocation does not run, says squeue"
 		if m.err != nil {
 			why = m.err.Error()
@@ -155,7 +155,7 @@ func (p *launchPause) probed(m probedMsg) {
 	p.runner.log.Info("Slurm answers again; jobs are started", "after_s", now.Sub(p.since).Seconds())
 	p.since, p.reason = time.Time{}, ""
 	p.runner.active = now
-	p.runner.turns.news(now)
+	p.runner.turns.noteChange(now)
 	p.runner.queue.waiting = slices.DeleteFunc(p.runner.queue.waiting, func(a *attempt) bool {
 		a.granted = now
 		left := p.runner.schedule.left(now)

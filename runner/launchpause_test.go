@@ -219,14 +219,14 @@ func TestErrorsOfSrunAreToldApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := findings{step: true, exit: &process.Exit{Code: 1}, files: output.Files{Stderr: stderr}}
-	if got := f.refusedStart(); got != nil {
+	if got := f.rejectedStart(); got != nil {
 		t.Errorf("an srun of the job: %+v", got)
 	}
 	f.exit.Code = slurm.SrunErrorCode
 	if err := os.WriteFile(stderr, []byte("error: 213\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := f.refusedStart(); got != nil {
+	if got := f.rejectedStart(); got != nil {
 		t.Errorf("a command's own code: %+v", got)
 	}
 }

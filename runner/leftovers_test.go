@@ -146,7 +146,7 @@ func TestKilledRunner(t *testing.T) {
 	if e := d.Job(2).Attempts[0].Evidence; e.ExitCode == nil || *e.ExitCode != 6 {
 		t.Errorf("evidence %+v", e)
 	}
-	r.Stop(StopHurry)
+	r.Stop(StopKill)
 	r.wait(t)
 	if left, _ := filepath.Glob(filepath.Join(dir, output.SpoolDir, "*")); len(left) != 0 {
 		t.Errorf("files left: %v", left)
@@ -166,7 +166,7 @@ func TestLeftoversOfALivingRunnerAreLeftAlone(t *testing.T) {
 	if !pid.Alive() {
 		t.Error("the job was killed")
 	}
-	r.Stop(StopHurry)
+	r.Stop(StopKill)
 	r.wait(t)
 }
 

@@ -28,16 +28,16 @@ func (r *Runner) loop(ctx context.Context) error {
 		now := time.Now()
 		r.leaving.checkTime(now)
 		r.work.signalSteps()
-		r.words.ask(requests, now)
+		r.slurmReasons.poll(requests, now)
 		r.accounts.poll(requests, now)
 		r.pause.probe(requests, now)
 		r.queue.startDue(now)
 		r.repairs.startRepairs()
-		r.actions.step(requests, now)
-		if over, err := r.over(requests, now); over {
+		r.actions.startDue(requests, now)
+		if over, err := r.done(requests, now); over {
 			return err
 		}
-		r.turns.take(requests, now)
+		r.turns.sendDue(requests, now)
 		timer.Reset(r.untilNext(now))
 		select {
 		case <-r.box.ready:
@@ -73,17 +73,17 @@ func (r *Runner) handle(message any) {
 	case answerMsg:
 		r.turns.onAnswer(m)
 	case registeredMsg:
-		r.turns.onGreeted(m)
-	case hurryMsg:
-		r.work.onHurry(m.attempt)
-	case slurmWordsMsg:
-		r.words.told(m)
+		r.turns.onRegisteredAgain(m)
+	case stepOverdueMsg:
+		r.work.onStepOverdue(m.attempt)
+	case slurmReasonsMsg:
+		r.slurmReasons.onAnswer(m)
 	case probedMsg:
-		r.pause.probed(m)
+		r.pause.onProbed(m)
 	case accountedMsg:
-		r.accounts.accounted(m)
-	case actedMsg:
-		r.actions.acted(m)
+		r.accounts.onAccounted(m)
+	case actionsDoneMsg:
+		r.actions.onDone(m)
 	case Event:
 		r.emit(m)
 	default:

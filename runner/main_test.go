@@ -85,7 +85,7 @@ func start(t testing.TB, o Options) *background {
 		b.summary, b.err = r.Run(context.Background())
 	}()
 	t.Cleanup(func() {
-		r.Stop(StopHurry)
+		r.Stop(StopKill)
 		<-b.done
 	})
 	return b

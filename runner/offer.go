@@ -11,7 +11,7 @@ import (
 // the room that they will find.
 func (m *room) offer(now time.Time) lease.Free {
 	f := lease.Free{TimeLeftSeconds: m.runner.schedule.left(now)}
-	if m.runner.leaving.active() || m.runner.pause.active() || !m.runner.turns.outage.since.IsZero() || m.runner.actions.first() {
+	if m.runner.leaving.active() || m.runner.pause.active() || !m.runner.turns.outage.since.IsZero() || m.runner.actions.blockJobs() {
 		return f
 	}
 	waiting := int64(len(m.runner.queue.waiting))
@@ -20,7 +20,7 @@ func (m *room) offer(now time.Time) lease.Free {
 		f.Slots = max(0, m.slots()-m.busy-waiting) + ahead
 		return f
 	}
-	hosts := m.prospect()
+	hosts := m.afterQueued()
 	f.Slots = ahead
 	for i, h := range hosts {
 		room := h.free.atLeastZero()
@@ -43,8 +43,8 @@ func (m *room) offer(now time.Time) lease.Free {
 	return f
 }
 
-// whole is what the runner has when nothing runs, from its start to its end.
-func (m *room) whole() placement.Offer {
+// wholeOffer is what the runner has when nothing runs, from its start to its end.
+func (m *room) wholeOffer() placement.Offer {
 	o := placement.Offer{Slots: 1, IgnoreResources: m.runner.opts.MaxParallelJobs > 0, TimeLeftSeconds: m.runner.schedule.left(m.runner.began)}
 	if end := m.runner.schedule.end; !end.IsZero() {
 		o.WholeSeconds = int64(end.Sub(m.runner.began).Round(time.Second) / time.Second)

@@ -25,18 +25,18 @@ func retryAfter(delay time.Duration, random float64) time.Duration {
 
 // How long a runner that wants to leave tries to deliver its reports.
 const (
-	deliverPatience      = 20 * time.Second
-	deliverPatienceHurry = 2 * time.Second
+	deliverPatience     = 20 * time.Second
+	deliverPatienceKill = 2 * time.Second
 )
 
 // outage is the time in which the daemon does not answer.
 type outage struct {
-	since   time.Time // zero while it answers
-	retryAt time.Time
-	delay   time.Duration
-	cause   error
-	refused int  // refusals in a row
-	greeted bool // registered again since the last refusal
+	since      time.Time // zero while it answers
+	retryAt    time.Time
+	delay      time.Duration
+	cause      error
+	rejections int  // refusals in a row
+	registered bool // registered again since the last refusal
 }
 
 // registeredMsg is the daemon's answer to a runner that registers again.
@@ -49,10 +49,10 @@ type registeredMsg struct {
 // not know us (any more).
 func (t *turns) onTurnError(err error, now time.Time) {
 	o := &t.outage
-	if refusal := t.refused(err); refusal != nil {
-		o.refused, o.greeted = o.refused+1, false
+	if refusal := t.rejection(err); refusal != nil {
+		o.rejections, o.registered = o.rejections+1, false
 		t.runner.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
-		if o.refused == refusals {
+		if o.rejections == maxRejections {
 			t.runner.leaving.leave(StopCancel, "the daemon refuses the runner: "+refusal.Message, workflow.KilledByFence, t.runner.policy.lead)
 		}
 	}
@@ -76,9 +76,9 @@ func (t *turns) outageOver(now time.Time) {
 	*o = outage{}
 }
 
-// refusals is how many refusals in a row end a runner. After each of them it
+// maxRejections is how many refusals in a row end a runner. After each of them it
 // registers again: it was silent for too long and taken for dead.
-const refusals = 3
+const maxRejections = 3
 
 // registerAgain registers again.
 func (t *turns) registerAgain(ctx context.Context) *flight {
@@ -90,17 +90,17 @@ func (t *turns) registerAgain(ctx context.Context) *flight {
 	return f
 }
 
-// onGreeted goes on under the new id. In another run of the workflow there is
+// onRegisteredAgain goes on under the new id. In another run of the workflow there is
 // nothing to go on with.
-func (t *turns) onGreeted(m registeredMsg) {
+func (t *turns) onRegisteredAgain(m registeredMsg) {
 	now := time.Now()
-	t.saying = nil
+	t.reporting = nil
 	if m.err != nil {
 		t.onTurnError(m.err, now)
 		return
 	}
 	t.runner.id = m.resp.RunnerID
-	t.outage.greeted = true
+	t.outage.registered = true
 	t.outage.retryAt = now
 	t.runner.log.Info("registered again", "new_compute_node_id", t.runner.id)
 	if m.resp.RunID != t.runner.about.RunID {
@@ -108,9 +108,9 @@ func (t *turns) onGreeted(m registeredMsg) {
 	}
 }
 
-// hopeless returns an error when it is no use to wait for the daemon any
+// checkOutage returns an error when it is no use to wait for the daemon any
 // longer. Running jobs are always waited for: their ends go to the spool.
-func (t *turns) hopeless(now time.Time) error {
+func (t *turns) checkOutage(now time.Time) error {
 	o := &t.outage
 	if o.since.IsZero() || t.runner.work.live() > 0 {
 		return nil
@@ -120,15 +120,15 @@ func (t *turns) hopeless(now time.Time) error {
 	if t.runner.leaving.active() {
 		from = maxTime(from, t.runner.leaving.since)
 		patience = min(patience, deliverPatience)
-		if t.runner.leaving.kind >= StopHurry {
-			patience = deliverPatienceHurry
+		if t.runner.leaving.kind >= StopKill {
+			patience = deliverPatienceKill
 		}
 	}
-	if o.refused < refusals && now.Sub(from) < patience {
+	if o.rejections < maxRejections && now.Sub(from) < patience {
 		return nil
 	}
 	code := workflow.CodeUnavailable
-	if o.refused >= refusals {
+	if o.rejections >= maxRejections {
 		code = workflow.CodeConflict
 	}
 	e := workflow.Errorf(code, "the daemon did not take the runner's last words: %v", o.cause)

@@ -4,8 +4,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// watchFor takes in what is to be looked for in the words of failed attempts.
-func (r *Runner) watchFor(s *failure.Patterns) {
+// setPatterns takes in what is to be looked for in the words of failed attempts.
+func (r *Runner) setPatterns(s *failure.Patterns) {
 	if s == nil {
 		return
 	}

@@ -31,7 +31,7 @@ func (q *queue) accept(g lease.Grant, now time.Time) {
 	q.runner.emitFor(a, Event{Kind: EventGranted})
 	switch {
 	case g.Recovery != nil:
-		q.runner.repairs.repair(a, g.Recovery)
+		q.runner.repairs.queueScript(a, g.Recovery)
 	case q.runner.leaving.active():
 		q.discard(a)
 	default:

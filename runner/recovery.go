@@ -23,9 +23,9 @@ type repairs struct {
 	running int64
 }
 
-// repair queues the recovery script of a failed attempt. Its lease is kept
+// queueScript queues the recovery script of a failed attempt. Its lease is kept
 // until the script's end has been reported.
-func (p *repairs) repair(a *attempt, script *lease.Recovery) {
+func (p *repairs) queueScript(a *attempt, script *lease.Recovery) {
 	*a = attempt{
 		grant: a.grant, key: a.key + ".recovery", granted: time.Now(),
 		phase: repairing, recovery: script,
@@ -52,7 +52,7 @@ func (p *repairs) startRepairs() {
 
 // launchRepair starts the script; it runs on the pool.
 func (p *repairs) launchRepair(a *attempt) {
-	p.runner.restore.keep()
+	p.runner.restore.ensureOutputDir()
 	g := &a.grant
 	base := output.LogPath(p.runner.opts.OutputDir, p.runner.opts.WorkflowID, g.JobID, p.runner.about.RunID, g.Attempt, "_recovery")
 	set := append(jobVariables(g, a.key, p.runner.work.terminationFile(g), nil),
@@ -89,8 +89,8 @@ func (a *attempt) repairTime() time.Duration {
 	return defaultRepairTime
 }
 
-// repaired says how a script ended.
-func (p *repairs) repaired(a *attempt, report *lease.Report) {
+// onScriptEnded says how a script ended.
+func (p *repairs) onScriptEnded(a *attempt, report *lease.Report) {
 	p.running--
 	if a.void {
 		p.runner.work.forget(a)

@@ -17,10 +17,10 @@ type restorer struct {
 // outputLostMsg says that the output directory was removed.
 type outputLostMsg struct{ text string }
 
-// keep makes the output directory again if it is gone. What is gone is known by
+// ensureOutputDir makes the output directory again if it is gone. What is gone is known by
 // the journal, which is always open: a removed file has no link. It runs on the pool,
 // before a process is started, since what is started needs the directory.
-func (o *restorer) keep() {
+func (o *restorer) ensureOutputDir() {
 	if !o.runner.leftover.Removed() {
 		return
 	}
@@ -29,7 +29,7 @@ func (o *restorer) keep() {
 	if !o.runner.leftover.Removed() {
 		return // another attempt was faster
 	}
-	err := o.makeAgain()
+	err := o.recreate()
 	text := fmt.Sprintf("the output directory %s was removed, and is made again: what was written to it before %s is lost, also what running jobs write",
 		o.runner.opts.OutputDir, time.Now().Format(time.TimeOnly))
 	if err != nil {
@@ -43,10 +43,10 @@ func (o *restorer) keep() {
 	}
 }
 
-// makeAgain makes the directory with what others need to find of us in it: its
+// recreate makes the directory with what others need to find of us in it: its
 // lock first, so that it is nobody else's, then the spool, and the journal last, by which we
 // know that it is there.
-func (o *restorer) makeAgain() error {
+func (o *restorer) recreate() error {
 	if err := o.runner.prepare(); err != nil {
 		return err
 	}
@@ -68,9 +68,9 @@ func (o *restorer) onOutputLost(m outputLostMsg) {
 	o.runner.emit(Event{Kind: EventOutputLost, Message: m.text})
 }
 
-// lastLook tells of an output directory that the last of the jobs removed. The loop
+// checkAtEnd tells of an output directory that the last of the jobs removed. The loop
 // has ended, and nothing is on the pool.
-func (o *restorer) lastLook() {
+func (o *restorer) checkAtEnd() {
 	if o.runner.leftover.Removed() && o.failed == "" {
 		o.onOutputLost(outputLostMsg{fmt.Sprintf("the output directory %s was removed: what was written to it is lost", o.runner.opts.OutputDir)})
 	}

@@ -150,23 +150,23 @@ type Runner struct {
 	leftover     *process.Journal
 
 	// Owned by Run.
-	id       int64 // may change when we have to register again
-	began    time.Time
-	shares   bool // its host, with other runners
-	schedule schedule
-	room     room
-	queue    queue
-	work     work
-	pace     pace
-	turns    turns
-	repairs  repairs
-	words    slurmWords
-	pause    launchPause
-	accounts stepAccounts
-	leaving  leaving
-	actions  actions
-	active   time.Time // last grant or end
-	summary  Summary
+	id           int64 // may change when we have to register again
+	began        time.Time
+	shares       bool // its host, with other runners
+	schedule     schedule
+	room         room
+	queue        queue
+	work         work
+	pace         pace
+	turns        turns
+	repairs      repairs
+	slurmReasons slurmReasons
+	pause        launchPause
+	accounts     stepAccounts
+	leaving      leaving
+	actions      actions
+	active       time.Time // last grant or end
+	summary      Summary
 }
 
 // New checks the options and makes a runner; Run starts it.
@@ -214,14 +214,14 @@ func New(o Options) (*Runner, error) {
 		room:      room{total: o.Resources.capacity(), hosts: newHosts(&o), gpus: newGPUPool(o.Resources.devices())},
 		work:      work{attempts: make(map[lease.LeaseRef]*attempt), byJob: make(map[int64]*attempt)},
 	}
-	return r.joined(), nil
+	return r.linkParts(), nil
 }
 
-// joined has the parts of the runner know it.
-func (r *Runner) joined() *Runner {
+// linkParts has the parts of the runner know it.
+func (r *Runner) linkParts() *Runner {
 	r.restore.runner, r.room.runner, r.queue.runner, r.work.runner = r, r, r, r
 	r.turns.runner, r.repairs.runner, r.actions.runner, r.leaving.runner = r, r, r, r
-	r.words.runner, r.pause.runner, r.accounts.runner = r, r, r
+	r.slurmReasons.runner, r.pause.runner, r.accounts.runner = r, r, r
 	return r
 }
 
@@ -238,13 +238,13 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	}
 	release, err := r.open()
 	if err != nil {
-		r.sayLeave(&lease.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
+		r.sendLeave(&lease.LeaveRequest{Reason: "the runner could not start: " + err.Error()})
 		return r.summary, err
 	}
 	if err = r.loop(ctx); !errors.Is(err, errAbandoned) {
 		r.deregister()
 	}
-	r.restore.lastLook()
+	r.restore.checkAtEnd()
 	return r.summary, errors.Join(err, release())
 }
 
@@ -327,7 +327,7 @@ func (r *Runner) register(ctx context.Context) error {
 	if !end.IsZero() {
 		req.EndTime = end.Format(time.RFC3339)
 	}
-	resp, err := r.introduce(ctx, req)
+	resp, err := r.registerWithRetry(ctx, req)
 	if err != nil {
 		return fmt.Errorf("register with workflow %d: %w", r.opts.WorkflowID, err)
 	}
@@ -335,7 +335,7 @@ func (r *Runner) register(ctx context.Context) error {
 	r.id, r.about = resp.RunnerID, resp
 	r.policy = newPolicy(resp.ExecutionConfig, resp.EnforceRuntime)
 	if r.steps, err = steps.ModeOf(resp.ExecutionConfig, r.opts.Steps); err != nil {
-		r.sayLeave(&lease.LeaveRequest{Reason: err.Error()})
+		r.sendLeave(&lease.LeaveRequest{Reason: err.Error()})
 		return err
 	}
 	r.schedule = r.policy.schedule(r.began, end)
@@ -343,7 +343,7 @@ func (r *Runner) register(ctx context.Context) error {
 	r.summary = Summary{
 		RunnerID: resp.RunnerID, RunID: resp.RunID, Workflow: resp.WorkflowName,
 		ByStatus: make(map[workflow.JobStatus]int64), ByCause: make(map[workflow.CauseKind]int64),
-		Offer: r.room.whole(),
+		Offer: r.room.wholeOffer(),
 	}
 	r.log = r.log.With("workflow_id", r.opts.WorkflowID, "compute_node_id", r.id)
 	r.log.Info("registered", "run_id", resp.RunID, "num_cpus", r.room.total.cpus,

@@ -32,12 +32,12 @@ func TestExplainByJob(t *testing.T) {
 		"preempted":                   {life(slurm.Preempted, 0, 8*time.Second), "PREEMPTED"},
 		"still runs":                  {slurm.Record{State: slurm.Running, Start: began}, ""},
 	} {
-		r := (&Runner{began: began}).joined()
-		r.words.told(slurmWordsMsg{records: []slurm.Record{earlier, tc.record}})
+		r := (&Runner{began: began}).linkParts()
+		r.slurmReasons.onAnswer(slurmReasonsMsg{records: []slurm.Record{earlier, tc.record}})
 		got := ""
-		if r.words.whole != nil {
+		if r.slurmReasons.allocation != nil {
 			var e workflow.Evidence
-			steps.ExplainByJob(&e, r.words.whole)
+			steps.ExplainByJob(&e, r.slurmReasons.allocation)
 			if got = e.Slurm.JobState; e.Slurm.Inferred {
 				got += " inferred"
 			}
@@ -51,17 +51,17 @@ func TestExplainByJob(t *testing.T) {
 // TestPauseWithoutAccounting: where nobody keeps accounts they are not asked for
 // each second.
 func TestPauseWithoutAccounting(t *testing.T) {
-	r := (&Runner{began: time.Now()}).joined()
+	r := (&Runner{began: time.Now()}).linkParts()
 	for _, want := range []time.Duration{2, 4, 8, 15, 15} {
 		before := time.Now()
 		r.log = slog.New(slog.DiscardHandler)
-		r.words.told(slurmWordsMsg{err: errors.New("accounting storage is disabled"), unaccounted: true})
-		if got := r.words.askAt.Sub(before).Truncate(time.Second); got != want*time.Second {
+		r.slurmReasons.onAnswer(slurmReasonsMsg{err: errors.New("accounting storage is disabled"), unaccounted: true})
+		if got := r.slurmReasons.pollAt.Sub(before).Truncate(time.Second); got != want*time.Second {
 			t.Errorf("asked again after %s, want %s", got, want*time.Second)
 		}
 	}
-	r.words.told(slurmWordsMsg{})
-	if got := time.Until(r.words.askAt); got > wordPause {
+	r.slurmReasons.onAnswer(slurmReasonsMsg{})
+	if got := time.Until(r.slurmReasons.pollAt); got > recordPause {
 		t.Errorf("it answers: asked again after %s", got)
 	}
 }
@@ -71,27 +71,27 @@ func TestPauseWithoutAccounting(t *testing.T) {
 func TestHastened(t *testing.T) {
 	began := time.Now()
 	before, after := began.Add(time.Hour), began.Add(10*time.Minute)
-	r := (&Runner{began: began, opts: Options{WorkflowID: 1}, about: &lease.RegisterResponse{}, work: work{attempts: map[lease.LeaseRef]*attempt{}}}).joined()
+	r := (&Runner{began: began, opts: Options{WorkflowID: 1}, about: &lease.RegisterResponse{}, work: work{attempts: map[lease.LeaseRef]*attempt{}}}).linkParts()
 	r.schedule = r.policy.schedule(began, before)
 	step := &attempt{grant: lease.Grant{LeaseRef: lease.LeaseRef{JobID: 1, Attempt: 1}}}
 	report := func(e workflow.Evidence) *lease.Report { return &lease.Report{LeaseRef: step.ref(), Evidence: e} }
 	r.steps = &steps.Mode{}
-	if told := report(workflow.Evidence{Signal: 15}); !r.words.holdBack(step, told) || !r.words.wondering {
+	if told := report(workflow.Evidence{Signal: 15}); !r.slurmReasons.holdReport(step, told) || !r.slurmReasons.queueWanted {
 		t.Fatal("nobody wonders who ended a step")
 	}
-	r.words.told(slurmWordsMsg{queued: []slurm.Job{{State: slurm.Running, Start: began, End: after, TimeLimit: time.Hour}}})
+	r.slurmReasons.onAnswer(slurmReasonsMsg{queued: []slurm.Job{{State: slurm.Running, Start: began, End: after, TimeLimit: time.Hour}}})
 	if n := len(r.turns.outbox); n != 1 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
 		t.Fatalf("%d reports: %+v", n, r.turns.outbox)
 	}
-	r.turns.hearNews(&lease.TurnResponse{EndTime: before.Format(time.RFC3339)}) // the daemon has not looked yet
+	r.turns.updateState(&lease.TurnResponse{EndTime: before.Format(time.RFC3339)}) // the daemon has not looked yet
 	if !r.schedule.end.Equal(after) {
 		t.Errorf("the end is %s, want %s", r.schedule.end, after)
 	}
 	drained := report(workflow.Evidence{Signal: 15, KilledBy: workflow.KilledByDrain})
-	if r.words.holdBack(step, drained) || drained.Evidence.Slurm == nil {
+	if r.slurmReasons.holdReport(step, drained) || drained.Evidence.Slurm == nil {
 		t.Errorf("drained: %+v", drained.Evidence)
 	}
-	if failed := report(workflow.Evidence{Signal: 11}); !r.words.holdBack(step, failed) || failed.Evidence.Slurm != nil {
+	if failed := report(workflow.Evidence{Signal: 11}); !r.slurmReasons.holdReport(step, failed) || failed.Evidence.Slurm != nil {
 		t.Errorf("crashed: %+v", failed.Evidence)
 	}
 }
@@ -101,29 +101,29 @@ func TestHastened(t *testing.T) {
 func TestSlurmIsFaster(t *testing.T) {
 	began := time.Now()
 	r := (&Runner{began: began, opts: Options{WorkflowID: 1, KillWait: 30 * time.Second, Steps: &steps.Starter{}}, about: &lease.RegisterResponse{},
-		work: work{attempts: map[lease.LeaseRef]*attempt{}}, log: slog.New(slog.DiscardHandler), steps: &steps.Mode{}}).joined()
+		work: work{attempts: map[lease.LeaseRef]*attempt{}}, log: slog.New(slog.DiscardHandler), steps: &steps.Mode{}}).linkParts()
 	r.schedule = r.policy.schedule(began, began.Add(time.Hour))
 	step := &attempt{grant: lease.Grant{LeaseRef: lease.LeaseRef{JobID: 1, Attempt: 1}}}
 	report := func() *lease.Report {
 		return &lease.Report{LeaseRef: step.ref(), Evidence: workflow.Evidence{Signal: 15}}
 	}
-	if !r.words.holdBack(step, report()) {
+	if !r.slurmReasons.holdReport(step, report()) {
 		t.Fatal("a step that was ended is reported at once")
 	}
-	r.leaving.yield(began)
-	if !r.words.holdBack(step, report()) {
+	r.leaving.stopForSlurm(began)
+	if !r.slurmReasons.holdReport(step, report()) {
 		t.Fatal("a step that was ended meanwhile is reported at once")
 	}
-	for i, held := range r.words.waiting {
+	for i, held := range r.slurmReasons.waiting {
 		if e := held.report.Evidence; e.KilledBy != workflow.KilledByDrain || e.TimeLeftSeconds == 0 {
 			t.Errorf("report %d: %+v", i, e)
 		}
 	}
-	r.words.told(slurmWordsMsg{queued: []slurm.Job{{State: slurm.Completing}}})
+	r.slurmReasons.onAnswer(slurmReasonsMsg{queued: []slurm.Job{{State: slurm.Completing}}})
 	if n := len(r.turns.outbox); n != 0 {
 		t.Fatalf("%d reports before Slurm has said why: %+v", n, r.turns.outbox)
 	}
-	r.words.told(slurmWordsMsg{records: []slurm.Record{{State: slurm.Preempted, End: began.Add(time.Second)}}})
+	r.slurmReasons.onAnswer(slurmReasonsMsg{records: []slurm.Record{{State: slurm.Preempted, End: began.Add(time.Second)}}})
 	if n := len(r.turns.outbox); n != 2 || r.turns.outbox[0].Evidence.Slurm.JobState != "PREEMPTED" {
 		t.Errorf("%d reports: %+v", n, r.turns.outbox)
 	}

@@ -25,9 +25,9 @@ func (w *work) stepTime(now time.Time) time.Duration {
 	return (left + time.Minute - 1).Truncate(time.Minute)
 }
 
-// elsewhere changes the environment of a step that begins on another node than
+// envForHost changes the environment of a step that begins on another node than
 // the runner's, where nobody listens at the address that jobs are told here.
-func (w *work) elsewhere(env, hosts []string) []string {
+func (w *work) envForHost(env, hosts []string) []string {
 	if len(hosts) == 0 || len(w.runner.opts.Nodes) == 0 || hosts[0] == w.runner.opts.Nodes[0] {
 		return env
 	}
@@ -57,13 +57,13 @@ func (w *work) endStep(a *attempt, sig unix.Signal, lead time.Duration) {
 	if a.endTimer != nil {
 		a.endTimer.Stop()
 	}
-	a.endTimer = time.AfterFunc(lead, func() { w.runner.box.put(hurryMsg{a}) })
+	a.endTimer = time.AfterFunc(lead, func() { w.runner.box.put(stepOverdueMsg{a}) })
 }
 
-// hurryMsg says that an attempt has had its time to end.
-type hurryMsg struct{ attempt *attempt }
+// stepOverdueMsg says that an attempt has had its time to end.
+type stepOverdueMsg struct{ attempt *attempt }
 
-func (w *work) onHurry(a *attempt) {
+func (w *work) onStepOverdue(a *attempt) {
 	if a.phase == running && a.exit == nil && a.watch != nil {
 		w.runner.keeper.EndTree(a.watch, unix.SIGTERM, stepKillPatience)
 	}

@@ -21,8 +21,8 @@ func TestAPIURLOfSteps(t *testing.T) {
 		{"not yet there", []string{"n1", "n2"}, []string{"n2"}, func(string) string { return "" }, []string{"A=1"}},
 		{"there", []string{"n1", "n2"}, []string{"n2"}, func(node string) string { return "on " + node }, []string{"A=1", "TORC_API_URL=on n2"}},
 	} {
-		r := (&Runner{opts: Options{Nodes: test.nodes, APIURLOn: test.on}}).joined()
-		if got := r.work.elsewhere([]string{"A=1", "TORC_API_URL=own"}, test.hosts); !slices.Equal(got, test.want) {
+		r := (&Runner{opts: Options{Nodes: test.nodes, APIURLOn: test.on}}).linkParts()
+		if got := r.work.envForHost([]string{"A=1", "TORC_API_URL=own"}, test.hosts); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %q, want %q", test.name, got, test.want)
 		}
 	}

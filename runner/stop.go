@@ -21,8 +21,8 @@ const (
 	// StopCancel: signal the jobs, kill what is left after the lead time,
 	// report, give everything back, leave. Other runners may take the jobs.
 	StopCancel
-	// StopHurry: kill at once.
-	StopHurry
+	// StopKill: kill at once.
+	StopKill
 	// StopSlurm is StopCancel for a signal of Slurm, which may be about to kill
 	// what is left: in KillWait, unless the end that is known is near.
 	StopSlurm
@@ -50,10 +50,10 @@ type leaving struct {
 	kind   StopKind // 0 while it is not
 	reason string
 	since  time.Time
-	// giveUp is when processes that do not end, and file systems that do not
+	// abandonAt is when processes that do not end, and file systems that do not
 	// answer, are no longer waited for; zero while running jobs may end by
 	// themselves.
-	giveUp time.Time
+	abandonAt time.Time
 }
 
 // endPatience is how long the ends of killed jobs are waited for, beyond what
@@ -77,7 +77,7 @@ func (l *leaving) leave(kind StopKind, reason string, killed workflow.KillReason
 	l.kind = kind
 	l.runner.queue.giveBackAll()
 	if kind >= StopCancel {
-		l.giveUp = time.Now().Add(lead + stepKillPatience + process.KillPatience + endPatience)
+		l.abandonAt = time.Now().Add(lead + stepKillPatience + process.KillPatience + endPatience)
 		if l.runner.actions.running {
 			l.runner.actions.cancel()
 		}
@@ -94,30 +94,30 @@ func (l *leaving) stop(kind StopKind) {
 		l.leave(kind, "told to drain", "", 0)
 	case StopCancel:
 		l.leave(kind, "told to stop", workflow.KilledByDrain, l.runner.policy.lead)
-	case StopHurry:
+	case StopKill:
 		l.leave(kind, "told to stop at once", workflow.KilledByDrain, 0)
 	case StopSlurm:
-		l.yield(time.Now())
+		l.stopForSlurm(time.Now())
 	}
 }
 
-// yield leaves because Slurm says so. The signal may be the warning before the
+// stopForSlurm leaves because Slurm says so. The signal may be the warning before the
 // end of the allocation, which somebody has asked for, or the last word before
 // SIGKILL: then a third of the time is kept for the reports, and for asking Slurm
 // why it does that.
-func (l *leaving) yield(now time.Time) {
+func (l *leaving) stopForSlurm(now time.Time) {
 	lead, announced := l.runner.schedule.warned(now, l.runner.policy.lead)
 	if !announced {
 		lead = l.runner.policy.lead
 		if wait := l.runner.opts.KillWait; wait > 0 {
 			lead = min(lead, wait*2/3)
 			if l.runner.opts.Steps != nil { // there is a Slurm to ask
-				l.runner.words.until = now.Add(wait * 5 / 6)
+				l.runner.slurmReasons.until = now.Add(wait * 5 / 6)
 				if end := l.runner.schedule.end; !end.IsZero() {
-					l.runner.words.left = end.Sub(now)
+					l.runner.slurmReasons.timeLeft = end.Sub(now)
 				}
-				for i := range l.runner.words.waiting {
-					l.runner.words.yielded(&l.runner.words.waiting[i].report.Evidence, now)
+				for i := range l.runner.slurmReasons.waiting {
+					l.runner.slurmReasons.markDrained(&l.runner.slurmReasons.waiting[i].report.Evidence, now)
 				}
 			}
 		}
@@ -131,8 +131,8 @@ func (l *leaving) yield(now time.Time) {
 	l.leave(StopCancel, "Slurm is about to take the node", workflow.KilledByDrain, lead)
 }
 
-// order carries out an order of the daemon.
-func (l *leaving) order(order lease.Order) {
+// onOrder carries out an order of the daemon.
+func (l *leaving) onOrder(order lease.Order) {
 	switch order {
 	case lease.OrderDrain:
 		l.leave(StopDrain, "the daemon ordered to drain", "", 0)

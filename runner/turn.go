@@ -18,7 +18,7 @@ const (
 	contentDelay   = 100 * time.Millisecond // the same when all slots are taken
 	maxPollDelay   = time.Second            // when the daemon does not let us wait
 	longPoll       = 10 * time.Second       // the longest that the daemon may hold an answer
-	lastWords      = 200 * time.Millisecond // asking for more work waits for the report of what has ended
+	reportFirst    = 200 * time.Millisecond // asking for more work waits for the report of what has ended
 	maxReports     = 1000                   // in one turn
 )
 
@@ -28,9 +28,9 @@ const (
 type turns struct {
 	runner *Runner
 
-	no      int64 // of the last turn
-	saying  *flight
-	polling *flight
+	no        int64 // of the last turn
+	reporting *flight
+	polling   *flight
 
 	started   []lease.Held   // by earlier runners, which have not reported them
 	outbox    []lease.Report // in the order of their ends; saying carries the first of them
@@ -38,9 +38,9 @@ type turns struct {
 	recovered []lease.Recovered
 	giveBack  []lease.LeaseRef
 	// notStarted are leases that were told to be started, and are not.
-	notStarted []lease.Held
-	newsSince  time.Time // of the oldest start or report that was not said; zero for none
-	reportDue  time.Time // zero while there is no report to say
+	notStarted      []lease.Held
+	unreportedSince time.Time // of the oldest start or report that was not said; zero for none
+	reportDue       time.Time // zero while there is no report to say
 
 	// A late answer may still grant leases that are closed; in the order of
 	// closing, and to look up.
@@ -51,10 +51,10 @@ type turns struct {
 	pollDelay  time.Duration
 	outage     outage
 
-	heard   int64     // the newest turn that was answered
-	asked   time.Time // when the newest answered turn that asked for work was sent
-	answers int64
-	latest  lease.TurnResponse // that answer's words on the workflow
+	newestAnswer    int64     // the newest turn that was answered
+	lastWorkRequest time.Time // when the newest answered turn that asked for work was sent
+	answers         int64
+	latest          lease.TurnResponse // that answer's words on the workflow
 }
 
 // flight is a turn under way.
@@ -77,15 +77,15 @@ type answerMsg struct {
 // report queues a report.
 func (t *turns) report(r lease.Report) {
 	t.outbox = append(t.outbox, r)
-	t.news(time.Now())
+	t.noteChange(time.Now())
 	if t.reportDue.IsZero() {
 		t.reportDue = time.Now().Add(reportDelay)
 	}
 }
 
-func (t *turns) news(at time.Time) {
-	if t.newsSince.IsZero() {
-		t.newsSince = at
+func (t *turns) noteChange(at time.Time) {
+	if t.unreportedSince.IsZero() {
+		t.unreportedSince = at
 	}
 }
 
@@ -100,7 +100,7 @@ func (t *turns) close(ref lease.LeaseRef) {
 // dropClosed forgets closed leases that no turn under way can grant any more.
 func (t *turns) dropClosed() {
 	oldest := t.no + 1
-	for _, f := range []*flight{t.saying, t.polling} {
+	for _, f := range []*flight{t.reporting, t.polling} {
 		if f != nil {
 			oldest = min(oldest, f.req.Turn)
 		}
@@ -113,16 +113,16 @@ func (t *turns) dropClosed() {
 	t.closed = t.closed[n:]
 }
 
-// silent reports whether there is nothing to say.
-func (t *turns) silent() bool {
+// nothingToReport reports whether there is nothing to say.
+func (t *turns) nothingToReport() bool {
 	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0 && len(t.started) == 0 && len(t.notStarted) == 0
 }
 
-// sayAt returns when the next turn that says something is due, the zero time
+// reportAt returns when the next turn that says something is due, the zero time
 // if there is nothing to say.
-func (t *turns) sayAt(now time.Time) time.Time {
+func (t *turns) reportAt(now time.Time) time.Time {
 	switch {
-	case t.saying != nil:
+	case t.reporting != nil:
 		return time.Time{}
 	case !t.outage.retryAt.IsZero():
 		return t.outage.retryAt
@@ -132,34 +132,34 @@ func (t *turns) sayAt(now time.Time) time.Time {
 		return now
 	case len(t.outbox) > 0:
 		return t.reportDue
-	case !t.newsSince.IsZero():
-		return t.newsSince.Add(startDelay)
+	case !t.unreportedSince.IsZero():
+		return t.unreportedSince.Add(startDelay)
 	}
 	return time.Time{}
 }
 
-// take makes the turns that are due.
-func (t *turns) take(ctx context.Context, now time.Time) {
-	if at := t.sayAt(now); !at.IsZero() && !now.Before(at) {
-		if o := &t.outage; o.refused > 0 && !o.greeted {
-			t.saying = t.registerAgain(ctx)
+// sendDue makes the turns that are due.
+func (t *turns) sendDue(ctx context.Context, now time.Time) {
+	if at := t.reportAt(now); !at.IsZero() && !now.Before(at) {
+		if o := &t.outage; o.rejections > 0 && !o.registered {
+			t.reporting = t.registerAgain(ctx)
 		} else {
-			t.saying = t.send(ctx, t.say(now))
+			t.reporting = t.send(ctx, t.reportTurn(now))
 		}
 		return
 	}
-	if t.saying != nil || !t.outage.since.IsZero() || now.Before(t.askAt()) {
+	if t.reporting != nil || !t.outage.since.IsZero() || now.Before(t.earliestPoll()) {
 		return
 	}
 	free := t.runner.room.offer(now)
 	if t.polling == nil || free.Slots > t.polling.req.Free.Slots {
-		t.polling = t.send(ctx, t.poll(free))
+		t.polling = t.send(ctx, t.pollTurn(free))
 	}
 }
 
-// askAt is when the next turn may be made that only asks. What has just ended is
+// earliestPoll is when the next turn may be made that only asks. What has just ended is
 // told first, as the daemon may decide by it that nothing is granted any more.
-func (t *turns) askAt() time.Time {
+func (t *turns) earliestPoll() time.Time {
 	at := t.pollAt
 	for _, a := range t.runner.work.byJob {
 		switch a.phase {
@@ -168,14 +168,14 @@ func (t *turns) askAt() time.Time {
 			if a.exit != nil {
 				ended = a.exit.At
 			}
-			at = maxTime(at, ended.Add(lastWords))
+			at = maxTime(at, ended.Add(reportFirst))
 		}
 	}
 	return at
 }
 
-// say makes a turn that says everything there is to say.
-func (t *turns) say(now time.Time) *lease.TurnRequest {
+// reportTurn makes a turn that says everything there is to say.
+func (t *turns) reportTurn(now time.Time) *lease.TurnRequest {
 	t.no++
 	reports := t.outbox[:min(len(t.outbox), maxReports)]
 	req := &lease.TurnRequest{
@@ -183,15 +183,15 @@ func (t *turns) say(now time.Time) *lease.TurnRequest {
 		Reports:  append([]lease.Report(nil), reports...),
 		Started:  t.started,
 		GiveBack: append([]lease.LeaseRef(nil), t.giveBack...), Recovered: append([]lease.Recovered(nil), t.recovered...),
-		NotStarted: slices.Clone(t.notStarted), Free: t.runner.room.offer(now), Paused: t.runner.pause.told(),
+		NotStarted: slices.Clone(t.notStarted), Free: t.runner.room.offer(now), Paused: t.runner.pause.status(),
 	}
 	req.Held, req.Dying = t.held(req), t.dying()
-	t.newsSince, t.reportDue = time.Time{}, time.Time{}
+	t.unreportedSince, t.reportDue = time.Time{}, time.Time{}
 	return req
 }
 
-// poll makes a turn that waits for news.
-func (t *turns) poll(free lease.Free) *lease.TurnRequest {
+// pollTurn makes a turn that waits for news.
+func (t *turns) pollTurn(free lease.Free) *lease.TurnRequest {
 	t.no++
 	wait := longPoll.Seconds()
 	if t.answers == 0 {
@@ -202,7 +202,7 @@ func (t *turns) poll(free lease.Free) *lease.TurnRequest {
 	}
 	req := &lease.TurnRequest{
 		Turn: t.no, RunID: t.runner.about.RunID, PatternsHash: t.runner.detector.Hash(), Free: free,
-		WaitSeconds: wait * (0.8 + 0.2*t.runner.opts.Random()), Paused: t.runner.pause.told(),
+		WaitSeconds: wait * (0.8 + 0.2*t.runner.opts.Random()), Paused: t.runner.pause.status(),
 	}
 	req.Held, req.Dying = t.held(req), t.dying()
 	return req
@@ -251,10 +251,10 @@ func (t *turns) send(ctx context.Context, req *lease.TurnRequest) *flight {
 	absent := !t.outage.since.IsZero()
 	first, id := t.answered, t.runner.id
 	t.runner.requests.Go(func() {
-		t.runner.spool.before(first, req.Reports, absent)
+		t.runner.spool.persist(first, req.Reports, absent)
 		resp, err := t.runner.opts.Client.Turn(ctx, id, req)
 		if err == nil {
-			t.runner.spool.after(len(req.Reports), len(req.Started))
+			t.runner.spool.markAnswered(len(req.Reports), len(req.Started))
 		}
 		t.runner.box.put(answerMsg{f, resp, err})
 	})
@@ -265,13 +265,13 @@ func (t *turns) send(ctx context.Context, req *lease.TurnRequest) *flight {
 func (r *Runner) untilNext(now time.Time) time.Duration {
 	t := &r.turns
 	next := now.Add(time.Second) // idle and outage limits are whole seconds
-	if at := r.turns.sayAt(now); !at.IsZero() {
+	if at := r.turns.reportAt(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
-	if at := r.turns.askAt(); t.saying == nil && t.outage.since.IsZero() && at.After(now) {
+	if at := r.turns.earliestPoll(); t.reporting == nil && t.outage.since.IsZero() && at.After(now) {
 		next = minTime(next, at)
 	}
-	if at := r.words.nextWord(now); !at.IsZero() {
+	if at := r.slurmReasons.nextPoll(now); !at.IsZero() {
 		next = minTime(next, at)
 	}
 	if r.pause.active() && !r.pause.probing {

@@ -103,7 +103,7 @@ func runJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, r *runner.R
 				continue
 			}
 			p.say("killing the jobs that run")
-			r.Stop(runner.StopHurry)
+			r.Stop(runner.StopKill)
 		}
 	}
 }

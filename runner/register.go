@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// introduce registers, and waits for a daemon that does not answer.
-func (r *Runner) introduce(ctx context.Context, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
+// registerWithRetry registers, and waits for a daemon that does not answer.
+func (r *Runner) registerWithRetry(ctx context.Context, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	until := r.began.Add(r.opts.Patience)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {
 		resp, err := r.opts.Client.Register(ctx, r.opts.WorkflowID, req)

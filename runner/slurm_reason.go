@@ -18,34 +18,34 @@ import (
 // allocation is being ended, and how often Slurm is asked for it: its accounting
 // database lags by seconds. One call asks for all that wait.
 const (
-	wordPatience = 8 * time.Second
-	wordPause    = time.Second
-	longestPause = 15 * time.Second // while accounting fails: there may be none
-	queuePause   = 10 * time.Second
-	wordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
-	clockSlack   = 30 * time.Second
+	recordPatience = 8 * time.Second
+	recordPause    = time.Second
+	longestPause   = 15 * time.Second // while accounting fails: there may be none
+	queuePause     = 10 * time.Second
+	recordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
+	clockSlack     = 30 * time.Second
 )
 
-// slurmWords are the reports that wait for Slurm's word.
-type slurmWords struct {
+// slurmReasons are the reports that wait for Slurm's word.
+type slurmReasons struct {
 	runner *Runner
 
 	waiting []heldReport // in the order of their ends
-	asking  bool
-	askAt   time.Time
+	polling bool
+	pollAt  time.Time
 	pause   time.Duration // until the next question; 0 is wordPause
 	// Of the allocation that is being ended: why, once that is known, until when
 	// it matters, and how much time was left.
-	whole *slurm.Record
-	until time.Time
-	left  time.Duration
-	// taken is why Slurm is going to take the allocation, once that is known;
+	allocation *slurm.Record
+	until      time.Time
+	timeLeft   time.Duration
+	// nodesLost is why Slurm is going to take the allocation, once that is known;
 	// queueAt is when its queue may be asked for it again, if wondering. Over says
 	// that Slurm has ended it already: then why is a matter of its record.
-	taken     *workflow.SlurmEvidence
-	wondering bool
-	over      bool
-	queueAt   time.Time
+	nodesLost      *workflow.SlurmEvidence
+	queueWanted    bool
+	allocationOver bool
+	queueAt        time.Time
 }
 
 type heldReport struct {
@@ -54,8 +54,8 @@ type heldReport struct {
 	until   time.Time
 }
 
-// slurmWordsMsg is what Slurm knows of the allocation and its steps.
-type slurmWordsMsg struct {
+// slurmReasonsMsg is what Slurm knows of the allocation and its steps.
+type slurmReasonsMsg struct {
 	records []slurm.Record
 	queued  []slurm.Job // the allocation, if that was asked for
 	err     error
@@ -63,49 +63,49 @@ type slurmWordsMsg struct {
 	unaccounted bool
 }
 
-// holdBack keeps a report for which Slurm's word may matter; false if it is to
+// holdReport keeps a report for which Slurm's word may matter; false if it is to
 // be sent now.
-func (w *slurmWords) holdBack(a *attempt, report *lease.Report) bool {
+func (w *slurmReasons) holdReport(a *attempt, report *lease.Report) bool {
 	e := &report.Evidence
 	now := time.Now()
-	until := now.Add(wordPatience)
-	w.yielded(e, now)
+	until := now.Add(recordPatience)
+	w.markDrained(e, now)
 	if e.KilledBy == workflow.KilledByDrain {
-		e.TimeLeftSeconds = int64(max(0, w.left) / time.Second)
+		e.TimeLeftSeconds = int64(max(0, w.timeLeft) / time.Second)
 	}
 	switch {
 	case e.SpawnError != "" || e.Slurm != nil:
 		return false
-	case w.taken != nil && failure.Interrupted(e):
-		e.Slurm = w.taken
+	case w.nodesLost != nil && failure.Interrupted(e):
+		e.Slurm = w.nodesLost
 		return false
 	case e.KilledBy == workflow.KilledByDrain && now.Before(w.until):
-		if w.whole != nil {
-			steps.ExplainByJob(e, w.whole)
+		if w.allocation != nil {
+			steps.ExplainByJob(e, w.allocation)
 			return false
 		}
 		until = w.until
 	case w.runner.steps == nil || e.KilledBy != "" || w.runner.leaving.kind >= StopCancel || e.ExitCode != nil && *e.ExitCode == 0:
 		return false
 	}
-	w.wondering = w.wondering || e.KilledBy == "" && failure.Interrupted(e)
+	w.queueWanted = w.queueWanted || e.KilledBy == "" && failure.Interrupted(e)
 	w.waiting = append(w.waiting, heldReport{a, *report, until})
-	w.askAt = maxTime(w.askAt, now.Add(wordPause/2))
+	w.pollAt = maxTime(w.pollAt, now.Add(recordPause/2))
 	return true
 }
 
-// yielded takes an attempt that somebody ended while we leave, as Slurm has told us
+// markDrained takes an attempt that somebody ended while we leave, as Slurm has told us
 // without a warning, for one that we have ended for that: Slurm was faster.
-func (w *slurmWords) yielded(e *workflow.Evidence, now time.Time) {
+func (w *slurmReasons) markDrained(e *workflow.Evidence, now time.Time) {
 	if e.KilledBy == "" && now.Before(w.until) && failure.Interrupted(e) {
 		e.KilledBy = workflow.KilledByDrain
-		e.TimeLeftSeconds = int64(max(0, w.left) / time.Second)
+		e.TimeLeftSeconds = int64(max(0, w.timeLeft) / time.Second)
 	}
 }
 
-// ask asks for the words that are waited for, and sends the reports that
+// poll asks for the words that are waited for, and sends the reports that
 // have waited long enough.
-func (w *slurmWords) ask(ctx context.Context, now time.Time) {
+func (w *slurmReasons) poll(ctx context.Context, now time.Time) {
 	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
 		late := !now.Before(held.until)
 		if late {
@@ -113,20 +113,20 @@ func (w *slurmWords) ask(ctx context.Context, now time.Time) {
 		}
 		return late
 	})
-	wanted := len(w.waiting) > 0 || w.whole == nil && now.Before(w.until)
-	if !wanted || w.asking || now.Before(w.askAt) {
+	wanted := len(w.waiting) > 0 || w.allocation == nil && now.Before(w.until)
+	if !wanted || w.polling || now.Before(w.pollAt) {
 		return
 	}
-	w.asking = true
-	askQueue := w.wondering && !now.Before(w.queueAt)
+	w.polling = true
+	askQueue := w.queueWanted && !now.Before(w.queueAt)
 	if askQueue {
-		w.wondering, w.queueAt = false, now.Add(queuePause)
+		w.queueWanted, w.queueAt = false, now.Add(queuePause)
 	}
-	job, since := w.runner.opts.Steps, w.runner.began.Add(-wordsSince)
+	job, since := w.runner.opts.Steps, w.runner.began.Add(-recordsSince)
 	w.runner.requests.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, steps.CallTime)
 		defer cancel()
-		var m slurmWordsMsg
+		var m slurmReasonsMsg
 		if askQueue {
 			queue, err := job.Slurm.Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{job.Job}})
 			m.queued, m.err = queue.Jobs, err
@@ -137,11 +137,11 @@ func (w *slurmWords) ask(ctx context.Context, now time.Time) {
 	})
 }
 
-// nextWord is when ask has something to do, the zero time if never.
-func (w *slurmWords) nextWord(now time.Time) time.Time {
+// nextPoll is when ask has something to do, the zero time if never.
+func (w *slurmReasons) nextPoll(now time.Time) time.Time {
 	var next time.Time
-	if !w.asking && (len(w.waiting) > 0 || w.whole == nil && now.Before(w.until)) {
-		next = w.askAt
+	if !w.polling && (len(w.waiting) > 0 || w.allocation == nil && now.Before(w.until)) {
+		next = w.pollAt
 	}
 	for _, held := range w.waiting {
 		if next.IsZero() || held.until.Before(next) {
@@ -155,15 +155,15 @@ func (w *slurmWords) nextWord(now time.Time) time.Time {
 // that accounting did not answer: also from one step to the next.
 func nextPause(pause time.Duration, failed bool) time.Duration {
 	if !failed {
-		return wordPause
+		return recordPause
 	}
-	return min(2*max(pause, wordPause), longestPause)
+	return min(2*max(pause, recordPause), longestPause)
 }
 
-// told takes in what Slurm knows.
-func (w *slurmWords) told(m slurmWordsMsg) {
+// onAnswer takes in what Slurm knows.
+func (w *slurmReasons) onAnswer(m slurmReasonsMsg) {
 	w.pause = nextPause(w.pause, m.unaccounted)
-	w.asking, w.askAt = false, time.Now().Add(w.pause)
+	w.polling, w.pollAt = false, time.Now().Add(w.pause)
 	if m.err != nil && !errors.Is(m.err, context.Canceled) {
 		w.runner.log.Warn("Slurm does not say how jobs ended", "error", m.err)
 	}
@@ -175,24 +175,24 @@ func (w *slurmWords) told(m slurmWordsMsg) {
 		case rec.IsStep():
 			ended[rec.Name] = rec
 		default:
-			w.whole = rec
+			w.allocation = rec
 		}
 	}
-	if w.whole != nil {
-		if end := failure.SlurmEnd(failure.Said{State: string(w.whole.State), Reason: w.whole.Reason}); end.NodesGone() {
-			w.taken = cmp.Or(w.taken, end.Evidence())
+	if w.allocation != nil {
+		if end := failure.SlurmEnd(failure.Said{State: string(w.allocation.State), Reason: w.allocation.Reason}); end.NodesGone() {
+			w.nodesLost = cmp.Or(w.nodesLost, end.Evidence())
 		}
 	}
 	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
 		step := ended[steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, &held.attempt.grant)]
 		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
-		case w.taken != nil && failure.Interrupted(&held.report.Evidence):
-			held.report.Evidence.Slurm = w.taken
-		case w.over && w.whole == nil && failure.Interrupted(&held.report.Evidence):
+		case w.nodesLost != nil && failure.Interrupted(&held.report.Evidence):
+			held.report.Evidence.Slurm = w.nodesLost
+		case w.allocationOver && w.allocation == nil && failure.Interrupted(&held.report.Evidence):
 			return false // its step was canceled, as all are that end so
-		case taken && w.whole != nil:
-			steps.ExplainByJob(&held.report.Evidence, w.whole)
+		case taken && w.allocation != nil:
+			steps.ExplainByJob(&held.report.Evidence, w.allocation)
 		case !taken && step != nil:
 			steps.ExplainByStep(&held.report.Evidence, step)
 		default:
@@ -206,11 +206,11 @@ func (w *slurmWords) told(m slurmWordsMsg) {
 // noteNewEnd takes in that Slurm has moved the end of the allocation forward. It
 // tells steps so by SIGTERM, and others not at all. Where its grace is short, it
 // may be over before we have asked.
-func (w *slurmWords) noteNewEnd(queued []slurm.Job) {
+func (w *slurmReasons) noteNewEnd(queued []slurm.Job) {
 	for i := range queued {
-		w.over = w.over || queued[i].State.Ending() || queued[i].State.Over()
+		w.allocationOver = w.allocationOver || queued[i].State.Ending() || queued[i].State.Over()
 		if why, is := queued[i].MovedForward(); is {
-			w.taken = failure.SlurmEnd(failure.Said{Preempting: why}).Evidence()
+			w.nodesLost = failure.SlurmEnd(failure.Said{Preempting: why}).Evidence()
 			w.runner.schedule = w.runner.policy.schedule(w.runner.began, queued[i].End)
 		}
 	}
