@@ -28,41 +28,41 @@ type ActionClient interface {
 }
 
 const (
-	actionPause   = time.Second // between two looks at the actions
+	actionPause   = time.Second // between two polls of the actions
 	actionTimeout = time.Hour   // of one command
 	actionCall    = 30 * time.Second
 )
 
-// actions follows the commands that a workflow wants run at points of its
-// life. One goroutine at a time looks for those that are due and runs them.
+// actions runs the commands that a workflow has for points of its run. One
+// goroutine at a time lists them and runs those that are due.
 type actions struct {
 	runner *Runner
 
 	running         bool
-	begun           bool // the triggers of the start are being served
-	ready           bool // they have been: jobs may start
-	ended           bool // the triggers of the end are being served
+	begun           bool // the actions of the start are being run
+	ready           bool // they have been run: jobs may start
+	ended           bool // the actions of the end are being run
 	none            bool // the workflow has no commands to run
-	due             bool // jobs have moved since the last look
+	due             bool // jobs have changed since the last poll
 	next            time.Time
-	unansweredSince time.Time       // since when there is no answer about those of the start; zero if there is
+	unansweredSince time.Time       // since when the daemon has not answered; zero if it has
 	ran             map[int64]bool  // persistent actions are run once by each runner
-	unsure          map[int64]int64 // claimed without an answer, and the runner's id at that time
+	unsure          map[int64]int64 // claims that were not answered, with the runner's id at that time
 	cancel          context.CancelFunc
 }
 
-// actionsDoneMsg says that a look at the actions is over.
+// actionsDoneMsg is the result of one pass over the actions.
 type actionsDoneMsg struct {
 	ran        []int64
 	any        bool            // the workflow has commands to run
-	unanswered bool            // there was no answer to the look, or to a claim
-	unsure     map[int64]int64 // claims without an answer
+	unanswered bool            // the list or a claim was not answered
+	unsure     map[int64]int64 // claims that were not answered
 }
 
 // blockJobs reports whether jobs must wait for the actions of the start.
 func (s *actions) blockJobs() bool { return s.runner.opts.Actions != nil && !s.runner.actions.ready }
 
-// startDue looks for due actions when there is reason to.
+// startDue starts a pass over the actions if some may be due.
 func (s *actions) startDue(ctx context.Context, now time.Time) {
 	switch {
 	case s.runner.opts.Actions == nil || s.running || s.ended:
@@ -79,14 +79,13 @@ func (s *actions) startDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// waitForDaemon reports whether the actions of the start wait for a daemon that was
-// asked about them and did not answer.
+// waitForDaemon reports whether the actions of the start were polled, and wait for a
+// daemon that did not answer.
 func (s *actions) waitForDaemon() bool {
 	return !s.begun && !s.unansweredSince.IsZero() && !s.runner.leaving.active()
 }
 
-// startFinal serves the triggers of the end; it reports whether that is
-// under way.
+// startFinal starts the actions of the end. It reports whether it did.
 func (s *actions) startFinal(ctx context.Context) bool {
 	if s.runner.opts.Actions == nil || s.none || s.ended || s.runner.leaving.kind >= StopKill || !s.runner.turns.outage.since.IsZero() {
 		return false
@@ -100,26 +99,26 @@ func (s *actions) startFinal(ctx context.Context) bool {
 	return true
 }
 
-// runInBackground runs the due actions with one of the triggers in the background.
+// runInBackground runs the due actions that have one of the triggers.
 func (s *actions) runInBackground(ctx context.Context, triggers ...string) {
 	ctx, cancel := context.WithCancel(ctx)
 	s.running, s.cancel = true, cancel
 	if s.ran == nil {
 		s.ran, s.unsure = make(map[int64]bool), make(map[int64]int64)
 	}
-	look := actionPass{runnerID: s.runner.id, triggers: triggers, ran: maps.Clone(s.ran), unsure: maps.Clone(s.unsure)}
+	pass := actionPass{runnerID: s.runner.id, triggers: triggers, ran: maps.Clone(s.ran), unsure: maps.Clone(s.unsure)}
 	s.runner.requests.Go(func() {
 		defer cancel()
 		m := actionsDoneMsg{unsure: make(map[int64]int64)}
-		if err := s.runDue(ctx, look, &m); err != nil {
+		if err := s.runDue(ctx, pass, &m); err != nil {
 			s.runner.log.Error("actions", "error", err)
 		}
 		s.runner.box.put(m)
 	})
 }
 
-// onDone takes in what a look has led to. Without an answer of the daemon there is
-// another look when it is back; jobs wait for the actions of the start, as long as
+// onDone records the result of a pass. If the daemon did not answer, the pass is
+// repeated when it is back. Jobs wait for the actions of the start as long as
 // a runner waits for a daemon.
 func (s *actions) onDone(m actionsDoneMsg) {
 	now := time.Now()
@@ -144,7 +143,7 @@ func (s *actions) onDone(m actionsDoneMsg) {
 	s.ready = true
 }
 
-// actionPass is what a look at the actions has to know.
+// actionPass is what a pass over the actions needs to know.
 type actionPass struct {
 	runnerID int64
 	triggers []string
@@ -152,8 +151,8 @@ type actionPass struct {
 	unsure   map[int64]int64
 }
 
-// isDue reports whether an action is to be run: it is triggered, and nobody has
-// claimed it, save for this runner, which was not told.
+// isDue reports whether an action is to be run: it is triggered, and not claimed, or
+// claimed by this runner, which got no answer.
 func (l *actionPass) isDue(a *api.Action) bool {
 	if !slices.Contains(l.triggers, a.TriggerType) || l.ran[*a.ID] {
 		return false
@@ -164,14 +163,13 @@ func (l *actionPass) isDue(a *api.Action) bool {
 	return a.TriggerCount != nil && a.RequiredTriggers != nil && *a.TriggerCount >= *a.RequiredTriggers
 }
 
-// claimed reports whether a claim that got no answer was carried out.
+// claimed reports whether an unanswered claim of this runner was recorded.
 func (l *actionPass) claimed(a *api.Action) bool {
 	by, unsure := l.unsure[*a.ID]
 	return unsure && a.ExecutedBy != nil && *a.ExecutedBy == by
 }
 
-// errUnanswered is the error of a call of the daemon that was away, and not that of a
-// command.
+// errUnanswered says that the daemon did not answer, as opposed to a failed command.
 var errUnanswered = errors.New("the daemon does not answer")
 
 func asUnanswered(err error) error {
@@ -181,13 +179,14 @@ func asUnanswered(err error) error {
 	return fmt.Errorf("%w: %w", errUnanswered, err)
 }
 
-// runDue claims and runs what is due, one after the other.
-func (s *actions) runDue(ctx context.Context, look actionPass, m *actionsDoneMsg) error {
+// runDue claims and runs the due actions, one after the other. It returns the errors of
+// all that failed.
+func (s *actions) runDue(ctx context.Context, pass actionPass, m *actionsDoneMsg) error {
 	call, cancel := context.WithTimeout(ctx, actionCall)
 	list, err := s.runner.opts.Actions.Actions(call, s.runner.opts.WorkflowID)
 	cancel()
 	if err = asUnanswered(err); err != nil {
-		m.any, m.unanswered = true, errors.Is(err, errUnanswered) // not known; ask again
+		m.any, m.unanswered = true, errors.Is(err, errUnanswered) // unknown; poll again
 		return fmt.Errorf("list actions: %w", err)
 	}
 	var errs []error
@@ -197,13 +196,13 @@ func (s *actions) runDue(ctx context.Context, look actionPass, m *actionsDoneMsg
 			continue
 		}
 		m.any = true
-		if m.unanswered || !look.isDue(a) {
+		if m.unanswered || !pass.isDue(a) {
 			continue
 		}
-		err := s.runAction(ctx, look, a)
+		err := s.runAction(ctx, pass, a)
 		if errors.Is(err, errUnanswered) {
 			m.unanswered = true
-			m.unsure[*a.ID] = look.runnerID
+			m.unsure[*a.ID] = pass.runnerID
 		} else {
 			m.ran = append(m.ran, *a.ID)
 		}
@@ -214,17 +213,18 @@ func (s *actions) runDue(ctx context.Context, look actionPass, m *actionsDoneMsg
 	return errors.Join(errs...)
 }
 
-// runAction claims an action and runs its commands until one fails.
-func (s *actions) runAction(ctx context.Context, look actionPass, a *api.Action) error {
+// runAction claims an action and runs its commands until one fails. It returns
+// errUnanswered if the claim was not answered.
+func (s *actions) runAction(ctx context.Context, pass actionPass, a *api.Action) error {
 	var config struct {
 		Commands []string `json:"commands"`
 	}
 	if err := json.Unmarshal(a.ActionConfig, &config); err != nil {
 		return fmt.Errorf("action_config: %w", err)
 	}
-	if !look.claimed(a) {
+	if !pass.claimed(a) {
 		call, cancel := context.WithTimeout(ctx, actionCall)
-		mine, err := s.runner.opts.Actions.ClaimAction(call, s.runner.opts.WorkflowID, *a.ID, look.runnerID)
+		mine, err := s.runner.opts.Actions.ClaimAction(call, s.runner.opts.WorkflowID, *a.ID, pass.runnerID)
 		cancel()
 		if err != nil || !mine {
 			return asUnanswered(err)
@@ -244,8 +244,8 @@ func (s *actions) runAction(ctx context.Context, look actionPass, a *api.Action)
 	return nil
 }
 
-// runCommand runs one command of an action in the output directory. When its
-// time is up, or ctx is done, its process group is ended.
+// runCommand runs one command of an action in the output directory. When
+// actionTimeout has passed, or ctx is done, it ends the process group.
 func (s *actions) runCommand(ctx context.Context, actionID int64, index int, command string) error {
 	key := fmt.Sprintf("%s.action.%d.%d", s.runner.key, actionID, index)
 	base := fmt.Sprintf("action_wf%d_ac%d_r%d_c%d", s.runner.opts.WorkflowID, actionID, s.runner.about.RunID, index+1)

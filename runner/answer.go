@@ -10,11 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// onAnswer takes in what the daemon says.
+// onAnswer processes the answer to a turn, or its error.
 func (t *turns) onAnswer(m answerMsg) {
 	now := time.Now()
-	said := m.flight == t.reporting
-	if said {
+	reported := m.flight == t.reporting
+	if reported {
 		t.reporting = nil
 	}
 	if m.flight == t.polling {
@@ -30,7 +30,7 @@ func (t *turns) onAnswer(m answerMsg) {
 		t.lastWorkRequest = maxTime(t.lastWorkRequest, m.flight.sent)
 	}
 	t.leaseUntil = maxTime(t.leaseUntil, m.flight.sent.Add(secondsOf(t.runner.about.LeaseSeconds)))
-	if said {
+	if reported {
 		t.settleReports(m.flight.req, m.resp)
 	}
 	t.runner.setPatterns(m.resp.Patterns)
@@ -54,12 +54,12 @@ func (t *turns) onAnswer(m answerMsg) {
 	t.dropClosed()
 }
 
-// settleReports takes in the answers to reports, recoveries and returned jobs.
+// settleReports processes the answers to reports, recoveries and returned jobs.
 func (t *turns) settleReports(req *lease.TurnRequest, resp *lease.TurnResponse) {
-	said := len(req.Reports) + len(req.Recovered)
-	if len(resp.Results) != said {
-		t.runner.log.Error("daemon answered another number of reports than it was sent",
-			"sent", said, "answered", len(resp.Results))
+	sent := len(req.Reports) + len(req.Recovered)
+	if len(resp.Results) != sent {
+		t.runner.log.Error("the daemon did not answer as many reports as it was sent",
+			"sent", sent, "answered", len(resp.Results))
 	}
 	for i := range req.Reports {
 		if i < len(resp.Results) {
@@ -87,7 +87,7 @@ func (t *turns) settleReports(req *lease.TurnRequest, resp *lease.TurnResponse) 
 	}
 }
 
-// onResult takes in the daemon's word on one report.
+// onResult processes the daemon's answer to one report.
 func (t *turns) onResult(report *lease.Report, result *lease.ReportResult) {
 	a := t.runner.work.attempts[report.LeaseRef]
 	switch result.Outcome {
@@ -96,11 +96,11 @@ func (t *turns) onResult(report *lease.Report, result *lease.ReportResult) {
 		t.runner.actions.due = true
 	case lease.Duplicate:
 	default:
-		t.runner.log.Warn("report not taken", "job_id", report.JobID, "attempt_id", report.Attempt,
+		t.runner.log.Warn("report rejected", "job_id", report.JobID, "attempt_id", report.Attempt,
 			"outcome", result.Outcome, "message", result.Message)
 	}
 	if a == nil {
-		return // of an earlier life of this runner
+		return // the report of an earlier runner
 	}
 	t.runner.emitFor(a, Event{
 		Kind: EventEnded, Status: result.Status, ReturnCode: result.ReturnCode,
@@ -120,7 +120,7 @@ func (r *Runner) count(result *lease.ReportResult) {
 	r.summary.ByCause[workflow.CauseKind(result.Cause)]++
 }
 
-// updateState takes in the newest word on the workflow and the allocation.
+// updateState stores what the newest answer says of the workflow and the allocation.
 func (t *turns) updateState(resp *lease.TurnResponse) {
 	t.latest = lease.TurnResponse{
 		Complete: resp.Complete, Canceled: resp.Canceled,
@@ -128,8 +128,8 @@ func (t *turns) updateState(resp *lease.TurnResponse) {
 	}
 	end, err := parseEnd(resp.EndTime)
 	if err != nil {
-		t.runner.log.Warn("daemon sent a bad end time", "error", err)
-	} else if !end.IsZero() && (t.runner.slurmReasons.nodesLost == nil || end.Before(t.runner.schedule.end)) { // else we know better
+		t.runner.log.Warn("the daemon sent an invalid end time", "error", err)
+	} else if !end.IsZero() && (t.runner.slurmReasons.nodesLost == nil || end.Before(t.runner.schedule.end)) { // else ours is more recent
 		t.runner.schedule = t.runner.policy.schedule(t.runner.began, end)
 	}
 	if resp.Canceled {
@@ -137,8 +137,8 @@ func (t *turns) updateState(resp *lease.TurnResponse) {
 	}
 }
 
-// setPollDelay decides when to wait for news again. A daemon that answers at once
-// though it has nothing to say is asked less and less often.
+// setPollDelay decides when to send the next long poll. A daemon that answers at once
+// though it has no news is polled less and less often.
 func (t *turns) setPollDelay(m answerMsg, now time.Time) {
 	delay := contentDelay
 	if t.runner.room.busy+int64(len(t.runner.queue.waiting)) < t.runner.room.slots() {
@@ -161,9 +161,9 @@ func dropFirst[T any](list []T, n int) []T {
 	return list[n:]
 }
 
-// rejection returns the daemon's refusal in err, nil if it did not answer. That
-// the credential is at fault may be set right, unless it is the secret of an
-// allocation: that is dead when the daemon takes the allocation for ended.
+// rejection returns the error with which the daemon rejected the runner, nil for an
+// error that may pass. A rejected credential may be corrected, but the secret of an
+// allocation may not: the daemon considers the allocation ended.
 func (t *turns) rejection(err error) *client.APIError {
 	var e *client.APIError
 	if !errors.As(err, &e) {

@@ -19,16 +19,16 @@ const (
 	queued     phase = iota // granted, waits for room
 	starting                // its process is being started
 	running                 // its process runs
-	ending                  // its leader is gone, others of its tree are not
+	ending                  // its leader has ended, other processes of its tree have not
 	finishing               // evidence is being gathered
 	reported                // its report waits for the daemon's answer
 	repairing               // its recovery script waits to be started
 	discarding              // to be given back
 )
 
-// attempt is a lease and what the runner does about it: run the job, or the
-// recovery script of its failed attempt. The goroutine of Run owns it; grant
-// and key never change.
+// attempt is a lease and the process that runs for it: the job, or the recovery
+// script of its failed attempt. The goroutine of Run owns it; grant and key never
+// change.
 type attempt struct {
 	grant lease.Grant
 	key   string
@@ -46,25 +46,25 @@ type attempt struct {
 	gpus     []string // to give back
 	taken    bool     // holds capacity
 	hosts    []*host  // of which it takes some
-	alone    bool     // nothing else of ours ran during its life
-	stuck    bool     // some of its processes do not end
+	alone    bool     // no other attempt of this runner ran meanwhile
+	stuck    bool     // some of its processes could not be ended
 	watch    *process.Watch
 	timer    *time.Timer // run time limit
 	runLimit time.Duration
-	// How it is to be killed, for a start that is under way.
+	// How to kill it once its start is complete.
 	killSignal unix.Signal
 	killLead   time.Duration
-	// Of a step: it has been signalled, and when it is killed.
+	// Of a step: whether it has been signalled, and the timer that kills it.
 	signalled bool
 	endTimer  *time.Timer
 	recovery  *lease.Recovery // the script to run instead of the job, else nil
-	// shortSince is since when Slurm finds no room for the step; zero if it does.
+	// shortSince is since when Slurm has had no resources for the step; zero if it has.
 	shortSince time.Time
 }
 
 func (a *attempt) ref() lease.LeaseRef { return a.grant.LeaseRef }
 
-// displayName is what the attempt is called where it is named among others.
+// displayName returns the job's name, marked if it is for its recovery script.
 func (a *attempt) displayName() string {
 	if a.recovery != nil {
 		return "the recovery script of " + a.grant.Name
@@ -81,7 +81,7 @@ func (a *attempt) live() bool {
 	return false
 }
 
-// Messages from the workers to the owner.
+// Messages from the workers to the loop.
 type (
 	startedMsg struct {
 		attempt *attempt
@@ -94,8 +94,8 @@ type (
 		attempt *attempt
 		exit    process.Exit
 	}
-	// goneMsg says that no process of the attempt's tree is left, or that
-	// those in left could not be ended.
+	// goneMsg says that no process of the attempt's tree is left, except for left
+	// processes that could not be ended.
 	goneMsg struct {
 		attempt *attempt
 		left    int
@@ -103,9 +103,9 @@ type (
 	finishedMsg struct {
 		attempt *attempt
 		report  lease.Report
-		strays  bool // processes of it are still about: nothing else is set
-		// refused is why Slurm started nothing of a step; nil: it was started. Then
-		// there is no report.
+		strays  bool // it still has processes; nothing else is set
+		// refused is why Slurm did not start the step, and there is no report; nil if
+		// it was started.
 		refused *slurm.StepRefusal
 	}
 	overdueMsg struct{ attempt *attempt }

@@ -14,10 +14,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// delivery writes reports to the spool before they are sent. Reports that
-// runners which died left in theirs are delivered along with our own: they
-// stand first in the outbox. Reports are numbered from 0 in the order of the
-// outbox, in which they are also answered.
+// delivery writes reports to the spool before they are sent. It also delivers the
+// reports that dead runners have left in their spools: they are first in the outbox.
+// Reports are numbered from 0 in the order of the outbox. They are answered in that
+// order.
 //
 // The goroutines of turns and of the pool use it.
 type delivery struct {
@@ -27,14 +27,15 @@ type delivery struct {
 	mu            sync.Mutex
 	writer        *spool.Writer
 	old           []*spool.Abandoned
-	inherited     int64 // so many of the first reports are in old
-	unknownStarts int   // attempts in old that were started and not reported, which the daemon does not know
-	written       int64 // so many of the first reports are on file
-	answered      int64 // so many the daemon has answered
+	inherited     int64 // number of leading reports that are in old
+	unknownStarts int   // attempts in old that were started and not reported, unknown to the daemon
+	written       int64 // number of leading reports that are on disk
+	answered      int64 // number of reports that the daemon has answered
 	failing       bool
 }
 
-// openSpool makes this life's spool file and takes over those of dead runners.
+// openSpool creates this runner's spool file and takes over those of dead runners. Its
+// errors say what cannot be written or read.
 func (r *Runner) openSpool(closers *[]func() error) error {
 	dir := filepath.Join(r.opts.OutputDir, output.SpoolDir)
 	ended, err := process.EndLeftovers(r.opts.OutputDir, r.log)
@@ -42,7 +43,7 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 		return err
 	}
 	if ended > 0 {
-		r.log.Warn("ended processes that a dead runner left behind", "processes", ended)
+		r.log.Warn("ended leftover processes of a dead runner", "processes", ended)
 	}
 	d := &delivery{dir: dir, log: r.log}
 	header := spool.Header{
@@ -55,7 +56,7 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	*closers = append(*closers, d.close)
 	for _, place := range append([]string{r.opts.OutputDir}, r.opts.OtherDirs...) {
 		old, err := spool.TakeOver(filepath.Join(place, output.SpoolDir), header, func(path string, err error) {
-			r.log.Error("spool file cannot be read and is left alone", "path", path, "error", err)
+			r.log.Error("cannot read a spool file; it is kept", "path", path, "error", err)
 		})
 		d.old = append(d.old, old...)
 		if err != nil {
@@ -82,26 +83,28 @@ func (r *Runner) openSpool(closers *[]func() error) error {
 	return nil
 }
 
-// recordStart makes it survive this process that an attempt is being started.
+// recordStart writes to the spool that an attempt is being started, so that this is
+// known if the runner dies.
 func (d *delivery) recordStart(attempt lease.Held) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.Start(attempt); err != nil {
-		d.log.Warn("cannot write down that a job is started", "job_id", attempt.JobID, "error", err)
+		d.log.Warn("cannot record that a job is started", "job_id", attempt.JobID, "error", err)
 	}
 }
 
-// recordNotStarted takes back that an attempt is being started: Slurm refused it.
+// recordNotStarted revokes recordStart for an attempt that Slurm did not start.
 func (d *delivery) recordNotStarted(ref lease.LeaseRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.NotStarted(ref); err != nil {
-		d.log.Warn("cannot write down that a job is not started", "job_id", ref.JobID, "error", err)
+		d.log.Warn("cannot record that a job is not started", "job_id", ref.JobID, "error", err)
 	}
 }
 
-// persist makes reports survive this process, and, with sync, the node; first
-// is the number of the first of them. Those that are on file are passed over.
+// persist writes reports to the spool, from where they survive a crash of the
+// runner, and with sync also of the node. first is the number of the first of them.
+// Reports that are already on disk are skipped.
 func (d *delivery) persist(first int64, reports []lease.Report, sync bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -111,7 +114,7 @@ func (d *delivery) persist(first int64, reports []lease.Report, sync bool) {
 	}
 	fresh := reports[max(0, d.written-first):]
 	if err := d.writer.Append(fresh, sync); err != nil {
-		// The reports still go to the daemon; what is lost is their safety.
+		// The reports are still sent to the daemon.
 		if !d.failing {
 			d.log.Error("cannot write the spool; reports are only in memory", "error", err)
 		}
@@ -122,8 +125,8 @@ func (d *delivery) persist(first int64, reports []lease.Report, sync bool) {
 	d.written = end
 }
 
-// markAnswered takes in that the daemon has answered n more reports, and knows so many
-// more of the attempts that earlier runners had started.
+// markAnswered records that the daemon has answered n more reports, and has learned of
+// so many attempts that earlier runners had started.
 func (d *delivery) markAnswered(n, started int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -139,7 +142,7 @@ func (d *delivery) markAnswered(n, started int) {
 	d.written = max(d.written, d.answered)
 }
 
-// removeDelivered removes the files of dead runners when all in them is answered.
+// removeDelivered removes the files of dead runners once everything in them is answered.
 func (d *delivery) removeDelivered() {
 	if d.answered < d.inherited || d.unknownStarts > 0 {
 		return
@@ -152,7 +155,7 @@ func (d *delivery) removeDelivered() {
 	d.old = nil
 }
 
-// undelivered returns how many reports on file the daemon has not answered.
+// undelivered returns how many reports on disk the daemon has not answered.
 func (d *delivery) undelivered() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// leaveTime bounds the last call.
+// leaveTime limits the last call.
 const leaveTime = 10 * time.Second
 
 // deregister completes the summary and tells the daemon that the runner leaves.
@@ -26,7 +26,7 @@ func (r *Runner) deregister() {
 		if s.Reason == "" {
 			s.Reason = "the daemon does not answer"
 		}
-		r.log.Warn("leaving without a word to the daemon", "undelivered", s.Undelivered)
+		r.log.Warn("leaving without deregistering", "undelivered", s.Undelivered)
 		return
 	}
 	r.accounts.pollLast()
@@ -38,8 +38,8 @@ func (r *Runner) deregister() {
 	r.log.Info("left", "reason", s.Reason, "attempts", s.Attempts, "duration_s", s.Duration.Seconds())
 }
 
-// sendLeave makes the last call. If it gets lost, the runner's silence says the
-// same later.
+// sendLeave deregisters. If the call is lost, the daemon notices the runner's silence
+// later.
 func (r *Runner) sendLeave(req *lease.LeaveRequest) {
 	ctx, cancel := context.WithTimeout(context.Background(), leaveTime)
 	defer cancel()
@@ -48,7 +48,7 @@ func (r *Runner) sendLeave(req *lease.LeaveRequest) {
 	}
 }
 
-// addNodeUsage takes in what was measured of the node.
+// addNodeUsage adds the measurements of the node to s.
 func (r *Runner) addNodeUsage(s *Summary) {
 	r.monitor.mu.Lock()
 	defer r.monitor.mu.Unlock()

@@ -13,16 +13,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// strayLead is the most that processes get which a job left behind.
+// strayLead is the longest grace for processes that a job left behind.
 const strayLead = 5 * time.Second
 
-// onExited takes in the end of an attempt's leader.
+// onExited records the end of an attempt's leader.
 func (w *work) onExited(a *attempt, e process.Exit) {
 	if a.exit != nil {
-		return // it was given up before
+		return // onGone was faster
 	}
 	a.exit = &e
-	if a.phase != starting { // else onStarted comes to it
+	if a.phase != starting { // else onStarted calls it
 		w.leaderEnded(a)
 	}
 }
@@ -37,13 +37,13 @@ func (w *work) leaderEnded(a *attempt) {
 	w.endLeftovers(a)
 }
 
-// endLeftovers ends what the leader left behind, or goes on to the evidence.
+// endLeftovers ends processes that the leader left behind, or starts to gather evidence.
 func (w *work) endLeftovers(a *attempt) {
 	if a.watch != nil {
 		w.runner.keeper.LeaderExited(a.watch)
 		switch {
 		case a.killed != "":
-			w.runner.keeper.EndTree(a.watch, a.killSignal, a.killLead) // it may be under way
+			w.runner.keeper.EndTree(a.watch, a.killSignal, a.killLead) // may repeat an earlier call
 			return
 		case a.exit.Remains:
 			w.endStrays(a)
@@ -54,23 +54,23 @@ func (w *work) endLeftovers(a *attempt) {
 	w.finish(a)
 }
 
-// endStrays ends what an attempt left behind.
+// endStrays ends the processes that an attempt left behind.
 func (w *work) endStrays(a *attempt) {
 	if a.killed != "" {
-		w.runner.keeper.EndTree(a.watch, unix.SIGKILL, 0) // they had their grace
+		w.runner.keeper.EndTree(a.watch, unix.SIGKILL, 0) // they have had their grace
 		return
 	}
 	w.runner.keeper.EndTree(a.watch, unix.SIGTERM, min(w.runner.policy.lead, strayLead))
 }
 
-// onGone takes in that the tree of an attempt is gone.
+// onGone is called when the process tree of an attempt has ended, but for left processes.
 func (w *work) onGone(a *attempt, left int) {
 	if left > 0 {
 		a.note = fmt.Sprintf("%d processes could not be ended", left)
 		a.stuck = true
-		w.runner.log.Error("processes do not end", "job_id", a.grant.JobID, "processes", left)
+		w.runner.log.Error("processes could not be ended", "job_id", a.grant.JobID, "processes", left)
 	}
-	if a.exit == nil { // not even the leader went
+	if a.exit == nil { // the leader is one of them
 		a.exit = &process.Exit{Signal: int(unix.SIGKILL), At: time.Now()}
 		w.release(a)
 	}
@@ -78,10 +78,10 @@ func (w *work) onGone(a *attempt, left int) {
 	w.finish(a)
 }
 
-// finish looks for processes that the attempt left behind outside of its
-// group, and has the evidence gathered.
+// finish checks for processes that the attempt left outside of its process group, and
+// has the evidence gathered.
 func (w *work) finish(a *attempt) {
-	look := a.pid != 0 && !a.stuck
+	checkStrays := a.pid != 0 && !a.stuck
 	f := findings{
 		grant: &a.grant, pid: a.pid, started: a.started, exit: a.exit,
 		spawnErr: a.spawnErr, killed: a.killed, note: a.note, files: a.files,
@@ -94,7 +94,7 @@ func (w *work) finish(a *attempt) {
 	key, watch, wanted := a.key, a.watch, !a.void
 	w.runner.pool.do(func() {
 		m := finishedMsg{attempt: a}
-		if look && process.StrayOf(key) {
+		if checkStrays && process.StrayOf(key) {
 			m.strays = true
 			w.runner.box.put(m)
 			return
@@ -138,7 +138,7 @@ func (w *work) onFinished(m finishedMsg) {
 	}
 }
 
-// deliver has a report sent.
+// deliver queues a report for the next turn.
 func (w *work) deliver(a *attempt, report lease.Report) {
 	if a.void {
 		w.forget(a)
@@ -150,7 +150,7 @@ func (w *work) deliver(a *attempt, report lease.Report) {
 	w.runner.accounts.add(a, &report)
 }
 
-// spoolUnsent puts reports on file that cannot be sent now.
+// spoolUnsent writes the outbox to the spool while the daemon does not answer.
 func (t *turns) spoolUnsent() {
 	if !t.outage.since.IsZero() {
 		first, reports := t.answered, t.outbox[:len(t.outbox):len(t.outbox)]
@@ -158,14 +158,14 @@ func (t *turns) spoolUnsent() {
 	}
 }
 
-// forget drops an attempt: its lease is over.
+// forget drops an attempt whose lease has ended.
 func (w *work) forget(a *attempt) {
 	delete(w.attempts, a.ref())
 	w.runner.turns.close(a.ref())
 }
 
-// cancelOne ends a job that the daemon wants ended, and reports it; one that was
-// not started is given back.
+// cancelOne ends a job on the daemon's order, and reports it. A job that was not
+// started is given back.
 func (w *work) cancelOne(ref lease.LeaseRef) {
 	a := w.attempts[ref]
 	if a == nil || a.void {
@@ -180,8 +180,7 @@ func (w *work) cancelOne(ref lease.LeaseRef) {
 	}
 }
 
-// void takes in that a lease is somebody else's: its processes are ended and
-// nothing is reported.
+// void ends the processes of a lease that the runner has lost. Nothing is reported.
 func (w *work) void(ref lease.LeaseRef) {
 	a := w.attempts[ref]
 	if a == nil || a.void {
@@ -199,6 +198,6 @@ func (w *work) void(ref lease.LeaseRef) {
 	case starting, running, ending, finishing:
 		a.void = true
 		w.kill(a, workflow.KilledByFence, w.runner.policy.signal, w.runner.policy.lead)
-	case reported, discarding: // the answer to what we said settles it
+	case reported, discarding: // the answer to the report settles it
 	}
 }

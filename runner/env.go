@@ -12,8 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// The variables that jobs find in their environment. A user's variables of the
-// same names give way.
+// The variables that the runner sets for jobs. They override the user's.
 const (
 	envWorkflowID      = "TORC_WORKFLOW_ID"
 	envRunID           = "TORC_RUN_ID"
@@ -34,18 +33,18 @@ var reserved = []string{
 	envSubmissionDir, envTerminationFile, envReturnCode, envCause, process.AttemptKeyVariable, stage.FailedWorkflowEnv,
 }
 
-// inheritedEnvironment is what a child process gets by default.
+// inheritedEnvironment returns what a child process inherits by default.
 func inheritedEnvironment() []string { return (&exec.Cmd{}).Environ() }
 
 // environment is the part of jobs' environments that they share: what the
 // runner inherited, the workflow's variables, and the runner's own.
 type environment struct {
-	shared []string // without repeats
-	runner []string // the part that is the runner's own
+	shared []string // without duplicates
+	runner []string // set by the runner
 }
 
-// newEnvironment lays the workflow's variables over the inherited ones, and
-// the runner's own over both.
+// newEnvironment returns the inherited variables, overridden by the workflow's, and
+// both by the runner's own.
 func newEnvironment(inherited []string, ofWorkflow map[string]string, own [][2]string) environment {
 	values := make(map[string]string, len(inherited)+len(ofWorkflow))
 	var order []string
@@ -75,8 +74,8 @@ func newEnvironment(inherited []string, ofWorkflow map[string]string, own [][2]s
 	return e
 }
 
-// with returns the environment of one process: job is the job's own variables,
-// set are the runner's for this process.
+// with returns the environment of one process. job has the job's variables, set
+// those of the runner for this process.
 func (e environment) with(job map[string]string, set [][2]string) []string {
 	env := make([]string, 0, len(e.shared)+len(e.runner)+len(job)+len(set))
 	hidden := func(name string) bool {
@@ -120,7 +119,7 @@ func isSet(set [][2]string, name string) bool {
 	return slices.ContainsFunc(set, func(pair [2]string) bool { return pair[0] == name })
 }
 
-// jobVariables are the runner's variables of one attempt.
+// jobVariables returns the runner's variables for one attempt.
 func jobVariables(g *lease.Grant, key, terminationFile string, gpus []string) [][2]string {
 	set := [][2]string{
 		{envJobID, strconv.FormatInt(g.JobID, 10)},
@@ -153,7 +152,7 @@ func shellCommand(script, command string) string {
 	}
 }
 
-// sharedVariables are the runner's variables that all its jobs get.
+// sharedVariables returns the runner's variables for all its jobs.
 func (r *Runner) sharedVariables() [][2]string {
 	set := [][2]string{
 		{envWorkflowID, strconv.FormatInt(r.opts.WorkflowID, 10)},

@@ -20,18 +20,17 @@ import (
 
 const (
 	terminationSize = 4 << 10
-	// maxOthers is how many other jobs are named as victims.
+	// maxOthers limits how many other jobs are named as victims.
 	maxOthers = 10
 )
 
-// terminationFile is where an attempt may say why it ends.
+// terminationFile returns the path where an attempt may write why it ends.
 func (w *work) terminationFile(g *lease.Grant) string {
 	path := output.LogPath("", w.runner.opts.WorkflowID, g.JobID, w.runner.about.RunID, g.Attempt, ".txt")
 	return filepath.Join(w.runner.opts.OutputDir, output.TerminationDir, filepath.Base(path))
 }
 
-// findings is what the owner knows of an ended attempt, handed to the worker
-// that gathers the rest.
+// findings is what the loop knows of an ended attempt. A worker gathers the rest.
 type findings struct {
 	grant           *lease.Grant
 	key             string
@@ -45,7 +44,7 @@ type findings struct {
 	alone           bool
 	step            bool      // of Slurm: its process is srun
 	shortSince      time.Time // as in attempt
-	script          bool      // a recovery script, which is not measured and has no outputs
+	script          bool      // a recovery script: not measured, without outputs
 	memoryLimit     int64
 	runLimit        time.Duration
 	usage           process.Usage
@@ -54,7 +53,7 @@ type findings struct {
 	detector        *failure.Detector
 }
 
-// report gathers the evidence of an ended attempt.
+// report gathers the evidence of an ended attempt and returns its report.
 func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
 	r := lease.Report{
 		LeaseRef:  f.grant.LeaseRef,
@@ -83,7 +82,7 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
 		return r
 	case f.step:
 		if f.grant.Requirements != workflow.DefaultRequirements {
-			e.MemoryLimitBytes = f.grant.MemoryBytes // it is Slurm's to enforce
+			e.MemoryLimitBytes = f.grant.MemoryBytes // Slurm enforces it
 		}
 		f.addMessages(e)
 		steps.ExplainByWords(e, output.Tail(f.files.Stderr, output.TailSize), f.killed != "")
@@ -95,7 +94,7 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
 		f.addUsage(e)
 	}
 	if f.files.SrunOnly {
-		_ = os.Remove(f.files.Stderr) // at worst it stays
+		_ = os.Remove(f.files.Stderr) // harmless if it stays
 	}
 	if f.succeeded() {
 		found := output.CheckDeclared(f.grant.OutputFiles, f.dir)
@@ -120,9 +119,8 @@ func (f *findings) addSpawnError(e *workflow.Evidence) {
 	e.DiskFull = errno == unix.ENOSPC || errno == unix.EDQUOT
 }
 
-// addUsage takes the larger of what was sampled and what the kernel says. The
-// kernel's peak is worth something only above our own size, where every child
-// starts from.
+// addUsage takes the larger of the sampled and the kernel's values. The kernel's peak
+// counts only above our own size, at which every child starts.
 func (f *findings) addUsage(e *workflow.Evidence) {
 	e.PeakMemoryBytes = f.usage.PeakMemory
 	e.AvgMemoryBytes = f.usage.AverageMemory()
@@ -148,7 +146,7 @@ func ownMaxRSS() int64 {
 	return usage.Maxrss << 10
 }
 
-// addOOM takes in whose the kills are that the kernel counted meanwhile.
+// addOOM attributes the OOM kills that the kernel counted meanwhile.
 func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
 	exit := oom.Exit{At: f.exit.At, Signal: f.exit.Signal, Code: f.exit.Code, ByUs: f.killed != "",
 		Size: min(f.exit.MaxRSS, e.PeakMemoryBytes)} // of the tree, and not our own size
@@ -166,12 +164,12 @@ func (f *findings) addOOM(e *workflow.Evidence, tracker *oom.Tracker) {
 	if s.Kills+s.Doubt > 0 && exit.Killed() {
 		e.OOMVictims = 1
 	}
-	if e.OOMExclusive { // there is nobody else whose they could be
+	if e.OOMExclusive { // no other job can have been hit
 		e.OOMShare.Kills, e.OOMShare.Doubtful, e.OOMShare.Likely = found.Grown, 0, false
 	}
 }
 
-// addMessages takes in what the attempt said about its end.
+// addMessages adds what the attempt wrote about its end.
 func (f *findings) addMessages(e *workflow.Evidence) {
 	if message := output.Tail(f.terminationFile, terminationSize); message != "" {
 		e.TerminationMessage = message
@@ -188,7 +186,7 @@ func (f *findings) addMessages(e *workflow.Evidence) {
 	e.DiskFull = strings.Contains(e.StderrTail, unix.ENOSPC.Error()) ||
 		strings.Contains(strings.ToLower(e.StderrTail), "no space left on device") ||
 		strings.Contains(strings.ToLower(e.StderrTail), "disk quota exceeded") ||
-		e.StderrTail == "" && hasNoRoom(f.files.Stderr) // the complaint found none either
+		e.StderrTail == "" && hasNoRoom(f.files.Stderr) // there was no space for the message either
 }
 
 // hasNoRoom reports whether the file system that a file is on is full.

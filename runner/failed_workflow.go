@@ -10,23 +10,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// failedWorkflowTimeout is how long the daemon may take to say it.
+// failedWorkflowTimeout is how long the daemon may take to answer.
 const failedWorkflowTimeout = 2 * time.Minute
 
-// failedWorkflow is the file with what the jobs of a compensation learn. The jobs
-// that are started at the same time wait for the first of them to write it.
+// failedWorkflow is the file that tells the jobs of a compensation what failed. Jobs
+// that are started at the same time wait until the first of them has written it.
 type failedWorkflow struct {
-	turn chan struct{} // whoever has put something in may look at path
-	path string        // once it is there
+	lock chan struct{} // held while it has an element
+	path string        // empty until it is written
 }
 
-func newFailedWorkflow() failedWorkflow { return failedWorkflow{turn: make(chan struct{}, 1)} }
+func newFailedWorkflow() failedWorkflow { return failedWorkflow{lock: make(chan struct{}, 1)} }
 
-// file returns the path of the file, which is written for the first job of this
-// runner that wants it.
+// file returns the path of the file, and writes it first if no job of this runner has
+// needed it. The error is an unansweredError if the daemon does not answer.
 func (f *failedWorkflow) file(r *Runner) (string, error) {
-	f.turn <- struct{}{}
-	defer func() { <-f.turn }()
+	f.lock <- struct{}{}
+	defer func() { <-f.lock }()
 	if f.path != "" {
 		return f.path, nil
 	}
@@ -44,7 +44,7 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 		return "", fmt.Errorf("write what failed: %w", err)
 	}
 	path := filepath.Join(r.opts.OutputDir, fmt.Sprintf("failed_wf%d_r%d.json", failed.WorkflowID, failed.RunID))
-	// Runners of other nodes may write the same file.
+	// Runners on other nodes may write the same file.
 	if err := trustedfile.Write(path, append(text, '\n'), 0o600); err != nil {
 		return "", fmt.Errorf("write what failed: %w", err)
 	}
@@ -52,15 +52,15 @@ func (f *failedWorkflow) file(r *Runner) (string, error) {
 	return path, nil
 }
 
-// unansweredError says that the daemon did not tell what failed.
+// unansweredError says that the daemon did not answer what failed.
 type unansweredError struct{ err error }
 
 func (e *unansweredError) Error() string { return "ask what failed: " + e.err.Error() }
 
 func (e *unansweredError) Unwrap() error { return e.err }
 
-// onUnanswered gives a job of a compensation back that could not learn what failed:
-// it was not started, and costs no attempt.
+// onUnanswered gives back a job of a compensation that could not be told what failed.
+// It was not started, so it costs no attempt.
 func (w *work) onUnanswered(a *attempt, err error) {
 	w.runner.log.Warn("job given back", "job_id", a.grant.JobID, "error", err)
 	w.release(a)

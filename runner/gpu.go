@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// gpuVariables tell programs which devices are theirs.
+// gpuVariables tell programs which devices they may use.
 var gpuVariables = []string{
 	"CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "TORC_GPU_VISIBLE_DEVICES",
 }
 
-// gpuPool hands out devices in the order in which they came back.
+// gpuPool hands out devices in the order in which they were returned.
 type gpuPool struct {
 	devices []string
 	free    []string
@@ -23,8 +23,8 @@ func newGPUPool(devices []string) *gpuPool {
 	return &gpuPool{devices: devices, free: append([]string(nil), devices...)}
 }
 
-// take returns n devices; shared says that they are in use elsewhere, which
-// happens only where jobs are counted and resources ignored.
+// take returns n devices. shared says that other jobs use them, too; this happens only
+// if a number of parallel jobs is set, so that resources are ignored.
 func (p *gpuPool) take(n int64) (devices []string, shared bool) {
 	if n <= 0 || len(p.devices) == 0 {
 		return nil, false
@@ -42,15 +42,14 @@ func (p *gpuPool) take(n int64) (devices []string, shared bool) {
 	return devices, true
 }
 
-// give returns devices that take did not share.
+// give puts back devices that take returned unshared.
 func (p *gpuPool) give(devices []string) { p.free = append(p.free, devices...) }
 
-// gpuLists are the variables that list our devices; the first that is there
-// counts.
+// gpuLists are the variables that list our devices; the first that is set counts.
 var gpuLists = []string{"CUDA_VISIBLE_DEVICES", "SLURM_STEP_GPUS", "SLURM_JOB_GPUS"}
 
-// detectGPUs lists the devices that are ours: those that the environment
-// names, else all that the vendors' tools know.
+// detectGPUs returns the devices that the environment names, else all that the
+// vendors' tools list.
 func detectGPUs(environ []string) []string {
 	values := make(map[string]string)
 	for _, entry := range environ {
@@ -62,10 +61,10 @@ func detectGPUs(environ []string) []string {
 			return splitDevices(value)
 		}
 	}
-	if devices := askTool("nvidia-smi", "--query-gpu=index", "--format=csv,noheader"); len(devices) > 0 {
+	if devices := runTool("nvidia-smi", "--query-gpu=index", "--format=csv,noheader"); len(devices) > 0 {
 		return devices
 	}
-	return rocmDevices(askTool("rocm-smi", "--showid", "--csv"))
+	return rocmDevices(runTool("rocm-smi", "--showid", "--csv"))
 }
 
 // splitDevices reads a list such as 0,1 or gpu:0,gpu:1.
@@ -74,7 +73,7 @@ func splitDevices(list string) []string {
 	for item := range strings.SplitSeq(list, ",") {
 		item = strings.TrimPrefix(strings.TrimSpace(item), "gpu:")
 		if item == "-1" || item == "NoDevFiles" {
-			return nil // what the vendors mean by none
+			return nil // the vendors' way to say none
 		}
 		if item != "" {
 			devices = append(devices, item)
@@ -83,11 +82,11 @@ func splitDevices(list string) []string {
 	return devices
 }
 
-// toolTime bounds a vendor's tool; a broken driver makes them hang.
+// toolTime limits a vendor's tool, which hangs with a broken driver.
 const toolTime = 5 * time.Second
 
-// askTool returns the lines that a program prints, none if it cannot be run.
-func askTool(name string, args ...string) []string {
+// runTool returns the lines that a program prints, none if it cannot be run.
+func runTool(name string, args ...string) []string {
 	path, err := exec.LookPath(name)
 	if err != nil {
 		return nil

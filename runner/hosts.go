@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// room is what jobs may use, and what of it they hold.
+// room is the capacity for jobs, and how much of it is in use.
 type room struct {
 	runner *Runner
 	total  capacity // of each host
@@ -22,7 +22,7 @@ type host struct {
 	busy int64 // attempts on it
 }
 
-// newHosts makes the hosts of a runner, its own first.
+// newHosts returns the hosts of a runner, its own first.
 func newHosts(o *Options) []*host {
 	names := o.Nodes
 	if len(names) == 0 {
@@ -35,10 +35,9 @@ func newHosts(o *Options) []*host {
 	return hosts
 }
 
-// placeFor finds the hosts for a job that was granted; none if there is no
-// room now. Without steps every process starts on the runner's own host, which
-// is then the only one for jobs that want one node; others only complete the
-// set of a job that wants several.
+// placeFor returns the hosts for a granted job, nil if there is no room now. Without
+// steps every process starts on the runner's own host. Jobs for one node then run
+// only there; the other hosts serve jobs for several nodes.
 func (m *room) placeFor(g *lease.Grant, hosts []*host) []*host {
 	if m.runner.opts.MaxParallelJobs > 0 {
 		return hosts[:1]
@@ -59,9 +58,8 @@ func (m *room) placeFor(g *lease.Grant, hosts []*host) []*host {
 	return nil
 }
 
-// wholeHosts finds so many idle hosts, nil if there are not enough of them. The
-// runner's own is among them whenever it is idle, since a process that is no
-// step starts there.
+// wholeHosts returns n idle hosts, nil if there are not enough. The runner's own
+// comes first if it is idle, since processes start there if they are not steps.
 func wholeHosts(hosts []*host, n int64, need capacity) []*host {
 	var idle []*host
 	for _, h := range hosts {
@@ -75,7 +73,7 @@ func wholeHosts(hosts []*host, n int64, need capacity) []*host {
 	return nil
 }
 
-// takes is what an attempt takes of each of its hosts.
+// takes returns what an attempt takes of each of its hosts.
 func (m *room) takes(g *lease.Grant) capacity {
 	if g.Nodes > 1 {
 		return m.total // whole nodes
@@ -92,7 +90,7 @@ func (m *room) reserve(a *attempt, hosts []*host) {
 	}
 }
 
-// vacate gives the room back.
+// vacate undoes reserve.
 func (m *room) vacate(a *attempt) {
 	for _, h := range a.hosts {
 		h.free = h.free.plus(m.takes(&a.grant))
@@ -101,7 +99,7 @@ func (m *room) vacate(a *attempt) {
 	a.hosts = nil
 }
 
-// afterQueued is how the hosts will be when all granted jobs have been started.
+// afterQueued returns the hosts as they will be when all granted jobs have started.
 func (m *room) afterQueued() []*host {
 	hosts := make([]*host, len(m.hosts))
 	for i, h := range m.hosts {

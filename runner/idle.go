@@ -8,15 +8,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// done decides whether the runner is done, and sends it on its way when there
-// is nothing left for it.
+// done reports whether the loop may end. It starts the exit of a runner for which
+// there is no work left. The error says what the runner no longer waits for.
 func (r *Runner) done(ctx context.Context, now time.Time) (bool, error) {
 	if err := r.turns.checkOutage(now); err != nil {
 		return true, err
 	}
 	if n := r.work.live(); n > 0 && !r.leaving.abandonAt.IsZero() && now.After(r.leaving.abandonAt) {
 		return true, workflow.Errorf(workflow.CodeUnavailable, "%s", workflow.CountOf(int64(n), "job was killed and does not end", "jobs were killed and do not end")).
-			WithHint("look for hanging file systems on %s", r.opts.Hostname)
+			WithHint("check %s for hanging file systems", r.opts.Hostname)
 	}
 	t := &r.turns
 	working := len(r.work.attempts)
@@ -36,8 +36,8 @@ func (r *Runner) done(ctx context.Context, now time.Time) (bool, error) {
 	return !r.actions.startFinal(ctx), nil
 }
 
-// reasonToLeave says why a runner without work need not wait for more; the empty
-// string means that it must wait.
+// reasonToLeave returns why a runner without work need not wait for more, empty if it
+// has to wait.
 func (r *Runner) reasonToLeave(now time.Time) string {
 	t := &r.turns
 	if t.answers == 0 || !t.outage.since.IsZero() {
@@ -47,7 +47,7 @@ func (r *Runner) reasonToLeave(now time.Time) string {
 	if r.opts.IdleTimeout > 0 {
 		patience = r.opts.IdleTimeout
 	}
-	// Idle is who has asked since the last piece of work and got nothing.
+	// A runner is idle if it has polled since its last job and got nothing.
 	idle := now.Sub(r.active) >= patience && !t.lastWorkRequest.Before(r.active)
 	switch {
 	case t.latest.Complete && !r.about.IgnoreCompletion:
@@ -65,9 +65,9 @@ func (r *Runner) reasonToLeave(now time.Time) string {
 		}
 		return "none of the open jobs can become work for this runner"
 	case idle && t.latest.WaitsForHost != "":
-		return "" // its turn comes
+		return "" // the host will have room for it
 	case idle && t.latest.ClaimsHeld != "" && t.latest.ClaimableLater && r.opts.NodeType == compute.SchedulerLocal:
-		return "" // it costs nothing to wait for the end of the hold
+		return "" // waiting for the end of the hold costs nothing
 	case idle:
 		return "no work for " + patience.String()
 	}

@@ -62,7 +62,7 @@ func TestStopCancelKillsWhatIgnoresTheSignal(t *testing.T) {
 	}
 }
 
-func TestStopHurryOvertakes(t *testing.T) {
+func TestStopKillOvertakes(t *testing.T) {
 	dir := t.TempDir()
 	d := runnertest.New(job("trap '' TERM; echo $$ > " + dir + "/pid; while :; do sleep 0.01; done"))
 	quick(d, 3600)

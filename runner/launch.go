@@ -18,15 +18,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// work is everything that is leased, from the start of its processes to its report.
+// work holds all leased attempts, from the grant to the answer to their reports.
 type work struct {
 	runner   *Runner
 	attempts map[lease.LeaseRef]*attempt
-	byJob    map[int64]*attempt // whose processes may live
+	byJob    map[int64]*attempt // those that may have processes
 }
 
-// launch starts the process of an attempt, on the named hosts if it is a step;
-// it runs on the pool.
+// launch starts the process of an attempt, on the named hosts if it is a step. It
+// runs on the pool.
 func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration) {
 	w.runner.restore.ensureOutputDir()
 	g := &a.grant
@@ -57,7 +57,7 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 			return
 		}
 		own = append(own, [2]string{stage.FailedWorkflowEnv, path})
-		m.at = time.Now() // the daemon may have taken its time
+		m.at = time.Now() // the call may have taken long
 	}
 	env := w.runner.env.with(g.Env, own)
 	if w.runner.steps != nil {
@@ -66,9 +66,9 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 		}
 		env, argv = steps.TellErrorsApart(w.envForHost(steps.WithoutInputs(env), hosts), argv)
 		argv = w.runner.steps.Argv(steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
-		m.at = time.Now() // a way to the API may have had to be made
+		m.at = time.Now() // opening a gateway may have taken long
 	}
-	// If we are killed now, the daemon or the next runner reads it.
+	// If the runner is killed now, the daemon or the next runner reads this.
 	w.runner.spool.recordStart(lease.Held{LeaseRef: g.LeaseRef, StartedMS: m.at.UnixMilli()})
 	w.runner.failpoint("runner.noted")
 	if w.runner.opts.Executor == nil && w.runner.steps == nil {
@@ -85,10 +85,10 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 	w.runner.box.put(m)
 }
 
-// inputEnding ends the name of the file with the input of an attempt.
+// inputEnding is the file name extension of the input of an attempt.
 const inputEnding = ".json"
 
-// writeInput writes the input of an attempt, for its user alone.
+// writeInput writes the input of an attempt to a file that only its user can read.
 func writeInput(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make the folder of an input: %w", err)
@@ -159,8 +159,8 @@ func (w *work) supervise(a *attempt) {
 	}
 }
 
-// timeLimit returns how long an attempt or a recovery script may run and how
-// long it then has to end; 0 for no limit.
+// timeLimit returns how long an attempt or a recovery script may run, 0 for no limit,
+// and the grace between its signal and SIGKILL.
 func (w *work) timeLimit(a *attempt) (after, grace time.Duration) {
 	if a.recovery != nil {
 		return a.repairTime(), min(w.runner.policy.lead, strayLead)
@@ -168,18 +168,18 @@ func (w *work) timeLimit(a *attempt) (after, grace time.Duration) {
 	return w.runner.policy.runLimit(&a.grant)
 }
 
-// onOverdue ends an attempt that has used up its run time.
+// onOverdue ends an attempt that has reached its run time limit.
 func (w *work) onOverdue(a *attempt) {
 	if a.phase != running || a.exit != nil {
 		return
 	}
 	_, grace := w.timeLimit(a)
-	w.runner.log.Info("run time is over", "job_id", a.grant.JobID, "limit_s", a.runLimit.Seconds())
+	w.runner.log.Info("run time limit reached", "job_id", a.grant.JobID, "limit_s", a.runLimit.Seconds())
 	w.kill(a, workflow.KilledByTimeout, w.runner.policy.signal, grace)
 }
 
-// onOverLimit kills an attempt that uses more memory than it asked for. It
-// gets no grace: the node's memory is at stake.
+// onOverLimit kills an attempt that uses more memory than it requested. It gets no
+// grace, since the node may run out of memory.
 func (w *work) onOverLimit(m overLimitMsg) {
 	a := m.attempt
 	if a.phase != running || a.exit != nil {
@@ -190,14 +190,14 @@ func (w *work) onOverLimit(m overLimitMsg) {
 	w.kill(a, workflow.KilledByMemoryLimit, unix.SIGKILL, 0)
 }
 
-// overLimitMsg says that a tree's memory is above its limit.
+// overLimitMsg says that the memory of a process tree is above its limit.
 type overLimitMsg struct {
 	attempt *attempt
 	memory  int64
 }
 
-// watchOf is how the keeper watches an attempt: it tells the loop by its mailbox, and the
-// monitor, if there is one.
+// watchOf returns the watch for an attempt. It reports to the mailbox, and to the
+// monitor if there is one.
 func watchOf(a *attempt, box *mailbox, m *monitor) *process.Watch {
 	w := &process.Watch{
 		Key: a.key, PID: a.pid, Started: a.started,

@@ -12,22 +12,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// How often Slurm is asked whether it starts steps again. A controller that comes
-// back is met by all runners of the cluster at once.
+// How often Slurm is polled for whether it starts steps again. All runners of a
+// cluster poll a controller that is back.
 const (
 	firstProbe = 5 * time.Second
 	lastProbe  = time.Minute
-	probeTime  = 15 * time.Second // a controller that hangs
+	probeTime  = 15 * time.Second // limits the call, since a controller may hang
 )
 
-// shortagePatience is how long a step is tried again for which Slurm finds no room,
-// though the runner counts that there is. After that it is an attempt that could not
-// be started.
+// shortagePatience is how long a step is retried for which Slurm has no resources,
+// although the runner has. After that the attempt counts as one that could not start.
 const shortagePatience = 5 * time.Minute
 
-// launchPause is the time in which Slurm starts no steps. The jobs that it
-// refused to start, and those behind them, keep their leases and wait: nothing has
-// run, so it was no attempt.
+// launchPause is the time in which Slurm starts no steps. The jobs that it did not
+// start, and those behind them, keep their leases and wait. Nothing has run, so this
+// costs no attempt.
 type launchPause struct {
 	runner *Runner
 
@@ -40,7 +39,7 @@ type launchPause struct {
 
 func (p *launchPause) active() bool { return !p.since.IsZero() }
 
-// status is what the daemon is told of it; nil if there is none.
+// status returns the pause for the next turn; nil if there is none.
 func (p *launchPause) status() *workflow.LaunchPause {
 	if !p.active() {
 		return nil
@@ -48,7 +47,7 @@ func (p *launchPause) status() *workflow.LaunchPause {
 	return &workflow.LaunchPause{Reason: p.reason, SinceMS: p.since.UnixMilli()}
 }
 
-// begin notes that Slurm refused a step; false if that was known.
+// begin records that Slurm rejected a step. It reports whether the pause is new.
 func (p *launchPause) begin(reason string, now time.Time, random float64) bool {
 	known := p.active()
 	p.reason = reason
@@ -59,22 +58,21 @@ func (p *launchPause) begin(reason string, now time.Time, random float64) bool {
 	return !known
 }
 
-// scheduleProbe puts the next question off, for twice as long as the last time.
+// scheduleProbe schedules the next probe, after twice the last delay.
 func (p *launchPause) scheduleProbe(now time.Time, random float64) {
 	p.delay = min(max(2*p.delay, firstProbe), lastProbe)
 	p.probeAt = now.Add(time.Duration((0.8 + 0.4*random) * float64(p.delay)))
 }
 
-// probedMsg is whether Slurm says that the allocation runs.
+// probedMsg says whether squeue lists the allocation as running.
 type probedMsg struct {
 	running bool
 	err     error
 }
 
-// rejectedStart returns why Slurm started nothing of a step, and removes its
-// output files, which have srun's words alone. It returns nil if the step may have
-// been started, if it is the step that is at fault, and if it is to be reported as
-// ended by us.
+// rejectedStart returns why Slurm did not start a step, and removes its output files,
+// which contain only srun's messages. It returns nil if the step may have been
+// started, if the step itself is invalid, and if it is to be reported as ended by us.
 func (f *findings) rejectedStart() *slurm.StepRefusal {
 	if !f.step || f.spawnErr != nil || f.exit.Signal != 0 || f.exit.Code != slurm.SrunErrorCode || f.killed != "" && f.killed != workflow.KilledByDrain {
 		return nil
@@ -86,12 +84,12 @@ func (f *findings) rejectedStart() *slurm.StepRefusal {
 	if refusal.Class == slurm.Shortage && !f.shortSince.IsZero() && f.exit.At.Sub(f.shortSince) >= shortagePatience {
 		return nil
 	}
-	_ = f.files.Remove() // else the next start puts them aside
+	_ = f.files.Remove() // else the next start would rename them
 	return &refusal
 }
 
-// onRejected takes in that Slurm started nothing of a step: the job waits with its
-// lease, or is given back if this runner is to leave.
+// onRejected is called when Slurm has not started a step. The job waits with its
+// lease, or is given back if this runner is leaving.
 func (p *launchPause) onRejected(a *attempt, refusal *slurm.StepRefusal) {
 	now := time.Now()
 	if !a.started.IsZero() {
@@ -118,8 +116,8 @@ func (p *launchPause) onRejected(a *attempt, refusal *slurm.StepRefusal) {
 	p.runner.queue.waiting = slices.Insert(p.runner.queue.waiting, 0, a)
 }
 
-// probe asks Slurm for the allocation, when that is due: a controller that
-// answers starts steps, too. If it does not after all, the next pause is longer.
+// probe polls Slurm for the allocation when that is due. A controller that answers
+// normally starts steps, too. If it does not, the next pause is longer.
 func (p *launchPause) probe(ctx context.Context, now time.Time) {
 	if !p.active() || p.probing || p.runner.leaving.active() || now.Before(p.probeAt) {
 		return
@@ -139,13 +137,13 @@ func (p *launchPause) probe(ctx context.Context, now time.Time) {
 	})
 }
 
-// onProbed goes on if Slurm says that the allocation runs.
+// onProbed ends the pause if the allocation runs.
 func (p *launchPause) onProbed(m probedMsg) {
 	now := time.Now()
 	p.probing = false
 	if m.err != nil || !m.running {
 		p.scheduleProbe(now, p.runner.opts.Random())
-		why := "the allocation does not run, says squeue"
+		why := "squeue does not list the allocation as running"
 		if m.err != nil {
 			why = m.err.Error()
 		}
@@ -162,7 +160,7 @@ func (p *launchPause) onProbed(m probedMsg) {
 		if left == nil || a.grant.RuntimeSeconds <= *left {
 			return false
 		}
-		p.runner.log.Info("job given back: its time does not fit any more", "job_id", a.grant.JobID,
+		p.runner.log.Info("job given back: it does not fit the time left any more", "job_id", a.grant.JobID,
 			"reason", fmt.Sprintf("it needs %ds, %ds are left", a.grant.RuntimeSeconds, *left))
 		p.runner.queue.discard(a)
 		return true

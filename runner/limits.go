@@ -18,7 +18,7 @@ const (
 	defaultHeadroom = 60 * time.Second
 )
 
-// policy is how a workflow wants its jobs limited and ended.
+// policy is how the jobs of a workflow are limited and ended.
 type policy struct {
 	signal         unix.Signal
 	lead           time.Duration // from the signal to SIGKILL
@@ -48,15 +48,15 @@ func newPolicy(config *workflow.ExecutionConfig, enforceRuntime bool) policy {
 	return p
 }
 
-// maxSeconds keeps durations representable whatever a user wrote.
+// maxSeconds keeps durations representable, whatever the user has set.
 const maxSeconds = 100 * 365 * 86400
 
 func seconds(n int64) time.Duration {
 	return time.Duration(min(max(n, 0), maxSeconds)) * time.Second
 }
 
-// terminationSignal reads a signal's name, with or without SIG; unknown ones
-// are SIGTERM.
+// terminationSignal returns the signal of a name, with or without SIG; SIGTERM for
+// unknown names.
 func terminationSignal(name string) unix.Signal {
 	switch strings.TrimPrefix(strings.ToUpper(strings.TrimSpace(name)), "SIG") {
 	case "INT":
@@ -81,8 +81,8 @@ func (p policy) memoryLimit(g *lease.Grant) int64 {
 	return g.MemoryBytes
 }
 
-// runLimit returns how long an attempt may run and how long it then has to
-// end; 0 for no limit.
+// runLimit returns how long an attempt may run, 0 for no limit, and the grace between
+// its signal and SIGKILL.
 func (p policy) runLimit(g *lease.Grant) (after, grace time.Duration) {
 	switch {
 	case g.RunTimeout != nil && g.RunTimeout.AfterSeconds > 0:
@@ -93,15 +93,15 @@ func (p policy) runLimit(g *lease.Grant) (after, grace time.Duration) {
 	return 0, 0
 }
 
-// schedule says when a runner that must end at a known time acts.
+// schedule is the timetable of a runner that must end at a known time.
 type schedule struct {
 	end     time.Time // zero for none
 	drainAt time.Time // jobs are signalled
 	lead    time.Duration
 }
 
-// schedule divides what there is between start and end. In a short time the
-// margins shrink as those do that allocations are asked for with.
+// schedule divides the time between start and end. If it is short, the margins shrink
+// like those in requests for allocations.
 func (p policy) schedule(start, end time.Time) schedule {
 	if end.IsZero() {
 		return schedule{lead: p.lead}
@@ -115,14 +115,14 @@ func (p policy) schedule(start, end time.Time) schedule {
 	return schedule{end: end, drainAt: end.Add(-margin), lead: lead}
 }
 
-// headroom is what is left between the kill and the end.
+// headroom returns the time between SIGKILL and the end.
 func (s schedule) headroom() time.Duration { return s.end.Sub(s.drainAt) - s.lead }
 
 // warningEarly is by how much Slurm may be early with a warning.
 const warningEarly = time.Minute
 
-// warned reports whether a signal that comes now is the warning before the end,
-// and how long jobs may then take: up to what is needed to report them.
+// warned reports whether a signal that comes now is the warning before the end, and
+// how long jobs may then still run, so that enough time is left to report them.
 func (s schedule) warned(now time.Time, lead time.Duration) (time.Duration, bool) {
 	left := s.end.Sub(now)
 	if s.end.IsZero() || left <= 0 || left > 2*s.end.Sub(s.drainAt)+warningEarly {
@@ -131,7 +131,7 @@ func (s schedule) warned(now time.Time, lead time.Duration) (time.Duration, bool
 	return max(0, min(lead, left-s.headroom())), true
 }
 
-// left returns the whole seconds that jobs have, nil without end.
+// left returns the whole seconds that are left for jobs, nil without end.
 func (s schedule) left(now time.Time) *int64 {
 	if s.end.IsZero() {
 		return nil
@@ -140,7 +140,7 @@ func (s schedule) left(now time.Time) *int64 {
 	return &left
 }
 
-// parseEnd reads an end time of the wire; the zero time if there is none.
+// parseEnd parses the end time of an answer; the zero time if it is empty.
 func parseEnd(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

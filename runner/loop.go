@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// loop owns the runner's state until there is nothing left to do.
+// loop owns the runner's state. It returns when the runner is done, with the error that
+// ended it, if any.
 func (r *Runner) loop(ctx context.Context) error {
 	requests, abort := context.WithCancel(context.Background())
 	defer func() {
@@ -53,7 +54,7 @@ func (r *Runner) loop(ctx context.Context) error {
 	}
 }
 
-// handle takes in one message.
+// handle processes one message.
 func (r *Runner) handle(message any) {
 	switch m := message.(type) {
 	case startedMsg:

@@ -3,8 +3,7 @@ package runner
 import "sync"
 
 // mailbox carries messages to the goroutine that owns the runner's state.
-// Putting never blocks, so that a process's end is never waited for by the one
-// who saw it.
+// put never blocks, so that whoever reaps processes can go on.
 type mailbox struct {
 	mu    sync.Mutex
 	items []any
@@ -29,8 +28,8 @@ func (m *mailbox) put(item any) {
 	}
 }
 
-// take returns all messages in the order of their arrival and leaves spare,
-// emptied, as the new buffer.
+// take returns all messages in the order of their arrival. It uses spare as the next
+// buffer.
 func (m *mailbox) take(spare []any) []any {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -19,27 +19,27 @@ import (
 const (
 	defaultFlush  = 300 * time.Second
 	timeSeries    = "time_series"
-	flushTime     = 10 * time.Second // bounds one write
-	maxBufferSize = 100_000          // samples; more are not kept when they cannot be written
+	flushTime     = 10 * time.Second // limits one write
+	maxBufferSize = 100_000          // samples kept while they cannot be written
 )
 
-// monitor measures the node and writes time series of jobs and node. Job
-// samples come from the keeper.
+// monitor measures the node, and writes the time series of jobs and node. The keeper
+// provides the samples of jobs.
 type monitor struct {
 	log      *slog.Logger
 	path     string
 	node     *workflow.NodeMonitorConfig // nil if the node is not measured
 	interval time.Duration
 	flush    time.Duration
-	jobs     bool // jobs' samples are kept
-	system   bool // the node's, too
+	jobs     bool // keep the samples of jobs
+	system   bool // keep the samples of the node
 
 	mu    sync.Mutex
 	batch metricsdb.Batch
 	usage nodeUsage
 }
 
-// newMonitor returns nil if nothing is to be measured beyond the keeper's sums.
+// newMonitor returns a monitor, nil if the keeper measures all that is wanted.
 func newMonitor(c *workflow.ResourceMonitorConfig, path string, log *slog.Logger) *monitor {
 	if c == nil {
 		return nil
@@ -66,7 +66,7 @@ func newMonitor(c *workflow.ResourceMonitorConfig, path string, log *slog.Logger
 	return m
 }
 
-// record keeps a sample of a job; the keeper calls it.
+// record stores a sample of a job. The keeper calls it.
 func (m *monitor) record(now time.Time, g *lease.Grant, s process.Sample) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,8 +110,8 @@ func (m *monitor) run(ctx context.Context) {
 	}
 }
 
-// write moves the buffered samples to the file. What cannot be written now is
-// tried again.
+// write moves the buffered samples to the file. Samples that cannot be written are kept
+// for the next call.
 func (m *monitor) write(last bool) {
 	m.mu.Lock()
 	batch := m.batch
@@ -143,7 +143,7 @@ func writeMetrics(path string, batch *metricsdb.Batch) error {
 	return errors.Join(db.Write(ctx, batch), db.Close())
 }
 
-// metricsPath is the file of this runner's time series.
+// metricsPath returns the path of this runner's time series.
 func (r *Runner) metricsPath() string {
 	name := fmt.Sprintf("resource_metrics_wf%d_h%s_r%d.db", r.opts.WorkflowID, r.opts.Hostname, r.about.RunID)
 	return filepath.Join(r.opts.OutputDir, output.MetricsDir, name)
@@ -159,7 +159,7 @@ type nodeUsage struct {
 	sumMemory   float64
 }
 
-// measureNode takes one measurement. CPU use is known from the second one on.
+// measureNode takes one sample. CPU use is known from the second one on.
 func (m *monitor) measureNode(now time.Time) {
 	busy, total := process.NodeCPU()
 	used, memory := process.NodeMemoryUse()

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// offer says what the runner can take. Jobs that end soon are taken ahead of
-// the room that they will find.
+// offer returns the room for more jobs. If jobs are short, it includes room that will
+// be free soon.
 func (m *room) offer(now time.Time) lease.Free {
 	f := lease.Free{TimeLeftSeconds: m.runner.schedule.left(now)}
 	if m.runner.leaving.active() || m.runner.pause.active() || !m.runner.turns.outage.since.IsZero() || m.runner.actions.blockJobs() {
@@ -28,22 +28,22 @@ func (m *room) offer(now time.Time) lease.Free {
 			continue
 		}
 		n := m.node(h.name, room, h.busy > 0)
-		// Without steps no job but one for several nodes can use them.
+		// Without steps only jobs for several nodes can use them.
 		n.Together = i > 0 && m.runner.steps == nil
 		if !n.Together {
 			f.Slots += room.cpus
 		}
 		f.Nodes = append(f.Nodes, n)
 	}
-	// What is taken ahead finds the whole node, several times over, but never
-	// more than a node at once: a job must not be larger than it.
+	// Jobs taken ahead will find the whole node, several times over. It is offered as
+	// separate nodes, so that no job is larger than one.
 	for taken := int64(0); taken < ahead; taken += max(1, m.total.cpus) {
 		f.Nodes = append(f.Nodes, m.node(m.hosts[0].name, m.total, true))
 	}
 	return f
 }
 
-// wholeOffer is what the runner has when nothing runs, from its start to its end.
+// wholeOffer returns what the runner offers while nothing runs, from its start to its end.
 func (m *room) wholeOffer() placement.Offer {
 	o := placement.Offer{Slots: 1, IgnoreResources: m.runner.opts.MaxParallelJobs > 0, TimeLeftSeconds: m.runner.schedule.left(m.runner.began)}
 	if end := m.runner.schedule.end; !end.IsZero() {
@@ -59,7 +59,7 @@ func (m *room) node(name string, room capacity, busy bool) placement.FreeNode {
 	return placement.FreeNode{Name: name, CPUs: room.cpus, MemoryBytes: room.memory, GPUs: room.gpus, Busy: busy}
 }
 
-// slots is how many jobs may run at a time, at most.
+// slots returns how many jobs may run at a time, at most.
 func (m *room) slots() int64 {
 	if m.runner.opts.MaxParallelJobs > 0 {
 		return m.runner.opts.MaxParallelJobs
@@ -70,7 +70,7 @@ func (m *room) slots() int64 {
 	return m.total.cpus * int64(len(m.hosts))
 }
 
-// wantsWork reports whether room is empty, or about to be, for want of work.
+// wantsWork reports whether CPUs are idle, or will be soon, for lack of jobs.
 func (q *queue) wantsWork() bool {
 	return int64(len(q.waiting)) < max(1, q.runner.pace.ahead(q.runner.room.slots())/4)
 }

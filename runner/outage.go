@@ -12,18 +12,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// How often a daemon that does not answer is tried again.
+// How often a call of a daemon that does not answer is retried.
 const (
 	firstRetry = 500 * time.Millisecond
 	lastRetry  = 5 * time.Second
 )
 
-// retryAfter spreads the tries of many runners, none of which is later than delay.
+// retryAfter spreads the retries of many runners: it returns 60 to 100 % of delay.
 func retryAfter(delay time.Duration, random float64) time.Duration {
 	return time.Duration((0.6 + 0.4*random) * float64(delay))
 }
 
-// How long a runner that wants to leave tries to deliver its reports.
+// How long a runner that is leaving tries to deliver its reports.
 const (
 	deliverPatience     = 20 * time.Second
 	deliverPatienceKill = 2 * time.Second
@@ -35,8 +35,8 @@ type outage struct {
 	retryAt    time.Time
 	delay      time.Duration
 	cause      error
-	rejections int  // refusals in a row
-	registered bool // registered again since the last refusal
+	rejections int  // in a row
+	registered bool // again, since the last rejection
 }
 
 // registeredMsg is the daemon's answer to a runner that registers again.
@@ -45,20 +45,20 @@ type registeredMsg struct {
 	err  error
 }
 
-// onTurnError takes in that a turn failed: the daemon is absent, or it does
-// not know us (any more).
+// onTurnError handles a failed turn: the daemon does not answer, or it rejects the
+// runner.
 func (t *turns) onTurnError(err error, now time.Time) {
 	o := &t.outage
 	if refusal := t.rejection(err); refusal != nil {
 		o.rejections, o.registered = o.rejections+1, false
-		t.runner.log.Error("the daemon refuses the runner", "status", refusal.Status, "error", refusal.Message)
+		t.runner.log.Error("the daemon rejects the runner", "status", refusal.Status, "error", refusal.Message)
 		if o.rejections == maxRejections {
-			t.runner.leaving.leave(StopCancel, "the daemon refuses the runner: "+refusal.Message, workflow.KilledByFence, t.runner.policy.lead)
+			t.runner.leaving.leave(StopCancel, "the daemon rejects the runner: "+refusal.Message, workflow.KilledByFence, t.runner.policy.lead)
 		}
 	}
 	if o.since.IsZero() {
 		o.since = now
-		t.runner.log.Warn("the daemon does not answer; going on with what there is", "error", err)
+		t.runner.log.Warn("the daemon does not answer; continuing with the jobs at hand", "error", err)
 		t.runner.emit(Event{Kind: EventOutage, Message: err.Error()})
 	}
 	o.cause = err
@@ -71,16 +71,16 @@ func (t *turns) outageOver(now time.Time) {
 	if !o.since.IsZero() {
 		t.runner.log.Info("the daemon answers again", "after_s", now.Sub(o.since).Seconds())
 		t.runner.emit(Event{Kind: EventResumed})
-		t.runner.active = now // what there was to do meanwhile is not known
+		t.runner.active = now // jobs may have become ready meanwhile
 	}
 	*o = outage{}
 }
 
-// maxRejections is how many refusals in a row end a runner. After each of them it
-// registers again: it was silent for too long and taken for dead.
+// maxRejections is how many rejections in a row end a runner. After each of them it
+// registers again: it may have been silent for so long that it was considered dead.
 const maxRejections = 3
 
-// registerAgain registers again.
+// registerAgain registers in the background.
 func (t *turns) registerAgain(ctx context.Context) *flight {
 	f := &flight{req: &lease.TurnRequest{Turn: t.no}, sent: time.Now()}
 	t.runner.requests.Go(func() {
@@ -90,8 +90,8 @@ func (t *turns) registerAgain(ctx context.Context) *flight {
 	return f
 }
 
-// onRegisteredAgain goes on under the new id. In another run of the workflow there is
-// nothing to go on with.
+// onRegisteredAgain continues under the new id. If the workflow has been reset
+// meanwhile, the runner leaves.
 func (t *turns) onRegisteredAgain(m registeredMsg) {
 	now := time.Now()
 	t.reporting = nil
@@ -108,8 +108,8 @@ func (t *turns) onRegisteredAgain(m registeredMsg) {
 	}
 }
 
-// checkOutage returns an error when it is no use to wait for the daemon any
-// longer. Running jobs are always waited for: their ends go to the spool.
+// checkOutage returns an error when the runner stops waiting for the daemon. It always
+// waits for running jobs: their reports go to the spool.
 func (t *turns) checkOutage(now time.Time) error {
 	o := &t.outage
 	if o.since.IsZero() || t.runner.work.live() > 0 {
@@ -131,10 +131,10 @@ func (t *turns) checkOutage(now time.Time) error {
 	if o.rejections >= maxRejections {
 		code = workflow.CodeConflict
 	}
-	e := workflow.Errorf(code, "the daemon did not take the runner's last words: %v", o.cause)
+	e := workflow.Errorf(code, "the daemon did not take the last reports of the runner: %v", o.cause)
 	e.Err = o.cause
 	if n := len(t.outbox); n > 0 {
-		e.Hint = fmt.Sprintf("%d reports are kept in %s and delivered by the next run", n, t.runner.spool.dir)
+		e.Hint = fmt.Sprintf("%d reports are kept in %s; the next run delivers them", n, t.runner.spool.dir)
 	}
 	return e
 }
@@ -150,8 +150,8 @@ func (w *work) live() int {
 	return n
 }
 
-// isUnanswered reports whether the error of a call means that the daemon was away:
-// another one, or the same one later, can answer.
+// isUnanswered reports whether the error of a call means that the daemon did not
+// answer, so that a retry may succeed.
 func isUnanswered(err error) bool {
 	var e *client.APIError
 	if errors.As(err, &e) {

@@ -4,14 +4,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// setPatterns takes in what is to be looked for in the words of failed attempts.
+// setPatterns sets the failure patterns that are matched against failed attempts.
 func (r *Runner) setPatterns(s *failure.Patterns) {
 	if s == nil {
 		return
 	}
 	d, err := s.Detector()
-	if err != nil { // the daemon has checked them
-		r.log.Error("cannot look for categories of failures", "error", err)
+	if err != nil { // the daemon checks them when they are stored
+		r.log.Error("invalid failure patterns", "error", err)
 		return
 	}
 	r.detector = d

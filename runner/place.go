@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Place is where a runner in an allocation of Slurm finds itself.
+// Place is the part of a Slurm allocation that a runner serves.
 type Place struct {
 	Cluster      string
 	JobID        int64
@@ -21,26 +21,26 @@ type Place struct {
 	NodeID       int64  // 0: the first node of the allocation
 	NodeList     string // of the allocation, as Slurm writes it
 	TaskPID      int64  // 0 if Slurm does not say
-	// Nodes are those that the runner is for, as Slurm names them, its own
-	// first; more than one only where it is the only runner of its allocation.
+	// Nodes are those that the runner serves, as Slurm names them, its own first;
+	// more than one only if it is the only runner of its allocation.
 	Nodes []string
 	// Resources are what each of them has for jobs.
 	Resources Resources
-	// End is when Slurm takes the nodes away; zero if it does not say (before
-	// 23.02) or if there is no end.
+	// End is when the allocation ends; zero if Slurm does not say (before 23.02) or
+	// if it has no end.
 	End time.Time
 }
 
-// Probes is what a node says of itself.
+// Probes is what was measured on a node.
 type Probes struct {
-	// MaskCPUs are those that this process may use, OnlineCPUs those of the node.
+	// MaskCPUs is the number of CPUs that this process may use, OnlineCPUs of the node.
 	MaskCPUs, OnlineCPUs int64
 	NodeMemory           int64    // bytes
 	CgroupMemory         int64    // the lowest limit above this process; 0: none
-	GPUs                 []string // found without the help of variables
+	GPUs                 []string // found without SLURM variables
 }
 
-// Probe asks this node. It may run the tools of GPU vendors, unless the
+// Probe measures this node. It may run the tools of GPU vendors, unless the
 // environment names the devices.
 func Probe(environ []string) Probes {
 	p := Probes{MaskCPUs: int64(runtime.NumCPU()), OnlineCPUs: onlineCPUs(), CgroupMemory: oom.MemoryLimit(), GPUs: detectGPUs(environ)}
@@ -51,11 +51,12 @@ func Probe(environ []string) Probes {
 	return p
 }
 
-// ownMemory is left for this process and the system where a whole node is ours.
+// ownMemory is reserved for this process and the system if the runner has a whole node.
 const ownMemory = 128 << 20
 
-// Locate reads Slurm's variables. Isolated says that there is a runner on each
-// node even if this one is not in a step of Slurm.
+// Locate returns the place that Slurm's variables describe. isolated says that each
+// node has a runner, even if this one is not in a Slurm step. Its error has the code
+// invalid if this is not an allocation.
 func Locate(environ []string, probes Probes, isolated bool) (Place, error) {
 	v := make(variables, len(environ))
 	for _, entry := range environ {
@@ -67,7 +68,7 @@ func Locate(environ []string, probes Probes, isolated bool) (Place, error) {
 		NodeID: v.number("SLURM_NODEID"), NodeList: v["SLURM_JOB_NODELIST"], TaskPID: v.number("SLURM_TASK_PID"),
 	}
 	if p.JobID == 0 {
-		return p, workflow.Errorf(workflow.CodeInvalid, "SLURM_JOB_ID is not set: this is no allocation of Slurm")
+		return p, workflow.Errorf(workflow.CodeInvalid, "SLURM_JOB_ID is not set: this is not a Slurm allocation")
 	}
 	if end := v.number("SLURM_JOB_END_TIME"); end > 0 {
 		p.End = time.Unix(end, 0)
@@ -79,10 +80,10 @@ func Locate(environ []string, probes Probes, isolated bool) (Place, error) {
 	return p, nil
 }
 
-// variables are those of an environment.
+// variables are the variables of an environment.
 type variables map[string]string
 
-// number reads a variable; 0 if it is not there or no number.
+// number returns the value of a variable, 0 if it is unset or not a number.
 func (v variables) number(name string) int64 {
 	n, err := strconv.ParseInt(v[name], 10, 64)
 	if err != nil {
@@ -91,8 +92,8 @@ func (v variables) number(name string) int64 {
 	return max(n, 0)
 }
 
-// nodes lists the nodes that a runner is for: all of the allocation, if it
-// takes the place of the batch script; else its own.
+// nodes returns the nodes that a runner serves: all of the allocation if it runs in
+// the batch script, else its own.
 func (v variables) nodes(isolated bool) []string {
 	all, err := slurm.ExpandNodes(v["SLURM_JOB_NODELIST"])
 	if err != nil || len(all) == 0 {
@@ -114,8 +115,8 @@ func (v variables) nodes(isolated bool) []string {
 	return nodes
 }
 
-// cpus is the smallest number of CPUs that the allocation has on any of its
-// nodes, or the affinity mask where it confines us to part of this one.
+// cpus returns the smallest number of CPUs that the allocation has on any of its
+// nodes, or that of the affinity mask if it is smaller.
 func (v variables) cpus(probes Probes) int64 {
 	n := v.number("SLURM_CPUS_ON_NODE")
 	if v["SLURM_STEP_ID"] == "" {
@@ -132,7 +133,7 @@ func (v variables) cpus(probes Probes) int64 {
 	return max(n, 1)
 }
 
-// memory is what was asked for on each node, but not more than there is.
+// memory returns the memory that was requested on each node, but not more than there is.
 func (v variables) memory(probes Probes, r Resources) int64 {
 	own := int64(ownMemory)
 	limits := []int64{probes.CgroupMemory, probes.NodeMemory - min(own, probes.NodeMemory/16)}
@@ -153,8 +154,8 @@ func (v variables) memory(probes Probes, r Resources) int64 {
 	return least
 }
 
-// gpus are the devices of the allocation on this node. Slurm's word that there
-// are none is believed too, since what the tools find may be somebody else's.
+// gpus returns the devices of the allocation on this node. If Slurm lists none, there
+// are none: those that the vendors' tools find may belong to other jobs.
 func (v variables) gpus(probes Probes) []string {
 	for _, name := range gpuLists {
 		if list, ok := v[name]; ok {

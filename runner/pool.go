@@ -33,8 +33,8 @@ func (p *pool) do(task func()) {
 	p.some.Signal()
 }
 
-// close lets the queued tasks end and waits for them, but not longer than
-// patience: a task may hang in a file system for good.
+// close waits until the queued tasks have ended. It returns an error after patience,
+// since a task may hang in a file system for good.
 func (p *pool) close(patience time.Duration) error {
 	p.mu.Lock()
 	p.closed = true
@@ -49,7 +49,7 @@ func (p *pool) close(patience time.Duration) error {
 	case <-done:
 		return nil
 	case <-time.After(patience):
-		return fmt.Errorf("files or starts of processes hang for %s", patience)
+		return fmt.Errorf("opening files or starting processes has not ended within %s", patience)
 	}
 }
 

@@ -7,17 +7,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// staleQueue is how long a granted job may wait for room before it is given
-// back: it was taken ahead of jobs that turned out to be long.
+// staleQueue is how long a granted job may wait for room before it is given back. The
+// jobs before it then run longer than expected.
 const staleQueue = 2 * time.Second
 
-// queue has the granted jobs that are to be started, in the order of their grants.
+// queue holds the granted jobs that are to be started, in the order of their grants.
 type queue struct {
 	runner  *Runner
 	waiting []*attempt
 }
 
-// accept takes in a grant. The same grant twice is one.
+// accept queues a granted job. It ignores a repeated grant.
 func (q *queue) accept(g lease.Grant, now time.Time) {
 	if q.runner.work.attempts[g.LeaseRef] != nil || q.runner.turns.isClosed[g.LeaseRef] {
 		return
@@ -39,7 +39,7 @@ func (q *queue) accept(g lease.Grant, now time.Time) {
 	}
 }
 
-// discard gives a job back that was not started.
+// discard gives back a job that was not started.
 func (q *queue) discard(a *attempt) {
 	a.phase = discarding
 	q.runner.turns.giveBack = append(q.runner.turns.giveBack, a.ref())
@@ -52,11 +52,11 @@ func (q *queue) giveBackAll() {
 	q.waiting = nil
 }
 
-// startDue starts granted jobs in the order of their grants while there is
-// room, and gives back those that waited too long for it.
+// startDue starts granted jobs in the order of their grants while there is room. It
+// gives back those that have waited too long.
 func (q *queue) startDue(now time.Time) {
 	if len(q.waiting) == 0 || q.runner.pause.active() || now.After(q.runner.turns.leaseUntil) {
-		return // without a valid lease somebody else may have the job
+		return // without a valid lease another runner may have the job
 	}
 	n := 0
 	for _, a := range q.waiting {
@@ -69,18 +69,17 @@ func (q *queue) startDue(now time.Time) {
 	}
 	q.waiting = q.waiting[n:]
 	if len(q.waiting) > 0 && now.Sub(q.waiting[0].granted) > staleQueue {
-		q.runner.log.Debug("giving back jobs that were taken too early", "jobs", len(q.waiting))
+		q.runner.log.Debug("giving back jobs that were taken ahead too early", "jobs", len(q.waiting))
 		q.giveBackAll()
-		q.runner.pace = pace{} // take nothing ahead until short jobs are seen again
+		q.runner.pace = pace{} // take no jobs ahead until short ones have been seen again
 	}
 }
 
-// roomFor finds the hosts on which a can start now, none if it must wait. A job
-// that is larger than the node would wait for ever: it may start when it is
-// alone.
+// roomFor returns the hosts on which a can start now, nil if it must wait. A job that
+// is larger than the node starts when nothing else runs; else it would wait forever.
 func (m *room) roomFor(a *attempt) []*host {
 	if m.runner.work.byJob[a.grant.JobID] != nil {
-		return nil // an attempt that we lost still has processes
+		return nil // an attempt whose lease was lost still has processes
 	}
 	if m.runner.opts.MaxParallelJobs > 0 && m.busy >= m.runner.opts.MaxParallelJobs {
 		return nil
@@ -92,7 +91,7 @@ func (m *room) roomFor(a *attempt) []*host {
 	return hosts
 }
 
-// start takes room for a and has its process started.
+// start reserves room for a and has its process started.
 func (w *work) start(a *attempt, hosts []*host) {
 	a.phase = starting
 	w.byJob[a.grant.JobID] = a
@@ -106,7 +105,7 @@ func (w *work) start(a *attempt, hosts []*host) {
 	w.runner.room.busy++
 	visible, shared := w.runner.room.gpus.take(a.grant.GPUs)
 	if shared {
-		w.runner.log.Warn("more GPUs in use than there are; sharing", "job_id", a.grant.JobID)
+		w.runner.log.Warn("more GPUs are needed than there are; jobs share them", "job_id", a.grant.JobID)
 	} else {
 		a.gpus = visible
 	}
@@ -118,7 +117,7 @@ func (w *work) start(a *attempt, hosts []*host) {
 	w.runner.pool.do(func() { w.launch(a, visible, names, timeLimit) })
 }
 
-// release gives back what start took.
+// release undoes the reservations of start.
 func (w *work) release(a *attempt) {
 	if a.timer != nil {
 		a.timer.Stop()

@@ -12,19 +12,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// defaultRepairTime bounds a recovery script if the daemon does not.
+// defaultRepairTime limits a recovery script if the daemon sets no limit.
 const defaultRepairTime = 10 * time.Minute
 
-// repairs are the recovery scripts that wait and run. They take no room from
-// jobs: they are small, and a repaired job is wanted soon.
+// repairs are the recovery scripts that wait or run. They take no room from jobs: they
+// are small, and the repaired jobs should run soon.
 type repairs struct {
 	runner  *Runner
 	waiting []*attempt
 	running int64
 }
 
-// queueScript queues the recovery script of a failed attempt. Its lease is kept
-// until the script's end has been reported.
+// queueScript queues the recovery script of a failed attempt. The attempt keeps its
+// lease until the end of the script has been reported.
 func (p *repairs) queueScript(a *attempt, script *lease.Recovery) {
 	*a = attempt{
 		grant: a.grant, key: a.key + ".recovery", granted: time.Now(),
@@ -33,8 +33,8 @@ func (p *repairs) queueScript(a *attempt, script *lease.Recovery) {
 	p.waiting = append(p.waiting, a)
 }
 
-// startRepairs starts waiting scripts, a few at a time. A runner that leaves
-// starts none: with its leave their leases are free for others.
+// startRepairs starts waiting scripts, a few at a time. A runner that is leaving
+// starts none: when it deregisters, other runners can have their leases.
 func (p *repairs) startRepairs() {
 	if p.runner.leaving.active() {
 		return
@@ -50,7 +50,7 @@ func (p *repairs) startRepairs() {
 	}
 }
 
-// launchRepair starts the script; it runs on the pool.
+// launchRepair starts the script. It runs on the pool.
 func (p *repairs) launchRepair(a *attempt) {
 	p.runner.restore.ensureOutputDir()
 	g := &a.grant
@@ -71,8 +71,8 @@ func (p *repairs) launchRepair(a *attempt) {
 	p.runner.box.put(m)
 }
 
-// dir is where recovery scripts run: where the workflow was submitted,
-// if that is known and there, else where jobs run.
+// dir returns where recovery scripts run: the directory from which the workflow was
+// submitted, if it exists, else that of jobs.
 func (p *repairs) dir() string {
 	dir := p.runner.about.SubmissionDirectory
 	if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
@@ -81,7 +81,7 @@ func (p *repairs) dir() string {
 	return p.runner.opts.WorkDir
 }
 
-// repairTime is how long a script may take.
+// repairTime returns how long a script may run.
 func (a *attempt) repairTime() time.Duration {
 	if a.recovery.TimeoutSeconds > 0 {
 		return secondsOf(min(a.recovery.TimeoutSeconds, maxSeconds))
@@ -89,7 +89,7 @@ func (a *attempt) repairTime() time.Duration {
 	return defaultRepairTime
 }
 
-// onScriptEnded says how a script ended.
+// onScriptEnded queues the report of how a script ended.
 func (p *repairs) onScriptEnded(a *attempt, report *lease.Report) {
 	p.running--
 	if a.void {

@@ -9,7 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// registerWithRetry registers, and waits for a daemon that does not answer.
+// registerWithRetry registers, and retries for Options.Patience while the daemon does
+// not answer. It returns the last error.
 func (r *Runner) registerWithRetry(ctx context.Context, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	until := r.began.Add(r.opts.Patience)
 	for delay := firstRetry; ; delay = min(2*delay, lastRetry) {

@@ -23,15 +23,15 @@ type Resources struct {
 	GPUDevices []string
 }
 
-// sharesHost reports whether the runner offers all that this host has, outside of
-// allocations, as nobody said how much.
+// sharesHost reports whether the runner, outside of allocations, offers everything that
+// this host has, because no amounts are set.
 func (o *Options) sharesHost() bool {
 	r := &o.Resources
 	return r.CPUs == 0 && r.MemoryBytes == 0 && r.GPUs == 0 && len(r.GPUDevices) == 0 && o.MaxParallelJobs == 0 &&
 		o.NodeType == compute.SchedulerLocal && o.Allocation == nil && o.Steps == nil
 }
 
-// capacity is what jobs take from.
+// capacity is an amount of resources.
 type capacity struct {
 	cpus, memory, gpus int64
 }
@@ -62,10 +62,10 @@ func (c capacity) atLeastZero() capacity {
 	return capacity{max(0, c.cpus), max(0, c.memory), max(0, c.gpus)}
 }
 
-// orDetected fills what is zero with what this node has.
+// orDetected replaces zero values by what this node has.
 func (r Resources) orDetected(environ []string, log *slog.Logger) Resources {
 	if r.CPUs <= 0 {
-		r.CPUs = int64(runtime.NumCPU()) // heeds the affinity mask
+		r.CPUs = int64(runtime.NumCPU()) // respects the affinity mask
 	}
 	if r.MemoryBytes <= 0 {
 		r.MemoryBytes = nodeMemory(log)
@@ -80,7 +80,7 @@ func (r Resources) orDetected(environ []string, log *slog.Logger) Resources {
 	return r
 }
 
-// devices names the GPUs.
+// devices returns the names of the GPUs.
 func (r Resources) devices() []string {
 	if len(r.GPUDevices) > 0 {
 		return r.GPUDevices
@@ -92,8 +92,8 @@ func (r Resources) devices() []string {
 	return devices
 }
 
-// onlineCPUs is the number of CPUs that the node has, whoever may use them; 0 if
-// it does not say.
+// onlineCPUs returns the number of CPUs of the node, whoever may use them; 0 if it is
+// not known.
 func onlineCPUs() int64 {
 	data, err := os.ReadFile("/sys/devices/system/cpu/online")
 	if err != nil {

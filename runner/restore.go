@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// restorer makes the output directory again when a job, a script or a person has
-// removed it while we work in it.
+// restorer recreates the output directory if a job, a script or a person has removed it
+// while the runner works in it.
 type restorer struct {
 	runner *Runner
 	mu     sync.Mutex
-	failed string // what was said of the last try; empty after one that succeeded
+	failed string // message of the last try; empty if it succeeded
 }
 
 // outputLostMsg says that the output directory was removed.
 type outputLostMsg struct{ text string }
 
-// ensureOutputDir makes the output directory again if it is gone. What is gone is known by
+// ensureOutputDir recreates the output directory if it was removed. It recognises this by
 // the journal, which is always open: a removed file has no link. It runs on the pool,
-// before a process is started, since what is started needs the directory.
+// before each start of a process.
 func (o *restorer) ensureOutputDir() {
 	if !o.runner.leftover.Removed() {
 		return
@@ -43,9 +43,8 @@ func (o *restorer) ensureOutputDir() {
 	}
 }
 
-// recreate makes the directory with what others need to find of us in it: its
-// lock first, so that it is nobody else's, then the spool, and the journal last, by which we
-// know that it is there.
+// recreate makes the directory and its files: first the lock, so that no other runner
+// takes it, then the spool, and last the journal, by which ensureOutputDir recognises it.
 func (o *restorer) recreate() error {
 	if err := o.runner.prepare(); err != nil {
 		return err
@@ -61,27 +60,27 @@ func (o *restorer) recreate() error {
 	return o.runner.leftover.Restore()
 }
 
-// onOutputLost tells that the output directory was removed.
+// onOutputLost reports that the output directory was removed.
 func (o *restorer) onOutputLost(m outputLostMsg) {
 	o.runner.log.Error(m.text)
 	o.runner.summary.OutputLost = append(o.runner.summary.OutputLost, m.text)
 	o.runner.emit(Event{Kind: EventOutputLost, Message: m.text})
 }
 
-// checkAtEnd tells of an output directory that the last of the jobs removed. The loop
-// has ended, and nothing is on the pool.
+// checkAtEnd reports an output directory that the last job has removed. The loop has
+// ended, and the pool is idle.
 func (o *restorer) checkAtEnd() {
 	if o.runner.leftover.Removed() && o.failed == "" {
 		o.onOutputLost(outputLostMsg{fmt.Sprintf("the output directory %s was removed: what was written to it is lost", o.runner.opts.OutputDir)})
 	}
 }
 
-// restore writes the spool again.
+// restore recreates the spool.
 func (d *delivery) restore() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.writer.Restore(); err != nil {
-		return fmt.Errorf("make the spool again: %w", err)
+		return fmt.Errorf("recreate the spool: %w", err)
 	}
 	d.failing = false
 	return nil

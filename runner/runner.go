@@ -1,6 +1,5 @@
-// Package runner runs jobs on a node: it asks the daemon for work that fits,
-// starts, measures, limits and ends processes, gathers evidence of how they
-// ended, and reports it.
+// Package runner runs jobs on a node: it polls the daemon for jobs that fit, starts,
+// measures, limits and ends their processes, and reports with evidence how they ended.
 package runner
 
 import (
@@ -35,72 +34,68 @@ type Turner interface {
 	Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error)
 	Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error)
 	Leave(ctx context.Context, runnerID int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error)
-	// FailedWorkflow is what the jobs of a compensation learn of the run.
+	// FailedWorkflow returns what the jobs of a compensation are told of the run.
 	FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error)
 }
 
-// Options say what a runner works on and with. Client, WorkflowID and
-// OutputDir are needed; the rest works when zero.
+// Options configure a runner. Client, WorkflowID and OutputDir are required.
 type Options struct {
 	Client     Turner
 	WorkflowID int64
-	// OutputDir holds the attempts' files; it is made if it is not there.
+	// OutputDir holds the attempts' files; it is created if it does not exist.
 	OutputDir string
-	// Database is the name of the database that WorkflowID is of. Reports that
-	// dead runners have left in OutputDir and in OtherDirs are delivered if they
-	// are for the same one.
+	// Database is the name of the database that has the workflow. Reports that dead
+	// runners have left in OutputDir and in OtherDirs are delivered if they are for it.
 	Database  string
 	OtherDirs []string
-	// Resources are what jobs may use; what the node has where zero.
+	// Resources are what jobs may use; zero values mean what the node has.
 	Resources Resources
-	// MaxParallelJobs, if not zero, is the number of jobs at a time, whatever
-	// they need.
+	// MaxParallelJobs, if not zero, is the number of jobs at a time. Resources are
+	// then ignored.
 	MaxParallelJobs int64
 	Labels          []string
-	// TimeLimit is how long the runner may live, from Run on; EndTime, which
-	// wins, is when it must have ended. Zero for no end.
+	// TimeLimit is how long Run may take; EndTime, which takes precedence, is when it
+	// must have ended. Zero for no end.
 	TimeLimit time.Duration
 	EndTime   time.Time
-	// Nodes are the names of those that jobs can be placed on, the runner's own
-	// first; each has Resources. Nil for this one alone.
+	// Nodes are the names of the nodes for jobs, the runner's own first; each has
+	// Resources. Nil for this one alone.
 	Nodes []string
-	// Steps starts jobs as steps of Slurm, if the workflow wants that; nil
-	// outside of allocations.
+	// Steps starts jobs as Slurm steps, if the workflow is configured so; nil outside
+	// of allocations.
 	Steps *steps.Starter
-	// KillWait is what Slurm leaves a process between SIGTERM and SIGKILL.
+	// KillWait is the time between SIGTERM and SIGKILL of Slurm.
 	KillWait time.Duration
-	// IdleTimeout, if not zero, is how long to wait for work instead of the
-	// workflow's own time.
+	// IdleTimeout, if not zero, is how long to wait for work. It overrides that of the
+	// workflow.
 	IdleTimeout time.Duration
-	// Patience is how long to wait, when registering, for a daemon that does
-	// not answer.
+	// Patience is how long registering is retried while the daemon does not answer.
 	Patience time.Duration
-	// Persistent lets the runner wait, without limit, for jobs that may still
-	// become work for it.
+	// Persistent has the runner wait without limit for jobs that it may be able to run
+	// later.
 	Persistent bool
 
-	APIURL string // for the jobs' environment
-	// APIURLOn returns it for steps on another node; empty if there is none. It
-	// may take some seconds. Nil: none.
+	APIURL string // in the jobs' environment
+	// APIURLOn, if not nil, returns the URL for steps on another node; empty if there is
+	// none. It may take some seconds.
 	APIURLOn func(node string) string
-	Environ  []string // what jobs inherit; nil for this process's environment
-	WorkDir  string   // where jobs start; empty for this process's directory
+	Environ  []string // what jobs inherit; nil for the environment of this process
+	WorkDir  string   // where jobs start; empty for the directory of this process
 	NodeType string   // "local" (default) or "slurm"
 	Hostname string   // os.Hostname if empty
-	// SchedulerConfigID, StrictScheduler and Scheduler are passed on when
-	// registering.
+	// SchedulerConfigID, StrictScheduler and Scheduler are sent when registering.
 	SchedulerConfigID *int64
 	StrictScheduler   bool
 	Scheduler         any
-	// Allocation is where the runner lives, if the daemon asked for it.
+	// Allocation is the allocation of the runner, if the daemon has requested it.
 	Allocation *lease.AllocationMember
-	// OnlyLogin has the runner take only jobs that run on the daemon's host alone,
-	// which must be this one.
+	// OnlyLogin has the runner take only jobs that must run on the daemon's host. It
+	// must be this host.
 	OnlyLogin bool
 
 	Executor process.Executor // nil for processes
-	// Key names this life of the runner, and Random spreads its calls, in
-	// [0, 1); chosen if empty or nil.
+	// Key identifies this Run, and Random, in [0, 1), spreads its calls; both have
+	// defaults.
 	Key      string
 	Random   func() float64
 	Actions  ActionClient // nil for no actions
@@ -108,11 +103,10 @@ type Options struct {
 	Log      *slog.Logger // nil for none
 	// Failpoint, if not nil, is called at places where tests kill the runner.
 	Failpoint func(name string)
-	// RestoreOutput, if not nil, makes again what the caller keeps in OutputDir, which
-	// somebody has removed: its lock, and the log.
+	// RestoreOutput, if not nil, recreates the caller's files in an OutputDir that was
+	// removed: its lock, and the log.
 	RestoreOutput func() error
-	// OnEvent, if not nil, is called in order for everything that happens; it
-	// must not block.
+	// OnEvent, if not nil, is called for each event, in order. It must not block.
 	OnEvent func(Event)
 }
 
@@ -125,24 +119,24 @@ type Runner struct {
 	log       *slog.Logger
 	shell     string // path of bash
 	executor  process.Executor
-	ender     process.Ender // executor, if its commands have no processes; else nil
+	ender     process.Ender // executor, if its commands are not processes; else nil
 	restore   restorer
 	box       *mailbox
 	pool      *pool
 	keeper    *process.Keeper
-	monitor   *monitor // nil if there is nothing to do for it
+	monitor   *monitor // nil if nothing is to be recorded
 	oom       *oom.Tracker
 	failed    failedWorkflow
 	stopping  chan StopKind
 	abandon   sync.Once
 	abandoned chan struct{}
-	requests  sync.WaitGroup // turns under way
+	requests  sync.WaitGroup // calls under way
 
 	// Set when registering, constant afterwards.
 	key          string
 	registration *lease.RegisterRequest
 	about        *lease.RegisterResponse
-	detector     *failure.Detector // what is looked for in the words of failed attempts
+	detector     *failure.Detector // of failure patterns
 	policy       policy
 	steps        *steps.Mode // nil unless jobs are steps
 	env          environment
@@ -150,9 +144,9 @@ type Runner struct {
 	leftover     *process.Journal
 
 	// Owned by Run.
-	id           int64 // may change when we have to register again
+	id           int64 // changes when the runner registers again
 	began        time.Time
-	shares       bool // its host, with other runners
+	shares       bool // shares its host with other runners
 	schedule     schedule
 	room         room
 	queue        queue
@@ -165,14 +159,15 @@ type Runner struct {
 	accounts     stepAccounts
 	leaving      leaving
 	actions      actions
-	active       time.Time // last grant or end
+	active       time.Time // of the last grant or end of a job
 	summary      Summary
 }
 
-// New checks the options and makes a runner; Run starts it.
+// New returns a runner for Run. It returns an error if a required option is missing, or
+// bash.
 func New(o Options) (*Runner, error) {
 	if o.Client == nil || o.WorkflowID <= 0 || o.OutputDir == "" {
-		return nil, errors.New("runner: client, workflow and output directory are needed")
+		return nil, errors.New("runner: client, workflow and output directory are required")
 	}
 	dir, err := filepath.Abs(o.OutputDir)
 	if err != nil {
@@ -217,7 +212,7 @@ func New(o Options) (*Runner, error) {
 	return r.linkParts(), nil
 }
 
-// linkParts has the parts of the runner know it.
+// linkParts sets the references of its parts to the runner.
 func (r *Runner) linkParts() *Runner {
 	r.restore.runner, r.room.runner, r.queue.runner, r.work.runner = r, r, r, r
 	r.turns.runner, r.repairs.runner, r.actions.runner, r.leaving.runner = r, r, r, r
@@ -225,9 +220,9 @@ func (r *Runner) linkParts() *Runner {
 	return r
 }
 
-// Run registers, works until there is nothing left to do or it is told to
-// stop, and deregisters. It may be called once. When ctx is done the runner
-// ends its jobs as StopCancel does.
+// Run registers, runs jobs until none is left or it is told to stop, and deregisters.
+// It may be called once. When ctx is done it stops as by StopCancel. It returns what
+// was done, also with an error.
 func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	r.began = time.Now()
 	if err := r.prepare(); err != nil {
@@ -248,7 +243,7 @@ func (r *Runner) Run(ctx context.Context) (Summary, error) {
 	return r.summary, errors.Join(err, release())
 }
 
-// prepare makes the directories that attempts write to.
+// prepare creates the directories that attempts write to.
 func (r *Runner) prepare() error {
 	for _, name := range []string{output.StdioDir, output.TerminationDir, output.SpoolDir} {
 		dir := filepath.Join(r.opts.OutputDir, name)
@@ -262,10 +257,10 @@ func (r *Runner) prepare() error {
 	return nil
 }
 
-// minWorkers is how many files may hang on a file system before starts do.
+// minWorkers is how many files may hang on a file system before starts hang, too.
 const minWorkers = 4
 
-// open starts the goroutines that work for the loop; release ends them.
+// open starts the goroutines that work for the loop. release ends them.
 func (r *Runner) open() (release func() error, err error) {
 	var closers []func() error
 	release = func() error {
@@ -295,7 +290,7 @@ func (r *Runner) open() (release func() error, err error) {
 	return release, nil
 }
 
-// openMonitor starts what measures.
+// openMonitor starts the keeper and the monitor.
 func (r *Runner) openMonitor(closers *[]func() error) {
 	r.keeper = process.NewKeeper(r.log, monitorInterval(r.about.ResourceMonitor), r.oom)
 	r.monitor = newMonitor(r.about.ResourceMonitor, r.metricsPath(), r.log)
@@ -308,7 +303,7 @@ func (r *Runner) openMonitor(closers *[]func() error) {
 	*closers = append(*closers, func() error { cancel(); wg.Wait(); return nil })
 }
 
-// register introduces the runner to the daemon.
+// register registers the runner and takes over the settings of the workflow.
 func (r *Runner) register(ctx context.Context) error {
 	end := r.opts.EndTime
 	if end.IsZero() && r.opts.TimeLimit > 0 {
@@ -358,7 +353,7 @@ func (r *Runner) failpoint(name string) {
 	}
 }
 
-// emit tells the watcher, if there is one.
+// emit passes an event to OnEvent.
 func (r *Runner) emit(e Event) {
 	if r.opts.OnEvent != nil {
 		e.Time = time.Now()

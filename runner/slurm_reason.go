@@ -14,34 +14,34 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// How long a report waits for Slurm's word on why a step failed, or why the
-// allocation is being ended, and how often Slurm is asked for it: its accounting
-// database lags by seconds. One call asks for all that wait.
+// How long a report waits for the accounting record that says why a step failed or why
+// the allocation is being ended, and how often Slurm is polled for it. The accounting
+// database lags by seconds. One call serves all waiting reports.
 const (
 	recordPatience = 8 * time.Second
 	recordPause    = time.Second
-	longestPause   = 15 * time.Second // while accounting fails: there may be none
+	longestPause   = 15 * time.Second // while accounting fails; it may not be configured
 	queuePause     = 10 * time.Second
-	recordsSince   = 24 * time.Hour // before our own start; any time before the start of the allocation will do
+	recordsSince   = 24 * time.Hour // before our own start; must be before the start of the allocation
 	clockSlack     = 30 * time.Second
 )
 
-// slurmReasons are the reports that wait for Slurm's word.
+// slurmReasons holds the reports that wait for an accounting record.
 type slurmReasons struct {
 	runner *Runner
 
 	waiting []heldReport // in the order of their ends
 	polling bool
 	pollAt  time.Time
-	pause   time.Duration // until the next question; 0 is wordPause
-	// Of the allocation that is being ended: why, once that is known, until when
-	// it matters, and how much time was left.
+	pause   time.Duration // until the next poll; 0 is recordPause
+	// Of an allocation that is being ended: its record, once there is one, until when
+	// reports wait for it, and how much time was left.
 	allocation *slurm.Record
 	until      time.Time
 	timeLeft   time.Duration
-	// nodesLost is why Slurm is going to take the allocation, once that is known;
-	// queueAt is when its queue may be asked for it again, if wondering. Over says
-	// that Slurm has ended it already: then why is a matter of its record.
+	// nodesLost is why Slurm takes the nodes away, once that is known; queueAt is when
+	// squeue may be polled for it again, if queueWanted. allocationOver says that Slurm
+	// has ended the allocation: then only its record says why.
 	nodesLost      *workflow.SlurmEvidence
 	queueWanted    bool
 	allocationOver bool
@@ -57,14 +57,14 @@ type heldReport struct {
 // slurmReasonsMsg is what Slurm knows of the allocation and its steps.
 type slurmReasonsMsg struct {
 	records []slurm.Record
-	queued  []slurm.Job // the allocation, if that was asked for
+	queued  []slurm.Job // the allocation, if squeue was polled
 	err     error
-	// unaccounted says that accounting, which may not be there, did not answer.
+	// unaccounted says that sacct failed; accounting may not be configured.
 	unaccounted bool
 }
 
-// holdReport keeps a report for which Slurm's word may matter; false if it is to
-// be sent now.
+// holdReport keeps a report for which Slurm may have a reason. It returns false if the
+// report is to be sent now.
 func (w *slurmReasons) holdReport(a *attempt, report *lease.Report) bool {
 	e := &report.Evidence
 	now := time.Now()
@@ -94,8 +94,8 @@ func (w *slurmReasons) holdReport(a *attempt, report *lease.Report) bool {
 	return true
 }
 
-// markDrained takes an attempt that somebody ended while we leave, as Slurm has told us
-// without a warning, for one that we have ended for that: Slurm was faster.
+// markDrained marks an interrupted attempt as drained by us if Slurm is ending the
+// allocation: Slurm's signal was faster than ours.
 func (w *slurmReasons) markDrained(e *workflow.Evidence, now time.Time) {
 	if e.KilledBy == "" && now.Before(w.until) && failure.Interrupted(e) {
 		e.KilledBy = workflow.KilledByDrain
@@ -103,7 +103,7 @@ func (w *slurmReasons) markDrained(e *workflow.Evidence, now time.Time) {
 	}
 }
 
-// poll asks for the words that are waited for, and sends the reports that
+// poll polls Slurm for the records that reports wait for, and sends the reports that
 // have waited long enough.
 func (w *slurmReasons) poll(ctx context.Context, now time.Time) {
 	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
@@ -118,8 +118,8 @@ func (w *slurmReasons) poll(ctx context.Context, now time.Time) {
 		return
 	}
 	w.polling = true
-	askQueue := w.queueWanted && !now.Before(w.queueAt)
-	if askQueue {
+	pollQueue := w.queueWanted && !now.Before(w.queueAt)
+	if pollQueue {
 		w.queueWanted, w.queueAt = false, now.Add(queuePause)
 	}
 	job, since := w.runner.opts.Steps, w.runner.began.Add(-recordsSince)
@@ -127,17 +127,17 @@ func (w *slurmReasons) poll(ctx context.Context, now time.Time) {
 		ctx, cancel := context.WithTimeout(ctx, steps.CallTime)
 		defer cancel()
 		var m slurmReasonsMsg
-		if askQueue {
+		if pollQueue {
 			queue, err := job.Slurm.Queue(ctx, slurm.QueueQuery{IDs: []slurm.JobID{job.Job}})
 			m.queued, m.err = queue.Jobs, err
 		}
-		look, err := job.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{job.Job}, Since: since, Duplicates: true})
-		m.records, m.err, m.unaccounted = look.Records, errors.Join(m.err, err), err != nil
+		answer, err := job.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{job.Job}, Since: since, Duplicates: true})
+		m.records, m.err, m.unaccounted = answer.Records, errors.Join(m.err, err), err != nil
 		w.runner.box.put(m)
 	})
 }
 
-// nextPoll is when ask has something to do, the zero time if never.
+// nextPoll returns when poll is due, the zero time if never.
 func (w *slurmReasons) nextPoll(now time.Time) time.Time {
 	var next time.Time
 	if !w.polling && (len(w.waiting) > 0 || w.allocation == nil && now.Before(w.until)) {
@@ -151,8 +151,8 @@ func (w *slurmReasons) nextPoll(now time.Time) time.Time {
 	return next
 }
 
-// nextPause is the time until the next question, twice as long after each one
-// that accounting did not answer: also from one step to the next.
+// nextPause returns the time until the next poll. It doubles with each one that
+// accounting did not answer.
 func nextPause(pause time.Duration, failed bool) time.Duration {
 	if !failed {
 		return recordPause
@@ -160,18 +160,18 @@ func nextPause(pause time.Duration, failed bool) time.Duration {
 	return min(2*max(pause, recordPause), longestPause)
 }
 
-// onAnswer takes in what Slurm knows.
+// onAnswer adds what Slurm has reported to the waiting reports and sends them.
 func (w *slurmReasons) onAnswer(m slurmReasonsMsg) {
 	w.pause = nextPause(w.pause, m.unaccounted)
 	w.polling, w.pollAt = false, time.Now().Add(w.pause)
 	if m.err != nil && !errors.Is(m.err, context.Canceled) {
-		w.runner.log.Warn("Slurm does not say how jobs ended", "error", m.err)
+		w.runner.log.Warn("cannot get accounting records", "error", m.err)
 	}
 	w.noteNewEnd(m.queued)
 	ended := make(map[string]*slurm.Record, len(m.records))
 	for i := range m.records {
 		switch rec := &m.records[i]; {
-		case !rec.Over(), !rec.End.IsZero() && rec.End.Before(w.runner.began.Add(-clockSlack)): // or of an earlier life
+		case !rec.Over(), !rec.End.IsZero() && rec.End.Before(w.runner.began.Add(-clockSlack)): // or of before a restart
 		case rec.IsStep():
 			ended[rec.Name] = rec
 		default:
@@ -185,15 +185,15 @@ func (w *slurmReasons) onAnswer(m slurmReasonsMsg) {
 	}
 	w.waiting = slices.DeleteFunc(w.waiting, func(held heldReport) bool {
 		step := ended[steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, &held.attempt.grant)]
-		taken := held.report.Evidence.KilledBy == workflow.KilledByDrain
+		drained := held.report.Evidence.KilledBy == workflow.KilledByDrain
 		switch {
 		case w.nodesLost != nil && failure.Interrupted(&held.report.Evidence):
 			held.report.Evidence.Slurm = w.nodesLost
 		case w.allocationOver && w.allocation == nil && failure.Interrupted(&held.report.Evidence):
-			return false // its step was canceled, as all are that end so
-		case taken && w.allocation != nil:
+			return false // its step says no more than canceled
+		case drained && w.allocation != nil:
 			steps.ExplainByJob(&held.report.Evidence, w.allocation)
-		case !taken && step != nil:
+		case !drained && step != nil:
 			steps.ExplainByStep(&held.report.Evidence, step)
 		default:
 			return false
@@ -203,9 +203,9 @@ func (w *slurmReasons) onAnswer(m slurmReasonsMsg) {
 	})
 }
 
-// noteNewEnd takes in that Slurm has moved the end of the allocation forward. It
-// tells steps so by SIGTERM, and others not at all. Where its grace is short, it
-// may be over before we have asked.
+// noteNewEnd takes over the new end of an allocation that is being preempted. Slurm
+// announces it to steps by SIGTERM, and to other processes not at all. If the grace is
+// short, the allocation may have ended before the poll.
 func (w *slurmReasons) noteNewEnd(queued []slurm.Job) {
 	for i := range queued {
 		w.allocationOver = w.allocationOver || queued[i].State.Ending() || queued[i].State.Over()

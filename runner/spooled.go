@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Spooled is what one life of a runner wrote down and nobody has received.
+// Spooled is what one runner has written to its spool and not delivered.
 type Spooled struct {
 	spool.Header
 	Reports []lease.Report
@@ -19,9 +19,9 @@ type Spooled struct {
 	path    string
 }
 
-// ReadSpooled returns what runners of a database left in an output directory,
-// of those that are wanted. They may have been on other hosts; they should be
-// over.
+// ReadSpooled returns the undelivered spools of a database in an output directory whose
+// headers are wanted. Their runners should have ended; they may have been on other
+// hosts. With an error it also returns the spools that could be read.
 func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([]Spooled, error) {
 	var all []Spooled
 	var failed []error
@@ -35,12 +35,12 @@ func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([
 			var cannotRead *fs.PathError
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
-				continue // somebody else has delivered it
+				continue // another runner has delivered it
 			case errors.As(err, &cannotRead):
 				failed = append(failed, err)
 				continue
 			case err != nil:
-				continue // no spool file; nothing will ever be read of it
+				continue // not a spool file
 			}
 			if h := &c.Header; (h.Database == database || h.Database == "") && wanted(h) {
 				all = append(all, Spooled{Header: *h, Reports: c.Pending(), Started: c.Unreported(), path: path})
@@ -48,11 +48,11 @@ func ReadSpooled(outputDir, database string, wanted func(*spool.Header) bool) ([
 		}
 	}
 	if len(failed) > 0 {
-		return all, fmt.Errorf("read what runners wrote down in %s: %w", outputDir, errors.Join(failed...))
+		return all, fmt.Errorf("read the spools in %s: %w", outputDir, errors.Join(failed...))
 	}
 	return all, nil
 }
 
-// Delivered removes the file, unless its writer lives: everything in it is
-// recorded.
+// Delivered removes the file, since everything in it is recorded, unless its writer is
+// alive.
 func (s *Spooled) Delivered() error { return spool.Remove(s.path) }

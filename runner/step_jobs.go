@@ -10,10 +10,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/steps"
 )
 
-// stepTime is the time limit of a step that starts now; 0 for none. Slurm
-// counts in minutes. We end steps ourselves when their time is over, so that the
-// limit only stands behind us; but where the user wants a signal so long before
-// it, it must not lie beyond the end.
+// stepTime returns the time limit of a step that starts now, in whole minutes as Slurm
+// has it; 0 for none. The runner ends steps itself, so that the limit is a safeguard and
+// may be after the end of the allocation. If srun is to send a signal before the limit,
+// it must not be.
 func (w *work) stepTime(now time.Time) time.Duration {
 	if w.runner.steps == nil || w.runner.schedule.end.IsZero() {
 		return 0
@@ -25,8 +25,8 @@ func (w *work) stepTime(now time.Time) time.Duration {
 	return (left + time.Minute - 1).Truncate(time.Minute)
 }
 
-// envForHost changes the environment of a step that begins on another node than
-// the runner's, where nobody listens at the address that jobs are told here.
+// envForHost replaces the API's address in the environment of a step that starts on
+// another node, where the address of the runner's node does not work.
 func (w *work) envForHost(env, hosts []string) []string {
 	if len(hosts) == 0 || len(w.runner.opts.Nodes) == 0 || hosts[0] == w.runner.opts.Nodes[0] {
 		return env
@@ -43,8 +43,8 @@ func (w *work) envForHost(env, hosts []string) []string {
 // stepKillPatience is how long srun may take to kill the tasks of its step.
 const stepKillPatience = 10 * time.Second
 
-// endStep ends a step: the signal goes to its processes by way of Slurm, since
-// srun answers most signals by killing them. After lead srun is told to.
+// endStep ends a step. The signal goes through Slurm, since srun kills the processes of
+// its step on most signals. After lead srun is signalled.
 func (w *work) endStep(a *attempt, sig unix.Signal, lead time.Duration) {
 	if sig == unix.SIGKILL || lead <= 0 {
 		w.runner.keeper.EndTree(a.watch, unix.SIGTERM, stepKillPatience)
@@ -60,7 +60,7 @@ func (w *work) endStep(a *attempt, sig unix.Signal, lead time.Duration) {
 	a.endTimer = time.AfterFunc(lead, func() { w.runner.box.put(stepOverdueMsg{a}) })
 }
 
-// stepOverdueMsg says that an attempt has had its time to end.
+// stepOverdueMsg says that the grace of a step is over.
 type stepOverdueMsg struct{ attempt *attempt }
 
 func (w *work) onStepOverdue(a *attempt) {
@@ -69,8 +69,8 @@ func (w *work) onStepOverdue(a *attempt) {
 	}
 }
 
-// signalSteps sends the signals that are due: all in one call, since they are
-// when the allocation ends.
+// signalSteps sends the signals that are due, in one call: at the end of the allocation
+// there are many.
 func (w *work) signalSteps() {
 	if w.runner.steps == nil {
 		return

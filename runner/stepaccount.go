@@ -9,22 +9,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// StepAccounts takes what Slurm accounted for attempts that were steps; a
-// client.Runners does.
+// StepAccounts receives what steps have used according to Slurm's accounting; a
+// client.Runners is one.
 type StepAccounts interface {
 	AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error
 }
 
-// What steps have used comes after their reports: nobody waits for it, and
-// Slurm is asked once for all of them.
+// What steps have used is sent after their reports. Nothing waits for it, and one poll
+// serves many steps.
 const (
 	accountPeriod = time.Minute
-	accountFor    = 10 * time.Minute // then the accounting database will never know
-	lastPollTime  = 5 * time.Second  // what the last look may take
-	accountAgain  = time.Second      // before it is repeated for steps that have just ended
+	accountFor    = 10 * time.Minute // later no record will come
+	lastPollTime  = 5 * time.Second  // limits the last poll
+	accountAgain  = time.Second      // before the last poll is repeated for steps that have just ended
 )
 
-// stepAccounts are the reported steps whose use of resources is not known.
+// stepAccounts are the reported steps whose use of resources is not yet known.
 type stepAccounts struct {
 	runner  *Runner
 	wanted  map[string]wantedAccount // by the name of the step
@@ -37,13 +37,13 @@ type wantedAccount struct {
 	ends time.Time
 }
 
-// accountedMsg is what has become of a look at the accounting.
+// accountedMsg is the result of a poll of the accounting.
 type accountedMsg struct {
-	names []string // of steps that need no further look
+	names []string // of steps that are settled
 	err   error
 }
 
-// add notes a step that was reported.
+// add adds a step that was reported.
 func (s *stepAccounts) add(a *attempt, report *lease.Report) {
 	if s.runner.steps == nil || s.runner.opts.Accounts == nil || a.recovery != nil || report.Evidence.SpawnError != "" {
 		return
@@ -57,7 +57,7 @@ func (s *stepAccounts) add(a *attempt, report *lease.Report) {
 	s.wanted[steps.Name(s.runner.opts.WorkflowID, s.runner.about.RunID, &a.grant)] = wantedAccount{a.ref(), time.Now().Add(accountFor)}
 }
 
-// poll looks into the accounting when it is time.
+// poll polls the accounting when it is due.
 func (s *stepAccounts) poll(ctx context.Context, now time.Time) {
 	if s.polling || len(s.wanted) == 0 || now.Before(s.pollAt) || !s.runner.turns.outage.since.IsZero() || s.runner.leaving.active() {
 		return
@@ -70,7 +70,7 @@ func (s *stepAccounts) poll(ctx context.Context, now time.Time) {
 	})
 }
 
-// pending returns the wanted accounts, without those that will not come.
+// pending returns the wanted accounts, and drops those that will not come.
 func (s *stepAccounts) pending(now time.Time) map[string]lease.LeaseRef {
 	wanted := make(map[string]lease.LeaseRef, len(s.wanted))
 	for name, w := range s.wanted {
@@ -86,15 +86,15 @@ func (s *stepAccounts) pending(now time.Time) map[string]lease.LeaseRef {
 func (s *stepAccounts) onAccounted(m accountedMsg) {
 	s.polling = false
 	if m.err != nil {
-		s.runner.log.Warn("what steps have used is not known", "error", m.err)
+		s.runner.log.Warn("cannot get what steps have used", "error", m.err)
 	}
 	for _, name := range m.names {
 		delete(s.wanted, name)
 	}
 }
 
-// account asks Slurm what steps have used and tells the daemon. It returns the
-// names of those that are settled.
+// account polls Slurm for what steps have used and sends it to the daemon. It returns
+// the names of the settled steps.
 func (s *stepAccounts) account(ctx context.Context, runnerID int64, wanted map[string]lease.LeaseRef) ([]string, error) {
 	names, accounts, err := s.runner.steps.Account(ctx, s.runner.began.Add(-recordsSince), s.runner.about.RunID, wanted)
 	if err != nil || len(names) == 0 {
@@ -103,8 +103,8 @@ func (s *stepAccounts) account(ctx context.Context, runnerID int64, wanted map[s
 	return names, s.runner.opts.Accounts.AccountSteps(ctx, runnerID, &accounts)
 }
 
-// pollLast looks a last time, shortly, before the runner leaves; not if it
-// leaves in a hurry.
+// pollLast polls for a few seconds before the runner deregisters, unless it is short of
+// time.
 func (s *stepAccounts) pollLast() {
 	if len(s.wanted) == 0 || s.runner.leaving.kind >= StopKill || !s.runner.slurmReasons.until.IsZero() {
 		return

@@ -14,56 +14,55 @@ import (
 // StopKind says how urgently a runner is to stop.
 type StopKind int
 
-// The ways to stop; a later, more urgent one overtakes an earlier one.
+// The ways to stop, in the order of urgency; a more urgent one overrides the others.
 const (
-	// StopDrain: take nothing new, let running jobs end, leave.
+	// StopDrain takes no new jobs, waits for running ones, and leaves.
 	StopDrain StopKind = iota + 1
-	// StopCancel: signal the jobs, kill what is left after the lead time,
-	// report, give everything back, leave. Other runners may take the jobs.
+	// StopCancel signals the jobs, kills what is left after the lead time, reports,
+	// gives back the rest, and leaves. Other runners may take the jobs.
 	StopCancel
-	// StopKill: kill at once.
+	// StopKill is StopCancel without the lead time.
 	StopKill
-	// StopSlurm is StopCancel for a signal of Slurm, which may be about to kill
-	// what is left: in KillWait, unless the end that is known is near.
+	// StopSlurm is StopCancel for a signal from Slurm, which may kill what is left after
+	// KillWait, unless the known end is near.
 	StopSlurm
 )
 
-// Stop asks the runner to stop; Run returns when it has.
+// Stop asks the runner to stop. Run returns when it has.
 func (r *Runner) Stop(kind StopKind) {
 	select {
 	case r.stopping <- kind:
-	default: // as many requests as fit are waiting already
+	default: // enough requests are waiting
 	}
 }
 
-// errAbandoned is how Run ends after Abandon.
+// errAbandoned is the error of Run after Abandon.
 var errAbandoned = errors.New("the runner was abandoned")
 
-// Abandon ends Run at once, as if the runner's process were killed: nothing is
-// ended, reported or written any more. It is for simulations.
+// Abandon ends Run at once, as if the runner's process were killed: no process is ended,
+// and nothing is reported or written. It is for simulations.
 func (r *Runner) Abandon() { r.abandon.Do(func() { close(r.abandoned) }) }
 
-// leaving says whether and why the runner is on its way out.
+// leaving says whether and why the runner is leaving.
 type leaving struct {
 	runner *Runner
 
 	kind   StopKind // 0 while it is not
 	reason string
 	since  time.Time
-	// abandonAt is when processes that do not end, and file systems that do not
-	// answer, are no longer waited for; zero while running jobs may end by
-	// themselves.
+	// abandonAt is when the runner stops waiting for processes that do not end and file
+	// systems that hang; zero while running jobs may end by themselves.
 	abandonAt time.Time
 }
 
-// endPatience is how long the ends of killed jobs are waited for, beyond what
-// the keeper needs: their files may be on a slow file system.
+// endPatience is how long to wait for the ends of killed jobs beyond what the keeper
+// needs, since their files may be on a slow file system.
 const endPatience = 30 * time.Second
 
 func (l *leaving) active() bool { return l.kind != 0 }
 
-// leave starts or hastens the way out; killed says whose wish the end of the
-// running jobs is.
+// leave starts leaving, or makes it more urgent. killed is the reason that is reported
+// for running jobs.
 func (l *leaving) leave(kind StopKind, reason string, killed workflow.KillReason, lead time.Duration) {
 	if kind <= l.kind {
 		return
@@ -101,17 +100,17 @@ func (l *leaving) stop(kind StopKind) {
 	}
 }
 
-// stopForSlurm leaves because Slurm says so. The signal may be the warning before the
-// end of the allocation, which somebody has asked for, or the last word before
-// SIGKILL: then a third of the time is kept for the reports, and for asking Slurm
-// why it does that.
+// stopForSlurm leaves because of a signal from Slurm. It may be the warning before the
+// end of the allocation that sbatch --signal requests, or the last signal before
+// SIGKILL: then a third of the time is reserved for reports, and for polling Slurm for
+// the reason.
 func (l *leaving) stopForSlurm(now time.Time) {
 	lead, announced := l.runner.schedule.warned(now, l.runner.policy.lead)
 	if !announced {
 		lead = l.runner.policy.lead
 		if wait := l.runner.opts.KillWait; wait > 0 {
 			lead = min(lead, wait*2/3)
-			if l.runner.opts.Steps != nil { // there is a Slurm to ask
+			if l.runner.opts.Steps != nil { // Slurm can be polled
 				l.runner.slurmReasons.until = now.Add(wait * 5 / 6)
 				if end := l.runner.schedule.end; !end.IsZero() {
 					l.runner.slurmReasons.timeLeft = end.Sub(now)
@@ -152,8 +151,8 @@ func (l *leaving) checkTime(now time.Time) {
 	}
 }
 
-// kill ends the processes of an attempt: the signal, and SIGKILL after lead.
-// The first reason is kept.
+// kill sends the processes of an attempt the signal, and SIGKILL after lead. The first
+// reason is kept.
 func (w *work) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead time.Duration) {
 	switch a.phase {
 	case starting, running:
@@ -165,12 +164,12 @@ func (w *work) kill(a *attempt, why workflow.KillReason, sig unix.Signal, lead t
 		return
 	}
 	a.killLead, a.killSignal = lead, sig
-	if a.phase != starting { // else supervise comes to it
+	if a.phase != starting { // else supervise calls it
 		w.end(a)
 	}
 }
 
-// end ends the processes of an attempt as it was decided.
+// end ends the processes of an attempt as kill has set.
 func (w *work) end(a *attempt) {
 	if w.runner.steps != nil && a.recovery == nil && a.exit == nil {
 		w.endStep(a, a.killSignal, a.killLead)

@@ -9,22 +9,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// When turns are made. What is said with a report travels with it; while CPUs
-// have work, reports wait a little, so that many share a request.
+// When turns are sent. While CPUs have work, reports wait a little, so that many share a
+// request.
 const (
 	reportDelay    = 20 * time.Millisecond  // reports, while there is work at hand
-	startDelay     = 50 * time.Millisecond  // word that jobs have started
-	wantsWorkDelay = 8 * time.Millisecond   // between an answer and asking for more work
+	startDelay     = 50 * time.Millisecond  // starts of jobs
+	wantsWorkDelay = 8 * time.Millisecond   // between an answer and the next poll for work
 	contentDelay   = 100 * time.Millisecond // the same when all slots are taken
-	maxPollDelay   = time.Second            // when the daemon does not let us wait
+	maxPollDelay   = time.Second            // while the daemon does not hold long polls
 	longPoll       = 10 * time.Second       // the longest that the daemon may hold an answer
-	reportFirst    = 200 * time.Millisecond // asking for more work waits for the report of what has ended
+	reportFirst    = 200 * time.Millisecond // a poll for work waits so long for the report of an ended job
 	maxReports     = 1000                   // in one turn
 )
 
-// turns is the conversation with the daemon. At most one turn that says
-// something is under way; beside it an older one may hang that only waits for
-// news, which the newer one makes the daemon answer.
+// turns exchanges requests with the daemon. At most one turn that reports something is
+// under way. Beside it there may be an older long poll, which the daemon answers when
+// the newer turn arrives.
 type turns struct {
 	runner *Runner
 
@@ -33,17 +33,17 @@ type turns struct {
 	polling   *flight
 
 	started   []lease.Held   // by earlier runners, which have not reported them
-	outbox    []lease.Report // in the order of their ends; saying carries the first of them
+	outbox    []lease.Report // in the order of their ends; reporting carries the first of them
 	answered  int64          // reports that have left the outbox
 	recovered []lease.Recovered
 	giveBack  []lease.LeaseRef
-	// notStarted are leases that were told to be started, and are not.
+	// notStarted are leases that were reported as started, but Slurm did not start.
 	notStarted      []lease.Held
-	unreportedSince time.Time // of the oldest start or report that was not said; zero for none
-	reportDue       time.Time // zero while there is no report to say
+	unreportedSince time.Time // the oldest start or report that was not sent; zero for none
+	reportDue       time.Time // zero while there is no report
 
-	// A late answer may still grant leases that are closed; in the order of
-	// closing, and to look up.
+	// A late answer may still grant closed leases: closed has them in the order of
+	// closing, isClosed as a set.
 	closed     []closedLease
 	isClosed   map[lease.LeaseRef]bool
 	leaseUntil time.Time
@@ -51,10 +51,10 @@ type turns struct {
 	pollDelay  time.Duration
 	outage     outage
 
-	newestAnswer    int64     // the newest turn that was answered
-	lastWorkRequest time.Time // when the newest answered turn that asked for work was sent
+	newestAnswer    int64     // number of the newest answered turn
+	lastWorkRequest time.Time // when the newest answered turn with free slots was sent
 	answers         int64
-	latest          lease.TurnResponse // that answer's words on the workflow
+	latest          lease.TurnResponse // the workflow's state in the newest answer
 }
 
 // flight is a turn under way.
@@ -65,7 +65,7 @@ type flight struct {
 
 type closedLease struct {
 	ref lease.LeaseRef
-	no  int64 // turns up to this one did not know that it is closed
+	no  int64 // turns up to this one were sent before it was closed
 }
 
 type answerMsg struct {
@@ -74,7 +74,7 @@ type answerMsg struct {
 	err    error
 }
 
-// report queues a report.
+// report adds a report to the outbox.
 func (t *turns) report(r lease.Report) {
 	t.outbox = append(t.outbox, r)
 	t.noteChange(time.Now())
@@ -97,7 +97,7 @@ func (t *turns) close(ref lease.LeaseRef) {
 	t.isClosed[ref] = true
 }
 
-// dropClosed forgets closed leases that no turn under way can grant any more.
+// dropClosed forgets closed leases that no turn under way can grant.
 func (t *turns) dropClosed() {
 	oldest := t.no + 1
 	for _, f := range []*flight{t.reporting, t.polling} {
@@ -113,13 +113,13 @@ func (t *turns) dropClosed() {
 	t.closed = t.closed[n:]
 }
 
-// nothingToReport reports whether there is nothing to say.
+// nothingToReport reports whether the daemon knows everything.
 func (t *turns) nothingToReport() bool {
 	return len(t.outbox) == 0 && len(t.recovered) == 0 && len(t.giveBack) == 0 && len(t.started) == 0 && len(t.notStarted) == 0
 }
 
-// reportAt returns when the next turn that says something is due, the zero time
-// if there is nothing to say.
+// reportAt returns when the next turn with a report is due, the zero time if there is
+// nothing to report.
 func (t *turns) reportAt(now time.Time) time.Time {
 	switch {
 	case t.reporting != nil:
@@ -138,7 +138,7 @@ func (t *turns) reportAt(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// sendDue makes the turns that are due.
+// sendDue sends the turns that are due.
 func (t *turns) sendDue(ctx context.Context, now time.Time) {
 	if at := t.reportAt(now); !at.IsZero() && !now.Before(at) {
 		if o := &t.outage; o.rejections > 0 && !o.registered {
@@ -157,8 +157,8 @@ func (t *turns) sendDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// earliestPoll is when the next turn may be made that only asks. What has just ended is
-// told first, as the daemon may decide by it that nothing is granted any more.
+// earliestPoll returns when the next long poll may be sent. Jobs that have just ended
+// are reported first, since the daemon may then hold further claims.
 func (t *turns) earliestPoll() time.Time {
 	at := t.pollAt
 	for _, a := range t.runner.work.byJob {
@@ -174,7 +174,7 @@ func (t *turns) earliestPoll() time.Time {
 	return at
 }
 
-// reportTurn makes a turn that says everything there is to say.
+// reportTurn returns a turn with everything that is to be reported.
 func (t *turns) reportTurn(now time.Time) *lease.TurnRequest {
 	t.no++
 	reports := t.outbox[:min(len(t.outbox), maxReports)]
@@ -190,12 +190,12 @@ func (t *turns) reportTurn(now time.Time) *lease.TurnRequest {
 	return req
 }
 
-// pollTurn makes a turn that waits for news.
+// pollTurn returns a long poll.
 func (t *turns) pollTurn(free lease.Free) *lease.TurnRequest {
 	t.no++
 	wait := longPoll.Seconds()
 	if t.answers == 0 {
-		wait = 0 // to learn how things are
+		wait = 0 // the state is not known yet
 	}
 	if beat := t.runner.about.HeartbeatSeconds; beat > 0 {
 		wait = min(wait, beat*2/3)
@@ -208,21 +208,21 @@ func (t *turns) pollTurn(free lease.Free) *lease.TurnRequest {
 	return req
 }
 
-// held lists the leases that the runner has and that req does not end, by job.
+// held returns the leases that the runner has and that req does not end, by job.
 func (t *turns) held(req *lease.TurnRequest) []lease.Held {
-	said := make(map[lease.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
+	ended := make(map[lease.LeaseRef]bool, len(req.Reports)+len(req.GiveBack)+len(req.Recovered))
 	for i := range req.Reports {
-		said[req.Reports[i].LeaseRef] = true
+		ended[req.Reports[i].LeaseRef] = true
 	}
 	for _, ref := range req.GiveBack {
-		said[ref] = true
+		ended[ref] = true
 	}
 	for i := range req.Recovered {
-		said[req.Recovered[i].LeaseRef] = true
+		ended[req.Recovered[i].LeaseRef] = true
 	}
 	held := make([]lease.Held, 0, len(t.runner.work.attempts))
 	for ref, a := range t.runner.work.attempts {
-		if a.void || said[ref] {
+		if a.void || ended[ref] {
 			continue
 		}
 		h := lease.Held{LeaseRef: ref, PID: a.pid, Ending: a.killed != ""}
@@ -235,7 +235,7 @@ func (t *turns) held(req *lease.TurnRequest) []lease.Held {
 	return held
 }
 
-// dying counts the processes that are being ended, and are of voided leases.
+// dying counts the attempts of lost leases whose processes are being ended.
 func (t *turns) dying() (n int64) {
 	for _, a := range t.runner.work.attempts {
 		if a.void {
@@ -245,7 +245,7 @@ func (t *turns) dying() (n int64) {
 	return n
 }
 
-// send makes a turn in the background.
+// send sends a turn in the background.
 func (t *turns) send(ctx context.Context, req *lease.TurnRequest) *flight {
 	f := &flight{req: req, sent: time.Now()}
 	absent := !t.outage.since.IsZero()

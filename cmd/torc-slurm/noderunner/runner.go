@@ -155,7 +155,7 @@ func openOutput(a *cli.Factory, database string, options *runner.Options, place 
 // locateRunner finds out where in which allocation this process is.
 func locateRunner(ctx context.Context, a *cli.Factory, flags allocationFlags) (runner.Place, error) {
 	if a.Getenv("SLURM_JOB_ID") == "" { // before the node is searched for GPUs
-		return runner.Place{}, cli.UsageErrorf("SLURM_JOB_ID is not set: this is no allocation of Slurm")
+		return runner.Place{}, cli.UsageErrorf("SLURM_JOB_ID is not set: this is not a Slurm allocation")
 	}
 	place, err := runner.Locate(a.Environ, runner.Probe(a.Environ), flags.isolated)
 	if err == nil && place.End.IsZero() {
