@@ -85,7 +85,7 @@ func (f *findings) report(tracker *oom.Tracker, log *slog.Logger) lease.Report {
 			e.MemoryLimitBytes = f.grant.MemoryBytes // Slurm enforces it
 		}
 		f.addMessages(e)
-		steps.ExplainByWords(e, output.Tail(f.files.Stderr, output.TailSize), f.killed != "")
+		steps.ExplainByStderr(e, output.Tail(f.files.Stderr, output.TailSize), f.killed != "")
 	case f.pid != 0:
 		f.addUsage(e)
 		f.addOOM(e, tracker)

@@ -64,7 +64,7 @@ func (w *work) launch(a *attempt, gpus, hosts []string, timeLimit time.Duration)
 		if m.files.Stderr == "" {
 			m.files.Stderr, m.files.SrunOnly = base+".srun", true
 		}
-		env, argv = steps.TellErrorsApart(w.envForHost(steps.WithoutInputs(env), hosts), argv)
+		env, argv = steps.SeparateSrunErrors(w.envForHost(steps.WithoutInputs(env), hosts), argv)
 		argv = w.runner.steps.Argv(steps.Name(w.runner.opts.WorkflowID, w.runner.about.RunID, g), g, hosts, timeLimit, &m.files, argv)
 		m.at = time.Now() // opening a gateway may have taken long
 	}

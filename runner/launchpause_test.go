@@ -202,14 +202,14 @@ func TestStepThatCannotStart(t *testing.T) {
 // an attempt, and so is one whose own srun fails.
 func TestErrorsOfSrunAreToldApart(t *testing.T) {
 	t.Parallel()
-	environ, program := steps.TellErrorsApart([]string{"A=1"}, []string{"bash", "-c", "x"})
+	environ, program := steps.SeparateSrunErrors([]string{"A=1"}, []string{"bash", "-c", "x"})
 	if want := []string{"A=1", "SLURM_EXIT_ERROR=213"}; !slices.Equal(environ, want) {
 		t.Errorf("%q", environ)
 	}
 	if want := []string{"/usr/bin/env", "-u", "SLURM_EXIT_ERROR", "bash", "-c", "x"}; !slices.Equal(program, want) {
 		t.Errorf("%q", program)
 	}
-	environ, program = steps.TellErrorsApart([]string{"SLURM_EXIT_ERROR=3", "A=1"}, []string{"x"})
+	environ, program = steps.SeparateSrunErrors([]string{"SLURM_EXIT_ERROR=3", "A=1"}, []string{"x"})
 	if !slices.Equal(environ, []string{"A=1", "SLURM_EXIT_ERROR=213"}) || !slices.Equal(program, []string{"/usr/bin/env", "SLURM_EXIT_ERROR=3", "x"}) {
 		t.Errorf("%q, %q", environ, program)
 	}

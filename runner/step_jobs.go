@@ -19,7 +19,7 @@ func (w *work) stepTime(now time.Time) time.Duration {
 		return 0
 	}
 	left := w.runner.schedule.end.Sub(now)
-	if w.runner.steps.SignalledBefore() {
+	if w.runner.steps.HasSignalBeforeLimit() {
 		return (left - w.runner.schedule.headroom()).Truncate(time.Minute)
 	}
 	return (left + time.Minute - 1).Truncate(time.Minute)

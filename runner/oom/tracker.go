@@ -207,8 +207,8 @@ func (t *Tracker) Check(now time.Time) (look bool, next time.Time) {
 	return worthALook(used, c.used, limit, now.Sub(c.looked), c.cost), now.Add(gap(used, limit))
 }
 
-// Looked takes in that the processes have been looked at, and what time that took.
-func (t *Tracker) Looked(now time.Time, cost time.Duration) {
+// Scanned takes in that the processes have been looked at, and what time that took.
+func (t *Tracker) Scanned(now time.Time, cost time.Duration) {
 	if t.Limited() {
 		t.check.looked, t.check.cost, t.check.used = now, cost, t.counter.used()
 	}

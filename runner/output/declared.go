@@ -10,14 +10,14 @@ import (
 // maxMissing is how many missing outputs a report names.
 const maxMissing = 10
 
-// Declared is what became of an attempt's declared output files.
+// Declared says which declared output files of an attempt exist.
 type Declared struct {
 	Times   []lease.FileTime
 	Missing []string // the first of them
 	Count   int      // of missing ones
 }
 
-// CheckDeclared looks at the declared output files; relative paths start in dir.
+// CheckDeclared checks the declared output files. Relative paths start in dir.
 func CheckDeclared(files []lease.GrantFile, dir string) Declared {
 	var o Declared
 	for _, f := range files {

@@ -1,5 +1,5 @@
-// Package output is about what a runner and its jobs write: the output directory, which is
-// one database's at a time, and the files of attempts.
+// Package output manages what a runner and its jobs write: the output directory, which
+// one database uses at a time, and the files of attempts.
 package output
 
 import (
@@ -21,19 +21,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Dir is an output directory in use. The files in it are named by numbers
-// that only one database gives, so it is one database's at a time: the one whose
-// name is in the file markerName. Whoever uses it holds a shared lock on that
-// file. Another database that finds it unused puts what is there aside, into a
-// folder named by the database that it is of; if it is in use, it takes the
-// folder of its own name. So both ways lead to the same folder, and what a
-// database has written is in one of two places.
+// Dir is an output directory in use. Its files are named by ids of one database, so one
+// database uses it at a time: the one whose name is in the file markerName. Each user
+// holds a shared lock on that file. If another database claims the directory and it is
+// not in use, the files in it are moved to a folder named after their database. If it is
+// in use, the other database uses the folder named after itself. So the files of a
+// database are in one of two places.
 type Dir struct {
-	// Path is where files are to be written.
+	// Path is where files are written.
 	Path string
 	// Others are where earlier runners of the database may have left files.
 	Others []string
-	// Notice, if not empty, tells the user what is unusual about it.
+	// Notice, if not empty, is a message for the user about moved files.
 	Notice string
 
 	marker *os.File // nil if it is not locked
@@ -41,28 +40,28 @@ type Dir struct {
 
 const (
 	markerName = ".database"
-	asideName  = "db-"     // and the beginning of a database's name
-	unknown    = "unknown" // the name for files of nobody knows which database
+	asideName  = "db-"     // followed by the beginning of a database's name
+	unknown    = "unknown" // stands for the name of an unknown database
 	asideSize  = 8
 )
 
-// keyedNames are what the numbers of a database name, under an output directory.
+// keyedNames are the files under an output directory that are named by ids.
 var keyedNames = []string{StdioDir, TerminationDir, SpoolDir, MetricsDir, "job_runner_*.log"}
 
-// How long somebody is waited for who is putting files aside, and how often it
-// is tried to become that one: two that try at once stand in each other's way.
+// How long to wait while another process moves files, and how often to try to get the
+// lock for that: two processes that try at once block each other.
 const (
 	claimPatience = 10 * time.Second
 	claimTries    = 20
 	claimPause    = 20 * time.Millisecond
 )
 
-// Claim makes the directory if it is not there and claims it for a
-// database. Without a name for that it is only made. A name that no database of
-// ours has is an error.
+// Claim creates the directory if it does not exist, and claims it for a database, if
+// there is a name. Its errors have CodeInvalid if the directory cannot be written to; an
+// invalid name of a database is an error, too.
 func Claim(root, database string, log *slog.Logger) (*Dir, error) {
 	if !isDatabaseName(database) {
-		return nil, fmt.Errorf("the server calls its database %q, and a name has only capital letters and digits: check which server this is", database)
+		return nil, fmt.Errorf("the server has a database named %q; names have only capital letters and digits: check which server this is", database)
 	}
 	if err := os.MkdirAll(root, 0o777); err != nil {
 		return nil, Unwritable(err)
@@ -88,7 +87,7 @@ func openMarker(root string) (*os.File, error) {
 	return trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDWR|os.O_CREATE, 0o666)
 }
 
-// Release lets other databases have the directory.
+// Release unlocks the directory for other databases.
 func (d *Dir) Release() error {
 	if d.marker == nil {
 		return nil
@@ -116,13 +115,13 @@ func claimMarked(root, database string, marker *os.File, log *slog.Logger) (*Dir
 			return d, err
 		}
 		if Flock(marker, unix.LOCK_EX) == nil && !hasRunner(root) {
-			if err := d.takeOver(root, database); err != nil {
+			if err := d.claimFor(root, database); err != nil {
 				return nil, err
 			}
-			continue // as a user; somebody may have been faster
+			continue // with the shared lock; another database may have been faster
 		}
 		if tries++; tries == claimTries {
-			return aside(root, database)
+			return claimAside(root, database)
 		}
 		if err := Flock(marker, unix.LOCK_UN); err != nil {
 			return nil, err
@@ -131,7 +130,8 @@ func claimMarked(root, database string, marker *os.File, log *slog.Logger) (*Dir
 	}
 }
 
-// Flock locks or unlocks a file; unix.EWOULDBLOCK is that somebody else has locked it.
+// Flock locks or unlocks a file. It returns unix.EWOULDBLOCK if another process has
+// locked it.
 func Flock(file *os.File, how int) error {
 	for {
 		if err := unix.Flock(int(file.Fd()), how|unix.LOCK_NB); !errors.Is(err, unix.EINTR) {
@@ -140,8 +140,8 @@ func Flock(file *os.File, how int) error {
 	}
 }
 
-// hasRunner reports whether a runner works in a directory: one of a version that
-// does not lock the marker is known by its journal.
+// hasRunner reports whether a runner of an older version uses a directory, which locks
+// its journal instead of the marker.
 func hasRunner(root string) bool {
 	paths, err := filepath.Glob(filepath.Join(globQuote(root), SpoolDir, "*"+ProcessJournalEnding))
 	if err != nil {
@@ -150,7 +150,7 @@ func hasRunner(root string) bool {
 	for _, path := range paths {
 		file, err := trustedfile.OpenShared(path, os.O_RDONLY, 0)
 		if err != nil {
-			continue // it is gone
+			continue // it was removed
 		}
 		err = Flock(file, unix.LOCK_EX)
 		file.Close()
@@ -161,8 +161,8 @@ func hasRunner(root string) bool {
 	return false
 }
 
-// withoutLock uses a directory of which nobody can tell whether it is in use:
-// nothing is put aside.
+// withoutLock claims a directory without locks, where it is not known whether it is in
+// use. It moves no files.
 func (d *Dir) withoutLock(root, database string) (*Dir, error) {
 	owner, err := readMarker(d.marker)
 	if owner == "" && err == nil {
@@ -171,11 +171,11 @@ func (d *Dir) withoutLock(root, database string) (*Dir, error) {
 	if owner == database || err != nil {
 		return d, err
 	}
-	return aside(root, database)
+	return claimAside(root, database)
 }
 
-// aside is the folder of a database in a directory that is another's.
-func aside(root, database string) (*Dir, error) {
+// claimAside returns the folder of a database in a directory of another one.
+func claimAside(root, database string) (*Dir, error) {
 	d := &Dir{Path: asidePath(root, database)}
 	d.Notice = fmt.Sprintf("The output of jobs is in %s: %s is in use by another database.", d.Path, root)
 	return d, os.MkdirAll(d.Path, 0o777)
@@ -185,19 +185,19 @@ func asidePath(root, database string) string {
 	return filepath.Join(root, asideName+strings.ToLower(database[:min(asideSize, len(database))]))
 }
 
-// takeOver makes the directory a database's; nobody uses it.
-func (d *Dir) takeOver(root, database string) error {
+// claimFor assigns the directory, which is not in use, to a database.
+func (d *Dir) claimFor(root, database string) error {
 	owner, err := readMarker(d.marker)
 	if owner == database || err != nil {
 		return err
 	}
 	if owner == "" {
-		owner = unknown // of a version that left no marker
+		owner = unknown // of a version without markers
 	}
 	target := asidePath(root, owner)
 	moved, err := putAside(root, target)
 	if err != nil {
-		return fmt.Errorf("put the files of another database aside: %w", err)
+		return fmt.Errorf("move the files of another database: %w", err)
 	}
 	if moved > 0 {
 		d.Notice = fmt.Sprintf("The files of another database in %s are now in %s.", root, target)
@@ -205,8 +205,8 @@ func (d *Dir) takeOver(root, database string) error {
 	return writeMarker(d.marker, database)
 }
 
-// readMarker returns the name of the database that a directory belongs to, the
-// empty string if there is none.
+// readMarker returns the name of the database that a directory belongs to, empty if there
+// is none.
 func readMarker(marker *os.File) (string, error) {
 	text := make([]byte, 128)
 	n, err := marker.ReadAt(text, 0)
@@ -220,12 +220,12 @@ func readMarker(marker *os.File) (string, error) {
 	return name, nil
 }
 
-// isDatabaseName reports whether a name may be that of a database, or is empty.
+// isDatabaseName reports whether a name is empty or valid for a database.
 func isDatabaseName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return (r < 'A' || r > 'Z') && (r < '0' || r > '9') })
 }
 
-// writeMarker leaves no moment in which there is no name.
+// writeMarker writes the name. The file is not empty at any moment.
 func writeMarker(marker *os.File, database string) error {
 	n, err := marker.WriteAt([]byte(database+"\n"), 0)
 	if err != nil {
@@ -234,8 +234,8 @@ func writeMarker(marker *os.File, database string) error {
 	return marker.Truncate(int64(n))
 }
 
-// putAside moves what is named by the numbers of a database. It may be broken
-// off and done again.
+// putAside moves the files that are named by ids, and returns their number. It can be
+// repeated if it was interrupted.
 func putAside(root, target string) (moved int, err error) {
 	for _, name := range keyedNames {
 		paths, err := filepath.Glob(filepath.Join(globQuote(root), name))
@@ -255,9 +255,8 @@ func putAside(root, target string) (moved int, err error) {
 	return moved, nil
 }
 
-// moveInto moves a file or a folder; what is in a folder joins what is in the
-// target, in which its database may be writing. A file whose name is taken there
-// gets a number.
+// moveInto moves a file or a folder. The contents of a folder are merged into the target,
+// where its database may be writing. A file whose name exists there gets a number.
 func moveInto(path, target string) error {
 	for i := 0; ; i++ {
 		to := target
@@ -274,7 +273,7 @@ func moveInto(path, target string) error {
 	}
 }
 
-// isFolder reports whether a path is a folder, and no link to one.
+// isFolder reports whether a path is a folder, not a link to one.
 func isFolder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
@@ -293,10 +292,10 @@ func mergeInto(dir, target string) error {
 	return os.Remove(dir)
 }
 
-// renameNew renames to a name that must be free.
+// renameNew renames a file. It returns os.ErrExist if the target exists.
 func renameNew(path, target string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, path, unix.AT_FDCWD, target, unix.RENAME_NOREPLACE)
-	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // not on this file system
+	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // not supported by this file system
 		if _, err := os.Lstat(target); !errors.Is(err, os.ErrNotExist) {
 			return unix.EEXIST
 		}
@@ -308,20 +307,19 @@ func renameNew(path, target string) error {
 	return nil
 }
 
-// IsPutAside reports whether a folder of that name in an output directory holds
-// files of one database that were put aside.
+// IsPutAside reports whether name is that of a folder for moved files in an output
+// directory.
 func IsPutAside(name string) bool { return strings.HasPrefix(name, asideName) }
 
-// Dirs returns where files of a database may be under an output
-// directory: the directory itself unless it is another database's, and where
-// they have been put aside.
+// Dirs returns where files of a database may be under an output directory: the directory
+// itself, unless another database uses it, and the folder for moved files.
 func Dirs(root, database string) []string {
 	if database == "" {
 		return []string{root}
 	}
 	owner := ""
 	if marker, err := trustedfile.OpenShared(filepath.Join(root, markerName), os.O_RDONLY, 0); err == nil {
-		owner, _ = readMarker(marker) // what cannot be read says nothing
+		owner, _ = readMarker(marker) // one that cannot be read counts as empty
 		marker.Close()
 	}
 	if owner == "" || owner == database {
@@ -330,8 +328,8 @@ func Dirs(root, database string) []string {
 	return []string{asidePath(root, database)}
 }
 
-// Restore makes a directory again that was removed while it was in use: its name and
-// its lock. One in which nothing is locked needs neither.
+// Restore recreates the marker and the lock of a directory that was removed while it was
+// in use. It returns an error if another database has claimed it.
 func (d *Dir) Restore(database string) error {
 	if d.marker == nil {
 		return nil
@@ -349,7 +347,7 @@ func (d *Dir) Restore(database string) error {
 	case owner == "":
 		err = writeMarker(file, database)
 	case owner != database:
-		err = fmt.Errorf("%s is another database's now", d.Path)
+		err = fmt.Errorf("another database uses %s now", d.Path)
 	}
 	if err != nil {
 		return errors.Join(err, file.Close())
@@ -365,8 +363,8 @@ func Unlinked(file *os.File) bool {
 	return unix.Fstat(int(file.Fd()), &st) == nil && st.Nlink == 0
 }
 
-// ProcessJournals lists the process journals under an output directory, and those that
-// were put aside there.
+// ProcessJournals returns the process journals under an output directory, with the moved
+// ones.
 func ProcessJournals(outputDir string) ([]string, error) {
 	var paths []string
 	for _, folder := range []string{"", asideName + "*"} {
@@ -376,19 +374,20 @@ func ProcessJournals(outputDir string) ([]string, error) {
 		}
 		paths = append(paths, found...)
 	}
-	slices.Sort(paths) // all take their locks in the same order
+	slices.Sort(paths) // so that all processes lock them in the same order
 	return paths, nil
 }
 
-// globQuote makes a path match itself only.
+// globQuote returns a pattern that matches only the path.
 func globQuote(path string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// ProcessJournalEnding is the ending of the files that list what a runner started.
+// ProcessJournalEnding is the file name extension of process journals.
 const ProcessJournalEnding = ".pids"
 
-// Unwritable is that the output directory cannot be written to, in words for the user.
+// Unwritable returns an error with CodeInvalid and a hint: the output directory cannot be
+// written to.
 func Unwritable(err error) error {
 	e := workflow.Errorf(workflow.CodeInvalid, "cannot write to the output directory: %v", err).
 		WithHint("choose another one with --output-dir")
@@ -400,6 +399,6 @@ func Unwritable(err error) error {
 const (
 	StdioDir       = "job_stdio"            // of the attempts' files
 	SpoolDir       = "spool"                // where reports wait for the daemon
-	TerminationDir = "termination"          // of what jobs say of their end
+	TerminationDir = "termination"          // of messages of jobs about their end
 	MetricsDir     = "resource_utilization" // of the time series
 )

@@ -16,7 +16,7 @@ import (
 // TailSize is how much of the end of stderr a report carries.
 const TailSize = 4 << 10
 
-// LogPath returns the path of an attempt's file: ending is .o, .e or .log.
+// LogPath returns the path of a file of an attempt. ending is .o, .e or .log.
 func LogPath(outputDir string, workflowID, jobID, runID, attempt int64, ending string) string {
 	name := fmt.Sprintf("job_wf%d_j%d_r%d_a%d%s", workflowID, jobID, runID, attempt, ending)
 	return filepath.Join(outputDir, StdioDir, name)
@@ -26,13 +26,13 @@ func LogPath(outputDir string, workflowID, jobID, runID, attempt int64, ending s
 type Files struct {
 	Stdout, Stderr string // paths; empty to discard
 	DeleteIfOK     bool
-	// SrunOnly says that stderr has what srun says alone: that of the job is
+	// SrunOnly says that stderr contains only messages of srun. That of the job is
 	// discarded.
 	SrunOnly bool
 }
 
-// StdioConfig returns how a job's output is kept: as the job says, else as the
-// workflow does, for the job or for all; nil for the default.
+// StdioConfig returns how a job's output is kept: the job's own setting, else that of the
+// workflow for this job, else for all jobs; nil for the default.
 func StdioConfig(g *lease.Grant, config *workflow.ExecutionConfig) *workflow.StdioConfig {
 	if g.Stdio != nil || config == nil {
 		return g.Stdio
@@ -43,8 +43,7 @@ func StdioConfig(g *lease.Grant, config *workflow.ExecutionConfig) *workflow.Std
 	return config.Stdio
 }
 
-// FilesOf lays out the files of one attempt; base is a LogPath without
-// ending.
+// FilesOf returns the files of an attempt. base is a LogPath without ending.
 func FilesOf(config *workflow.StdioConfig, base string) Files {
 	var s Files
 	mode := workflow.StdioSeparate
@@ -68,7 +67,7 @@ func FilesOf(config *workflow.StdioConfig, base string) Files {
 	return s
 }
 
-// Remove deletes the files of an attempt that went well.
+// Remove deletes the files.
 func (s Files) Remove() error {
 	for _, path := range []string{s.Stdout, s.Stderr} {
 		if path == "" {
@@ -81,8 +80,8 @@ func (s Files) Remove() error {
 	return nil
 }
 
-// Tail returns the last bytes of a file as valid UTF-8, empty if there is no
-// such file. Only the end is read, whatever the file's size.
+// Tail returns the last bytes of a file as valid UTF-8, empty if it cannot be read. It
+// reads only the end of the file.
 func Tail(path string, size int64) string {
 	if path == "" {
 		return ""
@@ -98,12 +97,12 @@ func Tail(path string, size int64) string {
 	}
 	start := max(0, info.Size()-size)
 	buf := make([]byte, min(size, info.Size()))
-	n, _ := f.ReadAt(buf, start) // what can be read of it is what we want
+	n, _ := f.ReadAt(buf, start) // a part of it is better than nothing
 	buf = buf[:n]
 	return Clip(string(buf), int(size))
 }
 
-// Clip makes text valid UTF-8 of at most size bytes, keeping its end.
+// Clip returns the end of text as valid UTF-8 of at most size bytes.
 func Clip(text string, size int) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= size {

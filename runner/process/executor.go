@@ -6,22 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Executor starts what the runner was told to run. The default starts
-// processes; another one serves to measure everything else.
+// Executor starts the commands of a runner. A Spawner starts processes; benchmarks use
+// executors that start none.
 type Executor interface {
-	// Start starts a command and returns the process id, 0 if it has no
-	// process. If err is nil, exited is called exactly once, from any
-	// goroutine and perhaps before Start returns. An error that is a
-	// *SpawnError says whose fault it was.
+	// Start starts a command and returns its process id, 0 if it has no process. If err
+	// is nil, exited is called exactly once, from any goroutine and perhaps before
+	// Start returns. A *SpawnError says whether the command or the node is at fault.
 	Start(c *Command, exited func(Exit)) (pid int, err error)
 }
 
-// Ender is an Executor whose commands have no processes that the runner could
-// signal: it is told to end them.
+// Ender is an Executor whose commands have no processes that the runner could signal.
 type Ender interface {
 	Executor
-	// Signal gives a signal to the command that was started with this key in
-	// TORC_ATTEMPT_KEY; one that has ended is none.
+	// Signal signals the command that was started with this key in TORC_ATTEMPT_KEY. It
+	// ignores one that has ended.
 	Signal(key string, signal unix.Signal)
 }
 
@@ -29,7 +27,7 @@ type Ender interface {
 type Command struct {
 	Argv []string // Argv[0] is an absolute path
 	Env  []string
-	Dir  string // empty for the runner's own
+	Dir  string // empty for that of the runner
 	// Stdout and Stderr are paths of files that do not exist yet; empty to
 	// discard. Equal paths are opened once.
 	Stdout, Stderr string
@@ -40,7 +38,7 @@ type Exit struct {
 	Code   int // exit code, if Signal is 0
 	Signal int
 	At     time.Time
-	// CPU is the CPU time of the process and of the children it waited for.
+	// CPU is the CPU time of the process and of the children that it waited for.
 	CPU time.Duration
 	// MaxRSS is the kernel's peak for the largest of them, in bytes. It is
 	// never below the peak of the process that started it.
@@ -57,13 +55,13 @@ type SpawnError struct {
 	OfCommand bool
 }
 
-// Error returns the cause's text.
+// Error returns the text of Err.
 func (e *SpawnError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns Err.
 func (e *SpawnError) Unwrap() error { return e.Err }
 
-// ReturnCode is what a shell would say of an exit.
+// ReturnCode returns the code that a shell would report.
 func (e *Exit) ReturnCode() int64 {
 	if e.Signal != 0 {
 		return int64(128 + e.Signal)
@@ -71,5 +69,5 @@ func (e *Exit) ReturnCode() int64 {
 	return int64(e.Code)
 }
 
-// AttemptKeyVariable is the variable that marks every process of an attempt, wherever it goes.
+// AttemptKeyVariable is the environment variable that marks every process of an attempt.
 const AttemptKeyVariable = "TORC_ATTEMPT_KEY"

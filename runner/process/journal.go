@@ -15,15 +15,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/output"
 )
 
-// journalLimit is the size from which on a journal is begun anew.
+// journalLimit is the size from which on a journal is compacted.
 const journalLimit = 1 << 20
 
-// Journal lists the processes that a runner has started, for the one who
-// comes after it if it dies. Its lines are "pid start key"; the first line is
-// "boot host key pid start" of the runner itself. All keys of its attempts begin
-// with its own, which finds those that were started and not noted yet. The file is locked
-// while the runner lives. It survives the runner, not the node: after a reboot
-// there is nothing left to end.
+// Journal lists the processes that a runner has started, so that the next runner can end
+// them if it dies. Its lines are "pid start key"; the first line is "boot host key pid
+// start" of the runner itself. The keys of its attempts begin with its own, by which
+// processes are found that are not listed yet. The file is locked while the runner
+// lives. It is not synced: after a reboot no process is left.
 type Journal struct {
 	log  *slog.Logger
 	path string
@@ -35,7 +34,8 @@ type Journal struct {
 	size  int64
 }
 
-// OpenJournal makes the journal of a runner of a workflow under its output directory.
+// OpenJournal creates the journal of a runner under its output directory. It returns an
+// error if it cannot be written.
 func OpenJournal(outputDir string, workflowID int64, hostname, key string, log *slog.Logger) (*Journal, error) {
 	path := filepath.Join(outputDir, output.SpoolDir, fmt.Sprintf("wf%d_%s_%s%s", workflowID, hostname, key, output.ProcessJournalEnding))
 	j := &Journal{log: log, path: path, head: journalHead(hostname, key), lines: make(map[string]string)}
@@ -47,13 +47,13 @@ func OpenJournal(outputDir string, workflowID int64, hostname, key string, log *
 	return j, nil
 }
 
-// createJournal makes the file of a journal, locked and with its head.
+// createJournal creates a locked journal with its first line.
 func createJournal(path, head string) (*os.File, error) {
 	file, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("create process journal: %w", err)
 	}
-	_ = output.Flock(file, unix.LOCK_EX) // where there are no locks, the head tells whether we live
+	_ = output.Flock(file, unix.LOCK_EX) // without locks, the first line tells whether we live
 	if _, err = file.WriteAt([]byte(head), 0); err == nil {
 		err = os.Rename(file.Name(), path)
 	}
@@ -63,7 +63,7 @@ func createJournal(path, head string) (*os.File, error) {
 	return file, nil
 }
 
-// Started notes a process before its start is reported.
+// Started adds a process, before its start is reported.
 func (j *Journal) Started(pid int, key string) {
 	p, err := readProcess(pid)
 	if err != nil {
@@ -74,11 +74,11 @@ func (j *Journal) Started(pid int, key string) {
 	defer j.mu.Unlock()
 	j.lines[key] = line
 	if err := j.write(line); err != nil {
-		j.log.Warn("cannot note a process for those who come after us", "error", err)
+		j.log.Warn("cannot write the process journal", "error", err)
 	}
 }
 
-// journalHead names a runner, which is this process.
+// journalHead returns the first line, for this process.
 func journalHead(hostname, key string) string {
 	self, err := readProcess(os.Getpid())
 	if err != nil {
@@ -91,8 +91,7 @@ func journalLine(pid int, start uint64, key string) string {
 	return strconv.Itoa(pid) + " " + strconv.FormatUint(start, 10) + " " + key + "\n"
 }
 
-// Ended forgets the processes of an attempt; a journal that has grown is begun
-// anew with those that live.
+// Ended drops the processes of an attempt. It compacts a large journal.
 func (j *Journal) Ended(key string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -107,10 +106,10 @@ func (j *Journal) Ended(key string) {
 	if int64(text.Len()) > j.size/2 {
 		return
 	}
-	// The head stays: without it nobody would look for what was started, if we
-	// are killed just now.
+	// The first line stays: without it nobody could find the processes if we are
+	// killed now.
 	if err := j.file.Truncate(int64(len(j.head))); err != nil {
-		j.log.Warn("cannot cut the process journal", "error", err)
+		j.log.Warn("cannot truncate the process journal", "error", err)
 		return
 	}
 	j.size = int64(len(j.head))
@@ -125,18 +124,18 @@ func (j *Journal) write(text string) error {
 	return err
 }
 
-// Close removes the journal, unless processes are left that did not end.
+// Close removes the journal, unless processes are left that could not be ended.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var err error
-	if len(j.lines) == 0 && !output.Unlinked(j.file) { // somebody may have removed it, with what it is in
+	if len(j.lines) == 0 && !output.Unlinked(j.file) { // its directory may have been removed
 		err = os.Remove(j.path)
 	}
 	return errors.Join(err, j.file.Close())
 }
 
-// BootID names this boot of this host.
+// BootID returns the id of this boot of this host, "unknown" if there is none.
 func BootID() string {
 	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -145,7 +144,7 @@ func BootID() string {
 	return strings.TrimSpace(string(data))
 }
 
-// Restore writes the journal again.
+// Restore recreates a journal that was removed.
 func (j *Journal) Restore() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -161,7 +160,7 @@ func (j *Journal) Restore() error {
 	return errors.Join(err, old.Close())
 }
 
-// Removed reports whether somebody has removed the file.
+// Removed reports whether the file was removed.
 func (j *Journal) Removed() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -20,32 +20,32 @@ const (
 	endingTick    = 20 * time.Millisecond // while a tree is being ended
 	endingTickMax = 250 * time.Millisecond
 	firstSample   = 100 * time.Millisecond // age at which an attempt is first measured
-	lookGap       = 250 * time.Millisecond // between two looks that only measure
-	KillPatience  = 10 * time.Second       // after SIGKILL; a process in the kernel's hands may not go
+	sampleGap     = 250 * time.Millisecond // between two scans that only measure
+	KillPatience  = 10 * time.Second       // after SIGKILL; a process in a system call may not end
 )
 
-// Watch is what the keeper knows of one attempt's processes. Who makes one sets the
-// fields of the first part.
+// Watch is what the keeper knows of the processes of one attempt. The caller sets the
+// exported fields.
 type Watch struct {
 	Key     string
 	PID     int
 	Started time.Time
 	Limit   int64 // of memory, in bytes; 0 for none
-	// Unmeasured says that the work is elsewhere; the processes are only ended.
+	// Unmeasured says that the processes are only ended, since the work is elsewhere.
 	Unmeasured bool
-	// Gone is called when no process is left, or when so many could not be ended.
+	// Gone is called when no process is left, or left processes could not be ended.
 	Gone func(left int)
 	// AboveLimit is called once, when the memory is above the limit.
 	AboveLimit func(memory int64)
-	// Record is called with each sample that was due; nil if nobody keeps them.
+	// Record, if not nil, is called with each sample that was due.
 	Record func(time.Time, Sample)
 
-	overLimit bool // has been told; owned by keeper.run
+	overLimit bool // AboveLimit was called; owned by Keeper.Run
 
-	// The rest is guarded by keeper.mu.
+	// The rest is guarded by Keeper.mu.
 	usage      Usage
 	leaderGone bool
-	goneAt     uint64 // when its death was known, in ticks after boot
+	goneAt     uint64 // when its end was known, in ticks after boot
 	end        *endOrder
 }
 
@@ -56,9 +56,9 @@ type endOrder struct {
 	killAt    time.Time
 }
 
-// Keeper watches the process trees of all live attempts: it measures them,
-// notices those above their memory limit, and ends those that must end. One
-// goroutine reads the process table, once for all of them.
+// Keeper watches the process trees of all live attempts: it measures them, reports those
+// above their memory limit, and ends those that must end. One goroutine reads the
+// process table for all of them.
 type Keeper struct {
 	log      *slog.Logger
 	oom      *oom.Tracker
@@ -67,16 +67,16 @@ type Keeper struct {
 
 	mu      sync.Mutex
 	watches map[*Watch]bool
-	wakeAt  time.Time // when run looks up by itself
-	guardAt time.Time // when the memory of all is looked at again
+	wakeAt  time.Time // when Run wakes up by itself
+	guardAt time.Time // when the memory of all is checked next
 
-	// Owned by run.
-	seen   map[processID]*Watch
-	keys   keyCache
-	looked time.Time
+	// Owned by Run.
+	seen     map[processID]*Watch
+	keys     keyCache
+	lastScan time.Time
 }
 
-// NewKeeper returns one that measures attempts each interval, never if that is 0.
+// NewKeeper returns a Keeper that measures attempts at each interval, never if it is 0.
 func NewKeeper(log *slog.Logger, interval time.Duration, tracker *oom.Tracker) *Keeper {
 	return &Keeper{
 		log: log, interval: interval, oom: tracker,
@@ -87,20 +87,20 @@ func NewKeeper(log *slog.Logger, interval time.Duration, tracker *oom.Tracker) *
 	}
 }
 
-// Add starts watching. It is cheap: most attempts end before they are looked at.
+// Add starts watching. It is cheap, since most attempts end before the first scan.
 func (k *Keeper) Add(w *Watch) {
 	now := time.Now()
 	k.mu.Lock()
 	k.watches[w] = true
 	late := k.every(w) > 0 && now.Add(k.untilSample(w, now)).Before(k.wakeAt) ||
-		k.guards(w) && k.guardAt.Before(k.wakeAt)
+		k.guardsMemory(w) && k.guardAt.Before(k.wakeAt)
 	k.mu.Unlock()
 	if late {
-		k.nudge()
+		k.wakeUp()
 	}
 }
 
-// Remove ends watching and returns what was measured.
+// Remove stops watching and returns what was measured.
 func (k *Keeper) Remove(w *Watch) Usage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,9 +108,9 @@ func (k *Keeper) Remove(w *Watch) Usage {
 	return w.usage
 }
 
-// EndTree signals the attempt's processes and kills what is left after lead.
-// When its leader has exited and nothing is left gone is called. A second
-// call can only hasten.
+// EndTree signals the attempt's processes and kills what is left after lead. Gone is
+// called when the leader has exited and nothing is left. A second call can only shorten
+// the lead.
 func (k *Keeper) EndTree(w *Watch, sig unix.Signal, lead time.Duration) {
 	killAt := time.Now().Add(lead)
 	k.mu.Lock()
@@ -122,7 +122,7 @@ func (k *Keeper) EndTree(w *Watch, sig unix.Signal, lead time.Duration) {
 	k.watches[w] = true
 	k.mu.Unlock()
 	k.oom.Killing(w.Key)
-	k.nudge()
+	k.wakeUp()
 }
 
 // LeaderExited tells the keeper that the leader has been reaped.
@@ -132,11 +132,11 @@ func (k *Keeper) LeaderExited(w *Watch) {
 	ending := w.end != nil
 	k.mu.Unlock()
 	if ending {
-		k.nudge()
+		k.wakeUp()
 	}
 }
 
-func (k *Keeper) nudge() {
+func (k *Keeper) wakeUp() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -162,33 +162,33 @@ func (k *Keeper) Run(ctx context.Context) {
 			}
 		}
 		now := time.Now()
-		if near := k.guard(now); near || k.needed(now) {
+		if near := k.memoryNearLimit(now); near || k.needed(now) {
 			k.scan(now, near)
-			k.oom.Looked(now, time.Since(now))
+			k.oom.Scanned(now, time.Since(now))
 		}
 	}
 }
 
-// needed reports whether a look serves anybody: those who needed it when it was
-// planned may have ended.
+// needed reports whether a scan is needed: the attempts for which it was planned may
+// have ended.
 func (k *Keeper) needed(now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for w := range k.watches {
-		if w.end != nil || k.untilSample(w, now) <= 0 && now.Sub(k.looked) >= lookGap {
+		if w.end != nil || k.untilSample(w, now) <= 0 && now.Sub(k.lastScan) >= sampleGap {
 			return true
 		}
 	}
 	return false
 }
 
-// next returns when to look at the process table again.
+// next returns when to scan the process table again.
 func (k *Keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	wait = time.Hour
-	soonest := k.looked.Add(lookGap).Sub(now)
+	soonest := k.lastScan.Add(sampleGap).Sub(now)
 	for w := range k.watches {
 		if w.end != nil {
 			ending = true
@@ -196,7 +196,7 @@ func (k *Keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 			continue
 		}
 		wait = min(wait, max(k.untilSample(w, now), soonest))
-		if k.guards(w) {
+		if k.guardsMemory(w) {
 			wait = min(wait, k.guardAt.Sub(now))
 		}
 	}
@@ -205,12 +205,12 @@ func (k *Keeper) next(pause time.Duration) (wait time.Duration, ending bool) {
 	return wait, ending
 }
 
-// guards reports whether w's memory may bring that of all to its limit.
-func (k *Keeper) guards(w *Watch) bool { return !w.Unmeasured && k.oom.Limited() }
+// guardsMemory reports whether w counts towards the memory limit of all.
+func (k *Keeper) guardsMemory(w *Watch) bool { return !w.Unmeasured && k.oom.Limited() }
 
-// guard looks, when that is due, how much memory is used by all. It reports whether the
-// processes are to be looked at for it: the kernel may soon kill one of them.
-func (k *Keeper) guard(now time.Time) (near bool) {
+// memoryNearLimit checks, when that is due, how much memory all attempts use. It reports
+// whether the kernel may soon kill one of their processes.
+func (k *Keeper) memoryNearLimit(now time.Time) (near bool) {
 	k.mu.Lock()
 	due := k.guardAt.Compare(now) <= 0 && len(k.watches) > 0 && k.oom.Limited()
 	k.mu.Unlock()
@@ -224,7 +224,7 @@ func (k *Keeper) guard(now time.Time) (near bool) {
 	return near
 }
 
-// every returns how often w is to be measured, 0 for never.
+// every returns the time between samples of w, 0 for no samples.
 func (k *Keeper) every(w *Watch) time.Duration {
 	if w.Unmeasured {
 		return 0
@@ -235,7 +235,7 @@ func (k *Keeper) every(w *Watch) time.Duration {
 	return k.interval
 }
 
-// untilSample returns how long w needs no sample.
+// untilSample returns the time until the next sample of w.
 func (k *Keeper) untilSample(w *Watch, now time.Time) time.Duration {
 	every := k.every(w)
 	if every == 0 {
@@ -248,10 +248,10 @@ func (k *Keeper) untilSample(w *Watch, now time.Time) time.Duration {
 	return due.Sub(now)
 }
 
-// scan reads the process table once and acts on it; near says that memory is. The lock is not held while
-// /proc is read: that may block.
+// scan reads the process table once, and measures and ends attempts. near says that
+// memory is near its limit. The lock is not held while /proc is read, which may block.
 func (k *Keeper) scan(now time.Time, near bool) {
-	k.looked = now
+	k.lastScan = now
 	table, err := processes()
 	if err != nil {
 		k.log.Warn("cannot read the process table", "error", err)
@@ -269,13 +269,13 @@ func (k *Keeper) scan(now time.Time, near bool) {
 
 func (k *Keeper) visit(now time.Time, w *Watch, tree []*process, near bool) {
 	k.mu.Lock()
-	// What is due soon is measured now, so that one look serves many.
+	// Samples that are due soon are taken now, so that one scan serves many.
 	due := !w.leaderGone && k.untilSample(w, now) <= k.every(w)/4
 	k.mu.Unlock()
 	if (due || near && !w.Unmeasured) && len(tree) > 0 {
 		k.measure(now, w, tree, due)
 	}
-	k.follow(w, tree)
+	k.trackForOOM(w, tree)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if w.end != nil {
@@ -283,8 +283,8 @@ func (k *Keeper) visit(now time.Time, w *Watch, tree []*process, near bool) {
 	}
 }
 
-// follow has the processes followed of which the kernel may kill one.
-func (k *Keeper) follow(w *Watch, tree []*process) {
+// trackForOOM passes the processes to the tracker of OOM kills.
+func (k *Keeper) trackForOOM(w *Watch, tree []*process) {
 	if w.Unmeasured || len(tree) == 0 {
 		return
 	}
@@ -320,8 +320,8 @@ func (k *Keeper) forest(watches []*Watch) *forest {
 	return f
 }
 
-// remember keeps whose the processes are, so that they are known when their
-// parents have died.
+// remember stores which attempt the processes belong to, for when their parents have
+// ended.
 func (k *Keeper) remember(trees map[*Watch][]*process) {
 	seen := make(map[processID]*Watch, len(k.seen))
 	for w, tree := range trees {

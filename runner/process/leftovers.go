@@ -17,21 +17,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/runner/output"
 )
 
-// EndLeftovers ends the processes that dead runners have left behind on this
-// host, as listed under their output directory, and returns how many there
-// were. It returns when they are gone, or after a bounded time; those that do
-// not go are logged.
+// EndLeftovers ends the processes that dead runners have left on this host, by the
+// journals under their output directory. It returns how many there were, after a
+// limited time also if some do not end; these are logged. The error says that the
+// directory cannot be read.
 func EndLeftovers(outputDir string, log *slog.Logger) (int, error) {
 	paths, err := output.ProcessJournals(outputDir)
 	if err != nil {
 		return 0, err
 	}
-	h := newHunt()
+	h := newCleanup()
 	var dead []*deadJournal
 	for _, path := range paths {
 		d, err := takeJournal(path)
 		if err != nil {
-			log.Warn("leftovers of a runner", "path", path, "error", err)
+			log.Warn("cannot read the process journal of a runner", "path", path, "error", err)
 		}
 		if d != nil {
 			defer d.file.Close()
@@ -41,19 +41,19 @@ func EndLeftovers(outputDir string, log *slog.Logger) (int, error) {
 	}
 	n, err := h.end()
 	if err != nil {
-		log.Error("leftovers of dead runners", "output_dir", outputDir, "error", err)
+		log.Error("cannot end leftover processes of dead runners", "output_dir", outputDir, "error", err)
 		return n, nil
 	}
 	for _, d := range dead {
 		if err := os.Remove(d.file.Name()); err != nil && !errors.Is(err, os.ErrNotExist) {
-			log.Warn("leftovers of a runner", "error", err)
+			log.Warn("cannot remove the process journal of a dead runner", "error", err)
 		}
 	}
 	return n, nil
 }
 
-// deadJournal is the journal of a dead runner. It is locked, so that one
-// process at a time ends what it lists and others wait for that.
+// deadJournal is the journal of a dead runner. It is locked, so that one process at a
+// time ends what it lists. Others wait for that.
 type deadJournal struct {
 	file   *os.File
 	runner processID
@@ -61,8 +61,8 @@ type deadJournal struct {
 	prefix string // of the runner's attempt keys; empty if it is of an earlier boot
 }
 
-// takeJournal returns nil if there is nothing to do: the runner lives or is
-// another host's, or somebody else has dealt with it.
+// takeJournal locks a journal. It returns nil if there is nothing to do: the runner
+// lives or is on another host, or another process has done it.
 func takeJournal(path string) (*deadJournal, error) {
 	file, err := trustedfile.OpenOwn(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -78,7 +78,7 @@ func takeJournal(path string) (*deadJournal, error) {
 		locked, err = d.lock()
 	}
 	if err == nil && locked {
-		here, err = d.read() // it may have been written to until the lock was ours
+		here, err = d.read() // it may have been written to before we had the lock
 	}
 	if err != nil || !here || !locked || d.gone() {
 		return nil, errors.Join(err, file.Close())
@@ -86,7 +86,7 @@ func takeJournal(path string) (*deadJournal, error) {
 	return d, nil
 }
 
-// read reads the journal; here tells whether it is of this host.
+// read reads the journal. here says whether it is of this host.
 func (d *deadJournal) read() (here bool, err error) {
 	if _, err := d.file.Seek(0, io.SeekStart); err != nil {
 		return false, err
@@ -113,7 +113,7 @@ func (d *deadJournal) read() (here bool, err error) {
 	for lines.Scan() {
 		fields := strings.Fields(lines.Text())
 		if len(fields) != 3 {
-			continue // cut off by the runner's death
+			continue // cut off when the runner was killed
 		}
 		pid, err1 := strconv.Atoi(fields[0])
 		start, err2 := strconv.ParseUint(fields[1], 10, 64)
@@ -124,19 +124,19 @@ func (d *deadJournal) read() (here bool, err error) {
 	return true, lines.Err()
 }
 
-// lockPatience is how long the lock of a dead runner's journal is waited for:
-// a process that the runner was just starting may have inherited it, or
-// somebody else is ending the leftovers, who must not be overtaken.
+// lockPatience is how long to wait for the lock of a dead runner's journal. A process
+// that the runner was just starting may have inherited it, or another process is
+// ending the leftovers.
 const lockPatience = 3 * leftoverPatience
 
-// lock locks the journal unless its runner lives.
+// lock locks the journal. It returns false if its runner lives.
 func (d *deadJournal) lock() (locked bool, err error) {
 	for began := time.Now(); ; time.Sleep(endingTick) {
 		switch err := unix.Flock(int(d.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
 		case err == nil:
 			return true, nil
 		case !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR):
-			return !d.runnerLives(), nil // no locks here
+			return !d.runnerLives(), nil // a file system without locks
 		case d.runnerLives():
 			return false, nil
 		case time.Since(began) > lockPatience:
@@ -150,7 +150,7 @@ func (d *deadJournal) runnerLives() bool {
 	return err == nil && p.id() == d.runner && !p.dead()
 }
 
-// gone reports whether somebody has removed the journal.
+// gone reports whether the journal was removed.
 func (d *deadJournal) gone() bool {
 	info, err := d.file.Stat()
 	if err != nil {

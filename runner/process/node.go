@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// NodeCPU returns the busy and all CPU ticks since the boot, 0 if unknown.
+// NodeCPU returns the busy and the total CPU ticks since boot, 0 if unknown.
 func NodeCPU() (busy, total int64) {
 	data, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -15,7 +15,7 @@ func NodeCPU() (busy, total int64) {
 	return parseNodeCPU(line)
 }
 
-// parseNodeCPU reads "cpu user nice system idle iowait irq softirq steal …".
+// parseNodeCPU parses "cpu user nice system idle iowait irq softirq steal …".
 func parseNodeCPU(line []byte) (busy, total int64) {
 	fields := bytes.Fields(line)
 	for i := 1; i < len(fields) && i <= 8; i++ {
@@ -28,7 +28,7 @@ func parseNodeCPU(line []byte) (busy, total int64) {
 	return busy, total
 }
 
-// NodeMemoryUse returns the bytes in use and in all, 0 if unknown.
+// NodeMemoryUse returns the used and the total bytes of memory, 0 if unknown.
 func NodeMemoryUse() (used, total int64) {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package process starts the processes of attempts, follows and measures their trees, and
-// ends them; also those that dead runners left behind.
+// Package process starts the processes of attempts, measures and ends their trees, and
+// ends leftovers of dead runners.
 package process
 
 import (
@@ -18,18 +18,18 @@ type process struct {
 	pid, ppid, session int
 	group              int
 	state              byte          // as in /proc: R, S, D, Z, …
-	start              uint64        // ticks after boot; with pid it names a process for good
-	cpu                time.Duration // of itself and of the children it waited for
+	start              uint64        // ticks after boot; identifies the process together with pid
+	cpu                time.Duration // of itself and of the children that it waited for
 	rss                int64         // bytes
 }
 
-// dead reports whether the process has ended and waits to be reaped.
+// dead reports whether the process has ended and not been reaped.
 func (p *process) dead() bool { return p.state == 'Z' || p.state == 'X' }
 
 var pageSize = int64(os.Getpagesize())
 
-// tick is the unit of CPU times in /proc; the kernel fixes it at 100 per second
-// for user space on every architecture that we build for.
+// tick is the unit of CPU times in /proc, 1/100 s on every architecture that we build
+// for.
 const tick = 10 * time.Millisecond
 
 var errStat = errors.New("unexpected form of /proc/PID/stat")
@@ -43,7 +43,7 @@ func readProcess(pid int) (process, error) {
 	return parseStat(data)
 }
 
-// parseStat reads /proc/PID/stat. The name, in parentheses, may hold anything.
+// parseStat parses /proc/PID/stat. The name, in parentheses, may contain anything.
 func parseStat(data []byte) (process, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 1 || end < open || end+2 >= len(data) {
@@ -77,7 +77,7 @@ func parseStat(data []byte) (process, error) {
 	return p, nil
 }
 
-// number reads a decimal number; 0 if it is none.
+// number parses a decimal number; it returns 0 for anything else.
 func number(b []byte) int64 {
 	var n int64
 	for _, c := range b {
@@ -89,7 +89,7 @@ func number(b []byte) int64 {
 	return n
 }
 
-// bootTicks is the time since the boot as /proc counts it.
+// bootTicks returns the time since boot in the unit of /proc.
 func bootTicks() uint64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
@@ -98,8 +98,7 @@ func bootTicks() uint64 {
 	return uint64(time.Duration(t.Nano()) / tick)
 }
 
-// processes reads the whole process table. Processes that end meanwhile are
-// left out.
+// processes returns the process table, without processes that end meanwhile.
 func processes() ([]process, error) {
 	pids, err := listProcesses()
 	if err != nil {
@@ -114,7 +113,7 @@ func processes() ([]process, error) {
 	return table, nil
 }
 
-// listProcesses lists the ids of all processes.
+// listProcesses returns the ids of all processes.
 func listProcesses() ([]int, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -137,16 +136,15 @@ func listProcesses() ([]int, error) {
 	return pids, nil
 }
 
-// While a process changes its program it has no environment for a moment,
-// which is long when nobody gives it a CPU.
+// During an exec a process has no environment for a moment, which may be long on a
+// busy host.
 const (
 	execTries = 5
 	execPause = time.Millisecond
 )
 
-// attemptKeyOf returns the value of the attempt key in a process's initial
-// environment, the empty string if it has none or may not be read by us. It is
-// not sure of a process that is in the middle of changing its program.
+// attemptKeyOf returns the attempt key in a process's initial environment, empty if it
+// has none or we may not read it. It is not sure of a process in the middle of an exec.
 func attemptKeyOf(pid int) (key string, sure bool) {
 	dir := "/proc/" + strconv.Itoa(pid)
 	for range execTries {
@@ -157,8 +155,8 @@ func attemptKeyOf(pid int) (key string, sure bool) {
 		if len(data) > 0 {
 			return findAttemptKey(data), true
 		}
-		// Who has arguments has begun with an empty environment. The dead and
-		// the kernel's own have neither.
+		// A process with arguments has started with an empty environment. Zombies and
+		// kernel threads have neither.
 		arguments, err := os.ReadFile(dir + "/cmdline")
 		if err != nil || len(arguments) > 0 {
 			return "", isGone(err) || err == nil

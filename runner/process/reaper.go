@@ -13,21 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// children waits for all child processes of this process that runners start
-// or inherit. There is one, because a process has one set of children: two
-// waiters would take each other's exit statuses.
+// children waits for all child processes that the runners of this process start or
+// inherit. It is a singleton, since two waiters would take each other's exit statuses.
 var children reaper
 
-// foreignRetry is how soon the children are looked at again while a child of
-// somebody else, which is not ours to reap, stands in the way.
+// foreignRetry is how soon the children are checked again while waitid returns a child
+// of other code, which we must not reap.
 const foreignRetry = 5 * time.Millisecond
 
-// reaper is the one waiter. Jobs are started through it, so that it knows
-// them; strays (descendants of jobs that were given to us because their parent
-// died) are reaped; children of other code in this process are left alone.
+// reaper reaps the jobs, which are started through it, and strays: descendants of jobs
+// that were reparented to us because their parent ended. It does not reap children of
+// other code in this process.
 //
-// It asks with WNOWAIT who has died before it reaps: a plain wait for any child
-// would also take the children of os/exec.
+// It calls waitid with WNOWAIT before it reaps, because a plain wait for any child would
+// also reap the children of os/exec.
 type reaper struct {
 	mu    sync.Mutex // guards users, known
 	users int
@@ -35,8 +34,8 @@ type reaper struct {
 	stop  chan struct{}
 	done  chan struct{}
 
-	// spawning is held for reading while a process is started and not yet
-	// known, so that an early death is not taken for a stray's.
+	// spawning is held for reading while a process is started and not yet in known, so
+	// that it is not mistaken for a stray if it ends early.
 	spawning sync.RWMutex
 	session  int
 }
@@ -56,7 +55,7 @@ func (r *reaper) acquire() error {
 		r.session = session
 		r.known = make(map[int]func(Exit))
 		r.stop, r.done = make(chan struct{}), make(chan struct{})
-		// Not a request to the program: the kernel's word that a child died.
+		// SIGCHLD is not a request to the program.
 		died := make(chan os.Signal, 1)
 		signal.Notify(died, unix.SIGCHLD)
 		go r.run(died, r.stop, r.done)
@@ -78,8 +77,8 @@ func (r *reaper) release() {
 	}
 }
 
-// start starts a process; exited is called once, from the waiter, when it has
-// been reaped.
+// start starts a process. exited is called once, from the waiter, when it has been
+// reaped.
 func (r *reaper) start(argv []string, attr *syscall.ProcAttr, exited func(Exit)) (int, error) {
 	r.spawning.RLock()
 	defer r.spawning.RUnlock()
@@ -101,9 +100,8 @@ func (r *reaper) isKnown(pid int) bool {
 	return ok
 }
 
-// signalGroup signals the process group of a leader. A group keeps its number
-// while any member lives, so the number cannot have passed to somebody else as
-// long as the leader is not reaped or a member is seen alive.
+// signalGroup signals the process group of a leader that has not been reaped. Until then
+// the number of the group is not reused.
 func (r *reaper) signalGroup(leader int, sig unix.Signal) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -129,8 +127,8 @@ func (r *reaper) run(died chan os.Signal, stop, done chan struct{}) {
 	}
 }
 
-// reap takes every dead child that is ours. It reports whether a foreign one
-// stands in the way of seeing more.
+// reap reaps all dead children that are ours. It reports whether a foreign one hides
+// further ones.
 func (r *reaper) reap() (blocked bool) {
 	for {
 		pid, err := nextDead()
@@ -143,20 +141,20 @@ func (r *reaper) reap() (blocked bool) {
 		if r.take(pid) {
 			continue
 		}
-		r.settle()
+		r.waitForStarts()
 		if r.take(pid) {
 			continue
 		}
 		if !r.isStray(pid) {
-			r.sweep()
+			r.reapKnown()
 			return true
 		}
 		_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 	}
 }
 
-// settle waits until the starts that are under way have become known.
-func (r *reaper) settle() {
+// waitForStarts waits until the starts under way are in known.
+func (r *reaper) waitForStarts() {
 	r.spawning.Lock()
 	defer r.spawning.Unlock()
 }
@@ -176,7 +174,7 @@ func nextDead() (int, error) {
 	return int(info.pid), err
 }
 
-// take reaps pid if it is known and dead, and tells its starter.
+// take reaps pid if it is known and dead, and calls its callback.
 func (r *reaper) take(pid int) bool {
 	r.mu.Lock()
 	exited, ok := r.known[pid]
@@ -200,8 +198,8 @@ func (r *reaper) take(pid int) bool {
 	return true
 }
 
-// sweep asks for every known process alone.
-func (r *reaper) sweep() {
+// reapKnown tries to reap each known process.
+func (r *reaper) reapKnown() {
 	r.mu.Lock()
 	pids := make([]int, 0, len(r.known))
 	for pid := range r.known {
@@ -213,8 +211,8 @@ func (r *reaper) sweep() {
 	}
 }
 
-// isStray reports whether a dead child is a descendant of a job: it lives in
-// another session than we do, which children of other code here do not.
+// isStray reports whether a dead child is a descendant of a job: it is in another
+// session than ours, unlike children of other code in this process.
 func (r *reaper) isStray(pid int) bool {
 	p, err := readProcess(pid)
 	return err == nil && p.session != r.session

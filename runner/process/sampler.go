@@ -25,8 +25,8 @@ type Usage struct {
 	sumMemory  float64
 }
 
-// add takes in a measurement: the tree's memory and the CPU time that it has
-// used so far.
+// add adds a sample: the tree's memory, and the CPU time that it has used so far. It
+// returns the CPU use since the last one.
 func (u *Usage) add(now, started time.Time, memory int64, cpu time.Duration) (cpuPercent float64) {
 	since, before := u.last, u.CPU
 	if u.samples == 0 {
@@ -43,7 +43,7 @@ func (u *Usage) add(now, started time.Time, memory int64, cpu time.Duration) (cp
 	return cpuPercent
 }
 
-// AverageMemory is that of all samples, 0 without any.
+// AverageMemory returns the mean of all samples, 0 without any.
 func (u *Usage) AverageMemory() int64 {
 	if u.samples == 0 {
 		return 0

@@ -12,16 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Spawner starts each command as the leader of its own session. There
-// is no parent-death signal: it would fire when the starting thread ends, and
-// leftovers are ended by the next runner or the daemon instead.
+// Spawner starts each command as the leader of its own session. It sets no parent-death
+// signal, which would fire when the starting thread ends. Leftovers are ended by the next
+// runner or the daemon instead.
 type Spawner struct {
 	null int // an open /dev/null
 	log  *slog.Logger
 }
 
-// NewSpawner returns an Executor of processes. It is an error if this process cannot become
-// the parent of what they leave behind.
+// NewSpawner returns an Executor of processes. It returns an error if this process cannot
+// become the subreaper for their orphans.
 func NewSpawner(log *slog.Logger) (*Spawner, error) {
 	fd, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -34,7 +34,7 @@ func NewSpawner(log *slog.Logger) (*Spawner, error) {
 	return &Spawner{null: fd, log: log}, nil
 }
 
-// Close ends the waiting for processes; all of them have ended.
+// Close stops waiting for processes. All of them must have ended.
 func (e *Spawner) Close() {
 	children.release()
 	unix.Close(e.null)
@@ -66,9 +66,8 @@ func (e *Spawner) Start(c *Command, exited func(Exit)) (int, error) {
 	return pid, nil
 }
 
-// open makes a new output file. One that is there holds the output of a try
-// that nobody knows of, since its runner was killed when it had just started it:
-// it is put aside, and whoever still writes to it goes on doing so.
+// open creates an output file. An existing file has the output of an unreported start,
+// whose runner was killed just after it. It is renamed; processes may still write to it.
 func (e *Spawner) open(path string) (int, error) {
 	if path == "" {
 		return e.null, nil
@@ -76,12 +75,12 @@ func (e *Spawner) open(path string) (int, error) {
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_APPEND | unix.O_CLOEXEC
 	fd, err := openRetry(path, flags|unix.O_EXCL)
 	if errors.Is(err, unix.ENOENT) && os.MkdirAll(filepath.Dir(path), 0o777) == nil {
-		fd, err = openRetry(path, flags|unix.O_EXCL) // somebody tidied up
+		fd, err = openRetry(path, flags|unix.O_EXCL) // the directory was removed
 	}
 	if errors.Is(err, unix.EEXIST) {
 		var aside string
 		if aside, err = setAside(path); err == nil {
-			e.log.Warn("an output file was there already and is put aside", "path", path, "aside", aside)
+			e.log.Warn("an output file exists already and is renamed", "path", path, "aside", aside)
 			fd, err = openRetry(path, flags|unix.O_EXCL)
 		}
 	}
@@ -91,7 +90,7 @@ func (e *Spawner) open(path string) (int, error) {
 	return fd, nil
 }
 
-// setAside renames a file to the first free name with a number behind.
+// setAside appends the first free number to the name of a file, and returns the new name.
 func setAside(path string) (aside string, err error) {
 	if isDirectory(path) {
 		return "", unix.EISDIR
@@ -121,7 +120,7 @@ func (e *Spawner) closeFile(fd int) {
 	}
 }
 
-// NodeFault is a SpawnError that another node might not have.
+// NodeFault returns a SpawnError for which the node is at fault.
 func NodeFault(err error) *SpawnError {
 	s := &SpawnError{Err: err}
 	var errno unix.Errno
@@ -131,8 +130,8 @@ func NodeFault(err error) *SpawnError {
 	return s
 }
 
-// spawnError explains why the process could not be started. The kernel reports
-// one number for a missing directory and a missing program alike.
+// spawnError explains why the process could not be started. The kernel has the same
+// errno for a missing directory and a missing program.
 func spawnError(c *Command, err error) *SpawnError {
 	s := NodeFault(err)
 	switch {

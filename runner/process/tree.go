@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processID names a process for good: a pid alone is used again.
+// processID identifies a process; a pid alone is reused.
 type processID struct {
 	pid   int
 	start uint64
@@ -22,9 +22,9 @@ type forest struct {
 	self   int
 	byPID  map[int]*process
 	leader map[int]*Watch // by pid, which is also its session
-	// gone is when the leader of a watch died, in ticks after boot; no end if it
-	// lives. What is in the session of that number and is younger may belong to
-	// another process that has got the number since.
+	// gone is when the leader of a watch ended, in ticks after boot; MaxUint64 if it
+	// lives. Younger processes in its session may belong to a new process with the
+	// same pid.
 	gone  map[*Watch]uint64
 	seen  map[processID]*Watch
 	byKey map[string]*Watch
@@ -33,10 +33,9 @@ type forest struct {
 	owner map[int]*Watch // memo
 }
 
-// grow returns the processes that live for each watch. A process belongs to an
-// attempt if it is in its session, was seen in its tree before, has an
-// ancestor that belongs to it, or, when its parent has died and it was given
-// to us, carries the attempt's key.
+// grow returns the live processes of each watch. A process belongs to an attempt if it
+// is in its session, was seen in its tree before, has an ancestor that belongs to it,
+// or was reparented to us and has the attempt's key.
 func (f *forest) grow(table []process) map[*Watch][]*process {
 	f.byPID = make(map[int]*process, len(table))
 	f.owner = make(map[int]*Watch, len(table))
@@ -56,20 +55,20 @@ func (f *forest) grow(table []process) map[*Watch][]*process {
 	return trees
 }
 
-// maxDepth bounds the walk to the root: a table that is read while processes
-// change may show a loop.
+// maxDepth limits the walk to the root: a table that is read while processes change may
+// contain a loop.
 const maxDepth = 1000
 
 func (f *forest) find(p *process, depth int) *Watch {
 	if w, ok := f.owner[p.pid]; ok {
 		return w
 	}
-	w := f.decide(p, depth)
+	w := f.findOwner(p, depth)
 	f.owner[p.pid] = w
 	return w
 }
 
-func (f *forest) decide(p *process, depth int) *Watch {
+func (f *forest) findOwner(p *process, depth int) *Watch {
 	if p.pid == f.self || p.pid <= 1 || depth > maxDepth {
 		return nil
 	}
@@ -91,9 +90,8 @@ func (f *forest) decide(p *process, depth int) *Watch {
 	return nil
 }
 
-// StrayOf reports whether a process that was given to us because its parent
-// died carries the key, or may do so. It looks at our own children alone, so it
-// is cheap enough for the end of every attempt.
+// StrayOf reports whether a process that was reparented to us has the key, or may have
+// it. It reads only our own children, so it is cheap enough for the end of every attempt.
 func StrayOf(key string) bool {
 	for _, pid := range adopted() {
 		if found, sure := attemptKeyOf(pid); found == key || !sure {
@@ -103,8 +101,8 @@ func StrayOf(key string) bool {
 	return false
 }
 
-// adopted lists children of this process that it did not start for a job.
-// The kernel gives orphans to the main thread.
+// adopted returns the children of this process that it did not start for a job. The
+// kernel reparents orphans to the main thread.
 func adopted() []int {
 	self := strconv.Itoa(os.Getpid())
 	list, err := os.ReadFile("/proc/" + self + "/task/" + self + "/children")
@@ -120,7 +118,7 @@ func adopted() []int {
 	return pids
 }
 
-// adoptedByTable is for kernels that do not list children.
+// adoptedByTable is adopted for kernels that do not list children.
 func adoptedByTable() []int {
 	table, err := processes()
 	if err != nil {
@@ -136,9 +134,8 @@ func adoptedByTable() []int {
 	return pids
 }
 
-// signalTree signals the processes of an attempt: its group once, those that
-// have left the group one by one. Stopped ones are continued, so that they can
-// act on it.
+// signalTree signals the processes of an attempt: its group once, those that have left
+// the group one by one. Stopped ones are continued, so that they can handle it.
 func signalTree(leader int, tree []*process, sig unix.Signal) {
 	grouped := false
 	for _, p := range tree {
@@ -154,14 +151,14 @@ func signalTree(leader int, tree []*process, sig unix.Signal) {
 }
 
 func signalProcess(pid int, sig unix.Signal) {
-	_ = unix.Kill(pid, sig) // it may have ended by now
+	_ = unix.Kill(pid, sig) // it may have ended
 	if sig != unix.SIGKILL {
 		_ = unix.Kill(pid, unix.SIGCONT)
 	}
 }
 
-// pss returns the memory of a process with shared pages divided among their
-// users; its resident size if the kernel does not tell.
+// pss returns the proportional set size of a process, in which shared pages are divided
+// among their users; its resident size if it cannot be read.
 func pss(p *process) int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/smaps_rollup")
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH) {
@@ -185,12 +182,12 @@ func pss(p *process) int64 {
 // keyCache remembers the attempt keys of processes.
 type keyCache map[processID]string
 
-// maxKeys bounds the cache.
+// maxKeys limits the cache.
 const maxKeys = 10_000
 
 func (c keyCache) of(id processID) string {
 	key := c[id]
-	if key == "" { // it may still get one
+	if key == "" { // it may have one after an exec
 		if key, _ = attemptKeyOf(id.pid); key == "" {
 			return ""
 		}

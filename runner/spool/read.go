@@ -19,15 +19,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Contents is what a spool file holds.
+// Contents is the contents of a spool file.
 type Contents struct {
 	Path   string
 	Header Header
-	// Reports are all reports in the file; the first Answered of them were
-	// answered by the daemon.
+	// Reports are all reports in the file. The daemon has answered the first Answered
+	// of them.
 	Reports  []lease.Report
 	Answered int
-	// Starts are the attempts that its writer began to start.
+	// Starts are the attempts whose start began.
 	Starts []lease.Held
 	// Cut says that the file ends in the middle of a frame or in a damaged one.
 	Cut bool
@@ -50,8 +50,8 @@ func (c *Contents) Unreported() (left []lease.Held) {
 	return left
 }
 
-// Read reads one spool file, of a living or a dead writer. An error means that
-// it is no spool file or cannot be read at all.
+// Read returns the contents of a spool file, of a live or a dead writer. It returns an
+// error if it cannot be read or is not a spool file.
 func Read(path string) (*Contents, error) {
 	file, err := trustedfile.OpenOwn(path, os.O_RDONLY, 0)
 	if err != nil {
@@ -66,7 +66,7 @@ func Read(path string) (*Contents, error) {
 	return c, nil
 }
 
-// Files lists the spool files in a directory, none if it is not there.
+// Files returns the spool files in a directory, none if it does not exist.
 func Files(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -142,10 +142,11 @@ func (c *Contents) add(kind byte, data []byte) error {
 		}
 		c.Starts = append(c.Starts, s)
 	}
-	return nil // kinds of later releases are passed over
+	return nil // ignore kinds of later releases
 }
 
-// readFrame returns io.EOF at the end and errCut for a frame that is not whole.
+// readFrame returns the kind and the data of the next frame. It returns io.EOF at the end,
+// and errCut for a frame that is incomplete or damaged.
 func readFrame(in io.Reader) (byte, []byte, error) {
 	var head [frameHead]byte
 	switch _, err := io.ReadFull(in, head[:]); {
@@ -174,16 +175,15 @@ func readFrame(in io.Reader) (byte, []byte, error) {
 	return head[8], data, nil
 }
 
-// Abandoned is the spool file of a writer that is gone. It is locked, so that
-// one runner delivers it.
+// Abandoned is the spool file of a dead writer. It is locked, so that only one runner
+// delivers it.
 type Abandoned struct {
 	Contents
 	file *os.File
 }
 
-// TakeOver returns the spool files in dir that are of the same workflow of the
-// same database as h, were written on the same host, and whose writers are dead.
-// Damaged files are reported through warn and left alone.
+// TakeOver returns the spool files in dir whose writers are dead, and which are of the
+// same workflow, database and host as h. It passes damaged files to warn and keeps them.
 func TakeOver(dir string, h Header, warn func(path string, err error)) ([]*Abandoned, error) {
 	paths, err := Files(dir)
 	if err != nil {
@@ -225,26 +225,25 @@ func takeOver(path string, h Header) (*Abandoned, error) {
 	return &Abandoned{Contents: *c, file: file}, nil
 }
 
-// Delivered removes the file: the daemon has answered everything in it.
+// Delivered removes the file, after the daemon has answered everything in it.
 func (a *Abandoned) Delivered() error {
 	return errors.Join(os.Remove(a.Path), a.file.Close())
 }
 
-// Release leaves the file for another runner.
+// Release unlocks the file for another runner.
 func (a *Abandoned) Release() error { return a.file.Close() }
 
-// mayLive reports whether the writer may be alive, as far as its process id
-// tells.
+// mayLive reports whether the writer may be alive, judged by its process id.
 func (h *Header) mayLive(bootID string) bool {
 	return h.BootID == bootID && !errors.Is(unix.Kill(h.PID, 0), unix.ESRCH)
 }
 
-// Remove removes a file whose reports are all recorded. That of a writer that
-// may live stays: it goes on writing there, and removes the file itself.
+// Remove removes a file whose reports are all recorded. It keeps that of a writer that
+// may be alive, which removes the file itself.
 func Remove(path string) error {
 	file, err := trustedfile.OpenOwn(path, os.O_RDWR, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil // somebody else has delivered it
+		return nil // another process has delivered it
 	}
 	if err != nil {
 		return err

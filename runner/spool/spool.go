@@ -1,12 +1,12 @@
-// Package spool keeps reports of runners in a file until the daemon has
-// recorded them, so that an exit status survives the runner and the daemon's
-// absence; and what they have begun to start, which the daemon may not know of
-// when they are killed. A file belongs to one life of one runner and is written by it alone.
+// Package spool keeps reports of runners in a file until the daemon has recorded them,
+// so that they survive a crash of the runner and outages of the daemon. It also keeps
+// which attempts were being started, which the daemon may not know if the runner is
+// killed. Each runner process writes a file of its own.
 //
 // A file is a sequence of frames: length (4 bytes), CRC-32C of the rest (4),
 // kind (1), JSON (length bytes); numbers are little endian. The first frame is
-// the Header. A frame that is cut off or damaged ends the file: a writer that
-// was killed in the middle of a write had not sent that report yet.
+// the Header. A frame that is incomplete or damaged ends the file: its writer was killed
+// in the middle of a write, before it sent that report.
 package spool
 
 import (
@@ -25,12 +25,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Ending is the ending of spool files' names.
+// Ending is the file name extension of spool files.
 const Ending = ".reports"
 
-// Header says whose reports a file holds.
+// Header identifies the runner that writes a file.
 type Header struct {
-	Database   string `json:"database,omitempty"` // that gave the numbers; empty if unknown
+	Database   string `json:"database,omitempty"` // empty if unknown
 	WorkflowID int64  `json:"workflow_id"`
 	RunID      int64  `json:"run_id"`
 	RunnerID   int64  `json:"runner_id"`
@@ -45,15 +45,15 @@ const (
 	kindHeader byte = 'H'
 	kindReport byte = 'R'
 	kindDone   byte = 'D' // the daemon has answered that many more reports
-	kindStart  byte = 'S' // an attempt that is being started; without a time: that it was not, after all
+	kindStart  byte = 'S' // an attempt that is being started; without a time: it was not started
 )
 
 const frameHead = 9
 
-// maxFrame bounds what is read as one frame; reports are far smaller.
+// maxFrame limits the size of a frame; reports are far smaller.
 const maxFrame = 16 << 20
 
-// compactSize is from when on a file whose reports are all delivered is cut.
+// compactSize is the size from which on a file without pending reports is compacted.
 const compactSize = 1 << 20
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli)
@@ -69,8 +69,8 @@ type Writer struct {
 	buf     bytes.Buffer
 }
 
-// Create makes the file of a new runner in dir and locks it, so that others
-// can tell that its writer lives. It gets its name when it is locked.
+// Create creates the file of a new runner in dir and locks it, so that others know that
+// its writer is alive. It gets its name once it is locked.
 func Create(dir string, h Header) (*Writer, error) {
 	path := filepath.Join(dir, fmt.Sprintf("wf%d_%s_%s%s", h.WorkflowID, h.Hostname, h.Key, Ending))
 	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -98,8 +98,8 @@ func (w *Writer) begin(h Header) error {
 	return os.Rename(w.file.Name(), w.path)
 }
 
-// Start writes that an attempt is being started. It is safe from the end of
-// this process, not of the node, where no process would be left either.
+// Start writes that an attempt is being started. This survives the process, but not a
+// crash of the node, after which no job would be left either.
 func (w *Writer) Start(attempt lease.Held) error {
 	if err := w.frame(kindStart, attempt); err != nil {
 		w.buf.Reset()
@@ -112,7 +112,7 @@ func (w *Writer) Start(attempt lease.Held) error {
 	return nil
 }
 
-// NotStarted takes back what Start wrote of an attempt: nothing of it ran.
+// NotStarted revokes Start for an attempt that was not started.
 func (w *Writer) NotStarted(ref lease.LeaseRef) error {
 	if _, written := w.started[ref]; !written {
 		return nil
@@ -128,9 +128,8 @@ func (w *Writer) NotStarted(ref lease.LeaseRef) error {
 	return nil
 }
 
-// Append writes reports; with sync they are on the disk when it returns, else
-// they are safe from the end of this process alone. After an error none of them
-// is in the file.
+// Append writes reports. With sync they survive a crash of the node, else only of the
+// process. After an error none of them is in the file.
 func (w *Writer) Append(reports []lease.Report, sync bool) error {
 	if len(reports) == 0 {
 		return nil
@@ -178,14 +177,13 @@ func (w *Writer) Close() error {
 	var err error
 	if w.pending <= 0 {
 		if err = os.Remove(w.path); errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR) {
-			err = nil // whoever delivered it has removed it, or somebody the directory
+			err = nil // it was delivered by another process, or the directory was removed
 		}
 	}
 	return errors.Join(err, w.file.Close())
 }
 
-// Restore writes the file again, which somebody has removed: it is read through the
-// descriptor that is open.
+// Restore recreates a file that was removed, from the open descriptor.
 func (w *Writer) Restore() error {
 	file, err := os.OpenFile(w.path+".new", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -208,11 +206,11 @@ func (w *Writer) Restore() error {
 	return old.Close()
 }
 
-// compact drops the frames of a file that has no reports left to deliver. The
-// header stays: without it what comes later could not be read.
+// compact drops the frames of a file without pending reports. It keeps the header,
+// without which later frames could not be read.
 func (w *Writer) compact() error {
 	if err := w.file.Truncate(w.header); err != nil {
-		return fmt.Errorf("cut spool file: %w", err)
+		return fmt.Errorf("truncate spool file: %w", err)
 	}
 	w.size = w.header
 	for _, attempt := range w.started {
@@ -239,8 +237,8 @@ func (w *Writer) frame(kind byte, value any) error {
 	return nil
 }
 
-// flush writes what was framed with one call. A part that was written before
-// an error is cut off again, so that later frames can be read.
+// flush writes the buffered frames. After an error it truncates a partial write, so that
+// later frames can be read.
 func (w *Writer) flush() error {
 	n, err := w.file.WriteAt(w.buf.Bytes(), w.size)
 	w.buf.Reset()
@@ -251,11 +249,11 @@ func (w *Writer) flush() error {
 	return nil
 }
 
-// flock is replaced by the test of a file system without locks.
+// flock is replaced in the test of a file system without locks.
 var flock = unix.Flock
 
-// lock takes the file's lock, failing at once if it is held. Not all file
-// systems have locks.
+// lock locks a file. It returns errHeld if it is locked, and errNoLocks if the file
+// system has no locks.
 func lock(file *os.File) error {
 	err := flock(int(file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	switch {
@@ -270,6 +268,6 @@ func lock(file *os.File) error {
 }
 
 var (
-	errHeld    = errors.New("the file is locked by somebody else")
+	errHeld    = errors.New("the file is locked by another process")
 	errNoLocks = errors.New("the file system has no locks")
 )

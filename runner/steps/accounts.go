@@ -9,16 +9,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Account asks Slurm what the steps of these names have used, since a time before their
-// start. It returns those that have ended, and their names.
+// Account returns what Slurm has accounted for those of the wanted steps that have ended,
+// and their names. since is a time before their start.
 func (m *Mode) Account(ctx context.Context, since time.Time, runID int64, wanted map[string]lease.LeaseRef) (names []string, accounts api.StepAccounts, err error) {
-	look, err := m.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{m.Job}, Since: since})
+	answer, err := m.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: []slurm.JobID{m.Job}, Since: since})
 	if err != nil {
 		return nil, accounts, err
 	}
 	job := m.Job.String()
-	for i := range look.Records {
-		rec := &look.Records[i]
+	for i := range answer.Records {
+		rec := &answer.Records[i]
 		ref, ok := wanted[rec.Name]
 		if !ok || !rec.IsStep() || !rec.Over() {
 			continue

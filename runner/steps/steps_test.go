@@ -59,7 +59,7 @@ func TestWithoutInputs(t *testing.T) {
 // request of the batch script.
 func TestBeside(t *testing.T) {
 	s := &Starter{Job: slurm.JobID{Number: 7}, Srun: "srun"}
-	argv, env := s.Beside("gateway", "n2", []string{"A=1", "SLURM_JOB_ID=7", "SLURM_MEM_PER_NODE=600"}, []string{"program", "-x"})
+	argv, env := s.OverlapArgv("gateway", "n2", []string{"A=1", "SLURM_JOB_ID=7", "SLURM_MEM_PER_NODE=600"}, []string{"program", "-x"})
 	want := []string{"srun", "--jobid=7", "--ntasks=1", "--cpu-bind=none", "--overlap", "--job-name=gateway", "--nodelist=n2", "--nodes=1", "program", "-x"}
 	if !slices.Equal(argv, want) || !slices.Equal(env, []string{"A=1", "SLURM_JOB_ID=7"}) {
 		t.Errorf("%q with %q", argv, env)

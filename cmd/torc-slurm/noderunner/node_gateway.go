@@ -84,7 +84,7 @@ func openNodeGateways(a *cli.Factory, o *runner.Options, args ...string) *gatewa
 	steps, log := o.Steps, o.Log
 	nodes := gateway.NewNodes(func(node string, port int) *exec.Cmd {
 		program := append([]string{a.Executable, nodeGatewayName, "--workflow", strconv.FormatInt(o.WorkflowID, 10), "--port", strconv.Itoa(port)}, args...)
-		argv, env := steps.Beside("torc-"+nodeGatewayName, node, a.Environ, program)
+		argv, env := steps.OverlapArgv("torc-"+nodeGatewayName, node, a.Environ, program)
 		cmd := exec.Command(argv[0], argv[1:]...)
 		cmd.Env, cmd.Dir, cmd.Stderr = env, a.Dir, a.RawStderr
 		return cmd

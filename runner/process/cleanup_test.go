@@ -143,10 +143,10 @@ func TestLeftoversAreWaitedFor(t *testing.T) {
 	wg.Wait()
 }
 
-// fakeHunt is a hunt over a table that the test makes; every pause is a long
+// fakeCleanup is a cleanup over a table that the test makes; every pause is a long
 // one.
-func fakeHunt(table map[int]process) *hunt {
-	h := newHunt()
+func fakeCleanup(table map[int]process) *cleanup {
+	h := newCleanup()
 	now := time.Unix(0, 0)
 	h.prefixes = []string{"dead."}
 	h.list = func() (pids []int, err error) {
@@ -174,10 +174,10 @@ func aProcess(pid int) process {
 
 func TestHuntIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
 	table := map[int]process{50: aProcess(50)}
-	h := fakeHunt(table)
+	h := fakeCleanup(table)
 	asked := 0
 	h.keyOf = func(int) (string, bool) {
-		if asked++; asked <= sureLooks*maxRounds {
+		if asked++; asked <= conclusiveScans*maxRounds {
 			return "", false
 		}
 		return "dead.1", true
@@ -192,7 +192,7 @@ func TestHuntIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
 // begun still has its signals sent.
 func TestHuntKillsHoweverSlowTheHostIs(t *testing.T) {
 	table := map[int]process{50: aProcess(50)}
-	h := fakeHunt(table)
+	h := fakeCleanup(table)
 	h.known[processID{50, 1}] = true
 	h.signal = func(pid int, sig unix.Signal) {
 		if sig == unix.SIGKILL {
@@ -205,7 +205,7 @@ func TestHuntKillsHoweverSlowTheHostIs(t *testing.T) {
 }
 
 func TestHuntNamesWhatDoesNotEnd(t *testing.T) {
-	h := fakeHunt(map[int]process{50: aProcess(50), 51: aProcess(51)})
+	h := fakeCleanup(map[int]process{50: aProcess(50), 51: aProcess(51)})
 	h.known[processID{50, 1}] = true
 	n, err := h.end()
 	if n != 1 || err == nil || err.Error() != "processes 50 do not end" {
@@ -214,11 +214,11 @@ func TestHuntNamesWhatDoesNotEnd(t *testing.T) {
 }
 
 func TestHuntDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
-	for name, fail := range map[string]func(*hunt, error){
-		"list": func(h *hunt, err error) { h.list = func() ([]int, error) { return nil, err } },
-		"read": func(h *hunt, err error) { h.read = func(int) (process, error) { return process{}, err } },
+	for name, fail := range map[string]func(*cleanup, error){
+		"list": func(h *cleanup, err error) { h.list = func() ([]int, error) { return nil, err } },
+		"read": func(h *cleanup, err error) { h.read = func(int) (process, error) { return process{}, err } },
 	} {
-		h := fakeHunt(map[int]process{50: aProcess(50)})
+		h := fakeCleanup(map[int]process{50: aProcess(50)})
 		h.known[processID{50, 1}] = true
 		fail(h, unix.EMFILE)
 		if n, err := h.end(); n != 0 || !errors.Is(err, unix.EMFILE) {
@@ -231,7 +231,7 @@ func TestHuntDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
 // left a child that is not in the list.
 func TestHuntFollowsThoseThatAreBorn(t *testing.T) {
 	table := map[int]process{}
-	h := fakeHunt(table)
+	h := fakeCleanup(table)
 	lists := 0
 	h.list = func() ([]int, error) {
 		if lists++; lists%2 == 1 {

@@ -11,39 +11,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leftoverPatience is how long leftovers get between SIGTERM and SIGKILL, and
-// after it.
+// leftoverPatience is the time between SIGTERM and SIGKILL of leftovers, and again to
+// the error.
 const leftoverPatience = 5 * time.Second
 
-// How often nothing must be seen until nothing is there: in looks that were
-// sure, or, on a host where processes are born all the time, in any.
+// How many scans in a row must find nothing: conclusive ones, or any on a host where
+// new processes appear all the time.
 const (
-	sureLooks = 2
-	anyLooks  = 10
+	conclusiveScans = 2
+	emptyScans      = 10
 )
 
-// minLooks is how often a stage looks at least, however slow the host is.
-const minLooks = 5
+// minScans is the least number of scans per stage, on a slow host, too.
+const minScans = 5
 
-// maxRounds is how often one look follows the processes that are born while it
-// reads.
+// maxRounds is how often one scan repeats reading the table for new processes.
 const maxRounds = 20
 
-// hunt ends the processes that dead runners left behind: those that their
-// journals list, the descendants of these, whatever carries a key of theirs,
-// and whatever is in the session of one of them.
+// cleanup ends the processes that dead runners left behind: those in their journals,
+// the descendants of these, all with one of their keys, and all in the session of one
+// of them.
 //
-// Processes fork, end and change their program while the table is read, so one
-// look proves little. What was found once stays known, since it may lose its
-// parent by our own signal and may have no key.
-type hunt struct {
-	self     int
-	session  int // ours, of which nothing is a leftover just for being in it
-	prefixes []string
-	known    map[processID]bool
-	sessions map[int]bool
-	told     map[processID]bool // got SIGTERM
-	kill     bool               // SIGKILL from now on
+// Processes fork, end and exec while the table is read, so one scan proves little. A
+// process that was found once stays known: its parent may end by our own signal, and
+// it may have no key.
+type cleanup struct {
+	self       int
+	session    int // ours; not everything in it is a leftover
+	prefixes   []string
+	known      map[processID]bool
+	sessions   map[int]bool
+	terminated map[processID]bool // they have got SIGTERM
+	kill       bool               // SIGKILL from now on
 
 	list   func() ([]int, error)
 	read   func(pid int) (process, error)
@@ -53,18 +52,18 @@ type hunt struct {
 	now    func() time.Time
 }
 
-func newHunt() *hunt {
-	session, _ := unix.Getsid(0) // it cannot fail for the caller itself
-	return &hunt{
+func newCleanup() *cleanup {
+	session, _ := unix.Getsid(0) // cannot fail for the caller itself
+	return &cleanup{
 		self: os.Getpid(), session: session,
-		known: make(map[processID]bool), sessions: make(map[int]bool), told: make(map[processID]bool),
+		known: make(map[processID]bool), sessions: make(map[int]bool), terminated: make(map[processID]bool),
 		list: listProcesses, read: readProcess, keyOf: attemptKeyOf, signal: signalProcess,
 		pause: time.Sleep, now: time.Now,
 	}
 }
 
-// add hunts for what a journal lists.
-func (h *hunt) add(d *deadJournal) {
+// add adds the processes of a journal.
+func (h *cleanup) add(d *deadJournal) {
 	if d.prefix == "" {
 		return
 	}
@@ -74,14 +73,14 @@ func (h *hunt) add(d *deadJournal) {
 	}
 }
 
-// end signals leftovers until none is left or patience is over; it returns how
-// many there were.
-func (h *hunt) end() (n int, err error) {
+// end signals leftovers until none is left, and returns how many there were. It returns
+// an error if some do not end.
+func (h *cleanup) end() (n int, err error) {
 	if len(h.prefixes) == 0 {
 		return 0, nil
 	}
 	until, looks := h.now().Add(leftoverPatience), 0 // of the stage
-	for surely, empty := 0, 0; surely < sureLooks && empty < anyLooks; h.pause(endingTick) {
+	for surely, empty := 0, 0; surely < conclusiveScans && empty < emptyScans; h.pause(endingTick) {
 		found, sure, err := h.scan()
 		if len(found) == 0 && err == nil {
 			if empty++; sure {
@@ -91,7 +90,7 @@ func (h *hunt) end() (n int, err error) {
 		}
 		surely, empty = 0, 0
 		n = max(n, len(found))
-		if looks++; looks < minLooks || h.now().Before(until) {
+		if looks++; looks < minScans || h.now().Before(until) {
 			continue
 		}
 		switch {
@@ -115,11 +114,10 @@ func pidList(list []process) string {
 	return strings.Join(pids, ", ")
 }
 
-// scan signals the living leftovers that it sees and returns them. It reads
-// the list again until nothing new is in it: a process that it has missed,
-// because it ended meanwhile, may have left a child. Sure says that it came to
-// an end with that.
-func (h *hunt) scan() (found []process, sure bool, err error) {
+// scan signals the live leftovers and returns them. It repeats reading the list until
+// nothing in it is new, since a process that ended meanwhile may have left a child.
+// sure says that it got that far.
+func (h *cleanup) scan() (found []process, sure bool, err error) {
 	table := make(map[int]*process)
 	for range maxRounds {
 		pids, err := h.list()
@@ -144,7 +142,7 @@ func (h *hunt) scan() (found []process, sure bool, err error) {
 				table[pid] = &p
 			}
 			if ours {
-				h.meet(&p)
+				h.signalLeftover(&p)
 				found = append(found, p)
 			}
 		}
@@ -159,9 +157,9 @@ func isGone(err error) bool {
 	return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ESRCH)
 }
 
-// isOurs tells whether a process is a leftover; not certain if it is just
-// changing its program.
-func (h *hunt) isOurs(p *process, table map[int]*process) (ours, certain bool) {
+// isOurs reports whether a process is a leftover. It is not certain of a process in
+// the middle of an exec.
+func (h *cleanup) isOurs(p *process, table map[int]*process) (ours, certain bool) {
 	if p.dead() {
 		return false, true
 	}
@@ -178,7 +176,7 @@ func (h *hunt) isOurs(p *process, table map[int]*process) (ours, certain bool) {
 }
 
 // descends reports whether an ancestor of p is a leftover.
-func (h *hunt) descends(p *process, table map[int]*process) bool {
+func (h *cleanup) descends(p *process, table map[int]*process) bool {
 	for depth := 0; p != nil && p.ppid > 1 && depth < maxDepth; depth++ {
 		if p = table[p.ppid]; p != nil && h.known[p.id()] {
 			return true
@@ -187,10 +185,9 @@ func (h *hunt) descends(p *process, table map[int]*process) bool {
 	return false
 }
 
-// meet remembers a leftover and signals it: SIGTERM once, SIGKILL at every
-// meeting. The latter goes to its whole group, in which nobody can then escape
-// by forking.
-func (h *hunt) meet(p *process) {
+// signalLeftover remembers a leftover and signals it: SIGTERM once, SIGKILL in every
+// scan. SIGKILL goes to its whole group, so that no process escapes by forking.
+func (h *cleanup) signalLeftover(p *process) {
 	id := p.id()
 	h.known[id] = true
 	if p.session != h.session && p.session > 0 {
@@ -202,8 +199,8 @@ func (h *hunt) meet(p *process) {
 		if p.session != h.session && p.group > 1 {
 			h.signal(-p.group, unix.SIGKILL)
 		}
-	case !h.told[id]:
-		h.told[id] = true
+	case !h.terminated[id]:
+		h.terminated[id] = true
 		h.signal(p.pid, unix.SIGTERM)
 	}
 }

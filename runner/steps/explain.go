@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// ExplainByStep adds what Slurm says of the step of an attempt.
+// ExplainByStep adds the accounting record of the step of an attempt.
 func ExplainByStep(e *workflow.Evidence, rec *slurm.Record) {
 	e.PeakMemoryBytes = max(e.PeakMemoryBytes, rec.MaxRSS)
 	e.CPUSeconds = max(e.CPUSeconds, rec.CPUTime.Seconds())
@@ -21,12 +21,12 @@ func ExplainByStep(e *workflow.Evidence, rec *slurm.Record) {
 		OfStep: true, State: string(rec.State), ExitCode: rec.Exit.String(), CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
 	})
 	if e.Slurm = end.Evidence(); end.Cause == compute.AllocationOOM {
-		atTheLimit(e)
+		setPeakToLimit(e)
 	}
 }
 
-// ExplainByJob adds what Slurm says of the allocation that an attempt was
-// running in when it was ended.
+// ExplainByJob adds the accounting record of the allocation in which an attempt was
+// ended.
 func ExplainByJob(e *workflow.Evidence, rec *slurm.Record) {
 	e.Slurm = failure.SlurmEnd(failure.Said{
 		State: string(rec.State), ExitCode: rec.Exit.String(), Reason: rec.Reason, CanceledBy: rec.CancelledBy, Owner: strconv.Itoa(os.Getuid()),
@@ -34,13 +34,13 @@ func ExplainByJob(e *workflow.Evidence, rec *slurm.Record) {
 	}).Evidence()
 }
 
-// ExplainByWords adds what srun said of a step, on its error output. Its word that memory
-// ran out needs no confirmation; a step that it could not start is not the command's fault,
-// unless we killed it.
-func ExplainByWords(e *workflow.Evidence, said string, killed bool) {
+// ExplainByStderr adds what srun wrote to the error output of a step: that it ran out of
+// memory, or could not be started, for which the command is not at fault unless we
+// killed it.
+func ExplainByStderr(e *workflow.Evidence, said string, killed bool) {
 	if outOfMemory.MatchString(said) {
 		e.Slurm = failure.SlurmEnd(failure.Said{OfStep: true, State: failure.OutOfMemory, Reason: "as srun says"}).Evidence()
-		atTheLimit(e)
+		setPeakToLimit(e)
 		return
 	}
 	if abandoned.MatchString(said) { // and exit code 0
@@ -66,14 +66,14 @@ var (
 // srunFailed is the exit code of srun when it is not that of its command.
 const srunFailed = 1
 
-// atTheLimit notes that a step that ran out of memory has used all that it had:
-// what Slurm measured is the last sample before, which may be much less.
-func atTheLimit(e *workflow.Evidence) {
+// setPeakToLimit raises the peak of a step that ran out of memory to its limit: Slurm's
+// last sample may be much less.
+func setPeakToLimit(e *workflow.Evidence) {
 	e.PeakMemoryBytes = max(e.PeakMemoryBytes, e.MemoryLimitBytes)
 	dropSrunCode(e)
 }
 
-// dropSrunCode removes an exit code that is srun's own: the command was killed.
+// dropSrunCode removes an exit code of srun itself: the command was killed.
 func dropSrunCode(e *workflow.Evidence) {
 	if e.ExitCode != nil && *e.ExitCode == srunFailed {
 		e.ExitCode = nil

@@ -23,7 +23,7 @@ func TestExplainByWords(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			e := workflow.Evidence{ExitCode: &tc.code}
-			ExplainByWords(&e, tc.stderr, false)
+			ExplainByStderr(&e, tc.stderr, false)
 			var got []string
 			if e.Slurm != nil {
 				got = append(got, e.Slurm.StepState)
