@@ -172,7 +172,7 @@ func aProcess(pid int) process {
 	return process{pid: pid, ppid: 1, session: pid, group: pid, state: 'S', start: 1}
 }
 
-func TestHuntIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
+func TestCleanupIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
 	table := map[int]process{50: aProcess(50)}
 	h := fakeCleanup(table)
 	asked := 0
@@ -188,9 +188,9 @@ func TestHuntIsNotSureOfAProcessThatChangesItsProgram(t *testing.T) {
 	}
 }
 
-// TestHuntKillsHoweverSlowTheHostIs: a stage that is over as soon as it has
+// TestCleanupKillsHoweverSlowTheHostIs: a stage that is over as soon as it has
 // begun still has its signals sent.
-func TestHuntKillsHoweverSlowTheHostIs(t *testing.T) {
+func TestCleanupKillsHoweverSlowTheHostIs(t *testing.T) {
 	table := map[int]process{50: aProcess(50)}
 	h := fakeCleanup(table)
 	h.known[processID{50, 1}] = true
@@ -204,7 +204,7 @@ func TestHuntKillsHoweverSlowTheHostIs(t *testing.T) {
 	}
 }
 
-func TestHuntNamesWhatDoesNotEnd(t *testing.T) {
+func TestCleanupNamesWhatDoesNotEnd(t *testing.T) {
 	h := fakeCleanup(map[int]process{50: aProcess(50), 51: aProcess(51)})
 	h.known[processID{50, 1}] = true
 	n, err := h.end()
@@ -213,7 +213,7 @@ func TestHuntNamesWhatDoesNotEnd(t *testing.T) {
 	}
 }
 
-func TestHuntDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
+func TestCleanupDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
 	for name, fail := range map[string]func(*cleanup, error){
 		"list": func(h *cleanup, err error) { h.list = func() ([]int, error) { return nil, err } },
 		"read": func(h *cleanup, err error) { h.read = func(int) (process, error) { return process{}, err } },
@@ -227,9 +227,9 @@ func TestHuntDoesNotTakeAnErrorForAnEmptyTable(t *testing.T) {
 	}
 }
 
-// TestHuntFollowsThoseThatAreBorn: a process that ends before it is read has
+// TestCleanupFollowsThoseThatAreBorn: a process that ends before it is read has
 // left a child that is not in the list.
-func TestHuntFollowsThoseThatAreBorn(t *testing.T) {
+func TestCleanupFollowsThoseThatAreBorn(t *testing.T) {
 	table := map[int]process{}
 	h := fakeCleanup(table)
 	lists := 0
