@@ -59,6 +59,7 @@ var roomMayImport = map[string][]string{
 	"store/sqlite":       {"internal", "store/dbfile", "workflow"}, // of workflow its errors
 
 	"server/rest":    {"api", "server/access", "server/connlimit", "server/jobaccess", "server/jsonbody", "server/unread", "workflow"},
+	"server/apidoc":  {"api", "server/rest"},
 	"server/access":  {"allocation", "internal", "store", "workflow"},
 	"server/hub":     {"store"},
 	"server/handler": {"allocation", "api", "scheduler", "server/access", "server/hub", "server/rest", "service", "slurm", "store", "workflow"},
@@ -81,6 +82,7 @@ var onlyIn = map[string][]string{
 	"testing":                     {},
 
 	module + "/cmd/torc-slurm/cli/clitest": {}, // tests alone
+	module + "/server/apidoc":              {}, // tests alone
 
 	module + "/store/view":   {"store"}, // all others ask package store
 	module + "/store/core":   {"store"},
@@ -195,6 +197,7 @@ func TestImportProblems(t *testing.T) {
 		{"workflow/retry", module + "/workflow", false},
 		{"workflow/retry", module + "/workflow/explain", true},
 		{"server", "github.com/mattn/go-sqlite3", true},
+		{"server", module + "/server/apidoc", true},
 		{"slurm", module + "/workflow", true},
 		{"slurm", slurmWords, false},
 		{"store", "github.com/mattn/go-sqlite3", false},

@@ -1,5 +1,5 @@
 // Package rest turns HTTP requests into calls of handlers and what they return
-// into answers: a table of routes, parameters and bodies, errors, openapi.yaml.
+// into answers: a table of routes, parameters and bodies, errors.
 package rest
 
 import (
@@ -44,17 +44,17 @@ type Param struct {
 	In       string // path or query
 	Kind     reflect.Type
 	pointer  bool
-	repeated bool // a slice: the key may be repeated
+	Repeated bool // a slice: the key may be repeated
 	Required bool
 	fallback string
-	doc      string
+	Doc      string
 }
 
 // paramsOf lists the parameters of a struct, with those of embedded structs.
 func paramsOf(t reflect.Type) []Param {
 	var all []Param
 	for _, f := range reflect.VisibleFields(t) {
-		p := Param{index: f.Index, Kind: f.Type, doc: f.Tag.Get("doc"), fallback: f.Tag.Get("default")}
+		p := Param{index: f.Index, Kind: f.Type, Doc: f.Tag.Get("doc"), fallback: f.Tag.Get("default")}
 		if p.Name = f.Tag.Get("path"); p.Name != "" {
 			p.In = "path"
 		} else if p.Name = f.Tag.Get("query"); p.Name != "" {
@@ -66,9 +66,9 @@ func paramsOf(t reflect.Type) []Param {
 		case reflect.Pointer:
 			p.pointer, p.Kind = true, f.Type.Elem()
 		case reflect.Slice:
-			p.repeated, p.Kind = true, f.Type.Elem()
+			p.Repeated, p.Kind = true, f.Type.Elem()
 		}
-		p.Required = !p.pointer && !p.repeated && p.fallback == ""
+		p.Required = !p.pointer && !p.Repeated && p.fallback == ""
 		all = append(all, p)
 	}
 	return all
@@ -100,7 +100,7 @@ func readParams(r *http.Request, params []Param, dest reflect.Value) error {
 
 func (p *Param) read(values []string, dest reflect.Value) error {
 	switch {
-	case p.repeated:
+	case p.Repeated:
 		for _, text := range values {
 			item := reflect.New(p.Kind).Elem()
 			if err := p.parse(text, item); err != nil {

@@ -24,16 +24,16 @@ type Route struct {
 	Method  string
 	Pattern string // below api.BasePath
 	Beside  bool   // the pattern begins at the root instead
-	summary string
+	Summary string
 	Params  []Param
 	Body    reflect.Type // nil: whatever is sent is ignored
-	out     reflect.Type // nil: not JSON
+	Out     reflect.Type // nil: not JSON
 	Media   string       // of the body or of an answer that is not JSON
-	// others are the types of successes with another status than 200.
-	others   map[int]reflect.Type
+	// Others are the types of successes with another status than 200.
+	Others   map[int]reflect.Type
 	bulk     bool // the body may be large
 	streamed bool // the handler reads the body itself
-	conflict int  // the status of a conflict
+	Conflict int  // the status of a conflict
 	Runners  Reach
 	serve    func(t *Router, rt *Route, w http.ResponseWriter, r *http.Request)
 }
@@ -51,19 +51,19 @@ func Streamed(media string, sample any) Option {
 
 // Conflict409 answers a conflict with 409; without it the answer is 422, as in
 // torc.
-func Conflict409(rt *Route) { rt.conflict = http.StatusConflict }
+func Conflict409(rt *Route) { rt.Conflict = http.StatusConflict }
 
 // Answers documents what a handler that returns any answers with a status.
 func Answers(status int, sample any) Option {
 	return func(rt *Route) {
 		if status == http.StatusOK {
-			rt.out = reflect.TypeOf(sample)
+			rt.Out = reflect.TypeOf(sample)
 			return
 		}
-		if rt.others == nil {
-			rt.others = map[int]reflect.Type{}
+		if rt.Others == nil {
+			rt.Others = map[int]reflect.Type{}
 		}
-		rt.others[status] = reflect.TypeOf(sample)
+		rt.Others[status] = reflect.TypeOf(sample)
 	}
 }
 
@@ -74,9 +74,9 @@ const MaxBody = 2 << 20
 // into B, and what the handler returns is the answer.
 func Handle[P, B, Out any](method, pattern, summary string, fn func(*Request[P, B]) (Out, error), options ...Option) Route {
 	rt := Route{
-		Method: method, Pattern: pattern, summary: summary,
-		Params: paramsOf(reflect.TypeFor[P]()), Body: reflect.TypeFor[B](), out: reflect.TypeFor[Out](),
-		conflict: http.StatusUnprocessableEntity,
+		Method: method, Pattern: pattern, Summary: summary,
+		Params: paramsOf(reflect.TypeFor[P]()), Body: reflect.TypeFor[B](), Out: reflect.TypeFor[Out](),
+		Conflict: http.StatusUnprocessableEntity,
 	}
 	if rt.Body == reflect.TypeFor[None]() {
 		rt.Body = nil
@@ -116,8 +116,8 @@ func Handle[P, B, Out any](method, pattern, summary string, fn func(*Request[P, 
 // point where it returns an error before having written anything.
 func Stream[P any](method, pattern, summary, media string, fn func(w http.ResponseWriter, r *Request[P, None]) error, options ...Option) Route {
 	rt := Route{
-		Method: method, Pattern: pattern, summary: summary, Media: media,
-		Params: paramsOf(reflect.TypeFor[P]()), conflict: http.StatusUnprocessableEntity,
+		Method: method, Pattern: pattern, Summary: summary, Media: media,
+		Params: paramsOf(reflect.TypeFor[P]()), Conflict: http.StatusUnprocessableEntity,
 	}
 	for _, change := range options {
 		change(&rt)
@@ -273,7 +273,7 @@ func (t *Router) fail(w http.ResponseWriter, r *http.Request, rt *Route, err err
 	if r.Context().Err() != nil {
 		panic(http.ErrAbortHandler) // the client has gone; nobody reads an answer
 	}
-	e := AsHTTP(err, rt.conflict)
+	e := AsHTTP(err, rt.Conflict)
 	if e.Status >= 500 {
 		t.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "span_id", spanOf(r.Context()), "error", err)
 	}

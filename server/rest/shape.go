@@ -85,6 +85,28 @@ var lenientTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.NodeMonitorConfig]():     true,
 }
 
+// IsClosed reports whether a body of type t with an unknown key is rejected.
+func IsClosed(t reflect.Type) bool { return closedTypes[t] }
+
+// IsLenient reports whether every field of type t has a default.
+func IsLenient(t reflect.Type) bool { return lenientTypes[t] }
+
+// Enums are the types with a fixed set of values.
+var Enums = map[reflect.Type][]any{
+	reflect.TypeFor[workflow.JobStatus](): jobStatusNames(),
+	reflect.TypeFor[workflow.RunIf]():     {"success", "always", "failure"},
+	reflect.TypeFor[workflow.StdioMode](): {"separate", "combined", "no_stdout", "no_stderr", "none"},
+	reflect.TypeFor[api.TaskStatus]():     {"queued", "running", "succeeded", "failed"},
+}
+
+func jobStatusNames() []any {
+	var names []any
+	for _, s := range workflow.JobStatuses() {
+		names = append(names, s.String())
+	}
+	return names
+}
+
 var (
 	rawMessage = reflect.TypeFor[json.RawMessage]()
 	freeObject = reflect.TypeFor[api.Object]()

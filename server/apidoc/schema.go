@@ -1,4 +1,4 @@
-package rest
+package apidoc
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
 // schemaBuilder makes schemas of Go types. A struct becomes a component; a
@@ -19,28 +19,12 @@ type schemaBuilder struct {
 	types   map[string]reflect.Type // whose component a name is
 }
 
-// Enums are the types with a fixed set of values.
-var Enums = map[reflect.Type][]any{
-	reflect.TypeFor[workflow.JobStatus](): jobStatusNames(),
-	reflect.TypeFor[workflow.RunIf]():     {"success", "always", "failure"},
-	reflect.TypeFor[workflow.StdioMode](): {"separate", "combined", "no_stdout", "no_stderr", "none"},
-	reflect.TypeFor[api.TaskStatus]():     {"queued", "running", "succeeded", "failed"},
-}
-
-func jobStatusNames() []any {
-	var names []any
-	for _, s := range workflow.JobStatuses() {
-		names = append(names, s.String())
-	}
-	return names
-}
-
 // ref returns the schema of a type, or a reference to its component.
 func (b *schemaBuilder) ref(t reflect.Type) *openapi3.SchemaRef {
 	if t.Kind() == reflect.Pointer {
 		return b.ref(t.Elem())
 	}
-	if values, ok := Enums[t]; ok {
+	if values, ok := rest.Enums[t]; ok {
 		return inline(openapi3.NewStringSchema().WithEnum(values...))
 	}
 	switch t {
@@ -117,11 +101,11 @@ func (b *schemaBuilder) fields(schema *openapi3.Schema, t reflect.Type) {
 			field = inline(&openapi3.Schema{Nullable: true, AllOf: openapi3.SchemaRefs{field}})
 		}
 		schema.Properties[name] = field
-		if !optional && !lenientTypes[t] {
+		if !optional && !rest.IsLenient(t) {
 			schema.Required = append(schema.Required, name)
 		}
 	}
-	if closedTypes[t] {
+	if rest.IsClosed(t) {
 		schema.AdditionalProperties = openapi3.AdditionalProperties{Has: new(false)}
 	}
 }

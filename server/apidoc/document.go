@@ -1,18 +1,26 @@
-package rest
+// Package apidoc describes the API as an OpenAPI document, from the same table of
+// routes and types that answer it. Only tests and go generate link it: the daemon
+// serves the generated file, and the packages that check documents would make every
+// start of the program slower.
+package apidoc
 
 import (
+	"encoding/json"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
 
 	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/goccy/go-yaml"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
 // Document describes the API, from the same table and types that answer it.
-func Document(routes []Route) *openapi3.T {
+func Document(routes []rest.Route) *openapi3.T {
 	b := &schemaBuilder{schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	errorRef := b.ref(reflect.TypeFor[api.ErrorResponse]())
 	doc := &openapi3.T{
@@ -36,8 +44,20 @@ func Document(routes []Route) *openapi3.T {
 	return doc
 }
 
-func operation(b *schemaBuilder, rt *Route) *openapi3.Operation {
-	op := &openapi3.Operation{OperationID: operationID(rt), Summary: rt.summary, Tags: []string{strings.Split(rt.Pattern, "/")[1]}}
+// YAML returns the document as text.
+func YAML(routes []rest.Route) ([]byte, error) {
+	text, err := json.Marshal(Document(routes))
+	if err == nil {
+		text, err = yaml.JSONToYAML(text)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("write openapi.yaml: %w", err)
+	}
+	return text, nil
+}
+
+func operation(b *schemaBuilder, rt *rest.Route) *openapi3.Operation {
+	op := &openapi3.Operation{OperationID: operationID(rt), Summary: rt.Summary, Tags: []string{strings.Split(rt.Pattern, "/")[1]}}
 	for _, p := range rt.Params {
 		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Value: parameter(b, p)})
 	}
@@ -48,15 +68,15 @@ func operation(b *schemaBuilder, rt *Route) *openapi3.Operation {
 	}
 	op.Responses = openapi3.NewResponses()
 	op.Responses.Delete("default")
-	op.Responses.Set("200", &openapi3.ResponseRef{Value: success(b, http.StatusOK, rt.out, rt.Media)})
-	for status, out := range rt.others {
+	op.Responses.Set("200", &openapi3.ResponseRef{Value: success(b, http.StatusOK, rt.Out, rt.Media)})
+	for status, out := range rt.Others {
 		op.Responses.Set(strconv.Itoa(status), &openapi3.ResponseRef{Value: success(b, status, out, rt.Media)})
 	}
 	failures := []int{400, 401, 403, 404, 422, 500}
 	if rt.Body != nil {
 		failures = append(failures, 413, 415)
 	}
-	if rt.conflict == http.StatusConflict {
+	if rt.Conflict == http.StatusConflict {
 		failures = append(failures, 409)
 	}
 	for _, status := range failures {
@@ -65,7 +85,7 @@ func operation(b *schemaBuilder, rt *Route) *openapi3.Operation {
 	return op
 }
 
-func operationID(rt *Route) string {
+func operationID(rt *rest.Route) string {
 	name := strings.NewReplacer("/", "_", "{", "", "}", "", ".", "_").Replace(rt.Pattern)
 	return strings.ToLower(rt.Method) + name
 }
@@ -78,12 +98,12 @@ func success(b *schemaBuilder, status int, out reflect.Type, media string) *open
 	return response.WithContent(openapi3.NewContentWithJSONSchemaRef(b.ref(out)))
 }
 
-func parameter(b *schemaBuilder, p Param) *openapi3.Parameter {
+func parameter(b *schemaBuilder, p rest.Param) *openapi3.Parameter {
 	schema := b.ref(p.Kind)
-	if p.repeated {
+	if p.Repeated {
 		schema = openapi3.NewSchemaRef("", &openapi3.Schema{Type: &openapi3.Types{openapi3.TypeArray}, Items: schema})
 	}
-	return &openapi3.Parameter{Name: p.Name, In: p.In, Description: p.doc, Required: p.Required, Schema: schema}
+	return &openapi3.Parameter{Name: p.Name, In: p.In, Description: p.Doc, Required: p.Required, Schema: schema}
 }
 
 func failureName(status int) string {
@@ -123,7 +143,7 @@ func securitySchemes() openapi3.SecuritySchemes {
 	}
 }
 
-func bodyMedia(rt *Route) string {
+func bodyMedia(rt *rest.Route) string {
 	if rt.Media != "" {
 		return rt.Media
 	}
