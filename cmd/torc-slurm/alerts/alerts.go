@@ -37,29 +37,20 @@ func newList(a *cli.Factory) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var alerts []workflow.RaisedAlert
-		for alert, err := range conn.Alerts.List(ctx, id, flags.Page) {
-			if err != nil {
-				return err
-			}
-			alerts = append(alerts, alert)
-		}
-		return showAlerts(a, alerts)
+		return cli.ShowAll(a, alertColumns, conn.Alerts.List(ctx, id, flags.Page))
 	}))
 	return c
 }
 
-func showAlerts(a *cli.Factory, alerts []workflow.RaisedAlert) error {
-	return cli.ShowList(a, cli.List[workflow.RaisedAlert]{Things: "alerts", Columns: []cli.Column[workflow.RaisedAlert]{
-		{Title: "ID", Cell: func(r workflow.RaisedAlert) string { return fmt.Sprint(r.ID) }},
-		{Title: "Workflow", Cell: func(r workflow.RaisedAlert) string { return fmt.Sprint(r.WorkflowID) }},
-		{Title: "Time", Cell: func(r workflow.RaisedAlert) string { return time.UnixMilli(r.AtMS).Format(time.DateTime) }},
-		{Title: "Kind", Cell: func(r workflow.RaisedAlert) string { return string(r.Kind) }},
-		{Title: "Subject", Cell: func(r workflow.RaisedAlert) string { return r.Subject }},
-		{Title: "Text", Only: cli.FormatCSV, Cell: func(r workflow.RaisedAlert) string { return r.Text }},
-		{Title: "Messages", Cell: deliveriesOf},
-	}}, alerts)
-}
+var alertColumns = cli.List[workflow.RaisedAlert]{Things: "alerts", Columns: []cli.Column[workflow.RaisedAlert]{
+	{Title: "ID", Cell: func(r workflow.RaisedAlert) string { return fmt.Sprint(r.ID) }},
+	{Title: "Workflow", Cell: func(r workflow.RaisedAlert) string { return fmt.Sprint(r.WorkflowID) }},
+	{Title: "Time", Cell: func(r workflow.RaisedAlert) string { return time.UnixMilli(r.AtMS).Format(time.DateTime) }},
+	{Title: "Kind", Cell: func(r workflow.RaisedAlert) string { return string(r.Kind) }},
+	{Title: "Subject", Cell: func(r workflow.RaisedAlert) string { return r.Subject }},
+	{Title: "Text", Only: cli.FormatCSV, Cell: func(r workflow.RaisedAlert) string { return r.Text }},
+	{Title: "Messages", Cell: deliveriesOf},
+}}
 
 // deliveriesOf says what became of the messages about an alert.
 func deliveriesOf(r workflow.RaisedAlert) string {

@@ -57,13 +57,9 @@ about them.`,
 	f.StringVarP(&status, "status", "s", "", "only those with this `STATUS`")
 	cli.CompleteWords(cmd, "status", "pending", "active", "complete", "canceled")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.ScheduledComputeNodes.List(ctx, client.ScheduledComputeNodeFilter{
+		return cli.ShowAll(a, scheduledComputeNodeColumns, c.ScheduledComputeNodes.List(ctx, client.ScheduledComputeNodeFilter{
 			Page: listing.Page, WorkflowID: id, SchedulerID: schedulerID, SchedulerConfigID: configID, Status: status,
 		}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, scheduledComputeNodeColumns, all)
 	}))
 	return cmd
 }

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/internal/terminal"
 )
 
@@ -71,6 +73,15 @@ func ShowList[T any](a *Factory, l List[T], items []T) error {
 	WriteTable(out, header, rows, a.TableWidth())
 	fmt.Fprintf(out, "Total: %d %s\n", len(items), l.Things)
 	return out.Flush()
+}
+
+// ShowAll reads items to the last page and shows them like ShowList.
+func ShowAll[T any](a *Factory, l List[T], items iter.Seq2[T, error]) error {
+	all, err := client.Collect(items)
+	if err != nil {
+		return err
+	}
+	return ShowList(a, l, all)
 }
 
 // signedNumber is what may begin with a sign in a cell.

@@ -103,13 +103,9 @@ func newList(a *cli.Factory) *cobra.Command {
 		"is_active", "num_cpus", "memory_gb", "num_gpus", "num_nodes", "peak_cpu_percent", "avg_cpu_percent", "peak_memory_bytes", "avg_memory_bytes")
 	cmd.Flags().Int64Var(&scheduled, "scheduled-compute-node", 0, "only runners of this scheduled compute `NODE`")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		nodes, err := client.Collect(c.ComputeNodes.List(ctx, client.ComputeNodeFilter{
+		return cli.ShowAll(a, computeNodeColumns(a.Now()), c.ComputeNodes.List(ctx, client.ComputeNodeFilter{
 			Page: listing.Page, WorkflowID: id, ScheduledComputeNodeID: cli.Given(cmd, "scheduled-compute-node", scheduled),
 		}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, computeNodeColumns(a.Now()), nodes)
 	}))
 	return cmd
 }

@@ -79,11 +79,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	cmd.Flags().StringVar(&category, "category", "", "only events of this `CATEGORY`")
 	_ = cmd.Flags().MarkHidden("category")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		events, err := client.Collect(c.Events.List(ctx, client.EventFilter{Page: listing.Page, WorkflowID: id, Category: category}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, eventColumns, events)
+		return cli.ShowAll(a, eventColumns, c.Events.List(ctx, client.EventFilter{Page: listing.Page, WorkflowID: id, Category: category}))
 	}))
 	return cmd
 }

@@ -88,13 +88,9 @@ func newList(a *cli.Factory) *cobra.Command {
 	listing.Add(cmd, cli.ListShorthands{}, "name", "path", "st_mtime")
 	cmd.Flags().Int64Var(&producer, "produced-by-job-id", 0, "only files that this `JOB` writes")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		files, err := client.Collect(c.Files.List(ctx, client.FileFilter{
+		return cli.ShowAll(a, fileColumns, c.Files.List(ctx, client.FileFilter{
 			Page: listing.Page, WorkflowID: id, ProducedByJobID: cli.Given(cmd, "produced-by-job-id", producer),
 		}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, fileColumns, files)
 	}))
 	return cmd
 }

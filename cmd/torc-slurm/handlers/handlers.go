@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
@@ -20,6 +19,12 @@ func New(a *cli.Factory) *cobra.Command {
 		newGet(a),
 	)
 }
+
+var handlerColumns = cli.List[api.FailureHandler]{Things: "failure handlers", Columns: []cli.Column[api.FailureHandler]{
+	{Title: "ID", Cell: func(h api.FailureHandler) string { return cli.OrEmpty(h.ID) }},
+	{Title: "Name", Cell: func(h api.FailureHandler) string { return h.Name }},
+	{Title: "Rules", Cell: func(h api.FailureHandler) string { return apidata.RulesSummary(h.Rules) }},
+}}
 
 func newList(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
@@ -33,15 +38,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.FailureHandlers.List(ctx, id, listing.Page))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, cli.List[api.FailureHandler]{Things: "failure handlers", Columns: []cli.Column[api.FailureHandler]{
-			{Title: "ID", Cell: func(h api.FailureHandler) string { return cli.OrEmpty(h.ID) }},
-			{Title: "Name", Cell: func(h api.FailureHandler) string { return h.Name }},
-			{Title: "Rules", Cell: func(h api.FailureHandler) string { return apidata.RulesSummary(h.Rules) }},
-		}}, all)
+		return cli.ShowAll(a, handlerColumns, c.FailureHandlers.List(ctx, id, listing.Page))
 	}))
 	return cmd
 }

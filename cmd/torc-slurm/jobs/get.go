@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,27 +48,26 @@ func newRunning(a *cli.Factory) *cobra.Command {
 		Annotations:       cli.WithCSV(cli.ServerExits()),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		RunE: a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-			jobs, err := client.Collect(c.Jobs.Running(ctx, id, client.Page{}))
-			if err != nil {
-				return err
-			}
-			now := a.Now()
-			return cli.ShowList(a, cli.List[api.RunningJob]{Things: "running jobs", Columns: []cli.Column[api.RunningJob]{
-				{Title: "Job ID", Cell: func(j api.RunningJob) string { return cli.OrEmpty(&j.JobID) }},
-				{Title: "Job Name", Cell: func(j api.RunningJob) string { return j.JobName }},
-				{Title: "Compute Node", Cell: func(j api.RunningJob) string { return j.ComputeNodeName }},
-				{Title: "Elapsed", Cell: func(j api.RunningJob) string { return cli.ElapsedSince(j.StartTime, now) }},
-				{Title: "Silent", Cell: func(j api.RunningJob) string {
-					if j.SilentSeconds == nil {
-						return ""
-					}
-					return workflow.FormatSeconds(*j.SilentSeconds)
-				}},
-				{Title: "Scheduler", Cell: func(j api.RunningJob) string { return j.SchedulerType }},
-				{Title: "Scheduler Job ID", Cell: func(j api.RunningJob) string { return cli.OrEmpty(j.SchedulerJobID) }},
-			}}, jobs)
+			return cli.ShowAll(a, runningColumns(a.Now()), c.Jobs.Running(ctx, id, client.Page{}))
 		}),
 	}
+}
+
+func runningColumns(now time.Time) cli.List[api.RunningJob] {
+	return cli.List[api.RunningJob]{Things: "running jobs", Columns: []cli.Column[api.RunningJob]{
+		{Title: "Job ID", Cell: func(j api.RunningJob) string { return cli.OrEmpty(&j.JobID) }},
+		{Title: "Job Name", Cell: func(j api.RunningJob) string { return j.JobName }},
+		{Title: "Compute Node", Cell: func(j api.RunningJob) string { return j.ComputeNodeName }},
+		{Title: "Elapsed", Cell: func(j api.RunningJob) string { return cli.ElapsedSince(j.StartTime, now) }},
+		{Title: "Silent", Cell: func(j api.RunningJob) string {
+			if j.SilentSeconds == nil {
+				return ""
+			}
+			return workflow.FormatSeconds(*j.SilentSeconds)
+		}},
+		{Title: "Scheduler", Cell: func(j api.RunningJob) string { return j.SchedulerType }},
+		{Title: "Scheduler Job ID", Cell: func(j api.RunningJob) string { return cli.OrEmpty(j.SchedulerJobID) }},
+	}}
 }
 
 // retriesText says what each rule has granted: "io/busy 2, default/preempted 1 free".

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
 	"github.com/torc-slurm/torc-slurm/spec"
@@ -107,6 +106,15 @@ ids.`,
 	return cmd
 }
 
+var storedPolicyColumns = cli.List[api.StoredPolicy]{Things: "retry policies", Columns: []cli.Column[api.StoredPolicy]{
+	{Title: "Name", Cell: func(p api.StoredPolicy) string { return p.Policy.Name }},
+	{Title: "Rules", Cell: func(p api.StoredPolicy) string { return fmt.Sprint(len(p.Policy.Rules)) }},
+	{Title: "Version", Cell: func(p api.StoredPolicy) string { return fmt.Sprint(p.Version) }},
+	{Title: "Hash", Cell: func(p api.StoredPolicy) string { return p.Hash }},
+	{Title: "Updated", Cell: func(p api.StoredPolicy) string { return dateOf(p.UpdatedMS) }},
+	{Title: "Description", Cell: func(p api.StoredPolicy) string { return p.Policy.Description }},
+}}
+
 func newList(a *cli.Factory) *cobra.Command {
 	var listing cli.ListFlags
 	cmd := &cobra.Command{
@@ -118,18 +126,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.ServerCommand(func(ctx context.Context, c *cli.Connection, _ []string) error {
-		all, err := client.Collect(c.RetryPolicies.List(ctx, listing.Page))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, cli.List[api.StoredPolicy]{Things: "retry policies", Columns: []cli.Column[api.StoredPolicy]{
-			{Title: "Name", Cell: func(p api.StoredPolicy) string { return p.Policy.Name }},
-			{Title: "Rules", Cell: func(p api.StoredPolicy) string { return fmt.Sprint(len(p.Policy.Rules)) }},
-			{Title: "Version", Cell: func(p api.StoredPolicy) string { return fmt.Sprint(p.Version) }},
-			{Title: "Hash", Cell: func(p api.StoredPolicy) string { return p.Hash }},
-			{Title: "Updated", Cell: func(p api.StoredPolicy) string { return dateOf(p.UpdatedMS) }},
-			{Title: "Description", Cell: func(p api.StoredPolicy) string { return p.Policy.Description }},
-		}}, all)
+		return cli.ShowAll(a, storedPolicyColumns, c.RetryPolicies.List(ctx, listing.Page))
 	}))
 	return cmd
 }
@@ -153,11 +150,7 @@ policy has been deleted.`,
 	cmd.Flags().BoolVar(&history, "history", false, "who changed it, oldest first")
 	cmd.RunE = a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 		if history {
-			changes, err := client.Collect(c.RetryPolicies.Changes(ctx, args[0]))
-			if err != nil {
-				return err
-			}
-			return showPolicyChanges(a, changes)
+			return cli.ShowAll(a, policyChangeColumns, c.RetryPolicies.Changes(ctx, args[0]))
 		}
 		p, err := c.RetryPolicies.Get(ctx, args[0])
 		if err != nil {
@@ -172,15 +165,13 @@ policy has been deleted.`,
 	return cmd
 }
 
-func showPolicyChanges(a *cli.Factory, changes []api.PolicyChange) error {
-	return cli.ShowList(a, cli.List[api.PolicyChange]{Things: "changes", Columns: []cli.Column[api.PolicyChange]{
-		{Title: "When", Cell: func(c api.PolicyChange) string { return dateOf(c.AtMS) }},
-		{Title: "Who", Cell: func(c api.PolicyChange) string { return c.Author }},
-		{Title: "What", Cell: func(c api.PolicyChange) string { return strings.TrimSpace(c.Action + " " + c.Detail) }},
-		{Title: "Before", Cell: func(c api.PolicyChange) string { return c.OldHash }},
-		{Title: "After", Cell: func(c api.PolicyChange) string { return c.NewHash }},
-	}}, changes)
-}
+var policyChangeColumns = cli.List[api.PolicyChange]{Things: "changes", Columns: []cli.Column[api.PolicyChange]{
+	{Title: "When", Cell: func(c api.PolicyChange) string { return dateOf(c.AtMS) }},
+	{Title: "Who", Cell: func(c api.PolicyChange) string { return c.Author }},
+	{Title: "What", Cell: func(c api.PolicyChange) string { return strings.TrimSpace(c.Action + " " + c.Detail) }},
+	{Title: "Before", Cell: func(c api.PolicyChange) string { return c.OldHash }},
+	{Title: "After", Cell: func(c api.PolicyChange) string { return c.NewHash }},
+}}
 
 func newDelete(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{

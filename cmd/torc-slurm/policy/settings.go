@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
 	"github.com/torc-slurm/torc-slurm/spec"
@@ -102,11 +101,7 @@ started, within a time; what no flag says of it stays as it is.`,
 	}
 	cmd.RunE = cli.Checked(check, a.ServerCommand(func(ctx context.Context, c *cli.Connection, _ []string) error {
 		if flags.history {
-			changes, err := client.Collect(c.RetryPolicies.SettingsChanges(ctx))
-			if err != nil {
-				return err
-			}
-			return showPolicyChanges(a, changes)
+			return cli.ShowAll(a, policyChangeColumns, c.RetryPolicies.SettingsChanges(ctx))
 		}
 		s, err := changeSettings(ctx, a, c, &flags)
 		if err != nil {

@@ -111,11 +111,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{}, "name", "num_cpus", "num_gpus", "num_nodes", "memory", "runtime", "memory_bytes", "runtime_s")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.ResourceRequirements.List(ctx, client.ResourceRequirementsFilter{Page: listing.Page, WorkflowID: id}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, resourceRequirementsColumns, all)
+		return cli.ShowAll(a, resourceRequirementsColumns, c.ResourceRequirements.List(ctx, client.ResourceRequirementsFilter{Page: listing.Page, WorkflowID: id}))
 	}))
 	return cmd
 }

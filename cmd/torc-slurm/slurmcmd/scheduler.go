@@ -148,11 +148,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	}
 	listing.Add(cmd, cli.ListShorthands{})
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.SlurmSchedulers.List(ctx, client.SlurmSchedulerFilter{Page: listing.Page, WorkflowID: id}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, slurmSchedulerColumns, all)
+		return cli.ShowAll(a, slurmSchedulerColumns, c.SlurmSchedulers.List(ctx, client.SlurmSchedulerFilter{Page: listing.Page, WorkflowID: id}))
 	}))
 	return cmd
 }

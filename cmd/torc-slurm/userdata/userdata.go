@@ -92,14 +92,10 @@ func newList(a *cli.Factory) *cobra.Command {
 	f.Int64Var(&consumer, "consumer-job-id", 0, "only those that this `JOB` reads")
 	f.Int64Var(&producer, "producer-job-id", 0, "only those that this `JOB` writes")
 	cmd.RunE = cli.Checked(listing.Check, a.WorkflowView(func(ctx context.Context, c *cli.Connection, id int64) error {
-		all, err := client.Collect(c.UserData.List(ctx, client.UserDataFilter{
+		return cli.ShowAll(a, userDataColumns, c.UserData.List(ctx, client.UserDataFilter{
 			Page: listing.Page, WorkflowID: id, Name: name, IsEphemeral: cli.Given(cmd, "is-ephemeral", ephemeral),
 			ConsumerJobID: cli.Given(cmd, "consumer-job-id", consumer), ProducerJobID: cli.Given(cmd, "producer-job-id", producer),
 		}))
-		if err != nil {
-			return err
-		}
-		return cli.ShowList(a, userDataColumns, all)
 	}))
 	return cmd
 }

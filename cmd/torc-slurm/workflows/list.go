@@ -34,11 +34,7 @@ func newList(a *cli.Factory) *cobra.Command {
 			if !includeArchived {
 				filter.IsArchived = &archivedOnly
 			}
-			items, err := client.Collect(c.Workflows.List(ctx, filter))
-			if err != nil {
-				return err
-			}
-			return cli.ShowList(a, workflowColumns(others), items)
+			return cli.ShowAll(a, workflowColumns(others), c.Workflows.List(ctx, filter))
 		}),
 	}
 	listing.Add(cmd, cli.ListShorthands{}, workflowSortable...)
