@@ -1,11 +1,13 @@
 package api
 
-import "github.com/torc-slurm/torc-slurm/workflow"
+import (
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
+)
 
 // HoldList is the jobs that wait for a classification, grouped by how they
 // failed.
 type HoldList struct {
-	Groups []workflow.HoldGroup `json:"groups"` // by workflow, the largest first
+	Groups []hold.HoldGroup `json:"groups"` // by workflow, the largest first
 }
 
 // HoldResolution ends the holds of jobs of a workflow: of those in job_ids, of
@@ -19,23 +21,23 @@ type HoldResolution struct {
 	DryRun bool `json:"dry_run,omitempty"`
 	Force  bool `json:"force,omitempty"`
 	// Without an author it is the user who asks.
-	workflow.Classification
+	hold.Classification
 }
 
 // HoldOutcomes is what became of the jobs whose holds were to end.
 type HoldOutcomes struct {
-	Outcomes []workflow.HoldOutcome `json:"outcomes"` // by job
+	Outcomes []hold.HoldOutcome `json:"outcomes"` // by job
 }
 
 // HoldVerdicts ends the holds of jobs of a workflow, each entry as it says. DryRun
 // and Force are as in HoldResolution.
 type HoldVerdicts struct {
-	Verdicts []workflow.HoldVerdict `json:"verdicts"` // in the order in which they count
-	DryRun   bool                   `json:"dry_run,omitempty"`
-	Force    bool                   `json:"force,omitempty"`
+	Verdicts []hold.HoldVerdict `json:"verdicts"` // in the order in which they count
+	DryRun   bool               `json:"dry_run,omitempty"`
+	Force    bool               `json:"force,omitempty"`
 }
 
 // VerdictOutcomes is what became of the entries.
 type VerdictOutcomes struct {
-	Outcomes []workflow.VerdictOutcome `json:"outcomes"` // in the order of the entries
+	Outcomes []hold.VerdictOutcome `json:"outcomes"` // in the order of the entries
 }

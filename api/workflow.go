@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -144,7 +145,7 @@ type WorkflowStatus struct {
 	// given up for; ours.
 	GivenUp string `json:"given_up,omitempty"`
 	// ClaimHolds says why no job is granted to anybody now; ours.
-	ClaimHolds []workflow.ClaimHold `json:"claim_holds,omitempty"`
+	ClaimHolds []hold.ClaimHold `json:"claim_holds,omitempty"`
 	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
 	// the numbers.
 	Compensation *stage.Compensation `json:"compensation,omitempty"`

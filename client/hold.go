@@ -6,12 +6,12 @@ import (
 	"net/http"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // List lists the jobs of a workflow that wait for a classification, grouped by
 // how they failed; of all workflows if the id is 0.
-func (c Holds) List(ctx context.Context, workflowID int64) ([]workflow.HoldGroup, error) {
+func (c Holds) List(ctx context.Context, workflowID int64) ([]hold.HoldGroup, error) {
 	path := "/holds"
 	if workflowID != 0 {
 		path += fmt.Sprintf("?workflow_id=%d", workflowID)
@@ -24,7 +24,7 @@ func (c Holds) List(ctx context.Context, workflowID int64) ([]workflow.HoldGroup
 }
 
 // Resolve classifies held jobs, and tells what became of each.
-func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]workflow.HoldOutcome, error) {
+func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]hold.HoldOutcome, error) {
 	out, err := call[api.HoldOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/resolve_holds", workflowID), h)
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolut
 
 // ResolveEach classifies held jobs as a list of verdicts says, and tells what
 // became of each entry.
-func (c Holds) ResolveEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]workflow.VerdictOutcome, error) {
+func (c Holds) ResolveEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]hold.VerdictOutcome, error) {
 	out, err := call[api.VerdictOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/hold_verdicts", workflowID), v)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // RetryJob makes a job that did not succeed ready for another attempt, however many there
@@ -69,7 +70,7 @@ func (s *Service) retry(ctx context.Context, by Caller, job *workflow.Job, runID
 func (s *Service) proposeClassified(ctx context.Context, by Caller, job *workflow.Job) (workflow.Job, error) {
 	then := *job
 	outcomes, err := s.Store.Holds.Resolve(ctx, job.WorkflowID, store.HoldSelection{JobIDs: []int64{job.ID}},
-		workflow.Classification{Status: workflow.Ready, Author: by.User, Reason: "asked for by hand"}, store.ResolveOptions{DryRun: true})
+		hold.Classification{Status: workflow.Ready, Author: by.User, Reason: "asked for by hand"}, store.ResolveOptions{DryRun: true})
 	if err != nil {
 		return then, err
 	}

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"reflect"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // HoldVerdict is an entry of a file with verdicts on held jobs.
 type HoldVerdict struct {
-	workflow.HoldVerdict
+	hold.HoldVerdict
 	Place string // file:line:column
 	Err   error  // what is wrong with it; nil if nothing is
 }

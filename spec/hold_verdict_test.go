@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 func TestParseHoldVerdicts(t *testing.T) {
@@ -22,7 +23,7 @@ func TestParseHoldVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []workflow.HoldVerdict{
+	want := []hold.HoldVerdict{
 		{Job: "42", Action: workflow.ActionRetry, Memory: "16g", Reason: "needs more", Confidence: workflow.Likely, Author: "ann"},
 		{Fingerprint: "3f9a52c01b7e", Action: workflow.ActionFail, Reason: "broken input"},
 	}

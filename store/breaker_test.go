@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
@@ -160,7 +161,7 @@ func TestHoldBreaker(t *testing.T) {
 	}
 	_, err = r.Breakers.Reset(r.ctx, BreakerFilter{ID: trips[0].ID}, "me")
 	r.must(err)
-	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "try"}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, hold.Classification{Status: workflow.Ready, Author: "me", Reason: "try"}, ResolveOptions{})
 	r.must(err)
 	h.turn()
 	r.now = r.now.Add(time.Second)

@@ -6,26 +6,26 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/record"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 var allClaimHolds core.ClaimHoldSelection
 
 // Release lifts what holds the claims of a workflow, or only the reasons of
 // a kind, and returns how many there were.
-func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind workflow.ClaimHoldKind, user string) (n int64, err error) {
+func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (n int64, err error) {
 	err = s.shared.Do("release claims", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
 		if err != nil {
 			return err
 		}
-		if kind == "" || kind == workflow.HoldMaxFailures {
+		if kind == "" || kind == hold.HoldMaxFailures {
 			if err := record.ForgiveFailures(tx, r); err != nil {
 				return err
 			}
 		}
 		why := "lifted by " + user
-		if kind == "" || kind == workflow.HoldBreaker {
+		if kind == "" || kind == hold.HoldBreaker {
 			if _, err := record.CloseBreakers(tx, why, `workflow_id = ?3 AND action = 'pause'`, workflowID); err != nil {
 				return err
 			}

@@ -10,12 +10,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // What comes after the last job of a run does not wait for holds of its claims.
 func TestHoldsDoNotKeepTheEnd(t *testing.T) {
-	hold := func(h workflow.ClaimHold) func(s *staged) {
+	holding := func(h hold.ClaimHold) func(s *staged) {
 		return func(s *staged) { s.hold(h) }
 	}
 	one := int64(1)
@@ -24,9 +25,9 @@ func TestHoldsDoNotKeepTheEnd(t *testing.T) {
 		hold   func(s *staged) // while the last jobs run
 	}{
 		"max_failures": {workflow.RunPolicy{MaxFailures: &one}, func(*staged) {}},
-		"a breaker": {workflow.RunPolicy{}, hold(workflow.ClaimHold{
-			Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()})},
-		"a hold without end": {workflow.RunPolicy{}, hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker"})},
+		"a breaker": {workflow.RunPolicy{}, holding(hold.ClaimHold{
+			Kind: hold.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()})},
+		"a hold without end": {workflow.RunPolicy{}, holding(hold.ClaimHold{Kind: hold.HoldBreaker, Name: "gpu", Reason: "a breaker"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := withUndo()
@@ -78,7 +79,7 @@ func (s *staged) reachEnd(last func()) {
 func TestEndJobIsDemandWhileClaimsAreHeld(t *testing.T) {
 	s := newStaged(t, withEnd())
 	s.must(s.Scheduling.Submit(s.ctx, s.workflow, compute.SubmitOptions{OutputDir: "/out"}, nil, "me"))
-	s.reachEnd(func() { s.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"}) })
+	s.reachEnd(func() { s.hold(hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: "too many failures"}) })
 	demand := s.demandOf(time.Minute)
 	if len(demand.Held) != 0 || len(demand.Classes) != 1 || demand.Classes[0].Ready != 1 {
 		t.Errorf("demand: %+v", demand)

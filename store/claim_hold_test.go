@@ -12,11 +12,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
 // hold has the claims of the rig's workflow held.
-func (r *rig) hold(h workflow.ClaimHold) (began bool) {
+func (r *rig) hold(h hold.ClaimHold) (began bool) {
 	r.tb.Helper()
 	r.do(func(tx *core.Tx) error {
 		run, err := core.LoadRun(tx, r.workflow)
@@ -34,7 +35,7 @@ func TestHeldClaims(t *testing.T) {
 	r := newRig(t, independent(4)...)
 	h := r.hand("n1", 2)
 	h.turn()
-	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures", Evidence: json.RawMessage(`{"failed": 3}`)})
+	r.hold(hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: "too many failures", Evidence: json.RawMessage(`{"failed": 3}`)})
 	if again := h.say(lease.TurnRequest{Held: h.held[:1]}); len(again.Grants) != 1 || again.Grants[0].LeaseRef != h.held[1].LeaseRef {
 		t.Errorf("granted again: %+v, want the lease that was lost", again.Grants)
 	}
@@ -61,7 +62,7 @@ func TestHeldClaims(t *testing.T) {
 	}
 	r.sound(check.Witness{})
 	r.changes = nil
-	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, workflow.HoldDeadline, "me"); err != nil || n != 0 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldDeadline, "me"); err != nil || n != 0 {
 		t.Errorf("released %d holds of another kind, %v", n, err)
 	}
 	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, "", "me"); err != nil || n != 1 {
@@ -86,7 +87,7 @@ func TestHeldClaimsExpire(t *testing.T) {
 	r := newRig(t, independent(2)...)
 	h := r.hand("n1", 1)
 	until := r.now.Add(time.Hour).UnixMilli()
-	r.hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: until})
+	r.hold(hold.ClaimHold{Kind: hold.HoldBreaker, Name: "gpu", Reason: "a breaker", UntilMS: until})
 	if n := r.changes[len(r.changes)-1].NotBefore; n != until {
 		t.Errorf("looks again at %d, want %d", n, until)
 	}
@@ -118,7 +119,7 @@ func TestHeldClaimsExpire(t *testing.T) {
 // TestResetReleasesClaims: a new run begins without what held the last one.
 func TestResetReleasesClaims(t *testing.T) {
 	r := newRig(t, independent(1)...)
-	r.hold(workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "too many failures"})
+	r.hold(hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: "too many failures"})
 	_, err := r.Workflows.Reset(r.ctx, r.workflow, false, "me")
 	r.must(err)
 	holds, err := r.ClaimHolds.List(r.ctx, r.workflow)
@@ -133,7 +134,7 @@ func TestResetReleasesClaims(t *testing.T) {
 // if a reason is live.
 func TestClaimHoldsAgainstModel(t *testing.T) {
 	type key struct {
-		kind workflow.ClaimHoldKind
+		kind hold.ClaimHoldKind
 		name string
 	}
 	r := newRig(t)
@@ -141,7 +142,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 		r.begin(independent(1)...)
 		h := r.hand("n1", 1)
 		live := map[key]int64{} // until; 0: no end
-		keys := []key{{workflow.HoldMaxFailures, ""}, {workflow.HoldBreaker, "a"}, {workflow.HoldBreaker, "b"}, {workflow.HoldDeadline, ""}}
+		keys := []key{{hold.HoldMaxFailures, ""}, {hold.HoldBreaker, "a"}, {hold.HoldBreaker, "b"}, {hold.HoldDeadline, ""}}
 		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
 			k := rapid.SampledFrom(keys).Draw(rt, "key")
 			switch rapid.SampledFrom([]string{"hold", "hold", "release", "wait", "expire"}).Draw(rt, "step") {
@@ -153,7 +154,7 @@ func TestClaimHoldsAgainstModel(t *testing.T) {
 				// A hold whose time is over ends when somebody looks, as each claim does.
 				h.giveBack(h.turn())
 				old, was := live[k]
-				if began := r.hold(workflow.ClaimHold{Kind: k.kind, Name: k.name, Reason: "x", UntilMS: until}); began == was {
+				if began := r.hold(hold.ClaimHold{Kind: k.kind, Name: k.name, Reason: "x", UntilMS: until}); began == was {
 					rt.Fatalf("%v began: %v, was there: %v", k, began, was)
 				}
 				if was && (old == 0 || until == 0) {
@@ -216,7 +217,7 @@ func TestAReleaseOfAnotherKindForgivesNothing(t *testing.T) {
 	h := r.hand("n1", 3)
 	h.turn()
 	h.turn(exited(h.held[0].LeaseRef, 1), exited(h.held[1].LeaseRef, 1))
-	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, workflow.HoldBreaker, "me"); err != nil || n != 0 {
+	if n, err := r.ClaimHolds.Release(r.ctx, r.workflow, hold.HoldBreaker, "me"); err != nil || n != 0 {
 		t.Fatalf("released %d, %v", n, err)
 	}
 	if answer := h.turn(exited(h.held[0].LeaseRef, 1)); answer.ClaimsHeld == "" {

@@ -7,15 +7,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // classifyJob ends the hold of a job: it is ready for another attempt, or has
 // failed. How often a job can be retried so is limited. Refusals come before
 // anything is written. Force lets it ask for more than there is anywhere.
-func classifyJob(tx *core.Tx, id int64, w workflow.Classification, force bool) (workflow.HoldOutcome, error) {
+func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold.HoldOutcome, error) {
 	l, err := core.GetOne(tx, "job", id, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
-	o := workflow.HoldOutcome{JobID: id, JobName: l.Name, Status: &l.Status}
+	o := hold.HoldOutcome{JobID: id, JobName: l.Name, Status: &l.Status}
 	if err != nil {
 		return o, err
 	}
@@ -78,7 +79,7 @@ func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 	}
 	to := *u.Status
 	u.Status = nil
-	_, err := classifyJob(tx, id, workflow.Classification{Status: to, Author: u.Author, Reason: "the job's status was updated"}, false)
+	_, err := classifyJob(tx, id, hold.Classification{Status: to, Author: u.Author, Reason: "the job's status was updated"}, false)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // TestClassifyJob: an update of the status of a held job is a classification.
@@ -52,7 +53,7 @@ func TestClassifiedBeforeItRan(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
 	r.must(err)
-	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, hold.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
 	r.must(err)
 	r.want(workflow.Failed, workflow.Canceled)
 	r.sound(check.Witness{})

@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // newUndone is a rig with a run that has failed and is being undone, as soon as the
@@ -75,7 +76,7 @@ func TestJobsOfACanceledRunDoNotEndWhileItIsUndone(t *testing.T) {
 	if got := r.compensation(); got != "running" && got != "waiting" {
 		t.Fatalf("compensation: %q", got)
 	}
-	w := workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}
+	w := hold.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}
 	outcomes, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
 	r.must(err)
 	for _, o := range outcomes {

@@ -22,6 +22,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
@@ -340,7 +341,7 @@ func (r *rig) arrange(tx *core.Tx, c *decisionFacts, runners []int64) error {
 func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p workflow.Policies) error {
 	job := r.ids[0]
 	if c.Of == "classification" {
-		w := workflow.Classification{Status: workflow.Ready, Author: c.Author, Reason: "said so", Memory: c.AsksForMemory, Runtime: c.AsksForRuntime}
+		w := hold.Classification{Status: workflow.Ready, Author: c.Author, Reason: "said so", Memory: c.AsksForMemory, Runtime: c.AsksForRuntime}
 		_, err := classifyJob(tx, job, w, c.Force)
 		return err
 	}

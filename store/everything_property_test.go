@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -287,7 +288,7 @@ func (e *grand) theEnd() {
 			}
 		}
 		e.release(e.t)
-		_, err := e.Holds.Resolve(e.ctx, e.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}, ResolveOptions{})
+		_, err := e.Holds.Resolve(e.ctx, e.workflow, HoldSelection{}, hold.Classification{Status: workflow.Failed, Author: "me", Reason: "so"}, ResolveOptions{})
 		e.said(err)
 		var reports []lease.Report
 		for _, held := range h.held {

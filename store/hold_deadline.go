@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // dueHolds selects the jobs whose holds are over at a time. The + has SQLite take
@@ -58,7 +59,7 @@ func expireHeldJob(tx *core.Tx, id int64) (bool, error) {
 	if h.DeadlineMS == nil || *h.DeadlineMS > tx.NowMS {
 		return false, nil
 	}
-	c := h.AtDeadline()
+	c := hold.AtDeadline(&h)
 	_, err = classifyJob(tx, id, c, false)
 	if refused, ok := errors.AsType[*workflow.Error](err); ok && refused.Code == workflow.CodeConflict && c.Status == workflow.Ready {
 		c.Status, c.Reason = workflow.Failed, c.Reason+", and "+refused.Message

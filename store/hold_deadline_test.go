@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // Nobody decides in time: the deadline does, once, and as long as the job may be
@@ -32,7 +33,7 @@ func TestHoldDeadline(t *testing.T) {
 		r.want(want)
 		facts, err := r.Jobs.Facts(r.ctx, r.ids[0])
 		r.must(err)
-		if c := facts.Classifications; len(c) != 1 || c[0].Author != workflow.AuthorDeadline || c[0].Reason != "nobody has decided within 2h" {
+		if c := facts.Classifications; len(c) != 1 || c[0].Author != hold.AuthorDeadline || c[0].Reason != "nobody has decided within 2h" {
 			t.Errorf("classifications: %+v", c)
 		}
 		r.sound(check.Witness{})
@@ -69,7 +70,7 @@ func TestHoldDeadlineWithoutRetries(t *testing.T) {
 		return tx.ExecOne(`UPDATE workflow SET use_pending_failed = 1 WHERE id = ?`, r.workflow)
 	})
 	r.failAll(r.hand("n1", 2))
-	_, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:]}, workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "it is mended"}, ResolveOptions{})
+	_, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[1:]}, hold.Classification{Status: workflow.Ready, Author: "ann", Reason: "it is mended"}, ResolveOptions{})
 	r.must(err)
 	r.now = r.now.Add(time.Hour)
 	_, err = r.Holds.Expire(r.ctx)

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // HoldSelection says which held jobs of a workflow are meant: those of the ids,
@@ -31,8 +32,8 @@ type ResolveOptions struct {
 // became of each. A job whose hold cannot end is named with the reason, and the
 // others are resolved.
 func (s Holds) Resolve(
-	_ context.Context, workflowID int64, which HoldSelection, w workflow.Classification, o ResolveOptions,
-) (outcomes []workflow.HoldOutcome, err error) {
+	_ context.Context, workflowID int64, which HoldSelection, w hold.Classification, o ResolveOptions,
+) (outcomes []hold.HoldOutcome, err error) {
 	if err := w.Validate(); err != nil {
 		return nil, err
 	}
@@ -53,10 +54,10 @@ func (s Holds) Resolve(
 // transaction, and returns what became of each entry. A wrong entry is named with
 // the reason, and the others count.
 func (s Holds) ResolveEach(
-	_ context.Context, workflowID int64, verdicts []workflow.HoldVerdict, o ResolveOptions,
-) (outcomes []workflow.VerdictOutcome, err error) {
+	_ context.Context, workflowID int64, verdicts []hold.HoldVerdict, o ResolveOptions,
+) (outcomes []hold.VerdictOutcome, err error) {
 	err = s.resolve(workflowID, o, func(x *holdResolver) error {
-		outcomes = make([]workflow.VerdictOutcome, len(verdicts))
+		outcomes = make([]hold.VerdictOutcome, len(verdicts))
 		for i := range verdicts {
 			var err error
 			if outcomes[i], err = x.verdict(i, &verdicts[i]); err != nil {
@@ -87,13 +88,13 @@ type holdResolver struct {
 	tx      *core.Tx
 	r       *view.Run
 	o       ResolveOptions
-	decided map[int64]string   // by earlier entries; with their names
-	held    []workflow.HeldJob // at first; nil: not read yet
+	decided map[int64]string // by earlier entries; with their names
+	held    []hold.HeldJob   // at first; nil: not read yet
 }
 
 // verdict does what an entry says. That it is refused is an outcome, not an error.
-func (x *holdResolver) verdict(i int, v *workflow.HoldVerdict) (workflow.VerdictOutcome, error) {
-	o := workflow.VerdictOutcome{Entry: i, Jobs: []workflow.HoldOutcome{}}
+func (x *holdResolver) verdict(i int, v *hold.HoldVerdict) (hold.VerdictOutcome, error) {
+	o := hold.VerdictOutcome{Entry: i, Jobs: []hold.HoldOutcome{}}
 	w, err := v.Classification()
 	if err == nil {
 		err = x.allowed(&w)
@@ -109,7 +110,7 @@ func (x *holdResolver) verdict(i int, v *workflow.HoldVerdict) (workflow.Verdict
 		o.Error, o.Hint = refusal.Message, refusal.Hint
 		return o, nil //nolint:nilerr // it is the outcome
 	}
-	o.Resolved = !slices.ContainsFunc(o.Jobs, func(j workflow.HoldOutcome) bool { return !j.Resolved })
+	o.Resolved = !slices.ContainsFunc(o.Jobs, func(j hold.HoldOutcome) bool { return !j.Resolved })
 	return o, err
 }
 
@@ -124,7 +125,7 @@ func refusalOf(err error) *workflow.Error {
 }
 
 // allowed rejects what no job of the workflow may get.
-func (x *holdResolver) allowed(w *workflow.Classification) error {
+func (x *holdResolver) allowed(w *hold.Classification) error {
 	if x.r.Canceled && w.Status == workflow.Ready {
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", x.r.WorkflowID).
 			WithHint("reset the workflow, or let the jobs fail")
@@ -133,7 +134,7 @@ func (x *holdResolver) allowed(w *workflow.Classification) error {
 }
 
 // meant returns the ids of the jobs that an entry is about.
-func (x *holdResolver) meant(v *workflow.HoldVerdict) ([]int64, error) {
+func (x *holdResolver) meant(v *hold.HoldVerdict) ([]int64, error) {
 	switch {
 	case v.Fingerprint != "":
 		return x.selected(HoldSelection{Fingerprint: v.Fingerprint})
@@ -186,8 +187,8 @@ func (x *holdResolver) selected(which HoldSelection) (ids []int64, err error) {
 }
 
 // resolve classifies jobs.
-func (x *holdResolver) resolve(ids []int64, w workflow.Classification) ([]workflow.HoldOutcome, error) {
-	outcomes := make([]workflow.HoldOutcome, len(ids))
+func (x *holdResolver) resolve(ids []int64, w hold.Classification) ([]hold.HoldOutcome, error) {
+	outcomes := make([]hold.HoldOutcome, len(ids))
 	for i, id := range ids {
 		var err error
 		if outcomes[i], err = x.resolveOne(id, w); err != nil {
@@ -198,16 +199,16 @@ func (x *holdResolver) resolve(ids []int64, w workflow.Classification) ([]workfl
 }
 
 // resolveOne classifies a job. That it is refused is an outcome, not an error.
-func (x *holdResolver) resolveOne(id int64, w workflow.Classification) (o workflow.HoldOutcome, err error) {
+func (x *holdResolver) resolveOne(id int64, w hold.Classification) (o hold.HoldOutcome, err error) {
 	var of int64
 	if err := x.tx.Row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of); err != nil {
 		return o, fmt.Errorf("look for job %d: %w", id, err)
 	}
 	switch {
 	case of != x.r.WorkflowID:
-		return workflow.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", x.r.WorkflowID, id)}, nil
+		return hold.HoldOutcome{JobID: id, Error: fmt.Sprintf("workflow %d has no job %d", x.r.WorkflowID, id)}, nil
 	case x.decided[id] != "":
-		return workflow.HoldOutcome{JobID: id, JobName: x.decided[id], Error: "an earlier entry has decided it"}, nil
+		return hold.HoldOutcome{JobID: id, JobName: x.decided[id], Error: "an earlier entry has decided it"}, nil
 	}
 	if o, err = classifyJob(x.tx, id, w, x.o.Force); err == nil {
 		x.decided[id] = o.JobName

@@ -9,12 +9,13 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
 // said writes outcomes in short: "0 ready", "1 0: why".
-func said(outcomes []workflow.VerdictOutcome) (all []string) {
+func said(outcomes []hold.VerdictOutcome) (all []string) {
 	for _, o := range outcomes {
 		if o.Error != "" {
 			all = append(all, fmt.Sprintf("%d: %s", o.Entry, o.Error))
@@ -44,7 +45,7 @@ func TestResolveHoldsEach(t *testing.T) {
 	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
 	like := held[0].Fingerprint
-	verdicts := []workflow.HoldVerdict{
+	verdicts := []hold.HoldVerdict{
 		{Job: "j1", Action: workflow.ActionFail, Reason: "its input is broken", Author: "ann", Confidence: workflow.Likely},
 		{Fingerprint: like, Action: workflow.ActionRetry, Reason: "the disk was full"},
 		{Job: fmt.Sprint(r.ids[1]), Action: workflow.ActionRetry, Reason: "again"},
@@ -106,9 +107,9 @@ func TestResolveHoldsBeyondTheSite(t *testing.T) {
 		}
 		return ""
 	}})
-	ask := func(memory string, o ResolveOptions) workflow.HoldOutcome {
+	ask := func(memory string, o ResolveOptions) hold.HoldOutcome {
 		t.Helper()
-		w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: memory}
+		w := hold.Classification{Status: workflow.Ready, Reason: "more", Memory: memory}
 		out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, w, o)
 		r.must(err)
 		return out[0]
@@ -133,7 +134,7 @@ func TestResolveHoldsWithoutARunner(t *testing.T) {
 	r, h := newHeldRig(t, []rigJob{{needs: workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}}})
 	_, err := r.Runners.Leave(r.ctx, h.id, lease.LeaveRequest{})
 	r.must(err)
-	w := workflow.Classification{Status: workflow.Ready, Reason: "more", Memory: "900g"}
+	w := hold.Classification{Status: workflow.Ready, Reason: "more", Memory: "900g"}
 	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, w, ResolveOptions{})
 	r.must(err)
 	if !out[0].Resolved {
@@ -148,7 +149,7 @@ func TestResolveHoldsOfAmbiguousName(t *testing.T) {
 		_, err := tx.Exec(`UPDATE job SET name = 'same' WHERE workflow_id = ?`, r.workflow)
 		return err
 	})
-	got, err := r.Holds.ResolveEach(r.ctx, r.workflow, []workflow.HoldVerdict{{Job: "same", Action: workflow.ActionFail, Reason: "x"}}, ResolveOptions{})
+	got, err := r.Holds.ResolveEach(r.ctx, r.workflow, []hold.HoldVerdict{{Job: "same", Action: workflow.ActionFail, Reason: "x"}}, ResolveOptions{})
 	r.must(err)
 	if !strings.Contains(got[0].Error, `2 jobs of workflow 1 have the name "same"`) {
 		t.Errorf("outcome %+v", got)

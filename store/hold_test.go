@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
@@ -48,7 +49,7 @@ func TestHeldJobs(t *testing.T) {
 	r, _ := newHeldRig(t, independent(3), "step 1 broke", "step 2 broke", "other")
 	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
-	groups := workflow.GroupHeld(held)
+	groups := hold.GroupHeld(held)
 	if len(groups) != 2 || groups[0].Count != 2 || groups[0].ExampleID != r.ids[0] || groups[0].SinceMS != r.now.UnixMilli() ||
 		groups[0].Reason == "" || groups[0].Cause != workflow.CauseExit {
 		t.Errorf("groups %+v", groups)
@@ -63,7 +64,7 @@ func TestHeldJobs(t *testing.T) {
 // TestResolveHolds: who cannot be resolved is named, the others are resolved.
 func TestResolveHolds(t *testing.T) {
 	r, h := newHeldRig(t, independent(4), "a", "a", "b", "c")
-	ready := workflow.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
+	ready := hold.Classification{Status: workflow.Ready, Author: "ann", Reason: "the disk was full"}
 	held, err := r.Holds.List(r.ctx, r.workflow)
 	r.must(err)
 	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
@@ -75,7 +76,7 @@ func TestResolveHolds(t *testing.T) {
 	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{Fingerprint: held[0].Fingerprint}, ready, ResolveOptions{})
 	wantCode(t, err, workflow.CodeNotFound)
 
-	failed := workflow.Classification{Status: workflow.Failed, Author: "ann", Reason: "hopeless"}
+	failed := hold.Classification{Status: workflow.Failed, Author: "ann", Reason: "hopeless"}
 	out, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: []int64{r.ids[2], r.ids[0], 999, r.ids[2]}}, failed, ResolveOptions{})
 	r.must(err)
 	var resolved []bool
@@ -114,7 +115,7 @@ func TestResolveHolds(t *testing.T) {
 func TestResolveHoldsWithMore(t *testing.T) {
 	needs := workflow.ResourceRequirements{NumCPUs: 1, Memory: "1g"}
 	r, _ := newHeldRig(t, []rigJob{{needs: needs}, {needs: needs}})
-	more := workflow.Classification{Status: workflow.Ready, Reason: "too little", Memory: "2g", Runtime: "2h"}
+	more := hold.Classification{Status: workflow.Ready, Reason: "too little", Memory: "2g", Runtime: "2h"}
 	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{JobIDs: r.ids[:1]}, more, ResolveOptions{})
 	r.must(err)
 	if !strings.Contains(out[0].Asks, "-> 2g, runtime ") || !strings.HasSuffix(out[0].Asks, "-> PT2H") {
@@ -131,7 +132,7 @@ func TestResolveHoldsWithMore(t *testing.T) {
 	r.must(err)
 	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, more, ResolveOptions{})
 	wantCode(t, err, workflow.CodeConflict)
-	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready}, ResolveOptions{})
+	_, err = r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, hold.Classification{Status: workflow.Ready}, ResolveOptions{})
 	wantCode(t, err, workflow.CodeInvalid)
 }
 
@@ -139,7 +140,7 @@ func TestResolveAHoldBeforeTheFirstAttempt(t *testing.T) {
 	r := newRig(t, chainOf(2)...)
 	_, err := r.Jobs.ManageStatusChange(r.ctx, r.ids[0], workflow.PendingFailed, 1)
 	r.must(err)
-	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
+	out, err := r.Holds.Resolve(r.ctx, r.workflow, HoldSelection{}, hold.Classification{Status: workflow.Failed, Author: "me", Reason: "no use"}, ResolveOptions{})
 	r.must(err)
 	if len(out) != 1 || !out[0].Resolved {
 		t.Fatalf("%+v", out)

@@ -15,6 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
@@ -241,7 +242,7 @@ func (m *mix) reset(t *rapid.T) {
 }
 
 func (m *mix) classify(t *rapid.T) {
-	c := workflow.Classification{Status: rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Failed}).Draw(t, "as"), Author: "me", Reason: "so"}
+	c := hold.Classification{Status: rapid.SampledFrom([]workflow.JobStatus{workflow.Ready, workflow.Failed}).Draw(t, "as"), Author: "me", Reason: "so"}
 	_, err := m.Holds.Resolve(m.ctx, m.workflow, HoldSelection{}, c, ResolveOptions{})
 	m.said(err)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 var modelFaults = flag.Int("model-faults", 1, "how many faults the model checker has on each path, besides a cancel")
@@ -217,7 +218,7 @@ func (w *world) idle() bool {
 
 // classify ends the hold.
 func (m *model) classify(to workflow.JobStatus) error {
-	_, err := classifyJob(m.tx, m.job, workflow.Classification{Status: to, Reason: "the model says so"}, false)
+	_, err := classifyJob(m.tx, m.job, hold.Classification{Status: to, Reason: "the model says so"}, false)
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // A job that somebody held before its stage has started, and that is decided to
@@ -15,7 +16,7 @@ func TestAHeldJobWaitsForItsStage(t *testing.T) {
 		_, err := s.Jobs.ManageStatusChange(s.ctx, s.id("sub/a"), workflow.PendingFailed, 1)
 		s.must(err)
 		if all {
-			_, err = s.Holds.Resolve(s.ctx, s.workflow, HoldSelection{}, workflow.Classification{Status: workflow.Ready, Author: "me", Reason: "so"}, ResolveOptions{})
+			_, err = s.Holds.Resolve(s.ctx, s.workflow, HoldSelection{}, hold.Classification{Status: workflow.Ready, Author: "me", Reason: "so"}, ResolveOptions{})
 		} else {
 			_, err = s.Jobs.Update(s.ctx, s.id("sub/a"), workflow.JobUpdate{Status: new(workflow.Ready)})
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // Whatever is done to a workflow with stages, it ends: once per run and
@@ -42,7 +43,7 @@ func TestWorkflowsWithStagesEnd(t *testing.T) {
 			case 4:
 				s.initialize()
 			case 5:
-				s.hold(workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: "gpu", Reason: "a breaker"})
+				s.hold(hold.ClaimHold{Kind: hold.HoldBreaker, Name: "gpu", Reason: "a breaker"})
 			case 6:
 				_, err := s.ClaimHolds.Release(s.ctx, s.workflow, "", "me")
 				s.must(err)

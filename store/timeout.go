@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
@@ -108,7 +109,7 @@ func (e *expiry) end(l *core.LeasedJob) error {
 	if l.Status == workflow.Ready {
 		return e.endWaiting(l, g.Failure.Cause, &o)
 	}
-	w := workflow.Classification{Status: workflow.Failed, Author: e.o.Timeout.String(), Reason: reason, Confidence: workflow.Certain}
+	w := hold.Classification{Status: workflow.Failed, Author: e.o.Timeout.String(), Reason: reason, Confidence: workflow.Certain}
 	_, err = classifyJob(e.tx, l.JobID, w, false)
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // TestHoldLimit: a job of which nobody says anything in time ends, unless it is to
@@ -31,8 +32,8 @@ func TestHoldLimit(t *testing.T) {
 		if tc.limit != nil && h.OnTimeout != ActionFail && h.OnTimeout != ActionRetry {
 			t.Errorf("%s: the hold does not say what follows: %q", tc.name, h.OnTimeout)
 		}
-		c := h.AtDeadline()
-		if c.Status != tc.status || c.Reason != tc.reason || c.Author != AuthorDeadline {
+		c := hold.AtDeadline(&h)
+		if c.Status != tc.status || c.Reason != tc.reason || c.Author != hold.AuthorDeadline {
 			t.Errorf("%s: %+v", tc.name, c)
 		}
 		if err := c.Validate(); err != nil {

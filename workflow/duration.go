@@ -34,3 +34,17 @@ func ParseDuration(text string) (time.Duration, error) {
 func wholeSeconds(d time.Duration) int64 {
 	return int64((d + time.Second - 1) / time.Second)
 }
+
+// CanonicalRuntime reads a runtime like ParseDuration, and returns it as requirements
+// have it. One of less than a second or more than 100 years is an error.
+func CanonicalRuntime(text string) (string, error) {
+	d, err := ParseDuration(text)
+	if err != nil {
+		return "", err
+	}
+	seconds := wholeSeconds(d)
+	if seconds < 1 || seconds > maxRuntime {
+		return "", Errorf(CodeInvalid, "runtime %q: it is between a second and 100 years", text)
+	}
+	return FormatRuntime(seconds), nil
+}

@@ -1,9 +1,6 @@
 package workflow
 
-import (
-	"cmp"
-	"slices"
-)
+import "fmt"
 
 // Hold is why a job waits for a classification, and for how long.
 type Hold struct {
@@ -14,80 +11,62 @@ type Hold struct {
 	OnTimeout  Action `json:"on_timeout,omitempty"`  // what the deadline decides: fail or retry
 }
 
-// HeldJob is a job that waits for a classification, with how its latest attempt
-// ended. Without an attempt there is no cause.
-type HeldJob struct {
-	ID          int64
-	WorkflowID  int64
-	Name        string
-	Hold        Hold
-	Cause       Cause
-	Category    string
-	LastLines   []string // of its stderr, for people
-	Fingerprint string
+// HoldLimit is how long jobs wait for a classification.
+type HoldLimit struct {
+	// After is the time since the job was held: P2D or 48h.
+	After string `json:"after"`
+	// OnTimeout is what becomes of the job then: fail, the default, or retry, as
+	// long as it may be repeated.
+	OnTimeout Action `json:"on_timeout,omitempty" jsonschema:"enum=fail,enum=retry"`
 }
 
-// NewHeldJob makes a held job of its row and of its latest attempt's end.
-func NewHeldJob(id, workflowID int64, name string, h Hold, c Cause, e Evidence) HeldJob {
-	lines := lastLines(e.said())
-	return HeldJob{
-		ID: id, WorkflowID: workflowID, Name: name, Hold: h, Cause: c, Category: e.Category,
-		LastLines: glances(lines), Fingerprint: fingerprint(c, e.Category, lines),
-	}
+// HoldLimitSource is a limit and who says it, such as "rule mine/gpu".
+type HoldLimitSource struct {
+	Limit *HoldLimit // nil: says nothing
+	Of    string
 }
 
-// HoldGroup are the held jobs of a workflow that failed alike.
-type HoldGroup struct {
-	WorkflowID  int64     `json:"workflow_id"`
-	Fingerprint string    `json:"fingerprint"`
-	Count       int       `json:"count"`
-	ExampleID   int64     `json:"example_id"` // the job of which the rest is told
-	ExampleName string    `json:"example_name"`
-	Cause       CauseKind `json:"cause,omitempty"`
-	ReturnCode  int64     `json:"return_code"`
-	CauseText   string    `json:"cause_text,omitempty"`
-	Category    string    `json:"category,omitempty"`
-	LastLines   []string  `json:"last_lines"` // of stderr
-	Reason      string    `json:"reason"`     // of the hold
-	SinceMS     int64     `json:"since_ms,omitempty"`
-	DeadlineMS  int64     `json:"deadline_ms,omitempty"` // the first at which a job is classified by itself
-	OnTimeout   Action    `json:"on_timeout,omitempty"`  // what that one decides: fail or retry
-	JobIDs      []int64   `json:"job_ids"`               // ascending
-}
-
-// GroupHeld groups held jobs by workflow and fingerprint: workflows by id, and
-// of each the largest group first. The example of a group is its first job; it is
-// held since its earliest hold.
-func GroupHeld(jobs []HeldJob) []HoldGroup {
-	type key struct {
-		workflow    int64
-		fingerprint string
-	}
-	jobs = slices.Clone(jobs)
-	slices.SortFunc(jobs, func(a, b HeldJob) int { return cmp.Compare(a.ID, b.ID) })
-	groups := []HoldGroup{}
-	index := map[key]int{}
-	for _, j := range jobs {
-		k := key{j.WorkflowID, j.Fingerprint}
-		i, ok := index[k]
-		if !ok {
-			i, index[k] = len(groups), len(groups)
-			groups = append(groups, HoldGroup{
-				WorkflowID: j.WorkflowID, Fingerprint: j.Fingerprint, ExampleID: j.ID, ExampleName: j.Name,
-				Cause: j.Cause.Kind, ReturnCode: j.Cause.ReturnCode, CauseText: j.Cause.Text, Category: j.Category,
-				LastLines: j.LastLines, Reason: j.Hold.Reason, SinceMS: j.Hold.SinceMS,
-			})
+// Limited puts the deadline of the nearest limit into a hold: the first of those
+// that say anything.
+func (h *Hold) Limited(sources ...HoldLimitSource) {
+	for _, s := range sources {
+		if s.Limit == nil {
+			continue
 		}
-		g := &groups[i]
-		g.Count++
-		g.JobIDs = append(g.JobIDs, j.ID)
-		g.SinceMS = min(g.SinceMS, j.Hold.SinceMS)
-		if d := j.Hold.DeadlineMS; d != nil && (g.DeadlineMS == 0 || *d < g.DeadlineMS) {
-			g.DeadlineMS, g.OnTimeout = *d, j.Hold.OnTimeout
+		due := h.SinceMS + parsed(s.Limit.After, 0).Milliseconds()
+		h.DeadlineMS, h.DeadlineOf, h.OnTimeout = &due, s.Of, s.Limit.OnTimeout
+		if h.OnTimeout == "" {
+			h.OnTimeout = ActionFail
 		}
+		return
 	}
-	slices.SortFunc(groups, func(a, b HoldGroup) int {
-		return cmp.Or(cmp.Compare(a.WorkflowID, b.WorkflowID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ExampleID, b.ExampleID))
-	})
-	return groups
+}
+
+// Next says what ends the hold.
+func (h *Hold) Next(nowMS int64) string {
+	const decide = "somebody %s classify it as worth a retry (jobs retry) or as failed (jobs fail)"
+	if h == nil || h.DeadlineMS == nil {
+		return fmt.Sprintf(decide+"; the jobs behind it wait", "has to")
+	}
+	then := "it fails"
+	if h.OnTimeout == ActionRetry {
+		then = "it gets another attempt, if it may have one"
+	}
+	of := ""
+	if h.DeadlineOf != "" {
+		of = " of " + h.DeadlineOf
+	}
+	if *h.DeadlineMS <= nowMS {
+		return fmt.Sprintf("overdue for %s, by the deadline%s: %s as soon as a daemon or run has the database", AgoMS(*h.DeadlineMS, nowMS), of, then)
+	}
+	return fmt.Sprintf(decide+"; if nobody does, %s at the deadline%s in %s", "can", then, of, AgoMS(nowMS, *h.DeadlineMS))
+}
+
+// holdLimit checks such a limit.
+func (p *problems) holdLimit(at string, l *HoldLimit) {
+	if l == nil {
+		return
+	}
+	p.someTime(at+".after", l.After)
+	p.oneOf(at+".on_timeout", string(l.OnTimeout), "", "fail", "retry")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // claimHolds handles requests about what holds the claims of a workflow.
@@ -26,9 +27,9 @@ func (h claimHolds) listClaimHolds(r *rest.Request[IDParams, rest.None]) (api.Cl
 
 func (h claimHolds) releaseClaims(r *rest.Request[IDParams, api.ClaimRelease]) (api.ClaimsReleased, error) {
 	kind := r.Body.Kind
-	if kind != "" && !slices.Contains(workflow.ClaimHoldKinds(), kind) {
+	if kind != "" && !slices.Contains(hold.ClaimHoldKinds(), kind) {
 		return api.ClaimsReleased{}, workflow.Errorf(workflow.CodeInvalid, "nothing of the kind %q holds claims", kind).
-			WithHint("the kinds are %s", strings.Join(workflow.ClaimHoldKindNames(), ", "))
+			WithHint("the kinds are %s", strings.Join(hold.ClaimHoldKindNames(), ", "))
 	}
 	n, err := h.Store.ClaimHolds.Release(r.Context(), r.Params.ID, kind, r.User())
 	return api.ClaimsReleased{Released: n}, err

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // holds handles requests about held jobs.
@@ -26,7 +27,7 @@ type holdListParams struct {
 
 func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldList, error) {
 	held, err := h.Store.Holds.List(r.Context(), Or(r.Params.WorkflowID, 0))
-	return api.HoldList{Groups: workflow.GroupHeld(held)}, err
+	return api.HoldList{Groups: hold.GroupHeld(held)}, err
 }
 
 func (h holds) resolveHolds(r *rest.Request[IDParams, api.HoldResolution]) (api.HoldOutcomes, error) {

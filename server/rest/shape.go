@@ -13,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // A shape is what encoding/json does not check of a struct: that required
@@ -71,7 +72,7 @@ var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.CompensationPolicy](): true,
 	reflect.TypeFor[workflow.EndPolicy]():          true,
 	reflect.TypeFor[workflow.EndJob]():             true,
-	reflect.TypeFor[workflow.HoldVerdict]():        true,
+	reflect.TypeFor[hold.HoldVerdict]():            true,
 	reflect.TypeFor[api.HoldVerdicts]():            true,
 	reflect.TypeFor[api.HoldResolution]():          true,
 	reflect.TypeFor[api.BreakerReset]():            true,

@@ -6,13 +6,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // HoldClaims has nothing new of a run granted for a reason: from now on, until
 // h.UntilMS or until it is released. If claims are held for a reason of this
 // kind and name already, that one lasts as long as the longer of the two, and
 // began is false.
-func HoldClaims(tx *Tx, r *view.Run, h workflow.ClaimHold) (began bool, err error) {
+func HoldClaims(tx *Tx, r *view.Run, h hold.ClaimHold) (began bool, err error) {
 	h.WorkflowID, h.RunID, h.SinceMS = r.WorkflowID, r.RunID, tx.NowMS
 	n, err := tx.Exec(`UPDATE claim_hold SET until_ms = iif(until_ms = 0 OR ?4 = 0, 0, MAX(until_ms, ?4))
 		WHERE workflow_id = ?1 AND kind = ?2 AND name = ?3 AND ended_ms = 0`, h.WorkflowID, string(h.Kind), h.Name, h.UntilMS)
@@ -34,16 +35,16 @@ func HoldClaims(tx *Tx, r *view.Run, h workflow.ClaimHold) (began bool, err erro
 	}
 	r.ClaimHolds++
 	tx.Ready(h.WorkflowID) // who waits for work, or asks for allocations, looks again
-	return true, tx.Event(h.WorkflowID, string(workflow.EventClaimsHeld), workflow.SeverityWarning, workflow.ClaimsHeldPayload{
+	return true, tx.Event(h.WorkflowID, string(workflow.EventClaimsHeld), workflow.SeverityWarning, hold.ClaimsHeldPayload{
 		Category: workflow.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, Evidence: h.Evidence, UntilMS: h.UntilMS,
 	})
 }
 
 // ClaimHoldSelection says which holds are meant: those of a kind, and of a name.
 type ClaimHoldSelection struct {
-	Kind    workflow.ClaimHoldKind // empty: all
-	Name    *string                // nil: all
-	Expired bool                   // only those whose time is over
+	Kind    hold.ClaimHoldKind // empty: all
+	Name    *string            // nil: all
+	Expired bool               // only those whose time is over
 }
 
 // ReleaseClaims ends holds of a workflow.
@@ -68,7 +69,7 @@ func ReleaseClaims(tx *Tx, workflowID int64, which ClaimHoldSelection, why strin
 		return fmt.Errorf("release the claims of workflow %d: %w", workflowID, err)
 	}
 	for _, h := range ended {
-		err := tx.Event(workflowID, string(workflow.EventClaimsReleased), workflow.SeverityInfo, workflow.ClaimsHeldPayload{
+		err := tx.Event(workflowID, string(workflow.EventClaimsReleased), workflow.SeverityInfo, hold.ClaimsHeldPayload{
 			Category: workflow.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, EndedWhy: why, StillOn: left,
 		})
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // failuresAtHold is the evidence of a hold of claims by max_failures.
@@ -64,7 +65,7 @@ func reviewFailures(tx *Tx, workflowID int64) error {
 		return err
 	}
 	if !most.Valid || failed-forgiven < most.Int64 {
-		return ReleaseClaims(tx, workflowID, ClaimHoldSelection{Kind: workflow.HoldMaxFailures}, "fewer jobs have failed than may")
+		return ReleaseClaims(tx, workflowID, ClaimHoldSelection{Kind: hold.HoldMaxFailures}, "fewer jobs have failed than may")
 	}
 	if r.Ended || r.Canceled {
 		return nil
@@ -77,7 +78,7 @@ func reviewFailures(tx *Tx, workflowID int64) error {
 	if forgiven > 0 {
 		reason += fmt.Sprintf(", not counting the first %d", forgiven)
 	}
-	began, err := HoldClaims(tx, r, workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: reason, Evidence: evidence})
+	began, err := HoldClaims(tx, r, hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: reason, Evidence: evidence})
 	if err != nil || !began {
 		return err
 	}

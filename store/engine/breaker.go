@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // brokenBy is a breaker that a failure counts for, with what it is counted under.
@@ -163,7 +164,7 @@ func OpenBreaker(tx *core.Tx, r *view.Run, t workflow.BreakerTrip) error {
 	if text, err = json.Marshal(t); err != nil { // with its id
 		return err
 	}
-	_, err = core.HoldClaims(tx, r, workflow.ClaimHold{Kind: workflow.HoldBreaker, Name: HoldOfTrip(&t), Reason: t.Reason, Evidence: text, UntilMS: t.UntilMS})
+	_, err = core.HoldClaims(tx, r, hold.ClaimHold{Kind: hold.HoldBreaker, Name: HoldOfTrip(&t), Reason: t.Reason, Evidence: text, UntilMS: t.UntilMS})
 	return err
 }
 

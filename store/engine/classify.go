@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
@@ -29,7 +30,7 @@ func (f *Finisher) RetryClassified(l *core.LeasedJob, cause workflow.Cause, v re
 }
 
 // RecordClassification keeps who ended a hold, and why.
-func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w workflow.Classification, asks string) error {
+func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Classification, asks string) error {
 	_, err := tx.Insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.WorkflowID, l.JobID, r.RunID, l.Attempt, tx.NowMS, int64(w.Status), w.Author, w.Reason, string(w.Confidence), w.Memory, w.Runtime)
 	if err != nil {

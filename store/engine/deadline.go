@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -62,7 +63,7 @@ func PassDeadline(tx *core.Tx, id int64) (bool, error) {
 	case workflow.DeadlineFail:
 		err = AbortRun(tx, r, p.Deadline.Reason())
 	case workflow.DeadlineStopNew:
-		if _, err = core.HoldClaims(tx, r, workflow.ClaimHold{Kind: workflow.HoldDeadline, Reason: p.Deadline.Reason()}); err == nil {
+		if _, err = core.HoldClaims(tx, r, hold.ClaimHold{Kind: hold.HoldDeadline, Reason: p.Deadline.Reason()}); err == nil {
 			err = afterDeadline(tx, r, p.Deadline)
 		}
 	}
@@ -75,7 +76,7 @@ func PassDeadline(tx *core.Tx, id int64) (bool, error) {
 func afterDeadline(tx *core.Tx, r *view.Run, d *workflow.Deadline) error {
 	var held bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM claim_hold h WHERE workflow_id = ? AND kind = ? AND `+view.HoldBinds+`)`,
-		[]any{r.WorkflowID, string(workflow.HoldDeadline)}, &held)
+		[]any{r.WorkflowID, string(hold.HoldDeadline)}, &held)
 	if err != nil {
 		return fmt.Errorf("look for the hold of claims of workflow %d: %w", r.WorkflowID, err)
 	}
@@ -94,5 +95,5 @@ func DropDeadline(tx *core.Tx, workflowID int64) error {
 	if err := tx.ExecOne(`UPDATE workflow SET deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, workflowID); err != nil {
 		return fmt.Errorf("drop the deadline of workflow %d: %w", workflowID, err)
 	}
-	return core.ReleaseClaims(tx, workflowID, core.ClaimHoldSelection{Kind: workflow.HoldDeadline}, "the workflow has no deadline any more")
+	return core.ReleaseClaims(tx, workflowID, core.ClaimHoldSelection{Kind: hold.HoldDeadline}, "the workflow has no deadline any more")
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // GivesUp notes that the run is given up with a job, and why; an empty reason is
@@ -66,7 +67,7 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 		return err
 	}
 	// The end job is still to come.
-	if err := core.ReleaseClaims(tx, r.WorkflowID, core.ClaimHoldSelection{Kind: workflow.HoldDeadline}, "the run was given up"); err != nil {
+	if err := core.ReleaseClaims(tx, r.WorkflowID, core.ClaimHoldSelection{Kind: hold.HoldDeadline}, "the run was given up"); err != nil {
 		return err
 	}
 	return EndIfOver(tx, r.WorkflowID)

@@ -6,12 +6,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // ClaimsHeld returns what holds the claims of a run now. Holds whose time is over
 // end.
-func ClaimsHeld(tx *core.Tx, r *view.Run) (workflow.ClaimHolds, error) {
+func ClaimsHeld(tx *core.Tx, r *view.Run) (hold.ClaimHolds, error) {
 	if r.ClaimHolds == 0 {
 		return nil, nil
 	}

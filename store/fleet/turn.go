@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -306,9 +307,9 @@ func (c *Conversation) grant() error {
 // ClaimsHeld says for what reasons nothing is granted. A run past its deadline of
 // which nothing is live any more is given up now, while this runner is still there
 // to take its end job and its compensation.
-func (c *Conversation) claimsHeld() (workflow.ClaimHolds, error) {
+func (c *Conversation) claimsHeld() (hold.ClaimHolds, error) {
 	held, err := ClaimsHeld(c.tx, c.run)
-	if err != nil || !slices.ContainsFunc(held, func(h workflow.ClaimHold) bool { return h.Kind == workflow.HoldDeadline }) {
+	if err != nil || !slices.ContainsFunc(held, func(h hold.ClaimHold) bool { return h.Kind == hold.HoldDeadline }) {
 		return held, err
 	}
 	if _, err := engine.PassDeadline(c.tx, c.run.WorkflowID); err != nil {

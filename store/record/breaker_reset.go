@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // Reset closes open circuit breakers, and returns them. What they had
@@ -59,7 +60,7 @@ func CloseBreakers(tx *core.Tx, why, condition string, args ...any) ([]workflow.
 		tx.Ready(t.WorkflowID)
 		if t.Action == workflow.BreakerPause {
 			name := engine.HoldOfTrip(t)
-			if err := core.ReleaseClaims(tx, t.WorkflowID, core.ClaimHoldSelection{Kind: workflow.HoldBreaker, Name: &name}, why); err != nil {
+			if err := core.ReleaseClaims(tx, t.WorkflowID, core.ClaimHoldSelection{Kind: hold.HoldBreaker, Name: &name}, why); err != nil {
 				return nil, err
 			}
 		}

@@ -7,14 +7,14 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // ClaimHoldColumns are those that ScanClaimHold reads.
 const ClaimHoldColumns = `id, workflow_id, run_id, kind, name, reason, evidence, since_ms, until_ms, ended_ms, ended_why`
 
 // ScanClaimHold reads a row of ClaimHoldColumns.
-func ScanClaimHold(r sqlite.Scanner) (h workflow.ClaimHold, err error) {
+func ScanClaimHold(r sqlite.Scanner) (h hold.ClaimHold, err error) {
 	var evidence sql.NullString
 	err = r.Scan(&h.ID, &h.WorkflowID, &h.RunID, &h.Kind, &h.Name, &h.Reason, &evidence, &h.SinceMS, &h.UntilMS, &h.EndedMS, &h.EndedWhy)
 	if evidence.Valid {
@@ -30,14 +30,14 @@ const HoldBinds = `h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM workflow w WHERE
 	OR EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = w.id AND s.kind = 'end' AND s.parent_id IS NULL AND s.state = 'running')))`
 
 // ClaimHolds are those of a workflow that hold at the moment of the look.
-func (l *looker) claimHolds(workflowID int64) (workflow.ClaimHolds, error) {
+func (l *looker) claimHolds(workflowID int64) (hold.ClaimHolds, error) {
 	return look(l, `SELECT `+ClaimHoldColumns+` FROM claim_hold h
 		WHERE workflow_id = ? AND `+HoldBinds+` AND (until_ms = 0 OR until_ms > ?) ORDER BY id`, []any{workflowID, l.nowMS}, ScanClaimHold)
 }
 
 // List returns the holds of claims of a workflow, also those that have
 // ended, by id.
-func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]workflow.ClaimHold, error) {
+func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]hold.ClaimHold, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -32,7 +33,7 @@ type ClassDemand struct {
 type Demand struct {
 	Classes []ClassDemand
 	Running int64 // jobs that are claimed or run
-	Held    workflow.ClaimHolds
+	Held    hold.ClaimHolds
 	// Excluded are the nodes from which circuit breakers keep the workflow.
 	Excluded []string
 }

@@ -8,11 +8,12 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // List returns the jobs of a workflow that wait for a classification, by id;
 // of all workflows if the id is 0.
-func (s Holds) List(ctx context.Context, workflowID int64) ([]workflow.HeldJob, error) {
+func (s Holds) List(ctx context.Context, workflowID int64) ([]hold.HeldJob, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
 		return nil, err
@@ -29,7 +30,7 @@ func (s Holds) List(ctx context.Context, workflowID int64) ([]workflow.HeldJob, 
 }
 
 // HeldJobs reads held jobs within a transaction of any kind.
-func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]workflow.HeldJob, error) {
+func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]hold.HeldJob, error) {
 	// The IN is the condition of the index, which the + has SQLite take.
 	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence
 		FROM job j JOIN workflow w ON w.id = j.workflow_id
@@ -50,28 +51,28 @@ func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID
 	return held, nil
 }
 
-func scanHeld(r sqlite.Scanner) (workflow.HeldJob, error) {
+func scanHeld(r sqlite.Scanner) (hold.HeldJob, error) {
 	var id, workflowID int64
 	var name string
-	var hold, kind, confidence, text, evidence sql.NullString
+	var why, kind, confidence, text, evidence sql.NullString
 	var code sql.NullInt64
-	if err := r.Scan(&id, &workflowID, &name, &hold, &kind, &confidence, &code, &text, &evidence); err != nil {
-		return workflow.HeldJob{}, err
+	if err := r.Scan(&id, &workflowID, &name, &why, &kind, &confidence, &code, &text, &evidence); err != nil {
+		return hold.HeldJob{}, err
 	}
 	var h workflow.Hold
-	if hold.Valid {
-		if err := json.Unmarshal([]byte(hold.String), &h); err != nil {
-			return workflow.HeldJob{}, fmt.Errorf("read the hold of job %d: %w", id, err)
+	if why.Valid {
+		if err := json.Unmarshal([]byte(why.String), &h); err != nil {
+			return hold.HeldJob{}, fmt.Errorf("read the hold of job %d: %w", id, err)
 		}
 	}
 	var e workflow.Evidence
 	if evidence.Valid {
 		if err := json.Unmarshal([]byte(evidence.String), &e); err != nil {
-			return workflow.HeldJob{}, fmt.Errorf("read the evidence of job %d: %w", id, err)
+			return hold.HeldJob{}, fmt.Errorf("read the evidence of job %d: %w", id, err)
 		}
 	}
 	c := workflow.Cause{
 		Kind: workflow.CauseKind(kind.String), Confidence: workflow.Confidence(confidence.String), ReturnCode: code.Int64, Text: text.String,
 	}
-	return workflow.NewHeldJob(id, workflowID, name, h, c, e), nil
+	return hold.NewHeldJob(id, workflowID, name, h, c, e), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -31,7 +32,7 @@ type Summary struct {
 	RuntimeBlocked      int64  // ready jobs without labels that are too long for what the allocations have left
 	LongestReadySeconds *int64
 	UnservedLabels      map[string]int64 // ready jobs by label sets that no active node has
-	ClaimHolds          workflow.ClaimHolds
+	ClaimHolds          hold.ClaimHolds
 	Compensation        *stage.Compensation // of the run; nil if there is none
 	Attempts            workflow.AttemptCounts
 	CanceledBy          []workflow.CanceledGroup

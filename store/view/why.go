@@ -12,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -440,9 +441,9 @@ func (l *looker) counts(f *explain.WorkflowFacts) error {
 }
 
 // classifications returns the words that ended holds of a job, oldest first.
-func (l *looker) classifications(job int64) ([]workflow.PastClassification, error) {
+func (l *looker) classifications(job int64) ([]hold.PastClassification, error) {
 	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
-		[]any{job}, func(r sqlite.Scanner) (c workflow.PastClassification, err error) {
+		[]any{job}, func(r sqlite.Scanner) (c hold.PastClassification, err error) {
 			return c, r.Scan(&c.RunID, &c.Attempt, &c.AtMS, &c.Status, &c.Author, &c.Reason, &c.Confidence, &c.Memory, &c.Runtime)
 		})
 }

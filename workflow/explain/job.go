@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -17,7 +18,7 @@ type JobFacts struct {
 	Class            placement.Class
 	WorkflowCanceled bool
 	GivenUp          string                 // why the run was given up; empty: it was not
-	ClaimHolds       workflow.ClaimHolds    // of the workflow
+	ClaimHolds       hold.ClaimHolds        // of the workflow
 	Breakers         []workflow.BreakerTrip // that are open
 	Alerts           RecentAlerts
 	// Open and Unsuccessful are the first few of the dependencies that are not
@@ -34,7 +35,7 @@ type JobFacts struct {
 	Runners           []placement.RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []workflow.Attempt
-	Classifications   []workflow.PastClassification
+	Classifications   []hold.PastClassification
 	Retries           RetryFacts
 	Places            PlaceFacts
 	Login             LoginFacts

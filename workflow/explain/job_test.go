@@ -10,6 +10,7 @@ import (
 	. "github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -186,15 +187,15 @@ func TestExplain(t *testing.T) {
 		}},
 		{"ready, claims are held", Ready, func(f *explain.JobFacts) {
 			f.Runners = []placement.RunnerFacts{runner(6, "n4", bigNode, bigNode)}
-			f.ClaimHolds = ClaimHolds{{Kind: HoldBreaker, Reason: "circuit breaker gpu", SinceMS: nowMS - 60_000, UntilMS: nowMS + 900_000}}
+			f.ClaimHolds = hold.ClaimHolds{{Kind: hold.HoldBreaker, Reason: "circuit breaker gpu", SinceMS: nowMS - 60_000, UntilMS: nowMS + 900_000}}
 		}},
 		{"classified, and failed again", Failed, func(f *explain.JobFacts) {
 			a := endedAttempt(2, 12, failed, Decision{Action: ActionFail, Reason: "no rule for cause exit"})
 			a.Evidence = Evidence{Category: "gpu", Subcategory: "xid", CategoryLine: "NVRM: Xid 79", CategoryHint: "tell the site", StderrTail: "NVRM: Xid 79\nabort\n"}
 			f.Attempts = []Attempt{a}
-			f.Classifications = []PastClassification{
-				{Classification: Classification{Status: Ready, Author: "ann", Reason: "the node was bad", Confidence: Likely, Memory: "16g", Runtime: "PT2H"}, RunID: 1, Attempt: 1, AtMS: nowMS - 3600_000},
-				{Classification: Classification{Status: Failed, Reason: "enough"}, RunID: 1, Attempt: 2, AtMS: nowMS - 60_000},
+			f.Classifications = []hold.PastClassification{
+				{Classification: hold.Classification{Status: Ready, Author: "ann", Reason: "the node was bad", Confidence: Likely, Memory: "16g", Runtime: "PT2H"}, RunID: 1, Attempt: 1, AtMS: nowMS - 3600_000},
+				{Classification: hold.Classification{Status: Failed, Reason: "enough"}, RunID: 1, Attempt: 2, AtMS: nowMS - 60_000},
 			}
 		}},
 	}
@@ -231,9 +232,9 @@ func TestExplainWorkflow(t *testing.T) {
 			Ready: []explain.ClassFact{{small, 1, "sim_1"}}, Runners: []placement.RunnerFacts{runner(1, "n1", smallNode, smallNode)}}},
 		{"held", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, PendingFailed: 7, Blocked: 1}), Held: []string{"a", "b", "c", "d", "e", "f"}}},
 		{"claims are held", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 3, Running: 1, Ready: 7}),
-			ClaimHolds: ClaimHolds{{Kind: HoldMaxFailures, Reason: "3 jobs have failed", SinceMS: nowMS - 300_000}, {Kind: HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS - 90_000, UntilMS: nowMS + 900_000}}}},
+			ClaimHolds: hold.ClaimHolds{{Kind: hold.HoldMaxFailures, Reason: "3 jobs have failed", SinceMS: nowMS - 300_000}, {Kind: hold.HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS - 90_000, UntilMS: nowMS + 900_000}}}},
 		{"claims are held for a time", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Ready: 7}),
-			ClaimHolds: ClaimHolds{{Kind: HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS, UntilMS: nowMS + 900_000}}}},
+			ClaimHolds: hold.ClaimHolds{{Kind: hold.HoldBreaker, Reason: "the breaker gpu has tripped", SinceMS: nowMS, UntilMS: nowMS + 900_000}}}},
 		{"stages", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 4, Running: 1, Ready: 2, Blocked: 2}), RunningStages: 1,
 			Staged: counts(map[JobStatus]int64{Completed: 3, Ready: 2, Blocked: 1}).ByStatus,
 			Stages: stage.StageSummaries{Shown: []stage.StageSummary{{Name: "train", Kind: StageChild, State: stage.Running, Text: "3 of 5 jobs done"}}, More: 2},

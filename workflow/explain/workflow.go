@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -35,7 +36,7 @@ type WorkflowFacts struct {
 	Held        []string                 // names, the first few
 	Places      PlaceFacts
 	Login       LoginFacts
-	ClaimHolds  workflow.ClaimHolds
+	ClaimHolds  hold.ClaimHolds
 	Breakers    []workflow.BreakerTrip // that are open
 	// Compensation of the run; nil if there is none.
 	Compensation *stage.Compensation

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
@@ -62,7 +63,7 @@ type ScriptEnd struct {
 
 // RetryVerdict is a classification as worth a retry.
 type RetryVerdict struct {
-	workflow.Classification
+	hold.Classification
 	Force    bool // it may ask for more than there is anywhere
 	NotBegun bool // the job was held before an attempt began
 }
@@ -325,7 +326,7 @@ func (f *Facts) classified() workflow.Decision {
 // none is granted at all, when only a person gets one.
 func (f *Facts) refusal() error {
 	switch {
-	case f.Retried.Author == workflow.AuthorDeadline && f.Policies.MaxRetriesOfJob() == 0:
+	case f.Retried.Author == hold.AuthorDeadline && f.Policies.MaxRetriesOfJob() == 0:
 		return workflow.Errorf(workflow.CodeConflict, "no retry is granted (%s)", limitOfJob).WithHint("classify it as failed")
 	case f.History.Rules[workflow.RuleClassified].Counted >= workflow.ClassifiedRetryLimit:
 		return workflow.Errorf(workflow.CodeConflict, "classifications have granted all %d retries of this job", workflow.ClassifiedRetryLimit).

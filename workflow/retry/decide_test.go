@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
@@ -21,6 +22,6 @@ func decideRecovery(p Policies, h History, f Failure, onError Action) Decision {
 
 // decideClassified is the decision about a held job that is worth a retry.
 func decideClassified(p Policies, h History, author string) (Decision, error) {
-	o := retry.Decide(retry.Facts{Policies: p, History: h, Retried: &retry.RetryVerdict{Classification: Classification{Status: Ready, Author: author}}})
+	o := retry.Decide(retry.Facts{Policies: p, History: h, Retried: &retry.RetryVerdict{Classification: hold.Classification{Status: Ready, Author: author}}})
 	return o.Decision, o.Refused
 }

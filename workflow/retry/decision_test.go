@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 	"github.com/torc-slurm/torc-slurm/workflow/workflowtest"
 )
@@ -136,7 +137,7 @@ func TestPolicyHashTellsRulesApart(t *testing.T) {
 func TestDecideClassified(t *testing.T) {
 	h := History{AttemptID: 1}
 	for n := range ClassifiedRetryLimit {
-		d, err := decideClassified(Policies{}, h, AuthorDeadline)
+		d, err := decideClassified(Policies{}, h, hold.AuthorDeadline)
 		if err != nil {
 			t.Fatalf("retry %d: %v", n+1, err)
 		}
@@ -146,7 +147,7 @@ func TestDecideClassified(t *testing.T) {
 		t.Errorf("after %d retries: %v", ClassifiedRetryLimit, err)
 	}
 	none := Policies{GlobalMaxRetries: new(int64)}
-	if _, err := decideClassified(none, History{AttemptID: 1}, AuthorDeadline); CodeOf(err) != CodeConflict {
+	if _, err := decideClassified(none, History{AttemptID: 1}, hold.AuthorDeadline); CodeOf(err) != CodeConflict {
 		t.Errorf("a deadline grants a retry where there is none: %v", err)
 	}
 	if d, err := decideClassified(none, History{AttemptID: 1}, "ann"); err != nil || !d.Retries() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
@@ -148,7 +149,7 @@ func (c *recordedDecision) facts(t *testing.T, job, runner int64, p workflow.Pol
 	case "classification":
 		p = workflow.Policies{GlobalMaxRetries: p.GlobalMaxRetries}
 		f.Failure = workflow.Failure{}
-		f.Retried = &retry.RetryVerdict{Force: x.Force, NotBegun: x.ReturnCode == 0, Classification: workflow.Classification{
+		f.Retried = &retry.RetryVerdict{Force: x.Force, NotBegun: x.ReturnCode == 0, Classification: hold.Classification{
 			Status: workflow.Ready, Author: x.Author, Reason: "said so", Memory: x.AsksForMemory, Runtime: x.AsksForRuntime,
 		}}
 	case "recovery":

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 func TestAction(t *testing.T) {
@@ -38,9 +39,9 @@ func TestAction(t *testing.T) {
 func TestClaimHolds(t *testing.T) {
 	now := time.Date(2026, 3, 1, 12, 0, 0, 0, time.Local)
 	today, tomorrow := now.Add(time.Hour).UnixMilli(), now.Add(25*time.Hour).UnixMilli()
-	failures := workflow.ClaimHold{Kind: workflow.HoldMaxFailures, Reason: "5 jobs have failed"}
-	breaker := workflow.ClaimHold{Kind: workflow.HoldBreaker, Reason: "node n1 fails", UntilMS: today}
-	deadline := workflow.ClaimHold{Kind: workflow.HoldDeadline, Reason: "the time is over", UntilMS: tomorrow}
+	failures := hold.ClaimHold{Kind: hold.HoldMaxFailures, Reason: "5 jobs have failed"}
+	breaker := hold.ClaimHold{Kind: hold.HoldBreaker, Reason: "node n1 fails", UntilMS: today}
+	deadline := hold.ClaimHold{Kind: hold.HoldDeadline, Reason: "the time is over", UntilMS: tomorrow}
 	for _, tt := range []struct {
 		holds    ClaimHolds
 		text     string

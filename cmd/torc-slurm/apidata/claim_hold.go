@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // ClaimHolds are why no job of a workflow is claimed now.
-type ClaimHolds []workflow.ClaimHold
+type ClaimHolds []hold.ClaimHold
 
 // Text says why, and until when.
 func (h ClaimHolds) Text(now time.Time) string {
@@ -43,7 +43,7 @@ func (h ClaimHolds) Commands(prefix string, workflowID int64) []string {
 	}
 	list := []string{fmt.Sprintf("%s workflows resume %d", prefix, workflowID)}
 	for i := range h {
-		if h[i].Kind == workflow.HoldMaxFailures {
+		if h[i].Kind == hold.HoldMaxFailures {
 			list = append(list, fmt.Sprintf("%s workflows update %d --max-failures N", prefix, workflowID))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // New groups the commands about held jobs.
@@ -47,17 +48,17 @@ lines of their stderr differ in nothing but numbers, times, paths and addresses.
 }
 
 // showHolds writes the groups, and below their table what their jobs said last.
-func showHolds(a *cli.Factory, groups []workflow.HoldGroup) error {
-	err := cli.ShowList(a, cli.List[workflow.HoldGroup]{Things: "groups of held jobs", Columns: []cli.Column[workflow.HoldGroup]{
-		{Title: "Workflow", Cell: func(g workflow.HoldGroup) string { return fmt.Sprint(g.WorkflowID) }},
-		{Title: "Fingerprint", Cell: func(g workflow.HoldGroup) string { return g.Fingerprint }},
-		{Title: "Jobs", Cell: func(g workflow.HoldGroup) string { return fmt.Sprint(g.Count) }},
-		{Title: "Example", Cell: func(g workflow.HoldGroup) string { return fmt.Sprintf("%s (%d)", g.ExampleName, g.ExampleID) }},
+func showHolds(a *cli.Factory, groups []hold.HoldGroup) error {
+	err := cli.ShowList(a, cli.List[hold.HoldGroup]{Things: "groups of held jobs", Columns: []cli.Column[hold.HoldGroup]{
+		{Title: "Workflow", Cell: func(g hold.HoldGroup) string { return fmt.Sprint(g.WorkflowID) }},
+		{Title: "Fingerprint", Cell: func(g hold.HoldGroup) string { return g.Fingerprint }},
+		{Title: "Jobs", Cell: func(g hold.HoldGroup) string { return fmt.Sprint(g.Count) }},
+		{Title: "Example", Cell: func(g hold.HoldGroup) string { return fmt.Sprintf("%s (%d)", g.ExampleName, g.ExampleID) }},
 		{Title: "Failure", Cell: failureOf},
-		{Title: "Held since", Cell: func(g workflow.HoldGroup) string { return cli.LocalTime(g.SinceMS) }},
+		{Title: "Held since", Cell: func(g hold.HoldGroup) string { return cli.LocalTime(g.SinceMS) }},
 		{Title: "Deadline", Cell: deadlineOf},
-		{Title: "Held because", Cell: func(g workflow.HoldGroup) string { return g.Reason }},
-		{Title: "Last lines", Only: cli.FormatCSV, Cell: func(g workflow.HoldGroup) string { return strings.Join(g.LastLines, "\n") }},
+		{Title: "Held because", Cell: func(g hold.HoldGroup) string { return g.Reason }},
+		{Title: "Last lines", Only: cli.FormatCSV, Cell: func(g hold.HoldGroup) string { return strings.Join(g.LastLines, "\n") }},
 	}}, groups)
 	if err != nil || a.Format != cli.FormatTable {
 		return err
@@ -68,7 +69,7 @@ func showHolds(a *cli.Factory, groups []workflow.HoldGroup) error {
 	return nil
 }
 
-func writeLastLines(w io.Writer, g workflow.HoldGroup) {
+func writeLastLines(w io.Writer, g hold.HoldGroup) {
 	if len(g.LastLines) == 0 {
 		return
 	}
@@ -78,7 +79,7 @@ func writeLastLines(w io.Writer, g workflow.HoldGroup) {
 	}
 }
 
-func failureOf(g workflow.HoldGroup) string {
+func failureOf(g hold.HoldGroup) string {
 	text := workflow.Cause{Kind: g.Cause, Text: g.CauseText}.Summary()
 	if g.Category != "" {
 		text = g.Category + ": " + text
@@ -87,7 +88,7 @@ func failureOf(g workflow.HoldGroup) string {
 }
 
 // deadlineOf is the first deadline of a group, with what it decides.
-func deadlineOf(g workflow.HoldGroup) string {
+func deadlineOf(g hold.HoldGroup) string {
 	if g.DeadlineMS == 0 {
 		return ""
 	}

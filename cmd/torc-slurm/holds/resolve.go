@@ -14,6 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // holdFlags say which held jobs are meant, and what is decided.
@@ -136,15 +137,15 @@ func resolveHolds(ctx context.Context, a *cli.Factory, c *cli.Connection, workfl
 		return err
 	}
 	noteDryRun(a, h)
-	if err := cli.ShowList(a, cli.List[workflow.HoldOutcome]{Things: "jobs", Columns: []cli.Column[workflow.HoldOutcome]{
-		{Title: "ID", Cell: func(o workflow.HoldOutcome) string { return fmt.Sprint(o.JobID) }},
-		{Title: "Name", Cell: func(o workflow.HoldOutcome) string { return o.JobName }},
-		{Title: "Status", Cell: func(o workflow.HoldOutcome) string { return cli.OrEmpty(o.Status) }},
+	if err := cli.ShowList(a, cli.List[hold.HoldOutcome]{Things: "jobs", Columns: []cli.Column[hold.HoldOutcome]{
+		{Title: "ID", Cell: func(o hold.HoldOutcome) string { return fmt.Sprint(o.JobID) }},
+		{Title: "Name", Cell: func(o hold.HoldOutcome) string { return o.JobName }},
+		{Title: "Status", Cell: func(o hold.HoldOutcome) string { return cli.OrEmpty(o.Status) }},
 		{Title: "Outcome", Cell: outcomeOf},
 	}}, outcomes); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(outcomes, func(o workflow.HoldOutcome) bool { return !o.Resolved }) {
+	if slices.ContainsFunc(outcomes, func(o hold.HoldOutcome) bool { return !o.Resolved }) {
 		return cli.Silent(cli.ExitFailed)
 	}
 	if h.retry && !h.resolution.DryRun && len(outcomes) > 0 && a.Format == cli.FormatTable {
@@ -153,7 +154,7 @@ func resolveHolds(ctx context.Context, a *cli.Factory, c *cli.Connection, workfl
 	return nil
 }
 
-func outcomeOf(o workflow.HoldOutcome) string {
+func outcomeOf(o hold.HoldOutcome) string {
 	switch {
 	case !o.Resolved && o.Hint != "":
 		return "not resolved: " + o.Error + " (" + o.Hint + ")"

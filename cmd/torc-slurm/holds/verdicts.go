@@ -14,19 +14,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/specfile"
 	"github.com/torc-slurm/torc-slurm/spec"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // verdictRow is what became of a job by an entry of a file, or of an entry that is
 // wrong.
 type verdictRow struct {
 	place string
-	workflow.HoldOutcome
+	hold.HoldOutcome
 }
 
 // resolveHoldsEach carries out the entries of a file that can be, and shows what
 // became of all of them.
 func resolveHoldsEach(ctx context.Context, a *cli.Factory, c *cli.Connection, workflowID int64, h *holdFlags) error {
-	outcomes := make([]workflow.VerdictOutcome, len(h.verdicts))
+	outcomes := make([]hold.VerdictOutcome, len(h.verdicts))
 	request := api.HoldVerdicts{DryRun: h.resolution.DryRun, Force: h.resolution.Force}
 	var sent []int // the places of those entries in the file
 	for i := range h.verdicts {
@@ -53,7 +54,7 @@ func resolveHoldsEach(ctx context.Context, a *cli.Factory, c *cli.Connection, wo
 	if err := showVerdicts(a, outcomes, h); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(outcomes, func(o workflow.VerdictOutcome) bool { return !o.Resolved }) {
+	if slices.ContainsFunc(outcomes, func(o hold.VerdictOutcome) bool { return !o.Resolved }) {
 		return cli.Silent(cli.ExitFailed)
 	}
 	retried := slices.ContainsFunc(h.verdicts, func(v spec.HoldVerdict) bool { return v.Action == workflow.ActionRetry })
@@ -64,8 +65,8 @@ func resolveHoldsEach(ctx context.Context, a *cli.Factory, c *cli.Connection, wo
 }
 
 // wrongVerdict is the outcome of an entry that says nothing that could be done.
-func wrongVerdict(i int, err error) workflow.VerdictOutcome {
-	o := workflow.VerdictOutcome{Entry: i, Jobs: []workflow.HoldOutcome{}}
+func wrongVerdict(i int, err error) hold.VerdictOutcome {
+	o := hold.VerdictOutcome{Entry: i, Jobs: []hold.HoldOutcome{}}
 	var places spec.Errors
 	var known *workflow.Error
 	switch {
@@ -78,16 +79,16 @@ func wrongVerdict(i int, err error) workflow.VerdictOutcome {
 }
 
 // showVerdicts writes a line for each job, and for each entry that has none.
-func showVerdicts(a *cli.Factory, outcomes []workflow.VerdictOutcome, h *holdFlags) error {
+func showVerdicts(a *cli.Factory, outcomes []hold.VerdictOutcome, h *holdFlags) error {
 	noteDryRun(a, h)
 	if a.Format == cli.FormatJSON {
-		return cli.ShowList(a, cli.List[workflow.VerdictOutcome]{}, outcomes)
+		return cli.ShowList(a, cli.List[hold.VerdictOutcome]{}, outcomes)
 	}
 	var rows []verdictRow
 	for i, o := range outcomes {
 		place := h.verdicts[i].Place
 		if o.Error != "" || len(o.Jobs) == 0 {
-			rows = append(rows, verdictRow{place, workflow.HoldOutcome{Error: o.Error, Hint: o.Hint}})
+			rows = append(rows, verdictRow{place, hold.HoldOutcome{Error: o.Error, Hint: o.Hint}})
 		}
 		for _, j := range o.Jobs {
 			rows = append(rows, verdictRow{place, j})

@@ -20,6 +20,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // watchFlags are those of watch.
@@ -211,7 +212,7 @@ func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
 // heldForGood reports whether nothing runs any more and nothing will before
 // somebody lifts what holds the claims.
 func (w *watch) heldForGood(s *api.WorkflowStatus) bool {
-	lifted := func(h workflow.ClaimHold) bool { return h.UntilMS == 0 }
+	lifted := func(h hold.ClaimHold) bool { return h.UntilMS == 0 }
 	return !w.flags.persistent && !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lifted)
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 // heldJobs is what a report says of jobs that wait for a decision.
@@ -20,7 +21,7 @@ type heldJobs struct {
 }
 
 // heldOf sums up the groups of a workflow.
-func heldOf(groups []workflow.HoldGroup) *heldJobs {
+func heldOf(groups []hold.HoldGroup) *heldJobs {
 	h := &heldJobs{}
 	for _, g := range groups {
 		h.Count += g.Count

@@ -10,11 +10,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
 func newResume(a *cli.Factory) *cobra.Command {
 	var kind string
-	kinds := workflow.ClaimHoldKindNames()
+	kinds := hold.ClaimHoldKindNames()
 	cmd := &cobra.Command{
 		Use:   "resume [WORKFLOW]",
 		Short: "Lift what holds the claims of a workflow",
@@ -37,7 +38,7 @@ anew.`,
 			return cli.UsageErrorf("--kind %s: write one of %s", kind, strings.Join(kinds, ", "))
 		}
 		return a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
-			n, err := c.Workflows.ReleaseClaims(ctx, id, workflow.ClaimHoldKind(kind))
+			n, err := c.Workflows.ReleaseClaims(ctx, id, hold.ClaimHoldKind(kind))
 			switch {
 			case err != nil:
 				return err

@@ -1,4 +1,6 @@
-package workflow
+package hold
+
+import "github.com/torc-slurm/torc-slurm/workflow"
 
 // HoldVerdict is one entry of a list of classifications: of a job, or of all held
 // jobs that failed alike. Entries are taken in their order, and what one has
@@ -10,15 +12,15 @@ type HoldVerdict struct {
 	Fingerprint string `json:"fingerprint,omitempty"` // of a group of held jobs
 
 	// Action: retry or fail.
-	Action Action `json:"action" jsonschema:"enum=retry,enum=fail"`
+	Action workflow.Action `json:"action" jsonschema:"enum=retry,enum=fail"`
 	// Memory and Runtime are what the next attempt of the jobs asks for, such as 16g
 	// and PT2H; empty: what it has asked for.
 	Memory  string `json:"memory,omitempty"`
 	Runtime string `json:"runtime,omitempty"`
 	Reason  string `json:"reason"`
 	// Confidence is how sure the author is; empty: they did not say.
-	Confidence Confidence `json:"confidence,omitempty" jsonschema:"enum=certain,enum=likely,enum=guess"`
-	Author     string     `json:"author,omitempty"` // by default the user who asks
+	Confidence workflow.Confidence `json:"confidence,omitempty" jsonschema:"enum=certain,enum=likely,enum=guess"`
+	Author     string              `json:"author,omitempty"` // by default the user who asks
 }
 
 // Classification checks a verdict and returns what it says of each job.
@@ -30,16 +32,16 @@ func (v *HoldVerdict) Classification() (Classification, error) {
 		}
 	}
 	if ways != 1 {
-		return Classification{}, Errorf(CodeInvalid, "say which jobs are meant by one of job, job_id and fingerprint")
+		return Classification{}, workflow.Errorf(workflow.CodeInvalid, "say which jobs are meant by one of job, job_id and fingerprint")
 	}
 	c := Classification{Author: v.Author, Reason: v.Reason, Confidence: v.Confidence, Memory: v.Memory, Runtime: v.Runtime}
 	switch v.Action {
-	case ActionRetry:
-		c.Status = Ready
-	case ActionFail:
-		c.Status = Failed
+	case workflow.ActionRetry:
+		c.Status = workflow.Ready
+	case workflow.ActionFail:
+		c.Status = workflow.Failed
 	default:
-		return c, Errorf(CodeInvalid, "%q is not a verdict on a held job", string(v.Action)).WithHint("use retry or fail")
+		return c, workflow.Errorf(workflow.CodeInvalid, "%q is not a verdict on a held job", string(v.Action)).WithHint("use retry or fail")
 	}
 	return c, c.Validate()
 }

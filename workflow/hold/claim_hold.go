@@ -1,10 +1,12 @@
-package workflow
+package hold
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // ClaimHoldKind names what holds the claims of a workflow.
@@ -83,7 +85,7 @@ func (h ClaimHolds) Reason() string {
 	last := slices.MaxFunc(h, func(a, b ClaimHold) int { return cmp.Compare(endOrNever(a.UntilMS), endOrNever(b.UntilMS)) })
 	text := "claims are held: " + last.Reason
 	if n := len(h) - 1; n > 0 {
-		text += fmt.Sprintf(", and %s", CountOf(int64(n), "other reason", "other reasons"))
+		text += fmt.Sprintf(", and %s", workflow.CountOf(int64(n), "other reason", "other reasons"))
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package workflow
+package hold
 
 import (
 	"crypto/sha256"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // fingerprintLines is how many of the last lines of stderr tell failures apart.
@@ -14,7 +16,7 @@ const fingerprintLines = 3
 // fingerprint is the same for failures that seem to be alike: of the same cause,
 // return code and category, whose last words differ in nothing but numbers,
 // times, paths and addresses.
-func fingerprint(c Cause, category string, lines []string) string {
+func fingerprint(c workflow.Cause, category string, lines []string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%d\x00%s", c.Kind, c.ReturnCode, category)
 	for _, line := range lines {
@@ -24,7 +26,7 @@ func fingerprint(c Cause, category string, lines []string) string {
 }
 
 // said is what the attempt said last: its stderr, or else its message.
-func (e Evidence) said() string {
+func said(e workflow.Evidence) string {
 	if strings.TrimSpace(e.StderrTail) == "" {
 		return e.TerminationMessage
 	}
@@ -45,7 +47,7 @@ func lastLines(text string) []string {
 func glances(lines []string) []string {
 	short := make([]string, len(lines))
 	for i, line := range lines {
-		short[i] = Glance(line)
+		short[i] = workflow.Glance(line)
 	}
 	return short
 }

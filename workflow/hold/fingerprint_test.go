@@ -1,6 +1,10 @@
-package workflow
+package hold
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
 
 func TestNormalizeLine(t *testing.T) {
 	for line, want := range map[string]string{
@@ -27,9 +31,9 @@ func TestNormalizeLine(t *testing.T) {
 }
 
 func TestFingerprint(t *testing.T) {
-	exit := Cause{Kind: CauseExit, ReturnCode: 1}
-	of := func(c Cause, category, stderr string) string {
-		return NewHeldJob(1, 1, "j", Hold{}, c, Evidence{Category: category, StderrTail: stderr}).Fingerprint
+	exit := workflow.Cause{Kind: workflow.CauseExit, ReturnCode: 1}
+	of := func(c workflow.Cause, category, stderr string) string {
+		return NewHeldJob(1, 1, "j", workflow.Hold{}, c, workflow.Evidence{Category: category, StderrTail: stderr}).Fingerprint
 	}
 	base := of(exit, "", "begin\na 1\nb 2\nc 3\n")
 	for _, tt := range []struct {
@@ -41,8 +45,8 @@ func TestFingerprint(t *testing.T) {
 		{"blank lines, no newline", of(exit, "", "a 7\n\nb 8\n \nc 9"), true},
 		{"another first line", of(exit, "", "start\na 1\nb 2\nc 3\n"), true},
 		{"another last line", of(exit, "", "begin\na 1\nb 2\nd 3\n"), false},
-		{"another cause", of(Cause{Kind: CauseTimeout, ReturnCode: 1}, "", "begin\na 1\nb 2\nc 3\n"), false},
-		{"another return code", of(Cause{Kind: CauseExit, ReturnCode: 2}, "", "begin\na 1\nb 2\nc 3\n"), false},
+		{"another cause", of(workflow.Cause{Kind: workflow.CauseTimeout, ReturnCode: 1}, "", "begin\na 1\nb 2\nc 3\n"), false},
+		{"another return code", of(workflow.Cause{Kind: workflow.CauseExit, ReturnCode: 2}, "", "begin\na 1\nb 2\nc 3\n"), false},
 		{"another category", of(exit, "gpu", "begin\na 1\nb 2\nc 3\n"), false},
 		{"nothing said", of(exit, "", ""), false},
 		{"not UTF-8", of(exit, "", "a 1\nb 2\nc \xff\n"), false},
@@ -51,7 +55,7 @@ func TestFingerprint(t *testing.T) {
 			t.Errorf("%s: %s, base %s", tt.name, tt.got, base)
 		}
 	}
-	message := NewHeldJob(1, 1, "j", Hold{}, exit, Evidence{TerminationMessage: "a 1\nb 2\nc 3", StderrTail: "\n"})
+	message := NewHeldJob(1, 1, "j", workflow.Hold{}, exit, workflow.Evidence{TerminationMessage: "a 1\nb 2\nc 3", StderrTail: "\n"})
 	if message.Fingerprint != base {
 		t.Error("the message does not stand for a stderr that is empty")
 	}

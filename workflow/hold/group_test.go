@@ -1,14 +1,15 @@
-package workflow
+package hold
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 func TestGroupHeld(t *testing.T) {
 	held := func(id, workflowID, since int64, stderr string) HeldJob {
-		return NewHeldJob(id, workflowID, "j", Hold{Reason: "no rule", SinceMS: since}, Cause{Kind: CauseExit, ReturnCode: 1, Text: "exit code 1"}, Evidence{StderrTail: stderr})
+		return NewHeldJob(id, workflowID, "j", workflow.Hold{Reason: "no rule", SinceMS: since}, workflow.Cause{Kind: workflow.CauseExit, ReturnCode: 1, Text: "exit code 1"}, workflow.Evidence{StderrTail: stderr})
 	}
 	groups := GroupHeld([]HeldJob{held(9, 2, 50, "x 1"), held(5, 1, 40, "y 3"), held(4, 1, 60, "y 2"), held(3, 1, 70, "x 9")})
 	type short struct {

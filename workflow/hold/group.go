@@ -1,0 +1,86 @@
+package hold
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// HeldJob is a job that waits for a classification, with how its latest attempt
+// ended. Without an attempt there is no cause.
+type HeldJob struct {
+	ID          int64
+	WorkflowID  int64
+	Name        string
+	Hold        workflow.Hold
+	Cause       workflow.Cause
+	Category    string
+	LastLines   []string // of its stderr, for people
+	Fingerprint string
+}
+
+// NewHeldJob makes a held job of its row and of its latest attempt's end.
+func NewHeldJob(id, workflowID int64, name string, h workflow.Hold, c workflow.Cause, e workflow.Evidence) HeldJob {
+	lines := lastLines(said(e))
+	return HeldJob{
+		ID: id, WorkflowID: workflowID, Name: name, Hold: h, Cause: c, Category: e.Category,
+		LastLines: glances(lines), Fingerprint: fingerprint(c, e.Category, lines),
+	}
+}
+
+// HoldGroup are the held jobs of a workflow that failed alike.
+type HoldGroup struct {
+	WorkflowID  int64              `json:"workflow_id"`
+	Fingerprint string             `json:"fingerprint"`
+	Count       int                `json:"count"`
+	ExampleID   int64              `json:"example_id"` // the job of which the rest is told
+	ExampleName string             `json:"example_name"`
+	Cause       workflow.CauseKind `json:"cause,omitempty"`
+	ReturnCode  int64              `json:"return_code"`
+	CauseText   string             `json:"cause_text,omitempty"`
+	Category    string             `json:"category,omitempty"`
+	LastLines   []string           `json:"last_lines"` // of stderr
+	Reason      string             `json:"reason"`     // of the hold
+	SinceMS     int64              `json:"since_ms,omitempty"`
+	DeadlineMS  int64              `json:"deadline_ms,omitempty"` // the first at which a job is classified by itself
+	OnTimeout   workflow.Action    `json:"on_timeout,omitempty"`  // what that one decides: fail or retry
+	JobIDs      []int64            `json:"job_ids"`               // ascending
+}
+
+// GroupHeld groups held jobs by workflow and fingerprint: workflows by id, and
+// of each the largest group first. The example of a group is its first job; it is
+// held since its earliest hold.
+func GroupHeld(jobs []HeldJob) []HoldGroup {
+	type key struct {
+		workflow    int64
+		fingerprint string
+	}
+	jobs = slices.Clone(jobs)
+	slices.SortFunc(jobs, func(a, b HeldJob) int { return cmp.Compare(a.ID, b.ID) })
+	groups := []HoldGroup{}
+	index := map[key]int{}
+	for _, j := range jobs {
+		k := key{j.WorkflowID, j.Fingerprint}
+		i, ok := index[k]
+		if !ok {
+			i, index[k] = len(groups), len(groups)
+			groups = append(groups, HoldGroup{
+				WorkflowID: j.WorkflowID, Fingerprint: j.Fingerprint, ExampleID: j.ID, ExampleName: j.Name,
+				Cause: j.Cause.Kind, ReturnCode: j.Cause.ReturnCode, CauseText: j.Cause.Text, Category: j.Category,
+				LastLines: j.LastLines, Reason: j.Hold.Reason, SinceMS: j.Hold.SinceMS,
+			})
+		}
+		g := &groups[i]
+		g.Count++
+		g.JobIDs = append(g.JobIDs, j.ID)
+		g.SinceMS = min(g.SinceMS, j.Hold.SinceMS)
+		if d := j.Hold.DeadlineMS; d != nil && (g.DeadlineMS == 0 || *d < g.DeadlineMS) {
+			g.DeadlineMS, g.OnTimeout = *d, j.Hold.OnTimeout
+		}
+	}
+	slices.SortFunc(groups, func(a, b HoldGroup) int {
+		return cmp.Or(cmp.Compare(a.WorkflowID, b.WorkflowID), cmp.Compare(b.Count, a.Count), cmp.Compare(a.ExampleID, b.ExampleID))
+	})
+	return groups
+}
