@@ -35,7 +35,7 @@ func TestTheDaemonIsAwayAsAnUndoBegins(t *testing.T) {
 			j := job(`cat "$TORC_FAILED_WORKFLOW_JSON"`)
 			j.Compensates = true
 			d := runnertest.New(j)
-			d.Mute = test.mute
+			d.Unanswered = test.mute
 			run(t, testOptions(t, d))
 			if s := d.Job(1); s.Status != test.want || len(s.Attempts) != 1 {
 				t.Errorf("%s after %d attempts: %+v", s.Status, len(s.Attempts), s.Attempts)

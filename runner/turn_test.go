@@ -128,7 +128,7 @@ func TestRunnerWaitsForTheEndOfAHold(t *testing.T) {
 func TestRunnerWithNothingToHopeForLeavesAtOnce(t *testing.T) {
 	hopeless := func() *runnertest.Daemon {
 		d := runnertest.New(job("1s"))
-		d.Hopeless = true
+		d.NoMoreWork = true
 		d.Welcome.WaitForNewJobs = 90
 		return d
 	}
@@ -142,7 +142,7 @@ func TestRunnerWithNothingToHopeForLeavesAtOnce(t *testing.T) {
 func TestNobodyWaitsForADecision(t *testing.T) {
 	held := func() *runnertest.Daemon {
 		d := runnertest.New(job("1s"))
-		d.Undecided = true
+		d.AllHeld = true
 		d.Welcome.WaitForNewJobs = 90
 		time.AfterFunc(time.Hour, func() { d.Void(1) }) // it fails: nothing is open
 		return d
@@ -232,7 +232,7 @@ func TestNewWorkReachesAWaitingRunner(t *testing.T) {
 func TestDaemonThatDoesNotWait(t *testing.T) {
 	impatient := func() *runnertest.Daemon {
 		d := runnertest.New(job("10m"))
-		d.Impatient = true
+		d.NoLongPoll = true
 		return d
 	}
 	bubble(t, impatient, nil, func(_ Summary, err error, d *runnertest.Daemon, _ *sleeper) {

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// forwarder sends requests on, and gives up if no answer begins in time.
+// forwarder forwards requests, and cancels them if no answer begins within answerTime.
 type forwarder func(*http.Request) (*http.Response, error)
 
-// RoundTrip makes a request to the daemon.
+// RoundTrip forwards a request to the daemon. It returns an error without an answer.
 func (forward forwarder) RoundTrip(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	timer := time.AfterFunc(answerTime, func() { cancel(fmt.Errorf("no answer within %s", answerTime)) })
@@ -28,7 +28,7 @@ func (forward forwarder) RoundTrip(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// answerBody releases what a request holds when its answer has been read.
+// answerBody releases the context of a request when its answer is closed.
 type answerBody struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc

@@ -288,7 +288,7 @@ func TestGatewayWhoseRunnerIsNotLetIn(t *testing.T) {
 	}
 	g := d.open(t, nil)
 	resp, text := send(t, "GET", g.URL()+"/ping", "", nil)
-	want(t, resp, text, http.StatusForbidden, "does not let in this job's runner")
+	want(t, resp, text, http.StatusForbidden, "rejects the runner of this job")
 	if resp.Header.Get("WWW-Authenticate") != "" {
 		t.Error("the job is asked for credentials")
 	}

@@ -19,7 +19,7 @@ func newBounded(l net.Listener, most int) *bounded {
 	return &bounded{Listener: l, slots: make(chan struct{}, most), closing: make(chan struct{})}
 }
 
-// Accept waits for a free place and the next connection.
+// Accept waits for a free slot and the next connection.
 func (l *bounded) Accept() (net.Conn, error) {
 	select {
 	case l.slots <- struct{}{}:
@@ -40,7 +40,7 @@ func (l *bounded) Close() error {
 	return l.Listener.Close()
 }
 
-// boundedConn is a connection that has a place.
+// boundedConn is a connection that has a slot.
 type boundedConn struct {
 	net.Conn
 	slots chan struct{}
@@ -50,16 +50,16 @@ type boundedConn struct {
 // NetConn returns the connection below, as *tls.Conn does.
 func (c *boundedConn) NetConn() net.Conn { return c.Conn }
 
-// Close ends the connection and gives its place to another.
+// Close closes the connection and frees its slot.
 func (c *boundedConn) Close() error {
 	err := c.Conn.Close()
 	c.close.Do(func() { <-c.slots })
 	return err
 }
 
-// canTell returns peer.ErrUnknown if the kernel does not tell who is at the other
-// end of connections on this host. It makes one to itself.
-func canTell(uid func(net.Conn) (uint32, error)) error {
+// checkPeerUID returns peer.ErrUnknown if the kernel does not report the user at the
+// other end of a connection, and other errors of the connection to itself that it opens.
+func checkPeerUID(uid func(net.Conn) (uint32, error)) error {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func canTell(uid func(net.Conn) (uint32, error)) error {
 	if err := l.(*net.TCPListener).SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
-	for range 16 { // somebody else may have been first
+	for range 16 { // another process may connect first
 		here, err := l.Accept()
 		if err != nil {
 			return err
@@ -85,5 +85,5 @@ func canTell(uid func(net.Conn) (uint32, error)) error {
 			return asked
 		}
 	}
-	return fmt.Errorf("others connect to %s", l.Addr())
+	return fmt.Errorf("other processes connect to %s", l.Addr())
 }

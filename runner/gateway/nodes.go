@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Nodes are gateways on the other nodes of an allocation, each a process there
-// that is started for the first job on its node and lives as long as Nodes.
+// Nodes are gateways on the other nodes of an allocation. Each is a process that is
+// started for the first job on its node and runs until Close.
 type Nodes struct {
 	command func(node string, port int) *exec.Cmd
 	log     *slog.Logger
@@ -27,23 +27,23 @@ type Nodes struct {
 	nodes map[string]*node
 }
 
-// node is one of them; Nodes.mu guards it.
+// node is one gateway, guarded by Nodes.mu.
 type node struct {
-	url    string
-	failed bool          // the latest process has ended, and the next one is not there
-	news   chan struct{} // closed when one of these changes
+	url     string
+	failed  bool          // the process has ended and is not yet restarted
+	changed chan struct{} // closed when one of these changes
 }
 
 const (
 	nodeStartTime = 15 * time.Second // how long a job waits for its node's gateway
-	nodeEndTime   = 5 * time.Second  // what a gateway has to end after its standard input has
-	leastPause    = time.Second      // before a gateway that has ended is started again
+	nodeEndTime   = 5 * time.Second  // grace of a gateway after its standard input is closed
+	leastPause    = time.Second      // before a gateway that has ended is restarted
 	mostPause     = time.Minute
 )
 
-// NewNodes returns gateways that a command starts on a node; it writes what Ready
-// returns to its standard output and ends when its standard input does. The port is
-// where the former gateway of the node was, 0 if there was none.
+// NewNodes returns Nodes whose gateways are started by a command. It must write what Ready
+// returns to standard output, and end when standard input is closed. port is that of the
+// previous gateway on the node, 0 if there was none.
 func NewNodes(command func(node string, port int) *exec.Cmd, log *slog.Logger) *Nodes {
 	ctx, end := context.WithCancel(context.Background())
 	return &Nodes{command: command, log: log, ctx: ctx, end: end, nodes: map[string]*node{}}
@@ -51,16 +51,16 @@ func NewNodes(command func(node string, port int) *exec.Cmd, log *slog.Logger) *
 
 const readyPrefix = "torc-gateway "
 
-// Ready is the line by which the process of a gateway says where it listens.
+// Ready returns the line by which the process of a gateway reports its URL.
 func (g *Gateway) Ready() string { return readyPrefix + g.url }
 
-// URL returns the base of the API for jobs on a node. It waits a moment for one that
-// is starting; empty if there is none now.
+// URL returns the base of the API for jobs on a node, empty if there is none. It waits up
+// to nodeStartTime for a gateway that is starting.
 func (n *Nodes) URL(name string) string {
 	timer := time.NewTimer(nodeStartTime)
 	defer timer.Stop()
 	for {
-		url, failed, news := n.look(name)
+		url, failed, news := n.get(name)
 		if url != "" || failed {
 			return url
 		}
@@ -75,17 +75,17 @@ func (n *Nodes) URL(name string) string {
 	}
 }
 
-// look returns what is known of a node, and starts a gateway there the first time.
-func (n *Nodes) look(name string) (url string, failed bool, news <-chan struct{}) {
+// get returns the state of a node. It starts the gateway on the first call.
+func (n *Nodes) get(name string) (url string, failed bool, news <-chan struct{}) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at := n.nodes[name]
 	if at == nil {
-		at = &node{news: make(chan struct{})}
+		at = &node{changed: make(chan struct{})}
 		n.nodes[name] = at
-		n.done.Go(func() { n.keep(name) })
+		n.done.Go(func() { n.keepRunning(name) })
 	}
-	return at.url, at.failed, at.news
+	return at.url, at.failed, at.changed
 }
 
 func (n *Nodes) set(name, url string, failed bool) {
@@ -93,8 +93,8 @@ func (n *Nodes) set(name, url string, failed bool) {
 	defer n.mu.Unlock()
 	at := n.nodes[name]
 	at.url, at.failed = url, failed
-	close(at.news)
-	at.news = make(chan struct{})
+	close(at.changed)
+	at.changed = make(chan struct{})
 }
 
 // Close ends the gateways and waits for them.
@@ -103,8 +103,8 @@ func (n *Nodes) Close() {
 	n.done.Wait()
 }
 
-// keep has a gateway run on a node until Close.
-func (n *Nodes) keep(name string) {
+// keepRunning runs a gateway on a node, and restarts it, until Close.
+func (n *Nodes) keepRunning(name string) {
 	port, pause := 0, leastPause
 	for n.ctx.Err() == nil {
 		err := n.run(name, port, func(url string) {
@@ -124,7 +124,7 @@ func (n *Nodes) keep(name string) {
 	}
 }
 
-// run has a process serve until it ends, or Close is called.
+// run runs the process of a gateway. It returns an error when it has ended.
 func (n *Nodes) run(name string, port int, ready func(url string)) error {
 	cmd := n.command(name, port)
 	in, err := cmd.StdinPipe()
@@ -152,7 +152,7 @@ func (n *Nodes) run(name string, port int, ready func(url string)) error {
 			case <-ended:
 				return
 			case <-time.After(nodeEndTime):
-				_ = cmd.Process.Signal(sig) // it may have ended now
+				_ = cmd.Process.Signal(sig) // it may have ended
 			}
 		}
 	})

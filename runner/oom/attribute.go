@@ -6,28 +6,27 @@ import (
 	"time"
 )
 
-// Growth is that the counter has grown between two readings of it.
+// Growth is an increase of the counter between two readings.
 type Growth struct {
 	From, To time.Time
 	Kills    int64
 	Live     []*Party // the jobs that were alive
 }
 
-// Party is a job as far as its memory goes.
+// Party is a job with the memory of its largest process.
 type Party struct {
 	Key, Name string
-	Largest   int64 // bytes of its largest process, as far as is known
+	Largest   int64 // bytes of its largest process, if known
 }
 
 // How says what is known of the end of a process.
 type How uint8
 
-// What may be known of an end. Of a process that ended in another way than by SIGKILL
-// nothing is noted: it is nobody's victim.
+// What may be known of an end. Ends other than by SIGKILL are not recorded.
 const (
-	Unknown How = iota // it has ended
-	Killed             // by a SIGKILL that is not ours
-	Said               // a shell says so of a child, with exit code 137
+	Unknown         How = iota // it has ended
+	Killed                     // by a SIGKILL that we did not send
+	ReportedByShell            // exit code 137 of a shell says so of its child
 )
 
 // End is the end of a process.
@@ -35,72 +34,70 @@ type End struct {
 	Of      *Party
 	At      time.Time
 	How     How
-	Size    int64  // bytes, as far as is known
-	Process string // in words: its name and pid
+	Size    int64  // bytes, if known
+	Process string // its name and pid, as text
 }
 
-// How long a process may need to be gone after the kernel has counted its kill, as it
-// gives back its memory. A SIGKILL that is seen later than lag after a kill is another
-// one. An end of which nothing is known is of a kill within settle.
+// How long after the kernel has counted a kill the process may end, since it first frees
+// its memory: lag if SIGKILL is known to have ended it, settle if nothing is known.
 const (
 	settle = 500 * time.Millisecond
 	lag    = 5 * time.Second
 )
 
-// Cgroup is what the kills were counted in.
+// Cgroup is the cgroup in which the kills were counted.
 type Cgroup struct {
-	Foreign bool  // more may live in it than our jobs
-	Limit   int64 // of its memory, in bytes; 0: none is known
+	Foreign bool  // it may have processes other than our jobs
+	Limit   int64 // of its memory, in bytes; 0 if unknown
 }
 
-// Verdict says whose the kills of a growth are.
+// Verdict attributes the kills of a growth to jobs.
 type Verdict struct {
 	*Growth
 	Victims []End // one for each kill whose victim is known
-	// Likely is the job whose the other kills are, as of no other a process ended
-	// then. It is nil if there are none, or if they are in doubt.
+	// Likely is the job to which the other kills are attributed, because processes of
+	// no other job ended then; nil if there are none, or if they are in doubt.
 	Likely *Party
 	Rest   int64    // kills without a victim: of Likely, or in doubt
 	Doubt  []*Party // the jobs in question, the likeliest first
-	// Foreign says that the likeliest is none of the jobs: others live in the cgroup.
+	// Foreign says that the victim was probably a process of none of the jobs.
 	Foreign bool
 }
 
-// Attribute says whose the kills are. Growths are in order of time, and so are ends.
+// Attribute returns a verdict for each growth. Growths and ends are ordered by time.
 //
-// The kernel counts a kill before it sends the signal. A victim therefore ends after
-// the last reading that did not have it; most often at once, and always after it if it
-// takes time to give its memory back.
+// The kernel counts a kill before it sends the signal. So a victim ends after the last
+// reading without it.
 func Attribute(growths []Growth, ends []End, in Cgroup) []Verdict {
 	verdicts := make([]Verdict, len(growths))
 	taken := make([]bool, len(ends))
 	for i := range growths {
 		verdicts[i] = Verdict{Growth: &growths[i], Rest: growths[i].Kills}
 	}
-	// What ended within an interval is a victim of it rather than of an earlier one.
-	for _, how := range []How{Killed, Said} {
+	// Ends within an interval are attributed to it rather than to an earlier one.
+	for _, how := range []How{Killed, ReportedByShell} {
 		for i := range verdicts {
-			verdicts[i].take(ends, taken, how, 0)
+			verdicts[i].assignVictims(ends, taken, how, 0)
 		}
 		for i := range verdicts {
-			verdicts[i].take(ends, taken, how, lag)
+			verdicts[i].assignVictims(ends, taken, how, lag)
 		}
 	}
 	for i := range verdicts {
-		verdicts[i].weigh(ends, taken, in)
+		verdicts[i].assignRest(ends, taken, in)
 	}
 	return verdicts
 }
 
-// within reports whether a victim of g can have ended at a time, if it took so long.
+// within reports whether a victim of g can have ended at a time, at most late after g.
 func (g *Growth) within(at time.Time, late time.Duration) bool {
 	return at.After(g.From) && !at.After(g.To.Add(late))
 }
 
-// take makes ends of a kind the victims of kills that have none. If more ended so than
-// were killed, somebody else has sent signals too: all are left in doubt, unless they
+// assignVictims makes ends of a kind the victims of kills without one. If there are more
+// such ends than kills, some were signalled by others: then all are in doubt, unless they
 // are of one job.
-func (v *Verdict) take(ends []End, taken []bool, how How, late time.Duration) {
+func (v *Verdict) assignVictims(ends []End, taken []bool, how How, late time.Duration) {
 	if v.Rest == 0 || v.Doubt != nil {
 		return
 	}
@@ -110,7 +107,7 @@ func (v *Verdict) take(ends []End, taken []bool, how How, late time.Duration) {
 			found = append(found, i)
 		}
 	}
-	if late > 0 { // the earliest ones are the likeliest
+	if late > 0 { // the earliest are the most likely
 		found = found[:min(len(found), int(v.Rest))]
 	}
 	if int64(len(found)) > v.Rest {
@@ -133,10 +130,10 @@ func (v *Verdict) take(ends []End, taken []bool, how How, late time.Duration) {
 	}
 }
 
-// weigh says whose the kills may be that have no victim: of the jobs of which a process
-// ended then, nobody knows how, or of those that were alive. A process that is none of a job's
-// may be the victim as well, but not a likely one where a job's had half of all memory.
-func (v *Verdict) weigh(ends []End, taken []bool, in Cgroup) {
+// assignRest attributes kills without a victim to the jobs with a process that ended then
+// for unknown reasons, else to all live jobs. Unless a job used half of the memory, the
+// victim may also be a process of none of the jobs.
+func (v *Verdict) assignRest(ends []End, taken []bool, in Cgroup) {
 	if v.Rest == 0 || v.Doubt != nil {
 		return
 	}
@@ -165,18 +162,18 @@ func (v *Verdict) weigh(ends []End, taken []bool, in Cgroup) {
 	}
 }
 
-// Share is what of the kills is a job's.
+// Share is the part of the kills that is attributed to a job.
 type Share struct {
-	Kills   int64  // that are the job's
-	Seen    bool   // its processes were seen to end by SIGKILL; else nobody else's ended
+	Kills   int64  // of the job's processes
+	Seen    bool   // its processes were seen to end by SIGKILL; else only by exclusion
 	Process string // the largest of them, if seen
-	Doubt   int64  // kills that may be the job's
-	Likely  bool   // and of those in question it is the likeliest
+	Doubt   int64  // kills that may be of the job's processes
+	Likely  bool   // the job is the most likely of those in doubt
 	Others  []string
 }
 
-// ShareOf sums up what verdicts say of a job. Others are the jobs whose the other kills
-// are or may be.
+// ShareOf sums up the verdicts for a job. Others are the names of the jobs to which other
+// kills are or may be attributed.
 func ShareOf(p *Party, verdicts []Verdict) Share {
 	var s Share
 	var largest int64 = -1

@@ -48,9 +48,9 @@ func TestAttribute(t *testing.T) {
 			a: Share{Doubt: 1, Others: []string{"B"}}, b: Share{Doubt: 1, Likely: true, Others: []string{"A"}}},
 		{name: "of one job several end by SIGKILL", growths: one, ends: []End{end(a, 150, Killed, 9), end(a, 160, Killed, 10)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 160"}, b: Share{Others: []string{"A"}}},
-		{name: "a shell says so", growths: one, ends: []End{end(a, 210, Said, 0)},
+		{name: "a shell says so", growths: one, ends: []End{end(a, 210, ReportedByShell, 0)},
 			a: Share{Kills: 1, Seen: true, Process: "A at 210"}, b: Share{Others: []string{"A"}}},
-		{name: "who was seen comes before who says so", growths: one, ends: []End{end(a, 150, Said, 0), end(b, 210, Killed, 0)},
+		{name: "who was seen comes before who says so", growths: one, ends: []End{end(a, 150, ReportedByShell, 0), end(b, 210, Killed, 0)},
 			a: Share{Others: []string{"B"}}, b: Share{Kills: 1, Seen: true, Process: "B at 210"}},
 		{name: "nobody knows how it ended, but it did", growths: one, ends: []End{end(a, 200, Unknown, 9)},
 			a: Share{Kills: 1}, b: Share{Others: []string{"A"}}},
@@ -99,7 +99,7 @@ func TestAttributeKeepsTheRules(t *testing.T) {
 		var ends []End
 		for i := range rapid.IntRange(0, 6).Draw(t, "ends") {
 			ends = append(ends, End{Of: rapid.SampledFrom(parties).Draw(t, "of"), At: at(rapid.Int64Range(0, now+6000).Draw(t, "at")),
-				How: rapid.SampledFrom([]How{Unknown, Killed, Said}).Draw(t, "how"), Size: rapid.Int64Range(0, 9).Draw(t, "size"), Process: fmt.Sprint(i)})
+				How: rapid.SampledFrom([]How{Unknown, Killed, ReportedByShell}).Draw(t, "how"), Size: rapid.Int64Range(0, 9).Draw(t, "size"), Process: fmt.Sprint(i)})
 		}
 		slices.SortStableFunc(ends, func(a, b End) int { return a.At.Compare(b.At) })
 		verdicts := Attribute(growths, ends, Cgroup{Foreign: rapid.Bool().Draw(t, "foreign"), Limit: rapid.Int64Range(0, 20).Draw(t, "limit")})

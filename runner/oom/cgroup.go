@@ -21,21 +21,21 @@ func MemoryGroups() []string {
 	return memoryGroups(string(groups), string(mounts))
 }
 
-// MemoryLimit returns the lowest memory limit of our cgroup and those above it, 0 if
-// there is none.
+// MemoryLimit returns the lowest memory limit of our cgroup and its ancestors, 0 if there
+// is none.
 func MemoryLimit() int64 {
 	_, limit := lowestLimit(MemoryGroups())
 	return limit
 }
 
-// maxDepth bounds the walk from a cgroup to those above it.
+// maxDepth limits the walk from a cgroup to its ancestors.
 const maxDepth = 32
 
 // limitFiles are the names of the limit in both versions of cgroups.
 var limitFiles = []string{"memory.max", "memory.limit_in_bytes"}
 
-// lowestLimit returns the cgroup with the lowest memory limit among those given and
-// those above them; limit is 0 if there is none.
+// lowestLimit returns the cgroup with the lowest memory limit among those given and their
+// ancestors; limit is 0 if there is none.
 func lowestLimit(groups []string) (group string, limit int64) {
 	for _, dir := range groups {
 		for depth := 0; depth < maxDepth && len(dir) > 1; depth++ {
@@ -54,8 +54,8 @@ func lowestLimit(groups []string) (group string, limit int64) {
 	return group, limit
 }
 
-// memoryGroups returns the directories that may hold this process's memory
-// cgroup: v1's first, as on hybrid systems the controller is there.
+// memoryGroups returns the directories that may hold this process's memory cgroup: v1's
+// first, which has the controller on hybrid systems.
 func memoryGroups(groups, mounts string) []string {
 	var v1, v2 string
 	for line := range strings.Lines(groups) {
@@ -105,8 +105,8 @@ func hasWord(list, word string) bool {
 	return false
 }
 
-// number reads a decimal number, perhaps with white space around it; 0 if it is none,
-// or larger than any amount of memory.
+// number parses a decimal number, ignoring white space around it. It returns 0 for
+// anything else.
 func number(b []byte) int64 {
 	n, err := strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)
 	if err != nil || n < 0 {

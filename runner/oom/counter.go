@@ -7,20 +7,20 @@ import (
 	"strconv"
 )
 
-// counter reads how often the kernel killed for lack of memory in the cgroup that we
-// live in, and how much of its limit is used. The zero counter counts nothing.
+// counter reads the number of OOM kills in our cgroup, and how much of its memory limit is
+// used. The zero counter counts nothing.
 type counter struct {
-	file  *os.File   // of the kills; nil if there is none
+	file  *os.File   // with the number of kills; nil if there is none
 	procs string     // path of the list of processes in the cgroup
-	text  [1024]byte // of the file
+	text  [1024]byte // buffer
 
 	limit int64    // the lowest one; 0 if there is none
 	usage *os.File // of the cgroup that has the limit; nil if there is none
 	stat  string   // path of its statistics
 }
 
-// openCounter finds the counter of one of the cgroups: memory.events of v2, or
-// memory.oom_control of v1. A cgroup of v2 that has none is counted with the one above.
+// openCounter opens the first counter of the cgroups: memory.events of v2, or
+// memory.oom_control of v1. A cgroup of v2 without one is counted with its parent.
 func openCounter(groups []string) counter {
 	var c counter
 	for _, dir := range groups {
@@ -39,7 +39,7 @@ func openCounter(groups []string) counter {
 	return c
 }
 
-// unlimited is what cgroup v1 says instead of no limit, or less.
+// unlimited is at most what cgroup v1 reports if there is no limit.
 const unlimited = 1 << 60
 
 func (c *counter) openUsage(groups []string) {
@@ -56,7 +56,8 @@ func (c *counter) openUsage(groups []string) {
 	}
 }
 
-// kills returns the counter, 0 if there is none. One goroutine at a time may call it.
+// kills returns the number of kills, 0 without a counter. It is not safe for concurrent
+// use.
 func (c *counter) kills() int64 {
 	if c.file == nil {
 		return 0
@@ -65,7 +66,7 @@ func (c *counter) kills() int64 {
 	return parseKills(c.text[:n])
 }
 
-// parseKills reads the line "oom_kill N" of either file.
+// parseKills parses the line "oom_kill N" of either file.
 func parseKills(data []byte) int64 {
 	for line := range bytes.Lines(data) {
 		if value, ok := bytes.CutPrefix(line, []byte("oom_kill ")); ok {
@@ -75,8 +76,8 @@ func parseKills(data []byte) int64 {
 	return 0
 }
 
-// used returns how much of the limit is used. What the kernel holds of files is left
-// out once it matters: it is given up before anything is killed.
+// used returns how much of the limit is used. Near the limit it excludes the page cache,
+// which the kernel frees before it kills.
 func (c *counter) used() int64 {
 	if c.usage == nil {
 		return 0
@@ -84,7 +85,7 @@ func (c *counter) used() int64 {
 	var buf [32]byte
 	n, _ := c.usage.ReadAt(buf[:], 0)
 	used := number(buf[:n])
-	if used < nearly(c.limit) {
+	if used < nearLimit(c.limit) {
 		return used
 	}
 	data, err := os.ReadFile(c.stat)
@@ -94,8 +95,8 @@ func (c *counter) used() int64 {
 	return max(0, used-parseFileCache(data))
 }
 
-// parseFileCache adds up what memory.stat says of pages of files, of the cgroups below
-// as well, for which v1 has names of their own.
+// parseFileCache returns the size of the page cache in memory.stat, including child
+// cgroups, for which v1 has names of their own.
 func parseFileCache(data []byte) int64 {
 	var own, total int64
 	for line := range bytes.Lines(data) {
@@ -110,7 +111,7 @@ func parseFileCache(data []byte) int64 {
 	return max(own, total)
 }
 
-// onlyUs reports whether no process but this one lives in the cgroup.
+// onlyUs reports whether this process is the only one in the cgroup.
 func (c *counter) onlyUs() bool {
 	if c.file == nil {
 		return false

@@ -98,8 +98,8 @@ func TestCounterAbove(t *testing.T) {
 func TestNoCgroup(t *testing.T) {
 	tracker := New(nil, false, slog.New(slog.DiscardHandler))
 	tracker.Start("a", "a")
-	tracker.Killing("a")
-	tracker.Follow("a", 1, []Process{{PID: os.Getpid()}})
+	tracker.MarkKilledByUs("a")
+	tracker.TrackProcesses("a", 1, []Process{{PID: os.Getpid()}})
 	if f := tracker.Finish("a", Exit{At: time.Now(), Signal: 9}); f.Grown != 0 || tracker.Limited() {
 		t.Errorf("finding %+v", f)
 	}
@@ -123,14 +123,14 @@ func TestPace(t *testing.T) {
 		{"near, and a look is dear", limit - limit/10, limit - limit/10, time.Second, 100 * time.Millisecond, false},
 		{"grown by much", limit / 2, limit / 4, 2 * time.Second, 0, true},
 	} {
-		if got := worthALook(c.used, c.was, limit, c.since, c.cost); got != c.look {
+		if got := shouldScan(c.used, c.was, limit, c.since, c.cost); got != c.look {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
-	if g := gap(limit, limit); g != quickestGap {
+	if g := nextCheck(limit, limit); g != quickestGap {
 		t.Errorf("when it is full the next look is in %s", g)
 	}
-	if g := gap(0, 1<<50); g != slowestGap {
+	if g := nextCheck(0, 1<<50); g != slowestGap {
 		t.Errorf("where there is plenty of room the next look is in %s", g)
 	}
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Bounds of what is remembered.
+// Limits of the history.
 const (
 	maxGrowths = 256
 	maxEnds    = 1024
 )
 
-// ledger is the history that attributions are made from: readings of the counter, the
-// jobs that live, and ends of processes. It is told the time and does nothing itself.
+// ledger is the history for attributions: readings of the counter, live jobs, and ends of
+// processes. Its methods get the time as a parameter and do no I/O.
 type ledger struct {
 	in      Cgroup
 	jobs    map[string]*entry
@@ -22,10 +22,10 @@ type ledger struct {
 	ends    []End
 }
 
-// entry is a job that lives.
+// entry is a live job.
 type entry struct {
 	party *Party
-	kills int64 // what the counter said when it began
+	kills int64 // reading of the counter at its start
 	ours  bool  // we kill its processes ourselves
 }
 
@@ -33,13 +33,13 @@ func newLedger(now time.Time, kills int64, in Cgroup) *ledger {
 	return &ledger{in: in, jobs: make(map[string]*entry), read: now, kills: kills}
 }
 
-// start takes in a job that begins, with a reading.
+// start adds a job, with a reading.
 func (l *ledger) start(now time.Time, kills int64, key, name string) {
 	l.reading(now, kills)
 	l.jobs[key] = &entry{party: &Party{Key: key, Name: name}, kills: kills}
 }
 
-// reading takes in what the counter said at a time.
+// reading adds a reading of the counter.
 func (l *ledger) reading(now time.Time, kills int64) {
 	if kills > l.kills && len(l.jobs) > 0 {
 		g := Growth{From: l.read, To: now, Kills: kills - l.kills}
@@ -54,7 +54,7 @@ func (l *ledger) reading(now time.Time, kills int64) {
 	l.prune()
 }
 
-// merge makes one growth of the two oldest ones.
+// merge merges the two oldest growths.
 func (l *ledger) merge() {
 	first, second := &l.growths[0], l.growths[1]
 	first.To, first.Kills = second.To, first.Kills+second.Kills
@@ -66,8 +66,8 @@ func (l *ledger) merge() {
 	l.growths = slices.Delete(l.growths, 1, 2)
 }
 
-// prune forgets growths of which no job is left that may ask, and ends that were before
-// the last reading and belong to no growth.
+// prune drops growths whose jobs have all ended, and ends before the last reading that
+// belong to no growth.
 func (l *ledger) prune() {
 	l.growths = slices.DeleteFunc(l.growths, func(g Growth) bool {
 		return !slices.ContainsFunc(g.Live, l.lives)
@@ -85,7 +85,7 @@ func (l *ledger) lives(p *Party) bool {
 	return e != nil && e.party == p
 }
 
-// ended takes in the end of a process of a job.
+// ended adds the end of a process of a job.
 func (l *ledger) ended(key string, e End) {
 	j := l.jobs[key]
 	if j == nil {
@@ -95,7 +95,7 @@ func (l *ledger) ended(key string, e End) {
 	if e.How == Killed && j.ours {
 		e.How = Unknown
 	}
-	if e.How == Said && slices.ContainsFunc(l.ends, func(o End) bool { return o.Of == e.Of && o.How == Killed && e.At.Sub(o.At) < lag }) {
+	if e.How == ReportedByShell && slices.ContainsFunc(l.ends, func(o End) bool { return o.Of == e.Of && o.How == Killed && e.At.Sub(o.At) < lag }) {
 		return // it was seen
 	}
 	e.Size = max(e.Size, 0)
@@ -104,14 +104,14 @@ func (l *ledger) ended(key string, e End) {
 	slices.SortStableFunc(l.ends, func(a, b End) int { return a.At.Compare(b.At) })
 }
 
-// sized takes in how large the largest process of a job is.
-func (l *ledger) sized(key string, size int64) {
+// setSize raises the size of the largest process of a job.
+func (l *ledger) setSize(key string, size int64) {
 	if j := l.jobs[key]; j != nil {
 		j.party.Largest = max(j.party.Largest, size)
 	}
 }
 
-// grown is by how much the counter has grown in the life of a job.
+// grown returns the growth of the counter since the start of a job.
 func (l *ledger) grown(key string) int64 {
 	if j := l.jobs[key]; j != nil {
 		return l.kills - j.kills
@@ -119,8 +119,8 @@ func (l *ledger) grown(key string) int64 {
 	return 0
 }
 
-// share says what of the kills is a job's, and until when more may become known.
-func (l *ledger) share(key string) (s Share, until time.Time) {
+// shareOf returns a job's share of the kills, and until when more may become known.
+func (l *ledger) shareOf(key string) (s Share, until time.Time) {
 	j := l.jobs[key]
 	if j == nil {
 		return Share{}, time.Time{}
@@ -138,7 +138,7 @@ func (l *ledger) share(key string) (s Share, until time.Time) {
 	return ShareOf(j.party, of), until
 }
 
-// remove takes in that a job has ended, or has not begun.
+// remove drops a job that has ended or was not started.
 func (l *ledger) remove(key string) {
 	delete(l.jobs, key)
 	if len(l.growths)+len(l.ends) > 0 {

@@ -2,32 +2,32 @@ package oom
 
 import "time"
 
-// How often memory is looked at. Nothing fills it faster than fillRate.
+// How often the use of memory is checked. Processes do not fill it faster than fillRate.
 const (
 	fillRate    = 4 << 30 // bytes per second
 	quickestGap = 20 * time.Millisecond
 	slowestGap  = time.Second
-	costFactor  = 20 // at most one part in so many of a CPU is spent on looking
+	costFactor  = 20 // scans use at most one part in so many of a CPU
 )
 
-// nearly is the amount of memory from which on the kernel may soon kill.
-func nearly(limit int64) int64 { return limit - limit/5 }
+// nearLimit returns the use of memory from which on the kernel may soon kill.
+func nearLimit(limit int64) int64 { return limit - limit/5 }
 
-// much is by how much memory grows before it is worth a look whose it is.
-func much(limit int64) int64 { return limit / 8 }
+// largeGrowth returns the growth of memory use that causes a scan.
+func largeGrowth(limit int64) int64 { return limit / 8 }
 
-// gap is how long memory needs to be filled, within bounds.
-func gap(used, limit int64) time.Duration {
+// nextCheck returns how long it takes to fill memory, within limits.
+func nextCheck(used, limit int64) time.Duration {
 	free := max(0, limit-used)
 	return min(max(time.Duration(float64(free)/fillRate*float64(time.Second)), quickestGap), slowestGap)
 }
 
-// worthALook reports whether the processes are to be looked at: memory is near its
-// limit, or has grown by much since the last look, which used as much as was, a time of
-// since ago, and took the time cost.
-func worthALook(used, was, limit int64, since, cost time.Duration) bool {
-	if since < max(gap(used, limit), costFactor*cost) {
+// shouldScan reports whether to scan the processes: memory is near its limit, or its use
+// has grown by much since the last scan. That was since ago, took cost, and found the
+// use was.
+func shouldScan(used, was, limit int64, since, cost time.Duration) bool {
+	if since < max(nextCheck(used, limit), costFactor*cost) {
 		return false
 	}
-	return used >= nearly(limit) || used-was >= much(limit)
+	return used >= nearLimit(limit) || used-was >= largeGrowth(limit)
 }

@@ -1,9 +1,7 @@
-// Package oom finds out whose processes the kernel kills for lack of memory. The kernel
-// counts them for a cgroup, in which many jobs may live, and a shell may hide that its
-// child was killed. So the larger processes of each job are followed, the counter is
-// read at each of their ends, and a counter that has grown has a victim.
-//
-// What decides, Attribute, is pure. Tracker is what watches.
+// Package oom attributes OOM kills to jobs. The kernel counts them per cgroup, which many
+// jobs may share, and a shell may hide that its child was killed. So a Tracker watches the
+// larger processes of each job, and reads the counter when one of them ends. Attribute,
+// which decides, is pure.
 package oom
 
 import (
@@ -15,41 +13,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tracker watches the cgroup that this process lives in, and the processes of its jobs.
-// Where there is no memory cgroup that can be read it does nothing.
+// Tracker watches the cgroup of this process and the processes of its jobs. It does
+// nothing if no memory cgroup can be read.
 type Tracker struct {
 	counter counter
-	watcher *watcher // nil if processes cannot be followed
+	watcher *watcher // nil if processes cannot be watched
 
 	mu     sync.Mutex
 	ledger *ledger
-	more   sync.Cond // more is known
-	check  struct {  // of how much memory is used
-		looked time.Time // at the processes
-		used   int64     // then
-		cost   time.Duration
+	more   sync.Cond // signalled when more is known
+	check  struct {  // of the use of memory
+		scanned time.Time // when processes were scanned last
+		used    int64     // at that time
+		cost    time.Duration
 	}
 }
 
-// New makes a tracker for the first of the cgroups that can be read. foreign says that
-// more may live in it than the jobs.
+// New returns a tracker for the first of the cgroups that can be read. foreign says that
+// it may have processes other than the jobs.
 func New(groups []string, foreign bool, log *slog.Logger) *Tracker {
 	t := &Tracker{counter: openCounter(groups)}
 	t.more.L = &t.mu
 	c := &t.counter
 	t.ledger = newLedger(time.Now(), c.kills(), Cgroup{Foreign: foreign, Limit: c.limit})
 	if c.file == nil {
-		log.Debug("no memory cgroup can be read here: kills for lack of memory are not attributed")
+		log.Debug("no memory cgroup can be read here: OOM kills are not attributed to jobs")
 		return t
 	}
 	var err error
-	if t.watcher, err = newWatcher(t.ended); err != nil {
-		log.Debug("kills for lack of memory are attributed without following processes", "error", err)
+	if t.watcher, err = newWatcher(t.onEnds); err != nil {
+		log.Debug("OOM kills are attributed without watching processes", "error", err)
 	}
 	return t
 }
 
-// Close ends the watching.
+// Close stops watching.
 func (t *Tracker) Close() error {
 	if t.watcher != nil {
 		t.watcher.close()
@@ -58,10 +56,10 @@ func (t *Tracker) Close() error {
 	return nil
 }
 
-// active reports whether there is anything to read.
+// active reports whether there is a counter.
 func (t *Tracker) active() bool { return t.counter.file != nil }
 
-// Start takes in that a job begins. The key tells it from all others.
+// Start adds a job that begins, by its unique key.
 func (t *Tracker) Start(key, name string) {
 	if !t.active() {
 		return
@@ -71,7 +69,7 @@ func (t *Tracker) Start(key, name string) {
 	t.ledger.start(time.Now(), t.counter.kills(), key, name)
 }
 
-// Remove takes in that nothing is left of a job, or that it was not begun.
+// Remove drops a job that has ended or was not started.
 func (t *Tracker) Remove(key string) {
 	if !t.active() {
 		return
@@ -81,8 +79,8 @@ func (t *Tracker) Remove(key string) {
 	t.ledger.remove(key)
 }
 
-// Killing takes in that we kill the processes of a job ourselves.
-func (t *Tracker) Killing(key string) {
+// MarkKilledByUs records that the runner kills the processes of a job itself.
+func (t *Tracker) MarkKilledByUs(key string) {
 	if !t.active() {
 		return
 	}
@@ -93,9 +91,9 @@ func (t *Tracker) Killing(key string) {
 	}
 }
 
-// Follow takes in the processes of a job as they are now. Those that are large are
-// followed, without the leader, which is our own child.
-func (t *Tracker) Follow(key string, leader int, tree []Process) {
+// TrackProcesses updates the processes of a job. It watches the large ones, except for the
+// leader, which is our own child.
+func (t *Tracker) TrackProcesses(key string, leader int, tree []Process) {
 	if t.watcher == nil || len(tree) == 0 {
 		return
 	}
@@ -104,13 +102,13 @@ func (t *Tracker) Follow(key string, leader int, tree []Process) {
 		largest = max(largest, p.Size)
 	}
 	t.mu.Lock()
-	t.ledger.sized(key, largest)
+	t.ledger.setSize(key, largest)
 	t.mu.Unlock()
 	t.watcher.follow(key, leader, tree)
 }
 
-// ended takes in ends that the watcher saw.
-func (t *Tracker) ended(batch []ended) {
+// onEnds adds the ends that the watcher has seen.
+func (t *Tracker) onEnds(batch []processEnd) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Now()
@@ -128,39 +126,39 @@ type Exit struct {
 	At     time.Time
 	Signal int
 	Code   int
-	Size   int64 // bytes that its largest process had; 0 if unknown
+	Size   int64 // bytes of its largest process; 0 if unknown
 	ByUs   bool  // we have killed it
 }
 
-// killedChild is the exit code by which a shell says that SIGKILL ended its child.
+// killedChild is the exit code of a shell whose child was ended by SIGKILL.
 const killedChild = 128 + int(unix.SIGKILL)
 
-// Killed reports whether a SIGKILL ended the job, or a child that its shell waited for,
-// and it was not ours.
+// Killed reports whether a SIGKILL that we did not send ended the job, or a child of its
+// shell.
 func (e *Exit) Killed() bool {
 	return !e.ByUs && (e.Signal == int(unix.SIGKILL) || e.Signal == 0 && e.Code == killedChild)
 }
 
 // Finding is what is known about a job at its end.
 type Finding struct {
-	Grown  int64 // kills that the kernel counted in the job's life
-	Share  Share // what of them is the job's
-	OnlyUs bool  // nothing else is left in the cgroup
+	Grown  int64 // kills that the kernel counted since the job's start
+	Share  Share // the job's part of them
+	OnlyUs bool  // no other process is left in the cgroup
 }
 
-// Finish says what is known about a job whose processes have ended. If the counter has
-// grown and nobody is known whose kill it was, it waits a moment for that.
+// Finish returns what is known about a job whose processes have ended. If there are kills
+// without a victim, it waits a moment for the end of one.
 func (t *Tracker) Finish(key string, e Exit) Finding {
 	if !t.active() {
 		return Finding{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.ledger.sized(key, e.Size)
+	t.ledger.setSize(key, e.Size)
 	if e.Killed() {
 		how := Killed
 		if e.Signal == 0 {
-			how = Said
+			how = ReportedByShell
 		}
 		t.ledger.ended(key, End{At: e.At, How: how, Size: e.Size})
 		t.more.Broadcast()
@@ -170,15 +168,15 @@ func (t *Tracker) Finish(key string, e Exit) Finding {
 	if f.Grown <= 0 {
 		return Finding{}
 	}
-	f.Share = t.settled(key)
+	f.Share = t.waitForShare(key)
 	f.OnlyUs = t.counter.onlyUs()
 	return f
 }
 
-// settled returns the share of a job when nothing more is to be expected.
-func (t *Tracker) settled(key string) Share {
+// waitForShare returns the share of a job once nothing more is expected.
+func (t *Tracker) waitForShare(key string) Share {
 	for {
-		share, until := t.ledger.share(key)
+		share, until := t.ledger.shareOf(key)
 		left := time.Until(until)
 		if left <= 0 {
 			return share
@@ -193,23 +191,22 @@ func (t *Tracker) settled(key string) Share {
 	}
 }
 
-// Limited reports whether Check is of use: there is a limit that memory may
-// come near to.
+// Limited reports whether there is a memory limit to Check.
 func (t *Tracker) Limited() bool { return t.counter.usage != nil && t.watcher != nil }
 
-// Check reads how much memory is used. It reports whether the processes are to be
-// looked at, since it is near the limit or has grown by much, and when to call it again.
-// One goroutine may call it.
-func (t *Tracker) Check(now time.Time) (look bool, next time.Time) {
+// Check reads the use of memory. It reports whether to scan the processes, because the use
+// is near the limit or has grown by much, and when to call it again. It is not safe for
+// concurrent use.
+func (t *Tracker) Check(now time.Time) (scan bool, next time.Time) {
 	used, limit := t.counter.used(), t.counter.limit
 	c := &t.check
 	c.used = min(c.used, used)
-	return worthALook(used, c.used, limit, now.Sub(c.looked), c.cost), now.Add(gap(used, limit))
+	return shouldScan(used, c.used, limit, now.Sub(c.scanned), c.cost), now.Add(nextCheck(used, limit))
 }
 
-// Scanned takes in that the processes have been looked at, and what time that took.
+// Scanned records when the processes were scanned, and how long it took.
 func (t *Tracker) Scanned(now time.Time, cost time.Duration) {
 	if t.Limited() {
-		t.check.looked, t.check.cost, t.check.used = now, cost, t.counter.used()
+		t.check.scanned, t.check.cost, t.check.used = now, cost, t.counter.used()
 	}
 }

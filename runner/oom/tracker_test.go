@@ -110,8 +110,8 @@ func TestVictimBesideAnotherJob(t *testing.T) {
 	w.Start("a", "first")
 	w.Start("b", "second")
 	victim, other := shell(t, "sleep 1000"), shell(t, "sleep 1000")
-	w.Follow("a", 0, []Process{victim})
-	w.Follow("b", 0, []Process{other})
+	w.TrackProcesses("a", 0, []Process{victim})
+	w.TrackProcesses("b", 0, []Process{other})
 	w.counted(1)
 	if err := unix.Kill(victim.PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
@@ -143,9 +143,9 @@ func TestEndsThatAreNoKills(t *testing.T) {
 	w.Start("b", "second")
 	w.Start("c", "third")
 	exits, ours := shell(t, "sleep 1000"), shell(t, "sleep 1000")
-	w.Follow("a", 0, []Process{exits})
-	w.Follow("b", 0, []Process{ours})
-	w.Killing("b")
+	w.TrackProcesses("a", 0, []Process{exits})
+	w.TrackProcesses("b", 0, []Process{ours})
+	w.MarkKilledByUs("b")
 	for p, signal := range map[Process]unix.Signal{exits: unix.SIGTERM, ours: unix.SIGKILL} {
 		if err := unix.Kill(p.PID, signal); err != nil {
 			t.Fatal(err)
@@ -190,10 +190,10 @@ func TestManyGrowths(t *testing.T) {
 	if len(l.growths) > maxGrowths || len(l.ends) > maxEnds {
 		t.Errorf("%d growths, %d ends", len(l.growths), len(l.ends))
 	}
-	if s, _ := l.share("a"); s.Kills != kills || s.Doubt != 0 {
+	if s, _ := l.shareOf("a"); s.Kills != kills || s.Doubt != 0 {
 		t.Errorf("share of %d kills: %+v", kills, s)
 	}
-	if s, _ := l.share("b"); s.Kills+s.Doubt != 0 {
+	if s, _ := l.shareOf("b"); s.Kills+s.Doubt != 0 {
 		t.Errorf("share of the other one: %+v", s)
 	}
 	if l.grown("b") != kills {

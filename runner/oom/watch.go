@@ -14,22 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Process is one of a job's, as the process table has it.
+// Process is a process of a job in the process table.
 type Process struct {
 	PID   int
-	Start uint64 // ticks after boot; with the pid it names a process for good
+	Start uint64 // ticks after boot; identifies the process together with the pid
 	Size  int64  // bytes of memory
 }
 
-// Bounds of what is followed.
+// Which processes are watched.
 const (
-	largeProcess = 32 << 20 // such ones are followed
-	alwaysNumber = 4        // of each job's, the largest ones, whatever their size
+	largeProcess = 32 << 20 // those of this size are watched
+	alwaysNumber = 4        // of the largest ones of each job, whatever their size
 	maxPerJob    = 128
 	maxFollowed  = 1024
 )
 
-// toFollow returns the processes that are worth following, the largest first.
+// toFollow returns the processes to watch, the largest first.
 func toFollow(tree []Process) []Process {
 	tree = slices.Clone(tree)
 	slices.SortFunc(tree, func(a, b Process) int { return int(min(max(b.Size-a.Size, -1), 1)) })
@@ -40,7 +40,7 @@ func toFollow(tree []Process) []Process {
 	return tree[:n]
 }
 
-// followed is a process whose end is waited for.
+// followed is a process that is watched.
 type followed struct {
 	Process
 	fd   int
@@ -48,30 +48,30 @@ type followed struct {
 	name string
 }
 
-// watcher waits for the ends of processes that are not our children.
+// watcher waits for the ends of processes that are not our own children.
 type watcher struct {
-	ends func([]ended) // told by its goroutine
+	ends func([]processEnd) // called by its goroutine
 
 	mu    sync.Mutex
 	epoll int
-	wake  int           // ends the goroutine
-	done  chan struct{} // when it has ended; nil until there is something to wait for
+	wake  int           // stops the goroutine
+	done  chan struct{} // closed when it has ended; nil until there is a process to watch
 	byPID map[int]*followed
 	byFD  map[int]*followed
 	count map[string]int // by key
 	most  int
 }
 
-// ended is the end of a followed process.
-type ended struct {
+// processEnd is the end of a watched process.
+type processEnd struct {
 	followed
 	how     How
-	nothing bool // it ended in another way than by SIGKILL
+	nothing bool // it ended otherwise than by SIGKILL
 }
 
-// newWatcher makes a watcher that waits for nothing. An error says that this system
-// cannot follow processes.
-func newWatcher(ends func([]ended)) (*watcher, error) {
+// newWatcher returns a watcher without processes. It returns an error if this system
+// cannot watch processes.
+func newWatcher(ends func([]processEnd)) (*watcher, error) {
 	fd, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		return nil, fmt.Errorf("follow a process: %w", err)
@@ -102,8 +102,7 @@ func (w *watcher) add(fd int) error {
 	return unix.EpollCtl(w.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
 }
 
-// follow waits for the ends of the processes of a job that are worth it. leader is not
-// among them, since it is our child.
+// follow watches the large processes of a job, except for leader, which is our child.
 func (w *watcher) follow(key string, leader int, tree []Process) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,8 +121,7 @@ func (w *watcher) follow(key string, leader int, tree []Process) {
 	}
 }
 
-// open begins to follow a process, unless it has ended by now: its number may have
-// passed to another one.
+// open starts to watch a process, unless it has ended: its pid may have been reused.
 func (w *watcher) open(key string, p Process) {
 	fd, err := unix.PidfdOpen(p.PID, 0)
 	if err != nil {
@@ -146,7 +144,7 @@ func (w *watcher) open(key string, p Process) {
 	}
 }
 
-// forget closes what a process was followed by.
+// forget stops watching a process.
 func (w *watcher) forget(f *followed) {
 	unix.Close(f.fd)
 	delete(w.byFD, f.fd)
@@ -158,7 +156,7 @@ func (w *watcher) forget(f *followed) {
 	}
 }
 
-// run tells of ends until close.
+// run reports ends until close.
 func (w *watcher) run(done chan struct{}) {
 	defer close(done)
 	events := make([]unix.EpollEvent, 64)
@@ -170,7 +168,7 @@ func (w *watcher) run(done chan struct{}) {
 		if err != nil {
 			return
 		}
-		var batch []ended
+		var batch []processEnd
 		w.mu.Lock()
 		for _, event := range events[:n] {
 			if int(event.Fd) == w.wake {
@@ -179,7 +177,7 @@ func (w *watcher) run(done chan struct{}) {
 			}
 			if f := w.byFD[int(event.Fd)]; f != nil {
 				how, nothing := howEnded(f)
-				batch = append(batch, ended{followed: *f, how: how, nothing: nothing})
+				batch = append(batch, processEnd{followed: *f, how: how, nothing: nothing})
 				w.forget(f)
 			}
 		}
@@ -190,7 +188,7 @@ func (w *watcher) run(done chan struct{}) {
 	}
 }
 
-// close ends the waiting.
+// close stops watching.
 func (w *watcher) close() {
 	one := binary.NativeEndian.AppendUint64(nil, 1)
 	_, _ = unix.Write(w.wake, one)
@@ -210,13 +208,13 @@ func (w *watcher) close() {
 	unix.Close(w.epoll)
 }
 
-// howEnded asks how a process ended: /proc knows until its parent has asked, and newer
-// kernels afterwards as well.
+// howEnded returns how a process ended, from /proc until its parent has reaped it, and
+// from newer kernels afterwards as well.
 func howEnded(f *followed) (how How, nothing bool) {
-	const tries = 3 // its parent may ask meanwhile
+	const tries = 3 // its parent may reap it meanwhile
 	for range tries {
 		if stat, err := readStat(f.PID); err == nil && stat.start == f.Start && stat.dead {
-			f.name = printable(stat.name) // it may have changed its program since
+			f.name = printable(stat.name) // it may have called exec since
 			return judge(stat.exit)
 		}
 		if status, ok := exitOf(f.fd); ok {
@@ -236,7 +234,7 @@ func judge(status unix.WaitStatus) (how How, nothing bool) {
 // pidfdGetInfo is PIDFD_GET_INFO of Linux 6.13, for the first version of its answer.
 const pidfdGetInfo = 0xc040ff0b
 
-// exitOf returns how a process ended that its parent has asked about, since Linux 6.15.
+// exitOf returns how a reaped process ended. It works since Linux 6.15.
 func exitOf(fd int) (unix.WaitStatus, bool) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), pidfdGetInfo, uintptr(unsafe.Pointer(&info)))
@@ -246,7 +244,7 @@ func exitOf(fd int) (unix.WaitStatus, bool) {
 	return unix.WaitStatus(info.Exit_code), true
 }
 
-// stat is what /proc/PID/stat says of a process.
+// stat is the part of /proc/PID/stat that is used.
 type stat struct {
 	name  string
 	start uint64
@@ -262,7 +260,7 @@ func readStat(pid int) (stat, error) {
 	return parseStat(data)
 }
 
-// parseStat reads /proc/PID/stat. The name, in parentheses, may hold anything.
+// parseStat parses /proc/PID/stat. The name, in parentheses, may contain anything.
 func parseStat(data []byte) (stat, error) {
 	open, end := bytes.IndexByte(data, '('), bytes.LastIndexByte(data, ')')
 	if open < 1 || end < open {
@@ -280,7 +278,7 @@ func parseStat(data []byte) (stat, error) {
 	return s, nil
 }
 
-// printable is a process's name as it can stand in a line of text.
+// printable returns the name of a process without control characters.
 func printable(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {

@@ -121,7 +121,7 @@ func (k *Keeper) EndTree(w *Watch, sig unix.Signal, lead time.Duration) {
 	}
 	k.watches[w] = true
 	k.mu.Unlock()
-	k.oom.Killing(w.Key)
+	k.oom.MarkKilledByUs(w.Key)
 	k.wakeUp()
 }
 
@@ -292,7 +292,7 @@ func (k *Keeper) trackForOOM(w *Watch, tree []*process) {
 	for i, p := range tree {
 		list[i] = oom.Process{PID: p.pid, Start: p.start, Size: p.rss}
 	}
-	k.oom.Follow(w.Key, w.PID, list)
+	k.oom.TrackProcesses(w.Key, w.PID, list)
 }
 
 func (k *Keeper) forest(watches []*Watch) *forest {

@@ -1,6 +1,5 @@
-// Package runnertest has a daemon for tests of runners: it lives in memory,
-// grants jobs, keeps leases and fences, answers like the real one, and notes
-// everything that a runner must not do.
+// Package runnertest has a fake daemon for tests of runners. It grants jobs, keeps leases
+// and fences, answers like the real one, and records violations of the protocol.
 package runnertest
 
 import (
@@ -22,7 +21,7 @@ import (
 // Job is a job that the daemon grants: a Grant without its lease.
 type Job struct {
 	lease.Grant
-	After []int64 // ids of jobs that must be complete before
+	After []int64 // ids of jobs that must complete first
 	// Repair is the recovery script of a failed attempt; the job is then ready
 	// again, at most Retries times.
 	Repair  string
@@ -37,36 +36,36 @@ type State struct {
 	Repaired []lease.Recovered
 	Late     []lease.Report
 	Fence    int64
-	// NotStarted is how often its runner took back that it was started.
+	// NotStarted is how often its runner revoked its start.
 	NotStarted int
 	runner     int64
 	held       lease.Held
-	refused    int64 // when it was started, and was not after all
+	refused    int64 // time of a start that was revoked
 	repair     *lease.Recovery
 }
 
-// ErrDown is what calls return while the daemon is down.
+// ErrDown is the error of calls while the daemon is down.
 var ErrDown = errors.New("connection refused")
 
 var errNoRunner = &client.APIError{Status: 404, Message: "no such runner"}
 
 // Daemon is the fake. Its fields may be set before the first call.
 type Daemon struct {
-	Welcome lease.RegisterResponse // what runners are told; ids are filled in
-	// Hopeless makes the daemon say that no open job can become work.
-	Hopeless bool
-	// Undecided makes it say so because all of them wait for a decision.
-	Undecided bool
+	Welcome lease.RegisterResponse // answer to registrations; ids are filled in
+	// NoMoreWork makes the daemon answer that no open job will become ready.
+	NoMoreWork bool
+	// AllHeld makes it answer that all of them wait for a decision.
+	AllHeld bool
 	// HeldFor is how long claims are held, from the first turn that wants work.
 	HeldFor time.Duration
-	// Impatient makes the daemon answer at once, whatever it may wait.
-	Impatient bool
+	// NoLongPoll makes the daemon answer long polls at once.
+	NoLongPoll bool
 	// Patterns is what runners search for.
 	Patterns *failure.Patterns
-	// Mute is how often the daemon does not say what failed; below 0 it says that it
-	// does not know.
-	Mute int
-	// RepairSeconds bounds recovery scripts.
+	// Unanswered is how many calls of FailedWorkflow get no answer; below 0 it answers that
+	// nothing failed.
+	Unanswered int
+	// RepairSeconds limits recovery scripts.
 	RepairSeconds float64
 
 	mu         sync.Mutex
@@ -75,7 +74,7 @@ type Daemon struct {
 	order      []int64
 	fence      int64
 	runners    map[string]int64
-	lastRunner int64 // ids are not used again
+	lastRunner int64 // ids are not reused
 	turns      map[int64]*conversation
 	registered []lease.RegisterRequest
 	left       []lease.LeaveRequest
@@ -98,7 +97,7 @@ type conversation struct {
 	granted map[lease.LeaseRef]bool
 }
 
-// New makes a daemon with jobs; jobs without an id are numbered from 1.
+// New returns a daemon with jobs. Jobs without an id are numbered from 1.
 func New(jobs ...Job) *Daemon {
 	d := &Daemon{
 		Welcome: lease.RegisterResponse{
@@ -136,13 +135,13 @@ func (d *Daemon) Add(jobs ...Job) {
 	d.change()
 }
 
-// change wakes those who wait; the caller holds mu.
+// change wakes waiting turns. The caller holds mu.
 func (d *Daemon) change() {
 	close(d.changed)
 	d.changed = make(chan struct{})
 }
 
-// Register makes a runner known.
+// Register registers a runner.
 func (d *Daemon) Register(_ context.Context, _ int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -162,7 +161,7 @@ func (d *Daemon) Register(_ context.Context, _ int64, req *lease.RegisterRequest
 	return &resp, nil
 }
 
-// Leave voids what the runner still has.
+// Leave gives back the leases of the runner.
 func (d *Daemon) Leave(_ context.Context, runner int64, req *lease.LeaveRequest) (*lease.LeaveResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -180,22 +179,22 @@ func (d *Daemon) Leave(_ context.Context, runner int64, req *lease.LeaveRequest)
 	return resp, nil
 }
 
-// FailedWorkflow says that nothing is known of a run.
+// FailedWorkflow returns a run without failures.
 func (d *Daemon) FailedWorkflow(_ context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.Mute > 0 {
-		d.Mute--
+	if d.Unanswered > 0 {
+		d.Unanswered--
 		return nil, fmt.Errorf("no answer: %w", context.DeadlineExceeded)
 	}
-	if d.Mute < 0 {
+	if d.Unanswered < 0 {
 		return nil, &client.APIError{Status: 404, Message: "no run was to be undone"}
 	}
 	return &stage.FailedWorkflow{WorkflowID: workflowID}, nil
 }
 
-// Turn answers a turn like the real daemon: at once if there is something to
-// say or a newer turn has come, else after the time that the runner allows.
+// Turn answers a turn like the real daemon: at once if there is news or a newer turn has
+// arrived, else after the time that the runner allows.
 func (d *Daemon) Turn(ctx context.Context, runner int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,7 +211,7 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *lease.TurnRequest)
 		d.change()
 	}
 	resp := &lease.TurnResponse{Turn: req.Turn, RunID: req.RunID}
-	d.hear(runner, req, resp)
+	d.process(runner, req, resp)
 	if err := d.answer(ctx, runner, req, resp); err != nil {
 		return nil, err
 	}
@@ -223,8 +222,8 @@ func (d *Daemon) Turn(ctx context.Context, runner int64, req *lease.TurnRequest)
 	return resp, nil
 }
 
-// hear takes in what the runner says.
-func (d *Daemon) hear(runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) {
+// process processes what the runner reports.
+func (d *Daemon) process(runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) {
 	ended := make(map[lease.LeaseRef]bool)
 	for i := range req.Reports {
 		ended[req.Reports[i].LeaseRef] = true
@@ -276,14 +275,15 @@ func (d *Daemon) hear(runner int64, req *lease.TurnRequest, resp *lease.TurnResp
 	d.voided = nil
 }
 
-// answer adds grants and the state of things, waiting for them if allowed.
+// answer adds grants and the state of the workflow. It waits for news if the turn is a
+// long poll.
 func (d *Daemon) answer(ctx context.Context, runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) error {
 	c := d.turns[runner]
 	deadline := time.NewTimer(time.Duration(req.WaitSeconds * float64(time.Second)))
 	defer deadline.Stop()
 	for {
 		if c.newest == req.Turn {
-			if resp.ClaimsHeld = d.held(); !d.Hopeless && !d.Undecided && resp.ClaimsHeld == "" {
+			if resp.ClaimsHeld = d.held(); !d.NoMoreWork && !d.AllHeld && resp.ClaimsHeld == "" {
 				d.grant(runner, req, resp)
 			}
 			resp.Orders, d.orders = d.orders, nil
@@ -294,11 +294,11 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *lease.TurnReques
 		}
 		resp.Canceled = d.canceled
 		resp.OpenJobs, resp.ClaimableLater = d.open()
-		if resp.Complete = resp.OpenJobs == 0; d.Undecided {
+		if resp.Complete = resp.OpenJobs == 0; d.AllHeld {
 			resp.HeldJobs = resp.OpenJobs
 		}
 		said := len(resp.Results)+len(resp.Grants)+len(resp.Voided)+len(resp.Cancel)+len(resp.Orders) > 0
-		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || d.Impatient || c.newest > req.Turn {
+		if said || resp.Complete || resp.Canceled || req.WaitSeconds == 0 || d.NoLongPoll || c.newest > req.Turn {
 			return nil
 		}
 		changed := d.changed
@@ -325,7 +325,7 @@ func (d *Daemon) answer(ctx context.Context, runner int64, req *lease.TurnReques
 	}
 }
 
-// grant gives the runner what it can take, and again what it did not hear of.
+// grant grants jobs that fit, and repeats grants that the runner does not hold.
 func (d *Daemon) grant(runner int64, req *lease.TurnRequest, resp *lease.TurnResponse) {
 	known := make(map[lease.LeaseRef]bool)
 	for _, h := range req.Held {
@@ -359,7 +359,7 @@ func (d *Daemon) grant(runner int64, req *lease.TurnRequest, resp *lease.TurnRes
 	}
 }
 
-// place takes room for a job from the first node that has it.
+// place reserves room for a job on the first node that has it.
 func place(g *lease.Grant, nodes []placement.FreeNode) bool {
 	for i := range nodes {
 		n := &nodes[i]
@@ -408,7 +408,7 @@ func (d *Daemon) report(r *lease.Report) lease.ReportResult {
 	return result
 }
 
-// decide is a small copy of what the engine does with an end.
+// decide is a simplified copy of what the engine does at the end of an attempt.
 func (d *Daemon) decide(s *State, r *lease.Report, result *lease.ReportResult) {
 	e := &r.Evidence
 	cause := workflow.CauseOK
@@ -474,7 +474,7 @@ func (d *Daemon) free(s *State) {
 	d.change()
 }
 
-// held says why claims are held.
+// held returns why claims are held.
 func (d *Daemon) held() string {
 	if d.heldSince.IsZero() {
 		d.heldSince = time.Now()
@@ -491,7 +491,7 @@ func (d *Daemon) open() (open int64, later bool) {
 			open++
 		}
 	}
-	return open, open > 0 && !d.Hopeless && !d.Undecided
+	return open, open > 0 && !d.NoMoreWork && !d.AllHeld
 }
 
 func (d *Daemon) violation(format string, args ...any) {
@@ -506,14 +506,14 @@ func (d *Daemon) SetDown(down bool) {
 	d.change()
 }
 
-// LoseAnswers lets the next n turns take effect and their answers get lost.
+// LoseAnswers makes the daemon process the next n turns and lose its answers.
 func (d *Daemon) LoseAnswers(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.lose = n
 }
 
-// Order gives an order to the next runner that makes a turn.
+// Order gives an order to the next runner that sends a turn.
 func (d *Daemon) Order(o lease.Order) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -529,7 +529,7 @@ func (d *Daemon) Cancel(job int64) {
 	d.change()
 }
 
-// Void takes a job from its runner; it is failed.
+// Void fails a job and revokes its lease.
 func (d *Daemon) Void(job int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -540,8 +540,8 @@ func (d *Daemon) Void(job int64) {
 	d.change()
 }
 
-// ExpectRecovery makes a job wait for the recovery script of its grant: its
-// first attempt failed with a runner that is gone.
+// ExpectRecovery makes a job wait for the recovery script of its grant, as if its first
+// attempt had failed on a runner that is dead.
 func (d *Daemon) ExpectRecovery(job int64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -551,8 +551,7 @@ func (d *Daemon) ExpectRecovery(job int64) {
 	d.change()
 }
 
-// ForgetRunners makes the daemon take all runners for dead: it knows none, and
-// their jobs are ready.
+// ForgetRunners makes the daemon forget all runners. Their jobs are ready again.
 func (d *Daemon) ForgetRunners() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -575,22 +574,21 @@ func (d *Daemon) Job(id int64) State {
 	return s
 }
 
-// Held returns how the runner that has a job holds it.
+// Held returns the lease of a job as its runner reports it.
 func (d *Daemon) Held(id int64) lease.Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.jobs[id].held
 }
 
-// Started returns what runners said of attempts that earlier runners had begun to
-// start.
+// Started returns the reported starts of earlier runners.
 func (d *Daemon) Started() []lease.Held {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.started)
 }
 
-// Registered returns the registrations, Left the deregistrations.
+// Registered returns the registrations.
 func (d *Daemon) Registered() []lease.RegisterRequest {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -604,21 +602,21 @@ func (d *Daemon) Left() []lease.LeaveRequest {
 	return slices.Clone(d.left)
 }
 
-// Violations lists what runners did that they must not do.
+// Violations returns the violations of the protocol.
 func (d *Daemon) Violations() []string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.violations)
 }
 
-// Calls counts the turns.
+// Calls returns the number of turns.
 func (d *Daemon) Calls() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.calls
 }
 
-// Paused lists what turns said of a pause of the runner's starts.
+// Paused returns the reported pauses of starts.
 func (d *Daemon) Paused() []workflow.LaunchPause {
 	d.mu.Lock()
 	defer d.mu.Unlock()

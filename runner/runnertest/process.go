@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-// Patience bounds the waiting for things that happen in milliseconds.
+// Patience limits how long Eventually waits.
 const Patience = 20 * time.Second
 
-// tester is a test.
+// tester is the part of testing.TB that is needed.
 type tester interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// Process names a process for good: a pid alone is used again.
+// Process identifies a process; a pid alone is reused.
 type Process struct {
 	PID   int
 	Start string // as /proc says; empty if it had ended by then
 }
 
-// ProcessIn waits for a pid that a process writes to a file.
+// ProcessIn waits for the pid that a process writes to a file, and returns the process.
 func ProcessIn(t tester, path string) Process {
 	t.Helper()
 	var p Process
@@ -39,15 +39,14 @@ func ProcessIn(t tester, path string) Process {
 	return p
 }
 
-// Alive reports whether the process runs; a zombie does not, and a pid may have passed
-// to another one.
+// Alive reports whether the process runs and is not a zombie.
 func (p Process) Alive() bool {
 	start, dead := stat(p.PID)
 	return start != "" && start == p.Start && !dead
 }
 
-// stat reads when a process began, and whether it waits to be reaped; no start if it is
-// not there.
+// stat returns the start time of a process, and whether it is a zombie; no start if it
+// does not exist.
 func stat(pid int) (start string, dead bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
