@@ -1,9 +1,8 @@
 package api
 
-// RegenerateRequest says how Slurm schedulers are made for the jobs of a workflow that
+// SchedulerOptions say how Slurm schedulers are planned for the jobs of a workflow that
 // have not begun.
-type RegenerateRequest struct {
-	DryRun bool `json:"dry_run,omitempty"` // only propose
+type SchedulerOptions struct {
 	// Site is what the cluster offers, as `hpc show -f json` has it; absent: what the
 	// daemon knows of its own.
 	Site Object `json:"site,omitempty"`
@@ -18,7 +17,13 @@ type RegenerateRequest struct {
 	WalltimeMultiplier *float64 `json:"walltime_multiplier,omitempty"` // reserve of max-job-runtime; absent: 1.5
 	SingleAllocation   bool     `json:"single_allocation,omitempty"`   // one of many nodes instead of many of one
 	IncludeJobIDs      []int64  `json:"include_job_ids,omitempty"`     // also these jobs, whatever their status
-	IgnoreLive         bool     `json:"ignore_live,omitempty"`         // allocations that are there do not count
+}
+
+// RegenerateRequest asks for Slurm schedulers for the jobs of a workflow that have not begun.
+type RegenerateRequest struct {
+	SchedulerOptions
+	DryRun     bool `json:"dry_run,omitempty"`     // only propose
+	IgnoreLive bool `json:"ignore_live,omitempty"` // allocations that are there do not count
 }
 
 // Regeneration is which Slurm schedulers the jobs of a workflow that have not begun

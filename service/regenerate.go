@@ -1,39 +1,26 @@
 package service
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
-	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/scheduler"
-	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
-	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
-
-// defaultReserve is what the longest runtime is multiplied by where the request does
-// not say.
-const defaultReserve = 1.5
 
 // regeneration makes schedulers for what is left of a workflow.
 type regeneration struct {
-	service *Service
+	*remaining
 	by      Caller
 	request *api.RegenerateRequest
-	options scheduler.GenerateOptions
 
-	jobs  []workflow.Job // that have not begun
-	work  []scheduler.Work
-	made  []scheduler.Generated    // one for each planned scheduler
-	known []compute.SlurmScheduler // those that are there, then the new ones, without ids
+	made []scheduler.Generated // one for each planned scheduler
 	api.Regeneration
 }
 
@@ -43,12 +30,10 @@ type regeneration struct {
 // taken instead. Nothing is asked of Slurm. Jobs that fit nowhere and options that say
 // nothing are CodeInvalid; without a site, in the request or here, it is CodeConflict.
 func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q *api.RegenerateRequest) (api.Regeneration, error) {
-	r := &regeneration{service: s, by: by, request: q}
+	r := &regeneration{by: by, request: q}
 	r.WorkflowID, r.DryRun, r.Schedulers, r.Warnings = workflowID, q.DryRun, []api.PlannedScheduler{}, []string{}
-	if err := r.setOptions(); err != nil {
-		return r.Regeneration, err
-	}
-	if err := r.findJobs(ctx); err != nil {
+	var err error
+	if r.remaining, err = s.remaining(ctx, workflowID, &q.SchedulerOptions); err != nil {
 		return r.Regeneration, err
 	}
 	if r.PendingJobs = len(r.jobs); r.PendingJobs > 0 {
@@ -68,143 +53,24 @@ func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q
 	return r.Regeneration, r.create(ctx)
 }
 
-func (r *regeneration) setOptions() error {
-	q := r.request
-	r.options = scheduler.GenerateOptions{
-		Partition: q.Partition, Walltime: time.Duration(q.WalltimeSeconds) * time.Second, SingleAllocation: q.SingleAllocation,
-		GroupBy: cmp.Or(scheduler.GroupBy(q.GroupBy), scheduler.ByPartition), Multiplier: defaultReserve,
-		Strategy: cmp.Or(scheduler.WalltimeStrategy(q.WalltimeStrategy), scheduler.MaxJobRuntime),
-		Stamp:    r.service.Now().Format("20060102_150405"),
-	}
-	if q.WalltimeMultiplier != nil {
-		r.options.Multiplier = *q.WalltimeMultiplier
-	}
-	switch {
-	case q.WalltimeSeconds < 0:
-		return workflow.Errorf(workflow.CodeInvalid, "walltime_seconds: %d is no walltime", q.WalltimeSeconds)
-	case r.options.GroupBy != scheduler.ByPartition && r.options.GroupBy != scheduler.ByRequirements:
-		return workflow.Errorf(workflow.CodeInvalid, "group_by: %q is neither partition nor resource-requirements", q.GroupBy)
-	case r.options.Strategy != scheduler.MaxJobRuntime && r.options.Strategy != scheduler.MaxPartitionTime:
-		return workflow.Errorf(workflow.CodeInvalid, "walltime_strategy: %q is neither max-job-runtime nor max-partition-time", q.WalltimeStrategy)
-	}
-	return nil
-}
-
-// findJobs reads the jobs that have not begun, and those that the request includes, with
-// what they need.
-func (r *regeneration) findJobs(ctx context.Context) error {
-	s := r.service
-	requirements, err := s.requirementsByID(ctx, r.WorkflowID)
-	if err != nil {
-		return err
-	}
-	jobs, err := all(func(page store.Page) ([]workflow.Job, int64, error) {
-		return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: r.WorkflowID, WithRelations: true}, page)
-	})
-	if err != nil {
-		return err
-	}
-	included := make(map[int64]bool)
-	for _, id := range r.request.IncludeJobIDs {
-		included[id] = true
-	}
-	places := make(numbering)
-	for _, j := range jobs {
-		switch j.Status {
-		case workflow.Uninitialized, workflow.Ready, workflow.Blocked:
-		default:
-			if !included[j.ID] {
-				continue
-			}
-		}
-		places[j.ID] = int32(len(r.jobs))
-		r.jobs = append(r.jobs, j)
-	}
-	levels := graph.Levels(len(r.jobs), func(i int) []int32 { return places.known(r.jobs[i].DependsOn) })
-	for i, j := range r.jobs {
-		w := scheduler.Work{Level: levels[i], Labeled: len(j.Labels) > 0, Login: j.Login}
-		if j.ResourceRequirementsID != nil {
-			w.Requirements = requirements[*j.ResourceRequirementsID]
-		}
-		r.work = append(r.work, w)
-	}
-	return nil
-}
-
-// site is that of the request, or else that of the daemon.
-func (r *regeneration) site(ctx context.Context) (*siteconfigs.Site, error) {
-	if len(r.request.Site) > 0 {
-		var given siteconfigs.Site
-		if err := json.Unmarshal(r.request.Site, &given); err != nil {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "site: %v", err)
-		}
-		return &given, nil
-	}
-	if r.service.Site == nil {
-		return nil, errNoSlurm
-	}
-	return r.service.Site(ctx)
-}
-
 // generate plans the schedulers.
 func (r *regeneration) generate(ctx context.Context) error {
-	site, err := r.site(ctx)
-	if err != nil {
+	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	r.SiteName, r.SiteTitle = site.Name, site.Title()
-	w, err := r.service.Store.Workflows.Get(ctx, r.WorkflowID)
-	if err != nil {
-		return err
-	}
-	r.known, err = all(func(page store.Page) ([]compute.SlurmScheduler, int64, error) {
-		return r.service.Store.SlurmSchedulers.List(ctx, r.WorkflowID, page)
-	})
-	if err != nil {
-		return err
-	}
-	if r.options.Account, err = r.account(w.SlurmDefaults, site); err != nil {
-		return err
-	}
-	r.options.WorkerPerNode = w.ExecutionConfig == nil || w.ExecutionConfig.Mode == "" || w.ExecutionConfig.Mode == "direct"
-	var warnings []string
-	if r.made, warnings, err = scheduler.Generate(r.work, site, r.options); err != nil {
+	r.SiteName, r.SiteTitle = r.site.Name, r.site.Title()
+	var (
+		warnings []string
+		err      error
+	)
+	if r.made, warnings, err = scheduler.Generate(r.work, r.site, r.options); err != nil {
 		return err
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 	for i := range r.made {
 		r.plan(&r.made[i])
 	}
-	for i := range r.Schedulers {
-		p := &r.Schedulers[i]
-		factor := site.ChargeFactorCPU
-		if r.made[i].Scheduler.Gres != "" {
-			factor = site.ChargeFactorGPU
-		}
-		p.ChargePerNodeHour = factor
-	}
 	return nil
-}
-
-// account is the one that allocations are charged to.
-func (r *regeneration) account(defaults []byte, site *siteconfigs.Site) (string, error) {
-	account := r.request.Account
-	for _, c := range r.known {
-		account = cmp.Or(account, c.Account)
-	}
-	options, err := sbatchtemplates.ParseDefaults(defaults)
-	if err != nil {
-		return "", err
-	}
-	for _, o := range options {
-		if o.Name == "account" {
-			account = cmp.Or(account, o.Value)
-		}
-	}
-	if account = cmp.Or(account, site.DefaultAccount); account == "" {
-		return "", workflow.Errorf(workflow.CodeInvalid, "no account to charge; give one with --account, or as account in slurm_defaults")
-	}
-	return account, nil
 }
 
 // plan adds a scheduler, with the name and id of one of the same shape if there is one.
@@ -212,7 +78,7 @@ func (r *regeneration) plan(g *scheduler.Generated) {
 	d := &g.Scheduler
 	p := api.PlannedScheduler{
 		Account: d.Account, Partition: g.Partition, Walltime: d.Walltime, Mem: d.Mem, Nodes: d.Nodes,
-		NumAllocations: g.Allocations(), HasDependencies: g.Deferred, Reason: g.Reason,
+		NumAllocations: g.Allocations(), HasDependencies: g.Deferred, Reason: g.Reason, ChargePerNodeHour: scheduler.ChargePerNodeHour(g, r.site),
 	}
 	for _, i := range g.Jobs {
 		p.JobIDs, p.JobNames = append(p.JobIDs, r.jobs[i].ID), append(p.JobNames, r.jobs[i].Name)

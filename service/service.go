@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/scheduler"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
@@ -29,6 +30,7 @@ type SiteFunc func(ctx context.Context) (*siteconfigs.Site, error)
 
 // Slurm answers what verbs ask of the cluster; a *slurm.Client does.
 type Slurm interface {
+	scheduler.Prospects
 	// Accounting asks accounting for records of jobs.
 	Accounting(ctx context.Context, q slurm.AccountingQuery) (slurm.Accounting, error)
 }

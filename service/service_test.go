@@ -320,7 +320,7 @@ func smallSite(context.Context) (*siteconfigs.Site, error) {
 
 func TestRegenerate(t *testing.T) {
 	w := newWorld(t)
-	dry := &api.RegenerateRequest{DryRun: true, WalltimeSeconds: 1800}
+	dry := &api.RegenerateRequest{DryRun: true, SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800}}
 	if _, err := w.Regenerate(t.Context(), me, w.id, dry); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("without a site: %v", err)
 	}
@@ -336,7 +336,7 @@ func TestRegenerate(t *testing.T) {
 	if p := plan.Schedulers[0]; !p.IsNew || p.ID != nil || p.Account != "research" || p.Partition != "debug" || !slices.Equal(p.JobIDs, []int64{w.good, w.bad}) {
 		t.Errorf("proposed %+v", p)
 	}
-	done, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{WalltimeSeconds: 1800})
+	done, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800}})
 	w.must(err)
 	made := done.Schedulers[0]
 	good, err := w.store.Jobs.Get(t.Context(), w.good)
@@ -350,13 +350,13 @@ func TestRegenerate(t *testing.T) {
 	given, err := json.Marshal(site)
 	w.must(err)
 	w.unchanged(func() error {
-		again, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{WalltimeSeconds: 1800, Site: given})
+		again, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800, Site: given}})
 		if err == nil && (again.SiteName != "elsewhere" || len(again.Schedulers) != 1 || again.Schedulers[0].IsNew || *again.Schedulers[0].ID != *made.ID) {
 			t.Errorf("again: %+v", again)
 		}
 		return err
 	})
-	if _, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{GroupBy: "size"}); workflow.CodeOf(err) != workflow.CodeInvalid {
+	if _, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{SchedulerOptions: api.SchedulerOptions{GroupBy: "size"}}); workflow.CodeOf(err) != workflow.CodeInvalid {
 		t.Errorf("grouped by size: %v", err)
 	}
 }
@@ -369,20 +369,43 @@ func TestRegenerateCounts(t *testing.T) {
 		IntentID: "0123456789abcdef", WorkflowID: w.id, JobName: "a", Request: compute.AllocationRequest{Partition: "debug", Nodes: 1, WalltimeS: 3600},
 	})
 	w.must(err)
-	plan, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, WalltimeSeconds: 1800})
+	plan, err := w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800}})
 	w.must(err)
 	if plan.LiveAllocations != 1 || plan.TotalAllocations != 0 || plan.Charge != 0 {
 		t.Errorf("with an allocation: %+v", plan)
 	}
-	if plan, err = w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, WalltimeSeconds: 1800, IgnoreLive: true}); err != nil || plan.LiveAllocations != 0 || plan.TotalAllocations != 1 {
+	if plan, err = w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800}, IgnoreLive: true}); err != nil || plan.LiveAllocations != 0 || plan.TotalAllocations != 1 {
 		t.Errorf("without it: %+v, %v", plan, err)
 	}
 	w.run()
 	if plan, err = w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{}); err != nil || plan.PendingJobs != 0 || len(plan.Schedulers) != 0 {
 		t.Errorf("after the end: %+v, %v", plan, err)
 	}
-	if plan, err = w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, IncludeJobIDs: []int64{w.bad}}); err != nil || plan.PendingJobs != 1 {
+	if plan, err = w.Regenerate(t.Context(), me, w.id, &api.RegenerateRequest{DryRun: true, SchedulerOptions: api.SchedulerOptions{IncludeJobIDs: []int64{w.bad}}}); err != nil || plan.PendingJobs != 1 {
 		t.Errorf("with a job that has ended: %+v, %v", plan, err)
+	}
+}
+
+func TestPlanAllocations(t *testing.T) {
+	w := newWorld(t)
+	offline := &api.AllocationPlanRequest{Offline: true, SchedulerOptions: api.SchedulerOptions{WalltimeSeconds: 1800}}
+	if _, err := w.PlanAllocations(t.Context(), w.id, offline); workflow.CodeOf(err) != workflow.CodeConflict {
+		t.Errorf("without a site: %v", err)
+	}
+	w.Site = smallSite
+	w.Slurm = &accountant{} // asked anything else, it panics
+	w.unchanged(func() error {
+		p, err := w.PlanAllocations(t.Context(), w.id, offline)
+		if p.WorkflowID != w.id || len(p.Recommendations) != 1 || p.Account != "research" || p.Analysis.TotalInstances != 2 || p.NodeSeconds != 1800 || p.Charge != 1 {
+			t.Errorf("planned %+v", p)
+		}
+		return err
+	})
+	w.run()
+	for id, want := range map[int64]workflow.Code{w.id: workflow.CodeConflict, w.id + 1: workflow.CodeNotFound} {
+		if _, err := w.PlanAllocations(t.Context(), id, offline); workflow.CodeOf(err) != want {
+			t.Errorf("workflow %d, which has nothing to plan: %v", id, err)
+		}
 	}
 }
 

@@ -48,6 +48,7 @@ func Routes(d *Deps) []rest.Route {
 		executionPlans{d}.routes(),
 		slurmUsages{d}.routes(),
 		regenerations{d}.routes(),
+		allocationPlans{d}.routes(),
 		jobRetries{d}.routes(),
 		resets{d}.routes(),
 	)

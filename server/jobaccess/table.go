@@ -51,6 +51,7 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/execution_plan":              Refused, // it names schedulers
 	"POST /workflows/{id}/slurm_usage":                Refused,
 	"POST /workflows/{id}/regenerate":                 Refused,
+	"POST /workflows/{id}/allocation_plan":            Refused,
 	"POST /workflows/{id}/reset":                      Refused,
 	"POST /workflows/{id}/reset_jobs":                 Refused,
 	"POST /jobs/{id}/retry":                           Refused,

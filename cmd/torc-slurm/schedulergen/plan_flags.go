@@ -1,9 +1,14 @@
 package schedulergen
 
 import (
+	"context"
+	"encoding/json"
+
 	"github.com/spf13/cobra"
 
+	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
+	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/sites"
 	sbatchtemplates "github.com/torc-slurm/torc-slurm/sbatch-templates"
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
@@ -54,6 +59,22 @@ func (p *PlanFlags) Check() error {
 		return cli.UsageErrorf("--walltime-multiplier %g: it is 1 at least", p.multiplier)
 	}
 	return nil
+}
+
+// Request is what the flags ask of the daemon. The site is that of this machine and its
+// configuration; where that is not known, which siteErr says, the daemon's counts.
+func (p *PlanFlags) Request(ctx context.Context, a *cli.Factory) (o api.SchedulerOptions, siteErr, err error) {
+	o = api.SchedulerOptions{
+		Account: p.account, GroupBy: p.groupBy, WalltimeStrategy: p.strategy, WalltimeMultiplier: &p.multiplier, SingleAllocation: p.single,
+	}
+	here, siteErr := sites.Find(ctx, a, p.Profile)
+	switch {
+	case siteErr == nil:
+		o.Site, err = json.Marshal(here)
+	case p.Profile != "":
+		err = siteErr
+	}
+	return o, siteErr, err
 }
 
 // Options are for jobs of a workflow with such settings.

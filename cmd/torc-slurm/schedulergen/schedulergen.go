@@ -4,7 +4,6 @@ package schedulergen
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,7 +17,6 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/allocate"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/runstart"
-	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/sites"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -98,7 +96,7 @@ func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 	}
 	answer, err := c.Workflows.Regenerate(ctx, id, request)
 	if err != nil {
-		return nil, regenerateError(err, siteErr)
+		return nil, Refusal(err, siteErr)
 	}
 	r := &Regeneration{
 		flags: flags, workflowID: id, profile: answer.SiteName, title: answer.SiteTitle, pending: answer.PendingJobs,
@@ -116,34 +114,25 @@ func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 	return r, nil
 }
 
-// request is what the flags ask of the daemon. The site is that of this machine and its
-// configuration; where that is not known, which siteErr says, the daemon's counts.
+// request is what the flags ask of the daemon; siteErr says why the site of this machine is
+// not known.
 func (f *RegenerateFlags) request(ctx context.Context, a *cli.Factory) (q *api.RegenerateRequest, siteErr, err error) {
-	q = &api.RegenerateRequest{
-		DryRun: f.DryRun, Account: f.account, Partition: f.Partition, GroupBy: f.groupBy, WalltimeStrategy: f.strategy,
-		WalltimeMultiplier: &f.multiplier, SingleAllocation: f.single, IgnoreLive: f.IgnoreLive,
+	q = &api.RegenerateRequest{DryRun: f.DryRun, IgnoreLive: f.IgnoreLive}
+	if q.SchedulerOptions, siteErr, err = f.Request(ctx, a); err != nil {
+		return nil, nil, err
 	}
+	q.Partition = f.Partition
 	if q.IncludeJobIDs, err = cli.SplitIDs("job", f.Include); err != nil {
 		return nil, nil, err
 	}
 	limit, err := f.Limit()
-	if err != nil {
-		return nil, nil, err
-	}
 	q.WalltimeSeconds = int64(limit / time.Second)
-	here, siteErr := sites.Find(ctx, a, f.Profile)
-	switch {
-	case siteErr == nil:
-		q.Site, err = json.Marshal(here)
-	case f.Profile != "":
-		err = siteErr
-	}
 	return q, siteErr, err
 }
 
-// regenerateError is a refusal as the command has it: without any site, why there is none
+// Refusal is an error of the daemon as commands have it: without any site, why there is none
 // here; of options and jobs that do not fit together, a mistake of the call.
-func regenerateError(err, siteErr error) error {
+func Refusal(err, siteErr error) error {
 	var refusal *client.APIError
 	switch {
 	case !errors.As(err, &refusal):

@@ -1,0 +1,23 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+)
+
+// aSite is a cluster as requests describe it.
+const aSite = `{"name":"small","default_account":"me","charge_factor_cpu":1,"partitions":[{"name":"debug","cpus_per_node":8,"memory_mb":16384,"max_walltime_secs":14400,"total_nodes":4}]}`
+
+func TestAllocationPlan(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	path := fmt.Sprintf("/workflows/%d/allocation_plan", w)
+	a.send("POST", path, `{"site":`+aSite+`}`).want(409, "none needs an allocation")
+	a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, w))
+	a.send("POST", path, `{}`).want(409, "no Slurm")
+	a.send("POST", path, `{"site":`+aSite+`,"group_by":"size"}`).want(422, "group_by")
+	a.send("POST", path, `{"site":7}`).want(422, "expected an object")
+	a.send("POST", path, `{"site":`+aSite+`,"account":"other","walltime_seconds":3600}`).
+		want(200, `"account":"other"`, `"num_allocations":1`, `"node_seconds":3600`, `"cluster_state":[]`)
+	a.send("POST", "/workflows/999/allocation_plan", `{"site":`+aSite+`}`).want(404)
+}

@@ -1,0 +1,73 @@
+package compute
+
+// AllocationPlan says which allocations suit jobs, and what these cost.
+type AllocationPlan struct {
+	Analysis        WorkAnalysis       `json:"workflow_analysis"`
+	Cluster         []PartitionState   `json:"cluster_state"` // empty if Slurm was not asked
+	Recommendations []AllocationAdvice `json:"recommendations"`
+	Warnings        []string           `json:"warnings"`
+	Groups          []AllocationGroup  `json:"resource_groups"`
+	SiteName        string             `json:"profile_name"`
+	SiteTitle       string             `json:"profile_display_name"`
+	Account         string             `json:"account"`
+	// NodeSeconds is what the recommended allocations have at most, and Charge what the
+	// site charges for that, in its own unit.
+	NodeSeconds int64   `json:"node_seconds"`
+	Charge      float64 `json:"charge"`
+}
+
+// WorkAnalysis is how many jobs there are, and how many can run at a time.
+type WorkAnalysis struct {
+	TotalJobs      int `json:"total_jobs"`      // entries of the specification, if there is one
+	TotalInstances int `json:"total_instances"` // jobs that they stand for
+	Depth          int `json:"dependency_depth"`
+	MaxParallelism int `json:"max_parallelism"`
+	AtLevel        int `json:"max_parallelism_level"`
+	ResourceGroups int `json:"resource_groups"`
+}
+
+// PartitionState is how busy a partition is: its nodes, and the jobs of all users.
+type PartitionState struct {
+	Partition    string `json:"partition"`
+	Idle         int64  `json:"idle"`
+	Mixed        int64  `json:"mixed"`
+	Allocated    int64  `json:"allocated"`
+	Down         int64  `json:"down"`
+	Total        int64  `json:"total"`
+	PendingJobs  int64  `json:"pending_jobs"`
+	PendingNodes int64  `json:"pending_nodes"`
+	RunningJobs  int64  `json:"running_jobs"`
+}
+
+// AllocationGroup is jobs that share a scheduler.
+type AllocationGroup struct {
+	Name       string `json:"name"`
+	Partition  string `json:"partition"`
+	Reason     string `json:"reason,omitempty"` // for the partition
+	JobCount   int    `json:"job_count"`
+	Walltime   string `json:"walltime"`
+	IdealNodes int64  `json:"ideal_nodes"` // at the widest place
+}
+
+// AllocationAdvice is how to request the nodes of a group.
+type AllocationAdvice struct {
+	Group       string          `json:"group_name"`
+	Partition   string          `json:"partition"`
+	Allocations int64           `json:"num_allocations"`
+	Nodes       int64           `json:"nodes_per_allocation"`
+	TotalNodes  int64           `json:"total_nodes"`
+	Strategy    string          `json:"strategy"`
+	Reason      string          `json:"reason"`
+	Walltime    string          `json:"walltime"`
+	JobCount    int             `json:"job_count"`
+	Estimates   []StartEstimate `json:"sbatch_estimates"`
+	// NodeSeconds is what the allocations have at most.
+	NodeSeconds int64 `json:"node_seconds"`
+}
+
+// StartEstimate is when Slurm would start an allocation that were requested now.
+type StartEstimate struct {
+	Nodes       int64  `json:"nodes"`
+	Start       string `json:"start_time"` // RFC 3339
+	WaitSeconds int64  `json:"wait_seconds"`
+}
