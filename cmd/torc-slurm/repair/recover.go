@@ -4,6 +4,7 @@ package repair
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -199,6 +200,9 @@ func (r *recovery) apply(ctx context.Context, jobs []api.ExpectedJob) (err error
 	for _, j := range r.proposal.Left {
 		r.app.Note("Job %d (%s) is %s by now, and is left so.", j.JobID, j.JobName, j.Status)
 	}
+	r.proposal.Jobs = slices.DeleteFunc(r.proposal.Jobs, func(j api.RecoverableJob) bool {
+		return slices.ContainsFunc(r.proposal.Left, func(l api.LeftJob) bool { return l.JobID == j.JobID })
+	})
 	return nil
 }
 
