@@ -20,13 +20,13 @@ func (c Actions) List(ctx context.Context, workflowID int64) ([]api.Action, erro
 	return actions, nil
 }
 
-// Actions returns the actions of a workflow, as Actions.List does.
+// Actions returns the actions of a workflow, like Actions.List.
 func (c Runners) Actions(ctx context.Context, workflowID int64) ([]api.Action, error) {
 	return c.actions.List(ctx, workflowID)
 }
 
-// ClaimAction reports whether the action is the runner's to carry out; it is
-// not if another runner was first. It may be repeated.
+// ClaimAction claims an action for a runner and reports whether the runner has to carry it
+// out; false if another runner was first. It may be repeated.
 func (c Runners) ClaimAction(ctx context.Context, workflowID, actionID, runnerID int64) (bool, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
 	err := c.do(repeatable(ctx), http.MethodPost, path, api.ClaimActionRequest{ComputeNodeID: &runnerID}, nil)
@@ -34,7 +34,7 @@ func (c Runners) ClaimAction(ctx context.Context, workflowID, actionID, runnerID
 	if !errors.As(err, &refusal) || refusal.Status != http.StatusConflict {
 		return err == nil, err
 	}
-	// It may have been ours: the answer to an earlier try was lost.
+	// An earlier try may have claimed it, and its answer was lost.
 	actions, err := c.actions.List(ctx, workflowID)
 	if err != nil {
 		return false, err
@@ -44,7 +44,7 @@ func (c Runners) ClaimAction(ctx context.Context, workflowID, actionID, runnerID
 	}), nil
 }
 
-// Update changes the keys of an action's configuration that are given.
+// Update changes the given keys of an action's configuration.
 func (c Actions) Update(ctx context.Context, workflowID, actionID int64, config api.Object) (*api.Action, error) {
 	path := fmt.Sprintf("/workflows/%d/actions/%d", workflowID, actionID)
 	return call[api.Action](ctx, c, http.MethodPut, path, config)
@@ -56,7 +56,7 @@ func (c Actions) Delete(ctx context.Context, workflowID, actionID int64) (*api.M
 	return call[api.Message](ctx, c, http.MethodDelete, path, nil)
 }
 
-// Suppress marks a pending action as carried out, by nobody.
+// Suppress marks a pending action as carried out without carrying it out.
 func (c Actions) Suppress(ctx context.Context, workflowID, actionID int64) error {
 	path := fmt.Sprintf("/workflows/%d/actions/%d/claim", workflowID, actionID)
 	return c.do(ctx, http.MethodPost, path, api.ClaimActionRequest{}, nil)

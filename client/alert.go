@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// List lists the alerts of a workflow, of all if the id is 0.
+// List lists the alerts of a workflow; of all workflows if the id is 0.
 func (c Alerts) List(ctx context.Context, workflowID int64, page Page) iter.Seq2[workflow.RaisedAlert, error] {
 	query := url.Values{}
 	if workflowID != 0 {
@@ -20,7 +20,7 @@ func (c Alerts) List(ctx context.Context, workflowID int64, page Page) iter.Seq2
 	return pages[workflow.RaisedAlert](ctx, c, "/alerts", page, query)
 }
 
-// Test raises an alert that says nothing, and returns its id.
+// Test raises a test alert and returns its id.
 func (c Alerts) Test(ctx context.Context, workflowID int64) (int64, error) {
 	out, err := call[api.TestAlert](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/test_alert", workflowID), nil)
 	if err != nil {

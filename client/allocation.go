@@ -10,8 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// AllocationFilter selects allocations of a workflow; nil and empty fields
-// select nothing.
+// AllocationFilter selects allocations of a workflow; nil and empty fields do not filter.
 type AllocationFilter struct {
 	Page
 	WorkflowID int64
@@ -29,22 +28,21 @@ func (c Allocations) Get(ctx context.Context, id int64) (*api.Allocation, error)
 	return get[api.Allocation](ctx, c, "/allocations/%d", id)
 }
 
-// Create asks Slurm for allocations of a scheduler. It is not repeated: each
-// call asks for more.
+// Create requests allocations of a scheduler from Slurm. A failed call is not repeated,
+// since each call requests more allocations.
 func (c Allocations) Create(ctx context.Context, workflowID int64, r *api.AllocateRequest) (*api.AllocateResponse, error) {
 	return call[api.AllocateResponse](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/allocations", workflowID), r)
 }
 
-// AllocationQueueFilter selects allocations for a look at them.
+// AllocationQueueFilter selects allocations of the queue.
 type AllocationQueueFilter struct {
 	WorkflowID int64 // 0: of all workflows
 	Ended      bool  // also those that have ended
-	// MaxAge is how old the daemon's last look at Slurm may be; negative: any.
+	// MaxAge is the maximum age of the daemon's last poll of Slurm; negative: any.
 	MaxAge time.Duration
 }
 
-// Queue lists allocations as Slurm's queue shows them, joined with
-// what runs in them.
+// Queue lists allocations as in Slurm's queue, with the jobs that run in them.
 func (c Allocations) Queue(ctx context.Context, f AllocationQueueFilter) (*api.AllocationQueue, error) {
 	q := values("workflow_id", nonZero(f.WorkflowID), "ended", f.Ended)
 	if f.MaxAge >= 0 {
@@ -53,7 +51,7 @@ func (c Allocations) Queue(ctx context.Context, f AllocationQueueFilter) (*api.A
 	return get[api.AllocationQueue](ctx, c, "/allocations%s", encode(q))
 }
 
-// nonZero is a pointer to a number, nil for 0.
+// nonZero returns a pointer to n, nil for 0.
 func nonZero(n int64) *int64 {
 	if n == 0 {
 		return nil
@@ -61,19 +59,18 @@ func nonZero(n int64) *int64 {
 	return &n
 }
 
-// JobCorrelations lists in which Slurm jobs the jobs of a workflow ran.
+// JobCorrelations lists the jobs of a workflow with the Slurm jobs in which they ran.
 func (c SlurmStats) JobCorrelations(ctx context.Context, workflowID int64) iter.Seq2[api.SlurmJobCorrelation, error] {
 	return pages[api.SlurmJobCorrelation](ctx, c, fmt.Sprintf("/workflows/%d/slurm_job_correlations", workflowID), Page{}, nil)
 }
 
-// SlurmStatsFilter selects what Slurm accounted for attempts; nil fields select
-// nothing.
+// SlurmStatsFilter selects Slurm's accounting of attempts; nil fields do not filter.
 type SlurmStatsFilter struct {
 	WorkflowID              int64
 	JobID, RunID, AttemptID *int64
 }
 
-// List lists what Slurm accounted for the attempts of a workflow.
+// List lists Slurm's accounting of the attempts of a workflow.
 func (c SlurmStats) List(ctx context.Context, f SlurmStatsFilter) iter.Seq2[api.SlurmStats, error] {
 	return pages[api.SlurmStats](ctx, c, "/slurm_stats", Page{},
 		values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "attempt_id", f.AttemptID))

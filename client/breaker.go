@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// List lists the circuit breakers that are open, or all that ever were: of a
-// workflow and those for the nodes of all, or of everything if the id is 0.
+// List lists the open circuit breakers, or with all also those that have closed: the ones
+// of a workflow and of nodes, or all if the id is 0.
 func (c Breakers) List(ctx context.Context, workflowID int64, all bool) ([]workflow.BreakerTrip, error) {
 	path := fmt.Sprintf("/breakers?all=%t", all)
 	if workflowID != 0 {
@@ -23,7 +23,7 @@ func (c Breakers) List(ctx context.Context, workflowID int64, all bool) ([]workf
 	return out.Breakers, nil
 }
 
-// Reset closes open circuit breakers, and returns them.
+// Reset closes open circuit breakers and returns them.
 func (c Breakers) Reset(ctx context.Context, which *api.BreakerReset) ([]workflow.BreakerTrip, error) {
 	out, err := call[api.BreakerList](ctx, c, http.MethodPost, "/breakers/reset", which)
 	if err != nil {

@@ -11,12 +11,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// doer makes calls: a conn, or a noun.
+// doer makes calls; a conn or a noun.
 type doer interface {
 	do(ctx context.Context, method, path string, in, out any) error
 }
 
-// get asks for one thing.
+// get makes a GET call that answers with a T.
 func get[T any](ctx context.Context, c doer, path string, args ...any) (*T, error) {
 	return call[T](ctx, c, http.MethodGet, fmt.Sprintf(path, args...), nil)
 }
@@ -30,8 +30,8 @@ func call[T any](ctx context.Context, c doer, method, path string, body any) (*T
 	return out, nil
 }
 
-// Page says which part of a list is wanted, and its order. The zero value is
-// all of it by id.
+// Page selects a part of a list and its order. The zero value is the whole list, sorted
+// by id.
 type Page struct {
 	Offset  int64
 	Limit   int64 // 0 for no limit
@@ -39,7 +39,7 @@ type Page struct {
 	Reverse bool
 }
 
-// pages follows a list page by page. Iteration ends after the first error.
+// pages requests a list page by page. The iteration ends after the first error.
 func pages[T any](ctx context.Context, c doer, path string, page Page, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		left := page.Limit
@@ -69,7 +69,7 @@ func pages[T any](ctx context.Context, c doer, path string, page Page, query url
 	}
 }
 
-// query writes the parameters of one request of a list.
+// query returns the query string of one request of a list.
 func (p Page) query(filter url.Values, offset, limit int64) string {
 	q := url.Values{}
 	for name, values := range filter {
@@ -90,7 +90,7 @@ func (p Page) query(filter url.Values, offset, limit int64) string {
 	return encode(q)
 }
 
-// encode writes a query with its question mark, nothing for an empty one.
+// encode returns a query with its question mark; empty for an empty query.
 func encode(q url.Values) string {
 	if len(q) == 0 {
 		return ""
@@ -98,7 +98,7 @@ func encode(q url.Values) string {
 	return "?" + q.Encode()
 }
 
-// Collect reads a list to its end.
+// Collect reads all items of a list. It returns the first error.
 func Collect[T any](items iter.Seq2[T, error]) ([]T, error) {
 	var all []T
 	for item, err := range items {
@@ -110,7 +110,7 @@ func Collect[T any](items iter.Seq2[T, error]) ([]T, error) {
 	return all, nil
 }
 
-// values makes a query; what is nil or empty is left out.
+// values returns a query of pairs of name and value, without nil and empty values.
 func values(pairs ...any) url.Values {
 	q := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -121,8 +121,8 @@ func values(pairs ...any) url.Values {
 	return q
 }
 
-// queryText writes an optional value of a query. A false bool is the default
-// of every parameter and left out; a pointer to one is not.
+// queryText returns an optional value of a query as text; empty to leave it out. A false
+// bool is the default of every parameter and left out; a pointer to false is not.
 func queryText(v any) string {
 	switch v := v.(type) {
 	case string:

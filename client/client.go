@@ -1,5 +1,5 @@
-// Package client speaks the HTTP API. Command line, runner and the other
-// surfaces use it; it knows the wire types of package api and nothing else.
+// Package client is the typed client of the HTTP API, used by the command line, the runner
+// and other surfaces.
 package client
 
 import (
@@ -27,41 +27,41 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// Options say where the daemon is and who is calling.
+// Options are the address of the daemon and the credentials of the caller.
 type Options struct {
 	// URL is the base of the API, for example
 	// http://localhost:8080/torc-service/v1.
 	URL string
 	// Token is sent as a bearer token over TLS, and without TLS only to a server on
-	// this host that asks for it; empty for none.
+	// this host that requests it; empty for none.
 	Token string
-	// TokenFile, if not empty, is read when the server rejects the token: the next
-	// daemon may have another one.
+	// TokenFile, if not empty, is read when the server rejects the token, since a
+	// restarted daemon has a new one.
 	TokenFile string
 	// User and Password are sent by basic authentication if there is a
-	// Password and no Token; without TLS to servers of the same user alone.
+	// Password and no Token; without TLS only to servers of the same user.
 	User     string
 	Password string
 	// Cookie is sent as the Cookie header; empty for none.
 	Cookie string
-	// CACert is a PEM file with the authorities that certificates are checked
-	// against instead of the system's; empty for those.
+	// CACert is a PEM file with the certificate authorities to trust instead of the
+	// system's; empty for the system's.
 	CACert string
 	// Insecure accepts any certificate.
 	Insecure bool
-	// Locate, if not nil, says where the server is now, whenever a connection is
-	// made: the URL's host is where it was.
+	// Locate, if not nil, returns the current address of the server. It is called for
+	// each connection, since the server may have moved from the host of the URL.
 	Locate func() Place
 	// CAFingerprint, if not empty, is the SHA-256 of the only certificate that
 	// is accepted, in hexadecimal.
 	CAFingerprint string
 	// Retries is how often a failed request is repeated; 4 if zero, never if
-	// negative. One that might be carried out twice is not repeated.
+	// negative. A request that is not idempotent is not repeated.
 	Retries int
 	// Log, if not nil, receives a line per retry at level debug.
 	Log *slog.Logger
-	// PeerUID asks the kernel who is at the other end of a connection; peer.UID if
-	// nil.
+	// PeerUID asks the kernel for the user at the other end of a connection; peer.UID
+	// if nil.
 	PeerUID func(net.Conn) (uint32, error)
 }
 
@@ -71,8 +71,8 @@ type Place struct {
 	Address string // host and port on TCP; empty: those of the URL
 }
 
-// Client is a connection to a daemon. It is safe for concurrent use. Its calls
-// are methods of the nouns that they are about.
+// Client makes calls to a daemon; they are methods of its nouns. It is safe for concurrent
+// use.
 type Client struct {
 	*conn
 
@@ -104,7 +104,8 @@ type conn struct {
 	http *retryablehttp.Client
 }
 
-// New makes a client; it connects with the first call.
+// New returns a client, which connects with its first call. The error is about the options:
+// an invalid URL, or a CACert that cannot be read.
 func New(o Options) (*Client, error) {
 	if o.URL == "" {
 		return nil, errors.New("client: no URL")
@@ -154,11 +155,10 @@ func New(o Options) (*Client, error) {
 	return newClient(c), nil
 }
 
-// Close ends the network connections that no call needs at the moment. The
-// client can still be used.
+// Close closes idle network connections. The client can still be used.
 func (c *Client) Close() { c.http.HTTPClient.CloseIdleConnections() }
 
-// debugLog writes everything at level debug: a failed try is no error yet.
+// debugLog writes everything at level debug, since a failed try may be repeated.
 type debugLog struct{ log *slog.Logger }
 
 func (l debugLog) Error(msg string, keysAndValues ...any) { l.log.Debug(msg, keysAndValues...) }
@@ -166,7 +166,7 @@ func (l debugLog) Warn(msg string, keysAndValues ...any)  { l.log.Debug(msg, key
 func (l debugLog) Info(msg string, keysAndValues ...any)  { l.log.Debug(msg, keysAndValues...) }
 func (l debugLog) Debug(msg string, keysAndValues ...any) { l.log.Debug(msg, keysAndValues...) }
 
-// trust sets which certificates a transport accepts.
+// trust sets the certificates that a transport accepts.
 func (o Options) trust(transport *http.Transport) error {
 	switch {
 	case o.CAFingerprint != "":
@@ -178,16 +178,17 @@ func (o Options) trust(transport *http.Transport) error {
 		}
 		roots := x509.NewCertPool()
 		if !roots.AppendCertsFromPEM(pem) {
-			return fmt.Errorf("client: %s has no PEM certificate", o.CACert)
+			return fmt.Errorf("client: %s contains no PEM certificate", o.CACert)
 		}
 		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
 	case o.Insecure:
-		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} // by explicit wish
+		transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: true} // the user asked for it
 	}
 	return nil
 }
 
-// pinned accepts exactly the certificate with the fingerprint, whoever signed it.
+// pinned returns a configuration that accepts only the certificate with the fingerprint,
+// whoever signed it.
 func pinned(fingerprint string) *tls.Config {
 	want := strings.ToLower(strings.ReplaceAll(fingerprint, ":", ""))
 	return &tls.Config{
@@ -227,8 +228,8 @@ func (c *conn) do(ctx context.Context, method, path string, in, out any) error {
 	return c.answer(req, out)
 }
 
-// request makes a request with the credentials. The body is nil, bytes, or a
-// func() (io.Reader, error) that returns it anew for each try.
+// request returns a request. The body is nil, bytes, or a func() (io.Reader, error) that
+// is called for each try.
 func (c *conn) request(ctx context.Context, method, path string, body any, media string) (*retryablehttp.Request, error) {
 	if method != http.MethodPost {
 		ctx = repeatable(ctx)
@@ -244,7 +245,7 @@ func (c *conn) request(ctx context.Context, method, path string, body any, media
 	return req, nil
 }
 
-// answer sends a request and decodes what comes back.
+// answer sends a request and decodes the response.
 func (c *conn) answer(req *retryablehttp.Request, out any) error {
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -267,10 +268,10 @@ func (c *conn) answer(req *retryablehttp.Request, out any) error {
 	return nil
 }
 
-// callOf names a request.
+// callOf returns the method and path of a request.
 func callOf(req *retryablehttp.Request) string { return req.Method + " " + req.URL.Path }
 
-// lost is the error of a call whose answer is missing.
+// lost returns the error of a call that got no complete answer.
 func lost(req *retryablehttp.Request, err error) error {
 	err = unreachable(callOf(req), err)
 	var missing *unreachableError

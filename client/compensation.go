@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Compensations lists what became of undoing runs of a workflow, by run.
+// Compensations lists the compensations of a workflow, by run.
 func (c Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage.Compensation, error) {
 	out, err := get[api.Compensations](ctx, c, "/workflows/%d/compensations", workflowID)
 	if err != nil {
@@ -16,8 +16,8 @@ func (c Workflows) Compensations(ctx context.Context, workflowID int64) ([]stage
 	return out.Compensations, nil
 }
 
-// FailedWorkflow returns what the jobs of the latest compensation of a workflow
-// learn of the run, with all tasks.
+// FailedWorkflow returns the facts about the run that the jobs of the latest compensation
+// of a workflow get, with all tasks.
 func (c Runners) FailedWorkflow(ctx context.Context, workflowID int64) (*stage.FailedWorkflow, error) {
 	var all *stage.FailedWorkflow
 	for {

@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// ComputeNodeFilter selects the compute nodes; nil and empty fields select nothing.
+// ComputeNodeFilter selects compute nodes; nil and empty fields do not filter.
 type ComputeNodeFilter struct {
 	Page
 	WorkflowID             int64
@@ -22,7 +22,7 @@ func (c ComputeNodes) List(ctx context.Context, f ComputeNodeFilter) iter.Seq2[a
 	return pages[api.ComputeNode](ctx, c, "/compute_nodes", f.Page, values("workflow_id", f.WorkflowID, "hostname", f.Hostname, "is_active", f.IsActive, "scheduled_compute_node_id", f.ScheduledComputeNodeID))
 }
 
-// Get returns one of the compute nodes.
+// Get returns a compute node.
 func (c ComputeNodes) Get(ctx context.Context, id int64) (*api.ComputeNode, error) {
 	return get[api.ComputeNode](ctx, c, "/compute_nodes/%d", id)
 }

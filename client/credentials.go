@@ -10,27 +10,26 @@ import (
 	"sync"
 )
 
-// credentials adds to requests what proves who calls. Over TLS that is all there
-// is. Otherwise the kernel tells both sides who is at the other end, and the token
-// of a daemon goes only to one that asks for it: in a sandbox nobody tells it who
-// calls.
+// credentials adds credentials to requests. Over TLS they are the only proof of the caller.
+// Without TLS the kernel names the users of both ends, and the token is sent only to a daemon
+// that requests it because it runs in a sandbox where the kernel does not.
 type credentials struct {
 	next  http.RoundTripper
-	base  *url.URL // requests that were redirected elsewhere carry nothing
+	base  *url.URL // requests that were redirected to another host carry no credentials
 	plain bool     // without TLS
-	basic string   // what a user gave by himself, with the scheme
-	// cookie is what a user gave by himself.
+	basic string   // given by the user, with the scheme
+	// cookie is given by the user.
 	cookie string
-	// mayTell reports whether the token may go over the latest connection.
+	// mayTell reports whether the token may be sent over the latest connection.
 	mayTell func() bool
 	file    string // holds the token; it may change
 
 	mu    sync.Mutex
 	token string
-	asked bool // the server has asked for it
+	asked bool // the server has requested it
 }
 
-// credentials returns what adds the credentials of the options.
+// credentials returns a RoundTripper that adds the credentials of the options.
 func (o Options) credentials(base *url.URL, next http.RoundTripper, mayTell func() bool) *credentials {
 	c := &credentials{next: next, base: base, plain: !strings.EqualFold(base.Scheme, "https"), cookie: o.Cookie, mayTell: mayTell, token: o.Token, file: o.TokenFile}
 	if o.Password != "" && o.Token == "" {
@@ -39,11 +38,11 @@ func (o Options) credentials(base *url.URL, next http.RoundTripper, mayTell func
 	return c
 }
 
-// given reports whether there is anything that a user gave by himself.
+// given reports whether the user gave a password or a cookie.
 func (o Options) given() bool { return o.Password != "" && o.Token == "" || o.Cookie != "" }
 
-// RoundTrip makes a request. One that is rejected for its credentials has not been
-// carried out; it is repeated with others, if there are any.
+// RoundTrip makes a request. If the server rejects the credentials, it repeats the request
+// with new ones, if there are any.
 func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.URL.Scheme != c.base.Scheme || req.URL.Host != c.base.Host {
 		return c.next.RoundTrip(req)
@@ -62,7 +61,7 @@ func (c *credentials) RoundTrip(req *http.Request) (*http.Response, error) {
 			return resp, nil //nolint:nilerr // the answer says more
 		}
 	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // for the next request on the connection
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 4<<10)) // so that the connection can be reused
 	_ = resp.Body.Close()
 	return c.next.RoundTrip(again)
 }
@@ -89,7 +88,7 @@ func (c *credentials) with(req *http.Request, authorization string) *http.Reques
 	return req
 }
 
-// authorization is what requests carry now.
+// authorization returns the Authorization header of requests; empty for none.
 func (c *credentials) authorization() string {
 	if c.basic != "" {
 		return c.basic
@@ -102,8 +101,8 @@ func (c *credentials) authorization() string {
 	return "Bearer " + c.token
 }
 
-// renew changes the credentials after a server has rejected them. It reports
-// whether they are others now.
+// renew changes the credentials after a server has rejected them. It reports whether they
+// have changed.
 func (c *credentials) renew(rejected string) bool {
 	if c.basic != "" || c.plain && !c.mayTell() {
 		return false
@@ -111,7 +110,7 @@ func (c *credentials) renew(rejected string) bool {
 	c.mu.Lock()
 	c.asked = true
 	if text, err := os.ReadFile(c.file); c.file != "" && err == nil {
-		c.token = strings.TrimSpace(string(text)) // of the next daemon
+		c.token = strings.TrimSpace(string(text)) // of a restarted daemon
 	}
 	c.mu.Unlock()
 	return c.authorization() != rejected

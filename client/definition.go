@@ -10,15 +10,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CreateDefinition creates a whole workflow, all or nothing. It is streamed: no
-// side holds all of its text. Repeating it with the same key, if it has one,
-// returns the workflow that the first one made.
+// CreateDefinition creates a workflow from its definition, all or nothing. The definition is
+// streamed. A repetition with the same key, if not empty, returns the workflow that the
+// first call created.
 func (c Workflows) CreateDefinition(ctx context.Context, d *workflow.Definition, key string) (*api.DefinitionResponse, error) {
 	var open *io.PipeReader // of the latest try
 	written := make(chan struct{})
 	close(written)
-	// wait ends the writer of the latest try. Its error is that of the pipe,
-	// which the request has seen.
+	// wait waits for the writer of the latest try. Its error is the pipe's, which the
+	// request has returned.
 	wait := func() {
 		if open != nil {
 			open.CloseWithError(errors.New("the request has ended"))

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// APIError is a refusal by the daemon.
+// APIError is an error response of the daemon.
 type APIError struct {
 	Status  int // HTTP status
 	Message string
@@ -24,11 +24,11 @@ func (e *APIError) Error() string {
 	return fmt.Sprintf("%s (HTTP %d)", e.Message, e.Status)
 }
 
-// unreachableError says that there was no answer.
+// unreachableError is the error of a call without an answer.
 type unreachableError struct {
 	call     string
 	err      error
-	isUnsure bool // whether the call was carried out
+	isUnsure bool // the call may have been carried out
 }
 
 func (e *unreachableError) Error() string {
@@ -41,8 +41,8 @@ func (e *unreachableError) Error() string {
 
 func (e *unreachableError) Unwrap() error { return e.err }
 
-// unreachable wraps the error of a call that got no answer. The end of the
-// caller's context is not the server's fault.
+// unreachable wraps the error of a call that got no answer. If the caller's context has
+// ended, it is returned as it is.
 func unreachable(call string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		return fmt.Errorf("%s: %w", call, err)
@@ -54,13 +54,13 @@ func unreachable(call string, err error) error {
 	return &unreachableError{call: call, err: err}
 }
 
-// IsUnreachable reports whether err means that the server gave no answer.
+// IsUnreachable reports whether err says that the server did not answer.
 func IsUnreachable(err error) bool {
 	var e *unreachableError
 	return errors.As(err, &e)
 }
 
-// apiError reads a refusal: a JSON error body, or plain text.
+// apiError decodes an error response: a JSON error body, or plain text.
 func apiError(status int, body []byte) *APIError {
 	e := &APIError{Status: status}
 	var wire api.ErrorResponse

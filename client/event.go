@@ -10,8 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// EventFilter selects events of a workflow; nil and empty fields select
-// nothing.
+// EventFilter selects events of a workflow; nil and empty fields do not filter.
 type EventFilter struct {
 	Page
 	WorkflowID     int64

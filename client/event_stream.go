@@ -16,17 +16,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// StreamOptions say which events of a workflow a stream has.
+// StreamOptions select the events of a stream.
 type StreamOptions struct {
 	Level string // debug, info (default), warning, error
-	// After is the seq after which the stream begins; nil for the events from
-	// now on.
+	// After is the seq after which the stream begins; nil for new events only.
 	After *int64
-	// Patience is how long the server may be out of reach; a minute if zero.
+	// Patience is how long the server may be unreachable; a minute if zero.
 	Patience time.Duration
 }
 
-// StreamedEvent is an event with its place in the log.
+// StreamedEvent is an event with its seq.
 type StreamedEvent struct {
 	Seq int64
 	api.StreamEvent
@@ -35,9 +34,8 @@ type StreamedEvent struct {
 // errStreamEnded is the end of a connection, not of the stream.
 var errStreamEnded = errors.New("the server closed the stream")
 
-// Stream follows the events of a workflow until ctx is done. A lost
-// connection is made again where it broke off, so that no event is missed or
-// seen twice.
+// Stream returns the events of a workflow until ctx is done. It reconnects after the last
+// event if the connection is lost, so that each event is returned once.
 func (c Events) Stream(ctx context.Context, workflowID int64, o StreamOptions) iter.Seq2[StreamedEvent, error] {
 	return func(yield func(StreamedEvent, error) bool) {
 		s := stream{client: c.conn, path: fmt.Sprintf("/workflows/%d/events/stream", workflowID), options: o, after: o.After}
@@ -50,7 +48,7 @@ func (c Events) Stream(ctx context.Context, workflowID int64, o StreamOptions) i
 			var refusal *APIError
 			switch {
 			case err == nil:
-				return // the caller has had enough
+				return // the caller stopped the iteration
 			case ctx.Err() != nil:
 				yield(StreamedEvent{}, ctx.Err())
 				return
@@ -70,11 +68,11 @@ type stream struct {
 	options   StreamOptions
 	after     *int64 // seq of the last event; nil while none is known
 	lastHeard time.Time
-	failures  int // since something was heard
+	failures  int // since the last frame
 }
 
-// connect makes one connection and hands out what comes. It returns nil if
-// the caller wants no more.
+// connect makes one connection and yields its events. It returns nil if the caller stopped
+// the iteration.
 func (s *stream) connect(ctx context.Context, yield func(StreamedEvent, error) bool) error {
 	query := encode(values("level", s.options.Level, "after_seq", s.after))
 	req, err := s.client.request(ctx, http.MethodGet, s.path+query, nil, "")
@@ -97,7 +95,7 @@ func (s *stream) connect(ctx context.Context, yield func(StreamedEvent, error) b
 	return s.read(resp.Body, yield)
 }
 
-// read hands out the frames of a connection.
+// read yields the events of a connection.
 func (s *stream) read(body io.Reader, yield func(StreamedEvent, error) bool) error {
 	lines := bufio.NewReaderSize(body, 1<<16)
 	var f frame
@@ -126,7 +124,7 @@ func (s *stream) read(body io.Reader, yield func(StreamedEvent, error) bool) err
 	}
 }
 
-// pause waits before the next connection, longer from time to time.
+// pause waits before the next connection; longer after each failure.
 func (s *stream) pause(ctx context.Context) {
 	wait := min(100*time.Millisecond<<min(s.failures, 5), 2*time.Second)
 	s.failures++
@@ -138,14 +136,13 @@ func (s *stream) pause(ctx context.Context) {
 	}
 }
 
-// frame is one message of a stream.
+// frame is a message of the stream.
 type frame struct {
 	id   string
 	data strings.Builder
 }
 
-// add reads a line of a frame; comments and fields that we do not need are
-// left out.
+// add parses a line of a frame. It ignores comments and unused fields.
 func (f *frame) add(line string) {
 	name, value, _ := strings.Cut(line, ":")
 	value = strings.TrimPrefix(value, " ")
@@ -160,7 +157,7 @@ func (f *frame) add(line string) {
 	}
 }
 
-// event is what a frame says; nil for a frame without an event.
+// event returns the event of a frame; nil for a frame without one.
 func (f *frame) event() (*StreamedEvent, error) {
 	if f.data.Len() == 0 || f.id == "" {
 		return nil, nil

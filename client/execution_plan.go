@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// ExecutionPlan says in which order the jobs of a workflow become ready.
+// ExecutionPlan returns the order in which the jobs of a workflow become ready.
 func (c Workflows) ExecutionPlan(ctx context.Context, workflowID int64) (*api.ExecutionPlan, error) {
 	return get[api.ExecutionPlan](ctx, c, "/workflows/%d/execution_plan", workflowID)
 }

@@ -9,26 +9,25 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// What follows only tests call.
+// The functions of this file are called by tests only.
 
-// IsNotFound reports whether err means that what a call is about does not
-// exist.
+// IsNotFound reports whether err says that the subject of a call does not exist.
 func IsNotFound(err error) bool {
 	var e *APIError
 	return errors.As(err, &e) && e.Status == http.StatusNotFound
 }
 
-// Create adds one to the user data of a workflow.
+// Create adds a user data record to a workflow.
 func (c UserData) Create(ctx context.Context, v *api.UserData) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodPost, "/user_data", v)
 }
 
-// Delete removes one of the compute nodes and returns what it was.
+// Delete removes a compute node and returns it.
 func (c ComputeNodes) Delete(ctx context.Context, id int64) (*api.ComputeNode, error) {
 	return call[api.ComputeNode](ctx, c, http.MethodDelete, fmt.Sprintf("/compute_nodes/%d", id), nil)
 }
 
-// Delete removes one of the allocations that were asked for and returns what it was.
+// Delete removes a scheduled compute node and returns it.
 func (c ScheduledComputeNodes) Delete(ctx context.Context, id int64) (*api.ScheduledComputeNode, error) {
 	return call[api.ScheduledComputeNode](ctx, c, http.MethodDelete, fmt.Sprintf("/scheduled_compute_nodes/%d", id), nil)
 }
@@ -54,8 +53,8 @@ func (c Workflows) IsUninitialized(ctx context.Context, id int64) (bool, error) 
 	return err == nil && out.IsUninitialized, err
 }
 
-// ResetStatus begins a new run of a workflow, unless something of it is still
-// alive and force is not set.
+// ResetStatus begins a new run of a workflow. It is a conflict while jobs, runners or
+// allocations are active, unless force is set.
 func (c Workflows) ResetStatus(ctx context.Context, id int64, force bool) (*api.Workflow, error) {
 	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force))
 	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// FileFilter selects the files; nil and empty fields select nothing.
+// FileFilter selects files; nil and empty fields do not filter.
 type FileFilter struct {
 	Page
 	WorkflowID      int64
@@ -24,22 +24,22 @@ func (c Files) List(ctx context.Context, f FileFilter) iter.Seq2[api.File, error
 	return pages[api.File](ctx, c, "/files", f.Page, values("workflow_id", f.WorkflowID, "produced_by_job_id", f.ProducedByJobID, "name", f.Name, "path", f.PathPart, "is_output", f.IsOutput))
 }
 
-// Get returns one of the files.
+// Get returns a file.
 func (c Files) Get(ctx context.Context, id int64) (*api.File, error) {
 	return get[api.File](ctx, c, "/files/%d", id)
 }
 
-// Create adds one to the files of a workflow.
+// Create adds a file to a workflow and returns it with its id.
 func (c Files) Create(ctx context.Context, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPost, "/files", v)
 }
 
-// Update changes one of the files.
+// Update changes a file and returns it.
 func (c Files) Update(ctx context.Context, id int64, v *api.File) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodPut, fmt.Sprintf("/files/%d", id), v)
 }
 
-// Delete removes one of the files and returns what it was.
+// Delete removes a file and returns it.
 func (c Files) Delete(ctx context.Context, id int64) (*api.File, error) {
 	return call[api.File](ctx, c, http.MethodDelete, fmt.Sprintf("/files/%d", id), nil)
 }

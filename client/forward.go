@@ -9,9 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// Forward sends somebody else's request for the API to the server, with the
-// credentials of this client in place of its own, and returns the answer whatever
-// its status is. The path begins with api.BasePath. Nothing is repeated.
+// Forward sends another client's API request to the server with the credentials of this
+// client, and returns the response with whatever status. The path begins with
+// api.BasePath. The request is not repeated.
 func (c *Client) Forward(req *http.Request) (*http.Response, error) {
 	base, err := url.Parse(c.base)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// List lists the jobs of a workflow that wait for a classification, grouped by
-// how they failed; of all workflows if the id is 0.
+// List lists the held jobs of a workflow, which wait for a classification, grouped by their
+// failure; of all workflows if the id is 0.
 func (c Holds) List(ctx context.Context, workflowID int64) ([]hold.HoldGroup, error) {
 	path := "/holds"
 	if workflowID != 0 {
@@ -23,7 +23,7 @@ func (c Holds) List(ctx context.Context, workflowID int64) ([]hold.HoldGroup, er
 	return out.Groups, nil
 }
 
-// Resolve classifies held jobs, and tells what became of each.
+// Resolve classifies held jobs and returns the outcome for each.
 func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolution) ([]hold.HoldOutcome, error) {
 	out, err := call[api.HoldOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/resolve_holds", workflowID), h)
 	if err != nil {
@@ -32,8 +32,8 @@ func (c Holds) Resolve(ctx context.Context, workflowID int64, h *api.HoldResolut
 	return out.Outcomes, nil
 }
 
-// ResolveEach classifies held jobs as a list of verdicts says, and tells what
-// became of each entry.
+// ResolveEach classifies held jobs by a list of verdicts and returns the outcome for each
+// verdict.
 func (c Holds) ResolveEach(ctx context.Context, workflowID int64, v *api.HoldVerdicts) ([]hold.VerdictOutcome, error) {
 	out, err := call[api.VerdictOutcomes](ctx, c, http.MethodPost, fmt.Sprintf("/workflows/%d/hold_verdicts", workflowID), v)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobFilter selects jobs of a workflow; nil and empty fields select nothing.
+// JobFilter selects jobs of a workflow; nil and empty fields do not filter.
 type JobFilter struct {
 	Page
 	WorkflowID           int64
@@ -29,7 +29,7 @@ func (c Jobs) List(ctx context.Context, f JobFilter) iter.Seq2[api.Job, error] {
 	return pages[api.Job](ctx, c, "/jobs", f.Page, f.query())
 }
 
-// Count returns how many jobs a filter selects.
+// Count returns the number of jobs that a filter selects.
 func (c Jobs) Count(ctx context.Context, f JobFilter) (int64, error) {
 	page, err := get[api.Page[api.Job]](ctx, c, "%s", "/jobs"+f.Page.query(f.query(), 0, 1))
 	if err != nil {
@@ -58,7 +58,7 @@ func (c Jobs) Create(ctx context.Context, j *api.Job) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPost, "/jobs", j)
 }
 
-// CreateAll adds jobs to a workflow, all or none.
+// CreateAll adds jobs to a workflow, all or nothing.
 func (c Jobs) CreateAll(ctx context.Context, jobs []api.Job) ([]api.Job, error) {
 	out, err := call[api.Jobs](ctx, c, http.MethodPost, "/bulk_jobs", api.Jobs{Jobs: jobs})
 	if err != nil {
@@ -67,12 +67,12 @@ func (c Jobs) CreateAll(ctx context.Context, jobs []api.Job) ([]api.Job, error) 
 	return out.Jobs, nil
 }
 
-// Update changes the fields of a job that are given.
+// Update changes the given fields of a job.
 func (c Jobs) Update(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d", id), j)
 }
 
-// ClearLabels is UpdateJob for a job that shall have no labels any more.
+// ClearLabels is Update, and removes all labels of the job.
 func (c Jobs) ClearLabels(ctx context.Context, id int64, j *api.Job) (*api.Job, error) {
 	body := struct {
 		api.Job
@@ -86,7 +86,7 @@ func (c Jobs) Delete(ctx context.Context, id int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs/%d", id), nil)
 }
 
-// DeleteAll removes all jobs of a workflow and returns how many there were.
+// DeleteAll removes all jobs of a workflow and returns their number.
 func (c Jobs) DeleteAll(ctx context.Context, workflowID int64) (int64, error) {
 	out, err := call[api.DeleteCount](ctx, c, http.MethodDelete, fmt.Sprintf("/jobs?workflow_id=%d", workflowID), nil)
 	if err != nil {
@@ -95,7 +95,7 @@ func (c Jobs) DeleteAll(ctx context.Context, workflowID int64) (int64, error) {
 	return out.Count, nil
 }
 
-// ManageStatusChange sets the status of a job, other than to a complete one.
+// ManageStatusChange sets the status of a job to one that is not terminal.
 func (c Jobs) ManageStatusChange(ctx context.Context, id int64, status workflow.JobStatus, runID int64) (*api.Job, error) {
 	return call[api.Job](ctx, c, http.MethodPut, fmt.Sprintf("/jobs/%d/manage_status_change/%s/%d", id, status, runID), nil)
 }

@@ -19,26 +19,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// foreignError says that a port or socket belongs to another user. Nothing was
-// sent.
+// foreignError is the error of a call that was not sent, since the port or socket belongs
+// to another user.
 type foreignError struct{ why *workflow.Error }
 
 func (e *foreignError) Error() string { return e.why.Error() }
 func (e *foreignError) Unwrap() error { return e.why }
 
-// IsOtherUser reports whether a call was not made because another user listens
-// where the server should.
+// IsOtherUser reports whether a call was not sent because another user listens at the
+// server's address.
 func IsOtherUser(err error) bool {
 	var e *foreignError
 	return errors.As(err, &e)
 }
 
-// listenerCheck dials without TLS, and asks the kernel who listens before
-// anything is sent: it has to be the user who runs this program.
+// listenerCheck dials without TLS. Before anything is sent it asks the kernel which user
+// listens, who has to be the user of this program.
 type listenerCheck struct {
 	dialer net.Dialer
 	locate func() Place // where to connect to instead of the address; may be nil
-	given  bool         // requests carry what the user gave by himself
+	given  bool         // requests carry a password or cookie of the user
 	uid    func(net.Conn) (uint32, error)
 	log    *slog.Logger
 
@@ -46,8 +46,8 @@ type listenerCheck struct {
 	untold    sync.Once
 }
 
-// dial connects to where the server is. If its socket cannot be reached, for example
-// since a cleaner has removed the folder, there is its port.
+// dial connects to the server: to its port if its socket cannot be reached, for example
+// since a cleanup has removed the folder.
 func (l *listenerCheck) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	var at Place
 	if l.locate != nil {
@@ -58,12 +58,12 @@ func (l *listenerCheck) dial(ctx context.Context, network, address string) (net.
 		if err == nil {
 			return c, nil
 		}
-		l.log.Debug("the socket of the server cannot be used, its port may do", "socket", at.Socket, "error", err)
+		l.log.Debug("the server's socket cannot be used, trying its port", "socket", at.Socket, "error", err)
 	}
 	return l.dialChecked(ctx, network, cmp.Or(at.Address, address))
 }
 
-// dialSocket connects to a Unix socket in whose folder nobody else can have put it.
+// dialSocket connects to a Unix socket whose folder no other user can write to.
 func (l *listenerCheck) dialSocket(ctx context.Context, path string) (net.Conn, error) {
 	if err := trustedfile.CheckFolder(filepath.Dir(path)); err != nil {
 		return nil, err
@@ -96,13 +96,12 @@ func (l *listenerCheck) check(c net.Conn) error {
 	return nil
 }
 
-// unknown decides about a connection of which the kernel does not tell who
-// listens.
+// unknown checks a connection for which the kernel does not name the user who listens.
 func (l *listenerCheck) unknown(c net.Conn, err error) error {
 	at, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || at.IP.IsLoopback() {
 		l.untold.Do(func() {
-			l.log.Info("the kernel does not tell who listens, as in some sandboxes: the server is asked to know the token", "address", c.RemoteAddr().String(), "error", err)
+			l.log.Info("the kernel does not name the user who listens, as in some sandboxes: the server has to prove that it knows the token", "address", c.RemoteAddr().String(), "error", err)
 		})
 		return nil
 	}
@@ -114,7 +113,7 @@ func (l *listenerCheck) unknown(c net.Conn, err error) error {
 		WithHint("use a URL that begins with https://")}
 }
 
-// foreign is the error about a listener of another user.
+// foreign returns the error about a listener of another user.
 func foreign(address net.Addr, uid uint32) error {
 	where := "socket " + address.String()
 	if at, ok := address.(*net.TCPAddr); ok {
@@ -125,8 +124,8 @@ func foreign(address net.Addr, uid uint32) error {
 		user = "a user outside of this user namespace"
 	}
 	return &foreignError{workflow.Errorf(workflow.CodeForbidden, "%s belongs to %s", where, user).
-		WithHint("nothing was sent. If it is where your daemon was, that has ended: leave out --url and TORC_API_URL, and your own daemon is found or started. A server that others share is reached by https")}
+		WithHint("nothing was sent. If this was your daemon's address, your daemon has ended: leave out --url and TORC_API_URL to find or start your own daemon. A shared server is reached by https")}
 }
 
-// dialTime bounds how long connecting takes.
+// dialTime is the timeout of connecting.
 const dialTime = 10 * time.Second

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// Recover repeats the failed jobs of a workflow with what they lacked; a dry run proposes
-// how.
+// Recover retries the failed jobs of a workflow with corrected resource requirements; a dry
+// run only returns the plan.
 func (c Workflows) Recover(ctx context.Context, workflowID int64, r *api.RecoverRequest) (*api.RecoveryPlan, error) {
 	if r.DryRun {
 		ctx = repeatable(ctx)

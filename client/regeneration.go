@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// Regenerate makes Slurm schedulers for the jobs of a workflow that have not begun; a dry
-// run proposes which.
+// Regenerate creates Slurm schedulers for the jobs of a workflow that have not started; a
+// dry run only returns them.
 func (c Workflows) Regenerate(ctx context.Context, workflowID int64, r *api.RegenerateRequest) (*api.Regeneration, error) {
 	if r.DryRun {
 		ctx = repeatable(ctx)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// ResultFilter selects the results; nil and empty fields select nothing.
+// ResultFilter selects results; nil and empty fields do not filter.
 type ResultFilter struct {
 	Page
 	WorkflowID    int64
@@ -27,17 +27,17 @@ func (c Results) List(ctx context.Context, f ResultFilter) iter.Seq2[api.Result,
 	return pages[api.Result](ctx, c, "/results", f.Page, values("workflow_id", f.WorkflowID, "job_id", f.JobID, "run_id", f.RunID, "return_code", f.ReturnCode, "status", f.Status, "compute_node_id", f.ComputeNodeID, "all_runs", f.AllRuns, "attempts", f.Attempts))
 }
 
-// Get returns one of the results.
+// Get returns a result.
 func (c Results) Get(ctx context.Context, id int64) (*api.Result, error) {
 	return get[api.Result](ctx, c, "/results/%d", id)
 }
 
-// Create adds a result to a workflow; the same one again is no error.
+// Create adds a result to a workflow; to add the same one again is no error.
 func (c Results) Create(ctx context.Context, v *api.Result) (*api.Result, error) {
 	return call[api.Result](repeatable(ctx), c, http.MethodPost, "/results", v)
 }
 
-// Delete removes one of the results and returns what it was.
+// Delete removes a result and returns it.
 func (c Results) Delete(ctx context.Context, id int64) (*api.Result, error) {
 	return call[api.Result](ctx, c, http.MethodDelete, fmt.Sprintf("/results/%d", id), nil)
 }

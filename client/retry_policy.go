@@ -16,7 +16,7 @@ func (c RetryPolicies) Create(ctx context.Context, p *workflow.RetryPolicy) (*ap
 	return call[api.StoredPolicy](ctx, c, http.MethodPost, "/retry_policies", p)
 }
 
-// Update replaces what a stored retry policy says.
+// Update replaces a stored retry policy.
 func (c RetryPolicies) Update(ctx context.Context, p *workflow.RetryPolicy) (*api.StoredPolicy, error) {
 	return call[api.StoredPolicy](ctx, c, http.MethodPut, "/retry_policies/"+url.PathEscape(p.Name), p)
 }
@@ -36,12 +36,12 @@ func (c RetryPolicies) Delete(ctx context.Context, name string) (*api.StoredPoli
 	return call[api.StoredPolicy](ctx, c, http.MethodDelete, "/retry_policies/"+url.PathEscape(name), nil)
 }
 
-// Changes lists who changed a stored retry policy, oldest first.
+// Changes lists the changes of a stored retry policy, oldest first.
 func (c RetryPolicies) Changes(ctx context.Context, name string) iter.Seq2[api.PolicyChange, error] {
 	return pages[api.PolicyChange](ctx, c, "/retry_policies/"+url.PathEscape(name)+"/history", Page{}, nil)
 }
 
-// Queues lists the queues that have retry policies of the site.
+// Queues lists the queues that have retry policies attached.
 func (c RetryPolicies) Queues(ctx context.Context) ([]workflow.QueuePolicies, error) {
 	all, err := get[api.QueuePolicyList](ctx, c, "/retry_queues")
 	if err != nil {
@@ -50,34 +50,33 @@ func (c RetryPolicies) Queues(ctx context.Context) ([]workflow.QueuePolicies, er
 	return all.Queues, nil
 }
 
-// Attach adds stored retry policies to those of a queue and returns all.
+// Attach adds stored retry policies to a queue and returns all of the queue's.
 func (c RetryPolicies) Attach(ctx context.Context, q workflow.QueuePolicies) (*workflow.QueuePolicies, error) {
 	return call[workflow.QueuePolicies](repeatable(ctx), c, http.MethodPost, "/retry_queues/attach", q)
 }
 
-// Detach takes retry policies from a queue and returns those that are
-// left.
+// Detach removes retry policies from a queue and returns the remaining ones.
 func (c RetryPolicies) Detach(ctx context.Context, q workflow.QueuePolicies) (*workflow.QueuePolicies, error) {
 	return call[workflow.QueuePolicies](ctx, c, http.MethodPost, "/retry_queues/detach", q)
 }
 
-// Settings returns what holds for the retries of all workflows.
+// Settings returns the retry settings of all workflows.
 func (c RetryPolicies) Settings(ctx context.Context) (*workflow.RetrySettings, error) {
 	return get[workflow.RetrySettings](ctx, c, "/retry_settings")
 }
 
-// SetSettings replaces what holds for the retries of all workflows.
+// SetSettings replaces the retry settings of all workflows.
 func (c RetryPolicies) SetSettings(ctx context.Context, s *workflow.RetrySettings) error {
 	_, err := call[workflow.RetrySettings](ctx, c, http.MethodPut, "/retry_settings", s)
 	return err
 }
 
-// SettingsChanges lists who changed them, oldest first.
+// SettingsChanges lists the changes of the retry settings, oldest first.
 func (c RetryPolicies) SettingsChanges(ctx context.Context) iter.Seq2[api.PolicyChange, error] {
 	return pages[api.PolicyChange](ctx, c, "/retry_settings/history", Page{}, nil)
 }
 
-// Simulate says what retry policies would have done to recorded attempts.
+// Simulate returns how retry policies would have decided about recorded attempts.
 func (c RetryPolicies) Simulate(ctx context.Context, r api.RetrySimulationRequest) (*retry.RetrySimulation, error) {
 	return call[retry.RetrySimulation](ctx, c, http.MethodPost, "/retry_simulations", r)
 }

@@ -7,17 +7,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// Ping asks whether the server answers.
+// Ping checks that the server answers.
 func (c *Client) Ping(ctx context.Context) (*api.Ping, error) {
 	return get[api.Ping](ctx, c, "/ping")
 }
 
-// ReloadAuth has a shared server read its authentication file again.
+// ReloadAuth makes a shared server read its authentication file again.
 func (c *Client) ReloadAuth(ctx context.Context) (*api.ReloadedAuth, error) {
 	return call[api.ReloadedAuth](ctx, c, http.MethodPost, "/admin/reload-auth", nil)
 }
 
-// Version asks for the versions of the server and of its API.
+// Version returns the versions of the server and of its API.
 func (c *Client) Version(ctx context.Context) (*api.VersionInfo, error) {
 	return get[api.VersionInfo](ctx, c, "/version")
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// answerTime is how long a turn may take beyond the time that it asked the
-// daemon to wait.
+// answerTime is how long a turn may take beyond the wait that it requested.
 const answerTime = 30 * time.Second
 
-// Register introduces a runner of a workflow. Repeating it with the same key
-// returns the same runner.
+// Register registers a runner of a workflow. A repetition with the same key returns the
+// same runner.
 func (c Runners) Register(ctx context.Context, workflowID int64, req *lease.RegisterRequest) (*lease.RegisterResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
@@ -27,7 +26,7 @@ func (c Runners) Register(ctx context.Context, workflowID int64, req *lease.Regi
 	return &resp, nil
 }
 
-// Turn says and hears everything that there is between a runner and the
+// Turn exchanges reports and free resources of a runner for grants and orders of the
 // daemon. It may be repeated.
 func (c Runners) Turn(ctx context.Context, runnerID int64, req *lease.TurnRequest) (*lease.TurnResponse, error) {
 	wait := time.Duration(req.WaitSeconds * float64(time.Second))
@@ -53,8 +52,7 @@ func (c Runners) Leave(ctx context.Context, runnerID int64, req *lease.LeaveRequ
 	return &resp, nil
 }
 
-// AccountSteps says what Slurm accounted for attempts of a runner. It may be
-// repeated.
+// AccountSteps reports Slurm's accounting of the attempts of a runner. It may be repeated.
 func (c Runners) AccountSteps(ctx context.Context, runnerID int64, accounts *api.StepAccounts) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()

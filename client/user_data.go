@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// UserDataFilter selects the user data; nil and empty fields select nothing.
+// UserDataFilter selects user data; nil and empty fields do not filter.
 type UserDataFilter struct {
 	Page
 	WorkflowID    int64
@@ -24,23 +24,23 @@ func (c UserData) List(ctx context.Context, f UserDataFilter) iter.Seq2[api.User
 	return pages[api.UserData](ctx, c, "/user_data", f.Page, values("workflow_id", f.WorkflowID, "consumer_job_id", f.ConsumerJobID, "producer_job_id", f.ProducerJobID, "name", f.Name, "is_ephemeral", f.IsEphemeral))
 }
 
-// Get returns one of the user data.
+// Get returns a user data record.
 func (c UserData) Get(ctx context.Context, id int64) (*api.UserData, error) {
 	return get[api.UserData](ctx, c, "/user_data/%d", id)
 }
 
-// Update changes one of the user data.
+// Update changes a user data record and returns it.
 func (c UserData) Update(ctx context.Context, id int64, v *api.UserData) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodPut, fmt.Sprintf("/user_data/%d", id), v)
 }
 
-// Delete removes one of the user data and returns what it was.
+// Delete removes a user data record and returns it.
 func (c UserData) Delete(ctx context.Context, id int64) (*api.UserData, error) {
 	return call[api.UserData](ctx, c, http.MethodDelete, fmt.Sprintf("/user_data/%d", id), nil)
 }
 
-// Add adds a record that one job reads and one job writes; nil for
-// none.
+// Add adds a user data record with the job that reads it and the job that writes it; nil
+// for none.
 func (c UserData) Add(ctx context.Context, v *api.UserData, consumerJobID, producerJobID *int64) (*api.UserData, error) {
 	query := values("consumer_job_id", consumerJobID, "producer_job_id", producerJobID)
 	return call[api.UserData](ctx, c, http.MethodPost, "/user_data"+encode(query), v)

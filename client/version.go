@@ -8,18 +8,18 @@ import (
 // APIVersion is the version of the HTTP API that this client speaks.
 const APIVersion = "0.23.0"
 
-// Compatibility says how two versions of the API get along.
+// Compatibility is how compatible two versions of the API are.
 type Compatibility int
 
 // The degrees of compatibility.
 const (
 	Compatible   Compatibility = iota // equal, other patch level, or not comparable
-	OtherMinor                        // may lack something
+	OtherMinor                        // some calls may be missing
 	Incompatible                      // another major version
 )
 
-// CompareAPIVersion says how a server's version of the API gets along with
-// ours. Versions that cannot be read count as compatible.
+// CompareAPIVersion compares a server's version of the API with ours. Versions that cannot
+// be parsed count as compatible.
 func CompareAPIVersion(server string) Compatibility {
 	theirs, ok := majorMinor(server)
 	ours, _ := majorMinor(APIVersion)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 )
 
-// WorkflowFilter selects workflows; nil and empty fields select nothing.
+// WorkflowFilter selects workflows; nil and empty fields do not filter.
 type WorkflowFilter struct {
 	Page
 	Name        string // exactly
@@ -35,23 +35,23 @@ func (c Workflows) Create(ctx context.Context, w *api.Workflow) (*api.Workflow, 
 	return call[api.Workflow](ctx, c, http.MethodPost, "/workflows", w)
 }
 
-// Update changes the fields of a workflow that are given.
+// Update changes the given fields of a workflow.
 func (c Workflows) Update(ctx context.Context, id int64, w *api.WorkflowUpdate) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d", id), w)
 }
 
-// DeleteIdle removes a workflow with everything in it. It is a conflict while
-// something of it is at work.
+// DeleteIdle removes a workflow with everything in it. It is a conflict while jobs, runners
+// or allocations of it are active.
 func (c Workflows) DeleteIdle(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d?if_idle=true", id), nil)
 }
 
-// Delete removes a workflow with everything in it, whatever is at work.
+// Delete removes a workflow with everything in it, even while it is active.
 func (c Workflows) Delete(ctx context.Context, id int64) (*api.Workflow, error) {
 	return call[api.Workflow](ctx, c, http.MethodDelete, fmt.Sprintf("/workflows/%d", id), nil)
 }
 
-// Archive puts a workflow into the archive, or takes it out.
+// Archive archives a workflow, or restores it from the archive.
 func (c Workflows) Archive(ctx context.Context, id int64, archived bool) (*api.Workflow, error) {
 	return call[api.Workflow](repeatable(ctx), c, http.MethodPost, fmt.Sprintf("/workflows/%d/archive", id), api.ArchiveRequest{IsArchived: archived})
 }
@@ -61,39 +61,40 @@ func (c Workflows) Cancel(ctx context.Context, id int64) (*api.Workflow, error) 
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d/cancel", id), nil)
 }
 
-// Status summarises a workflow.
+// Status returns a summary of a workflow.
 func (c Workflows) Status(ctx context.Context, id int64) (*api.WorkflowStatus, error) {
 	return get[api.WorkflowStatus](ctx, c, "/workflows/%d/status", id)
 }
 
-// IsComplete says whether a workflow has ended.
+// IsComplete returns whether a workflow has ended.
 func (c Workflows) IsComplete(ctx context.Context, id int64) (*api.IsComplete, error) {
 	return get[api.IsComplete](ctx, c, "/workflows/%d/is_complete", id)
 }
 
-// ResetStatusAt begins a new run of a workflow that is at a run, unless something of it
-// is still alive and force is not set; it is refused when another one has begun.
+// ResetStatusAt begins a new run of a workflow whose current run is runID. It is a conflict
+// if another run has begun, or while jobs, runners or allocations are active unless force
+// is set.
 func (c Workflows) ResetStatusAt(ctx context.Context, id, runID int64, force bool) (*api.Workflow, error) {
 	path := fmt.Sprintf("/workflows/%d/reset_status", id) + encode(values("force", force, "expected_run_id", runID))
 	return call[api.Workflow](ctx, c, http.MethodPost, path, nil)
 }
 
-// ResetJobStatus makes jobs uninitialised: all, or the failed ones with what
-// depends on them.
+// ResetJobStatus makes jobs uninitialized: all, or the failed ones and the jobs that depend
+// on them.
 func (c Workflows) ResetJobStatus(ctx context.Context, id int64, failedOnly bool) (*api.ResetJobStatus, error) {
 	path := fmt.Sprintf("/workflows/%d/reset_job_status", id) + encode(values("failed_only", failedOnly))
 	return call[api.ResetJobStatus](ctx, c, http.MethodPost, path, nil)
 }
 
-// Initialize makes jobs ready or blocked: all that are not complete, or only
-// uninitialised ones with what depends on them.
+// Initialize makes jobs ready or blocked: all that are not complete, or only the
+// uninitialized ones and the jobs that depend on them.
 func (c Workflows) Initialize(ctx context.Context, id int64, onlyUninitialized bool) error {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized))
 	return c.do(ctx, http.MethodPost, path, nil, nil)
 }
 
-// InitializeAt is Initialize for the run that a workflow is at; it is refused when
-// another one has begun, or somebody else has initialized the jobs for it.
+// InitializeAt is Initialize for the run runID. It is a conflict if another run has begun,
+// or the jobs of this one are initialized already.
 func (c Workflows) InitializeAt(ctx context.Context, id, runID int64, onlyUninitialized bool) error {
 	path := fmt.Sprintf("/workflows/%d/initialize_jobs", id) + encode(values("only_uninitialized", onlyUninitialized, "expected_run_id", runID))
 	return c.do(ctx, http.MethodPost, path, nil, nil)
@@ -105,8 +106,8 @@ func (c Workflows) StartInitialize(ctx context.Context, id int64, onlyUninitiali
 	return call[api.Task](ctx, c, http.MethodPost, path, nil)
 }
 
-// ProcessChangedInputs makes jobs whose inputs have changed uninitialised and
-// returns their names; a dry run only returns them.
+// ProcessChangedInputs makes jobs whose inputs have changed uninitialized and returns their
+// names; a dry run only returns the names.
 func (c Workflows) ProcessChangedInputs(ctx context.Context, id int64, dryRun bool) ([]string, error) {
 	path := fmt.Sprintf("/workflows/%d/process_changed_job_inputs", id) + encode(values("dry_run", dryRun))
 	out, err := call[api.ChangedInputs](ctx, c, http.MethodPost, path, nil)
