@@ -19,7 +19,7 @@ type Job struct {
 	ComputeNodeID              *int64                `json:"compute_node_id,omitempty"` // while it runs
 	ScheduleComputeNodes       *ScheduleComputeNodes `json:"schedule_compute_nodes,omitempty"`
 	CancelOnBlockingJobFailure *bool                 `json:"cancel_on_blocking_job_failure,omitempty"`
-	SupportsTermination        *bool                 `json:"supports_termination,omitempty"`
+	workflow.TorcJob
 	// The five lists of relations are ascending, and absent when empty. In a
 	// PUT an empty list replaces what was there, an absent one keeps it.
 	DependsOnJobIDs        []int64  `json:"depends_on_job_ids,omitempty"`
@@ -151,10 +151,10 @@ type SpawnResponse struct {
 // FromJob is a job on the wire.
 func FromJob(j workflow.Job) Job {
 	wire := Job{
-		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env,
+		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, TorcJob: j.TorcJob, Env: j.Env,
 		Status: &j.Status, StartTime: j.StartTime, ComputeNodeID: j.ComputeNodeID,
-		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()), SupportsTermination: &j.SupportsTermination,
-		DependsOnJobIDs: j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,
+		CancelOnBlockingJobFailure: new(j.RunIf.CancelOnFailure()),
+		DependsOnJobIDs:            j.DependsOn, InputFileIDs: j.InputFiles, OutputFileIDs: j.OutputFiles,
 		InputUserDataIDs: j.InputUserData, OutputUserDataIDs: j.OutputUserData,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
 		AttemptID: &j.AttemptID, Priority: &j.Priority, Origin: j.Origin, Labels: j.Labels,
@@ -162,6 +162,9 @@ func FromJob(j workflow.Job) Job {
 	}
 	if j.RunIf == workflow.RunIfFailure {
 		wire.RunIf = &j.RunIf
+	}
+	if wire.SupportsTermination == nil {
+		wire.SupportsTermination = new(false) // torc's clients expect it in each job
 	}
 	if j.Phase != workflow.PhaseNone {
 		wire.Phase = new(string(j.Phase))

@@ -18,7 +18,6 @@ type Workflow struct {
 	Description                              *string                         `json:"description,omitempty"`
 	Env                                      map[string]string               `json:"env,omitempty"`
 	Timestamp                                *string                         `json:"timestamp,omitempty"`
-	ComputeNodeExpirationBufferSeconds       *int64                          `json:"compute_node_expiration_buffer_seconds,omitempty"`
 	ComputeNodeWaitForNewJobsSeconds         *int64                          `json:"compute_node_wait_for_new_jobs_seconds,omitempty"`
 	ComputeNodeIgnoreWorkflowCompletion      *bool                           `json:"compute_node_ignore_workflow_completion,omitempty"`
 	ComputeNodeWaitForHealthyDatabaseMinutes *int64                          `json:"compute_node_wait_for_healthy_database_minutes,omitempty"`
@@ -26,7 +25,6 @@ type Workflow struct {
 	ResourceMonitorConfig                    *workflow.ResourceMonitorConfig `json:"resource_monitor_config,omitempty"`
 	SlurmDefaults                            Object                          `json:"slurm_defaults,omitempty"`
 	UsePendingFailed                         *bool                           `json:"use_pending_failed,omitempty"`
-	EnableROCrate                            *bool                           `json:"enable_ro_crate,omitempty"`
 	Project                                  *string                         `json:"project,omitempty"`
 	Metadata                                 Object                          `json:"metadata,omitempty"`
 	ExecutionConfig                          *workflow.ExecutionConfig       `json:"execution_config,omitempty"`
@@ -34,8 +32,8 @@ type Workflow struct {
 	IsCanceled                               *bool                           `json:"is_canceled,omitempty"` // read-only
 	IsArchived                               *bool                           `json:"is_archived,omitempty"` // read-only
 	DynamicJobs                              *workflow.DynamicJobsConfig     `json:"dynamic_jobs,omitempty"`
-	AccessGroups                             []string                        `json:"access_groups,omitempty"`
-	SubmissionDirectory                      *string                         `json:"submission_directory,omitempty"`
+	workflow.TorcWorkflow
+	SubmissionDirectory *string `json:"submission_directory,omitempty"`
 	// EnforceRuntime ends jobs that exceed their declared runtime; ours.
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
 	// Policy is what the workflow says about failures and its end; ours.

@@ -94,7 +94,7 @@ func (b *builder) buildWorkflow() {
 	if abs, err := filepath.Abs(b.opts.Dir); err == nil {
 		d.SubmissionDirectory = abs
 	}
-	d.AccessGroups = doc.AccessGroups
+	d.TorcWorkflow = doc.TorcWorkflow
 	for i, g := range doc.AccessGroups {
 		if slices.Contains(doc.AccessGroups[:i], g) {
 			b.fail(doc.at.get("access_groups").item(i), "", "the group %s is already there", clip(g))
@@ -102,7 +102,7 @@ func (b *builder) buildWorkflow() {
 	}
 	warnWithoutEffect(b.report, doc)
 	setComputeNode(b.report, doc, d)
-	d.UsePendingFailed, d.EnableROCrate, d.EnforceRuntime = doc.UsePendingFailed, doc.EnableROCrate, doc.EnforceRuntime
+	d.UsePendingFailed, d.EnforceRuntime = doc.UsePendingFailed, doc.EnforceRuntime
 	d.ExecutionConfig = readExecution(b.report, doc)
 	b.overrideStdio()
 	d.ResourceMonitor = readMonitor(b.report, doc.ResourceMonitor, b.opts.NoResourceMonitoring)
@@ -115,7 +115,7 @@ func (b *builder) buildWorkflow() {
 
 // warnWithoutEffect says which keys are only kept, so that nobody relies on them.
 func warnWithoutEffect(r *report, doc *Document) {
-	if doc.EnableROCrate {
+	if doc.EnableROCrate != nil && *doc.EnableROCrate {
 		r.warnKey(doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
 	}
 	if len(doc.AccessGroups) > 0 {
@@ -138,7 +138,6 @@ func setComputeNode(r *report, doc *Document, d *workflow.Definition) {
 	if doc.ComputeNodeExpirationBufferSeconds != nil {
 		r.warnKey(doc.at.get("compute_node_expiration_buffer_seconds"), "use execution_config: sigkill_headroom_seconds",
 			"compute_node_expiration_buffer_seconds has no effect")
-		d.ComputeNodeExpirationBufferSeconds = doc.ComputeNodeExpirationBufferSeconds
 	}
 }
 

@@ -64,8 +64,8 @@ func (n *nesting) depth() (depth int) {
 }
 
 // ofCommands are keys of jobs that mean nothing without a command.
-var ofCommands = append(slices.Clone(schemaOf(reflect.TypeFor[workflow.JobSettings]()).keys), "command", "env", "priority", "labels",
-	"resource_requirements", "failure_handler", "retry_policies", "scheduler", "supports_termination", "stdio", "timeouts", "undo")
+var ofCommands = append(slices.Concat(schemaOf(reflect.TypeFor[workflow.JobSettings]()).keys, schemaOf(reflect.TypeFor[workflow.TorcJob]()).keys), "command", "env", "priority", "labels",
+	"resource_requirements", "failure_handler", "retry_policies", "scheduler", "stdio", "timeouts", "undo")
 
 // checkWhatRuns checks that a job has either a command or a workflow, and no keys
 // that its kind does not know.
@@ -194,11 +194,11 @@ func (b *builder) here() *nesting {
 
 // ofParents are keys whose meaning is about the whole workflow: that of the file
 // at the top counts.
-var ofParents = []string{"slurm_schedulers", "actions", "slurm_defaults", "resource_monitor", "execution_config", "dynamic_jobs",
-	"use_pending_failed", "enable_ro_crate", "enforce_runtime", "access_groups", "global_max_retries", "max_retries_total", "cancel_siblings_on",
+var ofParents = append(slices.Clone(schemaOf(reflect.TypeFor[workflow.TorcWorkflow]()).keys), "slurm_schedulers", "actions", "slurm_defaults", "resource_monitor", "execution_config", "dynamic_jobs",
+	"use_pending_failed", "enforce_runtime", "global_max_retries", "max_retries_total", "cancel_siblings_on",
 	"notify", "failure_categories", "circuit_breakers", "max_failures", "deadline", "classify_timeout", "auto_schedule",
 	"compute_node_wait_for_new_jobs_seconds", "compute_node_ignore_workflow_completion",
-	"compute_node_wait_for_healthy_database_minutes", "compute_node_expiration_buffer_seconds"}
+	"compute_node_wait_for_healthy_database_minutes")
 
 // warnOfUnused says what of a sub-workflow has no effect, and which parameters
 // do not reach it.

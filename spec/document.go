@@ -92,12 +92,8 @@ type Document struct {
 	DynamicJobs *DynamicJobs `json:"dynamic_jobs,omitempty"`
 	// UsePendingFailed holds a failed job that no rule covers for a decision.
 	UsePendingFailed bool `json:"use_pending_failed,omitempty"`
-	// EnableROCrate records files and jobs as RO-Crate entities; it is kept, but has no effect yet.
-	EnableROCrate bool `json:"enable_ro_crate,omitempty"`
 	// EnforceRuntime kills a job that runs longer than the runtime of its resource requirements.
 	EnforceRuntime bool `json:"enforce_runtime,omitempty"`
-	// AccessGroups are the groups that may see the workflow; they are kept, but nobody is kept out yet.
-	AccessGroups []string `json:"access_groups,omitempty"`
 
 	// ComputeNodeWaitForNewJobsSeconds is how long an idle runner stays.
 	ComputeNodeWaitForNewJobsSeconds *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty" jsonschema:"minimum=0"`
@@ -105,8 +101,8 @@ type Document struct {
 	ComputeNodeIgnoreWorkflowCompletion *bool `json:"compute_node_ignore_workflow_completion,omitempty"`
 	// ComputeNodeWaitForHealthyDatabaseMinutes is the patience for an unreachable server.
 	ComputeNodeWaitForHealthyDatabaseMinutes *int64 `json:"compute_node_wait_for_healthy_database_minutes,omitempty" jsonschema:"minimum=0"`
-	// ComputeNodeExpirationBufferSeconds is accepted for compatibility and has no effect.
-	ComputeNodeExpirationBufferSeconds *int64 `json:"compute_node_expiration_buffer_seconds,omitempty"`
+
+	workflow.TorcWorkflow
 }
 
 // Sweep is how an item becomes many: its own axes, shared axes, or a table.
@@ -157,8 +153,7 @@ type Job struct {
 	RunIf string `json:"run_if,omitempty" jsonschema:"enum=success,enum=always,enum=failure"`
 	// CancelOnBlockingJobFailure: false is run_if always, true run_if success.
 	CancelOnBlockingJobFailure *bool `json:"cancel_on_blocking_job_failure,omitempty"`
-	// SupportsTermination is accepted for compatibility and has no effect.
-	SupportsTermination *bool `json:"supports_termination,omitempty"`
+	workflow.TorcJob
 	// Stdio says which output of the job is kept.
 	Stdio *Stdio `json:"stdio,omitempty"`
 	// Timeouts bound the job in time.
@@ -287,7 +282,7 @@ type SlurmScheduler struct {
 	Tmp string `json:"tmp,omitempty"`
 	// Extra is literal text after the last #SBATCH.
 	Extra string `json:"extra,omitempty"`
-	// NtasksPerNode is kept but not used.
+	// NtasksPerNode is sbatch's --ntasks-per-node.
 	NtasksPerNode *int64 `json:"ntasks_per_node,omitempty" jsonschema:"minimum=1"`
 	// SerializeAllocations runs the allocations one after another.
 	SerializeAllocations bool `json:"serialize_allocations,omitempty"`

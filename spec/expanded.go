@@ -31,12 +31,11 @@ func (d *Document) JSON() ([]byte, error) {
 func Expanded(def *workflow.Definition) *Document {
 	d := &Document{
 		Name: def.Name, User: def.User, Description: def.Description, Project: def.Project, Metadata: def.Metadata, Env: def.Env,
-		SlurmDefaults: def.SlurmDefaults, UsePendingFailed: def.UsePendingFailed, EnableROCrate: def.EnableROCrate,
-		EnforceRuntime: def.EnforceRuntime, AccessGroups: def.AccessGroups,
+		SlurmDefaults: def.SlurmDefaults, UsePendingFailed: def.UsePendingFailed,
+		EnforceRuntime: def.EnforceRuntime, TorcWorkflow: def.TorcWorkflow,
 		ComputeNodeWaitForNewJobsSeconds:         def.ComputeNodeWaitForNewJobsSeconds,
 		ComputeNodeIgnoreWorkflowCompletion:      def.ComputeNodeIgnoreWorkflowCompletion,
 		ComputeNodeWaitForHealthyDatabaseMinutes: def.ComputeNodeWaitForHealthyDatabaseMinutes,
-		ComputeNodeExpirationBufferSeconds:       def.ComputeNodeExpirationBufferSeconds,
 		ResourceMonitor:                          expandedMonitor(def.ResourceMonitor),
 		ExecutionConfig:                          expandedExecution(def.ExecutionConfig),
 	}
@@ -112,7 +111,7 @@ func stagedNames(def *workflow.Definition) func(string) bool {
 
 func expandedJob(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	job := &Job{
-		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env, Labels: j.Labels,
+		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, TorcJob: j.TorcJob, Env: j.Env, Labels: j.Labels,
 		ResourceRequirements: j.Requirements, FailureHandler: j.FailureHandler, Scheduler: j.Scheduler, Stdio: expandedStdio(j.Stdio),
 	}
 	if j.Child > 0 {

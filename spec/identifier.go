@@ -29,7 +29,7 @@ func (b *builder) checkFiles() {
 	use := fileUseOf(b.def)
 	setModTimes(b.def.Files, use, b.opts.modTime)
 	if slices.ContainsFunc(b.doc.Files, func(f *File) bool { return f.Identifier != nil }) {
-		checkIdentifiers(b.parts.files, b.def.Files, use, b.doc.EnableROCrate)
+		checkIdentifiers(b.parts.files, b.def.Files, use, b.doc.EnableROCrate != nil && *b.doc.EnableROCrate)
 	}
 }
 

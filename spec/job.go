@@ -237,7 +237,7 @@ func (e *jobExpander) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value
 	if refs == nil {
 		refs = e.references.refer(p, e.texts.fill(&p.command, row), e.texts.fill(&p.script, row))
 	}
-	d.Command, d.JobSettings = refs.command, j.JobSettings
+	d.Command, d.JobSettings, d.TorcJob = refs.command, j.JobSettings, j.TorcJob
 	if d.InvocationScript = nil; p.shared != nil && p.shared.script != "" {
 		d.InvocationScript = &p.shared.script
 	} else if refs.script != "" {

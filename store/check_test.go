@@ -159,6 +159,8 @@ func TestCheckDeep(t *testing.T) {
 		{"reference", "its runner 99", `UPDATE job SET compute_node_id = 99 WHERE workflow_id = {open} AND name = 'j1'`},
 		{"reference", "skipped by 99", `UPDATE job SET skipped_by = 99 WHERE workflow_id = {ended} AND name = 'j2'`},
 		{"reference", "its result", `UPDATE job SET result_id = 99 WHERE workflow_id = {ended} AND name = 'j0'`},
+		{"reference", "its torc_extra cannot be read", `UPDATE workflow SET torc_extra = '{"access_groups":3}' WHERE id = {open}`},
+		{"reference", "its torc_extra cannot be read", `UPDATE job SET torc_extra = 'true' WHERE workflow_id = {open} AND name = 'j1'`},
 		{"reference", "late report", `UPDATE late_report SET workflow_id = 99`},
 		{"reference", "refers to a row of job_env", `UPDATE job SET env_id = 99 WHERE workflow_id = {ended} AND name = 'j0'`},
 	} {

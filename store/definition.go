@@ -94,14 +94,16 @@ func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definitio
 func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 	w := workflow.Workflow{
 		Name: d.Name, User: d.User, Description: given(d.Description), Project: given(d.Project), Metadata: d.Metadata,
-		Env: d.Env, SubmissionDirectory: given(d.SubmissionDirectory), AccessGroups: d.AccessGroups,
-		ComputeNodeExpirationBufferSeconds:       d.ComputeNodeExpirationBufferSeconds,
+		Env: d.Env, SubmissionDirectory: given(d.SubmissionDirectory), TorcWorkflow: d.TorcWorkflow,
 		ComputeNodeWaitForNewJobsSeconds:         workflow.DefaultWaitForNewJobsSeconds,
 		ComputeNodeWaitForHealthyDatabaseMinutes: workflow.DefaultWaitForHealthyDatabaseMinutes,
 		ComputeNodeMinTimeForNewJobsSeconds:      workflow.DefaultMinTimeForNewJobsSeconds,
-		UsePendingFailed:                         &d.UsePendingFailed, EnableROCrate: &d.EnableROCrate, EnforceRuntime: d.EnforceRuntime,
+		UsePendingFailed:                         &d.UsePendingFailed, EnforceRuntime: d.EnforceRuntime,
 		ExecutionConfig: d.ExecutionConfig, ResourceMonitor: d.ResourceMonitor, SlurmDefaults: d.SlurmDefaults, DynamicJobs: d.DynamicJobs,
 		Policy: d.Policy,
+	}
+	if w.EnableROCrate == nil {
+		w.EnableROCrate = new(false)
 	}
 	core.Set(&w.ComputeNodeWaitForNewJobsSeconds, d.ComputeNodeWaitForNewJobsSeconds)
 	core.Set(&w.ComputeNodeIgnoreWorkflowCompletion, d.ComputeNodeIgnoreWorkflowCompletion)

@@ -64,7 +64,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 // job resolves what a job refers to, except for other jobs.
 func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
 	j := workflow.Job{
-		WorkflowID: d.id, Name: def.Name, Command: def.Command, JobSettings: def.JobSettings, Env: def.Env,
+		WorkflowID: d.id, Name: def.Name, Command: def.Command, JobSettings: def.JobSettings, TorcJob: def.TorcJob, Env: def.Env,
 		Priority: def.Priority, Labels: def.Labels, RunIf: def.RunIf, JobOptions: def.JobOptions,
 	}
 	requirements := def.Requirements

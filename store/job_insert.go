@@ -134,7 +134,7 @@ func newJobInserter(tx *core.Tx, workflowID int64) (*jobInserter, error) {
 		tx: tx, workflowID: workflowID,
 		known: map[reference]bool{}, classes: map[core.ClassKey]int64{}, envs: map[string]int64{}, policies: map[string]int64{}, byStatus: map[workflow.JobStatus]int64{},
 		jobs: tx.NewBulk("job", `id, workflow_id, name, command, env_id, policy_id, status, class_id, gate_id, failure_handler_id,
-			run_if, supports_termination, stdio, run_timeout, origin, stage_id, child_id, undoes_id, `+strings.Join(row.JobSettingColumns(), ", ")),
+			run_if, torc_extra, stdio, run_timeout, origin, stage_id, child_id, undoes_id, `+strings.Join(row.JobSettingColumns(), ", ")),
 	}
 	for i, table := range view.LinkTables {
 		in.links[i] = tx.NewBulk(table.Name, "job_id, "+table.Column)
@@ -205,7 +205,7 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	in.next++
 	in.byStatus[j.Status]++
 	err = in.jobs.Add(append([]any{j.ID, in.workflowID, j.Name, j.Command, env, policy, int64(j.Status), class, j.GateID, j.FailureHandlerID,
-		int64(j.RunIf), j.SupportsTermination, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
+		int64(j.RunIf), row.TorcExtra{Keys: &j.TorcJob}, stdio, timeout, j.Origin, j.StageID, j.ChildID, j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
 	if err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
 	}

@@ -102,13 +102,13 @@ func updateJob(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	core.Set(&j.Name, u.Name)
 	core.Set(&j.Command, u.Command)
 	j.UpdateSettings(u.JobSettings)
+	j.UpdateTorc(u.TorcJob)
 	if cancel := u.CancelOnBlockingJobFailure; cancel != nil && *cancel != j.RunIf.CancelOnFailure() {
 		j.RunIf = workflow.RunIfOf(*cancel)
 	}
 	core.Set(&j.RunIf, u.RunIf)
-	core.Set(&j.SupportsTermination, u.SupportsTermination)
-	err := tx.ExecOne(`UPDATE job SET name = ?, command = ?, run_if = ?, supports_termination = ?, `+strings.Join(row.JobSettingColumns(), " = ?, ")+` = ?
-		WHERE id = ?`, slices.Concat([]any{j.Name, j.Command, int64(j.RunIf), j.SupportsTermination}, row.JobSettings(&j.JobSettings), []any{j.ID})...)
+	err := tx.ExecOne(`UPDATE job SET name = ?, command = ?, run_if = ?, torc_extra = ?, `+strings.Join(row.JobSettingColumns(), " = ?, ")+` = ?
+		WHERE id = ?`, slices.Concat([]any{j.Name, j.Command, int64(j.RunIf), row.TorcExtra{Keys: &j.TorcJob}}, row.JobSettings(&j.JobSettings), []any{j.ID})...)
 	if err != nil {
 		return fmt.Errorf("update job %d: %w", j.ID, err)
 	}

@@ -23,10 +23,10 @@ func TestUpdateJob(t *testing.T) {
 	before := g.jobOf(3)
 	want := before
 	want.Name, want.Command, want.InvocationScript = "last", "false", new("wrap.sh")
-	want.SupportsTermination, want.RunIf = true, workflow.RunIfAlways
+	want.SupportsTermination, want.RunIf = new(true), workflow.RunIfAlways
 	want.Priority, want.Labels, want.SchedulerID, want.DependsOn = 9, []string{"a", "b"}, new(int64(3)), []int64{g.jobs[0]}
 	got, err := n.Jobs.Update(n.ctx, g.jobs[3], workflow.JobUpdate{
-		Name: &want.Name, Command: &want.Command, JobSettings: workflow.JobSettings{InvocationScript: want.InvocationScript}, SupportsTermination: new(true),
+		Name: &want.Name, Command: &want.Command, JobSettings: want.JobSettings, TorcJob: want.TorcJob,
 		CancelOnBlockingJobFailure: new(false), Priority: new(int64(9)), Labels: []string{"b", "a"}, SchedulerID: new(int64(3)),
 		DependsOn: []int64{g.jobs[0]}, Status: new(workflow.Uninitialized), Env: map[string]string{}, InputFiles: []int64{},
 	})

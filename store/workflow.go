@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/record"
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
@@ -61,11 +61,7 @@ func checkWorkflow(w *workflow.Workflow) error {
 	if d := w.DynamicJobs; d != nil && d.MaxIterations != nil && *d.MaxIterations < 1 {
 		return workflow.Errorf(workflow.CodeInvalid, "dynamic_jobs.max_iterations must be at least 1, not %d", *d.MaxIterations)
 	}
-	w.AccessGroups = slices.Sorted(slices.Values(w.AccessGroups))
-	if n := len(w.AccessGroups); len(slices.Compact(slices.Clone(w.AccessGroups))) != n {
-		return workflow.Errorf(workflow.CodeInvalid, "access_groups names a group twice")
-	}
-	return nil
+	return w.NormalizeTorc()
 }
 
 // insertWorkflow stores a workflow with its default requirements.
@@ -73,10 +69,6 @@ func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
 	env, err := jsonText(absentMap(w.Env))
 	if err != nil {
 		return 0, fmt.Errorf("write env: %w", err)
-	}
-	groups, err := jsonText(absentSlice(w.AccessGroups))
-	if err != nil {
-		return 0, fmt.Errorf("write access_groups: %w", err)
 	}
 	monitor, err := jsonText(w.ResourceMonitor)
 	if err != nil {
@@ -100,16 +92,16 @@ func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
 		}
 	}
 	id, err := tx.Insert(`INSERT INTO workflow (name, user, description, project, metadata, env, timestamp, submission_directory,
-			compute_node_expiration_buffer_seconds, compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
+			compute_node_wait_for_new_jobs_seconds, compute_node_ignore_workflow_completion,
 			compute_node_wait_for_healthy_database_minutes, compute_node_min_time_for_new_jobs_seconds,
-			resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, access_groups, policy,
-			use_pending_failed, enable_ro_crate, enforce_runtime)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			resource_monitor_config, slurm_defaults, execution_config, dynamic_jobs, policy,
+			use_pending_failed, enforce_runtime, torc_extra)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		w.Name, w.User, w.Description, w.Project, view.Text(w.Metadata), env, wireTime(tx.NowMS), w.SubmissionDirectory,
-		w.ComputeNodeExpirationBufferSeconds, w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
+		w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
 		w.ComputeNodeWaitForHealthyDatabaseMinutes, w.ComputeNodeMinTimeForNewJobsSeconds,
-		monitor, view.Text(w.SlurmDefaults), execution, dynamic, groups, policy,
-		w.UsePendingFailed, w.EnableROCrate, w.EnforceRuntime)
+		monitor, view.Text(w.SlurmDefaults), execution, dynamic, policy,
+		w.UsePendingFailed, w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow})
 	if err != nil {
 		return 0, fmt.Errorf("insert workflow %q: %w", w.Name, err)
 	}
@@ -129,13 +121,6 @@ func absentMap(m map[string]string) *map[string]string {
 		return nil
 	}
 	return &m
-}
-
-func absentSlice(s []string) *[]string {
-	if len(s) == 0 {
-		return nil
-	}
-	return &s
 }
 
 // Update changes a workflow and returns it.
@@ -160,12 +145,11 @@ func (s Workflows) Update(_ context.Context, id int64, u workflow.WorkflowUpdate
 		if view.Text(u.Metadata) != nil {
 			w.Metadata = u.Metadata
 		}
-		core.SetOptional(&w.ComputeNodeExpirationBufferSeconds, u.ComputeNodeExpirationBufferSeconds)
 		core.Set(&w.ComputeNodeWaitForNewJobsSeconds, u.ComputeNodeWaitForNewJobsSeconds)
 		core.Set(&w.ComputeNodeIgnoreWorkflowCompletion, u.ComputeNodeIgnoreWorkflowCompletion)
 		core.Set(&w.ComputeNodeWaitForHealthyDatabaseMinutes, u.ComputeNodeWaitForHealthyDatabaseMinutes)
 		core.SetOptional(&w.UsePendingFailed, u.UsePendingFailed)
-		core.SetOptional(&w.EnableROCrate, u.EnableROCrate)
+		w.UpdateTorc(u.TorcWorkflow)
 		core.SetOptional(&w.ExecutionConfig, u.ExecutionConfig)
 		if err := updatePolicy(tx, &w, u.Policy, u.UnsetPolicy); err != nil {
 			return err
@@ -175,11 +159,11 @@ func (s Workflows) Update(_ context.Context, id int64, u workflow.WorkflowUpdate
 			return fmt.Errorf("write execution_config of workflow %d: %w", id, err)
 		}
 		return tx.ExecOne(`UPDATE workflow SET name = ?, user = ?, description = ?, project = ?, metadata = ?,
-				compute_node_expiration_buffer_seconds = ?, compute_node_wait_for_new_jobs_seconds = ?, compute_node_ignore_workflow_completion = ?,
-				compute_node_wait_for_healthy_database_minutes = ?, use_pending_failed = ?, enable_ro_crate = ?, execution_config = ? WHERE id = ?`,
+				compute_node_wait_for_new_jobs_seconds = ?, compute_node_ignore_workflow_completion = ?,
+				compute_node_wait_for_healthy_database_minutes = ?, use_pending_failed = ?, torc_extra = ?, execution_config = ? WHERE id = ?`,
 			w.Name, w.User, w.Description, w.Project, view.Text(w.Metadata),
-			w.ComputeNodeExpirationBufferSeconds, w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
-			w.ComputeNodeWaitForHealthyDatabaseMinutes, w.UsePendingFailed, w.EnableROCrate, execution, id)
+			w.ComputeNodeWaitForNewJobsSeconds, w.ComputeNodeIgnoreWorkflowCompletion,
+			w.ComputeNodeWaitForHealthyDatabaseMinutes, w.UsePendingFailed, row.TorcExtra{Keys: &w.TorcWorkflow}, execution, id)
 	})
 	return w, err
 }
@@ -196,7 +180,7 @@ func checkImmutable(w *workflow.Workflow, u workflow.WorkflowUpdate) error {
 		return refuse("submission_directory")
 	case u.DynamicJobs != nil && !sameDynamicJobs(u.DynamicJobs, w.DynamicJobs):
 		return refuse("dynamic_jobs")
-	case u.AccessGroups != nil && !slices.Equal(slices.Sorted(slices.Values(u.AccessGroups)), w.AccessGroups):
+	case !w.SameGroups(u.TorcWorkflow):
 		return refuse("access_groups")
 	}
 	return nil

@@ -18,7 +18,7 @@ func (n *nouns) full() workflow.Workflow {
 	n.t.Helper()
 	w, err := n.Workflows.Create(n.ctx, workflow.Workflow{
 		Name: "full", User: "me", Description: new("100% of it"), Project: new("p"), Metadata: json.RawMessage(`{"b": 1, "a": 2}`),
-		Env: map[string]string{"A": "1"}, SubmissionDirectory: new("/home/me"), AccessGroups: []string{"z", "a"},
+		Env: map[string]string{"A": "1"}, SubmissionDirectory: new("/home/me"), TorcWorkflow: workflow.TorcWorkflow{AccessGroups: []string{"z", "a"}},
 		ComputeNodeWaitForNewJobsSeconds: 7, UsePendingFailed: new(true), EnforceRuntime: true,
 		ExecutionConfig: &workflow.ExecutionConfig{Mode: "direct"}, DynamicJobs: &workflow.DynamicJobsConfig{MaxIterations: new(int64(5))},
 		ResourceMonitor: &workflow.ResourceMonitorConfig{Enabled: true, Granularity: "summary"}, SlurmDefaults: json.RawMessage(`{"account":"x"}`),
@@ -62,7 +62,7 @@ func TestWorkflowRefusals(t *testing.T) {
 	for name, w := range map[string]workflow.Workflow{
 		"env name":   {Env: map[string]string{"A-B": "1"}},
 		"iterations": {DynamicJobs: &workflow.DynamicJobsConfig{MaxIterations: new(int64(0))}},
-		"groups":     {AccessGroups: []string{"a", "b", "a"}},
+		"groups":     {TorcWorkflow: workflow.TorcWorkflow{AccessGroups: []string{"a", "b", "a"}}},
 	} {
 		if _, err := n.Workflows.Create(n.ctx, w); workflow.CodeOf(err) != workflow.CodeInvalid {
 			t.Errorf("%s: error %v, want a refusal", name, err)
@@ -74,7 +74,7 @@ func TestWorkflowUpdate(t *testing.T) {
 	n := newNouns(t)
 	w := n.full()
 	same := workflow.WorkflowUpdate{
-		Env: map[string]string{"A": "1"}, SubmissionDirectory: new("/home/me"), AccessGroups: []string{"a", "z"},
+		Env: map[string]string{"A": "1"}, SubmissionDirectory: new("/home/me"), TorcWorkflow: workflow.TorcWorkflow{AccessGroups: []string{"a", "z"}},
 		DynamicJobs: &workflow.DynamicJobsConfig{MaxIterations: new(int64(5))},
 	}
 	got, err := n.Workflows.Update(n.ctx, w.ID, same)
@@ -86,7 +86,7 @@ func TestWorkflowUpdate(t *testing.T) {
 		"env":                  {Env: map[string]string{}},
 		"submission_directory": {SubmissionDirectory: new("/")},
 		"dynamic_jobs":         {DynamicJobs: &workflow.DynamicJobsConfig{}},
-		"access_groups":        {AccessGroups: []string{"a"}},
+		"access_groups":        {TorcWorkflow: workflow.TorcWorkflow{AccessGroups: []string{"a"}}},
 	} {
 		if _, err := n.Workflows.Update(n.ctx, w.ID, u); workflow.CodeOf(err) != workflow.CodeInvalid {
 			t.Errorf("%s: error %v, want a refusal", name, err)

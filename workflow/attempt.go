@@ -1,5 +1,7 @@
 package workflow
 
+import "time"
+
 // Attempt is the record of one try of a job in a run. It is written once when
 // the attempt starts, completed once when it ends, and never overwritten.
 type Attempt struct {
@@ -18,4 +20,22 @@ type Attempt struct {
 	Evidence   Evidence
 	Decision   Decision
 	Recovery   *FailedRecovery // of the recovery script behind it; nil if none failed
+}
+
+// Component is the part of a job whose failure a rule looks at.
+type Component string
+
+// The components of a job; the empty one is main.
+const (
+	ComponentMain     Component = "main"     // the job's command
+	ComponentRecovery Component = "recovery" // the recovery script of a rule
+)
+
+// Failure is an attempt as rules look at it.
+type Failure struct {
+	Cause     Cause
+	Evidence  Evidence
+	Node      string
+	Elapsed   time.Duration
+	Component Component
 }

@@ -16,16 +16,14 @@ type Definition struct {
 	Metadata            json.RawMessage   `json:"metadata,omitempty"` // an object; nil if not given
 	Env                 map[string]string `json:"env,omitempty"`
 	SubmissionDirectory string            `json:"submission_directory,omitempty"` // absolute
-	AccessGroups        []string          `json:"access_groups,omitempty"`
 
 	ComputeNodeWaitForNewJobsSeconds         *int64 `json:"compute_node_wait_for_new_jobs_seconds,omitempty"`
 	ComputeNodeIgnoreWorkflowCompletion      *bool  `json:"compute_node_ignore_workflow_completion,omitempty"`
 	ComputeNodeWaitForHealthyDatabaseMinutes *int64 `json:"compute_node_wait_for_healthy_database_minutes,omitempty"`
 	ComputeNodeMinTimeForNewJobsSeconds      *int64 `json:"compute_node_min_time_for_new_jobs_seconds,omitempty"`
-	ComputeNodeExpirationBufferSeconds       *int64 `json:"compute_node_expiration_buffer_seconds,omitempty"`
+	TorcWorkflow
 
 	UsePendingFailed bool                   `json:"use_pending_failed,omitempty"`
-	EnableROCrate    bool                   `json:"enable_ro_crate,omitempty"`
 	EnforceRuntime   bool                   `json:"enforce_runtime,omitempty"` // kill a job that exceeds its declared runtime
 	ExecutionConfig  *ExecutionConfig       `json:"execution_config,omitempty"`
 	ResourceMonitor  *ResourceMonitorConfig `json:"resource_monitor_config,omitempty"`
@@ -56,6 +54,7 @@ type JobDefinition struct {
 	Scheduler      string            `json:"scheduler,omitempty"`
 	RunIf          RunIf             `json:"run_if,omitempty"`
 	JobOptions
+	TorcJob
 	Stage          int32   `json:"stage,omitempty"`      // that it is in; 0: the main one
 	Child          int32   `json:"child,omitempty"`      // the stage that a sub-workflow job stands for; 0: none
 	Undoes         int32   `json:"undoes,omitempty"`     // the job, numbered from 1, that this one of a compensation undoes; 0: none

@@ -28,8 +28,7 @@ type Job struct {
 	StartTime     *string // RFC 3339; while running
 	ComputeNodeID *int64  // while running
 
-	RunIf               RunIf
-	SupportsTermination bool
+	RunIf RunIf
 
 	// The relations, ascending; nil where they were not asked for.
 	DependsOn      []int64
@@ -47,6 +46,7 @@ type Job struct {
 	Labels                 []string // sorted, without repeats
 
 	JobOptions
+	TorcJob
 	StageID *int64 // the stage that it is in; nil: the main one
 	ChildID *int64 // the stage that a sub-workflow job stands for
 	// UndoesID is the job that this one of a compensation undoes.
@@ -107,11 +107,11 @@ type JobUpdate struct {
 	Name    *string
 	Command *string
 	JobSettings
+	TorcJob
 	Env                        map[string]string
 	Status                     *JobStatus
 	CancelOnBlockingJobFailure *bool // false keeps a condition that runs after failures
 	RunIf                      *RunIf
-	SupportsTermination        *bool
 	DependsOn                  []int64
 	InputFiles                 []int64
 	OutputFiles                []int64

@@ -25,22 +25,20 @@ type Workflow struct {
 	Env                 map[string]string
 	Timestamp           string // of creation, YYYY-MM-DDTHH:MM:SS.mmmZ
 	SubmissionDirectory *string
-	AccessGroups        []string // sorted
 
-	ComputeNodeExpirationBufferSeconds       *int64 // no default
 	ComputeNodeWaitForNewJobsSeconds         int64
 	ComputeNodeIgnoreWorkflowCompletion      bool
 	ComputeNodeWaitForHealthyDatabaseMinutes int64
 	ComputeNodeMinTimeForNewJobsSeconds      int64
 
 	UsePendingFailed *bool
-	EnableROCrate    *bool
 	EnforceRuntime   bool // kill a job that exceeds its declared runtime
 	ExecutionConfig  *ExecutionConfig
 	ResourceMonitor  *ResourceMonitorConfig
 	SlurmDefaults    json.RawMessage // an object; nil if not given
 	DynamicJobs      *DynamicJobsConfig
 	Policy           *RunPolicy
+	TorcWorkflow
 
 	// RunID grows by one with every reset_status and by nothing else; 0 before
 	// the first.
@@ -68,13 +66,11 @@ type WorkflowUpdate struct {
 	Project     *string
 	Metadata    json.RawMessage
 
-	ComputeNodeExpirationBufferSeconds       *int64
 	ComputeNodeWaitForNewJobsSeconds         *int64
 	ComputeNodeIgnoreWorkflowCompletion      *bool
 	ComputeNodeWaitForHealthyDatabaseMinutes *int64
 
 	UsePendingFailed *bool
-	EnableROCrate    *bool
 	ExecutionConfig  *ExecutionConfig
 	Policy           *RunPolicy // what is given in it replaces what is stored
 	UnsetPolicy      []string   // keys of Policy that are removed, such as max_failures and end.success_if
@@ -82,7 +78,7 @@ type WorkflowUpdate struct {
 	Env                 map[string]string
 	SubmissionDirectory *string
 	DynamicJobs         *DynamicJobsConfig
-	AccessGroups        []string
+	TorcWorkflow
 }
 
 // WorkLeft is what is at work for a workflow.

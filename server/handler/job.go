@@ -28,8 +28,8 @@ func toJob(j api.Job) workflow.Job {
 		runIf = *j.RunIf
 	}
 	return workflow.Job{
-		WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: j.Env,
-		RunIf: runIf, SupportsTermination: Or(j.SupportsTermination, false),
+		WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, TorcJob: j.TorcJob, Env: j.Env,
+		RunIf:     runIf,
 		DependsOn: j.DependsOnJobIDs, InputFiles: j.InputFileIDs, OutputFiles: j.OutputFileIDs,
 		InputUserData: j.InputUserDataIDs, OutputUserData: j.OutputUserDataIDs,
 		ResourceRequirementsID: j.ResourceRequirementsID, SchedulerID: j.SchedulerID, FailureHandlerID: j.FailureHandlerID,
@@ -120,8 +120,8 @@ func (h jobs) updateJob(r *rest.Request[IDParams, api.Job]) (api.Job, error) {
 			r.Params.ID, stored.WorkflowID, b.WorkflowID)
 	}
 	j, err := h.Store.Jobs.Update(r.Context(), r.Params.ID, workflow.JobUpdate{
-		Name: &b.Name, Command: &b.Command, JobSettings: b.JobSettings, Env: b.Env, Status: b.Status,
-		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, RunIf: b.RunIf, SupportsTermination: b.SupportsTermination,
+		Name: &b.Name, Command: &b.Command, JobSettings: b.JobSettings, TorcJob: b.TorcJob, Env: b.Env, Status: b.Status,
+		CancelOnBlockingJobFailure: b.CancelOnBlockingJobFailure, RunIf: b.RunIf,
 		DependsOn: b.DependsOnJobIDs, InputFiles: b.InputFileIDs, OutputFiles: b.OutputFileIDs,
 		InputUserData: b.InputUserDataIDs, OutputUserData: b.OutputUserDataIDs,
 		ResourceRequirementsID: b.ResourceRequirementsID, SchedulerID: b.SchedulerID, Priority: b.Priority, Labels: b.Labels, Author: r.User(),

@@ -29,7 +29,6 @@ func (h workflows) routes() []rest.Route {
 func fromWorkflow(w workflow.Workflow) api.Workflow {
 	return api.Workflow{
 		ID: &w.ID, Name: w.Name, User: w.User, Description: w.Description, Env: w.Env, Timestamp: &w.Timestamp,
-		ComputeNodeExpirationBufferSeconds:       w.ComputeNodeExpirationBufferSeconds,
 		ComputeNodeWaitForNewJobsSeconds:         &w.ComputeNodeWaitForNewJobsSeconds,
 		ComputeNodeIgnoreWorkflowCompletion:      &w.ComputeNodeIgnoreWorkflowCompletion,
 		ComputeNodeWaitForHealthyDatabaseMinutes: &w.ComputeNodeWaitForHealthyDatabaseMinutes,
@@ -37,7 +36,6 @@ func fromWorkflow(w workflow.Workflow) api.Workflow {
 		ResourceMonitorConfig:                    w.ResourceMonitor,
 		SlurmDefaults:                            api.Object(w.SlurmDefaults),
 		UsePendingFailed:                         w.UsePendingFailed,
-		EnableROCrate:                            w.EnableROCrate,
 		Project:                                  w.Project,
 		Metadata:                                 api.Object(w.Metadata),
 		ExecutionConfig:                          w.ExecutionConfig,
@@ -45,7 +43,7 @@ func fromWorkflow(w workflow.Workflow) api.Workflow {
 		IsCanceled:                               &w.IsCanceled,
 		IsArchived:                               &w.IsArchived,
 		DynamicJobs:                              w.DynamicJobs,
-		AccessGroups:                             w.AccessGroups,
+		TorcWorkflow:                             w.TorcWorkflow,
 		SubmissionDirectory:                      w.SubmissionDirectory,
 		EnforceRuntime:                           trueOrAbsent(w.EnforceRuntime),
 		Policy:                                   w.Policy,
@@ -64,7 +62,6 @@ func trueOrAbsent(flag bool) *bool {
 func toWorkflow(w *api.Workflow) workflow.Workflow {
 	return workflow.Workflow{
 		Name: w.Name, User: w.User, Description: w.Description, Env: w.Env,
-		ComputeNodeExpirationBufferSeconds:       w.ComputeNodeExpirationBufferSeconds,
 		ComputeNodeWaitForNewJobsSeconds:         Or(w.ComputeNodeWaitForNewJobsSeconds, workflow.DefaultWaitForNewJobsSeconds),
 		ComputeNodeIgnoreWorkflowCompletion:      Or(w.ComputeNodeIgnoreWorkflowCompletion, false),
 		ComputeNodeWaitForHealthyDatabaseMinutes: Or(w.ComputeNodeWaitForHealthyDatabaseMinutes, workflow.DefaultWaitForHealthyDatabaseMinutes),
@@ -72,12 +69,11 @@ func toWorkflow(w *api.Workflow) workflow.Workflow {
 		ResourceMonitor:                          w.ResourceMonitorConfig,
 		SlurmDefaults:                            json.RawMessage(w.SlurmDefaults),
 		UsePendingFailed:                         w.UsePendingFailed,
-		EnableROCrate:                            w.EnableROCrate,
 		Project:                                  w.Project,
 		Metadata:                                 json.RawMessage(w.Metadata),
 		ExecutionConfig:                          w.ExecutionConfig,
 		DynamicJobs:                              w.DynamicJobs,
-		AccessGroups:                             w.AccessGroups,
+		TorcWorkflow:                             w.TorcWorkflow,
 		SubmissionDirectory:                      w.SubmissionDirectory,
 		EnforceRuntime:                           Or(w.EnforceRuntime, false),
 		Policy:                                   w.Policy,
@@ -168,19 +164,17 @@ func (h workflows) updateWorkflow(r *rest.Request[IDParams, api.WorkflowUpdate])
 	}
 	w, err := h.Store.Workflows.Update(r.Context(), r.Params.ID, workflow.WorkflowUpdate{
 		Name: &b.Name, User: &b.User, Description: b.Description, Project: b.Project, Metadata: json.RawMessage(b.Metadata),
-		ComputeNodeExpirationBufferSeconds:       b.ComputeNodeExpirationBufferSeconds,
 		ComputeNodeWaitForNewJobsSeconds:         b.ComputeNodeWaitForNewJobsSeconds,
 		ComputeNodeIgnoreWorkflowCompletion:      b.ComputeNodeIgnoreWorkflowCompletion,
 		ComputeNodeWaitForHealthyDatabaseMinutes: b.ComputeNodeWaitForHealthyDatabaseMinutes,
 		UsePendingFailed:                         b.UsePendingFailed,
-		EnableROCrate:                            b.EnableROCrate,
 		ExecutionConfig:                          b.ExecutionConfig,
 		Policy:                                   b.Policy,
 		UnsetPolicy:                              b.UnsetPolicy,
 		Env:                                      b.Env,
 		SubmissionDirectory:                      b.SubmissionDirectory,
 		DynamicJobs:                              b.DynamicJobs,
-		AccessGroups:                             b.AccessGroups,
+		TorcWorkflow:                             b.TorcWorkflow,
 	})
 	return fromWorkflow(w), err
 }

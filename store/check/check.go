@@ -48,7 +48,7 @@ func Deep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 		if err := c.rules(referenceRules, countRules, gateRules, stageRules, attemptRules, allocationRules, budgetRules, endRules, compensationRules, goneRules, timeRules, alertRules, eventRules, claimHoldRules, breakerRules, loginRules); err != nil {
 			return err
 		}
-		for _, look := range []func() error{c.gateHashes, c.cycles, c.storedPolicies, c.budgets, c.replay, c.replayRecoveries, c.verdicts, c.stages, c.trips} {
+		for _, look := range []func() error{c.gateHashes, c.cycles, c.storedPolicies, c.torcExtra, c.budgets, c.replay, c.replayRecoveries, c.verdicts, c.stages, c.trips} {
 			if err := look(); err != nil {
 				return err
 			}

@@ -30,8 +30,8 @@ func SelectJobSettings() string {
 	return "j." + strings.Join(JobSettingColumns(), ", j.")
 }
 
-// JobSettings returns the addresses of a job's settings in the order of their columns:
-// where to scan them, or values for the parameters of a statement.
+// JobSettings returns where the settings of a job are, in the order of their columns:
+// to scan them, or as parameters of a statement.
 func JobSettings(s *workflow.JobSettings) []any {
 	fields := make([]any, len(jobSettings))
 	for i := range jobSettings {

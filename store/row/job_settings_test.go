@@ -15,12 +15,13 @@ func TestEachJobSettingHasItsColumn(t *testing.T) {
 	columns, fields := JobSettingColumns(), JobSettings(&s)
 	for f := range reflect.TypeFor[workflow.JobSettings]().Fields() {
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		field := reflect.ValueOf(&s).Elem().FieldByIndex(f.Index).Addr().Interface()
 		i := slices.Index(columns, key)
 		if i < 0 {
 			t.Errorf("%s: no column %s in %v", f.Name, key, columns)
 			continue
 		}
-		if want := reflect.ValueOf(&s).Elem().FieldByIndex(f.Index).Addr().Interface(); fields[i] != want {
+		if fields[i] != field {
 			t.Errorf("the column %s is that of another field than %s", key, f.Name)
 		}
 		columns, fields = slices.Delete(columns, i, i+1), slices.Delete(fields, i, i+1)

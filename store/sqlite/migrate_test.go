@@ -13,9 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// firstVersion writes a database of the first schema version, with a workflow and
-// an owner that is on another host.
-func firstVersion(t *testing.T, beat time.Time) (path string) {
+// ofVersion writes a database of a schema version, and runs statements on it.
+func ofVersion(t *testing.T, version int, statements ...string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "t.db")
 	db, err := sql.Open("sqlite3", path)
@@ -28,15 +27,24 @@ func firstVersion(t *testing.T, beat time.Time) (path string) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := apply(t.Context(), conn, scripts()[0], 1); err != nil {
-		t.Fatal(err)
+	for i, text := range scripts()[:version] {
+		if err := apply(t.Context(), conn, text, i+1); err != nil {
+			t.Fatal(err)
+		}
 	}
-	ms := beat.UnixMilli()
-	_, err = conn.ExecContext(t.Context(), `INSERT INTO owner (id, host, pid, boot_id, machine_id, epoch, started_ms, beat_ms) VALUES (1, 'elsewhere', 7, 'boot', 'machine', 3, ?, ?)`, ms, ms)
-	if err != nil {
-		t.Fatal(err)
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
 	}
 	return path
+}
+
+// firstVersion writes a database of the first schema version, with an owner that is
+// on another host.
+func firstVersion(t *testing.T, beat time.Time) (path string) {
+	return ofVersion(t, 1, fmt.Sprintf(`INSERT INTO owner (id, host, pid, boot_id, machine_id, epoch, started_ms, beat_ms)
+		VALUES (1, 'elsewhere', 7, 'boot', 'machine', 3, %[1]d, %[1]d)`, beat.UnixMilli()))
 }
 
 // A database of the version before opens, after a backup; what owned it is
@@ -68,6 +76,53 @@ func TestOwnedDatabaseOfTheFirstVersion(t *testing.T) {
 	path := firstVersion(t, time.Now())
 	if s, err := Open(t.Context(), Options{Path: path}); workflow.CodeOf(err) != workflow.CodeConflict {
 		t.Errorf("opened %v: %v", s, err)
+	}
+}
+
+// The values of the columns that migration 5 replaces are in its column torc_extra.
+func TestTorcExtraOfTheFourthVersion(t *testing.T) {
+	path := ofVersion(t, 4,
+		`INSERT INTO workflow (id, name, user, timestamp, compute_node_expiration_buffer_seconds, enable_ro_crate, access_groups) VALUES
+			(1, 'all', 'me', '', 60, 1, '["a \"b\"","c"]'), (2, 'none', 'me', '', NULL, NULL, NULL), (3, 'some', 'me', '', 0, 0, NULL)`,
+		`INSERT INTO resource_requirements (id, workflow_id, name, num_cpus, num_gpus, num_nodes, memory, runtime, memory_bytes, runtime_s)
+			VALUES (1, 1, 'default', 1, 0, 1, '1m', 'PT1M', 1, 60)`,
+		`INSERT INTO claim_class (id, workflow_id, requirements_id, scheduler_id, labels, priority) VALUES (1, 1, 1, 0, '', 0)`,
+		`INSERT INTO job (id, workflow_id, name, command, class_id, supports_termination) VALUES (1, 1, 'yes', 'true', 1, 1), (2, 1, 'no', 'true', 1, 0)`,
+	)
+	s, err := Open(t.Context(), Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for query, want := range map[string]string{
+		`SELECT name, torc_extra FROM workflow ORDER BY id`: `all {"compute_node_expiration_buffer_seconds":60,"enable_ro_crate":true,"access_groups":["a \"b\"","c"]}
+none null
+some {"compute_node_expiration_buffer_seconds":0,"enable_ro_crate":false}
+`,
+		`SELECT name, torc_extra FROM job ORDER BY id`: `yes {"supports_termination":true}
+no null
+`,
+	} {
+		rows, err := s.Read.QueryContext(t.Context(), query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		got := ""
+		for rows.Next() {
+			var name string
+			var extra sql.NullString
+			if err := rows.Scan(&name, &extra); err != nil {
+				t.Fatal(err)
+			}
+			if !extra.Valid {
+				extra.String = "null"
+			}
+			got += name + " " + extra.String + "\n"
+		}
+		if err := rows.Err(); err != nil || got != want {
+			t.Errorf("%s, %v:\n%swant\n%s", query, err, got, want)
+		}
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // JobColumns of JobTables are what a JobScanner reads.
 var JobColumns = `j.id, j.workflow_id, j.name, j.command, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
-	j.run_if, j.supports_termination, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
+	j.run_if, j.torc_extra, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
 	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id, ` + row.SelectJobSettings()
 
@@ -43,7 +43,7 @@ func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
 	var inRecovery bool
 	var hash []byte
 	err = r.Scan(append([]any{&j.ID, &j.WorkflowID, &j.Name, &j.Command, &workflowEnv, &env, &j.Status, &startMS, &j.ComputeNodeID,
-		&j.RunIf, &j.SupportsTermination, &requirements, &scheduler, &labels, &j.Login, &j.Priority,
+		&j.RunIf, row.TorcExtra{Keys: &j.TorcJob}, &requirements, &scheduler, &labels, &j.Login, &j.Priority,
 		&j.FailureHandlerID, &j.AttemptID, &j.Origin, &stdio, &timeout, &policy,
 		&j.GateID, &j.Fence, &notBefore, &inRecovery, &hold, &j.SkippedBy, &hash, &counts, &avoid, &j.StageID, &j.ChildID, &j.UndoesID}, row.JobSettings(&j.JobSettings)...)...)
 	if err != nil {

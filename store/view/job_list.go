@@ -41,7 +41,7 @@ func (s Jobs) List(ctx context.Context, q JobFilter, page sqlite.Page) ([]workfl
 	sortable := map[string]string{
 		"workflow_id": "j.workflow_id", "name": "j.name", "command": "j.command",
 		"env": "e.env", "status": "j.status", "cancel_on_blocking_job_failure": "j.run_if = 0",
-		"supports_termination": "j.supports_termination", "resource_requirements_id": "c.requirements_id",
+		"supports_termination": "COALESCE(j.torc_extra ->> 'supports_termination', 0)", "resource_requirements_id": "c.requirements_id",
 		"scheduler_id": "c.scheduler_id", "failure_handler_id": "j.failure_handler_id", "attempt_id": "j.attempt_id",
 	}
 	for _, column := range row.JobSettingColumns() {

@@ -6,26 +6,27 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 const workflowColumns = `w.id, w.name, w.user, w.description, w.project, w.metadata, w.env, w.timestamp, w.submission_directory,
-	w.compute_node_expiration_buffer_seconds, w.compute_node_wait_for_new_jobs_seconds, w.compute_node_ignore_workflow_completion,
+	w.compute_node_wait_for_new_jobs_seconds, w.compute_node_ignore_workflow_completion,
 	w.compute_node_wait_for_healthy_database_minutes, w.compute_node_min_time_for_new_jobs_seconds,
-	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.access_groups, w.policy,
-	w.use_pending_failed, w.enable_ro_crate, w.enforce_runtime, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
+	w.resource_monitor_config, w.slurm_defaults, w.execution_config, w.dynamic_jobs, w.policy,
+	w.use_pending_failed, w.enforce_runtime, w.torc_extra, w.run_id, w.is_canceled, w.is_archived, w.end_generation,
 	COALESCE((SELECT v.type FROM verdict v WHERE v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation), ''),
 	EXISTS (SELECT 1 FROM compensation c WHERE c.workflow_id = w.id AND c.run_id = w.run_id AND c.state IN ('waiting', 'running'))`
 
 // ScanWorkflow reads a row of SelectWorkflow.
 func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
-	var metadata, env, monitor, slurm, execution, dynamic, groups, policy sql.NullString
+	var metadata, env, monitor, slurm, execution, dynamic, policy sql.NullString
 	err = r.Scan(&w.ID, &w.Name, &w.User, &w.Description, &w.Project, &metadata, &env, &w.Timestamp, &w.SubmissionDirectory,
-		&w.ComputeNodeExpirationBufferSeconds, &w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
+		&w.ComputeNodeWaitForNewJobsSeconds, &w.ComputeNodeIgnoreWorkflowCompletion,
 		&w.ComputeNodeWaitForHealthyDatabaseMinutes, &w.ComputeNodeMinTimeForNewJobsSeconds,
-		&monitor, &slurm, &execution, &dynamic, &groups, &policy,
-		&w.UsePendingFailed, &w.EnableROCrate, &w.EnforceRuntime, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating)
+		&monitor, &slurm, &execution, &dynamic, &policy,
+		&w.UsePendingFailed, &w.EnforceRuntime, row.TorcExtra{Keys: &w.TorcWorkflow}, &w.RunID, &w.IsCanceled, &w.IsArchived, &w.EndGeneration, &w.Verdict, &w.Compensating)
 	if err != nil {
 		return w, err
 	}
@@ -38,7 +39,7 @@ func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
 	for _, c := range []struct {
 		text sql.NullString
 		dest any
-	}{{env, &w.Env}, {monitor, &w.ResourceMonitor}, {execution, &w.ExecutionConfig}, {dynamic, &w.DynamicJobs}, {groups, &w.AccessGroups}, {policy, &w.Policy}} {
+	}{{env, &w.Env}, {monitor, &w.ResourceMonitor}, {execution, &w.ExecutionConfig}, {dynamic, &w.DynamicJobs}, {policy, &w.Policy}} {
 		if c.text.Valid {
 			if err := json.Unmarshal([]byte(c.text.String), c.dest); err != nil {
 				return w, fmt.Errorf("read workflow %d: %w", w.ID, err)
@@ -73,12 +74,15 @@ func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page)
 	sqlite.Contains(f, "w.description", q.Description)
 	sqlite.Equal(f, "w.is_archived", q.IsArchived)
 	if q.AccessGroup != nil {
-		f.Add(`EXISTS (SELECT 1 FROM json_each(w.access_groups) WHERE value = ?)`, *q.AccessGroup)
+		f.Add(`EXISTS (SELECT 1 FROM json_each(w.torc_extra, '$.access_groups') WHERE value = ?)`, *q.AccessGroup)
 	}
 	sortable := map[string]string{}
-	for _, c := range []string{"name", "user", "description", "env", "timestamp", "compute_node_expiration_buffer_seconds",
+	for _, c := range []string{"compute_node_expiration_buffer_seconds", "enable_ro_crate"} {
+		sortable[c] = "w.torc_extra ->> '" + c + "'"
+	}
+	for _, c := range []string{"name", "user", "description", "env", "timestamp",
 		"compute_node_wait_for_new_jobs_seconds", "compute_node_ignore_workflow_completion", "compute_node_wait_for_healthy_database_minutes",
-		"compute_node_min_time_for_new_jobs_seconds", "resource_monitor_config", "slurm_defaults", "use_pending_failed", "enable_ro_crate",
+		"compute_node_min_time_for_new_jobs_seconds", "resource_monitor_config", "slurm_defaults", "use_pending_failed",
 		"project", "metadata", "run_id", "is_canceled", "is_archived", "submission_directory"} {
 		sortable[c] = "w." + c
 	}

@@ -73,14 +73,12 @@ func (d *workflowDocument) definition() (*workflow.Definition, error) {
 func documentHeader(w *api.Workflow) *workflow.Definition {
 	return &workflow.Definition{
 		Name: w.Name, User: w.User, Description: cli.OrEmpty(w.Description), Project: cli.OrEmpty(w.Project),
-		Metadata: json.RawMessage(w.Metadata), Env: w.Env, SubmissionDirectory: cli.OrEmpty(w.SubmissionDirectory), AccessGroups: w.AccessGroups,
+		Metadata: json.RawMessage(w.Metadata), Env: w.Env, SubmissionDirectory: cli.OrEmpty(w.SubmissionDirectory), TorcWorkflow: w.TorcWorkflow,
 		ComputeNodeWaitForNewJobsSeconds:         w.ComputeNodeWaitForNewJobsSeconds,
 		ComputeNodeIgnoreWorkflowCompletion:      w.ComputeNodeIgnoreWorkflowCompletion,
 		ComputeNodeWaitForHealthyDatabaseMinutes: w.ComputeNodeWaitForHealthyDatabaseMinutes,
 		ComputeNodeMinTimeForNewJobsSeconds:      w.ComputeNodeMinTimeForNewJobsSeconds,
-		ComputeNodeExpirationBufferSeconds:       w.ComputeNodeExpirationBufferSeconds,
 		UsePendingFailed:                         cli.IsSet(w.UsePendingFailed),
-		EnableROCrate:                            cli.IsSet(w.EnableROCrate),
 		EnforceRuntime:                           cli.IsSet(w.EnforceRuntime),
 		ExecutionConfig:                          w.ExecutionConfig,
 		ResourceMonitor:                          w.ResourceMonitorConfig,
@@ -121,7 +119,7 @@ func (t *translation) job(j api.Job, common map[string]string) workflow.JobDefin
 		runIf = *j.RunIf
 	}
 	return workflow.JobDefinition{
-		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, Env: env,
+		Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, TorcJob: j.TorcJob, Env: env,
 		Priority: cli.OrZero(j.Priority), Labels: j.Labels, JobOptions: j.JobOptions,
 		Requirements:   t.requirements[cli.OrZero(j.ResourceRequirementsID)], // none for the default ones
 		FailureHandler: t.name("failure handler", t.handlers, j.FailureHandlerID),
