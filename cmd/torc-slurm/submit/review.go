@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -113,13 +114,17 @@ func schedulerOfAction(x api.Action) string {
 // apply carries out a command that changes what is asked for.
 func (r *review) apply(ctx context.Context, word string, args []string) error {
 	var id, count int64
+	var err error
 	switch {
 	case word == "d" && len(args) == 1:
-		if _, err := fmt.Sscan(args[0], &id); err != nil {
+		if id, err = strconv.ParseInt(args[0], 10, 64); err != nil {
 			return cli.UsageErrorf("%q is no id", args[0])
 		}
 	case word == "n" && len(args) == 2:
-		if _, err := fmt.Sscan(strings.Join(args, " "), &id, &count); err != nil || count < 0 {
+		var countErr error
+		id, err = strconv.ParseInt(args[0], 10, 64)
+		count, countErr = strconv.ParseInt(args[1], 10, 64)
+		if err != nil || countErr != nil || count < 0 {
 			return cli.UsageErrorf("n takes the id of an action and a number")
 		}
 	default:
@@ -136,7 +141,7 @@ func (r *review) apply(ctx context.Context, word string, args []string) error {
 	if _, known := r.changed[id]; !known {
 		r.changed[id] = r.now[i].ActionConfig
 	}
-	_, err := r.c.Actions.Update(ctx, r.workflowID, id, api.Object(fmt.Sprintf(`{"num_allocations":%d}`, count)))
+	_, err = r.c.Actions.Update(ctx, r.workflowID, id, api.Object(fmt.Sprintf(`{"num_allocations":%d}`, count)))
 	return firstError(err, r.load(ctx))
 }
 
