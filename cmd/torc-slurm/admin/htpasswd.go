@@ -59,7 +59,7 @@ has a password can run commands as the user who runs the server.`,
 	list := &cobra.Command{
 		Use: "list", Short: "List the users", Args: cobra.NoArgs,
 		Example:     `  torc-slurm htpasswd list --file users`,
-		Annotations: cli.WithCSV(cli.Exits(cli.ExitRefused)),
+		Annotations: cli.WithCSV(cli.Exits("3 there is no such file", cli.ExitRefused)),
 		RunE:        func(_ *cobra.Command, _ []string) error { return listPasswords(a, flags) },
 	}
 	verify := &cobra.Command{
@@ -91,6 +91,15 @@ func passwords(a *cli.Factory, flags htpasswdFlags) (*access.Passwords, error) {
 	p, warning, err := access.ReadPasswords(a.Path(flags.file))
 	if warning != "" {
 		a.Note("warning: %s", warning)
+	}
+	return p, err
+}
+
+// existingPasswords is passwords for commands that make no file.
+func existingPasswords(a *cli.Factory, flags htpasswdFlags) (*access.Passwords, error) {
+	p, err := passwords(a, flags)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, workflow.Errorf(workflow.CodeNotFound, "there is no file of users %s", flags.file).WithHint("`%s htpasswd add` makes it", cli.Prefix(a))
 	}
 	return p, err
 }
@@ -159,7 +168,7 @@ func hashPassword(a *cli.Factory, flags htpasswdFlags, args []string) error {
 }
 
 func removePassword(ctx context.Context, a *cli.Factory, flags htpasswdFlags, user string) error {
-	p, err := passwords(a, flags)
+	p, err := existingPasswords(a, flags)
 	if err != nil {
 		return err
 	}
@@ -170,7 +179,7 @@ func removePassword(ctx context.Context, a *cli.Factory, flags htpasswdFlags, us
 }
 
 func listPasswords(a *cli.Factory, flags htpasswdFlags) error {
-	p, err := passwords(a, flags)
+	p, err := existingPasswords(a, flags)
 	if err != nil {
 		return err
 	}
@@ -187,7 +196,7 @@ func listPasswords(a *cli.Factory, flags htpasswdFlags) error {
 }
 
 func verifyPassword(a *cli.Factory, flags htpasswdFlags, user string) error {
-	p, err := passwords(a, flags)
+	p, err := existingPasswords(a, flags)
 	if err != nil {
 		return err
 	}
