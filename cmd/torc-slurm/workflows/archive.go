@@ -49,6 +49,9 @@ workflows are left out of lists and cannot be reset.`,
 			if err != nil {
 				return err
 			}
+			if len(ids) == 0 && !archived {
+				return cli.UsageErrorf("say which workflows to take out of the archive; `%s workflows list --archived-only` lists them", cli.Prefix(a))
+			}
 			return a.ServerCommand(func(ctx context.Context, c *cli.Connection, _ []string) error {
 				return archive(ctx, a, c, archived, ids)
 			})(cmd, args)
