@@ -105,10 +105,12 @@ func initialize(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 			}
 		}
 	}
-	if err := files.record(ctx, c); err != nil {
+	// The new run comes first: it is refused while something of the old one is alive, and
+	// "reinit" finds what has changed by the times that are recorded.
+	if _, err := c.Workflows.ResetStatusAt(ctx, id, cli.OrZero(before.RunID), o.force); err != nil {
 		return err
 	}
-	if _, err := c.Workflows.ResetStatusAt(ctx, id, cli.OrZero(before.RunID), o.force); err != nil {
+	if err := files.record(ctx, c); err != nil {
 		return err
 	}
 	if _, err := c.Workflows.ResetJobStatus(ctx, id, false); err != nil {
