@@ -103,8 +103,10 @@ func (a *Factory) reportErrorJSON(err error) {
 		Errors     spec.Errors `json:"errors,omitempty"`
 	}{Status: "error", Message: message, Hint: hint, ExitStatus: ExitStatus(err)}
 	errors.As(err, &object.Errors)
-	text, _ := json.MarshalIndent(object, "", "  ") // strings and numbers
-	fmt.Fprintln(a.Stderr, string(text))
+	enc := json.NewEncoder(a.Stderr)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(object) // strings and numbers
 }
 
 // ErrorText separates what went wrong from what to do about it.

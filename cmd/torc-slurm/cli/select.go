@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/client"
@@ -14,7 +15,11 @@ import (
 func ParseID(thing, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
-		return 0, UsageErrorf("%q is not the id of a %s: ids are numbers from 1", text, thing)
+		article := "a"
+		if strings.ContainsAny(thing[:1], "aeio") { // a user data record
+			article = "an"
+		}
+		return 0, UsageErrorf("%q is not the id of %s %s: ids are numbers from 1", text, article, thing)
 	}
 	return id, nil
 }

@@ -178,7 +178,7 @@ func TestWatchNeedsWork(t *testing.T) {
 				),
 				Requests: []string{"GET /workflows/12/status", "GET /workflows/12/actions", "GET /workflows/12/status"},
 			},
-			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"auto_schedule","action_type":"schedule_nodes","action_config":{}}]`}}),
+			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"auto_schedule_on_ready_jobs","action_type":"schedule_nodes","action_config":{},"executed":true}]`}}),
 		},
 		clitest.Case{
 			Args: "watch 12 -p 0.003", Want: clitest.Result{
