@@ -62,6 +62,19 @@ func TestShow(t *testing.T) {
 			Stdout:   "second attempt\n",
 			Requests: slices.Concat(byName, byID),
 		}},
+		clitest.Case{
+			Args: "logs show -w 12 sim:1", Files: simLogs,
+			Routes: simJob.With(clitest.Routes{"GET /jobs/41/attempts": {Body: `{"attempts":[{"job_id":41,"run_id":1,"attempt_id":1,"ended_ms":1},{"job_id":41,"run_id":1,"attempt_id":2,"ended_ms":2}]}`}}),
+			Want: clitest.Result{
+				Stdout: "of the first run\n",
+				Requests: []string{
+					"GET /jobs?name=sim%3A1&workflow_id=12",
+					"GET /jobs?name=sim&workflow_id=12",
+					"GET /jobs/41",
+					"GET /jobs/41/attempts",
+				},
+			},
+		},
 		clitest.Case{Args: "logs show -w 12 sim:2 -f json", Routes: simJob, Files: simLogs, Want: clitest.Result{
 			Stdout: `{
   "job_id": 41,
