@@ -1,5 +1,7 @@
 package api
 
+import "github.com/torc-slurm/torc-slurm/workflow/compute"
+
 // Allocation is one run of one sbatch job of ours. Times are in milliseconds
 // since the epoch, 0 where not known.
 type Allocation struct {
@@ -35,6 +37,19 @@ type Allocation struct {
 	Confidence  string `json:"confidence,omitempty"`
 	CauseText   string `json:"cause_text,omitempty"`
 	ExitCode    string `json:"exit_code,omitempty"`
+}
+
+// FromAllocation is an allocation on the wire.
+func FromAllocation(a compute.Allocation) Allocation {
+	return Allocation{
+		ID: a.ID, WorkflowID: a.WorkflowID, RunID: a.RunID, IntentID: a.IntentID, JobName: a.JobName, State: string(a.State),
+		Cluster: a.Cluster, SlurmJobID: a.SlurmJobID, RestartCount: a.RestartCount, SlurmState: a.SlurmState, SlurmReason: a.SlurmReason,
+		NodeList: a.NodeList, SchedulerConfigID: a.SchedulerConfigID, Account: a.Request.Account, Partition: a.Request.Partition,
+		QOS: a.Request.QOS, Nodes: a.Request.Nodes, WalltimeSeconds: a.Request.WalltimeS, Why: a.Why,
+		AskedMS: a.AskedMS, SubmitMS: a.SubmitMS, StartMS: a.StartMS, EndMS: a.EndMS, LimitMS: a.LimitMS,
+		CancelMS: a.CancelMS, CancelWhy: a.CancelWhy,
+		Cause: string(a.Cause), Confidence: string(a.Confidence), CauseText: a.CauseText, ExitCode: a.ExitCode,
+	}
 }
 
 // AllocateRequest asks for allocations for a workflow.

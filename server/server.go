@@ -32,7 +32,7 @@ type Server struct {
 	Now     func() time.Time     // nil: time.Now
 
 	// Cluster asks Slurm for allocations; nil where there is no Slurm.
-	Cluster handler.Submitter
+	Cluster service.Submitter
 	// Scheduler asks for those of submitted workflows; nil where there is no
 	// Slurm.
 	Scheduler *scheduler.Scheduler

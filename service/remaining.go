@@ -137,7 +137,7 @@ func (r *remaining) findSite(ctx context.Context) (*siteconfigs.Site, error) {
 		return &given, nil
 	}
 	if r.service.Site == nil {
-		return nil, errNoSlurm
+		return nil, ErrNoSlurm
 	}
 	return r.service.Site(ctx)
 }

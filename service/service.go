@@ -23,6 +23,14 @@ type Service struct {
 	Slurm Slurm // nil where there is none
 	// Site tells what the cluster offers; nil where there is no Slurm.
 	Site SiteFunc
+	// Cluster requests allocations, and Scheduler those of submitted workflows; nil where
+	// there is no Slurm. UseSite notes that a request is about to use what is known of the
+	// cluster.
+	Cluster   Submitter
+	Scheduler *scheduler.Scheduler
+	UseSite   func()
+	// Told is the text of an error that is part of an answer.
+	Told func(context.Context, error) string
 }
 
 // SiteFunc tells what the cluster offers, or why that is not known.
@@ -35,7 +43,8 @@ type Slurm interface {
 	Accounting(ctx context.Context, q slurm.AccountingQuery) (slurm.Accounting, error)
 }
 
-var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
+// ErrNoSlurm is why nothing can be asked of Slurm.
+var ErrNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
 	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
 
 // Caller is who asks; the events of what is done name the user.
@@ -56,4 +65,13 @@ func all[T any](list func(page store.Page) ([]T, int64, error)) ([]T, error) {
 			return items, nil
 		}
 	}
+}
+
+// each maps a slice.
+func each[T, W any](items []T, convert func(T) W) []W {
+	out := make([]W, len(items))
+	for i, item := range items {
+		out[i] = convert(item)
+	}
+	return out
 }

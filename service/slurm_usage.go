@@ -24,7 +24,7 @@ func (s *Service) SlurmUsage(ctx context.Context, workflowID int64) (api.SlurmUs
 	var records slurm.Accounting
 	if len(jobs) > 0 {
 		if s.Slurm == nil {
-			return api.SlurmUsage{}, errNoSlurm
+			return api.SlurmUsage{}, ErrNoSlurm
 		}
 		if records, err = s.Slurm.Accounting(ctx, slurm.AccountingQuery{IDs: jobs, Since: since, Duplicates: true}); err != nil {
 			return api.SlurmUsage{}, workflow.Errorf(workflow.CodeUnavailable, "ask sacct: %v", err)

@@ -17,6 +17,7 @@ const (
 	CodeInvalid     Code = "invalid"     // the request makes no sense as it stands
 	CodeNotFound    Code = "not_found"   // no such id
 	CodeConflict    Code = "conflict"    // the state of things does not allow it now
+	CodeUnfit       Code = "unfit"       // jobs can never run in what there is
 	CodeForbidden   Code = "forbidden"   // the caller may not
 	CodeUnavailable Code = "unavailable" // try again later
 	CodeUnsupported Code = "unsupported" // a database or file of another version

@@ -29,7 +29,7 @@ var mayImport = map[string][]string{
 	"metricsdb":        {"internal"},
 	"client":           {"api", "workflow", "internal"},
 	"runner":           {"client", "api", "workflow", "metricsdb", "slurm", "internal"},
-	"service":          {"api", "sbatch-templates", "scheduler", "site-configs", "slurm", "store", "workflow"},
+	"service":          {"allocation", "api", "sbatch-templates", "scheduler", "site-configs", "slurm", "store", "workflow"},
 	"server":           {"api", "service", "workflow", "store", "spec", "metricsdb", "internal", "slurm", "allocation", "scheduler", "site-configs"},
 	"scheduler":        {"allocation", "internal", "site-configs", "slurm", "store", "workflow"},
 	"slurm":            {"internal", "workflow"}, // of workflow the names of states, in failure, alone

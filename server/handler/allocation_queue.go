@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
+	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
@@ -72,7 +73,7 @@ func (h allocationQueue) allocationQueue(r *rest.Request[allocationQueueParams, 
 // why that failed; empty if the answer is fresh.
 func (h allocationQueue) pollAgain(ctx context.Context, maxAge time.Duration, since time.Time) (stale string) {
 	if h.Poller == nil {
-		return errNoSlurm.Message
+		return service.ErrNoSlurm.Message
 	}
 	began := h.Now()
 	if at := h.Poller.Seen().At; began.Sub(at) <= maxAge && !at.Before(since) {
@@ -92,7 +93,7 @@ func (h allocationQueue) pollAgain(ctx context.Context, maxAge time.Duration, si
 
 func fromQueued(a *store.QueuedAllocation, seen allocation.QueueSnapshot) api.QueuedAllocation {
 	q := api.QueuedAllocation{
-		Allocation: fromAllocation(a.Allocation), WorkflowName: a.WorkflowName,
+		Allocation: api.FromAllocation(a.Allocation), WorkflowName: a.WorkflowName,
 		Runners: a.Runners, JobsRunning: a.Running, AttemptsDone: a.Completed, AttemptsFailed: a.Failed,
 	}
 	switch {

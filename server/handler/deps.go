@@ -10,10 +10,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/allocation"
 	"github.com/torc-slurm/torc-slurm/scheduler"
 	"github.com/torc-slurm/torc-slurm/server/hub"
+	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/service"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
-	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
@@ -30,7 +30,7 @@ type Deps struct {
 
 	// Cluster requests allocations from Slurm, Scheduler those of submitted
 	// workflows, and Poller polls Slurm; nil where there is no Slurm.
-	Cluster   Submitter
+	Cluster   service.Submitter
 	Scheduler *scheduler.Scheduler
 	Poller    Poller
 	// Slurm is the cluster as the verbs need it; nil where there is no Slurm.
@@ -97,11 +97,6 @@ type Leases interface {
 	States(now time.Time) map[int64]placement.RunnerState
 }
 
-// Submitter requests allocations from Slurm.
-type Submitter interface {
-	Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error)
-}
-
 // Poller polls Slurm for the state of allocations.
 type Poller interface {
 	// Poll polls Slurm and returns when the result is stored.
@@ -110,10 +105,10 @@ type Poller interface {
 	Seen() allocation.QueueSnapshot
 }
 
-var errNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
-	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
-
 // verbs are the use cases that all surfaces share.
 func (d *Deps) verbs() *service.Service {
-	return &service.Service{Store: d.Store, Now: d.Now, Slurm: d.Slurm, Site: d.Site}
+	return &service.Service{
+		Store: d.Store, Now: d.Now, Slurm: d.Slurm, Site: d.Site, Cluster: d.Cluster, Scheduler: d.Scheduler, UseSite: d.UseSite,
+		Told: func(ctx context.Context, err error) string { return rest.Told(ctx, d.Log, err) },
+	}
 }

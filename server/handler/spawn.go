@@ -3,7 +3,6 @@ package handler
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -84,7 +83,5 @@ func (h spawns) checkSpawnFits(ctx context.Context, callerID int64, jobs []api.S
 	if len(lines) == 0 {
 		return nil
 	}
-	return &rest.HTTPError{Status: http.StatusUnprocessableEntity, Detail: api.ErrorDetail{
-		Error: api.KindUnfit, Message: "jobs to spawn can never run:\n" + strings.Join(lines, "\n"), Hint: "request less, or other resource requirements",
-	}}
+	return workflow.Errorf(workflow.CodeUnfit, "jobs to spawn can never run:\n%s", strings.Join(lines, "\n")).WithHint("request less, or other resource requirements")
 }

@@ -84,6 +84,8 @@ func AsHTTP(err error, conflict int) *HTTPError {
 		if conflict == http.StatusConflict {
 			detail.Error = api.KindConflict
 		}
+	case workflow.CodeUnfit:
+		status, detail.Error = http.StatusUnprocessableEntity, api.KindUnfit
 	case workflow.CodeNotFound:
 		status, detail.Error = http.StatusNotFound, api.KindNotFound
 	case workflow.CodeForbidden:
