@@ -24,6 +24,10 @@ type RegenerateRequest struct {
 	SchedulerOptions
 	DryRun     bool `json:"dry_run,omitempty"`     // only propose
 	IgnoreLive bool `json:"ignore_live,omitempty"` // allocations that are there do not count
+	// Submit also submits the workflow, whose run has begun: actions that are due request
+	// no allocations then, since the daemon requests what the jobs need. If it does so once
+	// only (no_auto_schedule), it requests what is missing for the jobs that are ready.
+	Submit *SubmitRequest `json:"submit,omitempty"`
 }
 
 // Regeneration is which Slurm schedulers the jobs of a workflow that have not begun
@@ -42,6 +46,10 @@ type Regeneration struct {
 	// charges for that, in its own unit.
 	NodeSeconds int64   `json:"node_seconds"`
 	Charge      float64 `json:"charge"`
+	// SuppressedActions request no allocations any more, or would not, and Submission is
+	// what was requested of Slurm; both of a request that submits.
+	SuppressedActions []int64       `json:"suppressed_actions,omitempty"`
+	Submission        *SchedulePlan `json:"submission,omitempty"`
 }
 
 // PlannedScheduler is a Slurm scheduler for jobs that have not begun.

@@ -90,15 +90,19 @@ func (s *Service) ask(ctx context.Context, want allocation.Want, count int, seri
 
 // submitError returns what a client is told when Slurm rejects a submission.
 func submitError(err error) error {
+	var told *workflow.Error
 	switch slurm.ClassOf(err) {
 	case slurm.Temporary, slurm.Withheld, slurm.Unavailable:
-		return workflow.Errorf(workflow.CodeUnavailable, "%v", err).WithHint("Slurm may accept it later; nothing was changed")
+		told = workflow.Errorf(workflow.CodeUnavailable, "%v", err).WithHint("Slurm may accept it later; nothing was changed")
 	case slurm.Limit:
-		return workflow.Errorf(workflow.CodeConflict, "%v", err).WithHint("a limit of the site is reached: wait until some of your Slurm jobs have ended")
+		told = workflow.Errorf(workflow.CodeConflict, "%v", err).WithHint("a limit of the site is reached: wait until some of your Slurm jobs have ended")
 	case slurm.Permanent:
-		return workflow.Errorf(workflow.CodeConflict, "%v", err).WithHint("change the Slurm scheduler: torc-slurm slurm update")
+		told = workflow.Errorf(workflow.CodeConflict, "%v", err).WithHint("change the Slurm scheduler: torc-slurm slurm update")
+	default:
+		return err
 	}
-	return err
+	told.Err = err
+	return told
 }
 
 // latestSlurmJob returns the live Slurm job of a scheduler that was submitted last,

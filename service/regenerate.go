@@ -27,8 +27,9 @@ type regeneration struct {
 // Regenerate makes Slurm schedulers for the jobs of a workflow that have not begun and
 // gives them to the jobs, or, in a dry run, proposes them, with the allocations that are
 // missing and what these cost. A scheduler of the same shape that is there already is
-// taken instead. Nothing is asked of Slurm. Jobs that fit nowhere and options that say
-// nothing are CodeInvalid; without a site, in the request or here, it is CodeConflict.
+// taken instead. Slurm is asked for allocations only if the request submits the workflow.
+// All of it may be repeated: what is there already counts. Jobs that fit nowhere and options
+// that say nothing are CodeInvalid; without a site, in the request or here, it is CodeConflict.
 func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q *api.RegenerateRequest) (api.Regeneration, error) {
 	r := &regeneration{by: by, request: q}
 	r.WorkflowID, r.DryRun, r.Schedulers, r.Warnings = workflowID, q.DryRun, []api.PlannedScheduler{}, []string{}
@@ -47,10 +48,15 @@ func (s *Service) Regenerate(ctx context.Context, by Caller, workflowID int64, q
 		}
 	}
 	r.addUp()
-	if q.DryRun {
-		return r.Regeneration, nil
+	if !q.DryRun {
+		if err := r.create(ctx); err != nil {
+			return r.Regeneration, err
+		}
 	}
-	return r.Regeneration, r.create(ctx)
+	if q.Submit != nil && r.PendingJobs > 0 {
+		return r.Regeneration, r.submit(ctx)
+	}
+	return r.Regeneration, nil
 }
 
 // generate plans the schedulers.

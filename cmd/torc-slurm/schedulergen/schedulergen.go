@@ -88,7 +88,7 @@ type Regeneration struct {
 }
 
 // Regenerate has the daemon make the schedulers, unless it is a dry run, and with --submit
-// ask for allocations.
+// begin the run and ask for allocations.
 func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags *RegenerateFlags) (*Regeneration, error) {
 	request, siteErr, err := flags.request(ctx, a)
 	if err != nil {
@@ -98,20 +98,28 @@ func Regenerate(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 	if err != nil {
 		return nil, Refusal(err, siteErr)
 	}
-	r := &Regeneration{
-		flags: flags, workflowID: id, profile: answer.SiteName, title: answer.SiteTitle, pending: answer.PendingJobs,
-		live: answer.LiveAllocations, warnings: answer.Warnings,
+	r := &Regeneration{flags: flags, workflowID: id}
+	if r.take(answer); flags.Submit && !flags.DryRun && r.pending > 0 {
+		return r, r.submit(ctx, a, c, request)
 	}
+	return r, nil
+}
+
+// take notes what the daemon has answered.
+func (r *Regeneration) take(answer *api.Regeneration) {
+	isNew := make(map[int64]bool) // by an earlier answer
+	for _, p := range r.schedulers {
+		isNew[cli.OrZero(p.ID)] = p.IsNew
+	}
+	r.profile, r.title, r.pending, r.live = answer.SiteName, answer.SiteTitle, answer.PendingJobs, answer.LiveAllocations
+	r.warnings, r.plan, r.schedulers = answer.Warnings, answer.Submission, nil
 	for _, p := range answer.Schedulers {
 		r.schedulers = append(r.schedulers, plannedScheduler{
 			ID: p.ID, Name: p.Name, Account: p.Account, Partition: p.Partition, Walltime: p.Walltime, Mem: p.Mem, Nodes: p.Nodes,
-			NumAllocations: p.NumAllocations, JobCount: len(p.JobIDs), JobNames: p.JobNames, HasDependencies: p.HasDependencies, IsNew: p.IsNew,
+			NumAllocations: p.NumAllocations, JobCount: len(p.JobIDs), JobNames: p.JobNames, HasDependencies: p.HasDependencies,
+			IsNew: p.IsNew || isNew[cli.OrZero(p.ID)],
 		})
 	}
-	if flags.Submit && !flags.DryRun && r.pending > 0 {
-		return r, r.ask(ctx, a, c)
-	}
-	return r, nil
 }
 
 // request is what the flags ask of the daemon; siteErr says why the site of this machine is
@@ -145,9 +153,9 @@ func Refusal(err, siteErr error) error {
 	return err
 }
 
-// ask has the daemon ask for what the jobs need. What actions would ask for
-// besides is not asked for.
-func (r *Regeneration) ask(ctx context.Context, a *cli.Factory, c *cli.Connection) error {
+// submit begins the run, once the files that jobs read are there, and has the daemon ask
+// for what the jobs need. What actions would ask for besides is not asked for.
+func (r *Regeneration) submit(ctx context.Context, a *cli.Factory, c *cli.Connection, request *api.RegenerateRequest) error {
 	dir, err := r.flags.DirOf(ctx, a, c, r.workflowID)
 	if err != nil {
 		return err
@@ -155,50 +163,25 @@ func (r *Regeneration) ask(ctx context.Context, a *cli.Factory, c *cli.Connectio
 	if err := runstart.Ensure(ctx, a, c, r.workflowID, false); err != nil {
 		return err
 	}
-	if _, err := allocate.ReviewPending(ctx, a, c, r.workflowID, true, true); err != nil {
+	request.Submit = &api.SubmitRequest{OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, Account: r.flags.account, SkipChecks: r.flags.SkipChecks}
+	if r.flags.Once {
+		request.Submit.NoAutoSchedule = new(true)
+	}
+	answer, err := c.Workflows.Regenerate(ctx, r.workflowID, request)
+	if err != nil {
 		return err
 	}
-	request := &api.SubmitRequest{
-		OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, Account: r.flags.account, AutoSchedule: &workflow.AutoSchedule{},
-		SkipChecks: r.flags.SkipChecks,
-	}
-	if r.flags.Once {
-		request.NoAutoSchedule = new(true)
-	}
-	if r.plan, err = c.Workflows.Submit(ctx, r.workflowID, request); err != nil {
-		return fmt.Errorf("submit workflow %d: %w", r.workflowID, err)
+	if r.take(answer); r.plan == nil { // all jobs have begun meanwhile
+		return nil
 	}
 	allocate.NoteFitness(a, r.plan)
-	r.warnings = append(r.warnings, r.plan.Refused...)
 	if !r.plan.LookedAfter {
-		return r.askOnce(ctx, c, dir)
+		if len(r.plan.Refusals) > 0 {
+			return cli.FailedErrorf("ask Slurm for allocations of workflow %d: %s", r.workflowID, r.plan.Refusals[0].Text)
+		}
+		return nil
 	}
 	return allocate.WithoutAllocation(r.workflowID, r.plan, false, cli.Prefix(a))
-}
-
-// askOnce asks for what is missing for the jobs that are ready: nobody will ask for more.
-func (r *Regeneration) askOnce(ctx context.Context, c *cli.Connection, dir string) error {
-	for _, p := range r.schedulers {
-		switch {
-		case p.NumAllocations == 0:
-			continue
-		case p.HasDependencies:
-			r.warnings = append(r.warnings, fmt.Sprintf("nothing asks for the %s of %s, whose jobs wait for others: repeat the command when they are ready",
-				workflow.CountOf(p.NumAllocations, "allocation", "allocations"), p.Name))
-			continue
-		}
-		answer, err := allocate.Create(ctx, c, r.workflowID, &api.AllocateRequest{
-			SchedulerConfigID: cli.OrZero(p.ID), Count: p.NumAllocations, OutputDir: dir, MaxParallelJobs: r.flags.MaxParallel, SkipChecks: r.flags.SkipChecks,
-		})
-		if err != nil {
-			return err
-		}
-		r.plan.Asked = append(r.plan.Asked, answer.Items...)
-		if answer.Refused != "" {
-			r.warnings = append(r.warnings, answer.Refused)
-		}
-	}
-	return nil
 }
 
 func (r *Regeneration) total() (n int64) {

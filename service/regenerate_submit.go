@@ -1,0 +1,91 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/workflow"
+)
+
+// submit submits the workflow, or says in a dry run what would become of its actions.
+func (r *regeneration) submit(ctx context.Context) error {
+	s, q := r.service, *r.request.Submit
+	if err := r.suppress(ctx); err != nil || r.DryRun {
+		return err
+	}
+	if q.AutoSchedule == nil {
+		q.AutoSchedule = &workflow.AutoSchedule{}
+	}
+	plan, err := s.Submit(ctx, r.by, r.WorkflowID, &q)
+	if err != nil {
+		return fmt.Errorf("submit workflow %d: %w", r.WorkflowID, err)
+	}
+	r.Submission = &plan
+	r.Warnings = append(r.Warnings, plan.Refused...)
+	if plan.LookedAfter {
+		return nil
+	}
+	return r.requestOnce(ctx)
+}
+
+// suppress marks the actions that are due to request allocations as carried out: what jobs
+// need is requested otherwise.
+func (r *regeneration) suppress(ctx context.Context) error {
+	actions, err := r.service.Store.Actions.List(ctx, r.WorkflowID)
+	if err != nil {
+		return err
+	}
+	for i := range actions {
+		x := &actions[i]
+		if x.ActionType != workflow.ActionScheduleNodes || !x.IsPending() {
+			continue
+		}
+		if !r.DryRun {
+			err := r.service.Store.Actions.Claim(ctx, r.WorkflowID, x.ID, nil)
+			if workflow.CodeOf(err) == workflow.CodeConflict {
+				continue // a runner has just claimed it
+			}
+			if err != nil {
+				return fmt.Errorf("suppress action %d: %w", x.ID, err)
+			}
+		}
+		r.SuppressedActions = append(r.SuppressedActions, x.ID)
+	}
+	return nil
+}
+
+// requestOnce requests what is missing for the jobs that are ready: nothing requests more
+// later. What Slurm rejects is part of the answer.
+func (r *regeneration) requestOnce(ctx context.Context) error {
+	q := r.request.Submit
+	for i := range r.Schedulers {
+		p := &r.Schedulers[i]
+		switch {
+		case p.NumAllocations == 0:
+			continue
+		case p.HasDependencies:
+			r.Warnings = append(r.Warnings, fmt.Sprintf("nothing asks for the %s of %s, whose jobs wait for others: repeat the command when they are ready",
+				workflow.CountOf(p.NumAllocations, "allocation", "allocations"), p.Name))
+			continue
+		}
+		answer, err := r.service.Allocate(ctx, r.by, r.WorkflowID, &api.AllocateRequest{
+			SchedulerConfigID: *p.ID, Count: p.NumAllocations, OutputDir: q.OutputDir, MaxParallelJobs: q.MaxParallelJobs, SkipChecks: q.SkipChecks,
+		})
+		if class := slurm.ClassOf(err); class != "" {
+			r.Submission.Refused = append(r.Submission.Refused, err.Error())
+			r.Submission.Refusals = append(r.Submission.Refusals, api.ScheduleRefusal{Class: string(class), Text: err.Error()})
+			r.Warnings = append(r.Warnings, err.Error())
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("ask Slurm for allocations of workflow %d: %w", r.WorkflowID, err)
+		}
+		r.Submission.Asked = append(r.Submission.Asked, answer.Items...)
+		if answer.Refused != "" {
+			r.Warnings = append(r.Warnings, answer.Refused)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,113 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/torc-slurm/torc-slurm/allocation"
+	"github.com/torc-slurm/torc-slurm/api"
+	"github.com/torc-slurm/torc-slurm/scheduler"
+	"github.com/torc-slurm/torc-slurm/slurm"
+	"github.com/torc-slurm/torc-slurm/store"
+	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/compute"
+)
+
+// cluster is a Slurm that takes requests, or says why not.
+type cluster struct {
+	*world
+	refusal error
+	taken   int64
+}
+
+func (c *cluster) Submit(ctx context.Context, want allocation.Want) (compute.Allocation, error) {
+	if c.refusal != nil {
+		return compute.Allocation{}, c.refusal
+	}
+	c.taken++
+	intent := fmt.Sprintf("%016x", c.taken)
+	at, err := c.store.Workflows.Get(ctx, want.WorkflowID)
+	if err != nil {
+		return compute.Allocation{}, err
+	}
+	_, err = c.store.Allocations.Intend(ctx, store.AllocationIntent{
+		WorkflowID: want.WorkflowID, RunID: at.RunID, IntentID: intent, JobName: "a", Request: want.Request, SchedulerConfigID: want.SchedulerConfigID, Why: want.Why,
+	})
+	if err != nil {
+		return compute.Allocation{}, err
+	}
+	return c.store.Allocations.Adopt(ctx, store.FoundJob{IntentID: intent, Cluster: "c", SlurmJobID: c.taken})
+}
+
+// onCluster gives a world's service a Slurm.
+func (w *world) onCluster() *cluster {
+	c := &cluster{world: w}
+	w.Site, w.Cluster, w.UseSite = smallSite, c, func() {}
+	w.Told = func(_ context.Context, err error) string { return err.Error() }
+	w.Scheduler = scheduler.New(scheduler.Options{Store: w.store, Submitter: c, Now: w.Now, Log: slog.New(slog.DiscardHandler), Site: smallSite})
+	return c
+}
+
+func TestRegenerateSubmits(t *testing.T) {
+	w := newWorld(t)
+	c := w.onCluster()
+	w.must(w.store.Workflows.Initialize(t.Context(), w.id, store.InitializeOptions{}))
+	shape, err := w.store.SlurmSchedulers.Create(t.Context(), compute.SlurmScheduler{WorkflowID: w.id, Name: "old", Account: "me", Nodes: 2, Walltime: "03:00:00"})
+	w.must(err)
+	due, err := w.store.Actions.Create(t.Context(), workflow.ActionRecord{
+		WorkflowID: w.id, TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionScheduleNodes, TriggerCount: 1,
+		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id": %d, "scheduler_type": "slurm"}`, shape.ID)),
+	})
+	w.must(err)
+	q := &api.RegenerateRequest{DryRun: true, Submit: &api.SubmitRequest{OutputDir: "/out"}}
+	w.unchanged(func() error {
+		plan, err := w.Regenerate(t.Context(), me, w.id, q)
+		if !slices.Equal(plan.SuppressedActions, []int64{due.ID}) || plan.Submission != nil || plan.TotalAllocations != 1 {
+			t.Errorf("proposed %+v", plan)
+		}
+		return err
+	})
+	q.DryRun = false
+	done, err := w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if s := done.Submission; s == nil || !s.LookedAfter || len(s.Asked) != 1 || c.taken != 1 || !slices.Equal(done.SuppressedActions, []int64{due.ID}) {
+		t.Fatalf("done %+v", done)
+	}
+	// Repeated, as after a lost answer, nothing more is requested.
+	again, err := w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if c.taken != 1 || again.Submission == nil || len(again.Submission.Asked) != 0 || again.LiveAllocations != 1 || len(again.SuppressedActions) != 0 {
+		t.Errorf("again: %+v", again)
+	}
+}
+
+// TestRegenerateSubmitsOnce: what is missing is requested once, and what Slurm rejects is
+// told.
+func TestRegenerateSubmitsOnce(t *testing.T) {
+	w := newWorld(t)
+	c := w.onCluster()
+	w.must(w.store.Workflows.Initialize(t.Context(), w.id, store.InitializeOptions{}))
+	_, err := w.store.Jobs.Create(t.Context(), []workflow.Job{{WorkflowID: w.id, Name: "later", Command: "true", DependsOn: []int64{w.good}}})
+	w.must(err)
+	q := &api.RegenerateRequest{Submit: &api.SubmitRequest{OutputDir: "/out", NoAutoSchedule: new(true)}}
+	c.refusal = &slurm.Error{Class: slurm.Permanent}
+	done, err := w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if s := done.Submission; s == nil || s.LookedAfter || len(s.Asked) != 0 || len(s.Refusals) != 1 || s.Refusals[0].Class != string(slurm.Permanent) {
+		t.Fatalf("rejected: %+v", done.Submission)
+	}
+	c.refusal = nil
+	done, err = w.Regenerate(t.Context(), me, w.id, q)
+	w.must(err)
+	if len(done.Submission.Asked) != 1 || c.taken != 1 || len(done.Submission.Refusals) != 0 {
+		t.Errorf("taken: %+v", done.Submission)
+	}
+	if !slices.ContainsFunc(done.Warnings, func(text string) bool { return strings.HasPrefix(text, "nothing asks for the 1 allocation of ") }) {
+		t.Errorf("no warning of what nobody requests: %+v", done)
+	}
+}
