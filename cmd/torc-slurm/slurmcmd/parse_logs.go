@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -137,18 +135,11 @@ func workflowOfDir(dir string, named int64) (int64, error) {
 	return 0, cli.FailedErrorf("there are log files of several workflows in %s: %s; choose one with -w", dir, cli.Joined(ids))
 }
 
-// slurmOutput finds the Slurm job in the name of a log file.
-var slurmOutput = regexp.MustCompile(`^slurm_output_wf\d+_sl(\d+)`)
-
 // slurmLogs is a search through logs.
 type slurmLogs struct {
 	report     SlurmLogReport
 	errorsOnly bool
-	slurmJobs  map[string]bool          // of the workflow
-	jobsIn     map[string][]affectedJob // by Slurm job
-	names      map[int64]string         // of jobs that ran
-	latest     map[int64]string         // Slurm job, by job
-	ranIn      map[attemptKey]string    // Slurm job, of attempts that have ended
+	places     *logscan.Places
 }
 
 func parseSlurmLogs(ctx context.Context, c *cli.Connection, dir string, id int64, errorsOnly bool) (*SlurmLogReport, error) {
@@ -158,15 +149,17 @@ func parseSlurmLogs(ctx context.Context, c *cli.Connection, dir string, id int64
 	}
 	s := slurmLogs{
 		report:     SlurmLogReport{WorkflowID: id, OutputDir: dir, SlurmJobs: len(known.ids), Issues: []slurmLogIssue{}},
-		errorsOnly: errorsOnly, slurmJobs: make(map[string]bool),
+		errorsOnly: errorsOnly,
 	}
 	if len(known.ids) == 0 {
 		s.report.Message = fmt.Sprintf("workflow %d had no allocations", id)
 		return &s.report, nil
 	}
-	for _, job := range known.ids {
-		s.slurmJobs[job.String()] = true
+	ids := make([]string, len(known.ids))
+	for i, job := range known.ids {
+		ids[i] = job.String()
 	}
+	s.places = logscan.NewPlaces(ids...)
 	if err := s.correlate(ctx, c); err != nil {
 		return nil, err
 	}
@@ -185,16 +178,14 @@ func parseSlurmLogs(ctx context.Context, c *cli.Connection, dir string, id int64
 	return &s.report, nil
 }
 
-// correlate finds out which jobs, and which of their attempts, ran in which
+// correlate reads which jobs, and which of their attempts, ran in which
 // Slurm jobs.
 func (s *slurmLogs) correlate(ctx context.Context, c *cli.Connection) error {
-	s.jobsIn, s.names, s.latest = make(map[string][]affectedJob), make(map[int64]string), make(map[int64]string)
 	for x, err := range c.SlurmStats.JobCorrelations(ctx, s.report.WorkflowID) {
 		if err != nil {
 			return err
 		}
-		s.jobsIn[x.SlurmJobID] = append(s.jobsIn[x.SlurmJobID], affectedJob{x.JobID, x.JobName})
-		s.names[x.JobID], s.latest[x.JobID] = x.JobName, x.SlurmJobID
+		s.places.AddJob(x.SlurmJobID, logscan.Job{ID: x.JobID, Name: x.JobName})
 	}
 	slurmJobOf := make(map[int64]string) // by runner
 	for n, err := range c.ComputeNodes.List(ctx, client.ComputeNodeFilter{WorkflowID: s.report.WorkflowID}) {
@@ -208,40 +199,25 @@ func (s *slurmLogs) correlate(ctx context.Context, c *cli.Connection) error {
 			slurmJobOf[cli.OrZero(n.ID)] = place.SlurmJobID
 		}
 	}
-	s.ranIn = make(map[attemptKey]string)
 	for r, err := range c.Results.List(ctx, client.ResultFilter{WorkflowID: s.report.WorkflowID, AllRuns: true}) {
 		if err != nil {
 			return err
 		}
-		s.ranIn[attemptKey{r.JobID, r.RunID, max(1, cli.OrZero(r.AttemptID))}] = slurmJobOf[r.ComputeNodeID]
+		s.places.AddAttempt(slurmJobOf[r.ComputeNodeID], logscan.Attempt{Job: r.JobID, Run: r.RunID, Number: max(1, cli.OrZero(r.AttemptID))})
 	}
 	return nil
 }
 
-// jobOutput finds job, run and attempt in the name of an output.
-var jobOutput = regexp.MustCompile(`^job_wf\d+_j(\d+)_r(\d+)_a(\d+)`)
-
 // file searches the output of a Slurm job of the workflow, or of one of its
 // jobs; the logs of runners are left out.
 func (s *slurmLogs) file(f logfile.File) error {
-	name := filepath.Base(f.Path)
-	of := struct {
-		slurmJob string
-		affected []affectedJob
-	}{}
-	if match := jobOutput.FindStringSubmatch(name); match != nil {
-		var attempt attemptKey
-		_, _ = fmt.Sscan(strings.Join(match[1:], " "), &attempt.job, &attempt.run, &attempt.attempt) // they are numbers
-		of.slurmJob = cli.FirstOf(s.ranIn[attempt], s.latest[attempt.job])
-		if name, ok := s.names[attempt.job]; ok {
-			of.affected = []affectedJob{{attempt.job, name}}
-		}
-	} else if match := slurmOutput.FindStringSubmatch(name); match != nil {
-		of.slurmJob = match[1]
-		of.affected = s.jobsIn[match[1]]
-	}
-	if !s.slurmJobs[of.slurmJob] {
+	of, is := s.places.SourceOf(filepath.Base(f.Path))
+	if !is {
 		return nil
+	}
+	var affected []affectedJob
+	for _, j := range of.Jobs {
+		affected = append(affected, affectedJob{j.ID, j.Name})
 	}
 	s.report.FilesScanned++
 	r, err := os.Open(filepath.Join(f.Dir, f.Path))
@@ -250,7 +226,7 @@ func (s *slurmLogs) file(f logfile.File) error {
 	}
 	defer r.Close()
 	err = logscan.Scan(r, func(found logscan.Finding) {
-		s.add(found, slurmLogIssue{File: f.Path, SlurmJobID: of.slurmJob, LineNumber: found.Number, Line: cli.Printable(found.Line), Affected: of.affected})
+		s.add(found, slurmLogIssue{File: f.Path, SlurmJobID: of.SlurmJob, LineNumber: found.Number, Line: cli.Printable(found.Line), Affected: affected})
 	})
 	if err != nil {
 		return fmt.Errorf("read %s: %w", f.Path, err)
@@ -260,9 +236,7 @@ func (s *slurmLogs) file(f logfile.File) error {
 
 func (s *slurmLogs) add(f logscan.Finding, issue slurmLogIssue) {
 	issue.Description, issue.Severity = f.Description, f.Severity
-	if job := logscan.SlurmJob(issue.Line); s.slurmJobs[job] {
-		issue.SlurmJobID = job
-	}
+	issue.SlurmJobID = cli.FirstOf(s.places.SlurmJobOf(issue.Line), issue.SlurmJobID)
 	issue.Node = logscan.Node(issue.Line)
 	switch {
 	case f.Severity == logscan.Error:

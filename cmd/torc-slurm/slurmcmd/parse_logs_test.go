@@ -22,10 +22,12 @@ func TestRealSlurmLogs(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no files", err)
 	}
-	s := slurmLogs{slurmJobs: map[string]bool{}}
+	var ids []string
 	for _, f := range files {
-		s.slurmJobs[slurmOutput.FindStringSubmatch(filepath.Base(f))[1]] = true
+		_, id, _ := strings.Cut(strings.TrimSuffix(filepath.Base(f), ".e"), "_sl")
+		ids = append(ids, id)
 	}
+	s := slurmLogs{places: logscan.NewPlaces(ids...)}
 	for _, f := range files {
 		if err := s.file(logfile.File{Dir: dir, Path: filepath.Base(f)}); err != nil {
 			t.Fatal(err)
@@ -65,10 +67,10 @@ all is well
 	again := write("job_wf1_j5_r2_a1.e", "bash: disk quota exceeded\n")
 
 	five := []affectedJob{{5, "five"}}
-	s := slurmLogs{
-		slurmJobs: map[string]bool{"77": true, "99": true}, jobsIn: map[string][]affectedJob{"77": five},
-		names: map[int64]string{5: "five"}, latest: map[int64]string{5: "99"}, ranIn: map[attemptKey]string{{5, 1, 1}: "77"},
-	}
+	s := slurmLogs{places: logscan.NewPlaces("77", "99")}
+	s.places.AddJob("77", logscan.Job{ID: 5, Name: "five"})
+	s.places.AddJob("99", logscan.Job{ID: 5, Name: "five"})
+	s.places.AddAttempt("77", logscan.Attempt{Job: 5, Run: 1, Number: 1})
 	for _, f := range []logfile.File{batch, other, job, again} {
 		if err := s.file(f); err != nil {
 			t.Fatal(err)
