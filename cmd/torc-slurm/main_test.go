@@ -2,6 +2,7 @@ package main
 
 import (
 	"database/sql"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,10 +22,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm/slurmtest"
 )
 
+// sideBySide is how many tests run at a time: half of the time they wait for timers
+// and for processes that they have started.
+const sideBySide = "4"
+
 // leakChecked fails if a test has left a goroutine behind.
 type leakChecked struct{ *testing.M }
 
 func (m leakChecked) Run() int {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		if err := flag.Set("test.parallel", sideBySide); err != nil {
+			panic(err)
+		}
+	}
 	status := m.M.Run()
 	if err := goleak.Find(); status == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
