@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// resetActions arms the actions of a workflow anew, by the statuses of their
-// jobs, and deletes those that a recovery made.
+// resetActions sets the actions of a workflow back according to the statuses of their jobs,
+// and deletes the actions of recoveries.
 func resetActions(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
 	rows, err := tx.Query(`SELECT `+view.ActionColumns+` FROM workflow_action WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {

@@ -10,15 +10,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// HasWorkflow reports whether a workflow is there and visible: allocations may
-// outlive theirs.
+// HasWorkflow reports whether a workflow exists and is visible. Allocations may outlive
+// theirs.
 func HasWorkflow(tx *core.Tx, id int64) (has bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0)`, []any{id}, &has)
 	return has, err
 }
 
-// AllocationEvent notes what happened to an allocation, if its workflow is
-// still there.
+// AllocationEvent records an event about an allocation, if its workflow still exists.
 func AllocationEvent(tx *core.Tx, a *compute.Allocation, kind workflow.EventType, severity workflow.Severity, p compute.AllocationPayload) error {
 	tx.Changes.Allocations = true
 	has, err := HasWorkflow(tx, a.WorkflowID)
@@ -32,14 +31,14 @@ func AllocationEvent(tx *core.Tx, a *compute.Allocation, kind workflow.EventType
 	return tx.Event(a.WorkflowID, string(kind), severity, p)
 }
 
-// CancelAllocations decides that every live allocation of a workflow is to be
-// canceled.
+// CancelAllocations requests the cancellation of every live allocation of a workflow. It
+// returns how many there were.
 func CancelAllocations(tx *core.Tx, workflowID int64, why string) (int64, error) {
 	return RequestCancel(tx, `workflow_id = ?`, workflowID, why)
 }
 
-// RequestCancel decides that live allocations of which a condition holds are to be
-// canceled, and returns how many they are.
+// RequestCancel requests the cancellation of the live allocations that meet a condition. It
+// returns how many there were.
 func RequestCancel(tx *core.Tx, condition string, arg any, why string) (int64, error) {
 	rows, err := tx.Query(`SELECT `+view.AllocationColumns+` FROM allocation WHERE state != 'ended' AND cancel_ms = 0 AND superseded_ms = 0 AND `+condition, arg)
 	if err != nil {

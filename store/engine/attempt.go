@@ -16,8 +16,7 @@ func newAttempts(tx *core.Tx) *sqlite.Bulk {
 		peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent, cpu_seconds`)
 }
 
-// newResults writes results of attempts; one that a client wrote before is
-// replaced.
+// newResults inserts results of attempts. It replaces those that a client wrote earlier.
 func newResults(tx *core.Tx) *sqlite.Bulk {
 	b := tx.NewBulk("result", `job_id, workflow_id, run_id, attempt_id, compute_node_id, return_code, exec_time_minutes, completion_time, status,
 		peak_memory_bytes, avg_memory_bytes, peak_cpu_percent, avg_cpu_percent`)
@@ -28,7 +27,7 @@ func newResults(tx *core.Tx) *sqlite.Bulk {
 	return b
 }
 
-// Record notes the attempt and its result, to be written by flush.
+// Record collects the attempt and its result; Flush writes them.
 func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) error {
 	var evidence any
 	var measured workflow.Evidence
@@ -54,7 +53,7 @@ func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) er
 		return fmt.Errorf("write attempt %d of job %d: %w", l.Attempt, l.JobID, err)
 	}
 	if e.Host.ID == nil || e.NoResult {
-		return nil // torc's results belong to a node
+		return nil // results in torc's API have a compute node
 	}
 	minutes, completed, status := 0.0, view.Rfc3339(e.EndMS), int64(c.Status)
 	if r := e.Client; r != nil {
@@ -70,7 +69,7 @@ func (f *Finisher) Record(l *core.LeasedJob, e *Ending, d *workflow.Decision) er
 	return nil
 }
 
-// orNull is a number that is null where nothing was measured.
+// orNull returns v, or null if it is 0: not measured.
 func orNull[T int64 | float64](v T) any {
 	if v == 0 {
 		return nil

@@ -16,14 +16,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// brokenBy is a breaker that a failure counts for, with what it is counted under.
+// brokenBy is a breaker that counts a failure, and the subject under which it counts.
 type brokenBy struct {
 	breaker *workflow.CircuitBreaker
-	ofNodes bool // the one for the nodes of all workflows
+	ofNodes bool // the breaker for the nodes of all workflows
 	subject string
 }
 
-// noteFailure notes which breakers an attempt without success counts for.
+// noteFailure collects the breakers that count a failed attempt.
 func noteFailure(f *Finisher, failure *workflow.Failure) error {
 	policy, err := f.Run.Policy()
 	if err != nil {
@@ -53,7 +53,7 @@ func noteFailure(f *Finisher, failure *workflow.Failure) error {
 	return nil
 }
 
-// tripBreakers opens the breakers for which enough attempts have failed.
+// tripBreakers opens the breakers whose threshold has been reached.
 func tripBreakers(f *Finisher) error {
 	broken := f.broken
 	f.broken = nil
@@ -68,7 +68,7 @@ func tripBreakers(f *Finisher) error {
 func tripBreaker(f *Finisher, b brokenBy) error {
 	tx := f.tx
 	workflowID := sql.NullInt64{Int64: f.Run.WorkflowID, Valid: !b.ofNodes}
-	var lastEnd int64 // of the last trip; later than now while that is open
+	var lastEnd int64 // of the last trip; in the future while it is open
 	err := tx.Row(`SELECT COALESCE(MAX(iif(ended_ms = 0, until_ms, ended_ms)), 0) FROM breaker_trip WHERE workflow_id IS ? AND breaker = ? AND subject = ?
 		AND (? OR run_id = ?)`, []any{workflowID, b.breaker.Key(), b.subject, b.ofNodes, f.Run.RunID}, &lastEnd)
 	if err != nil || lastEnd > tx.NowMS {
@@ -86,11 +86,11 @@ func tripBreaker(f *Finisher, b brokenBy) error {
 	return OpenBreaker(tx, f.Run, trip)
 }
 
-// countBroken counts the attempts that have failed since a time and that a breaker
-// is about, and returns the latest few. Of the breaker for all nodes, what a
-// runner took with it when it was lost is one failure.
+// countBroken returns how many attempts that a breaker counts have failed since a time, and
+// the latest few. For the breaker of all nodes, all attempts that were lost together with a
+// runner count once.
 func countBroken(tx *core.Tx, r *view.Run, b brokenBy, sinceMS int64) (n int64, attempts []workflow.TripAttempt, err error) {
-	// What was taken from a job, never began, or failed because jobs of it did is none.
+	// Preempted attempts, and failures because of other jobs, do not count.
 	const ownFailure = ` AND cause NOT IN ('preempted', 'sub_workflow') AND NOT (cause = 'walltime' AND json_extract(evidence, '$.killed_by') IS 'drain')
 		AND (compute_node_id IS NOT NULL OR start_ms IS NOT NULL)`
 	condition, args := `workflow_id = ? AND run_id = ? AND status IN ({failed}, {terminated}) AND end_ms > ?`+ownFailure, []any{r.WorkflowID, r.RunID, sinceMS}
@@ -131,7 +131,7 @@ func countBroken(tx *core.Tx, r *view.Run, b brokenBy, sinceMS int64) (n int64, 
 	return n, attempts, err
 }
 
-// OpenBreaker stores a trip, and does what it is for.
+// OpenBreaker stores a trip and takes the action of its breaker.
 func OpenBreaker(tx *core.Tx, r *view.Run, t workflow.BreakerTrip) error {
 	text, err := json.Marshal(t)
 	if err != nil {
@@ -158,18 +158,17 @@ func OpenBreaker(tx *core.Tx, r *view.Run, t workflow.BreakerTrip) error {
 		Text: fmt.Sprintf("breakers list shows the attempts, breakers reset %d closes it.", t.ID)})
 	if err != nil || t.Action != workflow.BreakerPause {
 		tx.Delayed(t.UntilMS)
-		tx.Ready(r.WorkflowID) // who asks for allocations looks again
+		tx.Ready(r.WorkflowID) // the scheduler plans again
 		return err
 	}
-	if text, err = json.Marshal(t); err != nil { // with its id
+	if text, err = json.Marshal(t); err != nil { // it needs the id of the trip
 		return err
 	}
 	_, err = core.HoldClaims(tx, r, hold.ClaimHold{Kind: hold.HoldBreaker, Name: HoldOfTrip(&t), Reason: t.Reason, Evidence: text, UntilMS: t.UntilMS})
 	return err
 }
 
-// HoldOfTrip is the name of the hold that keeps jobs from being claimed while a
-// breaker is open.
+// HoldOfTrip returns the name of the claim hold that an open breaker causes.
 func HoldOfTrip(t *workflow.BreakerTrip) string {
 	return strings.TrimSuffix(t.Breaker+"/"+t.Subject, "/")
 }
@@ -184,8 +183,8 @@ func BreakerEvent(tx *core.Tx, workflowID int64, kind workflow.EventType, t work
 	return tx.Event(workflowID, string(kind), severity, p)
 }
 
-// OpenTrips are the breakers that are open. They are kept from one use case to
-// the next: nothing is read as long as none opens.
+// OpenTrips returns the open breakers. They are cached across use cases, so that nothing is
+// read until one opens.
 func OpenTrips(tx *core.Tx) ([]workflow.BreakerTrip, error) {
 	if tx.Shared.Breakers == nil {
 		rows, err := tx.Query(`SELECT `+row.TripColumns+` FROM breaker_trip WHERE ended_ms = 0 AND until_ms > ? ORDER BY +id`, tx.NowMS)
@@ -203,7 +202,7 @@ func OpenTrips(tx *core.Tx) ([]workflow.BreakerTrip, error) {
 	return tx.Shared.Breakers, nil
 }
 
-// TripsOf are the open breakers that a run is subject to.
+// TripsOf returns the open breakers that affect a run.
 func TripsOf(tx *core.Tx, r *view.Run) (trips []workflow.BreakerTrip, err error) {
 	open, err := OpenTrips(tx)
 	if err != nil {

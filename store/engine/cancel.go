@@ -8,8 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// CancelRun logs that a run is canceled, and takes from runners what is live in it;
-// nothing more is claimed.
+// CancelRun logs that a run is canceled, and stops it.
 func CancelRun(tx *core.Tx, r *view.Run) error {
 	err := tx.Event(r.WorkflowID, string(workflow.EventWorkflowCanceled), workflow.SeverityWarning, workflow.WorkflowCanceledPayload{
 		Category: workflow.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.WorkflowID), WorkflowID: r.WorkflowID, RunID: r.RunID,
@@ -20,7 +19,7 @@ func CancelRun(tx *core.Tx, r *view.Run) error {
 	return stopRun(tx, r, "the workflow was canceled")
 }
 
-// stopRun takes from runners what is live in a run; nothing more is claimed.
+// stopRun ends the live jobs of a run and prevents further claims.
 func stopRun(tx *core.Tx, r *view.Run, why string) error {
 	if err := tx.ExecOne(`UPDATE workflow SET is_canceled = 1, is_halted = 1 WHERE id = ?`, r.WorkflowID); err != nil {
 		return fmt.Errorf("cancel workflow %d: %w", r.WorkflowID, err)
@@ -46,7 +45,7 @@ func stopRun(tx *core.Tx, r *view.Run, why string) error {
 	return EndIfOver(tx, r.WorkflowID)
 }
 
-// EveryRunner notes that the orders of all runners of a workflow changed.
+// EveryRunner notifies all runners of a workflow of changed orders.
 func EveryRunner(tx *core.Tx, workflowID int64) error {
 	ids, err := core.IDsOf(tx, `SELECT id FROM compute_node WHERE workflow_id = ? AND is_active = 1`, workflowID)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// RetryClassified makes a held job ready for another attempt, if it may have one, and
-// returns what it asks for then; empty: the same.
+// RetryClassified makes a held job ready for another attempt, if one is allowed. It returns
+// the requirements of that attempt; empty: the same.
 func (f *Finisher) RetryClassified(l *core.LeasedJob, cause workflow.Cause, v retry.RetryVerdict) (n *Next, asks string, err error) {
 	g := f.NewFacts(l)
 	g.Retried = &v
@@ -29,7 +29,7 @@ func (f *Finisher) RetryClassified(l *core.LeasedJob, cause workflow.Cause, v re
 	return n, o.Said, err
 }
 
-// RecordClassification keeps who ended a hold, and why.
+// RecordClassification records who ended a hold, and why.
 func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Classification, asks string) error {
 	_, err := tx.Insert(`INSERT INTO classification (workflow_id, job_id, run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, r.WorkflowID, l.JobID, r.RunID, l.Attempt, tx.NowMS, int64(w.Status), w.Author, w.Reason, string(w.Confidence), w.Memory, w.Runtime)

@@ -11,15 +11,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// begun is a condition for jobs x: some attempt of theirs began, and has not been
-// undone since; or a runner held it when the run was canceled, and may have begun.
+// begun is a condition for jobs x that have an attempt which started and has not been
+// undone since, or that a runner held, and may have started, when the run was canceled.
 const begun = `(x.status = {canceled} AND x.claimed_ms IS NOT NULL OR EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = x.id AND ` + view.Started + `
 	AND NOT EXISTS (SELECT 1 FROM job v JOIN attempt u ON u.job_id = v.id
 		WHERE v.undoes_id = x.id AND v.workflow_id = x.workflow_id AND u.status = {completed} AND (u.run_id > a.run_id OR u.run_id = a.run_id AND u.end_ms >= a.end_ms))))`
 
-// beginCompensation begins to undo a run with a verdict, if it is to be undone, there is
-// something to do, and it was not yet: it is at most once in a run. Its jobs may be
-// claimed when the runners have confirmed that no process of the run is left.
+// beginCompensation starts to undo a run with a verdict if the workflow wants that and
+// something is left to undo; at most once per run. Its jobs become claimable when all
+// runners have confirmed that they have no process of the run left.
 func beginCompensation(tx *core.Tx, r *view.Run, verdict workflow.EventType) error {
 	if !r.Stages || r.Compensation != "" {
 		return nil
@@ -47,7 +47,7 @@ func beginCompensation(tx *core.Tx, r *view.Run, verdict workflow.EventType) err
 	_, err = tx.Exec(`INSERT INTO compensation (workflow_id, run_id, generation, verdict, state, waits_for, started_ms, deadline_ms)
 		VALUES (?, ?, ?, ?, 'waiting', ?, ?, ?)`, r.WorkflowID, r.RunID, r.Generation, string(verdict), runners, tx.NowMS, deadline)
 	if err != nil {
-		return fmt.Errorf("begin to undo run %d of workflow %d: %w", r.RunID, r.WorkflowID, err)
+		return fmt.Errorf("start to undo run %d of workflow %d: %w", r.RunID, r.WorkflowID, err)
 	}
 	r.Compensation, r.Halted = stage.CompensationWaiting, false
 	err = tx.Event(r.WorkflowID, string(workflow.EventCompensationStarted), workflow.SeverityWarning, stage.CompensationPayload{
@@ -63,13 +63,13 @@ func beginCompensation(tx *core.Tx, r *view.Run, verdict workflow.EventType) err
 	return releaseCompensation(tx, r)
 }
 
-// needlessUndo is a condition for jobs of a compensation: undos of jobs that never
-// began, which wait for what is before them. They are disabled when it is their
-// turn, as what is behind them waits for all that is undone before.
+// needlessUndo is a condition for undo jobs of jobs that never started. They wait for their
+// turn and are disabled then, since the jobs behind them wait for everything that is undone
+// earlier.
 const needlessUndo = `status = {blocked} AND skipped_by = 0`
 
-// readyCompensation makes the jobs of a compensation wait for its start, and
-// returns how many there are, not counting the undos of jobs that never began.
+// readyCompensation makes the jobs of a compensation wait for its start. It returns how
+// many there are, without the undo jobs of jobs that never started.
 func readyCompensation(tx *core.Tx, r *view.Run) (int64, error) {
 	const needed = view.InCompensation + ` AND (undoes_id IS NULL OR EXISTS (SELECT 1 FROM job x WHERE x.id = job.undoes_id AND ` + begun + `))`
 	jobs, err := core.MoveJobs(tx, workflow.OpStage, r.WorkflowID, workflow.Blocked, AsNew+`, result_id = NULL`, needed)
@@ -85,21 +85,21 @@ func readyCompensation(tx *core.Tx, r *view.Run) (int64, error) {
 	return jobs, CountGates(tx, r.WorkflowID)
 }
 
-// releaseCompensation lets the jobs of a compensation begin that waits, if no
-// runner may have processes of the run any more.
+// releaseCompensation starts a waiting compensation if no runner can have processes of the
+// run any more.
 func releaseCompensation(tx *core.Tx, r *view.Run) error {
 	var waits bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM compensation c, json_each(c.waits_for) e JOIN compute_node n ON n.id = e.value AND n.is_active = 1
 		WHERE c.workflow_id = ? AND c.run_id = ?)`, []any{r.WorkflowID, r.RunID}, &waits)
 	if err != nil {
-		return fmt.Errorf("look for processes of workflow %d: %w", r.WorkflowID, err)
+		return fmt.Errorf("check for processes of workflow %d: %w", r.WorkflowID, err)
 	}
 	if waits {
 		return nil
 	}
 	err = tx.ExecOne(`UPDATE compensation SET state = 'running', waits_for = '[]' WHERE workflow_id = ? AND run_id = ? AND state = 'waiting'`, r.WorkflowID, r.RunID)
 	if err != nil {
-		return fmt.Errorf("go on to undo workflow %d: %w", r.WorkflowID, err)
+		return fmt.Errorf("continue to undo workflow %d: %w", r.WorkflowID, err)
 	}
 	r.Compensation = stage.CompensationRunning
 	stages, err := loadStages(tx, `s.workflow_id = ? AND s.kind = 'compensation'`, r.WorkflowID)
@@ -116,7 +116,7 @@ func releaseCompensation(tx *core.Tx, r *view.Run) error {
 			return err
 		}
 	}
-	if err := v.settle(); err != nil { // it may have no job that is needed
+	if err := v.settle(); err != nil { // none of its jobs may be needed
 		return err
 	}
 	if err := c.announce(); err != nil {
@@ -126,7 +126,7 @@ func releaseCompensation(tx *core.Tx, r *view.Run) error {
 	return EveryRunner(tx, r.WorkflowID)
 }
 
-// ConfirmRunnerGone notes that a runner has no process of the run any more.
+// ConfirmRunnerGone records that a runner has no process of the run any more.
 func ConfirmRunnerGone(tx *core.Tx, r *view.Run, runner int64) error {
 	n, err := tx.Exec(`UPDATE compensation SET waits_for = (SELECT json_group_array(value) FROM json_each(waits_for) WHERE value != ?3)
 		WHERE workflow_id = ?1 AND run_id = ?2 AND state = 'waiting' AND EXISTS (SELECT 1 FROM json_each(waits_for) WHERE value = ?3)`,
@@ -140,8 +140,7 @@ func ConfirmRunnerGone(tx *core.Tx, r *view.Run, runner int64) error {
 	return releaseCompensation(tx, r)
 }
 
-// passNeedless disables the undos behind gates that are not needed, and returns
-// them.
+// passNeedless disables and returns the needless undo jobs behind gates.
 func (c *Cascade) passNeedless(gates string) ([]int64, error) {
 	ids, err := disableNeedless(c.Tx, c.Run.WorkflowID, gates)
 	if err != nil {
@@ -151,8 +150,8 @@ func (c *Cascade) passNeedless(gates string) ([]int64, error) {
 	return ids, nil
 }
 
-// RequireCompensationRuns rejects the repetition of a job of a compensation that does not
-// run: nothing would begin it.
+// RequireCompensationRuns rejects the repetition of a job of a compensation that is not
+// running, since nothing would start the job.
 func RequireCompensationRuns(tx *core.Tx, r *view.Run, job int64) error {
 	if !r.Stages || r.Compensation == stage.CompensationRunning {
 		return nil
@@ -160,21 +159,21 @@ func RequireCompensationRuns(tx *core.Tx, r *view.Run, job int64) error {
 	if of, err := isCompensating(tx, r, job); err != nil || !of {
 		return err
 	}
-	return workflow.Errorf(workflow.CodeConflict, "job_id=%d is of a compensation, which does not run", job).
+	return workflow.Errorf(workflow.CodeConflict, "job_id=%d belongs to a compensation that is not running", job).
 		WithHint("a compensation runs once, after a run that failed or was canceled; repeat the workflow with reset")
 }
 
-// isCompensating reports whether a job is of a compensation.
+// isCompensating reports whether a job belongs to a compensation.
 func isCompensating(tx *core.Tx, r *view.Run, job int64) (is bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND id = ?2 AND `+view.InCompensation+`)`, []any{r.WorkflowID, job}, &is)
 	if err != nil {
-		return false, fmt.Errorf("look for the compensation of job %d: %w", job, err)
+		return false, fmt.Errorf("find the compensation of job %d: %w", job, err)
 	}
 	return is, nil
 }
 
-// RequireNotUndone refuses to end a job by somebody's word while its run is being undone,
-// of which the verdict stands; those of the compensation end while it runs.
+// RequireNotUndone rejects a manual end of a job while its run is being undone, since the
+// verdict of the run is final. Jobs of the compensation may be ended.
 func RequireNotUndone(tx *core.Tx, r *view.Run, job int64) error {
 	if err := RequireCompensationRuns(tx, r, job); err != nil || !r.Compensating() {
 		return err
@@ -185,7 +184,7 @@ func RequireNotUndone(tx *core.Tx, r *view.Run, job int64) error {
 	return r.RefuseWhileCompensating()
 }
 
-// stepCompensation ends the stage of a compensation whose jobs are complete.
+// stepCompensation ends a compensation whose jobs are complete.
 func (c *convergence) stepCompensation(s *row.Stage) error {
 	if s.State != stage.Running || s.Open || c.run.Compensation != stage.CompensationRunning {
 		return nil
@@ -196,8 +195,8 @@ func (c *convergence) stepCompensation(s *row.Stage) error {
 	return finishCompensation(c.tx, c.run, s, "")
 }
 
-// finishCompensation gives a compensation its end: a reason says why before all of
-// it was done.
+// finishCompensation ends a compensation. The reason says why it ended early; empty: it did
+// not.
 func finishCompensation(tx *core.Tx, r *view.Run, s *row.Stage, reason string) error {
 	v, err := row.StageVerdict(tx.Each, &s.Stage, r.RunID)
 	if err != nil {
@@ -230,8 +229,7 @@ func finishCompensation(tx *core.Tx, r *view.Run, s *row.Stage, reason string) e
 	return tx.Event(r.WorkflowID, string(event), severity, p)
 }
 
-// EndCompensation ends a compensation early: what runs is ended, and what is left
-// is canceled.
+// EndCompensation ends a compensation early. It ends running jobs and cancels the others.
 func EndCompensation(tx *core.Tx, r *view.Run, reason string) error {
 	const left = view.InCompensation + ` AND status NOT BETWEEN {completed} AND {disabled}`
 	if err := VoidLeases(tx, r, view.InCompensation, 0, "undoing the run was ended: "+reason); err != nil {
@@ -259,8 +257,8 @@ func EndCompensation(tx *core.Tx, r *view.Run, reason string) error {
 	return nil
 }
 
-// ReviewCompensation ends the compensation of a workflow whose time is over, and begins
-// one that waited for runners which are gone.
+// ReviewCompensation ends the compensation of a workflow when its time is over, and starts
+// one whose runners have left.
 func ReviewCompensation(tx *core.Tx, workflowID int64) error {
 	r, err := core.LoadRun(tx, workflowID)
 	if err != nil || !r.Compensating() {

@@ -13,17 +13,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// convergence brings the stages of a run in line with their jobs, and the
-// sub-workflow jobs with their stages, to a fixed point: each step may lead to
-// others.
+// convergence updates the stages of a run from their jobs, and sub-workflow jobs from their
+// stages, until no step is left: each may cause others.
 type convergence struct {
 	tx      *core.Tx
 	run     *view.Run
 	cascade *Cascade
-	stages  map[int64]bool // to be looked at
+	stages  map[int64]bool // to be checked
 }
 
-// ConvergeStages looks at all stages of a run.
+// ConvergeStages updates all stages of a run.
 func ConvergeStages(tx *core.Tx, r *view.Run) error {
 	if !r.Stages || r.Halted {
 		return nil
@@ -39,8 +38,7 @@ func ConvergeStages(tx *core.Tx, r *view.Run) error {
 	return convergeFrom(tx, c, ids)
 }
 
-// convergeFrom looks at the given stages and at those whose jobs a cascade has
-// changed.
+// convergeFrom updates the given stages and those whose jobs a cascade has changed.
 func convergeFrom(tx *core.Tx, c *Cascade, stages []int64) error {
 	r := c.Run
 	if !r.Stages || r.Halted {
@@ -52,18 +50,17 @@ func convergeFrom(tx *core.Tx, c *Cascade, stages []int64) error {
 	}
 	for acted := true; acted; {
 		if err := v.settle(); err != nil {
-			return fmt.Errorf("go on with the stages of workflow %d: %w", r.WorkflowID, err)
+			return fmt.Errorf("continue the stages of workflow %d: %w", r.WorkflowID, err)
 		}
 		var err error
 		if acted, err = v.stepMain(); err != nil {
-			return fmt.Errorf("go on to the end of workflow %d: %w", r.WorkflowID, err)
+			return fmt.Errorf("end workflow %d: %w", r.WorkflowID, err)
 		}
 	}
 	return c.announce()
 }
 
-// settle takes steps until there is none left for the stages that are to be
-// looked at.
+// settle takes steps until none is left for the stages to be checked.
 func (c *convergence) settle() error {
 	for {
 		if err := c.gather(); err != nil {
@@ -86,8 +83,7 @@ func (c *convergence) settle() error {
 	}
 }
 
-// gather notes the stages of jobs that have changed, and those that they stand
-// for.
+// gather collects the stages with changed jobs, and those that changed jobs stand for.
 func (c *convergence) gather() error {
 	touched := c.cascade.touched
 	if c.cascade.touched = nil; len(touched) == 0 {
@@ -103,7 +99,7 @@ func (c *convergence) gather() error {
 	return nil
 }
 
-// next returns the step that a child stage is to take, and its end stage.
+// next returns the next step of a child stage, and its end stage.
 func (c *convergence) next(s *row.Stage) (stage.Step, *row.Stage, error) {
 	end, err := endStage(c.tx, c.run.WorkflowID, &s.ID)
 	if err != nil {
@@ -121,7 +117,7 @@ func (c *convergence) step(s *row.Stage) error {
 	switch {
 	case s.Kind == workflow.StageCompensation:
 		return c.stepCompensation(s)
-	case c.run.Canceled: // nothing else of it goes on
+	case c.run.Canceled: // nothing else continues
 		return nil
 	case s.Kind == workflow.StageEnd && s.ParentID != nil:
 		c.stages[*s.ParentID] = true
@@ -131,10 +127,10 @@ func (c *convergence) step(s *row.Stage) error {
 	}
 	next, _, err := c.next(s)
 	if err != nil || next == stage.StageStay {
-		return err // what changes it meanwhile has it looked at again
+		return err // a change of the stage has it checked again
 	}
 	c.stages[s.ID] = true
-	// Another step may have changed it since it was read.
+	// An earlier step may have changed it since it was read.
 	fresh, err := loadStages(c.tx, `s.id = ?`, s.ID)
 	if err != nil || len(fresh) == 0 {
 		return err
@@ -163,8 +159,8 @@ func (c *convergence) step(s *row.Stage) error {
 	return nil
 }
 
-// stepMain takes the next step of the main stage, and reports whether there was
-// one that may lead to others.
+// stepMain takes the next step of the main stage. It reports whether there was one, since
+// it may cause others.
 func (c *convergence) stepMain() (acted bool, err error) {
 	if c.run.Compensating() {
 		return false, nil
@@ -199,7 +195,7 @@ func (c *convergence) stepMain() (acted bool, err error) {
 	return false, nil
 }
 
-// closeEnd notes that the end job of a stage has had its word, in a run.
+// closeEnd ends the end stage of a stage.
 func closeEnd(tx *core.Tx, end *row.Stage, runID int64) error {
 	if end == nil || end.State == stage.Ended {
 		return nil
@@ -210,8 +206,8 @@ func closeEnd(tx *core.Tx, end *row.Stage, runID int64) error {
 	return nil
 }
 
-// reopenStage lets a child go on that had its verdict: its sub-workflow job is
-// running again, and what is behind that waits.
+// reopenStage continues a child stage that had its verdict: its sub-workflow job runs
+// again, and the jobs behind that wait.
 func (c *convergence) reopenStage(s *row.Stage) error {
 	if _, _, err := c.runStageJob(s); err != nil {
 		return err
@@ -228,9 +224,9 @@ func (c *convergence) reopenStage(s *row.Stage) error {
 	return c.releaseStage(s.ID)
 }
 
-// SettleStageOf brings the stages in line with a job whose status somebody has
-// changed. It does not begin before its stage; a sub-workflow job that is ready
-// still is one of a run in which nothing goes on, and waits.
+// SettleStageOf updates the stages after somebody has changed a job's status. The job waits
+// for its stage. A sub-workflow job that is still ready waits too: its run does not
+// continue.
 func SettleStageOf(tx *core.Tx, r *view.Run, job int64) error {
 	if err := EndIfOver(tx, r.WorkflowID); err != nil {
 		return err

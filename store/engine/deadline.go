@@ -10,13 +10,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// What came of a deadline.
+// The states of a deadline.
 const (
 	deadlinePassed = 1
-	deadlineStops  = 2 // nothing is claimed since then
+	deadlineStops  = 2 // passed; nothing is claimed any more
 )
 
-// startDeadline begins to count the time of a run, at its first initialization.
+// startDeadline starts the deadline of a run, at its first initialization.
 func startDeadline(tx *core.Tx, r *view.Run) error {
 	p, err := r.Policy()
 	if err != nil || p.Deadline == nil {
@@ -29,7 +29,8 @@ func startDeadline(tx *core.Tx, r *view.Run) error {
 	return nil
 }
 
-// PassDeadline reports whether the deadline of a run has passed now.
+// PassDeadline applies the deadline of a run. It reports whether the deadline has passed
+// now.
 func PassDeadline(tx *core.Tx, id int64) (bool, error) {
 	r, err := core.LoadRun(tx, id)
 	if err != nil || r.Canceled || r.Ended {
@@ -70,15 +71,15 @@ func PassDeadline(tx *core.Tx, id int64) (bool, error) {
 	return true, err
 }
 
-// afterDeadline gives up a run in which nothing more is started and nothing is
-// live. If somebody has lifted the hold of claims, it goes on for good; so it does
-// if its jobs are complete, and only its end job is left.
+// afterDeadline aborts a run that starts nothing more and has no live job. The run
+// continues instead if somebody has released the claim hold, or if only the end job is
+// left.
 func afterDeadline(tx *core.Tx, r *view.Run, d *workflow.Deadline) error {
 	var held bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM claim_hold h WHERE workflow_id = ? AND kind = ? AND `+view.HoldBinds+`)`,
 		[]any{r.WorkflowID, string(hold.HoldDeadline)}, &held)
 	if err != nil {
-		return fmt.Errorf("look for the hold of claims of workflow %d: %w", r.WorkflowID, err)
+		return fmt.Errorf("check for the claim hold of workflow %d: %w", r.WorkflowID, err)
 	}
 	if live, err := liveJobs(tx, r.WorkflowID); err != nil || held && live > 0 {
 		return err
@@ -89,8 +90,7 @@ func afterDeadline(tx *core.Tx, r *view.Run, d *workflow.Deadline) error {
 	return AbortRun(tx, r, d.Reason())
 }
 
-// DropDeadline has a run go on without its deadline, also where nothing more is
-// started since that has passed.
+// DropDeadline removes the deadline of a run, even one that has passed and prevents claims.
 func DropDeadline(tx *core.Tx, workflowID int64) error {
 	if err := tx.ExecOne(`UPDATE workflow SET deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, workflowID); err != nil {
 		return fmt.Errorf("drop the deadline of workflow %d: %w", workflowID, err)

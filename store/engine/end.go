@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// causeCounts adds what the attempts of a run amount to.
+// causeCounts adds the numbers of attempts of a run, by cause.
 func causeCounts(tx *core.Tx, r *view.Run, c *stage.Counts) error {
 	if err := tx.FlushCauses(); err != nil {
 		return err
@@ -34,8 +34,8 @@ func causeCounts(tx *core.Tx, r *view.Run, c *stage.Counts) error {
 	return rows.Err()
 }
 
-// EndIfOver writes the verdict of a run that has ended: no job is open, or the
-// workflow was canceled and no attempt is live.
+// EndIfOver writes the verdict of a run that has ended: no job is open, or it was canceled
+// and no attempt is live.
 func EndIfOver(tx *core.Tx, workflowID int64) error {
 	r, err := core.LoadRun(tx, workflowID)
 	if err != nil || r.Ended {
@@ -47,8 +47,8 @@ func EndIfOver(tx *core.Tx, workflowID int64) error {
 	return endRun(tx, r)
 }
 
-// isOver reports whether nothing of a run is open but compensations, or, of a
-// canceled one, live.
+// isOver reports whether a run has no open job outside of compensations or, if it is
+// canceled, no live job.
 func isOver(tx *core.Tx, r *view.Run) (bool, error) {
 	counts, err := core.StatusCounts(tx, r.WorkflowID)
 	if err != nil {
@@ -61,8 +61,7 @@ func isOver(tx *core.Tx, r *view.Run) (bool, error) {
 	return counts.Open() == compensations, err
 }
 
-// endRun writes the verdict of a run that is over. It counts the jobs of the main
-// stage.
+// endRun writes the verdict of a run that is over, judged by the main stage.
 func endRun(tx *core.Tx, r *view.Run) error {
 	if r.Ended || tx.GivingUp == r.WorkflowID {
 		return nil
@@ -77,7 +76,7 @@ func endRun(tx *core.Tx, r *view.Run) error {
 	return writeVerdict(tx, r, v)
 }
 
-// mainVerdict judges the jobs of the main stage as they are.
+// mainVerdict returns the verdict on the jobs of the main stage as they are now.
 func mainVerdict(tx *core.Tx, r *view.Run) (v stage.Verdict, err error) {
 	counts, err := core.StatusCounts(tx, r.WorkflowID)
 	if err != nil {
@@ -101,7 +100,7 @@ func mainVerdict(tx *core.Tx, r *view.Run) (v stage.Verdict, err error) {
 	}
 	success, err := p.Criterion()
 	if err != nil {
-		return v, fmt.Errorf("read the condition of success of workflow %d: %w", r.WorkflowID, err)
+		return v, fmt.Errorf("read the success condition of workflow %d: %w", r.WorkflowID, err)
 	}
 	if err := row.PatternCounts(tx.Each, row.PatternScope{WorkflowID: r.WorkflowID}, success, &counts); err != nil {
 		return v, err
@@ -148,7 +147,7 @@ func writeVerdict(tx *core.Tx, r *view.Run, v stage.Verdict) error {
 	return triggerEnd(tx, r.WorkflowID)
 }
 
-// clearVerdict lets a run that has ended go on, in a new generation.
+// clearVerdict continues an ended run, in a new generation.
 func clearVerdict(tx *core.Tx, r *view.Run, reason string) error {
 	if !r.Ended {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// endJSON is the variable that names the input of an end job.
+// endJSON is the environment variable with the input of an end job.
 const endJSON = "TORC_END_JSON"
 
 // StageInput returns the input of a job of a stage; nil if it has none.
@@ -32,7 +32,7 @@ func StageInput(tx *core.Tx, workflowID, stageID int64) (*lease.GrantInput, erro
 	return &lease.GrantInput{Variable: endJSON, Data: data}, nil
 }
 
-// endInput says how a stage (nil: the main one) went until its end job.
+// endInput returns how a stage (nil: the main one) went before its end job.
 func endInput(tx *core.Tx, workflowID int64, of *int64) (in stage.EndInput, err error) {
 	r, err := core.LoadRun(tx, workflowID)
 	if err != nil {

@@ -11,15 +11,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Facts is what a decision about a job rests on, and what the database needs to carry
-// it out.
+// Facts are the facts of a decision about a job, and what the store needs to carry it out.
 type Facts struct {
 	retry.Facts
-	asks asks // where the decision needs it
+	asks asks // if the decision needs them
 }
 
-// factsOf gathers the facts about the end of an attempt. Only what has failed costs
-// a query.
+// factsOf returns the facts about the end of an attempt. Only failures cost a query.
 func (f *Finisher) factsOf(l *core.LeasedJob, e *Ending) (*Facts, error) {
 	g := f.NewFacts(l)
 	g.History.ReportedByOld = e.Client != nil
@@ -46,12 +44,12 @@ func (f *Finisher) factsOf(l *core.LeasedJob, e *Ending) (*Facts, error) {
 	return g, f.complete(l, g)
 }
 
-// NewFacts are those that are always known.
+// NewFacts returns the facts that need no query.
 func (f *Finisher) NewFacts(l *core.LeasedJob) *Facts {
 	return &Facts{Facts: retry.Facts{JobID: l.JobID, RunID: f.Run.RunID, NowMS: f.tx.NowMS, History: workflow.History{AttemptID: l.Attempt}}}
 }
 
-// complete gathers what else the decision needs.
+// complete adds the facts that the decision needs besides.
 func (f *Finisher) complete(l *core.LeasedJob, g *Facts) (err error) {
 	needs := g.Needs()
 	if needs.Breakers {
@@ -70,14 +68,14 @@ func (f *Finisher) complete(l *core.LeasedJob, g *Facts) (err error) {
 	return err
 }
 
-// demandOf returns what a job asks for, and where it could have more.
+// demandOf returns the requirements of a job, and the places where it could get more.
 func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error) {
 	a, byHand, err := loadAsks(tx, l)
 	if err != nil {
 		return a, nil, err
 	}
 	d := &placement.JobDemand{Requirements: a.requirements, ByHand: byHand, Places: tx.Shared.Places.Of(l.WorkflowID)}
-	if !a.requirements.Enforced() { // it is no request, and does not grow
+	if !a.requirements.Enforced() { // not requested from Slurm, so it does not grow
 		return a, d, nil
 	}
 	if d.Class, err = a.class(); err != nil {
@@ -87,15 +85,15 @@ func demandOf(tx *core.Tx, l *core.LeasedJob) (asks, *placement.JobDemand, error
 	return a, d, err
 }
 
-// runnerFacts returns what the live runners of a workflow have.
+// runnerFacts returns the resources of the live runners of a workflow.
 func runnerFacts(tx *core.Tx, workflowID int64) ([]placement.RunnerFacts, error) {
 	rows, err := tx.Query(view.SelectRunnerFacts, workflowID)
 	if err != nil {
-		return nil, fmt.Errorf("look for runners of workflow %d: %w", workflowID, err)
+		return nil, fmt.Errorf("read the runners of workflow %d: %w", workflowID, err)
 	}
 	runners, err := sqlite.Collect(rows, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return view.ScanRunnerFacts(r, tx.NowMS) })
 	if err != nil {
-		return nil, fmt.Errorf("look for runners of workflow %d: %w", workflowID, err)
+		return nil, fmt.Errorf("read the runners of workflow %d: %w", workflowID, err)
 	}
 	return runners, nil
 }

@@ -1,6 +1,6 @@
-// Package engine moves jobs: it initializes, releases and ends them, decides with
-// package retry what follows from an end, and brings stages, compensations and runs
-// to theirs. The files transition_*.go say which operation sets which status.
+// Package engine changes the state of jobs. It initializes, releases and ends them, carries
+// out the decisions of package retry, and moves stages, compensations and runs to their
+// end. The files transition_*.go define which operation sets which status.
 package engine
 
 import (
@@ -18,23 +18,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Finisher records the ends of attempts of one run, and all that follows from
-// them. What it collects is written by flush, many rows at a time.
+// Finisher records the ends of attempts of one run with all their consequences. Flush
+// writes what it has collected, many rows at a time.
 type Finisher struct {
 	tx       *core.Tx
 	Run      *view.Run
 	attempts *sqlite.Bulk
 	results  *sqlite.Bulk
 	Changes  []Change
-	others   map[int64]*core.LeasedJob // leases that were looked up by job
+	others   map[int64]*core.LeasedJob // leases by job, as far as they were read
 	Rules    map[view.JobRules]workflow.Policies
-	Changed  bool     // something was written beside the rows
-	culprit  *culprit // who has its siblings ended
-	giveUp   string   // why the run is given up; empty: it is not
+	Changed  bool     // something besides the rows was written
+	culprit  *culprit // the job because of which siblings are ended
+	giveUp   string   // why the run is aborted; empty: it is not
 	broken   []brokenBy
 }
 
-// NewFinisher returns a finisher for attempts of a run.
+// NewFinisher returns a Finisher for attempts of a run.
 func NewFinisher(tx *core.Tx, r *view.Run) *Finisher {
 	return &Finisher{tx: tx, Run: r, attempts: newAttempts(tx), results: newResults(tx)}
 }
@@ -42,16 +42,16 @@ func NewFinisher(tx *core.Tx, r *view.Run) *Finisher {
 // Ending is how an attempt ended.
 type Ending struct {
 	Cause    workflow.Cause
-	Evidence *workflow.Evidence // nil if there is none
+	Evidence *workflow.Evidence // nil if nothing is known
 	EndMS    int64
 	Host     Holder
 	Client   *workflow.Result // what a torc client reported; nil for our runners
-	NoResult bool             // torc knows no result of such an end
+	NoResult bool             // torc records no result for such an end
 
-	category, subcategory string // of a failure
+	category, subcategory string // of the failure
 }
 
-// failure is the attempt as rules look at it.
+// failure returns the attempt as a Failure, for the rules.
 func (e *Ending) failure(l *core.LeasedJob) workflow.Failure {
 	f := workflow.Failure{Cause: e.Cause, Node: e.Host.Hostname}
 	if e.Evidence != nil {
@@ -67,26 +67,26 @@ func (e *Ending) failure(l *core.LeasedJob) workflow.Failure {
 // Change is a change of a job's status after an attempt.
 type Change struct {
 	Job      int64
-	Op       workflow.Operation // empty: an attempt ended
+	Op       workflow.Operation // empty: the end of an attempt
 	From, To workflow.JobStatus
-	// How the job goes on; nil if it has ended.
+	// Next continues the job; nil if it has ended.
 	Next *Next
 }
 
-// Next is how a job goes on after an attempt.
+// Next is the state in which a job continues after an attempt.
 type Next struct {
 	Attempt     int64
 	ruleCounts  any // JSON
 	counted     int64
 	notBeforeMS int64
-	settledMS   any    // notBeforeMS once the attempt before is known to be gone; nil: it is
+	settledMS   any    // notBeforeMS once the previous attempt is known to have ended; nil: it is known
 	avoidNodes  any    // JSON
-	recovery    string // JSON; the lease stays
+	recovery    string // JSON; the job keeps its lease
 	hold        string // JSON
 }
 
-// End records the end of an attempt, decides what happens to the job, and
-// notes it in the lease.
+// End records the end of an attempt, decides what happens to the job, and updates the
+// lease.
 func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) {
 	g, err := f.factsOf(l, &e)
 	if err != nil {
@@ -117,8 +117,8 @@ func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) 
 	return result, f.Announce(l, &e, &o.Decision, c.Next)
 }
 
-// GoesOn writes what the next attempt of a job asks for, and returns how the job goes
-// on: nil if it has ended, or as was granted before.
+// GoesOn stores the requirements of the next attempt of a job. It returns how the job
+// continues; nil if it has ended, or continues as granted before.
 func (f *Finisher) GoesOn(l *core.LeasedJob, g *Facts, o *retry.Outcome, cause workflow.Cause) (*Next, error) {
 	if o.Action == workflow.ActionHold {
 		return f.hold(l, cause, o.Reason, o.Limit)
@@ -153,7 +153,7 @@ func (f *Finisher) GoesOn(l *core.LeasedJob, g *Facts, o *retry.Outcome, cause w
 	return n, nil
 }
 
-// avoided reads the nodes that a job keeps away from.
+// avoided returns the nodes that a job avoids.
 func avoided(tx *core.Tx, job int64) ([]workflow.AvoidedNode, error) {
 	var text sql.NullString
 	if err := tx.Row(`SELECT avoid_nodes FROM job WHERE id = ?`, []any{job}, &text); err != nil {
@@ -166,8 +166,8 @@ func avoided(tx *core.Tx, job int64) ([]workflow.AvoidedNode, error) {
 	return list, nil
 }
 
-// hold makes the job wait for a classification, at most for as long as the rule
-// that decided says, else the workflow, else the site.
+// hold makes the job wait for a classification. The time limit is that of the rule, else of
+// the workflow, else of the site.
 func (f *Finisher) hold(l *core.LeasedJob, c workflow.Cause, reason string, rule workflow.HoldLimitSource) (*Next, error) {
 	err := core.RaiseAlert(f.tx, f.Run, workflow.Alert{
 		Kind: workflow.AlertJobHeld, JobID: l.JobID, JobName: l.Name, Subject: fmt.Sprintf("job %s is held", l.Name),
@@ -189,7 +189,7 @@ func (f *Finisher) hold(l *core.LeasedJob, c workflow.Cause, reason string, rule
 	return &Next{Attempt: l.Attempt, hold: string(text)}, nil
 }
 
-// Announce writes the event of an attempt's end.
+// Announce writes the event for the end of an attempt.
 func (f *Finisher) Announce(l *core.LeasedJob, e *Ending, d *workflow.Decision, n *Next) error {
 	if d.Retries() {
 		p := workflow.JobRetriedPayload{
@@ -205,7 +205,7 @@ func (f *Finisher) Announce(l *core.LeasedJob, e *Ending, d *workflow.Decision, 
 	return f.AnnounceStatus(l, e.Cause, d.Reason)
 }
 
-// AnnounceStatus writes the event that a job has reached its status.
+// AnnounceStatus writes the event for a job's new status.
 func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason string) error {
 	kind, severity, ok := workflow.JobEvent(l.Status)
 	if !ok {
@@ -226,14 +226,13 @@ func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason st
 	return f.tx.Event(f.Run.WorkflowID, string(kind), severity, p)
 }
 
-// Lost records that nobody saw how a running attempt ended, and what is to be
-// done.
+// Lost records that the end of a running attempt is unknown, and decides what happens.
 func (f *Finisher) Lost(l *core.LeasedJob, host Holder, note string) error {
 	return f.EndedBy(l, host, workflow.Evidence{LostRunner: true, Note: note})
 }
 
-// EndedBy records how a running attempt ended of which its runner has said
-// nothing, and what is to be done.
+// EndedBy records the end of a running attempt that its runner did not report, and decides
+// what happens.
 func (f *Finisher) EndedBy(l *core.LeasedJob, host Holder, evidence workflow.Evidence) error {
 	codes, err := f.Run.ReturnCodes()
 	if err != nil {
@@ -244,8 +243,8 @@ func (f *Finisher) EndedBy(l *core.LeasedJob, host Holder, evidence workflow.Evi
 	return err
 }
 
-// CutOff records an attempt that somebody else ended: its lease is taken away,
-// and what becomes of the job is the caller's.
+// CutOff records an attempt that something else ended, and voids its lease. The caller
+// decides what happens to the job.
 func (f *Finisher) CutOff(l *core.LeasedJob, c workflow.Cause, d workflow.Decision) error {
 	host, err := LoadHolder(f.tx, l.RunnerID)
 	if err != nil {
@@ -263,8 +262,8 @@ func (f *Finisher) CutOff(l *core.LeasedJob, c workflow.Cause, d workflow.Decisi
 	return nil
 }
 
-// Flush writes what was collected, with its consequences. It reports whether
-// there was anything.
+// Flush writes what was collected, with its consequences. It reports whether there was
+// anything.
 func (f *Finisher) Flush() (bool, error) {
 	if len(f.Changes) == 0 {
 		err := f.giveUpRun()
@@ -290,7 +289,7 @@ func (f *Finisher) Flush() (bool, error) {
 	switch {
 	case len(done) > 0:
 		err = ReleaseDependents(f.tx, f.Run.WorkflowID, done)
-	case !f.Run.Compensating(): // of a canceled workflow that has its verdict, for one
+	case !f.Run.Compensating(): // such as a canceled workflow that has its verdict
 		err = ReopenIfOpen(f.tx, f.Run)
 	}
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// GateOf returns the gate of a set of dependencies of a workflow, which it
-// makes if there is none. They are ascending, without repeats, and at least one.
+// GateOf returns the gate of a set of dependencies of a workflow, and creates it if
+// necessary. The dependencies are ascending, unique, and at least one.
 func GateOf(tx *core.Tx, workflowID int64, deps []int64) (id int64, err error) {
 	hash := row.HashGate(deps)
 	err = tx.Row(`SELECT id FROM gate WHERE workflow_id = ? AND hash = ?`, []any{workflowID, hash[:]}, &id)
@@ -38,7 +38,7 @@ func GateOf(tx *core.Tx, workflowID int64, deps []int64) (id int64, err error) {
 	return id, CountGate(tx, id)
 }
 
-// GateMaker makes many gates of a workflow.
+// GateMaker creates many gates of a workflow.
 type GateMaker struct {
 	tx         *core.Tx
 	workflowID int64
@@ -47,7 +47,7 @@ type GateMaker struct {
 	deps       [][]int64 // of the gates from first on
 }
 
-// NewGateMaker returns a maker of gates for jobs of a workflow.
+// NewGateMaker returns a GateMaker for jobs of a workflow.
 func NewGateMaker(tx *core.Tx, workflowID int64) (*GateMaker, error) {
 	first, err := tx.NextID("gate")
 	if err != nil {
@@ -56,8 +56,8 @@ func NewGateMaker(tx *core.Tx, workflowID int64) (*GateMaker, error) {
 	return &GateMaker{tx: tx, workflowID: workflowID, first: first, rows: tx.NewBulk("gate", "id, workflow_id, hash, open, failed")}, nil
 }
 
-// Add makes a gate and returns its id. It counts all dependencies as open;
-// where they may not be, the caller counts again.
+// Add creates a gate and returns its id. It counts all dependencies as open; if some may
+// not be, the caller has to count again.
 func (m *GateMaker) Add(hash row.GateHash, deps []int64) (int64, error) {
 	id := m.first + int64(len(m.deps))
 	m.deps = append(m.deps, deps)
@@ -67,8 +67,7 @@ func (m *GateMaker) Add(hash row.GateHash, deps []int64) (int64, error) {
 	return id, nil
 }
 
-// Finish writes what was not written yet: the rest of the gates, and then their
-// dependencies, which refer to them.
+// Finish writes the remaining gates, and then the dependencies, which refer to gates.
 func (m *GateMaker) Finish() error {
 	if err := m.rows.Flush(); err != nil {
 		return fmt.Errorf("insert gates of workflow %d: %w", m.workflowID, err)
@@ -87,7 +86,7 @@ func (m *GateMaker) Finish() error {
 	return nil
 }
 
-// checkGate refuses dependencies that are not jobs of the workflow.
+// checkGate rejects dependencies that are not jobs of the workflow.
 func checkGate(tx *core.Tx, workflowID, id int64) error {
 	var dep int64
 	err := tx.Row(`SELECT d.job_id FROM gate_dependency d LEFT JOIN job j ON j.id = d.job_id
@@ -116,8 +115,8 @@ func CountGate(tx *core.Tx, id int64) error {
 	return nil
 }
 
-// CountGates sets the counters of all gates of a workflow from their
-// dependencies, after the statuses of many jobs have changed.
+// CountGates sets the counters of all gates of a workflow from their dependencies, after
+// many jobs have changed their status.
 func CountGates(tx *core.Tx, workflowID int64) error {
 	_, err := tx.Exec(`UPDATE gate SET open = c.open, failed = c.failed
 		FROM (SELECT g.id, SUM(j.status NOT BETWEEN {completed} AND {disabled}) AS open, SUM(j.status BETWEEN {failed} AND {terminated}) AS failed

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// GivesUp notes that the run is given up with a job, and why; an empty reason is
-// none. The verdict waits for that: this job may be the last.
+// GivesUp notes that the run is to be aborted because of a job; not if the reason is empty.
+// The verdict waits for that, since this job may be the last.
 func (f *Finisher) GivesUp(l *core.LeasedJob, reason string) {
 	if reason != "" && f.giveUp == "" {
 		f.giveUp = fmt.Sprintf("job %s: %s", l.Name, reason)
@@ -19,7 +19,7 @@ func (f *Finisher) GivesUp(l *core.LeasedJob, reason string) {
 	}
 }
 
-// giveUpRun gives up the run, if that was noted.
+// giveUpRun aborts the run if that was noted.
 func (f *Finisher) giveUpRun() error {
 	if f.giveUp == "" {
 		return nil
@@ -33,24 +33,23 @@ func (f *Finisher) giveUpRun() error {
 	if err := AbortRun(f.tx, r, reason); err != nil {
 		return err
 	}
-	return EndIfOver(f.tx, r.WorkflowID) // also one that is not given up now
+	return EndIfOver(f.tx, r.WorkflowID) // also if it was not aborted
 }
 
-// ofTheRun is a condition for jobs of workflow ?1: not its end job, and none of a
+// ofTheRun is a condition for jobs of workflow ?1 that are neither its end job nor in a
 // compensation.
 const ofTheRun = `(stage_id IS NULL OR stage_id NOT IN (SELECT id FROM stage WHERE workflow_id = ?1
 	AND (kind = 'compensation' OR kind = 'end' AND parent_id IS NULL)))`
 
-// AbortRun lets a run fail: what is live is ended, what waits is canceled, and the
-// run goes on to its end like every other one; its end job begins when the runners
-// have nothing of it any more. One that has ended, or is canceled,
-// stays as it is.
+// AbortRun makes a run fail. It ends live jobs and cancels waiting ones. The run then ends
+// as usual; its end job waits until no runner has a process of the run. A run that has
+// ended or is canceled stays as it is.
 func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 	if r.Canceled || r.Ended || r.GivenUp != "" {
 		return nil
 	}
 	if err := tx.ExecOne(`UPDATE workflow SET given_up = ? WHERE id = ?`, reason, r.WorkflowID); err != nil {
-		return fmt.Errorf("give up workflow %d: %w", r.WorkflowID, err)
+		return fmt.Errorf("abort workflow %d: %w", r.WorkflowID, err)
 	}
 	r.GivenUp = reason
 	n, err := cancelRest(tx, r, row.GivenUpReason+reason)
@@ -66,15 +65,15 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 	if err != nil {
 		return err
 	}
-	// The end job is still to come.
+	// The end job is still to run.
 	if err := core.ReleaseClaims(tx, r.WorkflowID, core.ClaimHoldSelection{Kind: hold.HoldDeadline}, "the run was given up"); err != nil {
 		return err
 	}
 	return EndIfOver(tx, r.WorkflowID)
 }
 
-// cancelRest cancels the jobs of a run that are not complete, and returns how many
-// there were. Runners are told to end what they hold.
+// cancelRest cancels the jobs of a run that are not complete, and returns how many there
+// were. Their runners end them.
 func cancelRest(tx *core.Tx, r *view.Run, why string) (int64, error) {
 	const rest = ofTheRun + ` AND status NOT BETWEEN {completed} AND {disabled}`
 	if err := VoidLeases(tx, r, ofTheRun, 0, why); err != nil {

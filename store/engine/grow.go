@@ -9,18 +9,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// grownMark is in the names of requirements that rules have made.
+// grownMark marks the names of requirements that rules have created.
 const grownMark = " (grown: "
 
-// asks is what a job asks for.
+// asks are the requirements of a job.
 type asks struct {
 	key          core.ClassKey
 	requirements workflow.ResourceRequirements
-	// In numbers.
+	// The same as numbers.
 	memoryBytes, runtimeSeconds int64
 }
 
-// class is that of jobs that ask so.
+// class returns the claim class of jobs with these requirements.
 func (a *asks) class() (c placement.Class, err error) {
 	q := &a.requirements
 	c = placement.Class{Priority: a.key.Priority, CPUs: q.NumCPUs, GPUs: q.NumGPUs, Nodes: q.NumNodes, Login: a.key.Login}
@@ -32,8 +32,8 @@ func (a *asks) class() (c placement.Class, err error) {
 	return c, err
 }
 
-// loadAsks reads what a job asks for, and whether its runner is one that somebody has
-// started outside of allocations, and nobody asks for allocations.
+// loadAsks reads the requirements of a job. byHand says that its runner is in no allocation
+// of ours, and that no allocations are requested.
 func loadAsks(tx *core.Tx, l *core.LeasedJob) (a asks, byHand bool, err error) {
 	q := &a.requirements
 	q.WorkflowID = l.WorkflowID
@@ -45,12 +45,12 @@ func loadAsks(tx *core.Tx, l *core.LeasedJob) (a asks, byHand bool, err error) {
 		&a.key.Priority, &a.key.SchedulerID, &a.key.Labels, &a.key.Login, &q.Name, &q.NumCPUs, &q.NumGPUs, &q.NumNodes, &q.Memory, &q.Runtime,
 		&a.memoryBytes, &a.runtimeSeconds, &byHand)
 	if err != nil {
-		return a, false, fmt.Errorf("read what job %d asks for: %w", l.JobID, err)
+		return a, false, fmt.Errorf("read the requirements of job %d: %w", l.JobID, err)
 	}
 	return a, byHand, nil
 }
 
-// growRequirements has the next attempt of a job ask for other requirements.
+// growRequirements changes the requirements of the next attempt of a job.
 func growRequirements(tx *core.Tx, l *core.LeasedJob, a asks, q workflow.ResourceRequirements) (err error) {
 	base, _, _ := strings.Cut(q.Name, grownMark)
 	q.Name = base + grownMark + q.Memory + ", " + q.Runtime + ")"
@@ -67,8 +67,8 @@ func growRequirements(tx *core.Tx, l *core.LeasedJob, a asks, q workflow.Resourc
 	return nil
 }
 
-// requirementsLike returns the id of requirements, which it stores if there are
-// none like them.
+// requirementsLike returns the id of requirements equal to q. It stores them if there are
+// none.
 func requirementsLike(tx *core.Tx, q workflow.ResourceRequirements) (id int64, err error) {
 	err = tx.Row(`SELECT COALESCE(MIN(id), 0) FROM resource_requirements WHERE workflow_id = ? AND name = ? AND num_cpus = ? AND num_gpus = ?
 		AND num_nodes = ? AND memory = ? AND runtime = ?`, []any{q.WorkflowID, q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime}, &id)

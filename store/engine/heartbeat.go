@@ -10,11 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Unheard has the allocation canceled whose runner says nothing. The job keeps
-// its lease until then, so that it does not run twice.
+// Unheard cancels the allocation of a silent runner. The job keeps its lease until then, so
+// that it does not run twice.
 func (f *Finisher) Unheard(l *core.LeasedJob, h *view.Heartbeat, allocation int64) error {
 	const which = workflow.TimeoutHeartbeat
-	var doom any // what ends it is not the rules' business
+	var doom any // no rule can continue a job that its timeout ends
 	if h.Limit.Policy.Fails() {
 		doom = string(which)
 	}
@@ -28,8 +28,8 @@ func (f *Finisher) Unheard(l *core.LeasedJob, h *view.Heartbeat, allocation int6
 	return err
 }
 
-// UnheardJobs are the jobs of a runner for which its allocation is canceled, as it
-// says nothing.
+// UnheardJobs returns the jobs of a silent runner because of which its allocation is being
+// canceled.
 func UnheardJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
 	rows, err := tx.Query(view.HeartbeatJobs, runnerID)
 	if err != nil {
@@ -48,8 +48,8 @@ func UnheardJobs(tx *core.Tx, runnerID int64) (map[int64]bool, error) {
 	return jobs, nil
 }
 
-// Silent does what a job says for the case that its runner, in no allocation, says nothing. Its
-// lease is taken away: should the runner speak again, it is told to end it.
+// Silent applies a job's heartbeat policy to a silent runner that is in no allocation. It
+// voids the lease: if the runner reports again, it is told to end the job.
 func (f *Finisher) Silent(l *core.LeasedJob, h *view.Heartbeat, host Holder) error {
 	reason := h.Limit.Reason(workflow.TimeoutHeartbeat)
 	if h.Limit.Policy == workflow.OnTimeoutAlert {

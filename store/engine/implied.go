@@ -12,9 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// addImpliedDependencies makes jobs depend on the jobs that write what they
-// read. A job that reads what it writes itself does not wait for itself. The
-// gates are to be counted afterwards.
+// addImpliedDependencies makes jobs depend on the jobs that write what they read. A job
+// does not depend on itself. The caller has to count the gates.
 func addImpliedDependencies(tx *core.Tx, workflowID int64) error {
 	missing, err := missingDependencies(tx, workflowID)
 	if err != nil || len(missing) == 0 {
@@ -60,10 +59,10 @@ func addImpliedDependencies(tx *core.Tx, workflowID int64) error {
 	return checkCycles(tx, workflowID)
 }
 
-// jobGate is a job with the gate that it gets.
+// jobGate is a job and its new gate.
 type jobGate struct{ jobID, gateID int64 }
 
-// joinGates gives jobs their gates.
+// joinGates sets the gates of jobs.
 func joinGates(tx *core.Tx, joins []jobGate) error {
 	update := tx.NewBulkStatement(2, `UPDATE job SET gate_id = v.column2 FROM (VALUES `, `) v WHERE job.id = v.column1`)
 	for _, j := range joins {
@@ -77,13 +76,13 @@ func joinGates(tx *core.Tx, joins []jobGate) error {
 	return nil
 }
 
-// missingDependency is an edge that the graph does not have yet.
+// missingDependency is an edge that the graph lacks.
 type missingDependency struct {
-	jobID, gateID, dependsOn int64 // gateID is 0 for none
+	jobID, gateID, dependsOn int64 // gateID is 0 if the job has none
 }
 
-// missingDependencies returns the edges that files and user data imply and that
-// the graph does not have, by job.
+// missingDependencies returns the edges that files and user data imply and that the graph
+// lacks, by job.
 func missingDependencies(tx *core.Tx, workflowID int64) ([]missingDependency, error) {
 	rows, err := tx.Query(`SELECT i.job_id AS consumer, COALESCE(j.gate_id, 0), i.producer FROM (
 			SELECT i.job_id, o.job_id AS producer FROM file f
@@ -107,7 +106,7 @@ func missingDependencies(tx *core.Tx, workflowID int64) ([]missingDependency, er
 	return missing, nil
 }
 
-// checkCycles refuses a graph in which jobs wait for each other.
+// checkCycles rejects a graph with a cycle.
 func checkCycles(tx *core.Tx, workflowID int64) error {
 	gates, err := view.GateDependencies(tx.Query, workflowID)
 	if err != nil {

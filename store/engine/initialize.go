@@ -8,15 +8,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// InitializeOptions say how to initialize a workflow's jobs.
+// InitializeOptions configure InitializeJobs.
 type InitializeOptions struct {
-	// OnlyUninitialized leaves alone what actions did for the workflow's start
-	// and for jobs that all stay complete.
+	// OnlyUninitialized keeps what actions did at the start of the workflow and for jobs
+	// that are all still complete.
 	OnlyUninitialized  bool
 	ClearEphemeralData bool   // of user data records that are ephemeral
-	User               string // who wants it; for the event
-	// Begin, if not nil, is the run that the initialization begins: it is refused
-	// when the workflow is at another one, or has been initialized for this one.
+	User               string // for the event
+	// Begin is the run that starts; nil: none does. It is rejected unless the workflow is
+	// at this run and has not been initialized for it.
 	Begin *int64
 }
 
@@ -74,9 +74,9 @@ func InitializeJobs(tx *core.Tx, workflowID int64, o InitializeOptions) error {
 	return EndIfOver(tx, workflowID)
 }
 
-// requireBegin refuses to begin a run that is not the workflow's, or that somebody
-// else has begun: one with jobs that are initialized or, if only the uninitialized
-// ones matter, without any of these. It would arm again what actions have done.
+// requireBegin rejects the start of a run that is not the current one, or that was started
+// already: it has initialized jobs or, with onlyUninitialized, no uninitialized ones. A
+// second start would trigger its actions again.
 func requireBegin(tx *core.Tx, r *view.Run, runID int64, onlyUninitialized bool) error {
 	if r.RunID != runID {
 		return core.AnotherRun(r.WorkflowID, r.RunID, runID)
@@ -87,21 +87,20 @@ func requireBegin(tx *core.Tx, r *view.Run, runID int64, onlyUninitialized bool)
 	}
 	var is bool
 	if err := tx.Row(`SELECT `+begun, []any{r.WorkflowID}, &is); err != nil {
-		return fmt.Errorf("look whether run %d of workflow %d has begun: %w", runID, r.WorkflowID, err)
+		return fmt.Errorf("check whether run %d of workflow %d has started: %w", runID, r.WorkflowID, err)
 	}
 	if is {
-		return workflow.Errorf(workflow.CodeConflict, "run %d of workflow %d is initialized already", runID, r.WorkflowID).
-			WithHint("go on with it, or begin another one")
+		return workflow.Errorf(workflow.CodeConflict, "run %d of workflow %d is already initialized", runID, r.WorkflowID).
+			WithHint("continue it, or start a new run")
 	}
 	return nil
 }
 
-// mayBegin is a condition for jobs of workflow ?1: their stage has started.
+// mayBegin is a condition for jobs of workflow ?1 whose stage has started.
 const mayBegin = `(stage_id IS NULL OR stage_id IN (SELECT id FROM stage WHERE workflow_id = ?1 AND state = 'running'))`
 
-// beginAnew makes the jobs that have to run ready, or blocked where something
-// is before them, and brings the gates up to date. Nothing gets ready while the
-// workflow is halted.
+// beginAnew makes the jobs that have to run ready, or blocked behind dependencies, and
+// counts the gates. Nothing becomes ready while the workflow is halted.
 func beginAnew(tx *core.Tx, r *view.Run, onlyUninitialized bool) error {
 	if err := blockBehind(tx, r.WorkflowID, onlyUninitialized); err != nil {
 		return err
@@ -118,7 +117,7 @@ func beginAnew(tx *core.Tx, r *view.Run, onlyUninitialized bool) error {
 		if err := CountGates(tx, r.WorkflowID); err != nil {
 			return err
 		}
-		// A dependency that was added now may be open.
+		// A dependency that was added just now may be open.
 		n, err := core.MoveJobs(tx, workflow.OpInitialize, r.WorkflowID, workflow.Blocked, AsNew, `(status = {ready} OR skipped_by IS NOT NULL)
 			AND gate_id IN (SELECT id FROM gate WHERE workflow_id = ?1 AND open > 0)`)
 		if err != nil || n == 0 {
@@ -127,16 +126,15 @@ func beginAnew(tx *core.Tx, r *view.Run, onlyUninitialized bool) error {
 	}
 }
 
-// blockBehind blocks what stands directly or indirectly behind a job that has
-// to run or, unless only uninitialized jobs matter, that is not complete. The
-// walk goes from gate to gate, so that it costs no more than there are
-// dependencies.
+// blockBehind blocks the jobs that depend, directly or not, on a job that has to run or,
+// unless only uninitialized jobs matter, is not complete. It walks from gate to gate, so
+// that its cost is proportional to the number of dependencies.
 func blockBehind(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
 	const stale = `(status IN ({ready}, {completed}, {failed}, {canceled}) OR status = {disabled} AND skipped_by = 0) AND gate_id IS NOT NULL AND ` + view.BesideCompensation
 	var some bool
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM job WHERE workflow_id = ?1 AND `+stale+`)`, []any{workflowID}, &some)
 	if err != nil {
-		return fmt.Errorf("look for jobs of workflow %d that have run: %w", workflowID, err)
+		return fmt.Errorf("check for jobs of workflow %d that have run: %w", workflowID, err)
 	}
 	if !some {
 		return nil
@@ -149,8 +147,8 @@ func blockBehind(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
 	return err
 }
 
-// GatesBehind selects the gates that stand directly or indirectly behind a job
-// x of workflow ?1 that meets a condition.
+// GatesBehind selects the gates that depend, directly or not, on a job x of workflow ?1
+// that meets a condition.
 func GatesBehind(condition string) string {
 	return `WITH RECURSIVE reached (gate_id) AS (
 			SELECT d.gate_id FROM job x JOIN gate_dependency d ON d.job_id = x.id WHERE x.workflow_id = ?1 AND ` + condition + `
@@ -159,8 +157,8 @@ func GatesBehind(condition string) string {
 		SELECT gate_id FROM reached`
 }
 
-// numberAttempts gives jobs that wait to run the number of their next attempt,
-// and takes from jobs that are not complete the result of an earlier one.
+// numberAttempts sets the number of the next attempt of waiting jobs, and removes earlier
+// results from incomplete ones.
 func numberAttempts(tx *core.Tx, r *view.Run) error {
 	const next = `1 + COALESCE((SELECT MAX(a.attempt_id) FROM attempt a WHERE a.job_id = job.id AND a.run_id = ?2), 0)`
 	_, err := tx.Exec(`UPDATE job SET attempt_id = `+next+` WHERE workflow_id = ?1 AND status IN ({blocked}, {ready}) AND attempt_id != `+next, r.WorkflowID, r.RunID)
@@ -174,7 +172,7 @@ func numberAttempts(tx *core.Tx, r *view.Run) error {
 	return nil
 }
 
-// announceInitialized writes the event of an initialisation, under torc's names.
+// announceInitialized writes the event of an initialization, with torc's names.
 func announceInitialized(tx *core.Tx, r *view.Run, o InitializeOptions) error {
 	kind, message := workflow.EventWorkflowReinitialized, "Initialized all jobs"
 	if o.OnlyUninitialized {
@@ -185,8 +183,8 @@ func announceInitialized(tx *core.Tx, r *view.Run, o InitializeOptions) error {
 	})
 }
 
-// resumeRun lets the jobs of a workflow go on again that was halted and is not
-// canceled any more, and reports whether it was so.
+// resumeRun continues the jobs of a workflow that was halted and is no longer canceled. It
+// reports whether there were such jobs.
 func resumeRun(tx *core.Tx, r *view.Run) (resumed bool, err error) {
 	if !r.Halted || r.Canceled {
 		return false, nil
@@ -198,8 +196,7 @@ func resumeRun(tx *core.Tx, r *view.Run) (resumed bool, err error) {
 	return true, nil
 }
 
-// SettleAllBlocked is settle for a workflow that may have blocked jobs without
-// dependencies.
+// SettleAllBlocked releases blocked jobs, including those without dependencies.
 func SettleAllBlocked(tx *core.Tx, r *view.Run) error {
 	if r.Halted {
 		return nil
@@ -214,7 +211,7 @@ func SettleAllBlocked(tx *core.Tx, r *view.Run) error {
 	return settleBlocked(tx, r)
 }
 
-// settleBlocked releases or skips the blocked jobs that have nothing open before them.
+// settleBlocked releases or skips the blocked jobs without open dependencies.
 func settleBlocked(tx *core.Tx, r *view.Run) error {
 	gates, err := core.IDsOf(tx, `SELECT id FROM gate g WHERE workflow_id = ? AND open = 0
 		AND EXISTS (SELECT 1 FROM job j WHERE j.gate_id = g.id AND j.status = {blocked})`, r.WorkflowID)
@@ -231,8 +228,8 @@ func settleBlocked(tx *core.Tx, r *view.Run) error {
 	return nil
 }
 
-// ReopenIfOpen lets a run that has its verdict go on if jobs are open again. A
-// canceled one ends at once again, with other counts.
+// ReopenIfOpen continues an ended run if jobs are open again. A canceled run ends again at
+// once, with new counts.
 func ReopenIfOpen(tx *core.Tx, r *view.Run) error {
 	if !r.Ended {
 		return nil

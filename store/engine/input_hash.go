@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
-// storeHashes stores the hashes of what the jobs of a workflow depend on.
+// storeHashes stores the input hashes of the jobs of a workflow.
 func storeHashes(tx *core.Tx, workflowID int64) error {
 	changed, err := view.ChangedHashes(tx.Query, workflowID)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// StartLeases notes that the processes of leases run since the given times.
+// StartLeases records that the processes of leases have been running since the given times.
 func StartLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob, startMS []int64) error {
 	for i, l := range ls {
 		if err := startJob(tx, r.WorkflowID, l.JobID, startMS[i]); err != nil {
@@ -24,15 +24,14 @@ func StartLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob, startMS []int64
 	return nil
 }
 
-// announceStart writes the event that an attempt was started.
+// announceStart writes the event for the start of an attempt.
 func announceStart(tx *core.Tx, r *view.Run, l *core.LeasedJob) error {
 	return tx.Event(r.WorkflowID, string(workflow.EventJobStarted), workflow.SeverityInfo, workflow.JobStartedPayload{
 		JobID: l.JobID, JobName: l.Name, ComputeNodeID: l.RunnerID.Int64, RunID: r.RunID, AttemptID: l.Attempt,
 	})
 }
 
-// NotStarted notes that a lease that was said to be started is not: it was no
-// attempt, and may become one.
+// NotStarted takes back the start of a lease. It does not count as an attempt.
 func NotStarted(tx *core.Tx, r *view.Run, l *core.LeasedJob) error {
 	if err := notStartJob(tx, r.WorkflowID, l.JobID); err != nil {
 		return fmt.Errorf("take back the start of job %d: %w", l.JobID, err)
@@ -43,13 +42,13 @@ func NotStarted(tx *core.Tx, r *view.Run, l *core.LeasedJob) error {
 	})
 }
 
-// ReturnLeases makes claimed jobs ready again that nobody has started; those that
-// were to be ended are canceled. It was no attempt.
+// ReturnLeases makes claimed jobs that were not started ready again, or cancels those that
+// were to be ended. It does not count as an attempt.
 func ReturnLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	var ids []int64
 	var canceled []*core.LeasedJob
 	for _, l := range ls {
-		if l.Canceling && l.CancelFor == "" { // what has no time left is expired when it is ready
+		if l.Canceling && l.CancelFor == "" { // a job without time left expires once it is ready
 			canceled = append(canceled, l)
 			continue
 		}
@@ -65,11 +64,10 @@ func ReturnLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	return WaitAgain(tx, r.WorkflowID, ids)
 }
 
-// VoidLeases takes the leases of the live jobs of a workflow that meet a
-// condition: their processes are to be killed, and what is still reported of
-// them comes too late. Attempts that had begun are recorded as canceled. The
-// jobs' statuses and fences are the caller's. In the condition ?1 is the
-// workflow, and ?2 the id that is given.
+// VoidLeases voids the leases of the live jobs of a workflow that meet a condition: runners
+// kill their processes, and reports about them are late. Started attempts are recorded as
+// canceled. The caller changes statuses and fences. In the condition, ?1 is the workflow
+// and ?2 is id.
 func VoidLeases(tx *core.Tx, r *view.Run, condition string, id int64, reason string) error {
 	condition = `j.workflow_id = ?1 AND ?2 IS NOT NULL AND j.status IN {live} AND (` + condition + `)`
 	runners, err := core.IDsOf(tx, `SELECT DISTINCT compute_node_id FROM job j WHERE compute_node_id IS NOT NULL AND `+condition, r.WorkflowID, id)

@@ -8,7 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// GetJob reads a job with all its relations within a transaction.
+// GetJob reads a job with its relations within a transaction; CodeNotFound if there is none
+// with this id.
 func GetJob(tx *core.Tx, id int64) (workflow.Job, error) {
 	j, err := core.GetOne(tx, "job", id, view.SelectJob, new(view.JobScanner).Scan)
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// weighOOM adds to a report what the job's policies say about kills for memory of which
-// it is in doubt whose they are.
+// weighOOM adds to a report what the job's policies say about OOM kills that may be its own
+// or a neighbour's.
 func weighOOM(f *Finisher, l *core.LeasedJob, rep *lease.Report) error {
 	if rep.Evidence.OOMShare == nil {
 		return nil
 	}
-	share := *rep.Evidence.OOMShare // the caller's is not to change
+	share := *rep.Evidence.OOMShare // the caller's copy must not change
 	rep.Evidence.OOMShare = &share
 	if share.Policy = ""; share.Doubtful <= 0 {
 		return nil
@@ -33,7 +33,8 @@ func weighOOM(f *Finisher, l *core.LeasedJob, rep *lease.Report) error {
 	return nil
 }
 
-// announceDoubt writes the event that names the jobs that are in doubt with this one.
+// announceDoubt writes the event that names the jobs whose processes may have been killed
+// instead.
 func announceDoubt(f *Finisher, l *core.LeasedJob, e *Ending) error {
 	if e.Evidence == nil || e.Evidence.OOMShare == nil || e.Evidence.OOMShare.Doubtful <= 0 {
 		return nil
@@ -46,9 +47,9 @@ func announceDoubt(f *Finisher, l *core.LeasedJob, e *Ending) error {
 	})
 }
 
-// AnnounceUnattributed writes the event that an allocation was out of memory for Slurm
-// and nobody knows which of its jobs lost a process: none has said so, and no runner has
-// seen that the kernel killed.
+// AnnounceUnattributed writes the event that Slurm reported an allocation as out of memory
+// although no job is known to have lost a process, neither from a report nor from the
+// kernel's counters.
 func AnnounceUnattributed(tx *core.Tx, a *compute.Allocation, end *compute.AllocationEnd) error {
 	if end.Cause != compute.AllocationOOM {
 		return nil
@@ -61,7 +62,7 @@ func AnnounceUnattributed(tx *core.Tx, a *compute.Allocation, end *compute.Alloc
 	err := tx.Row(`SELECT COALESCE(MAX(t.cause IN ('oom', 'oom_partial') OR COALESCE(json_extract(t.evidence, '$.oom_kills'), 0) > 0), 0),
 		COUNT(DISTINCT j.id), MAX(t.run_id)`+attempts, []any{a.WorkflowID, a.ID}, &known, &count, &runID)
 	if err != nil {
-		return fmt.Errorf("ask whose memory it was in allocation %d: %w", a.ID, err)
+		return fmt.Errorf("attribute the OOM kill in allocation %d: %w", a.ID, err)
 	}
 	if known || count == 0 {
 		return nil
@@ -74,7 +75,7 @@ func AnnounceUnattributed(tx *core.Tx, a *compute.Allocation, end *compute.Alloc
 	if err != nil {
 		return fmt.Errorf("name the jobs of allocation %d: %w", a.ID, err)
 	}
-	text := fmt.Sprintf("%s; no job is known to have lost a process, in question are %s", end.Text, strings.Join(names, ", "))
+	text := fmt.Sprintf("%s; which job lost a process is unknown, candidates are %s", end.Text, strings.Join(names, ", "))
 	if more := count - len(names); more > 0 {
 		text += fmt.Sprintf(", %d more", more)
 	}

@@ -11,10 +11,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// maxKnownPatterns is for how many workflows failure patterns are cached.
+// maxKnownPatterns limits the workflows whose failure patterns are cached.
 const maxKnownPatterns = 1000
 
-// FailurePatterns returns those of a run. They are kept until a policy changes.
+// FailurePatterns returns the failure patterns of a run. They are cached until a policy
+// changes.
 func FailurePatterns(tx *core.Tx, r *view.Run) (*core.Patterns, error) {
 	if known := tx.Shared.Patterns[r.WorkflowID]; known != nil {
 		return known, nil
@@ -43,8 +44,8 @@ func FailurePatterns(tx *core.Tx, r *view.Run) (*core.Patterns, error) {
 	return found, nil
 }
 
-// policiesInReach are all policies that may apply to a job of a run, in whatever
-// queue it runs.
+// policiesInReach returns all policies that may apply to a job of a run, in whatever queue
+// it runs.
 func policiesInReach(tx *core.Tx, r *view.Run, policy *workflow.RunPolicy) ([]workflow.RetryPolicy, error) {
 	source, missing := view.PolicySource{Row: tx.Row}, &workflow.Policies{}
 	all, err := source.Resolve(missing, policy.RetryPolicies)
@@ -86,19 +87,19 @@ func policiesInReach(tx *core.Tx, r *view.Run, policy *workflow.RunPolicy) ([]wo
 	return append(all, others...), err
 }
 
-// categorize finds the category of a failed attempt. What the runner has found
-// stands; where it has not looked, what came with the report is looked at.
+// categorize finds the category of a failed attempt: the one that the runner found or, if
+// it did not search, one that matches the report.
 func (f *Finisher) categorize(e *Ending) error {
 	s, err := FailurePatterns(f.tx, f.Run)
 	if err != nil {
 		return err
 	}
 	evidence := e.Evidence
-	if evidence == nil { // a torc client's word
+	if evidence == nil { // from a torc client
 		evidence = &workflow.Evidence{ExitCode: &e.Cause.ReturnCode}
 	}
 	if workflow.CheckName("category", evidence.Category) != nil || workflow.CheckName("category", evidence.Subcategory) != nil {
-		// It names no category of a specification. The attempt counts all the same.
+		// It is no category of the specification. The attempt counts nevertheless.
 		evidence.Category, evidence.Subcategory, evidence.PatternsHash = "", "", ""
 	}
 	if evidence.Category == "" && evidence.PatternsHash != s.Hash {

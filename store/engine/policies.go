@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Policies reads the rules that apply to a job whose attempt a runner had, and
-// completes its history.
+// Policies returns the rules that apply to a job whose attempt a runner had, and completes
+// the job's history.
 func (f *Finisher) Policies(job int64, runner sql.NullInt64, h *workflow.History) (workflow.Policies, error) {
 	rules := view.JobRules{Runner: runner}
 	var counts sql.NullString
@@ -33,8 +33,8 @@ func (f *Finisher) Policies(job int64, runner sql.NullInt64, h *workflow.History
 	return p, err
 }
 
-// policiesOf reads the policies of jobs that have the same rules, once, and
-// keeps them for those who want to follow the decisions.
+// policiesOf reads the policies of jobs that share the same rules once, and stores them so
+// that decisions can be reproduced.
 func (f *Finisher) policiesOf(rules view.JobRules) (workflow.Policies, error) {
 	if p, known := f.Rules[rules]; known {
 		return p, nil

@@ -13,25 +13,25 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// recoverySeconds is how long a recovery script may run.
+// recoverySeconds limits a recovery script.
 const recoverySeconds = 600
 
-// RecoveryOrder is a recovery script for a failed attempt, with what follows it.
+// RecoveryOrder is a recovery script for a failed attempt, and what follows it.
 type RecoveryOrder struct {
 	lease.Recovery
 
-	// What happens if it fails and no rule is about that, and the status of the
+	// OnError applies if the script fails and no rule matches that. Status is that of the
 	// failed attempt.
 	OnError workflow.Action    `json:"on_error"`
 	Status  workflow.JobStatus `json:"status"`
 	RunID   int64              `json:"run_id"` // of the failed attempt
-	// HoldLimit is how long the job waits if it is held then, as Rule says, which
-	// granted the retry.
+	// HoldLimit limits the hold that follows a failed script. Rule is the rule that granted
+	// the retry.
 	HoldLimit *workflow.HoldLimit `json:"hold_limit,omitempty"`
 	Rule      string              `json:"rule,omitempty"`
 }
 
-// toRunner is the runner's part of an order that may be nil.
+// toRunner returns the runner's part of an order; nil for nil.
 func (o *RecoveryOrder) toRunner() *lease.Recovery {
 	if o == nil {
 		return nil
@@ -39,7 +39,7 @@ func (o *RecoveryOrder) toRunner() *lease.Recovery {
 	return &o.Recovery
 }
 
-// recoveryEvidence is what is known of how a recovery script failed.
+// recoveryEvidence returns the evidence of a failed recovery script.
 func recoveryEvidence(r *lease.Recovered) workflow.Evidence {
 	switch {
 	case r.Evidence != nil:
@@ -50,8 +50,8 @@ func recoveryEvidence(r *lease.Recovered) workflow.Evidence {
 	return workflow.Evidence{LostRunner: true, Note: r.Error}
 }
 
-// recover has the recovery script run first. The retry is granted already, so
-// that nobody can begin the next attempt meanwhile.
+// recover orders the recovery script. The retry is already granted, and the job keeps its
+// lease, so that the next attempt cannot start meanwhile.
 func (f *Finisher) recover(l *core.LeasedJob, e *Ending, o *retry.Outcome, n *Next) (*lease.Recovery, error) {
 	order := &RecoveryOrder{
 		Recovery: lease.Recovery{Script: o.RecoveryScript, ReturnCode: e.Cause.ReturnCode, Cause: e.Cause.Kind, TimeoutSeconds: recoverySeconds},
@@ -65,7 +65,7 @@ func (f *Finisher) recover(l *core.LeasedJob, e *Ending, o *retry.Outcome, n *Ne
 	return &order.Recovery, nil
 }
 
-// loadRecovery reads the order that a job waits for; nil if there is none.
+// loadRecovery returns the order that a job waits for; nil if there is none.
 func loadRecovery(tx *core.Tx, job int64) (*RecoveryOrder, error) {
 	var text sql.NullString
 	if err := tx.Row(`SELECT recovery FROM job WHERE id = ?`, []any{job}, &text); err != nil {
@@ -81,7 +81,7 @@ func loadRecovery(tx *core.Tx, job int64) (*RecoveryOrder, error) {
 	return &order, nil
 }
 
-// Recovered takes in how the recovery script of a lease ended.
+// Recovered records how the recovery script of a lease ended.
 func (f *Finisher) Recovered(l *core.LeasedJob, r *lease.Recovered) (lease.ReportResult, error) {
 	result := lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Accepted}
 	if l == nil {
@@ -104,12 +104,12 @@ func (f *Finisher) Recovered(l *core.LeasedJob, r *lease.Recovered) (lease.Repor
 	return result, err
 }
 
-// RecoveryLost says that a recovery script did not run to its end.
+// RecoveryLost records that a recovery script did not run to its end.
 func (f *Finisher) RecoveryLost(l *core.LeasedJob, why string) error {
 	return f.AfterRecovery(l, &lease.Recovered{LeaseRef: l.LeaseRef, ReturnCode: workflow.ReturnCodeUnknown, Error: why})
 }
 
-// AfterRecovery lets a job go on after its recovery script.
+// AfterRecovery continues a job after its recovery script.
 func (f *Finisher) AfterRecovery(l *core.LeasedJob, r *lease.Recovered) error {
 	order, err := loadRecovery(f.tx, l.JobID)
 	if err != nil {
@@ -158,8 +158,8 @@ func (f *Finisher) AfterRecovery(l *core.LeasedJob, r *lease.Recovered) error {
 	return f.AnnounceStatus(l, cause, d.Reason)
 }
 
-// failedScript gathers the facts about a recovery script that has failed. It returns
-// the script as a lease whose process it was, and how it ended.
+// failedScript gathers the facts about a failed recovery script. It returns the script as a
+// lease, and how it ended.
 func (f *Finisher) failedScript(l *core.LeasedJob, r *lease.Recovered, g *Facts) (*core.LeasedJob, Ending, error) {
 	var err error
 	if g.Policies, err = f.Policies(l.JobID, l.RunnerID, &g.History); err != nil {
@@ -180,7 +180,7 @@ func (f *Finisher) failedScript(l *core.LeasedJob, r *lease.Recovered, g *Facts)
 	return &script, e, f.complete(l, g)
 }
 
-// recordRecovery keeps that a recovery script failed, and what was decided.
+// recordRecovery records a failed recovery script, and the decision.
 func (f *Finisher) recordRecovery(l *core.LeasedJob, e *Ending, d *workflow.Decision, order *RecoveryOrder) error {
 	evidence, err := json.Marshal(e.Evidence)
 	if err != nil {

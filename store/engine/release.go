@@ -16,10 +16,9 @@ type Completed struct {
 	From, To workflow.JobStatus
 }
 
-// ReleaseDependents takes in that jobs of a workflow have become complete; their rows
-// and their numbers per status have been changed already. Jobs that waited for
-// them are released or skipped, in sets and to a fixed point; actions are
-// triggered; and if nothing is open any more the run ends.
+// ReleaseDependents handles jobs of a workflow that have become complete; the caller has
+// changed their rows and job_count. It releases or skips the jobs that waited for them,
+// until nothing changes, triggers actions, and ends the run if no job is open.
 func ReleaseDependents(tx *core.Tx, workflowID int64, jobs []Completed) error {
 	if len(jobs) == 0 {
 		return nil
@@ -56,14 +55,14 @@ func ReleaseDependents(tx *core.Tx, workflowID int64, jobs []Completed) error {
 	return endRun(tx, r)
 }
 
-// Cascade is what the ends of jobs do to those behind them.
+// Cascade applies the ends of jobs to the jobs behind them.
 type Cascade struct {
 	Tx        *core.Tx
 	Run       *view.Run
 	triggers  bool // some action counts jobs
 	skipped   workflow.JobsSkippedPayload
 	notNeeded workflow.JobsNotNeededPayload
-	touched   []int64 // the jobs that have changed, if the run has stages
+	touched   []int64 // changed jobs, if the run has stages
 }
 
 func newCascade(tx *core.Tx, r *view.Run) (*Cascade, error) {
@@ -71,7 +70,7 @@ func newCascade(tx *core.Tx, r *view.Run) (*Cascade, error) {
 	return &Cascade{Tx: tx, Run: r, triggers: triggers}, err
 }
 
-// begin takes in the first jobs, and follows up what it does level by level.
+// begin adds the first jobs, and processes their dependents level by level.
 func (c *Cascade) begin(jobs []Completed) error {
 	var good, bad []int64
 	for _, j := range jobs {
@@ -94,9 +93,8 @@ func (c *Cascade) begin(jobs []Completed) error {
 	return c.follow(good, bad, nil)
 }
 
-// follow counts jobs that have become complete in the gates that they belong
-// to, and lets the jobs behind these gates and the given ones go on, to a fixed
-// point.
+// follow counts complete jobs in the gates behind them, and continues the jobs behind these
+// gates and the given ones, until nothing changes.
 func (c *Cascade) follow(good, bad, gates []int64) error {
 	for len(good) > 0 || len(bad) > 0 || len(gates) > 0 {
 		opened, err := LowerGates(c.Tx, good, false)
@@ -118,8 +116,8 @@ func (c *Cascade) follow(good, bad, gates []int64) error {
 	return c.announce()
 }
 
-// announce writes one event for all jobs that were skipped since the last time,
-// and one for all that were not needed.
+// announce writes one event for all jobs skipped since the last call, and one for all that
+// were not needed.
 func (c *Cascade) announce() error {
 	skipped, notNeeded := c.skipped, c.notNeeded
 	c.skipped, c.notNeeded = workflow.JobsSkippedPayload{}, workflow.JobsNotNeededPayload{}
@@ -136,7 +134,7 @@ func (c *Cascade) announce() error {
 	return nil
 }
 
-// note takes in jobs that became canceled or disabled without having run.
+// note records jobs that became canceled or disabled without having run.
 func (c *Cascade) note(to workflow.JobStatus, ids []int64, skippedBy int64) {
 	if len(ids) == 0 {
 		return
@@ -179,8 +177,8 @@ func (c *Cascade) triggerAll(jobs []Completed) error {
 	return nil
 }
 
-// LowerGates counts dependencies that are complete in the gates that they belong
-// to, and returns the gates that have none left.
+// LowerGates counts complete dependencies in their gates. It returns the gates that have
+// none left.
 func LowerGates(tx *core.Tx, jobs []int64, failed bool) ([]int64, error) {
 	if len(jobs) == 0 {
 		return nil, nil
@@ -208,8 +206,8 @@ func LowerGates(tx *core.Tx, jobs []int64, failed bool) ([]int64, error) {
 	return open, nil
 }
 
-// pass lets the blocked jobs behind open gates go on, and returns those that
-// are not needed and those that were skipped.
+// pass continues the blocked jobs behind open gates. It returns those that were not needed,
+// and those that were skipped.
 func (c *Cascade) pass(gates string) (notNeeded, skipped []int64, err error) {
 	if c.Run.Stages {
 		if gates, err = c.ofRunningStages(gates); err != nil {
@@ -232,8 +230,8 @@ func (c *Cascade) pass(gates string) (notNeeded, skipped []int64, err error) {
 	return notNeeded, skipped, c.release(gates)
 }
 
-// ofRunningStages returns those of the gates that are not of a stage that has not
-// started, or has ended: all jobs behind a gate are in the same one.
+// ofRunningStages drops the gates of stages that have not started or have ended. All jobs
+// behind a gate are in one stage.
 func (c *Cascade) ofRunningStages(gates string) (string, error) {
 	ids, err := core.IDsOf(c.Tx, `SELECT e.value FROM json_each(?) e WHERE COALESCE((SELECT s.state FROM job j JOIN stage s ON s.id = j.stage_id
 		WHERE j.gate_id = e.value LIMIT 1), 'running') = 'running'`, gates)
@@ -243,7 +241,7 @@ func (c *Cascade) ofRunningStages(gates string) (string, error) {
 	return sqlite.IDList(ids), nil
 }
 
-// Skip cancels jobs behind gates with a failure, as skipJobs says.
+// Skip cancels jobs behind gates with a failure, as skipJobs does.
 func (c *Cascade) Skip(gates string) ([]int64, error) {
 	ids, first, err := skipJobs(c.Tx, c.Run.WorkflowID, gates)
 	if err != nil {
@@ -256,7 +254,7 @@ func (c *Cascade) Skip(gates string) ([]int64, error) {
 	return ids, nil
 }
 
-// spare disables jobs behind gates without a failure, as spareJobs says.
+// spare disables jobs behind gates without a failure, as spareJobs does.
 func (c *Cascade) spare(gates string) ([]int64, error) {
 	ids, err := spareJobs(c.Tx, c.Run.WorkflowID, gates)
 	if err != nil {

@@ -9,10 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ReopenDependents takes in that jobs of a workflow that were complete are not any more;
-// their rows and their numbers per status have been changed already. Jobs
-// behind them that have not begun wait again, also those that had been skipped,
-// and what was behind these, to a fixed point. A run that had ended goes on.
+// ReopenDependents handles jobs of a workflow that are no longer complete; the caller has
+// changed their rows and job_count. Jobs behind them that have not started wait again, even
+// skipped ones, and so do the jobs behind these. An ended run continues.
 func ReopenDependents(tx *core.Tx, workflowID int64, ids []int64) error {
 	r, err := core.LoadRun(tx, workflowID)
 	if err != nil {
@@ -24,9 +23,8 @@ func ReopenDependents(tx *core.Tx, workflowID int64, ids []int64) error {
 	return ReopenIfOpen(tx, r)
 }
 
-// blockBehindOpen lets jobs wait again that are behind jobs that are open again,
-// and returns those that had been complete: they had been skipped, or not been
-// needed.
+// blockBehindOpen blocks jobs behind reopened jobs. It returns those that had been
+// complete: skipped, or not needed.
 func blockBehindOpen(tx *core.Tx, workflowID int64, ids []int64) (all []int64, err error) {
 	for len(ids) > 0 {
 		gates, err := raiseGates(tx, ids)
@@ -41,8 +39,8 @@ func blockBehindOpen(tx *core.Tx, workflowID int64, ids []int64) (all []int64, e
 	return all, nil
 }
 
-// raiseGates counts the gates of dependencies anew that are not complete any more,
-// and returns those gates that are closed.
+// raiseGates recounts the gates of dependencies that are no longer complete. It returns the
+// gates that are closed.
 func raiseGates(tx *core.Tx, jobs []int64) ([]int64, error) {
 	gates, err := core.IDsOf(tx, `UPDATE gate SET (open, failed) = (
 			SELECT TOTAL(j.status NOT BETWEEN {completed} AND {disabled}), TOTAL(j.status BETWEEN {failed} AND {terminated})
@@ -61,8 +59,8 @@ func raiseGates(tx *core.Tx, jobs []int64) ([]int64, error) {
 	return closed, nil
 }
 
-// WaitAgain blocks those of the given jobs that are ready again and depend on a
-// job that was opened again while they were held.
+// WaitAgain blocks those of the given jobs that are ready again but depend on a job that
+// was reopened while they were held.
 func WaitAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
 	if len(jobs) == 0 {
 		return nil
@@ -73,8 +71,8 @@ func WaitAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
 	return nil
 }
 
-// SettleJob brings a job that has not begun in line with its dependencies: it
-// waits while one is open, and goes on when none is.
+// SettleJob makes a job that has not started wait for its open dependencies, or continue if
+// it has none.
 func SettleJob(tx *core.Tx, r *view.Run, job int64) error {
 	var status workflow.JobStatus
 	var gate, open int64
@@ -87,7 +85,7 @@ func SettleJob(tx *core.Tx, r *view.Run, job int64) error {
 	case status == workflow.Ready:
 		err = WaitAgain(tx, r.WorkflowID, []int64{job})
 	case r.Halted:
-	case status == workflow.Blocked && gate == 0: // its stage is looked at below
+	case status == workflow.Blocked && gate == 0: // its stage is checked below
 		err = releaseJob(tx, r.WorkflowID, job)
 	case status == workflow.Blocked && open == 0:
 		var c *Cascade

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Report records the end of an attempt of one of the reporting runner's
-// leases, or of an earlier runner's that left its reports behind.
+// Report records the end of an attempt under a lease of the reporting runner, or of an
+// earlier runner that left its reports behind.
 func (f *Finisher) Report(l *core.LeasedJob, rep *lease.Report, host Holder) (lease.ReportResult, error) {
 	if l == nil {
 		var err error
@@ -57,9 +57,8 @@ func (f *Finisher) Report(l *core.LeasedJob, rep *lease.Report, host Holder) (le
 	}
 	e := Ending{Cause: failure.Classify(rep.Evidence, codes, nil), Evidence: &rep.Evidence, EndMS: rep.EndedMS, Host: host}
 	if l.Said = true; rep.StartedMS > 0 {
-		// The start of a short job comes with its end. It has its event all the same,
-		// stored like every other: what that costs is less than was saved by writing
-		// the payloads without reflection.
+		// A short job's start arrives together with its end. It has its own event all the
+		// same.
 		if l.Status == workflow.Pending {
 			if err := announceStart(f.tx, f.Run, l); err != nil {
 				return lease.ReportResult{}, err
@@ -77,8 +76,8 @@ func (f *Finisher) Report(l *core.LeasedJob, rep *lease.Report, host Holder) (le
 	return result, fileTimes(f.tx, l.JobID, rep.FileTimes)
 }
 
-// Foreign returns a job of the run as a lease, whoever has it; nil if there is
-// no such job.
+// Foreign returns a job of the run as a lease, whoever holds it; nil if there is no such
+// job.
 func (f *Finisher) Foreign(job int64) (*core.LeasedJob, error) {
 	if l := f.others[job]; l != nil {
 		return l, nil

@@ -13,14 +13,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// oldReport answers a report of a run that is not about a live attempt: it was
-// recorded before, it says how an attempt ended whose lease was taken away, or
-// it is late. It changes nothing about the job.
+// oldReport answers a report that is not about a live attempt: it was recorded before,
+// belongs to a voided lease, or is late. The job does not change.
 func (f *Finisher) oldReport(rep *lease.Report, l *core.LeasedJob, runID int64) (lease.ReportResult, error) {
 	result := lease.ReportResult{LeaseRef: rep.LeaseRef, Outcome: lease.Duplicate, Status: l.Status}
 	var run, startMS, endMS int64
 	var untold bool
-	// The fence names the attempt; the runner may be of a later run.
+	// The fence identifies the attempt; the runner may belong to a later run.
 	err := f.tx.Row(`SELECT run_id, COALESCE(start_ms, 0), end_ms, return_code, cause, reason, evidence IS NULL FROM attempt
 		WHERE job_id = ? AND attempt_id = ? AND fence = ? ORDER BY run_id LIMIT 1`, []any{rep.JobID, rep.Attempt, rep.Fence},
 		&run, &startMS, &endMS, &result.ReturnCode, &result.Cause, &result.Reason, &untold)
@@ -43,8 +42,8 @@ func (f *Finisher) oldReport(rep *lease.Report, l *core.LeasedJob, runID int64) 
 	return f.late(rep, l, runID)
 }
 
-// complement adds to an attempt whose lease was taken away how its process
-// ended. It stays canceled.
+// complement adds how the process ended to an attempt whose lease was voided. The attempt
+// stays canceled.
 func (f *Finisher) complement(rep *lease.Report, runID int64, result lease.ReportResult) (lease.ReportResult, error) {
 	text, err := json.Marshal(rep.Evidence)
 	if err != nil {
@@ -66,8 +65,8 @@ func (f *Finisher) complement(rep *lease.Report, runID int64, result lease.Repor
 	return result, nil
 }
 
-// late keeps a report that has no effect. It is an event unless we told the
-// runner to end that process.
+// late stores a report that has no effect. It writes an event unless we told the runner to
+// end that process.
 func (f *Finisher) late(rep *lease.Report, l *core.LeasedJob, runID int64) (lease.ReportResult, error) {
 	codes, err := f.Run.ReturnCodes()
 	if err != nil {
@@ -82,7 +81,7 @@ func (f *Finisher) late(rep *lease.Report, l *core.LeasedJob, runID int64) (leas
 	if err != nil || known {
 		return result, err
 	}
-	text, err := json.Marshal(struct { // the names are those that the file has always had
+	text, err := json.Marshal(struct { // these names are part of the file format
 		JobID, Attempt, Fence, StartedMS, EndedMS int64
 		Evidence                                  *workflow.Evidence
 		FileTimes                                 []lease.FileTime
@@ -108,8 +107,8 @@ func (f *Finisher) late(rep *lease.Report, l *core.LeasedJob, runID int64) (leas
 	})
 }
 
-// settled ends what a retry waits only because the attempt before it, which is
-// reported now, might have been running still.
+// settled ends the delay of a retry that only waited because the previous attempt, which is
+// reported now, might still have been running.
 func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 	if runID != f.Run.RunID {
 		return nil
@@ -122,7 +121,7 @@ func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil
 	case err != nil:
-		return fmt.Errorf("let job %d wait no longer for its attempt %d: %w", rep.JobID, rep.Attempt, err)
+		return fmt.Errorf("stop job %d from waiting for its attempt %d: %w", rep.JobID, rep.Attempt, err)
 	}
 	f.tx.Ready(f.Run.WorkflowID)
 	if p.NotBeforeMS > 0 {
@@ -131,8 +130,8 @@ func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 	return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobSettled), workflow.SeverityInfo, p)
 }
 
-// PastReport takes in a report of an earlier run than the present one, in which
-// the job may be at work again under the same lease.
+// PastReport handles a report from an earlier run. The job may be running again in the
+// current run, under the same lease.
 func (f *Finisher) PastReport(rep *lease.Report, runID int64) (lease.ReportResult, error) {
 	l, err := f.Foreign(rep.JobID)
 	if err != nil || l == nil {

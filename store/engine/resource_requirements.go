@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// InsertRequirements stores requirements of any name.
+// InsertRequirements stores requirements without restrictions on their name.
 func InsertRequirements(tx *core.Tx, q workflow.ResourceRequirements) (int64, error) {
 	memory, runtime, err := Measure(q)
 	if err != nil {
@@ -22,8 +22,8 @@ func InsertRequirements(tx *core.Tx, q workflow.ResourceRequirements) (int64, er
 	return id, nil
 }
 
-// Measure checks requirements and returns their memory in bytes and their
-// runtime in seconds.
+// Measure checks requirements. It returns their memory in bytes and their runtime in
+// seconds.
 func Measure(q workflow.ResourceRequirements) (memory, runtime int64, err error) {
 	if err := workflow.CheckName("set of resource requirements", q.Name); err != nil {
 		return 0, 0, err

@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// ComputeNodeStarted logs that a compute node is there.
+// ComputeNodeStarted logs that a compute node has registered.
 func ComputeNodeStarted(tx *core.Tx, n *compute.Node) error {
 	return tx.Event(n.WorkflowID, string(workflow.EventComputeNodeStarted), workflow.SeverityInfo, map[string]any{
 		"compute_node_id": n.ID, "hostname": n.Hostname, "pid": n.PID, "num_cpus": n.NumCPUs,

@@ -9,15 +9,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// culprit is a job that failed for good, as rules for its siblings look at it.
+// culprit is a job that has failed for good, as the sibling rules see it.
 type culprit struct {
 	lease *core.LeasedJob
 	cause workflow.CauseKind
 	rule  workflow.SiblingRule
 }
 
-// endsSiblings notes whether a job that failed for good has its siblings ended.
-// One that is itself being ended has not, nor has one of a compensation.
+// endsSiblings checks whether a job that has failed for good ends its siblings. A job that
+// is itself being ended, or belongs to a compensation, does not.
 func (f *Finisher) endsSiblings(l *core.LeasedJob, e *Ending) error {
 	policy, err := f.Run.Policy()
 	if err != nil || len(policy.CancelSiblingsOn) == 0 || f.culprit != nil || l.Canceling || !l.Status.IsUnsuccessful() || f.Run.Compensating() {
@@ -37,8 +37,8 @@ func (f *Finisher) endsSiblings(l *core.LeasedJob, e *Ending) error {
 	return nil
 }
 
-// endSiblings has the live jobs of the run ended: their runners are told, and
-// report how they ended. Recovery scripts are left alone.
+// endSiblings ends the live jobs of the run: their runners end them and report. Recovery
+// scripts continue.
 func (f *Finisher) endSiblings() error {
 	c := f.culprit
 	if c == nil || f.Run.Canceled {
@@ -68,7 +68,7 @@ func (f *Finisher) endSiblings() error {
 	})
 }
 
-// cancelClaimed cancels claimed jobs that were to be ended and were not started.
+// cancelClaimed cancels claimed jobs that were to be ended before they were started.
 func cancelClaimed(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	if len(ls) == 0 {
 		return nil

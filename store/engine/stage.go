@@ -12,12 +12,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// outside selects the stages of workflow ?1 that are behind the main one: its
-// jobs are complete before those of these stages begin.
+// outside selects the stages of workflow ?1 whose jobs start only when those of the main
+// stage are complete.
 const outside = `SELECT id FROM stage WHERE workflow_id = ?1 AND kind = 'compensation'
 	UNION ALL SELECT id FROM stage WHERE workflow_id = ?1 AND kind = 'end' AND parent_id IS NULL`
 
-// loadStages reads stages by a condition.
+// loadStages reads the stages that meet a condition.
 func loadStages(tx *core.Tx, condition string, args ...any) ([]row.Stage, error) {
 	rows, err := tx.Query(`SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args...)
 	if err != nil {
@@ -30,8 +30,7 @@ func loadStages(tx *core.Tx, condition string, args ...any) ([]row.Stage, error)
 	return all, nil
 }
 
-// endStage returns the end stage of a stage (nil: of the main one); nil if it
-// has none.
+// endStage returns the end stage of a stage (nil: of the main one); nil if it has none.
 func endStage(tx *core.Tx, workflowID int64, of *int64) (*row.Stage, error) {
 	all, err := loadStages(tx, `s.workflow_id = ? AND s.kind = 'end' AND s.parent_id IS ?`, workflowID, of)
 	if err != nil || len(all) == 0 {
@@ -40,7 +39,7 @@ func endStage(tx *core.Tx, workflowID int64, of *int64) (*row.Stage, error) {
 	return &all[0], nil
 }
 
-// RunningStages returns how many sub-workflows of a workflow run.
+// RunningStages returns how many sub-workflows of a workflow are running.
 func RunningStages(tx *core.Tx, workflowID int64) (n int64, err error) {
 	if err := tx.Row(view.CountRunningStages, []any{workflowID}, &n); err != nil {
 		return 0, fmt.Errorf("count the running sub-workflows of workflow %d: %w", workflowID, err)
@@ -52,12 +51,12 @@ func RunningStages(tx *core.Tx, workflowID int64) (n int64, err error) {
 func HasStage(tx *core.Tx, workflowID int64, kind workflow.StageKind) (has bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ? AND kind = ?)`, []any{workflowID, string(kind)}, &has)
 	if err != nil {
-		return false, fmt.Errorf("look for a %s stage of workflow %d: %w", kind, workflowID, err)
+		return false, fmt.Errorf("check for a %s stage of workflow %d: %w", kind, workflowID, err)
 	}
 	return has, nil
 }
 
-// liveJobs counts the jobs that somebody holds.
+// liveJobs returns how many jobs of a workflow are held by a runner.
 func liveJobs(tx *core.Tx, workflowID int64) (int64, error) {
 	counts, err := core.StatusCounts(tx, workflowID)
 	if err != nil {
@@ -67,8 +66,8 @@ func liveJobs(tx *core.Tx, workflowID int64) (int64, error) {
 	return counts.ByStatus[workflow.Pending] + counts.ByStatus[workflow.Running] - stages, err
 }
 
-// countOutside is how many jobs of the stages behind the main one are not
-// complete: of all of them, and of compensations alone.
+// countOutside returns how many jobs of the stages after the main one are not complete: of
+// all of them, and of compensations only.
 func countOutside(tx *core.Tx, workflowID int64) (all, compensations int64, err error) {
 	err = tx.Row(`SELECT COUNT(*), COUNT(*) FILTER (WHERE s.kind = 'compensation') FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN {open}
 		WHERE s.id IN (`+outside+`)`, []any{workflowID}, &all, &compensations)
@@ -78,8 +77,8 @@ func countOutside(tx *core.Tx, workflowID int64) (all, compensations int64, err 
 	return all, compensations, nil
 }
 
-// RefuseBeforeStage refuses a status with which a job would run before its stage,
-// or open a sub-workflow again that is in one which has not started.
+// RefuseBeforeStage rejects a status that would run a job before its stage, or reopen a
+// sub-workflow inside a stage that has not started.
 func RefuseBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatus) error {
 	if !r.Stages {
 		return nil
@@ -91,7 +90,7 @@ func RefuseBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatu
 		SELECT EXISTS (SELECT 1 FROM own WHERE iif(state = 'not_started', ?2, EXISTS (SELECT 1 FROM above WHERE state = 'not_started')))`,
 		[]any{job, to.IsLive()}, &early)
 	if err != nil {
-		return fmt.Errorf("look for the stage of job %d: %w", job, err)
+		return fmt.Errorf("find the stage of job %d: %w", job, err)
 	}
 	if early {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d cannot become %s: its stage has not started", job, to)
@@ -99,8 +98,8 @@ func RefuseBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatu
 	return nil
 }
 
-// startStage begins a stage: its jobs that have nothing open before them become
-// ready. The generation is that of an end; others count their starts.
+// startStage starts a stage: its jobs without open dependencies become ready. The
+// generation is that of an end stage; other stages count their starts.
 func (c *convergence) startStage(s *row.Stage, generation int64, event workflow.EventType) error {
 	tx := c.tx
 	if s.Kind != workflow.StageEnd {
@@ -123,12 +122,11 @@ func (c *convergence) startStage(s *row.Stage, generation int64, event workflow.
 	if err := tx.Event(c.run.WorkflowID, string(event), workflow.SeverityInfo, payload); err != nil {
 		return err
 	}
-	c.stages[s.ID] = true // it may have no jobs
+	c.stages[s.ID] = true // it may be empty
 	return c.releaseStage(s.ID)
 }
 
-// runStageJob makes the sub-workflow job of a stage running: nobody has a lease
-// on it.
+// runStageJob makes the sub-workflow job of a stage running, without a lease.
 func (c *convergence) runStageJob(s *row.Stage) (id int64, name string, err error) {
 	id = *s.JobID
 	if err := c.tx.Row(`SELECT name FROM job WHERE id = ?`, []any{id}, &name); err != nil {
@@ -140,8 +138,7 @@ func (c *convergence) runStageJob(s *row.Stage) (id int64, name string, err erro
 	return id, name, nil
 }
 
-// releaseStage lets the blocked jobs of a stage go on that have nothing open
-// before them.
+// releaseStage continues the blocked jobs of a stage that have no open dependencies.
 func (c *convergence) releaseStage(id int64) error {
 	ready, err := releaseStageJobs(c.tx, c.run.WorkflowID, id)
 	if err != nil {
@@ -160,9 +157,9 @@ func (c *convergence) releaseStage(id int64) error {
 	return c.cascade.follow(nil, nil, gates)
 }
 
-// resetStage makes the jobs of a stage wait for its start. If all of them are
-// complete, they begin anew; if some are open, as they were reset together with
-// the sub-workflow job, only these. What somebody disabled stays so.
+// resetStage makes the jobs of a stage wait for its start. If all are complete, all run
+// again; if some are open, because they were reset together with the sub-workflow job, only
+// these. Jobs that somebody disabled stay disabled.
 func (c *convergence) resetStage(s *row.Stage) error {
 	again := `stage_id = ?3 AND status IN ({ready}, {pending}, {running})`
 	if !s.Open {
@@ -188,7 +185,7 @@ func (c *convergence) resetStage(s *row.Stage) error {
 	return c.resetEndOf(s)
 }
 
-// resetEndOf makes the end job of a stage wait, if it has one.
+// resetEndOf makes the end job of a stage wait for its start, if there is one.
 func (c *convergence) resetEndOf(s *row.Stage) error {
 	if s.Kind == workflow.StageEnd {
 		return nil
@@ -200,8 +197,8 @@ func (c *convergence) resetEndOf(s *row.Stage) error {
 	return c.resetStage(end)
 }
 
-// dropStage cancels the jobs of a stage that does not run, or disables them, as
-// its sub-workflow job was.
+// dropStage cancels or disables the jobs of a stage that does not run, as its sub-workflow
+// job was.
 func (c *convergence) dropStage(s *row.Stage) error {
 	tx := c.tx
 	ids, err := core.IDsOf(tx, `SELECT j.id FROM stage s JOIN job j ON j.stage_id = s.id AND j.status IN {open}

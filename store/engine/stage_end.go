@@ -9,10 +9,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// finishStage gives a child its verdict, which its sub-workflow job takes over.
+// finishStage writes the verdict of a child stage, which determines how its sub-workflow
+// job ends.
 func (c *convergence) finishStage(s, end *row.Stage) error {
 	tx := c.tx
-	s.RunID = c.run.RunID // a new run may have begun since its start
+	s.RunID = c.run.RunID // a new run may have started since
 	if err := closeEnd(tx, end, s.RunID); err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (c *convergence) finishStage(s, end *row.Stage) error {
 	return c.endStageJob(&l, v.Cause())
 }
 
-// endStageJob ends a sub-workflow job as its stage ended, with all that follows.
+// endStageJob ends a sub-workflow job with the result of its stage.
 func (c *convergence) endStageJob(l *core.LeasedJob, cause workflow.Cause) error {
 	f := NewFinisher(c.tx, c.run)
 	d := workflow.Decision{Action: workflow.ActionNone, Reason: "its sub-workflow was successful"}

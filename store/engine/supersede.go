@@ -14,22 +14,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// lossOf is the record of an attempt of which nobody saw the end, and whose job waits
-// for its retry.
+// loss is the record of an attempt whose end is unknown, and whose job waits for its retry.
 type loss struct {
 	runnerID sql.NullInt64
 	cause    workflow.CauseKind
 	evidence workflow.Evidence
 	decision workflow.Decision
-	counts   sql.NullString // of the job's rules
+	counts   sql.NullString // rule_counts of the job
 	counted  int64
 }
 
-// supersede makes the job of an attempt that was taken for lost, and that its runner
-// reports after all, what it was before that: nothing has been built on the loss, since
-// nobody has claimed the job again. The record of the loss goes, with the retry that it
-// used, and the report is then taken in like any other. It returns false if the retry
-// has begun, or something else became of the job (docs/adr/0011).
+// supersede restores a job whose attempt was recorded as lost but is reported by its runner
+// after all. Since nobody has claimed the job again, the record of the loss and its retry
+// are removed, and the report is handled like any other. It returns false if the retry has
+// started or the job has changed otherwise (docs/adr/0011).
 func (f *Finisher) supersede(l *core.LeasedJob, rep *lease.Report) (bool, error) {
 	k := rep.Evidence.KilledBy
 	told := k == workflow.KilledByFence || k == workflow.KilledByCancel || k == workflow.KilledBySibling
@@ -65,11 +63,11 @@ func (f *Finisher) supersede(l *core.LeasedJob, rep *lease.Report) (bool, error)
 	})
 }
 
-// errScript says that a recovery script would have to run, and that there is no runner
-// for it: the one that had the attempt is over.
+// errScript says that a recovery script would follow, but the runner that had the attempt
+// is gone.
 var errScript = errors.New("a recovery script would follow")
 
-// requireNoScript is errScript if that is what would follow from a report.
+// requireNoScript returns errScript if a recovery script would follow a report.
 func requireNoScript(f *Finisher, l *core.LeasedJob, rep *lease.Report, runner sql.NullInt64, evidence workflow.Evidence) error {
 	codes, err := f.Run.ReturnCodes()
 	if err != nil {
@@ -91,16 +89,16 @@ func requireNoScript(f *Finisher, l *core.LeasedJob, rep *lease.Report, runner s
 	if err != nil {
 		return err
 	}
-	// An open breaker or too large a growth would have no script run either, but
-	// whoever supersedes need not know.
+	// An open breaker or growth beyond the limits would also prevent the script, but this
+	// need not be exact.
 	if retry.Decide(retry.Facts{Policies: policies, History: history, Failure: e.failure(l)}).Action == workflow.ActionRecover {
 		return errScript
 	}
 	return nil
 }
 
-// lossOf reads the record of the attempt that is reported, if it is one of a loss that
-// led to a retry; nil if not.
+// lossOf returns the record of the reported attempt if it is a loss that led to a retry;
+// nil if not.
 func lossOf(f *Finisher, rep *lease.Report) (*loss, error) {
 	var was loss
 	var evidence string
@@ -122,9 +120,8 @@ func lossOf(f *Finisher, rep *lease.Report) (*loss, error) {
 	return &was, nil
 }
 
-// takeBackRetry undoes what followed from a loss. The nodes to keep away from and what
-// the job asks for stay: the decision about the report sets them anew, if there is to be
-// another attempt.
+// takeBackRetry undoes the consequences of a loss. Avoided nodes and requirements stay: the
+// decision about the report sets them again if there is another attempt.
 func takeBackRetry(f *Finisher, rep *lease.Report, was *loss) error {
 	counts, err := row.ReadRuleCounts(was.counts)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// doomOf is why a job ends whatever the rules say: it is being ended for a timeout, or
-// for another job.
+// doomOf returns why a job ends whatever the rules say: because of a timeout, or of another
+// job; the zero value if it does not.
 func doomOf(f *Finisher, l *core.LeasedJob) (retry.Doom, error) {
 	if !l.Canceling || l.CancelFor == "" {
 		return l.Doom, nil

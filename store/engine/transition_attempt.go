@@ -12,11 +12,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// resultOfAttempt is the id of the result of a job's latest attempt in a run.
+// resultOfAttempt selects the result of a job's latest attempt in a run.
 const resultOfAttempt = `(SELECT r.id FROM result r WHERE r.job_id = job.id AND r.run_id = ?2 AND r.attempt_id = job.attempt_id)`
 
-// ApplyChanges changes the statuses of jobs whose attempts ended, and returns
-// those that have become complete. Jobs that have ended are written together.
+// ApplyChanges changes the statuses of jobs whose attempts ended. It returns those that
+// have become complete. Ended jobs are written together.
 func ApplyChanges(tx *core.Tx, r *view.Run, changes []Change) ([]Completed, error) {
 	type step struct{ from, to workflow.JobStatus }
 	groups := map[step][]int64{}
@@ -62,7 +62,7 @@ func ApplyChanges(tx *core.Tx, r *view.Run, changes []Change) ([]Completed, erro
 	return done, WaitAgain(tx, r.WorkflowID, ready)
 }
 
-// operation is what changes the status.
+// operation returns the operation that changes the status.
 func (c *Change) operation() workflow.Operation {
 	switch {
 	case c.Op != "":
@@ -77,7 +77,7 @@ func (c *Change) operation() workflow.Operation {
 	return workflow.OpFinish
 }
 
-// keepOpen changes the status of a job that has not ended.
+// keepOpen changes the status of a job that continues.
 func keepOpen(tx *core.Tx, r *view.Run, c *Change) error {
 	n := c.Next
 	switch c.To {
@@ -100,9 +100,9 @@ var recoveredStatement = core.NewTransition(workflow.OpRecovered, workflow.Pendi
 		not_before_ms = MAX(not_before_ms, ?3), avoid_nodes = COALESCE(?4, avoid_nodes)
 	WHERE id = ?1 AND status = {from} AND phase = 1`)
 
-// readyAfterRecovery makes a job ready whose retry was granted before its
-// recovery script ran. What a rule about the script's failure adds to the retry,
-// if it is not nil, makes it no earlier and takes no node that it keeps away from.
+// readyAfterRecovery makes a job ready whose retry was granted before its recovery script
+// ran. The decision about the script's failure, n, may delay the retry further and add
+// avoided nodes, but not remove any; nil: there was none.
 func readyAfterRecovery(tx *core.Tx, r *view.Run, job int64, n *Next) error {
 	if n == nil {
 		n = &Next{}
@@ -117,8 +117,8 @@ var supersedeStatement = core.NewTransition(workflow.OpSupersede, workflow.Ready
 		start_ms = NULLIF(?4, 0), claimed_ms = NULLIF(?4, 0), rule_counts = ?5, counted_failures = ?6, not_before_ms = 0, settled_ms = NULL, `+notReady+`
 	WHERE id = ?1 AND status = {from} AND attempt_id = ?2 + 1 AND fence = ?7`)
 
-// supersedeJob makes a job running whose attempt was taken for lost, with the retries
-// that it had used before.
+// supersedeJob makes a job running again whose attempt was recorded as lost, and restores
+// its retry counts.
 func supersedeJob(tx *core.Tx, workflowID int64, rep *lease.Report, was *loss, ruleCounts any) error {
 	return supersedeStatement.All(tx, workflowID, 1, rep.JobID, rep.Attempt, was.runnerID, rep.StartedMS, ruleCounts, was.counted, rep.Fence)
 }

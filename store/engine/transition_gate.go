@@ -8,11 +8,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// behindGates is a condition for jobs behind the gates of a list.
+// behindGates is a condition for jobs behind gates.
 const behindGates = `gate_id IN (SELECT value FROM json_each(?))`
 
-// skipStatement follows chains, so that they cost no statement per level. (The + has
-// SQLite look jobs up by their ids, instead of going through all jobs.)
+// skipStatement follows whole chains, which avoids a statement per level. The + makes
+// SQLite find jobs by id instead of reading all.
 var skipStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Canceled, `WITH RECURSIVE failed (gate_id, culprit) AS MATERIALIZED (
 		SELECT g.id, (SELECT COALESCE(x.skipped_by, x.id) FROM gate_dependency d JOIN job x ON x.id = d.job_id
 			WHERE d.gate_id = g.id AND x.status IN {unsuccessful} ORDER BY d.job_id LIMIT 1)
@@ -26,9 +26,9 @@ var skipStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workfl
 			WHERE j.status = {from} AND j.run_if = 0)
 	UPDATE job SET status = {to}, skipped_by = gone.culprit FROM gone WHERE job.id = +gone.job_id RETURNING id, skipped_by`)
 
-// skipJobs cancels the blocked jobs behind gates with a failure that do not want to
-// run after one, and those behind gates that wait for one of these alone. The latter
-// gates count them later. It returns them, and what the first was skipped for.
+// skipJobs cancels the blocked jobs behind gates with a failure that do not run after one,
+// and those behind gates that wait only for such jobs; these gates are counted later. It
+// returns the jobs, and because of which job the first was skipped.
 func skipJobs(tx *core.Tx, workflowID int64, gates string) (ids []int64, first sql.NullInt64, err error) {
 	rows, err := tx.Query(skipStatement.Text, gates)
 	if err != nil {
@@ -58,8 +58,8 @@ var spareStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workf
 			WHERE j.status = {from} AND j.run_if = 2)
 	UPDATE job SET status = {to}, skipped_by = 0 FROM spared WHERE job.id = +spared.job_id RETURNING id`)
 
-// spareJobs disables the blocked jobs behind gates without a failure that want to run
-// after one, and, as skipJobs does, those that wait for one of these alone.
+// spareJobs disables the blocked jobs behind gates without a failure that only run after
+// one, and, like skipJobs, those that wait only for such jobs. It returns them.
 func spareJobs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
 	return spareStatement.IDs(tx, workflowID, gates)
 }
@@ -67,7 +67,7 @@ func spareJobs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
 var needlessStatement = core.NewTransition(workflow.OpSkip, workflow.Blocked, workflow.Disabled,
 	`UPDATE job SET status = {to} WHERE `+behindGates+` AND status = {from} AND skipped_by = 0 RETURNING id`)
 
-// disableNeedless disables the undos behind gates that are not needed (needlessUndo).
+// disableNeedless disables and returns the needless undo jobs behind gates (needlessUndo).
 func disableNeedless(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
 	return needlessStatement.IDs(tx, workflowID, gates)
 }
@@ -85,7 +85,7 @@ func releaseJobs(tx *core.Tx, workflowID int64, gates string) error {
 	return err
 }
 
-// releaseJobIDs is releaseJobs that returns them.
+// releaseJobIDs makes the blocked jobs behind gates ready, and returns them.
 func releaseJobIDs(tx *core.Tx, workflowID int64, gates string) ([]int64, error) {
 	return releaseIDsStatement.IDs(tx, workflowID, gates)
 }
@@ -93,8 +93,8 @@ func releaseJobIDs(tx *core.Tx, workflowID int64, gates string) ([]int64, error)
 var releaseFreeStatement = core.NewTransition(workflow.OpRelease, workflow.Blocked, workflow.Ready,
 	`UPDATE job SET status = {to} WHERE workflow_id = ?1 AND status = {from} AND gate_id IS NULL AND `+mayBegin+` RETURNING id`)
 
-// releaseFree makes the blocked jobs of a workflow ready that depend on nothing, and
-// returns them.
+// releaseFree makes the blocked jobs of a workflow without dependencies ready, and returns
+// them.
 func releaseFree(tx *core.Tx, workflowID int64) ([]int64, error) {
 	return releaseFreeStatement.IDs(tx, workflowID, workflowID)
 }
@@ -117,8 +117,8 @@ var (
 
 const blockText = ` WHERE ` + behindGates + ` AND status = {from} AND skipped_by IS NOT NULL RETURNING id`
 
-// blockJobs makes jobs behind closed gates wait, and returns those that were complete:
-// they had been skipped, or not been needed.
+// blockJobs blocks jobs behind closed gates. It returns those that were complete: skipped,
+// or not needed.
 func blockJobs(tx *core.Tx, workflowID int64, gates string) (all []int64, err error) {
 	if _, err := blockStatement.Some(tx, workflowID, gates); err != nil {
 		return nil, err
@@ -133,7 +133,7 @@ func blockJobs(tx *core.Tx, workflowID int64, gates string) (all []int64, err er
 	return all, nil
 }
 
-// blockJobsAgain blocks those of the given jobs that are ready and behind closed gates.
+// blockJobsAgain blocks those of the given jobs that are ready but behind closed gates.
 func blockJobsAgain(tx *core.Tx, workflowID int64, jobs []int64) error {
 	_, err := blockAgainStatement.Some(tx, workflowID, sqlite.IDList(jobs))
 	return err

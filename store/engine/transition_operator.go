@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ManageJob gives a job the status that an operator wants. Whoever had it loses it.
+// ManageJob sets the status that an operator wants, and voids the job's lease.
 func ManageJob(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus) error {
 	if err := core.RequireTransition(workflow.OpManage, l.Status, to); err != nil {
 		return err
@@ -47,8 +47,8 @@ var resetBehindStatements = []*core.Transition{
 	core.NewTransition(workflow.OpManage, workflow.Failed, workflow.Uninitialized, resetBehindText),
 }
 
-// ResetJobsBehind makes the completed and failed jobs uninitialized that directly depend
-// on a job, and returns them.
+// ResetJobsBehind resets the completed and failed jobs that directly depend on a job to
+// uninitialized, and returns them.
 func ResetJobsBehind(tx *core.Tx, workflowID, job int64) (all []int64, err error) {
 	for _, t := range resetBehindStatements {
 		ids, err := t.IDs(tx, workflowID, job)
@@ -63,7 +63,7 @@ func ResetJobsBehind(tx *core.Tx, workflowID, job int64) (all []int64, err error
 var disableStatement = core.NewTransition(workflow.OpDisable, workflow.Uninitialized, workflow.Disabled,
 	`UPDATE job SET status = {to} WHERE id = ? AND status = {from}`)
 
-// DisableJob takes an uninitialized job out of its workflow's runs.
+// DisableJob excludes an uninitialized job from its workflow's runs.
 func DisableJob(tx *core.Tx, workflowID, job int64) error {
 	return disableStatement.All(tx, workflowID, 1, job)
 }

@@ -6,8 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// runStageJob makes a sub-workflow job running, which has a status: nobody has a lease
-// on it.
+// runStageJob makes a sub-workflow job with a given status running, without a lease.
 func runStageJob(tx *core.Tx, r *view.Run, job int64, from workflow.JobStatus) error {
 	if err := core.RequireTransition(workflow.OpStage, from, workflow.Running); err != nil {
 		return err
@@ -25,7 +24,7 @@ func runStageJob(tx *core.Tx, r *view.Run, job int64, from workflow.JobStatus) e
 var releaseStageStatement = core.NewTransition(workflow.OpStage, workflow.Blocked, workflow.Ready,
 	`UPDATE job SET status = {to} WHERE stage_id = ? AND status = {from} AND gate_id IS NULL RETURNING id`)
 
-// releaseStageJobs makes the blocked jobs of a stage ready that depend on nothing, and
+// releaseStageJobs makes the blocked jobs of a stage without dependencies ready, and
 // returns them.
 func releaseStageJobs(tx *core.Tx, workflowID, stage int64) ([]int64, error) {
 	return releaseStageStatement.IDs(tx, workflowID, stage)
@@ -34,8 +33,8 @@ func releaseStageJobs(tx *core.Tx, workflowID, stage int64) ([]int64, error) {
 var waitStatement = core.NewTransition(workflow.OpStage, workflow.Ready, workflow.Blocked, `UPDATE job SET status = {to}, `+notReady+` WHERE id = ? AND status = {from}
 	AND (child_id IS NOT NULL OR EXISTS (SELECT 1 FROM stage s WHERE s.id = job.stage_id AND s.state != 'running'))`)
 
-// blockBeforeStage makes a ready job wait whose stage does not run, or that is a
-// sub-workflow job.
+// blockBeforeStage blocks a ready job whose stage is not running, or that is a sub-workflow
+// job.
 func blockBeforeStage(tx *core.Tx, workflowID, job int64) error {
 	_, err := waitStatement.Some(tx, workflowID, job)
 	return err
@@ -44,8 +43,8 @@ func blockBeforeStage(tx *core.Tx, workflowID, job int64) error {
 var restStatement = core.NewTransition(workflow.OpStage, workflow.Uninitialized, workflow.Disabled, `UPDATE job SET status = {to}
 	WHERE status = {from} AND stage_id IN (SELECT id FROM stage WHERE workflow_id = ? AND kind = 'compensation') RETURNING id`)
 
-// RestCompensations disables the new jobs of compensations, which rest until they are
-// started, and returns them.
+// RestCompensations disables the new jobs of compensations until these start, and returns
+// them.
 func RestCompensations(tx *core.Tx, workflowID int64) ([]int64, error) {
 	return restStatement.IDs(tx, workflowID, workflowID)
 }

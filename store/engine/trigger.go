@@ -13,13 +13,12 @@ func hasJobTriggers(tx *core.Tx, workflowID int64) (has bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ? AND has_job_ids = 1
 		AND trigger_type IN ('on_jobs_ready', 'on_jobs_complete'))`, []any{workflowID}, &has)
 	if err != nil {
-		return false, fmt.Errorf("look for actions of workflow %d: %w", workflowID, err)
+		return false, fmt.Errorf("check for actions of workflow %d: %w", workflowID, err)
 	}
 	return has, nil
 }
 
-// CountTriggers counts jobs that changed their status for the actions that wait for
-// them.
+// CountTriggers counts jobs that changed their status, for the actions that wait for that.
 func CountTriggers(tx *core.Tx, from, to workflow.JobStatus, jobs []int64) error {
 	if len(jobs) == 0 {
 		return nil
@@ -38,7 +37,7 @@ func CountTriggers(tx *core.Tx, from, to workflow.JobStatus, jobs []int64) error
 	return nil
 }
 
-// triggerEnd lets the actions go off that wait for the end of a run.
+// triggerEnd triggers the actions that wait for the end of a run.
 func triggerEnd(tx *core.Tx, workflowID int64) error {
 	_, err := tx.Exec(`UPDATE workflow_action SET trigger_count = required_triggers
 		WHERE workflow_id = ? AND trigger_type = 'on_workflow_complete' AND trigger_count < required_triggers`, workflowID)

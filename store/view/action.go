@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// ActionColumns are those that ScanAction reads.
+// ActionColumns are the columns that ScanAction reads.
 const ActionColumns = `id, workflow_id, trigger_type, action_type, action_config, has_job_ids, trigger_count, required_triggers,
 	executed, executed_at, executed_by, persistent, is_recovery, taken_ms`
 
@@ -28,13 +28,12 @@ func ScanAction(r sqlite.Scanner) (a workflow.ActionRecord, err error) {
 	return a, err
 }
 
-// Rfc3339 writes a time with milliseconds and offset, as torc does.
+// Rfc3339 formats a time as torc does: with milliseconds and offset.
 func Rfc3339(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000-07:00")
 }
 
-// AskedAllocation is an allocation that an action has asked for, and what came
-// of it.
+// AskedAllocation is an allocation that an action requested, and its outcome.
 type AskedAllocation struct {
 	ID        int64
 	ActionID  int64
@@ -58,16 +57,16 @@ func scanAskedAllocation(r sqlite.Scanner) (a AskedAllocation, err error) {
 	return a, r.Scan(&a.ID, &a.ActionID, &a.Pool, &a.AskedMS, &a.EndMS, &a.Cause, &a.Refusal, &a.CauseText, &a.NodeList, &a.Worked)
 }
 
-// AskedAllocations returns the allocations that actions have asked for in the
-// current run of a workflow, the latest restarts of each, the newest first.
+// AskedAllocations returns the allocations that actions requested in the current run of a
+// workflow: the latest restart of each, newest first.
 func (s Actions) AskedAllocations(ctx context.Context, workflowID int64) ([]AskedAllocation, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, listAskedAllocations, workflowID)
 	if err != nil {
-		return nil, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
+		return nil, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
 	}
 	all, err := sqlite.Collect(rows, scanAskedAllocation)
 	if err != nil {
-		return nil, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
+		return nil, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
 	}
 	return all, nil
 }

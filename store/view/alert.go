@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
-// recentAlerts returns the latest few alerts of a workflow or a job: those that meet a
-// condition on ?1, the id.
+// recentAlerts returns the latest alerts that meet a condition on ?1, the id of a workflow
+// or a job.
 func (l *looker) recentAlerts(condition string, id int64) (a explain.RecentAlerts, err error) {
 	if err := l.row(`SELECT COUNT(*) FROM alert WHERE `+condition, []any{id}, &a.Count); err != nil || a.Count == 0 {
 		return a, err
@@ -19,10 +19,10 @@ func (l *looker) recentAlerts(condition string, id int64) (a explain.RecentAlert
 	return a, err
 }
 
-// recentAlerts is how many alerts an explanation lists.
+// recentAlerts limits the alerts in an explanation.
 const recentAlerts = 3
 
-// AlertColumns are those that ScanAlert reads.
+// AlertColumns are the columns that ScanAlert reads.
 const AlertColumns = `id, at_ms, alert, (SELECT json_group_array(json_object('way', n.way, 'address', n.address, 'state', n.state, 'tries', n.tries,
 	'at_ms', n.at_ms, 'error', n.error)) FROM notification n WHERE n.alert_id = alert.id)`
 

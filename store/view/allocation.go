@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// AllocationColumns are those that ScanAllocation reads.
+// AllocationColumns are the columns that ScanAllocation reads.
 const AllocationColumns = `id, workflow_id, run_id, intent_id, restart_count, is_duplicate, job_name, cluster, COALESCE(slurm_job_id, 0),
 	scheduler_config_id, COALESCE(scheduled_compute_node_id, 0), request, why, state, asked_ms, submit_ms, start_ms, end_ms, limit_ms,
 	slurm_state, slurm_reason, node_list, exit_code, absent_ms, over_ms, superseded_ms, taken,
@@ -34,18 +34,17 @@ func ScanAllocation(r sqlite.Scanner) (a compute.Allocation, err error) {
 	}
 	a.Taken = &workflow.SlurmEvidence{}
 	if err := json.Unmarshal([]byte(taken), a.Taken); err != nil {
-		return a, fmt.Errorf("read why Slurm takes allocation %d: %w", a.ID, err)
+		return a, fmt.Errorf("read the preemption of allocation %d: %w", a.ID, err)
 	}
 	return a, nil
 }
 
-// Get returns an allocation.
+// Get returns an allocation; CodeNotFound if there is none with this id.
 func (s Allocations) Get(ctx context.Context, id int64) (compute.Allocation, error) {
 	return ReadOne(ctx, s.DB.Read, "allocation", id, `SELECT `+AllocationColumns+` FROM allocation WHERE id = ?`, ScanAllocation)
 }
 
-// AllocationFilter says which allocations of a workflow are wanted; nil fields
-// do not matter.
+// AllocationFilter selects allocations of a workflow. Nil fields match all.
 type AllocationFilter struct {
 	WorkflowID int64
 	State      *compute.AllocationState
@@ -53,7 +52,7 @@ type AllocationFilter struct {
 	Live       bool // only those that have not ended
 }
 
-// List returns a page of the allocations of a workflow.
+// List returns a page of the allocations of a workflow, and how many match in all.
 func (s Allocations) List(ctx context.Context, q AllocationFilter, page sqlite.Page) ([]compute.Allocation, int64, error) {
 	if err := RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -78,8 +77,8 @@ func (s Allocations) List(ctx context.Context, q AllocationFilter, page sqlite.P
 
 const listLiveAllocations = `SELECT ` + AllocationColumns + ` FROM allocation WHERE state != 'ended' ORDER BY id`
 
-// Live returns the allocations of all workflows that have not
-// ended, those of deleted workflows too, by id.
+// Live returns the allocations of all workflows that have not ended, by id; also those of
+// deleted workflows.
 func (s Allocations) Live(ctx context.Context) ([]compute.Allocation, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, listLiveAllocations)
 	if err != nil {
@@ -92,8 +91,7 @@ func (s Allocations) Live(ctx context.Context) ([]compute.Allocation, error) {
 	return all, nil
 }
 
-// OfSecret returns the newest restart of the intent whose runners show
-// a secret with this hash, as long as it has not ended.
+// OfSecret returns the newest restart of the live allocation whose secret has this hash.
 func (s Allocations) OfSecret(ctx context.Context, hash []byte) (compute.Allocation, error) {
 	a, err := ScanAllocation(s.DB.Read.QueryRowContext(ctx, `SELECT `+AllocationColumns+` FROM allocation
 		WHERE secret_hash = ? AND is_duplicate = 0 AND state != 'ended' ORDER BY restart_count DESC LIMIT 1`, hash))
@@ -103,7 +101,7 @@ func (s Allocations) OfSecret(ctx context.Context, hash []byte) (compute.Allocat
 	return a, nil
 }
 
-// AllocationRunner is a runner that lives in an allocation.
+// AllocationRunner is a runner in an allocation.
 type AllocationRunner struct {
 	AllocationID int64
 	RunnerID     int64
@@ -111,13 +109,12 @@ type AllocationRunner struct {
 	OutputDir    string // absolute
 }
 
-// WhereAbandoned is of active allocations that had runners, and whose runners have
-// all left: nothing comes of them any more.
+// WhereAbandoned selects active allocations whose runners have all left.
 const WhereAbandoned = `a.state = 'active' AND EXISTS (SELECT 1 FROM compute_node n WHERE n.allocation_id = a.id)
 	AND NOT EXISTS (SELECT 1 FROM compute_node n WHERE n.allocation_id = a.id AND n.is_active = 1)`
 
-// Abandoned returns the ids of the active allocations of all workflows
-// whose runners have all left.
+// Abandoned returns the ids of the active allocations of all workflows whose runners have
+// all left.
 func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT a.id FROM allocation a WHERE `+WhereAbandoned)
 	if err != nil {
@@ -134,8 +131,7 @@ func (s Allocations) Abandoned(ctx context.Context) (map[int64]bool, error) {
 	return all, nil
 }
 
-// Runners returns the runners of live allocations that have not left,
-// by allocation.
+// Runners returns the runners that have not left, by live allocation.
 func (s Allocations) Runners(ctx context.Context) (map[int64][]AllocationRunner, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT n.allocation_id, n.id, COALESCE(n.output_dir, ''),
 			(SELECT COUNT(*) FROM job j WHERE j.compute_node_id = n.id AND j.status = {running})
@@ -156,13 +152,12 @@ func (s Allocations) Runners(ctx context.Context) (map[int64][]AllocationRunner,
 	return by, nil
 }
 
-// Progress is how many jobs of a workflow there are, and how far they are.
+// Progress counts the jobs of a workflow by how far they are.
 type Progress struct {
 	Total, Done, Failed, Running int64
 }
 
-// ProgressOf returns the progress of workflows; failed are those that failed or
-// were terminated. Workflows without jobs are left out.
+// ProgressOf returns the progress of workflows that have jobs; failed includes terminated.
 func (s Allocations) ProgressOf(ctx context.Context, workflows []int64) (map[int64]Progress, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT workflow_id, SUM(n), SUM(iif(status = {completed}, n, 0)), SUM(iif(status IN ({failed}, {terminated}), n, 0)), SUM(iif(status = {running}, n, 0))
 		FROM job_count WHERE workflow_id IN (SELECT value FROM json_each(?)) GROUP BY workflow_id`, sqlite.IDList(workflows))
@@ -182,28 +177,27 @@ func (s Allocations) ProgressOf(ctx context.Context, workflows []int64) (map[int
 	return all, rows.Err()
 }
 
-// IntentsNamed returns the newest restarts of the intents whose Slurm jobs bear
-// these names, ended ones too.
+// IntentsNamed returns the newest restarts of the intents with these Slurm job names, ended
+// ones included.
 func (s Allocations) IntentsNamed(ctx context.Context, names []string) ([]compute.Allocation, error) {
 	list, err := json.Marshal(names)
 	if err != nil {
-		return nil, fmt.Errorf("look for intents by name: %w", err)
+		return nil, fmt.Errorf("find intents by name: %w", err)
 	}
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+AllocationColumns+` FROM allocation a
 		WHERE job_name IN (SELECT value FROM json_each(?)) AND is_duplicate = 0
 			AND restart_count = (SELECT MAX(b.restart_count) FROM allocation b WHERE b.intent_id = a.intent_id AND b.is_duplicate = 0)`, string(list))
 	if err != nil {
-		return nil, fmt.Errorf("look for intents by name: %w", err)
+		return nil, fmt.Errorf("find intents by name: %w", err)
 	}
 	found, err := sqlite.Collect(rows, ScanAllocation)
 	if err != nil {
-		return nil, fmt.Errorf("look for intents by name: %w", err)
+		return nil, fmt.Errorf("find intents by name: %w", err)
 	}
 	return found, nil
 }
 
-// IntentOfRunner returns the intent of the allocation that a runner lives in;
-// empty if it lives in none.
+// IntentOfRunner returns the intent of a runner's allocation; empty if it is in none.
 func (s Allocations) IntentOfRunner(ctx context.Context, runnerID int64) (intent string, err error) {
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE(a.intent_id, '') FROM compute_node n LEFT JOIN allocation a ON a.id = n.allocation_id
 		WHERE n.id = ?`, runnerID).Scan(&intent)

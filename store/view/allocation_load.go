@@ -9,10 +9,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// AllocationLoad is what has come of an allocation: its runners and their jobs.
+// AllocationLoad has the runners of an allocation and their jobs.
 type AllocationLoad struct {
 	Runners []AllocationNode
-	Left    int64 // nodes that runners led which have left
+	Left    int64 // nodes of runners that have left
 	Jobs    []RunningJobs
 }
 
@@ -20,22 +20,22 @@ type AllocationLoad struct {
 type AllocationNode struct {
 	RunnerID    int64
 	Host        string
-	Nodes       int64 // that it leads
-	CPUs        int64 // of each of them, as the next two
+	Nodes       int64 // of this runner
+	CPUs        int64 // per node, as the next two
 	MemoryBytes int64
 	GPUs        int64
 	Labels      []string
 }
 
-// RunningJobs is claimed or running jobs of a class that should end in the same
-// second if they take as long as declared.
+// RunningJobs counts claimed or running jobs of a class that end in the same second if they
+// take as long as declared.
 type RunningJobs struct {
 	Class placement.Class
 	Count int64
 	Until time.Time
 }
 
-// loads are those of a workflow's live allocations that have or had runners, by
+// loads returns the loads of the live allocations of a workflow that have had runners, by
 // allocation.
 func (l *looker) loads(workflowID int64) (map[int64]*AllocationLoad, error) {
 	loads := make(map[int64]*AllocationLoad)

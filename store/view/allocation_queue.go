@@ -8,10 +8,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// QueuedAllocation is an allocation beside what has come of it.
+// QueuedAllocation is an allocation with the work it has done.
 type QueuedAllocation struct {
 	compute.Allocation
-	WorkflowName string // empty if it is deleted
+	WorkflowName string // empty if the workflow is deleted
 	AllocationWork
 }
 
@@ -23,9 +23,8 @@ type AllocationWork struct {
 	Failed    int64
 }
 
-// Queue lists the allocations of a workflow, or of all workflows if
-// its id is 0, by id; only those that have not ended, unless ended ones are
-// wanted too.
+// Queue returns the allocations of a workflow, by id; of all workflows if the id is 0.
+// Ended ones are included only on request.
 func (s Allocations) Queue(ctx context.Context, workflowID int64, ended bool) ([]QueuedAllocation, error) {
 	if workflowID != 0 {
 		if err := RequireVisible(ctx, s.DB, workflowID); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Attempts returns the attempts of a job in all its runs, oldest first. One
-// that runs now is among them, without an end.
+// Attempts returns the attempts of a job in all runs, oldest first. A running attempt is
+// included, without an end.
 func (s Jobs) Attempts(ctx context.Context, jobID int64) ([]workflow.Attempt, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func scanAttempt(r sqlite.Scanner) (a workflow.Attempt, err error) {
 	return a, err
 }
 
-// scannedRecovery are the columns of a failed recovery that may not be there.
+// scannedRecovery has the columns of a failed recovery, which may be null.
 type scannedRecovery struct {
 	endMS, returnCode                                                  sql.NullInt64
 	cause, confidence, text, onError, action, reason, rule, policyHash sql.NullString

@@ -9,11 +9,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// BreakerFilter says which trips of circuit breakers are wanted; zero fields do
-// not matter.
+// BreakerFilter selects trips of circuit breakers. Zero fields match all.
 type BreakerFilter struct {
 	ID         int64
-	WorkflowID int64 // of this one; those for the nodes of all workflows are among them in lists
+	WorkflowID int64 // a list of trips also has those for nodes of all workflows
 	Node       string
 	Ended      bool // also those that have closed
 }
@@ -38,14 +37,14 @@ func (s Breakers) Trips(ctx context.Context, q BreakerFilter) ([]workflow.Breake
 	return trips, nil
 }
 
-// excludedNodes are the nodes from which open breakers keep a workflow.
+// excludedNodes returns the nodes that open breakers exclude for a workflow.
 func (l *looker) excludedNodes(workflowID int64) ([]string, error) {
 	return look(l, `SELECT DISTINCT t.subject FROM breaker_trip t LEFT JOIN workflow w ON w.id = t.workflow_id
 		WHERE t.ended_ms = 0 AND t.until_ms > ?2 AND t.action = 'exclude_node' AND (t.workflow_id IS NULL OR t.workflow_id = ?1 AND t.run_id = w.run_id)
 		ORDER BY 1`, []any{workflowID, l.nowMS}, sqlite.ScanString)
 }
 
-// trips are the open breakers that a workflow is subject to.
+// trips returns the open breakers that affect a workflow.
 func (l *looker) trips(workflowID int64) ([]workflow.BreakerTrip, error) {
 	return look(l, `SELECT `+row.TripColumns+` FROM breaker_trip WHERE (workflow_id IS NULL OR workflow_id = ?1) AND ended_ms = 0 AND until_ms > ?2 ORDER BY id`,
 		[]any{workflowID, l.nowMS}, row.ScanTrip)

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// ClaimHoldColumns are those that ScanClaimHold reads.
+// ClaimHoldColumns are the columns that ScanClaimHold reads.
 const ClaimHoldColumns = `id, workflow_id, run_id, kind, name, reason, evidence, since_ms, until_ms, ended_ms, ended_why`
 
 // ScanClaimHold reads a row of ClaimHoldColumns.
@@ -23,31 +23,29 @@ func ScanClaimHold(r sqlite.Scanner) (h hold.ClaimHold, err error) {
 	return h, err
 }
 
-// HoldBinds is a condition for holds h: they have not ended, and something is left
-// for them to hold. What comes after the jobs of a run, its end job and what
-// undoes it, waits for nobody.
+// HoldBinds is a condition for holds h that have an effect: they have not ended, and the
+// run has jobs to hold. End jobs and compensations are not held.
 const HoldBinds = `h.ended_ms = 0 AND NOT EXISTS (SELECT 1 FROM workflow w WHERE w.id = h.workflow_id AND (w.has_ended = 1
 	OR EXISTS (SELECT 1 FROM stage s WHERE s.workflow_id = w.id AND s.kind = 'end' AND s.parent_id IS NULL AND s.state = 'running')))`
 
-// ClaimHolds are those of a workflow that hold at the moment of the look.
+// claimHolds returns the holds of a workflow that are in effect.
 func (l *looker) claimHolds(workflowID int64) (hold.ClaimHolds, error) {
 	return look(l, `SELECT `+ClaimHoldColumns+` FROM claim_hold h
 		WHERE workflow_id = ? AND `+HoldBinds+` AND (until_ms = 0 OR until_ms > ?) ORDER BY id`, []any{workflowID, l.nowMS}, ScanClaimHold)
 }
 
-// List returns the holds of claims of a workflow, also those that have
-// ended, by id.
+// List returns the claim holds of a workflow by id, ended ones included.
 func (s ClaimHolds) List(ctx context.Context, workflowID int64) ([]hold.ClaimHold, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT `+ClaimHoldColumns+` FROM claim_hold WHERE workflow_id = ? ORDER BY id`, workflowID)
 	if err != nil {
-		return nil, fmt.Errorf("list the holds of claims of workflow %d: %w", workflowID, err)
+		return nil, fmt.Errorf("list the claim holds of workflow %d: %w", workflowID, err)
 	}
 	holds, err := sqlite.Collect(rows, ScanClaimHold)
 	if err != nil {
-		return nil, fmt.Errorf("list the holds of claims of workflow %d: %w", workflowID, err)
+		return nil, fmt.Errorf("list the claim holds of workflow %d: %w", workflowID, err)
 	}
 	return holds, nil
 }

@@ -12,7 +12,7 @@ type JobClass struct {
 	Requirements string
 }
 
-// SelectClasses reads classes as ScanClass wants them; a condition follows.
+// SelectClasses selects what ScanClass reads; a condition follows.
 const SelectClasses = `SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.name, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s
 	FROM claim_class c JOIN resource_requirements q ON q.id = c.requirements_id `
 

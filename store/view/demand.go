@@ -14,37 +14,37 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// ClassDemand is the jobs of a claim class with equal avoid lists that want a
-// place to run, now or in some time.
+// ClassDemand counts the jobs of a claim class with equal avoid lists that need a place,
+// now or later.
 type ClassDemand struct {
 	Class      placement.Class
 	AvoidNodes []string // sorted
 	Ready      int64    // may be claimed now or within the lead time
 	Delayed    int64    // later
-	NextMS     int64    // when the first of Delayed may; 0 if there is none
-	// Behind jobs wait for others, of which one is claimed or runs.
+	NextMS     int64    // when the first delayed job is ready; 0 if there is none
+	// Behind counts jobs that wait for jobs of which one is claimed or running.
 	Behind int64
-	// Awaited are the ready jobs that avoid no nodes and for which an action asks
+	// Awaited counts ready jobs that avoid no nodes and whose action requests allocations
 	// as soon as its other jobs are ready.
 	Awaited int64
 }
 
-// Demand is the jobs of a workflow that want places, by class id.
+// Demand is what the jobs of a workflow need, by class id.
 type Demand struct {
 	Classes []ClassDemand
-	Running int64 // jobs that are claimed or run
+	Running int64 // claimed or running jobs
 	Held    hold.ClaimHolds
-	// Excluded are the nodes from which circuit breakers keep the workflow.
+	// Excluded are the nodes that circuit breakers exclude for the workflow.
 	Excluded []string
 }
 
-// demandKey names a ClassDemand; avoid is its list as one text.
+// demandKey identifies a ClassDemand; avoid is its list as text.
 type demandKey struct {
 	class int64
 	avoid string
 }
 
-// tally adds up what the queries find.
+// tally collects the results of the queries.
 type tally map[demandKey]*ClassDemand
 
 func (t tally) of(class int64, avoid []string) *ClassDemand {
@@ -55,16 +55,16 @@ func (t tally) of(class int64, avoid []string) *ClassDemand {
 	return t[k]
 }
 
-// waiting is ready jobs of a class: those of one avoid list, or all of them.
+// waiting counts ready jobs of a class: all of them, or those with one avoid list.
 type waiting struct {
 	class          int64
 	avoid          []string
 	ready, delayed int64
-	next           int64 // of the delayed; 0 if there are none
+	next           int64 // when the first delayed job is ready; 0 if there is none
 }
 
 func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
-	// Of a run that was canceled, what undoes it alone goes on.
+	// In a canceled run only the compensation continues.
 	var canceled bool
 	if err := l.row(`SELECT EXISTS (SELECT 1 FROM workflow WHERE id = ? AND is_canceled = 1)`, []any{workflowID}, &canceled); err != nil {
 		return d, err
@@ -98,7 +98,7 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 		byID[c.ID] = c.Class
 	}
 	for k, c := range t {
-		if c.Ready+c.Delayed+c.Behind > 0 && !byID[k.class].Login { // the daemon sees to those
+		if c.Ready+c.Delayed+c.Behind > 0 && !byID[k.class].Login { // the daemon starts runners for those
 			c.Class = byID[k.class]
 			d.Classes = append(d.Classes, *c)
 		}
@@ -109,9 +109,9 @@ func (l *looker) demand(workflowID, untilMS int64) (d Demand, err error) {
 	return d, nil
 }
 
-// tallyReady counts the ready jobs that meet a condition. All of a class are
-// counted in an index, so that hundreds of thousands take some ms; the few that
-// avoid nodes are then counted apart.
+// tallyReady counts the ready jobs that meet a condition. It counts whole classes in an
+// index, which takes milliseconds for hundreds of thousands of jobs, and then separates the
+// few that avoid nodes.
 func tallyReady(l *looker, t tally, workflowID, untilMS int64, which string) error {
 	all, err := look(l, `SELECT c.id,
 			(SELECT COUNT(*) FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2`+which+`),
@@ -151,8 +151,8 @@ func tallyReady(l *looker, t tally, workflowID, untilMS int64, which string) err
 	return nil
 }
 
-// tallyAwaited counts the ready jobs of actions that ask for allocations when all
-// of their jobs are ready, and some are not.
+// tallyAwaited counts the ready jobs of actions that wait until all of their jobs are
+// ready.
 func tallyAwaited(l *looker, t tally, workflowID int64) error {
 	type awaited struct{ class, n int64 }
 	counts, err := look(l, `SELECT j.class_id, COUNT(DISTINCT j.id) FROM workflow_action a JOIN workflow_action_job x ON x.action_id = a.id JOIN job j ON j.id = x.job_id
@@ -189,9 +189,9 @@ func scanPicky(r sqlite.Scanner, nowMS int64) (w waiting, err error) {
 	return w, nil
 }
 
-// tallyBehind counts the jobs behind live ones, and the live ones. What shares a
-// gate with a live dependency is blocked, save for jobs that somebody canceled or
-// disabled; these are counted too, as the index then has all that is needed.
+// tallyBehind counts the live jobs, and those behind them. A job that shares a gate with a
+// live dependency is blocked unless somebody canceled or disabled it. Such jobs are counted
+// too, so that the index suffices.
 func tallyBehind(l *looker, t tally, workflowID int64) (running int64, err error) {
 	err = l.row(`SELECT COALESCE(SUM(n), 0) - (`+CountRunningStages+`) - (`+countLiveLogin+`) FROM job_count WHERE workflow_id = ?1 AND status IN {live}`,
 		[]any{workflowID}, &running)

@@ -34,7 +34,7 @@ func (l *looker) compensations(workflowID int64) ([]stage.Compensation, error) {
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
-	for i := range all[:len(all)-1] { // its jobs are at another run now
+	for i := range all[:len(all)-1] { // their jobs belong to the latest run now
 		all[i].Text = string(all[i].State)
 	}
 	jobs, err := l.compensationCounts(workflowID)
@@ -42,7 +42,7 @@ func (l *looker) compensations(workflowID int64) ([]stage.Compensation, error) {
 	return all, err
 }
 
-// compensationOf is the compensation of a run; nil if there is none.
+// compensationOf returns the compensation of a run; nil if there is none.
 func (l *looker) compensationOf(workflowID, runID int64) (*stage.Compensation, error) {
 	all, err := l.compensations(workflowID)
 	if err != nil || len(all) == 0 || all[len(all)-1].RunID != runID {
@@ -52,7 +52,7 @@ func (l *looker) compensationOf(workflowID, runID int64) (*stage.Compensation, e
 	return c, l.undone(c)
 }
 
-// undone names jobs of a compensation as they have ended.
+// undone fills in the ended jobs of a compensation, with some of their names.
 func (l *looker) undone(c *stage.Compensation) error {
 	const of = ` FROM stage s JOIN job j ON j.stage_id = s.id LEFT JOIN job x ON x.id = j.undoes_id
 		WHERE s.workflow_id = ?1 AND s.kind = 'compensation' AND j.skipped_by IS NOT 0 AND j.status `
@@ -80,8 +80,8 @@ func (l *looker) undone(c *stage.Compensation) error {
 	return nil
 }
 
-// compensationCounts are the jobs of compensations by status; undos that are not
-// needed are disabled, also while they wait.
+// compensationCounts counts the jobs of compensations by status. Undo jobs that are not
+// needed count as disabled, even before they are.
 func (l *looker) compensationCounts(workflowID int64) (counts workflow.StatusCounts, err error) {
 	type group struct {
 		status workflow.JobStatus
@@ -95,8 +95,8 @@ func (l *looker) compensationCounts(workflowID int64) (counts workflow.StatusCou
 	return counts, err
 }
 
-// Failed returns what the jobs of the latest compensation of a workflow
-// learn, with a page of the tasks, and how many tasks there are.
+// Failed returns what the jobs of the latest compensation of a workflow receive, with a
+// page of the tasks, and how many tasks there are.
 func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Page) (f stage.FailedWorkflow, total int64, err error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return f, 0, err
@@ -115,7 +115,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 		WHERE w.id = ? AND w.is_hidden = 0 ORDER BY c.run_id DESC LIMIT 1`, workflowID).
 		Scan(&f.WorkflowID, &f.Name, &f.User, &dir, &f.RunID, &f.EndGeneration, &verdict, &payload, &f.AtMS)
 	if errors.Is(err, sql.ErrNoRows) {
-		return f, 0, workflow.Errorf(workflow.CodeNotFound, "no run of workflow %d was to be undone", workflowID)
+		return f, 0, workflow.Errorf(workflow.CodeNotFound, "workflow %d has no compensation", workflowID)
 	}
 	if err == nil {
 		err = json.Unmarshal([]byte(payload), &f.Verdict)
@@ -138,7 +138,7 @@ func (s Workflows) Failed(ctx context.Context, workflowID int64, page sqlite.Pag
 	return f, total, nil
 }
 
-// failedTasks returns the jobs of a workflow but for those of its compensation.
+// failedTasks returns the jobs of a workflow that are not in its compensation.
 func (l *looker) failedTasks(workflowID, runID int64, page sqlite.Page) ([]stage.FailedTask, error) {
 	return look(l, `SELECT j.id, j.name, COALESCE(s.name, ''), j.status,
 			j.status = {canceled} AND j.claimed_ms IS NOT NULL OR EXISTS (SELECT 1 FROM attempt a WHERE a.job_id = j.id AND `+Started+`),

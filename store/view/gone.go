@@ -9,7 +9,7 @@ import (
 // AwaitedRunners selects the runners for which stage s waits.
 const AwaitedRunners = `json_each(s.waits_for) e JOIN compute_node n ON n.id = e.value AND n.is_active = 1`
 
-// awaited fills in for whom an end job waits.
+// awaited fills in the hosts whose runners the end jobs wait for.
 func (l *looker) awaited(stages []stage.Stage) error {
 	for i := range stages {
 		s := &stages[i]

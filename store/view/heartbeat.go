@@ -10,14 +10,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Heartbeat is for how long the runner of a job may be silent.
+// Heartbeat is how long the runner of a job may be silent.
 type Heartbeat struct {
 	JobID int64
 	Limit workflow.TimeLimit
 	Told  bool
 }
 
-// HeartbeatJobs select the jobs of a runner that say how long it may be silent.
+// HeartbeatJobs selects the jobs of a runner whose policy limits its silence.
 const HeartbeatJobs = `SELECT j.id, p.policy, j.told & 4 != 0 FROM job j JOIN job_policy p ON p.id = j.policy_id
 	WHERE j.compute_node_id = ? AND j.status IN {live} AND j.phase = 0 AND p.watched = 1 ORDER BY j.id`
 
@@ -37,8 +37,8 @@ func ScanHeartbeat(r sqlite.Scanner) (h Heartbeat, err error) {
 	return h, nil
 }
 
-// Heartbeats returns for how long a runner may be silent, as those of its jobs
-// have it that say it.
+// Heartbeats returns how long a runner may be silent, according to each of its jobs that
+// has a limit.
 func (s Timeouts) Heartbeats(ctx context.Context, runnerID int64) ([]Heartbeat, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, HeartbeatJobs, runnerID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s Timeouts) Heartbeats(ctx context.Context, runnerID int64) ([]Heartbeat, 
 	return WithLimit(all), nil
 }
 
-// WithLimit leaves out the jobs that say nothing about heartbeats.
+// WithLimit drops jobs without a heartbeat limit.
 func WithLimit(all []Heartbeat) []Heartbeat {
 	kept := all[:0]
 	for _, h := range all {
@@ -62,5 +62,5 @@ func WithLimit(all []Heartbeat) []Heartbeat {
 	return kept
 }
 
-// Due reports whether something is to be done after so much silence.
+// Due reports whether the silence requires an action that has not been taken.
 func (h *Heartbeat) Due(silence time.Duration) bool { return !h.Told && silence >= h.Limit.Duration() }

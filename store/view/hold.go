@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// List returns the jobs of a workflow that wait for a classification, by id;
-// of all workflows if the id is 0.
+// List returns the jobs of a workflow that wait for a classification, by id; of all
+// workflows if the id is 0.
 func (s Holds) List(ctx context.Context, workflowID int64) ([]hold.HeldJob, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -29,9 +29,9 @@ func (s Holds) List(ctx context.Context, workflowID int64) ([]hold.HeldJob, erro
 	return HeldJobs(func(query string, args ...any) (*sql.Rows, error) { return tx.QueryContext(ctx, query, args...) }, workflowID)
 }
 
-// HeldJobs reads held jobs within a transaction of any kind.
+// HeldJobs reads held jobs in any kind of transaction.
 func HeldJobs(ask func(query string, args ...any) (*sql.Rows, error), workflowID int64) ([]hold.HeldJob, error) {
-	// The IN is the condition of the index, which the + has SQLite take.
+	// The IN makes the partial index usable; the + makes SQLite use it.
 	query := `SELECT j.id, j.workflow_id, j.name, j.hold, a.cause, a.confidence, a.return_code, a.cause_text, a.evidence
 		FROM job j JOIN workflow w ON w.id = j.workflow_id
 			LEFT JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id

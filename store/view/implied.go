@@ -2,8 +2,7 @@ package view
 
 import "fmt"
 
-// GateDependencies returns the dependencies of each gate of a workflow,
-// ascending.
+// GateDependencies returns the dependencies of each gate of a workflow, ascending.
 func GateDependencies(query queryFunc, workflowID int64) (map[int64][]int64, error) {
 	rows, err := query(`SELECT d.gate_id, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
 		WHERE g.workflow_id = ? ORDER BY d.gate_id, d.job_id`, workflowID)

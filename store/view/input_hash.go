@@ -14,17 +14,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 )
 
-// hashedJob is a job with the hash of what it depends on, as it was stored and
-// as it is.
+// hashedJob is a job with its stored and its current input hash.
 type hashedJob struct {
 	ID          int64
 	name        string
 	status      workflow.JobStatus
 	stored, Now []byte
-	rests       bool // it is of a compensation, which nothing but a failed run begins
+	rests       bool // it is in a compensation, which only a failed run starts
 }
 
-// inputs is what jobs of a workflow depend on beside themselves.
+// inputs are what the jobs of a workflow depend on besides themselves.
 type inputs struct {
 	env   string // of the workflow
 	gates map[int64][]int64
@@ -32,12 +31,11 @@ type inputs struct {
 	data  map[int64]json.RawMessage
 }
 
-// ChangedHashes returns the jobs whose stored hash is not, or is no longer,
-// that of what they depend on.
+// ChangedHashes returns the jobs whose stored input hash is missing or out of date.
 func ChangedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 	in, err := readInputs(query, workflowID)
 	if err != nil {
-		return nil, fmt.Errorf("read what the jobs of workflow %d depend on: %w", workflowID, err)
+		return nil, fmt.Errorf("read the inputs of workflow %d: %w", workflowID, err)
 	}
 	rows, err := query(`SELECT j.id, j.name, j.status, j.command, j.invocation_script, e.env, COALESCE(j.gate_id, 0), j.input_hash, NOT `+BesideCompensation+`
 		FROM job j LEFT JOIN job_env e ON e.id = j.env_id WHERE j.workflow_id = ?1 ORDER BY j.id`, workflowID)
@@ -70,7 +68,7 @@ func ChangedHashes(query queryFunc, workflowID int64) ([]hashedJob, error) {
 	return changed, rows.Err()
 }
 
-// complete fills in the files and the user data of a job.
+// complete adds the files and user data of a job to its input.
 func (in *inputs) complete(job int64, what *artifact.HashInput) {
 	what.InputFiles, what.OutputFiles = in.links[0][job], in.links[1][job]
 	what.InputUserData, what.OutputUserData = in.links[2][job], in.links[3][job]
@@ -88,7 +86,7 @@ func readInputs(query queryFunc, workflowID int64) (in inputs, err error) {
 	if err != nil {
 		return in, err
 	}
-	in.env = strings.Join(envs, "") // there is one
+	in.env = strings.Join(envs, "") // there is one row
 	if in.gates, err = GateDependencies(query, workflowID); err != nil {
 		return in, err
 	}
@@ -120,7 +118,8 @@ func readInputs(query queryFunc, workflowID int64) (in inputs, err error) {
 	return in, rows.Err()
 }
 
-// ChangedInputs is a dry run, beside the writer.
+// ChangedInputs returns the names of the jobs whose inputs changed since they ran. It
+// changes nothing.
 func (s Workflows) ChangedInputs(ctx context.Context, workflowID int64) ([]string, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
@@ -138,7 +137,7 @@ func (s Workflows) ChangedInputs(ctx context.Context, workflowID int64) ([]strin
 	return names, nil
 }
 
-// Resettable picks the jobs that were initialized once and may begin anew.
+// Resettable returns the jobs that were initialized before and can be reset.
 func Resettable(jobs []hashedJob) (names []string, ids []int64) {
 	names = []string{}
 	for _, j := range jobs {

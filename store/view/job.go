@@ -12,17 +12,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobColumns of JobTables are what a JobScanner reads.
+// JobColumns are the columns of JobTables that a JobScanner reads.
 var JobColumns = `j.id, j.workflow_id, j.name, j.command, w.env, e.env, j.status, j.start_ms, j.compute_node_id,
 	j.run_if, j.torc_extra, c.requirements_id, c.scheduler_id, c.labels, c.login, c.priority,
 	j.failure_handler_id, j.attempt_id, j.origin, j.stdio, j.run_timeout, p.policy,
 	j.gate_id, j.fence, j.not_before_ms, j.phase, j.hold, j.skipped_by, j.input_hash, j.rule_counts, j.avoid_nodes, j.stage_id, j.child_id, j.undoes_id, ` + row.SelectJobSettings()
 
-// JobTables are those that JobColumns are of.
+// JobTables are the tables of JobColumns.
 const JobTables = `job j JOIN workflow w ON w.id = j.workflow_id JOIN claim_class c ON c.id = j.class_id LEFT JOIN job_env e ON e.id = j.env_id
 	LEFT JOIN job_policy p ON p.id = j.policy_id`
 
-// notNeeded takes apart what the column skipped_by says.
+// notNeeded decodes the column skipped_by.
 func notNeeded(j *workflow.Job) {
 	if j.SkippedBy != nil && *j.SkippedBy == 0 {
 		j.SkippedBy, j.NotNeeded = nil, true
@@ -89,7 +89,7 @@ func (s *JobScanner) Scan(r sqlite.Scanner) (j workflow.Job, err error) {
 	return j, nil
 }
 
-// env returns a workflow's environment overlaid by a job's.
+// env returns a workflow's environment, overridden by that of a job.
 func (s *JobScanner) env(workflowEnv, jobEnv string) (map[string]string, error) {
 	key := [2]string{workflowEnv, jobEnv}
 	if env, known := s.envs[key]; known {
@@ -111,10 +111,10 @@ func (s *JobScanner) env(workflowEnv, jobEnv string) (map[string]string, error) 
 	return env, nil
 }
 
-// SelectJob reads the job of an id, if it is visible.
+// SelectJob selects a visible job by id.
 var SelectJob = `SELECT ` + JobColumns + ` FROM ` + JobTables + ` WHERE j.id = ? AND w.is_hidden = 0`
 
-// Get returns a job with all its relations.
+// Get returns a job with its relations; CodeNotFound if there is none with this id.
 func (s Jobs) Get(ctx context.Context, id int64) (workflow.Job, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -135,12 +135,12 @@ func (s Jobs) Get(ctx context.Context, id int64) (workflow.Job, error) {
 // queryFunc runs a SELECT.
 type queryFunc func(query string, args ...any) (*sql.Rows, error)
 
-// reader runs SELECTs of one snapshot.
+// reader returns a queryFunc for one snapshot.
 func reader(ctx context.Context, tx *sql.Tx) queryFunc {
 	return func(query string, args ...any) (*sql.Rows, error) { return tx.QueryContext(ctx, query, args...) }
 }
 
-// AddRelations fills in the relations of jobs, with one query for each kind.
+// AddRelations fills in the relations of jobs, with one query per kind.
 func AddRelations(query queryFunc, jobs []workflow.Job) error {
 	ids, gates := make([]int64, len(jobs)), []int64{}
 	for i, j := range jobs {

@@ -10,21 +10,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobFilter says which jobs of a workflow are wanted; nil fields do not matter.
+// JobFilter selects jobs of a workflow. Nil fields match all.
 type JobFilter struct {
 	WorkflowID          int64
 	Status              *workflow.JobStatus
-	NeedsFile           *int64 // reads this file
-	UpstreamJob         *int64 // depends on this job
-	ActiveComputeNodeID *int64 // runs on this node
+	NeedsFile           *int64 // jobs that read this file
+	UpstreamJob         *int64 // jobs that depend on this job
+	ActiveComputeNodeID *int64 // jobs that run on this node
 	OriginIsSet         *bool
 	Name                *string
-	Command             *string   // a part of it
-	Labels              *[]string // a runner with exactly these could claim it; normalized
-	WithRelations       bool      // fill in the relations
+	Command             *string   // a substring
+	Labels              *[]string // jobs that a runner with exactly these labels could claim; normalized
+	WithRelations       bool      // also read the relations
 }
 
-// List returns a page of the jobs of a workflow.
+// List returns a page of the jobs of a workflow, and how many match in all.
 func (s Jobs) List(ctx context.Context, q JobFilter, page sqlite.Page) ([]workflow.Job, int64, error) {
 	if err := RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -88,8 +88,7 @@ func jobFilter(ctx context.Context, tx *sql.Tx, q JobFilter) (*sqlite.Filter, er
 	return f, nil
 }
 
-// classesFor lists, in JSON, the classes that a runner with the given labels
-// may claim from.
+// classesFor returns, as JSON, the classes that a runner with these labels may claim from.
 func classesFor(ctx context.Context, tx *sql.Tx, workflowID int64, labels []string) (string, error) {
 	rows, err := tx.QueryContext(ctx, `SELECT id, labels FROM claim_class WHERE workflow_id = ?`, workflowID)
 	if err != nil {

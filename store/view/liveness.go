@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
-// LiveRunner is a runner of ours that has not left.
+// LiveRunner is one of our runners that has not left.
 type LiveRunner struct {
 	ID         int64
 	WorkflowID int64
@@ -16,11 +16,11 @@ type LiveRunner struct {
 	BootID     string
 	OutputDir  string
 	NodeType   string // local, slurm
-	// AllocationID is the allocation of ours that it lives in; 0 if none.
+	// AllocationID is its allocation; 0 if it is in none of ours.
 	AllocationID int64
 }
 
-// Live returns the runners of ours that have not left.
+// Live returns our runners that have not left.
 func (s Runners) Live(ctx context.Context) ([]LiveRunner, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id, workflow_id, hostname, pid, COALESCE(boot_id, ''), COALESCE(output_dir, ''), compute_node_type,
 			COALESCE(allocation_id, 0)
@@ -37,9 +37,8 @@ func (s Runners) Live(ctx context.Context) ([]LiveRunner, error) {
 	return runners, nil
 }
 
-// Delayed tells which workflows have ready jobs whose delay ends after the
-// first and not after the second time, and when the next delay ends after
-// that; 0 if none does. Times are in ms.
+// Delayed returns the workflows with ready jobs whose delay ends after afterMS and not
+// after untilMS, and when the next delay ends after that; 0 if there is none.
 func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64, nextMS int64, err error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT DISTINCT workflow_id FROM job
 		WHERE status = {ready} AND not_before_ms > 0 AND not_before_ms > ? AND not_before_ms <= ?`, afterMS, untilMS)
@@ -58,10 +57,9 @@ func (s Jobs) Delayed(ctx context.Context, afterMS, untilMS int64) (due []int64,
 	return due, nextMS, nil
 }
 
-// HaveOpenWork reports whether a runner may be at work, an allocation is there
-// or to be asked for, a delay, a timeout, a deadline or a hold of claims runs, a
-// message is to be sent or a task is active: whether a daemon is needed even if
-// nobody is connected.
+// HaveOpenWork reports whether a daemon is needed although nobody is connected: a runner
+// may be working, an allocation exists or is to be requested, a delay, timeout, deadline or
+// claim hold is running, a notification is due, or a task is active.
 func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT
 		EXISTS (SELECT 1 FROM compute_node n JOIN job j ON j.compute_node_id = n.id AND j.status IN {live} WHERE n.is_active = 1)
@@ -85,13 +83,13 @@ func (s Workflows) HaveOpenWork(ctx context.Context) (open bool, err error) {
 					AND j.policy_id IS NOT NULL AND j.told & 8 = 0 AND j.first_ready_ms IS NOT NULL)))
 		OR EXISTS (SELECT 1 FROM task WHERE status IN ('queued', 'running'))`, s.DB.Now().UnixMilli()).Scan(&open)
 	if err != nil {
-		return false, fmt.Errorf("look for open work: %w", err)
+		return false, fmt.Errorf("check for open work: %w", err)
 	}
 	return open, nil
 }
 
-// Workflow returns the workflow that a runner of ours works on, and
-// whether its runners stay when it is complete.
+// Workflow returns the workflow of one of our runners, and whether its runners stay when it
+// is complete.
 func (s Runners) Workflow(ctx context.Context, runnerID int64) (workflowID int64, staysOn bool, err error) {
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT w.id, w.compute_node_ignore_workflow_completion FROM compute_node n
 		JOIN workflow w ON w.id = n.workflow_id WHERE n.id = ? AND n.runner_key IS NOT NULL`, runnerID).Scan(&workflowID, &staysOn)

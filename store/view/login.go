@@ -10,19 +10,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// countLiveLogin counts the jobs of workflow ?1 that runners on the daemon's host
-// hold, as they run there alone.
+// countLiveLogin counts the live jobs of workflow ?1 that run only on the daemon's host.
 const countLiveLogin = `SELECT COUNT(*) FROM claim_class c JOIN job j ON j.class_id = c.id AND j.status IN {live} WHERE c.workflow_id = ?1 AND c.login = 1`
 
-// LoginWork is jobs that the daemon has to run on its own host.
+// LoginWork describes jobs that the daemon runs on its own host.
 type LoginWork struct {
 	WorkflowID int64
-	OutputDir  string // where the runners of the run write
-	Dir        string // where jobs start
+	OutputDir  string // of the runners of this run
+	Dir        string // working directory of the jobs
 }
 
-// LoginWork returns the workflows that have jobs to be claimed now that run on the
-// daemon's host alone, and no runner there that could ever take them.
+// LoginWork returns the workflows with claimable jobs that run only on the daemon's host,
+// and without a runner there that could run them.
 func (s Runners) LoginWork(ctx context.Context) ([]LoginWork, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -35,13 +34,13 @@ func (s Runners) LoginWork(ctx context.Context) ([]LoginWork, error) {
 			AND NOT EXISTS (SELECT 1 FROM claim_hold h WHERE h.workflow_id = w.id AND `+HoldBinds+` AND (h.until_ms = 0 OR h.until_ms > ?1)) ORDER BY 1`,
 		[]any{l.nowMS}, ScanID)
 	if err != nil {
-		return nil, fmt.Errorf("look for jobs of this host: %w", err)
+		return nil, fmt.Errorf("list workflows with jobs for this host: %w", err)
 	}
 	var work []LoginWork
 	for _, id := range ids {
 		w, needed, err := l.loginWork(id)
 		if err != nil {
-			return nil, fmt.Errorf("look for jobs of workflow %d for this host: %w", id, err)
+			return nil, fmt.Errorf("read the jobs of workflow %d for this host: %w", id, err)
 		}
 		if needed {
 			work = append(work, w)
@@ -50,8 +49,8 @@ func (s Runners) LoginWork(ctx context.Context) ([]LoginWork, error) {
 	return work, nil
 }
 
-// loginWork says where a runner for the jobs of a workflow on this host works, and
-// whether one is needed.
+// loginWork returns the directories of a runner for the jobs of a workflow on this host,
+// and whether one is needed.
 func (l *looker) loginWork(id int64) (w LoginWork, needed bool, err error) {
 	runners, err := l.runners(id)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// NotFound says that a table has no row of an id, in the words that torc's
-// clients know.
+// NotFound returns the error for a missing row, with the text that torc's clients
+// recognize.
 func NotFound(table string, id int64) error {
 	switch table {
 	case "workflow":
@@ -22,14 +22,14 @@ func NotFound(table string, id int64) error {
 	return workflow.Errorf(workflow.CodeNotFound, "Resource not found in %s with ID: %d", table, id)
 }
 
-// RequireVisible rejects an id that no visible workflow has.
+// RequireVisible returns CodeNotFound unless a visible workflow has this id.
 func RequireVisible(ctx context.Context, db *sqlite.DB, id int64) error {
 	var one int
 	err := db.Read.QueryRowContext(ctx, `SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0`, id).Scan(&one)
 	return OrNotFound(err, "workflow", id)
 }
 
-// OrNotFound turns sql.ErrNoRows into a message about the row.
+// OrNotFound turns sql.ErrNoRows into NotFound.
 func OrNotFound(err error, table string, id int64) error {
 	switch {
 	case err == nil:
@@ -40,13 +40,13 @@ func OrNotFound(err error, table string, id int64) error {
 	return fmt.Errorf("read %s %d: %w", table, id, err)
 }
 
-// ReadOne reads the row of an id.
+// ReadOne reads a row by id; CodeNotFound if there is none.
 func ReadOne[T any](ctx context.Context, db *sql.DB, table string, id int64, query string, scan func(sqlite.Scanner) (T, error)) (T, error) {
 	item, err := scan(db.QueryRowContext(ctx, query, id))
 	return item, OrNotFound(err, table, id)
 }
 
-// Text is a JSON column: null where there is nothing.
+// Text returns a JSON column for an answer: nil if it is empty.
 func Text(raw []byte) any {
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
@@ -54,5 +54,5 @@ func Text(raw []byte) any {
 	return string(raw)
 }
 
-// ScanID reads a row that is an id.
+// ScanID reads a row that consists of an id.
 func ScanID(r sqlite.Scanner) (id int64, err error) { return id, r.Scan(&id) }

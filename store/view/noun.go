@@ -1,10 +1,10 @@
-// Package view reads the job database: lists, summaries, the demand for allocations,
-// and the facts from which people are told why. It changes nothing.
+// Package view reads the job database: lists, summaries, the demand for allocations, and
+// the facts for explanations. It changes nothing.
 package view
 
 import "github.com/torc-slurm/torc-slurm/store/sqlite"
 
-// database is what reads work with.
+// database is what all reads share.
 type database struct{ DB *sqlite.DB }
 
 type (
@@ -14,7 +14,7 @@ type (
 	Allocations struct{ database }
 	// Breakers reads circuit breakers.
 	Breakers struct{ database }
-	// ClaimHolds reads holds that keep jobs from being claimed.
+	// ClaimHolds reads claim holds.
 	ClaimHolds struct{ database }
 	// Files reads files.
 	Files struct{ database }
@@ -28,11 +28,11 @@ type (
 	Requirements struct{ database }
 	// Runners reads runners.
 	Runners struct{ database }
-	// Scheduling reads automatic scheduling.
+	// Scheduling reads the state of automatic scheduling.
 	Scheduling struct{ database }
-	// SlurmStats reads what Slurm accounted for attempts.
+	// SlurmStats reads Slurm's accounting of attempts.
 	SlurmStats struct{ database }
-	// Timeouts reads times that pass.
+	// Timeouts reads expired timeouts.
 	Timeouts struct{ database }
 	// UserData reads user data.
 	UserData struct{ database }
@@ -40,7 +40,7 @@ type (
 	Workflows struct{ database }
 )
 
-// Views are the reads of all nouns.
+// Views has the reads of all nouns.
 type Views struct {
 	Actions      Actions
 	Allocations  Allocations

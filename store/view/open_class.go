@@ -9,18 +9,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// OpenClass is the jobs of a claim class that nobody has claimed and that are to run
-// in this run.
+// OpenClass counts the jobs of a claim class that are still to be claimed in this run.
 type OpenClass struct {
 	Class        placement.Class
-	Requirements string // their name
+	Requirements string // the name of the requirements
 	Jobs         int64
 	First        string // the name of the job with the lowest id
 }
 
-// OpenClasses returns the claim classes of a workflow that are wanted and have open
-// jobs, by id. Jobs are counted in these alone, so that a caller who wants few of them
-// waits for few, however many jobs there are.
+// OpenClasses returns the claim classes of a workflow that are wanted and have open jobs,
+// by id. It counts jobs only in these, so that asking for few classes is fast in large
+// workflows.
 func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted func(placement.Class) bool) ([]OpenClass, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -38,8 +37,8 @@ func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted fu
 			continue
 		}
 		o := OpenClass{Class: c.Class, Requirements: c.Requirements}
-		// What stands for a sub-workflow is not claimed itself. The name is that of the
-		// row with the least id, as SQLite promises for a lone MIN.
+		// A job that stands for a sub-workflow is not claimed itself. The name is from the
+		// row with the lowest id: SQLite guarantees this for a single MIN.
 		var first sql.NullInt64
 		err := l.row(`SELECT COUNT(*), MIN(id), COALESCE(name, '') FROM job WHERE class_id = ? AND status IN ({uninitialized}, {blocked}, {ready}) AND child_id IS NULL`,
 			[]any{c.ID}, &o.Jobs, &first, &o.First)
@@ -53,7 +52,7 @@ func (s Scheduling) OpenClasses(ctx context.Context, workflowID int64, wanted fu
 	return open, nil
 }
 
-// RunnerFacts returns what the live runners of a workflow have.
+// RunnerFacts returns the resources of the live runners of a workflow.
 func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placement.RunnerFacts, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -68,8 +67,8 @@ func (s Scheduling) RunnerFacts(ctx context.Context, workflowID int64) ([]placem
 	return runners, nil
 }
 
-// Class returns the needs of jobs with the requirements of a name, none if
-// there are no such requirements.
+// Class returns what jobs with the named requirements need; the zero value if there are no
+// such requirements.
 func (s Requirements) Class(ctx context.Context, workflowID int64, name string) (c placement.Class, err error) {
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT num_cpus, num_gpus, num_nodes, memory_bytes, runtime_s FROM resource_requirements
 		WHERE workflow_id = ? AND name = ? ORDER BY id LIMIT 1`, workflowID, name).Scan(&c.CPUs, &c.GPUs, &c.Nodes, &c.MemoryBytes, &c.RuntimeSeconds)

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobRules is what the rules of a job are made of.
+// JobRules determines which rules apply to a job.
 type JobRules struct {
 	Handler sql.NullInt64
 	Policy  sql.NullInt64 // of job_policy
@@ -17,12 +17,12 @@ type JobRules struct {
 	Ends    bool          // the job is an end job or of a compensation
 }
 
-// PolicySource reads policies by means of queries that return one row.
+// PolicySource reads policies with queries that return one row.
 type PolicySource struct {
 	Row func(query string, args []any, dest ...any) error
 }
 
-// Policies are those that hold in a run.
+// Policies returns the policies that apply to a job in a run.
 func (s PolicySource) Policies(r *Run, rules JobRules) (p workflow.Policies, err error) {
 	p.UsePendingFailed, p.NeverHeld = r.holdFailures, rules.Ends
 	ofRun, err := r.Policy()
@@ -51,7 +51,7 @@ func (s PolicySource) Policies(r *Run, rules JobRules) (p workflow.Policies, err
 	return p, s.applySettings(&p, rules.Runner)
 }
 
-// applySettings adds what the server says.
+// applySettings adds the settings of the server.
 func (s PolicySource) applySettings(p *workflow.Policies, runner sql.NullInt64) error {
 	settings, err := s.Settings()
 	if err != nil {
@@ -71,8 +71,8 @@ func (s PolicySource) applySettings(p *workflow.Policies, runner sql.NullInt64) 
 	return nil
 }
 
-// Resolve returns the policies that a list refers to. One that was deleted since
-// the workflow ended is noted as missing: what was reported must be decided.
+// Resolve returns the policies that a list refers to. A policy that was deleted after the
+// workflow ended is recorded as missing, since late reports still need a decision.
 func (s PolicySource) Resolve(p *workflow.Policies, refs []workflow.PolicyRef) ([]workflow.RetryPolicy, error) {
 	var policies []workflow.RetryPolicy
 	for _, r := range refs {
@@ -93,13 +93,13 @@ func (s PolicySource) Resolve(p *workflow.Policies, refs []workflow.PolicyRef) (
 	return policies, nil
 }
 
-// stored reads what a stored policy says now.
+// stored reads the current version of a stored policy.
 func (s PolicySource) stored(name string) (*workflow.RetryPolicy, error) {
 	p := &workflow.RetryPolicy{}
 	return p, OrNoRetryPolicy(s.JSON(p, `SELECT policy FROM retry_policy WHERE name = ?`, name), name)
 }
 
-// JSON reads a column with JSON.
+// JSON decodes a JSON column.
 func (s PolicySource) JSON(into any, query string, arg any) error {
 	var text string
 	if err := s.Row(query, []any{arg}, &text); err != nil {
@@ -117,7 +117,7 @@ func (s PolicySource) handler(id int64) (*workflow.FailureHandlerDefinition, err
 	return h.Definition()
 }
 
-// CountedRetries is how many retries of all jobs used budget in a run.
+// CountedRetries returns how many retries of all jobs counted against the budget of a run.
 func (s PolicySource) CountedRetries(r *Run) (n int64, err error) {
 	err = s.Row(`SELECT COALESCE(SUM(counted), 0) FROM cause_count WHERE workflow_id = ? AND run_id = ?`, []any{r.WorkflowID, r.RunID}, &n)
 	if err != nil {
@@ -127,10 +127,10 @@ func (s PolicySource) CountedRetries(r *Run) (n int64, err error) {
 }
 
 func noRetryPolicy(name string) *workflow.Error {
-	return workflow.Errorf(workflow.CodeNotFound, "there is no retry policy %q", name)
+	return workflow.Errorf(workflow.CodeNotFound, "retry policy %q does not exist", name)
 }
 
-// OrNoRetryPolicy turns sql.ErrNoRows into a message about the policy.
+// OrNoRetryPolicy turns sql.ErrNoRows into an error that names the policy.
 func OrNoRetryPolicy(err error, name string) error {
 	switch {
 	case err == nil:
@@ -141,11 +141,11 @@ func OrNoRetryPolicy(err error, name string) error {
 	return fmt.Errorf("read retry policy %s: %w", name, err)
 }
 
-// Settings are what the server says; the zero value if nobody has set anything.
+// Settings returns the server's retry settings; the zero value if none are stored.
 func (s PolicySource) Settings() (settings workflow.RetrySettings, err error) {
 	err = s.JSON(&settings, `SELECT settings FROM retry_settings WHERE id = ?`, 1)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return settings, fmt.Errorf("read the settings for retries: %w", err)
+		return settings, fmt.Errorf("read the retry settings: %w", err)
 	}
 	return settings, nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Queue are the names of the policies of a queue, in their order.
+// Queue returns the names of the policies of a queue, in order.
 func (s PolicySource) Queue(q workflow.Queue) (names []string, err error) {
 	var text string
 	err = s.Row(`SELECT json_group_array(name) FROM (SELECT name FROM queue_policy WHERE kind = ? AND queue = ? ORDER BY position)`,
@@ -24,8 +24,8 @@ func (s PolicySource) Queue(q workflow.Queue) (names []string, err error) {
 	return names, nil
 }
 
-// queues are those of the allocation that a runner is in, in the order in which
-// their policies are tried; none if it is in none.
+// queues returns the queues of a runner's allocation, in the order in which their policies
+// are tried; none if it is in no allocation.
 func (s PolicySource) queues(runner sql.NullInt64) ([]workflow.Queue, error) {
 	if !runner.Valid {
 		return nil, nil
@@ -46,7 +46,7 @@ func (s PolicySource) queues(runner sql.NullInt64) ([]workflow.Queue, error) {
 	return slices.DeleteFunc(all, func(q workflow.Queue) bool { return q.Name == "" }), nil
 }
 
-// site are the policies of the queues that a runner is in.
+// site returns the policies of a runner's queues.
 func (s PolicySource) site(runner sql.NullInt64) ([]workflow.RetryPolicy, error) {
 	queues, err := s.queues(runner)
 	if err != nil {

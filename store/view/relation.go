@@ -24,8 +24,8 @@ func (s Jobs) Dependencies(ctx context.Context, workflowID int64, page sqlite.Pa
 	})
 }
 
-// FileRelationships returns a page of a workflow's files, each with one
-// producer and one consumer; files with neither are left out.
+// FileRelationships returns a page of a workflow's files with producer and consumer, one
+// row per pair. Files with neither are left out.
 func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobFileRelationship, int64, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
@@ -43,8 +43,8 @@ func (s Jobs) FileRelationships(ctx context.Context, workflowID int64, page sqli
 	})
 }
 
-// UserDataRelationships returns a page of a workflow's user data, each with
-// one producer and one consumer; records with neither are left out.
+// UserDataRelationships returns a page of a workflow's user data with producer and
+// consumer, one row per pair. Records with neither are left out.
 func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page sqlite.Page) ([]artifact.JobUserDataRelationship, int64, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
@@ -62,8 +62,8 @@ func (s Jobs) UserDataRelationships(ctx context.Context, workflowID int64, page 
 	})
 }
 
-// RequiredExisting returns the ids of the files that must exist: those
-// that are read and that no job writes, and the outputs of completed jobs.
+// RequiredExisting returns the ids of the files that must exist: inputs that no job writes,
+// and outputs of completed jobs.
 func (s Files) RequiredExisting(ctx context.Context, workflowID int64) ([]int64, error) {
 	return readIDs(ctx, s.DB, "required files", workflowID, `SELECT f.id FROM file f WHERE f.workflow_id = ?
 		AND (EXISTS (SELECT 1 FROM job_output_file o JOIN job p ON p.id = o.job_id WHERE o.file_id = f.id AND p.status = {completed})
@@ -71,8 +71,8 @@ func (s Files) RequiredExisting(ctx context.Context, workflowID int64) ([]int64,
 		ORDER BY f.id`)
 }
 
-// Missing returns the ids of the records without data that must have
-// some, by the same rule as Files.RequiredExisting.
+// Missing returns the ids of records that have no data but need some, by the rule of
+// Files.RequiredExisting.
 func (s UserData) Missing(ctx context.Context, workflowID int64) ([]int64, error) {
 	return readIDs(ctx, s.DB, "missing user data", workflowID, `SELECT d.id FROM user_data d WHERE d.workflow_id = ? AND d.data IS NULL
 		AND (EXISTS (SELECT 1 FROM job_output_user_data o JOIN job p ON p.id = o.job_id WHERE o.user_data_id = d.id AND p.status = {completed})

@@ -13,10 +13,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Simulate decides the recorded attempts of a workflow anew, with retry
-// policies in place of those of its jobs and of its own. Without a workflow (0)
-// these are all attempts of the jobs of which one ended at or after SinceMS, in
-// the run in which it did.
+// Simulate decides recorded attempts again, with other retry policies instead of those of
+// the jobs and the workflow. If workflowID is 0, it takes all attempts of each job in the
+// run in which one of its attempts ended at or after sinceMS.
 func (s Policies) Simulate(ctx context.Context, policies []workflow.RetryPolicy, workflowID, sinceMS int64) (retry.RetrySimulation, error) {
 	refs := make([]workflow.PolicyRef, len(policies))
 	for i := range policies {
@@ -50,7 +49,7 @@ func (s Policies) Simulate(ctx context.Context, policies []workflow.RetryPolicy,
 	return simulator.Result(), nil
 }
 
-// simulatedBreakers are the circuit breakers that workflows have now.
+// simulatedBreakers returns the current circuit breakers of workflows.
 func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b retry.SimulatedBreakers, err error) {
 	l := looker{ctx: ctx, tx: tx}
 	settings, err := PolicySource{Row: l.row}.Settings()
@@ -79,8 +78,8 @@ func simulatedBreakers(ctx context.Context, tx *sql.Tx) (b retry.SimulatedBreake
 	return b, nil
 }
 
-// recordedAttempts yields the ended attempts in the order in which they ended, and
-// those of a job in a run one after the other, whatever the clocks of their nodes.
+// recordedAttempts yields ended attempts in the order of their ends. Those of a job in a
+// run stay in sequence, whatever the clocks of their nodes said.
 func recordedAttempts(ctx context.Context, tx *sql.Tx, which string, arg int64, yield func(*retry.RecordedAttempt)) error {
 	rows, err := tx.QueryContext(ctx, `SELECT a.workflow_id, a.job_id, a.run_id, a.attempt_id, a.compute_node_id, a.hostname, a.start_ms, a.end_ms, a.status,
 			a.return_code, a.cause, a.evidence, a.category, a.subcategory, a.action, a.rule, a.counted, a.policy_hash, COALESCE(q.num_cpus, 1)
@@ -119,14 +118,14 @@ func scanRecorded(r sqlite.Scanner) (a retry.RecordedAttempt, err error) {
 		err = json.Unmarshal([]byte(evidence.String), &a.Evidence)
 	}
 	a.Evidence.Category, a.Evidence.Subcategory = category, subcategory
-	if c := failure.Classify(a.Evidence, workflow.ReturnCodes{}, nil); c.Kind == a.Cause.Kind { // with what of it was not recorded
+	if c := failure.Classify(a.Evidence, workflow.ReturnCodes{}, nil); c.Kind == a.Cause.Kind { // add what was not recorded
 		c.Status, c.ReturnCode = a.Status, a.ReturnCode
 		a.Cause = c
 	}
 	return a, err
 }
 
-// recordedPolicies are those that decided, by their hash; nil if they are not kept.
+// recordedPolicies caches the policies of decisions by hash; nil if they were not stored.
 type recordedPolicies map[string]*workflow.Policies
 
 func (sets recordedPolicies) read(ctx context.Context, tx *sql.Tx, hash string) (*workflow.Policies, error) {

@@ -10,27 +10,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Run is what must be known of a workflow to record what happens in it.
+// Run is the state of a workflow's run that recording its events needs.
 type Run struct {
 	WorkflowID   int64
 	RunID        int64
 	Generation   int64
 	Canceled     bool
-	Halted       bool                    // jobs do not go on when their dependencies are complete
+	Halted       bool                    // jobs do not continue when their dependencies are complete
 	Ended        bool                    // the verdict of this generation is written
-	GivenUp      string                  // why it was given up
+	GivenUp      string                  // why the run was aborted
 	holdFailures bool                    // use_pending_failed
-	Stages       bool                    // it has jobs in other stages than the main one
+	Stages       bool                    // it has stages besides the main one
 	Compensation stage.CompensationState // of this run; empty if there is none
 	execution    sql.NullString
 	codes        *workflow.ReturnCodes // read from execution at the first use
-	ClaimHolds   int64                 // how many hold the claims
+	ClaimHolds   int64                 // number of holds in effect
 	policyText   sql.NullString
-	policyRead   *workflow.RunPolicy // of policyText, at the first use
+	policyRead   *workflow.RunPolicy // policyText decoded, at the first use
 }
 
-// ReadRun reads the run that a workflow is at; CodeNotFound if there is no such
-// workflow.
+// ReadRun reads the current run of a workflow; CodeNotFound if there is no such workflow.
 func ReadRun(row func(query string, args []any, dest ...any) error, workflowID int64) (*Run, error) {
 	r := &Run{WorkflowID: workflowID}
 	err := row(`SELECT run_id, end_generation, is_canceled, is_halted, has_ended, COALESCE(given_up, ''), COALESCE(use_pending_failed, 0), claim_holds, execution_config, policy,
@@ -39,24 +38,25 @@ func ReadRun(row func(query string, args []any, dest ...any) error, workflowID i
 		FROM workflow WHERE id = ? AND is_hidden = 0`, []any{workflowID},
 		&r.RunID, &r.Generation, &r.Canceled, &r.Halted, &r.Ended, &r.GivenUp, &r.holdFailures, &r.ClaimHolds, &r.execution, &r.policyText, &r.Stages, &r.Compensation)
 	if r.Compensating() {
-		r.Halted = false // its jobs go on, and no others are open, or they are of a canceled run
+		r.Halted = false // only compensation or end jobs are still open
 	}
 	return r, OrNotFound(err, "workflow", workflowID)
 }
 
-// Compensating reports whether what the run did is being undone.
+// Compensating reports whether the run is being undone.
 func (r *Run) Compensating() bool { return r.Compensation != "" && !r.Compensation.IsOver() }
 
-// RefuseWhileCompensating rejects a change that would let a run go on while it is undone.
+// RefuseWhileCompensating rejects a change that would let a run continue while it is being
+// undone.
 func (r *Run) RefuseWhileCompensating() error {
 	if !r.Compensating() {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeConflict, "what run %d of workflow %d did is being undone", r.RunID, r.WorkflowID).
+	return workflow.Errorf(workflow.CodeConflict, "run %d of workflow %d is being undone", r.RunID, r.WorkflowID).
 		WithHint("wait for the end of the compensation, or cancel the workflow, which ends it")
 }
 
-// ReturnCodes returns the return codes of attempts that have none of their own.
+// ReturnCodes returns the return codes for attempts without their own.
 func (r *Run) ReturnCodes() (workflow.ReturnCodes, error) {
 	if r.codes != nil {
 		return *r.codes, nil
@@ -69,7 +69,7 @@ func (r *Run) ReturnCodes() (workflow.ReturnCodes, error) {
 	return codes, nil
 }
 
-// Policy returns what the workflow says about failures.
+// Policy returns the workflow's policy for failures.
 func (r *Run) Policy() (*workflow.RunPolicy, error) {
 	if r.policyRead != nil {
 		return r.policyRead, nil
@@ -84,7 +84,7 @@ func (r *Run) Policy() (*workflow.RunPolicy, error) {
 	return p, nil
 }
 
-// Require refuses a request that was made for another run.
+// Require rejects a request that was made for another run.
 func (r *Run) Require(runID int64) error {
 	if runID != r.RunID {
 		return workflow.Errorf(workflow.CodeConflict, "Run ID mismatch: provided %d but workflow %d is at run %d", runID, r.WorkflowID, r.RunID)

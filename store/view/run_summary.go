@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// attempts counts the attempts of a run that have ended.
+// attempts counts the ended attempts of a run.
 func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCounts, err error) {
 	_, err = look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
 		func(r sqlite.Scanner) (none struct{}, err error) {
@@ -40,15 +40,15 @@ func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCo
 	return c, err
 }
 
-// allocationReasons says for each scheduler of a run why its latest allocation was
-// asked for.
+// allocationReasons returns why the latest allocation of each scheduler of a run was
+// requested.
 func (l *looker) allocationReasons(workflowID, runID int64) ([]string, error) {
 	return look(l, `SELECT iif(COALESCE(s.name, '') = '', '', s.name || ': ') || a.why FROM allocation a LEFT JOIN slurm_scheduler s ON s.id = a.scheduler_config_id
 		WHERE a.why != '' AND a.id IN (SELECT MAX(id) FROM allocation WHERE workflow_id = ? AND run_id = ? GROUP BY scheduler_config_id) ORDER BY a.id DESC LIMIT ?`,
 		[]any{workflowID, runID, Few}, sqlite.ScanString)
 }
 
-// EndedBy is the job for which a canceled one was ended; nil for others.
+// endedBy returns the job because of which another was canceled; nil if there is none.
 func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
 	if j.Status != workflow.Canceled {
 		return nil, nil
@@ -60,8 +60,8 @@ func (l *looker) endedBy(j *workflow.Job) (*workflow.Culprit, error) {
 	return ReadCulprit(text)
 }
 
-// policiesOff counts attempts of a run for which no retry policy was asked, as they
-// are switched off. It looks where jobs failed or are held.
+// policiesOff counts the attempts of a run for which no retry policy was consulted because
+// policies are off. It only reads if jobs failed or are held.
 func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err error) {
 	if failed == 0 {
 		return 0, nil
@@ -70,8 +70,8 @@ func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err erro
 		[]any{workflowID, runID, workflow.PoliciesOffMark()}, &n)
 }
 
-// canceledBy says because of which jobs others of a workflow are canceled, for the
-// largest few groups.
+// canceledBy returns the jobs because of which others were canceled, for the few largest
+// groups.
 func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGroup, error) {
 	if canceled == 0 {
 		return nil, nil
@@ -99,14 +99,14 @@ func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGrou
 		})
 }
 
-// ReadCulprit reads for which job one is ended; nil if nobody wrote it down.
+// ReadCulprit reads because of which job another is ended; nil if none is recorded.
 func ReadCulprit(text sql.NullString) (*workflow.Culprit, error) {
 	if !text.Valid {
 		return nil, nil
 	}
 	c := &workflow.Culprit{}
 	if err := json.Unmarshal([]byte(text.String), c); err != nil {
-		return nil, fmt.Errorf("read for which job one is ended: %w", err)
+		return nil, fmt.Errorf("read the job that caused a cancellation: %w", err)
 	}
 	return c, nil
 }

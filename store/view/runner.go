@@ -6,8 +6,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// WalltimeOf is how long an allocation lasts: what was asked for, or, of a runner
-// in none, from its start to its end; 0 without end.
+// WalltimeOf returns how long an allocation lasts: the requested time or, for a runner
+// without allocation, the time from start to end; 0 without an end.
 func WalltimeOf(askedS int64, start, end string) time.Duration {
 	if askedS > 0 || end == "" {
 		return time.Duration(askedS) * time.Second
@@ -23,8 +23,8 @@ func WalltimeOf(askedS int64, start, end string) time.Duration {
 	return to.Sub(from)
 }
 
-// WholeSeconds is the longest runtime that a job may declare to start in what is
-// left of a walltime until its end, if that is fresh.
+// WholeSeconds returns the longest runtime that a job may declare to start in the rest of a
+// fresh walltime.
 func WholeSeconds(walltime time.Duration, end string, nowMS int64) int64 {
 	t, err := time.Parse(time.RFC3339, end)
 	if err != nil {

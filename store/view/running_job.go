@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Running returns a page of the running jobs of a workflow with their
-// nodes, by job id. Jobs whose node is not known are left out.
+// Running returns a page of the running jobs of a workflow with their nodes, by job id.
+// Jobs whose node is unknown are left out.
 func (s Jobs) Running(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.RunningJob, int64, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err
@@ -30,8 +30,7 @@ func (s Jobs) Running(ctx context.Context, workflowID int64, page sqlite.Page) (
 	})
 }
 
-// JobCorrelations returns a page of which jobs ran in which Slurm jobs,
-// over all runs.
+// JobCorrelations returns a page of the pairs of job and Slurm job, over all runs.
 func (s SlurmStats) JobCorrelations(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.SlurmJobCorrelation, int64, error) {
 	if err := RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, 0, err

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Stages returns the stages of a workflow, each behind the one that it belongs
-// to, with the numbers of their jobs.
+// Stages returns the stages of a workflow with their job counts, each after the stage that
+// contains it.
 func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (s Workflows) Stages(ctx context.Context, workflowID int64) ([]stage.Stage,
 	return all, nil
 }
 
-// stages reads stages by a condition, with the numbers of their jobs.
+// stages reads the stages that meet a condition, with their job counts.
 func (l *looker) stages(condition string, args ...any) ([]stage.Stage, error) {
 	rows, err := look(l, `SELECT `+row.StageColumns+` FROM `+row.StageTables+` WHERE `+condition+` ORDER BY s.id`, args, row.ScanStage)
 	if err != nil {
@@ -59,8 +59,8 @@ func (l *looker) stages(condition string, args ...any) ([]stage.Stage, error) {
 	return all, l.awaited(all)
 }
 
-// endCanceled shows the running stages of canceled runs, of which nothing goes on,
-// as ended. A reset begins them anew.
+// endCanceled marks the running stages of a canceled run as ended, since nothing in them
+// continues. A reset starts them again.
 func (l *looker) endCanceled(rows []row.Stage) error {
 	for i := range rows {
 		s := &rows[i].Stage
@@ -69,13 +69,13 @@ func (l *looker) endCanceled(rows []row.Stage) error {
 		}
 		var canceled bool
 		if err := l.row(`SELECT is_canceled FROM workflow WHERE id = ?`, []any{s.WorkflowID}, &canceled); err != nil || !canceled {
-			return err // all are of one workflow
+			return err // all belong to one workflow
 		}
 		s.State = stage.Ended
 	}
 	return nil
 }
 
-// CountRunningStages counts the sub-workflow jobs of workflow ?1 that are running:
-// nobody holds them.
+// CountRunningStages counts the running sub-workflow jobs of workflow ?1, which no runner
+// holds.
 const CountRunningStages = `SELECT COUNT(*) FROM stage s JOIN job p ON p.child_id = s.id AND p.status = {running} WHERE s.workflow_id = ?1`

@@ -7,10 +7,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// stagedJobs is what the stages of a workflow amount to, without compensations.
+// stagedJobs counts the jobs in the stages of a workflow, without compensations.
 type stagedJobs struct {
-	counts    workflow.StatusCounts // of their jobs
-	running   int64                 // sub-workflow jobs that are running: nobody holds them
+	counts    workflow.StatusCounts // jobs in stages
+	running   int64                 // running sub-workflow jobs, which no runner holds
 	summaries stage.StageSummaries
 }
 

@@ -24,8 +24,7 @@ func scanSubmission(r sqlite.Scanner) (s compute.Submission, err error) {
 	return s, nil
 }
 
-// Submission returns how the current run of a workflow was submitted; nil if it
-// was not.
+// Submission returns how the current run of a workflow was submitted; nil if it was not.
 func (s Scheduling) Submission(ctx context.Context, workflowID int64) (*compute.Submission, error) {
 	found, err := scanSubmission(s.DB.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s JOIN workflow w ON w.id = s.workflow_id
 		WHERE w.id = ? AND w.run_id = s.run_id AND w.is_hidden = 0`, workflowID))
@@ -38,8 +37,8 @@ func (s Scheduling) Submission(ctx context.Context, workflowID int64) (*compute.
 	return &found, nil
 }
 
-// IsOff reports whether the latest submission of a workflow, in whichever run,
-// wanted no more asked for than its actions ask for once.
+// IsOff reports whether the latest submission of a workflow switched automatic scheduling
+// off, apart from the requests of its actions.
 func (s Scheduling) IsOff(ctx context.Context, workflowID int64) (bool, error) {
 	latest, err := scanSubmission(s.DB.Read.QueryRowContext(ctx, `SELECT `+submissionColumns+` FROM submission s WHERE s.workflow_id = ?`, workflowID))
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -48,9 +47,8 @@ func (s Scheduling) IsOff(ctx context.Context, workflowID int64) (bool, error) {
 	return latest.Options.NoAutoSchedule, nil
 }
 
-// Workflows returns the workflows whose allocations the daemon has to look
-// after: submitted ones whose run goes on or is being undone, and those that have ended and still
-// wait for allocations.
+// Workflows returns the workflows whose allocations the daemon manages: submitted ones that
+// run or are being undone, and ended ones that still have allocations.
 func (s Scheduling) Workflows(ctx context.Context) ([]int64, error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT w.id FROM submission s JOIN workflow w ON w.id = s.workflow_id
 			WHERE w.run_id = s.run_id AND w.is_hidden = 0 AND (w.has_ended = 0 AND w.is_canceled = 0

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Summary is a workflow at a glance.
+// Summary is an overview of a workflow.
 type Summary struct {
 	WorkflowID          int64
 	Name                string
@@ -21,28 +21,28 @@ type Summary struct {
 	RunID               int64
 	IsCanceled          bool
 	Verdict             workflow.EventType // empty while the run goes on
-	GivenUp             string             // why the run was given up; empty: it was not
+	GivenUp             string             // why the run was aborted; empty: it was not
 	Jobs                [11]int64          // by status, without those of compensations
-	ExecMinutes         float64            // of the current results
+	ExecMinutes         float64            // of the latest results
 	WalltimeSeconds     *float64           // from their first start to their last end
 	ActiveNodes         int64
 	PendingAllocations  int64
 	ActiveAllocations   int64
 	MaxRemainingSeconds *int64 // of the active nodes' allocations; nil if none has an end
-	RuntimeBlocked      int64  // ready jobs without labels that are too long for what the allocations have left
+	RuntimeBlocked      int64  // ready jobs without labels whose runtime exceeds what the allocations have left
 	LongestReadySeconds *int64
-	UnservedLabels      map[string]int64 // ready jobs by label sets that no active node has
+	UnservedLabels      map[string]int64 // ready jobs by label set, where no active node has the labels
 	ClaimHolds          hold.ClaimHolds
 	Compensation        *stage.Compensation // of the run; nil if there is none
 	Attempts            workflow.AttemptCounts
 	CanceledBy          []workflow.CanceledGroup
-	AllocationReasons   []string            // why the latest allocation of each scheduler was asked for
-	EndJob              *stage.EndJobResult // how it ended; nil before the verdict, or without one
+	AllocationReasons   []string            // why the latest allocation of each scheduler was requested
+	EndJob              *stage.EndJobResult // nil before the verdict, or without an end job
 	Stages              stage.StageSummaries
-	Staged              workflow.StatusCounts // of Jobs, those in stages beside the main one
+	Staged              workflow.StatusCounts // of Jobs, those in stages other than the main one
 }
 
-// Total is the number of jobs.
+// Total returns the number of jobs.
 func (s *Summary) Total() (n int64) {
 	for _, k := range s.Jobs {
 		n += k
@@ -58,7 +58,7 @@ func (s *Summary) Main() (jobs workflow.StatusCounts) {
 	return jobs
 }
 
-// IsComplete reports whether every job is complete, also of a compensation.
+// IsComplete reports whether every job is complete, including those of a compensation.
 func (s *Summary) IsComplete() bool {
 	return openJobs(s.Jobs) == 0 && (s.Compensation == nil || s.Compensation.State.IsOver())
 }
@@ -73,7 +73,7 @@ func openJobs(jobs [11]int64) (n int64) {
 	return n
 }
 
-// Summary returns a workflow at a glance.
+// Summary returns an overview of a workflow.
 func (s Workflows) Summary(ctx context.Context, id int64) (Summary, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -152,7 +152,7 @@ func (l *looker) summary(id int64) (sum Summary, err error) {
 	return sum, err
 }
 
-// jobCounts returns the numbers of jobs by status, without those of compensations.
+// jobCounts counts jobs by status, without those of compensations.
 func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
 	rows, err := l.tx.QueryContext(l.ctx, `SELECT status, n FROM job_count WHERE workflow_id = ?`, id)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *looker) jobCounts(id int64) (jobs [11]int64, err error) {
 	return jobs, err
 }
 
-// activeNode is what an active node's time and labels say.
+// activeNode has the remaining time and the labels of an active node.
 type activeNode struct {
 	labels    []string
 	remaining *int64 // seconds; nil: no end
@@ -198,7 +198,7 @@ func (l *looker) activeNodes(id int64) ([]activeNode, error) {
 		})
 }
 
-// readyGroup is how many ready jobs have the same labels and runtime.
+// readyGroup counts ready jobs with equal labels and runtime.
 type readyGroup struct {
 	labels  string
 	runtime int64
@@ -259,15 +259,14 @@ func served(labels []string, nodes []activeNode) bool {
 	return false
 }
 
-// IsComplete reports whether a workflow is canceled, and whether it is
-// complete: canceled, or without a job that is not.
+// IsComplete reports whether a workflow is canceled, and whether it is complete: canceled,
+// or all jobs are complete.
 func (s Workflows) IsComplete(ctx context.Context, id int64) (canceled, complete bool, err error) {
 	jobs, canceled, err := s.jobCounts(ctx, id)
 	return canceled, canceled || openJobs(jobs) == 0, err
 }
 
-// IsUninitialized reports whether every job of a workflow is uninitialized or
-// disabled.
+// IsUninitialized reports whether every job of a workflow is uninitialized or disabled.
 func (s Workflows) IsUninitialized(ctx context.Context, id int64) (bool, error) {
 	jobs, _, err := s.jobCounts(ctx, id)
 	jobs[workflow.Uninitialized], jobs[workflow.Disabled] = 0, 0

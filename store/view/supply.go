@@ -9,18 +9,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Supply is the allocations there are, and what wants a place in them, at one
-// moment: a job that a runner claims meanwhile is counted once, and what is
-// refused meanwhile is either there or a refusal.
+// Supply is the allocations and the demand for them, read in one snapshot, so that a job
+// claimed meanwhile is not counted twice, and a rejected allocation is not missed.
 type Supply struct {
 	Workflow workflow.Workflow
-	Asked    []AskedAllocation         // as AskedAllocations has them
-	Live     []compute.Allocation      // of all workflows, as Allocations.Live has them
-	Loads    map[int64]*AllocationLoad // of the workflow's that have or had runners, by allocation
+	Asked    []AskedAllocation         // see AskedAllocations
+	Live     []compute.Allocation      // of all workflows
+	Loads    map[int64]*AllocationLoad // of the workflow's allocations that have had runners, by allocation
 	Demand   Demand
 }
 
-// Supply reads what a workflow's jobs want and what there is for them. Jobs that
+// Supply returns the demand of a workflow's jobs and the allocations for it. Jobs that
 // become ready within the lead time count as ready.
 func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Duration) (Supply, error) {
 	var supply Supply
@@ -35,7 +34,7 @@ func (s Scheduling) Supply(ctx context.Context, workflowID int64, lead time.Dura
 		return supply, OrNotFound(err, "workflow", workflowID)
 	}
 	if supply.Asked, err = look(&l, listAskedAllocations, []any{workflowID}, scanAskedAllocation); err != nil {
-		return supply, fmt.Errorf("list what actions of workflow %d have asked for: %w", workflowID, err)
+		return supply, fmt.Errorf("list the allocations requested by actions of workflow %d: %w", workflowID, err)
 	}
 	if supply.Live, err = look(&l, listLiveAllocations, nil, ScanAllocation); err != nil {
 		return supply, fmt.Errorf("list live allocations: %w", err)

@@ -9,20 +9,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// OverdueJobs select the jobs with the policy ?1 of which a timeout has expired
-// that began at ?2 or earlier. Indexes have the same conditions.
+// OverdueJobs selects the jobs with policy ?1 whose timeout has expired if it began at ?2
+// or earlier. The indexes have the same conditions.
 var OverdueJobs = map[workflow.Timeout]string{
 	workflow.TimeoutQueue: `policy_id = ?1 AND status = {ready} AND policy_id IS NOT NULL AND told & 1 = 0 AND ready_ms <= ?2 AND not_before_ms <= ?2`,
 	workflow.TimeoutRun:   `policy_id = ?1 AND status = {running} AND policy_id IS NOT NULL AND told & 2 = 0 AND start_ms <= ?2`,
 	workflow.TimeoutTotal: `policy_id = ?1 AND status IN ({ready}, {pending}, {running}, {pending_failed}) AND policy_id IS NOT NULL AND told & 8 = 0 AND first_ready_ms <= ?2 AND phase = 0`,
 }
 
-// WatchedPolicies selects the policies with timeouts, in workflows that have not
-// ended. The + has SQLite take the index of such policies.
+// WatchedPolicies selects the policies with timeouts, in workflows that have not ended. The
+// + makes SQLite use the index of such policies.
 const WatchedPolicies = `SELECT p.id, p.workflow_id, p.policy FROM job_policy p JOIN workflow w ON w.id = p.workflow_id
 	WHERE p.watched = 1 AND w.has_ended = 0 AND w.is_canceled = 0 AND w.is_hidden = 0 ORDER BY +p.id`
 
-// Overdue are jobs of which a timeout has expired.
+// Overdue describes jobs whose timeout has expired.
 type Overdue struct {
 	WorkflowID int64
 	PolicyID   int64
@@ -31,8 +31,8 @@ type Overdue struct {
 	Example    int64 // one of the jobs
 }
 
-// Overdue looks for jobs of which a timeout has expired, by the clock of the
-// database, in workflows that have not ended.
+// Overdue returns the jobs whose timeout has expired by the clock of the database, in
+// workflows that have not ended.
 func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 	type watched struct {
 		id, workflowID int64
@@ -40,11 +40,11 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 	}
 	rows, err := s.DB.Read.QueryContext(ctx, WatchedPolicies)
 	if err != nil {
-		return nil, fmt.Errorf("look for timeouts: %w", err)
+		return nil, fmt.Errorf("list timeouts: %w", err)
 	}
 	policies, err := sqlite.Collect(rows, func(r sqlite.Scanner) (p watched, err error) { return p, r.Scan(&p.id, &p.workflowID, &p.text) })
 	if err != nil {
-		return nil, fmt.Errorf("look for timeouts: %w", err)
+		return nil, fmt.Errorf("list timeouts: %w", err)
 	}
 	now := s.DB.Now().UnixMilli()
 	var all []Overdue
@@ -62,7 +62,7 @@ func (s Timeouts) Overdue(ctx context.Context) ([]Overdue, error) {
 			err := s.DB.Read.QueryRowContext(ctx, `SELECT COALESCE((SELECT id FROM job WHERE `+OverdueJobs[which]+` LIMIT 1), 0)`,
 				p.id, now-limit.Duration().Milliseconds()).Scan(&o.Example)
 			if err != nil {
-				return nil, fmt.Errorf("look for jobs of workflow %d with an expired %s: %w", p.workflowID, which, err)
+				return nil, fmt.Errorf("find jobs of workflow %d with an expired %s: %w", p.workflowID, which, err)
 			}
 			if o.Example != 0 {
 				all = append(all, o)

@@ -17,10 +17,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Few is how many examples of something an explanation names.
+// Few limits the examples in an explanation.
 const Few = 5
 
-// Facts returns what is known about a job, for workflow.Explain.
+// Facts returns the facts for the explanation of a job.
 func (s Jobs) Facts(ctx context.Context, id int64) (explain.JobFacts, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -35,8 +35,7 @@ func (s Jobs) Facts(ctx context.Context, id int64) (explain.JobFacts, error) {
 	return f, nil
 }
 
-// Facts returns what is known about a workflow, for
-// workflow.ExplainWorkflow.
+// Facts returns the facts for the explanation of a workflow.
 func (s Workflows) Facts(ctx context.Context, id int64) (explain.WorkflowFacts, error) {
 	tx, err := s.DB.BeginRead(ctx)
 	if err != nil {
@@ -51,7 +50,7 @@ func (s Workflows) Facts(ctx context.Context, id int64) (explain.WorkflowFacts, 
 	return f, nil
 }
 
-// looker gathers facts within one snapshot.
+// looker reads facts within one snapshot.
 type looker struct {
 	ctx   context.Context
 	tx    *sql.Tx
@@ -148,7 +147,7 @@ func (l *looker) job(id int64) (f explain.JobFacts, err error) {
 	return f, err
 }
 
-// dependencies fills in what the job waits for.
+// dependencies fills in the dependencies of the job.
 func (l *looker) dependencies(f *explain.JobFacts) error {
 	if f.Job.GateID == nil {
 		return nil
@@ -180,7 +179,7 @@ func (l *looker) dependencies(f *explain.JobFacts) error {
 	return err
 }
 
-// place fills in the job's class and how many ready jobs are claimed before it.
+// place fills in the job's class, and how many ready jobs are claimed before it.
 func (l *looker) place(f *explain.JobFacts, class int64) error {
 	classes, err := l.classes(f.Job.WorkflowID, class)
 	if err != nil {
@@ -188,7 +187,7 @@ func (l *looker) place(f *explain.JobFacts, class int64) error {
 	}
 	i := slices.IndexFunc(classes, func(c explain.ClassFact) bool { return c.Class.ID == class })
 	if i < 0 {
-		return nil // its requirements are gone
+		return nil // its requirements were deleted
 	}
 	f.Class = classes[i].Class
 	if f.Job.Status != workflow.Ready {
@@ -211,8 +210,7 @@ func (l *looker) place(f *explain.JobFacts, class int64) error {
 	return nil
 }
 
-// classes returns the classes of a workflow that have ready jobs to be claimed
-// now, and one more class.
+// classes returns the classes of a workflow that have claimable jobs, and the class also.
 func (l *looker) classes(workflowID, also int64) ([]explain.ClassFact, error) {
 	return look(l, `SELECT * FROM (
 			SELECT c.id, c.priority, c.scheduler_id, c.labels, c.login, q.num_cpus, q.num_gpus, q.num_nodes, q.memory_bytes, q.runtime_s,
@@ -236,8 +234,8 @@ func (l *looker) classes(workflowID, also int64) ([]explain.ClassFact, error) {
 		})
 }
 
-// runners returns what the live runners of a workflow have and what of it
-// their jobs leave.
+// runners returns the resources of the live runners of a workflow, and how much of them is
+// free.
 func (l *looker) runners(workflowID int64) ([]placement.RunnerFacts, error) {
 	runners, err := look(l, SelectRunnerFacts, []any{workflowID}, func(r sqlite.Scanner) (placement.RunnerFacts, error) { return ScanRunnerFacts(r, l.nowMS) })
 	if err != nil || len(runners) == 0 {
@@ -248,7 +246,7 @@ func (l *looker) runners(workflowID int64) ([]placement.RunnerFacts, error) {
 	return runners, err
 }
 
-// SelectRunnerFacts reads runners as ScanRunnerFacts wants them; a condition follows.
+// SelectRunnerFacts selects what ScanRunnerFacts reads; a condition follows.
 const SelectRunnerFacts = `SELECT n.id, n.hostname, n.num_cpus, n.memory_gb, n.num_gpus, n.num_nodes, n.labels, n.scheduler_config_id, n.strict_scheduler, n.login,
 			COALESCE(n.max_parallel_jobs, 0), COALESCE(n.end_time, ''),
 			COUNT(j.id), CAST(TOTAL(q.num_cpus * q.num_nodes) AS INTEGER), CAST(TOTAL(q.memory_bytes * q.num_nodes) AS INTEGER),
@@ -294,8 +292,8 @@ func ScanRunnerFacts(r sqlite.Scanner, nowMS int64) (f placement.RunnerFacts, er
 	return f, nil
 }
 
-// lessUsed takes what jobs use from nodes, one after the other: on which node
-// a job runs is not recorded.
+// lessUsed subtracts what jobs use from the nodes, one node after the other, since the node
+// of a job is not recorded.
 func lessUsed(nodes []placement.FreeNode, used placement.FreeNode) []placement.FreeNode {
 	free := slices.Clone(nodes)
 	take := func(have, want *int64) bool {
@@ -378,7 +376,7 @@ func (l *looker) workflow(id int64) (f explain.WorkflowFacts, err error) {
 	return f, err
 }
 
-// verdict returns how the run ended; nil while it goes on.
+// verdict returns how the run ended; nil before its end.
 func (l *looker) verdict(id int64) (*stage.EndPayload, error) {
 	verdicts, err := look(l, `SELECT v.payload FROM workflow w
 		JOIN verdict v ON v.workflow_id = w.id AND v.run_id = w.run_id AND v.generation = w.end_generation WHERE w.id = ? AND w.has_ended = 1`,
@@ -393,7 +391,7 @@ func (l *looker) verdict(id int64) (*stage.EndPayload, error) {
 	return v, nil
 }
 
-// counts fills in what the run amounts to so far.
+// counts fills in the numbers of jobs and attempts.
 func (l *looker) counts(f *explain.WorkflowFacts) error {
 	type group struct {
 		status workflow.JobStatus
@@ -440,7 +438,7 @@ func (l *looker) counts(f *explain.WorkflowFacts) error {
 	return nil
 }
 
-// classifications returns the words that ended holds of a job, oldest first.
+// classifications returns the classifications of a job that ended its holds, oldest first.
 func (l *looker) classifications(job int64) ([]hold.PastClassification, error) {
 	return look(l, `SELECT run_id, attempt_id, at_ms, status, author, reason, confidence, memory, runtime FROM classification WHERE job_id = ? ORDER BY id`,
 		[]any{job}, func(r sqlite.Scanner) (c hold.PastClassification, err error) {
@@ -448,17 +446,17 @@ func (l *looker) classifications(job int64) ([]hold.PastClassification, error) {
 		})
 }
 
-// HostUserColumns are those of the runners of one user on one host, as ScanNeighbour
-// reads them.
+// HostUserColumns are the columns of the runners of one user on one host that ScanNeighbour
+// reads.
 const HostUserColumns = `n.id, n.workflow_id, n.num_cpus, n.memory_gb, n.num_gpus,
 	CAST(TOTAL(q.num_cpus) AS INTEGER), CAST(TOTAL(q.memory_bytes) AS INTEGER), CAST(TOTAL(q.num_gpus) AS INTEGER), COUNT(j.id) `
 
-// LeasesOfHostUser joins the leases of the runners n. A recovery script has no part in it.
+// LeasesOfHostUser joins the leases of the runners n. Recovery scripts use no resources.
 const LeasesOfHostUser = `LEFT JOIN job j ON j.compute_node_id = n.id AND j.status IN {live} AND j.phase = 0
 	LEFT JOIN claim_class c ON c.id = j.class_id LEFT JOIN resource_requirements q ON q.id = c.requirements_id `
 
-// selectHostNeighbours finds those with which the runners m of a workflow share their
-// hosts.
+// selectHostNeighbours selects the runners with which the runners m of a workflow share
+// their hosts.
 const selectHostNeighbours = `SELECT m.id, ` + HostUserColumns + `FROM compute_node m
 	JOIN compute_node n ON n.hostname = m.hostname AND n.boot_id = m.boot_id AND n.is_active = 1 AND n.shares_host = 1 AND n.id != m.id ` +
 	LeasesOfHostUser + `WHERE m.workflow_id = ? AND m.is_active = 1 AND m.shares_host = 1 GROUP BY m.id, n.id ORDER BY m.id, n.id`
@@ -478,7 +476,7 @@ func ScanNeighbour(r sqlite.Scanner) (n Neighbour, err error) {
 	return n, err
 }
 
-// besides adds to runners what others hold on the hosts that they share.
+// besides adds to runners what their neighbours use.
 func besides(runners []placement.RunnerFacts, neighbours []Neighbour) {
 	for i := range runners {
 		for _, n := range neighbours {

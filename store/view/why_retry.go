@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
-// retries gathers what a job has used of the budgets for retries.
+// retries returns how much of the retry budgets a job has used.
 func (l *looker) retries(job int64) (f explain.RetryFacts, err error) {
 	var rules JobRules
 	var counts, avoid sql.NullString

@@ -49,24 +49,24 @@ func ScanWorkflow(r sqlite.Scanner) (w workflow.Workflow, err error) {
 	return w, nil
 }
 
-// SelectWorkflow reads the workflow of an id, if it is visible.
+// SelectWorkflow selects a visible workflow by id.
 const SelectWorkflow = `SELECT ` + workflowColumns + ` FROM workflow w WHERE w.id = ? AND w.is_hidden = 0`
 
-// Get returns a workflow.
+// Get returns a workflow; CodeNotFound if there is none with this id.
 func (s Workflows) Get(ctx context.Context, id int64) (workflow.Workflow, error) {
 	return ReadOne(ctx, s.DB.Read, "workflow", id, SelectWorkflow, ScanWorkflow)
 }
 
-// WorkflowFilter says which workflows are wanted; nil fields do not matter.
+// WorkflowFilter selects workflows. Nil fields match all.
 type WorkflowFilter struct {
 	Name        *string
 	User        *string
-	Description *string // a part of it
+	Description *string // a substring
 	IsArchived  *bool
-	AccessGroup *string // the name of one of its groups
+	AccessGroup *string // the name of one of the groups
 }
 
-// List returns a page of the workflows.
+// List returns a page of the workflows, and how many match in all.
 func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page) ([]workflow.Workflow, int64, error) {
 	f := sqlite.Where(`w.is_hidden = 0`)
 	sqlite.Equal(f, "w.name", q.Name)
@@ -94,9 +94,8 @@ func (s Workflows) List(ctx context.Context, q WorkflowFilter, page sqlite.Page)
 // Kind is a kind of rows that belong to a workflow.
 type Kind string
 
-// Of returns the workflow that a row belongs to; CodeNotFound if there
-// is no such row. Rows never move to another workflow, and ids are never used
-// again, so that the answer stays true.
+// Of returns the workflow of a row; CodeNotFound if there is no such row. The answer stays
+// true: rows never move to another workflow, and ids are not reused.
 func (s Workflows) Of(ctx context.Context, kind Kind, id int64) (workflowID int64, err error) {
 	table := string(kind)
 	err = s.DB.Read.QueryRowContext(ctx, `SELECT workflow_id FROM `+table+` WHERE id = ?`, id).Scan(&workflowID)
