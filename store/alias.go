@@ -8,100 +8,86 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
-// What use cases take and return: callers need not know in which room each is declared.
+// What use cases take and return, so that callers need not know the package of each.
 
 type (
-	// AllocationFilter says which allocations of a workflow are wanted; nil fields do
-	// not matter.
+	// AllocationFilter selects allocations of a workflow.
 	AllocationFilter = view.AllocationFilter
-	// AllocationIntent is the intent to ask Slurm for an allocation.
+	// AllocationIntent is the intent to request an allocation from Slurm.
 	AllocationIntent = fleet.AllocationIntent
-	// AllocationLoad is what has come of an allocation: its runners and their jobs.
+	// AllocationLoad has the runners of an allocation and their jobs.
 	AllocationLoad = view.AllocationLoad
 	// AllocationNode is a runner in an allocation that has not left.
 	AllocationNode = view.AllocationNode
-	// AllocationRunner is a runner that lives in an allocation.
+	// AllocationRunner is a runner in an allocation.
 	AllocationRunner = view.AllocationRunner
-	// AskedAllocation is an allocation that an action has asked for, and what came of
-	// it.
+	// AskedAllocation is an allocation that an action requested, and its outcome.
 	AskedAllocation = view.AskedAllocation
-	// BreakerFilter says which trips of circuit breakers are wanted; zero fields do
-	// not matter.
+	// BreakerFilter selects trips of circuit breakers.
 	BreakerFilter = view.BreakerFilter
 	// Changes is what a commit made visible to others.
 	Changes = core.Changes
-	// ClassDemand is the jobs of a claim class with equal avoid lists that want a
-	// place to run, now or in some time.
+	// ClassDemand counts the jobs of a claim class with equal avoid lists that need a
+	// place.
 	ClassDemand = view.ClassDemand
-	// ComputeNodeFilter says which compute nodes of a workflow are wanted; nil fields
-	// do not matter.
+	// ComputeNodeFilter selects compute nodes of a workflow.
 	ComputeNodeFilter = record.ComputeNodeFilter
-	// EventFilter says which events of a workflow are wanted; nil fields do not
-	// matter.
+	// EventFilter selects events of a workflow.
 	EventFilter = record.EventFilter
-	// FileFilter says which files of a workflow are wanted; nil fields do not matter.
+	// FileFilter selects files of a workflow.
 	FileFilter = record.FileFilter
-	// FoundJob is a Slurm job that bears an intent's name.
+	// FoundJob is a Slurm job with the name of an intent.
 	FoundJob = fleet.FoundJob
-	// InitializeOptions say how to initialize a workflow's jobs.
+	// InitializeOptions configure Workflows.Initialize.
 	InitializeOptions = engine.InitializeOptions
-	// JobFilter says which jobs of a workflow are wanted; nil fields do not matter.
+	// JobFilter selects jobs of a workflow.
 	JobFilter = view.JobFilter
-	// Judged is what a judgment of an allocation rests on: its record, and the runners
-	// that lived in it.
+	// Judged is what a judgment of an allocation rests on: its record and its runners.
 	Judged = fleet.Judged
 	// Kind is a kind of rows that belong to a workflow.
 	Kind = view.Kind
-	// LiveRunner is a runner of ours that has not left.
+	// LiveRunner is one of our runners that has not left.
 	LiveRunner = view.LiveRunner
-	// LocalSchedulerUpdate is a change of a local scheduler: a nil field is kept.
+	// LocalSchedulerUpdate is a change of a local scheduler.
 	LocalSchedulerUpdate = record.LocalSchedulerUpdate
-	// LoginWork is jobs that the daemon has to run on its own host.
+	// LoginWork describes jobs that the daemon runs on its own host.
 	LoginWork = view.LoginWork
-	// Observation is what was seen of a live allocation.
+	// Observation is the observed state of a live allocation.
 	Observation = fleet.Observation
-	// Outgoing is a message that is to be sent now.
+	// Outgoing is a message to be sent now.
 	Outgoing = record.Outgoing
-	// Progress is how many jobs of a workflow there are, and how far they are.
+	// Progress counts the jobs of a workflow by how far they are.
 	Progress = view.Progress
-	// QueuedAllocation is an allocation beside what has come of it.
+	// QueuedAllocation is an allocation with the work it has done.
 	QueuedAllocation = view.QueuedAllocation
-	// Registration is what a runner says of itself, with what the daemon knows of it.
+	// Registration is what a runner reports of itself, and what the daemon knows about it.
 	Registration = fleet.Registration
-	// RequirementsFilter says which requirements of a workflow are wanted; nil fields
-	// do not matter.
+	// RequirementsFilter selects requirements of a workflow.
 	RequirementsFilter = record.RequirementsFilter
-	// RequirementsUpdate is a change of requirements: a nil field is kept.
+	// RequirementsUpdate is a change of requirements.
 	RequirementsUpdate = record.RequirementsUpdate
-	// ResultFilter says which results of a workflow are wanted; nil fields do not
-	// matter.
+	// ResultFilter selects results of a workflow.
 	ResultFilter = record.ResultFilter
-	// RunningJobs is claimed or running jobs of a class that should end in the same
-	// second if they take as long as declared.
+	// RunningJobs counts jobs of a class that end in the same second.
 	RunningJobs = view.RunningJobs
-	// ScheduledFilter says which allocations of a workflow are wanted; nil fields do
-	// not matter.
+	// ScheduledFilter selects requested allocations of a workflow.
 	ScheduledFilter = record.ScheduledFilter
-	// SlurmSchedulerUpdate is a change of a shape: a nil field is kept.
+	// SlurmSchedulerUpdate is a change of a Slurm scheduler.
 	SlurmSchedulerUpdate = record.SlurmSchedulerUpdate
-	// SlurmStatsFilter says which rows of a workflow are wanted; nil fields do not
-	// matter.
+	// SlurmStatsFilter selects Slurm's accounting of attempts.
 	SlurmStatsFilter = record.SlurmStatsFilter
-	// Summary is a workflow at a glance.
+	// Summary is an overview of a workflow.
 	Summary = view.Summary
-	// Supply is the allocations there are, and what wants a place in them, at one
-	// moment: a job that a runner claims meanwhile is counted once, and what is
-	// refused meanwhile is either there or a refusal.
+	// Supply is the allocations and the demand for them, in one snapshot.
 	Supply = view.Supply
-	// TaskConflictError says that another task of the workflow is in the way.
+	// TaskConflictError reports that another task of the workflow is active.
 	TaskConflictError = record.TaskConflictError
-	// UserDataFilter says which records of a workflow are wanted; nil fields do not
-	// matter.
+	// UserDataFilter selects user data of a workflow.
 	UserDataFilter = record.UserDataFilter
-	// UserDataLinks are the jobs that a new record is linked with.
+	// UserDataLinks are the jobs to which a new record is linked.
 	UserDataLinks = record.UserDataLinks
-	// UserDataUpdate is a change of a record: a nil field is kept.
+	// UserDataUpdate is a change of user data.
 	UserDataUpdate = record.UserDataUpdate
-	// WorkflowFilter says which workflows are wanted; nil fields do not matter.
+	// WorkflowFilter selects workflows.
 	WorkflowFilter = view.WorkflowFilter
 )

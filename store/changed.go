@@ -11,10 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ProcessChangedInputs makes the jobs uninitialized whose command, environment,
-// relations or input data are not what they were when the job was initialized,
-// and returns their names. A dry run only returns them. Jobs that a runner
-// holds and disabled ones are left alone.
+// ProcessChangedInputs resets the jobs whose command, environment, relations or input data
+// have changed since they were initialized, and returns their names. A dry run only returns
+// them. Jobs that a runner holds and disabled jobs are left alone.
 func (s Workflows) ProcessChangedInputs(ctx context.Context, workflowID int64, dryRun bool, user string) (names []string, err error) {
 	if dryRun {
 		return s.ChangedInputs(ctx, workflowID)
@@ -51,5 +50,5 @@ func resetChanged(tx *core.Tx, r *view.Run, ids []int64) error {
 	if err := engine.ReopenDependents(tx, r.WorkflowID, ids); err != nil {
 		return err
 	}
-	return engine.EndIfOver(tx, r.WorkflowID) // stages have jobs again that are not complete
+	return engine.EndIfOver(tx, r.WorkflowID) // stages may have incomplete jobs again
 }

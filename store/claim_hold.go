@@ -11,8 +11,8 @@ import (
 
 var allClaimHolds core.ClaimHoldSelection
 
-// Release lifts what holds the claims of a workflow, or only the reasons of
-// a kind, and returns how many there were.
+// Release releases the claim holds of a workflow, of all kinds if kind is empty, and
+// returns how many there were.
 func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.ClaimHoldKind, user string) (n int64, err error) {
 	err = s.shared.Do("release claims", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
@@ -24,7 +24,7 @@ func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.Claim
 				return err
 			}
 		}
-		why := "lifted by " + user
+		why := "released by " + user
 		if kind == "" || kind == hold.HoldBreaker {
 			if _, err := record.CloseBreakers(tx, why, `workflow_id = ?3 AND action = 'pause'`, workflowID); err != nil {
 				return err
@@ -42,20 +42,20 @@ func (s ClaimHolds) Release(_ context.Context, workflowID int64, kind hold.Claim
 	return n, err
 }
 
-// Expire ends the holds of claims whose time is over, and returns when
-// the next one ends, in ms; 0 if none does by itself.
+// Expire releases the claim holds whose time is over. It returns when the next one ends, in
+// ms; 0 if there is none.
 func (s ClaimHolds) Expire(ctx context.Context) (nextMS int64, err error) {
 	const next = `SELECT COALESCE(MIN(until_ms), 0) FROM claim_hold WHERE ended_ms = 0 AND until_ms > 0`
 	if err := s.DB.Read.QueryRowContext(ctx, next).Scan(&nextMS); err != nil {
-		return 0, fmt.Errorf("look for holds of claims that end: %w", err)
+		return 0, fmt.Errorf("find claim holds that end: %w", err)
 	}
 	if nextMS == 0 || nextMS > s.DB.Now().UnixMilli() {
 		return nextMS, nil
 	}
-	err = s.shared.Do("expire holds of claims", func(tx *core.Tx) error {
+	err = s.shared.Do("expire claim holds", func(tx *core.Tx) error {
 		due, err := core.IDsOf(tx, `SELECT DISTINCT workflow_id FROM claim_hold WHERE ended_ms = 0 AND until_ms BETWEEN 1 AND ?`, tx.NowMS)
 		if err != nil {
-			return fmt.Errorf("find holds of claims that end: %w", err)
+			return fmt.Errorf("find claim holds that end: %w", err)
 		}
 		for _, id := range due {
 			if err := core.ReleaseClaims(tx, id, core.ClaimHoldSelection{Expired: true}, "its time is over"); err != nil {

@@ -13,12 +13,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// maxClaimNodes bounds how many nodes one claim may offer.
+// maxClaimNodes limits the nodes of one claim.
 const maxClaimNodes = 100_000
 
-// ClaimNext gives the first ready jobs of a workflow to a torc client,
-// whatever they need, by priority and id. They have a lease that does not
-// expire.
+// ClaimNext leases ready jobs of a workflow to a torc client, by priority and id, whatever
+// they need. The leases do not expire.
 func (s Jobs) ClaimNext(ctx context.Context, workflowID, limit int64, labels []string) ([]workflow.Job, error) {
 	if limit < 0 {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "limit must not be negative, but is %d", limit)
@@ -27,20 +26,19 @@ func (s Jobs) ClaimNext(ctx context.Context, workflowID, limit int64, labels []s
 	return jobs, err
 }
 
-// Resources is what a torc client has free, per node.
+// Resources are the free resources of a torc client, per node.
 type Resources struct {
 	CPUs              int64
 	MemoryBytes       int64
 	GPUs              int64
 	Nodes             int64
-	TimeLimitSeconds  *int64 // nil: none
+	TimeLimitSeconds  *int64 // nil: no limit
 	SchedulerConfigID *int64
 	Labels            []string
 }
 
-// ClaimByResources gives ready jobs of a workflow that fit to a torc
-// client, at most limit of them. They have a lease that does not expire. The
-// reason says why there is none, where that is not for want of fitting jobs.
+// ClaimByResources leases at most limit ready jobs of a workflow that fit to a torc client.
+// The leases do not expire. The reason says why there are none, unless no job fits.
 func (s Jobs) ClaimByResources(ctx context.Context, workflowID, limit int64, r Resources, strict bool) (jobs []workflow.Job, reason string, err error) {
 	if r.Nodes > maxClaimNodes {
 		return nil, "", workflow.Errorf(workflow.CodeInvalid, "num_nodes must be at most %d, but is %d", maxClaimNodes, r.Nodes)
@@ -83,8 +81,8 @@ func (s Jobs) claimForClient(_ context.Context, workflowID int64, o placement.Of
 	return jobs, reason, err
 }
 
-// claimedJobs reads jobs as torc's claims return them: with their outputs, but
-// without their inputs, dependencies and scheduler.
+// claimedJobs reads jobs as torc's claims return them: with outputs, but without inputs,
+// dependencies and scheduler.
 func claimedJobs(tx *core.Tx, ids []int64) ([]workflow.Job, error) {
 	if len(ids) == 0 {
 		return nil, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// classifyJob ends the hold of a job: it is ready for another attempt, or has
-// failed. How often a job can be retried so is limited. Refusals come before
-// anything is written. Force lets it ask for more than there is anywhere.
+// classifyJob ends the hold of a job, which becomes ready for another attempt or fails. The
+// number of such retries is limited. Rejections come before anything is written. Force
+// permits requirements beyond what is available anywhere.
 func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold.HoldOutcome, error) {
 	l, err := core.GetOne(tx, "job", id, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
 	o := hold.HoldOutcome{JobID: id, JobName: l.Name, Status: &l.Status}
@@ -58,14 +58,14 @@ func classifyJob(tx *core.Tx, id int64, w hold.Classification, force bool) (hold
 	if err := engine.ReleaseDependents(tx, r.WorkflowID, done); err != nil {
 		return o, err
 	}
-	if w.Status == workflow.Ready && r.Stages { // it may have been held before its stage began
+	if w.Status == workflow.Ready && r.Stages { // it may have been held before its stage started
 		err = engine.SettleStageOf(tx, r, id)
 	}
 	return o, err
 }
 
-// classifyByUpdate takes an update of a held job's status for a classification;
-// then nothing of it is left to update.
+// classifyByUpdate treats an update of a held job's status as a classification, and removes
+// it from the update.
 func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 	if u.Status == nil {
 		return nil
@@ -83,7 +83,7 @@ func classifyByUpdate(tx *core.Tx, id int64, u *workflow.JobUpdate) error {
 	return err
 }
 
-// lastCause is why the latest attempt of a job ended; without a kind if none is
+// lastCause returns why the latest attempt of a job ended; the zero value if none is
 // recorded.
 func lastCause(tx *core.Tx, l *core.LeasedJob, r *view.Run) (c workflow.Cause, err error) {
 	err = tx.Row(`SELECT COALESCE(MAX(cause), ''), COALESCE(MAX(return_code), 0), COALESCE(MAX(cause_text), '') FROM attempt

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 )
 
-// ReviewCompensations starts compensations whose runners are gone, and ends those past
-// their deadline. It is cheap while there are none.
+// ReviewCompensations starts compensations whose runners have left, and ends those past
+// their deadline. It costs little if there are none.
 func (s Workflows) ReviewCompensations(ctx context.Context) error {
 	open, err := s.OpenCompensations(ctx)
 	if err != nil || len(open) == 0 {

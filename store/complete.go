@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// Completion is a torc client's word that a job has ended.
+// Completion is a torc client's report that a job has ended.
 type Completion struct {
 	JobID  int64
 	Status workflow.JobStatus
@@ -22,9 +22,8 @@ type Completion struct {
 	Result workflow.Result
 }
 
-// Complete records a torc client's word that a job has ended, with all that
-// follows from it. The job need not have been claimed. The same word again
-// changes nothing.
+// Complete records a torc client's report that a job has ended, with its consequences. The
+// job need not have been claimed. Repeating it changes nothing.
 func (s Jobs) Complete(_ context.Context, c Completion) (workflow.Job, error) {
 	var j workflow.Job
 	err := s.shared.Do("complete job", func(tx *core.Tx) error {
@@ -43,14 +42,14 @@ func (s Jobs) Complete(_ context.Context, c Completion) (workflow.Job, error) {
 	return j, err
 }
 
-// CompletionError is an entry of a batch that was refused.
+// CompletionError is a rejected entry of a batch.
 type CompletionError struct {
 	JobID   int64
 	Message string
 }
 
-// CompleteBatch records what a torc client says of several jobs of a
-// workflow, in their order. An entry that is refused does not touch the others.
+// CompleteBatch records a torc client's reports of several jobs of a workflow, in order. A
+// rejected entry does not affect the others.
 func (s Jobs) CompleteBatch(_ context.Context, workflowID int64, all []Completion) (completed []int64, refused []CompletionError, err error) {
 	err = s.shared.Do("complete jobs", func(tx *core.Tx) error {
 		completed, refused = nil, nil
@@ -75,7 +74,7 @@ func (s Jobs) CompleteBatch(_ context.Context, workflowID int64, all []Completio
 	return completed, refused, err
 }
 
-// recordCompletion records one completion, of the given workflow if there is one.
+// recordCompletion records one report; of the given workflow, if it is not nil.
 func recordCompletion(tx *core.Tx, c *Completion, workflowID *int64) error {
 	if !c.Status.IsTerminal() {
 		return workflow.Errorf(workflow.CodeInvalid, "a job cannot be completed with status=%s", c.Status).
@@ -102,7 +101,7 @@ func recordCompletion(tx *core.Tx, c *Completion, workflowID *int64) error {
 	if err != nil {
 		return err
 	}
-	if l.RunnerID.Valid && l.Status.IsLive() { // a runner of ours may have it
+	if l.RunnerID.Valid && l.Status.IsLive() { // it may be held by one of our runners
 		tx.Changes.Runners = core.AppendNew(tx.Changes.Runners, []int64{l.RunnerID.Int64})
 	}
 	if err := nextAttemptNumber(tx, &l, r, c.Result.AttemptID); err != nil {
@@ -126,8 +125,7 @@ func recordCompletion(tx *core.Tx, c *Completion, workflowID *int64) error {
 	return err
 }
 
-// checkCompletion refuses a completion that does not agree with itself or with
-// the job.
+// checkCompletion rejects a report that contradicts itself or the job.
 func checkCompletion(tx *core.Tx, c *Completion, l *core.LeasedJob, r *view.Run) error {
 	differs := func(field string, have, want any) error {
 		return workflow.Errorf(workflow.CodeInvalid, "%s=%v of the result of job_id=%d does not match %v", field, have, c.JobID, want)
@@ -157,8 +155,8 @@ func checkCompletion(tx *core.Tx, c *Completion, l *core.LeasedJob, r *view.Run)
 	return core.RequireIn(tx, "compute_node", "compute node", l.WorkflowID, res.ComputeNodeID)
 }
 
-// nextAttemptNumber numbers the attempt that a client reports: not before what it
-// says, and after all that are recorded in this run.
+// nextAttemptNumber sets the number of the attempt that a client reports: at least the
+// number it gives, and after all that are recorded in this run.
 func nextAttemptNumber(tx *core.Tx, l *core.LeasedJob, r *view.Run, said int64) error {
 	err := tx.Row(`UPDATE job SET attempt_id = MAX(?2, 1 + COALESCE((SELECT MAX(attempt_id) FROM attempt WHERE job_id = ?1 AND run_id = ?3), 0))
 		WHERE id = ?1 RETURNING attempt_id`, []any{l.JobID, said, r.RunID}, &l.Attempt)
@@ -168,7 +166,7 @@ func nextAttemptNumber(tx *core.Tx, l *core.LeasedJob, r *view.Run, said int64) 
 	return nil
 }
 
-// endOf is the end of an attempt that a client reports, in ms.
+// endOf returns the end of an attempt that a client reports, in ms.
 func endOf(tx *core.Tx, r *workflow.Result) int64 {
 	if t, err := time.Parse(time.RFC3339, r.CompletionTime); err == nil {
 		return t.UnixMilli()
@@ -176,7 +174,7 @@ func endOf(tx *core.Tx, r *workflow.Result) int64 {
 	return tx.NowMS
 }
 
-// isRecorded reports whether a completion is what the job ended with.
+// isRecorded reports whether a report was recorded before.
 func isRecorded(tx *core.Tx, c *Completion) (same bool, err error) {
 	r := &c.Result
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM job j JOIN result r ON r.id = j.result_id

@@ -11,18 +11,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// PassDeadlines does what is to be done when deadlines of runs have passed, by
-// the clock of the database, and returns how many did now. Where nothing more is
-// started since then and nothing is live any more, the run is given up.
+// PassDeadlines applies the deadlines that have passed by the clock of the database, and
+// returns how many there were. A run that starts nothing more and has no live job is
+// aborted.
 func (s Timeouts) PassDeadlines(ctx context.Context) (passed int, err error) {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE deadline_ms IS NOT NULL AND deadline_state != 1 AND deadline_ms <= ?
 		AND has_ended = 0 AND is_canceled = 0 AND is_hidden = 0 ORDER BY id`, s.DB.Now().UnixMilli())
 	if err != nil {
-		return 0, fmt.Errorf("look for deadlines: %w", err)
+		return 0, fmt.Errorf("find deadlines: %w", err)
 	}
 	due, err := sqlite.Collect(rows, view.ScanID)
 	if err != nil {
-		return 0, fmt.Errorf("look for deadlines: %w", err)
+		return 0, fmt.Errorf("find deadlines: %w", err)
 	}
 	for _, id := range due {
 		var now bool

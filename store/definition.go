@@ -13,25 +13,25 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// DefinitionWriter creates a whole workflow from a definition that arrives in
-// chunks. Nobody sees anything of it before Finish. It is for one goroutine;
-// after an error nothing but Close is of use.
+// DefinitionWriter creates a whole workflow from a definition that arrives in chunks. The
+// workflow is invisible before Finish. It is for one goroutine; after an error, only Close
+// may be called.
 type DefinitionWriter struct {
 	s    Workflows
 	id   int64
-	key  any // create_key; nil for none
+	key  any // create_key; nil: none
 	done bool
 
 	workflow                           workflow.Workflow // without its jobs
 	files, userData                    []int64           // ids
 	requirements, handlers, schedulers map[string]int64
 	stages                             []int64                  // ids
-	children                           map[int32]string         // stages by number, with the jobs that stand for them
-	waiting                            []workflow.JobDefinition // not written yet
+	children                           map[int32]string         // stages by number, with their sub-workflow jobs
+	waiting                            []workflow.JobDefinition // not yet written
 	jobs                               []int64                  // ids
-	deps                               [][]int32                // of each job; shared where they are the same
+	deps                               [][]int32                // of each job; equal lists are shared
 	gates                              map[row.GateHash]definedGate
-	later                              []int32 // jobs that depend on a job that had not come yet
+	later                              []int32 // jobs that depend on a job that came later
 	isOrdered                          bool    // no job depends on itself or a later one
 }
 
@@ -41,10 +41,10 @@ type definedGate struct {
 	deps []int32
 }
 
-// BeginDefinition begins to create the workflow that header describes; its
-// lists are not looked at. The key is made by the client: a definition that was
-// finished under it is found again (see Finished), and one that was not is
-// begun anew. Without a key each call makes another workflow.
+// BeginDefinition starts to create the workflow that header describes; it ignores the lists
+// of header. The key comes from the client: a finished definition with the same key is
+// found again (see Finished), an unfinished one is started again. Without a key, each call
+// creates a workflow.
 func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definition, key string) (*DefinitionWriter, error) {
 	w := headerWorkflow(header)
 	if err := checkWorkflow(&w); err != nil {
@@ -72,7 +72,7 @@ func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definitio
 				return err
 			}
 		case !errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("look for definition %v: %w", d.key, err)
+			return fmt.Errorf("find definition %v: %w", d.key, err)
 		}
 		if d.id, err = insertWorkflow(tx, w); err != nil {
 			return err
@@ -90,7 +90,7 @@ func (s Workflows) BeginDefinition(_ context.Context, header *workflow.Definitio
 	return d, nil
 }
 
-// headerWorkflow is the workflow of a definition, with torc's defaults.
+// headerWorkflow returns the workflow of a definition, with torc's defaults.
 func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 	w := workflow.Workflow{
 		Name: d.Name, User: d.User, Description: given(d.Description), Project: given(d.Project), Metadata: d.Metadata,
@@ -112,7 +112,7 @@ func headerWorkflow(d *workflow.Definition) workflow.Workflow {
 	return w
 }
 
-// given is nil for an empty text.
+// given returns s, or nil if it is empty.
 func given(s string) *string {
 	if s == "" {
 		return nil
@@ -120,8 +120,8 @@ func given(s string) *string {
 	return &s
 }
 
-// Finished reports whether the workflow exists already, and returns its id and
-// its number of jobs. There is nothing more to do then.
+// Finished returns the id and the number of jobs of the workflow if it exists already. Then
+// nothing is left to do.
 func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finished bool, err error) {
 	if !d.done {
 		return 0, 0, false, nil
@@ -133,8 +133,8 @@ func (d *DefinitionWriter) Finished(ctx context.Context) (id, jobs int64, finish
 	return d.id, jobs, true, nil
 }
 
-// Finish checks that as many jobs and files have come as were sent, and makes
-// the workflow visible. It returns the workflow's id.
+// Finish checks that all jobs and files that the client sent have arrived, and makes the
+// workflow visible. It returns the workflow's id.
 func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64, error) {
 	if err := d.flushJobs(); err != nil {
 		return 0, err
@@ -170,7 +170,7 @@ func (d *DefinitionWriter) Finish(ctx context.Context, jobs, files int64) (int64
 	return d.id, nil
 }
 
-// Close deletes what was written unless the workflow is finished.
+// Close deletes what was written, unless the workflow is finished.
 func (d *DefinitionWriter) Close() error {
 	if d.done {
 		return nil
@@ -180,7 +180,7 @@ func (d *DefinitionWriter) Close() error {
 		return tx.ExecOne(`UPDATE workflow SET create_key = NULL WHERE id = ?`, d.id)
 	})
 	if workflow.CodeOf(err) == workflow.CodeConflict {
-		return nil // whoever began it anew deletes it
+		return nil // another request restarted the creation and deletes it
 	}
 	if err != nil {
 		return err
@@ -188,13 +188,13 @@ func (d *DefinitionWriter) Close() error {
 	return d.s.deleteRows(d.id)
 }
 
-// write runs a use case, if the workflow is still this writer's.
+// write runs a use case if the workflow still belongs to this writer.
 func (d *DefinitionWriter) write(name string, fn func(*core.Tx) error) error {
 	return d.s.shared.Do(name, func(tx *core.Tx) error {
 		var one int
 		err := tx.Row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 1 AND create_key IS ?`, []any{d.id, d.key}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
-			return workflow.Errorf(workflow.CodeConflict, "the creation of workflow %d was begun anew by another request", d.id)
+			return workflow.Errorf(workflow.CodeConflict, "the creation of workflow %d was started again by another request", d.id)
 		}
 		if err != nil {
 			return fmt.Errorf("read workflow %d: %w", d.id, err)
@@ -203,7 +203,7 @@ func (d *DefinitionWriter) write(name string, fn func(*core.Tx) error) error {
 	})
 }
 
-// checkNames refuses two jobs of one name: a definition means one job by it.
+// checkNames rejects duplicate job names.
 func (d *DefinitionWriter) checkNames(ctx context.Context) error {
 	var name string
 	err := d.s.DB.Read.QueryRowContext(ctx, `SELECT name FROM job WHERE workflow_id = ? GROUP BY name HAVING COUNT(*) > 1 LIMIT 1`, d.id).Scan(&name)
@@ -213,10 +213,10 @@ func (d *DefinitionWriter) checkNames(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("check the names of workflow %d: %w", d.id, err)
 	}
-	return workflow.Errorf(workflow.CodeInvalid, "two jobs are named %q", name)
+	return workflow.Errorf(workflow.CodeInvalid, "duplicate job name %q", name)
 }
 
-// checkOrder refuses dependencies on jobs that never came, and cycles.
+// checkOrder rejects dependencies on missing jobs, and cycles.
 func (d *DefinitionWriter) checkOrder(ctx context.Context) error {
 	if d.isOrdered {
 		return nil

@@ -13,11 +13,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// definitionChunk is how many rows of a definition one use case writes at
-// most, so that others get their turn in between.
+// definitionChunk is how many rows of a definition one use case writes at most, so that
+// other use cases are not delayed.
 const definitionChunk = 3000
 
-// addJobs collects jobs until there are enough to be worth a commit.
+// addJobs collects jobs until a commit is worthwhile.
 func (d *DefinitionWriter) addJobs(jobs []workflow.JobDefinition) error {
 	d.waiting = append(d.waiting, jobs...)
 	for len(d.waiting) >= definitionChunk {
@@ -29,7 +29,7 @@ func (d *DefinitionWriter) addJobs(jobs []workflow.JobDefinition) error {
 	return nil
 }
 
-// flushJobs writes the jobs that were collected.
+// flushJobs writes the collected jobs.
 func (d *DefinitionWriter) flushJobs() error {
 	jobs := d.waiting
 	if d.waiting = nil; len(jobs) == 0 {
@@ -38,7 +38,7 @@ func (d *DefinitionWriter) flushJobs() error {
 	return d.writeJobs(jobs)
 }
 
-// writeJobs stores jobs; what they refer to, save other jobs, must have come.
+// writeJobs stores jobs. Everything they refer to, except other jobs, must have arrived.
 func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 	jobs := make([]workflow.Job, len(defined))
 	deps := make([][]int32, len(defined))
@@ -61,7 +61,7 @@ func (d *DefinitionWriter) writeJobs(defined []workflow.JobDefinition) error {
 	return nil
 }
 
-// job resolves what a job refers to, except for other jobs.
+// job resolves a job's references, except those to other jobs.
 func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error) {
 	j := workflow.Job{
 		WorkflowID: d.id, Name: def.Name, Command: def.Command, JobSettings: def.JobSettings, TorcJob: def.TorcJob, Env: def.Env,
@@ -94,7 +94,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 		field  **int64
 	}{{def.Stage, &j.StageID}, {def.Child, &j.ChildID}} {
 		if ref.number < 0 || int(ref.number) > len(d.stages) {
-			return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no stage number %d", def.Name, ref.number)
+			return j, workflow.Errorf(workflow.CodeInvalid, "job %q: stage number %d does not exist", def.Name, ref.number)
 		}
 		if ref.number > 0 {
 			*ref.field = &d.stages[ref.number-1]
@@ -104,7 +104,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 		return j, err
 	}
 	if def.Undoes != 0 && def.Stage == 0 {
-		return j, workflow.Errorf(workflow.CodeInvalid, "job %q undoes another one, and is in no compensation", def.Name)
+		return j, workflow.Errorf(workflow.CodeInvalid, "job %q undoes another job, but is in no compensation", def.Name)
 	}
 	links := view.LinksOf(&j)
 	for i, list := range [][]int32{def.InputFiles, def.OutputFiles, def.InputUserData, def.OutputUserData} {
@@ -114,7 +114,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 		}
 		for _, k := range list {
 			if k < 0 || int(k) >= len(ids) {
-				return j, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no %s number %d", def.Name, view.LinkTables[i].What, k)
+				return j, workflow.Errorf(workflow.CodeInvalid, "job %q: %s number %d does not exist", def.Name, view.LinkTables[i].What, k)
 			}
 			*links[i] = append(*links[i], ids[k])
 		}
@@ -122,7 +122,7 @@ func (d *DefinitionWriter) job(def *workflow.JobDefinition) (workflow.Job, error
 	return j, checkNewJob(&j)
 }
 
-// dependencies returns a job's dependencies ascending and without repeats.
+// dependencies returns a job's dependencies, ascending and unique.
 func (d *DefinitionWriter) dependencies(def *workflow.JobDefinition) ([]int32, error) {
 	deps := def.DependsOn
 	for i := 1; i < len(deps); i++ {
@@ -134,12 +134,12 @@ func (d *DefinitionWriter) dependencies(def *workflow.JobDefinition) ([]int32, e
 		}
 	}
 	if len(deps) > 0 && deps[0] < 0 {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q: there is no job number %d", def.Name, deps[0])
+		return nil, workflow.Errorf(workflow.CodeInvalid, "job %q: job number %d does not exist", def.Name, deps[0])
 	}
 	return deps, nil
 }
 
-// noteChild remembers which stage a sub-workflow job stands for.
+// noteChild records the sub-workflow job of a stage.
 func (d *DefinitionWriter) noteChild(def *workflow.JobDefinition) error {
 	if def.Child == 0 {
 		return nil
@@ -151,12 +151,12 @@ func (d *DefinitionWriter) noteChild(def *workflow.JobDefinition) error {
 	return nil
 }
 
-// jobChunk is a chunk of jobs on its way into the database.
+// jobChunk is a chunk of jobs that is being written.
 type jobChunk struct {
 	d    *DefinitionWriter
 	jobs []workflow.Job
 	deps [][]int32
-	// undoes are the numbers of the jobs that they undo; 0: none.
+	// undoes has the number of the job that each one undoes; 0: none.
 	undoes []int32
 
 	base  int64 // the id of the first
@@ -164,7 +164,7 @@ type jobChunk struct {
 	later []int32
 }
 
-// ids returns the ids of jobs, if all are known yet.
+// ids returns the ids of jobs, if all are known.
 func (c *jobChunk) ids(indexes []int32) ([]int64, bool) {
 	known := len(c.d.jobs)
 	if int(indexes[len(indexes)-1]) >= known+len(c.jobs) {
@@ -181,8 +181,7 @@ func (c *jobChunk) ids(indexes []int32) ([]int64, bool) {
 	return ids, true
 }
 
-// write stores the jobs. What it learns is kept only when it has been
-// committed.
+// write stores the jobs. What it learns is kept only after the commit.
 func (c *jobChunk) write(tx *core.Tx) error {
 	in, err := newJobInserter(tx, c.d.id)
 	if err != nil {
@@ -212,7 +211,7 @@ func (c *jobChunk) write(tx *core.Tx) error {
 	return in.finish()
 }
 
-// undone is the job that the i-th one undoes; nil for others.
+// undone returns the job that the i-th one undoes; nil if none.
 func (c *jobChunk) undone(i int) (*int64, error) {
 	number := c.undoes[i]
 	if number == 0 {
@@ -222,11 +221,11 @@ func (c *jobChunk) undone(i int) (*int64, error) {
 		ids, _ := c.ids([]int32{number - 1})
 		return &ids[0], nil
 	}
-	return nil, workflow.Errorf(workflow.CodeInvalid, "job %q undoes job number %d, which has not come before it", c.jobs[i].Name, number)
+	return nil, workflow.Errorf(workflow.CodeInvalid, "job %q undoes job number %d, which does not precede it", c.jobs[i].Name, number)
 }
 
-// makeGates returns for each of the given jobs the gate of its dependencies;
-// without id where one of them has not come yet.
+// makeGates returns the gate of each job's dependencies; without id if one of them has not
+// arrived.
 func (c *jobChunk) makeGates(tx *core.Tx, firsts []int32) ([]definedGate, error) {
 	maker, err := engine.NewGateMaker(tx, c.d.id)
 	if err != nil {
@@ -252,7 +251,7 @@ func (c *jobChunk) makeGates(tx *core.Tx, firsts []int32) ([]definedGate, error)
 	return gates, maker.Finish()
 }
 
-// keep takes over what was committed.
+// keep stores what the commit made valid.
 func (c *jobChunk) keep() {
 	d := c.d
 	for i, deps := range c.deps {
@@ -266,8 +265,7 @@ func (c *jobChunk) keep() {
 	maps.Copy(d.gates, c.gates)
 }
 
-// joinLater gives jobs their gates whose dependencies had not all come when
-// they came.
+// joinLater sets the gates of jobs that arrived before some of their dependencies.
 func (d *DefinitionWriter) joinLater(tx *core.Tx, later []int32) error {
 	for _, i := range later {
 		ids := make([]int64, len(d.deps[i]))

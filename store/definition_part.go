@@ -14,10 +14,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Add stores the lists of a chunk. Jobs are numbered in the order in which they
-// come, over all chunks, and so are files and user data. A job may depend on
-// one that comes later; everything else must have come before what refers to
-// it, or come in the same chunk. The chunk must not be changed afterwards.
+// Add stores the lists of a chunk. Jobs are numbered in order of arrival, over all chunks;
+// so are files and user data. A job may depend on a later one; everything else must arrive
+// before, or with, what refers to it. The chunk must not be changed afterwards.
 func (d *DefinitionWriter) Add(chunk *workflow.Definition) error {
 	if err := addRows(d, "file", &d.files, chunk.Files, d.insertFile); err != nil {
 		return err
@@ -84,7 +83,7 @@ func addNamed[T any](d *DefinitionWriter, what string, ids map[string]int64, row
 				return fmt.Errorf("%s %q: %w", what, name, err)
 			}
 			if ids[name] != 0 || added[name] != 0 {
-				return workflow.Errorf(workflow.CodeInvalid, "the name %q is given to two %s", name, what)
+				return workflow.Errorf(workflow.CodeInvalid, "duplicate name %q of %s", name, what)
 			}
 			added[name] = id
 		}
@@ -110,7 +109,7 @@ func (d *DefinitionWriter) insertUserData(tx *core.Tx, u *workflow.UserDataDefin
 
 func (d *DefinitionWriter) insertRequirements(tx *core.Tx, q *workflow.ResourceRequirements) (string, int64, error) {
 	if q.Name == workflow.DefaultRequirements {
-		return q.Name, 0, workflow.Errorf(workflow.CodeInvalid, "the name is taken: every workflow has requirements of this name")
+		return q.Name, 0, workflow.Errorf(workflow.CodeInvalid, "the name is reserved for the workflow's default requirements")
 	}
 	row := *q
 	row.WorkflowID = d.id
@@ -147,7 +146,7 @@ func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinitio
 	}
 	for _, i := range a.Jobs {
 		if i < 0 || int(i) >= len(d.jobs) {
-			return 0, workflow.Errorf(workflow.CodeInvalid, "there is no job number %d", i)
+			return 0, workflow.Errorf(workflow.CodeInvalid, "job number %d does not exist", i)
 		}
 		row.JobIDs = append(row.JobIDs, d.jobs[i])
 	}
@@ -156,7 +155,7 @@ func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinitio
 	return record.InsertAction(tx, row)
 }
 
-// actionConfig writes what an action does as torc's runners read it.
+// actionConfig returns the config of an action as torc's runners read it.
 func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
 	config := map[string]any{}
 	switch {
@@ -186,8 +185,7 @@ func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawM
 	return text, workflow.ValidateActionConfig(a.TriggerType, a.ActionType, text)
 }
 
-// autoScheduleConfig writes the limits within which the daemon asks for
-// allocations.
+// autoScheduleConfig returns the limits for the daemon's requests of allocations.
 func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
 	config := workflow.ScheduleNodes{SchedulerType: a.SchedulerType}
 	core.Set(&config.MaxParallelJobs, a.MaxParallelJobs)

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// insertStage stores a stage whose parent has come before it.
+// insertStage stores a stage. Its parent must have arrived before.
 func (d *DefinitionWriter) insertStage(tx *core.Tx, s *workflow.StageDefinition) (int64, error) {
 	if err := s.Validate(); err != nil {
 		return 0, err
@@ -30,7 +30,7 @@ func (d *DefinitionWriter) insertStage(tx *core.Tx, s *workflow.StageDefinition)
 		}
 		err := tx.Row(`SELECT id FROM stage WHERE workflow_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{d.id, last, s.Parent - 1 - known}, &parent)
 		if errors.Is(err, sql.ErrNoRows) {
-			return 0, workflow.Errorf(workflow.CodeInvalid, "stage %q belongs to stage number %d, which has not come before it", s.Name, s.Parent)
+			return 0, workflow.Errorf(workflow.CodeInvalid, "stage %q belongs to stage number %d, which does not precede it", s.Name, s.Parent)
 		}
 		if err != nil {
 			return 0, fmt.Errorf("find the parent of stage %q: %w", s.Name, err)
@@ -40,21 +40,20 @@ func (d *DefinitionWriter) insertStage(tx *core.Tx, s *workflow.StageDefinition)
 		d.id, string(s.Kind), parent, s.Name, string(policy))
 }
 
-// stageFaults find stages and jobs of workflow ?1 that do not belong together,
-// with the name of one and what is wrong with it.
+// stageFaults finds inconsistent stages and jobs of workflow ?1, and says what is wrong.
 var stageFaults = []struct{ query, message string }{
 	{`SELECT s.name FROM stage s LEFT JOIN job p ON p.child_id = s.id WHERE s.workflow_id = ?1 AND (s.kind = 'child') != (p.id IS NOT NULL)`,
-		"stage %q is a child without a sub-workflow job, or has one and is no child"},
+		"stage %q is a child without a sub-workflow job, or has one but is not a child"},
 	{`SELECT s.name FROM stage s JOIN job p ON p.child_id = s.id WHERE s.workflow_id = ?1 AND p.stage_id IS NOT s.parent_id`,
 		"the sub-workflow job of stage %q is not in the stage that it belongs to"},
 	{`SELECT s.name FROM stage s WHERE s.workflow_id = ?1 AND s.kind = 'end' AND (SELECT COUNT(*) FROM job j WHERE j.stage_id = s.id) != 1`,
-		"stage %q has not exactly one end job"},
+		"stage %q must have exactly one end job"},
 	{`SELECT s.name FROM stage s WHERE s.workflow_id = ?1 AND s.kind = 'end' GROUP BY s.parent_id HAVING COUNT(*) > 1`,
-		"stage %q is the second end of the same stage"},
+		"stage %q is a duplicate end of its stage"},
 	{`SELECT j.name FROM job j JOIN stage s ON s.id = j.stage_id JOIN job x ON x.id = j.undoes_id LEFT JOIN stage y ON y.id = x.stage_id
 		WHERE j.workflow_id = ?1 AND j.undoes_id IS NOT NULL AND (s.kind != 'compensation' OR y.kind IS 'compensation')`,
-		"job %q undoes another one: only a job of a compensation does, and to one that is of none"},
-	// Each gate is looked at once, however many jobs are behind it.
+		"job %q cannot undo another job: it must be in a compensation, and the other must not"},
+	// Each gate is checked once, however many jobs are behind it.
 	{`SELECT (SELECT j.name FROM job j WHERE j.gate_id = g.gate_id AND j.stage_id IS g.stage_id LIMIT 1)
 		FROM (SELECT DISTINCT gate_id, stage_id FROM job WHERE workflow_id = ?1 AND gate_id IS NOT NULL) g
 			JOIN gate_dependency d ON d.gate_id = g.gate_id JOIN job x ON x.id = d.job_id
@@ -62,11 +61,11 @@ var stageFaults = []struct{ query, message string }{
 		"job %q depends on a job of another stage"},
 }
 
-// checkStages refuses stages and jobs that do not belong together.
+// checkStages rejects inconsistent stages and jobs.
 func checkStages(tx *core.Tx, workflowID int64) error {
 	var staged bool
 	if err := tx.Row(`SELECT EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?)`, []any{workflowID}, &staged); err != nil {
-		return fmt.Errorf("look for stages of workflow %d: %w", workflowID, err)
+		return fmt.Errorf("check for stages of workflow %d: %w", workflowID, err)
 	}
 	if !staged {
 		return nil
@@ -81,10 +80,10 @@ func checkStages(tx *core.Tx, workflowID int64) error {
 			return fmt.Errorf("check the stages of workflow %d: %w", workflowID, err)
 		}
 	}
-	// Compensations rest until they are started.
+	// Compensations are disabled until they start.
 	ids, err := engine.RestCompensations(tx, workflowID)
 	if err != nil {
-		return fmt.Errorf("let the compensations of workflow %d rest: %w", workflowID, err)
+		return fmt.Errorf("disable the compensations of workflow %d: %w", workflowID, err)
 	}
 	if len(ids) == 0 {
 		return nil
@@ -92,8 +91,8 @@ func checkStages(tx *core.Tx, workflowID int64) error {
 	return engine.CountGates(tx, workflowID)
 }
 
-// checkSameStage refuses dependencies that leave a stage, of the jobs from first
-// to last.
+// checkSameStage rejects dependencies of the jobs from first to last on jobs of another
+// stage.
 func checkSameStage(tx *core.Tx, workflowID, first, last int64) error {
 	var job, dependency string
 	err := tx.Row(`SELECT j.name, x.name FROM job j JOIN gate_dependency d ON d.gate_id = j.gate_id JOIN job x ON x.id = d.job_id

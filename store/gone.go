@@ -12,8 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ReviewEnds releases end jobs that waited for runners that are gone. It is cheap while
-// there are none.
+// ReviewEnds releases end jobs whose runners have left. It costs little if none waits.
 func (s Workflows) ReviewEnds(ctx context.Context) error {
 	rows, err := s.DB.Read.QueryContext(ctx, view.WaitingEnds+` AND NOT EXISTS (SELECT 1 FROM `+view.AwaitedRunners+`)`)
 	if err != nil {

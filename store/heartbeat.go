@@ -16,10 +16,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// ExpireHeartbeats does what jobs say for the case that their runner has been
-// silent for so long, and returns for how many. A runner in an allocation may
-// still run them, and only Slurm can end that: the allocation is to be canceled,
-// and its end is that of the jobs. While Slurm has suspended it, nothing is done.
+// ExpireHeartbeats applies the heartbeat policies of a runner's jobs after it has been
+// silent for so long, and returns for how many. A runner in an allocation may still be
+// running them, and only Slurm can end that: the allocation is canceled, and its end ends
+// the jobs. Nothing is done while Slurm has suspended it.
 func (s Timeouts) ExpireHeartbeats(_ context.Context, runnerID int64, silence time.Duration) (n int, err error) {
 	err = s.shared.Do("expire heartbeats", func(tx *core.Tx) (err error) {
 		n, err = expireHeartbeats(tx, runnerID, silence)
@@ -77,14 +77,14 @@ func expireHeartbeats(tx *core.Tx, runnerID int64, silence time.Duration) (n int
 	return n, err
 }
 
-// placeOf is the live allocation that a runner is in, 0 if it is in none, and
-// whether Slurm has suspended it.
+// placeOf returns the live allocation of a runner, 0 if it is in none, and whether Slurm
+// has suspended it.
 func placeOf(tx *core.Tx, runnerID int64) (allocation int64, suspended bool, err error) {
 	var state string
 	err = tx.Row(`SELECT a.id, a.slurm_state FROM compute_node n JOIN allocation a ON a.id = n.allocation_id WHERE n.id = ? AND a.state != 'ended'`,
 		[]any{runnerID}, &allocation, &state)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, false, fmt.Errorf("look at the allocation of runner %d: %w", runnerID, err)
+		return 0, false, fmt.Errorf("read the allocation of runner %d: %w", runnerID, err)
 	}
 	return allocation, strings.HasPrefix(state, failure.Suspended), nil
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// dueHolds selects the jobs whose holds are over at a time. The + has SQLite take
-// the index of deadlines instead of going through all jobs.
+// dueHolds selects the jobs whose hold has expired. The + makes SQLite use the index of
+// deadlines.
 const dueHolds = `SELECT j.id FROM job j JOIN workflow w ON w.id = j.workflow_id
 	WHERE j.status = {pending_failed} AND json_extract(j.hold, '$.deadline_ms') <= ? AND w.is_canceled = 0 AND w.is_hidden = 0 ORDER BY +j.id`
 
-// Expire classifies jobs that nobody has classified in time, by the clock
-// of the database, and returns how many there were.
+// Expire classifies the jobs whose hold has expired by the clock of the database, and
+// returns how many there were.
 func (s Holds) Expire(ctx context.Context) (n int, err error) {
 	rows, err := s.DB.Read.QueryContext(ctx, dueHolds, s.DB.Now().UnixMilli())
 	if err != nil {
-		return 0, fmt.Errorf("look for holds that are over: %w", err)
+		return 0, fmt.Errorf("find expired holds: %w", err)
 	}
 	due, err := sqlite.Collect(rows, view.ScanID)
 	if err != nil {
-		return 0, fmt.Errorf("look for holds that are over: %w", err)
+		return 0, fmt.Errorf("find expired holds: %w", err)
 	}
 	for _, id := range due {
 		var ended bool
@@ -45,8 +45,8 @@ func (s Holds) Expire(ctx context.Context) (n int, err error) {
 	return n, nil
 }
 
-// expireHeldJob classifies a job whose hold is over. If it cannot be repeated any
-// more, it has failed.
+// expireHeldJob classifies a job whose hold has expired. If it has no retries left, it
+// fails.
 func expireHeldJob(tx *core.Tx, id int64) (bool, error) {
 	text, err := core.GetOne(tx, "job", id, `SELECT COALESCE(hold, '{}') FROM job WHERE id = ? AND status = {pending_failed}`, sqlite.ScanString)
 	if err != nil {

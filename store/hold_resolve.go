@@ -13,24 +13,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// HoldSelection says which held jobs of a workflow are meant: those of the ids,
-// else those of the fingerprint, else all.
+// HoldSelection selects held jobs of a workflow: by id, else by fingerprint, else all.
 type HoldSelection struct {
 	JobIDs      []int64
 	Fingerprint string
 }
 
-// ResolveOptions say how holds are ended.
+// ResolveOptions configure how holds are ended.
 type ResolveOptions struct {
-	// DryRun tells what would become of the jobs and changes nothing.
+	// DryRun returns the outcomes without changing anything.
 	DryRun bool
-	// Force lets jobs ask for more than there is anywhere.
+	// Force permits requirements beyond what is available anywhere.
 	Force bool
 }
 
-// Resolve ends the holds of jobs, all in one transaction, and returns what
-// became of each. A job whose hold cannot end is named with the reason, and the
-// others are resolved.
+// Resolve ends the holds of jobs in one transaction, and returns the outcome for each. A
+// hold that cannot end has an error there; the others are resolved.
 func (s Holds) Resolve(
 	_ context.Context, workflowID int64, which HoldSelection, w hold.Classification, o ResolveOptions,
 ) (outcomes []hold.HoldOutcome, err error) {
@@ -50,9 +48,8 @@ func (s Holds) Resolve(
 	return outcomes, err
 }
 
-// ResolveEach ends the holds of jobs as a list of verdicts says, in one
-// transaction, and returns what became of each entry. A wrong entry is named with
-// the reason, and the others count.
+// ResolveEach applies a list of verdicts in one transaction, and returns the outcome for
+// each. A rejected entry has an error there; the others take effect.
 func (s Holds) ResolveEach(
 	_ context.Context, workflowID int64, verdicts []hold.HoldVerdict, o ResolveOptions,
 ) (outcomes []hold.VerdictOutcome, err error) {
@@ -83,16 +80,16 @@ func (s Holds) resolve(workflowID int64, o ResolveOptions, do func(*holdResolver
 	})
 }
 
-// holdResolver ends holds of a workflow, in one transaction.
+// holdResolver ends holds of a workflow in one transaction.
 type holdResolver struct {
 	tx      *core.Tx
 	r       *view.Run
 	o       ResolveOptions
-	decided map[int64]string // by earlier entries; with their names
-	held    []hold.HeldJob   // at first; nil: not read yet
+	decided map[int64]string // job names by id, decided by earlier entries
+	held    []hold.HeldJob   // before the first entry; nil: not read
 }
 
-// verdict does what an entry says. That it is refused is an outcome, not an error.
+// verdict applies an entry. A rejection is an outcome, not an error.
 func (x *holdResolver) verdict(i int, v *hold.HoldVerdict) (hold.VerdictOutcome, error) {
 	o := hold.VerdictOutcome{Entry: i, Jobs: []hold.HoldOutcome{}}
 	w, err := v.Classification()
@@ -114,8 +111,7 @@ func (x *holdResolver) verdict(i int, v *hold.HoldVerdict) (hold.VerdictOutcome,
 	return o, err
 }
 
-// refusalOf is the error if it says that something was not accepted, nil if it is
-// none or another one.
+// refusalOf returns err if it rejects a request; nil otherwise.
 func refusalOf(err error) *workflow.Error {
 	var refusal *workflow.Error
 	if errors.As(err, &refusal) && slices.Contains([]workflow.Code{workflow.CodeConflict, workflow.CodeInvalid, workflow.CodeNotFound}, refusal.Code) {
@@ -124,7 +120,7 @@ func refusalOf(err error) *workflow.Error {
 	return nil
 }
 
-// allowed rejects what no job of the workflow may get.
+// allowed rejects classifications that no job of the workflow can have.
 func (x *holdResolver) allowed(w *hold.Classification) error {
 	if x.r.Canceled && w.Status == workflow.Ready {
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: its jobs are not retried", x.r.WorkflowID).
@@ -133,7 +129,7 @@ func (x *holdResolver) allowed(w *hold.Classification) error {
 	return nil
 }
 
-// meant returns the ids of the jobs that an entry is about.
+// meant returns the ids of the jobs of an entry.
 func (x *holdResolver) meant(v *hold.HoldVerdict) ([]int64, error) {
 	switch {
 	case v.Fingerprint != "":
@@ -144,11 +140,11 @@ func (x *holdResolver) meant(v *hold.HoldVerdict) ([]int64, error) {
 	var id, n int64
 	err := x.tx.Row(`SELECT COALESCE(MIN(id), 0), COUNT(*) FROM job WHERE workflow_id = ? AND name = ?`, []any{x.r.WorkflowID, v.Job}, &id, &n)
 	if err != nil {
-		return nil, fmt.Errorf("look for job %s of workflow %d: %w", v.Job, x.r.WorkflowID, err)
+		return nil, fmt.Errorf("find job %s of workflow %d: %w", v.Job, x.r.WorkflowID, err)
 	}
 	if n > 1 {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "%d jobs of workflow %d have the name %q, and nobody can tell which is meant", n, x.r.WorkflowID, v.Job).
-			WithHint("name it by its id, for example %d", id)
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%d jobs of workflow %d have the name %q", n, x.r.WorkflowID, v.Job).
+			WithHint("use the id of a job, for example %d", id)
 	}
 	if id == 0 {
 		if id, err = strconv.ParseInt(v.Job, 10, 64); err != nil || id <= 0 {
@@ -158,8 +154,8 @@ func (x *holdResolver) meant(v *hold.HoldVerdict) ([]int64, error) {
 	return []int64{id}, nil
 }
 
-// selected returns the ids of the jobs that are meant, ascending. Those that an
-// earlier entry has decided are not, unless they are named.
+// selected returns the ids of selected jobs, ascending. Jobs decided by an earlier entry
+// are left out, unless selected by id.
 func (x *holdResolver) selected(which HoldSelection) (ids []int64, err error) {
 	if len(which.JobIDs) > 0 {
 		return slices.Compact(slices.Sorted(slices.Values(which.JobIDs))), nil
@@ -198,11 +194,11 @@ func (x *holdResolver) resolve(ids []int64, w hold.Classification) ([]hold.HoldO
 	return outcomes, nil
 }
 
-// resolveOne classifies a job. That it is refused is an outcome, not an error.
+// resolveOne classifies a job. A rejection is an outcome, not an error.
 func (x *holdResolver) resolveOne(id int64, w hold.Classification) (o hold.HoldOutcome, err error) {
 	var of int64
 	if err := x.tx.Row(`SELECT COALESCE((SELECT workflow_id FROM job WHERE id = ?), 0)`, []any{id}, &of); err != nil {
-		return o, fmt.Errorf("look for job %d: %w", id, err)
+		return o, fmt.Errorf("find job %d: %w", id, err)
 	}
 	switch {
 	case of != x.r.WorkflowID:

@@ -9,14 +9,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 )
 
-// Identity returns the name that tells this database from all others, for as
-// long as it lives. The first call ever gives it the name fresh, which must be
-// unique.
+// Identity returns the permanent name of this database, which distinguishes it from all
+// others. The first call ever sets it to fresh, which must be unique.
 func (s *Store) Identity(ctx context.Context, fresh string) (name string, err error) {
 	err = s.db.Read.QueryRowContext(ctx, `SELECT name FROM identity WHERE id = 1`).Scan(&name)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = s.shared.Do("name the database", func(tx *core.Tx) error {
-			// Somebody may have been earlier: then that name stays.
+			// If the name was set meanwhile, it stays.
 			return tx.Row(`INSERT INTO identity (id, name) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET name = name RETURNING name`,
 				[]any{fresh}, &name)
 		})

@@ -14,9 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Delete deletes a job with its history and returns it. What waited for it
-// waits no longer; what was skipped because of it stays canceled. A job that a
-// runner holds is refused.
+// Delete deletes a job with its history and returns it. Jobs no longer wait for it; jobs
+// skipped because of it stay canceled. It returns CodeConflict if a runner holds the job.
 func (s Jobs) Delete(_ context.Context, id int64, user string) (workflow.Job, error) {
 	var j workflow.Job
 	err := s.shared.Do("delete job", func(tx *core.Tx) (err error) {
@@ -49,7 +48,7 @@ func deleteJob(tx *core.Tx, j *workflow.Job) error {
 	}
 	gates, err := core.IDsOf(tx, `SELECT gate_id FROM gate_dependency WHERE job_id = ?`, j.ID)
 	if err != nil {
-		return fmt.Errorf("find what depends on job %d: %w", j.ID, err)
+		return fmt.Errorf("find the dependents of job %d: %w", j.ID, err)
 	}
 	actions, err := core.IDsOf(tx, `SELECT action_id FROM workflow_action_job WHERE job_id = ?`, j.ID)
 	if err != nil {
@@ -84,7 +83,7 @@ func deleteJob(tx *core.Tx, j *workflow.Job) error {
 	return continueWithout(tx, r)
 }
 
-// uncountCauses takes the attempts of a job from what is counted of a workflow.
+// uncountCauses subtracts the attempts of a job from the counts of its workflow.
 func uncountCauses(tx *core.Tx, workflowID, job int64) error {
 	_, err := tx.Exec(`UPDATE cause_count SET n = cause_count.n - a.n, retried = cause_count.retried - a.retried, counted = cause_count.counted - a.counted
 		FROM (SELECT run_id, cause, COUNT(*) AS n, SUM(action IN ('retry', 'recover')) AS retried, SUM(counted) AS counted
@@ -96,8 +95,8 @@ func uncountCauses(tx *core.Tx, workflowID, job int64) error {
 	return nil
 }
 
-// noteDeleted notes with the verdict of a stage that one of the jobs that it counts
-// is gone. Its next start has another verdict.
+// noteDeleted adds to the verdict of a stage that one of its jobs was deleted. The next
+// start of the stage has a new verdict.
 func noteDeleted(tx *core.Tx, j *workflow.Job) error {
 	if j.StageID == nil {
 		return nil
@@ -105,13 +104,13 @@ func noteDeleted(tx *core.Tx, j *workflow.Job) error {
 	_, err := tx.Exec(`UPDATE stage SET verdict = json_set(verdict, '$.deleted_jobs', COALESCE(json_extract(verdict, '$.deleted_jobs'), 0) + 1)
 		WHERE id = ? AND state = 'ended' AND verdict IS NOT NULL`, *j.StageID)
 	if err != nil {
-		return fmt.Errorf("note that job %d of stage %d is deleted: %w", j.ID, *j.StageID, err)
+		return fmt.Errorf("record that job %d of stage %d is deleted: %w", j.ID, *j.StageID, err)
 	}
 	return nil
 }
 
-// forgetCulprit makes jobs merely canceled that were skipped because of a job
-// that is gone, or behind it.
+// forgetCulprit clears skipped_by of jobs that were skipped because of a deleted job, or
+// behind it.
 func forgetCulprit(tx *core.Tx, gone *workflow.Job) error {
 	if !gone.Status.IsUnsuccessful() {
 		return nil
@@ -119,13 +118,13 @@ func forgetCulprit(tx *core.Tx, gone *workflow.Job) error {
 	_, err := tx.Exec(`UPDATE job SET skipped_by = NULL WHERE workflow_id = ?1 AND status IN ({failed}, {canceled}, {terminated}, {pending_failed}) AND skipped_by IS NOT NULL
 		AND (skipped_by = ?2 OR NOT EXISTS (SELECT 1 FROM gate g WHERE g.id = job.gate_id AND g.failed > 0))`, gone.WorkflowID, gone.ID)
 	if err != nil {
-		return fmt.Errorf("forget that jobs were skipped because of job %d: %w", gone.ID, err)
+		return fmt.Errorf("clear the jobs skipped because of job %d: %w", gone.ID, err)
 	}
 	return nil
 }
 
-// narrowGate brings a gate up to date that has lost a dependency: jobs without
-// any left have no gate, and two gates with the same dependencies become one.
+// narrowGate updates a gate that has lost a dependency. Jobs without dependencies have no
+// gate, and two gates with equal dependencies become one.
 func narrowGate(tx *core.Tx, workflowID, gate int64) error {
 	deps, err := core.IDsOf(tx, `SELECT job_id FROM gate_dependency WHERE gate_id = ? ORDER BY job_id`, gate)
 	if err != nil {
@@ -156,8 +155,8 @@ func narrowGate(tx *core.Tx, workflowID, gate int64) error {
 	return nil
 }
 
-// recountActions brings actions up to date that have lost a job. One that has
-// none left does not go off.
+// recountActions updates actions that have lost a job. An action without jobs does not
+// trigger.
 func recountActions(tx *core.Tx, ids []int64) error {
 	if len(ids) == 0 {
 		return nil
@@ -174,20 +173,20 @@ func recountActions(tx *core.Tx, ids []int64) error {
 	return nil
 }
 
-// continueWithout lets a workflow go on that has lost a job.
+// continueWithout continues a workflow after the deletion of a job.
 func continueWithout(tx *core.Tx, r *view.Run) error {
 	if err := engine.SettleAllBlocked(tx, r); err != nil {
 		return err
 	}
 	counts, err := core.StatusCounts(tx, r.WorkflowID)
 	if err != nil || counts.Total() == 0 {
-		return err // what is empty has not ended
+		return err // an empty workflow has not ended
 	}
 	return engine.EndIfOver(tx, r.WorkflowID)
 }
 
-// DeleteAll deletes all jobs of a workflow with their history, and returns how
-// many there were. It is refused while a runner holds one of them.
+// DeleteAll deletes all jobs of a workflow with their history, and returns how many there
+// were. It returns CodeConflict if a runner holds one of them.
 func (s Jobs) DeleteAll(_ context.Context, workflowID int64, user string) (n int64, err error) {
 	err = s.shared.Do("delete jobs", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)

@@ -18,10 +18,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Create stores jobs of one workflow, all or none, and returns them in the
-// same order with their ids, effective environments and sorted labels. Jobs
-// begin uninitialized and depend on jobs that exist already. Without
-// requirements they get the workflow's default ones.
+// Create stores jobs of one workflow, all or none, and returns them in the same order with
+// ids, effective environments and sorted labels. Jobs start uninitialized and can depend
+// only on existing jobs. The default requirements apply where none are given.
 func (s Jobs) Create(_ context.Context, jobs []workflow.Job) ([]workflow.Job, error) {
 	created := slices.Clone(jobs)
 	for i := range created {
@@ -60,8 +59,7 @@ func (s Jobs) Create(_ context.Context, jobs []workflow.Job) ([]workflow.Job, er
 	return created, nil
 }
 
-// checkNewJob rejects what no job may have, and brings a job's lists into
-// their stored form.
+// checkNewJob rejects invalid jobs, and normalizes a job's lists.
 func checkNewJob(j *workflow.Job) (err error) {
 	if err := workflow.CheckName("job", j.Name); err != nil {
 		return err
@@ -86,7 +84,7 @@ func checkNewJob(j *workflow.Job) (err error) {
 	return nil
 }
 
-// createJobs stores jobs of one workflow, whose Env is their own alone, and
+// createJobs stores jobs of one workflow, whose Env does not include the workflow's, and
 // sets their ids.
 func createJobs(tx *core.Tx, jobs []workflow.Job) error {
 	in, err := newJobInserter(tx, jobs[0].WorkflowID)
@@ -113,11 +111,11 @@ type jobInserter struct {
 	tx           *core.Tx
 	workflowID   int64
 	first, next  int64 // ids of its first and its next job
-	requirements int64 // the default ones; 0 if there are none
+	requirements int64 // the default; 0 if there is none
 	known        map[reference]bool
 	classes      map[core.ClassKey]int64
 	envs         map[string]int64
-	policies     map[string]int64 // by what they say
+	policies     map[string]int64 // by their text
 	jobs         *sqlite.Bulk
 	links        [4]*sqlite.Bulk
 	byStatus     map[workflow.JobStatus]int64
@@ -171,7 +169,7 @@ func (in *jobInserter) gate(known map[row.GateHash]int64, j *workflow.Job) (*int
 	return &id, nil
 }
 
-// insert stores a job, whose Env is its own alone, and sets its id.
+// insert stores a job, whose Env does not include the workflow's, and sets its id.
 func (in *jobInserter) insert(j *workflow.Job) error {
 	class, err := in.class(j)
 	if err != nil {
@@ -219,7 +217,7 @@ func (in *jobInserter) insert(j *workflow.Job) error {
 	return nil
 }
 
-// class returns the claim class of a new job, whose requirements it sets if it
+// class returns the claim class of a new job. It sets the default requirements if the job
 // has none.
 func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	if j.ResourceRequirementsID == nil {
@@ -243,7 +241,7 @@ func (in *jobInserter) class(j *workflow.Job) (int64, error) {
 	return id, err
 }
 
-// classKeyOf returns what whoever claims looks at in a job.
+// classKeyOf returns the properties of a job that matter for claims.
 func classKeyOf(j *workflow.Job) core.ClassKey {
 	key := core.ClassKey{Priority: j.Priority, Labels: workflow.JoinLabels(j.Labels), Login: j.Login}
 	core.Set(&key.RequirementsID, j.ResourceRequirementsID)
@@ -251,8 +249,8 @@ func classKeyOf(j *workflow.Job) core.ClassKey {
 	return key
 }
 
-// checkScheduler refuses a scheduler of another workflow. One that is not known
-// at all may be: torc's clients use schedulers as mere numbers.
+// checkScheduler rejects a scheduler of another workflow. Unknown ids are accepted, since
+// torc's clients use schedulers as mere numbers.
 func checkScheduler(tx *core.Tx, workflowID, id int64) error {
 	if id == 0 {
 		return nil
@@ -270,7 +268,7 @@ func checkScheduler(tx *core.Tx, workflowID, id int64) error {
 	return nil
 }
 
-// require refuses a reference into another workflow, and asks only once.
+// require rejects a reference to another workflow. It checks each reference once.
 func (in *jobInserter) require(table, what string, id int64) error {
 	ref := reference{table, id}
 	if in.known[ref] {
@@ -297,7 +295,7 @@ func (in *jobInserter) env(env map[string]string) (any, error) {
 	return id, err
 }
 
-// envOf returns the id of an environment, which it stores if it is new.
+// envOf returns the id of an environment. It stores the environment if it is new.
 func envOf(tx *core.Tx, workflowID int64, env string) (id int64, err error) {
 	err = tx.Row(`SELECT id FROM job_env WHERE workflow_id = ? AND env = ?`, []any{workflowID, env}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -309,8 +307,7 @@ func envOf(tx *core.Tx, workflowID int64, env string) (id int64, err error) {
 	return id, nil
 }
 
-// policy returns the id of what jobs say about their failures; nil if that is
-// nothing.
+// policy returns the id of a job's policy; nil if it is empty.
 func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	if p == nil {
 		return nil, nil
@@ -334,7 +331,7 @@ func (in *jobInserter) policy(p *workflow.JobPolicy) (any, error) {
 	return id, nil
 }
 
-// policyOf returns the id of a job's policy, which it stores if it is new.
+// policyOf returns the id of a job's policy. It stores the policy if it is new.
 func policyOf(tx *core.Tx, workflowID int64, policy string, watched bool) (id int64, err error) {
 	err = tx.Row(`SELECT id FROM job_policy WHERE workflow_id = ? AND policy = ?`, []any{workflowID, policy}, &id)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -346,7 +343,7 @@ func policyOf(tx *core.Tx, workflowID int64, policy string, watched bool) (id in
 	return id, nil
 }
 
-// finish writes what was not written yet, and checks and counts it all.
+// finish writes the rest, and checks and counts all jobs.
 func (in *jobInserter) finish() error {
 	if err := in.jobs.Flush(); err != nil {
 		return fmt.Errorf("insert jobs of workflow %d: %w", in.workflowID, err)
@@ -365,7 +362,7 @@ func (in *jobInserter) finish() error {
 	return nil
 }
 
-// checkLinks refuses links with what does not exist in the workflow.
+// checkLinks rejects links to what does not exist in the workflow.
 func (in *jobInserter) checkLinks(table view.LinkTable) error {
 	var id int64
 	err := in.tx.Row(`SELECT l.`+table.Column+` FROM `+table.Name+` l LEFT JOIN `+table.Target+` t ON t.id = l.`+table.Column+`

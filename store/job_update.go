@@ -17,10 +17,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Update changes a job and returns it. Its name, command and dependencies
-// can change while it is uninitialized, and it can be disabled then; its
-// environment, files and user data never. The status of a held job can be set
-// to ready or failed, which classifies it.
+// Update changes a job and returns it. Name, command and dependencies can change while it
+// is uninitialized, and it can be disabled then. Environment, files and user data cannot
+// change. Setting the status of a held job to ready or failed classifies it.
 func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflow.Job, error) {
 	if u.Priority != nil && *u.Priority < 0 {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "job %d: priority must not be negative, but is %d", id, *u.Priority)
@@ -55,7 +54,7 @@ func (s Jobs) Update(_ context.Context, id int64, u workflow.JobUpdate) (workflo
 	return j, err
 }
 
-// checkJobUpdate refuses to change what is fixed in the job's status.
+// checkJobUpdate rejects changes that the job's status does not permit.
 func checkJobUpdate(j *workflow.Job, u *workflow.JobUpdate) error {
 	sent := [4][]int64{u.InputFiles, u.OutputFiles, u.InputUserData, u.OutputUserData}
 	for i, list := range view.LinksOf(j) {
@@ -126,7 +125,7 @@ func updateJob(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	return nil
 }
 
-// updateClass changes what whoever claims looks at.
+// updateClass changes the properties that matter for claims.
 func updateClass(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	if u.ResourceRequirementsID == nil && u.SchedulerID == nil && u.Priority == nil && u.Labels == nil {
 		return nil
@@ -160,8 +159,8 @@ func updateClass(tx *core.Tx, j *workflow.Job, u *workflow.JobUpdate) error {
 	return nil
 }
 
-// checkDependencies refuses dependencies that are not jobs of the workflow or
-// that would close a cycle.
+// checkDependencies rejects dependencies that are not jobs of the workflow, or that would
+// close a cycle.
 func checkDependencies(tx *core.Tx, j *workflow.Job, deps []int64) error {
 	if slices.Contains(deps, j.ID) {
 		return workflow.Errorf(workflow.CodeInvalid, "job %d cannot depend on itself", j.ID)
@@ -187,7 +186,7 @@ func checkDependencies(tx *core.Tx, j *workflow.Job, deps []int64) error {
 	return workflow.Errorf(workflow.CodeInvalid, "job %d cannot depend on job %d, which depends on it", j.ID, through)
 }
 
-// setDependencies replaces what a job depends on. Its status is the caller's.
+// setDependencies replaces a job's dependencies. The caller updates its status.
 func setDependencies(tx *core.Tx, workflowID, id int64, deps []int64) error {
 	var gate any
 	if len(deps) > 0 {
@@ -203,7 +202,7 @@ func setDependencies(tx *core.Tx, workflowID, id int64, deps []int64) error {
 	return checkSameStage(tx, workflowID, id, id)
 }
 
-// disableJobs takes an uninitialized job out of its workflow's runs.
+// disableJobs excludes an uninitialized job from its workflow's runs.
 func disableJobs(tx *core.Tx, j *workflow.Job) error {
 	if err := engine.DisableJob(tx, j.WorkflowID, j.ID); err != nil {
 		return fmt.Errorf("disable job %d: %w", j.ID, err)

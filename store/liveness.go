@@ -8,9 +8,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 )
 
-// ReturnUnstarted makes jobs ready again that a torc client claimed before a
-// time (in ms) and never started: the answer was lost, or the client is gone.
-// It returns how many there were.
+// ReturnUnstarted makes jobs ready again that a torc client claimed before a time (in ms)
+// and never started, because the answer was lost or the client is gone. It returns how many
+// there were.
 func (s Jobs) ReturnUnstarted(_ context.Context, claimedBeforeMS int64) (n int64, err error) {
 	err = s.shared.Do("return unstarted jobs", func(tx *core.Tx) error {
 		n = 0

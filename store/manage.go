@@ -11,10 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// ManageStatusChange is an operator's word: it changes a job's status to one
-// that is not complete. Whoever holds the job loses it. A job that was complete
-// and becomes uninitialized takes along what directly depends on it and has
-// run.
+// ManageStatusChange lets an operator set a job's status to one that is not complete, and
+// voids its lease. If a complete job becomes uninitialized, the jobs that directly depend
+// on it and have run are reset too.
 func (s Jobs) ManageStatusChange(_ context.Context, id int64, to workflow.JobStatus, runID int64) (workflow.Job, error) {
 	if to.IsComplete() {
 		return workflow.Job{}, workflow.Errorf(workflow.CodeInvalid, "Cannot change the status of job_id=%d to %s. Use complete_job", id, to)
@@ -31,8 +30,8 @@ func (s Jobs) ManageStatusChange(_ context.Context, id int64, to workflow.JobSta
 	return j, err
 }
 
-// changeStatus gives a job of a workflow that is at a run the status that an operator
-// wants; if it has it already, nothing happens.
+// changeStatus sets the status that an operator wants, if the workflow is at this run.
+// Setting the current status changes nothing.
 func changeStatus(tx *core.Tx, id int64, to workflow.JobStatus, runID int64) error {
 	l, err := core.GetOne(tx, "job", id, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
 	if err != nil || l.Status == to {
@@ -54,7 +53,7 @@ func manageStatus(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus, runID i
 	}
 	if l.IsStage && (to.IsLive() || to == workflow.PendingFailed) {
 		return workflow.Errorf(workflow.CodeConflict, "job_id=%d is a sub-workflow and cannot become %s", l.JobID, to).
-			WithHint("make it ready: it runs when its jobs may begin")
+			WithHint("make it ready: it runs when its jobs may start")
 	}
 	if err := engine.RequireCompensationRuns(tx, r, l.JobID); err != nil {
 		return err
@@ -85,7 +84,7 @@ func manageStatus(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus, runID i
 	if to == workflow.Uninitialized {
 		behind, err := engine.ResetJobsBehind(tx, r.WorkflowID, l.JobID)
 		if err != nil {
-			return fmt.Errorf("reset what depends on job %d: %w", l.JobID, err)
+			return fmt.Errorf("reset the dependents of job %d: %w", l.JobID, err)
 		}
 		open = append(open, behind...)
 	}
@@ -95,7 +94,7 @@ func manageStatus(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus, runID i
 	return engine.SettleJob(tx, r, l.JobID)
 }
 
-// cutOffByOperator records the running attempt that the operator's word ends.
+// cutOffByOperator records the running attempt that the operator ends.
 func cutOffByOperator(tx *core.Tx, l *core.LeasedJob, r *view.Run) error {
 	d := workflow.Decision{Action: workflow.ActionNone, Reason: "an operator changed the job's status"}
 	return engine.NewFinisher(tx, r).CutOff(l, failure.ClassifyCanceled(d.Reason, workflow.Evidence{}), d)

@@ -14,7 +14,7 @@ type Workflows struct {
 	shared *core.Shared
 }
 
-// Jobs are the use cases of jobs and what they depend on.
+// Jobs are the use cases of jobs and their dependencies.
 type Jobs struct {
 	view.Jobs
 	shared *core.Shared
@@ -26,7 +26,7 @@ type Holds struct {
 	shared *core.Shared
 }
 
-// ClaimHolds are the use cases of holds that keep jobs from being claimed.
+// ClaimHolds are the use cases of claim holds.
 type ClaimHolds struct {
 	view.ClaimHolds
 	shared *core.Shared
@@ -38,7 +38,7 @@ type Scheduling struct {
 	shared *core.Shared
 }
 
-// Timeouts are the use cases of times that pass.
+// Timeouts are the use cases of expired timeouts.
 type Timeouts struct {
 	view.Timeouts
 	shared *core.Shared

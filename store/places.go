@@ -2,8 +2,8 @@ package store
 
 import "github.com/torc-slurm/torc-slurm/workflow/placement"
 
-// PublishPlaces says where allocations for a workflow can be asked for from now on;
-// nil: nobody knows, or nobody asks for any.
+// PublishPlaces sets where allocations for a workflow can be requested; nil: unknown, or
+// nowhere.
 func (s Scheduling) PublishPlaces(workflowID int64, p placement.Places) {
 	at := &s.shared.Places
 	at.Mu.Lock()

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ProposeRetryAnew returns the job as RetryAnew would make it, or why that would refuse,
-// and changes nothing.
+// ProposeRetryAnew returns the job as RetryAnew would leave it, or its error, and changes
+// nothing.
 func (s Jobs) ProposeRetryAnew(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
 	return s.propose(id, func(tx *core.Tx) error {
 		l, r, err := jobOfRun(tx, id, runID)
@@ -20,13 +20,13 @@ func (s Jobs) ProposeRetryAnew(_ context.Context, id, runID, maxRetries int64) (
 	})
 }
 
-// ProposeStatusChange returns the job as ManageStatusChange would make it, or why that
-// would refuse, and changes nothing.
+// ProposeStatusChange returns the job as ManageStatusChange would leave it, or its error,
+// and changes nothing.
 func (s Jobs) ProposeStatusChange(_ context.Context, id int64, to workflow.JobStatus, runID int64) (workflow.Job, error) {
 	return s.propose(id, func(tx *core.Tx) error { return changeStatus(tx, id, to, runID) })
 }
 
-// propose carries out a change of a job, reads the job and undoes the change.
+// propose changes a job, reads it, and rolls back.
 func (s Jobs) propose(id int64, change func(*core.Tx) error) (j workflow.Job, err error) {
 	err = s.shared.Propose("propose a change of a job", func(tx *core.Tx) (err error) {
 		if err := change(tx); err != nil {

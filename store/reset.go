@@ -11,17 +11,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Reset begins a new run of a workflow, which is neither canceled nor
-// ended. Its jobs stay as they are; what a cancel left behind goes on when the
-// run is initialized or the first job of it is complete. Unless it is forced, it is refused while
-// jobs are live or allocations are pending or active.
+// Reset starts a new run of a workflow, which is then neither canceled nor ended. Its jobs
+// stay as they are; those left by a cancellation continue when the run is initialized or
+// its first job is complete. Unless forced, it is rejected while jobs are live or
+// allocations are pending or active.
 func (s Workflows) Reset(_ context.Context, id int64, force bool, user string) (workflow.Workflow, error) {
 	return s.reset(id, nil, force, user)
 }
 
-// ResetAt is Reset of a workflow that is at a run; it is refused when
-// another one has begun. Of several callers who saw the same run one begins the
-// next.
+// ResetAt is Reset if the workflow is at runID, and CodeConflict otherwise. Of several
+// callers who saw the same run, one starts the next.
 func (s Workflows) ResetAt(_ context.Context, id, runID int64, force bool, user string) (workflow.Workflow, error) {
 	return s.reset(id, &runID, force, user)
 }
@@ -35,8 +34,8 @@ func (s Workflows) reset(id int64, expected *int64, force bool, user string) (wo
 	return w, err
 }
 
-// beginRun begins a new run of a workflow, which must be at the expected one if that is
-// not nil, and returns the workflow as it is then.
+// beginRun starts a new run of a workflow, which must be at the expected one unless that is
+// nil. It returns the workflow.
 func beginRun(tx *core.Tx, id int64, expected *int64, force bool, user string) (workflow.Workflow, error) {
 	w, err := core.GetWorkflow(tx, id)
 	if err != nil {
@@ -60,22 +59,22 @@ func beginRun(tx *core.Tx, id int64, expected *int64, force bool, user string) (
 	err = tx.ExecOne(`UPDATE workflow SET is_canceled = 0, run_id = run_id + 1, end_generation = 0, has_ended = 0,
 		given_up = NULL, deadline_ms = NULL, deadline_state = 0 WHERE id = ?`, id)
 	if err != nil {
-		return w, fmt.Errorf("begin a new run of workflow %d: %w", id, err)
+		return w, fmt.Errorf("start a new run of workflow %d: %w", id, err)
 	}
 	waited, err := engine.ReleaseRunEnd(tx, id)
 	if err != nil {
 		return w, err
 	}
-	// Budgets and times are of a run, also those of jobs that stay ready.
+	// Budgets and times belong to a run, also for jobs that stay ready.
 	_, err = tx.Exec(`UPDATE job SET rule_counts = NULL, counted_failures = 0, ready_ms = NULL, first_ready_ms = NULL, told = 0
 		WHERE workflow_id = ? AND (rule_counts IS NOT NULL OR counted_failures != 0 OR first_ready_ms IS NOT NULL)`, id)
 	if err != nil {
 		return w, fmt.Errorf("renew the budgets of workflow %d: %w", id, err)
 	}
-	if _, err := record.CloseBreakers(tx, "a new run began", `workflow_id = ?3`, id); err != nil {
+	if _, err := record.CloseBreakers(tx, "a new run was started", `workflow_id = ?3`, id); err != nil {
 		return w, err
 	}
-	if err := core.ReleaseClaims(tx, id, allClaimHolds, "a new run began"); err != nil {
+	if err := core.ReleaseClaims(tx, id, allClaimHolds, "a new run was started"); err != nil {
 		return w, err
 	}
 	tx.Ready(id)
@@ -87,11 +86,11 @@ func beginRun(tx *core.Tx, id int64, expected *int64, force bool, user string) (
 	if err != nil || !waited {
 		return w, err
 	}
-	return w, engine.EndIfOver(tx, id) // nothing else would have the end job begin
+	return w, engine.EndIfOver(tx, id) // nothing else would start the end job
 }
 
-// leaveCompensation refuses a new run while the last one is being undone; if it is
-// forced, that ends.
+// leaveCompensation rejects a new run while the last one is being undone. If forced, it
+// ends the compensation.
 func leaveCompensation(tx *core.Tx, id int64, force bool) error {
 	r, err := core.LoadRun(tx, id)
 	if err != nil || !r.Compensating() {
@@ -100,11 +99,12 @@ func leaveCompensation(tx *core.Tx, id int64, force bool) error {
 	if !force {
 		return r.RefuseWhileCompensating()
 	}
-	return engine.EndCompensation(tx, r, "a new run begins")
+	return engine.EndCompensation(tx, r, "a new run was started")
 }
 
-// requireIdle refuses while something of a workflow is at work. An allocation whose
-// runners have all left is not, though Slurm has not said yet that it is over.
+// requireIdle returns an error if jobs, allocations or runners of a workflow are active. An
+// allocation whose runners have all left does not count, even if Slurm has not reported its
+// end.
 func requireIdle(tx *core.Tx, id int64) error {
 	var jobs, nodes int64
 	err := tx.Row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN {live} AND child_id IS NULL),
@@ -112,7 +112,7 @@ func requireIdle(tx *core.Tx, id int64) error {
 			AND NOT EXISTS (SELECT 1 FROM allocation a WHERE a.workflow_id = ?1 AND a.scheduled_compute_node_id = s.id AND `+view.WhereAbandoned+`))`, []any{id}, &jobs, &nodes)
 	switch {
 	case err != nil:
-		return fmt.Errorf("look for work of workflow %d: %w", id, err)
+		return fmt.Errorf("check for work of workflow %d: %w", id, err)
 	case jobs > 0:
 		return workflow.Errorf(workflow.CodeInvalid, "Cannot reset workflow status: %d jobs of workflow %d are running or pending", jobs, id).
 			WithHint("wait for them, cancel the workflow, or force it")
@@ -123,10 +123,9 @@ func requireIdle(tx *core.Tx, id int64) error {
 	return nil
 }
 
-// ResetJobs makes jobs of a workflow uninitialized, all or only those that
-// were not successful with everything behind them, and returns how many there
-// were, not counting those behind. Disabled ones stay. Runners lose the jobs
-// that they hold.
+// ResetJobs resets jobs of a workflow: all, or only unsuccessful ones with everything
+// behind them. It returns how many there were, without those behind. Disabled jobs stay
+// disabled. Leases of reset jobs are voided.
 func (s Workflows) ResetJobs(_ context.Context, id int64, failedOnly bool, user string) (n int64, err error) {
 	err = s.shared.Do("reset job status", func(tx *core.Tx) (err error) {
 		n, err = resetJobs(tx, id, failedOnly, user)
@@ -135,18 +134,17 @@ func (s Workflows) ResetJobs(_ context.Context, id int64, failedOnly bool, user 
 	return n, err
 }
 
-// ResetOptions say how the jobs of a workflow are reset.
+// ResetOptions configure a reset.
 type ResetOptions struct {
-	RunID      int64  // that the workflow must be at
-	FailedOnly bool   // only jobs that were not successful, with everything behind them
-	Force      bool   // although something is at work
+	RunID      int64  // the workflow must be at this run
+	FailedOnly bool   // only unsuccessful jobs, with everything behind them
+	Force      bool   // even if something is running
 	Initialize bool   // the jobs afterwards
-	User       string // who wants it
+	User       string // for the event
 }
 
-// ResetAll is ResetAt, ResetJobs and, if that is wanted, Initialize in one: all of it
-// happens, or nothing. It returns the workflow with its new run, and how many jobs were
-// reset, not counting those behind.
+// ResetAll is ResetAt, ResetJobs and, on request, Initialize in one transaction. It returns
+// the workflow with its new run, and how many jobs were reset, without those behind.
 func (s Workflows) ResetAll(_ context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
 	err = s.shared.Do("reset a workflow", func(tx *core.Tx) (err error) {
 		w, n, err = resetAll(tx, id, &o)
@@ -155,8 +153,7 @@ func (s Workflows) ResetAll(_ context.Context, id int64, o ResetOptions) (w work
 	return w, n, err
 }
 
-// ProposeReset returns what ResetAll would return, or why it would refuse, and changes
-// nothing.
+// ProposeReset returns what ResetAll would return, or its error, and changes nothing.
 func (s Workflows) ProposeReset(_ context.Context, id int64, o ResetOptions) (w workflow.Workflow, n int64, err error) {
 	err = s.shared.Propose("propose a reset", func(tx *core.Tx) (err error) {
 		w, n, err = resetAll(tx, id, &o)
@@ -180,7 +177,7 @@ func resetJobs(tx *core.Tx, id int64, failedOnly bool, user string) (n int64, er
 	if err != nil {
 		return 0, err
 	}
-	// Of the disabled jobs those begin anew that had not been needed.
+	// Disabled jobs are reset if they had not been needed.
 	const some = `(status NOT IN ({uninitialized}, {disabled}) OR status = {disabled} AND skipped_by = 0)`
 	direct, all := some, some
 	if failedOnly {
@@ -196,8 +193,7 @@ func resetJobs(tx *core.Tx, id int64, failedOnly bool, user string) (n int64, er
 	return n, core.UserAction(tx, id, user, "reset_job_status", map[string]any{"failed_only": failedOnly, "updated_count": n})
 }
 
-// makeUninitialized resets the jobs that meet a condition, in which ?1 is the
-// workflow.
+// makeUninitialized resets the jobs that meet a condition, in which ?1 is the workflow.
 func makeUninitialized(tx *core.Tx, r *view.Run, condition string) error {
 	if err := engine.VoidLeases(tx, r, condition, 0, "the job was reset"); err != nil {
 		return err
@@ -206,7 +202,7 @@ func makeUninitialized(tx *core.Tx, r *view.Run, condition string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	if r.Stages { // a compensation rests until it is needed
+	if r.Stages { // compensations are disabled until needed
 		if _, err := core.MoveJobs(tx, workflow.OpStage, r.WorkflowID, workflow.Disabled, `result_id = NULL`, view.InCompensation+` AND status = {uninitialized}`); err != nil {
 			return err
 		}
@@ -226,11 +222,10 @@ type JobAt struct {
 	Status workflow.JobStatus
 }
 
-// RepeatJobs begins a new run of a workflow that is at a run, with jobs of it that have
-// to run again, and initializes the jobs that are uninitialized then. Jobs that do not
-// have their status any more stay as they are; left has them. It is CodeConflict if
-// another run has begun, and CodeInvalid for a job of another workflow or while something
-// of the last run is alive. All of it happens, or nothing.
+// RepeatJobs starts a new run of a workflow with jobs that have to run again, and
+// initializes all uninitialized jobs. Jobs that have changed their status stay as they are
+// and are returned. It returns CodeConflict if another run was started, and CodeInvalid for
+// a job of another workflow or while the last run is active.
 func (s Workflows) RepeatJobs(_ context.Context, id, runID int64, jobs []JobAt, user string) (left []workflow.Job, err error) {
 	err = s.shared.Do("repeat jobs", func(tx *core.Tx) (err error) {
 		left, err = repeatJobs(tx, id, runID, jobs, user)
@@ -247,7 +242,7 @@ func repeatJobs(tx *core.Tx, id, runID int64, jobs []JobAt, user string) (left [
 		case err != nil:
 			return nil, err
 		case j.WorkflowID != id:
-			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", j.ID, id)
+			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d does not belong to workflow %d", j.ID, id)
 		case j.Status != expected.Status:
 			left = append(left, j)
 		default:

@@ -9,37 +9,37 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JobsResetOptions say how chosen jobs are reset.
-type JobsResetOptions struct {
+// JobsResetOptions configure a reset of chosen jobs.
+type JobsResetOptions struct { // the workflow must be at this run
 	RunID      int64   // that the workflow must be at
 	Expected   []JobAt // jobs that must not have changed since
-	Force      bool    // although jobs are live or have changed, and runners are at work
-	Initialize bool    // begin a new run with the jobs, if all of them were reset
-	User       string  // who wants it
+	Force      bool    // even if jobs are live or have changed, or runners are active
+	Initialize bool    // start a new run with the jobs, if all were reset
+	User       string  // for the event
 }
 
-// JobsReset is what became of chosen jobs.
+// JobsReset is the result of a reset of chosen jobs.
 type JobsReset struct {
 	Reset   []int64
-	Refused []JobRefusal // of jobs that stay as they are
-	// Obstacle is why nothing is reset unless it is forced; nil: nothing is in the way.
+	Refused []JobRefusal // jobs that stay as they are
+	// Obstacle is why nothing is reset unless forced; nil: there is none.
 	Obstacle    *workflow.Error
 	Initialized bool
-	// NotInitialized is why no run was begun with the jobs, although that was wanted.
+	// NotInitialized is why the requested run was not started.
 	NotInitialized error
 }
 
 // JobRefusal is why a job was not changed.
 type JobRefusal struct {
 	JobID int64
-	Err   error // of a refusal alone
+	Err   error // that rejects this job
 }
 
-// ResetChosen makes jobs of a workflow uninitialized, as ManageStatusChange does, in one
-// transaction. A job that cannot be reset is named with the reason, and the others are
-// reset; so they are if no run can be begun with them. It is CodeInvalid for a job of
-// another workflow, and CodeConflict when another run has begun, and, unless it is forced,
-// when a job has changed or something is in the way. Then nothing has changed.
+// ResetChosen resets jobs of a workflow like ManageStatusChange, in one transaction. A job
+// that cannot be reset is reported, and the others are reset, even if no run can be started
+// with them. It returns CodeInvalid for a job of another workflow, and CodeConflict if
+// another run was started or, unless forced, if a job has changed or there is an obstacle.
+// On an error nothing has changed.
 func (s Workflows) ResetChosen(_ context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
 	err = s.shared.Do("reset chosen jobs", func(tx *core.Tx) (err error) {
 		reset, err = resetChosen(tx, id, jobs, &o, o.Force)
@@ -48,8 +48,8 @@ func (s Workflows) ResetChosen(_ context.Context, id int64, jobs []int64, o Jobs
 	return reset, err
 }
 
-// ProposeResetChosen returns what ResetChosen would return if nothing were in the way, or
-// why that would be refused, and changes nothing.
+// ProposeResetChosen returns what ResetChosen would return without obstacles, or its error,
+// and changes nothing.
 func (s Workflows) ProposeResetChosen(_ context.Context, id int64, jobs []int64, o JobsResetOptions) (reset JobsReset, err error) {
 	err = s.shared.Propose("propose a reset of chosen jobs", func(tx *core.Tx) (err error) {
 		reset, err = resetChosen(tx, id, jobs, &o, true)
@@ -58,7 +58,7 @@ func (s Workflows) ProposeResetChosen(_ context.Context, id int64, jobs []int64,
 	return reset, err
 }
 
-// resetChosen resets jobs of a workflow, whatever is in the way of it or not.
+// resetChosen resets jobs of a workflow; in spite of obstacles if whatever is set.
 func resetChosen(tx *core.Tx, id int64, jobs []int64, o *JobsResetOptions, whatever bool) (reset JobsReset, err error) {
 	w, err := core.GetWorkflow(tx, id)
 	if err != nil {
@@ -66,7 +66,7 @@ func resetChosen(tx *core.Tx, id int64, jobs []int64, o *JobsResetOptions, whate
 	}
 	if w.RunID != o.RunID {
 		return reset, workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d; nothing was reset", id, w.RunID, o.RunID).
-			WithHint("choose the jobs anew")
+			WithHint("choose the jobs again")
 	}
 	if !o.Force {
 		if err := refuseChanged(tx, id, o.Expected); err != nil {
@@ -120,14 +120,14 @@ func chosenJobs(tx *core.Tx, id int64, jobs []int64) ([]core.LeasedJob, error) {
 			return nil, err
 		}
 		if j.WorkflowID != id {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", job, id)
+			return nil, workflow.Errorf(workflow.CodeInvalid, "job %d does not belong to workflow %d", job, id)
 		}
 		chosen[i] = j
 	}
 	return chosen, nil
 }
 
-// refuseChanged refuses jobs of a workflow that are not in the status expected of them.
+// refuseChanged returns CodeConflict if jobs of a workflow do not have the expected status.
 func refuseChanged(tx *core.Tx, id int64, expected []JobAt) error {
 	ids := make([]int64, len(expected))
 	for i, e := range expected {
@@ -139,14 +139,14 @@ func refuseChanged(tx *core.Tx, id int64, expected []JobAt) error {
 	}
 	for i, e := range expected {
 		if j := &jobs[i]; j.Status != e.Status {
-			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is %s by now; nothing was reset", j.JobID, j.Name, j.Status).
-				WithHint("choose the jobs anew, or reset them whatever they are with --force")
+			return workflow.Errorf(workflow.CodeConflict, "job %d (%s) is now %s; nothing was reset", j.JobID, j.Name, j.Status).
+				WithHint("choose the jobs again, or reset them in any status with --force")
 		}
 	}
 	return nil
 }
 
-// resetObstacle is who is at work on a workflow and jobs of it; nil if nobody is.
+// resetObstacle returns which runners are active; nil if none is.
 func resetObstacle(tx *core.Tx, id int64, jobs []core.LeasedJob) (*workflow.Error, error) {
 	for i := range jobs {
 		if j := &jobs[i]; j.Status.IsLive() {

@@ -11,16 +11,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Retry makes a job ready for another attempt, as a torc client decided
-// after it had failed, be it still running or recorded as failed. It is refused
-// from the attempt maxRetries on, where attempts whose retry was free do not
-// count, and when the job has no time left for all its attempts.
+// Retry makes a running or failed job ready for another attempt, as a torc client decided.
+// It returns CodeConflict from attempt maxRetries on, not counting free retries, and when
+// the job has no time left for another attempt.
 func (s Jobs) Retry(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
 	return s.retry(id, runID, maxRetries, false)
 }
 
-// RetryAnew is Retry as a person decided: the time for all attempts of the
-// job begins anew.
+// RetryAnew is Retry as a person decided: the total timeout of the job restarts.
 func (s Jobs) RetryAnew(_ context.Context, id, runID, maxRetries int64) (workflow.Job, error) {
 	return s.retry(id, runID, maxRetries, true)
 }
@@ -51,7 +49,7 @@ func retryJob(tx *core.Tx, l *core.LeasedJob, r *view.Run, maxRetries int64, ane
 	f := engine.NewFinisher(tx, r)
 	g := f.NewFacts(l)
 	g.Again = &retry.AskedRetry{MaxRetries: maxRetries, Anew: anew}
-	if _, err := f.Policies(l.JobID, l.RunnerID, &g.History); err != nil { // they have no say in it
+	if _, err := f.Policies(l.JobID, l.RunnerID, &g.History); err != nil { // they do not decide here
 		return err
 	}
 	o := retry.Decide(g.Facts)
@@ -82,7 +80,7 @@ func retryJob(tx *core.Tx, l *core.LeasedJob, r *view.Run, maxRetries int64, ane
 	}
 	err = tx.ExecOne(`UPDATE job SET fence = fence + 1, first_ready_ms = iif(?2, NULL, first_ready_ms), told = iif(?2, 0, told) WHERE id = ?1`, l.JobID, anew)
 	if err != nil {
-		return fmt.Errorf("take the lease of job %d: %w", l.JobID, err)
+		return fmt.Errorf("void the lease of job %d: %w", l.JobID, err)
 	}
 	if err := f.Announce(l, e, &o.Decision, n); err != nil {
 		return err
@@ -95,8 +93,8 @@ func retryJob(tx *core.Tx, l *core.LeasedJob, r *view.Run, maxRetries int64, ane
 	return engine.SettleJob(tx, r, l.JobID)
 }
 
-// refuseWithoutTime refuses another attempt of a job whose time for all of them is
-// over: it would end at once.
+// refuseWithoutTime returns CodeConflict if a job's total timeout has expired, since
+// another attempt would end at once.
 func refuseWithoutTime(tx *core.Tx, job int64) error {
 	var p workflow.JobPolicy
 	var first int64
@@ -113,5 +111,5 @@ func refuseWithoutTime(tx *core.Tx, job int64) error {
 		return nil
 	}
 	return workflow.Errorf(workflow.CodeConflict, "job_id=%d has no time left for another attempt: %s", job, limit.Reason(workflow.TimeoutTotal)).
-		WithHint("a person's `jobs retry`, or a reset, gives it its whole time again")
+		WithHint("`jobs retry` or a reset restarts its timeout")
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Cancel cancels a workflow: the jobs that runners hold are canceled
-// and the runners told, and nothing more is claimed. Jobs that have not begun
-// stay as they are. Canceling again changes nothing.
+// Cancel cancels a workflow: jobs that runners hold are canceled, and nothing more is
+// claimed. Jobs that have not started stay as they are. Canceling again changes nothing.
 func (s Workflows) Cancel(_ context.Context, id int64) (workflow.Workflow, error) {
 	var w workflow.Workflow
 	err := s.shared.Do("cancel workflow", func(tx *core.Tx) error {

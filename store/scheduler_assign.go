@@ -11,16 +11,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// SchedulerAssignment is a Slurm scheduler and the jobs that are to have it. One without
-// an id is made.
+// SchedulerAssignment is a Slurm scheduler and the jobs to assign it to. One without an id
+// is created.
 type SchedulerAssignment struct {
 	Scheduler compute.SlurmScheduler
 	JobIDs    []int64
 }
 
-// AssignSchedulers makes Slurm schedulers of a workflow, gives them to jobs, and returns
-// the ids of the schedulers. All of it happens, or nothing. It is CodeNotFound for a job
-// that does not exist, and CodeInvalid for a job or a scheduler of another workflow.
+// AssignSchedulers creates Slurm schedulers of a workflow, assigns them to jobs, and
+// returns their ids, in one transaction. It returns CodeNotFound for a job that does not
+// exist, and CodeInvalid for a job or a scheduler of another workflow.
 func (s Scheduling) AssignSchedulers(_ context.Context, workflowID int64, assignments []SchedulerAssignment) (ids []int64, err error) {
 	err = s.shared.Do("assign Slurm schedulers", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
@@ -51,13 +51,13 @@ func assignScheduler(tx *core.Tx, workflowID int64, a *SchedulerAssignment) (id 
 			return 0, err
 		}
 		if j.WorkflowID != workflowID {
-			return 0, workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", job, workflowID)
+			return 0, workflow.Errorf(workflow.CodeInvalid, "job %d does not belong to workflow %d", job, workflowID)
 		}
 		if j.SchedulerID != nil && *j.SchedulerID == id {
 			continue
 		}
 		if err := updateClass(tx, &j, &workflow.JobUpdate{SchedulerID: &id}); err != nil {
-			return 0, fmt.Errorf("give Slurm scheduler %s to job %d: %w", a.Scheduler.Name, job, err)
+			return 0, fmt.Errorf("assign Slurm scheduler %s to job %d: %w", a.Scheduler.Name, job, err)
 		}
 	}
 	return id, nil

@@ -13,9 +13,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/spawn"
 )
 
-// Spawn adds the jobs that a running job asks for to its workflow, and
-// returns their ids in the order of the request with the iteration of their
-// lineage. Asking again for the same jobs returns those that are there.
+// Spawn adds the jobs that a running job requests to its workflow. It returns their ids in
+// the order of the request, and the iteration of their lineage. Repeating the request
+// returns the existing jobs.
 func (s Jobs) Spawn(_ context.Context, callerID int64, request spawn.SpawnRequest) (ids []int64, iteration int64, err error) {
 	err = s.shared.Do("spawn jobs", func(tx *core.Tx) error {
 		caller, err := core.GetOne(tx, "job", callerID, view.SelectJob, new(view.JobScanner).Scan)
@@ -42,7 +42,7 @@ func (s Jobs) Spawn(_ context.Context, callerID int64, request spawn.SpawnReques
 	return ids, iteration, err
 }
 
-// spawnFacts reads what a plan for a request rests on.
+// spawnFacts reads the facts for the plan of a request.
 func spawnFacts(tx *core.Tx, caller *workflow.Job, request spawn.SpawnRequest) (f spawn.Facts, err error) {
 	w, err := core.GetWorkflow(tx, caller.WorkflowID)
 	if err != nil {
@@ -75,8 +75,7 @@ func spawnFacts(tx *core.Tx, caller *workflow.Job, request spawn.SpawnRequest) (
 	return f, err
 }
 
-// idsByName reads names with an id and how many have the name. It returns the ids, and
-// how many there are of each name that is not unique.
+// idsByName returns ids by name, and how many rows share each name that is not unique.
 func idsByName(tx *core.Tx, query string, args ...any) (ids, several map[string]int64, err error) {
 	rows, err := tx.Query(query, args...)
 	if err != nil {
@@ -97,7 +96,7 @@ func idsByName(tx *core.Tx, query string, args ...any) (ids, several map[string]
 	return ids, several, rows.Err()
 }
 
-// lineageIteration returns the highest iteration that is recorded for a lineage.
+// lineageIteration returns the highest recorded iteration of a lineage.
 func lineageIteration(tx *core.Tx, workflowID int64, lineage string) (highest int64, err error) {
 	rows, err := tx.Query(`SELECT name FROM user_data WHERE workflow_id = ? AND name GLOB '__torc_lineage__*'`, workflowID)
 	if err != nil {
@@ -115,8 +114,8 @@ func lineageIteration(tx *core.Tx, workflowID int64, lineage string) (highest in
 	return highest, nil
 }
 
-// spawnJobs carries out a plan and returns the ids of the new jobs, which are in the
-// stage of the job that asked for them.
+// spawnJobs carries out a plan and returns the ids of the new jobs, which belong to the
+// stage of the requesting job.
 func spawnJobs(tx *core.Tx, caller *workflow.Job, plan *spawn.Plan) ([]int64, error) {
 	workflowID := caller.WorkflowID
 	if plan.Record != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Start notes that a torc client has started a job that it claimed. Starting
-// it again on the same node changes nothing.
+// Start records that a torc client has started a claimed job. Repeating it on the same node
+// changes nothing.
 func (s Jobs) Start(_ context.Context, id, runID, computeNodeID int64) (workflow.Job, error) {
 	var j workflow.Job
 	err := s.shared.Do("start job", func(tx *core.Tx) error {
@@ -45,7 +45,7 @@ func (s Jobs) Start(_ context.Context, id, runID, computeNodeID int64) (workflow
 	return j, err
 }
 
-// jobOfRun reads a job and its workflow's run, which must be the given one.
+// jobOfRun reads a job and its workflow's run; CodeConflict if the run is not runID.
 func jobOfRun(tx *core.Tx, id, runID int64) (core.LeasedJob, *view.Run, error) {
 	l, err := core.GetOne(tx, "job", id, `SELECT `+core.LeaseColumns+` FROM job WHERE id = ?`, core.ScanLease)
 	if err != nil {

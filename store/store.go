@@ -1,6 +1,5 @@
-// Package store is the job database: SQLite on a file, one writer with group
-// commit, read-only readers. An exported method is one use case, all or
-// nothing.
+// Package store is the job database: SQLite on a file, one writer with group commit,
+// read-only readers. An exported method is one use case: it does everything or nothing.
 package store
 
 import (
@@ -16,12 +15,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Options says which database to open, and how. Only Path is needed.
+// Options configure a Store. Only Path is required.
 type Options struct {
 	Path string
-	// InMemory keeps the database in memory. It begins with what the file Path
-	// has, and others must not use that file meanwhile, but only Snapshot writes
-	// to it. Without a Path it begins empty.
+	// InMemory keeps the database in memory. It starts with the content of the file Path,
+	// empty without a Path. Only Snapshot writes to that file; others must not use it.
 	InMemory bool
 
 	Now func() time.Time // the clock; time.Now if nil
@@ -31,10 +29,9 @@ type Options struct {
 	OnCommit func(core.Changes)
 	// Failpoint is called at named points; for crash tests.
 	Failpoint func(name string)
-	// Notify says who is told of alerts of workflows that do not say it.
+	// Notify is the default for workflows that do not say who receives alerts.
 	Notify *workflow.NotifyPolicy
-	// HoldLimit is how long jobs are held where neither a rule nor their workflow
-	// says it. It must not call the store.
+	// HoldLimit returns the default limit of holds. It must not call the store.
 	HoldLimit func() workflow.HoldLimitSource
 	// AsNetwork treats the file as one on a network file system, wherever it is.
 	AsNetwork bool
@@ -42,8 +39,8 @@ type Options struct {
 	tune func(*sqlite.Options) // for tests of this package
 }
 
-// Store is an open job database. This process owns it. Its use cases are methods
-// of the nouns that they are about.
+// Store is an open job database, which this process owns. Its use cases are methods of
+// nouns.
 type Store struct {
 	record.Records
 	fleet.Fleet
@@ -59,9 +56,9 @@ type Store struct {
 	shared *core.Shared
 }
 
-// Open opens or creates the database, makes this process its owner and brings
-// its schema up to date. A database that is in use, of a later release, damaged
-// or of another program is rejected, and then not a byte of it has changed.
+// Open opens or creates the database, makes this process its owner, and migrates its
+// schema. A database that is in use, damaged, of a later release, or of another program is
+// rejected and not changed.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	e := core.NewShared(core.Settings{Log: o.Log, OnCommit: o.OnCommit, Notify: o.Notify, HoldLimit: o.HoldLimit})
 	options := sqlite.Options{
@@ -79,52 +76,48 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return newStore(db, e), nil
 }
 
-// Commits returns how many shared transactions were committed since the start,
-// and how many use cases were in them.
+// Commits returns how many shared transactions were committed since the start, and how many
+// use cases they contained.
 func (s *Store) Commits() (commits, useCases int64) { return s.db.Commits() }
 
 // Path returns the absolute path of the database file; empty if it has none.
 func (s *Store) Path() string { return s.db.Path() }
 
-// Close waits for the use cases that were accepted and for reads that have
-// begun, closes the database and gives it back to whoever wants it next.
+// Close waits for accepted use cases and reads, closes the database, and gives up its
+// ownership.
 func (s *Store) Close() error { return s.db.Close() }
 
-// Lost is closed when the database must not be written any more: another process
-// has taken it over, its file is gone, or it is damaged. From then on every change
-// fails with Err.
+// Lost is closed when the database must not be written any more: it has another owner, its
+// file is gone, or it is damaged. From then on every change fails with Err.
 func (s *Store) Lost() <-chan struct{} { return s.db.Lost() }
 
-// Err says why the database must not be written any more; nil if it may.
+// Err returns why the database must not be written any more; nil if it may.
 func (s *Store) Err() error { return s.db.Err() }
 
-// GiveBackMemory gives the memory of caches back to the system. It is for times
-// in which nobody needs the database: the next use cases fill the caches anew.
+// GiveBackMemory returns the memory of caches to the system. It is meant for idle times,
+// since the next use cases refill the caches.
 func (s *Store) GiveBackMemory(ctx context.Context) error { return s.db.GiveBackMemory(ctx) }
 
-// Snapshot writes a copy of the database, as it is at one moment, to a file and
-// replaces what is there: that becomes <to>.1, that one <to>.2, and so on, until
-// there are keep files. Use cases go on meanwhile if the database is a file on a
-// local disk; otherwise they wait while the pages are copied.
+// Snapshot writes a copy of the database, as of one moment, to a file. A previous file
+// becomes <to>.1, that one <to>.2, and so on, up to keep files. Use cases continue
+// meanwhile if the database is on a local disk; otherwise they wait.
 func (s *Store) Snapshot(ctx context.Context, to string, keep int) error {
 	return s.db.Snapshot(ctx, to, keep)
 }
 
-// Backup writes a copy of the database, as it is at one moment, to a file that
-// does not exist yet. Use cases go on meanwhile, save on a network file system
-// and in memory.
+// Backup writes a copy of the database, as of one moment, to a new file. Use cases continue
+// meanwhile if the database is on a local disk.
 func (s *Store) Backup(ctx context.Context, to string) error { return s.db.Backup(ctx, to) }
 
-// Backup writes a copy of a database, which another process may own and use,
-// to a file that does not exist yet.
+// Backup writes a copy of a database, which another process may use, to a new file.
 func Backup(ctx context.Context, path, to string) error { return sqlite.Backup(ctx, path, to) }
 
-// OfTorc reports whether a file is a database of torc, which Open cannot use.
-// It changes nothing. A file that cannot be read is none; Open says why.
+// OfTorc reports whether a file is a database of torc, which Open rejects. It returns false
+// for an unreadable file; Open says why.
 func OfTorc(ctx context.Context, path string) bool { return sqlite.OfTorc(ctx, path) }
 
-// SchemaVersion is the version of the schema that this program makes.
+// SchemaVersion returns the version of this program's schema.
 func SchemaVersion() int { return sqlite.SchemaVersion() }
 
-// Page says which part of a list is wanted, in which order.
+// Page is a part of a list, and its order.
 type Page = sqlite.Page

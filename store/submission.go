@@ -11,10 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Submit has the daemon ask for the allocations of a workflow's run, from now
-// until the run ends or a new one begins. Limits, if given, are those of its
-// action auto_schedule_on_ready_jobs; a workflow without any action that asks
-// for allocations gets such a one. Submitting again changes the options.
+// Submit makes the daemon request allocations for the current run of a workflow, until it
+// ends. Limits, if given, replace those of its action auto_schedule_on_ready_jobs; a
+// workflow without any scheduling action gets one. Submitting again changes the options.
 func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.SubmitOptions, limits *workflow.AutoSchedule, user string) error {
 	if err := o.Validate(); err != nil {
 		return err
@@ -29,8 +28,8 @@ func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.Submit
 			return err
 		}
 		if r.Canceled {
-			return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is asked for", workflowID).
-				WithHint("begin a new run: torc-slurm workflows reset-status")
+			return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is requested", workflowID).
+				WithHint("start a new run: torc-slurm workflows reset-status")
 		}
 		policy, err := r.Policy()
 		if err != nil {
@@ -38,7 +37,7 @@ func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.Submit
 		}
 		switch off := o.NoAutoSchedule || !policy.LooksAfter(); {
 		case off && limits != nil && *limits != (workflow.AutoSchedule{}):
-			return workflow.Errorf(workflow.CodeConflict, "workflow %d is not to be asked more for than its actions ask for once (auto_schedule: false)", workflowID).
+			return workflow.Errorf(workflow.CodeConflict, "workflow %d requests no allocations beyond those of its actions (auto_schedule: false)", workflowID).
 				WithHint("torc-slurm workflows update %d --auto-schedule", workflowID)
 		case !off:
 			if err := armScheduling(tx, workflowID, limits); err != nil {
@@ -56,8 +55,8 @@ func (s Scheduling) Submit(_ context.Context, workflowID int64, o compute.Submit
 	})
 }
 
-// armScheduling sees to it that some action asks for allocations, within
-// limits if there are any.
+// armScheduling ensures that an action requests allocations, within limits if there are
+// any.
 func armScheduling(tx *core.Tx, workflowID int64, limits *workflow.AutoSchedule) error {
 	var asks bool
 	var auto int64
@@ -91,7 +90,7 @@ func armScheduling(tx *core.Tx, workflowID int64, limits *workflow.AutoSchedule)
 	return tx.ExecOne(`UPDATE workflow_action SET action_config = ? WHERE id = ?`, string(a.Config), auto)
 }
 
-// Note records what keeps jobs of a workflow without allocations.
+// Note records why jobs of a workflow have no allocations.
 func (s Scheduling) Note(_ context.Context, workflowID int64, kind workflow.EventType, p compute.SchedulingPayload) error {
 	return s.shared.Do("note scheduling", func(tx *core.Tx) error {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

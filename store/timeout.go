@@ -14,12 +14,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// expireChunk is how many jobs one use case ends at most.
+// expireChunk limits the jobs that one use case ends.
 const expireChunk = 1000
 
-// Expire does what is to be done about jobs of which a timeout has expired, once
-// for each, and returns how many it ended or has ended: none with the policy alert.
-// The explanation says why one of them waits.
+// Expire applies expired timeouts, once per job. It returns how many jobs it ended or is
+// ending; with the policy alert, none. The explanation says why one of them waits.
 func (s Timeouts) Expire(_ context.Context, o view.Overdue, explanation string) (n int64, err error) {
 	for chunk := int64(expireChunk); chunk == expireChunk; n += chunk {
 		err := s.shared.Do("expire jobs", func(tx *core.Tx) (err error) {
@@ -44,7 +43,7 @@ func expireJobs(tx *core.Tx, o *view.Overdue, explanation string) (n int64, err 
 	}
 	rows, err := tx.Query(`SELECT `+core.LeaseColumns+` FROM job WHERE `+view.OverdueJobs[o.Timeout]+` ORDER BY id LIMIT ?3`, o.PolicyID, began, expireChunk)
 	if err != nil {
-		return 0, fmt.Errorf("look for jobs of workflow %d with an expired %s: %w", r.WorkflowID, o.Timeout, err)
+		return 0, fmt.Errorf("find jobs of workflow %d with an expired %s: %w", r.WorkflowID, o.Timeout, err)
 	}
 	jobs, err := sqlite.Collect(rows, core.ScanLease)
 	if err != nil || len(jobs) == 0 {
@@ -62,7 +61,7 @@ func expireJobs(tx *core.Tx, o *view.Overdue, explanation string) (n int64, err 
 	return int64(len(jobs)), nil
 }
 
-// tellExpired tells of all jobs of which a timeout has expired, in one alert.
+// tellExpired raises one alert for all jobs with the expired timeout.
 func tellExpired(tx *core.Tx, r *view.Run, o *view.Overdue, began int64, explanation string) error {
 	where := view.OverdueJobs[o.Timeout]
 	rows, err := tx.Query(`SELECT name FROM job WHERE `+where+` ORDER BY id LIMIT ?3`, o.PolicyID, began, view.Few)
@@ -84,14 +83,14 @@ func tellExpired(tx *core.Tx, r *view.Run, o *view.Overdue, began int64, explana
 	return core.RaiseAlert(tx, r, a)
 }
 
-// expiry ends jobs of which a timeout has expired.
+// expiry ends jobs with an expired timeout.
 type expiry struct {
 	tx *core.Tx
 	f  *engine.Finisher
 	o  *view.Overdue
 }
 
-// end ends a job, or has it ended.
+// end ends a job, or orders its runner to.
 func (e *expiry) end(l *core.LeasedJob) error {
 	reason := e.o.Limit.Reason(e.o.Timeout)
 	if l.Status != workflow.Ready && l.Status != workflow.PendingFailed {
@@ -114,10 +113,9 @@ func (e *expiry) end(l *core.LeasedJob) error {
 	return err
 }
 
-// endWaiting records the end of a job that nobody has claimed, as an attempt
-// without a process.
+// endWaiting records the end of an unclaimed job, as an attempt without a process.
 func (e *expiry) endWaiting(l *core.LeasedJob, cause workflow.Cause, o *retry.Outcome) error {
-	if err := nextAttemptNumber(e.tx, l, e.f.Run, 0); err != nil { // it may have run before, in the same run
+	if err := nextAttemptNumber(e.tx, l, e.f.Run, 0); err != nil { // it may have run before in this run
 		return err
 	}
 	if err := e.f.Record(l, &engine.Ending{Cause: cause, EndMS: e.tx.NowMS, NoResult: true}, &o.Decision); err != nil {
@@ -128,8 +126,8 @@ func (e *expiry) endWaiting(l *core.LeasedJob, cause workflow.Cause, o *retry.Ou
 	return e.f.AnnounceStatus(l, cause, o.Reason)
 }
 
-// order has the runner of a job end it, with the grace. One of torc's cannot be
-// told: it runs on.
+// order makes the runner of a job end it, with the grace period. A runner of torc cannot be
+// told; its job continues.
 func (e *expiry) order(l *core.LeasedJob) error {
 	err := e.tx.ExecOne(`UPDATE job SET cancel_fence = fence, cancel_for = ?2, ended_by = NULL, told = told | ?3 WHERE id = ?1 AND status IN {live}`,
 		l.JobID, string(e.o.Timeout), e.o.Timeout.Bit())

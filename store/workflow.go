@@ -15,7 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// jsonText is a JSON column of an optional value.
+// jsonText returns an optional value for a JSON column.
 func jsonText[T any](v *T) (any, error) {
 	if v == nil {
 		return nil, nil
@@ -24,15 +24,14 @@ func jsonText[T any](v *T) (any, error) {
 	return string(text), err
 }
 
-// Create stores a workflow with its default requirements and returns
-// it as it is stored.
+// Create stores a workflow with its default requirements and returns it.
 func (s Workflows) Create(_ context.Context, w workflow.Workflow) (workflow.Workflow, error) {
 	if err := checkWorkflow(&w); err != nil {
 		return w, err
 	}
 	if w.Policy != nil && (w.Policy.EndJob() != nil || w.Policy.OnFailure != nil) {
-		return w, workflow.Errorf(workflow.CodeInvalid, "a workflow that is created by itself cannot have an end job or on_failure").
-			WithHint("create it from a specification, or send a whole definition")
+		return w, workflow.Errorf(workflow.CodeInvalid, "a workflow that is created without its jobs cannot have an end job or on_failure").
+			WithHint("create it from a specification, or send a complete definition")
 	}
 	var created workflow.Workflow
 	err := s.shared.Do("create workflow", func(tx *core.Tx) error {
@@ -46,8 +45,7 @@ func (s Workflows) Create(_ context.Context, w workflow.Workflow) (workflow.Work
 	return created, err
 }
 
-// checkWorkflow refuses a new workflow that could not run, and sorts its
-// groups.
+// checkWorkflow rejects an invalid workflow, and sorts its groups.
 func checkWorkflow(w *workflow.Workflow) error {
 	if err := workflow.CheckName("workflow", w.Name); err != nil {
 		return err
@@ -111,7 +109,7 @@ func insertWorkflow(tx *core.Tx, w workflow.Workflow) (int64, error) {
 	return id, err
 }
 
-// wireTime writes a time as torc does in workflow.timestamp.
+// wireTime formats a time as torc does in workflow.timestamp.
 func wireTime(ms int64) string {
 	return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z")
 }
@@ -168,7 +166,7 @@ func (s Workflows) Update(_ context.Context, id int64, u workflow.WorkflowUpdate
 	return w, err
 }
 
-// checkImmutable refuses to change what jobs were made from.
+// checkImmutable rejects changes of what the jobs were created from.
 func checkImmutable(w *workflow.Workflow, u workflow.WorkflowUpdate) error {
 	refuse := func(field string) error {
 		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify %s of workflow %d: it is fixed when the workflow is created", field, w.ID)
@@ -193,7 +191,7 @@ func sameDynamicJobs(a, b *workflow.DynamicJobsConfig) bool {
 	return a.MaxIterations == nil || *a.MaxIterations == *b.MaxIterations
 }
 
-// Archive puts a workflow into the archive or takes it out.
+// Archive archives a workflow or takes it out of the archive.
 func (s Workflows) Archive(_ context.Context, id int64, archived bool, user string) (workflow.Workflow, error) {
 	var w workflow.Workflow
 	err := s.shared.Do("archive workflow", func(tx *core.Tx) (err error) {
@@ -209,11 +207,10 @@ func (s Workflows) Archive(_ context.Context, id int64, archived bool, user stri
 	return w, err
 }
 
-// Initialize puts the jobs of a workflow into the statuses that follow from the
-// graph. Jobs that are uninitialized, were cut off (terminated) or wait for a
-// classification begin anew, and with them whatever is behind them; the others
-// stay complete. What is behind a failure that stands is skipped. Jobs that a
-// runner holds, disabled ones and those of a compensation are left alone.
+// Initialize sets the statuses of a workflow's jobs from its graph. Jobs that are
+// uninitialized, terminated or held run again, with everything behind them; others stay
+// complete. Jobs behind a failure that stands are skipped. Jobs that a runner holds,
+// disabled ones and those of a compensation are left alone.
 func (s Workflows) Initialize(_ context.Context, workflowID int64, o engine.InitializeOptions) error {
 	return s.shared.Do("initialize", func(tx *core.Tx) error { return engine.InitializeJobs(tx, workflowID, o) })
 }

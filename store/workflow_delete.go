@@ -10,13 +10,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// deleteChunk is how many rows one use case deletes at most, so that others
-// get their turn in between.
+// deleteChunk limits the rows that one use case deletes, so that other use cases are not
+// delayed.
 const deleteChunk = 5000
 
-// Delete deletes a workflow with everything in it and returns it. It
-// disappears at once; its rows go in chunks. With ifIdle it is a conflict while
-// something of it is at work.
+// Delete deletes a workflow with everything in it and returns it. It disappears at once;
+// its rows are deleted in chunks. With ifIdle it returns CodeConflict while something is
+// active.
 func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Workflow, error) {
 	var w workflow.Workflow
 	err := s.shared.Do("hide workflow", func(tx *core.Tx) (err error) {
@@ -40,8 +40,8 @@ func (s Workflows) Delete(_ context.Context, id int64, ifIdle bool) (workflow.Wo
 	return w, s.deleteRows(id)
 }
 
-// requireNoWork is a conflict if runners hold jobs of a workflow, allocations of it have
-// not ended, or, after it was canceled, its runners may still be ending processes.
+// requireNoWork returns CodeConflict while runners hold jobs of a workflow, its allocations
+// have not ended, or runners may still be ending processes of a canceled run.
 func requireNoWork(tx *core.Tx, id int64) error {
 	var work workflow.WorkLeft
 	err := tx.Row(`SELECT (SELECT COUNT(*) FROM job WHERE workflow_id = ?1 AND status IN {live} AND child_id IS NULL),
@@ -49,17 +49,17 @@ func requireNoWork(tx *core.Tx, id int64) error {
 		(SELECT COUNT(*) FROM compute_node n JOIN workflow w ON w.id = n.workflow_id AND w.is_canceled = 1
 			WHERE n.workflow_id = ?1 AND n.is_active = 1 AND n.runner_key IS NOT NULL)`, []any{id}, &work.Jobs, &work.Allocations, &work.Runners)
 	if err != nil {
-		return fmt.Errorf("look for what is at work in workflow %d: %w", id, err)
+		return fmt.Errorf("check for activity of workflow %d: %w", id, err)
 	}
 	if work == (workflow.WorkLeft{}) {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at work: %s", id, work).
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d is active: %s", id, work).
 		WithHint("wait for its end; `torc-slurm delete %d --force` cancels it first", id)
 }
 
-// DeleteLeftovers deletes the rows of workflows whose creation or deletion a
-// crash has cut short. It is for the start of a daemon, before it serves.
+// DeleteLeftovers deletes the rows of workflows whose creation or deletion was interrupted
+// by a crash. The daemon calls it before it serves.
 func (s Workflows) DeleteLeftovers(ctx context.Context) error {
 	rows, err := s.DB.Read.QueryContext(ctx, `SELECT id FROM workflow WHERE is_hidden = 1`)
 	if err != nil {
@@ -106,15 +106,15 @@ func (s Workflows) deleteRows(id int64) error {
 		}
 	}
 	return s.shared.Do("delete workflow", func(tx *core.Tx) error {
-		// A runner that left meanwhile has logged it.
+		// A runner that left meanwhile may have logged events.
 		if _, err := tx.Exec(`DELETE FROM event WHERE workflow_id = ?`, id); err != nil {
 			return fmt.Errorf("delete the log of workflow %d: %w", id, err)
 		}
-		// Slurm is still to be told of the others.
+		// Slurm must still be told to cancel the others.
 		if _, err := tx.Exec(`DELETE FROM allocation WHERE workflow_id = ? AND state = 'ended'`, id); err != nil {
 			return fmt.Errorf("delete the allocations of workflow %d: %w", id, err)
 		}
-		// The few rows that are left go with it, by cascade.
+		// The remaining rows are deleted by cascade.
 		if _, err := tx.Exec(`DELETE FROM workflow WHERE id = ?`, id); err != nil {
 			return fmt.Errorf("delete workflow %d: %w", id, err)
 		}
@@ -122,8 +122,7 @@ func (s Workflows) deleteRows(id int64) error {
 	})
 }
 
-// deleteJobRows deletes the jobs of a hidden workflow with what belongs to
-// them.
+// deleteJobRows deletes the jobs of a hidden workflow with their rows.
 func (s Workflows) deleteJobRows(id int64) error {
 	const jobs = `(SELECT id FROM job WHERE workflow_id = ?1 ORDER BY id LIMIT ?2)`
 	for n := int64(deleteChunk); n == deleteChunk; {

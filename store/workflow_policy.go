@@ -11,9 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// updatePolicy changes what a workflow says about failures: what is given
-// replaces what is stored, and keys that are unset are removed. It holds from the
-// next decision on.
+// updatePolicy changes a workflow's policy for failures, from the next decision on. Given
+// keys replace stored ones; unset keys are removed.
 func updatePolicy(tx *core.Tx, w *workflow.Workflow, change *workflow.RunPolicy, unset []string) error {
 	if change == nil && len(unset) == 0 {
 		return nil
@@ -36,7 +35,7 @@ func updatePolicy(tx *core.Tx, w *workflow.Workflow, change *workflow.RunPolicy,
 		return nil
 	}
 	if d := change.Deadline; d != nil && (w.Policy == nil || !reflect.DeepEqual(w.Policy.Deadline, d)) {
-		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.deadline of workflow %d: its time has begun", w.ID)
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.deadline of workflow %d: it is already running", w.ID)
 	}
 	if err := requireMade(tx, w, &policy); err != nil {
 		return err
@@ -68,14 +67,14 @@ func updatePolicy(tx *core.Tx, w *workflow.Workflow, change *workflow.RunPolicy,
 	if err := tx.ExecOne(`UPDATE workflow SET policy = ? WHERE id = ?`, text, w.ID); err != nil {
 		return fmt.Errorf("change the policy of workflow %d: %w", w.ID, err)
 	}
-	tx.Failed = core.AppendNew(tx.Failed, []int64{w.ID}) // another max_failures may hold claims, or release them
+	tx.Failed = core.AppendNew(tx.Failed, []int64{w.ID}) // the new max_failures may hold or release claims
 	delete(tx.Shared.Patterns, w.ID)
 	tx.Ready(w.ID)
 	return nil
 }
 
-// requireJobs refuses a condition of success about jobs that are not there, if
-// there are any and no others can come.
+// requireJobs rejects a success condition about jobs that do not exist, if the workflow has
+// jobs and can get no others.
 func requireJobs(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) error {
 	if policy == nil || policy.End == nil || policy.End.SuccessIf == "" || w.DynamicJobs != nil {
 		return nil
@@ -94,16 +93,15 @@ func requireJobs(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) 
 	return workflow.ProblemsError("policy", policy.UnknownJobs(names))
 }
 
-// requireMade rejects what a policy says of jobs that are made with a workflow,
-// and only then.
+// requireMade rejects policies about jobs that can only be created with the workflow.
 func requireMade(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) error {
 	before := w.Policy
 	if before == nil {
 		before = &workflow.RunPolicy{}
 	}
 	if !reflect.DeepEqual(before.EndJob(), policy.EndJob()) {
-		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.end.job of workflow %d: its end job was made with it", w.ID).
-			WithHint("change the job, or create the workflow anew from a specification")
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.end.job of workflow %d: its end job was created with it", w.ID).
+			WithHint("change the job, or create the workflow again from a specification")
 	}
 	if reflect.DeepEqual(before.OnFailure, policy.OnFailure) {
 		return nil
@@ -112,10 +110,10 @@ func requireMade(tx *core.Tx, w *workflow.Workflow, policy *workflow.RunPolicy) 
 	case err != nil:
 		return err
 	case !made:
-		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.on_failure of workflow %d: it has no jobs that undo it", w.ID).
-			WithHint("create the workflow anew from a specification that has them")
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot modify policy.on_failure of workflow %d: it has no undo jobs", w.ID).
+			WithHint("create the workflow again from a specification that has them")
 	case policy.OnFailure == nil:
-		return workflow.Errorf(workflow.CodeInvalid, "Cannot remove policy.on_failure of workflow %d: its jobs that undo it were made with it", w.ID)
+		return workflow.Errorf(workflow.CodeInvalid, "Cannot remove policy.on_failure of workflow %d: its undo jobs were created with it", w.ID)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
 package check
 
-// alertRules compare alerts with their events, their number and their messages.
+// alertRules compare alerts with their events, counts and notifications.
 var alertRules = []rule{
 	{"count", `SELECT 'alerts of kind ' || a.kind, 'alert_count says ' || COALESCE(c.n, 0) || ', there are ' || a.n
 		FROM (SELECT kind, COUNT(*) AS n FROM alert GROUP BY kind) a LEFT JOIN alert_count c ON c.kind = a.kind WHERE COALESCE(c.n, 0) < a.n`},

@@ -2,22 +2,21 @@ package check
 
 import "fmt"
 
-// leasePeriod is how long a daemon must wait for a runner's word after its own
-// start, in ms.
+// leasePeriod is how long, in ms, a daemon waits after its start for a runner to report.
 const leasePeriod = 60_000
 
-// attemptRules compare attempts, leases, late reports and jobs. What torc's
-// clients report has no evidence, and its fence need not be a lease's.
+// attemptRules compare attempts, leases, late reports and jobs. Reports of torc's clients
+// have no evidence, and their fence may not be that of a lease.
 var attemptRules = []rule{
 	{"P1", `SELECT 'job ' || j.id, 'attempt ' || j.attempt_id || ' of run ' || w.run_id || ' has ended, but the job is still '
 			|| iif(j.status = {pending}, 'pending', 'running')
 		FROM job j JOIN workflow w ON w.id = j.workflow_id JOIN attempt a ON a.job_id = j.id AND a.run_id = w.run_id AND a.attempt_id = j.attempt_id
 		WHERE j.status IN {live} AND j.phase = 0`},
-	// A run may have begun since.
+	// A new run may have started since.
 	{"P1", `SELECT 'job ' || j.id, 'its recovery script runs, but its attempt ' || j.attempt_id || ' has not ended so'
 		FROM job j WHERE j.phase = 1 AND NOT EXISTS (SELECT 1 FROM attempt a
 			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND a.action = 'recover')`},
-	// A job that was held by hand before it ran may be classified as failed.
+	// A job that was held manually before it ran may be classified as failed.
 	{"P1", `SELECT 'job ' || j.id, 'it has ended, but its attempt ' || j.attempt_id || ' has not ended so'
 		FROM job j WHERE j.status IN ({completed}, {failed}, {terminated}) AND NOT EXISTS (SELECT 1 FROM attempt a
 			WHERE a.job_id = j.id AND a.attempt_id = j.attempt_id AND (a.status = {completed}) = (j.status = {completed}))
@@ -47,7 +46,7 @@ var attemptRules = []rule{
 		WHERE json_extract(l.report, '$.EndedMS') > a.end_ms`, leasePeriod)},
 }
 
-// eventRules look at the log.
+// eventRules check the event log.
 var eventRules = []rule{
 	{"P18", `SELECT 'workflow ' || w.id, 'its log ends at ' || w.event_seq || ', it has ' || COUNT(e.id) || ' events from '
 			|| COALESCE(MIN(e.seq), 0) || ' to ' || COALESCE(MAX(e.seq), 0)

@@ -8,13 +8,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// endOfTrip is when a trip t of a circuit breaker has closed or will close.
+// endOfTrip is when a trip t of a circuit breaker ended or will end.
 const endOfTrip = `iif(t.ended_ms = 0, t.until_ms, t.ended_ms)`
 
-// breakerRules find trips of circuit breakers that do not agree with themselves,
-// and jobs that were given to a node that one had excluded. That is certain only
-// of runners in allocations that had been asked for before: others may be the only
-// ones.
+// breakerRules find inconsistent trips of circuit breakers, and jobs on a node that one had
+// excluded. Only allocations that were requested before are certain violations: other
+// runners may be the only ones.
 var breakerRules = []rule{
 	{"breaker", `SELECT 'trip ' || id, 'it is written as ' || breaker || ' of ' || subject || ' to ' || action || ', what was counted says otherwise'
 		FROM breaker_trip WHERE trip ->> 'breaker' IS NOT breaker OR COALESCE(trip ->> 'subject', '') != subject OR trip ->> 'action' IS NOT action`},
@@ -29,15 +28,14 @@ var breakerRules = []rule{
 			AND j.claimed_ms > t.since_ms AND j.claimed_ms < ` + endOfTrip},
 }
 
-// tripKey tells what is counted apart.
+// tripKey identifies what a breaker counts separately.
 type tripKey struct {
 	workflowID, runID int64 // 0: for the nodes of all workflows
 	breaker, subject  string
 }
 
-// trips looks whether each trip of a circuit breaker rests on enough attempts that
-// failed in time, which no earlier trip has counted, and whether one opened while
-// another was open.
+// trips checks that each trip of a circuit breaker rests on enough recent failures that no
+// earlier trip has counted, and that no trip overlaps another.
 func (c *checker) trips() error {
 	var all []workflow.BreakerTrip
 	err := c.Each(`SELECT `+row.TripColumns+` FROM breaker_trip WHERE workflow_id IS NULL OR workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)
@@ -49,7 +47,7 @@ func (c *checker) trips() error {
 	if err != nil {
 		return err
 	}
-	ended := map[tripKey]int64{} // when the last one of a kind did
+	ended := map[tripKey]int64{} // end of the last trip
 	for i := range all {
 		t := &all[i]
 		key := tripKey{t.WorkflowID, t.RunID, t.Breaker, t.Subject}
@@ -58,7 +56,7 @@ func (c *checker) trips() error {
 		}
 		subject := fmt.Sprintf("trip %d", t.ID)
 		if t.SinceMS < ended[key] {
-			c.found("breaker", subject, "it opened %d ms before the end of the one before", ended[key]-t.SinceMS)
+			c.found("breaker", subject, "it opened %d ms before the end of the previous trip", ended[key]-t.SinceMS)
 		}
 		if wrong := tripEvidence(t, ended[key]); wrong != "" {
 			c.found("breaker", subject, "%s", wrong)
@@ -73,8 +71,8 @@ func (c *checker) trips() error {
 	return nil
 }
 
-// tripEvidence says what is wrong with what a trip rests on, if the one before
-// ended at such a time; empty if nothing is.
+// tripEvidence returns what is wrong with the attempts of a trip, if the previous trip
+// ended at beforeMS; empty if nothing is.
 func tripEvidence(t *workflow.BreakerTrip, beforeMS int64) string {
 	within, err := workflow.ParseDuration(t.Within)
 	if err != nil || t.Threshold < 1 {
@@ -88,14 +86,13 @@ func tripEvidence(t *workflow.BreakerTrip, beforeMS int64) string {
 		case a.EndedMS <= t.SinceMS-within.Milliseconds():
 			return fmt.Sprintf("attempt %d of job %d failed %d ms before it, it counts within %s", a.AttemptID, a.JobID, t.SinceMS-a.EndedMS, t.Within)
 		case a.EndedMS <= beforeMS:
-			return fmt.Sprintf("attempt %d of job %d failed before the end of the trip before", a.AttemptID, a.JobID)
+			return fmt.Sprintf("attempt %d of job %d failed before the end of the previous trip", a.AttemptID, a.JobID)
 		}
 	}
 	return ""
 }
 
-// tripAttempts looks for the attempts that a trip rests on. Jobs may have been
-// deleted since.
+// tripAttempts checks the attempts of a trip. Jobs may have been deleted since.
 func (c *checker) tripAttempts(subject string, t *workflow.BreakerTrip) error {
 	for _, a := range t.Attempts {
 		gone, err := c.exists(`SELECT 1 FROM job j JOIN workflow w ON w.id = j.workflow_id WHERE j.id = ?1 AND j.workflow_id = ?2 AND w.is_hidden = 0

@@ -11,11 +11,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// clockSlack is by how many ms the clocks of a runner and of the daemon may
-// differ before a start counts as too early.
+// clockSlack is how many ms the clocks of runner and daemon may differ before a start
+// counts as too early.
 const clockSlack = 2000
 
-// budgetRules look at retries that have been granted.
+// budgetRules check granted retries.
 var budgetRules = []rule{
 	{"P7", fmt.Sprintf(`SELECT 'job ' || a.job_id, 'attempt ' || a.attempt_id || ' of run ' || a.run_id || ' started '
 			|| (json_extract(e.data, '$.not_before_ms') - a.start_ms) || ' ms before its delay was over'
@@ -38,8 +38,8 @@ var budgetRules = []rule{
 		GROUP BY w.id, c.run_id HAVING SUM(c.counted) > json_extract(w.policy, '$.max_retries_total')`},
 }
 
-// budgets compares the retries that count for jobs with what the rules allow
-// and with the attempts that were retried.
+// budgets compares the counted retries of jobs with the limits of the rules and with the
+// retried attempts.
 func (c *checker) budgets() error {
 	granted, err := c.grantedRetries()
 	if err != nil {
@@ -65,8 +65,8 @@ func (c *checker) budgets() error {
 	})
 }
 
-// limits are the policies that have decided about the attempts of each job in
-// its current run: a rule may have been given another limit between two.
+// limits returns the policies that decided about the attempts of each job in its
+// current run. The limit of a rule may have changed between attempts.
 func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
 	sets, err := c.policySets()
 	if err != nil {
@@ -89,8 +89,8 @@ func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
 	return limits, err
 }
 
-// grantedRetries counts for each job the attempts of its current run that each
-// rule retried, be it in spite of a recovery script that failed.
+// grantedRetries counts the attempts of each job's current run that each rule retried,
+// also in spite of a failed recovery script.
 func (c *checker) grantedRetries() (map[int64]map[string]workflow.RuleCount, error) {
 	granted := map[int64]map[string]workflow.RuleCount{}
 	err := c.Each(`SELECT a.job_id, a.rule, SUM(a.counted), SUM(1 - a.counted)
@@ -112,9 +112,8 @@ func (c *checker) grantedRetries() (map[int64]map[string]workflow.RuleCount, err
 	return granted, err
 }
 
-// budget looks at one job. A reset begins to count anew, so that there may be
-// more retried attempts than count; and people and torc's clients have attempts
-// retried that were recorded as failed.
+// budget checks one job. More attempts may have been retried than are counted, since a
+// reset restarts the count, and people and torc's clients can retry failed attempts.
 func (c *checker) budget(job, counted int64, counts, granted map[string]workflow.RuleCount, limits []*workflow.Policies) {
 	subject := fmt.Sprintf("job %d", job)
 	var sum int64
@@ -137,9 +136,8 @@ func (c *checker) budget(job, counted int64, counts, granted map[string]workflow
 	}
 }
 
-// ruleLimit returns how many retries a rule may have granted by the most generous
-// of the policies; there is no bound for one that none of them has, as after a
-// reset in the middle of a run.
+// ruleLimit returns how many retries a rule may have granted, by the most generous of
+// the policies. A rule in none of them has no limit: there was a reset during the run.
 func ruleLimit(id string, all []*workflow.Policies) workflow.RuleCount {
 	var limit workflow.RuleCount
 	found := false

@@ -37,9 +37,8 @@ func File(ctx context.Context, path string) ([]Finding, error) {
 	})
 }
 
-// Deep looks in addition whether what is recorded keeps what the engine
-// promises, and whether it agrees with what witnesses say. It only reads the
-// database, its event log and the witnesses' words.
+// Deep is File, and checks whether the records satisfy what the engine guarantees and agree
+// with a Witness. It reads nothing but the database and the Witness.
 func Deep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 	return check(ctx, path, func(c *checker) error {
 		if err := c.file(); err != nil {
@@ -57,20 +56,20 @@ func Deep(ctx context.Context, path string, w Witness) ([]Finding, error) {
 	})
 }
 
-// Quick looks, in a read that has begun, at what is looked at fast: times,
-// compensations, stages and holds of claims. It is for after each step of a test.
+// Quick checks, within a read transaction, what can be checked fast: times, compensations,
+// stages and claim holds. Tests call it after each step.
 func Quick(ctx context.Context, tx *sql.Tx) ([]Finding, error) {
 	c := &checker{ctx: ctx, tx: tx}
 	err := c.rules(timeRules, compensationRules, stageRules, claimHoldRules)
 	return c.findings, err
 }
 
-// checker looks at one snapshot of a database.
+// checker checks one snapshot of a database.
 type checker struct {
 	ctx      context.Context
 	tx       *sql.Tx
-	stmts    map[string]*sql.Stmt // those of exists; they end with tx
-	sets     policySets           // once they are needed
+	stmts    map[string]*sql.Stmt // of exists; closed with tx
+	sets     policySets           // nil until needed
 	findings []Finding
 }
 
@@ -93,28 +92,27 @@ func check(ctx context.Context, path string, look func(*checker) error) ([]Findi
 	return c.findings, nil
 }
 
-// damage makes a finding of an error that says that the file is damaged, and
-// that ended the search.
+// damage turns an error that says that the file is damaged into a finding.
 func damage(findings []Finding, err error) ([]Finding, error) {
 	var e sqlite3.Error
 	if !errors.As(err, &e) || e.Code != sqlite3.ErrCorrupt {
 		return findings, err
 	}
-	return append(findings, Finding{"file", "pages", e.Error() + "; the rest was not looked at"}), nil
+	return append(findings, Finding{"file", "pages", e.Error() + "; the rest was not checked"}), nil
 }
 
 func (c *checker) found(promise, subject, format string, args ...any) {
 	c.findings = append(c.findings, Finding{promise, subject, fmt.Sprintf(format, args...)})
 }
 
-// rule is a promise with a query that selects what breaks it: pairs of a
-// subject and a text.
+// rule is a guarantee with a query that selects its violations as pairs of subject and
+// text.
 type rule struct {
 	promise string
 	query   string
 }
 
-// rules looks for what breaks rules.
+// rules finds violations of rules.
 func (c *checker) rules(lists ...[]rule) error {
 	for _, list := range lists {
 		for _, r := range list {

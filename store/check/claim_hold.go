@@ -1,7 +1,6 @@
 package check
 
-// claimHoldRules find holds of claims that do not agree with themselves, and jobs
-// that were claimed all the same.
+// claimHoldRules find inconsistent claim holds, and jobs that were claimed in spite of one.
 var claimHoldRules = []rule{
 	{"hold", `SELECT 'hold of claims ' || h.id, 'it is of run ' || h.run_id || ' and has not ended, but the workflow is at run ' || w.run_id
 		FROM claim_hold h JOIN workflow w ON w.id = h.workflow_id WHERE h.ended_ms = 0 AND h.run_id != w.run_id`},

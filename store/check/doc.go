@@ -1,3 +1,3 @@
-// Package check looks whether a database is whole, and whether what is recorded in it
-// keeps what the engine promises. It reads only, and imports no use case.
+// Package check checks whether a database is intact, and whether its records satisfy what
+// the engine guarantees. It only reads, and imports no use case.
 package check

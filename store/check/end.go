@@ -13,11 +13,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// notCompensating leaves out the jobs j that have no part in the end of a run.
+// notCompensating excludes jobs j of compensations.
 const notCompensating = ` AND (j.stage_id IS NULL OR j.stage_id NOT IN (SELECT id FROM stage WHERE kind = 'compensation'))`
 
-// endRules compare verdicts, events and workflows. A run that has begun and in
-// which nothing has been tried yet has no verdict, whatever its jobs did before.
+// endRules compare verdicts, events and workflows. A run that has just started, without any
+// attempt, has no verdict, whatever its jobs did before.
 var endRules = []rule{
 	{"P11", `SELECT 'workflow ' || w.id, 'run ' || w.run_id || ', generation ' || w.end_generation || ' has ' || iif(w.has_ended, 'ended without', 'not ended, but has')
 			|| ' a verdict'
@@ -44,9 +44,8 @@ var endRules = []rule{
 			AND NOT EXISTS (SELECT 1 FROM event x WHERE x.workflow_id = COALESCE(v.workflow_id, e.workflow_id) AND x.is_deleted = 1)`},
 }
 
-// verdicts compares the verdicts that stand with a recount, unless somebody has
-// changed the workflow by hand since. What is done to a canceled workflow does
-// not open it again.
+// verdicts compares current verdicts with a recount, unless somebody has changed the
+// workflow manually since. Changes of a canceled workflow do not reopen it.
 func (c *checker) verdicts() error {
 	type verdict struct {
 		workflowID, runID int64
@@ -74,7 +73,7 @@ func (c *checker) verdicts() error {
 		if err != nil {
 			return err
 		}
-		// A run that had ended keeps its verdict when the workflow is canceled.
+		// An ended run keeps its verdict when the workflow is canceled.
 		counts.WorkflowCanceled = v.canceled && v.kind == string(workflow.EventWorkflowCanceled)
 		var have stage.EndPayload
 		if err := json.Unmarshal([]byte(v.payload), &have); err != nil {
@@ -100,7 +99,8 @@ func (c *checker) verdicts() error {
 	return nil
 }
 
-// criterion returns the condition of success of a workflow, with what it counts.
+// criterion returns the success condition of a workflow, and adds the numbers that it
+// refers to.
 func (c *checker) criterion(workflowID int64, text *string, counts *stage.Counts) (*criterion.Expr, error) {
 	if text == nil {
 		return nil, nil
@@ -118,7 +118,7 @@ func (c *checker) criterion(workflowID int64, text *string, counts *stage.Counts
 	return success, row.PatternCounts(c.Each, row.PatternScope{WorkflowID: workflowID}, success, counts)
 }
 
-// verdictProblem says in what a verdict differs from a recount.
+// verdictProblem returns how a verdict differs from a recount; empty if it does not.
 func verdictProblem(kind string, have *stage.EndPayload, want *stage.Verdict) string {
 	if kind != string(want.EventType) {
 		return fmt.Sprintf("%s, a recount says %s", kind, want.EventType)
@@ -126,18 +126,18 @@ func verdictProblem(kind string, have *stage.EndPayload, want *stage.Verdict) st
 	return countProblem(have, &want.Payload, 0)
 }
 
-// countProblem says in what a verdict cannot be right, however those of its jobs
-// ended that were deleted since.
+// countProblem returns what a verdict has wrong, however the jobs ended that were deleted
+// since; empty if nothing.
 func countProblem(have, want *stage.EndPayload, deleted int64) string {
 	said, attempts := "a recount says", int64(0)
 	if deleted > 0 {
 		said = fmt.Sprintf("without %s a recount says", workflow.CountOf(deleted, "deleted job", "deleted jobs"))
-		attempts = math.MaxInt32 // they may have had any number
+		attempts = math.MaxInt32 // of which the number is unknown
 	}
 	for _, n := range []struct {
 		name            string
 		have, want      int64
-		atLeast, atMost int64 // so many more than a recount says
+		atLeast, atMost int64 // relative to the recount
 	}{
 		{"total_steps", have.TotalSteps, want.TotalSteps, deleted, deleted}, {"failed_steps_count", have.FailedStepsCount, want.FailedStepsCount, 0, deleted},
 		{"completed", have.Completed, want.Completed, 0, deleted}, {"failed", have.Failed, want.Failed, 0, deleted},
@@ -162,7 +162,7 @@ func countProblem(have, want *stage.EndPayload, deleted int64) string {
 	return ""
 }
 
-// recount counts the jobs of a workflow's main stage and the attempts of a run.
+// recount counts the jobs of a workflow's main stage, and the attempts of a run.
 func (c *checker) recount(workflowID, runID int64) (counts stage.Counts, err error) {
 	if counts, err = row.CountJobs(c.Each, `FROM job j WHERE j.workflow_id = ?1 AND j.stage_id IS NULL`, workflowID, runID); err != nil {
 		return counts, err

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
-// file looks at the pages, the foreign keys and the schema.
+// file checks the pages, the foreign keys and the schema.
 func (c *checker) file() error {
 	err := c.Each(fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFindings), func(r sqlite.Scanner) error {
 		line, err := sqlite.ScanString(r)
@@ -32,7 +32,7 @@ func (c *checker) foreignKeys() error {
 	n := 0
 	return c.Each(`PRAGMA foreign_key_check`, func(r sqlite.Scanner) error {
 		var table, parent string
-		var id, key sql.NullInt64 // no id in a table without rowid
+		var id, key sql.NullInt64 // null in a table without rowid
 		if err := r.Scan(&table, &id, &parent, &key); err != nil {
 			return err
 		}
@@ -64,7 +64,7 @@ func (c *checker) schema() error {
 	return nil
 }
 
-// freshSchema is what the migrations make of an empty database.
+// freshSchema returns the schema of a new database.
 func freshSchema(ctx context.Context) (map[string]string, error) {
 	db, err := sql.Open("sqlite3", ":memory:")
 	if err != nil {

@@ -8,23 +8,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// moving selects the workflows in which jobs go on when their dependencies are
-// complete.
+// moving selects the workflows whose jobs continue when their dependencies are complete.
 const moving = `(SELECT id FROM workflow WHERE is_halted = 0 AND is_hidden = 0)`
 
-// openGates selects the gates with a dependency that is not complete.
+// openGates selects the gates with an incomplete dependency.
 const openGates = `(SELECT g.gate_id, MIN(d.id) AS first FROM gate_dependency g JOIN job d ON d.id = g.job_id
 		WHERE d.status NOT BETWEEN {completed} AND {disabled} GROUP BY g.gate_id)`
 
-// gateRules compare the statuses of jobs with those of their dependencies, by
-// the rows and not by the counters.
+// gateRules compare the statuses of jobs with those of their dependencies, without the
+// counters.
 var gateRules = []rule{
 	{"P6", `SELECT 'job ' || j.id, 'it is ready, but its dependency ' || o.first || ' is not complete'
 		FROM job j JOIN ` + openGates + ` o ON o.gate_id = j.gate_id
 		WHERE j.status = {ready} AND j.workflow_id NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
-	// A dependency that had run in an earlier run, or been skipped, was complete
-	// once already. One that was canceled is, for those behind it, before its
-	// process has ended.
+	// A dependency that ran in an earlier run, or was skipped, was complete before. A
+	// canceled one counts as complete for the jobs behind it before its process has ended.
 	{"P6", `WITH skipped AS (SELECT json_extract(data, '$.run_id') AS run_id, json_extract(data, '$.first_job_id') AS first,
 				json_extract(data, '$.last_job_id') AS last FROM event WHERE type IN ('jobs_skipped', 'jobs_not_needed')),
 			ended AS (SELECT job_id, run_id, MIN(end_ms) AS end_ms, MIN(hostname) AS host, MAX(hostname) AS host2, MIN(evidence IS NOT NULL) AS ours
@@ -38,19 +36,20 @@ var gateRules = []rule{
 		FROM allowed g JOIN job j ON j.gate_id = g.gate_id JOIN attempt a ON a.job_id = j.id AND a.run_id = g.run_id AND a.hostname = g.host
 		WHERE a.start_ms < g.end_ms AND a.evidence IS NOT NULL AND j.status > {ready}
 			AND a.attempt_id = (SELECT MAX(attempt_id) FROM attempt x WHERE x.job_id = a.job_id AND x.run_id = a.run_id)`},
-	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but nothing is before it'
+	{"gate", `SELECT 'job ' || j.id, 'it is blocked, but has no open dependency'
 		FROM job j LEFT JOIN ` + openGates + ` o ON o.gate_id = j.gate_id WHERE j.status = {blocked} AND o.gate_id IS NULL AND j.workflow_id IN ` + moving + `
 			AND (j.stage_id IS NULL OR j.stage_id IN (SELECT id FROM stage WHERE state = 'running'))`},
 	{"gate", `SELECT 'job ' || id, 'it was skipped by job ' || skipped_by || ', but is not canceled' FROM job WHERE skipped_by > 0 AND status != {canceled}`},
 	{"gate", `SELECT 'job ' || id, 'it was not needed, but is not disabled' FROM job
 		WHERE skipped_by = 0 AND status != {disabled} AND NOT (status = {blocked} AND undoes_id IS NOT NULL)`},
-	// The undo of a job that never began is not needed, whatever is before it.
+	// The undo job of a job that never started is not needed, whatever its dependencies
+	// did.
 	{"gate", `SELECT 'job ' || j.id, 'it was not needed, but a dependency was unsuccessful'
 		FROM job j WHERE j.status = {disabled} AND j.skipped_by = 0 AND j.undoes_id IS NULL AND j.workflow_id IN ` + moving + ` AND j.gate_id IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN {failed} AND {terminated})`},
-	// The jobs of a stage are skipped as well if its sub-workflow job does not run; they
-	// stay so if somebody lets it go on by another of its jobs. They were skipped because
-	// of a job outside.
+	// The jobs of a stage are also skipped if its sub-workflow job does not run, because of
+	// a job outside. They stay skipped if somebody continues the stage through another of
+	// its jobs.
 	{"gate", `SELECT 'job ' || j.id, 'it was skipped, but no dependency was unsuccessful'
 		FROM job j WHERE j.status = {canceled} AND j.skipped_by IS NOT NULL AND j.workflow_id IN ` + moving + ` AND COALESCE(j.gate_id, 0) NOT IN
 			(SELECT g.gate_id FROM gate_dependency g JOIN job d ON d.id = g.job_id WHERE d.status BETWEEN {failed} AND {terminated} OR d.status = {uninitialized})
@@ -62,15 +61,15 @@ var gateRules = []rule{
 				SELECT 1 FROM above WHERE id = j.stage_id))`},
 }
 
-// gateHashes compares the gates' hashes with their dependencies: a gate with
-// another hash would be shared by jobs with other dependencies.
+// gateHashes compares the gates' hashes with their dependencies. With a wrong hash, jobs
+// with other dependencies would share the gate.
 func (c *checker) gateHashes() error {
 	var gate int64
 	var stored []byte
 	var deps []int64
 	compare := func() {
 		if hash := row.HashGate(deps); len(deps) > 0 && string(hash[:]) != string(stored) {
-			c.found("gate", fmt.Sprintf("gate %d", gate), "its hash is not that of its %d dependencies", len(deps))
+			c.found("gate", fmt.Sprintf("gate %d", gate), "its hash does not match its %d dependencies", len(deps))
 		}
 	}
 	err := c.Each(`SELECT g.id, g.hash, d.job_id FROM gate g JOIN gate_dependency d ON d.gate_id = g.id
@@ -91,8 +90,8 @@ func (c *checker) gateHashes() error {
 	return err
 }
 
-// cycles looks for jobs that wait for themselves. Jobs and gates are nodes of
-// one graph, so that it is no larger than what is stored.
+// cycles finds jobs that depend on themselves. Jobs and gates are nodes of one graph, which
+// is therefore no larger than the tables.
 func (c *checker) cycles() error {
 	nodes := map[int64]int32{} // jobs by id, gates by -id
 	var names []int64
@@ -127,7 +126,7 @@ func (c *checker) cycles() error {
 				jobs = append(jobs, int(id))
 			}
 		}
-		c.found("gate", fmt.Sprintf("job %d", jobs[0]), "it waits for itself, by way of jobs %v", jobs)
+		c.found("gate", fmt.Sprintf("job %d", jobs[0]), "it depends on itself through jobs %v", jobs)
 	}
 	return nil
 }

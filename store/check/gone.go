@@ -2,7 +2,7 @@ package check
 
 import "github.com/torc-slurm/torc-slurm/store/row"
 
-// goneRules find end jobs that began before the processes of the run had ended.
+// goneRules find end jobs that started before the processes of the run had ended.
 var goneRules = []rule{
 	{"P11", `SELECT 'stage ' || s.id, 'it waits for runners, and is ' || iif(s.state != 'not_started' AND s.run_id = w.run_id AND s.generation = w.end_generation, s.state, 'not of a run that was given up')
 		FROM stage s JOIN workflow w ON w.id = s.workflow_id AND w.is_hidden = 0

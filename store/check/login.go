@@ -1,6 +1,6 @@
 package check
 
-// loginRules find jobs that are not held where they run.
+// loginRules find jobs held by runners that may not run them.
 var loginRules = []rule{
 	{"place", `SELECT 'job ' || j.id, 'it is held by runner ' || n.id || ', which takes ' ||
 			CASE n.login WHEN 0 THEN 'none' ELSE 'only jobs' END || ' of the daemon''s host'

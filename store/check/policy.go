@@ -8,8 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// policySets are the policies that decisions rested on, by their hash; nil if
-// they are not what they were.
+// policySets are the policies of decisions by hash; nil if they do not match it.
 type policySets map[string]*workflow.Policies
 
 func (c *checker) policySets() (policySets, error) {
@@ -38,8 +37,7 @@ func (c *checker) policySets() (policySets, error) {
 	})
 }
 
-// storedPolicies compares stored policies with their hashes and with the record
-// of their changes.
+// storedPolicies compares stored policies with their hashes and with the log of changes.
 func (c *checker) storedPolicies() error {
 	return c.Each(`SELECT p.name, p.policy, p.hash, p.version, COALESCE((SELECT x.new_hash || ' ' || x.version FROM retry_policy_change x
 			WHERE x.name = p.name AND x.action IN ('created', 'updated') ORDER BY x.id DESC LIMIT 1), 'nothing')
@@ -55,9 +53,9 @@ func (c *checker) storedPolicies() error {
 		case err != nil:
 			c.found("reference", subject, "it cannot be read: %v", err)
 		case p.Name != name || p.Hash() != hash:
-			c.found("reference", subject, "it says %s %s, the row %s", p.Name, p.Hash(), hash)
+			c.found("reference", subject, "it is %s %s, but the row says %s", p.Name, p.Hash(), hash)
 		case recorded != fmt.Sprintf("%s %d", hash, version):
-			c.found("reference", subject, "it is at %s %d, the record of changes says %s", hash, version, recorded)
+			c.found("reference", subject, "it is at %s %d, but the log of changes says %s", hash, version, recorded)
 		}
 		return nil
 	})

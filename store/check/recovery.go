@@ -10,15 +10,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// replayRecoveries judges recovery scripts that failed once more: the same
-// evidence, policies and history must give the recorded decision.
+// replayRecoveries decides failed recovery scripts again: the same evidence, policies and
+// history must give the recorded decision.
 func (c *checker) replayRecoveries() error {
 	sets, err := c.policySets()
 	if err != nil {
 		return err
 	}
 	var job int64
-	passed := map[string]int64{} // retries of the job that each rule has let be made
+	passed := map[string]int64{} // retries of the job that each rule has granted
 	return c.Each(`SELECT job_id, run_id, attempt_id, hostname, start_ms, end_ms, return_code, cause, evidence, on_error, action, rule, policy_hash
 		FROM failed_recovery ORDER BY job_id, run_id, attempt_id`, func(r sqlite.Scanner) error {
 		var a replayed
@@ -43,9 +43,9 @@ func (c *checker) replayRecoveries() error {
 	})
 }
 
-// judgeRecovery says what does not follow from the evidence of a recovery script
-// that failed; "" if all does. A new run and a reset begin to count anew, so that
-// any number of the retries before may have counted.
+// judgeRecovery returns what contradicts the evidence of a failed recovery script; "" if
+// nothing does. A new run and a reset restart the count, so that any number of earlier
+// retries may have counted.
 func (a *replayed) judgeRecovery(onError workflow.Action, passed int64, sets policySets) string {
 	var e workflow.Evidence
 	if err := json.Unmarshal([]byte(a.evidence.String), &e); err != nil {
@@ -58,8 +58,8 @@ func (a *replayed) judgeRecovery(onError workflow.Action, passed int64, sets pol
 	p, known := sets[a.decision.PolicyHash]
 	switch {
 	case !known:
-		return "the policies " + a.decision.PolicyHash + " that it was decided by are not there"
-	case p == nil: // which was said of them
+		return "the policies " + a.decision.PolicyHash + " of the decision are missing"
+	case p == nil: // which was reported with the policies
 		return ""
 	}
 	var d workflow.Decision
@@ -70,5 +70,5 @@ func (a *replayed) judgeRecovery(onError workflow.Action, passed int64, sets pol
 			return ""
 		}
 	}
-	return fmt.Sprintf("it was decided to %s by rule %q, the policies say %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
+	return fmt.Sprintf("the decision was %s by rule %q, but the policies give %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
 }

@@ -1,7 +1,7 @@
 package check
 
-// referenceRules find references that no foreign key guards: to rows that are
-// not there, and to rows of other workflows.
+// referenceRules find references that no foreign key guards: to missing rows, or to rows of
+// other workflows.
 var referenceRules = []rule{
 	{"reference", `SELECT 'job ' || j.id, 'its runner ' || j.compute_node_id || ' is not a node of its workflow'
 		FROM job j LEFT JOIN compute_node n ON n.id = j.compute_node_id
@@ -51,7 +51,7 @@ var referenceRules = []rule{
 		WHERE j.workflow_id IS NOT a.workflow_id`},
 }
 
-// countRules recount what is derived.
+// countRules recount derived numbers.
 var countRules = []rule{
 	{"count", `SELECT 'workflow ' || COALESCE(c.workflow_id, j.workflow_id), 'job_count says ' || COALESCE(c.n, 0) || ' jobs of status '
 			|| COALESCE(c.status, j.status) || ', there are ' || COALESCE(j.n, 0)
@@ -68,7 +68,7 @@ var countRules = []rule{
 		FULL JOIN cause_count c ON c.workflow_id = a.workflow_id AND c.run_id = a.run_id AND c.cause = a.cause
 		WHERE (COALESCE(c.n, 0) != COALESCE(a.n, 0) OR COALESCE(c.retried, 0) != COALESCE(a.retried, 0) OR COALESCE(c.counted, 0) != COALESCE(a.counted, 0))
 			AND COALESCE(c.workflow_id, a.workflow_id) NOT IN (SELECT id FROM workflow WHERE is_hidden = 1)`},
-	{"count", `SELECT 'workflow ' || w.id, 'it says that ' || w.claim_holds || ' hold its claims, it is ' || COALESCE(h.n, 0)
+	{"count", `SELECT 'workflow ' || w.id, 'it counts ' || w.claim_holds || ' claim holds, but has ' || COALESCE(h.n, 0)
 		FROM workflow w LEFT JOIN (SELECT workflow_id, COUNT(*) AS n FROM claim_hold WHERE ended_ms = 0 GROUP BY 1) h ON h.workflow_id = w.id
 		WHERE w.claim_holds != COALESCE(h.n, 0)`},
 	{"count", `SELECT 'gate ' || g.id, 'it says that ' || g.open || ' dependencies are open and ' || g.failed || ' failed, it is '

@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// replayed is a recorded attempt with what was decided on.
+// replayed is a recorded attempt with its decision.
 type replayed struct {
 	job, run, attempt int64
 	status            workflow.JobStatus
@@ -27,8 +27,8 @@ type replayed struct {
 	startMS, endMS    sql.NullInt64
 }
 
-// replay judges recorded evidence once more: the same evidence, policies and
-// history must give the recorded cause and decision.
+// replay decides recorded attempts again: the same evidence, policies and history must give
+// the recorded cause and decision.
 func (c *checker) replay() error {
 	sets, err := c.policySets()
 	if err != nil {
@@ -57,20 +57,20 @@ func (c *checker) replay() error {
 	})
 }
 
-// judge says what does not follow from the evidence, and which promise that
-// breaks; "" if all does.
+// judge returns what contradicts the evidence, and which guarantee that breaks; "" if
+// nothing does.
 func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong string) {
 	cause, e, wrong := a.judgeCause()
 	if wrong != "" || e == nil {
 		return "P16", wrong
 	}
-	p := &workflow.Policies{} // what was taken back or never started needs none
+	p := &workflow.Policies{} // not needed for what was preempted or never started
 	if hash := a.decision.PolicyHash; hash != "" {
 		var known bool
 		if p, known = sets[hash]; !known {
-			return "P16", "the policies " + hash + " that it was decided by are not there"
+			return "P16", "the policies " + hash + " of the decision are missing"
 		}
-		if p == nil { // which was said of them
+		if p == nil { // which was reported with the policies
 			return "", ""
 		}
 	}
@@ -87,11 +87,11 @@ func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong str
 			}
 		}
 	}
-	return "P16", fmt.Sprintf("it was decided to %s by rule %q, the policies say %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
+	return "P16", fmt.Sprintf("the decision was %s by rule %q, but the policies give %s by rule %q", a.decision.Action, a.decision.Rule, d.Action, d.Rule)
 }
 
-// doom is why the job ended whatever the rules said; the zero value if they decided,
-// or there was nothing to decide.
+// doom returns why the job ended whatever the rules said; the zero value if they decided,
+// or nothing had to be decided.
 func (a *replayed) doom() (none retry.Doom) {
 	if a.decision.Action == workflow.ActionFail && a.decision.Rule == "" && a.decision.PolicyHash == "" {
 		return retry.Doom{Reason: a.decision.Reason}
@@ -99,7 +99,7 @@ func (a *replayed) doom() (none retry.Doom) {
 	return none
 }
 
-// breakers is the one that decided, if one did: it was open for such failures.
+// breakers returns the breaker that decided, if one did: it was open for such failures.
 func (a *replayed) breakers() []workflow.BreakerTrip {
 	name, is := strings.CutPrefix(a.decision.Rule, workflow.RuleBreaker)
 	if !is {
@@ -108,7 +108,7 @@ func (a *replayed) breakers() []workflow.BreakerTrip {
 	return []workflow.BreakerTrip{{Breaker: name, Per: workflow.PerWorkflow, Action: workflow.BreakerHold}}
 }
 
-// failure is what rules looked at.
+// failure returns the attempt as the rules saw it.
 func (a *replayed) failure(c workflow.Cause, e *workflow.Evidence) workflow.Failure {
 	f := workflow.Failure{Cause: c, Evidence: *e, Node: a.node.String}
 	if a.startMS.Valid {
@@ -117,12 +117,11 @@ func (a *replayed) failure(c workflow.Cause, e *workflow.Evidence) workflow.Fail
 	return f
 }
 
-// judgeCause classifies the evidence once more; it is nil where a torc client
-// decided itself.
+// judgeCause classifies the evidence again. The evidence is nil if a torc client decided.
 func (a *replayed) judgeCause() (cause workflow.Cause, e *workflow.Evidence, wrong string) {
 	if !a.evidence.Valid {
 		if a.decision.Retries() && a.decision.Rule != workflow.RuleClient {
-			return cause, nil, fmt.Sprintf("it was decided to %s without evidence", a.decision.Action)
+			return cause, nil, fmt.Sprintf("the decision was %s without evidence", a.decision.Action)
 		}
 		return cause, nil, ""
 	}
@@ -131,10 +130,10 @@ func (a *replayed) judgeCause() (cause workflow.Cause, e *workflow.Evidence, wro
 		return cause, nil, fmt.Sprintf("its evidence cannot be read: %v", err)
 	}
 	cause = failure.Classify(*e, a.codes(), nil)
-	if a.cause == workflow.CauseCanceledUser { // its lease may have been taken away before it ended
+	if a.cause == workflow.CauseCanceledUser { // its lease may have been voided before it ended
 		cause = failure.ClassifyCanceled(a.decision.Reason, *e)
 	}
-	plain := failure.Classify(*e, workflow.ReturnCodes{}, nil) // of a time before the codes were set
+	plain := failure.Classify(*e, workflow.ReturnCodes{}, nil) // as it was before the return codes were set
 	if cause.Kind != a.cause || cause.Status != a.status || cause.ReturnCode != a.returnCode && plain.ReturnCode != a.returnCode {
 		return cause, nil, fmt.Sprintf("recorded as %s (%s, return code %d), the evidence says %s (%s, %d)",
 			a.cause, a.status, a.returnCode, cause.Kind, cause.Status, cause.ReturnCode)
@@ -143,9 +142,9 @@ func (a *replayed) judgeCause() (cause workflow.Cause, e *workflow.Evidence, wro
 	return cause, e, ""
 }
 
-// histories are what a decision may have rested on. A reset in the middle of a
-// run begins to count anew; attempts that had failed, the last one of an earlier
-// run too, may have been retried by people or torc's clients, which counts.
+// histories returns the possible histories of a decision. A reset during a run restarts the
+// count. Failed attempts, also the last one of an earlier run, may have been retried by
+// people or torc's clients, which counts.
 func histories(attempt int64, before []replayed) []workflow.History {
 	var all []workflow.History
 	for first := range len(before) + 1 {
@@ -164,7 +163,7 @@ func histories(attempt int64, before []replayed) []workflow.History {
 	return all
 }
 
-// codes are the return codes that the workflow sets.
+// codes returns the return codes of the workflow.
 func (a *replayed) codes() workflow.ReturnCodes {
 	codes, err := row.ReturnCodes(a.execution)
 	if err != nil {
@@ -173,8 +172,8 @@ func (a *replayed) codes() workflow.ReturnCodes {
 	return codes
 }
 
-// retriesOfOthers are numbers of retries in the run on both sides of the limit:
-// in which order jobs ended is not recorded, and budgets look at the sum.
+// retriesOfOthers returns numbers of retries in the run below and above the limit: budgets
+// depend on the sum, and the order in which jobs ended is not recorded.
 func retriesOfOthers(p *workflow.Policies) []int64 {
 	if p.MaxRetriesTotal == nil {
 		return []int64{0}

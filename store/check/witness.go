@@ -9,11 +9,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Witness is what others say that a database must hold.
+// Witness is what other records say that a database must contain.
 type Witness struct {
 	// Spooled are reports in runners' spool files.
 	Spooled []SpooledReport
-	// Acknowledged is what was answered; known to tests alone.
+	// Acknowledged is what was answered; known only in tests.
 	Acknowledged Acknowledged
 }
 
@@ -22,10 +22,10 @@ type SpooledReport struct {
 	RunID int64
 	lease.LeaseRef
 	EndedMS  int64
-	Answered bool // the daemon has said that it was recorded
+	Answered bool // the daemon has acknowledged it
 }
 
-// Acknowledged is what a daemon has said that it did.
+// Acknowledged is what a daemon has acknowledged.
 type Acknowledged struct {
 	Workflows []int64
 	Jobs      []int64
@@ -34,7 +34,7 @@ type Acknowledged struct {
 	Canceled  []int64 // workflows
 }
 
-// witness compares the database with what witnesses say.
+// witness compares the database with a Witness.
 func (c *checker) witness(w Witness) error {
 	for _, list := range []struct {
 		what, query string
@@ -49,7 +49,7 @@ func (c *checker) witness(w Witness) error {
 			case err != nil:
 				return err
 			case !there:
-				c.found("P3", fmt.Sprintf("%s %d", list.what, id), "it was acknowledged, but is not there")
+				c.found("P3", fmt.Sprintf("%s %d", list.what, id), "it was acknowledged, but does not exist")
 			}
 		}
 	}
@@ -67,8 +67,8 @@ func (c *checker) witness(w Witness) error {
 	return c.reports("P4", "is in a spool file and was answered", w.Spooled)
 }
 
-// reports looks for reports that were answered: each is recorded or late. A
-// runner of a later run may have delivered them.
+// reports checks that answered reports are recorded or late. A runner of a later run may
+// have delivered them.
 func (c *checker) reports(promise, how string, reports []SpooledReport) error {
 	for _, r := range reports {
 		if !r.Answered {
@@ -88,7 +88,7 @@ func (c *checker) reports(promise, how string, reports []SpooledReport) error {
 	return nil
 }
 
-// exists reports whether a query selects anything; it is prepared once.
+// exists reports whether a query selects anything. It prepares the query once.
 func (c *checker) exists(query string, args ...any) (bool, error) {
 	stmt := c.stmts[query]
 	if stmt == nil {

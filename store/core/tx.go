@@ -176,7 +176,7 @@ type Changes struct {
 	Runners []int64
 	// Cancels says that allocations are to be canceled.
 	Cancels bool
-	// Allocations says that some were asked for, began or ended.
+	// Allocations says that allocations were requested, started or ended.
 	Allocations bool
 	// NotBefore is the earliest time at which a delayed job becomes
 	// claimable, in ms; 0 if no job was delayed.

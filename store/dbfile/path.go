@@ -1,5 +1,5 @@
-// Package dbfile knows the file of a database from outside: its real path, whether
-// it is still the one that was opened, and the process that has it.
+// Package dbfile describes the file of a database from outside: its real path, whether it
+// is still the file that was opened, and the process that has it open.
 package dbfile
 
 import (
@@ -12,19 +12,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// maxLinks is how many symbolic links are followed, as in the kernel.
+// maxLinks limits the symbolic links that are followed, as in the kernel.
 const maxLinks = 40
 
-// Resolve returns the path of the file itself: what is beside it, such as its lock,
-// belongs to the file and not to one of its names. A link to a file that does not
-// exist yet is followed too, since SQLite would create that file. It returns an
-// error if the links lead in a circle.
+// Resolve returns the path of the file itself, since what is beside it, such as its lock,
+// belongs to the file and not to a name. It also follows a link to a file that does not
+// exist, since SQLite would create that file. It returns an error for a cycle of links.
 func Resolve(path string) (string, error) {
 	at := path
 	for range maxLinks {
 		info, err := os.Lstat(at)
 		if err != nil || info.Mode()&os.ModeSymlink == 0 {
-			return at, nil //nolint:nilerr // whoever opens it says what is wrong
+			return at, nil //nolint:nilerr // opening it will fail with the reason
 		}
 		to, err := os.Readlink(at)
 		if err != nil {
@@ -39,8 +38,8 @@ func Resolve(path string) (string, error) {
 		WithHint("give the path of the file itself")
 }
 
-// realDir is a folder without symbolic links in its path: a link in it that begins
-// with ".." is meant from there.
+// realDir returns a folder without symbolic links in its path, so that ".." in a link is
+// resolved correctly.
 func realDir(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		return real
@@ -48,13 +47,13 @@ func realDir(dir string) string {
 	return dir
 }
 
-// RefuseHardLinks is an error if the file has more than one name: each name has a
-// journal and a lock of its own, so that two programs could have it open and damage
-// it. Names that an interrupted snapshot or backup has left are removed.
+// RefuseHardLinks returns an error if the file has several names: each would have its own
+// journal and lock, so that two programs could open and damage it. It removes names that an
+// interrupted snapshot or backup left behind.
 func RefuseHardLinks(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return nil //nolint:nilerr // whoever opens it says what is wrong
+		return nil //nolint:nilerr // opening it will fail with the reason
 	}
 	count := links(info)
 	for _, left := range []string{path + ".part", path + ".1"} {
@@ -75,12 +74,12 @@ func RefuseHardLinks(path string) error {
 
 func links(info os.FileInfo) uint64 {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return uint64(stat.Nlink) //nolint:unconvert // its size differs between machines
+		return uint64(stat.Nlink) //nolint:unconvert // the type differs between architectures
 	}
 	return 1
 }
 
-// Identity tells a file of this machine from its copies; empty if there is none.
+// Identity identifies a file on this machine; empty if there is none.
 func Identity(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -93,28 +92,27 @@ func Identity(path string) string {
 	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino)
 }
 
-// Files are a database and its journal as they were when it was opened.
+// Files are a database file and its journal as they were opened.
 type Files struct {
 	path string
 	was  map[string]os.FileInfo
 }
 
-// Watch remembers which files an open database has.
+// Watch returns the files of an open database.
 func Watch(path string) (*Files, error) {
 	f := &Files{path: path, was: map[string]os.FileInfo{}}
 	for _, name := range []string{path, path + "-wal"} {
 		info, err := os.Lstat(name)
 		if err != nil {
-			return nil, workflow.Errorf(workflow.CodeUnavailable, "database file %s is gone as soon as it was opened: %v", name, err)
+			return nil, workflow.Errorf(workflow.CodeUnavailable, "database file %s disappeared right after it was opened: %v", name, err)
 		}
 		f.was[name] = info
 	}
 	return f, nil
 }
 
-// Moved is an error if a file does not have its name any more: it was deleted,
-// moved or replaced, and what is written to the open one is not in the database that
-// others find. A file system that does not answer says nothing about that.
+// Moved returns an error if a file was deleted, moved or replaced: what is written to it
+// would be lost. If the file system does not answer, it returns nil.
 func (f *Files) Moved() error {
 	for name, was := range f.was {
 		is, err := os.Lstat(name)

@@ -9,9 +9,8 @@ import (
 	"syscall"
 )
 
-// Life tells a process of this machine from later ones with its number: its
-// namespace of process numbers, and when it began. It is empty if the system does
-// not say it.
+// Life distinguishes a process of this machine from later ones with the same pid, by its
+// pid namespace and start time. It is empty if the system does not tell.
 func Life(pid int64) string {
 	text, err := os.ReadFile("/proc/" + strconv.FormatInt(pid, 10) + "/stat")
 	if err != nil {
@@ -24,10 +23,10 @@ func Life(pid int64) string {
 	return space + " " + began
 }
 
-// startOf reads from /proc/PID/stat when a process began, in ticks since the
-// machine was started. A process that has ended and waits for its parent has none.
+// startOf returns when a process started, in ticks since boot, from /proc/PID/stat; empty
+// for a zombie.
 func startOf(stat []byte) string {
-	end := bytes.LastIndexByte(stat, ')') // the name before it may hold anything
+	end := bytes.LastIndexByte(stat, ')') // the name before it may contain any character
 	if end < 0 {
 		return ""
 	}
@@ -38,15 +37,15 @@ func startOf(stat []byte) string {
 	return fields[19]
 }
 
-// namespace is the one in which this process sees numbers of processes.
-func namespace() string {
+// namespace returns the pid namespace of this process.
+func namespace() string { // empty if there is none
 	space, _ := os.Readlink("/proc/self/ns/pid") // empty where there is none
 	return space
 }
 
-// Lives says whether the process of a number that once had a life has it still.
-// Known is false where that cannot be told: the life was not recorded, is of another
-// namespace, or the process is hidden from this user.
+// Lives reports whether the process with this pid still has the given life. Known is false
+// if that cannot be determined: the life was not recorded, belongs to another namespace, or
+// the process is hidden from this user.
 func Lives(pid int64, life string) (lives, known bool) {
 	space, _, ok := strings.Cut(life, " ")
 	if !ok || space != namespace() {

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Create stores an action and returns it with its id. How often its
-// trigger must count follows from its jobs.
+// Create stores an action and returns it with its id. The number of triggers that it
+// requires follows from its jobs.
 func (s Actions) Create(_ context.Context, a workflow.ActionRecord) (workflow.ActionRecord, error) {
 	if err := workflow.ValidateActionConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
 		return a, err
@@ -32,7 +32,7 @@ func (s Actions) Create(_ context.Context, a workflow.ActionRecord) (workflow.Ac
 	return a, err
 }
 
-// InsertAction stores an action with its jobs as it is.
+// InsertAction stores an action with its jobs, unchanged.
 func InsertAction(tx *core.Tx, a workflow.ActionRecord) (int64, error) {
 	id, err := tx.Insert(`INSERT INTO workflow_action (workflow_id, trigger_type, action_type, action_config, has_job_ids, trigger_count,
 			required_triggers, executed, executed_at, executed_by, persistent, is_recovery) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -95,8 +95,8 @@ func addActionJobs(rows *sql.Rows, actions []workflow.ActionRecord) error {
 	return rows.Err()
 }
 
-// UpdateConfig overlays the config of an action that was not executed
-// yet by the keys of patch.
+// UpdateConfig merges patch into the config of an action; CodeConflict if it has been
+// executed.
 func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch json.RawMessage) (workflow.ActionRecord, error) {
 	var a workflow.ActionRecord
 	err := s.shared.Do("update action", func(tx *core.Tx) (err error) {
@@ -105,7 +105,7 @@ func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch jso
 		}
 		if a.Executed && !a.Persistent {
 			return workflow.Errorf(workflow.CodeConflict, "action %d has been executed and cannot be changed", id).
-				WithHint("initialize the workflow's jobs anew first")
+				WithHint("initialize the workflow's jobs again first")
 		}
 		if a.Config, err = workflow.MergeActionConfig(a.TriggerType, a.ActionType, a.Config, patch); err != nil {
 			return err
@@ -125,8 +125,8 @@ func (s Actions) Delete(_ context.Context, workflowID, id int64) error {
 	})
 }
 
-// Claim gives an action to whoever asks first; a persistent one to
-// everybody who asks. The loser gets a conflict.
+// Claim assigns an action to the first caller, a persistent one to every caller. Later
+// callers get CodeConflict.
 func (s Actions) Claim(_ context.Context, workflowID, id int64, computeNodeID *int64) error {
 	return s.shared.Do("claim action", func(tx *core.Tx) error {
 		a, err := GetAction(tx, workflowID, id)
@@ -139,7 +139,7 @@ func (s Actions) Claim(_ context.Context, workflowID, id int64, computeNodeID *i
 			}
 		}
 		if a.IsAutoSchedule() {
-			return workflow.Errorf(workflow.CodeConflict, "action %d is carried out by the daemon alone", id)
+			return workflow.Errorf(workflow.CodeConflict, "action %d is executed only by the daemon", id)
 		}
 		if a.Persistent {
 			return tx.ExecOne(`UPDATE workflow_action SET executed_at = ? WHERE id = ?`, view.Rfc3339(tx.NowMS), id)
@@ -179,9 +179,8 @@ func GetAction(tx *core.Tx, workflowID, id int64) (workflow.ActionRecord, error)
 	return one[0], nil
 }
 
-// Take has the daemon carry out a triggered action that nobody else has
-// claimed. It is false if somebody has. What it has asked for since is counted
-// by AskedAllocations.
+// Take claims a triggered action for the daemon. It returns false if the action is not due
+// or somebody else has claimed it. AskedAllocations counts what it requests from now on.
 func (s Actions) Take(_ context.Context, workflowID, id int64) (taken bool, err error) {
 	err = s.shared.Do("take action", func(tx *core.Tx) error {
 		a, err := GetAction(tx, workflowID, id)

@@ -10,8 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Test raises an alert that says nothing, so that somebody sees whether its
-// messages arrive, and returns its id.
+// Test raises an alert that only tests whether notifications arrive, and returns its id.
 func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64, err error) {
 	err = s.shared.Do("test alerts", func(tx *core.Tx) error {
 		r, err := core.LoadRun(tx, workflowID)
@@ -23,18 +22,18 @@ func (s Alerts) Test(_ context.Context, workflowID int64, user string) (id int64
 			return err
 		}
 		if len(policy.Notify.Or(tx.Shared.Notify).Targets(workflow.AlertTest)) == 0 {
-			return workflow.Errorf(workflow.CodeConflict, "nobody is told of alerts of workflow %d", workflowID).
+			return workflow.Errorf(workflow.CodeConflict, "workflow %d has no recipient for alerts", workflowID).
 				WithHint("give the workflow notify: {mail: …} or {webhook: …}, or the daemon a default in [server.notify] of its configuration")
 		}
 		if id, err = tx.NextID("alert"); err != nil {
 			return fmt.Errorf("number an alert: %w", err)
 		}
-		return core.RaiseAlert(tx, r, workflow.Alert{Kind: workflow.AlertTest, Subject: "this is a test", Text: user + " tries whether messages about alerts arrive."})
+		return core.RaiseAlert(tx, r, workflow.Alert{Kind: workflow.AlertTest, Subject: "this is a test", Text: user + " tests whether notifications arrive."})
 	})
 	return id, err
 }
 
-// Counts returns how many alerts of each kind there ever were.
+// Counts returns how many alerts of each kind have ever been raised.
 func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error) {
 	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT kind, n FROM alert_count`)
 	if err != nil {
@@ -53,8 +52,8 @@ func (s Alerts) Counts(ctx context.Context) (map[workflow.AlertKind]int64, error
 	return counts, rows.Err()
 }
 
-// List returns a page of the alerts of a workflow, of all if the id is 0, by
-// id, with what became of their messages.
+// List returns a page of the alerts of a workflow, by id, with the state of their
+// notifications; of all workflows if the id is 0.
 func (s Alerts) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]workflow.RaisedAlert, int64, error) {
 	if workflowID != 0 {
 		if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {

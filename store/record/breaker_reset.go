@@ -13,8 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// Reset closes open circuit breakers, and returns them. What they had
-// counted is not counted again.
+// Reset closes open circuit breakers and returns them. The failures that they counted do
+// not count again.
 func (s Breakers) Reset(_ context.Context, q view.BreakerFilter, user string) (closed []workflow.BreakerTrip, err error) {
 	err = s.shared.Do("reset circuit breakers", func(tx *core.Tx) error {
 		if q.WorkflowID != 0 {
@@ -26,15 +26,15 @@ func (s Breakers) Reset(_ context.Context, q view.BreakerFilter, user string) (c
 		closed, err = CloseBreakers(tx, "closed by "+user, `(?3 = 0 OR id = ?3) AND (?4 = 0 OR workflow_id = ?4) AND (?5 = '' OR subject = ?5)`,
 			q.ID, q.WorkflowID, q.Node)
 		if err == nil && len(closed) == 0 && q.ID != 0 {
-			return workflow.Errorf(workflow.CodeNotFound, "there is no open circuit breaker with the id %d", q.ID).WithHint("breakers list shows those that are open")
+			return workflow.Errorf(workflow.CodeNotFound, "no open circuit breaker has the id %d", q.ID).WithHint("breakers list shows those that are open")
 		}
 		return err
 	})
 	return closed, err
 }
 
-// CloseBreakers closes the open breakers that meet a condition, whose arguments
-// begin with ?3, and ends what holds claims because of them.
+// CloseBreakers closes the open breakers that meet a condition, whose arguments begin with
+// ?3, and releases their claim holds.
 func CloseBreakers(tx *core.Tx, why, condition string, args ...any) ([]workflow.BreakerTrip, error) {
 	rows, err := tx.Query(`UPDATE breaker_trip SET ended_ms = MAX(?1, since_ms), ended_why = ?2 WHERE ended_ms = 0 AND until_ms > ?1 AND `+condition+`
 		RETURNING `+row.TripColumns, append([]any{tx.NowMS, why}, args...)...)

@@ -34,8 +34,7 @@ func scanComputeNode(r sqlite.Scanner) (n compute.Node, err error) {
 	return n, err
 }
 
-// Create stores a compute node that a torc client brings along, and
-// returns it with its id.
+// Create stores a compute node of a torc client and returns it with its id.
 func (s ComputeNodes) Create(_ context.Context, n compute.Node) (compute.Node, error) {
 	labels, err := workflow.NormalizeLabels(n.Labels)
 	if err != nil {
@@ -64,21 +63,20 @@ func (s ComputeNodes) Create(_ context.Context, n compute.Node) (compute.Node, e
 	return n, err
 }
 
-// Get returns a compute node.
+// Get returns a compute node; CodeNotFound if there is none with this id.
 func (s ComputeNodes) Get(ctx context.Context, id int64) (compute.Node, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "compute_node", id, `SELECT `+computeNodeColumns+` FROM compute_node WHERE id = ?`, scanComputeNode)
 }
 
-// ComputeNodeFilter says which compute nodes of a workflow are wanted; nil
-// fields do not matter.
+// ComputeNodeFilter selects compute nodes of a workflow. Nil fields match all.
 type ComputeNodeFilter struct {
 	WorkflowID             int64
-	Hostname               *string // a part of it
+	Hostname               *string // a substring
 	IsActive               *bool
 	ScheduledComputeNodeID *int64 // scheduler.scheduler_id
 }
 
-// List returns a page of the compute nodes of a workflow.
+// List returns a page of the compute nodes of a workflow, and how many match in all.
 func (s ComputeNodes) List(ctx context.Context, q ComputeNodeFilter, page sqlite.Page) ([]compute.Node, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -100,9 +98,8 @@ func (s ComputeNodes) List(ctx context.Context, q ComputeNodeFilter, page sqlite
 	}, scanComputeNode)
 }
 
-// Update changes a compute node and returns it. Its workflow must
-// be the same; its labels cannot change. One that is deactivated loses the jobs
-// that it still holds.
+// Update changes a compute node and returns it. Its workflow and its labels cannot change.
+// A deactivated node loses its jobs.
 func (s ComputeNodes) Update(_ context.Context, id, workflowID int64, u compute.NodeUpdate) (compute.Node, error) {
 	var n compute.Node
 	err := s.shared.Do("update compute node", func(tx *core.Tx) (err error) {
@@ -161,8 +158,8 @@ func applyNodeUpdate(n *compute.Node, u compute.NodeUpdate) {
 	core.SetOptional(&n.AvgMemoryBytes, u.AvgMemoryBytes)
 }
 
-// Delete deletes a compute node that holds no job, with the results
-// that name it. The attempts stay.
+// Delete deletes a compute node that holds no job, and the results that refer to it.
+// Attempts stay.
 func (s ComputeNodes) Delete(_ context.Context, id int64) (compute.Node, error) {
 	var n compute.Node
 	err := s.shared.Do("delete compute node", func(tx *core.Tx) (err error) {
@@ -174,8 +171,8 @@ func (s ComputeNodes) Delete(_ context.Context, id int64) (compute.Node, error) 
 	return n, err
 }
 
-// DeleteAll deletes all compute nodes of a workflow, as
-// Delete does, and returns how many there were.
+// DeleteAll deletes all compute nodes of a workflow like Delete, and returns how many there
+// were.
 func (s ComputeNodes) DeleteAll(_ context.Context, workflowID int64) (n int64, err error) {
 	err = s.shared.Do("delete compute nodes", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
@@ -189,7 +186,8 @@ func (s ComputeNodes) DeleteAll(_ context.Context, workflowID int64) (n int64, e
 	return n, err
 }
 
-// deleteComputeNodes deletes the compute nodes that a condition names.
+// deleteComputeNodes deletes the compute nodes that meet a condition; CodeConflict if one
+// holds a job.
 func deleteComputeNodes(tx *core.Tx, condition string, arg int64) error {
 	nodes := `(SELECT id FROM compute_node WHERE ` + condition + `)`
 	var live int64
@@ -197,7 +195,7 @@ func deleteComputeNodes(tx *core.Tx, condition string, arg int64) error {
 		return fmt.Errorf("count the jobs of compute nodes: %w", err)
 	}
 	if live > 0 {
-		return workflow.Errorf(workflow.CodeConflict, "a compute node that is to be deleted still holds jobs (%d)", live).
+		return workflow.Errorf(workflow.CodeConflict, "the compute nodes still hold %d jobs", live).
 			WithHint("complete these jobs, or reset them, first")
 	}
 	results := `(SELECT id FROM result WHERE compute_node_id IN ` + nodes + `)`

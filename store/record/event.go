@@ -21,10 +21,10 @@ func scanEvent(r sqlite.Scanner) (e workflow.Event, err error) {
 	return e, err
 }
 
-// userEvent is the type of events that clients write themselves.
+// userEvent is the type of events that clients write.
 const userEvent = "user"
 
-// Create appends an event of a client's own, with any JSON value as data.
+// Create appends a client's event, with any JSON value as data.
 func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage) (workflow.Event, error) {
 	var created workflow.Event
 	err := s.shared.Do("create event", func(tx *core.Tx) (err error) {
@@ -44,20 +44,20 @@ func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage
 	return created, err
 }
 
-// Get returns an event that was not deleted.
+// Get returns an event; CodeNotFound if there is none, or it was deleted.
 func (s Events) Get(ctx context.Context, id int64) (workflow.Event, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
 }
 
-// EventFilter says which events of a workflow are wanted; nil fields do not
-// matter.
+// EventFilter selects events of a workflow. Nil fields match all.
 type EventFilter struct {
 	WorkflowID int64
 	Category   *string // data.category
 	AfterMS    *int64  // later than this time
 }
 
-// List returns a page of the events of a workflow that were not deleted.
+// List returns a page of the events of a workflow that were not deleted, and how many match
+// in all.
 func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]workflow.Event, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -75,14 +75,14 @@ func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]wo
 	}, scanEvent)
 }
 
-// LastSeq returns the seq of a workflow's last event; 0 before the first.
+// LastSeq returns the seq of a workflow's last event; 0 if there is none.
 func (s Events) LastSeq(ctx context.Context, workflowID int64) (seq int64, err error) {
 	err = s.shared.DB.Read.QueryRowContext(ctx, `SELECT event_seq FROM workflow WHERE id = ? AND is_hidden = 0`, workflowID).Scan(&seq)
 	return seq, view.OrNotFound(err, "workflow", workflowID)
 }
 
-// After returns at most limit events of a workflow with a seq greater
-// than after, by seq. Deleted ones are among them, with null as data.
+// After returns at most limit events of a workflow with a seq greater than after, by seq.
+// Deleted ones are included, with null as data.
 func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]workflow.Event, error) {
 	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		workflowID, after, limit)
@@ -96,7 +96,7 @@ func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]wo
 	return events, nil
 }
 
-// Update replaces an event's data. Its row, seq, time and type stay.
+// Update replaces an event's data. Its seq, time and type do not change.
 func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (workflow.Event, error) {
 	var updated workflow.Event
 	err := s.shared.Do("update event", func(tx *core.Tx) (err error) {
@@ -109,8 +109,8 @@ func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (workf
 	return updated, err
 }
 
-// Delete removes an event's data and hides it from lists. Its row and seq
-// stay, so that the log has no gap.
+// Delete removes an event's data and hides the event from lists. The row stays, so that the
+// log has no gap.
 func (s Events) Delete(_ context.Context, id int64) (workflow.Event, error) {
 	var deleted workflow.Event
 	err := s.shared.Do("delete event", func(tx *core.Tx) (err error) {
@@ -122,8 +122,7 @@ func (s Events) Delete(_ context.Context, id int64) (workflow.Event, error) {
 	return deleted, err
 }
 
-// DeleteAll does to all events of a workflow what Delete does to one,
-// and returns how many there were.
+// DeleteAll deletes all events of a workflow like Delete, and returns how many there were.
 func (s Events) DeleteAll(_ context.Context, workflowID int64) (n int64, err error) {
 	err = s.shared.Do("delete events", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

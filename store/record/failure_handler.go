@@ -17,8 +17,7 @@ func scanFailureHandler(r sqlite.Scanner) (h workflow.FailureHandler, err error)
 	return h, err
 }
 
-// Create stores a failure handler and returns it with its id.
-// Rules that cannot be read are refused: nothing would ever follow them.
+// Create stores a failure handler and returns it with its id. It rejects invalid rules.
 func (s FailureHandlers) Create(_ context.Context, h workflow.FailureHandler) (workflow.FailureHandler, error) {
 	if err := workflow.CheckName("failure handler", h.Name); err != nil {
 		return h, err
@@ -39,7 +38,7 @@ func (s FailureHandlers) Create(_ context.Context, h workflow.FailureHandler) (w
 	return h, err
 }
 
-// Get returns a failure handler.
+// Get returns a failure handler; CodeNotFound if there is none with this id.
 func (s FailureHandlers) Get(ctx context.Context, id int64) (workflow.FailureHandler, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "failure_handler", id, `SELECT `+failureHandlerColumns+` FROM failure_handler WHERE id = ?`, scanFailureHandler)
 }
@@ -54,8 +53,7 @@ func (s FailureHandlers) List(ctx context.Context, workflowID int64, page sqlite
 	}, scanFailureHandler)
 }
 
-// Delete deletes a failure handler, which its jobs then are
-// without, and returns it.
+// Delete deletes a failure handler and returns it. Its jobs are then without.
 func (s FailureHandlers) Delete(_ context.Context, id int64) (workflow.FailureHandler, error) {
 	var h workflow.FailureHandler
 	err := s.shared.Do("delete failure handler", func(tx *core.Tx) (err error) {

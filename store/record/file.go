@@ -48,22 +48,21 @@ func (s Files) Create(_ context.Context, files []artifact.File) ([]artifact.File
 	return created, nil
 }
 
-// Get returns a file.
+// Get returns a file; CodeNotFound if there is none with this id.
 func (s Files) Get(ctx context.Context, id int64) (artifact.File, error) {
 	return view.ReadOne(ctx, s.DB.Read, "file", id, `SELECT `+fileColumns+` FROM file WHERE id = ?`, scanFile)
 }
 
-// FileFilter says which files of a workflow are wanted; nil fields do not
-// matter.
+// FileFilter selects files of a workflow. Nil fields match all.
 type FileFilter struct {
 	WorkflowID    int64
 	ProducedByJob *int64
 	Name          *string
-	Path          *string // a part of it
+	Path          *string // a substring
 	OutputsOnly   bool
 }
 
-// List returns a page of the files of a workflow.
+// List returns a page of the files of a workflow, and how many match in all.
 func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]artifact.File, int64, error) {
 	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -83,8 +82,7 @@ func (s Files) List(ctx context.Context, q FileFilter, page sqlite.Page) ([]arti
 	}, scanFile)
 }
 
-// Update replaces a file's name, path and time; its workflow must be the
-// same.
+// Update replaces a file's name, path and time. Its workflow cannot change.
 func (s Files) Update(_ context.Context, f artifact.File) (artifact.File, error) {
 	if err := workflow.CheckName("file", f.Name); err != nil {
 		return f, err

@@ -17,8 +17,7 @@ func scanLocalScheduler(r sqlite.Scanner) (c compute.LocalScheduler, err error) 
 	return c, err
 }
 
-// Create stores what local runners may use and returns it with
-// its id.
+// Create stores the limits of local runners and returns them with their id.
 func (s LocalSchedulers) Create(_ context.Context, c compute.LocalScheduler) (compute.LocalScheduler, error) {
 	err := s.shared.Do("create local scheduler", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, c.WorkflowID); err != nil {
@@ -33,7 +32,7 @@ func (s LocalSchedulers) Create(_ context.Context, c compute.LocalScheduler) (co
 	return c, err
 }
 
-// Get returns what local runners may use.
+// Get returns the limits of local runners; CodeNotFound if there are none with this id.
 func (s LocalSchedulers) Get(ctx context.Context, id int64) (compute.LocalScheduler, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "local_scheduler", id, `SELECT `+localSchedulerColumns+` FROM local_scheduler WHERE id = ?`, scanLocalScheduler)
 }
@@ -49,9 +48,9 @@ func (s LocalSchedulers) List(ctx context.Context, workflowID int64, page sqlite
 	}, scanLocalScheduler)
 }
 
-// LocalSchedulerUpdate is a change of a local scheduler: a nil field is kept.
+// LocalSchedulerUpdate is a change of a local scheduler. Nil fields are kept.
 type LocalSchedulerUpdate struct {
-	WorkflowID int64 // must be the same
+	WorkflowID int64 // cannot change
 	Memory     *string
 	NumCPUs    *int64
 }
@@ -85,8 +84,7 @@ func (s LocalSchedulers) Delete(_ context.Context, id int64) (compute.LocalSched
 	return c, err
 }
 
-// DeleteAll deletes the local schedulers of a workflow and returns
-// how many there were.
+// DeleteAll deletes the local schedulers of a workflow, and returns how many there were.
 func (s LocalSchedulers) DeleteAll(_ context.Context, workflowID int64) (int64, error) {
 	return core.DeleteAll(s.shared, "delete local schedulers", workflowID, `DELETE FROM local_scheduler WHERE workflow_id = ?`)
 }

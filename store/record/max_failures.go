@@ -7,8 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
-// ForgiveFailures has what has failed so far not counted any more, before a hold
-// is lifted.
+// ForgiveFailures stops counting the failures so far, before their claim hold is released.
 func ForgiveFailures(tx *core.Tx, r *view.Run) error {
 	failed, err := core.FailedJobs(tx, r)
 	if err != nil {

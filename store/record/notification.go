@@ -13,19 +13,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Outgoing is a message that is to be sent now.
+// Outgoing is a message to be sent now.
 type Outgoing struct {
 	Batch  int64
-	Try    int64 // from 1
+	Try    int64 // counts from 1
 	Target workflow.Target
 	workflow.Message
 }
 
-// TakeMessage begins a try to send a message that is due, and returns it; nil if
-// none is, with the time at which the next one is, in ms, 0 if there is none.
-// Messages about a workflow go to an address at the given interval at most: what
-// comes meanwhile goes in one. A try that is not ended by MessageSent or
-// MessageFailed has failed.
+// TakeMessage starts an attempt to send a due message, and returns it. If none is due, it
+// returns nil and when the next one is, in ms; 0 if there is none. An address gets at most
+// one message about a workflow per interval, with everything that has arrived since the
+// last. An attempt that ends without MessageSent or MessageFailed has failed.
 func (s Alerts) TakeMessage(_ context.Context, every time.Duration) (m *Outgoing, nextMS int64, err error) {
 	err = s.shared.Do("take a message", func(tx *core.Tx) (err error) {
 		m, nextMS, err = takeMessage(tx, every)
@@ -45,12 +44,12 @@ func takeMessage(tx *core.Tx, every time.Duration) (*Outgoing, int64, error) {
 			return nil, next, err
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("look for messages: %w", err)
+			return nil, 0, fmt.Errorf("find due messages: %w", err)
 		}
 		if m.Batch == 0 {
 			later, err := batchMessages(tx, m, every)
 			if err != nil {
-				return nil, 0, fmt.Errorf("gather the messages about workflow %d: %w", m.WorkflowID, err)
+				return nil, 0, fmt.Errorf("collect the messages about workflow %d: %w", m.WorkflowID, err)
 			}
 			if later {
 				continue
@@ -60,13 +59,13 @@ func takeMessage(tx *core.Tx, every time.Duration) (*Outgoing, int64, error) {
 		_, err = tx.Exec(`UPDATE notification SET tries = ?2, at_ms = ?3, due_ms = ?4 WHERE batch = ?1 AND batch != 0`,
 			m.Batch, m.Try, tx.NowMS, tx.NowMS+workflow.MessageDelay(m.Try).Milliseconds())
 		if err != nil {
-			return nil, 0, fmt.Errorf("begin to send message %d: %w", m.Batch, err)
+			return nil, 0, fmt.Errorf("start to send message %d: %w", m.Batch, err)
 		}
 		return m, 0, readMessage(tx, m)
 	}
 }
 
-// batchMessages makes one message of what is to go to a target, or puts it off.
+// batchMessages combines what is due for a recipient into one message, or postpones it.
 func batchMessages(tx *core.Tx, m *Outgoing, every time.Duration) (later bool, err error) {
 	const target = `workflow_id = ?1 AND way = ?2 AND address = ?3`
 	args := []any{m.WorkflowID, string(m.Target.Way), m.Target.Address}
@@ -85,7 +84,7 @@ func batchMessages(tx *core.Tx, m *Outgoing, every time.Duration) (later bool, e
 	return false, err
 }
 
-// readMessage fills in what a message says.
+// readMessage reads the content of a message.
 func readMessage(tx *core.Tx, m *Outgoing) error {
 	var first int64
 	err := tx.Row(`SELECT w.name, COUNT(*), MIN(a.at_ms) FROM workflow w CROSS JOIN notification n JOIN alert a ON a.id = n.alert_id
@@ -93,7 +92,7 @@ func readMessage(tx *core.Tx, m *Outgoing) error {
 	if err != nil {
 		return fmt.Errorf("read message %d: %w", m.Batch, err)
 	}
-	m.ID = fmt.Sprintf("torc-slurm-%d-%d-%d", m.WorkflowID, m.Batch, first) // other databases have other times
+	m.ID = fmt.Sprintf("torc-slurm-%d-%d-%d", m.WorkflowID, m.Batch, first) // ids repeat in other databases, times do not
 	rows, err := tx.Query(`SELECT `+view.AlertColumns+` FROM alert WHERE id IN (SELECT alert_id FROM notification WHERE batch = ? AND batch != 0) ORDER BY id LIMIT ?`,
 		m.Batch, workflow.MessageAlerts)
 	if err != nil {
@@ -103,33 +102,33 @@ func readMessage(tx *core.Tx, m *Outgoing) error {
 		return fmt.Errorf("read message %d: %w", m.Batch, err)
 	}
 	for i := range m.Alerts {
-		m.Alerts[i].Deliveries = nil // of no interest to the reader
+		m.Alerts[i].Deliveries = nil // not part of the message
 	}
 	m.Write()
 	return nil
 }
 
-// MessageSent notes that a message has arrived.
+// MessageSent records that a message was sent.
 func (s Alerts) MessageSent(_ context.Context, batch int64) error {
 	return s.endTry(batch, `state = 'sent', error = ''`)
 }
 
-// MessageFailed notes why a try to send a message failed. After the last one the
-// message is given up.
+// MessageFailed records why an attempt to send a message failed. After MessageTries
+// attempts the message has failed.
 func (s Alerts) MessageFailed(_ context.Context, batch int64, why string) error {
 	return s.endTry(batch, `error = ?2, state = iif(tries >= ?3, 'failed', 'pending')`, why, workflow.MessageTries)
 }
 
-// MessageInterrupted has a message sent again at once, when somebody looks.
+// MessageInterrupted makes a message due again at once.
 func (s Alerts) MessageInterrupted(_ context.Context, batch int64) error {
 	return s.endTry(batch, `due_ms = at_ms`)
 }
 
 func (s Alerts) endTry(batch int64, columns string, args ...any) error {
-	return s.shared.Do("end a try to send a message", func(tx *core.Tx) error {
+	return s.shared.Do("end an attempt to send a message", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE notification SET `+columns+` WHERE batch = ?1 AND batch != 0 AND state = 'pending'`, append([]any{batch}, args...)...)
 		if err != nil {
-			return fmt.Errorf("end a try to send message %d: %w", batch, err)
+			return fmt.Errorf("end an attempt to send message %d: %w", batch, err)
 		}
 		return nil
 	})

@@ -1,5 +1,5 @@
-// Package record has the use cases that change little but the rows of their noun:
-// files, resource requirements, schedulers, results, policies and the like.
+// Package record has the use cases of nouns that have little effect on others: files,
+// resource requirements, schedulers, results, policies and the like.
 package record
 
 import (
@@ -46,7 +46,7 @@ type SlurmSchedulers struct{ shared *core.Shared }
 // FailureHandlers are the use cases of failure handlers.
 type FailureHandlers struct{ shared *core.Shared }
 
-// SlurmStats are the use cases of what Slurm accounted for attempts.
+// SlurmStats are the use cases of Slurm's accounting of attempts.
 type SlurmStats struct {
 	view.SlurmStats
 	shared *core.Shared
@@ -61,7 +61,7 @@ type Actions struct {
 	shared *core.Shared
 }
 
-// Alerts are the use cases of alerts and the messages about them.
+// Alerts are the use cases of alerts and their notifications.
 type Alerts struct{ shared *core.Shared }
 
 // Policies are the use cases of retry policies, their queues and settings.
@@ -79,7 +79,7 @@ type Breakers struct {
 // Tasks are the use cases of tasks.
 type Tasks struct{ shared *core.Shared }
 
-// Records are the nouns whose use cases change little but their own rows.
+// Records has the nouns of this package.
 type Records struct {
 	Actions               Actions
 	Alerts                Alerts
@@ -100,7 +100,7 @@ type Records struct {
 	UserData              UserData
 }
 
-// New returns the nouns, given their reads and what all use cases share.
+// New returns the nouns, given the reads and what all use cases share.
 func New(v *view.Views, s *core.Shared) Records {
 	return Records{
 		Actions:               Actions{v.Actions, s},

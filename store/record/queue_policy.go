@@ -11,13 +11,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// SetQueue attaches stored policies to a queue, instead of those that
-// are attached to it now; none detaches all.
+// SetQueue replaces the stored policies that are attached to a queue; an empty list
+// detaches all.
 func (s Policies) SetQueue(_ context.Context, q workflow.QueuePolicies, author string) error {
 	_, err := s.changeQueue(q, author, func([]string) ([]string, error) {
 		for i, name := range q.RetryPolicies {
 			if slices.Contains(q.RetryPolicies[:i], name) {
-				return nil, workflow.Errorf(workflow.CodeInvalid, "the retry policy %q is there twice", name)
+				return nil, workflow.Errorf(workflow.CodeInvalid, "duplicate retry policy %q", name)
 			}
 		}
 		return q.RetryPolicies, nil
@@ -25,29 +25,29 @@ func (s Policies) SetQueue(_ context.Context, q workflow.QueuePolicies, author s
 	return err
 }
 
-// Attach adds stored policies to those of a queue, behind them, and
-// returns all. Those that are attached already keep their place.
+// Attach appends stored policies to those of a queue, and returns all. Those already
+// attached keep their place.
 func (s Policies) Attach(_ context.Context, q workflow.QueuePolicies, author string) (workflow.QueuePolicies, error) {
 	return s.changeQueue(q, author, func(before []string) ([]string, error) {
 		return core.AppendNew(slices.Clone(before), q.RetryPolicies), nil
 	})
 }
 
-// Detach takes policies from a queue and returns those that are left. If
-// one is not attached, none is taken, and the error has CodeNotFound.
+// Detach removes policies from a queue and returns the others. If one is not attached, none
+// is removed, and the error has CodeNotFound.
 func (s Policies) Detach(_ context.Context, q workflow.QueuePolicies, author string) (workflow.QueuePolicies, error) {
 	return s.changeQueue(q, author, func(before []string) ([]string, error) {
 		for _, name := range q.RetryPolicies {
 			if !slices.Contains(before, name) {
-				return nil, workflow.Errorf(workflow.CodeNotFound, "the retry policy %q is not attached to %s", name, q.Queue)
+				return nil, workflow.Errorf(workflow.CodeNotFound, "retry policy %q is not attached to %s", name, q.Queue)
 			}
 		}
 		return slices.DeleteFunc(slices.Clone(before), func(name string) bool { return slices.Contains(q.RetryPolicies, name) }), nil
 	})
 }
 
-// changeQueue replaces the policies of a queue by what a function makes of them,
-// all in one transaction.
+// changeQueue replaces the policies of a queue by what change returns for them, in one
+// transaction.
 func (s Policies) changeQueue(q workflow.QueuePolicies, author string, change func(before []string) ([]string, error)) (workflow.QueuePolicies, error) {
 	after := workflow.QueuePolicies{Queue: q.Queue}
 	if err := workflow.ProblemsError("queue", q.Validate()); err != nil {
@@ -66,7 +66,7 @@ func (s Policies) changeQueue(q workflow.QueuePolicies, author string, change fu
 	return after, err
 }
 
-// setPolicyQueue writes the policies of a queue, and who changed which.
+// setPolicyQueue stores the policies of a queue, and records who changed which.
 func setPolicyQueue(tx *core.Tx, q workflow.QueuePolicies, before []string, author string) error {
 	if _, err := tx.Exec(`DELETE FROM queue_policy WHERE kind = ? AND queue = ?`, string(q.Kind), q.Name); err != nil {
 		return fmt.Errorf("detach retry policies from %s: %w", q.Queue, err)

@@ -16,8 +16,7 @@ func scanRemoteWorker(r sqlite.Scanner) (w compute.RemoteWorker, err error) {
 	return w, err
 }
 
-// Add stores hosts of a workflow; those that are there already
-// stay.
+// Add adds hosts to a workflow. Those that exist are kept.
 func (s RemoteWorkers) Add(_ context.Context, workflowID int64, workers []string) error {
 	return s.shared.Do("add remote workers", func(tx *core.Tx) error {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

@@ -18,8 +18,8 @@ func scanRequirements(r sqlite.Scanner) (q workflow.ResourceRequirements, err er
 	return q, err
 }
 
-// Create stores requirements and returns them with their
-// id. The name "default" is the workflow's own.
+// Create stores requirements and returns them with their id. The name "default" is
+// reserved.
 func (s Requirements) Create(_ context.Context, q workflow.ResourceRequirements) (workflow.ResourceRequirements, error) {
 	if q.Name == workflow.DefaultRequirements {
 		return q, workflow.Errorf(workflow.CodeInvalid, "the name %q is taken: every workflow has requirements of this name", q.Name).
@@ -35,14 +35,13 @@ func (s Requirements) Create(_ context.Context, q workflow.ResourceRequirements)
 	return q, err
 }
 
-// Get returns requirements.
+// Get returns requirements; CodeNotFound if there are none with this id.
 func (s Requirements) Get(ctx context.Context, id int64) (workflow.ResourceRequirements, error) {
 	return view.ReadOne(ctx, s.DB.Read, "resource_requirements", id,
 		`SELECT `+requirementsColumns+` FROM resource_requirements WHERE id = ?`, scanRequirements)
 }
 
-// RequirementsFilter says which requirements of a workflow are wanted; nil
-// fields do not matter.
+// RequirementsFilter selects requirements of a workflow. Nil fields match all.
 type RequirementsFilter struct {
 	WorkflowID     int64
 	JobID          *int64
@@ -54,7 +53,7 @@ type RequirementsFilter struct {
 	RuntimeSeconds *int64
 }
 
-// List returns a page of the requirements of a workflow.
+// List returns a page of the requirements of a workflow, and how many match in all.
 func (s Requirements) List(ctx context.Context, q RequirementsFilter, page sqlite.Page) ([]workflow.ResourceRequirements, int64, error) {
 	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -79,9 +78,9 @@ func (s Requirements) List(ctx context.Context, q RequirementsFilter, page sqlit
 	}, scanRequirements)
 }
 
-// RequirementsUpdate is a change of requirements: a nil field is kept.
+// RequirementsUpdate is a change of requirements. Nil fields are kept.
 type RequirementsUpdate struct {
-	WorkflowID int64 // must be the same
+	WorkflowID int64 // cannot change
 	Name       *string
 	NumCPUs    *int64
 	NumGPUs    *int64
@@ -90,8 +89,7 @@ type RequirementsUpdate struct {
 	Runtime    *string
 }
 
-// Update changes requirements, and with them what the jobs
-// that use them need, and notes who did it.
+// Update changes requirements, and thereby the needs of their jobs, and logs the user.
 func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, user string) (workflow.ResourceRequirements, error) {
 	var q workflow.ResourceRequirements
 	err := s.shared.Do("update resource requirements", func(tx *core.Tx) (err error) {
@@ -102,7 +100,7 @@ func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, 
 			return err
 		}
 		if u.Name != nil && *u.Name != q.Name && (q.Name == workflow.DefaultRequirements || *u.Name == workflow.DefaultRequirements) {
-			return workflow.Errorf(workflow.CodeInvalid, "resource requirements %d: the name %q cannot be given or taken away", id, workflow.DefaultRequirements)
+			return workflow.Errorf(workflow.CodeInvalid, "resource requirements %d: the name %q is reserved", id, workflow.DefaultRequirements)
 		}
 		core.Set(&q.Name, u.Name)
 		core.Set(&q.NumCPUs, u.NumCPUs)
@@ -119,7 +117,7 @@ func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, 
 			q.Name, q.NumCPUs, q.NumGPUs, q.NumNodes, q.Memory, q.Runtime, memory, runtime, id); err != nil {
 			return fmt.Errorf("update resource requirements %d: %w", id, err)
 		}
-		tx.Ready(q.WorkflowID) // jobs may fit now that did not fit before
+		tx.Ready(q.WorkflowID) // jobs may fit now
 		return core.UserAction(tx, q.WorkflowID, user, "update_resource_requirements", map[string]any{
 			"resource_requirements_id": id, "name": q.Name, "num_cpus": q.NumCPUs, "num_gpus": q.NumGPUs,
 			"num_nodes": q.NumNodes, "memory": q.Memory, "runtime": q.Runtime,
@@ -128,7 +126,7 @@ func (s Requirements) Update(_ context.Context, id int64, u RequirementsUpdate, 
 	return q, err
 }
 
-// Delete deletes requirements that no job uses.
+// Delete deletes requirements that no job uses; otherwise it returns CodeConflict.
 func (s Requirements) Delete(_ context.Context, id int64) (workflow.ResourceRequirements, error) {
 	var q workflow.ResourceRequirements
 	err := s.shared.Do("delete resource requirements", func(tx *core.Tx) (err error) {
@@ -161,8 +159,8 @@ func (s Requirements) Delete(_ context.Context, id int64) (workflow.ResourceRequ
 	return q, err
 }
 
-// DeleteUnused deletes the requirements of a workflow that
-// no job uses, save the default ones, and returns how many there were.
+// DeleteUnused deletes the requirements of a workflow that no job uses, except the default,
+// and returns how many there were.
 func (s Requirements) DeleteUnused(_ context.Context, workflowID int64) (n int64, err error) {
 	err = s.shared.Do("delete resource requirements", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

@@ -22,8 +22,8 @@ func scanResult(row sqlite.Scanner) (r workflow.Result, err error) {
 	return r, err
 }
 
-// Create stores a result and makes it the job's current one. Storing the
-// same result again returns the stored one.
+// Create stores a result and makes it the job's current one. Repeating it returns the
+// stored result.
 func (s Results) Create(_ context.Context, r workflow.Result) (workflow.Result, error) {
 	var created workflow.Result
 	err := s.shared.Do("create result", func(tx *core.Tx) (err error) {
@@ -65,8 +65,8 @@ func insertResult(tx *core.Tx, r workflow.Result) (int64, error) {
 	return id, nil
 }
 
-// sameResult returns the id of the stored result of r's attempt, if it says
-// the same.
+// sameResult returns the id of the stored result of r's attempt; CodeConflict if it differs
+// from r.
 func sameResult(tx *core.Tx, r workflow.Result) (int64, error) {
 	var id, code int64
 	var status workflow.JobStatus
@@ -82,13 +82,12 @@ func sameResult(tx *core.Tx, r workflow.Result) (int64, error) {
 	return id, nil
 }
 
-// Get returns a result.
+// Get returns a result; CodeNotFound if there is none with this id.
 func (s Results) Get(ctx context.Context, id int64) (workflow.Result, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "result", id, `SELECT `+resultColumns+` FROM `+resultTables+` WHERE r.id = ?`, scanResult)
 }
 
-// ResultFilter says which results of a workflow are wanted; nil fields do not
-// matter.
+// ResultFilter selects results of a workflow. Zero fields match all.
 type ResultFilter struct {
 	WorkflowID    int64
 	JobID         *int64
@@ -97,12 +96,12 @@ type ResultFilter struct {
 	Status        *workflow.JobStatus
 	ComputeNodeID *int64
 	AllRuns       bool // not only the current result of each job
-	// Attempts also lists attempts without a result, as torc has none for those that
-	// ended without a word of their runner, or never had one. Their ID is 0.
+	// Attempts includes attempts without a result, with ID 0: torc records none for an
+	// attempt that its runner never reported, or that never had a runner.
 	Attempts bool
 }
 
-// attemptResults are the results with the attempts that have none.
+// attemptResults selects the results, and the attempts without one.
 const attemptResults = `(SELECT r.id, r.job_id, r.workflow_id, r.run_id, r.attempt_id, r.compute_node_id, r.return_code, r.exec_time_minutes, r.completion_time,
 		r.status, r.peak_memory_bytes, r.avg_memory_bytes, r.peak_cpu_percent, r.avg_cpu_percent, COALESCE(a.cause, '') AS cause, COALESCE(a.cause_text, '') AS cause_text
 	FROM result r LEFT JOIN attempt a ON a.job_id = r.job_id AND a.run_id = r.run_id AND a.attempt_id = r.attempt_id
@@ -112,7 +111,7 @@ const attemptResults = `(SELECT r.id, r.job_id, r.workflow_id, r.run_id, r.attem
 		a.status, a.peak_memory_bytes, a.avg_memory_bytes, a.peak_cpu_percent, a.avg_cpu_percent, a.cause, a.cause_text
 	FROM job k CROSS JOIN attempt a ON a.job_id = k.id WHERE NOT EXISTS (SELECT 1 FROM result r WHERE r.job_id = a.job_id AND r.run_id = a.run_id AND r.attempt_id = a.attempt_id)) r JOIN job j ON j.id = r.job_id`
 
-// currentAttempt is a condition for one of these: it is how its job is now.
+// currentAttempt is a condition for the row that describes the job's current state.
 const currentAttempt = `(j.result_id = r.id OR r.id = 0 AND j.status BETWEEN {completed} AND {pending_failed} AND r.run_id = (SELECT run_id FROM workflow WHERE id = r.workflow_id))
 	AND NOT EXISTS (SELECT 1 FROM attempt n WHERE n.job_id = r.job_id AND (n.run_id, n.attempt_id) > (r.run_id, r.attempt_id))`
 
@@ -122,8 +121,8 @@ const attemptResultColumns = `r.id, r.job_id, r.workflow_id, r.run_id, r.attempt
 const resultTextColumns = resultColumns + `,
 	COALESCE((SELECT a.cause_text FROM attempt a WHERE a.job_id = r.job_id AND a.run_id = r.run_id AND a.attempt_id = r.attempt_id), '')`
 
-// lacks reports whether attempts are asked for and some may have no result:
-// most workflows have one for each, and their pages are read by its index.
+// lacks reports whether attempts are wanted and some may lack a result. If none does, pages
+// are read by the index of results.
 func (s Results) lacks(ctx context.Context, q *ResultFilter) (lacking bool, err error) {
 	if !q.Attempts {
 		return false, nil
@@ -142,7 +141,7 @@ func scanAttemptResult(row sqlite.Scanner) (r workflow.Result, err error) {
 	return r, err
 }
 
-// List returns a page of the results of a workflow.
+// List returns a page of the results of a workflow, and how many match in all.
 func (s Results) List(ctx context.Context, q ResultFilter, page sqlite.Page) ([]workflow.Result, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -186,8 +185,7 @@ func (s Results) List(ctx context.Context, q ResultFilter, page sqlite.Page) ([]
 	}, scanResult)
 }
 
-// Update changes a result's run, return code, times and status. It must
-// stay with its job.
+// Update changes a result's run, return code, times and status. Its job cannot change.
 func (s Results) Update(_ context.Context, r workflow.Result) (workflow.Result, error) {
 	var updated workflow.Result
 	err := s.shared.Do("update result", func(tx *core.Tx) (err error) {
@@ -214,7 +212,7 @@ func (s Results) Update(_ context.Context, r workflow.Result) (workflow.Result, 
 	return updated, err
 }
 
-// Delete deletes a result, not the attempt that it tells of.
+// Delete deletes a result, but not its attempt.
 func (s Results) Delete(_ context.Context, id int64) (workflow.Result, error) {
 	var deleted workflow.Result
 	err := s.shared.Do("delete result", func(tx *core.Tx) (err error) {
@@ -229,8 +227,7 @@ func (s Results) Delete(_ context.Context, id int64) (workflow.Result, error) {
 	return deleted, err
 }
 
-// DeleteAll deletes all results of a workflow and returns how many there
-// were.
+// DeleteAll deletes all results of a workflow, and returns how many there were.
 func (s Results) DeleteAll(_ context.Context, workflowID int64) (n int64, err error) {
 	err = s.shared.Do("delete results", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

@@ -26,7 +26,7 @@ func scanRetryPolicy(r sqlite.Scanner) (p workflow.StoredPolicy, err error) {
 	return p, nil
 }
 
-// Create stores a retry policy under its name, which must be new.
+// Create stores a new retry policy; CodeConflict if the name is in use.
 func (s Policies) Create(_ context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
 	if err := checkRetryPolicy(&p); err != nil {
 		return stored, err
@@ -40,7 +40,7 @@ func (s Policies) Create(_ context.Context, p workflow.RetryPolicy, author strin
 			p.Name, string(text), p.Hash(), tx.NowMS)
 		switch {
 		case sqlite.IsUnique(err):
-			return workflow.Errorf(workflow.CodeConflict, "there is a retry policy %q already", p.Name).WithHint("update it")
+			return workflow.Errorf(workflow.CodeConflict, "retry policy %q already exists", p.Name).WithHint("update it")
 		case err != nil:
 			return fmt.Errorf("insert retry policy %s: %w", p.Name, err)
 		}
@@ -54,8 +54,8 @@ func checkRetryPolicy(p *workflow.RetryPolicy) error {
 	return workflow.ProblemsError("retry policy "+p.Name, p.Validate())
 }
 
-// Update replaces what a stored policy says. The next decision is
-// made by it; what it has counted under the ids of its rules goes on.
+// Update replaces a stored policy, from the next decision on. What was counted for its
+// rules is kept by their ids.
 func (s Policies) Update(_ context.Context, p workflow.RetryPolicy, author string) (stored workflow.StoredPolicy, err error) {
 	if err := checkRetryPolicy(&p); err != nil {
 		return stored, err
@@ -82,8 +82,7 @@ func (s Policies) Update(_ context.Context, p workflow.RetryPolicy, author strin
 	return stored, err
 }
 
-// Delete removes a stored policy that nobody refers to, and returns
-// it.
+// Delete deletes and returns a stored policy; CodeConflict if it is in use.
 func (s Policies) Delete(_ context.Context, name, author string) (stored workflow.StoredPolicy, err error) {
 	err = s.shared.Do("delete retry policy", func(tx *core.Tx) (err error) {
 		if stored, err = loadRetryPolicy(tx, name); err != nil {
@@ -102,33 +101,32 @@ func (s Policies) Delete(_ context.Context, name, author string) (stored workflo
 	return stored, err
 }
 
-// usingWorkflows selects the workflows that have not ended and that, or whose
-// jobs, refer to a policy.
+// usingWorkflows selects the workflows that have not ended and in which a policy is used.
 const usingWorkflows = `SELECT w.id FROM workflow w WHERE w.has_ended = 0 AND (
 		EXISTS (SELECT 1 FROM json_each(w.policy, '$.retry_policies') e WHERE e.type = 'text' AND e.value = ?1)
 		OR EXISTS (SELECT 1 FROM job_policy p, json_each(p.policy, '$.retry_policies') e
 			WHERE p.workflow_id = w.id AND e.type = 'text' AND e.value = ?1))
 	ORDER BY w.id LIMIT 1`
 
-// requireUnused refuses to delete a policy that decisions may need.
+// requireUnused returns CodeConflict if decisions may need a policy.
 func requireUnused(tx *core.Tx, name string) error {
 	refuse := func(by, hint string) error {
-		return workflow.Errorf(workflow.CodeConflict, "the retry policy %q is in use by %s", name, by).WithHint("%s", hint)
+		return workflow.Errorf(workflow.CodeConflict, "retry policy %q is in use by %s", name, by).WithHint("%s", hint)
 	}
 	settings, err := view.PolicySource{Row: tx.Row}.Settings()
 	if err != nil {
 		return err
 	}
 	if settings.DefaultPolicy == name {
-		return refuse("the server as its default policy", "choose another default before")
+		return refuse("the server as its default policy", "choose another default first")
 	}
 	var queue workflow.Queue
 	err = tx.Row(`SELECT kind, queue FROM queue_policy WHERE name = ? ORDER BY kind, queue LIMIT 1`, []any{name}, &queue.Kind, &queue.Name)
 	if err == nil {
-		return refuse("the "+queue.String(), "detach it before")
+		return refuse("the "+queue.String(), "detach it first")
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("look for queues with retry policy %s: %w", name, err)
+		return fmt.Errorf("find queues with retry policy %s: %w", name, err)
 	}
 	var id int64
 	err = tx.Row(usingWorkflows, []any{name}, &id)
@@ -136,7 +134,7 @@ func requireUnused(tx *core.Tx, name string) error {
 		return refuse(fmt.Sprintf("workflow %d, which has not ended", id), "wait for its end, or cancel or delete it")
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("look for workflows with retry policy %s: %w", name, err)
+		return fmt.Errorf("find workflows with retry policy %s: %w", name, err)
 	}
 	return nil
 }
@@ -151,7 +149,7 @@ func loadRetryPolicy(tx *core.Tx, name string) (p workflow.StoredPolicy, err err
 	return p, view.OrNoRetryPolicy(err, name)
 }
 
-// Get returns a stored policy.
+// Get returns a stored policy; CodeNotFound if there is none with this name.
 func (s Policies) Get(ctx context.Context, name string) (workflow.StoredPolicy, error) {
 	p, err := scanRetryPolicy(s.DB.Read.QueryRowContext(ctx, `SELECT `+retryPolicyColumns+` FROM retry_policy WHERE name = ?`, name))
 	return p, view.OrNoRetryPolicy(err, name)
@@ -162,7 +160,7 @@ func (s Policies) List(ctx context.Context, page sqlite.Page) ([]workflow.Stored
 	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{Columns: retryPolicyColumns, From: "retry_policy", ID: "name", Page: page}, scanRetryPolicy)
 }
 
-// RequirePolicies refuses names of policies that are not stored.
+// RequirePolicies rejects names of policies that do not exist.
 func RequirePolicies(tx *core.Tx, of string, refs []workflow.PolicyRef) error {
 	for _, r := range refs {
 		if r.Policy != nil {
@@ -171,18 +169,18 @@ func RequirePolicies(tx *core.Tx, of string, refs []workflow.PolicyRef) error {
 		var one int
 		err := tx.Row(`SELECT 1 FROM retry_policy WHERE name = ?`, []any{r.Name}, &one)
 		if errors.Is(err, sql.ErrNoRows) {
-			return workflow.Errorf(workflow.CodeInvalid, "%s: there is no retry policy %q", of, r.Name).
-				WithHint("store it before, or write the policy instead of its name")
+			return workflow.Errorf(workflow.CodeInvalid, "%s: retry policy %q does not exist", of, r.Name).
+				WithHint("create it first, or write the policy instead of its name")
 		}
 		if err != nil {
-			return fmt.Errorf("look for retry policy %s: %w", r.Name, err)
+			return fmt.Errorf("find retry policy %s: %w", r.Name, err)
 		}
 	}
 	return nil
 }
 
-// policiesChanged drops the cached failure patterns, so that they are read again and sent to
-// the runners.
+// policiesChanged drops the cached failure patterns, so that they are sent to the runners
+// again.
 func policiesChanged(tx *core.Tx) error {
 	tx.Shared.Patterns = nil
 	ids, err := core.IDsOf(tx, `SELECT DISTINCT workflow_id FROM compute_node WHERE is_active = 1`)
@@ -214,9 +212,8 @@ func scanPolicyChange(r sqlite.Scanner) (c workflow.PolicyChange, err error) {
 	return c, err
 }
 
-// Changes returns a page of what was done about a retry policy,
-// oldest first; the empty name stands for the settings of the server. What was
-// done about policies that are gone is there too.
+// Changes returns a page of the changes of a retry policy, oldest first, also if it was
+// deleted. The empty name stands for the server's settings.
 func (s Policies) Changes(ctx context.Context, name string, page sqlite.Page) ([]workflow.PolicyChange, int64, error) {
 	return sqlite.ReadList(ctx, s.DB.Read, sqlite.List{
 		Columns: `id, name, action, at_ms, author, detail, old_hash, new_hash, version, policy`, From: "retry_policy_change",

@@ -18,8 +18,7 @@ func scanScheduled(r sqlite.Scanner) (n compute.ScheduledNode, err error) {
 	return n, err
 }
 
-// Create stores an allocation that a torc client asked
-// for, and returns it with its id.
+// Create stores an allocation that a torc client requested, and returns it with its id.
 func (s ScheduledComputeNodes) Create(_ context.Context, n compute.ScheduledNode) (compute.ScheduledNode, error) {
 	err := s.shared.Do("create scheduled compute node", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, n.WorkflowID); err != nil {
@@ -38,13 +37,12 @@ func (s ScheduledComputeNodes) Create(_ context.Context, n compute.ScheduledNode
 	return n, err
 }
 
-// Get returns an allocation that was asked for.
+// Get returns a requested allocation; CodeNotFound if there is none with this id.
 func (s ScheduledComputeNodes) Get(ctx context.Context, id int64) (compute.ScheduledNode, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "scheduled_compute_node", id, `SELECT `+scheduledColumns+` FROM scheduled_compute_node WHERE id = ?`, scanScheduled)
 }
 
-// ScheduledFilter says which allocations of a workflow are wanted; nil fields
-// do not matter.
+// ScheduledFilter selects requested allocations of a workflow. Nil fields match all.
 type ScheduledFilter struct {
 	WorkflowID        int64
 	SchedulerID       *int64
@@ -52,7 +50,8 @@ type ScheduledFilter struct {
 	Status            *string
 }
 
-// List returns a page of the allocations of a workflow.
+// List returns a page of the requested allocations of a workflow, and how many match in
+// all.
 func (s ScheduledComputeNodes) List(ctx context.Context, q ScheduledFilter, page sqlite.Page) ([]compute.ScheduledNode, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -68,8 +67,7 @@ func (s ScheduledComputeNodes) List(ctx context.Context, q ScheduledFilter, page
 	}, scanScheduled)
 }
 
-// Update replaces an allocation's fields. Its workflow must
-// be the same.
+// Update replaces the fields of an allocation. Its workflow cannot change.
 func (s ScheduledComputeNodes) Update(_ context.Context, n compute.ScheduledNode) (compute.ScheduledNode, error) {
 	err := s.shared.Do("update scheduled compute node", func(tx *core.Tx) error {
 		stored, err := getScheduled(tx, n.ID)
@@ -85,7 +83,7 @@ func (s ScheduledComputeNodes) Update(_ context.Context, n compute.ScheduledNode
 	return n, err
 }
 
-// Delete forgets an allocation and returns it.
+// Delete deletes the row of an allocation and returns it.
 func (s ScheduledComputeNodes) Delete(_ context.Context, id int64) (compute.ScheduledNode, error) {
 	var n compute.ScheduledNode
 	err := s.shared.Do("delete scheduled compute node", func(tx *core.Tx) (err error) {
@@ -97,8 +95,8 @@ func (s ScheduledComputeNodes) Delete(_ context.Context, id int64) (compute.Sche
 	return n, err
 }
 
-// DeleteAll forgets all allocations of a workflow and returns
-// how many there were.
+// DeleteAll deletes the rows of all allocations of a workflow, and returns how many there
+// were.
 func (s ScheduledComputeNodes) DeleteAll(_ context.Context, workflowID int64) (int64, error) {
 	return core.DeleteAll(s.shared, "delete scheduled compute nodes", workflowID, `DELETE FROM scheduled_compute_node WHERE workflow_id = ?`)
 }

@@ -19,8 +19,7 @@ func scanSlurmScheduler(r sqlite.Scanner) (c compute.SlurmScheduler, err error) 
 	return c, err
 }
 
-// Create stores a shape of allocations and returns it with its
-// id.
+// Create stores a Slurm scheduler and returns it with its id.
 func (s SlurmSchedulers) Create(_ context.Context, c compute.SlurmScheduler) (compute.SlurmScheduler, error) {
 	err := s.shared.Do("create slurm scheduler", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, c.WorkflowID); err != nil {
@@ -47,12 +46,12 @@ func InsertSlurmScheduler(tx *core.Tx, c compute.SlurmScheduler) (int64, error) 
 	return id, nil
 }
 
-// Get returns a shape of allocations.
+// Get returns a Slurm scheduler; CodeNotFound if there is none with this id.
 func (s SlurmSchedulers) Get(ctx context.Context, id int64) (compute.SlurmScheduler, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "slurm_scheduler", id, `SELECT `+slurmSchedulerColumns+` FROM slurm_scheduler WHERE id = ?`, scanSlurmScheduler)
 }
 
-// List returns a page of the shapes of a workflow.
+// List returns a page of the Slurm schedulers of a workflow.
 func (s SlurmSchedulers) List(ctx context.Context, workflowID int64, page sqlite.Page) ([]compute.SlurmScheduler, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, 0, err
@@ -67,9 +66,9 @@ func (s SlurmSchedulers) List(ctx context.Context, workflowID int64, page sqlite
 	}, scanSlurmScheduler)
 }
 
-// SlurmSchedulerUpdate is a change of a shape: a nil field is kept.
+// SlurmSchedulerUpdate is a change of a Slurm scheduler. Nil fields are kept.
 type SlurmSchedulerUpdate struct {
-	WorkflowID           int64 // must be the same
+	WorkflowID           int64 // cannot change
 	Name                 *string
 	Account              *string
 	Gres                 *string
@@ -84,7 +83,7 @@ type SlurmSchedulerUpdate struct {
 	SerializeAllocations *bool
 }
 
-// Update changes a shape and returns it.
+// Update changes a Slurm scheduler and returns it.
 func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpdate) (compute.SlurmScheduler, error) {
 	var c compute.SlurmScheduler
 	err := s.shared.Do("update slurm scheduler", func(tx *core.Tx) (err error) {
@@ -116,7 +115,7 @@ func (s SlurmSchedulers) Update(_ context.Context, id int64, u SlurmSchedulerUpd
 	return c, err
 }
 
-// Delete deletes a shape that no job is assigned to.
+// Delete deletes a Slurm scheduler; CodeConflict if jobs are assigned to it.
 func (s SlurmSchedulers) Delete(_ context.Context, id int64) (compute.SlurmScheduler, error) {
 	var c compute.SlurmScheduler
 	err := s.shared.Do("delete slurm scheduler", func(tx *core.Tx) (err error) {
@@ -138,8 +137,8 @@ func (s SlurmSchedulers) Delete(_ context.Context, id int64) (compute.SlurmSched
 	return c, err
 }
 
-// DeleteAll deletes the shapes of a workflow that no job is
-// assigned to and returns how many there were.
+// DeleteAll deletes the Slurm schedulers of a workflow without jobs, and returns how many
+// there were.
 func (s SlurmSchedulers) DeleteAll(_ context.Context, workflowID int64) (int64, error) {
 	return core.DeleteAll(s.shared, "delete slurm schedulers", workflowID, `DELETE FROM slurm_scheduler WHERE workflow_id = ?1
 		AND id NOT IN (SELECT c.scheduler_id FROM claim_class c WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id))`)

@@ -21,8 +21,7 @@ func scanSlurmStats(r sqlite.Scanner) (t compute.SlurmStats, err error) {
 	return t, err
 }
 
-// Put stores what Slurm accounted for an attempt. Sent again, it
-// replaces what was there.
+// Put stores Slurm's accounting of an attempt. It replaces an earlier record.
 func (s SlurmStats) Put(_ context.Context, t compute.SlurmStats) (compute.SlurmStats, error) {
 	err := s.shared.Do("put slurm stats", func(tx *core.Tx) error {
 		if err := core.RequireWorkflow(tx, t.WorkflowID); err != nil {
@@ -54,10 +53,9 @@ func putSlurmStats(tx *core.Tx, t *compute.SlurmStats) error {
 	return nil
 }
 
-// AccountSteps stores what Slurm accounted for attempts that a runner has
-// reported, and fills in what the reports did not say: an attempt that is a step
-// is measured by Slurm alone. Attempts of others are left out. It may be
-// repeated.
+// AccountSteps stores Slurm's accounting of steps that a runner has reported, and adds it
+// to attempts without measurements of their own. Attempts of other runners are ignored. It
+// may be repeated.
 func (s SlurmStats) AccountSteps(_ context.Context, runnerID int64, steps []compute.SlurmStats) error {
 	return s.shared.Do("account steps", func(tx *core.Tx) error {
 		r, err := core.LoadRunner(tx, runnerID)
@@ -83,7 +81,7 @@ func accountStep(tx *core.Tx, runnerID int64, t *compute.SlurmStats) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for attempt %d of job %d: %w", t.AttemptID, t.JobID, err)
+		return fmt.Errorf("find attempt %d of job %d: %w", t.AttemptID, t.JobID, err)
 	}
 	if err := putSlurmStats(tx, t); err != nil {
 		return err
@@ -104,8 +102,7 @@ func accountStep(tx *core.Tx, runnerID int64, t *compute.SlurmStats) error {
 	return nil
 }
 
-// SlurmStatsFilter says which rows of a workflow are wanted; nil fields do not
-// matter.
+// SlurmStatsFilter selects records of a workflow. Nil fields match all.
 type SlurmStatsFilter struct {
 	WorkflowID int64
 	JobID      *int64
@@ -113,8 +110,7 @@ type SlurmStatsFilter struct {
 	AttemptID  *int64
 }
 
-// List returns a page of what Slurm accounted for a workflow's attempts,
-// by id.
+// List returns a page of Slurm's accounting of a workflow's attempts, by id.
 func (s SlurmStats) List(ctx context.Context, q SlurmStatsFilter, page sqlite.Page) ([]compute.SlurmStats, int64, error) {
 	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err

@@ -19,7 +19,7 @@ func scanTask(r sqlite.Scanner) (t workflow.Task, err error) {
 	return t, err
 }
 
-// TaskConflictError says that another task of the workflow is in the way.
+// TaskConflictError reports that another task of the workflow is active.
 type TaskConflictError struct {
 	Task workflow.Task
 }
@@ -28,9 +28,8 @@ func (e *TaskConflictError) Error() string {
 	return fmt.Sprintf("workflow %d already has the active task %d (%s) with different parameters", e.Task.WorkflowID, e.Task.ID, e.Task.Operation)
 }
 
-// Queue stores a task, or returns the active task of the workflow if that
-// does the same; isNew tells which. Another active task is a
-// TaskConflictError.
+// Queue stores a task. If the workflow has an active task with the same parameters, it
+// returns that one, with isNew false; with others, a TaskConflictError.
 func (s Tasks) Queue(_ context.Context, workflowID int64, operation, parameters string) (t workflow.Task, isNew bool, err error) {
 	err = s.shared.Do("queue task", func(tx *core.Tx) error {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
@@ -60,7 +59,7 @@ func (s Tasks) Queue(_ context.Context, workflowID int64, operation, parameters 
 	return t, isNew, err
 }
 
-// Start notes that work on a queued task begins.
+// Start records that a queued task is running.
 func (s Tasks) Start(_ context.Context, id int64) error {
 	return s.shared.Do("start task", func(tx *core.Tx) error {
 		err := tx.ExecOne(`UPDATE task SET status = 'running', started_at_ms = ? WHERE id = ? AND status = 'queued'`, tx.NowMS, id)
@@ -71,7 +70,7 @@ func (s Tasks) Start(_ context.Context, id int64) error {
 	})
 }
 
-// Finish notes how an active task ended; failure is empty if it succeeded.
+// Finish records how an active task ended; failure is empty if it succeeded.
 func (s Tasks) Finish(_ context.Context, id int64, failure, user string) error {
 	return s.shared.Do("finish task", func(tx *core.Tx) error {
 		return finishTask(tx, id, failure, user)
@@ -103,8 +102,8 @@ func finishTask(tx *core.Tx, id int64, failure, user string) error {
 	return tx.Event(t.WorkflowID, string(workflow.EventTaskCompleted), severity, data)
 }
 
-// FailInterrupted ends the tasks that a daemon left behind when it ended,
-// and returns how many there were. It is for the start of the next one.
+// FailInterrupted ends the tasks that an earlier daemon left active, and returns how many
+// there were. The daemon calls it at its start.
 func (s Tasks) FailInterrupted(_ context.Context) (n int, err error) {
 	err = s.shared.Do("fail interrupted tasks", func(tx *core.Tx) error {
 		rows, err := tx.Query(`SELECT id FROM task WHERE status IN ('queued', 'running') ORDER BY id`)
@@ -131,8 +130,7 @@ func (s Tasks) Get(ctx context.Context, id int64) (workflow.Task, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "task", id, `SELECT `+taskColumns+` FROM task WHERE id = ?`, scanTask)
 }
 
-// Active returns the queued or running task of a workflow, nil if there is
-// none.
+// Active returns the queued or running task of a workflow; nil if there is none.
 func (s Tasks) Active(ctx context.Context, workflowID int64) (*workflow.Task, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, workflowID); err != nil {
 		return nil, err

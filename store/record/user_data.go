@@ -24,14 +24,14 @@ func scanUserData(r sqlite.Scanner) (d artifact.UserData, err error) {
 	return d, err
 }
 
-// UserDataLinks are the jobs that a new record is linked with.
+// UserDataLinks are the jobs to which a new record is linked.
 type UserDataLinks struct {
 	ConsumerJobID *int64
 	ProducerJobID *int64
 }
 
-// Create stores records, all or none, and returns them with their ids.
-// The links apply to each of them.
+// Create stores records, all or none, and returns them with their ids. The links apply to
+// each of them.
 func (s UserData) Create(_ context.Context, records []artifact.UserData, links UserDataLinks) ([]artifact.UserData, error) {
 	created := make([]artifact.UserData, len(records))
 	err := s.shared.Do("create user data", func(tx *core.Tx) error {
@@ -55,7 +55,7 @@ func (s UserData) Create(_ context.Context, records []artifact.UserData, links U
 	return created, nil
 }
 
-// InsertUserData stores user data and returns its id.
+// InsertUserData stores a record and sets its id.
 func InsertUserData(tx *core.Tx, d *artifact.UserData, links UserDataLinks) (err error) {
 	if err := workflow.CheckName("record of user data", d.Name); err != nil {
 		return err
@@ -88,22 +88,21 @@ func InsertUserData(tx *core.Tx, d *artifact.UserData, links UserDataLinks) (err
 	return nil
 }
 
-// Get returns a record.
+// Get returns a record; CodeNotFound if there is none with this id.
 func (s UserData) Get(ctx context.Context, id int64) (artifact.UserData, error) {
 	return view.ReadOne(ctx, s.DB.Read, "user_data", id, `SELECT `+userDataColumns+` FROM user_data WHERE id = ?`, scanUserData)
 }
 
-// UserDataFilter says which records of a workflow are wanted; nil fields do
-// not matter.
+// UserDataFilter selects records of a workflow. Nil fields match all.
 type UserDataFilter struct {
 	WorkflowID    int64
 	ConsumerJobID *int64
 	ProducerJobID *int64
-	Name          *string // a part of it
+	Name          *string // a substring
 	IsEphemeral   *bool
 }
 
-// List returns a page of the records of a workflow.
+// List returns a page of the records of a workflow, and how many match in all.
 func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) ([]artifact.UserData, int64, error) {
 	if err := view.RequireVisible(ctx, s.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
@@ -123,7 +122,7 @@ func (s UserData) List(ctx context.Context, q UserDataFilter, page sqlite.Page) 
 	}, scanUserData)
 }
 
-// UserDataUpdate is a change of a record: a nil field is kept.
+// UserDataUpdate is a change of a record. Nil fields are kept.
 type UserDataUpdate struct {
 	IsEphemeral *bool
 	Name        *string
@@ -175,8 +174,7 @@ func (s UserData) Delete(_ context.Context, id int64) (artifact.UserData, error)
 	return deleted, err
 }
 
-// DeleteAll deletes the records of a workflow and returns how many
-// there were.
+// DeleteAll deletes the records of a workflow, and returns how many there were.
 func (s UserData) DeleteAll(_ context.Context, workflowID int64) (n int64, err error) {
 	err = s.shared.Do("delete all user data", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {

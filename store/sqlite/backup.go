@@ -17,9 +17,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Backup writes a copy of the database, as it is at one moment, to a file that
-// does not exist yet. Use cases go on meanwhile, save on a network file system
-// and in memory.
+// Backup writes a copy of the database, as of one moment, to a new file. Use cases continue
+// meanwhile if the database is on a local disk.
 func (d *DB) Backup(ctx context.Context, to string) error {
 	if !d.writer.shared {
 		return Backup(ctx, d.path, to)
@@ -29,8 +28,7 @@ func (d *DB) Backup(ctx context.Context, to string) error {
 	return backup(ctx, d.writer.conn, d.path, to)
 }
 
-// Backup writes a copy of a database, which another process may own and use,
-// to a file that does not exist yet.
+// Backup writes a copy of a database, which another process may use, to a new file.
 func Backup(ctx context.Context, path, to string) error {
 	db, conn, err := OpenReadOnly(ctx, path)
 	if err != nil {
@@ -41,10 +39,10 @@ func Backup(ctx context.Context, path, to string) error {
 	return backup(ctx, conn, path, to)
 }
 
-// OpenReadOnly opens a database of ours to look at it, whoever owns it.
+// OpenReadOnly opens one of our databases for reading, whoever owns it.
 func OpenReadOnly(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil, nil, workflow.Errorf(workflow.CodeNotFound, "there is no database %s", path)
+		return nil, nil, workflow.Errorf(workflow.CodeNotFound, "database %s does not exist", path)
 	}
 	path, err := dbfile.Resolve(path)
 	if err != nil {
@@ -61,9 +59,9 @@ func OpenReadOnly(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) 
 	return db, conn, Fault(path, err)
 }
 
-// openInspected opens a database that has the tables of ours.
+// openInspected opens a database if it has our tables.
 func openInspected(ctx context.Context, path string) (*sql.DB, *sql.Conn, error) {
-	// Nobody keeps a reader waiting for longer, except by locking the file.
+	// A reader waits longer only if somebody locks the whole file.
 	db, conn, err := openOne(ctx, path, dsn(path, "ro", url.Values{"_busy_timeout": {"2000"}}))
 	if err != nil {
 		return nil, nil, err
@@ -78,8 +76,8 @@ func openInspected(ctx context.Context, path string) (*sql.DB, *sql.Conn, error)
 	return db, conn, nil
 }
 
-// heldAlone names the daemon that keeps others out of a database that cannot
-// be read; nil if it is something else that does.
+// heldAlone returns an error that names the daemon with exclusive access to a database that
+// cannot be read; nil if that is not the reason.
 func heldAlone(path string) error {
 	name := path + ".lock"
 	file := flock.New(name, flock.SetFlag(os.O_RDONLY))
@@ -90,16 +88,16 @@ func heldAlone(path string) error {
 	err := lockRefusal(path, name)
 	var refusal *workflow.Error
 	if errors.As(err, &refusal) {
-		return refusal.WithHint("on a network file system it alone can have the file open; stop it first")
+		return refusal.WithHint("on a network file system only one program can open the file; stop that one first")
 	}
 	return err
 }
 
-// backup writes the copy beside its place and moves it there when it is whole
-// and on the disk.
+// backup writes the copy to a temporary file, and renames it when it is complete and on
+// disk.
 func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
 	if _, err := os.Lstat(to); err == nil {
-		return workflow.Errorf(workflow.CodeConflict, "%s exists already", to).WithHint("give the backup a name of its own, or remove that file")
+		return workflow.Errorf(workflow.CodeConflict, "%s already exists", to).WithHint("choose another name, or remove that file")
 	}
 	part := to + ".part"
 	if err := os.Remove(part); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -115,15 +113,15 @@ func backup(ctx context.Context, conn *sql.Conn, path, to string) error {
 	return nil
 }
 
-// vacuumInto writes a compact copy of the database, which its owner alone can
-// read, to a file that is not there or empty.
+// vacuumInto writes a compact copy of the database, readable only by its owner, to a new or
+// empty file.
 func vacuumInto(ctx context.Context, conn *sql.Conn, to string) error {
 	dbfile.CreatePrivate(to)
 	_, err := conn.ExecContext(ctx, `VACUUM INTO ?`, to)
 	return err
 }
 
-// publish gives a finished file its name, which must be free, for good.
+// publish renames a finished file durably; the name must be free.
 func publish(part, to string) error {
 	if err := syncPath(part); err != nil {
 		return err
@@ -137,7 +135,7 @@ func publish(part, to string) error {
 	return syncPath(filepath.Dir(to))
 }
 
-// syncPath brings a file or a folder to the disk.
+// syncPath syncs a file or a folder to disk.
 func syncPath(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -2,7 +2,7 @@ package sqlite
 
 import "strings"
 
-// BulkRows is how many rows one statement of a bulk insert writes.
+// BulkRows is the number of rows per statement of a bulk insert.
 const BulkRows = 40
 
 // Bulk writes many rows of one table with few statements.
@@ -14,20 +14,18 @@ type Bulk struct {
 	args  []any
 }
 
-// NewBulk begins to insert rows with the given columns, which are separated by
-// commas.
+// NewBulk returns a Bulk that inserts rows with these columns, which are comma-separated.
 func (tx *Tx) NewBulk(table, columns string) *Bulk {
 	return tx.NewBulkStatement(strings.Count(columns, ",")+1, "INSERT INTO "+table+" ("+columns+") VALUES ", "")
 }
 
-// NewBulkStatement begins to write rows of so many values, which stand between
-// the head and the tail of a statement.
+// NewBulkStatement returns a Bulk for rows of width values, written between head and tail
+// of a statement.
 func (tx *Tx) NewBulkStatement(width int, head, tail string) *Bulk {
 	return &Bulk{tx: tx, width: width, head: head, Tail: tail}
 }
 
-// Add takes the values of one row. Whether they are acceptable may show only
-// with a later row.
+// Add adds one row. Its error may concern an earlier row.
 func (b *Bulk) Add(row ...any) error {
 	b.args = append(b.args, row...)
 	if len(b.args) < BulkRows*b.width {
@@ -36,7 +34,7 @@ func (b *Bulk) Add(row ...any) error {
 	return b.write(BulkRows)
 }
 
-// Flush writes the rows that were not written yet.
+// Flush writes the remaining rows.
 func (b *Bulk) Flush() error {
 	for len(b.args) > 0 {
 		if err := b.write(1); err != nil {
@@ -54,8 +52,8 @@ func (b *Bulk) write(n int) error {
 	return err
 }
 
-// NextID returns the id that the next row of a table gets. The writer is alone,
-// so that it may number several rows itself.
+// NextID returns the id of the next row of a table. Since there is only one writer, it can
+// number several rows itself.
 func (tx *Tx) NextID(table string) (id int64, err error) {
 	err = tx.Row(`SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = ?), 0) + 1`, []any{table}, &id)
 	return id, err

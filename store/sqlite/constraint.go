@@ -6,7 +6,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// IsUnique reports whether err says that a unique key exists already.
+// IsUnique reports whether err is a violated unique constraint.
 func IsUnique(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) &&

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Fault turns what SQLite says about the file itself into an error that names
-// the file and says what to do. Other errors stay as they are.
+// Fault turns SQLite's errors about the file itself into errors that name the file and say
+// what to do. It returns other errors unchanged.
 func Fault(path string, err error) error {
 	var known *workflow.Error
 	var e sqlite3.Error
@@ -27,7 +27,7 @@ func Fault(path string, err error) error {
 			WithHint("make room on its file system or raise the quota; nothing that was acknowledged is lost")
 	case sqlite3.ErrReadonly:
 		known = workflow.Errorf(workflow.CodeUnavailable, "database %s cannot be written", path).
-			WithHint("check the permissions of the file and of its folder, and that its file system is not mounted read-only")
+			WithHint("check the permissions of the file and its folder, and that the file system is not mounted read-only")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		known = workflow.Errorf(workflow.CodeUnavailable, "database %s is locked by another program", path).
 			WithHint("close what has it open, for example a sqlite3 shell")
@@ -39,10 +39,10 @@ func Fault(path string, err error) error {
 			WithHint("give the path of another file, or restore it from a backup")
 	case sqlite3.ErrCorrupt:
 		known = workflow.Errorf(workflow.CodeCorrupt, "database %s is damaged", path).
-			WithHint("stop what uses it, look at it with `torc-slurm db check`, and restore it from a backup")
+			WithHint("stop what uses it, run `torc-slurm db check`, and restore it from a backup")
 	case sqlite3.ErrIoErr, sqlite3.ErrNoLFS, sqlite3.ErrProtocol:
 		known = workflow.Errorf(workflow.CodeUnavailable, "input/output error on database %s: %v", path, e).
-			WithHint("look at the file system that it is on")
+			WithHint("check its file system")
 	default:
 		return err
 	}

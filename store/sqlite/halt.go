@@ -17,16 +17,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// halt is the state of a database that must not be written any more, for good:
-// what was written after its file has gone or is damaged would be lost, or damage
-// more.
+// halt is the state of a database that must never be written again: its file is gone or
+// damaged, so that changes would be lost or cause more damage.
 type halt struct {
 	once sync.Once
-	lost chan struct{} // closed when it has halted
-	err  error         // why; written before lost is closed
+	lost chan struct{} // closed when the database halts
+	err  error         // why; set before lost is closed
 }
 
-// stop stops all writing, unless it has stopped already, and returns why.
+// stop stops all writing, unless it has stopped already, and returns the reason.
 func (h *halt) stop(err error) error {
 	h.once.Do(func() {
 		h.err = err
@@ -35,7 +34,7 @@ func (h *halt) stop(err error) error {
 	return h.err
 }
 
-// reason is why nothing may be written any more; nil if it may.
+// reason returns why the database must not be written any more; nil if it may.
 func (h *halt) reason() error {
 	select {
 	case <-h.lost:
@@ -45,8 +44,8 @@ func (h *halt) reason() error {
 	}
 }
 
-// noticed stops all writing if err says that the file is damaged, and returns the
-// error that says it. Any goroutine may call it. It returns nil for other errors.
+// noticed stops all writing if err means that the file is damaged, and returns the
+// resulting error; nil for other errors. It may be called from any goroutine.
 func (w *writer) noticed(err error) error {
 	if !damaging(err) {
 		return nil
@@ -57,9 +56,8 @@ func (w *writer) noticed(err error) error {
 	return w.halt.stop(Fault(w.path, err))
 }
 
-// damaging reports whether an error says that the file is not what was written to it,
-// or may not become so: it is damaged, or the system could not bring it to the disk. A
-// full disk is none: SQLite undoes what did not fit.
+// damaging reports whether an error means that the file is damaged or could not be written.
+// A full disk does not count: SQLite rolls back what did not fit.
 func damaging(err error) bool {
 	var e sqlite3.Error
 	if !errors.As(err, &e) {
@@ -72,7 +70,7 @@ func damaging(err error) bool {
 		switch {
 		case e.SystemErrno == syscall.ENOSPC, e.SystemErrno == syscall.EDQUOT:
 			return false
-		case e.SystemErrno == syscall.ESTALE: // a file of NFS that is not there any more
+		case e.SystemErrno == syscall.ESTALE: // an NFS file that no longer exists
 			return true
 		}
 		return e.ExtendedCode == sqlite3.ErrIoErrFsync || e.ExtendedCode == sqlite3.ErrIoErrDirFsync
@@ -80,9 +78,9 @@ func damaging(err error) bool {
 	return false
 }
 
-// requireFile makes sure that the open file has its name. Otherwise it stops all
-// writing, after what is open was saved beside it. It must be called between
-// transactions, or after undo has ended the one that is open.
+// requireFile checks that the open file still has its name. Otherwise it stops all writing,
+// and saves the content beside it. It must be called between transactions, or with undo to
+// roll back the open one.
 func (w *writer) requireFile(undo func()) error {
 	if w.files == nil {
 		return nil
@@ -99,16 +97,16 @@ func (w *writer) requireFile(undo func()) error {
 	}
 	to, err := w.rescue(context.Background())
 	if err != nil {
-		e = e.WithHint("what it had could not be saved: %v; restore it from a backup", err)
+		e = e.WithHint("its content could not be saved: %v; restore it from a backup", err)
 	} else {
-		e = e.WithHint("what it had is in %s; to go on with that: mv %s %s", to, to, w.path)
+		e = e.WithHint("its content is in %s; to continue with that: mv %s %s", to, to, w.path)
 	}
 	w.log.Error("the database file is gone, nothing is written any more", "path", w.path, "error", moved, "saved_to", to, "saving_failed", err)
 	return w.halt.stop(e)
 }
 
-// keepJournal has SQLite leave the journal alone when the connection is closed: the
-// file of that name may be the journal of another database by now.
+// keepJournal makes SQLite keep the journal when the connection is closed, since a file
+// with its name may be the journal of another database by now.
 func (w *writer) keepJournal() {
 	err := w.conn.Raw(func(conn any) error {
 		return conn.(*sqlite3.SQLiteConn).SetFileControlInt("main", sqlite3.SQLITE_FCNTL_PERSIST_WAL, 1)
@@ -118,12 +116,11 @@ func (w *writer) keepJournal() {
 	}
 }
 
-// rescued is the end of the name of a copy that was saved of a database whose file
-// had gone.
+// rescued is in the name of the saved copy of a database whose file had disappeared.
 const rescued = ".rescued-"
 
-// rescue saves what the open database has in a new file beside its place, or in the
-// next folder above that there is, and returns its path.
+// rescue saves the content of the open database to a new file beside its place, or in the
+// nearest parent folder that exists, and returns the path.
 func (w *writer) rescue(ctx context.Context) (path string, err error) {
 	name := filepath.Base(w.path) + rescued + w.now().UTC().Format("20060102T150405Z")
 	for dir := filepath.Dir(w.path); ; dir = filepath.Dir(dir) {
@@ -135,15 +132,15 @@ func (w *writer) rescue(ctx context.Context) (path string, err error) {
 	if err != nil {
 		return "", err
 	}
-	// Nothing is lost if this file is, until it is on the disk as a whole.
+	// A crash before it is complete loses nothing but this file.
 	if err := copyFree(ctx, path, url.Values{"_synchronous": {"OFF"}}, func(to *sql.Conn) error { return copyPages(to, w.conn) }); err != nil {
 		return "", errors.Join(err, removeIfThere(path))
 	}
 	return path, errors.Join(syncPath(path), syncPath(filepath.Dir(path)))
 }
 
-// newFile makes an empty file that only its owner can read, under a name or, if that
-// is in use, the next one.
+// newFile creates an empty file that only its owner can read. It changes the name if that
+// is in use.
 func newFile(name string) (string, error) {
 	path := name
 	for i := 2; ; i++ {
@@ -158,25 +155,25 @@ func newFile(name string) (string, error) {
 	}
 }
 
-// refuseRescued is an error if there is no database, but a copy that was saved of one
-// whose file had gone: a new, empty one would hide that.
+// refuseRescued returns an error if the database does not exist but a rescued copy does: a
+// new, empty database would hide that.
 func refuseRescued(path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return nil // there is one, or opening it says what is wrong
+		return nil // it exists, or opening it will fail with the reason
 	}
 	entries, err := os.ReadDir(filepath.Dir(path))
 	if err != nil {
-		return nil //nolint:nilerr // opening it says what is wrong
+		return nil //nolint:nilerr // opening it will fail with the reason
 	}
 	latest := ""
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), filepath.Base(path)+rescued) {
-			latest = filepath.Join(filepath.Dir(path), e.Name()) // sorted by their times
+			latest = filepath.Join(filepath.Dir(path), e.Name()) // sorted by time
 		}
 	}
 	if latest == "" {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeConflict, "database %s was deleted while it was in use; what it had was saved in %s", path, latest).
-		WithHint("to go on with that: mv %s %s; to begin with an empty one, move the copy to another folder or remove it", latest, path)
+	return workflow.Errorf(workflow.CodeConflict, "database %s was deleted while it was in use; its content was saved in %s", path, latest).
+		WithHint("to continue with that: mv %s %s; to start with an empty one, move the copy to another folder or remove it", latest, path)
 }

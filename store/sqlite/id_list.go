@@ -2,7 +2,7 @@ package sqlite
 
 import "strconv"
 
-// IDList writes ids as a JSON array, for json_each.
+// IDList returns ids as a JSON array, for json_each.
 func IDList(ids []int64) string {
 	b := make([]byte, 0, len(ids)*8+2)
 	b = append(b, '[')

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// inspectFile looks at a database on a local disk through a connection that
-// cannot write, so that one that is refused stays as it is.
+// inspectFile checks a database on a local disk through a read-only connection, so that a
+// rejected one is not changed.
 func inspectFile(ctx context.Context, o *Options, lock *fileLock) error {
 	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -34,8 +34,8 @@ func inspectFile(ctx context.Context, o *Options, lock *fileLock) error {
 	return explainDamage(ctx, conn, err)
 }
 
-// inspect returns the schema version of a database, 0 of an empty one, or says
-// why it is none that this program can use. It changes nothing.
+// inspect returns the schema version of a database, 0 for an empty one, or an error if this
+// program cannot use it. It changes nothing.
 func inspect(ctx context.Context, q rowQuerier, path string) (version int, err error) {
 	var app, tables, torc int
 	for _, ask := range []struct {
@@ -52,24 +52,24 @@ func inspect(ctx context.Context, q rowQuerier, path string) (version int, err e
 		}
 	}
 	other := workflow.Errorf(workflow.CodeUnsupported, "%s is the database of another program", path).
-		WithHint("nothing was changed; give torc-slurm a path of its own")
+		WithHint("nothing was changed; choose another path")
 	switch known := SchemaVersion(); {
 	case torc > 0:
-		other.Message = path + " is a database of torc, whose schema is another one"
+		other.Message = path + " is a database of torc, which has another schema"
 		return 0, other
 	case app == 0 && version == 0 && tables == 0:
 		return 0, nil
 	case app != applicationID || version == 0:
 		return 0, other
 	case version > known:
-		return 0, workflow.Errorf(workflow.CodeUnsupported, "database %s has schema version %d, this program knows up to %d", path, version, known).
+		return 0, workflow.Errorf(workflow.CodeUnsupported, "database %s has schema version %d, but this program supports only versions up to %d", path, version, known).
 			WithHint("use the newer torc-slurm that wrote it; nothing was changed")
 	}
 	return version, sameHistory(ctx, q, path, version)
 }
 
-// OfTorc reports whether a file is a database of torc, which Open cannot use.
-// It changes nothing. A file that cannot be read is none; Open says why.
+// OfTorc reports whether a file is a database of torc, which Open rejects. It returns false
+// for an unreadable file; Open says why.
 func OfTorc(ctx context.Context, path string) bool {
 	if _, err := os.Stat(path); err != nil {
 		return false
@@ -84,6 +84,5 @@ func OfTorc(ctx context.Context, path string) bool {
 	return err == nil && tables > 0
 }
 
-// torcTables counts the tables that are in each database of torc, and in none
-// of ours.
+// torcTables counts the tables that only databases of torc have.
 const torcTables = `SELECT COUNT(*) FROM sqlite_schema WHERE name = '_sqlx_migrations'`

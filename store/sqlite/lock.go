@@ -13,14 +13,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// fileLock is the lock beside a database. It ends with its process, whatever
-// ends that.
+// fileLock is the lock beside a database. It is released when its process ends, for
+// whatever reason.
 type fileLock struct {
-	file *flock.Flock // nil where the file system has no locks
+	file *flock.Flock // nil if the file system has no locks
 }
 
-// takeLock locks the database for this process. The lock's file names it to
-// those who are refused.
+// takeLock locks the database for this process, whose name it writes to the lock's file. It
+// returns an error that names the owner if there is another.
 func takeLock(path string, by process) (*fileLock, error) {
 	name := path + ".lock"
 	file := flock.New(name, flock.SetFlag(os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW))
@@ -38,7 +38,7 @@ func takeLock(path string, by process) (*fileLock, error) {
 	return &fileLock{file}, nil
 }
 
-// nameLock writes who has a lock into its file.
+// nameLock writes the owner of a lock to its file.
 func nameLock(name string, by process) error {
 	f, err := trustedfile.OpenShared(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -51,7 +51,7 @@ func nameLock(name string, by process) error {
 	return errors.Join(err, f.Close())
 }
 
-// works reports whether there is a lock.
+// works reports whether the file system has locks.
 func (l *fileLock) works() bool { return l.file != nil }
 
 func (l *fileLock) release() error {
@@ -61,12 +61,12 @@ func (l *fileLock) release() error {
 	return l.file.Close()
 }
 
-// lockless reports whether the file system has no locks at all.
+// lockless reports whether the file system has no locks.
 func lockless(err error) bool {
 	return errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOLCK)
 }
 
-// lockRefusal names who holds the lock.
+// lockRefusal returns an error that names the owner of the lock.
 func lockRefusal(path, name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -79,7 +79,7 @@ func lockRefusal(path, name string) error {
 	return inUse(path, host, pid).WithHint("use that one, or stop it first")
 }
 
-// lockFault says why the lock's file cannot be made.
+// lockFault returns why the lock's file cannot be created.
 func lockFault(path string, err error) error {
 	e := workflow.Errorf(workflow.CodeUnavailable, "cannot lock database %s: %v", path, err)
 	e.Err = err

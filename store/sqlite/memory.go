@@ -12,14 +12,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// openMemory makes a database in memory, with what the file has if there is
-// one. The file is not written to, save by snapshots. There is one connection,
-// as on a network file system: whatever SQLite has to let several get at the
-// same memory is worse than taking turns (docs/adr/0004).
+// openMemory creates a database in memory, with the content of the file if there is one.
+// Only snapshots write to the file. There is one connection, as on a network file system:
+// sharing memory between SQLite connections is worse than taking turns (docs/adr/0004).
 func openMemory(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	if o.Path != "" && !lock.works() {
-		return nil, workflow.Errorf(workflow.CodeUnavailable, "the file system of %s has no locks, so that others could change the file meanwhile", o.Path).
-			WithHint("choose another place, best on a local disk")
+		return nil, workflow.Errorf(workflow.CodeUnavailable, "the file system of %s has no locks: other programs could change the file meanwhile", o.Path).
+			WithHint("choose another place, preferably on a local disk")
 	}
 	db, conn, err := openOne(ctx, ":memory:", dsn(":memory:", "memory", writerParams()))
 	if err != nil {
@@ -44,8 +43,8 @@ func openMemory(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	return start(o, lock, read, w), nil
 }
 
-// load copies what a file has into a database in memory. Its journal becomes
-// part of the file: a snapshot that took its place would inherit it.
+// load copies the content of a file into a database in memory. It merges the file's
+// journal, which a snapshot in its place would otherwise inherit.
 func load(ctx context.Context, to *sql.Conn, o *Options, lock *fileLock) error {
 	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -71,10 +70,10 @@ func load(ctx context.Context, to *sql.Conn, o *Options, lock *fileLock) error {
 	return errors.Join(err, from.Close(), db.Close())
 }
 
-// GiveBackMemory gives the memory of caches back to the system. It is for times
-// in which nobody needs the database: the next use cases fill the caches anew.
+// GiveBackMemory returns the memory of caches to the system. It is meant for idle times,
+// since the next use cases refill the caches.
 func (d *DB) GiveBackMemory(ctx context.Context) error {
-	d.Read.SetMaxIdleConns(0) // closes those that are idle
+	d.Read.SetMaxIdleConns(0) // closes idle connections
 	d.Read.SetMaxIdleConns(readers)
 	err := d.writer.shrink(ctx)
 	malloc.Trim()

@@ -22,7 +22,7 @@ var migrations embed.FS
 // applicationID marks our database files ("TORC" in ASCII).
 const applicationID = 0x544f5243
 
-// scripts returns the migrations in their order.
+// scripts returns the migrations in order.
 func scripts() []string {
 	names, err := fs.Glob(migrations, "migration/*.sql")
 	if err != nil {
@@ -32,19 +32,19 @@ func scripts() []string {
 	for i, name := range names {
 		text, err := migrations.ReadFile(name)
 		if err != nil {
-			panic(err) // it is part of the program
+			panic(err) // the files are embedded
 		}
 		texts[i] = string(text)
 	}
 	return texts
 }
 
-// SchemaVersion is the version of the schema that this release writes: the
-// number of its migrations.
+// SchemaVersion returns the version of the schema of this release: the number of its
+// migrations.
 func SchemaVersion() int { return len(scripts()) }
 
-// migrate brings the schema from a version up to date, one transaction for each
-// migration, after a backup beside the file if there is something to lose.
+// migrate migrates the schema from a version to the latest, one transaction per migration,
+// after a backup beside the file if it has data.
 func migrate(ctx context.Context, conn *sql.Conn, path string, version int, scripts []string, now time.Time) error {
 	if version == len(scripts) {
 		return nil
@@ -63,15 +63,14 @@ func migrate(ctx context.Context, conn *sql.Conn, path string, version int, scri
 	return nil
 }
 
-// scriptHash tells a migration from others of the same number, such as those of
-// versions between two releases.
+// scriptHash distinguishes migrations with the same number, such as those of versions
+// between releases.
 func scriptHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// sameHistory refuses a database whose tables were made by other scripts than
-// ours, although their number is the same.
+// sameHistory rejects a database that other migrations with the same numbers created.
 func sameHistory(ctx context.Context, q rowQuerier, path string, version int) error {
 	for i, text := range scripts()[:version] {
 		var hash string
@@ -80,8 +79,8 @@ func sameHistory(ctx context.Context, q rowQuerier, path string, version int) er
 		isOther := errors.Is(err, sql.ErrNoRows) || errors.As(err, &sqliteErr) && sqliteErr.Code == sqlite3.ErrError // no such table
 		switch {
 		case isOther, err == nil && hash != scriptHash(text):
-			return workflow.Errorf(workflow.CodeUnsupported, "database %s was made by a version of torc-slurm between two releases, with other tables", path).
-				WithHint("use that version, or move the file away and begin anew; nothing was changed")
+			return workflow.Errorf(workflow.CodeUnsupported, "database %s was created by a version of torc-slurm between two releases, with other tables", path).
+				WithHint("use that version, or move the file away and start with a new one; nothing was changed")
 		case err != nil:
 			return fmt.Errorf("read the migrations of %s: %w", path, err)
 		}
@@ -89,7 +88,7 @@ func sameHistory(ctx context.Context, q rowQuerier, path string, version int) er
 	return nil
 }
 
-// apply runs one migration, all or nothing.
+// apply runs one migration in a transaction.
 func apply(ctx context.Context, conn *sql.Conn, text string, version int) error {
 	script := fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nINSERT INTO migration VALUES (%d, '%s');\nPRAGMA user_version = %d;\nPRAGMA application_id = %d;\nCOMMIT;",
 		text, version, scriptHash(text), version, applicationID)
@@ -100,7 +99,7 @@ func apply(ctx context.Context, conn *sql.Conn, text string, version int) error 
 	return nil
 }
 
-// MakeSchema makes the tables of the current schema in an empty database.
+// MakeSchema creates the tables of the current schema in an empty database.
 func MakeSchema(ctx context.Context, conn *sql.Conn) error {
 	for i, text := range scripts() {
 		if err := apply(ctx, conn, text, i+1); err != nil {

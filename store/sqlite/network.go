@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// networkFileSystems are those on which a file may be open on several machines,
-// by the number that statfs gives. FUSE may be local; nobody can tell.
+// networkFileSystems are the file systems whose files may be open on several machines, by
+// statfs type. FUSE may be local, which cannot be determined.
 var networkFileSystems = map[int64]string{
 	unix.NFS_SUPER_MAGIC:   "NFS",
 	unix.SMB_SUPER_MAGIC:   "SMB",
@@ -30,7 +30,7 @@ var networkFileSystems = map[int64]string{
 	0x18031977:             "WekaFS",
 }
 
-// networkOf names the network file system that a path is on; "" on a local one.
+// networkOf returns the network file system of a path; "" for a local one.
 func networkOf(path string) (string, error) {
 	var s unix.Statfs_t
 	dir := filepath.Dir(path)
@@ -40,7 +40,7 @@ func networkOf(path string) (string, error) {
 			return networkFileSystems[int64(s.Type)&0xFFFFFFFF], nil
 		}
 		if err != unix.EINTR { //nolint:errorlint // a plain errno
-			return "", fmt.Errorf("ask for the file system of %s: %w", dir, err)
+			return "", fmt.Errorf("determine the file system of %s: %w", dir, err)
 		}
 	}
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// readers is how many reads may run at a time.
+// readers limits the concurrent reads.
 const readers = 4
 
-// Open opens or creates the database, makes this process its owner and brings
-// its schema up to date. A database that is in use, of a later release, damaged
-// or of another program is refused, and then not a byte of it has changed.
+// Open opens or creates the database, makes this process its owner, and migrates its
+// schema. A database that is in use, damaged, of a later release, or of another program is
+// rejected and not changed.
 func Open(ctx context.Context, o Options) (*DB, error) {
 	if err := o.complete(); err != nil {
 		return nil, err
@@ -60,7 +60,7 @@ func Open(ctx context.Context, o Options) (*DB, error) {
 	return s, nil
 }
 
-// complete fills in what was left out.
+// complete sets the defaults.
 func (o *Options) complete() (err error) {
 	switch {
 	case o.Path != "":
@@ -100,7 +100,7 @@ func (o *Options) complete() (err error) {
 	return err
 }
 
-// checkPlace refuses paths at which no database can be.
+// checkPlace rejects paths where no database can be.
 func checkPlace(path string) error {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		what := "not a file"
@@ -116,15 +116,14 @@ func checkPlace(path string) error {
 		return workflow.Errorf(workflow.CodeInvalid, "the folder of database %s does not exist", path).
 			WithHint("create it: mkdir -p %s", dir)
 	case err != nil:
-		return workflow.Errorf(workflow.CodeUnavailable, "cannot look into the folder of database %s: %v", path, err)
+		return workflow.Errorf(workflow.CodeUnavailable, "cannot read the folder of database %s: %v", path, err)
 	case !info.IsDir():
 		return workflow.Errorf(workflow.CodeInvalid, "database %s cannot be in %s, which is not a folder", path, dir)
 	}
 	return nil
 }
 
-// openLocked opens the database of a process that has its lock, or for which
-// there is none.
+// openLocked opens the database; this process has its lock, unless locks do not work.
 func openLocked(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	network, err := networkOf(o.Path)
 	if err != nil {
@@ -132,7 +131,7 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	}
 	shared := o.AsNetwork || network != ""
 	if shared {
-		o.Log.Warn("the database is on a network file system: only one program can have it open, and it is slower; a local disk is the better choice",
+		o.Log.Warn("the database is on a network file system: only one program can open it, and it is slower; prefer a local disk",
 			"path", o.Path, "file_system", network)
 	} else if err := inspectFile(ctx, o, lock); err != nil {
 		return nil, err
@@ -146,7 +145,7 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(explainDamage(ctx, conn, err), conn.Close(), wdb.Close())
 	}
-	dbfile.CloseToOthers(o.Path, o.Log) // not before: a database that is refused stays as it is
+	dbfile.CloseToOthers(o.Path, o.Log) // not earlier: a rejected database is not changed
 	files, err := dbfile.Watch(o.Path)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(), wdb.Close())
@@ -160,8 +159,7 @@ func openLocked(ctx context.Context, o *Options, lock *fileLock) (*DB, error) {
 	return start(o, lock, rdb, w), nil
 }
 
-// start makes the owner of an open database, which shows from now on that
-// it has an owner.
+// start returns the DB and starts the owner's heartbeat.
 func start(o *Options, lock *fileLock, read *sql.DB, w *writer) *DB {
 	d := &DB{path: o.Path, inMemory: o.InMemory, process: o.process, now: o.Now, log: o.Log, Read: read, writer: w, lock: lock, beatInterval: o.Beat}
 	beating, stop := context.WithCancel(context.Background())
@@ -170,23 +168,23 @@ func start(o *Options, lock *fileLock, read *sql.DB, w *writer) *DB {
 	return d
 }
 
-// openWriter opens the connection of the writer, without touching the file.
+// openWriter opens the writer's connection, without touching the file.
 //
-// On a network file system the connection is exclusive from the first access
-// on: then SQLite keeps the index of the journal in its own memory and needs
-// none that is shared between processes, which such file systems do not have.
+// On a network file system the connection is exclusive. SQLite then keeps the index of the
+// journal in its own memory. Such file systems do not support an index shared between
+// processes.
 func openWriter(ctx context.Context, o *Options, shared bool, lock *fileLock) (*sql.DB, *sql.Conn, error) {
 	params := writerParams()
 	if shared {
 		params.Set("_locking_mode", "EXCLUSIVE")
 		if !lock.works() {
-			params.Set("vfs", "unix-none") // SQLite's locks would not work either; the owner row guards
+			params.Set("vfs", "unix-none") // SQLite's locks would not work either; the owner row replaces them
 		}
 	}
 	return openOne(ctx, o.Path, dsn(o.Path, "rwc", params))
 }
 
-// writerParams are those of a writer's connection.
+// writerParams returns the parameters of the writer's connection.
 func writerParams() url.Values {
 	return url.Values{"_synchronous": {"FULL"}, "_txlock": {"immediate"}, "_foreign_keys": {"on"}, "_cache_size": {"-16384"}}
 }
@@ -205,10 +203,10 @@ func openOne(ctx context.Context, path, dsn string) (*sql.DB, *sql.Conn, error) 
 	return db, conn, nil
 }
 
-// journalLimit is to how many bytes the journal is cut after a large change.
+// journalLimit is the size in bytes to which the journal is truncated after a large change.
 const journalLimit = 64 << 20
 
-// prepare makes the database ours and current and returns our epoch.
+// prepare takes ownership, migrates the schema, and returns the epoch.
 func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (epoch int64, err error) {
 	version, err := inspect(ctx, conn, o.Path)
 	if err != nil {
@@ -224,8 +222,7 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 			return 0, err
 		}
 	}
-	// A use case is a savepoint. What it would undo would otherwise go through a
-	// temporary file, page by page.
+	// A use case is a savepoint. Its undo data would otherwise go through a temporary file.
 	if _, err := conn.ExecContext(ctx, `PRAGMA temp_store = MEMORY`); err != nil {
 		return 0, fmt.Errorf("keep savepoints of %s in memory: %w", o.Path, err)
 	}
@@ -235,7 +232,7 @@ func prepare(ctx context.Context, conn *sql.Conn, o *Options, lock *fileLock) (e
 	return takeOwnership(ctx, conn, o, lock.works())
 }
 
-// setJournal gives a database file its write-ahead journal.
+// setJournal switches a database file to the write-ahead journal.
 func setJournal(ctx context.Context, conn *sql.Conn, path string) error {
 	var mode string
 	if err := conn.QueryRowContext(ctx, `PRAGMA journal_mode = WAL`).Scan(&mode); err != nil {
@@ -251,7 +248,7 @@ func setJournal(ctx context.Context, conn *sql.Conn, path string) error {
 	return nil
 }
 
-// openReaders opens what reads are made with.
+// openReaders opens the connections of readers.
 func openReaders(path string, w *writer, shared bool) (*sql.DB, error) {
 	if shared {
 		return w.share()
@@ -266,7 +263,7 @@ func openReaders(path string, w *writer, shared bool) (*sql.DB, error) {
 	return db, nil
 }
 
-// dsn builds the name under which go-sqlite3 opens path.
+// dsn returns the name under which go-sqlite3 opens path.
 func dsn(path, mode string, extra url.Values) string {
 	extra.Set("mode", mode)
 	if !extra.Has("_busy_timeout") {
@@ -276,15 +273,14 @@ func dsn(path, mode string, extra url.Values) string {
 	return u.String()
 }
 
-// explainDamage adds to an error that says that the database is damaged what is
-// wrong with it.
+// explainDamage adds details to an error that says that the database is damaged.
 func explainDamage(ctx context.Context, conn *sql.Conn, err error) error {
 	if !isCorrupt(err) {
 		return err
 	}
 	rows, e := conn.QueryContext(ctx, `PRAGMA quick_check(5)`)
 	if e != nil {
-		return err // too damaged to be looked at
+		return err // too damaged to check
 	}
 	lines, e := Collect(rows, ScanString)
 	if e != nil || len(lines) == 0 {

@@ -15,27 +15,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// The owner of a database shows every beatInterval, unless told otherwise, that it lives. Another host
-// believes it dead after beatLimit: there a lock proves nothing on some file
-// systems.
+// The owner of a database updates its heartbeat every beatInterval. Another host considers
+// it dead after beatLimit, because on some file systems a lock proves nothing there.
 const (
 	beatInterval = 10 * time.Second
 	beatLimit    = 2 * time.Minute
 )
 
-// process says which process on which machine it is.
+// process identifies a process and its machine.
 type process struct {
 	host   string
 	pid    int64
 	bootID string
-	// machineID stays when the machine is started again; empty where the system has
-	// none. Hosts of two clusters may have the same name.
+	// machineID does not change when the machine reboots; empty if it has none. Hosts of
+	// two clusters may have the same name.
 	machineID string
-	// life tells it from later processes of the same number.
+	// life distinguishes it from later processes with the same pid.
 	life string
 }
 
-// thisProcess asks the system.
+// thisProcess returns the identity of this process.
 func thisProcess() (process, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -45,28 +44,27 @@ func thisProcess() (process, error) {
 	if err != nil {
 		return process{}, fmt.Errorf("boot id: %w", err)
 	}
-	machine, _ := os.ReadFile("/etc/machine-id") // without it a restart is as another host
+	machine, _ := os.ReadFile("/etc/machine-id") // without it, a reboot looks like another host
 	pid := int64(os.Getpid())
 	return process{host, pid, strings.TrimSpace(string(boot)), strings.TrimSpace(string(machine)), dbfile.Life(pid)}, nil
 }
 
-// ownerRow is who owns the database, or owned it last.
+// ownerRow is the current or last owner of the database.
 type ownerRow struct {
 	process
-	file      string // its identity; a copy of it has another one
+	file      string // identity of the file; a copy has another one
 	epoch     int64
 	startedMS int64
 	beatMS    int64
-	takeover  string // why the owner before it was taken for dead
+	takeover  string // why the previous owner was considered dead
 }
 
-// released reports whether the owner has given the database back.
+// released reports whether the owner has given up the ownership.
 func (r ownerRow) released() bool { return r.pid == 0 }
 
-// death says why somebody who wants the database may take its owner for dead;
-// empty: the owner must be taken for alive. Locked says that the newcomer holds the
-// file's lock, which works between the processes of one machine as long as nobody
-// removes it. Lives asks the system of this machine for a process.
+// death returns why a newcomer may consider the owner dead; empty: it may not. Locked says
+// that the newcomer holds the file's lock, which works between processes of one machine
+// unless somebody removes it. Lives checks a process of this machine.
 func (r ownerRow) death(newcomer process, locked bool, now time.Time, lives func(pid int64, life string) (lives, known bool)) string {
 	silence := now.Sub(time.UnixMilli(r.beatMS))
 	recent := silence <= beatLimit
@@ -77,24 +75,24 @@ func (r ownerRow) death(newcomer process, locked bool, now time.Time, lives func
 		case alive:
 			return ""
 		case known:
-			return fmt.Sprintf("there is no process %d of it on the machine any more", r.pid)
+			return fmt.Sprintf("its process %d is no longer on the machine", r.pid)
 		case locked:
-			return "its lock on the database was free"
+			return "its lock on the database had been released"
 		case recent:
 			return ""
 		}
 	case r.host == newcomer.host && r.machineID == newcomer.machineID && r.machineID != "":
-		return "the machine was started again since"
+		return "the machine has been rebooted since"
 	case recent:
 		return ""
 	}
-	return fmt.Sprintf("its last sign of life was %s old", silence.Round(time.Second))
+	return fmt.Sprintf("its last heartbeat was %s ago", silence.Round(time.Second))
 }
 
-// refusal is what a second daemon is told.
+// refusal returns the error for a second daemon.
 func (r ownerRow) refusal(path string, now time.Time) error {
 	ago := time.Duration(now.UnixMilli()-r.beatMS) * time.Millisecond
-	return inUse(path, r.host, r.pid).WithHint("its last sign of life is %s old; another host may take over when it is older than %s",
+	return inUse(path, r.host, r.pid).WithHint("its last heartbeat was %s ago; another host may take over after %s",
 		ago.Round(time.Second), beatLimit)
 }
 
@@ -106,14 +104,13 @@ type rowQuerier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// readOwner returns the owner row, the zero row if there never was one. It also
-// reads that of the first version of the schema, since the owner is asked before a
-// migration.
+// readOwner returns the owner row; the zero row if there was no owner. It also reads that
+// of the first schema version, since it is called before the migration.
 func readOwner(ctx context.Context, q rowQuerier) (r ownerRow, err error) {
 	err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, life, file, epoch, started_ms, beat_ms, takeover FROM owner WHERE id = 1`).
 		Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.life, &r.file, &r.epoch, &r.startedMS, &r.beatMS, &r.takeover)
 	var lacking sqlite3.Error
-	if errors.As(err, &lacking) && lacking.Code == sqlite3.ErrError { // no such column
+	if errors.As(err, &lacking) && lacking.Code == sqlite3.ErrError { // the column does not exist
 		err = q.QueryRowContext(ctx, `SELECT host, pid, boot_id, machine_id, epoch, started_ms, beat_ms FROM owner WHERE id = 1`).
 			Scan(&r.host, &r.pid, &r.bootID, &r.machineID, &r.epoch, &r.startedMS, &r.beatMS)
 	}
@@ -123,8 +120,8 @@ func readOwner(ctx context.Context, q rowQuerier) (r ownerRow, err error) {
 	return r, nil
 }
 
-// refuseOwned is an error if the database has a living owner. Otherwise it says why
-// the owner is taken for dead; empty if there is none.
+// refuseOwned returns an error if the database has a living owner. Otherwise it returns why
+// the owner is considered dead; empty if there is none.
 func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (death string, err error) {
 	row, err := readOwner(ctx, q)
 	if err != nil || row.released() {
@@ -132,7 +129,7 @@ func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (de
 	}
 	now := o.Now()
 	lives := dbfile.Lives
-	if row.file != "" && row.file != dbfile.Identity(o.Path) { // a copy: the process has another file
+	if row.file != "" && row.file != dbfile.Identity(o.Path) { // a copy: the owner has another file
 		lives = func(int64, string) (lives, known bool) { return false, false }
 	}
 	if death = row.death(o.process, locked, now, lives); death == "" {
@@ -141,7 +138,7 @@ func refuseOwned(ctx context.Context, q rowQuerier, o *Options, locked bool) (de
 	return death, nil
 }
 
-// takeOwnership makes this process the owner and returns its epoch.
+// takeOwnership makes this process the owner, and returns its epoch.
 func takeOwnership(ctx context.Context, conn *sql.Conn, o *Options, locked bool) (epoch int64, err error) {
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -167,7 +164,7 @@ func takeOwnership(ctx context.Context, conn *sql.Conn, o *Options, locked bool)
 	return epoch, nil
 }
 
-// owns makes sure within a transaction that nobody has taken the database over.
+// owns returns an error if another process has taken over the database.
 func (w *writer) owns() error {
 	s, err := w.stmt(`SELECT epoch FROM owner WHERE id = 1`)
 	if err != nil {
@@ -187,7 +184,7 @@ func (w *writer) owns() error {
 	return w.halt.stop(takenOver(w.path, w.epoch, by))
 }
 
-// takenOver is what the owner of an epoch is told when it finds another one.
+// takenOver returns the error for an owner that finds another one.
 func takenOver(path string, epoch int64, by ownerRow) *workflow.Error {
 	at := time.UnixMilli(by.startedMS).Format(time.DateTime)
 	if by.released() { // and it has ended since
@@ -197,15 +194,14 @@ func takenOver(path string, epoch int64, by ownerRow) *workflow.Error {
 	e := workflow.Errorf(workflow.CodeConflict, "database %s was taken over by torc-slurm on %s, pid %d (epoch %d after %d, at %s)", path, by.host, by.pid, by.epoch, epoch, at)
 	switch {
 	case by.epoch > epoch+1:
-		return e.WithHint("others had it between; this process must end")
+		return e.WithHint("it had other owners in between; this process must end")
 	case by.takeover == "":
 		return e.WithHint("it found no owner in the database; this process must end")
 	}
-	return e.WithHint("it took this process for dead: %s; this process must end", by.takeover)
+	return e.WithHint("it considered this process dead: %s; this process must end", by.takeover)
 }
 
-// beat shows at intervals that the owner lives, until ctx ends or the ownership
-// is lost.
+// beat updates the heartbeat at intervals, until ctx ends or the ownership is lost.
 func (d *DB) beat(ctx context.Context) {
 	ticker := time.NewTicker(d.beatInterval)
 	defer ticker.Stop()
@@ -217,30 +213,29 @@ func (d *DB) beat(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := d.writer.do("owner's beat", func(tx *Tx) error {
+		err := d.writer.do("owner's heartbeat", func(tx *Tx) error {
 			return tx.ExecOne(`UPDATE owner SET beat_ms = ? WHERE id = 1`, tx.NowMS)
 		})
 		if err != nil {
-			d.log.Error("cannot show that this process owns the database", "path", d.path, "error", err)
+			d.log.Error("cannot update the heartbeat of the database's owner", "path", d.path, "error", err)
 		}
 	}
 }
 
-// release gives the ownership back, so that nobody needs to wait for it.
+// release gives up the ownership, so that others need not wait.
 func (d *DB) release() error {
 	err := d.writer.do("release database", func(tx *Tx) error {
 		return tx.ExecOne(`UPDATE owner SET pid = 0, beat_ms = ? WHERE id = 1`, tx.NowMS)
 	})
 	if d.Err() != nil && !errors.Is(err, errClosed) {
-		return nil // it is somebody else's, or not there to be given back
+		return nil // it has another owner, or is gone
 	}
 	return err
 }
 
-// Lost is closed when the database must not be written any more: another process
-// has taken it over, its file is gone, or it is damaged. From then on every change
-// fails with Err.
+// Lost is closed when the database must not be written any more: it has another owner, its
+// file is gone, or it is damaged. From then on every change fails with Err.
 func (d *DB) Lost() <-chan struct{} { return d.writer.halt.lost }
 
-// Err says why the database must not be written any more; nil if it may.
+// Err returns why the database must not be written any more; nil if it may.
 func (d *DB) Err() error { return d.writer.halt.reason() }

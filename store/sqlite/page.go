@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Page says which part of a list is wanted, in which order.
+// Page is a part of a list, and its order.
 type Page struct {
 	Offset  int64
 	Limit   int64
-	SortBy  string // a field's name on the wire; one that cannot be sorted by means id
+	SortBy  string // name of a field in the API; an unknown one means id
 	Reverse bool
 }
 
@@ -21,28 +21,28 @@ type Filter struct {
 	args       []any
 }
 
-// Where starts a filter with one condition.
+// Where returns a Filter with one condition.
 func Where(condition string, args ...any) *Filter {
 	f := &Filter{}
 	f.Add(condition, args...)
 	return f
 }
 
-// Add requires one more condition.
+// Add adds a condition.
 func (f *Filter) Add(condition string, args ...any) {
 	f.conditions = append(f.conditions, condition)
 	f.args = append(f.args, args...)
 }
 
-// Equal requires that a column has the value that p points to, if p is given.
+// Equal adds that a column equals *p, unless p is nil.
 func Equal[T any](f *Filter, column string, p *T) {
 	if p != nil {
 		f.Add(column+" = ?", *p)
 	}
 }
 
-// Contains requires that a column contains text, without regard to the case of
-// ASCII letters, if text is given.
+// Contains adds that a column contains a text, ignoring the case of ASCII letters, unless
+// text is nil.
 func Contains(f *Filter, column string, text *string) {
 	if text != nil {
 		escaped := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(*text)
@@ -62,13 +62,13 @@ type List struct {
 	Columns  string            // what scan reads
 	From     string            // table, with its joins
 	Filter   *Filter           // may be nil
-	Sortable map[string]string // name on the wire to SQL expression; nil: fixed order
-	ID       string            // the expression that makes the order total; several are separated by commas
+	Sortable map[string]string // name in the API to SQL expression; nil: fixed order
+	ID       string            // makes the order total; several expressions are comma-separated
 	Page     Page
 }
 
-// order makes the ORDER BY clause: the wanted column, then the id, so that
-// rows that are equal keep their place from page to page.
+// order returns the ORDER BY clause: the wanted column, then the id, so that equal rows
+// keep their order from page to page.
 func (l *List) order() string {
 	direction := " ASC"
 	if l.Page.Reverse {
@@ -81,8 +81,7 @@ func (l *List) order() string {
 	return " ORDER BY " + strings.Join(keys, direction+", ") + direction
 }
 
-// ReadList returns a page of rows and how many there are in all, both as of
-// one moment.
+// ReadList returns a page of rows and the total number, in one snapshot.
 func ReadList[T any](ctx context.Context, db *sql.DB, l List, scan func(Scanner) (T, error)) (items []T, total int64, err error) {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -92,7 +91,7 @@ func ReadList[T any](ctx context.Context, db *sql.DB, l List, scan func(Scanner)
 	return ReadPage(ctx, tx, l, scan)
 }
 
-// ReadPage is readList within a transaction.
+// ReadPage is ReadList within a transaction.
 func ReadPage[T any](ctx context.Context, tx *sql.Tx, l List, scan func(Scanner) (T, error)) (items []T, total int64, err error) {
 	if l.Filter == nil {
 		l.Filter = &Filter{}
@@ -118,7 +117,7 @@ type Scanner interface {
 	Scan(dest ...any) error
 }
 
-// Collect reads and closes rows.
+// Collect reads all rows and closes them.
 func Collect[T any](rows *sql.Rows, scan func(Scanner) (T, error)) ([]T, error) {
 	defer rows.Close()
 	var items []T
@@ -132,5 +131,5 @@ func Collect[T any](rows *sql.Rows, scan func(Scanner) (T, error)) ([]T, error) 
 	return items, rows.Err()
 }
 
-// ScanString reads rows of one text.
+// ScanString reads a row of one text.
 func ScanString(r Scanner) (s string, err error) { return s, r.Scan(&s) }

@@ -7,21 +7,20 @@ import (
 	"fmt"
 )
 
-// Tx is the transaction of one use case. It belongs to the writer's goroutine
-// and must not be used after the use case has returned.
+// Tx is the transaction of one use case. It belongs to the writer's goroutine and must not
+// be used after the use case has returned.
 type Tx struct {
 	NowMS     int64 // the time of the use case, in ms since the epoch
 	w         *writer
 	rows      *sql.Rows // of the latest query
-	cached    bool      // it has read something that is kept beyond it
-	announced any       // for who is told of the commit
+	cached    bool      // a cache has data read in it
+	announced any       // for OnCommit
 }
 
-// Announce has OnCommit called with something if the use case is committed.
+// Announce passes a value to OnCommit if the use case is committed.
 func (tx *Tx) Announce(what any) { tx.announced = what }
 
-// Cache notes that the use case keeps something beyond its end that it has read,
-// so that Forget must be called if its changes are undone.
+// Cache records that the use case caches what it has read, so that a rollback calls Forget.
 func (tx *Tx) Cache() { tx.cached = true }
 
 // Exec runs a statement and returns how many rows it changed.
@@ -50,8 +49,7 @@ func (tx *Tx) result(query string, args ...any) (sql.Result, error) {
 	return s.ExecContext(context.Background(), args...)
 }
 
-// ExecOne runs a statement that must change exactly one row; otherwise it
-// returns errNoRow.
+// ExecOne runs a statement that must change exactly one row; otherwise it returns ErrNoRow.
 func (tx *Tx) ExecOne(query string, args ...any) error {
 	n, err := tx.Exec(query, args...)
 	if err != nil {
@@ -76,9 +74,8 @@ func (tx *Tx) Query(query string, args ...any) (*sql.Rows, error) {
 	return tx.rows, err
 }
 
-// errOpenRows says that a use case runs a statement while it reads the rows of
-// another: the same statement would begin anew, and a change of what is being
-// read has no defined outcome.
+// errOpenRows says that a use case runs a statement while it reads the rows of another,
+// which has no defined outcome.
 var errOpenRows = errors.New("rows of a query are still being read")
 
 // Stmt returns the prepared statement for a query.
@@ -89,8 +86,7 @@ func (tx *Tx) Stmt(query string) (*sql.Stmt, error) {
 	return tx.w.stmt(query)
 }
 
-// closeRows closes the rows of the latest query and reports whether they had
-// been left open.
+// closeRows closes the rows of the latest query. It reports whether they were open.
 func (tx *Tx) closeRows() (wereOpen bool) {
 	if tx.rows == nil {
 		return false
@@ -110,7 +106,7 @@ func (tx *Tx) Row(query string, args []any, dest ...any) error {
 	return s.QueryRowContext(context.Background(), args...).Scan(dest...)
 }
 
-// Part runs fn. If it fails, its changes are undone, those before it are not.
+// Part runs fn. If it fails, only its own changes are undone.
 func (tx *Tx) Part(fn func() error) error {
 	if err := tx.w.exec("SAVEPOINT part"); err != nil {
 		return err

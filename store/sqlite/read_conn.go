@@ -8,8 +8,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// readConnector opens the connections of readers. What goes wrong when they read is
-// noticed: a reader may be the first to see that the file is damaged.
+// readConnector opens the connections of readers. It reports their errors, since a reader
+// may be the first to find the file damaged.
 type readConnector struct {
 	name      string
 	translate func(query string) string
@@ -38,7 +38,6 @@ type readConn struct {
 	noticed   func(error)
 }
 
-// QueryContext implements driver.QueryerContext.
 func (c *readConn) QueryContext(ctx context.Context, query string, args []driver.NamedValue) (driver.Rows, error) {
 	rows, err := c.SQLiteConn.QueryContext(ctx, c.translate(query), args)
 	if err != nil {
@@ -48,7 +47,7 @@ func (c *readConn) QueryContext(ctx context.Context, query string, args []driver
 	return noticedRows{rows, c.noticed}, nil
 }
 
-// noticedRows are rows whose errors are noticed.
+// noticedRows reports errors of rows.
 type noticedRows struct {
 	driver.Rows
 	noticed func(error)
@@ -58,7 +57,7 @@ type noticedRows struct {
 func (r noticedRows) Next(dest []driver.Value) error {
 	err := r.Rows.Next(dest)
 	if err != nil {
-		r.noticed(err) // its end too, which is nothing
+		r.noticed(err) // including io.EOF, which is ignored
 	}
 	return err
 }

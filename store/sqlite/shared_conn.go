@@ -11,10 +11,9 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// share returns a database whose reads use the writer's connection between the
-// writer's transactions. It is for files that can be open only once. A read
-// keeps the writer waiting until its rows are closed, and must not be made
-// while another read of the same goroutine is open.
+// share returns a database whose reads use the writer's connection between its
+// transactions, for files that can be opened only once. A read blocks the writer until its
+// rows are closed. A goroutine must not read while another read of it is open.
 func (w *writer) share() (*sql.DB, error) {
 	var c sharedConnector
 	err := w.conn.Raw(func(conn any) error {
@@ -32,12 +31,12 @@ func (w *writer) share() (*sql.DB, error) {
 	return sql.OpenDB(c), nil
 }
 
-// sharedConnector hands out the one connection as often as asked.
+// sharedConnector returns the same connection every time.
 type sharedConnector struct {
 	turn      *sync.Mutex
 	conn      *sqlite3.SQLiteConn
 	translate func(query string) string
-	noticed   func(error) // of each read that fails
+	noticed   func(error) // called with the error of each failed read
 }
 
 // Connect implements driver.Connector.
@@ -48,19 +47,19 @@ func (c sharedConnector) Connect(context.Context) (driver.Conn, error) {
 // Driver implements driver.Connector.
 func (c sharedConnector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }
 
-// sharedConn is one reader's view of the connection. It has the turn while it
-// reads rows, or from the begin to the end of a transaction.
+// sharedConn is a reader's view of the connection. It holds the turn while it reads rows,
+// or from the start to the end of a transaction.
 type sharedConn struct {
 	sharedConnector
 	inTx bool
 }
 
-// Prepare implements driver.Conn; readers do not prepare.
+// Prepare is not supported; readers do not prepare.
 func (c *sharedConn) Prepare(string) (driver.Stmt, error) {
-	return nil, errors.New("a shared connection prepares nothing")
+	return nil, errors.New("a shared connection cannot prepare statements")
 }
 
-// Close implements driver.Conn. The connection is the writer's.
+// Close does nothing: the connection belongs to the writer.
 func (c *sharedConn) Close() error { return nil }
 
 // Begin implements driver.Conn.
@@ -91,8 +90,8 @@ func (c *sharedConn) end(how string) error {
 	return c.exec(context.Background(), how)
 }
 
-// exec runs a statement to its end: a context that ends in the middle would
-// interrupt whoever uses the connection then.
+// exec runs a statement to its end: canceling a context would interrupt whoever uses the
+// connection by then.
 func (c *sharedConn) exec(ctx context.Context, query string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (c *sharedConn) QueryContext(ctx context.Context, query string, args []driv
 	return &sharedRows{Rows: noticedRows{rows, c.noticed}, release: release}, nil
 }
 
-// sharedRows gives the turn back when they are closed.
+// sharedRows gives back the turn when they are closed.
 type sharedRows struct {
 	driver.Rows
 	release func()

@@ -15,10 +15,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Snapshot writes a copy of the database, as it is at one moment, to a file and
-// replaces what is there: that becomes <to>.1, that one <to>.2, and so on, until
-// there are keep files. Use cases go on meanwhile if the database is a file on a
-// local disk; otherwise they wait while the pages are copied.
+// Snapshot writes a copy of the database, as of one moment, to a file. A previous file
+// becomes <to>.1, that one <to>.2, and so on, up to keep files. Use cases continue
+// meanwhile if the database is on a local disk; otherwise they wait.
 func (d *DB) Snapshot(ctx context.Context, to string, keep int) error {
 	to, err := filepath.Abs(to)
 	if err != nil {
@@ -38,7 +37,7 @@ func (d *DB) Snapshot(ctx context.Context, to string, keep int) error {
 		defer lock.release() //nolint:errcheck // it ends with its file
 	case !d.inMemory:
 		return workflow.Errorf(workflow.CodeInvalid, "a snapshot cannot replace the database %s itself", to).
-			WithHint("give it a path of its own")
+			WithHint("choose another path")
 	}
 	part := to + ".part"
 	err = removeIfThere(part)
@@ -55,9 +54,9 @@ func (d *DB) Snapshot(ctx context.Context, to string, keep int) error {
 	return nil
 }
 
-// copyTo makes a file with a copy of the database that nobody owns.
+// copyTo creates a file with a copy of the database without an owner.
 func (d *DB) copyTo(ctx context.Context, path string) error {
-	// Nothing is lost if this file is, until it has its name.
+	// A crash before the rename loses nothing but this file.
 	return copyFree(ctx, path, url.Values{"_synchronous": {"OFF"}}, func(to *sql.Conn) error {
 		if !d.writer.shared {
 			return copyFile(ctx, to, d.path)
@@ -68,8 +67,7 @@ func (d *DB) copyTo(ctx context.Context, path string) error {
 	})
 }
 
-// copyFree makes a file with what fill copies into it, that nobody owns and that has
-// no journal.
+// copyFree creates a file without owner and journal, which fill fills.
 func copyFree(ctx context.Context, path string, params url.Values, fill func(to *sql.Conn) error) error {
 	db, conn, err := openAlone(ctx, path, params)
 	if err != nil {
@@ -80,7 +78,7 @@ func copyFree(ctx context.Context, path string, params url.Values, fill func(to 
 	if err := fill(conn); err != nil {
 		return err
 	}
-	// Without a journal beside it, the file can be moved.
+	// Without a journal, the file can be moved.
 	for _, query := range []string{`PRAGMA journal_mode = DELETE`, `UPDATE owner SET pid = 0`} {
 		if _, err := conn.ExecContext(ctx, query); err != nil {
 			return err
@@ -98,8 +96,8 @@ func copyFile(ctx context.Context, to *sql.Conn, path string) error {
 	return errors.Join(copyPages(to, from), from.Close(), db.Close())
 }
 
-// copyPages makes one database a copy of another one, page by page, in one
-// go: changes of the other one wait, or are not seen.
+// copyPages copies one database to another, page by page in one step: changes wait
+// meanwhile, or are not included.
 func copyPages(to, from *sql.Conn) error {
 	return to.Raw(func(to any) error {
 		return from.Raw(func(from any) error {
@@ -119,13 +117,13 @@ func openAlone(ctx context.Context, path string, params url.Values) (*sql.DB, *s
 	return openOne(ctx, path, dsn(path, "rwc", params))
 }
 
-// replace gives a finished file its name, for good. What had the name before
-// is kept under another one.
+// replace renames a finished file durably. The previous file with this name gets another
+// name.
 func replace(part, to string, keep int) error {
 	if err := syncPath(part); err != nil {
 		return err
 	}
-	// The journal of the old file would be taken for one of the new file.
+	// The journal of the old file would be applied to the new one.
 	if info, err := os.Stat(to + "-wal"); err == nil && info.Size() > 0 {
 		return workflow.Errorf(workflow.CodeConflict, "%s is in use by another program: it has a journal", to).
 			WithHint("close what has it open, for example a sqlite3 shell")
@@ -139,8 +137,7 @@ func replace(part, to string, keep int) error {
 	return syncPath(filepath.Dir(to))
 }
 
-// rotate gives a file the name <path>.1, in addition to its own, and its
-// predecessors the next one.
+// rotate gives a file the additional name <path>.1, and moves its predecessors up by one.
 func rotate(path string, keep int) error {
 	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
 		return nil

@@ -15,9 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/dbfile"
 )
 
-// A use case runs in a savepoint of a transaction that it shares with the use
-// cases that arrived while the one before was being committed (group commit).
-// Its answer leaves after COMMIT.
+// A use case runs in a savepoint of a transaction that it shares with others that arrived
+// during the previous commit (group commit). It is answered after COMMIT.
 type useCase struct {
 	name string
 	fn   func(*Tx) error
@@ -26,17 +25,16 @@ type useCase struct {
 	done chan struct{}
 }
 
-// Limits of one shared transaction.
+// Limits of a shared transaction.
 const (
 	maxGroup     = 128
 	maxGroupTime = 20 * time.Millisecond
 )
 
-// errClosed is what a use case gets after Close.
+// errClosed is the error of a use case after Close.
 var errClosed = errors.New("the database is closed")
 
-// writer is the one writer. Its goroutine owns the connection and everything
-// behind it; others send it use cases.
+// writer is the only writer. Its goroutine owns the connection; others send it use cases.
 type writer struct {
 	path      string
 	db        *sql.DB
@@ -49,17 +47,17 @@ type writer struct {
 	translate func(string) string
 	prepared  func(string)
 	failpoint func(string)
-	epoch     int64 // of our ownership; 0 where nobody owns the database
+	epoch     int64 // of our ownership; 0 without an owner
 
-	turn   sync.Mutex // held by who uses the connection
-	shared bool       // by readers
+	turn   sync.Mutex // held while the connection is used
+	shared bool       // with readers
 
 	mu     sync.RWMutex // guards closed against sends
 	closed bool
 	queue  chan *useCase
 	exit   chan struct{}
 
-	commits, useCases atomic.Int64 // since the start; their ratio is the size of a group
+	commits, useCases atomic.Int64 // since the start
 
 	files *dbfile.Files // the file and its journal; nil in memory
 	halt  halt
@@ -76,9 +74,7 @@ func newWriter(db *sql.DB, conn *sql.Conn, epoch int64, files *dbfile.Files, o O
 	return w
 }
 
-// do runs a use case and returns after its commit. fn may run twice; only the
-// effects of one run remain, so it must set its results afresh. A use case must
-// not start another one.
+// do runs a use case; see DB.Do.
 func (w *writer) do(name string, fn func(*Tx) error) error {
 	u := &useCase{name: name, fn: fn, done: make(chan struct{})}
 	w.mu.RLock()
@@ -92,7 +88,7 @@ func (w *writer) do(name string, fn func(*Tx) error) error {
 	return Fault(w.path, u.err)
 }
 
-// stop refuses further use cases and returns when the accepted ones are done.
+// stop rejects further use cases, and returns when the accepted ones are done.
 func (w *writer) stop() {
 	w.mu.Lock()
 	if !w.closed {
@@ -120,7 +116,7 @@ func (w *writer) loop() {
 	}
 }
 
-// group runs first and whatever else is waiting in one transaction.
+// group runs first and all waiting use cases in one transaction.
 func (w *writer) group(first *useCase) {
 	w.turn.Lock()
 	group, err := w.together(first)
@@ -148,7 +144,7 @@ func (w *writer) group(first *useCase) {
 	w.failpoint("store.answer.after")
 }
 
-// announcedBy lists what the use cases of a group have announced that succeeded.
+// announcedBy returns what the successful use cases of a group announced.
 func announcedBy(group []*useCase) (announced []any) {
 	for _, u := range group {
 		if u.err == nil && u.tx != nil && u.tx.announced != nil {
@@ -158,12 +154,12 @@ func announcedBy(group []*useCase) (announced []any) {
 	return announced
 }
 
-// together runs a group up to its COMMIT. An error means that nothing of it
-// remains and that no use case of the group has its answer.
+// together runs a group up to its COMMIT. On an error the group is rolled back, and none of
+// its use cases is answered.
 func (w *writer) together(first *useCase) (group []*useCase, err error) {
 	group = append(group, first)
 	if first.err = w.begin(); first.err != nil {
-		return group, nil //nolint:nilerr // it is the answer: it would not begin alone either
+		return group, nil //nolint:nilerr // the group is answered: it would not start alone either
 	}
 	end := time.Now().Add(maxGroupTime)
 	for next := first; next != nil; {
@@ -187,7 +183,7 @@ func (w *writer) together(first *useCase) (group []*useCase, err error) {
 	return group, nil
 }
 
-// alone runs one use case in a transaction of its own and returns its error.
+// alone runs one use case in its own transaction and returns its error.
 func (w *writer) alone(u *useCase) error {
 	if err := w.begin(); err != nil {
 		return fmt.Errorf("%s: %w", u.name, err)
@@ -202,7 +198,7 @@ func (w *writer) alone(u *useCase) error {
 	return u.err
 }
 
-// begin begins a transaction of the owner.
+// begin starts a transaction of the owner.
 func (w *writer) begin() error {
 	if err := w.halt.reason(); err != nil {
 		return err
@@ -217,8 +213,8 @@ func (w *writer) begin() error {
 	return nil
 }
 
-// commit ends the transaction, whether it succeeds or not. What it has written counts
-// only if the file still has its name then: otherwise nobody would find it again.
+// commit ends the transaction, whether it succeeds or not. The commit counts only if the
+// file still has its name then: otherwise the changes would be lost.
 func (w *writer) commit() error {
 	w.failpoint("store.commit.before")
 	if err := w.halt.reason(); err != nil { // a reader has found damage meanwhile
@@ -236,8 +232,8 @@ func (w *writer) commit() error {
 	return w.requireFile(func() {})
 }
 
-// savepoint runs u. Its own failure is undone and kept in u.err; the returned
-// error says that the transaction itself is lost.
+// savepoint runs u. Its failure is rolled back and stored in u.err; the returned error says
+// that the whole transaction failed.
 func (w *writer) savepoint(u *useCase) error {
 	u.tx, u.err = &Tx{w: w, NowMS: w.now().UnixMilli()}, nil
 	if err := w.exec("SAVEPOINT use_case"); err != nil {
@@ -258,8 +254,8 @@ func (w *writer) savepoint(u *useCase) error {
 	return w.exec("RELEASE use_case")
 }
 
-// run calls the use case. One that panics fails like any other: the database
-// serves many, and nothing of the panicking one remains.
+// run calls the use case. A panic is an error like any other: it is rolled back, and other
+// use cases continue.
 func (u *useCase) run() (err error) {
 	tx := u.tx
 	defer func() {
@@ -290,8 +286,8 @@ func (w *writer) exec(query string) error {
 	return err
 }
 
-// stmt returns the prepared statement for a query, which must be literal or
-// one of few variants.
+// stmt returns the prepared statement for a query. Each text is prepared once and kept, so
+// it must be a constant or one of few variants.
 func (w *writer) stmt(query string) (*sql.Stmt, error) {
 	if s, ok := w.stmts[query]; ok {
 		return s, nil
