@@ -34,6 +34,6 @@ func TestWhatIsNotThere(t *testing.T) {
 	a.send("POST", "/breakers/reset", `{"workflow_id": 999}`).want(404, "Workflow not found with ID: 999")
 	a.send("POST", "/breakers/reset", fmt.Sprintf(`{"workflow_id": %d}`, w)).want(200, `"breakers":[]`)
 	a.send("GET", "/workflows/999/failed_workflow", "").want(404, "Workflow not found with ID: 999")
-	a.send("GET", fmt.Sprintf("/workflows/%d/failed_workflow", w), "").want(404, "no run of workflow")
+	a.send("GET", fmt.Sprintf("/workflows/%d/failed_workflow", w), "").want(404, "has no compensation")
 	a.send("POST", fmt.Sprintf("/workflows/%d/release_claims", w), `{"kind": "x"}`).want(422, "the kinds are max_failures, breaker, deadline")
 }

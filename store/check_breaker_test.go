@@ -42,9 +42,9 @@ func TestCheckDeepOfBreakers(t *testing.T) {
 		{"failed 60000 ms before it, it counts within 30s", `UPDATE breaker_trip SET trip = json_set(trip, '$.within', '30s')`},
 		{"did not fail by oom", `UPDATE breaker_trip SET trip = json_set(trip, '$.attempts[0].cause', 'oom')`},
 		{"did not fail by exit", `UPDATE breaker_trip SET trip = json_set(trip, '$.attempts[1].attempt_id', 7)`},
-		{"1 ms before the end of the one before", again + `json_replace(trip, '$.attempts[0].ended_ms', until_ms + 1, '$.attempts[1].ended_ms', until_ms + 1),
+		{"1 ms before the end of the previous trip", again + `json_replace(trip, '$.attempts[0].ended_ms', until_ms + 1, '$.attempts[1].ended_ms', until_ms + 1),
 			until_ms - 1, until_ms + 1 FROM breaker_trip`},
-		{"failed before the end of the trip before", again + `json_replace(trip, '$.within', '2h'), until_ms, until_ms + 1 FROM breaker_trip`},
+		{"failed before the end of the previous trip", again + `json_replace(trip, '$.within', '2h'), until_ms, until_ms + 1 FROM breaker_trip`},
 	} {
 		t.Run(tc.text, func(t *testing.T) {
 			wantFinding(t, h.checkAfter(t, tc.spoil), "breaker", tc.text)

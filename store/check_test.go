@@ -133,7 +133,7 @@ func TestCheckDeep(t *testing.T) {
 		{"P11", "canceled is 1, a recount says 2", `UPDATE verdict SET payload = json_set(payload, '$.canceled', 1) WHERE workflow_id = {ended}`},
 		{"P11", "causes are", `UPDATE verdict SET payload = json_set(payload, '$.by_cause.oom', 1) WHERE workflow_id = {ended}`},
 		{"P16", "the evidence says", `UPDATE attempt SET evidence = json_set(evidence, '$.exit_code', 4) WHERE workflow_id = {ended} AND return_code = 3`},
-		{"P16", "the policies say retry", `UPDATE attempt SET action = 'fail', rule = '', counted = 0 WHERE workflow_id = {ended} AND return_code = 9;
+		{"P16", "the policies give retry", `UPDATE attempt SET action = 'fail', rule = '', counted = 0 WHERE workflow_id = {ended} AND return_code = 9;
 			UPDATE cause_count SET retried = 0, counted = 0 WHERE workflow_id = {ended}; UPDATE verdict SET payload = json_set(payload, '$.retried', 0) WHERE workflow_id = {ended};
 			UPDATE job SET rule_counts = NULL WHERE workflow_id = {ended}`},
 		{"P16", "without evidence", `UPDATE attempt SET evidence = NULL WHERE workflow_id = {ended} AND return_code = 9`},

@@ -124,7 +124,7 @@ func TestResetReleasesClaims(t *testing.T) {
 	r.must(err)
 	holds, err := r.ClaimHolds.List(r.ctx, r.workflow)
 	r.must(err)
-	if len(holds) != 1 || holds[0].EndedMS == 0 || holds[0].EndedWhy != "a new run began" {
+	if len(holds) != 1 || holds[0].EndedMS == 0 || holds[0].EndedWhy != "a new run was started" {
 		t.Errorf("holds: %+v", holds)
 	}
 	r.sound(check.Witness{})

@@ -369,7 +369,7 @@ func TestACompensationEndsEarly(t *testing.T) {
 		{"new run", func(r *rig) error {
 			_, err := r.Workflows.Reset(r.ctx, r.workflow, true, "ann")
 			return err
-		}, "failed: a new run begins"},
+		}, "failed: a new run was started"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := newRig(t, chainOf(2)...)

@@ -153,14 +153,14 @@ func TestDefinitionRefusals(t *testing.T) {
 		{"unknown scheduler of an action", func(d *workflow.Definition) { d.Actions[0].Scheduler = "x" }, `unknown scheduler "x"`},
 		{"job of an action", func(d *workflow.Definition) { d.Actions[0].Jobs = []int32{3} }, "no job number 3"},
 		{"default requirements", func(d *workflow.Definition) { d.Requirements[0].Name = "default" }, "the name is taken"},
-		{"name twice", func(d *workflow.Definition) { d.Jobs[2].Name = "first" }, `two jobs are named "first"`},
-		{"handler twice", func(d *workflow.Definition) { d.FailureHandlers = append(d.FailureHandlers, d.FailureHandlers[0]) }, `"h" is given to two`},
+		{"name twice", func(d *workflow.Definition) { d.Jobs[2].Name = "first" }, `duplicate job name "first"`},
+		{"handler twice", func(d *workflow.Definition) { d.FailureHandlers = append(d.FailureHandlers, d.FailureHandlers[0]) }, `duplicate name "h"`},
 		{"two jobs for a stage", func(d *workflow.Definition) {
 			d.Stages = []workflow.StageDefinition{{Kind: workflow.StageChild, Name: "s"}}
 			d.Jobs[0].Child, d.Jobs[1].Child = 1, 1
 		}, `job "first" stands for stage number 1, as job "last" does`},
-		{"an undo of itself", func(d *workflow.Definition) { compensated(d, 3, 2) }, `job "second" undoes job number 3, which has not come before it`},
-		{"an undo of no compensation", func(d *workflow.Definition) { d.Jobs[2].Undoes = 1 }, `job "second" undoes another one, and is in no compensation`},
+		{"an undo of itself", func(d *workflow.Definition) { compensated(d, 3, 2) }, `job "second" undoes job number 3, which does not precede it`},
+		{"an undo of no compensation", func(d *workflow.Definition) { d.Jobs[2].Undoes = 1 }, `job "second" undoes another job, but is in no compensation`},
 		{"an undo of an undo", func(d *workflow.Definition) { compensated(d, 2, 1, 2) }, `job "second" undoes another one: only`},
 		{"an undo that is an end", func(d *workflow.Definition) {
 			compensated(d, 1, 2)

@@ -111,7 +111,7 @@ func TestOutOfMemoryOfNobody(t *testing.T) {
 			}
 			names := []string{r.name(0), r.name(1)}
 			if p := doubts[0]; p.AllocationID != a.ID || p.OtherCount != 2 || !slices.Equal(p.Others, names) || p.RunID != 1 ||
-				p.Text != "Slurm says OUT_OF_MEMORY; no job is known to have lost a process, in question are "+names[0]+", "+names[1] {
+				p.Text != "Slurm says OUT_OF_MEMORY; which job lost a process is unknown, candidates are "+names[0]+", "+names[1] {
 				t.Errorf("event %+v, want one about %v", p, names)
 			}
 		})

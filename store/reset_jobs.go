@@ -162,6 +162,6 @@ func resetObstacle(tx *core.Tx, id int64, jobs []core.LeasedJob) (*workflow.Erro
 	if runners == 0 {
 		return nil, nil
 	}
-	return workflow.Errorf(workflow.CodeConflict, "%s at work on workflow %d", workflow.CountOf(runners, "runner is", "runners are"), id).
+	return workflow.Errorf(workflow.CodeConflict, "%s active in workflow %d", workflow.CountOf(runners, "runner is", "runners are"), id).
 		WithHint("wait for their end, or reset the jobs with --force"), nil
 }

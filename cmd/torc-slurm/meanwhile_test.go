@@ -41,7 +41,7 @@ func TestRepeatedWhileAQuestionWaits(t *testing.T) {
 	second.expect("Repeat 1 job?", "")
 	repeated()
 	first.expect("", "y\n")
-	if all := first.exits(cli.ExitRefused); !strings.Contains(all, "completed by now; nothing was reset") {
+	if all := first.exits(cli.ExitRefused); !strings.Contains(all, "is now completed; nothing was reset") {
 		t.Error(all)
 	}
 	completed()

@@ -12,22 +12,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
-// Finding is something that is wrong with a database.
+// Finding is a defect of a database.
 type Finding struct {
-	Promise string // the promise that is broken, for example "P6"; or file, reference, count, gate
+	Promise string // the violated guarantee, for example "P6"; or file, reference, count, gate
 	Subject string // for example "job 17"
 	Text    string
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string { return f.Promise + ": " + f.Subject + ": " + f.Text }
 
-// maxFindings bounds how many findings one rule returns.
+// maxFindings limits the findings per rule.
 const maxFindings = 20
 
-// File looks whether the file is whole: its pages and indexes, references
-// between rows, and numbers that are kept beside what they count. It only
-// reads. Another process may own and use the database.
+// File checks whether the file is intact: its pages and indexes, references between
+// rows, and derived numbers. It only reads. Another process may own the database.
 func File(ctx context.Context, path string) ([]Finding, error) {
 	return check(ctx, path, func(c *checker) error {
 		if err := c.file(); err != nil {

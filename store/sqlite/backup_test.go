@@ -52,12 +52,12 @@ func TestBackupRefuses(t *testing.T) {
 	writeFile(t, filepath.Join(dir, "empty"), "")
 	writeFile(t, filepath.Join(dir, "text"), strings.Repeat("text", 1000))
 	for _, tc := range []struct{ from, to, want string }{
-		{filepath.Join(dir, "none"), filepath.Join(dir, "copy"), "there is no database"},
+		{filepath.Join(dir, "none"), filepath.Join(dir, "copy"), "does not exist"},
 		{dir, filepath.Join(dir, "copy"), "is a directory"},
 		{filepath.Join(dir, "empty"), filepath.Join(dir, "copy"), "is empty"},
 		{filepath.Join(dir, "text"), filepath.Join(dir, "copy"), "is not a database"},
 		{path, filepath.Join(dir, "none", "copy"), "cannot be opened"},
-		{path, path, "exists already"},
+		{path, path, "already exists"},
 	} {
 		err := Backup(t.Context(), tc.from, tc.to)
 		if err == nil || !strings.Contains(err.Error(), tc.want) {

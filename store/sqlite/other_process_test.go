@@ -173,7 +173,7 @@ func TestKilledOwnerIsReplaced(t *testing.T) {
 	}
 	defer s.Close()
 	row, err := readOwner(t.Context(), s.Read)
-	if want := fmt.Sprintf("there is no process %d of it on the machine any more", h.cmd.Process.Pid); err != nil || row.takeover != want {
+	if want := fmt.Sprintf("its process %d is no longer on the machine", h.cmd.Process.Pid); err != nil || row.takeover != want {
 		t.Errorf("taken over because %q, %v, want %q", row.takeover, err, want)
 	}
 }

@@ -30,18 +30,18 @@ func TestOwnerDeath(t *testing.T) {
 		{"here, alive, its lock file was removed", here, 0, true, alive, ""},
 		{"here, alive and stopped, its lock file was removed", here, time.Hour, true, alive, ""},
 		{"here, alive, no locks", here, time.Hour, false, alive, ""},
-		{"here, gone", here, 0, true, dead, "there is no process 7 of it"},
-		{"here, gone, no locks", here, 0, false, dead, "there is no process 7 of it"},
-		{"here by another name, gone", process{host: "z", pid: 7, bootID: "boot-1", machineID: "m"}, 0, true, dead, "there is no process 7 of it"},
-		{"here, in another namespace, its lock is free", here, 0, true, unknown, "its lock on the database was free"},
+		{"here, gone", here, 0, true, dead, "its process 7 is no longer on the machine"},
+		{"here, gone, no locks", here, 0, false, dead, "its process 7 is no longer on the machine"},
+		{"here by another name, gone", process{host: "z", pid: 7, bootID: "boot-1", machineID: "m"}, 0, true, dead, "its process 7 is no longer on the machine"},
+		{"here, in another namespace, its lock is free", here, 0, true, unknown, "its lock on the database had been released"},
 		{"here, in another namespace, no locks, lately", here, time.Minute, false, unknown, ""},
-		{"here, in another namespace, no locks, long ago", here, 3 * time.Minute, false, unknown, "its last sign of life was 3m0s old"},
+		{"here, in another namespace, no locks, long ago", here, 3 * time.Minute, false, unknown, "its last heartbeat was 3m0s ago"},
 		{"the machine was started again", process{host: "a", pid: 7, bootID: "boot-0", machineID: "m"}, 0, false, alive, "the machine was started again"},
 		{"another machine of the same name, lately", again, time.Minute, true, dead, ""},
-		{"another machine of the same name, long ago", again, 3 * time.Minute, true, dead, "its last sign of life was 3m0s old"},
+		{"another machine of the same name, long ago", again, 3 * time.Minute, true, dead, "its last heartbeat was 3m0s ago"},
 		{"same host name, no machine known, lately", process{host: "a", pid: 7, bootID: "boot-2"}, time.Minute, true, dead, ""},
 		{"another host, lately", other, 2 * time.Minute, true, dead, ""},
-		{"another host, long ago", other, 2*time.Minute + time.Millisecond, true, alive, "its last sign of life was 2m0s old"},
+		{"another host, long ago", other, 2*time.Minute + time.Millisecond, true, alive, "its last heartbeat was 2m0s ago"},
 		{"another host, whose clock is ahead", other, -time.Hour, true, dead, ""},
 	} {
 		r := ownerRow{process: tc.owner, epoch: 3, beatMS: now.Add(-tc.age).UnixMilli()}
@@ -103,7 +103,7 @@ func TestTakeover(t *testing.T) {
 	wantCode(t, err, workflow.CodeConflict)
 	var told *workflow.Error
 	if !errors.As(err, &told) || !strings.Contains(told.Error(), "taken over by torc-slurm on login2, pid 2 (epoch 2 after 1, at ") ||
-		!strings.Contains(told.Hint, "its last sign of life was 2m1s old") {
+		!strings.Contains(told.Hint, "its last heartbeat was 2m1s ago") {
 		t.Errorf("the first owner is told %v (%+v)", err, told)
 	}
 	select {
