@@ -137,7 +137,7 @@ func TestCheckDeep(t *testing.T) {
 			UPDATE cause_count SET retried = 0, counted = 0 WHERE workflow_id = {ended}; UPDATE verdict SET payload = json_set(payload, '$.retried', 0) WHERE workflow_id = {ended};
 			UPDATE job SET rule_counts = NULL WHERE workflow_id = {ended}`},
 		{"P16", "without evidence", `UPDATE attempt SET evidence = NULL WHERE workflow_id = {ended} AND return_code = 9`},
-		{"P16", "are not there", `UPDATE attempt SET policy_hash = 'gone' WHERE workflow_id = {ended} AND return_code = 3`},
+		{"P16", "are missing", `UPDATE attempt SET policy_hash = 'gone' WHERE workflow_id = {ended} AND return_code = 3`},
 		{"P16", "they have the hash", `UPDATE policy_set SET policies = json_set(policies, '$.Default.retry_limit', 7)
 			WHERE hash = (SELECT policy_hash FROM attempt WHERE workflow_id = {ended} AND return_code = 3)`},
 		{"P17", "is missing", `DROP INDEX job_name`},
@@ -150,12 +150,12 @@ func TestCheckDeep(t *testing.T) {
 		{"count", "cause_count says", `UPDATE cause_count SET retried = 0 WHERE workflow_id = {ended}`},
 		{"count", "cause_count says", `UPDATE cause_count SET counted = counted + 1 WHERE workflow_id = {ended} AND retried > 0`},
 		{"count", "dependencies are open", `UPDATE gate SET failed = 1 WHERE workflow_id = {open} AND open = 0`},
-		{"gate", "its hash is not", `UPDATE gate SET hash = x'00' WHERE workflow_id = {open} AND open = 0`},
-		{"gate", "nothing is before it", `UPDATE job SET status = 1 WHERE workflow_id = {open} AND name = 'j2';
+		{"gate", "its hash does not match", `UPDATE gate SET hash = x'00' WHERE workflow_id = {open} AND open = 0`},
+		{"gate", "has no open dependency", `UPDATE job SET status = 1 WHERE workflow_id = {open} AND name = 'j2';
 			UPDATE job_count SET n = n + 1 WHERE workflow_id = {open} AND status = 1; UPDATE job_count SET n = n - 1 WHERE workflow_id = {open} AND status = 2`},
 		{"gate", "but is not canceled", `UPDATE job SET skipped_by = (SELECT id FROM job WHERE workflow_id = {open} AND name = 'j0') WHERE workflow_id = {open} AND name = 'j2'`},
 		{"gate", "no dependency was unsuccessful", `UPDATE job SET gate_id = (SELECT gate_id FROM job WHERE workflow_id = {ended} AND name = 'j1') WHERE workflow_id = {ended} AND name = 'j2'`},
-		{"gate", "it waits for itself", `UPDATE job SET gate_id = (SELECT gate_id FROM job WHERE workflow_id = {open} AND name = 'j4') WHERE workflow_id = {open} AND name = 'j3'`},
+		{"gate", "it depends on itself", `UPDATE job SET gate_id = (SELECT gate_id FROM job WHERE workflow_id = {open} AND name = 'j4') WHERE workflow_id = {open} AND name = 'j3'`},
 		{"reference", "its runner 99", `UPDATE job SET compute_node_id = 99 WHERE workflow_id = {open} AND name = 'j1'`},
 		{"reference", "skipped by 99", `UPDATE job SET skipped_by = 99 WHERE workflow_id = {ended} AND name = 'j2'`},
 		{"reference", "its result", `UPDATE job SET result_id = 99 WHERE workflow_id = {ended} AND name = 'j0'`},

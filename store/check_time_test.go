@@ -32,12 +32,12 @@ func TestCheckDeepOfTimesAndStages(t *testing.T) {
 		}
 	}
 	look([]spoilt{
-		{"time", "nobody has noted since when", `UPDATE job SET ready_ms = NULL WHERE name = 'a'`},
+		{"time", "it is not recorded since when", `UPDATE job SET ready_ms = NULL WHERE name = 'a'`},
 		{"time", "but has status 1", `UPDATE job SET ready_ms = 1 WHERE name = 'b'`},
-		{"hold", "something says why it is held", `UPDATE job SET hold = '{}' WHERE name = 'a'`},
-		{"hold", "nothing says why", `UPDATE job SET status = 10, ready_ms = NULL WHERE name = 'a'`},
-		{"stage", "its job has not begun", `UPDATE job SET status = 5 WHERE name IN ('a', 'b')`},
-		{"P11", "it is of a compensation that rests", `UPDATE job SET status = 1 WHERE name = 'undo/a'`},
+		{"hold", "a reason why it is held", `UPDATE job SET hold = '{}' WHERE name = 'a'`},
+		{"hold", "without a reason", `UPDATE job SET status = 10, ready_ms = NULL WHERE name = 'a'`},
+		{"stage", "its job has not started", `UPDATE job SET status = 5 WHERE name IN ('a', 'b')`},
+		{"P11", "belongs to a compensation that is not running", `UPDATE job SET status = 1 WHERE name = 'undo/a'`},
 		{"reference", "it undoes job", `INSERT INTO workflow (id, name, user, timestamp) VALUES (99, 'x', 'me', '');
 			UPDATE job SET workflow_id = 99 WHERE name = 'a'`},
 		{"reference", "it belongs to stage", `INSERT INTO workflow (id, name, user, timestamp) VALUES (99, 'x', 'me', '');

@@ -146,13 +146,13 @@ func TestDefinitionRefusals(t *testing.T) {
 	}{
 		{"job of no number", func(d *workflow.Definition) { d.Jobs[0].DependsOn = []int32{1, 9} }, "job number 9"},
 		{"negative number", func(d *workflow.Definition) { d.Jobs[0].DependsOn = []int32{-1} }, "job number -1"},
-		{"file of no number", func(d *workflow.Definition) { d.Jobs[0].InputFiles = []int32{2} }, "no file number 2"},
+		{"file of no number", func(d *workflow.Definition) { d.Jobs[0].InputFiles = []int32{2} }, "file number 2 does not exist"},
 		{"unknown requirements", func(d *workflow.Definition) { d.Jobs[0].Requirements = "small" }, `unknown resource requirements "small"`},
 		{"unknown handler", func(d *workflow.Definition) { d.Jobs[0].FailureHandler = "x" }, `unknown failure handler "x"`},
 		{"unknown scheduler", func(d *workflow.Definition) { d.Jobs[0].Scheduler = "x" }, `unknown scheduler "x"`},
 		{"unknown scheduler of an action", func(d *workflow.Definition) { d.Actions[0].Scheduler = "x" }, `unknown scheduler "x"`},
-		{"job of an action", func(d *workflow.Definition) { d.Actions[0].Jobs = []int32{3} }, "no job number 3"},
-		{"default requirements", func(d *workflow.Definition) { d.Requirements[0].Name = "default" }, "the name is taken"},
+		{"job of an action", func(d *workflow.Definition) { d.Actions[0].Jobs = []int32{3} }, "job number 3 does not exist"},
+		{"default requirements", func(d *workflow.Definition) { d.Requirements[0].Name = "default" }, "the name is reserved"},
 		{"name twice", func(d *workflow.Definition) { d.Jobs[2].Name = "first" }, `duplicate job name "first"`},
 		{"handler twice", func(d *workflow.Definition) { d.FailureHandlers = append(d.FailureHandlers, d.FailureHandlers[0]) }, `duplicate name "h"`},
 		{"two jobs for a stage", func(d *workflow.Definition) {
@@ -161,11 +161,11 @@ func TestDefinitionRefusals(t *testing.T) {
 		}, `job "first" stands for stage number 1, as job "last" does`},
 		{"an undo of itself", func(d *workflow.Definition) { compensated(d, 3, 2) }, `job "second" undoes job number 3, which does not precede it`},
 		{"an undo of no compensation", func(d *workflow.Definition) { d.Jobs[2].Undoes = 1 }, `job "second" undoes another job, but is in no compensation`},
-		{"an undo of an undo", func(d *workflow.Definition) { compensated(d, 2, 1, 2) }, `job "second" undoes another one: only`},
+		{"an undo of an undo", func(d *workflow.Definition) { compensated(d, 2, 1, 2) }, `job "second" cannot undo another job`},
 		{"an undo that is an end", func(d *workflow.Definition) {
 			compensated(d, 1, 2)
 			d.Stages[0].Kind = workflow.StageEnd
-		}, `job "second" undoes another one: only`},
+		}, `job "second" cannot undo another job`},
 		{"itself", func(d *workflow.Definition) { d.Jobs[2].DependsOn = []int32{2} }, "cycle: second -> second"},
 		{"cycle", func(d *workflow.Definition) { d.Jobs[1].DependsOn = []int32{0} }, "cycle: last -> first -> last"},
 		{"priority", func(d *workflow.Definition) { d.Jobs[1].Priority = -1 }, "must not be negative"},

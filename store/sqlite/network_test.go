@@ -44,7 +44,7 @@ func TestNetworkMode(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if !strings.Contains(log.String(), path) || !strings.Contains(log.String(), "a local disk is the better choice") {
+	if !strings.Contains(log.String(), path) || !strings.Contains(log.String(), "prefer a local disk") {
 		t.Errorf("the warning is %q", log.String())
 	}
 	var mode string

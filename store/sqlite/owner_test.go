@@ -36,7 +36,7 @@ func TestOwnerDeath(t *testing.T) {
 		{"here, in another namespace, its lock is free", here, 0, true, unknown, "its lock on the database had been released"},
 		{"here, in another namespace, no locks, lately", here, time.Minute, false, unknown, ""},
 		{"here, in another namespace, no locks, long ago", here, 3 * time.Minute, false, unknown, "its last heartbeat was 3m0s ago"},
-		{"the machine was started again", process{host: "a", pid: 7, bootID: "boot-0", machineID: "m"}, 0, false, alive, "the machine was started again"},
+		{"the machine has been rebooted", process{host: "a", pid: 7, bootID: "boot-0", machineID: "m"}, 0, false, alive, "the machine has been rebooted since"},
 		{"another machine of the same name, lately", again, time.Minute, true, dead, ""},
 		{"another machine of the same name, long ago", again, 3 * time.Minute, true, dead, "its last heartbeat was 3m0s ago"},
 		{"same host name, no machine known, lately", process{host: "a", pid: 7, bootID: "boot-2"}, time.Minute, true, dead, ""},
