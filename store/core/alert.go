@@ -8,9 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// RaiseAlert tells people of something in a run: it is recorded and counted, is an
-// event, and goes into the outbox for whoever is to be told. Kinds that are only
-// raised on request are left out where nobody has asked for them.
+// RaiseAlert records, counts and logs an alert of a run, and queues its notifications.
+// Kinds that are raised only on request are dropped if nobody requested them.
 func RaiseAlert(tx *Tx, r *view.Run, a workflow.Alert) error {
 	policy, err := r.Policy()
 	if err != nil {

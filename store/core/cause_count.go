@@ -7,21 +7,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// causeKey names a row of cause_count.
+// causeKey identifies a row of cause_count.
 type causeKey struct {
 	workflowID, runID int64
 	cause             workflow.CauseKind
 }
 
-// causeCount counts attempts that ended with a cause.
+// causeCount counts attempts that ended with the same cause.
 type causeCount struct {
 	n       int64
-	retried int64 // of these, followed by another attempt
+	retried int64 // of these, retried
 	counted int64 // of those, with a retry that used budget
 }
 
-// CountCause notes that an attempt ended. The table is brought up to date once,
-// at the end of the use case.
+// CountCause counts the end of an attempt. The table is updated once, at the end of the use
+// case.
 func (tx *Tx) CountCause(r *view.Run, cause workflow.CauseKind, d *workflow.Decision) {
 	if tx.causes == nil {
 		tx.causes = map[causeKey]causeCount{}
@@ -38,7 +38,7 @@ func (tx *Tx) CountCause(r *view.Run, cause workflow.CauseKind, d *workflow.Deci
 	tx.causes[key] = c
 }
 
-// UncountCause takes back that an attempt of an earlier use case was counted.
+// UncountCause reverts CountCause for an attempt of an earlier use case.
 func (tx *Tx) UncountCause(r *view.Run, cause workflow.CauseKind, d *workflow.Decision) error {
 	err := tx.ExecOne(`UPDATE cause_count SET n = n - 1, retried = retried - ?4, counted = counted - ?5 WHERE workflow_id = ?1 AND run_id = ?2 AND cause = ?3`,
 		r.WorkflowID, r.RunID, string(cause), d.Retries(), d.Counted)
@@ -48,7 +48,7 @@ func (tx *Tx) UncountCause(r *view.Run, cause workflow.CauseKind, d *workflow.De
 	return nil
 }
 
-// FlushCauses writes what was counted of causes.
+// FlushCauses writes the collected counts.
 func (tx *Tx) FlushCauses() error {
 	for k, c := range tx.causes {
 		_, err := tx.Exec(`INSERT INTO cause_count (workflow_id, run_id, cause, n, retried, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
@@ -62,8 +62,8 @@ func (tx *Tx) FlushCauses() error {
 	return nil
 }
 
-// CountedRetries is how many retries of all jobs used budget in a run, those of
-// this transaction among them.
+// CountedRetries returns how many retries of all jobs used budget in a run, including those
+// of this transaction.
 func CountedRetries(tx *Tx, r *view.Run) (n int64, err error) {
 	if n, err = (view.PolicySource{Row: tx.Row}).CountedRetries(r); err != nil {
 		return 0, err

@@ -9,10 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// HoldClaims has nothing new of a run granted for a reason: from now on, until
-// h.UntilMS or until it is released. If claims are held for a reason of this
-// kind and name already, that one lasts as long as the longer of the two, and
-// began is false.
+// HoldClaims stops new claims of a run until h.UntilMS or until the hold is released. If a
+// hold of this kind and name exists, the later end counts, and began is false.
 func HoldClaims(tx *Tx, r *view.Run, h hold.ClaimHold) (began bool, err error) {
 	h.WorkflowID, h.RunID, h.SinceMS = r.WorkflowID, r.RunID, tx.NowMS
 	n, err := tx.Exec(`UPDATE claim_hold SET until_ms = iif(until_ms = 0 OR ?4 = 0, 0, MAX(until_ms, ?4))
@@ -34,20 +32,20 @@ func HoldClaims(tx *Tx, r *view.Run, h hold.ClaimHold) (began bool, err error) {
 		return false, fmt.Errorf("hold the claims of workflow %d: %w", h.WorkflowID, err)
 	}
 	r.ClaimHolds++
-	tx.Ready(h.WorkflowID) // who waits for work, or asks for allocations, looks again
+	tx.Ready(h.WorkflowID) // the turns of runners and the scheduler continue
 	return true, tx.Event(h.WorkflowID, string(workflow.EventClaimsHeld), workflow.SeverityWarning, hold.ClaimsHeldPayload{
 		Category: workflow.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, Evidence: h.Evidence, UntilMS: h.UntilMS,
 	})
 }
 
-// ClaimHoldSelection says which holds are meant: those of a kind, and of a name.
+// ClaimHoldSelection selects holds by kind and name.
 type ClaimHoldSelection struct {
 	Kind    hold.ClaimHoldKind // empty: all
 	Name    *string            // nil: all
-	Expired bool               // only those whose time is over
+	Expired bool               // only those past their end
 }
 
-// ReleaseClaims ends holds of a workflow.
+// ReleaseClaims ends claim holds of a workflow.
 func ReleaseClaims(tx *Tx, workflowID int64, which ClaimHoldSelection, why string) error {
 	rows, err := tx.Query(`UPDATE claim_hold SET ended_ms = MAX(?2, since_ms), ended_why = ?3
 		WHERE workflow_id = ?1 AND ended_ms = 0 AND (?4 = '' OR kind = ?4) AND (?5 IS NULL OR name = ?5)

@@ -9,16 +9,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 )
 
-// ClassKey is what jobs have in common that are equal to whoever claims.
+// ClassKey is what jobs that are equal for claiming have in common.
 type ClassKey struct {
 	Priority       int64
 	RequirementsID int64
 	SchedulerID    int64  // 0: none
 	Labels         string // comma-joined, sorted
-	Login          bool   // on the daemon's host alone
+	Login          bool   // only on the daemon's host
 }
 
-// ClassOf returns the id of a claim class, which it makes if there is none.
+// ClassOf returns the id of a claim class. It inserts the class if there is none.
 func ClassOf(tx *Tx, workflowID int64, k ClassKey) (id int64, err error) {
 	args := []any{workflowID, k.Priority, k.RequirementsID, k.SchedulerID, k.Labels, k.Login}
 	err = tx.Row(`SELECT id FROM claim_class
@@ -32,14 +32,13 @@ func ClassOf(tx *Tx, workflowID int64, k ClassKey) (id int64, err error) {
 	return id, nil
 }
 
-// ReadyClasses returns the classes of a workflow in which a job may be claimed
-// now.
+// ReadyClasses returns the classes of a workflow with claimable jobs.
 func ReadyClasses(tx *Tx, workflowID int64) ([]view.JobClass, error) {
 	return ClassesWhere(tx, workflowID, `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = {ready} AND not_before_ms <= ?2)`,
 		workflowID, tx.NowMS)
 }
 
-// ClassesWhere reads the classes of jobs of which a condition holds, by id.
+// ClassesWhere reads the classes that meet a condition, by id.
 func ClassesWhere(tx *Tx, workflowID int64, condition string, args ...any) ([]view.JobClass, error) {
 	rows, err := tx.Query(view.SelectClasses+condition+` ORDER BY c.id`, args...)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// StatusCounts returns how many jobs of a workflow are in each status, with
-// what this use case has changed.
+// StatusCounts returns how many jobs of a workflow are in each status, including the
+// changes of this use case.
 func StatusCounts(tx *Tx, workflowID int64) (c stage.Counts, err error) {
 	if err := tx.flushCounts(); err != nil {
 		return c, err

@@ -9,24 +9,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Shared is what all use cases share: their settings, and what is kept of the
-// database from one to the next. All but its settings belongs to the writer's
-// goroutine.
+// Shared is what all use cases share: their settings, and what they cache of the database.
+// All but the settings belongs to the writer's goroutine.
 type Shared struct {
 	DB        *sqlite.DB
 	Log       *slog.Logger
 	onCommit  func(Changes)
-	Notify    *workflow.NotifyPolicy // where a workflow does not say it
+	Notify    *workflow.NotifyPolicy // the default for workflows
 	HoldLimit func() workflow.HoldLimitSource
 	Places    places
 
 	Patterns  map[int64]*Patterns    // of workflows; nil after a change of policies
-	Breakers  []workflow.BreakerTrip // those that are open; nil after a change
+	Breakers  []workflow.BreakerTrip // open ones; nil after a change
 	HostWaits hostWaits
 	Fairness  Fairness
 }
 
-// Settings are those of all use cases; Options says what they mean.
+// Settings configure all use cases; see Options.
 type Settings struct {
 	Log       *slog.Logger
 	OnCommit  func(Changes)
@@ -34,8 +33,7 @@ type Settings struct {
 	HoldLimit func() workflow.HoldLimitSource
 }
 
-// NewShared returns what the use cases of one database share. Its DB is set when that
-// is open.
+// NewShared returns a Shared without its DB, which is set when that is open.
 func NewShared(o Settings) *Shared {
 	e := &Shared{
 		Log: cmp.Or(o.Log, slog.Default()), onCommit: o.OnCommit, Notify: o.Notify, HoldLimit: o.HoldLimit,
@@ -50,9 +48,8 @@ func NewShared(o Settings) *Shared {
 	return e
 }
 
-// Do runs a use case and returns after its commit. fn may run twice; only the
-// effects of one run remain, so it must set its results afresh. A use case must
-// not start another one.
+// Do runs a use case and returns after its commit. fn may run twice, and only the effects
+// of one run remain, so it must reset its results. A use case must not start another one.
 func (e *Shared) Do(name string, fn func(*Tx) error) error {
 	return e.DB.Do(name, func(raw *sqlite.Tx) error {
 		tx := &Tx{Tx: raw, Shared: e}
@@ -69,11 +66,11 @@ func (e *Shared) Do(name string, fn func(*Tx) error) error {
 	})
 }
 
-// errUndo has a use case undone that was carried out to see what comes of it.
+// errUndo makes a use case roll back that was run to see its effects.
 var errUndo = errors.New("a proposal")
 
-// Propose runs a use case and undoes it: fn keeps what the proposal says. It returns why
-// the use case would be refused.
+// Propose runs a use case and rolls it back; fn keeps the proposal. It returns the error
+// with which the use case would be rejected.
 func (e *Shared) Propose(name string, fn func(*Tx) error) error {
 	err := e.Do(name, func(tx *Tx) error {
 		if err := fn(tx); err != nil {
@@ -87,7 +84,7 @@ func (e *Shared) Propose(name string, fn func(*Tx) error) error {
 	return err
 }
 
-// Committed tells what the use cases of one commit changed.
+// Committed publishes what the use cases of one commit changed.
 func (e *Shared) Committed(announced []any) {
 	var all Changes
 	for _, one := range announced {
@@ -96,6 +93,6 @@ func (e *Shared) Committed(announced []any) {
 	e.onCommit(all)
 }
 
-// Forget drops what was read from the database and kept: it may be from changes
-// that are undone.
+// Forget drops what was cached of the database, since it may come from a rolled back
+// change.
 func (e *Shared) Forget() { e.Patterns, e.Breakers = nil, nil }

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// loggedEvent is an event that is yet to be written.
+// loggedEvent is an event that is not yet written.
 type loggedEvent struct {
 	workflowID int64
 	kind       string
@@ -15,8 +15,8 @@ type loggedEvent struct {
 	data       string
 }
 
-// Event appends an event to a workflow's log, with the next seq. It is written
-// with others at the end of the use case, or by FlushEvents.
+// Event appends an event to a workflow's log, with the next seq. FlushEvents writes it, at
+// the latest at the end of the use case.
 func (tx *Tx) Event(workflowID int64, kind string, severity workflow.Severity, data any) error {
 	var text []byte
 	if d, ok := data.(interface{ AppendJSON(b []byte) []byte }); ok {

@@ -2,23 +2,22 @@ package core
 
 import "slices"
 
-// HostWaits remembers which runners wait for what others hold on a host that they
-// share. It belongs to the writer's goroutine, and begins anew with the daemon: nothing
-// depends on it but whose turn it is.
+// hostWaits records which runners wait for room that others use on a shared host. It
+// belongs to the writer's goroutine. A restarted daemon starts without it, which only
+// affects whose turn it is.
 type hostWaits struct {
-	Last int64 // place that was given
+	Last int64 // the last place given
 	By   map[int64]*HostWait
 }
 
-// HostWait is what is known of runners that wait until others of their user leave a
-// host.
+// HostWait is the place of a waiting runner, and when it last asked.
 type HostWait struct{ Place, SeenMS int64 }
 
-// hostWaitSeen is how long a runner that asks no more counts as waiting: longer than
-// from one of its turns to the next.
+// hostWaitSeen is how long a runner counts as waiting after it last asked: longer than the
+// interval between two turns.
 const hostWaitSeen = 30_000 // ms
 
-// Place is that of a runner among those that wait, 0 if it does not.
+// Place returns the place of a waiting runner; 0 if it is not waiting.
 func (h *hostWaits) Place(runner, nowMS int64) int64 {
 	if w := h.By[runner]; w != nil && nowMS-w.SeenMS <= hostWaitSeen {
 		return w.Place
@@ -26,8 +25,8 @@ func (h *hostWaits) Place(runner, nowMS int64) int64 {
 	return 0
 }
 
-// WakeHosts has runners look again that wait for what others hold, but for one. Those of
-// other hosts are few.
+// WakeHosts wakes the runners that wait for room on a host, except one. The few of other
+// hosts are woken too.
 func WakeHosts(tx *Tx, but int64) {
 	var ids []int64
 	for id := range tx.Shared.HostWaits.By {
@@ -39,7 +38,7 @@ func WakeHosts(tx *Tx, but int64) {
 	tx.Changes.Runners = AppendNew(tx.Changes.Runners, ids)
 }
 
-// LeaveHost has the others of a host look again when a runner has left it.
+// LeaveHost wakes the other runners of a host when one has left it.
 func LeaveHost(tx *Tx, r *Runner) {
 	if r.SharesHost {
 		delete(tx.Shared.HostWaits.By, r.ID)

@@ -13,28 +13,28 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// LeasedJob is a job that somebody holds, as its row says.
+// LeasedJob is a job with its lease.
 type LeasedJob struct {
 	lease.LeaseRef
 	WorkflowID int64
 	RunnerID   sql.NullInt64
 	Status     workflow.JobStatus
 	Recovering bool
-	Canceling  bool              // its runner is to end it
-	CancelFor  workflow.Timeout  // the timeout that it is ended for; empty: a sibling failed
+	Canceling  bool              // its runner has to end it
+	CancelFor  workflow.Timeout  // the timeout because of which it is ended; empty: a sibling failed
 	EndedBy    *workflow.Culprit // that sibling
-	Doom       retry.Doom        // why it has failed whatever the rules say
-	IsStage    bool              // a sub-workflow job: nobody holds it
+	Doom       retry.Doom        // why it fails whatever the rules say
+	IsStage    bool              // a sub-workflow job, which no runner holds
 	StartMS    sql.NullInt64
 	ClassID    int64
 	Name       string
 
-	// What a turn said of it.
+	// What a turn reported.
 	Said  bool                // listed, reported or given back
 	Ended *lease.ReportResult // the answer to its report
 }
 
-// LeaseColumns are those that ScanLease reads, of a job j and its attempt.
+// LeaseColumns are the columns of a job that ScanLease reads.
 const LeaseColumns = `id, workflow_id, attempt_id, fence, compute_node_id, status, phase, cancel_fence > 0 AND cancel_fence = fence, COALESCE(cancel_for, ''),
 	child_id IS NOT NULL, start_ms, class_id, name, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL)`
 
@@ -54,7 +54,7 @@ func ScanLease(r sqlite.Scanner) (l LeasedJob, err error) {
 // Leases are the leases of one runner, by job.
 type Leases []LeasedJob
 
-// LoadLeases reads what a runner holds.
+// LoadLeases returns the leases of a runner.
 func LoadLeases(tx *Tx, runnerID int64) (Leases, error) {
 	rows, err := tx.Query(`SELECT `+LeaseColumns+` FROM job WHERE compute_node_id = ? AND status IN {live} ORDER BY id`, runnerID)
 	if err != nil {
@@ -67,7 +67,7 @@ func LoadLeases(tx *Tx, runnerID int64) (Leases, error) {
 	return all, nil
 }
 
-// Of returns the lease of a job, nil if there is none.
+// Of returns the lease of a job; nil if there is none.
 func (ls Leases) Of(job int64) *LeasedJob {
 	i, found := slices.BinarySearchFunc(ls, job, func(l LeasedJob, id int64) int { return cmp.Compare(l.JobID, id) })
 	if !found {

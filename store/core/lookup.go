@@ -12,15 +12,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// RequireWorkflow refuses an id that no visible workflow has.
+// RequireWorkflow returns CodeNotFound unless a visible workflow has this id.
 func RequireWorkflow(tx *Tx, id int64) error {
 	var one int
 	err := tx.Row(`SELECT 1 FROM workflow WHERE id = ? AND is_hidden = 0`, []any{id}, &one)
 	return view.OrNotFound(err, "workflow", id)
 }
 
-// RequireIn refuses references to rows that do not exist or that belong to
-// another workflow. What names the kind of row to people.
+// RequireIn rejects references to rows that do not exist or belong to another workflow.
+// What names the kind of row in errors.
 func RequireIn(tx *Tx, table, what string, workflowID int64, ids ...int64) error {
 	for _, id := range ids {
 		var owner int64
@@ -37,7 +37,7 @@ func RequireIn(tx *Tx, table, what string, workflowID int64, ids ...int64) error
 	return nil
 }
 
-// SameWorkflow refuses to move a row into another workflow.
+// SameWorkflow rejects moving a row to another workflow.
 func SameWorkflow(table string, id, stored, sent int64) error {
 	if stored != sent {
 		return workflow.Errorf(workflow.CodeInvalid, "%s %d belongs to workflow %d and cannot be moved to workflow %d", table, id, stored, sent)
@@ -45,7 +45,7 @@ func SameWorkflow(table string, id, stored, sent int64) error {
 	return nil
 }
 
-// GetOne reads the row of an id within a transaction.
+// GetOne reads a row by id within a transaction; CodeNotFound if there is none.
 func GetOne[T any](tx *Tx, table string, id int64, query string, scan func(sqlite.Scanner) (T, error)) (T, error) {
 	stmt, err := tx.Stmt(query)
 	if err != nil {
@@ -70,8 +70,8 @@ func SetOptional[T any](field **T, value *T) {
 	}
 }
 
-// DeleteAll runs a statement that deletes rows of a workflow and returns how
-// many there were.
+// DeleteAll runs a statement that deletes rows of a workflow, and returns how many there
+// were.
 func DeleteAll(e *Shared, name string, workflowID int64, query string) (n int64, err error) {
 	err = e.Do(name, func(tx *Tx) (err error) {
 		if err := RequireWorkflow(tx, workflowID); err != nil {
@@ -94,7 +94,7 @@ func IDsOf(tx *Tx, query string, args ...any) ([]int64, error) {
 	return sqlite.Collect(rows, view.ScanID)
 }
 
-// IDSet returns ids ascending and without repeats; nil if there are none.
+// IDSet returns ids ascending and unique; nil if there are none.
 func IDSet(ids []int64) []int64 {
 	if len(ids) == 0 {
 		return nil

@@ -11,17 +11,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// failuresAtHold is the evidence of a hold of claims by max_failures.
+// failuresAtHold is the evidence of a claim hold by max_failures.
 type failuresAtHold struct {
 	Failed      int64 `json:"failed"`
 	MaxFailures int64 `json:"max_failures"`
-	// Forgiven is how many had failed when somebody lifted the hold: so many are
-	// not counted any more.
+	// Forgiven is how many jobs had failed when somebody released the hold: that many no
+	// longer count.
 	Forgiven int64 `json:"forgiven,omitempty"`
 }
 
-// ReviewFailed looks at the workflows in which the number of failed jobs has
-// changed. The run, if there is one, is told what holds its claims then.
+// ReviewFailed checks the workflows whose number of failed jobs has changed. It updates
+// ClaimHolds of the run, which may be nil.
 func ReviewFailed(tx *Tx, r *view.Run) error {
 	failed := tx.Failed
 	tx.Failed = nil
@@ -40,8 +40,8 @@ func ReviewFailed(tx *Tx, r *view.Run) error {
 	return nil
 }
 
-// reviewFailures holds the claims of a workflow in which as many jobs have failed
-// for good as may, and releases them when there are fewer again.
+// reviewFailures holds the claims of a workflow when max_failures jobs have failed for
+// good, and releases them when fewer have.
 func reviewFailures(tx *Tx, workflowID int64) error {
 	var most sql.NullInt64
 	var holds int64
@@ -50,7 +50,7 @@ func reviewFailures(tx *Tx, workflowID int64) error {
 	case errors.Is(err, sql.ErrNoRows), err == nil && !most.Valid && holds == 0:
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at the failures of workflow %d: %w", workflowID, err)
+		return fmt.Errorf("count the failures of workflow %d: %w", workflowID, err)
 	}
 	r, err := LoadRun(tx, workflowID)
 	if err != nil {
@@ -65,7 +65,7 @@ func reviewFailures(tx *Tx, workflowID int64) error {
 		return err
 	}
 	if !most.Valid || failed-forgiven < most.Int64 {
-		return ReleaseClaims(tx, workflowID, ClaimHoldSelection{Kind: hold.HoldMaxFailures}, "fewer jobs have failed than may")
+		return ReleaseClaims(tx, workflowID, ClaimHoldSelection{Kind: hold.HoldMaxFailures}, "fewer than max_failures jobs have failed")
 	}
 	if r.Ended || r.Canceled {
 		return nil
@@ -83,11 +83,11 @@ func reviewFailures(tx *Tx, workflowID int64) error {
 		return err
 	}
 	return RaiseAlert(tx, r, workflow.Alert{Kind: workflow.AlertMaxFailures, Subject: reason + ": no further job is claimed",
-		Text: fmt.Sprintf("What runs goes on. To go on with the rest: workflows resume %d, or workflows update %d --max-failures N.", workflowID, workflowID)})
+		Text: fmt.Sprintf("Running jobs continue. To continue with the rest: workflows resume %d, or workflows update %d --max-failures N.", workflowID, workflowID)})
 }
 
-// FailedJobs counts the jobs of a run that have failed for good. A sub-workflow job
-// fails because jobs of it did, and what undoes a run is not of it.
+// FailedJobs counts the jobs of a run that have failed for good; not sub-workflow jobs,
+// which fail because of their jobs, nor jobs of a compensation.
 func FailedJobs(tx *Tx, r *view.Run) (int64, error) {
 	counts, err := StatusCounts(tx, r.WorkflowID)
 	n := counts.ByStatus[workflow.Failed] + counts.ByStatus[workflow.Terminated]
@@ -104,13 +104,13 @@ func FailedJobs(tx *Tx, r *view.Run) (int64, error) {
 	return n - beside, nil
 }
 
-// forgivenFailures is how many jobs had failed when somebody last lifted a hold of
+// forgivenFailures returns how many jobs had failed when somebody last released a hold of
 // the run.
 func forgivenFailures(tx *Tx, r *view.Run) (n int64, err error) {
 	err = tx.Row(`SELECT COALESCE(MAX(json_extract(evidence, '$.forgiven')), 0) FROM claim_hold WHERE workflow_id = ? AND run_id = ? AND kind = 'max_failures'`,
 		[]any{r.WorkflowID, r.RunID}, &n)
 	if err != nil {
-		return 0, fmt.Errorf("look at the holds of claims of workflow %d: %w", r.WorkflowID, err)
+		return 0, fmt.Errorf("read the claim holds of workflow %d: %w", r.WorkflowID, err)
 	}
 	return n, nil
 }

@@ -10,8 +10,8 @@ func LoadRun(tx *Tx, workflowID int64) (*view.Run, error) {
 	return view.ReadRun(tx.Row, workflowID)
 }
 
-// AnotherRun rejects what was asked about a run that is not the workflow's now.
+// AnotherRun returns the error for a request about a run that is not the current one.
 func AnotherRun(id, runID, expected int64) error {
 	return workflow.Errorf(workflow.CodeConflict, "workflow %d is at run %d, not at run %d", id, runID, expected).
-		WithHint("somebody else has begun a run; look at what has become of it, and ask again")
+		WithHint("another run was started meanwhile; check its state and try again")
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Runner is what a turn must know of a runner.
+// Runner is what a turn needs to know about a runner.
 type Runner struct {
 	ID          int64
 	WorkflowID  int64
 	Hostname    string
 	Pid         int64
 	NodeType    string
-	Turn        int64 // the newest that had an effect
+	Turn        int64 // newest turn that had an effect
 	IsActive    bool
 	EndTime     string
-	walltime    time.Duration // from the start of its allocation to the end; 0 without end
+	walltime    time.Duration // of its allocation; 0: it has no end
 	whole       int64         // see workflow.Offer, WholeSeconds
 	labels      []string
 	schedulerID *int64
 	strict      bool
-	slots       int64              // 0: it looks at resources
-	Total       placement.FreeNode // one of its nodes
+	slots       int64              // 0: limited by resources instead
+	Total       placement.FreeNode // of one of its nodes
 	nodes       int64
 	Login       placement.LoginPart
 	SharesHost  bool
@@ -51,20 +51,20 @@ func ScanRunner(row sqlite.Scanner) (r Runner, err error) {
 	return r, err
 }
 
-// SelectRunners reads runners as ScanRunner wants them; a condition follows.
+// SelectRunners selects what ScanRunner reads; a condition follows.
 const SelectRunners = `SELECT id, workflow_id, hostname, pid, compute_node_type, turn, is_active, COALESCE(end_time, ''), COALESCE(labels, ''),
 	scheduler_config_id, strict_scheduler, COALESCE(max_parallel_jobs, 0), num_cpus, memory_gb, num_gpus, num_nodes, login,
 	start_time, COALESCE((SELECT json_extract(a.request, '$.walltime_s') FROM allocation a WHERE a.id = allocation_id), 0),
 	shares_host, COALESCE(boot_id, '') FROM compute_node `
 
-// LoadRunner reads a runner of ours.
+// LoadRunner reads one of our runners; CodeNotFound if there is none.
 func LoadRunner(tx *Tx, id int64) (Runner, error) {
 	r, err := GetOne(tx, "compute_node", id, SelectRunners+`WHERE id = ? AND runner_key IS NOT NULL`, ScanRunner)
 	r.whole = view.WholeSeconds(r.walltime, r.EndTime, tx.NowMS)
 	return r, err
 }
 
-// Offer is what the runner has to give of the nodes that are free.
+// Offer returns what the runner offers, given the free nodes.
 func (r *Runner) Offer(free lease.Free) placement.Offer {
 	return placement.Offer{
 		Nodes: free.Nodes, Slots: free.Slots, TimeLeftSeconds: free.TimeLeftSeconds, WholeSeconds: r.whole, Labels: r.labels,
@@ -72,7 +72,7 @@ func (r *Runner) Offer(free lease.Free) placement.Offer {
 	}
 }
 
-// TotalOffer is what the runner has to give when nothing runs.
+// TotalOffer returns what the runner offers when nothing runs.
 func (r *Runner) TotalOffer(timeLeft *int64) placement.Offer {
 	slots := r.slots
 	if slots == 0 {

@@ -8,19 +8,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// The files transition*.go alone write the status of jobs. Each statement there says
-// by which operation of the state machine (workflow/state.go) it does so, counts the
-// jobs per status, and cannot be built, or fails, if the machine does not allow it.
+// Only the files transition*.go write the status of jobs. Each statement there names the
+// operation of the state machine (workflow/state.go), counts jobs per status, and cannot be
+// built, or fails, if the machine does not allow it.
 
-// Transition is a statement with which an operation leads jobs from one status to
-// another.
+// Transition is a statement with which an operation moves jobs from one status to another.
 type Transition struct {
 	from, to workflow.JobStatus
 	Text     string
 }
 
-// NewTransition returns the transition of a statement, which has {from} and {to} for
-// the statuses. It panics if op does not lead from the one to the other.
+// NewTransition returns a transition for a statement with {from} and {to} in place of the
+// statuses. It panics if op does not lead from one to the other.
 func NewTransition(op workflow.Operation, from, to workflow.JobStatus, text string) *Transition {
 	if !workflow.CanTransition(from, to, op) {
 		panic(fmt.Sprintf("%s does not lead from %s to %s", op, from, to))
@@ -31,7 +30,7 @@ func NewTransition(op workflow.Operation, from, to workflow.JobStatus, text stri
 	return &Transition{from, to, strings.NewReplacer("{from}", "{"+from.String()+"}", "{to}", "{"+to.String()+"}").Replace(text)}
 }
 
-// Some changes the jobs of a workflow that the statement finds, and returns how many
+// Some changes the jobs of a workflow that the statement matches, and returns how many
 // there were.
 func (t *Transition) Some(tx *Tx, workflowID int64, args ...any) (int64, error) {
 	n, err := tx.Exec(t.Text, args...)
@@ -42,8 +41,8 @@ func (t *Transition) Some(tx *Tx, workflowID int64, args ...any) (int64, error) 
 	return n, nil
 }
 
-// All is Some for a statement that must find this number of jobs; otherwise it returns
-// errNoRow.
+// All is Some for a statement that must match exactly this many jobs; otherwise it returns
+// an error.
 func (t *Transition) All(tx *Tx, workflowID int64, jobs int, args ...any) error {
 	n, err := t.Some(tx, workflowID, args...)
 	if err == nil && n != int64(jobs) {
@@ -52,7 +51,7 @@ func (t *Transition) All(tx *Tx, workflowID int64, jobs int, args ...any) error 
 	return err
 }
 
-// IDs is Some for a statement that returns the ids of the jobs, which it returns.
+// IDs is Some for a statement that returns the ids of the jobs.
 func (t *Transition) IDs(tx *Tx, workflowID int64, args ...any) ([]int64, error) {
 	ids, err := IDsOf(tx, t.Text, args...)
 	if err != nil {
@@ -62,8 +61,8 @@ func (t *Transition) IDs(tx *Tx, workflowID int64, args ...any) ([]int64, error)
 	return ids, nil
 }
 
-// RequireTransition returns an error if op does not lead from one status to another.
-// To stay in a status is none of its business.
+// RequireTransition returns an error if op does not lead from one status to another. It
+// accepts equal statuses.
 func RequireTransition(op workflow.Operation, from, to workflow.JobStatus) error {
 	if from != to && !workflow.CanTransition(from, to, op) {
 		return fmt.Errorf("%s does not lead from %s to %s", op, from, to)
@@ -71,13 +70,13 @@ func RequireTransition(op workflow.Operation, from, to workflow.JobStatus) error
 	return nil
 }
 
-// MoveJobs lets an operation change the status of all jobs of a workflow that meet a
-// condition, makes the given columns new, and returns how many there were. It fails if
-// the operation does not lead from the status of one of them to the new one. The gates
-// are the caller's. In the condition ?1 is the workflow and ?3 the first of args.
+// MoveJobs changes the status of all jobs of a workflow that meet a condition, sets
+// columns, and returns how many there were. It fails if the operation does not lead from
+// the status of one of them to the new one. The caller updates the gates. In the condition,
+// ?1 is the workflow and ?3 the first of args.
 func MoveJobs(tx *Tx, op workflow.Operation, workflowID int64, to workflow.JobStatus, columns, condition string, args ...any) (int64, error) {
 	args = append([]any{workflowID, int64(to)}, args...)
-	// ?2 is there because both statements get the same arguments.
+	// Both statements get the same arguments, so ?2 must occur.
 	rows, err := tx.Query(`SELECT status, COUNT(*) FROM job WHERE workflow_id = ?1 AND ?2 IS NOT NULL AND (`+condition+`) GROUP BY status`, args...)
 	if err != nil {
 		return 0, fmt.Errorf("count jobs of workflow %d: %w", workflowID, err)

@@ -1,6 +1,5 @@
-// Package core has the transaction of a use case, and what all use cases share: what
-// they keep of the database, how they count jobs per status and log events, and how a
-// transition of jobs is written.
+// Package core has the transaction of a use case and what all use cases share: caches,
+// counts of jobs per status, the event log, and the statements that change a job's status.
 package core
 
 import (
@@ -13,18 +12,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Tx is the transaction of one use case, with what it has changed for others. It
-// belongs to the writer's goroutine and must not be used after the use case has
-// returned.
+// Tx is the transaction of one use case. It belongs to the writer's goroutine and must not
+// be used after the use case has returned.
 type Tx struct {
 	*sqlite.Tx
 	Shared  *Shared
 	counts  map[statusCount]int64
 	causes  map[causeKey]causeCount
-	events  []loggedEvent // not written yet, in order
+	events  []loggedEvent // not yet written, in order
 	Changes Changes
-	Failed  []int64 // workflows in which the number of failed jobs changed
-	// GivingUp is a workflow whose run is about to be given up; 0: there is none.
+	Failed  []int64 // workflows whose number of failed jobs changed
+	// GivingUp is the workflow whose run is about to be aborted; 0: none.
 	GivingUp int64
 }
 
@@ -33,8 +31,8 @@ type statusCount struct {
 	status     workflow.JobStatus
 }
 
-// Count notes that n jobs of a workflow entered (or, negative, left) a status.
-// The table is brought up to date once, at the end of the use case.
+// Count records that n jobs of a workflow entered (or, if negative, left) a status. The
+// table is updated once, at the end of the use case.
 func (tx *Tx) Count(workflowID int64, status workflow.JobStatus, n int64) {
 	if tx.counts == nil {
 		tx.counts = map[statusCount]int64{}
@@ -48,20 +46,20 @@ func (tx *Tx) Count(workflowID int64, status workflow.JobStatus, n int64) {
 	}
 }
 
-// Move notes that n jobs of a workflow changed their status.
+// Move records that n jobs of a workflow changed their status.
 func (tx *Tx) Move(workflowID int64, from, to workflow.JobStatus, n int64) {
 	tx.Count(workflowID, from, -n)
 	tx.Count(workflowID, to, n)
 }
 
-// Ready notes that a workflow has new work for runners.
+// Ready records that a workflow has new work for runners.
 func (tx *Tx) Ready(workflowID int64) {
 	if !slices.Contains(tx.Changes.Ready, workflowID) {
 		tx.Changes.Ready = append(tx.Changes.Ready, workflowID)
 	}
 }
 
-// After is the time, in ms, at which a delay is over, and not before; 0 is at once.
+// After returns the time, in ms, at which a delay has certainly passed; 0 without delay.
 func (tx *Tx) After(delay time.Duration) int64 {
 	if delay <= 0 {
 		return 0
@@ -69,7 +67,7 @@ func (tx *Tx) After(delay time.Duration) int64 {
 	return tx.NowMS + (delay + time.Millisecond - 1).Milliseconds()
 }
 
-// Delayed notes that a job becomes claimable at a time.
+// Delayed records when a job becomes claimable.
 func (tx *Tx) Delayed(atMS int64) {
 	if c := &tx.Changes; c.NotBefore == 0 || atMS < c.NotBefore {
 		c.NotBefore = atMS
@@ -93,7 +91,7 @@ func (tx *Tx) Flush() error {
 	return tx.flushCounts()
 }
 
-// flushCounts brings the numbers of jobs per status up to date.
+// flushCounts updates the numbers of jobs per status.
 func (tx *Tx) flushCounts() error {
 	for k, n := range tx.counts {
 		if err := tx.addCount(k, n); err != nil {
@@ -104,8 +102,8 @@ func (tx *Tx) flushCounts() error {
 	return nil
 }
 
-// addCount adds n to a row of job_count. A negative number is only ever taken
-// from a row that is there: SQLite would check it before it sees the conflict.
+// addCount adds n to a row of job_count. Negative numbers need an UPDATE: with an INSERT,
+// SQLite would check the constraint before it sees the conflict.
 func (tx *Tx) addCount(k statusCount, n int64) error {
 	switch {
 	case n < 0:
@@ -118,7 +116,7 @@ func (tx *Tx) addCount(k statusCount, n int64) error {
 	return nil
 }
 
-// merge adds what another use case of the same commit changed.
+// merge adds the changes of another use case of the same commit.
 func (c *Changes) merge(o *Changes) {
 	c.Ready = AppendNew(c.Ready, o.Ready)
 	c.Ended = AppendNew(c.Ended, o.Ended)
@@ -137,7 +135,7 @@ func (c *Changes) merge(o *Changes) {
 	}
 }
 
-// AppendNew appends what is not in a list yet.
+// AppendNew appends values that are not in the list.
 func AppendNew[T comparable](to, from []T) []T {
 	for _, id := range from {
 		if !slices.Contains(to, id) {
@@ -151,8 +149,7 @@ func (c *Changes) empty() bool {
 	return len(c.Ready)+len(c.Ended)+len(c.Runners)+len(c.Events) == 0 && c.NotBefore == 0 && !c.Cancels && !c.Allocations && !c.Notifications
 }
 
-// Savepoint runs fn. If it fails, its changes are undone, those before it are
-// not.
+// Savepoint runs fn. If it fails, only its own changes are undone.
 func (tx *Tx) Savepoint(fn func() error) error {
 	before := *tx
 	before.counts, before.causes = maps.Clone(tx.counts), maps.Clone(tx.causes)
@@ -166,9 +163,9 @@ func (tx *Tx) Savepoint(fn func() error) error {
 
 // Changes is what a commit made visible to others.
 type Changes struct {
-	// Ready lists workflows in which jobs became ready to be claimed.
+	// Ready lists workflows with newly claimable jobs.
 	Ready []int64
-	// Events is the last event seq of each workflow that got events.
+	// Events has the last event seq of each workflow with new events.
 	Events map[int64]int64
 	// Ended lists workflows whose run has ended or was canceled.
 	Ended []int64
@@ -178,9 +175,9 @@ type Changes struct {
 	Cancels bool
 	// Allocations says that allocations were requested, started or ended.
 	Allocations bool
-	// NotBefore is the earliest time at which a delayed job becomes
-	// claimable, in ms; 0 if no job was delayed.
+	// NotBefore is the earliest time, in ms, at which a delayed job becomes claimable; 0 if
+	// no job was delayed.
 	NotBefore int64
-	// Notifications says that messages are to be sent.
+	// Notifications says that notifications are due.
 	Notifications bool
 }

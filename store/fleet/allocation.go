@@ -13,7 +13,7 @@ func getAllocation(tx *core.Tx, id int64) (compute.Allocation, error) {
 	return core.GetOne(tx, "allocation", id, `SELECT `+view.AllocationColumns+` FROM allocation WHERE id = ?`, view.ScanAllocation)
 }
 
-// showScheduled writes an allocation's status where torc's clients look for it.
+// showScheduled sets an allocation's status in the table that torc's clients read.
 func showScheduled(tx *core.Tx, a *compute.Allocation, status string) error {
 	if a.ScheduledComputeNodeID == 0 {
 		return nil
@@ -36,8 +36,8 @@ func newestRestart(tx *core.Tx, intentID string) (compute.Allocation, error) {
 	return view.ScanAllocation(stmt.QueryRowContext(context.Background(), intentID))
 }
 
-// Widen notes that Slurm may start a waiting allocation in any of some
-// partitions, named as Slurm does, with commas.
+// Widen records that Slurm may start a pending allocation in any of several partitions,
+// separated by commas.
 func (s Allocations) Widen(_ context.Context, id int64, partitions string) error {
 	return s.shared.Do("widen allocation", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET request = json_set(request, '$.partition', ?) WHERE id = ? AND state = 'pending'`, partitions, id)

@@ -9,9 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 )
 
-// RequestCancel decides that live allocations are to be canceled, and why,
-// before anybody tells Slurm. It returns how many of them had not been decided
-// on before.
+// RequestCancel stores that live allocations are to be canceled, and why, before Slurm is
+// told. It returns how many had not been requested before.
 func (s Allocations) RequestCancel(_ context.Context, ids []int64, why string) (n int64, err error) {
 	err = s.shared.Do("request cancel of allocations", func(tx *core.Tx) (err error) {
 		n, err = engine.RequestCancel(tx, `id IN (SELECT value FROM json_each(?))`, sqlite.IDList(ids), why)
@@ -20,9 +19,8 @@ func (s Allocations) RequestCancel(_ context.Context, ids []int64, why string) (
 	return n, err
 }
 
-// CancelPending is RequestCancel for an allocation that was not needed when
-// somebody looked: not once it is known to run, as its runner may have claimed
-// jobs since. It reports whether it is to be canceled.
+// CancelPending requests the cancellation of an allocation that is not needed, unless it is
+// known to run: its runner may have claimed jobs since. It reports whether it did.
 func (s Allocations) CancelPending(_ context.Context, id int64, why string) (canceled bool, err error) {
 	err = s.shared.Do("request cancel of a pending allocation", func(tx *core.Tx) error {
 		n, err := engine.RequestCancel(tx, `state != 'active' AND id = ?`, id, why)
@@ -32,9 +30,9 @@ func (s Allocations) CancelPending(_ context.Context, id int64, why string) (can
 	return canceled, err
 }
 
-// SendingCancel notes that scancel is about to be sent for allocations: for
-// such whose cancellation was decided, and for such that have ended, but not
-// for Slurm. It hits whatever restart the Slurm job is in by then.
+// SendingCancel records that scancel is about to be sent for allocations: for those to be
+// canceled, and for those that have ended except in Slurm. It affects whatever restart the
+// Slurm job is in by then.
 func (s Allocations) SendingCancel(_ context.Context, ids []int64) error {
 	return s.shared.Do("note the cancel of allocations", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET cancel_sent_ms = ?, cancel_tries = cancel_tries + 1

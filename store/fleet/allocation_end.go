@@ -11,9 +11,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// End records how an allocation ended, with all that follows: its
-// runners are gone, attempts that ran in them end by the cause, jobs that they
-// had only claimed are ready again. What has ended stays as it is.
+// End records how an allocation ended. Its runners leave, attempts that ran in it end with
+// its cause, and jobs that were only claimed are ready again. An ended allocation is not
+// changed.
 func (s Allocations) End(_ context.Context, id int64, end compute.AllocationEnd) error {
 	return s.shared.Do("end allocation", func(tx *core.Tx) error {
 		a, err := getAllocation(tx, id)
@@ -30,7 +30,7 @@ func endAllocation(tx *core.Tx, a *compute.Allocation, end compute.AllocationEnd
 		return fmt.Errorf("end allocation %d: %w", a.ID, err)
 	}
 	if !has {
-		// Nothing but this row has kept the workflow's name.
+		// Only this row kept the workflow's name reserved.
 		return tx.ExecOne(`DELETE FROM allocation WHERE id = ?`, a.ID)
 	}
 	ended, returned, err := dismissRunners(tx, a, &end)

@@ -13,11 +13,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// AllocationIntent is the intent to ask Slurm for an allocation.
+// AllocationIntent is the intent to request an allocation from Slurm.
 type AllocationIntent struct {
 	WorkflowID        int64
 	RunID             int64
-	IntentID          string // random; the same again means the same allocation
+	IntentID          string // random; identifies the allocation when the intent is sent again
 	JobName           string
 	SchedulerConfigID *int64
 	Request           compute.AllocationRequest
@@ -25,8 +25,8 @@ type AllocationIntent struct {
 	SecretHash        []byte
 }
 
-// Intend stores the intent to ask Slurm for an allocation, before
-// anybody asks. Storing the same intent again returns what became of it.
+// Intend stores the intent to request an allocation, before sbatch runs. Repeating it
+// returns the allocation as it is now.
 func (s Allocations) Intend(_ context.Context, in AllocationIntent) (compute.Allocation, error) {
 	if in.IntentID == "" || in.JobName == "" {
 		return compute.Allocation{}, workflow.Errorf(workflow.CodeInvalid, "an allocation needs an intent id and a job name")
@@ -44,7 +44,7 @@ func (s Allocations) Intend(_ context.Context, in AllocationIntent) (compute.All
 		case err == nil:
 			return nil
 		case !errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("look for intent %s: %w", in.IntentID, err)
+			return fmt.Errorf("find intent %s: %w", in.IntentID, err)
 		}
 		a, err = recordIntent(tx, &in, string(request))
 		return err
@@ -61,7 +61,7 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 		return a, err
 	}
 	if r.Canceled && !r.Compensating() {
-		return a, workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is asked for", in.WorkflowID)
+		return a, workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled: no allocation is requested", in.WorkflowID)
 	}
 	id, err := tx.Insert(`INSERT INTO allocation (workflow_id, run_id, intent_id, job_name, scheduler_config_id, request, why, secret_hash, state, asked_ms)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'intent', ?)`,
@@ -75,8 +75,8 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationAsked, workflow.SeverityInfo, compute.AllocationPayload{Reason: in.Why})
 }
 
-// Doubt notes that sbatch was run for an intent and that nobody
-// knows whether it made a job. Text is what it said.
+// Doubt records that sbatch ran for an intent, but may or may not have created a job. Text
+// is its output.
 func (s Allocations) Doubt(_ context.Context, id int64, text string) error {
 	return s.shared.Do("doubt allocation", func(tx *core.Tx) error {
 		_, err := tx.Exec(`UPDATE allocation SET asked_ms = ?, slurm_reason = ? WHERE id = ? AND state = 'intent'`, tx.NowMS, text, id)
@@ -87,7 +87,7 @@ func (s Allocations) Doubt(_ context.Context, id int64, text string) error {
 	})
 }
 
-// FoundJob is a Slurm job that bears an intent's name.
+// FoundJob is a Slurm job with the name of an intent.
 type FoundJob struct {
 	IntentID     string
 	Cluster      string
@@ -95,16 +95,15 @@ type FoundJob struct {
 	RestartCount int64
 }
 
-// Adopt notes which Slurm job an intent has become. A second job of
-// one intent, and one of an intent that was given up, is a duplicate: it is
-// stored as such, to be canceled. A higher restart count is recorded as a restart.
-// Telling the same again changes nothing.
+// Adopt records the Slurm job of an intent. Another job of the same intent, or of one that
+// was dropped, is stored as a duplicate, to be canceled. A higher restart count is recorded
+// as a restart. Repeating it changes nothing.
 func (s Allocations) Adopt(_ context.Context, job FoundJob) (compute.Allocation, error) {
 	var a compute.Allocation
 	err := s.shared.Do("adopt allocation", func(tx *core.Tx) error {
 		newest, err := newestRestart(tx, job.IntentID)
 		if err != nil {
-			return fmt.Errorf("look for intent %s: %w", job.IntentID, err)
+			return fmt.Errorf("find intent %s: %w", job.IntentID, err)
 		}
 		a, err = adoptSlurmJob(tx, newest, job)
 		return err
@@ -112,8 +111,8 @@ func (s Allocations) Adopt(_ context.Context, job FoundJob) (compute.Allocation,
 	return a, err
 }
 
-// adoptSlurmJob returns the allocation that a Slurm job of an intent is: its newest
-// restart or a duplicate.
+// adoptSlurmJob returns the allocation of an intent's Slurm job: its newest restart, or a
+// duplicate.
 func adoptSlurmJob(tx *core.Tx, newest compute.Allocation, job FoundJob) (compute.Allocation, error) {
 	switch {
 	case newest.SlurmJobID == job.SlurmJobID && job.RestartCount > newest.RestartCount:
@@ -130,12 +129,12 @@ func adoptSlurmJob(tx *core.Tx, newest compute.Allocation, job FoundJob) (comput
 	case err == nil:
 		return getAllocation(tx, known)
 	case !errors.Is(err, sql.ErrNoRows):
-		return newest, fmt.Errorf("look for Slurm job %d of intent %s: %w", job.SlurmJobID, job.IntentID, err)
+		return newest, fmt.Errorf("find Slurm job %d of intent %s: %w", job.SlurmJobID, job.IntentID, err)
 	}
 	return recordDuplicate(tx, &newest, job)
 }
 
-// recordSubmission notes the Slurm job of an intent, for torc's clients as well.
+// recordSubmission records the Slurm job of an intent, also for torc's clients.
 func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.Allocation, error) {
 	has, err := engine.HasWorkflow(tx, a.WorkflowID)
 	if err != nil {
@@ -147,7 +146,7 @@ func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.
 		a.ScheduledComputeNodeID, err = tx.Insert(`INSERT INTO scheduled_compute_node (workflow_id, scheduler_id, scheduler_config_id, scheduler_type, status)
 			VALUES (?, ?, ?, ?, ?)`, a.WorkflowID, job.SlurmJobID, config, compute.SchedulerSlurm, compute.ScheduledPending)
 		if err != nil {
-			return a, fmt.Errorf("show Slurm job %d of workflow %d: %w", job.SlurmJobID, a.WorkflowID, err)
+			return a, fmt.Errorf("record Slurm job %d for clients of workflow %d: %w", job.SlurmJobID, a.WorkflowID, err)
 		}
 		err = tx.Event(a.WorkflowID, string(workflow.EventSchedulerNodeCreated), workflow.SeverityInfo, map[string]any{
 			"category": workflow.CategoryScheduler, "scheduled_compute_node_id": a.ScheduledComputeNodeID, "scheduler_id": job.SlurmJobID,
@@ -161,7 +160,7 @@ func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.
 			submit_ms = ?, slurm_reason = '', absent_ms = 0 WHERE id = ? AND state = 'intent'`,
 		job.Cluster, job.SlurmJobID, job.RestartCount, a.ScheduledComputeNodeID, tx.NowMS, a.ID)
 	if err != nil {
-		return a, fmt.Errorf("note that allocation %d is Slurm job %d: %w", a.ID, job.SlurmJobID, err)
+		return a, fmt.Errorf("record that allocation %d is Slurm job %d: %w", a.ID, job.SlurmJobID, err)
 	}
 	if a, err = getAllocation(tx, a.ID); err != nil {
 		return a, err
@@ -169,18 +168,18 @@ func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.
 	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationSubmitted, workflow.SeverityInfo, compute.AllocationPayload{Reason: a.Why})
 }
 
-// recordDuplicate stores a Slurm job that sbatch made once too often.
+// recordDuplicate stores a duplicate Slurm job of an intent.
 func recordDuplicate(tx *core.Tx, of *compute.Allocation, job FoundJob) (a compute.Allocation, err error) {
 	why := fmt.Sprintf("its intent is already Slurm job %d", of.SlurmJobID)
 	if of.SlurmJobID == 0 {
-		why = "its intent had been given up"
+		why = "its intent had already ended"
 	}
 	id, err := tx.Insert(`INSERT INTO allocation (workflow_id, run_id, intent_id, is_duplicate, job_name, cluster, slurm_job_id, scheduler_config_id,
 			request, why, state, asked_ms, submit_ms, cancel_ms, cancel_why)
 		SELECT workflow_id, run_id, intent_id, 1, job_name, ?2, ?3, scheduler_config_id, request, why, 'pending', ?4, ?4, ?4, ?5
 		FROM allocation WHERE id = ?1`, of.ID, job.Cluster, job.SlurmJobID, tx.NowMS, why)
 	if err != nil {
-		return a, fmt.Errorf("note Slurm job %d as a duplicate of allocation %d: %w", job.SlurmJobID, of.ID, err)
+		return a, fmt.Errorf("record Slurm job %d as a duplicate of allocation %d: %w", job.SlurmJobID, of.ID, err)
 	}
 	tx.Changes.Cancels = true
 	if a, err = getAllocation(tx, id); err != nil {

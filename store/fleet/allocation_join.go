@@ -14,11 +14,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// joinAllocation finds the allocation that a runner lives in; nil if it lives in none of
-// ours. The first job of an intent that reports is the intent's; runners of
-// other jobs, of restarts that are over, and of allocations that are to go are
-// refused. What the runner's call proves is stored in any case. The
-// registration is completed with what the allocation was asked for.
+// joinAllocation returns the allocation of a runner; nil if it is in none of ours. The
+// first Slurm job that reports for an intent becomes its job. Runners of duplicates, of
+// earlier restarts, and of allocations that have ended or are being canceled are rejected;
+// what the call proves is stored even then. The registration is completed with the request
+// of the allocation.
 func joinAllocation(tx *core.Tx, r *Registration) (id *int64, refusal, err error) {
 	m := r.Allocation
 	if m == nil {
@@ -27,11 +27,11 @@ func joinAllocation(tx *core.Tx, r *Registration) (id *int64, refusal, err error
 	newest, err := newestRestart(tx, r.IntentID)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil, workflow.Errorf(workflow.CodeForbidden, "nobody asked for an allocation %s", r.IntentID), nil
+		return nil, workflow.Errorf(workflow.CodeForbidden, "allocation %s was not requested", r.IntentID), nil
 	case err != nil:
-		return nil, nil, fmt.Errorf("look for intent %s: %w", r.IntentID, err)
+		return nil, nil, fmt.Errorf("find intent %s: %w", r.IntentID, err)
 	case newest.WorkflowID != r.WorkflowID:
-		return nil, workflow.Errorf(workflow.CodeForbidden, "allocation %d is of another workflow", newest.ID), nil
+		return nil, workflow.Errorf(workflow.CodeForbidden, "allocation %d belongs to another workflow", newest.ID), nil
 	}
 	a, err := adoptSlurmJob(tx, newest, FoundJob{IntentID: r.IntentID, Cluster: m.Cluster, SlurmJobID: m.SlurmJobID, RestartCount: m.RestartCount})
 	if err != nil {
@@ -39,7 +39,7 @@ func joinAllocation(tx *core.Tx, r *Registration) (id *int64, refusal, err error
 	}
 	switch {
 	case a.IsDuplicate:
-		refusal = workflow.Errorf(workflow.CodeConflict, "Slurm job %d is one too many: %s", m.SlurmJobID, a.CancelWhy)
+		refusal = workflow.Errorf(workflow.CodeConflict, "Slurm job %d is a duplicate: %s", m.SlurmJobID, a.CancelWhy)
 	case !a.IsLive():
 		refusal = workflow.Errorf(workflow.CodeConflict, "allocation %d has ended: %s", a.ID, a.CauseText)
 	case m.RestartCount < a.RestartCount:
@@ -62,12 +62,12 @@ func joinAllocation(tx *core.Tx, r *Registration) (id *int64, refusal, err error
 	return &a.ID, nil, hasRunner(tx, &a, r.EndTime, m.NodeList)
 }
 
-// SchedulerOf is what a compute node says of its allocation: torc's clients
-// follow the id of the scheduled compute node, which the runner does not know.
+// SchedulerOf returns the scheduler of a compute node as torc's clients expect it: with the
+// id of the scheduled compute node, which the runner does not know.
 func SchedulerOf(a *compute.Allocation, said any) (map[string]any, error) {
 	all, isObject := said.(map[string]any)
 	if said != nil && !isObject {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "the scheduler of a runner is no object, but %T", said)
+		return nil, workflow.Errorf(workflow.CodeInvalid, "the scheduler of a runner must be an object, not %T", said)
 	}
 	all = maps.Clone(all)
 	if all == nil {
@@ -77,11 +77,10 @@ func SchedulerOf(a *compute.Allocation, said any) (map[string]any, error) {
 	return all, nil
 }
 
-// hasRunner notes that a runner of an allocation has called: it is active,
-// whatever Slurm was seen to say, on the nodes that the runner names, and ends
-// when the runner says that it does, until Slurm is seen to say better. It may
-// live shorter than it takes to look, and without an end it would have room for
-// everything.
+// hasRunner records that a runner of an allocation has called. The allocation is then
+// active, whatever Slurm last reported, with the nodes and the end that the runner names,
+// until Slurm reports better. An allocation may be shorter than the interval between polls,
+// and one without an end would have room for every job.
 func hasRunner(tx *core.Tx, a *compute.Allocation, end, nodes string) error {
 	if a.State == compute.AllocationActive && (a.NodeList != "" || nodes == "") {
 		return nil
@@ -94,7 +93,7 @@ func hasRunner(tx *core.Tx, a *compute.Allocation, end, nodes string) error {
 	err := tx.ExecOne(`UPDATE allocation SET state = 'active', start_ms = iif(start_ms = 0, ?, start_ms), limit_ms = iif(limit_ms = 0, ?, limit_ms), absent_ms = 0,
 		node_list = ? WHERE id = ? AND state IN ('pending', 'active')`, tx.NowMS, limitMS, a.NodeList, a.ID)
 	if err != nil {
-		return fmt.Errorf("note that allocation %d is active: %w", a.ID, err)
+		return fmt.Errorf("record that allocation %d is active: %w", a.ID, err)
 	}
 	if a.State == compute.AllocationActive {
 		return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Judged is what a judgment of an allocation rests on: its record, and the runners
-// that lived in it. Slurm was asked since, and that takes its time.
+// Judged is what a judgment of an allocation rests on: its record and its runners. Both may
+// have changed while Slurm was polled.
 type Judged struct {
 	Allocation compute.Allocation
 	Runners    []view.AllocationRunner
 }
 
-// EndJudged is End on the ground of a judgment. It is false, and changes
-// nothing, if the allocation has become another one since: it is to be judged anew.
+// EndJudged is End, if the judgment still holds. It returns false and changes nothing if
+// the allocation has changed and must be judged again.
 func (s Allocations) EndJudged(_ context.Context, on Judged, end compute.AllocationEnd) (ended bool, err error) {
 	err = s.shared.Do("end allocation", func(tx *core.Tx) error {
 		a, err := getAllocation(tx, on.Allocation.ID)
@@ -41,9 +41,8 @@ func (s Allocations) EndJudged(_ context.Context, on Judged, end compute.Allocat
 	return ended, err
 }
 
-// CancelJudged is RequestCancel on the ground of a judgment: nothing if the
-// allocation has become another one since. Refusal, if not empty, is the class of
-// Slurm's no to what it took and will never start.
+// CancelJudged is RequestCancel, if the judgment still holds. A refusal that is not empty
+// is the class of the reason for which Slurm never starts the job.
 func (s Allocations) CancelJudged(_ context.Context, on Judged, why, refusal string) error {
 	return s.shared.Do("request cancel of a judged allocation", func(tx *core.Tx) error {
 		a, err := getAllocation(tx, on.Allocation.ID)
@@ -67,8 +66,8 @@ func (s Allocations) CancelJudged(_ context.Context, on Judged, why, refusal str
 	})
 }
 
-// judgmentHolds reports whether what a judgment rests on still holds: sbatch has not
-// answered since, it has not been restarted, and no other runner has come.
+// judgmentHolds reports whether the facts of a judgment are current: sbatch has not
+// answered since, there was no restart, and no other runner has registered.
 func judgmentHolds(tx *core.Tx, on *Judged, now *compute.Allocation) (bool, error) {
 	was := &on.Allocation
 	if now.SlurmJobID != was.SlurmJobID || now.AskedMS != was.AskedMS || now.SupersededMS != was.SupersededMS {
@@ -82,7 +81,7 @@ func judgmentHolds(tx *core.Tx, on *Judged, now *compute.Allocation) (bool, erro
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM compute_node WHERE allocation_id = ? AND is_active = 1 AND id NOT IN (SELECT value FROM json_each(?)))`,
 		[]any{now.ID, sqlite.IDList(known)}, &others)
 	if err != nil {
-		return false, fmt.Errorf("look for runners of allocation %d: %w", now.ID, err)
+		return false, fmt.Errorf("find runners of allocation %d: %w", now.ID, err)
 	}
 	return !others, nil
 }

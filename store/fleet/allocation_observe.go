@@ -14,28 +14,28 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// Observation is what was seen of a live allocation.
+// Observation is the observed state of a live allocation.
 type Observation struct {
 	AllocationID int64
 	State        compute.AllocationState // intent, pending or active
 	SlurmState   string
 	SlurmReason  string
 	NodeList     string
-	SubmitMS     int64 // this and the next two: 0 keeps what is known
+	SubmitMS     int64 // for this and the next two, 0 keeps the known value
 	StartMS      int64
 	LimitMS      int64
-	AbsentMS     int64 // since when squeue does not know it
-	OverMS       int64 // since when Slurm ends it
-	// Taken is why Slurm takes its nodes. Nil keeps what is known: its runner may
-	// have said so meanwhile. An empty one says that Slurm does not take them.
+	AbsentMS     int64 // since when squeue has not listed it
+	OverMS       int64 // since when Slurm has been ending it
+	// Taken says that and why Slurm preempts it. Nil keeps the known value, which may come
+	// from its runner; an empty one says that it is not preempted.
 	Taken *workflow.SlurmEvidence
-	// RestartCount, if it is higher than the allocation's, says that Slurm has
-	// requeued it; the other fields tell the state of the restart.
+	// RestartCount, if it is higher than the allocation's, says that Slurm has requeued it.
+	// The other fields then describe the restart.
 	RestartCount int64
 }
 
-// Observe stores what was seen of live allocations. Allocations that
-// have ended meanwhile are left as they are.
+// Observe stores the observed states of live allocations. Ended allocations are not
+// changed.
 func (s Allocations) Observe(_ context.Context, seen []Observation) error {
 	if len(seen) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func recordObservation(tx *core.Tx, a *compute.Allocation, o *Observation) error
 		a = &next
 	}
 	if o.State == compute.AllocationIntent && a.SlurmJobID != 0 {
-		return nil // seen before sbatch had answered
+		return nil // observed before sbatch answered
 	}
 	known := *a
 	if o.Taken != nil {
@@ -76,7 +76,7 @@ func recordObservation(tx *core.Tx, a *compute.Allocation, o *Observation) error
 	if a.Taken != nil && *a.Taken != (workflow.SlurmEvidence{}) {
 		text, err := json.Marshal(a.Taken)
 		if err != nil {
-			return fmt.Errorf("write why Slurm takes it: %w", err)
+			return fmt.Errorf("write the preemption: %w", err)
 		}
 		taken = string(text)
 	}
@@ -89,7 +89,7 @@ func recordObservation(tx *core.Tx, a *compute.Allocation, o *Observation) error
 			*field = value
 		}
 	}
-	// A runner that has called proves that its allocation is active.
+	// A call of a runner proves that its allocation is active.
 	if known.State == compute.AllocationActive {
 		a.State = compute.AllocationActive
 	}
@@ -110,7 +110,7 @@ func recordObservation(tx *core.Tx, a *compute.Allocation, o *Observation) error
 	return nil
 }
 
-// markActive notes that an allocation has nodes.
+// markActive records that an allocation has nodes.
 func markActive(tx *core.Tx, a *compute.Allocation) error {
 	if err := showScheduled(tx, a, compute.ScheduledActive); err != nil {
 		return err
@@ -120,7 +120,7 @@ func markActive(tx *core.Tx, a *compute.Allocation) error {
 	})
 }
 
-// tellEnd tells the runners of an allocation when its time is up.
+// tellEnd updates the end time of the runners of an allocation.
 func tellEnd(tx *core.Tx, a *compute.Allocation) error {
 	ids, err := core.IDsOf(tx, `SELECT id FROM compute_node WHERE allocation_id = ? AND is_active = 1`, a.ID)
 	if err != nil {
@@ -128,20 +128,19 @@ func tellEnd(tx *core.Tx, a *compute.Allocation) error {
 	}
 	_, err = tx.Exec(`UPDATE compute_node SET end_time = ? WHERE allocation_id = ? AND is_active = 1`, view.Rfc3339(a.LimitMS), a.ID)
 	if err != nil {
-		return fmt.Errorf("tell the end of allocation %d: %w", a.ID, err)
+		return fmt.Errorf("set the end of allocation %d: %w", a.ID, err)
 	}
 	tx.Changes.Runners = core.AppendNew(tx.Changes.Runners, ids)
 	return nil
 }
 
-// recordRestart records that Slurm restarts an allocation. How the earlier one ended
-// stays open until Slurm's record of it is found. If that restart is known,
-// it is returned.
+// recordRestart records that Slurm has restarted an allocation, and returns the restart.
+// How the earlier one ended stays open until its accounting record is found.
 func recordRestart(tx *core.Tx, a *compute.Allocation, restartCount int64) (next compute.Allocation, err error) {
 	next, err = newestRestart(tx, a.IntentID)
 	switch {
 	case err != nil && !errors.Is(err, sql.ErrNoRows):
-		return next, fmt.Errorf("look for the restarts of intent %s: %w", a.IntentID, err)
+		return next, fmt.Errorf("find the restarts of intent %s: %w", a.IntentID, err)
 	case err == nil && next.RestartCount >= restartCount:
 		return next, nil
 	}
@@ -153,7 +152,7 @@ func recordRestart(tx *core.Tx, a *compute.Allocation, restartCount int64) (next
 		SELECT workflow_id, run_id, intent_id, ?2, job_name, cluster, slurm_job_id, scheduler_config_id, scheduled_compute_node_id, request, why,
 			secret_hash, 'pending', asked_ms, ?3, cancel_ms, cancel_why, cancel_sent_ms, cancel_tries FROM allocation WHERE id = ?1`, a.ID, restartCount, tx.NowMS)
 	if err != nil {
-		return next, fmt.Errorf("begin restart %d of allocation %d: %w", restartCount, a.ID, err)
+		return next, fmt.Errorf("insert restart %d of allocation %d: %w", restartCount, a.ID, err)
 	}
 	if next, err = getAllocation(tx, id); err != nil {
 		return next, err
@@ -162,6 +161,6 @@ func recordRestart(tx *core.Tx, a *compute.Allocation, restartCount int64) (next
 		return next, err
 	}
 	return next, engine.AllocationEvent(tx, &next, compute.EventAllocationRequeued, workflow.SeverityWarning, compute.AllocationPayload{
-		Reason: fmt.Sprintf("Slurm put it back into its queue: restart %d begins", restartCount),
+		Reason: fmt.Sprintf("Slurm requeued it: restart %d", restartCount),
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// tripFor returns the first open breaker that a run is subject to and that a
-// function picks; nil if there is none.
+// tripFor returns the first open breaker that affects a run and for which pick returns
+// true; nil if there is none.
 func tripFor(tx *core.Tx, r *view.Run, pick func(t *workflow.BreakerTrip) bool) (*workflow.BreakerTrip, error) {
 	trips, err := engine.TripsOf(tx, r)
 	if err != nil {
@@ -25,10 +25,9 @@ func tripFor(tx *core.Tx, r *view.Run, pick func(t *workflow.BreakerTrip) bool) 
 	return nil, nil
 }
 
-// keptFrom returns the breaker that keeps a runner from jobs, because of the node
-// that it is on; nil if none does. It gives way where there is no other node: to a
-// runner in an allocation that was asked for since, for Slurm was told to leave the
-// node out if it could, and elsewhere to the only runner.
+// keptFrom returns the breaker that excludes the node of a runner; nil if there is none. It
+// makes an exception where there is no other node: for an allocation that was requested
+// later, since Slurm was asked to avoid the node, and for the only runner.
 func (c *Conversation) keptFrom() (*workflow.BreakerTrip, error) {
 	ofNode := func(t *workflow.BreakerTrip) bool {
 		return t.Action == workflow.BreakerExcludeNode && t.Subject == c.runner.Hostname

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Claim picks jobs of a workflow for one offer.
+// Claim selects jobs of a workflow for an offer.
 type Claim struct {
 	tx         *core.Tx
 	workflowID int64
@@ -20,23 +20,23 @@ type Claim struct {
 	packer     *placement.Packer
 	left       int64 // slots
 	classes    map[int64]view.JobClass
-	kept       []Pick // granted before, and again
+	kept       []Pick // granted earlier, to be granted again
 	Picked     []Pick
 	runner     *core.Runner // nil for torc's clients
 	fairness   *core.Fairness
-	others     []placement.Offer // of the workflow's other nodes
-	askedFor   bool              // others have been read
-	onlyStaged bool              // of a canceled run, nothing is claimed but what undoes it
+	others     []placement.Offer // of other nodes of the workflow
+	askedFor   bool              // others has been read
+	onlyStaged bool              // in a canceled run, only jobs of its compensation are claimed
 }
 
-// Pick is a job that was chosen.
+// Pick is a selected job.
 type Pick struct {
 	job   int64
 	class int64
-	node  int // of the offer
+	node  int // index in the offer
 }
 
-// NewClaim begins a claim of jobs for what is offered.
+// NewClaim returns a Claim for an offer.
 func NewClaim(tx *core.Tx, workflowID int64, offer placement.Offer) *Claim {
 	return &Claim{
 		tx: tx, workflowID: workflowID, offer: offer, packer: placement.NewPacker(offer), left: offer.Slots,
@@ -44,7 +44,7 @@ func NewClaim(tx *core.Tx, workflowID int64, offer placement.Offer) *Claim {
 	}
 }
 
-// keep picks a job that was granted before: its grant got lost.
+// keep selects a job again whose grant was lost.
 func (c *Claim) keep(l *core.LeasedJob) error {
 	k, known := c.classes[l.ClassID]
 	if !known {
@@ -63,7 +63,7 @@ func (c *Claim) keep(l *core.LeasedJob) error {
 	return nil
 }
 
-// Choose picks ready jobs in the order in which they are to be claimed.
+// Choose selects ready jobs in claim order.
 func (c *Claim) Choose() error {
 	if c.left <= 0 || len(c.offer.Nodes) == 0 && !c.offer.IgnoreResources {
 		return nil
@@ -99,7 +99,7 @@ type candidate struct {
 	class int
 }
 
-// chooseOf picks jobs of classes that compare as equal, by their ids.
+// chooseOf selects jobs of classes of equal rank, by id.
 func (c *Claim) chooseOf(classes []placement.Class) error {
 	var jobs []candidate
 	for i, k := range classes {
@@ -130,16 +130,15 @@ func (c *Claim) chooseOf(classes []placement.Class) error {
 	return nil
 }
 
-// avoids is the condition that a job keeps away from the node ?3 now.
+// avoids is a condition for jobs that avoid the node ?3 now.
 const avoids = `avoid_nodes IS NOT NULL AND EXISTS (SELECT 1 FROM json_each(avoid_nodes)
 	WHERE value ->> 'node' = ?3 AND COALESCE(value ->> 'until_ms', ?2 + 1) > ?2)`
 
-// readyOf returns jobs of a class that may be claimed now: those that do not
-// avoid the runner's node, and, if these leave room, those that do and would not
-// get another.
+// readyOf returns claimable jobs of a class: those that do not avoid the runner's node and,
+// if there is room left, those that avoid it but have no other.
 func (c *Claim) readyOf(k placement.Class) ([]int64, error) {
 	ready := `SELECT id FROM job WHERE class_id = ?1 AND status = {ready} AND not_before_ms <= ?2 `
-	if c.onlyStaged { // of perhaps many more; the + has SQLite take the index of their stage
+	if c.onlyStaged { // the + makes SQLite use the index of stages: there may be many more jobs
 		ready = `SELECT id FROM job WHERE +class_id = ?1 AND status = {ready} AND not_before_ms <= ?2 AND stage_id IN (
 			SELECT s.id FROM claim_class k JOIN stage s ON s.workflow_id = k.workflow_id AND s.kind = 'compensation' WHERE k.id = ?1) `
 	}
@@ -169,8 +168,8 @@ func (c *Claim) readyOf(k placement.Class) ([]int64, error) {
 	return append(found, avoiding...), nil
 }
 
-// elsewhere reports whether jobs of a class could run on another node than the
-// runner's: one of the workflow, or of an allocation that can be asked for.
+// elsewhere reports whether jobs of a class could run on another node: one of the workflow,
+// or one of an allocation that can be requested.
 func (c *Claim) elsewhere(k placement.Class) (bool, error) {
 	if k.Login {
 		return false, nil
@@ -198,8 +197,8 @@ func (c *Claim) elsewhere(k placement.Class) (bool, error) {
 	return places != nil && places.Elsewhere(k, c.runner.Hostname), nil
 }
 
-// Take gives the picked jobs to a holder: nil is a torc client. The attempt of
-// a job is the one after the last that was recorded in this run.
+// Take leases the selected jobs to a holder; nil is a torc client. The attempt number
+// follows the last recorded one of this run.
 func (c *Claim) Take(runID int64, holder *int64) error {
 	if len(c.Picked) == 0 {
 		return nil

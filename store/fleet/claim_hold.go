@@ -9,8 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// ClaimsHeld returns what holds the claims of a run now. Holds whose time is over
-// end.
+// ClaimsHeld returns the claim holds of a run. It releases those whose time is over.
 func ClaimsHeld(tx *core.Tx, r *view.Run) (hold.ClaimHolds, error) {
 	if r.ClaimHolds == 0 {
 		return nil, nil
@@ -20,11 +19,11 @@ func ClaimsHeld(tx *core.Tx, r *view.Run) (hold.ClaimHolds, error) {
 	}
 	rows, err := tx.Query(`SELECT `+view.ClaimHoldColumns+` FROM claim_hold h WHERE workflow_id = ? AND `+view.HoldBinds+` ORDER BY id`, r.WorkflowID)
 	if err != nil {
-		return nil, fmt.Errorf("read the holds of claims of workflow %d: %w", r.WorkflowID, err)
+		return nil, fmt.Errorf("read the claim holds of workflow %d: %w", r.WorkflowID, err)
 	}
 	held, err := sqlite.Collect(rows, view.ScanClaimHold)
 	if err != nil {
-		return nil, fmt.Errorf("read the holds of claims of workflow %d: %w", r.WorkflowID, err)
+		return nil, fmt.Errorf("read the claim holds of workflow %d: %w", r.WorkflowID, err)
 	}
 	return held, nil
 }

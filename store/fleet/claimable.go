@@ -13,11 +13,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// claimableLater reports whether a job that is open now may still become work
-// for a runner that holds nothing: a ready one that fits it and does not avoid its
-// node or has no other, or one that waits for another runner. Nobody waits for what
-// is held: the decision of a person may take days. And nobody waits if no job of the
-// workflow, whatever its status, would fit in the time that is left.
+// claimableLater reports whether an open job may become work for a runner that holds
+// nothing: a ready one that fits and does not avoid its node, or has no other, or one that
+// waits for another runner. Held jobs do not count, since a person may take days to decide.
+// Nor does any job if none of the workflow would fit in the remaining time.
 func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *int64) (bool, error) {
 	offer := r.TotalOffer(timeLeft)
 	all, err := core.ClassesWhere(tx, r.WorkflowID, `WHERE c.workflow_id = ?`, r.WorkflowID)
@@ -39,7 +38,7 @@ func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *
 		}
 	}
 	switch {
-	case !takesAny(offer, all) && n[workflow.Uninitialized] == 0: // its classes may not be known yet
+	case !takesAny(offer, all) && n[workflow.Uninitialized] == 0: // their classes may still change
 		return false, nil
 	case n[workflow.Pending]+n[workflow.Running]+n[workflow.Uninitialized] > 0:
 		return true, nil
@@ -51,13 +50,13 @@ func claimableLater(tx *core.Tx, r *core.Runner, counts stage.Counts, timeLeft *
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM compute_node WHERE workflow_id = ? AND is_active = 1 AND id != ?)`,
 		[]any{r.WorkflowID, r.ID}, &others)
 	if err != nil {
-		return false, fmt.Errorf("look for other nodes of workflow %d: %w", r.WorkflowID, err)
+		return false, fmt.Errorf("check for other nodes of workflow %d: %w", r.WorkflowID, err)
 	}
 	return others, nil
 }
 
-// readyFor reports whether a ready job fits a runner that holds nothing, and does not
-// avoid its node, or has no other.
+// readyFor reports whether a ready job fits a runner that holds nothing, and does not avoid
+// its node or has no other.
 func readyFor(tx *core.Tx, r *core.Runner, offer placement.Offer) (bool, error) {
 	const open = `WHERE c.workflow_id = ?1 AND EXISTS (SELECT 1 FROM job WHERE class_id = c.id AND status = {ready} AND `
 	ready, err := core.ClassesWhere(tx, r.WorkflowID, open+`(not_before_ms > ?2 OR NOT (`+avoids+`)))`, r.WorkflowID, tx.NowMS, r.Hostname)
@@ -80,7 +79,7 @@ func readyFor(tx *core.Tx, r *core.Runner, offer placement.Offer) (bool, error) 
 	return false, nil
 }
 
-// takesAny reports whether jobs of one of the classes would fit.
+// takesAny reports whether jobs of one of the classes fit.
 func takesAny(o placement.Offer, classes []view.JobClass) bool {
 	list := make([]placement.Class, len(classes))
 	for i, k := range classes {

@@ -7,12 +7,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// passedOverLimit is how long a class of big jobs is passed over for smaller ones
-// before a runner keeps room for it.
+// passedOverLimit is how long smaller jobs may overtake a class of large ones before a
+// runner reserves room for it.
 const passedOverLimit = 10 * time.Minute
 
-// reserve keeps room in the claim's packer for the classes that have been
-// passed over for too long.
+// reserve reserves room in the claim's packer for classes that have been overtaken for too
+// long.
 func reserve(f *core.Fairness, c *Claim, ready []placement.Class) {
 	now := c.tx.NowMS
 	total := c.runner.TotalOffer(c.offer.TimeLeftSeconds)

@@ -6,9 +6,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// confirmGone notes that the runner has nothing any more of a run that is to be
-// undone, or to have its end job. What was taken from it before is not in a turn
-// that is older, or that arrives once more.
+// confirmGone records that the runner has no process of a run that is to be undone, or that
+// is to have its end job. An older or repeated turn does not count, since it does not show
+// what was voided meanwhile.
 func (c *Conversation) confirmGone() error {
 	if !c.run.Stages || c.turn.Turn <= c.runner.Turn {
 		return nil

@@ -12,14 +12,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// granter reads grants. Jobs with the same environment share it.
+// granter reads grants. Jobs with the same environment share one map.
 type granter struct {
 	claim  *Claim
 	envs   map[string]map[string]string
 	stages []sql.NullInt64 // of the jobs
 }
 
-// grants reads what a runner must know of the jobs that were picked for it.
+// grants returns what a runner needs to know about its selected jobs.
 func (c *Claim) grants() ([]lease.Grant, error) {
 	picks := append(c.kept, c.Picked...)
 	if len(picks) == 0 {

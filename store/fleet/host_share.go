@@ -9,17 +9,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// selectHostUsers finds the runners that share a host, each as a neighbour of itself.
+// selectHostUsers selects the runners that share a host, each as a Neighbour.
 const selectHostUsers = `SELECT n.id, ` + view.HostUserColumns + `FROM compute_node n ` + view.LeasesOfHostUser + `WHERE n.hostname = ? AND n.boot_id = ? AND n.is_active = 1 AND n.shares_host = 1 GROUP BY n.id ORDER BY n.id`
 
-// hostShare is a runner's part of a host that it shares with others.
+// hostShare is a runner's share of a host.
 type hostShare struct {
 	me     placement.HostUser
 	others []placement.HostUser
 	room   placement.HostRoom
 }
 
-// loadHostShare returns the part of a runner; nil if it has its host for itself.
+// loadHostShare returns the share of a runner; nil if it has its host to itself.
 func loadHostShare(tx *core.Tx, r *core.Runner) (*hostShare, error) {
 	if !r.SharesHost {
 		return nil, nil
@@ -52,8 +52,8 @@ func loadHostShare(tx *core.Tx, r *core.Runner) (*hostShare, error) {
 	return s, nil
 }
 
-// chooseShared picks jobs as far as others leave room on the host, notes whether more
-// could be picked without them, and says who has it then.
+// chooseShared selects jobs within the room that other runners leave on the host, and
+// records whether more would fit without them. Then it returns who uses the host.
 func (c *Claim) chooseShared(s *hostShare) (waits string, err error) {
 	if c.left <= 0 || len(c.offer.Nodes) == 0 {
 		waitForHost(c.tx, s, false, false)
@@ -89,8 +89,8 @@ func (c *Claim) chooseShared(s *hostShare) (waits string, err error) {
 	return waits, nil
 }
 
-// bound has a claim pick jobs for a part of the node, which it offers once: nothing is
-// taken ahead of room that others may get.
+// bound limits a claim to part of a node, offered once, so that it does not take room that
+// other runners may get.
 func (c *Claim) bound(room placement.FreeNode, slots int64) {
 	room.Name = c.offer.Nodes[0].Name
 	c.offer.Nodes = []placement.FreeNode{room}
@@ -98,8 +98,8 @@ func (c *Claim) bound(room placement.FreeNode, slots int64) {
 	c.packer = placement.NewPacker(c.offer)
 }
 
-// waitForHost notes whether a runner waits for what others hold. One that was granted
-// something now goes to the end.
+// waitForHost records whether a runner waits for room that others use. A runner that was
+// granted something goes to the end of the queue.
 func waitForHost(tx *core.Tx, s *hostShare, waits, granted bool) {
 	h := &tx.Shared.HostWaits
 	switch w := h.By[s.me.RunnerID]; {

@@ -12,16 +12,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// Leave ends the leases of a runner that leaves and returns how many
-// jobs that it had claimed are ready again. What it had running and has not
-// reported is lost. A runner that has left may leave again.
+// Leave ends the leases of a runner that leaves. It returns how many claimed jobs are ready
+// again. Attempts that ran and were not reported are lost. Leaving again is not an error.
 func (s Runners) Leave(_ context.Context, id int64, f lease.LeaveRequest) (returned int64, err error) {
 	err = s.shared.Do("leave runner", func(tx *core.Tx) error {
 		r, err := core.LoadRunner(tx, id)
 		if err != nil {
 			return err
 		}
-		if returned, err = EndLeases(tx, &r, "its runner left without a word about it"); err != nil || !r.IsActive {
+		if returned, err = EndLeases(tx, &r, "its runner left without reporting it"); err != nil || !r.IsActive {
 			return err
 		}
 		return dismissRunner(tx, &r, f)
@@ -29,14 +28,14 @@ func (s Runners) Leave(_ context.Context, id int64, f lease.LeaveRequest) (retur
 	return returned, err
 }
 
-// Expire gives up a runner that is dead: what it had running is lost,
-// what it had only claimed is ready again. Why is said with each lost attempt.
+// Expire deregisters a dead runner: attempts that ran are lost, claimed jobs are ready
+// again. Each lost attempt has the reason why.
 func (s Runners) Expire(_ context.Context, id int64, why string) error {
 	return s.shared.Do("expire runner", func(tx *core.Tx) error { return ExpireLeases(tx, id, why) })
 }
 
-// ExpireLeases ends the leases of a runner that is lost, and deregisters it. A runner
-// that has left already is not touched.
+// ExpireLeases ends the leases of a lost runner and deregisters it. A runner that has left
+// is not changed.
 func ExpireLeases(tx *core.Tx, id int64, why string) error {
 	r, err := core.LoadRunner(tx, id)
 	if err != nil || !r.IsActive {
@@ -48,16 +47,15 @@ func ExpireLeases(tx *core.Tx, id int64, why string) error {
 	return dismissRunner(tx, &r, lease.LeaveRequest{Reason: why})
 }
 
-// EndLeases ends the leases of a runner and returns how many of its jobs were
-// never started and are ready again.
+// EndLeases ends the leases of a runner. It returns how many of its jobs were never started
+// and are ready again.
 func EndLeases(tx *core.Tx, r *core.Runner, why string) (returned int64, err error) {
 	_, returned, err = endLeasesBy(tx, r, workflow.Evidence{LostRunner: true, Note: why})
 	return returned, err
 }
 
-// endLeasesBy ends the leases of a runner: attempts that ran end by what the
-// evidence says, claimed jobs are ready again. It returns how many of each
-// there were.
+// endLeasesBy ends the leases of a runner: attempts that ran end according to the evidence,
+// claimed jobs are ready again. It returns the numbers of both.
 func endLeasesBy(tx *core.Tx, r *core.Runner, evidence workflow.Evidence) (ended, returned int64, err error) {
 	all, err := core.LoadLeases(tx, r.ID)
 	if err != nil || len(all) == 0 {
@@ -101,14 +99,14 @@ func endLeasesBy(tx *core.Tx, r *core.Runner, evidence workflow.Evidence) (ended
 	return ended, int64(len(back)), nil
 }
 
-// dismissRunner notes that a runner is not there any more.
+// dismissRunner records that a runner has left.
 func dismissRunner(tx *core.Tx, r *core.Runner, f lease.LeaveRequest) error {
 	err := tx.ExecOne(`UPDATE compute_node SET is_active = 0, duration_seconds = NULLIF(?, 0.0), sample_count = NULLIF(?, 0),
 			peak_cpu_percent = NULLIF(?, 0.0), avg_cpu_percent = NULLIF(?, 0.0), peak_memory_bytes = NULLIF(?, 0), avg_memory_bytes = NULLIF(?, 0)
 		WHERE id = ? AND is_active = 1`,
 		f.DurationSeconds, f.SampleCount, f.PeakCPUPercent, f.AvgCPUPercent, f.PeakMemoryBytes, f.AvgMemoryBytes, r.ID)
 	if err != nil {
-		return fmt.Errorf("dismiss runner %d: %w", r.ID, err)
+		return fmt.Errorf("deregister runner %d: %w", r.ID, err)
 	}
 	tx.Changes.Runners = append(tx.Changes.Runners, r.ID)
 	core.LeaveHost(tx, r)
@@ -117,8 +115,8 @@ func dismissRunner(tx *core.Tx, r *core.Runner, f lease.LeaveRequest) error {
 	})
 }
 
-// dismissRunners ends the leases of the runners of an allocation. It returns
-// how many attempts that ended, and how many claimed jobs are ready again.
+// dismissRunners ends the leases of the runners of an allocation. It returns how many
+// attempts ended, and how many claimed jobs are ready again.
 func dismissRunners(tx *core.Tx, a *compute.Allocation, end *compute.AllocationEnd) (ended, returned int64, err error) {
 	rows, err := tx.Query(core.SelectRunners+`WHERE allocation_id = ? AND is_active = 1 AND runner_key IS NOT NULL ORDER BY id`, a.ID)
 	if err != nil {

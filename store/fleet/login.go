@@ -7,9 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// leftForAllocations reports whether anything is left of a workflow that a runner
-// elsewhere than on the daemon's host may have to do: an open job, what undoes the
-// run, or actions at its end.
+// leftForAllocations reports whether a runner outside of the daemon's host may still have
+// something to do for a workflow: an open job, its compensation, or actions at its end.
 func leftForAllocations(tx *core.Tx, workflowID int64) (left bool, err error) {
 	err = tx.Row(`SELECT EXISTS (SELECT 1 FROM claim_class c JOIN job j ON j.class_id = c.id AND j.child_id IS NULL AND j.status IN {open}
 			WHERE c.workflow_id = ?1 AND c.login = 0)
@@ -17,7 +16,7 @@ func leftForAllocations(tx *core.Tx, workflowID int64) (left bool, err error) {
 		OR EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ?1 AND trigger_type = ?2 AND executed = 0)`,
 		[]any{workflowID, workflow.TriggerWorkflowComplete}, &left)
 	if err != nil {
-		return false, fmt.Errorf("look for work of workflow %d in allocations: %w", workflowID, err)
+		return false, fmt.Errorf("check for work of workflow %d in allocations: %w", workflowID, err)
 	}
 	return left, nil
 }

@@ -1,5 +1,5 @@
-// Package fleet has the use cases of what runs jobs: allocations, the runners in them,
-// and the turns in which these report and are granted jobs.
+// Package fleet has the use cases of allocations, their runners, and the turns in which
+// runners report and are granted jobs.
 package fleet
 
 import (
@@ -19,13 +19,13 @@ type Runners struct {
 	shared *core.Shared
 }
 
-// Fleet are the nouns about what runs jobs.
+// Fleet has the nouns of this package.
 type Fleet struct {
 	Allocations Allocations
 	Runners     Runners
 }
 
-// New returns the nouns, given their reads and what all use cases share.
+// New returns the nouns, given the reads and what all use cases share.
 func New(v *view.Views, s *core.Shared) Fleet {
 	return Fleet{Allocations: Allocations{v.Allocations, s}, Runners: Runners{v.Runners, s}}
 }

@@ -14,9 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
-// explain adds to a report what the daemon knows of the end of the runner's
-// allocation and the runner cannot: that it was we who canceled it, and why
-// Slurm takes its nodes.
+// explain adds to a report what only the daemon knows about the end of the allocation: that
+// we canceled it, and that Slurm preempted it.
 func (c *Conversation) explain(rep *lease.Report) error {
 	if said := rep.Evidence.Slurm; failure.Preempting(said) {
 		return c.recordPreemption(said)
@@ -35,16 +34,16 @@ func (c *Conversation) explain(rep *lease.Report) error {
 	return nil
 }
 
-// unheard notes whether the allocation of an attempt was canceled because its
-// runner had said nothing for too long.
+// unheard records whether the allocation of an attempt was canceled because its runner was
+// silent for too long.
 func (c *Conversation) unheard(rep *lease.Report) error {
 	jobs, err := engine.UnheardJobs(c.tx, c.runner.ID)
 	rep.Evidence.Silent = jobs[rep.JobID]
 	return err
 }
 
-// recordPreemption stores that a runner knows why Slurm takes its allocation. The runner may
-// have left, and Slurm call that a success, before the daemon looks.
+// recordPreemption stores that a runner knows of the preemption of its allocation. By the
+// time the daemon polls, the runner may have left, and Slurm may report success.
 func (c *Conversation) recordPreemption(why *workflow.SlurmEvidence) error {
 	a, err := c.allocation()
 	if err != nil || a == nil || a.Taken != nil || !a.IsLive() {
@@ -52,17 +51,16 @@ func (c *Conversation) recordPreemption(why *workflow.SlurmEvidence) error {
 	}
 	text, err := json.Marshal(why)
 	if err != nil {
-		return fmt.Errorf("write why Slurm takes allocation %d: %w", a.ID, err)
+		return fmt.Errorf("write the preemption of allocation %d: %w", a.ID, err)
 	}
 	if err := c.tx.ExecOne(`UPDATE allocation SET taken = ? WHERE id = ? AND taken = ''`, string(text), a.ID); err != nil {
-		return fmt.Errorf("note why Slurm takes allocation %d: %w", a.ID, err)
+		return fmt.Errorf("record the preemption of allocation %d: %w", a.ID, err)
 	}
 	a.Taken = why
 	return nil
 }
 
-// allocation returns the one of ours that the runner lives in, nil if it lives
-// in none.
+// allocation returns the runner's allocation; nil if it is in none of ours.
 func (c *Conversation) allocation() (*compute.Allocation, error) {
 	if c.inAllocation != nil {
 		return c.inAllocation, nil

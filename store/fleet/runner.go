@@ -17,22 +17,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Registration is what a runner says of itself, with what the daemon knows of it.
+// Registration is what a runner reports of itself, and what the daemon knows about it.
 type Registration struct {
 	lease.RegisterRequest
 	WorkflowID int64
-	IntentID   string // of the allocation whose secret it showed; empty if it says that it is in none
+	IntentID   string // of the allocation whose secret it presented; empty outside of allocations
 	Login      placement.LoginPart
 }
 
-// Registered is what a runner is told when it is known.
+// Registered is the answer to a registration.
 type Registered struct {
 	RunnerID int64
 	Workflow workflow.Workflow
 }
 
-// Register makes a runner of a workflow known. Repeating it with the same
-// key returns the same runner.
+// Register registers a runner of a workflow. With the same key again it returns the same
+// runner.
 func (s Runners) Register(_ context.Context, r Registration) (Registered, error) {
 	labels, err := workflow.NormalizeLabels(r.Labels)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s Runners) Register(_ context.Context, r Registration) (Registered, error)
 		return Registered{}, err
 	}
 	var answer Registered
-	var refusal error // what it rests on is stored
+	var refusal error // an error after the commit
 	err = s.shared.Do("register runner", func(tx *core.Tx) (err error) {
 		if answer.Workflow, err = core.GetWorkflow(tx, r.WorkflowID); err != nil {
 			return err
@@ -67,8 +67,8 @@ func (s Runners) Register(_ context.Context, r Registration) (Registered, error)
 	return answer, cmp.Or(err, refusal)
 }
 
-// RegisterRunner returns the id of the runner with the registration's key, which it
-// inserts if there is none.
+// RegisterRunner returns the id of the runner with the registration's key. It inserts the
+// runner if there is none.
 func RegisterRunner(tx *core.Tx, r *Registration, allocation *int64) (int64, error) {
 	var id, workflowID int64
 	err := tx.Row(`SELECT id, workflow_id FROM compute_node WHERE runner_key = ?`, []any{r.Key}, &id, &workflowID)
@@ -101,14 +101,14 @@ func RegisterRunner(tx *core.Tx, r *Registration, allocation *int64) (int64, err
 	return n.ID, engine.ComputeNodeStarted(tx, &n)
 }
 
-// SharesHost reports whether a runner shares its host. One that counts jobs, one with
-// several nodes, and one in an allocation does not.
+// sharesHost reports whether a runner shares its host. A runner that counts jobs, has
+// several nodes, or is in an allocation does not.
 func (r *Registration) sharesHost(allocation *int64) bool {
 	return r.SharesHost && r.MaxParallelJobs == 0 && r.NumNodes == 1 && allocation == nil && r.BootID != ""
 }
 
-// NoteLaunchPause writes in the log of a runner's workflow that the runner starts
-// no jobs for now. A daemon that has just begun may write it once more.
+// NoteLaunchPause records in the log of the workflow that a runner is not starting jobs for
+// now. A daemon that was just started may record it twice.
 func (s Runners) NoteLaunchPause(_ context.Context, runnerID int64, why workflow.LaunchPause) error {
 	return s.shared.Do("note a pause", func(tx *core.Tx) error {
 		r, err := core.LoadRunner(tx, runnerID)
@@ -121,7 +121,7 @@ func (s Runners) NoteLaunchPause(_ context.Context, runnerID int64, why workflow
 	})
 }
 
-// JoinedLabels is a label column: null where there are none.
+// JoinedLabels returns the value of a label column; null for none.
 func JoinedLabels(labels []string) any {
 	if len(labels) == 0 {
 		return nil

@@ -15,10 +15,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Turn records what a runner says and grants it jobs. A turn may be repeated:
-// what it reports has no second effect, and what was granted and is not held is
-// granted again. A turn that is older than one that had an effect still reports
-// but is granted nothing, and a runner of an earlier run is told to leave.
+// Turn processes a runner's report and grants it jobs. It may be repeated: reports have no
+// second effect, and lost grants are granted again. A turn older than one that had an
+// effect can still report, but is granted nothing. A runner of an earlier run is told to
+// leave.
 func (s Runners) Turn(_ context.Context, runnerID int64, t lease.TurnRequest) (lease.TurnResponse, error) {
 	var answer lease.TurnResponse
 	err := s.shared.Do("turn", func(tx *core.Tx) error {
@@ -32,7 +32,7 @@ func (s Runners) Turn(_ context.Context, runnerID int64, t lease.TurnRequest) (l
 	return answer, err
 }
 
-// Conversation is a turn under way.
+// Conversation is the state of one turn.
 type Conversation struct {
 	tx       *core.Tx
 	turn     *lease.TurnRequest
@@ -41,16 +41,16 @@ type Conversation struct {
 	leases   core.Leases
 	finisher *engine.Finisher
 	effect   bool // something was written
-	stop     bool // the runner was taken for dead or has left: its jobs are given to others
+	stop     bool // the runner was considered dead, or has left: its jobs go to others
 	Answer   lease.TurnResponse
-	// heldForGood says that claims are held for longer than the runner is there, as
-	// far as is known.
+	// heldForGood says that claims are held for longer than the runner will last, as far as
+	// is known.
 	heldForGood bool
 
-	inAllocation *compute.Allocation // once it was asked for
+	inAllocation *compute.Allocation // nil until it is read
 }
 
-// HearTurn takes in what a runner says and grants it jobs, within a transaction.
+// HearTurn processes a turn within a transaction.
 func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation, error) {
 	c := &Conversation{tx: tx, turn: t, Answer: lease.TurnResponse{Turn: t.Turn}}
 	var err error
@@ -79,12 +79,12 @@ func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation,
 	return c, nil
 }
 
-// current reports whether this is the newest turn: an older one lists what the
-// runner held before.
+// current reports whether this is the newest turn. An older one lists what the runner held
+// before.
 func (c *Conversation) current() bool { return c.turn.Turn >= c.runner.Turn }
 
-// takeNotStarted takes in what was not started after all: the leases stay. One
-// that has been started again since has another time.
+// takeNotStarted processes starts that are taken back; the leases stay. A job that was
+// started again since has another start time.
 func (c *Conversation) takeNotStarted() error {
 	for _, h := range c.turn.NotStarted {
 		l := c.leases.Of(h.JobID)
@@ -99,7 +99,7 @@ func (c *Conversation) takeNotStarted() error {
 	return nil
 }
 
-// takeBack takes in the jobs that the runner will not start.
+// takeBack processes the jobs that the runner will not start.
 func (c *Conversation) takeBack() error {
 	var back []*core.LeasedJob
 	for _, ref := range c.turn.GiveBack {
@@ -120,7 +120,7 @@ func (c *Conversation) takeBack() error {
 	return engine.ReturnLeases(c.tx, c.run, back)
 }
 
-// takeReports records the ends of attempts.
+// takeReports processes the ends of attempts.
 func (c *Conversation) takeReports() error {
 	host := engine.Holder{ID: &c.runner.ID, Hostname: c.runner.Hostname}
 	c.Answer.Results = make([]lease.ReportResult, 0, len(c.turn.Reports)+len(c.turn.Recovered))
@@ -137,8 +137,8 @@ func (c *Conversation) takeReports() error {
 	return nil
 }
 
-// takeStarted takes in attempts that were started and that nobody had heard of:
-// they are attempts all the same.
+// takeStarted processes started attempts of leases that were voided meanwhile: they count
+// as attempts.
 func (c *Conversation) takeStarted() error {
 	var started []*core.LeasedJob
 	var startMS []int64
@@ -163,7 +163,7 @@ func (c *Conversation) takeStarted() error {
 	return engine.StartLeases(c.tx, c.run, started, startMS)
 }
 
-// takeRecovered takes in how recovery scripts ended.
+// takeRecovered processes the ends of recovery scripts.
 func (c *Conversation) takeRecovered() error {
 	for i := range c.turn.Recovered {
 		result, err := c.finisher.Recovered(c.leases.Of(c.turn.Recovered[i].JobID), &c.turn.Recovered[i])
@@ -175,9 +175,8 @@ func (c *Conversation) takeRecovered() error {
 	return nil
 }
 
-// compareHeld compares what the runner holds with its leases: jobs that have
-// been started begin to run, what is not the runner's is voided, and what
-// ran and is unknown to the runner is lost.
+// compareHeld compares what the runner holds with its leases. Started jobs become running,
+// jobs that are not its own are voided, and running jobs that it does not list are lost.
 func (c *Conversation) compareHeld() error {
 	if !c.current() {
 		return c.finish()
@@ -187,7 +186,7 @@ func (c *Conversation) compareHeld() error {
 	for _, h := range c.turn.Held {
 		l := c.leases.Of(h.JobID)
 		if l == nil || l.LeaseRef != h.LeaseRef || !l.Status.IsLive() {
-			if !c.run.Canceled || c.run.Compensating() { // then it is told to end all that it has and to report it
+			if !c.run.Canceled || c.run.Compensating() { // it is told to end all of its jobs and report them
 				c.Answer.Voided = append(c.Answer.Voided, h.LeaseRef)
 			}
 			continue
@@ -214,7 +213,7 @@ func (c *Conversation) compareHeld() error {
 			continue
 		}
 		l.Said = true
-		err := c.finisher.Lost(l, engine.Holder{ID: &c.runner.ID, Hostname: c.runner.Hostname}, "its runner does not know of it any more")
+		err := c.finisher.Lost(l, engine.Holder{ID: &c.runner.ID, Hostname: c.runner.Hostname}, "its runner no longer knows it")
 		if err != nil {
 			return err
 		}
@@ -222,16 +221,15 @@ func (c *Conversation) compareHeld() error {
 	return c.finish()
 }
 
-// finish writes what has ended and its consequences.
+// finish writes the ends and their consequences.
 func (c *Conversation) finish() error {
 	changed, err := c.finisher.Flush()
 	c.effect = c.effect || changed
 	return err
 }
 
-// hearPast answers a runner of an earlier run: its reports are kept and change
-// nothing, it is to end what it holds, and to leave. What became of its leases
-// is decided when it has left.
+// hearPast answers a runner of an earlier run. Its reports are stored without effect. It
+// has to end its jobs and leave; its leases are decided then.
 func (c *Conversation) hearPast() error {
 	a := &c.Answer
 	for i := range c.turn.Reports {
@@ -242,7 +240,7 @@ func (c *Conversation) hearPast() error {
 		a.Results = append(a.Results, result)
 	}
 	for _, r := range c.turn.Recovered {
-		a.Results = append(a.Results, lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Late, Message: "a new run has begun"})
+		a.Results = append(a.Results, lease.ReportResult{LeaseRef: r.LeaseRef, Outcome: lease.Late, Message: "a new run has started"})
 	}
 	for _, h := range c.turn.Held {
 		a.Voided = append(a.Voided, h.LeaseRef)
@@ -251,8 +249,7 @@ func (c *Conversation) hearPast() error {
 	return nil
 }
 
-// grant gives jobs to the runner: first again what it was granted and does not
-// know of, then others.
+// grant grants jobs to the runner: first those whose grants were lost, then new ones.
 func (c *Conversation) grant() error {
 	r := &c.runner
 	c.stop = !r.IsActive
@@ -288,7 +285,7 @@ func (c *Conversation) grant() error {
 			c.Answer.WaitsForHost, err = claim.chooseShared(share)
 		}
 	} else if len(held) == 0 {
-		c.Answer.ClaimsHeld = "nothing is given to this node: " + kept.Reason
+		c.Answer.ClaimsHeld = "this node gets no jobs: " + kept.Reason
 		c.heldForGood = c.runner.NodeType != compute.SchedulerLocal
 	} else if until := held.UntilMS(); until == 0 || tooLate(until-c.tx.NowMS, c.turn.Free.TimeLeftSeconds) {
 		c.heldForGood = true
@@ -304,9 +301,8 @@ func (c *Conversation) grant() error {
 	return err
 }
 
-// ClaimsHeld says for what reasons nothing is granted. A run past its deadline of
-// which nothing is live any more is given up now, while this runner is still there
-// to take its end job and its compensation.
+// claimsHeld returns why nothing is granted. A run past its deadline without live jobs is
+// aborted now, while this runner is still present for its end job and its compensation.
 func (c *Conversation) claimsHeld() (hold.ClaimHolds, error) {
 	held, err := ClaimsHeld(c.tx, c.run)
 	if err != nil || !slices.ContainsFunc(held, func(h hold.ClaimHold) bool { return h.Kind == hold.HoldDeadline }) {
@@ -320,20 +316,19 @@ func (c *Conversation) claimsHeld() (hold.ClaimHolds, error) {
 	}
 	if c.run.GivenUp != "" {
 		c.effect = true
-		if err := c.confirmGone(); err != nil { // it has said so in this turn
+		if err := c.confirmGone(); err != nil { // this turn shows it
 			return nil, err
 		}
 	}
 	return ClaimsHeld(c.tx, c.run)
 }
 
-// tooLate reports whether a wait of so many ms is longer than the time that is
-// left.
+// tooLate reports whether a wait exceeds the remaining time.
 func tooLate(waitMS int64, timeLeft *int64) bool { return timeLeft != nil && waitMS/1000 >= *timeLeft }
 
-// remember makes turns older that this one is newer than, if it had an effect.
+// remember makes all turns before this one count as older, if it had an effect.
 func (c *Conversation) remember() error {
-	if c.effect && c.runner.SharesHost { // something began or ended
+	if c.effect && c.runner.SharesHost { // something started or ended
 		core.WakeHosts(c.tx, c.runner.ID)
 	}
 	if !c.effect || c.turn.Turn <= c.runner.Turn {
@@ -342,7 +337,7 @@ func (c *Conversation) remember() error {
 	return c.tx.ExecOne(`UPDATE compute_node SET turn = ? WHERE id = ?`, c.turn.Turn, c.runner.ID)
 }
 
-// tell fills in how the workflow is.
+// tell fills in the state of the workflow.
 func (c *Conversation) tell() error {
 	counts, err := core.StatusCounts(c.tx, c.run.WorkflowID)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // Each calls a function for each row of a query.
 type Each func(query string, f func(sqlite.Scanner) error, args ...any) error
 
-// StagedCounts takes what the jobs in stages amount to from the counts of a
-// workflow, so that those of the main stage are left.
+// StagedCounts subtracts the jobs in stages from the counts of a workflow, which leaves
+// those of the main stage.
 func StagedCounts(each Each, workflowID, runID int64, c *stage.Counts) error {
 	staged, err := CountJobs(each, `FROM stage s JOIN job j ON j.stage_id = s.id WHERE s.workflow_id = ?1`, workflowID, runID)
 	if err != nil {
@@ -33,8 +33,8 @@ func StagedCounts(each Each, workflowID, runID int64, c *stage.Counts) error {
 	return nil
 }
 
-// CountJobs counts the jobs j of a FROM clause, in which ?1 is the id, and their
-// attempts in a run.
+// CountJobs counts the jobs j of a FROM clause, in which ?1 is the id, and their attempts
+// in a run.
 func CountJobs(each Each, from string, id, runID int64) (c stage.Counts, err error) {
 	err = each(`SELECT j.status, COUNT(*) `+from+` AND ?2 IS NOT NULL GROUP BY j.status`, func(r sqlite.Scanner) error {
 		var status workflow.JobStatus
@@ -60,8 +60,8 @@ func CountJobs(each Each, from string, id, runID int64) (c stage.Counts, err err
 	}, id, runID)
 }
 
-// EndJobResult returns how the end job of a stage (nil: of the main one) ended;
-// nil if there is none, or somebody disabled it.
+// EndJobResult returns how the end job of a stage (nil: of the main one) ended; nil if
+// there is none or it is disabled.
 func EndJobResult(each Each, workflowID int64, of *int64) (result *stage.EndJobResult, err error) {
 	err = each(`SELECT j.id, j.name, j.status, COALESCE(a.return_code, 0), COALESCE(a.cause_text, '')
 		FROM stage s JOIN job j ON j.stage_id = s.id LEFT JOIN attempt a ON a.job_id = j.id AND a.run_id = s.run_id AND a.attempt_id = j.attempt_id
@@ -75,7 +75,7 @@ func EndJobResult(each Each, workflowID int64, of *int64) (result *stage.EndJobR
 	return result, nil
 }
 
-// StageVerdict judges a child stage that is over.
+// StageVerdict returns the verdict on a child stage that is over.
 func StageVerdict(each Each, s *stage.Stage, runID int64) (v stage.StageVerdict, err error) {
 	counts, err := CountJobs(each, `FROM job j WHERE j.stage_id = ?1`, s.ID, runID)
 	if err != nil {
@@ -87,7 +87,7 @@ func StageVerdict(each Each, s *stage.Stage, runID int64) (v stage.StageVerdict,
 	var success *criterion.Expr
 	if s.Policy.SuccessIf != "" {
 		if success, err = criterion.Compile(s.Policy.SuccessIf); err != nil {
-			return v, fmt.Errorf("read the condition of success of stage %d: %w", s.ID, err)
+			return v, fmt.Errorf("read the success condition of stage %d: %w", s.ID, err)
 		}
 	}
 	scope := PatternScope{WorkflowID: s.WorkflowID, StageID: &s.ID, Prefix: utf8.RuneCountInString(s.Name) + 1}
@@ -97,8 +97,8 @@ func StageVerdict(each Each, s *stage.Stage, runID int64) (v stage.StageVerdict,
 	return stage.NewStageVerdict(s, stage.EndVerdict(counts, success)), nil
 }
 
-// PatternScope is where a condition of success looks for jobs: in a stage (nil:
-// the main one), with names that begin behind a prefix of so many characters.
+// PatternScope is where a success condition looks for jobs: in a stage (nil: the main one),
+// ignoring the first characters of names.
 type PatternScope struct {
 	WorkflowID int64
 	StageID    *int64
@@ -131,13 +131,13 @@ func PatternCounts(each Each, in PatternScope, success *criterion.Expr, c *stage
 	return nil
 }
 
-// ReadRuleCounts reads how many retries each rule has granted a job.
+// ReadRuleCounts returns how many retries of a job each rule has granted.
 func ReadRuleCounts(text sql.NullString) (counts map[string]workflow.RuleCount, err error) {
 	if !text.Valid {
 		return nil, nil
 	}
 	if err := json.Unmarshal([]byte(text.String), &counts); err != nil {
-		return nil, fmt.Errorf("read the retries: %w", err)
+		return nil, fmt.Errorf("read the retry counts: %w", err)
 	}
 	return counts, nil
 }

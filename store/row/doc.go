@@ -1,4 +1,3 @@
-// Package row reads rows of the job database: which columns there are, what they
-// mean, and what several rows amount to. It is below those who change rows (store),
-// and those who check them (store/check).
+// Package row reads rows of the job database: the columns, their meaning, and what several
+// rows add up to. Both the use cases (store) and the checks (store/check) use it.
 package row

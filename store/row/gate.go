@@ -8,9 +8,9 @@ import (
 // GateHash identifies a set of dependencies.
 type GateHash [24]byte
 
-// HashGate returns the hash of a set of dependencies, which are ascending and
-// without repeats. The lowest comes first, so that gates that are made one
-// after the other mostly lie side by side in the index.
+// HashGate returns the hash of a set of dependencies, which must be ascending and unique.
+// It begins with the lowest id, so that gates created in sequence are mostly adjacent in
+// the index.
 func HashGate(deps []int64) (h GateHash) {
 	buf := make([]byte, 0, 10*len(deps))
 	for _, id := range deps {

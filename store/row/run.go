@@ -8,11 +8,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// GivenUpReason begins the reason of what is ended as a run is given up.
+// GivenUpReason begins the reason of jobs that end because their run is aborted.
 const GivenUpReason = "the run was given up: "
 
-// ReturnCodes returns the return codes that a workflow's execution_config sets for
-// attempts that have none of their own.
+// ReturnCodes returns the return codes that a workflow's execution_config sets for attempts
+// without their own.
 func ReturnCodes(execution sql.NullString) (workflow.ReturnCodes, error) {
 	var config *workflow.ExecutionConfig
 	if execution.Valid {

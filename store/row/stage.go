@@ -10,14 +10,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Stage is a stage with what steps look at.
+// Stage is a stage with what its next step depends on.
 type Stage struct {
 	stage.Stage
 	JobStatus workflow.JobStatus // of its sub-workflow job
-	Open      bool               // jobs of it are not complete
+	Open      bool               // some of its jobs are not complete
 }
 
-// StageColumns are what ScanStage reads of StageTables.
+// StageColumns are the columns of StageTables that ScanStage reads.
 const StageColumns = `s.id, s.workflow_id, s.kind, s.parent_id, s.name, s.policy, s.state, s.run_id, s.generation, s.started_ms, s.ended_ms, s.verdict,
 	p.id, COALESCE(p.status, 0), EXISTS (SELECT 1 FROM job j WHERE j.stage_id = s.id AND j.status IN {open})`
 

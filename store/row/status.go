@@ -7,14 +7,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// statusSets are sets of statuses that SQL asks for by name.
+// statusSets are the sets of statuses that SQL can name.
 var statusSets = map[string]func(workflow.JobStatus) bool{
 	"live":         workflow.JobStatus.IsLive,
 	"unsuccessful": workflow.JobStatus.IsUnsuccessful,
 	"open":         func(s workflow.JobStatus) bool { return !s.IsComplete() },
 }
 
-// statusNumbers replaces the names of statuses and of sets by numbers.
+// statusNumbers replaces the names of statuses and sets by numbers.
 var statusNumbers = newStatusNumbers()
 
 func newStatusNumbers() *strings.Replacer {
@@ -28,8 +28,8 @@ func newStatusNumbers() *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// statusList is a set of statuses in the form that SQL wants after IN, ascending:
-// the conditions of partial indexes have it so.
+// statusList returns a set of statuses as an ascending SQL list, as in the conditions of
+// partial indexes.
 func statusList(has func(workflow.JobStatus) bool) string {
 	var numbers []string
 	for _, s := range workflow.JobStatuses() {
@@ -40,11 +40,11 @@ func statusList(has func(workflow.JobStatus) bool) string {
 	return "(" + strings.Join(numbers, ", ") + ")"
 }
 
-// WithStatuses returns a statement with the number of each status that it names in
-// braces, and with the list of each set: `status = {ready}`, `status IN {live}`. The
-// numbers are literals, since SQLite uses a partial index only if the statement has the
-// index's condition in it, not a parameter. Whatever prepares a statement calls it, so
-// the texts in the code are constants. SQLite rejects an unknown name in braces.
+// WithStatuses replaces status names in braces by their numbers, and names of sets by
+// lists: `status = {ready}`, `status IN {live}`. The numbers are literals because SQLite
+// uses a partial index only if the statement contains the index's condition. Everything
+// that prepares a statement calls it, so that the texts in the code are constants. SQLite
+// rejects unknown names in braces.
 func WithStatuses(query string) string {
 	if !strings.Contains(query, "{") {
 		return query

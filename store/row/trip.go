@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// TripColumns are what ScanTrip reads of breaker_trip.
+// TripColumns are the columns of breaker_trip that ScanTrip reads.
 const TripColumns = `id, COALESCE(workflow_id, 0), run_id, trip, since_ms, until_ms, ended_ms, ended_why`
 
 // ScanTrip reads TripColumns.
@@ -25,5 +25,5 @@ func ScanTrip(r sqlite.Scanner) (t workflow.BreakerTrip, err error) {
 	return t, nil
 }
 
-// MaxTripAttempts is how many of the attempts that opened a breaker are named.
+// MaxTripAttempts limits how many attempts of a trip are named.
 const MaxTripAttempts = 10
