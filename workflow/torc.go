@@ -19,7 +19,7 @@ type TorcWorkflow struct {
 func (t *TorcWorkflow) NormalizeTorc() error {
 	t.AccessGroups = slices.Sorted(slices.Values(t.AccessGroups))
 	if n := len(t.AccessGroups); len(slices.Compact(slices.Clone(t.AccessGroups))) != n {
-		return Errorf(CodeInvalid, "access_groups names a group twice")
+		return Errorf(CodeInvalid, "duplicate name in access_groups")
 	}
 	return nil
 }
