@@ -342,7 +342,7 @@ func (d *Daemon) open(former Endpoint) ([]net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.shares = connlimit.ShareOut(cmp.Or(d.o.openFiles, files))
+	d.shares = connlimit.DivideFiles(cmp.Or(d.o.openFiles, files))
 	tcp, err := d.listen()
 	if err != nil {
 		return nil, err

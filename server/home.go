@@ -14,9 +14,9 @@ func (s *Server) pages() []rest.Route {
 	home := http.HandlerFunc(s.serveHome)
 	return []rest.Route{
 		rest.Page("/openapi.yaml", http.HandlerFunc(serveOpenAPI), rest.RunnersAll),
-		rest.Page("/{$}", home, rest.Beside, rest.RunnersAll),
-		rest.Page("/dashboard", home, rest.Beside, rest.RunnersAll),
-		rest.Page("/metrics", s.Metrics.Handler(), rest.Beside),
+		rest.Page("/{$}", home, rest.OutsideAPI, rest.RunnersAll),
+		rest.Page("/dashboard", home, rest.OutsideAPI, rest.RunnersAll),
+		rest.Page("/metrics", s.Metrics.Handler(), rest.OutsideAPI),
 	}
 }
 

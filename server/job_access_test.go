@@ -31,7 +31,7 @@ func TestEveryRouteDecidesAboutJobs(t *testing.T) {
 		hasID := strings.Contains(rt.Pattern, "{id}")
 		query := slices.ContainsFunc(rt.Params, func(p rest.Param) bool { return p.In == "query" && p.Name == "workflow_id" && p.Required })
 		switch scope {
-		case jobaccess.Undecided:
+		case jobaccess.Unset:
 			t.Errorf("%s: server/jobaccess does not say whether jobs may use it", name)
 		case jobaccess.Refused:
 		case jobaccess.Everyone:
@@ -166,7 +166,7 @@ func TestJobsStayInTheirWorkflow(t *testing.T) {
 				id = path.workflow
 			}
 			where := api.BasePath + rt.Pattern
-			if rt.Beside {
+			if rt.OutsideAPI {
 				where = rt.Pattern
 			}
 			where = strings.NewReplacer("{$}", "", "{id}", strconv.FormatInt(id, 10), "{run_id}", "1", "{status}", "completed").Replace(where)

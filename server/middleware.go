@@ -29,7 +29,7 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			}
 		}()
 		if err := s.Origins.Check(r); err != nil {
-			connlimit.Refuse(w)
+			connlimit.CloseAfterAnswer(w)
 			rest.WriteError(status, rest.AsHTTP(err, http.StatusConflict))
 			return
 		}
@@ -39,9 +39,9 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 			if caller, ok = s.Auth.Authenticate(r); !ok {
 				h.Set("WWW-Authenticate", `Basic realm="Torc"`)
 				s.Metrics.logins.Inc()
-				s.failedLogins.Note(s.Log, r, start)
-				connlimit.Refuse(w)
-				rest.Refuse(status, http.StatusUnauthorized, "Unauthorized")
+				s.failedLogins.Record(s.Log, r, start)
+				connlimit.CloseAfterAnswer(w)
+				rest.WriteTextError(status, http.StatusUnauthorized, "Unauthorized")
 				return
 			}
 		}
@@ -63,7 +63,7 @@ func (s *Server) middleware(mux *http.ServeMux) http.Handler {
 		r = r.WithContext(ctx)
 		if pattern == "" {
 			if r.ContentLength != 0 {
-				connlimit.Refuse(w)
+				connlimit.CloseAfterAnswer(w)
 			}
 			handler.ServeHTTP(rest.NewBodyless(status), r) // no such path, or not with this method
 			return

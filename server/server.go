@@ -123,7 +123,7 @@ func (s *Server) Handler() http.Handler {
 
 // mux registers the routes and the pages beside the API.
 func (s *Server) mux() *http.ServeMux {
-	rt := &rest.Router{Log: s.Log, MaxBulkBody: s.MaxBulkBody, Answers: s.unread, Within: s.within}
+	rt := &rest.Router{Log: s.Log, MaxBulkBody: s.MaxBulkBody, Answers: s.unread, CheckCaller: s.within}
 	return rt.Mux(append(allRoutes(s.deps()), s.pages()...))
 }
 

@@ -10,15 +10,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/guard"
 )
 
-// TokenAuth lets in whoever knows the token of the daemon, as a bearer token
-// or as the password of basic authentication.
+// TokenAuth admits callers with the token of the daemon, as a bearer token or as the
+// password of basic authentication.
 type TokenAuth struct {
 	sum  [sha256.Size]byte
 	user string
 }
 
-// NewTokenAuth returns an authenticator for a token. A caller who gives no
-// name is user.
+// NewTokenAuth returns an authenticator for a token. user is the name of callers who give
+// none.
 func NewTokenAuth(token, user string) *TokenAuth {
 	return &TokenAuth{sum: sha256.Sum256([]byte(token)), user: user}
 }
@@ -39,8 +39,8 @@ func (a *TokenAuth) Authenticate(r *http.Request) (Caller, bool) {
 	return Caller{User: name, Known: true}, true
 }
 
-// PasswordAuth lets in the users of an authentication file, by basic
-// authentication, and whoever shows the token as a bearer token.
+// PasswordAuth admits the users of an authentication file, by basic authentication, and
+// callers with the token as a bearer token.
 type PasswordAuth struct {
 	Token     Authenticator
 	Passwords *Checker
@@ -58,17 +58,16 @@ func (a *PasswordAuth) Authenticate(r *http.Request) (Caller, bool) {
 	return Caller{User: name, Known: true}, true
 }
 
-// PeerAuth lets in the user who runs the daemon, for whom the kernel vouches.
-// Others need credentials.
+// PeerAuth admits the user who runs the daemon, as the kernel reports it. Others need
+// credentials.
 type PeerAuth struct {
 	Others Authenticator
 	Shared bool   // the daemon was started for other users, too
 	User   string // who runs it
 }
 
-// Authenticate says who makes a request. The daemon's own user needs no
-// credentials; those of an allocation, or of a user of a shared daemon, say as whom
-// to act.
+// Authenticate returns who makes a request. The daemon's own user needs no credentials;
+// those of an allocation, or of a user of a shared daemon, determine as whom to act.
 func (a *PeerAuth) Authenticate(r *http.Request) (Caller, bool) {
 	own := guard.PeerOf(r.Context()).Own
 	if own && r.Header.Get("Authorization") == "" {
@@ -76,7 +75,7 @@ func (a *PeerAuth) Authenticate(r *http.Request) (Caller, bool) {
 	}
 	caller, ok := a.Others.Authenticate(r)
 	if !ok && own && !a.Shared {
-		return Caller{User: a.User}, true // for example with the token of a former daemon
+		return Caller{User: a.User}, true // for example with the token of an earlier daemon
 	}
 	return caller, ok
 }

@@ -10,40 +10,39 @@ import (
 	"time"
 )
 
-// FailedLogins writes requests that were refused for their credentials into a
-// log: who tried, from where, never the secret. Whoever tries often gets a line
-// now and then, so that the log cannot be filled, and the line says how many
-// there were. The zero value is ready.
+// FailedLogins logs requests that were rejected for their credentials: who tried, from
+// where, never the secret. It logs repeated failures of a host at intervals, with their
+// number, so that the log cannot be flooded. The zero value is ready to use.
 type FailedLogins struct {
 	mu     sync.Mutex
 	hosts  map[string]*failures
-	others failures // of the hosts for which there was no place
+	others failures // of the hosts beyond failureHosts
 }
 
 type failures struct {
 	next   time.Time // when the next line may be written
-	silent int       // how many had none since the last one
+	silent int       // failures without a line since the last one
 }
 
 const (
 	// failureInterval is the time between two lines about a host.
 	failureInterval = time.Minute
-	// failureHosts is how many hosts are told apart.
+	// failureHosts is how many hosts are counted separately.
 	failureHosts = 64
-	// failureUser is how much of a name that was tried is written, in bytes.
+	// failureUser is how many bytes of a user name are logged.
 	failureUser = 64
 )
 
-// Note notes a refused request.
-func (f *FailedLogins) Note(log *slog.Logger, r *http.Request, now time.Time) {
+// Record logs a rejected request, or counts it.
+func (f *FailedLogins) Record(log *slog.Logger, r *http.Request, now time.Time) {
 	host := remoteHost(r)
 	silent, due := f.due(host, now)
 	if !due {
 		return
 	}
-	attrs := []any{"address", host, "credentials", credentials(r), "method", r.Method, "path", cut(r.URL.Path, 4*failureUser)}
+	attrs := []any{"address", host, "credentials", credentials(r), "method", r.Method, "path", escapeAndClip(r.URL.Path, 4*failureUser)}
 	if name, _, ok := r.BasicAuth(); ok {
-		attrs = append(attrs, "user", cut(name, failureUser))
+		attrs = append(attrs, "user", escapeAndClip(name, failureUser))
 	}
 	if silent > 0 {
 		attrs = append(attrs, "more_since_last_line", silent)
@@ -51,8 +50,7 @@ func (f *FailedLogins) Note(log *slog.Logger, r *http.Request, now time.Time) {
 	log.Warn("a login failed", attrs...)
 }
 
-// due reports whether a line about a host may be written, and how many there
-// were without one.
+// due reports whether a line about a host may be logged, and how many failures were not.
 func (f *FailedLogins) due(host string, now time.Time) (silent int, due bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -83,7 +81,7 @@ func (f *FailedLogins) due(host string, now time.Time) (silent int, due bool) {
 	return silent, true
 }
 
-// credentials is which kind of credentials a request has.
+// credentials returns the kind of credentials of a request.
 func credentials(r *http.Request) string {
 	text := r.Header.Get("Authorization")
 	if text == "" {
@@ -96,17 +94,17 @@ func credentials(r *http.Request) string {
 	return "other"
 }
 
-// remoteHost is the address of a request's client, without its port.
+// remoteHost returns the address of a request's client, without its port.
 func remoteHost(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {
-		return cut(r.RemoteAddr, failureUser) // a Unix socket has no name for its peer
+		return escapeAndClip(r.RemoteAddr, failureUser) // a Unix socket has no peer address
 	}
 	return host
 }
 
-// cut escapes a client's word, and shortens it to n bytes.
-func cut(word string, n int) string {
+// escapeAndClip escapes a text from a client, and shortens it to n bytes.
+func escapeAndClip(word string, n int) string {
 	if len(word) > n {
 		word = word[:n] + "…"
 	}

@@ -20,7 +20,7 @@ func TestFailedLogins(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/torc-service/v1/jobs", nil)
 		r.RemoteAddr = host + ":4711"
 		r.SetBasicAuth("eve\nlevel=ERROR "+strings.Repeat("x", 500), "s3cret")
-		logins.Note(log, r, now)
+		logins.Record(log, r, now)
 	}
 	for range 100 {
 		try("10.0.0.1")

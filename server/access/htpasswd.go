@@ -27,19 +27,19 @@ type Passwords struct {
 // passwordLine is a line of the file. Comments and empty lines have no user.
 type passwordLine struct{ user, text string }
 
-// Limits of bcrypt's work: about 5 ms, 200 ms (torc's) and 13 s for one password.
+// Limits of the cost of bcrypt: about 5 ms, 200 ms (torc's) and 13 s for one password.
 const (
 	MinCost     = 10
 	DefaultCost = 12
 	MaxCost     = 18
 )
 
-// maxPassword is how much of a password bcrypt uses, in bytes.
+// maxPassword is how many bytes of a password bcrypt uses.
 const maxPassword = 72
 
-// ParsePasswords reads the text of an authentication file: lines of user:hash with
-// hashes of bcrypt, as htpasswd -B and torc-htpasswd write them; # begins a comment.
-// The error names each line that is wrong.
+// ParsePasswords parses an authentication file: lines of user:hash with bcrypt hashes, as
+// htpasswd -B and torc-htpasswd write them; # begins a comment. The error names each
+// invalid line.
 func ParsePasswords(text []byte) (*Passwords, error) {
 	p := &Passwords{}
 	var problems []string
@@ -54,9 +54,9 @@ func ParsePasswords(text []byte) (*Passwords, error) {
 		_, err := bcrypt.Cost([]byte(hash))
 		switch {
 		case !ValidUser(user):
-			problems = append(problems, fmt.Sprintf("line %d: %q is no name of a user", n, user))
+			problems = append(problems, fmt.Sprintf("line %d: %q is not a valid user name", n, user))
 		case err != nil:
-			problems = append(problems, fmt.Sprintf("line %d: what follows %s: is no hash of bcrypt", n, user))
+			problems = append(problems, fmt.Sprintf("line %d: the text after %s: is not a bcrypt hash", n, user))
 		case p.Has(user):
 			problems = append(problems, fmt.Sprintf("line %d: duplicate user %s", n, user))
 		}
@@ -72,8 +72,8 @@ func ParsePasswords(text []byte) (*Passwords, error) {
 	return p, nil
 }
 
-// ReadPasswords reads an authentication file that nobody else can have written.
-// warning says so if others can read it.
+// ReadPasswords reads an authentication file that only its user could have written.
+// warning says if others can read it.
 func ReadPasswords(path string) (p *Passwords, warning string, err error) {
 	text, err := trustedfile.Read(path)
 	if err != nil {
@@ -88,12 +88,12 @@ func ReadPasswords(path string) (p *Passwords, warning string, err error) {
 	return p, warning, nil
 }
 
-// ValidUser reports whether a name can stand in an authentication file.
+// ValidUser reports whether a name is valid in an authentication file.
 func ValidUser(user string) bool {
 	return user != "" && len(user) <= 255 && !strings.ContainsFunc(user, func(r rune) bool { return r <= ' ' || r == ':' || r == '#' || r == 0x7f })
 }
 
-// Users are the names of the file, in its order.
+// Users returns the names in the order of the file.
 func (p *Passwords) Users() (names []string) {
 	for _, l := range p.lines {
 		if l.user != "" {
@@ -116,7 +116,7 @@ func (p *Passwords) hash(user string) string {
 	return ""
 }
 
-// Set gives a user a password, as HashPassword has made it.
+// Set sets the hash of a user, as HashPassword returns it.
 func (p *Passwords) Set(user, hash string) {
 	for i := range p.lines {
 		if p.lines[i].user == user {
@@ -127,7 +127,7 @@ func (p *Passwords) Set(user, hash string) {
 	p.lines = append(p.lines, passwordLine{user: user, text: user + ":" + hash})
 }
 
-// Remove takes a user away; false if there was none.
+// Remove removes a user. It returns false if there was none.
 func (p *Passwords) Remove(user string) bool {
 	for i, l := range p.lines {
 		if l.user == user && user != "" {
@@ -138,7 +138,7 @@ func (p *Passwords) Remove(user string) bool {
 	return false
 }
 
-// Text is the file.
+// Text returns the contents of the file.
 func (p *Passwords) Text() []byte {
 	var b bytes.Buffer
 	for _, l := range p.lines {
@@ -147,7 +147,8 @@ func (p *Passwords) Text() []byte {
 	return b.Bytes()
 }
 
-// HashPassword returns the hash of a password for an authentication file.
+// HashPassword returns the hash of a password for an authentication file. Its error has
+// CodeInvalid for an empty or too long password, or a cost out of range.
 func HashPassword(password string, cost int) (string, error) {
 	switch {
 	case password == "":
@@ -164,7 +165,7 @@ func HashPassword(password string, cost int) (string, error) {
 	return string(hash), nil
 }
 
-// cost is what the most expensive password of the file costs.
+// cost returns the highest cost in the file.
 func (p *Passwords) cost() (most int) {
 	for _, l := range p.lines {
 		if cost, err := bcrypt.Cost([]byte(p.hash(l.user))); err == nil {
@@ -174,30 +175,30 @@ func (p *Passwords) cost() (most int) {
 	return cmp.Or(most, DefaultCost)
 }
 
-// Verify reports whether a password is a user's.
+// Verify reports whether the password of a user is correct.
 func (p *Passwords) Verify(user, password string) bool {
 	return len(password) <= maxPassword && bcrypt.CompareHashAndPassword([]byte(p.hash(user)), []byte(password)) == nil
 }
 
-// Checker checks passwords again and again. A hash takes long by design, so that
-// right ones are remembered for a while, and one is checked at a time: whoever
-// tries many slows down only those who have not been let in yet.
+// Checker checks passwords repeatedly. Hashing is slow by design, so correct passwords are
+// remembered for a while, and one is hashed at a time: many attempts only delay callers
+// who have not been admitted yet.
 type Checker struct {
 	keep time.Duration
 	salt [16]byte
 
 	work      sync.Mutex // held while a password is hashed
 	passwords *Passwords
-	unknown   func() []byte // what the password of a user who is not there is compared with
+	unknown   func() []byte // hash to compare the passwords of unknown users with
 
 	mu    sync.Mutex
 	right map[[sha256.Size]byte]time.Time // until when
 }
 
-// DefaultKeep is how long a password that was right is remembered.
+// DefaultKeep is how long a correct password is remembered.
 const DefaultKeep = time.Minute
 
-// NewChecker returns a checker that remembers passwords that were right for so long.
+// NewChecker returns a checker that remembers correct passwords for keep.
 func NewChecker(p *Passwords, keep time.Duration) *Checker {
 	c := &Checker{keep: keep}
 	_, _ = rand.Read(c.salt[:]) // never fails
@@ -205,9 +206,9 @@ func NewChecker(p *Passwords, keep time.Duration) *Checker {
 	return c
 }
 
-// Replace has other passwords count from now on; none is remembered.
+// Replace replaces the passwords and forgets the remembered ones.
 func (c *Checker) Replace(p *Passwords) {
-	c.work.Lock() // a check that began with the others must not remember one of them
+	c.work.Lock() // a check under way must not remember an old password
 	defer c.work.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,29 +216,29 @@ func (c *Checker) Replace(p *Passwords) {
 	c.unknown = sync.OnceValue(func() []byte {
 		hash, err := bcrypt.GenerateFromPassword(c.salt[:], p.cost())
 		if err != nil {
-			return nil // it fails for lengths and costs that are not these
+			return nil // it cannot fail for this length and cost
 		}
 		return hash
 	})
 }
 
-// Check reports whether a password is a user's. It takes as long if there is no such
+// Check reports whether the password of a user is correct. It takes as long for an unknown
 // user.
 func (c *Checker) Check(user, password string, now time.Time) bool {
 	sum := sha256.New()
 	sum.Write(c.salt[:])
 	fmt.Fprintf(sum, "%d:%s:%s", len(user), user, password)
 	key := [sha256.Size]byte(sum.Sum(nil))
-	if c.known(key, now) {
+	if c.remembered(key, now) {
 		return true
 	}
 	c.work.Lock()
 	defer c.work.Unlock()
 	switch {
-	case c.known(key, now): // meanwhile
+	case c.remembered(key, now): // by another request meanwhile
 		return true
 	case !c.passwords.Has(user):
-		_ = bcrypt.CompareHashAndPassword(c.unknown(), []byte(password)) // for the time that it takes
+		_ = bcrypt.CompareHashAndPassword(c.unknown(), []byte(password)) // takes the same time
 		return false
 	case !c.passwords.Verify(user, password):
 		return false
@@ -248,8 +249,8 @@ func (c *Checker) Check(user, password string, now time.Time) bool {
 	return true
 }
 
-// known reports whether a password was right a moment ago.
-func (c *Checker) known(key [sha256.Size]byte, now time.Time) bool {
+// remembered reports whether a password is remembered as correct.
+func (c *Checker) remembered(key [sha256.Size]byte, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, until := range c.right { // one for each user, or few

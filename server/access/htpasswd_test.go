@@ -56,10 +56,10 @@ func TestPasswords(t *testing.T) {
 func TestWrongPasswordFiles(t *testing.T) {
 	good := "bob:" + hashed(t, "x")
 	for text, want := range map[string]string{
-		"bob:plain":             "line 1: what follows bob: is no hash",
-		"bob:$1$abc$def":        "no hash of bcrypt",
+		"bob:plain":             "line 1: the text after bob: is not a bcrypt hash",
+		"bob:$1$abc$def":        "not a bcrypt hash",
 		good + "\n" + good:      "line 2: duplicate user bob",
-		good + "\n:x\nno colon": "line 2: \"\" is no name",
+		good + "\n:x\nno colon": "line 2: \"\" is not a valid user name",
 	} {
 		_, err := ParsePasswords([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -1,5 +1,5 @@
-// Package access decides who may call the daemon and which requests are let in,
-// before anybody looks at what they want.
+// Package access decides which callers and requests the daemon admits, before they are
+// processed.
 package access
 
 import (
@@ -16,19 +16,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Origins rejects what a web browser sends because a page of somebody else told
-// it to: the browser of a user reaches this user's daemon, whoever wrote the
-// page. Programs that are no browsers send nothing that it looks at but the
-// name of the host.
+// Origins rejects requests that a web browser sends on behalf of pages of other sites. A
+// browser can reach its user's daemon for any page. Of programs other than browsers it
+// checks only the Host header.
 type Origins struct {
-	names []string // of this machine and of those who speak for it, in lower case
+	names []string // of this machine and its proxies, in lower case
 	cross http.CrossOriginProtection
 	owns  func(ip net.IP) bool // whether an address is one of this machine
 }
 
-// NewOrigins returns the rules for a server. hosts are names and addresses by
-// which it is reached, besides localhost, those of this machine, and the address
-// that a request came in at.
+// NewOrigins returns the rules for a server. hosts are names and addresses by which it is
+// reached, besides localhost, those of this machine, and the address at which a request
+// arrived.
 func NewOrigins(hosts ...string) *Origins {
 	o := &Origins{owns: ownAddress}
 	if name, err := os.Hostname(); err == nil {
@@ -43,7 +42,7 @@ func NewOrigins(hosts ...string) *Origins {
 	return o
 }
 
-// Check returns why a request is refused, nil if it is not.
+// Check returns an error with CodeForbidden if a request is rejected.
 func (o *Origins) Check(r *http.Request) error {
 	if err := o.host(r); err != nil {
 		return err
@@ -51,13 +50,13 @@ func (o *Origins) Check(r *http.Request) error {
 	return o.origin(r)
 }
 
-// host refuses names that are not ours: a page of theirs whose name leads to our
-// address would count as ours for the browser (DNS rebinding).
+// host rejects unknown names of the server. A name that an attacker points to our address
+// would make their page appear as ours to the browser (DNS rebinding).
 func (o *Origins) host(r *http.Request) error {
 	at, _ := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || r.Host == "" {
-		return nil // a Unix socket, or a program that is older than HTTP/1.1
+		return nil // a Unix socket, or a client older than HTTP/1.1
 	}
 	host := hostOf(r.Host)
 	if slices.Contains(o.names, host) {
@@ -66,14 +65,14 @@ func (o *Origins) host(r *http.Request) error {
 	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || ip.Equal(tcp.IP) || o.owns(ip)) {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeForbidden, "%q is no name of this server", cut(r.Host, maxHost)).
-		WithHint("use the address %s, or let the server know the name: server.allowed_hosts in its configuration, or serve --allowed-host NAME", at)
+	return workflow.Errorf(workflow.CodeForbidden, "%q is not a known name of this server", escapeAndClip(r.Host, maxHost)).
+		WithHint("use the address %s, or allow the name: server.allowed_hosts in the configuration of the server, or serve --allowed-host NAME", at)
 }
 
 // maxHost is the longest name of a host.
 const maxHost = 255
 
-// hostOf is the host of a Host header in lower case, without its port.
+// hostOf returns the host of a Host header in lower case, without its port.
 func hostOf(header string) string {
 	host, _, err := net.SplitHostPort(header)
 	if err != nil {
@@ -91,23 +90,23 @@ func ownAddress(ip net.IP) bool {
 	})
 }
 
-// origin rejects what a page of another origin sends, whatever it asks for, save
-// for a link that somebody followed.
+// origin rejects all requests of pages of other origins, except for links that the user
+// followed.
 func (o *Origins) origin(r *http.Request) error {
 	site, origin := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Origin")
 	if site == "" && origin == "" || isSafe(r) && origin == "" && r.Header.Get("Sec-Fetch-Mode") == "navigate" {
 		return nil
 	}
-	asked := &http.Request{Method: http.MethodPost, Header: r.Header, Host: r.Host, URL: r.URL} // reading is no better than writing
+	asked := &http.Request{Method: http.MethodPost, Header: r.Header, Host: r.Host, URL: r.URL} // treat reads like writes
 	if o.cross.Check(asked) == nil || o.trusts(origin) {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeForbidden, "a page of another site (%s) may not use this server", cut(cmp.Or(origin, site), maxHost)).
-		WithHint("let the server know the host of the page, if you trust it: server.allowed_hosts in its configuration, or serve --allowed-host NAME")
+	return workflow.Errorf(workflow.CodeForbidden, "a page of another site (%s) may not use this server", escapeAndClip(cmp.Or(origin, site), maxHost)).
+		WithHint("if you trust the page, allow its host: server.allowed_hosts in the configuration of the server, or serve --allowed-host NAME")
 }
 
-// trusts reports whether the pages of an origin are those of a name of ours. On
-// this host there are servers of other users, so that the port has to be right.
+// trusts reports whether an origin is one of our names. On this host the port must match
+// as well, because other users run servers there.
 func (o *Origins) trusts(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Host != "" && slices.Contains(o.names, strings.ToLower(u.Host))
@@ -115,9 +114,9 @@ func (o *Origins) trusts(origin string) bool {
 
 func isSafe(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
 
-// CheckMedia refuses the types that a page can send to anybody without asking,
-// those of forms and none, since old browsers do not say which site a request is
-// from. want is what the request should have had.
+// CheckMedia rejects the content types that a page can send to any site without
+// permission: those of forms, and none. Old browsers do not say which site a request is
+// from. want is the expected type.
 func CheckMedia(r *http.Request, want string) error {
 	if isSafe(r) {
 		return nil
@@ -137,11 +136,11 @@ func CheckMedia(r *http.Request, want string) error {
 	return MediaError(r, want)
 }
 
-// MediaError refuses the content type of a request and says what to send.
+// MediaError returns the error for a wrong content type, which says what to send.
 func MediaError(r *http.Request, want string) error {
 	got := "nothing"
 	if header := r.Header.Get("Content-Type"); header != "" {
-		got = cut(header, maxHost)
+		got = escapeAndClip(header, maxHost)
 	}
 	return fmt.Errorf("Content type error: send %s, not %s; with curl: -H 'content-type: %s'", want, got, want) //nolint:staticcheck // torc's words
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// SecretAuth lets in whoever an authenticator lets in, and runners by the
-// secret of their allocation.
+// SecretAuth admits whomever another authenticator admits, and runners with the secret of
+// their allocation.
 type SecretAuth struct {
 	Owner Authenticator
 	Store *store.Store

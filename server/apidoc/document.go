@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
-// Document describes the API, from the same table and types that answer it.
+// Document returns the description of the API, from the routes that serve it.
 func Document(routes []rest.Route) *openapi3.T {
 	b := &schemaBuilder{schemas: openapi3.Schemas{}, types: map[string]reflect.Type{}}
 	errorRef := b.ref(reflect.TypeFor[api.ErrorResponse]())
@@ -110,8 +110,8 @@ func failureName(status int) string {
 	return strings.ReplaceAll(http.StatusText(status), " ", "")
 }
 
-// errorResponses are the answers to requests that failed. What does not get as
-// far as a handler is answered in plain text.
+// errorResponses returns the answers to failed requests. Requests that did not reach a
+// handler are answered in plain text.
 func errorResponses(detail *openapi3.SchemaRef) openapi3.ResponseBodies {
 	plain := openapi3.NewMediaType().WithSchema(openapi3.NewStringSchema())
 	coded := openapi3.NewMediaType().WithSchemaRef(detail)
@@ -123,13 +123,13 @@ func errorResponses(detail *openapi3.SchemaRef) openapi3.ResponseBodies {
 	}{
 		{400, "The path, the query or the JSON text cannot be read", openapi3.Content{"text/plain": plain}},
 		{401, "No valid credentials", openapi3.Content{"text/plain": plain}},
-		{403, "The credentials do not allow this: a runner in an allocation acts on the jobs of that", openapi3.Content{"application/json": coded}},
-		{404, "There is no such thing", openapi3.Content{"application/json": coded}},
-		{409, "Somebody else was faster, or something is in the way", openapi3.Content{"application/json": coded}},
+		{403, "The credentials do not allow this: a runner in an allocation may only use its jobs", openapi3.Content{"application/json": coded}},
+		{404, "Not found", openapi3.Content{"application/json": coded}},
+		{409, "The request conflicts with the current state", openapi3.Content{"application/json": coded}},
 		{413, "The body is too large", openapi3.Content{"text/plain": plain}},
-		{415, "The body is not JSON by its content type", openapi3.Content{"text/plain": plain}},
-		{422, "The JSON has another shape (plain text), or the request is refused (JSON)", openapi3.Content{"application/json": coded, "text/plain": plain}},
-		{500, "A fault of the server", openapi3.Content{"application/json": coded}},
+		{415, "The content type of the body is not JSON", openapi3.Content{"text/plain": plain}},
+		{422, "The JSON has another shape (plain text), or the request is rejected (JSON)", openapi3.Content{"application/json": coded, "text/plain": plain}},
+		{500, "An internal error of the server", openapi3.Content{"application/json": coded}},
 	} {
 		all[failureName(f.status)] = &openapi3.ResponseRef{Value: openapi3.NewResponse().WithDescription(f.description).WithContent(f.content)}
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/rest"
 )
 
-// schemaBuilder makes schemas of Go types. A struct becomes a component; a
-// field without omitempty is required, as in requests.
+// schemaBuilder makes schemas of Go types. A struct becomes a component. A field without
+// omitempty is required, as in requests.
 type schemaBuilder struct {
 	schemas openapi3.Schemas
-	types   map[string]reflect.Type // whose component a name is
+	types   map[string]reflect.Type // by the name of the component
 }
 
 // ref returns the schema of a type, or a reference to its component.
@@ -60,8 +60,8 @@ func (b *schemaBuilder) ref(t reflect.Type) *openapi3.SchemaRef {
 
 func inline(s *openapi3.Schema) *openapi3.SchemaRef { return openapi3.NewSchemaRef("", s) }
 
-// component returns a reference to the component of a struct, which it makes
-// if need be.
+// component returns a reference to the component of a struct, and adds the component if it
+// is new.
 func (b *schemaBuilder) component(t reflect.Type) *openapi3.SchemaRef {
 	name := componentName(t)
 	if other, taken := b.types[name]; !taken {
@@ -75,8 +75,8 @@ func (b *schemaBuilder) component(t reflect.Type) *openapi3.SchemaRef {
 	return openapi3.NewSchemaRef("#/components/schemas/"+name, b.schemas[name].Value)
 }
 
-// componentName is the type's name; Page[api.Job] is JobPage, and a part of a
-// definition, as workflow.JobDefinition, is DefinitionJob.
+// componentName returns the name of a type in the document: JobPage for Page[api.Job], and
+// DefinitionJob for workflow.JobDefinition, a part of a definition.
 func componentName(t reflect.Type) string {
 	if part, isPart := strings.CutSuffix(t.Name(), "Definition"); isPart {
 		return "Definition" + part

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Body makes the body of a request fail with os.ErrDeadlineExceeded when nothing
-// of it has come for a while. One that comes slowly is read to its end.
+// Body makes reading the body of a request fail with os.ErrDeadlineExceeded when it has
+// stalled for silence. A slow body is read to its end.
 func Body(w http.ResponseWriter, r *http.Request, silence time.Duration) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return
@@ -22,25 +22,23 @@ type body struct {
 }
 
 func (b *body) Read(p []byte) (int, error) {
-	// Without a connection, as in tests and in the same process, there are no
-	// deadlines, and nothing that could be silent.
+	// Without a connection, as in tests and in-process calls, there are no deadlines.
 	_ = b.control.SetReadDeadline(time.Now().Add(b.silence))
 	n, err := b.ReadCloser.Read(p)
 	if err != nil {
-		// After the end the server reads on to notice that the client has gone.
+		// After the end the server keeps reading to notice a disconnect.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
 	return n, err
 }
 
-// unread is how long what a client is sending already may come in after its
-// request was refused: closed at once, the connection would be reset, and the
-// client might never see why.
+// unread is how long a rejected request is still read. If the connection were closed at
+// once, it would be reset, and the client might not get the answer.
 const unread = 250 * time.Millisecond
 
-// Refuse is called before a request is refused whose body nobody reads: the
-// connection ends with the answer, whether the body comes or not.
-func Refuse(w http.ResponseWriter) {
+// CloseAfterAnswer has the connection end with the answer, whether the body of the request
+// arrives or not. Call it before rejecting a request without reading its body.
+func CloseAfterAnswer(w http.ResponseWriter) {
 	w.Header().Set("Connection", "close")
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(unread)) // there may be no connection
 }

@@ -1,11 +1,10 @@
-// Package connlimit bounds the connections of a listener, so that those who
-// cannot show credentials do not keep out those who can: how many there are, how
-// long one may be open before its first request is admitted, and how long its
-// peer may leave an answer unread.
+// Package connlimit limits the connections of a listener, so that clients without
+// credentials cannot block those with credentials: the number of connections, the time
+// until their first request is admitted, and how long a peer may leave an answer unread.
 //
-// A listener that waits when it is full, as netutil.LimitListener does, leaves
-// its owner in the queue behind those who fill it. This one goes on accepting
-// and closes another connection instead.
+// A listener that waits when it is full, like netutil.LimitListener, would make legitimate
+// clients wait behind an attacker. This one keeps accepting, and closes another connection
+// instead.
 package connlimit
 
 import (
@@ -18,16 +17,16 @@ import (
 
 // Options are the limits of one listener.
 type Options struct {
-	// Max is how many connections there are at a time.
+	// Max is the number of connections.
 	Max int
-	// MaxPending is how many of them have not been admitted yet.
+	// MaxPending is the number of connections that have not been admitted yet.
 	MaxPending int
-	// Grace is how long one may take until it is admitted, TLS handshake and
-	// headers included.
+	// Grace is the time until a connection is admitted, including TLS handshake and
+	// headers.
 	Grace time.Duration
-	// Stall is how long the peer may take nothing of what is written to it.
+	// Stall is how long the peer may read nothing of what is written to it.
 	Stall time.Duration
-	// Closed is told of each connection that was closed for a limit; nil: nobody.
+	// Closed, if not nil, is called for each connection that was closed for a limit.
 	Closed func(remote net.Addr, why Reason)
 }
 
@@ -36,11 +35,11 @@ type Reason string
 
 // The limits.
 const (
-	Unread  Reason = "unread"  // its peer did not read an answer, and others needed the memory
+	Unread  Reason = "unread"  // its peer did not read an answer, and its memory was needed
 	Late    Reason = "late"    // it was not admitted within the grace time
 	Crowded Reason = "crowded" // too many were not admitted, most of them from its host
-	Idle    Reason = "idle"    // it had nothing to do, and all places were taken
-	Full    Reason = "full"    // it was new, and all places were taken by requests under way
+	Idle    Reason = "idle"    // it was idle, and all slots were taken
+	Full    Reason = "full"    // it was new, and all slots had requests under way
 )
 
 // Listener is a listener with limits.
@@ -53,13 +52,13 @@ type Listener struct {
 	pending map[*conn]struct{} // those that are not admitted
 }
 
-// New puts limits on a listener.
+// New returns l with limits.
 func New(l net.Listener, o Options) *Listener {
 	return &Listener{Listener: l, o: o, conns: map[*conn]struct{}{}, pending: map[*conn]struct{}{}}
 }
 
-// Accept returns the next connection. It closes another one where there is no
-// place for it, or the new one if all others have requests under way.
+// Accept returns the next connection. If all slots are taken, it closes an idle
+// connection, or the new one if there is none.
 func (l *Listener) Accept() (net.Conn, error) {
 	for {
 		inner, err := l.Listener.Accept()
@@ -78,14 +77,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// add notes a new connection, and returns the one that has to be closed for it,
-// which may be itself; nil if there is a place.
+// add adds a connection. It returns the one to close for it, which may be c itself; nil if
+// a slot is free.
 func (l *Listener) add(c *conn) (out *conn, why Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
 	case len(l.pending) >= max(l.o.MaxPending, 1), len(l.conns) >= l.o.Max && len(l.pending) > 0:
-		out, why = l.crowding(), Crowded
+		out, why = l.oldestOfBusiestHost(), Crowded
 	case len(l.conns) >= l.o.Max:
 		if out, why = l.longestIdle(), Idle; out == nil {
 			return c, Full
@@ -103,10 +102,9 @@ func (l *Listener) add(c *conn) (out *conn, why Reason) {
 	return out, why
 }
 
-// crowding returns the oldest pending connection of the host that has most of
-// them: one host fills its own places alone, and whoever has credentials shows
-// them at once.
-func (l *Listener) crowding() *conn {
+// oldestOfBusiestHost returns the oldest pending connection of the host with most of them.
+// So a host displaces only its own, and clients with credentials are admitted at once.
+func (l *Listener) oldestOfBusiestHost() *conn {
 	of := map[string]int{}
 	for c := range l.pending {
 		of[c.host]++
@@ -120,8 +118,8 @@ func (l *Listener) crowding() *conn {
 	return out
 }
 
-// longestIdle returns the connection that has been without a request for
-// longest, nil if all have one.
+// longestIdle returns the connection that has been idle for longest, nil if all have
+// requests.
 func (l *Listener) longestIdle() *conn {
 	var out *conn
 	for c := range l.conns {
@@ -132,7 +130,7 @@ func (l *Listener) longestIdle() *conn {
 	return out
 }
 
-// forget gives the place of a connection back; l.mu is held.
+// forget frees the slot of a connection. The caller holds l.mu.
 func (l *Listener) forget(c *conn) {
 	delete(l.conns, c)
 	delete(l.pending, c)
@@ -142,13 +140,13 @@ func (l *Listener) forget(c *conn) {
 }
 
 func (l *Listener) close(c *conn, why Reason) {
-	if l.o.Closed != nil { // before anybody can see the end
+	if l.o.Closed != nil { // before the peer notices
 		l.o.Closed(c.RemoteAddr(), why)
 	}
-	_ = c.Close() // it is of no use any more
+	_ = c.Close() // it is not used any more
 }
 
-// hostOf is the host of an address, the same for all on a Unix socket.
+// hostOf returns the host of an address, which is the same for all on a Unix socket.
 func hostOf(a net.Addr) string {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.IP.String()
@@ -188,14 +186,14 @@ func (c *conn) admitted() bool {
 	return !pending
 }
 
-// writeSize is how much is written between two looks at the clock.
+// writeSize is how much is written between two checks of the deadline.
 const writeSize = 64 << 10
 
-// Write writes p. It fails with os.ErrDeadlineExceeded when the peer has taken
-// nothing for too long.
+// Write writes p. It returns os.ErrDeadlineExceeded when the peer has read nothing for
+// Options.Stall.
 func (c *conn) Write(p []byte) (written int, err error) {
 	for first := true; first || len(p) > 0; first = false {
-		if err := c.extend(); err != nil {
+		if err := c.extendDeadline(); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(p[:min(len(p), writeSize)])
@@ -208,9 +206,9 @@ func (c *conn) Write(p []byte) (written int, err error) {
 	return written, nil
 }
 
-// extend moves the deadline for writing on. Setting it costs as much as a short
-// answer does, so it is left alone while most of it is still to come.
-func (c *conn) extend() error {
+// extendDeadline extends the deadline for writing if most of it has passed. Setting it
+// costs as much as a short answer.
+func (c *conn) extendDeadline() error {
 	if c.listener.o.Stall <= 0 {
 		return nil
 	}
@@ -242,8 +240,8 @@ func (c *conn) SetDeadline(t time.Time) error {
 
 type key struct{}
 
-// Context remembers a connection in the context of its requests. It is the
-// ConnContext of an http.Server.
+// Context stores a connection in the context of its requests. It is the ConnContext of an
+// http.Server.
 func Context(ctx context.Context, c net.Conn) context.Context {
 	if limited := find(c); limited != nil {
 		return context.WithValue(ctx, key{}, limited)
@@ -251,7 +249,7 @@ func Context(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// Admit says that the request of ctx has been admitted: its connection may stay.
+// Admit marks the connection of the request of ctx as admitted.
 func Admit(ctx context.Context) {
 	c, ok := ctx.Value(key{}).(*conn)
 	if !ok {
@@ -265,15 +263,14 @@ func Admit(ctx context.Context) {
 	}
 }
 
-// Close closes the connection of the request of ctx, which its peer leaves unread.
+// Close closes the connection of the request of ctx, whose peer leaves an answer unread.
 func Close(ctx context.Context) {
 	if c, ok := ctx.Value(key{}).(*conn); ok {
 		c.listener.close(c, Unread)
 	}
 }
 
-// State notes which connections have nothing to do. It is the ConnState of an
-// http.Server.
+// State records which connections are idle. It is the ConnState of an http.Server.
 func State(c net.Conn, s http.ConnState) {
 	limited := find(c)
 	if limited == nil {

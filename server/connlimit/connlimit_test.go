@@ -182,7 +182,7 @@ func TestShareOut(t *testing.T) {
 		64:      {8, 8, 16},
 		1 << 40: {16320, 16320, most},
 	} {
-		if got := ShareOut(files); got != want {
+		if got := DivideFiles(files); got != want {
 			t.Errorf("%d open files: %+v, want %+v", files, got, want)
 		}
 	}

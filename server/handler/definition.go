@@ -104,12 +104,12 @@ func (d *definitionReader) next() (*api.DefinitionLine, error) {
 	case errors.Is(err, io.EOF):
 		return nil, rest.TextErrorf(http.StatusBadRequest, "line %d: the definition ended without an end line", d.number)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, rest.EndedEarly(err)
+		return nil, rest.BodyReadError(err)
 	case err != nil:
 		return nil, err
 	}
 	line := &api.DefinitionLine{}
-	err = rest.Affordable(text, reflect.TypeFor[api.DefinitionLine]())
+	err = rest.CheckCost(text, reflect.TypeFor[api.DefinitionLine]())
 	if err == nil {
 		if err = json.Unmarshal(text, line); err != nil {
 			err = rest.BodyError(err)

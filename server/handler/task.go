@@ -52,7 +52,7 @@ func (d *Deps) runTask(t workflow.Task, user string, work func(context.Context) 
 		}
 		failure := ""
 		if err := work(ctx); err != nil {
-			failure = rest.Told(rest.WithSpan(ctx, fmt.Sprintf("task-%d", t.ID)), d.Log, err)
+			failure = rest.ErrorText(rest.WithSpan(ctx, fmt.Sprintf("task-%d", t.ID)), d.Log, err)
 		}
 		if err := d.Store.Tasks.Finish(ctx, t.ID, failure, user); err != nil {
 			d.Log.Error("the end of a task could not be stored", "task_id", t.ID, "workflow_id", t.WorkflowID, "error", err)

@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store"
 )
 
-// Topic is something that a request can wait for.
+// Topic is something that requests wait for.
 type Topic struct {
 	kind topicKind
 	id   int64
@@ -22,20 +22,20 @@ const (
 	topicRunner
 )
 
-// EventsOf is touched when a workflow's event log has grown.
+// EventsOf returns the topic of new events of a workflow.
 func EventsOf(workflowID int64) Topic { return Topic{topicEvents, workflowID} }
 
-// WorkOf is touched when a workflow has new ready jobs, or has ended.
+// WorkOf returns the topic of new ready jobs, or the end, of a workflow.
 func WorkOf(workflowID int64) Topic { return Topic{topicWork, workflowID} }
 
-// RunnerOf is touched when a runner's leases or orders have changed.
+// RunnerOf returns the topic of changed leases or orders of a runner.
 func RunnerOf(runnerID int64) Topic { return Topic{topicRunner, runnerID} }
 
-// Hub wakes waiting requests after commits. It carries no data: whoever is
-// woken reads the store, so nothing can be lost or overflow.
+// Hub wakes waiting requests after commits. It carries no data: a woken request reads the
+// store, so nothing can be lost or overflow.
 type Hub struct {
 	mu   sync.Mutex
-	subs map[Topic]*list.List // of *Subscription; who waits longest is first
+	subs map[Topic]*list.List // of *Subscription; the longest waiting is first
 }
 
 // New returns a hub without subscriptions.
@@ -43,8 +43,8 @@ func New() *Hub {
 	return &Hub{subs: map[Topic]*list.List{}}
 }
 
-// Subscription is a request that waits. C has a value as long as a topic was
-// touched since the last receive.
+// Subscription is a waiting request. C has a value if a topic was touched since the last
+// receive.
 type Subscription struct {
 	C      <-chan struct{}
 	c      chan struct{}
@@ -52,13 +52,13 @@ type Subscription struct {
 	topics []topicEntry
 }
 
-// topicEntry is a subscription's place among those of a topic.
+// topicEntry is the list element of a subscription for a topic.
 type topicEntry struct {
 	topic Topic
 	place *list.Element
 }
 
-// Subscribe begins to listen to topics. The caller must Close it.
+// Subscribe returns a subscription to topics. The caller must Close it.
 func (h *Hub) Subscribe(topics ...Topic) *Subscription {
 	c := make(chan struct{}, 1)
 	sub := &Subscription{C: c, c: c, hub: h}
@@ -87,8 +87,8 @@ func (s *Subscription) Close() {
 	s.topics = nil
 }
 
-// Publish wakes everybody whom a commit concerns. It never blocks, so that it
-// can be called from store.Options.OnCommit.
+// Publish wakes the subscriptions that a commit concerns. It never blocks, so that
+// store.Options.OnCommit can call it.
 func (h *Hub) Publish(c store.Changes) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -106,7 +106,7 @@ func (h *Hub) Publish(c store.Changes) {
 	}
 }
 
-// Wake touches a topic without a commit.
+// Wake wakes the subscriptions to a topic without a commit.
 func (h *Hub) Wake(t Topic) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -121,7 +121,7 @@ func (h *Hub) touch(t Topic) {
 	for e := waiting.Front(); e != nil; e = e.Next() {
 		select {
 		case e.Value.(*Subscription).c <- struct{}{}:
-		default: // it has not looked since the last touch
+		default: // it has not received the last value yet
 		}
 	}
 }

@@ -1,7 +1,6 @@
-// Package jobaccess decides what a running job may call. A job reaches the
-// daemon through its runner, which adds the credentials that it has itself, and
-// says with api.JobHeader that the request is a job's. The header only narrows
-// what the credentials allow, so that it needs no proof.
+// Package jobaccess decides what a running job may call. A job reaches the daemon through
+// its runner, which adds its own credentials, and the header api.JobHeader. The header
+// only limits what the credentials allow, so it needs no proof.
 package jobaccess
 
 import (
@@ -20,16 +19,16 @@ import (
 // Scope says which requests of a route jobs may make.
 type Scope int
 
-// The scopes. The workflow of the job is the one that its runner works on; where
-// a request names another one it is refused in every scope.
+// The scopes. A request that names another workflow than that of the job is rejected in
+// every scope.
 const (
-	Undecided Scope = iota // nobody has decided: refused, and a test fails
-	Refused                // not for jobs
-	Everyone               // it tells nothing about workflows
-	Query                  // the query names the workflow
-	Body                   // the body names the workflow
-	Workflow               // {id} is the workflow
-	Job                    // {id} is one of its jobs, and so on
+	Unset    Scope = iota // missing in the table: rejected, and a test fails
+	Refused               // not for jobs
+	Everyone              // it returns nothing about workflows
+	Query                 // the query names the workflow
+	Body                  // the body names the workflow
+	Workflow              // {id} is the workflow
+	Job                   // {id} is one of its jobs, and so on
 	File
 	UserData
 	Result
@@ -37,22 +36,22 @@ const (
 	Requirements
 )
 
-// kinds are the rows that {id} names in a scope.
+// kinds are the rows that {id} identifies in a scope.
 var kinds = map[Scope]store.Kind{
 	Job: store.KindJob, File: store.KindFile, UserData: store.KindUserData, Result: store.KindResult, Event: store.KindEvent,
 	Requirements: store.KindRequirements,
 }
 
-// Owners tells which workflow a row belongs to.
+// Owners returns which workflow a row belongs to.
 type Owners interface {
-	// Of returns the id of the workflow; an error with CodeNotFound if there
-	// is no such row.
+	// Of returns the id of the workflow, or an error with CodeNotFound if the row does not
+	// exist.
 	Of(ctx context.Context, kind store.Kind, id int64) (workflowID int64, err error)
 }
 
-// FromHeader returns the workflow on behalf of whose job a request is made; 0 if
-// it is no job's. A header that cannot be read is an error: ignoring it would
-// widen what the request may do.
+// FromHeader returns the workflow of the job that makes a request; 0 if no job does. It
+// returns an error with CodeInvalid for an invalid header, since ignoring it would allow
+// more.
 func FromHeader(h http.Header) (workflowID int64, err error) {
 	values := h.Values(api.JobHeader)
 	if len(values) == 0 {
@@ -65,8 +64,8 @@ func FromHeader(h http.Header) (workflowID int64, err error) {
 	return id, nil
 }
 
-// Check refuses a request that a job of a workflow may not make: CodeForbidden.
-// The scope is that of the route, id the {id} of its path.
+// Check returns an error with CodeForbidden if a job of a workflow may not make a request.
+// scope is that of the route, id the {id} of its path.
 func Check(ctx context.Context, owners Owners, scope Scope, workflowID int64, r *http.Request, id string) error {
 	if !allowed(scope, workflowID, id) || !queryWithin(workflowID, r.URL.RawQuery) {
 		return forbidden(r, workflowID)
@@ -77,7 +76,7 @@ func Check(ctx context.Context, owners Owners, scope Scope, workflowID int64, r 
 	}
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {
-		return nil //nolint:nilerr // the handler says what is wrong with it
+		return nil //nolint:nilerr // the handler reports the error
 	}
 	owner, err := owners.Of(ctx, kind, n)
 	if err != nil {
@@ -92,7 +91,7 @@ func Check(ctx context.Context, owners Owners, scope Scope, workflowID int64, r 
 // allowed is the part of the decision that needs no row.
 func allowed(scope Scope, workflowID int64, id string) bool {
 	switch scope {
-	case Undecided, Refused:
+	case Unset, Refused:
 		return false
 	case Workflow:
 		n, err := strconv.ParseInt(id, 10, 64)
@@ -115,12 +114,12 @@ func queryWithin(workflowID int64, raw string) bool {
 	return true
 }
 
-// proposer is a body that may ask for a proposal alone, which changes nothing.
+// proposer is a body that may request a dry run, which changes nothing.
 type proposer interface{ Proposes() bool }
 
-// CheckBody refuses a decoded body, given by a pointer, that names another workflow,
-// in itself or in the elements of its lists, or that asks for the change where jobs may
-// ask for the proposal of one: CodeForbidden.
+// CheckBody returns an error with CodeForbidden if a decoded body, a pointer, names
+// another workflow, in itself or in the elements of its lists, or requests a change for
+// which jobs may only request a dry run.
 func CheckBody(workflowID int64, r *http.Request, body any) error {
 	if p, ok := body.(proposer); ok && !p.Proposes() || namesOther(reflect.ValueOf(body), workflowID) {
 		return forbidden(r, workflowID)
@@ -128,7 +127,8 @@ func CheckBody(workflowID int64, r *http.Request, body any) error {
 	return nil
 }
 
-// namesOther looks for fields workflow_id in structs, and in structs of lists.
+// namesOther reports whether a field workflow_id, in structs or structs of lists, has
+// another value.
 func namesOther(v reflect.Value, workflowID int64) bool {
 	switch v.Kind() {
 	case reflect.Pointer:

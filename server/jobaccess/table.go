@@ -1,11 +1,10 @@
 package jobaccess
 
-// scopes has an entry for each route of the API, by method and pattern. Jobs
-// read what belongs to their workflow, add jobs to it while they run, and write
-// its files, user data and events. What runs a workflow (claims, completions,
-// retries, resets, cancellation), what describes how it is run (policies,
-// handlers, actions, schedulers, allocations, nodes), and other workflows are
-// not theirs.
+// scopes has an entry for each route of the API, by method and pattern. Jobs read what
+// belongs to their workflow, add jobs to it while they run, and write its files, user data
+// and events. They may not use what runs a workflow (claims, completions, retries, resets,
+// cancellation), what configures it (policies, handlers, actions, schedulers, allocations,
+// nodes), or other workflows.
 var scopes = map[string]Scope{
 	"GET /ping":    Everyone,
 	"GET /version": Everyone,
@@ -58,7 +57,7 @@ var scopes = map[string]Scope{
 	"GET /workflows/{id}/claim_holds":                 Refused,
 	"POST /workflows/{id}/release_claims":             Refused,
 
-	"POST /jobs":              Refused, // with a policy of its own, and nobody would initialise it; spawn_jobs does
+	"POST /jobs":              Refused, // would not be initialized; use spawn_jobs
 	"POST /bulk_jobs":         Refused,
 	"GET /jobs":               Query,
 	"GET /jobs/{id}":          Job,
@@ -108,7 +107,7 @@ var scopes = map[string]Scope{
 	"DELETE /resource_requirements/{id}": Refused,
 	"DELETE /resource_requirements":      Refused,
 
-	"POST /results":        Refused, // runners say how jobs ended
+	"POST /results":        Refused, // runners report how jobs ended
 	"GET /results":         Query,
 	"GET /results/{id}":    Result,
 	"PUT /results/{id}":    Refused,
@@ -198,14 +197,14 @@ var scopes = map[string]Scope{
 	"POST /workflows/{id}/submit":      Refused,
 	"POST /workflows/{id}/plan":        Refused,
 
-	// Pages beside the API.
+	// Pages outside of the API.
 	"GET /openapi.yaml": Everyone,
 	"GET /{$}":          Everyone,
 	"GET /dashboard":    Everyone,
 	"GET /metrics":      Refused, // of all workflows
 }
 
-// ScopeOf returns the scope of a route; Undecided if it has none.
+// ScopeOf returns the scope of a route; Unset if it has none.
 func ScopeOf(method, pattern string) Scope { return scopes[method+" "+pattern] }
 
 // Routes returns the routes that have a scope, as method and pattern.

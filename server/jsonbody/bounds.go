@@ -1,6 +1,6 @@
-// Package jsonbody looks at the text of a JSON body before it is decoded, for
-// what it would cost: a list of a few bytes an element becomes structs of a
-// kilobyte each, and the decoder goes on to the end of it whatever it finds.
+// Package jsonbody estimates the memory that a JSON body takes to decode, before it is
+// decoded: list elements of a few bytes become structs of a kilobyte each, and the decoder
+// reads to the end of the list, even if it is invalid.
 package jsonbody
 
 import (
@@ -12,19 +12,19 @@ import (
 
 // Limits of a body.
 const (
-	// MaxDepth is how deep arrays and objects may be nested. Clients of other
-	// languages read no more than 128 levels.
+	// MaxDepth is how deeply arrays and objects may be nested. Clients in other languages
+	// read at most 128 levels.
 	MaxDepth = 100
 	// MaxValues is the length of a list of plain values.
 	MaxValues = 1_000_000
-	// MaxCost is the memory that the values may take besides their texts.
+	// MaxCost is the memory that the values may take, without their texts.
 	MaxCost = 256 << 20
 )
 
-// Mismatch is an element of a list that is no object where one has to be.
+// Mismatch is the error for a list element that must be an object and is not.
 type Mismatch struct {
-	Field string // with those around it, joined by dots; empty for the body itself
-	Got   string // what it is, in the words of encoding/json
+	Field string // with its parents, joined by dots; empty for the body itself
+	Got   string // its type, as encoding/json names it
 }
 
 func (e *Mismatch) Error() string {
@@ -35,7 +35,7 @@ func (e *Mismatch) Error() string {
 	return "invalid type: " + e.Got + at + ", expected an object"
 }
 
-// TooMany is a list that is too long.
+// TooMany is the error for a list that is too long.
 type TooMany struct {
 	Field    string
 	Len, Max int
@@ -46,16 +46,16 @@ func (e *TooMany) Error() string {
 	return fmt.Sprintf("the list of %s has %d entries; at most %d are accepted at once", name, e.Len, e.Max)
 }
 
-// TooCostly is a body that is nested too deeply, or that would take too much
+// TooCostly is the error for a body that is nested too deeply or would take too much
 // memory.
 type TooCostly struct{ Why string }
 
 func (e *TooCostly) Error() string { return e.Why }
 
-// Cost returns about how much memory the values of a JSON text take when it is
-// decoded into a type, besides the texts among them. It stops at the first error.
-// Lists of objects have at most maxObjects elements. What is no JSON costs
-// nothing: the decoder says what is wrong before it makes anything of it.
+// Cost returns the approximate memory for decoding a JSON text into a type, without its
+// texts. It returns the first error: a Mismatch, TooMany for a list of more than
+// maxObjects objects, or TooCostly. Invalid JSON costs nothing, because the decoder
+// rejects it first.
 func Cost(text []byte, into reflect.Type, maxObjects int) (int64, error) {
 	w := walker{text: text, maxObjects: maxObjects}
 	err := w.value(planOf(into))
@@ -65,13 +65,13 @@ func Cost(text []byte, into reflect.Type, maxObjects int) (int64, error) {
 	return w.cost, err
 }
 
-// Small reports whether a text is too small to cost much, or to be nested deeply.
+// Small reports whether a text is too small to cost much or to be nested deeply.
 func Small(text []byte) bool {
 	const small = 16 << 10
 	return len(text) <= small && bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) <= MaxDepth
 }
 
-// walker reads a text once, without making anything of it.
+// walker scans a text once, without decoding it.
 type walker struct {
 	text       []byte
 	at         int
@@ -79,10 +79,10 @@ type walker struct {
 	maxObjects int
 	path       []string // the names of the fields around the value
 	cost       int64
-	broken     bool // the text is no JSON
+	broken     bool // the text is not JSON
 }
 
-// value reads the next value.
+// value scans the next value.
 func (w *walker) value(p *plan) error {
 	switch c := w.next(); c {
 	case '{', '[':
@@ -108,7 +108,7 @@ func (w *walker) value(p *plan) error {
 	return nil
 }
 
-// object reads an object whose brace has been read.
+// object scans an object after its brace.
 func (w *walker) object(p *plan) error {
 	for first := true; ; first = false {
 		c := w.next()
@@ -135,7 +135,7 @@ func (w *walker) object(p *plan) error {
 		}
 		w.at++
 		field := p.field(name)
-		if err := w.charge(field); err != nil {
+		if err := w.addCost(field); err != nil {
 			return err
 		}
 		w.path = append(w.path, field.name)
@@ -146,7 +146,7 @@ func (w *walker) object(p *plan) error {
 	}
 }
 
-// list reads an array whose bracket has been read.
+// list scans an array after its bracket.
 func (w *walker) list(p *plan) error {
 	n, elem, most := 0, p.elem(), MaxValues
 	if elem.plan.objects {
@@ -170,7 +170,7 @@ func (w *walker) list(p *plan) error {
 			return &Mismatch{Field: strings.Join(w.path, "."), Got: wordOf(c)}
 		}
 		if n < most {
-			if err := w.charge(elem); err != nil {
+			if err := w.addCost(elem); err != nil {
 				return err
 			}
 		}
@@ -184,8 +184,8 @@ func (w *walker) list(p *plan) error {
 	return nil
 }
 
-// charge adds the cost of a value.
-func (w *walker) charge(m member) error {
+// addCost adds the cost of a value.
+func (w *walker) addCost(m member) error {
 	if w.cost += m.size; w.cost > MaxCost {
 		return &TooCostly{fmt.Sprintf("the values of the body would take more than %d MiB of memory; send them in several requests", MaxCost>>20)}
 	}
@@ -204,7 +204,7 @@ func (w *walker) next() byte {
 	return 0
 }
 
-// skipText skips a string and returns what is between its quotes, as written.
+// skipText skips a string and returns the text between its quotes, with its escapes.
 func (w *walker) skipText() []byte {
 	w.at++
 	begin := w.at
@@ -239,7 +239,7 @@ func (w *walker) skipWord() {
 	}
 }
 
-// wordOf is what encoding/json calls a value that begins with c.
+// wordOf returns the name that encoding/json has for a value that begins with c.
 func wordOf(c byte) string {
 	switch c {
 	case '[':

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// plan is how much memory the parts of a value take.
+// plan is the memory that the parts of a value take.
 type plan struct {
 	objects bool              // it is decoded from an object
 	fields  map[string]member // of a struct, by name
@@ -19,20 +19,20 @@ type plan struct {
 type member struct {
 	name string
 	plan *plan
-	size int64 // of what is made for each one, besides what its own parts take
+	size int64 // for each one, without its own parts
 }
 
-// Sizes of what has no type of ours: an entry of a map, which is never quite
-// full, and a value whose type decodes itself.
+// Sizes of other values: an entry of a map, which is never quite full, and a value whose
+// type decodes itself.
 const (
 	entrySize = 64
 	looseSize = 32
 )
 
 var (
-	loose     = &plan{} // of values whose parts nobody knows
+	loose     = &plan{} // of values with unknown parts
 	looseElem = member{plan: loose, size: looseSize}
-	kept      = &plan{} // a text that is kept as it is
+	kept      = &plan{} // a text that is stored as it is
 	keptElem  = member{plan: kept}
 
 	rawMessage      = reflect.TypeFor[json.RawMessage]()
@@ -42,7 +42,7 @@ var (
 	plans sync.Map // reflect.Type to *plan
 )
 
-// field is the part of an object that a name leads to.
+// field returns the part of an object with a name.
 func (p *plan) field(name []byte) member {
 	switch {
 	case p == loose:
@@ -56,11 +56,11 @@ func (p *plan) field(name []byte) member {
 	if m, ok := p.similar(name); ok {
 		return m
 	}
-	return keptElem // it is skipped, or of another type than it should be
+	return keptElem // it is skipped, or has the wrong type
 }
 
-// similar finds the field for a name that is written in another way, since
-// encoding/json does: with escapes, or in other cases.
+// similar returns the field whose name differs in case or is written with escapes, as
+// encoding/json does.
 func (p *plan) similar(name []byte) (member, bool) {
 	text := string(name)
 	if strings.Contains(text, `\`) && json.Unmarshal([]byte(`"`+text+`"`), &text) != nil {
@@ -74,7 +74,7 @@ func (p *plan) similar(name []byte) (member, bool) {
 	return member{}, false
 }
 
-// elem is the part of an array that each of its elements is.
+// elem returns the part that each element of an array is.
 func (p *plan) elem() member {
 	switch {
 	case p == loose:
@@ -85,7 +85,7 @@ func (p *plan) elem() member {
 	return keptElem
 }
 
-// planOf makes the plan of a type.
+// planOf returns the plan of a type.
 func planOf(t reflect.Type) *plan {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -125,7 +125,7 @@ func makePlan(t reflect.Type) *plan {
 	return &plan{}
 }
 
-// pointee is the size of what a value of a pointer type points to.
+// pointee returns the size of what a value of a pointer type points to.
 func pointee(t reflect.Type) int64 {
 	if t.Kind() != reflect.Pointer {
 		return 0

@@ -12,11 +12,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// AnswerBounds bounds the memory of answers. A list of 50,000 jobs is some 30 MB of
-// text, and twice that before it is text.
-var AnswerBounds = unread.Options{Bytes: 128 << 20, Lists: 2, Wait: 20 * time.Second, Still: 2 * time.Second, Rate: 256 << 10}
+// AnswerBounds limit the memory of answers. A list of 50,000 jobs is about 30 MB of text,
+// and takes twice as much before it is encoded.
+var AnswerBounds = unread.Options{Bytes: 128 << 20, Lists: 2, Wait: 20 * time.Second, Stall: 2 * time.Second, Rate: 256 << 10}
 
-// textOf runs a handler and makes the text of its answer.
+// textOf calls a handler and encodes its answer. It returns an error with CodeUnavailable
+// if there is no memory for it.
 func textOf[P, B, Out any](t *Router, in *Request[P, B], fn func(*Request[P, B]) (Out, error)) (*unread.Text, error) {
 	if p, ok := any(&in.Params).(interface{ Large() bool }); ok && p.Large() {
 		done, err := t.Answers.List(in.Context())
@@ -40,7 +41,7 @@ func textOf[P, B, Out any](t *Router, in *Request[P, B], fn func(*Request[P, B])
 	return text, nil
 }
 
-// encode writes v as JSON. Texts are written as they are, without HTML escapes.
+// encode writes v as JSON, without HTML escapes.
 func encode(w io.Writer, v any) error {
 	if page, ok := v.(interface{ EncodeTo(w io.Writer) error }); ok {
 		return page.EncodeTo(w)
@@ -50,8 +51,8 @@ func encode(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// lineless leaves out the newline that a json.Encoder ends with; it writes a value
-// in one piece.
+// lineless removes the newline that a json.Encoder ends with. It expects each value in one
+// call of Write.
 type lineless struct{ w io.Writer }
 
 func (l lineless) Write(p []byte) (int, error) {
@@ -62,8 +63,8 @@ func (l lineless) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// sendJSON answers with a text that is JSON.
+// sendJSON sends a text that is JSON.
 func sendJSON(w http.ResponseWriter, status int, text *unread.Text) {
 	w.Header().Set("Content-Type", jsonMedia)
-	_ = text.Send(w, status) // the client may be gone
+	_ = text.Send(w, status) // the client may have disconnected
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// decodeBody reads a JSON body into dest, a pointer. The error is a TextError:
-// 400 for text that is no JSON, 422 for JSON of another shape.
+// decodeBody decodes a JSON body into dest, a pointer. Its error is a TextError: 400 for
+// invalid JSON, 422 for JSON of another shape.
 func decodeBody(text []byte, dest any) error {
-	if err := Affordable(text, reflect.TypeOf(dest).Elem()); err != nil {
+	if err := CheckCost(text, reflect.TypeOf(dest).Elem()); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(text, dest); err != nil {
@@ -34,8 +34,8 @@ func decodeBody(text []byte, dest any) error {
 	return nil
 }
 
-// Affordable refuses a text that would cost too much to decode.
-func Affordable(text []byte, into reflect.Type) error {
+// CheckCost returns a TextError with 413 if the text would take too much memory to decode.
+func CheckCost(text []byte, into reflect.Type) error {
 	if jsonbody.Small(text) {
 		return nil
 	}
@@ -45,7 +45,7 @@ func Affordable(text []byte, into reflect.Type) error {
 	switch {
 	case err == nil:
 		return nil
-	case !json.Valid(text): // that comes first
+	case !json.Valid(text): // takes precedence
 		return BodyError(json.Unmarshal(text, new(json.RawMessage)))
 	case errors.As(err, &costly):
 		return TextErrorf(http.StatusRequestEntityTooLarge, "Json deserialize error: %v", err)
@@ -55,7 +55,7 @@ func Affordable(text []byte, into reflect.Type) error {
 	return TextErrorf(http.StatusUnprocessableEntity, "Json deserialize error: %v", err)
 }
 
-// BodyError is the refusal of a body that json.Unmarshal cannot read.
+// BodyError returns the TextError for an error of json.Unmarshal.
 func BodyError(err error) error {
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
@@ -72,7 +72,7 @@ func BodyError(err error) error {
 	return TextErrorf(422, "Json deserialize error: %s", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// jsonType is what a client has to send for a Go type.
+// jsonType returns the JSON type that a client has to send for a Go type.
 func jsonType(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

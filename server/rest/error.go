@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// HTTPError is a refusal with its status and body.
+// HTTPError is an error with its status and body.
 type HTTPError struct {
 	Status int
 	Detail api.ErrorDetail
@@ -22,8 +22,7 @@ type HTTPError struct {
 
 func (e *HTTPError) Error() string { return e.Detail.Message }
 
-// TextError is a refusal in plain text: the request did not get as far as a
-// handler.
+// TextError is an error in plain text, for requests that did not reach a handler.
 type TextError struct {
 	status int
 	Text   string
@@ -36,24 +35,24 @@ func TextErrorf(status int, format string, args ...any) error {
 	return &TextError{status: status, Text: fmt.Sprintf(format, args...)}
 }
 
-// InvalidField refuses a field's value.
+// InvalidField returns the error for an invalid value of a field.
 func InvalidField(field string, value any, format string, args ...any) error {
 	return &HTTPError{Status: http.StatusUnprocessableEntity, Detail: api.ErrorDetail{
 		Message: fmt.Sprintf(format, args...), Field: field, Value: value,
 	}}
 }
 
-// InternalError is the answer to what is our own fault. What it was, with names
-// of tables and paths, is for the log alone.
+// InternalError returns the answer to an internal error. Its cause, with names of tables
+// and paths, is only logged.
 func InternalError(span string) *HTTPError {
 	return &HTTPError{Status: http.StatusInternalServerError, Detail: api.ErrorDetail{
 		Error: api.KindInternal, Message: "internal error; the log of the server has the details under span id " + span,
 	}}
 }
 
-// Told is the text of an error that is part of an answer. What is our own fault
-// goes to the log.
-func Told(ctx context.Context, log *slog.Logger, err error) string {
+// ErrorText returns the text of an error that is part of an answer. An internal error is
+// logged instead.
+func ErrorText(ctx context.Context, log *slog.Logger, err error) string {
 	if AsHTTP(err, http.StatusConflict).Status != http.StatusInternalServerError {
 		return err.Error()
 	}
@@ -62,9 +61,8 @@ func Told(ctx context.Context, log *slog.Logger, err error) string {
 	return InternalError(span).Detail.Message
 }
 
-// AsHTTP decides the answer to an error, of an internal one only the status.
-// conflict is the status for a conflict with the state of things: 422 on torc's
-// paths, 409 where it is documented.
+// AsHTTP returns the answer to an error, with only the status of an internal one. conflict
+// is the status for conflicts: 422 on torc's paths, 409 where it is documented.
 func AsHTTP(err error, conflict int) *HTTPError {
 	var h *HTTPError
 	if errors.As(err, &h) {
@@ -96,7 +94,7 @@ func AsHTTP(err error, conflict int) *HTTPError {
 	return &HTTPError{Status: status, Detail: detail}
 }
 
-// WriteError sends a refusal as JSON.
+// WriteError sends an error as JSON.
 func WriteError(w http.ResponseWriter, e *HTTPError) {
 	if e.Status == http.StatusInternalServerError {
 		e = InternalError(w.Header().Get("X-Span-Id"))
@@ -111,15 +109,15 @@ func WriteError(w http.ResponseWriter, e *HTTPError) {
 	writeJSON(w, e.Status, api.ErrorResponse{Error: detail})
 }
 
-// Refuse sends a refusal in plain text.
-func Refuse(w http.ResponseWriter, status int, text string) {
+// WriteTextError sends an error in plain text.
+func WriteTextError(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, textFor(w, text)) // the client may be gone
+	_, _ = io.WriteString(w, textFor(w, text)) // the client may have disconnected
 }
 
-// textFor is the text of a refusal for whoever gets the answer: our own client
-// shows it as it is, since people write its keys (timeouts) into their files.
+// textFor returns the text of an error for the client of w. Our own client shows it
+// unchanged, because users may write its keys, such as timeouts, into their files.
 func textFor(w http.ResponseWriter, text string) string {
 	if s, ok := w.(*StatusWriter); ok && s.ours {
 		return text
@@ -127,13 +125,13 @@ func textFor(w http.ResponseWriter, text string) string {
 	return Soften(text)
 }
 
-// trapWords are what torc's client takes for a passing failure, wherever they
-// stand in the text of an error: it then repeats the request for minutes. A
-// refusal that will be the same next time must not contain them.
+// trapWords are what torc's client considers a sign of a temporary failure, anywhere in
+// the text of an error. It then repeats the request for minutes. Texts of permanent errors
+// must not contain them.
 var trapWords = regexp.MustCompile(`(?i)(connec)(tion)|(time)(out)|(net)(work)|(d)(ns)|(resol)(ve)|(unreach)(able)|(database is) (locked|busy)|(sqlite)_(busy)`)
 
-// Soften puts a hyphen into trap words, which may come from the names and
-// values that a client sent.
+// Soften puts a hyphen into trap words, which may be part of names and values from a
+// client.
 func Soften(text string) string {
 	return trapWords.ReplaceAllStringFunc(text, func(word string) string {
 		var halves []string

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// CheckFreeJSON refuses valid JSON that stays as it was written, but that not
-// every client could read again: one such record would spoil every list that
-// it is in.
+// CheckFreeJSON returns an error for valid JSON that some clients cannot read. Free JSON
+// is stored as it was written, so one such record would make all lists with it unreadable.
 func CheckFreeJSON(text []byte) error {
 	if !utf8.Valid(text) {
 		return errors.New("a text is not UTF-8")
@@ -34,7 +33,7 @@ func CheckFreeJSON(text []byte) error {
 	return nil
 }
 
-// stringEnd is the length of the string at the beginning of a text.
+// stringEnd returns the length of the string at the beginning of a text.
 func stringEnd(text []byte) int {
 	for i := 1; i < len(text); i++ {
 		switch text[i] {
@@ -47,7 +46,7 @@ func stringEnd(text []byte) int {
 	return len(text)
 }
 
-// numberEnd is the length of the number at the beginning of a text.
+// numberEnd returns the length of the number at the beginning of a text.
 func numberEnd(text []byte) int {
 	for i, c := range text {
 		switch c {
@@ -59,9 +58,9 @@ func numberEnd(text []byte) int {
 	return len(text)
 }
 
-// pairedSurrogates reports whether the escapes of a string stand for characters.
+// pairedSurrogates reports whether all surrogates in the escapes of a string are paired.
 func pairedSurrogates(text []byte) bool {
-	high := rune(0) // of a pair of which the second half has to come
+	high := rune(0) // of a pair whose second half is still missing
 	for i := 0; i < len(text); i++ {
 		unit := rune(0)
 		if text[i] == '\\' {

@@ -2,10 +2,10 @@ package rest
 
 import "fmt"
 
-// place is where in a body a value stands.
+// place is the position of a value in a body.
 type place struct {
-	in   *place // nil: in the body itself
-	name string // of the field; empty: it is an item of a list
+	in   *place // nil for the body itself
+	name string // of the field; empty for an item of a list
 	item int
 }
 
@@ -22,7 +22,7 @@ func (p *place) String() string {
 	}
 }
 
-// within says where, at the end of an error's text.
+// within returns the place as the end of an error message.
 func (p *place) within() string {
 	if p == nil {
 		return ""

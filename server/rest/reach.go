@@ -1,22 +1,22 @@
 package rest
 
-// Reach is what of a route those may use who have no more than the secret of an
-// allocation: a runner on a compute node, and whoever stole its file.
+// Reach says which requests of a route are allowed with only the secret of an allocation:
+// for a runner on a compute node, or for someone who stole its file.
 type Reach int
 
-// What a route may say of them.
+// How far a secret reaches.
 const (
 	reachNone     Reach = iota
-	ReachAll            // it tells nothing about workflows
+	ReachAll            // it returns nothing about workflows
 	ReachWorkflow       // {id} is the workflow of their allocation
 	ReachRunner         // {id} is a runner in their allocation
 )
 
-// RunnersAll lets everybody with a secret of an allocation call a route.
+// RunnersAll allows a route for every secret of an allocation.
 func RunnersAll(rt *Route) { rt.Runners = ReachAll }
 
-// RunnersOwnWorkflow lets those call it whose allocation is of the workflow {id}.
+// RunnersOwnWorkflow allows a route for the secrets of allocations of the workflow {id}.
 func RunnersOwnWorkflow(rt *Route) { rt.Runners = ReachWorkflow }
 
-// RunnersThemselves lets those call it in whose allocation the runner {id} is.
+// RunnersThemselves allows a route for the secret of the allocation of the runner {id}.
 func RunnersThemselves(rt *Route) { rt.Runners = ReachRunner }

@@ -1,5 +1,5 @@
-// Package rest turns HTTP requests into calls of handlers and what they return
-// into answers: a table of routes, parameters and bodies, errors.
+// Package rest turns HTTP requests into calls of handlers, and their results into answers:
+// a table of routes, parameters and bodies, errors, openapi.yaml.
 package rest
 
 import (
@@ -15,20 +15,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/access"
 )
 
-// Request is what a handler gets: the path and query parameters in P and the
-// body in B.
+// Request is the input of a handler: the path and query parameters in P, and the body in
+// B.
 type Request[P, B any] struct {
 	*http.Request
 	Params P
 	Body   B
-	// Status is what a success is answered with.
+	// Status is the status of a successful answer.
 	Status int
 }
 
-// User is who makes the request, for events.
+// User returns the name of the caller, for events.
 func (r *Request[P, B]) User() string { return access.CallerOf(r.Context()).User }
 
-// None is the body of a request whose body is ignored.
+// None is the type of a body that is ignored.
 type None struct{}
 
 // Param describes one field of a parameter struct. A field is declared as
@@ -36,8 +36,8 @@ type None struct{}
 //	ID    int64   `path:"id"`
 //	Limit *int64  `query:"limit" doc:"…"`
 //
-// A pointer or slice may be absent; anything else must be there, unless it has
-// a default tag.
+// A pointer or slice is optional. Other types are required, unless the field has a
+// default tag.
 type Param struct {
 	index    []int
 	Name     string
@@ -50,7 +50,7 @@ type Param struct {
 	Doc      string
 }
 
-// paramsOf lists the parameters of a struct, with those of embedded structs.
+// paramsOf returns the parameters of a struct, with those of embedded structs.
 func paramsOf(t reflect.Type) []Param {
 	var all []Param
 	for _, f := range reflect.VisibleFields(t) {

@@ -19,16 +19,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/server/unread"
 )
 
-// Route is one entry of the table that the mux and openapi.yaml are made from.
+// Route is one entry of the table from which the mux and openapi.yaml are made.
 type Route struct {
-	Method  string
-	Pattern string // below api.BasePath
-	Beside  bool   // the pattern begins at the root instead
-	Summary string
-	Params  []Param
-	Body    reflect.Type // nil: whatever is sent is ignored
-	Out     reflect.Type // nil: not JSON
-	Media   string       // of the body or of an answer that is not JSON
+	Method     string
+	Pattern    string // below api.BasePath
+	OutsideAPI bool   // the pattern is below the root instead
+	Summary    string
+	Params     []Param
+	Body       reflect.Type // nil: it is ignored
+	Out        reflect.Type // nil: not JSON
+	Media      string       // of the body or of an answer that is not JSON
 	// Others are the types of successes with another status than 200.
 	Others   map[int]reflect.Type
 	bulk     bool // the body may be large
@@ -41,19 +41,18 @@ type Route struct {
 // Option changes a route.
 type Option func(*Route)
 
-// Bulk lets the body be as large as Router.MaxBulkBody.
+// Bulk allows a body of up to Router.MaxBulkBody.
 func Bulk(rt *Route) { rt.bulk = true }
 
-// Streamed leaves the body, of another media type, to the handler.
+// Streamed has the handler read the body, of another media type, itself.
 func Streamed(media string, sample any) Option {
 	return func(rt *Route) { rt.streamed, rt.Media, rt.Body = true, media, reflect.TypeOf(sample) }
 }
 
-// Conflict409 answers a conflict with 409; without it the answer is 422, as in
-// torc.
+// Conflict409 sets the status of conflicts to 409. Without it they get 422, as in torc.
 func Conflict409(rt *Route) { rt.Conflict = http.StatusConflict }
 
-// Answers documents what a handler that returns any answers with a status.
+// Answers documents the type of an answer with a status, for handlers that return any.
 func Answers(status int, sample any) Option {
 	return func(rt *Route) {
 		if status == http.StatusOK {
@@ -67,11 +66,11 @@ func Answers(status int, sample any) Option {
 	}
 }
 
-// MaxBody is the limit for bodies in bytes.
+// MaxBody is the largest size of a body in bytes.
 const MaxBody = 2 << 20
 
-// Handle makes a route of a handler. The parameters are read into P, the body
-// into B, and what the handler returns is the answer.
+// Handle returns a route. Its parameters are decoded into P and the body into B; the
+// result of the handler is the answer.
 func Handle[P, B, Out any](method, pattern, summary string, fn func(*Request[P, B]) (Out, error), options ...Option) Route {
 	rt := Route{
 		Method: method, Pattern: pattern, Summary: summary,
@@ -112,8 +111,8 @@ func Handle[P, B, Out any](method, pattern, summary string, fn func(*Request[P, 
 	return rt
 }
 
-// Stream makes a route of a handler that writes its answer itself, up to the
-// point where it returns an error before having written anything.
+// Stream returns a route whose handler writes its answer itself. It may return an error
+// before it has written anything.
 func Stream[P any](method, pattern, summary, media string, fn func(w http.ResponseWriter, r *Request[P, None]) error, options ...Option) Route {
 	rt := Route{
 		Method: method, Pattern: pattern, Summary: summary, Media: media,
@@ -139,27 +138,27 @@ func Stream[P any](method, pattern, summary, media string, fn func(w http.Respon
 type Router struct {
 	Log         *slog.Logger
 	MaxBulkBody int64          // the limit for bodies of bulk requests in bytes
-	Answers     *unread.Budget // bounds the memory of answers
-	// Within refuses a request that its caller may not make.
-	Within func(rt *Route, r *http.Request) error
+	Answers     *unread.Budget // limits the memory of answers
+	// CheckCaller returns an error if the caller may not make a request.
+	CheckCaller func(rt *Route, r *http.Request) error
 }
 
-// Mux registers routes.
+// Mux returns a handler for routes.
 func (t *Router) Mux(routes []Route) *http.ServeMux {
 	mux := http.NewServeMux()
 	for _, rt := range routes {
 		base := api.BasePath
-		if rt.Beside {
+		if rt.OutsideAPI {
 			base = ""
 		}
 		mux.HandleFunc(rt.Method+" "+base+rt.Pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := t.Within(&rt, r); err != nil {
+			if err := t.CheckCaller(&rt, r); err != nil {
 				t.fail(w, r, &rt, err)
 				return
 			}
-			if err := access.CheckMedia(r, rt.wants()); err != nil {
-				connlimit.Refuse(w)
-				Refuse(w, http.StatusUnsupportedMediaType, err.Error())
+			if err := access.CheckMedia(r, rt.mediaType()); err != nil {
+				connlimit.CloseAfterAnswer(w)
+				WriteTextError(w, http.StatusUnsupportedMediaType, err.Error())
 				return
 			}
 			if rt.Body == nil {
@@ -176,15 +175,15 @@ func (t *Router) Mux(routes []Route) *http.ServeMux {
 
 const jsonMedia = "application/json"
 
-// wants is the media type of a route's body.
-func (rt *Route) wants() string {
+// mediaType returns the media type of a route's body.
+func (rt *Route) mediaType() string {
 	if rt.streamed {
 		return rt.Media
 	}
 	return jsonMedia
 }
 
-// Page makes a route of a page, which is no operation of the API.
+// Page returns a route of a page, which is not an operation of the API.
 func Page(pattern string, serve http.Handler, options ...Option) Route {
 	rt := Route{Method: http.MethodGet, Pattern: pattern, serve: func(_ *Router, _ *Route, w http.ResponseWriter, r *http.Request) {
 		serve.ServeHTTP(w, r)
@@ -195,32 +194,31 @@ func Page(pattern string, serve http.Handler, options ...Option) Route {
 	return rt
 }
 
-// Beside has the pattern begin at the root, beside the API.
-func Beside(rt *Route) { rt.Beside = true }
+// OutsideAPI puts the pattern of a route at the root, outside of the API.
+func OutsideAPI(rt *Route) { rt.OutsideAPI = true }
 
-// ignoreBody reads a body that means nothing, if it is small: while it has not
-// ended, nobody would notice that the client has gone. The connection ends with
-// the answer to a larger one.
+// ignoreBody reads a small body that is ignored, since a disconnect is noticed only after
+// its end. With a larger one the connection ends after the answer.
 func ignoreBody(r *http.Request) error {
 	const small = 64 << 10
 	if r.ContentLength == 0 || r.Body == nil {
 		return nil
 	}
 	if _, err := io.CopyN(io.Discard, r.Body, small); err != nil && !errors.Is(err, io.EOF) {
-		return EndedEarly(err)
+		return BodyReadError(err)
 	}
 	return nil
 }
 
-// EndedEarly is the answer to a body that could not be read to its end.
-func EndedEarly(err error) error {
+// BodyReadError returns the answer to a body that could not be read to its end.
+func BodyReadError(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return TextErrorf(http.StatusRequestTimeout, "nothing more of the body came for too long; send it again")
+		return TextErrorf(http.StatusRequestTimeout, "the body stalled for too long; send it again")
 	}
 	return TextErrorf(http.StatusBadRequest, "the body ended early: %v", err)
 }
 
-// readBody reads the body of a request into dest, a pointer.
+// readBody decodes the body of a request into dest, a pointer.
 func (t *Router) readBody(w http.ResponseWriter, r *http.Request, rt *Route, dest any) error {
 	if !isJSON(r.Header.Get("Content-Type")) {
 		return TextErrorf(http.StatusUnsupportedMediaType, "%v", access.MediaError(r, jsonMedia))
@@ -230,7 +228,7 @@ func (t *Router) readBody(w http.ResponseWriter, r *http.Request, rt *Route, des
 		limit = t.MaxBulkBody
 	}
 	if r.ContentLength > limit {
-		connlimit.Refuse(w)
+		connlimit.CloseAfterAnswer(w)
 		return tooLarge(limit)
 	}
 	var text bytes.Buffer
@@ -243,7 +241,7 @@ func (t *Router) readBody(w http.ResponseWriter, r *http.Request, rt *Route, des
 	case errors.As(err, &big):
 		return tooLarge(limit)
 	case err != nil:
-		return EndedEarly(err)
+		return BodyReadError(err)
 	}
 	return decodeBody(text.Bytes(), dest)
 }
@@ -260,18 +258,18 @@ func isJSON(contentType string) bool {
 		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json"))
 }
 
-// fail answers a request that failed, and logs what is our own fault.
+// fail answers a failed request, and logs internal errors.
 func (t *Router) fail(w http.ResponseWriter, r *http.Request, rt *Route, err error) {
 	var text *TextError
 	if errors.As(err, &text) {
 		if text.status == http.StatusRequestTimeout {
-			connlimit.Refuse(w)
+			connlimit.CloseAfterAnswer(w)
 		}
-		Refuse(w, text.status, text.Text)
+		WriteTextError(w, text.status, text.Text)
 		return
 	}
 	if r.Context().Err() != nil {
-		panic(http.ErrAbortHandler) // the client has gone; nobody reads an answer
+		panic(http.ErrAbortHandler) // the client has disconnected
 	}
 	e := AsHTTP(err, rt.Conflict)
 	if e.Status >= 500 {
@@ -280,14 +278,14 @@ func (t *Router) fail(w http.ResponseWriter, r *http.Request, rt *Route, err err
 	WriteError(w, e)
 }
 
-// writeJSON sends v, which is small.
+// writeJSON sends v, which must be small.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	var text bytes.Buffer
 	if err := encode(&text, v); err != nil {
-		panic(err) // a type of ours that cannot be written
+		panic(err) // impossible for our own types
 	}
 	w.Header().Set("Content-Type", jsonMedia)
 	w.Header().Set("Content-Length", strconv.Itoa(text.Len()))
 	w.WriteHeader(status)
-	_, _ = io.Copy(w, &text) // the client may be gone
+	_, _ = io.Copy(w, &text) // the client may have disconnected
 }

@@ -16,9 +16,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// A shape is what encoding/json does not check of a struct: that required
-// fields are there, and that a closed object has no others. A field is
-// required if it has no omitempty.
+// A shape is what encoding/json does not check of a struct: that required fields exist,
+// and that a closed object has no others. A field without omitempty is required.
 type shape struct {
 	required []string
 	closed   bool
@@ -29,14 +28,14 @@ type shape struct {
 type shapeField struct {
 	elem     *shape // nil if there is nothing to check in it
 	kind     reflect.Kind
-	required int   // its place among the required fields, from 1; 0: it is optional
-	null     bool  // null is a value of it
-	free     bool  // any JSON, which is kept as it was written
+	required int   // its number among the required fields, from 1; 0 if it is optional
+	null     bool  // null is allowed
+	free     bool  // any JSON, stored as it was written
 	enum     []any // the only values; nil: any
 }
 
-// closedTypes are those in which a key that is overlooked would change what is
-// done: a limit that does not hold, a dry run that is none.
+// closedTypes reject unknown keys, because ignoring a key there would change what is done:
+// drop a limit, or a dry run.
 var closedTypes = map[reflect.Type]bool{
 	reflect.TypeFor[workflow.ExecutionConfig]():   true,
 	reflect.TypeFor[workflow.StdioConfig]():       true,
@@ -114,7 +113,8 @@ var (
 	shapes     sync.Map // reflect.Type to *shape
 )
 
-// shapeIn finds the struct in t, behind a pointer, slice or map.
+// shapeIn returns the kind and the shape of the struct in t, behind a pointer, slice or
+// map.
 func shapeIn(t reflect.Type) (reflect.Kind, *shape) {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -167,7 +167,7 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// promoted reports whether f reaches t through embedded structs alone.
+// promoted reports whether f belongs to t only through embedded structs.
 func promoted(t reflect.Type, f reflect.StructField) bool {
 	for i := range len(f.Index) - 1 {
 		if !t.FieldByIndex(f.Index[:i+1]).Anonymous {
@@ -177,7 +177,7 @@ func promoted(t reflect.Type, f reflect.StructField) bool {
 	return true
 }
 
-// check compares a value, which is of the right type, with a shape.
+// check returns an error if a value, which has the right type, does not match a shape.
 func check(value gjson.Result, kind reflect.Kind, s *shape, at *place) (err error) {
 	n := 0
 	switch kind {
@@ -198,7 +198,8 @@ func check(value gjson.Result, kind reflect.Kind, s *shape, at *place) (err erro
 	return s.check(value, at)
 }
 
-// check compares an object with the shape. What is missing is told first.
+// check returns an error if an object does not match the shape. Missing fields are
+// reported first.
 func (s *shape) check(object gjson.Result, at *place) (err error) {
 	given := make([]bool, len(s.required))
 	object.ForEach(func(key, value gjson.Result) bool {
@@ -211,7 +212,7 @@ func (s *shape) check(object gjson.Result, at *place) (err error) {
 		case known:
 			err = field.check(key.Str, value, at)
 		case s.closed:
-			err = s.unknown(key.Str, at)
+			err = s.unknownField(key.Str, at)
 		}
 		return true
 	})
@@ -223,8 +224,8 @@ func (s *shape) check(object gjson.Result, at *place) (err error) {
 	return err
 }
 
-// unknown refuses a key, with the one that may be meant.
-func (s *shape) unknown(key string, at *place) error {
+// unknownField returns an error for a key, which suggests a similar one.
+func (s *shape) unknownField(key string, at *place) error {
 	meant := ""
 	if near := workflow.Nearest(key, slices.Sorted(maps.Keys(s.fields))); near != "" {
 		meant = ", did you mean " + near + "?"

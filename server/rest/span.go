@@ -9,7 +9,7 @@ import (
 
 type spanKey struct{}
 
-// WithSpan has what is done with ctx know the id of its request.
+// WithSpan returns a context with the id of a request.
 func WithSpan(ctx context.Context, span string) context.Context {
 	return context.WithValue(ctx, spanKey{}, span)
 }
@@ -22,7 +22,7 @@ func spanOf(ctx context.Context) string {
 
 const maxSpanID = 128
 
-// SpanID returns the request's own id, or one made of the time.
+// SpanID returns the id that the request has, or one made of the time.
 func SpanID(r *http.Request, now time.Time) string {
 	id := r.Header.Get("X-Span-Id")
 	if id == "" || len(id) > maxSpanID {

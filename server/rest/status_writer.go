@@ -21,7 +21,7 @@ func NewStatusWriter(w http.ResponseWriter, r *http.Request) *StatusWriter {
 // Sent reports whether a status was sent.
 func (w *StatusWriter) Sent() bool { return w.status != 0 }
 
-// WriteHeader is of http.ResponseWriter.
+// WriteHeader records the status and sends it.
 func (w *StatusWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -39,7 +39,7 @@ func (w *StatusWriter) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *StatusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Code is the status that was sent, or will be.
+// Code returns the status that was sent, or will be.
 func (w *StatusWriter) Code() int {
 	if w.status == 0 {
 		return http.StatusOK
@@ -47,8 +47,8 @@ func (w *StatusWriter) Code() int {
 	return w.status
 }
 
-// bodyless sends the status and headers of the mux's own errors without their
-// text: torc's clients expect an empty body there.
+// bodyless sends the errors of the mux without their text, since torc's clients expect an
+// empty body.
 type bodyless struct {
 	*StatusWriter
 }

@@ -1,6 +1,6 @@
-// Package socket listens on a Unix socket in a folder that nobody but the user can
-// write into, wherever there is one. Others can plant what they like in a temporary
-// directory; they cannot plant a name that nobody can guess.
+// Package socket listens on a Unix socket in a folder that only its user can write to, if
+// there is one. In a temporary directory it uses a folder with an unpredictable name,
+// because other users can create files there.
 package socket
 
 import (
@@ -17,45 +17,45 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// Folders are where a socket may be, in the order in which they are tried. One that
-// is empty, not there, or not what it should be is passed over.
+// Folders are where a socket may be, in the order of preference. Folders that are empty,
+// missing or unsafe are skipped.
 type Folders struct {
-	Runtime string // $XDG_RUNTIME_DIR: closed to everybody else
-	State   string // the user's own folder for what lasts
-	// Temp are where a folder with an unpredictable name is made; nil: the temporary
-	// directory, and /tmp, since the path of the former may be too long.
+	Runtime string // $XDG_RUNTIME_DIR: closed to other users
+	State   string // the user's folder for persistent state
+	// Temp are where a folder with an unpredictable name is created; nil for the temporary
+	// directory, and /tmp, in case the path of the former is too long.
 	Temp []string
 }
 
-// prefix is how the names of sockets, and of folders made for them, begin.
+// prefix is the beginning of the names of sockets, and of folders created for them.
 const prefix = "torc-slurm-"
 
-// maxPath is how long the path of a socket may be (sun_path with its final zero).
+// maxPath is the longest path of a socket (sun_path without its final zero).
 const maxPath = 107
 
 // Listener is a listener on a Unix socket.
 type Listener struct {
 	net.Listener
 	path    string
-	private string // the folder that was made for it; empty if there is none
+	private string // the folder that was created for it, if any
 }
 
-// Path is where the socket is.
+// Path returns the path of the socket.
 func (l *Listener) Path() string { return l.path }
 
-// Close ends the listener and removes the socket, and the folder that was made for it.
+// Close closes the listener and removes the socket, and the folder that was created for
+// it.
 func (l *Listener) Close() error {
 	err := l.Listener.Close() // removes the socket
 	if l.private != "" {
-		_ = os.Remove(l.private) // it may be gone, or have something else in it
+		_ = os.Remove(l.private) // it may be removed already, or contain other files
 	}
 	return err
 }
 
-// Listen listens on a socket of a name in the first folder that will do. former is
-// the path of the socket of a daemon of the same name that has ended, empty if there
-// was none: what it left behind is used again or removed. The error says what speaks
-// against each folder.
+// Listen listens on a socket with a name in the first folder that is usable. former is the
+// path of the socket of an earlier daemon of the same name, empty if there was none; it is
+// reused or removed. The error says why each folder is unusable.
 func Listen(folders Folders, name, former string) (*Listener, error) {
 	l, err := listen(folders, prefix+name+".sock", former)
 	if former != "" && (l == nil || former != l.path) {
@@ -103,11 +103,11 @@ func listen(folders Folders, name, former string) (*Listener, error) {
 	return nil, errors.Join(problems...)
 }
 
-// listenInNew listens in a folder that it makes.
+// listenInNew listens in a new folder.
 func listenInNew(in, name string) (*Listener, error) {
 	dir, err := os.MkdirTemp(in, prefix) // 0700
 	if err != nil {
-		return nil, fmt.Errorf("make a folder for a socket: %w", err)
+		return nil, fmt.Errorf("create a folder for a socket: %w", err)
 	}
 	l, err := listenIn(dir, name, trustedfile.CheckPrivate)
 	if err != nil {
@@ -121,7 +121,7 @@ func listenIn(dir, name string, check func(dir string) error) (*Listener, error)
 	path := filepath.Join(dir, name)
 	switch {
 	case !filepath.IsAbs(path):
-		return nil, fmt.Errorf("folder for a socket: %s is no absolute path", dir)
+		return nil, fmt.Errorf("folder for a socket: %s is not an absolute path", dir)
 	case len(path) > maxPath:
 		return nil, fmt.Errorf("folder for a socket: the path of %s is too long", dir)
 	}
@@ -141,16 +141,16 @@ func listenIn(dir, name string, check func(dir string) error) (*Listener, error)
 	return &Listener{Listener: l, path: path}, nil
 }
 
-// removeDead removes a socket on which nobody listens.
+// removeDead removes a socket on which no process listens.
 func removeDead(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at a socket: %w", err)
+		return fmt.Errorf("check a socket: %w", err)
 	case info.Mode().Type() != fs.ModeSocket:
-		return fmt.Errorf("%s is no socket", path)
+		return fmt.Errorf("%s is not a socket", path)
 	}
 	c, err := net.Dial("unix", path)
 	switch {
@@ -165,18 +165,18 @@ func removeDead(path string) error {
 	return nil
 }
 
-// clean removes what a daemon that was killed has left behind, if it is ours.
+// clean removes the socket and folder of a daemon that was killed, if they are ours.
 func clean(former string) {
 	dir := filepath.Dir(former)
 	if !filepath.IsAbs(former) || !strings.HasPrefix(filepath.Base(former), prefix) || trustedfile.CheckFolder(dir) != nil {
 		return
 	}
 	if removeDead(former) == nil && isPrivate(dir) {
-		_ = os.Remove(dir) // it may have something else in it
+		_ = os.Remove(dir) // it may contain other files
 	}
 }
 
-// isPrivate reports whether a folder is one that was made for a socket.
+// isPrivate reports whether a folder was created for a socket.
 func isPrivate(dir string) bool {
 	return strings.HasPrefix(filepath.Base(dir), prefix) && trustedfile.CheckPrivate(dir) == nil
 }

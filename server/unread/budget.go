@@ -1,11 +1,9 @@
-// Package unread holds the texts of large answers until their clients have read
-// them, within a bound for all of them together. A client that asks for a large
-// list and does not read it costs memory for as long as it likes; one that has no
-// credentials cannot ask, but a script with forty forgotten connections can.
+// Package unread holds the texts of large answers until their clients have read them,
+// within a limit for all of them together. Without it, clients that request large lists
+// and do not read them would take memory without limit.
 //
-// When the bound is reached, those who ask wait, and answers that do not move on
-// are given up: their connections are closed. An answer that moves on is never
-// given up.
+// When the limit is reached, new answers wait, and answers that stall are aborted: their
+// connections are closed. An answer that makes progress is never aborted.
 package unread
 
 import (
@@ -15,27 +13,24 @@ import (
 	"time"
 )
 
-// ErrFull is what an answer ends with for which there is no room in time.
-var ErrFull = errors.New("the answers to other requests take all the memory that answers may have, and are being read")
+// ErrFull is the error of an answer for which no memory was free in time.
+var ErrFull = errors.New("answers to other requests use all memory for answers")
 
-// Options are the bounds.
+// Options are the limits.
 type Options struct {
-	// Bytes is how much text may be held at a time. An answer that is larger than
-	// that is the only one.
+	// Bytes is how much text may be held. A larger answer is held alone.
 	Bytes int64
-	// Lists is how many large lists may be made at a time. What a list is made
-	// of takes memory, too.
+	// Lists is how many large lists may be built at a time, which takes memory, too.
 	Lists int
-	// Wait is how long an answer waits for room.
+	// Wait is how long an answer waits for memory.
 	Wait time.Duration
-	// Still is how long an answer may not move on before it may be given up.
-	Still time.Duration
-	// Rate is how many bytes a second an answer has to move on by, from its
-	// beginning, when it has had Still.
+	// Stall is how long an answer may make no progress before it may be aborted.
+	Stall time.Duration
+	// Rate is the least mean rate of an answer in bytes per second, after Stall.
 	Rate int64
 }
 
-// Budget is what is held.
+// Budget counts the memory that is held.
 type Budget struct {
 	o     Options
 	lists chan struct{}
@@ -43,16 +38,16 @@ type Budget struct {
 	mu      sync.Mutex
 	held    int64
 	sending map[*Text]struct{}
-	freed   chan struct{} // closed and made anew when some is given back
+	freed   chan struct{} // closed and replaced when some is released
 }
 
-// NewBudget makes a budget.
+// NewBudget returns a budget.
 func NewBudget(o Options) *Budget {
 	return &Budget{o: o, lists: make(chan struct{}, o.Lists), sending: map[*Text]struct{}{}, freed: make(chan struct{})}
 }
 
-// List waits until a large list may be made. The caller calls done when it is
-// text.
+// List waits until a large list may be built. The caller calls done when it is encoded. It
+// returns ErrFull after Options.Wait.
 func (b *Budget) List(ctx context.Context) (done func(), err error) {
 	select {
 	case b.lists <- struct{}{}:
@@ -62,24 +57,23 @@ func (b *Budget) List(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// Held is how many bytes of text there are.
+// Held returns how many bytes of text are held.
 func (b *Budget) Held() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.held
 }
 
-// take waits until there is room for n bytes more. While no answer is being sent
-// there is nothing to wait for, so the texts that are being made, of which there are
-// few, may go beyond the bound.
-func (b *Budget) take(ctx context.Context, n int64) error {
-	freed, ok := b.tryTake(n)
+// acquire waits until n more bytes are free. If no answer is being sent, there is nothing
+// to wait for: then the few texts that are being built may exceed the limit.
+func (b *Budget) acquire(ctx context.Context, n int64) error {
+	freed, ok := b.tryAcquire(n)
 	if ok {
 		return nil
 	}
 	deadline := time.NewTimer(b.o.Wait)
 	defer deadline.Stop()
-	look := time.NewTicker(max(b.o.Still/4, time.Millisecond))
+	look := time.NewTicker(max(b.o.Stall/4, time.Millisecond))
 	defer look.Stop()
 	for !ok {
 		select {
@@ -90,14 +84,13 @@ func (b *Budget) take(ctx context.Context, n int64) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		freed, ok = b.tryTake(n)
+		freed, ok = b.tryAcquire(n)
 	}
 	return nil
 }
 
-// tryTake takes n bytes if there is room, and else gives up answers that do not
-// move on.
-func (b *Budget) tryTake(n int64) (freed <-chan struct{}, ok bool) {
+// tryAcquire acquires n bytes if they are free, and else aborts answers that stall.
+func (b *Budget) tryAcquire(n int64) (freed <-chan struct{}, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.held+n <= b.o.Bytes || len(b.sending) == 0 {
@@ -107,7 +100,7 @@ func (b *Budget) tryTake(n int64) (freed <-chan struct{}, ok bool) {
 	now := time.Now()
 	due := b.held + n - b.o.Bytes
 	for t := range b.sending {
-		if t.givenUp { // about to be given back
+		if t.aborted { // about to be released
 			due -= t.size
 		}
 	}
@@ -116,19 +109,19 @@ func (b *Budget) tryTake(n int64) (freed <-chan struct{}, ok bool) {
 		if t == nil {
 			break
 		}
-		t.givenUp = true
+		t.aborted = true
 		due -= t.size
 		t.giveUp()
 	}
 	return b.freed, false
 }
 
-// slowest is the answer that may be given up and has moved on the least; nil if all
-// move on. b.mu is held.
+// slowest returns the stalled answer with the least progress; nil if there is none. The
+// caller holds b.mu.
 func (b *Budget) slowest(now time.Time) *Text {
 	var out *Text
 	for t := range b.sending {
-		if t.givenUp || !t.still(now, b.o) {
+		if t.aborted || !t.stalled(now, b.o) {
 			continue
 		}
 		if out == nil || t.rate(now) < out.rate(now) {
@@ -138,8 +131,8 @@ func (b *Budget) slowest(now time.Time) *Text {
 	return out
 }
 
-// give gives bytes back. b.mu is held.
-func (b *Budget) give(n int64) {
+// release frees n bytes. The caller holds b.mu.
+func (b *Budget) release(n int64) {
 	b.held -= n
 	close(b.freed)
 	b.freed = make(chan struct{})

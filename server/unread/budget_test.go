@@ -61,7 +61,7 @@ type letters struct{}
 
 func (letters) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte("x"), len(p))), nil }
 
-var bounds = Options{Bytes: 8 << 20, Lists: 2, Wait: 20 * time.Second, Still: 2 * time.Second, Rate: 256 << 10}
+var bounds = Options{Bytes: 8 << 20, Lists: 2, Wait: 20 * time.Second, Stall: 2 * time.Second, Rate: 256 << 10}
 
 // TestClientsThatDoNotRead: their answers are given up when others need the room,
 // and not before.
@@ -160,7 +160,7 @@ func TestAllMoveOn(t *testing.T) {
 // TestTextsAreWhole: every length and every way to write it.
 func TestTextsAreWhole(t *testing.T) {
 	t.Parallel()
-	b := NewBudget(Options{Bytes: 64 << 20, Lists: 1, Wait: time.Second, Still: time.Second})
+	b := NewBudget(Options{Bytes: 64 << 20, Lists: 1, Wait: time.Second, Stall: time.Second})
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, length := range []int{0, 1, small - 1, small, small + 1, chunk - 1, chunk, chunk + 1, 3*chunk + 5} {
 		want := make([]byte, length)

@@ -9,39 +9,38 @@ import (
 	"time"
 )
 
-// chunk is how much of a text is taken, sent and given back at a time.
+// chunk is the unit in which a text is acquired, sent and released.
 const chunk = 256 << 10
 
-// small is how much of a text nobody counts: most answers are smaller.
+// small is how much of a text is not counted; most answers are smaller.
 const small = 16 << 10
 
 var chunks = sync.Pool{New: func() any { return new([chunk]byte) }}
 
-// Text is an answer. The caller writes it to its end, and then sends or drops it.
+// Text is an answer. The caller writes all of it, and then calls Send or Drop.
 type Text struct {
 	budget *Budget
-	take   func(n int64) error // waits for room
-	first  []byte              // the first bytes, if there are no more
-	full   []*[chunk]byte      // the text, if there are
+	take   func(n int64) error // waits for memory
+	first  []byte              // the text, if it is small
+	full   []*[chunk]byte      // the text, if it is not
 	length int
 	giveUp func()
 
 	// Guarded by budget.mu.
-	size    int64 // that is taken
+	size    int64 // acquired
 	sent    int64
 	began   time.Time
-	moved   time.Time // when the client last took something
-	givenUp bool
+	moved   time.Time // when the client last read something
+	aborted bool
 }
 
-// Text begins the answer to a request. When it is given up while it is being sent,
-// giveUp is called, once; it has to end what is written to the client, and must not
-// wait.
+// Text returns the text of a new answer. abort is called, once, if it is aborted while it
+// is being sent. It must close the connection without blocking.
 func (b *Budget) Text(ctx context.Context, giveUp func()) *Text {
-	return &Text{budget: b, take: func(n int64) error { return b.take(ctx, n) }, giveUp: giveUp}
+	return &Text{budget: b, take: func(n int64) error { return b.acquire(ctx, n) }, giveUp: giveUp}
 }
 
-// Write adds to the text. It fails with ErrFull if there is no room.
+// Write appends to the text. It returns ErrFull if there is no memory.
 func (t *Text) Write(p []byte) (int, error) {
 	if t.full == nil && t.length+len(p) <= small {
 		t.first = append(t.first, p...)
@@ -78,13 +77,13 @@ func (t *Text) add(p []byte) error {
 	return nil
 }
 
-// Drop gives back what the text has taken.
+// Drop releases the memory of the text.
 func (t *Text) Drop() {
 	t.budget.mu.Lock()
 	defer t.budget.mu.Unlock()
 	delete(t.budget.sending, t)
 	if t.size > 0 {
-		t.budget.give(t.size)
+		t.budget.release(t.size)
 	}
 	for _, c := range t.full {
 		if c != nil { // not sent
@@ -94,8 +93,8 @@ func (t *Text) Drop() {
 	t.full, t.size = nil, 0
 }
 
-// Send answers with the text and drops it. What the client has taken is given back
-// at once.
+// Send sends the text and drops it. It releases each chunk as soon as the client has read
+// it.
 func (t *Text) Send(w http.ResponseWriter, status int) error {
 	defer t.Drop()
 	w.Header().Set("Content-Length", strconv.Itoa(t.length))
@@ -113,7 +112,7 @@ func (t *Text) Send(w http.ResponseWriter, status int) error {
 		left -= n
 		chunks.Put(t.full[i])
 		t.full[i] = nil
-		if !t.move() {
+		if !t.markProgress() {
 			return io.ErrClosedPipe
 		}
 	}
@@ -128,24 +127,24 @@ func (t *Text) begin() {
 	t.budget.sending[t] = struct{}{}
 }
 
-// move notes that a chunk was taken; false if the answer is given up.
-func (t *Text) move() bool {
+// markProgress records that a chunk was read. It returns false if the answer is aborted.
+func (t *Text) markProgress() bool {
 	t.budget.mu.Lock()
 	defer t.budget.mu.Unlock()
 	t.moved = time.Now()
 	t.sent += chunk
 	t.size -= chunk
-	t.budget.give(chunk)
-	return !t.givenUp
+	t.budget.release(chunk)
+	return !t.aborted
 }
 
-// still reports whether the text may be given up.
-func (t *Text) still(now time.Time, o Options) bool {
-	return now.Sub(t.moved) >= o.Still || now.Sub(t.began) >= o.Still && t.rate(now) < float64(o.Rate)
+// stalled reports whether the text may be aborted.
+func (t *Text) stalled(now time.Time, o Options) bool {
+	return now.Sub(t.moved) >= o.Stall || now.Sub(t.began) >= o.Stall && t.rate(now) < float64(o.Rate)
 }
 
-// rate is how many bytes a second the client has taken, a chunk that is under way
-// included.
+// rate returns how many bytes per second the client has read, including the chunk under
+// way.
 func (t *Text) rate(now time.Time) float64 {
 	return float64(t.sent+chunk) / max(now.Sub(t.began).Seconds(), 1e-3)
 }

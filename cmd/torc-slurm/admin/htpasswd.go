@@ -126,7 +126,7 @@ func passwordOf(a *cli.Factory, flags htpasswdFlags, user string) (string, error
 
 func addPassword(ctx context.Context, a *cli.Factory, flags htpasswdFlags, user string) error {
 	if !access.ValidUser(user) {
-		return cli.UsageErrorf("%q is no name of a user: it must not be empty or have spaces, # or :", user)
+		return cli.UsageErrorf("%q is not a valid user name: it must not be empty or have spaces, # or :", user)
 	}
 	p, err := passwords(a, flags)
 	if errors.Is(err, fs.ErrNotExist) {
