@@ -1,6 +1,6 @@
 package api
 
-// Action is something to do at a point of a workflow's life.
+// Action is something that is done at a point of a workflow's run.
 type Action struct {
 	ID               *int64  `json:"id,omitempty"`
 	WorkflowID       int64   `json:"workflow_id"`

@@ -23,15 +23,16 @@ type Allocation struct {
 	QOS               string `json:"qos,omitempty"`
 	Nodes             int64  `json:"nodes"`
 	WalltimeSeconds   int64  `json:"walltime_seconds,omitempty"`
-	Why               string `json:"why"` // it was asked for
+	Why               string `json:"why"` // it was requested
 	AskedMS           int64  `json:"asked_ms"`
 	SubmitMS          int64  `json:"submit_ms,omitempty"`
 	StartMS           int64  `json:"start_ms,omitempty"`
 	EndMS             int64  `json:"end_ms,omitempty"`
-	LimitMS           int64  `json:"limit_ms,omitempty"`  // when its time is up
+	LimitMS           int64  `json:"limit_ms,omitempty"`  // its time limit
 	CancelMS          int64  `json:"cancel_ms,omitempty"` // when its cancellation was decided
 	CancelWhy         string `json:"cancel_why,omitempty"`
-	// RunnersLeft says that it is active, and its runners have all left: it ends.
+	// RunnersLeft says that it is active, but all its runners have left, so that it will
+	// end.
 	RunnersLeft bool   `json:"runners_left,omitempty"`
 	Cause       string `json:"cause,omitempty"` // of its end
 	Confidence  string `json:"confidence,omitempty"`
@@ -56,38 +57,36 @@ func FromAllocation(a compute.Allocation) Allocation {
 type AllocateRequest struct {
 	SchedulerConfigID int64    `json:"scheduler_config_id"`
 	Count             int64    `json:"count,omitempty"` // 1 if 0
-	OutputDir         string   `json:"output_dir"`      // absolute, on a file system that the nodes see
+	OutputDir         string   `json:"output_dir"`      // absolute, on a file system of the nodes
 	MaxParallelJobs   int64    `json:"max_parallel_jobs,omitempty"`
 	OneRunnerPerNode  bool     `json:"start_one_worker_per_node,omitempty"`
 	Labels            []string `json:"labels,omitempty"`
 	Why               string   `json:"why,omitempty"` // for people
-	// SkipChecks: allocations are asked for although jobs of the workflow fit none.
+	// SkipChecks requests allocations even if jobs of the workflow fit none.
 	SkipChecks bool `json:"skip_checks,omitempty"`
 }
 
-// AllocateResponse says what was asked for. Refused, if not empty, is why there
-// are fewer than wanted.
+// AllocateResponse has the requested allocations. Refused, if not empty, says why they are
+// fewer than wanted.
 type AllocateResponse struct {
 	Items   []Allocation `json:"items"`
 	Refused string       `json:"refused,omitempty"`
 }
 
-// QueuedAllocation is an allocation as Slurm's queue shows it, joined with what
-// runs in it.
+// QueuedAllocation is an allocation in Slurm's queue, with what runs in it.
 type QueuedAllocation struct {
 	Allocation
 	WorkflowName     string `json:"workflow_name"`
 	ReasonText       string `json:"reason_text,omitempty"`        // why it waits, in words
-	EstimatedStartMS int64  `json:"estimated_start_ms,omitempty"` // Slurm's guess, 0 if it makes none
+	EstimatedStartMS int64  `json:"estimated_start_ms,omitempty"` // Slurm's estimate, 0 if there is none
 	Runners          int64  `json:"runners"`                      // that have not left
 	JobsRunning      int64  `json:"jobs_running"`
 	AttemptsDone     int64  `json:"attempts_completed"`
 	AttemptsFailed   int64  `json:"attempts_failed"`
 }
 
-// AllocationQueue is the answer to GET /allocations. LookedMS is when Slurm was
-// asked last, 0 if it was not; Stale, if not empty, says why that is older than
-// wanted.
+// AllocationQueue is the answer to GET /allocations. LookedMS is when Slurm was last
+// polled, 0 if it was not; Stale, if not empty, says why that is older than wanted.
 type AllocationQueue struct {
 	Items    []QueuedAllocation `json:"items"`
 	LookedMS int64              `json:"looked_ms,omitempty"`

@@ -5,7 +5,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
-// Attempt is one try of a job. It is never overwritten.
+// Attempt is one attempt of a job. It is never overwritten.
 type Attempt struct {
 	JobID         int64              `json:"job_id"`
 	RunID         int64              `json:"run_id"`
@@ -44,6 +44,6 @@ type JobAttempts struct {
 	Attempts []Attempt `json:"attempts"` // by run, then attempt
 }
 
-// Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why. Its
-// String is the text for people.
+// Explanation is the answer to GET /jobs/{id}/why and /workflows/{id}/why. String returns
+// its text.
 type Explanation = explain.Explanation

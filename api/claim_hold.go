@@ -4,17 +4,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// ClaimHoldList is why claims of a workflow are held, and were.
+// ClaimHoldList lists the present and past holds of a workflow's claims.
 type ClaimHoldList struct {
 	Holds []hold.ClaimHold `json:"holds"` // by id; those with ended_ms have ended
 }
 
 // ClaimRelease lifts holds of claims.
 type ClaimRelease struct {
-	Kind hold.ClaimHoldKind `json:"kind,omitempty"` // of this kind; all without it
+	Kind hold.ClaimHoldKind `json:"kind,omitempty"` // of this kind; all if empty
 }
 
-// ClaimsReleased is how many holds were lifted.
+// ClaimsReleased says how many holds were lifted.
 type ClaimsReleased struct {
 	Released int64 `json:"released"`
 }

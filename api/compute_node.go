@@ -20,8 +20,8 @@ type ComputeNode struct {
 	SchedulerConfigID *int64   `json:"scheduler_config_id,omitempty"`
 	ComputeNodeType   string   `json:"compute_node_type"` // local, slurm
 	Labels            []string `json:"labels,omitempty"`
-	// Scheduler is free; Slurm runners store {"scheduler_id": id of the
-	// scheduled compute node, "type": "slurm", "slurm_job_id": ...}.
+	// Scheduler is any JSON. Slurm runners store {"scheduler_id": id of the scheduled
+	// compute node, "type": "slurm", "slurm_job_id": ...}.
 	Scheduler       json.RawMessage `json:"scheduler,omitempty"`
 	SampleCount     *int64          `json:"sample_count,omitempty"`
 	PeakCPUPercent  *float64        `json:"peak_cpu_percent,omitempty"`

@@ -2,10 +2,9 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// A whole workflow travels as lines of JSON (application/x-ndjson) to
-// POST /workflows/definition: first its header, then any number of chunks,
-// last an end line with the counts. Nothing of it is visible before the end
-// line has arrived and was found right.
+// A whole workflow is sent as lines of JSON (application/x-ndjson) to POST
+// /workflows/definition: a header, any number of chunks, and an end line with the counts.
+// Nothing of it is visible before the end line has arrived and was verified.
 
 // DefinitionLine is one line. One field is set.
 type DefinitionLine struct {
@@ -23,13 +22,13 @@ type DefinitionLine struct {
 
 // DefinitionHeader is the workflow itself, without its lists.
 type DefinitionHeader struct {
-	// Key is made by the client. Sending a definition again with the same key
-	// returns the workflow that the first one made.
+	// Key is chosen by the client. Sending a definition again with the same key returns
+	// the workflow that the first one created.
 	Key string `json:"key,omitempty"`
 	workflow.Definition
 }
 
-// DefinitionRequirements is workflow.ResourceRequirements without ids.
+// DefinitionRequirements are a workflow.ResourceRequirements without ids.
 type DefinitionRequirements struct {
 	Name     string `json:"name"`
 	NumCPUs  int64  `json:"num_cpus"`
@@ -39,7 +38,7 @@ type DefinitionRequirements struct {
 	Runtime  string `json:"runtime"`
 }
 
-// DefinitionEnd closes a definition; its counts must agree with what came.
+// DefinitionEnd ends a definition. Its counts must match the records sent.
 type DefinitionEnd struct {
 	Jobs  int64 `json:"jobs"`
 	Files int64 `json:"files"`

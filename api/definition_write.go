@@ -9,12 +9,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// definitionChunk is how many records a line has at most: large enough that a
-// line costs little, small enough that neither side holds much of the stream.
+// definitionChunk is the most records in a line: large enough for little overhead, small
+// enough for little memory.
 const definitionChunk = 1000
 
-// WriteDefinition writes d as lines for POST /workflows/definition. The key
-// makes a repetition harmless; see DefinitionHeader.
+// WriteDefinition writes d as lines for POST /workflows/definition. With a key it can be
+// repeated; see DefinitionHeader.
 func WriteDefinition(w io.Writer, d *workflow.Definition, key string) error {
 	buffered := bufio.NewWriterSize(w, 1<<16)
 	lines := json.NewEncoder(buffered)

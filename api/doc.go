@@ -1,13 +1,12 @@
-// Package api holds the wire types of the HTTP API as plain structs. The paths,
-// names and shapes of torc's API (HTTP API 0.23.0) are kept; what is ours is
-// additive.
+// Package api has the wire types of the HTTP API as plain structs. Paths, names and shapes
+// are those of torc's HTTP API 0.23.0, with additions.
 package api
 
-// BasePath is what every path of the API begins with.
+// BasePath is the beginning of every path of the API.
 const BasePath = "/torc-service/v1"
 
-// UserAgent is what our own client says that it is: it shows the texts of errors
-// and decides nothing by them.
+// UserAgent identifies our own client, which shows the texts of errors and decides nothing
+// by them.
 const UserAgent = "torc-slurm"
 
 // Version is the version of the HTTP API that clients negotiate with.

@@ -8,8 +8,8 @@ type Event struct {
 	WorkflowID int64           `json:"workflow_id"`
 	Timestamp  int64           `json:"timestamp"` // milliseconds; set by the server
 	Data       json.RawMessage `json:"data"`
-	// Seq, EventType and Severity are ours, and read-only. Seq counts the
-	// events of a workflow from 1, without a gap.
+	// Seq, EventType and Severity are not in torc, and read-only. Seq counts the events of
+	// a workflow from 1, without a gap.
 	Seq       *int64  `json:"seq,omitempty"`
 	EventType *string `json:"event_type,omitempty"`
 	Severity  *string `json:"severity,omitempty"`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow/graph"
 
-// ExecutionPlan says in which order the jobs of a workflow, or of a specification,
+// ExecutionPlan is the order in which the jobs of a workflow, or of a specification,
 // become ready.
 type ExecutionPlan struct {
 	WorkflowID   *int64            `json:"workflow_id,omitempty"` // absent for a specification

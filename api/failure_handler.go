@@ -1,6 +1,6 @@
 package api
 
-// FailureHandler is a named list of rules about failed jobs.
+// FailureHandler is a named list of rules for failed jobs.
 type FailureHandler struct {
 	ID         *int64 `json:"id,omitempty"`
 	WorkflowID int64  `json:"workflow_id"`

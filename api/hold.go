@@ -4,40 +4,39 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// HoldList is the jobs that wait for a classification, grouped by how they
-// failed.
+// HoldList lists the jobs that wait for a classification, grouped by how they failed.
 type HoldList struct {
 	Groups []hold.HoldGroup `json:"groups"` // by workflow, the largest first
 }
 
-// HoldResolution ends the holds of jobs of a workflow: of those in job_ids, of
-// those with the fingerprint, or of all. Exactly one of the three is given.
+// HoldResolution ends the holds of jobs of a workflow: those in job_ids, those with the
+// fingerprint, or all. Exactly one of the three is set.
 type HoldResolution struct {
 	JobIDs      []int64 `json:"job_ids,omitempty"`
 	Fingerprint string  `json:"fingerprint,omitempty"`
 	All         bool    `json:"all,omitempty"`
-	// DryRun tells what would become of the jobs and changes nothing; Force lets
-	// them ask for more than there is anywhere.
+	// DryRun returns what would become of the jobs and changes nothing. Force lets them
+	// request more than any node has.
 	DryRun bool `json:"dry_run,omitempty"`
 	Force  bool `json:"force,omitempty"`
-	// Without an author it is the user who asks.
+	// The default author is the calling user.
 	hold.Classification
 }
 
-// HoldOutcomes is what became of the jobs whose holds were to end.
+// HoldOutcomes is the result for each job.
 type HoldOutcomes struct {
 	Outcomes []hold.HoldOutcome `json:"outcomes"` // by job
 }
 
-// HoldVerdicts ends the holds of jobs of a workflow, each entry as it says. DryRun
-// and Force are as in HoldResolution.
+// HoldVerdicts ends the holds of jobs of a workflow by several entries. DryRun and Force
+// are as in HoldResolution.
 type HoldVerdicts struct {
-	Verdicts []hold.HoldVerdict `json:"verdicts"` // in the order in which they count
+	Verdicts []hold.HoldVerdict `json:"verdicts"` // in the order of precedence
 	DryRun   bool               `json:"dry_run,omitempty"`
 	Force    bool               `json:"force,omitempty"`
 }
 
-// VerdictOutcomes is what became of the entries.
+// VerdictOutcomes is the result for each entry.
 type VerdictOutcomes struct {
 	Outcomes []hold.VerdictOutcome `json:"outcomes"` // in the order of the entries
 }

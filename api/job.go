@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Job is a job on the wire. A nil field was not given or does not apply.
+// Job is a job in the API. A nil field was not given or does not apply.
 type Job struct {
 	ID         *int64 `json:"id,omitempty"`
 	WorkflowID int64  `json:"workflow_id"`
@@ -35,28 +35,28 @@ type Job struct {
 	Origin                 *string  `json:"origin,omitempty"` // retry, spawn
 	Labels                 []string `json:"labels,omitempty"`
 
-	// JobOptions is ours. Its policy is given at creation, the others are read-only.
+	// JobOptions is not in torc. Its policy is set at creation; the others are read-only.
 	workflow.JobOptions
 
-	// RunIf is ours: success, always or failure. It says more than
-	// cancel_on_blocking_job_failure, and wins over it. Answers have it where the
-	// other does not tell: failure.
+	// RunIf is not in torc: success, always or failure. It has more values than
+	// cancel_on_blocking_job_failure, and takes precedence over it. Answers have it only
+	// for failure, which the other cannot express.
 	RunIf *workflow.RunIf `json:"run_if,omitempty"`
 
-	// Ours; all read-only.
+	// Not in torc; all read-only.
 
-	// StageID is the stage that the job is in, absent for the main one, and
-	// ChildStageID the one that a sub-workflow job stands for.
+	// StageID is the stage of the job, absent for the main one. ChildStageID is the stage
+	// of a sub-workflow job.
 	StageID      *int64 `json:"stage_id,omitempty"`
 	ChildStageID *int64 `json:"child_stage_id,omitempty"`
-	// UndoesJobID is the job that this one of a compensation undoes; ours.
+	// UndoesJobID is the job that this job of a compensation undoes; not in torc.
 	UndoesJobID *int64 `json:"undoes_job_id,omitempty"`
 
-	// NotBefore is when a ready job may be claimed at the earliest, in
-	// milliseconds since the epoch, if that lies ahead.
+	// NotBefore is the earliest time for claiming a ready job, in milliseconds since the
+	// epoch, if it is in the future.
 	NotBefore *int64 `json:"not_before,omitempty"`
-	// Retries are what the rules have granted in the run, by their keys:
-	// "policy/rule" and "handler:name/1".
+	// Retries are the retries granted in the run, by rule: "policy/rule" and
+	// "handler:name/1".
 	Retries map[string]workflow.RuleCount `json:"retries,omitempty"`
 	// AvoidNodes are nodes on which the next attempt does not run.
 	AvoidNodes []workflow.AvoidedNode `json:"avoid_nodes,omitempty"`
@@ -64,7 +64,8 @@ type Job struct {
 	Phase *string `json:"phase,omitempty"`
 	// SkippedBy is the job whose failure canceled this one.
 	SkippedBy *int64 `json:"skipped_by,omitempty"`
-	// NotNeeded: disabled, as nothing failed that it was to run after.
+	// NotNeeded says that the job is disabled, because no job failed after which it was to
+	// run.
 	NotNeeded bool `json:"not_needed,omitempty"`
 }
 
@@ -81,7 +82,7 @@ type Jobs struct {
 	Jobs []Job `json:"jobs"`
 }
 
-// NodeResources is what is free on each node of a claiming runner.
+// NodeResources are the free resources on each node of a claiming runner.
 type NodeResources struct {
 	ID                *int64   `json:"id,omitempty"`
 	NumCPUs           int64    `json:"num_cpus"`
@@ -93,7 +94,7 @@ type NodeResources struct {
 	Labels            []string `json:"labels,omitempty"`
 }
 
-// ClaimedJobs answers both claims.
+// ClaimedJobs is the answer to both kinds of claims.
 type ClaimedJobs struct {
 	Jobs   []Job   `json:"jobs"`
 	Reason *string `json:"reason,omitempty"`
@@ -118,7 +119,7 @@ type BatchCompleteResponse struct {
 	Errors    []CompletionError `json:"errors"`
 }
 
-// CompletionError says why an entry was refused.
+// CompletionError says why an entry was rejected.
 type CompletionError struct {
 	JobID   int64  `json:"job_id"`
 	Message string `json:"message"`
@@ -148,7 +149,7 @@ type SpawnResponse struct {
 	Iteration     int64   `json:"iteration"`
 }
 
-// FromJob is a job on the wire.
+// FromJob returns a job as in the API.
 func FromJob(j workflow.Job) Job {
 	wire := Job{
 		ID: &j.ID, WorkflowID: j.WorkflowID, Name: j.Name, Command: j.Command, JobSettings: j.JobSettings, TorcJob: j.TorcJob, Env: j.Env,

@@ -1,7 +1,6 @@
 package api
 
-// JobHeader is the header of requests that are made on behalf of a running job;
-// its value is the id of the job's workflow. Whatever the credentials of the
-// request allow, it may then do no more than a job of that workflow may, so that
-// anybody may send it.
+// JobHeader is the header of requests that a running job makes; its value is the id of the
+// job's workflow. It limits what the credentials of the request allow to what a job of
+// that workflow may do, so any client may send it.
 const JobHeader = "Torc-Job-Of-Workflow"

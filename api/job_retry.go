@@ -2,18 +2,17 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// RetryJobRequest asks for another attempt of a job that did not succeed.
+// RetryJobRequest requests another attempt of a job that did not succeed.
 type RetryJobRequest struct {
-	DryRun bool `json:"dry_run,omitempty"` // only say what would become of it
+	DryRun bool `json:"dry_run,omitempty"` // only propose
 }
 
-// JobRetry is which attempt a job was given, or would be.
+// JobRetry is the new attempt of a job, or the proposed one.
 type JobRetry struct {
 	DryRun  bool               `json:"dry_run"`
 	Was     workflow.JobStatus `json:"was"`     // the job's status before
-	Attempt int64              `json:"attempt"` // that the job is ready for then
+	Attempt int64              `json:"attempt"` // for which the job is ready
 	Job     Job                `json:"job"`     // as it is then; in a dry run as it is now
-	// CPUSeconds is what the attempt may use at most, by the CPUs and the runtime that the
-	// job requires.
+	// CPUSeconds is the most that the attempt may use, by the required CPUs and runtime.
 	CPUSeconds int64 `json:"cpu_seconds"`
 }

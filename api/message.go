@@ -1,6 +1,6 @@
 package api
 
-// Message is an answer that says only that it was done.
+// Message is an answer without data.
 type Message struct {
 	Message string `json:"message"`
 }
@@ -20,8 +20,8 @@ type VersionInfo struct {
 	Version    string `json:"version"`
 	APIVersion string `json:"api_version"`
 	GitHash    string `json:"git_hash,omitempty"`
-	// Database tells the server's database from all others: runners and clients
-	// keep the files of its jobs apart by it.
+	// Database identifies the server's database. Runners and clients keep the files of its
+	// jobs apart by it.
 	Database string `json:"database,omitempty"`
 }
 

@@ -6,10 +6,10 @@ import (
 	"io"
 )
 
-// MaxLimit is how many items a page has at most, and by default.
+// MaxLimit is the largest and the default number of items of a page.
 const MaxLimit = 100_000
 
-// Page is one page of a list. All six keys are always there.
+// Page is one page of a list. It always has all six keys.
 type Page[T any] struct {
 	Items      []T   `json:"items"`
 	Offset     int64 `json:"offset"`
@@ -19,8 +19,8 @@ type Page[T any] struct {
 	HasMore    bool  `json:"has_more"`
 }
 
-// EncodeTo writes the page as json.Encoder does without HTML escapes, one item at
-// a time: the text is never in memory as a whole.
+// EncodeTo writes the page as a json.Encoder without HTML escapes would, one item at a
+// time, so that the whole text is never in memory.
 func (p Page[T]) EncodeTo(w io.Writer) error {
 	rest := p
 	rest.Items = []T{}
@@ -52,7 +52,7 @@ func (p Page[T]) EncodeTo(w io.Writer) error {
 	return err
 }
 
-// NewPage makes the page that begins at offset of a list of total items.
+// NewPage returns the page at offset of a list of total items.
 func NewPage[T any](items []T, offset, total int64) Page[T] {
 	if items == nil {
 		items = []T{}

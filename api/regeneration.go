@@ -6,7 +6,7 @@ type SchedulerOptions struct {
 	// Site is what the cluster offers, as `hpc show -f json` has it; absent: what the
 	// daemon knows of its own.
 	Site Object `json:"site,omitempty"`
-	// Account is charged; empty: that of a scheduler of the workflow, of its
+	// Account is charged; empty for that of a scheduler of the workflow, of its
 	// slurm_defaults, or of the site.
 	Account         string `json:"account,omitempty"`
 	Partition       string `json:"partition,omitempty"`        // for all jobs; empty: the best for each
@@ -30,8 +30,8 @@ type RegenerateRequest struct {
 	Submit *SubmitRequest `json:"submit,omitempty"`
 }
 
-// Regeneration is which Slurm schedulers the jobs of a workflow that have not begun
-// were given, or would be, and what allocations of them are missing.
+// Regeneration is the Slurm schedulers that jobs were given, or would be, and which of
+// their allocations are missing.
 type Regeneration struct {
 	WorkflowID       int64              `json:"workflow_id"`
 	DryRun           bool               `json:"dry_run"`
@@ -40,10 +40,10 @@ type Regeneration struct {
 	SiteTitle        string             `json:"site_title"`
 	Schedulers       []PlannedScheduler `json:"schedulers"`
 	TotalAllocations int64              `json:"total_allocations"` // that are missing
-	LiveAllocations  int64              `json:"live_allocations"`  // that are there, or asked for
+	LiveAllocations  int64              `json:"live_allocations"`  // existing or requested
 	Warnings         []string           `json:"warnings"`
-	// NodeSeconds is what the missing allocations have at most, and Charge what the site
-	// charges for that, in its own unit.
+	// NodeSeconds is the most node time of the missing allocations. Charge is what the
+	// site charges for it, in its own unit.
 	NodeSeconds int64   `json:"node_seconds"`
 	Charge      float64 `json:"charge"`
 	// SuppressedActions request no allocations any more, or would not, and Submission is
@@ -52,9 +52,9 @@ type Regeneration struct {
 	Submission        *SchedulePlan `json:"submission,omitempty"`
 }
 
-// PlannedScheduler is a Slurm scheduler for jobs that have not begun.
+// PlannedScheduler is a Slurm scheduler for jobs that have not started.
 type PlannedScheduler struct {
-	ID              *int64   `json:"id,omitempty"` // absent: it is not there yet
+	ID              *int64   `json:"id,omitempty"` // absent if it does not exist yet
 	Name            string   `json:"name"`
 	Account         string   `json:"account"`
 	Partition       string   `json:"partition"`
@@ -65,10 +65,10 @@ type PlannedScheduler struct {
 	JobIDs          []int64  `json:"job_ids"`
 	JobNames        []string `json:"job_names"`
 	HasDependencies bool     `json:"has_dependencies"` // its jobs wait for others
-	IsNew           bool     `json:"is_new"`           // it was not there before
+	IsNew           bool     `json:"is_new"`           // it did not exist before
 	Reason          string   `json:"reason,omitempty"` // for the partition
-	// NodeSeconds is what the missing allocations have at most, and ChargePerNodeHour what
-	// the site charges for an hour of a node.
+	// NodeSeconds is the most node time of the missing allocations. ChargePerNodeHour is
+	// what the site charges for an hour of a node.
 	NodeSeconds       int64   `json:"node_seconds"`
 	ChargePerNodeHour float64 `json:"charge_per_node_hour"`
 }

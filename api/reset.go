@@ -2,34 +2,35 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// ResetJobsRequest asks for jobs of a workflow to run again: those of the ids, else those
-// in the statuses, else those whose latest result has the return code.
+// ResetJobsRequest requests that jobs of a workflow run again: those with the ids, else
+// those in the statuses, else those whose latest result has the return code.
 type ResetJobsRequest struct {
 	DryRun     bool                 `json:"dry_run,omitempty"` // only propose
 	JobIDs     []int64              `json:"job_ids,omitempty"`
 	Statuses   []workflow.JobStatus `json:"statuses,omitempty"`
 	ReturnCode *int64               `json:"return_code,omitempty"`
-	// Force resets jobs although runners are at work, or jobs are running.
+	// Force resets jobs even while runners are active or jobs are running.
 	Force bool `json:"force,omitempty"`
-	// RunID and Expected are as a proposal has them; if they are given, the request is
-	// refused where the workflow has gone on since.
+	// RunID and Expected are copied from a proposal. If they are set, the request is
+	// rejected if the workflow has changed since.
 	RunID    *int64        `json:"run_id,omitempty"`
 	Expected []ExpectedJob `json:"expected,omitempty"`
-	// Reinitialize begins a run with the jobs afterwards, if all of them were reset.
+	// Reinitialize starts a run with the jobs afterwards, if all of them were reset.
 	Reinitialize bool `json:"reinitialize,omitempty"`
 }
 
-// JobReset is which jobs were reset, or would be.
+// JobReset says which jobs were reset, or would be.
 type JobReset struct {
 	WorkflowID int64      `json:"workflow_id"`
 	RunID      int64      `json:"run_id"` // before
 	DryRun     bool       `json:"dry_run"`
 	Jobs       []ResetJob `json:"jobs"`       // the chosen ones, as they were
-	Downstream []ResetJob `json:"downstream"` // what depends on them; a reinitialization resets it
-	// Obstacle is why this is refused unless it is forced; absent: nothing is in the way.
+	Downstream []ResetJob `json:"downstream"` // their dependants, which a reinitialization resets
+	// Obstacle is why the request is rejected unless it is forced; absent if there is no
+	// reason.
 	Obstacle *Obstacle `json:"obstacle,omitempty"`
-	// CPUSeconds is what all of these jobs may use at most, by the CPUs and the runtime
-	// that they require.
+	// CPUSeconds is the most that all these jobs may use, by the required CPUs and
+	// runtime.
 	CPUSeconds        int64          `json:"cpu_seconds"`
 	Reset             []int64        `json:"reset"`    // that were reset
 	Failures          []ResetFailure `json:"failures"` // that cannot be reset
@@ -37,7 +38,7 @@ type JobReset struct {
 	ReinitializeError string         `json:"reinitialize_error,omitempty"`
 }
 
-// ResetJob is a job that is reset, with its status before.
+// ResetJob is a reset job, with its previous status.
 type ResetJob struct {
 	JobID  int64              `json:"job_id"`
 	Name   string             `json:"name"`
@@ -50,29 +51,29 @@ type ResetFailure struct {
 	Error string `json:"error"`
 }
 
-// Obstacle is something in the way of a change, and what to do about it.
+// Obstacle is a reason against a change, and what to do about it.
 type Obstacle struct {
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
 }
 
-// ResetWorkflowRequest asks for the jobs of a workflow to run again.
+// ResetWorkflowRequest requests that the jobs of a workflow run again.
 type ResetWorkflowRequest struct {
 	DryRun       bool   `json:"dry_run,omitempty"`      // only propose
 	FailedOnly   bool   `json:"failed_only,omitempty"`  // only jobs that did not succeed, and what depends on them
-	Force        bool   `json:"force,omitempty"`        // although something is running
+	Force        bool   `json:"force,omitempty"`        // even while jobs are running
 	Reinitialize bool   `json:"reinitialize,omitempty"` // initialize the jobs afterwards
-	RunID        *int64 `json:"run_id,omitempty"`       // refused if another run has begun
+	RunID        *int64 `json:"run_id,omitempty"`       // rejected if another run has started
 }
 
-// WorkflowReset is which run of a workflow was begun, or would be.
+// WorkflowReset is the run that was started, or would be.
 type WorkflowReset struct {
 	WorkflowID int64 `json:"workflow_id"`
 	DryRun     bool  `json:"dry_run"`
 	RunID      int64 `json:"run_id"` // the new one
-	Jobs       int64 `json:"jobs"`   // that were reset, without what depends on them
-	// CPUSeconds is, in a dry run, what the jobs may use at most, by the CPUs and the
-	// runtime that they require, with what depends on them; 0 otherwise.
+	Jobs       int64 `json:"jobs"`   // that were reset, without their dependants
+	// CPUSeconds is, in a dry run, the most that the jobs and their dependants may use, by
+	// the required CPUs and runtime; 0 otherwise.
 	CPUSeconds  int64 `json:"cpu_seconds"`
 	Initialized bool  `json:"initialized"`
 }

@@ -1,7 +1,6 @@
 package api
 
-// ResourceRequirements is what a job needs on each node. Answers have all
-// fields.
+// ResourceRequirements are what a job needs on each node. Answers have all fields.
 type ResourceRequirements struct {
 	ID         *int64  `json:"id,omitempty"`
 	WorkflowID int64   `json:"workflow_id"`

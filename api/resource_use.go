@@ -2,7 +2,7 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// ResourceUse is what a job used of a resource, beside what it asked for.
+// ResourceUse is what a job used of a resource, and what it requested.
 type ResourceUse struct {
 	JobID           int64             `json:"job_id"`
 	JobName         string            `json:"job_name"`
@@ -12,15 +12,15 @@ type ResourceUse struct {
 	OverUtilization string            `json:"over_utilization"`
 }
 
-// ResourceFilter selects comparisons of what jobs used with what they asked for.
+// ResourceFilter selects comparisons of used and requested resources.
 type ResourceFilter struct {
 	RunID          *int64  // of this run; nil: the latest result of each job
-	All            bool    // also what stayed within its limits
+	All            bool    // also uses within their limits
 	IncludeFailed  bool    // also attempts that did not succeed
-	MinOverPercent float64 // leave out less than so many percent too much
+	MinOverPercent float64 // omit excesses of less than so many percent
 }
 
-// ResourceReport compares what the jobs of a workflow used with what they asked for.
+// ResourceReport compares used and requested resources of the jobs of a workflow.
 type ResourceReport struct {
 	WorkflowID           int64            `json:"workflow_id"`
 	RunID                *int64           `json:"run_id,omitempty"`
@@ -32,7 +32,7 @@ type ResourceReport struct {
 	ResourceViolations   []FailedResource `json:"resource_violations,omitempty"`
 }
 
-// FailedResource says what a failed job may have had too little of.
+// FailedResource says which resource a failed job may have lacked.
 type FailedResource struct {
 	JobID                 int64   `json:"job_id"`
 	JobName               string  `json:"job_name"`
@@ -54,22 +54,21 @@ type FailedResource struct {
 	LikelyRuntime         bool    `json:"likely_runtime_violation,omitempty"`
 }
 
-// CorrectResourcesRequest says how requirements are to be fitted to what jobs used.
+// CorrectResourcesRequest requests that requirements are fitted to what jobs used.
 type CorrectResourcesRequest struct {
 	DryRun bool `json:"dry_run,omitempty"` // only propose
-	// New values are the largest use times a multiplier, which is at least 1; one that is
-	// absent is 1.2.
+	// New values are the largest use times a multiplier: at least 1, by default 1.2.
 	MemoryMultiplier  *float64 `json:"memory_multiplier,omitempty"`
 	CPUMultiplier     *float64 `json:"cpu_multiplier,omitempty"`
 	RuntimeMultiplier *float64 `json:"runtime_multiplier,omitempty"`
-	NoDownsize        bool     `json:"no_downsize,omitempty"` // lower nothing
-	JobIDs            []int64  `json:"job_ids,omitempty"`     // only what these jobs used; empty: all
+	NoDownsize        bool     `json:"no_downsize,omitempty"` // lower no value
+	JobIDs            []int64  `json:"job_ids,omitempty"`     // only by these jobs; empty: all
 }
 
 // Proposes reports whether the request changes nothing.
 func (r *CorrectResourcesRequest) Proposes() bool { return r.DryRun }
 
-// CorrectionReport is how requirements were changed, or would be.
+// CorrectionReport says how requirements were changed, or would be.
 type CorrectionReport struct {
 	Status              string       `json:"status"`
 	WorkflowID          int64        `json:"workflow_id"`

@@ -2,7 +2,7 @@ package api
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// Result is how an attempt ended, as torc's clients see it.
+// Result is how an attempt ended, as for torc's clients.
 type Result struct {
 	ID              *int64             `json:"id,omitempty"`
 	JobID           int64              `json:"job_id"`
@@ -19,8 +19,8 @@ type Result struct {
 	PeakCPUPercent  *float64           `json:"peak_cpu_percent,omitempty"`
 	AvgCPUPercent   *float64           `json:"avg_cpu_percent,omitempty"`
 	JobName         *string            `json:"job_name,omitempty"` // read-only
-	// Cause names why the attempt ended; ours, and read-only.
+	// Cause is why the attempt ended; not in torc, read-only.
 	Cause *string `json:"cause,omitempty"`
-	// CauseText is the same in a line; of lists with the attempts that have no result.
+	// CauseText is the cause as text, in lists that include attempts without a result.
 	CauseText *string `json:"cause_text,omitempty"`
 }

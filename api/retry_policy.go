@@ -6,8 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// StoredPolicy is a retry policy that workflows, jobs and queues refer to by
-// its name.
+// StoredPolicy is a retry policy to which workflows, jobs and queues refer by name.
 type StoredPolicy struct {
 	Policy    workflow.RetryPolicy `json:"policy"`
 	Hash      string               `json:"hash"`
@@ -16,7 +15,7 @@ type StoredPolicy struct {
 	UpdatedMS int64                `json:"updated_ms"`
 }
 
-// PolicyChange is an entry of the record of who changed retry policies.
+// PolicyChange is an entry of the log of changes of retry policies.
 type PolicyChange struct {
 	ID      int64  `json:"id"`
 	Policy  string `json:"policy"` // its name; empty: the settings
@@ -27,11 +26,11 @@ type PolicyChange struct {
 	OldHash string `json:"old_hash,omitempty"`
 	NewHash string `json:"new_hash,omitempty"`
 	Version int64  `json:"version,omitempty"`
-	// Text is what the policy said from then on.
+	// Text is the new text of the policy.
 	Text json.RawMessage `json:"text,omitempty"`
 }
 
-// QueuePolicyList is the queues that have policies of the site.
+// QueuePolicyList lists the queues with policies of the site.
 type QueuePolicyList struct {
 	Queues []workflow.QueuePolicies `json:"queues"`
 }

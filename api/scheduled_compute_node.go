@@ -1,6 +1,6 @@
 package api
 
-// ScheduledComputeNode is an allocation that was asked for.
+// ScheduledComputeNode is a requested allocation.
 type ScheduledComputeNode struct {
 	ID                *int64 `json:"id,omitempty"`
 	WorkflowID        int64  `json:"workflow_id"`

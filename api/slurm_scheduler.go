@@ -1,6 +1,6 @@
 package api
 
-// SlurmScheduler is the shape of an allocation to ask Slurm for.
+// SlurmScheduler describes allocations to request from Slurm.
 type SlurmScheduler struct {
 	ID                   *int64  `json:"id,omitempty"`
 	WorkflowID           int64   `json:"workflow_id"`

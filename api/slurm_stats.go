@@ -1,6 +1,6 @@
 package api
 
-// SlurmStats is what Slurm's accounting says about an attempt.
+// SlurmStats is the accounting record of an attempt.
 type SlurmStats struct {
 	ID                *int64   `json:"id,omitempty"`
 	WorkflowID        int64    `json:"workflow_id"`
@@ -16,8 +16,8 @@ type SlurmStats struct {
 	NodeList          *string  `json:"node_list,omitempty"`
 }
 
-// StepAccounts is what Slurm's accounting says about attempts of a runner that
-// were steps. Their workflow is the runner's.
+// StepAccounts are the accounting records of attempts of a runner that were steps. Their
+// workflow is the runner's.
 type StepAccounts struct {
 	Steps []SlurmStats `json:"steps"`
 }

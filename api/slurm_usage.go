@@ -1,7 +1,7 @@
 package api
 
-// SlurmUsage is for how long the allocations of a workflow had nodes and CPUs, used or
-// not, as Slurm's accounting has it.
+// SlurmUsage is how long the allocations of a workflow had nodes and CPUs, used or not,
+// according to Slurm's accounting.
 type SlurmUsage struct {
 	WorkflowID           int64    `json:"workflow_id"`
 	TotalSlurmJobs       int      `json:"total_slurm_jobs"`

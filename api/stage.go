@@ -16,7 +16,7 @@ type Stage struct {
 	State      stage.State          `json:"state"`
 	JobID      *int64               `json:"job_id,omitempty"` // the sub-workflow job
 	Policy     workflow.StagePolicy `json:"policy"`
-	// RunID and Generation are of the run in which it was last started.
+	// RunID and Generation are of the run that started it last.
 	RunID        int64               `json:"run_id"`
 	Generation   int64               `json:"generation"`
 	StartedMS    *int64              `json:"started_ms,omitempty"` // milliseconds since the epoch
@@ -25,8 +25,7 @@ type Stage struct {
 	JobsByStatus JobCounts           `json:"jobs_by_status"`
 }
 
-// Stages is the answer to GET /workflows/{id}/stages: each stage behind the one
-// that it belongs to.
+// Stages is the answer to GET /workflows/{id}/stages. Each stage follows its parent.
 type Stages struct {
 	Stages []Stage `json:"stages"`
 }

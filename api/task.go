@@ -1,6 +1,6 @@
 package api
 
-// TaskStatus says how far a background task is.
+// TaskStatus is the state of a background task.
 type TaskStatus string
 
 // The task statuses.

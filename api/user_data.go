@@ -8,7 +8,7 @@ type UserData struct {
 	WorkflowID  int64  `json:"workflow_id"`
 	IsEphemeral *bool  `json:"is_ephemeral,omitempty"`
 	Name        string `json:"name"`
-	// Data is absent or null where there is none; lists write null.
+	// Data is absent or null if there is none; lists have null.
 	Data json.RawMessage `json:"data,omitempty"`
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// Workflow is a workflow on the wire.
+// Workflow is a workflow in the API.
 type Workflow struct {
 	ID                                       *int64                          `json:"id,omitempty"`
 	Name                                     string                          `json:"name"`
@@ -36,11 +36,11 @@ type Workflow struct {
 	SubmissionDirectory *string `json:"submission_directory,omitempty"`
 	// EnforceRuntime ends jobs that exceed their declared runtime; ours.
 	EnforceRuntime *bool `json:"enforce_runtime,omitempty"`
-	// Policy is what the workflow says about failures and its end; ours.
+	// Policy has the rules for failures and the end of the workflow; not in torc.
 	Policy *workflow.RunPolicy `json:"policy,omitempty"`
 }
 
-// Object is a JSON object whose content is the user's own, as it was written.
+// Object is a JSON object with the user's own content, unchanged.
 type Object json.RawMessage
 
 // MarshalJSON writes the object.
@@ -109,7 +109,7 @@ type MainStage struct {
 	JobsByStatus JobCounts `json:"jobs_by_status"`
 }
 
-// Shown returns the jobs that people are told of: those of the main stage.
+// Shown returns the counts that are shown to users: those of the main stage.
 func (s *WorkflowStatus) Shown() MainStage {
 	if s.MainStage != nil {
 		return *s.MainStage
@@ -135,43 +135,41 @@ type WorkflowStatus struct {
 	LongestReadyRuntimeSeconds    *int64           `json:"longest_ready_runtime_seconds,omitempty"`
 	MaxAllocationRemainingSeconds *int64           `json:"max_allocation_remaining_seconds,omitempty"`
 	UnservedReadyLabels           map[string]int64 `json:"unserved_ready_labels,omitempty"`
-	// RunID and Verdict are ours: the run that is counted, and how it ended
-	// (completed, failed, canceled), if it has.
+	// RunID and Verdict are not in torc: the counted run, and how it ended (completed,
+	// failed, canceled), if it has.
 	RunID   int64  `json:"run_id"`
 	Verdict string `json:"verdict,omitempty"`
-	// GivenUp is why the run was given up, with the job or the deadline that it was
-	// given up for; ours.
+	// GivenUp is why the run was aborted, with the job or the deadline; not in torc.
 	GivenUp string `json:"given_up,omitempty"`
-	// ClaimHolds says why no job is granted to anybody now; ours.
+	// ClaimHolds says why no jobs are granted now; not in torc.
 	ClaimHolds []hold.ClaimHold `json:"claim_holds,omitempty"`
-	// Compensation undoes what the run did, or has; ours. Its jobs are in none of
-	// the numbers.
+	// Compensation undoes what the run did, or has done so; not in torc. Its jobs are not
+	// counted.
 	Compensation *stage.Compensation `json:"compensation,omitempty"`
-	// AllocationReasons say why the latest allocation of each scheduler was asked for,
-	// and, while the run goes on, why ready jobs have none; ours.
+	// AllocationReasons say why the latest allocation of each scheduler was requested,
+	// and, during the run, why ready jobs have none; not in torc.
 	AllocationReasons []string `json:"allocation_reasons,omitempty"`
-	// Attempts are those of the run, by whatever runner; ours.
+	// Attempts are those of the run, on all runners; not in torc.
 	Attempts *workflow.AttemptCounts `json:"attempts,omitempty"`
-	// CanceledBy names the jobs because of which others are canceled, for the largest
-	// few groups; ours.
+	// CanceledBy lists the jobs because of which others were canceled, the largest groups
+	// only; not in torc.
 	CanceledBy []workflow.CanceledGroup `json:"canceled_by,omitempty"`
-	// EndJob is how the end job of the run ended, which is in none of the numbers; ours.
+	// EndJob is how the end job of the run ended, which is not counted; not in torc.
 	EndJob *stage.EndJobResult `json:"end_job,omitempty"`
-	// MainStage and Stages are of a workflow that has stages; ours. The numbers
-	// above are of all jobs, those of the main stage count a sub-workflow as one.
+	// MainStage and Stages are set for a workflow with stages; not in torc. The counts
+	// above include all jobs. Those of the main stage count a sub-workflow as one job.
 	MainStage *MainStage            `json:"main_stage,omitempty"`
-	Stages    *stage.StageSummaries `json:"stages,omitempty"` // that are worth a look
-	// Runners are those with which something is the matter: they are silent, or
-	// start no jobs; ours.
+	Stages    *stage.StageSummaries `json:"stages,omitempty"` // those with problems
+	// Runners are those with a problem: they are silent, or start no jobs; not in torc.
 	Runners []RunnerState `json:"runners,omitempty"`
 }
 
-// RunnerState is a runner with which something is the matter.
+// RunnerState is a runner with a problem.
 type RunnerState struct {
 	ComputeNodeID int64  `json:"compute_node_id"`
 	Hostname      string `json:"hostname"`
 	Jobs          int64  `json:"jobs"` // that it holds
-	// SilentSeconds is for how long it has made no turn, if that is overdue.
+	// SilentSeconds is how long it has sent no turn, if one is overdue.
 	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
 	// Paused is why it starts no jobs.
 	Paused *workflow.LaunchPause `json:"paused,omitempty"`
@@ -202,8 +200,8 @@ type RunningJob struct {
 	SchedulerType   string  `json:"scheduler_type"`
 	SchedulerJobID  *string `json:"scheduler_job_id,omitempty"`
 	StartTime       *string `json:"start_time,omitempty"`
-	// SilentSeconds is for how long its runner has made no turn, if that is overdue:
-	// nobody knows whether the job still runs; ours.
+	// SilentSeconds is how long its runner has sent no turn, if one is overdue, so that it
+	// is unknown whether the job still runs; not in torc.
 	SilentSeconds *int64 `json:"silent_seconds,omitempty"`
 }
 

@@ -6,16 +6,16 @@ import (
 	"slices"
 )
 
-// WorkflowUpdate is the body of PUT /workflows/{id}. What is absent stays; a key of
-// policy that is null is removed.
+// WorkflowUpdate is the body of PUT /workflows/{id}. Absent keys keep their values; keys
+// of policy that are null are removed.
 type WorkflowUpdate struct {
 	Workflow
-	// UnsetPolicy are the keys of the policy that are null, such as max_failures and
+	// UnsetPolicy are the keys of the policy to remove, such as max_failures and
 	// end.success_if.
 	UnsetPolicy []string `json:"-"`
 }
 
-// UnmarshalJSON reads an update, and which keys of the policy are null.
+// UnmarshalJSON decodes an update, and which keys of the policy are null.
 func (u *WorkflowUpdate) UnmarshalJSON(text []byte) error {
 	*u = WorkflowUpdate{}
 	if err := json.Unmarshal(text, &u.Workflow); err != nil {
@@ -29,7 +29,7 @@ func (u *WorkflowUpdate) UnmarshalJSON(text []byte) error {
 	}
 	var end map[string]json.RawMessage
 	if err := json.Unmarshal(given.Policy["end"], &end); err != nil {
-		end = nil // it was not given, or is no object, which was said
+		end = nil // absent, or not an object, which was reported
 	}
 	for key, value := range given.Policy {
 		if string(value) == "null" {
@@ -43,7 +43,7 @@ func (u *WorkflowUpdate) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// MarshalJSON writes an update, with null for the keys that are to be removed.
+// MarshalJSON encodes an update, with null for the keys to remove.
 func (u WorkflowUpdate) MarshalJSON() ([]byte, error) {
 	text, err := json.Marshal(u.Workflow)
 	if err != nil || len(u.UnsetPolicy) == 0 {
@@ -80,8 +80,8 @@ func (u WorkflowUpdate) MarshalJSON() ([]byte, error) {
 
 var null = json.RawMessage("null")
 
-// object takes an object apart, whose values stay as they were written; an empty
-// one for nothing.
+// object returns the keys of an object with their unchanged values; an empty map for an
+// empty text.
 func object(text json.RawMessage) (map[string]json.RawMessage, error) {
 	o := map[string]json.RawMessage{}
 	if len(text) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// CheckResources compares what the jobs of a workflow used with what they asked for.
+// CheckResources compares used and requested resources of the jobs of a workflow.
 func (s *Service) CheckResources(ctx context.Context, workflowID int64, q api.ResourceFilter) (api.ResourceReport, error) {
 	m, err := s.measurements(ctx, workflowID, q.RunID)
 	if err != nil {
@@ -54,7 +54,7 @@ func (m *measurements) report(all, includeFailed bool, least float64) api.Resour
 	return report
 }
 
-// failure says what a job that did not succeed may have had too little of.
+// failure returns which resource a job that did not succeed may have lacked.
 func (m *measurements) failure(u usage.JobUse) api.FailedResource {
 	rr := u.Requirements
 	f := api.FailedResource{

@@ -10,11 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// defaultCorrection is what a peak is multiplied by where the request does not say.
+// defaultCorrection is the default multiplier of a peak.
 const defaultCorrection = 1.2
 
 // CorrectResources fits resource requirements to what jobs used, or, in a dry run,
-// proposes how. A multiplier of less than 1 is CodeInvalid.
+// proposes how. It returns CodeInvalid for a multiplier of less than 1.
 func (s *Service) CorrectResources(ctx context.Context, by Caller, workflowID int64, q *api.CorrectResourcesRequest) (api.CorrectionReport, error) {
 	o := usage.CorrectionOptions{NoDownsize: q.NoDownsize}
 	for _, f := range []struct {
@@ -47,13 +47,13 @@ func (s *Service) CorrectResources(ctx context.Context, by Caller, workflowID in
 	return newCorrectionReport(m, corrections, o, q.DryRun), nil
 }
 
-// multiplier is the factor that a request gives, or else usual.
+// multiplier returns the factor of a request, or else the default.
 func multiplier(field string, given *float64, usual float64) (float64, error) {
 	switch {
 	case given == nil:
 		return usual, nil
 	case *given < 1:
-		return 0, workflow.Errorf(workflow.CodeInvalid, "%s: a multiplier of %g would leave less than was used: at least 1", field, *given)
+		return 0, workflow.Errorf(workflow.CodeInvalid, "%s: a multiplier of %g leaves less than was used; it must be at least 1", field, *given)
 	}
 	return *given, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Diagnose compares the time that the live runners of a workflow have left with the
+// Diagnose compares the time that is left for the live runners of a workflow with the
 // declared runtimes of its ready jobs.
 func (s *Service) Diagnose(ctx context.Context, workflowID int64) (api.Diagnosis, error) {
 	remaining, err := s.remainingTimes(ctx, workflowID)
@@ -31,8 +31,8 @@ func (s *Service) Diagnose(ctx context.Context, workflowID int64) (api.Diagnosis
 	}, nil
 }
 
-// remainingTimes are the seconds that the live runners have left; nil for one without
-// an end.
+// remainingTimes returns the seconds left for each live runner; nil for one without an
+// end.
 func (s *Service) remainingTimes(ctx context.Context, workflowID int64) (remaining []*int64, err error) {
 	active := true
 	nodes, err := all(func(page store.Page) ([]compute.Node, int64, error) {
@@ -55,7 +55,7 @@ func (s *Service) remainingTimes(ctx context.Context, workflowID int64) (remaini
 	return remaining, nil
 }
 
-// readyRuntimes counts the ready jobs by the runtime that they declare.
+// readyRuntimes counts the ready jobs by declared runtime.
 func (s *Service) readyRuntimes(ctx context.Context, workflowID int64) (ready []placement.RuntimeCount, err error) {
 	requirements, err := s.requirementsByID(ctx, workflowID)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Service) readyRuntimes(ctx context.Context, workflowID int64) (ready []
 	seconds := make(map[int64]int64) // by requirements
 	for id, q := range requirements {
 		if q.Name == workflow.DefaultRequirements {
-			continue // nobody declared it
+			continue // not declared
 		}
 		if seconds[id], err = workflow.ParseRuntime(q.Runtime); err != nil {
 			return nil, fmt.Errorf("runtime of resource requirements %d: %w", id, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// ExecutionPlan says in which order the jobs of a workflow become ready, whatever has
-// become of them so far, and which allocations actions request on the way.
+// ExecutionPlan returns the order in which the jobs of a workflow become ready, regardless
+// of their present status, and which allocations its actions request.
 func (s *Service) ExecutionPlan(ctx context.Context, workflowID int64) (api.ExecutionPlan, error) {
 	w, err := s.Store.Workflows.Get(ctx, workflowID)
 	if err != nil {
@@ -32,16 +32,16 @@ func (s *Service) ExecutionPlan(ctx context.Context, workflowID int64) (api.Exec
 	return api.ExecutionPlan{WorkflowID: &workflowID, WorkflowName: w.Name, TotalJobs: len(jobs), Events: graph.ExecutionPlan(&o.Definition)}, nil
 }
 
-// outline is what a plan needs of a workflow's definition: names, relations and actions.
+// outline is the part of a definition that a plan needs: names, relations and actions.
 type outline struct {
 	workflow.Definition
 	jobs numbering
 }
 
-// numbering gives ids their places in a list of a definition.
+// numbering maps ids to positions in a list of a definition.
 type numbering map[int64]int32
 
-// of returns the places of ids; those that are new come after all others.
+// of returns the positions of ids. New ids get the next positions.
 func (n numbering) of(ids []int64) []int32 {
 	for _, id := range ids {
 		if _, known := n[id]; !known {
@@ -51,8 +51,8 @@ func (n numbering) of(ids []int64) []int32 {
 	return n.known(ids)
 }
 
-// known returns the places of those ids that have one: a job may have been added
-// while the others were read.
+// known returns the positions of known ids. Jobs that were added during reading are
+// unknown.
 func (n numbering) known(ids []int64) (places []int32) {
 	for _, id := range ids {
 		if at, known := n[id]; known {
@@ -62,7 +62,7 @@ func (n numbering) known(ids []int64) (places []int32) {
 	return places
 }
 
-// newOutline outlines jobs, which are in the order of their ids.
+// newOutline returns the outline of jobs, which are ordered by id.
 func newOutline(jobs []workflow.Job) *outline {
 	o := &outline{jobs: make(numbering, len(jobs))}
 	for i, j := range jobs {

@@ -10,10 +10,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// RetryJob makes a job that did not succeed ready for another attempt, however many there
-// were, or, in a dry run, says which attempt that would be and what it may cost. It is
-// CodeConflict for a job that was canceled because of another one, of a canceled
-// workflow, or in another status; what the engine refuses, it refuses in a dry run as well.
+// RetryJob makes a job that did not succeed ready for another attempt, without a limit,
+// or, in a dry run, returns that attempt and its cost. It returns CodeConflict for a job
+// that was canceled because of another one, of a canceled workflow, or in another status.
+// A dry run fails like the real one.
 func (s *Service) RetryJob(ctx context.Context, by Caller, jobID int64, q *api.RetryJobRequest) (api.JobRetry, error) {
 	job, err := s.Store.Jobs.Get(ctx, jobID)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Service) RetryJob(ctx context.Context, by Caller, jobID int64, q *api.R
 		return answer, err
 	}
 	if w.IsCanceled {
-		return answer, workflow.Errorf(workflow.CodeConflict, "workflow %d, which job %d is of, is canceled", job.WorkflowID, jobID).
-			WithHint("`torc-slurm reset %d --failed-only` makes all its jobs run again that did not succeed", job.WorkflowID)
+		return answer, workflow.Errorf(workflow.CodeConflict, "workflow %d of job %d is canceled", job.WorkflowID, jobID).
+			WithHint("`torc-slurm reset %d --failed-only` runs all its jobs again that did not succeed", job.WorkflowID)
 	}
 	if answer.CPUSeconds, err = s.cpuSeconds(ctx, job.ResourceRequirementsID); err != nil {
 		return answer, err
@@ -42,8 +42,8 @@ func (s *Service) RetryJob(ctx context.Context, by Caller, jobID int64, q *api.R
 	return answer, err
 }
 
-// retry carries out, or tries, what a status needs for another attempt, and returns the
-// job as it is then.
+// retry does, or tries, what the status of a job requires for another attempt, and returns
+// the changed job.
 func (s *Service) retry(ctx context.Context, by Caller, job *workflow.Job, runID int64, dry bool) (workflow.Job, error) {
 	switch job.Status {
 	case workflow.Failed, workflow.Terminated:
@@ -63,10 +63,10 @@ func (s *Service) retry(ctx context.Context, by Caller, job *workflow.Job, runID
 		return s.Store.Jobs.ManageStatusChange(ctx, job.ID, workflow.Ready, runID)
 	}
 	return *job, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only jobs that did not succeed can be retried", job.ID, job.Status).
-		WithHint("`torc-slurm jobs reset-status %d --reinit` makes a completed job run again", job.ID)
+		WithHint("`torc-slurm jobs reset-status %d --reinit` runs a completed job again", job.ID)
 }
 
-// proposeClassified is a held job as it would be if its hold ended with a retry.
+// proposeClassified returns a held job as it would be if its hold ended with a retry.
 func (s *Service) proposeClassified(ctx context.Context, by Caller, job *workflow.Job) (workflow.Job, error) {
 	then := *job
 	outcomes, err := s.Store.Holds.Resolve(ctx, job.WorkflowID, store.HoldSelection{JobIDs: []int64{job.ID}},
@@ -83,8 +83,8 @@ func (s *Service) proposeClassified(ctx context.Context, by Caller, job *workflo
 	return then, nil
 }
 
-// cpuSeconds is what an attempt may use at most by its requirements; 0 where nobody
-// declared any.
+// cpuSeconds returns the most that an attempt may use by its requirements; 0 if they are
+// not declared.
 func (s *Service) cpuSeconds(ctx context.Context, requirements *int64) (int64, error) {
 	if requirements == nil {
 		return 0, nil
@@ -96,10 +96,10 @@ func (s *Service) cpuSeconds(ctx context.Context, requirements *int64) (int64, e
 	return mostCPUSeconds(&rr), nil
 }
 
-// mostCPUSeconds is what a job with such requirements may use at most.
+// mostCPUSeconds returns the most that a job with the requirements may use.
 func mostCPUSeconds(rr *workflow.ResourceRequirements) int64 {
 	seconds, err := workflow.ParseRuntime(rr.Runtime)
-	if err != nil || rr.Name == workflow.DefaultRequirements { // nobody declared it
+	if err != nil || rr.Name == workflow.DefaultRequirements { // not declared
 		return 0
 	}
 	return seconds * rr.NumCPUs

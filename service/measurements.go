@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// measurements are the results of a workflow beside what its jobs asked for.
+// measurements are the results of a workflow with what its jobs requested.
 type measurements struct {
 	workflowID   int64
 	config       *workflow.ExecutionConfig
@@ -18,7 +18,7 @@ type measurements struct {
 	jobsOf       map[int64]int // number of jobs by requirements id
 }
 
-// measurements reads the results of a run, or, where run is nil, the latest of each job.
+// measurements returns the results of a run, or the latest of each job if run is nil.
 func (s *Service) measurements(ctx context.Context, id int64, run *int64) (*measurements, error) {
 	w, err := s.Store.Workflows.Get(ctx, id)
 	if err != nil {
@@ -56,14 +56,14 @@ func (s *Service) measurements(ctx context.Context, id int64, run *int64) (*meas
 	return m, nil
 }
 
-// jobs lists the jobs of a workflow, of one status if it is given.
+// jobs returns the jobs of a workflow, of one status if it is given.
 func (s *Service) jobs(ctx context.Context, workflowID int64, status *workflow.JobStatus) ([]workflow.Job, error) {
 	return all(func(page store.Page) ([]workflow.Job, int64, error) {
 		return s.Store.Jobs.List(ctx, store.JobFilter{WorkflowID: workflowID, Status: status}, page)
 	})
 }
 
-// requirementsByID reads the resource requirements of a workflow.
+// requirementsByID returns the resource requirements of a workflow.
 func (s *Service) requirementsByID(ctx context.Context, workflowID int64) (map[int64]workflow.ResourceRequirements, error) {
 	list, err := all(func(page store.Page) ([]workflow.ResourceRequirements, int64, error) {
 		return s.Store.Requirements.List(ctx, store.RequirementsFilter{WorkflowID: workflowID}, page)
@@ -75,7 +75,7 @@ func (s *Service) requirementsByID(ctx context.Context, workflowID int64) (map[i
 	return byID, err
 }
 
-// only keeps the uses of some jobs.
+// only drops the uses of all other jobs.
 func (m *measurements) only(ids []int64) {
 	m.uses = slices.DeleteFunc(m.uses, func(u usage.JobUse) bool { return !slices.Contains(ids, u.JobID) })
 }

@@ -11,11 +11,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// defaultRecovery is what a resource that was lacking is multiplied by where the request
-// does not say.
+// defaultRecovery is the default multiplier of a resource that was lacking.
 const defaultRecovery = 1.5
 
-// recovery is one repetition of failed jobs.
+// recovery is one recovery of a workflow.
 type recovery struct {
 	service *Service
 	by      Caller
@@ -27,11 +26,11 @@ type recovery struct {
 	api.RecoveryPlan
 }
 
-// Recover repeats the failed jobs of a workflow that has ended with what they lacked, or,
-// in a dry run, proposes it: why each failed, whether it is repeated, and what it
-// requires then. The proposal for a workflow without failed jobs has none; to carry it
-// out is CodeConflict, as is a workflow that has not ended, waits for decisions, was
-// undone, or has gone on since the proposal. The allocations of the last run must be gone.
+// Recover repeats the failed jobs of an ended workflow with more of the resources that
+// they lacked, or, in a dry run, proposes it: why each failed, whether it is repeated, and
+// its new requirements. It returns CodeConflict if no job failed, and for a workflow that
+// has not ended, waits for decisions, was undone, or has changed since the proposal. The
+// allocations of the last run must have ended.
 func (s *Service) Recover(ctx context.Context, by Caller, workflowID int64, q *api.RecoverRequest) (api.RecoveryPlan, error) {
 	r := &recovery{service: s, by: by, request: q, id: workflowID}
 	r.WorkflowID, r.DryRun = workflowID, q.DryRun
@@ -47,7 +46,7 @@ func (s *Service) Recover(ctx context.Context, by Caller, workflowID int64, q *a
 	}
 	if q.Step == api.RecoverRepeat && !q.DryRun {
 		if q.RunID == nil || len(q.Jobs) == 0 {
-			return r.RecoveryPlan, workflow.Errorf(workflow.CodeInvalid, "step: to repeat, say run_id and jobs")
+			return r.RecoveryPlan, workflow.Errorf(workflow.CodeInvalid, "step: repeat needs run_id and jobs")
 		}
 		r.RunID = *q.RunID
 		return r.RecoveryPlan, r.repeat(ctx, q.Jobs)
@@ -66,7 +65,8 @@ func (s *Service) Recover(ctx context.Context, by Caller, workflowID int64, q *a
 	return r.RecoveryPlan, r.repeat(ctx, jobs)
 }
 
-// prepare finds what failed and why, and refuses what cannot be repeated.
+// prepare finds the failed jobs and their causes. It returns an error if the workflow
+// cannot be recovered.
 func (r *recovery) prepare(ctx context.Context) error {
 	s := r.service
 	summary, err := s.Store.Workflows.Summary(ctx, r.id)
@@ -93,7 +93,7 @@ func (r *recovery) prepare(ctx context.Context) error {
 	return err
 }
 
-// refuse says why a workflow cannot be recovered.
+// refuse returns an error for a workflow that has not ended or waits for decisions.
 func (r *recovery) refuse(sum *store.Summary) error {
 	held := sum.Jobs[workflow.PendingFailed]
 	switch {
@@ -107,7 +107,7 @@ func (r *recovery) refuse(sum *store.Summary) error {
 	return nil
 }
 
-// refuseUndone refuses to repeat some jobs where what others did is undone.
+// refuseUndone returns an error if the effects of other jobs were undone.
 func (r *recovery) refuseUndone(ctx context.Context) error {
 	completed := workflow.Completed
 	jobs, err := r.service.jobs(ctx, r.id, &completed)
@@ -115,8 +115,8 @@ func (r *recovery) refuseUndone(ctx context.Context) error {
 		return err
 	}
 	if at := slices.IndexFunc(jobs, func(j workflow.Job) bool { return j.UndoesID != nil }); at >= 0 {
-		return workflow.Errorf(workflow.CodeConflict, "what jobs of workflow %d did was undone by %s: to repeat only what failed is not enough", r.id, jobs[at].Name).
-			WithHint("`torc-slurm reset %[1]d` begins with all jobs; `torc-slurm reset --failed-only %[1]d` leaves out those that completed", r.id)
+		return workflow.Errorf(workflow.CodeConflict, "%[2]s has undone the work of jobs of workflow %[1]d: repeating only the failed ones is not enough", r.id, jobs[at].Name).
+			WithHint("`torc-slurm reset %[1]d` runs all jobs again; `torc-slurm reset --failed-only %[1]d` skips those that completed", r.id)
 	}
 	return nil
 }
@@ -147,7 +147,7 @@ func (r *recovery) findFailed(ctx context.Context) (err error) {
 	return nil
 }
 
-// wanted reports whether the request has a failed job repeated.
+// wanted reports whether the request includes a failed job.
 func (r *recovery) wanted(j *usage.FailedJob) bool {
 	if len(r.request.Jobs) > 0 {
 		return slices.ContainsFunc(r.request.Jobs, func(x api.ExpectedJob) bool { return x.JobID == j.JobID })
@@ -155,7 +155,7 @@ func (r *recovery) wanted(j *usage.FailedJob) bool {
 	return !slices.Contains(r.request.Skip, j.Group())
 }
 
-// chosen are the jobs that are repeated.
+// chosen returns the jobs that are repeated.
 func (r *recovery) chosen() (jobs []api.ExpectedJob) {
 	for _, j := range r.Jobs {
 		if j.Retry {
@@ -165,7 +165,7 @@ func (r *recovery) chosen() (jobs []api.ExpectedJob) {
 	return jobs
 }
 
-// propose says what the chosen jobs are to require, and what they then cost at most.
+// propose sets the new requirements of the chosen jobs, and the resulting cost.
 func (r *recovery) propose() {
 	var chosen []usage.FailedJob
 	for i, j := range r.failed {
@@ -200,7 +200,7 @@ func (r *recovery) propose() {
 	}
 }
 
-// usesSlurm reports whether a workflow has or had allocations, or schedulers for some.
+// usesSlurm reports whether a workflow has or had allocations or Slurm schedulers.
 func (s *Service) usesSlurm(ctx context.Context, workflowID int64) (bool, error) {
 	_, n, err := s.Store.SlurmSchedulers.List(ctx, workflowID, store.Page{Limit: 1})
 	if err != nil || n > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// refuseChanged refuses to repeat jobs that are not as they were when they were proposed:
-// somebody else, or a hook, has done something about them.
+// refuseChanged returns an error if jobs have changed since the proposal, by a user or a
+// hook.
 func (r *recovery) refuseChanged(ctx context.Context) error {
 	if err := r.refuseAnotherRun(ctx); err != nil {
 		return err
@@ -21,32 +21,32 @@ func (r *recovery) refuseChanged(ctx context.Context) error {
 		case err != nil:
 			return err
 		case now.WorkflowID != r.id:
-			return workflow.Errorf(workflow.CodeInvalid, "job %d is not of workflow %d", j.JobID, r.id)
+			return workflow.Errorf(workflow.CodeInvalid, "job %d does not belong to workflow %d", j.JobID, r.id)
 		case now.Status != j.Status:
-			return r.goneOn(fmt.Sprintf("job %d (%s) is %s by now", j.JobID, now.Name, now.Status))
+			return r.goneOn(fmt.Sprintf("job %d (%s) is now %s", j.JobID, now.Name, now.Status))
 		}
 	}
 	return nil
 }
 
-// refuseAnotherRun refuses to recover a run that is not the workflow's now.
+// refuseAnotherRun returns an error if another run has started.
 func (r *recovery) refuseAnotherRun(ctx context.Context) error {
 	w, err := r.service.Store.Workflows.Get(ctx, r.id)
 	if err != nil {
 		return err
 	}
 	if want := r.request.RunID; want != nil && w.RunID != *want {
-		return r.goneOn(fmt.Sprintf("run %d has begun", w.RunID))
+		return r.goneOn(fmt.Sprintf("run %d has started", w.RunID))
 	}
 	return nil
 }
 
 func (r *recovery) goneOn(what string) error {
-	return workflow.Errorf(workflow.CodeConflict, "workflow %d has gone on meanwhile: %s; no job is reset", r.id, what).
-		WithHint("`torc-slurm status %d` shows how it is; then recover it again", r.id)
+	return workflow.Errorf(workflow.CodeConflict, "workflow %d has changed meanwhile: %s; no job is reset", r.id, what).
+		WithHint("see `torc-slurm status %d`, then recover it again", r.id)
 }
 
-// correct changes requirements, or gives jobs some of their own.
+// correct changes requirements, or gives jobs requirements of their own.
 func (r *recovery) correct(ctx context.Context) error {
 	s, known := r.service, make(map[string]bool)
 	for _, rr := range r.m.requirements {
@@ -75,7 +75,7 @@ func (r *recovery) correct(ctx context.Context) error {
 	return nil
 }
 
-// cloneName is a name for corrected requirements that none of the known ones has.
+// cloneName returns an unused name for corrected requirements.
 func cloneName(name string, runID int64, known map[string]bool) string {
 	clone := fmt.Sprintf("%s_after_run_%d", name, runID)
 	for n := 2; known[clone]; n++ {
@@ -84,7 +84,7 @@ func cloneName(name string, runID int64, known map[string]bool) string {
 	return clone
 }
 
-// repeat begins a new run with the jobs, but for those that somebody has changed.
+// repeat starts a new run with the jobs that have not been changed.
 func (r *recovery) repeat(ctx context.Context, jobs []api.ExpectedJob) error {
 	if err := r.refuseAnotherRun(ctx); err != nil {
 		return err

@@ -100,7 +100,7 @@ func (r *regeneration) plan(g *scheduler.Generated) {
 	r.Schedulers = append(r.Schedulers, p)
 }
 
-// unusedName is a name that no scheduler has yet.
+// unusedName returns an unused name for a scheduler.
 func unusedName(name string, known []compute.SlurmScheduler) string {
 	unused := name
 	for n := 2; slices.ContainsFunc(known, func(c compute.SlurmScheduler) bool { return c.Name == unused }); n++ {
@@ -109,7 +109,7 @@ func unusedName(name string, known []compute.SlurmScheduler) string {
 	return unused
 }
 
-// sameShape reports whether a scheduler asks for the same allocations.
+// sameShape reports whether a scheduler requests the same allocations.
 func sameShape(c *compute.SlurmScheduler, d *workflow.SlurmSchedulerDefinition) bool {
 	same := func(stored *string, wanted string) bool {
 		return stored == nil && wanted == "" || stored != nil && *stored == wanted
@@ -118,7 +118,7 @@ func sameShape(c *compute.SlurmScheduler, d *workflow.SlurmSchedulerDefinition) 
 		same(c.Mem, d.Mem) && same(c.Gres, d.Gres) && same(c.Extra, d.Extra) && same(c.Tmp, d.Tmp)
 }
 
-// schedulerOn is a scheduler of a definition as one of a workflow.
+// schedulerOn returns a scheduler of a definition as one of a workflow.
 func schedulerOn(workflowID int64, d *workflow.SlurmSchedulerDefinition) compute.SlurmScheduler {
 	given := func(text string) *string {
 		if text == "" {
@@ -132,8 +132,7 @@ func schedulerOn(workflowID int64, d *workflow.SlurmSchedulerDefinition) compute
 	}
 }
 
-// countLive takes allocations that are there off what is missing: those of the same
-// partition that last long enough.
+// countLive subtracts existing allocations of the same partition that last long enough.
 func (r *regeneration) countLive(ctx context.Context) error {
 	s := r.service
 	live, err := all(func(page store.Page) ([]compute.Allocation, int64, error) {
@@ -165,7 +164,7 @@ func (r *regeneration) countLive(ctx context.Context) error {
 	return nil
 }
 
-// addUp sums up what is missing, and what it costs.
+// addUp sums up the missing allocations and their cost.
 func (r *regeneration) addUp() {
 	for i := range r.Schedulers {
 		p := &r.Schedulers[i]
@@ -178,7 +177,7 @@ func (r *regeneration) addUp() {
 	}
 }
 
-// create makes the schedulers that are new and gives all to their jobs, or does nothing.
+// create creates the new schedulers and assigns all to their jobs, in one transaction.
 func (r *regeneration) create(ctx context.Context) error {
 	assignments := make([]store.SchedulerAssignment, len(r.Schedulers))
 	for i := range r.Schedulers {

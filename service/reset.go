@@ -12,10 +12,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// ResetWorkflow begins a new run of a workflow whose jobs run again, all or those that did
-// not succeed with what depends on them, or, in a dry run, says how many and what they may
-// cost. It is refused, in a dry run as well, when another run has begun and, unless it is
-// forced, while something of the workflow is at work. All of it happens, or nothing.
+// ResetWorkflow starts a new run of a workflow with all jobs, or those that did not
+// succeed and their dependants, or, in a dry run, returns their number and cost. It fails,
+// in a dry run as well, if another run has started, and, unless it is forced, while the
+// workflow is active. It is one transaction.
 func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64, q *api.ResetWorkflowRequest) (api.WorkflowReset, error) {
 	answer := api.WorkflowReset{WorkflowID: workflowID, DryRun: q.DryRun}
 	at, err := s.Store.Workflows.Get(ctx, workflowID)
@@ -27,7 +27,7 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 		expected = *q.RunID
 	}
 	o := store.ResetOptions{RunID: expected, FailedOnly: q.FailedOnly, Force: q.Force, Initialize: q.Reinitialize, User: by.User}
-	if q.DryRun { // to read all jobs takes longer than the reset
+	if q.DryRun { // reading all jobs takes longer than the reset
 		if answer.CPUSeconds, err = s.resetCost(ctx, workflowID, q.FailedOnly); err != nil {
 			return answer, err
 		}
@@ -40,7 +40,7 @@ func (s *Service) ResetWorkflow(ctx context.Context, by Caller, workflowID int64
 	return answer, err
 }
 
-// resetCost is what the jobs that a reset makes run again may use at most.
+// resetCost returns the most that the jobs of a reset may use.
 func (s *Service) resetCost(ctx context.Context, workflowID int64, failedOnly bool) (int64, error) {
 	g, err := s.graph(ctx, workflowID)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) resetCost(ctx context.Context, workflowID int64, failedOnly bo
 	return g.cost(slices.Compact(again)), nil
 }
 
-// jobGraph is the jobs of a workflow by id, with what they depend on and require.
+// jobGraph is the jobs of a workflow by id, with their dependencies and requirements.
 type jobGraph struct {
 	jobs         []workflow.Job
 	places       numbering
@@ -89,12 +89,12 @@ func (s *Service) graph(ctx context.Context, workflowID int64) (g jobGraph, err 
 	return g, err
 }
 
-// behind lists what depends on jobs, directly or not.
+// behind returns the direct and indirect dependants of jobs.
 func (g *jobGraph) behind(jobs []int32) []int32 {
 	return graph.Dependants(len(g.jobs), func(i int) []int32 { return g.places.known(g.jobs[i].DependsOn) }, jobs)
 }
 
-// cost is what jobs may use at most.
+// cost returns the most that jobs may use.
 func (g *jobGraph) cost(jobs []int32) (seconds int64) {
 	for _, i := range jobs {
 		if id := g.jobs[i].ResourceRequirementsID; id != nil {
@@ -116,10 +116,10 @@ type jobReset struct {
 }
 
 // ResetJobs makes chosen jobs of a workflow uninitialized, so that they run again in its
-// next run, or, in a dry run, says which these are, what depends on them, what is in the
-// way and what all of it may cost. Unless it is forced, it is CodeConflict while runners are
-// at work or a job is live, and when a job has changed since the proposal. A job that
-// cannot be reset is named with the reason, in a dry run as well, and the others are reset.
+// next run, or, in a dry run, returns them, their dependants, obstacles and cost. Unless
+// it is forced, it returns CodeConflict while runners are active or a job is live, and if
+// a job has changed since the proposal. Jobs that cannot be reset are listed with the
+// reason, in a dry run as well, and the others are reset.
 func (s *Service) ResetJobs(ctx context.Context, by Caller, workflowID int64, q *api.ResetJobsRequest) (api.JobReset, error) {
 	r := &jobReset{service: s, by: by, request: q}
 	r.WorkflowID, r.DryRun = workflowID, q.DryRun
@@ -130,7 +130,7 @@ func (s *Service) ResetJobs(ctx context.Context, by Caller, workflowID int64, q 
 	return r.JobReset, r.apply(ctx)
 }
 
-// prepare chooses the jobs and finds what depends on them.
+// prepare chooses the jobs and finds their dependants.
 func (r *jobReset) prepare(ctx context.Context) error {
 	w, err := r.service.Store.Workflows.Get(ctx, r.WorkflowID)
 	if err != nil {
@@ -166,7 +166,7 @@ func (r *jobReset) job(i int32) api.ResetJob {
 	return api.ResetJob{JobID: j.ID, Name: j.Name, Status: j.Status}
 }
 
-// choose finds the jobs that the request means, in its order.
+// choose finds the jobs of the request, in its order.
 func (r *jobReset) choose(ctx context.Context) error {
 	q := r.request
 	switch {
@@ -195,7 +195,7 @@ func (r *jobReset) choose(ctx context.Context) error {
 		}
 		r.chooseIf(func(j *workflow.Job) bool { return with[j.ID] })
 	default:
-		return workflow.Errorf(workflow.CodeInvalid, "no job was chosen: give job_ids, statuses or return_code")
+		return workflow.Errorf(workflow.CodeInvalid, "no job was chosen: set job_ids, statuses or return_code")
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (r *jobReset) chooseIf(wanted func(*workflow.Job) bool) {
 	}
 }
 
-// apply resets the jobs and begins a run if that is wanted, or tries what would come of it.
+// apply resets the jobs and starts a run if requested, or tries it.
 func (r *jobReset) apply(ctx context.Context) error {
 	q := r.request
 	o := store.JobsResetOptions{RunID: r.RunID, Force: q.Force, Initialize: q.Reinitialize, User: r.by.User}
@@ -242,7 +242,7 @@ func (r *jobReset) apply(ctx context.Context) error {
 	return nil
 }
 
-// refusalText is a refusal in words, without its hint.
+// refusalText returns the message of an error, without its hint.
 func refusalText(err error) string {
 	var refusal *workflow.Error
 	if !errors.As(err, &refusal) {

@@ -1,7 +1,7 @@
-// Package service has the verbs that all surfaces share: each is a method that takes
-// who asks and what is wanted, and returns what was done or, in a dry run, what would
-// be. It knows nothing of HTTP, terminals and SQL; requests and answers are the types
-// of package api. It runs in the daemon.
+// Package service has the operations that all surfaces share. Each is a method that takes
+// the caller and the request, and returns what was done or, in a dry run, what would be.
+// It knows nothing of HTTP, terminals and SQL; requests and answers are types of package
+// api. It runs in the daemon.
 package service
 
 import (
@@ -16,12 +16,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Service carries out the verbs.
+// Service has the operations as methods.
 type Service struct {
 	Store *store.Store
 	Now   func() time.Time
-	Slurm Slurm // nil where there is none
-	// Site tells what the cluster offers; nil where there is no Slurm.
+	Slurm Slurm // nil without Slurm
+	// Site returns what the cluster offers; nil without Slurm.
 	Site SiteFunc
 	// Cluster requests allocations, and Scheduler those of submitted workflows; nil where
 	// there is no Slurm. UseSite notes that a request is about to use what is known of the
@@ -33,10 +33,10 @@ type Service struct {
 	Told func(context.Context, error) string
 }
 
-// SiteFunc tells what the cluster offers, or why that is not known.
+// SiteFunc returns what the cluster offers, or why that is not known.
 type SiteFunc func(ctx context.Context) (*siteconfigs.Site, error)
 
-// Slurm answers what verbs ask of the cluster; a *slurm.Client does.
+// Slurm is the part of *slurm.Client that operations use.
 type Slurm interface {
 	scheduler.Prospects
 	// Accounting asks accounting for records of jobs.
@@ -47,12 +47,12 @@ type Slurm interface {
 var ErrNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
 	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
 
-// Caller is who asks; the events of what is done name the user.
+// Caller is who makes a request. Events have the user's name.
 type Caller struct {
 	User string
 }
 
-// all reads a list of the store to its end.
+// all returns all pages of a list of the store.
 func all[T any](list func(page store.Page) ([]T, int64, error)) ([]T, error) {
 	var items []T
 	for {

@@ -284,7 +284,7 @@ func TestSlurmUsage(t *testing.T) {
 		u, err := w.SlurmUsage(t.Context(), w.id)
 		want := api.SlurmUsage{
 			WorkflowID: w.id, TotalSlurmJobs: 2, TotalNodes: 2, TotalNodeTime: "02:00:00", TotalNodeTimeSeconds: 7200,
-			TotalCPUTime: "16:00:00", TotalCPUTimeSeconds: 57600, Errors: []string{"accounting has nothing about Slurm job 8"},
+			TotalCPUTime: "16:00:00", TotalCPUTimeSeconds: 57600, Errors: []string{"there is no accounting record of Slurm job 8"},
 		}
 		if diff := cmp.Diff(want, u); diff != "" || a.asked != 1 {
 			t.Errorf("asked %d times:\n%s", a.asked, diff)

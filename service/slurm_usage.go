@@ -13,9 +13,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// SlurmUsage sums up for how long the allocations of a workflow had nodes and CPUs. It
-// asks Slurm's accounting once, if the workflow had any; without Slurm that is
-// CodeConflict, and without an answer CodeUnavailable.
+// SlurmUsage returns how long the allocations of a workflow had nodes and CPUs. It calls
+// sacct once, if there were any. It returns CodeConflict without Slurm, and
+// CodeUnavailable if sacct fails.
 func (s *Service) SlurmUsage(ctx context.Context, workflowID int64) (api.SlurmUsage, error) {
 	jobs, since, err := s.slurmJobs(ctx, workflowID)
 	if err != nil {
@@ -37,13 +37,13 @@ func (s *Service) SlurmUsage(ctx context.Context, workflowID int64) (api.SlurmUs
 		TotalCPUTime: slurm.FormatDuration(u.CPUTime), TotalCPUTimeSeconds: int64(u.CPUTime / time.Second),
 	}
 	for _, id := range u.Missing {
-		answer.Errors = append(answer.Errors, fmt.Sprintf("accounting has nothing about Slurm job %s", id))
+		answer.Errors = append(answer.Errors, fmt.Sprintf("there is no accounting record of Slurm job %s", id))
 	}
 	return answer, nil
 }
 
-// slurmJobs lists the Slurm jobs of a workflow that were ever asked for, by us or by a
-// client of torc, ascending, and since when there can be any.
+// slurmJobs returns the Slurm jobs that were ever requested for a workflow, by us or by
+// torc's clients, ascending, and since when there can be any.
 func (s *Service) slurmJobs(ctx context.Context, workflowID int64) (jobs []slurm.JobID, since time.Time, err error) {
 	w, err := s.Store.Workflows.Get(ctx, workflowID)
 	if err != nil {

@@ -180,7 +180,7 @@ func TestRequirementsOfJobs(t *testing.T) {
 			},
 		},
 		clitest.Case{Args: "jobs list-resource-requirements 11 -j 43", Routes: clitest.Routes{"GET /jobs/43": {Body: readyJob}}, Want: clitest.Result{
-			Status: 3, Stderr: "error: job 43 is not of workflow 11 but of workflow 12\n", Requests: []string{"GET /jobs/43"}}},
+			Status: 3, Stderr: "error: job 43 belongs to workflow 12, not to workflow 11\n", Requests: []string{"GET /jobs/43"}}},
 		clitest.Case{
 			Args:   "jobs list-failure-handlers 12 -f json",
 			Routes: clitest.Routes{"GET /jobs": page(readyJob), "GET /workflows/12/failure_handlers": page("")},

@@ -81,7 +81,7 @@ func jobsOf(ctx context.Context, c *cli.Connection, workflowID int64, jobID *int
 		return nil, err
 	}
 	if j.WorkflowID != workflowID {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d is not of workflow %d but of workflow %d", *jobID, workflowID, j.WorkflowID)
+		return nil, workflow.Errorf(workflow.CodeNotFound, "job %d belongs to workflow %d, not to workflow %d", *jobID, j.WorkflowID, workflowID)
 	}
 	return []api.Job{*j}, nil
 }

@@ -99,7 +99,7 @@ func (p *PlanFlags) AccountFor(defaults []byte, site *siteconfigs.Site) (string,
 		}
 	}
 	if given = cli.FirstOf(given, site.DefaultAccount); given == "" {
-		return "", cli.UsageErrorf("no account to charge; give one with --account, or as account in slurm_defaults")
+		return "", cli.UsageErrorf("no account is set; set --account, or account in slurm_defaults")
 	}
 	return given, nil
 }

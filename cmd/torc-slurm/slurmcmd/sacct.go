@@ -151,7 +151,7 @@ func (s *accounts) unknown() []string {
 	missing := []string{}
 	for _, id := range s.jobs {
 		if len(s.poll.Restarts(id)) == 0 {
-			missing = append(missing, fmt.Sprintf("accounting has nothing about Slurm job %s", id))
+			missing = append(missing, fmt.Sprintf("there is no accounting record of Slurm job %s", id))
 		}
 	}
 	return missing

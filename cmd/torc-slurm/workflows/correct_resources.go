@@ -43,7 +43,7 @@ requirements named default stay as they are.`,
 	check := func() error {
 		for _, m := range []float64{memory, cpu, runtime} {
 			if m < 1 {
-				return cli.UsageErrorf("a multiplier of %g would leave less than was used: at least 1", m)
+				return cli.UsageErrorf("a multiplier of %g leaves less than was used; it must be at least 1", m)
 			}
 		}
 		return nil
