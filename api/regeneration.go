@@ -1,10 +1,10 @@
 package api
 
-// SchedulerOptions say how Slurm schedulers are planned for the jobs of a workflow that
-// have not begun.
+// SchedulerOptions configure the Slurm schedulers for the jobs of a workflow that have not
+// started.
 type SchedulerOptions struct {
-	// Site is what the cluster offers, as `hpc show -f json` has it; absent: what the
-	// daemon knows of its own.
+	// Site is what the cluster offers, in the form of `hpc show -f json`; absent for the
+	// daemon's own cluster.
 	Site Object `json:"site,omitempty"`
 	// Account is charged; empty for that of a scheduler of the workflow, of its
 	// slurm_defaults, or of the site.
@@ -19,7 +19,8 @@ type SchedulerOptions struct {
 	IncludeJobIDs      []int64  `json:"include_job_ids,omitempty"`     // also these jobs, whatever their status
 }
 
-// RegenerateRequest asks for Slurm schedulers for the jobs of a workflow that have not begun.
+// RegenerateRequest requests Slurm schedulers for the jobs of a workflow that have not
+// started.
 type RegenerateRequest struct {
 	SchedulerOptions
 	DryRun     bool `json:"dry_run,omitempty"`     // only propose

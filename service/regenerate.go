@@ -14,7 +14,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// regeneration makes schedulers for what is left of a workflow.
+// regeneration makes schedulers for the jobs of a workflow that have not started.
 type regeneration struct {
 	*remaining
 	by      Caller
@@ -79,7 +79,7 @@ func (r *regeneration) generate(ctx context.Context) error {
 	return nil
 }
 
-// plan adds a scheduler, with the name and id of one of the same shape if there is one.
+// plan adds a scheduler, with the name and id of an existing one of the same shape.
 func (r *regeneration) plan(g *scheduler.Generated) {
 	d := &g.Scheduler
 	p := api.PlannedScheduler{

@@ -56,7 +56,7 @@ func (r *remaining) setOptions() error {
 	}
 	switch {
 	case q.WalltimeSeconds < 0:
-		return workflow.Errorf(workflow.CodeInvalid, "walltime_seconds: %d is no walltime", q.WalltimeSeconds)
+		return workflow.Errorf(workflow.CodeInvalid, "walltime_seconds: %d is not a valid walltime", q.WalltimeSeconds)
 	case r.options.GroupBy != scheduler.ByPartition && r.options.GroupBy != scheduler.ByRequirements:
 		return workflow.Errorf(workflow.CodeInvalid, "group_by: %q is neither partition nor resource-requirements", q.GroupBy)
 	case r.options.Strategy != scheduler.MaxJobRuntime && r.options.Strategy != scheduler.MaxPartitionTime:
@@ -158,7 +158,7 @@ func (r *remaining) account(defaults []byte) (string, error) {
 		}
 	}
 	if account = cmp.Or(account, r.site.DefaultAccount); account == "" {
-		return "", workflow.Errorf(workflow.CodeInvalid, "no account to charge; give one with --account, or as account in slurm_defaults")
+		return "", workflow.Errorf(workflow.CodeInvalid, "no account is set; set --account, or account in slurm_defaults")
 	}
 	return account, nil
 }

@@ -39,7 +39,7 @@ type SiteFunc func(ctx context.Context) (*siteconfigs.Site, error)
 // Slurm is the part of *slurm.Client that operations use.
 type Slurm interface {
 	scheduler.Prospects
-	// Accounting asks accounting for records of jobs.
+	// Accounting returns the accounting records of jobs.
 	Accounting(ctx context.Context, q slurm.AccountingQuery) (slurm.Accounting, error)
 }
 
