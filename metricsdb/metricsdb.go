@@ -1,5 +1,5 @@
-// Package metricsdb writes the time series that a runner measures into a
-// SQLite file, in the tables that torc's tools read.
+// Package metricsdb writes the time series of a runner into a SQLite file, in the tables
+// that torc's tools read.
 package metricsdb
 
 import (
@@ -42,7 +42,7 @@ type Summary struct {
 	AvgMemoryBytes  int64
 }
 
-// Batch is what is written at once.
+// Batch is written in one transaction.
 type Batch struct {
 	Jobs    []JobSample
 	System  []SystemSample
@@ -90,12 +90,12 @@ type DB struct {
 	sql *sql.DB
 }
 
-// Open opens a file, and makes it with its folder if it is not there.
+// Open opens a file, and creates it with its folder if it does not exist.
 func Open(path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
-	// For its owner alone: names and figures of jobs are nobody else's business.
+	// Only for its owner, since it has the names of jobs.
 	f, err := trustedfile.OpenOwn(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
@@ -103,8 +103,8 @@ func Open(path string) (*DB, error) {
 	if err := errors.Join(f.Chmod(0o600), f.Close()); err != nil {
 		return nil, fmt.Errorf("open metrics: %w", err)
 	}
-	// The figures can be lost with the node; the file may be on a network file
-	// system, where WAL does not work.
+	// The data may be lost if the node crashes. The file may be on a network file system,
+	// where WAL does not work.
 	dsn := url.URL{Scheme: "file", OmitHost: true, Path: path,
 		RawQuery: "_journal_mode=DELETE&_synchronous=OFF&_busy_timeout=10000&_txlock=immediate"}
 	handle, err := sql.Open("sqlite3", dsn.String())
@@ -165,7 +165,7 @@ func (b *Batch) insert(tx *sql.Tx) error {
 	return err
 }
 
-// each runs a statement once for each item.
+// each executes a statement for each item.
 func each[T any](tx *sql.Tx, statement string, items []T, values func(T) []any) error {
 	if len(items) == 0 {
 		return nil

@@ -9,14 +9,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// forbiddenDefaults are options that belong to a scheduler, not to
-// slurm_defaults.
+// forbiddenDefaults are options that belong in a scheduler, not in slurm_defaults.
 var forbiddenDefaults = []string{"partition", "nodes", "walltime", "time", "mem", "gres", "name", "job-name"}
 
-// ParseDefaults reads the slurm_defaults of a workflow, a JSON object of sbatch
-// options: long names without dashes (underscores are dashes) with a string, a
-// number, or true; false leaves an option out. The options are sorted by name.
-// Values of other types are skipped, as they have no meaning for sbatch.
+// ParseDefaults returns the slurm_defaults of a workflow, a JSON object of sbatch options,
+// sorted by name: long names without dashes (underscores are dashes) with a string, a
+// number, or true; false omits an option. Values of other types are ignored, since sbatch
+// has none. Its errors have CodeInvalid.
 func ParseDefaults(text []byte) ([]Option, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
@@ -44,17 +43,17 @@ func ParseDefaults(text []byte) ([]Option, error) {
 			continue
 		}
 		if slices.Contains(forbiddenDefaults, strings.ToLower(o.Name)) {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", key).WithHint("remove it there")
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s is not allowed in slurm_defaults", key).WithHint("remove it there")
 		}
-		if no := refusedLong(o.Name); no != nil {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", key).WithHint("%s", no.hint)
+		if no := forbiddenLong(o.Name); no != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s is not allowed in slurm_defaults", key).WithHint("%s", no.hint)
 		}
 		options = append(options, o)
 	}
 	slices.SortFunc(options, func(a, b Option) int { return strings.Compare(a.Name, b.Name) })
 	for i := 1; i < len(options); i++ {
 		if options[i].Name == options[i-1].Name {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "slurm_defaults has %s twice, with a dash and with an underscore", options[i].Name)
+			return nil, workflow.Errorf(workflow.CodeInvalid, "slurm_defaults has duplicate %s, with a dash and with an underscore", options[i].Name)
 		}
 	}
 	return options, nil

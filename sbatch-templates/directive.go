@@ -8,18 +8,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Option is one option of sbatch: its long name without dashes, and its value.
+// Option is one sbatch option: its long name without dashes, and its value.
 type Option struct {
 	Name  string
 	Value string
 	Bare  bool // the option takes no value, as in --exclusive
 }
 
-// maxValue bounds the value of a directive, in bytes: sbatch of some versions
-// keeps an argument in a buffer of 8192.
+// maxValue limits the value of a directive, in bytes. Some versions of sbatch have a
+// buffer of 8192 bytes for an argument.
 const maxValue = 4096
 
-// text writes the option as it stands behind #SBATCH.
+// text returns the option as written after #SBATCH.
 func (o Option) text() string {
 	if o.Bare {
 		return "--" + o.Name
@@ -27,7 +27,7 @@ func (o Option) text() string {
 	return "--" + o.Name + "=" + quote(o.Value)
 }
 
-// check says what keeps the option from standing in a script.
+// check returns an error if the option is not possible in a script.
 func (o Option) check() error {
 	if !isOptionName(o.Name) {
 		return workflow.Errorf(workflow.CodeInvalid, "%q is not the name of an sbatch option", o.Name).
@@ -36,7 +36,7 @@ func (o Option) check() error {
 	return checkText("--"+o.Name, o.Value)
 }
 
-// isOptionName reports whether a text is a long option: letters, digits and
+// isOptionName reports whether a text has the form of a long option: letters, digits and
 // inner dashes.
 func isOptionName(text string) bool {
 	for _, r := range text {
@@ -47,7 +47,7 @@ func isOptionName(text string) bool {
 	return text != "" && text[0] != '-'
 }
 
-// checkText rejects what cannot stand in one line of a script.
+// checkText returns an error for values that are not possible in one line of a script.
 func checkText(what, value string) error {
 	switch {
 	case len(value) > maxValue:
@@ -60,14 +60,14 @@ func checkText(what, value string) error {
 	return nil
 }
 
-// quote writes a value so that sbatch takes all of it as one argument. In a
-// script it splits at blanks and cuts at a number sign unless they are in
-// quotes, and takes the character behind a backslash as it is, in quotes too.
+// quote quotes a value so that sbatch takes it as one argument. Without quotes sbatch
+// splits at blanks and cuts at a number sign. A backslash escapes the next character, in
+// quotes, too.
 func quote(value string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 
-// split takes the text behind #SBATCH apart as sbatch does. It is false if a
+// split splits the text after #SBATCH into arguments as sbatch does. It returns false if a
 // quote is not closed.
 func split(line string) (args []string, ok bool) {
 	var arg strings.Builder
@@ -106,9 +106,9 @@ func split(line string) (args []string, ok bool) {
 	return args, quoted == 0
 }
 
-// refusal is an option that would make something else of the one allocation
-// that was asked for.
-type refusal struct {
+// forbiddenOption is an option that would change the request for one allocation into
+// something else.
+type forbiddenOption struct {
 	name   string
 	letter byte // its short form; 0 if it has none
 	hint   string
@@ -116,11 +116,11 @@ type refusal struct {
 
 const (
 	oneAllocation = "each request is for one allocation"
-	thisCluster   = "allocations are looked for on this cluster alone: submit the workflow on a login node of the other one"
+	thisCluster   = "allocations are only requested on this cluster: submit the workflow on a login node of the other one"
 )
 
-// refused options. A name is none of them, as ours comes last.
-var refused = []refusal{
+// forbidden options. The name is not among them, since ours comes last.
+var forbidden = []forbiddenOption{
 	{"array", 'a', oneAllocation},
 	{"clusters", 'M', thisCluster},
 	{"parsable", 0, oneAllocation},
@@ -129,27 +129,27 @@ var refused = []refusal{
 	{"wrap", 0, oneAllocation},
 }
 
-// withValue are the letters of sbatch whose value may follow in the same word.
+// withValue are the short options of sbatch whose value may follow in the same word.
 const withValue = "ABCDFGJLNSbcdeikmnopqtwx"
 
-// refusedLong finds the refused option that a long name means. Beginnings are
-// refused, too: sbatch takes one that fits no other option for the whole name.
-func refusedLong(name string) *refusal {
-	for i := range refused {
-		if name != "" && strings.HasPrefix(refused[i].name, name) {
-			return &refused[i]
+// forbiddenLong returns the forbidden option of a long name, or of its beginning, because
+// sbatch accepts unambiguous beginnings.
+func forbiddenLong(name string) *forbiddenOption {
+	for i := range forbidden {
+		if name != "" && strings.HasPrefix(forbidden[i].name, name) {
+			return &forbidden[i]
 		}
 	}
 	return nil
 }
 
-// refusedShort finds the first refused option in a word of letters, such as Ha
+// forbiddenShort returns the first forbidden option in a word of short options, such as Ha
 // for -H -a.
-func refusedShort(word string) *refusal {
+func forbiddenShort(word string) *forbiddenOption {
 	for i := range len(word) {
-		for j := range refused {
-			if word[i] == refused[j].letter {
-				return &refused[j]
+		for j := range forbidden {
+			if word[i] == forbidden[j].letter {
+				return &forbidden[j]
 			}
 		}
 		if strings.IndexByte(withValue, word[i]) >= 0 {
@@ -159,30 +159,30 @@ func refusedShort(word string) *refusal {
 	return nil
 }
 
-// refusedOption finds which refused option an argument is, if any.
-func refusedOption(arg string) *refusal {
+// refusedOption returns the forbidden option of an argument, nil if it is allowed.
+func refusedOption(arg string) *forbiddenOption {
 	if long, ok := strings.CutPrefix(arg, "--"); ok {
 		name, _, _ := strings.Cut(long, "=")
-		return refusedLong(name)
+		return forbiddenLong(name)
 	}
 	if letters, ok := strings.CutPrefix(arg, "-"); ok {
-		return refusedShort(letters)
+		return forbiddenShort(letters)
 	}
 	return nil
 }
 
-// checkExtra checks the user's literal text for one #SBATCH line.
+// checkExtra returns an error if the user's text for one #SBATCH line is not allowed.
 func checkExtra(line string) error {
 	if err := checkText("extra", line); err != nil {
 		return err
 	}
 	args, ok := split(line)
 	if !ok {
-		return workflow.Errorf(workflow.CodeInvalid, "a quote in extra is not closed: %s", line)
+		return workflow.Errorf(workflow.CodeInvalid, "unclosed quote in extra: %s", line)
 	}
 	for _, arg := range args {
 		if no := refusedOption(arg); no != nil {
-			return workflow.Errorf(workflow.CodeInvalid, "--%s cannot stand in extra: %s", no.name, line).WithHint("%s", no.hint)
+			return workflow.Errorf(workflow.CodeInvalid, "--%s is not allowed in extra: %s", no.name, line).WithHint("%s", no.hint)
 		}
 	}
 	return nil

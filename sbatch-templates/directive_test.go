@@ -65,7 +65,7 @@ func TestRefusedOptions(t *testing.T) {
 		"--comment 'a --array' --exclusive": "",
 	} {
 		err := checkExtra(line)
-		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "--"+want+" cannot stand in extra")) {
+		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), "--"+want+" is not allowed in extra")) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}

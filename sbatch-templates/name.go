@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// maxName bounds the name of a Slurm job, in bytes. Tools cut longer ones.
+// maxName is the longest name of a Slurm job, in bytes. Tools truncate longer ones.
 const maxName = 64
 
-// namePrefix tells our Slurm jobs from others.
+// namePrefix marks our Slurm jobs.
 const namePrefix = "torc:"
 
-// intentDigits is how much of an intent id stands in the name.
+// intentDigits is the number of digits of the intent id in the name.
 const intentDigits = 8
 
-// Name is what the name of one of our Slurm jobs says.
+// Name is the parsed name of one of our Slurm jobs.
 type Name struct {
 	Slug       string // of the workflow's name; for people only
 	WorkflowID int64
@@ -25,16 +25,16 @@ type Name struct {
 	Intent     string // the first digits of the allocation's intent id
 }
 
-// JobName is the name of the Slurm job of an allocation. It is readable in
-// squeue and finds the allocation again when the answer of sbatch was lost.
+// JobName returns the name of the Slurm job of an allocation. It is readable in squeue,
+// and identifies the allocation if the answer of sbatch was lost.
 func JobName(workflowName string, workflowID, runID int64, intentID string) string {
 	suffix := fmt.Sprintf(".%d.r%d.%s", workflowID, runID, intentID[:min(intentDigits, len(intentID))])
 	slug := slugOf(workflowName, maxName-len(namePrefix)-len(suffix))
 	return namePrefix + slug + suffix
 }
 
-// slugOf turns a text into at most so many letters, digits, underscores and
-// dashes. What Slurm or a shell could understand otherwise becomes a dash.
+// slugOf returns a text of at most so many letters, digits, underscores and dashes. Other
+// characters become dashes.
 func slugOf(text string, most int) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -56,7 +56,7 @@ func slugOf(text string, most int) string {
 
 var jobName = regexp.MustCompile(`^torc:([A-Za-z0-9_-]+)\.(\d{1,18})\.r(\d{1,18})\.([0-9a-z]+)$`)
 
-// ParseJobName reads a name that JobName made; it is false for other names.
+// ParseJobName parses a name of JobName. It returns false for other names.
 func ParseJobName(text string) (Name, bool) {
 	m := jobName.FindStringSubmatch(text)
 	if m == nil {
@@ -67,8 +67,8 @@ func ParseJobName(text string) (Name, bool) {
 	return Name{Slug: m[1], WorkflowID: workflowID, RunID: runID, Intent: m[4]}, true
 }
 
-// OutputFiles are where Slurm writes what the script and the runner of an
-// allocation say, with %j for the id of the Slurm job.
+// OutputFiles returns where Slurm writes the output of the script and the runner of an
+// allocation, with %j for the id of the Slurm job.
 func OutputFiles(dir string, workflowID int64) (stdout, stderr string) {
 	base := filepath.Join(strings.ReplaceAll(dir, "%", "%%"), fmt.Sprintf("slurm_output_wf%d_sl%%j", workflowID))
 	return base + ".o", base + ".e"

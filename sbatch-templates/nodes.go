@@ -7,23 +7,23 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Nodes is what the user's own options say of the nodes of an allocation.
+// Nodes is what the user's options say about the nodes of an allocation.
 type Nodes struct {
 	Required []string // it contains all of them
 	Excluded []string // it contains none of them
-	// Restricted: other options narrow the choice, so that only Slurm knows which
-	// nodes are left.
+	// Restricted says that other options narrow the choice, so that only Slurm knows the
+	// remaining nodes.
 	Restricted bool
 }
 
-// nodeOptions are the options that choose nodes, by each of their spellings.
+// nodeOptions are the options that choose nodes, by all spellings.
 var nodeOptions = map[string]string{
 	"nodelist": "nodelist", "w": "nodelist", "exclude": "exclude", "x": "exclude",
 	"constraint": "constraint", "C": "constraint", "reservation": "reservation", "nodefile": "nodefile", "F": "nodefile",
 }
 
-// NodesOf reads the options of slurm_defaults and those of extra, which win. A list
-// that stands in a file, or cannot be read, narrows the choice.
+// NodesOf returns the nodes of slurm_defaults and extra, which takes precedence. A list in
+// a file, or an invalid one, sets Restricted.
 func NodesOf(defaults []Option, extra string) (n Nodes) {
 	values := map[string]string{}
 	for _, o := range defaults {
@@ -51,8 +51,8 @@ func NodesOf(defaults []Option, extra string) (n Nodes) {
 	return n
 }
 
-// readNodeOptions finds --name=value, --name value, -xvalue and -x value. Of an
-// option that stands there twice the last counts.
+// readNodeOptions collects --name=value, --name value, -xvalue and -x value. The last
+// value of a repeated option counts.
 func readNodeOptions(args []string, values map[string]string) {
 	for i := 0; i < len(args); i++ {
 		name, value, given := "", "", false
@@ -79,9 +79,9 @@ func sorted(hosts []string) []string {
 	return slices.Compact(hosts)
 }
 
-// excluding returns the request with the user's own excluded nodes among those
-// that it avoids: of two lists Slurm would take the last.
-func (r Request) excluding() Request {
+// withExcluded returns the request with the user's excluded nodes added to its own,
+// because Slurm would use only the last of two lists.
+func (r Request) withExcluded() Request {
 	if n := NodesOf(r.Defaults, r.Extra); len(r.Exclude) > 0 && len(n.Excluded) > 0 {
 		r.Exclude = sorted(slices.Concat(r.Exclude, n.Excluded))
 		r.Extra = strings.TrimRight(r.Extra, "\n") + "\n" + Option{Name: "exclude", Value: strings.Join(r.Exclude, ",")}.text()

@@ -1,6 +1,5 @@
-// Package sbatchtemplates turns a request for an allocation into the batch
-// script that Slurm gets. The same request gives the same script, and no value
-// in it can become anything but that value.
+// Package sbatchtemplates renders the batch script of an allocation. The same request
+// gives the same script, and values are quoted so that they cannot inject anything.
 package sbatchtemplates
 
 import (
@@ -25,8 +24,7 @@ var files embed.FS
 
 var templates = template.Must(template.ParseFS(files, "*.sbatch.tmpl"))
 
-// Request is one allocation to ask for. What is zero or empty is left to
-// Slurm.
+// Request is a request for one allocation. Zero and empty values are left to Slurm.
 type Request struct {
 	JobName       string // from JobName
 	Account       string
@@ -44,22 +42,22 @@ type Request struct {
 	After         string        // id of the Slurm job that must have ended before
 	Comment       string        // for display only
 
-	// SignalLead is how long before its end the runners are told by the signal,
-	// TERM if it is empty. Slurm may be up to a minute early. Of a TERM it notes
-	// in the error file that the job was CANCELLED, though it goes on.
+	// SignalLead is how long before the end the runners get the signal, TERM if it is
+	// empty. Slurm may send it up to a minute early. For TERM it writes to the error file
+	// that the job was CANCELLED, although it continues.
 	SignalLead time.Duration
 	Signal     string
-	// Requeue lets Slurm start the job again by itself when its node fails.
+	// Requeue lets Slurm requeue the job if its node fails.
 	Requeue bool
 
 	Output string // file, with %j for the id of the job; see OutputFiles
 	Error  string
 
-	// Defaults are the workflow's own options for every allocation. Those that
-	// the fields above the signal set give way; those below give way to them.
+	// Defaults are the workflow's options for all allocations. The fields above the signal
+	// override them; they override those below.
 	Defaults []Option
-	// Extra is the user's literal text, a line per directive. It comes after all
-	// others, so that it wins, save for the name.
+	// Extra is the user's literal text, one directive per line. It comes last, so that it
+	// overrides all others except the name.
 	Extra string
 
 	Dir              string            // where the runner starts, absolute
@@ -69,7 +67,7 @@ type Request struct {
 	SrunMPI          string // --mpi of the srun that starts one runner per node
 }
 
-// script is what the templates fill in, all of it ready to stand there.
+// script is the data of the templates, with quoted values.
 type script struct {
 	Directives []string
 	Extra      []string
@@ -80,9 +78,10 @@ type script struct {
 	Runner     string
 }
 
-// Render writes the batch script of a request.
+// Render returns the batch script of a request. Its errors have CodeInvalid for values
+// that are not possible in a script.
 func Render(r Request) ([]byte, error) {
-	r = r.excluding()
+	r = r.withExcluded()
 	s := script{}
 	var err error
 	if s.JobName, err = r.jobName(); err != nil {
@@ -98,7 +97,7 @@ func Render(r Request) ([]byte, error) {
 		return nil, err
 	}
 	if strings.Contains(r.Output+r.Error, `\`) {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "Slurm cannot write to %s: it takes backslashes out of the names of output files", r.Output).
+		return nil, workflow.Errorf(workflow.CodeInvalid, "Slurm cannot write to %s: it removes backslashes from the names of output files", r.Output).
 			WithHint("choose an output directory without a backslash in its path (-o)")
 	}
 	if s.Exports, err = r.exports(); err != nil {
@@ -128,27 +127,27 @@ var validName = regexp.MustCompile(`^[A-Za-z0-9._:-]+$`)
 
 func (r *Request) jobName() (string, error) {
 	if len(r.JobName) > maxName || !validName.MatchString(r.JobName) {
-		return "", workflow.Errorf(workflow.CodeInvalid, "%q is no name for a Slurm job", r.JobName).
+		return "", workflow.Errorf(workflow.CodeInvalid, "%q is not a valid name of a Slurm job", r.JobName).
 			WithHint("letters, digits and . _ : -, at most %d", maxName)
 	}
 	return Option{Name: "job-name", Value: r.JobName}.text(), nil
 }
 
-// directives are the options of the request in their fixed order.
+// directives returns the options of the request in a fixed order.
 func (r *Request) directives() ([]string, error) {
-	fixed := r.shape()
-	soft := r.manners()
+	fixed := r.sizeOptions()
+	soft := r.behaviorOptions()
 	has := func(options []Option, name string) bool {
 		return slices.ContainsFunc(options, func(o Option) bool { return o.Name == name })
 	}
 	if r.After != "" && has(r.Defaults, "dependency") {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "the dependency in slurm_defaults cannot hold beside serialize_allocations").WithHint("remove one of them")
+		return nil, workflow.Errorf(workflow.CodeInvalid, "slurm_defaults cannot have a dependency together with serialize_allocations").WithHint("remove one of them")
 	}
 	var all []Option
 	all = append(all, fixed...)
 	for _, o := range r.Defaults {
-		if no := refusedLong(o.Name); no != nil {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "%s cannot stand in slurm_defaults", o.Name).WithHint("%s", no.hint)
+		if no := forbiddenLong(o.Name); no != nil {
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%s is not allowed in slurm_defaults", o.Name).WithHint("%s", no.hint)
 		}
 		if !has(fixed, o.Name) {
 			all = append(all, o)
@@ -170,8 +169,8 @@ func (r *Request) directives() ([]string, error) {
 	return texts, nil
 }
 
-// shape is what the allocation is to be.
-func (r *Request) shape() []Option {
+// sizeOptions returns the options for the size of the allocation.
+func (r *Request) sizeOptions() []Option {
 	var all []Option
 	add := func(name, value string) {
 		if value != "" {
@@ -200,9 +199,8 @@ func (r *Request) shape() []Option {
 	return all
 }
 
-// manners is how the allocation is to behave unless the user wants it
-// otherwise.
-func (r *Request) manners() []Option {
+// behaviorOptions returns the options that the user may override.
+func (r *Request) behaviorOptions() []Option {
 	var all []Option
 	add := func(name, value string) {
 		if value != "" {
@@ -212,7 +210,7 @@ func (r *Request) manners() []Option {
 	add("chdir", r.Dir)
 	add("output", r.Output)
 	add("error", r.Error)
-	// A requeued job goes on in the files of its first life.
+	// A requeued job appends to its earlier files.
 	add("open-mode", "append")
 	if r.Requeue {
 		all = append(all, Option{Name: "requeue", Bare: true})
@@ -226,9 +224,9 @@ func (r *Request) manners() []Option {
 	return all
 }
 
-// signal tells the runners of the end: as the process of the batch script, or,
-// under srun, which would answer a SIGTERM by killing its tasks, as the tasks
-// of a step. With proctrack/cgroup their children get nothing.
+// signal returns the option by which the runners are signalled before the end: the process
+// of the batch script, or, under srun, which would kill its tasks on SIGTERM, the tasks of
+// a step. With proctrack/cgroup their children get no signal.
 func (r *Request) signal() string {
 	text := cmp.Or(r.Signal, "TERM") + "@" + strconv.FormatInt(int64(r.SignalLead/time.Second), 10)
 	if r.OneRunnerPerNode {
@@ -265,7 +263,7 @@ func (r *Request) exports() ([]string, error) {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
 		if !variable.MatchString(name) {
-			return nil, workflow.Errorf(workflow.CodeInvalid, "%q is no name for a variable", name)
+			return nil, workflow.Errorf(workflow.CodeInvalid, "%q is not a valid name of a variable", name)
 		}
 		value, err := shellWord(r.Env[name])
 		if err != nil {
@@ -276,8 +274,8 @@ func (r *Request) exports() ([]string, error) {
 	return lines, nil
 }
 
-// srunOptions are the options of the srun that starts a runner on every node,
-// beside those that stand in the template.
+// srunOptions returns the options of the srun that starts a runner on every node, in
+// addition to those in the template.
 func (r *Request) srunOptions() ([]string, error) {
 	var words []string
 	if r.Nodes > 0 {
@@ -300,7 +298,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// shellWords writes a command for bash.
+// shellWords quotes a command for bash.
 func shellWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
@@ -314,12 +312,12 @@ func shellWords(words []string) (string, error) {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_./:,@%+-]+$`)
 
-// shellWord writes a value as one word for bash, in single quotes: the forms
-// with escapes mean something else under another locale.
+// shellWord quotes a value for bash with single quotes, since escapes depend on the
+// locale.
 func shellWord(word string) (string, error) {
 	switch {
 	case strings.Contains(word, "\x00"):
-		return "", workflow.Errorf(workflow.CodeInvalid, "%q cannot stand in a batch script: it has a NUL", word)
+		return "", workflow.Errorf(workflow.CodeInvalid, "%q has a NUL, which is not possible in a batch script", word)
 	case plainWord.MatchString(word):
 		return word, nil
 	}

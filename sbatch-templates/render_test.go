@@ -65,23 +65,23 @@ func TestRefusals(t *testing.T) {
 		change func(r *Request)
 		want   string
 	}{
-		"job name":       {func(r *Request) { r.JobName = "a b" }, "no name for a Slurm job"},
-		"job name, long": {func(r *Request) { r.JobName = strings.Repeat("a", 65) }, "no name for a Slurm job"},
+		"job name":       {func(r *Request) { r.JobName = "a b" }, "not a valid name of a Slurm job"},
+		"job name, long": {func(r *Request) { r.JobName = strings.Repeat("a", 65) }, "not a valid name of a Slurm job"},
 		"line break":     {func(r *Request) { r.Partition = "a\n#SBATCH --qos=high" }, "line break"},
 		"not UTF-8":      {func(r *Request) { r.Account = "a\xff" }, "UTF-8"},
 		"too long":       {func(r *Request) { r.Comment = strings.Repeat("a", 5000) }, "more than 4096"},
-		"extra array":    {func(r *Request) { r.Extra = "--array=1-100" }, "--array cannot stand in extra"},
-		"extra -a":       {func(r *Request) { r.Extra = "--nice -a1-9" }, "--array cannot stand in extra"},
-		"extra quote":    {func(r *Request) { r.Extra = `--comment="a` }, "not closed"},
+		"extra array":    {func(r *Request) { r.Extra = "--array=1-100" }, "--array is not allowed in extra"},
+		"extra -a":       {func(r *Request) { r.Extra = "--nice -a1-9" }, "--array is not allowed in extra"},
+		"extra quote":    {func(r *Request) { r.Extra = `--comment="a` }, "unclosed quote"},
 		"extra control":  {func(r *Request) { r.Extra = "--nice\r--hold" }, "control character"},
 		"defaults name":  {func(r *Request) { r.Defaults = []Option{{Name: "-n 3"}} }, "not the name of an sbatch option"},
-		"defaults array": {func(r *Request) { r.Defaults = []Option{{Name: "array"}} }, "cannot stand in slurm_defaults"},
+		"defaults array": {func(r *Request) { r.Defaults = []Option{{Name: "array"}} }, "is not allowed in slurm_defaults"},
 		"dependencies": {func(r *Request) {
 			r.After, r.Defaults = "1", []Option{{Name: "dependency", Value: "after:2"}}
 		}, "serialize_allocations"},
-		"output":   {func(r *Request) { r.Output = `/home/ann/a\b/%j.o` }, "takes backslashes out"},
-		"variable": {func(r *Request) { r.Env = map[string]string{"A;B": ""} }, "no name for a variable"},
-		"NUL":      {func(r *Request) { r.Runner = []string{"a\x00b"} }, "cannot stand in a batch script"},
+		"output":   {func(r *Request) { r.Output = `/home/ann/a\b/%j.o` }, "removes backslashes"},
+		"variable": {func(r *Request) { r.Env = map[string]string{"A;B": ""} }, "not a valid name of a variable"},
+		"NUL":      {func(r *Request) { r.Runner = []string{"a\x00b"} }, "not possible in a batch script"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := minimal()

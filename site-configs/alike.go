@@ -8,10 +8,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// alike reports whether sinfo shows the partitions and nodes that the facts have,
+// sameCluster reports whether sinfo shows the partitions and nodes that the facts have,
 // in whatever state they are. If so, nobody has changed the cluster in a way that
 // matters to what is asked for there.
-func (f *Facts) alike(nodes []slurm.NodeGroup) bool {
+func (f *Facts) sameCluster(nodes []slurm.NodeGroup) bool {
 	return maps.Equal(shapes(f.Nodes), shapes(nodes))
 }
 

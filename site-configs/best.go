@@ -81,9 +81,9 @@ func Best(site *Site, need Need) (Choice, []Refusal) {
 	best := fitting[0]
 	var others []Refusal
 	for _, c := range fitting[1:] {
-		others = append(others, Refusal{Partition: c.Name, Fits: true, Reason: c.lessSuited(best)})
+		others = append(others, Refusal{Partition: c.Name, Fits: true, Reason: c.whyNot(best)})
 	}
-	return best.choice(site, need, best.suited(&need, len(fitting))), append(others, refusals...)
+	return best.choice(site, need, best.whyChosen(&need, len(fitting))), append(others, refusals...)
 }
 
 // Spare chooses a partition that may take what the best one does not: the next
@@ -275,8 +275,8 @@ func (p *Partition) class(need *Need, node NodeType) class {
 	return classSuited
 }
 
-// suited says why a partition was chosen.
-func (c candidate) suited(need *Need, fitting int) string {
+// whyChosen says why a partition was chosen.
+func (c candidate) whyChosen(need *Need, fitting int) string {
 	switch {
 	case need.Partition != "":
 		return "it is asked for, and fits"
@@ -294,8 +294,8 @@ func (c candidate) suited(need *Need, fitting int) string {
 	return fmt.Sprintf("the smallest of %d that fit", fitting)
 }
 
-// lessSuited says why best was taken instead of a partition that fits too.
-func (c candidate) lessSuited(best candidate) string {
+// whyNot says why best was taken instead of a partition that fits too.
+func (c candidate) whyNot(best candidate) string {
 	switch {
 	case c.class > best.class:
 		return "fits, but " + map[class]string{

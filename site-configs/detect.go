@@ -24,10 +24,10 @@ type Facts struct {
 	QOS            []slurm.QOS
 }
 
-// Ask collects the facts for a user: seven calls. Without accounting, or if it
+// CollectFacts collects the facts for a user: seven calls. Without accounting, or if it
 // does not answer, the limits of the user remain unknown; and nodes whose own share
 // cannot be found out are taken to have none.
-func Ask(ctx context.Context, client *slurm.Client, user string) (Facts, error) {
+func CollectFacts(ctx context.Context, client *slurm.Client, user string) (Facts, error) {
 	var f Facts
 	var err error
 	if f.Config, err = client.Config(ctx); err != nil {
@@ -78,7 +78,7 @@ func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user st
 
 // Detect asks a cluster what it offers.
 func Detect(ctx context.Context, client *slurm.Client, user string) (*Site, error) {
-	f, err := Ask(ctx, client, user)
+	f, err := CollectFacts(ctx, client, user)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func FromFacts(f Facts) *Site {
 	name := cmp.Or(f.Config.Cluster, "slurm")
 	s := &Site{
 		Name: name, DisplayName: name, Description: "as Slurm describes it",
-		Detection:      []Sign{{Cluster: name}},
+		Detection:      []DetectionRule{{Cluster: name}},
 		DefaultAccount: f.DefaultAccount, ChargeFactorCPU: 1, ChargeFactorGPU: 10,
 		SlurmVersion: f.Config.Version, MinJobAge: f.Config.MinJobAge, KillWait: f.Config.KillWait, SlurmdTimeout: f.Config.SlurmdTimeout,
 	}

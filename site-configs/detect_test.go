@@ -185,9 +185,9 @@ func TestFinder(t *testing.T) {
 	find("torctest", 1)
 	now = now.Add(12 * time.Hour)
 	find("torctest", 7) // a limit of the user's may have changed
-	f.Anew = true
+	f.ForceRefresh = true
 	find("torctest", 7)
-	f.Anew = false
+	f.ForceRefresh = false
 	cluster.nodes = nil
 	find("torctest", 0)
 	if facts, err := f.Facts(t.Context()); err != nil || facts.Config.Cluster != "torctest" {
@@ -214,11 +214,11 @@ func TestFinder(t *testing.T) {
 		t.Errorf("without the user's file: %+v", s)
 	}
 	before := cluster.calls
-	if s := f.Described(); s == nil || s.Name != "torctest" || s.DefaultAccount != "mine" {
+	if s := f.WithoutAsking(); s == nil || s.Name != "torctest" || s.DefaultAccount != "mine" {
 		t.Errorf("by files and cache: %+v", s)
 	}
 	env["NLR_CLUSTER"] = "kestrel"
-	if s := f.Described(); s == nil || s.Name != "kestrel" || cluster.calls != before {
+	if s := f.WithoutAsking(); s == nil || s.Name != "kestrel" || cluster.calls != before {
 		t.Errorf("by files: %+v after %d calls", s, cluster.calls-before)
 	}
 	find("kestrel", 0)

@@ -32,10 +32,10 @@ type Finder struct {
 	// nothing is kept if it is empty.
 	CacheDir string
 	TTL      time.Duration // DefaultTTL if 0
-	// Anew has the cluster asked for everything, whatever is remembered: Slurm has
+	// ForceRefresh has the cluster asked for everything, whatever is remembered: Slurm has
 	// refused something that should have been possible.
-	Anew bool
-	Now  func() time.Time
+	ForceRefresh bool
+	Now          func() time.Time
 }
 
 // Find returns the site. It is the described one that the machine is
@@ -44,14 +44,14 @@ type Finder struct {
 // CodeNotFound.
 func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	if site := Recognise(f.Known, f.Host); site != nil {
-		if live, err := f.live(ctx); err == nil {
+		if live, err := f.fromSlurm(ctx); err == nil {
 			site = Refresh(site, live)
 		} else if ctx.Err() != nil {
 			return nil, err
 		}
 		return site, nil
 	}
-	live, err := f.live(ctx)
+	live, err := f.fromSlurm(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -63,9 +63,9 @@ func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	return Override(live, f.Dir)
 }
 
-// Described returns the site as far as files and the cache know it, nil if they do
+// WithoutAsking returns the site as far as files and the cache know it, nil if they do
 // not. Nobody is asked.
-func (f *Finder) Described() *Site {
+func (f *Finder) WithoutAsking() *Site {
 	host := f.Host
 	host.Cluster = f.Cluster
 	var live *Site
@@ -82,15 +82,15 @@ func (f *Finder) Described() *Site {
 	return live
 }
 
-// live returns what the cluster says of itself. Facts that hardly ever change
+// fromSlurm returns what the cluster says of itself. Facts that hardly ever change
 // are remembered; sinfo tells whether they may have, and what of the cluster is up. If
 // it does not answer, what it said last is better than nothing.
-func (f *Finder) live(ctx context.Context) (*Site, error) {
+func (f *Finder) fromSlurm(ctx context.Context) (*Site, error) {
 	if f.Client == nil {
 		return nil, unknownSite(nil)
 	}
 	m := f.load()
-	known := m != nil && !f.Anew
+	known := m != nil && !f.ForceRefresh
 	if known && f.age(m.CheckedAt) < f.ttl() {
 		return m.site(), nil
 	}
@@ -100,7 +100,7 @@ func (f *Finder) live(ctx context.Context) (*Site, error) {
 			return m.site(), nil
 		}
 	}
-	facts, err := f.ask(ctx)
+	facts, err := f.query(ctx)
 	if err != nil {
 		if m != nil && ctx.Err() == nil {
 			return m.site(), nil
@@ -111,9 +111,9 @@ func (f *Finder) live(ctx context.Context) (*Site, error) {
 }
 
 // check asks sinfo whether the cluster is what it was, and takes from it what is up.
-func (f *Finder) check(ctx context.Context, m *memory) (same bool, err error) {
+func (f *Finder) check(ctx context.Context, m *cachedFacts) (same bool, err error) {
 	nodes, err := f.Client.Nodes(ctx)
-	if err != nil || !m.Facts.alike(nodes) {
+	if err != nil || !m.Facts.sameCluster(nodes) {
 		return false, err
 	}
 	m.Facts.update(nodes)

@@ -98,7 +98,7 @@ func (d *decoder) validate(root *yaml.Node, s *Site) {
 	}
 	for i, sign := range s.Detection {
 		at := element(child(root, "detection"), i)
-		if sign == (Sign{}) || sign.Env == "" && sign.Value != "" {
+		if sign == (DetectionRule{}) || sign.Env == "" && sign.Value != "" {
 			d.fail(at, "a sign names env (and its value), hostname or cluster")
 		}
 		if _, err := regexp.Compile(sign.Hostname); err != nil {

@@ -126,7 +126,7 @@ func TestRecognise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sites = append(sites, &Site{Name: "both", Detection: []Sign{{Env: "X", Hostname: "login.*"}}}, &Site{Name: "c", Detection: []Sign{{Cluster: "big"}}}, &Site{Name: "none", Detection: []Sign{{}}})
+	sites = append(sites, &Site{Name: "both", Detection: []DetectionRule{{Env: "X", Hostname: "login.*"}}}, &Site{Name: "c", Detection: []DetectionRule{{Cluster: "big"}}}, &Site{Name: "none", Detection: []DetectionRule{{}}})
 	for _, tc := range []struct {
 		env, value, hostname, cluster string
 		want                          string

@@ -12,9 +12,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// memory is what a cluster said of itself, as a file: all programs of a user use
+// cachedFacts is what a cluster said of itself, as a file: all programs of a user use
 // it, so that none has to ask what another has asked.
-type memory struct {
+type cachedFacts struct {
 	Version   int       `json:"version"`
 	User      string    `json:"user"`
 	AskedAt   time.Time `json:"asked_at"`   // for all of it
@@ -25,7 +25,7 @@ type memory struct {
 // memoryVersion changes with the meaning of the file.
 const memoryVersion = 3
 
-func (m *memory) site() *Site { return FromFacts(m.Facts) }
+func (m *cachedFacts) site() *Site { return FromFacts(m.Facts) }
 
 // Facts returns what the cluster says of itself, as far as it hardly ever changes:
 // which of its nodes are up may be hours old.
@@ -33,14 +33,14 @@ func (f *Finder) Facts(ctx context.Context) (Facts, error) {
 	if m := f.load(); m != nil && f.age(m.AskedAt) < factsFor {
 		return m.Facts, nil
 	}
-	return f.ask(ctx)
+	return f.query(ctx)
 }
 
-// ask asks the cluster for everything, and remembers it.
-func (f *Finder) ask(ctx context.Context) (Facts, error) {
-	facts, err := Ask(ctx, f.Client, f.User)
+// query asks the cluster for everything, and remembers it.
+func (f *Finder) query(ctx context.Context) (Facts, error) {
+	facts, err := CollectFacts(ctx, f.Client, f.User)
 	if err == nil {
-		f.save(&memory{Version: memoryVersion, User: f.User, AskedAt: f.Now(), CheckedAt: f.Now(), Facts: facts})
+		f.save(&cachedFacts{Version: memoryVersion, User: f.User, AskedAt: f.Now(), CheckedAt: f.Now(), Facts: facts})
 	}
 	return facts, err
 }
@@ -64,7 +64,7 @@ func (f *Finder) path() string {
 
 // load reads the memory. What is not there, not readable or somebody else's is not
 // there.
-func (f *Finder) load() *memory {
+func (f *Finder) load() *cachedFacts {
 	if f.CacheDir == "" {
 		return nil
 	}
@@ -72,7 +72,7 @@ func (f *Finder) load() *memory {
 	if err != nil {
 		return nil
 	}
-	var m memory
+	var m cachedFacts
 	if err := json.Unmarshal(text, &m); err != nil || m.Version != memoryVersion || m.User != f.User {
 		return nil
 	}
@@ -80,13 +80,13 @@ func (f *Finder) load() *memory {
 }
 
 // save writes the memory. If it cannot, the cluster is asked again next time.
-func (f *Finder) save(m *memory) {
+func (f *Finder) save(m *cachedFacts) {
 	if f.CacheDir != "" {
 		_ = f.write(m)
 	}
 }
 
-func (f *Finder) write(m *memory) error {
+func (f *Finder) write(m *cachedFacts) error {
 	text, err := json.Marshal(m)
 	if err != nil {
 		return fmt.Errorf("remember the cluster %s: %w", m.Facts.Config.Cluster, err)

@@ -21,8 +21,8 @@ func Recognise(sites []*Site, host Host) *Site {
 	return nil
 }
 
-func (s Sign) holds(host Host) bool {
-	if s == (Sign{}) {
+func (s DetectionRule) holds(host Host) bool {
+	if s == (DetectionRule{}) {
 		return false
 	}
 	if s.Env != "" {

@@ -17,7 +17,7 @@ type Site struct {
 	DisplayName string `yaml:"display_name,omitempty" json:"display_name"`
 	Description string `yaml:"description,omitempty" json:"description"`
 	// Detection has the signs by which the site is recognised; one is enough.
-	Detection []Sign `yaml:"detection,omitempty" json:"detection"`
+	Detection []DetectionRule `yaml:"detection,omitempty" json:"detection"`
 	// DefaultAccount is charged where nobody names another.
 	DefaultAccount string `yaml:"default_account,omitempty" json:"default_account,omitempty"`
 	// Accounts that the user may charge, as far as they are known.
@@ -64,8 +64,8 @@ type Account struct {
 	MaxJob        Size          `yaml:"max_job,omitempty" json:"max_job,omitzero"`                  // by the rules of the account alone
 }
 
-// Sign is one way to recognise a site. All that it names must hold.
-type Sign struct {
+// DetectionRule is one way to recognise a site. All that it names must hold.
+type DetectionRule struct {
 	Env      string `yaml:"env,omitempty" json:"env,omitempty"`           // a variable
 	Value    string `yaml:"value,omitempty" json:"value,omitempty"`       // of that variable; any if empty
 	Hostname string `yaml:"hostname,omitempty" json:"hostname,omitempty"` // a regular expression for the whole name

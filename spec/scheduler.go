@@ -50,7 +50,7 @@ func slurmDefaults(r *report, doc *Document) json.RawMessage {
 	for _, c := range at.items {
 		switch {
 		case slices.Contains(forbiddenDefaults, strings.ReplaceAll(strings.ToLower(c.key), "_", "-")):
-			r.failKey(c, "give it to the slurm_schedulers", "%s cannot stand in slurm_defaults", c.key)
+			r.failKey(c, "give it to the slurm_schedulers", "%s is not allowed in slurm_defaults", c.key)
 		case c.kind == kindNull || c.kind > kindString:
 			r.warn(c, "use a string, number, or true or false", "the option %s is skipped: it is %s", c.key, c.kind.article())
 		}

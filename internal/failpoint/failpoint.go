@@ -1,9 +1,8 @@
-// Package failpoint makes a program die at named places, for crash tests. A
-// place that is not armed costs a nil check.
+// Package failpoint makes a program die at named places, for crash tests. A place that is
+// not armed costs a nil check.
 //
-// Nothing is global and no environment is read here: main parses the text
-// (the variable TORC_SLURM_FAILPOINTS) and passes Set.Hit to whoever has
-// places to hit.
+// Nothing is global and no environment is read here: main parses the variable
+// TORC_SLURM_FAILPOINTS and passes Set.Hit on.
 package failpoint
 
 import (
@@ -52,7 +51,7 @@ func Parse(text string) (*Set, error) {
 			return nil, fmt.Errorf("failpoint %q: want name=kill", item)
 		}
 		if s.points[name] != nil {
-			return nil, fmt.Errorf("failpoint %q is given twice", name)
+			return nil, fmt.Errorf("duplicate failpoint %q", name)
 		}
 		p, err := parsePoint(rest)
 		if err != nil {
@@ -101,8 +100,7 @@ func parseChance(text string) (*point, error) {
 	return &point{chance: f, rnd: rand.New(rand.NewPCG(seed, seed))}, nil
 }
 
-// Hit passes the place of that name. If it is armed and fires, Hit does not
-// return.
+// Hit does not return if the failpoint of that name is armed and fires.
 func (s *Set) Hit(name string) {
 	if s == nil {
 		return
@@ -122,8 +120,8 @@ func (p *point) fires() bool {
 	return p.hits == p.at
 }
 
-// killSelf ends the process as kill -9 does: no deferred call, no flush.
+// killSelf ends the process like kill -9: without deferred calls or flushing.
 func killSelf() {
 	_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-	select {} // the signal is on its way
+	select {} // wait for the signal
 }

@@ -21,7 +21,7 @@ func TestParseRefuses(t *testing.T) {
 		"a=kill%0":      "not in (0, 1]",
 		"a=kill%NaN":    "not in (0, 1]",
 		"a=kill%0.5/x":  "is not a number",
-		"a=kill,a=kill": "given twice",
+		"a=kill,a=kill": "duplicate failpoint",
 	} {
 		if _, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Parse(%q) = %v, want an error with %q", text, err, want)

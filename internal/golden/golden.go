@@ -1,5 +1,5 @@
-// Package golden compares what the code makes with files. A test run with
-// -update writes these files instead.
+// Package golden compares generated texts with files. A test run with -update writes these
+// files instead.
 package golden
 
 import (
@@ -16,14 +16,14 @@ var update = flag.Bool("update", false, "write golden and generated files instea
 // Updating reports whether files are written instead of compared with.
 func Updating() bool { return *update }
 
-// T is what is needed of a *testing.T.
+// T is the part of testing.T that is needed.
 type T interface {
 	Helper()
 	Fatal(args ...any)
 	Errorf(format string, args ...any)
 }
 
-// Compare fails a test if a file has another text than got.
+// Compare fails a test if the contents of a file are not got.
 func Compare(t T, path, got string) {
 	t.Helper()
 	if *update {

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Other users can connect as often as they like. Of each of them the log has one
-// line in foreignPause, and of foreignUsers at a time.
+// Limits of the log, since other users can connect as often as they like: one line per
+// user in foreignPause, for foreignUsers at a time.
 const (
 	foreignPause = time.Minute
 	foreignUsers = 64
 )
 
-// foreignLog notes connections of other users.
+// foreignLog logs connections of other users.
 type foreignLog struct {
 	mu    sync.Mutex
 	users map[uint32]*foreignUser
@@ -25,16 +25,16 @@ type foreignUser struct {
 	silence int       // connections since then
 }
 
-// note writes about a connection of another user that was closed, unless it has
-// done so for that user a moment ago.
-func (f *foreignLog) note(log *slog.Logger, address net.Addr, uid uint32) {
+// record logs a closed connection of another user, unless it has just done so for that
+// user.
+func (f *foreignLog) record(log *slog.Logger, address net.Addr, uid uint32) {
 	if line, more := f.count(uid, time.Now()); line {
 		log.Warn("another user's connection was closed", "uid", uid, "address", address.String(), "more_before", more)
 	}
 }
 
-// count counts a connection, and says whether it deserves a line, and how many
-// before it had none.
+// count counts a connection. It reports whether to log it, and how many before were not
+// logged.
 func (f *foreignLog) count(uid uint32, now time.Time) (line bool, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

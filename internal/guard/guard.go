@@ -1,5 +1,5 @@
-// Package guard keeps other users from a listener that is not for them, by what the
-// kernel tells of who makes a connection.
+// Package guard rejects connections of other users to a listener, by what the kernel
+// reports about their peers.
 package guard
 
 import (
@@ -14,10 +14,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/peer"
 )
 
-// Peer is what the kernel tells about who made a connection.
+// Peer is what the kernel reports about the peer of a connection.
 type Peer struct {
-	// Known says that it tells. It does not for callers on other hosts, and in
-	// sandboxes.
+	// Known says that the kernel reports the user. It does not for other hosts, and in
+	// some sandboxes.
 	Known bool
 	// UID is the user, if Known.
 	UID uint32
@@ -25,18 +25,17 @@ type Peer struct {
 	Own bool
 }
 
-// Guard looks after listeners for callers on this host: it asks the kernel once for
-// each connection who is at its other end, before a byte is read.
+// Guard protects listeners for callers on this host. It asks the kernel for the user of
+// each connection before it reads a byte.
 type Guard struct {
-	// Shared lets in other users: their credentials decide. Otherwise their
-	// connections are closed.
+	// Shared admits other users, who need credentials. Otherwise their connections are
+	// closed.
 	Shared bool
-	// Unknown decides about a connection of which the kernel does not tell who is at
-	// the other end (peer.ErrUnknown): true if it stays, since credentials decide.
-	// nil: none stays.
+	// Unknown decides about a connection whose user is unknown (peer.ErrUnknown): true if
+	// it stays and needs credentials; nil for false.
 	Unknown func(c net.Conn, err error) bool
 	Log     *slog.Logger
-	// UID asks the kernel; peer.UID if nil.
+	// UID returns the user of a connection; peer.UID if nil.
 	UID func(net.Conn) (uint32, error)
 
 	foreign foreignLog
@@ -50,8 +49,8 @@ type listener struct {
 	guard *Guard
 }
 
-// Accept waits for the next connection. It does not wait for what the kernel
-// says of it: that is asked for by whoever reads from the connection.
+// Accept waits for the next connection. It does not ask the kernel, which the first Read
+// does.
 func (l *listener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
@@ -60,7 +59,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, guard: l.guard}, nil
 }
 
-// conn is a connection whose other end is known before the first byte is read.
+// conn is a connection whose user is identified before the first byte is read.
 type conn struct {
 	net.Conn
 	guard *Guard
@@ -69,10 +68,9 @@ type conn struct {
 	shut  bool
 }
 
-// Read reads from the connection; io.EOF if whoever is at the other end may not
-// call.
+// Read reads from the connection; it returns io.EOF if its user is rejected.
 func (c *conn) Read(p []byte) (int, error) {
-	if c.ask(); c.shut {
+	if c.identify(); c.shut {
 		return 0, io.EOF
 	}
 	return c.Conn.Read(p)
@@ -81,19 +79,18 @@ func (c *conn) Read(p []byte) (int, error) {
 // NetConn returns the connection below, as *tls.Conn does.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// ask asks the kernel, the first time.
-func (c *conn) ask() {
+// identify asks the kernel, once.
+func (c *conn) identify() {
 	c.once.Do(func() {
 		var ok bool
 		if c.peer, ok = c.guard.admit(c.Conn); !ok {
 			c.shut = true
-			_ = c.Conn.Close() // whoever is there gets no answer
+			_ = c.Conn.Close() // without an answer
 		}
 	})
 }
 
-// admit says who is at the other end of a connection, and whether the connection
-// stays.
+// admit returns the peer of a connection, and whether the connection stays.
 func (g *Guard) admit(c net.Conn) (Peer, bool) {
 	ask := g.UID
 	if ask == nil {
@@ -106,12 +103,12 @@ func (g *Guard) admit(c net.Conn) (Peer, bool) {
 	case errors.Is(err, peer.ErrGone):
 		return Peer{}, false
 	case err != nil:
-		g.Log.Error("cannot ask which user calls: the connection is closed", "address", c.RemoteAddr().String(), "error", err)
+		g.Log.Error("cannot find out which user calls: the connection is closed", "address", c.RemoteAddr().String(), "error", err)
 		return Peer{}, false
 	}
 	p := Peer{Known: true, UID: uid, Own: uid == uint32(os.Geteuid())}
 	if !p.Own && !g.Shared {
-		g.foreign.note(g.Log, c.RemoteAddr(), uid)
+		g.foreign.record(g.Log, c.RemoteAddr(), uid)
 		return p, false
 	}
 	return p, true
@@ -119,8 +116,7 @@ func (g *Guard) admit(c net.Conn) (Peer, bool) {
 
 type peerKey struct{}
 
-// ConnContext is for http.Server: it has requests know the connection that they
-// come by.
+// ConnContext stores the connection in the context of its requests, for http.Server.
 func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	if guarded, ok := c.(*conn); ok {
 		return context.WithValue(ctx, peerKey{}, guarded)
@@ -128,11 +124,10 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// PeerOf returns what the kernel tells of who makes the request of ctx; not Known
-// for a connection that no Guard looks after.
+// PeerOf returns the peer of the request of ctx; not Known without a Guard.
 func PeerOf(ctx context.Context) Peer {
 	if c, ok := ctx.Value(peerKey{}).(*conn); ok {
-		c.ask()
+		c.identify()
 		return c.peer
 	}
 	return Peer{}

@@ -1,4 +1,4 @@
-// Package malloc gives memory of C libraries back to the system.
+// Package malloc returns memory of C libraries to the system.
 package malloc
 
 /*
@@ -12,7 +12,7 @@ static void trim(void) {}
 */
 import "C"
 
-// Trim gives back what C code has freed. The GNU C library keeps it otherwise,
-// in an arena for each thread that has ever needed one. Elsewhere it does
+// Trim returns memory that C code has freed to the system. The GNU C library would keep
+// it, in an arena for each thread that has ever allocated. With other libraries it does
 // nothing.
 func Trim() { C.trim() }

@@ -9,10 +9,9 @@ import (
 	"sync"
 )
 
-// mapped turns a uid as the kernel tells it into a user of this namespace. A
-// user without a number here appears as the overflow uid, by default 65534,
-// which in a namespace with all numbers is the user nobody. If that is who we
-// are, and there are others, nobody knows.
+// mapped returns the user of this namespace for a uid from the kernel. Unmapped users have
+// the overflow uid, by default 65534, which may also be the user nobody. It returns
+// ErrUnknown if we are that user and others may be, too.
 func mapped(uid uint32) (uint32, error) {
 	if uid != overflowUID() || allMapped() {
 		return uid, nil
@@ -36,8 +35,8 @@ var overflowUID = sync.OnceValue(func() uint32 {
 	return uint32(uid)
 })
 
-// allMapped reports whether this user namespace has a number for every user, as
-// the first one has; see user_namespaces(7).
+// allMapped reports whether this user namespace maps all users, like the initial one; see
+// user_namespaces(7).
 var allMapped = sync.OnceValue(func() bool {
 	f, err := os.Open("/proc/self/uid_map")
 	if err != nil {
@@ -46,7 +45,7 @@ var allMapped = sync.OnceValue(func() bool {
 	defer f.Close() //nolint:errcheck // only read
 	var total uint64
 	for s := bufio.NewScanner(f); s.Scan(); {
-		fields := strings.Fields(s.Text()) // first uid here, first uid outside, how many
+		fields := strings.Fields(s.Text()) // first uid inside, first uid outside, count
 		if len(fields) == 3 {
 			n, _ := strconv.ParseUint(fields[2], 10, 64)
 			total += n

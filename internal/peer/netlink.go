@@ -36,15 +36,15 @@ type (
 
 const sockDiagByFamily = 20 // SOCK_DIAG_BY_FAMILY
 
-// askNetlink looks for one socket by its addresses. The kernel finds it as it
-// finds the receiver of a packet: the connection, else the listener. In the
-// family IPv4 it also finds the IPv4 connections of IPv6 sockets.
+// askNetlink finds a socket by its addresses, as the kernel finds the receiver of a
+// packet: the connection, else the listener. For IPv4 it also finds the IPv4 connections
+// of IPv6 sockets.
 func askNetlink(local, remote netip.AddrPort) (socket, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_INET_DIAG)
 	if err != nil {
 		return socket{}, netlinkError(err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // nothing is lost
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 2}); err != nil {
 		return socket{}, netlinkError(err)
 	}
@@ -78,7 +78,7 @@ func askNetlink(local, remote netip.AddrPort) (socket, error) {
 	return readAnswer(answer[:n])
 }
 
-// readAnswer reads the message that describes a socket, or the error.
+// readAnswer returns the socket of a message, or its error.
 func readAnswer(message []byte) (socket, error) {
 	const head = unix.SizeofNlMsghdr
 	if len(message) < head+4 {
@@ -95,10 +95,9 @@ func readAnswer(message []byte) (socket, error) {
 	return socket{state: a.state, uid: a.uid, inode: a.inode, cookie: binary.NativeEndian.Uint64(a.addresses.cookie[:])}, nil
 }
 
-// netlinkError tells a kernel that has no such interface, or forbids it, from a
-// socket that is not there and from a failure that may pass. ENOENT stands for
-// both a missing socket and a missing module; a test with a socket of our own
-// tells them apart.
+// netlinkError distinguishes a kernel without this interface, or which forbids it, from a
+// missing socket and from temporary failures. ENOENT means either a missing socket or a
+// missing module; a test with a socket of our own tells which.
 func netlinkError(err error) error {
 	switch {
 	case errors.Is(err, unix.ENOENT):

@@ -1,7 +1,6 @@
-// Package peer asks the kernel which user is at the other end of a connection
-// on this host. The user of a Unix socket is in SO_PEERCRED. The user of a TCP
-// connection on the loopback interface is that of the other socket, which the
-// kernel tells to everybody: by netlink (sock_diag(7)), or in /proc/net/tcp and
+// Package peer asks the kernel which user is at the other end of a connection on this
+// host. For a Unix socket that is SO_PEERCRED. For TCP on the loopback interface it is the
+// user of the other socket, from netlink (sock_diag(7)), or from /proc/net/tcp and
 // /proc/net/tcp6.
 package peer
 
@@ -16,25 +15,22 @@ import (
 )
 
 var (
-	// ErrUnknown says that the kernel does not tell who is at the other end: it
-	// is on another host, or this process is in a sandbox without netlink and
-	// /proc. Nobody at the other end can bring it about.
-	ErrUnknown = errors.New("the kernel does not tell which user is at the other end of the connection")
-	// ErrGone says that there is nobody at the other end any more, or nobody who
-	// accepts the connection.
-	ErrGone = errors.New("nobody is at the other end of the connection")
+	// ErrUnknown says that the kernel does not report the user: the peer is on another
+	// host, or this process is in a sandbox without netlink and /proc. A peer cannot cause
+	// it.
+	ErrUnknown = errors.New("the kernel does not report which user is at the other end of the connection")
+	// ErrGone says that the peer has closed the connection or does not accept it.
+	ErrGone = errors.New("the connection has no other end")
 )
 
-// Unmapped is the uid of a user for whom this user namespace has no number. No
-// user has it: it is what chown(2) takes for "no change".
+// Unmapped is the uid of a user who is not mapped into this user namespace. No user has
+// it: chown(2) uses it for "no change".
 const Unmapped uint32 = 1<<32 - 1
 
-// UID returns the uid of the process at the other end of a connection: that of
-// the process which made the socket there, or, as long as nobody accepted the
-// connection, of the one which listens there. It works for both sides of Unix
-// sockets, and of TCP where both sides are on this host. The error wraps
-// ErrUnknown or ErrGone; anything else is a failure to ask, such as too many
-// open files.
+// UID returns the uid of the process that created the socket at the other end of a
+// connection, or, before the connection is accepted, of the one that listens there. It
+// works for both sides of Unix sockets, and of TCP connections within this host. The error
+// wraps ErrUnknown or ErrGone, or is a temporary failure, such as too many open files.
 func UID(conn net.Conn) (uint32, error) {
 	for {
 		inner, ok := conn.(interface{ NetConn() net.Conn }) // of *tls.Conn
@@ -51,11 +47,11 @@ func UID(conn net.Conn) (uint32, error) {
 	if !ok || !ok2 || !remote.Addr().IsLoopback() && remote.Addr() != local.Addr() {
 		return 0, fmt.Errorf("%s is not on this host: %w", conn.RemoteAddr(), ErrUnknown)
 	}
-	return firstTable(func(ask table) (uint32, error) { return whose(ask, remote, local) })
+	return firstTable(func(ask table) (uint32, error) { return peerUID(ask, remote, local) })
 }
 
-// addrPort is the address of one end of a TCP connection. An IPv4 address
-// mapped into IPv6 is the IPv4 address.
+// addrPort returns the address of one end of a TCP connection, with IPv4 addresses
+// unmapped from IPv6.
 func addrPort(a net.Addr) (netip.AddrPort, bool) {
 	t, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -65,30 +61,29 @@ func addrPort(a net.Addr) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()), ap.IsValid()
 }
 
-// nobody is the remote address of a socket that listens.
-func nobody(like netip.AddrPort) netip.AddrPort {
+// listenerAddress returns the remote address of a listening socket.
+func listenerAddress(like netip.AddrPort) netip.AddrPort {
 	if like.Addr().Is4() {
 		return netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
 	}
 	return netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
 }
 
-// socket is what the kernel tells about a TCP socket.
+// socket is what the kernel reports about a TCP socket.
 type socket struct {
 	state uint8
 	uid   uint32
-	// inode is 0 for a socket that no process has: before accept(2), after
-	// close(2), in TIME_WAIT. Its uid is then 0, which is not root, or, since
-	// Linux 6.17, that of the listener (before accept) or of the former owner.
-	// Seen on 6.18: 65534 before accept and in FIN_WAIT1, 0 in TIME_WAIT.
+	// inode is 0 for a socket without a process: before accept(2), after close(2), in
+	// TIME_WAIT. Its uid is then 0, which is not root, or, since Linux 6.17, that of the
+	// listener (before accept) or of the former owner. Seen on 6.18: 65534 before accept
+	// and in FIN_WAIT1, 0 in TIME_WAIT.
 	inode uint32
-	// cookie is the same for as long as the socket exists, and of no other one; 0
-	// if the table has none.
+	// cookie identifies the socket as long as it exists; 0 if the table has none.
 	cookie uint64
 }
 
-// table finds the TCP socket with these addresses: that of the connection, or,
-// if there is none, the one that listens on local. errAbsent if there is neither.
+// table returns the TCP socket with these addresses: that of the connection, else the one
+// that listens on local, else errAbsent.
 type table func(local, remote netip.AddrPort) (socket, error)
 
 var (
@@ -96,15 +91,14 @@ var (
 	errNoTable = errors.New("the kernel does not list sockets in this way")
 )
 
-// A server that does not accept because too many connections wait already may
-// come to it within acceptTime.
+// A server with too many waiting connections may accept one within acceptTime.
 const (
 	acceptTime = 2 * time.Second
-	acceptPoll = time.Millisecond // and twice as long each time
+	acceptPoll = time.Millisecond // doubles with each try
 )
 
-// whose returns the uid of the socket at the remote end of a connection.
-func whose(ask table, remote, local netip.AddrPort) (uint32, error) {
+// peerUID returns the uid of the socket at the remote end of a connection.
+func peerUID(ask table, remote, local netip.AddrPort) (uint32, error) {
 	end := time.Now().Add(acceptTime)
 	for wait := acceptPoll; ; wait *= 2 {
 		uid, final, err := askOnce(ask, remote, local)
@@ -115,13 +109,13 @@ func whose(ask table, remote, local netip.AddrPort) (uint32, error) {
 	}
 }
 
-// askOnce asks once. The answer is not final if another answer may come by itself.
+// askOnce asks once. If the answer is not final, a retry may give another one.
 func askOnce(ask table, remote, local netip.AddrPort) (uid uint32, final bool, err error) {
 	there, err := ask(remote, local)
 	switch {
 	case errors.Is(err, errAbsent), err == nil && there.state == unix.BPF_TCP_LISTEN:
-		// The end here can be established while that there is not, for example
-		// while too many connections wait to be accepted.
+		// Our end can be established while the other does not exist, for example while too
+		// many connections wait to be accepted.
 		here, err := ask(local, remote)
 		if err == nil && here.state == unix.BPF_TCP_ESTABLISHED {
 			return 0, false, fmt.Errorf("%s does not accept connections: %w", remote, ErrGone)
@@ -137,11 +131,10 @@ func askOnce(ask table, remote, local netip.AddrPort) (uid uint32, final bool, e
 	case there.state != unix.BPF_TCP_ESTABLISHED:
 		return 0, true, fmt.Errorf("%s has closed the connection: %w", remote, ErrGone)
 	}
-	// Established, and not accepted. The kernel resets such a connection when its
-	// listener is closed, and one address has listeners of one user at a time. So
-	// the listener found while the same connection exists before and after is its
-	// own.
-	listener, err := ask(remote, nobody(remote))
+	// Established, but not accepted. The kernel resets such a connection when its listener
+	// is closed, and an address has listeners of one user at a time. So if the same
+	// connection exists before and after, the listener found is its own.
+	listener, err := ask(remote, listenerAddress(remote))
 	if err != nil && !errors.Is(err, errAbsent) {
 		return 0, true, err
 	}
@@ -154,8 +147,8 @@ func askOnce(ask table, remote, local netip.AddrPort) (uid uint32, final bool, e
 	return 0, false, fmt.Errorf("%s: %w", remote, ErrGone)
 }
 
-// unixUID returns the uid at the other end of a Unix socket: of the process that
-// connected, or that called listen(2).
+// unixUID returns the uid of the process at the other end of a Unix socket that connected,
+// or that called listen(2).
 func unixUID(c *net.UnixConn) (uint32, error) {
 	raw, err := c.SyscallConn()
 	if err != nil {

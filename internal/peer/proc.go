@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// askProc reads /proc/net/tcp and /proc/net/tcp6, which list all TCP sockets of
-// the network namespace. It takes milliseconds where there are thousands.
+// askProc finds a socket in /proc/net/tcp and /proc/net/tcp6, which list all TCP sockets
+// of the network namespace. With thousands of sockets it takes milliseconds.
 func askProc(local, remote netip.AddrPort) (socket, error) {
 	files, err := procfs.NewFS("/proc")
 	if err != nil {
@@ -55,8 +55,8 @@ func askProc(local, remote netip.AddrPort) (socket, error) {
 	return found, nil
 }
 
-// procError tells files that are not there, or that we may not read, from a
-// failure that may pass.
+// procError distinguishes files that do not exist, or that we may not read, from temporary
+// failures.
 func procError(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, procfs.ErrFileParse) {
 		return fmt.Errorf("%w: %w", errNoTable, err)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// source is one way to ask for sockets, and whether it works in this process.
+// source is a way to find sockets, and whether it works in this process.
 type source struct {
 	ask table
 
@@ -17,10 +17,10 @@ type source struct {
 	works  bool
 }
 
-// sources are the ways to ask, best first.
+// sources are the ways to find sockets, the best first.
 var sources = []*source{{ask: askNetlink}, {ask: askProc}}
 
-// firstTable asks the first table that works, ErrUnknown if there is none.
+// firstTable uses the first table that works. It returns ErrUnknown if there is none.
 func firstTable(ask func(table) (uint32, error)) (uint32, error) {
 	for _, s := range sources {
 		ok, err := s.usable()
@@ -34,9 +34,9 @@ func firstTable(ask func(table) (uint32, error)) (uint32, error) {
 	return 0, ErrUnknown
 }
 
-// usable reports whether a table tells the truth about a socket of our own. In
-// sandboxes it may be missing, empty, or without users. Once found out that
-// stays: nobody else should be able to make it fail later.
+// usable reports whether a table has a socket of our own with the right user. In sandboxes
+// it may be missing, empty, or without users. The result is kept, so that others cannot
+// change it later.
 func (s *source) usable() (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *source) usable() (bool, error) {
 	}
 	defer l.Close() //nolint:errcheck // nobody connects
 	at, _ := addrPort(l.Addr())
-	own, err := s.ask(at, nobody(at))
+	own, err := s.ask(at, listenerAddress(at))
 	if err != nil && !errors.Is(err, errAbsent) && !errors.Is(err, errNoTable) {
 		return false, fmt.Errorf("ask the kernel for sockets: %w", err)
 	}

@@ -1,11 +1,9 @@
-// Package terminal keeps what others have written from steering the user's
-// terminal: names, messages and output of jobs may hold escape sequences that set
-// the title, answer in the user's name, or hide what is there.
+// Package terminal protects the terminal from texts of others: names, messages and output
+// of jobs may contain escape sequences that set the title, send input, or hide text.
 //
-// Nothing is parsed but SGR, the sequences for colours. Every other ESC or C1 is
-// written as text, and what follows it is text then. A parser of all sequences
-// (github.com/charmbracelet/x/ansi has one) would have to agree with each
-// terminal about where each of them ends; this needs no such agreement.
+// It parses only SGR, the sequences for colors. Every other ESC or C1 is written as text,
+// and so is what follows. A parser of all sequences (github.com/charmbracelet/x/ansi has
+// one) would have to agree with each terminal about where each of them ends.
 package terminal
 
 import (
@@ -16,21 +14,20 @@ import (
 	"unicode/utf8"
 )
 
-// Kind says what is written.
+// Kind is the kind of text.
 type Kind int
 
 const (
-	// Messages are our own lines, with names and texts of others in them. They
-	// keep newlines and tabs.
+	// Messages are our own lines, with names and texts of others. They keep newlines and
+	// tabs.
 	Messages Kind = iota
-	// Output is of jobs. It keeps colours too, and carriage returns, with which
-	// programs draw their progress.
+	// Output is that of jobs. It also keeps colors, and carriage returns, with which
+	// programs draw progress.
 	Output
 )
 
-// Writer writes to a terminal what is safe there, and the rest as escapes like
-// \x1b. It may be used by several goroutines. Sequences and characters may be
-// split over calls of Write.
+// Writer writes safe text to a terminal, and the rest as escapes like \x1b. It is safe for
+// concurrent use. Sequences and characters may be split over calls of Write.
 type Writer struct {
 	kind Kind
 
@@ -44,7 +41,8 @@ type Writer struct {
 // NewWriter returns a Writer to a terminal.
 func NewWriter(to io.Writer, kind Kind) *Writer { return &Writer{to: to, kind: kind} }
 
-// Write writes p, but for an incomplete end, which waits for the next call.
+// Write writes p, except for an incomplete sequence at the end, which waits for the next
+// call.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -54,7 +52,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes what waits, and ends the colours.
+// Flush writes an incomplete sequence, and resets the colors.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -86,8 +84,8 @@ func (w *Writer) write(p []byte, last bool) error {
 	return err
 }
 
-// next takes what comes first in a text and returns its length; 0 if more has to
-// be known.
+// next handles the first character or sequence of a text and returns its length; 0 if it
+// is incomplete.
 func (w *Writer) next(text []byte, last bool) int {
 	if text[0] == '\x1b' && w.kind == Output {
 		n, whole := colors(text)
@@ -107,7 +105,7 @@ func (w *Writer) next(text []byte, last bool) int {
 	switch {
 	case r == utf8.RuneError && n == 1:
 		w.out = append(w.out, visibleByte(text[0])...)
-	case r == '\n' || r == '\t' || !steers(r) || w.kind == Output && (r == '\r' || isBidi(r)):
+	case r == '\n' || r == '\t' || !isUnsafe(r) || w.kind == Output && (r == '\r' || isBidi(r)):
 		w.out = append(w.out, text[:n]...)
 	default:
 		w.out = append(w.out, visible(r)...)
@@ -115,11 +113,11 @@ func (w *Writer) next(text []byte, last bool) int {
 	return n
 }
 
-// maxColors bounds an SGR sequence, so that no more than this waits for its end.
+// maxColors limits the length of an SGR sequence, and so what waits for its end.
 const maxColors = 64
 
-// colors returns the length of the SGR sequence at the beginning of a text, 0 if
-// there is none; whole says that more text would not change that.
+// colors returns the length of the SGR sequence at the beginning of a text, 0 if there is
+// none. whole says that it is complete.
 func colors(text []byte) (n int, whole bool) {
 	for i, c := range text[:min(len(text), maxColors)] {
 		switch {
@@ -137,15 +135,14 @@ func colors(text []byte) (n int, whole bool) {
 	return 0, len(text) >= maxColors
 }
 
-// steers reports whether a terminal does something else with r than show it: a
-// control character, or one that changes the direction of what surrounds it.
-func steers(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || isBidi(r) }
+// isUnsafe reports whether r is a control character or changes the direction of writing.
+func isUnsafe(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 || isBidi(r) }
 
 // isBidi reports whether r overrides or isolates a direction of writing.
 func isBidi(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// visible is an escape for a character. Those that JSON allows in strings as they
-// are have a form that JSON reads.
+// visible returns the escape for a character, which JSON can read if JSON allows the
+// character in strings.
 func visible(r rune) string {
 	switch {
 	case r == '\n':
@@ -162,10 +159,10 @@ func visible(r rune) string {
 
 func visibleByte(b byte) string { return fmt.Sprintf(`\x%02x`, b) }
 
-// Escape writes everything in a text but newlines that steers a terminal, tabs
-// included, as escapes; what is no UTF-8, too.
+// Escape returns a text with escapes for everything unsafe except newlines; tabs and
+// invalid UTF-8 are escaped, too.
 func Escape(text string) string {
-	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return r != '\n' && steers(r) }) < 0 {
+	if utf8.ValidString(text) && strings.IndexFunc(text, func(r rune) bool { return r != '\n' && isUnsafe(r) }) < 0 {
 		return text
 	}
 	var b strings.Builder
@@ -174,7 +171,7 @@ func Escape(text string) string {
 		switch {
 		case r == utf8.RuneError && n == 1:
 			b.WriteString(visibleByte(text[0]))
-		case r == '\n' || !steers(r):
+		case r == '\n' || !isUnsafe(r):
 			b.WriteString(text[:n])
 		default:
 			b.WriteString(visible(r))

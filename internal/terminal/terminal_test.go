@@ -129,7 +129,7 @@ func FuzzWriter(f *testing.F) {
 			for _, r := range text {
 				switch {
 				case r == '\n' || r == '\t' || kind == Output && (r == '\r' || isBidi(r)):
-				case steers(r):
+				case isUnsafe(r):
 					t.Errorf("%q has %q", whole, r)
 				}
 			}

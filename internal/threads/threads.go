@@ -1,5 +1,5 @@
-// Package threads looks whether a program may start the threads that it needs.
-// The Go runtime ends with a dump of all goroutines when it may not.
+// Package threads checks whether a program may start the threads that it needs. If not,
+// the Go runtime would abort with a dump of all goroutines.
 package threads
 
 import (
@@ -15,12 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Needed is for how many threads and processes there has to be place when a
-// program starts: those of the runtime, one for each core that it uses, and a few
-// programs that it calls.
+// Needed returns how many threads and processes a program needs at its start: those of the
+// runtime, one for each core that it uses, and a few programs that it calls.
 func Needed() int { return 16 + min(runtime.GOMAXPROCS(0), 48) }
 
-// TooFewError says that the user has no place for more threads.
+// TooFewError says that the user may not start more threads.
 type TooFewError struct {
 	Limit, Used, Needed int
 }
@@ -29,9 +28,9 @@ func (e *TooFewError) Error() string {
 	return fmt.Sprintf("you have %d processes and threads on this machine and may have %d (ulimit -u); at least %d more are needed", e.Used, e.Limit, e.Needed)
 }
 
-// Check raises the soft limit for threads to the hard one, and returns a
-// *TooFewError if there is no place for needed more. Where it cannot tell, and
-// for root, whom the limit does not concern, it returns nil.
+// Check raises the soft limit for threads to the hard one. It returns a *TooFewError if
+// fewer than needed can be started, and nil if that is not known, or for root, who has no
+// limit.
 func Check(needed int) error {
 	var limit syscall.Rlimit
 	if os.Geteuid() == 0 || syscall.Getrlimit(unix.RLIMIT_NPROC, &limit) != nil {
@@ -43,18 +42,18 @@ func Check(needed int) error {
 			limit = raised
 		}
 	}
-	// All of the machine are soon counted, and mostly fewer than the user may have.
-	if all, ok := onMachine(); ok && limit.Cur >= uint64(all+needed) {
+	// Counting all threads of the machine is faster, and mostly enough.
+	if all, ok := machineThreads(); ok && limit.Cur >= uint64(all+needed) {
 		return nil
 	}
-	if used := of(uint32(os.Getuid())); uint64(used+needed) > limit.Cur {
+	if used := threadsOf(uint32(os.Getuid())); uint64(used+needed) > limit.Cur {
 		return &TooFewError{Limit: int(limit.Cur), Used: used, Needed: needed}
 	}
 	return nil
 }
 
-// onMachine is how many threads there are of all users.
-func onMachine() (int, bool) {
+// machineThreads returns the number of threads of all users.
+func machineThreads() (int, bool) {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return 0, false
@@ -68,8 +67,8 @@ func onMachine() (int, bool) {
 	return n, err == nil
 }
 
-// of counts the threads of a user, as far as /proc shows them.
-func of(uid uint32) (threads int) {
+// threadsOf counts the threads of a user in /proc.
+func threadsOf(uid uint32) (threads int) {
 	processes, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
 		return 0
@@ -86,8 +85,8 @@ func of(uid uint32) (threads int) {
 		if err != nil {
 			continue
 		}
-		// The name in parentheses may have anything in it; num_threads is the
-		// 18th field after it.
+		// The name in parentheses may contain anything; num_threads is the 18th field
+		// after it.
 		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
 		const numThreads = 17
 		if len(fields) > numThreads {

@@ -12,10 +12,10 @@ import (
 
 // TestOwnThreads counts at least those of this program.
 func TestOwnThreads(t *testing.T) {
-	if n := of(uint32(os.Getuid())); n < 2 {
+	if n := threadsOf(uint32(os.Getuid())); n < 2 {
 		t.Errorf("counted %d threads of ours", n)
 	}
-	if n, ok := onMachine(); !ok || n < 2 {
+	if n, ok := machineThreads(); !ok || n < 2 {
 		t.Errorf("counted %d threads on the machine", n)
 	}
 }

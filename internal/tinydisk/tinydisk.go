@@ -1,4 +1,4 @@
-// Package tinydisk gives tests a file system of their own that is soon full.
+// Package tinydisk gives tests a small file system of their own.
 package tinydisk
 
 import (
@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TB is the part of testing.TB that is needed here.
+// TB is the part of testing.TB that is needed.
 type TB interface {
 	Helper()
 	TempDir() string
@@ -20,14 +20,13 @@ type TB interface {
 	Skipf(format string, args ...any)
 }
 
-// Disk is a mounted file system; the test's end unmounts it.
+// Disk is a mounted file system. It is unmounted at the end of the test.
 type Disk struct {
 	Dir string
 	tb  TB
 }
 
-// New mounts a file system of so many bytes. Where that is not permitted the
-// test is skipped.
+// New mounts a file system of so many bytes. It skips the test if that is not permitted.
 func New(tb TB, bytes int64) *Disk {
 	tb.Helper()
 	dir := tb.TempDir()
@@ -45,7 +44,7 @@ func New(tb TB, bytes int64) *Disk {
 
 const filler = "filler"
 
-// Fill writes until there is no room at all.
+// Fill fills the file system.
 func (d *Disk) Fill() {
 	d.tb.Helper()
 	f, err := os.OpenFile(filepath.Join(d.Dir, filler), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
@@ -63,7 +62,7 @@ func (d *Disk) Fill() {
 	}
 }
 
-// Free makes room again.
+// Free removes what Fill has written.
 func (d *Disk) Free() {
 	d.tb.Helper()
 	if err := os.Remove(filepath.Join(d.Dir, filler)); err != nil {

@@ -12,23 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rules say what else a file has to be.
+// rules are further conditions for a file.
 type rules struct {
 	plain  bool // no link
 	secret bool // nobody else can read it
 	any    bool // a folder will do
-	owner  bool // its mode does not matter
+	owner  bool // only the owner is checked
 }
 
-// maxLinks is how many links there may be on one way, as for the kernel.
+// maxLinks is how many links are followed, as in the kernel.
 const maxLinks = 40
 
-// trusted are the folders that the user trusts by their own configuration.
+// trusted are the folders that the user has configured as trusted.
 var trusted atomic.Pointer[[]string]
 
-// Trust sets the folders in which, and below which, files are trusted whoever can
-// write them: all who can are people that the user trusts. It is of the whole
-// program, as its user is.
+// Trust sets the folders in which files are trusted, whoever can write them: the user
+// trusts all who can. It applies to the whole program.
 func Trust(folders []string) {
 	var all []string
 	for _, dir := range folders {
@@ -43,7 +42,7 @@ func Trust(folders []string) {
 	trusted.Store(&all)
 }
 
-// IsTrusted reports whether a path is in a folder that was named to Trust, or is one.
+// IsTrusted reports whether a path is one of the folders of Trust, or in one.
 func IsTrusted(path string) bool {
 	folders := trusted.Load()
 	if folders == nil {
@@ -57,9 +56,8 @@ func IsTrusted(path string) bool {
 	return false
 }
 
-// check walks to a path from the root and returns it without links. Each folder
-// on the way is one in which nobody else can put something else in the place of
-// what comes next.
+// check walks to a path from the root and returns it without links. In each folder on the
+// way, no other user may be able to replace the next entry.
 func check(path string, r rules) (string, error) { //nolint:gocognit // one case for each way in which a path is not trusted
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -71,7 +69,7 @@ func check(path string, r rules) (string, error) { //nolint:gocognit // one case
 	at, trail, links := "/", strings.Split(path[1:], "/"), 0
 	var dir unix.Stat_t
 	if err := unix.Lstat(at, &dir); err != nil {
-		return "", fmt.Errorf("look at %s: %w", at, err)
+		return "", fmt.Errorf("check %s: %w", at, err)
 	}
 	for len(trail) > 0 {
 		name := trail[0]
@@ -82,7 +80,7 @@ func check(path string, r rules) (string, error) { //nolint:gocognit // one case
 		case "..":
 			at = filepath.Dir(at)
 			if err := unix.Lstat(at, &dir); err != nil {
-				return "", fmt.Errorf("look at %s: %w", at, err)
+				return "", fmt.Errorf("check %s: %w", at, err)
 			}
 			continue
 		}
@@ -105,19 +103,19 @@ func check(path string, r rules) (string, error) { //nolint:gocognit // one case
 		}
 		switch {
 		case isLink && last && r.plain:
-			return "", refusef("remove it", "%s is a symbolic link, where none may be", path)
+			return "", untrustedf("remove it", "%s is a symbolic link, which is not allowed here", path)
 		case isLink:
 			if links++; links > maxLinks {
 				return "", &fs.PathError{Op: "open", Path: path, Err: unix.ELOOP}
 			}
 			target, err := os.Readlink(next)
 			if err != nil {
-				return "", fmt.Errorf("look at %s: %w", next, err)
+				return "", fmt.Errorf("check %s: %w", next, err)
 			}
 			if filepath.IsAbs(target) {
 				at = "/"
 				if err := unix.Lstat(at, &dir); err != nil {
-					return "", fmt.Errorf("look at %s: %w", at, err)
+					return "", fmt.Errorf("check %s: %w", at, err)
 				}
 			}
 			trail = append(strings.Split(target, "/"), trail...)
@@ -130,38 +128,37 @@ func check(path string, r rules) (string, error) { //nolint:gocognit // one case
 	return at, nil
 }
 
-// folderProblem is what speaks against an entry of a folder: somebody else could have
-// put it there. With a sticky bit one can do that only with entries of one's own.
+// folderProblem returns an error if another user could have put an entry into a folder.
+// With a sticky bit they can only do that with entries of their own.
 func folderProblem(path, at string, dir *unix.Stat_t, next string, entry *unix.Stat_t) error {
 	who := writers(dir, at)
 	if who == "" {
 		return nil
 	}
 	if dir.Mode&unix.S_ISVTX != 0 {
-		if ours(entry.Uid) {
+		if trustedOwner(entry.Uid) {
 			return nil
 		}
 		return notOurs(path, next, entry.Uid)
 	}
-	return refusef(fmt.Sprintf("take that right from them (chmod go-w %s), or, if you trust all of them: torc-slurm config trust %s", at, at),
+	return untrustedf(fmt.Sprintf("remove that right (chmod go-w %s), or, if you trust all of them: torc-slurm config trust %s", at, at),
 		"%s is not trusted: %s can write into the folder %s (mode %04o)", path, who, at, dir.Mode&0o7777)
 }
 
-// entryProblem is what speaks against a folder on the way, or the file at its end. That
-// others can write into a folder is looked at with what comes next, where the sticky
-// bit counts.
+// entryProblem returns an error for a folder on the way, or the file at its end. Write
+// access to a folder is checked with its next entry, because of the sticky bit.
 func entryProblem(path, at string, st *unix.Stat_t, last bool, r rules) error {
 	file := last && !r.any
 	switch kind := st.Mode & unix.S_IFMT; {
-	case !ours(st.Uid) && !outside(st.Uid, kind):
+	case !trustedOwner(st.Uid) && !isUnmapped(st.Uid, kind):
 		return notOurs(path, at, st.Uid)
 	case !file && kind == unix.S_IFDIR:
 		return nil
 	case file && kind != unix.S_IFREG:
-		return refusef("remove it", "%s is not a regular file", path)
+		return untrustedf("remove it", "%s is not a regular file", path)
 	}
 	if who := writers(st, at); who != "" && !r.owner {
-		return refusef("take that right from them, if you know what is in it: chmod go-w "+at,
+		return untrustedf("if you know what is in it, remove that right: chmod go-w "+at,
 			"%s is not trusted: %s can write it (mode %04o)", path, who, st.Mode&0o7777)
 	}
 	return nil
@@ -172,7 +169,7 @@ func notOurs(path, at string, uid uint32) error {
 	if at != path {
 		what = at
 	}
-	return refusef(fmt.Sprintf("remove it, or work in a folder of your own; if you trust them: torc-slurm config trust %s", filepath.Dir(path)),
+	return untrustedf(fmt.Sprintf("remove it, or work in a folder of your own; if you trust them: torc-slurm config trust %s", filepath.Dir(path)),
 		"%s is not trusted: %s belongs to %s", path, what, userName(uid))
 }
 
@@ -190,11 +187,11 @@ func checkOpen(f *os.File, path string, r rules) error {
 	return secretProblem(path, &st, r)
 }
 
-// secretProblem is what speaks against a file as a place for a secret.
+// secretProblem returns an error if others can read a secret.
 func secretProblem(path string, st *unix.Stat_t, r rules) error {
 	if !r.secret || st.Mode&0o077 == 0 {
 		return nil
 	}
-	return refusef(fmt.Sprintf("make another secret, and close the file: chmod 600 %s", path),
+	return untrustedf(fmt.Sprintf("make a new secret, and protect the file: chmod 600 %s", path),
 		"%s holds a secret and others can read it (mode %04o)", path, st.Mode&0o7777)
 }

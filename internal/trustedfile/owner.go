@@ -12,17 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ours reports whether what a user owns is as good as ours: root can do anything
-// anyhow.
-func ours(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
+// trustedOwner reports whether a user is us or root, who can do anything anyway.
+func trustedOwner(uid uint32) bool { return uid == 0 || int(uid) == os.Geteuid() }
 
-// overflowUser stands for every user that a user namespace does not have.
+// overflowUser stands for every user that is not mapped into a user namespace.
 const overflowUser = 65534
 
-// outside reports whether a folder belongs to a user that our user namespace does not
-// have, as those of root do in a container that was started without root. In the
-// first namespace, where everybody has an id, it is never true.
-func outside(uid uint32, kind uint32) bool {
+// isUnmapped reports whether a folder belongs to a user that is not mapped into our user
+// namespace, like root's in a container that was started without root. In the initial
+// namespace it is always false.
+func isUnmapped(uid uint32, kind uint32) bool {
 	return kind == unix.S_IFDIR && uid == overflowUser && partialNamespace()
 }
 
@@ -36,9 +35,9 @@ var partialNamespace = sync.OnceValue(func() bool {
 	return err == nil && (inside != 0 || outside != 0 || count < 1<<32-1)
 })
 
-// writers names those besides us and root who can write a file or into a folder,
-// empty if nobody can. The mode tells of access control lists, too: its group part
-// is the most that any entry of a list allows.
+// writers returns who besides us and root can write a file or into a folder, empty if
+// nobody can. The mode includes access control lists: its group part is the most that any
+// entry allows.
 func writers(st *unix.Stat_t, path string) string {
 	switch {
 	case st.Mode&0o002 != 0:
@@ -57,17 +56,15 @@ func writers(st *unix.Stat_t, path string) string {
 	return "the group " + name
 }
 
-// hasList reports whether a file has an access control list that says more than its
-// mode.
+// hasList reports whether a file has an access control list beyond its mode.
 func hasList(path string) bool {
 	n, err := unix.Lgetxattr(path, "system.posix_acl_access", nil)
 	return err == nil && n > 0
 }
 
-// privateGroup reports whether a group has no member but us: our primary group, of our
-// own name, with nobody else in it. Where each user has such a group the umask is
-// 002, and a folder that its group can write is everywhere; login scripts and
-// pam_umask tell such groups by the same names.
+// privateGroup reports whether a group is our primary group, has our own name, and has no
+// other member. On systems with such groups the umask is 002, and folders that the group
+// can write are everywhere. Login scripts and pam_umask recognise them in the same way.
 func privateGroup(gid uint32) bool { return int64(gid) == ownGroup() }
 
 var ownGroup = sync.OnceValue(func() int64 {
@@ -91,7 +88,7 @@ var ownGroup = sync.OnceValue(func() int64 {
 	return gid
 })
 
-// hasOthers reports whether a group of a group file has other members than one user.
+// hasOthers reports whether a group of a group file has members other than one user.
 func hasOthers(groupFile []byte, group, member string) bool {
 	for line := range bytes.Lines(groupFile) {
 		fields := strings.Split(strings.TrimSpace(string(line)), ":")
@@ -107,7 +104,7 @@ func hasOthers(groupFile []byte, group, member string) bool {
 	return false
 }
 
-// userName says who a user is, for errors.
+// userName returns the name of a user for errors.
 func userName(uid uint32) string {
 	id := strconv.FormatUint(uint64(uid), 10)
 	if u, err := user.LookupId(id); err == nil {

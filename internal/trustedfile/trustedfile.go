@@ -1,13 +1,13 @@
-// Package trustedfile reads and writes files on machines that others share.
+// Package trustedfile reads and writes files on machines that several users share.
 //
-// A file that decides who gets our commands, or what is run in our name, is
-// trusted only if nobody else could have written it: it and the folders above it
-// belong to us or to root, and no other user can write into them. A folder with a
-// sticky bit, such as /tmp, is one in which others cannot touch what is ours.
-// Folders that the user trusts by their own configuration are not looked at.
+// A file that decides who gets our commands, or what runs in our name, is trusted only if
+// no other user could have written it: it and the folders above it belong to us or to
+// root, and no other user can write to them. In a folder with a sticky bit, such as /tmp,
+// others cannot touch our files. Folders that the user has configured as trusted are not
+// checked.
 //
-// Output folders are often shared on purpose. What is written there is opened so
-// that nobody can redirect it: no link is followed, and the file is our own.
+// Output folders are often shared on purpose. Files there are opened so that others cannot
+// redirect them: no link is followed, and the file must be our own.
 package trustedfile
 
 import (
@@ -23,19 +23,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// maxSize is the size of the largest file that is read as a whole.
+// maxSize is the size of the largest file that is read.
 const maxSize = 4 << 20
 
-// Read returns the content of a file that is trusted. Links on the way to it are
-// followed if nobody else could have made them. It returns fs.ErrNotExist if there
-// is no such file, and an error of the code forbidden if it is not trusted.
+// Read returns the contents of a trusted file. It follows links that no other user could
+// have made. It returns fs.ErrNotExist if the file does not exist, and an error with
+// CodeForbidden if it is not trusted.
 func Read(path string) ([]byte, error) { return read(path, rules{}) }
 
-// ReadPlain is Read for a file that no link has any business to stand for: one that
-// we wrote ourselves.
+// ReadPlain is Read without following a link at the end of the path, for files that we
+// wrote ourselves.
 func ReadPlain(path string) ([]byte, error) { return read(path, rules{plain: true}) }
 
-// ReadSecret is Read for a secret, which nobody else may be able to read, either.
+// ReadSecret is Read for a secret, which no other user may be able to read.
 func ReadSecret(path string) ([]byte, error) { return read(path, rules{secret: true}) }
 
 func read(path string, r rules) ([]byte, error) {
@@ -48,15 +48,15 @@ func read(path string, r rules) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// The folders cannot change under us: this is the file that was looked at. What
-	// counts is still what is open.
+	// Nobody else can change the folders, so this is the checked file. What counts is
+	// still the open file.
 	if err := checkOpen(f, path, r); err != nil {
 		return nil, err
 	}
 	return readAll(f, path)
 }
 
-// readAll reads a file that has not more than maxSize.
+// readAll reads a file of at most maxSize.
 func readAll(f *os.File, path string) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
 	if err == nil && len(text) > maxSize {
@@ -65,34 +65,34 @@ func readAll(f *os.File, path string) ([]byte, error) {
 	return text, err
 }
 
-// ReadAny returns the content of a regular file that need not be trusted.
+// ReadAny returns the contents of a regular file that need not be trusted.
 func ReadAny(path string) ([]byte, error) {
-	f, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would hold us up
+	f, err := os.OpenFile(path, unix.O_RDONLY|unix.O_NONBLOCK, 0) // a pipe would block
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, refusef("remove it", "%s is not a regular file", path))
+		return nil, errors.Join(err, untrustedf("remove it", "%s is not a regular file", path))
 	}
 	return readAll(f, path)
 }
 
-// Check is an error of the code forbidden if a file is not trusted, fs.ErrNotExist if
-// it is not there.
+// Check returns an error with CodeForbidden if a file is not trusted, and fs.ErrNotExist
+// if it does not exist.
 func Check(path string) error {
 	_, err := check(path, rules{})
 	return err
 }
 
-// CheckOwner is Check for a file whose mode is not yet what it should be.
+// CheckOwner is Check for a file whose mode will be corrected later.
 func CheckOwner(path string) error {
 	_, err := check(path, rules{owner: true})
 	return err
 }
 
-// CheckFolder is an error of the code forbidden if others could replace, in a folder,
-// what we make there.
+// CheckFolder returns an error with CodeForbidden if others could replace our files in a
+// folder.
 func CheckFolder(dir string) error {
 	real, err := check(dir, rules{any: true})
 	if err != nil {
@@ -100,7 +100,7 @@ func CheckFolder(dir string) error {
 	}
 	var st unix.Stat_t
 	if err := unix.Stat(real, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", real, err)
+		return fmt.Errorf("check %s: %w", real, err)
 	}
 	if IsTrusted(real) {
 		return nil
@@ -108,8 +108,8 @@ func CheckFolder(dir string) error {
 	return folderProblem(dir, real, &st, real, &unix.Stat_t{Uid: uint32(os.Geteuid())})
 }
 
-// CheckPrivate is an error of the code forbidden unless a folder is our own, closed to
-// everybody else, and no link, and nobody can put another one in its place.
+// CheckPrivate returns an error with CodeForbidden unless a folder is our own, closed to
+// other users, and not a link, and nobody else can replace it.
 func CheckPrivate(dir string) error {
 	real, err := check(dir, rules{any: true, plain: true})
 	if err != nil {
@@ -117,35 +117,35 @@ func CheckPrivate(dir string) error {
 	}
 	var st unix.Stat_t
 	if err := unix.Lstat(real, &st); err != nil {
-		return fmt.Errorf("look at %s: %w", real, err)
+		return fmt.Errorf("check %s: %w", real, err)
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR || int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0 {
-		return refusef("close it to others, if it is yours: chmod 700 "+dir, "%s is not a private folder of yours (mode %04o)", dir, st.Mode&0o7777)
+		return untrustedf("if it is yours, protect it: chmod 700 "+dir, "%s is not a private folder of yours (mode %04o)", dir, st.Mode&0o7777)
 	}
 	return nil
 }
 
-// CheckLink is an error of the code forbidden if a path is a link that somebody else
-// made: it may lead anywhere.
+// CheckLink returns an error with CodeForbidden if a path is a link of another user, which
+// may lead anywhere.
 func CheckLink(path string) error {
 	var st unix.Stat_t
 	if err := unix.Lstat(path, &st); err != nil {
-		return &fs.PathError{Op: "look at", Path: path, Err: err}
+		return &fs.PathError{Op: "check", Path: path, Err: err}
 	}
-	if st.Mode&unix.S_IFMT == unix.S_IFLNK && !ours(st.Uid) && !IsTrusted(path) {
-		return refusef("remove it", "%s is a symbolic link of %s", path, userName(st.Uid))
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK && !trustedOwner(st.Uid) && !IsTrusted(path) {
+		return untrustedf("remove it", "%s is a symbolic link of %s", path, userName(st.Uid))
 	}
 	return nil
 }
 
-// Append opens a file to append to it, and makes it if it is not there. It has to
-// be our own: no link, and with no second name where others could have given it
-// one. Others may be able to write into its folder.
+// Append opens a file for appending, and creates it if it does not exist. The file must be
+// our own: not a link, and without a hard link that others could have made. Others may be
+// able to write to its folder.
 func Append(path string, perm fs.FileMode) (*os.File, error) {
 	return OpenOwn(path, unix.O_WRONLY|unix.O_APPEND|unix.O_CREAT, perm)
 }
 
-// OpenOwn opens a file as flags say, which has to be our own, as for Append.
+// OpenOwn opens a file with flags. It must be our own, as for Append.
 func OpenOwn(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	f, err := openPlain(path, flags&^unix.O_TRUNC, perm)
 	if err != nil {
@@ -156,7 +156,7 @@ func OpenOwn(path string, flags int, perm fs.FileMode) (*os.File, error) {
 		err = ownProblem(path, &st)
 	}
 	if err == nil && flags&unix.O_TRUNC != 0 {
-		err = f.Truncate(0) // not before it is known whose it is
+		err = f.Truncate(0) // only after the owner is checked
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -164,7 +164,7 @@ func OpenOwn(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	return f, nil
 }
 
-// WriteOwn writes a file, which has to be our own, as for Append.
+// WriteOwn writes a file. It must be our own, as for Append.
 func WriteOwn(path string, text []byte, perm fs.FileMode) error {
 	f, err := OpenOwn(path, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, perm)
 	if err != nil {
@@ -174,23 +174,23 @@ func WriteOwn(path string, text []byte, perm fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// ownProblem is what speaks against a file, of whatever folder, being our own.
+// ownProblem returns an error if a file is not our own.
 func ownProblem(path string, st *unix.Stat_t) error {
 	switch {
 	case int(st.Uid) != os.Geteuid():
-		return refusef("remove it, or work in another folder", "%s belongs to %s", path, userName(st.Uid))
+		return untrustedf("remove it, or work in another folder", "%s belongs to %s", path, userName(st.Uid))
 	case st.Nlink < 2:
 		return nil
 	}
 	var dir unix.Stat_t
 	if err := unix.Stat(filepath.Dir(path), &dir); err == nil && int(dir.Uid) == os.Geteuid() && writers(&dir, filepath.Dir(path)) == "" {
-		return nil // only we could have made the other names
+		return nil // only we could have made the hard links
 	}
-	return refusef("remove it", "%s has a second name (a hard link), which somebody else may have made", path)
+	return untrustedf("remove it", "%s has a hard link, which another user may have made", path)
 }
 
-// OpenShared opens a file of an output folder that several users may share, and makes
-// it if it is not there: no link, and no second name.
+// OpenShared opens a file of an output folder that several users may share, and creates it
+// if it does not exist. It must not be a link, or have hard links.
 func OpenShared(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	f, err := openPlain(path, flags, perm)
 	if err != nil {
@@ -198,15 +198,15 @@ func OpenShared(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	}
 	if st, err := statOf(f); err != nil || st.Nlink > 1 {
 		if err == nil {
-			err = refusef("remove it", "%s has a second name (a hard link)", path)
+			err = untrustedf("remove it", "%s has a hard link", path)
 		}
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// Write replaces a file by one with another content, all or nothing. What was
-// there, and be it a link to elsewhere, is not written to.
+// Write replaces a file, all or nothing. It does not write to the old file, or through a
+// link.
 func Write(path string, text []byte, perm fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600, and new
 	if err != nil {
@@ -223,28 +223,27 @@ func Write(path string, text []byte, perm fs.FileMode) error {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
-		_ = os.Remove(f.Name()) // what is left of it
+		_ = os.Remove(f.Name()) // remove a partial file
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// openPlain opens a regular file. Neither a link nor a pipe at which nobody reads
-// can hold it up.
+// openPlain opens a regular file. It does not follow a link or block on a pipe.
 func openPlain(path string, flags int, perm fs.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(path, flags|unix.O_NOFOLLOW|unix.O_NONBLOCK, perm)
 	if errors.Is(err, unix.ELOOP) {
-		return nil, refusef("remove it", "%s is a symbolic link, where none may be", path)
+		return nil, untrustedf("remove it", "%s is a symbolic link, which is not allowed here", path)
 	}
 	if errors.Is(err, unix.ENXIO) {
-		return nil, refusef("remove it", "%s is not a regular file", path)
+		return nil, untrustedf("remove it", "%s is not a regular file", path)
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = refusef("remove it", "%s is not a regular file", path)
+		err = untrustedf("remove it", "%s is not a regular file", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -254,12 +253,12 @@ func openPlain(path string, flags int, perm fs.FileMode) (*os.File, error) {
 
 func statOf(f *os.File) (st unix.Stat_t, err error) {
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return st, fmt.Errorf("look at %s: %w", f.Name(), err)
+		return st, fmt.Errorf("check %s: %w", f.Name(), err)
 	}
 	return st, nil
 }
 
-// refusef is the error for a file that is not used.
-func refusef(hint, format string, args ...any) error {
+// untrustedf returns the error with CodeForbidden for a file that is not used.
+func untrustedf(hint, format string, args ...any) error {
 	return workflow.Errorf(workflow.CodeForbidden, format, args...).WithHint("%s", hint)
 }

@@ -18,7 +18,7 @@ type siteView struct {
 	Name            string              `json:"name"`
 	DisplayName     string              `json:"display_name"`
 	Description     string              `json:"description"`
-	Detection       []siteconfigs.Sign  `json:"detection"`
+	Detection       []siteconfigs.DetectionRule  `json:"detection"`
 	DefaultAccount  string              `json:"default_account,omitempty"`
 	Accounts        []siteAccountView   `json:"accounts,omitempty"`
 	ChargeFactorCPU float64             `json:"charge_factor_cpu"`

@@ -223,7 +223,7 @@ func execParameters(texts []string) (spec.Parameters, error) {
 		}
 		for _, p := range parameters {
 			if p.Name == name {
-				return nil, cli.UsageErrorf("--param %s is given twice", name)
+				return nil, cli.UsageErrorf("duplicate --param %s", name)
 			}
 		}
 		parameters = append(parameters, spec.Parameter{Name: name, Value: value})

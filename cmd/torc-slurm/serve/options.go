@@ -52,7 +52,7 @@ func optionsOf(a *cli.Factory, version string, log *slog.Logger) (server.DaemonO
 	if finder, err := sites.Finder(a); err != nil {
 		log.Warn("what files say of the site is not used", "error", err)
 	} else {
-		o.Site = finder.Described()
+		o.Site = finder.WithoutAsking()
 	}
 	if o.Notify, err = a.Config.Server.Notify.Options(); err != nil {
 		return o, err

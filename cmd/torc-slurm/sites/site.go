@@ -31,10 +31,10 @@ func Of(p *cli.HPCProfile, name string) *siteconfigs.Site {
 	}
 	if p.DetectEnvVar != "" {
 		env, value, _ := strings.Cut(p.DetectEnvVar, "=")
-		s.Detection = append(s.Detection, siteconfigs.Sign{Env: env, Value: value})
+		s.Detection = append(s.Detection, siteconfigs.DetectionRule{Env: env, Value: value})
 	}
 	if p.DetectHostname != "" {
-		s.Detection = append(s.Detection, siteconfigs.Sign{Hostname: p.DetectHostname})
+		s.Detection = append(s.Detection, siteconfigs.DetectionRule{Hostname: p.DetectHostname})
 	}
 	for _, q := range p.Partitions {
 		s.Partitions = append(s.Partitions, siteconfigs.Partition{
@@ -108,7 +108,7 @@ func (m *Memory) Site(ctx context.Context, anew bool) (*siteconfigs.Site, error)
 	if err != nil {
 		return nil, err
 	}
-	finder.TTL, finder.Anew = time.Minute, anew
+	finder.TTL, finder.ForceRefresh = time.Minute, anew
 	found, err := finder.Find(ctx)
 	if err != nil {
 		return nil, err

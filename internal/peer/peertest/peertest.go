@@ -1,4 +1,4 @@
-// Package peertest has tests act as another user of this host.
+// Package peertest lets tests act as another user of this host.
 package peertest
 
 import (
@@ -26,8 +26,8 @@ const (
 	envAddress = "PEERTEST_ADDRESS"
 )
 
-// Main is called first by TestMain, with os.Getenv. In a process that Start made
-// it acts as the other user, and true says that there is nothing else to do.
+// Main must be called first by TestMain, with os.Getenv. In a process of Start it acts as
+// the other user and returns true.
 func Main(getenv func(string) string) bool {
 	act := getenv(envAct)
 	if act == "" {
@@ -39,7 +39,7 @@ func Main(getenv func(string) string) bool {
 	return true
 }
 
-// T is what is needed of a *testing.T.
+// T is the part of testing.T that is needed.
 type T interface {
 	Helper()
 	Cleanup(f func())
@@ -48,7 +48,7 @@ type T interface {
 	Skip(args ...any)
 }
 
-// do listens or calls, and goes a step further with each line that it reads.
+// do listens or connects. Each line that it reads triggers the next step.
 func do(act, address string) error {
 	network, address, _ := strings.Cut(address, "!")
 	steps := bufio.NewReader(os.Stdin)
@@ -124,8 +124,8 @@ func do(act, address string) error {
 	return fmt.Errorf("cannot %s", act)
 }
 
-// collect reads whatever anybody sends and hands on each call and what comes with
-// it. It ends with the process.
+// collect accepts connections and passes on their number and the data received. It ends
+// with the process.
 func collect(l net.Listener, sent func(call int, part []byte)) {
 	for {
 		c, err := l.Accept()
@@ -146,8 +146,8 @@ func collect(l net.Listener, sent func(call int, part []byte)) {
 	}
 }
 
-// Collected waits until a process that collects has got some calls, and returns
-// what came with them, quoted.
+// Collected waits until a collecting process has got some connections, and returns their
+// data, quoted.
 func (p *Process) Collected(calls int) string {
 	p.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -162,7 +162,7 @@ func (p *Process) Collected(calls int) string {
 	}
 }
 
-// request sends a GET and says what came back.
+// request sends a GET and returns the answer.
 func request(network, address, authorization string) string {
 	host, path, _ := strings.Cut(address, "|")
 	c, err := net.Dial(network, host)
@@ -195,10 +195,10 @@ type Process struct {
 	lines *bufio.Reader
 }
 
-// Start starts the test's program again as the other user. act is "listen",
-// "call", "collect" (a step says how many calls are over and what came with them) or
-// "request", address the network and the address with an
-// exclamation mark between them. It skips the test without root.
+// Start restarts the test's program as the other user. act is "listen", "call", "collect"
+// (a step returns how many connections have ended and their data) or "request"; address is
+// the network and the address, separated by an exclamation mark. It skips the test unless
+// it runs as root.
 func Start(t T, act, address string) *Process {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -236,7 +236,7 @@ func (p *Process) Kill() {
 	_ = p.cmd.Wait()
 }
 
-// Line is the next line that the process writes.
+// Line returns the next line that the process writes.
 func (p *Process) Line() string {
 	p.t.Helper()
 	text, err := p.lines.ReadString('\n')
