@@ -8,9 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// sameCluster reports whether sinfo shows the partitions and nodes that the facts have,
-// in whatever state they are. If so, nobody has changed the cluster in a way that
-// matters to what is asked for there.
+// sameCluster reports whether sinfo shows the same partitions and nodes as the facts, in
+// whatever state. If so, the facts are still valid.
 func (f *Facts) sameCluster(nodes []slurm.NodeGroup) bool {
 	return maps.Equal(shapes(f.Nodes), shapes(nodes))
 }
@@ -25,7 +24,7 @@ func shapes(groups []slurm.NodeGroup) map[string]int {
 	return counts
 }
 
-// update takes the state of nodes and partitions from sinfo.
+// update updates the state of nodes and partitions from sinfo.
 func (f *Facts) update(nodes []slurm.NodeGroup) {
 	f.Nodes = nodes
 	for i := range f.Partitions {
@@ -38,7 +37,7 @@ func (f *Facts) update(nodes []slurm.NodeGroup) {
 	}
 }
 
-// partitionState is what scontrol calls what sinfo says of a partition.
+// partitionState returns the state of a partition in the terms of scontrol.
 func partitionState(available string) string {
 	if strings.HasPrefix(available, "inact") {
 		return "INACTIVE"

@@ -17,61 +17,61 @@ type Need struct {
 	GPUs     int64
 	Nodes    int64         // 0 is 1
 	Walltime time.Duration // 0 is any
-	// Account that is charged; the site's default if empty.
+	// Account is charged; empty for the default of the site.
 	Account string
-	// QOS that is asked for; that of the partition or the account if empty.
+	// QOS is requested; empty for that of the partition or the account.
 	QOS string
-	// Partition that has to be used; empty leaves the choice to us.
+	// Partition is required; empty for any.
 	Partition string
 }
 
-// Choice is a partition and why it is the one. Without a partition, none fits.
+// Choice is a partition and why it was chosen. Without a partition, none fits.
 type Choice struct {
 	Partition *Partition
 	// Node is the smallest kind of its nodes that meets the need.
 	Node NodeType
-	// Explicit: a request has to name the partition to get there.
+	// Explicit says that a request has to name the partition.
 	Explicit bool
 	Reason   string
 }
 
-// Refusal is why a partition was not taken.
+// Refusal is why a partition was not chosen.
 type Refusal struct {
 	Partition string `json:"partition"`
-	Fits      bool   `json:"fits"` // another one suits better
+	Fits      bool   `json:"fits"` // another one is better
 	Reason    string `json:"reason"`
 }
 
-// A job of this size on one node uses a part of it: partitions where jobs
-// share nodes come first for it.
+// A single-node job of at most this size uses a part of a node. It prefers partitions with
+// shared nodes.
 const (
 	smallCPUs     = 26
 	smallMemoryMB = 60000
 )
 
-// class is how well a partition that fits suits a need; the lowest is best.
+// class is how well a fitting partition suits a need; the lowest is best.
 type class int
 
 const (
 	classSuited class = iota
 	classPlain        // whole nodes for a small job
-	classNamed        // Slurm does not go there by itself
+	classNamed        // Slurm uses it only on request
 	classIdleGPUs
 	classPreemptible
 	classDebug
 )
 
-// candidate is a partition where a need fits.
+// candidate is a partition that fits a need.
 type candidate struct {
 	*Partition
 	node  NodeType
 	class class
 }
 
-// Best chooses the partition for a need: of those where it fits, the best
-// suited class, and there the one with the least memory and the shortest
-// limit, so that the larger ones stay free for those who need them. The
-// refusals are in the order of preference, those that do not fit last.
+// Best returns the partition for a need: the best class of those that fit, and of these
+// the one with the least memory and the shortest limit, so that larger ones stay free for
+// jobs that need them. The refusals are in the order of preference, those that do not fit
+// last.
 func Best(site *Site, need Need) (Choice, []Refusal) {
 	need = need.complete(site)
 	fitting, refusals := rank(site, need)
@@ -86,9 +86,9 @@ func Best(site *Site, need Need) (Choice, []Refusal) {
 	return best.choice(site, need, best.whyChosen(&need, len(fitting))), append(others, refusals...)
 }
 
-// Spare chooses a partition that may take what the best one does not: the next
-// best of those that give nodes out in the same way and waste no GPUs, do not
-// preempt, and are not for trials. Without a partition, there is none.
+// Spare returns a second partition for jobs that the best one does not take: the next best
+// with the same sharing of nodes that wastes no GPUs, does not preempt, and is not for
+// tests. Without a partition, there is none.
 func Spare(site *Site, need Need) Choice {
 	need = need.complete(site)
 	fitting, _ := rank(site, need)
@@ -106,7 +106,7 @@ func Spare(site *Site, need Need) Choice {
 	return Choice{}
 }
 
-// complete fills in what a need leaves open.
+// complete sets the defaults of a need.
 func (n Need) complete(site *Site) Need {
 	n.Nodes = max(1, n.Nodes)
 	n.Account = site.Account(n.Account).Name
@@ -120,8 +120,7 @@ func (c candidate) choice(site *Site, need Need, reason string) Choice {
 	}
 }
 
-// rank lists the partitions where a need fits, the best first, and why the others
-// do not.
+// rank returns the partitions that fit a need, the best first, and why the others do not.
 func rank(site *Site, need Need) (fitting []candidate, refusals []Refusal) {
 	account := site.Account(need.Account)
 	if need.Partition != "" && site.Partition(need.Partition) == nil {
@@ -160,7 +159,7 @@ func preferTrue(a, b bool) int {
 	return 1
 }
 
-// limit is the longest time for a job.
+// limit returns the longest walltime of a job.
 func (p *Partition) limit() time.Duration {
 	if p.MaxWalltime == 0 {
 		return math.MaxInt64
@@ -172,11 +171,11 @@ func (p *Partition) limit() time.Duration {
 func (p *Partition) fit(need *Need) (NodeType, string) {
 	switch {
 	case need.Partition != "" && p.Name != need.Partition:
-		return NodeType{}, need.Partition + " is asked for"
+		return NodeType{}, need.Partition + " is required"
 	case p.Closed != "":
 		return NodeType{}, "takes no jobs: " + p.Closed
 	case p.OnlyByName && need.Partition == "":
-		return NodeType{}, "is for those who ask for it by name"
+		return NodeType{}, "is only for jobs that name it"
 	case p.RequiresReservation && need.Partition == "":
 		return NodeType{}, "takes only jobs of a reservation"
 	case need.Walltime > p.limit():
@@ -187,7 +186,7 @@ func (p *Partition) fit(need *Need) (NodeType, string) {
 	}
 	types := p.Types()
 	left := need.Nodes
-	for i := len(types) - 1; i >= 0; i-- { // so many of the larger ones do as well
+	for i := len(types) - 1; i >= 0; i-- { // larger nodes count, too
 		if t := types[i]; t.misfit(need) == "" {
 			if left -= t.Count; left <= 0 || t.Count == 0 {
 				return smallest(types, need), ""
@@ -205,8 +204,7 @@ func smallest(types []NodeType, need *Need) NodeType {
 	return types[slices.IndexFunc(types, func(t NodeType) bool { return t.misfit(need) == "" })]
 }
 
-// misfit says why a need cannot be met by such a node, the empty string if it
-// can.
+// misfit returns why such a node does not meet a need, empty if it does.
 func (t *NodeType) misfit(need *Need) string {
 	switch {
 	case need.GPUs > t.GPUs:
@@ -243,8 +241,7 @@ func (p *Partition) accountMisfit(account string) string {
 	return ""
 }
 
-// qosMisfit says why a job of a QOS may not be there; without a name it is not
-// known which one it gets.
+// qosMisfit returns why a QOS may not use the partition, empty if it may, or is not known.
 func (p *Partition) qosMisfit(qos string) string {
 	switch {
 	case qos == "" && len(p.AllowQOS) > 0:
@@ -255,7 +252,7 @@ func (p *Partition) qosMisfit(qos string) string {
 	return ""
 }
 
-// class ranks a partition where a need fits on such nodes.
+// class returns the class of a partition for a need on such nodes.
 func (p *Partition) class(need *Need, node NodeType) class {
 	small := need.GPUs == 0 && need.Nodes == 1 && need.CPUs <= smallCPUs && need.MemoryMB <= smallMemoryMB
 	switch {
@@ -275,15 +272,15 @@ func (p *Partition) class(need *Need, node NodeType) class {
 	return classSuited
 }
 
-// whyChosen says why a partition was chosen.
+// whyChosen returns why a partition was chosen.
 func (c candidate) whyChosen(need *Need, fitting int) string {
 	switch {
 	case need.Partition != "":
-		return "it is asked for, and fits"
+		return "it is required, and fits"
 	case fitting == 1:
 		return "the only one that fits"
 	case c.class == classDebug:
-		return "only partitions for trials fit"
+		return "only partitions for tests fit"
 	case c.class == classPreemptible:
 		return "only partitions with preemption fit"
 	case c.class == classIdleGPUs:
@@ -294,7 +291,7 @@ func (c candidate) whyChosen(need *Need, fitting int) string {
 	return fmt.Sprintf("the smallest of %d that fit", fitting)
 }
 
-// whyNot says why best was taken instead of a partition that fits too.
+// whyNot returns why best was chosen instead of a fitting partition.
 func (c candidate) whyNot(best candidate) string {
 	switch {
 	case c.class > best.class:
@@ -303,7 +300,7 @@ func (c candidate) whyNot(best candidate) string {
 			classNamed:       "is only used by jobs that name it",
 			classIdleGPUs:    "no GPUs are needed",
 			classPreemptible: "its jobs may be preempted",
-			classDebug:       "is for trials",
+			classDebug:       "is for tests",
 		}[c.class]
 	case c.node.MemoryMB > best.node.MemoryMB:
 		return "fits, but has more memory than is needed"
@@ -320,7 +317,7 @@ func count(n int64, one, many string) string {
 	return strconv.FormatInt(n, 10) + " " + many
 }
 
-// shortTime writes a time for people: 4h, 2d, 1h30m.
+// shortTime formats a duration: 4h, 2d, 1h30m.
 func shortTime(d time.Duration) string {
 	if d >= 24*time.Hour && d%(24*time.Hour) == 0 {
 		return strconv.FormatInt(int64(d/(24*time.Hour)), 10) + "d"

@@ -88,7 +88,7 @@ func TestReasons(t *testing.T) {
 		"nvme":    "fits, but is only used by jobs that name it", "shared": "fits, but is only used by jobs that name it", "sharedl": "fits, but is only used by jobs that name it",
 		"hbw": "a job has at least 2 nodes there", "hbwl": "a job has at least 2 nodes there",
 		"gpu-h100s": "fits, but no GPUs are needed", "gpu-h100": "fits, but no GPUs are needed", "gpu-h100l": "fits, but no GPUs are needed",
-		"debug": "fits, but is for trials",
+		"debug": "fits, but is for tests",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -17,7 +17,7 @@ import (
 //go:embed *.yaml
 var shipped embed.FS
 
-// builtin reads the shipped sites once.
+// builtin returns the shipped sites, read once.
 var builtin = sync.OnceValues(func() ([]*Site, error) {
 	entries, err := shipped.ReadDir(".")
 	if err != nil {
@@ -51,10 +51,9 @@ func Builtin() ([]*Site, error) {
 	return copies, nil
 }
 
-// Known returns the shipped sites as the user's files, one per site in a
-// folder, change them, and the sites that only those describe. A file that
-// neither describes a whole site nor says how to recognise it is for a cluster
-// that is asked, see Override. A folder that is not there has no files.
+// Known returns the shipped sites, changed by the user's files in a folder, one per site,
+// and the sites that only these describe. It skips files that neither describe a whole
+// site nor have detection rules; they are for Override. A missing folder has no files.
 func Known(dir string) ([]*Site, error) {
 	sites, err := Builtin()
 	if err != nil {
@@ -91,8 +90,8 @@ func Known(dir string) ([]*Site, error) {
 	return sites, nil
 }
 
-// Override lays the user's file of a site over it: <name>.yaml in a folder, if
-// there is one.
+// Override returns a site changed by the user's file <name>.yaml in a folder, if it
+// exists.
 func Override(site *Site, dir string) (*Site, error) {
 	path := filepath.Join(dir, site.Name+".yaml")
 	text, err := trustedfile.Read(path)

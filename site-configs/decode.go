@@ -12,9 +12,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// decoder fills structs from YAML, strictly: each unknown key and each value
-// of a wrong kind is a problem with its place. The library's own strictness
-// knows no columns and stops at a type, and it cannot lay one file over another.
+// decoder decodes YAML into structs strictly: it reports each unknown key and each value
+// of a wrong type with its position. The library's strict mode has no columns, stops at
+// type errors, and cannot overlay files.
 type decoder struct {
 	file     string
 	problems []string
@@ -24,7 +24,7 @@ func (d *decoder) fail(at *yaml.Node, format string, args ...any) {
 	d.problems = append(d.problems, fmt.Sprintf("%s:%d:%d: ", d.file, at.Line, at.Column)+fmt.Sprintf(format, args...))
 }
 
-// site reads the map of a site.
+// site decodes the map of a site.
 func (d *decoder) site(n *yaml.Node, s *Site) {
 	d.entries(n, reflect.ValueOf(s).Elem(), func(key string, v *yaml.Node) bool {
 		if key == "partitions" {
@@ -34,7 +34,7 @@ func (d *decoder) site(n *yaml.Node, s *Site) {
 	})
 }
 
-// partitions reads the partitions, each onto the one of its name.
+// partitions decodes the partitions, each over the one of the same name.
 func (d *decoder) partitions(n *yaml.Node, s *Site) {
 	if n.Kind != yaml.SequenceNode {
 		d.fail(n, "expected a list of partitions")
@@ -49,10 +49,10 @@ func (d *decoder) partitions(n *yaml.Node, s *Site) {
 		name := child(item, "name")
 		switch {
 		case name == item || name.Kind != yaml.ScalarNode || name.Value == "":
-			d.fail(item, "a partition has a name")
+			d.fail(item, "the partition has no name")
 			continue
 		case slices.Contains(seen, name.Value):
-			d.fail(name, "the partition %s is there twice", name.Value)
+			d.fail(name, "duplicate partition %s", name.Value)
 			continue
 		}
 		seen = append(seen, name.Value)
@@ -65,8 +65,8 @@ func (d *decoder) partitions(n *yaml.Node, s *Site) {
 	}
 }
 
-// entries reads the keys of a map into a struct by its yaml tags. A key that
-// special has dealt with is done.
+// entries decodes the keys of a map into a struct by its yaml tags, except for those that
+// special handles.
 func (d *decoder) entries(n *yaml.Node, to reflect.Value, special func(key string, v *yaml.Node) bool) {
 	if n.Kind != yaml.MappingNode {
 		d.fail(n, "expected a map")
@@ -81,7 +81,7 @@ func (d *decoder) entries(n *yaml.Node, to reflect.Value, special func(key strin
 		case !known:
 			d.fail(key, "unknown key %s%s", key.Value, suggestion(key.Value, fields))
 		case seen[key.Value]:
-			d.fail(key, "the key %s is there twice", key.Value)
+			d.fail(key, "duplicate key %s", key.Value)
 		case special == nil || !special(key.Value, v):
 			d.value(v, key.Value, to.Field(field))
 		}
@@ -89,7 +89,7 @@ func (d *decoder) entries(n *yaml.Node, to reflect.Value, special func(key strin
 	}
 }
 
-// fieldsOf maps the keys of a struct to its fields.
+// fieldsOf returns the fields of a struct by key.
 func fieldsOf(t reflect.Type) map[string]int {
 	fields := make(map[string]int)
 	for i := range t.NumField() {
@@ -99,7 +99,7 @@ func fieldsOf(t reflect.Type) map[string]int {
 	return fields
 }
 
-// suggestion names the key that was probably meant.
+// suggestion returns the key that was probably meant, as part of a message.
 func suggestion(key string, fields map[string]int) string {
 	normal := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
 	for _, known := range slices.Sorted(maps.Keys(fields)) {
@@ -113,7 +113,7 @@ func suggestion(key string, fields map[string]int) string {
 
 var durationType = reflect.TypeFor[time.Duration]()
 
-// value reads one value into a field.
+// value decodes one value into a field.
 func (d *decoder) value(n *yaml.Node, key string, to reflect.Value) {
 	switch kind := to.Kind(); {
 	case kind == reflect.Slice && n.Kind == yaml.SequenceNode:
@@ -141,7 +141,7 @@ func (d *decoder) value(n *yaml.Node, key string, to reflect.Value) {
 	}
 }
 
-// setScalar sets a field from a text; otherwise it says what was expected.
+// setScalar sets a field from a text. If it cannot, it returns what was expected.
 func setScalar(to reflect.Value, text string) (expected string) {
 	switch {
 	case to.Type() == durationType:

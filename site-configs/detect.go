@@ -11,22 +11,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Facts are Slurm's own words about a cluster.
+// Facts are what Slurm reports about a cluster.
 type Facts struct {
 	Config     slurm.Config
 	Partitions []slurm.Partition
 	Nodes      []slurm.NodeGroup
 	Reserved   []slurm.NodeRecord // of nodes that keep something for themselves
 	Reachable  []slurm.NodeRecord // a few nodes, with their addresses
-	// The rest is empty where there is no accounting.
+	// The rest is empty without accounting.
 	DefaultAccount string
 	Associations   []slurm.Association // of the user
 	QOS            []slurm.QOS
 }
 
-// CollectFacts collects the facts for a user: seven calls. Without accounting, or if it
-// does not answer, the limits of the user remain unknown; and nodes whose own share
-// cannot be found out are taken to have none.
+// CollectFacts returns the facts for a user, by seven calls. If accounting fails, the
+// limits of the user are unknown. It assumes that nodes reserve nothing if that cannot be
+// found out.
 func CollectFacts(ctx context.Context, client *slurm.Client, user string) (Facts, error) {
 	var f Facts
 	var err error
@@ -52,8 +52,7 @@ func CollectFacts(ctx context.Context, client *slurm.Client, user string) (Facts
 	return f, nil
 }
 
-// addRecords keeps what is of use of the records of nodes, of which there may be
-// thousands.
+// addRecords keeps the useful part of node records, of which there may be thousands.
 func (f *Facts) addRecords(records []slurm.NodeRecord) {
 	f.Reserved = slices.DeleteFunc(slices.Clone(records), func(n slurm.NodeRecord) bool { return !n.Reserves() })
 	for _, name := range SomeNodes(f.Nodes) {
@@ -76,7 +75,7 @@ func (f *Facts) askAccounting(ctx context.Context, client *slurm.Client, user st
 	return nil
 }
 
-// Detect asks a cluster what it offers.
+// Detect returns what a cluster offers according to Slurm.
 func Detect(ctx context.Context, client *slurm.Client, user string) (*Site, error) {
 	f, err := CollectFacts(ctx, client, user)
 	if err != nil {
@@ -85,8 +84,7 @@ func Detect(ctx context.Context, client *slurm.Client, user string) (*Site, erro
 	return FromFacts(f), nil
 }
 
-// FromFacts describes a cluster by what Slurm says of it. Partitions without
-// nodes are left out.
+// FromFacts returns the site for facts. It omits partitions without nodes.
 func FromFacts(f Facts) *Site {
 	name := cmp.Or(f.Config.Cluster, "slurm")
 	s := &Site{
@@ -117,13 +115,13 @@ func FromFacts(f Facts) *Site {
 	return s
 }
 
-// here reports whether an association counts on this cluster: several may share
-// an accounting database, which writes their names in lower case.
+// here reports whether an association is of this cluster. Several clusters may share an
+// accounting database, which has their names in lower case.
 func (f *Facts) here(a slurm.Association) bool {
 	return a.Cluster == "" || f.Config.Cluster == "" || strings.EqualFold(a.Cluster, f.Config.Cluster)
 }
 
-// account sums up the limits of an association and of its quality of service.
+// account returns the limits of an association and its QOS.
 func (f *Facts) account(a slurm.Association) Account {
 	account := Account{Name: a.Account, MaxJobs: int64(a.MaxJobs), MaxSubmitJobs: int64(a.MaxSubmit), MaxWalltime: shortest(a.MaxWall)}
 	name := a.DefaultQOS
@@ -153,7 +151,7 @@ func (f *Facts) qos(name string) *slurm.QOS {
 	return nil
 }
 
-// partition describes the i-th partition.
+// partition returns the i-th partition.
 func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 	from := &f.Partitions[i]
 	p := Partition{
@@ -180,7 +178,7 @@ func (f *Facts) partition(i int, hosts []map[string]bool) Partition {
 	return p
 }
 
-// addNodes sums the nodes of a partition up and reports whether any is usable.
+// addNodes adds the nodes of a partition and reports whether any is usable.
 func (p *Partition) addNodes(groups []slurm.NodeGroup, maxCPUs int64) (usable bool) {
 	var types []NodeType
 	for _, g := range groups {
@@ -221,7 +219,7 @@ func (p *Partition) addNodes(groups []slurm.NodeGroup, maxCPUs int64) (usable bo
 	return usable
 }
 
-// uncounted returns kinds of nodes without how many there are.
+// uncounted returns kinds of nodes without their counts.
 func uncounted(types []NodeType) []NodeType {
 	all := slices.Clone(types)
 	for i := range all {
@@ -230,7 +228,7 @@ func uncounted(types []NodeType) []NodeType {
 	return all
 }
 
-// maxWalltime is the limit for jobs in a partition.
+// maxWalltime returns the limit for jobs in a partition.
 func (f *Facts) maxWalltime(p *slurm.Partition) time.Duration {
 	if q := f.qos(p.QOS); q != nil {
 		return shortest(p.MaxTime, q.MaxWall)
@@ -238,7 +236,7 @@ func (f *Facts) maxWalltime(p *slurm.Partition) time.Duration {
 	return shortest(p.MaxTime)
 }
 
-// shortest is the least of some limits as Slurm gives them, 0 if there is none.
+// shortest returns the shortest of limits from Slurm, 0 if there is none.
 func shortest(limits ...time.Duration) time.Duration {
 	least := slurm.Unlimited
 	for _, l := range limits {
@@ -263,8 +261,8 @@ func (f *Facts) shared(p *slurm.Partition) bool {
 	return strings.Contains(f.Config.SelectType, "cons_")
 }
 
-// preemptible reports whether jobs of a partition with a higher priority and
-// some of the same nodes may displace those of the i-th.
+// preemptible reports whether jobs of a partition with a higher priority and some of the
+// same nodes may preempt those of the i-th.
 func (f *Facts) preemptible(i int, hosts []map[string]bool) bool {
 	p := &f.Partitions[i]
 	if len(f.Config.PreemptMode) == 0 || !strings.Contains(f.Config.PreemptType, "partition_prio") || p.PreemptMode == "OFF" {
@@ -283,8 +281,8 @@ func (f *Facts) preemptible(i int, hosts []map[string]bool) bool {
 	return false
 }
 
-// hosts lists the nodes of each partition. A list that cannot be read is one
-// without nodes: nothing but the risk of preemption hangs on it.
+// hosts returns the nodes of each partition, none for an invalid list: it only matters for
+// preemptible.
 func (f *Facts) hosts() []map[string]bool {
 	all := make([]map[string]bool, len(f.Partitions))
 	for i, p := range f.Partitions {
@@ -297,8 +295,8 @@ func (f *Facts) hosts() []map[string]bool {
 	return all
 }
 
-// memoryRule is the rule of a partition, or else of the cluster, for memory, in
-// MiB; 0 if it is not one per so much.
+// memoryRule returns the memory limit of a partition, or else of the cluster, in MiB per
+// unit; 0 if there is none.
 func memoryRule(per slurm.Per, partition, cluster slurm.Memory) int64 {
 	for _, m := range []slurm.Memory{partition, cluster} {
 		if m.Bytes > 0 {
@@ -311,7 +309,7 @@ func memoryRule(per slurm.Per, partition, cluster slurm.Memory) int64 {
 	return 0
 }
 
-// least is the smaller of two limits of which 0 is none.
+// least returns the smaller of two limits, where 0 means none.
 func least(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return max(a, b)

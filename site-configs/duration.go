@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// ParseDuration reads 4h, 1h30m, and what Slurm writes: 2-00:00:00. No limit
-// (UNLIMITED, 0) is 0.
+// ParseDuration parses 4h, 1h30m, and the formats of Slurm, as 2-00:00:00. It returns 0
+// for no limit (UNLIMITED, 0).
 func ParseDuration(text string) (time.Duration, bool) {
 	text = strings.TrimSpace(text)
 	if d, err := time.ParseDuration(text); err == nil {

@@ -9,39 +9,36 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// How long what a cluster said of itself is taken for true: without asking, and if
-// sinfo, which is one call, still shows the same partitions and nodes.
+// How long cached facts are valid: without a check, and if sinfo, one call, still shows
+// the same partitions and nodes.
 const (
 	DefaultTTL = time.Hour
 	factsFor   = 12 * time.Hour
 )
 
-// Finder tells which site this machine belongs to, and what it offers. Without
-// Slurm it knows only what files say.
+// Finder finds the site of this machine. Without Slurm it uses only files.
 type Finder struct {
 	Known []*Site // from Known, and others that the user describes
 	Dir   string  // of the user's files
 	Host  Host
 	User  string // whose limits count
 
-	Client *slurm.Client // nil: nobody to ask
-	// Cluster is the name of the client's cluster, if that is known without asking.
+	Client *slurm.Client // nil without Slurm
+	// Cluster is the name of the client's cluster, if it is known.
 	Cluster string
-	// CacheDir keeps what the cluster said, a file for each cluster and host, as a
-	// home may be that of several clusters, each with a host of the same name;
-	// nothing is kept if it is empty.
+	// CacheDir has the cached facts in a file for each cluster and host, since clusters
+	// may share a home directory and host names; empty for no cache.
 	CacheDir string
 	TTL      time.Duration // DefaultTTL if 0
-	// ForceRefresh has the cluster asked for everything, whatever is remembered: Slurm has
-	// refused something that should have been possible.
+	// ForceRefresh ignores the cache, for example after Slurm has rejected something that
+	// should be possible.
 	ForceRefresh bool
 	Now          func() time.Time
 }
 
-// Find returns the site. It is the described one that the machine is
-// recognised as, with Slurm's news, or else what Slurm says, with the user's
-// file for a cluster of that name on top. That there is none is an error with
-// CodeNotFound.
+// Find returns the site: the described one whose detection rules match, updated from
+// Slurm, or else what Slurm reports, with the user's file for that cluster. It returns
+// CodeNotFound if there is none.
 func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	if site := Recognise(f.Known, f.Host); site != nil {
 		if live, err := f.fromSlurm(ctx); err == nil {
@@ -63,8 +60,8 @@ func (f *Finder) Find(ctx context.Context) (*Site, error) {
 	return Override(live, f.Dir)
 }
 
-// WithoutAsking returns the site as far as files and the cache know it, nil if they do
-// not. Nobody is asked.
+// WithoutAsking returns the site according to files and the cache, nil if they have none.
+// It does not call Slurm.
 func (f *Finder) WithoutAsking() *Site {
 	host := f.Host
 	host.Cluster = f.Cluster
@@ -82,9 +79,8 @@ func (f *Finder) WithoutAsking() *Site {
 	return live
 }
 
-// fromSlurm returns what the cluster says of itself. Facts that hardly ever change
-// are remembered; sinfo tells whether they may have, and what of the cluster is up. If
-// it does not answer, what it said last is better than nothing.
+// fromSlurm returns what Slurm reports. Facts are cached; sinfo shows whether they are
+// still valid, and which nodes are up. If it fails, the cached facts are used.
 func (f *Finder) fromSlurm(ctx context.Context) (*Site, error) {
 	if f.Client == nil {
 		return nil, unknownSite(nil)
@@ -110,7 +106,8 @@ func (f *Finder) fromSlurm(ctx context.Context) (*Site, error) {
 	return FromFacts(facts), nil
 }
 
-// check asks sinfo whether the cluster is what it was, and takes from it what is up.
+// check reports whether sinfo shows the same cluster as the cached facts, and updates its
+// state.
 func (f *Finder) check(ctx context.Context, m *cachedFacts) (same bool, err error) {
 	nodes, err := f.Client.Nodes(ctx)
 	if err != nil || !m.Facts.sameCluster(nodes) {
@@ -124,7 +121,7 @@ func (f *Finder) check(ctx context.Context, m *cachedFacts) (same bool, err erro
 
 func unknownSite(cause error) error {
 	return &workflow.Error{Code: workflow.CodeNotFound, Message: "no HPC profile specified and no system detected",
-		Hint: "name one of `torc-slurm hpc list`, or go to a host with Slurm", Err: cause}
+		Hint: "choose one of `torc-slurm hpc list`, or run it on a host with Slurm", Err: cause}
 }
 
 func (f *Finder) ttl() time.Duration { return cmp.Or(f.TTL, DefaultTTL) }

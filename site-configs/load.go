@@ -15,14 +15,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Parse reads the file of a site. The name is for messages.
+// Parse parses the file of a site. The name is for messages.
 func Parse(file string, text []byte) (*Site, error) {
 	return Overlay(&Site{ChargeFactorCPU: 1, ChargeFactorGPU: 10}, file, text)
 }
 
-// Overlay lays a file over a site: what the file has replaces what the site
-// has. Partitions are matched by their names, new ones are added. The site
-// itself stays as it is.
+// Overlay returns a site changed by a file: the file overrides the site. Partitions are
+// matched by name; new ones are added. base is not modified.
 func Overlay(base *Site, file string, text []byte) (*Site, error) {
 	site, incomplete, err := overlay(base, file, text)
 	if err == nil {
@@ -34,7 +33,7 @@ func Overlay(base *Site, file string, text []byte) (*Site, error) {
 	return site, nil
 }
 
-// overlay tells a file that is wrong from one that leaves the site incomplete.
+// overlay distinguishes an invalid file from one that leaves the site incomplete.
 func overlay(base *Site, file string, text []byte) (site *Site, incomplete, err error) {
 	root, err := parseYAML(file, text)
 	if err != nil {
@@ -52,7 +51,7 @@ func overlay(base *Site, file string, text []byte) (site *Site, incomplete, err 
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// parseYAML reads the one document of a file.
+// parseYAML parses a file with one document.
 func parseYAML(file string, text []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -66,12 +65,12 @@ func parseYAML(file string, text []byte) (*yaml.Node, error) {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "%s:%s:1: %s", file, line, yamlLine.ReplaceAllString(err.Error(), ""))
 	}
 	if err := decoder.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return nil, workflow.Errorf(workflow.CodeInvalid, "%s: a file has one document only", file)
+		return nil, workflow.Errorf(workflow.CodeInvalid, "%s: only one document per file is allowed", file)
 	}
 	return doc.Content[0], nil
 }
 
-// err is what was found so far, nil if nothing.
+// err returns the problems found so far, nil if there are none.
 func (d *decoder) err() error {
 	if len(d.problems) == 0 {
 		return nil
@@ -79,7 +78,7 @@ func (d *decoder) err() error {
 	return workflow.Errorf(workflow.CodeInvalid, "%s", strings.Join(d.problems, "\n"))
 }
 
-// validate checks what a site must have, once the file is laid over it.
+// validate checks the complete site.
 func (d *decoder) validate(root *yaml.Node, s *Site) {
 	if s.Name == "" {
 		d.fail(root, "the site has no name")
@@ -99,7 +98,7 @@ func (d *decoder) validate(root *yaml.Node, s *Site) {
 	for i, sign := range s.Detection {
 		at := element(child(root, "detection"), i)
 		if sign == (DetectionRule{}) || sign.Env == "" && sign.Value != "" {
-			d.fail(at, "a sign names env (and its value), hostname or cluster")
+			d.fail(at, "a detection rule needs env (and its value), hostname or cluster")
 		}
 		if _, err := regexp.Compile(sign.Hostname); err != nil {
 			d.fail(at, "hostname is not a regular expression: %v", err)
@@ -137,7 +136,7 @@ func element(n *yaml.Node, i int) *yaml.Node {
 	return n
 }
 
-// partitionNode returns where a file speaks of a partition.
+// partitionNode returns the position of a partition in a file.
 func partitionNode(root *yaml.Node, name string) *yaml.Node {
 	list := child(root, "partitions")
 	for _, n := range list.Content {
@@ -148,7 +147,7 @@ func partitionNode(root *yaml.Node, name string) *yaml.Node {
 	return list
 }
 
-// Format writes a site as a file that Parse reads.
+// Format returns a site as a file for Parse.
 func Format(s *Site) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)

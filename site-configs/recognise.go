@@ -2,14 +2,14 @@ package siteconfigs
 
 import "regexp"
 
-// Host is what a machine says of itself.
+// Host is what identifies a machine.
 type Host struct {
 	Getenv   func(name string) string
 	Hostname string
-	Cluster  string // as Slurm calls the cluster; empty if nobody asked
+	Cluster  string // Slurm's name of the cluster; empty if unknown
 }
 
-// Recognise returns the first site that the machine belongs to, nil if none.
+// Recognise returns the first site whose detection rules match the machine, nil if none.
 func Recognise(sites []*Site, host Host) *Site {
 	for _, site := range sites {
 		for _, sign := range site.Detection {

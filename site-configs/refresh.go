@@ -2,10 +2,9 @@ package siteconfigs
 
 import "cmp"
 
-// Refresh returns a described site with what Slurm says now where the
-// description is silent or could be out of date: the user's accounts and
-// limits, the state and size of partitions. If the two have no partition in
-// common they are not the same cluster, and the description stays as it is.
+// Refresh returns a described site with current data from Slurm: the user's accounts and
+// limits, and the state and size of partitions. If they have no partition in common, they
+// are different clusters, and the description is returned unchanged.
 func Refresh(described, live *Site) *Site {
 	common := false
 	for i := range described.Partitions {

@@ -23,7 +23,7 @@ func TestRestrictions(t *testing.T) {
 		{"QOS denied", func(p *slurm.Partition) { p.DenyQOS = []string{"normal"} }, Need{CPUs: 1}, "plain", "the QOS normal may not use it"},
 		{"root", func(p *slurm.Partition) { p.RootOnly = true }, Need{CPUs: 1}, "plain", "takes no jobs: only root may use it"},
 		{"reservation", func(p *slurm.Partition) { p.ReqResv = true }, Need{CPUs: 1}, "plain", "takes only jobs of a reservation"},
-		{"reservation, named", func(p *slurm.Partition) { p.ReqResv = true }, Need{CPUs: 1, Partition: "special"}, "special", "special is asked for"},
+		{"reservation, named", func(p *slurm.Partition) { p.ReqResv = true }, Need{CPUs: 1, Partition: "special"}, "special", "special is required"},
 		{"memory", func(p *slurm.Partition) { p.MaxMemory = slurm.Memory{Bytes: slurm.GiB, Per: slurm.PerNode} }, Need{CPUs: 1, MemoryMB: 1025},
 			"plain", "1025 MiB are needed, a node has 1024"},
 	} {

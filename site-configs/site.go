@@ -1,6 +1,6 @@
-// Package siteconfigs knows what clusters offer: their partitions, limits and
-// quirks. The known ones are shipped as files, any other is asked, and a file
-// of the user has the last word.
+// Package siteconfigs has what clusters offer: their partitions, limits and quirks. Known
+// sites are shipped as files, others are read from Slurm, and files of the user override
+// both.
 package siteconfigs
 
 import (
@@ -16,28 +16,27 @@ type Site struct {
 	Name        string `yaml:"name" json:"name"`
 	DisplayName string `yaml:"display_name,omitempty" json:"display_name"`
 	Description string `yaml:"description,omitempty" json:"description"`
-	// Detection has the signs by which the site is recognised; one is enough.
+	// Detection has the rules that identify the site; one match is enough.
 	Detection []DetectionRule `yaml:"detection,omitempty" json:"detection"`
-	// DefaultAccount is charged where nobody names another.
+	// DefaultAccount is charged by default.
 	DefaultAccount string `yaml:"default_account,omitempty" json:"default_account,omitempty"`
-	// Accounts that the user may charge, as far as they are known.
+	// Accounts are those that the user may charge, if known.
 	Accounts []Account `yaml:"accounts,omitempty" json:"accounts,omitempty"`
-	// QOS that bound the size of jobs, as far as they are known.
+	// QOS are those that limit the size of jobs, if known.
 	QOS []QOS `yaml:"qos,omitempty" json:"qos,omitempty"`
-	// AutoRouting says that the site finds the partition of a job by itself,
-	// save for those that have to be named.
+	// AutoRouting says that the site chooses the partition of a job, except for those that
+	// must be named.
 	AutoRouting bool `yaml:"auto_routing,omitempty" json:"auto_routing"`
-	// ClassifyTimeout is how long held jobs wait for a classification where neither a
-	// rule nor their workflow says it.
+	// ClassifyTimeout is how long held jobs wait for a classification by default.
 	ClassifyTimeout ClassifyTimeout `yaml:"classify_timeout,omitempty" json:"classify_timeout,omitzero"`
-	// Requeue lets Slurm start an allocation again by itself when its node
-	// fails. We ask for another one, which is faster at most sites.
+	// Requeue lets Slurm requeue an allocation when its node fails. Otherwise a new one is
+	// requested, which is faster at most sites.
 	Requeue bool `yaml:"requeue,omitempty" json:"requeue"`
-	// ChargeFactorCPU and ChargeFactorGPU are what an hour of a node costs.
+	// ChargeFactorCPU and ChargeFactorGPU are the charges for an hour of a node.
 	ChargeFactorCPU float64 `yaml:"charge_factor_cpu,omitempty" json:"charge_factor_cpu"`
 	ChargeFactorGPU float64 `yaml:"charge_factor_gpu,omitempty" json:"charge_factor_gpu"`
 
-	// SlurmVersion and the rest are what Slurm itself says; zero if unknown.
+	// SlurmVersion and the following are from Slurm; zero if unknown.
 	SlurmVersion  string        `yaml:"slurm_version,omitempty" json:"slurm_version,omitempty"`
 	MinJobAge     time.Duration `yaml:"min_job_age,omitempty" json:"min_job_age,omitempty"`       // an ended job stays in squeue
 	KillWait      time.Duration `yaml:"kill_wait,omitempty" json:"kill_wait,omitempty"`           // from SIGTERM to SIGKILL
@@ -47,14 +46,13 @@ type Site struct {
 	Metadata   map[string]string `yaml:"metadata,omitempty" json:"metadata,omitempty"`
 }
 
-// ClassifyTimeout is how long held jobs wait; the zero one is for ever.
+// ClassifyTimeout is how long held jobs wait; the zero value means forever.
 type ClassifyTimeout struct {
 	After     time.Duration `yaml:"after,omitempty" json:"after,omitempty"`
 	OnTimeout string        `yaml:"on_timeout,omitempty" json:"on_timeout,omitempty"` // fail, the default, or retry
 }
 
-// Account is what the user may do with an account; 0 is no limit, or none that
-// we know.
+// Account has the limits of the user in an account; 0 if there is none, or it is unknown.
 type Account struct {
 	Name          string        `yaml:"name" json:"name"`
 	MaxSubmitJobs int64         `yaml:"max_submit_jobs,omitempty" json:"max_submit_jobs,omitempty"` // pending and running
@@ -64,7 +62,7 @@ type Account struct {
 	MaxJob        Size          `yaml:"max_job,omitempty" json:"max_job,omitzero"`                  // by the rules of the account alone
 }
 
-// DetectionRule is one way to recognise a site. All that it names must hold.
+// DetectionRule is a way to identify a site. All set fields must match.
 type DetectionRule struct {
 	Env      string `yaml:"env,omitempty" json:"env,omitempty"`           // a variable
 	Value    string `yaml:"value,omitempty" json:"value,omitempty"`       // of that variable; any if empty
@@ -80,17 +78,17 @@ type Partition struct {
 	MemoryMB    int64  `yaml:"memory_mb" json:"memory_mb"` // MiB, as Slurm counts
 	// MaxWalltime of a job; 0 is no limit.
 	MaxWalltime time.Duration `yaml:"max_walltime,omitempty" json:"max_walltime"`
-	// MaxNodes, MaxNodesPerUser and MinNodes bound the nodes of a job, and of
-	// all jobs of a user; 0 is no limit.
+	// MaxNodes, MaxNodesPerUser and MinNodes limit the nodes of a job, and of all jobs of
+	// a user; 0 is no limit.
 	MaxNodes        int64 `yaml:"max_nodes,omitempty" json:"max_nodes,omitempty"`
 	MaxNodesPerUser int64 `yaml:"max_nodes_per_user,omitempty" json:"max_nodes_per_user,omitempty"`
 	MinNodes        int64 `yaml:"min_nodes,omitempty" json:"min_nodes,omitempty"`
-	// NodeTypes are the kinds of nodes, where there are several; the numbers
-	// above and below are then the least of each.
+	// NodeTypes are the kinds of nodes, if there are several. The numbers above and below
+	// are then the minimum of each.
 	NodeTypes []NodeType `yaml:"node_types,omitempty" json:"node_types,omitempty"`
-	// TotalNodes is how many nodes it has; 0 if unknown.
+	// TotalNodes is the number of nodes; 0 if unknown.
 	TotalNodes int64 `yaml:"total_nodes,omitempty" json:"total_nodes,omitempty"`
-	// NodeList names them as Slurm does, n[1-4]; empty if unknown.
+	// NodeList is in the format of Slurm, n[1-4]; empty if unknown.
 	NodeList    string `yaml:"node_list,omitempty" json:"node_list,omitempty"`
 	GPUsPerNode int64  `yaml:"gpus_per_node,omitempty" json:"gpus_per_node,omitempty"`
 	GPUType     string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
@@ -98,16 +96,16 @@ type Partition struct {
 	LocalDiskGB int64  `yaml:"local_disk_gb,omitempty" json:"local_disk_gb,omitempty"`
 	// Shared lets several jobs use a node.
 	Shared bool `yaml:"shared,omitempty" json:"shared"`
-	// RequiresExplicitRequest: Slurm uses it only for jobs that name it.
+	// RequiresExplicitRequest says that Slurm uses it only for jobs that name it.
 	RequiresExplicitRequest bool `yaml:"requires_explicit_request,omitempty" json:"requires_explicit_request"`
-	// OnlyByName: it is for a purpose that we cannot know, so a user must ask
-	// for it.
+	// OnlyByName says that it has a special purpose, so that it is used only if the user
+	// names it.
 	OnlyByName bool `yaml:"only_by_name,omitempty" json:"only_by_name,omitempty"`
-	// Default: Slurm uses it for jobs that name none.
+	// Default says that Slurm uses it for jobs that name none.
 	Default bool `yaml:"default,omitempty" json:"default,omitempty"`
-	// Preemptible: jobs of other partitions may displace jobs here.
+	// Preemptible says that jobs of other partitions may preempt jobs here.
 	Preemptible bool `yaml:"preemptible,omitempty" json:"preemptible,omitempty"`
-	// Closed says why it takes no jobs at the moment; empty if it does.
+	// Closed is why it takes no jobs now; empty if it does.
 	Closed string `yaml:"closed,omitempty" json:"closed,omitempty"`
 	// AllowAccounts are the only accounts that may use it; all if empty.
 	AllowAccounts []string `yaml:"allow_accounts,omitempty" json:"allow_accounts,omitempty"`
@@ -116,12 +114,12 @@ type Partition struct {
 	// AllowQOS are the only qualities of service of jobs there; all if empty.
 	AllowQOS []string `yaml:"allow_qos,omitempty" json:"allow_qos,omitempty"`
 	DenyQOS  []string `yaml:"deny_qos,omitempty" json:"deny_qos,omitempty"`
-	// RequiresReservation: it takes only jobs that use a reservation, which only a
-	// user who names the partition can have.
+	// RequiresReservation says that it takes only jobs with a reservation, so that it is
+	// used only if the user names it.
 	RequiresReservation bool `yaml:"requires_reservation,omitempty" json:"requires_reservation,omitempty"`
-	// MaxJob is how large jobs may be there.
+	// MaxJob is the largest size of a job.
 	MaxJob Size `yaml:"max_job,omitempty" json:"max_job,omitzero"`
-	// MaxMemPerNodeMB is what a job may have of a node's memory; 0 is all.
+	// MaxMemPerNodeMB is the most memory of a node for a job; 0 is all.
 	MaxMemPerNodeMB int64 `yaml:"max_mem_per_node_mb,omitempty" json:"max_mem_per_node_mb,omitempty"`
 	// MaxMemPerCPUMB and DefMemPerCPUMB are Slurm's rules for memory; 0 is none.
 	MaxMemPerCPUMB int64    `yaml:"max_mem_per_cpu_mb,omitempty" json:"max_mem_per_cpu_mb,omitempty"`
@@ -129,8 +127,7 @@ type Partition struct {
 	Features       []string `yaml:"features,omitempty" json:"features,omitempty"`
 }
 
-// Account returns what is known of an account; of the default one without a
-// name.
+// Account returns what is known of an account, or of the default one if name is empty.
 func (s *Site) Account(name string) Account {
 	name = cmp.Or(name, s.DefaultAccount)
 	for _, a := range s.Accounts {
@@ -141,7 +138,7 @@ func (s *Site) Account(name string) Account {
 	return Account{Name: name}
 }
 
-// NodeType is nodes of one kind in a partition.
+// NodeType is a kind of nodes in a partition.
 type NodeType struct {
 	Count    int64  `yaml:"count,omitempty" json:"count"` // 0 if unknown
 	CPUs     int64  `yaml:"cpus" json:"cpus"`
@@ -150,8 +147,8 @@ type NodeType struct {
 	GPUType  string `yaml:"gpu_type,omitempty" json:"gpu_type,omitempty"`
 }
 
-// Types returns the kinds of nodes of a partition, the smallest first, with
-// the memory that jobs may have there; there is one at least.
+// Types returns the kinds of nodes of a partition, at least one, the smallest first, with
+// the memory for jobs.
 func (p *Partition) Types() []NodeType {
 	types := slices.Clone(p.NodeTypes)
 	if len(types) == 0 {
@@ -171,7 +168,7 @@ func (p *Partition) Types() []NodeType {
 	return types
 }
 
-// Partition returns the partition of a name, nil if there is none.
+// Partition returns the partition with a name, nil if there is none.
 func (s *Site) Partition(name string) *Partition {
 	for i := range s.Partitions {
 		if s.Partitions[i].Name == name {
@@ -181,10 +178,10 @@ func (s *Site) Partition(name string) *Partition {
 	return nil
 }
 
-// Title is the name of the site for people.
+// Title returns the name of the site for users.
 func (s *Site) Title() string { return cmp.Or(s.DisplayName, s.Name) }
 
-// clone copies a site so that changes do not reach the original.
+// clone returns a deep copy of a site.
 func (s *Site) clone() *Site {
 	c := *s
 	c.Detection = slices.Clone(s.Detection)
@@ -200,8 +197,8 @@ func (s *Site) clone() *Site {
 	return &c
 }
 
-// debug reports whether a partition is for short trials, going by its name. A
-// cluster's default partition is not, whatever its name.
+// debug reports whether a partition is for short tests, judged by its name. A default
+// partition never is.
 func (p *Partition) debug() bool {
 	return !p.Default && strings.Contains(strings.ToLower(p.Name), "debug")
 }

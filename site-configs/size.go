@@ -8,7 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// Size is how large a job may be in all; 0 is no limit.
+// Size is the largest total size of a job; 0 is no limit.
 type Size struct {
 	CPUs     int64 `yaml:"cpus,omitempty" json:"cpus,omitempty"`
 	MemoryMB int64 `yaml:"memory_mb,omitempty" json:"memory_mb,omitempty"` // MiB
@@ -16,14 +16,14 @@ type Size struct {
 	Nodes    int64 `yaml:"nodes,omitempty" json:"nodes,omitempty"`
 }
 
-// QOS is a quality of service that bounds jobs.
+// QOS is a quality of service that limits jobs.
 type QOS struct {
 	Name   string `yaml:"name" json:"name"`
 	MaxJob Size   `yaml:"max_job,omitempty" json:"max_job,omitzero"`
 }
 
-// sizeOf is what several limits leave to a job: one for all jobs of somebody
-// bounds each of them.
+// sizeOf combines several limits. A limit for all jobs of a user or group limits each of
+// them.
 func sizeOf(limits ...slurm.TRES) (s Size) {
 	for _, l := range limits {
 		s = s.least(Size{CPUs: l["cpu"], MemoryMB: l["mem"] / slurm.MiB, GPUs: l["gres/gpu"], Nodes: l["node"]})
@@ -42,8 +42,8 @@ func (s Size) least(o Size) Size {
 	return Size{CPUs: least(s.CPUs, o.CPUs), MemoryMB: least(s.MemoryMB, o.MemoryMB), GPUs: least(s.GPUs, o.GPUs), Nodes: least(s.Nodes, o.Nodes)}
 }
 
-// MaxJob is how large a job may be in a partition, by the rules of the account,
-// of the QOS and of the partition; empty names are the defaults.
+// MaxJob returns the largest size of a job in a partition by the limits of the account,
+// the QOS and the partition; empty names are the defaults.
 func (s *Site) MaxJob(p *Partition, account, qos string) Size {
 	a := s.Account(account)
 	size := a.MaxJob.least(p.MaxJob)
@@ -54,8 +54,8 @@ func (s *Site) MaxJob(p *Partition, account, qos string) Size {
 	return size
 }
 
-// misfit says why a need on such nodes is larger than a job may be, the empty
-// string if it is not. Of nodes that are not shared all counts.
+// misfit returns why a need on such nodes exceeds the size of a job, empty if it does not.
+// Nodes that are not shared count as a whole.
 func (s Size) misfit(need *Need, node NodeType, shared bool) string {
 	each := NodeType{CPUs: need.CPUs, MemoryMB: need.MemoryMB, GPUs: need.GPUs}
 	if !shared {

@@ -7,12 +7,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 )
 
-// nodesTried is how many nodes are looked for: the names of cloud nodes that are
-// powered down resolve nowhere.
+// nodesTried is how many node names are tried, since names of powered-down cloud nodes do
+// not resolve.
 const nodesTried = 6
 
-// SomeNodes are nodes of which one may be known to this host: one of each
-// group, then another one of each; the first is up, if any is.
+// SomeNodes returns nodes to try: one of each group, then another one of each. The first
+// is up, if any is.
 func SomeNodes(groups []slurm.NodeGroup) []string {
 	up := func(g slurm.NodeGroup) bool { return g.Usable() && !strings.Contains(g.Flags, "~") }
 	if i := slices.IndexFunc(groups, up); i > 0 {

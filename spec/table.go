@@ -91,7 +91,7 @@ func (t *table) header(record []string) error {
 		case name == "":
 			return fmt.Errorf("column %d has no name", i+1)
 		case seen[name]:
-			return fmt.Errorf("the column %q is there twice", name)
+			return fmt.Errorf("duplicate column %q", name)
 		}
 		seen[name] = true
 		t.columns = append(t.columns, name)

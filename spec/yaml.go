@@ -47,7 +47,7 @@ func readYAML(data []byte) (n *node, err error) {
 	}
 	switch err := decoder.Decode(&second); {
 	case err == nil && second.Line > 0:
-		return nil, &syntaxError{r.place(second.Content[0]), "a file has one document only", "remove the line --- and what follows"}
+		return nil, &syntaxError{r.place(second.Content[0]), "only one document per file is allowed", "remove the line --- and what follows"}
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, explainYAML(data, err)
 	}

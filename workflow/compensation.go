@@ -85,7 +85,7 @@ func (p *problems) compensation(c *CompensationPolicy) {
 	for i, when := range c.When {
 		p.oneOf(fmt.Sprintf("%s.when[%d]", at, i), string(when), string(CompensateFailed), string(CompensateCanceled))
 		if slices.Contains(c.When[:i], when) {
-			p.add(at+".when", "remove one of them", "%s is there twice", when)
+			p.add(at+".when", "remove one of them", "duplicate %s", when)
 		}
 	}
 	if c.When != nil && len(c.When) == 0 {

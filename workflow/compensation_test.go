@@ -32,7 +32,7 @@ func TestCompensates(t *testing.T) {
 func TestCompensationIsChecked(t *testing.T) {
 	for want, c := range map[string]CompensationPolicy{
 		`"late" is not a value for when`:                    {When: []CompensationCase{"late"}},
-		`failed is there twice`:                             {When: []CompensationCase{CompensateFailed, CompensateFailed}},
+		`duplicate failed`:                                  {When: []CompensationCase{CompensateFailed, CompensateFailed}},
 		`duration "soon"`:                                   {Timeout: "soon"},
 		`a compensation of less than a second does nothing`: {Timeout: "999ms"},
 		`an empty list names no case`:                       {When: []CompensationCase{}},

@@ -12,8 +12,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 )
 
-// cachedFacts is what a cluster said of itself, as a file: all programs of a user use
-// it, so that none has to ask what another has asked.
+// cachedFacts is the cache file of what a cluster reports. All programs of a user share
+// it.
 type cachedFacts struct {
 	Version   int       `json:"version"`
 	User      string    `json:"user"`
@@ -22,13 +22,12 @@ type cachedFacts struct {
 	Facts     Facts     `json:"facts"`
 }
 
-// memoryVersion changes with the meaning of the file.
+// memoryVersion changes with the format of the file.
 const memoryVersion = 3
 
 func (m *cachedFacts) site() *Site { return FromFacts(m.Facts) }
 
-// Facts returns what the cluster says of itself, as far as it hardly ever changes:
-// which of its nodes are up may be hours old.
+// Facts returns what the cluster reports, without current states: these may be hours old.
 func (f *Finder) Facts(ctx context.Context) (Facts, error) {
 	if m := f.load(); m != nil && f.age(m.AskedAt) < factsFor {
 		return m.Facts, nil
@@ -36,7 +35,7 @@ func (f *Finder) Facts(ctx context.Context) (Facts, error) {
 	return f.query(ctx)
 }
 
-// query asks the cluster for everything, and remembers it.
+// query collects all facts from the cluster and caches them.
 func (f *Finder) query(ctx context.Context) (Facts, error) {
 	facts, err := CollectFacts(ctx, f.Client, f.User)
 	if err == nil {
@@ -45,8 +44,8 @@ func (f *Finder) query(ctx context.Context) (Facts, error) {
 	return facts, err
 }
 
-// age is how long ago something was; more than anything may be if the clock was set
-// back.
+// age returns how long ago a time was; a very long time if it is in the future, because
+// the clock was set back.
 func (f *Finder) age(then time.Time) time.Duration {
 	if age := f.Now().Sub(then); age >= 0 {
 		return age
@@ -62,8 +61,8 @@ func (f *Finder) path() string {
 	return filepath.Join(f.CacheDir, "site-"+strings.ReplaceAll(of, "/", "_")+".json")
 }
 
-// load reads the memory. What is not there, not readable or somebody else's is not
-// there.
+// load returns the cached facts, nil if the file is missing, unreadable or of another
+// user.
 func (f *Finder) load() *cachedFacts {
 	if f.CacheDir == "" {
 		return nil
@@ -79,7 +78,7 @@ func (f *Finder) load() *cachedFacts {
 	return &m
 }
 
-// save writes the memory. If it cannot, the cluster is asked again next time.
+// save writes the cache. Errors are ignored: the cluster is asked again next time.
 func (f *Finder) save(m *cachedFacts) {
 	if f.CacheDir != "" {
 		_ = f.write(m)
