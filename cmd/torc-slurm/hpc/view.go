@@ -15,17 +15,17 @@ import (
 
 // siteView is a site in JSON.
 type siteView struct {
-	Name            string              `json:"name"`
-	DisplayName     string              `json:"display_name"`
-	Description     string              `json:"description"`
-	Detection       []siteconfigs.DetectionRule  `json:"detection"`
-	DefaultAccount  string              `json:"default_account,omitempty"`
-	Accounts        []siteAccountView   `json:"accounts,omitempty"`
-	ChargeFactorCPU float64             `json:"charge_factor_cpu"`
-	ChargeFactorGPU float64             `json:"charge_factor_gpu"`
-	SlurmVersion    string              `json:"slurm_version,omitempty"`
-	Partitions      []sitePartitionView `json:"partitions"`
-	Metadata        map[string]string   `json:"metadata"`
+	Name            string                      `json:"name"`
+	DisplayName     string                      `json:"display_name"`
+	Description     string                      `json:"description"`
+	Detection       []siteconfigs.DetectionRule `json:"detection"`
+	DefaultAccount  string                      `json:"default_account,omitempty"`
+	Accounts        []siteAccountView           `json:"accounts,omitempty"`
+	ChargeFactorCPU float64                     `json:"charge_factor_cpu"`
+	ChargeFactorGPU float64                     `json:"charge_factor_gpu"`
+	SlurmVersion    string                      `json:"slurm_version,omitempty"`
+	Partitions      []sitePartitionView         `json:"partitions"`
+	Metadata        map[string]string           `json:"metadata"`
 }
 
 type siteAccountView struct {
