@@ -1,6 +1,5 @@
-# `make` alone prints this help. Nothing here needs more than Go, a C compiler
-# (SQLite is compiled in) and a POSIX shell; `make lint` fetches its linter
-# through the Go module proxy.
+# `make` prints the targets. They need Go, a C compiler (SQLite is compiled in)
+# and a POSIX shell; `make lint` fetches its linter through the Go module proxy.
 
 GO      ?= go
 CC      ?= cc
@@ -10,12 +9,12 @@ BIN      = bin/torc-slurm
 EXAMPLE  = examples/outbreak
 
 # Packages with goroutines, sockets or processes are tested under the race
-# detector; the pure ones gain nothing from it, and the simulation runs one
-# goroutine at a time. go test starts them in this order: first those that want
-# the test cluster for themselves, while internal/faults does too.
+# detector. Pure packages do not need it, and the simulation runs one goroutine
+# at a time. go test starts them in this order: first those that use the test
+# cluster exclusively, as internal/faults does meanwhile.
 CONCURRENT = ./slurm/... ./store/... ./server/... ./allocation/... ./cmd/... ./runner/... ./client/... ./metricsdb/... ./internal/failpoint/...
 
-# These tests wait for a real Slurm most of the time.
+# These tests mostly wait for a real Slurm.
 WAITING = ./internal/faults
 
 .DEFAULT_GOAL := help
@@ -50,15 +49,15 @@ dist: tools ## a static binary for other machines, in dist/
 
 ##@ Develop
 
-# Property tests draw the same histories each time: new ones come from chance, and
-# a change is not refused for a fault that it did not bring.
+# Property tests use a fixed seed, so that a change does not fail for a bug that it
+# did not cause. `make properties` uses new ones.
 test: export RAPID_SEED ?= 1
 
 .PHONY: test
-test: tools ## all tests, under the race detector where it pays
+test: tools ## all tests, under the race detector where it is useful
 	@$(MAKE) --no-print-directory --keep-going --jobs=2 test-waiting test-concurrent test-others
 
-# The parts of test, two at a time: what waits leaves the processors to the rest.
+# The parts of test, two at a time: while one waits, the other has the processors.
 .PHONY: test-waiting test-concurrent test-others
 test-waiting:
 	$(GO) test -timeout 40m $(TESTFLAGS) $(WAITING)
@@ -77,7 +76,7 @@ cover: tools ## tests with the coverage of each package
 check: fmt vet generated lint test ## what CI runs: format, vet, lint, generated files, tests
 
 .PHONY: fmt
-fmt: ## fail if a file is not as gofmt writes it
+fmt: ## fail if a file is not formatted by gofmt
 	@files=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$files" ]; then echo 'run gofmt -w on:'; echo "$$files"; exit 1; fi
 
@@ -88,7 +87,7 @@ vet: ## go vet
 .PHONY: lint
 lint: ## golangci-lint, in the version that tools/go.mod names
 	@$(GO) tool -modfile=tools/go.mod golangci-lint version >/dev/null || { \
-		echo 'golangci-lint could not be fetched or built (tools/go.mod); is the Go module proxy reachable?'; exit 1; }
+		echo 'cannot fetch or build golangci-lint (tools/go.mod); check that the Go module proxy can be reached'; exit 1; }
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 
 .PHONY: generate
@@ -96,7 +95,7 @@ generate: ## rewrite the generated files (docs/reference, api/openapi.yaml, …)
 	$(GO) generate ./...
 
 .PHONY: generated
-generated: ## fail if a generated file is not what `make generate` makes
+generated: ## fail if a generated file is out of date
 	.ci/generated
 
 .PHONY: slurm-up
@@ -112,7 +111,7 @@ fuzz: tools ## each fuzz test with FUZZTIME inputs (200000x)
 	.ci/fuzz $(FUZZTIME)
 
 .PHONY: properties
-properties: tools ## property tests with CHECKS (1000) histories that are new
+properties: tools ## property tests with CHECKS (1000) new histories
 	RAPID_SEED=0 RAPID_CHECKS=$(or $(CHECKS),1000) $(GO) test -count=1 -timeout 2h \
 		$$(grep -rl --include='*_test.go' '"pgregory.net/rapid"' . | xargs -n1 dirname | sort -u)
 
@@ -129,11 +128,11 @@ bench-slurm: build ## the same on the test cluster, about 12 minutes a round
 	$(GO) run ./bench -slurm -rounds 1 $(BENCHFLAGS)
 
 .PHONY: examples
-examples: build ## run every example to its end and check what it left
+examples: build ## run every example to its end and check its results
 	.ci/examples
 
 .PHONY: clean
-clean: ## remove what the targets above have made
+clean: ## remove all built files
 	rm -rf bin dist torc_output coverage.out examples/torc_output examples/*/torc_output examples/*/results
 
 .PHONY: tools
