@@ -2,10 +2,10 @@
 # A real Slurm for tests: slurmctld, slurmdbd with MariaDB, munge and four
 # slurmd on this machine, with settings that make faults quick.
 #
-#   cluster.sh up             bring it up, or repair what of it has died
-#   cluster.sh down           stop it; what it keeps is in its state directory
+#   cluster.sh up             start it, or restart its dead parts
+#   cluster.sh down           stop it; its state directory stays
 #   cluster.sh purge          down, and remove the state directory and the user
-#   cluster.sh status         exit 0 if all of it is there
+#   cluster.sh status         exit 0 if all of it runs
 #   cluster.sh state          print the state directory
 #   cluster.sh start|stop|kill PART...   munged mariadbd slurmdbd slurmctld n1 … n4
 #   cluster.sh hide FOLDER NODE...   start stopped nodes so that they find it empty
@@ -30,7 +30,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 say() { echo "slurm-test: $*" >&2; }
 die() { say "$*"; exit 1; }
-cannot() { say "$*"; exit 77; } # nothing is broken, but it cannot be done here
+cannot() { say "$*"; exit 77; } # not an error, but not possible on this machine
 
 # until_ok SECONDS COMMAND...: repeats until the command succeeds.
 until_ok() {
@@ -41,7 +41,7 @@ until_ok() {
 	done
 }
 
-## What must be there ##########################################################
+## Requirements ###############################################################
 
 need_root() {
 	[ "$(id -u)" = 0 ] || cannot "needs root: it runs Slurm's daemons; try: sudo make slurm-up"
@@ -50,7 +50,7 @@ need_root() {
 need_no_other() {
 	[ -e "$LINK" ] || [ -L "$LINK" ] || return 0
 	[ "$(readlink "$LINK")" = "$SLURM_CONF" ] ||
-		cannot "$LINK belongs to another Slurm; it is left alone, and no test cluster is made"
+		cannot "$LINK belongs to another Slurm; it is not changed, and no test cluster is started"
 }
 
 need_packages() {
@@ -82,7 +82,7 @@ install_packages() {
 	if [ -n "$(trap -p EXIT)" ]; then rm -f $policy; trap - EXIT; fi
 }
 
-# cgroups prints v2, v1 or none: what this machine has with a memory controller.
+# cgroups prints which version has a memory controller here: v2, v1 or none.
 cgroups() {
 	if grep -qw memory /sys/fs/cgroup/cgroup.controllers 2>/dev/null; then
 		echo v2
@@ -218,7 +218,7 @@ make_user() {
 
 ## Daemons #####################################################################
 
-# alive PART: its pid file names a living process of that program.
+# alive PART: its pid file has the id of a running process of that program.
 alive() {
 	local pid program=$1
 	case $1 in n[0-9]*) program=slurmd ;; esac
@@ -240,7 +240,7 @@ launch() {
 	mariadbd) start_mariadbd ;;
 	slurmdbd | slurmctld) "$1" 2>>"$STATE/log/$1.log" ;;
 	n[1-$NODES]) start_node "$1" ;;
-	*) die "there is no part $1 (parts: $PARTS)" ;;
+	*) die "unknown part $1 (parts: $PARTS)" ;;
 	esac
 }
 
@@ -281,8 +281,8 @@ start_node() {
 	slurmd -N "$1" 2>>"$STATE/log/$1.log"
 }
 
-# hide FOLDER NODE...: jobs of the nodes find the folder empty, as if what should
-# be mounted there were not. The nodes must have been stopped.
+# hide FOLDER NODE...: makes the folder empty for jobs of the nodes, as if a file
+# system were not mounted there. The nodes must have been stopped.
 hide() {
 	local folder=$1 node; shift
 	for node in "$@"; do
@@ -293,7 +293,7 @@ hide() {
 	done
 }
 
-# end SIGNAL PART...: stops parts and waits until they are gone.
+# end SIGNAL PART...: stops parts and waits for their end.
 end() {
 	local signal=$1 part pid; shift
 	for part in "$@"; do
@@ -310,7 +310,7 @@ gone() { ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status"; }
 
 account() { sacctmgr -i "$@" >>"$STATE/log/sacctmgr.log" 2>&1 || true; }
 
-# make_accounts is repeated in each up; what is there already is left as it is.
+# make_accounts runs in each up; it does not change what exists.
 # research has no limits, limited may submit four jobs and run two of them.
 make_accounts() {
 	account add cluster torctest
@@ -349,7 +349,7 @@ up() {
 	say "up: $(sinfo -V), 4 nodes of 4 CPUs and 4000 MB, cgroup $(cgroups), state in $STATE"
 }
 
-# all_usable brings nodes back that a fault has left down.
+# all_usable resumes nodes that a fault has left down.
 all_usable() {
 	local bad
 	bad=$(sinfo -h -N -o '%N %t' | awk '$2 !~ /^(idle|mix|alloc|comp)$/ {print $1}' | sort -u | paste -sd,)
@@ -372,7 +372,7 @@ down() {
 
 no_jobs() { [ -z "$(squeue -h)" ]; }
 
-# remove_cgroups ends what slurmd has left in its cgroups, steps included.
+# remove_cgroups ends the processes that slurmd has left in its cgroups.
 remove_cgroups() {
 	local top
 	for top in /sys/fs/cgroup/slurm_n[1-$NODES]* /sys/fs/cgroup/*/slurm_n[1-$NODES]* \
@@ -402,8 +402,8 @@ status() {
 	scontrol ping >/dev/null || die "slurmctld does not answer"
 }
 
-# close_inherited: what the caller has open, locks above all, is none of the
-# daemons' business.
+# close_inherited closes the caller's open files, above all its locks, for the
+# daemons.
 close_inherited() {
 	local path fd
 	for path in /proc/$$/fd/*; do
