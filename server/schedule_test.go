@@ -116,6 +116,6 @@ func TestSubmitNeedsSlurm(t *testing.T) {
 	a := newAPI(t)
 	a.must("POST", "/workflows", `{"name":"w","user":"me"}`)
 	for _, path := range []string{"submit", "plan"} {
-		a.send("POST", "/workflows/1/"+path, `{"output_dir":"/out"}`).want(http.StatusConflict, "no Slurm")
+		a.send("POST", "/workflows/1/"+path, `{"output_dir":"/out"}`).want(http.StatusConflict, "without Slurm")
 	}
 }

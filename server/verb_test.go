@@ -14,7 +14,7 @@ func TestAllocationPlan(t *testing.T) {
 	path := fmt.Sprintf("/workflows/%d/allocation_plan", w)
 	a.send("POST", path, `{"site":`+aSite+`}`).want(409, "none needs an allocation")
 	a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, w))
-	a.send("POST", path, `{}`).want(409, "no Slurm")
+	a.send("POST", path, `{}`).want(409, "without Slurm")
 	a.send("POST", path, `{"site":`+aSite+`,"group_by":"size"}`).want(422, "group_by")
 	a.send("POST", path, `{"site":7}`).want(422, "expected an object")
 	a.send("POST", path, `{"site":`+aSite+`,"account":"other","walltime_seconds":3600}`).

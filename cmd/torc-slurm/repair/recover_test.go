@@ -341,7 +341,7 @@ Nothing was changed: this was a dry run.
 `,
 			Requests: []string{
 				proposed,
-				`POST /workflows/12/regenerate {"dry_run":true,"partition":"short","walltime_seconds":3600,"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"include_job_ids":[41,42,43],"ignore_live":true}`,
+				`POST /workflows/12/regenerate {"partition":"short","walltime_seconds":3600,"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"include_job_ids":[41,42,43],"dry_run":true,"ignore_live":true}`,
 			},
 		}},
 		clitest.Case{Args: "recover 12 --no-auto-schedule", Routes: routes, Want: clitest.Result{
