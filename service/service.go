@@ -44,7 +44,7 @@ type Slurm interface {
 }
 
 // ErrNoSlurm is why nothing can be asked of Slurm.
-var ErrNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs where there is no Slurm").
+var ErrNoSlurm = workflow.Errorf(workflow.CodeConflict, "the daemon runs on a host without Slurm").
 	WithHint("start it on a login node of the cluster, where sbatch is on the PATH")
 
 // Caller is who makes a request. Events have the user's name.

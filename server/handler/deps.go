@@ -109,6 +109,6 @@ type Poller interface {
 func (d *Deps) verbs() *service.Service {
 	return &service.Service{
 		Store: d.Store, Now: d.Now, Slurm: d.Slurm, Site: d.Site, Cluster: d.Cluster, Scheduler: d.Scheduler, UseSite: d.UseSite,
-		Told: func(ctx context.Context, err error) string { return rest.Told(ctx, d.Log, err) },
+		Told: func(ctx context.Context, err error) string { return rest.ErrorText(ctx, d.Log, err) },
 	}
 }

@@ -19,13 +19,13 @@ func TestOf(t *testing.T) {
 	}, "mine")
 	want := &siteconfigs.Site{
 		Name: "mine", DisplayName: "Mine", DefaultAccount: "ours", AutoRouting: true, ChargeFactorCPU: 2, ChargeFactorGPU: 10,
-		Detection:  []siteconfigs.Sign{{Env: "CLUSTER", Value: "mine"}, {Hostname: "login.*"}},
+		Detection:  []siteconfigs.DetectionRule{{Env: "CLUSTER", Value: "mine"}, {Hostname: "login.*"}},
 		Partitions: []siteconfigs.Partition{{Name: "gpu", CPUsPerNode: 8, MemoryMB: 16384, MaxWalltime: time.Hour, GPUsPerNode: 2, GPUType: "a100", GPUMemoryGB: 40, Shared: true, RequiresExplicitRequest: true}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if s := Of(&cli.HPCProfile{DetectEnvVar: "CLUSTER"}, "any"); len(s.Detection) != 1 || s.Detection[0] != (siteconfigs.Sign{Env: "CLUSTER"}) {
+	if s := Of(&cli.HPCProfile{DetectEnvVar: "CLUSTER"}, "any"); len(s.Detection) != 1 || s.Detection[0] != (siteconfigs.DetectionRule{Env: "CLUSTER"}) {
 		t.Errorf("a variable with any value: %+v", s.Detection)
 	}
 }

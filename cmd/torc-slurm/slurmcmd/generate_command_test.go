@@ -46,7 +46,7 @@ func TestGenerate(t *testing.T) {
 		wrong("slurm generate --walltime-multiplier 0 w.yaml", "--walltime-multiplier 0: it is 1 at least"),
 		clitest.Case{Args: "slurm generate $DIR/w.yaml --profile mine", Files: files, Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: no account to charge; give one with --account, or as account in slurm_defaults\n",
+			Stderr: "error: no account is set; set --account, or account in slurm_defaults\n",
 		}},
 		clitest.Case{Args: "slurm generate $DIR/w.yaml --profile other -a ours", Files: files, Want: clitest.Result{
 			Status: 3,
