@@ -15,7 +15,7 @@ type actionReader struct {
 	jobs       *nameIndex
 	schedulers *names
 	selector   *selector
-	auto       *bool // what the document says about auto_schedule
+	auto       *bool // auto_schedule of the document
 }
 
 // read reads the actions. It needs the expanded jobs.
@@ -74,7 +74,7 @@ func checkRunCommands(r *report, a *Action) {
 	withoutEffect(r, a, a.ActionType, "scheduler", "scheduler_type", "num_allocations", "start_one_worker_per_node", "max_parallel_jobs")
 }
 
-// withoutEffect warns of keys that mean nothing for an action of some kind.
+// withoutEffect warns of keys that have no effect for a kind of action.
 func withoutEffect(r *report, a *Action, kind string, keys ...string) {
 	for _, key := range keys {
 		if c := a.at.child(key); c != nil && c.kind != kindNull {
@@ -111,8 +111,8 @@ func (r *actionReader) autoSchedule(a *Action, d *workflow.ActionDefinition) {
 	d.AutoSchedule = limits
 }
 
-// period reads a duration of a second at least and writes it as ISO 8601;
-// empty if there is none.
+// period reads a duration of at least a second and returns it as ISO 8601; empty if there
+// is none.
 func period(r *report, n *node, text string) string {
 	if text == "" {
 		return ""
@@ -145,12 +145,12 @@ func (r *actionReader) checkScheduleNodes(a *Action) {
 	}
 }
 
-// hasScheduleNodes reports whether any action asks for allocations.
+// hasScheduleNodes reports whether any action requests allocations.
 func hasScheduleNodes(actions []*Action) bool {
 	return slices.ContainsFunc(actions, (*Action).SchedulesNodes)
 }
 
-// SchedulesNodes reports whether the action asks for allocations.
+// SchedulesNodes reports whether the action requests allocations.
 func (a *Action) SchedulesNodes() bool {
 	return a.ActionType == workflow.ActionScheduleNodes || a.TriggerType == workflow.TriggerAutoSchedule
 }

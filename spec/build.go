@@ -9,8 +9,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// builder makes the definition of a document: it expands, resolves names and
-// checks. It reports and goes on, so that all errors come out in one go.
+// builder makes the definition of a document: it expands, resolves names and checks. It
+// continues after errors, so that all are reported at once.
 type builder struct {
 	*report
 	doc  *Document
@@ -34,8 +34,8 @@ func newBuilder(r *report, doc *Document, opts Options) *builder {
 	}
 }
 
-// build makes the definition. The order is that of the dependencies between
-// the sections; errors do not stop it.
+// build makes the definition. Its order follows the dependencies between the sections;
+// errors do not stop it.
 func (b *builder) build() {
 	b.sweeps.checkShared()
 	sweeps, ok := b.sweeps.measure(b.doc)
@@ -55,7 +55,7 @@ func (b *builder) build() {
 		check.checkNodes(b.doc.Actions)
 		check.checkRoom()
 	}
-	if !b.parts.ambiguous() { // of two jobs with one name the wrong one may be in a cycle
+	if !b.parts.ambiguous() { // with duplicate names the wrong job may be in a cycle
 		newWaitGraph(b.def, b.parts, b.plans).checkCycles()
 	}
 	b.addChildren()
@@ -63,7 +63,7 @@ func (b *builder) build() {
 	b.buildCompensation()
 }
 
-// readSections reads the sections that are not expanded and that jobs name.
+// readSections reads the sections that jobs refer to and that are not expanded.
 func (b *builder) readSections() {
 	b.def.Requirements = readRequirements(b.parts.requirements, b.doc.ResourceRequirements)
 	b.def.FailureHandlers = readHandlers(b.parts.handlers, b.doc.FailureHandlers)
@@ -80,7 +80,7 @@ func (b *builder) expandJobs(sweeps map[*Sweep]*sweep) {
 	b.def.Jobs, b.plans = e.jobs, e.plans
 }
 
-// buildWorkflow fills in what concerns the workflow as a whole.
+// buildWorkflow sets the properties of the workflow as a whole.
 func (b *builder) buildWorkflow() {
 	doc, d := b.doc, b.def
 	if n := doc.at.child("name"); doc.Name == "" && n != nil && n.kind == kindString {
@@ -113,7 +113,7 @@ func (b *builder) buildWorkflow() {
 	}
 }
 
-// warnWithoutEffect says which keys are only kept, so that nobody relies on them.
+// warnWithoutEffect warns of keys that are stored without effect.
 func warnWithoutEffect(r *report, doc *Document) {
 	if doc.EnableROCrate != nil && *doc.EnableROCrate {
 		r.warnKey(doc.at.get("enable_ro_crate"), "remove it", "enable_ro_crate has no effect yet: no RO-Crate entities are recorded")
@@ -126,7 +126,7 @@ func warnWithoutEffect(r *report, doc *Document) {
 	}
 }
 
-// setComputeNode fills in what concerns the runners.
+// setComputeNode sets the properties of the runners.
 func setComputeNode(r *report, doc *Document, d *workflow.Definition) {
 	idle := int64(defaultIdleSeconds)
 	d.ComputeNodeWaitForNewJobsSeconds = &idle
@@ -157,8 +157,8 @@ func metadata(r *report, doc *Document) json.RawMessage {
 	return nil
 }
 
-// workflowEnv is the env of the workflow: {p} of a shared parameter becomes its
-// value if it has one, else its text as written.
+// workflowEnv returns the env of the workflow. {p} of a shared parameter becomes its value
+// if it has exactly one; otherwise it stays as written.
 func (b *builder) workflowEnv() map[string]string {
 	if len(b.doc.Env) == 0 {
 		return nil

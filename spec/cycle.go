@@ -9,9 +9,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
-// waitGraph is what jobs wait for, with nodes of its own for files, user data
-// and lists that many jobs share: a thousand jobs behind a thousand jobs are two
-// thousand edges, not a million.
+// waitGraph is the graph of what jobs wait for. Files, user data and lists that many jobs
+// share are nodes too: a thousand jobs behind a thousand jobs are two thousand edges, not a
+// million.
 type waitGraph struct {
 	*report
 	parts     *parts
@@ -20,21 +20,21 @@ type waitGraph struct {
 	producers [2][][]int32 // of files, of user data
 	firstUse  [2]int       // node of the first file, of the first user data record
 	firstGate int          // node of the first shared list
-	gates     [][]int32    // what the shared lists stand for, as nodes
+	gates     [][]int32    // the shared lists, as nodes
 	gateOf    []planGates  // by plan
 	planOf    func(job int32) int
 	scratch   []int32
 }
 
-// planGates are the shared lists of a plan: depends_on, input files, input user
-// data. The number is a node; 0 is none, as that is a job.
+// planGates are the shared lists of a plan: depends_on, input files, input user data. The
+// number is a node; 0 means none, since node 0 is a job.
 type planGates [3]int32
 
-// maxCycles is how many cycles of one file are reported.
+// maxCycles limits the reported cycles of a file.
 const maxCycles = 10
 
-// checkCycles reports cycles of dependencies, be they written as such or made
-// by files and user data; of those that share a job, one.
+// checkCycles reports cycles of explicit and implied dependencies; one of those that share
+// a job.
 func (g *waitGraph) checkCycles() {
 	told := map[int]bool{}
 	deps := func(i int) []int32 {
@@ -55,7 +55,7 @@ func (g *waitGraph) checkCycles() {
 	}
 }
 
-// failCycle says what waits for itself.
+// failCycle reports a cycle.
 func (g *waitGraph) failCycle(cycle []int) {
 	at, names, text := g.describe(cycle)
 	if names == 1 {
@@ -65,7 +65,7 @@ func (g *waitGraph) failCycle(cycle []int) {
 	g.fail(at, "remove one of these dependencies", "the jobs wait for each other: %s", text)
 }
 
-// newWaitGraph is the graph of the jobs of a definition, which the plans have made.
+// newWaitGraph returns the graph of the jobs of a definition.
 func newWaitGraph(def *workflow.Definition, parts *parts, plans []*jobPlan) *waitGraph {
 	g := &waitGraph{report: parts.report, parts: parts, jobs: def.Jobs, plans: plans}
 	g.planOf = func(job int32) int {
@@ -84,7 +84,7 @@ func newWaitGraph(def *workflow.Definition, parts *parts, plans []*jobPlan) *wai
 	return g
 }
 
-// makers finds the jobs that write each file or user data record.
+// makers returns the jobs that write each file or user data record.
 func (g *waitGraph) makers(n int, outputs func(*workflow.JobDefinition) []int32) [][]int32 {
 	makers := make([][]int32, n)
 	for i := range g.jobs {
@@ -95,7 +95,7 @@ func (g *waitGraph) makers(n int, outputs func(*workflow.JobDefinition) []int32)
 	return makers
 }
 
-// addGates makes nodes for the lists that the instances of a plan share.
+// addGates adds nodes for the lists that the instances of a plan share.
 func (g *waitGraph) addGates() {
 	g.gateOf = make([]planGates, len(g.plans))
 	for k, p := range g.plans {
@@ -143,8 +143,8 @@ func (g *waitGraph) deps(i int) []int32 {
 	return g.scratch
 }
 
-// addUses adds what a job waits for because of files (0) or user data (1). A
-// job that updates a file in place does not wait for itself.
+// addUses adds what a job waits for because of files (0) or user data (1). A job that
+// updates a file in place does not wait for itself.
 func (g *waitGraph) addUses(job int32, kind int, inputs, outputs, shared []int32, gate int32) {
 	updates := len(outputs) > 0 && slices.ContainsFunc(inputs, func(f int32) bool { return slices.Contains(g.producers[kind][f], job) })
 	if gate != 0 && !updates && len(inputs) == len(shared) && &inputs[0] == &shared[0] {
@@ -164,8 +164,7 @@ func (g *waitGraph) addUses(job int32, kind int, inputs, outputs, shared []int32
 	}
 }
 
-// describe writes a cycle by names, with the number of jobs in it and the place
-// of its first job.
+// describe returns a cycle as text, with its number of jobs and the place of the first.
 func (g *waitGraph) describe(cycle []int) (at *node, jobs int, text string) {
 	const shown = 12
 	first := slices.IndexFunc(cycle, func(i int) bool { return i < g.firstUse[0] })

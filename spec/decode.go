@@ -18,10 +18,10 @@ type field struct {
 	required bool
 	enum     []string
 	minimum  *int64
-	lenient  bool // an unknown value of the enum is the check's business
+	lenient  bool // an unknown value is reported by a later check
 }
 
-// schema is the keys of a struct of the document.
+// schema has the keys of a struct of the document.
 type schema struct {
 	fields []*field
 	byKey  map[string]*field
@@ -62,7 +62,7 @@ func schemaOf(t reflect.Type) *schema {
 	return s
 }
 
-// lenientKeys are enums of which torc takes any text.
+// lenientKeys are enums for which torc accepts any text.
 var lenientKeys = map[string]bool{"parameter_mode": true}
 
 var (
@@ -71,8 +71,8 @@ var (
 	policyRefType  = reflect.TypeFor[workflow.PolicyRef]()
 )
 
-// decoder turns the tree into a Document and reports everything that does not
-// fit; it never stops at the first error.
+// decoder turns the tree into a Document. It reports all errors instead of stopping at the
+// first.
 type decoder struct{ *report }
 
 // decode reads a whole document.
@@ -201,7 +201,7 @@ func (d *decoder) list(n *node, v reflect.Value, f *field) {
 		e := reflect.New(v.Type().Elem()).Elem()
 		d.value(c, e, f)
 		if e.Kind() == reflect.Pointer && c.kind != kindMap {
-			continue // what follows needs the place of each item
+			continue // later code needs the place of each item
 		}
 		v.Set(reflect.Append(v, e))
 	}
@@ -232,7 +232,7 @@ func (d *decoder) wants(n *node, ok bool, what string) bool {
 }
 
 func (d *decoder) text(n *node, v reflect.Value, f *field) {
-	if f.key == "memory" && n.kind == kindInt { // in quotes it would be bytes
+	if f.key == "memory" && n.kind == kindInt { // quoted, it would be bytes
 		d.fail(n, "write it with a unit: "+n.text+"m for MiB, "+n.text+"g for GiB", "memory %s has no unit", n.text)
 		return
 	}
@@ -267,7 +267,7 @@ func (d *decoder) integer(n *node, v reflect.Value, f *field) {
 	}
 }
 
-// json writes n as JSON.
+// json returns n as JSON.
 func (n *node) json() []byte { return n.appendJSON(nil) }
 
 func (n *node) appendJSON(b []byte) []byte {

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/criterion"
 )
 
-// checkSuccess checks the condition of success of jobs with these names, with the
-// places of its parts.
+// checkSuccess checks a success condition against the names of jobs, and reports the places
+// of its parts.
 func checkSuccess(r *report, doc *Document, jobs []string) {
 	if doc.End == nil || doc.End.SuccessIf == "" {
 		return
@@ -33,8 +33,8 @@ func checkSuccess(r *report, doc *Document, jobs []string) {
 	}
 }
 
-// checkCall checks what a function of the condition is about. With dynamic jobs it
-// may be a job that is not there yet.
+// checkCall checks the argument of a function in the condition. With dynamic jobs, a job
+// may not exist yet.
 func checkCall(r *report, at *node, c criterion.Call, jobs []string, dynamic bool) {
 	if !c.IsPattern() {
 		if !slices.Contains(workflow.CauseKinds(), workflow.CauseKind(c.Argument)) {
@@ -57,8 +57,8 @@ func checkCall(r *report, at *node, c criterion.Call, jobs []string, dynamic boo
 	r.failWithin(at, c.Offset, c.Length, hint, "there is no job named %s", clip(c.Argument))
 }
 
-// failWithin reports an error about some bytes of the text n. Where the text is
-// not written as it is, the place is that of such a part, or of n.
+// failWithin reports an error about some bytes of the text n. If the text is written with
+// escapes, it uses the place of a similar part, or of n.
 func (r *report) failWithin(n *node, offset, length int, hint, format string, args ...any) {
 	offset = min(offset, len(n.text))
 	part := n.text[offset:min(offset+length, len(n.text))]

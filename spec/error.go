@@ -9,15 +9,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Error is one thing that is wrong with a file, or, as a warning, doubtful.
+// Error is an error of a file or, in a Warning, a doubtful part.
 type Error struct {
 	File    string `json:"file"`
 	Line    int    `json:"line,omitempty"`   // from 1; 0 if the document is not from a file
 	Column  int    `json:"column,omitempty"` // in characters, from 1
 	Path    string `json:"path,omitempty"`   // for example jobs[3].command
 	Message string `json:"message"`
-	Hint    string `json:"hint,omitempty"`    // what would be right
-	Excerpt string `json:"excerpt,omitempty"` // the line, without its end
+	Hint    string `json:"hint,omitempty"`    // how to correct it
+	Excerpt string `json:"excerpt,omitempty"` // the line, without its line end
 
 	width int // characters to underline
 	more  int // further instances with the same error
@@ -51,13 +51,12 @@ func (e *Error) text() string {
 	return text
 }
 
-// Workflow returns e as the error type of the domain.
+// Workflow returns e as a workflow.Error.
 func (e *Error) Workflow() *workflow.Error {
 	return &workflow.Error{Code: workflow.CodeInvalid, Message: e.place() + ": " + e.text(), Hint: e.Hint}
 }
 
-// Render writes e over several lines, with the line that it is about and a
-// caret below the place.
+// Render returns e on several lines, with the line in question and a caret below the place.
 func (e *Error) Render() string {
 	var b strings.Builder
 	b.WriteString(e.place() + ": " + e.text() + "\n")
@@ -74,7 +73,7 @@ func (e *Error) Render() string {
 	return b.String()
 }
 
-// window cuts a long line to the part around a column.
+// window returns the part of a long line around a column.
 func window(line string, column int) (string, int) {
 	const width = 100
 	runes := []rune(line)
@@ -90,8 +89,8 @@ func window(line string, column int) (string, int) {
 	return string(runes[from : from+width]), column - from
 }
 
-// indent is the blank text before a caret; tabs stay tabs, so that the caret
-// stands below its character.
+// indent returns the blanks before a caret. Tabs are kept, so that the caret is below its
+// character.
 func indent(line string, column int) string {
 	var b strings.Builder
 	for _, r := range line {
@@ -106,7 +105,7 @@ func indent(line string, column int) string {
 	return b.String() + strings.Repeat(" ", max(0, column-1))
 }
 
-// Errors are all errors of a file in the order of their places.
+// Errors are all errors of a file, by place.
 type Errors []*Error
 
 // Error returns one line per error.
@@ -118,8 +117,7 @@ func (es Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap returns the errors as errors of the domain, so that their code can be
-// asked for.
+// Unwrap returns the errors as workflow.Errors, for their code.
 func (es Errors) Unwrap() []error {
 	errs := make([]error, len(es))
 	for i, e := range es {
@@ -128,7 +126,7 @@ func (es Errors) Unwrap() []error {
 	return errs
 }
 
-// Render writes all errors with their excerpts, an empty line between them.
+// Render returns all errors with their excerpts, separated by empty lines.
 func (es Errors) Render() string {
 	blocks := make([]string, len(es))
 	for i, e := range es {
@@ -137,11 +135,11 @@ func (es Errors) Render() string {
 	return strings.Join(blocks, "\n")
 }
 
-// Warning is something doubtful that does not keep a file from being used.
+// Warning is a doubtful part that does not prevent the use of a file.
 type Warning struct {
 	Error
-	// NeedsConfirmation says that the workflow would be created but probably
-	// cannot do its work, such as a job that fits into no allocation of its
-	// scheduler. A validation counts it as an error.
+	// NeedsConfirmation says that the workflow can be created but probably cannot run, such
+	// as a job that fits into no allocation of its scheduler. Validation counts it as an
+	// error.
 	NeedsConfirmation bool `json:"needs_confirmation,omitempty"`
 }

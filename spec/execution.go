@@ -15,7 +15,7 @@ var (
 	srunSignal = regexp.MustCompile(`^[A-Z0-9]+(@\d+)?$`)
 )
 
-// readExecution reads execution_config; nil if it says nothing.
+// readExecution reads execution_config; nil if it is empty or the default.
 func readExecution(r *report, doc *Document) *workflow.ExecutionConfig {
 	e := doc.ExecutionConfig
 	if e == nil {
@@ -44,7 +44,7 @@ func readExecution(r *report, doc *Document) *workflow.ExecutionConfig {
 	return c
 }
 
-// isDefaultExecution reports whether c says nothing that would not hold anyway.
+// isDefaultExecution reports whether c equals the defaults.
 func isDefaultExecution(c *workflow.ExecutionConfig) bool {
 	is := func(p *int64, value int64) bool { return p == nil || *p == value }
 	flag := func(p *bool, value bool) bool { return p == nil || *p == value }
@@ -55,7 +55,7 @@ func isDefaultExecution(c *workflow.ExecutionConfig) bool {
 		(c.Stdio == nil || c.Stdio.Mode == workflow.StdioSeparate && flag(c.Stdio.DeleteOnSuccess, false))
 }
 
-// checkMode applies the rules of which key goes with which mode.
+// checkMode checks which keys are allowed in which mode.
 func checkMode(r *report, doc *Document) {
 	e := doc.ExecutionConfig
 	mode := e.Mode
@@ -101,7 +101,7 @@ func checkMode(r *report, doc *Document) {
 	}
 }
 
-// checkWorkerPerNode: one runner per node starts processes itself.
+// checkWorkerPerNode checks the mode: one runner per node starts processes itself.
 func checkWorkerPerNode(r *report, actions []*Action, mode string) {
 	for _, a := range actions {
 		if a.StartOneWorkerPerNode && mode != "direct" {
@@ -110,8 +110,8 @@ func checkWorkerPerNode(r *report, actions []*Action, mode string) {
 	}
 }
 
-// overrideStdio gives jobs the stdio that stands for them under
-// job_stdio_overrides. The stdio of jobs replaces that key as a whole.
+// overrideStdio applies job_stdio_overrides to jobs. If any job has stdio, that key has no
+// effect at all.
 func (b *builder) overrideStdio() {
 	e := b.doc.ExecutionConfig
 	if e == nil {
@@ -132,7 +132,7 @@ func (b *builder) overrideStdio() {
 	}
 }
 
-// readMonitor reads resource_monitor; without one, jobs are measured unless that is off.
+// readMonitor reads resource_monitor. Without one, jobs are measured unless off is set.
 func readMonitor(r *report, m *ResourceMonitor, off bool) *workflow.ResourceMonitorConfig {
 	c := &workflow.ResourceMonitorConfig{Granularity: "summary", SampleIntervalSeconds: defaultSampleInterval, FlushIntervalSeconds: defaultFlushInterval}
 	if m == nil {

@@ -7,19 +7,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// maxSize bounds what a specification expands to, in bytes.
+// maxSize limits the expansion of a specification, in bytes.
 const maxSize = 2 << 30
 
-// expansion is what a specification expands to, within bounds.
+// expansion is the expansion of a specification, within limits.
 type expansion struct {
 	*report
 	texts     textArena
 	instances int
-	size      int // bytes, but for those in texts
+	size      int // bytes outside of texts
 }
 
-// count adds instances. It returns false, with an error, when they are too many to
-// go on.
+// count adds instances. It returns false, with an error, if there are too many.
 func (e *expansion) count(at *node, instances int) bool {
 	if e.instances += instances; e.instances <= maxInstances {
 		return true
@@ -28,8 +27,8 @@ func (e *expansion) count(at *node, instances int) bool {
 	return false
 }
 
-// spend adds bytes that are not in the texts. It returns false, with an error, when
-// all are too many to go on.
+// spend adds bytes outside of texts. It returns false, with an error, if the total is too
+// large.
 func (e *expansion) spend(at *node, bytes int) bool {
 	if e.size += bytes; e.size+e.texts.size <= maxSize {
 		return true

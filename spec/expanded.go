@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// JSON writes the document as a specification that Parse reads.
+// JSON returns the document as a specification for Parse.
 func (d *Document) JSON() ([]byte, error) {
 	c := *d
 	if c.Jobs == nil {
@@ -26,8 +26,8 @@ func (d *Document) JSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Expanded writes a definition as a document without sweeps, regexes and
-// references: reading it again gives an equal definition.
+// Expanded returns a definition as a document without sweeps, regexes and references.
+// Reading it gives an equal definition.
 func Expanded(def *workflow.Definition) *Document {
 	d := &Document{
 		Name: def.Name, User: def.User, Description: def.Description, Project: def.Project, Metadata: def.Metadata, Env: def.Env,
@@ -95,8 +95,7 @@ func Expanded(def *workflow.Definition) *Document {
 	return d
 }
 
-// stagedNames tells the names of what came with sub-workflows: they are read
-// again.
+// stagedNames returns whether a name comes from a sub-workflow, whose file is read again.
 func stagedNames(def *workflow.Definition) func(string) bool {
 	var prefixes []string
 	for i := range def.Jobs {

@@ -10,8 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// foreignPolicy is a retry policy as a resource of a cluster scheduler that
-// knows pods.
+// foreignPolicy is a retry policy as a resource of a cluster scheduler for pods.
 type foreignPolicy struct {
 	APIVersion string          `json:"apiVersion,omitempty"`
 	Kind       string          `json:"kind" jsonschema:"enum=RetryPolicy"`
@@ -65,7 +64,7 @@ type foreignMessage struct {
 	Pattern string `json:"pattern"`
 }
 
-// conditions are what the conditions of pods are called as causes.
+// conditions maps the conditions of pods to causes.
 var conditions = map[string][]workflow.CauseKind{
 	"OOMKilled":        {workflow.CauseOOM, workflow.CauseOOMPartial},
 	"Evicted":          {workflow.CauseNodeFail, workflow.CauseLost},
@@ -84,7 +83,7 @@ func (d *policyDecoder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	if f.Spec.DefaultAction == "Retry" {
 		p.DefaultAction = workflow.ActionRetry
 	}
-	var places []int // in the file, of the rules that were taken
+	var places []int // in the file, of the converted rules
 	for i, r := range f.Spec.Rules {
 		if rule := d.foreignRule(r); rule != nil {
 			p.Rules, places = append(p.Rules, *rule), append(places, i)
@@ -98,7 +97,7 @@ func (d *policyDecoder) foreignPolicy(root *node) *workflow.RetryPolicy {
 	return p
 }
 
-// foreignRule converts a rule; nil if it is about nothing that can happen here.
+// foreignRule converts a rule; nil if it can never apply here.
 func (d *policyDecoder) foreignRule(f *foreignRule) *workflow.RetryRule {
 	r := &workflow.RetryRule{
 		Action: workflow.Action(strings.ToLower(f.Action)), Limit: f.RetryLimit, Backoff: f.Backoff.convert(), AvoidNodes: f.AntiAffinity.convert(),
@@ -110,7 +109,7 @@ func (d *policyDecoder) foreignRule(f *foreignRule) *workflow.RetryRule {
 	case "":
 	case string(workflow.ComponentMain), string(workflow.ComponentRecovery):
 		r.When.Component = workflow.Component(f.ContainerName)
-		if r.When.Component == workflow.ComponentRecovery { // the retry was counted before
+		if r.When.Component == workflow.ComponentRecovery { // the retry was already counted
 			r.MaxFree, r.Limit = f.RetryLimit, nil
 		}
 	default:
@@ -128,7 +127,7 @@ func (d *policyDecoder) foreignRule(f *foreignRule) *workflow.RetryRule {
 		return nil
 	}
 	if slices.Contains(r.When.Cause, workflow.CausePreempted) && r.Action == workflow.ActionRetry && r.When.Component != workflow.ComponentRecovery {
-		counted := true // there, preemptions use the rule's limit
+		counted := true // there, preemptions count against the rule's limit
 		r.Counted = &counted
 	}
 	if e := f.OnExitCodes; e != nil {
@@ -163,8 +162,7 @@ func (f *foreignAntiAffinity) convert() *workflow.AvoidNodes {
 
 var ruleIndex = regexp.MustCompile(`^rules\[(\d+)\]`)
 
-// foreignNames are the keys that parts of a policy came from. The longer ones
-// stand in front.
+// foreignNames maps parts of a policy to the keys they came from; longer ones first.
 var foreignNames = strings.NewReplacer(
 	"when.exit_code.not_in", "onExitCodes.values", "when.exit_code.in", "onExitCodes.values", "when.exit_code", "onExitCodes",
 	"when.cause", "onConditions", "when.termination_message", "onTerminationMessage.pattern", "when.category", "onFailureCategory",
@@ -172,7 +170,7 @@ var foreignNames = strings.NewReplacer(
 	"avoid_nodes", "antiAffinity", "backoff.initial", "backoff.initialDelay", "backoff.max", "backoff.maxDelay", "backoff.factor", "backoff.multiplier",
 )
 
-// foreignPath is where in the resource a part of the converted policy came from.
+// foreignPath returns where in the resource a part of the converted policy came from.
 func foreignPath(path string, places []int) string {
 	if path == "name" {
 		return "metadata.name"

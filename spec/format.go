@@ -17,8 +17,7 @@ const (
 	KDL   Format = "kdl"
 )
 
-// formatOf tells the format of a file by its extension; the empty format means
-// that the text must tell.
+// formatOf returns the format of a file by its extension; empty if only the text can tell.
 func formatOf(path string) Format {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".json":
@@ -33,7 +32,7 @@ func formatOf(path string) Format {
 	return ""
 }
 
-// readFormat reads a text of a known format.
+// readFormat reads a text in a known format.
 func readFormat(f Format, data []byte) (*node, error) {
 	switch f {
 	case JSON:
@@ -46,9 +45,8 @@ func readFormat(f Format, data []byte) (*node, error) {
 	return readKDL(data)
 }
 
-// detect reads a text of an unknown format: the first in which it is a map, if
-// possible one with the keys of a specification (a line of KDL with a colon in
-// it can look like YAML).
+// detect reads a text in an unknown format: the first in which it is a map, preferably one
+// with the keys of a specification (KDL with a colon can look like YAML).
 func detect(data []byte) (Format, *node, error) {
 	var other *node
 	var otherFormat Format
@@ -70,7 +68,7 @@ func detect(data []byte) (Format, *node, error) {
 	return guess, n, err
 }
 
-// guessFormat picks the format whose error messages will help most.
+// guessFormat returns the format whose error messages are likely to help most.
 func guessFormat(data []byte) Format {
 	text := strings.TrimSpace(string(data[:min(len(data), 4096)]))
 	first, _, _ := strings.Cut(text, "\n")
@@ -83,7 +81,7 @@ func guessFormat(data []byte) Format {
 	return YAML
 }
 
-// checkText rejects what is no text at all.
+// checkText rejects what is not text.
 func checkText(data []byte) *syntaxError {
 	if len(strings.TrimSpace(string(data[:min(len(data), 1<<16)]))) == 0 && len(data) < 1<<16 {
 		return &syntaxError{pos{}, "the file is empty", ""}

@@ -12,13 +12,12 @@ import (
 type HoldVerdict struct {
 	hold.HoldVerdict
 	Place string // file:line:column
-	Err   error  // what is wrong with it; nil if nothing is
+	Err   error  // its error; nil if it is valid
 }
 
-// LoadHoldVerdicts reads a list of verdicts on held jobs from a file in YAML, JSON
-// or JSON5; "-" stands for the standard input. What is wrong with one entry is said
-// there and keeps no other from being read; if there is no list, that is an error
-// of type Errors.
+// LoadHoldVerdicts reads a list of verdicts on held jobs from a file in YAML, JSON or
+// JSON5; "-" is the standard input. An invalid entry has its error there, and the others
+// are read. Without a list it returns an error of type Errors.
 func LoadHoldVerdicts(path string, opts Options) ([]HoldVerdict, error) {
 	opts = opts.withDefaults()
 	name, data, err := opts.source(path)
@@ -44,7 +43,7 @@ func ParseHoldVerdicts(name string, data []byte) ([]HoldVerdict, error) {
 		return nil, r.err()
 	}
 	list := root
-	if all := root.child("verdicts"); all != nil { // as the API has them
+	if all := root.child("verdicts"); all != nil { // as in the API
 		list = all
 	}
 	switch {
@@ -73,7 +72,7 @@ func holdVerdict(src source, n *node) (v HoldVerdict) {
 		return v
 	}
 	if job := n.child("job"); job != nil && job.kind == kindInt {
-		job.kind = kindString // its id
+		job.kind = kindString // an id
 	}
 	(&decoder{report: r}).object(n, reflect.ValueOf(&v.HoldVerdict).Elem())
 	if v.Err = r.err(); v.Err == nil {

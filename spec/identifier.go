@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// fileUse says which files of a definition jobs read, and which they write.
+// fileUse has which files of a definition jobs read and write.
 type fileUse struct{ read, written []bool }
 
 func fileUseOf(def *workflow.Definition) fileUse {
@@ -23,8 +23,7 @@ func fileUseOf(def *workflow.Definition) fileUse {
 	return use
 }
 
-// checkFiles looks at what jobs do with files: it stats those that are only
-// read, and checks the identifiers.
+// checkFiles stats the files that are only read, and checks the identifiers.
 func (b *builder) checkFiles() {
 	use := fileUseOf(b.def)
 	setModTimes(b.def.Files, use, b.opts.modTime)
@@ -33,7 +32,7 @@ func (b *builder) checkFiles() {
 	}
 }
 
-// setModTimes gives the files that are only read the times that they have.
+// setModTimes sets the times of files that are only read.
 func setModTimes(files []workflow.FileDefinition, use fileUse, modTime func(path string) (float64, bool)) {
 	var times []float64
 	for i := range files {
@@ -53,8 +52,7 @@ func setModTimes(files []workflow.FileDefinition, use fileUse, modTime func(path
 
 var reservedIdentifiers = []string{"#torc-", "#software-", "#job-"}
 
-// checkIdentifiers checks the identifiers of files, which only a workflow with an
-// RO-Crate has.
+// checkIdentifiers checks the identifiers of files, which require an RO-Crate.
 func checkIdentifiers(x *nameIndex, files []workflow.FileDefinition, use fileUse, roCrate bool) {
 	paths, seen := map[string]int{}, map[string]int{}
 	for i := range files {

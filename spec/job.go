@@ -11,8 +11,8 @@ import (
 type jobPlan struct {
 	job   *Job
 	sweep *sweep
-	first int32 // its first instance
-	count int   // of instances
+	first int32 // index of its first instance
+	count int   // number of instances
 
 	name, command, script   template
 	undo                    template
@@ -31,7 +31,7 @@ type jobPlan struct {
 	dependsOn *selection
 	// uses are input files, output files, input user data, output user data.
 	uses [4]*selection
-	// shared is what command and script refer to, if both have no placeholders.
+	// shared has the references of command and script, if both are without placeholders.
 	shared *references
 }
 
@@ -47,8 +47,7 @@ type jobExpander struct {
 	jobs  []workflow.JobDefinition
 }
 
-// expand expands the jobs: first all names, then, as they may refer to any of them,
-// the rest.
+// expand expands the jobs: first all names, then the rest, which may refer to any name.
 func (e *jobExpander) expand(items []*Job, sweeps map[*Sweep]*sweep) {
 	for _, j := range items {
 		s := sweeps[&j.Sweep]
@@ -94,7 +93,7 @@ func (e *jobExpander) fillJobs(p *jobPlan) {
 	}
 }
 
-// cost is about how many bytes an instance takes that it does not share.
+// cost returns about how many bytes an instance needs for itself.
 func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 	cost := 0
 	if p.shared == nil {
@@ -112,7 +111,7 @@ func (p *jobPlan) cost(d *workflow.JobDefinition) int {
 	return cost
 }
 
-// prepare cuts the templates of a job and does once what all instances share.
+// prepare parses the templates of a job and prepares what all instances share.
 func (e *jobExpander) prepare(p *jobPlan) {
 	j, columns := p.job, p.sweep.columns
 	checkWhatRuns(e.report, j)
@@ -161,7 +160,7 @@ func (e *jobExpander) prepare(p *jobPlan) {
 	}
 }
 
-// prepareEnv cuts the templates of the environment.
+// prepareEnv parses the templates of the environment.
 func (e *jobExpander) prepareEnv(p *jobPlan) {
 	if len(p.job.Env) == 0 {
 		return
@@ -180,7 +179,7 @@ func (e *jobExpander) prepareEnv(p *jobPlan) {
 	}
 }
 
-// prepareLabels cuts the templates of the labels.
+// prepareLabels parses the templates of the labels.
 func (e *jobExpander) prepareLabels(p *jobPlan) {
 	if len(p.job.Labels) == 0 {
 		return
@@ -199,7 +198,7 @@ func (e *jobExpander) prepareLabels(p *jobPlan) {
 	}
 }
 
-// labels are the labels of an instance, sorted and without repeats.
+// labels returns the labels of an instance, sorted and unique.
 func (e *jobExpander) labels(p *jobPlan, row []Value) []string {
 	labels := make([]string, len(p.labels))
 	for k := range p.labels {
@@ -254,12 +253,12 @@ func (e *jobExpander) fillJob(d *workflow.JobDefinition, p *jobPlan, row []Value
 	}
 }
 
-// runIf reads after what a job runs.
+// runIf returns when a job runs.
 func runIf(r *report, j *Job) workflow.RunIf {
 	when, err := workflow.ParseRunIf(j.RunIf)
 	cancel := j.CancelOnBlockingJobFailure
 	switch {
-	case err != nil: // the decoder has said so
+	case err != nil: // the decoder has reported it
 	case cancel == nil:
 	case j.RunIf == "":
 		return workflow.RunIfOf(*cancel)
@@ -269,8 +268,8 @@ func runIf(r *report, j *Job) workflow.RunIf {
 	return when
 }
 
-// requirementsName checks the requirements of an instance. The default ones
-// exist without being written down and are what an empty name means.
+// requirementsName checks the requirements of an instance. An empty name means the default
+// ones, which need not be written down.
 func (e *jobExpander) requirementsName(p *jobPlan, name string) string {
 	if name == "" || name == workflow.DefaultRequirements {
 		return ""
@@ -287,8 +286,8 @@ func (e *jobExpander) schedulerName(p *jobPlan, name string) string {
 	return name
 }
 
-// undoCommand is the undo of an instance. It may name files and user data of the
-// job, without reading or writing them as the job does.
+// undoCommand returns the undo command of an instance. It may refer to files and user data
+// without depending on them.
 func (e *jobExpander) undoCommand(p *jobPlan, row []Value) string {
 	text := e.texts.fill(&p.undo, row)
 	var lists [4]referenced

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// jsonReader reads JSON, and JSON5 unless strict. It exists because neither
-// encoding/json nor the JSON5 library tells where keys and values stand.
+// jsonReader reads JSON, and JSON5 unless strict. Unlike encoding/json and the JSON5
+// library, it records the places of keys and values.
 type jsonReader struct {
 	text   string
 	off    int
@@ -18,7 +18,7 @@ type jsonReader struct {
 	depth  int
 }
 
-// syntaxError is an error of a parser: it ends the reading of a file.
+// syntaxError is an error of a parser, which stops reading.
 type syntaxError struct {
 	at            pos
 	message, hint string
@@ -49,7 +49,7 @@ func readJSON(data []byte, strict bool) (n *node, err error) {
 	return n, nil
 }
 
-// fail ends the reading; readJSON recovers.
+// fail stops reading; readJSON recovers.
 func (r *jsonReader) fail(hint, format string, args ...any) {
 	r.failAt(r.at, hint, format, args...)
 }
@@ -58,7 +58,7 @@ func (r *jsonReader) failAt(at pos, hint, format string, args ...any) {
 	panic(&syntaxError{at, fmt.Sprintf(format, args...), hint})
 }
 
-// five ends the reading if only JSON5 has the thing that is about to be read.
+// five stops reading if strict, before something that only JSON5 has.
 func (r *jsonReader) five(what string) {
 	if r.strict {
 		r.fail("JSON5 has it: give the file the extension .json5", "JSON has no %s", what)
@@ -74,7 +74,7 @@ func (r *jsonReader) peek() rune {
 	return c
 }
 
-// next takes a character.
+// next consumes a character.
 func (r *jsonReader) next() rune {
 	if r.off >= len(r.text) {
 		return -1
@@ -88,7 +88,7 @@ func (r *jsonReader) next() rune {
 	return c
 }
 
-// here describes the next character for a message.
+// here returns the next character for a message.
 func (r *jsonReader) here() string {
 	if c := r.peek(); c >= 0 {
 		return strconv.QuoteRune(c)
@@ -157,7 +157,7 @@ func (r *jsonReader) value() *node {
 	return nil
 }
 
-// deeper enters a list or map.
+// deeper counts the nesting of lists and maps.
 func (r *jsonReader) deeper() {
 	if r.depth++; r.depth > maxDepth {
 		r.fail("", "lists and maps are nested more than %d deep", maxDepth)
@@ -221,8 +221,8 @@ func (r *jsonReader) array() *node {
 	return n
 }
 
-// separator takes a comma; it reports whether the closing character follows
-// instead, which it leaves.
+// separator consumes a comma. It reports whether the closing character follows instead,
+// which it leaves.
 func (r *jsonReader) separator(closing rune) bool {
 	r.space()
 	switch r.peek() {

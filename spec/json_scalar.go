@@ -10,7 +10,7 @@ import (
 	"unicode/utf16"
 )
 
-// word reads true, false, null, or complains.
+// word reads true, false or null; anything else is an error.
 func (r *jsonReader) word() *node {
 	n := &node{at: r.at}
 	switch word := r.identifier(); word {
@@ -26,7 +26,7 @@ func (r *jsonReader) word() *node {
 	return n
 }
 
-// number reads a number; n.text becomes what JSON writes for it.
+// number reads a number; n.text gets its JSON form.
 func (r *jsonReader) number() *node {
 	n := &node{kind: kindInt, at: r.at}
 	start := r.off
@@ -70,14 +70,14 @@ func (r *jsonReader) number() *node {
 // decimal is a number without its sign: whole part, fraction, exponent.
 var decimal = regexp.MustCompile(`^([0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?$`)
 
-// strictly ends the reading if only JSON5 has the thing that has been read.
+// strictly stops reading if strict, after something that only JSON5 has.
 func (r *jsonReader) strictly(at pos, what string) {
 	if r.strict {
 		r.failAt(at, "JSON5 has them: give the file the extension .json5", "JSON has no %s", what)
 	}
 }
 
-// jsonFloat writes a float so that it stays one when it is read again.
+// jsonFloat formats a float so that it is read as a float again.
 func jsonFloat(v float64) string {
 	text := strconv.FormatFloat(v, 'g', -1, 64)
 	if !strings.ContainsAny(text, ".e") {
@@ -95,7 +95,7 @@ func (r *jsonReader) quoted() string {
 		r.next()
 	}
 	text := r.text[from:r.off]
-	if r.peek() == quote { // nearly always: nothing to replace
+	if r.peek() == quote { // the usual case: no escapes
 		r.next()
 		return text
 	}
@@ -120,8 +120,7 @@ func (r *jsonReader) quoted() string {
 	}
 }
 
-// plainCharacter reports whether the next character of a string stands for
-// itself whatever the rules.
+// plainCharacter reports whether the next character of a string needs no escape.
 func (r *jsonReader) plainCharacter(quote rune) bool {
 	c := r.peek()
 	return c >= ' ' && c != quote && c != '\\'
@@ -158,7 +157,7 @@ func (r *jsonReader) escape(b *strings.Builder) {
 			r.failAt(at, "", "octal escapes are not allowed")
 		}
 		b.WriteByte(0)
-	case '\n', '\u2028', '\u2029': // the string goes on in the next line
+	case '\n', '\u2028', '\u2029': // the string continues on the next line
 	case '\r':
 		if r.peek() == '\n' {
 			r.next()
@@ -168,8 +167,8 @@ func (r *jsonReader) escape(b *strings.Builder) {
 	}
 }
 
-// lowSurrogate takes the second half of a character that is written as two
-// escapes; -1 if there is none.
+// lowSurrogate consumes the second half of a character written as two escapes; -1 if there
+// is none.
 func (r *jsonReader) lowSurrogate(high rune) rune {
 	if high >= 0xDC00 || !strings.HasPrefix(r.text[r.off:], `\u`) {
 		return -1

@@ -1,6 +1,6 @@
-// Package spec reads the workflow specifications of users: YAML, JSON, JSON5
-// and KDL files become a workflow.Definition. All errors of a file are found in
-// one go, each with its place, an excerpt and what would be right.
+// Package spec reads workflow specifications in YAML, JSON, JSON5 and KDL into a
+// workflow.Definition. It reports all errors of a file at once, each with its place, an
+// excerpt and a hint.
 package spec
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Options say how to read a specification. The zero value is ready for use.
+// Options configure the reading of a specification. The zero value is valid.
 type Options struct {
-	// User owns the workflow, whatever the file says.
+	// User is the owner of the workflow, whatever the file says.
 	User string
-	// Dir is the folder that paths of tables, @files and inputs are relative to,
-	// and the submission directory; the current folder if empty.
+	// Dir is the submission directory, to which paths of tables, @files and inputs are
+	// relative; the current folder if empty.
 	Dir string
 	// Stdin is read for the path "-"; nil means that there is none.
 	Stdin io.Reader
-	// ReadFile and Stat stand for those of package os.
+	// ReadFile and Stat replace those of package os.
 	ReadFile func(path string) ([]byte, error)
 	Stat     func(path string) (fs.FileInfo, error)
-	// NoResourceMonitoring leaves jobs unmeasured if the file says nothing.
+	// NoResourceMonitoring turns monitoring off by default.
 	NoResourceMonitoring bool
-	// SkipChecks leaves out the checks of jobs against schedulers.
+	// SkipChecks omits the checks of jobs against schedulers.
 	SkipChecks bool
 
 	within       *nesting // of a sub-workflow
-	compensation bool     // it is read for the on_failure of another one
+	compensation bool     // it is read for the on_failure of another file
 }
 
 // Result is a specification that was read without errors.
@@ -44,13 +44,13 @@ type Result struct {
 	Warnings   []*Warning
 	Summary    Summary
 	Format     Format
-	Families   []JobFamily // from which items of the document the jobs are
+	Families   []JobFamily // the item of the document for each job
 }
 
-// maxFile bounds the size of a specification, in bytes.
+// maxFile limits the size of a specification, in bytes.
 const maxFile = 512 << 20
 
-// withDefaults fills in what was not given.
+// withDefaults sets the defaults.
 func (o Options) withDefaults() Options {
 	if o.Dir == "" {
 		o.Dir = "."
@@ -64,7 +64,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// resolve makes a path of the specification usable from anywhere.
+// resolve returns a path of the specification relative to Dir.
 func (o *Options) resolve(path string) string {
 	if o.Dir == "." || filepath.IsAbs(path) {
 		return path
@@ -76,7 +76,7 @@ func (o *Options) read(path string) ([]byte, error) {
 	return o.ReadFile(o.resolve(path))
 }
 
-// besides is a path relative to the file that it stands in.
+// besides returns a path relative to the file that contains it.
 func (o *Options) besides(file, path string) string {
 	switch {
 	case filepath.IsAbs(path):
@@ -96,8 +96,8 @@ func (o *Options) modTime(path string) (float64, bool) {
 	return float64(info.ModTime().UnixNano()) / 1e9, true
 }
 
-// Load reads a specification. The path "-" stands for the standard input. An
-// error about the contents is of type Errors, others are *workflow.Error.
+// Load reads a specification; "-" is the standard input. An error in the contents is of
+// type Errors, others are *workflow.Error.
 func Load(path string, opts Options) (*Result, error) {
 	opts = opts.withDefaults()
 	name, data, err := opts.source(path)
@@ -136,8 +136,8 @@ func (o *Options) source(path string) (name string, data []byte, err error) {
 	return "<stdin>", data, nil
 }
 
-// Parse reads a specification from a text. The extension of the name tells the
-// format; without a known one the text does.
+// Parse reads a specification from a text. The extension of name determines the format, or
+// else the text.
 func Parse(name string, data []byte, opts Options) (*Result, error) {
 	b, format := parse(name, data, opts)
 	if err := b.err(); err != nil {
@@ -146,7 +146,7 @@ func Parse(name string, data []byte, opts Options) (*Result, error) {
 	return &Result{Definition: b.def, Warnings: b.sortedWarnings(), Summary: b.summary(), Format: format, Families: b.parts.jobs.families()}, nil
 }
 
-// parse does all the work; what is wrong is in the builder's report.
+// parse reads a text; errors are in the builder's report.
 func parse(name string, data []byte, opts Options) (*builder, Format) {
 	opts = opts.withDefaults()
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
@@ -163,9 +163,8 @@ func parse(name string, data []byte, opts Options) (*builder, Format) {
 	return b, format
 }
 
-// tree reads the text into a tree, nil if that fails. What is wrong with parts
-// of it only is reported, and the rest goes on. How such a file starts is said
-// where it is empty.
+// tree reads the text into a tree; nil if that fails. Errors in parts of it are reported.
+// Start is the hint for an empty file.
 func (r *report) tree(name string, data []byte, start string) (Format, *node) {
 	if err := checkText(data); err != nil {
 		err.hint = cmp.Or(err.hint, start)
@@ -187,7 +186,7 @@ func (r *report) tree(name string, data []byte, start string) (Format, *node) {
 	return format, root
 }
 
-// syntax reports why a text is not of its format.
+// syntax reports a syntax error.
 func (r *report) syntax(err error) {
 	var several syntaxErrors
 	var syntax *syntaxError
@@ -208,13 +207,12 @@ type syntaxErrors []*syntaxError
 
 func (es syntaxErrors) Error() string { return es[0].Error() }
 
-// someJobs is what a specification has in any of its formats: a key or node for
-// jobs.
+// someJobs matches a key or node for jobs in any format.
 var someJobs = regexp.MustCompile(`(?m)(?:^|[\s{,])["']?jobs?["']?\s*(?::|\s["'])`)
 
-// isForeign reports a file that another one names as a specification and that is
-// none: it has errors and no jobs. What it says may be anything, a password for
-// one, so nothing of it is shown.
+// isForeign reports an error if a file that another one refers to has errors and no jobs,
+// so that it is not a specification. Its content is not shown, since it may be
+// confidential.
 func (r *report) isForeign(at *node, name string, data []byte, c *report) bool {
 	if len(c.errors) == 0 || someJobs.Match(data) {
 		return false

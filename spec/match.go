@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// match returns what the regexes of a selection select for a row.
+// match returns what the regexes of a selection match for a row.
 func (s *selection) match(row []Value) []int32 {
 	var all []int32
 	for k := range s.regexes {
@@ -21,11 +21,11 @@ func (s *selection) match(row []Value) []int32 {
 	return all
 }
 
-// maxComparisons bounds the work of regexes that differ from job to job.
+// maxComparisons limits the work for regexes that differ between jobs.
 const maxComparisons = 1_000_000_000
 
-// match returns what a regex selects; ok is false if that is not known. It is
-// searched for anywhere in the name.
+// match returns the instances whose names contain a match of a regex; ok is false if that
+// is unknown.
 func (x *nameIndex) match(at *node, pattern string) (found []int32, ok bool) {
 	if found, ok := x.matches[pattern]; ok {
 		return found, true
@@ -52,8 +52,7 @@ func (x *nameIndex) match(at *node, pattern string) (found []int32, ok bool) {
 	return found, true
 }
 
-// anchoredPrefix is the text that all matches of a regex start with, if it is
-// anchored to the start.
+// anchoredPrefix returns the text with which all matches of an anchored regex start.
 func anchoredPrefix(pattern string) string {
 	re, err := syntax.Parse(pattern, syntax.Perl)
 	if err != nil || re.Op != syntax.OpConcat || len(re.Sub) < 2 || re.Sub[0].Op != syntax.OpBeginText {
@@ -65,8 +64,8 @@ func anchoredPrefix(pattern string) string {
 	return ""
 }
 
-// withPrefix returns the instances whose names start with a text, and at first
-// others as well: sorting the names pays only for many regexes.
+// withPrefix returns instances that include all whose names start with a prefix. The first
+// calls return all, since sorting is worthwhile only for many regexes.
 func (x *nameIndex) withPrefix(prefix string) []int32 {
 	const few = 30
 	if x.inOrder == nil {

@@ -9,20 +9,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// merger puts the parts of definitions from other files behind those of one.
+// merger appends the parts of other files' definitions to a definition.
 type merger struct {
 	def   *workflow.Definition
 	parts *parts // of def
 }
 
-// sharedParts are the names of requirements and failure handlers that several
-// instances of a sub-workflow share, by what they say.
+// sharedParts are the names of requirements and failure handlers that instances of a
+// sub-workflow share, by content.
 type sharedParts map[string]string
 
 // name returns the name of a part of an instance, and whether it is new.
 func (s sharedParts) name(names *partNames, noun, own string, part any) (name string, isNew bool) {
 	text, err := json.Marshal(part)
-	if err != nil { // plain structs of strings and numbers
+	if err != nil { // plain structs of strings and numbers always encode
 		panic(fmt.Sprintf("write a part of a sub-workflow: %v", err))
 	}
 	key := fmt.Sprintf("%T %s", part, text)
@@ -33,9 +33,8 @@ func (s sharedParts) name(names *partNames, noun, own string, part any) (name st
 	return s[key], true
 }
 
-// attach puts the parts of a sub-workflow behind those that are there, as a
-// stage of the job with the given number. It returns false, with an error, if one
-// of them has the name of another part.
+// attach appends the parts of a sub-workflow, as the stage of a job. It returns false, with
+// an error, for a duplicate name.
 func (m *merger) attach(job int32, c *builder, shared sharedParts) bool {
 	d, from := m.def, c.def
 	parent := &d.Jobs[job]
@@ -47,7 +46,7 @@ func (m *merger) attach(job int32, c *builder, shared sharedParts) bool {
 	}
 	d.Stages = append(d.Stages, workflow.StageDefinition{Kind: workflow.StageChild, Name: parent.Name, Policy: policy})
 	stage := int32(len(d.Stages))
-	parent.Child, parent.Command = stage, "# workflow: "+c.source.name // nobody runs it
+	parent.Child, parent.Command = stage, "# workflow: "+c.source.name // never run
 	for _, s := range from.Stages {
 		s.Name, s.Parent = prefix+s.Name, s.Parent+stage
 		d.Stages = append(d.Stages, s)
@@ -86,8 +85,7 @@ func (m *merger) attach(job int32, c *builder, shared sharedParts) bool {
 	return !names.clash
 }
 
-// childPolicy puts the retry policies of a sub-workflow behind those of a job of
-// it.
+// childPolicy appends the retry policies of a sub-workflow to those of one of its jobs.
 func childPolicy(p *workflow.JobPolicy, of *workflow.RunPolicy) *workflow.JobPolicy {
 	if of == nil || len(of.RetryPolicies) == 0 {
 		return p
@@ -116,9 +114,8 @@ func refName(r workflow.PolicyRef) string {
 	return r.Name
 }
 
-// addCleanup adds the parts of a definition of jobs that clean up, which a node
-// brings in, to a stage. The prefix is put in front of the names of what both could
-// have.
+// addCleanup adds the parts of a definition of cleanup jobs to a stage. Names that could
+// occur in both get the prefix.
 func (m *merger) addCleanup(sub *workflow.Definition, at *node, stage int32, prefix string) {
 	d := m.def
 	firstFile, firstData, firstJob := int32(len(d.Files)), int32(len(d.UserData)), int32(len(d.Jobs))

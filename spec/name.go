@@ -15,18 +15,18 @@ type nameIndex struct {
 	names  []string
 	byName map[string]int32
 	spans  []span
-	// ambiguous says that two instances have one name.
+	// ambiguous says that there are duplicate names.
 	ambiguous bool
 	matches   map[string][]int32 // of regexes
-	nothing   *selection         // shared by all who select nothing
-	// inOrder and sorted are all instances, as expanded and by name; they are
-	// made when regexes need them.
+	nothing   *selection         // shared by all empty selections
+	// inOrder and sorted are all instances, as expanded and by name; nil until regexes need
+	// them.
 	inOrder, sorted []int32
 	searches        int // regexes so far
 	comparisons     int
 }
 
-// span says from which item on an item of the document provides the instances.
+// span has the first instance of an item of the document.
 type span struct {
 	start int32
 	at    *node
@@ -38,7 +38,7 @@ func newNameIndex(r *report, noun string) *nameIndex {
 	return x
 }
 
-// grow makes room for more names.
+// grow reserves room for more names.
 func (x *nameIndex) grow(n int) {
 	if len(x.byName) == 0 {
 		x.byName = make(map[string]int32, n)
@@ -46,7 +46,7 @@ func (x *nameIndex) grow(n int) {
 	x.names = slices.Grow(x.names, n)
 }
 
-// origin is the item of the document that the i-th instance comes from.
+// origin returns the item of the document for the i-th instance.
 func (x *nameIndex) origin(i int32) *node {
 	k, found := slices.BinarySearchFunc(x.spans, i, func(s span, i int32) int { return int(s.start) - int(i) })
 	if !found {
@@ -64,7 +64,7 @@ func (x *nameIndex) add(at *node, name string) {
 	x.names = append(x.names, name)
 	where := at.get("name")
 	if strings.TrimSpace(name) == "" {
-		if where != at && where.kind == kindString { // otherwise reported already
+		if where != at && where.kind == kindString { // otherwise already reported
 			x.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 		return
@@ -87,7 +87,7 @@ func (x *nameIndex) add(at *node, name string) {
 	x.fail(where, "put the parameters that differ into the name, for example "+nameHint(at), "the %s %s comes out twice", x.noun, clip(name))
 }
 
-// nameHint is a name with all parameters of an item.
+// nameHint returns a name with all parameters of an item.
 func nameHint(at *node) string {
 	text := at.get("name").text
 	if ps := at.child("parameters"); ps != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// kind is what a node of the tree is.
+// kind is the type of a node.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	kindMap
 )
 
-// article names a kind in an error message.
+// article returns a kind with its article, for messages.
 func (k kind) article() string {
 	switch k {
 	case kindBool:
@@ -37,18 +37,17 @@ func (k kind) article() string {
 	return "null"
 }
 
-// pos is a place in a file: line and column (in characters) from 1. The zero
-// pos means nowhere, as in a document that was built in code.
+// pos is a place in a file: line and column (in characters) from 1. The zero pos is
+// unknown, as in a document built by a program.
 type pos struct{ line, col int32 }
 
-// node is a value of a user's file with its place. Every format is read into
-// this one tree; all that follows knows no formats.
+// node is a value of a user's file with its place. All formats are read into this tree.
 type node struct {
 	kind   kind
 	plain  bool // a string that was written without quotes
 	at     pos
 	key    string // in a map
-	alias  string // what was written instead of the key; empty if it was the key
+	alias  string // the spelling in the file, if it differs from the key
 	keyAt  pos
 	parent *node
 	text   string           // of a string; of a number: as JSON writes it
@@ -56,10 +55,10 @@ type node struct {
 	index  map[string]*node // of a large map
 }
 
-// largeMap is the number of entries from which on a map has an index.
+// largeMap is the size at which a map gets an index.
 const largeMap = 16
 
-// child returns the entry of a map with the key, nil if there is none.
+// child returns the entry of a map with a key; nil if there is none.
 func (n *node) child(key string) *node {
 	if n == nil || n.kind != kindMap {
 		return nil
@@ -75,8 +74,8 @@ func (n *node) child(key string) *node {
 	return nil
 }
 
-// get returns the entry of a map with the key, or the map itself if it has no
-// such entry: the best place for a message about that key.
+// get returns the entry of a map with a key, or the map itself, as the place for a message
+// about that key.
 func (n *node) get(key string) *node {
 	if c := n.child(key); c != nil {
 		return c
@@ -108,7 +107,7 @@ func (n *node) add(c *node) {
 	n.index[c.key] = c
 }
 
-// path says where in the document n is, for example jobs[3].env.HOME.
+// path returns where in the document n is, for example jobs[3].env.HOME.
 func (n *node) path() string {
 	var parts []string
 	for ; n != nil && n.parent != nil; n = n.parent {
@@ -133,7 +132,7 @@ func (n *node) path() string {
 	return b.String()
 }
 
-// pathKey writes a map key as a part of a path.
+// pathKey returns a map key as part of a path.
 func pathKey(key string) string {
 	for _, r := range key {
 		if r != '_' && r != '-' && !('a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9') {
@@ -146,6 +145,5 @@ func pathKey(key string) string {
 	return key
 }
 
-// maxDepth bounds the nesting of a file. No sensible specification comes near;
-// it keeps hostile input from exhausting the stack.
+// maxDepth limits the nesting of a file, so that hostile input cannot exhaust the stack.
 const maxDepth = 200

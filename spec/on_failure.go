@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// onFailurePolicy is what the workflow says about its compensation, with a path
-// that means the same file everywhere.
+// onFailurePolicy returns the workflow's policy for its compensation, with an absolute
+// path.
 func (b *builder) onFailurePolicy() *workflow.CompensationPolicy {
 	if b.doc.OnFailure == nil {
 		return nil
@@ -26,8 +26,7 @@ func (b *builder) onFailurePolicy() *workflow.CompensationPolicy {
 	return &p
 }
 
-// buildCompensation adds the undos of the jobs, and behind them the jobs that
-// clean up.
+// buildCompensation adds the undo jobs, and the cleanup jobs after them.
 func (b *builder) buildCompensation() {
 	switch {
 	case b.opts.compensation:
@@ -88,14 +87,14 @@ func (b *builder) buildCleanup(f *OnFailure) {
 	m.addCleanup(sub, at, int32(len(b.def.Stages)), prefix)
 }
 
-// onlyUndos checks an on_failure without jobs: it is about the undos.
+// onlyUndos checks an on_failure without jobs, which requires undo commands.
 func onlyUndos(r *report, f *OnFailure, jobs []*Job) {
 	if !slices.ContainsFunc(jobs, func(j *Job) bool { return j.Undo != "" }) {
 		r.fail(f.at, "name a workflow, or write jobs here, or give jobs an undo", "on_failure has nothing to do")
 	}
 }
 
-// readCleanup reads the specification of the jobs that clean up; nil with errors.
+// readCleanup reads the specification of the cleanup jobs; nil if it has errors.
 func (b *builder) readCleanup(at *node, path string) *workflow.Definition {
 	data, err := b.opts.ReadFile(path)
 	if err != nil {
@@ -122,8 +121,8 @@ func (b *builder) readCleanup(at *node, path string) *workflow.Definition {
 	return sub.def
 }
 
-// expandCleanup expands the jobs that are written in on_failure. They share the
-// sections of the workflow but for its files and user data.
+// expandCleanup expands the jobs in on_failure. They share the sections of the workflow,
+// except files and user data.
 func (b *builder) expandCleanup(f *OnFailure) *workflow.Definition {
 	opts := b.opts
 	opts.compensation = true
@@ -147,8 +146,8 @@ func (b *builder) expandCleanup(f *OnFailure) *workflow.Definition {
 	return sub.def
 }
 
-// checkInCompensation says what a specification cannot have, or has in vain, that
-// is read for an on_failure.
+// checkInCompensation reports what is not allowed, or has no effect, in a specification for
+// on_failure.
 func checkInCompensation(r *report, doc *Document) {
 	refuseCompensation(r, doc, "a compensation", "what cleans up is not undone itself; remove it")
 	checkCleanupJobs(r, doc.Jobs)
@@ -164,7 +163,7 @@ func checkInCompensation(r *report, doc *Document) {
 	}
 }
 
-// refuseCompensation refuses an on_failure and undos where there cannot be any.
+// refuseCompensation rejects on_failure and undo where they are not allowed.
 func refuseCompensation(r *report, doc *Document, whose, hint string) {
 	if f := doc.OnFailure; f != nil {
 		r.failKey(f.at, hint, "%s has no on_failure of its own", whose)
@@ -176,7 +175,7 @@ func refuseCompensation(r *report, doc *Document, whose, hint string) {
 	}
 }
 
-// checkCleanupJobs rejects what a job that cleans up cannot be.
+// checkCleanupJobs rejects what cleanup jobs cannot have.
 func checkCleanupJobs(r *report, jobs []*Job) {
 	for _, j := range jobs {
 		if j.Workflow != "" {
@@ -185,8 +184,7 @@ func checkCleanupJobs(r *report, jobs []*Job) {
 	}
 }
 
-// expandJobs writes the jobs of a definition, those of its compensation where they
-// are from.
+// expandJobs adds the jobs of a definition, those of its compensation where they came from.
 func (d *Document) expandJobs(def *workflow.Definition) {
 	d.Jobs = []*Job{}
 	stage := stage.CompensationOf(def)
@@ -216,14 +214,14 @@ func (d *Document) expandJobs(def *workflow.Definition) {
 	}
 }
 
-// readAgain reports whether what has a name is from the file of on_failure, which
-// the document names.
+// readAgain reports whether a name comes from the file of on_failure, to which the document
+// refers.
 func readAgain(def *workflow.Definition, name string) bool {
 	return def.Policy != nil && def.Policy.OnFailure != nil && def.Policy.OnFailure.Workflow != "" &&
 		strings.HasPrefix(name, workflow.CompensationStage+"/")
 }
 
-// expandedCleanup is a job of an on_failure without what was added to it.
+// expandedCleanup returns a job of on_failure without what was added to it.
 func expandedCleanup(def *workflow.Definition, j *workflow.JobDefinition) *Job {
 	job := expandedJob(def, j)
 	job.Name = job.Name[len(workflow.CompensationStage)+1:]

@@ -2,7 +2,7 @@ package spec
 
 import "fmt"
 
-// part is something that has a name among others of its kind.
+// part identifies a named part among others of its kind.
 type part struct{ noun, name string }
 
 // parts are the names of all parts of a specification.
@@ -10,7 +10,7 @@ type parts struct {
 	*report
 	jobs, files, userData              *nameIndex
 	requirements, handlers, schedulers *names
-	taken                              map[part]*node // by what comes from other files, and what brought it
+	taken                              map[part]*node // from other files, with the node that refers to the file
 }
 
 func newParts(r *report) *parts {
@@ -21,13 +21,13 @@ func newParts(r *report) *parts {
 	}
 }
 
-// ambiguous reports whether two jobs, two files or two user data records have one name.
+// ambiguous reports whether there are duplicate names of jobs, files or user data.
 func (p *parts) ambiguous() bool {
 	return p.jobs.ambiguous || p.files.ambiguous || p.userData.ambiguous
 }
 
-// take notes the name of a part that is not written in this file itself. It
-// returns false, with an error, if another one has it.
+// take records the name of a part from another file. It returns false, with an error, if
+// the name is in use.
 func (p *parts) take(at *node, noun, name string) bool {
 	first := p.own(noun, name)
 	if first == nil {
@@ -45,7 +45,7 @@ func (p *parts) take(at *node, noun, name string) bool {
 	return false
 }
 
-// own is where a part is written in this file; nil if it is not.
+// own returns where a part is written in this file; nil if it is not.
 func (p *parts) own(noun, name string) *node {
 	for _, x := range []*nameIndex{p.jobs, p.files, p.userData} {
 		if x.noun != noun {
@@ -63,17 +63,15 @@ func (p *parts) own(noun, name string) *node {
 	return nil
 }
 
-// partNames gives the parts of another file their names in this one: with a prefix
-// in front.
+// partNames gives the parts of another file prefixed names.
 type partNames struct {
 	parts  *parts
-	at     *node // what brings them in
+	at     *node // refers to the other file
 	prefix string
-	clash  bool // two parts have one name, and that was said
+	clash  bool // a duplicate name was reported
 }
 
-// of returns the name of a part, and notes it. The first that something else has
-// already is an error.
+// of returns and records the name of a part. It reports the first duplicate.
 func (n *partNames) of(noun, name string) string {
 	name = n.prefix + name
 	if !n.clash {

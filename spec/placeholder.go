@@ -6,14 +6,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// untemplated are the keys of jobs, files and user data in which braces are
-// always text.
+// untemplated are the keys of jobs, files and user data in which braces have no meaning.
 var untemplated = map[string]bool{
 	"parameters": true, "use_parameters": true, "parameters_file": true, "failure_handler": true, "retry_policies": true, "timeouts": true, "stdio": true,
 }
 
-// checkPlaceholders reports {word} in the texts of an item that is almost the
-// name of one of its parameters. Other braces belong to shells and programs.
+// checkPlaceholders reports {word} that is almost the name of a parameter of an item. Other
+// braces belong to shells and programs.
 func checkPlaceholders(r *report, item *node, columns []string) {
 	if len(columns) == 0 {
 		return
@@ -25,7 +24,7 @@ func checkPlaceholders(r *report, item *node, columns []string) {
 	}
 }
 
-// checkWords does so in all strings of a value.
+// checkWords does this in all strings of a value.
 func checkWords(r *report, n *node, columns []string) {
 	for _, c := range n.items {
 		checkWords(r, c, columns)
@@ -34,7 +33,7 @@ func checkWords(r *report, n *node, columns []string) {
 		return
 	}
 	for _, m := range dollarTemplate.FindAllStringSubmatch(n.text, -1) {
-		if m[1] != "" || slices.Contains(columns, m[2]) { // ${name} is the shell's
+		if m[1] != "" || slices.Contains(columns, m[2]) { // ${name} is a shell variable
 			continue
 		}
 		if near := workflow.Misspelt(m[2], columns); near != "" {

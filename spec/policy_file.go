@@ -8,17 +8,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// PolicyFile is what a file with a retry policy says.
+// PolicyFile is the content of a file with a retry policy.
 type PolicyFile struct {
 	Policy   *workflow.RetryPolicy
 	Warnings []*Warning
-	// Converted says that the file has the form of a cluster scheduler's resource:
-	// apiVersion, kind, metadata and spec.
+	// Converted says that the file was a cluster scheduler's resource, with apiVersion,
+	// kind, metadata and spec.
 	Converted bool
 }
 
-// LoadPolicy reads a retry policy from a file in YAML, JSON or JSON5; "-" stands
-// for the standard input. An error about the contents is of type Errors.
+// LoadPolicy reads a retry policy from a file in YAML, JSON or JSON5; "-" is the standard
+// input. An error in the contents is of type Errors.
 func LoadPolicy(path string, opts Options) (*PolicyFile, error) {
 	opts = opts.withDefaults()
 	name, data, err := opts.source(path)
@@ -28,8 +28,7 @@ func LoadPolicy(path string, opts Options) (*PolicyFile, error) {
 	return ParsePolicy(name, data)
 }
 
-// ParsePolicy reads a retry policy from a text. All that is wrong with it is
-// reported, with its places.
+// ParsePolicy reads a retry policy from a text. It reports all errors with their places.
 func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 	r, root := policyTree(name, data)
 	d := &policyDecoder{decoder{r}}
@@ -42,7 +41,8 @@ func ParsePolicy(name string, data []byte) (*PolicyFile, error) {
 	return f, r.err()
 }
 
-// noteDefaultAction says what a default action that ends jobs is not about.
+// noteDefaultAction warns of attempts to which a default action that ends jobs does not
+// apply.
 func (d *policyDecoder) noteDefaultAction(root *node, f *PolicyFile) {
 	if f.Policy == nil || d.err() != nil || f.Policy.DefaultAction != workflow.ActionFail && f.Policy.DefaultAction != workflow.ActionHold {
 		return
@@ -86,12 +86,10 @@ func LoadPolicies(path string, opts Options) ([]workflow.RetryPolicy, []*Warning
 	return policies, r.sortedWarnings(), r.err()
 }
 
-// policyDecoder reads what files about retries say, in our form or in that of a
-// cluster scheduler.
+// policyDecoder reads files about retries, in our form or that of a cluster scheduler.
 type policyDecoder struct{ decoder }
 
-// policy reads a policy in our form or in that of a cluster scheduler; nil if it
-// is neither.
+// policy reads a policy in either form; nil if it is neither.
 func (d *policyDecoder) policy(n *node) (p *workflow.RetryPolicy, converted bool) {
 	if !d.isMap(n) {
 		return nil, false
@@ -105,7 +103,7 @@ func (d *policyDecoder) policy(n *node) (p *workflow.RetryPolicy, converted bool
 	return p, false
 }
 
-// policyTree reads a text about retries into a tree, nil if that fails.
+// policyTree reads a text about retries into a tree; nil if that fails.
 func policyTree(name string, data []byte) (*report, *node) {
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
 	r := newReport(source{name, data})
@@ -125,8 +123,8 @@ func (d *policyDecoder) isMap(root *node) bool {
 	return false
 }
 
-// LoadRetrySettings reads the server's settings for retries: in our form, or as
-// the retryPolicy section of a cluster scheduler's configuration.
+// LoadRetrySettings reads the server's retry settings, in our form or as the retryPolicy
+// section of a cluster scheduler's configuration.
 func LoadRetrySettings(path string, opts Options) (*workflow.RetrySettings, error) {
 	opts = opts.withDefaults()
 	name, data, err := opts.source(path)

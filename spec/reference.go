@@ -7,14 +7,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// references are what command and script of a job become, with the files and
-// user data that they name by ${files.input.NAME} and the like.
+// references are command and script of a job after replacement, and the files and user data
+// that they refer to by ${files.input.NAME} and the like.
 type references struct {
 	command, script string
 	lists           [4]referenced // in the order of jobPlan.uses
 }
 
-// referenced are the files or user data that a job names in its texts.
+// referenced are the files or user data to which the texts of a job refer.
 type referenced struct{ command, script []int32 }
 
 // referenceKinds are the forms of references, in the order of jobPlan.uses.
@@ -29,8 +29,7 @@ type referrer struct {
 	last            references
 }
 
-// refer replaces the references in both texts. The result is valid until the
-// next call.
+// refer replaces the references in both texts. The result is valid until the next call.
 func (r *referrer) refer(p *jobPlan, command, script string) *references {
 	refs := &r.last
 	refs.command, refs.script = command, script
@@ -91,7 +90,7 @@ func (r *referrer) substitute(n *node, text string, lists *[4]referenced, script
 	return out.String()
 }
 
-// checkReference reports what looks like a reference but is none.
+// checkReference reports an invalid reference.
 func (r *referrer) checkReference(n *node, text string, end int) {
 	if end < 0 {
 		return
@@ -104,7 +103,7 @@ func (r *referrer) checkReference(n *node, text string, end int) {
 	}
 }
 
-// reference returns what one reference becomes and notes the relation.
+// reference returns the replacement of a reference and records the relation.
 func (r *referrer) reference(n *node, whole string, k int, name string, lists *[4]referenced, script bool) string {
 	index := r.files
 	if k >= 2 {

@@ -9,25 +9,25 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// maxErrors is how many errors of one file are kept, how many warnings, and how
-// many warnings that need confirmation.
+// maxErrors limits the errors of a file, its warnings, and its warnings that need
+// confirmation.
 const maxErrors = 200
 
-// report collects what is wrong with one file.
+// report collects the errors and warnings of a file.
 type report struct {
 	source   source
-	kdl      bool // elements of lists are written under a name of their own
+	kdl      bool // elements of lists have their own node names
 	errors   Errors
 	warnings []*Warning
-	kept     struct{ warnings, doubts int } // of the latter, those that a person must confirm
-	dropped  int                            // errors that are too many to be kept
-	unsaid   int                            // and warnings
+	kept     struct{ warnings, doubts int } // doubts need confirmation
+	dropped  int                            // number of errors beyond the limit
+	unsaid   int                            // number of warnings beyond the limit
 	seen     map[reportKey]*Error
-	family   bool // what is reported is about one of many instances
+	family   bool // the message concerns one of many instances
 }
 
-// reportKey makes repeated messages about the same place one: a wrong line
-// with a million instances is one error, whatever their names.
+// reportKey identifies repeated messages about the same place: one wrong line with a
+// million instances is one error.
 type reportKey struct {
 	n    *node
 	text string
@@ -47,8 +47,7 @@ func (r *report) failKey(n *node, hint, format string, args ...any) {
 	r.failAt(n, n.keySpot(), hint, format, args...)
 }
 
-// repeated reports whether the same thing has been said of n already, and
-// counts it.
+// repeated reports, and counts, whether the same message about n exists.
 func (r *report) repeated(n *node, format string, args ...any) bool {
 	e := r.seen[r.key(n, format, args)]
 	if e != nil {
@@ -82,17 +81,17 @@ func (r *report) failAt(n *node, s spot, hint, format string, args ...any) {
 	r.errors = append(r.errors, e)
 }
 
-// warn reports something doubtful about the value n.
+// warn reports a warning about the value n.
 func (r *report) warn(n *node, hint, format string, args ...any) {
 	r.addWarning(n, n.spot(), false, hint, format, args...)
 }
 
-// warnKey reports something doubtful about the key of n.
+// warnKey reports a warning about the key of n.
 func (r *report) warnKey(n *node, hint, format string, args ...any) {
 	r.addWarning(n, n.keySpot(), false, hint, format, args...)
 }
 
-// doubt reports something that a person must confirm.
+// doubt reports a warning that a person must confirm.
 func (r *report) doubt(n *node, hint, format string, args ...any) {
 	r.addWarning(n, n.spot(), true, hint, format, args...)
 }
@@ -116,7 +115,7 @@ func (r *report) addWarning(n *node, s spot, confirm bool, hint, format string, 
 	r.seen[r.key(n, format, args)] = &w.Error
 }
 
-// failDomain reports an error of the domain, if there is one.
+// failDomain reports an error of package workflow, if it is not nil.
 func (r *report) failDomain(n *node, err error) {
 	var e *workflow.Error
 	switch {
@@ -135,7 +134,7 @@ func (r *report) make(n *node, s spot, hint, message string) *Error {
 	return e
 }
 
-// err returns the errors in order, nil if there are none.
+// err returns the errors in order; nil if there are none.
 func (r *report) err() error {
 	if len(r.errors) == 0 {
 		return nil
@@ -148,7 +147,7 @@ func (r *report) err() error {
 	return r.errors
 }
 
-// takeFrom adds what is wrong with another file that this one names.
+// takeFrom adds the errors of another file that this one refers to.
 func (r *report) takeFrom(o *report, warnings bool) {
 	r.errors = append(r.errors, o.errors...)
 	r.dropped += o.dropped
@@ -158,13 +157,13 @@ func (r *report) takeFrom(o *report, warnings bool) {
 	}
 }
 
-// byPlace sorts errors by their places, those of one file together.
+// byPlace sorts errors by place, grouped by file.
 func byPlace(errs []*Error) {
 	files := filesOf(errs, func(e *Error) *Error { return e })
 	slices.SortStableFunc(errs, func(a, b *Error) int { return comparePlaces(files, a, b) })
 }
 
-// filesOf numbers the files of errors in the order in which they come.
+// filesOf numbers the files of errors in order of appearance.
 func filesOf[T any](items []T, of func(T) *Error) map[string]int {
 	files := map[string]int{}
 	for _, item := range items {
@@ -179,7 +178,7 @@ func comparePlaces(files map[string]int, a, b *Error) int {
 	return cmp.Or(cmp.Compare(files[a.File], files[b.File]), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// sortedWarnings returns the warnings in the order of their places.
+// sortedWarnings returns the warnings by place.
 func (r *report) sortedWarnings() []*Warning {
 	files := filesOf(r.warnings, func(w *Warning) *Error { return &w.Error })
 	slices.SortStableFunc(r.warnings, func(a, b *Warning) int { return comparePlaces(files, &a.Error, &b.Error) })

@@ -17,8 +17,7 @@ const (
 	defaultFlushInterval  = 300
 )
 
-// readRequirements reads the resource requirements of a document, and notes their
-// names.
+// readRequirements reads the resource requirements of a document, and records their names.
 func readRequirements(x *names, items []*ResourceRequirements) []workflow.ResourceRequirements {
 	var all []workflow.ResourceRequirements
 	for _, r := range items {
@@ -45,8 +44,7 @@ func readRequirements(x *names, items []*ResourceRequirements) []workflow.Resour
 	return all
 }
 
-// checkMemory warns about a number without a unit that is too small to be meant
-// in bytes.
+// checkMemory warns of a number without unit that is too small to be bytes.
 func checkMemory(r *report, n *node, text string, bytes int64) {
 	const leastMeant = 1 << 20
 	if text = strings.TrimSpace(text); bytes > 0 && bytes < leastMeant && text == strconv.FormatInt(bytes, 10) {
@@ -54,7 +52,7 @@ func checkMemory(r *report, n *node, text string, bytes int64) {
 	}
 }
 
-// readHandlers reads the failure handlers of a document, and notes their names.
+// readHandlers reads the failure handlers of a document, and records their names.
 func readHandlers(x *names, items []*FailureHandler) []workflow.FailureHandlerDefinition {
 	var all []workflow.FailureHandlerDefinition
 	for _, h := range items {

@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
-// policyRef reads the name of a stored policy, or a policy.
+// policyRef reads a policy or the name of a stored one.
 func (d *decoder) policyRef(n *node, v reflect.Value) {
 	ref := v.Addr().Interface().(*workflow.PolicyRef)
 	switch n.kind {
@@ -25,7 +25,7 @@ func (d *decoder) policyRef(n *node, v reflect.Value) {
 	}
 }
 
-// runPolicy reads what the workflow says about failures; nil if that is nothing.
+// runPolicy returns the workflow's policy for failures; nil if it is empty.
 func (b *builder) runPolicy() *workflow.RunPolicy {
 	doc := b.doc
 	p := &workflow.RunPolicy{
@@ -43,21 +43,20 @@ func (b *builder) runPolicy() *workflow.RunPolicy {
 	return p
 }
 
-// policies read what a workflow and its jobs say about failures.
+// policies reads the policies of a workflow and its jobs.
 type policies struct {
 	*report
 	shared   []workflow.PolicyRef // of the workflow
 	patterns map[string]bool      // of stderr, in retry rules
 }
 
-// ofJob reads what a job says about its failures; nil if that is nothing.
-// Its instances share it.
+// ofJob returns a job's policy for failures, which its instances share; nil if it is empty.
 func (s *policies) ofJob(j *Job) *workflow.JobPolicy {
 	p := &workflow.JobPolicy{RetryPolicies: j.RetryPolicies, Timeouts: j.Timeouts}
 	s.failProblems(j.at, p.Validate())
 	s.checkNames(j)
 	s.addPatterns(j.at, p.RetryPolicies)
-	if t := p.Timeouts; t != nil && t.OnlyRuns() { // the runner sees to it
+	if t := p.Timeouts; t != nil && t.OnlyRuns() { // only the runner applies it
 		p.Timeouts = nil
 	}
 	if reflect.ValueOf(*p).IsZero() {
@@ -66,8 +65,8 @@ func (s *policies) ofJob(j *Job) *workflow.JobPolicy {
 	return p
 }
 
-// checkNames makes sure that a job has no other policy by a name that the workflow
-// gives to one: retries are counted by the names of policies and rules.
+// checkNames checks that a job's policy does not have the name of another policy of the
+// workflow, since retries are counted by name.
 func (s *policies) checkNames(j *Job) {
 	for i, own := range j.RetryPolicies {
 		for _, of := range s.shared {
@@ -82,7 +81,7 @@ func (s *policies) checkNames(j *Job) {
 	}
 }
 
-// addPatterns notes the patterns of stderr in policies that are written below n.
+// addPatterns collects the stderr patterns of policies below n.
 func (s *policies) addPatterns(n *node, refs []workflow.PolicyRef) {
 	for i := range refs {
 		if refs[i].Policy == nil {
@@ -96,8 +95,8 @@ func (s *policies) addPatterns(n *node, refs []workflow.PolicyRef) {
 	}
 }
 
-// addPattern notes a pattern of stderr. The first that is one too many is an error:
-// it would not be looked for.
+// addPattern collects a stderr pattern. The first beyond the limit is an error, since
+// runners would not search for it.
 func (s *policies) addPattern(at *node, pattern string) {
 	if s.patterns[pattern] {
 		return
@@ -107,15 +106,15 @@ func (s *policies) addPattern(at *node, pattern string) {
 	}
 }
 
-// addAll notes the patterns of what another file says, which a node brings in.
+// addAll collects the patterns of another file.
 func (s *policies) addAll(at *node, of *policies) {
 	for pattern := range of.patterns {
 		s.addPattern(at, pattern)
 	}
 }
 
-// failProblems reports what is wrong with values below n. What the decoder has
-// something to say about is not reported twice.
+// failProblems reports problems with values below n, except those that the decoder has
+// reported.
 func (r *report) failProblems(n *node, found []workflow.Problem) {
 	said := slices.Clone(r.errors)
 	for _, p := range found {
@@ -127,8 +126,8 @@ func (r *report) failProblems(n *node, found []workflow.Problem) {
 	}
 }
 
-// find returns the node at a path such as rules[1].when.stderr below n, or the
-// last one on the way that is there.
+// find returns the node at a path such as rules[1].when.stderr below n, or its last
+// existing ancestor.
 func (n *node) find(path string) *node {
 	for part := range strings.SplitSeq(path, ".") {
 		key, index, _ := strings.Cut(strings.TrimSuffix(part, "]"), "[")

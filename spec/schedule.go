@@ -12,18 +12,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Scheduling is what is added to a specification so that Slurm runs its jobs.
+// Scheduling is added to a specification so that Slurm runs its jobs.
 type Scheduling struct {
-	Schedulers []*SlurmScheduler // in place of those that are there
-	Actions    []*Action         // in place of the schedule_nodes actions that are there
-	// Jobs has the scheduler of each job of the document, by its place there;
-	// an empty one is none.
+	Schedulers []*SlurmScheduler // replace the existing ones
+	Actions    []*Action         // replace the existing schedule_nodes actions
+	// Jobs has the scheduler of each job of the document, in order; empty for none.
 	Jobs []string
 }
 
-// OutputFormat is the format in which a specification of a format is written
-// to a path: that of the extension, without one that of the input, and JSON for
-// those that cannot be told or are a superset of it.
+// OutputFormat returns the format for writing a specification to a path: by its extension,
+// or else the format of the input; JSON if that is unknown or a superset of JSON.
 func OutputFormat(path string, input Format) Format {
 	f := formatOf(path)
 	if path == "" {
@@ -35,8 +33,7 @@ func OutputFormat(path string, input Format) Format {
 	return f
 }
 
-// Schedule writes a specification anew, with its scheduling. YAML that stays
-// YAML keeps its comments.
+// Schedule returns a specification with its scheduling. YAML keeps its comments.
 func Schedule(name string, data []byte, to Format, s Scheduling) ([]byte, error) {
 	if to == KDL {
 		return nil, workflow.Errorf(workflow.CodeInvalid, "a specification cannot be written as KDL").WithHint("write it to a file with the extension .yaml or .json")
@@ -83,7 +80,7 @@ func yamlTree(name string, data []byte) (*yaml.Node, error) {
 	return doc.Content[0], nil
 }
 
-// yaml is the value as the YAML library has it.
+// yaml returns the value as a node of the YAML library.
 func (n *node) yaml() *yaml.Node {
 	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.text}
 	switch n.kind {
@@ -144,7 +141,7 @@ func (s *Scheduling) apply(root *yaml.Node) error {
 	return nil
 }
 
-// schedulesNodes is Action.SchedulesNodes of a node.
+// schedulesNodes is Action.SchedulesNodes for a YAML node.
 func schedulesNodes(action *yaml.Node) bool {
 	var a Action
 	for key, value := range map[string]*string{"trigger_type": &a.TriggerType, "action_type": &a.ActionType} {
@@ -155,7 +152,7 @@ func schedulesNodes(action *yaml.Node) bool {
 	return a.SchedulesNodes()
 }
 
-// yamlOf is a list of the document as the YAML library has it.
+// yamlOf returns a list of the document as a YAML node.
 func yamlOf(list any) (*yaml.Node, error) {
 	text, err := json.Marshal(list)
 	if err != nil {
@@ -171,7 +168,7 @@ func yamlOf(list any) (*yaml.Node, error) {
 	return n.yaml(), nil
 }
 
-// orNothing is nil for an empty list.
+// orNothing returns nil for an empty list.
 func orNothing(list *yaml.Node) *yaml.Node {
 	if len(list.Content) == 0 {
 		return nil
@@ -179,7 +176,7 @@ func orNothing(list *yaml.Node) *yaml.Node {
 	return list
 }
 
-// resolved follows an alias.
+// resolved returns the target of an alias.
 func resolved(n *yaml.Node) *yaml.Node {
 	for n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -187,7 +184,7 @@ func resolved(n *yaml.Node) *yaml.Node {
 	return n
 }
 
-// yamlEntry returns the value of a key, nil if there is none.
+// yamlEntry returns the value of a key; nil if there is none.
 func yamlEntry(n *yaml.Node, key string) *yaml.Node {
 	n = resolved(n)
 	for i := 0; i+1 < len(n.Content) && n.Kind == yaml.MappingNode; i += 2 {
@@ -198,7 +195,7 @@ func yamlEntry(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// setYAML sets the value of a key; nil takes the key away.
+// setYAML sets the value of a key; nil removes the key.
 func setYAML(n *yaml.Node, key string, value *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		switch {
@@ -216,7 +213,7 @@ func setYAML(n *yaml.Node, key string, value *yaml.Node) {
 	}
 }
 
-// writeJSON writes a value with two blanks per level.
+// writeJSON writes a value with an indentation of two blanks per level.
 func writeJSON(b *strings.Builder, n *node, indent string) {
 	open, shut := "{", "}"
 	switch n.kind {
@@ -250,11 +247,11 @@ func writeJSON(b *strings.Builder, n *node, indent string) {
 
 // JobFamily is the jobs that come from one item of the document.
 type JobFamily struct {
-	Item  int // its place in the document's jobs
-	First int // the first of its jobs in the definition; they end where the next family begins
+	Item  int // index in the document's jobs
+	First int // index in the definition; the family ends where the next begins
 }
 
-// families lists them in the order of the definition.
+// families returns the job families in the order of the definition.
 func (x *nameIndex) families() []JobFamily {
 	if len(x.spans) == 0 {
 		return nil

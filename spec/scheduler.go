@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// readSchedulers reads the Slurm schedulers of a document, and notes their names.
+// readSchedulers reads the Slurm schedulers of a document, and records their names.
 func readSchedulers(x *names, items []*SlurmScheduler) []workflow.SlurmSchedulerDefinition {
 	var all []workflow.SlurmSchedulerDefinition
 	for _, s := range items {
@@ -58,16 +58,15 @@ func slurmDefaults(r *report, doc *Document) json.RawMessage {
 	return doc.SlurmDefaults
 }
 
-// placementCheck compares the jobs of a definition with the schedulers in whose
-// allocations they run.
+// placementCheck checks whether jobs fit into the allocations of their schedulers.
 type placementCheck struct {
 	*report
 	def   *workflow.Definition
 	parts *parts
 }
 
-// checkNodes applies the node rule: a job that is assigned to a scheduler of
-// several nodes runs on one node or on all.
+// checkNodes checks that a job of a scheduler with several nodes runs on one node or on
+// all.
 func (c *placementCheck) checkNodes(actions []*Action) {
 	for _, a := range actions {
 		if a.ActionType != "schedule_nodes" || a.SchedulerType != "slurm" {
@@ -103,14 +102,13 @@ func (c *placementCheck) requirementsNamed(name string) *workflow.ResourceRequir
 	return nil
 }
 
-// room is what an allocation of a scheduler offers; negative is unlimited.
+// room is what an allocation of a scheduler offers; negative means unlimited.
 type room struct {
 	seconds, memory, gpus int64
 }
 
-// checkRoom applies the resource rule: a job must fit into an allocation of
-// its scheduler, a job without one into that of at least one. What does not
-// fit can still be meant (a scheduler may be changed later), so it is a doubt.
+// checkRoom checks that a job fits into an allocation of its scheduler, or without one, of
+// any scheduler. A misfit is a doubt, since a scheduler may be changed later.
 func (c *placementCheck) checkRoom() {
 	if len(c.def.SlurmSchedulers) == 0 {
 		return
@@ -148,7 +146,7 @@ func (c *placementCheck) checkFit(at *node, j *workflow.JobDefinition, r *workfl
 	}
 	where := at.get("resource_requirements")
 	switch {
-	case len(misfits) == 0: // the scheduler is unknown: reported already
+	case len(misfits) == 0: // the scheduler is unknown, which was already reported
 	case j.Scheduler != "":
 		c.doubt(where, "enlarge the scheduler or lower the requirements", "the requirements %s do not fit into the scheduler %s: %s", r.Name, j.Scheduler, misfits[0])
 	default:
@@ -156,13 +154,13 @@ func (c *placementCheck) checkFit(at *node, j *workflow.JobDefinition, r *workfl
 	}
 }
 
-// misfit says why requirements do not fit, the empty string if they do.
+// misfit returns why requirements do not fit; empty if they do.
 func (o room) misfit(r *workflow.ResourceRequirements, s *workflow.SlurmSchedulerDefinition) string {
 	runtime, err1 := workflow.ParseRuntime(r.Runtime)
 	memory, err2 := workflow.ParseMemory(r.Memory)
 	switch {
 	case err1 != nil || err2 != nil:
-		return "" // reported already
+		return "" // already reported
 	case o.seconds >= 0 && runtime > o.seconds:
 		return "runtime " + r.Runtime + " is longer than the walltime " + s.Walltime + " of " + s.Name
 	case o.memory >= 0 && memory > o.memory:
@@ -173,7 +171,7 @@ func (o room) misfit(r *workflow.ResourceRequirements, s *workflow.SlurmSchedule
 	return ""
 }
 
-// roomOf reads what the i-th scheduler offers and reports what cannot be read.
+// roomOf returns what the i-th scheduler offers, and reports invalid values.
 func (c *placementCheck) roomOf(i int) room {
 	s := &c.def.SlurmSchedulers[i]
 	at := c.parts.schedulers.first[s.Name]
@@ -198,7 +196,7 @@ func (c *placementCheck) roomOf(i int) room {
 
 var walltime = regexp.MustCompile(`^(?:(\d{1,5})-(\d{1,5})(?::(\d{1,5})(?::(\d{1,5}))?)?|(\d{1,5}):(\d{1,5}):(\d{1,5})|(\d{1,7})(?::(\d{1,5}))?)$`)
 
-// parseWalltime reads a time limit as Slurm does: minutes, minutes:seconds,
+// parseWalltime reads a time limit in Slurm's formats: minutes, minutes:seconds,
 // hours:minutes:seconds, days-hours and so on. UNLIMITED is -1.
 func parseWalltime(text string) (seconds int64, ok bool) {
 	text = strings.TrimSpace(text)
@@ -217,7 +215,7 @@ func parseWalltime(text string) (seconds int64, ok bool) {
 	return seconds, true
 }
 
-// parseSlurmMemory reads --mem: megabytes without a unit; 0 is a whole node.
+// parseSlurmMemory reads --mem: megabytes by default; 0 is a whole node.
 func parseSlurmMemory(text string) (int64, bool) {
 	text = strings.TrimSuffix(strings.TrimSuffix(strings.TrimSpace(text), "B"), "b")
 	if text == "0" {
@@ -232,7 +230,7 @@ func parseSlurmMemory(text string) (int64, bool) {
 
 var gres = regexp.MustCompile(`(?i)^(?:gres/)?gpu(?::[^:()]+?)??(?::(\d+))?(?:\([^)]*\))?$`)
 
-// gresGPUs counts the GPUs of a --gres; what it cannot read counts as none.
+// gresGPUs returns the GPUs of a --gres; 0 if it is not understood.
 func gresGPUs(text string) int64 {
 	total := int64(0)
 	for part := range strings.SplitSeq(text, ",") {

@@ -11,6 +11,6 @@ import (
 //go:embed schema.json
 var schemaJSON []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of specifications in YAML, JSON
-// and JSON5, for editors. It is made from the types of Document.
+// Schema returns the JSON Schema (draft 2020-12) of specifications, for editors. It is
+// generated from the types of Document.
 func Schema() []byte { return slices.Clone(schemaJSON) }

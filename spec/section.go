@@ -12,7 +12,7 @@ type names struct {
 	*report
 	noun  string
 	known []string
-	index map[string]int   // into the section of the definition
+	index map[string]int   // index in the section of the definition
 	first map[string]*node // where the item is
 }
 
@@ -20,12 +20,12 @@ func newNames(r *report, noun string) *names {
 	return &names{report: r, noun: noun, index: map[string]int{}, first: map[string]*node{}}
 }
 
-// add notes the name of the item that comes next into the definition.
+// add records the name of the next item.
 func (x *names) add(next int, at *node, name string) {
 	where := at.get("name")
 	switch {
 	case strings.TrimSpace(name) == "":
-		if where != at && where.kind == kindString { // otherwise reported already
+		if where != at && where.kind == kindString { // otherwise already reported
 			x.fail(where, "write one between the quotes", "a %s needs a name", x.noun)
 		}
 	case x.first[name] != nil:
@@ -37,7 +37,7 @@ func (x *names) add(next int, at *node, name string) {
 	}
 }
 
-// check reports a name that the section does not have.
+// check reports a name that is not in the section.
 func (x *names) check(n *node, name string) {
 	const format = "there is no %s named %s"
 	if x.first[name] != nil || x.repeated(n, format, x.noun, clip(name)) {
@@ -50,7 +50,7 @@ func (x *names) check(n *node, name string) {
 	x.fail(n, hint, format, x.noun, clip(name))
 }
 
-// existing says which names there are, for somebody who wrote another one.
+// existing returns the existing names, as a hint.
 func existing(known []string) string {
 	const few = 10
 	switch more := len(known) - few; {

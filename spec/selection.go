@@ -9,8 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// selection is a list of names and a list of regexes that together select
-// jobs, files or user data.
+// selection is a list of names and a list of regexes that select jobs, files or user data.
 type selection struct {
 	index    *nameIndex
 	names    []template
@@ -19,26 +18,26 @@ type selection struct {
 	regexAt  *node
 	constant bool
 	lenient  bool
-	matched  []int32 // what the regexes selected, if constant
-	listed   []int32 // what the names selected, if constant
+	matched  []int32 // selected by regexes, if constant
+	listed   []int32 // selected by names, if constant
 	all      []int32 // both, if constant
 }
 
-// listing is two lists of an item as they stand in the document.
+// listing has two lists of an item.
 type listing struct {
 	key, regexKey  string
 	names, regexes []string
 	lenient        bool // a regex may match nothing
 }
 
-// selector finds what lists of names and regexes select.
+// selector resolves selections.
 type selector struct {
 	indexes indexArena
 	name    []byte  // scratch
 	found   []int32 // scratch
 }
 
-// prepare makes a selection of the two lists of an item.
+// prepare returns the selection of two lists of an item.
 func (c *selector) prepare(x *nameIndex, at *node, columns []string, l listing) *selection {
 	if len(l.names) == 0 && len(l.regexes) == 0 {
 		return x.nothing
@@ -61,8 +60,8 @@ func (c *selector) prepare(x *nameIndex, at *node, columns []string, l listing) 
 	return s
 }
 
-// resolve returns what is selected for a row, ascending and without repeats.
-// The result is shared and must not be changed.
+// resolve returns what is selected for a row, ascending and unique. The result is shared
+// and must not be changed.
 func (c *selector) resolve(s *selection, row []Value) []int32 {
 	if s.constant {
 		return s.all
@@ -70,7 +69,7 @@ func (c *selector) resolve(s *selection, row []Value) []int32 {
 	return c.indexes.keep(union(c.listed(s, row), s.match(row)))
 }
 
-// listed looks the names up, in the order as written.
+// listed returns the indexes of the names, in the order as written.
 func (c *selector) listed(s *selection, row []Value) []int32 {
 	found := c.found[:0]
 	for k := range s.names {
@@ -85,8 +84,8 @@ func (c *selector) listed(s *selection, row []Value) []int32 {
 	return found
 }
 
-// used is what a job uses of one kind: what the command names, else the list;
-// and what the script names, and what the regexes select.
+// used returns what a job uses of one kind: what the command refers to, or else the list,
+// and what the script and the regexes refer to.
 func (c *selector) used(s *selection, r referenced, row []Value) []int32 {
 	if len(r.command) == 0 && len(r.script) == 0 {
 		return c.resolve(s, row)
@@ -101,8 +100,7 @@ func (c *selector) used(s *selection, r referenced, row []Value) []int32 {
 	return c.indexes.keep(union(union(listed, r.script), matched))
 }
 
-// unknown reports a name that nothing has. It is the text n, or in the part
-// of it that is given.
+// unknown reports an unknown name: the text n, or a part of it.
 func (x *nameIndex) unknown(n *node, part, name string) {
 	const format = "there is no %s named %s"
 	if x.repeated(n, format, x.noun, clip(name)) {
@@ -125,8 +123,8 @@ func (x *nameIndex) unknown(n *node, part, name string) {
 
 var placeholder = regexp.MustCompile(`\{[A-Za-z_][A-Za-z0-9_]*(:[^}]*)?\}`)
 
-// union merges two lists of indexes, ascending and without repeats. It returns
-// one of them if the other adds nothing.
+// union merges two lists of indexes, ascending and unique. It returns one of them if the
+// other adds nothing.
 func union(a, b []int32) []int32 {
 	if len(b) == 0 && ascending(a) {
 		return a
@@ -139,7 +137,7 @@ func union(a, b []int32) []int32 {
 	return slices.Compact(all)
 }
 
-// ascending reports whether a list is sorted and without repeats.
+// ascending reports whether a list is sorted and unique.
 func ascending(a []int32) bool {
 	for i := 1; i < len(a); i++ {
 		if a[i-1] >= a[i] {
@@ -149,10 +147,10 @@ func ascending(a []int32) bool {
 	return true
 }
 
-// indexArena makes many small lists of indexes with few allocations.
+// indexArena stores many small lists of indexes in few allocations.
 type indexArena struct{ block []int32 }
 
-// keep returns a copy of a list, nil if it is empty.
+// keep returns a copy of a list; nil if it is empty.
 func (a *indexArena) keep(list []int32) []int32 {
 	if len(list) == 0 {
 		return nil

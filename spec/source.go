@@ -38,8 +38,8 @@ func (n *node) keySpot() spot {
 	return n.parent.spot()
 }
 
-// find looks for a part of the text n in the lines where n stands; if it is
-// written otherwise there, the place is that of n.
+// find returns the place of a part of the text n; the place of n if the part is spelled
+// differently there.
 func (s source) find(n *node, part string) spot {
 	const lines = 50
 	whole := n.spot()
@@ -66,8 +66,8 @@ type source struct {
 	text []byte
 }
 
-// place returns a place with its line. A library may count line ends that are
-// none here; such a place is moved to the nearest one.
+// place returns a place with its line. A library may count line ends that are not counted
+// here; such a place is moved to the nearest line.
 func (s source) place(at pos) (line, column int, text string) {
 	line = min(int(at.line), bytes.Count(s.text, []byte("\n"))+1)
 	text = s.line(line)

@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// sweep is what an item expands to: so many rows of values for its columns.
+// sweep is the expansion of an item: count rows of values for its columns.
 type sweep struct {
 	columns []string
 	axes    []*axis
@@ -19,8 +19,8 @@ type sweep struct {
 // one is the sweep of an item without parameters.
 var one = &sweep{count: 1}
 
-// row puts the values of the i-th instance into row. In a product the last
-// axis runs fastest.
+// row sets row to the values of the i-th instance. In a product the last axis varies
+// fastest.
 func (s *sweep) row(i int, row []Value) {
 	switch {
 	case s.table != nil:
@@ -38,7 +38,7 @@ func (s *sweep) row(i int, row []Value) {
 	}
 }
 
-// combine makes a sweep of axes.
+// combine returns the sweep of several axes.
 func combine(columns []string, axes []*axis, zip bool) (*sweep, error) {
 	s := &sweep{columns: columns, axes: axes, zip: zip, count: 1}
 	if len(axes) == 0 {
@@ -89,8 +89,8 @@ func (d *decoder) parameters(n *node) Parameters {
 	return ps
 }
 
-// listItems reads a list that was written as one. Strings stay strings, but
-// are split at commas, as existing workflows know it.
+// listItems reads a list. Strings are split at commas, since existing workflows rely on
+// that.
 func (d *decoder) listItems(n *node) []Value {
 	items := make([]Value, 0, len(n.items))
 	for _, c := range n.items {
@@ -116,7 +116,7 @@ func (d *decoder) listItems(n *node) []Value {
 	return items
 }
 
-// definition is the parameter as it was written.
+// definition returns the parameter as it was written.
 func (p *Parameter) definition() string {
 	if p.Items == nil {
 		return p.Value
@@ -139,14 +139,14 @@ func (p *Parameter) axis(read func(string) ([]byte, error)) (*axis, error) {
 	return parseAxis(p.Value, read)
 }
 
-// sweeper finds what the items of a document expand to.
+// sweeper determines the sweeps of a document's items.
 type sweeper struct {
 	*expansion
 	read func(path string) ([]byte, error)
 
 	at             *node      // of the document
-	parameters     Parameters // that items share
-	parametersFile string     // likewise
+	parameters     Parameters // shared by items
+	parametersFile string     // shared by items
 
 	axes   map[*node]*axis
 	tables map[string]*table
@@ -159,7 +159,7 @@ func newSweeper(e *expansion, doc *Document, read func(path string) ([]byte, err
 	}
 }
 
-// checkShared checks what items share.
+// checkShared checks the parameters that items share.
 func (w *sweeper) checkShared() {
 	if ps := w.at.child("parameters"); w.parametersFile != "" && ps != nil && ps.kind != kindNull {
 		w.failKey(w.at.get("parameters_file"), "remove one of the two", "parameters_file and parameters exclude each other")
@@ -169,8 +169,7 @@ func (w *sweeper) checkShared() {
 	}
 }
 
-// measure finds what each item expands to. It returns false if that cannot be done
-// in reasonable time and space.
+// measure returns the sweep of each item. It returns false if they exceed the limits.
 func (w *sweeper) measure(doc *Document) (map[*Sweep]*sweep, bool) {
 	sweeps := make(map[*Sweep]*sweep, len(doc.Files)+len(doc.UserData)+len(doc.Jobs))
 	for _, f := range doc.Files {
@@ -185,8 +184,7 @@ func (w *sweeper) measure(doc *Document) (map[*Sweep]*sweep, bool) {
 	return sweeps, w.instances <= maxInstances
 }
 
-// sweepOf finds what an item expands to; nil if that is in error. The node is
-// the item's.
+// sweepOf returns the sweep of an item at a node; nil if it has errors.
 func (w *sweeper) sweepOf(at *node, s *Sweep) *sweep {
 	useTable := s.UseParametersFile != nil && *s.UseParametersFile
 	result := one
@@ -242,7 +240,7 @@ func (w *sweeper) axisSweep(at *node, s *Sweep, ps Parameters) *sweep {
 	return sw
 }
 
-// axis parses a parameter once; nil if it is in error.
+// axis parses a parameter once; nil if it has errors.
 func (w *sweeper) axis(p *Parameter) *axis {
 	if a, ok := w.axes[p.at]; ok && p.at != nil {
 		return a
@@ -255,7 +253,7 @@ func (w *sweeper) axis(p *Parameter) *axis {
 	return a
 }
 
-// failValue reports what a parameter or table has wrong.
+// failValue reports an error of a parameter or table.
 func (r *report) failValue(n *node, err error) {
 	var why *badValue
 	hint := ""
@@ -265,7 +263,7 @@ func (r *report) failValue(n *node, err error) {
 	r.fail(n, hint, "%v", err)
 }
 
-// sharedParameters picks parameters of the workflow by their names.
+// sharedParameters returns parameters of the workflow by name.
 func (w *sweeper) sharedParameters(at *node, names []string) Parameters {
 	var picked Parameters
 	known := make([]string, len(w.parameters))
@@ -288,7 +286,7 @@ func (w *sweeper) sharedParameters(at *node, names []string) Parameters {
 	return picked
 }
 
-// tableSweep expands over a table, the item's own or the workflow's.
+// tableSweep returns the sweep over a table, the item's own or the workflow's.
 func (w *sweeper) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
 	key := "parameters_file"
 	if s.ParametersFile == "" {
@@ -322,7 +320,7 @@ func (w *sweeper) tableSweep(at *node, s *Sweep, useTable bool) *sweep {
 	return &sweep{columns: t.columns, table: t, count: len(t.rows)}
 }
 
-// tableAt reads a table once; nil if it is in error.
+// tableAt reads a table once; nil if it has errors.
 func (w *sweeper) tableAt(where *node, path string) *table {
 	if t, ok := w.tables[path]; ok {
 		return t
