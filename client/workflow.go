@@ -61,6 +61,11 @@ func (c Workflows) Cancel(ctx context.Context, id int64) (*api.Workflow, error) 
 	return call[api.Workflow](ctx, c, http.MethodPut, fmt.Sprintf("/workflows/%d/cancel", id), nil)
 }
 
+// ProposeCancel returns what Cancel would end, and how much work would be lost.
+func (c Workflows) ProposeCancel(ctx context.Context, id int64) (*api.CancellationProposal, error) {
+	return get[api.CancellationProposal](ctx, c, "/workflows/%d/cancellation", id)
+}
+
 // Status returns a summary of a workflow.
 func (c Workflows) Status(ctx context.Context, id int64) (*api.WorkflowStatus, error) {
 	return get[api.WorkflowStatus](ctx, c, "/workflows/%d/status", id)

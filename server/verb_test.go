@@ -21,3 +21,14 @@ func TestAllocationPlan(t *testing.T) {
 		want(200, `"account":"other"`, `"num_allocations":1`, `"node_seconds":3600`, `"cluster_state":[]`)
 	a.send("POST", "/workflows/999/allocation_plan", `{"site":`+aSite+`}`).want(404)
 }
+
+func TestCancellation(t *testing.T) {
+	a := newAPI(t)
+	w := a.workflow()
+	path := fmt.Sprintf("/workflows/%d/", w)
+	a.must("POST", "/jobs", fmt.Sprintf(`{"workflow_id":%d,"name":"j","command":"true"}`, w))
+	a.send("GET", path+"cancellation", "").want(200, `"is_canceled":false`, `"not_started":1`, `"jobs":[]`, `"allocations":[]`)
+	a.must("PUT", path+"cancel", "")
+	a.send("GET", path+"cancellation", "").want(200, `"is_canceled":true`, `"not_started":0`)
+	a.send("GET", "/workflows/999/cancellation", "").want(404)
+}

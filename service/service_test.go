@@ -562,3 +562,44 @@ func TestResetWorkflow(t *testing.T) {
 		t.Errorf("done %+v: %s and %s", done, good.Status, bad.Status)
 	}
 }
+
+func TestCancel(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.ProposeCancel(t.Context(), w.id+1); workflow.CodeOf(err) != workflow.CodeNotFound {
+		t.Errorf("an unknown workflow: %v", err)
+	}
+	w.must(w.store.Workflows.Initialize(t.Context(), w.id, store.InitializeOptions{}))
+	node, err := w.store.ComputeNodes.Create(t.Context(), compute.Node{
+		WorkflowID: w.id, Hostname: "here", PID: 1, StartTime: "2026-11-21T10:00:00Z", NumCPUs: 8, MemoryGB: 16, NumNodes: 1, Type: "local",
+	})
+	w.must(err)
+	_, err = w.store.Jobs.ClaimNext(t.Context(), w.id, 1, nil)
+	w.must(err)
+	_, err = w.store.Jobs.Start(t.Context(), w.good, 0, node.ID)
+	w.must(err)
+	_, err = w.store.Allocations.Intend(t.Context(), store.AllocationIntent{WorkflowID: w.id, IntentID: "aa", JobName: "x"})
+	w.must(err)
+	started := w.Now()
+	w.Now = func() time.Time { return started.Add(time.Hour) }
+	var p api.CancellationProposal
+	w.unchanged(func() (err error) {
+		p, err = w.ProposeCancel(t.Context(), w.id)
+		return err
+	})
+	if len(p.Jobs) != 1 || p.Jobs[0].JobID != w.good || p.Jobs[0].StartTime == nil || p.NotStarted != 1 || len(p.Allocations) != 1 {
+		t.Errorf("proposed %+v", p)
+	}
+	if p.CPUSeconds != 2*3600 {
+		t.Errorf("%d CPU seconds would be lost, want an hour of two CPUs", p.CPUSeconds)
+	}
+	canceled, err := w.Cancel(t.Context(), w.id)
+	w.must(err)
+	if !canceled.IsCanceled {
+		t.Errorf("canceled %+v", canceled)
+	}
+	p, err = w.ProposeCancel(t.Context(), w.id)
+	w.must(err)
+	if !p.IsCanceled || len(p.Jobs)+len(p.Allocations) > 0 || p.NotStarted != 0 {
+		t.Errorf("after that it proposed %+v", p)
+	}
+}

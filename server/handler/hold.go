@@ -5,8 +5,6 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
-	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -32,33 +30,14 @@ func (h holds) listHolds(r *rest.Request[holdListParams, rest.None]) (api.HoldLi
 
 func (h holds) resolveHolds(r *rest.Request[IDParams, api.HoldResolution]) (api.HoldOutcomes, error) {
 	b := &r.Body
-	ways := 0
-	for _, given := range []bool{len(b.JobIDs) > 0, b.Fingerprint != "", b.All} {
-		if given {
-			ways++
-		}
-	}
-	if ways != 1 {
-		return api.HoldOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "name the jobs by one of job_ids, fingerprint and all")
-	}
-	c := b.Classification
-	c.Author = cmp.Or(c.Author, r.User())
-	outcomes, err := h.Store.Holds.Resolve(r.Context(), r.Params.ID, store.HoldSelection{JobIDs: b.JobIDs, Fingerprint: b.Fingerprint}, c,
-		store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
-	return api.HoldOutcomes{Outcomes: outcomes}, err
+	b.Author = cmp.Or(b.Author, r.User())
+	return h.verbs().ResolveHolds(r.Context(), r.Params.ID, b)
 }
 
 func (h holds) resolveHoldsEach(r *rest.Request[IDParams, api.HoldVerdicts]) (api.VerdictOutcomes, error) {
 	b := &r.Body
-	switch n := len(b.Verdicts); {
-	case n == 0:
-		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts is empty")
-	case n > api.MaxLimit:
-		return api.VerdictOutcomes{}, workflow.Errorf(workflow.CodeInvalid, "the list of verdicts has %d entries; at most %d are accepted at once", n, api.MaxLimit)
-	}
 	for i := range b.Verdicts {
 		b.Verdicts[i].Author = cmp.Or(b.Verdicts[i].Author, r.User())
 	}
-	outcomes, err := h.Store.Holds.ResolveEach(r.Context(), r.Params.ID, b.Verdicts, store.ResolveOptions{DryRun: b.DryRun, Force: b.Force})
-	return api.VerdictOutcomes{Outcomes: outcomes}, err
+	return h.verbs().ResolveHoldsEach(r.Context(), r.Params.ID, b)
 }

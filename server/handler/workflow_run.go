@@ -19,6 +19,7 @@ type workflowRuns struct{ *Deps }
 func (h workflowRuns) routes() []rest.Route {
 	return []rest.Route{
 		rest.Handle("PUT", "/workflows/{id}/cancel", "Cancel a workflow", h.cancelWorkflow),
+		rest.Handle("GET", "/workflows/{id}/cancellation", "Show what a cancellation would end, and how much work would be lost", h.proposeCancel),
 		rest.Handle("POST", "/workflows/{id}/reset_status", "Start a new run: the run id grows by one", h.resetWorkflowStatus),
 		rest.Handle("POST", "/workflows/{id}/initialize_jobs", "Make the jobs ready or blocked", h.initializeJobs, rest.Conflict409,
 			rest.Answers(http.StatusOK, api.Message{}), rest.Answers(http.StatusAccepted, api.Task{})),
@@ -28,8 +29,12 @@ func (h workflowRuns) routes() []rest.Route {
 }
 
 func (h workflowRuns) cancelWorkflow(r *rest.Request[IDParams, rest.None]) (api.Workflow, error) {
-	w, err := h.Store.Workflows.Cancel(r.Context(), r.Params.ID)
+	w, err := h.verbs().Cancel(r.Context(), r.Params.ID)
 	return fromWorkflow(w), err
+}
+
+func (h workflowRuns) proposeCancel(r *rest.Request[IDParams, rest.None]) (api.CancellationProposal, error) {
+	return h.verbs().ProposeCancel(r.Context(), r.Params.ID)
 }
 
 type resetStatusParams struct {

@@ -23,6 +23,7 @@ var scopes = map[string]Scope{
 	"POST /workflows/{id}/archive": Refused,
 
 	"PUT /workflows/{id}/cancel":                      Refused,
+	"GET /workflows/{id}/cancellation":                Refused,
 	"POST /workflows/{id}/reset_status":               Refused,
 	"POST /workflows/{id}/initialize_jobs":            Refused,
 	"POST /workflows/{id}/reset_job_status":           Refused,

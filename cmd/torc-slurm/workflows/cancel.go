@@ -16,23 +16,29 @@ import (
 
 // NewCancel makes the command that cancels a workflow.
 func NewCancel(a *cli.Factory) *cobra.Command {
-	noPrompts := false
+	noPrompts, dryRun := false, false
 	c := &cobra.Command{
 		Use:   "cancel [ID]",
 		Short: "Cancel a workflow",
 		Long: `Cancel a workflow: its runners end the jobs that run, and no other job starts.
 Its allocations are canceled, and the command waits up to a minute until Slurm
-has given them up. You are asked first, unless the output is JSON.`,
+has released them. You are asked first, unless the output is JSON. --dry-run only
+says which jobs and allocations would end, and how much work would be lost.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm cancel 12
+  torc-slurm cancel 12 --dry-run
   torc-slurm cancel 12 --no-prompts`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 		Annotations:       cli.ServerExits("1 canceled, but allocations are there still; the daemon keeps at it"),
 		RunE: a.WorkflowCommand(func(ctx context.Context, conn *cli.Connection, id int64) error {
+			if dryRun {
+				return proposeCancel(ctx, a, conn, id)
+			}
 			return runCancel(ctx, a, conn, id, noPrompts)
 		}),
 	}
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would end")
 	cli.AddNoPrompts(c.Flags(), &noPrompts)
 	return c
 }
@@ -72,6 +78,44 @@ func runCancel(ctx context.Context, a *cli.Factory, conn *cli.Connection, id int
 		result.Errors = append(result.Errors, fmt.Sprintf("Slurm job %s is still %s", cli.FirstOf(apidata.SlurmID(x), "(not known yet)"), cli.FirstOf(x.SlurmState, x.State)))
 	}
 	return showCanceled(a, result)
+}
+
+// proposeCancel shows what a cancellation would end.
+func proposeCancel(ctx context.Context, a *cli.Factory, conn *cli.Connection, id int64) error {
+	p, err := conn.Workflows.ProposeCancel(ctx, id)
+	if err != nil {
+		return err
+	}
+	if p.IsCanceled {
+		return a.ShowMessage(p, "Workflow %d is canceled already", id)
+	}
+	jobs := make([]string, len(p.Jobs))
+	for i, j := range p.Jobs {
+		jobs[i] = j.Name
+	}
+	slurmJobs := make([]string, len(p.Allocations))
+	for i, x := range p.Allocations {
+		slurmJobs[i] = fmt.Sprint(x.SlurmJobID)
+		if x.SlurmJobID == 0 {
+			slurmJobs[i] = "(not known yet)"
+		}
+	}
+	text := fmt.Sprintf("Would end %s%s\nWould cancel %s%s\n%s would not start",
+		workflow.CountOf(int64(len(jobs)), "job", "jobs"), named(jobs),
+		workflow.CountOf(int64(len(slurmJobs)), "allocation", "allocations"), named(slurmJobs),
+		workflow.CountOf(p.NotStarted, "job", "jobs"))
+	if p.CPUSeconds > 0 {
+		text += fmt.Sprintf("\nLost, unless the jobs save it: %.1f CPU hours", float64(p.CPUSeconds)/3600)
+	}
+	return a.ShowMessage(p, "%s", text)
+}
+
+// named puts names after a count.
+func named(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	return ": " + cli.FirstNames(names)
 }
 
 // CancelResult is what cancel says in JSON.

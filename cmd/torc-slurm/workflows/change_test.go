@@ -216,6 +216,15 @@ func TestCancel(t *testing.T) {
 				"GET /allocations?max_age_seconds=3&workflow_id=12",
 			},
 		}},
+		clitest.Case{Args: "cancel 12 --dry-run", Routes: clitest.Routes{"GET /workflows/12/cancellation": {Body: `{"workflow_id":12,"run_id":1,"is_canceled":false,` +
+			`"jobs":[{"job_id":3,"name":"a","status":"running"},{"job_id":4,"name":"b","status":"pending"}],"not_started":1,` +
+			`"allocations":[{"id":1,"slurm_job_id":812,"state":"active"},{"id":2,"state":"intent"}],"cpu_seconds":5400}`}}, Want: clitest.Result{
+			Stdout:   "Would end 2 jobs: a, b\nWould cancel 2 allocations: 812, (not known yet)\n1 job would not start\nLost, unless the jobs save it: 1.5 CPU hours\n",
+			Requests: []string{"GET /workflows/12/cancellation"},
+		}},
+		clitest.Case{Args: "cancel 12 --dry-run", Routes: clitest.Routes{"GET /workflows/12/cancellation": {Body: `{"workflow_id":12,"is_canceled":true}`}}, Want: clitest.Result{
+			Stdout: "Workflow 12 is canceled already\n", Requests: []string{"GET /workflows/12/cancellation"},
+		}},
 		clitest.Case{Args: "cancel 12", Stdin: "no\n", Terminal: 80, Routes: routes, Want: clitest.Result{
 			Stderr:   aboutSweep + "Nothing was done.\n",
 			Requests: []string{getSweep},

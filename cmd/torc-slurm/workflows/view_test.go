@@ -93,7 +93,7 @@ Total: 2 comparisons
 			Stdout:   "Job ID,Job Name,Resource,Specified,Peak Used,Utilization\n",
 			Requests: []string{"GET /workflows/12/check_resources?min_over_percent=1"},
 		}},
-		wrong("workflows correct-resources 12 --cpu-multiplier 0.5", "a multiplier of 0.5 would leave less than was used: at least 1"),
+		wrong("workflows correct-resources 12 --cpu-multiplier 0.5", "a multiplier of 0.5 leaves less than was used; it must be at least 1"),
 		clitest.Case{Args: "workflows correct-resources 12 --job-ids 41,x", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: \"x\" is not the id of a job: ids are numbers from 1\n"}},
 		clitest.Case{Args: "workflows correct-resources 12 --dry-run --job-ids 41,42,41 --no-downsize", Routes: clitest.Routes{correct: report(true)}, Want: clitest.Result{
 			Stdout: `╭───────┬─────────┬──────────┬─────┬─────┬───────────────────╮

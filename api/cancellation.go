@@ -1,0 +1,34 @@
+package api
+
+import "github.com/torc-slurm/torc-slurm/workflow"
+
+// CancellationProposal is what the cancellation of a workflow would end.
+type CancellationProposal struct {
+	WorkflowID int64 `json:"workflow_id"`
+	RunID      int64 `json:"run_id"`
+	IsCanceled bool  `json:"is_canceled"` // already: nothing would change
+	// Jobs are those that runners hold: they are ended and become canceled.
+	Jobs []LiveJob `json:"jobs"`
+	// NotStarted is how many jobs would keep their status and not start.
+	NotStarted int64 `json:"not_started"`
+	// Allocations are those that Slurm would be told to cancel.
+	Allocations []LiveAllocation `json:"allocations"`
+	// CPUSeconds is what the jobs have used so far, by the CPUs that they require: work
+	// that is lost unless they save it.
+	CPUSeconds int64 `json:"cpu_seconds"`
+}
+
+// LiveJob is a job that a runner holds.
+type LiveJob struct {
+	JobID     int64              `json:"job_id"`
+	Name      string             `json:"name"`
+	Status    workflow.JobStatus `json:"status"`
+	StartTime *string            `json:"start_time,omitempty"` // RFC 3339; absent until it runs
+}
+
+// LiveAllocation is an allocation that has not ended.
+type LiveAllocation struct {
+	ID         int64  `json:"id"`
+	SlurmJobID int64  `json:"slurm_job_id,omitempty"` // 0: sbatch has not answered
+	State      string `json:"state"`
+}
