@@ -150,10 +150,10 @@ type WorkflowStatus struct {
 	// and, during the run, why ready jobs have none; not in torc.
 	AllocationReasons []string `json:"allocation_reasons,omitempty"`
 	// Attempts are those of the run, on all runners; not in torc.
-	Attempts *workflow.AttemptCounts `json:"attempts,omitempty"`
+	Attempts *stage.AttemptCounts `json:"attempts,omitempty"`
 	// CanceledBy lists the jobs because of which others were canceled, the largest groups
 	// only; not in torc.
-	CanceledBy []workflow.CanceledGroup `json:"canceled_by,omitempty"`
+	CanceledBy []stage.CanceledGroup `json:"canceled_by,omitempty"`
 	// EndJob is how the end job of the run ended, which is not counted; not in torc.
 	EndJob *stage.EndJobResult `json:"end_job,omitempty"`
 	// MainStage and Stages are set for a workflow with stages; not in torc. The counts

@@ -69,7 +69,7 @@ func decide(t *testing.T, text string) {
 // decisions is one file under way.
 type decisions struct {
 	t        *testing.T
-	p        workflow.Policies
+	p        retry.Policies
 	site     []workflow.RetryPolicy
 	stored   map[string]*workflow.RetryPolicy
 	settings workflow.RetrySettings
@@ -152,7 +152,7 @@ func (c *decisions) line(n int, line string) {
 	f := c.failure(strings.TrimSpace(given))
 	for k := range times {
 		p := c.p
-		c.settings.Apply(&p, c.site, c.stored[c.settings.DefaultPolicy])
+		retry.ApplySettings(&c.settings, &p, c.site, c.stored[c.settings.DefaultPolicy])
 		d := retry.Decide(retry.Facts{Policies: p, History: c.h, Failure: f}).Decision
 		if got := c.said(d); got != strings.TrimSpace(want) {
 			c.t.Errorf("line %d (%d of %d), %s:\n\t got %s\n\twant %s\n\t%s", n, k+1, times, given, got, want, d.Reason)

@@ -31,8 +31,8 @@ import (
 // decisionCases is the file with what is decided about what: facts as they were when
 // a job went on or ended, and what the database then says of it.
 type decisionCases struct {
-	Policies map[string]workflow.Policies `json:"policies"`
-	Cases    []decisionCase               `json:"cases"`
+	Policies map[string]retry.Policies `json:"policies"`
+	Cases    []decisionCase            `json:"cases"`
 }
 
 type decisionCase struct {
@@ -189,7 +189,7 @@ func (f *decisionCases) String() string {
 
 // decideCase makes the facts true for the job of the rig, has it end, and returns what
 // became of it.
-func (r *rig) decideCase(c *decisionFacts, p workflow.Policies) decisionOutcome {
+func (r *rig) decideCase(c *decisionFacts, p retry.Policies) decisionOutcome {
 	r.tb.Helper()
 	if c.Of == "classification" {
 		r.setPolicy(workflow.RunPolicy{GlobalMaxRetries: p.GlobalMaxRetries})
@@ -338,7 +338,7 @@ func (r *rig) arrange(tx *core.Tx, c *decisionFacts, runners []int64) error {
 }
 
 // letEnd has the job go on or end.
-func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p workflow.Policies) error {
+func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p retry.Policies) error {
 	job := r.ids[0]
 	if c.Of == "classification" {
 		w := hold.Classification{Status: workflow.Ready, Author: c.Author, Reason: "said so", Memory: c.AsksForMemory, Runtime: c.AsksForRuntime}
@@ -360,7 +360,7 @@ func (r *rig) letEnd(tx *core.Tx, c *decisionFacts, p workflow.Policies) error {
 		return err
 	}
 	rules.Policy = policy
-	f.Rules = map[view.JobRules]workflow.Policies{rules: p}
+	f.Rules = map[view.JobRules]retry.Policies{rules: p}
 	if c.Doom != "" {
 		l.Doom.Reason = c.Doom
 	}

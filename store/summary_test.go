@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 func TestSummary(t *testing.T) {
@@ -24,7 +25,7 @@ func TestSummary(t *testing.T) {
 	want := Summary{
 		WorkflowID: n.workflow, Name: "w", User: "me", RunID: 1, ExecMinutes: 2, WalltimeSeconds: new(120.0), ActiveNodes: 2,
 		MaxRemainingSeconds: new(int64(600)), RuntimeBlocked: 1, LongestReadySeconds: new(int64(1800)), UnservedLabels: map[string]int64{"big,gpu": 2},
-		Attempts: workflow.AttemptCounts{Ended: 2, Retried: 1, ByCause: map[workflow.CauseKind]int64{workflow.CauseExit: 2}},
+		Attempts: stage.AttemptCounts{Ended: 2, Retried: 1, ByCause: map[workflow.CauseKind]int64{workflow.CauseExit: 2}},
 	}
 	want.Jobs = [11]int64{workflow.Blocked: 1, workflow.Ready: 3, workflow.Running: 1, workflow.Failed: 1}
 	if diff := cmp.Diff(want, got); diff != "" || got.IsComplete() || got.Total() != 6 {

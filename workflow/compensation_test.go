@@ -6,6 +6,7 @@ import (
 	"time"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 func TestCompensates(t *testing.T) {
@@ -55,7 +56,7 @@ func TestCompensationNeverWaits(t *testing.T) {
 		if found := retries.Validate(); len(found) > 0 {
 			t.Fatal(found)
 		}
-		policies := Policies{Job: []RetryPolicy{*retries}, Default: DefaultPolicy(), UsePendingFailed: true, MaxRetriesTotal: &none}
+		policies := retry.Policies{Job: []RetryPolicy{*retries}, Default: retry.DefaultPolicy(), UsePendingFailed: true, MaxRetriesTotal: &none}
 		h := History{AttemptID: 1}
 		granted := int64(0)
 		for {

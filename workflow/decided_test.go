@@ -6,6 +6,6 @@ import (
 )
 
 // decided is the decision about an attempt.
-func decided(p Policies, h History, f Failure) Decision {
+func decided(p retry.Policies, h History, f Failure) Decision {
 	return retry.Decide(retry.Facts{Policies: p, History: h, Failure: f}).Decision
 }

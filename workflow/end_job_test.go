@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // TestEndJobEnds: whatever happens to an end job, it ends by itself: it is
@@ -29,7 +30,7 @@ func TestEndJobEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := Policies{Job: []RetryPolicy{*j.Policy.RetryPolicies[0].Policy}, Default: DefaultPolicy(), UsePendingFailed: true}
+		p := retry.Policies{Job: []RetryPolicy{*j.Policy.RetryPolicies[0].Policy}, Default: retry.DefaultPolicy(), UsePendingFailed: true}
 		h := History{AttemptID: 1}
 		granted := int64(0)
 		d := decided(p, h, Failure{Cause: Cause{Kind: tc.kind, Status: Failed, ReturnCode: 1}})

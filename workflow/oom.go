@@ -31,14 +31,3 @@ const (
 	OOMIgnore     OOMPartial = "ignore"      // all are completed
 	OOMFailAll    OOMPartial = "fail_all"    // all have failed
 )
-
-// OOMPartial is what the policies say about attempts that are in doubt: the first that
-// says something decides.
-func (p *Policies) OOMPartial() OOMPartial {
-	for _, policy := range p.All() {
-		if policy.OOMPartial != "" {
-			return policy.OOMPartial
-		}
-	}
-	return OOMFailLikely
-}

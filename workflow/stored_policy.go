@@ -120,21 +120,3 @@ func (s *RetrySettings) Validate() []Problem {
 	found.nodeBreaker("node_breaker", s.NodeBreaker)
 	return found
 }
-
-// Apply adds what the server says to what workflow and job say. The default is
-// the policy that replaces the built-in one, nil if none does.
-func (s *RetrySettings) Apply(p *Policies, site []RetryPolicy, replaced *RetryPolicy) {
-	if limit := s.GlobalMaxRetries; limit != nil && (p.GlobalMaxRetries == nil || *limit < *p.GlobalMaxRetries) {
-		p.GlobalMaxRetries = limit
-	}
-	p.Default = DefaultPolicy()
-	if !s.PoliciesEnabled() {
-		p.SwitchedOff = len(site)+len(p.Job)+len(p.Workflow) > 0 || replaced != nil
-		p.Site, p.Job, p.Workflow = nil, nil, nil
-		return
-	}
-	p.Site, p.DefaultBackoff = site, s.DefaultBackoff
-	if replaced != nil {
-		p.Default = *replaced
-	}
-}

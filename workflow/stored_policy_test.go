@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // TestRetrySettingsApply: what the server says bounds what workflows and jobs say,
@@ -22,23 +23,23 @@ func TestRetrySettingsApply(t *testing.T) {
 		s        RetrySettings
 		limit    *int64 // of the workflow
 		replaced *RetryPolicy
-		want     Policies
+		want     retry.Policies
 	}{
 		{"nothing said", RetrySettings{}, n(5), nil,
-			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: DefaultPolicy(), GlobalMaxRetries: n(5)}},
+			retry.Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: retry.DefaultPolicy(), GlobalMaxRetries: n(5)}},
 		{"less than the workflow says", RetrySettings{GlobalMaxRetries: n(3)}, n(5), nil,
-			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: DefaultPolicy(), GlobalMaxRetries: n(3)}},
+			retry.Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: retry.DefaultPolicy(), GlobalMaxRetries: n(3)}},
 		{"more than the workflow says", RetrySettings{GlobalMaxRetries: n(9)}, n(5), nil,
-			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: DefaultPolicy(), GlobalMaxRetries: n(5)}},
+			retry.Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: retry.DefaultPolicy(), GlobalMaxRetries: n(5)}},
 		{"the workflow says nothing", RetrySettings{GlobalMaxRetries: n(0)}, nil, nil,
-			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: DefaultPolicy(), GlobalMaxRetries: n(0)}},
+			retry.Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: retry.DefaultPolicy(), GlobalMaxRetries: n(0)}},
 		{"a default of its own", RetrySettings{Enabled: ptr(true), DefaultBackoff: backoff}, nil, replaced,
-			Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: *replaced, DefaultBackoff: backoff}},
+			retry.Policies{Site: site, Handler: handler, Job: own, Workflow: own, Default: *replaced, DefaultBackoff: backoff}},
 		{"off: handlers and the built-in policy are left", RetrySettings{Enabled: ptr(false), DefaultBackoff: backoff, GlobalMaxRetries: n(3)}, nil, replaced,
-			Policies{Handler: handler, Default: DefaultPolicy(), GlobalMaxRetries: n(3), SwitchedOff: true}},
+			retry.Policies{Handler: handler, Default: retry.DefaultPolicy(), GlobalMaxRetries: n(3), SwitchedOff: true}},
 	} {
-		p := Policies{Handler: handler, Job: own, Workflow: own, GlobalMaxRetries: tc.limit}
-		tc.s.Apply(&p, site, tc.replaced)
+		p := retry.Policies{Handler: handler, Job: own, Workflow: own, GlobalMaxRetries: tc.limit}
+		retry.ApplySettings(&tc.s, &p, site, tc.replaced)
 		if diff := cmp.Diff(tc.want, p); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", tc.name, diff)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 var allTimeouts = []Timeout{TimeoutQueue, TimeoutRun, TimeoutHeartbeat, TimeoutTotal}
@@ -178,7 +179,7 @@ func TestRunTimeoutPolicyGoesFirst(t *testing.T) {
 	again := []RetryPolicy{{Name: "again", DefaultAction: ActionRetry}}
 	for policy, retries := range map[TimeoutPolicy]bool{"": true, OnTimeoutRetry: true, OnTimeoutFail: false, OnTimeoutFailWorkflow: false} {
 		timeouts := &Timeouts{Run: &RunLimit{After: "1h", Policy: policy}}
-		p := Policies{Job: again, Default: DefaultPolicy(), OnRunTimeout: timeouts.OnRun()}
+		p := retry.Policies{Job: again, Default: retry.DefaultPolicy(), OnRunTimeout: timeouts.OnRun()}
 		d := decided(p, History{AttemptID: 1}, Failure{Cause: Cause{Kind: CauseTimeout, Status: Terminated}})
 		if d.Retries() != retries || !retries && d.Rule != RuleRunTimeout {
 			t.Errorf("%q: %+v", policy, d)

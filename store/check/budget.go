@@ -67,12 +67,12 @@ func (c *checker) budgets() error {
 
 // limits returns the policies that decided about the attempts of each job in its
 // current run. The limit of a rule may have changed between attempts.
-func (c *checker) limits() (map[int64][]*workflow.Policies, error) {
+func (c *checker) limits() (map[int64][]*retry.Policies, error) {
 	sets, err := c.policySets()
 	if err != nil {
 		return nil, err
 	}
-	limits := map[int64][]*workflow.Policies{}
+	limits := map[int64][]*retry.Policies{}
 	err = c.Each(`SELECT DISTINCT a.job_id, a.policy_hash FROM (SELECT job_id, workflow_id, run_id, policy_hash FROM attempt
 			UNION ALL SELECT job_id, workflow_id, run_id, policy_hash FROM failed_recovery) a
 		JOIN workflow w ON w.id = a.workflow_id AND w.run_id = a.run_id WHERE a.policy_hash != ''`, func(r sqlite.Scanner) error {
@@ -114,7 +114,7 @@ func (c *checker) grantedRetries() (map[int64]map[string]workflow.RuleCount, err
 
 // budget checks one job. More attempts may have been retried than are counted, since a
 // reset restarts the count, and people and torc's clients can retry failed attempts.
-func (c *checker) budget(job, counted int64, counts, granted map[string]workflow.RuleCount, limits []*workflow.Policies) {
+func (c *checker) budget(job, counted int64, counts, granted map[string]workflow.RuleCount, limits []*retry.Policies) {
 	subject := fmt.Sprintf("job %d", job)
 	var sum int64
 	for id, n := range counts {
@@ -138,10 +138,10 @@ func (c *checker) budget(job, counted int64, counts, granted map[string]workflow
 
 // ruleLimit returns how many retries a rule may have granted, by the most generous of
 // the policies. A rule in none of them has no limit: there was a reset during the run.
-func ruleLimit(id string, all []*workflow.Policies) workflow.RuleCount {
+func ruleLimit(id string, all []*retry.Policies) workflow.RuleCount {
 	var limit workflow.RuleCount
 	found := false
-	for _, p := range append(all, &workflow.Policies{}) {
+	for _, p := range append(all, &retry.Policies{}) {
 		if l, known := retry.RuleLimit(p, id); known {
 			found = true
 			limit = workflow.RuleCount{Counted: max(limit.Counted, l.Counted), Free: max(limit.Free, l.Free)}

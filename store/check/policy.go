@@ -6,10 +6,11 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // policySets are the policies of decisions by hash; nil if they do not match it.
-type policySets map[string]*workflow.Policies
+type policySets map[string]*retry.Policies
 
 func (c *checker) policySets() (policySets, error) {
 	if c.sets != nil {
@@ -23,7 +24,7 @@ func (c *checker) policySets() (policySets, error) {
 			return err
 		}
 		sets[hash] = nil
-		p := &workflow.Policies{}
+		p := &retry.Policies{}
 		if err := json.Unmarshal([]byte(text), p); err != nil {
 			c.found("P16", "policies "+hash, "they cannot be read: %v", err)
 			return nil

@@ -64,7 +64,7 @@ func (a *replayed) judge(before []replayed, sets policySets) (promise, wrong str
 	if wrong != "" || e == nil {
 		return "P16", wrong
 	}
-	p := &workflow.Policies{} // not needed for what was preempted or never started
+	p := &retry.Policies{} // not needed for what was preempted or never started
 	if hash := a.decision.PolicyHash; hash != "" {
 		var known bool
 		if p, known = sets[hash]; !known {
@@ -174,7 +174,7 @@ func (a *replayed) codes() workflow.ReturnCodes {
 
 // retriesOfOthers returns numbers of retries in the run below and above the limit: budgets
 // depend on the sum, and the order in which jobs ended is not recorded.
-func retriesOfOthers(p *workflow.Policies) []int64 {
+func retriesOfOthers(p *retry.Policies) []int64 {
 	if p.MaxRetriesTotal == nil {
 		return []int64{0}
 	}

@@ -27,7 +27,7 @@ type Finisher struct {
 	results  *sqlite.Bulk
 	Changes  []Change
 	others   map[int64]*core.LeasedJob // leases by job, as far as they were read
-	Rules    map[view.JobRules]workflow.Policies
+	Rules    map[view.JobRules]retry.Policies
 	Changed  bool     // something besides the rows was written
 	culprit  *culprit // the job because of which siblings are ended
 	giveUp   string   // why the run is aborted; empty: it is not

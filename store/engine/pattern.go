@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // maxKnownPatterns limits the workflows whose failure patterns are cached.
@@ -47,7 +48,7 @@ func FailurePatterns(tx *core.Tx, r *view.Run) (*core.Patterns, error) {
 // policiesInReach returns all policies that may apply to a job of a run, in whatever queue
 // it runs.
 func policiesInReach(tx *core.Tx, r *view.Run, policy *workflow.RunPolicy) ([]workflow.RetryPolicy, error) {
-	source, missing := view.PolicySource{Row: tx.Row}, &workflow.Policies{}
+	source, missing := view.PolicySource{Row: tx.Row}, &retry.Policies{}
 	all, err := source.Resolve(missing, policy.RetryPolicies)
 	if err != nil {
 		return nil, err

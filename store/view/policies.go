@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // JobRules determines which rules apply to a job.
@@ -23,7 +24,7 @@ type PolicySource struct {
 }
 
 // Policies returns the policies that apply to a job in a run.
-func (s PolicySource) Policies(r *Run, rules JobRules) (p workflow.Policies, err error) {
+func (s PolicySource) Policies(r *Run, rules JobRules) (p retry.Policies, err error) {
 	p.UsePendingFailed, p.NeverHeld = r.holdFailures, rules.Ends
 	ofRun, err := r.Policy()
 	if err != nil {
@@ -52,7 +53,7 @@ func (s PolicySource) Policies(r *Run, rules JobRules) (p workflow.Policies, err
 }
 
 // applySettings adds the settings of the server.
-func (s PolicySource) applySettings(p *workflow.Policies, runner sql.NullInt64) error {
+func (s PolicySource) applySettings(p *retry.Policies, runner sql.NullInt64) error {
 	settings, err := s.Settings()
 	if err != nil {
 		return err
@@ -67,13 +68,13 @@ func (s PolicySource) applySettings(p *workflow.Policies, runner sql.NullInt64) 
 			return err
 		}
 	}
-	settings.Apply(p, site, replaced)
+	retry.ApplySettings(&settings, p, site, replaced)
 	return nil
 }
 
 // Resolve returns the policies that a list refers to. A policy that was deleted after the
 // workflow ended is recorded as missing, since late reports still need a decision.
-func (s PolicySource) Resolve(p *workflow.Policies, refs []workflow.PolicyRef) ([]workflow.RetryPolicy, error) {
+func (s PolicySource) Resolve(p *retry.Policies, refs []workflow.PolicyRef) ([]workflow.RetryPolicy, error) {
 	var policies []workflow.RetryPolicy
 	for _, r := range refs {
 		if r.Policy != nil {

@@ -126,9 +126,9 @@ func scanRecorded(r sqlite.Scanner) (a retry.RecordedAttempt, err error) {
 }
 
 // recordedPolicies caches the policies of decisions by hash; nil if they were not stored.
-type recordedPolicies map[string]*workflow.Policies
+type recordedPolicies map[string]*retry.Policies
 
-func (sets recordedPolicies) read(ctx context.Context, tx *sql.Tx, hash string) (*workflow.Policies, error) {
+func (sets recordedPolicies) read(ctx context.Context, tx *sql.Tx, hash string) (*retry.Policies, error) {
 	if p, known := sets[hash]; known || hash == "" {
 		return p, nil
 	}
@@ -140,7 +140,7 @@ func (sets recordedPolicies) read(ctx context.Context, tx *sql.Tx, hash string) 
 	case err != nil:
 		return nil, fmt.Errorf("read the policies %s: %w", hash, err)
 	}
-	p := &workflow.Policies{}
+	p := &retry.Policies{}
 	if err := json.Unmarshal([]byte(text), p); err != nil {
 		return nil, fmt.Errorf("read the policies %s: %w", hash, err)
 	}

@@ -7,10 +7,12 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // attempts counts the ended attempts of a run.
-func (l *looker) attempts(workflowID, runID, failed int64) (c workflow.AttemptCounts, err error) {
+func (l *looker) attempts(workflowID, runID, failed int64) (c stage.AttemptCounts, err error) {
 	_, err = look(l, `SELECT cause, n, retried FROM cause_count WHERE workflow_id = ? AND run_id = ? AND n > 0`, []any{workflowID, runID},
 		func(r sqlite.Scanner) (none struct{}, err error) {
 			var cause workflow.CauseKind
@@ -67,12 +69,12 @@ func (l *looker) policiesOff(workflowID, runID, failed int64) (n int64, err erro
 		return 0, nil
 	}
 	return n, l.row(`SELECT COUNT(*) FROM attempt WHERE workflow_id = ? AND run_id = ? AND status IN ({failed}, {terminated}) AND instr(reason, ?) > 0`,
-		[]any{workflowID, runID, workflow.PoliciesOffMark()}, &n)
+		[]any{workflowID, runID, retry.PoliciesOff}, &n)
 }
 
 // canceledBy returns the jobs because of which others were canceled, for the few largest
 // groups.
-func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGroup, error) {
+func (l *looker) canceledBy(workflowID, canceled int64) ([]stage.CanceledGroup, error) {
 	if canceled == 0 {
 		return nil, nil
 	}
@@ -80,7 +82,7 @@ func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGrou
 			SELECT COALESCE(skipped_by, 0) AS skipped_by, iif(cancel_fence = fence AND cancel_for IS NULL, ended_by, NULL) AS ended_by, COUNT(*) AS n, MIN(id), name
 			FROM job WHERE workflow_id = ? AND status = {canceled} GROUP BY 1, 2) c LEFT JOIN job x ON x.id = c.skipped_by
 		WHERE c.skipped_by > 0 OR c.ended_by IS NOT NULL ORDER BY c.n DESC, c.skipped_by, c.ended_by LIMIT ?`, []any{workflowID, Few},
-		func(r sqlite.Scanner) (g workflow.CanceledGroup, err error) {
+		func(r sqlite.Scanner) (g stage.CanceledGroup, err error) {
 			var skippedBy int64
 			var endedBy sql.NullString
 			var name string
@@ -88,7 +90,7 @@ func (l *looker) canceledBy(workflowID, canceled int64) ([]workflow.CanceledGrou
 				return g, err
 			}
 			if skippedBy > 0 {
-				g.Culprit = workflow.Culprit{JobID: skippedBy, JobName: name, Rule: workflow.ByDependency}
+				g.Culprit = workflow.Culprit{JobID: skippedBy, JobName: name, Rule: stage.ByDependency}
 				return g, nil
 			}
 			c, err := ReadCulprit(endedBy)

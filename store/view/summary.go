@@ -34,8 +34,8 @@ type Summary struct {
 	UnservedLabels      map[string]int64 // ready jobs by label set, where no active node has the labels
 	ClaimHolds          hold.ClaimHolds
 	Compensation        *stage.Compensation // of the run; nil if there is none
-	Attempts            workflow.AttemptCounts
-	CanceledBy          []workflow.CanceledGroup
+	Attempts            stage.AttemptCounts
+	CanceledBy          []stage.CanceledGroup
 	AllocationReasons   []string            // why the latest allocation of each scheduler was requested
 	EndJob              *stage.EndJobResult // nil before the verdict, or without an end job
 	Stages              stage.StageSummaries

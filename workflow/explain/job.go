@@ -134,7 +134,7 @@ func (f JobFacts) state() string {
 func (f JobFacts) canceledState() string {
 	switch {
 	case f.Job.SkippedBy != nil:
-		by := workflow.Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: workflow.ByDependency}
+		by := workflow.Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: stage.ByDependency}
 		return by.Because() + ", which was not successful"
 	case f.EndedBy != nil && f.lastAttempt() == nil: // else that says it, and how it ended
 		return f.EndedBy.NotStarted()

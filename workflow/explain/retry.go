@@ -14,7 +14,7 @@ type RetryFacts struct {
 	Rules     map[string]workflow.RuleCount // by the key of the rule
 	Counted   int64                         // retries of the job that used budget
 	OfAllJobs int64                         // of the run; only where max_retries_total is given
-	Policies  workflow.Policies             // as they are now
+	Policies  retry.Policies                // as they are now
 	Avoided   []workflow.AvoidedNode
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 func TestExplainRetries(t *testing.T) {
@@ -13,10 +14,10 @@ func TestExplainRetries(t *testing.T) {
 	f := RetryFacts{
 		Rules:   map[string]workflow.RuleCount{"io/busy": {Counted: 2}, "default/preempted": {Free: 4}, "old/rule": {Counted: 1}, "handler:h/1": {Counted: 1}},
 		Counted: 4, OfAllJobs: 17, Avoided: []workflow.AvoidedNode{{Node: "n1"}, {Node: "n2", UntilMS: 61_000}, {Node: "n3", UntilMS: 999}},
-		Policies: workflow.Policies{
+		Policies: retry.Policies{
 			Job:              []workflow.RetryPolicy{{Name: "io", RetryLimit: &three, Rules: []workflow.RetryRule{{ID: "busy", Action: workflow.ActionRetry}}}},
 			Handler:          &workflow.FailureHandlerDefinition{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{7}, MaxRetries: 3}}},
-			Default:          workflow.DefaultPolicy(),
+			Default:          retry.DefaultPolicy(),
 			GlobalMaxRetries: &five, MaxRetriesTotal: &total,
 		},
 	}
@@ -38,7 +39,7 @@ func TestExplainRetries(t *testing.T) {
 // What was used names the limit that is reached first.
 func TestUsedNamesItsLimit(t *testing.T) {
 	limit := int64(50)
-	p := workflow.Policies{Job: []workflow.RetryPolicy{{Name: "p", Rules: []workflow.RetryRule{{ID: "r", Action: workflow.ActionRetry, Limit: &limit}}}}}
+	p := retry.Policies{Job: []workflow.RetryPolicy{{Name: "p", Rules: []workflow.RetryRule{{ID: "r", Action: workflow.ActionRetry, Limit: &limit}}}}}
 	f := RetryFacts{Rules: map[string]workflow.RuleCount{"p/r": {Counted: 2}}, Counted: 2, Policies: p}
 	if got := f.lines(0); len(got) != 1 || got[0] != "p/r: 2 of 20 (global_max_retries)" {
 		t.Errorf("what was used: %q", got)

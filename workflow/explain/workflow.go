@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -31,9 +32,9 @@ type WorkflowFacts struct {
 	Runners     []placement.RunnerFacts
 	Failures    []FailureFact // the latest few
 	FailedCount int64
-	CanceledBy  []workflow.CanceledGroup // the largest few
-	PoliciesOff int64                    // attempts for which no retry policy was asked, as they are switched off
-	Held        []string                 // names, the first few
+	CanceledBy  []stage.CanceledGroup // the largest few
+	PoliciesOff int64                 // attempts for which no retry policy was asked, as they are switched off
+	Held        []string              // names, the first few
 	Places      PlaceFacts
 	Login       LoginFacts
 	ClaimHolds  hold.ClaimHolds
@@ -83,7 +84,7 @@ func Workflow(f WorkflowFacts) Explanation {
 	e.add("held", f.heldLines()...)
 	e.add("failures", f.failureLines()...)
 	e.add("canceled", f.canceledLines()...)
-	if line := workflow.PoliciesOffLine(f.PoliciesOff); line != "" {
+	if line := retry.PoliciesOffLine(f.PoliciesOff); line != "" {
 		e.add("retry policies", line)
 	}
 	e.add("alerts", f.Alerts.lines(f.NowMS)...)

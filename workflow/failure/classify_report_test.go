@@ -35,7 +35,7 @@ func TestClassifyReport(t *testing.T) {
 		if c.Kind != tt.want || c.Status != attempt || c.ReturnCode != tt.code || c.Text == "" {
 			t.Errorf("%s, %d: %+v", tt.status, tt.code, c)
 		}
-		d := retry.Decide(retry.Facts{Policies: Policies{Default: DefaultPolicy(), UsePendingFailed: true}, History: History{ReportedByOld: true}, Failure: Failure{Cause: c}})
+		d := retry.Decide(retry.Facts{Policies: retry.Policies{Default: retry.DefaultPolicy(), UsePendingFailed: true}, History: History{ReportedByOld: true}, Failure: Failure{Cause: c}})
 		if d.Action != tt.action {
 			t.Errorf("%s, %d: %s, %s", tt.status, tt.code, d.Action, d.Reason)
 		}

@@ -44,7 +44,7 @@ const (
 
 // overall are the budgets over several rules. Global is how many counted retries
 // the job may have of all of them.
-func overall(p *workflow.Policies, h *workflow.History, global int64) []budget {
+func overall(p *Policies, h *workflow.History, global int64) []budget {
 	all := []budget{{h.CountedFails, global, limitOfJob}}
 	if p.MaxRetriesTotal != nil {
 		all = append(all, budget{h.WorkflowRetries, *p.MaxRetriesTotal, limitOfRun})
@@ -54,7 +54,7 @@ func overall(p *workflow.Policies, h *workflow.History, global int64) []budget {
 
 // tightest returns the budget that is used up first: that of a rule, or one over
 // several.
-func tightest(p *workflow.Policies, ofRule budget, h *workflow.History, global int64) budget {
+func tightest(p *Policies, ofRule budget, h *workflow.History, global int64) budget {
 	least := ofRule
 	for _, b := range overall(p, h, global) {
 		if b.left() < least.left() {

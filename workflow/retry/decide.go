@@ -14,7 +14,7 @@ import (
 type Facts struct {
 	JobID, RunID int64 // jitter is drawn from these
 	NowMS        int64
-	Policies     workflow.Policies
+	Policies     Policies
 	History      workflow.History
 	Failure      workflow.Failure // how the attempt ended, or its recovery script if there is a Script
 	// Doom is why the job ends whatever the rules say.
@@ -209,7 +209,7 @@ func (f *Facts) afterAttempt() workflow.Decision {
 		d = withoutHold(p, decideByPolicies(p, &f.History, &f.Failure))
 	}
 	if p.SwitchedOff && !d.Retries() {
-		d.Reason += "; " + workflow.PoliciesOff
+		d.Reason += "; " + PoliciesOff
 	}
 	if d.Retries() && c.MayStillRun {
 		d.Settle = unreachableDelay

@@ -39,42 +39,42 @@ func TestDecide(t *testing.T) {
 	}
 	tests := []struct {
 		name string
-		p    Policies
+		p    retry.Policies
 		h    History
 		c    Cause
 		want Decision
 	}{
 		{name: "success", c: cause(CauseOK), want: Decision{Action: ActionNone, Reason: "successful"}},
-		{name: "canceled", p: Policies{Handler: handler, UsePendingFailed: true}, c: cause(CauseCanceledUser),
+		{name: "canceled", p: retry.Policies{Handler: handler, UsePendingFailed: true}, c: cause(CauseCanceledUser),
 			want: Decision{Action: ActionNone, Reason: "canceled: no retry"}},
 		{name: "never started", c: cause(CauseNeverStarted),
 			want: Decision{Action: ActionRetry, Rule: "never_started", Reason: "never started, so it was no attempt"}},
 		{name: "no rule", c: exit(1), want: Decision{Action: ActionFail, Reason: "no rule for cause exit"}},
-		{name: "no rule, held", p: Policies{UsePendingFailed: true}, c: exit(1),
+		{name: "no rule, held", p: retry.Policies{UsePendingFailed: true}, c: exit(1),
 			want: Decision{Action: ActionHold, Reason: "no rule for cause exit; it waits for a classification"}},
-		{name: "no rule, never held", p: Policies{UsePendingFailed: true, NeverHeld: true}, c: exit(1),
+		{name: "no rule, never held", p: retry.Policies{UsePendingFailed: true, NeverHeld: true}, c: exit(1),
 			want: Decision{Action: ActionFail, Reason: "no rule for cause exit; it waits for a classification; it is not held, as the end of the run would wait for a decision"}},
-		{name: "no rule of the handler, held", p: Policies{Handler: exact, UsePendingFailed: true}, c: exit(1),
+		{name: "no rule of the handler, held", p: retry.Policies{Handler: exact, UsePendingFailed: true}, c: exit(1),
 			want: Decision{Action: ActionHold, Reason: "no rule of handler exact for return code 1; it waits for a classification"}},
-		{name: "exact rule beats match-all wherever it stands", p: Policies{Handler: handler}, c: exit(10),
+		{name: "exact rule beats match-all wherever it stands", p: retry.Policies{Handler: handler}, c: exit(10),
 			want: Decision{Action: ActionRecover, Rule: "handler:simulation/2", Counted: true, RecoveryScript: "./fix.sh",
 				OnRecoveryError: ActionRetry, Reason: "rule 2 of handler simulation: exit code 10, attempt 1 of 3"}},
-		{name: "second attempt", p: Policies{Handler: handler}, h: History{AttemptID: 2, CountedFails: 1}, c: exit(10),
+		{name: "second attempt", p: retry.Policies{Handler: handler}, h: History{AttemptID: 2, CountedFails: 1}, c: exit(10),
 			want: Decision{Action: ActionRecover, Rule: "handler:simulation/2", Counted: true, RecoveryScript: "./fix.sh",
 				OnRecoveryError: ActionRetry, Reason: "rule 2 of handler simulation: exit code 10, attempt 2 of 3"}},
-		{name: "attempts used up: fail, no hold, no other rule", p: Policies{Handler: handler, UsePendingFailed: true},
+		{name: "attempts used up: fail, no hold, no other rule", p: retry.Policies{Handler: handler, UsePendingFailed: true},
 			h: History{AttemptID: 3, CountedFails: 2}, c: exit(10),
 			want: Decision{Action: ActionFail, Rule: "handler:simulation/2",
 				Reason: "rule 2 of handler simulation: exit code 10, attempt 3 of 3, none left"}},
-		{name: "uncounted attempts do not use it up", p: Policies{Handler: exact}, h: History{AttemptID: 7, CountedFails: 1}, c: exit(10),
+		{name: "uncounted attempts do not use it up", p: retry.Policies{Handler: exact}, h: History{AttemptID: 7, CountedFails: 1}, c: exit(10),
 			want: Decision{Action: ActionRetry, Rule: "handler:exact/1", Counted: true,
 				Reason: "rule 1 of handler exact: exit code 10, attempt 2 of 3"}},
-		{name: "match-all", p: Policies{Handler: handler}, c: cause(CauseOOM),
+		{name: "match-all", p: retry.Policies{Handler: handler}, c: cause(CauseOOM),
 			want: Decision{Action: ActionRetry, Rule: "handler:simulation/1", Counted: true,
 				Reason: "rule 1 of handler simulation: oom, return code 7, attempt 1 of 2"}},
-		{name: "a handler does not treat a full disk", p: Policies{Handler: handler}, c: cause(CauseDiskFull),
+		{name: "a handler does not treat a full disk", p: retry.Policies{Handler: handler}, c: cause(CauseDiskFull),
 			want: Decision{Action: ActionFail, Reason: "no rule for cause disk_full, which failure handlers do not treat"}},
-		{name: "preempted, in spite of a handler", p: Policies{Handler: handler}, c: cause(CausePreempted),
+		{name: "preempted, in spite of a handler", p: retry.Policies{Handler: handler}, c: cause(CausePreempted),
 			want: Decision{Action: ActionRetry, Rule: "default/preempted", Reason: "rule default/preempted: preempted, free retry 1 of 50"}},
 		{name: "preempted too often", h: used("default/preempted", 0, 50), c: cause(CausePreempted),
 			want: Decision{Action: ActionFail, Rule: "default/preempted",
@@ -95,14 +95,14 @@ func TestDecide(t *testing.T) {
 				Reason: "rule default/launch: launch, retry 1 of 3"}},
 		{name: "launch of a command", c: Cause{Kind: CauseLaunch, Status: Failed, ReturnCode: 127, OfCommand: true},
 			want: Decision{Action: ActionFail, Reason: "no rule for cause launch"}},
-		{name: "a torc client's own word", p: Policies{Handler: handler, UsePendingFailed: true}, h: History{ReportedByOld: true}, c: exit(10),
+		{name: "a torc client's own word", p: retry.Policies{Handler: handler, UsePendingFailed: true}, h: History{ReportedByOld: true}, c: exit(10),
 			want: Decision{Action: ActionFail, Reason: "reported by a client that decides itself: failed"}},
 		{name: "a torc client's terminated", h: History{ReportedByOld: true}, c: drained,
 			want: Decision{Action: ActionFail, Reason: "reported by a client that decides itself: terminated"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.p.Default = DefaultPolicy()
+			tt.p.Default = retry.DefaultPolicy()
 			got := decide(tt.p, tt.h, Failure{Cause: tt.c})
 			if diff := cmp.Diff(tt.want, got, cmpopts.IgnoreFields(Decision{}, "PolicyHash")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -112,7 +112,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestPolicyRuleThatDoesNotRetry(t *testing.T) {
-	p := Policies{Default: RetryPolicy{Name: "p", Rules: []RetryRule{{ID: "bad", When: RuleMatch{Cause: []CauseKind{CauseDiskFull}}, Action: ActionHold}}}}
+	p := retry.Policies{Default: RetryPolicy{Name: "p", Rules: []RetryRule{{ID: "bad", When: RuleMatch{Cause: []CauseKind{CauseDiskFull}}, Action: ActionHold}}}}
 	got := decide(p, History{}, Failure{Cause: cause(CauseDiskFull)})
 	want := Decision{Action: ActionHold, Rule: "p/bad", Reason: "rule p/bad: disk_full", PolicyHash: p.Hash()}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -121,14 +121,14 @@ func TestPolicyRuleThatDoesNotRetry(t *testing.T) {
 }
 
 func TestPolicyHashTellsRulesApart(t *testing.T) {
-	a := Policies{Default: DefaultPolicy()}
-	b := Policies{Default: DefaultPolicy()}
+	a := retry.Policies{Default: retry.DefaultPolicy()}
+	b := retry.Policies{Default: retry.DefaultPolicy()}
 	if a.Hash() != b.Hash() {
 		t.Error("equal policies, different hashes")
 	}
 	b.Default.Rules[0].MaxFree = new(int64)
-	c := Policies{Default: DefaultPolicy(), UsePendingFailed: true}
-	d := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MaxRetries: 2}}}}
+	c := retry.Policies{Default: retry.DefaultPolicy(), UsePendingFailed: true}
+	d := retry.Policies{Default: retry.DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MaxRetries: 2}}}}
 	if a.Hash() == b.Hash() || a.Hash() == c.Hash() || a.Hash() == d.Hash() {
 		t.Error("different policies, equal hashes")
 	}
@@ -137,16 +137,16 @@ func TestPolicyHashTellsRulesApart(t *testing.T) {
 func TestDecideClassified(t *testing.T) {
 	h := History{AttemptID: 1}
 	for n := range ClassifiedRetryLimit {
-		d, err := decideClassified(Policies{}, h, hold.AuthorDeadline)
+		d, err := decideClassified(retry.Policies{}, h, hold.AuthorDeadline)
 		if err != nil {
 			t.Fatalf("retry %d: %v", n+1, err)
 		}
 		h = h.Grant(d)
 	}
-	if _, err := decideClassified(Policies{}, h, "ann"); CodeOf(err) != CodeConflict {
+	if _, err := decideClassified(retry.Policies{}, h, "ann"); CodeOf(err) != CodeConflict {
 		t.Errorf("after %d retries: %v", ClassifiedRetryLimit, err)
 	}
-	none := Policies{GlobalMaxRetries: new(int64)}
+	none := retry.Policies{GlobalMaxRetries: new(int64)}
 	if _, err := decideClassified(none, History{AttemptID: 1}, hold.AuthorDeadline); CodeOf(err) != CodeConflict {
 		t.Errorf("a deadline grants a retry where there is none: %v", err)
 	}
@@ -158,8 +158,8 @@ func TestDecideClassified(t *testing.T) {
 	}
 }
 
-func drawPolicies(t *rapid.T) Policies {
-	p := Policies{Default: DefaultPolicy(), UsePendingFailed: rapid.Bool().Draw(t, "hold")}
+func drawPolicies(t *rapid.T) retry.Policies {
+	p := retry.Policies{Default: retry.DefaultPolicy(), UsePendingFailed: rapid.Bool().Draw(t, "hold")}
 	if rapid.Bool().Draw(t, "handler") {
 		p.Handler = &FailureHandlerDefinition{Name: "h", Rules: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) FailureRule {
 			return FailureRule{
@@ -214,7 +214,7 @@ func TestBudgetsAreNeverExceeded(t *testing.T) {
 	})
 }
 
-func checkBudgets(t *rapid.T, p Policies, h History) {
+func checkBudgets(t *rapid.T, p retry.Policies, h History) {
 	var counted int64
 	for id, n := range h.Rules {
 		limit, known := retry.RuleLimit(&p, id)
@@ -229,7 +229,7 @@ func checkBudgets(t *rapid.T, p Policies, h History) {
 	if h.CountedFails != counted {
 		t.Fatalf("%d retries count, the rules granted %d", h.CountedFails, counted)
 	}
-	most := int64(DefaultGlobalMaxRetries)
+	most := int64(retry.DefaultGlobalMaxRetries)
 	if p.GlobalMaxRetries != nil {
 		most = *p.GlobalMaxRetries
 	}
@@ -245,7 +245,7 @@ func checkBudgets(t *rapid.T, p Policies, h History) {
 // being equal.
 func TestHandlerAllowsSoManyAttempts(t *testing.T) {
 	for limit := int64(1); limit <= 5; limit++ {
-		p := Policies{Default: DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MatchAllExitCodes: true, MaxRetries: limit}}}}
+		p := retry.Policies{Default: retry.DefaultPolicy(), Handler: &FailureHandlerDefinition{Rules: []FailureRule{{MatchAllExitCodes: true, MaxRetries: limit}}}}
 		h, attempts := History{AttemptID: 1}, int64(1)
 		for {
 			d := decide(p, h, Failure{Cause: exit(3)})

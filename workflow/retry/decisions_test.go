@@ -95,8 +95,8 @@ func TestRecordedDecisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	var file struct {
-		Policies map[string]workflow.Policies `json:"policies"`
-		Cases    []recordedDecision           `json:"cases"`
+		Policies map[string]retry.Policies `json:"policies"`
+		Cases    []recordedDecision        `json:"cases"`
 	}
 	if err := json.Unmarshal(text, &file); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestRecordedDecisions(t *testing.T) {
 // facts are what the case rests on; runner is the id of its first runner. It is false
 // where the outcome is not that of Decide: its runner is only told to end the job, or
 // the hold of the job ends.
-func (c *recordedDecision) facts(t *testing.T, job, runner int64, p workflow.Policies) (retry.Facts, bool) {
+func (c *recordedDecision) facts(t *testing.T, job, runner int64, p retry.Policies) (retry.Facts, bool) {
 	t.Helper()
 	x := &c.Facts
 	f := retry.Facts{JobID: job, RunID: recordedRun, NowMS: recordedNowMS, History: workflow.History{AttemptID: x.Attempt}, Avoided: x.Avoided}
@@ -147,7 +147,7 @@ func (c *recordedDecision) facts(t *testing.T, job, runner int64, p workflow.Pol
 		f.History.ReportedByOld = true
 		f.Failure.Cause = failure.ClassifyReport(x.Status, x.ReturnCode, workflow.ReturnCodes{})
 	case "classification":
-		p = workflow.Policies{GlobalMaxRetries: p.GlobalMaxRetries}
+		p = retry.Policies{GlobalMaxRetries: p.GlobalMaxRetries}
 		f.Failure = workflow.Failure{}
 		f.Retried = &retry.RetryVerdict{Force: x.Force, NotBegun: x.ReturnCode == 0, Classification: hold.Classification{
 			Status: workflow.Ready, Author: x.Author, Reason: "said so", Memory: x.AsksForMemory, Runtime: x.AsksForRuntime,

@@ -21,7 +21,7 @@ func matchHandlerRule(h *workflow.FailureHandlerDefinition, code int64) int {
 // decideByHandler applies rule i. Its max_retries is torc's: the number of attempts,
 // counting those that used budget. The limits over all retries bind it only if
 // somebody has set them.
-func decideByHandler(h *workflow.FailureHandlerDefinition, i int, p *workflow.Policies, history *workflow.History, c workflow.Cause) workflow.Decision {
+func decideByHandler(h *workflow.FailureHandlerDefinition, i int, p *Policies, history *workflow.History, c workflow.Cause) workflow.Decision {
 	r := h.Rules[i]
 	attempt := history.Attempt()
 	reason := fmt.Sprintf("rule %d of handler %s: %s %d, attempt %d of %d",

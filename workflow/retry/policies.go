@@ -14,7 +14,7 @@ const defaultActionID = "default_action"
 // decideByPolicies applies the first rule that matches. If none does, the first default
 // action that is more than inherit decides, before the server's policy is asked. What
 // we ended ourselves is no failure that a default action is about.
-func decideByPolicies(p *workflow.Policies, h *workflow.History, f *workflow.Failure) workflow.Decision {
+func decideByPolicies(p *Policies, h *workflow.History, f *workflow.Failure) workflow.Decision {
 	var without []*workflow.RetryPolicy // policies that said nothing
 	try := func(policy *workflow.RetryPolicy) (workflow.Decision, bool) {
 		if r := policy.FirstMatch(f, h.AttemptID); r != nil {
@@ -47,7 +47,7 @@ func decideByPolicies(p *workflow.Policies, h *workflow.History, f *workflow.Fai
 		return d
 	}
 	if f.Cause.Ours() { // a server's own default policy may say nothing about it
-		builtIn := workflow.DefaultPolicy()
+		builtIn := DefaultPolicy()
 		if d, ok := try(&builtIn); ok {
 			return d
 		}
@@ -64,7 +64,7 @@ func decideByPolicies(p *workflow.Policies, h *workflow.History, f *workflow.Fai
 
 // decideByDefault applies the first default action that is more than inherit. It says
 // what becomes of failures, and what we end ourselves is none.
-func decideByDefault(p *workflow.Policies, policies []*workflow.RetryPolicy, h *workflow.History, f *workflow.Failure) (workflow.Decision, bool) {
+func decideByDefault(p *Policies, policies []*workflow.RetryPolicy, h *workflow.History, f *workflow.Failure) (workflow.Decision, bool) {
 	if f.Cause.Ours() {
 		return workflow.Decision{}, false
 	}
@@ -79,7 +79,7 @@ func decideByDefault(p *workflow.Policies, policies []*workflow.RetryPolicy, h *
 }
 
 // applyRule does what a rule says. A spent budget means fail, and no other rule.
-func applyRule(p *workflow.Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule, h *workflow.History, f *workflow.Failure) workflow.Decision {
+func applyRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule, h *workflow.History, f *workflow.Failure) workflow.Decision {
 	key := policy.Key(r)
 	d := workflow.Decision{Action: r.Action, Rule: key, Reason: fmt.Sprintf("rule %s: %s", key, f.Cause.Kind)}
 	if r.OfRecovery() {
@@ -129,7 +129,7 @@ func applyRule(p *workflow.Policies, policy *workflow.RetryPolicy, r *workflow.R
 }
 
 // limitOfRule is how many counted retries a rule may grant.
-func limitOfRule(p *workflow.Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule) int64 {
+func limitOfRule(p *Policies, policy *workflow.RetryPolicy, r *workflow.RetryRule) int64 {
 	if own := first(r.Limit, policy.RetryLimit); own != nil {
 		return *own
 	}
@@ -141,12 +141,12 @@ func maxFreeRetries(r *workflow.RetryRule) int64 {
 	if r.MaxFree != nil {
 		return *r.MaxFree
 	}
-	return workflow.DefaultMaxFree
+	return DefaultMaxFree
 }
 
 // UsesBudget reports whether the rule with a key says that all its retries use
 // budget, also of attempts that were taken from the job.
-func UsesBudget(p *workflow.Policies, key string) bool {
+func UsesBudget(p *Policies, key string) bool {
 	for _, policy := range p.All() {
 		for i := range policy.Rules {
 			if r := &policy.Rules[i]; policy.Key(r) == key && r.Counted != nil {
@@ -159,14 +159,14 @@ func UsesBudget(p *workflow.Policies, key string) bool {
 
 // RuleLimit returns how many retries of a job the rule with a key may grant in a
 // run, and whether there is such a rule.
-func RuleLimit(p *workflow.Policies, key string) (workflow.RuleCount, bool) {
+func RuleLimit(p *Policies, key string) (workflow.RuleCount, bool) {
 	limit, _, known := FindRuleLimit(p, key)
 	return limit, known
 }
 
 // FindRuleLimit is RuleLimit with the name of the limit that binds counted retries;
 // that is empty if it is the rule's own.
-func FindRuleLimit(p *workflow.Policies, key string) (limit workflow.RuleCount, name string, known bool) {
+func FindRuleLimit(p *Policies, key string) (limit workflow.RuleCount, name string, known bool) {
 	if key == workflow.RuleClassified {
 		return workflow.RuleCount{Counted: workflow.ClassifiedRetryLimit}, "", true
 	}
@@ -177,7 +177,7 @@ func FindRuleLimit(p *workflow.Policies, key string) (limit workflow.RuleCount, 
 			}
 		}
 	}
-	builtIn := workflow.DefaultPolicy() // which decides last about what we end ourselves
+	builtIn := DefaultPolicy() // which decides last about what we end ourselves
 	for _, policy := range append(p.All(), &builtIn) {
 		rules := append(slices.Clone(policy.Rules), workflow.RetryRule{ID: defaultActionID, Action: policy.DefaultAction})
 		for i := range rules {
@@ -202,7 +202,7 @@ func FindRuleLimit(p *workflow.Policies, key string) (limit workflow.RuleCount, 
 
 // spentBudget says which budget over several rules is used up; "" if none is. Global
 // is how many counted retries the job may have of all of them.
-func spentBudget(p *workflow.Policies, h *workflow.History, global int64) string {
+func spentBudget(p *Policies, h *workflow.History, global int64) string {
 	for _, b := range overall(p, h, global) {
 		if b.left() <= 0 {
 			return fmt.Sprintf("but %s is %d and %d %s used", b.name, b.limit, b.used, workflow.Plural(b.used, "is", "are"))

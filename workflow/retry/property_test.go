@@ -13,7 +13,7 @@ import (
 )
 
 // decide is the decision about an attempt.
-func decide(p workflow.Policies, h workflow.History, f workflow.Failure) workflow.Decision {
+func decide(p Policies, h workflow.History, f workflow.Failure) workflow.Decision {
 	return Decide(Facts{Policies: p, History: h, Failure: f}).Decision
 }
 
@@ -46,7 +46,7 @@ func anyFailure(t *rapid.T) workflow.Failure {
 // policy is edited: rules are moved, added, removed and get other limits.
 func TestBudgetsHoldWhilePoliciesChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := workflow.Policies{Default: workflow.DefaultPolicy(), GlobalMaxRetries: new(rapid.Int64Range(0, 12).Draw(t, "global"))}
+		p := Policies{Default: DefaultPolicy(), GlobalMaxRetries: new(rapid.Int64Range(0, 12).Draw(t, "global"))}
 		p.Job = []workflow.RetryPolicy{{Name: "mine"}}
 		h := workflow.History{AttemptID: 1}
 		most := map[string]workflow.RuleCount{} // that an id was ever allowed
@@ -82,7 +82,7 @@ func TestBudgetsHoldWhilePoliciesChange(t *testing.T) {
 }
 
 // firstMatch is the key of the first rule of the job's policy for a failure.
-func firstMatch(p *workflow.Policies, f *workflow.Failure) string {
+func firstMatch(p *Policies, f *workflow.Failure) string {
 	for _, r := range p.Job[0].Rules {
 		if r.When.Cause == nil || slices.Contains(r.When.Cause, f.Cause.Kind) {
 			return fmt.Sprintf("mine/%s", r.ID)
@@ -116,7 +116,7 @@ func TestOtherRulesDoNotMatter(t *testing.T) {
 			r.Backoff = &workflow.Backoff{Initial: "1s"}
 			rules = append(rules, r)
 		}
-		before := workflow.Policies{Job: []workflow.RetryPolicy{{Name: "mine", RetryLimit: new(int64(3)), Rules: rules}}}
+		before := Policies{Job: []workflow.RetryPolicy{{Name: "mine", RetryLimit: new(int64(3)), Rules: rules}}}
 		h := workflow.History{AttemptID: 1}
 		for range rapid.IntRange(0, 8).Draw(t, "failures") {
 			k := rapid.SampledFrom(kinds).Draw(t, "kind")
@@ -126,7 +126,7 @@ func TestOtherRulesDoNotMatter(t *testing.T) {
 		if rapid.Bool().Draw(t, "insert") {
 			edited = slices.Insert(slices.Clone(edited), 0, workflow.RetryRule{When: workflow.RuleMatch{Cause: []workflow.CauseKind{workflow.CauseLost}}, Action: workflow.ActionFail})
 		}
-		after := workflow.Policies{Job: []workflow.RetryPolicy{{Name: "mine", RetryLimit: new(int64(3)), Rules: edited}}}
+		after := Policies{Job: []workflow.RetryPolicy{{Name: "mine", RetryLimit: new(int64(3)), Rules: edited}}}
 		for _, r := range edited {
 			f := workflow.Failure{Cause: workflow.Cause{Kind: r.When.Cause[0], Status: workflow.Failed, ReturnCode: 1}}
 			want, got := decide(before, h, f), decide(after, h, f)
@@ -144,9 +144,9 @@ func TestOtherRulesDoNotMatter(t *testing.T) {
 // rules may grant in all there is none any more.
 func TestRetriesEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := workflow.Policies{Default: workflow.DefaultPolicy(), GlobalMaxRetries: new(rapid.Int64Range(0, 9).Draw(t, "global"))}
+		p := Policies{Default: DefaultPolicy(), GlobalMaxRetries: new(rapid.Int64Range(0, 9).Draw(t, "global"))}
 		p.Job = []workflow.RetryPolicy{{Name: "mine", DefaultAction: rapid.SampledFrom([]workflow.Action{"", workflow.ActionRetry}).Draw(t, "default")}}
-		most := *p.GlobalMaxRetries + 2*workflow.DefaultMaxFree // of the server's policy
+		most := *p.GlobalMaxRetries + 2*DefaultMaxFree // of the server's policy
 		for i := range rapid.IntRange(0, 4).Draw(t, "rules") {
 			r := anyRule(t, fmt.Sprint(i))
 			p.Job[0].Rules = append(p.Job[0].Rules, r)
@@ -155,7 +155,7 @@ func TestRetriesEnd(t *testing.T) {
 			}
 		}
 		if p.Job[0].DefaultAction == workflow.ActionRetry {
-			most += workflow.DefaultMaxFree
+			most += DefaultMaxFree
 		}
 		h := workflow.History{AttemptID: 1}
 		failures := rapid.SliceOfN(rapid.Custom(anyFailure), 1, 5).Draw(t, "failures") // again and again
@@ -185,7 +185,7 @@ func TestDelaysAreKept(t *testing.T) {
 		limit := rapid.Int64Range(initial, 1_000_000).Draw(t, "max")
 		kind := rapid.SampledFrom([]workflow.BackoffKind{"", workflow.BackoffFixed, workflow.BackoffLinear, workflow.BackoffExponential}).Draw(t, "kind")
 		b := &workflow.Backoff{Kind: kind, Initial: fmt.Sprintf("%ds", initial), Factor: new(float64(factor)), Max: fmt.Sprintf("%ds", limit)}
-		p := workflow.Policies{Job: []workflow.RetryPolicy{{Name: "mine", Rules: []workflow.RetryRule{{ID: "r", Action: workflow.ActionRetry, Limit: new(int64(workflow.MaxRetryLimit)), Backoff: b}}}},
+		p := Policies{Job: []workflow.RetryPolicy{{Name: "mine", Rules: []workflow.RetryRule{{ID: "r", Action: workflow.ActionRetry, Limit: new(int64(workflow.MaxRetryLimit)), Backoff: b}}}},
 			GlobalMaxRetries: new(int64(workflow.MaxRetryLimit))}
 		n := rapid.OneOf(rapid.Int64Range(0, 20), rapid.Int64Range(0, workflow.MaxRetryLimit-1)).Draw(t, "used")
 		f := workflow.Failure{Cause: workflow.Cause{Kind: workflow.CauseExit, Status: workflow.Failed, ReturnCode: 1, MayStillRun: rapid.Bool().Draw(t, "may still run")}}

@@ -13,7 +13,7 @@ import (
 const unreachableDelay = 2 * time.Minute
 
 // withoutHold is what becomes of a decision for a job that nothing holds.
-func withoutHold(p *workflow.Policies, d workflow.Decision) workflow.Decision {
+func withoutHold(p *Policies, d workflow.Decision) workflow.Decision {
 	if !p.NeverHeld || d.Action != workflow.ActionHold {
 		return d
 	}

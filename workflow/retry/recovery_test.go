@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // The first rule about recovery scripts decides, and none about the job does.
@@ -21,33 +22,33 @@ func TestDecideRecovery(t *testing.T) {
 	slow := Failure{Cause: Cause{Kind: CauseTimeout, Status: Terminated, ReturnCode: 152}}
 	zero := int64(0)
 	for name, c := range map[string]struct {
-		p       Policies
+		p       retry.Policies
 		h       History
 		f       Failure
 		onError Action
 		want    Decision
 	}{
-		"no rule": {Policies{Handler: handler}, History{}, Failure{Cause: exit(1)}, ActionFail,
+		"no rule": {retry.Policies{Handler: handler}, History{}, Failure{Cause: exit(1)}, ActionFail,
 			Decision{Action: ActionFail, Reason: "no rule for it, on_recovery_error is fail"}},
-		"rules about the job are not asked": {Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(1)}, ActionRetry,
+		"rules about the job are not asked": {retry.Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(1)}, ActionRetry,
 			Decision{Action: ActionRetry, Reason: "no rule for it, on_recovery_error is retry"}},
-		"fail": {Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2)}, ActionRetry,
+		"fail": {retry.Policies{Job: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2)}, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/bad", Reason: "rule scripts/bad: exit of the recovery script"}},
-		"hold, of the queue": {Policies{Site: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
+		"hold, of the queue": {retry.Policies{Site: []RetryPolicy{about}}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
 			Decision{Action: ActionHold, Rule: "scripts/full", Reason: "rule scripts/full: exit of the recovery script"}},
-		"never held": {Policies{Site: []RetryPolicy{about}, NeverHeld: true}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
+		"never held": {retry.Policies{Site: []RetryPolicy{about}, NeverHeld: true}, History{}, Failure{Cause: exit(2), Evidence: Evidence{StderrTail: "No space left on device"}}, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/full",
 				Reason: "rule scripts/full: exit of the recovery script; it is not held, as the end of the run would wait for a decision"}},
-		"the retry is made, later and elsewhere, and is not counted again": {Policies{Workflow: []RetryPolicy{about}},
+		"the retry is made, later and elsewhere, and is not counted again": {retry.Policies{Workflow: []RetryPolicy{about}},
 			History{CountedFails: 20, Rules: map[string]RuleCount{"scripts/slow": {Free: 1}}}, slow, ActionFail,
 			Decision{Action: ActionRetry, Rule: "scripts/slow", Delay: 30 * time.Second, Avoid: &AvoidNodes{Mode: AvoidLast},
 				Reason: "rule scripts/slow: timeout of the recovery script, free retry 2 of 2"}},
-		"too often": {Policies{Workflow: []RetryPolicy{about}}, History{Rules: map[string]RuleCount{"scripts/slow": {Free: 2}}}, slow, ActionRetry,
+		"too often": {retry.Policies{Workflow: []RetryPolicy{about}}, History{Rules: map[string]RuleCount{"scripts/slow": {Free: 2}}}, slow, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/slow", Reason: "rule scripts/slow: timeout of the recovery script, all 2 free retries used"}},
-		"the kill switch": {Policies{Workflow: []RetryPolicy{about}, GlobalMaxRetries: &zero}, History{}, slow, ActionRetry,
+		"the kill switch": {retry.Policies{Workflow: []RetryPolicy{about}, GlobalMaxRetries: &zero}, History{}, slow, ActionRetry,
 			Decision{Action: ActionFail, Rule: "scripts/slow", Reason: "rule scripts/slow: timeout of the recovery script, global_max_retries is 0"}},
 	} {
-		c.p.Default = DefaultPolicy()
+		c.p.Default = retry.DefaultPolicy()
 		c.want.PolicyHash = c.p.Hash()
 		if diff := cmp.Diff(c.want, decideRecovery(c.p, c.h, c.f, c.onError)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

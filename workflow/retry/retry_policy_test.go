@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 func drawLimit(t *rapid.T, label string, most int64) *int64 {
@@ -92,56 +93,56 @@ func TestRetryPolicyDecides(t *testing.T) {
 	zero, two := int64(0), int64(2)
 	tests := []struct {
 		name string
-		p    Policies
+		p    retry.Policies
 		h    History
 		f    Failure
 		want Decision
 	}{
-		{"out of memory, first", Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1}, Failure{Cause: cause(CauseOOM)},
+		{"out of memory, first", retry.Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1}, Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionRetry, Rule: "resources/oom", Counted: true, Delay: 10 * time.Second, Jitter: JitterFull,
 				Avoid: resources.AvoidNodes, Mutate: resources.Rules[0].Mutate, Reason: "rule resources/oom: oom, retry 1 of 3"}},
-		{"out of memory, third", Policies{Job: []RetryPolicy{resources}}, counts("resources/oom", 2, 0), Failure{Cause: cause(CauseOOM)},
+		{"out of memory, third", retry.Policies{Job: []RetryPolicy{resources}}, counts("resources/oom", 2, 0), Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionRetry, Rule: "resources/oom", Counted: true, Delay: 40 * time.Second, Jitter: JitterFull,
 				Avoid: resources.AvoidNodes, Mutate: resources.Rules[0].Mutate, Reason: "rule resources/oom: oom, retry 3 of 3"}},
-		{"out of memory once too often", Policies{Job: []RetryPolicy{resources}}, counts("resources/oom", 3, 0), Failure{Cause: cause(CauseOOM)},
+		{"out of memory once too often", retry.Policies{Job: []RetryPolicy{resources}}, counts("resources/oom", 3, 0), Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionFail, Rule: "resources/oom", Reason: "rule resources/oom: oom, all 3 retries used"}},
-		{"ten preemptions use none of it", Policies{Job: []RetryPolicy{resources}}, counts("resources/preempted", 0, 10), Failure{Cause: cause(CauseOOM)},
+		{"ten preemptions use none of it", retry.Policies{Job: []RetryPolicy{resources}}, counts("resources/preempted", 0, 10), Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionRetry, Rule: "resources/oom", Counted: true, Delay: 10 * time.Second, Jitter: JitterFull,
 				Avoid: resources.AvoidNodes, Mutate: resources.Rules[0].Mutate, Reason: "rule resources/oom: oom, retry 1 of 3"}},
-		{"the policy's limit", Policies{Job: []RetryPolicy{resources}}, counts("resources/walltime", 5, 0), Failure{Cause: cause(CauseTimeout)},
+		{"the policy's limit", retry.Policies{Job: []RetryPolicy{resources}}, counts("resources/walltime", 5, 0), Failure{Cause: cause(CauseTimeout)},
 			Decision{Action: ActionFail, Rule: "resources/walltime", Reason: "rule resources/walltime: timeout, all 5 retries used (retry_limit)"}},
-		{"pattern and code", Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1},
+		{"pattern and code", retry.Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1},
 			Failure{Cause: exit(74), Evidence: Evidence{StderrTail: "cp: Stale file handle\n"}},
 			Decision{Action: ActionRecover, Rule: "resources/io", Counted: true, Delay: 10 * time.Second, Jitter: JitterFull, Avoid: resources.AvoidNodes,
 				RecoveryScript: "./scrub.sh", OnRecoveryError: ActionRetry, Reason: "rule resources/io: exit, retry 1 of 5 (retry_limit)"}},
-		{"code without pattern", Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1}, Failure{Cause: exit(74)},
+		{"code without pattern", retry.Policies{Job: []RetryPolicy{resources}}, History{AttemptID: 1}, Failure{Cause: exit(74)},
 			Decision{Action: ActionFail, Reason: "no rule for cause exit"}},
-		{"inherit leads to the server's policy", Policies{Job: []RetryPolicy{{Name: "x", Rules: strict.Rules}}}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
+		{"inherit leads to the server's policy", retry.Policies{Job: []RetryPolicy{{Name: "x", Rules: strict.Rules}}}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
 			Decision{Action: ActionRetry, Rule: "default/preempted", Reason: "rule default/preempted: preempted, free retry 1 of 50"}},
-		{"a default action is in front of the server's policy", Policies{Job: []RetryPolicy{strict}}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
+		{"a default action is in front of the server's policy", retry.Policies{Job: []RetryPolicy{strict}}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
 			Decision{Action: ActionFail, Rule: "strict/default_action", Reason: "rule strict/default_action: preempted"}},
-		{"and behind the rules of all others", Policies{Job: []RetryPolicy{strict}, Workflow: []RetryPolicy{resources}}, counts("resources/preempted", 0, 1), Failure{Cause: cause(CausePreempted)},
+		{"and behind the rules of all others", retry.Policies{Job: []RetryPolicy{strict}, Workflow: []RetryPolicy{resources}}, counts("resources/preempted", 0, 1), Failure{Cause: cause(CausePreempted)},
 			Decision{Action: ActionRetry, Rule: "resources/preempted", Delay: 20 * time.Second, Jitter: JitterFull, Avoid: resources.AvoidNodes,
 				Reason: "rule resources/preempted: preempted, free retry 2 of 50"}},
-		{"a default action that retries", Policies{Workflow: []RetryPolicy{again}}, History{AttemptID: 1}, Failure{Cause: exit(1)},
+		{"a default action that retries", retry.Policies{Workflow: []RetryPolicy{again}}, History{AttemptID: 1}, Failure{Cause: exit(1)},
 			Decision{Action: ActionRetry, Rule: "again/default_action", Counted: true, Delay: time.Second, Reason: "rule again/default_action: exit, retry 1 of 1 (retry_limit)"}},
-		{"and has a limit", Policies{Workflow: []RetryPolicy{again}}, counts("again/default_action", 1, 0), Failure{Cause: exit(1)},
+		{"and has a limit", retry.Policies{Workflow: []RetryPolicy{again}}, counts("again/default_action", 1, 0), Failure{Cause: exit(1)},
 			Decision{Action: ActionFail, Rule: "again/default_action", Reason: "rule again/default_action: exit, all 1 retry used (retry_limit)"}},
-		{"hold", Policies{Job: []RetryPolicy{strict}}, History{AttemptID: 1}, Failure{Cause: exit(3)},
+		{"hold", retry.Policies{Job: []RetryPolicy{strict}}, History{AttemptID: 1}, Failure{Cause: exit(3)},
 			Decision{Action: ActionHold, Rule: strict.Key(&strict.Rules[0]), Reason: "rule " + strict.Key(&strict.Rules[0]) + ": exit"}},
-		{"the site's rules are in front", Policies{Site: []RetryPolicy{strict}, Job: []RetryPolicy{{Name: "j", Rules: []RetryRule{{ID: "all", Action: ActionRetry}}}}},
+		{"the site's rules are in front", retry.Policies{Site: []RetryPolicy{strict}, Job: []RetryPolicy{{Name: "j", Rules: []RetryRule{{ID: "all", Action: ActionRetry}}}}},
 			History{AttemptID: 1}, Failure{Cause: exit(3)},
 			Decision{Action: ActionHold, Rule: strict.Key(&strict.Rules[0]), Reason: "rule " + strict.Key(&strict.Rules[0]) + ": exit"}},
-		{"the kill switch", Policies{Job: []RetryPolicy{resources}, GlobalMaxRetries: &zero}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
+		{"the kill switch", retry.Policies{Job: []RetryPolicy{resources}, GlobalMaxRetries: &zero}, History{AttemptID: 1}, Failure{Cause: cause(CausePreempted)},
 			Decision{Action: ActionFail, Rule: "resources/preempted", Reason: "rule resources/preempted: preempted, global_max_retries is 0"}},
-		{"the limit over all rules", Policies{Job: []RetryPolicy{resources}, GlobalMaxRetries: &two}, counts("resources/walltime", 2, 0), Failure{Cause: cause(CauseOOM)},
+		{"the limit over all rules", retry.Policies{Job: []RetryPolicy{resources}, GlobalMaxRetries: &two}, counts("resources/walltime", 2, 0), Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionFail, Rule: "resources/oom", Reason: "rule resources/oom: oom, but global_max_retries is 2 and 2 are used"}},
-		{"the limit over all jobs", Policies{Job: []RetryPolicy{resources}, MaxRetriesTotal: &two}, History{AttemptID: 1, WorkflowRetries: 2}, Failure{Cause: cause(CauseOOM)},
+		{"the limit over all jobs", retry.Policies{Job: []RetryPolicy{resources}, MaxRetriesTotal: &two}, History{AttemptID: 1, WorkflowRetries: 2}, Failure{Cause: cause(CauseOOM)},
 			Decision{Action: ActionFail, Rule: "resources/oom", Reason: "rule resources/oom: oom, but max_retries_total of the workflow is 2 and 2 are used"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.p.Default = DefaultPolicy()
+			tt.p.Default = retry.DefaultPolicy()
 			tt.want.PolicyHash = tt.p.Hash()
 			if diff := cmp.Diff(tt.want, decide(tt.p, tt.h, tt.f)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -196,7 +197,7 @@ func TestRuleMatch(t *testing.T) {
 		if tt.f.Cause.Status == 0 {
 			tt.f.Cause.Status = Failed
 		}
-		d := decide(Policies{Job: []RetryPolicy{p}}, History{AttemptID: 2}, tt.f)
+		d := decide(retry.Policies{Job: []RetryPolicy{p}}, History{AttemptID: 2}, tt.f)
 		if got := d.Rule == "p/r"; got != tt.want {
 			t.Errorf("%s of %s: %v", tt.when, tt.f.Cause.Kind, got)
 		}

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
 // when draws matchers of a few values, so that rules overlap often.
@@ -63,9 +64,9 @@ func TestShadowedRulesAreNeverReached(t *testing.T) {
 					Node: rapid.SampledFrom([]string{"n1", "n2", "n3"}).Draw(t, "on"), Elapsed: rapid.SampledFrom([]time.Duration{0, 1e9, 3e9}).Draw(t, "took")}
 				f.Cause.ReturnCode = rapid.Int64Range(1, 4).Draw(t, "code")
 				h := History{AttemptID: rapid.Int64Range(1, 4).Draw(t, "number")}
-				d := decide(Policies{Job: []RetryPolicy{p}}, h, f)
+				d := decide(retry.Policies{Job: []RetryPolicy{p}}, h, f)
 				if d.Rule != "p/"+id {
-					d = decideRecovery(Policies{Job: []RetryPolicy{p}}, h, f, ActionFail)
+					d = decideRecovery(retry.Policies{Job: []RetryPolicy{p}}, h, f, ActionFail)
 				}
 				if d.Rule == "p/"+id {
 					text, _ := json.Marshal(p)

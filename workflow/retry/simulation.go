@@ -13,7 +13,7 @@ type RecordedAttempt struct {
 	workflow.Attempt
 	CPUs int64 // of the job's requirement
 	// Policies are those that decided; nil if they are not known.
-	Policies *workflow.Policies
+	Policies *Policies
 	// ByClient says that a torc client reported it, which decides itself.
 	ByClient bool
 }

@@ -20,7 +20,7 @@ import (
 // and what was decided: retry, free, fail, hold or none. Each takes an hour of
 // two CPUs.
 func recorded(job int64, words ...string) []retry.RecordedAttempt {
-	policies := &workflow.Policies{Default: workflow.DefaultPolicy(), Workflow: []workflow.RetryPolicy{
+	policies := &retry.Policies{Default: retry.DefaultPolicy(), Workflow: []workflow.RetryPolicy{
 		{Name: "old", Rules: []workflow.RetryRule{{ID: "all", Action: workflow.ActionRetry}}},
 	}}
 	var all []retry.RecordedAttempt

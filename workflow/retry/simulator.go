@@ -141,9 +141,9 @@ func (s *Simulator) asked(j *simulatedJob, a *RecordedAttempt) workflow.Decision
 }
 
 // policies are those that decided, as far as they are known.
-func (a *RecordedAttempt) policies() workflow.Policies {
+func (a *RecordedAttempt) policies() Policies {
 	if a.Policies == nil {
-		return workflow.Policies{Default: workflow.DefaultPolicy()}
+		return Policies{Default: DefaultPolicy()}
 	}
 	return *a.Policies
 }

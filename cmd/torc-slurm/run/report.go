@@ -18,6 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -54,7 +55,7 @@ type report struct {
 	FailedActions   []string                      `json:"failed_actions,omitempty"` // of this runner
 	Slowest         []extremeJob                  `json:"slowest,omitempty"`
 	MostMemory      []extremeJob                  `json:"most_memory,omitempty"`
-	CanceledBy      []workflow.CanceledGroup      `json:"canceled_by,omitempty"`
+	CanceledBy      []stage.CanceledGroup         `json:"canceled_by,omitempty"`
 	EndJob          *stage.EndJobResult           `json:"end_job,omitempty"`
 	PoliciesOff     int64                         `json:"retry_policies_off,omitempty"` // attempts that no policy was asked about
 	Stages          *stage.StageSummaries         `json:"stages,omitempty"`
@@ -328,12 +329,12 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintf(w, "The end job %s\n", cli.Printable(line))
 	}
 	if len(r.ByCause) > 0 {
-		fmt.Fprintf(w, "Attempts without success: %s\n", (&workflow.AttemptCounts{ByCause: r.ByCause}).Causes())
+		fmt.Fprintf(w, "Attempts without success: %s\n", (&stage.AttemptCounts{ByCause: r.ByCause}).Causes())
 	}
 	if r.Retried > 0 {
 		fmt.Fprintf(w, "Retried: %s; %s completed after that\n", workflow.CountOf(r.Retried, "attempt", "attempts"), workflow.CountOf(r.Repaired, "job", "jobs"))
 	}
-	if line := workflow.PoliciesOffLine(r.PoliciesOff); line != "" {
+	if line := retry.PoliciesOffLine(r.PoliciesOff); line != "" {
 		fmt.Fprintf(w, "Retry policies: %s\n", line)
 	}
 	r.writeFailed(w)

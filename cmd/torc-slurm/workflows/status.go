@@ -15,6 +15,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/retry"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 // NewStatus makes the command that says how far a workflow is.
@@ -112,7 +114,7 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 		fields = append(fields, cli.Field{"Canceled", g.Line()})
 	}
 	if n := s.Attempts; n != nil {
-		fields = append(fields, cli.Field{"Attempts", attemptsText(n)}, cli.Field{"Retry policies", workflow.PoliciesOffLine(n.PoliciesOff)})
+		fields = append(fields, cli.Field{"Attempts", attemptsText(n)}, cli.Field{"Retry policies", retry.PoliciesOffLine(n.PoliciesOff)})
 	}
 	for i := range s.ClaimHolds {
 		fields = append(fields, cli.Field{"Claims are held", s.ClaimHolds[i].Reason})
@@ -125,7 +127,7 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 }
 
 // attemptsText says how the attempts of a run ended.
-func attemptsText(n *workflow.AttemptCounts) string {
+func attemptsText(n *stage.AttemptCounts) string {
 	if n.Ended == 0 {
 		return ""
 	}

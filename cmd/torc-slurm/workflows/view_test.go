@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli/clitest"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
+	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
 func TestActions(t *testing.T) {
@@ -165,8 +166,8 @@ func TestStatus(t *testing.T) {
 		TotalExecTimeMinutes: 90, WalltimeSeconds: &walltime, ActiveComputeNodes: 1, ActiveScheduledNodes: 1, PendingScheduledNodes: 2,
 		RuntimeBlockedReadyJobs: 2, LongestReadyRuntimeSeconds: seconds(7200), MaxAllocationRemainingSeconds: seconds(1800),
 		UnservedReadyLabels: map[string]int64{"gpu": 1, "big": 2}, AllocationReasons: []string{"one more: 2 jobs have no place"},
-		Attempts: &workflow.AttemptCounts{Ended: 3, Retried: 1}, Runners: []api.RunnerState{{ComputeNodeID: 9, Hostname: "n1", Jobs: 1, SilentSeconds: seconds(75)}},
-		CanceledBy: []workflow.CanceledGroup{},
+		Attempts: &stage.AttemptCounts{Ended: 3, Retried: 1}, Runners: []api.RunnerState{{ComputeNodeID: 9, Hostname: "n1", Jobs: 1, SilentSeconds: seconds(75)}},
+		CanceledBy: []stage.CanceledGroup{},
 	}
 	failed := api.WorkflowStatus{WorkflowID: 12, WorkflowName: "sweep", WorkflowUser: "ann", RunID: 2, TotalJobs: 2, IsComplete: true, Verdict: "failed", JobsByStatus: api.JobCounts{Completed: 1, Failed: 1}}
 	short := func(s api.WorkflowStatus) clitest.Routes { return clitest.Routes{getStatus: {Body: s}} }

@@ -1,19 +1,21 @@
-package workflow
+package stage
 
 import (
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // AttemptCounts are the attempts of a run that have ended, wherever they ran, those
 // without a process among them.
 type AttemptCounts struct {
-	Ended    int64               `json:"ended"`
-	ByCause  map[CauseKind]int64 `json:"by_cause,omitempty"` // without ok
-	Retried  int64               `json:"retried"`            // that were followed by another one
-	Repaired int64               `json:"repaired"`           // jobs that completed after that
+	Ended    int64                        `json:"ended"`
+	ByCause  map[workflow.CauseKind]int64 `json:"by_cause,omitempty"` // without ok
+	Retried  int64                        `json:"retried"`            // that were followed by another one
+	Repaired int64                        `json:"repaired"`           // jobs that completed after that
 	// PoliciesOff counts those for which no retry policy was asked, as policies are
 	// switched off on the server.
 	PoliciesOff int64 `json:"retry_policies_off,omitempty"`
@@ -28,26 +30,9 @@ func (c *AttemptCounts) Causes() string {
 	return strings.Join(parts, ", ")
 }
 
-// PoliciesOff is added to the reason of a decision that retry policies might have
-// changed.
-const PoliciesOff = "retry policies are switched off on this server"
-
-// PoliciesOffLine says for how many attempts no retry policy was asked; empty for
-// none.
-func PoliciesOffLine(attempts int64) string {
-	if attempts == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%s, which were not asked about %s without success; `torc-slurm retry-policy settings --enabled true` switches them on",
-		PoliciesOff, CountOf(attempts, "attempt", "attempts"))
-}
-
-// PoliciesOffMark is what the reasons of such decisions contain.
-func PoliciesOffMark() string { return PoliciesOff }
-
 // CanceledGroup are canceled jobs for which the same job is to blame.
 type CanceledGroup struct {
-	Culprit
+	workflow.Culprit
 	Jobs    int64  `json:"jobs"`
 	Example string `json:"example"` // the first of them
 }
