@@ -35,7 +35,7 @@ func TestRecoverOnATerminal(t *testing.T) {
 	d.expect("Out of memory: 1 job", "")
 	d.expect("hungry: ", "")
 	d.expect("[r]etry with 1.5x memory, another <factor>, [s]kip [r]: ", "0.5\n")
-	d.expect(`"0.5" is none of the answers`, "")
+	d.expect(`"0.5" is not a valid answer`, "")
 	d.expect("[s]kip [r]: ", "3\n")
 	d.expect("Failed for other reasons: 1 job", "")
 	d.expect("wrong: exit code 3", "")

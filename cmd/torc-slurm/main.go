@@ -18,11 +18,12 @@ import (
 // linked is set by the linker.
 var linked string
 
-// version is the one that the linker was told, else the commit that the
-// program was built from.
+// version is the version that the linker set, else the commit that the program was built
+// from.
 var version = cmp.Or(linked, commit(), "unknown")
 
-// commit is what the Go tool noted of the source.
+// commit returns the commit that the Go tool recorded in the program, with -dirty if there
+// were changes; empty if unknown.
 func commit() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -48,7 +49,7 @@ func main() {
 	os.Exit(runProgram(cli.ProcessEnvironment()))
 }
 
-// runProgram does what the arguments say and returns the exit status.
+// runProgram runs the command that the arguments name and returns the exit status.
 func runProgram(env cli.Environment) int {
 	a := cli.New(env, daemonlink.Dialer(serve.DaemonOptions(version)))
 	defer a.StopSignals()
@@ -62,8 +63,8 @@ func runProgram(env cli.Environment) int {
 	return a.Finish(err)
 }
 
-// enoughThreads is an error if the user may start no more threads. Later the
-// runtime would end the program with a dump.
+// enoughThreads returns an error if the user may start no more threads. Without this check
+// the runtime would end the program with a stack dump later.
 func enoughThreads() error {
 	if err := threads.Check(threads.Needed()); err != nil {
 		return workflow.Errorf(workflow.CodeConflict, "%v", err).

@@ -62,15 +62,15 @@ There is no server to look after: a command finds your daemon or starts it.`
 	return root
 }
 
-// newWorkflows has the commands about workflows, with those that older versions of
-// torc had there.
+// newWorkflows returns the commands about workflows, with those that older versions of torc
+// had there.
 func newWorkflows(a *cli.Factory) *cobra.Command {
 	c := workflows.New(a)
 	c.AddCommand(cli.OldName(run.New(a)))
 	return c
 }
 
-// newReports has what torc 0.12 called reports.
+// newReports returns the commands that torc 0.12 called reports.
 func newReports(a *cli.Factory) *cobra.Command {
 	summary := workflows.NewStatus(a)
 	summary.Use = "summary [WORKFLOW]"

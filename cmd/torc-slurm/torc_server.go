@@ -13,8 +13,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// arguments are those after the program's name; under the name of a companion
-// program the command that it stands for comes first.
+// arguments returns the arguments of the program. If it was called by the name of a
+// companion program, the subcommand that replaces that program comes first.
 func arguments(a *cli.Factory) []string {
 	name, args := filepath.Base(a.Args[0]), a.Args[1:]
 	switch name {
@@ -39,15 +39,15 @@ func arguments(a *cli.Factory) []string {
 	return append([]string{"serve"}, args...)
 }
 
-// missingPrograms are torc's programs that this one does not stand for, with what
-// to use instead.
+// missingPrograms are torc's programs that this one does not replace, with what to use
+// instead.
 var missingPrograms = map[string]string{
 	"torc-mcp-server": "hold failed jobs and decide about them with torc-slurm holds, or with the calls under /holds of the API",
 	"torc-dash":       "use torc-slurm status, why and watch",
 }
 
-// checkName rejects the names of programs that this one does not stand for: whoever
-// starts them expects something else than the command line.
+// checkName rejects the names of programs that this one does not replace: who starts them
+// does not expect a command line.
 func checkName(a *cli.Factory) error {
 	name := filepath.Base(a.Args[0])
 	if instead, ok := missingPrograms[name]; ok {
@@ -56,9 +56,9 @@ func checkName(a *cli.Factory) error {
 	return nil
 }
 
-// readDotEnv adds the variables of the file .env that the environment does not
-// have. In a folder that the user does not trust those that decide something are left
-// out, and the server does not start without them if the file is ours.
+// readDotEnv adds the variables of the file .env that are not set in the environment. In a
+// folder that the user does not trust, it ignores variables that decide something. If nobody
+// else could have written the file, a server does not start without them.
 func readDotEnv(a *cli.Factory) {
 	path := a.Path(".env")
 	trusted := trusts(a, path)
@@ -84,7 +84,7 @@ func readDotEnv(a *cli.Factory) {
 			continue
 		}
 		if ok, decides := setting.AllowsVariable(name, value); !ok && !trusted {
-			refusal := workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and its folder is not one that you trust", path, cli.Printable(name), decides).
+			refusal := workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and you do not trust its folder", path, cli.Printable(name), decides).
 				WithHint("if you know and trust what is in this folder: torc-slurm config trust %s; otherwise set %s in your environment, or leave it out", filepath.Dir(path), cli.Printable(name))
 			if trustedfile.Check(path) == nil {
 				a.DotEnvRefusal = refusal
@@ -97,8 +97,8 @@ func readDotEnv(a *cli.Factory) {
 	}
 }
 
-// trusts reports whether a file is in a folder that the user trusts by their own
-// configuration. One that cannot be read trusts none; the command will say so.
+// trusts reports whether a file is in a folder that the user's own configuration trusts;
+// false if the configuration cannot be read, which the command reports later.
 func trusts(a *cli.Factory, path string) bool {
 	c := cli.DefaultConfig()
 	for _, f := range cli.ConfigFiles(&a.Environment) {

@@ -64,7 +64,7 @@ func TestPing(t *testing.T) {
 		clitest.Case{Args: "ping", Routes: clitest.Routes{"GET /ping": {Status: 401, Body: `{"error":{"message":"who are you?"}}`}}, Want: clitest.Result{
 			Status: cli.ExitRefused,
 			Stderr: "error: who are you?\n" +
-				"hint: the server wants another password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is what is in that file\n",
+				"hint: the server rejected the password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is the content of that file\n",
 			Requests: []string{"GET /ping"},
 		}},
 		clitest.Case{Args: "ping", Routes: clitest.Routes{"GET /version": {Body: `{"api_version":"99.0.0"}`}}, Want: clitest.Result{
@@ -120,13 +120,13 @@ func TestHtpasswd(t *testing.T) {
 		clitest.Case{Args: "htpasswd add ann", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: required flag(s) \"file\" not set\n"}},
 		clitest.Case{Args: "htpasswd add -f users a:b -p x", Files: files, Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: \"a:b\" is no name of a user: it must not be empty or have spaces, # or :\n",
+			Stderr: "error: \"a:b\" is not a valid user name: it must not be empty or have spaces, # or :\n",
 		}},
 		clitest.Case{Args: "htpasswd add -f users eve -c 10", Files: files, Stdin: "\n", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "Password for eve: error: the password is empty\n"}},
 		clitest.Case{Args: "htpasswd add -f users eve -p x -c 99", Files: files, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a cost of 99 is not between 10 and 18\n"}},
 		clitest.Case{Args: "htpasswd add -f broken eve -p x", Files: files, Read: []string{"broken"}, Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: `error: authentication file $DIR/broken: line 1: "ann blue" is no name of a user
+			Stderr: `error: authentication file $DIR/broken: line 1: "ann blue" is not a valid user name
 hint: write the file with torc-htpasswd
 `,
 			Files: map[string]string{"broken": "ann blue\n"},

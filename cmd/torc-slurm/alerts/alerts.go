@@ -15,7 +15,7 @@ import (
 
 // New groups the commands about alerts.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "alerts", "Look at alerts and at the messages about them",
+	return cli.NewGroup(a, cli.GroupManagement, "alerts", "List alerts and test their delivery",
 		newList(a), newTest(a))
 }
 
@@ -23,7 +23,7 @@ func newList(a *cli.Factory) *cobra.Command {
 	var flags cli.ListFlags
 	c := &cobra.Command{
 		Use:   "list [WORKFLOW]",
-		Short: "List alerts, and what became of the messages about them",
+		Short: "List alerts and the delivery of their messages",
 		Example: `  torc-slurm alerts list
   torc-slurm alerts list 12
   torc-slurm -f json alerts list 12 | jq '.items[].subject'`,
@@ -52,7 +52,7 @@ var alertColumns = cli.List[workflow.RaisedAlert]{Things: "alerts", Columns: []c
 	{Title: "Messages", Cell: deliveriesOf},
 }}
 
-// deliveriesOf says what became of the messages about an alert.
+// deliveriesOf returns the deliveries of an alert's messages as text.
 func deliveriesOf(r workflow.RaisedAlert) string {
 	var all []string
 	for _, d := range r.Deliveries {
@@ -68,9 +68,9 @@ func deliveriesOf(r workflow.RaisedAlert) string {
 func newTest(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "test WORKFLOW",
-		Short: "Send a message that says nothing, to see whether messages arrive",
-		Long: `Raise an alert of the kind test about a workflow. Whoever is told of alerts about
-it gets a message; "alerts list" shows what became of it.`,
+		Short: "Send a test message, to check that messages arrive",
+		Long: `Raise an alert of the kind test about a workflow. The recipients of its alerts get a
+message; "alerts list" shows its delivery.`,
 		Example:           `  torc-slurm alerts test 12`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),

@@ -85,7 +85,7 @@ func TestQueue(t *testing.T) {
 		clitest.Case{
 			Args: `-f json sq`, Routes: clitest.Routes{"GET /allocations": {Body: `{"items": [], "stale": "there is no Slurm"}`}},
 			Want: clitest.Result{
-				Stdout: "{\n  \"items\": []\n}\n", Stderr: "warning: there is no Slurm; Slurm was not asked yet\n", Requests: []string{"GET /allocations?max_age_seconds=60"},
+				Stdout: "{\n  \"items\": []\n}\n", Stderr: "warning: there is no Slurm; Slurm was not polled yet\n", Requests: []string{"GET /allocations?max_age_seconds=60"},
 			},
 		},
 		clitest.Case{Args: `sq w`, Want: clitest.Result{Status: 2, Stderr: "error: \"w\" is not the id of a workflow: ids are numbers from 1\n"}},

@@ -16,21 +16,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// maxSightAge is how old the daemon's look at Slurm may be that sq shows. It
-// looks about once a minute by itself.
+// maxSightAge is the maximum age of the daemon's poll of Slurm that sq shows. The daemon
+// polls about once a minute.
 const maxSightAge = time.Minute
 
-// NewQueue shows the allocations in the queue of Slurm.
+// NewQueue returns the command that shows the allocations in Slurm's queue.
 func NewQueue(a *cli.Factory) *cobra.Command {
 	var ended, fresh bool
 	cmd := &cobra.Command{
 		Use:   "sq [WORKFLOW]",
 		Short: "Show the allocations in Slurm's queue, and what runs in them",
-		Long: `Show your allocations as squeue has them, beside the jobs that run in them: why
-one waits, in words, when Slurm thinks that it starts, and how much time is left.
+		Long: `Show your allocations as in squeue, with the jobs that run in them: why an allocation
+is pending, when Slurm expects to start it, and how much time is left.
 
-What the daemon knows is shown, with its age. It asks Slurm again if that is older
-than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
+The data is that of the daemon's last poll of Slurm, with its age. The daemon polls
+again if it is older than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
 		GroupID: cli.GroupCompute,
 		Example: `  torc-slurm sq
   torc-slurm sq 12 --ended          also those that are over, with the reason
@@ -55,7 +55,7 @@ than a minute, so ` + "`watch torc-slurm sq`" + ` is no burden to Slurm.`,
 		}),
 	}
 	cmd.Flags().BoolVar(&ended, "ended", false, "also allocations that have ended")
-	cmd.Flags().BoolVar(&fresh, "fresh", false, "ask Slurm now, however new the last look is")
+	cmd.Flags().BoolVar(&fresh, "fresh", false, "poll Slurm now, even if the last poll is recent")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cl
 	now := a.Now()
 	switch {
 	case queue.Stale != "":
-		seen := "Slurm was not asked yet"
+		seen := "Slurm was not polled yet"
 		if queue.LookedMS != 0 {
 			seen = "this is from " + clockOf(queue.LookedMS, now)
 		}
@@ -80,16 +80,16 @@ func showQueue(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cl
 
 func isLive(x api.QueuedAllocation) bool { return x.State != string(compute.AllocationEnded) }
 
-// sightAge says how old the daemon's look at the queue is.
+// sightAge returns the age of the daemon's poll as text.
 func sightAge(lookedMS int64, now time.Time) string {
 	if lookedMS == 0 {
-		return "Slurm was not asked yet."
+		return "Slurm was not polled yet."
 	}
 	age := max(0, now.Sub(time.UnixMilli(lookedMS)))
-	return fmt.Sprintf("As squeue had it %ds ago; --fresh asks again.", int(age.Seconds()))
+	return fmt.Sprintf("As in squeue %ds ago; --fresh polls again.", int(age.Seconds()))
 }
 
-// queueColumns are those of a list of allocations at a time.
+// queueColumns returns the columns of the queue at a time.
 func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 	type row = api.QueuedAllocation
 	return cli.List[row]{Things: "allocations", Columns: []cli.Column[row]{
@@ -111,7 +111,7 @@ func queueColumns(now time.Time) cli.List[api.QueuedAllocation] {
 	}}
 }
 
-// queueState is the state in squeue's word, or in ours where Slurm has none.
+// queueState returns the state in squeue; ours if Slurm has none.
 func queueState(x api.QueuedAllocation) string {
 	switch {
 	case x.State == string(compute.AllocationEnded):
@@ -122,7 +122,7 @@ func queueState(x api.QueuedAllocation) string {
 	return cli.FirstOf(x.SlurmState, x.State)
 }
 
-// countIf is a number of jobs, nothing for an allocation that never had any.
+// countIf formats a number of jobs; empty for an allocation that never had any.
 func countIf(x api.QueuedAllocation, n int64) string {
 	if x.StartMS == 0 && n == 0 {
 		return ""
@@ -130,8 +130,8 @@ func countIf(x api.QueuedAllocation, n int64) string {
 	return fmt.Sprint(n)
 }
 
-// timeLeft is the rest of an allocation that runs, what one asks for that
-// waits.
+// timeLeft returns the remaining time of a running allocation, or the time limit of a
+// pending one.
 func timeLeft(x api.QueuedAllocation, now time.Time) string {
 	switch {
 	case x.State == string(compute.AllocationEnded):
@@ -144,7 +144,7 @@ func timeLeft(x api.QueuedAllocation, now time.Time) string {
 	return ""
 }
 
-// queueWhy says why an allocation waits, or is no more.
+// queueWhy returns why an allocation is pending, or why it ended.
 func queueWhy(x api.QueuedAllocation, now time.Time) string {
 	switch {
 	case x.State == string(compute.AllocationEnded):
@@ -157,7 +157,7 @@ func queueWhy(x api.QueuedAllocation, now time.Time) string {
 	return x.ReasonText
 }
 
-// clockOf is a moment: the time of day, with the date if that is another one.
+// clockOf formats a time: the time of day, with the date if it is not today.
 func clockOf(ms int64, now time.Time) string {
 	t := time.UnixMilli(ms).In(now.Location())
 	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {

@@ -90,7 +90,7 @@ func TestParseStatus(t *testing.T) {
 		}
 	}
 	_, err := ParseStatus("done")
-	want := `there is no job status "done"; there are ` + strings.Join(StatusNames(), ", ")
+	want := `unknown job status "done": the statuses are ` + strings.Join(StatusNames(), ", ")
 	if cli.ExitStatus(err) != cli.ExitUsage || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}

@@ -32,7 +32,7 @@ func StatusNames() []string {
 func ParseStatus(text string) (workflow.JobStatus, error) {
 	s, err := workflow.ParseJobStatus(text)
 	if err != nil {
-		return 0, cli.UsageErrorf("there is no job status %q; there are %s", text, cli.Joined(StatusNames()))
+		return 0, cli.UsageErrorf("unknown job status %q: the statuses are %s", text, cli.Joined(StatusNames()))
 	}
 	return s, nil
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Factory is one invocation of the program: what all its commands share.
+// Factory is an invocation of the program: what its commands share.
 type Factory struct {
 	Environment
 	Flags      GlobalFlags
@@ -29,21 +29,21 @@ type Factory struct {
 	// running is set when a command begins to run: an error before that is a usage
 	// error.
 	running bool
-	// dial finds the server: one that was named, one within this process, or the
-	// user's own, which it starts if it may and it does not run.
+	// dial connects to the server: the one that was named, one within this process, or
+	// the user's own, which it starts if start is true and it does not run.
 	dial func(ctx context.Context, a *Factory, start bool) (*Connection, error)
-	// connected is the way to the server, once a command has asked for it.
+	// connected is the connection to the server; nil until a command needs it.
 	connected     *Connection
-	DotEnvRefusal error // why a file .env stands in the way of a server; nil if it does not
-	// slurm is the way to Slurm, likewise.
+	DotEnvRefusal error // why a file .env prevents a server's start; nil if it does not
+	// slurm is the client of Slurm; nil until a command needs it.
 	slurm *slurm.Client
 
-	// RawStdout and RawStderr are the outputs themselves. Stdout and Stderr, which nearly
-	// everything writes to, let nothing through that steers a terminal.
+	// RawStdout and RawStderr are the unfiltered outputs. Stdout and Stderr, which nearly
+	// all output goes to, escape control characters if they are terminals.
 	RawStdout, RawStderr io.Writer
 }
 
-// New begins an invocation that finds its server with dial.
+// New returns an invocation that connects to its server with dial.
 func New(env Environment, dial func(ctx context.Context, a *Factory, start bool) (*Connection, error)) *Factory {
 	a := &Factory{Environment: env, dial: dial, Format: FormatTable, Log: slog.New(slog.DiscardHandler), RawStdout: env.Stdout, RawStderr: env.Stderr}
 	if a.StdoutTerminal {
@@ -92,7 +92,7 @@ func (a *Factory) reportError(err error) {
 	}
 }
 
-// reportErrorJSON writes what went wrong as an object, on standard error.
+// reportErrorJSON writes err as a JSON object on standard error.
 func (a *Factory) reportErrorJSON(err error) {
 	message, hint := ErrorText(err)
 	object := struct {
@@ -109,14 +109,14 @@ func (a *Factory) reportErrorJSON(err error) {
 	_ = enc.Encode(object) // strings and numbers
 }
 
-// ErrorText separates what went wrong from what to do about it.
+// ErrorText returns the message of an error, and its hint; empty if it has none.
 func ErrorText(err error) (message, hint string) {
 	var refusal *client.APIError
 	if errors.As(err, &refusal) {
 		message = strings.ReplaceAll(err.Error(), refusal.Error(), refusal.Message)
 		hint = refusal.Detail.Hint
 		if refusal.Status == http.StatusUnauthorized {
-			hint = FirstOf(hint, "the server wants another password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is what is in that file")
+			hint = FirstOf(hint, "the server rejected the password: --password, --prompt-password or TORC_PASSWORD; with `serve --token-file` it is the content of that file")
 		}
 		return message, hint
 	}
@@ -130,8 +130,8 @@ func ErrorText(err error) (message, hint string) {
 	return err.Error(), ""
 }
 
-// WithPrefix names commands in the hint of a refusal as the user calls them: the daemon does
-// not know how it is reached.
+// WithPrefix adds the user's global flags to the commands in the hint of a server's error,
+// since the daemon does not know them.
 func WithPrefix(a *Factory, err error) error {
 	var refusal *client.APIError
 	if errors.As(err, &refusal) {
@@ -140,7 +140,7 @@ func WithPrefix(a *Factory, err error) error {
 	return err
 }
 
-// LogTo makes a logger for people: one line per record.
+// LogTo returns a logger that writes a line of text per record.
 func LogTo(w io.Writer, level slog.Level) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
 }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// AddNoPrompts adds --no-prompts, which may be written --yes.
+// AddNoPrompts adds the flag --no-prompts, with the alias --yes.
 func AddNoPrompts(f *pflag.FlagSet, noPrompts *bool) {
 	f.BoolVar(noPrompts, "no-prompts", false, "do not ask (also --yes)")
 	f.SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
@@ -24,8 +24,8 @@ func AddNoPrompts(f *pflag.FlagSet, noPrompts *bool) {
 	})
 }
 
-// Ask asks for a line on standard error. Without an answer the error is io.EOF,
-// or, after Ctrl-C, errInterrupted.
+// Ask writes a question on standard error and returns the line that answers it. The error
+// is io.EOF without an answer, ErrInterrupted after Ctrl-C.
 func (a *Factory) Ask(question string) (string, error) {
 	fmt.Fprint(a.Stderr, question)
 	ctx := a.Interrupts.Context()
@@ -44,8 +44,8 @@ func (a *Factory) Ask(question string) (string, error) {
 	return strings.TrimSpace(line), nil
 }
 
-// awaitInput waits until there is something to read, or until ctx is done: a
-// read itself cannot be interrupted. Should it fail, the read has to do.
+// awaitInput waits until the file can be read or ctx is done, since a read cannot be
+// interrupted. If it fails, the read waits.
 func awaitInput(ctx context.Context, file *os.File) {
 	done, end, err := os.Pipe()
 	if err != nil {
@@ -62,8 +62,9 @@ func awaitInput(ctx context.Context, file *os.File) {
 	}
 }
 
-// Confirm asks a question that is answered with y or N. Machines are not
-// asked: JSON output confirms.
+// Confirm asks a question and reports whether the answer is yes. With noPrompts or JSON
+// output it does not ask and returns true. Without a terminal or an answer on the standard
+// input it returns a usage error.
 func (a *Factory) Confirm(noPrompts bool, question string) (bool, error) {
 	if noPrompts || a.Format == FormatJSON {
 		return true, nil
@@ -71,7 +72,7 @@ func (a *Factory) Confirm(noPrompts bool, question string) (bool, error) {
 	answer, err := a.Ask(question + " [y/N] ")
 	switch {
 	case errors.Is(err, io.EOF) && !a.StdinTerminal:
-		return false, UsageErrorf("there is nobody to ask; confirm with --no-prompts")
+		return false, UsageErrorf("cannot ask without a terminal; confirm with --no-prompts")
 	case err != nil && !errors.Is(err, io.EOF):
 		return false, err
 	}

@@ -60,19 +60,19 @@ func TestWhichWorkflow(t *testing.T) {
 		clitest.Case{Args: "show", Routes: clitest.Routes{listOwn: {Body: `{"items":[]}`}}, Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: user ann has no workflow here\n" +
-				"hint: `torc-slurm create SPEC` makes one; `torc-slurm workflows list --all-users` shows those of others\n",
+				"hint: `torc-slurm create SPEC` creates one; `torc-slurm workflows list --all-users` lists those of all users\n",
 			Requests: askOwn,
 		}},
 		clitest.Case{Args: "show", Routes: both, Want: clitest.Result{
 			Status:   cli.ExitUsage,
-			Stderr:   "error: you have 2 workflows; say which one by its id (see `torc-slurm workflows list`)\n",
+			Stderr:   "error: you have 2 workflows; give the id of one (see `torc-slurm workflows list`)\n",
 			Requests: askOwn,
 		}},
 		clitest.Case{Args: "show -f json", Terminal: 60, Routes: both, Want: clitest.Result{
 			Status: cli.ExitUsage,
 			Stderr: "{\n" +
 				"  \"status\": \"error\",\n" +
-				"  \"message\": \"you have 2 workflows; say which one by its id (see `torc-slurm workflows list`)\",\n" +
+				"  \"message\": \"you have 2 workflows; give the id of one (see `torc-slurm workflows list`)\",\n" +
 				"  \"exit_status\": 2\n" +
 				"}\n",
 			Requests: askOwn,
@@ -160,13 +160,13 @@ func TestGlobalFlags(t *testing.T) {
 		clitest.Case{Args: "-f yaml show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: unknown format \"yaml\": it is table, json or csv\n"}},
 		clitest.Case{Args: "-f csv show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: csv is for lists; `torc-slurm show` shows none\n"}},
 		clitest.Case{Args: "--log-level loud show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: unknown log level \"loud\": it is debug, info, warn or error\n"}},
-		clitest.Case{Args: "--in-memory show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --in-memory is about the database of --standalone; add -s\n"}},
+		clitest.Case{Args: "--in-memory show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --in-memory needs --standalone; add -s\n"}},
 		clitest.Case{Args: "-s --in-memory show 12", Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: --in-memory is for run and exec: show would find nothing, and leave nothing behind\n",
+			Stderr: "error: --in-memory works with run and exec only, not with show\n",
 		}},
-		clitest.Case{Args: "--snapshot-interval-seconds 3 show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --snapshot-interval-seconds is about --in-memory; add it\n"}},
-		clitest.Case{Args: "-s --in-memory --snapshot-interval-seconds 0 show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --snapshot-interval-seconds 0: it is 1 or more\n"}},
+		clitest.Case{Args: "--snapshot-interval-seconds 3 show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --snapshot-interval-seconds needs --in-memory\n"}},
+		clitest.Case{Args: "-s --in-memory --snapshot-interval-seconds 0 show 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: --snapshot-interval-seconds 0: the minimum is 1\n"}},
 		clitest.Case{Args: "show 12 --colour", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: unknown flag: --colour; see `torc-slurm show --help`\n"}},
 		clitest.Case{Args: "shwo 12", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: torc-slurm has no command \"shwo\"; did you mean show?\n"}},
 		clitest.Case{Args: "show 12 13", Want: clitest.Result{

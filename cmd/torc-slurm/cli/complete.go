@@ -11,21 +11,20 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 )
 
-// completeTime is how long a completion may take; nobody waits longer for a
-// tabulator.
+// completeTime is how long a completion may take; nobody waits longer after a tab.
 const completeTime = 2 * time.Second
 
 const (
-	// completeCount is how many completions are offered.
+	// completeCount is the maximum number of completions.
 	completeCount = 500
-	// completeScan is how many jobs are looked at for them.
+	// completeScan is the maximum number of jobs that are read for them.
 	completeScan = 20_000
 )
 
-// Completer offers words that begin as what was typed.
+// Completer returns the completions of start.
 type Completer = func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective)
 
-// CompleteSpecs offers files with the extensions of specifications.
+// CompleteSpecs completes files with the extensions of specifications.
 func CompleteSpecs(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -37,7 +36,7 @@ func CompleteSpecs(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	return extensions, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteSpecOrWorkflow offers ids of workflows to a number, else files.
+// CompleteSpecOrWorkflow completes a number to ids of workflows, everything else to files.
 func (a *Factory) CompleteSpecOrWorkflow(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if start == "" || strings.Trim(start, "0123456789") != "" {
 		return CompleteSpecs(c, args, start)
@@ -45,8 +44,8 @@ func (a *Factory) CompleteSpecOrWorkflow(c *cobra.Command, args []string, start 
 	return CompleteWorkflows(a, 1)(c, args, start)
 }
 
-// CompleteWorkflows offers the ids of workflows for up to n arguments; without
-// limit if n is 0.
+// CompleteWorkflows completes ids of workflows for up to n arguments; without limit if n
+// is 0.
 func CompleteWorkflows(a *Factory, n int) Completer {
 	return func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if n > 0 && len(args) >= n {
@@ -67,7 +66,7 @@ func CompleteWorkflows(a *Factory, n int) Completer {
 	}
 }
 
-// CompleteJobs offers the names of jobs of a workflow, or ids to a number.
+// CompleteJobs completes names of jobs of a workflow; a number to ids.
 func CompleteJobs(a *Factory, workflowText *string) Completer {
 	return func(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -96,8 +95,8 @@ func CompleteJobs(a *Factory, workflowText *string) Completer {
 	}
 }
 
-// completeFrom asks a server that runs already; a completion starts none and
-// reports no errors.
+// completeFrom returns the words that find returns for a running server. It starts no
+// server and ignores errors.
 func completeFrom(a *Factory, c *cobra.Command, find func(context.Context, *Connection) ([]string, error)) ([]string, cobra.ShellCompDirective) {
 	ctx, cancel := context.WithTimeout(c.Context(), completeTime)
 	defer cancel()
@@ -115,5 +114,5 @@ func completeFrom(a *Factory, c *cobra.Command, find func(context.Context, *Conn
 	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
-// SpecExtensions are those of specifications.
+// SpecExtensions are the file name extensions of specifications.
 var SpecExtensions = []string{".yaml", ".yml", ".json", ".json5", ".kdl"}

@@ -2,14 +2,13 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// CompletePaths leaves the completion of an argument to the shell, which knows
-// files.
+// CompletePaths makes the shell complete an argument to files.
 func CompletePaths(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return nil, cobra.ShellCompDirectiveDefault
 }
 
-// CompleteWorkflowThenPath offers workflows for the first argument and files
-// for the second.
+// CompleteWorkflowThenPath completes the first argument to workflows and the second to
+// files.
 func (a *Factory) CompleteWorkflowThenPath(c *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 1 {
 		return CompletePaths(c, args, start)
@@ -17,8 +16,8 @@ func (a *Factory) CompleteWorkflowThenPath(c *cobra.Command, args []string, star
 	return CompleteWorkflows(a, 1)(c, args, start)
 }
 
-// NoPathsElsewhere keeps the shell from offering files for arguments of which
-// a command says nothing: they are ids.
+// NoPathsElsewhere makes the shell not offer files for arguments without a completion,
+// which are ids.
 func NoPathsElsewhere(c *cobra.Command) {
 	if c.ValidArgsFunction == nil && len(c.ValidArgs) == 0 && !c.HasSubCommands() {
 		c.ValidArgsFunction = cobra.NoFileCompletions

@@ -16,10 +16,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Config is what the configuration files say; names and defaults are torc's.
+// Config is the configuration of the files; its names and defaults are torc's.
 type Config struct {
-	// TrustedFolders are those in which, and below which, files count whoever can write
-	// them, and a torc.toml may set everything.
+	// TrustedFolders are folders in and below which files are used even if other users
+	// can write them, and a torc.toml may set everything.
 	TrustedFolders []string       `toml:"trusted_folders,omitempty" json:"trusted_folders,omitempty"`
 	Client         ClientConfig   `toml:"client" json:"client"`
 	Server         ServerConfig   `toml:"server" json:"server"`
@@ -29,7 +29,7 @@ type Config struct {
 	withheld []withheldSetting
 }
 
-// ClientConfig is about the command line.
+// ClientConfig configures the command line.
 type ClientConfig struct {
 	// APIURL is the server; the user's own daemon if empty.
 	APIURL   string    `toml:"api_url" json:"api_url"`
@@ -38,14 +38,14 @@ type ClientConfig struct {
 	Run      RunConfig `toml:"run" json:"run"`
 	TLS      TLSConfig `toml:"tls" json:"tls"`
 	HPC      HPCConfig `toml:"hpc,omitempty" json:"hpc"`
-	// The rest is about parts that this version does not have.
+	// The rest configures parts that this version does not have.
 	Offline map[string]any `toml:"offline,omitempty" json:"offline,omitempty"`
 	Slurm   map[string]any `toml:"slurm,omitempty" json:"slurm,omitempty"`
 	Watch   map[string]any `toml:"watch,omitempty" json:"watch,omitempty"`
 }
 
-// RunConfig has the defaults of run and exec. Zero stands for what the machine
-// has, or for no limit.
+// RunConfig has the defaults of run and exec. Zero means all that the machine has, or no
+// limit.
 type RunConfig struct {
 	PollInterval        float64 `toml:"poll_interval" json:"poll_interval"`                   // seconds
 	ClaimBackoffMaxSecs float64 `toml:"claim_backoff_max_secs" json:"claim_backoff_max_secs"` // seconds
@@ -56,7 +56,7 @@ type RunConfig struct {
 	NumGPUs             int64   `toml:"num_gpus,omitempty" json:"num_gpus,omitempty"`
 }
 
-// TLSConfig says which certificates are trusted.
+// TLSConfig has the trusted certificates.
 type TLSConfig struct {
 	CACert   string `toml:"ca_cert,omitempty" json:"ca_cert,omitempty"`
 	Insecure bool   `toml:"insecure" json:"insecure"`
@@ -71,13 +71,13 @@ type ServerConfig struct {
 	Threads                     int     `toml:"threads" json:"threads"`
 	Database                    string  `toml:"database,omitempty" json:"database,omitempty"`
 	CompletionCheckIntervalSecs float64 `toml:"completion_check_interval_secs" json:"completion_check_interval_secs"`
-	// IdleTimeoutSecs is how long a daemon that was started on demand stays
-	// when nobody needs it; half an hour if zero.
+	// IdleTimeoutSecs is how long a daemon that was started on demand runs when nobody
+	// needs it; half an hour if zero.
 	IdleTimeoutSecs float64 `toml:"idle_timeout_secs,omitempty" json:"idle_timeout_secs,omitempty"`
-	// LeaseSecs is how long a runner's leases last after it was heard; 60 if zero.
+	// LeaseSecs is how long a runner's leases last after its last turn; 60 if zero.
 	LeaseSecs float64 `toml:"lease_secs,omitempty" json:"lease_secs,omitempty"`
-	// AllowedHosts are names by which the server is reached besides those of its
-	// machine, and hosts of pages in a browser that may use it.
+	// AllowedHosts are further host names of the server, and hosts of web pages that
+	// may use it.
 	AllowedHosts []string `toml:"allowed_hosts,omitempty" json:"allowed_hosts,omitempty"`
 	// NodeHost is this host's address for compute nodes and other login nodes.
 	NodeHost               string            `toml:"node_host,omitempty" json:"node_host,omitempty"`
@@ -96,8 +96,8 @@ type ServerConfig struct {
 	DisableAdminSQLWrites  bool              `toml:"disable_admin_sql_writes,omitempty" json:"disable_admin_sql_writes,omitempty"`
 }
 
-// NotifyConfig says who is told of alerts about workflows that do not say it, and
-// how messages are sent.
+// NotifyConfig has the recipients of alerts about workflows that name none, and how
+// messages are sent.
 type NotifyConfig struct {
 	On      []string `toml:"on,omitempty" json:"on,omitempty"`
 	Mail    string   `toml:"mail,omitempty" json:"mail,omitempty"`
@@ -105,12 +105,12 @@ type NotifyConfig struct {
 	// MailCommand sends mail, ["mail", "-s", "{subject}", "{address}"] if empty; the
 	// text is its standard input.
 	MailCommand []string `toml:"mail_command,omitempty" json:"mail_command,omitempty"`
-	// IntervalSecs is how often messages about one workflow go to an address at
-	// most; 600 if zero.
+	// IntervalSecs is the minimum time between messages about a workflow to an
+	// address; 600 if zero.
 	IntervalSecs float64 `toml:"interval_secs,omitempty" json:"interval_secs,omitempty"`
 }
 
-// Options are those of a daemon.
+// Options returns the options of a daemon.
 func (n *NotifyConfig) Options() (server.NotifyOptions, error) {
 	o := server.NotifyOptions{MailCommand: n.MailCommand, Interval: Seconds(n.IntervalSecs)}
 	if len(n.On) == 0 && n.Mail == "" && n.Webhook == "" {
@@ -123,13 +123,13 @@ func (n *NotifyConfig) Options() (server.NotifyOptions, error) {
 	return o, workflow.ProblemsError("configuration: server.notify", o.Default.Validate())
 }
 
-// LoggingConfig says where the daemon writes its log.
+// LoggingConfig configures the daemon's log.
 type LoggingConfig struct {
 	LogDir   string `toml:"log_dir,omitempty" json:"log_dir,omitempty"`
 	JSONLogs bool   `toml:"json_logs" json:"json_logs"`
 }
 
-// DefaultConfig is the configuration where no file says anything.
+// DefaultConfig returns the configuration without any file.
 func DefaultConfig() *Config {
 	return &Config{
 		Client: ClientConfig{
@@ -140,7 +140,7 @@ func DefaultConfig() *Config {
 	}
 }
 
-// ConfigFile is a place where a configuration may be.
+// ConfigFile is a possible configuration file.
 type ConfigFile struct {
 	Kind string `json:"kind"` // system, user, or localConfig
 	Path string `json:"path"`
@@ -149,7 +149,8 @@ type ConfigFile struct {
 // LocalConfig is the kind of the file in the current folder.
 const LocalConfig = "local"
 
-// ConfigFiles are read in this order; a later one wins.
+// ConfigFiles returns the possible configuration files, in the order in which they are
+// read; a later one takes precedence.
 func ConfigFiles(env *Environment) []ConfigFile {
 	return []ConfigFile{
 		{"system", "/etc/torc/config.toml"},
@@ -158,7 +159,8 @@ func ConfigFiles(env *Environment) []ConfigFile {
 	}
 }
 
-// LoadConfig reads the files and the variables TORC_<SECTION>__<FIELD>.
+// LoadConfig reads the files and the variables TORC_<SECTION>__<FIELD>. It returns an error
+// for a file or value that cannot be parsed.
 func LoadConfig(env *Environment) (*Config, error) {
 	c := DefaultConfig()
 	for _, f := range ConfigFiles(env) {
@@ -176,10 +178,10 @@ func LoadConfig(env *Environment) (*Config, error) {
 	return c, c.readVariables(env.Environ)
 }
 
-// Warnings says what of the files and variables is not used, and why.
+// Warnings returns which settings of files and variables are ignored, and why.
 func (c *Config) Warnings() []string { return c.warnings }
 
-// Trust has the folders trusted that the user's own configuration names.
+// Trust makes the program trust the folders that the user's own configuration names.
 func (c *Config) Trust(env *Environment) {
 	var folders []string
 	for _, dir := range c.TrustedFolders {
@@ -194,8 +196,8 @@ func (c *Config) Trust(env *Environment) {
 	trustedfile.Trust(folders)
 }
 
-// Read lays a file over the configuration, if there is one. It is refused if others
-// could have written it.
+// Read merges a file into the configuration, if it exists. It returns an error if other
+// users could have written it.
 func (c *Config) Read(path string) error {
 	text, err := trustedfile.Read(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -210,7 +212,7 @@ func (c *Config) Read(path string) error {
 	return c.lay(path, text)
 }
 
-// lay lays the text of a file over the configuration.
+// lay merges the text of a file into the configuration.
 func (c *Config) lay(path string, text []byte) error {
 	meta, err := toml.NewDecoder(strings.NewReader(string(text))).Decode(c)
 	var syntax toml.ParseError
@@ -226,7 +228,7 @@ func (c *Config) lay(path string, text []byte) error {
 	return nil
 }
 
-// readVariables lays TORC_CLIENT__RUN__OUTPUT_DIR=x and the like over the
+// readVariables merges variables such as TORC_CLIENT__RUN__OUTPUT_DIR=x into the
 // configuration.
 func (c *Config) readVariables(environ []string) error {
 	for _, entry := range environ {
@@ -237,7 +239,7 @@ func (c *Config) readVariables(environ []string) error {
 		}
 		err := setField(reflect.ValueOf(c).Elem(), strings.Split(strings.ToLower(path), "__"), value)
 		if errors.Is(err, errNoField) {
-			c.warnings = append(c.warnings, fmt.Sprintf("the variable %s sets nothing that there is", name))
+			c.warnings = append(c.warnings, fmt.Sprintf("the variable %s names no setting", name))
 		} else if err != nil {
 			return workflow.Errorf(workflow.CodeInvalid, "variable %s: %v", name, err)
 		}
@@ -247,7 +249,8 @@ func (c *Config) readVariables(environ []string) error {
 
 var errNoField = errors.New("no such field")
 
-// setField sets the field of a struct that a path of toml names leads to.
+// setField sets the field of a struct by its path of toml names. The error is errNoField if
+// there is none.
 func setField(v reflect.Value, path []string, value string) error {
 	for i := range v.NumField() {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("toml"), ",")
@@ -296,20 +299,20 @@ func setValue(field reflect.Value, value string) error {
 	return nil
 }
 
-// HPCConfig is about clusters.
+// HPCConfig configures clusters.
 type HPCConfig struct {
 	DefaultAccount   string                 `toml:"default_account,omitempty" json:"default_account,omitempty"`
 	ProfileOverrides map[string]HPCOverride `toml:"profile_overrides,omitempty" json:"profile_overrides,omitempty"`
 	CustomProfiles   map[string]HPCProfile  `toml:"custom_profiles,omitempty" json:"custom_profiles,omitempty"`
 }
 
-// HPCOverride changes a profile.
+// HPCOverride overrides settings of a profile.
 type HPCOverride struct {
 	DefaultAccount string `toml:"default_account,omitempty" json:"default_account,omitempty"`
 }
 
-// HPCProfile is a cluster that the user describes; a file in the folder of
-// sites can say more.
+// HPCProfile is a cluster that the user describes; a file in the folder of sites has more
+// keys.
 type HPCProfile struct {
 	DisplayName     string         `toml:"display_name,omitempty" json:"display_name,omitempty"`
 	Description     string         `toml:"description,omitempty" json:"description,omitempty"`
@@ -321,7 +324,7 @@ type HPCProfile struct {
 	Partitions      []HPCPartition `toml:"partitions" json:"partitions"`
 }
 
-// HPCPartition is a partition of such a cluster.
+// HPCPartition is a partition of an HPCProfile.
 type HPCPartition struct {
 	Name                    string `toml:"name" json:"name"`
 	Description             string `toml:"description,omitempty" json:"description,omitempty"`

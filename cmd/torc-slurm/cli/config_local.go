@@ -15,21 +15,21 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// withheldSetting is one of the torc.toml of the current folder that does not count.
+// withheldSetting is a setting in the torc.toml of the current folder that is ignored.
 type withheldSetting struct {
 	setting.Withheld
 	path string
 	ours bool // nobody else could have written the file
 }
 
-// hint says how to have it count.
+// hint returns how to make the setting apply.
 func (w *withheldSetting) hint() string {
 	return fmt.Sprintf("if you know and trust what is in this folder: torc-slurm config trust %s; otherwise set %s in your own configuration, or leave it out",
 		filepath.Dir(w.path), w.Key)
 }
 
-// readLocal lays the file of the current folder over the configuration. In a folder
-// that the user does not trust it sets what decides nothing.
+// readLocal merges the file of the current folder into the configuration. In a folder that
+// the user does not trust, it ignores settings that decide something.
 func (c *Config) readLocal(path string) error {
 	if folder, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && trustedfile.IsTrusted(folder) {
 		return c.Read(path)
@@ -40,13 +40,13 @@ func (c *Config) readLocal(path string) error {
 	}
 	ours := trustedfile.Check(path) == nil
 	if err == nil {
-		err = DefaultConfig().lay(path, text) // its errors name lines of the file
+		err = DefaultConfig().lay(path, text) // its errors have the lines of the file
 	} else {
 		err = workflow.Errorf(workflow.CodeInvalid, "configuration file: %v", err)
 	}
 	if err != nil && !ours {
 		c.warnings = append(c.warnings, fmt.Sprintf("%s is ignored: %v", path, err))
-		return nil // another user does not decide whether our commands work
+		return nil // another user's file must not stop our commands
 	}
 	if err != nil {
 		return err
@@ -63,7 +63,8 @@ func (c *Config) readLocal(path string) error {
 	return c.lay(path, allowed)
 }
 
-// withhold returns the text of a configuration file without what it may not set.
+// withhold returns the text of a configuration file without the settings that it may not
+// set, and those settings.
 func (c *Config) withhold(text []byte) ([]byte, []setting.Withheld, error) {
 	var content, present map[string]any
 	if err := toml.Unmarshal(text, &content); err != nil {
@@ -82,15 +83,15 @@ func (c *Config) withhold(text []byte) ([]byte, []setting.Withheld, error) {
 	return allowed.Bytes(), withheld, err
 }
 
-// RefuseWithheld is an error if a file of ours sets a key that does not count and that
-// the command depends on: to go on without it would be to do something else than the user
-// expects. Keys begin with one of the prefixes.
+// RefuseWithheld returns an error if a file that nobody else could have written sets an
+// ignored key that begins with one of the prefixes: without it the command would not do
+// what the user expects.
 func (c *Config) RefuseWithheld(prefixes ...string) error {
 	for i := range c.withheld {
 		w := &c.withheld[i]
 		for _, prefix := range prefixes {
 			if w.ours && strings.HasPrefix(w.Key, prefix) {
-				return workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and its folder is not one that you trust", w.path, w.Key, w.Decides).
+				return workflow.Errorf(workflow.CodeForbidden, "%s sets %s, which decides %s, and you do not trust its folder", w.path, w.Key, w.Decides).
 					WithHint("%s", w.hint())
 			}
 		}

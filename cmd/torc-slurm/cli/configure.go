@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Configure combines configuration files, variables and flags.
+// Configure combines configuration files, variables and flags. It returns a usage error if
+// they contradict each other.
 func (a *Factory) Configure(c *cobra.Command) error {
 	config, err := LoadConfig(&a.Environment)
 	if err != nil {
@@ -44,8 +45,8 @@ func (a *Factory) Configure(c *cobra.Command) error {
 	return a.checkInMemory(c)
 }
 
-// ParseLogLevel reads a level. Of a list of filters as RUST_LOG may have it,
-// the one without a module counts.
+// ParseLogLevel parses a log level. In a list of filters, as in RUST_LOG, it uses the one
+// without a module.
 func ParseLogLevel(text string) (slog.Level, error) {
 	level := text
 	for part := range strings.SplitSeq(text, ",") {

@@ -8,19 +8,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Connection is a way to a server.
+// Connection is a connection to a server.
 type Connection struct {
 	*client.Client
-	Probe      *client.Client // the same with few repetitions, for a first word
+	Probe      *client.Client // with few retries, for the first call
 	URL        string         // of the API on TCP, for jobs
-	CACert     string         // file with its certificate, for jobs; empty if it has none of its own
-	Disconnect func() error   // at the end of the program
-	// Keep, if not nil, sees to it that the server is there until the context
-	// ends; whoever depends on that for long runs it.
+	CACert     string         // file with the server's certificate, for jobs; empty if it has none
+	Disconnect func() error   // called at the end of the program
+	// Keep, if not nil, keeps the server running until the context ends; callers that
+	// depend on the server for long run it.
 	Keep func(context.Context)
 }
 
-// Open makes the clients of a connection.
+// Open creates the clients of a connection.
 func (c *Connection) Open(o client.Options) (err error) {
 	if c.Client, err = client.New(o); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (c *Connection) Open(o client.Options) (err error) {
 	return err
 }
 
-// CloseIdle ends the network connections that no call needs.
+// CloseIdle closes idle network connections.
 func (c *Connection) CloseIdle() {
 	c.Close()
 	c.Probe.Close()
@@ -39,9 +39,9 @@ func (c *Connection) CloseIdle() {
 // DefaultDatabase is the database of --standalone.
 const DefaultDatabase = "torc_output/torc.db"
 
-// Connect returns the way to the server: the one that was named, one within
-// this process, or the user's own, which is started if it does not run. The
-// connection is kept for the life of the program.
+// Connect returns the connection to the server: the one that was named, one within this
+// process, or the user's own, which it starts if it does not run. The connection lasts until
+// the program ends.
 func (a *Factory) Connect(ctx context.Context) (*Connection, error) {
 	if a.connected != nil {
 		return a.connected, nil
@@ -54,8 +54,7 @@ func (a *Factory) Connect(ctx context.Context) (*Connection, error) {
 	return c, a.checkVersion(ctx, c)
 }
 
-// ConnectRunning is connect, but it starts nothing: an error if no server
-// runs.
+// ConnectRunning is like Connect, and returns an error instead of starting a server.
 func (a *Factory) ConnectRunning(ctx context.Context) (*Connection, error) {
 	if a.connected != nil {
 		return a.connected, nil
@@ -65,9 +64,9 @@ func (a *Factory) ConnectRunning(ctx context.Context) (*Connection, error) {
 	return c, err
 }
 
-// checkVersion compares the server's version of the API with ours. A server
-// that cannot be reached is found out here, before a command repeats its
-// requests.
+// checkVersion compares the server's version of the API with ours. It returns an error if
+// the server is unreachable or has another major version; an unreachable server is found
+// here before a command retries its requests.
 func (a *Factory) checkVersion(ctx context.Context, c *Connection) error {
 	info, err := c.Probe.Version(ctx)
 	switch {

@@ -8,10 +8,9 @@ import (
 // dotEnvLine is a line of a .env file: a name, and a value that may be quoted.
 var dotEnvLine = regexp.MustCompile(`^(?:export\s+)?([A-Za-z_][A-Za-z0-9_.]*)\s*=\s*(?:'([^']*)'|"((?:[^"\\]|\\.)*)"|([^'"\s#](?:\S|\s+[^\s#])*)?)\s*(?:\s#.*)?$`)
 
-// ParseDotEnv reads NAME=value lines. Values in single quotes are literal; in
-// others $NAME stands for a variable of the file above or of getenv, and in
-// double quotes a backslash for the character behind it. It returns also the
-// numbers of lines that it does not understand.
+// ParseDotEnv parses NAME=value lines. Values in single quotes are literal. In others $NAME
+// is replaced by a variable of a line above or of getenv, and in double quotes a backslash
+// escapes the next character. It also returns the numbers of lines that are not valid.
 func ParseDotEnv(text string, getenv func(string) string) (variables []string, bad []int) {
 	known := map[string]string{}
 	lookup := func(name string) string { return FirstOf(getenv(name), known[name]) }
@@ -35,7 +34,7 @@ func ParseDotEnv(text string, getenv func(string) string) (variables []string, b
 	return variables, bad
 }
 
-// replaced is resolve replaces.
+// replaced matches what resolve replaces.
 var replaced = regexp.MustCompile(`\\.|\$\w+|\$\{\w+\}`)
 
 // resolve replaces references to variables, and, in double quotes, backslashes.

@@ -16,15 +16,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Environment is all that the program takes from outside, so that a test can
-// run a command within its own process.
+// Environment is everything that the program gets from its process, so that a test can run
+// a command within its own process.
 type Environment struct {
 	Args           []string // Args[0] is the name by which the program was called
 	Environ        []string // NAME=value
 	Dir            string   // current directory, absolute
 	Executable     string   // this program, to start it again
-	LoginName      string   // of the user, where no variable says it
-	LoginHome      string   // of the user, where no variable says it; empty if unknown
+	LoginName      string   // of the user, if no variable has it
+	LoginHome      string   // of the user, if no variable has it; empty if unknown
 	Stdin          io.Reader
 	Stdout         io.Writer
 	Stderr         io.Writer
@@ -38,19 +38,19 @@ type Environment struct {
 	Signals <-chan os.Signal
 	// StopSignals ends their delivery.
 	StopSignals func()
-	// SnapshotSignals begins the delivery of SIGUSR1, which otherwise ends the
-	// program, until stop is called.
+	// SnapshotSignals starts the delivery of SIGUSR1, which otherwise ends the program,
+	// until stop is called.
 	SnapshotSignals func() (signals <-chan os.Signal, stop func())
 }
 
-// ProcessEnvironment is that of this process.
+// ProcessEnvironment returns the environment of this process.
 func ProcessEnvironment() Environment {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) { // as under nohup
 		signal.Notify(signals, syscall.SIGHUP)
 	}
-	// Where these fail, what needs them says so.
+	// If these fail, the functions that need them return an error.
 	dir, _ := os.Getwd()
 	executable, _ := os.Executable()
 	login, home := strconv.Itoa(os.Getuid()), ""
@@ -68,7 +68,7 @@ func ProcessEnvironment() Environment {
 		Signals:        signals,
 		StopSignals:    func() { signal.Stop(signals) },
 		SnapshotSignals: func() (<-chan os.Signal, func()) {
-			snapshots := make(chan os.Signal, 1) // one that is due does for all
+			snapshots := make(chan os.Signal, 1) // a pending signal counts for all
 			signal.Notify(snapshots, syscall.SIGUSR1)
 			return snapshots, func() { signal.Stop(snapshots) }
 		},
@@ -90,8 +90,7 @@ func (e *Environment) Getenv(name string) string {
 	return value
 }
 
-// lookupEnv returns the value of a variable; the last one counts, as in a
-// shell.
+// lookupEnv returns the value of a variable; the last one, as in a shell.
 func (e *Environment) lookupEnv(name string) (string, bool) {
 	for i := len(e.Environ) - 1; i >= 0; i-- {
 		if value, ok := strings.CutPrefix(e.Environ[i], name+"="); ok {
@@ -101,7 +100,7 @@ func (e *Environment) lookupEnv(name string) (string, bool) {
 	return "", false
 }
 
-// Path returns a user's path as an absolute one.
+// Path returns a path of the user as an absolute path.
 func (e *Environment) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)
@@ -109,7 +108,7 @@ func (e *Environment) Path(name string) string {
 	return filepath.Join(e.Dir, name)
 }
 
-// User is the name under which workflows are created.
+// User returns the user name of new workflows.
 func (e *Environment) User() string {
 	for _, name := range []string{"TORC_USERNAME", "USER", "LOGNAME", "USERNAME"} {
 		if value := e.Getenv(name); value != "" {
@@ -119,7 +118,7 @@ func (e *Environment) User() string {
 	return e.LoginName
 }
 
-// Home is the directory of the user's own daemon.
+// Home returns the folder of the user's own daemon.
 func (e *Environment) Home() string {
 	if dir := e.Getenv("TORC_HOME"); dir != "" {
 		return e.Path(dir)
@@ -130,16 +129,16 @@ func (e *Environment) Home() string {
 	return filepath.Join(e.userHome(), ".local", "state", "torc-slurm")
 }
 
-// CheckHome is an error if nobody knows where the user's own daemon has its files.
+// CheckHome returns an error if the folder of the user's own daemon is unknown.
 func (e *Environment) CheckHome() error {
 	if e.userHome() != "/" || e.Getenv("TORC_HOME") != "" || filepath.IsAbs(e.Getenv("XDG_STATE_HOME")) {
 		return nil
 	}
-	return workflow.Errorf(workflow.CodeInvalid, "nobody knows where your daemon has its files: HOME is no absolute path, and the system knows no home of yours").
-		WithHint("set HOME to your home, or TORC_HOME to a folder that you can write to")
+	return workflow.Errorf(workflow.CodeInvalid, "the folder of your daemon is unknown: HOME is not an absolute path, and the system has no home of yours").
+		WithHint("set HOME to your home, or TORC_HOME to a writable folder")
 }
 
-// userHome is the user's home, absolute; the root if nobody knows it.
+// userHome returns the user's home as an absolute path; the root if it is unknown.
 func (e *Environment) userHome() string {
 	for _, dir := range []string{e.Getenv("HOME"), e.LoginHome} {
 		if filepath.IsAbs(dir) {
@@ -149,7 +148,7 @@ func (e *Environment) userHome() string {
 	return "/"
 }
 
-// UserConfigDir is where the user's configuration files are.
+// UserConfigDir returns the folder of the user's configuration files.
 func (e *Environment) UserConfigDir() string {
 	if dir := e.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
 		return dir

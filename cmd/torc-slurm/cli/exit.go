@@ -25,25 +25,24 @@ const (
 	ExitInterrupted = 130
 )
 
-// exitMeanings is what the help of a command says about a status.
+// exitMeanings are the descriptions of statuses in the help.
 var exitMeanings = map[int]string{
 	exitOK:          "success",
 	ExitFailed:      "the work failed",
 	ExitUsage:       "wrong usage",
 	exitNotFound:    "something with that id or name does not exist",
 	ExitUnreachable: "the server cannot be reached",
-	ExitRefused:     "the server refused: a conflict, a value it does not take, or no permission",
+	ExitRefused:     "the server rejected the request: a conflict, an invalid value, or no permission",
 	ExitInvalidSpec: "the specification is invalid",
 	ExitInterrupted: "interrupted",
 }
 
-// ExitAnnotation is where a command keeps what its help says about exit
-// statuses, a line for each.
+// ExitAnnotation is the annotation of a command with the description of its exit statuses,
+// a line for each.
 const ExitAnnotation = "exit status"
 
-// Exits makes the annotation of a command from texts such as "1 a job failed"
-// and from statuses with their usual meaning. Success and wrong usage are
-// always there.
+// Exits returns the annotation of a command from texts such as "1 a job failed" and from
+// statuses with their usual meaning. Success and wrong usage are always included.
 func Exits(of ...any) map[string]string {
 	meaning := map[int]string{exitOK: exitMeanings[exitOK], ExitUsage: exitMeanings[ExitUsage]}
 	for _, e := range of {
@@ -66,14 +65,14 @@ func Exits(of ...any) map[string]string {
 	return map[string]string{ExitAnnotation: lines.String()}
 }
 
-// ServerExits is exits for a command that talks to a server about something
-// that may not exist.
+// ServerExits is Exits for a command that calls a server about something that may not
+// exist.
 func ServerExits(more ...any) map[string]string {
 	return Exits(append([]any{exitNotFound, ExitUnreachable, ExitRefused}, more...)...)
 }
 
-// ExitError ends the program with a status. Without an error there is nothing
-// more to say: the command has said it.
+// ExitError ends the program with a status. Without Err no message is printed, since the
+// command has printed it.
 type ExitError struct {
 	Status int
 	Err    error
@@ -88,20 +87,21 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Silent ends the program with a status and no message.
+// Silent returns an error that ends the program with a status and no message.
 func Silent(status int) error { return &ExitError{Status: status} }
 
-// UsageErrorf is a mistake in the arguments.
+// UsageErrorf returns an error about the arguments; the exit status is ExitUsage.
 func UsageErrorf(format string, args ...any) error {
 	return &ExitError{Status: ExitUsage, Err: workflow.Errorf(workflow.CodeInvalid, format, args...)}
 }
 
-// FailedErrorf says that what the user asked for was tried and did not work.
+// FailedErrorf returns an error about an operation that failed; the exit status is
+// ExitFailed.
 func FailedErrorf(format string, args ...any) error {
 	return &ExitError{Status: ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, format, args...)}
 }
 
-// ExitStatus maps an error to the status with which the program ends.
+// ExitStatus returns the exit status for an error; 0 for nil.
 func ExitStatus(err error) int {
 	var (
 		exit    *ExitError

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// GlobalFlags are accepted by every command.
+// GlobalFlags are the values of the flags that every command accepts.
 type GlobalFlags struct {
 	Format           string
 	logLevel         string
@@ -34,7 +34,7 @@ func addGlobalFlags(root *cobra.Command, f *GlobalFlags) {
 	flags.SortFlags = false
 	flags.StringVarP(&f.Format, "format", "f", "", "output `FORMAT`: table, json or csv (lists only)")
 	flags.StringVar(&f.URL, "url", "", "`URL` of the server (TORC_API_URL); without it, your own daemon")
-	flags.BoolVarP(&f.Standalone, "standalone", "s", false, "everything in this process, with a database of its own")
+	flags.BoolVarP(&f.Standalone, "standalone", "s", false, "run the server in this process, with its own database")
 	flags.StringVar(&f.Database, "db", "", "database `FILE` of --standalone (default torc_output/torc.db)")
 	addStandaloneFlags(flags, f)
 	flags.StringVar(&f.Password, "password", "", "`PASSWORD` for the server (TORC_PASSWORD)")
@@ -73,26 +73,27 @@ func addStandaloneFlags(flags *pflag.FlagSet, f *GlobalFlags) {
 	_ = flags.MarkHidden("torc-server-bin")
 }
 
-// checkInMemory refuses flags that do not go together.
+// checkInMemory rejects combinations of flags that exclude each other.
 func (a *Factory) checkInMemory(c *cobra.Command) error {
 	interval := c.Flags().Changed("snapshot-interval-seconds")
 	switch {
 	case interval && !a.Flags.InMemory:
-		return UsageErrorf("--snapshot-interval-seconds is about --in-memory; add it")
+		return UsageErrorf("--snapshot-interval-seconds needs --in-memory")
 	case interval && a.Flags.SnapshotInterval < 1:
-		return UsageErrorf("--snapshot-interval-seconds %d: it is 1 or more", a.Flags.SnapshotInterval)
+		return UsageErrorf("--snapshot-interval-seconds %d: the minimum is 1", a.Flags.SnapshotInterval)
 	case !a.Flags.InMemory:
 		return nil
 	case !a.Flags.Standalone:
-		return UsageErrorf("--in-memory is about the database of --standalone; add -s")
+		return UsageErrorf("--in-memory needs --standalone; add -s")
 	case c.Name() != "run" && c.Name() != "exec":
-		return UsageErrorf("--in-memory is for run and exec: %s would find nothing, and leave nothing behind", c.Name())
+		return UsageErrorf("--in-memory works with run and exec only, not with %s", c.Name())
 	}
 	_, err := a.SnapshotsKept()
 	return err
 }
 
-// SnapshotsKept is how many snapshots are kept.
+// SnapshotsKept returns how many snapshots are kept; a usage error if the setting is not a
+// number.
 func (a *Factory) SnapshotsKept() (int, error) {
 	const name = "TORC_SERVER_SNAPSHOT_KEEP"
 	text := a.Getenv(name)
@@ -106,7 +107,8 @@ func (a *Factory) SnapshotsKept() (int, error) {
 	return n, nil
 }
 
-// Prefix is how the user calls this program for the same server.
+// Prefix returns the command line of this program with the user's global flags for the
+// server.
 func Prefix(a *Factory) string {
 	words := []string{"torc-slurm"}
 	if a.Flags.Standalone {
@@ -121,7 +123,7 @@ func Prefix(a *Factory) string {
 	return strings.Join(words, " ")
 }
 
-// ShellWord writes a word so that a shell reads it as one.
+// ShellWord quotes a word for a shell.
 func ShellWord(word string) string {
 	if quoted, err := QuoteWords([]string{word}); err == nil {
 		return quoted

@@ -17,14 +17,15 @@ const (
 	GroupUtility    = "utility"
 )
 
-// NewGroup makes a command that only has subcommands.
+// NewGroup returns a command that only has subcommands.
 func NewGroup(a *Factory, groupID, use, short string, sub ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, GroupID: groupID, RunE: a.RunGroup, Annotations: Exits(), SuggestionsMinimumDistance: 2}
 	c.AddCommand(sub...)
 	return c
 }
 
-// RunGroup is what a command does that needs a subcommand.
+// RunGroup runs a command that needs a subcommand: it prints the help, or returns a usage
+// error for an unknown subcommand.
 func (a *Factory) RunGroup(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return c.Help()
@@ -36,7 +37,7 @@ func (a *Factory) RunGroup(c *cobra.Command, args []string) error {
 	return UsageErrorf("%s has no command %q; %s", c.CommandPath(), args[0], hint)
 }
 
-// OldName hides a command that is there for scripts written for older versions.
+// OldName hides a command that exists for scripts of older versions, and returns it.
 func OldName(c *cobra.Command) *cobra.Command {
 	c.Hidden, c.GroupID = true, ""
 	return c

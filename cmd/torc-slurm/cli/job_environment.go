@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// credentialVariables are what a command of the user may have in its environment,
-// and jobs never get.
+// credentialVariables are the variables with credentials, which jobs do not inherit.
 var credentialVariables = []string{"TORC_TOKEN_FILE", "TORC_PASSWORD", "TORC_COOKIE_HEADER"}
 
-// JobEnvironment is what jobs inherit: the environment of this process without
-// credentials, with what they need to reach the server. The kernel tells it that
-// they are the user's.
+// JobEnvironment returns the environment that jobs inherit: that of this process without
+// credentials, with the address of the server. Jobs need no credentials, since the server
+// learns their user from the kernel.
 func JobEnvironment(a *Factory, c *Connection) []string {
 	var env []string
 	for _, entry := range a.Environ {

@@ -2,7 +2,7 @@ package cli
 
 import "encoding/json"
 
-// JSONText is data as it was given; nothing for null.
+// JSONText returns JSON as text; empty for null.
 func JSONText(data json.RawMessage) string {
 	if string(data) == "null" {
 		return ""
@@ -10,7 +10,7 @@ func JSONText(data json.RawMessage) string {
 	return string(data)
 }
 
-// CheckJSON rejects the value of a flag that is not JSON.
+// CheckJSON returns a usage error if the value of a flag is not JSON.
 func CheckJSON(flag, text string) error {
 	if text != "" && !json.Valid([]byte(text)) {
 		return UsageErrorf("--%s is not JSON: %s (a text is written with its quotes: '\"%s\"')", flag, text, text)

@@ -11,23 +11,22 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 )
 
-// ListFlags say which part of a list is wanted, and in which order.
+// ListFlags select a part of a list and its order.
 type ListFlags struct {
 	Page     client.Page
 	Sortable []string
 }
 
-// ListShorthands are the letters of these flags; torc's differ from noun to
-// noun.
+// ListShorthands are the short names of these flags; torc's differ from noun to noun.
 type ListShorthands struct{ Offset, SortBy, Reverse string }
 
-// Add gives a command that shows a list the flags. Without sortable fields there
-// is one order.
+// Add adds the flags to a command that shows a list. Without sortable fields the list has
+// one order.
 func (l *ListFlags) Add(c *cobra.Command, s ListShorthands, sortable ...string) {
 	c.Annotations = WithCSV(c.Annotations)
 	f := c.Flags()
-	f.Int64VarP(&l.Page.Limit, "limit", "l", 0, "show at most so many (0: all)")
-	f.Int64VarP(&l.Page.Offset, "offset", s.Offset, 0, "leave out so many at the beginning")
+	f.Int64VarP(&l.Page.Limit, "limit", "l", 0, "show at most this many (0: all)")
+	f.Int64VarP(&l.Page.Offset, "offset", s.Offset, 0, "skip this many at the beginning")
 	if len(sortable) == 0 {
 		return
 	}
@@ -37,7 +36,7 @@ func (l *ListFlags) Add(c *cobra.Command, s ListShorthands, sortable ...string) 
 	CompleteWords(c, "sort-by", l.Sortable...)
 }
 
-// Check rejects what the server would refuse or ignore.
+// Check returns a usage error for values that the server rejects or ignores.
 func (l *ListFlags) Check() error {
 	switch {
 	case l.Page.Limit < 0:
@@ -50,26 +49,25 @@ func (l *ListFlags) Check() error {
 	return nil
 }
 
-// CompleteWords offers words as values of a flag.
+// CompleteWords completes the value of a flag to words.
 func CompleteWords(c *cobra.Command, flag string, words ...string) {
 	_ = c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// FreeLetterS frees the letter of --standalone, which all commands have, for a
-// flag of this one; --standalone keeps its name, and its letter before the
-// command.
+// FreeLetterS frees the short name of the global flag --standalone for a flag of c. The
+// short name still works before the command.
 func FreeLetterS(a *Factory, c *cobra.Command) {
 	c.Flags().BoolVar(&a.Flags.Standalone, "standalone", a.Flags.Standalone, "")
-	_ = c.Flags().MarkHidden("standalone") // it has just been made
+	_ = c.Flags().MarkHidden("standalone") // it exists, so there is no error
 }
 
-// FreeLetterF does the same with the letter of --format.
+// FreeLetterF does the same with the short name of --format.
 func FreeLetterF(a *Factory, c *cobra.Command) {
 	c.Flags().StringVar(&a.Flags.Format, "format", a.Flags.Format, "")
-	_ = c.Flags().MarkHidden("format") // it has just been made
+	_ = c.Flags().MarkHidden("format") // it exists, so there is no error
 }
 
-// ServerCommand makes the body of a command that talks to the server.
+// ServerCommand returns the RunE of a command that calls the server.
 func (a *Factory) ServerCommand(body func(ctx context.Context, c *Connection, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		c, err := a.Connect(cmd.Context())
@@ -80,13 +78,13 @@ func (a *Factory) ServerCommand(body func(ctx context.Context, c *Connection, ar
 	}
 }
 
-// WorkflowCommand is serverCommand for a command that changes the workflow of
-// its first argument, which may be left out.
+// WorkflowCommand is ServerCommand for a command that changes the workflow of its first
+// argument, which is optional.
 func (a *Factory) WorkflowCommand(body func(ctx context.Context, c *Connection, workflowID int64) error) func(*cobra.Command, []string) error {
 	return a.aboutWorkflow(a.WorkflowID, body)
 }
 
-// WorkflowView is workflowCommand for a command that only shows something.
+// WorkflowView is WorkflowCommand for a command that changes nothing.
 func (a *Factory) WorkflowView(body func(ctx context.Context, c *Connection, workflowID int64) error) func(*cobra.Command, []string) error {
 	return a.aboutWorkflow(a.LatestWorkflowID, body)
 }
@@ -103,8 +101,7 @@ func (a *Factory) aboutWorkflow(
 	})
 }
 
-// IDCommand is serverCommand for a command whose only argument is the id of a
-// thing.
+// IDCommand is ServerCommand for a command whose only argument is the id of a thing.
 func (a *Factory) IDCommand(thing string, body func(ctx context.Context, c *Connection, id int64) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		id, err := ParseID(thing, args[0])
@@ -115,8 +112,7 @@ func (a *Factory) IDCommand(thing string, body func(ctx context.Context, c *Conn
 	}
 }
 
-// JobCommand is serverCommand for a command whose arguments are jobs, by id or
-// by name.
+// JobCommand is ServerCommand for a command whose arguments are jobs, by id or by name.
 func (a *Factory) JobCommand(workflowText *string, body func(ctx context.Context, c *Connection, ids []int64) error) func(*cobra.Command, []string) error {
 	return a.ServerCommand(func(ctx context.Context, c *Connection, args []string) error {
 		var ids []int64
@@ -135,8 +131,8 @@ func (a *Factory) JobCommand(workflowText *string, body func(ctx context.Context
 	})
 }
 
-// AddJobArguments has a command take one job or, with many, several ones, with
-// the flag that says of which workflow.
+// AddJobArguments makes a command accept a job or, with many, several jobs, and adds the
+// flag for their workflow.
 func (a *Factory) AddJobArguments(c *cobra.Command, workflowText *string, many bool) {
 	c.Args = cobra.ExactArgs(1)
 	complete := CompleteJobs(a, workflowText)
@@ -150,8 +146,7 @@ func (a *Factory) AddJobArguments(c *cobra.Command, workflowText *string, many b
 	AddWorkflowFlag(a, c, workflowText)
 }
 
-// SplitIDs reads ids, some of which may be joined by commas, and drops
-// repetitions.
+// SplitIDs parses ids, which may be joined by commas, and drops duplicates.
 func SplitIDs(thing string, texts []string) ([]int64, error) {
 	var ids []int64
 	seen := make(map[int64]bool)
@@ -170,13 +165,13 @@ func SplitIDs(thing string, texts []string) ([]int64, error) {
 	return ids, nil
 }
 
-// YesOrNoVar adds a flag whose value is a word of its own: --ephemeral false.
+// YesOrNoVar adds a flag that needs a value: --ephemeral false.
 func YesOrNoVar(f *pflag.FlagSet, p *bool, name, usage string) {
 	f.BoolVar(p, name, false, usage)
 	f.Lookup(name).NoOptDefVal = ""
 }
 
-// Given is the value of a flag, nil if it was not given.
+// Given returns the value of a flag; nil if the flag was not given.
 func Given[T any](cmd *cobra.Command, flag string, value T) *T {
 	if !cmd.Flags().Changed(flag) {
 		return nil
@@ -184,8 +179,8 @@ func Given[T any](cmd *cobra.Command, flag string, value T) *T {
 	return &value
 }
 
-// Checked runs a check of the flags before the body of a command, so that a
-// mistake is told without a server.
+// Checked runs a check of the flags before the body of a command, so that a usage error
+// needs no server.
 func Checked(check func() error, body func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		if err := check(); err != nil {
@@ -195,7 +190,7 @@ func Checked(check func() error, body func(*cobra.Command, []string) error) func
 	}
 }
 
-// AddWorkflowFlag adds -w, which says which workflow a job is of.
+// AddWorkflowFlag adds -w, the workflow of a job.
 func AddWorkflowFlag(a *Factory, c *cobra.Command, text *string) {
 	c.Flags().StringVarP(text, "workflow", "w", "", "`ID` of the workflow (default: your latest)")
 	complete := CompleteWorkflows(a, 1)

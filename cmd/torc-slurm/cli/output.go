@@ -22,11 +22,10 @@ const (
 	FormatCSV   = "csv"
 )
 
-// CSVAnnotation marks a command that shows a list.
+// CSVAnnotation marks a command that shows a list, which can be written as CSV.
 const CSVAnnotation = "csv"
 
-// WithCSV adds to the annotations of a command that it shows a list, which can
-// be written as CSV.
+// WithCSV adds CSVAnnotation to the annotations of a command and returns them.
 func WithCSV(annotations map[string]string) map[string]string {
 	annotations[CSVAnnotation] = "yes"
 	return annotations
@@ -40,7 +39,7 @@ type Column[T any] struct {
 	Only string
 }
 
-// List says how items of a kind are shown.
+// List describes how items are shown.
 type List[T any] struct {
 	Things  string // for the total below the table: jobs
 	Columns []Column[T]
@@ -75,7 +74,7 @@ func ShowList[T any](a *Factory, l List[T], items []T) error {
 	return out.Flush()
 }
 
-// ShowAll reads items to the last page and shows them like ShowList.
+// ShowAll reads all items and shows them like ShowList. It returns the first error.
 func ShowAll[T any](a *Factory, l List[T], items iter.Seq2[T, error]) error {
 	all, err := client.Collect(items)
 	if err != nil {
@@ -84,13 +83,13 @@ func ShowAll[T any](a *Factory, l List[T], items iter.Seq2[T, error]) error {
 	return ShowList(a, l, all)
 }
 
-// signedNumber is what may begin with a sign in a cell.
+// signedNumber matches a cell that may begin with a sign.
 var signedNumber = regexp.MustCompile(`^[+-][0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// csvCell is a text as a cell that no spreadsheet takes for a formula: names,
-// commands and messages may come from others. Without an apostrophe before it, a cell
-// like =HYPERLINK(…) would be carried out where the list is opened (OWASP, CSV
-// injection). Control characters but newlines are written as escapes.
+// csvCell returns a text as a cell that no spreadsheet evaluates as a formula, since names,
+// commands and messages may come from other users. Without an apostrophe before it, a cell
+// like =HYPERLINK(…) is evaluated when the list is opened (OWASP, CSV injection). Control
+// characters except newlines are escaped.
 func csvCell(text string) string {
 	escaped := terminal.Escape(text)
 	switch first, _ := utf8.DecodeRuneInString(text); first {
@@ -102,7 +101,7 @@ func csvCell(text string) string {
 	return escaped
 }
 
-// TableWidth is how wide a table on the standard output may be; 0 is any.
+// TableWidth returns the maximum width of a table on the standard output; 0 for no limit.
 func (a *Factory) TableWidth() int {
 	if !a.StdoutTerminal {
 		return 0
@@ -110,7 +109,7 @@ func (a *Factory) TableWidth() int {
 	return a.Width()
 }
 
-// Cells makes the texts of the columns that a format has.
+// Cells returns the titles and cells of the columns that a format has.
 func (l List[T]) Cells(format string, items []T) (header []string, rows [][]string) {
 	var shown []Column[T]
 	for _, c := range l.Columns {
@@ -129,8 +128,7 @@ func (l List[T]) Cells(format string, items []T) (header []string, rows [][]stri
 	return header, rows
 }
 
-// ShowRecord writes one thing: as JSON, or as the text writes it. Its commands
-// have no CSV.
+// ShowRecord writes a single thing: as JSON, or with text. There is no CSV for it.
 func (a *Factory) ShowRecord(v any, text func(w io.Writer)) error {
 	if a.Format == FormatJSON {
 		return a.WriteJSON(v)
@@ -140,7 +138,7 @@ func (a *Factory) ShowRecord(v any, text func(w io.Writer)) error {
 	return out.Flush()
 }
 
-// ShowMessage writes the outcome of a command: as a sentence, or v as JSON.
+// ShowMessage writes the outcome of a command: v as JSON, or a sentence.
 func (a *Factory) ShowMessage(v any, format string, args ...any) error {
 	if a.Format == FormatJSON {
 		return a.WriteJSON(v)
@@ -161,7 +159,7 @@ func (a *Factory) WriteJSON(v any) error {
 	return out.Flush()
 }
 
-// Note tells the user something on standard error.
+// Note writes a line for the user on standard error.
 func (a *Factory) Note(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, format+"\n", args...)
 }
@@ -169,8 +167,8 @@ func (a *Factory) Note(format string, args ...any) {
 // Field is a line of a record.
 type Field [2]string
 
-// WriteFields writes a record as lines of name and value, the further lines of a
-// value below its first one; fields without a value are left out.
+// WriteFields writes a record as lines of name and value. Further lines of a value are
+// aligned with the first; fields without a value are left out.
 func WriteFields(w io.Writer, fields ...Field) {
 	width := 0
 	for _, f := range fields {
@@ -190,7 +188,7 @@ func WriteFields(w io.Writer, fields ...Field) {
 	}
 }
 
-// OrEmpty writes an optional value; nothing for none.
+// OrEmpty formats an optional value; empty for nil.
 func OrEmpty[T any](v *T) string {
 	if v == nil {
 		return ""

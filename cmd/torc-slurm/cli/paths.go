@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exists reports whether there is a file; one that cannot be looked at counts.
+// Exists reports whether a file exists; true if that is unknown.
 func Exists(a *Factory, path string) bool {
 	_, err := os.Stat(a.Path(path))
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// PathIn is a path as a folder sees it.
+// PathIn returns a path relative to a folder.
 func PathIn(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return path
@@ -23,7 +23,7 @@ func PathIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// AddFileFlag gives a command the file that it reads.
+// AddFileFlag adds the flag for the file that a command reads.
 func AddFileFlag(a *Factory, c *cobra.Command, file *string, what string) {
 	FreeLetterF(a, c)
 	c.Flags().StringVarP(file, "file", "f", "", "`FILE` with "+what+": YAML, JSON or JSON5; - is the standard input")

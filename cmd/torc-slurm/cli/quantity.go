@@ -7,7 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// YesNo writes an optional flag; absent is no.
+// YesNo returns an optional flag as yes or no; nil is no.
 func YesNo(flag *bool) string {
 	if flag != nil && *flag {
 		return "yes"
@@ -18,7 +18,7 @@ func YesNo(flag *bool) string {
 // Minutes returns a number of minutes as a duration.
 func Minutes(n float64) time.Duration { return time.Duration(n * float64(time.Minute)) }
 
-// ClockTime writes a duration as 0:07, 12:34 or 3:00:00.
+// ClockTime formats a duration as 0:07, 12:34 or 3:00:00.
 func ClockTime(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
 	if s < 3600 {
@@ -35,7 +35,7 @@ func ShortTime(d time.Duration) string {
 	return ClockTime(d)
 }
 
-// BytesText writes a size in bytes; nothing for none.
+// BytesText formats a size in bytes; empty for nil.
 func BytesText(n *int64) string {
 	if n == nil {
 		return ""
@@ -43,11 +43,11 @@ func BytesText(n *int64) string {
 	return workflow.FormatBytes(*n)
 }
 
-// PercentText writes a percentage with one decimal.
+// PercentText formats a percentage with one decimal.
 func PercentText(v float64) string { return fmt.Sprintf("%.1f%%", v) }
 
-// ElapsedSince writes for how long something has been going on that started at
-// an RFC 3339 time; nothing for none.
+// ElapsedSince formats the time since start, which is an RFC 3339 time; empty for nil or
+// another format.
 func ElapsedSince(start *string, now time.Time) string {
 	if start == nil {
 		return ""
@@ -59,7 +59,7 @@ func ElapsedSince(start *string, now time.Time) string {
 	return workflow.FormatDuration(max(0, now.Sub(t)))
 }
 
-// LocalTime writes a Unix time in milliseconds as local time; nothing for 0.
+// LocalTime formats a Unix time in milliseconds as local time; empty for 0.
 func LocalTime(ms int64) string {
 	if ms == 0 {
 		return ""

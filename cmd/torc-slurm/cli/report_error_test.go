@@ -53,8 +53,8 @@ func TestReportError(t *testing.T) {
 func TestReportErrorWantsPassword(t *testing.T) {
 	a, _, stderr := factoryFor(t, "", FormatTable)
 	a.reportError(&client.APIError{Status: 401, Message: "wrong password"})
-	const want = "error: wrong password\nhint: the server wants another password: --password, --prompt-password or TORC_PASSWORD; " +
-		"with `serve --token-file` it is what is in that file\n"
+	const want = "error: wrong password\nhint: the server rejected the password: --password, --prompt-password or TORC_PASSWORD; " +
+		"with `serve --token-file` it is the content of that file\n"
 	if stderr.String() != want {
 		t.Errorf("%s, want %s", stderr, want)
 	}
@@ -79,7 +79,7 @@ func TestExits(t *testing.T) {
 		{"usual and own", Exits(ExitInterrupted, "1 a job failed"), "  0    success\n  1    a job failed\n  2    wrong usage\n  130  interrupted\n"},
 		{"own instead of usual", Exits("2 no such file"), "  0    success\n  2    no such file\n"},
 		{"server", ServerExits(), "  0    success\n  2    wrong usage\n  3    something with that id or name does not exist\n" +
-			"  4    the server cannot be reached\n  5    the server refused: a conflict, a value it does not take, or no permission\n"},
+			"  4    the server cannot be reached\n  5    the server rejected the request: a conflict, an invalid value, or no permission\n"},
 	} {
 		if got := tt.got[ExitAnnotation]; got != tt.want || len(tt.got) != 1 {
 			t.Errorf("%s:\n%swant:\n%s", tt.name, got, tt.want)

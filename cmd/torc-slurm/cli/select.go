@@ -11,7 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// ParseID reads the id of a thing from an argument.
+// ParseID parses the id of a thing; the error is one of usage.
 func ParseID(thing, text string) (int64, error) {
 	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || id < 1 {
@@ -24,7 +24,7 @@ func ParseID(thing, text string) (int64, error) {
 	return id, nil
 }
 
-// ParseIDs reads ids from arguments.
+// ParseIDs parses the ids of things; the error is one of usage.
 func ParseIDs(thing string, texts []string) ([]int64, error) {
 	ids := make([]int64, len(texts))
 	for i, text := range texts {
@@ -36,7 +36,7 @@ func ParseIDs(thing string, texts []string) ([]int64, error) {
 	return ids, nil
 }
 
-// SomeWorkflow reads the id of a workflow that may be left out: 0 stands for all.
+// SomeWorkflow parses the optional id of a workflow; 0 without one, for all.
 func SomeWorkflow(args []string) (int64, error) {
 	if len(args) == 0 {
 		return 0, nil
@@ -52,8 +52,8 @@ func FirstArg(args []string) string {
 	return args[0]
 }
 
-// WorkflowID reads the id of a workflow, which may be left out: then it is
-// the user's only workflow, or the one that the user chooses on a terminal.
+// WorkflowID parses the id of a workflow. Without one it returns the user's only workflow,
+// or the one that the user chooses on a terminal.
 func (a *Factory) WorkflowID(ctx context.Context, c *Connection, text string) (int64, error) {
 	if text != "" {
 		return ParseID("workflow", text)
@@ -66,13 +66,13 @@ func (a *Factory) WorkflowID(ctx context.Context, c *Connection, text string) (i
 		return *all[0].ID, nil
 	}
 	if !a.StdinTerminal || a.Format != FormatTable {
-		return 0, UsageErrorf("you have %d workflows; say which one by its id (see `%s workflows list`)", len(all), Prefix(a))
+		return 0, UsageErrorf("you have %d workflows; give the id of one (see `%s workflows list`)", len(all), Prefix(a))
 	}
 	return a.chooseWorkflow(all)
 }
 
-// LatestWorkflowID is workflowID for commands that only show something:
-// without an id it is the user's latest workflow.
+// LatestWorkflowID is WorkflowID for commands that change nothing: without an id it returns
+// the user's latest workflow.
 func (a *Factory) LatestWorkflowID(ctx context.Context, c *Connection, text string) (int64, error) {
 	if text != "" {
 		return ParseID("workflow", text)
@@ -84,8 +84,8 @@ func (a *Factory) LatestWorkflowID(ctx context.Context, c *Connection, text stri
 	return *all[len(all)-1].ID, nil
 }
 
-// ownWorkflows lists the user's workflows that are not archived; there is at
-// least one if err is nil.
+// ownWorkflows returns the user's workflows that are not archived; an error if there are
+// none.
 func (a *Factory) ownWorkflows(ctx context.Context, c *Connection) ([]api.Workflow, error) {
 	archived := false
 	all, err := client.Collect(c.Workflows.List(ctx, client.WorkflowFilter{User: a.User(), IsArchived: &archived}))
@@ -94,12 +94,12 @@ func (a *Factory) ownWorkflows(ctx context.Context, c *Connection) ([]api.Workfl
 	}
 	if len(all) == 0 {
 		return nil, workflow.Errorf(workflow.CodeNotFound, "user %s has no workflow here", a.User()).
-			WithHint("`%[1]s create SPEC` makes one; `%[1]s workflows list --all-users` shows those of others", Prefix(a))
+			WithHint("`%[1]s create SPEC` creates one; `%[1]s workflows list --all-users` lists those of all users", Prefix(a))
 	}
 	return all, nil
 }
 
-// shownChoices is how many workflows are offered for choice, the latest ones.
+// shownChoices is how many of the latest workflows are offered for choice.
 const shownChoices = 20
 
 func (a *Factory) chooseWorkflow(all []api.Workflow) (int64, error) {
@@ -119,8 +119,8 @@ func (a *Factory) chooseWorkflow(all []api.Workflow) (int64, error) {
 	return ParseID("workflow", answer)
 }
 
-// JobID finds a job by its id, or by its name within a workflow: without one,
-// within the user's latest.
+// JobID returns the id of a job by its id, or by its name in a workflow; the user's latest
+// if workflowText is empty.
 func (a *Factory) JobID(ctx context.Context, c *Connection, ref, workflowText string) (int64, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && workflowText == "" {
 		return id, nil
@@ -132,7 +132,7 @@ func (a *Factory) JobID(ctx context.Context, c *Connection, ref, workflowText st
 	return a.JobNamed(ctx, c, workflowID, ref)
 }
 
-// JobNamed finds a job of a workflow by its name, or by its id.
+// JobNamed returns the id of a job of a workflow by its name or id.
 func (a *Factory) JobNamed(ctx context.Context, c *Connection, workflowID int64, ref string) (int64, error) {
 	named, err := client.Collect(c.Jobs.List(ctx, client.JobFilter{WorkflowID: workflowID, Name: ref}))
 	if err != nil {

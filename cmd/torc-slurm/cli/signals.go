@@ -7,11 +7,11 @@ import (
 	"sync"
 )
 
-// ErrInterrupted is why the context of a command is done after a signal.
+// ErrInterrupted is the cause of a command's context after a signal.
 var ErrInterrupted = errors.New("interrupted")
 
-// signals turns the signals that ask the program to end into the end of a
-// context, until a command takes them over.
+// signals cancels a context when a signal to end arrives, until a command takes the
+// signals over.
 type signals struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -47,16 +47,16 @@ func (s *signals) forward(from <-chan os.Signal) {
 			}
 			select {
 			case s.taken <- sig:
-			default: // nobody can be in more of a hurry
+			default: // two are enough
 			}
 		}
 	}
 }
 
-// Context is done when a signal came that nobody has taken over.
+// Context returns a context that is done after a signal that no command has taken over.
 func (s *signals) Context() context.Context { return s.ctx }
 
-// Take leaves the signals to the caller, who must react to them.
+// Take returns the signals to the caller, who must handle them.
 func (s *signals) Take() <-chan os.Signal {
 	s.mu.Lock()
 	defer s.mu.Unlock()

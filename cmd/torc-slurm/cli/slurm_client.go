@@ -12,17 +12,16 @@ import (
 
 // Calls of Slurm's programs per minute.
 const (
-	// LeastCalls is the smallest budget: a daemon asks nine times before its first
-	// allocation, and commands six times what a cluster offers, within their half.
+	// LeastCalls is the smallest budget: a daemon makes nine calls before its first
+	// allocation, and commands make six to read the cluster, within their half.
 	LeastCalls = 20
-	// CommandCalls is the budget where none is configured. Commands may use half
-	// of it, the daemon is not limited then.
+	// CommandCalls is the budget if none is configured. Commands may use half of it;
+	// the daemon is not limited then.
 	CommandCalls = 60
 )
 
-// SlurmClient talks to the cluster that this machine belongs to, if to any. A
-// process has one. That of a command is modest: whatever it is repeated by, the
-// daemon's calls come first.
+// SlurmClient returns the client of this machine's cluster. A process has one. A command
+// may make few calls, so that the daemon's calls come first however often it is repeated.
 func (a *Factory) SlurmClient() *slurm.Client {
 	if a.slurm == nil {
 		o := a.slurmOptions()
@@ -35,8 +34,7 @@ func (a *Factory) SlurmClient() *slurm.Client {
 	return a.slurm
 }
 
-// DaemonSlurm is slurmClient for a daemon, whose calls are its own business as
-// long as nothing is configured.
+// DaemonSlurm is SlurmClient for a daemon, whose calls are limited only by configuration.
 func (a *Factory) DaemonSlurm() *slurm.Client {
 	o := a.slurmOptions()
 	o.Ledger = a.slurmLedger()
@@ -44,8 +42,7 @@ func (a *Factory) DaemonSlurm() *slurm.Client {
 	return a.slurm
 }
 
-// RunnerSlurm is slurmClient for a runner on a compute node, which counts for
-// itself.
+// RunnerSlurm is SlurmClient for a runner on a compute node, which has its own budget.
 func (a *Factory) RunnerSlurm() *slurm.Client {
 	if a.slurm == nil {
 		a.slurm = slurm.New(a.slurmOptions())
@@ -53,14 +50,14 @@ func (a *Factory) RunnerSlurm() *slurm.Client {
 	return a.slurm
 }
 
-// slurmLedger is the file in which the user's processes on this host note their
+// slurmLedger returns the file in which the user's processes on this host record their
 // calls.
 func (a *Factory) slurmLedger() string {
 	host, err := os.Hostname()
 	if err != nil {
-		host = "unknown" // as good as any name
+		host = "unknown" // any name will do
 	}
-	_ = os.MkdirAll(a.Home(), 0o700) // without a ledger a process counts for itself
+	_ = os.MkdirAll(a.Home(), 0o700) // without a ledger each process has its own budget
 	return filepath.Join(a.Home(), "slurm-calls-"+strings.ReplaceAll(host, "/", "_"))
 }
 

@@ -41,7 +41,7 @@ func WriteTable(w io.Writer, header []string, rows [][]string, width int) {
 	line("╰", "┴", "╯")
 }
 
-// minColumn is what is left of a column at least.
+// minColumn is the minimum width of a cut column.
 const minColumn = 8
 
 // columnWidths returns the width of each column on a terminal.
@@ -74,8 +74,7 @@ func columnWidths(rows [][]string, total int) []int {
 	return widths
 }
 
-// Printable makes one line of a text, without anything that a terminal would
-// obey.
+// Printable returns a text as one line without control characters for terminals.
 func Printable(text string) string {
 	clean := func(r rune) bool { return r != utf8.RuneError && unicode.IsPrint(r) }
 	if strings.IndexFunc(text, func(r rune) bool { return !clean(r) }) < 0 {

@@ -10,12 +10,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Joined writes a list with commas.
+// Joined returns items separated by commas.
 func Joined[T any](items []T) string {
 	return strings.Join(Texts(items), ", ")
 }
 
-// EnvironmentText writes variables as NAME=value, sorted.
+// EnvironmentText returns variables as NAME=value, sorted.
 func EnvironmentText(env map[string]string) string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -24,10 +24,10 @@ func EnvironmentText(env map[string]string) string {
 	return strings.Join(pairs, ", ")
 }
 
-// JoinedLines writes sentences below each other.
+// JoinedLines returns sentences as lines.
 func JoinedLines(sentences []string) string { return strings.Join(sentences, "\n") }
 
-// Texts writes each item of a list.
+// Texts formats each item of a list.
 func Texts[T any](items []T) []string {
 	all := make([]string, len(items))
 	for i, item := range items {
@@ -49,15 +49,14 @@ func FirstOf(texts ...string) string {
 // Seconds returns a number of seconds as a duration.
 func Seconds(n float64) time.Duration { return time.Duration(n * float64(time.Second)) }
 
-// QuoteWords makes one shell command of words, so that each stays one word.
-// Braces of parameters are left as they are: they are replaced before the shell
-// sees them.
+// QuoteWords returns a shell command of words, each quoted if needed. Braces of parameters
+// are not quoted, since they are replaced before the shell reads them.
 func QuoteWords(words []string) (string, error) {
 	quoted := make([]string, len(words))
 	for i, word := range words {
 		text, err := syntax.Quote(word, syntax.LangBash)
 		if err != nil {
-			return "", UsageErrorf("the word %q cannot be given to a shell: %v", word, err)
+			return "", UsageErrorf("the word %q cannot be quoted for a shell: %v", word, err)
 		}
 		quoted[i] = text
 	}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/text/width"
 )
 
-// Cut shortens a text to a width of n or, before a wide character, of n-1.
+// Cut shortens a text to the width n; n-1 if the next character is wide.
 func Cut(text string, n int) string {
 	if TextWidth(text) <= n {
 		return text
@@ -20,7 +20,7 @@ func Cut(text string, n int) string {
 	return text
 }
 
-// TextWidth is how many columns of a terminal a text takes.
+// TextWidth returns how many terminal columns a text needs.
 func TextWidth(text string) int {
 	n := 0
 	for _, r := range text {
@@ -29,8 +29,8 @@ func TextWidth(text string) int {
 	return n
 }
 
-// runeWidth is 2 for the wide characters of East Asia and pictures, 0 for marks
-// on the character before.
+// runeWidth returns 2 for the wide characters of East Asia and pictures, 0 for combining
+// marks.
 func runeWidth(r rune) int {
 	switch {
 	case r < unicode.MaxLatin1:

@@ -2,7 +2,7 @@ package cli
 
 import "fmt"
 
-// NotNil is an empty list for none, so that JSON has a list.
+// NotNil returns items, or an empty list for nil, so that JSON has a list.
 func NotNil[T any](items []T) []T {
 	if items == nil {
 		return []T{}
@@ -10,10 +10,10 @@ func NotNil[T any](items []T) []T {
 	return items
 }
 
-// IsSet reports whether a flag is there and true.
+// IsSet reports whether an optional flag is true.
 func IsSet(flag *bool) bool { return flag != nil && *flag }
 
-// FirstNames writes the first few of a list.
+// FirstNames returns the first names of a list, and how many more there are.
 func FirstNames(names []string) string {
 	const shown = 5
 	if len(names) <= shown {
@@ -22,7 +22,7 @@ func FirstNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", Joined(names[:shown]), len(names)-shown)
 }
 
-// OrDefault returns v, or another value if it is zero.
+// OrDefault returns v, or other if v is zero.
 func OrDefault[T comparable](v, other T) T {
 	if v == *new(T) {
 		return other
@@ -30,7 +30,7 @@ func OrDefault[T comparable](v, other T) T {
 	return v
 }
 
-// OrZero is an optional number; 0 for none.
+// OrZero returns an optional number; 0 for nil.
 func OrZero(id *int64) int64 {
 	if id == nil {
 		return 0

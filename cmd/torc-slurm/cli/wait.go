@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pause waits, unless the context ends before.
+// Pause waits for a duration, or until the context is done, whose error it returns.
 func Pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

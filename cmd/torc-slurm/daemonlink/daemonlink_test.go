@@ -98,8 +98,8 @@ func TestDial(t *testing.T) {
 		{name: "two servers", url: "http://a", set: func(a *cli.Factory) { a.Flags.Standalone = true }, want: "give one of them", code: workflow.CodeInternal},
 		{name: "no daemon", want: "your daemon does not run", code: workflow.CodeUnavailable},
 		{name: "no daemon of a database", set: func(a *cli.Factory) { a.Flags.Standalone = true }, want: "no server runs on", code: workflow.CodeUnavailable},
-		{name: "no URL", url: "localhost:8080", want: "is no URL of a server", code: workflow.CodeInternal},
-		{name: "another scheme", variables: []string{"TORC_API_URL=ftp://a/b"}, want: `"ftp://a/b" is no URL of a server`, code: workflow.CodeInternal},
+		{name: "no URL", url: "localhost:8080", want: "is not the URL of a server", code: workflow.CodeInternal},
+		{name: "another scheme", variables: []string{"TORC_API_URL=ftp://a/b"}, want: `"ftp://a/b" is not the URL of a server`, code: workflow.CodeInternal},
 		{name: "a token that is not there", variables: []string{"TORC_API_URL=http://a", "TORC_TOKEN_FILE=/nonexistent/token"}, want: "read the token of the server", code: workflow.CodeInternal},
 	} {
 		a := factory(t, tt.variables...)

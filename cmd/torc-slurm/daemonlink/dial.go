@@ -1,5 +1,5 @@
-// Package daemonlink finds the server that commands talk to: one that was named, one
-// within this process, or the user's own daemon, which it starts if it does not run.
+// Package daemonlink connects commands to their server: the one that was named, one within
+// this process, or the user's own daemon, which it starts if it does not run.
 package daemonlink
 
 import (
@@ -25,11 +25,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
-// Options makes the options of a daemon within this process.
+// Options returns the options of a daemon within this process.
 type Options = func(a *cli.Factory, log *slog.Logger) (server.DaemonOptions, error)
 
-// Dialer returns what finds the server: one that was named, one within this process,
-// which has these options, or the user's own.
+// Dialer returns a function that connects to the server: to the one that was named, to one
+// within this process, which has these options, or to the user's own.
 func Dialer(options Options) func(ctx context.Context, a *cli.Factory, start bool) (*cli.Connection, error) {
 	return func(ctx context.Context, a *cli.Factory, start bool) (*cli.Connection, error) {
 		return dial(ctx, a, start, options)
@@ -40,7 +40,7 @@ func dial(ctx context.Context, a *cli.Factory, start bool, options Options) (*cl
 	address := cli.FirstOf(a.Flags.URL, a.Getenv("TORC_API_URL"), a.Config.Client.APIURL)
 	switch {
 	case a.Flags.Standalone && a.Flags.URL != "":
-		return nil, cli.UsageErrorf("--standalone is a server of its own, --url another one; give one of them")
+		return nil, cli.UsageErrorf("--standalone and --url name different servers; give one of them")
 	case a.Flags.Standalone:
 		return dialStandalone(ctx, a, start, options)
 	case address != "":
@@ -52,16 +52,16 @@ func dial(ctx context.Context, a *cli.Factory, start bool, options Options) (*cl
 	return dialOwn(ctx, a, start)
 }
 
-// DialURL connects to a server that was named.
+// DialURL connects to the server with a URL. It asks for a password if the flags say so.
 func DialURL(a *cli.Factory, address string) (*cli.Connection, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, cli.UsageErrorf("%q is no URL of a server, such as http://localhost:8080%s", address, api.BasePath)
+		return nil, cli.UsageErrorf("%q is not the URL of a server, such as http://localhost:8080%s", address, api.BasePath)
 	}
 	if strings.Trim(u.Path, "/") == "" {
 		u = u.JoinPath(api.BasePath)
 	}
-	address = u.String() // with the scheme in lower case
+	address = u.String() // the scheme is in lower case now
 	options := client.Options{
 		URL: address, User: a.User(), Password: cli.FirstOf(a.Flags.Password, a.Getenv("TORC_PASSWORD")),
 		Cookie:   cli.FirstOf(a.Flags.Cookie, a.Getenv("TORC_COOKIE_HEADER")),
@@ -86,8 +86,8 @@ func DialURL(a *cli.Factory, address string) (*cli.Connection, error) {
 	return c, nil
 }
 
-// tokenFor finds the token of a server by its URL: in the file that a job is
-// told of, or in the endpoint file of the user's own daemon.
+// tokenFor returns the token of a server by its URL, from the token file that jobs get, or
+// from the endpoint file of the user's own daemon.
 func tokenFor(a *cli.Factory, address string) (file, token string, err error) {
 	if file = a.Getenv("TORC_TOKEN_FILE"); file != "" {
 		text, err := trustedfile.ReadSecret(file)
@@ -114,7 +114,7 @@ func tlsInsecure(a *cli.Factory) bool {
 	return a.Flags.TLSInsecure || fromEnv || a.Config.Client.TLS.Insecure
 }
 
-// AskPassword asks on the terminal, without showing what is typed.
+// AskPassword asks for a password on the terminal, without echo.
 func AskPassword(a *cli.Factory, user string) (string, error) {
 	fmt.Fprintf(a.Stderr, "Password for %s: ", user)
 	file, ok := a.Stdin.(*os.File)

@@ -16,18 +16,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// pingTime is how long a daemon on this host may take to show that it lives.
+// pingTime is how long a daemon on this host may take to answer a ping.
 const pingTime = 5 * time.Second
 
-// DialEndpoint connects to the daemon of an endpoint file, which may run on
-// another host. It returns nil if there is none, or none that answers.
+// DialEndpoint connects to the daemon of an endpoint file, which may run on another host. It
+// returns nil if there is no such file, or the daemon does not answer.
 func DialEndpoint(ctx context.Context, a *cli.Factory, path string) (*cli.Connection, error) {
 	e, err := server.ReadEndpoint(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, server.OtherCluster(path, slurm.ClusterName(a.Getenv))
 	}
 	if workflow.CodeOf(err) == workflow.CodeInternal {
-		return nil, workflow.Errorf(workflow.CodeForbidden, "%v", err).WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+		return nil, workflow.Errorf(workflow.CodeForbidden, "%v", err).WithHint("set TORC_HOME to a writable folder, preferably on a local disk")
 	}
 	if err != nil {
 		return nil, err
@@ -55,9 +55,8 @@ func DialEndpoint(ctx context.Context, a *cli.Factory, path string) (*cli.Connec
 	return c, nil
 }
 
-// clusterHere is the name of the cluster that this host belongs to, empty if
-// nobody knows. Slurm is asked only where no file says it and the daemon runs on
-// another machine.
+// clusterHere returns the name of this host's cluster; empty if unknown. It asks Slurm only
+// if no file has the name and the daemon runs on another machine.
 func clusterHere(ctx context.Context, a *cli.Factory, e server.Endpoint) string {
 	name := slurm.ClusterName(a.Getenv)
 	if name != "" || e.Cluster == "" || e.BootID == server.BootID() {
@@ -70,8 +69,8 @@ func clusterHere(ctx context.Context, a *cli.Factory, e server.Endpoint) string 
 	return config.Cluster
 }
 
-// endpointConnection makes the connection that an endpoint describes: to its
-// socket, or, on another host, to where it listens for others.
+// endpointConnection returns the connection to an endpoint: to its socket, or from another
+// host to its address for others.
 func endpointConnection(a *cli.Factory, e server.Endpoint, path string) (*cli.Connection, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -88,8 +87,8 @@ func endpointConnection(a *cli.Factory, e server.Endpoint, path string) (*cli.Co
 	return c, c.Open(o)
 }
 
-// locate returns what says where the daemon of an endpoint file is, this one or the
-// next one on this host. As long as there is no file it is where it was.
+// locate returns a function that reads the daemon's current address from its endpoint file,
+// since it may have been restarted on this host. Without the file the address is e's.
 func locate(e server.Endpoint, path string) func() client.Place {
 	var mu sync.Mutex
 	return func() client.Place {
@@ -106,8 +105,8 @@ func locate(e server.Endpoint, path string) func() client.Place {
 	}
 }
 
-// elsewhere says of a daemon that could not be started that one is known on
-// another host, which may be why.
+// elsewhere adds to the error of a daemon that could not be started that one is known on
+// another host, which may be the reason.
 func elsewhere(path string, failure error) error {
 	e, err := server.ReadEndpoint(path)
 	var here *workflow.Error
@@ -117,6 +116,6 @@ func elsewhere(path string, failure error) error {
 	if host, err := os.Hostname(); err != nil || e.Host == host {
 		return failure
 	}
-	return workflow.Errorf(here.Code, "%s; it was last on %s (process %d), where it does not answer from here", here.Message, e.Host, e.PID).
+	return workflow.Errorf(here.Code, "%s; it was last on %s (process %d) and does not answer from here", here.Message, e.Host, e.PID).
 		WithHint("work on %s, or end it there (kill %d) to have it started here\n%s", e.Host, e.PID, here.Hint)
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/server"
 )
 
-// keepInMemory makes a daemon keep its database in memory, and snapshots of it
-// in its file.
+// keepInMemory makes a daemon keep its database in memory and write snapshots of it to its
+// file.
 func keepInMemory(a *cli.Factory, o *server.DaemonOptions) (err error) {
 	o.InMemory = true
 	o.Snapshots = server.Snapshots{Path: o.Database, Every: time.Duration(a.Flags.SnapshotInterval) * time.Second, AtEnd: true}

@@ -22,14 +22,15 @@ import (
 
 const (
 	// StartTime is how long a daemon may take until it listens. It may have to wait
-	// for one that is leaving.
+	// for one that is stopping.
 	StartTime = 30 * time.Second
-	// maxDaemonLog is the size above which the log of a daemon that was started
-	// on demand is put aside at the next start.
+	// maxDaemonLog is the size in bytes above which the log of a daemon that was
+	// started on demand is renamed at the next start.
 	maxDaemonLog = 10 << 20
 )
 
-// dialOwn connects to the user's own daemon, and starts it if it does not run.
+// dialOwn connects to the user's own daemon. With start it starts the daemon if it does not
+// run; else that is an error.
 func dialOwn(ctx context.Context, a *cli.Factory, start bool) (*cli.Connection, error) {
 	c, err := findOrStartOwn(ctx, a, start)
 	if c != nil {
@@ -52,8 +53,8 @@ func findOrStartOwn(ctx context.Context, a *cli.Factory, start bool) (*cli.Conne
 		return nil, workflow.Errorf(workflow.CodeUnavailable, "your daemon does not run")
 	}
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return nil, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err).
-			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+		return nil, workflow.Errorf(workflow.CodeForbidden, "create the folder of your daemon: %v", err).
+			WithHint("set TORC_HOME to a writable folder, preferably on a local disk")
 	}
 	if err := trustedfile.CheckFolder(home); err != nil {
 		return nil, err
@@ -66,22 +67,21 @@ func findOrStartOwn(ctx context.Context, a *cli.Factory, start bool) (*cli.Conne
 	}
 	defer unlock()
 	if c, err = DialEndpoint(ctx, a, path); c != nil || err != nil {
-		return c, err // somebody else has started it
+		return c, err // another program has started it
 	}
 	if err := startOwn(ctx, a, home); err != nil {
 		return nil, elsewhere(path, err)
 	}
 	if c, err = DialEndpoint(ctx, a, path); c == nil && err == nil {
-		err = workflow.Errorf(workflow.CodeUnavailable, "your daemon ended as soon as it had started; see %s", DaemonLog(home))
+		err = workflow.Errorf(workflow.CodeUnavailable, "your daemon ended right after its start; see %s", DaemonLog(home))
 	}
 	return c, err
 }
 
-// reviveEvery is how often a program that runs jobs looks whether the daemon is
-// there.
+// reviveEvery is how often a program that runs jobs checks that the daemon runs.
 const reviveEvery = 2 * time.Second
 
-// KeepOwn starts the user's daemon again when it has died, until ctx ends.
+// KeepOwn restarts the user's daemon when it has died, until ctx ends.
 func KeepOwn(ctx context.Context, a *cli.Factory) {
 	tick := time.NewTicker(reviveEvery)
 	defer tick.Stop()
@@ -93,7 +93,7 @@ func KeepOwn(ctx context.Context, a *cli.Factory) {
 		}
 		c, err := dialOwn(ctx, a, true)
 		if err != nil && ctx.Err() == nil {
-			a.Log.Warn("your daemon has died and cannot be started again", "error", err)
+			a.Log.Warn("your daemon has died and cannot be restarted", "error", err)
 		}
 		if c != nil {
 			c.CloseIdle()
@@ -101,31 +101,30 @@ func KeepOwn(ctx context.Context, a *cli.Factory) {
 	}
 }
 
-// lockStart makes sure that one program at a time starts the daemon.
+// lockStart locks out other programs that start the daemon, until unlock is called.
 func lockStart(ctx context.Context, home string) (unlock func(), err error) {
 	f, err := trustedfile.OpenOwn(filepath.Join(home, "start.lock"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "start your daemon: %v", err)
 	}
-	unlock = func() { _ = f.Close() } // the end of the program unlocks as well
+	unlock = func() { _ = f.Close() } // so does the end of the program
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
-			return unlock, nil // without locks on that file system the lock of the database has to do
+			return unlock, nil // without locks on that file system, the database's lock has to suffice
 		}
 		if err := cli.Pause(ctx, 20*time.Millisecond); err != nil {
 			unlock()
-			return nil, workflow.Errorf(workflow.CodeUnavailable, "another program has been starting your daemon for too long").
+			return nil, workflow.Errorf(workflow.CodeUnavailable, "another program has held the start lock of your daemon for too long").
 				WithHint("see %s", DaemonLog(home))
 		}
 	}
 }
 
-// DaemonLog is the log of the user's daemon.
+// DaemonLog returns the path of the log of the user's daemon.
 func DaemonLog(home string) string { return filepath.Join(home, "daemon.log") }
 
-// startOwn starts the daemon in a session of its own and returns when it
-// listens.
+// startOwn starts the daemon in its own session and returns when it listens.
 func startOwn(ctx context.Context, a *cli.Factory, home string) error {
 	log, err := OpenDaemonLog(home)
 	if err != nil {
@@ -150,8 +149,8 @@ func startOwn(ctx context.Context, a *cli.Factory, home string) error {
 	return nil
 }
 
-// StartServer starts a server process, which goes on by itself, and returns
-// its port when it listens.
+// StartServer starts a server process, which outlives this one, and returns its port when
+// it listens.
 func StartServer(ctx context.Context, cmd *exec.Cmd) (port string, err error) {
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -171,7 +170,7 @@ func StartServer(ctx context.Context, cmd *exec.Cmd) (port string, err error) {
 	}()
 	select {
 	case <-ctx.Done():
-		_ = cmd.Process.Kill() // it may have gone by itself
+		_ = cmd.Process.Kill() // it may have ended already
 		<-first
 		_ = cmd.Wait() // killed
 		return "", errors.New("it took too long")
@@ -185,21 +184,21 @@ func StartServer(ctx context.Context, cmd *exec.Cmd) (port string, err error) {
 	}
 }
 
-// OpenDaemonLog opens the log for appending; a large one is put aside.
+// OpenDaemonLog opens the log for appending; a large log is renamed first.
 func OpenDaemonLog(home string) (*os.File, error) {
 	path := DaemonLog(home)
 	if info, err := os.Stat(path); err == nil && info.Size() > maxDaemonLog {
-		_ = os.Rename(path, path+".1") // else it grows
+		_ = os.Rename(path, path+".1") // if it fails, the log grows
 	}
 	f, err := trustedfile.Append(path, 0o600)
 	if err != nil {
 		return nil, workflow.Errorf(workflow.CodeForbidden, "log of your daemon: %v", err).
-			WithHint("set TORC_HOME to a folder that you can write to, best on a local disk")
+			WithHint("set TORC_HOME to a writable folder, preferably on a local disk")
 	}
 	return f, nil
 }
 
-// LogTail returns the last lines of a log from a place on.
+// LogTail returns the last lines of a log that were written after the offset from.
 func LogTail(path string, from int64) string {
 	const shown = 10
 	f, err := os.Open(path)
@@ -218,8 +217,8 @@ func LogTail(path string, from int64) string {
 	return "  " + strings.Join(lines[max(0, len(lines)-shown):], "\n  ")
 }
 
-// daemonEnvironment is what a daemon inherits: no variables of a job that
-// happened to need it first.
+// daemonEnvironment returns the environment of a daemon, without the variables of a job
+// that happened to start it.
 func daemonEnvironment(environ []string) []string {
 	var kept []string
 	for _, entry := range environ {
@@ -242,5 +241,5 @@ func replacesProgram(name string) bool {
 	})) > 0
 }
 
-// PortLine is how the first line of a server on its standard output begins.
+// PortLine is the prefix of the first line on a server's standard output.
 const PortLine = "TORC_SERVER_PORT="

@@ -15,30 +15,30 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// takeoverCheck is how often a program that uses the daemon within another one
-// looks whether it is still there.
+// takeoverCheck is how often a program that uses the daemon within another program checks
+// that it still runs.
 const takeoverCheck = 500 * time.Millisecond
 
-// standalone serves a database of its own from within this process, as long as
-// nobody else does. Several programs may use the same database: one of them
-// has the daemon, and when it ends another one takes over, on the same socket
-// and with the same token, so that runners notice no more than an outage.
+// standalone serves a database from within this process, unless another process does.
+// Several programs may use the same database: one of them has the daemon. When it ends,
+// another one takes over with the same socket and token, so that runners only see a short
+// outage.
 type standalone struct {
 	app      *cli.Factory
 	options  Options
 	database string
 	path     string // of the endpoint file
 
-	// daemon and log are owned by dialStandalone until keep runs, then by keep
-	// until done is closed.
+	// daemon and log belong to dialStandalone until keep runs, then to keep until
+	// done is closed.
 	daemon *server.Daemon
 	log    *os.File
 	cancel context.CancelFunc
 	done   chan struct{} // nil if keep does not run
 }
 
-// dialStandalone connects to the daemon of a database of its own: the one that
-// owns it, or one in this process.
+// dialStandalone connects to the daemon of the standalone database: to its owner, or to one
+// in this process.
 func dialStandalone(ctx context.Context, a *cli.Factory, start bool, options Options) (*cli.Connection, error) {
 	database := StandaloneDatabase(a)
 	s := &standalone{app: a, options: options, database: database, path: server.DatabaseEndpointPath(database)}
@@ -65,11 +65,11 @@ func dialStandalone(ctx context.Context, a *cli.Factory, start bool, options Opt
 	return c, nil
 }
 
-// start makes a daemon in this process, or waits for the one of another
-// program that was a little earlier.
+// start starts a daemon in this process, or waits for that of another program that was
+// faster.
 func (s *standalone) start(ctx context.Context) (*cli.Connection, error) {
 	if err := os.MkdirAll(filepath.Dir(s.database), 0o777); err != nil {
-		return nil, workflow.Errorf(workflow.CodeForbidden, "make the folder of the database: %v", err).
+		return nil, workflow.Errorf(workflow.CodeForbidden, "create the folder of the database: %v", err).
 			WithHint("choose another one with --db")
 	}
 	wait := time.NewTicker(50 * time.Millisecond)
@@ -119,7 +119,7 @@ func (s *standalone) serve(ctx context.Context) error {
 	return nil
 }
 
-// watch takes over when the program that has the daemon ends.
+// watch starts the daemon in this process when the program that has it ends.
 func (s *standalone) watch() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel, s.done = cancel, make(chan struct{})
@@ -146,12 +146,12 @@ func (s *standalone) keep(ctx context.Context) {
 			continue
 		}
 		if err := s.serve(ctx); err != nil && !errors.Is(err, context.Canceled) {
-			s.app.Log.Debug("take over the database", "database", s.database, "error", err)
+			s.app.Log.Debug("cannot take over the database", "database", s.database, "error", err)
 		}
 	}
 }
 
-// close stops the daemon, if it is ours.
+// close stops the daemon if it is in this process.
 func (s *standalone) close() error {
 	if s.done != nil {
 		s.cancel()

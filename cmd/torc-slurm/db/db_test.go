@@ -46,7 +46,7 @@ func TestWhichDatabase(t *testing.T) {
 		check("db check sqlite://url.db", "url.db"),
 		clitest.Case{Args: "db check", Environ: []string{"DATABASE_URL=sqlite::memory:"}, Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: a database in memory is not there for other programs; name a file, for example a snapshot\n",
+			Stderr: "error: other programs cannot open a database in memory; name a file, for example a snapshot\n",
 		}},
 	)
 }
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 `,
 		}},
 		clitest.Case{Args: "db check torc.db --deep -o none", Files: files, Want: clitest.Result{Stdout: "$DIR/torc.db is sound\n"}},
-		clitest.Case{Args: "db check none.db", Files: files, Want: clitest.Result{Status: 3, Stderr: "error: there is no database $DIR/none.db\n"}},
+		clitest.Case{Args: "db check none.db", Files: files, Want: clitest.Result{Status: 3, Stderr: "error: database $DIR/none.db does not exist\n"}},
 		clitest.Case{Args: "db check text.db", Files: files, Want: clitest.Result{
 			Status: cli.ExitFailed,
 			Stderr: `error: $DIR/text.db is not a database
@@ -101,8 +101,8 @@ func TestBackup(t *testing.T) {
 		}},
 		clitest.Case{Args: "db backup there.db -d torc.db", Files: files, Read: []string{"there.db"}, Want: clitest.Result{
 			Status: cli.ExitRefused,
-			Stderr: `error: $DIR/there.db exists already
-hint: give the backup a name of its own, or remove that file
+			Stderr: `error: $DIR/there.db already exists
+hint: choose another name, or remove that file
 `,
 			Files: map[string]string{"there.db": "mine"},
 		}},
@@ -112,6 +112,6 @@ hint: give the backup a name of its own, or remove that file
 hint: check that its folder exists and that you may read and write it
 `,
 		}},
-		clitest.Case{Args: "db backup copy.db -d none.db", Files: files, Read: []string{"copy.db", "none.db"}, Want: clitest.Result{Status: 3, Stderr: "error: there is no database $DIR/none.db\n"}},
+		clitest.Case{Args: "db backup copy.db -d none.db", Files: files, Read: []string{"copy.db", "none.db"}, Want: clitest.Result{Status: 3, Stderr: "error: database $DIR/none.db does not exist\n"}},
 	)
 }

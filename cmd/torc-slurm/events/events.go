@@ -39,13 +39,13 @@ func newCreate(a *cli.Factory) *cobra.Command {
 	var data string
 	cmd := &cobra.Command{
 		Use:               "create [WORKFLOW] --data JSON",
-		Short:             "Append an event of your own to a workflow's log",
+		Short:             "Append a user event to a workflow's log",
 		Example:           `  torc-slurm events create 12 -d '{"category": "note", "text": "started the second half"}'`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.ServerExits(),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
-	cmd.Flags().StringVarP(&data, "data", "d", "", "what happened, as `JSON`; its category can be listed by")
+	cmd.Flags().StringVarP(&data, "data", "d", "", "data of the event, as `JSON`; its category can be filtered by")
 	_ = cmd.MarkFlagRequired("data")
 	check := func() error { return cli.CheckJSON("data", data) }
 	cmd.RunE = cli.Checked(check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -111,8 +111,8 @@ func newGetLatest(a *cli.Factory) *cobra.Command {
 func newDelete(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "delete EVENT",
-		Short:       "Remove what an event says",
-		Long:        `Remove the data of an event. Its row stays, so that the log has no gap.`,
+		Short:       "Remove the data of an event",
+		Long:        `Remove the data of an event. Its entry is kept, so that the log has no gap.`,
 		Example:     `  torc-slurm events delete 99`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),

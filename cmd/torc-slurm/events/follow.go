@@ -19,7 +19,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// followFlags are those of events follow.
+// followFlags are the flags of events follow.
 type followFlags struct {
 	level    string
 	duration float64 // minutes
@@ -35,8 +35,8 @@ func newFollow(a *cli.Factory) *cobra.Command {
 		Aliases: []string{"monitor"},
 		Short:   "Show the events of a workflow as they happen",
 		Long: `Show the events of a workflow as they happen, until Ctrl-C, for some minutes, or
-until the workflow has ended. A lost connection is made again, and nothing is
-missed. With -f json each line is an object.`,
+until the workflow has ended. If the connection is lost, it is restored and no event
+is missed. With -f json each line is an object.`,
 		Example: `  torc-slurm events follow 12
   torc-slurm events follow 12 --after 0 --until-end
   torc-slurm -f json events follow 12 --level warning --filename events.jsonl`,
@@ -47,8 +47,8 @@ missed. With -f json each line is an object.`,
 			return runEventsFollow(c.Context(), a, cli.FirstArg(args), flags)
 		},
 	}
-	c.Flags().StringVar(&flags.level, "level", "info", "the least `LEVEL`: debug, info, warning, error")
-	c.Flags().Float64VarP(&flags.duration, "duration", "d", 0, "end after so many `MINUTES`")
+	c.Flags().StringVar(&flags.level, "level", "info", "minimum `LEVEL`: debug, info, warning, error")
+	c.Flags().Float64VarP(&flags.duration, "duration", "d", 0, "end after this many `MINUTES`")
 	c.Flags().StringVar(&flags.file, "filename", "", "write to `FILE` instead of standard output")
 	c.Flags().Int64Var(&flags.after, "after", -1, "begin after the event with this `SEQ`; 0 for all (default: only new events)")
 	c.Flags().BoolVar(&flags.untilEnd, "until-end", false, "end when the workflow has ended")
@@ -90,7 +90,7 @@ func runEventsFollow(ctx context.Context, a *cli.Factory, text string, flags fol
 	}
 	err = copyEvents(a, conn.Events.Stream(ctx, id, options), out, flags.untilEnd)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil // the time is over, as was asked
+		return nil // the requested time is over
 	}
 	return err
 }
@@ -123,13 +123,13 @@ func writeEvent(a *cli.Factory, out io.Writer, e client.StreamedEvent) error {
 	return err
 }
 
-// isEnd reports whether an event is the verdict on a run.
+// isEnd reports whether an event is the end of a run.
 func isEnd(e client.StreamedEvent) bool {
 	var end stage.EndPayload
 	return json.Unmarshal(e.Data, &end) == nil && end.EvaluatedByEndStep
 }
 
-// dataText writes the fields of an event's data as name=value, in their order.
+// dataText returns the fields of an event's data as name=value, in their order.
 func dataText(data json.RawMessage) string {
 	dec := json.NewDecoder(strings.NewReader(string(data)))
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

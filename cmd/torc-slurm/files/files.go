@@ -33,7 +33,7 @@ var fileColumns = cli.List[api.File]{Things: "files", Columns: []cli.Column[api.
 	{Title: "Modified Time", Cell: func(f api.File) string { return modTimeText(f.ModTime) }},
 }}
 
-// modTimeText writes seconds since the epoch as a time.
+// modTimeText formats seconds since the epoch as a time; empty for nil.
 func modTimeText(seconds *float64) string {
 	if seconds == nil {
 		return ""
@@ -65,7 +65,7 @@ func newCreate(a *cli.Factory) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&f.Name, "name", "n", "", "`NAME` of the file in the workflow")
-	cmd.Flags().StringVarP(&f.Path, "path", "p", "", "where it is")
+	cmd.Flags().StringVarP(&f.Path, "path", "p", "", "`PATH` of the file")
 	_ = cmd.MarkFlagRequired("name")
 	_ = cmd.MarkFlagRequired("path")
 	return cmd
@@ -144,8 +144,8 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 func newDelete(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "delete FILE",
-		Short:       "Take a file out of its workflow",
-		Long:        `Take a file out of its workflow. What is on the disk stays.`,
+		Short:       "Remove a file from its workflow",
+		Long:        `Remove a file from its workflow. The file on disk is kept.`,
 		Example:     `  torc-slurm files delete 7`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),
@@ -162,9 +162,9 @@ func newDelete(a *cli.Factory) *cobra.Command {
 func newListRequired(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list-required-existing [WORKFLOW]",
-		Short: "List the files that have to be there",
-		Long: `List the files that have to be there before a workflow goes on: those that jobs
-read and no job writes, and the outputs of completed jobs.`,
+		Short: "List the files that must exist",
+		Long: `List the files that must exist before a workflow can continue: those that jobs read
+and no job writes, and the outputs of completed jobs.`,
 		Example: `  torc-slurm files list-required-existing 12
   torc-slurm -f json files list-required-existing 12 | jq -r '.items[].path' | xargs ls -l`,
 		Args:              cobra.MaximumNArgs(1),

@@ -16,7 +16,7 @@ import (
 
 // New groups the commands about held jobs.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "holds", "Look at jobs that wait for a decision, and decide",
+	return cli.NewGroup(a, cli.GroupManagement, "holds", "List held jobs and decide about them",
 		newList(a), newResolve(a))
 }
 
@@ -24,9 +24,9 @@ func newList(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List held jobs, grouped by how they failed",
-		Long: `List the jobs that are held (pending_failed) of a workflow, or of all. Jobs are in
-one group if their cause, return code and category are the same, and if the last
-lines of their stderr differ in nothing but numbers, times, paths and addresses.`,
+		Long: `List the held jobs (pending_failed) of a workflow, or of all. Jobs are in one group
+if they have the same cause, return code and category, and the last lines of their
+stderr differ only in numbers, times, paths and addresses.`,
 		Example: `  torc-slurm holds list
   torc-slurm holds list 12
   torc-slurm -f json holds list 12 | jq '.items[0].job_ids'`,
@@ -47,7 +47,7 @@ lines of their stderr differ in nothing but numbers, times, paths and addresses.
 	}
 }
 
-// showHolds writes the groups, and below their table what their jobs said last.
+// showHolds writes the groups, and below the table the last lines of their stderr.
 func showHolds(a *cli.Factory, groups []hold.HoldGroup) error {
 	err := cli.ShowList(a, cli.List[hold.HoldGroup]{Things: "groups of held jobs", Columns: []cli.Column[hold.HoldGroup]{
 		{Title: "Workflow", Cell: func(g hold.HoldGroup) string { return fmt.Sprint(g.WorkflowID) }},
@@ -73,7 +73,7 @@ func writeLastLines(w io.Writer, g hold.HoldGroup) {
 	if len(g.LastLines) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s, stderr of %s ends:\n", g.Fingerprint, cli.Printable(g.ExampleName))
+	fmt.Fprintf(w, "\n%s, last lines of the stderr of %s:\n", g.Fingerprint, cli.Printable(g.ExampleName))
 	for _, line := range g.LastLines {
 		fmt.Fprintf(w, "  %s\n", cli.Printable(line))
 	}
@@ -87,7 +87,7 @@ func failureOf(g hold.HoldGroup) string {
 	return text
 }
 
-// deadlineOf is the first deadline of a group, with what it decides.
+// deadlineOf returns the first deadline of a group, with its decision.
 func deadlineOf(g hold.HoldGroup) string {
 	if g.DeadlineMS == 0 {
 		return ""

@@ -24,7 +24,7 @@ func TestList(t *testing.T) {
 ╰──────────┴─────────────┴──────┴──────────┴─────────────┴────────────┴──────────┴──────────────╯
 Total: 1 groups of held jobs
 
-3f9a, stderr of sim ends:
+3f9a, last lines of the stderr of sim:
   Killed·[2J
 `, Requests: []string{"GET /holds?workflow_id=12"}}},
 		clitest.Case{Args: "holds list -f csv", Routes: clitest.Routes{"GET /holds": {Body: `{"groups":[]}`}}, Want: clitest.Result{
@@ -44,15 +44,15 @@ func TestResolve(t *testing.T) {
 	clitest.Check(t, New,
 		wrong("holds resolve 12 --retry --reason x", "at least one of the flags in the group [job fingerprint all file] is required"),
 		wrong("holds resolve 12 --all --reason x", "at least one of the flags in the group [retry fail file] is required"),
-		wrong("holds resolve 12 --all --retry=false --reason x", "say what becomes of the jobs: --retry or --fail"),
+		wrong("holds resolve 12 --all --retry=false --reason x", "decide about the jobs: --retry or --fail"),
 		wrong("holds resolve 12 --all --retry", "say why: --reason"),
-		wrong("holds resolve 12 --fingerprint '' --retry --reason x", "say which jobs are meant: --job, --fingerprint or --all"),
+		wrong("holds resolve 12 --fingerprint '' --retry --reason x", "select the jobs: --job, --fingerprint or --all"),
 		wrong("holds resolve 12 --all --retry --memory 16g -f csv", "if any flags in the group [file memory] are set none of the others can be; [file memory] were all set"),
 		clitest.Case{Args: "holds resolve 12 --job sim --retry --memory 16g --reason 'needs more' --format csv", Routes: routes, Want: clitest.Result{
 			Stdout: table, Requests: []string{"GET /jobs?name=sim&workflow_id=12",
 				post + ` {"job_ids":[42],"status":"ready","author":"ann","reason":"needs more","memory":"16g"}`}}},
 		clitest.Case{Args: "holds resolve 12 --all --retry --reason x --author bob --dry-run --format csv", Routes: routes, Want: clitest.Result{
-			Stdout: table, Stderr: "Nothing was changed; without --dry-run this is what becomes of the jobs:\n",
+			Stdout: table, Stderr: "Nothing was changed. Without --dry-run the outcome is:\n",
 			Requests: []string{post + ` {"all":true,"dry_run":true,"status":"ready","author":"bob","reason":"x"}`}}},
 		clitest.Case{Args: "holds resolve 12 --all --retry --reason x", Routes: routes, Want: clitest.Result{
 			Stdout: `╭────┬──────┬────────┬──────────────────────────╮

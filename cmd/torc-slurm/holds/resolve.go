@@ -17,7 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// holdFlags say which held jobs are meant, and what is decided.
+// holdFlags select held jobs and decide about them.
 type holdFlags struct {
 	jobs       []string
 	file       string             // with a verdict for each
@@ -31,24 +31,24 @@ func newResolve(a *cli.Factory) *cobra.Command {
 	var flags holdFlags
 	c := &cobra.Command{
 		Use:   "resolve WORKFLOW",
-		Short: "Decide what becomes of held jobs",
-		Long: `Decide that held jobs are worth another attempt (--retry) or have failed (--fail).
-A job can be retried so three times in a run. --memory and --runtime hold for the
-job's next attempts alone: jobs that share its resource requirements keep theirs.
+		Short: "Decide about held jobs",
+		Long: `Decide that held jobs get another attempt (--retry) or have failed (--fail). A job
+can be retried in this way three times in a run. --memory and --runtime apply to the
+next attempts of the job only: jobs that share its resource requirements keep theirs.
 
-All is decided at once. A job that cannot be resolved, because it has had its
-retries or is no longer held, is named; the others are resolved. The reason and the
-author are kept: "why JOB" and the event job_classified show them. More memory or
-runtime than fits anywhere, as far as that is known, is refused without --force.
+All jobs are resolved at once. A job that cannot be resolved, because it has used its
+retries or is no longer held, is listed; the others are resolved. "why JOB" and the
+event job_classified show the reason and the author. More memory or runtime than is
+known to fit anywhere is rejected without --force.
 
-With --file each entry of a list has a verdict of its own:
+With --file each entry of a list has its own verdict:
 
   - {job: train_3, action: retry, memory: 16g, reason: needs more, confidence: likely}
   - {fingerprint: 3f9a52c01b7e, action: fail, reason: the input is broken, author: ann}
 
-Entries say which jobs are meant by job (name or ID) or fingerprint. They count in
-their order: what one has decided no later one changes. A wrong one is named with
-its place, and the others count.`,
+Entries select jobs by job (name or ID) or fingerprint. They apply in their order: a
+later entry does not change an earlier decision. A wrong entry is reported with its
+position, and the others apply.`,
 		Example: `  torc-slurm holds resolve 12 --all --retry --reason "the file server was down"
   torc-slurm holds resolve 12 --fingerprint 3f9a52c01b7e --retry --memory 16g --reason "needs more"
   torc-slurm holds resolve 12 --job 42,43 --fail --reason "the input is broken"
@@ -56,7 +56,7 @@ its place, and the others count.`,
   triage | torc-slurm holds resolve 12 -f -`,
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
-		Annotations:       cli.WithCSV(cli.ServerExits(cli.ExitInvalidSpec, "1 some of the jobs could not be resolved, or entries of the file are wrong; the others were resolved")),
+		Annotations:       cli.WithCSV(cli.ServerExits(cli.ExitInvalidSpec, "1 some jobs could not be resolved, or entries of the file are wrong; the others were resolved")),
 	}
 	flags.add(a, c)
 	c.RunE = cli.Checked(func() error { return cmp.Or(flags.check(), loadVerdicts(a, &flags)) }, a.ServerCommand(func(ctx context.Context, conn *cli.Connection, args []string) error {
@@ -79,14 +79,14 @@ func (h *holdFlags) add(a *cli.Factory, c *cobra.Command) {
 	f.StringVar(&r.Fingerprint, "fingerprint", "", "all jobs of this group of \"holds list\"")
 	f.BoolVar(&r.All, "all", false, "all held jobs of the workflow")
 	f.BoolVar(&h.retry, "retry", false, "give them another attempt")
-	f.BoolVar(&h.fail, "fail", false, "let them fail")
-	f.StringVar(&r.Memory, "memory", "", "with --retry: they ask for so much memory, such as 16g")
-	f.StringVar(&r.Runtime, "runtime", "", "with --retry: they ask for so much time, such as PT2H or 90m")
-	f.StringVar(&r.Reason, "reason", "", "why you decide so")
+	f.BoolVar(&h.fail, "fail", false, "mark them as failed")
+	f.StringVar(&r.Memory, "memory", "", "with --retry: their new memory, such as 16g")
+	f.StringVar(&r.Runtime, "runtime", "", "with --retry: their new runtime, such as PT2H or 90m")
+	f.StringVar(&r.Reason, "reason", "", "reason of the decision")
 	f.StringVar((*string)(&r.Confidence), "confidence", "", "how sure you are: certain, likely or guess")
 	f.StringVar(&r.Author, "author", "", "who decides (default: you)")
-	f.BoolVar(&r.DryRun, "dry-run", false, "tell what would become of the jobs, and change nothing")
-	f.BoolVar(&r.Force, "force", false, "let them ask for more than fits anywhere")
+	f.BoolVar(&r.DryRun, "dry-run", false, "show the outcome for each job, and change nothing")
+	f.BoolVar(&r.Force, "force", false, "accept more memory or runtime than fits anywhere")
 	cli.CompleteWords(c, "confidence", "certain", "likely", "guess")
 	c.MarkFlagsOneRequired("job", "fingerprint", "all", "file")
 	c.MarkFlagsMutuallyExclusive("job", "fingerprint", "all", "file")
@@ -99,7 +99,7 @@ func (h *holdFlags) add(a *cli.Factory, c *cobra.Command) {
 	}
 }
 
-// check rejects what the server would refuse.
+// check returns a usage error for what the server would reject.
 func (h *holdFlags) check() error {
 	r := &h.resolution
 	if h.file != "" {
@@ -110,10 +110,10 @@ func (h *holdFlags) check() error {
 		r.Status = workflow.Ready
 	}
 	if len(h.jobs) == 0 && r.Fingerprint == "" && !r.All {
-		return cli.UsageErrorf("say which jobs are meant: --job, --fingerprint or --all")
+		return cli.UsageErrorf("select the jobs: --job, --fingerprint or --all")
 	}
 	if h.retry == h.fail {
-		return cli.UsageErrorf("say what becomes of the jobs: --retry or --fail")
+		return cli.UsageErrorf("decide about the jobs: --retry or --fail")
 	}
 	if r.Reason == "" {
 		return cli.UsageErrorf("say why: --reason")

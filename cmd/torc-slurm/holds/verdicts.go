@@ -17,15 +17,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// verdictRow is what became of a job by an entry of a file, or of an entry that is
-// wrong.
+// verdictRow is the outcome of an entry of a file for a job, or of a wrong entry.
 type verdictRow struct {
 	place string
 	hold.HoldOutcome
 }
 
-// resolveHoldsEach carries out the entries of a file that can be, and shows what
-// became of all of them.
+// resolveHoldsEach applies the valid entries of a file, and shows the outcome of all
+// entries.
 func resolveHoldsEach(ctx context.Context, a *cli.Factory, c *cli.Connection, workflowID int64, h *holdFlags) error {
 	outcomes := make([]hold.VerdictOutcome, len(h.verdicts))
 	request := api.HoldVerdicts{DryRun: h.resolution.DryRun, Force: h.resolution.Force}
@@ -64,7 +63,7 @@ func resolveHoldsEach(ctx context.Context, a *cli.Factory, c *cli.Connection, wo
 	return nil
 }
 
-// wrongVerdict is the outcome of an entry that says nothing that could be done.
+// wrongVerdict returns the outcome of an invalid entry.
 func wrongVerdict(i int, err error) hold.VerdictOutcome {
 	o := hold.VerdictOutcome{Entry: i, Jobs: []hold.HoldOutcome{}}
 	var places spec.Errors
@@ -78,7 +77,7 @@ func wrongVerdict(i int, err error) hold.VerdictOutcome {
 	return o
 }
 
-// showVerdicts writes a line for each job, and for each entry that has none.
+// showVerdicts writes a line for each job, and for each entry without a job.
 func showVerdicts(a *cli.Factory, outcomes []hold.VerdictOutcome, h *holdFlags) error {
 	noteDryRun(a, h)
 	if a.Format == cli.FormatJSON {
@@ -108,10 +107,10 @@ func showVerdicts(a *cli.Factory, outcomes []hold.VerdictOutcome, h *holdFlags) 
 	}}, rows)
 }
 
-// noteDryRun says that the outcomes are what would become of the jobs.
+// noteDryRun notes that the outcomes are those of a dry run.
 func noteDryRun(a *cli.Factory, h *holdFlags) {
 	if h.resolution.DryRun {
-		a.Note("Nothing was changed; without --dry-run this is what becomes of the jobs:")
+		a.Note("Nothing was changed. Without --dry-run the outcome is:")
 	}
 }
 

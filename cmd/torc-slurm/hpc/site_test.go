@@ -67,7 +67,7 @@ Charge per node-hour:  1, with GPUs 10
 		clitest.Case{Args: "hpc detect", Files: files, Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: no HPC profile specified and no system detected\n" +
-				"hint: name one of `torc-slurm hpc list`, or go to a host with Slurm\n",
+				"hint: choose one of `torc-slurm hpc list`, or run it on a host with Slurm\n",
 		}},
 		clitest.Slurm(t, clitest.Case{Args: "hpc detect", Terminal: 90, Want: clitest.Result{
 			Stdout: `Name:                  torctest

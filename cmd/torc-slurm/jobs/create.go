@@ -24,8 +24,7 @@ func newCreate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create [WORKFLOW] --name NAME --command COMMAND",
 		Short: "Add a job to a workflow",
-		Long: `Add a job to a workflow. It is uninitialized until "workflows init" or "run"
-gives it its place.`,
+		Long:  `Add a job to a workflow. It is uninitialized until "workflows init" or "run".`,
 		Example: `  torc-slurm jobs create 12 -n merge -c './merge.sh' -b 41,42
   torc-slurm jobs create 12 -n look -c './look.sh' -i 7 -o 8 -r 3`,
 		Args:              cobra.MaximumNArgs(1),
@@ -44,8 +43,8 @@ gives it its place.`,
 	})
 	f := cmd.Flags()
 	f.StringVarP(&job.Name, "name", "n", "", "name of the job")
-	f.StringVarP(&job.Command, "command", "c", "", "what it runs, a line for bash")
-	f.Int64VarP(&requirements, "resource-requirements-id", "r", 0, "what it needs (default: the requirements named default)")
+	f.StringVarP(&job.Command, "command", "c", "", "command line of the job, run by bash")
+	f.Int64VarP(&requirements, "resource-requirements-id", "r", 0, "resource requirements (default: those named default)")
 	f.Int64SliceVarP(&blockedBy, "blocking-job-ids", "b", nil, "jobs that it waits for")
 	f.Int64SliceVarP(&in, "input-file-ids", "i", nil, "files that it reads")
 	f.Int64SliceVarP(&outs, "output-file-ids", "o", nil, "files that it writes")
@@ -62,10 +61,9 @@ func newCreateFromFile(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create-from-file WORKFLOW FILE",
 		Short: "Add a job for each line of a file of commands",
-		Long: `Add a job for each line of a file. Empty lines and lines that begin with # are
-left out. The jobs are named job1, job2 and so on, after those of that form
-that are already there, and share one set of resource requirements. All of them
-are added, or none.`,
+		Long: `Add a job for each line of a file, except empty lines and lines that begin with #.
+The jobs are named job1, job2 and so on, after existing jobs with such names, and
+share one set of resource requirements. All of them are added, or none.`,
 		Example: `  torc-slurm jobs create-from-file 12 commands.txt
   seq 100 | sed 's/^/.\/sim /' | torc-slurm jobs create-from-file 12 - --memory-per-job 2g`,
 		Args:              cobra.ExactArgs(2),
@@ -78,7 +76,7 @@ are added, or none.`,
 			return err
 		}
 		if len(commands) == 0 {
-			return cli.UsageErrorf("there are no commands in %s", args[1])
+			return cli.UsageErrorf("%s contains no commands", args[1])
 		}
 		rr := api.ResourceRequirements{NumCPUs: &cpus, Memory: &memory, Runtime: &runtime}
 		if err := apidata.CheckRequirements(&rr); err != nil {
@@ -108,7 +106,7 @@ are added, or none.`,
 	return cmd
 }
 
-// createJobs adds a job for each command, with requirements of their own.
+// createJobs adds a job for each command, with new resource requirements that they share.
 func createJobs(ctx context.Context, c *cli.Connection, rr api.ResourceRequirements, commands []string) ([]api.Job, error) {
 	taken, err := numbersTaken(ctx, c, rr.WorkflowID)
 	if err != nil {
@@ -129,7 +127,7 @@ func createJobs(ctx context.Context, c *cli.Connection, rr api.ResourceRequireme
 	return c.Jobs.CreateAll(ctx, jobs)
 }
 
-// numbersTaken is the highest n of a job named job<n>.
+// numbersTaken returns the highest n of the jobs named job<n>; 0 if there are none.
 func numbersTaken(ctx context.Context, c *cli.Connection, workflowID int64) (int64, error) {
 	highest := int64(0)
 	for j, err := range c.Jobs.List(ctx, client.JobFilter{WorkflowID: workflowID}) {

@@ -16,7 +16,7 @@ func newDelete(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "delete JOB...",
 		Short:       "Delete jobs",
-		Long:        `Delete jobs, by id or by name. Jobs that depend on them do not wait for them any more.`,
+		Long:        `Delete jobs, by id or by name. Jobs that depend on them no longer wait for them.`,
 		Example:     `  torc-slurm jobs delete 42 43`,
 		Annotations: cli.ServerExits(),
 		RunE: a.JobCommand(&workflowText, func(ctx context.Context, c *cli.Connection, ids []int64) error {
@@ -24,7 +24,7 @@ func newDelete(a *cli.Factory) *cobra.Command {
 			for _, id := range ids {
 				job, err := c.Jobs.Delete(ctx, id)
 				if err != nil {
-					return afterSome(err, len(deleted), "deleted")
+					return afterSome(err, len(deleted), "deleting %s")
 				}
 				deleted = append(deleted, *job)
 			}
@@ -35,17 +35,18 @@ func newDelete(a *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// items is a list as all commands write it in JSON.
+// items is the JSON form of a list.
 type items[T any] struct {
 	Items []T `json:"items"`
 }
 
-// afterSome says how far a command came before an error.
-func afterSome(err error, n int, done string) error {
+// afterSome adds to an error how many jobs a command had changed before it; doing says how,
+// with the number for %s.
+func afterSome(err error, n int, doing string) error {
 	if n == 0 {
 		return err
 	}
-	return fmt.Errorf("%s before: %w", workflow.CountOf(int64(n), "was "+done, "were "+done), err)
+	return fmt.Errorf("stopped after "+doing+": %w", workflow.CountOf(int64(n), "job", "jobs"), err)
 }
 
 func newDeleteAll(a *cli.Factory) *cobra.Command {

@@ -15,10 +15,10 @@ func newFail(a *cli.Factory) *cobra.Command {
 	workflowText := ""
 	cmd := &cobra.Command{
 		Use:   "fail JOB...",
-		Short: "Let jobs that are held fail",
-		Long: `Decide that jobs that are held (pending_failed) have failed. The jobs behind them
-are canceled, or run all the same if they are to; a workflow of which nothing else
-is open ends. "jobs retry" decides the other way.`,
+		Short: "Mark held jobs as failed",
+		Long: `Decide that held jobs (pending_failed) have failed. The jobs that depend on them are
+canceled, unless they are to run even then. The workflow ends if no other job is
+open. "jobs retry" gives held jobs another attempt instead.`,
 		Example: `  torc-slurm jobs fail 42
   torc-slurm -f json jobs list -s pending_failed 12 | jq '.items[].id' | xargs torc-slurm jobs fail`,
 		Annotations: cli.ServerExits(),
@@ -27,7 +27,7 @@ is open ends. "jobs retry" decides the other way.`,
 			for _, id := range ids {
 				job, err := failJob(ctx, a, c, id)
 				if err != nil {
-					return afterSome(err, len(jobs), "failed")
+					return afterSome(err, len(jobs), "marking %s as failed")
 				}
 				jobs = append(jobs, *job)
 			}
@@ -48,7 +48,7 @@ func failJob(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (
 		return nil, err
 	}
 	if s := apidata.StatusOf(*job); s != workflow.PendingFailed {
-		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only a job that is held (pending_failed) can be let fail", id, s).
+		return nil, workflow.Errorf(workflow.CodeConflict, "job %d is %s: only held jobs (pending_failed) can be marked as failed", id, s).
 			WithHint("`%s jobs list -s pending_failed %d` lists them", cli.Prefix(a), job.WorkflowID)
 	}
 	return classifyJob(ctx, c, job, workflow.Failed)

@@ -70,7 +70,7 @@ func runningColumns(now time.Time) cli.List[api.RunningJob] {
 	}}
 }
 
-// retriesText says what each rule has granted: "io/busy 2, default/preempted 1 free".
+// retriesText returns the retries that each rule granted: "io/busy 2, default/preempted 1 free".
 func retriesText(counts map[string]workflow.RuleCount) string {
 	var parts []string
 	for _, key := range slices.Sorted(maps.Keys(counts)) {

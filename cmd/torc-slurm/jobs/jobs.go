@@ -35,7 +35,7 @@ func New(a *cli.Factory) *cobra.Command {
 // jobSortable are the fields that jobs can be sorted by.
 var jobSortable = []string{"name", "command", "status", "resource_requirements_id", "scheduler_id", "failure_handler_id", "attempt_id"}
 
-// jobFields are the lines that show one job.
+// jobFields returns the lines that show a job.
 func jobFields(j *api.Job, now time.Time) []cli.Field {
 	return []cli.Field{
 		{"ID", cli.OrEmpty(j.ID)},
@@ -46,7 +46,7 @@ func jobFields(j *api.Job, now time.Time) []cli.Field {
 		{"Invocation script", cli.OrEmpty(j.InvocationScript)},
 		{"Attempt", cli.OrEmpty(j.AttemptID)},
 		{"Retries", retriesText(j.Retries)},
-		{"Keeps away from", avoidedText(j.AvoidNodes)},
+		{"Avoids nodes", avoidedText(j.AvoidNodes)},
 		{"Origin", cli.OrEmpty(j.Origin)},
 		{"Priority", cli.OrEmpty(j.Priority)},
 		{"Labels", cli.Joined(j.Labels)},
@@ -65,7 +65,7 @@ func jobFields(j *api.Job, now time.Time) []cli.Field {
 	}
 }
 
-// statusText is the status with what refines it.
+// statusText returns the status of a job with details.
 func statusText(j *api.Job, now time.Time) string {
 	text := apidata.StatusOf(*j).String()
 	switch {

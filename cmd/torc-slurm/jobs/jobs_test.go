@@ -47,9 +47,9 @@ Total: 1 jobs
 			Args: "jobs list 12 --upstream-job-id 4 -f json", Routes: clitest.Routes{"GET /jobs": page("")},
 			Want: clitest.Result{Stdout: "{\n  \"items\": []\n}\n", Requests: []string{"GET /jobs?upstream_job_id=4&workflow_id=12"}},
 		},
-		wrong("jobs list 12 -s broken", `there is no job status "broken"; there are uninitialized, blocked, ready, pending, running, completed, failed, canceled, terminated, disabled, pending_failed`),
+		wrong("jobs list 12 -s broken", `unknown job status "broken": the statuses are uninitialized, blocked, ready, pending, running, completed, failed, canceled, terminated, disabled, pending_failed`),
 		wrong("jobs list 12 --sort-by size", "--sort-by size: the fields are id, name, command, status, resource_requirements_id, scheduler_id, failure_handler_id, attempt_id"),
-		wrong("jobs list 12 -x size", `there is no column "size" to leave out; there are ID, Name, Status, Priority, Compute Node, Elapsed, Command`),
+		wrong("jobs list 12 -x size", `unknown column "size": the columns are ID, Name, Status, Priority, Compute Node, Elapsed, Command`),
 		wrong("jobs list 12 --offset -3", "--offset -3: it cannot be negative"),
 	)
 }
@@ -110,7 +110,7 @@ func TestCreate(t *testing.T) {
 				`POST /bulk_jobs {"jobs":[{"workflow_id":12,"name":"job8","command":"./a 1","resource_requirements_id":3},{"workflow_id":12,"name":"job9","command":"./a 2","resource_requirements_id":3}]}`,
 			}},
 		},
-		clitest.Case{Args: "jobs create-from-file 12 none.txt", Files: files, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: there are no commands in none.txt\n"}},
+		clitest.Case{Args: "jobs create-from-file 12 none.txt", Files: files, Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: none.txt contains no commands\n"}},
 	)
 }
 
@@ -141,7 +141,7 @@ func TestDelete(t *testing.T) {
 		clitest.Case{
 			Args:   "jobs delete 42 43",
 			Routes: clitest.Routes{"DELETE /jobs/42": {Body: heldJob}, "DELETE /jobs/43": {Status: 409, Body: `{"error":{"message":"job 43 is running"}}`}},
-			Want: clitest.Result{Status: cli.ExitRefused, Stderr: "error: 1 was deleted before: job 43 is running\n",
+			Want: clitest.Result{Status: cli.ExitRefused, Stderr: "error: stopped after deleting 1 job: job 43 is running\n",
 				Requests: []string{"DELETE /jobs/42", "DELETE /jobs/43"}},
 		},
 		clitest.Case{Args: "jobs delete-all 12", Routes: all, Stdin: "n\n", Want: clitest.Result{
@@ -149,7 +149,7 @@ func TestDelete(t *testing.T) {
 		clitest.Case{Args: "jobs delete-all 12", Routes: all, Stdin: "y\n", Want: clitest.Result{
 			Stdout: "Deleted 2 jobs\n", Stderr: "Delete 2 jobs of workflow 12? [y/N] ", Requests: []string{ids, drop}}},
 		clitest.Case{Args: "jobs delete-all 12", Routes: all, Want: clitest.Result{Status: cli.ExitUsage,
-			Stderr: "Delete 2 jobs of workflow 12? [y/N] \nerror: there is nobody to ask; confirm with --no-prompts\n", Requests: []string{ids}}},
+			Stderr: "Delete 2 jobs of workflow 12? [y/N] \nerror: cannot ask without a terminal; confirm with --no-prompts\n", Requests: []string{ids}}},
 		clitest.Case{Args: "jobs delete-all 12 -f json", Routes: all, Want: clitest.Result{Stdout: "{\n  \"count\": 2\n}\n", Requests: []string{ids, drop}}},
 	)
 }
@@ -161,7 +161,7 @@ func TestFail(t *testing.T) {
 		clitest.Case{Args: "jobs fail 42", Routes: routes, Want: clitest.Result{
 			Stdout: "Job 42 (sim) has failed\n", Requests: []string{"GET /jobs/42", decided}}},
 		clitest.Case{Args: "jobs fail 42 43", Routes: routes, Want: clitest.Result{Status: cli.ExitRefused,
-			Stderr:   "error: 1 was failed before: job 43 is ready: only a job that is held (pending_failed) can be let fail\nhint: `torc-slurm jobs list -s pending_failed 12` lists them\n",
+			Stderr:   "error: stopped after marking 1 job as failed: job 43 is ready: only held jobs (pending_failed) can be marked as failed\nhint: `torc-slurm jobs list -s pending_failed 12` lists them\n",
 			Requests: []string{"GET /jobs/42", decided, "GET /jobs/43"}}},
 	)
 }

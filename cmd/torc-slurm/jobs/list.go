@@ -82,8 +82,8 @@ func listJobs(ctx context.Context, a *cli.Factory, c *cli.Connection, filter cli
 	return cli.ShowList(a, columns, jobs)
 }
 
-// withoutColumns leaves out the columns with these titles, in any case and
-// with - or _ for a space.
+// withoutColumns removes the columns with these titles, in any case and with - or _ for a
+// space. An unknown title is a usage error.
 func withoutColumns[T any](l cli.List[T], titles []string) (cli.List[T], error) {
 	plain := strings.NewReplacer("-", " ", "_", " ")
 	for _, title := range titles {
@@ -93,7 +93,7 @@ func withoutColumns[T any](l cli.List[T], titles []string) (cli.List[T], error) 
 			for _, c := range l.Columns {
 				known = append(known, c.Title)
 			}
-			return l, cli.UsageErrorf("there is no column %q to leave out; there are %s", title, cli.Joined(known))
+			return l, cli.UsageErrorf("unknown column %q: the columns are %s", title, cli.Joined(known))
 		}
 		l.Columns = slices.Delete(slices.Clone(l.Columns), at, at+1)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// jobRequirements is a job with what it needs.
+// jobRequirements is a job with its resource requirements.
 type jobRequirements struct {
 	JobID   int64  `json:"job_id"`
 	JobName string `json:"job_name"`
@@ -30,7 +30,7 @@ func newListResourceRequirements(a *cli.Factory) *cobra.Command {
 	var jobID int64
 	cmd := &cobra.Command{
 		Use:   "list-resource-requirements [WORKFLOW]",
-		Short: "List jobs with what they need",
+		Short: "List jobs with their resource requirements",
 		Example: `  torc-slurm jobs list-resource-requirements 12
   torc-slurm jobs list-resource-requirements 12 -j 42`,
 		Args:              cobra.MaximumNArgs(1),
@@ -71,7 +71,7 @@ func newListResourceRequirements(a *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// jobsOf lists the jobs of a workflow, or one of them.
+// jobsOf returns the jobs of a workflow, or only the one with jobID.
 func jobsOf(ctx context.Context, c *cli.Connection, workflowID int64, jobID *int64) ([]api.Job, error) {
 	if jobID == nil {
 		return client.Collect(c.Jobs.List(ctx, client.JobFilter{WorkflowID: workflowID}))

@@ -10,14 +10,14 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// reinitOutcome says whether the workflow was reinitialised.
+// reinitOutcome is whether the workflow was reinitialized.
 type reinitOutcome struct {
 	Requested bool    `json:"requested"`
 	Applied   bool    `json:"applied"`
 	Error     *string `json:"error"`
 }
 
-// resetResult is what the command says in JSON.
+// resetResult is the JSON output of the command.
 type resetResult struct {
 	Status          string             `json:"status"` // success, partial_success, error
 	WorkflowID      int64              `json:"workflow_id"`
@@ -30,7 +30,7 @@ type resetResult struct {
 	Reinit          reinitOutcome      `json:"reinit"`
 }
 
-// apply has the daemon reset the jobs, and tells of each that failed.
+// apply makes the daemon reset the jobs, and reports each that was not reset.
 func (r *jobReset) apply(ctx context.Context) error {
 	id := r.proposal.WorkflowID
 	request := &api.ResetJobsRequest{RunID: &r.proposal.RunID, Force: r.flags.force, Reinitialize: r.flags.reinit}
@@ -98,7 +98,7 @@ func (r *jobReset) showDryRun() error {
 	}{true, r.flags.reinit, r.proposal.WorkflowID, r.proposal.Jobs, r.proposal.Downstream})
 }
 
-// showTables says what will be reset.
+// showTables writes the jobs to reset and those downstream.
 func (r *jobReset) showTables(w io.Writer) {
 	a := r.app
 	table := func(title string, jobs []api.ResetJob) {

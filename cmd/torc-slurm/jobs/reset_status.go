@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// resetFlags are those of jobs reset-status.
+// resetFlags are the flags of jobs reset-status.
 type resetFlags struct {
 	statuses                         []string
 	returnCode                       int64
@@ -25,24 +25,24 @@ func newResetStatus(a *cli.Factory) *cobra.Command {
 	var o resetFlags
 	cmd := &cobra.Command{
 		Use:   "reset-status [JOB...]",
-		Short: "Make single jobs run again",
+		Short: "Reset jobs, so that they run again",
 		Long: `Make jobs uninitialized, so that they run again after the next "workflows reinit",
-together with everything that depends on them. The jobs are named by their ids,
-or chosen by their status or by the return code of their latest result.
+together with all jobs that depend on them. Select the jobs by id, by status, or by
+the return code of their latest result.
 
-Nothing is reset while runners are at work on the workflow or one of the jobs is
+Nothing is reset while the workflow has active runners or one of the jobs is
 pending or running, unless --force is given.`,
 		Example: `  torc-slurm jobs reset-status 42 43 --reinit
   torc-slurm jobs reset-status --workflow-id 12 --status failed,terminated
   torc-slurm jobs reset-status --workflow-id 12 --return-code 137 --dry-run`,
-		Annotations: cli.ServerExits("1 no job was chosen, or one could not be reset"),
+		Annotations: cli.ServerExits("1 no job was selected, or one could not be reset"),
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&o.statuses, "status", nil, "jobs in one of these statuses, separated by commas")
 	f.Int64Var(&o.returnCode, "return-code", 0, "jobs whose latest result has this return code")
 	f.Int64Var(&o.workflowID, "workflow-id", 0, "workflow of --status and --return-code")
-	f.BoolVar(&o.force, "force", false, "although runners are at work or jobs are running")
-	f.BoolVar(&o.dryRun, "dry-run", false, "only say what would be reset")
+	f.BoolVar(&o.force, "force", false, "reset even with active runners or running jobs")
+	f.BoolVar(&o.dryRun, "dry-run", false, "only show what would be reset")
 	cli.AddNoPrompts(f, &o.noPrompts)
 	f.BoolVar(&o.reinit, "reinit", false, "reinitialize the workflow afterwards")
 	f.BoolVar(&o.reinit, "reinitialize", false, "reinitialize the workflow afterwards")
@@ -51,7 +51,7 @@ pending or running, unless --force is given.`,
 	cli.CompleteWords(cmd, "status", apidata.StatusNames()...)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 && (len(o.statuses) > 0 || cmd.Flags().Changed("return-code")) {
-			return cli.UsageErrorf("name jobs by their ids, or choose them by --status or --return-code")
+			return cli.UsageErrorf("give either ids of jobs, or --status or --return-code")
 		}
 		ids, err := cli.SplitIDs("job", args)
 		if err != nil {
@@ -62,7 +62,7 @@ pending or running, unless --force is given.`,
 			return err
 		}
 		if len(ids) == 0 && len(r.statuses) == 0 && r.code == nil {
-			return cli.FailedErrorf("no job was chosen: name ids, or give --status or --return-code")
+			return cli.FailedErrorf("no job was selected: give ids, --status or --return-code")
 		}
 		return a.ServerCommand(func(ctx context.Context, c *cli.Connection, _ []string) error {
 			r.c = c
@@ -86,7 +86,7 @@ func parseStatuses(texts []string) ([]workflow.JobStatus, error) {
 	return all, nil
 }
 
-// jobReset is one call of jobs reset-status.
+// jobReset is an invocation of jobs reset-status.
 type jobReset struct {
 	app       *cli.Factory
 	c         *cli.Connection
@@ -126,7 +126,7 @@ func (r *jobReset) run(ctx context.Context) error {
 	return r.apply(ctx)
 }
 
-// workflowID is the workflow that the jobs are of.
+// workflowID returns the workflow of the jobs; an error if they belong to several.
 func (r *jobReset) workflowID(ctx context.Context) (int64, error) {
 	if len(r.requested) > 0 {
 		return r.workflowOfJobs(ctx)

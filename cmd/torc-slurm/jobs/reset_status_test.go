@@ -50,7 +50,7 @@ func TestRetry(t *testing.T) {
 		clitest.Case{
 			Args: "-s jobs retry 42 43", Want: clitest.Result{
 				Status: cli.ExitRefused,
-				Stderr: "error: 1 was made ready before: job 43 is running\n" +
+				Stderr: "error: stopped after making 1 job ready: job 43 is running\n" +
 					"hint: `torc-slurm -s cancel 12` ends it\n",
 				Requests: []string{"POST /jobs/42/retry {}", "POST /jobs/43/retry {}"},
 			},
@@ -78,15 +78,15 @@ func TestResetStatusRejects(t *testing.T) {
 	}
 	routes := clitest.Routes{"GET /jobs/42": job("42", "12"), "GET /jobs/43": job("43", "13"), resetJobs: {Body: selected(nil)}}
 	clitest.Check(t, New,
-		clitest.Case{Args: "jobs reset-status", Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: no job was chosen: name ids, or give --status or --return-code\n"}},
-		clitest.Case{Args: "jobs reset-status 42 --status failed", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: name jobs by their ids, or choose them by --status or --return-code\n"}},
+		clitest.Case{Args: "jobs reset-status", Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: no job was selected: give ids, --status or --return-code\n"}},
+		clitest.Case{Args: "jobs reset-status 42 --status failed", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: give either ids of jobs, or --status or --return-code\n"}},
 		clitest.Case{Args: "jobs reset-status --status failed --return-code 0", Want: clitest.Result{
 			Status: cli.ExitUsage,
 			Stderr: "error: if any flags in the group [status return-code] are set none of the others can be; [return-code status] were all set\n",
 		}},
 		clitest.Case{Args: "jobs reset-status --status broken", Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: there is no job status \"broken\"; there are uninitialized, blocked, ready, pending, running, completed, failed, canceled, terminated, disabled, pending_failed\n",
+			Stderr: "error: unknown job status \"broken\": the statuses are uninitialized, blocked, ready, pending, running, completed, failed, canceled, terminated, disabled, pending_failed\n",
 		}},
 		clitest.Case{Args: "jobs reset-status 42,x", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: \"x\" is not the id of a job: ids are numbers from 1\n"}},
 		clitest.Case{Args: "jobs reset-status 42 43", Routes: routes, Want: clitest.Result{

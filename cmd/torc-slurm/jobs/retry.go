@@ -14,15 +14,15 @@ func newRetry(a *cli.Factory) *cobra.Command {
 	workflowText := ""
 	cmd := &cobra.Command{
 		Use:   "retry JOB...",
-		Short: "Give jobs that have failed another attempt",
+		Short: "Give failed jobs another attempt",
 		Long: `Make jobs ready again that failed, were terminated or canceled, or are held
-(pending_failed). What was canceled because of them waits for them again. The
-attempts so far stay as they are, with their logs. The timeouts.total of jobs that
-ended begins anew. A held job can be retried three
-times in a run ("holds resolve" decides for many jobs, with a reason).
+(pending_failed). Jobs that were canceled because of them wait for them again.
+Earlier attempts and their logs are kept. The timeouts.total of jobs that ended
+starts again. A held job can be retried three times in a run ("holds resolve"
+decides about many jobs, with a reason).
 
-A runner that is still at work takes the jobs; otherwise "run" with the id of the
-workflow does.`,
+An active runner claims the jobs; if there is none, start one with "run" and the id
+of the workflow.`,
 		Example: `  torc-slurm jobs retry 42
   torc-slurm jobs retry simulate_042 simulate_043 -w 12
   torc-slurm -f json jobs list -s failed 12 | jq '.items[].id' | xargs torc-slurm jobs retry`,
@@ -32,7 +32,7 @@ workflow does.`,
 			for _, id := range ids {
 				r, err := c.Jobs.RetryByHand(ctx, id, &api.RetryJobRequest{})
 				if err != nil {
-					return afterSome(cli.WithPrefix(a, err), len(jobs), "made ready")
+					return afterSome(cli.WithPrefix(a, err), len(jobs), "making %s ready")
 				}
 				jobs = append(jobs, r.Job)
 			}

@@ -21,8 +21,8 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update JOB",
 		Short: "Change a job",
-		Long: `Change a job. Name and command can be changed while it is uninitialized, the
-rest at any time; it counts from the next attempt on.
+		Long: `Change a job. Name and command can be changed while it is uninitialized, everything
+else at any time, with effect from the next attempt on.
 
 --runtime changes the runtime of the job's resource requirements, and so that of
 all jobs that share them.`,
@@ -38,7 +38,7 @@ all jobs that share them.`,
 	f.Int64Var(&requirements, "resource-requirements-id", 0, "other resource requirements")
 	f.Int64Var(&priority, "priority", 0, "new priority, from 0 on; higher is claimed first")
 	f.StringSliceVar(&labels, "label", nil, "new labels instead of the old ones; may be repeated")
-	f.BoolVar(&clearLabels, "clear-labels", false, "no labels any more")
+	f.BoolVar(&clearLabels, "clear-labels", false, "remove all labels")
 	cmd.MarkFlagsMutuallyExclusive("label", "clear-labels")
 	cmd.MarkFlagsOneRequired("name", "command", "runtime", "resource-requirements-id", "priority", "label", "clear-labels")
 	a.AddJobArguments(cmd, &workflowText, false)

@@ -11,15 +11,15 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// NewWhy makes the command that says why a job is where it is.
+// NewWhy returns the command that explains the status of a job or a workflow.
 func NewWhy(a *cli.Factory) *cobra.Command {
 	workflowText := ""
 	c := &cobra.Command{
 		Use:   "why [JOB]",
-		Short: "Explain where a job or a workflow stands",
-		Long: `Explain a job, by id or name: its state, what it waits for, whether it fits and
-what is missing, each attempt with its cause and what was decided, and what
-happens next. Without a job, explain the workflow.`,
+		Short: "Explain the status of a job or a workflow",
+		Long: `Explain a job, by id or name: its status, what it waits for, whether and where it
+fits, each attempt with its cause and the decision, and what happens next. Without a
+job, explain the workflow.`,
 		GroupID: cli.GroupAnalysis,
 		Example: `  torc-slurm why                       your latest workflow
   torc-slurm why simulate_042          a job of it

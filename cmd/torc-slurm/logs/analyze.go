@@ -78,7 +78,7 @@ lost connections and the like. No server is needed.`,
 func analyzeLogs(ctx context.Context, path string, wanted *int64) (*logAnalysis, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, workflow.Errorf(workflow.CodeNotFound, "cannot look at %s: %v", path, err)
+		return nil, workflow.Errorf(workflow.CodeNotFound, "cannot read %s: %v", path, err)
 	}
 	s := logScan{of: make(map[int64]*logAnalysis)}
 	if info.IsDir() {

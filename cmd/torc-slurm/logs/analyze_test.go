@@ -98,7 +98,7 @@ hint: choose one with -w
 		clitest.Case{Args: "logs analyze none", Files: troubled, Want: clitest.Result{Status: cli.ExitFailed, Stderr: "error: there are no log files in $DIR/none\n"}},
 		clitest.Case{Args: "logs analyze away", Files: troubled, Want: clitest.Result{
 			Status: cli.ExitFailed,
-			Stderr: "error: cannot look at $DIR/away: stat $DIR/away: no such file or directory\n",
+			Stderr: "error: cannot read $DIR/away: stat $DIR/away: no such file or directory\n",
 		}},
 		clitest.Case{Args: "logs analyze broken.tar.gz", Files: troubled, Want: clitest.Result{
 			Status: cli.ExitFailed,

@@ -13,7 +13,7 @@ import (
 
 // NewBreakers groups the commands about circuit breakers.
 func NewBreakers(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "breakers", "Look at circuit breakers that have opened, and close them",
+	return cli.NewGroup(a, cli.GroupManagement, "breakers", "List and close open circuit breakers",
 		newBreakersList(a), newBreakersReset(a))
 }
 
@@ -22,9 +22,9 @@ func newBreakersList(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [WORKFLOW]",
 		Short: "List open circuit breakers",
-		Long: `List the circuit breakers that are open: those of a workflow and the one that looks
-after the nodes of all workflows, or, without a workflow, all of them. The attempts
-that opened one are in the JSON format.`,
+		Long: `List the open circuit breakers: those of a workflow and the node breaker, which is
+shared by all workflows, or without a workflow all of them. The JSON format has the
+attempts that opened them.`,
 		Example: `  torc-slurm breakers list
   torc-slurm breakers list 12 --all
   torc-slurm -f json breakers list | jq '.items[].attempts'`,
@@ -69,7 +69,7 @@ func showBreakers(a *cli.Factory, things string, trips []workflow.BreakerTrip) e
 	}}, trips)
 }
 
-// workflowOrAll is the id of a workflow; 0 stands for all of them.
+// workflowOrAll returns the id of a workflow as text; all for 0.
 func workflowOrAll(id int64) string {
 	if id == 0 {
 		return "all"
@@ -83,7 +83,7 @@ func newBreakersReset(a *cli.Factory) *cobra.Command {
 		Use:   "reset [ID]",
 		Short: "Close open circuit breakers",
 		Long: `Close the open circuit breaker with an id, or those of a workflow, of a node, or all.
-What they had counted is not counted again.`,
+Their counts start at zero.`,
 		Example: `  torc-slurm breakers reset 3
   torc-slurm breakers reset --node node17
   torc-slurm breakers reset --workflow 12`,
@@ -103,7 +103,7 @@ What they had counted is not counted again.`,
 			}
 		}
 		if given := which.ID != 0 || which.WorkflowID != 0 || which.Node != ""; given == which.All {
-			return cli.UsageErrorf("say which circuit breakers: an id, --workflow, --node, or --all alone")
+			return cli.UsageErrorf("select the circuit breakers by one of an id, --workflow, --node or --all")
 		}
 		return a.ServerCommand(func(ctx context.Context, c *cli.Connection, _ []string) error {
 			closed, err := c.Breakers.Reset(ctx, &which)

@@ -32,7 +32,7 @@ Total: 0 open circuit breakers
 }
 
 func TestBreakersReset(t *testing.T) {
-	const which = "error: say which circuit breakers: an id, --workflow, --node, or --all alone\n"
+	const which = "error: select the circuit breakers by one of an id, --workflow, --node or --all\n"
 	post := func(body string) clitest.Routes { return clitest.Routes{"POST /breakers/reset": {Body: body}} }
 	const one = `{"breakers":[{"id":3,"breaker":"flaky","per":"node","action":"exclude_node","reason":"","attempts":null,"since_ms":1,"until_ms":2}]}`
 	clitest.Check(t, NewBreakers,

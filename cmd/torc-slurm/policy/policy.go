@@ -20,7 +20,7 @@ import (
 
 // New groups the commands about retry policies.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "retry-policy", "Stored rules about which failures deserve a retry",
+	return cli.NewGroup(a, cli.GroupManagement, "retry-policy", "Stored rules that decide which failures are retried",
 		newCreate(a), newGet(a), newList(a), newUpdate(a),
 		newDelete(a), newLint(a), newSimulate(a),
 		newAttach(a), newDetach(a), newQueues(a),
@@ -28,10 +28,10 @@ func New(a *cli.Factory) *cobra.Command {
 	)
 }
 
-// loadPolicy reads a retry policy from a file and tells the warnings.
+// loadPolicy reads a retry policy from a file and prints its warnings.
 func loadPolicy(a *cli.Factory, path string) (*workflow.RetryPolicy, error) {
 	if path == "" {
-		return nil, cli.UsageErrorf("say which file has the policy: -f FILE")
+		return nil, cli.UsageErrorf("give the file with the policy: -f FILE")
 	}
 	f, err := spec.LoadPolicy(path, specfile.Options(a, specfile.Flags{}))
 	if f != nil {
@@ -49,8 +49,8 @@ func warnOfPolicies(a *cli.Factory, warnings []*spec.Warning) {
 	}
 }
 
-// takesPolicy gives a command the flag for a file with a policy, which is read
-// before the server is looked for.
+// takesPolicy adds the flag for a file with a policy to a command. The file is read before
+// the command connects to the server.
 func takesPolicy(a *cli.Factory, cmd *cobra.Command, do func(context.Context, *cli.Connection, *workflow.RetryPolicy) error) {
 	file := ""
 	cli.AddFileFlag(a, cmd, &file, "the policy")
@@ -88,10 +88,10 @@ metadata, spec), which is converted.`,
 func newUpdate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update -f FILE",
-		Short: "Replace what a stored retry policy says",
-		Long: `Replace what the stored retry policy of that name says. The next decision is made
-by it, without a restart; what its rules have granted goes on to count under their
-ids.`,
+		Short: "Replace a stored retry policy",
+		Long: `Replace the stored retry policy of that name. It applies from the next decision on,
+without a restart. Retries that its rules have granted still count under the ids of
+the rules.`,
 		Example:     `  torc-slurm retry-policy update -f infra.yaml`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.ServerExits(),
@@ -131,17 +131,17 @@ func newList(a *cli.Factory) *cobra.Command {
 	return cmd
 }
 
-// dateOf is a time for people.
+// dateOf formats a Unix time in milliseconds as local date and time.
 func dateOf(ms int64) string { return time.UnixMilli(ms).Format(time.DateTime) }
 
 func newGet(a *cli.Factory) *cobra.Command {
 	history := false
 	cmd := &cobra.Command{
 		Use:   "get NAME",
-		Short: "Show a stored retry policy, or who changed it",
-		Long: `Show a stored retry policy as a file that "update -f" takes. With --history show
-who changed it, when, and to which queues it was attached; this is kept when the
-policy has been deleted.`,
+		Short: "Show a stored retry policy, or its changes",
+		Long: `Show a stored retry policy as a file for "update -f". With --history show who changed
+it, when, and to which queues it was attached; the history is kept after the policy
+has been deleted.`,
 		Example: `  torc-slurm retry-policy get infra > infra.yaml
   torc-slurm retry-policy get infra --history`,
 		Args:        cobra.ExactArgs(1),
@@ -176,9 +176,9 @@ var policyChangeColumns = cli.List[api.PolicyChange]{Things: "changes", Columns:
 func newDelete(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "delete NAME",
-		Short: "Delete a stored retry policy that nothing refers to",
-		Long: `Delete a stored retry policy. It is refused while the policy is attached to a
-queue, is the server's default, or belongs to a workflow that has not ended.`,
+		Short: "Delete an unused stored retry policy",
+		Long: `Delete a stored retry policy. This is rejected while the policy is attached to a
+queue, is the server's default, or is used by a workflow that has not ended.`,
 		Example:     `  torc-slurm retry-policy delete infra`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),
@@ -196,10 +196,10 @@ func newLint(a *cli.Factory) *cobra.Command {
 	file := ""
 	cmd := &cobra.Command{
 		Use:   "lint -f FILE",
-		Short: "Say all that is wrong with a retry policy in a file",
-		Long: `Say all that is wrong with a retry policy in a file, with line and column, and
-what is doubtful. With --format json the policy is shown as it would be stored;
-that is how a policy in the form of another scheduler is converted.`,
+		Short: "Check a retry policy in a file",
+		Long: `Check a retry policy in a file, and report all errors and warnings with line and
+column. --format json shows the policy as it would be stored; use it to convert a
+policy in the form of another scheduler.`,
 		Example: `  torc-slurm retry-policy lint -f infra.yaml
   torc-slurm --format json retry-policy lint -f theirs.yaml > ours.json`,
 		Args:        cobra.NoArgs,
@@ -211,7 +211,7 @@ that is how a policy in the form of another scheduler is converted.`,
 		if err != nil {
 			return err
 		}
-		return a.ShowMessage(p, "Nothing is wrong with retry policy %s (%s)", p.Name, p.Hash())
+		return a.ShowMessage(p, "Retry policy %s (%s) is valid", p.Name, p.Hash())
 	}
 	return cmd
 }

@@ -18,7 +18,7 @@ const (
 func TestStore(t *testing.T) {
 	files := map[string]string{"infra.yaml": infraFile, "bad.yaml": "name: infra\nrules: 3\n"}
 	clitest.Check(t, New,
-		clitest.Case{Args: "retry-policy create", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: say which file has the policy: -f FILE\n"}},
+		clitest.Case{Args: "retry-policy create", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: give the file with the policy: -f FILE\n"}},
 		clitest.Case{
 			Args: "retry-policy create -f $DIR/infra.yaml", Files: files, Routes: clitest.Routes{"POST /retry_policies": {Body: storedInfra}},
 			Want: clitest.Result{Stdout: "Created retry policy infra (abc)\n", Requests: []string{"POST /retry_policies " + infraJSON}},
@@ -125,9 +125,9 @@ func TestSettings(t *testing.T) {
 		usage("retry-policy settings --global-max-retries -1", `--global-max-retries "-1" is neither a number nor none`, get),
 		usage("retry-policy settings --enabled maybe", `--enabled "maybe" is neither true nor false`, get),
 		usage("retry-policy settings --node-breaker maybe", `--node-breaker "maybe" is neither true nor false`, get),
-		usage("retry-policy settings --node-breaker-threshold 0", "--node-breaker-threshold 0: it is 1 at least; --node-breaker false has none"),
-		usage("retry-policy settings --format csv", "csv is for lists: that of --history"),
-		usage("retry-policy default infra --built-in", "say a name or --built-in, not both"),
+		usage("retry-policy settings --node-breaker-threshold 0", "--node-breaker-threshold 0: the minimum is 1; --node-breaker false disables it"),
+		usage("retry-policy settings --format csv", "csv is for lists: add --history"),
+		usage("retry-policy default infra --built-in", "give a name or --built-in, not both"),
 		clitest.Case{Args: "retry-policy default", Routes: routes("{}"), Want: clitest.Result{
 			Stdout: "The default is the built-in policy\n", Requests: []string{get}}},
 		clitest.Case{Args: "retry-policy default infra", Routes: routes("{}"), Want: clitest.Result{
@@ -145,8 +145,8 @@ func TestSimulate(t *testing.T) {
 	day := clitest.Now.AddDate(0, 0, -2).UnixMilli()
 	clitest.Check(t, New,
 		usage("retry-policy simulate -f $DIR/infra.yaml", "at least one of the flags in the group [workflow since] is required"),
-		usage("retry-policy simulate -w 12", "say which file has the policies: -f FILE"),
-		usage("retry-policy simulate -f $DIR/infra.yaml --since soon", `--since "soon" is no duration such as 7d, 12h or P7D`),
+		usage("retry-policy simulate -w 12", "give the file with the policies: -f FILE"),
+		usage("retry-policy simulate -f $DIR/infra.yaml --since soon", `--since "soon" is not a duration such as 7d, 12h or P7D`),
 		clitest.Case{
 			Args: "retry-policy simulate -f $DIR/infra.yaml --since 2d", Files: files,
 			Routes: clitest.Routes{"POST /retry_simulations": {Body: `{"sequences":4,"recorded":{"retries":{"counted":5},"core_hours":2.5,"delay_seconds":60},

@@ -35,10 +35,10 @@ func newAttach(a *cli.Factory) *cobra.Command {
 	var flags queueFlags
 	cmd := &cobra.Command{
 		Use:   "attach NAME... --account|--partition|--scheduler QUEUE",
-		Short: "Have stored retry policies tried first for what runs in a queue",
-		Long: `Have stored retry policies tried first for attempts that ran in allocations of a
-queue, in the order in which they were attached. Workflows add policies behind
-them and cannot take them away.`,
+		Short: "Attach stored retry policies to a queue",
+		Long: `Attach stored retry policies to a queue: they are tried first for attempts that ran
+in allocations of the queue, in the order in which they were attached. Policies of
+workflows are tried after them and cannot replace them.`,
 		Example: `  torc-slurm retry-policy attach infra --partition gpu
   torc-slurm retry-policy attach infra ml-training --account climate`,
 		Args:        cobra.MinimumNArgs(1),
@@ -59,7 +59,7 @@ func newDetach(a *cli.Factory) *cobra.Command {
 	var flags queueFlags
 	cmd := &cobra.Command{
 		Use:         "detach NAME... --account|--partition|--scheduler QUEUE",
-		Short:       "Take stored retry policies from a queue",
+		Short:       "Detach stored retry policies from a queue",
 		Example:     `  torc-slurm retry-policy detach infra --partition gpu`,
 		Args:        cobra.MinimumNArgs(1),
 		Annotations: cli.ServerExits(),

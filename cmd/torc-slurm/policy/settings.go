@@ -18,19 +18,18 @@ func newDefault(a *cli.Factory) *cobra.Command {
 	builtIn := false
 	cmd := &cobra.Command{
 		Use:   "default [NAME]",
-		Short: "Show or choose the policy for failures that no other covers",
-		Long: `Choose the stored retry policy that is asked when no rule of a workflow covers a
-failure, instead of the built-in one; --built-in goes back to that. Without a name
-show which it is.`,
+		Short: "Show or set the default retry policy",
+		Long: `Set the stored retry policy that decides when no rule of a workflow covers a failure;
+--built-in restores the built-in policy. Without a name, show the default.`,
 		Example: `  torc-slurm retry-policy default infra
   torc-slurm retry-policy default --built-in`,
 		Args:        cobra.MaximumNArgs(1),
 		Annotations: cli.ServerExits(),
 	}
-	cmd.Flags().BoolVar(&builtIn, "built-in", false, "the policy that is built in")
+	cmd.Flags().BoolVar(&builtIn, "built-in", false, "restore the built-in policy")
 	cmd.RunE = a.ServerCommand(func(ctx context.Context, c *cli.Connection, args []string) error {
 		if builtIn && len(args) > 0 {
-			return cli.UsageErrorf("say a name or --built-in, not both")
+			return cli.UsageErrorf("give a name or --built-in, not both")
 		}
 		s, err := c.RetryPolicies.Settings(ctx)
 		if err != nil {
@@ -57,7 +56,7 @@ type settingsFlags struct {
 	nodes                nodeBreakerFlags
 }
 
-// nodeBreakerFlags change the breaker that looks after the nodes of all workflows.
+// nodeBreakerFlags change the node breaker of all workflows.
 type nodeBreakerFlags struct {
 	enabled, within, duration string
 	threshold                 int64 // 0: as it is
@@ -67,12 +66,12 @@ func newSettings(a *cli.Factory) *cobra.Command {
 	var flags settingsFlags
 	cmd := &cobra.Command{
 		Use:   "settings",
-		Short: "Show or change what holds for the retries of all workflows",
-		Long: `Show or change what holds for the retries of all workflows, from the next
-decision on. --global-max-retries bounds the counted retries of each job, whatever
-its workflow says; 0 stops all retries at once. The node breaker keeps all
-workflows from a node on which so many runners were lost, or processes could not be
-started, within a time; what no flag says of it stays as it is.`,
+		Short: "Show or change the retry settings of all workflows",
+		Long: `Show or change the retry settings of all workflows. Changes apply from the next
+decision on. --global-max-retries limits the counted retries of each job, whatever
+its workflow allows; 0 stops all retries at once. The node breaker makes all
+workflows avoid a node on which a number of runners were lost, or processes could not
+be started, within a time; flags that are not given keep their values.`,
 		Example: `  torc-slurm retry-policy settings --global-max-retries 0
   torc-slurm retry-policy settings --global-max-retries none --enabled true
   torc-slurm retry-policy settings --node-breaker-threshold 3 --node-breaker-within 10m --node-breaker-for 4h
@@ -82,8 +81,8 @@ started, within a time; what no flag says of it stays as it is.`,
 		Annotations: cli.WithCSV(cli.ServerExits()),
 	}
 	cli.AddFileFlag(a, cmd, &flags.file, "all settings")
-	cmd.Flags().StringVar(&flags.limit, "global-max-retries", "", "at most `N` counted retries of a job in a run; none lifts the limit")
-	cmd.Flags().StringVar(&flags.enabled, "enabled", "", "true or false: whether retry policies are asked, besides failure handlers and the built-in policy")
+	cmd.Flags().StringVar(&flags.limit, "global-max-retries", "", "at most `N` counted retries of a job in a run; none removes the limit")
+	cmd.Flags().StringVar(&flags.enabled, "enabled", "", "true or false: whether retry policies apply, besides failure handlers and the built-in policy")
 	cmd.Flags().BoolVar(&flags.history, "history", false, "who changed them, oldest first")
 	cli.CompleteWords(cmd, "enabled", "true", "false")
 	flags.nodes.add(cmd)
@@ -93,9 +92,9 @@ started, within a time; what no flag says of it stays as it is.`,
 	check := func() error {
 		switch {
 		case a.Format == cli.FormatCSV && !flags.history:
-			return cli.UsageErrorf("csv is for lists: that of --history")
+			return cli.UsageErrorf("csv is for lists: add --history")
 		case cmd.Flags().Changed("node-breaker-threshold") && flags.nodes.threshold < 1:
-			return cli.UsageErrorf("--node-breaker-threshold %d: it is 1 at least; --node-breaker false has none", flags.nodes.threshold)
+			return cli.UsageErrorf("--node-breaker-threshold %d: the minimum is 1; --node-breaker false disables it", flags.nodes.threshold)
 		}
 		return nil
 	}
@@ -112,7 +111,7 @@ started, within a time; what no flag says of it stays as it is.`,
 	return cmd
 }
 
-// changeSettings does what the flags say, and returns the settings.
+// changeSettings applies the flags and returns the settings.
 func changeSettings(ctx context.Context, a *cli.Factory, c *cli.Connection, flags *settingsFlags) (*workflow.RetrySettings, error) {
 	s, err := c.RetryPolicies.Settings(ctx)
 	if err != nil || *flags == (settingsFlags{}) {
@@ -146,14 +145,14 @@ func changeSettings(ctx context.Context, a *cli.Factory, c *cli.Connection, flag
 
 func (n *nodeBreakerFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&n.enabled, "node-breaker", "", "true or false: whether nodes that break what runs there are left alone")
+	f.StringVar(&n.enabled, "node-breaker", "", "true or false: whether nodes with repeated failures are avoided")
 	f.Int64Var(&n.threshold, "node-breaker-threshold", 0, "after `N` lost runners or failed starts on a node")
 	f.StringVar(&n.within, "node-breaker-within", "", "that happened within this `DURATION`: 30m, PT1H")
 	f.StringVar(&n.duration, "node-breaker-for", "", "for this `DURATION`: 1h, PT4H")
 	cli.CompleteWords(cmd, "node-breaker", "true", "false")
 }
 
-// change returns the breaker with what the flags say of it.
+// change returns the breaker with the flags applied.
 func (n *nodeBreakerFlags) change(b *workflow.NodeBreaker) (*workflow.NodeBreaker, error) {
 	if *n == (nodeBreakerFlags{}) {
 		return b, nil
@@ -189,7 +188,7 @@ func writeSettings(w io.Writer, s *workflow.RetrySettings) {
 		cli.Field{"Default policy", policy}, cli.Field{"Default backoff", backoff}, cli.Field{"Node breaker", nodeBreakerText(s.NodeBreaker)})
 }
 
-// nodeBreakerText says what the breaker for nodes does, with its defaults.
+// nodeBreakerText describes the node breaker, with its defaults.
 func nodeBreakerText(n *workflow.NodeBreaker) string {
 	b, on := n.Breaker()
 	if !on {

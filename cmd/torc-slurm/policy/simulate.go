@@ -23,28 +23,28 @@ func newSimulate(a *cli.Factory) *cobra.Command {
 	var workflowID int64
 	cmd := &cobra.Command{
 		Use:   "simulate -f FILE (--workflow ID | --since DURATION)",
-		Short: "Say what other retry policies would have done to recorded attempts",
-		Long: `Decide recorded attempts anew, with the policies of a file in place of those of
-their jobs and workflows, and compare. Failure handlers, policies of queues, the
-server's default and its limits are left as they were. Nothing is changed.
+		Short: "Simulate retry policies on recorded attempts",
+		Long: `Decide about recorded attempts with the policies of a file instead of those of their
+jobs and workflows, and compare the decisions. Failure handlers, policies of queues,
+the server's default and its limits stay the same. Nothing is changed.
 
-The file has one policy or a list of them, in the order in which they are tried.
-Attempts behind the point where the new policies stop are saved. Where these would
-have tried again and nobody did, nobody knows what would have come of it: such
-attempts are counted as "tried again", and nothing else of them is. What else is
-not certain is said below the tables.
+The file has one policy or a list of policies, in the order in which they are tried.
+Attempts after the point where the new policies stop are saved. If the new policies
+would have retried where the recorded run did not, the outcome is unknown: these
+attempts are only counted as "tried again". Other uncertainties are listed below the
+tables.
 
-Circuit breakers are those that the workflows have now, and the one for nodes:
-which would have opened, the retries that they would have held, and the attempts
-that began while they would have kept them from it.`,
+Circuit breakers are the present ones of the workflows, and the node breaker: which
+would have opened, the retries that they would have held, and the attempts that
+started although they would have prevented it.`,
 		Example: `  torc-slurm retry-policy simulate -f infra.yaml --workflow 12
   torc-slurm --format json retry-policy simulate -f infra.yaml --since 7d`,
 		Args:        cobra.NoArgs,
 		Annotations: cli.ServerExits(cli.ExitInvalidSpec),
 	}
 	cli.AddFileFlag(a, cmd, &file, "the policy, or a list of them")
-	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow whose attempts are looked at")
-	cmd.Flags().StringVar(&since, "since", "", "look at the jobs of which an attempt ended in the last `DURATION`: 7d, 12h, P7D")
+	cmd.Flags().Int64VarP(&workflowID, "workflow", "w", 0, "`ID` of the workflow whose attempts are simulated")
+	cmd.Flags().StringVar(&since, "since", "", "simulate jobs with an attempt that ended in the last `DURATION`: 7d, 12h, P7D")
 	cmd.MarkFlagsOneRequired("workflow", "since")
 	cmd.MarkFlagsMutuallyExclusive("workflow", "since")
 	complete := cli.CompleteWorkflows(a, 1)
@@ -62,7 +62,7 @@ that began while they would have kept them from it.`,
 			request = api.RetrySimulationRequest{SinceMS: &ms}
 		}
 		if file == "" {
-			return cli.UsageErrorf("say which file has the policies: -f FILE")
+			return cli.UsageErrorf("give the file with the policies: -f FILE")
 		}
 		policies, warnings, err := spec.LoadPolicies(file, specfile.Options(a, specfile.Flags{}))
 		warnOfPolicies(a, warnings)
@@ -81,7 +81,7 @@ that began while they would have kept them from it.`,
 	return cmd
 }
 
-// parseSpan reads a duration that may be in days.
+// parseSpan parses a duration, which may be in days.
 func parseSpan(text string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
 		if n, err := strconv.ParseUint(days, 10, 15); err == nil {
@@ -90,12 +90,12 @@ func parseSpan(text string) (time.Duration, error) {
 	}
 	d, err := workflow.ParseDuration(text)
 	if err != nil {
-		return 0, cli.UsageErrorf("--since %q is no duration such as 7d, 12h or P7D", text)
+		return 0, cli.UsageErrorf("--since %q is not a duration such as 7d, 12h or P7D", text)
 	}
 	return d, nil
 }
 
-// writeSimulation shows what was recorded beside what was simulated.
+// writeSimulation writes the recorded and the simulated decisions side by side.
 func writeSimulation(w io.Writer, s *retry.RetrySimulation, width int) {
 	var rows [][]string
 	add := func(what string, recorded, simulated int64) {
@@ -137,10 +137,10 @@ func writeSimulation(w io.Writer, s *retry.RetrySimulation, width int) {
 	}
 }
 
-// spanText writes a time in seconds for people.
+// spanText formats a time in seconds.
 func spanText(s float64) string { return workflow.FormatDuration(cli.Seconds(s)) }
 
-// signedSpan is spanText of a difference.
+// signedSpan formats a difference of times in seconds.
 func signedSpan(s float64) string {
 	if s < 0 {
 		return spanText(s)
@@ -148,7 +148,7 @@ func signedSpan(s float64) string {
 	return "+" + spanText(s)
 }
 
-// grantsText writes retries as "3" or, with free ones, "3 + 2 free".
+// grantsText formats retries as "3" or, with free ones, "3 + 2 free".
 func grantsText(n workflow.RuleCount) string {
 	if n.Free == 0 {
 		return fmt.Sprint(n.Counted)

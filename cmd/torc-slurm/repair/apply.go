@@ -27,7 +27,7 @@ var failureGroups = []struct {
 	{usage.GroupUnknown, "failed for other reasons"},
 }
 
-// ask lets the user decide about each group. It reports whether to go on.
+// ask asks the user about each group. It reports whether to continue.
 func (r *recovery) ask() (bool, error) {
 	for _, g := range failureGroups {
 		jobs := r.inGroup(g.group)
@@ -46,8 +46,7 @@ func (r *recovery) ask() (bool, error) {
 	return r.app.Confirm(false, fmt.Sprintf("Repeat %s?", workflow.CountOf(int64(len(r.chosen())), "job", "jobs")))
 }
 
-// askAbout asks about a group until the answer is one. It reports whether to go
-// on.
+// askAbout asks about a group until the answer is valid. It reports whether to continue.
 func (r *recovery) askAbout(group usage.FailureGroup) (bool, error) {
 	question, usual := "[r]etry, [s]kip", map[bool]string{true: "s", false: "r"}[r.skip[group]]
 	var factor *float64
@@ -81,7 +80,7 @@ func (r *recovery) decide(group usage.FailureGroup, answer string, factor *float
 	case err == nil && n >= 1 && factor != nil:
 		r.skip[group], *factor = false, n
 	default:
-		return cli.UsageErrorf("%q is none of the answers", answer)
+		return cli.UsageErrorf("%q is not a valid answer", answer)
 	}
 	return nil
 }
@@ -95,7 +94,7 @@ func (r *recovery) inGroup(group usage.FailureGroup) (jobs []api.RecoverableJob)
 	return jobs
 }
 
-// runHook runs the user's command, which mends what the jobs need.
+// runHook runs the user's command, which repairs what the jobs need.
 func (r *recovery) runHook(ctx context.Context) error {
 	if r.flags.hook == "" {
 		return nil
@@ -103,14 +102,14 @@ func (r *recovery) runHook(ctx context.Context) error {
 	id := fmt.Sprint(r.workflowID)
 	cmd := exec.CommandContext(ctx, "bash", "-c", r.flags.hook+` "$@"`, "recovery-hook", id)
 	cmd.Dir, cmd.Env = r.app.Dir, append(cli.JobEnvironment(r.app, r.c), "TORC_WORKFLOW_ID="+id, "TORC_API_URL="+r.c.URL)
-	cmd.Stdout, cmd.Stderr = r.app.RawStderr, r.app.RawStderr // a program of the user's, which may ask and draw
+	cmd.Stdout, cmd.Stderr = r.app.RawStderr, r.app.RawStderr // the user's program may ask and draw
 	if err := cmd.Run(); err != nil {
-		return cli.FailedErrorf("the recovery hook failed: %v; the requirements are corrected, no job is reset", err)
+		return cli.FailedErrorf("the recovery hook failed: %v; the requirements are corrected, but no job is reset", err)
 	}
 	return nil
 }
 
-// note writes an event about the recovery.
+// note adds an event about the recovery.
 func (r *recovery) note(ctx context.Context) error {
 	data, err := json.Marshal(struct {
 		Category string         `json:"category"`
@@ -164,7 +163,7 @@ func (r *recovery) result() recoveryResult {
 	return out
 }
 
-// diagnosedJob says why a job failed, and what is done about it.
+// diagnosedJob is a failed job with its cause and the decision.
 type diagnosedJob struct {
 	JobID   int64              `json:"job_id"`
 	JobName string             `json:"job_name"`
@@ -189,23 +188,23 @@ func (r *recovery) json() any {
 	}{r.workflowID, r.flags.dryRun, r.flags.memory, r.flags.runtime, r.result(), diagnosis}
 }
 
-// write tells people what was done, or would be.
+// write writes what was done, or would be done, as text.
 func (r *recovery) write(w io.Writer) {
 	for _, g := range failureGroups {
 		jobs := r.inGroup(g.group)
 		if len(jobs) == 0 {
 			continue
 		}
-		what := map[bool]string{true: "left as they are", false: "repeated"}[r.skip[g.group]]
+		what := map[bool]string{true: "left as they are", false: "retried"}[r.skip[g.group]]
 		fmt.Fprintf(w, "%s %s: %s\n", workflow.CountOf(int64(len(jobs)), "job", "jobs"), g.title, what)
 		for _, j := range jobs[:min(len(jobs), 10)] {
 			fmt.Fprintf(w, "  %s (job %d): %s\n", cli.Printable(j.JobName), j.JobID, cli.Printable(j.Text))
 		}
 	}
 	for _, c := range r.proposal.Changes {
-		whose := "changed for all its jobs"
+		whose := "changed for all jobs that share it"
 		if c.Clone {
-			whose = fmt.Sprintf("for %s alone, others keep theirs", workflow.CountOf(int64(len(c.JobIDs)), "job", "jobs"))
+			whose = fmt.Sprintf("for %s only, others are unchanged", workflow.CountOf(int64(len(c.JobIDs)), "job", "jobs"))
 		}
 		fmt.Fprintf(w, "Requirements %s: %s; %s\n", cli.Printable(c.Name), c.Text, whose)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// recoverFlags say how failed jobs are repeated; recover and watch have them.
+// recoverFlags are the flags of recover and watch for retrying failed jobs.
 type recoverFlags struct {
 	memory, runtime     float64
 	retryUnknown        bool
@@ -31,10 +31,10 @@ type recoverFlags struct {
 
 func (f *recoverFlags) add(s *pflag.FlagSet) {
 	s.StringVarP(&f.outputDir, "output-dir", "o", "", "`DIR` for the output of jobs (default torc_output)")
-	s.Float64Var(&f.memory, "memory-multiplier", 1.5, "jobs that ran out of memory get this `FACTOR` more")
-	s.Float64Var(&f.runtime, "runtime-multiplier", 1.5, "jobs that ran out of time get this `FACTOR` more")
-	s.BoolVar(&f.retryUnknown, "retry-unknown", false, "repeat also jobs that failed for other reasons")
-	s.StringVar(&f.hook, "recovery-hook", "", "`COMMAND` that mends what jobs need, run before they are repeated, with the workflow's id as its last argument; implies --retry-unknown")
+	s.Float64Var(&f.memory, "memory-multiplier", 1.5, "multiply the memory of jobs that ran out of memory by this `FACTOR`")
+	s.Float64Var(&f.runtime, "runtime-multiplier", 1.5, "multiply the runtime of jobs that ran out of time by this `FACTOR`")
+	s.BoolVar(&f.retryUnknown, "retry-unknown", false, "also retry jobs that failed for other reasons")
+	s.StringVar(&f.hook, "recovery-hook", "", "`COMMAND` that repairs what jobs need, run before they are retried, with the workflow's id as its last argument; implies --retry-unknown")
 	s.StringVar(&f.partition, "partition", "", "`PARTITION` for new allocations (default: the best for each job)")
 	s.StringVar(&f.walltime, "walltime", "", "`TIME` limit of new allocations, as sbatch takes it")
 	schedulergen.AddNoAutoSchedule(s, &f.noAutoSchedule)
@@ -42,13 +42,13 @@ func (f *recoverFlags) add(s *pflag.FlagSet) {
 
 func (f *recoverFlags) check() error {
 	if f.memory < 1 || f.runtime < 1 {
-		return cli.UsageErrorf("a multiplier of less than 1 would leave less than was used")
+		return cli.UsageErrorf("a multiplier must be 1 or more: less would not suffice again")
 	}
 	_, err := f.regenerate().Limit()
 	return err
 }
 
-// regenerate is how new Slurm schedulers are made.
+// regenerate returns the flags for new Slurm schedulers.
 func (f *recoverFlags) regenerate() *schedulergen.RegenerateFlags {
 	r := &schedulergen.RegenerateFlags{Partition: f.partition, Walltime: f.walltime, Submit: true, Once: f.noAutoSchedule, DryRun: f.dryRun, SkipChecks: true} // what fits goes on
 	r.PlanFlags.Defaults()
@@ -56,34 +56,34 @@ func (f *recoverFlags) regenerate() *schedulergen.RegenerateFlags {
 	return r
 }
 
-// New makes the command that repairs a workflow and runs it again.
+// New returns the command that retries the failed jobs of a workflow.
 func New(a *cli.Factory) *cobra.Command {
 	var flags recoverFlags
 	cmd := &cobra.Command{
 		Use:   "recover WORKFLOW",
-		Short: "Repeat the failed jobs of a workflow with what they lacked",
-		Long: `Repeat the failed jobs of a workflow that has ended. The cause of each failure
-decides: a job that ran out of memory or time gets more of it, one that lost its
-node or allocation is repeated as it is, and others only with --retry-unknown or
-a hook. Requirements that jobs share with others that are fine are not touched:
-the failed ones get requirements of their own.
+		Short: "Retry the failed jobs of a workflow with corrected requirements",
+		Long: `Retry the failed jobs of a workflow that has ended. The cause of each failure decides:
+a job that ran out of memory or time gets more of it, one that lost its node or
+allocation is retried unchanged, and others are retried only with --retry-unknown or
+a hook. If failed jobs share requirements with jobs that did not fail, the failed ones
+get new requirements.
 
-The chosen jobs, and what depends on them, are reset and start a new run; nothing
-else is. A workflow that ran under Slurm is submitted again.
+The selected jobs, and the jobs that depend on them, are reset and start a new run. A
+workflow that ran under Slurm is submitted again.
 
-On a terminal you are asked about each kind of failure; not with --no-prompts or
-JSON output. Jobs that fail for foreseeable reasons are better served by a failure
-handler, which repairs them while the workflow runs.`,
+On a terminal you are asked about each kind of failure, except with --no-prompts or
+JSON output. For foreseeable failures use a failure handler, which retries jobs while
+the workflow runs.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm recover 12 --dry-run
   torc-slurm recover 12 --memory-multiplier 2
   torc-slurm recover 12 --no-prompts --recovery-hook ./mend.sh`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.ServerExits("1 there is nothing that could be repeated, or the hook failed"),
+		Annotations:       cli.ServerExits("1 there is nothing to retry, or the hook failed"),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	flags.add(cmd.Flags())
-	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only say what would be done, and why")
+	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "only show what would be done, and why")
 	cli.AddNoPrompts(cmd.Flags(), &flags.noPrompts)
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
 		r, err := prepareRecovery(ctx, a, c, id, flags)
@@ -103,7 +103,7 @@ handler, which repairs them while the workflow runs.`,
 	return cmd
 }
 
-// recovery is one repetition of failed jobs.
+// recovery is an invocation of recover, or a round of watch --recover.
 type recovery struct {
 	app        *cli.Factory
 	c          *cli.Connection
@@ -115,7 +115,8 @@ type recovery struct {
 	regeneration *schedulergen.Regeneration
 }
 
-// prepareRecovery finds the failed jobs of a workflow and why they failed.
+// prepareRecovery returns a recovery of the failed jobs of a workflow, with the causes of
+// their failures. It returns an error if no job has failed.
 func prepareRecovery(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags recoverFlags) (*recovery, error) {
 	r := &recovery{app: a, c: c, workflowID: id, flags: flags, skip: make(map[usage.FailureGroup]bool)}
 	r.skip[usage.GroupUnknown] = !flags.retryUnknown && flags.hook == ""
@@ -129,7 +130,7 @@ func prepareRecovery(ctx context.Context, a *cli.Factory, c *cli.Connection, id 
 	return r, nil
 }
 
-// call asks the daemon with the multipliers and groups that are wanted.
+// call calls the daemon with the multipliers and groups of the flags.
 func (r *recovery) call(ctx context.Context, q *api.RecoverRequest) (*api.RecoveryPlan, error) {
 	q.MemoryMultiplier, q.RuntimeMultiplier = &r.flags.memory, &r.flags.runtime
 	for _, g := range failureGroups {
@@ -141,7 +142,7 @@ func (r *recovery) call(ctx context.Context, q *api.RecoverRequest) (*api.Recove
 	return answer, cli.WithPrefix(r.app, err)
 }
 
-// chosen are the jobs that are repeated.
+// chosen returns the jobs to retry.
 func (r *recovery) chosen() (jobs []api.ExpectedJob) {
 	for _, j := range r.proposal.Jobs {
 		if !r.skip[j.Group] {
@@ -151,13 +152,13 @@ func (r *recovery) chosen() (jobs []api.ExpectedJob) {
 	return jobs
 }
 
-// carryOut corrects, runs the hook, resets and submits; in a dry run it only
-// finds out what would be done.
+// carryOut corrects requirements, runs the hook, resets the jobs and submits. In a dry run it
+// only collects what would be done.
 func (r *recovery) carryOut(ctx context.Context) (err error) {
 	jobs := r.chosen()
 	if len(jobs) == 0 {
-		return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "%s, none for a reason that a repetition would mend",
-			workflow.CountOf(int64(len(r.proposal.Jobs)), "job failed", "jobs failed")).WithHint("--retry-unknown repeats them all the same; `%s why JOB` says what happened", cli.Prefix(r.app))}
+		return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "%s, none for a reason that a retry would solve",
+			workflow.CountOf(int64(len(r.proposal.Jobs)), "job failed", "jobs failed")).WithHint("--retry-unknown retries them anyway; `%s why JOB` shows what happened", cli.Prefix(r.app))}
 	}
 	if r.flags.dryRun {
 		return r.previewAllocations(ctx, jobs)
@@ -176,7 +177,7 @@ func (r *recovery) carryOut(ctx context.Context) (err error) {
 	return r.note(ctx)
 }
 
-// apply has the daemon correct requirements and reset the jobs, with the hook between
+// apply makes the daemon correct requirements and reset the jobs, and runs the hook between
 // the two.
 func (r *recovery) apply(ctx context.Context, jobs []api.ExpectedJob) (err error) {
 	q := &api.RecoverRequest{RunID: &r.proposal.RunID, Jobs: jobs}
@@ -198,7 +199,7 @@ func (r *recovery) apply(ctx context.Context, jobs []api.ExpectedJob) (err error
 		r.proposal.Left = done.Left
 	}
 	for _, j := range r.proposal.Left {
-		r.app.Note("Job %d (%s) is %s by now, and is left so.", j.JobID, j.JobName, j.Status)
+		r.app.Note("Job %d (%s) is %s by now and is not changed.", j.JobID, j.JobName, j.Status)
 	}
 	r.proposal.Jobs = slices.DeleteFunc(r.proposal.Jobs, func(j api.RecoverableJob) bool {
 		return slices.ContainsFunc(r.proposal.Left, func(l api.LeftJob) bool { return l.JobID == j.JobID })
@@ -206,8 +207,8 @@ func (r *recovery) apply(ctx context.Context, jobs []api.ExpectedJob) (err error
 	return nil
 }
 
-// awaitLast waits until the allocations of the run that has ended are gone:
-// a new one begins without them.
+// awaitLast waits until the allocations of the ended run are gone, since a new run begins
+// without them. If they stay, the error is a conflict.
 func (r *recovery) awaitLast(ctx context.Context) error {
 	before, err := client.Collect(r.c.Allocations.List(ctx, apidata.LiveAllocations(r.workflowID)))
 	if err != nil {
@@ -222,13 +223,13 @@ func (r *recovery) awaitLast(ctx context.Context) error {
 		WithHint("`%[1]s sq %[2]d` shows them; `%[1]s cancel %[2]d` cancels them", cli.Prefix(r.app), r.workflowID)
 }
 
-// previewAllocations finds out which allocations would be asked for.
+// previewAllocations plans the allocations that would be requested.
 func (r *recovery) previewAllocations(ctx context.Context, jobs []api.ExpectedJob) (err error) {
 	if !r.proposal.UsesSlurm {
 		return nil
 	}
 	flags := r.flags.regenerate()
-	flags.IgnoreLive = true // they leave
+	flags.IgnoreLive = true // they end before the new run
 	for _, j := range jobs {
 		flags.Include = append(flags.Include, fmt.Sprint(j.JobID))
 	}

@@ -23,17 +23,17 @@ const (
 	applied  = `POST /workflows/12/recover {"memory_multiplier":1.5,"runtime_multiplier":1.5,"skip":["unknown"],"run_id":3,"jobs":[{"job_id":41,"status":"failed"},{"job_id":42,"status":"terminated"},{"job_id":43,"status":"failed"}]}`
 	live     = "GET /workflows/12/allocations?live=true"
 
-	repeated = `1 job out of memory: repeated
+	repeated = `1 job out of memory: retried
   big (job 41): used more than 2 GiB
-1 job out of time: repeated
+1 job out of time: retried
   slow (job 42): its hour was up
-1 job lost with their node or allocation: repeated
+1 job lost with their node or allocation: retried
   lost (job 43): node n1 failed
 `
 	othersLeft = `1 job failed for other reasons: left as they are
   odd (job 44): exit code 1
 `
-	changed = "Requirements large: memory 2g to 3g; for 1 job alone, others keep theirs\n"
+	changed = "Requirements large: memory 2g to 3g; for 1 job only, others are unchanged\n"
 )
 
 // proposal is what the daemon would repeat of workflow 12: a job of each group.
@@ -61,11 +61,11 @@ func TestRecoverRejects(t *testing.T) {
 	unknown.Jobs = unknown.Jobs[3:]
 	stays := clitest.Reply{Body: `{"items":[{"id":7,"workflow_id":12,"state":"active","slurm_job_id":812}]}`}
 	clitest.Check(t, New,
-		clitest.Case{Args: "recover 12 --memory-multiplier 0.5", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier of less than 1 would leave less than was used\n"}},
-		clitest.Case{Args: "recover 12 --runtime-multiplier 0.9", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier of less than 1 would leave less than was used\n"}},
+		clitest.Case{Args: "recover 12 --memory-multiplier 0.5", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier must be 1 or more: less would not suffice again\n"}},
+		clitest.Case{Args: "recover 12 --runtime-multiplier 0.9", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier must be 1 or more: less would not suffice again\n"}},
 		clitest.Case{Args: "recover 12 --walltime soon", Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: "error: --walltime \"soon\" is no time that sbatch takes, such as 04:00:00 or 2-12:00:00\n",
+			Stderr: "error: --walltime \"soon\" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00\n",
 		}},
 		clitest.Case{Args: "recover", Want: clitest.Result{
 			Status: cli.ExitUsage,
@@ -79,8 +79,8 @@ func TestRecoverRejects(t *testing.T) {
 		}},
 		clitest.Case{Args: "recover 12 --dry-run", Routes: clitest.Routes{askRecover: {Body: unknown}}, Want: clitest.Result{
 			Status: cli.ExitFailed,
-			Stderr: "error: 1 job failed, none for a reason that a repetition would mend\n" +
-				"hint: --retry-unknown repeats them all the same; `torc-slurm why JOB` says what happened\n",
+			Stderr: "error: 1 job failed, none for a reason that a retry would solve\n" +
+				"hint: --retry-unknown retries them anyway; `torc-slurm why JOB` shows what happened\n",
 			Requests: []string{proposed},
 		}},
 		// The daemon refuses; its hint names the command as the user has to call it.
@@ -198,15 +198,15 @@ func TestRecover(t *testing.T) {
 		}},
 		// A job that somebody has changed since the proposal is told of.
 		clitest.Case{Args: "recover 12 --no-prompts", Routes: quiet.With(clitest.Routes{askRecover: {Body: proposal(false), Then: []clitest.Reply{{Body: left}}}}), Want: clitest.Result{
-			Stdout: "1 job out of memory: repeated\n" +
+			Stdout: "1 job out of memory: retried\n" +
 				"  big (job 41): used more than 2 GiB\n" +
-				"1 job out of time: repeated\n" +
+				"1 job out of time: retried\n" +
 				"  slow (job 42): its hour was up\n" +
 				"1 job failed for other reasons: left as they are\n" +
 				"  odd (job 44): exit code 1\n" +
-				"Requirements large: memory 2g to 3g; for 1 job alone, others keep theirs\n" +
+				"Requirements large: memory 2g to 3g; for 1 job only, others are unchanged\n" +
 				"The jobs are ready: `torc-slurm run 12` runs them.\n",
-			Stderr: "Job 43 (lost) is completed by now, and is left so.\n",
+			Stderr: "Job 43 (lost) is completed by now and is not changed.\n",
 			Requests: []string{
 				proposed,
 				live,
@@ -223,7 +223,7 @@ func TestRecoverHook(t *testing.T) {
 	files := map[string]string{"mend.sh": "#!/bin/sh\necho \"mends $* of $TORC_WORKFLOW_ID\" | tee mended\n", "fail.sh": "#!/bin/sh\nexit 3\n"}
 	clitest.Check(t, New,
 		clitest.Case{Args: "recover 12 --recovery-hook './mend.sh now'", Files: files, Routes: quiet, Read: []string{"mended"}, Want: clitest.Result{
-			Stdout: repeated + strings.Replace(othersLeft, "left as they are", "repeated", 1) + changed +
+			Stdout: repeated + strings.Replace(othersLeft, "left as they are", "retried", 1) + changed +
 				"The jobs are ready: `torc-slurm run 12` runs them.\n",
 			Stderr: "mends now 12 of 12\n",
 			Requests: []string{
@@ -237,7 +237,7 @@ func TestRecoverHook(t *testing.T) {
 		}},
 		clitest.Case{Args: "recover 12 --recovery-hook ./fail.sh", Files: files, Routes: quiet, Want: clitest.Result{
 			Status: cli.ExitFailed,
-			Stderr: "error: the recovery hook failed: exit status 3; the requirements are corrected, no job is reset\n",
+			Stderr: "error: the recovery hook failed: exit status 3; the requirements are corrected, but no job is reset\n",
 			Requests: []string{
 				`POST /workflows/12/recover {"dry_run":true,"memory_multiplier":1.5,"runtime_multiplier":1.5}`,
 				live,
@@ -257,26 +257,26 @@ func TestRecoverAsks(t *testing.T) {
 		}},
 		// An answer that is none is asked for again.
 		clitest.Case{Args: "recover 12", Terminal: 80, Stdin: "0.5\n2.5\ns\nR\nwhat\n\ny\n", Routes: quiet, Want: clitest.Result{
-			Stdout: "1 job out of memory: repeated\n" +
+			Stdout: "1 job out of memory: retried\n" +
 				"  big (job 41): used more than 2 GiB\n" +
 				"1 job out of time: left as they are\n" +
 				"  slow (job 42): its hour was up\n" +
-				"1 job lost with their node or allocation: repeated\n" +
+				"1 job lost with their node or allocation: retried\n" +
 				"  lost (job 43): node n1 failed\n" +
 				"1 job failed for other reasons: left as they are\n" +
 				"  odd (job 44): exit code 1\n" +
-				"Requirements large: memory 2g to 3g; for 1 job alone, others keep theirs\n" +
+				"Requirements large: memory 2g to 3g; for 1 job only, others are unchanged\n" +
 				"The jobs are ready: `torc-slurm run 12` runs them.\n",
 			Stderr: `Out of memory: 1 job
   big: used more than 2 GiB
-[r]etry with 1.5x memory, another <factor>, [s]kip [r]: "0.5" is none of the answers
+[r]etry with 1.5x memory, another <factor>, [s]kip [r]: "0.5" is not a valid answer
 [r]etry with 1.5x memory, another <factor>, [s]kip [r]: Out of time: 1 job
   slow: its hour was up
 [r]etry with 1.5x runtime, another <factor>, [s]kip [r]: Lost with their node or allocation: 1 job
   lost: node n1 failed
 [r]etry, [s]kip [r]: Failed for other reasons: 1 job
   odd: exit code 1
-[r]etry, [s]kip [s]: "what" is none of the answers
+[r]etry, [s]kip [s]: "what" is not a valid answer
 [r]etry, [s]kip [s]: Repeat 2 jobs? [y/N] `,
 			Requests: []string{
 				proposed,

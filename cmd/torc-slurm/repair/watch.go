@@ -23,7 +23,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// watchFlags are those of watch.
+// watchFlags are the flags of watch.
 type watchFlags struct {
 	recoverFlags
 	interval     float64
@@ -37,39 +37,39 @@ type watchFlags struct {
 	cooldown     int64
 }
 
-// NewWatch makes the command that watches over a workflow to its end.
+// NewWatch returns the command that follows a workflow to its end.
 func NewWatch(a *cli.Factory) *cobra.Command {
 	var flags watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch WORKFLOW",
 		Short: "Follow a workflow to its end",
-		Long: `Follow a workflow until it has ended, and say what happens, on standard error and in
-watch_<host>_wf<id>.log in the output directory.
+		Long: `Follow a workflow until it has ended, and report what happens on standard error and
+in watch_<host>_wf<id>.log in the output directory.
 
-The work is the daemon's: it looks after allocations, retries and lost jobs with
-or without a watcher, and you may leave this command at any time. --auto-schedule
-has the daemon ask for allocations whenever ready jobs have no place; that lasts
-beyond the watch. --recover repeats the failed jobs when the workflow has ended,
-as torc-slurm recover does; that needs the watch.`,
+The daemon manages allocations, retries and lost jobs with or without this command,
+which you may end at any time. --auto-schedule makes the daemon request allocations
+whenever ready jobs have no place; that continues after this command. --recover
+retries the failed jobs when the workflow has ended, like torc-slurm recover; for that
+this command has to run.`,
 		GroupID: cli.GroupLifecycle,
 		Example: `  torc-slurm watch 12
   torc-slurm watch 12 --auto-schedule
   torc-slurm watch 12 --recover --max-retries 2`,
 		Args:              cobra.ExactArgs(1),
-		Annotations:       cli.ServerExits("1 jobs failed, claims are held until somebody lifts that, or nothing works on the workflow and nothing will"),
+		Annotations:       cli.ServerExits("1 jobs failed, claims are held until released, or nothing works on the workflow and nothing will"),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	cli.FreeLetterS(a, cmd)
 	flags.add(cmd.Flags())
 	f := cmd.Flags()
-	f.Float64VarP(&flags.interval, "poll-interval", "p", 5, "look every so many `SECONDS`")
-	f.BoolVarP(&flags.recover, "recover", "r", false, "repeat failed jobs when the workflow has ended")
-	f.Int64VarP(&flags.maxRetries, "max-retries", "m", -1, "at most so many `TIMES` (default: any number)")
-	f.BoolVarP(&flags.counts, "show-job-counts", "s", false, "say the counts at each look, not only when they change")
-	f.BoolVar(&flags.persistent, "persistent", false, "stay although nothing works on the workflow")
-	f.BoolVar(&flags.autoSchedule, "auto-schedule", false, "have the daemon ask for allocations whenever ready jobs have no place")
-	f.Int64Var(&flags.threshold, "auto-schedule-threshold", 5, "… for so many `JOBS` at least")
-	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited for so many `SECONDS` (0: never for fewer)")
+	f.Float64VarP(&flags.interval, "poll-interval", "p", 5, "poll every `SECONDS`")
+	f.BoolVarP(&flags.recover, "recover", "r", false, "retry failed jobs when the workflow has ended")
+	f.Int64VarP(&flags.maxRetries, "max-retries", "m", -1, "at most this many `TIMES` (default: no limit)")
+	f.BoolVarP(&flags.counts, "show-job-counts", "s", false, "print the counts at each poll, not only when they change")
+	f.BoolVar(&flags.persistent, "persistent", false, "continue even if nothing works on the workflow")
+	f.BoolVar(&flags.autoSchedule, "auto-schedule", false, "make the daemon request allocations whenever ready jobs have no place")
+	f.Int64Var(&flags.threshold, "auto-schedule-threshold", 5, "… for at least this many `JOBS`")
+	f.Int64Var(&flags.stranded, "auto-schedule-stranded-timeout", 7200, "… or when they have waited this many `SECONDS` (0: never for fewer)")
 	f.Int64Var(&flags.cooldown, "auto-schedule-cooldown", 1800, "accepted for compatibility: allocations that are there count")
 	_ = f.MarkHidden("auto-schedule-cooldown")
 	cmd.MarkFlagsMutuallyExclusive("auto-schedule", "no-auto-schedule")
@@ -86,14 +86,14 @@ func (f *watchFlags) check() error {
 	return f.recoverFlags.check()
 }
 
-// watch is a look at a workflow that lasts.
+// watch is an invocation of watch.
 type watch struct {
 	app   *cli.Factory
 	c     *cli.Connection
 	id    int64
 	flags watchFlags
 	log   io.Writer
-	last  string // what was said of the counts
+	last  string // the last line of counts
 }
 
 func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags watchFlags) error {
@@ -136,7 +136,7 @@ func runWatch(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, 
 	}
 }
 
-// openLog makes the log file in the output directory.
+// openLog creates the log file in the output directory.
 func (w *watch) openLog() (closeLog func(), err error) {
 	dir := w.app.Path(cli.FirstOf(w.flags.outputDir, w.app.Config.Client.Run.OutputDir))
 	if err := outputdir.Make(dir); err != nil {
@@ -158,7 +158,7 @@ func (w *watch) say(format string, args ...any) {
 	fmt.Fprintf(w.log, "%s %s\n", w.app.Now().Format(time.DateTime), cli.Printable(fmt.Sprintf(format, args...)))
 }
 
-// autoSchedule sets in the daemon that it asks for allocations by itself.
+// autoSchedule makes the daemon request allocations automatically.
 func (w *watch) autoSchedule(ctx context.Context) error {
 	dir, err := (&allocate.Flags{OutputDir: w.flags.outputDir}).DirOf(ctx, w.app, w.c, w.id)
 	if err != nil {
@@ -177,11 +177,11 @@ func (w *watch) autoSchedule(ctx context.Context) error {
 	for _, u := range plan.Unfit {
 		w.say("Never runs: %s", u.Text)
 	}
-	w.say("The daemon asks for allocations whenever ready jobs have no place, with or without this watch.")
+	w.say("The daemon requests allocations whenever ready jobs have no place, with or without this command.")
 	return nil
 }
 
-// follow looks until the workflow has ended.
+// follow polls the workflow until it has ended.
 func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 	for {
 		status, err := w.c.Workflows.Status(ctx, w.id)
@@ -203,20 +203,20 @@ func (w *watch) follow(ctx context.Context) (*api.WorkflowStatus, error) {
 	}
 }
 
-// onlyHeld reports whether all that is left waits for a decision of the user.
+// onlyHeld reports whether all remaining jobs wait for a decision of the user.
 func (w *watch) onlyHeld(s *api.WorkflowStatus) bool {
 	n := s.JobsByStatus
 	return n.PendingFailed > 0 && n.Ready+n.Pending+n.Running+n.Uninitialized == 0
 }
 
-// heldForGood reports whether nothing runs any more and nothing will before
-// somebody lifts what holds the claims.
+// heldForGood reports whether nothing runs, and nothing will before somebody removes the
+// claim hold.
 func (w *watch) heldForGood(s *api.WorkflowStatus) bool {
 	lifted := func(h hold.ClaimHold) bool { return h.UntilMS == 0 }
 	return !w.flags.persistent && !s.IsComplete && !s.IsCanceled && s.JobsByStatus.Pending+s.JobsByStatus.Running == 0 && slices.ContainsFunc(s.ClaimHolds, lifted)
 }
 
-// tell says how far the workflow is, if that has changed.
+// tell prints the progress of the workflow if it has changed.
 func (w *watch) tell(s *api.WorkflowStatus) {
 	text := fmt.Sprintf("%s; %d active, %d pending allocations; %s", strings.Join(apidata.CountParts(s.Shown().JobsByStatus), ", "),
 		s.ActiveScheduledNodes, s.PendingScheduledNodes, workflow.CountOf(s.ActiveComputeNodes, "runner", "runners"))
@@ -229,7 +229,7 @@ func (w *watch) tell(s *api.WorkflowStatus) {
 	w.last = text
 }
 
-// needWork is an error if nothing works on the workflow and nothing will.
+// needWork returns an error if nothing works on the workflow and nothing will.
 func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
 	if s.ActiveScheduledNodes+s.PendingScheduledNodes+s.ActiveComputeNodes > 0 {
 		return nil
@@ -248,11 +248,11 @@ func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
 	if err != nil || len(live) > 0 {
 		return err
 	}
-	return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "nothing works on workflow %d: it has no allocation, and nothing asks for one", w.id).
-		WithHint("`%[1]s submit %[2]d` asks for some; --persistent stays all the same", cli.Prefix(w.app), w.id)}
+	return &cli.ExitError{Status: cli.ExitFailed, Err: workflow.Errorf(workflow.CodeConflict, "nothing works on workflow %d: it has no allocation, and none will be requested", w.id).
+		WithHint("`%[1]s submit %[2]d` requests some; --persistent continues anyway", cli.Prefix(w.app), w.id)}
 }
 
-// again repeats the failed jobs, if that is wanted and possible.
+// again retries the failed jobs, if --recover is set and they can be retried.
 func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) error {
 	n := s.JobsByStatus
 	w.say("The workflow has ended: %d failed, %d terminated, %d canceled, %d held.", n.Failed, n.Terminated, n.Canceled, n.PendingFailed)
@@ -263,7 +263,7 @@ func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) 
 	case !w.flags.recover || s.IsCanceled:
 		return cli.Silent(cli.ExitFailed)
 	case w.flags.maxRetries >= 0 && rounds >= w.flags.maxRetries:
-		w.say("That was repeated %s; no more.", workflow.CountOf(rounds, "time", "times"))
+		w.say("The failed jobs were retried %s, which is the limit.", workflow.CountOf(rounds, "time", "times"))
 		return cli.Silent(cli.ExitFailed)
 	}
 	flags := w.flags.recoverFlags
@@ -274,7 +274,7 @@ func (w *watch) again(ctx context.Context, s *api.WorkflowStatus, rounds int64) 
 	}
 	if err != nil {
 		message, _ := cli.ErrorText(err)
-		w.say("The failed jobs cannot be repeated: %s", message)
+		w.say("The failed jobs cannot be retried: %s", message)
 		return cli.Silent(cli.ExitFailed)
 	}
 	var text strings.Builder

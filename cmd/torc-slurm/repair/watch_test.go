@@ -43,7 +43,7 @@ func TestWatchRejects(t *testing.T) {
 		wrong("watch 12 -p 0"),
 		wrong("watch 12 --auto-schedule --auto-schedule-threshold 0"),
 		wrong("watch 12 --auto-schedule-stranded-timeout -1"),
-		clitest.Case{Args: "watch 12 --memory-multiplier 0", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier of less than 1 would leave less than was used\n"}},
+		clitest.Case{Args: "watch 12 --memory-multiplier 0", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: a multiplier must be 1 or more: less would not suffice again\n"}},
 		clitest.Case{Args: "watch 12 --auto-schedule --no-auto-schedule", Want: clitest.Result{
 			Status: cli.ExitUsage,
 			Stderr: "error: if any flags in the group [auto-schedule no-auto-schedule] are set none of the others can be; [auto-schedule no-auto-schedule] were all set\n",
@@ -153,7 +153,7 @@ func TestWatchNeedsWork(t *testing.T) {
 			Status: cli.ExitFailed,
 			Stderr: said(
 				"1 ready; 0 active, 0 pending allocations; 0 runners",
-			) + "error: nothing works on workflow 12: it has no allocation, and nothing asks for one\nhint: `torc-slurm submit 12` asks for some; --persistent stays all the same\n",
+			) + "error: nothing works on workflow 12: it has no allocation, and none will be requested\nhint: `torc-slurm submit 12` requests some; --persistent continues anyway\n",
 			Requests: []string{"GET /workflows/12/status", "GET /workflows/12/actions", live},
 		}},
 		clitest.Case{Args: "watch 12 -p 0.001", Routes: waiting.With(clitest.Routes{actions: {Body: `[]`}, askLive: {Body: `{"items":[{"id":7,"workflow_id":12}]}`}}), Want: clitest.Result{
@@ -185,7 +185,7 @@ func TestWatchNeedsWork(t *testing.T) {
 				Status: cli.ExitFailed,
 				Stderr: said(
 					"1 ready; 0 active, 0 pending allocations; 0 runners",
-				) + "error: nothing works on workflow 12: it has no allocation, and nothing asks for one\nhint: `torc-slurm submit 12` asks for some; --persistent stays all the same\n",
+				) + "error: nothing works on workflow 12: it has no allocation, and none will be requested\nhint: `torc-slurm submit 12` requests some; --persistent continues anyway\n",
 				Requests: []string{"GET /workflows/12/status", "GET /workflows/12/actions", live},
 			},
 			Routes: waiting.With(clitest.Routes{actions: {Body: `[{"id":3,"workflow_id":12,"trigger_type":"on_jobs_ready","action_type":"schedule_nodes","action_config":{},"executed":true}]`}, askLive: {Body: `{"items":[]}`}}),
@@ -211,7 +211,7 @@ func TestWatchAutoSchedule(t *testing.T) {
 		clitest.Case{Args: "watch 12 --auto-schedule", Environ: []string{"SBATCH_ACCOUNT=ours"}, Routes: routes, Want: clitest.Result{
 			Stderr: said(
 				"Never runs: job a needs 9 GPUs",
-				"The daemon asks for allocations whenever ready jobs have no place, with or without this watch.",
+				"The daemon requests allocations whenever ready jobs have no place, with or without this command.",
 				"1 completed; 0 active, 0 pending allocations; 0 runners",
 				"Every job completed.",
 			),
@@ -224,7 +224,7 @@ func TestWatchAutoSchedule(t *testing.T) {
 		clitest.Case{Args: "watch 12 --auto-schedule --auto-schedule-threshold 2 --auto-schedule-stranded-timeout 0 --partition short -o out", Routes: routes, Want: clitest.Result{
 			Stderr: said(
 				"Never runs: job a needs 9 GPUs",
-				"The daemon asks for allocations whenever ready jobs have no place, with or without this watch.",
+				"The daemon requests allocations whenever ready jobs have no place, with or without this command.",
 				"1 completed; 0 active, 0 pending allocations; 0 runners",
 				"Every job completed.",
 			),
@@ -243,7 +243,7 @@ func TestWatchAutoSchedule(t *testing.T) {
 	)
 }
 
-// TestWatchRecovers: the failed jobs are repeated as often as the user wants.
+// TestWatchRecovers: the failed jobs are retried as often as the user wants.
 func TestWatchRecovers(t *testing.T) {
 	failed := ended(api.JobCounts{Completed: 1, Failed: 1})
 	clitest.Check(t, NewWatch,
@@ -251,15 +251,15 @@ func TestWatchRecovers(t *testing.T) {
 			Stderr: said(
 				"1 completed, 1 failed; 0 active, 0 pending allocations; 0 runners",
 				"The workflow has ended: 1 failed, 0 terminated, 0 canceled, 0 held.",
-				"1 job out of memory: repeated",
+				"1 job out of memory: retried",
 				"  big (job 41): used more than 2 GiB",
-				"1 job out of time: repeated",
+				"1 job out of time: retried",
 				"  slow (job 42): its hour was up",
-				"1 job lost with their node or allocation: repeated",
+				"1 job lost with their node or allocation: retried",
 				"  lost (job 43): node n1 failed",
 				"1 job failed for other reasons: left as they are",
 				"  odd (job 44): exit code 1",
-				"Requirements large: memory 2g to 3g; for 1 job alone, others keep theirs",
+				"Requirements large: memory 2g to 3g; for 1 job only, others are unchanged",
 				"The jobs are ready: `torc-slurm run 12` runs them.",
 				"2 completed; 0 active, 0 pending allocations; 0 runners",
 				"Every job completed.",
@@ -278,18 +278,18 @@ func TestWatchRecovers(t *testing.T) {
 			Stderr: said(
 				"1 completed, 1 failed; 0 active, 0 pending allocations; 0 runners",
 				"The workflow has ended: 1 failed, 0 terminated, 0 canceled, 0 held.",
-				"1 job out of memory: repeated",
+				"1 job out of memory: retried",
 				"  big (job 41): used more than 2 GiB",
-				"1 job out of time: repeated",
+				"1 job out of time: retried",
 				"  slow (job 42): its hour was up",
-				"1 job lost with their node or allocation: repeated",
+				"1 job lost with their node or allocation: retried",
 				"  lost (job 43): node n1 failed",
 				"1 job failed for other reasons: left as they are",
 				"  odd (job 44): exit code 1",
-				"Requirements large: memory 2g to 3g; for 1 job alone, others keep theirs",
+				"Requirements large: memory 2g to 3g; for 1 job only, others are unchanged",
 				"The jobs are ready: `torc-slurm run 12` runs them.",
 				"The workflow has ended: 1 failed, 0 terminated, 0 canceled, 0 held.",
-				"That was repeated 1 time; no more.",
+				"The failed jobs were retried 1 time, which is the limit.",
 			),
 			Requests: []string{
 				"GET /workflows/12/status",
@@ -305,7 +305,7 @@ func TestWatchRecovers(t *testing.T) {
 			Stderr: said(
 				"1 completed, 1 failed; 0 active, 0 pending allocations; 0 runners",
 				"The workflow has ended: 1 failed, 0 terminated, 0 canceled, 0 held.",
-				"That was repeated 0 times; no more.",
+				"The failed jobs were retried 0 times, which is the limit.",
 			),
 			Requests: []string{"GET /workflows/12/status"},
 		}},
@@ -314,7 +314,7 @@ func TestWatchRecovers(t *testing.T) {
 			Stderr: said(
 				"1 completed, 1 failed; 0 active, 0 pending allocations; 0 runners",
 				"The workflow has ended: 1 failed, 0 terminated, 0 canceled, 0 held.",
-				"The failed jobs cannot be repeated: no job of workflow 12 has failed",
+				"The failed jobs cannot be retried: no job of workflow 12 has failed",
 			),
 			Requests: []string{
 				"GET /workflows/12/status",

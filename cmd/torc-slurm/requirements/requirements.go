@@ -15,7 +15,7 @@ import (
 
 // New groups the commands about resource requirements.
 func New(a *cli.Factory) *cobra.Command {
-	return cli.NewGroup(a, cli.GroupManagement, "resource-requirements", "What jobs need of a node",
+	return cli.NewGroup(a, cli.GroupManagement, "resource-requirements", "Resources that jobs need",
 		newCreate(a),
 		newList(a),
 		newGet(a),
@@ -53,7 +53,7 @@ func (r *requirementFlags) add(cmd *cobra.Command) {
 	f.StringVarP(&r.runtime, "runtime", "r", "PT1M", "`RUNTIME`, ISO 8601")
 }
 
-// apply lays over rr what was given on the command line.
+// apply sets the fields of rr that were given on the command line.
 func (r *requirementFlags) apply(cmd *cobra.Command, rr *api.ResourceRequirements) {
 	rr.Name = cli.FirstOf(r.name, rr.Name)
 	for flag, set := range map[string]func(){
@@ -142,14 +142,14 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "update RESOURCE_REQUIREMENTS",
 		Short:       "Change resource requirements",
-		Long:        `Change resource requirements. It counts for all jobs that share them, from their next attempt on.`,
+		Long:        `Change resource requirements. The change applies to all jobs that share them, from their next attempt on.`,
 		Example:     `  torc-slurm resource-requirements update 3 -m 128g --runtime PT8H`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),
 	}
 	flags.add(cmd)
 	for name, none := range map[string]string{"num-cpus": "0", "num-gpus": "0", "num-nodes": "0", "memory": "", "runtime": ""} {
-		cmd.Flags().Lookup(name).DefValue = none // what is not given is kept
+		cmd.Flags().Lookup(name).DefValue = none // a flag that is not given changes nothing
 	}
 	cmd.MarkFlagsOneRequired("name", "num-cpus", "num-gpus", "num-nodes", "memory", "runtime")
 	cmd.RunE = cli.Checked(flags.check, a.IDCommand("resource requirements record", func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -169,7 +169,7 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 func newDelete(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:         "delete RESOURCE_REQUIREMENTS",
-		Short:       "Delete resource requirements that no job has",
+		Short:       "Delete unused resource requirements",
 		Example:     `  torc-slurm resource-requirements delete 3`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// resultFlags are those of results list.
+// resultFlags are the flags of results list.
 type resultFlags struct {
 	listing                     cli.ListFlags
 	job, run, code, computeNode int64
@@ -38,7 +38,7 @@ func (o *resultFlags) add(cmd *cobra.Command) {
 	cli.CompleteWords(cmd, "status", "completed", "failed", "canceled", "terminated", "pending_failed")
 }
 
-// filter is the question to the server.
+// filter returns the filter for the server; a usage error for invalid flags.
 func (o *resultFlags) filter(cmd *cobra.Command) (client.ResultFilter, error) {
 	filter := client.ResultFilter{
 		Page: o.listing.Page, JobID: cli.Given(cmd, "job-id", o.job), RunID: cli.Given(cmd, "run-id", o.run),
@@ -51,7 +51,7 @@ func (o *resultFlags) filter(cmd *cobra.Command) (client.ResultFilter, error) {
 		}
 		filter.Status = s.String()
 	}
-	if o.failed { // the server cannot choose those; the page is cut here
+	if o.failed { // the server cannot filter these, so the page is cut here
 		filter.Limit, filter.Offset = 0, 0
 	}
 	return filter, o.listing.Check()
@@ -59,7 +59,7 @@ func (o *resultFlags) filter(cmd *cobra.Command) (client.ResultFilter, error) {
 
 func (o *resultFlags) all(cmd *cobra.Command) bool { return o.allRuns || cmd.Flags().Changed("run-id") }
 
-// collect asks for the results.
+// collect returns the results that the filter selects.
 func (o *resultFlags) collect(ctx context.Context, c *cli.Connection, filter client.ResultFilter) ([]api.Result, error) {
 	if !o.failed {
 		return client.Collect(c.Results.List(ctx, filter))
@@ -90,9 +90,9 @@ func newList(a *cli.Factory) *cobra.Command {
 		Use:   "list [WORKFLOW]",
 		Short: "List how the jobs of a workflow have ended",
 		Long: `List the results of a workflow: the latest one of each job, or all of them with
---all-runs. An attempt that ended without a process, or without a word of its runner,
-has no id here. --include-logs writes JSON in which each result has the paths of its
-log files.`,
+--all-runs. An attempt that never had a process, or whose runner did not report its end,
+has no id. --include-logs writes JSON in which each result has the paths of its log
+files.`,
 		Example: `  torc-slurm results list 12 --failed
   torc-slurm results list 12 --all-runs -j 42
   torc-slurm -f csv results list 12 > results.csv

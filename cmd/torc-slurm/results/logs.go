@@ -32,7 +32,7 @@ type resultWithLogs struct {
 	JobRunnerLog    string             `json:"job_runner_log,omitempty"`
 }
 
-// resultsReport is what results list --include-logs writes.
+// resultsReport is the output of results list --include-logs.
 type resultsReport struct {
 	WorkflowID   int64            `json:"workflow_id"`
 	WorkflowName string           `json:"workflow_name"`
@@ -71,7 +71,7 @@ func showResultLogs(ctx context.Context, a *cli.Factory, c *cli.Connection, id i
 	return a.WriteJSON(report)
 }
 
-// withLogs finds the log files of a result that are there.
+// withLogs returns a result with its existing log files.
 func withLogs(dirs []string, r api.Result, node api.ComputeNode) resultWithLogs {
 	attempt := max(1, cli.OrZero(r.AttemptID))
 	out := resultWithLogs{
@@ -92,7 +92,7 @@ func withLogs(dirs []string, r api.Result, node api.ComputeNode) resultWithLogs 
 	return out
 }
 
-// existing is the path in one of the directories that there is, else nothing.
+// existing returns the first existing path in the directories; empty if there is none.
 func existing(dirs []string, path func(dir string) string) string {
 	for _, dir := range dirs {
 		if _, err := os.Stat(path(dir)); err == nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// continueWorkflow goes on with an existing workflow.
+// continueWorkflow continues an existing workflow.
 func continueWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, options runner.Options, flags runFlags) error {
 	status, err := c.Workflows.Status(ctx, id)
 	if err != nil {
@@ -21,7 +21,7 @@ func continueWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id
 	case status.TotalJobs == 0:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d has no jobs", id)
 	case status.Compensation != nil && !status.Compensation.State.IsOver():
-		a.Note("Going on with the compensation of workflow %d", id)
+		a.Note("Continuing the compensation of workflow %d", id)
 		return work(ctx, a, c, id, options, flags)
 	case status.IsCanceled:
 		return workflow.Errorf(workflow.CodeConflict, "workflow %d is canceled", id).
@@ -40,6 +40,6 @@ func continueWorkflow(ctx context.Context, a *cli.Factory, c *cli.Connection, id
 		a.Note("Workflow %d has ended; `%s reset %d` makes it runnable again.", id, cli.Prefix(a), id)
 		return reportEnd(ctx, a, c, id, newProgress(id, status.WorkflowName, a.Now()), runner.Summary{Complete: true}, flags)
 	}
-	a.Note("Going on with workflow %d", id)
+	a.Note("Continuing workflow %d", id)
 	return work(ctx, a, c, id, options, flags)
 }

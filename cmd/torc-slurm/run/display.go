@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// The paces of a display.
+// The intervals of a display.
 const (
 	redrawEvery = 100 * time.Millisecond // on a terminal
 	countEvery  = 500 * time.Millisecond // the server is asked
@@ -43,7 +43,7 @@ func startDisplay(ctx context.Context, a *cli.Factory, p *progress, counts func(
 	return d
 }
 
-// stop ends the display; what is on the terminal for the moment goes away.
+// stop ends the display and clears it from the terminal.
 func (d *display) stop() {
 	d.cancel()
 	<-d.done
@@ -83,7 +83,7 @@ func (d *display) run(ctx context.Context) {
 // live reports whether the display is redrawn in place.
 func (d *display) live() bool { return d.app.StderrTerminal && d.app.Format != cli.FormatJSON }
 
-// tick shows what is new.
+// tick updates the display.
 func (d *display) tick() {
 	if !d.live() {
 		d.news()
@@ -92,8 +92,7 @@ func (d *display) tick() {
 	d.draw(d.progress.view(d.app.Now()).lines(d.app.Width()-1, d.palette))
 }
 
-// news writes the messages and the attempts without success since the last
-// time, a line for each.
+// news writes the new messages and attempts without success, a line for each.
 func (d *display) news() {
 	if d.live() {
 		return
@@ -115,7 +114,7 @@ func (d *display) news() {
 	}
 }
 
-// line is the state of things in a line.
+// line returns the state as a line.
 func (d *display) line() string {
 	v := d.progress.view(d.app.Now())
 	if d.app.Format != cli.FormatJSON {
@@ -138,7 +137,7 @@ func (d *display) draw(lines []string) {
 	for _, l := range lines {
 		b.WriteString(l + "\x1b[K\n")
 	}
-	b.WriteString("\x1b[J") // lines that there are no more
+	b.WriteString("\x1b[J") // lines that are no longer needed
 	d.drawn = len(lines)
 	_, _ = io.WriteString(d.app.RawStderr, b.String()) // a terminal that has gone shows nothing
 }

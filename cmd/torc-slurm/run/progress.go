@@ -14,8 +14,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// progress is what is known of a workflow that runs: the server's counts and
-// what happened here. It is safe for concurrent use.
+// progress is the state of a running workflow: the server's counts and the events of this
+// runner. It is safe for concurrent use.
 type progress struct {
 	mu      sync.Mutex
 	began   time.Time
@@ -27,15 +27,15 @@ type progress struct {
 	trouble []trouble   // the latest, oldest first
 	unseen  []trouble   // not yet returned by takeTroubles
 	retries int64
-	// stopping says that the runner is on its way out: jobs that it ends are
-	// given back, which is no trouble of theirs.
+	// stopping is true while the runner stops: jobs that it ends are returned to the
+	// queue, and are not failures.
 	stopping bool
-	stopped  int64 // attempts that were given back so
-	// failedActions are what failed commands of actions say.
+	stopped  int64 // attempts that were returned to the queue
+	// failedActions are the messages of failed commands of actions.
 	failedActions []string
 	message       string   // of outages, stops and holds of claims
 	held          string   // why no job is claimed, as it was told
-	prefix        string   // this program, with the flags that lead to the same server
+	prefix        string   // this program, with the flags for the server
 	unsaid        []string // messages, not yet returned by takeMessages
 }
 
@@ -69,7 +69,7 @@ func newProgress(id int64, name string, now time.Time) *progress {
 	}
 }
 
-// observe takes in what the runner tells.
+// observe adds an event of the runner.
 func (p *progress) observe(e runner.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *progress) attemptEnded(e runner.Event) {
 	p.unseen = p.unseen[max(0, len(p.unseen)-keptTroubles):]
 }
 
-// count takes in the server's counts, and tells when claims begin to be held.
+// count stores the server's counts, and reports when claims become held or released.
 func (p *progress) count(s *api.WorkflowStatus, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -145,7 +145,7 @@ func (p *progress) takeTroubles() []trouble {
 	return all
 }
 
-// view is how things stand.
+// view returns the present state.
 func (p *progress) view(now time.Time) progressView {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *progress) view(now time.Time) progressView {
 	return v
 }
 
-// say shows a message until something else is to be said.
+// say shows a message until the next one.
 func (p *progress) say(message string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -22,8 +22,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// report is what there is to say when a runner has ended its work. Its JSON
-// begins with the fields that torc's exec has.
+// report is the report at the end of a run. Its JSON begins with the fields of torc's exec.
 type report struct {
 	WorkflowID      int64  `json:"workflow_id"`
 	Status          string `json:"status"` // completed, failed, canceled, unfinished
@@ -36,7 +35,7 @@ type report struct {
 	TotalJobs       int64                         `json:"total_jobs"`
 	JobsByStatus    api.JobCounts                 `json:"jobs_by_status"`
 	DurationSeconds float64                       `json:"duration_seconds"`
-	GivenUp         string                        `json:"given_up,omitempty"`    // why the run was given up
+	GivenUp         string                        `json:"given_up,omitempty"`    // why the run was aborted
 	Reason          string                        `json:"reason,omitempty"`      // why the runner left
 	Attempts        int64                         `json:"attempts"`              // of the run, with those of other runners
 	Retried         int64                         `json:"retried"`               // attempts that were followed by another one
@@ -85,8 +84,8 @@ type extremeJob struct {
 const (
 	reportedFailures = 10
 	reportedExtremes = 3
-	// extremeResults is how many results are looked at for the extremes, since a
-	// job may have several.
+	// extremeResults is how many results are read for the extremes, since a job may have
+	// several.
 	extremeResults = 100
 )
 
@@ -112,7 +111,7 @@ func reportEnd(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64,
 	return nil
 }
 
-// gatherReport asks the server.
+// gatherReport returns the report, from the server's data.
 func gatherReport(ctx context.Context, c *cli.Connection, id int64, whole placement.Offer) (*report, error) {
 	status, err := c.Workflows.Status(ctx, id)
 	if err != nil {
@@ -240,7 +239,7 @@ func extremes(ctx context.Context, c *cli.Connection, filter client.ResultFilter
 	return all, nil
 }
 
-// ofRunner adds what the runner of this process saw.
+// ofRunner adds what the runner of this process recorded.
 func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -252,12 +251,11 @@ func (r *report) ofRunner(p *progress, s runner.Summary, now time.Time) {
 	}[r.Status])
 }
 
-// advise says which commands come next; prefix is the program with the flags
-// that lead to the same server. The output directory is empty where it is the
-// usual one.
+// advise sets the suggested next commands; prefix is the program with the flags for the
+// server. The output directory is empty if it is the default.
 func (r *report) advise(prefix, outputDir string) {
 	if len(r.FailedJobs) > 0 {
-		// A job that stands for a sub-workflow has said nothing itself.
+		// A job that stands for a sub-workflow has no output.
 		itself := slices.IndexFunc(r.FailedJobs, func(f failedJob) bool { return f.Cause != string(workflow.CauseSubWorkflow) })
 		first := r.FailedJobs[max(itself, 0)].JobID
 		r.Next = append(r.Next, fmt.Sprintf("%s why %d", prefix, first))
@@ -294,7 +292,7 @@ func (r *report) advise(prefix, outputDir string) {
 	}
 }
 
-// causes are those of the last attempts of the failed jobs.
+// causes returns the causes of the last attempts of the failed jobs.
 func (r *report) causes() (causes []workflow.CauseKind) {
 	for _, f := range r.FailedJobs {
 		causes = append(causes, workflow.CauseKind(f.Cause))
@@ -302,7 +300,7 @@ func (r *report) causes() (causes []workflow.CauseKind) {
 	return causes
 }
 
-// held lists the ids of the jobs in the report that wait for a decision.
+// held returns the ids of the jobs in the report that wait for a decision.
 func (r *report) held() (ids string) {
 	for _, f := range r.FailedJobs {
 		if f.Status == workflow.PendingFailed {
@@ -312,12 +310,12 @@ func (r *report) held() (ids string) {
 	return ids
 }
 
-// write is the report for people.
+// write writes the report as text.
 func (r *report) write(w io.Writer) {
 	fmt.Fprintf(w, "\n%s (%s), run %d: %s of %s in %s\n", r.Message, cli.Printable(r.WorkflowName), r.RunID,
 		strings.Join(apidata.CountParts(r.JobsByStatus), ", "), workflow.CountOf(r.TotalJobs, "job", "jobs"), cli.ShortTime(cli.Seconds(r.DurationSeconds)))
 	if r.GivenUp != "" {
-		fmt.Fprintf(w, "The run was given up: %s\n", cli.Printable(r.GivenUp))
+		fmt.Fprintf(w, "The run was aborted: %s\n", cli.Printable(r.GivenUp))
 	}
 	if r.Reason != "" && r.Status == "unfinished" {
 		fmt.Fprintf(w, "The runner left: %s\n", r.Reason)

@@ -8,19 +8,19 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// heldJobs is what a report says of jobs that wait for a decision.
+// heldJobs are the jobs in a report that wait for a decision.
 type heldJobs struct {
 	Count int `json:"count"`
-	// DeadlineMS is the first at which one is decided by itself, 0 if there is
-	// none, and OnTimeout how: fail or retry.
+	// DeadlineMS is the first deadline at which a job is decided automatically, 0 if
+	// there is none. OnTimeout is the decision: fail or retry.
 	DeadlineMS int64           `json:"deadline_ms,omitempty"`
 	OnTimeout  workflow.Action `json:"on_timeout,omitempty"`
 
-	// alone says that the database has a daemon only while a command uses it.
+	// alone is true if the database has a daemon only while a command uses it.
 	alone bool
 }
 
-// heldOf sums up the groups of a workflow.
+// heldOf summarizes the groups of a workflow.
 func heldOf(groups []hold.HoldGroup) *heldJobs {
 	h := &heldJobs{}
 	for _, g := range groups {
@@ -32,7 +32,7 @@ func heldOf(groups []hold.HoldGroup) *heldJobs {
 	return h
 }
 
-// String says for how long the jobs wait, and what follows then.
+// String returns how long the jobs wait, and what happens then.
 func (h *heldJobs) String() string {
 	text := workflow.CountOf(int64(h.Count), "job waits", "jobs wait") + " for a decision"
 	if h.DeadlineMS == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// addDoubtful adds the attempts of the run of which it is in doubt whether the kernel
-// killed a process of theirs.
+// addDoubtful adds the attempts of the run for which it is uncertain whether the kernel
+// killed one of their processes.
 func (r *report) addDoubtful(ctx context.Context, c *cli.Connection) error {
 	for event, err := range c.Events.List(ctx, client.EventFilter{WorkflowID: r.WorkflowID, Category: workflow.CategoryMemory}) {
 		if err != nil {
@@ -35,7 +35,7 @@ func (r *report) writeDoubtful(w io.Writer) {
 	if len(r.OOMDoubtful) == 0 {
 		return
 	}
-	fmt.Fprintln(w, "The kernel killed for memory, it is in doubt whose process:")
+	fmt.Fprintln(w, "The kernel killed processes for lack of memory; whose is uncertain:")
 	for _, p := range r.OOMDoubtful {
 		if p.JobID == 0 {
 			fmt.Fprintf(w, "  allocation %d: %s\n", p.AllocationID, cli.Printable(p.Text))

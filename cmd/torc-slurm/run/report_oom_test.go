@@ -36,7 +36,7 @@ func TestReportNamesJobsInDoubt(t *testing.T) {
 	}
 	var text strings.Builder
 	r.writeDoubtful(&text)
-	const want = "The kernel killed for memory, it is in doubt whose process:\n" +
+	const want = "The kernel killed processes for lack of memory; whose is uncertain:\n" +
 		"  fit (job 4, attempt 1): completed, exit code 0, though 1 cgroup OOM kill meanwhile, of it or of hog\n"
 	if text.String() != want {
 		t.Errorf("the report says\n%s", text.String())

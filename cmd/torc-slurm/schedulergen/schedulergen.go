@@ -53,7 +53,7 @@ func (f *RegenerateFlags) Limit() (time.Duration, error) {
 	}
 	d, err := slurm.ParseDuration(f.Walltime)
 	if err != nil || d <= 0 || d == slurm.Unlimited {
-		return 0, cli.UsageErrorf("--walltime %q is no time that sbatch takes, such as 04:00:00 or 2-12:00:00", f.Walltime)
+		return 0, cli.UsageErrorf("--walltime %q is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00", f.Walltime)
 	}
 	return d, nil
 }

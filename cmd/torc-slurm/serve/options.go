@@ -208,7 +208,7 @@ func placeDatabase(ctx context.Context, a *cli.Factory, o *server.DaemonOptions,
 	}
 	o.EndpointPath = server.EndpointPath(a.Home())
 	if err := os.MkdirAll(a.Home(), 0o700); err != nil {
-		return workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err)
+		return workflow.Errorf(workflow.CodeForbidden, "create the folder of your daemon: %v", err)
 	}
 	return nil
 }

@@ -90,7 +90,7 @@ func alreadyServed(endpointPath string) error {
 func sbatchDaemon(ctx context.Context, a *cli.Factory, options []string) (slurm.JobID, error) {
 	home := a.Home()
 	if err := os.MkdirAll(home, 0o700); err != nil {
-		return slurm.JobID{}, workflow.Errorf(workflow.CodeForbidden, "make the folder of your daemon: %v", err)
+		return slurm.JobID{}, workflow.Errorf(workflow.CodeForbidden, "create the folder of your daemon: %v", err)
 	}
 	words := make([]string, 0, 2)
 	for _, path := range []string{home, a.Executable} {

@@ -23,7 +23,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// generateFlags are those of slurm generate.
+// generateFlags are the flags of slurm generate.
 type generateFlags struct {
 	schedulergen.PlanFlags
 	output                       string
@@ -36,11 +36,10 @@ func newGenerate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "generate SPEC",
 		Short: "Add Slurm schedulers and actions to a specification",
-		Long: `Add to a specification what it needs to run under Slurm: schedulers in the
-partitions that suit its jobs best, actions that ask for allocations when jobs
-become ready, and the scheduler of each job. The result has the format of the
-file that it is written to; on standard output that of the specification. YAML
-keeps its comments.`,
+		Long: `Add to a specification what it needs to run under Slurm: schedulers in the best
+partitions for its jobs, actions that request allocations when jobs become ready, and
+the scheduler of each job. The result has the format of the output file; on standard
+output that of the specification. YAML keeps its comments.`,
 		Example: `  torc-slurm slurm generate -a myproject sweep.yaml -o sweep_slurm.yaml
   torc-slurm slurm generate -a myproject --profile kestrel --dry-run sweep.yaml
   torc-slurm slurm generate -a myproject sweep.yaml | torc-slurm create -`,
@@ -54,9 +53,9 @@ keeps its comments.`,
 	flags.Add(cmd)
 	cmd.Flags().StringVarP(&flags.output, "output", "o", "", "write to `FILE` rather than to the standard output")
 	cmd.Flags().BoolVar(&flags.noActions, "no-actions", false, "add schedulers only")
-	cmd.Flags().BoolVar(&flags.overwrite, "overwrite", false, "replace schedulers and actions that are there")
+	cmd.Flags().BoolVar(&flags.overwrite, "overwrite", false, "replace existing schedulers and actions")
 	cmd.Flags().BoolVar(&flags.dryRun, "dry-run", false, "show what would be added")
-	cmd.Flags().BoolVar(&flags.skipChecks, "skip-checks", false, "leave out jobs that fit no partition, with a warning, rather than refuse")
+	cmd.Flags().BoolVar(&flags.skipChecks, "skip-checks", false, "skip jobs that fit no partition, with a warning")
 	return cmd
 }
 
@@ -135,7 +134,8 @@ func loadSpecText(a *cli.Factory, path string) (*spec.Result, []byte, error) {
 	return loaded, text, nil
 }
 
-// checkUnscheduled refuses a specification that would lose something.
+// checkUnscheduled returns an error if the specification has schedulers or actions that would
+// be replaced.
 func checkUnscheduled(d *workflow.Definition, overwrite bool) error {
 	if overwrite {
 		return nil
@@ -171,13 +171,13 @@ func (flags *generateFlags) generate(loaded *spec.Result, site *siteconfigs.Site
 		if len(g.warnings) > 0 {
 			hint = g.warnings[0]
 		}
-		return nil, workflow.Errorf(workflow.CodeInvalid, "there is no job that a scheduler could be made for").WithHint("%s", hint)
+		return nil, workflow.Errorf(workflow.CodeInvalid, "no job needs a scheduler").WithHint("%s", hint)
 	}
 	g.schedule(flags.noActions)
 	return g, nil
 }
 
-// refuseUnfit refuses jobs for which no scheduler can be made.
+// refuseUnfit returns an error that lists the jobs that fit no partition.
 func refuseUnfit(work []scheduler.Work, site *siteconfigs.Site, o scheduler.GenerateOptions) error {
 	unfit, err := scheduler.UnfitWork(work, site, o)
 	if err != nil || len(unfit) == 0 {
@@ -191,7 +191,7 @@ func refuseUnfit(work []scheduler.Work, site *siteconfigs.Site, o scheduler.Gene
 		WithHint("change what these jobs need; --skip-checks leaves them out")}
 }
 
-// checkGenerated reads what was generated from a file, as create would.
+// checkGenerated parses a generated specification like create.
 func checkGenerated(a *cli.Factory, path string, text []byte, format spec.Format) error {
 	loaded, err := spec.Parse(filepath.Join(filepath.Dir(path), "generated."+string(format)), text, specfile.Options(a, specfile.Flags{}))
 	var broken spec.Errors

@@ -69,7 +69,7 @@ hint: change what these jobs need; --skip-checks leaves them out
 		}},
 		clitest.Case{Args: "slurm generate $DIR/large.yaml --profile mine -a ours --skip-checks", Files: files, Want: clitest.Result{
 			Status: cli.ExitUsage,
-			Stderr: `error: there is no job that a scheduler could be made for
+			Stderr: `error: no job needs a scheduler
 hint: jobs with the resource requirements big get no scheduler, they fit nowhere: short: 64 CPUs are needed, a node has 8
 `,
 		}},
@@ -163,7 +163,7 @@ func TestAccounting(t *testing.T) {
 		nodes:          {Body: `{"items":[]}`},
 		stats:          {Body: `{"items":[{"id":1,"workflow_id":12,"job_id":41,"run_id":1,"attempt_id":2,"slurm_job_id":"812.3","max_rss_bytes":1073741824,"ave_cpu_seconds":30,"node_list":"n1"},{"id":2,"workflow_id":12,"job_id":42,"run_id":1,"attempt_id":1}]}`},
 		"GET /results": {Body: `{"items":[{"id":1,"job_id":41,"workflow_id":12,"run_id":1,"attempt_id":2,"exec_time_minutes":1}]}`},
-		usage:          {Body: `{"workflow_id":12,"total_slurm_jobs":2,"total_nodes":3,"total_node_time":"02:00:00","total_cpu_time":"16:00:00","errors":["accounting has nothing about Slurm job 814"]}`},
+		usage:          {Body: `{"workflow_id":12,"total_slurm_jobs":2,"total_nodes":3,"total_node_time":"02:00:00","total_cpu_time":"16:00:00","errors":["there is no accounting record of Slurm job 814"]}`},
 	})
 	two := routes.With(clitest.Routes{nodes: {Body: `{"items":[{"id":1,"workflow_id":12,"scheduler_id":813,"scheduler_type":"slurm","status":"active"},{"id":2,"workflow_id":12,"scheduler_id":812,"scheduler_type":"slurm","status":"complete"},{"id":3,"workflow_id":12,"scheduler_id":7,"scheduler_type":"local","status":"complete"}]}`}})
 	clitest.Check(t, New,
@@ -196,7 +196,7 @@ Slurm jobs:  2
 Nodes:       3
 Node time:   02:00:00
 CPU time:    16:00:00
-Not known:   accounting has nothing about Slurm job 814
+Not known:   there is no accounting record of Slurm job 814
 `,
 			Requests: []string{"POST /workflows/12/slurm_usage"},
 		}},

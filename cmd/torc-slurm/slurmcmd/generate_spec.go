@@ -17,7 +17,7 @@ import (
 // pattern for them.
 const maxNames = 10
 
-// schedule writes the groups as a specification has them.
+// schedule adds the groups to the specification.
 func (g *generated) schedule(noActions bool) {
 	names := make([]string, len(g.loaded.Definition.Jobs))
 	for i := range names {
@@ -60,8 +60,8 @@ func (g *generated) addActions(x *scheduler.Generated, names []string) {
 	}
 }
 
-// patternFor is a pattern that selects some of the names and no others; empty
-// if they have no beginning and end of their own.
+// patternFor returns a pattern that matches some of the names and no others; empty if they
+// have no distinct prefix and suffix.
 func patternFor(names []string, some []int) string {
 	prefix, suffix := names[some[0]], names[some[0]]
 	shortest := len(prefix)
@@ -97,8 +97,7 @@ func reverse(s string) string {
 	return string(b)
 }
 
-// assign names the scheduler in each item of the document whose jobs have the
-// same one.
+// assign sets the scheduler of each item of the document whose jobs have the same one.
 func (g *generated) assign(of []string) {
 	g.scheduling.Jobs = make([]string, g.loaded.Summary.JobCountBeforeExpansion)
 	for k, f := range g.loaded.Families {
@@ -113,7 +112,7 @@ func (g *generated) assign(of []string) {
 			g.scheduling.Jobs[f.Item] = of[f.First]
 			continue
 		}
-		g.warnings = append(g.warnings, fmt.Sprintf("the jobs like %s belong to several schedulers: they go wherever there is room", g.loaded.Definition.Jobs[f.First].Name))
+		g.warnings = append(g.warnings, fmt.Sprintf("jobs such as %s fit several schedulers: they run in any of them", g.loaded.Definition.Jobs[f.First].Name))
 	}
 }
 
@@ -134,7 +133,7 @@ func showGenerated(a *cli.Factory, g *generated) error {
 	}, func(w io.Writer) { g.write(w, "") })
 }
 
-// write tells a person what is added, with a mark before each line.
+// write writes what is added as text, with a mark before each line.
 func (g *generated) write(w io.Writer, mark string) {
 	fmt.Fprintf(w, "%sSummary: %s for %s, on %s\n", mark, workflow.CountOf(int64(len(g.groups)), "scheduler", "schedulers"),
 		workflow.CountOf(int64(len(g.loaded.Definition.Jobs)), "job", "jobs"), g.site.Title())

@@ -17,8 +17,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/logscan"
 )
 
-// slurmLogIssue is a line of the output of Slurm, or of a job under it, that
-// tells of trouble.
+// slurmLogIssue is a line with a known error in the output of Slurm or of a job under it.
 type slurmLogIssue struct {
 	File        string           `json:"file"`
 	SlurmJobID  string           `json:"slurm_job_id"`
@@ -36,7 +35,7 @@ type affectedJob struct {
 	JobName string `json:"job_name"`
 }
 
-// SlurmLogReport is what slurm parse-logs says in JSON.
+// SlurmLogReport is the JSON output of slurm parse-logs.
 type SlurmLogReport struct {
 	WorkflowID   int64           `json:"workflow_id"`
 	OutputDir    string          `json:"output_dir"`
@@ -73,13 +72,12 @@ func newParseLogs(a *cli.Factory) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "parse-logs DIR",
-		Short: "Look for known errors in the output of Slurm and of jobs",
-		Long: `Look for lines that tell of known errors in what Slurm wrote for the allocations
-of a workflow, and in the output of its jobs: out of memory, time limits,
-preemption, failed nodes and the like, with the jobs that ran there. DIR is the
-output directory of the workflow.
+		Short: "Search the output of Slurm and of jobs for known errors",
+		Long: `Search Slurm's output for the allocations of a workflow, and the output of its jobs,
+for lines of known errors: out of memory, time limits, preemption, failed nodes and
+the like, with the jobs that ran there. DIR is the output directory of the workflow.
 
-` + "`torc-slurm why`" + ` names the cause of each attempt without such a search.`,
+` + "`torc-slurm why`" + ` shows the cause of each attempt without such a search.`,
 		Example: `  torc-slurm slurm parse-logs torc_output
   torc-slurm slurm parse-logs torc_output -w 12 --errors-only`,
 		Args:              cobra.ExactArgs(1),
@@ -109,12 +107,11 @@ output directory of the workflow.
 	return cmd
 }
 
-// workflowOfDir is the workflow that was named, or the only one whose logs are
-// in a directory.
+// workflowOfDir returns the named workflow, or the only one whose logs are in a directory.
 func workflowOfDir(dir string, named int64) (int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0, workflow.Errorf(workflow.CodeNotFound, "cannot look at %s: %v", dir, err)
+		return 0, workflow.Errorf(workflow.CodeNotFound, "cannot read %s: %v", dir, err)
 	}
 	if named != 0 {
 		return named, nil
@@ -178,8 +175,7 @@ func parseSlurmLogs(ctx context.Context, c *cli.Connection, dir string, id int64
 	return &s.report, nil
 }
 
-// correlate reads which jobs, and which of their attempts, ran in which
-// Slurm jobs.
+// correlate finds the Slurm jobs in which jobs and their attempts ran.
 func (s *slurmLogs) correlate(ctx context.Context, c *cli.Connection) error {
 	for x, err := range c.SlurmStats.JobCorrelations(ctx, s.report.WorkflowID) {
 		if err != nil {

@@ -17,27 +17,26 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
-// adviceFlags are those of slurm plan-allocations.
+// adviceFlags are the flags of slurm plan-allocations.
 type adviceFlags struct {
 	schedulergen.PlanFlags
 	partition             string
 	offline, skipTestOnly bool
 }
 
-// newPlan makes the command that says how to ask for the
-// allocations of a specification; it has two names.
+// newPlan returns the command that plans allocations; it has two names.
 func newPlan(a *cli.Factory, name string) *cobra.Command {
 	var flags adviceFlags
 	cmd := &cobra.Command{
 		Use:   name + " SPEC|WORKFLOW",
-		Short: "Say which allocations suit jobs, what they cost, and how busy the cluster is",
-		Long: `Say which allocations the jobs of a specification, or those of a workflow that have not
-begun, would need, in which partitions, what they cost at most, and whether to ask for
-few large or many small ones: by the nodes that are idle, the jobs that wait, and Slurm's
-own estimates (sbatch --test-only). Nothing is submitted. ` + "`torc-slurm submit`" + ` does not
+		Short: "Plan allocations for jobs, with their cost and the load of the cluster",
+		Long: `Show which allocations the jobs of a specification, or the jobs of a workflow that have
+not started, would need, in which partitions, their maximum cost, and whether to request
+few large or many small ones: by idle nodes, pending jobs, and Slurm's estimates (sbatch
+--test-only). Nothing is submitted. ` + "`torc-slurm submit`" + ` does not
 need this: it asks for what is needed when it is needed.
 
-For a specification Slurm is asked here, for a workflow by its daemon.`,
+For a specification this command polls Slurm, for a workflow its daemon does.`,
 		Example: `  torc-slurm slurm ` + name + ` sweep.yaml
   torc-slurm slurm ` + name + ` 12
   torc-slurm slurm ` + name + ` --offline --profile kestrel -a myproject sweep.yaml`,
@@ -49,7 +48,7 @@ For a specification Slurm is asked here, for a workflow by its daemon.`,
 	f := cmd.Flags()
 	f.StringVarP(&flags.partition, "partition", "p", "", "`PARTITION` for all jobs (default: the best for each)")
 	f.BoolVar(&flags.offline, "offline", false, "ask Slurm nothing")
-	f.BoolVar(&flags.skipTestOnly, "skip-test-only", false, "do not ask Slurm for estimates")
+	f.BoolVar(&flags.skipTestOnly, "skip-test-only", false, "skip Slurm's estimates")
 	cmd.RunE = cli.Checked(flags.Check, func(cmd *cobra.Command, args []string) error {
 		p, err := planOf(cmd.Context(), a, args[0], &flags)
 		if err != nil {
@@ -60,7 +59,7 @@ For a specification Slurm is asked here, for a workflow by its daemon.`,
 	return cmd
 }
 
-// planOf plans a specification here, and has the daemon plan a workflow.
+// planOf plans a specification in this process, and makes the daemon plan a workflow.
 func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags) (*compute.AllocationPlan, error) {
 	if id, err := strconv.ParseInt(ref, 10, 64); err == nil && id > 0 && !cli.Exists(a, ref) {
 		return planWorkflow(ctx, a, id, flags)
@@ -89,7 +88,7 @@ func planOf(ctx context.Context, a *cli.Factory, ref string, flags *adviceFlags)
 	return &p, err
 }
 
-// planWorkflow has the daemon plan what is left of a workflow.
+// planWorkflow makes the daemon plan the remaining jobs of a workflow.
 func planWorkflow(ctx context.Context, a *cli.Factory, id int64, flags *adviceFlags) (*compute.AllocationPlan, error) {
 	options, siteErr, err := flags.Request(ctx, a)
 	if err != nil {

@@ -33,7 +33,7 @@ type sacctRow struct {
 	Nodes      string `json:"nodes"`
 }
 
-// SacctReport is what slurm sacct says in JSON.
+// SacctReport is the JSON output of slurm sacct.
 type SacctReport struct {
 	WorkflowID     int64      `json:"workflow_id"`
 	TotalSlurmJobs int        `json:"total_slurm_jobs"`
@@ -59,9 +59,9 @@ func newSacct(a *cli.Factory) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "sacct [WORKFLOW]",
-		Short: "Show what Slurm accounts for a workflow's allocations",
-		Long: `Show what Slurm's accounting has about the allocations of a workflow, and about
-their steps. sacct is asked on this machine, once.`,
+		Short: "Show Slurm's accounting of a workflow's allocations",
+		Long: `Show Slurm's accounting records of a workflow's allocations and their steps. sacct is
+called once, on this machine.`,
 		Example: `  torc-slurm slurm sacct 12
   torc-slurm -f json slurm sacct 12 | jq '.summary[] | select(.state == "OUT_OF_MEMORY")'`,
 		Args:              cobra.MaximumNArgs(1),
@@ -92,14 +92,14 @@ their steps. sacct is asked on this machine, once.`,
 	return cmd
 }
 
-// accounts is what Slurm's accounting has about a workflow's allocations.
+// accounts are Slurm's accounting records of a workflow's allocations.
 type accounts struct {
 	workflowID int64
 	jobs       []slurm.JobID // ascending
 	poll       slurm.Accounting
 }
 
-// accounting asks sacct about all allocations of a workflow.
+// accounting returns the accounting records of all allocations of a workflow.
 func accounting(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64) (*accounts, error) {
 	all, err := slurmJobsOf(ctx, c, id)
 	if err != nil {
@@ -116,14 +116,14 @@ func accounting(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64
 	return out, nil
 }
 
-// slurmJobs are the Slurm jobs of a workflow, and since when there can be any.
+// slurmJobs are the Slurm jobs of a workflow, and the earliest time of them.
 type slurmJobs struct {
 	ids   []slurm.JobID
 	since time.Time
 }
 
-// slurmJobsOf lists the Slurm jobs that were ever asked for, by us or by a
-// client of torc.
+// slurmJobsOf returns the Slurm jobs that were requested for a workflow, by us or by a client
+// of torc.
 func slurmJobsOf(ctx context.Context, c *cli.Connection, id int64) (all slurmJobs, err error) {
 	w, err := c.Workflows.Get(ctx, id)
 	if err != nil {
@@ -146,7 +146,7 @@ func slurmJobsOf(ctx context.Context, c *cli.Connection, id int64) (all slurmJob
 	return all, nil
 }
 
-// unknown says of which Slurm jobs accounting has nothing.
+// unknown returns a line for each Slurm job without accounting records.
 func (s *accounts) unknown() []string {
 	missing := []string{}
 	for _, id := range s.jobs {
@@ -172,7 +172,7 @@ func (s *accounts) report() SacctReport {
 	return r
 }
 
-// save writes the records of each Slurm job to a file of its own.
+// save writes the records of each Slurm job to a separate file.
 func (s *accounts) save(dir string) error {
 	if err := outputdir.Make(dir); err != nil {
 		return err
@@ -194,14 +194,14 @@ func (s *accounts) save(dir string) error {
 	return errors.Join(failed...)
 }
 
-// newStats shows what runners in slurm mode have stored.
+// newStats returns the command that shows the accounting that runners in slurm mode stored.
 func newStats(a *cli.Factory) *cobra.Command {
 	var job, run, attempt int64
 	cmd := &cobra.Command{
 		Use:   "stats WORKFLOW",
-		Short: "Show what Slurm accounted for the jobs of a workflow",
-		Long: `Show what Slurm accounted for the attempts of jobs that ran as steps of their own
-(execution mode slurm). What runners measured themselves is in
+		Short: "Show Slurm's accounting of the jobs of a workflow",
+		Long: `Show Slurm's accounting of attempts of jobs that ran as separate steps (execution mode
+slurm). The measurements of runners are in
 ` + "`torc-slurm results list`" + `.`,
 		Example: `  torc-slurm slurm stats 12
   torc-slurm slurm stats 12 --job-id 41`,
@@ -232,7 +232,7 @@ func newStats(a *cli.Factory) *cobra.Command {
 // attemptKey names an attempt within a workflow.
 type attemptKey struct{ job, run, attempt int64 }
 
-// elapsedOf is how long attempts took, in seconds.
+// elapsedOf returns the duration of attempts in seconds.
 func elapsedOf(ctx context.Context, c *cli.Connection, id int64) (map[attemptKey]float64, error) {
 	elapsed := make(map[attemptKey]float64)
 	for r, err := range c.Results.List(ctx, client.ResultFilter{WorkflowID: id, AllRuns: true}) {

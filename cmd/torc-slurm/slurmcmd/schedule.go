@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// scheduleFlags are those of slurm schedule.
+// scheduleFlags are the flags of slurm schedule.
 type scheduleFlags struct {
 	allocate.Flags
 	count, schedulerID int64
@@ -27,26 +27,25 @@ type scheduleFlags struct {
 	skipChecks         bool
 }
 
-// newSchedule makes the command that asks for allocations; it has
-// two names.
+// newSchedule returns the command that requests allocations; it has two names.
 func newSchedule(a *cli.Factory, name string) *cobra.Command {
 	var flags scheduleFlags
 	cmd := &cobra.Command{
 		Use:   name + " [WORKFLOW]",
-		Short: "Ask Slurm for allocations for a workflow",
-		Long: `Ask Slurm for allocations for a workflow, now. A workflow that has not been started
-is started. Each allocation starts a runner, which takes jobs of the workflow
-until there is nothing left for it.
+		Short: "Request allocations for a workflow from Slurm",
+		Long: `Request allocations for a workflow from Slurm now. A workflow that has not been started
+is started. Each allocation starts a runner, which runs jobs of the workflow until
+none is left for it.
 
-Without a number and a scheduler, what the ready jobs need is worked out, shown,
-and asked for: allocations that are there already count, and the daemon goes on
-asking as long as jobs have no place. With one of them, exactly so many are asked
-for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
+Without a number and a scheduler, the command plans, shows and requests what the ready
+jobs need: existing allocations count, and the daemon continues to request allocations
+while jobs have no place. With one of them, exactly this many are requested, regardless
+of existing ones; ` + "`torc-slurm sq`" + ` shows those.`,
 		Example: `  torc-slurm slurm ` + name + ` 12
   torc-slurm slurm ` + name + ` 12 -n 4
   torc-slurm slurm ` + name + ` 12 --scheduler-config-id 3`,
 		Args:              cobra.MaximumNArgs(1),
-		Annotations:       cli.ServerExits("6 jobs of the workflow fit no allocation", "1 Slurm gave fewer allocations than asked for, or none"),
+		Annotations:       cli.ServerExits("6 jobs of the workflow fit no allocation", "1 Slurm granted fewer allocations than requested, or none"),
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	flags.Add(cmd, "output")
@@ -54,10 +53,10 @@ for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
 	f.Int64VarP(&flags.count, "num-hpc-jobs", "n", 1, "`NUMBER` of allocations")
 	f.Int64Var(&flags.schedulerID, "scheduler-config-id", 0, "`ID` of the Slurm scheduler (default: as the jobs need)")
 	f.BoolVar(&flags.perNode, "start-one-worker-per-node", false, "a runner on each node of an allocation of several")
-	f.BoolVar(&flags.suppress, "suppress-actions", false, "what actions of the workflow would ask for is not asked for as well")
+	f.BoolVar(&flags.suppress, "suppress-actions", false, "suppress requests by actions of the workflow")
 	f.StringVarP(&flags.prefix, "job-prefix", "j", "", "accepted for compatibility: the names of Slurm jobs begin with torc")
 	f.BoolVar(&flags.keepScripts, "keep-submission-scripts", false, "accepted for compatibility: `scontrol write batch_script` shows them")
-	f.BoolVar(&flags.skipChecks, "skip-checks", false, "ask although jobs of the workflow fit no allocation")
+	f.BoolVar(&flags.skipChecks, "skip-checks", false, "request even if jobs of the workflow fit no allocation")
 	_ = f.MarkHidden("job-prefix")
 	_ = f.MarkHidden("keep-submission-scripts")
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
@@ -71,7 +70,7 @@ for, however many there are already; ` + "`torc-slurm sq`" + ` shows those.`,
 
 func (f *scheduleFlags) check() error {
 	if f.count < 1 {
-		return cli.UsageErrorf("--num-hpc-jobs %d: one at least", f.count)
+		return cli.UsageErrorf("--num-hpc-jobs %d: the minimum is 1", f.count)
 	}
 	return nil
 }
@@ -101,8 +100,7 @@ func runSlurmSchedule(ctx context.Context, a *cli.Factory, c *cli.Connection, id
 	return showAllocated(a, id, answer)
 }
 
-// runSlurmScheduleDemand asks for what the jobs need, and has the daemon go on
-// with it.
+// runSlurmScheduleDemand requests what the jobs need, and makes the daemon continue to do so.
 func runSlurmScheduleDemand(ctx context.Context, a *cli.Factory, c *cli.Connection, id int64, flags *scheduleFlags) error {
 	dir, err := flags.DirOf(ctx, a, c, id)
 	if err != nil {
@@ -126,7 +124,7 @@ func runSlurmScheduleDemand(ctx context.Context, a *cli.Factory, c *cli.Connecti
 	return allocate.Submit(ctx, a, c, id, request)
 }
 
-// allocated is what commands say in JSON that asked for allocations.
+// allocated is the JSON output of commands that request allocations.
 type allocated struct {
 	Status     string           `json:"status"` // success, partial_success
 	WorkflowID int64            `json:"workflow_id"`
@@ -147,8 +145,8 @@ func showAllocated(a *cli.Factory, id int64, answer *api.AllocateResponse) error
 	return nil
 }
 
-// chooseScheduler finds the Slurm scheduler to ask with: the one that was
-// named, the only one, or the one that the user chooses on a terminal.
+// chooseScheduler returns the Slurm scheduler of a request: the named one, the only one, or
+// the one that the user chooses on a terminal.
 func chooseScheduler(ctx context.Context, a *cli.Factory, c *cli.Connection, workflowID, named int64) (*api.SlurmScheduler, error) {
 	all, err := client.Collect(c.SlurmSchedulers.List(ctx, client.SlurmSchedulerFilter{WorkflowID: workflowID}))
 	if err != nil {

@@ -23,7 +23,7 @@ var slurmSchedulerColumns = cli.List[api.SlurmScheduler]{Things: "Slurm schedule
 	{Title: "Serialized", Cell: func(s api.SlurmScheduler) string { return cli.YesNo(s.SerializeAllocations) }},
 }}
 
-// schedulerFlags describe an allocation to ask for.
+// schedulerFlags describe an allocation to request.
 type schedulerFlags struct {
 	name, account, partition, qos, walltime string
 	gres, mem, tmp, extra                   string
@@ -47,19 +47,19 @@ func (s *schedulerFlags) add(cmd *cobra.Command, nameLetter, nodesLetter, wallti
 	f.StringVarP(&s.extra, "extra", "e", "", "more `OPTIONS` of sbatch")
 }
 
-// check rejects what Slurm would refuse later.
+// check returns a usage error for what Slurm would reject later.
 func (s *schedulerFlags) check() error {
 	if d, err := slurm.ParseDuration(s.walltime); err != nil || d <= 0 {
-		return cli.UsageErrorf("--walltime %q is no time that sbatch takes, such as 04:00:00 or 2-12:00:00", s.walltime)
+		return cli.UsageErrorf("--walltime %q is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00", s.walltime)
 	}
 	if s.nodes < 1 {
-		return cli.UsageErrorf("--nodes %d: an allocation has one at least", s.nodes)
+		return cli.UsageErrorf("--nodes %d: the minimum is 1", s.nodes)
 	}
 	return nil
 }
 
-// apply lays over a scheduler what was given on the command line, or what has a
-// default if it is new.
+// apply sets the fields of a scheduler that were given on the command line; if it is new also
+// those with a default.
 func (s *schedulerFlags) apply(cmd *cobra.Command, to *api.SlurmScheduler, isNew bool) {
 	for flag, set := range map[string]func(){
 		"name":                  func() { to.Name = &s.name },
@@ -85,8 +85,8 @@ func newCreate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create [WORKFLOW] --account ACCOUNT",
 		Short: "Add a Slurm scheduler to a workflow",
-		Long: `Add a Slurm scheduler to a workflow: the shape of an allocation that can be asked
-for, by an action or by ` + "`torc-slurm slurm schedule`" + `.`,
+		Long: `Add a Slurm scheduler to a workflow: the shape of an allocation that an action can
+request, or ` + "`torc-slurm slurm schedule`" + `.`,
 		Example: `  torc-slurm slurm create 12 -n short -a myproject -p debug -W 01:00:00
   torc-slurm slurm create 12 -n chain -a myproject --serialize-allocations    one after the other`,
 		Args:              cobra.MaximumNArgs(1),
@@ -94,7 +94,7 @@ for, by an action or by ` + "`torc-slurm slurm schedule`" + `.`,
 		ValidArgsFunction: cli.CompleteWorkflows(a, 1),
 	}
 	flags.add(cmd, "n", "N", "W")
-	cmd.Flags().BoolVar(&flags.serialize, "serialize-allocations", false, "each allocation starts when the one before has ended")
+	cmd.Flags().BoolVar(&flags.serialize, "serialize-allocations", false, "each allocation starts after the previous one has ended")
 	_ = cmd.MarkFlagRequired("account")
 	cmd.RunE = cli.Checked(flags.check, a.WorkflowCommand(func(ctx context.Context, c *cli.Connection, id int64) error {
 		s := api.SlurmScheduler{WorkflowID: id}
@@ -113,14 +113,14 @@ func newUpdate(a *cli.Factory) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update SCHEDULER",
 		Short: "Change a Slurm scheduler",
-		Long:  `Change a Slurm scheduler. Allocations that were asked for stay as they are.`,
+		Long:  `Change a Slurm scheduler. Allocations that were requested before are not changed.`,
 		Example: `  torc-slurm slurm update 3 --walltime 08:00:00
   torc-slurm slurm update 3 -p debug -n 2`,
 		Args:        cobra.ExactArgs(1),
 		Annotations: cli.ServerExits(),
 	}
 	flags.add(cmd, "N", "n", "")
-	cli.YesOrNoVar(cmd.Flags(), &flags.serialize, "serialize-allocations", "each allocation starts when the one before has ended: true or false")
+	cli.YesOrNoVar(cmd.Flags(), &flags.serialize, "serialize-allocations", "each allocation starts after the previous one has ended: true or false")
 	cmd.RunE = cli.Checked(flags.check, a.IDCommand("Slurm scheduler", func(ctx context.Context, c *cli.Connection, id int64) error {
 		s, err := c.SlurmSchedulers.Get(ctx, id)
 		if err != nil {

@@ -30,8 +30,8 @@ func TestSchedulers(t *testing.T) {
 	routes := clitest.Routes{create: {Body: scheduler3}, get: {Body: scheduler3}, put: {Body: scheduler3}, remove: {Body: scheduler3}, listSchedulers: {Body: `{"items":[` + scheduler3 + "," + scheduler4 + `]}`}}
 	clitest.Check(t, New,
 		wrong("slurm create 12", `required flag(s) "account" not set`),
-		wrong("slurm create 12 -a ours -W soon", `--walltime "soon" is no time that sbatch takes, such as 04:00:00 or 2-12:00:00`),
-		wrong("slurm create 12 -a ours -N 0", "--nodes 0: an allocation has one at least"),
+		wrong("slurm create 12 -a ours -W soon", `--walltime "soon" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00`),
+		wrong("slurm create 12 -a ours -N 0", "--nodes 0: the minimum is 1"),
 		wrong("slurm update short -a ours", `"short" is not the id of a Slurm scheduler: ids are numbers from 1`),
 		clitest.Case{Args: "slurm create 12 -a ours", Routes: routes, Want: clitest.Result{
 			Stdout:   "Created Slurm scheduler 3\n",
@@ -108,7 +108,7 @@ func TestSchedule(t *testing.T) {
 	given := ready.With(clitest.Routes{create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}, {SlurmJobID: 813}}}}})
 	only := given.With(clitest.Routes{listSchedulers: {Body: `{"items":[` + scheduler4 + `]}`}})
 	clitest.Check(t, New,
-		wrong("slurm schedule 12 -n 0", "--num-hpc-jobs 0: one at least"),
+		wrong("slurm schedule 12 -n 0", "--num-hpc-jobs 0: the minimum is 1"),
 		clitest.Case{Args: "slurm schedule 12 -n 2", Routes: only, Want: clitest.Result{
 			Stdout: "Successfully running 2 Slurm jobs: 812, 813\n",
 			Requests: []string{
@@ -252,7 +252,7 @@ func TestRegenerate(t *testing.T) {
 	})
 	looked := routes.With(clitest.Routes{submit: {Body: api.SchedulePlan{WorkflowID: 12, LookedAfter: true, AutoSchedule: true}}})
 	clitest.Check(t, New,
-		wrong("slurm regenerate 12 --walltime 0", `--walltime "0" is no time that sbatch takes, such as 04:00:00 or 2-12:00:00`),
+		wrong("slurm regenerate 12 --walltime 0", `--walltime "0" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00`),
 		wrong("slurm regenerate 12 --group-by size", "--group-by size: it is partition or resource-requirements"),
 		wrong("slurm regenerate 12 --walltime-strategy long", "--walltime-strategy long: it is max-job-runtime or max-partition-time"),
 		wrong("slurm regenerate 12 --walltime-multiplier 0.5", "--walltime-multiplier 0.5: it is 1 at least"),
@@ -280,7 +280,7 @@ Nothing was changed: this was a dry run.
 		clitest.Case{Args: "slurm regenerate 12", Routes: routes.With(clitest.Routes{regenerate: {Status: 409, Body: `{"error":{"message":"no site"}}`}}), Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: no HPC profile specified and no system detected\n" +
-				"hint: name one of `torc-slurm hpc list`, or go to a host with Slurm\n",
+				"hint: choose one of `torc-slurm hpc list`, or run it on a host with Slurm\n",
 			Requests: []string{plainly},
 		}},
 		clitest.Case{Args: "slurm regenerate 12 -a ours", Routes: routes.With(clitest.Routes{regenerate: {Status: 422, Body: `{"error":{"message":"no partition takes 9 GPUs"}}`}}), Want: clitest.Result{
@@ -402,7 +402,7 @@ Warning: job big fits nowhere
 		clitest.Case{Args: "slurm plan 12", Routes: clitest.Routes{plan: {Status: 409, Body: `{"error":{"message":"no site"}}`}}, Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: no HPC profile specified and no system detected\n" +
-				"hint: name one of `torc-slurm hpc list`, or go to a host with Slurm\n",
+				"hint: choose one of `torc-slurm hpc list`, or run it on a host with Slurm\n",
 			Requests: []string{
 				`POST /workflows/12/allocation_plan {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`,
 			},

@@ -21,8 +21,8 @@ func newUsage(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:   "usage [WORKFLOW]",
 		Short: "Sum up the node and CPU time of a workflow's allocations",
-		Long: `Sum up for how long the allocations of a workflow had nodes and CPUs, used or not,
-as Slurm's accounting has it: what a site charges.`,
+		Long: `Sum up how long the allocations of a workflow had nodes and CPUs, used or not, by
+Slurm's accounting. This is what a site charges.`,
 		Example:           `  torc-slurm slurm usage 12`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.ServerExits(),

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -20,7 +21,7 @@ type Flags struct {
 	SkipChecks   bool
 }
 
-// Load reads a specification and tells its warnings.
+// Load reads a specification and prints its warnings.
 func Load(a *cli.Factory, path string, flags Flags) (*spec.Result, error) {
 	loaded, err := spec.Load(path, Options(a, flags))
 	if err != nil {
@@ -32,16 +33,17 @@ func Load(a *cli.Factory, path string, flags Flags) (*spec.Result, error) {
 	return loaded, nil
 }
 
-// Options are how a command reads a specification.
+// Options returns the options for reading a specification or a policy. A relative path is
+// relative to the current folder of a.
 func Options(a *cli.Factory, flags Flags) spec.Options {
 	return spec.Options{
 		User: a.User(), Dir: a.Dir, Stdin: a.Stdin,
+		ReadFile:             func(path string) ([]byte, error) { return os.ReadFile(a.Path(path)) },
 		NoResourceMonitoring: flags.NoMonitoring, SkipChecks: flags.SkipChecks,
 	}
 }
 
-// ConfirmWarnings asks whether to go on if a workflow probably cannot do its
-// work.
+// ConfirmWarnings asks whether to continue if a workflow probably cannot succeed.
 func ConfirmWarnings(a *cli.Factory, warnings []*spec.Warning) error {
 	serious := 0
 	for _, w := range warnings {
@@ -53,7 +55,7 @@ func ConfirmWarnings(a *cli.Factory, warnings []*spec.Warning) error {
 		return nil
 	}
 	if a.StdinTerminal && a.Format != cli.FormatJSON {
-		if ok, err := a.Confirm(false, "Create the workflow all the same?"); ok || err != nil {
+		if ok, err := a.Confirm(false, "Create the workflow anyway?"); ok || err != nil {
 			return err
 		}
 		return cli.Silent(cli.ExitInvalidSpec)

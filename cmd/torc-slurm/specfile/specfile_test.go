@@ -52,7 +52,7 @@ func TestReadCommands(t *testing.T) {
 func TestConfirmWarnings(t *testing.T) {
 	harmless := &spec.Warning{Error: spec.Error{Message: "a name twice"}}
 	serious := &spec.Warning{Error: spec.Error{Message: "too large"}, NeedsConfirmation: true}
-	const question = "Create the workflow all the same? [y/N] "
+	const question = "Create the workflow anyway? [y/N] "
 	for _, tt := range []struct {
 		name     string
 		warnings []*spec.Warning
@@ -116,5 +116,20 @@ func TestLoad(t *testing.T) {
 	a, _ = factoryFor(t, strings.NewReader("name: w\njobs:\n  - name: a\n"))
 	if _, err := Load(a, "-", Flags{}); cli.ExitStatus(err) != cli.ExitInvalidSpec {
 		t.Errorf("a job without a command: %v", err)
+	}
+}
+
+// TestRelativePath: the path of a file is relative to the folder of the invocation, which
+// need not be that of the process.
+func TestRelativePath(t *testing.T) {
+	a, _ := factoryFor(t, nil)
+	if err := os.WriteFile(filepath.Join(a.Dir, "infra.yaml"), []byte("name: infra\nrules: [{id: node, when: {cause: [node_fail]}, action: retry, limit: 3}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := spec.LoadPolicy("infra.yaml", Options(a, Flags{})); err != nil || f.Policy.Name != "infra" {
+		t.Errorf("%+v, error %v", f, err)
+	}
+	if _, err := spec.LoadPolicy("missing.yaml", Options(a, Flags{})); err == nil || err.Error() != "there is no file missing.yaml" {
+		t.Errorf("a missing file: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ var actionColumns = cli.List[api.Action]{Things: "actions", Columns: []cli.Colum
 func newListActions(a *cli.Factory) *cobra.Command {
 	return &cobra.Command{
 		Use:               "list-actions [WORKFLOW]",
-		Short:             "List the actions of a workflow and how far they are",
+		Short:             "List the actions of a workflow with their status",
 		Example:           `  torc-slurm workflows list-actions 12`,
 		Args:              cobra.MaximumNArgs(1),
 		Annotations:       cli.WithCSV(cli.ServerExits()),
@@ -58,8 +58,8 @@ func newUpdateAction(a *cli.Factory) *cobra.Command {
 	var o actionFlags
 	cmd := &cobra.Command{
 		Use:   "update-action WORKFLOW ACTION",
-		Short: "Change what an action does",
-		Long:  `Change keys of an action's configuration; the others stay.`,
+		Short: "Change an action",
+		Long:  `Change keys of an action's configuration. Other keys keep their values.`,
 		Example: `  torc-slurm workflows update-action 12 4 --num-allocations 3
   torc-slurm workflows update-action 12 5 --json '{"commands": ["./notify.sh"]}'`,
 		Args:              cobra.ExactArgs(2),
@@ -69,7 +69,7 @@ func newUpdateAction(a *cli.Factory) *cobra.Command {
 	f := cmd.Flags()
 	f.Int64Var(&o.schedulerID, "scheduler-id", 0, "other scheduler")
 	f.StringVar(&o.schedulerType, "scheduler-type", "", "its type")
-	f.Int64Var(&o.allocations, "num-allocations", 0, "how many allocations it asks for")
+	f.Int64Var(&o.allocations, "num-allocations", 0, "number of allocations that it requests")
 	cli.YesOrNoVar(f, &o.perNode, "start-one-worker-per-node", "whether each node of an allocation gets a runner: `true|false`")
 	f.Int64Var(&o.parallel, "max-parallel-jobs", 0, "how many jobs a runner runs at a time")
 	f.StringVar(&o.config, "json", "", "keys to change, as a `JSON` object")
@@ -103,7 +103,7 @@ func actionArgs(args []string) (ids [2]int64, err error) {
 	return ids, err
 }
 
-// keys are those that were given; a flag of its own wins over --json.
+// keys returns the given keys; a separate flag takes precedence over --json.
 func (o *actionFlags) keys(cmd *cobra.Command) (api.Object, error) {
 	keys := make(map[string]any)
 	if o.config != "" {

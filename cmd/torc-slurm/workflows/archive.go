@@ -9,7 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 )
 
-// archiveResult is what workflows archive says in JSON.
+// archiveResult is the JSON output of workflows archive.
 type archiveResult struct {
 	Status           string         `json:"status"` // success, partial_success
 	UpdatedWorkflows []int64        `json:"updated_workflows"`
@@ -17,7 +17,7 @@ type archiveResult struct {
 	Errors           []archiveError `json:"errors,omitempty"`
 }
 
-// archiveError is a workflow that stayed as it was.
+// archiveError is a workflow that was not changed.
 type archiveError struct {
 	WorkflowID int64  `json:"workflow_id"`
 	Error      string `json:"error"`
@@ -27,9 +27,9 @@ func newArchive(a *cli.Factory) *cobra.Command {
 	complete := cli.CompleteWorkflows(a, 0)
 	return &cobra.Command{
 		Use:   "archive true|false [WORKFLOW...]",
-		Short: "Put workflows into the archive, or take them out",
-		Long: `Put workflows into the archive (true), or take them out (false). Archived
-workflows are left out of lists and cannot be reset.`,
+		Short: "Archive workflows, or restore them",
+		Long: `Archive workflows (true), or restore them from the archive (false). Archived workflows
+are not listed and cannot be reset.`,
 		Example: `  torc-slurm workflows archive true 12 13
   torc-slurm workflows archive false 12`,
 		Args:        cobra.MinimumNArgs(1),
@@ -43,7 +43,7 @@ workflows are left out of lists and cannot be reset.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			archived, err := strconv.ParseBool(args[0])
 			if err != nil {
-				return cli.UsageErrorf("say true to archive, false to take out of the archive; not %q", args[0])
+				return cli.UsageErrorf("give true to archive, false to restore; not %q", args[0])
 			}
 			ids, err := cli.SplitIDs("workflow", args[1:])
 			if err != nil {
@@ -83,7 +83,7 @@ func archive(ctx context.Context, a *cli.Factory, c *cli.Connection, archived bo
 	}
 	what := "Archived"
 	if !archived {
-		what = "Took out of the archive:"
+		what = "Restored:"
 	}
 	if failed != nil {
 		result.Status = "partial_success"

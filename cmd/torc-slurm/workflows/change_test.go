@@ -82,7 +82,7 @@ Enforces runtimes:  no
 		clitest.Case{Args: "workflows get", Routes: clitest.Routes{"GET /workflows": {Body: `{"items":[]}`}}, Want: clitest.Result{
 			Status: 3,
 			Stderr: "error: user ann has no workflow here\n" +
-				"hint: `torc-slurm create SPEC` makes one; `torc-slurm workflows list --all-users` shows those of others\n",
+				"hint: `torc-slurm create SPEC` creates one; `torc-slurm workflows list --all-users` lists those of all users\n",
 			Requests: []string{"GET /workflows?is_archived=false&user=ann"},
 		}},
 		clitest.Case{Args: "workflows get -- -1", Want: clitest.Result{Status: cli.ExitUsage, Stderr: "error: \"-1\" is not the id of a workflow: ids are numbers from 1\n"}},
@@ -137,7 +137,7 @@ func TestArchive(t *testing.T) {
 	const archive12, archive13 = "POST /workflows/12/archive", "POST /workflows/13/archive"
 	routes := clitest.Routes{archive12: {Body: sweep}, archive13: refused(409, "workflow 13 is running"), "GET /workflows": {Body: `{"items":[` + sweep + `]}`}}
 	clitest.Check(t, New,
-		wrong("workflows archive 12", `say true to archive, false to take out of the archive; not "12"`),
+		wrong("workflows archive 12", `give true to archive, false to restore; not "12"`),
 		wrong("workflows archive true x", `"x" is not the id of a workflow: ids are numbers from 1`),
 		clitest.Case{Args: "workflows archive true 12,12", Routes: routes, Want: clitest.Result{Stdout: "Archived workflow 12\n", Requests: []string{`POST /workflows/12/archive {"is_archived":true}`}}},
 		// Without an id it is the user's only workflow, but none that is in the archive.
@@ -147,7 +147,7 @@ func TestArchive(t *testing.T) {
 		}},
 		wrong("workflows archive false", "say which workflows to take out of the archive; `torc-slurm workflows list --archived-only` lists them"),
 		clitest.Case{Args: "workflows archive false 12", Routes: routes, Want: clitest.Result{
-			Stdout:   "Took out of the archive: workflow 12\n",
+			Stdout:   "Restored: workflow 12\n",
 			Requests: []string{`POST /workflows/12/archive {"is_archived":false}`},
 		}},
 		clitest.Case{Args: "workflows archive true 12 13", Routes: routes, Want: clitest.Result{
@@ -239,7 +239,7 @@ error: interrupted
 		clitest.Case{Args: "cancel 12", Routes: routes, Want: clitest.Result{
 			Status: cli.ExitUsage,
 			Stderr: aboutSweep + `
-error: there is nobody to ask; confirm with --no-prompts
+error: cannot ask without a terminal; confirm with --no-prompts
 `,
 			Requests: []string{getSweep},
 		}},

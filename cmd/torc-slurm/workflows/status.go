@@ -160,9 +160,9 @@ func verdictLine(s *api.WorkflowStatus, prefix string) string {
 	case s.TotalJobs == 0:
 		return "The workflow has no jobs."
 	case s.IsComplete && s.GivenUp != "":
-		return fmt.Sprintf("The workflow has ended, as the run was given up: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
+		return fmt.Sprintf("The workflow has ended, as the run was aborted: %d failed, %d terminated, %d canceled.", n.Failed, n.Terminated, n.Canceled)
 	case s.GivenUp != "":
-		return "The run was given up, and goes on to its end."
+		return "The run was aborted and is ending."
 	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0 && s.Stages.EndJobFailed():
 		return "The workflow has ended: every job completed, but its end job " + cli.FirstOf(s.EndJob.Line(), "failed") + "."
 	case s.IsComplete && s.Verdict == "failed" && n.Failed+n.Terminated+n.Canceled == 0:

@@ -262,8 +262,8 @@ func TestVerdictLines(t *testing.T) {
 	}{
 		{api.WorkflowStatus{IsCanceled: true}, "The workflow is canceled."},
 		{api.WorkflowStatus{}, "The workflow has no jobs."},
-		{givenUp, "The workflow has ended, as the run was given up: 1 failed, 0 terminated, 1 canceled."},
-		{goesOn, "The run was given up, and goes on to its end."},
+		{givenUp, "The workflow has ended, as the run was aborted: 1 failed, 0 terminated, 1 canceled."},
+		{goesOn, "The run was aborted and is ending."},
 		{ended("failed", api.JobCounts{Completed: 2}), "The workflow has ended: every job completed, but its success_if does not hold."},
 		{ended("completed", api.JobCounts{Completed: 2}), "The workflow has ended: every job completed."},
 		{ended("completed", api.JobCounts{Completed: 1, Terminated: 1}), "The workflow has ended successfully by its success_if: 0 failed, 1 terminated, 0 canceled."},

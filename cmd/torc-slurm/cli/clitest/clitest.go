@@ -33,7 +33,7 @@ const User = "ann"
 // Now is the time at which commands run.
 var Now = time.Date(2026, time.March, 14, 12, 0, 0, 0, time.UTC)
 
-// T is what is needed of a *testing.T.
+// T has the methods of a *testing.T that this package needs.
 type T interface {
 	Helper()
 	Cleanup(func())
@@ -42,15 +42,15 @@ type T interface {
 	Fatalf(format string, args ...any)
 }
 
-// Reply is what the server answers.
+// Reply is a response of the server.
 type Reply struct {
 	Status int     // 200 if zero
 	Body   any     // text as it is, else what is written as JSON; $DIR stands for the current folder
 	Then   []Reply // to later requests of the same route, the last one to all that follow
 }
 
-// Routes are the answers of the server by method and path, "GET /jobs/3". A key
-// with a query, "GET /jobs?limit=1", goes before the one without.
+// Routes are the responses of the server by method and path, "GET /jobs/3". A key with a
+// query, "GET /jobs?limit=1", takes precedence over the one without.
 type Routes map[string]Reply
 
 // With returns the routes and others, which replace those with the same key.
@@ -60,7 +60,7 @@ func (r Routes) With(others Routes) Routes {
 	return all
 }
 
-// Case is one call of a command, and what it must do.
+// Case is a call of a command and its expected result.
 type Case struct {
 	Args   string // as a shell reads them, with the name of the command first
 	Routes Routes
@@ -77,7 +77,7 @@ type Case struct {
 	Want      Result
 }
 
-// Result is what a command did. In its texts $DIR stands for the current folder.
+// Result is what a command returned and printed. In its texts $DIR stands for the current folder.
 type Result struct {
 	Status         int
 	Stdout, Stderr string
