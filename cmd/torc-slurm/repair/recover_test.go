@@ -326,12 +326,13 @@ func TestRecoverUnderSlurm(t *testing.T) {
 		WorkflowID: 12, PendingJobs: 3, SiteName: "mine", SiteTitle: "Mine", Warnings: []string{"job big waits"},
 		Schedulers: []api.PlannedScheduler{{Name: "short_regen", Account: "ours", Partition: "short", Walltime: "01:00:00", Nodes: 1, NumAllocations: 2, JobIDs: []int64{41, 42}, IsNew: true}},
 	}
+	submitted := planned
+	submitted.Submission = &api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}
+	const regenerate = "POST /workflows/12/regenerate"
 	routes := quiet.With(clitest.Routes{
-		askRecover: {Body: proposal(true)}, "POST /workflows/12/regenerate": {Body: planned},
-		"GET /workflows/12":         {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
-		"GET /workflows/12/status":  {Body: api.WorkflowStatus{WorkflowID: 12, TotalJobs: 3, JobsByStatus: api.JobCounts{Ready: 3}}},
-		"GET /workflows/12/actions": {Body: `[]`},
-		"POST /workflows/12/submit": {Body: api.SchedulePlan{WorkflowID: 12, AutoSchedule: true, LookedAfter: true, Asked: []api.Allocation{{SlurmJobID: 812}}}},
+		askRecover: {Body: proposal(true)}, regenerate: {Body: planned, Then: []clitest.Reply{{Body: submitted}}},
+		"GET /workflows/12":        {Body: `{"id":12,"name":"w","user":"ann","submission_directory":"$DIR"}`},
+		"GET /workflows/12/status": {Body: api.WorkflowStatus{WorkflowID: 12, TotalJobs: 3, JobsByStatus: api.JobCounts{Ready: 3}}},
 	})
 	clitest.Check(t, New,
 		clitest.Case{Args: "recover 12 --dry-run --partition short --walltime 1:00:00", Routes: routes, Want: clitest.Result{
@@ -356,12 +357,11 @@ Slurm was asked for 1 allocation: 812
 				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`,
 				"GET /workflows/12",
 				"GET /workflows/12/status",
-				"GET /workflows/12/actions",
-				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","auto_schedule":{},"no_auto_schedule":true,"skip_checks":true}`,
+				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output","no_auto_schedule":true,"skip_checks":true}}`,
 				`POST /events {"workflow_id":12,"timestamp":0,"data":{"category":"recovery","event_type":"recovery","result":{"oom_fixed":1,"timeout_fixed":1,"unknown_retried":0,"outside_retried":1,"other_failures":1,"jobs_to_retry":[41,42,43],"adjustments":[],"slurm":{"workflow_id":12,"pending_jobs":3,"schedulers_created":[{"name":"short_regen","account":"ours","partition":"short","walltime":"01:00:00","mem":"","nodes":1,"num_allocations":2,"job_count":2,"job_names":null,"has_dependencies":false}],"total_allocations":2,"allocations_submitted":1,"allocations_deferred":1,"live_allocations":0,"warnings":["job big waits"],"submitted":true}}}}`,
 			},
 		}},
-		clitest.Case{Args: "recover 12 -o out", Routes: routes.With(clitest.Routes{"POST /workflows/12/submit": {Status: 422, Body: `{"error":{"message":"no account"}}`}}), Want: clitest.Result{
+		clitest.Case{Args: "recover 12 -o out", Routes: routes.With(clitest.Routes{regenerate: {Body: planned, Then: []clitest.Reply{{Status: 422, Body: `{"error":{"message":"submit workflow 12: no account"}}`}}}}), Want: clitest.Result{
 			Status: cli.ExitRefused,
 			Stderr: "error: submit workflow 12: no account\n",
 			Requests: []string{
@@ -370,8 +370,7 @@ Slurm was asked for 1 allocation: 812
 				applied,
 				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`,
 				"GET /workflows/12/status",
-				"GET /workflows/12/actions",
-				`POST /workflows/12/submit {"output_dir":"$DIR/out","auto_schedule":{},"skip_checks":true}`,
+				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","skip_checks":true}}`,
 			},
 		}},
 	)

@@ -1,6 +1,7 @@
 package slurmcmd
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/api"
@@ -237,7 +238,7 @@ func TestScheduleDemand(t *testing.T) {
 
 func TestRegenerate(t *testing.T) {
 	const plainly = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5}`
-	const regenerate, submit, create = "POST /workflows/12/regenerate", "POST /workflows/12/submit", "POST /workflows/12/allocations"
+	const regenerate = "POST /workflows/12/regenerate"
 	id := int64(3)
 	made := api.Regeneration{
 		WorkflowID: 12, PendingJobs: 3, SiteName: "torctest", SiteTitle: "Test", LiveAllocations: 1, TotalAllocations: 3,
@@ -246,11 +247,16 @@ func TestRegenerate(t *testing.T) {
 			{Name: "debug_2", Account: "ours", Partition: "debug", Walltime: "02:00:00", Nodes: 1, NumAllocations: 1, JobIDs: []int64{43}, JobNames: []string{"c"}, HasDependencies: true},
 		},
 	}
-	routes := ready.With(clitest.Routes{
-		regenerate: {Body: made}, submit: {Body: api.SchedulePlan{WorkflowID: 12, Refused: []string{"one more: the limit of jobs"}}},
-		create: {Body: api.AllocateResponse{Items: []api.Allocation{{SlurmJobID: 812}, {SlurmJobID: 813}}, Refused: "a quota"}},
-	})
-	looked := routes.With(clitest.Routes{submit: {Body: api.SchedulePlan{WorkflowID: 12, LookedAfter: true, AutoSchedule: true}}})
+	routes := ready.With(clitest.Routes{regenerate: {Body: made}})
+	// submitted are the routes with an answer to the request that submits.
+	submitted := func(plan api.SchedulePlan, warnings ...string) clitest.Routes {
+		answer := made
+		answer.Submission, answer.Warnings, answer.Schedulers = &plan, warnings, slices.Clone(made.Schedulers)
+		answer.Schedulers[0].IsNew = false // the first request has created it
+		return ready.With(clitest.Routes{regenerate: {Body: made, Then: []clitest.Reply{{Body: answer}}}})
+	}
+	const rejected = "no such account"
+	const once = `POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/out","no_auto_schedule":true}}`
 	clitest.Check(t, New,
 		wrong("slurm regenerate 12 --walltime 0", `--walltime "0" is not a time limit for sbatch, such as 04:00:00 or 2-12:00:00`),
 		wrong("slurm regenerate 12 --group-by size", "--group-by size: it is partition or resource-requirements"),
@@ -336,7 +342,7 @@ Nothing was changed: this was a dry run.
 `,
 			Requests: []string{plainly},
 		}},
-		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: looked, Want: clitest.Result{
+		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: submitted(api.SchedulePlan{WorkflowID: 12, LookedAfter: true, AutoSchedule: true}), Want: clitest.Result{
 			Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
 debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is missing
 1 allocation is there already
@@ -346,28 +352,35 @@ Slurm is asked for nothing now; the daemon asks as soon as ready jobs have no pl
 				plainly,
 				getWorkflow,
 				getStatus,
-				getActions,
-				`POST /workflows/12/submit {"output_dir":"$DIR/torc_output","auto_schedule":{}}`,
+				`POST /workflows/12/regenerate {"group_by":"partition","walltime_strategy":"max-job-runtime","walltime_multiplier":1.5,"submit":{"output_dir":"$DIR/torc_output"}}`,
 			},
 		}},
-		// Where nobody asks for more later, what the ready jobs lack is asked for now.
-		clitest.Case{Args: "slurm regenerate 12 --submit --no-auto-schedule -o out", Routes: routes, Want: clitest.Result{
-			Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
+		// With --no-auto-schedule the daemon requests once, and says what it did not request.
+		clitest.Case{
+			Args: "slurm regenerate 12 --submit --no-auto-schedule -o out",
+			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Asked: []api.Allocation{{SlurmJobID: 812}, {SlurmJobID: 813}}},
+				"a quota", "nothing asks for the 1 allocation of debug_2"),
+			Want: clitest.Result{
+				Stdout: `debug (new): 2 jobs for 01:00:00 in partition debug; 2 allocations are missing
 debug_2 (there already): 1 job for 02:00:00 in partition debug; 1 allocation is missing
 1 allocation is there already
-Warning: one more: the limit of jobs
 Warning: a quota
-Warning: nothing asks for the 1 allocation of debug_2, whose jobs wait for others: repeat the command when they are ready
+Warning: nothing asks for the 1 allocation of debug_2
 Slurm was asked for 2 allocations: 812, 813
 `,
-			Requests: []string{
-				plainly,
-				getStatus,
-				getActions,
-				`POST /workflows/12/submit {"output_dir":"$DIR/out","auto_schedule":{},"no_auto_schedule":true}`,
-				`POST /workflows/12/allocations {"scheduler_config_id":3,"count":2,"output_dir":"$DIR/out"}`,
+				Requests: []string{plainly, getStatus, once},
 			},
-		}},
+		},
+		clitest.Case{
+			Args: "slurm regenerate 12 --submit --no-auto-schedule -o out",
+			Routes: submitted(api.SchedulePlan{WorkflowID: 12, Refused: []string{rejected}, Refusals: []api.ScheduleRefusal{{Class: "permanent", Text: rejected}}},
+				rejected),
+			Want: clitest.Result{
+				Status:   cli.ExitFailed,
+				Stderr:   "error: ask Slurm for allocations of workflow 12: no such account\n",
+				Requests: []string{plainly, getStatus, once},
+			},
+		},
 		clitest.Case{Args: "slurm regenerate 12 --submit", Routes: ready.With(clitest.Routes{regenerate: {Body: api.Regeneration{WorkflowID: 12}}}), Want: clitest.Result{
 			Stdout:   "Workflow 12 has no job that a scheduler could be made for.\n",
 			Requests: []string{plainly},
