@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 func TestDefinitionArrivesAsItWasWritten(t *testing.T) {
@@ -20,7 +21,7 @@ func TestDefinitionArrivesAsItWasWritten(t *testing.T) {
 		Requirements:    []workflow.ResourceRequirements{{Name: "r", NumCPUs: 2, NumNodes: 1, Memory: "4g", Runtime: "PT1H"}},
 		FailureHandlers: []workflow.FailureHandlerDefinition{{Name: "h", Rules: []workflow.FailureRule{{ExitCodes: []int64{1}, MaxRetries: 2}}}},
 		SlurmSchedulers: []workflow.SlurmSchedulerDefinition{{Name: "s", Account: "a", Nodes: 1, Walltime: "1:00:00"}},
-		Actions:         []workflow.ActionDefinition{{TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionRunCommands, Jobs: []int32{0}, Commands: []string{"true"}}},
+		Actions:         []workflow.ActionDefinition{{TriggerType: action.TriggerJobsReady, ActionType: action.RunCommands, Jobs: []int32{0}, Commands: []string{"true"}}},
 	}
 	for i := range 2*definitionChunk + 1 {
 		j := workflow.JobDefinition{Name: fmt.Sprint("<j>", i), Command: "a && b", Labels: []string{"gpu"}, JobOptions: workflow.JobOptions{RunTimeout: &workflow.RunTimeout{AfterSeconds: 1}}}

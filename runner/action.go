@@ -16,7 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/process"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // ActionClient lists and claims the actions of a workflow; a client.Runners
@@ -71,11 +71,11 @@ func (s *actions) startDue(ctx context.Context, now time.Time) {
 			return
 		}
 		s.begun = true
-		s.runInBackground(ctx, workflow.TriggerWorkflowStart, workflow.TriggerWorkerStart)
+		s.runInBackground(ctx, action.TriggerWorkflowStart, action.TriggerWorkerStart)
 	case s.due && !s.none && now.After(s.next) && !s.runner.leaving.active() && s.runner.turns.outage.since.IsZero():
 		s.due = false
 		s.next = now.Add(actionPause)
-		s.runInBackground(ctx, workflow.TriggerJobsReady, workflow.TriggerJobsComplete)
+		s.runInBackground(ctx, action.TriggerJobsReady, action.TriggerJobsComplete)
 	}
 }
 
@@ -91,9 +91,9 @@ func (s *actions) startFinal(ctx context.Context) bool {
 		return false
 	}
 	s.ended = true
-	triggers := []string{workflow.TriggerWorkerComplete}
+	triggers := []string{action.TriggerWorkerComplete}
 	if s.runner.turns.latest.Complete && !s.runner.turns.latest.Canceled {
-		triggers = append(triggers, workflow.TriggerJobsReady, workflow.TriggerJobsComplete, workflow.TriggerWorkflowComplete)
+		triggers = append(triggers, action.TriggerJobsReady, action.TriggerJobsComplete, action.TriggerWorkflowComplete)
 	}
 	s.runInBackground(ctx, triggers...)
 	return true
@@ -192,7 +192,7 @@ func (s *actions) runDue(ctx context.Context, pass actionPass, m *actionsDoneMsg
 	var errs []error
 	for i := range list {
 		a := &list[i]
-		if a.ActionType != workflow.ActionRunCommands || a.ID == nil {
+		if a.ActionType != action.RunCommands || a.ID == nil {
 			continue
 		}
 		m.any = true

@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/runner/output"
 	"github.com/torc-slurm/torc-slurm/runner/runnertest"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // fakeActions are actions that are always due.
@@ -36,7 +36,7 @@ func (f *fakeActions) add(t testing.TB, trigger string, commands ...string) {
 		t.Fatal(err)
 	}
 	f.list = append(f.list, api.Action{
-		ID: ptr(int64(len(f.list) + 1)), TriggerType: trigger, ActionType: workflow.ActionRunCommands,
+		ID: ptr(int64(len(f.list) + 1)), TriggerType: trigger, ActionType: action.RunCommands,
 		ActionConfig: config, TriggerCount: ptr(int64(1)), RequiredTriggers: ptr(int64(1)),
 	})
 }
@@ -71,11 +71,11 @@ func TestActions(t *testing.T) {
 	dir := t.TempDir()
 	note := func(word string) string { return "echo " + word + " >> " + dir + "/order" }
 	f := &fakeActions{}
-	f.add(t, workflow.TriggerWorkflowStart, note("start"), "pwd; env | grep ^TORC_ | grep -v KEY | sort")
-	f.add(t, workflow.TriggerWorkerStart, note("worker-start"))
-	f.add(t, workflow.TriggerJobsComplete, note("jobs-complete"), "false", note("never"))
-	f.add(t, workflow.TriggerWorkflowComplete, note("end"))
-	f.add(t, workflow.TriggerWorkerComplete, note("worker-end"))
+	f.add(t, action.TriggerWorkflowStart, note("start"), "pwd; env | grep ^TORC_ | grep -v KEY | sort")
+	f.add(t, action.TriggerWorkerStart, note("worker-start"))
+	f.add(t, action.TriggerJobsComplete, note("jobs-complete"), "false", note("never"))
+	f.add(t, action.TriggerWorkflowComplete, note("end"))
+	f.add(t, action.TriggerWorkerComplete, note("worker-end"))
 	f.add(t, "on_tuesdays", note("never"))
 	d := runnertest.New(job(note("job")))
 	o := testOptions(t, d)
@@ -118,7 +118,7 @@ func TestActions(t *testing.T) {
 func TestActionOfAnotherRunner(t *testing.T) {
 	dir := t.TempDir()
 	f := &fakeActions{refuse: true}
-	f.add(t, workflow.TriggerWorkflowStart, "touch "+dir+"/ran")
+	f.add(t, action.TriggerWorkflowStart, "touch "+dir+"/ran")
 	o := testOptions(t, runnertest.New(job("true")))
 	o.Actions = f
 	run(t, o)
@@ -140,8 +140,8 @@ func TestActionsOfTheStartWaitForTheDaemon(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			f.add(t, workflow.TriggerWorkflowStart, "echo start >> "+dir+"/order")
-			f.add(t, workflow.TriggerWorkerStart, "echo worker-start >> "+dir+"/order")
+			f.add(t, action.TriggerWorkflowStart, "echo start >> "+dir+"/order")
+			f.add(t, action.TriggerWorkerStart, "echo worker-start >> "+dir+"/order")
 			d := runnertest.New(job("echo job >> " + dir + "/order"))
 			d.Welcome.WaitForHealthyMins = 20
 			o := testOptions(t, d)
@@ -159,7 +159,7 @@ func TestActionsOfTheStartWaitForTheDaemon(t *testing.T) {
 // daemon is over.
 func TestActionsThatNobodyAnswersAbout(t *testing.T) {
 	f := &fakeActions{away: 1000}
-	f.add(t, workflow.TriggerWorkflowStart, "true")
+	f.add(t, action.TriggerWorkflowStart, "true")
 	d := runnertest.New(job("true"))
 	d.Welcome.WaitForHealthyMins = 0
 	o := testOptions(t, d)
@@ -172,7 +172,7 @@ func TestActionsThatNobodyAnswersAbout(t *testing.T) {
 func TestStopEndsActions(t *testing.T) {
 	dir := t.TempDir()
 	f := &fakeActions{}
-	f.add(t, workflow.TriggerWorkflowStart, "echo $$ > "+dir+"/pid; exec sleep 1000")
+	f.add(t, action.TriggerWorkflowStart, "echo $$ > "+dir+"/pid; exec sleep 1000")
 	o := testOptions(t, runnertest.New(job("true")))
 	o.Actions = f
 	r := start(t, o)

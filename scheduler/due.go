@@ -12,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -28,14 +29,14 @@ type dueAction struct {
 
 // carriesOut reports whether the daemon requests the allocations of an action, or has
 // requested them.
-func (l *pass) carriesOut(a *workflow.ActionRecord, c workflow.ScheduleNodes) bool {
-	ours := slices.Contains([]string{workflow.TriggerWorkflowStart, workflow.TriggerJobsReady, workflow.TriggerJobsComplete}, a.TriggerType)
+func (l *pass) carriesOut(a *action.Record, c action.NodesConfig) bool {
+	ours := slices.Contains([]string{action.TriggerWorkflowStart, action.TriggerJobsReady, action.TriggerJobsComplete}, a.TriggerType)
 	return c.SchedulerType == compute.SchedulerSlurm && ours && (a.TakenMS != 0 || a.IsPending())
 }
 
 // dueOf returns what an action of a submitted workflow has to request; ok is false
 // if it is nothing, or not carried out by the daemon.
-func (l *pass) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueAction, ok bool) {
+func (l *pass) dueOf(a *action.Record, c action.NodesConfig) (d dueAction, ok bool) {
 	if !l.carriesOut(a, c) {
 		return d, false
 	}
@@ -52,7 +53,7 @@ func (l *pass) dueOf(a *workflow.ActionRecord, c workflow.ScheduleNodes) (d dueA
 
 // follow adds a follower for the jobs of an action that has requested its
 // allocations, or does so now: one follower for all actions of a scheduler.
-func (l *pass) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
+func (l *pass) follow(a *action.Record, c action.NodesConfig) {
 	if c.SchedulerID == nil || l.pools.schedulerOf(*c.SchedulerID) == nil {
 		return
 	}
@@ -64,7 +65,7 @@ func (l *pass) follow(a *workflow.ActionRecord, c workflow.ScheduleNodes) {
 			return
 		}
 	}
-	f := autoAction{id: a.ID, config: workflow.ScheduleNodes{SchedulerID: c.SchedulerID, MaxParallelJobs: c.MaxParallelJobs}, follows: []int64{a.ID}}
+	f := autoAction{id: a.ID, config: action.NodesConfig{SchedulerID: c.SchedulerID, MaxParallelJobs: c.MaxParallelJobs}, follows: []int64{a.ID}}
 	f.config.MaxAllocations = count
 	l.followers = append(l.followers, f)
 }

@@ -10,18 +10,19 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
 // action adds an action schedule_nodes with a scheduler of its own.
-func (w *world) action(trigger string, count int, serialize bool) workflow.ActionRecord {
+func (w *world) action(trigger string, count int, serialize bool) action.Record {
 	w.Helper()
 	c, err := w.store.SlurmSchedulers.Create(w.Context(), compute.SlurmScheduler{
 		WorkflowID: w.id, Name: "small", Account: "research", Partition: new("std"), Nodes: 1, NtasksPerNode: new(int64(2)), Walltime: "01:00:00", SerializeAllocations: serialize,
 	})
 	w.must(err)
-	a, err := w.store.Actions.Create(w.Context(), workflow.ActionRecord{
-		WorkflowID: w.id, TriggerType: trigger, ActionType: workflow.ActionScheduleNodes,
+	a, err := w.store.Actions.Create(w.Context(), action.Record{
+		WorkflowID: w.id, TriggerType: trigger, ActionType: action.ScheduleNodes,
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id":%d,"scheduler_type":"slurm","num_allocations":%d,"max_parallel_jobs":2}`, c.ID, count)),
 	})
 	w.must(err)
@@ -30,8 +31,8 @@ func (w *world) action(trigger string, count int, serialize bool) workflow.Actio
 
 func TestTriggeredActionsAreCarriedOutOnce(t *testing.T) {
 	w := newWorld(t)
-	w.action(workflow.TriggerWorkflowComplete, 1, false)
-	a := w.action(workflow.TriggerWorkflowStart, 2, false)
+	w.action(action.TriggerWorkflowComplete, 1, false)
+	a := w.action(action.TriggerWorkflowStart, 2, false)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.look()
 	if w.asked != 0 {
@@ -60,7 +61,7 @@ func TestTriggeredActionsAreCarriedOutOnce(t *testing.T) {
 
 func TestAnActionOfARunnerIsLeftToIt(t *testing.T) {
 	w := newWorld(t)
-	a := w.action(workflow.TriggerWorkflowStart, 2, false)
+	a := w.action(action.TriggerWorkflowStart, 2, false)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.must(w.store.Actions.Claim(t.Context(), w.id, a.ID, nil))
 	if w.submit(nil); w.asked != 0 {
@@ -72,7 +73,7 @@ func TestAnActionOfARunnerIsLeftToIt(t *testing.T) {
 // what is left of it.
 func TestAnActionGoesOn(t *testing.T) {
 	w := newWorld(t)
-	w.action(workflow.TriggerWorkflowStart, 3, true)
+	w.action(action.TriggerWorkflowStart, 3, true)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.answers = []error{nil, refusal(slurm.Temporary)}
 	r := w.submit(nil)
@@ -97,7 +98,7 @@ func TestAnActionGoesOn(t *testing.T) {
 func TestAnActionThatSlurmRefusesForGoodIsOver(t *testing.T) {
 	w := newWorld(t)
 	w.lookAfter(false)
-	w.action(workflow.TriggerWorkflowStart, 3, false)
+	w.action(action.TriggerWorkflowStart, 3, false)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.answers = []error{refusal(slurm.Permanent)}
 	w.submit(nil)
@@ -113,8 +114,8 @@ func TestJobsOfASchedulerGoThere(t *testing.T) {
 		WorkflowID: w.id, Name: "gpu", Account: "research", Partition: new("big"), Nodes: 1, Mem: new("4g"), Walltime: "00:30:00", Extra: new("--cpus-per-task=2"),
 	})
 	w.must(err)
-	_, err = w.store.Actions.Create(t.Context(), workflow.ActionRecord{
-		WorkflowID: w.id, TriggerType: workflow.TriggerAutoSchedule, ActionType: workflow.ActionScheduleNodes,
+	_, err = w.store.Actions.Create(t.Context(), action.Record{
+		WorkflowID: w.id, TriggerType: action.TriggerAutoSchedule, ActionType: action.ScheduleNodes,
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id":%d,"idle_timeout":"PT30S"}`, c.ID)),
 	})
 	w.must(err)

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -28,7 +29,7 @@ func TestWorkThatHasLostItsPlaceGetsAnotherAllocation(t *testing.T) {
 	} {
 		t.Run(string(cause), func(t *testing.T) {
 			w := newWorld(t)
-			a := w.action(workflow.TriggerWorkflowStart, 1, false)
+			a := w.action(action.TriggerWorkflowStart, 1, false)
 			w.jobs(2, 2, "1g", "PT50M") // one after the other fills the hour
 			if r := w.submit(nil); w.asked != 1 || r.AutoSchedule || !r.LookedAfter {
 				t.Fatalf("asked %d times: %+v", w.asked, r)
@@ -62,7 +63,7 @@ func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
 	for _, off := range []string{"by the specification", "by the submission"} {
 		t.Run(off, func(t *testing.T) {
 			w := newWorld(t)
-			w.action(workflow.TriggerWorkflowStart, 1, false)
+			w.action(action.TriggerWorkflowStart, 1, false)
 			w.jobs(1, 2, "1g", "PT50M")
 			options := compute.SubmitOptions{OutputDir: w.output, NoAutoSchedule: off == "by the submission"}
 			if !options.NoAutoSchedule {
@@ -89,7 +90,7 @@ func TestNothingMoreIsAskedForIfNobodyLooksAfterIt(t *testing.T) {
 // TestOfSeveralActionsOfAScheduler all that they requested may be there at a time.
 func TestOfSeveralActionsOfAScheduler(t *testing.T) {
 	w := newWorld(t)
-	w.action(workflow.TriggerWorkflowStart, 1, false)
+	w.action(action.TriggerWorkflowStart, 1, false)
 	all, err := w.store.Actions.List(t.Context(), w.id)
 	w.must(err)
 	again := all[0]
@@ -112,7 +113,7 @@ func TestOfSeveralActionsOfAScheduler(t *testing.T) {
 // TestARefusalForGoodIsTriedAgain, as it is where the daemon chooses.
 func TestARefusalForGoodIsTriedAgain(t *testing.T) {
 	w := newWorld(t)
-	w.action(workflow.TriggerWorkflowStart, 3, false)
+	w.action(action.TriggerWorkflowStart, 3, false)
 	w.jobs(1, 1, "1g", "PT10M")
 	w.answers = []error{refusal(slurm.Permanent), refusal(slurm.Permanent)}
 	if r := w.submit(nil); w.asked != 1 || len(r.Refused) != 1 {
@@ -133,14 +134,14 @@ func TestARefusalForGoodIsTriedAgain(t *testing.T) {
 // ask for it: whatever the action has requested or is going to ask for counts.
 func TestOneJobIsAskedForOnce(t *testing.T) {
 	auto := func(w *world) {
-		_, err := w.store.Actions.Create(w.Context(), workflow.ActionRecord{
-			WorkflowID: w.id, TriggerType: workflow.TriggerAutoSchedule, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`),
+		_, err := w.store.Actions.Create(w.Context(), action.Record{
+			WorkflowID: w.id, TriggerType: action.TriggerAutoSchedule, ActionType: action.ScheduleNodes, Config: json.RawMessage(`{}`),
 		})
 		w.must(err)
 	}
 	t.Run("as long as the walltime", func(t *testing.T) {
 		w := newWorld(t)
-		w.action(workflow.TriggerWorkflowStart, 1, false)
+		w.action(action.TriggerWorkflowStart, 1, false)
 		auto(w)
 		w.jobs(1, 1, "1g", "PT1H")
 		if w.submit(nil); w.asked != 1 {
@@ -149,7 +150,7 @@ func TestOneJobIsAskedForOnce(t *testing.T) {
 	})
 	t.Run("refused for now", func(t *testing.T) {
 		w := newWorld(t)
-		w.action(workflow.TriggerWorkflowStart, 1, false)
+		w.action(action.TriggerWorkflowStart, 1, false)
 		auto(w)
 		w.jobs(1, 1, "1g", "PT10M")
 		w.answers = []error{refusal(slurm.Temporary)}
@@ -168,9 +169,9 @@ func TestOneJobIsAskedForOnce(t *testing.T) {
 		other := w.jobs(1, 2, "1g", "PT20M")
 		last, err := w.store.Jobs.Create(t.Context(), []workflow.Job{{WorkflowID: w.id, Name: "last", Command: "true", DependsOn: other}})
 		w.must(err)
-		a := w.action(workflow.TriggerWorkerStart, 1, false) // the next one asks for the same
-		_, err = w.store.Actions.Create(t.Context(), workflow.ActionRecord{
-			WorkflowID: w.id, TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionScheduleNodes, Config: a.Config, JobIDs: []int64{waits[0], last[0].ID},
+		a := w.action(action.TriggerWorkerStart, 1, false) // the next one asks for the same
+		_, err = w.store.Actions.Create(t.Context(), action.Record{
+			WorkflowID: w.id, TriggerType: action.TriggerJobsReady, ActionType: action.ScheduleNodes, Config: a.Config, JobIDs: []int64{waits[0], last[0].ID},
 		})
 		w.must(err)
 		w.must(w.store.Workflows.Initialize(w.Context(), w.id, store.InitializeOptions{OnlyUninitialized: true}))

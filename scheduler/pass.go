@@ -9,6 +9,7 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -26,7 +27,7 @@ type pass struct {
 	seen       bool // the site is from an earlier pass
 
 	workflow workflow.Workflow
-	records  []workflow.ActionRecord
+	records  []action.Record
 	supply   store.Supply
 	history  history
 	pools    *pools
@@ -89,7 +90,7 @@ func (l *pass) readActions(ctx context.Context) error {
 	asks := false
 	for i := range l.records {
 		a := &l.records[i]
-		if a.ActionType != workflow.ActionScheduleNodes {
+		if a.ActionType != action.ScheduleNodes {
 			continue
 		}
 		config, err := a.ScheduleNodes()

@@ -11,6 +11,7 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -41,7 +42,7 @@ type pools struct {
 // actions of one scheduler that have requested their allocations.
 type autoAction struct {
 	id      int64
-	config  workflow.ScheduleNodes
+	config  action.NodesConfig
 	follows []int64 // these actions; nil: it is an action itself
 }
 

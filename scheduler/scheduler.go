@@ -14,6 +14,7 @@ import (
 	siteconfigs "github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -237,7 +238,7 @@ func (s *Scheduler) Apart(ctx context.Context, do func() error) error {
 // options and limits. It changes nothing.
 func (s *Scheduler) Plan(ctx context.Context, workflowID int64, o compute.SubmitOptions, limits *workflow.AutoSchedule) (*Report, error) {
 	if limits != nil {
-		if err := limits.Validate(); err != nil {
+		if err := action.ValidateAutoSchedule(limits); err != nil {
 			return nil, err
 		}
 	}

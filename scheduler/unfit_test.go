@@ -11,6 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/site-configs"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
@@ -25,7 +26,7 @@ func TestUnfit(t *testing.T) {
 	}
 	short := scheduler("short", "std", "01:00:00", "", "", "")
 	daemon := autoAction{id: 1}
-	following := autoAction{id: 1, config: workflow.ScheduleNodes{SchedulerID: new(int64(1))}, follows: []int64{1}}
+	following := autoAction{id: 1, config: action.NodesConfig{SchedulerID: new(int64(1))}, follows: []int64{1}}
 	for _, tc := range []struct {
 		name       string
 		schedulers []compute.SlurmScheduler
@@ -144,7 +145,7 @@ func TestWhatHasAPlaceIsNotUnfit(t *testing.T) {
 			p.schedulers = []compute.SlurmScheduler{{
 				ID: 1, Name: "s", Partition: &partition, Nodes: rapid.Int64Range(least, least+2).Draw(t, "nodes"), Walltime: rapid.SampledFrom([]string{"00:30:00", "04:00:00", "2-00:00:00"}).Draw(t, "walltime"),
 			}}
-			p.actions = []autoAction{{id: 1, config: workflow.ScheduleNodes{SchedulerID: new(int64(1))}}}
+			p.actions = []autoAction{{id: 1, config: action.NodesConfig{SchedulerID: new(int64(1))}}}
 		} else {
 			p.actions = []autoAction{{id: 1}}
 			p.options.Partition = rapid.SampledFrom([]string{"", partition}).Draw(t, "of the submission")

@@ -11,6 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/handler"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 func (a *testAPI) define(text io.Reader) answer {
@@ -25,7 +26,7 @@ func largeDefinition() *workflow.Definition {
 		Name: "large", User: "me", Env: map[string]string{"A": "1"},
 		Files:        []workflow.FileDefinition{{Name: "f", Path: "/f"}},
 		Requirements: []workflow.ResourceRequirements{{Name: "r", NumCPUs: 2, NumNodes: 1, Memory: "4g", Runtime: "PT1H"}},
-		Actions:      []workflow.ActionDefinition{{TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionRunCommands, Jobs: []int32{0}, Commands: []string{"true"}}},
+		Actions:      []workflow.ActionDefinition{{TriggerType: action.TriggerJobsReady, ActionType: action.RunCommands, Jobs: []int32{0}, Commands: []string{"true"}}},
 	}
 	for i := range 2500 {
 		j := workflow.JobDefinition{Name: fmt.Sprint("j", i), Command: "true", Requirements: "r"}

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
@@ -97,7 +98,7 @@ func (s *Service) outlineActions(ctx context.Context, workflowID int64, o *outli
 	}
 	for i := range actions {
 		x := &actions[i]
-		if x.ActionType != workflow.ActionScheduleNodes {
+		if x.ActionType != action.ScheduleNodes {
 			continue
 		}
 		var config struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // submit submits the workflow, or says in a dry run what would become of its actions.
@@ -39,7 +40,7 @@ func (r *regeneration) suppress(ctx context.Context) error {
 	}
 	for i := range actions {
 		x := &actions[i]
-		if x.ActionType != workflow.ActionScheduleNodes || !x.IsPending() {
+		if x.ActionType != action.ScheduleNodes || !x.IsPending() {
 			continue
 		}
 		if !r.DryRun {

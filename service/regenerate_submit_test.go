@@ -15,6 +15,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -59,8 +60,8 @@ func TestRegenerateSubmits(t *testing.T) {
 	w.must(w.store.Workflows.Initialize(t.Context(), w.id, store.InitializeOptions{}))
 	shape, err := w.store.SlurmSchedulers.Create(t.Context(), compute.SlurmScheduler{WorkflowID: w.id, Name: "old", Account: "me", Nodes: 2, Walltime: "03:00:00"})
 	w.must(err)
-	due, err := w.store.Actions.Create(t.Context(), workflow.ActionRecord{
-		WorkflowID: w.id, TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionScheduleNodes, TriggerCount: 1,
+	due, err := w.store.Actions.Create(t.Context(), action.Record{
+		WorkflowID: w.id, TriggerType: action.TriggerWorkflowStart, ActionType: action.ScheduleNodes, TriggerCount: 1,
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id": %d, "scheduler_type": "slurm"}`, shape.ID)),
 	})
 	w.must(err)

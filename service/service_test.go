@@ -16,6 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/slurm"
 	"github.com/torc-slurm/torc-slurm/store"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
@@ -223,8 +224,8 @@ func TestExecutionPlan(t *testing.T) {
 	w.must(err)
 	small, err := w.store.SlurmSchedulers.Create(t.Context(), compute.SlurmScheduler{WorkflowID: w.id, Name: "small", Account: "me", Nodes: 1, Walltime: "01:00:00"})
 	w.must(err)
-	_, err = w.store.Actions.Create(t.Context(), workflow.ActionRecord{
-		WorkflowID: w.id, TriggerType: workflow.TriggerJobsComplete, ActionType: workflow.ActionScheduleNodes, JobIDs: []int64{w.good, w.bad},
+	_, err = w.store.Actions.Create(t.Context(), action.Record{
+		WorkflowID: w.id, TriggerType: action.TriggerJobsComplete, ActionType: action.ScheduleNodes, JobIDs: []int64{w.good, w.bad},
 		Config: json.RawMessage(fmt.Sprintf(`{"scheduler_id": %d, "scheduler_type": "slurm", "num_allocations": 3}`, small.ID)),
 	})
 	w.must(err)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -31,16 +32,16 @@ func (r *actionReader) read(items []*Action) []workflow.ActionDefinition {
 		}
 		r.selectJobs(a, &d)
 		switch {
-		case a.TriggerType == workflow.TriggerAutoSchedule:
+		case a.TriggerType == action.TriggerAutoSchedule:
 			r.autoSchedule(a, &d)
 		case a.ActionType == "":
 			r.failAt(a.at.get("action_type"), a.at.spot(), "", "the key %q is missing", "action_type")
-		case a.ActionType == workflow.ActionRunCommands:
+		case a.ActionType == action.RunCommands:
 			checkRunCommands(r.report, a)
-		case a.ActionType == workflow.ActionScheduleNodes:
+		case a.ActionType == action.ScheduleNodes:
 			r.checkScheduleNodes(a)
 		}
-		if a.TriggerType != workflow.TriggerAutoSchedule {
+		if a.TriggerType != action.TriggerAutoSchedule {
 			withoutEffect(r.report, a, a.TriggerType, "min_ready_jobs", "max_ready_age", "max_allocations", "max_submit_per_minute", "idle_timeout", "give_up_after")
 		}
 		all = append(all, d)
@@ -88,8 +89,8 @@ func (r *actionReader) autoSchedule(a *Action, d *workflow.ActionDefinition) {
 	if off := r.auto; off != nil && !*off {
 		r.fail(a.at.get("trigger_type"), "remove one of the two", "%s contradicts auto_schedule: false", a.TriggerType)
 	}
-	d.ActionType, d.SchedulerType = workflow.ActionScheduleNodes, compute.SchedulerSlurm
-	if a.ActionType != "" && a.ActionType != workflow.ActionScheduleNodes {
+	d.ActionType, d.SchedulerType = action.ScheduleNodes, compute.SchedulerSlurm
+	if a.ActionType != "" && a.ActionType != action.ScheduleNodes {
 		r.fail(a.at.get("action_type"), "remove it or use schedule_nodes", "%s does not go with %s", a.TriggerType, a.ActionType)
 	}
 	if a.SchedulerType != "" && a.SchedulerType != compute.SchedulerSlurm {
@@ -152,5 +153,5 @@ func hasScheduleNodes(actions []*Action) bool {
 
 // SchedulesNodes reports whether the action requests allocations.
 func (a *Action) SchedulesNodes() bool {
-	return a.ActionType == workflow.ActionScheduleNodes || a.TriggerType == workflow.TriggerAutoSchedule
+	return a.ActionType == action.ScheduleNodes || a.TriggerType == action.TriggerAutoSchedule
 }

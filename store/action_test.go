@@ -9,12 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
-func (n *nouns) action(change func(*workflow.ActionRecord)) workflow.ActionRecord {
+func (n *nouns) action(change func(*action.Record)) action.Record {
 	n.t.Helper()
-	a := workflow.ActionRecord{
-		WorkflowID: n.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionRunCommands,
+	a := action.Record{
+		WorkflowID: n.workflow, TriggerType: action.TriggerWorkflowStart, ActionType: action.RunCommands,
 		Config: json.RawMessage(`{"commands":["true"]}`),
 	}
 	change(&a)
@@ -26,10 +27,10 @@ func (n *nouns) action(change func(*workflow.ActionRecord)) workflow.ActionRecor
 func TestActionsKeepTheirJobs(t *testing.T) {
 	n := newNouns(t)
 	jobs := []int64{n.job(n.workflow), n.job(n.workflow)}
-	want := []workflow.ActionRecord{
-		n.action(func(*workflow.ActionRecord) {}),
-		n.action(func(a *workflow.ActionRecord) { a.TriggerType, a.JobIDs = workflow.TriggerJobsReady, jobs }),
-		n.action(func(a *workflow.ActionRecord) { a.TriggerType, a.JobIDs = workflow.TriggerJobsComplete, []int64{} }),
+	want := []action.Record{
+		n.action(func(*action.Record) {}),
+		n.action(func(a *action.Record) { a.TriggerType, a.JobIDs = action.TriggerJobsReady, jobs }),
+		n.action(func(a *action.Record) { a.TriggerType, a.JobIDs = action.TriggerJobsComplete, []int64{} }),
 	}
 	for i, required := range []int64{1, 2, 0} {
 		if want[i].RequiredTriggers != required {
@@ -41,7 +42,7 @@ func TestActionsKeepTheirJobs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	_, err = n.Actions.Create(n.ctx, workflow.ActionRecord{
+	_, err = n.Actions.Create(n.ctx, action.Record{
 		WorkflowID: n.workflow, ActionType: "other", Config: json.RawMessage(`{}`), JobIDs: []int64{n.job(n.other)},
 	})
 	wantCode(t, err, workflow.CodeInvalid)
@@ -49,7 +50,7 @@ func TestActionsKeepTheirJobs(t *testing.T) {
 
 func TestOneCallerClaimsAnAction(t *testing.T) {
 	n := newNouns(t)
-	a, node := n.action(func(*workflow.ActionRecord) {}), n.node(n.workflow)
+	a, node := n.action(func(*action.Record) {}), n.node(n.workflow)
 	var winners, losers atomic.Int64
 	var callers sync.WaitGroup
 	for range 16 {
@@ -79,7 +80,7 @@ func TestOneCallerClaimsAnAction(t *testing.T) {
 
 func TestPersistentActionIsClaimedByEverybody(t *testing.T) {
 	n := newNouns(t)
-	a := n.action(func(a *workflow.ActionRecord) { a.Persistent = true })
+	a := n.action(func(a *action.Record) { a.Persistent = true })
 	for range 3 {
 		n.must(n.Actions.Claim(n.ctx, n.workflow, a.ID, nil))
 	}
@@ -92,7 +93,7 @@ func TestPersistentActionIsClaimedByEverybody(t *testing.T) {
 
 func TestActionRefusals(t *testing.T) {
 	n := newNouns(t)
-	a := n.action(func(*workflow.ActionRecord) {})
+	a := n.action(func(*action.Record) {})
 	for name, c := range map[string]struct {
 		err  error
 		want workflow.Code

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // TestOneBeginsTheRun: of those who have seen a workflow at the same run one begins
@@ -36,7 +37,7 @@ func TestLateInitializationLeavesActions(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
 	first := int64(0)
-	a, err := n.Actions.Create(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: "run_commands", RequiredTriggers: 1, Config: []byte(`{"commands":["true"]}`)})
+	a, err := n.Actions.Create(n.ctx, action.Record{WorkflowID: g.workflow, TriggerType: action.TriggerWorkflowStart, ActionType: "run_commands", RequiredTriggers: 1, Config: []byte(`{"commands":["true"]}`)})
 	n.must(err)
 	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{Begin: &first}))
 	n.must(n.Actions.Claim(n.ctx, g.workflow, a.ID, nil))

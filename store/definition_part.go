@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/record"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
@@ -139,7 +140,7 @@ func (d *DefinitionWriter) insertScheduler(tx *core.Tx, c *workflow.SlurmSchedul
 }
 
 func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinition) (int64, error) {
-	row := workflow.ActionRecord{WorkflowID: d.id, TriggerType: a.TriggerType, ActionType: a.ActionType, Persistent: a.Persistent}
+	row := action.Record{WorkflowID: d.id, TriggerType: a.TriggerType, ActionType: a.ActionType, Persistent: a.Persistent}
 	var err error
 	if row.Config, err = d.actionConfig(a); err != nil {
 		return 0, err
@@ -151,7 +152,7 @@ func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinitio
 		row.JobIDs = append(row.JobIDs, d.jobs[i])
 	}
 	row.JobIDs = core.IDSet(row.JobIDs)
-	row.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, row.JobIDs)
+	row.RequiredTriggers = action.RequiredTriggers(a.TriggerType, row.JobIDs)
 	return record.InsertAction(tx, row)
 }
 
@@ -159,11 +160,11 @@ func (d *DefinitionWriter) insertAction(tx *core.Tx, a *workflow.ActionDefinitio
 func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
 	config := map[string]any{}
 	switch {
-	case a.TriggerType == workflow.TriggerAutoSchedule:
+	case a.TriggerType == action.TriggerAutoSchedule:
 		return d.autoScheduleConfig(a)
-	case a.ActionType == workflow.ActionRunCommands:
+	case a.ActionType == action.RunCommands:
 		config["commands"] = a.Commands
-	case a.ActionType == workflow.ActionScheduleNodes:
+	case a.ActionType == action.ScheduleNodes:
 		if a.Scheduler != "" {
 			id, found := d.schedulers[a.Scheduler]
 			if !found {
@@ -182,12 +183,12 @@ func (d *DefinitionWriter) actionConfig(a *workflow.ActionDefinition) (json.RawM
 	if err != nil {
 		return nil, err
 	}
-	return text, workflow.ValidateActionConfig(a.TriggerType, a.ActionType, text)
+	return text, action.ValidateConfig(a.TriggerType, a.ActionType, text)
 }
 
 // autoScheduleConfig returns the limits for the daemon's requests of allocations.
 func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (json.RawMessage, error) {
-	config := workflow.ScheduleNodes{SchedulerType: a.SchedulerType}
+	config := action.NodesConfig{SchedulerType: a.SchedulerType}
 	core.Set(&config.MaxParallelJobs, a.MaxParallelJobs)
 	core.Set(&config.AutoSchedule, a.AutoSchedule)
 	if a.Scheduler != "" {
@@ -201,5 +202,5 @@ func (d *DefinitionWriter) autoScheduleConfig(a *workflow.ActionDefinition) (jso
 	if err != nil {
 		return nil, err
 	}
-	return text, workflow.ValidateActionConfig(a.TriggerType, a.ActionType, text)
+	return text, action.ValidateConfig(a.TriggerType, a.ActionType, text)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // define creates a workflow from a definition in one chunk.
@@ -56,8 +57,8 @@ func everything() *workflow.Definition {
 			{Name: "second", Command: "true", Requirements: "default", DependsOn: []int32{1}, InputUserData: []int32{0}},
 		},
 		Actions: []workflow.ActionDefinition{
-			{TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionScheduleNodes, Jobs: []int32{2, 1}, Scheduler: "s", SchedulerType: "slurm", NumAllocations: 3},
-			{TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionRunCommands, Commands: []string{"echo hi"}, Persistent: true},
+			{TriggerType: action.TriggerJobsReady, ActionType: action.ScheduleNodes, Jobs: []int32{2, 1}, Scheduler: "s", SchedulerType: "slurm", NumAllocations: 3},
+			{TriggerType: action.TriggerWorkflowStart, ActionType: action.RunCommands, Commands: []string{"echo hi"}, Persistent: true},
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // edges lists the edges of the graph by the jobs' names.
@@ -78,11 +79,11 @@ func TestInitializeArmsActions(t *testing.T) {
 	n := newNouns(t)
 	d := diamond()
 	run := func(trigger string, jobs ...int32) workflow.ActionDefinition {
-		return workflow.ActionDefinition{TriggerType: trigger, ActionType: workflow.ActionRunCommands, Commands: []string{"true"}, Jobs: jobs}
+		return workflow.ActionDefinition{TriggerType: trigger, ActionType: action.RunCommands, Commands: []string{"true"}, Jobs: jobs}
 	}
 	d.Actions = []workflow.ActionDefinition{
-		run(workflow.TriggerWorkflowStart), run(workflow.TriggerJobsReady, 0, 1), run(workflow.TriggerJobsReady, 0),
-		run(workflow.TriggerJobsComplete, 0, 3), run(workflow.TriggerWorkerStart), run(workflow.TriggerWorkflowComplete),
+		run(action.TriggerWorkflowStart), run(action.TriggerJobsReady, 0, 1), run(action.TriggerJobsReady, 0),
+		run(action.TriggerJobsComplete, 0, 3), run(action.TriggerWorkerStart), run(action.TriggerWorkflowComplete),
 	}
 	g := n.graph(d)
 	pending := func(what string, want ...int) {

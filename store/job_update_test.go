@@ -8,6 +8,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 func (g *jobGraph) jobOf(i int) workflow.Job {
@@ -100,7 +101,7 @@ func TestDisabledJobsCountAsComplete(t *testing.T) {
 func TestDeleteJob(t *testing.T) {
 	n := newNouns(t)
 	g := n.graph(diamond())
-	_, err := n.Actions.Create(n.ctx, workflow.ActionRecord{WorkflowID: g.workflow, TriggerType: workflow.TriggerJobsComplete,
+	_, err := n.Actions.Create(n.ctx, action.Record{WorkflowID: g.workflow, TriggerType: action.TriggerJobsComplete,
 		ActionType: "x", Config: []byte(`{}`), JobIDs: g.jobs[:2]})
 	n.must(err)
 	n.must(n.Workflows.Initialize(n.ctx, g.workflow, InitializeOptions{}))

@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
@@ -104,15 +105,15 @@ func TestDisabledDependencyIsSatisfied(t *testing.T) {
 
 func TestTriggersCountInTheSameTransaction(t *testing.T) {
 	r := newRig(t, rigJob{}, rigJob{}, rigJob{after: []int{0}}, rigJob{after: []int{1}})
-	action := func(trigger string, jobs []int64) int64 {
-		a, err := r.Actions.Create(r.ctx, workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger,
-			ActionType: workflow.ActionRunCommands, Config: []byte(`{"commands": ["true"]}`), JobIDs: jobs})
+	add := func(trigger string, jobs []int64) int64 {
+		a, err := r.Actions.Create(r.ctx, action.Record{WorkflowID: r.workflow, TriggerType: trigger,
+			ActionType: action.RunCommands, Config: []byte(`{"commands": ["true"]}`), JobIDs: jobs})
 		r.must(err)
 		return a.ID
 	}
-	ready := action(workflow.TriggerJobsReady, r.ids[2:])
-	complete := action(workflow.TriggerJobsComplete, r.ids)
-	end := action(workflow.TriggerWorkflowComplete, nil)
+	ready := add(action.TriggerJobsReady, r.ids[2:])
+	complete := add(action.TriggerJobsComplete, r.ids)
+	end := add(action.TriggerWorkflowComplete, nil)
 	want := func(when string, id, n int64) {
 		t.Helper()
 		if got := r.number(`SELECT trigger_count FROM workflow_action WHERE id = ?`, id); got != n {

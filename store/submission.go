@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/record"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -62,20 +63,20 @@ func armScheduling(tx *core.Tx, workflowID int64, limits *workflow.AutoSchedule)
 	var auto int64
 	err := tx.Row(`SELECT EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ?1 AND action_type = 'schedule_nodes'),
 			COALESCE((SELECT MIN(id) FROM workflow_action WHERE workflow_id = ?1 AND trigger_type = ?2), 0)`,
-		[]any{workflowID, workflow.TriggerAutoSchedule}, &asks, &auto)
+		[]any{workflowID, action.TriggerAutoSchedule}, &asks, &auto)
 	if err != nil || asks && limits == nil {
 		return err
 	}
-	config := workflow.ScheduleNodes{SchedulerType: compute.SchedulerSlurm}
+	config := action.NodesConfig{SchedulerType: compute.SchedulerSlurm}
 	core.Set(&config.AutoSchedule, limits)
 	text, err := json.Marshal(config)
 	if err != nil {
 		return err
 	}
-	a := workflow.ActionRecord{WorkflowID: workflowID, TriggerType: workflow.TriggerAutoSchedule, ActionType: workflow.ActionScheduleNodes, RequiredTriggers: 1}
+	a := action.Record{WorkflowID: workflowID, TriggerType: action.TriggerAutoSchedule, ActionType: action.ScheduleNodes, RequiredTriggers: 1}
 	if auto == 0 {
 		a.Config = text
-		if err := workflow.ValidateActionConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
+		if err := action.ValidateConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
 			return err
 		}
 		_, err = record.InsertAction(tx, a)
@@ -84,7 +85,7 @@ func armScheduling(tx *core.Tx, workflowID int64, limits *workflow.AutoSchedule)
 	if a, err = record.GetAction(tx, workflowID, auto); err != nil {
 		return err
 	}
-	if a.Config, err = workflow.MergeActionConfig(a.TriggerType, a.ActionType, a.Config, text); err != nil {
+	if a.Config, err = action.MergeConfig(a.TriggerType, a.ActionType, a.Config, text); err != nil {
 		return err
 	}
 	return tx.ExecOne(`UPDATE workflow_action SET action_config = ? WHERE id = ?`, string(a.Config), auto)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -51,15 +52,15 @@ func TestASubmissionIsOfOneRun(t *testing.T) {
 
 func TestASubmissionArmsScheduling(t *testing.T) {
 	r := newRig(t, independent(1)...)
-	submit := func(limits *workflow.AutoSchedule) []workflow.ActionRecord {
+	submit := func(limits *workflow.AutoSchedule) []action.Record {
 		t.Helper()
 		r.must(r.Scheduling.Submit(r.ctx, r.workflow, compute.SubmitOptions{OutputDir: "/out"}, limits, "me"))
 		actions, err := r.Actions.List(r.ctx, r.workflow)
 		r.must(err)
 		return actions
 	}
-	own, err := r.Actions.Create(r.ctx, workflow.ActionRecord{
-		WorkflowID: r.workflow, TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`),
+	own, err := r.Actions.Create(r.ctx, action.Record{
+		WorkflowID: r.workflow, TriggerType: action.TriggerWorkflowStart, ActionType: action.ScheduleNodes, Config: json.RawMessage(`{}`),
 	})
 	r.must(err)
 	if actions := submit(nil); len(actions) != 1 {
@@ -84,7 +85,7 @@ func TestASubmissionArmsScheduling(t *testing.T) {
 func TestTheDaemonTakesActions(t *testing.T) {
 	r := newRig(t, independent(1)...)
 	add := func(trigger string, count int64, persistent bool) int64 {
-		a := workflow.ActionRecord{WorkflowID: r.workflow, TriggerType: trigger, ActionType: workflow.ActionScheduleNodes, Config: json.RawMessage(`{}`), TriggerCount: count, Persistent: persistent}
+		a := action.Record{WorkflowID: r.workflow, TriggerType: trigger, ActionType: action.ScheduleNodes, Config: json.RawMessage(`{}`), TriggerCount: count, Persistent: persistent}
 		a, err := r.Actions.Create(r.ctx, a)
 		r.must(err)
 		return a.ID
@@ -94,10 +95,10 @@ func TestTheDaemonTakesActions(t *testing.T) {
 		id   int64
 		want bool
 	}{
-		{"triggered", add(workflow.TriggerWorkflowStart, 1, false), true},
-		{"persistent", add(workflow.TriggerWorkflowStart, 1, true), true},
-		{"not triggered", add(workflow.TriggerWorkflowStart, 0, false), false},
-		{"automatic", add(workflow.TriggerAutoSchedule, 1, false), false},
+		{"triggered", add(action.TriggerWorkflowStart, 1, false), true},
+		{"persistent", add(action.TriggerWorkflowStart, 1, true), true},
+		{"not triggered", add(action.TriggerWorkflowStart, 0, false), false},
+		{"automatic", add(action.TriggerAutoSchedule, 1, false), false},
 	} {
 		taken, err := r.Actions.Take(r.ctx, r.workflow, tt.id)
 		if err != nil || taken != tt.want {

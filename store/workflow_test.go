@@ -9,6 +9,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/artifact"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
@@ -111,7 +112,7 @@ func TestDeletedWorkflowLeavesNothing(t *testing.T) {
 	file, err := n.Files.Create(n.ctx, []artifact.File{{WorkflowID: n.workflow, Name: "f", Path: "/f"}})
 	n.must(err)
 	n.insert(`INSERT INTO job_input_file (job_id, file_id) VALUES ((SELECT MIN(id) FROM job), ?)`, file[0].ID)
-	n.action(func(*workflow.ActionRecord) {})
+	n.action(func(*action.Record) {})
 	other := n.job(n.other)
 	_, err = n.Workflows.Delete(n.ctx, n.workflow, false)
 	n.must(err)

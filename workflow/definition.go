@@ -132,3 +132,15 @@ type ActionDefinition struct {
 	Persistent            bool          `json:"persistent,omitempty"`
 	AutoSchedule          *AutoSchedule `json:"auto_schedule,omitempty"` // of auto_schedule_on_ready_jobs; nil: the defaults
 }
+
+// AutoSchedule are the limits of an action of auto_schedule_on_ready_jobs. What is 0 or empty has its
+// default; durations are written as ISO 8601.
+type AutoSchedule struct {
+	MinReadyJobs       int64  `json:"min_ready_jobs,omitempty"`
+	MaxReadyAge        string `json:"max_ready_age,omitempty"`
+	MaxAllocations     int64  `json:"max_allocations,omitempty"`
+	MaxSubmitPerMinute int64  `json:"max_submit_per_minute,omitempty"`
+	// IdleTimeout is how long a runner stays without work.
+	IdleTimeout string `json:"idle_timeout,omitempty"`
+	GiveUpAfter int64  `json:"give_up_after,omitempty"`
+}

@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 // roomMayImport lists, for rooms within a folder, which folders and packages of this
 // module they may import: all others are above them.
 var roomMayImport = map[string][]string{
+	"workflow/action":    {"workflow"},
 	"workflow/artifact":  {},
 	"workflow/compute":   {"workflow"},
 	"workflow/failure":   {"workflow", "workflow/compute"},
@@ -56,7 +57,7 @@ var roomMayImport = map[string][]string{
 	"workflow/stage":     {"workflow", "workflow/criterion", "workflow/graph"},
 	"workflow/usage":     {"workflow"},
 	"workflow/spawn":     {"workflow", "workflow/graph"},
-	"workflow/graph":     {"workflow"},
+	"workflow/graph":     {"workflow", "workflow/action"},
 	"store/sqlite":       {"internal", "store/dbfile", "workflow"}, // of workflow its errors
 
 	"server/rest":    {"api", "server/access", "server/connlimit", "server/jobaccess", "server/jsonbody", "server/unread", "workflow"},

@@ -17,7 +17,7 @@ const maxMethods = 40
 // largePackages have more files than the limit allows: so many at most. Who moves
 // files lowers the number, or takes it along to the new name; it never grows.
 var largePackages = map[string]int{
-	"workflow": 54,
+	"workflow": 52,
 }
 
 // largeTypes have more methods than the limit allows: so many at most, and likewise.

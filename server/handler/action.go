@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // actions handles requests about actions of workflows.
@@ -24,7 +25,7 @@ func (h actions) routes() []rest.Route {
 	}
 }
 
-func fromAction(a workflow.ActionRecord) api.Action {
+func fromAction(a action.Record) api.Action {
 	return api.Action{
 		ID: &a.ID, WorkflowID: a.WorkflowID, TriggerType: a.TriggerType, ActionType: a.ActionType, ActionConfig: api.Object(a.Config),
 		JobIDs: a.JobIDs, TriggerCount: &a.TriggerCount, RequiredTriggers: &a.RequiredTriggers, Executed: &a.Executed,
@@ -34,7 +35,7 @@ func fromAction(a workflow.ActionRecord) api.Action {
 
 func (h actions) createAction(r *rest.Request[IDParams, api.Action]) (api.Action, error) {
 	b := &r.Body
-	a, err := h.Store.Actions.Create(r.Context(), workflow.ActionRecord{
+	a, err := h.Store.Actions.Create(r.Context(), action.Record{
 		WorkflowID: r.Params.ID, TriggerType: b.TriggerType, ActionType: b.ActionType, Config: json.RawMessage(b.ActionConfig),
 		JobIDs: b.JobIDs, TriggerCount: Or(b.TriggerCount, 0), Executed: Or(b.Executed, false),
 		ExecutedAt: b.ExecutedAt, ExecutedBy: b.ExecutedBy, Persistent: Or(b.Persistent, false), IsRecovery: Or(b.IsRecovery, false),

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // resetActions sets the actions of a workflow back according to the statuses of their jobs,
@@ -28,7 +29,7 @@ func resetActions(tx *core.Tx, workflowID int64, onlyUninitialized bool) error {
 	return nil
 }
 
-func resetAction(tx *core.Tx, a workflow.ActionRecord, onlyUninitialized bool) error {
+func resetAction(tx *core.Tx, a action.Record, onlyUninitialized bool) error {
 	rows, err := tx.Query(`SELECT j.status FROM workflow_action_job aj JOIN job j ON j.id = aj.job_id WHERE aj.action_id = ?`, a.ID)
 	if err != nil {
 		return err
@@ -37,7 +38,7 @@ func resetAction(tx *core.Tx, a workflow.ActionRecord, onlyUninitialized bool) e
 	if err != nil {
 		return err
 	}
-	a, stays := workflow.ResetAction(a, onlyUninitialized, statuses)
+	a, stays := action.Reset(a, onlyUninitialized, statuses)
 	if !stays {
 		return tx.ExecOne(`DELETE FROM workflow_action WHERE id = ?`, a.ID)
 	}

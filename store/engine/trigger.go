@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // hasJobTriggers reports whether an action of a workflow counts jobs.
@@ -23,8 +24,8 @@ func CountTriggers(tx *core.Tx, from, to workflow.JobStatus, jobs []int64) error
 	if len(jobs) == 0 {
 		return nil
 	}
-	for _, kind := range []string{workflow.TriggerJobsReady, workflow.TriggerJobsComplete} {
-		if !workflow.TriggerCounts(kind, from, to) {
+	for _, kind := range []string{action.TriggerJobsReady, action.TriggerJobsComplete} {
+		if !action.TriggerCounts(kind, from, to) {
 			continue
 		}
 		_, err := tx.Exec(`UPDATE workflow_action SET trigger_count = MIN(required_triggers, trigger_count + c.n)

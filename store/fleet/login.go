@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/torc-slurm/torc-slurm/store/core"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // leftForAllocations reports whether a runner outside of the daemon's host may still have
@@ -14,7 +14,7 @@ func leftForAllocations(tx *core.Tx, workflowID int64) (left bool, err error) {
 			WHERE c.workflow_id = ?1 AND c.login = 0)
 		OR EXISTS (SELECT 1 FROM stage WHERE workflow_id = ?1 AND kind = 'compensation' AND state != 'ended')
 		OR EXISTS (SELECT 1 FROM workflow_action WHERE workflow_id = ?1 AND trigger_type = ?2 AND executed = 0)`,
-		[]any{workflowID, workflow.TriggerWorkflowComplete}, &left)
+		[]any{workflowID, action.TriggerWorkflowComplete}, &left)
 	if err != nil {
 		return false, fmt.Errorf("check for work of workflow %d in allocations: %w", workflowID, err)
 	}

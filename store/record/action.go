@@ -10,15 +10,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // Create stores an action and returns it with its id. The number of triggers that it
 // requires follows from its jobs.
-func (s Actions) Create(_ context.Context, a workflow.ActionRecord) (workflow.ActionRecord, error) {
-	if err := workflow.ValidateActionConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
+func (s Actions) Create(_ context.Context, a action.Record) (action.Record, error) {
+	if err := action.ValidateConfig(a.TriggerType, a.ActionType, a.Config); err != nil {
 		return a, err
 	}
-	a.RequiredTriggers = workflow.RequiredTriggers(a.TriggerType, a.JobIDs)
+	a.RequiredTriggers = action.RequiredTriggers(a.TriggerType, a.JobIDs)
 	err := s.shared.Do("create action", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, a.WorkflowID); err != nil {
 			return err
@@ -33,7 +34,7 @@ func (s Actions) Create(_ context.Context, a workflow.ActionRecord) (workflow.Ac
 }
 
 // InsertAction stores an action with its jobs, unchanged.
-func InsertAction(tx *core.Tx, a workflow.ActionRecord) (int64, error) {
+func InsertAction(tx *core.Tx, a action.Record) (int64, error) {
 	id, err := tx.Insert(`INSERT INTO workflow_action (workflow_id, trigger_type, action_type, action_config, has_job_ids, trigger_count,
 			required_triggers, executed, executed_at, executed_by, persistent, is_recovery) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		a.WorkflowID, a.TriggerType, a.ActionType, string(a.Config), a.JobIDs != nil, a.TriggerCount,
@@ -50,7 +51,7 @@ func InsertAction(tx *core.Tx, a workflow.ActionRecord) (int64, error) {
 }
 
 // List returns the actions of a workflow, by id.
-func (s Actions) List(ctx context.Context, workflowID int64) ([]workflow.ActionRecord, error) {
+func (s Actions) List(ctx context.Context, workflowID int64) ([]action.Record, error) {
 	if err := view.RequireVisible(ctx, s.DB, workflowID); err != nil {
 		return nil, err
 	}
@@ -79,7 +80,7 @@ func (s Actions) List(ctx context.Context, workflowID int64) ([]workflow.ActionR
 }
 
 // addActionJobs reads (action, job) pairs, by action, into actions, by id.
-func addActionJobs(rows *sql.Rows, actions []workflow.ActionRecord) error {
+func addActionJobs(rows *sql.Rows, actions []action.Record) error {
 	defer rows.Close()
 	i := 0
 	for rows.Next() {
@@ -97,8 +98,8 @@ func addActionJobs(rows *sql.Rows, actions []workflow.ActionRecord) error {
 
 // UpdateConfig merges patch into the config of an action; CodeConflict if it has been
 // executed.
-func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch json.RawMessage) (workflow.ActionRecord, error) {
-	var a workflow.ActionRecord
+func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch json.RawMessage) (action.Record, error) {
+	var a action.Record
 	err := s.shared.Do("update action", func(tx *core.Tx) (err error) {
 		if a, err = GetAction(tx, workflowID, id); err != nil {
 			return err
@@ -107,7 +108,7 @@ func (s Actions) UpdateConfig(_ context.Context, workflowID, id int64, patch jso
 			return workflow.Errorf(workflow.CodeConflict, "action %d has been executed and cannot be changed", id).
 				WithHint("initialize the workflow's jobs again first")
 		}
-		if a.Config, err = workflow.MergeActionConfig(a.TriggerType, a.ActionType, a.Config, patch); err != nil {
+		if a.Config, err = action.MergeConfig(a.TriggerType, a.ActionType, a.Config, patch); err != nil {
 			return err
 		}
 		return tx.ExecOne(`UPDATE workflow_action SET action_config = ? WHERE id = ?`, string(a.Config), id)
@@ -157,9 +158,9 @@ func (s Actions) Claim(_ context.Context, workflowID, id int64, computeNodeID *i
 }
 
 // GetAction reads an action of a workflow with its jobs.
-func GetAction(tx *core.Tx, workflowID, id int64) (workflow.ActionRecord, error) {
+func GetAction(tx *core.Tx, workflowID, id int64) (action.Record, error) {
 	if err := core.RequireWorkflow(tx, workflowID); err != nil {
-		return workflow.ActionRecord{}, err
+		return action.Record{}, err
 	}
 	a, err := core.GetOne(tx, "workflow_action", id, `SELECT `+view.ActionColumns+` FROM workflow_action WHERE id = ?`, view.ScanAction)
 	if err != nil {
@@ -172,7 +173,7 @@ func GetAction(tx *core.Tx, workflowID, id int64) (workflow.ActionRecord, error)
 	if err != nil {
 		return a, fmt.Errorf("read the jobs of action %d: %w", id, err)
 	}
-	one := []workflow.ActionRecord{a}
+	one := []action.Record{a}
 	if err := addActionJobs(rows, one); err != nil {
 		return a, fmt.Errorf("read the jobs of action %d: %w", id, err)
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 )
 
@@ -16,7 +16,7 @@ const ActionColumns = `id, workflow_id, trigger_type, action_type, action_config
 	executed, executed_at, executed_by, persistent, is_recovery, taken_ms`
 
 // ScanAction reads a row of ActionColumns.
-func ScanAction(r sqlite.Scanner) (a workflow.ActionRecord, err error) {
+func ScanAction(r sqlite.Scanner) (a action.Record, err error) {
 	var config string
 	var hasJobs bool
 	err = r.Scan(&a.ID, &a.WorkflowID, &a.TriggerType, &a.ActionType, &config, &hasJobs, &a.TriggerCount, &a.RequiredTriggers,

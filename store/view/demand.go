@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
@@ -159,7 +159,7 @@ func tallyAwaited(l *looker, t tally, workflowID int64) error {
 		WHERE a.workflow_id = ?1 AND a.trigger_type = ?2 AND a.action_type = ?3 AND a.executed = 0 AND a.taken_ms = 0
 			AND a.trigger_count < a.required_triggers AND json_extract(a.action_config, '$.scheduler_type') = ?4
 			AND j.status = {ready} AND j.avoid_nodes IS NULL GROUP BY j.class_id`,
-		[]any{workflowID, workflow.TriggerJobsReady, workflow.ActionScheduleNodes, compute.SchedulerSlurm},
+		[]any{workflowID, action.TriggerJobsReady, action.ScheduleNodes, compute.SchedulerSlurm},
 		func(r sqlite.Scanner) (a awaited, err error) { return a, r.Scan(&a.class, &a.n) })
 	if err != nil {
 		return err

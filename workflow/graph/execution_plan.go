@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // PlanEvent is a moment of a workflow's life: the jobs of its trigger have all
@@ -157,7 +158,7 @@ func planEventID(names []string) string {
 func (p *planner) allocate() {
 	for i := range p.d.Actions {
 		a := &p.d.Actions[i]
-		if a.ActionType != workflow.ActionScheduleNodes {
+		if a.ActionType != action.ScheduleNodes {
 			continue
 		}
 		event, ok := p.eventOfAction(a)
@@ -175,14 +176,14 @@ func (p *planner) allocate() {
 // which no plan can foresee.
 func (p *planner) eventOfAction(a *workflow.ActionDefinition) (event int32, ok bool) {
 	switch a.TriggerType {
-	case workflow.TriggerWorkflowStart:
+	case action.TriggerWorkflowStart:
 		return 0, true
-	case workflow.TriggerJobsReady:
+	case action.TriggerJobsReady:
 		for _, i := range a.Jobs {
 			event = max(event, p.readyAt[i])
 		}
 		return event, len(a.Jobs) > 0
-	case workflow.TriggerJobsComplete:
+	case action.TriggerJobsComplete:
 		for e, jobs := range p.waitsFor {
 			if len(jobs) > 0 && slices.Equal(jobs, a.Jobs) {
 				return int32(e), true

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/graph"
 )
 
@@ -69,18 +70,18 @@ func TestExecutionPlanNamesEventsApart(t *testing.T) {
 func TestExecutionPlanPlacesAllocations(t *testing.T) {
 	schedule := func(trigger string, jobs ...int32) workflow.ActionDefinition {
 		return workflow.ActionDefinition{
-			TriggerType: trigger, ActionType: workflow.ActionScheduleNodes, Jobs: jobs,
+			TriggerType: trigger, ActionType: action.ScheduleNodes, Jobs: jobs,
 			Scheduler: trigger, SchedulerType: "slurm", NumAllocations: 2,
 		}
 	}
 	d := planDefinition()
 	d.Actions = []workflow.ActionDefinition{
-		schedule(workflow.TriggerWorkflowStart),
-		schedule(workflow.TriggerJobsReady, 0, 2),
-		schedule(workflow.TriggerJobsComplete, 2, 3),
-		schedule(workflow.TriggerJobsComplete, 4, 5), // nothing waits for these
-		schedule(workflow.TriggerWorkerStart),
-		{TriggerType: workflow.TriggerWorkflowStart, ActionType: workflow.ActionRunCommands},
+		schedule(action.TriggerWorkflowStart),
+		schedule(action.TriggerJobsReady, 0, 2),
+		schedule(action.TriggerJobsComplete, 2, 3),
+		schedule(action.TriggerJobsComplete, 4, 5), // nothing waits for these
+		schedule(action.TriggerWorkerStart),
+		{TriggerType: action.TriggerWorkflowStart, ActionType: action.RunCommands},
 	}
 	got := make(map[string][]string)
 	for _, e := range graph.ExecutionPlan(d) {
@@ -89,10 +90,10 @@ func TestExecutionPlanPlacesAllocations(t *testing.T) {
 		}
 	}
 	want := map[string][]string{
-		"start":                  {workflow.TriggerWorkflowStart},
-		"after_prep_jobs":        {workflow.TriggerJobsReady},
-		"after_work_jobs":        {workflow.TriggerJobsComplete},
-		"after_merge_and_1_more": {workflow.TriggerJobsComplete},
+		"start":                  {action.TriggerWorkflowStart},
+		"after_prep_jobs":        {action.TriggerJobsReady},
+		"after_work_jobs":        {action.TriggerJobsComplete},
+		"after_merge_and_1_more": {action.TriggerJobsComplete},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("allocations (-want +got):\n%s", diff)

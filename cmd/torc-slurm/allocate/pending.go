@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // ReviewPending tells of actions that will ask for allocations as well, and
@@ -57,7 +58,7 @@ func pendingScheduleNodes(ctx context.Context, c *cli.Connection, id int64) ([]a
 	}
 	var pending []api.Action
 	for _, x := range all {
-		if x.ActionType == workflow.ActionScheduleNodes && x.TriggerType != workflow.TriggerAutoSchedule && apidata.ActionStatus(x) == "pending" {
+		if x.ActionType == action.ScheduleNodes && x.TriggerType != action.TriggerAutoSchedule && apidata.ActionStatus(x) == "pending" {
 			pending = append(pending, x)
 		}
 	}
@@ -68,7 +69,7 @@ func pendingScheduleNodes(ctx context.Context, c *cli.Connection, id int64) ([]a
 func waitingScheduleNodes(ctx context.Context, c *cli.Connection, id int64) ([]api.Action, error) {
 	all, err := c.Actions.List(ctx, id)
 	return slices.DeleteFunc(all, func(x api.Action) bool {
-		return x.ActionType != workflow.ActionScheduleNodes || x.TriggerType == workflow.TriggerAutoSchedule || apidata.ActionStatus(x) != "waiting"
+		return x.ActionType != action.ScheduleNodes || x.TriggerType == action.TriggerAutoSchedule || apidata.ActionStatus(x) != "waiting"
 	}), err
 }
 

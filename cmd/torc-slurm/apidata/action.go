@@ -6,15 +6,15 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // ActionAllocations is how many allocations an action asks for.
 func ActionAllocations(x api.Action) string {
 	switch {
-	case x.ActionType != workflow.ActionScheduleNodes:
+	case x.ActionType != action.ScheduleNodes:
 		return ""
-	case x.TriggerType == workflow.TriggerAutoSchedule:
+	case x.TriggerType == action.TriggerAutoSchedule:
 		return "as needed"
 	}
 	var config struct {
@@ -29,7 +29,7 @@ func ActionAllocations(x api.Action) string {
 // ActionStatus says how far an action is.
 func ActionStatus(x api.Action) string {
 	switch {
-	case x.TriggerType == workflow.TriggerAutoSchedule:
+	case x.TriggerType == action.TriggerAutoSchedule:
 		return "automatic"
 	case x.Executed != nil && *x.Executed:
 		return "executed"

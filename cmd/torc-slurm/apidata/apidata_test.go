@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -24,7 +25,7 @@ func TestAction(t *testing.T) {
 		{"without a number", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`{}`), TriggerCount: &one, RequiredTriggers: &two}, "1", "waiting"},
 		{"not understood", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`[]`), RequiredTriggers: &two}, "1", "waiting"},
 		{"done", api.Action{ActionType: "schedule_nodes", TriggerType: "on_jobs_ready", ActionConfig: api.Object(`{}`), RequiredTriggers: &two, Executed: &yes}, "1", "executed"},
-		{"automatic", api.Action{ActionType: "schedule_nodes", TriggerType: workflow.TriggerAutoSchedule, ActionConfig: api.Object(`{"num_allocations": 4}`), Executed: &yes}, "as needed", "automatic"},
+		{"automatic", api.Action{ActionType: "schedule_nodes", TriggerType: action.TriggerAutoSchedule, ActionConfig: api.Object(`{"num_allocations": 4}`), Executed: &yes}, "as needed", "automatic"},
 		{"commands", api.Action{ActionType: "run_commands", TriggerType: "on_workflow_start", ActionConfig: api.Object(`{"num_allocations": 4}`)}, "", "pending"},
 	} {
 		if got := ActionAllocations(tt.action); got != tt.allocations {

@@ -20,6 +20,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/outputdir"
 	"github.com/torc-slurm/torc-slurm/internal/trustedfile"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -239,7 +240,7 @@ func (w *watch) needWork(ctx context.Context, s *api.WorkflowStatus) error {
 		return err
 	}
 	asks := func(x api.Action) bool {
-		return x.ActionType == workflow.ActionScheduleNodes && (x.TriggerType == workflow.TriggerAutoSchedule || apidata.ActionStatus(x) != "executed")
+		return x.ActionType == action.ScheduleNodes && (x.TriggerType == action.TriggerAutoSchedule || apidata.ActionStatus(x) != "executed")
 	}
 	if slices.ContainsFunc(actions, asks) {
 		return nil

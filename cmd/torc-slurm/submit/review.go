@@ -13,7 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // review is the user's look at what a repeated submission asks for.
@@ -75,7 +75,7 @@ func (r *review) load(ctx context.Context) error {
 	r.now, r.later = nil, nil
 	for _, x := range all {
 		switch {
-		case x.ActionType != workflow.ActionScheduleNodes || x.TriggerType == workflow.TriggerAutoSchedule:
+		case x.ActionType != action.ScheduleNodes || x.TriggerType == action.TriggerAutoSchedule:
 		case apidata.ActionStatus(x) == "pending":
 			r.now = append(r.now, x)
 		case apidata.ActionStatus(x) == "waiting":
@@ -104,7 +104,7 @@ func (r *review) show() {
 
 // schedulerOfAction is the id of the scheduler that an action asks with.
 func schedulerOfAction(x api.Action) string {
-	var config workflow.ScheduleNodes
+	var config action.NodesConfig
 	if json.Unmarshal(x.ActionConfig, &config) != nil {
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/apidata"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 var actionColumns = cli.List[api.Action]{Things: "actions", Columns: []cli.Column[api.Action]{
@@ -19,7 +19,7 @@ var actionColumns = cli.List[api.Action]{Things: "actions", Columns: []cli.Colum
 	{Title: "Action", Cell: func(x api.Action) string { return x.ActionType }},
 	{Title: "Allocations", Cell: apidata.ActionAllocations},
 	{Title: "Progress", Cell: func(x api.Action) string {
-		if x.TriggerType == workflow.TriggerAutoSchedule {
+		if x.TriggerType == action.TriggerAutoSchedule {
 			return ""
 		}
 		return fmt.Sprintf("%d/%d", cli.OrZero(x.TriggerCount), cli.OrZero(x.RequiredTriggers))

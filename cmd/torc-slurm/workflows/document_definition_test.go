@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/action"
 )
 
 // Ids of a document are arbitrary; only what they tie together counts.
@@ -57,7 +58,7 @@ func TestDocumentDefinition(t *testing.T) {
 			},
 		},
 		Actions: []workflow.ActionDefinition{{
-			TriggerType: workflow.TriggerJobsReady, ActionType: workflow.ActionScheduleNodes, Jobs: []int32{1},
+			TriggerType: action.TriggerJobsReady, ActionType: action.ScheduleNodes, Jobs: []int32{1},
 			Scheduler: "scheduler_50", SchedulerType: "slurm", NumAllocations: 3,
 		}},
 	}

@@ -1,4 +1,6 @@
-package workflow
+// Package action has what a workflow does at points of its life: its triggers, when they
+// are reached, and the settings of its actions.
+package action
 
 import (
 	"bytes"
@@ -6,6 +8,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // The points of a workflow's life at which an action is triggered. Others can
@@ -27,12 +31,12 @@ func TriggerTypes() []string {
 
 // The types of an action. Others can be stored; runners leave them alone.
 const (
-	ActionRunCommands   = "run_commands"
-	ActionScheduleNodes = "schedule_nodes"
+	RunCommands   = "run_commands"
+	ScheduleNodes = "schedule_nodes"
 )
 
-// ActionRecord is something to do at a point of a workflow's life.
-type ActionRecord struct {
+// Record is something to do at a point of a workflow's life.
+type Record struct {
 	ID               int64
 	WorkflowID       int64
 	TriggerType      string
@@ -51,7 +55,7 @@ type ActionRecord struct {
 }
 
 // IsPending reports whether the action is triggered and waits to be claimed.
-func (a *ActionRecord) IsPending() bool {
+func (a *Record) IsPending() bool {
 	return a.TriggerCount >= a.RequiredTriggers && !a.Executed && !a.IsAutoSchedule()
 }
 
@@ -72,10 +76,10 @@ func RequiredTriggers(trigger string, jobIDs []int64) int64 {
 
 // TriggerReached reports whether a job in a status has satisfied a job trigger:
 // it has been ready at some time, or it is complete.
-func TriggerReached(trigger string, s JobStatus) bool {
+func TriggerReached(trigger string, s workflow.JobStatus) bool {
 	switch trigger {
 	case TriggerJobsReady:
-		return s != Uninitialized && s != Blocked
+		return s != workflow.Uninitialized && s != workflow.Blocked
 	case TriggerJobsComplete:
 		return s.IsComplete()
 	}
@@ -85,13 +89,13 @@ func TriggerReached(trigger string, s JobStatus) bool {
 // TriggerCounts reports whether a change of a listed job's status counts for a
 // job trigger. A job that is ready once more after a failed attempt does not
 // count again.
-func TriggerCounts(trigger string, from, to JobStatus) bool {
+func TriggerCounts(trigger string, from, to workflow.JobStatus) bool {
 	return TriggerReached(trigger, to) && !TriggerReached(trigger, from)
 }
 
-// ResetAction is what initialising does to an action: statuses are those of its
+// Reset is what initialising does to an action: statuses are those of its
 // jobs afterwards. It says whether the action stays at all.
-func ResetAction(a ActionRecord, onlyUninitialized bool, statuses []JobStatus) (ActionRecord, bool) {
+func Reset(a Record, onlyUninitialized bool, statuses []workflow.JobStatus) (Record, bool) {
 	if a.IsRecovery {
 		return a, false
 	}
@@ -116,19 +120,19 @@ func ResetAction(a ActionRecord, onlyUninitialized bool, statuses []JobStatus) (
 
 // keepsExecuted: what the workflow's start did is not repeated for a part of
 // it, nor what was done for jobs that all stay complete.
-func keepsExecuted(trigger string, statuses []JobStatus) bool {
+func keepsExecuted(trigger string, statuses []workflow.JobStatus) bool {
 	switch trigger {
 	case TriggerWorkflowStart:
 		return true
 	case TriggerJobsReady, TriggerJobsComplete:
-		return !slices.ContainsFunc(statuses, func(s JobStatus) bool { return !s.IsComplete() })
+		return !slices.ContainsFunc(statuses, func(s workflow.JobStatus) bool { return !s.IsComplete() })
 	}
 	return false
 }
 
-// MergeActionConfig overlays an action's config by the keys of patch and checks
+// MergeConfig overlays an action's config by the keys of patch and checks
 // the result.
-func MergeActionConfig(trigger, actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
+func MergeConfig(trigger, actionType string, config, patch json.RawMessage) (json.RawMessage, error) {
 	changes, err := decodeObject(patch)
 	if err != nil {
 		return nil, err
@@ -145,24 +149,24 @@ func MergeActionConfig(trigger, actionType string, config, patch json.RawMessage
 	if err != nil {
 		return nil, invalidConfig("%v", err)
 	}
-	return text, ValidateActionConfig(trigger, actionType, text)
+	return text, ValidateConfig(trigger, actionType, text)
 }
 
-// ValidateActionConfig checks the config of run_commands and schedule_nodes; of
+// ValidateConfig checks the config of run_commands and schedule_nodes; of
 // other types only that it is an object.
-func ValidateActionConfig(trigger, actionType string, config json.RawMessage) error {
+func ValidateConfig(trigger, actionType string, config json.RawMessage) error {
 	fields, err := decodeObject(config)
 	if err != nil {
 		return err
 	}
 	switch {
-	case trigger == TriggerAutoSchedule && actionType != ActionScheduleNodes:
-		return Errorf(CodeInvalid, "%s is for schedule_nodes, not for %s", trigger, actionType)
+	case trigger == TriggerAutoSchedule && actionType != ScheduleNodes:
+		return workflow.Errorf(workflow.CodeInvalid, "%s is for schedule_nodes, not for %s", trigger, actionType)
 	case trigger == TriggerAutoSchedule:
 		return validateKeys(fields, autoScheduleKeys, trigger)
-	case actionType == ActionRunCommands:
+	case actionType == RunCommands:
 		return validateRunCommands(fields)
-	case actionType == ActionScheduleNodes:
+	case actionType == ScheduleNodes:
 		return validateKeys(fields, scheduleNodesKeys, actionType)
 	}
 	return nil
@@ -247,7 +251,7 @@ func isOf(want string, value json.RawMessage) bool {
 	if json.Unmarshal(value, &text) != nil {
 		return false
 	}
-	seconds, err := ParseRuntime(text)
+	seconds, err := workflow.ParseRuntime(text)
 	return err == nil && seconds > 0
 }
 
@@ -265,6 +269,6 @@ func decodeObject(text json.RawMessage) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-func invalidConfig(format string, args ...any) *Error {
-	return Errorf(CodeInvalid, "Invalid action_config: "+format, args...)
+func invalidConfig(format string, args ...any) *workflow.Error {
+	return workflow.Errorf(workflow.CodeInvalid, "Invalid action_config: "+format, args...)
 }
