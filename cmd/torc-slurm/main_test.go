@@ -73,6 +73,7 @@ func TestScripts(t *testing.T) {
 			"waitfor":   scriptWaitFor,
 			"until":     scriptUntil,
 			"gone":      scriptGone,
+			"enddaemon": scriptEndDaemon,
 			"torcdb":    scriptTorcDatabase,
 			"fakeslurm": scriptFakeSlurm,
 			"stranger":  scriptStranger,
@@ -111,6 +112,18 @@ func endDaemon(path string) {
 	}
 	_ = syscall.Kill(e.PID, syscall.SIGTERM) // it may have gone
 	eventually(func() bool { return syscall.Kill(e.PID, 0) != nil })
+}
+
+// scriptEndDaemon ends the daemon of an endpoint file, and waits until its process is
+// gone: enddaemon home/torc/endpoint.json
+func scriptEndDaemon(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: enddaemon FILE")
+	}
+	if _, err := readEndpoint(ts.MkAbs(args[0])); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	endDaemon(ts.MkAbs(args[0]))
 }
 
 // readEndpoint reads an endpoint file, which may be another user's.

@@ -46,7 +46,7 @@ func TestRepeatedWhileAQuestionWaits(t *testing.T) {
 	}
 	completed()
 	second.expect("", "y\n")
-	if all := second.exits(cli.ExitRefused); !strings.Contains(all, "completed by now; no job is reset") {
+	if all := second.exits(cli.ExitRefused); !strings.Contains(all, "is now completed; no job is reset") {
 		t.Error(all)
 	}
 	completed()
