@@ -10,10 +10,11 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/check"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // doubts are the events on kills of which it is in doubt whose they are.
-func (r *rig) doubts() (all []workflow.OOMDoubtfulPayload) {
+func (r *rig) doubts() (all []event.OOMDoubtfulPayload) {
 	r.tb.Helper()
 	events, err := r.Events.After(r.ctx, r.workflow, 0, 1000)
 	r.must(err)
@@ -21,7 +22,7 @@ func (r *rig) doubts() (all []workflow.OOMDoubtfulPayload) {
 		if e.Type != workflow.EventOOMDoubtful {
 			continue
 		}
-		var p workflow.OOMDoubtfulPayload
+		var p event.OOMDoubtfulPayload
 		r.must(json.Unmarshal(e.Data, &p))
 		all = append(all, p)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/action"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // Submit makes the daemon request allocations for the current run of a workflow, until it
@@ -97,7 +98,7 @@ func (s Scheduling) Note(_ context.Context, workflowID int64, kind workflow.Even
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}
-		p.Category = workflow.CategoryScheduler
-		return tx.Event(workflowID, string(kind), workflow.SeverityWarning, p)
+		p.Category = event.CategoryScheduler
+		return tx.Event(workflowID, string(kind), event.SeverityWarning, p)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 func TestTaskLife(t *testing.T) {
@@ -39,7 +40,7 @@ func TestTaskLife(t *testing.T) {
 	}
 	events, err := n.Events.After(n.ctx, n.workflow, 0, 10)
 	n.must(err)
-	if len(events) != 1 || events[0].Type != workflow.EventTaskCompleted || events[0].Severity != workflow.SeverityError {
+	if len(events) != 1 || events[0].Type != workflow.EventTaskCompleted || events[0].Severity != event.SeverityError {
 		t.Errorf("events %+v", events)
 	}
 }

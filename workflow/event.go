@@ -1,7 +1,5 @@
 package workflow
 
-import "encoding/json"
-
 // EventType names what an event reports.
 type EventType string
 
@@ -58,44 +56,9 @@ const (
 	EventCompensationFailed    EventType = "compensation_failed"    // and was not, or not in full
 )
 
-// CategoryUser and the others are data.category, by which torc's clients filter.
-const (
-	CategoryUser      = "user_action"
-	CategoryWorkflow  = "workflow"
-	CategoryScheduler = "scheduler"
-	CategoryTasks     = "tasks"
-	CategoryJob       = "job"
-	CategoryAlert     = "alert"
-	CategoryMemory    = "memory"
-)
-
-// Event is one entry of a workflow's log. Seq has no gap within a workflow.
-type Event struct {
-	ID          int64
-	WorkflowID  int64
-	Seq         int64
-	TimestampMS int64
-	Type        EventType
-	Severity    Severity
-	Data        json.RawMessage
-}
-
-// JobEvent returns the type and severity of the event that a job has reached a
-// status; ok is false for statuses that no event reports.
-func JobEvent(s JobStatus) (t EventType, severity Severity, ok bool) {
-	switch s {
-	case Running:
-		return EventJobStarted, SeverityInfo, true
-	case Completed:
-		return EventJobCompleted, SeverityInfo, true
-	case Failed:
-		return EventJobFailed, SeverityError, true
-	case Canceled:
-		return EventJobCanceled, SeverityWarning, true
-	case Terminated:
-		return EventJobTerminated, SeverityWarning, true
-	case PendingFailed:
-		return EventJobPendingFailed, SeverityInfo, true
-	}
-	return "", "", false
+// LaunchPause is why and since when a runner starts no jobs, though it has some:
+// Slurm starts no steps for it.
+type LaunchPause struct {
+	Reason  string `json:"reason"`
+	SinceMS int64  `json:"since_ms"`
 }

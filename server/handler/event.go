@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/rest"
 	"github.com/torc-slurm/torc-slurm/store"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // events handles requests about the event log.
@@ -24,7 +24,7 @@ func (h events) routes() []rest.Route {
 	}
 }
 
-func fromEvent(e workflow.Event) api.Event {
+func fromEvent(e event.Event) api.Event {
 	kind, severity := string(e.Type), string(e.Severity)
 	return api.Event{
 		ID: &e.ID, WorkflowID: e.WorkflowID, Timestamp: e.TimestampMS, Data: e.Data,

@@ -12,7 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/api"
 	"github.com/torc-slurm/torc-slurm/server/hub"
 	"github.com/torc-slurm/torc-slurm/server/rest"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // The event stream reads the event table, from a seq on; the hub only signals when
@@ -52,7 +52,7 @@ func (h events) streamEvents(w http.ResponseWriter, r *rest.Request[streamParams
 	defer h.Metrics.StreamOpened()()
 
 	stream := &eventStream{deps: h.Deps, out: w, control: http.NewResponseController(w), workflowID: r.Params.ID, seq: seq}
-	stream.level = workflow.Severity(Or(r.Params.Level, string(workflow.SeverityInfo)))
+	stream.level = event.Severity(Or(r.Params.Level, string(event.SeverityInfo)))
 	stream.run(ctx, sub)
 	return nil
 }
@@ -72,7 +72,7 @@ type eventStream struct {
 	out        http.ResponseWriter
 	control    *http.ResponseController
 	workflowID int64
-	level      workflow.Severity
+	level      event.Severity
 	seq        int64 // of the last event that was sent or left out
 }
 
@@ -142,7 +142,7 @@ func (e *eventStream) write(text []byte) error {
 }
 
 // writeFrame writes an event as torc does, with its seq as the id.
-func writeFrame(out *bytes.Buffer, event workflow.Event) error {
+func writeFrame(out *bytes.Buffer, event event.Event) error {
 	data, err := json.Marshal(api.StreamEvent{
 		WorkflowID: event.WorkflowID, Timestamp: event.TimestampMS, EventType: string(event.Type),
 		Severity: string(event.Severity), Data: event.Data,

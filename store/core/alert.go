@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // RaiseAlert records, counts and logs an alert of a run, and queues its notifications.
@@ -41,9 +42,9 @@ func RaiseAlert(tx *Tx, r *view.Run, a workflow.Alert) error {
 		}
 		tx.Changes.Notifications = true
 	}
-	severity := workflow.SeverityWarning
+	severity := event.SeverityWarning
 	if a.Kind == workflow.AlertTest {
-		severity = workflow.SeverityInfo
+		severity = event.SeverityInfo
 	}
-	return tx.Event(r.WorkflowID, string(workflow.EventAlert), severity, workflow.AlertPayload{Category: workflow.CategoryAlert, AlertID: id, Alert: a})
+	return tx.Event(r.WorkflowID, string(workflow.EventAlert), severity, workflow.AlertPayload{Category: event.CategoryAlert, AlertID: id, Alert: a})
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -33,8 +34,8 @@ func HoldClaims(tx *Tx, r *view.Run, h hold.ClaimHold) (began bool, err error) {
 	}
 	r.ClaimHolds++
 	tx.Ready(h.WorkflowID) // the turns of runners and the scheduler continue
-	return true, tx.Event(h.WorkflowID, string(workflow.EventClaimsHeld), workflow.SeverityWarning, hold.ClaimsHeldPayload{
-		Category: workflow.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, Evidence: h.Evidence, UntilMS: h.UntilMS,
+	return true, tx.Event(h.WorkflowID, string(workflow.EventClaimsHeld), event.SeverityWarning, hold.ClaimsHeldPayload{
+		Category: event.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, Evidence: h.Evidence, UntilMS: h.UntilMS,
 	})
 }
 
@@ -67,8 +68,8 @@ func ReleaseClaims(tx *Tx, workflowID int64, which ClaimHoldSelection, why strin
 		return fmt.Errorf("release the claims of workflow %d: %w", workflowID, err)
 	}
 	for _, h := range ended {
-		err := tx.Event(workflowID, string(workflow.EventClaimsReleased), workflow.SeverityInfo, hold.ClaimsHeldPayload{
-			Category: workflow.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, EndedWhy: why, StillOn: left,
+		err := tx.Event(workflowID, string(workflow.EventClaimsReleased), event.SeverityInfo, hold.ClaimsHeldPayload{
+			Category: event.CategoryWorkflow, RunID: h.RunID, Kind: h.Kind, Name: h.Name, Reason: h.Reason, EndedWhy: why, StillOn: left,
 		})
 		if err != nil {
 			return err

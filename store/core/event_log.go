@@ -4,20 +4,20 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // loggedEvent is an event that is not yet written.
 type loggedEvent struct {
 	workflowID int64
 	kind       string
-	severity   workflow.Severity
+	severity   event.Severity
 	data       string
 }
 
 // Event appends an event to a workflow's log, with the next seq. FlushEvents writes it, at
 // the latest at the end of the use case.
-func (tx *Tx) Event(workflowID int64, kind string, severity workflow.Severity, data any) error {
+func (tx *Tx) Event(workflowID int64, kind string, severity event.Severity, data any) error {
 	var text []byte
 	if d, ok := data.(interface{ AppendJSON(b []byte) []byte }); ok {
 		text = d.AppendJSON(make([]byte, 0, 256))

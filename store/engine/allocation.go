@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // HasWorkflow reports whether a workflow exists and is visible. Allocations may outlive
@@ -18,13 +19,13 @@ func HasWorkflow(tx *core.Tx, id int64) (has bool, err error) {
 }
 
 // AllocationEvent records an event about an allocation, if its workflow still exists.
-func AllocationEvent(tx *core.Tx, a *compute.Allocation, kind workflow.EventType, severity workflow.Severity, p compute.AllocationPayload) error {
+func AllocationEvent(tx *core.Tx, a *compute.Allocation, kind workflow.EventType, severity event.Severity, p compute.AllocationPayload) error {
 	tx.Changes.Allocations = true
 	has, err := HasWorkflow(tx, a.WorkflowID)
 	if err != nil || !has {
 		return err
 	}
-	p.Category, p.AllocationID, p.SlurmJobID, p.RestartCount = workflow.CategoryScheduler, a.ID, a.SlurmJobID, a.RestartCount
+	p.Category, p.AllocationID, p.SlurmJobID, p.RestartCount = event.CategoryScheduler, a.ID, a.SlurmJobID, a.RestartCount
 	if p.State == "" {
 		p.State = a.State
 	}
@@ -53,7 +54,7 @@ func RequestCancel(tx *core.Tx, condition string, arg any, why string) (int64, e
 		if err := tx.ExecOne(`UPDATE allocation SET cancel_ms = ?, cancel_why = ? WHERE id = ? AND cancel_ms = 0`, tx.NowMS, why, a.ID); err != nil {
 			return 0, fmt.Errorf("request cancel of allocation %d: %w", a.ID, err)
 		}
-		err := AllocationEvent(tx, a, compute.EventAllocationCanceling, workflow.SeverityInfo, compute.AllocationPayload{Reason: why})
+		err := AllocationEvent(tx, a, compute.EventAllocationCanceling, event.SeverityInfo, compute.AllocationPayload{Reason: why})
 		if err != nil {
 			return 0, err
 		}

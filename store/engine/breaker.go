@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -175,10 +176,10 @@ func HoldOfTrip(t *workflow.BreakerTrip) string {
 
 // BreakerEvent logs that a breaker opened or was closed.
 func BreakerEvent(tx *core.Tx, workflowID int64, kind workflow.EventType, t workflow.BreakerTrip) error {
-	p := workflow.BreakerPayload{Category: workflow.CategoryWorkflow, BreakerTrip: t, CategoryOfFailure: t.Category}
-	severity := workflow.SeverityWarning
+	p := workflow.BreakerPayload{Category: event.CategoryWorkflow, BreakerTrip: t, CategoryOfFailure: t.Category}
+	severity := event.SeverityWarning
 	if kind == workflow.EventBreakerClosed {
-		severity = workflow.SeverityInfo
+		severity = event.SeverityInfo
 	}
 	return tx.Event(workflowID, string(kind), severity, p)
 }

@@ -6,12 +6,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // CancelRun logs that a run is canceled, and stops it.
 func CancelRun(tx *core.Tx, r *view.Run) error {
-	err := tx.Event(r.WorkflowID, string(workflow.EventWorkflowCanceled), workflow.SeverityWarning, workflow.WorkflowCanceledPayload{
-		Category: workflow.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.WorkflowID), WorkflowID: r.WorkflowID, RunID: r.RunID,
+	err := tx.Event(r.WorkflowID, string(workflow.EventWorkflowCanceled), event.SeverityWarning, event.WorkflowCanceledPayload{
+		Category: event.CategoryWorkflow, Message: fmt.Sprintf("Canceled workflow %d", r.WorkflowID), WorkflowID: r.WorkflowID, RunID: r.RunID,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
@@ -36,7 +37,7 @@ func RecordClassification(tx *core.Tx, r *view.Run, l *core.LeasedJob, w hold.Cl
 	if err != nil {
 		return fmt.Errorf("record the classification of job %d: %w", l.JobID, err)
 	}
-	return tx.Event(r.WorkflowID, string(workflow.EventJobClassified), workflow.SeverityInfo, workflow.JobClassifiedPayload{
+	return tx.Event(r.WorkflowID, string(workflow.EventJobClassified), event.SeverityInfo, event.JobClassifiedPayload{
 		JobID: l.JobID, JobName: l.Name, RunID: r.RunID, Status: w.Status, Author: w.Author, Reason: w.Reason, Confidence: w.Confidence, Asks: asks,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -50,8 +51,8 @@ func beginCompensation(tx *core.Tx, r *view.Run, verdict workflow.EventType) err
 		return fmt.Errorf("start to undo run %d of workflow %d: %w", r.RunID, r.WorkflowID, err)
 	}
 	r.Compensation, r.Halted = stage.CompensationWaiting, false
-	err = tx.Event(r.WorkflowID, string(workflow.EventCompensationStarted), workflow.SeverityWarning, stage.CompensationPayload{
-		Category: workflow.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, EndGeneration: r.Generation, Verdict: verdict,
+	err = tx.Event(r.WorkflowID, string(workflow.EventCompensationStarted), event.SeverityWarning, stage.CompensationPayload{
+		Category: event.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, EndGeneration: r.Generation, Verdict: verdict,
 		Jobs: jobs, DeadlineMS: deadline,
 	})
 	if err != nil {
@@ -209,12 +210,12 @@ func finishCompensation(tx *core.Tx, r *view.Run, s *row.Stage, reason string) e
 	if err := tx.ExecOne(`UPDATE stage SET state = 'ended', ended_ms = ?, verdict = ? WHERE id = ?`, tx.NowMS, string(text), s.ID); err != nil {
 		return fmt.Errorf("end stage %d: %w", s.ID, err)
 	}
-	state, event, severity := stage.CompensationCompleted, workflow.EventCompensationCompleted, workflow.SeverityInfo
+	state, kind, severity := stage.CompensationCompleted, workflow.EventCompensationCompleted, event.SeverityInfo
 	if !v.Succeeded() || reason != "" {
-		state, event, severity = stage.CompensationFailed, workflow.EventCompensationFailed, workflow.SeverityError
+		state, kind, severity = stage.CompensationFailed, workflow.EventCompensationFailed, event.SeverityError
 	}
 	p := stage.CompensationPayload{
-		Category: workflow.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, Jobs: v.TotalSteps - v.Disabled, Text: v.Text(), Reason: reason,
+		Category: event.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, Jobs: v.TotalSteps - v.Disabled, Text: v.Text(), Reason: reason,
 	}
 	err = tx.Row(`UPDATE compensation SET state = ?, reason = ?, waits_for = '[]', ended_ms = ? WHERE workflow_id = ? AND run_id = ? AND state IN ('waiting', 'running')
 		RETURNING generation, verdict, deadline_ms`, []any{string(state), reason, tx.NowMS, r.WorkflowID, r.RunID}, &p.EndGeneration, &p.Verdict, &p.DeadlineMS)
@@ -226,7 +227,7 @@ func finishCompensation(tx *core.Tx, r *view.Run, s *row.Stage, reason string) e
 	if err := EveryRunner(tx, r.WorkflowID); err != nil {
 		return err
 	}
-	return tx.Event(r.WorkflowID, string(event), severity, p)
+	return tx.Event(r.WorkflowID, string(kind), severity, p)
 }
 
 // EndCompensation ends a compensation early. It ends running jobs and cancels the others.

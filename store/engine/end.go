@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -164,7 +165,7 @@ func clearVerdict(tx *core.Tx, r *view.Run, reason string) error {
 	}
 	r.Ended, r.GivenUp = false, ""
 	r.Generation++
-	return tx.Event(r.WorkflowID, string(workflow.EventWorkflowReopened), workflow.SeverityInfo, workflow.WorkflowReopenedPayload{
-		Category: workflow.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, EndGeneration: r.Generation, Reason: reason,
+	return tx.Event(r.WorkflowID, string(workflow.EventWorkflowReopened), event.SeverityInfo, event.WorkflowReopenedPayload{
+		Category: event.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, EndGeneration: r.Generation, Reason: reason,
 	})
 }

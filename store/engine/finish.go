@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
@@ -192,7 +193,7 @@ func (f *Finisher) hold(l *core.LeasedJob, c workflow.Cause, reason string, rule
 // Announce writes the event for the end of an attempt.
 func (f *Finisher) Announce(l *core.LeasedJob, e *Ending, d *workflow.Decision, n *Next) error {
 	if d.Retries() {
-		p := workflow.JobRetriedPayload{
+		p := event.JobRetriedPayload{
 			EventType: workflow.EventJobRetried, JobID: l.JobID, JobName: l.Name, PreviousAttempt: l.Attempt, NewAttempt: l.Attempt + 1,
 			RunID: f.Run.RunID, Message: d.Reason, Cause: e.Cause.Kind, Text: e.Cause.Text, Category: e.category, Rule: d.Rule, Counted: d.Counted,
 			Recovery: d.Action == workflow.ActionRecover,
@@ -200,18 +201,18 @@ func (f *Finisher) Announce(l *core.LeasedJob, e *Ending, d *workflow.Decision, 
 		if n.notBeforeMS > 0 {
 			p.NotBeforeMS = &n.notBeforeMS
 		}
-		return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobRetried), workflow.SeverityWarning, p)
+		return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobRetried), event.SeverityWarning, p)
 	}
 	return f.AnnounceStatus(l, e.Cause, d.Reason)
 }
 
 // AnnounceStatus writes the event for a job's new status.
 func (f *Finisher) AnnounceStatus(l *core.LeasedJob, c workflow.Cause, reason string) error {
-	kind, severity, ok := workflow.JobEvent(l.Status)
+	kind, severity, ok := event.OfStatus(l.Status)
 	if !ok {
 		return nil
 	}
-	p := workflow.NewJobEndedPayload(l.JobID, l.Name, f.Run.RunID, l.Attempt, l.Status, c, reason)
+	p := event.NewJobEndedPayload(l.JobID, l.Name, f.Run.RunID, l.Attempt, l.Status, c, reason)
 	if p.RoutedToEnd && f.Run.Stages {
 		var after bool
 		err := f.tx.Row(`SELECT EXISTS (SELECT 1 FROM job j JOIN stage s ON s.id = j.stage_id AND s.kind IN ('end', 'compensation') WHERE j.id = ?)`,

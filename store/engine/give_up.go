@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
@@ -59,8 +60,8 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 	if err := holdRunEnd(tx, r); err != nil {
 		return err
 	}
-	err = tx.Event(r.WorkflowID, string(workflow.EventRunGivenUp), workflow.SeverityError, workflow.RunGivenUpPayload{
-		Category: workflow.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, Reason: reason, Canceled: n,
+	err = tx.Event(r.WorkflowID, string(workflow.EventRunGivenUp), event.SeverityError, event.RunGivenUpPayload{
+		Category: event.CategoryWorkflow, WorkflowID: r.WorkflowID, RunID: r.RunID, Reason: reason, Canceled: n,
 	})
 	if err != nil {
 		return err

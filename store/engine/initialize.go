@@ -6,6 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // InitializeOptions configure InitializeJobs.
@@ -178,8 +179,8 @@ func announceInitialized(tx *core.Tx, r *view.Run, o InitializeOptions) error {
 	if o.OnlyUninitialized {
 		kind, message = workflow.EventWorkflowStarted, "Initialized the uninitialized jobs"
 	}
-	return tx.Event(r.WorkflowID, string(kind), workflow.SeverityInfo, map[string]any{
-		"category": workflow.CategoryWorkflow, "type": kind, "user": o.User, "message": message, "run_id": r.RunID,
+	return tx.Event(r.WorkflowID, string(kind), event.SeverityInfo, map[string]any{
+		"category": event.CategoryWorkflow, "type": kind, "user": o.User, "message": message, "run_id": r.RunID,
 	})
 }
 

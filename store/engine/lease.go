@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 )
 
@@ -26,7 +27,7 @@ func StartLeases(tx *core.Tx, r *view.Run, ls []*core.LeasedJob, startMS []int64
 
 // announceStart writes the event for the start of an attempt.
 func announceStart(tx *core.Tx, r *view.Run, l *core.LeasedJob) error {
-	return tx.Event(r.WorkflowID, string(workflow.EventJobStarted), workflow.SeverityInfo, workflow.JobStartedPayload{
+	return tx.Event(r.WorkflowID, string(workflow.EventJobStarted), event.SeverityInfo, event.JobStartedPayload{
 		JobID: l.JobID, JobName: l.Name, ComputeNodeID: l.RunnerID.Int64, RunID: r.RunID, AttemptID: l.Attempt,
 	})
 }
@@ -37,7 +38,7 @@ func NotStarted(tx *core.Tx, r *view.Run, l *core.LeasedJob) error {
 		return fmt.Errorf("take back the start of job %d: %w", l.JobID, err)
 	}
 	l.Status, l.StartMS = workflow.Pending, sql.NullInt64{}
-	return tx.Event(r.WorkflowID, string(workflow.EventJobNotStarted), workflow.SeverityWarning, workflow.JobStartedPayload{
+	return tx.Event(r.WorkflowID, string(workflow.EventJobNotStarted), event.SeverityWarning, event.JobStartedPayload{
 		JobID: l.JobID, JobName: l.Name, ComputeNodeID: l.RunnerID.Int64, RunID: r.RunID, AttemptID: l.Attempt,
 	})
 }

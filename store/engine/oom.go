@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
 
@@ -40,8 +41,8 @@ func announceDoubt(f *Finisher, l *core.LeasedJob, e *Ending) error {
 		return nil
 	}
 	s := e.Evidence.OOMShare
-	return f.tx.Event(f.Run.WorkflowID, string(workflow.EventOOMDoubtful), workflow.SeverityWarning, workflow.OOMDoubtfulPayload{
-		Category: workflow.CategoryMemory, JobID: l.JobID, JobName: l.Name, RunID: f.Run.RunID, AttemptID: l.Attempt,
+	return f.tx.Event(f.Run.WorkflowID, string(workflow.EventOOMDoubtful), event.SeverityWarning, event.OOMDoubtfulPayload{
+		Category: event.CategoryMemory, JobID: l.JobID, JobName: l.Name, RunID: f.Run.RunID, AttemptID: l.Attempt,
 		Kills: s.Doubtful, Likely: s.Likely, Others: append([]string{}, s.Others...), OtherCount: s.OtherCount,
 		Policy: cmp.Or(s.Policy, workflow.OOMFailLikely), Status: e.Cause.Status, Cause: e.Cause.Kind, Text: e.Cause.Text,
 	})
@@ -79,7 +80,7 @@ func AnnounceUnattributed(tx *core.Tx, a *compute.Allocation, end *compute.Alloc
 	if more := count - len(names); more > 0 {
 		text += fmt.Sprintf(", %d more", more)
 	}
-	return tx.Event(a.WorkflowID, string(workflow.EventOOMDoubtful), workflow.SeverityWarning, workflow.OOMDoubtfulPayload{
-		Category: workflow.CategoryMemory, AllocationID: a.ID, RunID: runID.Int64, Others: names, OtherCount: count, Text: text,
+	return tx.Event(a.WorkflowID, string(workflow.EventOOMDoubtful), event.SeverityWarning, event.OOMDoubtfulPayload{
+		Category: event.CategoryMemory, AllocationID: a.ID, RunID: runID.Int64, Others: names, OtherCount: count, Text: text,
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
@@ -133,7 +134,7 @@ func (f *Finisher) AfterRecovery(l *core.LeasedJob, r *lease.Recovered) error {
 			return err
 		}
 	}
-	p := workflow.JobRecoveredPayload{
+	p := event.JobRecoveredPayload{
 		JobID: l.JobID, JobName: l.Name, RunID: f.Run.RunID, AttemptID: l.Attempt, ReturnCode: r.ReturnCode, Error: r.Error,
 		Action: d.Action, Reason: d.Reason, Rule: d.Rule,
 	}
@@ -142,7 +143,7 @@ func (f *Finisher) AfterRecovery(l *core.LeasedJob, r *lease.Recovered) error {
 			p.NotBeforeMS = &at
 		}
 	}
-	if err := f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobRecovered), workflow.SeverityInfo, p); err != nil {
+	if err := f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobRecovered), event.SeverityInfo, p); err != nil {
 		return err
 	}
 	l.Recovering, f.Changed = false, true

@@ -8,6 +8,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // Completed is a job that has become complete.
@@ -60,8 +61,8 @@ type Cascade struct {
 	Tx        *core.Tx
 	Run       *view.Run
 	triggers  bool // some action counts jobs
-	skipped   workflow.JobsSkippedPayload
-	notNeeded workflow.JobsNotNeededPayload
+	skipped   event.JobsSkippedPayload
+	notNeeded event.JobsNotNeededPayload
 	touched   []int64 // changed jobs, if the run has stages
 }
 
@@ -120,16 +121,16 @@ func (c *Cascade) follow(good, bad, gates []int64) error {
 // were not needed.
 func (c *Cascade) announce() error {
 	skipped, notNeeded := c.skipped, c.notNeeded
-	c.skipped, c.notNeeded = workflow.JobsSkippedPayload{}, workflow.JobsNotNeededPayload{}
+	c.skipped, c.notNeeded = event.JobsSkippedPayload{}, event.JobsNotNeededPayload{}
 	if skipped.Count > 0 {
-		skipped.Category, skipped.RunID = workflow.CategoryJob, c.Run.RunID
-		if err := c.Tx.Event(c.Run.WorkflowID, string(workflow.EventJobsSkipped), workflow.SeverityWarning, skipped); err != nil {
+		skipped.Category, skipped.RunID = event.CategoryJob, c.Run.RunID
+		if err := c.Tx.Event(c.Run.WorkflowID, string(workflow.EventJobsSkipped), event.SeverityWarning, skipped); err != nil {
 			return err
 		}
 	}
 	if notNeeded.Count > 0 {
-		notNeeded.Category, notNeeded.RunID = workflow.CategoryJob, c.Run.RunID
-		return c.Tx.Event(c.Run.WorkflowID, string(workflow.EventJobsNotNeeded), workflow.SeverityInfo, notNeeded)
+		notNeeded.Category, notNeeded.RunID = event.CategoryJob, c.Run.RunID
+		return c.Tx.Event(c.Run.WorkflowID, string(workflow.EventJobsNotNeeded), event.SeverityInfo, notNeeded)
 	}
 	return nil
 }

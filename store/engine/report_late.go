@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 )
@@ -101,7 +102,7 @@ func (f *Finisher) late(rep *lease.Report, l *core.LeasedJob, runID int64) (leas
 	if k := rep.Evidence.KilledBy; k == workflow.KilledByCancel || k == workflow.KilledBySibling || k == workflow.KilledByFence {
 		return result, nil
 	}
-	return result, f.tx.Event(f.Run.WorkflowID, string(workflow.EventReportLate), workflow.SeverityWarning, workflow.ReportLatePayload{
+	return result, f.tx.Event(f.Run.WorkflowID, string(workflow.EventReportLate), event.SeverityWarning, event.ReportLatePayload{
 		JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt, Fence: rep.Fence,
 		ReturnCode: c.ReturnCode, Cause: c.Kind, Text: c.Text,
 	})
@@ -113,7 +114,7 @@ func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 	if runID != f.Run.RunID {
 		return nil
 	}
-	p := workflow.JobSettledPayload{JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt}
+	p := event.JobSettledPayload{JobID: rep.JobID, RunID: runID, AttemptID: rep.Attempt}
 	err := f.tx.Row(`UPDATE job SET not_before_ms = settled_ms, settled_ms = NULL
 		WHERE id = ? AND attempt_id = ? AND status = {ready} AND settled_ms IS NOT NULL RETURNING name, not_before_ms`,
 		[]any{rep.JobID, rep.Attempt + 1}, &p.JobName, &p.NotBeforeMS)
@@ -127,7 +128,7 @@ func (f *Finisher) settled(rep *lease.Report, runID int64) error {
 	if p.NotBeforeMS > 0 {
 		f.tx.Delayed(p.NotBeforeMS)
 	}
-	return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobSettled), workflow.SeverityInfo, p)
+	return f.tx.Event(f.Run.WorkflowID, string(workflow.EventJobSettled), event.SeverityInfo, p)
 }
 
 // PastReport handles a report from an earlier run. The job may be running again in the

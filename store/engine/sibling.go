@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // culprit is a job that has failed for good, as the sibling rules see it.
@@ -63,8 +64,8 @@ func (f *Finisher) endSiblings() error {
 		return nil
 	}
 	tx.Changes.Runners = core.AppendNew(tx.Changes.Runners, runners)
-	return tx.Event(w, string(workflow.EventSiblingsCanceled), workflow.SeverityWarning, workflow.SiblingsCanceledPayload{
-		Category: workflow.CategoryJob, RunID: f.Run.RunID, JobID: c.lease.JobID, JobName: c.lease.Name, Cause: c.cause, Rule: c.rule.String(), Count: n,
+	return tx.Event(w, string(workflow.EventSiblingsCanceled), event.SeverityWarning, event.SiblingsCanceledPayload{
+		Category: event.CategoryJob, RunID: f.Run.RunID, JobID: c.lease.JobID, JobName: c.lease.Name, Cause: c.cause, Rule: c.rule.String(), Count: n,
 	})
 }
 
@@ -76,8 +77,8 @@ func cancelClaimed(tx *core.Tx, r *view.Run, ls []*core.LeasedJob) error {
 	ids, jobs := make([]int64, len(ls)), make([]Completed, len(ls))
 	for i, l := range ls {
 		l.Status, ids[i], jobs[i] = workflow.Canceled, l.JobID, Completed{l.JobID, workflow.Pending, workflow.Canceled}
-		p := workflow.NewJobEndedPayload(l.JobID, l.Name, r.RunID, l.Attempt, workflow.Canceled, workflow.Cause{}, l.EndedBy.NotStarted())
-		if err := tx.Event(r.WorkflowID, string(workflow.EventJobCanceled), workflow.SeverityWarning, p); err != nil {
+		p := event.NewJobEndedPayload(l.JobID, l.Name, r.RunID, l.Attempt, workflow.Canceled, workflow.Cause{}, l.EndedBy.NotStarted())
+		if err := tx.Event(r.WorkflowID, string(workflow.EventJobCanceled), event.SeverityWarning, p); err != nil {
 			return err
 		}
 	}

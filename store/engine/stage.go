@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -100,7 +101,7 @@ func RefuseBeforeStage(tx *core.Tx, r *view.Run, job int64, to workflow.JobStatu
 
 // startStage starts a stage: its jobs without open dependencies become ready. The
 // generation is that of an end stage; other stages count their starts.
-func (c *convergence) startStage(s *row.Stage, generation int64, event workflow.EventType) error {
+func (c *convergence) startStage(s *row.Stage, generation int64, kind workflow.EventType) error {
 	tx := c.tx
 	if s.Kind != workflow.StageEnd {
 		generation = s.Generation + 1
@@ -110,7 +111,7 @@ func (c *convergence) startStage(s *row.Stage, generation int64, event workflow.
 	if err != nil {
 		return fmt.Errorf("start stage %d: %w", s.ID, err)
 	}
-	payload := stage.StartedPayload{Category: workflow.CategoryWorkflow, RunID: c.run.RunID, Stage: s.Name, Kind: s.Kind}
+	payload := stage.StartedPayload{Category: event.CategoryWorkflow, RunID: c.run.RunID, Stage: s.Name, Kind: s.Kind}
 	if s.JobID != nil {
 		if payload.JobID, payload.JobName, err = c.runStageJob(s); err != nil {
 			return err
@@ -119,7 +120,7 @@ func (c *convergence) startStage(s *row.Stage, generation int64, event workflow.
 	if err := tx.Row(`SELECT COUNT(*) FROM job WHERE stage_id = ?`, []any{s.ID}, &payload.Jobs); err != nil {
 		return fmt.Errorf("count the jobs of stage %d: %w", s.ID, err)
 	}
-	if err := tx.Event(c.run.WorkflowID, string(event), workflow.SeverityInfo, payload); err != nil {
+	if err := tx.Event(c.run.WorkflowID, string(kind), event.SeverityInfo, payload); err != nil {
 		return err
 	}
 	c.stages[s.ID] = true // it may be empty

@@ -7,6 +7,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // finishStage writes the verdict of a child stage, which determines how its sub-workflow
@@ -38,9 +39,9 @@ func (c *convergence) finishStage(s, end *row.Stage) error {
 	if err != nil {
 		return fmt.Errorf("end stage %d: %w", s.ID, err)
 	}
-	severity := workflow.SeverityInfo
+	severity := event.SeverityInfo
 	if !v.Succeeded() {
-		severity = workflow.SeverityError
+		severity = event.SeverityError
 	}
 	if err := tx.Event(c.run.WorkflowID, v.EventType, severity, v); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/row"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/failure"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
@@ -58,7 +59,7 @@ func (f *Finisher) supersede(l *core.LeasedJob, rep *lease.Report) (bool, error)
 	rep.Evidence = evidence
 	l.LeaseRef, l.Status, l.RunnerID = rep.LeaseRef, workflow.Running, was.runnerID
 	l.Recovering, l.Canceling, l.CancelFor, l.Doom = false, false, "", retry.Doom{}
-	return true, f.tx.Event(f.Run.WorkflowID, string(workflow.EventLossSuperseded), workflow.SeverityInfo, workflow.LossSupersededPayload{
+	return true, f.tx.Event(f.Run.WorkflowID, string(workflow.EventLossSuperseded), event.SeverityInfo, event.LossSupersededPayload{
 		JobID: l.JobID, JobName: l.Name, RunID: f.Run.RunID, AttemptID: l.Attempt, Cause: was.cause,
 	})
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/engine"
-	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // End records how an allocation ended. Its runners leave, attempts that ran in it end with
@@ -56,9 +56,9 @@ func endAllocation(tx *core.Tx, a *compute.Allocation, end compute.AllocationEnd
 	if err := engine.AnnounceUnattributed(tx, a, &end); err != nil {
 		return err
 	}
-	severity := workflow.SeverityInfo
+	severity := event.SeverityInfo
 	if end.Cause != compute.AllocationDone && end.Cause != compute.AllocationCanceled {
-		severity = workflow.SeverityWarning
+		severity = event.SeverityWarning
 	}
 	return engine.AllocationEvent(tx, a, compute.EventAllocationEnded, severity, compute.AllocationPayload{
 		State: compute.AllocationEnded, SlurmState: cmp.Or(end.Slurm.JobState, a.SlurmState), NodeList: cmp.Or(a.NodeList, end.NodeList),

@@ -11,6 +11,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/engine"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // AllocationIntent is the intent to request an allocation from Slurm.
@@ -72,7 +73,7 @@ func recordIntent(tx *core.Tx, in *AllocationIntent, request string) (a compute.
 	if a, err = getAllocation(tx, id); err != nil {
 		return a, err
 	}
-	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationAsked, workflow.SeverityInfo, compute.AllocationPayload{Reason: in.Why})
+	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationAsked, event.SeverityInfo, compute.AllocationPayload{Reason: in.Why})
 }
 
 // Doubt records that sbatch ran for an intent, but may or may not have created a job. Text
@@ -148,8 +149,8 @@ func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.
 		if err != nil {
 			return a, fmt.Errorf("record Slurm job %d for clients of workflow %d: %w", job.SlurmJobID, a.WorkflowID, err)
 		}
-		err = tx.Event(a.WorkflowID, string(workflow.EventSchedulerNodeCreated), workflow.SeverityInfo, map[string]any{
-			"category": workflow.CategoryScheduler, "scheduled_compute_node_id": a.ScheduledComputeNodeID, "scheduler_id": job.SlurmJobID,
+		err = tx.Event(a.WorkflowID, string(workflow.EventSchedulerNodeCreated), event.SeverityInfo, map[string]any{
+			"category": event.CategoryScheduler, "scheduled_compute_node_id": a.ScheduledComputeNodeID, "scheduler_id": job.SlurmJobID,
 			"scheduler_config_id": config, "scheduler_type": compute.SchedulerSlurm, "status": compute.ScheduledPending,
 		})
 		if err != nil {
@@ -165,7 +166,7 @@ func recordSubmission(tx *core.Tx, a compute.Allocation, job FoundJob) (compute.
 	if a, err = getAllocation(tx, a.ID); err != nil {
 		return a, err
 	}
-	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationSubmitted, workflow.SeverityInfo, compute.AllocationPayload{Reason: a.Why})
+	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationSubmitted, event.SeverityInfo, compute.AllocationPayload{Reason: a.Why})
 }
 
 // recordDuplicate stores a duplicate Slurm job of an intent.
@@ -185,5 +186,5 @@ func recordDuplicate(tx *core.Tx, of *compute.Allocation, job FoundJob) (a compu
 	if a, err = getAllocation(tx, id); err != nil {
 		return a, err
 	}
-	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationCanceling, workflow.SeverityWarning, compute.AllocationPayload{Reason: why})
+	return a, engine.AllocationEvent(tx, &a, compute.EventAllocationCanceling, event.SeverityWarning, compute.AllocationPayload{Reason: why})
 }

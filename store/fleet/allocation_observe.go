@@ -12,6 +12,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // Observation is the observed state of a live allocation.
@@ -115,7 +116,7 @@ func markActive(tx *core.Tx, a *compute.Allocation) error {
 	if err := showScheduled(tx, a, compute.ScheduledActive); err != nil {
 		return err
 	}
-	return engine.AllocationEvent(tx, a, compute.EventAllocationActive, workflow.SeverityInfo, compute.AllocationPayload{
+	return engine.AllocationEvent(tx, a, compute.EventAllocationActive, event.SeverityInfo, compute.AllocationPayload{
 		SlurmState: a.SlurmState, NodeList: a.NodeList, Reason: "Slurm gave it nodes",
 	})
 }
@@ -160,7 +161,7 @@ func recordRestart(tx *core.Tx, a *compute.Allocation, restartCount int64) (next
 	if err := showScheduled(tx, &next, compute.ScheduledPending); err != nil {
 		return next, err
 	}
-	return next, engine.AllocationEvent(tx, &next, compute.EventAllocationRequeued, workflow.SeverityWarning, compute.AllocationPayload{
+	return next, engine.AllocationEvent(tx, &next, compute.EventAllocationRequeued, event.SeverityWarning, compute.AllocationPayload{
 		Reason: fmt.Sprintf("Slurm requeued it: restart %d", restartCount),
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/lease"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
@@ -115,7 +116,7 @@ func (s Runners) NoteLaunchPause(_ context.Context, runnerID int64, why workflow
 		if err != nil {
 			return err
 		}
-		return tx.Event(r.WorkflowID, string(workflow.EventLaunchPaused), workflow.SeverityWarning, workflow.LaunchPausedPayload{
+		return tx.Event(r.WorkflowID, string(workflow.EventLaunchPaused), event.SeverityWarning, event.LaunchPausedPayload{
 			ComputeNodeID: r.ID, Hostname: r.Hostname, LaunchPause: why,
 		})
 	})

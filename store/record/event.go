@@ -8,16 +8,16 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/core"
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
-	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 const eventColumns = `id, workflow_id, seq, timestamp_ms, type, severity, data`
 
-func scanEvent(r sqlite.Scanner) (e workflow.Event, err error) {
+func scanEvent(r sqlite.Scanner) (e event.Event, err error) {
 	var severity int
 	var data string
 	err = r.Scan(&e.ID, &e.WorkflowID, &e.Seq, &e.TimestampMS, &e.Type, &severity, &data)
-	e.Severity, e.Data = workflow.SeverityOf(severity), json.RawMessage(data)
+	e.Severity, e.Data = event.SeverityOf(severity), json.RawMessage(data)
 	return e, err
 }
 
@@ -25,13 +25,13 @@ func scanEvent(r sqlite.Scanner) (e workflow.Event, err error) {
 const userEvent = "user"
 
 // Create appends a client's event, with any JSON value as data.
-func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage) (workflow.Event, error) {
-	var created workflow.Event
+func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage) (event.Event, error) {
+	var created event.Event
 	err := s.shared.Do("create event", func(tx *core.Tx) (err error) {
 		if err := core.RequireWorkflow(tx, workflowID); err != nil {
 			return err
 		}
-		if err := tx.Event(workflowID, userEvent, workflow.SeverityInfo, data); err != nil {
+		if err := tx.Event(workflowID, userEvent, event.SeverityInfo, data); err != nil {
 			return err
 		}
 		if err := tx.FlushEvents(); err != nil {
@@ -45,7 +45,7 @@ func (s Events) Create(_ context.Context, workflowID int64, data json.RawMessage
 }
 
 // Get returns an event; CodeNotFound if there is none, or it was deleted.
-func (s Events) Get(ctx context.Context, id int64) (workflow.Event, error) {
+func (s Events) Get(ctx context.Context, id int64) (event.Event, error) {
 	return view.ReadOne(ctx, s.shared.DB.Read, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
 }
 
@@ -58,7 +58,7 @@ type EventFilter struct {
 
 // List returns a page of the events of a workflow that were not deleted, and how many match
 // in all.
-func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]workflow.Event, int64, error) {
+func (s Events) List(ctx context.Context, q EventFilter, page sqlite.Page) ([]event.Event, int64, error) {
 	if err := view.RequireVisible(ctx, s.shared.DB, q.WorkflowID); err != nil {
 		return nil, 0, err
 	}
@@ -83,7 +83,7 @@ func (s Events) LastSeq(ctx context.Context, workflowID int64) (seq int64, err e
 
 // After returns at most limit events of a workflow with a seq greater than after, by seq.
 // Deleted ones are included, with null as data.
-func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]workflow.Event, error) {
+func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]event.Event, error) {
 	rows, err := s.shared.DB.Read.QueryContext(ctx, `SELECT `+eventColumns+` FROM event WHERE workflow_id = ? AND seq > ? ORDER BY seq LIMIT ?`,
 		workflowID, after, limit)
 	if err != nil {
@@ -97,8 +97,8 @@ func (s Events) After(ctx context.Context, workflowID, after, limit int64) ([]wo
 }
 
 // Update replaces an event's data. Its seq, time and type do not change.
-func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (workflow.Event, error) {
-	var updated workflow.Event
+func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (event.Event, error) {
+	var updated event.Event
 	err := s.shared.Do("update event", func(tx *core.Tx) (err error) {
 		if updated, err = getEvent(tx, id); err != nil {
 			return err
@@ -111,8 +111,8 @@ func (s Events) Update(_ context.Context, id int64, data json.RawMessage) (workf
 
 // Delete removes an event's data and hides the event from lists. The row stays, so that the
 // log has no gap.
-func (s Events) Delete(_ context.Context, id int64) (workflow.Event, error) {
-	var deleted workflow.Event
+func (s Events) Delete(_ context.Context, id int64) (event.Event, error) {
+	var deleted event.Event
 	err := s.shared.Do("delete event", func(tx *core.Tx) (err error) {
 		if deleted, err = getEvent(tx, id); err != nil {
 			return err
@@ -137,6 +137,6 @@ func (s Events) DeleteAll(_ context.Context, workflowID int64) (n int64, err err
 	return n, err
 }
 
-func getEvent(tx *core.Tx, id int64) (workflow.Event, error) {
+func getEvent(tx *core.Tx, id int64) (event.Event, error) {
 	return core.GetOne(tx, "event", id, `SELECT `+eventColumns+` FROM event WHERE id = ? AND is_deleted = 0`, scanEvent)
 }

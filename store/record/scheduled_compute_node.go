@@ -9,6 +9,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/compute"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 const scheduledColumns = `id, workflow_id, scheduler_id, scheduler_config_id, scheduler_type, status`
@@ -29,8 +30,8 @@ func (s ScheduledComputeNodes) Create(_ context.Context, n compute.ScheduledNode
 		if err != nil {
 			return fmt.Errorf("insert scheduled compute node %d: %w", n.SchedulerID, err)
 		}
-		return tx.Event(n.WorkflowID, string(workflow.EventSchedulerNodeCreated), workflow.SeverityInfo, map[string]any{
-			"category": workflow.CategoryScheduler, "scheduled_compute_node_id": n.ID, "scheduler_id": n.SchedulerID,
+		return tx.Event(n.WorkflowID, string(workflow.EventSchedulerNodeCreated), event.SeverityInfo, map[string]any{
+			"category": event.CategoryScheduler, "scheduled_compute_node_id": n.ID, "scheduler_id": n.SchedulerID,
 			"scheduler_config_id": n.SchedulerConfigID, "scheduler_type": n.SchedulerType, "status": n.Status,
 		})
 	})

@@ -10,6 +10,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/store/sqlite"
 	"github.com/torc-slurm/torc-slurm/store/view"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 const taskColumns = `id, workflow_id, operation, status, created_at_ms, started_at_ms, finished_at_ms, error`
@@ -82,10 +83,10 @@ func finishTask(tx *core.Tx, id int64, failure, user string) error {
 	if err != nil {
 		return err
 	}
-	status, severity, message := workflow.TaskSucceeded, workflow.SeverityInfo, "Task "+t.Operation+" succeeded"
+	status, severity, message := workflow.TaskSucceeded, event.SeverityInfo, "Task "+t.Operation+" succeeded"
 	var reason *string
 	if failure != "" {
-		status, severity, message, reason = workflow.TaskFailed, workflow.SeverityError, "Task "+t.Operation+" failed", &failure
+		status, severity, message, reason = workflow.TaskFailed, event.SeverityError, "Task "+t.Operation+" failed", &failure
 	}
 	err = tx.ExecOne(`UPDATE task SET status = ?, finished_at_ms = ?, error = ? WHERE id = ? AND status IN ('queued', 'running')`,
 		string(status), tx.NowMS, reason, id)
@@ -93,7 +94,7 @@ func finishTask(tx *core.Tx, id int64, failure, user string) error {
 		return fmt.Errorf("finish task %d: %w", id, err)
 	}
 	data := map[string]any{
-		"category": workflow.CategoryTasks, "type": string(workflow.EventTaskCompleted), "task_id": id, "operation": t.Operation,
+		"category": event.CategoryTasks, "type": string(workflow.EventTaskCompleted), "task_id": id, "operation": t.Operation,
 		"status": string(status), "user": user, "message": message,
 	}
 	if reason != nil {

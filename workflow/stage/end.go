@@ -6,6 +6,7 @@ import (
 
 	"github.com/torc-slurm/torc-slurm/workflow"
 	"github.com/torc-slurm/torc-slurm/workflow/criterion"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // Counts is what a workflow's run amounts to.
@@ -70,7 +71,7 @@ func (c Counts) Troubles() map[workflow.CauseKind]int64 {
 // Verdict is how a run ended.
 type Verdict struct {
 	EventType workflow.EventType // EventWorkflowCompleted, EventWorkflowFailed or EventWorkflowCanceled
-	Severity  workflow.Severity
+	Severity  event.Severity
 	Payload   EndPayload
 }
 
@@ -137,8 +138,8 @@ type EndJobResult struct {
 // canceled, and the end job, if there is one, was successful. The caller adds the
 // ids to the payload.
 func EndVerdict(c Counts, success *criterion.Expr) Verdict {
-	v := Verdict{EventType: workflow.EventWorkflowCompleted, Severity: workflow.SeverityInfo, Payload: EndPayload{
-		Category:           workflow.CategoryWorkflow,
+	v := Verdict{EventType: workflow.EventWorkflowCompleted, Severity: event.SeverityInfo, Payload: EndPayload{
+		Category:           event.CategoryWorkflow,
 		EvaluatedByEndStep: true,
 		TotalSteps:         c.Total(),
 		FailedStepsCount:   c.ByStatus.Unsuccessful(),
@@ -163,11 +164,11 @@ func EndVerdict(c Counts, success *criterion.Expr) Verdict {
 	}
 	switch {
 	case c.WorkflowCanceled:
-		v.EventType, v.Severity = workflow.EventWorkflowCanceled, workflow.SeverityWarning
+		v.EventType, v.Severity = workflow.EventWorkflowCanceled, event.SeverityWarning
 	case c.GivenUp != "":
-		v.EventType, v.Severity, v.Payload.Reason = workflow.EventWorkflowFailed, workflow.SeverityError, c.GivenUp
+		v.EventType, v.Severity, v.Payload.Reason = workflow.EventWorkflowFailed, event.SeverityError, c.GivenUp
 	case !successful:
-		v.EventType, v.Severity = workflow.EventWorkflowFailed, workflow.SeverityError
+		v.EventType, v.Severity = workflow.EventWorkflowFailed, event.SeverityError
 	}
 	v.Payload.EventType = string(v.EventType)
 	return v

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
@@ -57,7 +58,7 @@ func TestEndPayload(t *testing.T) {
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if v.Severity != SeverityError {
+	if v.Severity != event.SeverityError {
 		t.Errorf("severity %s", v.Severity)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/runner"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
@@ -30,38 +31,38 @@ type report struct {
 	HadTerminations bool   `json:"had_terminations"`
 	Message         string `json:"message"`
 
-	WorkflowName    string                        `json:"workflow_name"`
-	RunID           int64                         `json:"run_id"`
-	TotalJobs       int64                         `json:"total_jobs"`
-	JobsByStatus    api.JobCounts                 `json:"jobs_by_status"`
-	DurationSeconds float64                       `json:"duration_seconds"`
-	GivenUp         string                        `json:"given_up,omitempty"`    // why the run was aborted
-	Reason          string                        `json:"reason,omitempty"`      // why the runner left
-	Attempts        int64                         `json:"attempts"`              // of the run, with those of other runners
-	Retried         int64                         `json:"retried"`               // attempts that were followed by another one
-	Repaired        int64                         `json:"repaired"`              // jobs that completed after that
-	Unfit           []unfitJobs                   `json:"unfit,omitempty"`       // ready jobs that this run could never take
-	NotStarted      int64                         `json:"not_started,omitempty"` // that it could, but its time was up
-	Stopped         int64                         `json:"stopped"`               // attempts that were ended and given back when the runner left
-	ByCause         map[workflow.CauseKind]int64  `json:"by_cause,omitempty"`
-	FailedJobs      []failedJob                   `json:"failed_jobs,omitempty"`
-	MoreFailed      int64                         `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
-	OOMDoubtful     []workflow.OOMDoubtfulPayload `json:"oom_doubtful,omitempty"`     // that may have lost a process to the kernel
-	MoreOOMDoubtful int64                         `json:"more_oom_doubtful,omitempty"`
-	Held            *heldJobs                     `json:"held,omitempty"`
-	ClaimHolds      apidata.ClaimHolds            `json:"claim_holds,omitempty"`
-	ClaimsHeld      string                        `json:"claims_held,omitempty"`    // the same in words
-	FailedActions   []string                      `json:"failed_actions,omitempty"` // of this runner
-	Slowest         []extremeJob                  `json:"slowest,omitempty"`
-	MostMemory      []extremeJob                  `json:"most_memory,omitempty"`
-	CanceledBy      []stage.CanceledGroup         `json:"canceled_by,omitempty"`
-	EndJob          *stage.EndJobResult           `json:"end_job,omitempty"`
-	PoliciesOff     int64                         `json:"retry_policies_off,omitempty"` // attempts that no policy was asked about
-	Stages          *stage.StageSummaries         `json:"stages,omitempty"`
-	Compensation    *stage.Compensation           `json:"compensation,omitempty"`
-	Undelivered     int                           `json:"undelivered_reports,omitempty"`
-	OutputLost      []string                      `json:"output_lost,omitempty"` // the output directory was removed
-	Next            []string                      `json:"next,omitempty"`        // commands
+	WorkflowName    string                       `json:"workflow_name"`
+	RunID           int64                        `json:"run_id"`
+	TotalJobs       int64                        `json:"total_jobs"`
+	JobsByStatus    api.JobCounts                `json:"jobs_by_status"`
+	DurationSeconds float64                      `json:"duration_seconds"`
+	GivenUp         string                       `json:"given_up,omitempty"`    // why the run was aborted
+	Reason          string                       `json:"reason,omitempty"`      // why the runner left
+	Attempts        int64                        `json:"attempts"`              // of the run, with those of other runners
+	Retried         int64                        `json:"retried"`               // attempts that were followed by another one
+	Repaired        int64                        `json:"repaired"`              // jobs that completed after that
+	Unfit           []unfitJobs                  `json:"unfit,omitempty"`       // ready jobs that this run could never take
+	NotStarted      int64                        `json:"not_started,omitempty"` // that it could, but its time was up
+	Stopped         int64                        `json:"stopped"`               // attempts that were ended and given back when the runner left
+	ByCause         map[workflow.CauseKind]int64 `json:"by_cause,omitempty"`
+	FailedJobs      []failedJob                  `json:"failed_jobs,omitempty"`
+	MoreFailed      int64                        `json:"more_failed_jobs,omitempty"` // that FailedJobs leaves out
+	OOMDoubtful     []event.OOMDoubtfulPayload   `json:"oom_doubtful,omitempty"`     // that may have lost a process to the kernel
+	MoreOOMDoubtful int64                        `json:"more_oom_doubtful,omitempty"`
+	Held            *heldJobs                    `json:"held,omitempty"`
+	ClaimHolds      apidata.ClaimHolds           `json:"claim_holds,omitempty"`
+	ClaimsHeld      string                       `json:"claims_held,omitempty"`    // the same in words
+	FailedActions   []string                     `json:"failed_actions,omitempty"` // of this runner
+	Slowest         []extremeJob                 `json:"slowest,omitempty"`
+	MostMemory      []extremeJob                 `json:"most_memory,omitempty"`
+	CanceledBy      []stage.CanceledGroup        `json:"canceled_by,omitempty"`
+	EndJob          *stage.EndJobResult          `json:"end_job,omitempty"`
+	PoliciesOff     int64                        `json:"retry_policies_off,omitempty"` // attempts that no policy was asked about
+	Stages          *stage.StageSummaries        `json:"stages,omitempty"`
+	Compensation    *stage.Compensation          `json:"compensation,omitempty"`
+	Undelivered     int                          `json:"undelivered_reports,omitempty"`
+	OutputLost      []string                     `json:"output_lost,omitempty"` // the output directory was removed
+	Next            []string                     `json:"next,omitempty"`        // commands
 }
 
 type failedJob struct {

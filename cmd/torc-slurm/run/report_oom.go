@@ -9,17 +9,18 @@ import (
 	"github.com/torc-slurm/torc-slurm/client"
 	"github.com/torc-slurm/torc-slurm/cmd/torc-slurm/cli"
 	"github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 // addDoubtful adds the attempts of the run for which it is uncertain whether the kernel
 // killed one of their processes.
 func (r *report) addDoubtful(ctx context.Context, c *cli.Connection) error {
-	for event, err := range c.Events.List(ctx, client.EventFilter{WorkflowID: r.WorkflowID, Category: workflow.CategoryMemory}) {
+	for e, err := range c.Events.List(ctx, client.EventFilter{WorkflowID: r.WorkflowID, Category: event.CategoryMemory}) {
 		if err != nil {
 			return err
 		}
-		var p workflow.OOMDoubtfulPayload
-		if event.EventType == nil || *event.EventType != string(workflow.EventOOMDoubtful) || json.Unmarshal(event.Data, &p) != nil || p.RunID != r.RunID {
+		var p event.OOMDoubtfulPayload
+		if e.EventType == nil || *e.EventType != string(workflow.EventOOMDoubtful) || json.Unmarshal(e.Data, &p) != nil || p.RunID != r.RunID {
 			continue // a user's own event may have the same category
 		}
 		if len(r.OOMDoubtful) == reportedFailures {

@@ -1,4 +1,4 @@
-package workflow_test
+package event_test
 
 import (
 	"encoding/json"
@@ -7,13 +7,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	. "github.com/torc-slurm/torc-slurm/workflow"
+	"github.com/torc-slurm/torc-slurm/workflow/event"
 )
 
 func TestSeverity(t *testing.T) {
-	all := []Severity{SeverityDebug, SeverityInfo, SeverityWarning, SeverityError}
+	all := []event.Severity{event.SeverityDebug, event.SeverityInfo, event.SeverityWarning, event.SeverityError}
 	for i, s := range all {
-		if SeverityOf(s.Level()) != s {
-			t.Errorf("level %d is %s, not %s", s.Level(), SeverityOf(s.Level()), s)
+		if event.SeverityOf(s.Level()) != s {
+			t.Errorf("level %d is %s, not %s", s.Level(), event.SeverityOf(s.Level()), s)
 		}
 		for k, level := range all {
 			if s.AtLeast(level) != (i >= k) {
@@ -21,20 +22,20 @@ func TestSeverity(t *testing.T) {
 			}
 		}
 	}
-	if SeverityOf(-1) != SeverityInfo || SeverityOf(4) != SeverityInfo {
+	if event.SeverityOf(-1) != event.SeverityInfo || event.SeverityOf(4) != event.SeverityInfo {
 		t.Error("a level that does not exist is info")
 	}
-	if SeverityDebug.AtLeast("loud") || !SeverityInfo.AtLeast("loud") {
+	if event.SeverityDebug.AtLeast("loud") || !event.SeverityInfo.AtLeast("loud") {
 		t.Error("an unknown level is info")
 	}
 }
 
-func TestJobEvent(t *testing.T) {
+func TestOfStatus(t *testing.T) {
 	want := map[JobStatus]string{Running: "job_started info", Completed: "job_completed info", Failed: "job_failed error",
 		Canceled: "job_canceled warning", Terminated: "job_terminated warning", PendingFailed: "job_pending_failed info"}
 	for _, s := range JobStatuses() {
 		got := ""
-		if kind, severity, ok := JobEvent(s); ok {
+		if kind, severity, ok := event.OfStatus(s); ok {
 			got = string(kind) + " " + string(severity)
 		}
 		if got != want[s] {
@@ -44,7 +45,7 @@ func TestJobEvent(t *testing.T) {
 }
 
 func TestJobEndedPayload(t *testing.T) {
-	p := NewJobEndedPayload(3, "train", 1, 2, Failed, Cause{Kind: CauseExit, ReturnCode: 10, Text: "exit code 10"}, "none left")
+	p := event.NewJobEndedPayload(3, "train", 1, 2, Failed, Cause{Kind: CauseExit, ReturnCode: 10, Text: "exit code 10"}, "none left")
 	text, err := json.Marshal(p)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestJobEndedPayload(t *testing.T) {
 	if diff := cmp.Diff(want, string(text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if p := NewJobEndedPayload(3, "train", 1, 2, Completed, Cause{}, ""); p.RoutedToEnd || p.OriginalFailedJob != "" {
+	if p := event.NewJobEndedPayload(3, "train", 1, 2, Completed, Cause{}, ""); p.RoutedToEnd || p.OriginalFailedJob != "" {
 		t.Errorf("a success is routed as a failure: %+v", p)
 	}
 }

@@ -1,4 +1,4 @@
-package workflow
+package event
 
 // Severity of an event.
 type Severity string

@@ -1,8 +1,10 @@
-package workflow
+package event
 
 import (
 	"encoding/json"
 	"strconv"
+
+	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
 // JobStartedPayload is the data of EventJobStarted and EventJobNotStarted.
@@ -18,23 +20,23 @@ type JobStartedPayload struct {
 type LaunchPausedPayload struct {
 	ComputeNodeID int64  `json:"compute_node_id"`
 	Hostname      string `json:"hostname"`
-	LaunchPause
+	workflow.LaunchPause
 }
 
 // JobEndedPayload is the data of the events that a job has ended or is held.
 // The first four fields are torc's.
 type JobEndedPayload struct {
-	JobID      int64     `json:"job_id"`
-	JobName    string    `json:"job_name"`
-	Status     JobStatus `json:"status"`
-	ReturnCode int64     `json:"return_code"`
+	JobID      int64              `json:"job_id"`
+	JobName    string             `json:"job_name"`
+	Status     workflow.JobStatus `json:"status"`
+	ReturnCode int64              `json:"return_code"`
 
-	RunID     int64     `json:"run_id"`
-	AttemptID int64     `json:"attempt_id"`
-	Cause     CauseKind `json:"cause,omitempty"`
-	Text      string    `json:"text,omitempty"` // the cause in one line
-	Category  string    `json:"category_of_failure,omitempty"`
-	Reason    string    `json:"reason,omitempty"` // of the decision
+	RunID     int64              `json:"run_id"`
+	AttemptID int64              `json:"attempt_id"`
+	Cause     workflow.CauseKind `json:"cause,omitempty"`
+	Text      string             `json:"text,omitempty"` // the cause in one line
+	Category  string             `json:"category_of_failure,omitempty"`
+	Reason    string             `json:"reason,omitempty"` // of the decision
 	// RoutedToEnd and OriginalFailedJob are set when the job was not
 	// successful: the run goes on to its end all the same. They are not of jobs
 	// that come after the end: the end job, and those of a compensation.
@@ -43,7 +45,7 @@ type JobEndedPayload struct {
 }
 
 // NewJobEndedPayload fills in what follows from the status of a job before the end.
-func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status JobStatus, c Cause, reason string) JobEndedPayload {
+func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status workflow.JobStatus, c workflow.Cause, reason string) JobEndedPayload {
 	p := JobEndedPayload{JobID: jobID, JobName: name, Status: status, ReturnCode: c.ReturnCode,
 		RunID: runID, AttemptID: attempt, Cause: c.Kind, Text: c.Text, Reason: reason}
 	if status.IsUnsuccessful() {
@@ -55,21 +57,21 @@ func NewJobEndedPayload(jobID int64, name string, runID, attempt int64, status J
 // JobRetriedPayload is the data of EventJobRetried. The first seven fields are
 // torc's.
 type JobRetriedPayload struct {
-	EventType       EventType `json:"event_type"`
-	JobID           int64     `json:"job_id"`
-	JobName         string    `json:"job_name"`
-	PreviousAttempt int64     `json:"previous_attempt"`
-	NewAttempt      int64     `json:"new_attempt"`
-	RunID           int64     `json:"run_id"`
-	Message         string    `json:"message"`
+	EventType       workflow.EventType `json:"event_type"`
+	JobID           int64              `json:"job_id"`
+	JobName         string             `json:"job_name"`
+	PreviousAttempt int64              `json:"previous_attempt"`
+	NewAttempt      int64              `json:"new_attempt"`
+	RunID           int64              `json:"run_id"`
+	Message         string             `json:"message"`
 
-	Cause       CauseKind `json:"cause,omitempty"`
-	Text        string    `json:"text,omitempty"`
-	Category    string    `json:"category_of_failure,omitempty"`
-	Rule        string    `json:"rule,omitempty"`
-	Counted     bool      `json:"counted"`
-	Recovery    bool      `json:"recovery,omitempty"` // the script runs first
-	NotBeforeMS *int64    `json:"not_before_ms,omitempty"`
+	Cause       workflow.CauseKind `json:"cause,omitempty"`
+	Text        string             `json:"text,omitempty"`
+	Category    string             `json:"category_of_failure,omitempty"`
+	Rule        string             `json:"rule,omitempty"`
+	Counted     bool               `json:"counted"`
+	Recovery    bool               `json:"recovery,omitempty"` // the script runs first
+	NotBeforeMS *int64             `json:"not_before_ms,omitempty"`
 }
 
 // JobsSkippedPayload is the data of EventJobsSkipped: jobs that were canceled
@@ -86,13 +88,13 @@ type JobsSkippedPayload struct {
 // SiblingsCanceledPayload is the data of EventSiblingsCanceled: the live jobs
 // are to be ended.
 type SiblingsCanceledPayload struct {
-	Category string    `json:"category"` // job
-	RunID    int64     `json:"run_id"`
-	JobID    int64     `json:"job_id"` // the one that failed
-	JobName  string    `json:"job_name"`
-	Cause    CauseKind `json:"cause"`
-	Rule     string    `json:"rule"`
-	Count    int64     `json:"count"`
+	Category string             `json:"category"` // job
+	RunID    int64              `json:"run_id"`
+	JobID    int64              `json:"job_id"` // the one that failed
+	JobName  string             `json:"job_name"`
+	Cause    workflow.CauseKind `json:"cause"`
+	Rule     string             `json:"rule"`
+	Count    int64              `json:"count"`
 }
 
 // JobsNotNeededPayload is the data of EventJobsNotNeeded: jobs that were
@@ -107,13 +109,13 @@ type JobsNotNeededPayload struct {
 
 // JobRecoveredPayload is the data of EventJobRecovered.
 type JobRecoveredPayload struct {
-	JobID      int64  `json:"job_id"`
-	JobName    string `json:"job_name"`
-	RunID      int64  `json:"run_id"`
-	AttemptID  int64  `json:"attempt_id"` // the one that failed
-	ReturnCode int64  `json:"return_code"`
-	Error      string `json:"error,omitempty"`
-	Action     Action `json:"action"` // what happened then
+	JobID      int64           `json:"job_id"`
+	JobName    string          `json:"job_name"`
+	RunID      int64           `json:"run_id"`
+	AttemptID  int64           `json:"attempt_id"` // the one that failed
+	ReturnCode int64           `json:"return_code"`
+	Error      string          `json:"error,omitempty"`
+	Action     workflow.Action `json:"action"` // what happened then
 	// If it failed: why the job goes on so, and the rule that says it.
 	Reason      string `json:"reason,omitempty"`
 	Rule        string `json:"rule,omitempty"`
@@ -122,15 +124,15 @@ type JobRecoveredPayload struct {
 
 // JobClassifiedPayload is the data of EventJobClassified.
 type JobClassifiedPayload struct {
-	JobID   int64     `json:"job_id"`
-	JobName string    `json:"job_name"`
-	RunID   int64     `json:"run_id"`
-	Status  JobStatus `json:"status"` // ready or failed
-	Author  string    `json:"author"`
-	Reason  string    `json:"reason,omitempty"`
+	JobID   int64              `json:"job_id"`
+	JobName string             `json:"job_name"`
+	RunID   int64              `json:"run_id"`
+	Status  workflow.JobStatus `json:"status"` // ready or failed
+	Author  string             `json:"author"`
+	Reason  string             `json:"reason,omitempty"`
 	// Confidence is certain, likely or guess, if the author has said it.
-	Confidence Confidence `json:"confidence,omitempty"`
-	Asks       string     `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
+	Confidence workflow.Confidence `json:"confidence,omitempty"`
+	Asks       string              `json:"asks,omitempty"` // what the next attempt asks for, such as "memory 4g -> 8g"
 }
 
 // WorkflowCanceledPayload is the data of EventWorkflowCanceled as torc writes
@@ -144,11 +146,11 @@ type WorkflowCanceledPayload struct {
 
 // LossSupersededPayload is the data of EventLossSuperseded.
 type LossSupersededPayload struct {
-	JobID     int64     `json:"job_id"`
-	JobName   string    `json:"job_name"`
-	RunID     int64     `json:"run_id"`
-	AttemptID int64     `json:"attempt_id"`
-	Cause     CauseKind `json:"cause"` // that was recorded and does not stand
+	JobID     int64              `json:"job_id"`
+	JobName   string             `json:"job_name"`
+	RunID     int64              `json:"run_id"`
+	AttemptID int64              `json:"attempt_id"`
+	Cause     workflow.CauseKind `json:"cause"` // that was recorded and does not stand
 }
 
 // OOMDoubtfulPayload is the data of EventOOMDoubtful: an attempt that may have lost a
@@ -156,19 +158,19 @@ type LossSupersededPayload struct {
 // allocation that Slurm calls OUT_OF_MEMORY, of which nobody knows more, it has the
 // allocation, the others and the text.
 type OOMDoubtfulPayload struct {
-	Category   string     `json:"category"` // memory
-	JobID      int64      `json:"job_id,omitempty"`
-	JobName    string     `json:"job_name,omitempty"`
-	RunID      int64      `json:"run_id"`
-	AttemptID  int64      `json:"attempt_id,omitempty"`
-	Kills      int64      `json:"kills,omitempty"`  // that are in doubt
-	Likely     bool       `json:"likely,omitempty"` // its process was the largest of those in question
-	Others     []string   `json:"others"`           // names, at most 10
-	OtherCount int        `json:"other_count"`
-	Policy     OOMPartial `json:"oom_partial,omitempty"`
-	Status     JobStatus  `json:"status"` // of the attempt
-	Cause      CauseKind  `json:"cause,omitempty"`
-	Text       string     `json:"text"` // the cause in one line
+	Category   string              `json:"category"` // memory
+	JobID      int64               `json:"job_id,omitempty"`
+	JobName    string              `json:"job_name,omitempty"`
+	RunID      int64               `json:"run_id"`
+	AttemptID  int64               `json:"attempt_id,omitempty"`
+	Kills      int64               `json:"kills,omitempty"`  // that are in doubt
+	Likely     bool                `json:"likely,omitempty"` // its process was the largest of those in question
+	Others     []string            `json:"others"`           // names, at most 10
+	OtherCount int                 `json:"other_count"`
+	Policy     workflow.OOMPartial `json:"oom_partial,omitempty"`
+	Status     workflow.JobStatus  `json:"status"` // of the attempt
+	Cause      workflow.CauseKind  `json:"cause,omitempty"`
+	Text       string              `json:"text"` // the cause in one line
 
 	AllocationID int64 `json:"allocation_id,omitempty"`
 }
@@ -202,20 +204,13 @@ type WorkflowReopenedPayload struct {
 
 // ReportLatePayload is the data of EventReportLate.
 type ReportLatePayload struct {
-	JobID      int64     `json:"job_id"`
-	RunID      int64     `json:"run_id"`
-	AttemptID  int64     `json:"attempt_id"`
-	Fence      int64     `json:"fence"`
-	ReturnCode int64     `json:"return_code"`
-	Cause      CauseKind `json:"cause"`
-	Text       string    `json:"text"`
-}
-
-// LaunchPause is why and since when a runner starts no jobs, though it has some:
-// Slurm starts no steps for it.
-type LaunchPause struct {
-	Reason  string `json:"reason"`
-	SinceMS int64  `json:"since_ms"`
+	JobID      int64              `json:"job_id"`
+	RunID      int64              `json:"run_id"`
+	AttemptID  int64              `json:"attempt_id"`
+	Fence      int64              `json:"fence"`
+	ReturnCode int64              `json:"return_code"`
+	Cause      workflow.CauseKind `json:"cause"`
+	Text       string             `json:"text"`
 }
 
 // The payloads of the events that each attempt has write themselves: there are two
