@@ -86,7 +86,7 @@ func TestDeactivatedNodeLosesItsJobs(t *testing.T) {
 	id, node := a.run(1)
 	a.must("POST", fmt.Sprintf("/workflows/%d/claim_next_jobs", id), "")
 	a.must("PUT", fmt.Sprintf("/jobs/1/start_job/1/%d", node), "")
-	a.send("DELETE", fmt.Sprintf("/compute_nodes/%d", node), "").want(422, "still holds jobs")
+	a.send("DELETE", fmt.Sprintf("/compute_nodes/%d", node), "").want(422, "still holds 1 job")
 	a.must("PUT", fmt.Sprintf("/compute_nodes/%d", node), fmt.Sprintf(`{"workflow_id":%d,"hostname":"n1","pid":1,"start_time":"2026-11-21T10:00:00+00:00",
 		"is_active":false,"num_cpus":4,"memory_gb":8,"num_gpus":0,"num_nodes":1,"compute_node_type":"local"}`, id))
 	a.send("GET", "/jobs/1", "").want(200, `"status":"ready"`, `"attempt_id":2`)

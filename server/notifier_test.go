@@ -109,7 +109,7 @@ func TestMail(t *testing.T) {
 	}
 	lines := strings.Split(string(text), "\n")
 	if lines[0] != "-s" || !strings.Contains(lines[1], "this is a test") || lines[2] != "ann@example.org" || lines[3] != "bob" ||
-		!strings.Contains(string(text), "ann tries whether") {
+		!strings.Contains(string(text), "ann tests whether") {
 		t.Errorf("mail:\n%s", text)
 	}
 }

@@ -195,7 +195,7 @@ func deleteComputeNodes(tx *core.Tx, condition string, arg int64) error {
 		return fmt.Errorf("count the jobs of compute nodes: %w", err)
 	}
 	if live > 0 {
-		return workflow.Errorf(workflow.CodeConflict, "the compute nodes still hold %d jobs", live).
+		return workflow.Errorf(workflow.CodeConflict, "a compute node that is to be deleted still holds %s", workflow.CountOf(live, "job", "jobs")).
 			WithHint("complete these jobs, or reset them, first")
 	}
 	results := `(SELECT id FROM result WHERE compute_node_id IN ` + nodes + `)`
