@@ -51,7 +51,7 @@ func TestSnapshotsOfMemory(t *testing.T) {
 	createWorkflow(t, d)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); workflowsIn(t, path) != 1 || workflowsIn(t, path+".1") != 1; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); workflowsIn(t, path) != 1 || workflowsIn(t, path+".1") != 1; <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("the snapshots do not come up to date")
 		}

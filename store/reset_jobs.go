@@ -105,7 +105,7 @@ func resetChosen(tx *core.Tx, id int64, jobs []int64, o *JobsResetOptions, whate
 	})
 	if refusalOf(err) != nil {
 		reset.NotInitialized = err
-		return reset, nil
+		return reset, nil //nolint:nilerr // it is part of the answer
 	}
 	reset.Initialized = err == nil
 	return reset, err

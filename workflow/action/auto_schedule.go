@@ -35,7 +35,7 @@ type NodesConfig struct {
 // as long as the run lasts.
 func (a *Record) IsAutoSchedule() bool { return a.TriggerType == TriggerAutoSchedule }
 
-// NodesConfig reads the config of an action schedule_nodes.
+// ScheduleNodes reads the config of an action schedule_nodes.
 func (a *Record) ScheduleNodes() (c NodesConfig, err error) {
 	if err := json.Unmarshal(a.Config, &c); err != nil {
 		return c, fmt.Errorf("read the config of action %d: %w", a.ID, err)

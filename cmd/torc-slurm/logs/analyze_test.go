@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io"
 	"testing"
 
@@ -191,7 +192,7 @@ func entries(t *testing.T, text string) map[string]string {
 	all := map[string]string{}
 	for archive := tar.NewReader(unzipped); ; {
 		header, err := archive.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return all
 		}
 		if err != nil {
