@@ -107,7 +107,7 @@ func (c *cluster) Run(ctx context.Context) {
 	defer loops.Wait()
 	loops.Go(func() { _ = c.loop.Run(ctx) }) // ends only with ctx
 	if len(live) > 0 {
-		loops.Go(func() { c.letIn(ctx) })
+		loops.Go(func() { c.openForNodes(ctx) })
 	}
 	defer c.loop.Submitter().Close()
 	for {
@@ -195,12 +195,12 @@ func (c *cluster) allocations(ctx context.Context) (*allocation.Loop, error) {
 	}
 }
 
-// letInAgain is the time between two tries to be there for runners.
-const letInAgain = 15 * time.Second
+// openInterval is the time between two tries of openForNodes.
+const openInterval = 15 * time.Second
 
-// letIn sees to it that runners of a former daemon reach this one.
-func (c *cluster) letIn(ctx context.Context) {
-	tick := time.NewTicker(letInAgain)
+// openForNodes sees to it that runners of a former daemon reach this one.
+func (c *cluster) openForNodes(ctx context.Context) {
+	tick := time.NewTicker(openInterval)
 	defer tick.Stop()
 	for {
 		towards, err := c.nodeAddress(ctx)

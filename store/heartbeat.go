@@ -61,7 +61,7 @@ func expireHeartbeats(tx *core.Tx, runnerID int64, silence time.Duration) (n int
 			continue
 		}
 		if allocation != 0 && h.Limit.Policy != workflow.OnTimeoutAlert {
-			err = f.Unheard(l, &h, allocation)
+			err = f.CancelSilent(l, &h, allocation)
 		} else {
 			err = f.Silent(l, &h, host)
 		}

@@ -97,5 +97,5 @@ func manageStatus(tx *core.Tx, l *core.LeasedJob, to workflow.JobStatus, runID i
 // cutOffByOperator records the running attempt that the operator ends.
 func cutOffByOperator(tx *core.Tx, l *core.LeasedJob, r *view.Run) error {
 	d := workflow.Decision{Action: workflow.ActionNone, Reason: "an operator changed the job's status"}
-	return engine.NewFinisher(tx, r).CutOff(l, failure.ClassifyCanceled(d.Reason, workflow.Evidence{}), d)
+	return engine.NewFinisher(tx, r).RecordEndedElsewhere(l, failure.ClassifyCanceled(d.Reason, workflow.Evidence{}), d)
 }

@@ -64,12 +64,12 @@ func retryJob(tx *core.Tx, l *core.LeasedJob, r *view.Run, maxRetries int64, ane
 	cause := workflow.Cause{Kind: workflow.CauseExit, Confidence: workflow.Guess, Status: workflow.Failed,
 		ReturnCode: workflow.ReturnCodeUnknown, Text: "its client asked for a retry and did not say how it ended"}
 	if l.Status == workflow.Running {
-		if err := f.CutOff(l, cause, o.Decision); err != nil {
+		if err := f.RecordEndedElsewhere(l, cause, o.Decision); err != nil {
 			return err
 		}
 	}
 	e := &engine.Ending{Cause: cause}
-	n, err := f.GoesOn(l, g, &o, cause)
+	n, err := f.Continue(l, g, &o, cause)
 	if err != nil {
 		return err
 	}

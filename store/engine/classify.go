@@ -26,7 +26,7 @@ func (f *Finisher) RetryClassified(l *core.LeasedJob, cause workflow.Cause, v re
 	if o.Refused != nil {
 		return nil, "", o.Refused
 	}
-	n, err = f.GoesOn(l, g, &o, cause)
+	n, err = f.Continue(l, g, &o, cause)
 	return n, o.Said, err
 }
 

@@ -94,13 +94,13 @@ func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) 
 		return lease.ReportResult{}, err
 	}
 	o := retry.Decide(g.Facts)
-	f.GivesUp(l, o.GiveUp)
+	f.AbortFor(l, o.GiveUp)
 	if err := f.Record(l, &e, &o.Decision); err != nil {
 		return lease.ReportResult{}, err
 	}
 	c := Change{Job: l.JobID, From: l.Status, To: o.Status}
 	result := lease.ReportResult{LeaseRef: l.LeaseRef, Outcome: lease.Accepted, ReturnCode: e.Cause.ReturnCode, Cause: e.Cause.Kind, Category: e.category, Reason: o.Reason}
-	if c.Next, err = f.GoesOn(l, g, &o, e.Cause); err != nil {
+	if c.Next, err = f.Continue(l, g, &o, e.Cause); err != nil {
 		return result, err
 	}
 	if o.Action == workflow.ActionRecover {
@@ -118,9 +118,9 @@ func (f *Finisher) End(l *core.LeasedJob, e Ending) (lease.ReportResult, error) 
 	return result, f.Announce(l, &e, &o.Decision, c.Next)
 }
 
-// GoesOn stores the requirements of the next attempt of a job. It returns how the job
+// Continue stores the requirements of the next attempt of a job. It returns how the job
 // continues; nil if it has ended, or continues as granted before.
-func (f *Finisher) GoesOn(l *core.LeasedJob, g *Facts, o *retry.Outcome, cause workflow.Cause) (*Next, error) {
+func (f *Finisher) Continue(l *core.LeasedJob, g *Facts, o *retry.Outcome, cause workflow.Cause) (*Next, error) {
 	if o.Action == workflow.ActionHold {
 		return f.hold(l, cause, o.Reason, o.Limit)
 	}
@@ -244,9 +244,9 @@ func (f *Finisher) EndedBy(l *core.LeasedJob, host Holder, evidence workflow.Evi
 	return err
 }
 
-// CutOff records an attempt that something else ended, and voids its lease. The caller
+// RecordEndedElsewhere records an attempt that something else ended, and voids its lease. The caller
 // decides what happens to the job.
-func (f *Finisher) CutOff(l *core.LeasedJob, c workflow.Cause, d workflow.Decision) error {
+func (f *Finisher) RecordEndedElsewhere(l *core.LeasedJob, c workflow.Cause, d workflow.Decision) error {
 	host, err := LoadHolder(f.tx, l.RunnerID)
 	if err != nil {
 		return err
@@ -267,7 +267,7 @@ func (f *Finisher) CutOff(l *core.LeasedJob, c workflow.Cause, d workflow.Decisi
 // anything.
 func (f *Finisher) Flush() (bool, error) {
 	if len(f.Changes) == 0 {
-		err := f.giveUpRun()
+		err := f.abortNoted()
 		return f.Changed, err
 	}
 	if err := f.attempts.Flush(); err != nil {
@@ -299,5 +299,5 @@ func (f *Finisher) Flush() (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	return true, f.giveUpRun()
+	return true, f.abortNoted()
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// Unheard cancels the allocation of a silent runner. The job keeps its lease until then, so
+// CancelSilent cancels the allocation of a silent runner. The job keeps its lease until then, so
 // that it does not run twice.
-func (f *Finisher) Unheard(l *core.LeasedJob, h *view.Heartbeat, allocation int64) error {
+func (f *Finisher) CancelSilent(l *core.LeasedJob, h *view.Heartbeat, allocation int64) error {
 	const which = workflow.TimeoutHeartbeat
 	var doom any // no rule can continue a job that its timeout ends
 	if h.Limit.Policy.Fails() {

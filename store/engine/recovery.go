@@ -148,7 +148,7 @@ func (f *Finisher) AfterRecovery(l *core.LeasedJob, r *lease.Recovered) error {
 	}
 	l.Recovering, f.Changed = false, true
 	cause := workflow.Cause{Kind: order.Cause, ReturnCode: order.ReturnCode}
-	n, err := f.GoesOn(l, g, &d, cause)
+	n, err := f.Continue(l, g, &d, cause)
 	if err != nil {
 		return err
 	}

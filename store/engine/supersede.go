@@ -45,7 +45,7 @@ func (f *Finisher) supersede(l *core.LeasedJob, rep *lease.Report) (bool, error)
 		evidence.Slurm = was.evidence.Slurm
 	}
 	err = f.tx.Savepoint(func() error {
-		if err := takeBackRetry(f, rep, was); err != nil {
+		if err := undoRetry(f, rep, was); err != nil {
 			return err
 		}
 		return requireNoScript(f, l, rep, was.runnerID, evidence)
@@ -121,9 +121,9 @@ func lossOf(f *Finisher, rep *lease.Report) (*loss, error) {
 	return &was, nil
 }
 
-// takeBackRetry undoes the consequences of a loss. Avoided nodes and requirements stay: the
+// undoRetry undoes the consequences of a loss. Avoided nodes and requirements stay: the
 // decision about the report sets them again if there is another attempt.
-func takeBackRetry(f *Finisher, rep *lease.Report, was *loss) error {
+func undoRetry(f *Finisher, rep *lease.Report, was *loss) error {
 	counts, err := row.ReadRuleCounts(was.counts)
 	if err != nil {
 		return err

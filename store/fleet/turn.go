@@ -67,7 +67,7 @@ func HearTurn(tx *core.Tx, runnerID int64, t *lease.TurnRequest) (*Conversation,
 		return nil, err
 	}
 	c.finisher = engine.NewFinisher(tx, c.run)
-	steps := []func() error{c.takeNotStarted, c.takeBack, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
+	steps := []func() error{c.takeNotStarted, c.takeReturned, c.takeReports, c.takeStarted, c.takeRecovered, c.compareHeld, c.confirmGone, c.grant, c.remember, c.tell}
 	if t.RunID < c.run.RunID {
 		steps = []func() error{c.hearPast, c.confirmGone, c.tell}
 	}
@@ -99,8 +99,8 @@ func (c *Conversation) takeNotStarted() error {
 	return nil
 }
 
-// takeBack processes the jobs that the runner will not start.
-func (c *Conversation) takeBack() error {
+// takeReturned processes the jobs that the runner will not start.
+func (c *Conversation) takeReturned() error {
 	var back []*core.LeasedJob
 	for _, ref := range c.turn.GiveBack {
 		l := c.leases.Of(ref.JobID)

@@ -11,17 +11,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/hold"
 )
 
-// GivesUp notes that the run is to be aborted because of a job; not if the reason is empty.
+// AbortFor notes that the run is to be aborted because of a job; not if the reason is empty.
 // The verdict waits for that, since this job may be the last.
-func (f *Finisher) GivesUp(l *core.LeasedJob, reason string) {
+func (f *Finisher) AbortFor(l *core.LeasedJob, reason string) {
 	if reason != "" && f.giveUp == "" {
 		f.giveUp = fmt.Sprintf("job %s: %s", l.Name, reason)
 		f.tx.GivingUp = f.Run.WorkflowID
 	}
 }
 
-// giveUpRun aborts the run if that was noted.
-func (f *Finisher) giveUpRun() error {
+// abortNoted aborts the run if that was noted.
+func (f *Finisher) abortNoted() error {
 	if f.giveUp == "" {
 		return nil
 	}
