@@ -70,31 +70,17 @@ func TestQuestionsStayAtHome(t *testing.T) {
 	_, _ = c.Nodes(t.Context())
 	_, _ = c.Partitions(t.Context())
 	_, _ = c.NodeRecords(t.Context())
+	_, _ = c.NodeLoads(t.Context())
+	_, _ = c.Reservations(t.Context())
 	_, _ = c.NodeAddress(t.Context(), "n1")
 	_, _, _ = c.ShowJob(t.Context(), JobID{Number: 1})
-	if len(s.commands) != 7 {
+	if len(s.commands) != 9 {
 		t.Errorf("%d calls", len(s.commands))
 	}
 	for _, cmd := range s.commands {
 		if !slices.Contains(cmd.Args, "--local") {
 			t.Errorf("%s %q", cmd.Program, cmd.Args)
 		}
-	}
-}
-
-func TestEstimate(t *testing.T) {
-	s := &stub{out: Output{Stderr: []byte("sbatch: Job 42 to start at 1795278245 using 1 processors on nodes n1 in partition debug\n")}}
-	at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{})
-	if err != nil || at.Unix() != 1795278245 {
-		t.Errorf("%v, %v", at, err)
-	}
-	s.out = Output{}
-	if at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{}); ClassOf(err) != Unavailable {
-		t.Errorf("%v, %v", at, err)
-	}
-	s.out = Output{Stderr: []byte("allocation failure: Node count specification invalid\n"), ExitCode: 1}
-	if at, err := New(Options{Executor: s}).Estimate(t.Context(), Submission{}); ClassOf(err) != Permanent {
-		t.Errorf("%v, %v", at, err)
 	}
 }
 

@@ -173,6 +173,7 @@ var errorTable = []struct {
 	// A refusal with a text of the site, or of another version: a job_submit plugin
 	// writes its own text, and Slurm adds "Unspecified error".
 	{"batch job submission failed:", "", Permanent},
+	{"allocation failure:", "", Permanent}, // of sbatch --test-only
 }
 
 // recognise returns code and class of the error in a program's output.

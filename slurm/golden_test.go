@@ -26,6 +26,10 @@ var goldens = map[string]func([]byte) (any, error){
 	"22.05/show-partition.txt":            readPartitions,
 	"22.05/show-config.txt":               readConfig,
 	"22.05/sinfo.txt":                     readNodes,
+	"22.05/sinfo-planned.txt":             readNodeLoads,
+	"22.05/sinfo-reserved.txt":            readNodeLoads,
+	"22.05/sinfo-down.txt":                readNodeLoads,
+	"22.05/show-reservation.txt":          readReservations,
 	"22.05/show-node.txt":                 readNodeRecords,
 	"22.05/associations.txt":              readAssociations,
 	"22.05/qos.txt":                       readQOS,
@@ -53,6 +57,13 @@ func whole(rows any, skipped int, err error) (any, error) {
 }
 
 func readNodes(out []byte) (any, error) { return parseNodes(out) }
+
+func readNodeLoads(out []byte) (any, error) {
+	nodes, skipped, err := parseNodeLoads(out)
+	return whole(nodes, skipped, err)
+}
+
+func readReservations(out []byte) (any, error) { return parseReservations(string(out)) }
 
 func readNodeRecords(out []byte) (any, error) { return parseNodeRecords(string(out)) }
 
@@ -130,8 +141,8 @@ func compare(t *testing.T, path string, value any) {
 	}
 }
 
-// FuzzAnswers: whatever the programs print, reading it does not panic, and what
-// is read of a queue has an id and a state.
+// FuzzAnswers: whatever the programs print, reading it does not panic, what
+// is read of a queue has an id and a state, and no node has less than nothing.
 func FuzzAnswers(f *testing.F) {
 	for name := range goldens {
 		out, err := os.ReadFile(filepath.Join("testdata", name))
@@ -150,6 +161,12 @@ func FuzzAnswers(f *testing.F) {
 		for _, job := range jobs {
 			if job.ID.IsZero() || job.State == "" {
 				t.Errorf("%+v", job)
+			}
+		}
+		nodes, _, _ := parseNodeLoads(out)
+		for _, n := range WithoutReservedLoad(nodes, []NodeRecord{{Name: "n1", ReservedCPUs: 3, ReservedMemory: GiB}}) {
+			if problem := impossible(&n); problem != "" {
+				t.Errorf("%s: %+v", problem, n)
 			}
 		}
 	})

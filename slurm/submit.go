@@ -2,6 +2,7 @@ package slurm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -44,14 +45,25 @@ func (c *Client) Submit(ctx context.Context, s Submission) (Submitted, error) {
 	return job, nil
 }
 
-// Estimate returns when Slurm expects this job to start if it were submitted now. It
-// submits nothing. An error is the one that Submit would return.
+// What an estimate may be: a start that has passed by more than clocks differ, or that is
+// a year away, says nothing.
+const (
+	estimatePast   = 5 * time.Minute
+	estimateFuture = 365 * 24 * time.Hour
+)
+
+// Estimate returns when Slurm expects this job to start if it were submitted now, not
+// before now. It submits nothing. The error is an *Error: a refusal has the class that
+// Submit's would have; everything else that is no usable time is Unavailable, or Withheld.
 func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) {
 	out, err := c.call(ctx, Command{
 		Program: Sbatch, Args: append([]string{"--test-only"}, s.Args...), Stdin: s.Script, Dir: s.Dir,
 		Env: []string{"SLURM_TIME_FORMAT=%s"},
 	}, optionalCall)
-	if err != nil {
+	if e := (*Error)(nil); errors.As(err, &e) {
+		if e.Class == Ambiguous { // there is nothing that may have been done
+			e.Class = Unavailable
+		}
 		return time.Time{}, err
 	}
 	_, rest, _ := strings.Cut(string(out.Stderr), " to start at ")
@@ -60,7 +72,21 @@ func (c *Client) Estimate(ctx context.Context, s Submission) (time.Time, error) 
 	if !ok || err != nil || start.IsZero() {
 		return time.Time{}, garbled(Sbatch, "no start time in "+oneLine(out.Stderr))
 	}
+	now := c.now()
+	switch wait := start.Sub(now); {
+	case wait < -estimatePast:
+		return time.Time{}, absurd(fmt.Sprintf("the start time %s has passed", start.Format(time.RFC3339)))
+	case wait > estimateFuture:
+		return time.Time{}, absurd(fmt.Sprintf("the start time %s is too far away", start.Format(time.RFC3339)))
+	case wait < 0:
+		return now, nil
+	}
 	return start, nil
+}
+
+// absurd returns the error of an estimate that cannot be right.
+func absurd(why string) *Error {
+	return &Error{Program: Sbatch, Class: Unavailable, Code: "absurd", Text: why}
 }
 
 // parseSubmitted finds the last line of the form ID[;CLUSTER], or the sentence
