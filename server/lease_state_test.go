@@ -59,7 +59,7 @@ func TestPausedRunnersAreNamed(t *testing.T) {
 		r.turn(func(q *lease.TurnRequest) { q.Held, q.Paused, q.Free = heldOf(grants, 0), pause, lease.Free{} })
 	}
 	a.send("GET", fmt.Sprintf("/workflows/%d/status", id), "").want(200, `"paused":{"reason":"Unable to contact slurm controller"`)
-	const text = "starts no jobs for 30s, until Slurm does: Unable to contact slurm controller"
+	const text = "has started no jobs for 30s, because Slurm does not: Unable to contact slurm controller"
 	a.send("GET", fmt.Sprintf("/workflows/%d/why", id), "").want(200, text)
 	a.send("GET", fmt.Sprintf("/jobs/%d/why", grants[0].JobID), "").want(200, text)
 	if got := a.send("GET", fmt.Sprintf("/events?workflow_id=%d", id), ""); strings.Count(got.text, "launch_paused") != 1 {

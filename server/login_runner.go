@@ -133,7 +133,7 @@ func (s *Server) loginPart(r *lease.RegisterRequest) (placement.LoginPart, error
 	case r.OnlyLogin:
 		return placement.LoginOnly, nil
 	case here:
-		return placement.LoginToo, nil
+		return placement.LoginAlso, nil
 	}
 	return placement.LoginNone, nil
 }

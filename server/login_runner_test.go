@@ -132,7 +132,7 @@ func TestLoginPart(t *testing.T) {
 		r    lease.RegisterRequest
 		want placement.LoginPart
 	}{
-		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local"}, placement.LoginToo},
+		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local"}, placement.LoginAlso},
 		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", OnlyLogin: true}, placement.LoginOnly},
 		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "slurm"}, placement.LoginNone},
 		{lease.RegisterRequest{Hostname: host, BootID: BootID(), NodeType: "local", Allocation: &lease.AllocationMember{}}, placement.LoginNone},

@@ -63,7 +63,7 @@ func TestSubmitAndPlan(t *testing.T) {
 	a.send("GET", "/workflows/1/actions/pending", "").want(http.StatusOK, "[]")
 	a.send("POST", "/workflows/1/actions/1/claim", "{}").want(http.StatusConflict, `"claimed":false`)
 	for path, words := range map[string]string{
-		"/jobs/1/why":      "1 asked for, Slurm says nothing of when it starts",
+		"/jobs/1/why":      "1 requested; Slurm's reason for waiting: not known yet",
 		"/jobs/2/why":      "1 ready job: no allocation, fits no partition: ",
 		"/workflows/1/why": "1 ready job: room in allocations that Slurm has not started yet",
 	} {

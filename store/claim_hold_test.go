@@ -53,7 +53,7 @@ func TestHeldClaims(t *testing.T) {
 	}
 	facts, err := r.Jobs.Facts(r.ctx, r.ids[2])
 	r.must(err)
-	if e := explain.Job(facts); e.State != "ready, but no job of the workflow is claimed for now" {
+	if e := explain.Job(facts); e.State != "ready, but claims of the workflow's jobs are held" {
 		t.Errorf("why says %q", e.State)
 	}
 	demand := r.demandOf(time.Minute)

@@ -94,7 +94,7 @@ func TestLoginJobsRunOnTheDaemonsHost(t *testing.T) {
 // A runner that somebody started on the daemon's host takes them with its others.
 func TestLoginJobsNeedNoOtherRunner(t *testing.T) {
 	s := newStaged(t, withLoginEnd(t))
-	s.node = s.handOf("login1", 2, compute.SchedulerLocal, placement.LoginToo)
+	s.node = s.handOf("login1", 2, compute.SchedulerLocal, placement.LoginAlso)
 	if diff := cmp.Diff([]string{"a", "end"}, s.play(nil)); diff != "" {
 		t.Errorf("what ran (-want +got):\n%s", diff)
 	}

@@ -253,7 +253,7 @@ func TestTimeoutFailsTheWorkflow(t *testing.T) {
 	}
 	attempts, err := r.Jobs.Attempts(r.ctx, r.ids[0])
 	r.must(err)
-	if text := attempts[0].Cause.Text; !strings.HasPrefix(text, "the run was given up: job j1: timeouts.queue") {
+	if text := attempts[0].Cause.Text; !strings.HasPrefix(text, "the run was aborted: job j1: timeouts.queue") {
 		t.Errorf("the attempt that was ended: %s", text)
 	}
 	if sum, err := r.Workflows.Summary(r.ctx, r.workflow); err != nil || sum.GivenUp != v.Reason {

@@ -30,7 +30,7 @@ jobs: [{name: job, command: ./job.sh 1, resource_requirements: small, timeouts: 
 		t.Parallel()
 		w := newWorld(t, slurmtest.UseReal(t))
 		id := w.submit(held + small + job + auto)
-		w.expectAlert(id, "An allocation was asked for, and Slurm has not started it.", "JobHeldUser")
+		w.expectAlert(id, "An allocation was requested, and Slurm has not started it.", "JobHeldUser")
 		w.admin("release", text(w.allocations(id)[0].SlurmJobID))
 		w.settle(id, nil)
 	})

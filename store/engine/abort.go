@@ -53,7 +53,7 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 		return fmt.Errorf("abort workflow %d: %w", r.WorkflowID, err)
 	}
 	r.GivenUp = reason
-	n, err := cancelRest(tx, r, row.GivenUpReason+reason)
+	n, err := cancelRest(tx, r, row.AbortedReason+reason)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func AbortRun(tx *core.Tx, r *view.Run, reason string) error {
 		return err
 	}
 	// The end job is still to run.
-	if err := core.ReleaseClaims(tx, r.WorkflowID, core.ClaimHoldSelection{Kind: hold.HoldDeadline}, "the run was given up"); err != nil {
+	if err := core.ReleaseClaims(tx, r.WorkflowID, core.ClaimHoldSelection{Kind: hold.HoldDeadline}, "the run was aborted"); err != nil {
 		return err
 	}
 	return EndIfOver(tx, r.WorkflowID)

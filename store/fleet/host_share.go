@@ -69,8 +69,8 @@ func (c *Claim) chooseShared(s *hostShare) (waits string, err error) {
 	if err := pick(s.room.Room, c.left); err != nil {
 		return "", err
 	}
-	if len(c.Picked) == 0 && s.room.One.CPUs > 0 {
-		if err := pick(s.room.One, 1); err != nil {
+	if len(c.Picked) == 0 && s.room.OneJob.CPUs > 0 {
+		if err := pick(s.room.OneJob, 1); err != nil {
 			return "", err
 		}
 	}

@@ -8,8 +8,12 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// GivenUpReason begins the reason of jobs that end because their run is aborted.
-const GivenUpReason = "the run was given up: "
+// AbortedReason begins the reason of attempts that end because their run is aborted.
+// Earlier versions wrote GivenUpReason instead.
+const (
+	AbortedReason = "the run was aborted: "
+	GivenUpReason = "the run was given up: "
+)
 
 // ReturnCodes returns the return codes that a workflow's execution_config sets for attempts
 // without their own.

@@ -6,47 +6,47 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Advice is what a person can do about a job that was not successful.
+// Advice is what a user can do about a job that was not successful.
 type Advice struct {
-	// Recover: the command recover repeats it, with what it lacked.
+	// Recover says that `torc-slurm recover` runs the job again.
 	Recover bool
-	Text    string // what it takes
-	more    bool   // recover gives it more of that
+	Text    string // what is wrong, or what to do
+	more    bool   // recover also raises the resource that was too small
 }
 
-// adviceByCause is what to do about each cause of a failure for good.
+// adviceByCause has the advice for each cause of a final failure.
 var adviceByCause = map[workflow.CauseKind]Advice{
-	workflow.CauseExit:          {Text: "mend what its command said on stderr"},
-	workflow.CauseSignal:        {Text: "find out who or what ended its process"},
+	workflow.CauseExit:          {Text: "fix the error that its command printed on stderr"},
+	workflow.CauseSignal:        {Text: "find out who or what killed its process"},
 	workflow.CauseOOM:           {Recover: true, Text: "it needs more memory", more: true},
 	workflow.CauseOOMPartial:    {Recover: true, Text: "it needs more memory", more: true},
 	workflow.CauseTimeout:       {Recover: true, Text: "it needs more time", more: true},
-	workflow.CauseWalltime:      {Recover: true, Text: "it needs more time, or an allocation with more left"},
+	workflow.CauseWalltime:      {Recover: true, Text: "it needs more time, or an allocation with more time left"},
 	workflow.CauseNodeFail:      {Recover: true, Text: "its node was at fault"},
-	workflow.CausePreempted:     {Recover: true, Text: "its allocation was taken away"},
+	workflow.CausePreempted:     {Recover: true, Text: "its allocation was preempted"},
 	workflow.CauseCanceledUser:  {Text: "its owner canceled it"},
-	workflow.CauseCanceledAdmin: {Recover: true, Text: "somebody else canceled its allocation"},
-	workflow.CauseLaunch:        {Text: "mend what kept its command from starting"},
-	workflow.CauseOutputMissing: {Text: "its command ended well but did not write all of its output files: correct it, or their paths"},
-	workflow.CauseDiskFull:      {Text: "make room where it writes"},
-	workflow.CauseLost:          {Recover: true, Text: "nobody knows how it ended"},
-	workflow.CauseSubWorkflow:   {Text: "mend the jobs of its sub-workflow"},
+	workflow.CauseCanceledAdmin: {Recover: true, Text: "an administrator canceled its allocation"},
+	workflow.CauseLaunch:        {Text: "fix what kept its command from starting"},
+	workflow.CauseOutputMissing: {Text: "its command succeeded but did not write all of its output files: correct the command, or the paths"},
+	workflow.CauseDiskFull:      {Text: "free disk space where it writes"},
+	workflow.CauseLost:          {Recover: true, Text: "it is unknown how it ended"},
+	workflow.CauseSubWorkflow:   {Text: "fix the failed jobs of its sub-workflow"},
 	workflow.CauseNeverStarted:  {Recover: true, Text: "it never started"},
 }
 
 // AdviceFor returns what to do about a job whose last attempt ended for a cause.
-// A cause that nobody has named has none but to repeat it.
+// For an unknown cause, the advice is to read the output of the job.
 func AdviceFor(cause workflow.CauseKind) Advice {
 	if advice, known := adviceByCause[cause]; known {
 		return advice
 	}
-	return Advice{Text: "look at its output"}
+	return Advice{Text: "read its output"}
 }
 
-// Sentence is the advice with the command that follows it.
+// Sentence returns the advice with the command that carries it out.
 func (a Advice) Sentence(workflowID int64) string {
 	if a.Recover {
-		text := fmt.Sprintf("%s: `torc-slurm recover %d` repeats it", a.Text, workflowID)
+		text := fmt.Sprintf("%s: `torc-slurm recover %d` runs it again", a.Text, workflowID)
 		if a.more {
 			text += " with more"
 		}
@@ -55,8 +55,9 @@ func (a Advice) Sentence(workflowID int64) string {
 	return fmt.Sprintf("%s, then `torc-slurm reset --failed-only %d`", a.Text, workflowID)
 }
 
-// AdviseAll returns what to do about several failed jobs: that of the first that
-// recover repeats, else that of the first.
+// AdviseAll returns the advice for the first of several failed jobs that recover
+// runs again. If there is none, it returns the advice for the first job; ok is
+// false if there are no jobs.
 func AdviseAll(causes []workflow.CauseKind) (advice Advice, ok bool) {
 	for i, cause := range causes {
 		if a := AdviceFor(cause); i == 0 || a.Recover && !advice.Recover {

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/usage"
 )
 
-// TestAdviceAgreesWithRecover: what is said to be repeated by recover is, and
-// nothing else, for each cause that there is.
+// TestAdviceAgreesWithRecover checks, for each cause, that the advice names recover if and
+// only if recover runs such a job again.
 func TestAdviceAgreesWithRecover(t *testing.T) {
 	for cause, advice := range adviceByCause {
 		job := usage.FailedJob{Cause: cause}

@@ -6,13 +6,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// RecentAlerts are the latest alerts of a job or a workflow, the latest first.
+// RecentAlerts holds the latest alerts of a job or a workflow, newest first.
 type RecentAlerts struct {
 	Latest []workflow.RaisedAlert
-	Count  int64 // of all that there were
+	Count  int64 // of all alerts, including those not in Latest
 }
 
-// lines say what the latest alerts were about.
+// lines returns one line for each of the latest alerts, and how many more there were.
 func (a RecentAlerts) lines(nowMS int64) []string {
 	var lines []string
 	for _, r := range a.Latest {

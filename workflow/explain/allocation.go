@@ -12,18 +12,18 @@ import (
 // PlaceFacts is what is known of allocations for ready jobs.
 type PlaceFacts struct {
 	Allocations []compute.Allocation // the live ones of the workflow
-	// Ready is what the daemon makes of them for the ready jobs, in words;
-	// Unplaced counts those that have no place.
+	// Ready says in text what the daemon plans for the ready jobs; Unplaced counts
+	// the ready jobs that have no place in an allocation.
 	Ready    []string
 	Unplaced int64
 }
 
-// lines says which allocations there are, those with the same answer of Slurm
-// together, and what they mean for the ready jobs.
+// lines returns the allocations, grouped by their state and Slurm's reason, and
+// what the daemon plans for the ready jobs.
 func (f PlaceFacts) lines() []string {
 	counts := map[string]int64{}
 	for i := range f.Allocations {
-		counts[allocationStanding(&f.Allocations[i])]++
+		counts[allocationState(&f.Allocations[i])]++
 	}
 	lines := []string{}
 	for _, text := range slices.Sorted(maps.Keys(counts)) {
@@ -32,31 +32,31 @@ func (f PlaceFacts) lines() []string {
 	return append(lines, f.Ready...)
 }
 
-// next says what gives a place to ready jobs that no live runner can take;
-// empty if nothing does by itself.
+// next says what will give a place to ready jobs that no live runner can take. It
+// returns "" if nothing will without a user.
 func (f PlaceFacts) next() string {
 	switch {
 	case f.Unplaced > 0:
-		return "the daemon asks Slurm for an allocation when what stands in the way is gone"
+		return "the daemon requests an allocation from Slurm when nothing prevents it any more"
 	case len(f.Ready) > 0:
-		return "runners begin when Slurm starts the allocations"
+		return "runners start when Slurm starts the allocations"
 	case len(f.Allocations) > 0:
-		return "runners begin when Slurm starts an allocation, and take what fits there"
+		return "a runner starts when Slurm starts an allocation, and takes the jobs that fit there"
 	}
 	return ""
 }
 
-// allocationStanding is where a live allocation stands, in Slurm's words too.
-func allocationStanding(a *compute.Allocation) string {
+// allocationState describes the state of a live allocation, with Slurm's reason.
+func allocationState(a *compute.Allocation) string {
 	switch {
 	case a.CancelMS != 0:
 		return "being canceled: " + a.CancelWhy
 	case a.State == compute.AllocationIntent && a.SlurmReason != "":
-		return "asked for, and looked for, as the answer was not clear: " + a.SlurmReason
+		return "requested; Slurm's answer was unclear, so its queue is searched for the job: " + a.SlurmReason
 	case a.State == compute.AllocationIntent:
-		return "asked for, Slurm has not answered"
+		return "requested; Slurm has not answered yet"
 	case a.State == compute.AllocationPending:
-		return "asked for, Slurm says " + cmp.Or(a.SlurmReason, "nothing of when it starts")
+		return "requested; Slurm's reason for waiting: " + cmp.Or(a.SlurmReason, "not known yet")
 	}
 	return "live"
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// attemptLines shows the attempts, oldest first: all of a short history, the
-// first and the latest of a long one.
+// attemptLines returns lines about the attempts, oldest first. Of a long history
+// it shows the first two and the last eight.
 func (f JobFacts) attemptLines() []string {
 	const head, tail = 2, 8
 	severalRuns := slices.ContainsFunc(f.Attempts, func(a workflow.Attempt) bool { return a.RunID != f.Attempts[0].RunID })
@@ -27,13 +27,13 @@ func (f JobFacts) attemptLines() []string {
 		if severalRuns {
 			line = fmt.Sprintf("run %d, attempt %s", a.RunID, line)
 		}
-		lines = append(append(lines, line), attemptSaidLines(a)...)
+		lines = append(append(lines, line), attemptOutputLines(a)...)
 	}
 	return lines
 }
 
-// attemptLine is one attempt: "1 on node7, 12s, peak 3.10 GiB: failed, exit code 10 ->
-// retry: rule 1 of ...".
+// attemptLine describes one attempt: "1 on node7, 12s, peak 3.10 GiB: failed, exit
+// code 10 -> retry: rule 1 of ...".
 func attemptLine(a *workflow.Attempt, nowMS int64) string {
 	text := fmt.Sprint(a.AttemptID)
 	if a.Node != "" {
@@ -48,7 +48,7 @@ func attemptLine(a *workflow.Attempt, nowMS int64) string {
 	if a.StartedMS != nil {
 		text += ", " + workflow.AgoMS(*a.StartedMS, *a.EndedMS)
 	}
-	if a.Evidence.PeakMemoryBytes > 0 && a.Cause.Kind != workflow.CauseOOM { // whose text has it
+	if a.Evidence.PeakMemoryBytes > 0 && a.Cause.Kind != workflow.CauseOOM { // the text of an OOM already has the peak
 		text += ", peak " + workflow.FormatBytes(a.Evidence.PeakMemoryBytes)
 	}
 	text += ": " + workflow.JoinText(a.Status.String(), a.Cause.Summary())
@@ -58,8 +58,9 @@ func attemptLine(a *workflow.Attempt, nowMS int64) string {
 	return text
 }
 
-// attemptSaidLines are the last words of an attempt without success.
-func attemptSaidLines(a *workflow.Attempt) []string {
+// attemptOutputLines returns what an unsuccessful attempt wrote last, its failure
+// category, and the result of its recovery script. It returns nil for other attempts.
+func attemptOutputLines(a *workflow.Attempt) []string {
 	if !a.Status.IsUnsuccessful() {
 		return nil
 	}
@@ -67,7 +68,7 @@ func attemptSaidLines(a *workflow.Attempt) []string {
 	if e := &a.Evidence; e.Category != "" {
 		line := "  category " + e.FullCategory()
 		if e.CategoryLine != "" {
-			line += ", by: " + e.CategoryLine
+			line += ", matched: " + e.CategoryLine
 		}
 		if lines = append(lines, line); e.CategoryHint != "" {
 			lines = append(lines, "  hint: "+e.CategoryHint)
@@ -85,8 +86,7 @@ func attemptSaidLines(a *workflow.Attempt) []string {
 	return lines
 }
 
-// lastLine is the last line of a text that is not blank, cut to what is read at
-// a glance.
+// lastLine returns the last line of a text that is not blank, shortened.
 func lastLine(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "?"))
 	return workflow.Glance(text[strings.LastIndexByte(text, '\n')+1:])

@@ -6,7 +6,7 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// breakerLines say which breakers are open.
+// breakerLines returns one line for each open breaker.
 func breakerLines(trips []workflow.BreakerTrip, nowMS int64) []string {
 	var lines []string
 	for i := range trips {

@@ -1,6 +1,6 @@
 package explain
 
-// classificationLines are who ended the holds of the job, and why.
+// classificationLines returns who ended each hold of the job, and why.
 func (f JobFacts) classificationLines() []string {
 	lines := make([]string, len(f.Classifications))
 	for i := range f.Classifications {

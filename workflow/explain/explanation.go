@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Explanation is the answer to "why": the state in a sentence, what it rests
-// on, and what happens next.
+// Explanation is the answer to "why": the state in a sentence, the facts behind it,
+// and what happens next.
 type Explanation struct {
 	Subject  string               `json:"subject"` // for example: job 17 "train"
 	State    string               `json:"state"`
@@ -16,14 +16,14 @@ type Explanation struct {
 	Next     string               `json:"next"`
 }
 
-// ExplanationSection is one part of what an explanation rests on.
+// ExplanationSection is one group of the facts behind an explanation.
 type ExplanationSection struct {
 	Title string   `json:"title"`
 	Lines []string `json:"lines"`
 }
 
-// String writes the explanation as text that ends with a newline. Names and
-// messages of jobs are in it; whatever they contain, a line stays a line.
+// String returns the explanation as text that ends with a newline. Control
+// characters and newlines in names and messages of jobs cannot break a line.
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s\n", e.Subject, workflow.OneLine(e.State))

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/explain"
 )
 
-// TestExplanationOfOddNames: names and messages cannot break out of their line,
-// nor speak to a terminal.
+// TestExplanationOfOddNames checks that names and messages can neither break their line nor
+// send control characters to a terminal.
 func TestExplanationOfOddNames(t *testing.T) {
 	e := explain.Workflow(explain.WorkflowFacts{ID: 1, Name: "a\nb", RunID: 1,
 		FailedCount: 1, Failures: []explain.FailureFact{{Name: "x\ny \x1b[31m", Attempt: 1, Cause: Cause{Kind: CauseExit, Text: "tab\there, größe 日本"}}},

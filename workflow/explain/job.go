@@ -10,28 +10,28 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// JobFacts is what is known about a job when somebody asks why it is where it
-// is.
+// JobFacts is what is known about a job when a user asks why it is in its present
+// state.
 type JobFacts struct {
 	NowMS            int64
 	Job              workflow.Job
 	Class            placement.Class
 	WorkflowCanceled bool
-	GivenUp          string                 // why the run was given up; empty: it was not
+	GivenUp          string                 // why the run was aborted; empty: it was not
 	ClaimHolds       hold.ClaimHolds        // of the workflow
-	Breakers         []workflow.BreakerTrip // that are open
+	Breakers         []workflow.BreakerTrip // the open ones
 	Alerts           RecentAlerts
-	// Open and Unsuccessful are the first few of the dependencies that are not
-	// complete, and of those that ended without success.
+	// Open holds the first few dependencies that are not complete, Unsuccessful the
+	// first few that ended without success.
 	Dependencies      int64
 	OpenCount         int64
 	Open              []DependencyFact
 	UnsuccessfulCount int64
 	Unsuccessful      []DependencyFact
 	SkippedByName     string
-	EndedBy           *workflow.Culprit // for which a canceled job was ended; nil: none
+	EndedBy           *workflow.Culprit // the job whose end canceled this one; nil: none
 	RunnerHost        string            // of the runner that holds the job
-	RunnerID          int64             // of the same; 0: none
+	RunnerID          int64             // of the runner that holds the job; 0: none
 	Runners           []placement.RunnerFacts
 	ReadyAhead        int64 // ready jobs that are claimed before this one
 	Attempts          []workflow.Attempt
@@ -39,8 +39,8 @@ type JobFacts struct {
 	Retries           RetryFacts
 	Places            PlaceFacts
 	Login             LoginFacts
-	Stage             *stage.Stage // that it is in; nil: the main one
-	Child             *stage.Stage // that it stands for; nil if it does not
+	Stage             *stage.Stage // the stage it is in; nil: the main one
+	Child             *stage.Stage // the sub-workflow it stands for; nil: none
 }
 
 // DependencyFact is a dependency and its status.
@@ -49,11 +49,11 @@ type DependencyFact struct {
 	Status workflow.JobStatus
 }
 
-// Job says why a job is where it is and what happens next.
+// Job explains why a job is in its present state and what happens next.
 func Job(f JobFacts) Explanation {
 	e := Explanation{Subject: fmt.Sprintf("job %d %q", f.Job.ID, f.Job.Name)}
-	kept := f.exclusion()
-	fits, best := placement.ExplainFit(f.Class, f.Runners, kept.from)
+	excluded := f.exclusion()
+	fits, best := placement.ExplainFit(f.Class, f.Runners, excluded.reason)
 	e.State = f.state()
 	if f.Job.Status == workflow.Ready {
 		e.add("claims are held", claimHoldLines(f.ClaimHolds, f.NowMS)...)
@@ -70,16 +70,16 @@ func Job(f JobFacts) Explanation {
 	e.add("holds", f.classificationLines()...)
 	e.add("alerts", f.Alerts.lines(f.NowMS)...)
 	e.add("retries", f.Retries.lines(f.NowMS)...)
-	e.Next = f.next(best, kept)
+	e.Next = f.next(best, excluded)
 	return e
 }
 
-// excluding are the breakers that keep the job from a node.
+// excluding returns the breakers that exclude a node.
 func (f JobFacts) excluding() []workflow.BreakerTrip {
 	return slices.DeleteFunc(slices.Clone(f.Breakers), func(t workflow.BreakerTrip) bool { return t.Action != workflow.BreakerExcludeNode })
 }
 
-// state says in words where the job stands.
+// state describes the state of the job in a sentence.
 func (f JobFacts) state() string {
 	if text := f.stageState(); text != "" {
 		return text
@@ -90,24 +90,24 @@ func (f JobFacts) state() string {
 	case workflow.Blocked:
 		return fmt.Sprintf("blocked, waits for %d of %s", f.OpenCount, workflow.CountOf(f.Dependencies, "dependency", "dependencies"))
 	case workflow.Ready:
-		if f.waits() {
-			return fmt.Sprintf("ready, but not to be started for another %s", workflow.AgoMS(f.NowMS, *f.Job.NotBeforeMS))
+		if f.isDelayed() {
+			return fmt.Sprintf("ready, but must not start for another %s", workflow.AgoMS(f.NowMS, *f.Job.NotBeforeMS))
 		}
 		if len(f.ClaimHolds) > 0 {
-			return "ready, but no job of the workflow is claimed for now"
+			return "ready, but claims of the workflow's jobs are held"
 		}
 		return "ready, waits for a runner"
 	case workflow.Pending:
 		if f.Job.Phase == workflow.PhaseRecovery {
-			return "pending, its recovery script is running" + f.on()
+			return "pending, its recovery script is running" + f.onHost()
 		}
-		if trouble := f.runnerState(); trouble != "" {
-			return "pending, claimed" + f.on() + ", whose runner " + trouble
+		if trouble := f.runnerTrouble(); trouble != "" {
+			return "pending, claimed" + f.onHost() + ", whose runner " + trouble
 		}
-		return "pending, claimed and about to start" + f.on()
+		return "pending, claimed and about to start" + f.onHost()
 	case workflow.Running:
-		state := fmt.Sprintf("running, attempt %d%s%s", f.Job.AttemptID, f.on(), f.runningFor())
-		if silent := f.holder().SilentMS; silent > 0 {
+		state := fmt.Sprintf("running, attempt %d%s%s", f.Job.AttemptID, f.onHost(), f.runningFor())
+		if silent := f.runner().SilentMS; silent > 0 {
 			state += ", as far as is known: its runner has been silent for " + workflow.FormatSeconds(silent/1000)
 		}
 		return state
@@ -115,9 +115,9 @@ func (f JobFacts) state() string {
 		return f.canceledState()
 	case workflow.Disabled:
 		if f.Job.NotNeeded {
-			return "disabled, it was not needed: nothing failed that it was to run after"
+			return "disabled, it was not needed: it runs only after a failure, and none of its dependencies failed"
 		}
-		return "disabled, counts as done for the jobs behind it"
+		return "disabled, counts as done for the jobs that depend on it"
 	case workflow.PendingFailed:
 		if f.Job.Hold != nil && f.Job.Hold.Reason != "" {
 			return "pending_failed, " + f.Job.Hold.Reason
@@ -136,7 +136,7 @@ func (f JobFacts) canceledState() string {
 	case f.Job.SkippedBy != nil:
 		by := workflow.Culprit{JobID: *f.Job.SkippedBy, JobName: f.SkippedByName, Rule: stage.ByDependency}
 		return by.Because() + ", which was not successful"
-	case f.EndedBy != nil && f.lastAttempt() == nil: // else that says it, and how it ended
+	case f.EndedBy != nil && f.lastAttempt() == nil: // otherwise the attempt has the same text, and how it ended
 		return f.EndedBy.NotStarted()
 	case f.WorkflowCanceled:
 		return "canceled with the workflow"
@@ -145,22 +145,27 @@ func (f JobFacts) canceledState() string {
 		return workflow.JoinText("canceled", last.Cause.Text)
 	}
 	if f.GivenUp != "" {
-		return "canceled, the run was given up: " + f.GivenUp
+		return "canceled, the run was aborted: " + f.GivenUp
 	}
 	return "canceled"
 }
 
-func (f JobFacts) waits() bool { return f.Job.NotBeforeMS != nil && *f.Job.NotBeforeMS > f.NowMS }
+// isDelayed reports whether the job must not start yet.
+func (f JobFacts) isDelayed() bool {
+	return f.Job.NotBeforeMS != nil && *f.Job.NotBeforeMS > f.NowMS
+}
 
-func (f JobFacts) on() string {
+// onHost returns " on HOST" for the runner that holds the job; "" if none does.
+func (f JobFacts) onHost() string {
 	if f.RunnerHost == "" {
 		return ""
 	}
 	return " on " + f.RunnerHost
 }
 
-// holder is the state of the runner that holds the job.
-func (f JobFacts) holder() placement.RunnerState {
+// runner returns the state of the runner that holds the job; the zero value if none
+// does.
+func (f JobFacts) runner() placement.RunnerState {
 	for i := range f.Runners {
 		if f.RunnerID != 0 && f.Runners[i].ID == f.RunnerID {
 			return f.Runners[i].State
@@ -169,15 +174,17 @@ func (f JobFacts) holder() placement.RunnerState {
 	return placement.RunnerState{}
 }
 
-// runnerState says what is the matter with the runner that holds the job.
-func (f JobFacts) runnerState() string {
-	text := f.holder().Text(f.NowMS)
-	if f.holder().SilentMS > 0 {
+// runnerTrouble says what is wrong with the runner that holds the job; "" if nothing
+// is.
+func (f JobFacts) runnerTrouble() string {
+	text := f.runner().Text(f.NowMS)
+	if f.runner().SilentMS > 0 {
 		return "has been " + text
 	}
 	return text
 }
 
+// runningFor returns " for DURATION" of the running attempt; "" if there is none.
 func (f JobFacts) runningFor() string {
 	if last := f.lastAttempt(); last != nil && last.EndedMS == nil && last.StartedMS != nil {
 		return " for " + workflow.AgoMS(*last.StartedMS, f.NowMS)
@@ -214,10 +221,10 @@ func dependencyNames(deps []DependencyFact, total int64) string {
 	return workflow.FirstFew(names, total)
 }
 
-// next says what the job waits for, or what a person can do.
-func (f JobFacts) next(best placement.FitLevel, kept *exclusion) string {
+// next says what the job waits for, or what a user can do.
+func (f JobFacts) next(best placement.FitLevel, excluded *exclusion) string {
 	if f.WorkflowCanceled && !f.Job.Status.IsComplete() && !f.Job.Status.IsLive() {
-		return "nothing, the workflow is canceled; a reset of the workflow makes it run again"
+		return "nothing, the workflow is canceled; resetting the workflow makes the job run again"
 	}
 	switch f.Job.Status {
 	case workflow.Uninitialized:
@@ -225,21 +232,21 @@ func (f JobFacts) next(best placement.FitLevel, kept *exclusion) string {
 	case workflow.Blocked:
 		return f.nextBlocked()
 	case workflow.Ready:
-		return f.nextReady(best, kept)
+		return f.nextReady(best, excluded)
 	case workflow.Pending:
 		if f.Job.Phase == workflow.PhaseRecovery {
-			return "when the script has ended the job is ready again"
+			return "the job becomes ready again when the script has ended"
 		}
-		if f.holder().Paused != nil {
-			return "its runner starts it when Slurm answers; at the end of the allocation it is ready again"
+		if f.runner().Paused != nil {
+			return "its runner starts it when Slurm answers; if the allocation ends first, the job becomes ready again"
 		}
-		return "its runner starts it; if that runner goes away it is ready again"
+		return "its runner starts it; if that runner ends first, the job becomes ready again"
 	case workflow.Running:
 		if f.Child != nil {
-			return "it ends as its sub-workflow does"
+			return "it ends when its sub-workflow ends"
 		}
-		if f.holder().SilentMS > 0 {
-			return "its runner reports how it ends, if it is still there; if Slurm or the node says that it is not, the job is lost and may be repeated"
+		if f.runner().SilentMS > 0 {
+			return "its runner reports how it ends, if the runner is still alive; if Slurm or the node reports that it is not, the job is lost and may be retried"
 		}
 		return "its runner reports how it ends"
 	case workflow.PendingFailed:
@@ -250,7 +257,7 @@ func (f JobFacts) next(best placement.FitLevel, kept *exclusion) string {
 	if last := f.lastAttempt(); last != nil && f.Job.Status != workflow.Canceled {
 		return "nothing by itself; " + AdviceFor(last.Cause.Kind).Sentence(f.Job.WorkflowID)
 	}
-	return "nothing by itself; a retry or a reset makes it run again"
+	return "nothing by itself; retrying or resetting it makes it run again"
 }
 
 func (f JobFacts) nextBlocked() string {
@@ -260,7 +267,7 @@ func (f JobFacts) nextBlocked() string {
 	case f.UnsuccessfulCount > 0 && f.Job.RunIf == workflow.RunIfSuccess:
 		return "canceled when the other dependencies are complete, because one was not successful"
 	case f.UnsuccessfulCount > 0:
-		return "ready when the other dependencies are complete; it runs although one was not successful"
+		return "ready when the other dependencies are complete; it runs even though one was not successful"
 	case f.Job.RunIf == workflow.RunIfAlways:
 		return "ready when the dependencies are complete, however they end"
 	case f.Job.RunIf == workflow.RunIfFailure:
@@ -269,13 +276,13 @@ func (f JobFacts) nextBlocked() string {
 	return "ready when the dependencies are complete"
 }
 
-func (f JobFacts) nextReady(best placement.FitLevel, kept *exclusion) string {
+func (f JobFacts) nextReady(best placement.FitLevel, excluded *exclusion) string {
 	switch {
 	case len(f.ClaimHolds) > 0:
 		return claimHoldNext(f.ClaimHolds, f.Job.WorkflowID, f.NowMS)
-	case best == placement.FitsNever && f.Class.Login && !f.waits():
+	case best == placement.FitsNever && f.Class.Login && !f.isDelayed():
 		return f.Login.next(f.Job.WorkflowID)
-	case f.Class.Login && f.waits():
+	case f.Class.Login && f.isDelayed():
 		return "a runner takes it then"
 	case best == placement.FitsNever && f.Places.next() != "":
 		return f.Places.next()
@@ -283,19 +290,21 @@ func (f JobFacts) nextReady(best placement.FitLevel, kept *exclusion) string {
 		return "no runner is live; start one for this workflow"
 	case best == placement.FitsNever:
 		return "no live runner can ever take it; start a larger one, or lower its requirements"
-	case best == placement.FitsKept:
-		return f.nextKept(kept)
-	case f.waits():
+	case best == placement.FitsExcluded:
+		return f.nextExcluded(excluded)
+	case f.isDelayed():
 		return "a runner takes it then"
 	case best == placement.FitsLater:
-		return "a runner takes it when others have ended" + f.ahead()
+		return "a runner takes it when other jobs have ended" + f.jobsAhead()
 	}
-	return "a runner takes it in its next turn" + f.ahead()
+	return "a runner takes it in its next turn" + f.jobsAhead()
 }
 
-func (f JobFacts) ahead() string {
+// jobsAhead returns a clause with the number of ready jobs that are claimed first; ""
+// if there are none.
+func (f JobFacts) jobsAhead() string {
 	if f.ReadyAhead == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s before it", workflow.CountOf(f.ReadyAhead, "ready job is", "ready jobs are"))
+	return fmt.Sprintf("; %s ahead of it", workflow.CountOf(f.ReadyAhead, "ready job is", "ready jobs are"))
 }

@@ -71,12 +71,12 @@ func TestExplain(t *testing.T) {
 			}
 			f.Runners = []placement.RunnerFacts{runner(3, "n1", smallNode, smallNode)}
 		}},
-		{"blocked behind a failure", Blocked, func(f *explain.JobFacts) {
+		{"blocked, a dependency failed", Blocked, func(f *explain.JobFacts) {
 			f.Dependencies, f.OpenCount, f.UnsuccessfulCount = 2, 1, 1
 			f.Open = []explain.DependencyFact{{"slow", Ready}}
 			f.Unsuccessful = []explain.DependencyFact{{"prep", Failed}}
 		}},
-		{"blocked behind a failure, runs all the same", Blocked, func(f *explain.JobFacts) {
+		{"blocked, a dependency failed, runs anyway", Blocked, func(f *explain.JobFacts) {
 			f.Dependencies, f.OpenCount, f.UnsuccessfulCount = 2, 1, 1
 			f.Unsuccessful = []explain.DependencyFact{{"prep", Failed}}
 			f.Job.RunIf = RunIfAlways
@@ -90,19 +90,19 @@ func TestExplain(t *testing.T) {
 			f.Runners = []placement.RunnerFacts{runner(3, "n1", smallNode, smallNode), runner(6, "n4", bigNode, fullNode)}
 			f.ReadyAhead = 4
 		}},
-		{"ready, kept from a node", Ready, func(f *explain.JobFacts) {
+		{"ready, excluded from a node", Ready, func(f *explain.JobFacts) {
 			f.Runners = []placement.RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(6, "n4", bigNode, fullNode)}
 			f.Breakers = []BreakerTrip{
 				{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes: 5 attempts have failed on n1 within 30m", UntilMS: nowMS + 900_000},
 				{ID: 6, Action: BreakerHold, Reason: "it is about failures", UntilMS: nowMS + 900_000}}
 		}},
-		{"ready, kept from all nodes", Ready, func(f *explain.JobFacts) {
+		{"ready, excluded from all nodes", Ready, func(f *explain.JobFacts) {
 			f.Runners = []placement.RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(6, "n4", bigNode, fullNode), runner(7, "n5", smallNode, smallNode)}
 			f.Job.NotBeforeMS = ptr(nowMS + 90_000)
 			f.Breakers = []BreakerTrip{{ID: 5, Action: BreakerExcludeNode, Subject: "n1", Reason: "circuit breaker nodes: 5 attempts have failed on n1 within 30m", UntilMS: nowMS + 900_000}}
 			f.Retries.Avoided = []AvoidedNode{{Node: "n4", UntilMS: nowMS + 600_000}, {Node: "n1", UntilMS: nowMS + 60_000}}
 		}},
-		{"ready, kept from a node for good", Ready, func(f *explain.JobFacts) {
+		{"ready, excluded from a node for good", Ready, func(f *explain.JobFacts) {
 			f.Runners = []placement.RunnerFacts{runner(3, "n1", bigNode, bigNode), runner(7, "n5", smallNode, smallNode)}
 			f.Retries.Avoided = []AvoidedNode{{Node: "n1"}}
 			f.Places = explain.PlaceFacts{Ready: []string{"1 ready job: asked for"}}
@@ -165,10 +165,10 @@ func TestExplain(t *testing.T) {
 		{"skipped by a job that is gone", Canceled, func(f *explain.JobFacts) { f.Job.SkippedBy = ptr(int64(4)) }},
 		{"canceled with the workflow", Canceled, func(f *explain.JobFacts) { f.WorkflowCanceled = true }},
 		{"canceled", Canceled, nil},
-		{"given up before it began", Canceled, func(f *explain.JobFacts) { f.GivenUp = "its deadline passed" }},
-		{"given up while it ran", Canceled, func(f *explain.JobFacts) {
+		{"aborted before it began", Canceled, func(f *explain.JobFacts) { f.GivenUp = "its deadline passed" }},
+		{"aborted while it ran", Canceled, func(f *explain.JobFacts) {
 			f.GivenUp = "its deadline passed"
-			f.Attempts = []Attempt{endedAttempt(1, 12, failure.ClassifyCanceled("the run was given up: its deadline passed", Evidence{Signal: 15}), Decision{Action: ActionNone})}
+			f.Attempts = []Attempt{endedAttempt(1, 12, failure.ClassifyCanceled("the run was aborted: its deadline passed", Evidence{Signal: 15}), Decision{Action: ActionNone})}
 		}},
 		{"disabled", Disabled, nil},
 		{"held", PendingFailed, func(f *explain.JobFacts) {
@@ -177,10 +177,10 @@ func TestExplain(t *testing.T) {
 		{"held, by a rule with a deadline", PendingFailed, func(f *explain.JobFacts) {
 			f.Job.Hold = &Hold{Reason: "rule mine/gpu: exit", DeadlineMS: ptr(nowMS + 60_000), DeadlineOf: "rule mine/gpu", OnTimeout: ActionRetry}
 		}},
-		{"held, and nobody was there at the deadline", PendingFailed, func(f *explain.JobFacts) {
+		{"held, and no daemon was running at the deadline", PendingFailed, func(f *explain.JobFacts) {
 			f.Job.Hold = &Hold{Reason: "rule mine/gpu: exit", DeadlineMS: ptr(nowMS - 180_000), DeadlineOf: "the workflow", OnTimeout: ActionFail}
 		}},
-		{"held for ever", PendingFailed, nil},
+		{"held without a deadline", PendingFailed, nil},
 		{"blocked, runs after a failure", Blocked, func(f *explain.JobFacts) {
 			f.Dependencies, f.OpenCount, f.Job.RunIf = 1, 1, RunIfFailure
 			f.Open = []explain.DependencyFact{{"prep", Running}}
@@ -250,9 +250,9 @@ func TestExplainWorkflow(t *testing.T) {
 			Verdict: &stage.EndPayload{EventType: string(EventWorkflowCompleted), SuccessIf: "failed <= 1", SuccessIfHolds: ptr(true)}}},
 		{"no failed job, but success_if does not hold", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 9}),
 			Verdict: &stage.EndPayload{EventType: string(EventWorkflowFailed), SuccessIf: "completed > 9", SuccessIfHolds: ptr(false)}}},
-		{"given up", explain.WorkflowFacts{Counts: givenUpCounts(map[JobStatus]int64{Completed: 9, Canceled: 1}), Breakers: []BreakerTrip{{ID: 3, Reason: "told while the run lasts"}},
+		{"aborted", explain.WorkflowFacts{Counts: abortedCounts(map[JobStatus]int64{Completed: 9, Canceled: 1}), Breakers: []BreakerTrip{{ID: 3, Reason: "shown only during the run"}},
 			Verdict: &stage.EndPayload{EventType: string(EventWorkflowFailed), Reason: "its deadline passed"}, Compensation: &stage.Compensation{State: stage.CompensationCompleted, Text: "completed, 2 jobs"}}},
-		{"given up, with an end job", explain.WorkflowFacts{Counts: givenUpCounts(map[JobStatus]int64{Completed: 9, Canceled: 1, Ready: 1}),
+		{"aborted, with an end job", explain.WorkflowFacts{Counts: abortedCounts(map[JobStatus]int64{Completed: 9, Canceled: 1, Ready: 1}),
 			Staged: counts(map[JobStatus]int64{Ready: 1}).ByStatus}},
 		{"an open breaker", explain.WorkflowFacts{Counts: counts(map[JobStatus]int64{Completed: 9, Running: 1}),
 			Breakers: []BreakerTrip{{ID: 3, Reason: "circuit breaker lost: 3 attempts have failed on n1 within 1h", Action: BreakerExcludeNode, UntilMS: nowMS + 600_000}}}},
@@ -265,7 +265,7 @@ func TestExplainWorkflow(t *testing.T) {
 	golden.Compare(t, "testdata/workflow.golden", b.String())
 }
 
-func givenUpCounts(byStatus map[JobStatus]int64) stage.Counts {
+func abortedCounts(byStatus map[JobStatus]int64) stage.Counts {
 	c := counts(byStatus)
 	c.GivenUp = "its deadline passed"
 	return c

@@ -8,12 +8,13 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// TestNextAfterAFailure names the command that helps, of the job and of its workflow.
+// TestNextAfterAFailure checks that the text names the command that helps, for the job and
+// for its workflow.
 func TestNextAfterAFailure(t *testing.T) {
 	for cause, want := range map[workflow.CauseKind]string{
-		workflow.CauseOOM:      "nothing by itself; it needs more memory: `torc-slurm recover 12` repeats it with more",
-		workflow.CauseNodeFail: "nothing by itself; its node was at fault: `torc-slurm recover 12` repeats it",
-		workflow.CauseExit:     "nothing by itself; mend what its command said on stderr, then `torc-slurm reset --failed-only 12`",
+		workflow.CauseOOM:      "nothing by itself; it needs more memory: `torc-slurm recover 12` runs it again with more",
+		workflow.CauseNodeFail: "nothing by itself; its node was at fault: `torc-slurm recover 12` runs it again",
+		workflow.CauseExit:     "nothing by itself; fix the error that its command printed on stderr, then `torc-slurm reset --failed-only 12`",
 	} {
 		f := JobFacts{Job: workflow.Job{ID: 1, WorkflowID: 12, Status: workflow.Failed}, Attempts: []workflow.Attempt{{Status: workflow.Failed, Cause: workflow.Cause{Kind: cause}}}}
 		if got := Job(f).Next; got != want {

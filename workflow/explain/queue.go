@@ -9,11 +9,10 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/placement"
 )
 
-// Queue says why a ready job is not claimed: nothing is there and nothing
-// was asked for, Slurm has not started what was, what is there is busy, or it
-// fits nowhere.
+// Queue explains why a ready job is not claimed: there is no allocation and none was
+// requested, Slurm has not started it, all runners are busy, or the job fits none of them.
 func Queue(f JobFacts) string {
-	fits, best := placement.ExplainFit(f.Class, f.Runners, f.exclusion().from)
+	fits, best := placement.ExplainFit(f.Class, f.Runners, f.exclusion().reason)
 	waiting := slices.ContainsFunc(f.Places.Allocations, func(a compute.Allocation) bool {
 		return a.State == compute.AllocationIntent || a.State == compute.AllocationPending
 	})
@@ -22,21 +21,21 @@ func Queue(f JobFacts) string {
 	case f.WorkflowCanceled:
 		return "The workflow is canceled."
 	case best == placement.FitsNow:
-		lines = append(lines, "A runner that is there could take it now.")
+		lines = append(lines, "A live runner could take it now.")
 	case best == placement.FitsLater:
 		lines = append(lines, "The runners that could take it are busy.")
-	case best == placement.FitsKept && !waiting:
-		lines = append(lines, "It is kept from the nodes of the runners that could take it.")
+	case best == placement.FitsExcluded && !waiting:
+		lines = append(lines, "It must not start on the nodes of the runners that could take it.")
 	case waiting:
-		lines = append(lines, "An allocation was asked for, and Slurm has not started it.")
+		lines = append(lines, "An allocation was requested, and Slurm has not started it.")
 	case len(f.Runners) == 0 && len(f.Places.Allocations) == 0 && len(f.Places.Ready) == 0:
-		lines = append(lines, fmt.Sprintf("No runner is there, and nobody asks Slurm for one; torc-slurm run %d starts one.", f.Job.WorkflowID))
+		lines = append(lines, fmt.Sprintf("No runner is live, and none is requested from Slurm. Start one: torc-slurm run %d", f.Job.WorkflowID))
 	case len(f.Runners) == 0 && len(f.Places.Allocations) == 0:
-		lines = append(lines, "No runner is there, and no allocation was asked for.")
+		lines = append(lines, "No runner is live, and no allocation was requested.")
 	case len(f.Runners) == 0:
-		lines = append(lines, "Allocations are there, but no runner of theirs has come.")
+		lines = append(lines, "Allocations are live, but none of their runners has registered.")
 	default:
-		lines = append(lines, "No runner that is there could ever take it.")
+		lines = append(lines, "No live runner can ever take it.")
 	}
 	lines = append(lines, "It needs "+f.Class.Needs()+".")
 	lines = append(lines, fits...)

@@ -23,16 +23,16 @@ func TestExplainQueue(t *testing.T) {
 		facts JobFacts
 		want  []string
 	}{
-		{"without Slurm", JobFacts{Class: small, Job: workflow.Job{WorkflowID: 12}}, []string{"nobody asks Slurm for one; torc-slurm run 12 starts one", "2 CPUs"}},
-		{"nothing", JobFacts{Class: small, Places: PlaceFacts{Ready: []string{"1 ready job: waits"}}}, []string{"no allocation was asked for", "2 CPUs"}},
-		{"kept", JobFacts{Class: small, Runners: append(runner(4, 4), runner(1, 1)...), Retries: RetryFacts{Avoided: []workflow.AvoidedNode{{Node: "n1"}}},
-			Places: PlaceFacts{Ready: []string{"1 ready job: waits"}}}, []string{"It is kept from the nodes", "not now: the job keeps away"}},
-		{"pending", JobFacts{Class: small, Places: pending}, []string{"Slurm has not started it", "Slurm says Priority"}},
+		{"without Slurm", JobFacts{Class: small, Job: workflow.Job{WorkflowID: 12}}, []string{"none is requested from Slurm. Start one: torc-slurm run 12", "2 CPUs"}},
+		{"nothing", JobFacts{Class: small, Places: PlaceFacts{Ready: []string{"1 ready job: waits"}}}, []string{"no allocation was requested", "2 CPUs"}},
+		{"excluded", JobFacts{Class: small, Runners: append(runner(4, 4), runner(1, 1)...), Retries: RetryFacts{Avoided: []workflow.AvoidedNode{{Node: "n1"}}},
+			Places: PlaceFacts{Ready: []string{"1 ready job: waits"}}}, []string{"It must not start on the nodes", "not now: the job avoids"}},
+		{"pending", JobFacts{Class: small, Places: pending}, []string{"Slurm has not started it", "Slurm's reason for waiting: Priority"}},
 		{"pending beside what is too small", JobFacts{Class: small, Places: pending, Runners: runner(1, 1)}, []string{"Slurm has not started it"}},
 		{"busy", JobFacts{Class: small, Runners: runner(4, 1)}, []string{"are busy", "n1"}},
-		{"too small", JobFacts{Class: small, Runners: runner(1, 1)}, []string{"No runner that is there could ever take it", "never"}},
+		{"too small", JobFacts{Class: small, Runners: runner(1, 1)}, []string{"No live runner can ever take it", "never"}},
 		{"free", JobFacts{Class: small, Runners: runner(4, 4)}, []string{"could take it now"}},
-		{"no runner has come", JobFacts{Class: small, Places: PlaceFacts{Allocations: []compute.Allocation{{State: compute.AllocationActive}}}}, []string{"no runner of theirs has come"}},
+		{"no runner has come", JobFacts{Class: small, Places: PlaceFacts{Allocations: []compute.Allocation{{State: compute.AllocationActive}}}}, []string{"none of their runners has registered"}},
 		{"canceled", JobFacts{Class: small, WorkflowCanceled: true}, []string{"canceled"}},
 	} {
 		got := Queue(tc.facts)

@@ -9,17 +9,17 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/retry"
 )
 
-// RetryFacts is what a job has used of the budgets for retries in its run.
+// RetryFacts is how much a job has used of the retry budgets of its run.
 type RetryFacts struct {
 	Rules     map[string]workflow.RuleCount // by the key of the rule
-	Counted   int64                         // retries of the job that used budget
-	OfAllJobs int64                         // of the run; only where max_retries_total is given
-	Policies  retry.Policies                // as they are now
+	Counted   int64                         // retries of the job that count against its budget
+	OfAllJobs int64                         // such retries in the run; only if max_retries_total is set
+	Policies  retry.Policies                // the present ones
 	Avoided   []workflow.AvoidedNode
 }
 
-// lines say what is used and where the next attempt does not run. When it may
-// start is part of the job's state.
+// lines returns what has been used of each budget, and which nodes the next attempt
+// avoids. When that may start is part of the job's state.
 func (f *RetryFacts) lines(nowMS int64) []string {
 	var lines []string
 	for _, key := range slices.Sorted(maps.Keys(f.Rules)) {
@@ -34,15 +34,15 @@ func (f *RetryFacts) lines(nowMS int64) []string {
 	for _, n := range f.Avoided {
 		switch {
 		case n.UntilMS == 0:
-			lines = append(lines, "keeps away from "+n.Node)
+			lines = append(lines, "avoids "+n.Node)
 		case n.UntilMS > nowMS:
-			lines = append(lines, fmt.Sprintf("keeps away from %s for %s", n.Node, workflow.AgoMS(nowMS, n.UntilMS)))
+			lines = append(lines, fmt.Sprintf("avoids %s for another %s", n.Node, workflow.AgoMS(nowMS, n.UntilMS)))
 		}
 	}
 	return lines
 }
 
-// rule says what one rule has granted: "io/busy: 2 of 3".
+// rule returns how many retries one rule has granted: "io/busy: 2 of 3".
 func (f *RetryFacts) rule(key string) string {
 	n := f.Rules[key]
 	limit, name, known := retry.FindRuleLimit(&f.Policies, key)
@@ -61,7 +61,7 @@ func (f *RetryFacts) rule(key string) string {
 
 func used(n, limit int64, known bool) string {
 	if !known {
-		return fmt.Sprintf("%d, by a rule that is not there any more", n)
+		return fmt.Sprintf("%d, by a rule that no longer exists", n)
 	}
 	return fmt.Sprintf("%d of %d", n, limit)
 }

@@ -25,18 +25,18 @@ func TestExplainRetries(t *testing.T) {
 		"default/preempted: 4 of 50 free",
 		"handler:h/1: 1 of 2",
 		"io/busy: 2 of 3 (retry_limit)",
-		"old/rule: 1, by a rule that is not there any more",
+		"old/rule: 1, by a rule that no longer exists",
 		"of this job: 4 of 5 (global_max_retries)",
 		"of all jobs: 17 of 100 (max_retries_total)",
-		"keeps away from n1",
-		"keeps away from n2 for 1m",
+		"avoids n1",
+		"avoids n2 for another 1m",
 	}
 	if diff := cmp.Diff(want, f.lines(1000)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-// What was used names the limit that is reached first.
+// TestUsedNamesItsLimit checks that the text names the limit that is reached first.
 func TestUsedNamesItsLimit(t *testing.T) {
 	limit := int64(50)
 	p := retry.Policies{Job: []workflow.RetryPolicy{{Name: "p", Rules: []workflow.RetryRule{{ID: "r", Action: workflow.ActionRetry, Limit: &limit}}}}}

@@ -7,8 +7,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// stageState says where a job stands that waits for its stage, or stands for one;
-// empty for others.
+// stageState describes the state of a job that waits for its stage, or that stands for
+// a sub-workflow. It returns "" for other jobs.
 func (f JobFacts) stageState() string {
 	switch {
 	case f.Child != nil && f.Job.Status == workflow.Running:
@@ -22,10 +22,10 @@ func (f JobFacts) stageState() string {
 	case f.Stage.Kind == workflow.StageEnd:
 		return "blocked, the end job of a sub-workflow runs when its other jobs are complete"
 	}
-	return fmt.Sprintf("blocked, job %q whose sub-workflow it is in has not begun", f.Stage.Name)
+	return fmt.Sprintf("blocked, it is in the sub-workflow of job %q, which has not started", f.Stage.Name)
 }
 
-// stageLines say what a job has to do with stages.
+// stageLines returns which stage a job is in and which sub-workflow it stands for.
 func (f JobFacts) stageLines() []string {
 	var lines []string
 	if c := f.Child; c != nil {
@@ -34,7 +34,7 @@ func (f JobFacts) stageLines() []string {
 		if c.Verdict != nil {
 			line := "its verdict: " + c.Verdict.Text()
 			if n := c.Verdict.DeletedJobs; n > 0 {
-				line += fmt.Sprintf("; %s since", workflow.CountOf(n, "job of it was deleted", "jobs of it were deleted"))
+				line += fmt.Sprintf("; %s since", workflow.CountOf(n, "of its jobs was deleted", "of its jobs were deleted"))
 			}
 			lines = append(lines, line)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// TestExplainStage: a job that waits for its stage, or stands for one, says so,
-// and not that it has dependencies or a runner.
+// TestExplainStage checks the texts for a job that waits for its stage or that stands for a
+// sub-workflow: they do not mention dependencies or a runner.
 func TestExplainStage(t *testing.T) {
 	half := counts(map[JobStatus]int64{Completed: 1, Failed: 1, Ready: 2}).ByStatus
 	parent := ptr(int64(1))
@@ -27,12 +27,12 @@ func TestExplainStage(t *testing.T) {
 	}{
 		{"in no stage", Running, nil, nil, "", nil},
 		{"before its sub-workflow", Blocked, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.NotStarted, Counts: half}, nil,
-			`blocked, job "sub" whose sub-workflow it is in has not begun`, []string{`it is in the stage "sub" (child), which is not_started: 2 of 4 jobs done, 1 failed`}},
+			`blocked, it is in the sub-workflow of job "sub", which has not started`, []string{`it is in the stage "sub" (child), which is not_started: 2 of 4 jobs done, 1 failed`}},
 		{"in its sub-workflow", Blocked, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.Running, Counts: half}, nil,
 			"", []string{`it is in the stage "sub" (child), which is running: 2 of 4 jobs done, 1 failed`}},
 		{"the end job", Blocked, &stage.Stage{Name: "end", Kind: StageEnd, State: stage.NotStarted}, nil,
 			"blocked, the end job runs when all others are complete", []string{`it is in the stage "end" (end), which is not_started: 0 of 0 jobs done`}},
-		{"the end job of a run that was given up", Blocked, &stage.Stage{Name: "end", Kind: StageEnd, State: stage.NotStarted, WaitsFor: []string{"n1", "n2"}}, nil,
+		{"the end job of an aborted run", Blocked, &stage.Stage{Name: "end", Kind: StageEnd, State: stage.NotStarted, WaitsFor: []string{"n1", "n2"}}, nil,
 			"blocked, the end job waits until the processes of the run, which was given up, have ended: to be said by the runners on n1, n2",
 			[]string{`it is in the stage "end" (end), which is not_started: waits until the processes of the run, which was given up, have ended: to be said by the runners on n1, n2`}},
 		{"the end job of a sub-workflow", Blocked, &stage.Stage{Name: "sub/end", Kind: StageEnd, State: stage.NotStarted, ParentID: parent}, nil,
@@ -41,8 +41,8 @@ func TestExplainStage(t *testing.T) {
 			"running, 2 of 4 jobs done, 1 failed", []string{"it stands for the sub-workflow sub.yaml, which is running", "2 of 4 jobs done, 1 failed"}},
 		{"stood for one", Failed, nil, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.Ended, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half, Verdict: &failed},
 			"", []string{"it stands for the sub-workflow sub.yaml, which is ended", "2 of 4 jobs done, 1 failed", "its verdict: 1 of 2 jobs completed, 1 failed"}},
-		{"jobs of it are gone", Failed, nil, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.Ended, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half, Verdict: &less},
-			"", []string{"it stands for the sub-workflow sub.yaml, which is ended", "2 of 4 jobs done, 1 failed", "its verdict: 1 of 2 jobs completed, 1 failed; 1 job of it was deleted since"}},
+		{"jobs of it were deleted", Failed, nil, &stage.Stage{Name: "sub", Kind: StageChild, State: stage.Ended, Policy: StagePolicy{Source: "sub.yaml"}, Counts: half, Verdict: &less},
+			"", []string{"it stands for the sub-workflow sub.yaml, which is ended", "2 of 4 jobs done, 1 failed", "its verdict: 1 of 2 jobs completed, 1 failed; 1 of its jobs was deleted since"}},
 	} {
 		f := jobFacts(tc.status)
 		plain := explain.Job(f).State
@@ -66,7 +66,8 @@ func TestExplainStage(t *testing.T) {
 	}
 }
 
-// An end job of the daemon's host waits for no runner that somebody starts.
+// TestExplainLogin checks that nobody has to start a runner for an end job of the daemon's
+// host.
 func TestExplainLogin(t *testing.T) {
 	f := jobFacts(Ready)
 	f.Class.Login, f.Login = true, explain.LoginFacts{Host: "login1", Starts: true}
@@ -85,7 +86,7 @@ func TestExplainLogin(t *testing.T) {
 			f.Runners = []placement.RunnerFacts{here}
 		}, "a runner takes it in its next turn"},
 		{"one that failed", func(f *explain.JobFacts) { f.Login.Failure = "exit status 1: no space" },
-			"the daemon starts a runner for it on its host login1 again; the last one failed: exit status 1: no space"},
+			"the daemon starts another runner for it on its host login1; the last one failed: exit status 1: no space"},
 		{"a daemon that starts none", func(f *explain.JobFacts) { f.Login.Starts = false }, "a runner on the daemon's host login1 takes it (run 1)"},
 		{"a delay", func(f *explain.JobFacts) { f.Job.NotBeforeMS = new(f.NowMS + 1000) }, "a runner takes it then"},
 	} {
@@ -109,20 +110,21 @@ func TestExplainLogin(t *testing.T) {
 	}
 }
 
-// While a run is being undone nobody is told to retry or reset it.
+// TestExplainUndo checks that the text does not advise to retry or reset a run while it is
+// being undone.
 func TestExplainUndo(t *testing.T) {
 	f := explain.WorkflowFacts{ID: 7, Compensation: &stage.Compensation{State: stage.CompensationRunning, Text: "runs, 1 of 2 jobs have ended"}}
 	f.Counts.ByStatus[Failed] = 1
-	const tail = "; a retry or a reset has to wait for its end, a cancel ends it"
-	if got, want := explain.Workflow(f).Next, "what the run did is being undone: runs, 1 of 2 jobs have ended; no runner is live: run 7 goes on with it"+tail; got != want {
+	const tail = "; retry and reset are possible when it has ended; cancel stops it"
+	if got, want := explain.Workflow(f).Next, "the run is being undone: runs, 1 of 2 jobs have ended; no runner is live: `torc-slurm run 7` continues it"+tail; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Runners = []placement.RunnerFacts{{ID: 1}}
-	if got, want := explain.Workflow(f).Next, "what the run did is being undone: runs, 1 of 2 jobs have ended"+tail; got != want {
+	if got, want := explain.Workflow(f).Next, "the run is being undone: runs, 1 of 2 jobs have ended"+tail; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	f.Compensation.State = stage.CompensationCompleted
-	if got, want := explain.Workflow(f).Next, "nothing by itself; retry or reset what was not successful"; got != want {
+	if got, want := explain.Workflow(f).Next, "nothing by itself; retry or reset the unsuccessful jobs"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -13,43 +13,44 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow/stage"
 )
 
-// WorkflowFacts is what is known about a workflow when somebody asks why it has
-// not finished, or why it ended as it did.
+// WorkflowFacts is what is known about a workflow when a user asks why it has not
+// finished, or why it ended as it did.
 type WorkflowFacts struct {
 	NowMS      int64
 	ID         int64
 	Name       string
 	RunID      int64
-	Counts     stage.Counts      // of all jobs but those of compensations
-	Verdict    *stage.EndPayload // nil while the run goes on
+	Counts     stage.Counts      // of all jobs except those of compensations
+	Verdict    *stage.EndPayload // nil until the run has ended
 	IsArchived bool
 	// Ready groups the ready jobs that may be claimed now.
 	Ready []ClassFact
-	// Waiting counts ready jobs that are not to be claimed yet, the first of
-	// them in WaitingMS from now.
+	// Waiting counts ready jobs that must not be claimed yet; the first may be
+	// claimed WaitingMS from now.
 	Waiting     int64
 	WaitingMS   int64
 	Runners     []placement.RunnerFacts
 	Failures    []FailureFact // the latest few
 	FailedCount int64
 	CanceledBy  []stage.CanceledGroup // the largest few
-	PoliciesOff int64                 // attempts for which no retry policy was asked, as they are switched off
-	Held        []string              // names, the first few
+	PoliciesOff int64                 // attempts that no retry policy decided, because policies are switched off
+	Held        []string              // names of held jobs, the first few
 	Places      PlaceFacts
 	Login       LoginFacts
 	ClaimHolds  hold.ClaimHolds
-	Breakers    []workflow.BreakerTrip // that are open
-	// Compensation of the run; nil if there is none.
+	Breakers    []workflow.BreakerTrip // the open ones
+	// Compensation is that of the run; nil if there is none.
 	Compensation *stage.Compensation
-	// Staged are those of Counts that are in a stage beside the main one, and
-	// RunningStages the sub-workflow jobs that are running: nobody holds them.
+	// Staged counts the jobs of Counts that are in a stage other than the main one.
+	// RunningStages counts the running jobs that stand for sub-workflows: no runner
+	// holds them.
 	Staged        workflow.StatusCounts
 	RunningStages int64
 	Stages        stage.StageSummaries
 	Alerts        RecentAlerts
 }
 
-// ClassFact is how many ready jobs are of a class, and the name of one.
+// ClassFact is the number of ready jobs of a class, and the name of one.
 type ClassFact struct {
 	Class   placement.Class
 	Jobs    int64
@@ -63,8 +64,8 @@ type FailureFact struct {
 	Cause   workflow.Cause
 }
 
-// Workflow says where a workflow stands, what keeps it from its end and
-// what happens next.
+// Workflow explains the state of a workflow, what keeps it from finishing, and what
+// happens next.
 func Workflow(f WorkflowFacts) Explanation {
 	e := Explanation{Subject: fmt.Sprintf("workflow %d %q", f.ID, f.Name)}
 	e.State = f.state()
@@ -93,8 +94,7 @@ func Workflow(f WorkflowFacts) Explanation {
 	return e
 }
 
-// main is the counts with the jobs of the main stage alone, as the verdict has
-// them.
+// main returns the counts of the main stage alone, as the verdict uses them.
 func (f WorkflowFacts) main() stage.Counts {
 	c := f.Counts
 	for status, n := range f.Staged {
@@ -103,7 +103,7 @@ func (f WorkflowFacts) main() stage.Counts {
 	return c
 }
 
-// live is how many jobs somebody holds.
+// live returns how many jobs a runner holds.
 func (f WorkflowFacts) live() int64 { return f.Counts.Live() - f.RunningStages }
 
 func (f WorkflowFacts) state() string {
@@ -114,7 +114,7 @@ func (f WorkflowFacts) state() string {
 	case c.Total() == 0:
 		return "has no jobs"
 	case c.Ended():
-		return fmt.Sprintf("run %d has ended, %s", f.RunID, f.verdictWord())
+		return fmt.Sprintf("run %d has ended, %s", f.RunID, f.outcome())
 	case c.WorkflowCanceled:
 		return fmt.Sprintf("run %d is canceled, %s still live", f.RunID, workflow.CountOf(f.live(), "job is", "jobs are"))
 	case c.ByStatus[workflow.Uninitialized]+c.ByStatus[workflow.Disabled] == c.Total():
@@ -122,13 +122,13 @@ func (f WorkflowFacts) state() string {
 	}
 	c = f.main()
 	if c.GivenUp != "" {
-		return fmt.Sprintf("run %d is given up and goes on to its end, %d of %s complete", f.RunID, c.Total()-c.Open(), workflow.CountOf(c.Total(), "job is", "jobs are"))
+		return fmt.Sprintf("run %d was aborted and is ending, %d of %s complete", f.RunID, c.Total()-c.Open(), workflow.CountOf(c.Total(), "job is", "jobs are"))
 	}
-	return fmt.Sprintf("run %d goes on, %d of %s complete", f.RunID, c.Total()-c.Open(), workflow.CountOf(c.Total(), "job is", "jobs are"))
+	return fmt.Sprintf("run %d is in progress, %d of %s complete", f.RunID, c.Total()-c.Open(), workflow.CountOf(c.Total(), "job is", "jobs are"))
 }
 
-// verdictWord says how the run ended: completed, failed or canceled.
-func (f WorkflowFacts) verdictWord() string {
+// outcome returns how the run ended: "completed", "failed" or "canceled".
+func (f WorkflowFacts) outcome() string {
 	kind := string(stage.EndVerdict(f.Counts, nil).EventType)
 	if f.Verdict != nil {
 		kind = f.Verdict.EventType
@@ -136,10 +136,11 @@ func (f WorkflowFacts) verdictWord() string {
 	return strings.TrimPrefix(kind, "workflow_")
 }
 
-// successLines say what came of the workflow's condition of success.
+// successLines returns why the run was aborted or, if it has ended, the results of its
+// end job and of success_if.
 func (f WorkflowFacts) successLines() []string {
 	if f.Counts.GivenUp != "" {
-		return []string{"given up: " + f.Counts.GivenUp}
+		return []string{"aborted: " + f.Counts.GivenUp}
 	}
 	if f.Verdict == nil {
 		return nil
@@ -158,7 +159,7 @@ func (f WorkflowFacts) successLines() []string {
 	return lines
 }
 
-// countLines lists the counts that are not zero.
+// countLines returns the counts that are not zero.
 func countLines(c stage.Counts) []string {
 	var parts []string
 	for _, s := range workflow.JobStatuses() {
@@ -176,7 +177,7 @@ func countLines(c stage.Counts) []string {
 		causes = append(causes, fmt.Sprintf("%d %s", troubles[kind], kind))
 	}
 	if len(causes) > 0 {
-		lines = append(lines, "attempts without success, by cause: "+strings.Join(causes, ", "))
+		lines = append(lines, "unsuccessful attempts, by cause: "+strings.Join(causes, ", "))
 	}
 	var categories []string
 	for _, name := range slices.Sorted(maps.Keys(c.ByCategory)) {
@@ -191,8 +192,8 @@ func countLines(c stage.Counts) []string {
 	return lines
 }
 
-// readyLines groups the ready jobs by what keeps them from running, those that
-// no live runner can ever take first; stuck counts these.
+// readyLines returns the ready jobs, grouped by what keeps them from running. Jobs
+// that no live runner can ever take come first; stuck counts them.
 func (f WorkflowFacts) readyLines() (lines []string, stuck int64) {
 	const shown = 8
 	var byLevel [placement.FitsNever + 1][]string
@@ -203,12 +204,12 @@ func (f WorkflowFacts) readyLines() (lines []string, stuck int64) {
 			stuck += r.Jobs
 		}
 	}
-	lines = slices.Concat(byLevel[placement.FitsNever], byLevel[placement.FitsKept], byLevel[placement.FitsLater], byLevel[placement.FitsNow])
+	lines = slices.Concat(byLevel[placement.FitsNever], byLevel[placement.FitsExcluded], byLevel[placement.FitsLater], byLevel[placement.FitsNow])
 	if len(lines) > shown {
 		lines = append(lines[:shown], fmt.Sprintf("and %d more kinds of jobs", len(f.Ready)-shown))
 	}
 	if f.Waiting > 0 {
-		lines = append(lines, fmt.Sprintf("%s for a delay, the first for another %s",
+		lines = append(lines, fmt.Sprintf("%s for a delay to end, the first for another %s",
 			workflow.CountOf(f.Waiting, "job waits", "jobs wait"), workflow.AgoMS(0, f.WaitingMS)))
 	}
 	return lines, stuck
@@ -219,19 +220,19 @@ func (f WorkflowFacts) readyLine(r ClassFact) (line string, level placement.FitL
 	if r.Jobs == 1 {
 		who = fmt.Sprintf("%s (%s)", r.Example, r.Class.Needs())
 	}
-	fits, best := placement.ExplainFit(r.Class, f.Runners, (&exclusion{nowMS: f.NowMS, class: r.Class, runners: f.Runners, breakers: f.Breakers}).from)
+	fits, best := placement.ExplainFit(r.Class, f.Runners, (&exclusion{nowMS: f.NowMS, class: r.Class, runners: f.Runners, breakers: f.Breakers}).reason)
 	switch {
 	case r.Class.Login && best == placement.FitsNever:
 		return who + ": " + f.Login.next(f.ID), best
 	case len(f.Runners) == 0:
 		return who + ": no runner is live", best
 	case best == placement.FitsNow:
-		return who + ": taken in the next turn of a runner", best
+		return who + ": a runner takes " + workflow.Plural(r.Jobs, "it", "them") + " in its next turn", best
 	case best == placement.FitsLater:
-		return who + workflow.Plural(r.Jobs, ": waits", ": wait") + " until others have ended", best
+		return who + workflow.Plural(r.Jobs, ": waits", ": wait") + " until other jobs have ended", best
 	}
-	if best == placement.FitsKept {
-		return who + ": kept from the nodes for now; " + strings.Join(fits, "; "), best
+	if best == placement.FitsExcluded {
+		return who + ": excluded from the nodes for now; " + strings.Join(fits, "; "), best
 	}
 	why := strings.ReplaceAll(strings.Join(fits, "; "), ": never: ", ": ")
 	return who + workflow.Plural(r.Jobs, ": fits", ": fit") + " no live runner; " + why, best
@@ -264,13 +265,13 @@ func (f WorkflowFacts) canceledLines() []string {
 	return lines
 }
 
-// nextUndo says what happens while what the run did is being undone.
+// nextUndo says what happens while the compensations of the run undo its jobs.
 func (f WorkflowFacts) nextUndo() string {
-	text := "what the run did is being undone: " + f.Compensation.Text
+	text := "the run is being undone: " + f.Compensation.Text
 	if len(f.Runners) == 0 && f.Places.next() == "" {
-		text += fmt.Sprintf("; no runner is live: run %d goes on with it", f.ID)
+		text += fmt.Sprintf("; no runner is live: `torc-slurm run %d` continues it", f.ID)
 	}
-	return text + "; a retry or a reset has to wait for its end, a cancel ends it"
+	return text + "; retry and reset are possible when it has ended; cancel stops it"
 }
 
 // nextFailed says what to do about a run that has ended without success.
@@ -280,8 +281,8 @@ func (f WorkflowFacts) nextFailed() string {
 		causes[i] = f.Failures[i].Cause.Kind
 	}
 	advice, ok := AdviseAll(causes)
-	if !ok || f.Compensation != nil { // what completed was undone
-		return "nothing by itself; retry or reset what was not successful"
+	if !ok || f.Compensation != nil { // completed jobs were undone; repeating the failed ones is not enough
+		return "nothing by itself; retry or reset the unsuccessful jobs"
 	}
 	i := slices.IndexFunc(causes, func(c workflow.CauseKind) bool { return AdviceFor(c) == advice })
 	return fmt.Sprintf("nothing by itself; %s: %s", f.Failures[i].Name, advice.Sentence(f.ID))
@@ -294,21 +295,21 @@ func (f WorkflowFacts) next(stuck int64) string {
 		return "nothing"
 	case f.Compensation != nil && !f.Compensation.State.IsOver():
 		return f.nextUndo()
-	case c.Ended() && f.verdictWord() == "completed":
+	case c.Ended() && f.outcome() == "completed":
 		return "nothing"
 	case c.Ended():
 		return f.nextFailed()
 	case c.WorkflowCanceled:
-		return "its runners end what is live"
+		return "its runners end the live jobs"
 	case c.ByStatus[workflow.Uninitialized] > 0 && f.live()+c.ByStatus[workflow.Ready]+c.ByStatus[workflow.Blocked] == 0:
-		return "start it"
+		return "start the workflow"
 	case len(f.ClaimHolds) > 0:
 		return claimHoldNext(f.ClaimHolds, f.ID, f.NowMS)
 	case f.live() > 0 && stuck > 0:
-		return fmt.Sprintf("goes on as live jobs end; for %s somebody has to start a larger runner or lower the requirements",
-			workflow.CountOf(stuck, "ready job", "ready jobs"))
+		return fmt.Sprintf("continues as live jobs end; %s a larger runner or lower requirements",
+			workflow.CountOf(stuck, "ready job needs", "ready jobs need"))
 	case f.live() > 0:
-		return "goes on as live jobs end"
+		return "continues as live jobs end"
 	case stuck > 0 && stuck == c.ByStatus[workflow.Ready] && !slices.ContainsFunc(f.Ready, func(r ClassFact) bool { return !r.Class.Login }):
 		return f.Login.next(f.ID)
 	case stuck > 0 && stuck == c.ByStatus[workflow.Ready] && f.Places.next() != "":
@@ -316,11 +317,11 @@ func (f WorkflowFacts) next(stuck int64) string {
 	case len(f.Runners) == 0 && c.ByStatus[workflow.Ready] > 0:
 		return "no runner is live; start one"
 	case stuck > 0 && stuck == c.ByStatus[workflow.Ready]:
-		return "nothing that is ready fits a live runner; start a larger one, or lower the requirements"
+		return "no ready job fits a live runner; start a larger one, or lower the requirements"
 	case c.ByStatus[workflow.Ready] > 0:
 		return "a runner takes the next ready job"
 	case c.ByStatus[workflow.PendingFailed] > 0:
-		return "somebody has to classify what is held"
+		return "a user has to classify the held jobs"
 	}
-	return "nothing can happen: every job left waits for another one; check the dependencies"
+	return "nothing can happen: every remaining job waits for another one; check the dependencies"
 }

@@ -26,13 +26,13 @@ func TestClaimHolds(t *testing.T) {
 		line   string // the first one of why
 		next   string
 	}{
-		{"one that ends", hold.ClaimHolds{breaker}, nowMS + 600_000, "claims are held: circuit breaker a", "circuit breaker a, for 1m; ends in 10m", "claims go on in 10m, or when somebody lifts"},
-		{"the later end counts", hold.ClaimHolds{breaker, later}, nowMS + 3_600_000, "claims are held: circuit breaker b, and 1 other reason", "circuit breaker a, for 1m; ends in 10m",
-			"claims go on in 1h, or when somebody lifts"},
-		{"one that somebody has to end", hold.ClaimHolds{breaker, failures, later}, 0, "claims are held: 5 jobs have failed, and 2 other reasons", "circuit breaker a, for 1m; ends in 10m",
-			"somebody lifts the hold of claims (workflows resume 7), raises max_failures"},
-		{"the deadline", hold.ClaimHolds{deadline}, 0, "claims are held: the deadline has passed", "the deadline has passed, for 1m30s; until somebody lifts it",
-			"somebody lifts the hold of claims (workflows resume 7), or cancels or resets the workflow"},
+		{"one that ends", hold.ClaimHolds{breaker}, nowMS + 600_000, "claims are held: circuit breaker a", "circuit breaker a; held for 1m, ends in 10m", "claims resume in 10m, or when a user lifts"},
+		{"the later end counts", hold.ClaimHolds{breaker, later}, nowMS + 3_600_000, "claims are held: circuit breaker b, and 1 other reason", "circuit breaker a; held for 1m, ends in 10m",
+			"claims resume in 1h, or when a user lifts"},
+		{"one that somebody has to end", hold.ClaimHolds{breaker, failures, later}, 0, "claims are held: 5 jobs have failed, and 2 other reasons", "circuit breaker a; held for 1m, ends in 10m",
+			"a user has to lift the hold (workflows resume 7), raise max_failures"},
+		{"the deadline", hold.ClaimHolds{deadline}, 0, "claims are held: the deadline has passed", "the deadline has passed; held for 1m30s, until a user lifts the hold",
+			"a user has to lift the hold (workflows resume 7), or cancel or reset the workflow"},
 	} {
 		if got := tc.holds.UntilMS(); got != tc.until {
 			t.Errorf("%s: until %d", tc.name, got)

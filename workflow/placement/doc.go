@@ -1,3 +1,3 @@
-// Package placement says which jobs fit where: on nodes, on hosts that runners share,
-// beside reservations, and in allocations that could be asked for.
+// Package placement decides which jobs fit where: on nodes, on hosts that several runners
+// share, next to reserved room, and in allocations that could be requested.
 package placement

@@ -7,41 +7,40 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// Offer is what a runner has to give at one moment.
+// Offer is what a runner can give to jobs at one moment.
 type Offer struct {
 	Nodes []FreeNode
-	Slots int64 // jobs that it takes at most
+	Slots int64 // the maximum number of jobs that it takes
 	// TimeLeftSeconds is how long a job may run at most; nil: no limit.
 	TimeLeftSeconds *int64
-	// WholeSeconds is how long a job may run that needs all of a fresh allocation,
-	// though less is left of it by the margins; 0 if it is not fresh.
+	// WholeSeconds is the longest runtime of a job that may use a fresh allocation to
+	// its end, in spite of the margins; 0 if the allocation is not fresh.
 	WholeSeconds int64
 	Labels       []string // normalized
-	// SchedulerConfigID is the scheduler that the runner belongs to; jobs
-	// assigned to another one are taken only if StrictScheduler is not set and
-	// there is no other work.
+	// SchedulerConfigID is the scheduler that the runner belongs to. It takes jobs
+	// of another scheduler only if it has no other work and StrictScheduler is not
+	// set.
 	SchedulerConfigID *int64
 	StrictScheduler   bool
-	// IgnoreResources: only slots and labels count, neither the size nor the
-	// runtime nor the scheduler of a job.
+	// IgnoreResources says that only slots and labels count; the size, the runtime
+	// and the scheduler of a job do not.
 	IgnoreResources bool
 	Login           LoginPart
 }
 
-// LoginPart is what part a runner has in the jobs that run on the daemon's host
-// alone.
+// LoginPart says whether a runner takes the jobs that must run on the daemon's host.
 type LoginPart int8
 
-// The parts.
+// The values of LoginPart.
 const (
-	LoginNone LoginPart = iota // it is elsewhere, or in an allocation: it takes none
-	LoginToo                   // it is there, and takes them as it takes others
+	LoginNone LoginPart = iota // it is on another host, or in an allocation: it takes none of them
+	LoginAlso                  // it is on the daemon's host: it takes them and all others
 	LoginOnly                  // the daemon started it for them: it takes no others
 )
 
-// takes reports whether jobs may be taken that run on the daemon's host alone, or
-// that do not.
-func (p LoginPart) takes(login bool) bool {
+// accepts reports whether the runner takes a job; login says that the job must run on
+// the daemon's host.
+func (p LoginPart) accepts(login bool) bool {
 	if login {
 		return p != LoginNone
 	}
@@ -54,32 +53,32 @@ type FreeNode struct {
 	CPUs        int64  `json:"num_cpus"`
 	MemoryBytes int64  `json:"memory_bytes"`
 	GPUs        int64  `json:"num_gpus"`
-	// Busy says that jobs run there, so it is not for a job that wants whole
-	// nodes. The same node may be listed several times: a runner of short jobs
-	// asks for some ahead.
+	// Busy says that jobs run there, so that jobs that need whole nodes cannot use
+	// it. The same node may be listed several times, because a runner of short jobs
+	// claims some in advance.
 	Busy bool `json:"busy,omitempty"`
-	// Together says that it is only for jobs that want several nodes.
+	// Together says that only jobs that need several nodes may use it.
 	Together bool `json:"together,omitempty"`
 }
 
-// Class is what jobs have in common that makes them equal for claiming. Jobs
-// of one class are taken in the order of their ids.
+// Class is the properties of a job that matter for claiming it. Jobs of one class are
+// taken in the order of their ids.
 type Class struct {
 	ID             int64
 	Priority       int64
-	CPUs           int64 // per node, as the next two
+	CPUs           int64 // per node, like the next two
 	GPUs           int64
 	MemoryBytes    int64
 	Nodes          int64
 	RuntimeSeconds int64
 	Labels         []string // normalized
 	SchedulerID    *int64
-	Login          bool // on the daemon's host alone
+	Login          bool // must run on the daemon's host
 }
 
-// CompareClasses orders classes as they are claimed: priority, GPUs, runtime,
-// memory and CPUs, each descending. Classes that differ in nothing of this
-// compare as equal; their jobs are then taken in the order of their ids.
+// CompareClasses orders classes as they are claimed: by priority, GPUs, runtime,
+// memory and CPUs, each descending. It returns 0 for classes that differ in none of
+// these; their jobs are taken in the order of their ids.
 func CompareClasses(a, b Class) int {
 	return cmp.Or(
 		cmp.Compare(b.Priority, a.Priority),
@@ -90,9 +89,8 @@ func CompareClasses(a, b Class) int {
 	)
 }
 
-// Compare orders classes as this offer takes them: by CompareClasses, or by
-// priority alone if it ignores resources. Jobs of classes that compare as equal
-// are taken in the order of their ids.
+// Compare orders classes as this offer takes them: like CompareClasses, or by
+// priority alone if it ignores resources.
 func (o Offer) Compare(a, b Class) int {
 	if o.IgnoreResources {
 		return cmp.Compare(b.Priority, a.Priority)
@@ -100,14 +98,14 @@ func (o Offer) Compare(a, b Class) int {
 	return CompareClasses(a, b)
 }
 
-// Packer hands out an offer, job by job, without promising anything twice. A
-// job for one node is put where it leaves least, so that nodes stay free for
-// larger ones; a job for several nodes gets whole ones.
+// Packer assigns jobs to an offer, one by one, and never assigns a resource twice. A
+// job for one node goes to the node with the least room left, so that other nodes stay
+// free for larger jobs; a job for several nodes gets whole nodes.
 type Packer struct {
 	offer   Offer
-	nodes   []FreeNode // what is still free
+	nodes   []FreeNode // the parts that are still free
 	slots   int64
-	relaxed bool // the scheduler rule is off
+	relaxed bool // jobs of other schedulers are allowed
 }
 
 // NewPacker returns a packer for an offer, which it does not change.
@@ -115,9 +113,9 @@ func NewPacker(o Offer) *Packer {
 	return &Packer{offer: o, nodes: slices.Clone(o.Nodes), slots: o.Slots}
 }
 
-// Candidates returns the classes of which at least one job fits, in the order
-// in which they are claimed. If the scheduler rule leaves none and the offer is
-// not strict about it, the rule is dropped for this packer.
+// Candidates returns the classes of which at least one job fits, in the order in which
+// they are claimed. If all classes belong to other schedulers and the offer is not
+// strict, the packer ignores schedulers from then on.
 func (p *Packer) Candidates(classes []Class) []Class {
 	fitting := func() []Class {
 		var out []Class
@@ -137,15 +135,15 @@ func (p *Packer) Candidates(classes []Class) []Class {
 	return found
 }
 
-// Fits reports whether a job of the class could be taken now, and if not why.
+// Fits reports whether a job of the class could be taken now and, if not, why.
 func (p *Packer) Fits(c Class) (bool, Misfit) {
 	_, why := p.place(c)
 	return why.Reason == "", why
 }
 
-// Take takes a job of the class and returns the index of the offer's node that
-// it goes to, the first one if it gets several. In an offer that ignores
-// resources the node is 0.
+// Take assigns a job of the class to a node and returns the index of the node in the
+// offer, or of the first node if the job gets several. If the offer ignores resources,
+// node is 0. If the job does not fit, ok is false.
 func (p *Packer) Take(c Class) (node int, ok bool) {
 	node, why := p.place(c)
 	if why.Reason != "" {
@@ -168,7 +166,8 @@ func (p *Packer) Take(c Class) (node int, ok bool) {
 	return node, true
 }
 
-// takeWhole takes the first idle node that hosts a part of the job.
+// takeWhole takes the first idle node that is large enough for a part of the job and
+// returns the number of nodes it took, 0 or 1.
 func (p *Packer) takeWhole(c Class) int {
 	for i := range p.nodes {
 		if n := &p.nodes[i]; !n.Busy && hosts(*n, c) {
@@ -179,13 +178,13 @@ func (p *Packer) takeWhole(c Class) int {
 	return 0
 }
 
-// Empty reports whether nothing more can be taken, whatever its class.
+// Empty reports whether no more jobs can be taken, of any class.
 func (p *Packer) Empty() bool { return p.slots <= 0 }
 
-// place finds the node for a job of the class, or says why there is none.
+// place returns the node for a job of the class, or why there is none.
 func (p *Packer) place(c Class) (int, Misfit) {
 	switch {
-	case !p.offer.Login.takes(c.Login):
+	case !p.offer.Login.accepts(c.Login):
 		return 0, Misfit{Reason: MisfitPlace, Needed: int64(p.offer.Login)}
 	case !workflow.LabelsMatch(c.Labels, p.offer.Labels):
 		return 0, Misfit{Reason: MisfitLabels, JobLabels: c.Labels, RunnerLabels: p.offer.Labels}
@@ -216,7 +215,8 @@ func (p *Packer) schedulerAdmits(c Class) bool {
 	return c.SchedulerID == nil || p.offer.SchedulerConfigID != nil && *c.SchedulerID == *p.offer.SchedulerConfigID
 }
 
-// placeWhole finds the first of the idle nodes for a job that wants several.
+// placeWhole returns the first idle node for a job that needs several, or why there
+// are too few.
 func (p *Packer) placeWhole(c Class) (int, Misfit) {
 	first, idle := -1, int64(0)
 	for i, n := range p.nodes {
@@ -240,9 +240,9 @@ func hosts(n FreeNode, c Class) bool {
 	return c.CPUs <= n.CPUs && c.MemoryBytes <= n.MemoryBytes && c.GPUs <= n.GPUs
 }
 
-// leavesLess reports whether a job leaves less free on a than on b. The job is
-// the same, so it is enough to compare what is free before; the scarcest
-// resource counts first.
+// leavesLess reports whether a job leaves less free on a than on b. It is the same
+// job, so comparing the free resources before it starts is enough. The scarcest
+// resource is compared first.
 func leavesLess(a, b FreeNode) bool {
 	return cmp.Or(
 		cmp.Compare(a.GPUs, b.GPUs),
@@ -251,7 +251,8 @@ func leavesLess(a, b FreeNode) bool {
 	) < 0
 }
 
-// misfit says which resource no node has enough of, or that none has all.
+// misfit returns which resource no node has enough of, or that no node has enough of
+// all of them.
 func (p *Packer) misfit(c Class) Misfit {
 	var most FreeNode
 	for _, n := range p.nodes {

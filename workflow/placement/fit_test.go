@@ -34,7 +34,7 @@ func TestFits(t *testing.T) {
 		{"memory", offer, class(func(c *placement.Class) { c.MemoryBytes = 8 * gib }), "memory: needs 8.00 GiB, largest node has 4.00 GiB"},
 		{"cpus", offer, class(func(c *placement.Class) { c.CPUs = 9 }), "cpus: needs 9, largest node has 8"},
 		{"gpus", offer, class(func(c *placement.Class) { c.GPUs = 2 }), "gpus: needs 2, largest node has 1"},
-		{"not on one node", offer, class(func(c *placement.Class) { c.CPUs, c.MemoryBytes = 8, 3*gib }), "no single node has CPUs, memory and GPUs free together"},
+		{"not on one node", offer, class(func(c *placement.Class) { c.CPUs, c.MemoryBytes = 8, 3*gib }), "no single node has enough free CPUs, memory and GPUs at once"},
 		{"runtime", with(func(o *placement.Offer) { o.TimeLeftSeconds = ptr(int64(59)) }), small, "runtime: needs 1m, runner has 59s left"},
 		{"runtime just fits", with(func(o *placement.Offer) { o.TimeLeftSeconds = ptr(int64(60)) }), small, "fits"},
 		{"slots", with(func(o *placement.Offer) { o.Slots = 0 }), small, "slots: the runner takes no more jobs now"},
@@ -44,16 +44,16 @@ func TestFits(t *testing.T) {
 		{"scheduler", with(func(o *placement.Offer) { o.SchedulerConfigID = ptr(int64(4)) }), class(func(c *placement.Class) { c.SchedulerID = ptr(int64(5)) }),
 			"scheduler: job belongs to scheduler 5, runner to another"},
 		{"own scheduler", with(func(o *placement.Offer) { o.SchedulerConfigID = ptr(int64(5)) }), class(func(c *placement.Class) { c.SchedulerID = ptr(int64(5)) }), "fits"},
-		{"scheduler of a runner without", offer, class(func(c *placement.Class) { c.SchedulerID = ptr(int64(5)) }),
+		{"runner without a scheduler", offer, class(func(c *placement.Class) { c.SchedulerID = ptr(int64(5)) }),
 			"scheduler: job belongs to scheduler 5, runner to another"},
 		{"two whole nodes", offer, class(func(c *placement.Class) { c.Nodes = 2 }), "fits"},
-		{"three whole nodes", offer, class(func(c *placement.Class) { c.Nodes = 3 }), "nodes: needs 3 whole ones, 2 idle"},
-		{"two nodes with so much memory", offer, class(func(c *placement.Class) { c.Nodes, c.MemoryBytes = 2, 3*gib }), "nodes: needs 2 whole ones, 1 idle"},
+		{"three whole nodes", offer, class(func(c *placement.Class) { c.Nodes = 3 }), "nodes: needs 3 whole nodes, 2 idle"},
+		{"two nodes with so much memory", offer, class(func(c *placement.Class) { c.Nodes, c.MemoryBytes = 2, 3*gib }), "nodes: needs 2 whole nodes, 1 idle"},
 		{"two nodes, memory nowhere", offer, class(func(c *placement.Class) { c.Nodes, c.MemoryBytes = 2, 5*gib }), "memory: needs 5.00 GiB, largest node has 4.00 GiB"},
 		{"a busy node is not whole", with(func(o *placement.Offer) {
 			o.Nodes = []placement.FreeNode{node, {CPUs: 8, MemoryBytes: 8 * gib, Busy: true}}
 		}),
-			class(func(c *placement.Class) { c.Nodes = 2 }), "nodes: needs 2 whole ones, 1 idle"},
+			class(func(c *placement.Class) { c.Nodes = 2 }), "nodes: needs 2 whole nodes, 1 idle"},
 		{"ignoring resources", with(func(o *placement.Offer) { o.IgnoreResources, o.TimeLeftSeconds = true, ptr(int64(1)) }),
 			placement.Class{CPUs: 100, MemoryBytes: 1 << 60, Nodes: 9, RuntimeSeconds: 1e9, SchedulerID: ptr(int64(1))}, "fits"},
 		{"labels count even then", with(func(o *placement.Offer) { o.IgnoreResources = true }), class(func(c *placement.Class) { c.Labels = []string{"x"} }),
@@ -73,7 +73,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// Jobs go where they leave least, so that what is large stays whole.
+// TestTakePutsJobsWhereTheyLeaveLeast checks that jobs go to the node with the least room
+// left, so that large nodes stay whole.
 func TestTakePutsJobsWhereTheyLeaveLeast(t *testing.T) {
 	p := placement.NewPacker(placement.Offer{Slots: 9, Nodes: []placement.FreeNode{
 		{Name: "gpu", CPUs: 4, MemoryBytes: 8, GPUs: 1},
@@ -92,7 +93,7 @@ func TestTakePutsJobsWhereTheyLeaveLeast(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if _, ok := p.Take(placement.Class{CPUs: 1}); ok {
-		t.Error("a job was taken though no CPU is free")
+		t.Error("a job was taken although no CPU is free")
 	}
 }
 
@@ -102,13 +103,13 @@ func TestTakeWholeNodes(t *testing.T) {
 		t.Fatalf("node %d, %v", node, ok)
 	}
 	if _, ok := p.Take(placement.Class{CPUs: 3, Nodes: 1}); ok {
-		t.Error("a job was taken on a node that another one has as a whole")
+		t.Error("a job was taken on a node that another job has as a whole")
 	}
 	if node, ok := p.Take(placement.Class{CPUs: 1, Nodes: 1}); !ok || node != 0 {
 		t.Errorf("node %d, %v", node, ok)
 	}
 	if ok, _ := p.Fits(placement.Class{CPUs: 1, Nodes: 2}); ok {
-		t.Error("two whole nodes were promised though none is idle")
+		t.Error("two whole nodes were promised although none is idle")
 	}
 }
 
@@ -161,7 +162,7 @@ func TestCandidates(t *testing.T) {
 		{"in the order of claiming, without another scheduler's", offer, classes, []int64{5, 3, 2}},
 		{"another scheduler's if there is nothing else", offer, classes[:1], []int64{1}},
 		{"never if strict", strict, classes[:1], nil},
-		{"a class that does not fit is nothing else", offer, []placement.Class{classes[0], classes[3]}, []int64{1}},
+		{"a class that does not fit does not count", offer, []placement.Class{classes[0], classes[3]}, []int64{1}},
 		{"none", offer, nil, nil},
 		{"by priority alone", placement.Offer{Slots: 5, IgnoreResources: true}, classes, []int64{1, 4, 5, 2, 3}},
 	}
@@ -198,8 +199,9 @@ func TestCompareClasses(t *testing.T) {
 	}
 }
 
-// Whatever is offered and wanted: no node gives more than it has, a whole node
-// is given once, and nothing is left behind that some node could still host.
+// TestPackerIsExact checks, for random offers and jobs, that no node gives more than it
+// has, that a whole node is given once, and that a job is rejected only if no node could
+// host it.
 func TestPackerIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		amount := rapid.Int64Range(0, 6)
@@ -243,7 +245,7 @@ func couldHost(free []placement.FreeNode, c placement.Class) bool {
 	return n >= c.Nodes
 }
 
-// takeFrom keeps the books of the test.
+// takeFrom updates what the test expects to be free.
 func takeFrom(t *rapid.T, free []placement.FreeNode, node int, c placement.Class) {
 	if c.Nodes <= 1 {
 		f := &free[node]

@@ -11,34 +11,34 @@ import (
 // HostUser is a runner that shares its host with others.
 type HostUser struct {
 	RunnerID, WorkflowID int64
-	Total                FreeNode // what the host has, as it found out
-	Held                 FreeNode // what its leases ask for, those that it has taken ahead included
+	Total                FreeNode // the resources of the host, as the runner detected them
+	Held                 FreeNode // requirements of its leases, including jobs claimed in advance
 	Leases               int64
-	// Waits is its place among those that could take jobs but for what others hold, the
-	// lowest first; 0: it does not wait.
+	// Waits is its position among the runners that could take jobs if others did not
+	// use the host, lowest first; 0: it does not wait.
 	Waits int64
 }
 
-// uses is what the runner may use at any moment of a host that has so much: it never
-// runs more at a time than that, however much it has taken ahead.
-func (u *HostUser) uses(total FreeNode) FreeNode {
+// inUse returns how much of the host the runner may use at any moment. That is at most
+// the whole host, however many jobs the runner has claimed in advance.
+func (u *HostUser) inUse(total FreeNode) FreeNode {
 	return FreeNode{CPUs: min(u.Held.CPUs, total.CPUs), MemoryBytes: min(u.Held.MemoryBytes, total.MemoryBytes), GPUs: min(u.Held.GPUs, total.GPUs)}
 }
 
 // HostRoom is what a runner may be granted on a host that it shares.
 type HostRoom struct {
-	// Alone: no other holds anything there, or waits. What the runner offers is what it
-	// may be granted.
-	Alone bool
-	Room  FreeNode // for jobs that together fit
-	One   FreeNode // if none does: for one job
+	// Alone says that no other runner holds anything there or waits, so that the runner
+	// may be granted all that it offers.
+	Alone  bool
+	Room   FreeNode // for jobs that fit together
+	OneJob FreeNode // for a single job, if none fits in Room
 }
 
-// RoomOnHost returns what a runner may be granted beside the others of its host. What
-// all of them hold never exceeds the host. Where others wait, they take turns: one that
-// holds nothing goes first, who waits longest before the rest, and until it has got
-// something nobody else gets more; beyond that a runner takes no more than an equal part
-// of the CPUs, or one job.
+// RoomOnHost returns what a runner may be granted next to the other runners on its
+// host. All of them together never hold more than the host has. If others wait, they
+// take turns: runners that hold nothing go first, in the order in which they began to
+// wait, and no other runner gets more before they have something. Then each runner gets
+// at most an equal part of the CPUs, or one job.
 func RoomOnHost(me HostUser, others []HostUser) HostRoom {
 	own := FreeNode{
 		CPUs: me.Total.CPUs - me.Held.CPUs, MemoryBytes: me.Total.MemoryBytes - me.Held.MemoryBytes, GPUs: me.Total.GPUs - me.Held.GPUs, Busy: me.Leases > 0,
@@ -53,25 +53,25 @@ func RoomOnHost(me HostUser, others []HostUser) HostRoom {
 	if parts == 1 {
 		return HostRoom{Alone: true}
 	}
-	room := besideOthers(own, me.Total, others)
+	room := leftByOthers(own, me.Total, others)
 	if !waits {
 		return HostRoom{Room: room}
 	}
-	if First(me, others) != nil {
+	if nextOnHost(me, others) != nil {
 		return HostRoom{}
 	}
 	h := HostRoom{Room: room}
 	if me.Leases == 0 {
-		h.One = room
+		h.OneJob = room
 	}
 	h.Room.CPUs = max(0, min(room.CPUs, max(me.Total.CPUs/parts, 1)-me.Held.CPUs))
 	return h
 }
 
-// besideOthers is what others leave of the free part of a node.
-func besideOthers(free, total FreeNode, others []HostUser) FreeNode {
+// leftByOthers returns what others leave of the free part of a node.
+func leftByOthers(free, total FreeNode, others []HostUser) FreeNode {
 	for i := range others {
-		used := others[i].uses(total)
+		used := others[i].inUse(total)
 		free.CPUs, free.MemoryBytes, free.GPUs = free.CPUs-used.CPUs, free.MemoryBytes-used.MemoryBytes, free.GPUs-used.GPUs
 		free.Busy = free.Busy || others[i].Leases > 0
 	}
@@ -79,28 +79,28 @@ func besideOthers(free, total FreeNode, others []HostUser) FreeNode {
 	return free
 }
 
-// First returns the runner that is to get something before another one gets more; nil
-// if there is none.
-func First(me HostUser, others []HostUser) (first *HostUser) {
+// nextOnHost returns the runner that must get something before others get more; nil if
+// there is none.
+func nextOnHost(me HostUser, others []HostUser) (first *HostUser) {
 	for i := range others {
 		o := &others[i]
-		if o.Leases > 0 || o.Waits == 0 || me.Leases == 0 && me.Waits > 0 && longer(&me, o) {
+		if o.Leases > 0 || o.Waits == 0 || me.Leases == 0 && me.Waits > 0 && waitsLonger(&me, o) {
 			continue
 		}
-		if first == nil || longer(o, first) {
+		if first == nil || waitsLonger(o, first) {
 			first = o
 		}
 	}
 	return first
 }
 
-// longer reports whether one runner has waited longer than another.
-func longer(a, b *HostUser) bool {
+// waitsLonger reports whether a has waited longer than b.
+func waitsLonger(a, b *HostUser) bool {
 	return a.Waits < b.Waits
 }
 
-// HostInUse says how much of a host the others hold: "2 of 2 CPUs of n1 are used by
-// workflow 3".
+// HostInUse returns a sentence about how much of a host other runners use: "2 of 2 CPUs
+// of n1 are used by workflow 3".
 func HostInUse(host string, total FreeNode, others []HostUser) string {
 	var ids []string
 	var used FreeNode
@@ -112,7 +112,7 @@ func HostInUse(host string, total FreeNode, others []HostUser) string {
 		if id := fmt.Sprint(o.WorkflowID); !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
-		u := o.uses(total)
+		u := o.inUse(total)
 		used.CPUs, used.MemoryBytes, used.GPUs = used.CPUs+u.CPUs, used.MemoryBytes+u.MemoryBytes, used.GPUs+u.GPUs
 	}
 	parts := []string{fmt.Sprintf("%d of %s", used.CPUs, workflow.CountOf(total.CPUs, "CPU", "CPUs"))}

@@ -29,7 +29,8 @@ func TestMargins(t *testing.T) {
 	}
 }
 
-// TestWalltimeIsEnoughAndNoMore: the work fits, and would not in a minute less.
+// TestWalltimeIsEnoughAndNoMore checks that the work fits in the walltime, and would not
+// fit in a minute less.
 func TestWalltimeIsEnoughAndNoMore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		second := rapid.Custom(func(t *rapid.T) time.Duration {
@@ -44,16 +45,16 @@ func TestWalltimeIsEnoughAndNoMore(t *testing.T) {
 	})
 }
 
-// TestMarginsOf: what a user wrote counts, 0 too, and no number makes a duration
-// that runs over.
+// TestMarginsOf checks that the values of a user apply, including 0, and that no number
+// overflows.
 func TestMarginsOf(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		c    *workflow.ExecutionConfig
 		want time.Duration
 	}{
-		{"nothing said", nil, 90 * time.Second},
-		{"nothing about it", &workflow.ExecutionConfig{}, 90 * time.Second},
+		{"no config", nil, 90 * time.Second},
+		{"an empty config", &workflow.ExecutionConfig{}, 90 * time.Second},
 		{"lead", &workflow.ExecutionConfig{SigtermLeadSecs: new(int64(300))}, 360 * time.Second},
 		{"headroom", &workflow.ExecutionConfig{SigkillHeadroomSecs: new(int64(0))}, 30 * time.Second},
 		{"negative", &workflow.ExecutionConfig{SigtermLeadSecs: new(int64(-5)), SigkillHeadroomSecs: new(int64(7))}, 7 * time.Second},
@@ -65,8 +66,8 @@ func TestMarginsOf(t *testing.T) {
 	}
 }
 
-// TestAJobOfTheWholeWalltimeStarts in a fresh allocation, some time after its
-// start, and not when much of it is over.
+// TestAJobOfTheWholeWalltimeStarts checks that a job as long as the whole allocation
+// starts in a fresh one, even some time after its start, but not much later.
 func TestAJobOfTheWholeWalltimeStarts(t *testing.T) {
 	m := MarginsOf(nil)
 	for _, tc := range []struct {
@@ -79,7 +80,7 @@ func TestAJobOfTheWholeWalltimeStarts(t *testing.T) {
 		{time.Hour, time.Hour, 5*time.Minute + time.Second, false},
 		{time.Hour + time.Second, time.Hour, 0, false},
 		{59 * time.Minute, time.Hour, time.Minute, true},
-		{50 * time.Minute, time.Hour, 6 * time.Minute, true},  // the margins leave as much
+		{50 * time.Minute, time.Hour, 6 * time.Minute, true},  // the margins leave enough time
 		{53 * time.Minute, time.Hour, 6 * time.Minute, false}, // they do not
 		{time.Minute, time.Minute, 10 * time.Second, true},
 		{time.Minute, time.Minute, 20 * time.Second, false},

@@ -2,8 +2,8 @@ package placement
 
 import "testing"
 
-// TestInadequate says what a job needs and what the largest runner has.
-func TestInadequate(t *testing.T) {
+// TestWhyTooLarge checks the texts about what a job needs and what the largest runner has.
+func TestWhyTooLarge(t *testing.T) {
 	limit := int64(18)
 	whole := Offer{Nodes: []FreeNode{{CPUs: 4, MemoryBytes: 23 << 30, GPUs: 1}}, Slots: 1, TimeLeftSeconds: &limit, WholeSeconds: 20}
 	for _, tc := range []struct {
@@ -17,11 +17,11 @@ func TestInadequate(t *testing.T) {
 		{Class{CPUs: 1, Nodes: 2}, "needs 2 nodes, the largest runner here has 1"},
 		{Class{CPUs: 1, RuntimeSeconds: 120}, "needs 2m, the run has 20s"},
 	} {
-		if got := Inadequate(tc.class, whole); got != tc.want {
+		if got := WhyTooLarge(tc.class, whole); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.class, got, tc.want)
 		}
 	}
-	if got := Inadequate(Class{CPUs: 64}, Offer{Slots: 1, IgnoreResources: true}); got != "" {
+	if got := WhyTooLarge(Class{CPUs: 64}, Offer{Slots: 1, IgnoreResources: true}); got != "" {
 		t.Errorf("where resources are ignored: %q", got)
 	}
 }

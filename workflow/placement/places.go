@@ -2,32 +2,33 @@ package placement
 
 import "github.com/torc-slurm/torc-slurm/workflow"
 
-// Places is where allocations for the jobs of a workflow can be asked for, as it was
-// known at one moment. It is a value: it never changes, waits for nothing and asks
-// nobody, so that decisions may rest on it (docs/adr/0013).
+// Places is which allocations can be requested for the jobs of a workflow, as known at
+// one moment. It is a value: it never changes, never blocks and does no I/O, so that
+// decisions may depend on it (docs/adr/0013).
 type Places interface {
-	// Unplaced says why no allocation could take a job of a class; empty if one could,
-	// or nobody knows.
+	// Unplaced returns why no allocation could take a job of a class; empty if one could,
+	// or if that is not known.
 	Unplaced(c Class) string
-	// Elsewhere reports whether allocations without a node are asked for, for jobs of a
-	// class that avoid it.
+	// Elsewhere reports whether the daemon requests allocations that exclude a node, for
+	// jobs of a class that avoid it.
 	Elsewhere(c Class, node string) bool
 }
 
-// JobDemand is what a job asks for, and where it could have more.
+// JobDemand is what a job requires, and where it could get more.
 type JobDemand struct {
 	Requirements workflow.ResourceRequirements
-	Class        Class         // of jobs that ask so
+	Class        Class         // of jobs with these requirements
 	Runners      []RunnerFacts // the live ones of its workflow
-	// ByHand says that its runner is one that somebody has started outside of
-	// allocations, and that nobody asks for allocations.
+	// ByHand says that a user started its runner outside of allocations, and that no
+	// allocations are requested for the workflow.
 	ByHand bool
-	Places Places // nil: nobody knows
+	Places Places // nil: not known
 }
 
-// Outgrown says why the job has no place any more if it asks for so much more memory
-// or time: no live runner is large enough, and no allocation that could be asked for.
-// Empty if there is a place, or nobody knows, or there was none before.
+// Outgrown returns why the job has no place any more once its memory or time has grown:
+// neither a live runner nor an allocation that could be requested is large enough. It
+// returns "" if there is a place, if that is not known, or if there was no place before.
+// It returns the text of the error if the requirements cannot be parsed.
 func (d *JobDemand) Outgrown(grown workflow.ResourceRequirements) string {
 	after := d.Class
 	var err error
@@ -39,16 +40,16 @@ func (d *JobDemand) Outgrown(grown workflow.ResourceRequirements) string {
 		return err.Error()
 	case Unplaced(after, d.Runners) == "":
 		return ""
-	case d.ByHand && len(d.Runners) == 0: // of a held job: the next one may be anything
+	case d.ByHand && len(d.Runners) == 0: // of a held job: the next runner may have any size
 		return ""
 	case d.ByHand:
-		rested := make([]RunnerFacts, len(d.Runners))
-		for i, r := range d.Runners { // started again they have time again
+		restarted := make([]RunnerFacts, len(d.Runners))
+		for i, r := range d.Runners { // after a restart their time starts again
 			r.Total.TimeLeftSeconds = nil
-			rested[i] = r
+			restarted[i] = r
 		}
-		return Unplaced(after, rested)
-	case d.Places == nil || d.Places.Unplaced(d.Class) != "": // not for its growth
+		return Unplaced(after, restarted)
+	case d.Places == nil || d.Places.Unplaced(d.Class) != "": // growth is not the reason
 		return ""
 	}
 	return d.Places.Unplaced(after)

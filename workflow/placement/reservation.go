@@ -5,11 +5,12 @@ import (
 	"slices"
 )
 
-// Reserve keeps room for a job of a class that was passed over for too long and
-// still does not fit: on the node that is nearest to hosting it nothing is
-// taken any more that would have to end before it can start. Total is the offer
-// of the runner when nothing runs on it, with the same nodes. It returns false,
-// and reserves nothing, if the runner can never take such a job.
+// Reserve keeps room for a job of a class that other jobs have overtaken for too long
+// and that still does not fit. It selects the node that lacks the least for the job, or
+// the nodes if the job needs several. On these, Take assigns no more jobs that would have
+// to end before the reserved job can start. The argument total is the offer of the runner
+// while it is idle, with the same nodes. Reserve returns false and reserves nothing if
+// the runner can never take such a job.
 func (p *Packer) Reserve(c Class, total Offer) bool {
 	if ok, _ := NewPacker(total).Fits(c); !ok || len(total.Nodes) != len(p.nodes) || total.IgnoreResources {
 		return false
@@ -36,7 +37,7 @@ func (p *Packer) Reserve(c Class, total Offer) bool {
 	return true
 }
 
-// compareLack orders nodes by how much of what the job needs they lack.
+// compareLack orders nodes by how much they lack of what the job needs.
 func compareLack(a, b FreeNode, c Class) int {
 	return cmp.Or(
 		cmp.Compare(max(0, c.GPUs-a.GPUs), max(0, c.GPUs-b.GPUs)),

@@ -20,7 +20,7 @@ func TestReserve(t *testing.T) {
 	} else if why.Available != 4 {
 		t.Errorf("%d CPUs are left on the largest node", why.Available)
 	}
-	for i, want := range []int{1, 2, 0} { // beside the reserved room is place for two CPUs
+	for i, want := range []int{1, 2, 0} { // two CPUs are free next to the reserved room
 		if node, ok := p.Take(placement.Class{CPUs: 2}); !ok || node != want {
 			t.Errorf("job %d goes to node %d, %v", i, node, ok)
 		}
@@ -39,7 +39,7 @@ func TestReserveWholeNodes(t *testing.T) {
 	}
 }
 
-func TestReserveRefuses(t *testing.T) {
+func TestReserveReturnsFalse(t *testing.T) {
 	free := placement.Offer{Slots: 1, Nodes: []placement.FreeNode{{CPUs: 1, Busy: true}}}
 	total := placement.Offer{Slots: 1, Nodes: []placement.FreeNode{{CPUs: 4}}}
 	ignoring := total
@@ -56,8 +56,8 @@ func TestReserveRefuses(t *testing.T) {
 	}
 }
 
-// Whatever is taken after a reservation: once what ran before has ended, the
-// job fits beside all of it.
+// TestReservedJobFitsInTheEnd checks that, whatever is taken after a reservation, the
+// reserved job fits as soon as the jobs that ran before have ended.
 func TestReservedJobFitsInTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		total, free := placement.Offer{Slots: 99}, placement.Offer{Slots: 99}

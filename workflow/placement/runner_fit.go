@@ -7,40 +7,40 @@ import (
 	"github.com/torc-slurm/torc-slurm/workflow"
 )
 
-// RunnerFacts is what a live runner has in all and what of it is free now.
+// RunnerFacts is what a live runner has in total, and how much of it is free now.
 type RunnerFacts struct {
 	ID    int64
 	Host  string
 	Total Offer
 	Free  Offer
-	// AskedMS is when the allocation was asked for that the runner is in; nil:
-	// it is in none.
+	// AskedMS is when the allocation that the runner is in was requested; nil: it is
+	// in none.
 	AskedMS *int64
-	Jobs    int64 // that it holds
+	Jobs    int64 // the number of jobs that it holds
 	State   RunnerState
-	Beside  []HostUser // other runners, with which it shares its host
+	Beside  []HostUser // the other runners on its host
 }
 
-// RunnerState is what only the daemon's memory knows of a runner.
+// RunnerState is what the daemon knows of a runner but does not store.
 type RunnerState struct {
-	// SilentMS is how long ago its latest turn was, if it is overdue; else 0.
+	// SilentMS is how long ago its latest turn was, if the next is overdue; otherwise 0.
 	SilentMS int64
 	// Paused is why it starts no jobs; nil: it does.
 	Paused *workflow.LaunchPause
 }
 
-// Text says what is the matter with a runner; empty if nothing is.
+// Text returns what is wrong with a runner; "" if nothing is.
 func (s RunnerState) Text(nowMS int64) string {
 	switch {
 	case s.SilentMS > 0:
 		return "silent for " + workflow.FormatSeconds(s.SilentMS/1000)
 	case s.Paused != nil:
-		return fmt.Sprintf("starts no jobs for %s, until Slurm does: %s", workflow.AgoMS(s.Paused.SinceMS, nowMS), s.Paused.Reason)
+		return fmt.Sprintf("has started no jobs for %s, because Slurm does not: %s", workflow.AgoMS(s.Paused.SinceMS, nowMS), s.Paused.Reason)
 	}
 	return ""
 }
 
-// RunnerLines names the runners with which something is the matter.
+// RunnerLines returns one line for each runner with which something is wrong.
 func RunnerLines(runners []RunnerFacts, nowMS int64) []string {
 	var lines []string
 	for i := range runners {
@@ -52,22 +52,22 @@ func RunnerLines(runners []RunnerFacts, nowMS int64) []string {
 	return lines
 }
 
-// FitLevel says how far a job is from a runner.
+// FitLevel says whether and when a runner can take a job.
 type FitLevel int
 
-// How far a job is from a runner, the nearest first.
+// The values of FitLevel, best first.
 const (
-	FitsNow FitLevel = iota
-	FitsLater
-	FitsKept // it would fit, but is kept from the node for now
+	FitsNow      FitLevel = iota
+	FitsLater             // when other jobs have ended
+	FitsExcluded          // it fits, but must not use the node for now
 	FitsNever
 )
 
-// Fit says whether a runner can take a job of the class now, when others have
-// ended, or never. A runner that is not strict takes jobs of other schedulers
-// when it has none of its own.
+// Fit returns whether a runner can take a job of the class now, later or never, and why.
+// A runner that is not strict about schedulers takes jobs of other schedulers when it has
+// none of its own.
 func (r RunnerFacts) Fit(c Class) (FitLevel, string) {
-	try := func(o Offer) (bool, Misfit) { // nothing is taken, so that the nodes need no copy
+	try := func(o Offer) (bool, Misfit) { // nothing is taken, so the nodes need no copy
 		p := Packer{offer: o, nodes: o.Nodes, slots: o.Slots, relaxed: !o.StrictScheduler}
 		return p.Fits(c)
 	}
@@ -79,7 +79,7 @@ func (r RunnerFacts) Fit(c Class) (FitLevel, string) {
 	}
 	if len(r.Beside) > 0 && len(r.Free.Nodes) == 1 {
 		beside := r.Free
-		beside.Nodes = []FreeNode{besideOthers(r.Free.Nodes[0], r.Total.Nodes[0], r.Beside)}
+		beside.Nodes = []FreeNode{leftByOthers(r.Free.Nodes[0], r.Total.Nodes[0], r.Beside)}
 		if ok, _ := try(beside); !ok {
 			return FitsLater, "waits: " + HostInUse(r.Host, r.Total.Nodes[0], r.Beside)
 		}
@@ -87,8 +87,8 @@ func (r RunnerFacts) Fit(c Class) (FitLevel, string) {
 	return FitsNow, "fits now"
 }
 
-// Unplaced says why a job of the class never fits any of some runners; empty if
-// it fits one of them, perhaps when others have ended.
+// Unplaced returns why a job of the class can never run on any of these runners. It
+// returns "" if the job fits one of them, now or when other jobs have ended.
 func Unplaced(c Class, runners []RunnerFacts) string {
 	lines, best := ExplainFit(c, runners, nil)
 	switch {
@@ -100,18 +100,19 @@ func Unplaced(c Class, runners []RunnerFacts) string {
 	return strings.Join(lines, "; ")
 }
 
-// ExplainFit lists what keeps the job from each runner, runners with the same
-// answer in one line, and the best level of all. A function says what keeps the job
-// from the node of a runner that it would fit, empty if nothing does; nil: nothing.
-func ExplainFit(c Class, runners []RunnerFacts, kept func(*RunnerFacts) string) (lines []string, best FitLevel) {
+// ExplainFit returns lines that say for each runner whether it can take the job and why
+// not, with one line for all runners with the same answer, and the best level of all. The
+// function excluded returns why the job must not use the node of a runner that it would
+// fit, "" if it may; nil means that it may use all nodes.
+func ExplainFit(c Class, runners []RunnerFacts, excluded func(*RunnerFacts) string) (lines []string, best FitLevel) {
 	best = FitsNever
 	hosts := make(map[string][]string)
 	var order []string
 	for _, r := range runners {
 		level, text := r.Fit(c)
-		if level != FitsNever && kept != nil {
-			if why := kept(&r); why != "" {
-				level, text = FitsKept, "not now: "+why
+		if level != FitsNever && excluded != nil {
+			if why := excluded(&r); why != "" {
+				level, text = FitsExcluded, "not now: "+why
 			}
 		}
 		best = min(best, level)
@@ -130,7 +131,7 @@ func ExplainFit(c Class, runners []RunnerFacts, kept func(*RunnerFacts) string) 
 	return lines, best
 }
 
-// Needs writes what a job of the class asks for.
+// Needs returns what a job of the class requires, as text.
 func (c Class) Needs() string {
 	parts := []string{workflow.CountOf(c.CPUs, "CPU", "CPUs"), workflow.FormatBytes(c.MemoryBytes)}
 	if c.GPUs > 0 {

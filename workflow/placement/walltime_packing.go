@@ -2,24 +2,23 @@ package placement
 
 import "slices"
 
-// WalltimePacking compares how long the ready jobs of a workflow run with how
-// long its allocations last. Times are in seconds.
+// WalltimePacking compares the runtimes of a workflow's ready jobs with the time that
+// its allocations have left. Times are in seconds.
 type WalltimePacking struct {
 	Allocations          int // with a live runner
-	WithWalltime         int // of these, those that end
-	Unlimited            int // and those that do not
+	WithWalltime         int // of these, those with a time limit
+	Unlimited            int // and those without one
 	ReadyJobs            int64
-	ReadyJobsWithRuntime int64        // that declare how long they run
-	Remaining            *SecondsSpan // of the allocations that end; nil if none does
-	Runtime              *SecondsSpan // of the jobs that declare it; nil if none does
-	// BlockedJobs run longer than any allocation lasts.
+	ReadyJobsWithRuntime int64        // ready jobs that declare a runtime
+	Remaining            *SecondsSpan // of the allocations with a time limit; nil if there are none
+	Runtime              *SecondsSpan // of the jobs that declare one; nil if there are none
+	// BlockedJobs counts the jobs that run longer than any allocation lasts.
 	BlockedJobs int64
-	// TooShortForLongest counts the allocations in which the longest job would
-	// not end.
+	// TooShortForLongest counts the allocations that end before the longest job would.
 	TooShortForLongest int
 }
 
-// SecondsSpan describes a set of times.
+// SecondsSpan summarizes a set of durations.
 type SecondsSpan struct {
 	Count  int64 `json:"count"`
 	Min    int64 `json:"min_seconds"`
@@ -27,18 +26,20 @@ type SecondsSpan struct {
 	Max    int64 `json:"max_seconds"`
 }
 
-// RuntimeCount is how many ready jobs declare a runtime, 0 for none.
+// RuntimeCount is the number of ready jobs that declare a runtime; Seconds is 0 for jobs
+// that declare none.
 type RuntimeCount struct {
 	Seconds int64
 	Jobs    int64
 }
 
-// RuntimeSlack is how many seconds longer than its allocation a job may claim
-// to run before it counts as blocked by it: what it declares is a guess.
+// RuntimeSlack is how many seconds longer than its allocation a job may declare to run
+// before it counts as blocked, because declared runtimes are estimates.
 const RuntimeSlack = 120
 
-// PackWalltime compares. remaining has an entry for each allocation, nil for
-// one without end; a job may run longer than that by grace.
+// PackWalltime compares runtimes with the time left. The slice remaining has an entry for
+// each allocation, nil for one without a time limit. A job may exceed the time left by
+// grace seconds.
 func PackWalltime(remaining []*int64, ready []RuntimeCount, grace int64) WalltimePacking {
 	p := WalltimePacking{Allocations: len(remaining)}
 	var left []RuntimeCount
@@ -75,7 +76,8 @@ func PackWalltime(remaining []*int64, ready []RuntimeCount, grace int64) Walltim
 	return p
 }
 
-// spanOf describes times that each occur so many times; nil if there are none.
+// spanOf summarizes durations, each with its number of occurrences; it returns nil if
+// there are none.
 func spanOf(times []RuntimeCount) *SecondsSpan {
 	if len(times) == 0 {
 		return nil

@@ -47,7 +47,7 @@ func (r *report) addUnfit(ctx context.Context, c *cli.Connection, status *api.Wo
 				return err
 			}
 		}
-		text := placement.Inadequate(class, whole)
+		text := placement.WhyTooLarge(class, whole)
 		switch i, known := found[id]; {
 		case known:
 			r.Unfit[i].Jobs++

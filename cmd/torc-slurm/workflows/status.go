@@ -120,7 +120,7 @@ func writeStatus(w io.Writer, s *api.WorkflowStatus, prefix string) {
 		fields = append(fields, cli.Field{"Claims are held", s.ClaimHolds[i].Reason})
 	}
 	if s.GivenUp != "" {
-		fields = append(fields, cli.Field{"Given up", s.GivenUp})
+		fields = append(fields, cli.Field{"Aborted", s.GivenUp})
 	}
 	cli.WriteFields(w, fields...)
 	fmt.Fprintln(w, verdictLine(s, prefix))
